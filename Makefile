@@ -1,0 +1,130 @@
+# Salai: an NPU in QEMU and its firmware. What you can type:
+#
+#   make run [ARGS="matmul a.npy b.npy -o c.npy"]   boot and run an operator (no ARGS: a demonstration)
+#   make test [T=name]     every test (T: only on-target tests whose name contains it)
+#   make bench-host        speed of the emulated Cube against OpenBLAS on this machine
+#   make fuzz              60 s of random commands and registers against the model
+#   make debug ARGS=...    QEMU waiting, gdb attached
+#   make check             style, layering, static analysis, pages up to date
+#   make docs              brings the generated tables of the pages up to date
+#   make all | clean | help
+#
+# CORES=1..32  PROFILE=a2|ascend910|ascend310  MEM=2G  LIBC=picolibc|newlib
+# V=1 shows commands.  NO_INSTALL=1 never installs packages.
+
+LIBC    ?= picolibc
+CROSS   ?= riscv64-unknown-elf-
+CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
+B       := build
+Q       := $(if $(V),,@)
+say      = $(if $(V),,@echo "  $(1)" $(patsubst $(B)/%,%,$@))
+export CORES PROFILE MEM
+
+# --- sources ---
+
+FW_SRC    := $(wildcard boot/*.c boot/*.S hal/*.c sched/*.c sched/*.S kernels/*.c \
+                        kernels/*/*.c tests/*.c) hal/contract/tables.c
+MODEL_SRC := $(wildcard tools/emu/model/*.c) hal/contract/tables.c
+QEMU_SRC  := $(wildcard tools/emu/qemu/*.c)
+HOST_TESTS := model cube move npy fuzz_corpus
+
+# --- flags ---
+
+WARN     := -Wall -Wextra -Wconversion -Wshadow -Werror
+FW_FLAGS := -std=gnu11 $(WARN) -O2 -g -march=rv64gc -mabi=lp64d -mcmodel=medany \
+            -ffunction-sections -fdata-sections -fno-common -fno-eliminate-unused-debug-types \
+            -I. -MMD -MP
+FW_LINK  := -march=rv64gc -mabi=lp64d -mcmodel=medany -nostartfiles -static -T linker/npu.ld \
+            -Wl,--gc-sections -Wl,--fatal-warnings
+SPECS     = --specs=picolibc.specs -DPICOLIBC_DOUBLE_PRINTF_SCANF
+NEWLIB    = -isystem $(B)/newlib/include
+NEWLIB_LD = -nostdlib -L$(B)/newlib/lib -Wl,--start-group -lc -lm -lgcc -Wl,--end-group
+MODEL_FLAGS := -std=c11 $(WARN) -O3 -g -fPIC -I. -MMD -MP
+SAN_FLAGS := -std=gnu11 -Wall -Wextra -Werror -O1 -g -fsanitize=address,undefined \
+             -fno-sanitize-recover=undefined -I. -MMD -MP
+
+
+IMAGE     := $(B)/salai.elf
+FW_OBJ     = $(FW_SRC:%=$(B)/fw-$(1)/%.o)
+MODEL_OBJ := $(MODEL_SRC:%=$(B)/model/%.o)
+RV_OBJ    := $(MODEL_SRC:%=$(B)/model-rv/%.o)
+SAN_OBJ   := $(MODEL_SRC:%=$(B)/san/%.o) $(B)/san/tests/host/rig.c.o
+QEMU_OBJ  := $(QEMU_SRC:%=$(B)/plugin/%.o)
+TABLES    := hal/contract/tables.c
+PAGES     := $(wildcard hal/contract/*.md)
+
+.PHONY: all run test test-full bench-host fuzz debug check docs clean help model-rv image
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+all: $(B)/npu.so image
+
+help:
+	@sed -n 's/^#//p' Makefile | sed '/^ ---/,$$d'
+
+clean:
+	rm -rf $(B)
+
+# --- firmware ---
+
+image: $(B)/fw-$(LIBC)/salai.elf
+	$(Q)cmp -s $< $(IMAGE) || cp $< $(IMAGE)
+
+$(B)/fw-picolibc/%.o: % Makefile | $(B)/packages
+	$(say,CC)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CROSS)gcc $(SPECS) $(FW_FLAGS) -c $< -o $@
+
+$(B)/fw-picolibc/salai.elf: $(call FW_OBJ,picolibc) linker/npu.ld linker/memory.ld
+	$(say,LINK)
+	$(Q)$(CROSS)gcc $(FW_LINK) -Wl,-Map=$(@:.elf=.map) $(filter %.o,$^) $(SPECS) -lm -o $@
+
+$(B)/fw-newlib/%.o: % Makefile $(B)/newlib/lib/libc.a
+	$(say,CC)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CROSS)gcc $(NEWLIB) $(FW_FLAGS) -c $< -o $@
+
+$(B)/fw-newlib/salai.elf: $(call FW_OBJ,newlib) linker/npu.ld linker/memory.ld
+	$(say,LINK)
+	$(Q)$(CROSS)gcc $(FW_LINK) -Wl,-Map=$(@:.elf=.map) $(filter %.o,$^) $(NEWLIB_LD) -o $@
+
+$(B)/newlib/lib/libc.a: tools/newlib | $(B)/packages
+	$(say,NEWLIB)
+	$(Q)tools/newlib $(B)/newlib
+
+# --- model and plugin ---
+
+# What uses vector instructions of the host is compiled for them and chosen at run time.
+%/cube_avx2.c.o %/move_avx2.c.o: SIMD := -mavx2 -mfma -mf16c
+%_avx512.c.o: SIMD := -mavx512f -mavx512bw -mavx512dq -mavx512vl
+
+$(B)/model/%.o: % Makefile | $(B)/packages
+	$(say,CC)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(MODEL_FLAGS) $(SIMD) -fPIC -fvisibility=hidden -c $< -o $@
+
+# The model must also compile for a bare RISC-V machine, without a C library.
+model-rv: $(RV_OBJ)
+
+$(B)/model-rv/%.o: % Makefile | $(B)/packages
+	$(say,CC)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CROSS)gcc $(MODEL_FLAGS) -march=rv64gc -mabi=lp64d -mcmodel=medany -ffreestanding -c $< -o $@
+
+$(B)/qemu/stamp: tools/emu/qemu/headers | $(B)/packages
+	$(say,HEADERS)
+	$(Q)tools/emu/qemu/headers $(B)/qemu
+
+$(B)/plugin/%.o: % Makefile $(B)/qemu/stamp
+	$(say,CC)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g -fPIC -Wall -Wextra -Wno-unused-parameter -Werror \
+	    -fno-strict-aliasing -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I. -isystem $(B)/qemu/config \
+	    -isystem $(B)/qemu/include -isystem $(B)/qemu/qapi -I$(B)/qemu \
+	    $$(pkg-config --cflags glib-2.0) -MMD -MP -c $< -o $@
+
+$(B)/npu.so: $(QEMU_OBJ) $(MODEL_OBJ)
+	$(say,LINK)
+	$(Q)$(CC) -shared -o $@ $^
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

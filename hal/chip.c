@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The capability block; see chip.h. Its values are read once: they never change.
+ */
+#include "hal/chip.h"
+#include "hal/mmio.h"
+#include "hal/ram.h"
+
+static struct {
+    unsigned cores;
+    enum npu_profile profile;
+    uint32_t cost[COST_COUNT];
+} chip;
+
+int chip_init(void)
+{
+    uint64_t id = read64(NPU_CHIP_BASE + CHIP_ID);
+
+    if (field_get(CHIP_ID_WORD, id) != CHIP_ID_MAGIC ||
+        field_get(CHIP_ID_VERSION, id) != CONTRACT_VERSION) {
+        return ERR_ABSENT;
+    }
+    chip.cores = (unsigned)read64(NPU_CHIP_BASE + CHIP_CORES);
+    chip.profile = (enum npu_profile)read64(NPU_CHIP_BASE + CHIP_PROFILE);
+    for (unsigned i = 0; i < COST_COUNT; i++) {
+        chip.cost[i] = (uint32_t)read64(NPU_CHIP_BASE + CHIP_COST + 8 * i);
+    }
+    ram_end = (uintptr_t)(read64(NPU_CHIP_BASE + CHIP_GM_BASE) +
+                          read64(NPU_CHIP_BASE + CHIP_GM_SIZE));
+    return 0;
+}
+
+unsigned chip_cores(void)
+{
+    return chip.cores;
+}
+
+enum npu_profile chip_profile(void)
+{
+    return chip.profile;
+}
+
+uint32_t chip_cost(enum npu_cost cost)
+{
+    return chip.cost[cost];
+}
+
+uint32_t chip_mem(enum npu_mem mem)
+{
+    return chip.cost[npu_mem_cost(mem)];
+}
+
+uint64_t chip_cycle(void)
+{
+    return read64(NPU_CHIP_BASE + CHIP_CYCLE);
+}
+
+void *chip_local(unsigned core, enum npu_mem mem, uint32_t offset)
+{
+    return (void *)(core_base(core) + npu_mem_offset(mem) + offset);
+}

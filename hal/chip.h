@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What chip this is: cores, memory sizes, rates and costs, read from its capability
+ * block, so that one image runs on every profile.
+ */
+#ifndef HAL_CHIP_H
+#define HAL_CHIP_H
+
+#include "hal/contract/contract.h"
+#include "hal/err.h"
+
+/* Reads the capability block and lets the heap use all DRAM. ERR_ABSENT if the registers
+ * are not those of this contract. Traps where there is no NPU at all. */
+MUST_CHECK int chip_init(void);
+unsigned chip_cores(void);
+enum npu_profile chip_profile(void);
+/* A number of the profile that the machine runs with (not of this image's tables). */
+uint32_t chip_cost(enum npu_cost cost);
+/* Bytes of a core's memory. */
+uint32_t chip_mem(enum npu_mem mem);
+/* Engine cycles since power-on. */
+uint64_t chip_cycle(void);
+/* Where the hart sees byte `offset` of a core's memory: UB and L1 are the hart's to load
+ * and store, L0A, L0B and L0C a debugger's only. */
+void *chip_local(unsigned core, enum npu_mem mem, uint32_t offset);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Console over semihosting. The host file named ":tt" is standard output when opened
+ * for writing and standard error when opened for appending. One host call a line, for a
+ * call a character costs more than everything else in a boot.
+ */
+#include <string.h>
+#include "hal/console.h"
+#include "hal/host.h"
+
+#define CONSOLE_BUFFER 512 /* a longer line goes out in pieces */
+
+static struct {
+    int fd; /* -1: not opened, so that an idle console costs nothing */
+    size_t used;
+    char buf[CONSOLE_BUFFER];
+} consoles[] = {
+    [CONSOLE_OUT] = {.fd = -1},
+    [CONSOLE_ERR] = {.fd = -1},
+};
+
+static bool failed;
+
+static void flush_one(enum console stream)
+{
+    size_t used = consoles[stream].used;
+
+    consoles[stream].used = 0; /* first: a trap in here must not write it twice */
+    if (used == 0) {
+        return;
+    }
+    if (consoles[stream].fd < 0) {
+        consoles[stream].fd =
+            host_open(":tt", stream == CONSOLE_OUT ? HOST_WRITE : HOST_APPEND);
+    }
+    if (consoles[stream].fd < 0 ||
+        host_write(consoles[stream].fd, consoles[stream].buf, used) != 0) {
+        failed = true;
+    }
+}
+
+void console_write(enum console stream, const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        consoles[stream].buf[consoles[stream].used++] = text[i];
+        if (text[i] == '\n' || consoles[stream].used == CONSOLE_BUFFER) {
+            flush_one(stream);
+        }
+    }
+}
+
+void console_flush(void)
+{
+    flush_one(CONSOLE_OUT);
+    flush_one(CONSOLE_ERR);
+}
+
+bool console_failed(void)
+{
+    return failed;
+}

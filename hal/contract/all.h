@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Expands every .def file with the macros that the includer has defined, and
+ * forgets them. Included many times, on purpose without a guard. The order of the
+ * files is the order of the enumerators.
+ */
+#ifndef PARAM
+#define PARAM(name, value, text)
+#endif
+#ifndef REG
+#define REG(name, offset, access, reset, text)
+#endif
+#ifndef REGS
+#define REGS(name, offset, count, access, reset, text)
+#endif
+#ifndef FIELD
+#define FIELD(name, lsb, width, text)
+#endif
+#ifndef COUNTER
+#define COUNTER(name, offset, text)
+#endif
+#ifndef EVENT
+#define EVENT(name, number, pipe, counter, text)
+#endif
+#ifndef PIPE
+#define PIPE(NAME, name, number, stage, text)
+#endif
+#ifndef MEM
+#define MEM(NAME, name, offset, size, text)
+#endif
+#ifndef STAGE
+#define STAGE(NAME, name, size)
+#endif
+#ifndef PROFILE
+#define PROFILE(name, number, text)
+#endif
+#ifndef COST
+#define COST(name, a2, ascend910, ascend310, unit, source)
+#endif
+#ifndef ERROR
+#define ERROR(name, code, text)
+#endif
+#ifndef TYPE
+#define TYPE(name, code, bits, c0, text)
+#endif
+#ifndef QUANT
+#define QUANT(name, code, to, text)
+#endif
+#ifndef CMD
+#define CMD(NAME, name, pipe, opcode, types, flags, text)
+#endif
+#ifndef CMD_FLAG
+#define CMD_FLAG(NAME, flag, bit, text)
+#endif
+#ifndef ARG
+#define ARG(cmd, ctype, field, min, max, multiple, text)
+#endif
+#ifndef CMD_END
+#define CMD_END(NAME, name)
+#endif
+
+#include "hal/contract/mem.def"
+#include "hal/contract/core.def"
+#include "hal/contract/pipe.def"
+#include "hal/contract/sem.def"
+#include "hal/contract/pmu.def"
+#include "hal/contract/chip.def"
+#include "hal/contract/profile.def"
+#include "hal/contract/error.def"
+#include "hal/contract/type.def"
+#include "hal/contract/cmd.def"
+#include "hal/contract/mte.def"
+#include "hal/contract/cube.def"
+#include "hal/contract/vector.def"
+#include "hal/contract/fixpipe.def"
+
+#undef PARAM
+#undef REG
+#undef REGS
+#undef FIELD
+#undef COUNTER
+#undef EVENT
+#undef PIPE
+#undef MEM
+#undef STAGE
+#undef PROFILE
+#undef COST
+#undef ERROR
+#undef TYPE
+#undef QUANT
+#undef CMD
+#undef CMD_FLAG
+#undef ARG
+#undef CMD_END

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Commands of the Cube. Each function only builds a command; L0 addresses are byte
+ * offsets. Formula, ranges and numbers: hal/contract/cube.md.
+ */
+#ifndef HAL_CUBE_H
+#define HAL_CUBE_H
+
+#include "hal/pipe.h"
+
+/* c (m, n) = a (m, k) x b (k, n), plus c unless `from_zero`. type is that of a and b. */
+static inline void cube_mmad(union cmd *cmd, enum type type, uint32_t l0c, uint32_t l0a,
+                             uint32_t l0b, unsigned m, unsigned n, unsigned k,
+                             bool from_zero)
+{
+    cmd_init(cmd, OP_MMAD, type);
+    cmd->head.flags = from_zero ? MMAD_INIT : 0;
+    cmd->mmad.dst = l0c;
+    cmd->mmad.a = l0a;
+    cmd->mmad.b = l0b;
+    cmd->mmad.m = (uint16_t)m;
+    cmd->mmad.n = (uint16_t)n;
+    cmd->mmad.k = (uint16_t)k;
+}
+
+#endif

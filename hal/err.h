@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The one list of errors. A function that can fail returns 0 or one of these, and says
+ * so with MUST_CHECK. The text completes "what failed: ...". Each tells the state that
+ * is left behind: ERR_ARG, ERR_SHAPE, ERR_TYPE and ERR_FORMAT mean that nothing was
+ * started, ERR_BUSY that the same call may succeed later.
+ */
+#ifndef HAL_ERR_H
+#define HAL_ERR_H
+
+#define MUST_CHECK __attribute__((warn_unused_result))
+
+/* ERR(name, value, text) */
+#define ERR_LIST(ERR)                                                                    \
+    ERR(ERR_ARG, -1, "argument out of range, nothing was started")                       \
+    ERR(ERR_BUSY, -2, "busy, try again later")                                           \
+    ERR(ERR_IO, -3, "host file could not be read or written completely")                 \
+    ERR(ERR_NOFILE, -4, "host file could not be opened")                                 \
+    ERR(ERR_NOMEM, -5, "out of memory")                                                  \
+    ERR(ERR_FORMAT, -6, "file is not in the expected format")                            \
+    ERR(ERR_SHAPE, -7, "shapes do not fit")                                              \
+    ERR(ERR_TYPE, -8, "data type is not supported here")                                 \
+    ERR(ERR_FAULT, -9, "an engine refused a command and stopped")                        \
+    ERR(ERR_TIMEOUT, -10, "engine did not finish in time")                               \
+    ERR(ERR_DEADLOCK, -11, "all tasks wait and nothing is in flight")                    \
+    ERR(ERR_OVERFLOW, -12, "value or text does not fit its destination")                 \
+    ERR(ERR_MISMATCH, -13, "result differs from the reference")                          \
+    ERR(ERR_ABSENT, -14, "this chip does not have it")
+
+enum err {
+    ERR_OK = 0,
+#define ERR_ENUM(name, value, text) name = (value),
+    ERR_LIST(ERR_ENUM)
+#undef ERR_ENUM
+};
+
+/* The text of an error number; "no error" for 0, never NULL. */
+const char *err_text(int err);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The host's services through RISC-V semihosting: command line, files, exit.
+ *
+ * Blocking; takes no virtual time beyond the instructions of the call. Handles are the
+ * host's and do not survive a snapshot, so keep files open only around one transfer.
+ * Data goes straight between file and buffer. A short transfer is an error here, since
+ * a full disk shows as nothing else. Not for trap handlers, except host_write and
+ * host_exit.
+ */
+#ifndef HAL_HOST_H
+#define HAL_HOST_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "hal/err.h"
+
+#define HOST_ARGS_MAX 256 /* arguments of one boot, all operators together */
+
+/* fopen's rb, wb and ab. */
+enum host_mode { HOST_READ = 1, HOST_WRITE = 5, HOST_APPEND = 9 };
+
+/* The command line in argv (HOST_ARGS_MAX + 1 entries, NULL-terminated; the program's
+ * name is argv[0]). Strings live for ever and may be written. Returns their number or
+ * ERR_OVERFLOW (too long), ERR_IO (no command line). Calling it again starts over. */
+MUST_CHECK int host_args(char **argv);
+
+/* Splits a command line at blanks, in place, and undoes the launcher's encoding: %XX
+ * is the byte of that hexadecimal number and a lone % is the empty argument. Any other
+ * % stands for itself. At most `max` arguments and a NULL; returns their number or
+ * ERR_OVERFLOW. */
+MUST_CHECK int host_split(char *line, char **argv, int max);
+
+/* Returns a handle >= 0 or ERR_NOFILE; host_errno() has the reason. */
+MUST_CHECK int host_open(const char *path, enum host_mode mode);
+
+/* Exactly len bytes, or ERR_IO. */
+MUST_CHECK int host_read(int fd, void *buf, size_t len);
+MUST_CHECK int host_write(int fd, const void *buf, size_t len);
+/* As host_read, but the end of the file is none: returns the number of bytes. */
+MUST_CHECK int64_t host_read_some(int fd, void *buf, size_t len);
+
+MUST_CHECK int64_t host_size(int fd); /* bytes, or ERR_IO */
+MUST_CHECK int host_seek(int fd, uint64_t offset);
+MUST_CHECK int host_close(int fd);
+
+MUST_CHECK int host_remove(const char *path);
+MUST_CHECK int host_rename(const char *from, const char *to);
+
+/* The host's errno after the last call above that failed, and a text for it, never NULL.
+ * Always 0 after a read or a write: QEMU does not tell why they come up short. */
+int host_errno(void);
+const char *host_errno_text(void);
+
+/* What a run ends with, and so the exit status of QEMU; the worst of several counts. */
+enum run_status {
+    RUN_OK = 0,
+    RUN_CHECK = 1, /* a check or a test failed */
+    RUN_INPUT = 2, /* bad arguments or files */
+    RUN_FAULT = 3, /* a trap, an engine's fault, a lost output */
+};
+
+/* Ends QEMU with this exit status, 0 to 255; anything else becomes 255. */
+_Noreturn void host_exit(int status);
+
+#endif

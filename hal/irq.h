@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sleeping until a core wants the hart. Interrupts are never taken: mstatus.MIE stays 0
+ * and wfi returns as soon as a line that mie enables is up, so there is no window between
+ * looking and sleeping in which a wake-up could be lost.
+ */
+#ifndef HAL_IRQ_H
+#define HAL_IRQ_H
+
+#include <stdint.h>
+
+/* Lets the lines of cores 0 to n - 1 end an irq_wait. */
+void irq_init(unsigned n);
+/* Sleeps until a line is up: a fault, or what pipe_arm and sem_arm asked for. */
+void irq_wait(void);
+/* How often irq_wait has slept. */
+uint64_t irq_sleeps(void);
+
+#endif

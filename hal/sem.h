@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Hardware semaphores as the hart sees them: 0 to SEM_CORE - 1 are the core's own, from
+ * SEM_CORE on the chip's, the same for every core. Engines take and post them in their
+ * commands (hal/pipe.h). Nothing here blocks.
+ */
+#ifndef HAL_SEM_H
+#define HAL_SEM_H
+
+#include <stdbool.h>
+#include "hal/mmio.h"
+
+/* Adds `count`. Beyond SEM_MAX nothing is added and the core holds a fault. */
+static inline void sem_post(unsigned core, unsigned sem, unsigned count)
+{
+    fence_push();
+    write64(core_base(core) + SEM_POST + 8 * sem, count);
+}
+
+/* Takes `count` if there are so many; false, and nothing has changed, otherwise. */
+static inline bool sem_try_take(unsigned core, unsigned sem, unsigned count)
+{
+    uintptr_t base = core_base(core);
+
+    write64(base + SEM_TAKE + 8 * sem, count);
+    if (!read64(base + SEM_TAKEN)) {
+        return false;
+    }
+    fence_pull();
+    return true;
+}
+
+/* Value; reading changes nothing. */
+static inline unsigned sem_value(unsigned core, unsigned sem)
+{
+    return (unsigned)read64(core_base(core) + SEM_VALUE + 8 * sem);
+}
+
+/* Raises the core's interrupt while the semaphore holds at least `count`; 0: never. */
+static inline void sem_arm(unsigned core, unsigned sem, unsigned count)
+{
+    write64(core_base(core) + SEM_ARM + 8 * sem, count);
+}
+
+/* What sem_arm has set. */
+static inline unsigned sem_armed(unsigned core, unsigned sem)
+{
+    return (unsigned)read64(core_base(core) + SEM_ARM + 8 * sem);
+}
+
+#endif

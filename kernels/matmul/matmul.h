@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * c = a x b      a (m, k), b (k, n), c (m, n), row-major in GM
+ *
+ * Types    a, b F16: c F32 or F16; a, b S8: c S32.
+ * Ranges   m, n, k from 1 up.
+ * Numbers  F16: products exact, summed in fp32 with k ascending, one rounding a step,
+ *          converted to c's type once. S8: exact modulo 2^32.
+ * Buffers  no alignment wanted (512 bytes is fastest); c must not overlap a or b.
+ * Uses     L1, L0A, L0B, L0C whole, semaphores MATMUL_SEM_FIRST to _LAST of each core.
+ * Errors   ERR_ARG, ERR_TYPE: nothing was started. ERR_FAULT, ERR_DEADLOCK: *report.
+ * Source   tiling after the published base tile 128 x 256 (davinci-facts 2.2, 8.1).
+ */
+#ifndef KERNELS_MATMUL_MATMUL_H
+#define KERNELS_MATMUL_MATMUL_H
+
+#include "sched/sched.h"
+
+struct matmul {
+    const void *a, *b;
+    void *c;
+    uint32_t m, n, k;
+    enum type in, out;
+    unsigned cores; /* rows of c are split over so many; 0: all of the chip */
+};
+
+enum { MATMUL_SEM_FIRST = 0, MATMUL_SEM_LAST = 8 };
+
+MUST_CHECK int matmul(const struct matmul *p, struct sched_report *report);
+/* Element (row, column) by the definition above, computed by the hart, as the bits that
+ * the Cube must give. */
+uint32_t matmul_ref(const struct matmul *p, uint32_t row, uint32_t column);
+
+#endif

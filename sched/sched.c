@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The scheduler; see sched.h.
+ *
+ * Who may run: a task that is READY, or whose semaphore can be taken or whose queue has
+ * room; the loop looks at them in turn, from behind the one that ran last. Who wakes
+ * whom: engines post semaphores and empty queues, nobody calls into here. Why no wake-up
+ * is lost: a wait is armed in the device before its status is read; if that status is
+ * clear and the condition comes true afterwards, the line rises and wfi falls through,
+ * since interrupts are never taken and so never consumed.
+ */
+#include "sched/sched.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "boot/boot.h"
+#include "hal/chip.h"
+#include "hal/irq.h"
+#include "hal/sem.h"
+
+#define WAKE_SLOTS                                                                       \
+    (PIPE_DEPTH / 2) /* free slots for which a full queue's task is woken */
+
+/* Values that a stray write hardly leaves behind. */
+enum task_state { TASK_READY = 0x51, TASK_WAIT_SEM, TASK_WAIT_ROOM, TASK_ENDED };
+
+struct context {
+    uint64_t ra, sp, s[12], fs[12]; /* sched/switch.S */
+};
+
+struct task {
+    struct context context;
+    const char *name;
+    void (*fn)(void *arg);
+    void *arg;
+    char *stack;
+    enum task_state state;
+    unsigned core;
+    unsigned what;  /* semaphore or pipe that it waits for */
+    unsigned count; /* how many */
+    uint32_t tag;
+};
+
+void task_switch(struct context *from, const struct context *to);
+
+static struct task tasks[TASK_MAX];
+static unsigned n_tasks;
+static struct task *running;
+static struct context scheduler;
+
+const char *trap_task_name(void)
+{
+    return running ? running->name : NULL;
+}
+
+unsigned task_core(void)
+{
+    return running->core;
+}
+
+const char *task_name(void)
+{
+    return running->name;
+}
+
+void task_tag(uint32_t tag)
+{
+    running->tag = tag;
+}
+
+/* First thing on a task's stack. */
+static void task_entry(void)
+{
+    running->fn(running->arg);
+    running->state = TASK_ENDED;
+    task_switch(&running->context, &scheduler);
+}
+
+int task_create(const char *name, unsigned core, void (*fn)(void *arg), void *arg)
+{
+    struct task *t = &tasks[n_tasks];
+
+    if (core >= chip_cores()) {
+        return ERR_ARG;
+    }
+    if (n_tasks == TASK_MAX) {
+        return ERR_NOMEM;
+    }
+    *t = (struct task){.name = name, .core = core, .fn = fn, .arg = arg};
+    t->stack = aligned_alloc(16, TASK_STACK_BYTES);
+    if (t->stack == NULL) {
+        return ERR_NOMEM;
+    }
+    t->state = TASK_READY;
+    t->context.ra = (uintptr_t)task_entry;
+    t->context.sp = (uintptr_t)(t->stack + TASK_STACK_BYTES);
+    n_tasks++;
+    return 0;
+}
+
+static void wait_as(enum task_state state, unsigned what, unsigned count)
+{
+    struct task *self = running;
+
+    self->state = state;
+    self->what = what;
+    self->count = count;
+    task_switch(&self->context, &scheduler);
+}
+
+void task_yield(void)
+{
+    wait_as(TASK_READY, 0, 0);
+}
+
+void task_wait(unsigned sem, unsigned count)
+{
+    if (!sem_try_take(running->core, sem, count)) {
+        wait_as(TASK_WAIT_SEM, sem, count);
+    }
+}
+
+__attribute__((noinline)) void task_issue(enum pipe pipe, union cmd *cmd)
+{
+    cmd->head.pc = (uintptr_t)__builtin_return_address(0);
+    cmd->head.tag = running->tag;
+    while (pipe_push(running->core, pipe, cmd) != 0) {
+        wait_as(TASK_WAIT_ROOM, pipe, WAKE_SLOTS);
+    }
+}
+
+/* Whether a task can go on; takes the semaphore that it waited for. */
+static bool task_can_run(struct task *t)
+{
+    switch (t->state) {
+    case TASK_READY:
+        return true;
+    case TASK_WAIT_SEM:
+        return sem_try_take(t->core, t->what, t->count);
+    case TASK_WAIT_ROOM:
+        return pipe_free(t->core, (enum pipe)t->what) >= t->count;
+    case TASK_ENDED:
+    default:
+        return false;
+    }
+}
+
+/* Asks the engines for a wake-up (or takes that back). Where several tasks wait for the
+ * same thing, the one that wants least counts. */
+static void arm_waits(bool on)
+{
+    for (unsigned i = 0; i < n_tasks; i++) {
+        const struct task *t = &tasks[i];
+        unsigned armed;
+        if (t->state == TASK_WAIT_SEM) {
+            armed = on ? sem_armed(t->core, t->what) : 0;
+            sem_arm(t->core, t->what,
+                    !on || (armed && armed < t->count) ? armed : t->count);
+        } else if (t->state == TASK_WAIT_ROOM) {
+            pipe_arm(t->core, (enum pipe)t->what, on ? t->count : 0);
+        }
+    }
+}
+
+enum idle { IDLE_WAKE, IDLE_FAULT, IDLE_DEADLOCK };
+
+/* Nobody can run: sleeps until something may have changed. */
+static enum idle idle(unsigned cores, unsigned *faulty)
+{
+    enum idle why = IDLE_WAKE;
+    bool wanted = false, in_flight = false;
+
+    arm_waits(true);
+    for (unsigned c = 0; c < cores; c++) {
+        uint64_t irq = read64(core_base(c) + CORE_IRQ_STATUS);
+        uint64_t status = read64(core_base(c) + CORE_STATUS);
+        if (irq & CORE_IRQ_STATUS_FAULT) {
+            *faulty = c;
+            why = IDLE_FAULT;
+        }
+        wanted |= irq != 0;
+        in_flight |= (status & CORE_STATUS_RUNNING) != 0;
+    }
+    if (!wanted && !in_flight) {
+        why = IDLE_DEADLOCK;
+    } else if (!wanted) {
+        irq_wait();
+    }
+    arm_waits(false);
+    return why;
+}
+
+static int append(char *text, size_t size, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list args;
+    int n;
+
+    va_start(args, format);
+    n = vsnprintf(text + used, size - used, format, args);
+    va_end(args);
+    return n;
+}
+
+static void describe_deadlock(struct sched_report *report, unsigned cores)
+{
+    char *text = report->text;
+    size_t size = sizeof(report->text);
+
+    append(text, size, "deadlock at cycle %llu: all tasks wait, nothing is in flight",
+           (unsigned long long)chip_cycle());
+    for (unsigned i = 0; i < n_tasks; i++) {
+        const struct task *t = &tasks[i];
+        if (t->state == TASK_WAIT_SEM) {
+            append(text, size, "\n  task %s waits for semaphore %u of core %u: %u of %u",
+                   t->name, t->what, t->core, sem_value(t->core, t->what), t->count);
+        } else if (t->state == TASK_WAIT_ROOM) {
+            append(text, size, "\n  task %s waits for room in %s of core %u", t->name,
+                   pipe_name(t->what), t->core);
+        }
+    }
+    for (unsigned c = 0; c < cores; c++) {
+        for (unsigned p = 0; p < NPU_PIPES; p++) {
+            if (pipe_name(p)[0] != '?' && !pipe_idle(c, (enum pipe)p)) {
+                append(text, size, "\n  pipe %s of core %u waits with %u commands",
+                       pipe_name(p), c, PIPE_DEPTH - pipe_free(c, (enum pipe)p));
+            }
+        }
+    }
+}
+
+static unsigned cores_used(void)
+{
+    unsigned cores = 0;
+
+    for (unsigned i = 0; i < n_tasks; i++) {
+        cores = tasks[i].core >= cores ? tasks[i].core + 1 : cores;
+    }
+    return cores;
+}
+
+/* Runs whoever can run; the number of tasks that did, and in *left those not ended. */
+static unsigned run_round(unsigned *left)
+{
+    unsigned ran = 0;
+
+    *left = 0;
+    for (unsigned i = 0; i < n_tasks; i++) {
+        struct task *t = &tasks[i];
+        if (task_can_run(t)) {
+            t->state = TASK_READY;
+            running = t;
+            task_switch(&scheduler, &t->context);
+            running = NULL;
+            ran++;
+        }
+        *left += t->state != TASK_ENDED;
+    }
+    return ran;
+}
+
+int sched_run(struct sched_report *report)
+{
+    unsigned cores = cores_used(), left = 0, faulty = 0;
+    int err = 0;
+
+    memset(report, 0, sizeof(*report));
+    do {
+        if (run_round(&left) == 0 && left != 0) {
+            switch (idle(cores, &faulty)) {
+            case IDLE_WAKE:
+                break;
+            case IDLE_FAULT:
+                err = ERR_FAULT;
+                core_fault(faulty, &report->fault);
+                fault_text(&report->fault, report->text, sizeof(report->text));
+                break;
+            case IDLE_DEADLOCK:
+                err = ERR_DEADLOCK;
+                describe_deadlock(report, cores);
+                break;
+            }
+        }
+    } while (left != 0 && err == 0);
+    for (unsigned i = 0; i < n_tasks; i++) {
+        free(tasks[i].stack);
+    }
+    n_tasks = 0;
+    for (unsigned c = 0; err && c < cores; c++) {
+        core_reset(c);
+    }
+    return err;
+}
+
+unsigned sched_leftovers(unsigned core, char *text, size_t size)
+{
+    unsigned found = 0;
+
+    text[0] = 0;
+    for (unsigned p = 0; p < NPU_PIPES; p++) {
+        if (pipe_name(p)[0] != '?' && !pipe_idle(core, (enum pipe)p)) {
+            append(text, size, "%spipe %s of core %u is not empty", found++ ? ", " : "",
+                   pipe_name(p), core);
+        }
+    }
+    for (unsigned s = 0; s < SEM_COUNT; s++) {
+        unsigned value = sem_value(core, s);
+        if (value != 0) {
+            append(text, size, "%ssemaphore %u of core %u is %u", found++ ? ", " : "", s,
+                   core, value);
+        }
+    }
+    return found;
+}

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Register-level tests of the model: no CPU, the test steps the time. Each cycle count
+ * below is worked out from profile.def by hand (profile a2).
+ */
+#include <string.h>
+
+#include "tests/host/rig.h"
+#include "tests/host/tap.h"
+
+static union cmd command(enum op op, enum type type)
+{
+    return (union cmd){.head = {.opcode = (uint16_t)op, .type = (uint8_t)type}};
+}
+
+static union cmd copy_in(uint32_t ub, uint64_t gm, uint32_t bytes)
+{
+    union cmd c = command(OP_COPY_GM_UB, TYPE_NONE);
+
+    c.copy_gm_ub.src = RIG_GM_BASE + gm;
+    c.copy_gm_ub.dst = ub;
+    c.copy_gm_ub.len_bytes = bytes;
+    c.copy_gm_ub.n_blocks = 1;
+    return c;
+}
+
+static uint64_t counter(struct rig *r, enum pipe pipe, enum pmu_counter counter)
+{
+    return rig_read(r, 0, rig_pipe(pipe, counter));
+}
+
+static void test_identity(void)
+{
+    struct rig r;
+    uint64_t id;
+
+    rig_open(&r, 2, PROFILE_ascend910);
+    id = rig_read(&r, NPU_CHIP, CHIP_ID);
+    ok(field_get(CHIP_ID_WORD, id) == CHIP_ID_MAGIC, "chip/has_its_magic");
+    ok(rig_read(&r, NPU_CHIP, CHIP_CORES) == 2, "chip/tells_its_cores");
+    ok(rig_read(&r, NPU_CHIP, CHIP_PROFILE) == PROFILE_ascend910,
+       "chip/tells_its_profile");
+    ok(rig_read(&r, NPU_CHIP, CHIP_COST + 8 * COST_UB_BYTES) == 262144,
+       "chip/shows_the_profile_as_capabilities");
+    ok(rig_read(&r, 1, CORE_ID) == 1, "core/knows_its_number");
+    ok(rig_read(&r, 0, rig_pipe(PIPE_V, PIPE_FREE)) == PIPE_DEPTH,
+       "pipe/is_empty_at_reset");
+    rig_close(&r);
+}
+
+static void test_access(void)
+{
+    struct rig r;
+
+    rig_open(&r, 1, PROFILE_a2);
+    ok(npu_read(&r.npu, 0, NPU_CHIP, CHIP_ID, 4) == CHIP_ID_MAGIC,
+       "access/reads_a_low_half");
+    ok(npu_read(&r.npu, 0, NPU_CHIP, CHIP_ID + 4, 4) == CONTRACT_VERSION,
+       "access/reads_a_high_half");
+    npu_peek(&r.npu, 0, 0, 0x7ff8, 8);
+    ok(rig_read(&r, 0, CORE_FAULT) == 0, "access/a_debugger_disturbs_nothing");
+    npu_read(&r.npu, 0, 0, CORE_ID, 2);
+    ok(field_get(CORE_FAULT_CODE, rig_read(&r, 0, CORE_FAULT)) == NPU_ERR_ACCESS,
+       "access/refuses_two_bytes");
+    ok(field_get(CORE_FAULT_SIZE, rig_read(&r, 0, CORE_FAULT)) == 2,
+       "access/tells_the_size");
+    rig_write(&r, 0, CORE_CTRL, CORE_CTRL_CLEAR);
+    ok(rig_read(&r, 0, CORE_FAULT) == 0, "access/fault_can_be_cleared");
+    npu_write(&r.npu, 0, 0, CORE_IRQ_ENABLE + 4, 1, 4);
+    ok(field_get(CORE_FAULT_CODE, rig_read(&r, 0, CORE_FAULT)) == NPU_ERR_ACCESS,
+       "access/refuses_to_write_a_high_half");
+    rig_write(&r, 0, CORE_CTRL, CORE_CTRL_CLEAR);
+    rig_write(&r, 0, CORE_ID, 7);
+    ok(field_get(CORE_FAULT_CODE, rig_read(&r, 0, CORE_FAULT)) == NPU_ERR_READ_ONLY &&
+           rig_read(&r, 0, CORE_FAULT_ADDR) == CORE_ID &&
+           rig_read(&r, 0, CORE_FAULT_VALUE) == 7,
+       "access/names_a_write_to_a_read_only_register");
+    rig_write(&r, 0, CORE_CTRL, CORE_CTRL_CLEAR);
+    rig_read(&r, 0, 0x7ff8);
+    ok(field_get(CORE_FAULT_CODE, rig_read(&r, 0, CORE_FAULT)) == NPU_ERR_ACCESS,
+       "access/refuses_an_offset_without_a_register");
+    rig_close(&r);
+}
+
+static void test_semaphores(void)
+{
+    struct rig r;
+
+    rig_open(&r, 2, PROFILE_a2);
+    rig_write(&r, 0, SEM_POST + 8 * 5, 3);
+    ok(rig_read(&r, 0, SEM_VALUE + 8 * 5) == 3, "sem/posts");
+    ok(rig_read(&r, 1, SEM_VALUE + 8 * 5) == 0, "sem/first_64_belong_to_the_core");
+    rig_write(&r, 0, SEM_TAKE + 8 * 5, 4);
+    ok(!rig_read(&r, 0, SEM_TAKEN) && rig_read(&r, 0, SEM_VALUE + 8 * 5) == 3,
+       "sem/a_take_of_too_many_changes_nothing");
+    rig_write(&r, 0, SEM_TAKE + 8 * 5, 3);
+    ok(rig_read(&r, 0, SEM_TAKEN) && rig_read(&r, 0, SEM_VALUE + 8 * 5) == 0,
+       "sem/takes");
+    rig_write(&r, 1, SEM_POST + 8 * 100, 1);
+    ok(rig_read(&r, 0, SEM_VALUE + 8 * 100) == 1, "sem/last_64_belong_to_the_chip");
+
+    rig_write(&r, 0, CORE_IRQ_ENABLE, CORE_IRQ_ENABLE_BITS);
+    rig_write(&r, 0, SEM_ARM + 8 * 100, 2);
+    ok(!r.irq[0], "sem/no_interrupt_below_the_armed_count");
+    rig_write(&r, 1, SEM_POST + 8 * 100, 1);
+    ok(r.irq[0] && !r.irq[1], "sem/interrupt_on_the_core_that_armed_it");
+    ok(rig_read(&r, 0, SEM_READY + 8) == 1ull << (100 - 64), "sem/shows_which_is_ready");
+    rig_write(&r, 0, SEM_ARM + 8 * 100, 0);
+    ok(!r.irq[0], "sem/interrupt_falls_with_its_cause");
+
+    rig_write(&r, 0, SEM_POST + 8 * 5, SEM_MAX);
+    rig_write(&r, 0, SEM_POST + 8 * 5, 1);
+    ok(field_get(CORE_FAULT_CODE, rig_read(&r, 0, CORE_FAULT)) == NPU_ERR_SEM_OVERFLOW &&
+           rig_read(&r, 0, SEM_VALUE + 8 * 5) == SEM_MAX,
+       "sem/overflow_is_a_fault_and_posts_nothing");
+    ok(r.irq[0], "core/a_fault_raises_the_interrupt");
+    rig_close(&r);
+}
+
+/* GM -> UB of 1200 bytes: 215 + 1200 / 120 = 225 cycles. */
+static void test_copy(void)
+{
+    struct rig r;
+    union cmd c = copy_in(64, 0, 1200);
+
+    rig_open(&r, 1, PROFILE_a2);
+    for (unsigned i = 0; i < 1200; i++) {
+        r.gm[i] = (uint8_t)(i * 7);
+    }
+    rig_to(&r, 1000);
+    rig_push(&r, 0, PIPE_MTE2, &c);
+    ok(npu_next(&r.npu) == 1225, "mte2/copy_takes_fixed_plus_bytes_over_rate");
+    memset(r.gm, 0, 1200);
+    rig_to(&r, 1224);
+    ok(r.npu.mem[0][NPU_MEM_UB][65] == 0,
+       "mte2/destination_does_not_change_before_the_end");
+    rig_to(&r, 1225);
+    ok(r.npu.mem[0][NPU_MEM_UB][65] == 7 &&
+           r.npu.mem[0][NPU_MEM_UB][64 + 1199] == 1199 * 7 % 256,
+       "mte2/sources_are_read_at_the_begin");
+    ok(r.npu.mem[0][NPU_MEM_UB][64 + 1200] == 0, "mte2/writes_not_a_byte_more");
+    ok(counter(&r, PIPE_MTE2, PMU_BUSY) == 225 &&
+           counter(&r, PIPE_MTE2, PMU_BYTES_READ) == 1200,
+       "pmu/counts_busy_cycles_and_bytes");
+    ok(counter(&r, PIPE_MTE2, PMU_STALL_EMPTY) == 1000, "pmu/counts_empty_cycles");
+    ok(rig_read(&r, 0, PMU_FIRST) == 1000 && rig_read(&r, 0, PMU_LAST) == 1225,
+       "pmu/keeps_first_and_last_cycle");
+    rig_write(&r, 0, PMU_SELECT, EVENT_MTE2_INSTR);
+    ok(rig_read(&r, 0, PMU_COUNT) == 1, "pmu/selects_an_event_by_its_number");
+    ok(r.maps == 0, "host/every_mapping_is_given_back");
+    rig_close(&r);
+}
+
+/* Rows below 512 bytes cost as much as 512: 4 rows of 128 bytes = 2048 / 120. */
+static void test_short_rows(void)
+{
+    struct rig r;
+    union cmd c = copy_in(0, 0, 128);
+
+    rig_open(&r, 1, PROFILE_a2);
+    c.copy_gm_ub.n_blocks = 4;
+    c.copy_gm_ub.src_gap = 128;
+    for (unsigned i = 0; i < 1024; i++) {
+        r.gm[i] = (uint8_t)(i / 128);
+    }
+    rig_push(&r, 0, PIPE_MTE2, &c);
+    ok(npu_next(&r.npu) == 215 + 18, "mte2/short_rows_are_slow");
+    rig_drain(&r);
+    ok(r.npu.mem[0][NPU_MEM_UB][127] == 0 && r.npu.mem[0][NPU_MEM_UB][128] == 2 &&
+           r.npu.mem[0][NPU_MEM_UB][511] == 6,
+       "mte2/gathers_blocks_with_gaps");
+    rig_close(&r);
+}
+
+/* The published ND to NZ curve of one core, cycles (davinci-facts 1.4). */
+static void test_nd2nz_curve(void)
+{
+    static const struct {
+        unsigned kib, cycles;
+    } points[] = {{4, 780}, {16, 794}, {64, 826}, {128, 1150}, {192, 1615}};
+    struct rig r;
+
+    for (unsigned i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
+        union cmd c = command(OP_ND2NZ_GM_L1, TYPE_F16);
+        uint64_t cycles;
+        rig_open(&r, 1, PROFILE_a2);
+        c.nd2nz_gm_l1.src = RIG_GM_BASE;
+        c.nd2nz_gm_l1.n_rows = (uint16_t)(points[i].kib * 2);
+        c.nd2nz_gm_l1.n_cols = 256;
+        c.nd2nz_gm_l1.src_pitch = 256;
+        c.nd2nz_gm_l1.n_mats = 1;
+        c.nd2nz_gm_l1.dst_c0_stride = c.nd2nz_gm_l1.n_rows;
+        c.nd2nz_gm_l1.dst_row_stride = 1;
+        rig_push(&r, 0, PIPE_MTE2, &c);
+        cycles = npu_next(&r.npu);
+        ok(cycles + 9 > points[i].cycles && cycles < points[i].cycles + 9,
+           "mte2/nd2nz_of_%u_KiB_within_1_percent_of_the_published_time", points[i].kib);
+        rig_close(&r);
+    }
+}
+
+static void test_order_and_waits(void)
+{
+    struct rig r;
+    union cmd c = command(OP_NOP, TYPE_NONE), d = c;
+
+    rig_open(&r, 1, PROFILE_a2);
+    c.head.wait_sem[0] = 3;
+    c.head.wait_n[0] = 2;
+    c.head.wait_sem[1] = 3;
+    c.head.wait_n[1] = 1;
+    c.head.post_sem[0] = 4;
+    c.head.post_n[0] = 5;
+    rig_push(&r, 0, PIPE_V, &c);
+    rig_push(&r, 0, PIPE_V, &d);
+    rig_write(&r, 0, SEM_POST + 8 * 3, 2);
+    ok(npu_next(&r.npu) == NPU_NEVER, "pipe/two_waits_on_one_semaphore_add_up");
+    ok(rig_read(&r, 0, SEM_VALUE + 8 * 3) == 2, "pipe/takes_all_or_nothing");
+    ok(field_get(PIPE_STATUS_STATE, rig_read(&r, 0, rig_pipe(PIPE_V, PIPE_STATUS))) ==
+           PIPE_WAITING,
+       "pipe/tells_that_it_waits");
+    rig_to(&r, 40);
+    rig_write(&r, 0, SEM_POST + 8 * 3, 1);
+    ok(npu_next(&r.npu) == 41, "pipe/begins_in_the_cycle_of_the_post");
+    rig_to(&r, 41);
+    ok(rig_read(&r, 0, SEM_VALUE + 8 * 4) == 5, "pipe/posts_at_the_end");
+    ok(npu_next(&r.npu) == 42, "pipe/next_command_follows_at_once");
+    rig_drain(&r);
+    ok(counter(&r, PIPE_V, PMU_STALL_SEM) == 40 && counter(&r, PIPE_V, PMU_BUSY) == 2,
+       "pmu/counts_cycles_that_wait_for_a_semaphore");
+    rig_close(&r);
+}
+
+static void test_queue(void)
+{
+    struct rig r;
+    union cmd c = command(OP_NOP, TYPE_NONE);
+
+    rig_open(&r, 1, PROFILE_a2);
+    rig_write(&r, 0, CORE_IRQ_ENABLE, CORE_IRQ_ENABLE_BITS);
+    c.head.wait_sem[0] = 1;
+    c.head.wait_n[0] = 1;
+    for (unsigned i = 0; i < PIPE_DEPTH; i++) {
+        memcpy(r.gm + i * CMD_BYTES, &c, CMD_BYTES);
+    }
+    rig_write(&r, 0, rig_pipe(PIPE_M, PIPE_PUSH),
+              RIG_GM_BASE | field_put(PIPE_PUSH_MORE, PIPE_DEPTH - 1));
+    ok(rig_read(&r, 0, rig_pipe(PIPE_M, PIPE_FREE)) == 0, "queue/one_store_pushes_32");
+    rig_write(&r, 0, rig_pipe(PIPE_M, PIPE_ARM), 16);
+    rig_write(&r, 0, SEM_POST + 8, 15);
+    rig_drain(&r);
+    ok(!r.irq[0], "queue/no_interrupt_below_half");
+    rig_write(&r, 0, SEM_POST + 8, 1);
+    rig_drain(&r);
+    ok(r.irq[0], "queue/interrupt_when_half_empty");
+    rig_write(&r, 0, rig_pipe(PIPE_M, PIPE_PUSH),
+              RIG_GM_BASE | field_put(PIPE_PUSH_MORE, 16));
+    ok(rig_error(&r, 0, PIPE_M) == NPU_ERR_QUEUE_FULL, "queue/overflow_is_a_fault");
+    rig_write(&r, 0, rig_pipe(PIPE_M, PIPE_CTRL), PIPE_CTRL_RESET);
+    ok(rig_error(&r, 0, PIPE_M) == 0 &&
+           rig_read(&r, 0, rig_pipe(PIPE_M, PIPE_FREE)) == PIPE_DEPTH,
+       "queue/reset_empties_it");
+    rig_write(&r, 0, rig_pipe(PIPE_M, PIPE_PUSH), RIG_GM_BASE + 4);
+    ok(rig_error(&r, 0, PIPE_M) == NPU_ERR_PUSH_ADDR,
+       "queue/refuses_an_unaligned_command");
+    rig_write(&r, 0, rig_pipe(PIPE_V, PIPE_PUSH), 0x10000000);
+    ok(rig_error(&r, 0, PIPE_V) == NPU_ERR_PUSH_ADDR,
+       "queue/refuses_a_command_outside_dram");
+    rig_close(&r);
+}
+
+/* Each line: a good copy with one thing wrong, and the code and field it must give. */
+static void test_rules(void)
+{
+    static const struct {
+        const char *name;
+        unsigned offset, size;
+        uint64_t value;
+        unsigned code;
+    } rules[] = {
+        {"unknown_opcode", 0, 2, 0xfff, NPU_ERR_OPCODE},
+        {"opcode_of_another_pipe", 0, 2, OP_VADD, NPU_ERR_PIPE},
+        {"type_that_it_does_not_take", 2, 1, TYPE_F16, NPU_ERR_TYPE},
+        {"flag_that_it_does_not_have", 3, 1, 1, NPU_ERR_FLAGS},
+        {"wait_semaphore_128", 16, 1, 128, NPU_ERR_SEM_INDEX},
+        {"post_semaphore_200", 20, 1, 200, NPU_ERR_SEM_INDEX},
+        {"length_above_its_range", offsetof(struct cmd_copy_gm_ub, len_bytes), 4, 2097152,
+         NPU_ERR_RANGE},
+        {"blocks_above_their_range", offsetof(struct cmd_copy_gm_ub, n_blocks), 2, 4096,
+         NPU_ERR_RANGE},
+        {"unaligned_destination", offsetof(struct cmd_copy_gm_ub, dst), 4, 16,
+         NPU_ERR_ALIGN},
+        {"end_beyond_ub", offsetof(struct cmd_copy_gm_ub, dst), 4, 196608 - 32,
+         NPU_ERR_BOUNDS},
+        {"source_outside_dram", offsetof(struct cmd_copy_gm_ub, src), 8, 0x08080000,
+         NPU_ERR_GM},
+        {"byte_that_must_be_zero", 63, 1, 9, NPU_ERR_RESERVED},
+    };
+    struct rig r;
+
+    for (unsigned i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+        union cmd c = copy_in(0, 0, 64);
+        uint64_t error;
+        rig_open(&r, 1, PROFILE_a2);
+        memset(r.gm, 0x55, 128);
+        memcpy(c.bytes + rules[i].offset, &rules[i].value, rules[i].size);
+        c.head.tag = 77;
+        c.head.pc = 0x80001234;
+        rig_push(&r, 0, PIPE_MTE2, &c);
+        rig_drain(&r);
+        error = rig_read(&r, 0, rig_pipe(PIPE_MTE2, PIPE_ERROR));
+        ok(field_get(PIPE_ERROR_CODE, error) == rules[i].code &&
+               field_get(PIPE_ERROR_FIELD, error) == rules[i].offset &&
+               rig_read(&r, 0, rig_pipe(PIPE_MTE2, PIPE_ERROR_TAG)) == 77 &&
+               rig_read(&r, 0, rig_pipe(PIPE_MTE2, PIPE_ERROR_PC)) == 0x80001234 &&
+               r.npu.mem[0][NPU_MEM_UB][0] == 0,
+           "rule/%s", rules[i].name);
+        rig_close(&r);
+    }
+}
+
+static void test_overlap(void)
+{
+    struct rig r;
+    union cmd c = command(OP_COPY_UB_GM, TYPE_NONE), v = command(OP_VADD, TYPE_F32);
+
+    rig_open(&r, 1, PROFILE_a2);
+    v.vadd.dst = 32;
+    v.vadd.src1 = 4096;
+    v.vadd.repeat = 2;
+    v.vadd.dst_blk = v.vadd.src0_blk = v.vadd.src1_blk = 1;
+    v.vadd.dst_rep = v.vadd.src0_rep = v.vadd.src1_rep = 8;
+    rig_push(&r, 0, PIPE_V, &v);
+    ok(rig_error(&r, 0, PIPE_V) == NPU_ERR_OVERLAP,
+       "rule/shifted_source_and_destination");
+    v.vadd.dst = 0;
+    rig_write(&r, 0, rig_pipe(PIPE_V, PIPE_CTRL), PIPE_CTRL_RESET);
+    rig_push(&r, 0, PIPE_V, &v);
+    ok(rig_error(&r, 0, PIPE_V) == 0, "rule/in_place_is_fine");
+    c.copy_ub_gm.dst = RIG_GM_BASE + RIG_GM_BYTES - 32;
+    c.copy_ub_gm.len_bytes = 32;
+    c.copy_ub_gm.n_blocks = 2;
+    rig_push(&r, 0, PIPE_MTE3, &c);
+    ok(rig_error(&r, 0, PIPE_MTE3) == NPU_ERR_GM, "rule/end_beyond_dram");
+    rig_close(&r);
+}
+
+static void test_post_overflow(void)
+{
+    struct rig r;
+    union cmd c = command(OP_NOP, TYPE_NONE);
+
+    rig_open(&r, 1, PROFILE_a2);
+    rig_write(&r, 0, SEM_POST, SEM_MAX);
+    c.head.post_n[0] = 1;
+    rig_push(&r, 0, PIPE_V, &c);
+    rig_drain(&r);
+    ok(rig_error(&r, 0, PIPE_V) == NPU_ERR_SEM_OVERFLOW, "pipe/post_beyond_the_maximum");
+    rig_write(&r, 0, CORE_CTRL, CORE_CTRL_RESET);
+    ok(rig_error(&r, 0, PIPE_V) == 0 && rig_read(&r, 0, SEM_VALUE) == 0,
+       "core/reset_clears_errors_and_semaphores");
+    rig_close(&r);
+}
+
+/* 16 fractals of Mmad: 62 + 16 first, 9 + 16 behind another. */
+static void test_mmad_cost(void)
+{
+    struct rig r;
+    union cmd c = command(OP_MMAD, TYPE_F16);
+
+    rig_open(&r, 1, PROFILE_a2);
+    c.head.flags = MMAD_INIT;
+    c.mmad.m = c.mmad.n = 32;
+    c.mmad.k = 64;
+    rig_to(&r, 10);
+    rig_push(&r, 0, PIPE_M, &c);
+    rig_push(&r, 0, PIPE_M, &c);
+    ok(npu_next(&r.npu) == 10 + 62 + 16, "cube/first_mmad_fills_its_pipeline");
+    rig_to(&r, npu_next(&r.npu));
+    ok(npu_next(&r.npu) == 88 + 9 + 16, "cube/next_mmad_overlaps_it");
+    rig_drain(&r);
+    ok(counter(&r, PIPE_M, PMU_OPS) == 2 * 32 * 32 * 64, "pmu/counts_multiply_adds");
+    rig_close(&r);
+}
+
+/* 32 cores read 12 KiB each at 120 B/c: 3840 wanted, 2700 there, so 84.375 each; then
+ * 12288 / 84.375 = 145.6 cycles instead of 102.4. */
+static void test_shared_bandwidth(void)
+{
+    struct rig r;
+    union cmd c = copy_in(0, 0, 12288);
+
+    rig_open(&r, 32, PROFILE_a2);
+    for (unsigned i = 0; i < 32; i++) {
+        rig_push(&r, i, PIPE_MTE2, &c);
+    }
+    rig_to(&r, 215 + 145);
+    ok(rig_read(&r, 31, CORE_STATUS) & CORE_STATUS_RUNNING,
+       "bandwidth/is_shared_by_cores");
+    rig_drain(&r);
+    ok(rig_read(&r, 0, PMU_LAST) == 215 + 146 && rig_read(&r, 31, PMU_LAST) == 215 + 146,
+       "bandwidth/equal_wants_end_together");
+    ok(counter(&r, PIPE_MTE2, PMU_STALL_BW) == 146 - 103,
+       "pmu/counts_cycles_lost_to_others");
+    rig_push(&r, 3, PIPE_MTE2, &c);
+    rig_drain(&r);
+    ok(rig_read(&r, 3, PMU_LAST) == 361 + 215 + 103,
+       "bandwidth/is_whole_again_afterwards");
+    rig_close(&r);
+}
+
+/* The state and the memories are all there is: a copy of them goes on alike. */
+static void test_snapshot(void)
+{
+    struct rig a, b;
+    union cmd c = copy_in(0, 0, 4096);
+
+    rig_open(&a, 1, PROFILE_a2);
+    rig_open(&b, 1, PROFILE_a2);
+    for (unsigned i = 0; i < 4096; i++) {
+        a.gm[i] = (uint8_t)(i * 13 + 1);
+    }
+    c.head.post_n[0] = 1;
+    rig_push(&a, 0, PIPE_MTE2, &c);
+    rig_push(&a, 0, PIPE_MTE2, &c);
+    rig_to(&a, 100);
+    memcpy(b.npu.s, a.npu.s, npu_state_size());
+    for (unsigned m = 0; m < NPU_MEM_COUNT; m++) {
+        memcpy(b.npu.mem[0][m], a.npu.mem[0][m],
+               npu_mem_size(PROFILE_a2, (enum npu_mem)m));
+    }
+    memcpy(b.gm, a.gm, RIG_GM_BYTES);
+    ok(npu_restored(&b.npu, &b.config), "snapshot/is_accepted");
+    b.now = 100;
+    rig_drain(&a);
+    rig_drain(&b);
+    ok(memcmp(a.npu.s, b.npu.s, npu_state_size()) == 0 &&
+           memcmp(a.npu.mem[0][NPU_MEM_UB], b.npu.mem[0][NPU_MEM_UB], 196608) == 0,
+       "snapshot/goes_on_to_the_same_state");
+    b.config.cores = 2;
+    ok(!npu_restored(&b.npu, &b.config), "snapshot/of_another_configuration_is_refused");
+    rig_close(&a);
+    rig_close(&b);
+}
+
+int main(void)
+{
+    test_identity();
+    test_access();
+    test_semaphores();
+    test_copy();
+    test_short_rows();
+    test_nd2nz_curve();
+    test_order_and_waits();
+    test_queue();
+    test_rules();
+    test_overlap();
+    test_post_overflow();
+    test_mmad_cost();
+    test_shared_bandwidth();
+    test_snapshot();
+    return tap_done();
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The rules that a command must keep before it has any effect. What the .def files
+ * state (types, flags, ranges, alignments) is checked from their tables, where the
+ * accesses end from the plan; rules of a single operation stand in its plan().
+ */
+#include "tools/emu/model/state.h"
+
+static uint64_t arg_value(const union cmd *cmd, const struct cmd_arg *arg)
+{
+    uint64_t value = 0;
+
+    for (unsigned i = 0; i < arg->size; i++) {
+        value |= (uint64_t)cmd->bytes[arg->offset + i] << (8 * i);
+    }
+    return value;
+}
+
+static unsigned fail(struct npu_fault *f, unsigned code, size_t field, uint64_t value)
+{
+    f->code = (uint16_t)code;
+    f->field = (uint8_t)field;
+    f->value = value;
+    return code;
+}
+
+static unsigned check_head(const struct cmd_info *info, unsigned pipe,
+                           const union cmd *cmd, struct npu_fault *f)
+{
+    const struct cmd_head *h = &cmd->head;
+
+    if (info->pipe != 0 && info->pipe != pipe) {
+        return fail(f, NPU_ERR_PIPE, offsetof(struct cmd_head, opcode), h->opcode);
+    }
+    if (h->type >= TYPE_COUNT || !(info->types & (1u << h->type))) {
+        return fail(f, NPU_ERR_TYPE, offsetof(struct cmd_head, type), h->type);
+    }
+    if (h->flags & ~info->flags) {
+        return fail(f, NPU_ERR_FLAGS, offsetof(struct cmd_head, flags), h->flags);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        if (h->wait_sem[i] >= SEM_COUNT) {
+            return fail(f, NPU_ERR_SEM_INDEX, offsetof(struct cmd_head, wait_sem) + i,
+                        h->wait_sem[i]);
+        }
+        if (h->post_sem[i] >= SEM_COUNT) {
+            return fail(f, NPU_ERR_SEM_INDEX, offsetof(struct cmd_head, post_sem) + i,
+                        h->post_sem[i]);
+        }
+    }
+    return 0;
+}
+
+unsigned check_command(const struct npu *n, unsigned pipe, const union cmd *cmd,
+                       struct npu_fault *f)
+{
+    const struct cmd_info *info = cmd_find(cmd->head.opcode);
+    unsigned code;
+
+    (void)n;
+    if (!info) {
+        return fail(f, NPU_ERR_OPCODE, offsetof(struct cmd_head, opcode),
+                    cmd->head.opcode);
+    }
+    code = check_head(info, pipe, cmd, f);
+    if (code) {
+        return code;
+    }
+    for (unsigned i = 0; i < info->n_args; i++) {
+        const struct cmd_arg *arg = &info->args[i];
+        uint64_t value = arg_value(cmd, arg);
+        if (value < arg->min || value > arg->max) {
+            return fail(f, NPU_ERR_RANGE, arg->offset, value);
+        }
+        if (value % arg->multiple) {
+            f->addr = value;
+            return fail(f, NPU_ERR_ALIGN, arg->offset, value);
+        }
+    }
+    for (unsigned i = info->bytes; i < CMD_BYTES; i++) {
+        if (cmd->bytes[i]) {
+            return fail(f, NPU_ERR_RESERVED, i, cmd->bytes[i]);
+        }
+    }
+    return 0;
+}
+
+static unsigned check_access(const struct npu *n, const struct access *a,
+                             struct npu_fault *f)
+{
+    const struct npu_state *s = n->s;
+    uint64_t extent = access_extent(a);
+    uint64_t first = 0, size;
+
+    if (extent == 0) {
+        return 0;
+    }
+    f->addr = a->base;
+    if (a->mem == NPU_MEM_GM) {
+        first = s->gm_base;
+        size = s->gm_size;
+    } else {
+        size = npu_mem_size((enum npu_profile)s->profile, (enum npu_mem)a->mem);
+    }
+    if (a->base < first || a->base - first > size || extent > size - (a->base - first)) {
+        return fail(f, a->mem == NPU_MEM_GM ? NPU_ERR_GM : NPU_ERR_BOUNDS, a->field,
+                    a->base + extent);
+    }
+    return 0;
+}
+
+/* Rows of a destination must not run into each other: which bytes win would be
+ * left to chance on a chip. Each level, from the smallest stride up, has to step over
+ * all that lies within it. */
+static bool overlaps_itself(const struct access *a)
+{
+    uint64_t inner = a->row_bytes;
+    unsigned done = 0;
+
+    for (unsigned round = 0; round < ACCESS_LEVELS; round++) {
+        unsigned level = ACCESS_LEVELS;
+        for (unsigned i = 0; i < ACCESS_LEVELS; i++) {
+            if (!(done & (1u << i)) && a->n[i] > 1 &&
+                (level == ACCESS_LEVELS || a->stride[i] < a->stride[level])) {
+                level = i;
+            }
+        }
+        if (level == ACCESS_LEVELS) {
+            return false;
+        }
+        if (a->stride[level] < inner) {
+            return true;
+        }
+        inner += (a->n[level] - 1) * a->stride[level];
+        done |= 1u << level;
+    }
+    return false;
+}
+
+unsigned check_plan(const struct npu *n, unsigned pipe, const union cmd *cmd,
+                    const struct plan *plan, struct npu_fault *f)
+{
+    unsigned code = 0;
+
+    (void)cmd;
+    for (unsigned i = 0; i < plan->n_src && !code; i++) {
+        code = check_access(n, &plan->src[i], f);
+    }
+    if (code || !plan->has_dst || access_bytes(&plan->dst) == 0) {
+        return code;
+    }
+    code = check_access(n, &plan->dst, f);
+    if (code) {
+        return code;
+    }
+    f->addr = plan->dst.base;
+    if (overlaps_itself(&plan->dst)) {
+        return fail(f, NPU_ERR_OVERLAP, plan->dst.field, plan->dst.base);
+    }
+    if (access_bytes(&plan->dst) >
+        npu_mem_size((enum npu_profile)n->s->profile, pipe_stage(pipe))) {
+        return fail(f, NPU_ERR_CAPACITY, plan->dst.field, access_bytes(&plan->dst));
+    }
+    f->addr = 0;
+    return 0;
+}

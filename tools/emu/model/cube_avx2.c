@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The Cube with AVX2: fp16 by FMA in fp32, int8 by multiply-add of int16 pairs.
+ *
+ * A pair of products is at most 2 * 128 * 128 and fits int32; sums wrap around.
+ */
+#include "tools/emu/model/cube_path.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#include "tools/emu/model/cube_pack.h"
+#include "tools/emu/model/num.h"
+
+#define TARGET  __attribute__((target("avx2,fma,f16c")))
+#define INLINE  static inline __attribute__((always_inline)) TARGET
+#define V_LANES 8u
+
+INLINE __m256 canon(__m256 v)
+{
+    __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000));
+
+    return _mm256_blendv_ps(v, nan, _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+}
+
+#define VEC               __m256
+#define V_LOAD(p)         _mm256_loadu_ps((const float *)(const void *)(p))
+#define V_STORE(p, v)     _mm256_storeu_ps((float *)(void *)(p), v)
+#define V_ZERO            _mm256_setzero_ps()
+#define V_SPLAT(p)        _mm256_set1_ps(num_float(cube_load32(p)))
+#define KERNEL(name)      f32_##name
+#define V_STEP(acc, a, b) _mm256_fmadd_ps(a, b, acc)
+#define V_DONE(acc)       canon(acc)
+#define STEPS             16u
+#define FIX               0
+#define TAIL              1
+#include "tools/emu/model/cube_kernel.h"
+#undef VEC
+#undef V_LOAD
+#undef V_STORE
+#undef V_ZERO
+#undef V_SPLAT
+
+#define VEC               __m256i
+#define V_LOAD(p)         _mm256_loadu_si256((const __m256i *)(p))
+#define V_STORE(p, v)     _mm256_storeu_si256((__m256i *)(p), v)
+#define V_ZERO            _mm256_setzero_si256()
+#define V_SPLAT(p)        _mm256_set1_epi32((int)cube_load32(p))
+#define KERNEL(name)      s16_##name
+#define V_STEP(acc, a, b) _mm256_add_epi32(acc, _mm256_madd_epi16(a, b))
+#define V_DONE(acc)       (acc)
+#define STEPS             16u
+#define FIX               0
+#define TAIL              0
+#include "tools/emu/model/cube_kernel.h"
+
+TARGET static void pack_a_f16(void *dst, const void *src, size_t fractals)
+{
+    const uint8_t *s = src;
+    float *d = dst;
+
+    for (size_t i = 0; i < fractals * 32; i++) {
+        __m128i h = _mm_loadu_si128((const __m128i *)(s + i * 16));
+
+        _mm256_storeu_ps(d + i * 8, _mm256_cvtph_ps(h));
+    }
+}
+
+/* Half of a fractal of L0B: 8 lines of k. */
+INLINE void pack_b_half(float *dst, const uint8_t *src)
+{
+    __m256i line[8];
+
+    simd_transpose16(line, src);
+    SIMD_UNROLL
+    for (int i = 0; i < 8; i++) {
+        __m128i lo = _mm256_castsi256_si128(line[i]);
+        __m128i hi = _mm256_extracti128_si256(line[i], 1);
+
+        _mm256_storeu_ps(dst + i * 16, _mm256_cvtph_ps(lo));
+        _mm256_storeu_ps(dst + i * 16 + 8, _mm256_cvtph_ps(hi));
+    }
+}
+
+TARGET static void pack_b_f16(void *dst, int32_t *fix, const void *src, unsigned nb,
+                              unsigned k)
+{
+    float *d = dst;
+
+    (void)fix;
+    for (unsigned i = 0; i < nb; i++) {
+        for (unsigned j = 0; j < (k + 15) / 16; j++) {
+            const uint8_t *s = (const uint8_t *)src + ((size_t)j * nb + i) * 512;
+
+            pack_b_half(d, s);
+            pack_b_half(d + 128, s + 16);
+            d += 256;
+        }
+    }
+}
+
+TARGET void cube_pack_a_s16(void *dst, const void *src, size_t fractals)
+{
+    const uint8_t *s = src;
+    __m256i *d = dst;
+
+    for (size_t i = 0; i < fractals * 16; i++) {
+        __m256i v = _mm256_loadu_si256((const __m256i *)(s + i * 32));
+
+        _mm256_storeu_si256(d + 2 * i, cube_even16(v));
+        _mm256_storeu_si256(d + 2 * i + 1, cube_odd16(v));
+    }
+}
+
+TARGET void cube_pack_b_s16(void *dst, int32_t *fix, const void *src, unsigned nb,
+                            unsigned k)
+{
+    __m256i *d = dst;
+
+    (void)fix;
+    for (unsigned i = 0; i < nb; i++) {
+        for (unsigned j = 0; j < (k + 31) / 32; j++) {
+            const uint8_t *s = (const uint8_t *)src + ((size_t)j * nb + i) * 512;
+
+            for (unsigned half = 0; half < 2; half++) {
+                __m256i line[8];
+
+                cube_lines_s8(line, s + half * 256, k - j * 32);
+                SIMD_UNROLL
+                for (int x = 0; x < 8; x++) {
+                    _mm256_storeu_si256(d + 2 * x + half, cube_even16(line[x]));
+                    _mm256_storeu_si256(d + 16 + 2 * x + half, cube_odd16(line[x]));
+                }
+            }
+            d += 32;
+        }
+    }
+}
+
+const struct cube_path cube_avx2_f16 = {pack_a_f16, pack_b_f16, f32_run};
+const struct cube_path cube_avx2_s8 = {cube_pack_a_s16, cube_pack_b_s16, s16_run};
+
+#endif

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The data movers' inner loops. Layouts and contracts are in move.h.
+ *
+ * A tile that the window does not fill is first copied into a buffer of zeros, so
+ * the inner operations see whole tiles only.
+ */
+#include "tools/emu/model/move.h"
+#include <stdalign.h>
+#include "tools/emu/model/mem.h"
+#include "tools/emu/model/move_path.h"
+#include "tools/emu/model/num.h"
+#include "tools/emu/model/simd.h"
+
+#define FRACTAL 512u
+#define BLOCK   32u /* bytes of a row in a block of columns */
+#define ROWS    8u  /* rows that move_nd2nz takes together: measured */
+
+static void plain_transpose(uint8_t *dst, const uint8_t *s0, const uint8_t *s1,
+                            unsigned esize)
+{
+    unsigned k0 = BLOCK / esize;
+
+    for (unsigned x = 0; x < 16; x++) {
+        for (unsigned k = 0; k < k0; k++) {
+            const uint8_t *s = (x * esize < BLOCK ? s0 : s1) + k * BLOCK;
+
+            memcpy(dst + x * BLOCK + k * esize, s + x * esize % BLOCK, esize);
+        }
+    }
+}
+
+static void plain_t8(uint8_t *dst, const uint8_t *s0, const uint8_t *s1)
+{
+    plain_transpose(dst, s0, s1, 1);
+}
+
+static void plain_t16(uint8_t *dst, const uint8_t *s0, const uint8_t *s1)
+{
+    plain_transpose(dst, s0, s1, 2);
+}
+
+static void plain_t32(uint8_t *dst, const uint8_t *s0, const uint8_t *s1)
+{
+    plain_transpose(dst, s0, s1, 4);
+}
+
+static void plain_f16(uint8_t *dst, const uint8_t *src)
+{
+    for (unsigned i = 0; i < 16; i++) {
+        uint32_t f;
+        uint16_t h;
+
+        memcpy(&f, src + i * 4, 4);
+        h = num_f32_to_f16(f);
+        memcpy(dst + i * 2, &h, 2);
+    }
+}
+
+static void plain_bf16(uint8_t *dst, const uint8_t *src)
+{
+    for (unsigned i = 0; i < 16; i++) {
+        uint32_t f;
+        uint16_t h;
+
+        memcpy(&f, src + i * 4, 4);
+        h = num_f32_to_bf16(f);
+        memcpy(dst + i * 2, &h, 2);
+    }
+}
+
+static const struct move_path *path(void)
+{
+    static const struct move_path plain = {plain_t8, plain_t16, plain_t32, plain_f16,
+                                           plain_bf16};
+
+#if defined(__x86_64__)
+    if (simd_level() >= SIMD_AVX2) {
+        return &move_avx2;
+    }
+#endif
+    return &plain;
+}
+
+void move_rows(void *dst, size_t dst_pitch, const void *src, size_t src_pitch,
+               size_t row_bytes, size_t rows)
+{
+    uint8_t *d = dst;
+    const uint8_t *s = src;
+
+    if (dst_pitch == row_bytes && src_pitch == row_bytes) {
+        memcpy(d, s, row_bytes * rows);
+        return;
+    }
+    if (row_bytes == BLOCK) { /* a column of blocks; not worth a call each */
+        for (size_t r = 0; r < rows; r++) {
+            memcpy(d + r * dst_pitch, s + r * src_pitch, BLOCK);
+        }
+        return;
+    }
+    for (size_t r = 0; r < rows; r++) {
+        memcpy(d + r * dst_pitch, s + r * src_pitch, row_bytes);
+    }
+}
+
+/* Whole blocks of a few rows: block by block, so that each destination line is
+ * written at once, while the source streams along the rows. */
+static void nd2nz_rows(uint8_t *dst, const uint8_t *src, size_t rows, size_t blocks,
+                       size_t src_pitch, size_t dst_c0_stride, size_t dst_row_stride)
+{
+    for (size_t j = 0; j < blocks; j++) {
+        for (size_t r = 0; r < rows; r++) {
+            memcpy(dst + j * dst_c0_stride + r * dst_row_stride,
+                   src + r * src_pitch + j * BLOCK, BLOCK);
+        }
+    }
+}
+
+void move_nd2nz(void *dst, const void *src, size_t rows, size_t cols, unsigned esize,
+                size_t src_pitch, size_t dst_c0_stride, size_t dst_row_stride)
+{
+    size_t blocks = cols * esize / BLOCK, tail = cols * esize % BLOCK;
+    uint8_t *d = dst;
+    const uint8_t *s = src;
+    size_t r = 0;
+
+    for (; r + ROWS <= rows; r += ROWS) {
+        nd2nz_rows(d + r * dst_row_stride, s + r * src_pitch, ROWS, blocks, src_pitch,
+                   dst_c0_stride, dst_row_stride);
+    }
+    nd2nz_rows(d + r * dst_row_stride, s + r * src_pitch, rows - r, blocks, src_pitch,
+               dst_c0_stride, dst_row_stride);
+    d += blocks * dst_c0_stride;
+    s += blocks * BLOCK;
+    for (r = 0; tail && r < rows; r++) {
+        memcpy(d + r * dst_row_stride, s + r * src_pitch, tail);
+        memset(d + r * dst_row_stride + tail, 0, BLOCK - tail);
+    }
+}
+
+/* `rows` (> 0) rows of `bytes` bytes, BLOCK apart, into a tile of zeros. */
+static void pad_tile(uint8_t *tile, size_t tile_rows, const uint8_t *src, size_t rows,
+                     size_t bytes)
+{
+    memset(tile, 0, tile_rows * BLOCK);
+    for (size_t r = 0; r < rows; r++) {
+        memcpy(tile + r * BLOCK, src + r * BLOCK, bytes);
+    }
+}
+
+static size_t at_most(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Fractals as they are; fractal (i, j) of rows, columns goes to i*step_i + j*step_j. */
+static void copy_fractals(uint8_t *dst, const uint8_t *src, size_t c0_stride, size_t rows,
+                          size_t row_bytes, size_t step_i, size_t step_j)
+{
+    size_t full_i = rows / 16, full_j = row_bytes / BLOCK;
+
+    for (size_t i = 0; i * 16 < rows; i++) {
+        for (size_t j = 0; j * BLOCK < row_bytes; j++) {
+            uint8_t *d = dst + i * step_i + j * step_j;
+            const uint8_t *s = src + j * c0_stride + i * FRACTAL;
+
+            if (i < full_i && j < full_j) {
+                memcpy(d, s, FRACTAL);
+            } else {
+                pad_tile(d, 16, s, at_most(rows - i * 16, 16),
+                         at_most(row_bytes - j * BLOCK, BLOCK));
+            }
+        }
+    }
+}
+
+struct window {
+    const uint8_t *src;
+    size_t c0_stride, rows, row_bytes;
+    unsigned esize;
+};
+
+static move_transpose *transposer(unsigned esize)
+{
+    const struct move_path *p = path();
+
+    return esize == 1 ? p->t8 : esize == 2 ? p->t16 : p->t32;
+}
+
+/* Tile of block j, rows from k, for the transposer; `tile` is used for a partial one.
+ * byte is where in the block the tile starts (8 bit: a block feeds two fractals). */
+static const uint8_t *tile_at(const struct window *w, uint8_t *tile, size_t j, size_t k,
+                              size_t byte)
+{
+    size_t k0 = BLOCK / w->esize, width = w->esize == 1 ? 16 : BLOCK;
+    size_t rows = at_most(w->rows - k, k0), start = j * BLOCK + byte;
+    size_t bytes = start < w->row_bytes ? at_most(w->row_bytes - start, width) : 0;
+    const uint8_t *s = w->src + j * w->c0_stride + k * BLOCK + byte;
+
+    if (rows == k0 && bytes == width) {
+        return s;
+    }
+    pad_tile(tile, k0, s, bytes ? rows : 0, bytes);
+    return tile;
+}
+
+/* Fractals transposed: rows of the window are k, columns are x (m or n); fractal
+ * (x / 16, k / K0) goes to step_x * (x / 16) + step_k * (k / K0). */
+static void transpose_fractals(uint8_t *dst, const struct window *w, size_t step_x,
+                               size_t step_k)
+{
+    alignas(64) uint8_t tile0[2 * FRACTAL], tile1[FRACTAL];
+    size_t k0 = BLOCK / w->esize, x_bytes = 16 * w->esize;
+    move_transpose *transpose = transposer(w->esize);
+
+    for (size_t x = 0; x * x_bytes < w->row_bytes; x++) {
+        size_t j = x * x_bytes / BLOCK, byte = x * x_bytes % BLOCK;
+
+        for (size_t k = 0; k * k0 < w->rows; k++) {
+            const uint8_t *s0 = tile_at(w, tile0, j, k * k0, byte);
+            const uint8_t *s1 = s0;
+
+            if (w->esize == 4) {
+                s1 = tile_at(w, tile1, j + 1, k * k0, 0);
+            }
+            transpose(dst + x * step_x + k * step_k, s0, s1);
+        }
+    }
+}
+
+void move_nz2zz(void *dst, const void *src, size_t src_c0_stride, size_t rows,
+                size_t cols, unsigned esize)
+{
+    size_t bytes = cols * esize, blocks = (bytes + BLOCK - 1) / BLOCK;
+
+    copy_fractals(dst, src, src_c0_stride, rows, bytes, blocks * FRACTAL, FRACTAL);
+}
+
+void move_nz2zn_t(void *dst, const void *src, size_t src_c0_stride, size_t rows,
+                  size_t cols, unsigned esize)
+{
+    size_t blocks = (rows + 15) / 16;
+
+    copy_fractals(dst, src, src_c0_stride, rows, cols * esize, FRACTAL, blocks * FRACTAL);
+}
+
+void move_nz2zz_t(void *dst, const void *src, size_t src_c0_stride, size_t rows,
+                  size_t cols, unsigned esize)
+{
+    struct window w = {src, src_c0_stride, rows, cols * esize, esize};
+    size_t k0 = BLOCK / esize;
+
+    transpose_fractals(dst, &w, (rows + k0 - 1) / k0 * FRACTAL, FRACTAL);
+}
+
+void move_nz2zn(void *dst, const void *src, size_t src_c0_stride, size_t rows,
+                size_t cols, unsigned esize)
+{
+    struct window w = {src, src_c0_stride, rows, cols * esize, esize};
+
+    transpose_fractals(dst, &w, FRACTAL, (cols + 15) / 16 * FRACTAL);
+}
+
+void move_nz2nd(void *dst, size_t dst_pitch, const void *src, size_t src_c0_stride,
+                size_t rows, size_t cols, enum move_mode mode)
+{
+    const struct move_path *p = path();
+    move_narrow *narrow = mode == MOVE_F32_F16 ? p->f16 : p->bf16;
+    unsigned esize = mode == MOVE_COPY ? 4 : 2;
+    size_t blocks = cols / 16, tail = cols % 16;
+
+    for (size_t r = 0; r < rows; r++) {
+        uint8_t *d = (uint8_t *)dst + r * dst_pitch;
+        const uint8_t *s = (const uint8_t *)src + r * 64;
+
+        for (size_t j = 0; j < blocks; j++) {
+            if (mode == MOVE_COPY) {
+                memcpy(d + j * 64, s + j * src_c0_stride, 64);
+            } else {
+                narrow(d + j * 32, s + j * src_c0_stride);
+            }
+        }
+        if (tail) {
+            uint8_t last[64];
+
+            s += blocks * src_c0_stride;
+            if (mode != MOVE_COPY) {
+                narrow(last, s);
+                s = last;
+            }
+            memcpy(d + blocks * 16 * esize, s, tail * esize);
+        }
+    }
+}

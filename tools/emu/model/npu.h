@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The NPU as a discrete-event machine: the whole interface of the model.
+ *
+ * Freestanding C11. The state is one flat struct without a host pointer, plus
+ * the memories that the host lends, so a snapshot is a copy of both. Time is a
+ * cycle that the caller passes in; it never runs backwards. Everything that the
+ * machine does to its surroundings goes through struct npu_host. Guest software
+ * can write anything to any register without leaving guest memory or the state.
+ */
+#ifndef TOOLS_EMU_MODEL_NPU_H
+#define TOOLS_EMU_MODEL_NPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "hal/contract/contract.h"
+
+#define NPU_NEVER UINT64_MAX
+#define NPU_CHIP  NPU_MAX_CORES /* "core" number of the chip's own registers */
+
+struct npu_state;
+
+struct npu_host {
+    /* Host address of guest memory [addr, addr + len), or NULL if a byte of it is
+     * not DRAM. Every mapping is given back with gm_unmap before the call returns. */
+    void *(*gm_map)(void *ctx, uint64_t addr, uint64_t len, bool write);
+    void (*gm_unmap)(void *ctx, void *p, uint64_t addr, uint64_t len, bool write);
+    /* Bytes [off, off + len) of a local memory have changed. May be NULL. */
+    void (*mem_dirty)(void *ctx, unsigned core, enum npu_mem mem, uint32_t off,
+                      uint32_t len);
+    /* Level of the core's interrupt line; called only when it changes. */
+    void (*irq)(void *ctx, unsigned core, bool level);
+};
+
+struct npu_config {
+    unsigned cores;           /* 1 .. NPU_MAX_CORES */
+    enum npu_profile profile; /* timing and sizes */
+    uint64_t gm_base;         /* DRAM, as the capability block shows it */
+    uint64_t gm_size;
+};
+
+/* mem[] are the memories of mem.def, npu_mem_size() bytes each; the STAGE ones hold
+ * the results of running commands, are not mapped, but belong to a snapshot. */
+struct npu {
+    struct npu_state *s;
+    const struct npu_host *host;
+    void *ctx; /* first argument of every host function */
+    uint8_t *mem[NPU_MAX_CORES][NPU_MEM_COUNT];
+};
+
+/* Bytes of the flat state. */
+size_t npu_state_size(void);
+/* Cold start. n->s, n->host, n->ctx and n->mem[0 .. cores-1][] must be set. */
+void npu_init(struct npu *n, const struct npu_config *config);
+/* Power-on reset at cycle `now`; the configuration stays, memories stay. */
+void npu_reset(struct npu *n, uint64_t now);
+/* After the state was replaced by a snapshot: drives every interrupt line.
+ * False if the snapshot is of another configuration than `config` or damaged. */
+bool npu_restored(struct npu *n, const struct npu_config *config);
+
+/* Does everything that is due up to and including cycle `now`. */
+void npu_advance(struct npu *n, uint64_t now);
+/* First cycle at which npu_advance has something to do, or NPU_NEVER. */
+uint64_t npu_next(const struct npu *n);
+
+/* Register access of `size` bytes at `offset` of a core's register page (or of
+ * NPU_CHIP's). Advances to `now` first. Never fails: a bad access raises the
+ * core's fault as hal/contract/core.md says, and reads 0. npu_peek is for debuggers:
+ * it changes nothing whatsoever, and a bad access just reads 0. */
+uint64_t npu_peek(const struct npu *n, uint64_t now, unsigned core, uint32_t offset,
+                  unsigned size);
+uint64_t npu_read(struct npu *n, uint64_t now, unsigned core, uint32_t offset,
+                  unsigned size);
+void npu_write(struct npu *n, uint64_t now, unsigned core, uint32_t offset,
+               uint64_t value, unsigned size);
+
+#endif

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Registers. All are 64 bits wide and 8 bytes apart; a 4-byte read takes either
+ * half, a 4-byte write only the low one, zero-extended. read_core and read_chip are
+ * pure, so a debugger may look at everything; what no line handles is an error.
+ */
+#include "tools/emu/model/state.h"
+
+#include "tools/emu/model/mem.h"
+
+static const uint64_t *fault_words(const struct npu_fault *f, uint64_t words[5])
+{
+    words[0] = field_put(PIPE_ERROR_CODE, f->code) |
+               field_put(PIPE_ERROR_FIELD, f->field) |
+               field_put(PIPE_ERROR_OPCODE, f->opcode);
+    words[1] = f->addr;
+    words[2] = f->value;
+    words[3] = f->tag;
+    words[4] = f->pc;
+    return words;
+}
+
+static bool read_pipe(const struct npu_pipe *p, uint64_t now, uint32_t reg, uint64_t *v)
+{
+    uint64_t words[5];
+
+    switch (reg) {
+    case PIPE_PUSH:
+    case PIPE_CTRL:
+        *v = 0;
+        return true;
+    case PIPE_FREE:
+        *v = PIPE_DEPTH - (uint64_t)p->count;
+        return true;
+    case PIPE_ARM:
+        *v = p->arm;
+        return true;
+    case PIPE_STATUS:
+        *v = field_put(PIPE_STATUS_STATE, p->state) |
+             field_put(PIPE_STATUS_DEPTH, p->count);
+        return true;
+    case PIPE_ERROR:
+    case PIPE_ERROR_ADDR:
+    case PIPE_ERROR_VALUE:
+    case PIPE_ERROR_TAG:
+    case PIPE_ERROR_PC:
+        *v = fault_words(&p->fault, words)[(reg - PIPE_ERROR) / 8];
+        return true;
+    default:
+        if (reg < PMU_BUSY || reg >= PMU_BUSY + 8 * PMU_COUNTERS) {
+            return false;
+        }
+        *v = pipe_counter(p, PMU_INDEX(reg), now);
+        return true;
+    }
+}
+
+static uint64_t event_count(const struct npu_core *c, unsigned event, uint64_t now)
+{
+    switch (event) {
+#define EVENT(name, number, pipe_name, counter_name, text)                               \
+    case number:                                                                         \
+        return pipe_counter(&c->pipe[PIPE_##pipe_name], PMU_INDEX(PMU_##counter_name),   \
+                            now);
+#include "hal/contract/all.h"
+    default:
+        return 0;
+    }
+}
+
+static uint64_t core_status(const struct npu_core *c)
+{
+    uint64_t busy = 0, fault = 0, running = 0;
+
+    for (unsigned p = 0; p < NPU_PIPES; p++) {
+        busy |= (uint64_t)(c->pipe[p].count && c->pipe[p].state != PIPE_STOPPED) << p;
+        fault |= (uint64_t)(c->pipe[p].state == PIPE_STOPPED) << p;
+        running |= (uint64_t)(c->pipe[p].state == PIPE_RUNNING) << p;
+    }
+    return field_put(CORE_STATUS_BUSY, busy) | field_put(CORE_STATUS_FAULT, fault) |
+           field_put(CORE_STATUS_RUNNING, running);
+}
+
+/* Index into a row of registers that begins at `first`, or -1. */
+static int row_index(uint32_t reg, uint32_t first, unsigned count)
+{
+    return reg >= first && reg < first + 8 * count ? (int)(reg - first) / 8 : -1;
+}
+
+static bool is_pipe(uint32_t reg, unsigned *pipe)
+{
+    *pipe = (reg - PIPE_BASE) / PIPE_STRIDE;
+    return reg >= PIPE_BASE && *pipe < NPU_PIPES && pipe_name(*pipe)[0] != '?';
+}
+
+static bool read_rows(const struct npu *n, unsigned core, uint32_t reg, uint64_t *v)
+{
+    const struct npu_core *c = &n->s->core[core];
+    int i;
+
+    if ((i = row_index(reg, SEM_VALUE, SEM_COUNT)) >= 0) {
+        *v = sem_value(n, core, (unsigned)i);
+    } else if (row_index(reg, SEM_POST, SEM_COUNT) >= 0 ||
+               row_index(reg, SEM_TAKE, SEM_COUNT) >= 0) {
+        *v = 0;
+    } else if ((i = row_index(reg, SEM_ARM, SEM_COUNT)) >= 0) {
+        *v = c->arm[i];
+    } else if ((i = row_index(reg, SEM_READY, 2)) >= 0) {
+        *v = npu_sem_ready(n, core, (unsigned)i);
+    } else if ((i = row_index(reg, PMU_SELECT, 8)) >= 0) {
+        *v = c->pmu_select[i];
+    } else if ((i = row_index(reg, PMU_COUNT, 8)) >= 0) {
+        *v = event_count(c, c->pmu_select[i], n->s->now);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static bool read_core(const struct npu *n, unsigned core, uint32_t reg, uint64_t *v)
+{
+    const struct npu_core *c = &n->s->core[core];
+    unsigned pipe;
+
+    switch (reg) {
+    case CORE_ID:
+        *v = core;
+        return true;
+    case CORE_STATUS:
+        *v = core_status(c);
+        return true;
+    case CORE_CTRL:
+        *v = 0;
+        return true;
+    case CORE_CYCLE:
+        *v = n->s->now;
+        return true;
+    case CORE_IRQ_STATUS:
+        *v = npu_irq_status(n, core);
+        return true;
+    case CORE_IRQ_ENABLE:
+        *v = c->irq_enable;
+        return true;
+    case CORE_FAULT:
+        *v = field_put(CORE_FAULT_CODE, c->fault.code) |
+             field_put(CORE_FAULT_SIZE, c->fault_size) |
+             field_put(CORE_FAULT_WRITE, c->fault_write);
+        return true;
+    case CORE_FAULT_ADDR:
+        *v = c->fault.addr;
+        return true;
+    case CORE_FAULT_VALUE:
+        *v = c->fault.value;
+        return true;
+    case SEM_TAKEN:
+        *v = c->taken;
+        return true;
+    case PMU_FIRST:
+        *v = c->pmu_first == NPU_NEVER ? 0 : c->pmu_first;
+        return true;
+    case PMU_LAST:
+        *v = c->pmu_last;
+        return true;
+    default:
+        if (is_pipe(reg, &pipe)) {
+            return read_pipe(&c->pipe[pipe], n->s->now, (reg - PIPE_BASE) % PIPE_STRIDE,
+                             v);
+        }
+        return read_rows(n, core, reg, v);
+    }
+}
+
+static bool read_chip(const struct npu *n, uint32_t reg, uint64_t *v)
+{
+    const struct npu_state *s = n->s;
+    int i;
+
+    switch (reg) {
+    case CHIP_ID:
+        *v = field_put(CHIP_ID_WORD, CHIP_ID_MAGIC) |
+             field_put(CHIP_ID_VERSION, CONTRACT_VERSION);
+        return true;
+    case CHIP_CORES:
+        *v = s->cores;
+        return true;
+    case CHIP_PROFILE:
+        *v = s->profile;
+        return true;
+    case CHIP_GM_BASE:
+        *v = s->gm_base;
+        return true;
+    case CHIP_GM_SIZE:
+        *v = s->gm_size;
+        return true;
+    case CHIP_CYCLE:
+        *v = s->now;
+        return true;
+    default:
+        i = row_index(reg, CHIP_COST, 64);
+        *v = i >= 0 && i < COST_COUNT ? cost(s, (enum npu_cost)i) : 0;
+        return i >= 0;
+    }
+}
+
+static bool read_reg(const struct npu *n, unsigned core, uint32_t offset, unsigned size,
+                     uint64_t *v)
+{
+    bool ok;
+
+    *v = 0;
+    if ((size != 4 && size != 8) || offset % size) {
+        return false;
+    }
+    ok = core == NPU_CHIP ? read_chip(n, offset & ~7u, v)
+                          : read_core(n, core, offset & ~7u, v);
+    *v = size == 8 ? *v : (uint32_t)(*v >> (8 * (offset & 4)));
+    return ok;
+}
+
+uint64_t npu_peek(const struct npu *n, uint64_t now, unsigned core, uint32_t offset,
+                  unsigned size)
+{
+    uint64_t v;
+
+    (void)now;
+    return read_reg(n, core, offset, size, &v) ? v : 0;
+}
+
+static void bad_access(struct npu *n, unsigned core, unsigned code, uint32_t offset,
+                       uint64_t value, unsigned size, bool write)
+{
+    struct npu_core *c = &n->s->core[core == NPU_CHIP ? 0 : core];
+
+    if (c->fault.code == 0) {
+        c->fault =
+            (struct npu_fault){.code = (uint16_t)code, .addr = offset, .value = value};
+        c->fault_size = (uint8_t)size;
+        c->fault_write = write;
+    }
+    npu_update_irq(n, core == NPU_CHIP ? 0 : core);
+}
+
+uint64_t npu_read(struct npu *n, uint64_t now, unsigned core, uint32_t offset,
+                  unsigned size)
+{
+    uint64_t v;
+
+    npu_advance(n, now);
+    if (!read_reg(n, core, offset, size, &v)) {
+        bad_access(n, core, NPU_ERR_ACCESS, offset, 0, size, false);
+        return 0;
+    }
+    return v;
+}
+
+static void clear_fault(struct npu_core *c)
+{
+    memset(&c->fault, 0, sizeof(c->fault));
+    c->fault_size = c->fault_write = 0;
+}
+
+static void core_reset(struct npu *n, unsigned core)
+{
+    struct npu_core *c = &n->s->core[core];
+
+    for (unsigned p = 0; p < NPU_PIPES; p++) {
+        c->pipe[p].arm = 0;
+        pipe_reset(n, core, p, n->s->now);
+    }
+    memset(c->sem, 0, sizeof(c->sem));
+    memset(c->arm, 0, sizeof(c->arm));
+    memset(c->armed, 0, sizeof(c->armed));
+    clear_fault(c);
+    c->taken = 0;
+}
+
+static void pmu_reset(struct npu *n, unsigned core)
+{
+    struct npu_core *c = &n->s->core[core];
+
+    for (unsigned p = 0; p < NPU_PIPES; p++) {
+        memset(c->pipe[p].counter, 0, sizeof(c->pipe[p].counter));
+        c->pipe[p].since = n->s->now;
+    }
+    c->pmu_first = NPU_NEVER;
+    c->pmu_last = 0;
+}
+
+static unsigned write_pipe(struct npu *n, unsigned core, unsigned pipe, uint32_t reg,
+                           uint64_t value)
+{
+    struct npu_pipe *p = &n->s->core[core].pipe[pipe];
+
+    switch (reg) {
+    case PIPE_PUSH:
+        pipe_push(n, core, pipe, value);
+        return 0;
+    case PIPE_ARM:
+        p->arm = (uint16_t)field_get(PIPE_ARM_SLOTS, value);
+        return 0;
+    case PIPE_CTRL:
+        if (value & PIPE_CTRL_RESET) {
+            pipe_reset(n, core, pipe, n->s->now);
+        }
+        return 0;
+    default:
+        return NPU_ERR_READ_ONLY;
+    }
+}
+
+static unsigned write_sem(struct npu *n, unsigned core, uint32_t reg, uint64_t value)
+{
+    struct npu_core *c = &n->s->core[core];
+    int i;
+
+    if ((i = row_index(reg, SEM_POST, SEM_COUNT)) >= 0) {
+        return value <= SEM_MAX && sem_post(n, core, (unsigned)i, (unsigned)value)
+                   ? 0
+                   : NPU_ERR_SEM_OVERFLOW;
+    }
+    if ((i = row_index(reg, SEM_TAKE, SEM_COUNT)) >= 0) {
+        uint8_t sem = (uint8_t)i, count = (uint8_t)value;
+        c->taken = value <= SEM_MAX && sem_take(n, core, &sem, &count, 1);
+        return 0;
+    }
+    if ((i = row_index(reg, SEM_ARM, SEM_COUNT)) >= 0) {
+        uint64_t bit = 1ull << (i % 64);
+        c->arm[i] = (uint8_t)field_get(SEM_ARM_COUNT, value);
+        c->armed[i / 64] = c->arm[i] ? c->armed[i / 64] | bit : c->armed[i / 64] & ~bit;
+        return 0;
+    }
+    if ((i = row_index(reg, PMU_SELECT, 8)) >= 0) {
+        c->pmu_select[i] = (uint16_t)field_get(PMU_SELECT_EVENT, value);
+        return 0;
+    }
+    return NPU_ERR_READ_ONLY;
+}
+
+static unsigned write_core(struct npu *n, unsigned core, uint32_t reg, uint64_t value)
+{
+    unsigned pipe;
+
+    switch (reg) {
+    case CORE_CTRL:
+        if (value & CORE_CTRL_RESET) {
+            core_reset(n, core);
+        }
+        if (value & CORE_CTRL_CLEAR) {
+            clear_fault(&n->s->core[core]);
+        }
+        if (value & CORE_CTRL_PMU) {
+            pmu_reset(n, core);
+        }
+        return 0;
+    case CORE_IRQ_ENABLE:
+        n->s->core[core].irq_enable = (uint8_t)field_get(CORE_IRQ_ENABLE_BITS, value);
+        return 0;
+    default:
+        if (is_pipe(reg, &pipe)) {
+            return write_pipe(n, core, pipe, (reg - PIPE_BASE) % PIPE_STRIDE, value);
+        }
+        return write_sem(n, core, reg, value);
+    }
+}
+
+void npu_write(struct npu *n, uint64_t now, unsigned core, uint32_t offset,
+               uint64_t value, unsigned size)
+{
+    uint64_t old;
+    unsigned code;
+
+    npu_advance(n, now);
+    if (offset % 8 || !read_reg(n, core, offset, size, &old)) {
+        code = NPU_ERR_ACCESS;
+    } else if (core == NPU_CHIP) {
+        code = NPU_ERR_READ_ONLY;
+    } else {
+        value = size == 8 ? value : (uint32_t)value;
+        code = write_core(n, core, offset, value);
+    }
+    if (code) {
+        bad_access(n, core, code, offset, value, size, true);
+        return;
+    }
+    /* A post to a semaphore of the chip may let a pipe of any core begin. */
+    bool chip = row_index(offset, SEM_POST, SEM_COUNT) >= SEM_CORE;
+    npu_kick(n, chip ? UINT32_MAX : 1u << core);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the parts of the model share: the flat state, the description of what a
+ * command touches and costs, and the functions of the event loop. Only files in
+ * tools/emu/model/ include it.
+ *
+ * Invariant: struct npu_state holds no pointer and nothing that could be derived
+ * from the host, so two runs with the same pushes at the same cycles are equal byte
+ * for byte, whatever the host.
+ */
+#ifndef TOOLS_EMU_MODEL_STATE_H
+#define TOOLS_EMU_MODEL_STATE_H
+
+#include "tools/emu/model/npu.h"
+
+/* In the order of their registers, 8 bytes apart from PMU_BUSY. */
+#define PMU_COUNTERS       8
+#define PMU_INDEX(counter) (((counter)-PMU_BUSY) / 8)
+
+struct npu_fault {
+    uint16_t code; /* enum npu_error */
+    uint16_t opcode;
+    uint8_t field; /* offset in the command */
+    uint32_t tag;
+    uint64_t addr, value, pc;
+};
+
+/* A running command's use of shared bandwidth; rates in 1/256 byte a cycle. */
+struct npu_flow {
+    uint8_t pools;  /* POOL_* that it draws from, 0: none */
+    uint32_t own;   /* rate without anybody else */
+    uint32_t rate;  /* rate now */
+    uint32_t fixed; /* cycles after the last byte of work */
+    uint64_t left;  /* work in 1/256 byte at cycle `updated` */
+    uint64_t updated;
+};
+
+struct npu_pipe {
+    uint8_t state; /* enum pipe_state */
+    uint8_t head, count;
+    uint8_t checked; /* the head has passed its checks */
+    uint16_t arm;
+    uint8_t vec_counter; /* V: mask[0] is a count */
+    uint64_t vec_mask[2];
+    uint64_t since;      /* cycle up to which the PMU counts are complete */
+    uint64_t begin, end; /* of the running command, or of the last one */
+    uint64_t nominal;    /* end if nothing were shared */
+    struct npu_flow flow;
+    struct npu_fault fault;
+    uint64_t counter[PMU_COUNTERS];
+    union cmd queue[PIPE_DEPTH];
+};
+
+struct npu_core {
+    struct npu_pipe pipe[NPU_PIPES];
+    uint8_t sem[SEM_CORE];
+    uint8_t arm[SEM_COUNT];
+    uint64_t armed[SEM_COUNT / 64]; /* bit set: arm[] is not 0 */
+    uint8_t taken;
+    uint8_t irq_enable, irq_level;
+    struct npu_fault fault; /* of a register access; addr is the offset */
+    uint8_t fault_size, fault_write;
+    uint16_t pmu_select[8];
+    uint64_t pmu_first, pmu_last; /* NPU_NEVER: nothing began yet */
+    uint64_t next;                /* earliest end of a running command */
+};
+
+struct npu_state {
+    uint64_t magic;
+    uint32_t cores, profile;
+    uint64_t gm_base, gm_size;
+    uint64_t now;
+    uint64_t flow_next; /* cycle at which shared rates change, or NPU_NEVER */
+    uint8_t sem[SEM_CHIP];
+    struct npu_core core[NPU_MAX_CORES];
+};
+
+/* One side of a data movement: n[2] x n[1] x n[0] rows of row_bytes each. */
+#define ACCESS_LEVELS 3
+struct access {
+    uint8_t mem;   /* enum npu_mem or NPU_MEM_GM */
+    uint8_t field; /* offset in the command of the operand that gives `base` */
+    uint32_t row_bytes;
+    uint32_t n[ACCESS_LEVELS];
+    uint64_t base, stride[ACCESS_LEVELS];
+};
+
+enum { POOL_READ = 1, POOL_WRITE = 2 };
+
+/* What a command will do, worked out before it touches anything. */
+struct plan {
+    struct access src[3], dst;
+    uint8_t n_src;
+    bool has_dst;
+    uint8_t pools;
+    uint32_t fixed; /* cycles */
+    uint64_t work;  /* bytes, or cycles with rate 1 */
+    uint32_t rate;  /* per cycle */
+    uint64_t ops;   /* for the PMU */
+};
+
+/* What an operation sees of the machine. */
+struct op_ctx {
+    const struct npu_state *s;
+    struct npu_pipe *pipe;
+    bool back_to_back; /* begins in the cycle in which its predecessor ended */
+};
+
+/* An operation: checks beyond the table's and cost in plan(), arithmetic in run().
+ * plan() returns 0 or an enum npu_error and sets *field. run() reads src[] (where
+ * plan->src[i].base lies) and leaves the destination's rows, packed, in stage. */
+struct operation {
+    unsigned (*plan)(const struct op_ctx *c, const union cmd *cmd, struct plan *plan,
+                     uint8_t *field);
+    void (*run)(const struct op_ctx *c, const union cmd *cmd, const struct plan *plan,
+                const uint8_t *const src[3], uint8_t *stage);
+};
+
+/* ops.c */
+const struct operation *operation_find(unsigned opcode);
+
+static inline uint32_t cost(const struct npu_state *s, enum npu_cost c)
+{
+    return npu_profile_cost((enum npu_profile)s->profile, c);
+}
+
+static inline uint64_t div_up(uint64_t a, uint64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* Rows at one stride; merged into one where they lie side by side. */
+static inline struct access access_rows(unsigned mem, size_t field, uint64_t base,
+                                        uint64_t row_bytes, uint32_t n, uint64_t stride)
+{
+    bool dense = row_bytes == stride && row_bytes * n <= UINT32_MAX;
+
+    return (struct access){.mem = (uint8_t)mem,
+                           .field = (uint8_t)field,
+                           .row_bytes = (uint32_t)(dense ? row_bytes * n : row_bytes),
+                           .n = {dense ? n != 0 : n, 1, 1},
+                           .base = base,
+                           .stride = {stride, 0, 0}};
+}
+
+static inline uint64_t access_bytes(const struct access *a)
+{
+    return (uint64_t)a->row_bytes * a->n[0] * a->n[1] * a->n[2];
+}
+
+/* Bytes from the first to behind the last that the access touches. */
+static inline uint64_t access_extent(const struct access *a)
+{
+    uint64_t extent = a->row_bytes;
+
+    if (access_bytes(a) == 0) {
+        return 0;
+    }
+    for (unsigned i = 0; i < ACCESS_LEVELS; i++) {
+        extent += (a->n[i] - 1) * a->stride[i];
+    }
+    return extent;
+}
+
+/* npu.c */
+void npu_kick(struct npu *n, uint32_t cores);
+void npu_update_next(struct npu_core *core);
+void npu_update_irq(struct npu *n, unsigned core);
+uint64_t npu_irq_status(const struct npu *n, unsigned core);
+uint64_t npu_sem_ready(const struct npu *n, unsigned core, unsigned word);
+
+/* sem.c */
+uint8_t sem_value(const struct npu *n, unsigned core, unsigned sem);
+bool sem_post(struct npu *n, unsigned core, unsigned sem, unsigned count);
+bool sem_take(struct npu *n, unsigned core, const uint8_t *sems, const uint8_t *counts,
+              unsigned length);
+
+/* pipe.c */
+/* Where the results of a pipe's running command are kept. */
+enum npu_mem pipe_stage(unsigned pipe);
+void pipe_reset(struct npu *n, unsigned core, unsigned pipe, uint64_t now);
+void pipe_push(struct npu *n, unsigned core, unsigned pipe, uint64_t value);
+/* Begins the head if it may. */
+void pipe_start(struct npu *n, unsigned core, unsigned pipe);
+/* Ends the running command; true if it posted to a semaphore of the chip. */
+bool pipe_finish(struct npu *n, unsigned core, unsigned pipe);
+void pipe_account(struct npu_pipe *p, uint64_t now);
+uint64_t pipe_counter(const struct npu_pipe *p, unsigned index, uint64_t now);
+
+/* check.c: the rules of the tables and the extents; 0 or an enum npu_error. */
+unsigned check_command(const struct npu *n, unsigned pipe, const union cmd *cmd,
+                       struct npu_fault *f);
+unsigned check_plan(const struct npu *n, unsigned pipe, const union cmd *cmd,
+                    const struct plan *plan, struct npu_fault *f);
+
+/* flow.c */
+void flow_begin(struct npu *n, struct npu_pipe *p, const struct plan *plan);
+void flow_update(struct npu *n);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * QEMU's headers, and everything that differs between its versions: 7.2 (Debian 12)
+ * is what the plugin is tested with; the branches for 10 follow its headers but have
+ * not been run. No other file here tests a version or includes a QEMU header.
+ */
+#ifndef TOOLS_EMU_QEMU_COMPAT_H
+#define TOOLS_EMU_QEMU_COMPAT_H
+
+#include "qemu/osdep.h"
+#include "qemu/config-file.h"
+#include "qemu/cutils.h"
+#include "qemu/error-report.h"
+#include "qemu/main-loop.h"
+#include "qemu/option.h"
+#include "qemu/qemu-plugin.h"
+#include "qemu/timer.h"
+#include "qapi/error.h"
+#include "qapi-commands-control.h"
+#include "exec/address-spaces.h"
+#include "exec/cpu-common.h"
+#include "exec/memory.h"
+#include "hw/boards.h"
+#include "hw/irq.h"
+#include "hw/qdev-properties.h"
+#include "hw/sysbus.h"
+#include "hw/core/cpu.h"
+#include "migration/vmstate.h"
+
+#if __has_include("system/system.h") /* QEMU 10: sysemu/ became system/ */
+#include "system/cpu-timers.h"
+#include "system/qtest.h"
+#include "system/replay.h"
+#include "system/runstate.h"
+#include "system/system.h"
+#define NPU_QEMU_10 1
+#else
+#include "sysemu/cpu-timers.h"
+#include "sysemu/qtest.h"
+#include "sysemu/replay.h"
+#include "sysemu/runstate.h"
+#include "sysemu/sysemu.h"
+#define NPU_QEMU_10 0
+#endif
+
+#if NPU_QEMU_10
+#define npu_set_reset(dc, fn) device_class_set_legacy_reset(dc, fn)
+#define NPU_PROPERTIES_END
+#define npu_bql_lock() bql_lock()
+#define npu_bql_unlock() bql_unlock()
+#else
+#define npu_set_reset(dc, fn) ((dc)->reset = (fn))
+#define NPU_PROPERTIES_END , DEFINE_PROP_END_OF_LIST()
+#define npu_bql_lock() qemu_mutex_lock_iothread()
+#define npu_bql_unlock() qemu_mutex_unlock_iothread()
+#endif
+
+/* Refuses to run: one line, then QEMU's exit status 1. */
+#define npu_die(...)               \
+    do {                           \
+        error_report(__VA_ARGS__); \
+        exit(1);                   \
+    } while (0)
+
+#endif

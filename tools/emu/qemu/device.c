@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The device: register pages, memory windows, interrupt lines, reset, snapshots.
+ *
+ * Modelled: nothing; every access goes to tools/emu/model. Invariant: the model is
+ * entered under QEMU's big lock, at the virtual clock's cycle, and the timer is put
+ * right afterwards. Addresses: hal/contract/mem.def. Interrupt lines: the ones that
+ * `virt` leaves free (hw/riscv/virt.h: VIRTIO 1-8, UART0 10, RTC 11, PCIE 32-35).
+ * Left out: options and everything about the command line (plugin.c).
+ */
+#include "tools/emu/qemu/device.h"
+
+#define VIRT_DRAM_BASE 0x80000000u
+#define TYPE_PLIC "riscv.sifive.plic"
+
+static const struct {
+    uint8_t first, count;
+} irq_lines[] = {{12, 20}, {40, 24}};
+
+/*
+ * A read that no hart makes is gdb's or the monitor's: it must not disturb. qtest plays
+ * the hart, and says so with registers that only accept what a hart may do.
+ */
+static bool from_hart(void)
+{
+    return current_cpu != NULL;
+}
+
+static uint64_t page_read(void *opaque, hwaddr addr, unsigned size)
+{
+    NPUPage *page = opaque;
+    SalaiNPU *npu = page->npu;
+    uint64_t value;
+
+    if (!from_hart()) {
+        return npu_peek(&npu->model, npu_now(npu), page->core, addr, size);
+    }
+    value = npu_read(&npu->model, npu_now(npu), page->core, addr, size);
+    npu_arm(npu);
+    return value;
+}
+
+static void page_write(void *opaque, hwaddr addr, uint64_t value, unsigned size)
+{
+    NPUPage *page = opaque;
+    SalaiNPU *npu = page->npu;
+
+    npu_write(&npu->model, npu_now(npu), page->core, addr, value, size);
+    npu_arm(npu);
+}
+
+/* Every size and alignment reaches the model, which raises the fault of a bad one. */
+static const MemoryRegionOps page_ops = {
+    .read = page_read,
+    .write = page_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
+    .impl = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
+};
+
+static void map_page(SalaiNPU *npu, NPUPage *page, unsigned core, hwaddr base,
+                     uint64_t bytes, const char *name)
+{
+    page->npu = npu;
+    page->core = core;
+    memory_region_init_io(&page->mr, OBJECT(npu), &page_ops, page, name, bytes);
+    memory_region_add_subregion(&npu->window, base - NPU_CHIP_BASE, &page->mr);
+}
+
+static void map_core(SalaiNPU *npu, unsigned core)
+{
+    hwaddr base = NPU_CORE_BASE + (hwaddr)core * NPU_CORE_STRIDE;
+    g_autofree char *name = g_strdup_printf("npu.core%u.regs", core);
+
+    map_page(npu, &npu->core[core], core, base, NPU_CORE_REG_BYTES, name);
+    for (int m = 0; m < NPU_MEM_COUNT; m++) {
+        if (npu_mem_offset(m)) {
+            memory_region_add_subregion(&npu->window,
+                                        base - NPU_CHIP_BASE + npu_mem_offset(m),
+                                        &npu->mem[core][m]);
+        }
+    }
+}
+
+static void npu_realize(DeviceState *dev, Error **errp)
+{
+    SalaiNPU *npu = SALAI_NPU(dev);
+    SysBusDevice *bus = SYS_BUS_DEVICE(dev);
+
+    memory_region_transaction_begin(); /* one rebuild of QEMU's map, not 400 */
+    npu_memory_init(npu);
+    /* One window: a SysBusDevice has no room for the regions of 32 cores. */
+    memory_region_init(&npu->window, OBJECT(npu), "npu",
+                       NPU_CORE_BASE - NPU_CHIP_BASE +
+                           (uint64_t)npu->config.cores * NPU_CORE_STRIDE);
+    map_page(npu, &npu->chip, NPU_CHIP, NPU_CHIP_BASE, NPU_CHIP_BYTES, "npu.chip");
+    for (unsigned c = 0; c < npu->config.cores; c++) {
+        map_core(npu, c);
+        sysbus_init_irq(bus, &npu->irq[c]);
+    }
+    sysbus_init_mmio(bus, &npu->window);
+    sysbus_mmio_map(bus, 0, NPU_CHIP_BASE);
+    memory_region_transaction_commit();
+
+    npu->state_bytes = npu_state_size();
+    npu->state = g_malloc0(npu->state_bytes);
+    npu->model.s = npu->state;
+    npu->model.host = &npu_host_ops;
+    npu->model.ctx = npu;
+    npu_time_init(npu);
+    npu_init(&npu->model, &npu->config);
+}
+
+static void npu_device_reset(DeviceState *dev)
+{
+    SalaiNPU *npu = SALAI_NPU(dev);
+
+    npu_reset(&npu->model, npu_now(npu));
+    npu_arm(npu);
+}
+
+static int npu_post_load(void *opaque, int version)
+{
+    SalaiNPU *npu = opaque;
+    bool good;
+
+    npu->restoring = true;
+    good = npu_restored(&npu->model, &npu->config);
+    npu->restoring = false;
+    if (!good) {
+        error_report("npu: the snapshot is damaged, or of another npu.so or another -m");
+        return -EINVAL;
+    }
+    npu_arm(npu);
+    return 0;
+}
+
+static const VMStateDescription npu_vmstate = {
+    .name = TYPE_SALAI_NPU,
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .post_load = npu_post_load,
+    .fields = (VMStateField[]){
+        VMSTATE_UINT32_EQUAL(cores, SalaiNPU, "the snapshot has another cores="),
+        VMSTATE_UINT32_EQUAL(profile, SalaiNPU, "the snapshot has another profile="),
+        VMSTATE_UINT32_EQUAL(state_bytes, SalaiNPU, "the snapshot is of another npu.so"),
+        VMSTATE_VBUFFER_UINT32(state, SalaiNPU, 1, NULL, state_bytes),
+        VMSTATE_END_OF_LIST(),
+    },
+};
+
+/* Shown by `info qtree`; set by npu_create() alone. */
+static Property npu_properties[] = {
+    DEFINE_PROP_UINT32("cores", SalaiNPU, cores, 1),
+    DEFINE_PROP_UINT32("profile", SalaiNPU, profile, 0) NPU_PROPERTIES_END,
+};
+
+static void npu_class_init(ObjectClass *klass, void *data)
+{
+    DeviceClass *dc = DEVICE_CLASS(klass);
+
+    dc->desc = "Salai NPU";
+    dc->realize = npu_realize;
+    device_class_set_props(dc, npu_properties);
+    dc->vmsd = &npu_vmstate;
+    dc->user_creatable = false; /* plugin.c makes the one that there is */
+    npu_set_reset(dc, npu_device_reset);
+    set_bit(DEVICE_CATEGORY_MISC, dc->categories);
+}
+
+void npu_register_type(void)
+{
+    static const TypeInfo info = {
+        .name = TYPE_SALAI_NPU,
+        .parent = TYPE_SYS_BUS_DEVICE,
+        .instance_size = sizeof(SalaiNPU),
+        .class_init = npu_class_init,
+    };
+
+    type_register_static(&info);
+}
+
+static int irq_line(unsigned core)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(irq_lines); i++) {
+        if (core < irq_lines[i].count) {
+            return irq_lines[i].first + core;
+        }
+        core -= irq_lines[i].count;
+    }
+    g_assert_not_reached();
+}
+
+SalaiNPU *npu_create(unsigned cores, enum npu_profile profile)
+{
+    DeviceState *dev = qdev_new(TYPE_SALAI_NPU);
+    SalaiNPU *npu = SALAI_NPU(dev);
+    Object *plic = object_resolve_path_type("", TYPE_PLIC, NULL);
+
+    if (!plic) {
+        npu_die("npu.so: the machine has no PLIC: -M virt without aia= is needed");
+    }
+    npu->gm = current_machine->ram;
+    if (!npu->gm || !memory_region_is_ram(npu->gm)) {
+        npu_die("npu.so: guest memory must be one piece: -m alone, without -numa");
+    }
+    npu->gm_host = memory_region_get_ram_ptr(npu->gm);
+    npu->config = (struct npu_config){
+        .cores = cores,
+        .profile = profile,
+        .gm_base = VIRT_DRAM_BASE,
+        .gm_size = current_machine->ram_size,
+    };
+    npu->cores = cores;
+    npu->profile = profile;
+    sysbus_realize_and_unref(SYS_BUS_DEVICE(dev), &error_fatal);
+    for (unsigned c = 0; c < cores; c++) {
+        sysbus_connect_irq(SYS_BUS_DEVICE(dev), c,
+                           qdev_get_gpio_in(DEVICE(plic), irq_line(c)));
+    }
+    return npu;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Guest memory as the model uses it: DRAM and the local memories of the cores.
+ *
+ * Invariant: the model gets host addresses of RAM only, never of another device or of
+ * a bounce buffer; after a write QEMU's dirty bits are set and translations of code
+ * that lay there are gone. Both through address_space_unmap(), the one exported
+ * function that does it whole: memory_region_set_dirty() would leave stale code.
+ */
+#include "tools/emu/qemu/device.h"
+
+/* Bytes [p, p + len) of a RAM region have been written behind QEMU's back. */
+static void written(MemoryRegion *mr, void *p, uint64_t len)
+{
+    memory_region_ref(mr); /* which the unmap gives back */
+    address_space_unmap(&address_space_memory, p, len, true, len);
+}
+
+static void *gm_map(void *ctx, uint64_t addr, uint64_t len, bool write)
+{
+    SalaiNPU *npu = ctx;
+    uint64_t off = addr - npu->config.gm_base;
+
+    if (off > npu->config.gm_size || len > npu->config.gm_size - off) {
+        return NULL;
+    }
+    return npu->gm_host + off;
+}
+
+static void gm_unmap(void *ctx, void *p, uint64_t addr, uint64_t len, bool write)
+{
+    SalaiNPU *npu = ctx;
+
+    if (write && len) {
+        written(npu->gm, p, len);
+    }
+}
+
+static void mem_dirty(void *ctx, unsigned core, enum npu_mem mem, uint32_t off,
+                      uint32_t len)
+{
+    SalaiNPU *npu = ctx;
+
+    if (len) {
+        written(npu_mem_offset(mem) ? &npu->mem[core][mem] : &npu->stage,
+                npu->model.mem[core][mem] + off, len);
+    }
+}
+
+/* The PLIC has its own migration state: a line that npu_restored() drives again would
+ * make an interrupt pending that the hart has already claimed. */
+static void irq(void *ctx, unsigned core, bool level)
+{
+    SalaiNPU *npu = ctx;
+
+    if (!npu->restoring) {
+        qemu_set_irq(npu->irq[core], level);
+    }
+}
+
+const struct npu_host npu_host_ops = {
+    .gm_map = gm_map,
+    .gm_unmap = gm_unmap,
+    .mem_dirty = mem_dirty,
+    .irq = irq,
+};
+
+/*
+ * A RAM region that migrates. A block of a snapshot is found by its name alone, so that
+ * one carries the configuration: loading into another NPU fails with both in the line.
+ */
+static uint8_t *init_ram(SalaiNPU *npu, MemoryRegion *mr, const char *name, uint64_t bytes)
+{
+    g_autofree char *id =
+        g_strdup_printf("%s(cores=%u,profile=%s)", name, npu->config.cores,
+                        npu_profile_name(npu->config.profile));
+
+    memory_region_init_ram_nomigrate(mr, OBJECT(npu), name, bytes, &error_fatal);
+    qemu_ram_set_idstr(mr->ram_block, id, NULL);
+    qemu_ram_set_migratable(mr->ram_block);
+    return memory_region_get_ram_ptr(mr);
+}
+
+/* Lends the model its memories: a region each, but one for all that are not mapped,
+ * since QEMU's time to make n blocks grows with the cube of n (0.12 s for 400). */
+void npu_memory_init(SalaiNPU *npu)
+{
+    enum npu_profile profile = npu->config.profile;
+    uint64_t stage_bytes = 0;
+    uint8_t *stage;
+
+    for (int m = 0; m < NPU_MEM_COUNT; m++) {
+        stage_bytes += npu_mem_offset(m) ? 0 : npu_mem_size(profile, m);
+    }
+    stage = init_ram(npu, &npu->stage, "npu.stage", stage_bytes * npu->config.cores);
+    for (unsigned c = 0; c < npu->config.cores; c++) {
+        for (int m = 0; m < NPU_MEM_COUNT; m++) {
+            uint32_t bytes = npu_mem_size(profile, m);
+
+            if (npu_mem_offset(m)) {
+                g_autofree char *name =
+                    g_strdup_printf("npu.core%u.%s", c, npu_mem_name(m));
+                npu->model.mem[c][m] = init_ram(npu, &npu->mem[c][m], name, bytes);
+            } else {
+                npu->model.mem[c][m] = stage;
+                stage += bytes;
+            }
+        }
+    }
+}

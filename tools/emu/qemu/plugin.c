@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The entry of npu.so: options, and the refusal of everything that would not be exact.
+ *
+ *   -plugin npu.so[,cores=1..32][,profile=NAME]
+ *
+ * Invariant: past npu_attach() the machine is the one that the design describes (virt,
+ * riscv64, one hart, icount shift=0 sleep=off) in the QEMU that npu.so was built for.
+ * Each refusal is one line and exit status 1. The device is made when the machine
+ * is complete, which is before -loadvm, replay and the first reset.
+ */
+#include "tools/emu/qemu/device.h"
+#include "version.h"
+
+QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
+
+static struct {
+    unsigned cores;
+    enum npu_profile profile;
+} options = {.cores = 1, .profile = PROFILE_a2};
+
+/* Structures are laid out by headers; a build of QEMU with other switches would show
+ * here and not as a crash. */
+static void check_layout(void)
+{
+    static const struct {
+        const char *type;
+        size_t bytes;
+    } types[] = {
+        {TYPE_DEVICE, sizeof(DeviceState)},
+        {TYPE_SYS_BUS_DEVICE, sizeof(SysBusDevice)},
+        {TYPE_MEMORY_REGION, sizeof(MemoryRegion)},
+        {TYPE_MACHINE, sizeof(MachineState)},
+        {TYPE_CPU, sizeof(CPUState)},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+        size_t bytes = object_type_get_instance_size(types[i].type);
+
+        if (bytes != types[i].bytes) {
+            npu_die("npu.so: this QEMU's %s has %zu bytes, npu.so expects %zu: "
+                    "it was built with other options, see tools/emu/qemu/headers",
+                    types[i].type, bytes, types[i].bytes);
+        }
+    }
+}
+
+static void check_version(void)
+{
+    VersionInfo *v = qmp_query_version(&error_abort);
+    g_autofree char *running = g_strdup_printf(
+        "%" PRId64 ".%" PRId64 ".%" PRId64 "%s%s%s", v->qemu->major, v->qemu->minor,
+        v->qemu->micro, *v->package ? " (" : "", v->package, *v->package ? ")" : "");
+
+    if (strcmp(running, NPU_QEMU_VERSION) != 0) {
+        npu_die("npu.so: built for QEMU %s, this is %s: run make again",
+                NPU_QEMU_VERSION, running);
+    }
+    qapi_free_VersionInfo(v);
+}
+
+/* "a2, ascend910, ascend310"; never freed, QEMU ends with it. */
+static char *profile_names(void)
+{
+    const char *names[PROFILE_COUNT + 1] = {NULL};
+
+    for (int p = 0; p < PROFILE_COUNT; p++) {
+        names[p] = npu_profile_name(p);
+    }
+    return g_strjoinv(", ", (char **)names);
+}
+
+static void set_option(const char *arg)
+{
+    const char *value = strchr(arg, '=');
+    int key = value ? (int)(value++ - arg) : (int)strlen(arg);
+    int n;
+
+    if (strncmp(arg, "cores", key) == 0 && key == 5) {
+        if (!value || qemu_strtoi(value, NULL, 10, &n) || n < 1 || n > NPU_MAX_CORES) {
+            npu_die("npu.so: cores=%s: 1..%d are allowed", value ?: "", NPU_MAX_CORES);
+        }
+        options.cores = n;
+    } else if (strncmp(arg, "profile", key) == 0 && key == 7) {
+        n = npu_profile_find(value ?: "");
+        if (n < 0) {
+            npu_die("npu.so: profile=%s: %s are allowed", value ?: "", profile_names());
+        }
+        options.profile = n;
+    } else {
+        npu_die("npu.so: %.*s: no such option; cores=1..%d and profile=%s are "
+                "allowed", key, arg, NPU_MAX_CORES, profile_names());
+    }
+}
+
+/* One engine cycle is so many instructions only with exactly these settings. */
+static void check_icount(void)
+{
+    QemuOpts *opts = qemu_opts_find(qemu_find_opts("icount"), NULL);
+    const char *shift = opts ? qemu_opt_get(opts, "shift") : NULL;
+
+    if (!shift || strcmp(shift, "0") != 0 || qemu_opt_get_bool(opts, "sleep", true)) {
+        npu_die("npu.so: -icount shift=0,sleep=off is needed (rr=... may follow)");
+    }
+}
+
+static void attach(Notifier *notifier, void *data)
+{
+    MachineState *machine = current_machine;
+
+    if (!object_dynamic_cast(OBJECT(machine), MACHINE_TYPE_NAME("virt"))) {
+        npu_die("npu.so: machine %s: -M virt is needed",
+                MACHINE_GET_CLASS(machine)->name);
+    }
+    if (machine->smp.cpus != 1) {
+        npu_die("npu.so: -smp %u: 1 is needed, one hart drives all cores",
+                machine->smp.cpus);
+    }
+    check_icount();
+    npu_create(options.cores, options.profile);
+    npu_hold_clock_when_stopped();
+}
+
+QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info,
+                                           int argc, char **argv)
+{
+    static Notifier notifier = {.notify = attach};
+
+    check_version();
+    check_layout();
+    if (!info->system_emulation || strcmp(info->target_name, "riscv64") != 0) {
+        npu_die("npu.so: qemu-system-%s: qemu-system-riscv64 is needed",
+                info->target_name);
+    }
+    for (int i = 0; i < argc; i++) {
+        set_option(argv[i]);
+    }
+    npu_register_type();
+    qemu_add_machine_init_done_notifier(&notifier);
+    return 0;
+}
