@@ -12,6 +12,7 @@
 #include "hal/chip.h"
 #include "hal/host.h"
 #include "hal/irq.h"
+#include "hal/pipe.h"
 #include "kernels/operator.h"
 
 #define DEFAULT_OPERATOR "demo"
@@ -108,6 +109,7 @@ int main(void)
         fprintf(stderr, "salai: no NPU of this contract: %s\n", err_text(err));
         return RUN_FAULT;
     }
+    pipe_init(chip_cores());
     irq_init(chip_cores()); /* engines may end a sleep */
     argc = host_args(argv);
     if (argc < 0) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pipe driver; see pipe.h. Keeps a lower bound of the free slots of each queue, so that
- * the register is read only when that runs out.
+ * Pipe driver; see pipe.h.
  */
 #include "hal/pipe.h"
 
@@ -9,28 +8,35 @@
 
 #include "hal/mmio.h"
 
-static uint8_t known_free[NPU_MAX_CORES][NPU_PIPES];
+struct pipe_port pipe_ports[NPU_MAX_CORES][NPU_PIPES];
+
+void pipe_init(unsigned n)
+{
+    for (unsigned core = 0; core < n; core++) {
+        for (unsigned p = 0; p < NPU_PIPES; p++) {
+            pipe_ports[core][p].push =
+                (volatile uint64_t *)(pipe_base(core, (enum pipe)p) + PIPE_PUSH);
+        }
+    }
+}
+
+uint64_t pipe_refresh(struct pipe_port *port)
+{
+    port->room = port->push[PIPE_FREE / 8];
+    return port->room;
+}
 
 int pipe_push_many(unsigned core, enum pipe pipe, const union cmd *cmds, unsigned count)
 {
-    uint8_t *room = &known_free[core][pipe];
+    struct pipe_port *port = &pipe_ports[core][pipe];
 
-    if (*room < count) {
-        *room = (uint8_t)pipe_free(core, pipe);
-        if (*room < count) {
-            return ERR_BUSY;
-        }
+    if (port->room < count && pipe_refresh(port) < count) {
+        return ERR_BUSY;
     }
-    *room = (uint8_t)(*room - count);
+    port->room -= count;
     fence_push();
-    write64(pipe_base(core, pipe) + PIPE_PUSH,
-            (uintptr_t)cmds | field_put(PIPE_PUSH_MORE, count - 1));
+    *port->push = (uintptr_t)cmds | field_put(PIPE_PUSH_MORE, count - 1);
     return 0;
-}
-
-int pipe_push(unsigned core, enum pipe pipe, const union cmd *cmd)
-{
-    return pipe_push_many(core, pipe, cmd, 1);
 }
 
 unsigned pipe_free(unsigned core, enum pipe pipe)
@@ -53,14 +59,14 @@ bool pipe_idle(unsigned core, enum pipe pipe)
 void pipe_reset(unsigned core, enum pipe pipe)
 {
     write64(pipe_base(core, pipe) + PIPE_CTRL, PIPE_CTRL_RESET);
-    known_free[core][pipe] = 0;
+    pipe_ports[core][pipe].room = 0;
 }
 
 void core_reset(unsigned core)
 {
     write64(core_base(core) + CORE_CTRL, CORE_CTRL_RESET | CORE_CTRL_PMU);
     for (unsigned p = 0; p < NPU_PIPES; p++) {
-        known_free[core][p] = 0;
+        pipe_ports[core][p].room = 0;
     }
 }
 

@@ -8,8 +8,26 @@
 #define HAL_PIPE_H
 
 #include <stdbool.h>
-#include "hal/contract/contract.h"
 #include "hal/err.h"
+#include "hal/mmio.h"
+
+/* The hart's end of a queue, for pipe_push alone: its register, and how many slots are
+ * free at the least, so that PIPE_FREE is read only when that runs out. */
+struct pipe_port {
+    volatile uint64_t *push;
+    uint64_t room;
+};
+extern struct pipe_port pipe_ports[NPU_MAX_CORES][NPU_PIPES];
+/* Reads how many slots are free. */
+uint64_t pipe_refresh(struct pipe_port *port);
+
+/* Appends a command where there is room. */
+static inline void pipe_store(struct pipe_port *port, const union cmd *cmd)
+{
+    port->room--;
+    fence_push();
+    *port->push = (uintptr_t)cmd;
+}
 
 /* An empty command of an opcode; the rest is filled in by the caller. */
 static inline void cmd_init(union cmd *cmd, enum op op, enum type type)
@@ -35,6 +53,12 @@ static inline void cmd_post(union cmd *cmd, unsigned sem, unsigned count)
     cmd->head.post_n[slot] = (uint8_t)count;
 }
 
+/* Takes all of that back: for a command that is built once and pushed many times. */
+static inline void cmd_no_sync(union cmd *cmd)
+{
+    cmd->words[offsetof(struct cmd_head, wait_sem) / 8] = 0;
+}
+
 /* Waits, takes a cycle, posts. */
 static inline void cmd_nop(union cmd *cmd)
 {
@@ -43,7 +67,17 @@ static inline void cmd_nop(union cmd *cmd)
 
 /* Appends a copy of *cmd; the buffer may be used again at once. ERR_BUSY, and nothing has
  * happened, if the queue is full. Any task. */
-MUST_CHECK int pipe_push(unsigned core, enum pipe pipe, const union cmd *cmd);
+MUST_CHECK static inline int pipe_push(unsigned core, enum pipe pipe,
+                                       const union cmd *cmd)
+{
+    struct pipe_port *port = &pipe_ports[core][pipe];
+
+    if (port->room == 0 && pipe_refresh(port) == 0) {
+        return ERR_BUSY;
+    }
+    pipe_store(port, cmd);
+    return 0;
+}
 /* The same for `count` commands that follow each other, all or none; 1 .. PIPE_DEPTH. */
 MUST_CHECK int pipe_push_many(unsigned core, enum pipe pipe, const union cmd *cmds,
                               unsigned count);
@@ -55,6 +89,8 @@ void pipe_arm(unsigned core, enum pipe pipe, unsigned slots);
 bool pipe_idle(unsigned core, enum pipe pipe);
 /* Drops queue, running command and error. Memories and semaphores stay. */
 void pipe_reset(unsigned core, enum pipe pipe);
+/* Prepares the driver for the first n cores; before anything else here. */
+void pipe_init(unsigned n);
 /* Resets every pipe, semaphore and error of the core, and the counters. */
 void core_reset(unsigned core);
 

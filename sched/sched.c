@@ -39,6 +39,7 @@ struct task {
     char *stack;
     enum task_state state;
     unsigned core;
+    struct pipe_port *ports; /* of that core */
     unsigned what;  /* semaphore or pipe that it waits for */
     unsigned count; /* how many */
     uint32_t tag;
@@ -94,6 +95,7 @@ int task_create(const char *name, unsigned core, void (*fn)(void *arg), void *ar
     if (t->stack == NULL) {
         return ERR_NOMEM;
     }
+    t->ports = pipe_ports[core];
     t->state = TASK_READY;
     t->context.ra = (uintptr_t)task_entry;
     t->context.sp = (uintptr_t)(t->stack + TASK_STACK_BYTES);
@@ -123,12 +125,24 @@ void task_wait(unsigned sem, unsigned count)
     }
 }
 
-__attribute__((noinline)) void task_issue(enum pipe pipe, union cmd *cmd)
+/* Apart, so that the usual case needs no stack frame. */
+__attribute__((noinline)) static void issue_when_room(enum pipe pipe, const union cmd *cmd)
 {
-    cmd->head.pc = (uintptr_t)__builtin_return_address(0);
-    cmd->head.tag = running->tag;
     while (pipe_push(running->core, pipe, cmd) != 0) {
         wait_as(TASK_WAIT_ROOM, pipe, WAKE_SLOTS);
+    }
+}
+
+__attribute__((noinline)) void task_issue(enum pipe pipe, union cmd *cmd)
+{
+    struct pipe_port *port = &running->ports[pipe];
+
+    cmd->head.pc = (uintptr_t)__builtin_return_address(0);
+    cmd->head.tag = running->tag;
+    if (port->room == 0) {
+        issue_when_room(pipe, cmd);
+    } else {
+        pipe_store(port, cmd);
     }
 }
 

@@ -130,71 +130,95 @@ static void copy_in(void *arg)
 
 /* Where the compute task is. */
 struct step {
-    uint32_t m0, n0, k0;  /* tile and chunk */
-    uint32_t mt, nt, kt;  /* their sizes */
-    uint32_t h0, ht;      /* half: first column in the tile, columns */
-    unsigned a, b, l0, c; /* buffers, counted up without end */
+    uint32_t m0, n0, k0;   /* tile and chunk */
+    uint32_t mt, nt, kt;   /* their sizes */
+    uint32_t h0, ht;       /* half: first column in the tile, columns */
+    unsigned a, b, l0, c;  /* buffers, counted up without end */
+    bool a_begins, a_ends; /* the chunk is the first, the last, to use its slot of a */
+    /* Built once a half; only addresses, k and semaphores change from slice to slice. */
+    union cmd load_a, load_b, mmad;
 };
 
-/* One slice of k: load a and b, multiply. at: offset of the slice in the chunk. */
-static void multiply(const struct share *s, const struct step *t, uint32_t at)
+static void prepare_half(const struct share *s, struct step *t)
 {
     const struct matmul *p = s->p;
+
+    t->ht = min_u32(TH, t->nt - t->h0);
+    mte_l1_to_l0a(&t->load_a, 0, 0, p->in, t->mt, 0, up16(t->mt));
+    mte_l1_to_l0b(&t->load_b, 0, 0, p->in, 0, t->ht, t->kt);
+    cube_mmad(&t->mmad, p->in, t->c % BUFFERS * L0C_HALF, 0, 0, t->mt, t->ht, 0, false);
+}
+
+/* One slice of k: load a and b, multiply. at: offset of the slice in the chunk; src_a,
+ * src_b: where it begins in L1. */
+static void multiply(const struct share *s, struct step *t, uint32_t at, uint32_t src_a,
+                     uint32_t src_b)
+{
     uint32_t kl = min_u32(s->kl, t->kt - at);
-    uint32_t c0 = 32 / s->esize;
-    uint32_t a_k = t->k0 % s->ka + at; /* k of the slice in the slot of a */
     bool first_use = t->h0 == 0 && at == 0;
     bool last_use = t->h0 + t->ht == t->nt && at + kl == t->kt;
-    bool last_k = t->k0 + at + kl == p->k;
-    uint32_t l0 = t->l0 % BUFFERS * L0_SLOT;
-    union cmd cmd;
+    uint32_t l0 = t->l0++ % BUFFERS * L0_SLOT;
 
-    mte_l1_to_l0a(&cmd, l0, l1_a(t->a) + a_k / c0 * up16(t->mt) * 32, p->in, t->mt, kl,
-                  up16(t->mt));
-    cmd_wait(&cmd, L0_FREE, 1);
-    if (first_use && t->k0 % s->ka == 0 && (t->n0 == 0 || !s->resident)) {
-        cmd_wait(&cmd, A_FULL, 1);
+    t->load_a.load2d_l0a.dst = l0;
+    t->load_a.load2d_l0a.src = src_a;
+    t->load_a.load2d_l0a.n_cols = (uint16_t)kl;
+    cmd_no_sync(&t->load_a);
+    cmd_wait(&t->load_a, L0_FREE, 1);
+    if (first_use && t->a_begins) {
+        cmd_wait(&t->load_a, A_FULL, 1);
     }
-    if (last_use && (last_k || (t->k0 + t->kt) % s->ka == 0) &&
-        (t->n0 + t->nt == p->n || !s->resident)) {
-        cmd_post(&cmd, A_FREE, 1);
+    if (last_use && t->a_ends) {
+        cmd_post(&t->load_a, A_FREE, 1);
     }
-    task_issue(PIPE_MTE1, &cmd);
+    task_issue(PIPE_MTE1, &t->load_a);
 
-    mte_l1_to_l0b(&cmd, l0, l1_b(t->b) + t->h0 / c0 * t->kt * 32 + at * 32, p->in, kl,
-                  t->ht, t->kt);
+    t->load_b.load2d_l0b.dst = l0;
+    t->load_b.load2d_l0b.src = src_b;
+    t->load_b.load2d_l0b.n_rows = (uint16_t)kl;
+    cmd_no_sync(&t->load_b);
+    cmd_post(&t->load_b, L0_FULL, 1);
     if (first_use) {
-        cmd_wait(&cmd, B_FULL, 1);
+        cmd_wait(&t->load_b, B_FULL, 1);
     }
-    cmd_post(&cmd, L0_FULL, 1);
     if (last_use) {
-        cmd_post(&cmd, B_FREE, 1);
+        cmd_post(&t->load_b, B_FREE, 1);
     }
-    task_issue(PIPE_MTE1, &cmd);
+    task_issue(PIPE_MTE1, &t->load_b);
 
-    cube_mmad(&cmd, p->in, t->c % BUFFERS * L0C_HALF, l0, l0, t->mt, t->ht, kl,
-              t->k0 + at == 0);
-    cmd_wait(&cmd, L0_FULL, 1);
+    t->mmad.mmad.a = l0;
+    t->mmad.mmad.b = l0;
+    t->mmad.mmad.k = (uint16_t)kl;
+    t->mmad.head.flags = t->k0 + at == 0 ? MMAD_INIT : 0;
+    cmd_no_sync(&t->mmad);
+    cmd_wait(&t->mmad, L0_FULL, 1);
+    cmd_post(&t->mmad, L0_FREE, 1);
     if (t->k0 + at == 0) {
-        cmd_wait(&cmd, C_FREE, 1);
+        cmd_wait(&t->mmad, C_FREE, 1);
     }
-    cmd_post(&cmd, L0_FREE, 1);
-    if (last_k) {
-        cmd_post(&cmd, C_FULL, 1);
+    if (t->k0 + at + kl == s->p->k) {
+        cmd_post(&t->mmad, C_FULL, 1);
     }
-    task_issue(PIPE_M, &cmd);
+    task_issue(PIPE_M, &t->mmad);
 }
 
 /* Both halves of a tile over one chunk. */
 static void multiply_chunk(const struct share *s, struct step *t)
 {
+    uint32_t c0 = 32 / s->esize;
+    uint32_t step_a = s->kl / c0 * up16(t->mt) * 32; /* bytes of a slice in L1 */
+    uint32_t first_a = l1_a(t->a) + t->k0 % s->ka / c0 * up16(t->mt) * 32;
+    bool all_k = t->k0 + t->kt == s->p->k || (t->k0 + t->kt) % s->ka == 0;
     unsigned c = t->c;
 
+    t->a_begins = t->k0 % s->ka == 0 && (t->n0 == 0 || !s->resident);
+    t->a_ends = all_k && (t->n0 + t->nt == s->p->n || !s->resident);
     for (t->h0 = 0; t->h0 < t->nt; t->h0 += TH, t->c++) {
-        t->ht = min_u32(TH, t->nt - t->h0);
+        uint32_t src_a = first_a, src_b = l1_b(t->b) + t->h0 / c0 * t->kt * 32;
+        prepare_half(s, t);
         for (uint32_t at = 0; at < t->kt; at += s->kl) {
-            multiply(s, t, at);
-            t->l0++;
+            multiply(s, t, at, src_a, src_b);
+            src_a += step_a;
+            src_b += s->kl * 32;
         }
     }
     t->c = c;
@@ -204,8 +228,9 @@ static void compute(void *arg)
 {
     const struct share *s = arg;
     const struct matmul *p = s->p;
+    uint32_t slots = (p->k + s->ka - 1) / s->ka; /* of a that a panel takes */
     struct step t = {0};
-    unsigned panel = 0; /* slot of a in which the panel or chunk begins */
+    unsigned panel = 0; /* slot of a in which it begins */
 
     for (t.m0 = s->m_begin; t.m0 < s->m_end; t.m0 += TM) {
         t.mt = min_u32(TM, s->m_end - t.m0);
@@ -217,9 +242,9 @@ static void compute(void *arg)
                 multiply_chunk(s, &t);
             }
             t.c += t.nt > TH ? 2 : 1;
-            panel += s->resident ? 0 : (p->k + s->ka - 1) / s->ka;
+            panel += s->resident ? 0 : slots;
         }
-        panel += s->resident ? (p->k + s->ka - 1) / s->ka : 0;
+        panel += s->resident ? slots : 0;
     }
 }
 

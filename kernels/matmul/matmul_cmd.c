@@ -16,7 +16,7 @@
 
 struct command {
     const char *out_path, *in_name, *out_name;
-    uint32_t m, n, k, cores, check;
+    uint32_t m, n, k, cores, check, repeat;
     struct npy a, b;
     struct matmul p;
 };
@@ -101,19 +101,21 @@ static int launch(struct command *c)
 {
     struct sched_report report;
     uint64_t count = (uint64_t)c->p.m * c->p.n;
-    int err;
+    int err = 0;
 
     for (unsigned i = 0; i < chip_cores(); i++) {
         pmu_start(i);
     }
-    err = matmul(&c->p, &report);
+    for (uint32_t i = 0; i < c->repeat; i++) {
+        err = err ? err : matmul(&c->p, &report);
+    }
     if (err) {
         return report_error("matmul", err, &report);
     }
     printf("matmul: (%u, %u) x (%u, %u), %s -> %s\n", (unsigned)c->p.m, (unsigned)c->p.k,
            (unsigned)c->p.k, (unsigned)c->p.n, type_name(c->p.in), type_name(c->p.out));
     report_pipes(c->p.cores ? c->p.cores : chip_cores(),
-                 (uint64_t)c->p.m * c->p.n * c->p.k);
+                 (uint64_t)c->p.m * c->p.n * c->p.k * c->repeat);
     if (data_check("matmul", c->p.c, c->p.out, count, c->check, reference, &c->p)) {
         return RUN_CHECK;
     }
@@ -154,7 +156,7 @@ static int run_command(struct command *c, const char *const *files, int n_files)
 
 static int run(int argc, char **argv)
 {
-    struct command c = {.in_name = "f16", .check = 64};
+    struct command c = {.in_name = "f16", .check = 64, .repeat = 1};
     const struct option options[] = {
         {"-o", OPTION_TEXT, &c.out_path, 0, 0},
         {"--out", OPTION_TEXT, &c.out_name, 0, 0},
@@ -163,6 +165,7 @@ static int run(int argc, char **argv)
         {"--n", OPTION_NUMBER, &c.n, 1, INT32_MAX},
         {"--k", OPTION_NUMBER, &c.k, 1, INT32_MAX},
         {"--cores", OPTION_NUMBER, &c.cores, 1, chip_cores()},
+        {"--repeat", OPTION_NUMBER, &c.repeat, 1, 1000},
         {"--check", OPTION_NUMBER, &c.check, 0, UINT32_MAX},
     };
     const char *files[2];
@@ -177,5 +180,5 @@ static int run(int argc, char **argv)
 
 OPERATOR(matmul,
          "A.npy B.npy -o C.npy [--out f32|f16] | --m M --n N --k K [--type f16|s8]"
-         "  [--cores N] [--check ELEMENTS]",
+         "  [--cores N] [--check ELEMENTS] [--repeat TIMES]",
          "c = a x b on the Cube: float16 to float32 or float16, int8 to int32", run);
