@@ -202,8 +202,9 @@ static bool pipe_run(struct npu *n, unsigned core, unsigned pipe,
     struct op_ctx ctx = {.s = n->s, .pipe = p};
     const uint8_t *src[3] = {NULL, NULL, NULL};
     bool mapped = map_sources(n, core, plan, src);
+    bool nothing = plan->has_dst && access_bytes(&plan->dst) == 0;
 
-    if (mapped && op->run) {
+    if (mapped && op->run && !nothing) {
         op->run(&ctx, &p->queue[p->head], plan, src, n->mem[core][pipe_stage(pipe)]);
     }
     unmap_sources(n, plan, src);
