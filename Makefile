@@ -26,7 +26,8 @@ FW_SRC    := $(wildcard boot/*.c boot/*.S hal/*.c sched/*.c sched/*.S kernels/*.
                         kernels/*/*.c tests/*.c) hal/contract/tables.c
 MODEL_SRC := $(wildcard tools/emu/model/*.c) hal/contract/tables.c
 QEMU_SRC  := $(wildcard tools/emu/qemu/*.c)
-HOST_TESTS := model cube move npy fuzz_corpus
+HOST_TESTS := model cube move npy
+QEMU_TESTS := $(patsubst tests/qemu/%_test.sh,%,$(wildcard tests/qemu/*_test.sh))
 
 # --- flags ---
 
@@ -53,11 +54,49 @@ QEMU_OBJ  := $(QEMU_SRC:%=$(B)/plugin/%.o)
 TABLES    := hal/contract/tables.c
 PAGES     := $(wildcard hal/contract/*.md)
 
-.PHONY: all run test test-full bench-host fuzz debug check docs clean help model-rv image
+.PHONY: all run test test-full bench-host fuzz debug check docs clean help model-rv image host-tests
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
 all: $(B)/npu.so image
+
+run: all
+	@tools/salai -- $(ARGS)
+
+# The plain on-target tests, then the same with the other C library; programs on the host;
+# scripts around QEMU.
+test: all $(B)/fw-newlib/salai.elf $(B)/fw-picolibc/salai.elf model-rv host-tests
+	@tests/run $(if $(T),target="tools/salai test $(T)",$(ALL_TESTS))
+
+ALL_TESTS = $(HOST_TESTS:%=%="$(B)/san/%_test") fuzz="$(B)/san/fuzz" \
+            picolibc="tools/salai --image $(B)/fw-picolibc/salai.elf test" \
+            newlib="tools/salai --image $(B)/fw-newlib/salai.elf test" \
+            cores-32="tools/salai --cores 32 --profile ascend310 test" \
+            $(foreach t,$(QEMU_TESTS),$(t)="tests/qemu/$(t)_test.sh")
+
+# Longer runs of the same programs.
+test-full: test
+	@tests/run fuzz-long="$(B)/san/fuzz 200000" check="tools/check && echo ok 1 - check && echo 1..1"
+
+debug: all
+	@echo "gdb connects to QEMU through $(B)/gdb.sock"
+	@tools/salai --gdb -- $(ARGS) & pid=$$!; \
+	gdb-multiarch -q $(IMAGE) -ex 'target remote $(B)/gdb.sock' -ex 'break main' -ex continue; \
+	kill $$pid 2>/dev/null || true
+
+bench-host: all $(B)/blas_bench
+	@tools/bench-host $(B)/blas_bench
+
+fuzz: $(B)/fuzz
+	@mkdir -p $(B)/corpus
+	$(B)/fuzz -max_total_time=$(or $(SECONDS),60) -max_len=2048 -artifact_prefix=$(B)/ $(B)/corpus
+
+check: $(B)/regdoc
+	tools/check
+	$(B)/regdoc --check $(PAGES)
+
+docs: $(B)/regdoc
+	$(B)/regdoc $(PAGES)
 
 help:
 	@sed -n 's/^#//p' Makefile | sed '/^ ---/,$$d'
@@ -88,7 +127,7 @@ $(B)/fw-newlib/salai.elf: $(call FW_OBJ,newlib) linker/npu.ld linker/memory.ld
 	$(say,LINK)
 	$(Q)$(CROSS)gcc $(FW_LINK) -Wl,-Map=$(@:.elf=.map) $(filter %.o,$^) $(NEWLIB_LD) -o $@
 
-$(B)/newlib/lib/libc.a: tools/newlib | $(B)/packages
+$(B)/newlib/lib/libc.a: tools/newlib | $(B)/packages-test
 	$(say,NEWLIB)
 	$(Q)tools/newlib $(B)/newlib
 
@@ -126,5 +165,61 @@ $(B)/plugin/%.o: % Makefile $(B)/qemu/stamp
 $(B)/npu.so: $(QEMU_OBJ) $(MODEL_OBJ)
 	$(say,LINK)
 	$(Q)$(CC) -shared -o $@ $^
+
+# --- packages ---
+
+# What is needed to build and run; tests and benchmarks want more.
+$(B)/packages: tools/setup
+	@tools/setup run
+	@mkdir -p $(B) && touch $@
+
+$(B)/packages-test: tools/setup
+	@tools/setup test
+	@mkdir -p $(B) && touch $@
+
+$(B)/packages-bench: tools/setup
+	@tools/setup bench
+	@mkdir -p $(B) && touch $@
+
+# --- host programs ---
+
+host-tests: $(HOST_TESTS:%=$(B)/san/%_test) $(B)/san/fuzz
+
+$(B)/san/%.o: % Makefile | $(B)/packages-test
+	$(say,CC)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(SAN_FLAGS) $(SIMD) -c $< -o $@
+
+$(B)/san/npy_test: $(B)/san/tests/host/npy_test.c.o $(B)/san/kernels/npy_header.c.o
+$(B)/san/%_test: $(B)/san/tests/host/%_test.c.o $(SAN_OBJ)
+	$(say,LINK)
+	$(Q)$(CC) $(SAN_FLAGS) $(filter %.o,$^) -lm -o $@
+$(B)/san/npy_test:
+	$(say,LINK)
+	$(Q)$(CC) $(SAN_FLAGS) $(filter %.o,$^) -lm -o $@
+
+$(B)/san/fuzz: $(B)/san/tests/host/fuzz.c.o $(SAN_OBJ)
+	$(say,LINK)
+	$(Q)$(CC) $(SAN_FLAGS) $^ -o $@
+
+FUZZ_FLAGS := $(filter-out -MMD -MP,$(SAN_FLAGS)) -DLIBFUZZER
+FUZZ_OBJ   := $(MODEL_SRC:%=$(B)/fuzzer/%.o) $(B)/fuzzer/tests/host/rig.c.o $(B)/fuzzer/tests/host/fuzz.c.o
+
+$(B)/fuzzer/%.o: % Makefile | $(B)/packages-test
+	$(say,CLANG)
+	$(Q)mkdir -p $(@D)
+	$(Q)clang $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link $(SIMD) -c $< -o $@
+
+$(B)/fuzz: $(FUZZ_OBJ)
+	$(say,LINK)
+	$(Q)clang $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -o $@
+
+$(B)/blas_bench: tests/host/blas_bench.c | $(B)/packages-bench
+	$(say,CC)
+	$(Q)$(CC) -O2 $< -lopenblas -o $@
+
+$(B)/regdoc: tools/regdoc.c $(TABLES) $(wildcard hal/contract/*.def hal/contract/*.h) | $(B)/packages
+	$(say,CC)
+	$(Q)$(CC) -std=gnu11 -Wall -Wextra -Werror -O1 -I. tools/regdoc.c $(TABLES) -o $@
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -30,6 +30,7 @@
 
 #if __has_include("system/system.h") /* QEMU 10: sysemu/ became system/ */
 #include "system/cpu-timers.h"
+#include "system/cpus.h"
 #include "system/qtest.h"
 #include "system/replay.h"
 #include "system/runstate.h"
@@ -37,6 +38,7 @@
 #define NPU_QEMU_10 1
 #else
 #include "sysemu/cpu-timers.h"
+#include "sysemu/cpus.h"
 #include "sysemu/qtest.h"
 #include "sysemu/replay.h"
 #include "sysemu/runstate.h"

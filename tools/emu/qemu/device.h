@@ -61,8 +61,9 @@ uint64_t npu_now(const SalaiNPU *npu);
 /* Puts the timer where the model wants it; after everything that changes the model. */
 void npu_arm(SalaiNPU *npu);
 void npu_time_init(SalaiNPU *npu);
-/* Keeps the clock still while a debugger has stopped the hart. */
-void npu_hold_clock_when_stopped(void);
+/* sleep.c: how the clock moves while the hart sleeps, and that it stands still while a
+ * debugger has stopped the hart. */
+void npu_sleep_init(void);
 
 /* memory.c: what the model does to guest memory. */
 extern const struct npu_host npu_host_ops;

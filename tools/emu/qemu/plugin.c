@@ -118,7 +118,7 @@ static void attach(Notifier *notifier, void *data)
     }
     check_icount();
     npu_create(options.cores, options.profile);
-    npu_hold_clock_when_stopped();
+    npu_sleep_init();
 }
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info,

@@ -120,31 +120,3 @@ void npu_time_init(SalaiNPU *npu)
     npu->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, timer_fired, npu);
     npu->armed = INT64_MAX;
 }
-
-/*
- * A hart that a debugger has stopped counts as idle, and sleep=off then lets the clock
- * jump to the next timer: a breakpoint would change the run that it looks at. The jump
- * asks qtest_enabled() first, so that flag is up while a hart is stopped. QEMU calls
- * these notifiers right before it starts a jump.
- */
-static void hold_clock(Notifier *notifier, void *data)
-{
-    static bool held;
-    bool stopped = false;
-    CPUState *cpu;
-
-    CPU_FOREACH (cpu) {
-        stopped |= cpu->stop || cpu->stopped;
-    }
-    if (stopped != held && (held || !qtest_allowed)) {
-        held = stopped;
-        qtest_allowed = stopped;
-    }
-}
-
-void npu_hold_clock_when_stopped(void)
-{
-    static Notifier notifier = {.notify = hold_clock};
-
-    main_loop_poll_add_notifier(&notifier);
-}

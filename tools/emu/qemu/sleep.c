@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What happens to the clock while the hart sleeps or stands still.
+ *
+ * QEMU lets its main loop move the clock to the next timer when the hart is idle. The
+ * main loop may look just after the hart's thread has entered wfi and before it has
+ * counted its last instructions: then they are slept and counted, and the run is a
+ * few nanoseconds longer (one sleep in 80,000, more under load). Here the hart's own
+ * thread moves the clock, at the end of the run of instructions that wfi ends, and runs
+ * the timers at once: exact, and without two switches of threads for each sleep.
+ *
+ * Invariant: without record/replay only the hart's thread ever moves the clock, under
+ * QEMU's big lock, with every instruction counted and the machine running; so neither
+ * the host's load nor a debugger's stop shows in it. With record/replay QEMU keeps the
+ * two threads apart by its replay lock, and what it does is kept, but for the stops.
+ *
+ * Source: QEMU 7.2 accel/tcg/tcg-accel-ops-rr.c, softmmu/icount.c, util/main-loop.c.
+ */
+#define NEED_CPU_H 1 /* for the whole of TCGCPUOps */
+#define CONFIG_TARGET "config-target.h"
+#include "tools/emu/qemu/device.h"
+#include "hw/core/tcg-cpu-ops.h"
+
+/* Timers that the hart can sleep through before the main loop gets a turn. */
+#define SLEEP_STEPS 1000
+
+/* Under the big lock, on the hart's thread: runs what is due, and while the hart has
+ * nothing to do goes on to the next timer. */
+static void sleep_on(void)
+{
+    qemu_clock_run_timers(QEMU_CLOCK_VIRTUAL);
+    for (int i = 0; i < SLEEP_STEPS && runstate_is_running() && all_cpu_threads_idle();
+         i++) {
+        icount_start_warp_timer();
+        if (!qemu_clock_run_timers(QEMU_CLOCK_VIRTUAL)) {
+            break;
+        }
+    }
+}
+
+/* The hart's thread leaves translated code: asleep, at a timer, or for any other reason.
+ * Timers that are due would be run a little later by QEMU, but by way of waking the
+ * main loop, which has nothing to do with them. */
+static void exec_exit(CPUState *cpu)
+{
+    if (cpu->halted ||
+        qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL, QEMU_TIMER_ATTR_ALL) == 0) {
+        npu_bql_lock();
+        sleep_on();
+        npu_bql_unlock();
+    }
+}
+
+static void sleep_work(CPUState *cpu, run_on_cpu_data data)
+{
+    sleep_on();
+}
+
+static bool hart_stopped(void)
+{
+    return first_cpu->stop || first_cpu->stopped;
+}
+
+/*
+ * QEMU calls this before its main loop blocks and again right before it would move the
+ * clock, which it does not do for qtest: between the two that flag is up. Nothing else
+ * runs in between but the timers of other clocks. A hart that fell asleep some other
+ * way (it was asleep in a snapshot) is sent to move the clock itself.
+ */
+static void main_loop_polls(Notifier *notifier, void *data)
+{
+    const MainLoopPoll *poll = data;
+
+    if (replay_mode != REPLAY_MODE_NONE) {
+        qtest_allowed = hart_stopped();
+        return;
+    }
+    qtest_allowed = poll->state != MAIN_LOOP_POLL_FILL;
+    if (qtest_allowed && runstate_is_running() && all_cpu_threads_idle()) {
+        async_run_on_cpu(first_cpu, sleep_work, RUN_ON_CPU_NULL);
+    }
+}
+
+void npu_sleep_init(void)
+{
+    static Notifier notifier = {.notify = main_loop_polls};
+    static struct TCGCPUOps ops;
+    CPUClass *cc = CPU_GET_CLASS(first_cpu);
+
+    if (replay_mode == REPLAY_MODE_NONE) {
+        ops = *cc->tcg_ops;
+        g_assert(ops.cpu_exec_exit == NULL && ops.tlb_fill != NULL);
+        ops.cpu_exec_exit = exec_exit;
+        cc->tcg_ops = &ops;
+    }
+    main_loop_poll_add_notifier(&notifier);
+}
