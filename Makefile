@@ -1,6 +1,7 @@
 # Salai: an NPU in QEMU and its firmware. What you can type:
 #
-#   make run [ARGS="matmul a.npy b.npy -o c.npy"]   boot and run an operator (no ARGS: a demonstration)
+#   make run [ARGS=...]    boot and run an operator: ARGS="matmul a.npy b.npy -o c.npy",
+#                          ARGS=help lists them; without ARGS: a demonstration
 #   make test [T=name]     every test (T: only on-target tests whose name contains it)
 #   make bench-host        speed of the emulated Cube against OpenBLAS on this machine
 #   make fuzz              60 s of random commands and registers against the model
@@ -203,7 +204,7 @@ $(B)/san/fuzz: $(B)/san/tests/host/fuzz.c.o $(SAN_OBJ)
 	$(Q)$(CC) $(SAN_FLAGS) $^ -o $@
 
 FUZZ_FLAGS := $(filter-out -MMD -MP,$(SAN_FLAGS)) -DLIBFUZZER
-FUZZ_OBJ   := $(MODEL_SRC:%=$(B)/fuzzer/%.o) $(B)/fuzzer/tests/host/rig.c.o $(B)/fuzzer/tests/host/fuzz.c.o
+FUZZ_OBJ   := $(patsubst %,$(B)/fuzzer/%.o,$(MODEL_SRC) tests/host/rig.c tests/host/fuzz.c)
 
 $(B)/fuzzer/%.o: % Makefile | $(B)/packages-test
 	$(say,CLANG)
@@ -218,7 +219,8 @@ $(B)/blas_bench: tests/host/blas_bench.c | $(B)/packages-bench
 	$(say,CC)
 	$(Q)$(CC) -O2 $< -lopenblas -o $@
 
-$(B)/regdoc: tools/regdoc.c $(TABLES) $(wildcard hal/contract/*.def hal/contract/*.h) | $(B)/packages
+$(B)/regdoc: tools/regdoc.c $(TABLES) $(wildcard hal/contract/*.def hal/contract/*.h) \
+             | $(B)/packages
 	$(say,CC)
 	$(Q)$(CC) -std=gnu11 -Wall -Wextra -Werror -O1 -I. tools/regdoc.c $(TABLES) -o $@
 

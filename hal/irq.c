@@ -48,6 +48,16 @@ void irq_init(unsigned n)
     __asm__ volatile("csrs mie, %0" ::"r"(MIE_MEIE));
 }
 
+bool irq_wanted(unsigned core)
+{
+    return read64(core_base(core) + CORE_IRQ_STATUS) != 0;
+}
+
+bool irq_fault(unsigned core)
+{
+    return read64(core_base(core) + CORE_IRQ_STATUS) & CORE_IRQ_STATUS_FAULT;
+}
+
 /* Alone in its page: QEMU's replay hangs when a breakpoint shares one with a wfi. */
 __attribute__((noinline, section(".text.idle"))) static void idle(void)
 {

@@ -7,10 +7,14 @@
 #ifndef HAL_IRQ_H
 #define HAL_IRQ_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Lets the lines of cores 0 to n - 1 end an irq_wait. */
 void irq_init(unsigned n);
+/* The core's line is up: irq_wait would return at once. One cause is a fault. */
+bool irq_wanted(unsigned core);
+bool irq_fault(unsigned core);
 /* Sleeps until a line is up: a fault, or what pipe_arm and sem_arm asked for. */
 void irq_wait(void);
 /* How often irq_wait has slept. */

@@ -56,6 +56,11 @@ bool pipe_idle(unsigned core, enum pipe pipe)
     return field_get(PIPE_STATUS_STATE, status) == PIPE_EMPTY;
 }
 
+bool core_in_flight(unsigned core)
+{
+    return (read64(core_base(core) + CORE_STATUS) & CORE_STATUS_RUNNING) != 0;
+}
+
 void pipe_reset(unsigned core, enum pipe pipe)
 {
     write64(pipe_base(core, pipe) + PIPE_CTRL, PIPE_CTRL_RESET);

@@ -189,14 +189,12 @@ static enum idle idle(unsigned cores, unsigned *faulty)
 
     arm_waits(true);
     for (unsigned c = 0; c < cores; c++) {
-        uint64_t irq = read64(core_base(c) + CORE_IRQ_STATUS);
-        uint64_t status = read64(core_base(c) + CORE_STATUS);
-        if (irq & CORE_IRQ_STATUS_FAULT) {
+        if (irq_fault(c)) {
             *faulty = c;
             why = IDLE_FAULT;
         }
-        wanted |= irq != 0;
-        in_flight |= (status & CORE_STATUS_RUNNING) != 0;
+        wanted |= irq_wanted(c);
+        in_flight |= core_in_flight(c);
     }
     if (!wanted && !in_flight) {
         why = IDLE_DEADLOCK;

@@ -17,10 +17,8 @@ static const struct {
     uint8_t first, count;
 } irq_lines[] = {{12, 20}, {40, 24}};
 
-/*
- * A read that no hart makes is gdb's or the monitor's: it must not disturb. qtest plays
- * the hart, and says so with registers that only accept what a hart may do.
- */
+/* A read that no hart makes is a debugger's, the monitor's or a qtest's: it must not
+ * disturb. */
 static bool from_hart(void)
 {
     return current_cpu != NULL;
