@@ -27,7 +27,7 @@ FW_SRC    := $(wildcard boot/*.c boot/*.S hal/*.c sched/*.c sched/*.S kernels/*.
                         kernels/*/*.c tests/*.c) hal/contract/tables.c
 MODEL_SRC := $(wildcard tools/emu/model/*.c) hal/contract/tables.c
 QEMU_SRC  := $(wildcard tools/emu/qemu/*.c)
-HOST_TESTS := model cube move npy
+HOST_TESTS := model rule snapshot vector cube move npy
 QEMU_TESTS := $(patsubst tests/qemu/%_test.sh,%,$(wildcard tests/qemu/*_test.sh))
 
 # --- flags ---

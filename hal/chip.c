@@ -50,6 +50,11 @@ uint32_t chip_mem(enum npu_mem mem)
     return chip.cost[npu_mem_cost(mem)];
 }
 
+void chip_reset(void)
+{
+    write64(NPU_CHIP_BASE + CHIP_CTRL, CHIP_CTRL_RESET);
+}
+
 uint64_t chip_cycle(void)
 {
     return read64(NPU_CHIP_BASE + CHIP_CYCLE);

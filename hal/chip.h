@@ -18,6 +18,8 @@ enum npu_profile chip_profile(void);
 uint32_t chip_cost(enum npu_cost cost);
 /* Bytes of a core's memory. */
 uint32_t chip_mem(enum npu_mem mem);
+/* Sets the semaphores of the chip to 0. */
+void chip_reset(void);
 /* Engine cycles since power-on. */
 uint64_t chip_cycle(void);
 /* Where the hart sees byte `offset` of a core's memory: UB and L1 are the hart's to load

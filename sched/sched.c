@@ -304,6 +304,9 @@ int sched_run(struct sched_report *report)
     for (unsigned c = 0; err && c < cores; c++) {
         core_reset(c);
     }
+    if (err) {
+        chip_reset();
+    }
     return err;
 }
 

@@ -146,7 +146,6 @@ struct cmd_info {
     uint8_t pipe;   /* 0: any */
     uint8_t flags;  /* bits that may be set */
     uint32_t types; /* bit n: type n is taken */
-    uint8_t bytes;  /* the rest of the 64 is 0 */
     uint8_t n_args;
     const struct cmd_arg *args;
 };
@@ -157,6 +156,10 @@ struct contract_name {
 
 /* The command with this opcode, or NULL. */
 const struct cmd_info *cmd_find(unsigned opcode);
+/* Bytes from the first to behind the last operand; the rest of the 64 is 0. */
+unsigned cmd_length(const struct cmd_info *info);
+/* An operand's value in a command, zero-extended. */
+uint64_t cmd_arg_value(const union cmd *cmd, const struct cmd_arg *arg);
 /* The operand of `info` at a byte offset, or NULL. */
 const struct cmd_arg *cmd_arg_at(const struct cmd_info *info, unsigned offset);
 /* Names and texts; "?" for a value that has none. */

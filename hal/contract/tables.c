@@ -11,27 +11,38 @@
 #define T(name) (1u << TYPE_##name)
 
 /* Operands, one array a command; a command without any has a row with size 0. */
-#define CMD(NAME, name, pipe, opcode, types, flags, text) \
+#define CMD(NAME, name, pipe, opcode, types, flags, text)                                \
     static const struct cmd_arg args_##name[] = {
 #define ARG(cmd, ctype, field, min, max, multiple, text)                                 \
-    {(uint8_t)offsetof(struct cmd_##cmd, field), (uint8_t)sizeof(ctype), multiple, min,  \
-     max, #field, text},
-#define CMD_END(NAME, name)            \
-    {0, 0, 1, 0, 0, "", ""},           \
-    }                                  \
+    {(uint8_t)offsetof(struct cmd_##cmd, field),                                         \
+     (uint8_t)sizeof(ctype),                                                             \
+     multiple,                                                                           \
+     min,                                                                                \
+     max,                                                                                \
+     #field,                                                                             \
+     text},
+#define CMD_END(NAME, name)                                                              \
+    {0, 0, 1, 0, 0, "", ""},                                                             \
+    }                                                                                    \
     ;
 #include "hal/contract/all.h"
 
-#define CMD_PIPE(pipe) CMD_PIPE_##pipe
-#define CMD_PIPE_0 0
+#define CMD_PIPE(pipe)                        CMD_PIPE_##pipe
+#define CMD_PIPE_0                            0
 #define PIPE(NAME, name, number, stage, text) CMD_PIPE_##NAME = (number),
 enum {
 #include "hal/contract/all.h"
 };
 
-#define CMD(NAME, name, pipe, opcode, types, flags, text)                              \
-    {#NAME, text, opcode, CMD_PIPE(pipe), flags, types, (uint8_t)sizeof(struct cmd_##name), \
-     (uint8_t)(LENGTH(args_##name) - 1), args_##name},
+#define CMD(NAME, name, pipe, opcode, types, flags, text)                                \
+    {#NAME,                                                                              \
+     text,                                                                               \
+     opcode,                                                                             \
+     CMD_PIPE(pipe),                                                                     \
+     flags,                                                                              \
+     types,                                                                              \
+     (uint8_t)(LENGTH(args_##name) - 1),                                                 \
+     args_##name},
 static const struct cmd_info commands[] = {
 #include "hal/contract/all.h"
 };
@@ -44,6 +55,24 @@ const struct cmd_info *cmd_find(unsigned opcode)
         }
     }
     return NULL;
+}
+
+unsigned cmd_length(const struct cmd_info *info)
+{
+    const struct cmd_arg *last = &info->args[info->n_args];
+
+    return info->n_args ? last[-1].offset + last[-1].size
+                        : (unsigned)sizeof(struct cmd_head);
+}
+
+uint64_t cmd_arg_value(const union cmd *cmd, const struct cmd_arg *arg)
+{
+    uint64_t value = 0;
+
+    for (unsigned i = 0; i < arg->size; i++) {
+        value |= (uint64_t)cmd->bytes[arg->offset + i] << (8 * i);
+    }
+    return value;
 }
 
 const struct cmd_arg *cmd_arg_at(const struct cmd_info *info, unsigned offset)
@@ -62,19 +91,19 @@ static const char *const pipe_names[NPU_PIPES] = {
 };
 
 #define MEM(NAME, name, offset, size, text) #name,
-#define STAGE(NAME, name, size) #name,
+#define STAGE(NAME, name, size)             #name,
 static const char *const mem_names[] = {
 #include "hal/contract/all.h"
 };
 
 #define MEM(NAME, name, offset, size, text) offset,
-#define STAGE(NAME, name, size) 0,
+#define STAGE(NAME, name, size)             0,
 static const uint32_t mem_offsets[] = {
 #include "hal/contract/all.h"
 };
 
 #define MEM(NAME, name, offset, size, text) COST_##size,
-#define STAGE(NAME, name, size) COST_##size,
+#define STAGE(NAME, name, size)             COST_##size,
 static const uint8_t mem_sizes[] = {
 #include "hal/contract/all.h"
 };

@@ -120,3 +120,19 @@ unsigned rig_error(struct rig *r, unsigned core, enum pipe pipe)
     return (unsigned)field_get(PIPE_ERROR_CODE,
                                rig_read(r, core, rig_pipe(pipe, PIPE_ERROR)));
 }
+
+union cmd rig_command(enum op op, enum type type)
+{
+    return (union cmd){.head = {.opcode = (uint16_t)op, .type = (uint8_t)type}};
+}
+
+union cmd rig_copy_in(uint32_t ub, uint64_t gm, uint32_t bytes)
+{
+    union cmd c = rig_command(OP_COPY_GM_UB, TYPE_NONE);
+
+    c.copy_gm_ub.src = RIG_GM_BASE + gm;
+    c.copy_gm_ub.dst = ub;
+    c.copy_gm_ub.len_bytes = bytes;
+    c.copy_gm_ub.n_blocks = 1;
+    return c;
+}

@@ -36,4 +36,9 @@ void rig_push(struct rig *r, unsigned core, enum pipe pipe, const union cmd *cmd
 /* Error code that a pipe has stopped with, 0 if it has not. */
 unsigned rig_error(struct rig *r, unsigned core, enum pipe pipe);
 
+/* A command with nothing but its opcode and type; a copy of bytes from offset gm of GM.
+ */
+union cmd rig_command(enum op op, enum type type);
+union cmd rig_copy_in(uint32_t ub, uint64_t gm, uint32_t bytes);
+
 #endif

@@ -36,8 +36,8 @@ static void start(const char *plugin, const char *options)
     char command[1024];
 
     snprintf(command, sizeof(command),
-             "exec qemu-system-riscv64 -bios none -display none -serial none -monitor none "
-             "-S -qtest stdio -qtest-log /dev/null -plugin %s%s %s",
+             "exec qemu-system-riscv64 -bios none -display none -serial none "
+             "-monitor none -S -qtest stdio -qtest-log /dev/null -plugin %s%s %s",
              npu_so, plugin, options);
     if (pipe(in) || pipe(out) || (child = fork()) < 0) {
         perror("plumbing");

@@ -6,16 +6,6 @@
  */
 #include "tools/emu/model/state.h"
 
-static uint64_t arg_value(const union cmd *cmd, const struct cmd_arg *arg)
-{
-    uint64_t value = 0;
-
-    for (unsigned i = 0; i < arg->size; i++) {
-        value |= (uint64_t)cmd->bytes[arg->offset + i] << (8 * i);
-    }
-    return value;
-}
-
 static unsigned fail(struct npu_fault *f, unsigned code, size_t field, uint64_t value)
 {
     f->code = (uint16_t)code;
@@ -68,7 +58,7 @@ unsigned check_command(const struct npu *n, unsigned pipe, const union cmd *cmd,
     }
     for (unsigned i = 0; i < info->n_args; i++) {
         const struct cmd_arg *arg = &info->args[i];
-        uint64_t value = arg_value(cmd, arg);
+        uint64_t value = cmd_arg_value(cmd, arg);
         if (value < arg->min || value > arg->max) {
             return fail(f, NPU_ERR_RANGE, arg->offset, value);
         }
@@ -77,7 +67,7 @@ unsigned check_command(const struct npu *n, unsigned pipe, const union cmd *cmd,
             return fail(f, NPU_ERR_ALIGN, arg->offset, value);
         }
     }
-    for (unsigned i = info->bytes; i < CMD_BYTES; i++) {
+    for (unsigned i = cmd_length(info); i < CMD_BYTES; i++) {
         if (cmd->bytes[i]) {
             return fail(f, NPU_ERR_RESERVED, i, cmd->bytes[i]);
         }

@@ -41,6 +41,7 @@ void npu_reset(struct npu *n, uint64_t now)
         s->core[c].next = NPU_NEVER;
         s->core[c].pmu_first = NPU_NEVER;
         for (unsigned p = 0; p < NPU_PIPES; p++) {
+            s->core[c].pipe[p].since = now;
             pipe_reset(n, c, p, now);
         }
         if (level) {
@@ -61,7 +62,8 @@ bool npu_restored(struct npu *n, const struct npu_config *config)
     for (unsigned c = 0; c < s->cores; c++) {
         for (unsigned p = 0; p < NPU_PIPES; p++) {
             const struct npu_pipe *pipe = &s->core[c].pipe[p];
-            if (pipe->head >= PIPE_DEPTH || pipe->count > PIPE_DEPTH) {
+            if (pipe->head >= PIPE_DEPTH || pipe->count > PIPE_DEPTH ||
+                pipe->state > PIPE_STOPPED || !pipe_valid(n, c, p)) {
                 return false;
             }
         }
@@ -102,6 +104,11 @@ void npu_kick(struct npu *n, uint32_t cores)
                 pipe_start(n, c, p);
             }
             npu_update_next(&n->s->core[c]);
+        }
+    }
+    /* What one core takes from the chip's semaphores the others may have armed. */
+    for (unsigned c = 0; c < n->s->cores; c++) {
+        if ((cores & (1u << c)) || n->s->core[c].armed[1]) {
             npu_update_irq(n, c);
         }
     }

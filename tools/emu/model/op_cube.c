@@ -51,4 +51,4 @@ static void mmad_run(const struct op_ctx *c, const union cmd *cmd, const struct 
     }
 }
 
-const struct operation op_MMAD = {mmad_plan, mmad_run};
+const struct operation op_MMAD = {mmad_plan, mmad_run, NULL};

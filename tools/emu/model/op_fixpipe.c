@@ -51,4 +51,4 @@ static void fix_run(const struct op_ctx *c, const union cmd *cmd, const struct p
                64ull * a->src_c0_stride, a->m, a->n, (enum move_mode)modes[a->quant]);
 }
 
-const struct operation op_FIX_L0C_GM = {fix_plan, fix_run};
+const struct operation op_FIX_L0C_GM = {fix_plan, fix_run, NULL};

@@ -61,7 +61,7 @@ static unsigned copy_gm_ub_plan(const struct op_ctx *c, const union cmd *cmd,
     return 0;
 }
 
-const struct operation op_COPY_GM_UB = {copy_gm_ub_plan, copy_run};
+const struct operation op_COPY_GM_UB = {copy_gm_ub_plan, copy_run, NULL};
 
 _Static_assert(sizeof(struct cmd_copy_gm_l1) == sizeof(struct cmd_copy_gm_ub) &&
                    offsetof(struct cmd_copy_gm_l1, dst_gap) ==
@@ -77,7 +77,7 @@ static unsigned copy_gm_l1_plan(const struct op_ctx *c, const union cmd *cmd,
     return 0;
 }
 
-const struct operation op_COPY_GM_L1 = {copy_gm_l1_plan, copy_run};
+const struct operation op_COPY_GM_L1 = {copy_gm_l1_plan, copy_run, NULL};
 
 /* --- MTE2: ND to NZ --- */
 
@@ -95,7 +95,6 @@ static unsigned nd2nz_plan(const struct op_ctx *c, const union cmd *cmd,
     uint32_t mats = a->n_rows && a->n_cols ? a->n_mats : 0;
     uint64_t work;
 
-    (void)field;
     plan->src[0] = access_rows(NPU_MEM_GM, offsetof(struct cmd_nd2nz_gm_l1, src), a->src,
                                (uint64_t)a->n_cols * esize, a->n_rows,
                                (uint64_t)a->src_pitch * esize);
@@ -109,6 +108,10 @@ static unsigned nd2nz_plan(const struct op_ctx *c, const union cmd *cmd,
     plan->dst.n[2] = mats;
     plan->dst.stride[2] = (uint64_t)a->dst_nd_stride * esize;
     plan->has_dst = true;
+    if (mats > 1 && plan->dst.stride[2] % 32) {
+        *field = offsetof(struct cmd_nd2nz_gm_l1, dst_nd_stride);
+        return NPU_ERR_ALIGN;
+    }
 
     /* The larger of two lines: a floor that hardly depends on the size, and a rate. */
     work = gm_work(c->s, &plan->src[0]);
@@ -142,7 +145,7 @@ static void nd2nz_run(const struct op_ctx *c, const union cmd *cmd,
     }
 }
 
-const struct operation op_ND2NZ_GM_L1 = {nd2nz_plan, nd2nz_run};
+const struct operation op_ND2NZ_GM_L1 = {nd2nz_plan, nd2nz_run, NULL};
 
 /* --- MTE3 --- */
 
@@ -167,7 +170,7 @@ static unsigned copy_ub_gm_plan(const struct op_ctx *c, const union cmd *cmd,
     return 0;
 }
 
-const struct operation op_COPY_UB_GM = {copy_ub_gm_plan, copy_run};
+const struct operation op_COPY_UB_GM = {copy_ub_gm_plan, copy_run, NULL};
 
 /* --- MTE1: 2-D loads --- */
 
@@ -229,7 +232,7 @@ static void load2d_l0a_run(const struct op_ctx *c, const union cmd *cmd,
     }
 }
 
-const struct operation op_LOAD2D_L0A = {load2d_l0a_plan, load2d_l0a_run};
+const struct operation op_LOAD2D_L0A = {load2d_l0a_plan, load2d_l0a_run, NULL};
 
 static unsigned load2d_l0b_plan(const struct op_ctx *c, const union cmd *cmd,
                                 struct plan *plan, uint8_t *field)
@@ -256,4 +259,4 @@ static void load2d_l0b_run(const struct op_ctx *c, const union cmd *cmd,
     }
 }
 
-const struct operation op_LOAD2D_L0B = {load2d_l0b_plan, load2d_l0b_run};
+const struct operation op_LOAD2D_L0B = {load2d_l0b_plan, load2d_l0b_run, NULL};

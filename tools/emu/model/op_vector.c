@@ -35,7 +35,7 @@ static void set_mask_run(const struct op_ctx *c, const union cmd *cmd,
     c->pipe->vec_mask[1] = cmd->set_mask.hi;
 }
 
-const struct operation op_SET_MASK = {set_mask_plan, set_mask_run};
+const struct operation op_SET_MASK = {set_mask_plan, set_mask_run, NULL};
 
 /* Repeats of a command, after the mask mode. */
 static uint64_t vec_repeats(const struct op_ctx *c, unsigned esize, unsigned repeat)
@@ -60,8 +60,49 @@ static void vec_lanes(const struct op_ctx *c, unsigned esize, uint64_t repeat,
     lanes[1] = esize == 4 ? 0 : left >= 64 ? UINT64_MAX : (1ull << left) - 1;
 }
 
-/* What an operand touches. In counter mode the last repeat ends with the last element,
- * so an operand without gaps is one row of exactly that length. */
+/* In counter mode an operand without gaps is one row, exactly as long as the count. */
+static bool vec_one_row(const struct op_ctx *c, unsigned blk, unsigned rep)
+{
+    return c->pipe->vec_counter && blk == 1 && rep == 8;
+}
+
+/* The lanes of a block of the repeat. */
+static uint64_t block_lanes(const uint64_t lanes[2], unsigned block, unsigned esize)
+{
+    unsigned per_block = 32 / esize, first = block * per_block;
+
+    return lanes[first / 64] >> (first % 64) & ((1ull << per_block) - 1);
+}
+
+/* Writes the elements whose lanes are on; what lies between them is not touched. */
+static void vec_store(const struct op_ctx *c, const struct plan *plan, unsigned esize,
+                      unsigned repeat, unsigned blk, unsigned rep, uint8_t *to,
+                      const uint8_t *stage)
+{
+    uint64_t full = (1ull << (32 / esize)) - 1, lanes[2];
+
+    if (vec_one_row(c, blk, rep)) {
+        store_rows(to, stage, &plan->dst);
+        return;
+    }
+    for (uint64_t r = 0; r < vec_repeats(c, esize, repeat); r++) {
+        vec_lanes(c, esize, r, lanes);
+        for (unsigned b = 0; b < 8; b++, stage += 32) {
+            uint8_t *block = to + r * 32 * rep + b * 32ull * blk;
+            uint64_t on = block_lanes(lanes, b, esize);
+            for (unsigned i = 0; on != full && i < 32 / esize; i++) {
+                if (on >> i & 1) {
+                    memcpy(block + i * esize, stage + i * esize, esize);
+                }
+            }
+            if (on == full) {
+                memcpy(block, stage, 32);
+            }
+        }
+    }
+}
+
+/* What an operand touches. */
 static struct access vec_access(const struct op_ctx *c, size_t field, unsigned esize,
                                 uint64_t repeats, uint32_t base, unsigned blk,
                                 unsigned rep)
@@ -69,7 +110,7 @@ static struct access vec_access(const struct op_ctx *c, size_t field, unsigned e
     uint32_t n = (uint32_t)(repeats < UINT16_MAX ? repeats : UINT16_MAX);
     struct access a = access_rows(NPU_MEM_UB, field, base, 32, 8, 32ull * blk);
 
-    if (c->pipe->vec_counter && blk == 1 && rep == 8) {
+    if (vec_one_row(c, blk, rep)) {
         uint64_t bytes = c->pipe->vec_mask[0] * esize;
         bytes = bytes < UINT32_MAX ? bytes : UINT32_MAX;
         return access_rows(NPU_MEM_UB, field, base, bytes, 1, bytes);
@@ -119,39 +160,51 @@ static unsigned vadd_plan(const struct op_ctx *c, const union cmd *cmd, struct p
     return 0;
 }
 
-static void add_block_f32(uint8_t *to, const uint8_t *x, const uint8_t *y)
+/* One element, as bits. */
+static uint32_t add_f32(uint32_t a, uint32_t b)
 {
-    for (unsigned i = 0; i < 8; i++) {
-        float a, b;
-        uint32_t sum;
-        memcpy(&a, x + 4 * i, 4);
-        memcpy(&b, y + 4 * i, 4);
-        sum = num_canon(num_bits(a + b));
-        memcpy(to + 4 * i, &sum, 4);
-    }
+    return num_canon(num_bits(num_float(a) + num_float(b)));
 }
 
-/* The sum of two fp16 numbers, rounded to fp32 first: 24 bits are twice 11 and two
- * more, so rounding again to fp16 gives what rounding once would. */
-static void add_block_f16(uint8_t *to, const uint8_t *x, const uint8_t *y)
+/* Rounded to fp32 first: 24 bits are twice 11 and two more, so rounding that to fp16
+ * gives what rounding the sum once would. */
+static uint16_t add_f16(uint16_t a, uint16_t b)
 {
-    for (unsigned i = 0; i < 16; i++) {
-        uint16_t a, b, sum;
-        memcpy(&a, x + 2 * i, 2);
-        memcpy(&b, y + 2 * i, 2);
-        sum = num_f32_to_f16(
-            num_bits(num_float(num_f16_to_f32(a)) + num_float(num_f16_to_f32(b))));
-        memcpy(to + 2 * i, &sum, 2);
-    }
+    return num_f32_to_f16(
+        num_bits(num_float(num_f16_to_f32(a)) + num_float(num_f16_to_f32(b))));
 }
 
-/* Elements without a lane keep what the destination holds. */
-static void keep_masked(uint8_t *block, const uint8_t *old, unsigned esize,
-                        uint64_t lanes)
+/* The elements of a block whose lanes are on. */
+static void add_block(uint8_t *to, const uint8_t *x, const uint8_t *y, unsigned esize,
+                      uint64_t on)
 {
     for (unsigned i = 0; i < 32 / esize; i++) {
-        if (!(lanes >> i & 1)) {
-            memcpy(block + i * esize, old + i * esize, esize);
+        uint32_t a = 0, b = 0, sum;
+        if (on >> i & 1) {
+            memcpy(&a, x + i * esize, esize);
+            memcpy(&b, y + i * esize, esize);
+            sum = esize == 4 ? add_f32(a, b) : add_f16((uint16_t)a, (uint16_t)b);
+            memcpy(to + i * esize, &sum, esize);
+        }
+    }
+}
+
+/* Apart, for the sake of simd_fp_enter. */
+static __attribute__((noinline)) void add_repeats(const struct op_ctx *c,
+                                                  const struct cmd_vadd *a,
+                                                  const uint8_t *const src[3],
+                                                  uint8_t *stage)
+{
+    unsigned esize = type_bits(a->head.type) / 8;
+    uint64_t repeats = vec_repeats(c, esize, a->repeat);
+
+    for (uint64_t r = 0; r < repeats; r++) {
+        uint64_t lanes[2];
+        vec_lanes(c, esize, r, lanes);
+        for (unsigned b = 0; b < 8; b++, stage += 32) {
+            const uint8_t *x = src[0] + r * 32 * a->src0_rep + b * 32ull * a->src0_blk;
+            const uint8_t *y = src[1] + r * 32 * a->src1_rep + b * 32ull * a->src1_blk;
+            add_block(stage, x, y, esize, block_lanes(lanes, b, esize));
         }
     }
 }
@@ -159,34 +212,20 @@ static void keep_masked(uint8_t *block, const uint8_t *old, unsigned esize,
 static void vadd_run(const struct op_ctx *c, const union cmd *cmd,
                      const struct plan *plan, const uint8_t *const src[3], uint8_t *stage)
 {
-    const struct cmd_vadd *a = &cmd->vadd;
-    unsigned esize = type_bits(a->head.type) / 8;
-    unsigned per_block = 32 / esize;
-    uint64_t full = (1ull << per_block) - 1;
-    const uint8_t *old = src[0] - plan->src[0].base + plan->dst.base;
-    uint64_t repeats = vec_repeats(c, esize, a->repeat);
     unsigned fp = simd_fp_enter();
 
-    for (uint32_t r = 0; r < repeats; r++) {
-        uint64_t lanes[2];
-        vec_lanes(c, esize, r, lanes);
-        for (unsigned b = 0; b < 8; b++) {
-            const uint8_t *x = src[0] + r * 32ull * a->src0_rep + b * 32ull * a->src0_blk;
-            const uint8_t *y = src[1] + r * 32ull * a->src1_rep + b * 32ull * a->src1_blk;
-            uint64_t on = lanes[b * per_block / 64] >> (b * per_block % 64) & full;
-            if (esize == 4) {
-                add_block_f32(stage, x, y);
-            } else {
-                add_block_f16(stage, x, y);
-            }
-            if (on != full) {
-                keep_masked(stage, old + r * 32ull * a->dst_rep + b * 32ull * a->dst_blk,
-                            esize, on);
-            }
-            stage += 32;
-        }
-    }
+    (void)plan;
+    add_repeats(c, &cmd->vadd, src, stage);
     simd_fp_leave(fp);
 }
 
-const struct operation op_VADD = {vadd_plan, vadd_run};
+static void vadd_store(const struct op_ctx *c, const union cmd *cmd,
+                       const struct plan *plan, uint8_t *to, const uint8_t *stage)
+{
+    const struct cmd_vadd *a = &cmd->vadd;
+
+    vec_store(c, plan, type_bits(a->head.type) / 8, a->repeat, a->dst_blk, a->dst_rep, to,
+              stage);
+}
+
+const struct operation op_VADD = {vadd_plan, vadd_run, vadd_store};

@@ -37,4 +37,4 @@ static unsigned nop_plan(const struct op_ctx *c, const union cmd *cmd, struct pl
     return 0;
 }
 
-const struct operation op_NOP = {nop_plan, NULL};
+const struct operation op_NOP = {nop_plan, NULL, NULL};

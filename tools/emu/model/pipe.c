@@ -69,6 +69,7 @@ void pipe_reset(struct npu *n, unsigned core, unsigned pipe, uint64_t now)
     struct npu_pipe fresh = {.state = PIPE_EMPTY,
                              .arm = p->arm,
                              .since = now,
+                             .end = NPU_NEVER,
                              .vec_mask = {UINT64_MAX, UINT64_MAX}};
 
     pipe_account(p, now);
@@ -142,10 +143,25 @@ static unsigned pipe_plan(struct npu *n, unsigned core, unsigned pipe,
     plan->rate = 1;
     code = op->plan(&ctx, cmd, plan, &fault->field);
     if (code) {
+        const struct cmd_arg *arg = cmd_arg_at(cmd_find(cmd->head.opcode), fault->field);
         fault->code = (uint16_t)code;
+        fault->value = arg ? cmd_arg_value(cmd, arg) : 0;
+        fault->addr = fault->value;
         return code;
     }
     return check_plan(n, pipe, cmd, plan, fault);
+}
+
+bool pipe_valid(struct npu *n, unsigned core, unsigned pipe)
+{
+    const struct npu_pipe *p = &n->s->core[core].pipe[pipe];
+    const union cmd *cmd = &p->queue[p->head];
+    struct npu_fault ignored = {0};
+    struct plan plan;
+
+    return (p->state != PIPE_RUNNING && !p->checked) ||
+           (p->count != 0 && !check_command(n, pipe, cmd, &ignored) &&
+            !pipe_plan(n, core, pipe, operation_find(cmd->head.opcode), &plan, &ignored));
 }
 
 static bool pipe_check(struct npu *n, unsigned core, unsigned pipe)
@@ -246,7 +262,7 @@ void pipe_start(struct npu *n, unsigned core, unsigned pipe)
 }
 
 /* Copies the packed rows of the stage to where they belong. */
-static void store_rows(uint8_t *to, const uint8_t *stage, const struct access *a)
+void store_rows(uint8_t *to, const uint8_t *stage, const struct access *a)
 {
     for (uint32_t k = 0; k < a->n[2]; k++) {
         for (uint32_t j = 0; j < a->n[1]; j++) {
@@ -258,8 +274,11 @@ static void store_rows(uint8_t *to, const uint8_t *stage, const struct access *a
 }
 
 static bool pipe_commit(struct npu *n, unsigned core, unsigned pipe,
-                        const struct access *dst)
+                        const struct operation *op, const struct plan *plan)
 {
+    struct npu_pipe *p = &n->s->core[core].pipe[pipe];
+    struct op_ctx ctx = {.s = n->s, .pipe = p};
+    const struct access *dst = &plan->dst;
     const uint8_t *stage = n->mem[core][pipe_stage(pipe)];
     uint64_t extent = access_extent(dst);
     uint8_t *to;
@@ -268,7 +287,12 @@ static bool pipe_commit(struct npu *n, unsigned core, unsigned pipe,
         return true;
     }
     if (dst->mem != NPU_MEM_GM) {
-        store_rows(n->mem[core][dst->mem] + dst->base, stage, dst);
+        to = n->mem[core][dst->mem] + dst->base;
+        if (op->store) {
+            op->store(&ctx, &p->queue[p->head], plan, to, stage);
+        } else {
+            store_rows(to, stage, dst);
+        }
         if (n->host->mem_dirty) {
             n->host->mem_dirty(n->ctx, core, (enum npu_mem)dst->mem, (uint32_t)dst->base,
                                (uint32_t)extent);
@@ -313,9 +337,10 @@ bool pipe_finish(struct npu *n, unsigned core, unsigned pipe)
     struct plan plan;
     bool chip = false;
 
-    pipe_plan(n, core, pipe, operation_find(head.opcode), &plan, &fault);
+    const struct operation *op = operation_find(head.opcode);
+    pipe_plan(n, core, pipe, op, &plan, &fault);
     pipe_account(p, n->s->now);
-    if (plan.has_dst && !pipe_commit(n, core, pipe, &plan.dst)) {
+    if (plan.has_dst && !pipe_commit(n, core, pipe, op, &plan)) {
         fault.code = NPU_ERR_GM;
         fault.field = plan.dst.field;
         fault.addr = plan.dst.base;

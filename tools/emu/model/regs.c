@@ -93,7 +93,8 @@ static bool is_pipe(uint32_t reg, unsigned *pipe)
     return reg >= PIPE_BASE && *pipe < NPU_PIPES && pipe_name(*pipe)[0] != '?';
 }
 
-static bool read_rows(const struct npu *n, unsigned core, uint32_t reg, uint64_t *v)
+static bool read_rows(const struct npu *n, uint64_t now, unsigned core, uint32_t reg,
+                      uint64_t *v)
 {
     const struct npu_core *c = &n->s->core[core];
     int i;
@@ -110,14 +111,15 @@ static bool read_rows(const struct npu *n, unsigned core, uint32_t reg, uint64_t
     } else if ((i = row_index(reg, PMU_SELECT, 8)) >= 0) {
         *v = c->pmu_select[i];
     } else if ((i = row_index(reg, PMU_COUNT, 8)) >= 0) {
-        *v = event_count(c, c->pmu_select[i], n->s->now);
+        *v = event_count(c, c->pmu_select[i], now);
     } else {
         return false;
     }
     return true;
 }
 
-static bool read_core(const struct npu *n, unsigned core, uint32_t reg, uint64_t *v)
+static bool read_core(const struct npu *n, uint64_t now, unsigned core, uint32_t reg,
+                      uint64_t *v)
 {
     const struct npu_core *c = &n->s->core[core];
     unsigned pipe;
@@ -133,7 +135,7 @@ static bool read_core(const struct npu *n, unsigned core, uint32_t reg, uint64_t
         *v = 0;
         return true;
     case CORE_CYCLE:
-        *v = n->s->now;
+        *v = now;
         return true;
     case CORE_IRQ_STATUS:
         *v = npu_irq_status(n, core);
@@ -163,14 +165,13 @@ static bool read_core(const struct npu *n, unsigned core, uint32_t reg, uint64_t
         return true;
     default:
         if (is_pipe(reg, &pipe)) {
-            return read_pipe(&c->pipe[pipe], n->s->now, (reg - PIPE_BASE) % PIPE_STRIDE,
-                             v);
+            return read_pipe(&c->pipe[pipe], now, (reg - PIPE_BASE) % PIPE_STRIDE, v);
         }
-        return read_rows(n, core, reg, v);
+        return read_rows(n, now, core, reg, v);
     }
 }
 
-static bool read_chip(const struct npu *n, uint32_t reg, uint64_t *v)
+static bool read_chip(const struct npu *n, uint64_t now, uint32_t reg, uint64_t *v)
 {
     const struct npu_state *s = n->s;
     int i;
@@ -192,8 +193,11 @@ static bool read_chip(const struct npu *n, uint32_t reg, uint64_t *v)
     case CHIP_GM_SIZE:
         *v = s->gm_size;
         return true;
+    case CHIP_CTRL:
+        *v = 0;
+        return true;
     case CHIP_CYCLE:
-        *v = s->now;
+        *v = now;
         return true;
     default:
         i = row_index(reg, CHIP_COST, 64);
@@ -202,8 +206,8 @@ static bool read_chip(const struct npu *n, uint32_t reg, uint64_t *v)
     }
 }
 
-static bool read_reg(const struct npu *n, unsigned core, uint32_t offset, unsigned size,
-                     uint64_t *v)
+static bool read_reg(const struct npu *n, uint64_t now, unsigned core, uint32_t offset,
+                     unsigned size, uint64_t *v)
 {
     bool ok;
 
@@ -211,8 +215,8 @@ static bool read_reg(const struct npu *n, unsigned core, uint32_t offset, unsign
     if ((size != 4 && size != 8) || offset % size) {
         return false;
     }
-    ok = core == NPU_CHIP ? read_chip(n, offset & ~7u, v)
-                          : read_core(n, core, offset & ~7u, v);
+    ok = core == NPU_CHIP ? read_chip(n, now, offset & ~7u, v)
+                          : read_core(n, now, core, offset & ~7u, v);
     *v = size == 8 ? *v : (uint32_t)(*v >> (8 * (offset & 4)));
     return ok;
 }
@@ -222,8 +226,8 @@ uint64_t npu_peek(const struct npu *n, uint64_t now, unsigned core, uint32_t off
 {
     uint64_t v;
 
-    (void)now;
-    return read_reg(n, core, offset, size, &v) ? v : 0;
+    now = now > n->s->now ? now : n->s->now;
+    return read_reg(n, now, core, offset, size, &v) ? v : 0;
 }
 
 static void bad_access(struct npu *n, unsigned core, unsigned code, uint32_t offset,
@@ -246,7 +250,7 @@ uint64_t npu_read(struct npu *n, uint64_t now, unsigned core, uint32_t offset,
     uint64_t v;
 
     npu_advance(n, now);
-    if (!read_reg(n, core, offset, size, &v)) {
+    if (!read_reg(n, n->s->now, core, offset, size, &v)) {
         bad_access(n, core, NPU_ERR_ACCESS, offset, 0, size, false);
         return 0;
     }
@@ -363,6 +367,17 @@ static unsigned write_core(struct npu *n, unsigned core, uint32_t reg, uint64_t 
     }
 }
 
+static unsigned write_chip(struct npu *n, uint32_t reg, uint64_t value)
+{
+    if (reg != CHIP_CTRL) {
+        return NPU_ERR_READ_ONLY;
+    }
+    if (value & CHIP_CTRL_RESET) {
+        memset(n->s->sem, 0, sizeof(n->s->sem));
+    }
+    return 0;
+}
+
 void npu_write(struct npu *n, uint64_t now, unsigned core, uint32_t offset,
                uint64_t value, unsigned size)
 {
@@ -370,10 +385,10 @@ void npu_write(struct npu *n, uint64_t now, unsigned core, uint32_t offset,
     unsigned code;
 
     npu_advance(n, now);
-    if (offset % 8 || !read_reg(n, core, offset, size, &old)) {
+    if (offset % 8 || !read_reg(n, n->s->now, core, offset, size, &old)) {
         code = NPU_ERR_ACCESS;
     } else if (core == NPU_CHIP) {
-        code = NPU_ERR_READ_ONLY;
+        code = write_chip(n, offset, value);
     } else {
         value = size == 8 ? value : (uint32_t)value;
         code = write_core(n, core, offset, value);
@@ -384,5 +399,5 @@ void npu_write(struct npu *n, uint64_t now, unsigned core, uint32_t offset,
     }
     /* A post to a semaphore of the chip may let a pipe of any core begin. */
     bool chip = row_index(offset, SEM_POST, SEM_COUNT) >= SEM_CORE;
-    npu_kick(n, chip ? UINT32_MAX : 1u << core);
+    npu_kick(n, chip || core == NPU_CHIP ? UINT32_MAX : 1u << core);
 }

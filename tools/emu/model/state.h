@@ -115,6 +115,9 @@ struct operation {
                      uint8_t *field);
     void (*run)(const struct op_ctx *c, const union cmd *cmd, const struct plan *plan,
                 const uint8_t *const src[3], uint8_t *stage);
+    /* How the stage gets to `to`, where plan->dst.base lies; NULL: every row whole. */
+    void (*store)(const struct op_ctx *c, const union cmd *cmd, const struct plan *plan,
+                  uint8_t *to, const uint8_t *stage);
 };
 
 /* ops.c */
@@ -181,12 +184,15 @@ bool sem_take(struct npu *n, unsigned core, const uint8_t *sems, const uint8_t *
 enum npu_mem pipe_stage(unsigned pipe);
 void pipe_reset(struct npu *n, unsigned core, unsigned pipe, uint64_t now);
 void pipe_push(struct npu *n, unsigned core, unsigned pipe, uint64_t value);
+/* Whether a snapshot's pipe can go on: what has passed the checks still does. */
+bool pipe_valid(struct npu *n, unsigned core, unsigned pipe);
 /* Begins the head if it may. */
 void pipe_start(struct npu *n, unsigned core, unsigned pipe);
 /* Ends the running command; true if it posted to a semaphore of the chip. */
 bool pipe_finish(struct npu *n, unsigned core, unsigned pipe);
 void pipe_account(struct npu_pipe *p, uint64_t now);
 uint64_t pipe_counter(const struct npu_pipe *p, unsigned index, uint64_t now);
+void store_rows(uint8_t *to, const uint8_t *stage, const struct access *a);
 
 /* check.c: the rules of the tables and the extents; 0 or an enum npu_error. */
 unsigned check_command(const struct npu *n, unsigned pipe, const union cmd *cmd,

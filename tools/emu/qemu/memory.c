@@ -69,7 +69,8 @@ const struct npu_host npu_host_ops = {
  * A RAM region that migrates. A block of a snapshot is found by its name alone, so that
  * one carries the configuration: loading into another NPU fails with both in the line.
  */
-static uint8_t *init_ram(SalaiNPU *npu, MemoryRegion *mr, const char *name, uint64_t bytes)
+static uint8_t *init_ram(SalaiNPU *npu, MemoryRegion *mr, const char *name,
+                         uint64_t bytes)
 {
     g_autofree char *id =
         g_strdup_printf("%s(cores=%u,profile=%s)", name, npu->config.cores,

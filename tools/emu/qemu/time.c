@@ -5,7 +5,7 @@
  * Invariant: cycle c of the engines is nanosecond c * cores of the virtual clock,
  * which under -icount shift=0,sleep=off is the number of instructions that the hart
  * has retired plus what it slept. No wall clock, no bottom half, no thread: a run is
- * the same on every host. Source: qemu-7.2 softmmu/icount.c, accel/tcg/tcg-accel-ops-rr.c.
+ * the same on every host. Source: QEMU 7.2 softmmu/icount.c and util/qemu-timer.c.
  */
 #include "tools/emu/qemu/device.h"
 

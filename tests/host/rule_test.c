@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Commands that break a rule: the right code and field, and no effect.
+ */
+#include <string.h>
+
+#include "tests/host/rig.h"
+#include "tests/host/tap.h"
+
+/* Each line: a good copy with one thing wrong, and the code and field it must give. */
+static void test_rules(void)
+{
+    static const struct {
+        const char *name;
+        unsigned offset, size;
+        uint64_t value;
+        unsigned code;
+    } rules[] = {
+        {"unknown_opcode", 0, 2, 0xfff, NPU_ERR_OPCODE},
+        {"opcode_of_another_pipe", 0, 2, OP_VADD, NPU_ERR_PIPE},
+        {"type_that_it_does_not_take", 2, 1, TYPE_F16, NPU_ERR_TYPE},
+        {"flag_that_it_does_not_have", 3, 1, 1, NPU_ERR_FLAGS},
+        {"wait_semaphore_128", 16, 1, 128, NPU_ERR_SEM_INDEX},
+        {"post_semaphore_200", 20, 1, 200, NPU_ERR_SEM_INDEX},
+        {"length_above_its_range", offsetof(struct cmd_copy_gm_ub, len_bytes), 4, 2097152,
+         NPU_ERR_RANGE},
+        {"blocks_above_their_range", offsetof(struct cmd_copy_gm_ub, n_blocks), 2, 4096,
+         NPU_ERR_RANGE},
+        {"unaligned_destination", offsetof(struct cmd_copy_gm_ub, dst), 4, 16,
+         NPU_ERR_ALIGN},
+        {"end_beyond_ub", offsetof(struct cmd_copy_gm_ub, dst), 4, 196608 - 32,
+         NPU_ERR_BOUNDS},
+        {"source_outside_dram", offsetof(struct cmd_copy_gm_ub, src), 8, 0x08080000,
+         NPU_ERR_GM},
+        {"byte_that_must_be_zero", 63, 1, 9, NPU_ERR_RESERVED},
+        {"first_byte_behind_the_operands", offsetof(struct cmd_copy_gm_ub, dst_gap) + 2,
+         1, 1, NPU_ERR_RESERVED},
+    };
+    struct rig r;
+
+    for (unsigned i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+        union cmd c = rig_copy_in(0, 0, 64);
+        uint64_t error;
+        rig_open(&r, 1, PROFILE_a2);
+        memset(r.gm, 0x55, 128);
+        memcpy(c.bytes + rules[i].offset, &rules[i].value, rules[i].size);
+        c.head.tag = 77;
+        c.head.pc = 0x80001234;
+        rig_push(&r, 0, PIPE_MTE2, &c);
+        rig_drain(&r);
+        error = rig_read(&r, 0, rig_pipe(PIPE_MTE2, PIPE_ERROR));
+        ok(field_get(PIPE_ERROR_CODE, error) == rules[i].code &&
+               field_get(PIPE_ERROR_FIELD, error) == rules[i].offset &&
+               rig_read(&r, 0, rig_pipe(PIPE_MTE2, PIPE_ERROR_TAG)) == 77 &&
+               rig_read(&r, 0, rig_pipe(PIPE_MTE2, PIPE_ERROR_PC)) == 0x80001234 &&
+               r.npu.mem[0][NPU_MEM_UB][0] == 0,
+           "rule/%s", rules[i].name);
+        rig_close(&r);
+    }
+}
+
+static void test_overlap(void)
+{
+    struct rig r;
+    union cmd c = rig_command(OP_COPY_UB_GM, TYPE_NONE),
+              v = rig_command(OP_VADD, TYPE_F32);
+
+    rig_open(&r, 1, PROFILE_a2);
+    v.vadd.dst = 32;
+    v.vadd.src1 = 4096;
+    v.vadd.repeat = 2;
+    v.vadd.dst_blk = v.vadd.src0_blk = v.vadd.src1_blk = 1;
+    v.vadd.dst_rep = v.vadd.src0_rep = v.vadd.src1_rep = 8;
+    rig_push(&r, 0, PIPE_V, &v);
+    ok(rig_error(&r, 0, PIPE_V) == NPU_ERR_OVERLAP,
+       "rule/shifted_source_and_destination");
+    v.vadd.dst = 0;
+    rig_write(&r, 0, rig_pipe(PIPE_V, PIPE_CTRL), PIPE_CTRL_RESET);
+    rig_push(&r, 0, PIPE_V, &v);
+    ok(rig_error(&r, 0, PIPE_V) == 0, "rule/in_place_is_fine");
+    c.copy_ub_gm.dst = RIG_GM_BASE + RIG_GM_BYTES - 32;
+    c.copy_ub_gm.len_bytes = 32;
+    c.copy_ub_gm.n_blocks = 2;
+    rig_push(&r, 0, PIPE_MTE3, &c);
+    ok(rig_error(&r, 0, PIPE_MTE3) == NPU_ERR_GM, "rule/end_beyond_dram");
+    rig_close(&r);
+}
+
+static void test_post_overflow(void)
+{
+    struct rig r;
+    union cmd c = rig_command(OP_NOP, TYPE_NONE);
+
+    rig_open(&r, 1, PROFILE_a2);
+    rig_write(&r, 0, SEM_POST, SEM_MAX);
+    c.head.post_n[0] = 1;
+    rig_push(&r, 0, PIPE_V, &c);
+    rig_drain(&r);
+    ok(rig_error(&r, 0, PIPE_V) == NPU_ERR_SEM_OVERFLOW, "pipe/post_beyond_the_maximum");
+    rig_write(&r, 0, CORE_CTRL, CORE_CTRL_RESET);
+    ok(rig_error(&r, 0, PIPE_V) == 0 && rig_read(&r, 0, SEM_VALUE) == 0,
+       "core/reset_clears_errors_and_semaphores");
+    rig_close(&r);
+}
+
+int main(void)
+{
+    test_rules();
+    test_overlap();
+    test_post_overflow();
+    return tap_done();
+}

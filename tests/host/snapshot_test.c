@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Snapshots of the model: a copy of state and memories goes on alike, and what is not
+ * such a copy is refused.
+ */
+#include <string.h>
+
+#include "tests/host/rig.h"
+#include "tests/host/tap.h"
+#include "tools/emu/model/state.h"
+
+/* The state and the memories are all there is: a copy of them goes on alike. */
+static void test_snapshot(void)
+{
+    struct rig a, b;
+    union cmd c = rig_copy_in(0, 0, 4096);
+
+    rig_open(&a, 1, PROFILE_a2);
+    rig_open(&b, 1, PROFILE_a2);
+    for (unsigned i = 0; i < 4096; i++) {
+        a.gm[i] = (uint8_t)(i * 13 + 1);
+    }
+    c.head.post_n[0] = 1;
+    rig_push(&a, 0, PIPE_MTE2, &c);
+    rig_push(&a, 0, PIPE_MTE2, &c);
+    rig_to(&a, 100);
+    memcpy(b.npu.s, a.npu.s, npu_state_size());
+    for (unsigned m = 0; m < NPU_MEM_COUNT; m++) {
+        memcpy(b.npu.mem[0][m], a.npu.mem[0][m],
+               npu_mem_size(PROFILE_a2, (enum npu_mem)m));
+    }
+    memcpy(b.gm, a.gm, RIG_GM_BYTES);
+    ok(npu_restored(&b.npu, &b.config), "snapshot/is_accepted");
+    b.now = 100;
+    rig_drain(&a);
+    rig_drain(&b);
+    ok(memcmp(a.npu.s, b.npu.s, npu_state_size()) == 0 &&
+           memcmp(a.npu.mem[0][NPU_MEM_UB], b.npu.mem[0][NPU_MEM_UB], 196608) == 0,
+       "snapshot/goes_on_to_the_same_state");
+    b.config.cores = 2;
+    ok(!npu_restored(&b.npu, &b.config), "snapshot/of_another_configuration_is_refused");
+    b.config.cores = 1;
+    b.npu.s->core[0].pipe[PIPE_MTE2].state = PIPE_RUNNING;
+    b.npu.s->core[0].pipe[PIPE_MTE2].count = 1;
+    memset(b.npu.s->core[0].pipe[PIPE_MTE2].queue, 0xee, CMD_BYTES * PIPE_DEPTH);
+    ok(!npu_restored(&b.npu, &b.config), "snapshot/that_is_damaged_is_refused");
+    rig_close(&a);
+    rig_close(&b);
+}
+
+int main(void)
+{
+    test_snapshot();
+    return tap_done();
+}
