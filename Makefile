@@ -55,7 +55,8 @@ QEMU_OBJ  := $(QEMU_SRC:%=$(B)/plugin/%.o)
 TABLES    := hal/contract/tables.c
 PAGES     := $(wildcard hal/contract/*.md)
 
-.PHONY: all run test test-full bench-host fuzz debug check docs clean help model-rv image host-tests
+.PHONY: all run test test-full bench-host fuzz debug check docs clean help model-rv image \
+        host-tests FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -66,10 +67,11 @@ run: all
 
 # The plain on-target tests, then the same with the other C library; programs on the host;
 # scripts around QEMU.
-test: all $(B)/fw-newlib/salai.elf $(B)/fw-picolibc/salai.elf model-rv host-tests
+test: all $(B)/fw-newlib/salai.elf $(B)/fw-picolibc/salai.elf model-rv host-tests $(B)/plumbing
 	@tests/run $(if $(T),target="tools/salai test $(T)",$(ALL_TESTS))
 
-ALL_TESTS = $(HOST_TESTS:%=%="$(B)/san/%_test") fuzz="$(B)/san/fuzz" \
+ALL_TESTS = $(foreach t,$(HOST_TESTS),$(t)="$(B)/san/$(t)_test") fuzz="$(B)/san/fuzz" \
+            plumbing="$(B)/plumbing $(B)/npu.so" \
             picolibc="tools/salai --image $(B)/fw-picolibc/salai.elf test" \
             newlib="tools/salai --image $(B)/fw-newlib/salai.elf test" \
             cores-32="tools/salai --cores 32 --profile ascend310 test" \
@@ -151,16 +153,18 @@ $(B)/model-rv/%.o: % Makefile | $(B)/packages
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CROSS)gcc $(MODEL_FLAGS) -march=rv64gc -mabi=lp64d -mcmodel=medany -ffreestanding -c $< -o $@
 
-$(B)/qemu/stamp: tools/emu/qemu/headers | $(B)/packages
-	$(say,HEADERS)
+# Looks each time whether QEMU is still the one that the headers are of.
+$(B)/qemu/stamp: FORCE | $(B)/packages
 	$(Q)tools/emu/qemu/headers $(B)/qemu
+
+FORCE:
 
 $(B)/plugin/%.o: % Makefile $(B)/qemu/stamp
 	$(say,CC)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -O2 -g -fPIC -Wall -Wextra -Wno-unused-parameter -Werror \
 	    -fno-strict-aliasing -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I. -isystem $(B)/qemu/config \
-	    -isystem $(B)/qemu/include -isystem $(B)/qemu/qapi -I$(B)/qemu \
+	    -isystem $(B)/qemu/include -isystem $(B)/qemu/qapi -I$(B)/qemu -fvisibility=hidden \
 	    $$(pkg-config --cflags glib-2.0) -MMD -MP -c $< -o $@
 
 $(B)/npu.so: $(QEMU_OBJ) $(MODEL_OBJ)
@@ -214,6 +218,10 @@ $(B)/fuzzer/%.o: % Makefile | $(B)/packages-test
 $(B)/fuzz: $(FUZZ_OBJ)
 	$(say,LINK)
 	$(Q)clang $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -o $@
+
+$(B)/plumbing: tests/qemu/plumbing.c $(TABLES) tests/host/tap.h Makefile | $(B)/packages
+	$(say,CC)
+	$(Q)$(CC) -std=gnu11 $(WARN) -g -I. $(filter %.c,$^) -o $@
 
 $(B)/blas_bench: tests/host/blas_bench.c | $(B)/packages-bench
 	$(say,CC)

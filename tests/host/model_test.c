@@ -225,30 +225,6 @@ static void test_power_on_reset(void)
     rig_close(&r);
 }
 
-/* While the hart sleeps the host may pass over events that no line shows. */
-static void test_quiet(void)
-{
-    struct rig r;
-    union cmd c = rig_copy_in(0, 0, 1200);
-
-    rig_open(&r, 1, PROFILE_a2);
-    rig_write(&r, 0, CORE_IRQ_ENABLE, CORE_IRQ_ENABLE_BITS);
-    for (unsigned i = 0; i < 20; i++) {
-        c.head.post_n[0] = i == 9;
-        rig_push(&r, 0, PIPE_MTE2, &c);
-    }
-    ok(npu_quiet(&r.npu) == 225, "quiet/nothing_armed_nothing_skipped");
-    rig_write(&r, 0, rig_pipe(PIPE_MTE2, PIPE_ARM), 24);
-    ok(npu_quiet(&r.npu) == 12 * 225, "quiet/until_the_queue_has_room");
-    rig_write(&r, 0, SEM_ARM, 1);
-    ok(npu_quiet(&r.npu) == 10 * 225, "quiet/until_a_command_posts_the_semaphore");
-    rig_to(&r, 10 * 225 - 1);
-    ok(!r.irq[0], "quiet/no_line_rises_before");
-    rig_to(&r, 10 * 225);
-    ok(r.irq[0], "quiet/and_one_does_then");
-    rig_close(&r);
-}
-
 static void test_order_and_waits(void)
 {
     struct rig r;
@@ -373,7 +349,6 @@ int main(void)
     test_semaphores();
     test_chip_semaphores();
     test_power_on_reset();
-    test_quiet();
     test_copy();
     test_short_rows();
     test_nd2nz_curve();

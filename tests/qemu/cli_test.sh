@@ -1,94 +1,94 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# cli_test.sh    the command line as a user meets it: files in and out, refusals, statuses
+# cli_test.sh    the command line as a user meets it: files in and out, several operators,
+#                the demonstration
 #
-# TAP on stdout. Works in build/test/cli, where `log` keeps what the last run printed.
-# SALAI, the program under test, is tools/salai unless the environment has another.
-# What is refused must leave one line that names the file and the reason, exit status 2,
-# no output and no *.part, and an older output as it was.
+# TAP on stdout. Works in build/test/cli. What is refused is in bad_input_test.sh.
 set -u
-here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../.." && pwd)
-. "$here/tap.sh"
-SALAI=${SALAI:-$root/tools/salai}
+. "$(dirname "$0")/cli.sh"
 work=$root/build/test/cli
 log=$work/log
-status=0
 
-salai()
-{
-    timeout -k 1 20 "$SALAI" "$@" > "$log/out" 2> "$log/err" < /dev/null
-    status=$?
-}
-
-# --- what a run must have done; each prints what is wrong ---
-
-has_status()
-{
-    [ "$status" -eq "$1" ] || {
-        echo "exit status $status, want $1"
-        head -n 3 "$log/err"
-    }
-}
-
-says()
-{
-    grep -qE -- "$2" "$log/$1" || echo "no '$2' on std$1: $(head -n 2 "$log/$1")"
-}
-
-one_line()
-{
-    local n
-
-    n=$(wc -l < "$log/err")
-    [ "$n" -eq 1 ] || echo "$n lines on stderr, want 1: $(head -n 3 "$log/err")"
-}
-
-# Names, inodes, sizes and times of all files, to see that nothing came, went or changed.
-files()
-{
-    find . ! -type d -printf '%i %s %T@ %p\n' | sort
-}
-
-# refused NAME PATTERN ARGUMENT...
-refused()
-{
-    local name=$1 pattern=$2 before
-
-    shift 2
-    before=$(files)
-    salai "$@"
-    tap_check "$name" "$(
-        has_status 2
-        one_line
-        says err "$pattern"
-        diff <(echo "$before") <(files) | sed -n 's/^[<>]/files changed:&/p'
-    )"
-}
-
-# As refused, with an output that is new and with one that is there.
-refused_output()
-{
-    refused "$1/no_output" "$2" "${@:3}" -o new.npy
-    refused "$1/old_output" "$2" "${@:3}" -o old.npy
-}
-
-# --- results ---
+# --- files in, files out ---
 
 goldens()
 {
-    local name operator options x y words reasons
+    local name cores operator x y options words reasons n=0
 
-    mkdir -p "$work/golden" && cd "$work/golden" || exit 1
-    "$here/golden.py" make || tap_check golden/files_are_made "golden.py failed"
-    while IFS=$'\t' read -r name operator options x y; do
+    while IFS=$'\t' read -r name cores operator x y options; do
         read -ra words <<< "$options"
-        salai --cores 3 "$operator" "$x" "$y" "${words[@]}" -o "$name.out.npy"
+        salai --cores "$cores" "$operator" "$x" "$y" "${words[@]}" -o "$name.out.npy"
         { has_status 0; sed 's/^/stderr: /' "$log/err"; } > "$name.reasons"
-    done < <(sed 's/\t\t/\t \t/' cases)
+    done < cases
     while IFS=$'\t' read -r name reasons; do
-        reasons+=$(cat "$name.reasons")
-        tap_check "golden/$name" "$reasons"
+        n=$((n + 1))
+        tap_check "golden/$name" "$reasons$(cat "$name.reasons")"
     done < <("$here/golden.py" compare)
+    tap_check golden/all_are_compared "$([ $n -eq "$(wc -l < cases)" ] || echo "$n only")"
+    tap_check golden/no_part_is_left "$(find . -name '*.part')"
 }
+
+replacing()
+{
+    cp version_2.x.npy both.npy
+    salai matmul both.npy version_2.y.npy -o both.npy
+    tap_check output/may_replace_an_input "$(has_status 0
+        cmp both.npy version_2.out.npy 2>&1)"
+    salai matmul version_2.x.npy version_2.y.npy
+    tap_check output/is_none_without_o "$(has_status 0
+        find . -newer both.npy ! -path . ! -name both.npy)"
+}
+
+# --- several operators in one boot ---
+
+several()
+{
+    salai empty + matmul missing.npy b.npy + vadd --n 5
+    tap_check several/later_ones_run "$(has_status 2; one_line
+        says err 'missing.npy'; says out '^vadd: 5 elements')"
+    salai matmul a.npy b.npy -o one.npy + matmul b.npy a.npy --out f16 -o two.npy
+    tap_check several/each_writes "$(has_status 0; ls one.npy two.npy 2>&1 > /dev/null)"
+    salai crash exit 1 + crash exit 3 + crash exit 2 + empty
+    tap_check several/worst_wins "$(has_status 3)"
+    salai crash exit 1 + empty + crash exit 0
+    tap_check several/failed_check_stays "$(has_status 1)"
+    salai vadd --n 5 + nonsense + empty
+    tap_check several/names_are_checked_first "$(has_status 2; one_line
+        says err nonsense; cat "$log/out")"
+    salai crash null + empty
+    tap_check several/trap_is_reported "$(has_status 3
+        says err 'store access fault'; says err 'mtval +0x0+$'; says err 'addr2line')"
+}
+
+# --- the demonstration ---
+
+demonstration()
+{
+    local first
+
+    salai
+    cp "$log/out" "$log/demo"
+    first=$(sed '/^$/,$d' "$log/out")
+    tap_check demo/succeeds "$(has_status 0; cat "$log/err"
+        says out '^GPL-2 '; says out '^ +MTE2 '; says out '^verified: ')"
+    tap_check demo/fits_a_screen "$(awk 'length > 100 { print NR ": " length " columns" }
+        END { if (NR > 24) print NR " lines" }' "$log/out")"
+    tap_check demo/each_text_is_all_in_itself "$(awk 'NR > 2 && /^$/ { exit }
+        NR > 2 && $NR != 0 && $(NR - 1) != 100 { print }' "$log/out")"
+    salai
+    tap_check demo/is_the_same_again "$(diff "$log/demo" "$log/out")"
+    salai --cores 2 --profile ascend310
+    tap_check demo/table_is_the_same_on_another_chip "$(has_status 0
+        diff <(echo "$first") <(sed '/^$/,$d' "$log/out"))"
+}
+
+rm -rf "$work"
+mkdir -p "$log" "$work/files"
+cd "$work/files" || exit 1
+"$here/golden.py" make && "$here/golden.py" make-bad || exit 1
+goldens
+replacing
+several
+demonstration
+tap_done

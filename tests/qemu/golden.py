@@ -3,11 +3,12 @@
 #
 # golden.py make       writes inputs, expected outputs and the list `cases`
 # golden.py make-bad   writes files that are to be refused, and good ones beside them
+# golden.py make-large writes a.npy and b.npy for a matmul that keeps some cores busy
 # golden.py compare    prints a line `NAME<TAB>what is wrong, or nothing` for each case
 #
-# All in the working directory. A line of `cases` is NAME, OPERATOR, OPTIONS, first and
-# second file, separated by tabs; what the operator writes to NAME.out.npy must equal
-# NAME.want.npy in type, shape and every bit.
+# All in the working directory. A line of `cases` is NAME, CORES of the chip, OPERATOR,
+# first and second file, OPTIONS, separated by tabs; what the operator then writes to
+# NAME.out.npy must equal NAME.want.npy in type, shape and every bit.
 #
 # What is expected is NumPy's, not ours, except that every NaN is the canonical one:
 #   matmul fp16   for k ascending: acc = acc + a[:, k] * b[k, :], all in float32. The
@@ -77,12 +78,12 @@ def product(a, b, out):
 
 # --- cases ---
 
-def case(name, operator, options, x, y, want, files=None, version=(1, 0)):
+def case(name, operator, options, x, y, want, files=None, version=(1, 0), cores=1):
     files = files or (name + ".x.npy", name + ".y.npy")
     save(files[0], x, version)
     save(files[1], y, version)
     save(name + ".want.npy", with_canonical_nan(want))
-    cases.append("\t".join((name, operator, options, *files)))
+    cases.append("\t".join((name, str(cores), operator, *files, options)))
 
 
 def normal(*shape):
@@ -112,26 +113,27 @@ def f16_operands(name, m, k, n):
 
 
 def matmul_cases():
-    plain, wide = "matmul", "--cores 3"
     for name, m, k, n in (
         ("one", 1, 1, 1), ("odd", 7, 13, 5), ("tails", 130, 257, 129), ("row", 1, 515, 33),
         ("column", 261, 3, 1), ("deep", 17, 2049, 19), ("special", 37, 3, 41),
         ("bits", 40, 2, 300), ("tiny", 33, 50, 65), ("large", 31, 5, 35),
     ):
         a, b = f16_operands(name, m, k, n)
-        case(f"f16_f32_{name}", plain, "", a, b, product(a, b, np.float32))
-        case(f"f16_f16_{name}", plain, "--out f16", a, b, product(a, b, np.float16))
+        case(f"f16_f32_{name}", "matmul", "", a, b, product(a, b, np.float32))
+        case(f"f16_f16_{name}", "matmul", "--out f16", a, b, product(a, b, np.float16))
     for m, k, n in ((1, 1, 1), (7, 13, 5), (130, 257, 129), (3, 4000, 65)):
         a, b = any_bits(np.int8, m, k), any_bits(np.int8, k, n)
-        case(f"s8_s32_{m}x{k}x{n}", plain, "", a, b, product(a, b, np.int32))
+        case(f"s8_s32_{m}x{k}x{n}", "matmul", "", a, b, product(a, b, np.int32))
     low = np.full((2, 131073), -128, np.int8)  # wraps around: 2^14 * (2^17 + 1)
-    case("s8_s32_wraps", plain, "", low, low.T.copy(), product(low, low.T, np.int32))
+    case("s8_s32_wraps", "matmul", "", low, low.T.copy(), product(low, low.T, np.int32))
     a, b = normal(100, 70), normal(70, 50)
-    case("f16_on_3_cores", "matmul", wide, a, b, product(a, b, np.float32))
+    case("f16_on_3_cores", "matmul", "", a, b, product(a, b, np.float32), cores=3)
+    case("f16_on_2_of_3_cores", "matmul", "--cores 2", a, b, product(a, b, np.float32),
+         cores=3)
     names = ("with blanks, commas,, and 100%.npy", "%20 %,%%2c =+.npy")
-    case("odd_file_names", plain, "", a, b, product(a, b, np.float32), names)
-    case("version_2", plain, "", a, b, product(a, b, np.float32), version=(2, 0))
-    case("version_3", plain, "", a, b, product(a, b, np.float32), version=(3, 0))
+    case("odd_file_names", "matmul", "", a, b, product(a, b, np.float32), names)
+    case("version_2", "matmul", "", a, b, product(a, b, np.float32), version=(2, 0))
+    case("version_3", "matmul", "", a, b, product(a, b, np.float32), version=(3, 0))
 
 
 def vadd_cases():
@@ -151,6 +153,7 @@ def vadd_cases():
         case(f"vadd_{name}_special", "vadd", "", x, y, x + y)
     x = rng.standard_normal(300).astype(np.float32)
     case("vadd_version_2", "vadd", "", x, x[::-1].copy(), x + x[::-1], version=(2, 0))
+    case("vadd_on_3_cores", "vadd", "", x, x, x + x, cores=3)
     case("vadd_version_3", "vadd", "", x, x[::-1].copy(), x + x[::-1], version=(3, 0))
 
 
@@ -173,6 +176,7 @@ def make_bad():
     save("float32.npy", np.ones((4, 6), np.float32))
     save("float64.npy", np.ones((4, 6)))
     save("big-endian.npy", good.astype(">f2"))
+    save("big.npy", np.ones(10000, np.float32))
     save("fortran.npy", np.asfortranarray(good))
     save("1-d.npy", np.ones(4, np.float16))
     save("5-d.npy", np.ones((1, 1, 1, 1, 4), np.float16))
@@ -191,6 +195,11 @@ def make_bad():
         with open(name + ".npy", "wb") as f:
             f.write(text)
     os.mkdir("directory.npy")
+
+
+def make_large():
+    save("a.npy", normal(300, 500))
+    save("b.npy", normal(500, 150))
 
 
 # --- comparison ---
@@ -218,4 +227,5 @@ def compare():
         print(f"{name}\t{difference(name)}")
 
 
-{"make": make, "make-bad": make_bad, "compare": compare}[sys.argv[1]]()
+{"make": make, "make-bad": make_bad, "make-large": make_large,
+ "compare": compare}[sys.argv[1]]()

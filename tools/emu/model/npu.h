@@ -64,10 +64,6 @@ void npu_advance(struct npu *n, uint64_t now);
 /* First cycle at which npu_advance has something to do, or NPU_NEVER. */
 uint64_t npu_next(const struct npu *n);
 
-/* As npu_next, but events that no interrupt line can show may be passed over: enough
- * for a host whose hart sleeps (tools/emu/model/quiet.c). */
-uint64_t npu_quiet(const struct npu *n);
-
 /* Register access of `size` bytes at `offset` of a core's register page (or of
  * NPU_CHIP's). Advances to `now` first. Never fails: a bad access raises the
  * core's fault as hal/contract/core.md says, and reads 0. npu_peek is for debuggers:

@@ -38,7 +38,7 @@ uint64_t pipe_counter(const struct npu_pipe *p, unsigned index, uint64_t now)
 {
     struct npu_pipe copy;
 
-    memcpy(&copy, p, offsetof(struct npu_pipe, least));
+    memcpy(&copy, p, offsetof(struct npu_pipe, queue));
     pipe_account(&copy, now);
     return copy.counter[index];
 }
@@ -78,25 +78,6 @@ void pipe_reset(struct npu *n, unsigned core, unsigned pipe, uint64_t now)
     flow_update(n);
 }
 
-/* Cycles without any wait; 1 for what will turn out not to be a command. Masks may change
- * before a Vector command begins, so only its fixed part counts. */
-static uint32_t least_cycles(struct npu *n, unsigned core, unsigned pipe,
-                             const union cmd *cmd)
-{
-    struct op_ctx ctx = {
-        .s = n->s, .pipe = &n->s->core[core].pipe[pipe], .back_to_back = true};
-    struct npu_fault ignored = {0};
-    struct plan plan = {.rate = 1};
-    uint64_t cycles;
-
-    if (check_command(n, pipe, cmd, &ignored) ||
-        operation_find(cmd->head.opcode)->plan(&ctx, cmd, &plan, &ignored.field)) {
-        return 1;
-    }
-    cycles = plan.fixed + (pipe == PIPE_V ? 0 : div_up(plan.work, plan.rate));
-    return cycles < 1 ? 1 : cycles < UINT32_MAX ? (uint32_t)cycles : UINT32_MAX;
-}
-
 /* value: address and number of further commands, see PIPE_PUSH. */
 void pipe_push(struct npu *n, unsigned core, unsigned pipe, uint64_t value)
 {
@@ -121,9 +102,8 @@ void pipe_push(struct npu *n, unsigned core, unsigned pipe, uint64_t value)
         return;
     }
     for (unsigned i = 0; i < count; i++) {
-        unsigned slot = (p->head + p->count) % PIPE_DEPTH;
-        memcpy(&p->queue[slot], (const uint8_t *)from + i * CMD_BYTES, CMD_BYTES);
-        p->least[slot] = least_cycles(n, core, pipe, &p->queue[slot]);
+        memcpy(&p->queue[(p->head + p->count) % PIPE_DEPTH],
+               (const uint8_t *)from + i * CMD_BYTES, CMD_BYTES);
         p->count++;
     }
     n->host->gm_unmap(n->ctx, (void *)(uintptr_t)from, addr, count * CMD_BYTES, false);

@@ -48,7 +48,6 @@ struct npu_pipe {
     struct npu_flow flow;
     struct npu_fault fault;
     uint64_t counter[PMU_COUNTERS];
-    uint32_t least[PIPE_DEPTH]; /* cycles that a queued command takes at the least */
     union cmd queue[PIPE_DEPTH];
 };
 

@@ -15,7 +15,6 @@
 #include "qemu/option.h"
 #include "qemu/qemu-plugin.h"
 #include "qemu/timer.h"
-#include "block/aio.h"
 #include "qapi/error.h"
 #include "qapi-commands-control.h"
 #include "exec/address-spaces.h"

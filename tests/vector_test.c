@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the Vector's commands do to UB, on the chip's last core. The hart makes operands
+ * and reads sums through chip_local(); whatever lies around must stay as it was.
+ */
+#include <string.h>
+
+#include "hal/chip.h"
+#include "hal/vector.h"
+#include "kernels/f16.h"
+#include "tests/test.h"
+
+enum { GUARD = 0xa5, ROOM = 8192 };
+
+static uint8_t want[ROOM];
+
+static unsigned core(void)
+{
+    return chip_cores() - 1;
+}
+
+static void run(const union cmd *cmd)
+{
+    CHECK_OK(pipe_push(core(), PIPE_V, cmd));
+    for (unsigned i = 0; !pipe_idle(core(), PIPE_V); i++) {
+        CHECK(i < 10000);
+    }
+}
+
+/* n elements at 64 of UB. */
+static void check_add(enum type type, unsigned n)
+{
+    uint8_t *ub = chip_local(core(), NPU_MEM_UB, 0);
+    unsigned esize = type_bits(type) / 8;
+    union cmd cmd;
+
+    memset(want, GUARD, ROOM);
+    for (unsigned i = 0; i < n; i++) {
+        float x = (float)i * 0.37f, y = (float)i * -1.61f + 3, sum = x + y;
+        uint16_t h[3] = {f32_to_f16(x), f32_to_f16(y), 0};
+
+        h[2] = f32_to_f16(f16_to_f32(h[0]) + f16_to_f32(h[1]));
+        memcpy(ub + 64 + i * esize, type == TYPE_F16 ? (void *)&h[2] : &sum, esize);
+        memcpy(ub + ROOM + i * esize, type == TYPE_F16 ? (void *)&h[0] : &x, esize);
+        memcpy(ub + 2 * ROOM + i * esize, type == TYPE_F16 ? (void *)&h[1] : &y, esize);
+    }
+    memcpy(want + 64, ub + 64, n * esize);
+    memset(ub, GUARD, ROOM);
+    vector_count(&cmd, n);
+    run(&cmd);
+    vector_add(&cmd, type, 64, ROOM, 2 * ROOM);
+    run(&cmd);
+    CHECK_BYTES(ub, want, ROOM);
+}
+
+TEST(vector, adds_any_count_of_floats)
+{
+    static const unsigned counts[] = {1, 7, 8, 9, 63, 64, 65, 127, 129, 1000};
+
+    for (unsigned i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        check_add(TYPE_F32, counts[i]);
+    }
+}
+
+TEST(vector, adds_any_count_of_halves)
+{
+    static const unsigned counts[] = {1, 15, 16, 17, 127, 128, 129, 255, 257, 2000};
+
+    for (unsigned i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        check_add(TYPE_F16, counts[i]);
+    }
+}
+
+TEST(vector, adds_nothing_for_a_count_of_0)
+{
+    check_add(TYPE_F32, 0);
+}
+
+TEST(vector, adds_in_place)
+{
+    float *ub = chip_local(core(), NPU_MEM_UB, 0);
+    union cmd cmd;
+
+    for (unsigned i = 0; i < 100; i++) {
+        ub[i] = (float)i;
+    }
+    vector_count(&cmd, 99);
+    run(&cmd);
+    vector_add(&cmd, TYPE_F32, 0, 0, 0);
+    run(&cmd);
+    for (unsigned i = 0; i < 100; i++) {
+        CHECK_EQ(ub[i], (float)i * (i < 99 ? 2 : 1));
+    }
+}
+
+/* Without a count, two repeats of 64 elements with every third one masked out. */
+TEST(vector, masked_elements_stay)
+{
+    float *ub = chip_local(core(), NPU_MEM_UB, 0);
+    uint64_t mask = 0;
+    union cmd cmd;
+
+    for (unsigned i = 0; i < 64; i++) {
+        mask |= (uint64_t)(i % 3 != 0) << i;
+    }
+    for (unsigned i = 0; i < 128; i++) {
+        ub[i] = (float)i;
+        ub[128 + i] = 1000;
+    }
+    cmd_init(&cmd, OP_SET_MASK, TYPE_NONE);
+    cmd.set_mask.lo = mask;
+    run(&cmd);
+    vector_add(&cmd, TYPE_F32, 512, 0, 0);
+    cmd.vadd.repeat = 2;
+    run(&cmd);
+    for (unsigned i = 0; i < 128; i++) {
+        CHECK_EQ(ub[128 + i], i % 64 % 3 != 0 ? 2.0f * (float)i : 1000.0f);
+    }
+    pipe_reset(core(), PIPE_V); /* which takes the mask away */
+}
