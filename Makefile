@@ -24,7 +24,8 @@ export CORES PROFILE MEM
 # --- sources ---
 
 FW_SRC    := $(wildcard boot/*.c boot/*.S hal/*.c sched/*.c sched/*.S kernels/*.c \
-                        kernels/*/*.c tests/*.c) hal/contract/tables.c
+                        kernels/*/*.c) hal/contract/tables.c
+TEST_SRC  := $(wildcard tests/*.c)
 MODEL_SRC := $(wildcard tools/emu/model/*.c) hal/contract/tables.c
 QEMU_SRC  := $(wildcard tools/emu/qemu/*.c)
 HOST_TESTS := model rule snapshot vector cube move npy
@@ -47,6 +48,7 @@ SAN_FLAGS := -std=gnu11 -Wall -Wextra -Werror -O1 -g -fsanitize=address,undefine
 
 
 IMAGE     := $(B)/salai.elf
+LINKER    := linker/npu.ld linker/memory.ld
 FW_OBJ     = $(FW_SRC:%=$(B)/fw-$(1)/%.o)
 MODEL_OBJ := $(MODEL_SRC:%=$(B)/model/%.o)
 RV_OBJ    := $(MODEL_SRC:%=$(B)/model-rv/%.o)
@@ -67,14 +69,15 @@ run: all
 
 # The plain on-target tests, then the same with the other C library; programs on the host;
 # scripts around QEMU.
-test: all $(B)/fw-newlib/salai.elf $(B)/fw-picolibc/salai.elf model-rv host-tests $(B)/plumbing
-	@tests/run $(if $(T),target="tools/salai test $(T)",$(ALL_TESTS))
+test: all $(B)/fw-picolibc/test.elf $(B)/fw-newlib/test.elf $(B)/fw-newlib/salai.elf model-rv host-tests $(B)/plumbing
+	@tests/run $(if $(T),target="tools/salai --image $(B)/fw-picolibc/test.elf test $(T)",$(ALL_TESTS))
 
 ALL_TESTS = $(foreach t,$(HOST_TESTS),$(t)="$(B)/san/$(t)_test") fuzz="$(B)/san/fuzz" \
             plumbing="$(B)/plumbing $(B)/npu.so" \
-            picolibc="tools/salai --image $(B)/fw-picolibc/salai.elf test" \
-            newlib="tools/salai --image $(B)/fw-newlib/salai.elf test" \
-            cores-32="tools/salai --cores 32 --profile ascend310 test" \
+            picolibc="tools/salai --image $(B)/fw-picolibc/test.elf test" \
+            newlib="tools/salai --image $(B)/fw-newlib/test.elf test" \
+            cores-32="tools/salai --cores 32 --profile ascend310 \
+                --image $(B)/fw-picolibc/test.elf test" \
             $(foreach t,$(QEMU_TESTS),$(t)="tests/qemu/$(t)_test.sh")
 
 # Longer runs of the same programs.
@@ -117,7 +120,7 @@ $(B)/fw-picolibc/%.o: % Makefile | $(B)/packages
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CROSS)gcc $(SPECS) $(FW_FLAGS) -c $< -o $@
 
-$(B)/fw-picolibc/salai.elf: $(call FW_OBJ,picolibc) linker/npu.ld linker/memory.ld
+$(B)/fw-picolibc/salai.elf $(B)/fw-picolibc/test.elf: $(call FW_OBJ,picolibc) $(LINKER)
 	$(say,LINK)
 	$(Q)$(CROSS)gcc $(FW_LINK) -Wl,-Map=$(@:.elf=.map) $(filter %.o,$^) $(SPECS) -lm -o $@
 
@@ -126,9 +129,14 @@ $(B)/fw-newlib/%.o: % Makefile $(B)/newlib/lib/libc.a
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CROSS)gcc $(NEWLIB) $(FW_FLAGS) -c $< -o $@
 
-$(B)/fw-newlib/salai.elf: $(call FW_OBJ,newlib) linker/npu.ld linker/memory.ld
+$(B)/fw-newlib/salai.elf $(B)/fw-newlib/test.elf: $(call FW_OBJ,newlib) $(LINKER)
 	$(say,LINK)
 	$(Q)$(CROSS)gcc $(FW_LINK) -Wl,-Map=$(@:.elf=.map) $(filter %.o,$^) $(NEWLIB_LD) -o $@
+
+# The self-tests are an image of their own: everything else and tests/*.c.
+$(B)/fw-%/test.elf: FW_LINK += -Wl,--defsym=__image_limit=0x80000
+$(B)/fw-picolibc/test.elf: $(TEST_SRC:%=$(B)/fw-picolibc/%.o)
+$(B)/fw-newlib/test.elf: $(TEST_SRC:%=$(B)/fw-newlib/%.o)
 
 $(B)/newlib/lib/libc.a: tools/newlib | $(B)/packages-test
 	$(say,NEWLIB)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * PLIC and wfi; see irq.h. The lines are levels computed from the state of the core, so
- * they fall when their cause is gone; the PLIC's latch is emptied by a claim after each
- * sleep. Addresses are those of QEMU's virt machine (hw/riscv/virt.c).
+ * they fall when their cause is gone. Addresses are those of QEMU's virt machine
+ * (hw/riscv/virt.c).
  */
 #include "hal/irq.h"
 #include "hal/mmio.h"
@@ -15,6 +15,7 @@
 #define MIE_MEIE            (1u << 11)
 
 static uint64_t sleeps;
+static unsigned n_cores; /* whose lines are enabled */
 
 static void write32(uintptr_t addr, uint32_t value)
 {
@@ -36,6 +37,7 @@ void irq_init(unsigned n)
 {
     uint32_t enable[2] = {0, 0};
 
+    n_cores = n;
     for (unsigned core = 0; core < n; core++) {
         unsigned line = core_line(core);
         write32(PLIC_PRIORITY(line), 1);
@@ -64,15 +66,23 @@ __attribute__((noinline, section(".text.idle"))) static void idle(void)
     __asm__ volatile("wfi" ::: "memory");
 }
 
+/* The PLIC latches a line when it rises and only a claim empties the latch; a line that
+ * stays up is not latched again. So empty it, then look, then sleep: what rises after
+ * the look is latched and ends the sleep. */
 void irq_wait(void)
 {
     uint32_t line;
 
-    sleeps++;
-    idle();
     while ((line = read32(PLIC_CLAIM)) != 0) {
         write32(PLIC_CLAIM, line);
     }
+    for (unsigned core = 0; core < n_cores; core++) {
+        if (irq_wanted(core)) {
+            return;
+        }
+    }
+    sleeps++;
+    idle();
     fence_pull();
 }
 

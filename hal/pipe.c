@@ -30,6 +30,9 @@ int pipe_push_many(unsigned core, enum pipe pipe, const union cmd *cmds, unsigne
 {
     struct pipe_port *port = &pipe_ports[core][pipe];
 
+    if (count == 0 || count > PIPE_DEPTH) {
+        return ERR_ARG;
+    }
     if (port->room < count && pipe_refresh(port) < count) {
         return ERR_BUSY;
     }
@@ -54,6 +57,11 @@ bool pipe_idle(unsigned core, enum pipe pipe)
     uint64_t status = read64(pipe_base(core, pipe) + PIPE_STATUS);
 
     return field_get(PIPE_STATUS_STATE, status) == PIPE_EMPTY;
+}
+
+bool core_busy(unsigned core)
+{
+    return (read64(core_base(core) + CORE_STATUS) & CORE_STATUS_BUSY) != 0;
 }
 
 bool core_in_flight(unsigned core)
@@ -106,26 +114,63 @@ bool core_fault(unsigned core, struct fault *f)
     return f->code != 0;
 }
 
+/* Name of the field of a command at a byte offset, and what it means if it has a text. */
+static const char *field_name(const struct cmd_info *info, unsigned field,
+                              const char **text)
+{
+    static const struct {
+        const char *name;
+        unsigned offset;
+    } head[] = {
+        {"opcode", offsetof(struct cmd_head, opcode)},
+        {"type", offsetof(struct cmd_head, type)},
+        {"flags", offsetof(struct cmd_head, flags)},
+        {"wait_sem[0]", offsetof(struct cmd_head, wait_sem)},
+        {"wait_sem[1]", offsetof(struct cmd_head, wait_sem) + 1},
+        {"post_sem[0]", offsetof(struct cmd_head, post_sem)},
+        {"post_sem[1]", offsetof(struct cmd_head, post_sem) + 1},
+    };
+    const struct cmd_arg *arg = info ? cmd_arg_at(info, field) : NULL;
+
+    *text = arg ? arg->text : "";
+    for (unsigned i = 0; i < sizeof(head) / sizeof(head[0]); i++) {
+        if (head[i].offset == field) {
+            return head[i].name;
+        }
+    }
+    return arg ? arg->name : "reserved byte";
+}
+
 int fault_text(const struct fault *f, char *text, size_t size)
 {
     const struct cmd_info *info = f->opcode ? cmd_find(f->opcode) : NULL;
-    const struct cmd_arg *arg = info ? cmd_arg_at(info, f->field) : NULL;
-    char field[24];
+    bool push = f->code == NPU_ERR_QUEUE_FULL || f->code == NPU_ERR_PUSH_ADDR;
+    bool extent = f->code == NPU_ERR_BOUNDS || f->code == NPU_ERR_GM;
+    unsigned long long addr = f->addr, value = f->value;
+    const char *about, *field = field_name(info, f->field, &about);
+    int n;
 
     if (f->pipe == NPU_PIPES) {
         return snprintf(text, size,
                         "core %u: register access at offset 0x%x, value 0x%llx\n"
                         "  %s: %s",
-                        f->core, f->field, (unsigned long long)f->value,
-                        npu_error_name(f->code), npu_error_text(f->code));
+                        f->core, f->field, value, npu_error_name(f->code),
+                        npu_error_text(f->code));
     }
-    snprintf(field, sizeof(field), "byte %u", f->field);
-    return snprintf(text, size,
-                    "core %u pipe %s: %s.%s = %llu (0x%llx), address 0x%llx, tag %u\n"
-                    "  %s: %s%s%s%s",
-                    f->core, pipe_name(f->pipe), info ? info->name : "command",
-                    arg ? arg->name : field, (unsigned long long)f->value,
-                    (unsigned long long)f->value, (unsigned long long)f->addr,
-                    (unsigned)f->tag, npu_error_name(f->code), npu_error_text(f->code),
-                    arg ? " (" : "", arg ? arg->text : "", arg ? ")" : "");
+    if (push) {
+        return snprintf(text, size, "core %u pipe %s: PUSH = 0x%llx\n  %s: %s", f->core,
+                        pipe_name(f->pipe), value, npu_error_name(f->code),
+                        npu_error_text(f->code));
+    }
+    n = snprintf(text, size,
+                 extent ? "core %u pipe %s: %s.%s = 0x%llx, access ends at 0x%llx\n"
+                        : "core %u pipe %s: %s.%s = %llu (0x%llx)\n",
+                 f->core, pipe_name(f->pipe), info ? info->name : "command", field,
+                 extent ? addr : value, value);
+    if (n < 0 || (size_t)n >= size) {
+        return n;
+    }
+    return n + snprintf(text + n, size - (size_t)n, "  %s: %s%s%s%s",
+                        npu_error_name(f->code), npu_error_text(f->code),
+                        about[0] ? " (" : "", about, about[0] ? ")" : "");
 }

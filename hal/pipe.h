@@ -87,7 +87,8 @@ unsigned pipe_free(unsigned core, enum pipe pipe);
 void pipe_arm(unsigned core, enum pipe pipe, unsigned slots);
 /* Nothing is queued and nothing runs. */
 bool pipe_idle(unsigned core, enum pipe pipe);
-/* A command runs in some pipe of the core, so something will still end. */
+/* Some pipe of the core has commands; some command runs, so something will still end. */
+bool core_busy(unsigned core);
 bool core_in_flight(unsigned core);
 /* Drops queue, running command and error. Memories and semaphores stay. */
 void pipe_reset(unsigned core, enum pipe pipe);

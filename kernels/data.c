@@ -114,16 +114,25 @@ uint32_t data_bits(const void *data, enum type type, uint64_t i)
     }
 }
 
+/* The s-th of `samples` places; the odd ones in between fall on every column of a tile.
+ */
+static uint64_t sample_at(uint64_t s, uint64_t samples, uint64_t count)
+{
+    if (samples == count) {
+        return s;
+    }
+    if (s == 0 || s == samples - 1) {
+        return s ? count - 1 : 0;
+    }
+    return (uint64_t)((double)s / (double)samples * (double)count) | 1;
+}
+
 int data_check(const char *who, const void *data, enum type type, uint64_t count,
                uint64_t samples, data_ref_fn *ref, const void *arg)
 {
     samples = samples < count ? samples : count;
     for (uint64_t s = 0; s < samples; s++) {
-        /* A step that shares no factor with a tile visits every place in one. */
-        uint64_t i = s == 0 ? 0
-                     : s == samples - 1
-                         ? count - 1
-                         : (uint64_t)((double)s / (double)samples * (double)count) | 1;
+        uint64_t i = sample_at(s, samples, count);
         uint32_t got = data_bits(data, type, i), want = ref(arg, i);
         if (got != want) {
             fprintf(stderr, "%s: element %llu is 0x%x, want 0x%x\n", who,

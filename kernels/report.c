@@ -57,12 +57,15 @@ void report_pipes(unsigned n_cores, uint64_t macs)
 int report_error(const char *who, int err, const struct sched_report *report)
 {
     fprintf(stderr, "%s: %s\n", who, report->text[0] ? report->text : err_text(err));
+    if (err == ERR_FAULT && report->task) {
+        fprintf(stderr, "  issued by task %s\n", report->task);
+    }
     if (err == ERR_FAULT && report->fault.pc) {
         fprintf(stderr,
                 "  issued at pc 0x%llx: riscv64-unknown-elf-addr2line -e "
                 "build/salai.elf 0x%llx\n",
                 (unsigned long long)report->fault.pc,
-                (unsigned long long)report->fault.pc - 4);
+                (unsigned long long)report->fault.pc - 1); /* inside the call */
     }
     return RUN_FAULT;
 }

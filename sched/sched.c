@@ -24,6 +24,10 @@
 #define WAKE_SLOTS                                                                       \
     (PIPE_DEPTH / 2) /* free slots for which a full queue's task is woken */
 
+/* A run looks for stopped engines when it is idle, and every so many rounds. */
+#define FAULT_ROUNDS 64
+#define TAG_BITS     24 /* of a command's tag; the number of its task + 1 is above them */
+
 /* Values that a stray write hardly leaves behind. */
 enum task_state { TASK_READY = 0x51, TASK_WAIT_SEM, TASK_WAIT_ROOM, TASK_ENDED };
 
@@ -40,8 +44,8 @@ struct task {
     enum task_state state;
     unsigned core;
     struct pipe_port *ports; /* of that core */
-    unsigned what;  /* semaphore or pipe that it waits for */
-    unsigned count; /* how many */
+    unsigned what;           /* semaphore or pipe that it waits for */
+    unsigned count;          /* how many */
     uint32_t tag;
 };
 
@@ -49,6 +53,7 @@ void task_switch(struct context *from, const struct context *to);
 
 static struct task tasks[TASK_MAX];
 static unsigned n_tasks;
+static unsigned last_run; /* index of the task that ran last */
 static struct task *running;
 static struct context scheduler;
 
@@ -69,7 +74,9 @@ const char *task_name(void)
 
 void task_tag(uint32_t tag)
 {
-    running->tag = tag;
+    uint32_t task = (uint32_t)(running - tasks) + 1;
+
+    running->tag = task << TAG_BITS | (tag & ((1u << TAG_BITS) - 1));
 }
 
 /* First thing on a task's stack. */
@@ -96,6 +103,7 @@ int task_create(const char *name, unsigned core, void (*fn)(void *arg), void *ar
         return ERR_NOMEM;
     }
     t->ports = pipe_ports[core];
+    t->tag = (n_tasks + 1) << TAG_BITS;
     t->state = TASK_READY;
     t->context.ra = (uintptr_t)task_entry;
     t->context.sp = (uintptr_t)(t->stack + TASK_STACK_BYTES);
@@ -126,7 +134,8 @@ void task_wait(unsigned sem, unsigned count)
 }
 
 /* Apart, so that the usual case needs no stack frame. */
-__attribute__((noinline)) static void issue_when_room(enum pipe pipe, const union cmd *cmd)
+__attribute__((noinline)) static void issue_when_room(enum pipe pipe,
+                                                      const union cmd *cmd)
 {
     while (pipe_push(running->core, pipe, cmd) != 0) {
         wait_as(TASK_WAIT_ROOM, pipe, WAKE_SLOTS);
@@ -179,30 +188,16 @@ static void arm_waits(bool on)
     }
 }
 
-enum idle { IDLE_WAKE, IDLE_FAULT, IDLE_DEADLOCK };
-
-/* Nobody can run: sleeps until something may have changed. */
-static enum idle idle(unsigned cores, unsigned *faulty)
+/* For the end of a run, when only engines are left. */
+static void arm_queues(unsigned slots)
 {
-    enum idle why = IDLE_WAKE;
-    bool wanted = false, in_flight = false;
-
-    arm_waits(true);
-    for (unsigned c = 0; c < cores; c++) {
-        if (irq_fault(c)) {
-            *faulty = c;
-            why = IDLE_FAULT;
+    for (unsigned c = 0; c < chip_cores(); c++) {
+        for (unsigned p = 0; p < NPU_PIPES; p++) {
+            if (pipe_name(p)[0] != '?' && (slots == 0 || !pipe_idle(c, (enum pipe)p))) {
+                pipe_arm(c, (enum pipe)p, slots);
+            }
         }
-        wanted |= irq_wanted(c);
-        in_flight |= core_in_flight(c);
     }
-    if (!wanted && !in_flight) {
-        why = IDLE_DEADLOCK;
-    } else if (!wanted) {
-        irq_wait();
-    }
-    arm_waits(false);
-    return why;
 }
 
 static int append(char *text, size_t size, const char *format, ...)
@@ -217,12 +212,12 @@ static int append(char *text, size_t size, const char *format, ...)
     return n;
 }
 
-static void describe_deadlock(struct sched_report *report, unsigned cores)
+static void describe_deadlock(struct sched_report *report)
 {
     char *text = report->text;
     size_t size = sizeof(report->text);
 
-    append(text, size, "deadlock at cycle %llu: all tasks wait, nothing is in flight",
+    append(text, size, "deadlock at cycle %llu: nobody can run and nothing is in flight",
            (unsigned long long)chip_cycle());
     for (unsigned i = 0; i < n_tasks; i++) {
         const struct task *t = &tasks[i];
@@ -234,7 +229,7 @@ static void describe_deadlock(struct sched_report *report, unsigned cores)
                    pipe_name(t->what), t->core);
         }
     }
-    for (unsigned c = 0; c < cores; c++) {
+    for (unsigned c = 0; c < chip_cores(); c++) {
         for (unsigned p = 0; p < NPU_PIPES; p++) {
             if (pipe_name(p)[0] != '?' && !pipe_idle(c, (enum pipe)p)) {
                 append(text, size, "\n  pipe %s of core %u waits with %u commands",
@@ -244,29 +239,21 @@ static void describe_deadlock(struct sched_report *report, unsigned cores)
     }
 }
 
-static unsigned cores_used(void)
-{
-    unsigned cores = 0;
-
-    for (unsigned i = 0; i < n_tasks; i++) {
-        cores = tasks[i].core >= cores ? tasks[i].core + 1 : cores;
-    }
-    return cores;
-}
-
-/* Runs whoever can run; the number of tasks that did, and in *left those not ended. */
+/* Runs whoever can run, from behind the one that ran last; the number of tasks that did,
+ * and in *left those not ended. */
 static unsigned run_round(unsigned *left)
 {
-    unsigned ran = 0;
+    unsigned ran = 0, first = last_run + 1;
 
     *left = 0;
     for (unsigned i = 0; i < n_tasks; i++) {
-        struct task *t = &tasks[i];
+        struct task *t = &tasks[(first + i) % n_tasks];
         if (task_can_run(t)) {
             t->state = TASK_READY;
             running = t;
             task_switch(&scheduler, &t->context);
             running = NULL;
+            last_run = (unsigned)(t - tasks);
             ran++;
         }
         *left += t->state != TASK_ENDED;
@@ -274,39 +261,97 @@ static unsigned run_round(unsigned *left)
     return ran;
 }
 
-int sched_run(struct sched_report *report)
+/* ERR_FAULT and the report if anything has stopped, on any core. */
+static int find_fault(struct sched_report *report)
 {
-    unsigned cores = cores_used(), left = 0, faulty = 0;
-    int err = 0;
-
-    memset(report, 0, sizeof(*report));
-    do {
-        if (run_round(&left) == 0 && left != 0) {
-            switch (idle(cores, &faulty)) {
-            case IDLE_WAKE:
-                break;
-            case IDLE_FAULT:
-                err = ERR_FAULT;
-                core_fault(faulty, &report->fault);
-                fault_text(&report->fault, report->text, sizeof(report->text));
-                break;
-            case IDLE_DEADLOCK:
-                err = ERR_DEADLOCK;
-                describe_deadlock(report, cores);
-                break;
-            }
+    for (unsigned c = 0; c < chip_cores(); c++) {
+        if (irq_fault(c) && core_fault(c, &report->fault)) {
+            unsigned task = report->fault.tag >> TAG_BITS;
+            report->task = task && task <= n_tasks ? tasks[task - 1].name : NULL;
+            fault_text(&report->fault, report->text, sizeof(report->text));
+            return ERR_FAULT;
         }
-    } while (left != 0 && err == 0);
+    }
+    return 0;
+}
+
+/* Engines that still have commands; *in_flight: some of these run. */
+static bool engines_busy(bool *in_flight)
+{
+    bool busy = false;
+
+    *in_flight = false;
+    for (unsigned c = 0; c < chip_cores(); c++) {
+        busy |= core_busy(c);
+        *in_flight |= core_in_flight(c);
+    }
+    return busy;
+}
+
+/* Nobody can run: sleeps until something may have changed. ERR_DEADLOCK if nothing can.
+ */
+static int idle(bool tasks_left)
+{
+    bool in_flight, wanted = false;
+
+    arm_waits(true);
+    if (!tasks_left) {
+        arm_queues(PIPE_DEPTH); /* wake when one is empty */
+    }
+    engines_busy(&in_flight);
+    for (unsigned c = 0; c < chip_cores(); c++) {
+        wanted |= irq_wanted(c);
+    }
+    if (wanted || in_flight) {
+        irq_wait();
+    }
+    arm_waits(false);
+    if (!tasks_left) {
+        arm_queues(0);
+    }
+    return wanted || in_flight ? 0 : ERR_DEADLOCK;
+}
+
+void sched_drop(void)
+{
     for (unsigned i = 0; i < n_tasks; i++) {
         free(tasks[i].stack);
     }
     n_tasks = 0;
-    for (unsigned c = 0; err && c < cores; c++) {
+    for (unsigned c = 0; c < chip_cores(); c++) {
         core_reset(c);
     }
+    chip_reset();
+}
+
+int sched_run(struct sched_report *report)
+{
+    unsigned left = 0, rounds = 0;
+    bool in_flight, busy;
+    int err = 0;
+
+    memset(report, 0, sizeof(*report));
+    last_run = n_tasks - 1;
+    do {
+        unsigned ran = run_round(&left);
+        busy = left == 0 && engines_busy(&in_flight);
+        if (ran == 0 || left == 0 || ++rounds % FAULT_ROUNDS == 0) {
+            err = find_fault(report);
+        }
+        if (ran == 0 && (left || busy) && !err) {
+            err = idle(left != 0);
+            if (err) {
+                describe_deadlock(report);
+            }
+        }
+    } while (!err && (left || busy));
     if (err) {
-        chip_reset();
+        sched_drop();
     }
+    for (unsigned i = 0; i < n_tasks; i++) {
+        free(tasks[i].stack);
+    }
+    n_tasks = 0;
     return err;
 }
 

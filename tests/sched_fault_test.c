@@ -32,7 +32,7 @@ TEST(fault_text, names_pipe_field_value_and_rule)
     CHECK(fault_text(&f, text, sizeof(text)) > 0);
     pipe_reset(0, PIPE_MTE2);
     CHECK_STR(text,
-              "core 0 pipe MTE2: COPY_GM_UB.dst = 48 (0x30), address 0x30, tag 7\n"
+              "core 0 pipe MTE2: COPY_GM_UB.dst = 48 (0x30)\n"
               "  ALIGN: the field is not a multiple of its unit (first byte in UB)");
 }
 
@@ -50,9 +50,9 @@ TEST(fault_text, gives_begin_and_end_of_an_access)
     pipe_reset(0, PIPE_MTE3);
     CHECK(strstr(text, "COPY_UB_GM.src") != NULL);
     CHECK(strstr(text, "BOUNDS: the access ends beyond the memory") != NULL);
-    snprintf(want, sizeof(want), "address 0x%x", (unsigned)size - 32);
+    snprintf(want, sizeof(want), "src = 0x%x", (unsigned)size - 32);
     CHECK(strstr(text, want) != NULL);
-    snprintf(want, sizeof(want), "0x%x", (unsigned)size + 32);
+    snprintf(want, sizeof(want), "ends at 0x%x", (unsigned)size + 32);
     CHECK(strstr(text, want) != NULL);
 }
 
@@ -187,7 +187,8 @@ TEST(sched, fault_ends_the_run_with_its_report)
     CHECK(!finished);
     CHECK_STR(npu_error_name(report.fault.code), "ALIGN");
     CHECK_EQ(report.fault.field, offsetof(struct cmd_copy_gm_ub, dst));
-    CHECK_EQ(report.fault.tag, 41u);
+    CHECK_EQ(report.fault.tag & 0xffffff, 41u);
+    CHECK_STR(report.task, "bad");
     CHECK(report.fault.pc > (uintptr_t)bad_task);
     CHECK(report.fault.pc < (uintptr_t)bad_task + 256);
     CHECK(strstr(report.text, "COPY_GM_UB.dst = 16 (0x10)") != NULL);
@@ -330,5 +331,64 @@ TEST(sched, deadlock_of_many_fits_its_text)
     }
     CHECK_EQ(sched_run(&report), ERR_DEADLOCK);
     CHECK_EQ(strlen(report.text), sizeof(report.text) - 1);
+    check_next_run_works(PIPE_V);
+}
+
+static void issue_and_leave(void *arg)
+{
+    union cmd cmd;
+
+    (void)arg;
+    cmd_nop(&cmd);
+    cmd.head.type = TYPE_F16;
+    task_issue(PIPE_V, &cmd);
+}
+
+TEST(sched, fault_after_the_last_task_has_ended_is_not_lost)
+{
+    struct sched_report report;
+
+    CHECK_OK(task_create("leaver", 0, issue_and_leave, NULL));
+    CHECK_EQ(sched_run(&report), ERR_FAULT);
+    CHECK_STR(npu_error_name(report.fault.code), "TYPE");
+    check_next_run_works(PIPE_V);
+}
+
+static void wait_in_the_pipe_and_leave(void *arg)
+{
+    union cmd cmd;
+
+    (void)arg;
+    cmd_nop(&cmd);
+    cmd_wait(&cmd, 60, 1);
+    task_issue(PIPE_V, &cmd);
+}
+
+TEST(sched, command_that_waits_for_ever_behind_the_last_task_is_a_deadlock)
+{
+    struct sched_report report;
+
+    CHECK_OK(task_create("leaver", 0, wait_in_the_pipe_and_leave, NULL));
+    CHECK_EQ(sched_run(&report), ERR_DEADLOCK);
+    CHECK(strstr(report.text, "pipe V of core 0 waits with 1 command") != NULL);
+    check_next_run_works(PIPE_V);
+}
+
+/* Polls for ever past a pipe that has stopped. */
+static void poller(void *arg)
+{
+    (void)arg;
+    issue_and_leave(NULL);
+    for (;;) {
+        task_yield();
+    }
+}
+
+TEST(sched, fault_ends_a_task_that_only_polls)
+{
+    struct sched_report report;
+
+    CHECK_OK(task_create("poller", 0, poller, NULL));
+    CHECK_EQ(sched_run(&report), ERR_FAULT);
     check_next_run_works(PIPE_V);
 }

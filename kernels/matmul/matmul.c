@@ -326,5 +326,9 @@ int matmul(const struct matmul *p, struct sched_report *report)
             err = start_share(s, i);
         }
     }
-    return err ? err : sched_run(report);
+    if (err) {
+        sched_drop();
+        return err;
+    }
+    return sched_run(report);
 }

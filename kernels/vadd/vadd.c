@@ -137,5 +137,9 @@ int vadd(const struct vadd *p, struct sched_report *report)
             err = start_share(&shares[i], i);
         }
     }
-    return err ? err : sched_run(report);
+    if (err) {
+        sched_drop();
+        return err;
+    }
+    return sched_run(report);
 }

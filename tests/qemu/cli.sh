@@ -1,14 +1,32 @@
 # SPDX-License-Identifier: MIT
 #
-# Running the program under test and judging how it ended. To be sourced, with $log set:
-# a directory that keeps what the last run printed. SALAI, the program, is tools/salai
-# unless the environment has another.
+# Running the program under test and judging how it ended. To be sourced. SALAI, the
+# program, is tools/salai and TEST_IMAGE, the firmware that has `crash` and `fault` as
+# well, that of picolibc unless the environment has others.
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 . "$here/tap.sh"
 SALAI=${SALAI:-$root/tools/salai}
+TEST_IMAGE=${TEST_IMAGE:-$root/build/fw-picolibc/test.elf}
 status=0
+
+# work_begin NAME    enters $work/files, a new directory that goes away in the end; $log
+# keeps what the last run printed
+work_begin()
+{
+    mkdir -p "$root/build/test"
+    work=$(mktemp -d "$root/build/test/$1.XXXXXX") || exit 1
+    log=$work/log
+    trap work_end EXIT
+    mkdir "$log" "$work/files"
+    cd "$work/files" || exit 1
+}
+
+work_end()
+{
+    rm -rf "$work"
+}
 
 salai()
 {

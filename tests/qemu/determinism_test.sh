@@ -5,12 +5,10 @@
 #
 # What is compared is all that a run prints, cycle counts and PMU counters among it, and
 # what it writes. Then two bars: what a boot costs, and how large the image is. TAP on
-# stdout. Works in build/test/determinism. SALAI and IMAGE may name others to be tested.
+# stdout. IMAGE is what is measured, build/salai.elf if the environment has no other.
 set -u
 . "$(dirname "$0")/cli.sh"
 IMAGE=${IMAGE:-$root/build/salai.elf}
-work=$root/build/test/determinism
-log=$work/log
 boot_bar_us=100000 # an empty command, in microseconds of host time
 size_bar=131072    # text and rodata, in bytes
 loops=()
@@ -36,8 +34,6 @@ load_end()
     fi
     loops=()
 }
-
-trap load_end EXIT
 
 # --- repeated runs ---
 
@@ -129,9 +125,8 @@ image_size()
         echo "$size bytes, want below $size_bar")"
 }
 
-rm -rf "$work"
-mkdir -p "$log"
-cd "$work" || exit 1
+work_begin determinism
+trap 'load_end; work_end' EXIT
 boot_time
 image_size
 same_bytes

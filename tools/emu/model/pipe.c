@@ -340,6 +340,7 @@ bool pipe_finish(struct npu *n, unsigned core, unsigned pipe)
             fault.field = (uint8_t)(offsetof(struct cmd_head, post_sem) + i);
             fault.value = head.post_sem[i];
             pipe_stop(n, core, pipe, &fault, &head);
+            return chip;
         }
         chip |= head.post_n[i] && head.post_sem[i] >= SEM_CORE;
     }
