@@ -69,7 +69,8 @@ run: all
 
 # The plain on-target tests, then the same with the other C library; programs on the host;
 # scripts around QEMU.
-test: all $(B)/fw-picolibc/test.elf $(B)/fw-newlib/test.elf $(B)/fw-newlib/salai.elf model-rv host-tests $(B)/plumbing
+test: all $(B)/fw-picolibc/test.elf $(B)/fw-newlib/test.elf $(B)/fw-newlib/salai.elf \
+      model-rv host-tests $(B)/plumbing
 	@tests/run $(if $(T),target="tools/salai --image $(B)/fw-picolibc/test.elf test $(T)",$(ALL_TESTS))
 
 ALL_TESTS = $(foreach t,$(HOST_TESTS),$(t)="$(B)/san/$(t)_test") fuzz="$(B)/san/fuzz" \

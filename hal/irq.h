@@ -15,7 +15,8 @@ void irq_init(unsigned n);
 /* The core's line is up: irq_wait would return at once. One cause is a fault. */
 bool irq_wanted(unsigned core);
 bool irq_fault(unsigned core);
-/* Sleeps until a line is up, not at all if one is: a fault, or what pipe_arm and sem_arm asked for. */
+/* Sleeps until a line is up, not at all if one is: a fault, or what pipe_arm and sem_arm
+ * asked for. */
 void irq_wait(void);
 /* How often irq_wait has slept. */
 uint64_t irq_sleeps(void);
