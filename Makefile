@@ -114,7 +114,7 @@ clean:
 # --- firmware ---
 
 image: $(B)/fw-$(LIBC)/salai.elf
-	$(Q)cmp -s $< $(IMAGE) || cp $< $(IMAGE)
+	$(Q)cmp -s $< $(IMAGE) || { cp $< $(IMAGE).new && mv $(IMAGE).new $(IMAGE); }
 
 $(B)/fw-picolibc/%.o: % Makefile | $(B)/packages
 	$(say,CC)

@@ -148,8 +148,16 @@ void *_sbrk(ptrdiff_t n)
 /* The end of exit(). Output that the host did not take must not look like success. */
 void _exit(int status)
 {
+    static const char lost[] = "salai: standard output could not be written\n";
+    bool failed;
+
     console_flush();
-    host_exit(console_failed() && status < RUN_FAULT ? RUN_FAULT : status);
+    failed = console_failed();
+    if (failed) {
+        fputs(lost, stderr);
+        console_flush();
+    }
+    host_exit(failed && status < RUN_INPUT ? RUN_INPUT : status);
 }
 
 void abort(void)

@@ -113,7 +113,8 @@ int main(void)
     irq_init(chip_cores()); /* engines may end a sleep */
     argc = host_args(argv);
     if (argc < 0) {
-        fprintf(stderr, "salai: command line: %s\n", err_text(argc));
+        fprintf(stderr, "salai: command line: %s\n",
+                argc == ERR_OVERFLOW ? "too many or too long arguments" : err_text(argc));
         return RUN_INPUT;
     }
     if (argc <= 1) { /* argv[0] is the program */

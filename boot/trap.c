@@ -12,7 +12,6 @@
 #include "hal/err.h"
 #include "hal/host.h"
 
-#define ELF_NAME         "build/salai.elf"
 #define INTERRUPT        ((uint64_t)1 << 63)
 #define CAUSE_BREAKPOINT 3
 #define SEMIHOSTING_MARK 0x01f01013u /* slli zero, zero, 0x1f: before the ebreak */
@@ -160,8 +159,9 @@ static _Noreturn void trap_report(const struct trap_frame *frame)
     put_task();
     /* ra - 2: a line of the call, not the one behind it. */
     snprintf(text, sizeof(text),
-             "  source riscv64-unknown-elf-addr2line -fpie " ELF_NAME " 0x%llx 0x%llx\n",
-             (unsigned long long)frame->pc, (unsigned long long)frame->x[1] - 2);
+             "  source riscv64-unknown-elf-addr2line -fpie %s 0x%llx 0x%llx\n",
+             host_program(), (unsigned long long)frame->pc,
+             (unsigned long long)frame->x[1] - 2);
     put(text);
     finish();
 }

@@ -8,6 +8,8 @@
 #include <string.h>
 #include "hal/host.h"
 
+static const char *program = "build/salai.elf"; /* until host_args knows better */
+
 enum host_op {
     SYS_OPEN = 0x01,
     SYS_CLOSE = 0x02,
@@ -119,9 +121,15 @@ int host_split(char *line, char **argv, int max)
     return argc;
 }
 
+const char *host_program(void)
+{
+    return program;
+}
+
 int host_args(char **argv)
 {
     static char line[CMDLINE_MAX];
+    int n;
     struct {
         char *buf;
         size_t len;
@@ -131,7 +139,9 @@ int host_args(char **argv)
         return host_failed(ERR_OVERFLOW);
     }
     line[sizeof(line) - 1] = '\0';
-    return host_split(line, argv, HOST_ARGS_MAX);
+    n = host_split(line, argv, HOST_ARGS_MAX);
+    program = n > 0 ? argv[0] : program;
+    return n;
 }
 
 int host_open(const char *path, enum host_mode mode)

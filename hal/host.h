@@ -25,6 +25,8 @@ enum host_mode { HOST_READ = 1, HOST_WRITE = 5, HOST_APPEND = 9 };
  * ERR_OVERFLOW (too long), ERR_IO (no command line). Calling it again starts over. */
 MUST_CHECK int host_args(char **argv);
 
+/* The program's name, which the launcher makes the path of the image: for addr2line. */
+const char *host_program(void);
 /* Splits a command line at blanks, in place, and undoes the launcher's encoding: %XX
  * is the byte of that hexadecimal number and a lone % is the empty argument. Any other
  * % stands for itself. At most `max` arguments and a NULL; returns their number or

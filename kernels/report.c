@@ -62,9 +62,8 @@ int report_error(const char *who, int err, const struct sched_report *report)
     }
     if (err == ERR_FAULT && report->fault.pc) {
         fprintf(stderr,
-                "  issued at pc 0x%llx: riscv64-unknown-elf-addr2line -e "
-                "build/salai.elf 0x%llx\n",
-                (unsigned long long)report->fault.pc,
+                "  issued at pc 0x%llx: riscv64-unknown-elf-addr2line -e %s 0x%llx\n",
+                (unsigned long long)report->fault.pc, host_program(),
                 (unsigned long long)report->fault.pc - 1); /* inside the call */
     }
     return RUN_FAULT;

@@ -232,7 +232,7 @@ static void describe_deadlock(struct sched_report *report)
     for (unsigned c = 0; c < chip_cores(); c++) {
         for (unsigned p = 0; p < NPU_PIPES; p++) {
             if (pipe_name(p)[0] != '?' && !pipe_idle(c, (enum pipe)p)) {
-                append(text, size, "\n  pipe %s of core %u waits with %u commands",
+                append(text, size, "\n  pipe %s of core %u waits with %u command(s)",
                        pipe_name(p), c, PIPE_DEPTH - pipe_free(c, (enum pipe)p));
             }
         }

@@ -44,12 +44,14 @@ static int read_files(struct command *c, const char *const *files)
                 files[0], npy_type_name(c->a.type), files[1], npy_type_name(c->b.type));
         return RUN_INPUT;
     }
-    if (c->a.bytes == 0 || c->b.bytes == 0) {
-        return bad("a matrix has no elements");
-    }
-    if (c->a.shape[0] > INT32_MAX || c->a.shape[1] > INT32_MAX ||
-        c->b.shape[1] > INT32_MAX) {
-        return bad("a dimension is above 2147483647");
+    for (unsigned i = 0; i < 2; i++) {
+        const size_t *shape = i ? c->b.shape : c->a.shape;
+        if (shape[0] == 0 || shape[1] == 0 || shape[0] > INT32_MAX ||
+            shape[1] > INT32_MAX) {
+            fprintf(stderr, "matmul: %s (%zu, %zu): want dimensions from 1 to %ld\n",
+                    files[i], shape[0], shape[1], (long)INT32_MAX);
+            return RUN_INPUT;
+        }
     }
     c->p = (struct matmul){.a = c->a.data,
                            .b = c->b.data,
@@ -71,7 +73,8 @@ static int make_data(struct command *c)
         return bad("want two .npy files, or --m, --n and --k");
     }
     c->a.data = data_make("matmul", c->p.in, (uint64_t)c->m * c->k, 1);
-    c->b.data = data_make("matmul", c->p.in, (uint64_t)c->k * c->n, 2);
+    c->b.data =
+        c->a.data == NULL ? NULL : data_make("matmul", c->p.in, (uint64_t)c->k * c->n, 2);
     c->p.a = c->a.data;
     c->p.b = c->b.data;
     return c->p.a && c->p.b ? RUN_OK : RUN_INPUT;
@@ -130,9 +133,12 @@ static int launch(struct command *c)
 static int run_command(struct command *c, const char *const *files, int n_files)
 {
     size_t shape[2];
-    int status = n_files == 2 ? read_files(c, files)
-                 : n_files    ? bad("want two .npy files")
-                              : make_data(c);
+    bool sizes = c->m || c->n || c->k;
+    int status = n_files && sizes
+                     ? bad("--m, --n and --k are for made-up data, not files")
+                 : n_files == 2 ? read_files(c, files)
+                 : n_files      ? bad("want two .npy files")
+                                : make_data(c);
 
     status = status ? status : choose_output(c);
     if (status) {

@@ -43,7 +43,8 @@ static int read_files(struct command *c, const char *const *files)
         return RUN_INPUT;
     }
     if (c->x.bytes == 0) {
-        return bad("the arrays have no elements");
+        fprintf(stderr, "vadd: %s has no elements\n", files[0]);
+        return RUN_INPUT;
     }
     c->p = (struct vadd){
         .x = c->x.data, .y = c->y.data, .n = npy_count(&c->x), .type = data_type(&c->x)};
@@ -64,7 +65,7 @@ static int make_data(struct command *c)
     c->x.ndim = 1;
     c->x.shape[0] = c->n;
     c->x.data = data_make("vadd", c->p.type, c->n, 1);
-    c->y.data = data_make("vadd", c->p.type, c->n, 2);
+    c->y.data = c->x.data == NULL ? NULL : data_make("vadd", c->p.type, c->n, 2);
     c->p.x = c->x.data;
     c->p.y = c->y.data;
     return c->p.x && c->p.y ? RUN_OK : RUN_INPUT;

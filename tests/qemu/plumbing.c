@@ -158,7 +158,7 @@ static void test_refusal(const char *name, const char *plugin, const char *optio
     if (!good || extra) {
         tap_note("answer: %s%s", line, extra ? second : "");
     }
-    good = want("exit status", (unsigned)stop(), 1) && good && !extra;
+    good = want("exit status", (unsigned)stop(), 2) && good && !extra;
     ok(good, "plumbing/%s", name);
 }
 

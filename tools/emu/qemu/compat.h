@@ -57,11 +57,11 @@
 #define npu_bql_unlock() qemu_mutex_unlock_iothread()
 #endif
 
-/* Refuses to run: one line, then QEMU's exit status 1. */
+/* Refuses to run: one line, then the exit status that a run has for bad input. */
 #define npu_die(...)               \
     do {                           \
         error_report(__VA_ARGS__); \
-        exit(1);                   \
+        exit(2);                   \
     } while (0)
 
 #endif
