@@ -15,13 +15,13 @@ static inline void fixpipe_to_gm(union cmd *cmd, enum type type, void *gm, uint3
                                  unsigned block_rows, enum quant quant)
 {
     cmd_init(cmd, OP_FIX_L0C_GM, type);
-    cmd->fix_l0c_gm.dst = (uintptr_t)gm;
-    cmd->fix_l0c_gm.src = l0c;
-    cmd->fix_l0c_gm.dst_pitch = pitch;
-    cmd->fix_l0c_gm.m = (uint16_t)m;
-    cmd->fix_l0c_gm.n = (uint16_t)n;
-    cmd->fix_l0c_gm.src_c0_stride = (uint16_t)block_rows;
-    cmd->fix_l0c_gm.quant = (uint8_t)quant;
+    cmd->fix_gm.dst = (uintptr_t)gm;
+    cmd->fix_gm.src = l0c;
+    cmd->fix_gm.dst_pitch = pitch;
+    cmd->fix_gm.m = (uint16_t)m;
+    cmd->fix_gm.n = (uint16_t)n;
+    cmd->fix_gm.src_c0_stride = (uint16_t)block_rows;
+    cmd->fix_gm.quant = (uint8_t)quant;
 }
 
 #endif

@@ -21,11 +21,11 @@ static inline void vector_add(union cmd *cmd, enum type type, uint32_t dst, uint
                               uint32_t y)
 {
     cmd_init(cmd, OP_VADD, type);
-    cmd->vadd.dst = dst;
-    cmd->vadd.src0 = x;
-    cmd->vadd.src1 = y;
-    cmd->vadd.dst_blk = cmd->vadd.src0_blk = cmd->vadd.src1_blk = 1;
-    cmd->vadd.dst_rep = cmd->vadd.src0_rep = cmd->vadd.src1_rep = 8;
+    cmd->vec2.dst = dst;
+    cmd->vec2.src0 = x;
+    cmd->vec2.src1 = y;
+    cmd->vec2.dst_blk = cmd->vec2.src0_blk = cmd->vec2.src1_blk = 1;
+    cmd->vec2.dst_rep = cmd->vec2.src0_rep = cmd->vec2.src1_rep = 8;
 }
 
 #endif

@@ -117,9 +117,9 @@ TEST(mte, gaps_are_stepped_over)
 
     fill_in(4);
     mte_gm_to_ub(&cmd, 32, in + 1, 40); /* 40 bytes take two units of UB */
-    cmd.copy_gm_ub.n_blocks = 3;
-    cmd.copy_gm_ub.src_gap = 9;
-    cmd.copy_gm_ub.dst_gap = 1;
+    cmd.copy_in.n_blocks = 3;
+    cmd.copy_in.src_gap = 9;
+    cmd.copy_in.dst_gap = 1;
     run(PIPE_MTE2, &cmd);
     memset(want, GUARD, ROOM);
     for (unsigned i = 0; i < 3; i++) {

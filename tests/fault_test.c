@@ -130,7 +130,7 @@ TEST(fault, conversion_of_integers)
     union cmd cmd;
 
     fixpipe_to_gm(&cmd, TYPE_S32, gm, 0, 16, 16, 16, 16, QUANT_F322F16);
-    check_rule(PIPE_FIX, &cmd, NPU_ERR_TYPE, offsetof(struct cmd_fix_l0c_gm, quant));
+    check_rule(PIPE_FIX, &cmd, NPU_ERR_TYPE, offsetof(struct cmd_fix_gm, quant));
 }
 
 TEST(fault, flags)
@@ -172,7 +172,7 @@ TEST(fault, range)
     union cmd cmd;
 
     mte_gm_to_l1_nz(&cmd, 0, gm, TYPE_F16, 16385, 1, 1, 1);
-    check_rule(PIPE_MTE2, &cmd, NPU_ERR_RANGE, offsetof(struct cmd_nd2nz_gm_l1, n_rows));
+    check_rule(PIPE_MTE2, &cmd, NPU_ERR_RANGE, offsetof(struct cmd_nd2nz, n_rows));
 }
 
 /* A count has 32 bits; the rule is of one command, not of the tables. */
@@ -190,7 +190,7 @@ TEST(fault, alignment_in_ub)
     union cmd cmd;
 
     mte_gm_to_ub(&cmd, 16, gm, 64);
-    check_rule(PIPE_MTE2, &cmd, NPU_ERR_ALIGN, offsetof(struct cmd_copy_gm_ub, dst));
+    check_rule(PIPE_MTE2, &cmd, NPU_ERR_ALIGN, offsetof(struct cmd_copy_in, dst));
 }
 
 TEST(fault, alignment_in_l0)
@@ -198,7 +198,7 @@ TEST(fault, alignment_in_l0)
     union cmd cmd;
 
     mte_l1_to_l0b(&cmd, 256, 0, TYPE_F16, 16, 16, 16);
-    check_rule(PIPE_MTE1, &cmd, NPU_ERR_ALIGN, offsetof(struct cmd_load2d_l0b, dst));
+    check_rule(PIPE_MTE1, &cmd, NPU_ERR_ALIGN, offsetof(struct cmd_load2d, dst));
 }
 
 TEST(fault, source_beyond_ub)
@@ -206,7 +206,7 @@ TEST(fault, source_beyond_ub)
     union cmd cmd;
 
     mte_ub_to_gm(&cmd, gm, chip_mem(NPU_MEM_UB) - 32, 33);
-    check_rule(PIPE_MTE3, &cmd, NPU_ERR_BOUNDS, offsetof(struct cmd_copy_ub_gm, src));
+    check_rule(PIPE_MTE3, &cmd, NPU_ERR_BOUNDS, offsetof(struct cmd_copy_out, src));
 }
 
 TEST(fault, destination_beyond_l1)
@@ -214,7 +214,7 @@ TEST(fault, destination_beyond_l1)
     union cmd cmd;
 
     mte_gm_to_l1_nz(&cmd, chip_mem(NPU_MEM_L1) - 32, gm, TYPE_F16, 2, 16, 16, 2);
-    check_rule(PIPE_MTE2, &cmd, NPU_ERR_BOUNDS, offsetof(struct cmd_nd2nz_gm_l1, dst));
+    check_rule(PIPE_MTE2, &cmd, NPU_ERR_BOUNDS, offsetof(struct cmd_nd2nz, dst));
 }
 
 TEST(fault, operand_beyond_l0a)
@@ -232,15 +232,15 @@ TEST(fault, vector_count_beyond_ub)
     vector_count(&cmd, chip_mem(NPU_MEM_UB) / 4 + 1);
     CHECK_OK(pipe_push(0, PIPE_V, &cmd));
     vector_add(&cmd, TYPE_F32, 0, 0, 0);
-    check_rule(PIPE_V, &cmd, NPU_ERR_BOUNDS, offsetof(struct cmd_vadd, src0));
+    check_rule(PIPE_V, &cmd, NPU_ERR_BOUNDS, offsetof(struct cmd_vec2, src0));
 }
 
 TEST(fault, source_below_dram)
 {
     union cmd cmd = good_copy();
 
-    cmd.copy_gm_ub.src = 0x1000;
-    check_rule(PIPE_MTE2, &cmd, NPU_ERR_GM, offsetof(struct cmd_copy_gm_ub, src));
+    cmd.copy_in.src = 0x1000;
+    check_rule(PIPE_MTE2, &cmd, NPU_ERR_GM, offsetof(struct cmd_copy_in, src));
 }
 
 TEST(fault, destination_beyond_dram)
@@ -250,7 +250,7 @@ TEST(fault, destination_beyond_dram)
     union cmd cmd;
 
     mte_ub_to_gm(&cmd, (void *)(uintptr_t)(end - 63), 0, 64);
-    check_rule(PIPE_MTE3, &cmd, NPU_ERR_GM, offsetof(struct cmd_copy_ub_gm, dst));
+    check_rule(PIPE_MTE3, &cmd, NPU_ERR_GM, offsetof(struct cmd_copy_out, dst));
 }
 
 TEST(fault, destination_that_overlaps_itself)
@@ -258,7 +258,7 @@ TEST(fault, destination_that_overlaps_itself)
     union cmd cmd;
 
     mte_gm_to_l1_nz(&cmd, 0, gm, TYPE_F16, 16, 17, 17, 15); /* blocks of 16 rows */
-    check_rule(PIPE_MTE2, &cmd, NPU_ERR_OVERLAP, offsetof(struct cmd_nd2nz_gm_l1, dst));
+    check_rule(PIPE_MTE2, &cmd, NPU_ERR_OVERLAP, offsetof(struct cmd_nd2nz, dst));
 }
 
 TEST(fault, shifted_source_and_destination)
@@ -268,7 +268,7 @@ TEST(fault, shifted_source_and_destination)
     vector_count(&cmd, 64);
     CHECK_OK(pipe_push(0, PIPE_V, &cmd));
     vector_add(&cmd, TYPE_F32, 0, 1024, 32);
-    check_rule(PIPE_V, &cmd, NPU_ERR_OVERLAP, offsetof(struct cmd_vadd, src1));
+    check_rule(PIPE_V, &cmd, NPU_ERR_OVERLAP, offsetof(struct cmd_vec2, src1));
 }
 
 /* Rows without a step between them are read again and again, more than L0C holds. */
@@ -277,11 +277,11 @@ TEST(fault, more_bytes_than_there_is_room)
     union cmd cmd = good_copy();
 
     cmd_init(&cmd, OP_FIX_L0C_GM, TYPE_F32);
-    cmd.fix_l0c_gm.dst = (uintptr_t)gm;
-    cmd.fix_l0c_gm.m = 1024;
-    cmd.fix_l0c_gm.n = 4095;
-    cmd.fix_l0c_gm.dst_pitch = 4095;
-    check_rule(PIPE_FIX, &cmd, NPU_ERR_CAPACITY, offsetof(struct cmd_fix_l0c_gm, dst));
+    cmd.fix_gm.dst = (uintptr_t)gm;
+    cmd.fix_gm.m = 1024;
+    cmd.fix_gm.n = 4095;
+    cmd.fix_gm.dst_pitch = 4095;
+    check_rule(PIPE_FIX, &cmd, NPU_ERR_CAPACITY, offsetof(struct cmd_fix_gm, dst));
 }
 
 /* It has happened by the time it overflows: only the post is missing. */

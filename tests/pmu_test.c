@@ -107,7 +107,7 @@ TEST(pmu, elements_are_those_of_the_count)
     count(PIPE_V, &cmd);
     CHECK_EQ(pmu_read(0, PIPE_V, PMU_OPS), 65u);
     CHECK_EQ(pmu_read(0, PIPE_V, PMU_BUSY),
-             chip_cost(COST_VEC_FIXED) + 2 * chip_cost(COST_VEC_TWO_SOURCES));
+             cmd_find(OP_VADD)->fixed + 2u * cmd_find(OP_VADD)->slope32);
 }
 
 /* Every cycle is busy, waiting or empty. */

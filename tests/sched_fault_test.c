@@ -33,7 +33,7 @@ TEST(fault_text, names_pipe_field_value_and_rule)
     pipe_reset(0, PIPE_MTE2);
     CHECK_STR(text,
               "core 0 pipe MTE2: COPY_GM_UB.dst = 48 (0x30)\n"
-              "  ALIGN: the field is not a multiple of its unit (first byte in UB)");
+              "  ALIGN: the field is not a multiple of its unit (first byte in UB or L1)");
 }
 
 TEST(fault_text, gives_begin_and_end_of_an_access)
@@ -186,7 +186,7 @@ TEST(sched, fault_ends_the_run_with_its_report)
     CHECK_EQ(sched_run(&report), ERR_FAULT);
     CHECK(!finished);
     CHECK_STR(npu_error_name(report.fault.code), "ALIGN");
-    CHECK_EQ(report.fault.field, offsetof(struct cmd_copy_gm_ub, dst));
+    CHECK_EQ(report.fault.field, offsetof(struct cmd_copy_in, dst));
     CHECK_EQ(report.fault.tag & 0xffffff, 41u);
     CHECK_STR(report.task, "bad");
     CHECK(report.fault.pc > (uintptr_t)bad_task);
@@ -259,7 +259,7 @@ TEST(sched, deadlock_names_the_pipe_that_waits)
     CHECK_EQ(sched_run(&report), ERR_DEADLOCK);
     CHECK(strstr(report.text, "task issuer waits for semaphore 10 of core 0: 0 of 1") !=
           NULL);
-    CHECK(strstr(report.text, "pipe FIX of core 0 waits with 2 commands") != NULL);
+    CHECK(strstr(report.text, "pipe FIX of core 0 waits with 2 command(s)") != NULL);
     check_next_run_works(PIPE_FIX);
 }
 
@@ -370,7 +370,7 @@ TEST(sched, command_that_waits_for_ever_behind_the_last_task_is_a_deadlock)
 
     CHECK_OK(task_create("leaver", 0, wait_in_the_pipe_and_leave, NULL));
     CHECK_EQ(sched_run(&report), ERR_DEADLOCK);
-    CHECK(strstr(report.text, "pipe V of core 0 waits with 1 command") != NULL);
+    CHECK(strstr(report.text, "pipe V of core 0 waits with 1 command(s)") != NULL);
     check_next_run_works(PIPE_V);
 }
 

@@ -111,7 +111,7 @@ TEST(vector, masked_elements_stay)
     cmd.set_mask.lo = mask;
     run(&cmd);
     vector_add(&cmd, TYPE_F32, 512, 0, 0);
-    cmd.vadd.repeat = 2;
+    cmd.vec2.repeat = 2;
     run(&cmd);
     for (unsigned i = 0; i < 128; i++) {
         CHECK_EQ(ub[128 + i], i % 64 % 3 != 0 ? 2.0f * (float)i : 1000.0f);

@@ -128,25 +128,41 @@ static void arg_row(unsigned offset, unsigned size, const char *name, uint64_t m
     kind("quant", TITLES("quant", "code", "to", "meaning"));                             \
     fprintf(out, "| **%s** | %u | %s | %s |\n", #name, (unsigned)(code), #to, text);
 #define T(name) (1u << TYPE_##name)
-#define CMD(NAME, name, pipe, opcode, types, flags, text)                                \
+#define T_BYTES (T(F32) | T(F16) | T(BF16) | T(S32) | T(S16) | T(S8) | T(U8))
+#define FORMAT(name)                                                                     \
     kind(NULL, NULL);                                                                    \
-    fprintf(out, "\n**%s** (opcode 0x%02x, pipe %s): %s. Types: ", #NAME,                \
-            (unsigned)(opcode), #pipe[0] == '0' ? "any" : #pipe, text);                  \
-    types_text(types);                                                                   \
-    fprintf(out, ".\n");
-#define CMD_FLAG(NAME, flag, bit, text)                                                  \
-    kind("flag", TITLES("flag", "bit", "meaning"));                                      \
-    fprintf(out, "| `%s` | %u | %s |\n", #flag, (unsigned)(bit), text);
-#define ARG(cmd, ctype, field, min, max, multiple, text)                                 \
+    fprintf(out, "\nOperands `%s`:\n", #name);
+#define FORMAT_END(name)
+#define ARG(format, ctype, field, min, max, multiple, text)                              \
     kind("arg", TITLES("byte", "size", "operand", "range", "meaning"));                  \
-    arg_row((unsigned)offsetof(struct cmd_##cmd, field), (unsigned)sizeof(ctype),        \
+    arg_row((unsigned)offsetof(struct cmd_##format, field), (unsigned)sizeof(ctype),     \
             #field, min, max, multiple, text);
-#define CMD_END(NAME, name)
+#define CMD(NAME, pipe, opcode, types, flags, format, text)                              \
+    kind("cmd", TITLES("command", "opcode", "pipe", "operands", "types", "meaning"));    \
+    fprintf(out, "| **%s** | 0x%02x | %s | `%s` | ", #NAME, (unsigned)(opcode),          \
+            #pipe[0] == '0' ? "any" : #pipe, #format);                                   \
+    types_text(types);                                                                   \
+    fprintf(out, " | %s |\n", text);
+#define VEC(NAME, opcode, types, flags, format, slope32, slope16, fixed, text)           \
+    kind("vec", TITLES("command", "opcode", "operands", "types", "cycles", "meaning"));  \
+    fprintf(out, "| **%s** | 0x%02x | `%s` | ", #NAME, (unsigned)(opcode), #format);     \
+    types_text(types);                                                                   \
+    if ((slope32) == (slope16)) {                                                        \
+        fprintf(out, " | %u r + %u | %s |\n", (unsigned)(slope32), (unsigned)(fixed),    \
+                text);                                                                   \
+    } else {                                                                             \
+        fprintf(out, " | %u r + %u, 16 bits %u r + %u | %s |\n", (unsigned)(slope32),    \
+                (unsigned)(fixed), (unsigned)(slope16), (unsigned)(fixed), text);        \
+    }
+#define CMD_FLAG(NAME, flag, bit, text)                                                  \
+    kind("flag", TITLES("flag of", "flag", "bit", "meaning"));                           \
+    fprintf(out, "| %s | `%s` | %u | %s |\n", #NAME, #flag, (unsigned)(bit), text);
 
 #define TABLES(X)                                                                        \
     X(mem)                                                                               \
-    X(core) X(pipe) X(sem) X(pmu) X(chip) X(profile) X(error) X(type) X(cmd) X(mte)      \
-        X(cube) X(vector) X(fixpipe)
+    X(core)                                                                              \
+    X(pipe) X(sem) X(pmu) X(chip) X(profile) X(error) X(type) X(cmd) X(mte) X(cube)      \
+        X(vector) X(fixpipe)
 
 static void table_mem(void)
 {

@@ -47,16 +47,23 @@
 #define QUANT(name, code, to, text)
 #endif
 #ifndef CMD
-#define CMD(NAME, name, pipe, opcode, types, flags, text)
+#define CMD(NAME, pipe, opcode, types, flags, format, text)
+#endif
+#ifndef VEC
+#define VEC(NAME, opcode, types, flags, format, slope32, slope16, fixed, text)           \
+    CMD(NAME, V, opcode, types, flags, format, text)
+#endif
+#ifndef FORMAT
+#define FORMAT(name)
+#endif
+#ifndef FORMAT_END
+#define FORMAT_END(name)
 #endif
 #ifndef CMD_FLAG
 #define CMD_FLAG(NAME, flag, bit, text)
 #endif
 #ifndef ARG
-#define ARG(cmd, ctype, field, min, max, multiple, text)
-#endif
-#ifndef CMD_END
-#define CMD_END(NAME, name)
+#define ARG(format, ctype, field, min, max, multiple, text)
 #endif
 
 #include "hal/contract/mem.def"
@@ -91,4 +98,6 @@
 #undef CMD
 #undef CMD_FLAG
 #undef ARG
-#undef CMD_END
+#undef VEC
+#undef FORMAT
+#undef FORMAT_END

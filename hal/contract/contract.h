@@ -18,7 +18,7 @@ enum contract_param {
 #include "hal/contract/all.h"
 };
 
-#define REG(name, offset, access, reset, text) name = (offset),
+#define REG(name, offset, access, reset, text)         name = (offset),
 #define REGS(name, offset, count, access, reset, text) name = (offset),
 enum contract_reg {
 #include "hal/contract/all.h"
@@ -35,7 +35,7 @@ enum pmu_event {
 };
 
 /* A field is named by its mask. */
-#define CONTRACT_MASK(lsb, width) ((UINT64_MAX >> (64 - (width))) << (lsb))
+#define CONTRACT_MASK(lsb, width)     ((UINT64_MAX >> (64 - (width))) << (lsb))
 #define FIELD(name, lsb, width, text) name = CONTRACT_MASK(lsb, width),
 enum contract_field {
 #include "hal/contract/all.h"
@@ -54,7 +54,7 @@ enum pipe_state {
 };
 
 #define MEM(NAME, name, offset, size, text) NPU_MEM_##NAME,
-#define STAGE(NAME, name, size) NPU_MEM_##NAME,
+#define STAGE(NAME, name, size)             NPU_MEM_##NAME,
 enum npu_mem {
 #include "hal/contract/all.h"
     NPU_MEM_COUNT,
@@ -91,7 +91,7 @@ enum quant {
     QUANT_COUNT,
 };
 
-#define CMD(NAME, name, pipe, opcode, types, flags, text) OP_##NAME = (opcode),
+#define CMD(NAME, pipe, opcode, types, flags, format, text) OP_##NAME = (opcode),
 enum op {
 #include "hal/contract/all.h"
 };
@@ -112,17 +112,17 @@ struct cmd_head {
     uint8_t post_sem[2], post_n[2]; /* add when the last byte is written */
 };
 
-#define CMD(NAME, name, pipe, opcode, types, flags, text) \
-    struct cmd_##name {                                   \
+#define FORMAT(name)                                                                     \
+    struct cmd_##name {                                                                  \
         struct cmd_head head;
-#define ARG(cmd, ctype, field, min, max, multiple, text) ctype field;
-#define CMD_END(NAME, name) \
-    }                       \
-    ;                       \
+#define ARG(format, ctype, field, min, max, multiple, text) ctype field;
+#define FORMAT_END(name)                                                                 \
+    }                                                                                    \
+    ;                                                                                    \
     _Static_assert(sizeof(struct cmd_##name) <= CMD_BYTES, "cmd_" #name " is too long");
 #include "hal/contract/all.h"
 
-#define CMD(NAME, name, pipe, opcode, types, flags, text) struct cmd_##name name;
+#define FORMAT(name) struct cmd_##name name;
 union cmd {
     struct cmd_head head;
     uint8_t bytes[CMD_BYTES];
@@ -148,6 +148,8 @@ struct cmd_info {
     uint32_t types; /* bit n: type n is taken */
     uint8_t n_args;
     const struct cmd_arg *args;
+    /* Vector: cycles of a repeat with 4-byte and with smaller elements, and besides. */
+    uint8_t slope32, slope16, fixed;
 };
 struct contract_name {
     int value;

@@ -9,19 +9,19 @@
 #define LENGTH(a) (sizeof(a) / sizeof((a)[0]))
 
 #define T(name) (1u << TYPE_##name)
+#define T_BYTES (T(F32) | T(F16) | T(BF16) | T(S32) | T(S16) | T(S8) | T(U8))
 
-/* Operands, one array a command; a command without any has a row with size 0. */
-#define CMD(NAME, name, pipe, opcode, types, flags, text)                                \
-    static const struct cmd_arg args_##name[] = {
-#define ARG(cmd, ctype, field, min, max, multiple, text)                                 \
-    {(uint8_t)offsetof(struct cmd_##cmd, field),                                         \
+/* Operands, one array a format, ended by a row with size 0. */
+#define FORMAT(name) static const struct cmd_arg args_##name[] = {
+#define ARG(format, ctype, field, min, max, multiple, text)                              \
+    {(uint8_t)offsetof(struct cmd_##format, field),                                      \
      (uint8_t)sizeof(ctype),                                                             \
      multiple,                                                                           \
      min,                                                                                \
      max,                                                                                \
      #field,                                                                             \
      text},
-#define CMD_END(NAME, name)                                                              \
+#define FORMAT_END(name)                                                                 \
     {0, 0, 1, 0, 0, "", ""},                                                             \
     }                                                                                    \
     ;
@@ -34,27 +34,42 @@ enum {
 #include "hal/contract/all.h"
 };
 
-#define CMD(NAME, name, pipe, opcode, types, flags, text)                                \
+#define CMD(NAME, pipe, opcode, types, flags, format, text)                              \
+    COMMAND(NAME, pipe, opcode, types, flags, format, text, 0, 0, 0)
+#define VEC(NAME, opcode, types, flags, format, slope32, slope16, fixed, text)           \
+    COMMAND(NAME, V, opcode, types, flags, format, text, slope32, slope16, fixed)
+#define COMMAND(NAME, pipe, opcode, types, flags, format, text, slope32, slope16, fixed) \
     {#NAME,                                                                              \
      text,                                                                               \
      opcode,                                                                             \
      CMD_PIPE(pipe),                                                                     \
      flags,                                                                              \
      types,                                                                              \
-     (uint8_t)(LENGTH(args_##name) - 1),                                                 \
-     args_##name},
+     (uint8_t)(LENGTH(args_##format) - 1),                                               \
+     args_##format,                                                                      \
+     slope32,                                                                            \
+     slope16,                                                                            \
+     fixed},
 static const struct cmd_info commands[] = {
+#include "hal/contract/all.h"
+};
+
+#define CMD(NAME, pipe, opcode, types, flags, format, text) INDEX_##NAME,
+enum {
+#include "hal/contract/all.h"
+};
+
+#define CMD(NAME, pipe, opcode, types, flags, format, text)                              \
+    [opcode] = (uint16_t)(INDEX_##NAME + 1),
+static const uint16_t by_opcode[CMD_OPCODES] = {
 #include "hal/contract/all.h"
 };
 
 const struct cmd_info *cmd_find(unsigned opcode)
 {
-    for (size_t i = 0; i < LENGTH(commands); i++) {
-        if (commands[i].opcode == opcode) {
-            return &commands[i];
-        }
-    }
-    return NULL;
+    unsigned index = opcode < CMD_OPCODES ? by_opcode[opcode] : 0;
+
+    return index ? &commands[index - 1] : NULL;
 }
 
 unsigned cmd_length(const struct cmd_info *info)

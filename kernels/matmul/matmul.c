@@ -159,9 +159,9 @@ static void multiply(const struct share *s, struct step *t, uint32_t at, uint32_
     bool last_use = t->h0 + t->ht == t->nt && at + kl == t->kt;
     uint32_t l0 = t->l0++ % BUFFERS * L0_SLOT;
 
-    t->load_a.load2d_l0a.dst = l0;
-    t->load_a.load2d_l0a.src = src_a;
-    t->load_a.load2d_l0a.n_cols = (uint16_t)kl;
+    t->load_a.load2d.dst = l0;
+    t->load_a.load2d.src = src_a;
+    t->load_a.load2d.n_cols = (uint16_t)kl;
     cmd_no_sync(&t->load_a);
     cmd_wait(&t->load_a, L0_FREE, 1);
     if (first_use && t->a_begins) {
@@ -172,9 +172,9 @@ static void multiply(const struct share *s, struct step *t, uint32_t at, uint32_
     }
     task_issue(PIPE_MTE1, &t->load_a);
 
-    t->load_b.load2d_l0b.dst = l0;
-    t->load_b.load2d_l0b.src = src_b;
-    t->load_b.load2d_l0b.n_rows = (uint16_t)kl;
+    t->load_b.load2d.dst = l0;
+    t->load_b.load2d.src = src_b;
+    t->load_b.load2d.n_rows = (uint16_t)kl;
     cmd_no_sync(&t->load_b);
     cmd_post(&t->load_b, L0_FULL, 1);
     if (first_use) {

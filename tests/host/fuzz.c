@@ -61,7 +61,7 @@ static uint64_t likely_value(struct input *in, const struct cmd_arg *arg)
 static void shape_command(struct input *in, union cmd *cmd)
 {
     static const uint16_t opcodes[] = {
-#define CMD(NAME, name, pipe, opcode, types, flags, text) opcode,
+#define CMD(NAME, pipe, opcode, types, flags, format, text) opcode,
 #include "hal/contract/all.h"
     };
     const struct cmd_info *info =

@@ -142,8 +142,8 @@ static void test_short_rows(void)
     union cmd c = rig_copy_in(0, 0, 128);
 
     rig_open(&r, 1, PROFILE_a2);
-    c.copy_gm_ub.n_blocks = 4;
-    c.copy_gm_ub.src_gap = 128;
+    c.copy_in.n_blocks = 4;
+    c.copy_in.src_gap = 128;
     for (unsigned i = 0; i < 1024; i++) {
         r.gm[i] = (uint8_t)(i / 128);
     }
@@ -168,13 +168,13 @@ static void test_nd2nz_curve(void)
         union cmd c = rig_command(OP_ND2NZ_GM_L1, TYPE_F16);
         uint64_t cycles;
         rig_open(&r, 1, PROFILE_a2);
-        c.nd2nz_gm_l1.src = RIG_GM_BASE;
-        c.nd2nz_gm_l1.n_rows = (uint16_t)(points[i].kib * 2);
-        c.nd2nz_gm_l1.n_cols = 256;
-        c.nd2nz_gm_l1.src_pitch = 256;
-        c.nd2nz_gm_l1.n_mats = 1;
-        c.nd2nz_gm_l1.dst_c0_stride = c.nd2nz_gm_l1.n_rows;
-        c.nd2nz_gm_l1.dst_row_stride = 1;
+        c.nd2nz.src = RIG_GM_BASE;
+        c.nd2nz.n_rows = (uint16_t)(points[i].kib * 2);
+        c.nd2nz.n_cols = 256;
+        c.nd2nz.src_pitch = 256;
+        c.nd2nz.n_mats = 1;
+        c.nd2nz.dst_c0_stride = c.nd2nz.n_rows;
+        c.nd2nz.dst_row_stride = 1;
         rig_push(&r, 0, PIPE_MTE2, &c);
         cycles = npu_next(&r.npu);
         ok(cycles + 9 > points[i].cycles && cycles < points[i].cycles + 9,

@@ -130,9 +130,9 @@ union cmd rig_copy_in(uint32_t ub, uint64_t gm, uint32_t bytes)
 {
     union cmd c = rig_command(OP_COPY_GM_UB, TYPE_NONE);
 
-    c.copy_gm_ub.src = RIG_GM_BASE + gm;
-    c.copy_gm_ub.dst = ub;
-    c.copy_gm_ub.len_bytes = bytes;
-    c.copy_gm_ub.n_blocks = 1;
+    c.copy_in.src = RIG_GM_BASE + gm;
+    c.copy_in.dst = ub;
+    c.copy_in.len_bytes = bytes;
+    c.copy_in.n_blocks = 1;
     return c;
 }

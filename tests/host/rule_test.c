@@ -22,18 +22,18 @@ static void test_rules(void)
         {"flag_that_it_does_not_have", 3, 1, 1, NPU_ERR_FLAGS},
         {"wait_semaphore_128", 16, 1, 128, NPU_ERR_SEM_INDEX},
         {"post_semaphore_200", 20, 1, 200, NPU_ERR_SEM_INDEX},
-        {"length_above_its_range", offsetof(struct cmd_copy_gm_ub, len_bytes), 4, 2097152,
+        {"length_above_its_range", offsetof(struct cmd_copy_in, len_bytes), 4, 2097152,
          NPU_ERR_RANGE},
-        {"blocks_above_their_range", offsetof(struct cmd_copy_gm_ub, n_blocks), 2, 4096,
+        {"blocks_above_their_range", offsetof(struct cmd_copy_in, n_blocks), 2, 4096,
          NPU_ERR_RANGE},
-        {"unaligned_destination", offsetof(struct cmd_copy_gm_ub, dst), 4, 16,
+        {"unaligned_destination", offsetof(struct cmd_copy_in, dst), 4, 16,
          NPU_ERR_ALIGN},
-        {"end_beyond_ub", offsetof(struct cmd_copy_gm_ub, dst), 4, 196608 - 32,
+        {"end_beyond_ub", offsetof(struct cmd_copy_in, dst), 4, 196608 - 32,
          NPU_ERR_BOUNDS},
-        {"source_outside_dram", offsetof(struct cmd_copy_gm_ub, src), 8, 0x08080000,
+        {"source_outside_dram", offsetof(struct cmd_copy_in, src), 8, 0x08080000,
          NPU_ERR_GM},
         {"byte_that_must_be_zero", 63, 1, 9, NPU_ERR_RESERVED},
-        {"first_byte_behind_the_operands", offsetof(struct cmd_copy_gm_ub, dst_gap) + 2,
+        {"first_byte_behind_the_operands", offsetof(struct cmd_copy_in, dst_gap) + 2,
          1, 1, NPU_ERR_RESERVED},
     };
     struct rig r;
@@ -66,21 +66,21 @@ static void test_overlap(void)
               v = rig_command(OP_VADD, TYPE_F32);
 
     rig_open(&r, 1, PROFILE_a2);
-    v.vadd.dst = 32;
-    v.vadd.src1 = 4096;
-    v.vadd.repeat = 2;
-    v.vadd.dst_blk = v.vadd.src0_blk = v.vadd.src1_blk = 1;
-    v.vadd.dst_rep = v.vadd.src0_rep = v.vadd.src1_rep = 8;
+    v.vec2.dst = 32;
+    v.vec2.src1 = 4096;
+    v.vec2.repeat = 2;
+    v.vec2.dst_blk = v.vec2.src0_blk = v.vec2.src1_blk = 1;
+    v.vec2.dst_rep = v.vec2.src0_rep = v.vec2.src1_rep = 8;
     rig_push(&r, 0, PIPE_V, &v);
     ok(rig_error(&r, 0, PIPE_V) == NPU_ERR_OVERLAP,
        "rule/shifted_source_and_destination");
-    v.vadd.dst = 0;
+    v.vec2.dst = 0;
     rig_write(&r, 0, rig_pipe(PIPE_V, PIPE_CTRL), PIPE_CTRL_RESET);
     rig_push(&r, 0, PIPE_V, &v);
     ok(rig_error(&r, 0, PIPE_V) == 0, "rule/in_place_is_fine");
-    c.copy_ub_gm.dst = RIG_GM_BASE + RIG_GM_BYTES - 32;
-    c.copy_ub_gm.len_bytes = 32;
-    c.copy_ub_gm.n_blocks = 2;
+    c.copy_out.dst = RIG_GM_BASE + RIG_GM_BYTES - 32;
+    c.copy_out.len_bytes = 32;
+    c.copy_out.n_blocks = 2;
     rig_push(&r, 0, PIPE_MTE3, &c);
     ok(rig_error(&r, 0, PIPE_MTE3) == NPU_ERR_GM, "rule/end_beyond_dram");
     rig_close(&r);

@@ -13,11 +13,11 @@ static union cmd add(uint32_t dst, uint32_t x, uint32_t y)
 {
     union cmd c = {.head = {.opcode = OP_VADD, .type = TYPE_F32}};
 
-    c.vadd.dst = dst;
-    c.vadd.src0 = x;
-    c.vadd.src1 = y;
-    c.vadd.dst_blk = c.vadd.src0_blk = c.vadd.src1_blk = 1;
-    c.vadd.dst_rep = c.vadd.src0_rep = c.vadd.src1_rep = 8;
+    c.vec2.dst = dst;
+    c.vec2.src0 = x;
+    c.vec2.src1 = y;
+    c.vec2.dst_blk = c.vec2.src0_blk = c.vec2.src1_blk = 1;
+    c.vec2.dst_rep = c.vec2.src0_rep = c.vec2.src1_rep = 8;
     return c;
 }
 
@@ -77,7 +77,7 @@ static void test_masked_lanes(void)
     union cmd m = set_mask(1, false), c = add(4096, 0, 1024);
 
     rig_open(&r, 1, PROFILE_a2);
-    c.vadd.repeat = 1;
+    c.vec2.repeat = 1;
     fill(&r, 0, 64, one);
     fill(&r, 1024, 64, two);
     rig_push(&r, 0, PIPE_V, &m);
@@ -99,15 +99,15 @@ static void test_strides(void)
     rig_open(&r, 1, PROFILE_a2);
     fill(&r, 0, 1024, one);
     fill(&r, 4096, 1024, two);
-    c.vadd.repeat = 2;
-    c.vadd.dst_blk = 2;
-    c.vadd.dst_rep = 16;
+    c.vec2.repeat = 2;
+    c.vec2.dst_blk = 2;
+    c.vec2.dst_rep = 16;
     rig_push(&r, 0, PIPE_V, &c);
     rig_drain(&r);
     ok(is(&r, 8192 + 64, three) && is(&r, 8192 + 32, 0) &&
            is(&r, 8192 + 512 + 448, three),
        "vector/blocks_and_repeats_have_strides");
-    c.vadd.dst_rep = 0;
+    c.vec2.dst_rep = 0;
     rig_push(&r, 0, PIPE_V, &c);
     ok(rig_error(&r, 0, PIPE_V) == NPU_ERR_OVERLAP &&
            rig_read(&r, 0, rig_pipe(PIPE_V, PIPE_ERROR_ADDR)) == 8192,
@@ -121,8 +121,8 @@ static void test_report_of_own_rules(void)
     union cmd c = add(32, 0, 4096), m = set_mask(1ull << 40, true);
 
     rig_open(&r, 1, PROFILE_a2);
-    c.vadd.repeat = 2;
-    c.vadd.src0 = 64;
+    c.vec2.repeat = 2;
+    c.vec2.src0 = 64;
     rig_push(&r, 0, PIPE_V, &c);
     ok(rig_error(&r, 0, PIPE_V) == NPU_ERR_OVERLAP &&
            rig_read(&r, 0, rig_pipe(PIPE_V, PIPE_ERROR_VALUE)) == 64,

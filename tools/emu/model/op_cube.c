@@ -11,17 +11,18 @@ static unsigned mmad_plan(const struct op_ctx *c, const union cmd *cmd, struct p
     const struct cmd_mmad *a = &cmd->mmad;
     uint64_t m16 = div_up(a->m, 16), n16 = div_up(a->n, 16);
     uint64_t k0 = div_up(a->k, type_c0(a->head.type));
-    uint64_t a_bytes = 512 * m16 * k0, b_bytes = 512 * n16 * k0, c_bytes = 1024 * m16 * n16;
+    uint64_t a_bytes = 512 * m16 * k0, b_bytes = 512 * n16 * k0,
+             c_bytes = 1024 * m16 * n16;
 
     (void)field;
     if (a->m == 0 || a->n == 0 || a->k == 0) {
         plan->fixed = 1;
         return 0;
     }
-    plan->src[0] = access_rows(NPU_MEM_L0A, offsetof(struct cmd_mmad, a), a->a, a_bytes,
-                               1, a_bytes);
-    plan->src[1] = access_rows(NPU_MEM_L0B, offsetof(struct cmd_mmad, b), a->b, b_bytes,
-                               1, b_bytes);
+    plan->src[0] =
+        access_rows(NPU_MEM_L0A, offsetof(struct cmd_mmad, a), a->a, a_bytes, 1, a_bytes);
+    plan->src[1] =
+        access_rows(NPU_MEM_L0B, offsetof(struct cmd_mmad, b), a->b, b_bytes, 1, b_bytes);
     plan->dst = access_rows(NPU_MEM_L0C, offsetof(struct cmd_mmad, dst), a->dst, c_bytes,
                             1, c_bytes);
     plan->src[2] = plan->dst;
@@ -33,8 +34,8 @@ static unsigned mmad_plan(const struct op_ctx *c, const union cmd *cmd, struct p
     return 0;
 }
 
-static void mmad_run(const struct op_ctx *c, const union cmd *cmd, const struct plan *plan,
-                     const uint8_t *const src[3], uint8_t *stage)
+static void mmad_run(const struct op_ctx *c, const union cmd *cmd,
+                     const struct plan *plan, const uint8_t *const src[3], uint8_t *stage)
 {
     const struct cmd_mmad *a = &cmd->mmad;
 

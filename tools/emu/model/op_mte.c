@@ -22,18 +22,17 @@ static uint64_t round_up(uint64_t value, uint64_t unit)
 
 /* --- MTE2: blocks of bytes --- */
 
-static void copy_in_plan(const struct op_ctx *c, const struct cmd_copy_gm_ub *a,
+static void copy_in_plan(const struct op_ctx *c, const struct cmd_copy_in *a,
                          enum npu_mem to, enum npu_cost fixed, enum npu_cost rate,
                          struct plan *plan)
 {
     uint32_t n = a->len_bytes ? a->n_blocks : 0;
 
-    plan->src[0] = access_rows(NPU_MEM_GM, offsetof(struct cmd_copy_gm_ub, src), a->src,
+    plan->src[0] = access_rows(NPU_MEM_GM, offsetof(struct cmd_copy_in, src), a->src,
                                a->len_bytes, n, (uint64_t)a->len_bytes + a->src_gap);
     plan->n_src = 1;
-    plan->dst =
-        access_rows(to, offsetof(struct cmd_copy_gm_ub, dst), a->dst, a->len_bytes, n,
-                    round_up(a->len_bytes, 32) + 32ull * a->dst_gap);
+    plan->dst = access_rows(to, offsetof(struct cmd_copy_in, dst), a->dst, a->len_bytes,
+                            n, round_up(a->len_bytes, 32) + 32ull * a->dst_gap);
     plan->has_dst = true;
     plan->fixed = cost(c->s, fixed);
     plan->rate = cost(c->s, rate);
@@ -56,24 +55,17 @@ static unsigned copy_gm_ub_plan(const struct op_ctx *c, const union cmd *cmd,
                                 struct plan *plan, uint8_t *field)
 {
     (void)field;
-    copy_in_plan(c, &cmd->copy_gm_ub, NPU_MEM_UB, COST_GM_UB_FIXED, COST_GM_UB_RATE,
-                 plan);
+    copy_in_plan(c, &cmd->copy_in, NPU_MEM_UB, COST_GM_UB_FIXED, COST_GM_UB_RATE, plan);
     return 0;
 }
 
 const struct operation op_COPY_GM_UB = {copy_gm_ub_plan, copy_run, NULL};
 
-_Static_assert(sizeof(struct cmd_copy_gm_l1) == sizeof(struct cmd_copy_gm_ub) &&
-                   offsetof(struct cmd_copy_gm_l1, dst_gap) ==
-                       offsetof(struct cmd_copy_gm_ub, dst_gap),
-               "one layout for both block copies");
-
 static unsigned copy_gm_l1_plan(const struct op_ctx *c, const union cmd *cmd,
                                 struct plan *plan, uint8_t *field)
 {
     (void)field;
-    copy_in_plan(c, &cmd->copy_gm_ub, NPU_MEM_L1, COST_GM_L1_FIXED, COST_GM_L1_RATE,
-                 plan);
+    copy_in_plan(c, &cmd->copy_in, NPU_MEM_L1, COST_GM_L1_FIXED, COST_GM_L1_RATE, plan);
     return 0;
 }
 
@@ -89,19 +81,19 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
 static unsigned nd2nz_plan(const struct op_ctx *c, const union cmd *cmd,
                            struct plan *plan, uint8_t *field)
 {
-    const struct cmd_nd2nz_gm_l1 *a = &cmd->nd2nz_gm_l1;
+    const struct cmd_nd2nz *a = &cmd->nd2nz;
     unsigned esize = type_bits(a->head.type) / 8;
     uint32_t blocks = (uint32_t)div_up(a->n_cols, type_c0(a->head.type));
     uint32_t mats = a->n_rows && a->n_cols ? a->n_mats : 0;
     uint64_t work;
 
-    plan->src[0] = access_rows(NPU_MEM_GM, offsetof(struct cmd_nd2nz_gm_l1, src), a->src,
+    plan->src[0] = access_rows(NPU_MEM_GM, offsetof(struct cmd_nd2nz, src), a->src,
                                (uint64_t)a->n_cols * esize, a->n_rows,
                                (uint64_t)a->src_pitch * esize);
     plan->src[0].n[2] = mats;
     plan->src[0].stride[2] = (uint64_t)a->src_nd_stride * esize;
     plan->n_src = 1;
-    plan->dst = access_rows(NPU_MEM_L1, offsetof(struct cmd_nd2nz_gm_l1, dst), a->dst, 32,
+    plan->dst = access_rows(NPU_MEM_L1, offsetof(struct cmd_nd2nz, dst), a->dst, 32,
                             a->n_rows, 32ull * a->dst_row_stride);
     plan->dst.n[1] = blocks;
     plan->dst.stride[1] = 32ull * a->dst_c0_stride;
@@ -109,7 +101,7 @@ static unsigned nd2nz_plan(const struct op_ctx *c, const union cmd *cmd,
     plan->dst.stride[2] = (uint64_t)a->dst_nd_stride * esize;
     plan->has_dst = true;
     if (mats > 1 && plan->dst.stride[2] % 32) {
-        *field = offsetof(struct cmd_nd2nz_gm_l1, dst_nd_stride);
+        *field = offsetof(struct cmd_nd2nz, dst_nd_stride);
         return NPU_ERR_ALIGN;
     }
 
@@ -133,7 +125,7 @@ static void nd2nz_run(const struct op_ctx *c, const union cmd *cmd,
                       const struct plan *plan, const uint8_t *const src[3],
                       uint8_t *stage)
 {
-    const struct cmd_nd2nz_gm_l1 *a = &cmd->nd2nz_gm_l1;
+    const struct cmd_nd2nz *a = &cmd->nd2nz;
     unsigned esize = type_bits(a->head.type) / 8;
     size_t block = 32ull * a->n_rows;
 
@@ -152,15 +144,15 @@ const struct operation op_ND2NZ_GM_L1 = {nd2nz_plan, nd2nz_run, NULL};
 static unsigned copy_ub_gm_plan(const struct op_ctx *c, const union cmd *cmd,
                                 struct plan *plan, uint8_t *field)
 {
-    const struct cmd_copy_ub_gm *a = &cmd->copy_ub_gm;
+    const struct cmd_copy_out *a = &cmd->copy_out;
     uint32_t n = a->len_bytes ? a->n_blocks : 0;
 
     (void)field;
     plan->src[0] =
-        access_rows(NPU_MEM_UB, offsetof(struct cmd_copy_ub_gm, src), a->src,
-                    a->len_bytes, n, round_up(a->len_bytes, 32) + 32ull * a->src_gap);
+        access_rows(NPU_MEM_UB, offsetof(struct cmd_copy_out, src), a->src, a->len_bytes,
+                    n, round_up(a->len_bytes, 32) + 32ull * a->src_gap);
     plan->n_src = 1;
-    plan->dst = access_rows(NPU_MEM_GM, offsetof(struct cmd_copy_ub_gm, dst), a->dst,
+    plan->dst = access_rows(NPU_MEM_GM, offsetof(struct cmd_copy_out, dst), a->dst,
                             a->len_bytes, n, (uint64_t)a->len_bytes + a->dst_gap);
     plan->has_dst = true;
     plan->fixed = cost(c->s, COST_UB_GM_FIXED);
@@ -174,18 +166,13 @@ const struct operation op_COPY_UB_GM = {copy_ub_gm_plan, copy_run, NULL};
 
 /* --- MTE1: 2-D loads --- */
 
-_Static_assert(sizeof(struct cmd_load2d_l0a) == sizeof(struct cmd_load2d_l0b) &&
-                   offsetof(struct cmd_load2d_l0a, src_c0_stride) ==
-                       offsetof(struct cmd_load2d_l0b, src_c0_stride),
-               "one layout for both loads");
-
-static bool load2d_transposed(const struct cmd_load2d_l0a *a)
+static bool load2d_transposed(const struct cmd_load2d *a)
 {
     return a->head.flags & LOAD2D_L0A_TRANSPOSE;
 }
 
-static void load2d_plan(const struct op_ctx *c, const struct cmd_load2d_l0a *a,
-                        bool to_l0b, struct plan *plan)
+static void load2d_plan(const struct op_ctx *c, const struct cmd_load2d *a, bool to_l0b,
+                        struct plan *plan)
 {
     unsigned c0 = type_c0(a->head.type);
     uint32_t rows = load2d_transposed(a) ? a->n_cols : a->n_rows; /* of the source */
@@ -195,12 +182,11 @@ static void load2d_plan(const struct op_ctx *c, const struct cmd_load2d_l0a *a,
     uint64_t bytes = 512 * div_up(k, c0) * div_up(mn, 16);
 
     plan->src[0] =
-        access_rows(NPU_MEM_L1, offsetof(struct cmd_load2d_l0a, src), a->src,
-                    32ull * rows, (uint32_t)div_up(cols, c0), 32ull * a->src_c0_stride);
+        access_rows(NPU_MEM_L1, offsetof(struct cmd_load2d, src), a->src, 32ull * rows,
+                    (uint32_t)div_up(cols, c0), 32ull * a->src_c0_stride);
     plan->n_src = 1;
-    plan->dst =
-        access_rows(to_l0b ? NPU_MEM_L0B : NPU_MEM_L0A,
-                    offsetof(struct cmd_load2d_l0a, dst), a->dst, bytes, 1, bytes);
+    plan->dst = access_rows(to_l0b ? NPU_MEM_L0B : NPU_MEM_L0A,
+                            offsetof(struct cmd_load2d, dst), a->dst, bytes, 1, bytes);
     plan->has_dst = true;
     plan->fixed = cost(c->s, COST_L1_L0_FIXED);
     plan->rate = cost(c->s, to_l0b ? COST_L1_L0B_RATE : COST_L1_L0A_RATE);
@@ -211,7 +197,7 @@ static unsigned load2d_l0a_plan(const struct op_ctx *c, const union cmd *cmd,
                                 struct plan *plan, uint8_t *field)
 {
     (void)field;
-    load2d_plan(c, &cmd->load2d_l0a, false, plan);
+    load2d_plan(c, &cmd->load2d, false, plan);
     return 0;
 }
 
@@ -219,7 +205,7 @@ static void load2d_l0a_run(const struct op_ctx *c, const union cmd *cmd,
                            const struct plan *plan, const uint8_t *const src[3],
                            uint8_t *stage)
 {
-    const struct cmd_load2d_l0a *a = &cmd->load2d_l0a;
+    const struct cmd_load2d *a = &cmd->load2d;
     unsigned esize = type_bits(a->head.type) / 8;
 
     (void)c;
@@ -238,7 +224,7 @@ static unsigned load2d_l0b_plan(const struct op_ctx *c, const union cmd *cmd,
                                 struct plan *plan, uint8_t *field)
 {
     (void)field;
-    load2d_plan(c, &cmd->load2d_l0a, true, plan);
+    load2d_plan(c, &cmd->load2d, true, plan);
     return 0;
 }
 
@@ -246,7 +232,7 @@ static void load2d_l0b_run(const struct op_ctx *c, const union cmd *cmd,
                            const struct plan *plan, const uint8_t *const src[3],
                            uint8_t *stage)
 {
-    const struct cmd_load2d_l0a *a = &cmd->load2d_l0a;
+    const struct cmd_load2d *a = &cmd->load2d;
     unsigned esize = type_bits(a->head.type) / 8;
 
     (void)c;

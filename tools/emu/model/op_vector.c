@@ -133,18 +133,28 @@ static bool vec_overlap(const struct access *dst, const struct access *src)
     return !apart && !same;
 }
 
+/* Cycles from the command's line in vector.def. */
+static void vec_cost(const union cmd *cmd, uint64_t repeats, struct plan *plan)
+{
+    const struct cmd_info *info = cmd_find(cmd->head.opcode);
+
+    plan->fixed = info->fixed;
+    plan->work =
+        repeats * (type_bits(cmd->head.type) == 32 ? info->slope32 : info->slope16);
+}
+
 static unsigned vadd_plan(const struct op_ctx *c, const union cmd *cmd, struct plan *plan,
                           uint8_t *field)
 {
-    const struct cmd_vadd *a = &cmd->vadd;
+    const struct cmd_vec2 *a = &cmd->vec2;
     unsigned esize = type_bits(a->head.type) / 8;
     uint64_t repeats = vec_repeats(c, esize, a->repeat);
 
-    plan->src[0] = vec_access(c, offsetof(struct cmd_vadd, src0), esize, repeats, a->src0,
+    plan->src[0] = vec_access(c, offsetof(struct cmd_vec2, src0), esize, repeats, a->src0,
                               a->src0_blk, a->src0_rep);
-    plan->src[1] = vec_access(c, offsetof(struct cmd_vadd, src1), esize, repeats, a->src1,
+    plan->src[1] = vec_access(c, offsetof(struct cmd_vec2, src1), esize, repeats, a->src1,
                               a->src1_blk, a->src1_rep);
-    plan->dst = vec_access(c, offsetof(struct cmd_vadd, dst), esize, repeats, a->dst,
+    plan->dst = vec_access(c, offsetof(struct cmd_vec2, dst), esize, repeats, a->dst,
                            a->dst_blk, a->dst_rep);
     plan->n_src = 2;
     plan->has_dst = true;
@@ -154,8 +164,7 @@ static unsigned vadd_plan(const struct op_ctx *c, const union cmd *cmd, struct p
             return NPU_ERR_OVERLAP;
         }
     }
-    plan->fixed = cost(c->s, COST_VEC_FIXED);
-    plan->work = repeats * cost(c->s, COST_VEC_TWO_SOURCES);
+    vec_cost(cmd, repeats, plan);
     plan->ops = c->pipe->vec_counter ? c->pipe->vec_mask[0] : repeats * 256 / esize;
     return 0;
 }
@@ -191,7 +200,7 @@ static void add_block(uint8_t *to, const uint8_t *x, const uint8_t *y, unsigned 
 
 /* Apart, for the sake of simd_fp_enter. */
 static __attribute__((noinline)) void add_repeats(const struct op_ctx *c,
-                                                  const struct cmd_vadd *a,
+                                                  const struct cmd_vec2 *a,
                                                   const uint8_t *const src[3],
                                                   uint8_t *stage)
 {
@@ -215,14 +224,14 @@ static void vadd_run(const struct op_ctx *c, const union cmd *cmd,
     unsigned fp = simd_fp_enter();
 
     (void)plan;
-    add_repeats(c, &cmd->vadd, src, stage);
+    add_repeats(c, &cmd->vec2, src, stage);
     simd_fp_leave(fp);
 }
 
 static void vadd_store(const struct op_ctx *c, const union cmd *cmd,
                        const struct plan *plan, uint8_t *to, const uint8_t *stage)
 {
-    const struct cmd_vadd *a = &cmd->vadd;
+    const struct cmd_vec2 *a = &cmd->vec2;
 
     vec_store(c, plan, type_bits(a->head.type) / 8, a->repeat, a->dst_blk, a->dst_rep, to,
               stage);
