@@ -30,9 +30,9 @@ static void set_mask_run(const struct op_ctx *c, const union cmd *cmd,
     (void)plan;
     (void)src;
     (void)stage;
-    c->pipe->vec_counter = cmd->head.flags & SET_MASK_COUNTER;
-    c->pipe->vec_mask[0] = cmd->set_mask.lo;
-    c->pipe->vec_mask[1] = cmd->set_mask.hi;
+    c->pipe->special[SPECIAL_MASK_COUNTER] = cmd->head.flags & SET_MASK_COUNTER;
+    c->pipe->special[SPECIAL_MASK_LO] = cmd->set_mask.lo;
+    c->pipe->special[SPECIAL_MASK_HI] = cmd->set_mask.hi;
 }
 
 const struct operation op_SET_MASK = {set_mask_plan, set_mask_run, NULL};
@@ -40,7 +40,9 @@ const struct operation op_SET_MASK = {set_mask_plan, set_mask_run, NULL};
 /* Repeats of a command, after the mask mode. */
 static uint64_t vec_repeats(const struct op_ctx *c, unsigned esize, unsigned repeat)
 {
-    return c->pipe->vec_counter ? div_up(c->pipe->vec_mask[0] * esize, 256) : repeat;
+    return c->pipe->special[SPECIAL_MASK_COUNTER]
+               ? div_up(c->pipe->special[SPECIAL_MASK_LO] * esize, 256)
+               : repeat;
 }
 
 /* Elements of one repeat that take part, as a mask. */
@@ -49,12 +51,12 @@ static void vec_lanes(const struct op_ctx *c, unsigned esize, uint64_t repeat,
 {
     uint64_t per_repeat = 256 / esize, left;
 
-    if (!c->pipe->vec_counter) {
-        lanes[0] = c->pipe->vec_mask[0];
-        lanes[1] = esize == 2 ? c->pipe->vec_mask[1] : 0;
+    if (!c->pipe->special[SPECIAL_MASK_COUNTER]) {
+        lanes[0] = c->pipe->special[SPECIAL_MASK_LO];
+        lanes[1] = esize == 2 ? c->pipe->special[SPECIAL_MASK_HI] : 0;
         return;
     }
-    left = c->pipe->vec_mask[0] - repeat * per_repeat;
+    left = c->pipe->special[SPECIAL_MASK_LO] - repeat * per_repeat;
     lanes[0] = left >= 64 ? UINT64_MAX : (1ull << left) - 1;
     left = left > 64 ? left - 64 : 0;
     lanes[1] = esize == 4 ? 0 : left >= 64 ? UINT64_MAX : (1ull << left) - 1;
@@ -63,7 +65,7 @@ static void vec_lanes(const struct op_ctx *c, unsigned esize, uint64_t repeat,
 /* In counter mode an operand without gaps is one row, exactly as long as the count. */
 static bool vec_one_row(const struct op_ctx *c, unsigned blk, unsigned rep)
 {
-    return c->pipe->vec_counter && blk == 1 && rep == 8;
+    return c->pipe->special[SPECIAL_MASK_COUNTER] && blk == 1 && rep == 8;
 }
 
 /* The lanes of a block of the repeat. */
@@ -111,7 +113,7 @@ static struct access vec_access(const struct op_ctx *c, size_t field, unsigned e
     struct access a = access_rows(NPU_MEM_UB, field, base, 32, 8, 32ull * blk);
 
     if (vec_one_row(c, blk, rep)) {
-        uint64_t bytes = c->pipe->vec_mask[0] * esize;
+        uint64_t bytes = c->pipe->special[SPECIAL_MASK_LO] * esize;
         bytes = bytes < UINT32_MAX ? bytes : UINT32_MAX;
         return access_rows(NPU_MEM_UB, field, base, bytes, 1, bytes);
     }
@@ -165,7 +167,8 @@ static unsigned vadd_plan(const struct op_ctx *c, const union cmd *cmd, struct p
         }
     }
     vec_cost(cmd, repeats, plan);
-    plan->ops = c->pipe->vec_counter ? c->pipe->vec_mask[0] : repeats * 256 / esize;
+    plan->ops = c->pipe->special[SPECIAL_MASK_COUNTER] ? c->pipe->special[SPECIAL_MASK_LO]
+                                                       : repeats * 256 / esize;
     return 0;
 }
 

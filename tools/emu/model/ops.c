@@ -1,27 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * All operations, one line each; they stand in the op_*.c files, each with its checks,
- * its cost and its arithmetic side by side. Operands come from hal/contract/.
+ * From an opcode to its operation: every CMD of the contract has an `op_<NAME>` in one of
+ * the op_*.c files, with its checks, its cost and its arithmetic side by side. A command
+ * without one does not link.
  */
 #include "tools/emu/model/state.h"
 
-#define OPERATIONS(X)                                                                    \
-    X(NOP)                                                                               \
-    X(COPY_GM_UB) X(COPY_GM_L1) X(ND2NZ_GM_L1) X(COPY_UB_GM) X(LOAD2D_L0A) X(LOAD2D_L0B) \
-        X(MMAD) X(FIX_L0C_GM) X(SET_MASK) X(VADD)
-
-#define X(name) extern const struct operation op_##name;
-OPERATIONS(X)
-#undef X
+#define CMD(NAME, pipe, opcode, types, flags, format, text)                              \
+    extern const struct operation op_##NAME;
+#include "hal/contract/all.h"
 
 const struct operation *operation_find(unsigned opcode)
 {
     switch (opcode) {
-#define X(name)                                                                          \
-    case OP_##name:                                                                      \
-        return &op_##name;
-        OPERATIONS(X)
-#undef X
+#define CMD(NAME, pipe, opcode, types, flags, format, text)                              \
+    case OP_##NAME:                                                                      \
+        return &op_##NAME;
+#include "hal/contract/all.h"
     default:
         return NULL;
     }

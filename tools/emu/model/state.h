@@ -35,16 +35,24 @@ struct npu_flow {
     uint64_t updated;
 };
 
+/* Special registers, each pipe its own; 0 after a reset unless pipe_reset says otherwise.
+ */
+enum {
+    SPECIAL_MASK_LO, /* V: bits of a repeat, or the number of elements */
+    SPECIAL_MASK_HI,
+    SPECIAL_MASK_COUNTER, /* V: which of the two */
+    SPECIALS = 16,
+};
+
 struct npu_pipe {
     uint8_t state; /* enum pipe_state */
     uint8_t head, count;
     uint8_t checked; /* the head has passed its checks */
     uint16_t arm;
-    uint8_t vec_counter; /* V: mask[0] is a count */
-    uint64_t vec_mask[2];
-    uint64_t since;      /* cycle up to which the PMU counts are complete */
-    uint64_t begin, end; /* of the running command, or of the last one */
-    uint64_t nominal;    /* end if nothing were shared */
+    uint64_t special[SPECIALS]; /* what SET_ commands of this queue have set */
+    uint64_t since;             /* cycle up to which the PMU counts are complete */
+    uint64_t begin, end;        /* of the running command, or of the last one */
+    uint64_t nominal;           /* end if nothing were shared */
     struct npu_flow flow;
     struct npu_fault fault;
     uint64_t counter[PMU_COUNTERS];
