@@ -4,6 +4,7 @@
 #                          ARGS=help lists them; without ARGS: a demonstration
 #   make test [T=name]     every test (T: only on-target tests whose name contains it)
 #   make bench-host        speed of the emulated Cube against OpenBLAS on this machine
+#   make calibrate         published against modelled cycles of single commands
 #   make fuzz              60 s of random commands and registers against the model
 #   make debug ARGS=...    QEMU waiting, gdb attached
 #   make check             style, layering, static analysis, pages up to date
@@ -28,7 +29,7 @@ FW_SRC    := $(wildcard boot/*.c boot/*.S hal/*.c sched/*.c sched/*.S kernels/*.
 TEST_SRC  := $(wildcard tests/*.c)
 MODEL_SRC := $(wildcard tools/emu/model/*.c) hal/contract/tables.c
 QEMU_SRC  := $(wildcard tools/emu/qemu/*.c)
-HOST_TESTS := model rule snapshot vector cube move npy
+HOST_TESTS := model rule snapshot vector cube move npy calibrate
 QEMU_TESTS := $(patsubst tests/qemu/%_test.sh,%,$(wildcard tests/qemu/*_test.sh))
 
 # --- flags ---
@@ -57,10 +58,11 @@ QEMU_OBJ  := $(QEMU_SRC:%=$(B)/plugin/%.o)
 TABLES    := hal/contract/tables.c
 PAGES     := $(wildcard hal/contract/*.md)
 
-.PHONY: all run test test-full bench-host fuzz debug check docs clean help model-rv image \
+.PHONY: all run test test-full bench-host fuzz debug calibrate check docs clean help model-rv image \
         host-tests FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
+.SECONDARY:
 
 all: $(B)/npu.so image
 
@@ -97,6 +99,10 @@ bench-host: all $(B)/blas_bench
 fuzz: $(B)/fuzz
 	@mkdir -p $(B)/corpus
 	$(B)/fuzz -max_total_time=$(or $(SECONDS),60) -max_len=2048 -artifact_prefix=$(B)/ $(B)/corpus
+
+# Published against modelled cycles.
+calibrate: $(B)/san/calibrate_test
+	@$< --table
 
 check: $(B)/regdoc
 	tools/check
