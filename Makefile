@@ -12,7 +12,8 @@
 #   make all | clean | help
 #
 # CORES=1..32  PROFILE=a2|ascend910|ascend310  MEM=2G  LIBC=picolibc|newlib
-# V=1 shows commands.  NO_INSTALL=1 never installs packages.
+# TRACE=file.json writes every command for Perfetto.  V=1 shows commands.
+# NO_INSTALL=1 never installs packages.
 
 LIBC    ?= picolibc
 CROSS   ?= riscv64-unknown-elf-
@@ -20,7 +21,7 @@ CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
 B       := build
 Q       := $(if $(V),,@)
 say      = $(if $(V),,@echo "  $(1)" $(patsubst $(B)/%,%,$@))
-export CORES PROFILE MEM
+export CORES PROFILE MEM TRACE
 
 # --- sources ---
 
@@ -58,8 +59,8 @@ QEMU_OBJ  := $(QEMU_SRC:%=$(B)/plugin/%.o)
 TABLES    := hal/contract/tables.c
 PAGES     := $(wildcard hal/contract/*.md)
 
-.PHONY: all run test test-full bench-host fuzz debug calibrate check docs clean help model-rv image \
-        host-tests FORCE
+.PHONY: all run test test-full bench-host fuzz debug calibrate check docs clean help model-rv \
+        image host-tests FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:

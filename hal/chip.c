@@ -50,6 +50,12 @@ uint32_t chip_mem(enum npu_mem mem)
     return chip.cost[npu_mem_cost(mem)];
 }
 
+void chip_mark(const char *name)
+{
+    fence_push();
+    write64(NPU_CHIP_BASE + CHIP_TRACE, (uintptr_t)name);
+}
+
 void chip_reset(void)
 {
     write64(NPU_CHIP_BASE + CHIP_CTRL, CHIP_CTRL_RESET);

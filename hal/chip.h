@@ -18,6 +18,9 @@ enum npu_profile chip_profile(void);
 uint32_t chip_cost(enum npu_cost cost);
 /* Bytes of a core's memory. */
 uint32_t chip_mem(enum npu_mem mem);
+/* Names what the hart does from now on, in the trace if there is one; NULL: nothing. The
+ * string must stay where it is while others run. */
+void chip_mark(const char *name);
 /* Sets the semaphores of the chip to 0. */
 void chip_reset(void);
 /* Engine cycles since power-on. */

@@ -251,6 +251,7 @@ static unsigned run_round(unsigned *left)
         if (task_can_run(t)) {
             t->state = TASK_READY;
             running = t;
+            chip_mark(t->name);
             task_switch(&scheduler, &t->context);
             running = NULL;
             last_run = (unsigned)(t - tasks);
@@ -303,7 +304,9 @@ static int idle(bool tasks_left)
         wanted |= irq_wanted(c);
     }
     if (wanted || in_flight) {
+        chip_mark("idle");
         irq_wait();
+        chip_mark("scheduler");
     }
     arm_waits(false);
     if (!tasks_left) {
@@ -345,6 +348,7 @@ int sched_run(struct sched_report *report)
             }
         }
     } while (!err && (left || busy));
+    chip_mark(NULL);
     if (err) {
         sched_drop();
     }

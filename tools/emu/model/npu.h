@@ -21,6 +21,15 @@
 
 struct npu_state;
 
+/* A command that has ended, for a trace. */
+struct npu_event {
+    unsigned core, pipe;
+    const struct cmd_head *head;
+    uint64_t head_since; /* cycle from which it waited at the head of its queue */
+    uint64_t begin, end;
+    uint64_t bytes_read, bytes_written, ops;
+};
+
 struct npu_host {
     /* Host address of guest memory [addr, addr + len), or NULL if a byte of it is
      * not DRAM. Every mapping is given back with gm_unmap before the call returns. */
@@ -31,6 +40,10 @@ struct npu_host {
                       uint32_t len);
     /* Level of the core's interrupt line; called only when it changes. */
     void (*irq)(void *ctx, unsigned core, bool level);
+    /* A command has ended; the hart has named what it does (an address of a string in
+     * guest memory, 0: nothing). Either may be NULL, and nothing depends on them. */
+    void (*event)(void *ctx, const struct npu_event *event);
+    void (*mark)(void *ctx, uint64_t now, uint64_t name);
 };
 
 struct npu_config {

@@ -102,6 +102,7 @@ void pipe_push(struct npu *n, unsigned core, unsigned pipe, uint64_t value)
         pipe_stop(n, core, pipe, &fault, NULL);
         return;
     }
+    p->head_since = p->count ? p->head_since : s->now;
     for (unsigned i = 0; i < count; i++) {
         memcpy(&p->queue[(p->head + p->count) % PIPE_DEPTH],
                (const uint8_t *)from + i * CMD_BYTES, CMD_BYTES);
@@ -284,9 +285,44 @@ static bool pipe_commit(struct npu *n, unsigned core, unsigned pipe,
     if (!to) {
         return false;
     }
-    store_rows(to, stage, dst);
+    if (op->store) {
+        op->store(&ctx, &p->queue[p->head], plan, to, stage);
+    } else {
+        store_rows(to, stage, dst);
+    }
     n->host->gm_unmap(n->ctx, to, dst->base, extent, true);
     return true;
+}
+
+static uint64_t plan_bytes_read(const struct plan *plan)
+{
+    uint64_t bytes = 0;
+
+    for (unsigned i = 0; i < plan->n_src; i++) {
+        bytes += access_bytes(&plan->src[i]);
+    }
+    return bytes;
+}
+
+static void pipe_event(struct npu *n, unsigned core, unsigned pipe,
+                       const struct plan *plan)
+{
+    const struct npu_pipe *p = &n->s->core[core].pipe[pipe];
+    struct npu_event event = {
+        .core = core,
+        .pipe = pipe,
+        .head = &p->queue[p->head].head,
+        .head_since = p->head_since,
+        .begin = p->begin,
+        .end = p->end,
+        .bytes_read = plan_bytes_read(plan),
+        .bytes_written = plan->has_dst ? access_bytes(&plan->dst) : 0,
+        .ops = plan->ops,
+    };
+
+    if (n->host->event) {
+        n->host->event(n->ctx, &event);
+    }
 }
 
 static void pipe_count(struct npu_pipe *p, const struct plan *plan)
@@ -299,9 +335,7 @@ static void pipe_count(struct npu_pipe *p, const struct plan *plan)
     }
     counter[PMU_INDEX(PMU_BUSY)] -= shared;
     counter[PMU_INDEX(PMU_STALL_BW)] += shared;
-    for (unsigned i = 0; i < plan->n_src; i++) {
-        counter[PMU_INDEX(PMU_BYTES_READ)] += access_bytes(&plan->src[i]);
-    }
+    counter[PMU_INDEX(PMU_BYTES_READ)] += plan_bytes_read(plan);
     if (plan->has_dst) {
         counter[PMU_INDEX(PMU_BYTES_WRITTEN)] += access_bytes(&plan->dst);
     }
@@ -329,9 +363,11 @@ bool pipe_finish(struct npu *n, unsigned core, unsigned pipe)
         return false;
     }
     pipe_count(p, &plan);
+    pipe_event(n, core, pipe, &plan);
     p->flow.pools = 0;
     p->head = (uint8_t)((p->head + 1) % PIPE_DEPTH);
     p->count--;
+    p->head_since = n->s->now;
     p->checked = 0;
     p->state = PIPE_EMPTY;
     c->pmu_last = n->s->now;

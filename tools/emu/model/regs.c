@@ -194,6 +194,7 @@ static bool read_chip(const struct npu *n, uint64_t now, uint32_t reg, uint64_t 
         *v = s->gm_size;
         return true;
     case CHIP_CTRL:
+    case CHIP_TRACE:
         *v = 0;
         return true;
     case CHIP_CYCLE:
@@ -369,6 +370,12 @@ static unsigned write_core(struct npu *n, unsigned core, uint32_t reg, uint64_t 
 
 static unsigned write_chip(struct npu *n, uint32_t reg, uint64_t value)
 {
+    if (reg == CHIP_TRACE) {
+        if (n->host->mark) {
+            n->host->mark(n->ctx, n->s->now, field_get(CHIP_TRACE_ADDR, value));
+        }
+        return 0;
+    }
     if (reg != CHIP_CTRL) {
         return NPU_ERR_READ_ONLY;
     }
@@ -399,5 +406,8 @@ void npu_write(struct npu *n, uint64_t now, unsigned core, uint32_t offset,
     }
     /* A post to a semaphore of the chip may let a pipe of any core begin. */
     bool chip = row_index(offset, SEM_POST, SEM_COUNT) >= SEM_CORE;
-    npu_kick(n, chip || core == NPU_CHIP ? UINT32_MAX : 1u << core);
+    if (core == NPU_CHIP) {
+        chip = offset == CHIP_CTRL;
+    }
+    npu_kick(n, chip ? UINT32_MAX : core == NPU_CHIP ? 0 : 1u << core);
 }

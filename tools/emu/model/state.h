@@ -41,6 +41,8 @@ enum {
     SPECIAL_MASK_LO, /* V: bits of a repeat, or the number of elements */
     SPECIAL_MASK_HI,
     SPECIAL_MASK_COUNTER, /* V: which of the two */
+    SPECIAL_ATOMIC,       /* MTE3, FIX: operation, type in bits 15:8 */
+    SPECIAL_PAD,          /* MTE2, MTE1: padding value, low bits as wide as the element */
     SPECIALS = 16,
 };
 
@@ -51,6 +53,7 @@ struct npu_pipe {
     uint16_t arm;
     uint64_t special[SPECIALS]; /* what SET_ commands of this queue have set */
     uint64_t since;             /* cycle up to which the PMU counts are complete */
+    uint64_t head_since; /* cycle from which the head has been the head */
     uint64_t begin, end;        /* of the running command, or of the last one */
     uint64_t nominal;           /* end if nothing were shared */
     struct npu_flow flow;

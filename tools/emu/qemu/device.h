@@ -69,4 +69,7 @@ void npu_sleep_init(void);
 extern const struct npu_host npu_host_ops;
 void npu_memory_init(SalaiNPU *npu);
 
+/* trace.c: writes every command and what the hart does to a file. */
+void npu_trace_open(SalaiNPU *npu, const char *path);
+
 #endif

@@ -2,7 +2,7 @@
  *
  * The entry of npu.so: options, and the refusal of everything that would not be exact.
  *
- *   -plugin npu.so[,cores=1..32][,profile=NAME]
+ *   -plugin npu.so[,cores=1..32][,profile=NAME][,trace=FILE]
  *
  * Invariant: past npu_attach() the machine is the one that the design describes (virt,
  * riscv64, one hart, icount shift=0 sleep=off) in the QEMU that npu.so was built for.
@@ -17,6 +17,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 static struct {
     unsigned cores;
     enum npu_profile profile;
+    const char *trace; /* file, or NULL */
 } options = {.cores = 1, .profile = PROFILE_a2};
 
 /* Structures are laid out by headers; a build of QEMU with other switches would show
@@ -87,8 +88,10 @@ static void set_option(const char *arg)
             npu_die("npu.so: profile=%s: %s are allowed", value ?: "", profile_names());
         }
         options.profile = n;
+    } else if (strncmp(arg, "trace", key) == 0 && key == 5) {
+        options.trace = g_strdup(value ?: "");
     } else {
-        npu_die("npu.so: %.*s: no such option; cores=1..%d and profile=%s are "
+        npu_die("npu.so: %.*s: no such option; cores=1..%d, profile=%s and trace=FILE are "
                 "allowed", key, arg, NPU_MAX_CORES, profile_names());
     }
 }
@@ -107,6 +110,7 @@ static void check_icount(void)
 static void attach(Notifier *notifier, void *data)
 {
     MachineState *machine = current_machine;
+    SalaiNPU *npu;
 
     if (!object_dynamic_cast(OBJECT(machine), MACHINE_TYPE_NAME("virt"))) {
         npu_die("npu.so: machine %s: -M virt is needed",
@@ -117,7 +121,10 @@ static void attach(Notifier *notifier, void *data)
                 machine->smp.cpus);
     }
     check_icount();
-    npu_create(options.cores, options.profile);
+    npu = npu_create(options.cores, options.profile);
+    if (options.trace) {
+        npu_trace_open(npu, options.trace);
+    }
     npu_sleep_init();
 }
 
