@@ -11,30 +11,25 @@
 #define CONSOLE_BUFFER 512 /* a longer line goes out in pieces */
 
 static struct {
-    int fd; /* -1: not opened, so that an idle console costs nothing */
     size_t used;
     char buf[CONSOLE_BUFFER];
-} consoles[] = {
-    [CONSOLE_OUT] = {.fd = -1},
-    [CONSOLE_ERR] = {.fd = -1},
-};
+} consoles[2];
 
 static bool failed;
 
+/* Opens the host's file each time: a handle does not survive a snapshot, and after one
+ * its number may be that of another file. */
 static void flush_one(enum console stream)
 {
     size_t used = consoles[stream].used;
+    int fd;
 
     consoles[stream].used = 0; /* first: a trap in here must not write it twice */
     if (used == 0) {
         return;
     }
-    if (consoles[stream].fd < 0) {
-        consoles[stream].fd =
-            host_open(":tt", stream == CONSOLE_OUT ? HOST_WRITE : HOST_APPEND);
-    }
-    if (consoles[stream].fd < 0 ||
-        host_write(consoles[stream].fd, consoles[stream].buf, used) != 0) {
+    fd = host_open(":tt", stream == CONSOLE_OUT ? HOST_WRITE : HOST_APPEND);
+    if (fd < 0 || host_write(fd, consoles[stream].buf, used) != 0 || host_close(fd) != 0) {
         failed = true;
     }
 }

@@ -60,11 +60,22 @@ bool irq_fault(unsigned core)
     return read64(core_base(core) + CORE_IRQ_STATUS) & CORE_IRQ_STATUS_FAULT;
 }
 
-/* Alone in its page: QEMU's replay hangs when a breakpoint shares one with a wfi. */
-__attribute__((noinline, section(".text.idle"))) static void idle(void)
-{
-    __asm__ volatile("wfi" ::: "memory");
-}
+/*
+ * The wfi is the last instruction of its page. QEMU 7.2 goes on translating behind a wfi
+ * and counts the whole block when the wfi ends it, but only one instruction when a step,
+ * a breakpoint in the page or a timer cuts the block short: the clock would depend on
+ * the debugger, and replay would hang. A block ends with its page.
+ */
+void idle(void);
+__asm__(".pushsection .text.idle, \"ax\", @progbits\n\t"
+        ".balign 4096\n\t"
+        ".space 4092\n\t"
+        ".type idle, @function\n"
+        "idle:\n\t"
+        "wfi\n\t"
+        "ret\n\t"
+        ".size idle, . - idle\n\t"
+        ".popsection");
 
 /* The PLIC latches a line when it rises and only a claim empties the latch; a line that
  * stays up is not latched again. So empty it, then look, then sleep: what rises after

@@ -204,6 +204,10 @@ static bool pipe_run(struct npu *n, unsigned core, unsigned pipe,
 
     if (mapped && op->run && !nothing) {
         op->run(&ctx, &p->queue[p->head], plan, src, n->mem[core][pipe_stage(pipe)]);
+        if (plan->has_dst && n->host->mem_dirty) {
+            n->host->mem_dirty(n->ctx, core, pipe_stage(pipe), 0,
+                               (uint32_t)access_bytes(&plan->dst));
+        }
     }
     unmap_sources(n, plan, src);
     return mapped;

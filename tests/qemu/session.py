@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+#
+# What the scripts for gdb's own Python here share: QEMU with the firmware, stopped at
+# reset and attached; its monitor; snapshots; test output. Nothing waits for a time: an
+# attempt is repeated until QEMU answers or has ended, and what hangs is ended from outside.
+#
+# TAP goes to file descriptor 3, because gdb writes what it likes to stdout.
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+
+import gdb
+
+ENV = dict(os.environ, MEM="64M", CORES="1", PROFILE="a2")
+DIR = tempfile.mkdtemp(prefix="salai-", dir=os.environ.get("TMPDIR", "/tmp"))
+IMAGE = os.path.join(DIR, "snapshots.qcow2")
+DRIVE = f"-drive if=none,id=snapshots,format=qcow2,file={IMAGE}"
+MONITOR = os.path.join(DIR, "monitor")
+DEADLINE = 15  # seconds for a run; the longest takes one
+SOCKET = "build/gdb.sock"  # tools/salai --gdb
+count = failed = 0
+running = []
+
+
+def ok(good, name, reason=""):
+    global count, failed
+    count += 1
+    failed += not good
+    lines = [f"# {line}" for line in str(reason).splitlines()] if not good else []
+    lines.append(f"{'ok' if good else 'not ok'} {count} - {name}")
+    os.write(3, ("\n".join(lines) + "\n").encode())
+
+
+def same(got, want, name):
+    ok(got == want, name, f"got {got}\nwant {want}")
+
+
+def launch(args, extra="", icount="", options=()):
+    env = dict(ENV, QEMU_ARGS=extra, QEMU_ICOUNT=icount)
+    process = subprocess.Popen(
+        ["timeout", "-s", "KILL", str(DEADLINE), "tools/salai", *options, "--", *args.split()],
+        env=env, text=True, start_new_session=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    running.append(process)
+    return process
+
+
+def result(process):
+    """Exit status and output; the firmware's output is far smaller than a pipe."""
+    text = process.communicate()[0]
+    return process.returncode, text
+
+
+def run(args, extra="", icount="", options=()):
+    return result(launch(args, extra, icount, options))
+
+
+def end(process):
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)  # `timeout` and QEMU
+        process.wait()
+
+
+def until(attempt, process, errors):
+    while True:
+        try:
+            return attempt()
+        except errors:
+            if process.poll() is not None:
+                raise RuntimeError("QEMU has ended: " + process.stdout.read()) from None
+
+
+def debug(args, extra="", icount=""):
+    """QEMU at its first instruction, with gdb attached."""
+    if os.path.exists(SOCKET):
+        os.unlink(SOCKET)
+    process = launch(args, extra, icount, ["--gdb"])
+    until(lambda: gdb.execute(f"target remote {SOCKET}"), process, gdb.error)
+    return process
+
+
+def go(times=1):
+    """Continues; false if the run has ended. QEMU may close the line before gdb is done."""
+    for _ in range(times):
+        try:
+            gdb.execute("continue")
+        except gdb.error:
+            return False
+        if not gdb.selected_inferior().pid:
+            return False
+    return True
+
+
+def go_to(where, hits=1, kind="break"):
+    gdb.execute("delete")
+    gdb.execute(f"{kind} {where}")
+    return go(hits)
+
+
+def finish(process):
+    gdb.execute("delete")
+    go()
+    return result(process)
+
+
+def number(expression):
+    return int(gdb.parse_and_eval(f"(unsigned long)({expression})"))
+
+
+def load64(address):
+    return number(f"*(unsigned long *)({address})")
+
+
+def monitor(process):
+    """A function that sends a line to the monitor of a run with WITH_MONITOR."""
+    line = socket.socket(socket.AF_UNIX)
+    line.settimeout(DEADLINE)
+    until(lambda: line.connect(MONITOR), process, OSError)
+
+    def answer():
+        text = b""
+        while not text.endswith(b"(qemu) "):
+            more = line.recv(4096)
+            if not more:
+                raise OSError("QEMU has ended")
+            text += more
+        return text.decode()
+
+    def say(command):
+        line.sendall(command.encode() + b"\n")
+        return answer()
+
+    answer()
+    return say
+
+
+WITH_MONITOR = f"-chardev socket,id=m,path={MONITOR},server=on,wait=off -mon m"
+
+
+def new_image():
+    """An empty disk of no size for savevm, in the format of QEMU's docs/interop/qcow2.txt:
+    header, table of reference counts, their one block, and a first-level table."""
+    def words(*pairs):
+        return b"".join(value.to_bytes(size, "big") for size, value in pairs)
+
+    cluster = 1 << 16
+    header = words((4, 0x514649fb), (4, 2), (8, 0), (4, 0), (4, 16), (8, cluster), (4, 0),
+                   (4, 1), (8, 3 * cluster), (8, cluster), (4, 1), (4, 0), (8, 0))
+    with open(IMAGE, "wb") as f:
+        f.write(header.ljust(cluster, b"\0"))
+        f.write(words((8, 2 * cluster)).ljust(cluster, b"\0"))
+        f.write(words((2, 1), (2, 1), (2, 1), (2, 1)).ljust(cluster, b"\0"))
+        f.write(bytes(cluster))
+
+
+def main(*tests):
+    """Runs the tests, prints the plan and ends gdb; status 1 if something failed."""
+    gdb.execute("set pagination off")
+    gdb.execute("set confirm off")
+    gdb.execute("set remotetimeout 10")
+    gdb.execute("file build/salai.elf")
+    for test in tests:
+        try:
+            test()
+        except (Exception, KeyboardInterrupt) as e:  # a test that ends badly has failed
+            ok(False, test.__name__, f"{type(e).__name__}: {e}")
+        while running:
+            process = running.pop()
+            end(process)
+        if gdb.selected_inferior().pid:
+            gdb.execute("disconnect")
+    shutil.rmtree(DIR)
+    os.write(3, f"1..{count}\n".encode())
+    os._exit(1 if failed else 0)
