@@ -82,7 +82,7 @@ ALL_TESTS = $(foreach t,$(HOST_TESTS),$(t)="$(B)/san/$(t)_test") fuzz="$(B)/san/
             newlib="tools/salai --image $(B)/fw-newlib/test.elf test" \
             cores-32="tools/salai --cores 32 --profile ascend310 \
                 --image $(B)/fw-picolibc/test.elf test" \
-            $(foreach t,$(QEMU_TESTS),$(t)="tests/qemu/$(t)_test.sh")
+            $(foreach t,$(QEMU_TESTS),qemu-$(t)="tests/qemu/$(t)_test.sh")
 
 # Longer runs of the same programs.
 test-full: test
