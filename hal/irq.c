@@ -12,6 +12,7 @@
 #define PLIC_ENABLE(word)   (PLIC_BASE + 0x2000 + 4 * (word)) /* context 0: hart 0, M */
 #define PLIC_THRESHOLD      (PLIC_BASE + 0x200000)
 #define PLIC_CLAIM          (PLIC_BASE + 0x200004)
+#define USUAL               (CORE_IRQ_STATUS_FAULT | CORE_IRQ_STATUS_SEM | CORE_IRQ_STATUS_QUEUE)
 #define MIE_MEIE            (1u << 11)
 
 static uint64_t sleeps;
@@ -42,7 +43,7 @@ void irq_init(unsigned n)
         unsigned line = core_line(core);
         write32(PLIC_PRIORITY(line), 1);
         enable[line / 32] |= 1u << (line % 32);
-        write64(core_base(core) + CORE_IRQ_ENABLE, CORE_IRQ_ENABLE_BITS);
+        irq_arm_idle(core, false);
     }
     write32(PLIC_ENABLE(0), enable[0]);
     write32(PLIC_ENABLE(1), enable[1]);
@@ -52,7 +53,18 @@ void irq_init(unsigned n)
 
 bool irq_wanted(unsigned core)
 {
-    return read64(core_base(core) + CORE_IRQ_STATUS) != 0;
+    return read64(core_base(core) + CORE_IRQ_STATUS) & USUAL;
+}
+
+void irq_arm_idle(unsigned core, bool on)
+{
+    write64(core_base(core) + CORE_IRQ_ENABLE, on ? USUAL | CORE_IRQ_STATUS_IDLE : USUAL);
+}
+
+static bool line_up(unsigned core)
+{
+    return read64(core_base(core) + CORE_IRQ_STATUS) &
+           read64(core_base(core) + CORE_IRQ_ENABLE);
 }
 
 bool irq_fault(unsigned core)
@@ -88,7 +100,7 @@ void irq_wait(void)
         write32(PLIC_CLAIM, line);
     }
     for (unsigned core = 0; core < n_cores; core++) {
-        if (irq_wanted(core)) {
+        if (line_up(core)) {
             return;
         }
     }

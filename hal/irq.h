@@ -12,11 +12,13 @@
 
 /* Lets the lines of cores 0 to n - 1 end an irq_wait. */
 void irq_init(unsigned n);
-/* The core's line is up: irq_wait would return at once. One cause is a fault. */
+/* Something that was asked for has happened, or a fault; a fault has. */
 bool irq_wanted(unsigned core);
 bool irq_fault(unsigned core);
-/* Sleeps until a line is up, not at all if one is: a fault, or what pipe_arm and sem_arm
- * asked for. */
+/* Also ends a sleep when the last command that runs on the core has ended, or not. */
+void irq_arm_idle(unsigned core, bool on);
+/* Sleeps until a line is up, not at all if one is: a fault, or what pipe_arm, sem_arm and
+ * irq_arm_idle asked for. */
 void irq_wait(void);
 /* How often irq_wait has slept. */
 uint64_t irq_sleeps(void);

@@ -140,7 +140,7 @@ int npy_write(const char *path, const struct npy *npy, char *why)
     strcat(strcpy(part, path), ".part");
     fd = host_open(part, HOST_WRITE);
     if (fd < 0) {
-        err = blame(part, why, fd, host_errno_text());
+        err = blame(path, why, fd, host_errno_text());
     } else if (write_file(fd, &copy, header, (size_t)len) != 0 ||
                host_rename(part, path) != 0) {
         err = blame(path, why, ERR_IO,

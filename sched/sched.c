@@ -299,6 +299,9 @@ static int idle(bool tasks_left)
     if (!tasks_left) {
         arm_queues(PIPE_DEPTH); /* wake when one is empty */
     }
+    for (unsigned c = 0; c < chip_cores(); c++) {
+        irq_arm_idle(c, core_in_flight(c)); /* or a deadlock would sleep for ever */
+    }
     engines_busy(&in_flight);
     for (unsigned c = 0; c < chip_cores(); c++) {
         wanted |= irq_wanted(c);
@@ -307,6 +310,9 @@ static int idle(bool tasks_left)
         chip_mark("idle");
         irq_wait();
         chip_mark("scheduler");
+    }
+    for (unsigned c = 0; c < chip_cores(); c++) {
+        irq_arm_idle(c, false);
     }
     arm_waits(false);
     if (!tasks_left) {

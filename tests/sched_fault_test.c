@@ -15,7 +15,7 @@
 
 enum { SEM = 10 };
 
-static uint8_t gm[64] __attribute__((aligned(512)));
+static uint8_t gm[4096] __attribute__((aligned(512)));
 
 /* --- text --- */
 
@@ -390,5 +390,43 @@ TEST(sched, fault_ends_a_task_that_only_polls)
 
     CHECK_OK(task_create("poller", 0, poller, NULL));
     CHECK_EQ(sched_run(&report), ERR_FAULT);
+    check_next_run_works(PIPE_V);
+}
+
+/* Something is in flight when everybody begins to wait, but it will wake nobody. */
+static void copy_then_wait(void *arg)
+{
+    union cmd cmd;
+
+    mte_gm_to_ub(&cmd, 0, gm, sizeof(gm));
+    task_issue(PIPE_MTE2, &cmd);
+    if (arg) {
+        task_wait(61, 1);
+    } else {
+        cmd_nop(&cmd);
+        cmd_wait(&cmd, 61, 1);
+        task_issue(PIPE_MTE2, &cmd);
+    }
+}
+
+TEST(sched, deadlock_behind_a_running_command_is_told_when_it_ends)
+{
+    struct sched_report report;
+    uint64_t begin = chip_cycle();
+
+    CHECK_OK(task_create("copier", 0, copy_then_wait, gm));
+    CHECK_EQ(sched_run(&report), ERR_DEADLOCK);
+    CHECK(strstr(report.text, "task copier waits for semaphore 61") != NULL);
+    CHECK(chip_cycle() - begin < 20000);
+    check_next_run_works(PIPE_V);
+}
+
+TEST(sched, deadlock_of_a_queue_behind_the_last_task_is_told_too)
+{
+    struct sched_report report;
+
+    CHECK_OK(task_create("copier", 0, copy_then_wait, NULL));
+    CHECK_EQ(sched_run(&report), ERR_DEADLOCK);
+    CHECK(strstr(report.text, "pipe MTE2 of core 0 waits") != NULL);
     check_next_run_works(PIPE_V);
 }

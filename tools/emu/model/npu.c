@@ -171,17 +171,18 @@ uint64_t npu_irq_status(const struct npu *n, unsigned core)
 {
     const struct npu_core *c = &n->s->core[core];
     bool fault = c->fault.code != 0;
-    bool room = false;
+    bool room = false, running = false;
 
     for (unsigned p = 0; p < NPU_PIPES; p++) {
         const struct npu_pipe *pipe = &c->pipe[p];
         fault |= pipe->state == PIPE_STOPPED;
+        running |= pipe->state == PIPE_RUNNING;
         room |= pipe->arm && PIPE_DEPTH - pipe->count >= pipe->arm;
     }
     return (fault ? CORE_IRQ_STATUS_FAULT : 0) |
            (npu_sem_ready(n, core, 0) || npu_sem_ready(n, core, 1) ? CORE_IRQ_STATUS_SEM
                                                                    : 0) |
-           (room ? CORE_IRQ_STATUS_QUEUE : 0);
+           (room ? CORE_IRQ_STATUS_QUEUE : 0) | (running ? 0 : CORE_IRQ_STATUS_IDLE);
 }
 
 void npu_update_irq(struct npu *n, unsigned core)

@@ -6,7 +6,7 @@
  *
  * Invariant: past npu_attach() the machine is the one that the design describes (virt,
  * riscv64, one hart, icount shift=0 sleep=off) in the QEMU that npu.so was built for.
- * Each refusal is one line and exit status 1. The device is made when the machine
+ * Each refusal is one line and exit status 2. The device is made when the machine
  * is complete, which is before -loadvm, replay and the first reset.
  */
 #include "tools/emu/qemu/device.h"
@@ -107,9 +107,18 @@ static void check_icount(void)
     }
 }
 
+/* A run that a signal has ended is not a success: 130, as a shell would have it. */
+static void shut_down(Notifier *notifier, void *data)
+{
+    if (*(ShutdownCause *)data == SHUTDOWN_CAUSE_HOST_SIGNAL) {
+        exit(130);
+    }
+}
+
 static void attach(Notifier *notifier, void *data)
 {
     MachineState *machine = current_machine;
+    static Notifier shutdown = {.notify = shut_down};
     SalaiNPU *npu;
 
     if (!object_dynamic_cast(OBJECT(machine), MACHINE_TYPE_NAME("virt"))) {
@@ -121,6 +130,7 @@ static void attach(Notifier *notifier, void *data)
                 machine->smp.cpus);
     }
     check_icount();
+    qemu_register_shutdown_notifier(&shutdown);
     npu = npu_create(options.cores, options.profile);
     if (options.trace) {
         npu_trace_open(npu, options.trace);
