@@ -6,8 +6,10 @@
 #   make bench-host        speed of the emulated Cube against OpenBLAS on this machine
 #   make calibrate         published against modelled cycles of single commands
 #   make fuzz              60 s of random commands and registers against the model
-#   make debug ARGS=...    QEMU waiting, gdb attached
-#   make check             style, layering, static analysis, pages up to date
+#   make debug ARGS=...    gdb at the kernel's first line, with the npu commands
+#   make debug-server ARGS=...   QEMU waiting for an IDE's debugger
+#   make test-full         longer runs of the same
+#   make check             style, layering, pages up to date
 #   make docs              brings the generated tables of the pages up to date
 #   make all | clean | help
 #
@@ -30,7 +32,9 @@ FW_SRC    := $(wildcard boot/*.c boot/*.S hal/*.c sched/*.c sched/*.S kernels/*.
 TEST_SRC  := $(wildcard tests/*.c)
 MODEL_SRC := $(wildcard tools/emu/model/*.c) hal/contract/tables.c
 QEMU_SRC  := $(wildcard tools/emu/qemu/*.c)
-HOST_TESTS := model rule snapshot vector cube move npy calibrate
+HOST_TESTS := mte atomic load3d model rule snapshot vector cube \
+              move fixpipe fixpipe_rule npy calibrate num mmad \
+              vector_move vector_gather vector_move_rule vecnum
 QEMU_TESTS := $(patsubst tests/qemu/%_test.sh,%,$(wildcard tests/qemu/*_test.sh))
 
 # --- flags ---
@@ -44,8 +48,10 @@ FW_LINK  := -march=rv64gc -mabi=lp64d -mcmodel=medany -nostartfiles -static -T l
 SPECS     = --specs=picolibc.specs -DPICOLIBC_DOUBLE_PRINTF_SCANF
 NEWLIB    = -isystem $(B)/newlib/include
 NEWLIB_LD = -nostdlib -L$(B)/newlib/lib -Wl,--start-group -lc -lm -lgcc -Wl,--end-group
-MODEL_FLAGS := -std=c11 $(WARN) -O3 -g -fPIC -I. -MMD -MP
-SAN_FLAGS := -std=gnu11 -Wall -Wextra -Werror -O1 -g -fsanitize=address,undefined \
+# The model's arithmetic is what its sources say, on every host.
+EXACT     := -ffp-contract=off -fno-math-errno -fno-trapping-math
+MODEL_FLAGS := -std=c11 $(WARN) $(EXACT) -O3 -g -fPIC -I. -MMD -MP
+SAN_FLAGS := -std=gnu11 -Wall -Wextra -Werror $(EXACT) -O1 -g -fsanitize=address,undefined \
              -fno-sanitize-recover=undefined -I. -MMD -MP
 
 
@@ -59,8 +65,8 @@ QEMU_OBJ  := $(QEMU_SRC:%=$(B)/plugin/%.o)
 TABLES    := hal/contract/tables.c
 PAGES     := $(wildcard hal/contract/*.md)
 
-.PHONY: all run test test-full bench-host fuzz debug calibrate check docs clean help model-rv \
-        image host-tests FORCE
+.PHONY: all run test test-full bench-host fuzz debug debug-server calibrate check docs clean \
+        help model-rv image host-tests FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
@@ -86,13 +92,15 @@ ALL_TESTS = $(foreach t,$(HOST_TESTS),$(t)="$(B)/san/$(t)_test") fuzz="$(B)/san/
 
 # Longer runs of the same programs.
 test-full: test
-	@tests/run fuzz-long="$(B)/san/fuzz 200000" check="tools/check && echo ok 1 - check && echo 1..1"
+	@tests/run fuzz-long="$(B)/san/fuzz 200000" \
+	    vecnum-long="$(B)/san/vecnum_test 500000" check="tools/check && echo ok 1 - check && echo 1..1"
 
 debug: all
-	@echo "gdb connects to QEMU through $(B)/gdb.sock"
-	@tools/salai --gdb -- $(ARGS) & pid=$$!; \
-	gdb-multiarch -q $(IMAGE) -ex 'target remote $(B)/gdb.sock' -ex 'break main' -ex continue; \
-	kill $$pid 2>/dev/null || true
+	@tools/gdb/debug -- $(ARGS)
+
+# For an IDE: QEMU waits on a socket, see tools/gdb/README.md.
+debug-server: all
+	@tools/gdb/debug --server -- $(ARGS)
 
 bench-host: all $(B)/blas_bench
 	@tools/bench-host $(B)/blas_bench
@@ -153,8 +161,10 @@ $(B)/newlib/lib/libc.a: tools/newlib | $(B)/packages-test
 # --- model and plugin ---
 
 # What uses vector instructions of the host is compiled for them and chosen at run time.
-%/cube_avx2.c.o %/move_avx2.c.o: SIMD := -mavx2 -mfma -mf16c
+%/cube_avx2.c.o %/move_avx2.c.o %/vec_avx2.c.o: SIMD := -mavx2 -mfma -mf16c
 %_avx512.c.o: SIMD := -mavx512f -mavx512bw -mavx512dq -mavx512vl
+%/vec_avx512.c.o: SIMD := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c \
+                          -mprefer-vector-width=512
 
 $(B)/model/%.o: % Makefile | $(B)/packages
 	$(say,CC)
@@ -212,9 +222,10 @@ $(B)/san/%.o: % Makefile | $(B)/packages-test
 	$(Q)$(CC) $(SAN_FLAGS) $(SIMD) -c $< -o $@
 
 $(B)/san/npy_test: $(B)/san/tests/host/npy_test.c.o $(B)/san/kernels/npy_header.c.o
+$(B)/san/mmad_test $(B)/san/vecnum_test: ORACLE := -lmpfr -lgmp
 $(B)/san/%_test: $(B)/san/tests/host/%_test.c.o $(SAN_OBJ)
 	$(say,LINK)
-	$(Q)$(CC) $(SAN_FLAGS) $(filter %.o,$^) -lm -o $@
+	$(Q)$(CC) $(SAN_FLAGS) $(filter %.o,$^) $(ORACLE) -lm -o $@
 $(B)/san/npy_test:
 	$(say,LINK)
 	$(Q)$(CC) $(SAN_FLAGS) $(filter %.o,$^) -lm -o $@

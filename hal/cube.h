@@ -23,4 +23,12 @@ static inline void cube_mmad(union cmd *cmd, enum type type, uint32_t l0c, uint3
     cmd->mmad.k = (uint16_t)k;
 }
 
+/* Makes an Mmad start each row of c from n elements at `bt`; in fp32, or int32 for S8
+ * and S4. Other flags of MMAD are or-ed into cmd->head.flags. */
+static inline void cube_bias(union cmd *cmd, uint32_t bt)
+{
+    cmd->head.flags = (uint8_t)((cmd->head.flags & ~MMAD_INIT) | MMAD_BIAS);
+    cmd->mmad.bias = bt;
+}
+
 #endif

@@ -74,4 +74,126 @@ static inline void mte_l1_to_l0b(union cmd *cmd, uint32_t l0b, uint32_t l1,
     cmd->load2d.src_c0_stride = (uint16_t)block_rows;
 }
 
+/* MTE3: len_bytes of L1 to GM; l1 is a multiple of 32. */
+static inline void mte_l1_to_gm(union cmd *cmd, void *gm, uint32_t l1, uint32_t len_bytes)
+{
+    mte_ub_to_gm(cmd, gm, l1, len_bytes);
+    cmd->head.opcode = OP_COPY_L1_GM;
+}
+
+/* MTE3: what the copies to GM behind it in the queue do, op is ATOMIC_*. Stays so until
+ * the next one; ATOMIC_NONE takes any type. */
+static inline void mte_set_atomic(union cmd *cmd, unsigned op, enum type type)
+{
+    cmd_init(cmd, OP_SET_ATOMIC_MTE3, type);
+    cmd->set_atomic.op = (uint8_t)op;
+}
+
+/* Padding value, an element's bits, of the padded copies (MTE2) or of img2col (MTE1)
+ * behind it in the queue. */
+static inline void mte_set_pad(union cmd *cmd, enum pipe pipe, uint32_t value)
+{
+    cmd_init(cmd, pipe == PIPE_MTE2 ? OP_SET_PAD_MTE2 : OP_SET_PAD_MTE1, TYPE_NONE);
+    cmd->set_pad.value = value;
+}
+
+/* MTE2: len_bytes of GM, whole elements, to UB with `left` and `right` elements of
+ * padding (at most 32 bytes each) around them; the row in UB ends at a multiple of 32.
+ * by_value: with the value of mte_set_pad(), else with the first element. */
+static inline void mte_gm_to_ub_padded(union cmd *cmd, uint32_t ub, const void *gm,
+                                       enum type type, uint32_t len_bytes, unsigned left,
+                                       unsigned right, bool by_value)
+{
+    cmd_init(cmd, OP_COPY_PAD_GM_UB, type);
+    cmd->head.flags = by_value ? COPY_PAD_GM_UB_VALUE : 0;
+    cmd->copy_pad.src = (uintptr_t)gm;
+    cmd->copy_pad.dst = ub;
+    cmd->copy_pad.len_bytes = len_bytes;
+    cmd->copy_pad.n_blocks = 1;
+    cmd->copy_pad.left = (uint8_t)left;
+    cmd->copy_pad.right = (uint8_t)right;
+}
+
+/* Fills `bytes` bytes with a value: L1 (MTE2; units of 32), L0A or L0B (MTE1; of 512). */
+static inline void mte_fill(union cmd *cmd, enum npu_mem mem, uint32_t at, enum type type,
+                            uint32_t value, uint32_t bytes)
+{
+    cmd_init(cmd,
+             mem == NPU_MEM_L1    ? OP_INIT_L1
+             : mem == NPU_MEM_L0A ? OP_INIT_L0A
+                                  : OP_INIT_L0B,
+             type);
+    cmd->init.dst = at;
+    cmd->init.value = value;
+    cmd->init.repeat = 1;
+    cmd->init.len = (uint16_t)(bytes / (mem == NPU_MEM_L1 ? 32 : 512));
+}
+
+/* MTE1: n elements (a multiple of 16) of L1 to the bias table; F16 and BF16 become fp32.
+ */
+static inline void mte_l1_to_bt(union cmd *cmd, uint32_t bt, uint32_t l1, enum type type,
+                                unsigned n)
+{
+    cmd_init(cmd, OP_COPY_L1_BT, type);
+    cmd->copy_bt.dst = bt;
+    cmd->copy_bt.src = l1;
+    cmd->copy_bt.n_blocks = 1;
+    cmd->copy_bt.len = (uint16_t)(n / 16);
+}
+
+/* L1 to UB (MTE1) and UB to L1 (MTE3), len_bytes a multiple of 32. */
+static inline void mte_l1_to_ub(union cmd *cmd, uint32_t ub, uint32_t l1,
+                                uint32_t len_bytes)
+{
+    cmd_init(cmd, OP_COPY_L1_UB, TYPE_NONE);
+    cmd->copy_local.dst = ub;
+    cmd->copy_local.src = l1;
+    cmd->copy_local.n_blocks = 1;
+    cmd->copy_local.len = (uint16_t)(len_bytes / 32);
+}
+
+static inline void mte_ub_to_l1(union cmd *cmd, uint32_t l1, uint32_t ub,
+                                uint32_t len_bytes)
+{
+    mte_l1_to_ub(cmd, l1, ub, len_bytes);
+    cmd->head.opcode = OP_COPY_UB_L1;
+}
+
+/* A convolution's geometry; paddings are pixels, the padding's value mte_set_pad(). */
+struct mte_conv {
+    uint16_t map_h, map_w, channels, filter_h, filter_w;
+    uint8_t stride_h, stride_w, dilation_h, dilation_w;
+    uint8_t pad_left, pad_right, pad_top, pad_bottom;
+};
+
+/* MTE1: rows [m, m + m_len) and columns [k, k + k_len) (multiples of C0) of the img2col
+ * matrix of the NC1HWC0 map at l1, to L0A as it is; cmd->head.opcode = OP_LOAD3D_L0B and
+ * the flag TRANSPOSE make it the other kinds. */
+static inline void mte_img2col_to_l0a(union cmd *cmd, uint32_t l0a, uint32_t l1,
+                                      enum type type, const struct mte_conv *conv,
+                                      unsigned m, unsigned m_len, unsigned k,
+                                      unsigned k_len)
+{
+    cmd_init(cmd, OP_LOAD3D_L0A, type);
+    cmd->load3d.dst = l0a;
+    cmd->load3d.src = l1;
+    cmd->load3d.map_h = conv->map_h;
+    cmd->load3d.map_w = conv->map_w;
+    cmd->load3d.channels = conv->channels;
+    cmd->load3d.m_len = (uint16_t)m_len;
+    cmd->load3d.k_len = (uint16_t)k_len;
+    cmd->load3d.m_start = (uint16_t)m;
+    cmd->load3d.k_start = (uint16_t)k;
+    cmd->load3d.filter_h = conv->filter_h;
+    cmd->load3d.filter_w = conv->filter_w;
+    cmd->load3d.stride_h = conv->stride_h;
+    cmd->load3d.stride_w = conv->stride_w;
+    cmd->load3d.dilation_h = conv->dilation_h;
+    cmd->load3d.dilation_w = conv->dilation_w;
+    cmd->load3d.pad_left = conv->pad_left;
+    cmd->load3d.pad_right = conv->pad_right;
+    cmd->load3d.pad_top = conv->pad_top;
+    cmd->load3d.pad_bottom = conv->pad_bottom;
+}
+
 #endif

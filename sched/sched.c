@@ -82,6 +82,7 @@ void task_tag(uint32_t tag)
 /* First thing on a task's stack. */
 static void task_entry(void)
 {
+    __asm__ volatile(".cfi_undefined ra"); /* backtraces end here */
     running->fn(running->arg);
     running->state = TASK_ENDED;
     task_switch(&running->context, &scheduler);

@@ -14,8 +14,10 @@
 #include "hal/err.h"
 #include "hal/pipe.h"
 
-#define TASK_MAX         128   /* tasks of one run */
-#define TASK_STACK_BYTES 16384 /* of each */
+enum {
+    TASK_MAX = 128,           /* tasks of one run */
+    TASK_STACK_BYTES = 16384, /* of each */
+};
 
 /* Adds a task that will run fn(arg). ERR_NOMEM; ERR_ARG: the chip has no such core. */
 MUST_CHECK int task_create(const char *name, unsigned core, void (*fn)(void *arg),

@@ -341,7 +341,7 @@ TEST(npy, failure_leaves_no_file)
     char why[NPY_WHY_BYTES];
 
     CHECK_EQ(npy_write("build/no dir/x.npy", &npy, why), ERR_NOFILE);
-    CHECK_STR(why, "build/no dir/x.npy.part: no such file or directory");
+    CHECK_STR(why, "build/no dir/x.npy: no such file or directory");
     CHECK_EQ(npy_write("build", &npy, why), ERR_IO); /* the rename fails */
     CHECK_STR(why, "build: is a directory");
     CHECK_EQ(host_remove("build.part"), ERR_IO);

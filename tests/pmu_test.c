@@ -103,7 +103,7 @@ TEST(pmu, elements_are_those_of_the_count)
     vector_count(&cmd, 65); /* two repeats of 64 */
     count(PIPE_V, &cmd);
     CHECK_EQ(pmu_read(0, PIPE_V, PMU_BUSY), 1u);
-    vector_add(&cmd, TYPE_F32, 2048, 0, 1024);
+    vector_add(&cmd, TYPE_F32, 65536, 0, 1024 + 256); /* without bank conflicts */
     count(PIPE_V, &cmd);
     CHECK_EQ(pmu_read(0, PIPE_V, PMU_OPS), 65u);
     CHECK_EQ(pmu_read(0, PIPE_V, PMU_BUSY),

@@ -118,3 +118,50 @@ TEST(vector, masked_elements_stay)
     }
     pipe_reset(core(), PIPE_V); /* which takes the mask away */
 }
+
+/* One of each kind: dst = max(x, y) by comparison and selection, then to fp16 and back. */
+TEST(vector, compares_selects_and_converts)
+{
+    float *ub = chip_local(core(), NPU_MEM_UB, 0);
+    union cmd cmd;
+
+    for (unsigned i = 0; i < 100; i++) {
+        ub[i] = (float)(i % 7);
+        ub[512 + i] = (float)(i % 5);
+    }
+    vector_count(&cmd, 100);
+    run(&cmd);
+    vector_compare(&cmd, TYPE_F32, CMP_GT, 8192, 0, 2048);
+    run(&cmd);
+    vector_select(&cmd, TYPE_F32, 4096, 0, 2048, 8192);
+    run(&cmd);
+    vector_convert(&cmd, TYPE_F32, TYPE_F16, ROUND_RINT, 12288, 4096);
+    run(&cmd);
+    vector_convert(&cmd, TYPE_F16, TYPE_F32, ROUND_NONE, 4096, 12288);
+    run(&cmd);
+    for (unsigned i = 0; i < 100; i++) {
+        CHECK_EQ(ub[1024 + i], (float)(i % 7 > i % 5 ? i % 7 : i % 5));
+    }
+}
+
+TEST(vector, scalar_and_unary_commands)
+{
+    float *ub = chip_local(core(), NPU_MEM_UB, 0);
+    union cmd cmd;
+
+    for (unsigned i = 0; i < 70; i++) {
+        ub[i] = (float)i;
+    }
+    vector_count(&cmd, 70);
+    run(&cmd);
+    vector_scalar(&cmd, OP_VADDS, TYPE_F32, 4096, 0, 0x40000000); /* 2 */
+    run(&cmd);
+    vector_unary(&cmd, OP_VNEG, TYPE_F32, 4096, 4096);
+    run(&cmd);
+    vector_unary(&cmd, OP_VEXP, TYPE_F32, 8192, 0);
+    run(&cmd);
+    for (unsigned i = 0; i < 70; i++) {
+        CHECK_EQ(ub[1024 + i], -(float)i - 2);
+    }
+    CHECK_EQ(ub[2048], 1.0f);
+}

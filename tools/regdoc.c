@@ -94,6 +94,7 @@ static void arg_row(unsigned offset, unsigned size, const char *name, uint64_t m
     fprintf(out, "| **%s**(i), i < %u | 0x%04x + 8 i | %s | %s |\n", #name,              \
             (unsigned)(count), (unsigned)(offset), #access, text);
 #define FIELD(name, lsb, width, text)                                                    \
+    kind("reg", TITLES("register, field", "offset, bits", "access", "meaning"));         \
     fprintf(out, "| %s | %u:%u | | %s |\n", #name, (unsigned)((lsb) + (width)-1),        \
             (unsigned)(lsb), text);
 #define COUNTER(name, offset, text)                                                      \
@@ -124,9 +125,12 @@ static void arg_row(unsigned offset, unsigned size, const char *name, uint64_t m
     kind("type", TITLES("type", "code", "bits", "in 32 bytes", "meaning"));              \
     fprintf(out, "| **%s** | %u | %u | %u | %s |\n", #name, (unsigned)(code),            \
             (unsigned)(bits), (unsigned)(c0), text);
-#define QUANT(name, code, to, text)                                                      \
-    kind("quant", TITLES("quant", "code", "to", "meaning"));                             \
-    fprintf(out, "| **%s** | %u | %s | %s |\n", #name, (unsigned)(code), #to, text);
+#define QUANT(name, code, from, to, scale, text)                                         \
+    kind("quant", TITLES("quant", "code", "from", "to", "word", "meaning"));             \
+    fprintf(out, "| **%s** | %u | ", #name, (unsigned)(code));                           \
+    types_text(from);                                                                    \
+    fprintf(out, " | %s | %s | %s |\n", TYPE_##to == TYPE_NONE ? "same" : #to,           \
+            #scale[0] == 'N' ? "" : #scale, text);
 #define T(name) (1u << TYPE_##name)
 #define T_BYTES (T(F32) | T(F16) | T(BF16) | T(S32) | T(S16) | T(S8) | T(U8))
 #define FORMAT(name)                                                                     \
@@ -162,7 +166,7 @@ static void arg_row(unsigned offset, unsigned size, const char *name, uint64_t m
     X(mem)                                                                               \
     X(core)                                                                              \
     X(pipe) X(sem) X(pmu) X(chip) X(profile) X(error) X(type) X(cmd) X(mte) X(cube)      \
-        X(vector) X(fixpipe)
+        X(vector) X(vector_move) X(fixpipe)
 
 static void table_mem(void)
 {
@@ -215,6 +219,10 @@ static void table_cube(void)
 static void table_vector(void)
 {
 #include "hal/contract/vector.def"
+}
+static void table_vector_move(void)
+{
+#include "hal/contract/vector_move.def"
 }
 static void table_fixpipe(void)
 {

@@ -44,7 +44,7 @@
 #define TYPE(name, code, bits, c0, text)
 #endif
 #ifndef QUANT
-#define QUANT(name, code, to, text)
+#define QUANT(name, code, from, to, scale, text)
 #endif
 #ifndef CMD
 #define CMD(NAME, pipe, opcode, types, flags, format, text)
@@ -79,6 +79,7 @@
 #include "hal/contract/mte.def"
 #include "hal/contract/cube.def"
 #include "hal/contract/vector.def"
+#include "hal/contract/vector_move.def"
 #include "hal/contract/fixpipe.def"
 
 #undef PARAM

@@ -61,6 +61,18 @@ enum npu_mem {
     NPU_MEM_GM = NPU_MEM_COUNT, /* in the description of an access */
 };
 
+/* For gdb, which knows what DWARF tells: where the memories begin in a core's window,
+ * and how many registers a row has. */
+#define MEM(NAME, name, offset, size, text) NPU_AT_##NAME = (offset),
+enum npu_mem_at {
+#include "hal/contract/all.h"
+};
+
+#define REGS(name, offset, count, access, reset, text) ROW_##name = (count),
+enum contract_row {
+#include "hal/contract/all.h"
+};
+
 #define PROFILE(name, number, text) PROFILE_##name = (number),
 enum npu_profile {
 #include "hal/contract/all.h"
@@ -85,7 +97,7 @@ enum type {
     TYPE_COUNT,
 };
 
-#define QUANT(name, code, to, text) QUANT_##name = (code),
+#define QUANT(name, code, from, to, scale, text) QUANT_##name = (code),
 enum quant {
 #include "hal/contract/all.h"
     QUANT_COUNT,

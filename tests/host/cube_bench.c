@@ -3,7 +3,7 @@
  * Rates of the Cube's arithmetic and of the data movers, per host path: GMAC/s and
  * GB/s of data, medians of short runs.
  *
- *   cube_bench [milliseconds per figure, default 200]
+ *   cube_bench [milliseconds per figure, default 200 [cube only if anything]]
  */
 #define _POSIX_C_SOURCE 199309L
 #include <stdint.h>
@@ -61,30 +61,28 @@ static struct {
     unsigned m, n, k;
 } shape;
 
-static void f16_first(void)
+static enum cube_type type;
+static bool from_zero;
+
+static void mmad(void)
 {
-    cube_f16((float *)(void *)stage, NULL, l0a, l0b, shape.m, shape.n, shape.k);
+    static const unsigned k0[] = {16, 16, 8, 8, 32, 64};
+    const struct cube_op op = {type, shape.m, shape.n, shape.k,
+                               .a_kb = (shape.k + k0[type] - 1) / k0[type]};
+
+    cube_run(&op, stage, from_zero ? NULL : l0c, l0a, l0b);
 }
 
-static void f16_next(void)
+static void cube(enum cube_type t, unsigned m, unsigned n, unsigned k)
 {
-    cube_f16((float *)(void *)stage, (float *)(void *)l0c, l0a, l0b, shape.m, shape.n,
-             shape.k);
-}
+    static const char *const names[] = {"f16", "bf16", "f32", "hf32", "s8", "s4"};
 
-static void s8_next(void)
-{
-    cube_s8((int32_t *)(void *)stage, (int32_t *)(void *)l0c, l0a, l0b, shape.m, shape.n,
-            shape.k);
-}
-
-static void cube(const char *name, void (*work)(void), unsigned m, unsigned n, unsigned k)
-{
     shape.m = m;
     shape.n = n;
     shape.k = k;
-    printf("%-12s %-24s %4ux%ux%u %8.1f GMAC/s\n", simd_name(simd_level()), name, m, n, k,
-           rate(work) * m * n * k * 1e-9);
+    type = t;
+    printf("%-12s %-5s%-19s %4ux%ux%u %8.1f GMAC/s\n", simd_name(simd_level()), names[t],
+           from_zero ? ", from zero" : "", m, n, k, rate(mmad) * m * n * k * 1e-9);
 }
 
 static size_t row_bytes;
@@ -174,13 +172,23 @@ int main(int argc, char **argv)
     simd_limit(SIMD_COUNT);
     for (enum simd level = SIMD_PLAIN, best = simd_level(); level <= best; level++) {
         simd_limit(level);
-        cube("f16, from zero", f16_first, 128, 256, 64);
-        cube("f16", f16_next, 128, 256, 64);
-        cube("f16", f16_next, 128, 128, 128);
-        cube("f16", f16_next, 1, 256, 128);
-        cube("s8", s8_next, 128, 256, 128);
-        cube("s8", s8_next, 128, 128, 128);
-        movers();
+        from_zero = true;
+        cube(CUBE_F16, 128, 256, 64);
+        from_zero = false;
+        cube(CUBE_F16, 128, 256, 64);
+        cube(CUBE_F16, 128, 128, 128);
+        cube(CUBE_F16, 1, 256, 128);
+        cube(CUBE_BF16, 128, 128, 128);
+        cube(CUBE_F32, 128, 128, 128);
+        cube(CUBE_F32, 128, 128, 64);
+        cube(CUBE_HF32, 128, 128, 128);
+        cube(CUBE_S8, 128, 256, 128);
+        cube(CUBE_S8, 128, 128, 128);
+        cube(CUBE_S8, 128, 128, 256);
+        cube(CUBE_S4, 128, 128, 256);
+        if (argc <= 2) {
+            movers();
+        }
     }
     return 0;
 }

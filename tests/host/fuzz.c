@@ -48,9 +48,20 @@ static uint64_t likely_value(struct input *in, const struct cmd_arg *arg)
     case 1:
         return arg->max;
     case 2:
-        return arg->min;
-    case 3:
         return value * arg->multiple;
+    case 3:
+    case 4:
+    case 5:
+    case 6:
+    case 7:
+    case 8:
+        return arg->size == 8 ? RIG_GM_BASE : arg->min;
+    case 9:
+    case 10:
+    case 11:
+    case 12:
+    case 13:
+        return arg->size == 8 ? RIG_GM_BASE : arg->multiple;
     default:
         break;
     }
@@ -175,8 +186,8 @@ static unsigned missed(void)
     unsigned n = 0;
 
     for (unsigned op = 0; op < CMD_OPCODES; op++) {
-        if (cmd_find(op) && completed[op] < 10) {
-            printf("# %s was completed %u times\n", cmd_find(op)->name, completed[op]);
+        if (cmd_find(op) && completed[op] == 0) {
+            printf("# %s was never completed\n", cmd_find(op)->name);
             n++;
         }
     }
@@ -185,7 +196,7 @@ static unsigned missed(void)
 
 int main(int argc, char **argv)
 {
-    unsigned inputs = argc > 1 ? (unsigned)atoi(argv[1]) : 10000;
+    unsigned inputs = argc > 1 ? (unsigned)atoi(argv[1]) : 20000;
     uint64_t seed = 1;
     uint8_t data[1024];
 

@@ -8,6 +8,8 @@
 #include "tests/host/rig.h"
 #include "tests/host/tap.h"
 
+#define USUAL_LINES (CORE_IRQ_STATUS_FAULT | CORE_IRQ_STATUS_SEM | CORE_IRQ_STATUS_QUEUE)
+
 static uint64_t counter(struct rig *r, enum pipe pipe, enum pmu_counter counter)
 {
     return rig_read(r, 0, rig_pipe(pipe, counter));
@@ -83,7 +85,7 @@ static void test_semaphores(void)
     rig_write(&r, 1, SEM_POST + 8 * 100, 1);
     ok(rig_read(&r, 0, SEM_VALUE + 8 * 100) == 1, "sem/last_64_belong_to_the_chip");
 
-    rig_write(&r, 0, CORE_IRQ_ENABLE, CORE_IRQ_ENABLE_BITS);
+    rig_write(&r, 0, CORE_IRQ_ENABLE, USUAL_LINES);
     rig_write(&r, 0, SEM_ARM + 8 * 100, 2);
     ok(!r.irq[0], "sem/no_interrupt_below_the_armed_count");
     rig_write(&r, 1, SEM_POST + 8 * 100, 1);
@@ -190,7 +192,7 @@ static void test_chip_semaphores(void)
     union cmd c = rig_command(OP_NOP, TYPE_NONE);
 
     rig_open(&r, 2, PROFILE_a2);
-    rig_write(&r, 0, CORE_IRQ_ENABLE, CORE_IRQ_ENABLE_BITS);
+    rig_write(&r, 0, CORE_IRQ_ENABLE, USUAL_LINES);
     rig_write(&r, 0, SEM_ARM + 8 * 64, 1);
     rig_write(&r, 1, SEM_POST + 8 * 64, 1);
     ok(r.irq[0], "sem/a_post_by_another_core_is_announced");
@@ -204,6 +206,20 @@ static void test_chip_semaphores(void)
     rig_write(&r, 1, SEM_POST + 8 * 70, 3);
     rig_write(&r, NPU_CHIP, CHIP_CTRL, CHIP_CTRL_RESET);
     ok(rig_read(&r, 0, SEM_VALUE + 8 * 70) == 0, "chip/reset_clears_its_semaphores");
+    rig_close(&r);
+}
+
+static void test_idle_line(void)
+{
+    struct rig r;
+    union cmd c = rig_copy_in(0, 0, 1200);
+
+    rig_open(&r, 1, PROFILE_a2);
+    rig_push(&r, 0, PIPE_MTE2, &c);
+    rig_write(&r, 0, CORE_IRQ_ENABLE, CORE_IRQ_STATUS_IDLE);
+    ok(!r.irq[0], "core/is_not_idle_while_a_command_runs");
+    rig_drain(&r);
+    ok(r.irq[0], "core/tells_when_the_last_command_has_ended");
     rig_close(&r);
 }
 
@@ -263,7 +279,7 @@ static void test_queue(void)
     union cmd c = rig_command(OP_NOP, TYPE_NONE);
 
     rig_open(&r, 1, PROFILE_a2);
-    rig_write(&r, 0, CORE_IRQ_ENABLE, CORE_IRQ_ENABLE_BITS);
+    rig_write(&r, 0, CORE_IRQ_ENABLE, USUAL_LINES);
     c.head.wait_sem[0] = 1;
     c.head.wait_n[0] = 1;
     for (unsigned i = 0; i < PIPE_DEPTH; i++) {
@@ -349,6 +365,7 @@ int main(void)
     test_semaphores();
     test_chip_semaphores();
     test_power_on_reset();
+    test_idle_line();
     test_copy();
     test_short_rows();
     test_nd2nz_curve();

@@ -144,7 +144,7 @@ unsigned check_plan(const struct npu *n, unsigned pipe, const union cmd *cmd,
         return code;
     }
     f->addr = plan->dst.base;
-    if (overlaps_itself(&plan->dst)) {
+    if (!plan->in_order && overlaps_itself(&plan->dst)) {
         return fail(f, NPU_ERR_OVERLAP, plan->dst.field, plan->dst.base);
     }
     if (access_bytes(&plan->dst) >

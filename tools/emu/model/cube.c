@@ -15,39 +15,29 @@
 
 static alignas(64) uint8_t pack_a[CUBE_PACK_BYTES];
 static alignas(64) uint8_t pack_b[CUBE_PACK_BYTES];
-static alignas(64) int32_t column_fix[CUBE_MAX_COLS];
+static alignas(64) uint8_t row_a[CUBE_L0_BYTES]; /* a plain row as fractals */
+static alignas(64) uint8_t wide_a[2 * CUBE_L0_BYTES], wide_b[2 * CUBE_L0_BYTES];
+static alignas(64) int32_t column_fix[CUBE_MAX_COLS], column_bias[CUBE_MAX_COLS];
 
-static const struct cube_path *f16_path(void)
+static const struct cube_path *find_path(enum cube_type type)
 {
+    static const struct cube_path *const paths[][SIMD_COUNT] = {
 #if defined(__x86_64__)
-    enum simd level = simd_level();
-
-    if (level >= SIMD_AVX512) {
-        return &cube_avx512_f16;
-    }
-    if (level >= SIMD_AVX2) {
-        return &cube_avx2_f16;
-    }
+        {&cube_plain_f16, &cube_avx2_f16, &cube_avx512_f16, &cube_avx512_f16},
+        {&cube_plain_bf16, &cube_avx2_bf16, &cube_avx512_bf16, &cube_avx512_bf16},
+        {&cube_plain_f32, &cube_avx2_f32, &cube_avx512_f32, &cube_avx512_f32},
+        {&cube_plain_hf32, &cube_avx2_hf32, &cube_avx512_hf32, &cube_avx512_hf32},
+        {&cube_plain_s8, &cube_avx2_s8, &cube_avx512_s8, &cube_vnni_s8},
+#else
+        {&cube_plain_f16},
+        {&cube_plain_bf16},
+        {&cube_plain_f32},
+        {&cube_plain_hf32},
+        {&cube_plain_s8},
 #endif
-    return &cube_plain_f16;
-}
+    };
 
-static const struct cube_path *s8_path(void)
-{
-#if defined(__x86_64__)
-    enum simd level = simd_level();
-
-    if (level >= SIMD_AVX512_VNNI) {
-        return &cube_vnni_s8;
-    }
-    if (level >= SIMD_AVX512) {
-        return &cube_avx512_s8;
-    }
-    if (level >= SIMD_AVX2) {
-        return &cube_avx2_s8;
-    }
-#endif
-    return &cube_plain_s8;
+    return paths[type == CUBE_S4 ? CUBE_S8 : type][simd_level()];
 }
 
 /* Elements [first, last) of one row of a fractal keep the value of `in`. */
@@ -78,48 +68,91 @@ static void keep_outside(const struct cube_job *job, unsigned n)
     }
 }
 
-static void mmad(const struct cube_path *path, struct cube_job *job, unsigned n,
-                 const void *a, const void *b)
+/* Row 0 of fractals from a plain row; what the other rows hold does not matter. */
+static const uint8_t *row_fractals(const uint8_t *row, size_t bytes)
 {
+    for (size_t at = 0; at < bytes; at += 32) {
+        memcpy(row_a + at / 32 * FRACTAL, row + at, bytes - at < 32 ? bytes - at : 32);
+    }
+    return row_a;
+}
+
+/* A fractal of int4 becomes two of int8, each with half of the k. */
+static void widen_s4(uint8_t *first, uint8_t *second, const uint8_t *src)
+{
+    for (unsigned r = 0; r < 16; r++) {
+        for (unsigned i = 0; i < 16; i++) {
+            uint8_t x = src[r * 32 + i], y = src[r * 32 + 16 + i];
+
+            first[r * 32 + 2 * i] = (uint8_t)(((x & 15) ^ 8) - 8);
+            first[r * 32 + 2 * i + 1] = (uint8_t)((x >> 4 ^ 8) - 8);
+            second[r * 32 + 2 * i] = (uint8_t)(((y & 15) ^ 8) - 8);
+            second[r * 32 + 2 * i + 1] = (uint8_t)((y >> 4 ^ 8) - 8);
+        }
+    }
+}
+
+static void widen_all_s4(const uint8_t *a, size_t a_fractals, const uint8_t *b,
+                         unsigned nb, unsigned kb)
+{
+    for (size_t i = 0; i < a_fractals; i++) {
+        uint8_t *to = wide_a + i * 2 * FRACTAL;
+
+        widen_s4(to, to + FRACTAL, a + i * FRACTAL);
+    }
+    for (size_t i = 0; i < kb; i++) {
+        for (size_t j = 0; j < nb; j++) {
+            uint8_t *to = wide_b + (2 * i * nb + j) * FRACTAL;
+
+            widen_s4(to, to + nb * FRACTAL, b + (i * nb + j) * FRACTAL);
+        }
+    }
+}
+
+static void compute(const struct cube_path *path, const struct cube_job *job,
+                    unsigned a_kb, const uint8_t *a, const uint8_t *b)
+{
+    for (size_t i = 0; i < job->mb; i++) {
+        path->pack_a(pack_a + i * job->kb * path->a_bytes, a + i * a_kb * FRACTAL,
+                     job->kb);
+    }
+    path->pack_b(pack_b, column_fix, b, job->nb, job->k);
+    path->run(job);
+}
+
+void cube_run(const struct cube_op *op, void *out, const void *in, const void *a,
+              const void *b)
+{
+    static const uint8_t k0_of[] = {16, 16, 8, 8, 32, 64};
+    unsigned k0 = k0_of[op->type];
+    unsigned mb = (op->m + 15) / 16, nb = (op->n + 15) / 16, kb = (op->k + k0 - 1) / k0;
+    unsigned a_kb = op->row ? kb : op->a_kb;
+    struct cube_job job = {out, in, NULL, pack_a, pack_b, column_fix,
+                           mb,  nb, kb,   op->m,  op->k};
     unsigned fp;
 
-    if ((size_t)job->mb * job->kb * FRACTAL > CUBE_L0_BYTES ||
-        (size_t)job->nb * job->kb * FRACTAL > CUBE_L0_BYTES) {
+    if (a_kb < kb || (size_t)mb * a_kb * FRACTAL > CUBE_L0_BYTES ||
+        (size_t)nb * kb * FRACTAL > CUBE_L0_BYTES || nb * 16 > CUBE_MAX_COLS) {
         __builtin_trap(); /* the command check is broken; scratch would overflow */
     }
+    if (op->row) {
+        a = row_fractals(a, ((size_t)op->k * 32 + k0 - 1) / k0);
+    }
+    if (op->bias) {
+        memcpy(column_bias, op->bias, op->n * sizeof(column_bias[0]));
+        job.bias = column_bias;
+    }
+    if (op->type == CUBE_S4) {
+        widen_all_s4(a, (size_t)mb * a_kb, b, nb, kb);
+        a = wide_a;
+        b = wide_b;
+        a_kb *= 2;
+        job.kb = (op->k + 31) / 32;
+    }
     fp = simd_fp_enter();
-    if (job->m && n) {
-        path->pack_a(pack_a, a, (size_t)job->mb * job->kb);
-        path->pack_b(pack_b, column_fix, b, job->nb, job->k);
-        path->run(job);
+    if (op->m && op->n) {
+        compute(find_path(op->type), &job, a_kb, a, b);
     }
     simd_fp_leave(fp);
-    keep_outside(job, n);
-}
-
-static struct cube_job new_job(void *out, const void *in, unsigned m, unsigned n,
-                               unsigned k, unsigned k0)
-{
-    struct cube_job job = {out, in, pack_a, pack_b, column_fix, 0, 0, 0, m, k};
-
-    job.mb = (m + 15) / 16;
-    job.nb = (n + 15) / 16;
-    job.kb = (k + k0 - 1) / k0;
-    return job;
-}
-
-void cube_f16(float *out, const float *in, const void *a, const void *b, unsigned m,
-              unsigned n, unsigned k)
-{
-    struct cube_job job = new_job(out, in, m, n, k, 16);
-
-    mmad(f16_path(), &job, n, a, b);
-}
-
-void cube_s8(int32_t *out, const int32_t *in, const void *a, const void *b, unsigned m,
-             unsigned n, unsigned k)
-{
-    struct cube_job job = new_job(out, in, m, n, k, 32);
-
-    mmad(s8_path(), &job, n, a, b);
+    keep_outside(&job, op->n);
 }

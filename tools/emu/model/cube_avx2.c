@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The Cube with AVX2: fp16 by FMA in fp32, int8 by multiply-add of int16 pairs.
+ * The Cube with AVX2: floating point by FMA in fp32, int8 by multiply-add of int16 pairs.
  *
  * A pair of products is at most 2 * 128 * 128 and fits int32; sums wrap around.
  */
@@ -8,6 +8,7 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#include <stdbool.h>
 #include "tools/emu/model/cube_pack.h"
 #include "tools/emu/model/num.h"
 
@@ -27,10 +28,17 @@ INLINE __m256 canon(__m256 v)
 #define V_STORE(p, v)     _mm256_storeu_ps((float *)(void *)(p), v)
 #define V_ZERO            _mm256_setzero_ps()
 #define V_SPLAT(p)        _mm256_set1_ps(num_float(cube_load32(p)))
-#define KERNEL(name)      f32_##name
+#define KERNEL(name)      half_##name
 #define V_STEP(acc, a, b) _mm256_fmadd_ps(a, b, acc)
 #define V_DONE(acc)       canon(acc)
 #define STEPS             16u
+#define FIX               0
+#define TAIL              1
+#include "tools/emu/model/cube_kernel.h"
+#define KERNEL(name)      f32_##name
+#define V_STEP(acc, a, b) _mm256_fmadd_ps(a, b, acc)
+#define V_DONE(acc)       canon(acc)
+#define STEPS             8u
 #define FIX               0
 #define TAIL              1
 #include "tools/emu/model/cube_kernel.h"
@@ -53,20 +61,24 @@ INLINE __m256 canon(__m256 v)
 #define TAIL              0
 #include "tools/emu/model/cube_kernel.h"
 
-TARGET static void pack_a_f16(void *dst, const void *src, size_t fractals)
+/* Eight elements of 16 bits as fp32. */
+INLINE __m256 widen(__m128i h, bool bf16)
 {
-    const uint8_t *s = src;
-    float *d = dst;
+    return bf16 ? _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(h), 16))
+                : _mm256_cvtph_ps(h);
+}
 
+INLINE void pack_a_16(float *dst, const uint8_t *src, size_t fractals, bool bf16)
+{
     for (size_t i = 0; i < fractals * 32; i++) {
-        __m128i h = _mm_loadu_si128((const __m128i *)(s + i * 16));
+        __m128i h = _mm_loadu_si128((const __m128i *)(src + i * 16));
 
-        _mm256_storeu_ps(d + i * 8, _mm256_cvtph_ps(h));
+        _mm256_storeu_ps(dst + i * 8, widen(h, bf16));
     }
 }
 
 /* Half of a fractal of L0B: 8 lines of k. */
-INLINE void pack_b_half(float *dst, const uint8_t *src)
+INLINE void pack_b_half(float *dst, const uint8_t *src, bool bf16)
 {
     __m256i line[8];
 
@@ -76,26 +88,111 @@ INLINE void pack_b_half(float *dst, const uint8_t *src)
         __m128i lo = _mm256_castsi256_si128(line[i]);
         __m128i hi = _mm256_extracti128_si256(line[i], 1);
 
-        _mm256_storeu_ps(dst + i * 16, _mm256_cvtph_ps(lo));
-        _mm256_storeu_ps(dst + i * 16 + 8, _mm256_cvtph_ps(hi));
+        _mm256_storeu_ps(dst + i * 16, widen(lo, bf16));
+        _mm256_storeu_ps(dst + i * 16 + 8, widen(hi, bf16));
     }
+}
+
+INLINE void pack_b_16(float *dst, const uint8_t *src, unsigned nb, unsigned k, bool bf16)
+{
+    for (unsigned i = 0; i < nb; i++) {
+        for (unsigned j = 0; j < (k + 15) / 16; j++) {
+            const uint8_t *s = src + ((size_t)j * nb + i) * 512;
+
+            pack_b_half(dst, s, bf16);
+            pack_b_half(dst + 128, s + 16, bf16);
+            dst += 256;
+        }
+    }
+}
+
+/* Rounds to hf32 as num_f32_to_hf32; a NaN stays one. */
+INLINE __m256i hf32(__m256i v)
+{
+    __m256 f = _mm256_castsi256_ps(v);
+    __m256i odd = _mm256_and_si256(_mm256_srli_epi32(v, 13), _mm256_set1_epi32(1));
+    __m256i up = _mm256_add_epi32(_mm256_add_epi32(v, _mm256_set1_epi32(0xfff)), odd);
+
+    up = _mm256_and_si256(up, _mm256_set1_epi32(~0x1fff));
+    return _mm256_castps_si256(
+        _mm256_blendv_ps(_mm256_castsi256_ps(up), f, _mm256_cmp_ps(f, f, _CMP_UNORD_Q)));
+}
+
+INLINE void pack_b_32(__m256i *dst, const uint8_t *src, unsigned nb, unsigned k,
+                      bool round)
+{
+    for (unsigned i = 0; i < nb; i++) {
+        for (unsigned j = 0; j < (k + 7) / 8; j++) {
+            const uint8_t *s = src + ((size_t)j * nb + i) * 512;
+
+            for (unsigned half = 0; half < 2; half++) {
+                __m256i line[8];
+
+                simd_transpose32(line, s + half * 256);
+                SIMD_UNROLL
+                for (int x = 0; x < 8; x++) {
+                    _mm256_storeu_si256(dst + 2 * x + half,
+                                        round ? hf32(line[x]) : line[x]);
+                }
+            }
+            dst += 16;
+        }
+    }
+}
+
+TARGET static void pack_a_f16(void *dst, const void *src, size_t fractals)
+{
+    pack_a_16(dst, src, fractals, false);
 }
 
 TARGET static void pack_b_f16(void *dst, int32_t *fix, const void *src, unsigned nb,
                               unsigned k)
 {
-    float *d = dst;
-
     (void)fix;
-    for (unsigned i = 0; i < nb; i++) {
-        for (unsigned j = 0; j < (k + 15) / 16; j++) {
-            const uint8_t *s = (const uint8_t *)src + ((size_t)j * nb + i) * 512;
+    pack_b_16(dst, src, nb, k, false);
+}
 
-            pack_b_half(d, s);
-            pack_b_half(d + 128, s + 16);
-            d += 256;
-        }
+TARGET void cube_pack_a_bf16(void *dst, const void *src, size_t fractals)
+{
+    pack_a_16(dst, src, fractals, true);
+}
+
+TARGET void cube_pack_b_bf16(void *dst, int32_t *fix, const void *src, unsigned nb,
+                             unsigned k)
+{
+    (void)fix;
+    pack_b_16(dst, src, nb, k, true);
+}
+
+void cube_pack_a_f32(void *dst, const void *src, size_t fractals)
+{
+    memcpy(dst, src, fractals * 512);
+}
+
+TARGET void cube_pack_b_f32(void *dst, int32_t *fix, const void *src, unsigned nb,
+                            unsigned k)
+{
+    (void)fix;
+    pack_b_32(dst, src, nb, k, false);
+}
+
+TARGET void cube_pack_a_hf32(void *dst, const void *src, size_t fractals)
+{
+    const uint8_t *s = src;
+    __m256i *d = dst;
+
+    for (size_t i = 0; i < fractals * 16; i++) {
+        __m256i v = _mm256_loadu_si256((const __m256i *)(s + i * 32));
+
+        _mm256_storeu_si256(d + i, hf32(v));
     }
+}
+
+TARGET void cube_pack_b_hf32(void *dst, int32_t *fix, const void *src, unsigned nb,
+                             unsigned k)
+{
+    (void)fix;
+    pack_b_32(dst, src, nb, k, true);
 }
 
 TARGET void cube_pack_a_s16(void *dst, const void *src, size_t fractals)
@@ -136,7 +233,12 @@ TARGET void cube_pack_b_s16(void *dst, int32_t *fix, const void *src, unsigned n
     }
 }
 
-const struct cube_path cube_avx2_f16 = {pack_a_f16, pack_b_f16, f32_run};
-const struct cube_path cube_avx2_s8 = {cube_pack_a_s16, cube_pack_b_s16, s16_run};
+const struct cube_path cube_avx2_f16 = {1024, pack_a_f16, pack_b_f16, half_run};
+const struct cube_path cube_avx2_bf16 = {1024, cube_pack_a_bf16, cube_pack_b_bf16,
+                                         half_run};
+const struct cube_path cube_avx2_f32 = {512, cube_pack_a_f32, cube_pack_b_f32, f32_run};
+const struct cube_path cube_avx2_hf32 = {512, cube_pack_a_hf32, cube_pack_b_hf32,
+                                         f32_run};
+const struct cube_path cube_avx2_s8 = {1024, cube_pack_a_s16, cube_pack_b_s16, s16_run};
 
 #endif

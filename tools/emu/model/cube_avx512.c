@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The Cube with AVX-512: fp16 by FMA in fp32, int8 by multiply-add of int16 pairs or,
- * with VNNI, of bytes.
+ * The Cube with AVX-512: floating point by FMA in fp32, int8 by multiply-add of int16
+ * pairs or, with VNNI, of bytes.
  *
  * VNNI multiplies unsigned by signed bytes: A is packed as a + 128, and pack_b gives
  * the correction, -128 times the sum of each column of B. Numbers wrap around.
@@ -28,10 +28,17 @@ INLINE __m512 canon(__m512 v)
 #define V_STORE(p, v)     _mm512_storeu_ps(p, v)
 #define V_ZERO            _mm512_setzero_ps()
 #define V_SPLAT(p)        _mm512_set1_ps(num_float(cube_load32(p)))
-#define KERNEL(name)      f32_##name
+#define KERNEL(name)      half_##name
 #define V_STEP(acc, a, b) _mm512_fmadd_ps(a, b, acc)
 #define V_DONE(acc)       canon(acc)
 #define STEPS             16u
+#define FIX               0
+#define TAIL              1
+#include "tools/emu/model/cube_kernel.h"
+#define KERNEL(name)      f32_##name
+#define V_STEP(acc, a, b) _mm512_fmadd_ps(a, b, acc)
+#define V_DONE(acc)       canon(acc)
+#define STEPS             8u
 #define FIX               0
 #define TAIL              1
 #include "tools/emu/model/cube_kernel.h"
@@ -96,8 +103,13 @@ TARGET static void pack_b_f16(void *dst, int32_t *fix, const void *src, unsigned
     }
 }
 
-const struct cube_path cube_avx512_f16 = {pack_a_f16, pack_b_f16, f32_run};
-const struct cube_path cube_avx512_s8 = {cube_pack_a_s16, cube_pack_b_s16, s16_run};
+const struct cube_path cube_avx512_f16 = {1024, pack_a_f16, pack_b_f16, half_run};
+const struct cube_path cube_avx512_bf16 = {1024, cube_pack_a_bf16, cube_pack_b_bf16,
+                                           half_run};
+const struct cube_path cube_avx512_f32 = {512, cube_pack_a_f32, cube_pack_b_f32, f32_run};
+const struct cube_path cube_avx512_hf32 = {512, cube_pack_a_hf32, cube_pack_b_hf32,
+                                           f32_run};
+const struct cube_path cube_avx512_s8 = {1024, cube_pack_a_s16, cube_pack_b_s16, s16_run};
 
 #undef TARGET
 #define TARGET                                                                           \
@@ -153,6 +165,6 @@ TARGET static void pack_b_vnni(void *dst, int32_t *fix, const void *src, unsigne
     }
 }
 
-const struct cube_path cube_vnni_s8 = {pack_a_vnni, pack_b_vnni, vnni_run};
+const struct cube_path cube_vnni_s8 = {512, pack_a_vnni, pack_b_vnni, vnni_run};
 
 #endif

@@ -19,9 +19,13 @@
 
 INLINE VEC KERNEL(start)(const struct cube_job *job, size_t at, size_t column)
 {
-    VEC acc = job->in ? V_LOAD((const uint32_t *)job->in + at) : V_ZERO;
+    VEC acc = V_ZERO;
 
-    (void)column;
+    if (job->in) {
+        acc = V_LOAD((const uint32_t *)job->in + at);
+    } else if (job->bias) {
+        acc = V_LOAD((const uint32_t *)job->bias + column);
+    }
 #if FIX
     acc = V_ADD(acc, V_LOAD(job->fix + column));
 #endif

@@ -8,7 +8,7 @@
  *   B  for each block of 16 columns, `steps` lines; a line holds for each of the
  *      16 columns the operands of one step
  * A step is one multiply-add per 32-bit lane: one k of fp32, two of int16 or four
- * of int8 elements.
+ * of int8 elements. int4 is widened to int8 before it is packed.
  */
 #ifndef TOOLS_EMU_MODEL_CUBE_PATH_H
 #define TOOLS_EMU_MODEL_CUBE_PATH_H
@@ -16,12 +16,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CUBE_PACK_BYTES 131072u /* L0 of fp16 as fp32, or of int8 as int16 */
+#define CUBE_PACK_BYTES 262144u /* L0 of int4 as int16 */
 #define CUBE_MAX_COLS   2048u   /* 128 blocks of one fractal fill L0B */
 
 struct cube_job {
     void *out;
     const void *in;     /* or NULL */
+    const void *bias;   /* if in is NULL: of every column, or NULL */
     const void *a;      /* packed */
     const void *b;      /* packed */
     const int32_t *fix; /* per column, to be added; only if the path's pack_b sets it */
@@ -31,16 +32,20 @@ struct cube_job {
 };
 
 struct cube_path {
+    unsigned a_bytes; /* a packed fractal of A */
     void (*pack_a)(void *dst, const void *src, size_t fractals);
     void (*pack_b)(void *dst, int32_t *fix, const void *src, unsigned nb, unsigned k);
     /* Writes every element of the rows below m, in blocks; may write all others. */
     void (*run)(const struct cube_job *job);
 };
 
-extern const struct cube_path cube_plain_f16, cube_plain_s8;
+extern const struct cube_path cube_plain_f16, cube_plain_bf16, cube_plain_f32,
+    cube_plain_hf32, cube_plain_s8;
 #if defined(__x86_64__)
-extern const struct cube_path cube_avx2_f16, cube_avx2_s8;
-extern const struct cube_path cube_avx512_f16, cube_avx512_s8, cube_vnni_s8;
+extern const struct cube_path cube_avx2_f16, cube_avx2_bf16, cube_avx2_f32,
+    cube_avx2_hf32, cube_avx2_s8;
+extern const struct cube_path cube_avx512_f16, cube_avx512_bf16, cube_avx512_f32,
+    cube_avx512_hf32, cube_avx512_s8, cube_vnni_s8;
 #endif
 
 #endif

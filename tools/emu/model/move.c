@@ -30,9 +30,36 @@ static void plain_transpose(uint8_t *dst, const uint8_t *s0, const uint8_t *s1,
     }
 }
 
+/* 8 x 8 bytes: halves, quarters, then single bytes of two rows change places. */
+static void plain_8x8(uint8_t *dst, size_t dst_pitch, const uint8_t *src)
+{
+    static const uint64_t masks[] = {0xffffffff, 0x0000ffff0000ffff, 0x00ff00ff00ff00ff};
+    uint64_t x[8];
+
+    for (unsigned i = 0; i < 8; i++) {
+        memcpy(&x[i], src + i * BLOCK, 8);
+    }
+    for (unsigned step = 4, round = 0; step; step /= 2, round++) {
+        for (unsigned i = 0; i < 8; i++) {
+            if (!(i & step)) {
+                uint64_t t = (x[i] >> (8 * step) ^ x[i + step]) & masks[round];
+                x[i + step] ^= t;
+                x[i] ^= t << (8 * step);
+            }
+        }
+    }
+    for (unsigned i = 0; i < 8; i++) {
+        memcpy(dst + i * dst_pitch, &x[i], 8);
+    }
+}
+
 static void plain_t8(uint8_t *dst, const uint8_t *s0, const uint8_t *s1)
 {
-    plain_transpose(dst, s0, s1, 1);
+    (void)s1;
+    for (unsigned k = 0; k < 32; k += 8) {
+        plain_8x8(dst + k, BLOCK, s0 + k * BLOCK);
+        plain_8x8(dst + 8 * BLOCK + k, BLOCK, s0 + k * BLOCK + 8);
+    }
 }
 
 static void plain_t16(uint8_t *dst, const uint8_t *s0, const uint8_t *s1)
@@ -174,12 +201,6 @@ static void copy_fractals(uint8_t *dst, const uint8_t *src, size_t c0_stride, si
     }
 }
 
-struct window {
-    const uint8_t *src;
-    size_t c0_stride, rows, row_bytes;
-    unsigned esize;
-};
-
 static move_transpose *transposer(unsigned esize)
 {
     const struct move_path *p = path();
@@ -189,8 +210,8 @@ static move_transpose *transposer(unsigned esize)
 
 /* Tile of block j, rows from k, for the transposer; `tile` is used for a partial one.
  * byte is where in the block the tile starts (8 bit: a block feeds two fractals). */
-static const uint8_t *tile_at(const struct window *w, uint8_t *tile, size_t j, size_t k,
-                              size_t byte)
+static const uint8_t *tile_at(const struct move_window *w, uint8_t *tile, size_t j,
+                              size_t k, size_t byte)
 {
     size_t k0 = BLOCK / w->esize, width = w->esize == 1 ? 16 : BLOCK;
     size_t rows = at_most(w->rows - k, k0), start = j * BLOCK + byte;
@@ -204,10 +225,8 @@ static const uint8_t *tile_at(const struct window *w, uint8_t *tile, size_t j, s
     return tile;
 }
 
-/* Fractals transposed: rows of the window are k, columns are x (m or n); fractal
- * (x / 16, k / K0) goes to step_x * (x / 16) + step_k * (k / K0). */
-static void transpose_fractals(uint8_t *dst, const struct window *w, size_t step_x,
-                               size_t step_k)
+void move_transpose_fractals(uint8_t *dst, const struct move_window *w, size_t step_x,
+                             size_t step_k)
 {
     alignas(64) uint8_t tile0[2 * FRACTAL], tile1[FRACTAL];
     size_t k0 = BLOCK / w->esize, x_bytes = 16 * w->esize;
@@ -247,18 +266,18 @@ void move_nz2zn_t(void *dst, const void *src, size_t src_c0_stride, size_t rows,
 void move_nz2zz_t(void *dst, const void *src, size_t src_c0_stride, size_t rows,
                   size_t cols, unsigned esize)
 {
-    struct window w = {src, src_c0_stride, rows, cols * esize, esize};
+    struct move_window w = {src, src_c0_stride, rows, cols * esize, esize};
     size_t k0 = BLOCK / esize;
 
-    transpose_fractals(dst, &w, (rows + k0 - 1) / k0 * FRACTAL, FRACTAL);
+    move_transpose_fractals(dst, &w, (rows + k0 - 1) / k0 * FRACTAL, FRACTAL);
 }
 
 void move_nz2zn(void *dst, const void *src, size_t src_c0_stride, size_t rows,
                 size_t cols, unsigned esize)
 {
-    struct window w = {src, src_c0_stride, rows, cols * esize, esize};
+    struct move_window w = {src, src_c0_stride, rows, cols * esize, esize};
 
-    transpose_fractals(dst, &w, FRACTAL, (cols + 15) / 16 * FRACTAL);
+    move_transpose_fractals(dst, &w, FRACTAL, (cols + 15) / 16 * FRACTAL);
 }
 
 void move_nz2nd(void *dst, size_t dst_pitch, const void *src, size_t src_c0_stride,

@@ -51,6 +51,30 @@ void move_nz2zn(void *dst, const void *src, size_t src_c0_stride, size_t rows,
 void move_nz2zn_t(void *dst, const void *src, size_t src_c0_stride, size_t rows,
                   size_t cols, unsigned esize);
 
+/*
+ * A window of the img2col matrix of a feature map: row m is the output pixel (m / out_w,
+ * m % out_w), a column block is the C0 channels of a block at one place of the filter
+ * (block number (c1 * filter_h + kh) * filter_w + kw). The map is planes of 32 bytes a
+ * pixel, map_h x map_w pixels each.
+ */
+struct move_map {
+    const uint8_t *src; /* row src_h of plane src_c1, its first pixel */
+    uint32_t src_h, src_c1;
+    uint32_t map_h, map_w, out_w;
+    uint32_t filter_h, filter_w, stride_h, stride_w, dilation_h, dilation_w;
+    uint32_t pad_top, pad_left;
+    uint8_t pad[32]; /* a pixel of the padding */
+    uint32_t m_start, rows;
+    uint32_t real_rows; /* the others are 0 */
+    uint32_t first_block, blocks;
+};
+
+/* As move_nz2zz and so on, X being the window. */
+void move_img2zz(void *dst, const struct move_map *map, unsigned esize);
+void move_img2zz_t(void *dst, const struct move_map *map, unsigned esize);
+void move_img2zn(void *dst, const struct move_map *map, unsigned esize);
+void move_img2zn_t(void *dst, const struct move_map *map, unsigned esize);
+
 /* Nz of L0C (blocks of 16 columns of 32 bits: element (r, c) at (c/16)*src_c0_stride
  * + r*64 + (c%16)*4) to row-major rows x cols of the mode's type. */
 void move_nz2nd(void *dst, size_t dst_pitch, const void *src, size_t src_c0_stride,

@@ -5,6 +5,7 @@
 #ifndef TOOLS_EMU_MODEL_MOVE_PATH_H
 #define TOOLS_EMU_MODEL_MOVE_PATH_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Transposes one source tile into one fractal of 16 rows of 32 bytes.
@@ -19,6 +20,16 @@ struct move_path {
     move_transpose *t8, *t16, *t32;
     move_narrow *f16, *bf16;
 };
+
+/* Fractals transposed: rows of the window (Nz, blocks c0_stride apart) are k, columns are
+ * x (m or n); fractal (x / 16, k / K0) goes to step_x * (x / 16) + step_k * (k / K0). */
+struct move_window {
+    const uint8_t *src;
+    size_t c0_stride, rows, row_bytes;
+    unsigned esize;
+};
+void move_transpose_fractals(uint8_t *dst, const struct move_window *w, size_t step_x,
+                             size_t step_k);
 
 #if defined(__x86_64__)
 extern const struct move_path move_avx2;

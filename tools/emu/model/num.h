@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Number formats of the NPU as bit patterns: fp16, bf16 and fp32.
+ * Number formats of the NPU as bit patterns: fp16, bf16, hf32 and fp32.
  *
  * Pure integer code, so that no host rounding mode, flush-to-zero bit or library
  * can change a result. Narrowing rounds to nearest, ties to even; subnormals are
@@ -130,6 +130,15 @@ static inline uint16_t num_f32_to_bf16(uint32_t f32)
         return NUM_BF16_NAN;
     }
     return (uint16_t)((f32 + 0x7fffu + ((f32 >> 16) & 1u)) >> 16);
+}
+
+/* fp32 to hf32 (8 bits of exponent, 10 of fraction), as the fp32 of the same value. */
+static inline uint32_t num_f32_to_hf32(uint32_t f32)
+{
+    if (num_is_nan(f32)) {
+        return NUM_F32_NAN;
+    }
+    return (f32 + 0xfffu + ((f32 >> 13) & 1u)) & 0xffffe000u;
 }
 
 /*

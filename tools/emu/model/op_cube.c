@@ -5,50 +5,112 @@
 #include "tools/emu/model/cube.h"
 #include "tools/emu/model/state.h"
 
+#define FIELD_OF(field) offsetof(struct cmd_mmad, field)
+
+/* Rules between operands; 0 or an error and its field. */
+static unsigned mmad_rules(const struct cmd_mmad *a, uint8_t *field)
+{
+    unsigned flags = a->head.flags;
+
+    *field = FIELD_OF(head.flags);
+    if (flags & (MMAD_HF32 | MMAD_K_ALIGN) && a->head.type != TYPE_F32) {
+        return NPU_ERR_FLAGS;
+    }
+    if (flags & MMAD_INIT && flags & MMAD_BIAS) {
+        return NPU_ERR_RANGE;
+    }
+    *field = FIELD_OF(bias);
+    if (a->bias != 0 && !(flags & MMAD_BIAS)) {
+        return NPU_ERR_RESERVED;
+    }
+    *field = FIELD_OF(m);
+    return flags & MMAD_GEMV && a->m > 1 ? NPU_ERR_RANGE : 0;
+}
+
+/* Fractals of k that a and b hold. */
+static unsigned k_fractals(const struct cmd_mmad *a)
+{
+    unsigned n = (unsigned)div_up(a->k, type_c0(a->head.type));
+
+    return a->head.flags & MMAD_K_ALIGN ? n + n % 2 : n;
+}
+
+/* Where the sum begins: c or the bias table; false if at 0. */
+static bool start_access(const struct cmd_mmad *a, const struct plan *plan,
+                         struct access *start)
+{
+    if (a->head.flags & MMAD_BIAS) {
+        *start = access_rows(NPU_MEM_BT, FIELD_OF(bias), a->bias, 4 * a->n, 1, 4 * a->n);
+        return true;
+    }
+    *start = plan->dst;
+    return !(a->head.flags & MMAD_INIT);
+}
+
 static unsigned mmad_plan(const struct op_ctx *c, const union cmd *cmd, struct plan *plan,
                           uint8_t *field)
 {
     const struct cmd_mmad *a = &cmd->mmad;
-    uint64_t m16 = div_up(a->m, 16), n16 = div_up(a->n, 16);
-    uint64_t k0 = div_up(a->k, type_c0(a->head.type));
+    bool slow = a->head.type == TYPE_F32 && !(a->head.flags & MMAD_HF32);
+    uint64_t m16 = div_up(a->m, 16), n16 = div_up(a->n, 16), k0 = k_fractals(a);
     uint64_t a_bytes = 512 * m16 * k0, b_bytes = 512 * n16 * k0,
              c_bytes = 1024 * m16 * n16;
+    unsigned code = mmad_rules(a, field);
 
-    (void)field;
+    if (code) {
+        return code;
+    }
     if (a->m == 0 || a->n == 0 || a->k == 0) {
         plan->fixed = 1;
         return 0;
     }
-    plan->src[0] =
-        access_rows(NPU_MEM_L0A, offsetof(struct cmd_mmad, a), a->a, a_bytes, 1, a_bytes);
-    plan->src[1] =
-        access_rows(NPU_MEM_L0B, offsetof(struct cmd_mmad, b), a->b, b_bytes, 1, b_bytes);
-    plan->dst = access_rows(NPU_MEM_L0C, offsetof(struct cmd_mmad, dst), a->dst, c_bytes,
-                            1, c_bytes);
-    plan->src[2] = plan->dst;
-    plan->n_src = a->head.flags & MMAD_INIT ? 2 : 3;
+    if (a->head.flags & MMAD_GEMV) {
+        a_bytes = div_up((uint64_t)a->k * type_bits(a->head.type), 8);
+    }
+    plan->src[0] = access_rows(NPU_MEM_L0A, FIELD_OF(a), a->a, a_bytes, 1, a_bytes);
+    plan->src[1] = access_rows(NPU_MEM_L0B, FIELD_OF(b), a->b, b_bytes, 1, b_bytes);
+    plan->dst = access_rows(NPU_MEM_L0C, FIELD_OF(dst), a->dst, c_bytes, 1, c_bytes);
+    plan->n_src = start_access(a, plan, &plan->src[2]) ? 3 : 2;
     plan->has_dst = true;
     plan->fixed = cost(c->s, c->back_to_back ? COST_MMAD_NEXT : COST_MMAD_FIRST);
-    plan->work = m16 * n16 * k0; /* a fractal a cycle */
+    plan->work = m16 * n16 * k0 * (slow ? 2 : 1); /* a fractal a cycle, fp32 in two */
     plan->ops = (uint64_t)a->m * a->n * a->k;
     return 0;
+}
+
+static enum cube_type cube_type(const struct cmd_head *head)
+{
+    switch (head->type) {
+    case TYPE_F16:
+        return CUBE_F16;
+    case TYPE_BF16:
+        return CUBE_BF16;
+    case TYPE_F32:
+        return head->flags & MMAD_HF32 ? CUBE_HF32 : CUBE_F32;
+    case TYPE_S8:
+        return CUBE_S8;
+    default:
+        return CUBE_S4;
+    }
 }
 
 static void mmad_run(const struct op_ctx *c, const union cmd *cmd,
                      const struct plan *plan, const uint8_t *const src[3], uint8_t *stage)
 {
     const struct cmd_mmad *a = &cmd->mmad;
+    unsigned flags = a->head.flags;
+    struct cube_op op = {.type = cube_type(&a->head),
+                         .m = a->m,
+                         .n = a->n,
+                         .k = a->k,
+                         .a_kb = k_fractals(a),
+                         .row = flags & MMAD_GEMV,
+                         .bias = flags & MMAD_BIAS ? src[2] : NULL};
 
     (void)c;
-    if (!plan->has_dst) {
-        return;
-    }
-    if (a->head.type == TYPE_S8) {
-        cube_s8((int32_t *)(void *)stage, (const int32_t *)(const void *)src[2], src[0],
-                src[1], a->m, a->n, a->k);
-    } else {
-        cube_f16((float *)(void *)stage, (const float *)(const void *)src[2], src[0],
-                 src[1], a->m, a->n, a->k);
+    if (plan->has_dst) {
+        cube_run(&op, stage, flags & (MMAD_BIAS | MMAD_INIT) ? NULL : src[2], src[0],
+                 src[1]);
     }
 }
 

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * The Vector. A command works on repeats of 8 blocks of 32 bytes; the mask says which
- * elements of a repeat take part (or, in counter mode, how many elements in all).
- * Elements that do not take part stay as they are. Source: hal/contract/vector.md.
+ * The element commands of the Vector: what a line of vector.def means for its operands,
+ * and how repeats, masks and overlap lead to calls of the arithmetic (vec_kernel.h).
+ * Each format has a function that describes a command as a struct shape; the rest is the
+ * same for all. Source: hal/contract/vector.md.
  */
 #include "tools/emu/model/mem.h"
-#include "tools/emu/model/num.h"
 #include "tools/emu/model/simd.h"
-#include "tools/emu/model/state.h"
+#include "tools/emu/model/vec_shape.h"
+#include "tools/emu/model/vecnum.h"
+
+#define FIELD_OF(format, name) offsetof(struct cmd_##format, name)
 
 static unsigned set_mask_plan(const struct op_ctx *c, const union cmd *cmd,
                               struct plan *plan, uint8_t *field)
@@ -16,15 +19,14 @@ static unsigned set_mask_plan(const struct op_ctx *c, const union cmd *cmd,
     plan->fixed = 1;
     if ((cmd->head.flags & SET_MASK_COUNTER) &&
         (cmd->set_mask.hi || cmd->set_mask.lo > UINT32_MAX)) {
-        *field = cmd->set_mask.hi ? offsetof(struct cmd_set_mask, hi)
-                                  : offsetof(struct cmd_set_mask, lo);
+        *field = cmd->set_mask.hi ? FIELD_OF(set_mask, hi) : FIELD_OF(set_mask, lo);
         return NPU_ERR_RANGE;
     }
     return 0;
 }
 
 static void set_mask_run(const struct op_ctx *c, const union cmd *cmd,
-                         const struct plan *plan, const uint8_t *const src[3],
+                         const struct plan *plan, const uint8_t *const src[4],
                          uint8_t *stage)
 {
     (void)plan;
@@ -37,207 +39,275 @@ static void set_mask_run(const struct op_ctx *c, const union cmd *cmd,
 
 const struct operation op_SET_MASK = {set_mask_plan, set_mask_run, NULL};
 
-/* Repeats of a command, after the mask mode. */
-static uint64_t vec_repeats(const struct op_ctx *c, unsigned esize, unsigned repeat)
+static unsigned set_cmpmask_plan(const struct op_ctx *c, const union cmd *cmd,
+                                 struct plan *plan, uint8_t *field)
 {
-    return c->pipe->special[SPECIAL_MASK_COUNTER]
-               ? div_up(c->pipe->special[SPECIAL_MASK_LO] * esize, 256)
-               : repeat;
-}
-
-/* Elements of one repeat that take part, as a mask. */
-static void vec_lanes(const struct op_ctx *c, unsigned esize, uint64_t repeat,
-                      uint64_t lanes[2])
-{
-    uint64_t per_repeat = 256 / esize, left;
-
-    if (!c->pipe->special[SPECIAL_MASK_COUNTER]) {
-        lanes[0] = c->pipe->special[SPECIAL_MASK_LO];
-        lanes[1] = esize == 2 ? c->pipe->special[SPECIAL_MASK_HI] : 0;
-        return;
-    }
-    left = c->pipe->special[SPECIAL_MASK_LO] - repeat * per_repeat;
-    lanes[0] = left >= 64 ? UINT64_MAX : (1ull << left) - 1;
-    left = left > 64 ? left - 64 : 0;
-    lanes[1] = esize == 4 ? 0 : left >= 64 ? UINT64_MAX : (1ull << left) - 1;
-}
-
-/* In counter mode an operand without gaps is one row, exactly as long as the count. */
-static bool vec_one_row(const struct op_ctx *c, unsigned blk, unsigned rep)
-{
-    return c->pipe->special[SPECIAL_MASK_COUNTER] && blk == 1 && rep == 8;
-}
-
-/* The lanes of a block of the repeat. */
-static uint64_t block_lanes(const uint64_t lanes[2], unsigned block, unsigned esize)
-{
-    unsigned per_block = 32 / esize, first = block * per_block;
-
-    return lanes[first / 64] >> (first % 64) & ((1ull << per_block) - 1);
-}
-
-/* Writes the elements whose lanes are on; what lies between them is not touched. */
-static void vec_store(const struct op_ctx *c, const struct plan *plan, unsigned esize,
-                      unsigned repeat, unsigned blk, unsigned rep, uint8_t *to,
-                      const uint8_t *stage)
-{
-    uint64_t full = (1ull << (32 / esize)) - 1, lanes[2];
-
-    if (vec_one_row(c, blk, rep)) {
-        store_rows(to, stage, &plan->dst);
-        return;
-    }
-    for (uint64_t r = 0; r < vec_repeats(c, esize, repeat); r++) {
-        vec_lanes(c, esize, r, lanes);
-        for (unsigned b = 0; b < 8; b++, stage += 32) {
-            uint8_t *block = to + r * 32 * rep + b * 32ull * blk;
-            uint64_t on = block_lanes(lanes, b, esize);
-            for (unsigned i = 0; on != full && i < 32 / esize; i++) {
-                if (on >> i & 1) {
-                    memcpy(block + i * esize, stage + i * esize, esize);
-                }
-            }
-            if (on == full) {
-                memcpy(block, stage, 32);
-            }
-        }
-    }
-}
-
-/* What an operand touches. */
-static struct access vec_access(const struct op_ctx *c, size_t field, unsigned esize,
-                                uint64_t repeats, uint32_t base, unsigned blk,
-                                unsigned rep)
-{
-    uint32_t n = (uint32_t)(repeats < UINT16_MAX ? repeats : UINT16_MAX);
-    struct access a = access_rows(NPU_MEM_UB, field, base, 32, 8, 32ull * blk);
-
-    if (vec_one_row(c, blk, rep)) {
-        uint64_t bytes = c->pipe->special[SPECIAL_MASK_LO] * esize;
-        bytes = bytes < UINT32_MAX ? bytes : UINT32_MAX;
-        return access_rows(NPU_MEM_UB, field, base, bytes, 1, bytes);
-    }
-    a.n[1] = n;
-    a.stride[1] = 32ull * rep;
-    return a;
-}
-
-/* Same bytes in the same order, or none in common: then it does not matter that all
- * sources are read before anything is written. */
-static bool vec_overlap(const struct access *dst, const struct access *src)
-{
-    bool apart = dst->base + access_extent(dst) <= src->base ||
-                 src->base + access_extent(src) <= dst->base;
-    bool same = dst->base == src->base && dst->row_bytes == src->row_bytes &&
-                dst->stride[0] == src->stride[0] &&
-                (dst->n[1] <= 1 || dst->stride[1] == src->stride[1]);
-
-    return !apart && !same;
-}
-
-/* Cycles from the command's line in vector.def. */
-static void vec_cost(const union cmd *cmd, uint64_t repeats, struct plan *plan)
-{
-    const struct cmd_info *info = cmd_find(cmd->head.opcode);
-
-    plan->fixed = info->fixed;
-    plan->work =
-        repeats * (type_bits(cmd->head.type) == 32 ? info->slope32 : info->slope16);
-}
-
-static unsigned vadd_plan(const struct op_ctx *c, const union cmd *cmd, struct plan *plan,
-                          uint8_t *field)
-{
-    const struct cmd_vec2 *a = &cmd->vec2;
-    unsigned esize = type_bits(a->head.type) / 8;
-    uint64_t repeats = vec_repeats(c, esize, a->repeat);
-
-    plan->src[0] = vec_access(c, offsetof(struct cmd_vec2, src0), esize, repeats, a->src0,
-                              a->src0_blk, a->src0_rep);
-    plan->src[1] = vec_access(c, offsetof(struct cmd_vec2, src1), esize, repeats, a->src1,
-                              a->src1_blk, a->src1_rep);
-    plan->dst = vec_access(c, offsetof(struct cmd_vec2, dst), esize, repeats, a->dst,
-                           a->dst_blk, a->dst_rep);
-    plan->n_src = 2;
-    plan->has_dst = true;
-    for (unsigned i = 0; i < 2; i++) {
-        if (repeats && vec_overlap(&plan->dst, &plan->src[i])) {
-            *field = plan->src[i].field;
-            return NPU_ERR_OVERLAP;
-        }
-    }
-    vec_cost(cmd, repeats, plan);
-    plan->ops = c->pipe->special[SPECIAL_MASK_COUNTER] ? c->pipe->special[SPECIAL_MASK_LO]
-                                                       : repeats * 256 / esize;
+    (void)c;
+    (void)field;
+    plan->fixed = 1;
+    plan->ops = 1;
+    plan->n_src = 1;
+    plan->src[0] = access_rows(NPU_MEM_UB, FIELD_OF(set_cmpmask, src),
+                               cmd->set_cmpmask.src, 16, 1, 16);
     return 0;
 }
 
-/* One element, as bits. */
-static uint32_t add_f32(uint32_t a, uint32_t b)
+static void set_cmpmask_run(const struct op_ctx *c, const union cmd *cmd,
+                            const struct plan *plan, const uint8_t *const src[4],
+                            uint8_t *stage)
 {
-    return num_canon(num_bits(num_float(a) + num_float(b)));
-}
-
-/* Rounded to fp32 first: 24 bits are twice 11 and two more, so rounding that to fp16
- * gives what rounding the sum once would. */
-static uint16_t add_f16(uint16_t a, uint16_t b)
-{
-    return num_f32_to_f16(
-        num_bits(num_float(num_f16_to_f32(a)) + num_float(num_f16_to_f32(b))));
-}
-
-/* The elements of a block whose lanes are on. */
-static void add_block(uint8_t *to, const uint8_t *x, const uint8_t *y, unsigned esize,
-                      uint64_t on)
-{
-    for (unsigned i = 0; i < 32 / esize; i++) {
-        uint32_t a = 0, b = 0, sum;
-        if (on >> i & 1) {
-            memcpy(&a, x + i * esize, esize);
-            memcpy(&b, y + i * esize, esize);
-            sum = esize == 4 ? add_f32(a, b) : add_f16((uint16_t)a, (uint16_t)b);
-            memcpy(to + i * esize, &sum, esize);
-        }
-    }
-}
-
-/* Apart, for the sake of simd_fp_enter. */
-static __attribute__((noinline)) void add_repeats(const struct op_ctx *c,
-                                                  const struct cmd_vec2 *a,
-                                                  const uint8_t *const src[3],
-                                                  uint8_t *stage)
-{
-    unsigned esize = type_bits(a->head.type) / 8;
-    uint64_t repeats = vec_repeats(c, esize, a->repeat);
-
-    for (uint64_t r = 0; r < repeats; r++) {
-        uint64_t lanes[2];
-        vec_lanes(c, esize, r, lanes);
-        for (unsigned b = 0; b < 8; b++, stage += 32) {
-            const uint8_t *x = src[0] + r * 32 * a->src0_rep + b * 32ull * a->src0_blk;
-            const uint8_t *y = src[1] + r * 32 * a->src1_rep + b * 32ull * a->src1_blk;
-            add_block(stage, x, y, esize, block_lanes(lanes, b, esize));
-        }
-    }
-}
-
-static void vadd_run(const struct op_ctx *c, const union cmd *cmd,
-                     const struct plan *plan, const uint8_t *const src[3], uint8_t *stage)
-{
-    unsigned fp = simd_fp_enter();
-
+    (void)cmd;
     (void)plan;
-    add_repeats(c, &cmd->vec2, src, stage);
-    simd_fp_leave(fp);
+    (void)stage;
+    memcpy(&c->pipe->special[SPECIAL_CMPMASK_LO], src[0], 16);
 }
 
-static void vadd_store(const struct op_ctx *c, const union cmd *cmd,
-                       const struct plan *plan, uint8_t *to, const uint8_t *stage)
+const struct operation op_SET_CMPMASK = {set_cmpmask_plan, set_cmpmask_run, NULL};
+
+/* --- what a command is --- */
+
+static const struct vec_path *vec_path(void)
 {
-    const struct cmd_vec2 *a = &cmd->vec2;
+#if defined(__x86_64__)
+    enum simd level = simd_level();
 
-    vec_store(c, plan, type_bits(a->head.type) / 8, a->repeat, a->dst_blk, a->dst_rep, to,
-              stage);
+    if (level >= SIMD_AVX512) {
+        return &vec_avx512;
+    }
+    if (level >= SIMD_AVX2) {
+        return &vec_avx2;
+    }
+#endif
+    return &vec_plain;
 }
 
-const struct operation op_VADD = {vadd_plan, vadd_run, vadd_store};
+#define OPERAND(format, name, cmd, size)                                                 \
+    ((struct vec_operand){FIELD_OF(format, name), (cmd)->format.name, (uint8_t)(size),   \
+                          (cmd)->format.name##_blk, (cmd)->format.name##_rep})
+#define BITS(format, name, cmd)                                                          \
+    ((struct vec_operand){FIELD_OF(format, name), (cmd)->format.name, 0, 1, 0})
+
+static unsigned size_of(unsigned type)
+{
+    return type_bits(type) / 8;
+}
+
+/* The arithmetic; a command whose function takes one source more than it names also reads
+ * its destination. */
+static void shape_op(const union cmd *cmd, bool wide, struct shape *s)
+{
+    const struct vec_kernel *k =
+        &vec_path()->op[wide][VEC_INDEX(cmd->head.opcode)][cmd->head.type];
+
+    s->fn = k->fn;
+    if (k->n_src > s->n_src) {
+        s->src[s->n_src++] = s->dst;
+    }
+}
+
+/* Bits above the type's must be 0. Shifts go up to the number of bits. */
+static unsigned shape_scalar(const union cmd *cmd, uint32_t scalar, struct shape *s)
+{
+    bool shift = cmd->head.opcode == OP_VSHL || cmd->head.opcode == OP_VSHR;
+    unsigned bits = type_bits(cmd->head.type);
+
+    if (shift ? scalar > bits : bits < 32 && scalar >> bits) {
+        return NPU_ERR_RANGE;
+    }
+    s->imm.real = num_float(cmd->head.type == TYPE_F16 ? num_f16_to_f32((uint16_t)scalar)
+                                                       : scalar);
+    s->imm.whole =
+        cmd->head.type == TYPE_S16 && !shift ? (uint32_t)(int16_t)scalar : scalar;
+    return 0;
+}
+
+static unsigned shape_vec1(const union cmd *cmd, struct shape *s, uint8_t *field)
+{
+    unsigned esize = size_of(cmd->head.type);
+
+    (void)field;
+    s->dst = OPERAND(vec1, dst, cmd, esize);
+    s->src[0] = OPERAND(vec1, src, cmd, esize);
+    s->n_src = 1;
+    s->repeat = cmd->vec1.repeat;
+    shape_op(cmd, false, s);
+    return 0;
+}
+
+static unsigned shape_vec1s(const union cmd *cmd, struct shape *s, uint8_t *field)
+{
+    unsigned esize = size_of(cmd->head.type);
+    bool wide = cmd->head.opcode == OP_VAXPY && (cmd->head.flags & VAXPY_WIDE);
+
+    if (wide && cmd->head.type != TYPE_F16) {
+        *field = offsetof(struct cmd_head, flags);
+        return NPU_ERR_FLAGS;
+    }
+    s->dst = OPERAND(vec1s, dst, cmd, wide ? 4 : esize);
+    s->src[0] = OPERAND(vec1s, src, cmd, esize);
+    s->n_src = 1;
+    s->repeat = cmd->vec1s.repeat;
+    shape_op(cmd, wide, s);
+    *field = FIELD_OF(vec1s, scalar);
+    return shape_scalar(cmd, cmd->vec1s.scalar, s);
+}
+
+static unsigned shape_vec2(const union cmd *cmd, struct shape *s, uint8_t *field)
+{
+    unsigned esize = size_of(cmd->head.type);
+    bool wide = cmd->head.opcode == OP_VMLA && (cmd->head.flags & VMLA_WIDE);
+
+    if (wide && cmd->head.type != TYPE_F16) {
+        *field = offsetof(struct cmd_head, flags);
+        return NPU_ERR_FLAGS;
+    }
+    s->dst = OPERAND(vec2, dst, cmd, wide ? 4 : esize);
+    s->src[0] = OPERAND(vec2, src0, cmd, esize);
+    s->src[1] = OPERAND(vec2, src1, cmd, esize);
+    s->n_src = 2;
+    s->repeat = cmd->vec2.repeat;
+    shape_op(cmd, wide, s);
+    return 0;
+}
+
+static unsigned shape_vec2c(const union cmd *cmd, struct shape *s, uint8_t *field)
+{
+    unsigned type = cmd->head.type, to = cmd->vec2c.to;
+
+    s->then = vec_path()->conv[type][to][ROUND_RINT];
+    if (!s->then) {
+        *field = FIELD_OF(vec2c, to);
+        return NPU_ERR_TYPE;
+    }
+    s->dst = OPERAND(vec2c, dst, cmd, size_of(to));
+    s->src[0] = OPERAND(vec2c, src0, cmd, size_of(type));
+    s->src[1] = OPERAND(vec2c, src1, cmd, size_of(type));
+    s->n_src = 2;
+    s->repeat = cmd->vec2c.repeat;
+    shape_op(cmd, false, s);
+    return 0;
+}
+
+static unsigned shape_vec_conv(const union cmd *cmd, struct shape *s, uint8_t *field)
+{
+    unsigned to = cmd->vec_conv.to;
+
+    s->fn = vec_path()->conv[cmd->head.type][to][cmd->vec_conv.round];
+    if (!s->fn) {
+        *field = FIELD_OF(vec_conv, to);
+        return NPU_ERR_TYPE;
+    }
+    s->dst = OPERAND(vec_conv, dst, cmd, size_of(to));
+    s->src[0] = OPERAND(vec_conv, src, cmd, size_of(cmd->head.type));
+    s->n_src = 1;
+    s->repeat = cmd->vec_conv.repeat;
+    return 0;
+}
+
+static unsigned shape_vec_cmp(const union cmd *cmd, struct shape *s, uint8_t *field)
+{
+    unsigned esize = size_of(cmd->head.type);
+
+    (void)field;
+    s->dst = BITS(vec_cmp, dst, cmd);
+    s->src[0] = OPERAND(vec_cmp, src0, cmd, esize);
+    s->src[1] = OPERAND(vec_cmp, src1, cmd, esize);
+    s->n_src = 2;
+    s->repeat = cmd->vec_cmp.repeat;
+    s->to_cmpmask = cmd->head.flags & VCMP_CMPMASK;
+    s->fn = vec_path()->compare[0][cmd->vec_cmp.cond][cmd->head.type];
+    return 0;
+}
+
+static unsigned shape_vec_cmps(const union cmd *cmd, struct shape *s, uint8_t *field)
+{
+    s->dst = BITS(vec_cmps, dst, cmd);
+    s->src[0] = OPERAND(vec_cmps, src, cmd, size_of(cmd->head.type));
+    s->n_src = 1;
+    s->repeat = cmd->vec_cmps.repeat;
+    s->to_cmpmask = cmd->head.flags & VCMPS_CMPMASK;
+    s->fn = vec_path()->compare[1][cmd->vec_cmps.cond][cmd->head.type];
+    *field = FIELD_OF(vec_cmps, scalar);
+    return shape_scalar(cmd, cmd->vec_cmps.scalar, s);
+}
+
+static unsigned shape_vec_sel(const union cmd *cmd, struct shape *s, uint8_t *field)
+{
+    unsigned esize = size_of(cmd->head.type);
+
+    (void)field;
+    s->from_cmpmask = cmd->head.flags & VSEL_CMPMASK;
+    s->dst = OPERAND(vec_sel, dst, cmd, esize);
+    s->src[0] = OPERAND(vec_sel, src0, cmd, esize);
+    s->src[1] = OPERAND(vec_sel, src1, cmd, esize);
+    s->src[2] = BITS(vec_sel, sel, cmd);
+    s->n_src = 3;
+    s->repeat = cmd->vec_sel.repeat;
+    s->fn = vec_path()->select[0][cmd->head.type];
+    return 0;
+}
+
+static unsigned shape_vec_sels(const union cmd *cmd, struct shape *s, uint8_t *field)
+{
+    unsigned esize = size_of(cmd->head.type);
+
+    s->from_cmpmask = cmd->head.flags & VSELS_CMPMASK;
+    s->dst = OPERAND(vec_sels, dst, cmd, esize);
+    s->src[0] = OPERAND(vec_sels, src, cmd, esize);
+    s->src[1] = BITS(vec_sels, sel, cmd);
+    s->n_src = 2;
+    s->repeat = cmd->vec_sels.repeat;
+    s->fn = vec_path()->select[1][cmd->head.type];
+    *field = FIELD_OF(vec_sels, scalar);
+    return shape_scalar(cmd, cmd->vec_sels.scalar, s);
+}
+
+/* --- what all do --- */
+
+/* Makes plan, run and store of a format, and the operation of every command that has it. */
+#define FORMAT_OPERATION(format)                                                         \
+    static unsigned format##_plan(const struct op_ctx *c, const union cmd *cmd,          \
+                                  struct plan *plan, uint8_t *field)                     \
+    {                                                                                    \
+        struct shape s = {0};                                                            \
+        unsigned code = shape_##format(cmd, &s, field);                                  \
+        return code ? code : shape_plan(c, cmd, &s, plan);                               \
+    }                                                                                    \
+    static void format##_run(const struct op_ctx *c, const union cmd *cmd,               \
+                             const struct plan *plan, const uint8_t *const src[4],       \
+                             uint8_t *stage)                                             \
+    {                                                                                    \
+        struct shape s = {0};                                                            \
+        uint8_t field;                                                                   \
+        shape_##format(cmd, &s, &field);                                                 \
+        shape_run(c, cmd, &s, plan, src[0] - plan->src[0].base, stage);                  \
+    }                                                                                    \
+    static void format##_store(const struct op_ctx *c, const union cmd *cmd,             \
+                               const struct plan *plan, uint8_t *to,                     \
+                               const uint8_t *stage)                                     \
+    {                                                                                    \
+        struct shape s = {0};                                                            \
+        uint8_t field;                                                                   \
+        shape_##format(cmd, &s, &field);                                                 \
+        shape_store(c, cmd, &s, plan, to, stage);                                        \
+    }
+FORMAT_OPERATION(vec1)
+FORMAT_OPERATION(vec1s)
+FORMAT_OPERATION(vec2)
+FORMAT_OPERATION(vec2c)
+FORMAT_OPERATION(vec_conv)
+FORMAT_OPERATION(vec_cmp)
+FORMAT_OPERATION(vec_cmps)
+FORMAT_OPERATION(vec_sel)
+FORMAT_OPERATION(vec_sels)
+
+#define PARAM(name, value, text)
+#define COST(name, a2, ascend910, ascend310, unit, source)
+#define FORMAT(name)
+#define ARG(format, ctype, field, min, max, multiple, text)
+#define FORMAT_END(name)
+#define CMD(NAME, pipe, opcode, types, flags, format, text)
+#define CMD_FLAG(NAME, flag, bit, text)
+#define VEC(NAME, opcode, types, flags, format, slope32, slope16, fixed, text)           \
+    const struct operation op_##NAME = {format##_plan, format##_run, format##_store};
+#include "hal/contract/vector.def"

@@ -164,7 +164,7 @@ static bool pipe_check(struct npu *n, unsigned core, unsigned pipe)
 
 /* Host pointers of the sources; false if the host cannot give one. */
 static bool map_sources(struct npu *n, unsigned core, const struct plan *plan,
-                        const uint8_t *src[3])
+                        const uint8_t *src[4])
 {
     for (unsigned i = 0; i < plan->n_src; i++) {
         const struct access *a = &plan->src[i];
@@ -181,7 +181,7 @@ static bool map_sources(struct npu *n, unsigned core, const struct plan *plan,
     return true;
 }
 
-static void unmap_sources(struct npu *n, const struct plan *plan, const uint8_t *src[3])
+static void unmap_sources(struct npu *n, const struct plan *plan, const uint8_t *src[4])
 {
     for (unsigned i = 0; i < plan->n_src; i++) {
         const struct access *a = &plan->src[i];
@@ -198,7 +198,7 @@ static bool pipe_run(struct npu *n, unsigned core, unsigned pipe,
 {
     struct npu_pipe *p = &n->s->core[core].pipe[pipe];
     struct op_ctx ctx = {.s = n->s, .pipe = p};
-    const uint8_t *src[3] = {NULL, NULL, NULL};
+    const uint8_t *src[4] = {NULL, NULL, NULL, NULL};
     bool mapped = map_sources(n, core, plan, src);
     bool nothing = plan->has_dst && access_bytes(&plan->dst) == 0;
 
@@ -206,7 +206,8 @@ static bool pipe_run(struct npu *n, unsigned core, unsigned pipe,
         op->run(&ctx, &p->queue[p->head], plan, src, n->mem[core][pipe_stage(pipe)]);
         if (plan->has_dst && n->host->mem_dirty) {
             n->host->mem_dirty(n->ctx, core, pipe_stage(pipe), 0,
-                               (uint32_t)access_bytes(&plan->dst));
+                               (uint32_t)(plan->stage_bytes ? plan->stage_bytes
+                                                            : access_bytes(&plan->dst)));
         }
     }
     unmap_sources(n, plan, src);
@@ -239,6 +240,11 @@ void pipe_start(struct npu *n, unsigned core, unsigned pipe)
         fault.code = NPU_ERR_GM;
         fault.field = plan.src[0].field;
         fault.addr = plan.src[0].base;
+        pipe_stop(n, core, pipe, &fault, &cmd->head);
+        return;
+    }
+    if (p->fault.code) { /* run() found it in the data */
+        fault = p->fault;
         pipe_stop(n, core, pipe, &fault, &cmd->head);
         return;
     }

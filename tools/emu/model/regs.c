@@ -39,6 +39,12 @@ static bool read_pipe(const struct npu_pipe *p, uint64_t now, uint32_t reg, uint
         *v = field_put(PIPE_STATUS_STATE, p->state) |
              field_put(PIPE_STATUS_DEPTH, p->count);
         return true;
+    case PIPE_SINCE:
+        *v = p->count == 0 ? 0 : p->state == PIPE_RUNNING ? p->begin : p->head_since;
+        return true;
+    case PIPE_UNTIL:
+        *v = p->state == PIPE_RUNNING ? p->end : 0;
+        return true;
     case PIPE_ERROR:
     case PIPE_ERROR_ADDR:
     case PIPE_ERROR_VALUE:
@@ -93,6 +99,17 @@ static bool is_pipe(uint32_t reg, unsigned *pipe)
     return reg >= PIPE_BASE && *pipe < NPU_PIPES && pipe_name(*pipe)[0] != '?';
 }
 
+/* Word `i` of the queues of a core, 0 where there is no command. */
+static uint64_t queue_word(const struct npu_core *c, unsigned i)
+{
+    const struct npu_pipe *p = &c->pipe[i / (PIPE_DEPTH * CMD_BYTES / 8)];
+    unsigned at = i / (CMD_BYTES / 8) % PIPE_DEPTH;
+
+    return at < p->count
+               ? p->queue[(p->head + at) % PIPE_DEPTH].words[i % (CMD_BYTES / 8)]
+               : 0;
+}
+
 static bool read_rows(const struct npu *n, uint64_t now, unsigned core, uint32_t reg,
                       uint64_t *v)
 {
@@ -108,6 +125,8 @@ static bool read_rows(const struct npu *n, uint64_t now, unsigned core, uint32_t
         *v = c->arm[i];
     } else if ((i = row_index(reg, SEM_READY, 2)) >= 0) {
         *v = npu_sem_ready(n, core, (unsigned)i);
+    } else if ((i = row_index(reg, QUEUE_CMD, ROW_QUEUE_CMD)) >= 0) {
+        *v = queue_word(c, (unsigned)i);
     } else if ((i = row_index(reg, PMU_SELECT, 8)) >= 0) {
         *v = c->pmu_select[i];
     } else if ((i = row_index(reg, PMU_COUNT, 8)) >= 0) {

@@ -43,7 +43,15 @@ enum {
     SPECIAL_MASK_COUNTER, /* V: which of the two */
     SPECIAL_ATOMIC,       /* MTE3, FIX: operation, type in bits 15:8 */
     SPECIAL_PAD,          /* MTE2, MTE1: padding value, low bits as wide as the element */
-    SPECIALS = 16,
+    SPECIAL_QUANT,        /* FIX: quantisation word */
+    SPECIAL_RELU,         /* FIX: slope in bits 31:0, limit in bits 63:32, fp32 */
+    SPECIAL_CMPMASK_LO,   /* V: the compare mask register */
+    SPECIAL_CMPMASK_HI,
+    SPECIAL_KEPT,         /* V: elements that the last VREDUCEV2 kept */
+    SPECIAL_MERGED,       /* V: pairs that the last VMRGSORT took, 16 bits a list */
+    SPECIAL_VA_DST,       /* V: 16 block addresses, 16 bits each */
+    SPECIAL_VA_SRC = SPECIAL_VA_DST + 4,
+    SPECIALS = 32,
 };
 
 struct npu_pipe {
@@ -100,14 +108,16 @@ enum { POOL_READ = 1, POOL_WRITE = 2 };
 
 /* What a command will do, worked out before it touches anything. */
 struct plan {
-    struct access src[3], dst;
+    struct access src[4], dst;
     uint8_t n_src;
     bool has_dst;
+    bool in_order; /* rows of dst may overlap: the last one stays */
     uint8_t pools;
     uint32_t fixed; /* cycles */
     uint64_t work;  /* bytes, or cycles with rate 1 */
     uint32_t rate;  /* per cycle */
     uint64_t ops;   /* for the PMU */
+    uint64_t stage_bytes; /* that run() fills, 0: those of dst */
 };
 
 /* What an operation sees of the machine. */
@@ -119,12 +129,13 @@ struct op_ctx {
 
 /* An operation: checks beyond the table's and cost in plan(), arithmetic in run().
  * plan() returns 0 or an enum npu_error and sets *field. run() reads src[] (where
- * plan->src[i].base lies) and leaves the destination's rows, packed, in stage. */
+ * plan->src[i].base lies) and leaves the destination's rows, packed, in stage. What it
+ * finds wrong in the data it puts into c->pipe->fault: then the command has no effect. */
 struct operation {
     unsigned (*plan)(const struct op_ctx *c, const union cmd *cmd, struct plan *plan,
                      uint8_t *field);
     void (*run)(const struct op_ctx *c, const union cmd *cmd, const struct plan *plan,
-                const uint8_t *const src[3], uint8_t *stage);
+                const uint8_t *const src[4], uint8_t *stage);
     /* How the stage gets to `to`, where plan->dst.base lies; NULL: every row whole. */
     void (*store)(const struct op_ctx *c, const union cmd *cmd, const struct plan *plan,
                   uint8_t *to, const uint8_t *stage);

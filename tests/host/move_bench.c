@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Speed of the data movers on this host, GB written a second on one core.
+ *
+ *     make all && gcc -O3 -I. tests/host/move_bench.c build/model/tools/emu/model/\*.o \
+ *         build/model/hal/contract/tables.c.o -o build/move_bench && build/move_bench
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <time.h>
+
+#include "tools/emu/model/atomic.h"
+#include "tools/emu/model/move.h"
+#include "tools/emu/model/simd.h"
+
+enum { MAP = 1 << 19, OUT = 1 << 16 };
+
+static uint8_t src[MAP] __attribute__((aligned(64)));
+static uint8_t dst[MAP] __attribute__((aligned(64)));
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Repeats `work` for 0.3 s at least. */
+#define RATE(name, bytes, work)                                                          \
+    do {                                                                                 \
+        double begin = now(), spent;                                                     \
+        unsigned long n = 0;                                                             \
+        do {                                                                             \
+            work;                                                                        \
+            n++;                                                                         \
+            spent = now() - begin;                                                       \
+        } while (spent < 0.3);                                                           \
+        printf("%-6s %-28s %7.2f GB/s\n", simd_name(simd_level()), name,                 \
+               (double)n *(bytes) / spent * 1e-9);                                       \
+    } while (0)
+
+/* 56 x 56 pixels, filter 3 x 3, padding 1: a 64 KiB tile of 16-bit elements. */
+static struct move_map map_of(unsigned stride)
+{
+    return (struct move_map){.src = src,
+                             .map_h = 56,
+                             .map_w = 56,
+                             .out_w = 56 / stride,
+                             .filter_h = 3,
+                             .filter_w = 3,
+                             .stride_h = stride,
+                             .stride_w = stride,
+                             .dilation_h = 1,
+                             .dilation_w = 1,
+                             .pad_top = 1,
+                             .pad_left = 1,
+                             .rows = 224,
+                             .real_rows = 224,
+                             .blocks = 9};
+}
+
+static void bench(void)
+{
+    struct move_map g = map_of(1), h = map_of(2);
+    size_t bytes = 224 * 9 * 32;
+
+    RATE("nd2nz 16 bit 256 x 512", 256 * 1024,
+         move_nd2nz(dst, src, 256, 512, 2, 1024, 256 * 32, 32));
+    RATE("nd2nz 8 bit 256 x 500", 256 * 512,
+         move_nd2nz(dst, src, 256, 500, 1, 500, 256 * 32, 32));
+    RATE("img2col l0a", bytes, move_img2zz(dst, &g, 2));
+    RATE("img2col l0a stride 2", bytes, move_img2zz(dst, &h, 2));
+    RATE("img2col l0b_t", bytes, move_img2zn_t(dst, &g, 2));
+    RATE("img2col l0a_t 8 bit", bytes, move_img2zz_t(dst, &g, 1));
+    RATE("img2col l0a_t 16 bit", bytes, move_img2zz_t(dst, &g, 2));
+    RATE("img2col l0b 8 bit", bytes, move_img2zn(dst, &g, 1));
+    RATE("img2col l0b 16 bit", bytes, move_img2zn(dst, &g, 2));
+    RATE("img2col l0b 32 bit", bytes, move_img2zn(dst, &g, 4));
+}
+
+static void bench_atomics(void)
+{
+    static const struct {
+        const char *name;
+        enum type type;
+    } types[] = {{"atomic add f32", TYPE_F32},
+                 {"atomic add f16", TYPE_F16},
+                 {"atomic add bf16", TYPE_BF16},
+                 {"atomic add s32", TYPE_S32},
+                 {"atomic add s8", TYPE_S8}};
+    struct npu_pipe p = {0};
+    struct access a = access_rows(NPU_MEM_GM, 0, 0, OUT, 1, OUT);
+
+    for (unsigned i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        p.special[SPECIAL_ATOMIC] = ATOMIC_ADD | (uint64_t)types[i].type << 8;
+        RATE(types[i].name, OUT, atomic_rows(dst, src, &a, &p));
+    }
+}
+
+int main(void)
+{
+    for (size_t i = 0; i < MAP; i++) {
+        src[i] = (uint8_t)(i * 7 >> 3);
+    }
+    simd_limit(SIMD_AVX2);
+    for (enum simd level = SIMD_PLAIN, best = simd_level(); level <= best; level++) {
+        simd_limit(level);
+        bench();
+    }
+    bench_atomics();
+    return 0;
+}

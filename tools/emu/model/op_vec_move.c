@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Commands of the Vector that move, fill and transpose. None of them looks at what an
+ * element means but VCI. Source: hal/contract/vector_move.md.
+ */
+#include "tools/emu/model/simd.h"
+#include "tools/emu/model/vec_move.h"
+
+/* --- VCOPY --- */
+
+static unsigned vcopy_plan(const struct op_ctx *c, const union cmd *cmd,
+                           struct plan *plan, uint8_t *field)
+{
+    const struct cmd_vec_copy *a = &cmd->vec_copy;
+    unsigned esize = vec_esize(cmd);
+    uint64_t repeats = vec_repeats(c, esize, a->repeat);
+
+    plan->src[0] = vec_access(c, offsetof(struct cmd_vec_copy, src), esize, repeats,
+                              a->src, a->src_blk, a->src_rep);
+    plan->n_src = 1;
+    plan->dst = vec_access(c, offsetof(struct cmd_vec_copy, dst), esize, repeats, a->dst,
+                           a->dst_blk, a->dst_rep);
+    plan->has_dst = true;
+    vec_cost(cmd, repeats, plan);
+    plan->ops = vec_ops(c, esize, repeats);
+    if (repeats && vec_overlap(&plan->dst, &plan->src[0])) {
+        *field = plan->src[0].field;
+        return NPU_ERR_OVERLAP;
+    }
+    return 0;
+}
+
+static void vcopy_run(const struct op_ctx *c, const union cmd *cmd,
+                      const struct plan *plan, const uint8_t *const src[3],
+                      uint8_t *stage)
+{
+    const struct cmd_vec_copy *a = &cmd->vec_copy;
+    unsigned esize = vec_esize(cmd);
+    uint64_t repeats = vec_repeats(c, esize, a->repeat), lanes[2];
+
+    (void)plan;
+    for (uint64_t r = 0; r < repeats; r++) {
+        vec_lanes(c, esize, r, lanes);
+        for (unsigned b = 0; b < 8; b++, stage += 32) {
+            vec_copy_lanes(stage, src[0] + r * 32 * a->src_rep + b * 32ull * a->src_blk,
+                           esize, block_lanes(lanes, b, esize));
+        }
+    }
+}
+
+static void vcopy_store(const struct op_ctx *c, const union cmd *cmd,
+                        const struct plan *plan, uint8_t *to, const uint8_t *stage)
+{
+    const struct cmd_vec_copy *a = &cmd->vec_copy;
+
+    vec_store(c, plan, vec_esize(cmd), a->repeat, a->dst_blk, a->dst_rep, to, stage);
+}
+
+const struct operation op_VCOPY = {vcopy_plan, vcopy_run, vcopy_store};
+
+/* --- VDUP, VCI --- */
+
+static unsigned fill_plan(const struct op_ctx *c, const union cmd *cmd, struct plan *plan,
+                          uint8_t *field)
+{
+    const struct cmd_vec_fill *a = &cmd->vec_fill;
+    unsigned esize = vec_esize(cmd);
+    uint64_t repeats = vec_repeats(c, esize, a->repeat);
+
+    plan->dst = vec_access(c, offsetof(struct cmd_vec_fill, dst), esize, repeats, a->dst,
+                           a->dst_blk, a->dst_rep);
+    plan->has_dst = true;
+    vec_cost(cmd, repeats, plan);
+    plan->ops = vec_ops(c, esize, repeats);
+    if (esize == 2 && a->value > UINT16_MAX) {
+        *field = offsetof(struct cmd_vec_fill, value);
+        return NPU_ERR_RANGE;
+    }
+    return 0;
+}
+
+static void vdup_run(const struct op_ctx *c, const union cmd *cmd,
+                     const struct plan *plan, const uint8_t *const src[3], uint8_t *stage)
+{
+    const struct cmd_vec_fill *a = &cmd->vec_fill;
+    unsigned esize = vec_esize(cmd);
+    uint64_t bytes = vec_repeats(c, esize, a->repeat) * 256;
+
+    (void)plan;
+    (void)src;
+    for (uint64_t i = 0; i < bytes; i += esize) {
+        memcpy(stage + i, &a->value, esize);
+    }
+}
+
+/* v + i, rounded once: the sum is exact in double, its narrowing to fp32 is to odd (24
+ * bits are twice 11 and two more). i is below 2^17. */
+static uint16_t add_index_f16(uint16_t v, uint64_t i)
+{
+    double sum = (double)num_float(num_f16_to_f32(v)) + (double)i;
+    uint64_t bits = num_bits64(sum), low = (1u << 29) - 1;
+
+    if (bits & low && (bits & 0x7ff0000000000000ull) != 0x7ff0000000000000ull) {
+        bits = (bits & ~low) | 1ull << 29;
+    }
+    return num_f32_to_f16(num_bits((float)num_double(bits)));
+}
+
+/* Apart, for the sake of simd_fp_enter. */
+static __attribute__((noinline)) void number(const struct cmd_vec_fill *a, uint64_t n,
+                                             uint8_t *stage)
+{
+    unsigned esize = type_bits(a->head.type) / 8;
+
+    for (uint64_t i = 0; i < n; i++, stage += esize) {
+        uint32_t value = a->value + (uint32_t)i;
+        if (a->head.type == TYPE_F32) {
+            value = num_canon(num_bits(num_float(a->value) + (float)i));
+        } else if (a->head.type == TYPE_F16) {
+            value = add_index_f16((uint16_t)a->value, i);
+        }
+        memcpy(stage, &value, esize);
+    }
+}
+
+static void vci_run(const struct op_ctx *c, const union cmd *cmd, const struct plan *plan,
+                    const uint8_t *const src[3], uint8_t *stage)
+{
+    const struct cmd_vec_fill *a = &cmd->vec_fill;
+    unsigned esize = vec_esize(cmd), fp = simd_fp_enter();
+
+    (void)plan;
+    (void)src;
+    number(a, vec_repeats(c, esize, a->repeat) * 256 / esize, stage);
+    simd_fp_leave(fp);
+}
+
+static void fill_store(const struct op_ctx *c, const union cmd *cmd,
+                       const struct plan *plan, uint8_t *to, const uint8_t *stage)
+{
+    const struct cmd_vec_fill *a = &cmd->vec_fill;
+
+    vec_store(c, plan, vec_esize(cmd), a->repeat, a->dst_blk, a->dst_rep, to, stage);
+}
+
+const struct operation op_VDUP = {fill_plan, vdup_run, fill_store};
+const struct operation op_VCI = {fill_plan, vci_run, fill_store};
+
+/* --- VBRCB --- */
+
+static unsigned vbrcb_plan(const struct op_ctx *c, const union cmd *cmd,
+                           struct plan *plan, uint8_t *field)
+{
+    const struct cmd_vec_brcb *a = &cmd->vec_brcb;
+
+    (void)c;
+    plan->src[0] = vec_row(offsetof(struct cmd_vec_brcb, src), a->src,
+                           8ull * vec_esize(cmd) * a->repeat);
+    plan->n_src = 1;
+    plan->dst = access_rows(NPU_MEM_UB, offsetof(struct cmd_vec_brcb, dst), a->dst, 32, 8,
+                            32ull * a->dst_blk);
+    plan->dst.n[1] = a->repeat;
+    plan->dst.stride[1] = 32ull * a->dst_rep;
+    plan->has_dst = true;
+    vec_cost(cmd, a->repeat, plan);
+    plan->ops = 8ull * type_c0(a->head.type) * a->repeat;
+    if (!vec_apart(&plan->dst, &plan->src[0])) {
+        *field = plan->src[0].field;
+        return NPU_ERR_OVERLAP;
+    }
+    return 0;
+}
+
+static void vbrcb_run(const struct op_ctx *c, const union cmd *cmd,
+                      const struct plan *plan, const uint8_t *const src[3],
+                      uint8_t *stage)
+{
+    unsigned esize = vec_esize(cmd);
+
+    (void)c;
+    (void)plan;
+    for (unsigned i = 0; i < 8u * cmd->vec_brcb.repeat; i++) {
+        for (unsigned j = 0; j < 32; j += esize, stage += esize) {
+            memcpy(stage, src[0] + i * esize, esize);
+        }
+    }
+}
+
+const struct operation op_VBRCB = {vbrcb_plan, vbrcb_run, NULL};
+
+/* --- VTRANSPOSE --- */
+
+static unsigned vtranspose_plan(const struct op_ctx *c, const union cmd *cmd,
+                                struct plan *plan, uint8_t *field)
+{
+    const struct cmd_vec_transpose *a = &cmd->vec_transpose;
+
+    (void)c;
+    plan->src[0] = vec_row(offsetof(struct cmd_vec_transpose, src), a->src, 512);
+    plan->n_src = 1;
+    plan->dst = vec_row(offsetof(struct cmd_vec_transpose, dst), a->dst, 512);
+    plan->has_dst = true;
+    vec_cost(cmd, 1, plan);
+    plan->ops = 256;
+    if (vec_overlap(&plan->dst, &plan->src[0])) {
+        *field = plan->src[0].field;
+        return NPU_ERR_OVERLAP;
+    }
+    return 0;
+}
+
+static void vtranspose_run(const struct op_ctx *c, const union cmd *cmd,
+                           const struct plan *plan, const uint8_t *const src[3],
+                           uint8_t *stage)
+{
+    (void)c;
+    (void)cmd;
+    (void)plan;
+    for (unsigned i = 0; i < 16; i++) {
+        for (unsigned j = 0; j < 16; j++, stage += 2) {
+            memcpy(stage, src[0] + 32 * j + 2 * i, 2);
+        }
+    }
+}
+
+const struct operation op_VTRANSPOSE = {vtranspose_plan, vtranspose_run, NULL};
+
+/* --- VINTLV, VDINTLV --- */
+
+static unsigned intlv_plan(const struct op_ctx *c, const union cmd *cmd,
+                           struct plan *plan, uint8_t *field)
+{
+    const struct cmd_vec_intlv *a = &cmd->vec_intlv;
+    uint64_t bytes = (uint64_t)a->count * vec_esize(cmd);
+    bool swapped = a->dst1 < a->dst0;
+    uint32_t first = swapped ? a->dst1 : a->dst0;
+    struct access dst[2] = {
+        vec_row(offsetof(struct cmd_vec_intlv, dst0), a->dst0, bytes),
+        vec_row(offsetof(struct cmd_vec_intlv, dst1), a->dst1, bytes),
+    };
+
+    (void)c;
+    plan->src[0] = vec_row(offsetof(struct cmd_vec_intlv, src0), a->src0, bytes);
+    plan->src[1] = vec_row(offsetof(struct cmd_vec_intlv, src1), a->src1, bytes);
+    plan->n_src = 2;
+    plan->dst = access_rows(NPU_MEM_UB, dst[!swapped].field, first, bytes, bytes ? 2 : 0,
+                            (swapped ? a->dst0 : a->dst1) - first);
+    plan->has_dst = true;
+    vec_cost(cmd, div_up(bytes, 256), plan);
+    plan->ops = 2ull * a->count;
+    if (a->head.opcode == OP_VDINTLV && a->count % 2) {
+        *field = offsetof(struct cmd_vec_intlv, count);
+        return NPU_ERR_RANGE;
+    }
+    for (unsigned i = 0; i < 4 && bytes; i++) {
+        if (vec_overlap(&dst[i / 2], &plan->src[i % 2])) {
+            *field = plan->src[i % 2].field;
+            return NPU_ERR_OVERLAP;
+        }
+    }
+    return 0;
+}
+
+/* The stage has dst0 and behind it dst1. */
+static void vintlv_run(const struct op_ctx *c, const union cmd *cmd,
+                       const struct plan *plan, const uint8_t *const src[3],
+                       uint8_t *stage)
+{
+    unsigned esize = vec_esize(cmd);
+
+    (void)c;
+    (void)plan;
+    for (size_t i = 0; i < (size_t)cmd->vec_intlv.count * esize; i += esize) {
+        memcpy(stage + 2 * i, src[0] + i, esize);
+        memcpy(stage + 2 * i + esize, src[1] + i, esize);
+    }
+}
+
+static void vdintlv_run(const struct op_ctx *c, const union cmd *cmd,
+                        const struct plan *plan, const uint8_t *const src[3],
+                        uint8_t *stage)
+{
+    size_t esize = vec_esize(cmd), bytes = cmd->vec_intlv.count * esize;
+
+    (void)c;
+    (void)plan;
+    for (size_t i = 0; i < bytes; i += esize) { /* of dst0 and dst1 */
+        const uint8_t *from = 2 * i < bytes ? src[0] + 2 * i : src[1] + 2 * i - bytes;
+        memcpy(stage + i, from, esize);
+        memcpy(stage + bytes + i, from + esize, esize);
+    }
+}
+
+static void intlv_store(const struct op_ctx *c, const union cmd *cmd,
+                        const struct plan *plan, uint8_t *to, const uint8_t *stage)
+{
+    const struct cmd_vec_intlv *a = &cmd->vec_intlv;
+    size_t bytes = (size_t)a->count * vec_esize(cmd);
+
+    (void)c;
+    memcpy(to + (a->dst0 - plan->dst.base), stage, bytes);
+    memcpy(to + (a->dst1 - plan->dst.base), stage + bytes, bytes);
+}
+
+const struct operation op_VINTLV = {intlv_plan, vintlv_run, intlv_store};
+const struct operation op_VDINTLV = {intlv_plan, vdintlv_run, intlv_store};

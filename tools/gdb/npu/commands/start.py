@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""npu start [SOCKET]     runs to the first line of the operator that the command line names
+
+Connects to QEMU first, at SOCKET or build/gdb.sock, if gdb is not connected: `make debug`.
+That is the function of that name, the kernel, if there is one, else what reads the
+operator's arguments. Stops nowhere if the firmware refuses its arguments."""
+import time
+
+import gdb
+
+from npu import machine
+
+NEEDS_MACHINE = False
+PATIENCE = 10  # seconds for QEMU to open its socket
+
+
+def leave(_):
+    """gdb would leave the machine running."""
+    if gdb.selected_thread() is not None:
+        gdb.execute("kill", to_string=True)
+
+
+def connect(path):
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            gdb.execute(f"target remote {path}", to_string=True)
+            gdb.events.gdb_exiting.connect(leave)
+            return
+        except gdb.error as e:
+            if time.monotonic() > end:
+                raise machine.Error(f"no QEMU at {path}: {e}") from None
+            time.sleep(0.05)
+
+
+def operators():
+    """{name: address of its entry}"""
+    at = gdb.parse_and_eval("&__operators_start[0]")
+    end = gdb.parse_and_eval("&__operators_end[0]")
+    found = {}
+    while at < end:
+        found[at["name"].string()] = int(at["run"])
+        at += 1
+    return found
+
+
+def run(words, options, core):
+    machine.wants(words, 0, 1, "npu start [SOCKET]")
+    if gdb.selected_thread() is None:
+        connect(words[0] if words else "build/gdb.sock")
+    machine.check()
+    made = []
+    for name, entry in operators().items():
+        symbol = gdb.lookup_global_symbol(name)
+        kernel = symbol is not None and symbol.type.code == gdb.TYPE_CODE_FUNC
+        made.append(gdb.Breakpoint(name if kernel else f"*{entry:#x}", internal=True))
+        made[-1].silent = True
+    try:
+        gdb.execute("continue")
+    except gdb.error:  # QEMU may close the line before it says that it ends
+        pass
+    finally:
+        for b in made:
+            if b.is_valid():
+                b.delete()
+    if gdb.selected_thread() is None:
+        raise machine.Error("the firmware has ended before its operator began")
+    gdb.execute("frame")

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""npu task [N]     shows the task N of `npu tasks` to gdb; without N: back to the hart
+
+Frames from 1 on are then the task's, as it waits: `up`, `info locals`, `print`,
+`backtrace` and breakpoints work. Frame 0 is still the hart. Nothing of the machine is
+changed, and going on (`continue`, `step`) goes on with the hart and ends the view."""
+import gdb
+
+from npu import decode, machine, tasks, view
+
+
+def choose(text):
+    number, found = machine.number(text), tasks.tasks()
+    if number >= len(found):
+        raise machine.Error(f"no task {number}: there are {len(found)}")
+    task = found[number]
+    if task.ended:
+        raise machine.Error(f'task "{task.name}" has ended')
+    if task.fresh and not task.live():
+        raise machine.Error(f'task "{task.name}" has not begun: {decode.place(task.entry, False)}')
+    return task
+
+
+def kernel_frame(frame):
+    """The innermost frame that is not the scheduler's."""
+    at = frame
+    while at and at.find_sal().symtab and "/sched" in "/" + at.find_sal().symtab.filename:
+        at = at.older()
+    return at if at and at.find_sal().symtab else frame
+
+
+def run(words, options, core):
+    machine.wants(words, 0, 1, "npu task [N]")
+    if not words:
+        view.unwinder.show(None)
+        gdb.newest_frame().select()
+        print("the hart")
+    else:
+        task = choose(words[0])
+        live = task.live()
+        view.unwinder.show(None if live else task)
+        top = gdb.newest_frame()
+        kernel_frame(top if live else top.older()).select()
+        print(f'task {task.index} "{task.name}": {task.doing()}')
+    gdb.execute("frame")

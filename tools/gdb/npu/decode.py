@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT
+#
+# Commands, places in the source and faults in words. What a command is made of comes
+# from the image: the table `commands` gives name, texts and the format of an opcode,
+# `struct cmd_FORMAT` of DWARF the operands.
+import gdb
+
+from npu import machine
+
+
+@machine.from_image
+def commands():
+    """{opcode: (name, text, format, {operand: text})}"""
+    table = machine.static(machine.UNITS, "commands")
+    found = {}
+    for i in range(table.type.range()[1] + 1 if table is not None else 0):
+        row = table[i]
+        symbol = gdb.execute(f"info symbol {int(row['args']):#x}", to_string=True).split()[0]
+        args = {row["args"][n]["name"].string(): row["args"][n]["text"].string()
+                for n in range(int(row["n_args"]))}
+        found[int(row["opcode"])] = (row["name"].string(), row["text"].string(),
+                                     symbol.removeprefix("args_") if args else "", args)
+    return found
+
+
+def type_name(code):
+    return machine.names("type", "TYPE_").get(code, f"type {code}")
+
+
+def flag_names(op, flags):
+    """Names of flags; OP_FLAG of enum cmd_flag belongs to the longest op that fits."""
+    ops, found = [c[0] for c in commands().values()], []
+    for name, bit in machine.enum("cmd_flag").items():
+        owner = max((o for o in ops if name.startswith(o + "_")), key=len, default="")
+        if owner == op and flags & bit:
+            found.append(name[len(op) + 1:])
+            flags &= ~bit
+    return found + ([f"{flags:#x}"] if flags else [])
+
+
+@machine.from_image
+def place(pc, call=True):
+    """`file:line function`; call: pc is behind the call that is meant."""
+    if not pc:
+        return ""
+    at = pc - 1 if call else pc
+    sal, block = gdb.find_pc_line(at), gdb.block_for_pc(at)
+    while block and not block.function:
+        block = block.superblock
+    if not sal.symtab:
+        return gdb.format_address(pc)
+    return f"{sal.symtab.filename.split('/')[-1]}:{sal.line} {block.function if block else ''}"
+
+
+@machine.from_image
+def sem_name(sem, pc):
+    """How the source around pc calls a semaphore: the enumerator of an enum without a
+    name whose values count up. '' if there is none, or several."""
+    found = set()
+    symtab = gdb.find_pc_line(pc).symtab if pc else None
+    for symbol in symtab.static_block() if symtab else ():
+        kind = symbol.type
+        if symbol.addr_class == gdb.SYMBOL_LOC_CONST and kind.code == gdb.TYPE_CODE_ENUM:
+            values = [f.enumval for f in kind.fields()]
+            if kind.tag is None and values == list(range(values[0], values[0] + len(values))):
+                found.update(f.name for f in kind.fields() if f.enumval == sem)
+    return f" {found.pop()}" if len(found) == 1 else ""
+
+
+class Cmd:
+    """A command in memory, decoded."""
+
+    def __init__(self, data):
+        value = gdb.Value(bytes(data), gdb.lookup_type("union cmd"))
+        head = value["head"]
+        self.opcode, self.pc, self.tag = (int(head[f]) for f in ("opcode", "pc", "tag"))
+        self.known = self.opcode in commands()
+        self.name, self.text, layout, self.texts = commands().get(
+            self.opcode, (f"opcode {self.opcode:#x}", "no such command", "", {}))
+        self.type = type_name(int(head["type"]))
+        self.flags = flag_names(self.name, int(head["flags"]))
+        self.waits = self.semaphores(head["wait_sem"], head["wait_n"])
+        self.posts = self.semaphores(head["post_sem"], head["post_n"])
+        self.operands = {f.name: value[layout][f.name]
+                         for f in (value[layout].type.fields() if layout else ())
+                         if f.name != "head"}
+
+    @staticmethod
+    def semaphores(sems, counts):
+        return [(int(sems[i]), int(counts[i])) for i in range(2) if int(counts[i])]
+
+    def show(self, pairs):
+        return ", ".join(f"sem {s}{sem_name(s, self.pc)}" + (f" x{n}" if n > 1 else "")
+                         for s, n in pairs)
+
+    def line(self):
+        parts = [self.name] + ([self.type] if self.type != "NONE" else []) + self.flags
+        parts += [f"{k}={shown(k, v)}" for k, v in self.operands.items()]
+        parts += [f"waits {self.show(self.waits)}"] if self.waits else []
+        parts += [f"posts {self.show(self.posts)}"] if self.posts else []
+        return " ".join(parts)
+
+
+def shown(name, value):
+    """An operand: addresses and masks are wide."""
+    if value.type.strip_typedefs().code != gdb.TYPE_CODE_INT:
+        return str(value)
+    wide = value.type.sizeof >= 4
+    return f"{int(value):#x}" if wide and abs(int(value)) > 9 else str(int(value))
+
+
+def fault(core, pipe, code, opcode, at, addr, value, pc):
+    """Lines about a fault."""
+    table = machine.texts("error_names"), machine.texts("error_texts")
+    name, rule = (t[code] if code < len(t) else "?" for t in table)
+    command = commands().get(opcode)
+    if pipe not in machine.pipes():
+        what = f"register access at offset {at:#x}, value {value:#x}"
+    elif command is None:
+        what = f"value {value:#x}, address {addr:#x}"
+    else:
+        what = f"{command[0]}.{field_at(command, at)}: value {value:#x}, address {addr:#x}"
+    lines = [f"core {core} {machine.pipes().get(pipe, 'registers')}: {name}: {rule}", f"  {what}"]
+    return lines + ([f"  issued at {place(pc)}"] if pc else [])
+
+
+def field_at(command, offset):
+    for struct in ("cmd_head", "cmd_" + command[2]):
+        for f in gdb.lookup_type("struct " + struct).fields() if command[2] else ():
+            if f.bitpos // 8 <= offset < f.bitpos // 8 + f.type.sizeof and f.name != "head":
+                return f.name
+    return f"byte {offset}"
