@@ -4,6 +4,7 @@
 #                          ARGS=help lists them; without ARGS: a demonstration
 #   make test [T=name]     every test (T: only on-target tests whose name contains it)
 #   make bench-host        speed of the emulated Cube against OpenBLAS on this machine
+#   make bench-model       rates of the model's inner loops
 #   make calibrate         published against modelled cycles of single commands
 #   make fuzz              60 s of random commands and registers against the model
 #   make debug ARGS=...    gdb at the kernel's first line, with the npu commands
@@ -63,10 +64,11 @@ RV_OBJ    := $(MODEL_SRC:%=$(B)/model-rv/%.o)
 SAN_OBJ   := $(MODEL_SRC:%=$(B)/san/%.o) $(B)/san/tests/host/rig.c.o
 QEMU_OBJ  := $(QEMU_SRC:%=$(B)/plugin/%.o)
 TABLES    := hal/contract/tables.c
+BENCHES   := $(addprefix $(B)/bench/,cube move vector)
 PAGES     := $(wildcard hal/contract/*.md)
 
-.PHONY: all run test test-full bench-host fuzz debug debug-server calibrate check docs clean \
-        help model-rv image host-tests FORCE
+.PHONY: all run test test-full bench-host bench-model fuzz debug debug-server calibrate check \
+        docs clean help model-rv image host-tests FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
@@ -104,6 +106,10 @@ debug-server: all
 
 bench-host: all $(B)/blas_bench
 	@tools/bench-host $(B)/blas_bench
+
+# Rates of the model's inner loops on this host.
+bench-model: all $(BENCHES)
+	@for b in $(BENCHES); do $$b; done
 
 fuzz: $(B)/fuzz
 	@mkdir -p $(B)/corpus
@@ -253,6 +259,11 @@ $(B)/plumbing: tests/qemu/plumbing.c $(TABLES) tests/host/tap.h Makefile | $(B)/
 $(B)/blas_bench: tests/host/blas_bench.c | $(B)/packages-bench
 	$(say,CC)
 	$(Q)$(CC) -O2 $< -lopenblas -o $@
+
+$(B)/bench/%: tests/host/%_bench.c tests/host/rig.c $(MODEL_OBJ)
+	$(say,CC)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -I. $^ -o $@
 
 $(B)/regdoc: tools/regdoc.c $(TABLES) $(wildcard hal/contract/*.def hal/contract/*.h) \
              | $(B)/packages

@@ -7,6 +7,7 @@
 #ifndef HAL_PIPE_H
 #define HAL_PIPE_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include "hal/err.h"
 #include "hal/mmio.h"
@@ -40,6 +41,7 @@ static inline void cmd_wait(union cmd *cmd, unsigned sem, unsigned count)
 {
     unsigned slot = cmd->head.wait_n[0] != 0;
 
+    assert(sem < SEM_COUNT && count <= SEM_MAX && cmd->head.wait_n[1] == 0);
     cmd->head.wait_sem[slot] = (uint8_t)sem;
     cmd->head.wait_n[slot] = (uint8_t)count;
 }
@@ -49,6 +51,7 @@ static inline void cmd_post(union cmd *cmd, unsigned sem, unsigned count)
 {
     unsigned slot = cmd->head.post_n[0] != 0;
 
+    assert(sem < SEM_COUNT && count <= SEM_MAX && cmd->head.post_n[1] == 0);
     cmd->head.post_sem[slot] = (uint8_t)sem;
     cmd->head.post_n[slot] = (uint8_t)count;
 }

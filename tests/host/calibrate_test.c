@@ -155,7 +155,38 @@ static uint64_t mmad_next(struct rig *r, uint64_t arg)
     return drain(r, begin) - (first - begin);
 }
 
-#define MNK(m, n, k) ((uint64_t)(m) << 32 | (uint64_t)(n) << 16 | (k))
+static uint64_t l0c_gm(struct rig *r, uint64_t bytes)
+{
+    union cmd c = rig_command(OP_FIX_L0C_GM, TYPE_F32);
+    uint64_t begin = r->now;
+
+    c.fix_gm.dst = RIG_GM_BASE;
+    c.fix_gm.m = (uint16_t)(bytes / 512);
+    c.fix_gm.n = 128;
+    c.fix_gm.nd_num = 1;
+    c.fix_gm.dst_pitch = 128;
+    c.fix_gm.src_c0_stride = c.fix_gm.m;
+    rig_push(r, 0, PIPE_FIX, &c);
+    return drain(r, begin);
+}
+
+/* 64 repeats of VADD, fp32; arg: address of the second source, of the destination. */
+static uint64_t vadd(struct rig *r, uint64_t arg)
+{
+    union cmd c = rig_command(OP_VADD, TYPE_F32);
+    uint64_t begin = r->now;
+
+    c.vec2.src1 = (uint32_t)(arg >> 32);
+    c.vec2.dst = (uint32_t)arg;
+    c.vec2.repeat = 64;
+    c.vec2.dst_blk = c.vec2.src0_blk = c.vec2.src1_blk = 1;
+    c.vec2.dst_rep = c.vec2.src0_rep = c.vec2.src1_rep = 8;
+    rig_push(r, 0, PIPE_V, &c);
+    return drain(r, begin);
+}
+
+#define VADD(src1, dst) ((uint64_t)(src1) << 32 | (dst))
+#define MNK(m, n, k)    ((uint64_t)(m) << 32 | (uint64_t)(n) << 16 | (k))
 
 static const struct row rows[] = {
     {"GM -> L1, 1 KiB", "mskpp", 177, 4, gm_l1, 1 * KIB},
@@ -188,6 +219,10 @@ static const struct row rows[] = {
     {"ND2NZ, 64 KiB", "mskpp", 826, 1, nd2nz, 64 * KIB},
     {"ND2NZ, 128 KiB", "mskpp", 1150, 1, nd2nz, 128 * KIB},
     {"ND2NZ, 192 KiB", "mskpp", 1615, 1, nd2nz, 192 * KIB},
+    {"L0C -> GM, 1 KiB", "mskpp", 82, 12, l0c_gm, 1 * KIB},
+    {"L0C -> GM, 9 KiB", "mskpp", 93, 72, l0c_gm, 9 * KIB},
+    {"L0C -> GM, 17 KiB", "mskpp", 143, 61, l0c_gm, 17 * KIB},
+    {"L0C -> GM, 128 KiB", "mskpp", 1116, 8, l0c_gm, 128 * KIB},
     {"L1 -> L0A, 64 KiB", "mskpp", 251, 12, l1_l0a, 64 * KIB},
     {"L1 -> L0B, 64 KiB", "mskpp", 500, 8, l1_l0b, 64 * KIB},
     {"loads of a, b 64^3", "msopprof", 143, 1, load_pair, MNK(64, 64, 64)},
@@ -198,6 +233,9 @@ static const struct row rows[] = {
      MNK(128, 256, 64)},
     {"Mmad 128 fractals behind another", "mskpp", 130, 6, mmad_next, MNK(128, 64, 64)},
     {"Mmad 40x50x60 (half)", "PTO", 62, 79, mmad_first, MNK(40, 50, 60)},
+    {"VADD 64 repeats, no conflict", "devkit", 88, 5, vadd, VADD(0x10100, 0x20000)},
+    {"VADD 64 repeats, read-read", "devkit", 154, 5, vadd, VADD(0x10000, 0x20000)},
+    {"VADD 64 repeats, read-write", "devkit", 139, 5, vadd, VADD(0x10100, 0x4100)},
     {"Mmad 16^3 alone", "mskpp", 25, 153, mmad_first, MNK(16, 16, 16)},
 };
 

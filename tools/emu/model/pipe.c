@@ -127,8 +127,8 @@ static unsigned pipe_plan(struct npu *n, unsigned core, unsigned pipe,
     if (code) {
         const struct cmd_arg *arg = cmd_arg_at(cmd_find(cmd->head.opcode), fault->field);
         fault->code = (uint16_t)code;
-        fault->value = arg ? cmd_arg_value(cmd, arg) : 0;
-        fault->addr = fault->value;
+        fault->value = arg ? cmd_arg_value(cmd, arg) : cmd->bytes[fault->field];
+        fault->addr = arg ? fault->value : 0;
         return code;
     }
     return check_plan(n, pipe, cmd, plan, fault);
