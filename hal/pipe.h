@@ -41,7 +41,7 @@ static inline void cmd_wait(union cmd *cmd, unsigned sem, unsigned count)
 {
     unsigned slot = cmd->head.wait_n[0] != 0;
 
-    assert(sem < SEM_COUNT && count <= SEM_MAX && cmd->head.wait_n[1] == 0);
+    assert(count <= SEM_MAX && cmd->head.wait_n[1] == 0);
     cmd->head.wait_sem[slot] = (uint8_t)sem;
     cmd->head.wait_n[slot] = (uint8_t)count;
 }
@@ -51,7 +51,7 @@ static inline void cmd_post(union cmd *cmd, unsigned sem, unsigned count)
 {
     unsigned slot = cmd->head.post_n[0] != 0;
 
-    assert(sem < SEM_COUNT && count <= SEM_MAX && cmd->head.post_n[1] == 0);
+    assert(count <= SEM_MAX && cmd->head.post_n[1] == 0);
     cmd->head.post_sem[slot] = (uint8_t)sem;
     cmd->head.post_n[slot] = (uint8_t)count;
 }
