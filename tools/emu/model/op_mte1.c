@@ -14,9 +14,16 @@ static bool load2d_transposed(const struct cmd_load2d *a)
     return a->head.flags & LOAD2D_L0A_TRANSPOSE;
 }
 
-static void load2d_plan(const struct op_ctx *c, const struct cmd_load2d *a, bool to_l0b,
-                        struct plan *plan)
+static bool load2d_to_l0b(const struct cmd_load2d *a)
 {
+    return a->head.opcode == OP_LOAD2D_L0B;
+}
+
+static unsigned load2d_plan(const struct op_ctx *c, const union cmd *cmd,
+                            struct plan *plan, uint8_t *field)
+{
+    const struct cmd_load2d *a = &cmd->load2d;
+    bool to_l0b = load2d_to_l0b(a);
     unsigned c0 = type_c0(a->head.type);
     uint32_t rows = load2d_transposed(a) ? a->n_cols : a->n_rows; /* of the source */
     uint32_t cols = load2d_transposed(a) ? a->n_rows : a->n_cols;
@@ -34,61 +41,30 @@ static void load2d_plan(const struct op_ctx *c, const struct cmd_load2d *a, bool
     plan->fixed = cost(c->s, COST_L1_L0_FIXED);
     plan->rate = cost(c->s, to_l0b ? COST_L1_L0B_RATE : COST_L1_L0A_RATE);
     plan->work = bytes;
-}
-
-static unsigned load2d_l0a_plan(const struct op_ctx *c, const union cmd *cmd,
-                                struct plan *plan, uint8_t *field)
-{
     (void)field;
-    load2d_plan(c, &cmd->load2d, false, plan);
     return 0;
 }
 
-static void load2d_l0a_run(const struct op_ctx *c, const union cmd *cmd,
-                           const struct plan *plan, const uint8_t *const src[4],
-                           uint8_t *stage)
+static void load2d_run(const struct op_ctx *c, const union cmd *cmd,
+                       const struct plan *plan, const uint8_t *const src[4],
+                       uint8_t *stage)
 {
+    typedef void move_fn(void *dst, const void *src, size_t c0_stride, size_t rows,
+                         size_t cols, unsigned esize);
+    static move_fn *const moves[2][2] = {{move_nz2zz, move_nz2zz_t},
+                                         {move_nz2zn, move_nz2zn_t}};
     const struct cmd_load2d *a = &cmd->load2d;
-    unsigned esize = type_bits(a->head.type) / 8;
+    bool t = load2d_transposed(a);
 
     (void)c;
     (void)plan;
-    if (load2d_transposed(a)) {
-        move_nz2zz_t(stage, src[0], 32ull * a->src_c0_stride, a->n_cols, a->n_rows,
-                     esize);
-    } else {
-        move_nz2zz(stage, src[0], 32ull * a->src_c0_stride, a->n_rows, a->n_cols, esize);
-    }
+    moves[load2d_to_l0b(a)][t](stage, src[0], 32ull * a->src_c0_stride,
+                               t ? a->n_cols : a->n_rows, t ? a->n_rows : a->n_cols,
+                               type_bits(a->head.type) / 8);
 }
 
-const struct operation op_LOAD2D_L0A = {load2d_l0a_plan, load2d_l0a_run, NULL};
-
-static unsigned load2d_l0b_plan(const struct op_ctx *c, const union cmd *cmd,
-                                struct plan *plan, uint8_t *field)
-{
-    (void)field;
-    load2d_plan(c, &cmd->load2d, true, plan);
-    return 0;
-}
-
-static void load2d_l0b_run(const struct op_ctx *c, const union cmd *cmd,
-                           const struct plan *plan, const uint8_t *const src[4],
-                           uint8_t *stage)
-{
-    const struct cmd_load2d *a = &cmd->load2d;
-    unsigned esize = type_bits(a->head.type) / 8;
-
-    (void)c;
-    (void)plan;
-    if (load2d_transposed(a)) {
-        move_nz2zn_t(stage, src[0], 32ull * a->src_c0_stride, a->n_cols, a->n_rows,
-                     esize);
-    } else {
-        move_nz2zn(stage, src[0], 32ull * a->src_c0_stride, a->n_rows, a->n_cols, esize);
-    }
-}
-
-const struct operation op_LOAD2D_L0B = {load2d_l0b_plan, load2d_l0b_run, NULL};
+const struct operation op_LOAD2D_L0A = {load2d_plan, load2d_run, NULL};
+const struct operation op_LOAD2D_L0B = {load2d_plan, load2d_run, NULL};
 
 /* --- single fractals --- */
 
