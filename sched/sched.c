@@ -322,12 +322,17 @@ static int idle(bool tasks_left)
     return wanted || in_flight ? 0 : ERR_DEADLOCK;
 }
 
-void sched_drop(void)
+static void free_tasks(void)
 {
     for (unsigned i = 0; i < n_tasks; i++) {
         free(tasks[i].stack);
     }
     n_tasks = 0;
+}
+
+void sched_drop(void)
+{
+    free_tasks();
     for (unsigned c = 0; c < chip_cores(); c++) {
         core_reset(c);
     }
@@ -358,11 +363,9 @@ int sched_run(struct sched_report *report)
     chip_mark(NULL);
     if (err) {
         sched_drop();
+    } else {
+        free_tasks();
     }
-    for (unsigned i = 0; i < n_tasks; i++) {
-        free(tasks[i].stack);
-    }
-    n_tasks = 0;
     return err;
 }
 

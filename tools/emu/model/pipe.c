@@ -265,13 +265,25 @@ void store_rows(uint8_t *to, const uint8_t *stage, const struct access *a)
     }
 }
 
-static bool pipe_commit(struct npu *n, unsigned core, unsigned pipe,
-                        const struct operation *op, const struct plan *plan)
+/* From the stage to `to`, the host's address of the destination. */
+static void pipe_store(struct npu *n, unsigned core, unsigned pipe,
+                       const struct operation *op, const struct plan *plan, uint8_t *to)
 {
     struct npu_pipe *p = &n->s->core[core].pipe[pipe];
     struct op_ctx ctx = {.s = n->s, .pipe = p};
-    const struct access *dst = &plan->dst;
     const uint8_t *stage = n->mem[core][pipe_stage(pipe)];
+
+    if (op->store) {
+        op->store(&ctx, &p->queue[p->head], plan, to, stage);
+    } else {
+        store_rows(to, stage, &plan->dst);
+    }
+}
+
+static bool pipe_commit(struct npu *n, unsigned core, unsigned pipe,
+                        const struct operation *op, const struct plan *plan)
+{
+    const struct access *dst = &plan->dst;
     uint64_t extent = access_extent(dst);
     uint8_t *to;
 
@@ -279,12 +291,7 @@ static bool pipe_commit(struct npu *n, unsigned core, unsigned pipe,
         return true;
     }
     if (dst->mem != NPU_MEM_GM) {
-        to = n->mem[core][dst->mem] + dst->base;
-        if (op->store) {
-            op->store(&ctx, &p->queue[p->head], plan, to, stage);
-        } else {
-            store_rows(to, stage, dst);
-        }
+        pipe_store(n, core, pipe, op, plan, n->mem[core][dst->mem] + dst->base);
         if (n->host->mem_dirty) {
             n->host->mem_dirty(n->ctx, core, (enum npu_mem)dst->mem, (uint32_t)dst->base,
                                (uint32_t)extent);
@@ -295,11 +302,7 @@ static bool pipe_commit(struct npu *n, unsigned core, unsigned pipe,
     if (!to) {
         return false;
     }
-    if (op->store) {
-        op->store(&ctx, &p->queue[p->head], plan, to, stage);
-    } else {
-        store_rows(to, stage, dst);
-    }
+    pipe_store(n, core, pipe, op, plan, to);
     n->host->gm_unmap(n->ctx, to, dst->base, extent, true);
     return true;
 }
@@ -358,11 +361,11 @@ bool pipe_finish(struct npu *n, unsigned core, unsigned pipe)
     struct npu_core *c = &n->s->core[core];
     struct npu_pipe *p = &c->pipe[pipe];
     const struct cmd_head head = p->queue[p->head].head;
+    const struct operation *op = operation_find(head.opcode);
     struct npu_fault fault = {0};
     struct plan plan;
     bool chip = false;
 
-    const struct operation *op = operation_find(head.opcode);
     pipe_plan(n, core, pipe, op, &plan, &fault);
     pipe_account(p, n->s->now);
     if (plan.has_dst && !pipe_commit(n, core, pipe, op, &plan)) {

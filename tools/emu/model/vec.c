@@ -15,8 +15,7 @@ uint64_t vec_repeats(const struct op_ctx *c, unsigned esize, unsigned repeat)
 }
 
 /* Elements of one repeat that take part, as a mask. */
-void vec_lanes(const struct op_ctx *c, unsigned esize, uint64_t repeat,
-                      uint64_t lanes[2])
+void vec_lanes(const struct op_ctx *c, unsigned esize, uint64_t repeat, uint64_t lanes[2])
 {
     uint64_t per_repeat = 256 / esize, left;
 
@@ -47,8 +46,8 @@ uint64_t block_lanes(const uint64_t lanes[2], unsigned block, unsigned esize)
 
 /* Writes the elements whose lanes are on; what lies between them is not touched. */
 void vec_store(const struct op_ctx *c, const struct plan *plan, unsigned esize,
-                      unsigned repeat, unsigned blk, unsigned rep, uint8_t *to,
-                      const uint8_t *stage)
+               unsigned repeat, unsigned blk, unsigned rep, uint8_t *to,
+               const uint8_t *stage)
 {
     uint64_t full = (1ull << (32 / esize)) - 1, lanes[2];
 
@@ -75,8 +74,7 @@ void vec_store(const struct op_ctx *c, const struct plan *plan, unsigned esize,
 
 /* What an operand touches. */
 struct access vec_access(const struct op_ctx *c, size_t field, unsigned esize,
-                                uint64_t repeats, uint32_t base, unsigned blk,
-                                unsigned rep)
+                         uint64_t repeats, uint32_t base, unsigned blk, unsigned rep)
 {
     uint32_t n = (uint32_t)(repeats < UINT16_MAX ? repeats : UINT16_MAX);
     struct access a = access_rows(NPU_MEM_UB, field, base, 32, 8, 32ull * blk);
