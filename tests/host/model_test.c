@@ -358,9 +358,93 @@ static void test_shared_bandwidth(void)
     rig_close(&r);
 }
 
+static uint64_t chip(struct rig *r, uint32_t reg)
+{
+    return npu_read(&r->npu, r->now, NPU_CHIP, reg, 8);
+}
+
+/* One register tells what all cores do. */
+static void test_chip_status(void)
+{
+    struct rig r;
+    union cmd c = rig_copy_in(0, 0, 12288), wait = rig_command(OP_NOP, TYPE_NONE);
+
+    rig_open(&r, 32, PROFILE_a2);
+    wait.head.wait_sem[0] = 5;
+    wait.head.wait_n[0] = 1;
+    rig_push(&r, 31, PIPE_MTE2, &c);
+    rig_push(&r, 3, PIPE_V, &wait);
+    ok(chip(&r, CHIP_BUSY) == (1ull << 31 | 1u << 3), "chip/tells_busy_cores");
+    ok(chip(&r, CHIP_RUNNING) == 1ull << 31, "chip/tells_running_cores");
+    rig_write(&r, 2, SEM_ARM + 8 * 7, 1);
+    rig_write(&r, 2, SEM_POST + 8 * 7, 1);
+    ok(chip(&r, CHIP_WANTED) == 0, "chip/wants_nothing_that_is_not_enabled");
+    rig_write(&r, 2, CORE_IRQ_ENABLE, CORE_IRQ_STATUS_SEM);
+    ok(chip(&r, CHIP_WANTED) == 1u << 2, "chip/tells_cores_that_want_the_hart");
+    rig_drain(&r);
+    ok(chip(&r, CHIP_RUNNING) == 0 && chip(&r, CHIP_BUSY) == 1u << 3,
+       "chip/waiting_is_busy_but_not_running");
+    rig_close(&r);
+}
+
+static void test_alarm(void)
+{
+    struct rig r;
+
+    rig_open(&r, 2, PROFILE_a2);
+    rig_write(&r, 1, CORE_IRQ_ENABLE, CORE_IRQ_STATUS_ALARM);
+    rig_write(&r, 1, CORE_ALARM, 1000);
+    ok(npu_next(&r.npu) == 1000, "alarm/is_an_event");
+    rig_to(&r, 999);
+    ok(!r.irq[1] && !(rig_read(&r, 1, CORE_IRQ_STATUS) & CORE_IRQ_STATUS_ALARM),
+       "alarm/is_quiet_before_its_cycle");
+    rig_to(&r, 1000);
+    ok(r.irq[1], "alarm/raises_the_line_at_its_cycle");
+    ok(npu_next(&r.npu) == NPU_NEVER, "alarm/goes_off_once");
+    rig_write(&r, 1, CORE_ALARM, 0);
+    ok(!r.irq[1], "alarm/falls_when_cleared");
+    rig_write(&r, 1, CORE_ALARM, 10);
+    ok(r.irq[1], "alarm/in_the_past_is_due");
+    rig_write(&r, 1, CORE_CTRL, CORE_CTRL_RESET);
+    ok(!r.irq[1] && rig_read(&r, 1, CORE_ALARM) == 0, "alarm/is_cleared_by_a_reset");
+    rig_close(&r);
+}
+
+/* The opcode of command i of a pipe, QUEUE_CMD. */
+static unsigned queued(struct rig *r, enum pipe pipe, unsigned i)
+{
+    uint32_t word = ((uint32_t)pipe * PIPE_DEPTH + i) * CMD_BYTES / 8;
+
+    return (uint16_t)rig_read(r, 0, QUEUE_CMD + 8 * word);
+}
+
+static void test_history(void)
+{
+    struct rig r;
+    union cmd copy = rig_copy_in(0, 0, 64), nop = rig_command(OP_NOP, TYPE_NONE);
+
+    rig_open(&r, 1, PROFILE_a2);
+    rig_push(&r, 0, PIPE_MTE2, &copy);
+    rig_push(&r, 0, PIPE_MTE2, &nop);
+    ok(queued(&r, PIPE_MTE2, 0) == OP_COPY_GM_UB && queued(&r, PIPE_MTE2, 1) == OP_NOP &&
+           queued(&r, PIPE_MTE2, 2) == 0,
+       "queue/shows_what_is_queued");
+    rig_drain(&r);
+    ok(queued(&r, PIPE_MTE2, PIPE_DEPTH - 1) == OP_NOP &&
+           queued(&r, PIPE_MTE2, PIPE_DEPTH - 2) == OP_COPY_GM_UB &&
+           queued(&r, PIPE_MTE2, PIPE_DEPTH - 3) == 0,
+       "queue/keeps_what_has_ended");
+    rig_write(&r, 0, rig_pipe(PIPE_MTE2, PIPE_CTRL), PIPE_CTRL_RESET);
+    ok(queued(&r, PIPE_MTE2, PIPE_DEPTH - 1) == 0, "queue/forgets_at_a_reset");
+    rig_close(&r);
+}
+
 int main(void)
 {
     test_identity();
+    test_chip_status();
+    test_alarm();
+    test_history();
     test_access();
     test_semaphores();
     test_chip_semaphores();

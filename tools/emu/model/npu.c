@@ -77,9 +77,9 @@ uint64_t npu_next(const struct npu *n)
     uint64_t next = n->s->flow_next;
 
     for (unsigned c = 0; c < n->s->cores; c++) {
-        if (n->s->core[c].next < next) {
-            next = n->s->core[c].next;
-        }
+        const struct npu_core *core = &n->s->core[c];
+        next = core->next < next ? core->next : next;
+        next = core->alarm > n->s->now && core->alarm < next ? core->alarm : next;
     }
     return next;
 }
@@ -134,6 +134,17 @@ static uint32_t finish_due(struct npu *n)
     return touched;
 }
 
+/* Cores whose alarm goes off now. */
+static uint32_t alarms_due(const struct npu *n)
+{
+    uint32_t cores = 0;
+
+    for (unsigned c = 0; c < n->s->cores; c++) {
+        cores |= (uint32_t)(n->s->core[c].alarm == n->s->now) << c;
+    }
+    return cores;
+}
+
 void npu_advance(struct npu *n, uint64_t now)
 {
     struct npu_state *s = n->s;
@@ -141,7 +152,7 @@ void npu_advance(struct npu *n, uint64_t now)
 
     while ((next = npu_next(n)) <= now) {
         s->now = next;
-        uint32_t touched = finish_due(n);
+        uint32_t touched = finish_due(n) | alarms_due(n);
         if (s->flow_next <= next) {
             flow_update(n);
         }
@@ -182,7 +193,8 @@ uint64_t npu_irq_status(const struct npu *n, unsigned core)
     return (fault ? CORE_IRQ_STATUS_FAULT : 0) |
            (npu_sem_ready(n, core, 0) || npu_sem_ready(n, core, 1) ? CORE_IRQ_STATUS_SEM
                                                                    : 0) |
-           (room ? CORE_IRQ_STATUS_QUEUE : 0) | (running ? 0 : CORE_IRQ_STATUS_IDLE);
+           (room ? CORE_IRQ_STATUS_QUEUE : 0) | (running ? 0 : CORE_IRQ_STATUS_IDLE) |
+           (c->alarm && c->alarm <= n->s->now ? CORE_IRQ_STATUS_ALARM : 0);
 }
 
 void npu_update_irq(struct npu *n, unsigned core)

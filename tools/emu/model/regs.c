@@ -99,15 +99,36 @@ static bool is_pipe(uint32_t reg, unsigned *pipe)
     return reg >= PIPE_BASE && *pipe < NPU_PIPES && pipe_name(*pipe)[0] != '?';
 }
 
-/* Word `i` of the queues of a core, 0 where there is no command. */
+/* Word `i` of the queues of a core. The ring keeps what has ended until it is
+ * overwritten, and is 0 where no command has been since the last reset. */
 static uint64_t queue_word(const struct npu_core *c, unsigned i)
 {
     const struct npu_pipe *p = &c->pipe[i / (PIPE_DEPTH * CMD_BYTES / 8)];
     unsigned at = i / (CMD_BYTES / 8) % PIPE_DEPTH;
 
-    return at < p->count
-               ? p->queue[(p->head + at) % PIPE_DEPTH].words[i % (CMD_BYTES / 8)]
-               : 0;
+    return p->queue[(p->head + at) % PIPE_DEPTH].words[i % (CMD_BYTES / 8)];
+}
+
+/* Cores whose CORE_STATUS has a bit of `mask`. */
+static uint64_t chip_status(const struct npu_state *s, uint64_t mask)
+{
+    uint64_t cores = 0;
+
+    for (unsigned c = 0; c < s->cores; c++) {
+        cores |= (uint64_t)((core_status(&s->core[c]) & mask) != 0) << c;
+    }
+    return cores;
+}
+
+static uint64_t chip_wanted(const struct npu *n)
+{
+    uint64_t cores = 0;
+
+    for (unsigned c = 0; c < n->s->cores; c++) {
+        bool wanted = npu_irq_status(n, c) & n->s->core[c].irq_enable;
+        cores |= (uint64_t)wanted << c;
+    }
+    return cores;
 }
 
 static bool read_rows(const struct npu *n, uint64_t now, unsigned core, uint32_t reg,
@@ -173,6 +194,9 @@ static bool read_core(const struct npu *n, uint64_t now, unsigned core, uint32_t
     case CORE_FAULT_VALUE:
         *v = c->fault.value;
         return true;
+    case CORE_ALARM:
+        *v = c->alarm;
+        return true;
     case SEM_TAKEN:
         *v = c->taken;
         return true;
@@ -218,6 +242,15 @@ static bool read_chip(const struct npu *n, uint64_t now, uint32_t reg, uint64_t 
         return true;
     case CHIP_CYCLE:
         *v = now;
+        return true;
+    case CHIP_BUSY:
+        *v = chip_status(s, CORE_STATUS_BUSY);
+        return true;
+    case CHIP_RUNNING:
+        *v = chip_status(s, CORE_STATUS_RUNNING);
+        return true;
+    case CHIP_WANTED:
+        *v = chip_wanted(n);
         return true;
     default:
         i = row_index(reg, CHIP_COST, 64);
@@ -295,6 +328,7 @@ static void core_reset(struct npu *n, unsigned core)
     memset(c->arm, 0, sizeof(c->arm));
     memset(c->armed, 0, sizeof(c->armed));
     clear_fault(c);
+    c->alarm = 0;
     c->taken = 0;
 }
 
@@ -378,6 +412,9 @@ static unsigned write_core(struct npu *n, unsigned core, uint32_t reg, uint64_t 
         return 0;
     case CORE_IRQ_ENABLE:
         n->s->core[core].irq_enable = (uint8_t)field_get(CORE_IRQ_ENABLE_BITS, value);
+        return 0;
+    case CORE_ALARM:
+        n->s->core[core].alarm = value;
         return 0;
     default:
         if (is_pipe(reg, &pipe)) {

@@ -80,6 +80,7 @@ struct npu_core {
     struct npu_fault fault; /* of a register access; addr is the offset */
     uint8_t fault_size, fault_write;
     uint16_t pmu_select[8];
+    uint64_t alarm;               /* cycle, 0: never */
     uint64_t pmu_first, pmu_last; /* NPU_NEVER: nothing began yet */
     uint64_t next;                /* earliest end of a running command */
 };
