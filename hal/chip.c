@@ -50,15 +50,24 @@ uint32_t chip_mem(enum npu_mem mem)
     return chip.cost[npu_mem_cost(mem)];
 }
 
-void chip_mark(const char *name)
-{
-    fence_push();
-    write64(NPU_CHIP_BASE + CHIP_TRACE, (uintptr_t)name);
-}
-
 void chip_reset(void)
 {
     write64(NPU_CHIP_BASE + CHIP_CTRL, CHIP_CTRL_RESET);
+}
+
+uint32_t chip_busy(void)
+{
+    return (uint32_t)read64(NPU_CHIP_BASE + CHIP_BUSY);
+}
+
+uint32_t chip_running(void)
+{
+    return (uint32_t)read64(NPU_CHIP_BASE + CHIP_RUNNING);
+}
+
+uint32_t chip_wanted(void)
+{
+    return (uint32_t)read64(NPU_CHIP_BASE + CHIP_WANTED);
 }
 
 uint64_t chip_cycle(void)

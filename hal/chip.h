@@ -8,6 +8,7 @@
 
 #include "hal/contract/contract.h"
 #include "hal/err.h"
+#include "hal/mmio.h"
 
 /* Reads the capability block and lets the heap use all DRAM. ERR_ABSENT if the registers
  * are not those of this contract. Traps where there is no NPU at all. */
@@ -20,9 +21,18 @@ uint32_t chip_cost(enum npu_cost cost);
 uint32_t chip_mem(enum npu_mem mem);
 /* Names what the hart does from now on, in the trace if there is one; NULL: nothing. The
  * string must stay where it is while others run. */
-void chip_mark(const char *name);
+static inline void chip_mark(const char *name)
+{
+    fence_push();
+    write64(NPU_CHIP_BASE + CHIP_TRACE, (uintptr_t)name);
+}
 /* Sets the semaphores of the chip to 0. */
 void chip_reset(void);
+/* Cores, a bit each, that have commands; of these, that run one, so that something will
+ * still end; that want the hart (hal/irq.h). */
+uint32_t chip_busy(void);
+uint32_t chip_running(void);
+uint32_t chip_wanted(void);
 /* Engine cycles since power-on. */
 uint64_t chip_cycle(void);
 /* Where the hart sees byte `offset` of a core's memory: UB and L1 are the hart's to load

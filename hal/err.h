@@ -25,7 +25,13 @@
     ERR(ERR_DEADLOCK, -11, "all tasks wait and nothing is in flight")                    \
     ERR(ERR_OVERFLOW, -12, "value or text does not fit its destination")                 \
     ERR(ERR_MISMATCH, -13, "result differs from the reference")                          \
-    ERR(ERR_ABSENT, -14, "this chip does not have it")
+    ERR(ERR_ABSENT, -14, "this chip does not have it")                                   \
+    ERR(ERR_STACK, -15, "a task has overflowed its stack")                               \
+    ERR(ERR_SEM, -16, "semaphore posted above its maximum")                              \
+    ERR(ERR_LOCAL, -17, "local memory of the core is full")                              \
+    ERR(ERR_QUEUE, -18, "queue used against its order")                                  \
+    ERR(ERR_LEFT, -19, "kernel has left something behind")                               \
+    ERR(ERR_CORES, -20, "more cores wanted than the chip has")
 
 enum err {
     ERR_OK = 0,

@@ -5,6 +5,7 @@
  * (hw/riscv/virt.c).
  */
 #include "hal/irq.h"
+#include "hal/chip.h"
 #include "hal/mmio.h"
 
 #define PLIC_BASE           0x0c000000u
@@ -12,11 +13,14 @@
 #define PLIC_ENABLE(word)   (PLIC_BASE + 0x2000 + 4 * (word)) /* context 0: hart 0, M */
 #define PLIC_THRESHOLD      (PLIC_BASE + 0x200000)
 #define PLIC_CLAIM          (PLIC_BASE + 0x200004)
-#define USUAL               (CORE_IRQ_STATUS_FAULT | CORE_IRQ_STATUS_SEM | CORE_IRQ_STATUS_QUEUE)
-#define MIE_MEIE            (1u << 11)
+#define USUAL                                                                            \
+    (CORE_IRQ_STATUS_FAULT | CORE_IRQ_STATUS_SEM | CORE_IRQ_STATUS_QUEUE |               \
+     CORE_IRQ_STATUS_ALARM)
+#define MIE_MEIE (1u << 11)
 
 static uint64_t sleeps;
-static unsigned n_cores; /* whose lines are enabled */
+static uint8_t enable[NPU_MAX_CORES]; /* CORE_IRQ_ENABLE */
+static uint32_t idle_armed;           /* cores whose enable has IDLE */
 
 static void write32(uintptr_t addr, uint32_t value)
 {
@@ -34,37 +38,55 @@ static unsigned core_line(unsigned core)
     return core < 20 ? 12 + core : 40 + (core - 20);
 }
 
+static void write_enable(unsigned core)
+{
+    write64(core_base(core) + CORE_IRQ_ENABLE, enable[core]);
+}
+
 void irq_init(unsigned n)
 {
-    uint32_t enable[2] = {0, 0};
+    uint32_t lines[2] = {0, 0};
 
-    n_cores = n;
     for (unsigned core = 0; core < n; core++) {
         unsigned line = core_line(core);
         write32(PLIC_PRIORITY(line), 1);
-        enable[line / 32] |= 1u << (line % 32);
-        irq_arm_idle(core, false);
+        lines[line / 32] |= 1u << (line % 32);
+        enable[core] = USUAL;
+        write_enable(core);
     }
-    write32(PLIC_ENABLE(0), enable[0]);
-    write32(PLIC_ENABLE(1), enable[1]);
+    write32(PLIC_ENABLE(0), lines[0]);
+    write32(PLIC_ENABLE(1), lines[1]);
     write32(PLIC_THRESHOLD, 0);
     __asm__ volatile("csrs mie, %0" ::"r"(MIE_MEIE));
 }
 
-bool irq_wanted(unsigned core)
+void irq_arm_idle(uint32_t cores)
 {
-    return read64(core_base(core) + CORE_IRQ_STATUS) & USUAL;
+    uint32_t changed = cores ^ idle_armed;
+
+    for (; changed; changed &= changed - 1) {
+        unsigned core = (unsigned)__builtin_ctz(changed);
+        enable[core] ^= CORE_IRQ_STATUS_IDLE;
+        write_enable(core);
+    }
+    idle_armed = cores;
 }
 
-void irq_arm_idle(unsigned core, bool on)
+void irq_arm_fault(unsigned core, bool on)
 {
-    write64(core_base(core) + CORE_IRQ_ENABLE, on ? USUAL | CORE_IRQ_STATUS_IDLE : USUAL);
+    enable[core] &= (uint8_t)~CORE_IRQ_STATUS_FAULT;
+    enable[core] |= on ? CORE_IRQ_STATUS_FAULT : 0;
+    write_enable(core);
 }
 
-static bool line_up(unsigned core)
+void irq_alarm(uint64_t cycle)
 {
-    return read64(core_base(core) + CORE_IRQ_STATUS) &
-           read64(core_base(core) + CORE_IRQ_ENABLE);
+    static uint64_t set;
+
+    if (cycle != set) {
+        write64(core_base(0) + CORE_ALARM, cycle);
+        set = cycle;
+    }
 }
 
 bool irq_fault(unsigned core)
@@ -92,21 +114,20 @@ __asm__(".pushsection .text.idle, \"ax\", @progbits\n\t"
 /* The PLIC latches a line when it rises and only a claim empties the latch; a line that
  * stays up is not latched again. So empty it, then look, then sleep: what rises after
  * the look is latched and ends the sleep. */
-void irq_wait(void)
+bool irq_wait(void)
 {
     uint32_t line;
 
     while ((line = read32(PLIC_CLAIM)) != 0) {
         write32(PLIC_CLAIM, line);
     }
-    for (unsigned core = 0; core < n_cores; core++) {
-        if (line_up(core)) {
-            return;
-        }
+    if (chip_wanted()) {
+        return false;
     }
     sleeps++;
     idle();
     fence_pull();
+    return true;
 }
 
 uint64_t irq_sleeps(void)

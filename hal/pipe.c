@@ -59,6 +59,25 @@ bool pipe_idle(unsigned core, enum pipe pipe)
     return field_get(PIPE_STATUS_STATE, status) == PIPE_EMPTY;
 }
 
+struct cmd_head pipe_queued(unsigned core, enum pipe pipe, unsigned i)
+{
+    union {
+        struct cmd_head head;
+        uint64_t words[sizeof(struct cmd_head) / 8];
+    } cmd;
+
+    for (unsigned w = 0; w < sizeof(cmd.words) / 8; w++) {
+        unsigned at = ((unsigned)pipe * PIPE_DEPTH + i) * CMD_BYTES / 8 + w;
+        cmd.words[w] = read64(core_base(core) + QUEUE_CMD + 8 * at);
+    }
+    return cmd.head;
+}
+
+uint64_t pipe_since(unsigned core, enum pipe pipe)
+{
+    return read64(pipe_base(core, pipe) + PIPE_SINCE);
+}
+
 bool core_busy(unsigned core)
 {
     return (read64(core_base(core) + CORE_STATUS) & CORE_STATUS_BUSY) != 0;

@@ -90,6 +90,11 @@ unsigned pipe_free(unsigned core, enum pipe pipe);
 void pipe_arm(unsigned core, enum pipe pipe, unsigned slots);
 /* Nothing is queued and nothing runs. */
 bool pipe_idle(unsigned core, enum pipe pipe);
+/* Head of command i of the queue: 0 is the head of the queue, PIPE_DEPTH - 1 the command
+ * that ended last, PIPE_DEPTH - 2 the one before it; opcode 0 where there was none. */
+struct cmd_head pipe_queued(unsigned core, enum pipe pipe, unsigned i);
+/* Cycle since which the head runs or waits; 0: nothing is queued. */
+uint64_t pipe_since(unsigned core, enum pipe pipe);
 /* Some pipe of the core has commands; some command runs, so something will still end. */
 bool core_busy(unsigned core);
 bool core_in_flight(unsigned core);

@@ -17,17 +17,21 @@ static inline void sem_post(unsigned core, unsigned sem, unsigned count)
     write64(core_base(core) + SEM_POST + 8 * sem, count);
 }
 
-/* Takes `count` if there are so many; false, and nothing has changed, otherwise. */
-static inline bool sem_try_take(unsigned core, unsigned sem, unsigned count)
+/* Takes `count` if there are so many; false, and nothing has changed, otherwise. base:
+ * the core's window. */
+static inline bool sem_try_take_at(uintptr_t base, unsigned sem, unsigned count)
 {
-    uintptr_t base = core_base(core);
-
     write64(base + SEM_TAKE + 8 * sem, count);
     if (!read64(base + SEM_TAKEN)) {
         return false;
     }
     fence_pull();
     return true;
+}
+
+static inline bool sem_try_take(unsigned core, unsigned sem, unsigned count)
+{
+    return sem_try_take_at(core_base(core), sem, count);
 }
 
 /* Value; reading changes nothing. */

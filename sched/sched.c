@@ -2,16 +2,19 @@
  *
  * The scheduler; see sched.h.
  *
- * Who may run: a task that is READY, or whose semaphore can be taken or whose queue has
- * room; the loop looks at them in turn, from behind the one that ran last. Who wakes
- * whom: engines post semaphores and empty queues, nobody calls into here. Why no wake-up
- * is lost: a wait is armed in the device before its status is read; if that status is
- * clear and the condition comes true afterwards, the line rises and wfi falls through,
- * since interrupts are never taken and so never consumed.
+ * Who may run: a task that is READY, or whose wait is over; of those with the highest
+ * priority the one next behind the task that ran last. A task that gives the hart away
+ * switches straight to it, and to the scheduler on the main stack only if there is none.
+ *
+ * Who wakes whom: engines post semaphores and empty queues, nobody calls into here. Why
+ * no wake-up is lost: a wait is armed in the device before its task is switched away
+ * from, and from then on the core's line is up exactly while the wait could end (lines
+ * are levels, never consumed: interrupts are not taken). So it is enough to look at the
+ * tasks of the cores that CHIP_WANTED names; if it names none and something rises
+ * afterwards, wfi falls through.
  */
 #include "sched/sched.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,64 +22,190 @@
 #include "boot/boot.h"
 #include "hal/chip.h"
 #include "hal/irq.h"
-#include "hal/sem.h"
+#include "sched/task.h"
 
-#define WAKE_SLOTS                                                                       \
-    (PIPE_DEPTH / 2) /* free slots for which a full queue's task is woken */
-
-/* A run looks for stopped engines when it is idle, and every so many rounds. */
-#define FAULT_ROUNDS 64
-#define TAG_BITS     24 /* of a command's tag; the number of its task + 1 is above them */
-
-/* Values that a stray write hardly leaves behind. */
-enum task_state { TASK_READY = 0x51, TASK_WAIT_SEM, TASK_WAIT_ROOM, TASK_ENDED };
-
-struct context {
-    uint64_t ra, sp, s[12], fs[12]; /* sched/switch.S */
-};
-
-struct task {
-    struct context context;
-    const char *name;
-    void (*fn)(void *arg);
-    void *arg;
-    char *stack;
-    enum task_state state;
-    unsigned core;
-    struct pipe_port *ports; /* of that core */
-    unsigned what;           /* semaphore or pipe that it waits for */
-    unsigned count;          /* how many */
-    uint32_t tag;
-};
-
-void task_switch(struct context *from, const struct context *to);
+/* A run looks for stopped engines when it is idle, and every so many switches. */
+#define FAULT_SWITCHES 32
+#define RUN_OVER       1 /* run_err: nothing is left to do */
+/* Below each stack, every word its address while nothing has gone wrong; two words are
+ * looked at in every switch, all when the task ends. */
+#define GUARD_BYTES       512
+#define GUARD_WORD(stack) (((uint64_t *)(void *)(stack))[-1]) /* the highest */
 
 static struct task tasks[TASK_MAX];
-static unsigned n_tasks;
-static unsigned last_run; /* index of the task that ran last */
-static struct task *running;
+static unsigned n_tasks; /* slots of tasks[] in use, ended ones among them */
+static unsigned n_left;  /* tasks that have not ended */
+static unsigned n_timed; /* tasks whose wait has a time-out */
+/* What every switch needs, side by side. */
+static struct {
+    struct task *last, *end; /* that ran last; behind those in use */
+    uint64_t switches;
+    unsigned switches_left, yields_left; /* until the scheduler looks at everything */
+} hot = {.last = tasks, .end = tasks};
+struct task *running;
+uintptr_t task_window;
+static bool prioritised; /* some task has another priority than TASK_NORMAL */
 static struct context scheduler;
+static struct sched_report *run_report;
+static int run_err;
+static struct sched_stats stats;
+
+struct task *sched_task(unsigned i)
+{
+    return &tasks[i];
+}
+
+unsigned sched_tasks(void)
+{
+    return n_tasks;
+}
 
 const char *trap_task_name(void)
 {
     return running ? running->name : NULL;
 }
 
-unsigned task_core(void)
+/* --- who runs next --- */
+
+static bool guard_ok(const struct task *t)
 {
-    return running->core;
+    const uint64_t *guard = (const void *)(t->stack - GUARD_BYTES);
+
+    return guard[0] == (uintptr_t)t->stack && GUARD_WORD(t->stack) == guard[0];
 }
 
-const char *task_name(void)
+static bool whole_guard_ok(const struct task *t)
 {
-    return running->name;
+    const uint64_t *guard = (const void *)(t->stack - GUARD_BYTES);
+    unsigned i = 0;
+
+    while (i < GUARD_BYTES / 8 && guard[i] == (uintptr_t)t->stack) {
+        i++;
+    }
+    return i == GUARD_BYTES / 8;
 }
 
-void task_tag(uint32_t tag)
+static bool time_over(struct task *t)
 {
-    uint32_t task = (uint32_t)(running - tasks) + 1;
+    if (t->until == SCHED_FOREVER || chip_cycle() < t->until) {
+        return false;
+    }
+    t->result = t->state == TASK_WAIT_TIME ? 0 : ERR_TIMEOUT;
+    return true;
+}
 
-    running->tag = task << TAG_BITS | (tag & ((1u << TAG_BITS) - 1));
+/* Makes a task READY whose wait is over. */
+static bool wake(struct task *t, uint32_t wanted)
+{
+    bool over = (wanted >> t->core & 1) && wait_over(t);
+
+    if (t->state == TASK_WAIT_TASK) {
+        over = tasks[t->what].state == TASK_ENDED;
+    }
+    if (!over && !(n_timed && time_over(t))) {
+        return false;
+    }
+    wait_disarm(t);
+    n_timed -= t->until != SCHED_FOREVER;
+    t->until = SCHED_FOREVER;
+    t->state = TASK_READY;
+    return true;
+}
+
+/* The task to run, or NULL if nobody can. */
+static struct task *choose(void)
+{
+    struct task *best = NULL;
+    uint32_t wanted = 0;
+    bool looked = false;
+
+    for (unsigned i = 1; i <= n_tasks; i++) {
+        struct task *t = hot.last + i;
+        t = t < hot.end ? t : t - n_tasks;
+        if (t->state == TASK_ENDED || (best && best->priority >= t->priority)) {
+            continue;
+        }
+        if (t->state != TASK_READY) {
+            if (!looked) {
+                wanted = chip_wanted();
+                looked = true;
+            }
+            if (!wake(t, wanted)) {
+                continue;
+            }
+        }
+        best = t;
+    }
+    return best;
+}
+
+static void run(struct context *from, struct task *t)
+{
+    hot.last = t;
+    hot.switches++;
+    running = t;
+    task_window = t->window;
+    chip_mark(t->name);
+    task_switch(from, &t->context);
+}
+
+/* Switches to the task that has to run next, or to the scheduler. */
+__attribute__((noinline)) static void switch_away(struct task *self)
+{
+    struct task *next;
+
+    if (self->state != TASK_READY && self->state != TASK_ENDED) {
+        n_timed += self->until != SCHED_FOREVER;
+        wait_arm(self);
+    }
+    if (!guard_ok(self)) {
+        run_err = ERR_STACK;
+    }
+    next = run_err || hot.switches_left-- == 0 ? NULL : choose();
+    if (next == NULL) {
+        running = NULL;
+        task_switch(&self->context, &scheduler);
+    } else if (next != self) {
+        run(&self->context, next);
+    }
+}
+
+/* The usual yield, to a neighbour that is ready too, is worth a shorter way; now and then
+ * it goes the long one, which looks at everything. */
+void sched_give_away(void)
+{
+    struct task *self = hot.last, *next = self + 1;
+
+    next = next == hot.end ? tasks : next;
+    if (self->state == TASK_READY && next->state == TASK_READY && hot.yields_left &&
+        GUARD_WORD(self->stack) == (uintptr_t)self->stack) {
+        hot.yields_left--;
+        run(&self->context, next);
+    } else {
+        switch_away(self);
+    }
+}
+
+/* --- beginning and ending --- */
+
+/* A task that has waited for faults leaves them to the run again. */
+static void end_task(struct task *t)
+{
+    if (t->fault) {
+        irq_arm_fault(t->core, true);
+    }
+    if (!whole_guard_ok(t) && run_err == 0) {
+        run_err = ERR_STACK;
+    }
+    t->state = TASK_ENDED;
+    n_left--;
+}
+
+void task_exit(void)
+{
+    end_task(running);
+    sched_give_away();
+    __builtin_unreachable();
 }
 
 /* First thing on a task's stack. */
@@ -84,190 +213,131 @@ static void task_entry(void)
 {
     __asm__ volatile(".cfi_undefined ra"); /* backtraces end here */
     running->fn(running->arg);
-    running->state = TASK_ENDED;
-    task_switch(&running->context, &scheduler);
+    task_exit();
+}
+
+static void fill_guard(char *stack)
+{
+    uint64_t *guard = (void *)(stack - GUARD_BYTES);
+
+    for (unsigned i = 0; i < GUARD_BYTES / 8; i++) {
+        guard[i] = (uintptr_t)stack;
+    }
+}
+
+/* Stacks stay with their slot, so that only the first owner pays for clearing. */
+static bool get_stack(struct task *t, char *stack)
+{
+    if (stack == NULL) {
+        stack = aligned_alloc(16, GUARD_BYTES + TASK_STACK_BYTES);
+        if (stack == NULL) {
+            return false;
+        }
+        stack += GUARD_BYTES;
+        fill_guard(stack);
+        memset(stack, 0, TASK_STACK_BYTES);
+    }
+    t->stack = stack;
+    return true;
+}
+
+/* A slot that nobody uses or waits for any more: a new one, or that of an ended task. */
+static unsigned free_slot(void)
+{
+    for (unsigned i = 0; i < n_tasks && n_tasks == TASK_MAX; i++) {
+        if (tasks[i].state == TASK_ENDED && tasks[i].parent < 0 && &tasks[i] != running) {
+            return i;
+        }
+    }
+    return n_tasks;
+}
+
+int sched_begin(const char *name, unsigned core, void (*fn)(void *arg), void *arg)
+{
+    const struct task *parent = running;
+    unsigned slot = free_slot();
+    struct task *t = &tasks[slot];
+    char *stack;
+
+    if (slot == TASK_MAX) {
+        return ERR_NOMEM;
+    }
+    stack = t->stack;
+    *t = (struct task){.name = name, .core = core, .fn = fn, .arg = arg};
+    if (!get_stack(t, stack)) {
+        return ERR_NOMEM;
+    }
+    t->ports = pipe_ports[core];
+    t->window = core_base(core);
+    t->tag = (slot + 1) << TAG_BITS;
+    t->state = TASK_READY;
+    t->until = SCHED_FOREVER;
+    t->priority = parent ? parent->priority : TASK_NORMAL;
+    t->parent = parent ? (int)(parent - tasks) : -1;
+    t->block = parent ? parent->block : 0;
+    t->blocks = parent ? parent->blocks : 1;
+    t->context.ra = (uintptr_t)task_entry;
+    t->context.sp = (uintptr_t)(t->stack + TASK_STACK_BYTES);
+    n_tasks += slot == n_tasks;
+    hot.end = tasks + n_tasks;
+    n_left++;
+    return (int)slot;
 }
 
 int task_create(const char *name, unsigned core, void (*fn)(void *arg), void *arg)
 {
-    struct task *t = &tasks[n_tasks];
+    int task;
 
     if (core >= chip_cores()) {
         return ERR_ARG;
     }
-    if (n_tasks == TASK_MAX) {
-        return ERR_NOMEM;
-    }
-    *t = (struct task){.name = name, .core = core, .fn = fn, .arg = arg};
-    t->stack = aligned_alloc(16, TASK_STACK_BYTES);
-    if (t->stack == NULL) {
-        return ERR_NOMEM;
-    }
-    t->ports = pipe_ports[core];
-    t->tag = (n_tasks + 1) << TAG_BITS;
-    t->state = TASK_READY;
-    t->context.ra = (uintptr_t)task_entry;
-    t->context.sp = (uintptr_t)(t->stack + TASK_STACK_BYTES);
-    n_tasks++;
-    return 0;
+    task = sched_begin(name, core, fn, arg);
+    return task < 0 ? task : 0;
 }
 
-static void wait_as(enum task_state state, unsigned what, unsigned count)
+/* --- a run --- */
+
+void sched_prioritise(void)
+{
+    prioritised = true;
+    hot.yields_left = 0;
+}
+
+char *sched_text(void)
+{
+    return run_report->text;
+}
+
+void sched_stop(int err)
 {
     struct task *self = running;
 
-    self->state = state;
-    self->what = what;
-    self->count = count;
+    run_report->task = self->name;
+    run_err = err;
+    running = NULL;
     task_switch(&self->context, &scheduler);
+    __builtin_unreachable();
 }
 
-void task_yield(void)
-{
-    wait_as(TASK_READY, 0, 0);
-}
-
-void task_wait(unsigned sem, unsigned count)
-{
-    if (!sem_try_take(running->core, sem, count)) {
-        wait_as(TASK_WAIT_SEM, sem, count);
-    }
-}
-
-/* Apart, so that the usual case needs no stack frame. */
-__attribute__((noinline)) static void issue_when_room(enum pipe pipe,
-                                                      const union cmd *cmd)
-{
-    while (pipe_push(running->core, pipe, cmd) != 0) {
-        wait_as(TASK_WAIT_ROOM, pipe, WAKE_SLOTS);
-    }
-}
-
-__attribute__((noinline)) void task_issue(enum pipe pipe, union cmd *cmd)
-{
-    struct pipe_port *port = &running->ports[pipe];
-
-    cmd->head.pc = (uintptr_t)__builtin_return_address(0);
-    cmd->head.tag = running->tag;
-    if (port->room == 0) {
-        issue_when_room(pipe, cmd);
-    } else {
-        pipe_store(port, cmd);
-    }
-}
-
-/* Whether a task can go on; takes the semaphore that it waited for. */
-static bool task_can_run(struct task *t)
-{
-    switch (t->state) {
-    case TASK_READY:
-        return true;
-    case TASK_WAIT_SEM:
-        return sem_try_take(t->core, t->what, t->count);
-    case TASK_WAIT_ROOM:
-        return pipe_free(t->core, (enum pipe)t->what) >= t->count;
-    case TASK_ENDED:
-    default:
-        return false;
-    }
-}
-
-/* Asks the engines for a wake-up (or takes that back). Where several tasks wait for the
- * same thing, the one that wants least counts. */
-static void arm_waits(bool on)
+/* A task waits for the core's faults. */
+static bool has_supervisor(unsigned core)
 {
     for (unsigned i = 0; i < n_tasks; i++) {
-        const struct task *t = &tasks[i];
-        unsigned armed;
-        if (t->state == TASK_WAIT_SEM) {
-            armed = on ? sem_armed(t->core, t->what) : 0;
-            sem_arm(t->core, t->what,
-                    !on || (armed && armed < t->count) ? armed : t->count);
-        } else if (t->state == TASK_WAIT_ROOM) {
-            pipe_arm(t->core, (enum pipe)t->what, on ? t->count : 0);
+        if (tasks[i].core == core && tasks[i].state != TASK_ENDED && tasks[i].fault) {
+            return true;
         }
     }
-}
-
-/* For the end of a run, when only engines are left. */
-static void arm_queues(unsigned slots)
-{
-    for (unsigned c = 0; c < chip_cores(); c++) {
-        for (unsigned p = 0; p < NPU_PIPES; p++) {
-            if (pipe_name(p)[0] != '?' && (slots == 0 || !pipe_idle(c, (enum pipe)p))) {
-                pipe_arm(c, (enum pipe)p, slots);
-            }
-        }
-    }
-}
-
-static int append(char *text, size_t size, const char *format, ...)
-{
-    size_t used = strlen(text);
-    va_list args;
-    int n;
-
-    va_start(args, format);
-    n = vsnprintf(text + used, size - used, format, args);
-    va_end(args);
-    return n;
-}
-
-static void describe_deadlock(struct sched_report *report)
-{
-    char *text = report->text;
-    size_t size = sizeof(report->text);
-
-    append(text, size, "deadlock at cycle %llu: nobody can run and nothing is in flight",
-           (unsigned long long)chip_cycle());
-    for (unsigned i = 0; i < n_tasks; i++) {
-        const struct task *t = &tasks[i];
-        if (t->state == TASK_WAIT_SEM) {
-            append(text, size, "\n  task %s waits for semaphore %u of core %u: %u of %u",
-                   t->name, t->what, t->core, sem_value(t->core, t->what), t->count);
-        } else if (t->state == TASK_WAIT_ROOM) {
-            append(text, size, "\n  task %s waits for room in %s of core %u", t->name,
-                   pipe_name(t->what), t->core);
-        }
-    }
-    for (unsigned c = 0; c < chip_cores(); c++) {
-        for (unsigned p = 0; p < NPU_PIPES; p++) {
-            if (pipe_name(p)[0] != '?' && !pipe_idle(c, (enum pipe)p)) {
-                append(text, size, "\n  pipe %s of core %u waits with %u command(s)",
-                       pipe_name(p), c, PIPE_DEPTH - pipe_free(c, (enum pipe)p));
-            }
-        }
-    }
-}
-
-/* Runs whoever can run, from behind the one that ran last; the number of tasks that did,
- * and in *left those not ended. */
-static unsigned run_round(unsigned *left)
-{
-    unsigned ran = 0, first = last_run + 1;
-
-    *left = 0;
-    for (unsigned i = 0; i < n_tasks; i++) {
-        struct task *t = &tasks[(first + i) % n_tasks];
-        if (task_can_run(t)) {
-            t->state = TASK_READY;
-            running = t;
-            chip_mark(t->name);
-            task_switch(&scheduler, &t->context);
-            running = NULL;
-            last_run = (unsigned)(t - tasks);
-            ran++;
-        }
-        *left += t->state != TASK_ENDED;
-    }
-    return ran;
+    return false;
 }
 
 /* ERR_FAULT and the report if anything has stopped, on any core. */
-static int find_fault(struct sched_report *report)
+static int find_fault(void)
 {
-    for (unsigned c = 0; c < chip_cores(); c++) {
-        if (irq_fault(c) && core_fault(c, &report->fault)) {
+    struct sched_report *report = run_report;
+
+    for (uint32_t left = chip_wanted(); left; left &= left - 1) {
+        unsigned c = (unsigned)__builtin_ctz(left);
+        if (irq_fault(c) && !has_supervisor(c) && core_fault(c, &report->fault)) {
             unsigned task = report->fault.tag >> TAG_BITS;
             report->task = task && task <= n_tasks ? tasks[task - 1].name : NULL;
             fault_text(&report->fault, report->text, sizeof(report->text));
@@ -277,62 +347,95 @@ static int find_fault(struct sched_report *report)
     return 0;
 }
 
-/* Engines that still have commands; *in_flight: some of these run. */
-static bool engines_busy(bool *in_flight)
-{
-    bool busy = false;
-
-    *in_flight = false;
-    for (unsigned c = 0; c < chip_cores(); c++) {
-        busy |= core_busy(c);
-        *in_flight |= core_in_flight(c);
-    }
-    return busy;
-}
-
-/* Nobody can run: sleeps until something may have changed. ERR_DEADLOCK if nothing can.
- */
-static int idle(bool tasks_left)
-{
-    bool in_flight, wanted = false;
-
-    arm_waits(true);
-    if (!tasks_left) {
-        arm_queues(PIPE_DEPTH); /* wake when one is empty */
-    }
-    for (unsigned c = 0; c < chip_cores(); c++) {
-        irq_arm_idle(c, core_in_flight(c)); /* or a deadlock would sleep for ever */
-    }
-    engines_busy(&in_flight);
-    for (unsigned c = 0; c < chip_cores(); c++) {
-        wanted |= irq_wanted(c);
-    }
-    if (wanted || in_flight) {
-        chip_mark("idle");
-        irq_wait();
-        chip_mark("scheduler");
-    }
-    for (unsigned c = 0; c < chip_cores(); c++) {
-        irq_arm_idle(c, false);
-    }
-    arm_waits(false);
-    if (!tasks_left) {
-        arm_queues(0);
-    }
-    return wanted || in_flight ? 0 : ERR_DEADLOCK;
-}
-
-static void free_tasks(void)
+static int stack_overflow(void)
 {
     for (unsigned i = 0; i < n_tasks; i++) {
-        free(tasks[i].stack);
+        if (!whole_guard_ok(&tasks[i])) {
+            run_report->task = tasks[i].name;
+            snprintf(run_report->text, SCHED_TEXT,
+                     "task %s, core %u: %s\n  it has %u bytes (TASK_STACK_BYTES)",
+                     tasks[i].name, tasks[i].core, err_text(ERR_STACK), TASK_STACK_BYTES);
+            fill_guard(tasks[i].stack);
+        }
     }
-    n_tasks = 0;
+    return ERR_STACK;
+}
+
+/* The earliest cycle at which a wait ends by itself. */
+static uint64_t next_deadline(void)
+{
+    uint64_t first = SCHED_FOREVER;
+
+    for (unsigned i = 0; i < n_tasks && n_timed; i++) {
+        if (tasks[i].state != TASK_ENDED && tasks[i].until < first) {
+            first = tasks[i].until;
+        }
+    }
+    return first;
+}
+
+/* Nobody can run: sleeps until something may have changed. ERR_DEADLOCK if nothing can,
+ * RUN_OVER if nothing needs to. */
+static int idle(void)
+{
+    /* In this order: what ends after the first read is seen by the second. */
+    uint32_t in_flight = chip_running();
+    uint64_t deadline = next_deadline();
+
+    if (!in_flight && !chip_wanted() && deadline == SCHED_FOREVER) {
+        if (n_left == 0 && !chip_busy()) {
+            return RUN_OVER;
+        }
+        report_deadlock(run_report);
+        return ERR_DEADLOCK;
+    }
+    irq_alarm(deadline == SCHED_FOREVER ? 0 : deadline);
+    irq_arm_idle(in_flight); /* or a deadlock would sleep for ever */
+    chip_mark("idle");
+    stats.sleeps += irq_wait();
+    chip_mark("scheduler");
+    irq_arm_idle(0);
+    irq_alarm(0);
+    return 0;
+}
+
+static void run_tasks(void)
+{
+    bool slept = false;
+
+    while (run_err == 0) {
+        struct task *next;
+        run_err = find_fault();
+        next = run_err ? NULL : choose();
+        if (next) {
+            hot.switches_left = FAULT_SWITCHES;
+            hot.yields_left = prioritised ? 0 : FAULT_SWITCHES;
+            slept = false;
+            run(&scheduler, next);
+        } else if (run_err == 0) {
+            stats.in_vain += slept;
+            run_err = idle();
+            slept = true;
+        }
+    }
+}
+
+static void end_tasks(void)
+{
+    for (unsigned i = 0; i < n_tasks; i++) {
+        if (tasks[i].state != TASK_ENDED) {
+            wait_disarm(&tasks[i]);
+            end_task(&tasks[i]);
+        }
+    }
+    running = NULL;
+    n_tasks = n_left = n_timed = 0;
+    prioritised = false;
 }
 
 void sched_drop(void)
 {
-    free_tasks();
+    end_tasks();
     for (unsigned c = 0; c < chip_cores(); c++) {
         core_reset(c);
     }
@@ -341,51 +444,41 @@ void sched_drop(void)
 
 int sched_run(struct sched_report *report)
 {
-    unsigned left = 0, rounds = 0;
-    bool in_flight, busy;
-    int err = 0;
+    int err;
 
     memset(report, 0, sizeof(*report));
-    last_run = n_tasks - 1;
-    do {
-        unsigned ran = run_round(&left);
-        busy = left == 0 && engines_busy(&in_flight);
-        if (ran == 0 || left == 0 || ++rounds % FAULT_ROUNDS == 0) {
-            err = find_fault(report);
-        }
-        if (ran == 0 && (left || busy) && !err) {
-            err = idle(left != 0);
-            if (err) {
-                describe_deadlock(report);
-            }
-        }
-    } while (!err && (left || busy));
+    run_report = report;
+    stats = (struct sched_stats){0};
+    hot.last = tasks + n_tasks - 1;
+    hot.switches = 0;
+    run_err = 0;
+    run_tasks();
+    err = run_err == RUN_OVER ? 0 : run_err;
+    err = err == ERR_STACK ? stack_overflow() : err;
     chip_mark(NULL);
     if (err) {
         sched_drop();
     } else {
-        free_tasks();
+        end_tasks();
     }
     return err;
 }
 
-unsigned sched_leftovers(unsigned core, char *text, size_t size)
+struct sched_stats sched_stats(void)
 {
-    unsigned found = 0;
+    stats.switches = hot.switches;
+    return stats;
+}
 
-    text[0] = 0;
-    for (unsigned p = 0; p < NPU_PIPES; p++) {
-        if (pipe_name(p)[0] != '?' && !pipe_idle(core, (enum pipe)p)) {
-            append(text, size, "%spipe %s of core %u is not empty", found++ ? ", " : "",
-                   pipe_name(p), core);
-        }
+unsigned sched_stack_used(unsigned i)
+{
+    unsigned free_bytes = 0;
+
+    if (i >= TASK_MAX || tasks[i].stack == NULL) {
+        return 0;
     }
-    for (unsigned s = 0; s < SEM_COUNT; s++) {
-        unsigned value = sem_value(core, s);
-        if (value != 0) {
-            append(text, size, "%ssemaphore %u of core %u is %u", found++ ? ", " : "", s,
-                   core, value);
-        }
+    while (free_bytes < TASK_STACK_BYTES && tasks[i].stack[free_bytes] == 0) {
+        free_bytes++;
     }
-    return found;
+    return TASK_STACK_BYTES - free_bytes;
 }

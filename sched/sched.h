@@ -1,35 +1,54 @@
 /* SPDX-License-Identifier: MIT
  *
  * Cooperative tasks on the one hart, each bound to an AI core. A task issues commands to
- * that core's pipes and gives the hart away only when it has to wait: for a semaphore or
- * for room in a queue. When nobody can run the hart sleeps until an engine wakes it; when
- * nobody can run and nothing is in flight, that is a deadlock and ends the run at once.
+ * that core's pipes and gives the hart away only when it has to wait: for semaphores, for
+ * room in a queue, for a cycle, for another task. When nobody can run the hart sleeps
+ * until an engine wakes it; when nobody can run and nothing is in flight, that is a
+ * deadlock and ends the run at once.
  *
  * A run is: task_create() some tasks, sched_run(). Tasks are ordinary C: locals live,
- * helpers may block, gdb walks each stack.
+ * helpers may block, gdb walks each stack. Operators use launch() (sched/launch.h), which
+ * does both, and the queues of sched/tque.h.
  */
 #ifndef SCHED_SCHED_H
 #define SCHED_SCHED_H
 
 #include "hal/err.h"
 #include "hal/pipe.h"
+#include "hal/sem.h"
 
 enum {
-    TASK_MAX = 128,           /* tasks of one run */
+    TASK_MAX = 192,           /* tasks that live at one time */
     TASK_STACK_BYTES = 16384, /* of each */
+    TASK_PRIORITIES = 4,      /* 0 to 3; 3 runs first */
+    TASK_NORMAL = 1,
+    TASK_WANTS = 4,    /* semaphores that one wait may name */
+    SCHED_TEXT = 3072, /* bytes of a report */
 };
 
-/* Adds a task that will run fn(arg). ERR_NOMEM; ERR_ARG: the chip has no such core. */
+/* Of waits: no time-out. */
+#define SCHED_FOREVER UINT64_MAX
+/* The caller's file and line, for reports. */
+#define SCHED_HERE        __FILE__ ":" SCHED_TEXT_OF(__LINE__)
+#define SCHED_TEXT_OF(x)  SCHED_TEXT_OF_(x)
+#define SCHED_TEXT_OF_(x) #x
+
+/* Adds a task that will run fn(arg), from outside of tasks. ERR_NOMEM; ERR_ARG: the chip
+ * has no such core. */
 MUST_CHECK int task_create(const char *name, unsigned core, void (*fn)(void *arg),
                            void *arg);
-/* Runs the tasks until all have returned and the engines have nothing left to do. On
- * ERR_FAULT (an engine or a register access, see *report) and ERR_DEADLOCK the tasks are
- * dropped and the cores are reset, so that the next run starts clean. */
+
 struct sched_report {
-    struct fault fault; /* ERR_FAULT */
-    const char *task;   /* that issued the command, or NULL */
-    char text[768];     /* in words, lines without a newline at the end; "" if none */
+    struct fault fault;    /* ERR_FAULT */
+    const char *task;      /* that issued the command or made the mistake, or NULL */
+    char text[SCHED_TEXT]; /* in words, lines without a newline at the end; "" if none */
 };
+/*
+ * Runs the tasks until all have returned and the engines have nothing left to do. On an
+ * error the tasks are dropped and the cores are reset, so that the next run starts clean:
+ * ERR_FAULT (an engine or a register access, see *report), ERR_DEADLOCK, ERR_STACK, and
+ * what a task has given to task_fail().
+ */
 MUST_CHECK int sched_run(struct sched_report *report);
 /* Takes back task_create and what it was prepared with: drops the tasks, resets the cores
  * and the chip's semaphores. */
@@ -37,19 +56,87 @@ void sched_drop(void);
 /* What a run has left behind on a core: queued commands, semaphores that are not 0.
  * Returns how many such things there are and names them in text. */
 unsigned sched_leftovers(unsigned core, char *text, size_t size);
+/* A name for a semaphore in reports; NULL takes it away. role: FREE, FULL or "". */
+void sched_label(unsigned core, unsigned sem, const char *name, const char *role);
 
-/* The rest is for tasks only. */
+/* Counted since the last sched_run began. */
+struct sched_stats {
+    uint64_t switches; /* from one task to another, or from the scheduler to one */
+    uint64_t sleeps;   /* in wfi */
+    uint64_t in_vain;  /* sleeps after which still nobody could run */
+};
+struct sched_stats sched_stats(void);
+/* Bytes of stack that task number i has used at the most since power-on. */
+unsigned sched_stack_used(unsigned i);
+
+/* --- the rest is for tasks only --- */
+
 unsigned task_core(void);
 const char *task_name(void);
+/* The block that the task works for and how many there are (sched/launch.h). */
+unsigned task_block(void);
+unsigned task_blocks(void);
+/* Starts a task on the same core and for the same block and returns its number. Without
+ * memory for it the run ends with ERR_NOMEM. */
+int task_spawn(const char *name, void (*fn)(void *arg), void *arg);
+/* Waits until a spawned task has returned; until all that this one has spawned have. */
+void task_join(int task);
+void task_join_all(void);
+/* As returning from the task's function. */
+_Noreturn void task_exit(void);
+/* Tasks of higher priority, up to TASK_PRIORITIES - 1, run first whenever they can. */
+void task_priority(unsigned priority);
 /* Lets the others run. */
 void task_yield(void);
+void task_sleep_until(uint64_t cycle);
+
 /* Takes `count` from a semaphore, waiting until it holds so many. */
-void task_wait(unsigned sem, unsigned count);
+#define task_wait(sem, count) task_wait_at((sem), (count), SCHED_HERE)
+void task_block_on(unsigned sem, unsigned count, const char *where);
+extern uintptr_t task_window; /* of the running task's core */
+static inline void task_wait_at(unsigned sem, unsigned count, const char *where)
+{
+    if (!sem_try_take_at(task_window, sem, count)) {
+        task_block_on(sem, count, where);
+    }
+}
+/* Waits that give up at a cycle: 0, or ERR_TIMEOUT and nothing was taken. */
+struct want {
+    uint8_t sem, count;
+};
+#define task_wait_until(sem, count, cycle)                                               \
+    task_wait_sems(&(struct want){(uint8_t)(sem), (uint8_t)(count)}, 1, true, (cycle),   \
+                   SCHED_HERE)
+/* The first of n semaphores that can be taken: its index. */
+#define task_wait_any(wants, n, cycle)                                                   \
+    task_wait_sems((wants), (n), false, (cycle), SCHED_HERE)
+/* All of them at once; none is held while another is waited for. */
+#define task_wait_all(wants, n, cycle)                                                   \
+    task_wait_sems((wants), (n), true, (cycle), SCHED_HERE)
+MUST_CHECK int task_wait_sems(const struct want *wants, unsigned n, bool all,
+                              uint64_t cycle, const char *where);
+/* `slots` free slots in a queue of the task's core. */
+MUST_CHECK int task_wait_room(enum pipe pipe, unsigned slots, uint64_t cycle);
+/* A fault of the task's core, which then does not end the run: the task clears it. */
+MUST_CHECK int task_wait_fault(struct fault *fault, uint64_t cycle);
+/* Everything that has been issued to the task's core has ended. */
+void task_drain(void);
+
+/* Adds to a semaphore; above SEM_MAX ends the run with ERR_SEM. */
+#define task_post(sem, count) task_post_at((sem), (count), SCHED_HERE)
+void task_post_at(unsigned sem, unsigned count, const char *where);
 /* Appends a command to a pipe of the task's core, waiting while the queue is full. The
- * command carries the caller's pc and the task's tag. */
+ * command carries the caller's pc and the task's tag. Now and then it lets others run, so
+ * a pipe to which two tasks issue sees their commands mixed. */
 void task_issue(enum pipe pipe, union cmd *cmd);
+/* The next command that the task issues to the pipe also waits for `count`. */
+void task_owe_wait(enum pipe pipe, unsigned sem, unsigned count);
 /* Tag of the commands that the task issues from now on, 24 bits; above them the task's
  * own number is added. */
 void task_tag(uint32_t tag);
+/* Ends the run: sched_run returns err, its report says who, where (SCHED_HERE) and what.
+ */
+__attribute__((format(printf, 3, 4))) _Noreturn void task_fail(int err, const char *where,
+                                                               const char *format, ...);
 
 #endif

@@ -23,6 +23,7 @@
 #include "hal/fixpipe.h"
 #include "hal/mte.h"
 #include "hal/sem.h"
+#include "sched/launch.h"
 
 enum {
     TM = 128,            /* rows of a tile */
@@ -42,14 +43,20 @@ enum {
     L0_FREE,
     L0_FULL,
     C_FREE,
-    C_FULL,
-    DONE = MATMUL_SEM_LAST,
+    C_FULL = MATMUL_SEM_LAST,
+};
+
+/* How c is cut into blocks. */
+struct plan {
+    const struct matmul *p;
+    unsigned rows, columns;
 };
 
 /* What one core does. */
 struct share {
     const struct matmul *p;
     uint32_t m_begin, m_end; /* rows of c */
+    uint32_t n_begin, n_end; /* columns */
     uint32_t esize;          /* bytes of an element of a and b */
     uint32_t ka, kc, kl;     /* k of an L1 slot of a, of b, of an L0 slice */
     bool resident;           /* the panel of a stays for a row of tiles */
@@ -103,7 +110,7 @@ static void copy_in_b(const struct share *s, unsigned slot, uint32_t n0, uint32_
     union cmd cmd;
 
     mte_gm_to_l1_nz(&cmd, l1_b(slot), element(p->b, k0, p->n, n0, s->esize), p->in, rows,
-                    min_u32(TN, p->n - n0), p->n, rows);
+                    min_u32(TN, s->n_end - n0), p->n, rows);
     cmd_wait(&cmd, B_FREE, 1);
     cmd_post(&cmd, B_FULL, 1);
     task_issue(PIPE_MTE2, &cmd);
@@ -115,9 +122,9 @@ static void copy_in(void *arg)
     unsigned a = 0, b = 0;
 
     for (uint32_t m0 = s->m_begin; m0 < s->m_end; m0 += TM) {
-        for (uint32_t n0 = 0; n0 < s->p->n; n0 += TN) {
+        for (uint32_t n0 = s->n_begin; n0 < s->n_end; n0 += TN) {
             for (uint32_t k0 = 0; k0 < s->p->k; k0 += s->kc) {
-                if (k0 % s->ka == 0 && (n0 == 0 || !s->resident)) {
+                if (k0 % s->ka == 0 && (n0 == s->n_begin || !s->resident)) {
                     copy_in_a(s, a++, m0, k0);
                 }
                 copy_in_b(s, b++, n0, k0);
@@ -210,8 +217,8 @@ static void multiply_chunk(const struct share *s, struct step *t)
     bool all_k = t->k0 + t->kt == s->p->k || (t->k0 + t->kt) % s->ka == 0;
     unsigned c = t->c;
 
-    t->a_begins = t->k0 % s->ka == 0 && (t->n0 == 0 || !s->resident);
-    t->a_ends = all_k && (t->n0 + t->nt == s->p->n || !s->resident);
+    t->a_begins = t->k0 % s->ka == 0 && (t->n0 == s->n_begin || !s->resident);
+    t->a_ends = all_k && (t->n0 + t->nt == s->n_end || !s->resident);
     for (t->h0 = 0; t->h0 < t->nt; t->h0 += TH, t->c++) {
         uint32_t src_a = first_a, src_b = l1_b(t->b) + t->h0 / c0 * t->kt * 32;
         prepare_half(s, t);
@@ -231,11 +238,10 @@ static void compute(void *arg)
     uint32_t slots = (p->k + s->ka - 1) / s->ka; /* of a that a panel takes */
     struct step t = {0};
     unsigned panel = 0; /* slot of a in which it begins */
-
     for (t.m0 = s->m_begin; t.m0 < s->m_end; t.m0 += TM) {
         t.mt = min_u32(TM, s->m_end - t.m0);
-        for (t.n0 = 0; t.n0 < p->n; t.n0 += TN) {
-            t.nt = min_u32(TN, p->n - t.n0);
+        for (t.n0 = s->n_begin; t.n0 < s->n_end; t.n0 += TN) {
+            t.nt = min_u32(TN, s->n_end - t.n0);
             for (t.k0 = 0; t.k0 < p->k; t.k0 += s->kc, t.b++) {
                 t.kt = min_u32(s->kc, p->k - t.k0);
                 t.a = panel + t.k0 / s->ka;
@@ -261,74 +267,76 @@ static void copy_out(void *arg)
 
     for (uint32_t m0 = s->m_begin; m0 < s->m_end; m0 += TM) {
         uint32_t mt = min_u32(TM, s->m_end - m0);
-        for (uint32_t n0 = 0; n0 < p->n; n0 += TH, c++) {
+        for (uint32_t n0 = s->n_begin; n0 < s->n_end; n0 += TH, c++) {
             void *to = (char *)p->c + ((uint64_t)m0 * p->n + n0) * out_size;
             fixpipe_to_gm(&cmd, acc, to, c % BUFFERS * L0C_HALF, mt,
-                          min_u32(TH, p->n - n0), p->n, up16(mt),
+                          min_u32(TH, s->n_end - n0), p->n, up16(mt),
                           p->out == TYPE_F16 ? QUANT_F322F16 : QUANT_NONE);
             cmd_wait(&cmd, C_FULL, 1);
             cmd_post(&cmd, C_FREE, 1);
-            if (m0 + mt == s->m_end && n0 + TH >= p->n) {
-                cmd_post(&cmd, DONE, 1);
-            }
             task_issue(PIPE_FIX, &cmd);
         }
     }
-    task_wait(DONE, 1);
+}
+
+/* --- launch --- */
+
+static uint32_t part(uint32_t all, uint32_t tile, unsigned i, unsigned of)
+{
+    uint64_t tiles = (all + tile - 1) / tile, at = tiles * i / of * tile;
+
+    return at < all ? (uint32_t)at : all;
+}
+
+/* A block's share: rows of tiles are dealt out first, then columns of tiles. */
+static void kernel(void *arg)
+{
+    const struct plan *plan = arg;
+    const struct matmul *p = plan->p;
+    unsigned row = task_block() / plan->columns, column = task_block() % plan->columns;
+    uint32_t esize = type_bits(p->in) / 8;
+    struct share s = {.p = p,
+                      .m_begin = part(p->m, TM, row, plan->rows),
+                      .m_end = part(p->m, TM, row + 1, plan->rows),
+                      .n_begin = part(p->n, TN, column, plan->columns),
+                      .n_end = part(p->n, TN, column + 1, plan->columns),
+                      .esize = esize,
+                      .ka = 1024 / esize,
+                      .kc = 512 / esize,
+                      .kl = 256 / esize};
+
+    s.resident = p->k <= BUFFERS * s.ka;
+    task_post(A_FREE, BUFFERS);
+    task_post(B_FREE, BUFFERS);
+    task_post(L0_FREE, BUFFERS);
+    task_post(C_FREE, BUFFERS);
+    task_spawn("matmul copy-in", copy_in, &s);
+    task_spawn("matmul compute", compute, &s);
+    task_spawn("matmul copy-out", copy_out, &s);
+    task_join_all();
+    task_drain(); /* or the waits would take what the loops need */
     task_wait(A_FREE, BUFFERS);
     task_wait(B_FREE, BUFFERS);
     task_wait(L0_FREE, BUFFERS);
     task_wait(C_FREE, BUFFERS);
 }
 
-/* --- launch --- */
-
-static int start_share(struct share *s, unsigned core)
-{
-    int err;
-
-    sem_post(core, A_FREE, BUFFERS);
-    sem_post(core, B_FREE, BUFFERS);
-    sem_post(core, L0_FREE, BUFFERS);
-    sem_post(core, C_FREE, BUFFERS);
-    err = task_create("matmul copy-in", core, copy_in, s);
-    err = err ? err : task_create("matmul compute", core, compute, s);
-    return err ? err : task_create("matmul copy-out", core, copy_out, s);
-}
-
 int matmul(const struct matmul *p, struct sched_report *report)
 {
-    static struct share shares[NPU_MAX_CORES];
     unsigned cores = p->cores ? p->cores : chip_cores();
-    uint32_t esize = type_bits(p->in) / 8;
-    uint32_t blocks = p->m / TM + (p->m % TM != 0);
-    int err = 0;
+    struct plan plan = {.p = p};
+    struct launch l = {"matmul", kernel, &plan, .cores = p->cores};
 
     report->text[0] = 0;
-    if (p->m == 0 || p->n == 0 || p->k == 0 || cores > chip_cores()) {
+    if (p->m == 0 || p->n == 0 || p->k == 0) {
         return ERR_ARG;
     }
     if (!(p->in == TYPE_F16 && (p->out == TYPE_F32 || p->out == TYPE_F16)) &&
         !(p->in == TYPE_S8 && p->out == TYPE_S32)) {
         return ERR_TYPE;
     }
-    for (unsigned i = 0; i < cores && !err; i++) {
-        struct share *s = &shares[i];
-        *s = (struct share){.p = p,
-                            .m_begin = min_u32(p->m, blocks * i / cores * TM),
-                            .m_end = min_u32(p->m, blocks * (i + 1) / cores * TM),
-                            .esize = esize,
-                            .ka = 1024 / esize,
-                            .kc = 512 / esize,
-                            .kl = 256 / esize};
-        s->resident = p->k <= BUFFERS * s->ka;
-        if (s->m_begin < s->m_end) {
-            err = start_share(s, i);
-        }
-    }
-    if (err) {
-        sched_drop();
-        return err;
-    }
-    return sched_run(report);
+    plan.rows = min_u32((p->m - 1) / TM + 1, cores);
+    plan.columns = min_u32((p->n - 1) / TN + 1, cores / plan.rows);
+    l.blocks = plan.rows * plan.columns;
+    return launch(&l, report);
 }

@@ -21,10 +21,10 @@ struct matmul {
     void *c;
     uint32_t m, n, k;
     enum type in, out;
-    unsigned cores; /* rows of c are split over so many; 0: all of the chip */
+    unsigned cores; /* tiles of c are dealt out to so many; 0: all of the chip */
 };
 
-enum { MATMUL_SEM_FIRST = 0, MATMUL_SEM_LAST = 8 };
+enum { MATMUL_SEM_FIRST = 0, MATMUL_SEM_LAST = 7 };
 
 MUST_CHECK int matmul(const struct matmul *p, struct sched_report *report);
 /* Element (row, column) by the definition above, computed by the hart, as the bits that

@@ -7,7 +7,7 @@
  * Numbers  one rounding to nearest even; NaN canonical.
  * Buffers  no alignment wanted (512 bytes is fastest); z may be x or y, but must not
  *          overlap them otherwise.
- * Uses     UB whole, semaphores VADD_SEM_FIRST to _LAST of each core.
+ * Uses     UB whole, two queues of each core.
  * Errors   ERR_ARG, ERR_TYPE: nothing was started. ERR_FAULT, ERR_DEADLOCK: *report.
  * Source   the copy-in, compute, copy-out example of every Ascend C course.
  */
@@ -23,8 +23,6 @@ struct vadd {
     enum type type;
     unsigned cores; /* the elements are split over so many; 0: all of the chip */
 };
-
-enum { VADD_SEM_FIRST = 0, VADD_SEM_LAST = 4 };
 
 MUST_CHECK int vadd(const struct vadd *p, struct sched_report *report);
 /* Element i by the definition above, as the bits that the Vector must give. */

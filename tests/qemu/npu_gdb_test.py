@@ -87,7 +87,8 @@ def status_queue_sem():
     ok(depth > 15 and len(text.splitlines()) == 1 + 2 * depth, "npu/queue_ends_with_its_depth",
        text)
     shows("queue_names_semaphores_as_the_kernel", npu("queue V"),
-          "waits sem 1 IN_FULL, sem 2 OUT_FREE posts sem 0 IN_FREE, sem 3 OUT_FULL")
+          "waits sem 61 x and y FULL, sem 60 z FREE "
+          "posts sem 62 x and y FREE, sem 59 z FULL")
     shows("queue_of_an_idle_pipe", npu("queue FIX"), r"^core 0 FIX: EMPTY, 0 of 32$")
     machine = sys.modules["npu.machine"]
     machine.has, kept = lambda _: False, machine.has
@@ -95,10 +96,9 @@ def status_queue_sem():
     machine.has = kept
 
     text, base = npu("sem"), "(unsigned long)NPU_CORE_BASE + SEM_VALUE"
-    names = ["IN_FREE", "IN_FULL", "OUT_FREE", "OUT_FULL"]
-    values = [load64(f"{base} + {8 * i}") for i in range(4)]
-    for i, value in enumerate(values):
-        shows(f"sem_{names[i].lower()}", npu(f"sem {i}"), rf"^ *{i} = *{value} {names[i]}\b")
+    for i, name in enumerate(["z FULL", "z FREE", "x and y FULL", "x and y FREE"], 59):
+        value = load64(f"{base} + {8 * i}")
+        shows(f"sem_{i}", npu(f"sem {i}"), rf"^ *{i} = *{value} {name}\b")
     waiting = states[register("V", "PIPE_STATUS") & 255].name == "PIPE_WAITING"
     ok(waiting == bool(re.search(r"; V of core 0 wants 1", text)), "npu/sem_tells_who_waits", text)
     shows("pmu_counts", npu("pmu"), rf"^COMMANDS +{register('V', 'PMU_COMMANDS')} +0 +{done} ",
@@ -109,7 +109,7 @@ def status_queue_sem():
 def wants_of_tasks():
     gdb.execute("file build/fw-picolibc/test.elf")
     process = debug_image("fault deadlock")
-    go_to("describe_deadlock")
+    go_to("report_deadlock")
     shows("sem_names_a_waiting_task", npu("sem"), r'^ +\d = +0 .*; task "deadlock" wants 1')
     shows("tasks_tell_the_semaphore", npu("tasks"), r"waits for 1 of semaphore \d")
     over(process)
@@ -140,21 +140,22 @@ def tasks_and_views():
     process, _, _ = mid_vadd()
     text = npu("tasks")
     shows("tasks_waits_stacks_and_traces", text,
-          r'^ *0 "vadd copy-in" core 0: waits for 16 slots of MTE2, stack \d+ of 16384$',
-          r'^ *1 "vadd compute" .* slots of V\b', r'^ *2 "vadd copy-out"',
+          r'^ *0 "vadd" core 0: waits for task 1 "vadd copy-in", stack ',
+          r'^ *1 "vadd copy-in" core 0: waits for 24 slots of MTE2, stack \d+ of 16384$',
+          r'^ *2 "vadd compute" .* slots of V\b', r'^ *3 "vadd copy-out"',
           r"^ +copy_in vadd\.c:\d+$",
           r"^ +compute vadd\.c:\d+$", r"^ +task_entry sched\.c:\d+$")
     used = [int(n) for n in re.findall(r"stack (\d+) of", text)]
     depth = [number(f"'sched.c'::tasks[{i}].stack + 16384 - 'sched.c'::tasks[{i}].context.sp")
-             for i in range(3)]
+             for i in range(4)]
     ok(all(d <= u < 4096 for d, u in zip(depth, used)), "npu/tasks_stack_use", f"{used} {depth}")
     before = gdb.execute("info registers", to_string=True)
-    shows("task_selects_the_kernel", npu("task 1"),
-          '^task 1 "vadd compute": waits for 16 slots of V',
+    shows("task_selects_the_kernel", npu("task 2"),
+          '^task 2 "vadd compute": waits for 24 slots of V',
           r"compute \(arg=.*\) at kernels/vadd/vadd\.c:\d+$")
     same(gdb.selected_frame().name(), "compute", "npu/task_is_where_it_waits")
     shows("task_has_locals", gdb.execute("info locals", to_string=True), "^cmd = VADD F32",
-          r"^i = \d+$")
+          r"^z = \d+$")
     trace = gdb.execute("backtrace", to_string=True)
     shows("task_backtrace", trace, "^#0 .*irq_wait", r"^#1 .*wait_as.*state=TASK_WAIT_ROOM",
           " compute ")
@@ -163,15 +164,15 @@ def tasks_and_views():
     same(gdb.selected_frame().name(), "compute", "npu/task_stays_selected")
     npu("task")
     same(gdb.execute("info registers", to_string=True), before, "npu/task_changes_no_register")
-    npu("task 1")
+    npu("task 2")
     gdb.execute("delete")
     gdb.execute("down")
     gdb.execute("finish")
     same(gdb.parse_and_eval("'sched.c'::running->name").string(), "vadd compute",
          "npu/finish_comes_back_in_that_task")
     text = npu("tasks")
-    shows("tasks_the_running_one", text, '^ *1 "vadd compute" core 0: runs, ', "^ +compute vadd")
-    npu("task 0")
+    shows("tasks_the_running_one", text, '^ *2 "vadd compute" core 0: runs, ', "^ +compute vadd")
+    npu("task 1")
     gdb.execute("next")
     same(gdb.newest_frame().name(), "compute", "npu/going_on_ends_the_view")
     shows("print_task", gdb.execute("print *'sched.c'::running", to_string=True),
@@ -181,12 +182,12 @@ def tasks_and_views():
 
 def commands():
     process = debug(VADD)
-    go_to("task_issue")
+    go_to("task_issue", 2)
     text = npu("cmd cmd")
-    shows("cmd_decodes", text, r"^COPY_GM_UB: ", r"^  waits for +sem 0$", r"^  type +NONE$",
+    shows("cmd_decodes", text, r"^COPY_GM_UB: ", r"^  posts +sem 61 x and y FULL$", r"^  type +NONE$",
           rf"^  src +{number('cmd->copy_in.src'):#x} +\S", r"^  len_bytes +0x8000 +\S")
     shows("cmd_prints_on_one_line", gdb.execute("print *cmd", to_string=True),
-          r"^\$\d+ = COPY_GM_UB src=0x\w+ dst=0 .*waits sem 0$")
+          r"^\$\d+ = COPY_GM_UB src=0x\w+ dst=0x8000 .*posts sem 61 x and y FULL$")
     go_to("vadd.c:compute")
     go_to("task_issue", 1)
     shows("cmd_flags", npu("cmd cmd"), r"^SET_MASK: ", r"^  flags +COUNTER$")
@@ -273,7 +274,7 @@ def looking_changes_nothing():
         process, bad = debug(args), []
         npu("start")
         for where, hits in (("task_issue", 3), ("irq_wait", 1), ("task_switch", 3),
-                            ("irq_wait", 2)):
+                            ("irq_wait", 1)):
             go_to(where, hits)
             bad += [f"npu {c}: {t}" for c in LOOK for t in [npu(c)] if t.startswith("error")]
         ok(not bad, f"npu/{args.split()[0]}_shows_everything", "\n".join(bad))
@@ -376,8 +377,8 @@ def readme():
     npu("start")
     for line in lines:
         texts[line.split()[0] + " " + line.split()[-1]] = gdb.execute(line, to_string=True)
-    shows("readme_status", texts["npu status"], "^  V +WAITING .*\n.* waits sem 1 IN_FULL")
-    shows("readme_task", texts["npu 0"], r"copy_in \(arg=.*vadd\.c:\d+$")
+    shows("readme_status", texts["npu status"], "^  V +WAITING .*\n.* waits sem 61 x and y FULL")
+    shows("readme_task", texts["npu 1"], r"copy_in \(arg=.*vadd\.c:\d+$")
     shows("readme_tile_equals_x", texts["npu s->p->x+0x20000"], ": equal, 8192 elements$")
     shows("readme_print", texts["print cmd"], r"= COPY_GM_UB src=")
     same(len(texts), 7, "npu/readme_has_all_lines")

@@ -54,8 +54,13 @@ def place(pc, call=True):
 
 @machine.from_image
 def sem_name(sem, pc):
-    """How the source around pc calls a semaphore: the enumerator of an enum without a
-    name whose values count up. '' if there is none, or several."""
+    """What a semaphore is called: by the scheduler's label (those of core 0 stand for all),
+    or by the source around pc: the enumerator of an enum without a name whose values count
+    up. '' if there is none, or several."""
+    labels = machine.static("sched/report.c", "labels")
+    label = labels[0][sem] if labels is not None and sem <= labels[0].type.range()[1] else None
+    if label is not None and int(label["name"]):
+        return f" {label['name'].string()} {label['role'].string()}".rstrip()
     found = set()
     symtab = gdb.find_pc_line(pc).symtab if pc else None
     for symbol in symtab.static_block() if symtab else ():

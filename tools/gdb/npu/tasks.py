@@ -40,6 +40,10 @@ class Task:
             return f"waits for {self.count} of semaphore {self.what}"
         if self.state == "WAIT_ROOM":
             return f"waits for {self.count} slots of {machine.pipes().get(self.what, '?')}"
+        if self.state == "WAIT_TASK":
+            return f'waits for task {self.what} "{tasks()[self.what].name}"'
+        if self.state == "WAIT_TIME":
+            return f"sleeps until cycle {int(self.value['until'])}"
         return {"READY": "ready, not begun" if self.fresh else "ready"}.get(
             self.state, self.state.lower())
 

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What went wrong, in words: who waits for whom in a deadlock, and what a run has left
+ * behind. Commands are read from the pipes' own queues (QUEUE_CMD), so nothing has to be
+ * written down while all goes well.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "hal/chip.h"
+#include "hal/sem.h"
+#include "sched/task.h"
+
+static struct {
+    const char *name, *role;
+} labels[NPU_MAX_CORES][SEM_CORE];
+
+void sched_label(unsigned core, unsigned sem, const char *name, const char *role)
+{
+    if (sem < SEM_CORE) {
+        labels[core][sem].name = name;
+        labels[core][sem].role = role;
+    }
+}
+
+int sched_append(char *text, size_t size, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list args;
+    int n;
+
+    va_start(args, format);
+    n = vsnprintf(text + used, size - used, format, args);
+    va_end(args);
+    return n;
+}
+
+#define put(...) sched_append(text, SCHED_TEXT, __VA_ARGS__)
+
+static void put_sem(char *text, unsigned core, unsigned sem)
+{
+    put("semaphore %u", sem);
+    if (sem < SEM_CORE && labels[core][sem].name) {
+        put(" (%s %s)", labels[core][sem].name, labels[core][sem].role);
+    }
+    put(sem < SEM_CORE ? " of core %u" : " of the chip", core);
+}
+
+static bool has_queue(unsigned pipe)
+{
+    return pipe_name(pipe)[0] != '?';
+}
+
+static unsigned depth(unsigned core, unsigned pipe)
+{
+    return PIPE_DEPTH - pipe_free(core, (enum pipe)pipe);
+}
+
+static const char *op_name(unsigned opcode)
+{
+    const struct cmd_info *info = cmd_find(opcode);
+
+    return info ? info->name : "command";
+}
+
+static const char *issuer(const struct cmd_head *head)
+{
+    unsigned task = head->tag >> TAG_BITS;
+
+    return task && task <= sched_tasks() ? sched_task(task - 1)->name : "nobody known";
+}
+
+static bool posts(const struct cmd_head *head, unsigned sem)
+{
+    return (head->post_n[0] && head->post_sem[0] == sem) ||
+           (head->post_n[1] && head->post_sem[1] == sem);
+}
+
+/* Queued commands that would post a semaphore if they could begin. */
+static void put_posters(char *text, unsigned waiter, unsigned sem)
+{
+    unsigned found = 0;
+
+    for (unsigned c = 0; c < chip_cores(); c++) {
+        for (unsigned p = 0; p < NPU_PIPES && (c == waiter || sem >= SEM_CORE); p++) {
+            for (unsigned i = 0; has_queue(p) && i < depth(c, p) && found < 2; i++) {
+                struct cmd_head head = pipe_queued(c, (enum pipe)p, i);
+                if (posts(&head, sem)) {
+                    put("\n      could be posted by %s in %s, %u behind its head",
+                        op_name(head.opcode), pipe_name(p), i);
+                    found++;
+                }
+            }
+        }
+    }
+    if (!found) {
+        put("\n      no queued command posts it");
+    }
+}
+
+static void put_wait(char *text, unsigned core, unsigned sem, unsigned count)
+{
+    put_sem(text, core, sem);
+    put(": %u of %u", sem_value(core, sem), count);
+}
+
+static void put_task(char *text, const struct task *t)
+{
+    unsigned long long since = t->since;
+
+    if (t->state == TASK_WAIT_SEM) {
+        for (unsigned i = 0; i < t->n_wants; i++) {
+            put("\n  task %s waits since cycle %llu for ", t->name, since);
+            put_wait(text, t->core, t->wants[i].sem, t->wants[i].count);
+            put("%s%s", t->where ? ", " : "", t->where ? t->where : "");
+            put_posters(text, t->core, t->wants[i].sem);
+        }
+    } else if (t->state == TASK_WAIT_ROOM) {
+        put("\n  task %s waits since cycle %llu for room in %s of core %u", t->name,
+            since, pipe_name(t->what), t->core);
+    } else if (t->state == TASK_WAIT_TASK) {
+        put("\n  task %s waits since cycle %llu for task %s", t->name, since,
+            sched_task(t->what)->name);
+    } else if (t->state == TASK_WAIT_FAULT) {
+        put("\n  task %s waits since cycle %llu for a fault of core %u", t->name, since,
+            t->core);
+    }
+}
+
+static void put_head(char *text, unsigned core, unsigned pipe)
+{
+    struct cmd_head head = pipe_queued(core, (enum pipe)pipe, 0);
+
+    put("\n  pipe %s of core %u waits with %u command(s): since cycle %llu %s",
+        pipe_name(pipe), core, depth(core, pipe),
+        (unsigned long long)pipe_since(core, (enum pipe)pipe), op_name(head.opcode));
+    put(" of task %s, pc 0x%llx", issuer(&head), (unsigned long long)head.pc);
+    for (unsigned i = 0; i < 2; i++) {
+        if (head.wait_n[i] && sem_value(core, head.wait_sem[i]) < head.wait_n[i]) {
+            put("\n      needs ");
+            put_wait(text, core, head.wait_sem[i], head.wait_n[i]);
+            put_posters(text, core, head.wait_sem[i]);
+        }
+    }
+}
+
+static void put_last(char *text, unsigned core, unsigned pipe)
+{
+    unsigned shown = 0;
+
+    for (unsigned i = PIPE_DEPTH; i-- > depth(core, pipe) && shown < 2; shown++) {
+        struct cmd_head head = pipe_queued(core, (enum pipe)pipe, i);
+        if (head.opcode == 0) {
+            break;
+        }
+        if (shown == 0) {
+            put("\n  last in %s of core %u:", pipe_name(pipe), core);
+        }
+        put("%s %s of task %s, pc 0x%llx", shown ? ", before it" : "",
+            op_name(head.opcode), issuer(&head), (unsigned long long)head.pc);
+    }
+}
+
+void report_deadlock(struct sched_report *report)
+{
+    char *text = report->text;
+
+    text[0] = 0;
+    put("deadlock at cycle %llu: nobody can run and nothing is in flight",
+        (unsigned long long)chip_cycle());
+    for (unsigned i = 0; i < sched_tasks(); i++) {
+        put_task(text, sched_task(i));
+    }
+    for (unsigned c = 0; c < chip_cores(); c++) {
+        for (unsigned p = 0; p < NPU_PIPES; p++) {
+            if (has_queue(p) && !pipe_idle(c, (enum pipe)p)) {
+                put_head(text, c, p);
+            }
+        }
+    }
+    for (unsigned c = 0; c < chip_cores(); c++) {
+        for (unsigned p = 0; p < NPU_PIPES; p++) {
+            if (has_queue(p)) {
+                put_last(text, c, p);
+            }
+        }
+        for (unsigned s = 0; s < (c ? SEM_CORE : SEM_COUNT); s++) {
+            if (sem_value(c, s)) {
+                put("\n  left over: ");
+                put_sem(text, c, s);
+                put(" holds %u", sem_value(c, s));
+            }
+        }
+    }
+}
+
+unsigned left_behind(unsigned core, unsigned sems, char *text, size_t size)
+{
+    unsigned found = 0;
+    char name[128];
+
+    for (unsigned p = 0; p < NPU_PIPES; p++) {
+        if (has_queue(p) && !pipe_idle(core, (enum pipe)p)) {
+            sched_append(text, size, "%spipe %s of core %u is not empty",
+                         text[0] ? ", " : "", pipe_name(p), core);
+            found++;
+        }
+    }
+    for (unsigned s = 0; s < sems; s++) {
+        unsigned value = sem_value(core, s);
+        if (value != 0) {
+            name[0] = 0;
+            if (s < SEM_CORE && labels[core][s].name) {
+                snprintf(name, sizeof(name), " (%s %s)", labels[core][s].name,
+                         labels[core][s].role);
+            }
+            sched_append(text, size, "%ssemaphore %u%s of core %u is %u",
+                         text[0] ? ", " : "", s, name, core, value);
+            found++;
+        }
+    }
+    return found;
+}
+
+unsigned sched_leftovers(unsigned core, char *text, size_t size)
+{
+    text[0] = 0;
+    return left_behind(core, SEM_COUNT, text, size);
+}

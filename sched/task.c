@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a task may call; see sched.h. Who runs while it waits: sched.c.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "hal/chip.h"
+#include "hal/irq.h"
+#include "hal/sem.h"
+#include "sched/task.h"
+
+/* Commands after which a task lets others run; a power of two. */
+#define BURST 16
+/* Free slots for which a full queue's task is woken. */
+#define WAKE_SLOTS (PIPE_DEPTH / 2)
+
+unsigned task_core(void)
+{
+    return running->core;
+}
+
+const char *task_name(void)
+{
+    return running->name;
+}
+
+unsigned task_block(void)
+{
+    return running->block;
+}
+
+unsigned task_blocks(void)
+{
+    return running->blocks;
+}
+
+void task_priority(unsigned priority)
+{
+    sched_prioritise();
+    running->priority = priority < TASK_PRIORITIES ? priority : TASK_PRIORITIES - 1;
+}
+
+void task_tag(uint32_t tag)
+{
+    uint32_t task = (uint32_t)(running - sched_task(0)) + 1;
+
+    running->tag = task << TAG_BITS | (tag & ((1u << TAG_BITS) - 1));
+}
+
+void task_yield(void)
+{
+    running->state = TASK_READY;
+    sched_give_away();
+}
+
+/* --- waiting --- */
+
+static int wait_as(enum task_state state, unsigned what, unsigned count, uint64_t until)
+{
+    struct task *self = running;
+
+    self->state = state;
+    self->what = what;
+    self->count = count;
+    self->since = chip_cycle();
+    self->until = until;
+    self->result = 0;
+    sched_give_away();
+    return self->result;
+}
+
+void task_block_on(unsigned sem, unsigned count, const char *where)
+{
+    running->where = where;
+    running->wants[0] = (struct want){(uint8_t)sem, (uint8_t)count};
+    running->n_wants = 1;
+    running->all = true;
+    wait_as(TASK_WAIT_SEM, sem, count, SCHED_FOREVER);
+}
+
+int task_wait_sems(const struct want *wants, unsigned n, bool all, uint64_t cycle,
+                   const char *where)
+{
+    struct task *self = running;
+
+    if (n == 0 || n > TASK_WANTS) {
+        return ERR_ARG;
+    }
+    self->where = where;
+    memcpy(self->wants, wants, n * sizeof(*wants));
+    self->n_wants = n;
+    self->all = all;
+    return wait_as(TASK_WAIT_SEM, wants[0].sem, wants[0].count, cycle);
+}
+
+int task_wait_room(enum pipe pipe, unsigned slots, uint64_t cycle)
+{
+    int err = wait_as(TASK_WAIT_ROOM, pipe, slots, cycle);
+
+    pipe_refresh(&running->ports[pipe]);
+    return err;
+}
+
+int task_wait_fault(struct fault *fault, uint64_t cycle)
+{
+    int err;
+
+    running->fault = fault;
+    irq_arm_fault(running->core, true);
+    err = wait_as(TASK_WAIT_FAULT, 0, 0, cycle);
+    irq_arm_fault(running->core, false); /* or the line would be up until it is cleared */
+    return err;
+}
+
+void task_sleep_until(uint64_t cycle)
+{
+    wait_as(TASK_WAIT_TIME, 0, 0, cycle);
+}
+
+int task_spawn(const char *name, void (*fn)(void *arg), void *arg)
+{
+    int task = sched_begin(name, running->core, fn, arg);
+
+    if (task < 0) {
+        task_fail(task, name, "no more than %u tasks can live at one time", TASK_MAX);
+    }
+    return task;
+}
+
+void task_join(int task)
+{
+    struct task *t;
+
+    if (task < 0 || (unsigned)task >= sched_tasks()) {
+        return;
+    }
+    t = sched_task((unsigned)task);
+    if (t->state != TASK_ENDED) {
+        wait_as(TASK_WAIT_TASK, (unsigned)task, 0, SCHED_FOREVER);
+    }
+    t->parent = -1; /* its slot may be used again */
+}
+
+void task_join_all(void)
+{
+    int self = (int)(running - sched_task(0));
+
+    for (unsigned i = 0; i < sched_tasks(); i++) {
+        if (sched_task(i)->parent == self) {
+            task_join((int)i);
+        }
+    }
+}
+
+void task_drain(void)
+{
+    for (unsigned p = 0; p < NPU_PIPES; p++) {
+        if (pipe_name(p)[0] != '?' && !pipe_idle(running->core, (enum pipe)p)) {
+            (void)!task_wait_room((enum pipe)p, PIPE_DEPTH, SCHED_FOREVER);
+        }
+    }
+}
+
+/* --- commands --- */
+
+void task_post_at(unsigned sem, unsigned count, const char *where)
+{
+    unsigned value = sem_value(running->core, sem);
+
+    if (value + count > SEM_MAX) {
+        task_fail(ERR_SEM, where, "semaphore %u holds %u, %u more is above %u", sem,
+                  value, count, SEM_MAX);
+    }
+    sem_post(running->core, sem, count);
+}
+
+static void push(enum pipe pipe, const union cmd *cmd)
+{
+    struct pipe_port *port = &running->ports[pipe];
+
+    if (port->room == 0) {
+        while (pipe_refresh(port) == 0) {
+            (void)!task_wait_room(pipe, WAKE_SLOTS, SCHED_FOREVER);
+        }
+    }
+    pipe_store(port, cmd);
+}
+
+/* Pays what is owed to the pipe with a command that does nothing else. */
+__attribute__((noinline)) static void pay(enum pipe pipe)
+{
+    struct task *self = running;
+    union cmd nop;
+
+    cmd_nop(&nop);
+    nop.words[CMD_SYNC] = self->owed[pipe];
+    nop.head.tag = self->tag;
+    self->owed[pipe] = 0;
+    push(pipe, &nop);
+}
+
+/* owed: bytes sem[0], sem[1], n[0], n[1], the lower half of CMD_SYNC. */
+void task_owe_wait(enum pipe pipe, unsigned sem, unsigned count)
+{
+    uint32_t *owed = &running->owed[pipe], wait = sem | count << 16;
+
+    static_assert(offsetof(struct cmd_head, wait_sem) % 8 == 0, "owed");
+    static_assert(offsetof(struct cmd_head, wait_n) % 8 == 2, "owed");
+    if (*owed == 0) {
+        *owed = wait;
+    } else if ((*owed & 0xff) == sem) {
+        *owed += count << 16;
+    } else if (*owed >> 24 == 0) {
+        *owed |= wait << 8;
+    } else if ((*owed >> 8 & 0xff) == sem) {
+        *owed += count << 24;
+    } else {
+        pay(pipe);
+        *owed = wait;
+    }
+}
+
+__attribute__((noinline)) static void issue_slowly(enum pipe pipe, union cmd *cmd)
+{
+    uint64_t own = cmd->words[CMD_SYNC];
+
+    if (running->owed[pipe] && cmd->head.wait_n[0]) {
+        pay(pipe); /* in front of it */
+    }
+    cmd->words[CMD_SYNC] = own | running->owed[pipe];
+    running->owed[pipe] = 0;
+    push(pipe, cmd);
+    cmd->words[CMD_SYNC] = own;
+}
+
+/* The caller may issue the command again, so it keeps only its own waits. */
+__attribute__((noinline)) void task_issue(enum pipe pipe, union cmd *cmd)
+{
+    struct task *self = running;
+    struct pipe_port *port = &self->ports[pipe];
+    uint64_t own = cmd->words[CMD_SYNC];
+    uint32_t owed = self->owed[pipe];
+
+    cmd->head.pc = (uintptr_t)__builtin_return_address(0);
+    cmd->head.tag = self->tag;
+    if (port->room == 0 || (owed && (uint32_t)own)) {
+        issue_slowly(pipe, cmd);
+        return;
+    }
+    self->owed[pipe] = 0;
+    cmd->words[CMD_SYNC] = own | owed;
+    pipe_store(port, cmd);
+    cmd->words[CMD_SYNC] = own;
+    if (port->room % BURST == 0) {
+        task_yield(); /* or an empty pipe would wait until this one is full */
+    }
+}
+
+/* --- mistakes --- */
+
+void task_fail(int err, const char *where, const char *format, ...)
+{
+    char *text = sched_text();
+    va_list args;
+
+    text[0] = 0;
+    sched_append(text, SCHED_TEXT, "task %s, core %u, %s: %s\n  ", running->name,
+                 running->core, where, err_text(err));
+    va_start(args, format);
+    vsnprintf(text + strlen(text), SCHED_TEXT - strlen(text), format, args);
+    va_end(args);
+    sched_stop(err);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the files of sched/ share; nobody else includes it.
+ */
+#ifndef SCHED_TASK_H
+#define SCHED_TASK_H
+
+#include "sched/sched.h"
+
+#define TAG_BITS 24 /* of a command's tag; the number of its task + 1 is above */
+
+/* Values that a stray write hardly leaves behind. */
+enum task_state {
+    TASK_READY = 0x51,
+    TASK_WAIT_SEM,   /* wants[], all of them or any */
+    TASK_WAIT_ROOM,  /* count slots of pipe `what` */
+    TASK_WAIT_FAULT, /* of its core */
+    TASK_WAIT_TASK,  /* number `what` */
+    TASK_WAIT_TIME,  /* until */
+    TASK_ENDED,
+};
+
+struct context {
+    uint64_t ra, sp, s[12], fs[12]; /* sched/switch.S */
+    uint64_t has_fs;                /* fs[] holds something */
+};
+
+struct task {
+    struct context context;
+    const char *name;
+    void (*fn)(void *arg);
+    void *arg;
+    char *stack; /* lowest byte; the guard lies below */
+    enum task_state state;
+    unsigned core, priority;
+    struct pipe_port *ports; /* of that core */
+    uintptr_t window;
+    int parent; /* number of the task that has spawned it, or -1 */
+    unsigned block, blocks;
+    uint32_t tag;
+    /* what it waits for */
+    unsigned what;  /* semaphore (the one that lacks, of several), pipe or task */
+    unsigned count; /* how many */
+    struct want wants[TASK_WANTS];
+    unsigned n_wants;
+    bool all;
+    uint64_t since, until;
+    const char *where;
+    int result;
+    struct fault *fault;
+    uint32_t owed[NPU_PIPES]; /* waits of its next commands, as CMD_SYNC has them */
+};
+
+/* The word of a command that holds what it waits for and posts. */
+#define CMD_SYNC (offsetof(struct cmd_head, wait_sem) / 8)
+
+void task_switch(struct context *from, struct context *to);
+
+/* sched.c: the table, ended tasks among them; the task on the hart, NULL: the scheduler.
+ */
+extern struct task *running;
+struct task *sched_task(unsigned i);
+unsigned sched_tasks(void);
+/* Lets others run until the caller, whose state says what it waits for, is chosen. */
+void sched_give_away(void);
+/* Priorities count from now on. */
+void sched_prioritise(void);
+/* Ends the run with an error and what the text says. */
+_Noreturn void sched_stop(int err);
+/* Text of the report of this run, SCHED_TEXT bytes. */
+char *sched_text(void);
+/* A new task on the running one's behalf: its number or ERR_NOMEM. */
+int sched_begin(const char *name, unsigned core, void (*fn)(void *arg), void *arg);
+
+/* Appends to a text, which stays within its size; as snprintf. */
+__attribute__((format(printf, 3, 4))) int sched_append(char *text, size_t size,
+                                                       const char *format, ...);
+/* wait.c: arms the wake-up of a task that begins to wait; takes it back; whether the task
+ * can go on, which takes what it waited for. */
+void wait_arm(struct task *t);
+void wait_disarm(struct task *t);
+bool wait_over(struct task *t);
+/* report.c */
+void report_deadlock(struct sched_report *report);
+/* As sched_leftovers, for the first `sems` semaphores, behind what is in text. */
+unsigned left_behind(unsigned core, unsigned sems, char *text, size_t size);
+
+#endif

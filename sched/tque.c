@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Queues over local memory; see tque.h.
+ *
+ * Each of the four verbs goes round the ring of buffers by itself. What the hart may say
+ * in which order is checked here; what the engines do in which order, the semaphores see
+ * to.
+ */
+#include "sched/tque.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "hal/chip.h"
+#include "hal/sem.h"
+#include "sched/task.h"
+
+static struct tpipe pipes[NPU_MAX_CORES]; /* of the blocks that run there */
+
+static const struct {
+    const char *name;
+    uint8_t mem;
+    uint16_t align; /* of a buffer's address and size */
+} positions[TPOSITIONS] = {
+    [VECIN] = {"VECIN", NPU_MEM_UB, 32},   [VECCALC] = {"VECCALC", NPU_MEM_UB, 32},
+    [VECOUT] = {"VECOUT", NPU_MEM_UB, 32}, [A1] = {"A1", NPU_MEM_L1, 32},
+    [B1] = {"B1", NPU_MEM_L1, 32},         [C1] = {"C1", NPU_MEM_L1, 64},
+    [TSCM] = {"TSCM", NPU_MEM_L1, 32},     [A2] = {"A2", NPU_MEM_L0A, 512},
+    [B2] = {"B2", NPU_MEM_L0B, 512},       [C2] = {"C2", NPU_MEM_BT, 64},
+    [CO1] = {"CO1", NPU_MEM_L0C, 1024},    [C2PIPE2GM] = {"C2PIPE2GM", NPU_MEM_FB, 128},
+};
+
+struct tpipe *tpipe_open(void)
+{
+    struct tpipe *pipe = &pipes[task_core()];
+
+    *pipe = (struct tpipe){.core = task_core(), .sem = TQUE_SEM_LAST};
+    for (unsigned sem = 0; sem <= TQUE_SEM_LAST; sem++) {
+        sched_label(pipe->core, sem, NULL, NULL);
+    }
+    return pipe;
+}
+
+uint32_t tpipe_free(const struct tpipe *pipe, enum tposition position)
+{
+    unsigned mem = positions[position].mem;
+
+    return chip_mem((enum npu_mem)mem) - pipe->used[mem];
+}
+
+static uint32_t up(uint32_t bytes, uint32_t align)
+{
+    return (bytes + align - 1) / align * align;
+}
+
+/* Who holds what of the memory that is full, and the smallest change that fits. */
+static _Noreturn void overflow(const struct tpipe *pipe, const char *name,
+                               enum tposition position, unsigned n, uint32_t bytes,
+                               const char *where)
+{
+    unsigned mem = positions[position].mem;
+    uint32_t left = tpipe_free(pipe, position), align = positions[position].align;
+    uint32_t fits = left / n / align * align, had = 0;
+    char map[SCHED_TEXT / 2];
+
+    map[0] = 0;
+    for (unsigned i = 0; i < pipe->n; i++) {
+        const struct tque *t = &pipe->item[i];
+        if (t->mem == mem) {
+            sched_append(map, sizeof(map), "\n  %8lu %8lu  %u x %-8lu %s, %s",
+                         (unsigned long)t->begin, (unsigned long)(t->n * t->bytes), t->n,
+                         (unsigned long)t->bytes, t->name, t->where);
+            had = t->n * t->bytes > had ? t->n * t->bytes : had;
+        }
+    }
+    if (n > 1 && left / (n - 1) / align * align >= bytes) {
+        sched_append(map, sizeof(map), "\n  fits: %u buffers instead of %u", n - 1, n);
+    } else if (fits) {
+        sched_append(map, sizeof(map), "\n  fits: buffers of %lu bytes instead of %lu",
+                     (unsigned long)fits, (unsigned long)bytes);
+    } else {
+        sched_append(map, sizeof(map),
+                     "\n  fits: nothing; the largest holder has %lu bytes",
+                     (unsigned long)had);
+    }
+    task_fail(ERR_LOCAL, where,
+              "%s overflow: %s (%s) wants %u x %lu bytes, %lu of %lu are free\n"
+              "    offset    bytes  what%s",
+              npu_mem_name((enum npu_mem)mem), name, positions[position].name, n,
+              (unsigned long)bytes, (unsigned long)left,
+              (unsigned long)chip_mem((enum npu_mem)mem), map);
+}
+
+static struct tque *take(struct tpipe *pipe, const char *name, enum tposition position,
+                         unsigned n, uint32_t bytes, const char *where)
+{
+    unsigned mem = positions[position].mem;
+    uint32_t each = up(bytes, positions[position].align);
+    struct tque *item = &pipe->item[pipe->n];
+
+    if (pipe->n == TPIPE_ITEMS) {
+        task_fail(ERR_LOCAL, where, "%s is one more than the %u of a pipe", name,
+                  TPIPE_ITEMS);
+    }
+    pipe->used[mem] = up(pipe->used[mem], positions[position].align);
+    if (pipe->used[mem] > chip_mem((enum npu_mem)mem) ||
+        (uint64_t)n * each > tpipe_free(pipe, position)) {
+        overflow(pipe, name, position, n, bytes, where);
+    }
+    *item = (struct tque){.name = name,
+                          .where = where,
+                          .begin = pipe->used[mem],
+                          .bytes = each,
+                          .core = (uint8_t)pipe->core,
+                          .mem = (uint8_t)mem,
+                          .n = (uint8_t)n};
+    pipe->used[mem] += n * each;
+    pipe->n++;
+    return item;
+}
+
+static uint8_t take_sem(struct tpipe *pipe, const char *name, const char *role)
+{
+    sched_label(pipe->core, pipe->sem, name, role);
+    return (uint8_t)pipe->sem--;
+}
+
+struct tque *tque_init_at(struct tpipe *pipe, const char *name, enum tposition position,
+                          unsigned producer, unsigned consumer, unsigned n,
+                          uint32_t bytes, const char *where)
+{
+    struct tque *que;
+
+    if (n == 0 || n > TQUE_DEPTH) {
+        task_fail(ERR_QUEUE, where, "queue %s wants %u buffers: 1 to %u are possible",
+                  name, n, TQUE_DEPTH);
+    }
+    que = take(pipe, name, position, n, bytes, where);
+    que->end = que->begin + n * que->bytes;
+    que->alloc.at = que->enque.at = que->deque.at = que->freed.at = que->begin;
+    que->producer = (uint8_t)producer;
+    que->consumer = (uint8_t)consumer;
+    que->free_sem = take_sem(pipe, name, "FREE");
+    que->full_sem = take_sem(pipe, name, "FULL");
+    sem_post(pipe->core, que->free_sem, n);
+    return que;
+}
+
+uint32_t tbuf_init_at(struct tpipe *pipe, const char *name, enum tposition position,
+                      uint32_t bytes, const char *where)
+{
+    return take(pipe, name, position, 1, bytes, where)->begin;
+}
+
+/* --- the four verbs --- */
+
+/* The buffer whose turn it is; the next time it is the one behind it. */
+static uint32_t advance(const struct tque *que, struct tturn *turn)
+{
+    uint32_t buffer = turn->at, next = buffer + que->bytes;
+
+    turn->at = next == que->end ? que->begin : next;
+    turn->count++;
+    return buffer;
+}
+
+/* The hart waits itself, a pipe in its next command. */
+static inline void wait_on(unsigned pipe, unsigned sem, const char *where)
+{
+    if (pipe == TQUE_HART) {
+        task_wait_at(sem, 1, where);
+    } else {
+        task_owe_wait((enum pipe)pipe, sem, 1);
+    }
+}
+
+static _Noreturn void bad_order(const struct tque *que, const char *verb, uint32_t buffer,
+                                const struct tturn *turn, const struct tturn *before,
+                                const char *where)
+{
+    unsigned long got = buffer, want = turn->at;
+
+    if (turn->count == before->count) {
+        task_fail(ERR_QUEUE, where, "queue %s: %s of 0x%lx, but no buffer is %s",
+                  que->name, verb, got,
+                  verb[0] == 'e' ? "allocated" : "dequeued (freed twice?)");
+    }
+    task_fail(ERR_QUEUE, where, "queue %s: %s of 0x%lx, its next buffer is 0x%lx",
+              que->name, verb, got, want);
+}
+
+static void hand_on(const struct tque *que, unsigned sem, union cmd *cmd,
+                    const char *where)
+{
+    if (cmd == NULL) {
+        task_post_at(sem, 1, where);
+    } else if (cmd->head.post_n[1] != 0) {
+        task_fail(ERR_QUEUE, where, "queue %s: the command already hands on two buffers",
+                  que->name);
+    } else {
+        cmd_post(cmd, sem, 1);
+    }
+}
+
+uint32_t tque_alloc_at(struct tque *que, const char *where)
+{
+    wait_on(que->producer, que->free_sem, where);
+    return advance(que, &que->alloc);
+}
+
+void tque_enque_at(struct tque *que, uint32_t buffer, union cmd *cmd, const char *where)
+{
+    if (que->enque.count == que->alloc.count || buffer != que->enque.at) {
+        bad_order(que, "enque", buffer, &que->enque, &que->alloc, where);
+    }
+    advance(que, &que->enque);
+    hand_on(que, que->full_sem, cmd, where);
+}
+
+uint32_t tque_deque_at(struct tque *que, const char *where)
+{
+    wait_on(que->consumer, que->full_sem, where);
+    return advance(que, &que->deque);
+}
+
+void tque_free_at(struct tque *que, uint32_t buffer, union cmd *cmd, const char *where)
+{
+    if (que->freed.count == que->deque.count || buffer != que->freed.at) {
+        bad_order(que, "free", buffer, &que->freed, &que->deque, where);
+    }
+    advance(que, &que->freed);
+    hand_on(que, que->free_sem, cmd, where);
+}
+
+/* --- the end of a block --- */
+
+static unsigned left_of(const struct tque *que, char *text, size_t size)
+{
+    if (que->alloc.count == que->freed.count && que->deque.count == que->freed.count) {
+        (void)sem_try_take(que->core, que->free_sem, que->n);
+        return 0;
+    }
+    sched_append(text, size,
+                 "%squeue %s: %u allocated, %u enqueued, %u dequeued, %u freed",
+                 text[0] ? ", " : "", que->name, que->alloc.count, que->enque.count,
+                 que->deque.count, que->freed.count);
+    return 1;
+}
+
+unsigned tpipe_leftovers(unsigned core, char *text, size_t size)
+{
+    struct tpipe *pipe = &pipes[core];
+    unsigned found = 0;
+
+    for (unsigned i = 0; i < pipe->n; i++) {
+        found += pipe->item[i].full_sem ? left_of(&pipe->item[i], text, size) : 0;
+    }
+    pipe->n = 0;
+    return found;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Local memory of a core and the queues over it, after Ascend C's TPipe, TQue and TBuf. A
+ * queue is a ring of buffers between two pipes: one fills them, the other uses them, and
+ * the engines themselves hand them over, by two hardware semaphores that count the free
+ * and the full ones. The hart runs ahead and never waits for data.
+ *
+ *     struct tpipe *pipe = tpipe_open();
+ *     struct tque *in = tque_init(pipe, "in", VECIN, PIPE_MTE2, PIPE_V, 2, TILE);
+ *     struct tque *out = tque_init(pipe, "out", VECOUT, PIPE_V, PIPE_MTE3, 2, TILE);
+ *
+ *     copy in                        compute                       copy out
+ *       x = tque_alloc(in);            x = tque_deque(in);           y = tque_deque(out);
+ *       mte_gm_to_ub(&cmd, x, ..);     y = tque_alloc(out);          mte_ub_to_gm(&cmd,
+ * .., y); tque_enque(in, x, &cmd);       vector_unary(&cmd, .., y, x); tque_free(out, y,
+ * &cmd); task_issue(PIPE_MTE2, &cmd);   tque_free(in, x, &cmd); task_issue(PIPE_MTE3,
+ * &cmd); tque_enque(out, y, &cmd); task_issue(PIPE_V, &cmd);
+ *
+ * alloc and deque let the next command that the task issues to the pipe wait for the
+ * buffer; enque and free let a command that is not issued yet, the last one that fills or
+ * uses it, hand it on. The loops may be tasks of their own or one loop. A mistake ends
+ * the run with an error that names the task, the queue and the source line.
+ */
+#ifndef SCHED_TQUE_H
+#define SCHED_TQUE_H
+
+#include "sched/sched.h"
+
+/* Where a buffer lies, by what it is for: UB, L1, L0A, L0B, L0C, BT, FB. */
+enum tposition {
+    VECIN,
+    VECCALC,
+    VECOUT,
+    A1,
+    B1,
+    C1,
+    TSCM,
+    A2,
+    B2,
+    C2,
+    CO1,
+    C2PIPE2GM,
+    TPOSITIONS,
+};
+
+enum {
+    TPIPE_ITEMS = 24, /* queues and buffers of a pipe */
+    TQUE_DEPTH = 8,   /* buffers of a queue, at most */
+    /* Semaphores that queues use, from the highest down; kernels count from 0 up. */
+    TQUE_SEM_LAST = SEM_CORE - 2,
+    /* The hart as the producer or consumer of a queue: alloc and deque then wait, and
+     * enque and free take NULL for the command. */
+    TQUE_HART = 0,
+};
+
+/* n buffers, for one pipe alone or from a producer to a consumer. */
+struct tque {
+    const char *name, *where;
+    uint32_t begin, bytes; /* of a buffer */
+    uint8_t core, mem, n;
+    uint8_t producer, consumer;
+    uint8_t free_sem, full_sem; /* 0: a buffer without a queue */
+    uint32_t end;               /* behind the last buffer */
+    /* How often each verb was used, and the buffer that it is next used on. */
+    struct tturn {
+        unsigned count;
+        uint32_t at;
+    } alloc, enque, deque, freed;
+};
+
+/* The local memory of a core, handed out from 0 up. */
+struct tpipe {
+    unsigned core, n, sem;
+    uint32_t used[NPU_MEM_COUNT];
+    struct tque item[TPIPE_ITEMS];
+};
+
+/* The memory of the task's core, all of it free; its queues live until the block ends or
+ * it is opened again. */
+struct tpipe *tpipe_open(void);
+/* Bytes that are left at a position. */
+uint32_t tpipe_free(const struct tpipe *pipe, enum tposition position);
+
+/* n buffers (1 to TQUE_DEPTH) of `bytes` each between two pipes of the core. When memory
+ * runs out the run ends with ERR_LOCAL and a map of who holds what. */
+#define tque_init(pipe, name, position, producer, consumer, n, bytes)                    \
+    tque_init_at((pipe), (name), (position), (producer), (consumer), (n), (bytes),       \
+                 SCHED_HERE)
+struct tque *tque_init_at(struct tpipe *pipe, const char *name, enum tposition position,
+                          unsigned producer, unsigned consumer, unsigned n,
+                          uint32_t bytes, const char *where);
+/* A buffer for one pipe alone (TBuf): its address. */
+#define tbuf_init(pipe, name, position, bytes)                                           \
+    tbuf_init_at((pipe), (name), (position), (bytes), SCHED_HERE)
+uint32_t tbuf_init_at(struct tpipe *pipe, const char *name, enum tposition position,
+                      uint32_t bytes, const char *where);
+
+/* The next buffer to fill: its address. The producer's next command waits for it. */
+#define tque_alloc(que) tque_alloc_at((que), SCHED_HERE)
+uint32_t tque_alloc_at(struct tque *que, const char *where);
+/* cmd, which the task issues next, fills the buffer to its end. */
+#define tque_enque(que, buffer, cmd) tque_enque_at((que), (buffer), (cmd), SCHED_HERE)
+void tque_enque_at(struct tque *que, uint32_t buffer, union cmd *cmd, const char *where);
+/* The next full buffer: its address. The consumer's next command waits for it. */
+#define tque_deque(que) tque_deque_at((que), SCHED_HERE)
+uint32_t tque_deque_at(struct tque *que, const char *where);
+/* cmd, which the task issues next, is the last that uses the buffer. Buffers are freed in
+ * the order in which they were dequeued. */
+#define tque_free(que, buffer, cmd) tque_free_at((que), (buffer), (cmd), SCHED_HERE)
+void tque_free_at(struct tque *que, uint32_t buffer, union cmd *cmd, const char *where);
+
+/* What the last pipe of a core has not got back: takes the queues' semaphores, names in
+ * text what is missing, and forgets the pipe. Returns how many things that are. */
+unsigned tpipe_leftovers(unsigned core, char *text, size_t size);
+
+#endif
