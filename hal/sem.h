@@ -17,12 +17,17 @@ static inline void sem_post(unsigned core, unsigned sem, unsigned count)
     write64(core_base(core) + SEM_POST + 8 * sem, count);
 }
 
-/* Takes `count` if there are so many; false, and nothing has changed, otherwise. base:
- * the core's window. */
-static inline bool sem_try_take_at(uintptr_t base, unsigned sem, unsigned count)
+/* What sem_try_take_at wants to know of a core. */
+static inline uintptr_t sem_window(unsigned core)
 {
-    write64(base + SEM_TAKE + 8 * sem, count);
-    if (!read64(base + SEM_TAKEN)) {
+    return core_base(core);
+}
+
+/* Takes `count` if there are so many; false, and nothing has changed, otherwise. */
+static inline bool sem_try_take_at(uintptr_t window, unsigned sem, unsigned count)
+{
+    write64(window + SEM_TAKE + 8 * sem, count);
+    if (!read64(window + SEM_TAKEN)) {
         return false;
     }
     fence_pull();
@@ -31,7 +36,7 @@ static inline bool sem_try_take_at(uintptr_t base, unsigned sem, unsigned count)
 
 static inline bool sem_try_take(unsigned core, unsigned sem, unsigned count)
 {
-    return sem_try_take_at(core_base(core), sem, count);
+    return sem_try_take_at(sem_window(core), sem, count);
 }
 
 /* Value; reading changes nothing. */

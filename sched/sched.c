@@ -268,7 +268,7 @@ int sched_begin(const char *name, unsigned core, void (*fn)(void *arg), void *ar
         return ERR_NOMEM;
     }
     t->ports = pipe_ports[core];
-    t->window = core_base(core);
+    t->window = sem_window(core);
     t->tag = (slot + 1) << TAG_BITS;
     t->state = TASK_READY;
     t->until = SCHED_FOREVER;

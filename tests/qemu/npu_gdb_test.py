@@ -184,7 +184,8 @@ def commands():
     process = debug(VADD)
     go_to("task_issue", 2)
     text = npu("cmd cmd")
-    shows("cmd_decodes", text, r"^COPY_GM_UB: ", r"^  posts +sem 61 x and y FULL$", r"^  type +NONE$",
+    shows("cmd_decodes", text, r"^COPY_GM_UB: ", r"^  posts +sem 61 x and y FULL$",
+          r"^  type +NONE$",
           rf"^  src +{number('cmd->copy_in.src'):#x} +\S", r"^  len_bytes +0x8000 +\S")
     shows("cmd_prints_on_one_line", gdb.execute("print *cmd", to_string=True),
           r"^\$\d+ = COPY_GM_UB src=0x\w+ dst=0x8000 .*posts sem 61 x and y FULL$")
