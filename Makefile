@@ -3,6 +3,7 @@
 #   make run [ARGS=...]    boot and run an operator: ARGS="matmul a.npy b.npy -o c.npy",
 #                          ARGS=help lists them; without ARGS: a demonstration
 #   make test [T=name]     every test (T: only on-target tests whose name contains it)
+#   make bench             what the scheduler costs, what pipelines reach, 1 to 32 cores
 #   make bench-host        speed of the emulated Cube against OpenBLAS on this machine
 #   make bench-model       rates of the model's inner loops
 #   make calibrate         published against modelled cycles of single commands
@@ -67,7 +68,7 @@ TABLES    := hal/contract/tables.c
 BENCHES   := $(addprefix $(B)/bench/,cube move vector)
 PAGES     := $(wildcard hal/contract/*.md)
 
-.PHONY: all run test test-full bench-host bench-model fuzz debug debug-server calibrate check \
+.PHONY: all bench run test test-full bench-host bench-model fuzz debug debug-server calibrate check \
         docs clean help model-rv image host-tests FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -103,6 +104,10 @@ debug: all
 # For an IDE: QEMU waits on a socket, see tools/gdb/README.md.
 debug-server: all
 	@tools/gdb/debug --server -- $(ARGS)
+
+# What the scheduler costs and what pipelines over it reach.
+bench: all $(B)/fw-picolibc/test.elf
+	@tools/bench
 
 bench-host: all $(B)/blas_bench
 	@tools/bench-host $(B)/blas_bench

@@ -31,6 +31,16 @@ static void print_pipe(unsigned core, enum pipe pipe, uint64_t span)
            (double)pmu_read(core, pipe, PMU_BYTES_WRITTEN) / 1024);
 }
 
+/* Of the last launch. A sleep after which nobody can run is as good as busy waiting. */
+static void print_hart(void)
+{
+    struct sched_stats stats = sched_stats();
+
+    printf("  hart %12llu switches between tasks, %llu sleeps, %llu of them in vain\n",
+           (unsigned long long)stats.switches, (unsigned long long)stats.sleeps,
+           (unsigned long long)stats.in_vain);
+}
+
 void report_pipes(unsigned n_cores, uint64_t macs)
 {
     double ghz = chip_cost(COST_CLOCK_KHZ) / 1e6;
@@ -52,6 +62,7 @@ void report_pipes(unsigned n_cores, uint64_t macs)
             print_pipe(core, order[i], span);
         }
     }
+    print_hart();
 }
 
 int report_error(const char *who, int err, const struct sched_report *report)

@@ -135,6 +135,9 @@ static struct task *choose(void)
             }
         }
         best = t;
+        if (!prioritised) {
+            break;
+        }
     }
     return best;
 }

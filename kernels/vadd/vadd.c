@@ -11,7 +11,7 @@
 #include "sched/launch.h"
 #include "sched/tque.h"
 
-enum { TILE = 32 << 10 /* bytes */, BUFFERS = 2 };
+enum { TILE = 32 << 10 /* bytes */, MAX_BUFFERS = 2 };
 
 /* What one core does: bytes [begin, end) of the vectors. */
 struct share {
@@ -82,10 +82,11 @@ static void kernel(void *arg)
     uint64_t begin = tiles * task_block() / task_blocks() * TILE;
     uint64_t end = tiles * (task_block() + 1) / task_blocks() * TILE;
     struct share s = {.p = p, .begin = begin, .end = end < bytes ? end : bytes};
+    unsigned buffers = p->buffers ? p->buffers : MAX_BUFFERS;
     struct tpipe *pipe = tpipe_open();
 
-    s.in = tque_init(pipe, "x and y", VECIN, PIPE_MTE2, PIPE_V, BUFFERS, 2 * TILE);
-    s.out = tque_init(pipe, "z", VECOUT, PIPE_V, PIPE_MTE3, BUFFERS, TILE);
+    s.in = tque_init(pipe, "x and y", VECIN, PIPE_MTE2, PIPE_V, buffers, 2 * TILE);
+    s.out = tque_init(pipe, "z", VECOUT, PIPE_V, PIPE_MTE3, buffers, TILE);
     task_spawn("vadd copy-in", copy_in, &s);
     task_spawn("vadd compute", compute, &s);
     task_spawn("vadd copy-out", copy_out, &s);
@@ -97,7 +98,7 @@ int vadd(const struct vadd *p, struct sched_report *report)
     struct launch l = {"vadd", kernel, (void *)(uintptr_t)p, p->cores, 0};
 
     report->text[0] = 0;
-    if (p->n == 0) {
+    if (p->n == 0 || p->buffers > MAX_BUFFERS) {
         return ERR_ARG;
     }
     if (p->type != TYPE_F32 && p->type != TYPE_F16) {

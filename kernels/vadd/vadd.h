@@ -21,7 +21,8 @@ struct vadd {
     void *z;
     uint64_t n;
     enum type type;
-    unsigned cores; /* the elements are split over so many; 0: all of the chip */
+    unsigned cores;   /* the elements are split over so many; 0: all of the chip */
+    unsigned buffers; /* of each queue: 2 overlaps copying and adding, 1 does not; 0: 2 */
 };
 
 MUST_CHECK int vadd(const struct vadd *p, struct sched_report *report);

@@ -16,7 +16,7 @@
 
 struct command {
     const char *out_path, *type_name;
-    uint32_t n, cores, check;
+    uint32_t n, cores, check, buffers;
     struct npy x, y;
     struct vadd p;
 };
@@ -111,6 +111,7 @@ static int run_command(struct command *c, const char *const *files, int n_files)
         return status;
     }
     c->p.cores = c->cores;
+    c->p.buffers = c->buffers;
     c->p.z = data_alloc("vadd", c->p.type, c->p.n);
     if (c->p.z == NULL) {
         return RUN_INPUT;
@@ -134,6 +135,7 @@ static int run(int argc, char **argv)
         {"--n", OPTION_NUMBER, &c.n, 1, UINT32_MAX},
         {"--cores", OPTION_NUMBER, &c.cores, 1, chip_cores()},
         {"--check", OPTION_NUMBER, &c.check, 0, UINT32_MAX},
+        {"--buffers", OPTION_NUMBER, &c.buffers, 1, 2},
     };
     const char *files[2];
     int n_files =
@@ -146,5 +148,6 @@ static int run(int argc, char **argv)
 }
 
 OPERATOR(vadd,
-         "X.npy Y.npy -o Z.npy | --n N [--type f32|f16]  [--cores N] [--check ELEMENTS]",
+         "X.npy Y.npy -o Z.npy | --n N [--type f32|f16]  [--cores N] [--check ELEMENTS]"
+         " [--buffers 1|2]",
          "z = x + y on the Vector: float32 or float16, any shape", run);
