@@ -26,7 +26,7 @@ static inline void chip_mark(const char *name)
     fence_push();
     write64(NPU_CHIP_BASE + CHIP_TRACE, (uintptr_t)name);
 }
-/* Sets the semaphores of the chip to 0. */
+/* Sets the semaphores of the chip to 0 and turns its barrier units off. */
 void chip_reset(void);
 /* Cores, a bit each, that have commands; of these, that run one, so that something will
  * still end; that want the hart (hal/irq.h). */

@@ -169,6 +169,13 @@ int fault_text(const struct fault *f, char *text, size_t size)
     const char *about, *field = field_name(info, f->field, &about);
     int n;
 
+    if (f->pipe == NPU_PIPES && f->code == NPU_ERR_SEM_OVERFLOW && f->field < SEM_POST) {
+        return snprintf(text, size,
+                        "core %u: barrier unit %u posts semaphore %u\n  %s: %s", f->core,
+                        (f->field - CHIP_BARRIER) / 8,
+                        (unsigned)field_get(CHIP_BARRIER_TARGET, value),
+                        npu_error_name(f->code), npu_error_text(f->code));
+    }
     if (f->pipe == NPU_PIPES) {
         return snprintf(text, size,
                         "core %u: register access at offset 0x%x, value 0x%llx\n"

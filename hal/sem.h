@@ -7,6 +7,7 @@
 #ifndef HAL_SEM_H
 #define HAL_SEM_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include "hal/mmio.h"
 
@@ -55,6 +56,29 @@ static inline void sem_arm(unsigned core, unsigned sem, unsigned count)
 static inline unsigned sem_armed(unsigned core, unsigned sem)
 {
     return (unsigned)read64(core_base(core) + SEM_ARM + 8 * sem);
+}
+
+/*
+ * Sets one of the chip's ROW_CHIP_BARRIER barrier units: whenever semaphore `watch` (of
+ * the chip, SEM_CORE to SEM_COUNT - 1) holds `count` or more, the unit takes `count` from
+ * it and posts 1 to semaphore `target` (0 to SEM_CORE - 1) of every core whose bit is set
+ * in `cores`, in that cycle, without the hart. count 0: off. A target beyond SEM_MAX is a
+ * fault of its core. chip_reset() turns all of them off.
+ *
+ * A barrier of n cores: barrier_set(0, ARRIVE, n, GO, cores); each core's last command
+ * posts ARRIVE 1, its next one waits for GO 1.
+ */
+static inline void barrier_set(unsigned unit, unsigned watch, unsigned count,
+                               unsigned target, uint32_t cores)
+{
+    assert(unit < ROW_CHIP_BARRIER && count <= SEM_MAX);
+    assert(watch >= SEM_CORE && watch < SEM_COUNT && target < SEM_CORE);
+    fence_push();
+    write64(NPU_CHIP_BASE + CHIP_BARRIER + 8 * unit,
+            field_put(CHIP_BARRIER_WATCH, watch - SEM_CORE) |
+                field_put(CHIP_BARRIER_COUNT, count) |
+                field_put(CHIP_BARRIER_TARGET, target) |
+                field_put(CHIP_BARRIER_CORES, cores));
 }
 
 #endif

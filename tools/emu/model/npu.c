@@ -35,6 +35,7 @@ void npu_reset(struct npu *n, uint64_t now)
     s->now = now;
     s->flow_next = NPU_NEVER;
     memset(s->sem, 0, sizeof(s->sem));
+    memset(s->barrier, 0, sizeof(s->barrier));
     for (unsigned c = 0; c < s->cores; c++) {
         bool level = s->core[c].irq_level;
         memset(&s->core[c], 0, sizeof(s->core[c]));

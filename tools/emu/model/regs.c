@@ -253,7 +253,12 @@ static bool read_chip(const struct npu *n, uint64_t now, uint32_t reg, uint64_t 
         *v = chip_wanted(n);
         return true;
     default:
-        i = row_index(reg, CHIP_COST, 64);
+        i = row_index(reg, CHIP_BARRIER, ROW_CHIP_BARRIER);
+        if (i >= 0) {
+            *v = s->barrier[i];
+            return true;
+        }
+        i = row_index(reg, CHIP_COST, ROW_CHIP_COST);
         *v = i >= 0 && i < COST_COUNT ? cost(s, (enum npu_cost)i) : 0;
         return i >= 0;
     }
@@ -283,10 +288,10 @@ uint64_t npu_peek(const struct npu *n, uint64_t now, unsigned core, uint32_t off
     return read_reg(n, now, core, offset, size, &v) ? v : 0;
 }
 
-static void bad_access(struct npu *n, unsigned core, unsigned code, uint32_t offset,
-                       uint64_t value, unsigned size, bool write)
+void core_fail(struct npu *n, unsigned core, unsigned code, uint32_t offset,
+               uint64_t value, unsigned size, bool write)
 {
-    struct npu_core *c = &n->s->core[core == NPU_CHIP ? 0 : core];
+    struct npu_core *c = &n->s->core[core];
 
     if (c->fault.code == 0) {
         c->fault =
@@ -294,7 +299,14 @@ static void bad_access(struct npu *n, unsigned core, unsigned code, uint32_t off
         c->fault_size = (uint8_t)size;
         c->fault_write = write;
     }
-    npu_update_irq(n, core == NPU_CHIP ? 0 : core);
+}
+
+static void bad_access(struct npu *n, unsigned core, unsigned code, uint32_t offset,
+                       uint64_t value, unsigned size, bool write)
+{
+    core = core == NPU_CHIP ? 0 : core;
+    core_fail(n, core, code, offset, value, size, write);
+    npu_update_irq(n, core);
 }
 
 uint64_t npu_read(struct npu *n, uint64_t now, unsigned core, uint32_t offset,
@@ -426,10 +438,18 @@ static unsigned write_core(struct npu *n, unsigned core, uint32_t reg, uint64_t 
 
 static unsigned write_chip(struct npu *n, uint32_t reg, uint64_t value)
 {
+    const uint64_t fields = CHIP_BARRIER_WATCH | CHIP_BARRIER_COUNT |
+                            CHIP_BARRIER_TARGET | CHIP_BARRIER_CORES;
+
     if (reg == CHIP_TRACE) {
         if (n->host->mark) {
             n->host->mark(n->ctx, n->s->now, field_get(CHIP_TRACE_ADDR, value));
         }
+        return 0;
+    }
+    if (row_index(reg, CHIP_BARRIER, ROW_CHIP_BARRIER) >= 0) {
+        n->s->barrier[row_index(reg, CHIP_BARRIER, ROW_CHIP_BARRIER)] = value & fields;
+        barrier_run(n, SEM_CORE + (unsigned)field_get(CHIP_BARRIER_WATCH, value));
         return 0;
     }
     if (reg != CHIP_CTRL) {
@@ -437,6 +457,7 @@ static unsigned write_chip(struct npu *n, uint32_t reg, uint64_t value)
     }
     if (value & CHIP_CTRL_RESET) {
         memset(n->s->sem, 0, sizeof(n->s->sem));
+        memset(n->s->barrier, 0, sizeof(n->s->barrier));
     }
     return 0;
 }
@@ -448,22 +469,21 @@ void npu_write(struct npu *n, uint64_t now, unsigned core, uint32_t offset,
     unsigned code;
 
     npu_advance(n, now);
+    value = size == 8 ? value : (uint32_t)value;
     if (offset % 8 || !read_reg(n, n->s->now, core, offset, size, &old)) {
         code = NPU_ERR_ACCESS;
     } else if (core == NPU_CHIP) {
         code = write_chip(n, offset, value);
     } else {
-        value = size == 8 ? value : (uint32_t)value;
         code = write_core(n, core, offset, value);
     }
     if (code) {
         bad_access(n, core, code, offset, value, size, true);
         return;
     }
-    /* A post to a semaphore of the chip may let a pipe of any core begin. */
-    bool chip = row_index(offset, SEM_POST, SEM_COUNT) >= SEM_CORE;
-    if (core == NPU_CHIP) {
-        chip = offset == CHIP_CTRL;
-    }
-    npu_kick(n, chip ? UINT32_MAX : core == NPU_CHIP ? 0 : 1u << core);
+    /* A post to a semaphore of the chip, or a barrier, may let a pipe of any core begin.
+     */
+    bool all = core == NPU_CHIP ? offset != CHIP_TRACE
+                                : row_index(offset, SEM_POST, SEM_COUNT) >= SEM_CORE;
+    npu_kick(n, all ? UINT32_MAX : core == NPU_CHIP ? 0 : 1u << core);
 }

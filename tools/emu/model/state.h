@@ -92,6 +92,7 @@ struct npu_state {
     uint64_t now;
     uint64_t flow_next; /* cycle at which shared rates change, or NPU_NEVER */
     uint8_t sem[SEM_CHIP];
+    uint64_t barrier[ROW_CHIP_BARRIER]; /* the registers */
     struct npu_core core[NPU_MAX_CORES];
 };
 
@@ -198,8 +199,15 @@ uint64_t npu_sem_ready(const struct npu *n, unsigned core, unsigned word);
 /* sem.c */
 uint8_t sem_value(const struct npu *n, unsigned core, unsigned sem);
 bool sem_post(struct npu *n, unsigned core, unsigned sem, unsigned count);
+/* What the barrier units do about a semaphore of the chip that has changed, or whose unit
+ * has. May touch every core: npu_kick all. */
+void barrier_run(struct npu *n, unsigned sem);
 bool sem_take(struct npu *n, unsigned core, const uint8_t *sems, const uint8_t *counts,
               unsigned length);
+
+/* regs.c: keeps the core's first fault; npu_update_irq must follow. */
+void core_fail(struct npu *n, unsigned core, unsigned code, uint32_t offset,
+               uint64_t value, unsigned size, bool write);
 
 /* pipe.c */
 /* Where the results of a pipe's running command are kept. */
