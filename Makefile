@@ -68,8 +68,8 @@ TABLES    := hal/contract/tables.c
 BENCHES   := $(addprefix $(B)/bench/,cube move vector)
 PAGES     := $(wildcard hal/contract/*.md)
 
-.PHONY: all bench run test test-full bench-host bench-model fuzz debug debug-server calibrate check \
-        docs clean help model-rv image host-tests FORCE
+.PHONY: all run test test-full bench bench-host bench-model fuzz debug debug-server calibrate \
+        check docs clean help model-rv image host-tests FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:

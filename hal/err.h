@@ -31,7 +31,8 @@
     ERR(ERR_LOCAL, -17, "local memory of the core is full")                              \
     ERR(ERR_QUEUE, -18, "queue used against its order")                                  \
     ERR(ERR_LEFT, -19, "kernel has left something behind")                               \
-    ERR(ERR_CORES, -20, "more cores wanted than the chip has")
+    ERR(ERR_CORES, -20, "more cores wanted than the chip has")                           \
+    ERR(ERR_BARRIER, -21, "barrier among more blocks than run at one time")
 
 enum err {
     ERR_OK = 0,

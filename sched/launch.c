@@ -8,13 +8,37 @@
 #include <stdio.h>
 
 #include "hal/chip.h"
+#include "hal/sem.h"
 #include "sched/task.h"
 #include "sched/tque.h"
+
+/* The barrier unit of launches; it works only while all blocks run at once. */
+#define BARRIER_UNIT (ROW_CHIP_BARRIER - 1)
 
 struct run {
     const struct launch *l;
     unsigned next, blocks;
 };
+
+static bool all_at_once;
+
+static void set_barrier(unsigned blocks, unsigned cores)
+{
+    uint32_t mask = blocks == 32 ? UINT32_MAX : (1u << blocks) - 1;
+
+    all_at_once = blocks <= cores;
+    barrier_set(BARRIER_UNIT, LAUNCH_ARRIVE, all_at_once ? blocks : 0, LAUNCH_GO,
+                all_at_once ? mask : 0);
+}
+
+void task_barrier_at(const char *where)
+{
+    if (!all_at_once) {
+        task_fail(ERR_BARRIER, where, "%u blocks", task_blocks());
+    }
+    task_post_at(LAUNCH_ARRIVE, 1, where);
+    task_wait_at(LAUNCH_GO, 1, where);
+}
 
 static void check_block(const struct launch *l)
 {
@@ -67,6 +91,7 @@ int launch(const struct launch *l, struct sched_report *report)
                  l->name, err_text(ERR_CORES), cores, chip_cores());
         return ERR_CORES;
     }
+    set_barrier(r.blocks, cores);
     for (unsigned c = 0; c < cores && c < r.blocks && !err; c++) {
         (void)tpipe_leftovers(c, report->text,
                               sizeof(report->text)); /* of a failed run */
@@ -78,5 +103,6 @@ int launch(const struct launch *l, struct sched_report *report)
         return err;
     }
     err = sched_run(report);
+    set_barrier(0, 0);
     return err ? err : check_chip(l, report);
 }

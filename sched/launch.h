@@ -32,4 +32,13 @@ struct launch {
  */
 MUST_CHECK int launch(const struct launch *l, struct sched_report *report);
 
+/* Waits until one task of every block has come here. The blocks must all run at once: a
+ * launch of more blocks than cores ends with ERR_BARRIER. */
+#define task_barrier() task_barrier_at(SCHED_HERE)
+void task_barrier_at(const char *where);
+/* The same by commands, without the hart: one that posts LAUNCH_ARRIVE, a later one that
+ * waits for LAUNCH_GO. The chip's other semaphores, from SEM_CORE up, are free for
+ * messages from core to core. */
+enum { LAUNCH_ARRIVE = SEM_COUNT - 1, LAUNCH_GO = SEM_CORE - 1 };
+
 #endif

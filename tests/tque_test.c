@@ -164,6 +164,60 @@ TEST(launch, more_cores_than_there_are_is_an_error)
     CHECK(strstr(report.text, "greedy: more cores wanted than the chip has: ") != NULL);
 }
 
+static uint8_t came[NPU_MAX_CORES];
+
+static void meet(void *arg)
+{
+    (void)arg;
+    for (uint8_t round = 1; round <= 3; round++) {
+        if (task_block() % 2) {
+            task_sleep_until(chip_cycle() + 500 * round);
+        }
+        came[task_block()] = round;
+        task_barrier();
+        for (unsigned i = 0; i < task_blocks(); i++) {
+            CHECK(came[i] >= round);
+        }
+    }
+}
+
+TEST(launch, blocks_meet_at_a_barrier)
+{
+    struct sched_report report;
+
+    memset(came, 0, sizeof(came));
+    CHECK_OK(launch(&(struct launch){"meet", meet, NULL, 0, 0}, &report));
+}
+
+static float shared[NPU_MAX_CORES][8];
+
+/* Each block writes a row of GM and reads its neighbour's, with the engines meeting. */
+static void exchange(void *arg)
+{
+    unsigned me = task_block(), next = (me + 1) % task_blocks();
+    union cmd cmd;
+
+    (void)arg;
+    *(volatile float *)chip_local(task_core(), NPU_MEM_UB, 0) = (float)(me + 1);
+    mte_ub_to_gm(&cmd, shared[me], 0, 32);
+    cmd_post(&cmd, LAUNCH_ARRIVE, 1);
+    task_issue(PIPE_MTE3, &cmd);
+    mte_gm_to_ub(&cmd, 64, shared[next], 32);
+    cmd_wait(&cmd, LAUNCH_GO, 1);
+    task_issue(PIPE_MTE2, &cmd);
+    task_drain();
+    CHECK_EQ(*(volatile float *)chip_local(task_core(), NPU_MEM_UB, 64),
+             (float)(next + 1));
+}
+
+TEST(launch, engines_meet_without_the_hart)
+{
+    struct sched_report report;
+
+    memset(shared, 0, sizeof(shared));
+    CHECK_OK(launch(&(struct launch){"exchange", exchange, NULL, 0, 0}, &report));
+}
+
 /* --- mistakes --- */
 
 static void check_next_launch_works(void)
@@ -367,6 +421,22 @@ TEST(launch, semaphore_of_the_chip_that_is_left_is_named)
 
     CHECK_EQ(run("wrong", keeps_a_chip_semaphore, NULL, &report), ERR_LEFT);
     CHECK(strstr(report.text, "semaphore 67 of core 0 is 2") != NULL);
+    check_next_launch_works();
+}
+
+static void meets_too_many(void *arg)
+{
+    (void)arg;
+    task_barrier();
+}
+
+TEST(launch, barrier_of_blocks_that_cannot_all_run_is_refused)
+{
+    struct sched_report report;
+    struct launch l = {"crowd", meets_too_many, NULL, 0, chip_cores() + 1};
+
+    CHECK_EQ(launch(&l, &report), ERR_BARRIER);
+    CHECK(strstr(report.text, "tests/tque_test.c:") != NULL);
     check_next_launch_works();
 }
 
