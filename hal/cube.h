@@ -31,4 +31,11 @@ static inline void cube_bias(union cmd *cmd, uint32_t bt)
     cmd->mmad.bias = bt;
 }
 
+/* The tile goes to the fixpipe by marks in L0C instead of a semaphore: UNIT_KEEP for every
+ * Mmad that adds to it, UNIT_PASS for the last. Those of the fixpipe: fixpipe_unit. */
+static inline void cube_unit(union cmd *cmd, unsigned unit)
+{
+    cmd->mmad.unit = (uint8_t)unit;
+}
+
 #endif

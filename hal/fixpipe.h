@@ -69,6 +69,13 @@ static inline void fixpipe_relu(union cmd *cmd, unsigned relu, uint32_t fb)
     cmd->fix_gm.fb_relu = (uint16_t)fb;
 }
 
+/* Waits for the marks that cube_unit(.., UNIT_PASS) sets, unit by unit behind the Cube.
+ * UNIT_PASS: the Cube may have L0C again; UNIT_KEEP: another command reads it too. */
+static inline void fixpipe_unit(union cmd *cmd, unsigned unit)
+{
+    cmd->fix_gm.unit = (uint8_t)unit;
+}
+
 /* A quantisation word; of scale the upper 19 bits count. */
 static inline uint64_t fixpipe_word(float scale, int offset, bool is_signed)
 {

@@ -78,6 +78,11 @@ uint64_t pipe_since(unsigned core, enum pipe pipe)
     return read64(pipe_base(core, pipe) + PIPE_SINCE);
 }
 
+bool pipe_waits_for_units(unsigned core, enum pipe pipe)
+{
+    return (read64(pipe_base(core, pipe) + PIPE_STATUS) & PIPE_STATUS_UNITS) != 0;
+}
+
 bool core_busy(unsigned core)
 {
     return (read64(core_base(core) + CORE_STATUS) & CORE_STATUS_BUSY) != 0;

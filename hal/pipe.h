@@ -95,6 +95,8 @@ bool pipe_idle(unsigned core, enum pipe pipe);
 struct cmd_head pipe_queued(unsigned core, enum pipe pipe, unsigned i);
 /* Cycle since which the head runs or waits; 0: nothing is queued. */
 uint64_t pipe_since(unsigned core, enum pipe pipe);
+/* Its head waits for marks in L0C (cube_unit, fixpipe_unit), not for a semaphore. */
+bool pipe_waits_for_units(unsigned core, enum pipe pipe);
 /* Some pipe of the core has commands; some command runs, so something will still end. */
 bool core_busy(unsigned core);
 bool core_in_flight(unsigned core);

@@ -136,6 +136,9 @@ static void put_head(char *text, unsigned core, unsigned pipe)
         pipe_name(pipe), core, depth(core, pipe),
         (unsigned long long)pipe_since(core, (enum pipe)pipe), op_name(head.opcode));
     put(" of task %s, pc 0x%llx", issuer(&head), (unsigned long long)head.pc);
+    if (pipe_waits_for_units(core, (enum pipe)pipe)) {
+        put("\n      needs units of L0C that no Mmad has marked (unit flag)");
+    }
     for (unsigned i = 0; i < 2; i++) {
         if (head.wait_n[i] && sem_value(core, head.wait_sem[i]) < head.wait_n[i]) {
             put("\n      needs ");

@@ -123,6 +123,34 @@ TEST(fixpipe, feeds_the_vector)
     }
 }
 
+/* No semaphore: the marks alone make the fixpipe wait for the Cube, and the Cube for it. */
+TEST(fixpipe, follows_the_cube_by_unit_flags)
+{
+    union cmd cmd;
+
+    make_halves();
+    for (unsigned t = 0; t < 4; t++) { /* t + 1 times the product, all in one tile */
+        for (unsigned i = 0; i <= t; i++) {
+            cube_mmad(&cmd, TYPE_F16, 0, 0, 0, SIDE, SIDE, SIDE, i == 0);
+            cube_unit(&cmd, i == t ? UNIT_PASS : UNIT_KEEP);
+            CHECK_OK(pipe_push(core(), PIPE_M, &cmd));
+        }
+        fixpipe_to_gm(&cmd, TYPE_F32, out + t * 512, 0, SIDE, SIDE, SIDE, SIDE,
+                      QUANT_F322F16);
+        fixpipe_unit(&cmd, UNIT_PASS);
+        CHECK_OK(pipe_push(core(), PIPE_FIX, &cmd));
+    }
+    for (unsigned i = 0; !pipe_idle(core(), PIPE_FIX); i++) {
+        CHECK(i < 10000);
+    }
+    for (unsigned i = 0; i < 4 * SIDE * SIDE; i++) {
+        float once = ((float)(i % (SIDE * SIDE)) - 100) / 4;
+        uint16_t bits;
+        memcpy(&bits, out + 2 * i, 2);
+        CHECK_EQ(f16_to_f32(bits), once * (float)(i / (SIDE * SIDE) + 1));
+    }
+}
+
 /* c in L1 as fractals is the next product's left operand. */
 TEST(fixpipe, feeds_the_cube_through_l1)
 {

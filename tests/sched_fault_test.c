@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "hal/chip.h"
+#include "hal/fixpipe.h"
 #include "hal/mte.h"
 #include "hal/sem.h"
 #include "hal/vector.h"
@@ -261,6 +262,27 @@ TEST(sched, deadlock_names_the_pipe_that_waits)
     CHECK(strstr(report.text, "for semaphore 10 of core 0: 0 of 1") !=
           NULL);
     CHECK(strstr(report.text, "pipe FIX of core 0 waits with 2 command(s)") != NULL);
+    check_next_run_works(PIPE_FIX);
+}
+
+static void read_what_nobody_passes(void *arg)
+{
+    union cmd cmd;
+
+    (void)arg;
+    fixpipe_to_ub(&cmd, TYPE_F32, 0, 0, 16, 16, 16, 16, QUANT_NONE);
+    fixpipe_unit(&cmd, UNIT_PASS);
+    task_issue(PIPE_FIX, &cmd);
+}
+
+TEST(sched, deadlock_names_a_pipe_that_waits_for_marks)
+{
+    struct sched_report report;
+
+    CHECK_OK(task_create("reader", 0, read_what_nobody_passes, NULL));
+    CHECK_EQ(sched_run(&report), ERR_DEADLOCK);
+    CHECK(strstr(report.text, "pipe FIX of core 0 waits with 1 command(s), for unit marks "
+                              "in L0C") != NULL);
     check_next_run_works(PIPE_FIX);
 }
 

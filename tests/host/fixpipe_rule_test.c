@@ -300,7 +300,7 @@ static const struct rule rules[] = {
     {"matrices_that_overlap", GM, Q(NONE), TYPE_F32, 0, 2, 0, NOTHING, ERR(OVERLAP), AT(dst)},
     {"more_than_l0c", GM, Q(NONE), TYPE_F32, 0, 65, 0,
      SET(dst_nd_stride), 4096, ERR(CAPACITY), AT(dst)},
-    {"byte_behind_the_operands", GM, Q(NONE), TYPE_F32, 0, 1, 0, 58, 1, 1, ERR(RESERVED), 58},
+    {"byte_behind_the_operands", GM, Q(NONE), TYPE_F32, 0, 1, 0, 59, 1, 1, ERR(RESERVED), 59},
     {"l1_fb_length", OP_COPY_L1_FB, 0, TYPE_NONE, 0, 1, 0,
      MEMBER(l1_fb, len_bytes), 32, ERR(ALIGN), offsetof(struct cmd_l1_fb, len_bytes)},
     {"l1_fb_destination", OP_COPY_L1_FB, 0, TYPE_NONE, 0, 1, 0,

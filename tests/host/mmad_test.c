@@ -353,7 +353,7 @@ static void test_rules(void)
         {"end_of_k_in_16s", TYPE_F32, MMAD_K_ALIGN, AT(a), L0_BYTES - 1536,
          NPU_ERR_BOUNDS, 28},
         {"end_of_row", TYPE_S4, MMAD_GEMV, AT(a), L0_BYTES, NPU_ERR_BOUNDS, 28},
-        {"byte_behind_k", TYPE_F32, 0, 46, 1, 1, NPU_ERR_RESERVED, 46},
+        {"byte_behind_the_operands", TYPE_F32, 0, 47, 1, 1, NPU_ERR_RESERVED, 47},
     };
 
     for (unsigned i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {

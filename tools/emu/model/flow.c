@@ -110,15 +110,18 @@ void flow_update(struct npu *n)
 void flow_begin(struct npu *n, struct npu_pipe *p, const struct plan *plan)
 {
     struct npu_state *s = n->s;
-    uint64_t cycles = plan->fixed + (plan->work ? div_up(plan->work, plan->rate) : 0);
+    uint64_t alone = plan->work ? div_up(plan->work, plan->rate) : 0;
+    bool held = plan->at_least > alone; /* it waits for another engine on its way */
+    uint64_t cycles = plan->fixed + (held ? plan->at_least : alone);
+    uint64_t rate = held ? plan->work * 256 / plan->at_least : plan->rate * 256ull;
 
     p->begin = s->now;
     p->end = p->nominal = s->now + (cycles ? cycles : 1);
     p->flow = (struct npu_flow){0};
     if (plan->pools && plan->work) {
         p->flow = (struct npu_flow){.pools = plan->pools,
-                                    .own = plan->rate * 256,
-                                    .rate = plan->rate * 256,
+                                    .own = (uint32_t)(rate ? rate : 1),
+                                    .rate = (uint32_t)(rate ? rate : 1),
                                     .fixed = plan->fixed,
                                     .left = plan->work * 256,
                                     .updated = s->now};

@@ -81,6 +81,7 @@ uint64_t npu_next(const struct npu *n)
         const struct npu_core *core = &n->s->core[c];
         next = core->next < next ? core->next : next;
         next = core->alarm > n->s->now && core->alarm < next ? core->alarm : next;
+        next = core->unit_at > n->s->now && core->unit_at < next ? core->unit_at : next;
     }
     return next;
 }
@@ -135,13 +136,15 @@ static uint32_t finish_due(struct npu *n)
     return touched;
 }
 
-/* Cores whose alarm goes off now. */
+/* Cores whose alarm goes off now, or on which a unit of L0C gets ready. */
 static uint32_t alarms_due(const struct npu *n)
 {
     uint32_t cores = 0;
 
     for (unsigned c = 0; c < n->s->cores; c++) {
-        cores |= (uint32_t)(n->s->core[c].alarm == n->s->now) << c;
+        const struct npu_core *core = &n->s->core[c];
+        bool due = core->alarm == n->s->now || core->unit_at == n->s->now;
+        cores |= (uint32_t)due << c;
     }
     return cores;
 }

@@ -19,6 +19,10 @@ static unsigned mmad_rules(const struct cmd_mmad *a, uint8_t *field)
     if (flags & MMAD_INIT && flags & MMAD_BIAS) {
         return NPU_ERR_RANGE;
     }
+    *field = FIELD_OF(unit);
+    if (a->unit == 1) {
+        return NPU_ERR_RANGE;
+    }
     *field = FIELD_OF(bias);
     if (a->bias != 0 && !(flags & MMAD_BIAS)) {
         return NPU_ERR_RESERVED;

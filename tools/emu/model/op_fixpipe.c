@@ -52,6 +52,9 @@ static unsigned check_types(const struct cmd_fix_gm *a, uint8_t *field)
     if (!(mode->from & (1u << a->head.type))) {
         return fail(field, FIELD_OF(quant), NPU_ERR_TYPE);
     }
+    if (a->unit == 1) {
+        return fail(field, FIELD_OF(unit), NPU_ERR_RANGE);
+    }
     if (integers && a->relu > FIX_RELU_PLAIN) {
         return fail(field, FIELD_OF(relu), NPU_ERR_TYPE);
     }

@@ -52,6 +52,9 @@ static void pipe_stop(struct npu *n, unsigned core, unsigned pipe,
         return; /* the first error is the one to look at */
     }
     pipe_account(p, n->s->now);
+    if (p->state == PIPE_RUNNING) {
+        unit_reset(n, core, pipe);
+    }
     p->state = PIPE_STOPPED;
     p->flow.pools = 0;
     flow_update(n);
@@ -76,6 +79,7 @@ void pipe_reset(struct npu *n, unsigned core, unsigned pipe, uint64_t now)
     pipe_account(p, now);
     memcpy(fresh.counter, p->counter, sizeof(fresh.counter));
     *p = fresh;
+    unit_reset(n, core, pipe);
     flow_update(n);
 }
 
@@ -112,9 +116,8 @@ void pipe_push(struct npu *n, unsigned core, unsigned pipe, uint64_t value)
 }
 
 /* Works out and checks the plan; 0 or the error, with *fault filled in. */
-static unsigned pipe_plan(struct npu *n, unsigned core, unsigned pipe,
-                          const struct operation *op, struct plan *plan,
-                          struct npu_fault *fault)
+unsigned pipe_plan(struct npu *n, unsigned core, unsigned pipe,
+                   const struct operation *op, struct plan *plan, struct npu_fault *fault)
 {
     struct npu_pipe *p = &n->s->core[core].pipe[pipe];
     const union cmd *cmd = &p->queue[p->head];
@@ -214,6 +217,23 @@ static bool pipe_run(struct npu *n, unsigned core, unsigned pipe,
     return mapped;
 }
 
+/* Whether marks and semaphores let the head begin; takes the semaphores. */
+static bool pipe_may_begin(struct npu *n, unsigned core, unsigned pipe,
+                           const struct operation *op)
+{
+    struct npu_pipe *p = &n->s->core[core].pipe[pipe];
+    const union cmd *cmd = &p->queue[p->head];
+    struct npu_fault ignored = {0};
+    struct plan plan;
+
+    p->for_units = 0;
+    if (unit_mode(cmd) != UNIT_NONE) {
+        pipe_plan(n, core, pipe, op, &plan, &ignored);
+        p->for_units = !unit_ready(n, core, pipe, cmd, &plan);
+    }
+    return !p->for_units && sem_take(n, core, cmd->head.wait_sem, cmd->head.wait_n, 2);
+}
+
 void pipe_start(struct npu *n, unsigned core, unsigned pipe)
 {
     struct npu_core *c = &n->s->core[core];
@@ -230,12 +250,17 @@ void pipe_start(struct npu *n, unsigned core, unsigned pipe)
         return;
     }
     pipe_account(p, n->s->now);
-    if (!sem_take(n, core, cmd->head.wait_sem, cmd->head.wait_n, 2)) {
+    op = operation_find(cmd->head.opcode);
+    if (!pipe_may_begin(n, core, pipe, op)) {
         p->state = PIPE_WAITING;
         return;
     }
-    op = operation_find(cmd->head.opcode);
     pipe_plan(n, core, pipe, op, &plan, &fault);
+    if (!unit_legal(n, core, pipe, cmd, &plan, &fault)) {
+        pipe_stop(n, core, pipe, &fault, &cmd->head);
+        return;
+    }
+    unit_begin(n, core, pipe, cmd, &plan);
     if (!pipe_run(n, core, pipe, op, &plan)) {
         fault.code = NPU_ERR_GM;
         fault.field = plan.src[0].field;
@@ -375,6 +400,7 @@ bool pipe_finish(struct npu *n, unsigned core, unsigned pipe)
         pipe_stop(n, core, pipe, &fault, &head);
         return false;
     }
+    unit_end(n, core, pipe, &p->queue[p->head], &plan);
     pipe_count(p, &plan);
     pipe_event(n, core, pipe, &plan);
     p->flow.pools = 0;

@@ -37,7 +37,8 @@ static bool read_pipe(const struct npu_pipe *p, uint64_t now, uint32_t reg, uint
         return true;
     case PIPE_STATUS:
         *v = field_put(PIPE_STATUS_STATE, p->state) |
-             field_put(PIPE_STATUS_DEPTH, p->count);
+             field_put(PIPE_STATUS_DEPTH, p->count) |
+             field_put(PIPE_STATUS_UNITS, p->state == PIPE_WAITING && p->for_units);
         return true;
     case PIPE_SINCE:
         *v = p->count == 0 ? 0 : p->state == PIPE_RUNNING ? p->begin : p->head_since;
@@ -148,6 +149,8 @@ static bool read_rows(const struct npu *n, uint64_t now, unsigned core, uint32_t
         *v = npu_sem_ready(n, core, (unsigned)i);
     } else if ((i = row_index(reg, QUEUE_CMD, ROW_QUEUE_CMD)) >= 0) {
         *v = queue_word(c, (unsigned)i);
+    } else if ((i = row_index(reg, UNIT_MARK, ROW_UNIT_MARK)) >= 0) {
+        *v = c->unit_mark[i];
     } else if ((i = row_index(reg, PMU_SELECT, 8)) >= 0) {
         *v = c->pmu_select[i];
     } else if ((i = row_index(reg, PMU_COUNT, 8)) >= 0) {

@@ -58,6 +58,7 @@ struct npu_pipe {
     uint8_t state; /* enum pipe_state */
     uint8_t head, count;
     uint8_t checked; /* the head has passed its checks */
+    uint8_t for_units; /* it waits for marks of L0C */
     uint16_t arm;
     uint64_t special[SPECIALS]; /* what SET_ commands of this queue have set */
     uint64_t since;             /* cycle up to which the PMU counts are complete */
@@ -81,6 +82,8 @@ struct npu_core {
     uint8_t fault_size, fault_write;
     uint16_t pmu_select[8];
     uint64_t alarm;               /* cycle, 0: never */
+    uint64_t unit_mark[ROW_UNIT_MARK]; /* a bit for each unit of L0C */
+    uint64_t unit_at;                  /* cycle at which FIX looks again, 0: never */
     uint64_t pmu_first, pmu_last; /* NPU_NEVER: nothing began yet */
     uint64_t next;                /* earliest end of a running command */
 };
@@ -119,6 +122,7 @@ struct plan {
     uint64_t work;  /* bytes, or cycles with rate 1 */
     uint32_t rate;  /* per cycle */
     uint64_t ops;   /* for the PMU */
+    uint64_t at_least; /* cycles that the work takes however fast it could go */
     uint64_t stage_bytes; /* that run() fills, 0: those of dst */
 };
 
@@ -196,6 +200,21 @@ void npu_update_irq(struct npu *n, unsigned core);
 uint64_t npu_irq_status(const struct npu *n, unsigned core);
 uint64_t npu_sem_ready(const struct npu *n, unsigned core, unsigned word);
 
+/* unit.c: marks of the units of L0C. */
+unsigned unit_mode(const union cmd *cmd);
+/* Whether the marks let the head of M or FIX begin; if not yet, when to look again. */
+bool unit_ready(struct npu *n, unsigned core, unsigned pipe, const union cmd *cmd,
+                const struct plan *plan);
+/* Whether a command without unit flag leaves marked units alone. */
+bool unit_legal(const struct npu *n, unsigned core, unsigned pipe, const union cmd *cmd,
+                const struct plan *plan, struct npu_fault *fault);
+/* A command begins, ends: what it does to the marks, and how long it takes at least. */
+void unit_begin(struct npu *n, unsigned core, unsigned pipe, const union cmd *cmd,
+                struct plan *plan);
+void unit_end(struct npu *n, unsigned core, unsigned pipe, const union cmd *cmd,
+              const struct plan *plan);
+void unit_reset(struct npu *n, unsigned core, unsigned pipe);
+
 /* sem.c */
 uint8_t sem_value(const struct npu *n, unsigned core, unsigned sem);
 bool sem_post(struct npu *n, unsigned core, unsigned sem, unsigned count);
@@ -216,6 +235,10 @@ void pipe_reset(struct npu *n, unsigned core, unsigned pipe, uint64_t now);
 void pipe_push(struct npu *n, unsigned core, unsigned pipe, uint64_t value);
 /* Whether a snapshot's pipe can go on: what has passed the checks still does. */
 bool pipe_valid(struct npu *n, unsigned core, unsigned pipe);
+/* What the head of a pipe will do; 0 or the error that it breaks. */
+unsigned pipe_plan(struct npu *n, unsigned core, unsigned pipe,
+                   const struct operation *op, struct plan *plan,
+                   struct npu_fault *fault);
 /* Begins the head if it may. */
 void pipe_start(struct npu *n, unsigned core, unsigned pipe);
 /* Ends the running command; true if it posted to a semaphore of the chip. */
