@@ -10,7 +10,7 @@
  * Sources: mskpp = its resource tables for the 910B (one core, GiB/s turned into cycles
  * at 1.8 GHz); msopprof = the profiler rows of asc-devkit's matmul_high_performance
  * README, divided by the number of commands; PTO = pto-isa's documentation of its cost
- * model; devkit = asc-devkit's bank_conflict example.
+ * model; devkit = asc-devkit's bank_conflict example and, for Mmad, its page UnitFlag.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,6 +155,19 @@ static uint64_t mmad_next(struct rig *r, uint64_t arg)
     return drain(r, begin) - (first - begin);
 }
 
+/* Eight of them, one slice of k each, into one tile. */
+static uint64_t mmad_8(struct rig *r, uint64_t arg)
+{
+    union cmd c = mmad(arg);
+    uint64_t begin = r->now;
+
+    for (unsigned i = 0; i < 8; i++) {
+        c.head.flags = i ? 0 : MMAD_INIT;
+        rig_push(r, 0, PIPE_M, &c);
+    }
+    return drain(r, begin);
+}
+
 static uint64_t l0c_gm(struct rig *r, uint64_t bytes)
 {
     union cmd c = rig_command(OP_FIX_L0C_GM, TYPE_F32);
@@ -231,6 +244,8 @@ static const struct row rows[] = {
     {"Mmad 128x256x64 after a wait", "msopprof", 575, 1, mmad_first, MNK(128, 256, 64)},
     {"Mmad 128x256x64 behind another", "msopprof", 521.1, 1, mmad_next,
      MNK(128, 256, 64)},
+    {"8 Mmad 128x256x64", "devkit", 4225, 1, mmad_8, MNK(128, 256, 64)},
+    {"8 Mmad 128x128x64", "devkit", 2172, 1, mmad_8, MNK(128, 128, 64)},
     {"Mmad 128 fractals behind another", "mskpp", 130, 6, mmad_next, MNK(128, 64, 64)},
     {"Mmad 40x50x60 (half)", "PTO", 62, 79, mmad_first, MNK(40, 50, 60)},
     {"VADD 64 repeats, no conflict", "devkit", 88, 5, vadd, VADD(0x10100, 0x20000)},
