@@ -200,7 +200,8 @@ def commands():
     shows("regs_core", npu("regs core"), rf"^CORE_STATUS +{status:#x}  BUSY={status & 255} ",
           "^CORE_FAULT +0x0  CODE=NONE SIZE=0 WRITE=0$")
     depth = register("MTE2", "PIPE_STATUS") >> 8 & 255
-    shows("regs_of_a_pipe", npu("regs mte2"), rf"^PIPE_STATUS .* STATE=\w+ DEPTH={depth:#x} UNITS=0$",
+    shows("regs_of_a_pipe", npu("regs mte2"),
+          rf"^PIPE_STATUS .* STATE=\w+ DEPTH={depth:#x} UNITS=0$",
           rf"^PMU_COMMANDS +{register('MTE2', 'PMU_COMMANDS'):#x}$")
     shows("regs_rows", npu("regs sem -a"), r"^SEM_VALUE\(127\) +0x0  COUNT=0$", r"^SEM_READY\(1\) ")
     shows("regs_chip", npu("regs chip"), r"^CHIP_COST\(UB_BYTES\) +0x30000 ", "NUMBER=a2$")
