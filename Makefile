@@ -36,7 +36,7 @@ MODEL_SRC := $(wildcard tools/emu/model/*.c) hal/contract/tables.c
 QEMU_SRC  := $(wildcard tools/emu/qemu/*.c)
 HOST_TESTS := barrier mte atomic load3d model rule snapshot vector cube \
               move fixpipe fixpipe_rule npy calibrate num mmad \
-              vector_move vector_gather vector_move_rule vecnum unit
+              vector_move vector_gather vector_move_rule vecnum unit vecscalar saturate
 QEMU_TESTS := $(patsubst tests/qemu/%_test.sh,%,$(wildcard tests/qemu/*_test.sh))
 
 # --- flags ---
@@ -233,7 +233,8 @@ $(B)/san/%.o: % Makefile | $(B)/packages-test
 	$(Q)$(CC) $(SAN_FLAGS) $(SIMD) -c $< -o $@
 
 $(B)/san/npy_test: $(B)/san/tests/host/npy_test.c.o $(B)/san/kernels/npy_header.c.o
-$(B)/san/mmad_test $(B)/san/vecnum_test: ORACLE := -lmpfr -lgmp
+$(B)/san/mmad_test $(B)/san/vecnum_test $(B)/san/vecscalar_test: ORACLE := -lmpfr -lgmp
+$(B)/san/vecnum_test $(B)/san/vecscalar_test: $(B)/san/tests/host/oracle.c.o
 $(B)/san/%_test: $(B)/san/tests/host/%_test.c.o $(SAN_OBJ)
 	$(say,LINK)
 	$(Q)$(CC) $(SAN_FLAGS) $(filter %.o,$^) $(ORACLE) -lm -o $@

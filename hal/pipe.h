@@ -68,6 +68,14 @@ static inline void cmd_nop(union cmd *cmd)
     cmd_init(cmd, OP_NOP, TYPE_NONE);
 }
 
+/* Results of the floating types of the pipe's commands from here on (M, V, FIX): saturated,
+ * or as IEEE 754 has them, which is so after a reset. */
+static inline void cmd_saturate(union cmd *cmd, bool saturate)
+{
+    cmd_init(cmd, OP_SET_CTRL, TYPE_NONE);
+    cmd->head.flags = saturate ? SET_CTRL_SATURATE : 0;
+}
+
 /* Appends a copy of *cmd; the buffer may be used again at once. ERR_BUSY, and nothing has
  * happened, if the queue is full. Any task. */
 MUST_CHECK static inline int pipe_push(unsigned core, enum pipe pipe,

@@ -43,7 +43,7 @@ static inline void vector_scalar(union cmd *cmd, enum op op, enum type type, uin
 }
 
 /* dst = x op y: VADD VSUB VMUL VDIV VMAX VMIN VAND VOR VADDRELU VSUBRELU VMADD VMADDRELU
- * VMLA. */
+ * VMLA VPRELU; VADDDEQRELU, whose type is S32 and whose results are F16. */
 static inline void vector_binary(union cmd *cmd, enum op op, enum type type, uint32_t dst,
                                  uint32_t x, uint32_t y)
 {
@@ -52,7 +52,8 @@ static inline void vector_binary(union cmd *cmd, enum op op, enum type type, uin
     cmd->vec2.src0 = x;
     cmd->vec2.src1 = y;
     cmd->vec2.dst_blk = cmd->vec2.src0_blk = cmd->vec2.src1_blk = 1;
-    cmd->vec2.dst_rep = cmd->vec2.src0_rep = cmd->vec2.src1_rep = 8;
+    cmd->vec2.dst_rep = op == OP_VADDDEQRELU ? 4 : 8;
+    cmd->vec2.src0_rep = cmd->vec2.src1_rep = 8;
 }
 
 static inline void vector_add(union cmd *cmd, enum type type, uint32_t dst, uint32_t x,
@@ -61,7 +62,15 @@ static inline void vector_add(union cmd *cmd, enum type type, uint32_t dst, uint
     vector_binary(cmd, OP_VADD, type, dst, x, y);
 }
 
-/* dst = x as `to`; round: ROUND_. */
+/* What VADDDEQRELU and conversions from S32 to F16 multiply with: the bits of an fp16. 1
+ * after a reset. */
+static inline void vector_deq_scale(union cmd *cmd, uint16_t half)
+{
+    cmd_init(cmd, OP_SET_DEQSCALE, TYPE_F16);
+    cmd->set_deqscale.word = half;
+}
+
+/* dst = x as `to`; round: ROUND_. Of S4 two are in a byte, and the count is even. */
 static inline void vector_convert(union cmd *cmd, enum type from, enum type to,
                                   unsigned round, uint32_t dst, uint32_t x)
 {
@@ -88,6 +97,19 @@ static inline void vector_compare(union cmd *cmd, enum type type, unsigned cond,
     cmd->vec_cmp.cond = (uint8_t)cond;
     cmd->vec_cmp.src0_blk = cmd->vec_cmp.src1_blk = 1;
     cmd->vec_cmp.src0_rep = cmd->vec_cmp.src1_rep = 8;
+}
+
+/* The compare mask register = 16 bytes at `ub`, and back. */
+static inline void vector_set_cmpmask(union cmd *cmd, uint32_t ub)
+{
+    cmd_init(cmd, OP_SET_CMPMASK, TYPE_NONE);
+    cmd->set_cmpmask.src = ub;
+}
+
+static inline void vector_get_cmpmask(union cmd *cmd, uint32_t ub)
+{
+    cmd_init(cmd, OP_GET_CMPMASK, TYPE_NONE);
+    cmd->get_cmpmask.dst = ub;
 }
 
 /* dst = x where the bit at `bits` is 1, else y. */

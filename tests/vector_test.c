@@ -165,3 +165,72 @@ TEST(vector, scalar_and_unary_commands)
     }
     CHECK_EQ(ub[2048], 1.0f);
 }
+
+/* As a quantised layer ends: int32 sums times a scale, relu, to four bits and back. */
+TEST(vector, scales_integers_and_packs_nibbles)
+{
+    int32_t *x = chip_local(core(), NPU_MEM_UB, 0);
+    int32_t *y = chip_local(core(), NPU_MEM_UB, ROOM);
+    const uint16_t *back = chip_local(core(), NPU_MEM_UB, 4 * ROOM);
+    union cmd cmd;
+
+    for (int i = 0; i < 100; i++) {
+        x[i] = i * 16;
+        y[i] = -320;
+    }
+    vector_count(&cmd, 100);
+    run(&cmd);
+    vector_deq_scale(&cmd, 0x2c00); /* 1/16 */
+    run(&cmd);
+    vector_binary(&cmd, OP_VADDDEQRELU, TYPE_S32, 2 * ROOM, 0, ROOM);
+    run(&cmd);
+    vector_convert(&cmd, TYPE_F16, TYPE_S4, ROUND_RINT, 3 * ROOM, 2 * ROOM);
+    run(&cmd);
+    vector_convert(&cmd, TYPE_S4, TYPE_F16, ROUND_RINT, 4 * ROOM, 3 * ROOM);
+    run(&cmd);
+    for (int i = 0; i < 100; i++) {
+        CHECK_EQ(f16_to_f32(back[i]), i < 20 ? 0 : i > 27 ? 7 : i - 20);
+    }
+}
+
+TEST(vector, converts_to_64_bits_and_back)
+{
+    float *x = chip_local(core(), NPU_MEM_UB, 0);
+    const int64_t *wide = chip_local(core(), NPU_MEM_UB, ROOM);
+    const float *back = chip_local(core(), NPU_MEM_UB, 3 * ROOM);
+    union cmd cmd;
+
+    for (int i = 0; i < 70; i++) {
+        x[i] = (float)(i - 35) * 1e12f;
+    }
+    vector_count(&cmd, 70);
+    run(&cmd);
+    vector_convert(&cmd, TYPE_F32, TYPE_S64, ROUND_RINT, ROOM, 0);
+    run(&cmd);
+    vector_convert(&cmd, TYPE_S64, TYPE_F32, ROUND_RINT, 3 * ROOM, ROOM);
+    run(&cmd);
+    for (int i = 0; i < 70; i++) {
+        CHECK_EQ(wide[i], (int64_t)x[i]);
+        CHECK_EQ(back[i], x[i]);
+    }
+}
+
+/* 60000 + 60000 in fp16. */
+TEST(vector, saturates_where_it_is_told_to)
+{
+    uint16_t *ub = chip_local(core(), NPU_MEM_UB, 0);
+    union cmd cmd;
+
+    ub[0] = f32_to_f16(60000);
+    vector_count(&cmd, 1);
+    run(&cmd);
+    for (unsigned i = 0; i < 2; i++) {
+        cmd_saturate(&cmd, i);
+        run(&cmd);
+        vector_add(&cmd, TYPE_F16, ROOM, 0, 0);
+        run(&cmd);
+        CHECK_EQ(ub[ROOM / 2], i ? 0x7bff : 0x7c00);
+    }
+    cmd_saturate(&cmd, false);
+    run(&cmd);
+}

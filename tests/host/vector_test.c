@@ -316,6 +316,15 @@ static void test_rules(void)
          offsetof(struct cmd_vec2c, to), TYPE_BF16, NPU_ERR_TYPE},
         {"bits_that_are_not_aligned", OP_VSEL, TYPE_F32,
          offsetof(struct cmd_vec_sel, sel), 16, NPU_ERR_ALIGN},
+        {"fused_cast_to_s4", OP_VADDRELUCONV, TYPE_F16, offsetof(struct cmd_vec2c, to),
+         TYPE_S4, NPU_ERR_TYPE},
+        {"scale_beyond_16_bits", OP_SET_DEQSCALE, TYPE_F16,
+         offsetof(struct cmd_set_deqscale, word) + 2, 1, NPU_ERR_RANGE},
+        {"word_beyond_its_fields", OP_SET_DEQSCALE, TYPE_F32,
+         offsetof(struct cmd_set_deqscale, word) + 5, 0x80, NPU_ERR_RANGE},
+        {"mask_register_to_no_block", OP_GET_CMPMASK, TYPE_NONE,
+         offsetof(struct cmd_get_cmpmask, dst), 16, NPU_ERR_ALIGN},
+        {"scaled_sum_of_s16", OP_VADDDEQRELU, TYPE_S16, 2, TYPE_S16, NPU_ERR_TYPE},
         {"type_of_a_logical_operation", OP_VAND, TYPE_F32, 2, TYPE_F32, NPU_ERR_TYPE},
     };
 
@@ -329,13 +338,82 @@ static void test_rules(void)
         }
         c.bytes[rules[i].offset] = (uint8_t)rules[i].value;
         rig_push(&r, 0, PIPE_V, &c);
-        field = field_get(PIPE_ERROR_FIELD,
-                          rig_read(&r, 0, rig_pipe(PIPE_V, PIPE_ERROR)));
+        field =
+            field_get(PIPE_ERROR_FIELD, rig_read(&r, 0, rig_pipe(PIPE_V, PIPE_ERROR)));
         ok(rig_error(&r, 0, PIPE_V) == rules[i].code &&
-               field == (rules[i].offset & ~(rules[i].op == OP_VADDS ? 3u : 0u)),
+               field == (rules[i].offset & ~(rules[i].op == OP_VADDS          ? 3u
+                                             : rules[i].op == OP_SET_DEQSCALE ? 7u
+                                                                              : 0u)),
            "vector/%s", rules[i].name);
         rig_close(&r);
     }
+}
+
+/* The register goes to UB and comes back from it. */
+static void test_cmpmask(void)
+{
+    struct rig r;
+    union cmd set = rig_command(OP_SET_CMPMASK, TYPE_NONE);
+    union cmd get = rig_command(OP_GET_CMPMASK, TYPE_NONE);
+    uint8_t *ub;
+
+    rig_open(&r, 1, PROFILE_a2);
+    ub = r.npu.mem[0][NPU_MEM_UB];
+    for (unsigned i = 0; i < 32; i++) {
+        ub[i] = (uint8_t)(i * 37 + 1);
+        ub[64 + i] = 0xa5;
+    }
+    get.get_cmpmask.dst = 64;
+    rig_push(&r, 0, PIPE_V, &set);
+    rig_push(&r, 0, PIPE_V, &get);
+    rig_drain(&r);
+    ok(memcmp(ub, ub + 64, 16) == 0 && ub[80] == 0xa5 && r.now == 2,
+       "vector/the_mask_register_can_be_read");
+    rig_close(&r);
+}
+
+/* Two numbers of S4 are a byte: 32 bytes of F16 become 8. */
+static void test_nibbles(void)
+{
+    struct rig r;
+    union cmd m = set_mask(UINT64_MAX ^ 12, false), c = rig_command(OP_VCONV, TYPE_F16);
+    uint8_t *ub;
+
+    rig_open(&r, 1, PROFILE_a2);
+    ub = r.npu.mem[0][NPU_MEM_UB];
+    for (unsigned i = 0; i < 256; i++) { /* 0 .. 7, 0 .. 7 */
+        static const uint16_t numbers[8] = {0,      0x3c00, 0x4000, 0x4200,
+                                            0x4400, 0x4500, 0x4600, 0x4700};
+        memcpy(ub + 2 * i, &numbers[i % 8], 2);
+    }
+    memset(ub + 4096, 0xa5, 256);
+    m.set_mask.hi = UINT64_MAX;
+    c.vec_conv.dst = 4096;
+    c.vec_conv.dst_blk = c.vec_conv.src_blk = 1;
+    c.vec_conv.dst_rep = 3; /* a gap */
+    c.vec_conv.src_rep = 8;
+    c.vec_conv.repeat = 2;
+    c.vec_conv.to = TYPE_S4;
+    rig_push(&r, 0, PIPE_V, &m);
+    rig_push(&r, 0, PIPE_V, &c);
+    rig_drain(&r);
+    ok(rig_error(&r, 0, PIPE_V) == 0 && ub[4096] == 0x10 && ub[4097] == 0xa5 &&
+           ub[4098] == 0x54 && ub[4099] == 0x76 && ub[4159] == 0x76 && ub[4160] == 0xa5 &&
+           ub[4192] == 0x10 && ub[4193] == 0xa5 && ub[4255] == 0x76 && ub[4256] == 0xa5,
+       "vector/nibbles_under_a_mask");
+    m = set_mask(UINT64_MAX ^ 4, false);
+    m.set_mask.hi = UINT64_MAX;
+    rig_push(&r, 0, PIPE_V, &m);
+    rig_push(&r, 0, PIPE_V, &c);
+    rig_drain(&r);
+    ok(rig_error(&r, 0, PIPE_V) == NPU_ERR_RANGE, "vector/half_a_byte_under_a_mask");
+    rig_write(&r, 0, rig_pipe(PIPE_V, PIPE_CTRL), PIPE_CTRL_RESET);
+    m = set_mask(7, true);
+    rig_push(&r, 0, PIPE_V, &m);
+    rig_push(&r, 0, PIPE_V, &c);
+    rig_drain(&r);
+    ok(rig_error(&r, 0, PIPE_V) == NPU_ERR_RANGE, "vector/half_a_byte_in_a_count");
+    rig_close(&r);
 }
 
 static void test_count_beyond_32_bits(void)
@@ -361,6 +439,8 @@ int main(void)
     test_blocks_in_a_group();
     test_compare_and_select();
     test_widths();
+    test_cmpmask();
+    test_nibbles();
     test_rules();
     test_count_beyond_32_bits();
     return tap_done();

@@ -18,7 +18,9 @@
 #define NUM_F32_INF  0x7f800000u
 #define NUM_F16_NAN  0x7e00u
 #define NUM_F16_INF  0x7c00u
+#define NUM_F16_ONE  0x3c00u
 #define NUM_BF16_NAN 0x7fc0u
+#define NUM_BF16_INF 0x7f80u
 
 static inline uint32_t num_bits(float f)
 {
@@ -61,6 +63,19 @@ static inline bool num_is_nan(uint32_t f32)
 static inline uint32_t num_canon(uint32_t f32)
 {
     return num_is_nan(f32) ? NUM_F32_NAN : f32;
+}
+
+/* n results of a floating type (4 bytes: fp32, 2: fp16 or bf16, by its infinity) as
+ * SET_CTRL_SATURATE has them: infinity is the greatest number, NaN is 0. */
+static inline void num_saturate(uint8_t *v, unsigned esize, uint32_t infinity, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++, v += esize) {
+        uint32_t bits = 0, sign = 1u << (8 * esize - 1), mag;
+        memcpy(&bits, v, esize);
+        mag = bits & (sign - 1);
+        bits = mag > infinity ? 0 : mag == infinity ? bits - 1 : bits;
+        memcpy(v, &bits, esize);
+    }
 }
 
 /* fp16 to fp32, exact. */

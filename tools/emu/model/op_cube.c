@@ -3,6 +3,7 @@
  * The Cube: Mmad. Source: hal/contract/cube.md.
  */
 #include "tools/emu/model/cube.h"
+#include "tools/emu/model/num.h"
 #include "tools/emu/model/state.h"
 
 #define FIELD_OF(field) offsetof(struct cmd_mmad, field)
@@ -98,6 +99,17 @@ static enum cube_type cube_type(const struct cmd_head *head)
     }
 }
 
+/* Elements of m x n, and no others. */
+static void saturate(const struct cmd_mmad *a, uint8_t *c)
+{
+    for (unsigned j = 0; j < a->n; j += 16) {
+        uint8_t *block = c + j / 16 * div_up(a->m, 16) * 1024;
+        for (unsigned i = 0; i < a->m; i++) {
+            num_saturate(block + i * 64, 4, NUM_F32_INF, a->n - j < 16 ? a->n - j : 16);
+        }
+    }
+}
+
 static void mmad_run(const struct op_ctx *c, const union cmd *cmd,
                      const struct plan *plan, const uint8_t *const src[3], uint8_t *stage)
 {
@@ -111,10 +123,12 @@ static void mmad_run(const struct op_ctx *c, const union cmd *cmd,
                          .row = flags & MMAD_GEMV,
                          .bias = flags & MMAD_BIAS ? src[2] : NULL};
 
-    (void)c;
-    if (plan->has_dst) {
-        cube_run(&op, stage, flags & (MMAD_BIAS | MMAD_INIT) ? NULL : src[2], src[0],
-                 src[1]);
+    if (!plan->has_dst) {
+        return;
+    }
+    cube_run(&op, stage, flags & (MMAD_BIAS | MMAD_INIT) ? NULL : src[2], src[0], src[1]);
+    if (c->pipe->special[SPECIAL_SATURATE] && op.type != CUBE_S8 && op.type != CUBE_S4) {
+        saturate(a, stage);
     }
 }
 

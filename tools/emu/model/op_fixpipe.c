@@ -6,6 +6,7 @@
 #include "tools/emu/model/atomic.h"
 #include "tools/emu/model/mem.h"
 #include "tools/emu/model/move.h"
+#include "tools/emu/model/num.h"
 #include "tools/emu/model/quant.h"
 #include "tools/emu/model/simd.h"
 #include "tools/emu/model/state.h"
@@ -257,6 +258,21 @@ static void fix_move(const struct cmd_fix_gm *a, const uint8_t *src, uint8_t *st
                64ull * a->src_c0_stride, a->m, a->n, (enum move_mode)modes[a->quant]);
 }
 
+/* Converted results of a floating type, all of the stage. */
+static void saturate(const struct cmd_fix_gm *a, uint8_t *stage)
+{
+    unsigned to = quant_modes[a->quant].to, bits = quant_bits(a->quant);
+    bool real =
+        to == TYPE_NONE ? a->head.type == TYPE_F32 : to == TYPE_F16 || to == TYPE_BF16;
+    uint32_t infinity = to == TYPE_F16    ? NUM_F16_INF
+                        : to == TYPE_BF16 ? NUM_BF16_INF
+                                          : NUM_F32_INF;
+
+    if (real) {
+        num_saturate(stage, bits / 8, infinity, (uint64_t)a->nd_num * a->m * a->n);
+    }
+}
+
 static void fix_run(const struct op_ctx *c, const union cmd *cmd, const struct plan *plan,
                     const uint8_t *const src[3], uint8_t *stage)
 {
@@ -289,6 +305,9 @@ static void fix_run(const struct op_ctx *c, const union cmd *cmd, const struct p
         }
     }
     simd_fp_leave(fp);
+    if (special[SPECIAL_SATURATE] && (a->quant != QUANT_NONE || q.relu || q.clip)) {
+        saturate(a, stage);
+    }
 }
 
 static void store_part(const struct op_ctx *c, const struct access *dst, uint8_t *to,

@@ -164,8 +164,12 @@ static void sum_run(const struct op_ctx *c, const union cmd *cmd, const struct p
 {
     unsigned fp = simd_fp_enter();
 
-    (void)plan;
     sum_repeats(c, cmd, src[0], stage);
+    if (c->pipe->special[SPECIAL_SATURATE]) {
+        unsigned esize = vec_esize(cmd);
+        num_saturate(stage, esize, esize == 4 ? NUM_F32_INF : NUM_F16_INF,
+                     access_bytes(&plan->dst) / esize);
+    }
     simd_fp_leave(fp);
 }
 

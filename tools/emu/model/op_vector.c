@@ -64,6 +64,56 @@ static void set_cmpmask_run(const struct op_ctx *c, const union cmd *cmd,
 
 const struct operation op_SET_CMPMASK = {set_cmpmask_plan, set_cmpmask_run, NULL};
 
+static unsigned get_cmpmask_plan(const struct op_ctx *c, const union cmd *cmd,
+                                 struct plan *plan, uint8_t *field)
+{
+    (void)c;
+    (void)field;
+    plan->fixed = 1;
+    plan->dst = access_rows(NPU_MEM_UB, FIELD_OF(get_cmpmask, dst), cmd->get_cmpmask.dst,
+                            16, 1, 16);
+    plan->has_dst = true;
+    return 0;
+}
+
+static void get_cmpmask_run(const struct op_ctx *c, const union cmd *cmd,
+                            const struct plan *plan, const uint8_t *const src[4],
+                            uint8_t *stage)
+{
+    (void)cmd;
+    (void)plan;
+    (void)src;
+    memcpy(stage, &c->pipe->special[SPECIAL_CMPMASK_LO], 16);
+}
+
+const struct operation op_GET_CMPMASK = {get_cmpmask_plan, get_cmpmask_run, NULL};
+
+static unsigned set_deqscale_plan(const struct op_ctx *c, const union cmd *cmd,
+                                  struct plan *plan, uint8_t *field)
+{
+    (void)c;
+    plan->fixed = 1;
+    *field = FIELD_OF(set_deqscale, word);
+    return cmd->head.type == TYPE_F16 && cmd->set_deqscale.word > UINT16_MAX
+               ? NPU_ERR_RANGE
+               : 0;
+}
+
+static void set_deqscale_run(const struct op_ctx *c, const union cmd *cmd,
+                             const struct plan *plan, const uint8_t *const src[4],
+                             uint8_t *stage)
+{
+    bool half = cmd->head.type == TYPE_F16;
+
+    (void)plan;
+    (void)src;
+    (void)stage;
+    c->pipe->special[half ? SPECIAL_DEQ_SCALE : SPECIAL_DEQ_WORD] =
+        cmd->set_deqscale.word;
+}
+
+const struct operation op_SET_DEQSCALE = {set_deqscale_plan, set_deqscale_run, NULL};
+
 /* --- what a command is --- */
 
 static const struct vec_path *vec_path(void)
@@ -100,6 +150,7 @@ static void shape_op(const union cmd *cmd, bool wide, struct shape *s)
         &vec_path()->op[wide][VEC_INDEX(cmd->head.opcode)][cmd->head.type];
 
     s->fn = k->fn;
+    s->result = (uint8_t)(wide ? TYPE_F32 : cmd->head.type);
     if (k->n_src > s->n_src) {
         s->src[s->n_src++] = s->dst;
     }
@@ -114,8 +165,8 @@ static unsigned shape_scalar(const union cmd *cmd, uint32_t scalar, struct shape
     if (shift ? scalar > bits : bits < 32 && scalar >> bits) {
         return NPU_ERR_RANGE;
     }
-    s->imm.real = num_float(cmd->head.type == TYPE_F16 ? num_f16_to_f32((uint16_t)scalar)
-                                                       : scalar);
+    s->imm.real =
+        num_float(cmd->head.type == TYPE_F16 ? num_f16_to_f32((uint16_t)scalar) : scalar);
     s->imm.whole =
         cmd->head.type == TYPE_S16 && !shift ? (uint32_t)(int16_t)scalar : scalar;
     return 0;
@@ -167,6 +218,10 @@ static unsigned shape_vec2(const union cmd *cmd, struct shape *s, uint8_t *field
     s->n_src = 2;
     s->repeat = cmd->vec2.repeat;
     shape_op(cmd, wide, s);
+    if (cmd->head.opcode == OP_VADDDEQRELU) {
+        s->dst.esize = 2;
+        s->result = TYPE_F16;
+    }
     return 0;
 }
 
@@ -174,7 +229,7 @@ static unsigned shape_vec2c(const union cmd *cmd, struct shape *s, uint8_t *fiel
 {
     unsigned type = cmd->head.type, to = cmd->vec2c.to;
 
-    s->then = vec_path()->conv[type][to][ROUND_RINT];
+    s->then = to == TYPE_S4 ? NULL : vec_path()->conv[type][to][ROUND_RINT];
     if (!s->then) {
         *field = FIELD_OF(vec2c, to);
         return NPU_ERR_TYPE;
@@ -185,6 +240,7 @@ static unsigned shape_vec2c(const union cmd *cmd, struct shape *s, uint8_t *fiel
     s->n_src = 2;
     s->repeat = cmd->vec2c.repeat;
     shape_op(cmd, false, s);
+    s->result = (uint8_t)to;
     return 0;
 }
 
@@ -197,10 +253,12 @@ static unsigned shape_vec_conv(const union cmd *cmd, struct shape *s, uint8_t *f
         *field = FIELD_OF(vec_conv, to);
         return NPU_ERR_TYPE;
     }
-    s->dst = OPERAND(vec_conv, dst, cmd, size_of(to));
-    s->src[0] = OPERAND(vec_conv, src, cmd, size_of(cmd->head.type));
+    s->pairs = cmd->head.type == TYPE_S4 || to == TYPE_S4;
+    s->dst = OPERAND(vec_conv, dst, cmd, type_bits(to) << s->pairs >> 3);
+    s->src[0] = OPERAND(vec_conv, src, cmd, type_bits(cmd->head.type) << s->pairs >> 3);
     s->n_src = 1;
     s->repeat = cmd->vec_conv.repeat;
+    s->result = (uint8_t)to;
     return 0;
 }
 
@@ -264,14 +322,15 @@ static unsigned shape_vec_sels(const union cmd *cmd, struct shape *s, uint8_t *f
 
 /* --- what all do --- */
 
-/* Makes plan, run and store of a format, and the operation of every command that has it. */
+/* Makes plan, run and store of a format, and the operation of every command that has it.
+ */
 #define FORMAT_OPERATION(format)                                                         \
     static unsigned format##_plan(const struct op_ctx *c, const union cmd *cmd,          \
                                   struct plan *plan, uint8_t *field)                     \
     {                                                                                    \
         struct shape s = {0};                                                            \
         unsigned code = shape_##format(cmd, &s, field);                                  \
-        return code ? code : shape_plan(c, cmd, &s, plan);                               \
+        return code ? code : shape_plan(c, cmd, &s, plan, field);                        \
     }                                                                                    \
     static void format##_run(const struct op_ctx *c, const union cmd *cmd,               \
                              const struct plan *plan, const uint8_t *const src[4],       \
@@ -302,6 +361,7 @@ FORMAT_OPERATION(vec_sel)
 FORMAT_OPERATION(vec_sels)
 
 #define PARAM(name, value, text)
+#define FIELD(name, lsb, width, text)
 #define COST(name, a2, ascend910, ascend310, unit, source)
 #define FORMAT(name)
 #define ARG(format, ctype, field, min, max, multiple, text)

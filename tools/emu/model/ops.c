@@ -33,3 +33,15 @@ static unsigned nop_plan(const struct op_ctx *c, const union cmd *cmd, struct pl
 }
 
 const struct operation op_NOP = {nop_plan, NULL, NULL};
+
+static void set_ctrl_run(const struct op_ctx *c, const union cmd *cmd,
+                         const struct plan *plan, const uint8_t *const src[4],
+                         uint8_t *stage)
+{
+    (void)plan;
+    (void)src;
+    (void)stage;
+    c->pipe->special[SPECIAL_SATURATE] = cmd->head.flags & SET_CTRL_SATURATE;
+}
+
+const struct operation op_SET_CTRL = {nop_plan, set_ctrl_run, NULL};

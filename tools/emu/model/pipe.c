@@ -9,6 +9,7 @@
 
 #include "tools/emu/model/mem.h"
 #include "tools/emu/model/move.h"
+#include "tools/emu/model/num.h"
 
 enum npu_mem pipe_stage(unsigned pipe)
 {
@@ -69,12 +70,13 @@ static void pipe_stop(struct npu *n, unsigned core, unsigned pipe,
 void pipe_reset(struct npu *n, unsigned core, unsigned pipe, uint64_t now)
 {
     struct npu_pipe *p = &n->s->core[core].pipe[pipe];
-    struct npu_pipe fresh = {
-        .state = PIPE_EMPTY,
-        .arm = p->arm,
-        .since = now,
-        .end = NPU_NEVER,
-        .special = {[SPECIAL_MASK_LO] = UINT64_MAX, [SPECIAL_MASK_HI] = UINT64_MAX}};
+    struct npu_pipe fresh = {.state = PIPE_EMPTY,
+                             .arm = p->arm,
+                             .since = now,
+                             .end = NPU_NEVER,
+                             .special = {[SPECIAL_MASK_LO] = UINT64_MAX,
+                                         [SPECIAL_MASK_HI] = UINT64_MAX,
+                                         [SPECIAL_DEQ_SCALE] = NUM_F16_ONE}};
 
     pipe_account(p, now);
     memcpy(fresh.counter, p->counter, sizeof(fresh.counter));

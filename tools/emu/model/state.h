@@ -47,22 +47,25 @@ enum {
     SPECIAL_RELU,         /* FIX: slope in bits 31:0, limit in bits 63:32, fp32 */
     SPECIAL_CMPMASK_LO,   /* V: the compare mask register */
     SPECIAL_CMPMASK_HI,
-    SPECIAL_KEPT,         /* V: elements that the last VREDUCEV2 kept */
-    SPECIAL_MERGED,       /* V: pairs that the last VMRGSORT took, 16 bits a list */
-    SPECIAL_VA_DST,       /* V: 16 block addresses, 16 bits each */
+    SPECIAL_KEPT,   /* V: elements that the last VREDUCEV2 kept */
+    SPECIAL_MERGED, /* V: pairs that the last VMRGSORT took, 16 bits a list */
+    SPECIAL_VA_DST, /* V: 16 block addresses, 16 bits each */
     SPECIAL_VA_SRC = SPECIAL_VA_DST + 4,
+    SPECIAL_SATURATE = SPECIAL_VA_SRC + 4, /* M, V, FIX: SET_CTRL_SATURATE or 0 */
+    SPECIAL_DEQ_SCALE,                     /* V: fp16 */
+    SPECIAL_DEQ_WORD,                      /* V: fields DEQ_ */
     SPECIALS = 32,
 };
 
 struct npu_pipe {
     uint8_t state; /* enum pipe_state */
     uint8_t head, count;
-    uint8_t checked; /* the head has passed its checks */
+    uint8_t checked;   /* the head has passed its checks */
     uint8_t for_units; /* it waits for marks of L0C */
     uint16_t arm;
     uint64_t special[SPECIALS]; /* what SET_ commands of this queue have set */
     uint64_t since;             /* cycle up to which the PMU counts are complete */
-    uint64_t head_since; /* cycle from which the head has been the head */
+    uint64_t head_since;        /* cycle from which the head has been the head */
     uint64_t begin, end;        /* of the running command, or of the last one */
     uint64_t nominal;           /* end if nothing were shared */
     struct npu_flow flow;
@@ -81,11 +84,11 @@ struct npu_core {
     struct npu_fault fault; /* of a register access; addr is the offset */
     uint8_t fault_size, fault_write;
     uint16_t pmu_select[8];
-    uint64_t alarm;               /* cycle, 0: never */
+    uint64_t alarm;                    /* cycle, 0: never */
     uint64_t unit_mark[ROW_UNIT_MARK]; /* a bit for each unit of L0C */
     uint64_t unit_at;                  /* cycle at which FIX looks again, 0: never */
-    uint64_t pmu_first, pmu_last; /* NPU_NEVER: nothing began yet */
-    uint64_t next;                /* earliest end of a running command */
+    uint64_t pmu_first, pmu_last;      /* NPU_NEVER: nothing began yet */
+    uint64_t next;                     /* earliest end of a running command */
 };
 
 struct npu_state {
@@ -118,11 +121,11 @@ struct plan {
     bool has_dst;
     bool in_order; /* rows of dst may overlap: the last one stays */
     uint8_t pools;
-    uint32_t fixed; /* cycles */
-    uint64_t work;  /* bytes, or cycles with rate 1 */
-    uint32_t rate;  /* per cycle */
-    uint64_t ops;   /* for the PMU */
-    uint64_t at_least; /* cycles that the work takes however fast it could go */
+    uint32_t fixed;       /* cycles */
+    uint64_t work;        /* bytes, or cycles with rate 1 */
+    uint32_t rate;        /* per cycle */
+    uint64_t ops;         /* for the PMU */
+    uint64_t at_least;    /* cycles that the work takes however fast it could go */
     uint64_t stage_bytes; /* that run() fills, 0: those of dst */
 };
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The loops over elements, made from the lines of vec_ops.def. Included by the file of each
- * path, which defines VEC_PATH, the name of the table; the compiler makes instructions of
- * that host of them. fp16 goes through fp32 in pieces that stay in the host's L1.
+ * The loops over elements, made from the lines of vec_ops.def. Included by the file of
+ * each path, which defines VEC_PATH, the name of the table; the compiler makes
+ * instructions of that host of them. fp16 goes through fp32 in pieces that stay in the
+ * host's L1.
  */
 #include "tools/emu/model/vec_path.h"
 #include "tools/emu/model/vecmath.h"
@@ -58,7 +59,7 @@ VEC_INLINE uint32_t shift_right(uint32_t a, uint32_t n, unsigned flags, uint32_t
                 load_F16(x[k], (const uint16_t *)src[k] + i, part);                      \
             }                                                                            \
             NAME##_real(y, x[0], x[n_src > 1], x[n_src - 1], part, imm, true);           \
-            store_F16((uint16_t *)dst + i, y, part, ROUND_RINT);                                   \
+            store_F16((uint16_t *)dst + i, y, part, ROUND_RINT);                         \
         }                                                                                \
     }
 
@@ -78,6 +79,16 @@ VEC_INLINE uint32_t shift_right(uint32_t a, uint32_t n, unsigned flags, uint32_t
             NAME##_real((float *)dst + i, x[0], x1, last, part, imm, false);             \
         }                                                                                \
     }
+
+/* S32 times a scale, to F16 with one rounding: in fp64 the product is exact. */
+VEC_INLINE void scaled_F32(float *restrict to, const int32_t *from, size_t n, float s)
+{
+    const double scale = s;
+
+    for (size_t i = 0; i < n; i++) {
+        to[i] = shrink(from[i] * scale, true);
+    }
+}
 
 #define WHOLE_OF(NAME, TYPE, ctype, bits, n_src, result)                                 \
     static void NAME##_##TYPE(void *dst, const void *const *src, size_t n,               \
@@ -235,34 +246,127 @@ VEC_INLINE void put_F16(void *to, const float *from, size_t n, unsigned mode)
     store_F16(to, x, n, mode);
 }
 
-/* From -> to where all is well with fp32 between them; exceptions are below. */
-#define CONV_OF(FROM, TO, mode)                                                          \
+/* --- ways from one type to another; see vec_ops.def --- */
+
+VEC_INLINE void direct_S32_F32(float *restrict y, const int32_t *restrict x, size_t n,
+                               unsigned mode)
+{
+    for (size_t i = 0; i < n; i++) {
+        y[i] = whole_to_f32(x[i], mode);
+    }
+}
+
+VEC_INLINE void direct_S32_S16(int16_t *restrict y, const int32_t *restrict x, size_t n,
+                               unsigned mode)
+{
+    (void)mode;
+    for (size_t i = 0; i < n; i++) {
+        int32_t v = x[i] < INT16_MIN ? INT16_MIN : x[i];
+        y[i] = (int16_t)(v > INT16_MAX ? INT16_MAX : v);
+    }
+}
+
+VEC_INLINE void direct_S64_S32(int32_t *restrict y, const int64_t *restrict x, size_t n,
+                               unsigned mode)
+{
+    (void)mode;
+    for (size_t i = 0; i < n; i++) {
+        int64_t v = x[i] < INT32_MIN ? INT32_MIN : x[i];
+        y[i] = (int32_t)(v > INT32_MAX ? INT32_MAX : v);
+    }
+}
+
+VEC_INLINE void direct_S32_S64(int64_t *restrict y, const int32_t *restrict x, size_t n,
+                               unsigned mode)
+{
+    (void)mode;
+    for (size_t i = 0; i < n; i++) {
+        y[i] = x[i];
+    }
+}
+
+VEC_INLINE void direct_S64_F32(float *restrict y, const int64_t *restrict x, size_t n,
+                               unsigned mode)
+{
+    for (size_t i = 0; i < n; i++) {
+        y[i] = wide_to_f32(x[i], mode);
+    }
+}
+
+VEC_INLINE void direct_F32_S64(int64_t *restrict y, const float *restrict x, size_t n,
+                               unsigned mode)
+{
+    for (size_t i = 0; i < n; i++) {
+        y[i] = to_wide(round_whole(x[i], mode));
+    }
+}
+
+/* n pairs. */
+VEC_INLINE void direct_S4_F16(uint16_t *restrict y, const uint8_t *restrict x, size_t n,
+                              unsigned mode)
+{
+    float v[2 * PIECE];
+
+    for (size_t i = 0; i < n; i += PIECE) {
+        size_t part = n - i < PIECE ? n - i : PIECE;
+        for (size_t j = 0; j < part; j++) {
+            v[2 * j] = (float)((x[i + j] & 15) - ((x[i + j] & 8) << 1));
+            v[2 * j + 1] = (float)((int8_t)x[i + j] >> 4);
+        }
+        store_F16(y + 2 * i, v, 2 * part, mode);
+    }
+}
+
+VEC_INLINE void direct_F16_S4(uint8_t *restrict y, const uint16_t *restrict x, size_t n,
+                              unsigned mode)
+{
+    float v[2 * PIECE];
+    uint8_t nibble[2 * PIECE];
+
+    for (size_t i = 0; i < n; i += PIECE) {
+        size_t part = n - i < PIECE ? n - i : PIECE;
+        load_F16(v, x + 2 * i, 2 * part);
+        for (size_t j = 0; j < 2 * part; j++) {
+            nibble[j] = (uint8_t)(to_integer(round_whole(v[j], mode), -8, 7) & 15);
+        }
+        for (size_t j = 0; j < part; j++) {
+            y[i + j] = (uint8_t)(nibble[2 * j] | nibble[2 * j + 1] << 4);
+        }
+    }
+}
+
+/* In pieces: a statement for `part` elements from `from` to `to` through x. */
+#define CONV_PIECES(FROM, TO, statement)                                                 \
+    float x[PIECE];                                                                      \
+    for (size_t i = 0; i < n; i += PIECE) {                                              \
+        size_t part = n - i < PIECE ? n - i : PIECE;                                     \
+        const void *from = (const uint8_t *)src[0] + i * SIZE_##FROM;                    \
+        void *to = (uint8_t *)dst + i * SIZE_##TO;                                       \
+        statement;                                                                       \
+    }
+#define CONV_real(FROM, TO, mode)                                                        \
+    CONV_PIECES(FROM, TO, load_##FROM(x, from, part); put_##TO(to, x, part, mode))
+#define CONV_exact(FROM, TO, mode)                                                       \
+    CONV_PIECES(FROM, TO, load_##FROM(x, from, part); put_exact(to, x, part, mode))
+#define CONV_scaled(FROM, TO, mode)                                                      \
+    CONV_PIECES(FROM, TO, scaled_F32(x, from, part, imm->deq);                           \
+                put_##TO(to, x, part, mode))
+#define CONV_direct(FROM, TO, mode) direct_##FROM##_##TO(dst, src[0], n, mode);
+
+#define CONV_OF(FROM, TO, way, mode)                                                     \
     static void FROM##_##TO##_##mode(void *dst, const void *const *src, size_t n,        \
                                      const struct vec_imm *imm)                          \
     {                                                                                    \
-        float x[PIECE];                                                                  \
         (void)imm;                                                                       \
-        for (size_t i = 0; i < n; i += PIECE) {                                          \
-            size_t part = n - i < PIECE ? n - i : PIECE;                                 \
-            const uint8_t *from = (const uint8_t *)src[0] + i * SIZE_##FROM;             \
-            uint8_t *to = (uint8_t *)dst + i * SIZE_##TO;                                \
-            if (TYPE_##FROM == TYPE_S32 && TYPE_##TO == TYPE_F32) {                      \
-                whole_F32(to, from, part, ROUND_##mode);                                 \
-            } else if (TYPE_##FROM == TYPE_S32 && TYPE_##TO == TYPE_S16) {               \
-                whole_S16(to, from, part);                                               \
-            } else if (TYPE_##FROM != TYPE_F32 && TYPE_##TO == TYPE_F32) {               \
-                load_##FROM(x, from, part);                                              \
-                put_exact(to, x, part, 0);                                               \
-            } else {                                                                     \
-                load_##FROM(x, from, part);                                              \
-                put_##TO(to, x, part, ROUND_##mode);                                     \
-            }                                                                            \
-        }                                                                                \
+        CONV_##way(FROM, TO, ROUND_##mode)                                               \
     }
-#define CONV_MODES(X, FROM, TO)                                                          \
-    X(FROM, TO, RINT)                                                                    \
-    X(FROM, TO, FLOOR)                                                                   \
-    X(FROM, TO, CEIL) X(FROM, TO, ROUND) X(FROM, TO, TRUNC) X(FROM, TO, ODD)
+#define CONV_MODES(X, FROM, TO, way)                                                     \
+    X(FROM, TO, way, RINT)                                                               \
+    X(FROM, TO, way, FLOOR)                                                              \
+    X(FROM, TO, way, CEIL)                                                               \
+    X(FROM, TO, way, ROUND)                                                              \
+    X(FROM, TO, way, TRUNC)                                                              \
+    X(FROM, TO, way, ODD)
 
 enum {
     SIZE_F32 = 4,
@@ -274,29 +378,29 @@ enum {
     SIZE_U8 = 1
 };
 
-VEC_INLINE void whole_F32(void *to, const void *from, size_t n, unsigned mode)
-{
-    const int32_t *restrict x = from;
-    float *restrict y = to;
-
-    for (size_t i = 0; i < n; i++) {
-        y[i] = whole_to_f32(x[i], mode);
-    }
-}
-
-VEC_INLINE void whole_S16(void *to, const void *from, size_t n)
-{
-    const int32_t *restrict x = from;
-    int16_t *restrict y = to;
-
-    for (size_t i = 0; i < n; i++) {
-        int32_t v = x[i] < INT16_MIN ? INT16_MIN : x[i];
-        y[i] = (int16_t)(v > INT16_MAX ? INT16_MAX : v);
-    }
-}
-
-#define CONV(FROM, TO) CONV_MODES(CONV_OF, FROM, TO)
+#define CONV(FROM, TO, way) CONV_MODES(CONV_OF, FROM, TO, way)
 #include "tools/emu/model/vec_ops.def"
+
+/* (a + b) * scale, at least 0, to F16; the sum wraps. */
+static void VADDDEQRELU_S32(void *dst, const void *const *src, size_t n,
+                            const struct vec_imm *imm)
+{
+    const uint32_t *a = src[0], *b = src[1];
+    int32_t sum[PIECE];
+    float x[PIECE];
+
+    for (size_t i = 0; i < n; i += PIECE) {
+        size_t part = n - i < PIECE ? n - i : PIECE;
+        for (size_t j = 0; j < part; j++) {
+            sum[j] = (int32_t)(a[i + j] + b[i + j]);
+        }
+        scaled_F32(x, sum, part, imm->deq);
+        for (size_t j = 0; j < part; j++) {
+            x[j] = greater(x[j], 0.0f);
+        }
+        put_F16((uint16_t *)dst + i, x, part, ROUND_RINT);
+    }
+}
 
 /* --- the table --- */
 
@@ -313,14 +417,15 @@ VEC_INLINE void whole_S16(void *to, const void *from, size_t n)
 #define COMPARE(COND, operator)                                                          \
     COMPARE_LINE(COND, F32)                                                              \
     COMPARE_LINE(COND, F16) COMPARE_LINE(COND, S32) COMPARE_LINE(COND, S16)
-#define CONV_LINE(FROM, TO, mode)                                                        \
+#define CONV_LINE(FROM, TO, way, mode)                                                   \
     .conv[TYPE_##FROM][TYPE_##TO][ROUND_##mode] = FROM##_##TO##_##mode,
-#define CONV(FROM, TO)                                                                   \
+#define CONV(FROM, TO, way)                                                              \
     .conv[TYPE_##FROM][TYPE_##TO][ROUND_NONE] = FROM##_##TO##_RINT,                      \
-    CONV_MODES(CONV_LINE, FROM, TO)
+    CONV_MODES(CONV_LINE, FROM, TO, way)
 
 const struct vec_path VEC_PATH = {
 #include "tools/emu/model/vec_ops.def"
+    .op[0][VEC_INDEX(OP_VADDDEQRELU)][TYPE_S32] = {VADDDEQRELU_S32, 2},
     .select =
         {
             {[TYPE_F32] = select32_vector,

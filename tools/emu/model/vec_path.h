@@ -12,10 +12,11 @@
 struct vec_imm {
     float real;     /* the scalar, if it is F32 or F16 */
     uint32_t whole; /* otherwise, sign-extended */
+    float deq;      /* that S32 is scaled with on its way to F16; an fp16 */
     unsigned flags;
 };
 
-/* n elements; dst overlaps no source. */
+/* n elements, of S4 and what it becomes or came from pairs; dst overlaps no source. */
 typedef void vec_fn(void *dst, const void *const *src, size_t n,
                     const struct vec_imm *imm);
 

@@ -8,6 +8,7 @@
 #include "tools/emu/model/vec_shape.h"
 
 #include "tools/emu/model/mem.h"
+#include "tools/emu/model/num.h"
 #include "tools/emu/model/simd.h"
 
 enum { REPEAT_BYTES = 256, UB_MAX = 262144 };
@@ -25,18 +26,56 @@ struct extent {
 static struct extent extent_of(const struct op_ctx *c, const struct shape *s)
 {
     struct extent e = {.counter = c->pipe->special[SPECIAL_MASK_COUNTER]};
+    uint64_t count = c->pipe->special[SPECIAL_MASK_LO] >> s->pairs;
 
     e.esize = s->dst.esize > s->src[0].esize ? s->dst.esize : s->src[0].esize;
     e.per_repeat = REPEAT_BYTES / e.esize;
-    e.repeats = vec_repeats(c, e.esize, s->repeat);
+    e.repeats = e.counter ? div_up(count * e.esize, REPEAT_BYTES) : s->repeat;
     if (s->to_cmpmask && e.repeats > 1) {
         e.repeats = 1;
     }
     e.count = e.repeats * e.per_repeat;
-    if (e.counter && c->pipe->special[SPECIAL_MASK_LO] < e.count) {
-        e.count = c->pipe->special[SPECIAL_MASK_LO];
+    if (e.counter && count < e.count) {
+        e.count = count;
     }
     return e;
+}
+
+/* Every second bit of the mask, from bit 0 up. */
+static uint64_t even_bits(const uint64_t mask[2])
+{
+    uint64_t even = 0;
+
+    for (unsigned i = 0; i < 64; i++) {
+        even |= (mask[i / 32] >> (i % 32 * 2) & 1) << i;
+    }
+    return even;
+}
+
+/* Elements of repeat r that take part. */
+static void lanes_of(const struct op_ctx *c, const struct shape *s,
+                     const struct extent *e, uint64_t r, uint64_t lanes[2])
+{
+    uint64_t left = e->count - r * e->per_repeat;
+
+    if (!s->pairs) {
+        vec_lanes(c, e->esize, r, lanes);
+        return;
+    }
+    lanes[0] = !e->counter  ? even_bits(&c->pipe->special[SPECIAL_MASK_LO])
+               : left >= 64 ? UINT64_MAX
+                            : (1ull << left) - 1;
+    lanes[1] = 0;
+}
+
+/* Whether the mask takes both numbers of a pair or none. */
+static bool takes_pairs(const struct op_ctx *c)
+{
+    const uint64_t *mask = &c->pipe->special[SPECIAL_MASK_LO];
+    const uint64_t odd[2] = {mask[0] >> 1, mask[1] >> 1};
+
+    return c->pipe->special[SPECIAL_MASK_COUNTER] ? mask[0] % 2 == 0
+                                                  : even_bits(mask) == even_bits(odd);
 }
 
 static unsigned blocks(const struct vec_operand *o, const struct extent *e)
@@ -47,8 +86,7 @@ static unsigned blocks(const struct vec_operand *o, const struct extent *e)
 /* All elements lie side by side. */
 static bool linear(const struct vec_operand *o, const struct extent *e)
 {
-    return o->esize == 0 ||
-           (o->blk == 1 && (o->rep == blocks(o, e) || e->repeats <= 1));
+    return o->esize == 0 || (o->blk == 1 && (o->rep == blocks(o, e) || e->repeats <= 1));
 }
 
 static struct access operand_access(const struct vec_operand *o, const struct extent *e)
@@ -89,11 +127,15 @@ static bool in_order(const struct shape *s, const struct extent *e,
 }
 
 unsigned shape_plan(const struct op_ctx *c, const union cmd *cmd, struct shape *s,
-                    struct plan *plan)
+                    struct plan *plan, uint8_t *field)
 {
     const struct cmd_info *info = cmd_find(cmd->head.opcode);
     struct extent e = extent_of(c, s);
 
+    if (s->pairs && !takes_pairs(c)) {
+        *field = offsetof(struct cmd_vec_conv, to);
+        return NPU_ERR_RANGE;
+    }
     plan->n_src = (uint8_t)(s->n_src - s->from_cmpmask);
     for (unsigned i = 0; i < plan->n_src; i++) {
         plan->src[i] = operand_access(&s->src[i], &e);
@@ -102,18 +144,29 @@ unsigned shape_plan(const struct op_ctx *c, const union cmd *cmd, struct shape *
     plan->has_dst = !s->to_cmpmask;
     plan->in_order = true;
     plan->fixed = info->fixed;
-    plan->work = vec_bank_cycles(
-        c->s, s->src, plan->n_src, &s->dst, e.repeats, e.per_repeat,
-        type_bits(cmd->head.type) == 32 ? info->slope32 : info->slope16);
-    plan->ops = e.count;
+    plan->work =
+        vec_bank_cycles(c->s, s->src, plan->n_src, &s->dst, e.repeats, e.per_repeat,
+                        type_bits(cmd->head.type) == 32 ? info->slope32 : info->slope16);
+    plan->ops = e.count << s->pairs;
     return 0;
 }
 
 /* --- execution --- */
 
-/* The arithmetic over n elements. */
-static void call(const struct shape *s, uint8_t *to, const uint8_t *const *src,
-                 uint64_t n)
+/* Infinity and NaN among n results, for SET_CTRL_SATURATE. */
+static void saturate(const struct shape *s, uint8_t *to, uint64_t n)
+{
+    static const uint32_t infinity[TYPE_COUNT] = {
+        [TYPE_F32] = NUM_F32_INF, [TYPE_F16] = NUM_F16_INF, [TYPE_BF16] = NUM_BF16_INF};
+
+    if (infinity[s->result]) {
+        num_saturate(to, type_bits(s->result) / 8, infinity[s->result], n << s->pairs);
+    }
+}
+
+/* The arithmetic over n elements, as fn has it. */
+static void compute(const struct shape *s, uint8_t *to, const uint8_t *const *src,
+                    uint64_t n)
 {
     _Alignas(64) uint8_t between[REPEAT_BYTES * 4];
     const void *from[3] = {src[0], src[1], src[2]}, *results[1] = {between};
@@ -129,6 +182,15 @@ static void call(const struct shape *s, uint8_t *to, const uint8_t *const *src,
         }
         s->fn(between, from, part, &s->imm);
         s->then(to + i * s->dst.esize, results, part, &s->imm);
+    }
+}
+
+static void call(const struct op_ctx *c, const struct shape *s, uint8_t *to,
+                 const uint8_t *const *src, uint64_t n)
+{
+    compute(s, to, src, n);
+    if (c->pipe->special[SPECIAL_SATURATE]) {
+        saturate(s, to, n);
     }
 }
 
@@ -167,7 +229,7 @@ static void put_repeat(const struct op_ctx *c, const struct shape *s,
         memcpy(to + r * bytes, stage + r * bytes, left < bytes ? left : bytes);
         return;
     }
-    vec_lanes(c, e->esize, r, lanes);
+    lanes_of(c, s, e, r, lanes);
     stage += r * bytes;
     to += r * 32 * d->rep;
     for (unsigned b = 0; b < bytes / 32; b++, stage += 32, to += 32ull * d->blk) {
@@ -211,7 +273,7 @@ static void repeat_by_repeat(const struct op_ctx *c, const struct shape *s,
         if (s->from_cmpmask) {
             src[s->n_src - 1] = (const uint8_t *)&c->pipe->special[SPECIAL_CMPMASK_LO];
         }
-        call(s, stage + r * bytes, src, n);
+        call(c, s, stage + r * bytes, src, n);
         if (s->dst.esize == 0) {
             mask_bits(c, e, stage + r * bytes);
         }
@@ -256,7 +318,7 @@ static __attribute__((noinline)) void execute(const struct op_ctx *c,
         src[i] += s->src[i].base;
     }
     if (whole && (all || s->dst.esize != 0)) {
-        call(s, stage, src, e.count);
+        call(c, s, stage, src, e.count);
     } else {
         repeat_by_repeat(c, s, &e, ub, NULL, stage);
     }
@@ -268,6 +330,7 @@ void shape_run(const struct op_ctx *c, const union cmd *cmd, struct shape *s,
     unsigned fp = simd_fp_enter();
 
     s->imm.flags = cmd->head.flags;
+    s->imm.deq = num_float(num_f16_to_f32((uint16_t)c->pipe->special[SPECIAL_DEQ_SCALE]));
     execute(c, s, plan, ub, stage);
     if (s->to_cmpmask) {
         c->pipe->special[SPECIAL_CMPMASK_LO] = 0;

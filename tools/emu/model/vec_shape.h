@@ -16,10 +16,12 @@ struct shape {
     vec_fn *fn, *then; /* `then`, if any, converts what fn leaves */
     struct vec_imm imm;
     bool to_cmpmask, from_cmpmask;
+    bool pairs;     /* S4: an element is two numbers, so that it has whole bytes */
+    uint8_t result; /* enum type that saturation (SET_CTRL) knows; NONE: bits */
 };
 
 unsigned shape_plan(const struct op_ctx *c, const union cmd *cmd, struct shape *s,
-                    struct plan *plan);
+                    struct plan *plan, uint8_t *field);
 /* `ub` is where UB begins. */
 void shape_run(const struct op_ctx *c, const union cmd *cmd, struct shape *s,
                const struct plan *plan, const uint8_t *ub, uint8_t *stage);

@@ -42,8 +42,9 @@ VEC_INLINE float smaller(float a, float b)
     return a != a ? a : r;
 }
 
-/* A fp64 on its way to fp32. On the way to fp16 (half) it is rounded to odd: towards zero,
- * the last bit set if that was inexact, so that the second rounding is the only one. */
+/* A fp64 on its way to fp32. On the way to fp16 (half) it is rounded to odd: towards
+ * zero, the last bit set if that was inexact, so that the second rounding is the only
+ * one. */
 VEC_INLINE float shrink(double d, bool half)
 {
     float f = (float)d;
@@ -213,6 +214,30 @@ VEC_INLINE float whole_to_f32(int32_t v, unsigned mode)
     return num_float((exact ? low : low + up) | sign);
 }
 
+/* A whole number to a 64-bit integer; NaN to 0. */
+VEC_INLINE int64_t to_wide(float x)
+{
+    bool in = x >= -0x1p63f && x < 0x1p63f;
+    int64_t v = (int64_t)(in ? x : 0.0f);
+
+    v = x >= 0x1p63f ? INT64_MAX : v;
+    return x < -0x1p63f ? INT64_MIN : v;
+}
+
+/* A 64-bit integer to fp32. */
+VEC_INLINE float wide_to_f32(int64_t v, unsigned mode)
+{
+    uint64_t mag = v < 0 ? -(uint64_t)v : (uint64_t)v;
+    unsigned lead = (unsigned)__builtin_clzll(mag | 1);
+    uint64_t top = mag << lead, low = top & 0xffffffffff;
+    uint32_t base = (uint32_t)(top >> 40),
+             rem = (uint32_t)(low >> 8 | ((low & 0xff) != 0));
+    uint32_t up = round_up(mode, v < 0, base, rem, 0x80000000u) & 1u;
+    uint32_t bits = ((190u - lead) << 23) + (base & 0x7fffffu) + up;
+
+    return num_float(mag == 0 ? 0 : bits | (v < 0 ? 0x80000000u : 0));
+}
+
 /* fp16 to fp32; a NaN stays one. */
 VEC_INLINE float widen_f16(uint16_t h)
 {
@@ -237,7 +262,6 @@ LOAD(BF16, uint16_t, num_float((uint32_t)x[i] << 16))
 LOAD(S16, int16_t, x[i])
 LOAD(S8, int8_t, x[i])
 LOAD(U8, uint8_t, x[i])
-LOAD(S32, int32_t, shrink(x[i], true))
 
 VEC_INLINE void load_F16(float *restrict to, const void *from, size_t n)
 {
