@@ -293,6 +293,12 @@ uint64_t sample(enum type type, unsigned i)
         unsigned bits = type_bits(type), shift = random32() % bits;
         v = type == TYPE_U8 ? v >> (64 - bits) >> shift
                             : (uint64_t)((int64_t)v >> (64 - bits) >> shift);
+        if (bits == 64 && i % 2) { /* 24 bits, and about half of the last one */
+            unsigned k = 2 + shift % 39;
+            v = ((uint64_t)(r | 1u << 23) & 0xffffff) << k | 1ull << (k - 1);
+            v += random32() % 3;
+            v = r >> 31 ? v - 1 : -v + 1;
+        }
         return v & UINT64_MAX >> (64 - bits);
     }
     if (type != TYPE_F32) {
