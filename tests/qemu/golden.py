@@ -3,7 +3,7 @@
 #
 # golden.py make       writes inputs, expected outputs and the list `cases`
 # golden.py make-bad   writes files that are to be refused, and good ones beside them
-# golden.py make-large writes a.npy and b.npy for a matmul that keeps some cores busy
+# golden.py make-large writes a.npy and b.npy for a matmul of four rows of tiles
 # golden.py compare    prints a line `NAME<TAB>what is wrong, or nothing` for each case
 #
 # All in the working directory. A line of `cases` is NAME, CORES of the chip, OPERATOR,
@@ -198,7 +198,7 @@ def make_bad():
 
 
 def make_large():
-    save("a.npy", normal(300, 500))
+    save("a.npy", normal(400, 500))
     save("b.npy", normal(500, 150))
 
 
