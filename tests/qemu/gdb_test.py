@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from session import *  # noqa: E402
 
 VADD = "vadd --n 100000"  # 12 full tiles of 32 KiB and a rest
-MATMUL = "matmul --m 300 --n 300 --k 700 --check 20"
+MATMUL = "matmul --m 900 --n 600 --k 700 --check 20"  # sleeps five times
 CORE = "(unsigned long)NPU_CORE_BASE"
 UB = 0x08080000
 
@@ -51,12 +51,12 @@ def smoke():
     tile = load64(pipe("MTE2") + " + PMU_COMMANDS") // 2 - 1
     n, bytes_ = 8192, 32768
     ok(0 <= tile < 12, "gdb/reads_a_counter_of_a_pipe", tile)
-    for name, base, first in (("x", x, 0), ("y", y, 2)):
-        got = floats(UB + (first + tile % 2) * bytes_, n)
+    for name, base, first in (("x", x, 0), ("y", y, 1)):
+        got = floats(UB + (2 * (tile % 2) + first) * bytes_, n)
         want = floats(base + tile * bytes_, n)
         ok(got == want and len(set(got)) > 500, f"gdb/tile_of_ub_holds_{name}",
            f"{got[:4]} {want[:4]}")
-    got = gdb.execute(f"x/4f {UB + tile % 2 * bytes_:#x}", to_string=True)
+    got = gdb.execute(f"x/4f {UB + tile % 2 * 2 * bytes_:#x}", to_string=True)
     want = floats(x + tile * bytes_, 4)
     shown = tuple(float(word) for word in got.split(":")[1].split())
     same(shown, want, "gdb/x_4f_prints_the_numbers")
@@ -83,7 +83,7 @@ def wfi_ends_its_page():
 
 def stops_change_nothing():
     wfi, behind = wfi_ends_its_page()
-    for args in (MATMUL, "vadd --n 400000"):
+    for args in (MATMUL, "vadd --n 2000000"):
         quiet = run(args)
         for name, command in (("break_at_issue", "break task_issue"),
                               ("hbreak_at_issue", "hbreak task_issue"),

@@ -17,7 +17,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from session import *  # noqa: E402
 from session import DIR  # noqa: E402
 
-VADD = "vadd --n 400000"
+VADD = "vadd --n 2000000"  # some sleeps with every queue full
+MATMUL = "matmul --m 900 --n 600 --k 700 --check 20"
 TILE = 32 << 10  # bytes, of vadd
 LOOK = ["status", "tasks", "sem", "pmu", "faults", "tile ub 0 8x8 fp32", "tile l0c 0 16x16 fp32 nz",
         "cmd &vadd"] + [f"regs {b} -a" for b in "core sem pmu chip queue MTE2 V M".split()] \
@@ -90,6 +91,11 @@ def status_queue_sem():
           "waits sem 61 x and y FULL, sem 60 z FREE "
           "posts sem 62 x and y FREE, sem 59 z FULL")
     shows("queue_of_an_idle_pipe", npu("queue FIX"), r"^core 0 FIX: EMPTY, 0 of 32$")
+    label = "'sched/report.c'::labels[0][61].name"
+    gdb.execute(f"set var $label = {label}")
+    gdb.execute(f"set var {label} = 0")
+    shows("queue_names_them_as_they_are_now", npu("queue V"), "waits sem 61, sem 60 z FREE ")
+    gdb.execute(f"set var {label} = $label")
     machine = sys.modules["npu.machine"]
     machine.has, kept = lambda _: False, machine.has
     shows("queue_without_the_window", npu("queue V"), "^error: .*device does not show its queues")
@@ -103,6 +109,18 @@ def status_queue_sem():
     ok(waiting == bool(re.search(r"; V of core 0 wants 1", text)), "npu/sem_tells_who_waits", text)
     shows("pmu_counts", npu("pmu"), rf"^COMMANDS +{register('V', 'PMU_COMMANDS')} +0 +{done} ",
           rf"^BYTES_WRITTEN .* {register('MTE3', 'PMU_BYTES_WRITTEN')} ")
+    over(process)
+
+
+def names_of_each_core():
+    ENV["CORES"] = "2"
+    process = debug(VADD)
+    ENV["CORES"] = "1"
+    go_to("irq_wait")
+    gdb.execute("set var 'sched/report.c'::labels[1][61].name = 0")
+    shows("queue_names_those_of_core_0", npu("queue V"),
+          "waits sem 61 x and y FULL, sem 60 z FREE ")
+    shows("queue_names_those_of_core_1", npu("queue V -c 1"), "waits sem 61, sem 60 z FREE ")
     over(process)
 
 
@@ -127,6 +145,34 @@ def wants_of_tasks():
     gdb.execute("file build/salai.elf")
 
 
+def waits_of_tasks():
+    """Every way to wait, in the tests of sched/, at the sleep that it leads to."""
+    gdb.execute("file build/fw-picolibc/test.elf")
+    one, two = "waits for 1 of semaphore 20", "2 of semaphore 21"
+    for test, waits in (
+            ("waits_give_up", [f"{one}, until cycle {{}}", f"{one} or {two}, until cycle {{}}",
+                               f"{one} and {two}, until cycle {{}}"]),
+            ("for_room_with", ["waits for 32 slots of V, until cycle {}"]),
+            ("sleeps_until", ["sleeps until cycle {}"]),
+            ("supervisor_gets", ["waits for a fault of core 0, until cycle {}"])):
+        process = debug_image("test " + test)
+        for i, wait in enumerate(waits):
+            go_to("irq_wait")
+            # The only deadline of these runs is what the hart has set the alarm to.
+            alarm = load64("(unsigned long)NPU_CORE_BASE + CORE_ALARM")
+            shows(f"tasks_{test}_{i}", npu("tasks"),
+                  f'^ *0 "one" core 0: {wait.format(alarm)}, stack ')
+            if two in wait:
+                shows(f"sem_tells_of_several_{i}", npu("sem"),
+                      '^ *20 .*; task "one" wants 1$', '^ *21 .*; task "one" wants 2$')
+        over(process)
+    process = debug_image("test deadlock_of_a_join")
+    go_to("report_deadlock")
+    shows("tasks_join", npu("tasks"), '^ *0 "one" core 0: waits for task 0 "one", stack ')
+    over(process)
+    gdb.execute("file build/salai.elf")
+
+
 def debug_image(args):
     if os.path.exists("build/gdb.sock"):
         os.unlink("build/gdb.sock")
@@ -141,7 +187,7 @@ def tasks_and_views():
     text = npu("tasks")
     shows("tasks_waits_stacks_and_traces", text,
           r'^ *0 "vadd" core 0: waits for task 1 "vadd copy-in", stack ',
-          r'^ *1 "vadd copy-in" core 0: waits for 24 slots of MTE2, stack \d+ of 16384$',
+          r'^ *1 "vadd copy-in" core 0: waits for 16 slots of MTE2, stack \d+ of 16384$',
           r'^ *2 "vadd compute" .* slots of V\b', r'^ *3 "vadd copy-out"',
           r"^ +copy_in vadd\.c:\d+$",
           r"^ +compute vadd\.c:\d+$", r"^ +task_entry sched\.c:\d+$")
@@ -151,7 +197,7 @@ def tasks_and_views():
     ok(all(d <= u < 4096 for d, u in zip(depth, used)), "npu/tasks_stack_use", f"{used} {depth}")
     before = gdb.execute("info registers", to_string=True)
     shows("task_selects_the_kernel", npu("task 2"),
-          '^task 2 "vadd compute": waits for 24 slots of V',
+          '^task 2 "vadd compute": waits for 16 slots of V',
           r"compute \(arg=.*\) at kernels/vadd/vadd\.c:\d+$")
     same(gdb.selected_frame().name(), "compute", "npu/task_is_where_it_waits")
     shows("task_has_locals", gdb.execute("info locals", to_string=True), "^cmd = VADD F32",
@@ -205,6 +251,14 @@ def commands():
           rf"^PMU_COMMANDS +{register('MTE2', 'PMU_COMMANDS'):#x}$")
     shows("regs_rows", npu("regs sem -a"), r"^SEM_VALUE\(127\) +0x0  COUNT=0$", r"^SEM_READY\(1\) ")
     shows("regs_chip", npu("regs chip"), r"^CHIP_COST\(UB_BYTES\) +0x30000 ", "NUMBER=a2$")
+    over(process)
+    process = debug(MATMUL)
+    go_to("task_issue")
+    shows("cmd_decodes_waits", npu("cmd cmd"), r"^ND2NZ_GM_L1: ", r"^  waits for +sem 0$",
+          r"^  posts +sem 1$")
+    go_to("irq_wait")
+    shows("queue_names_semaphores_as_the_source", npu("queue MTE2"),
+          "waits sem 0 A_FREE posts sem 1 A_FULL\n", "waits sem 2 B_FREE posts sem 3 B_FULL\n")
     over(process)
 
 
@@ -271,12 +325,12 @@ def tile_values():
 
 
 def looking_changes_nothing():
-    for args in (VADD, "matmul --m 300 --n 300 --k 700 --check 20"):
+    for args in (VADD, MATMUL):
         quiet = run(args)
         process, bad = debug(args), []
         npu("start")
         for where, hits in (("task_issue", 3), ("irq_wait", 1), ("task_switch", 3),
-                            ("irq_wait", 1)):
+                            ("irq_wait", 2)):
             go_to(where, hits)
             bad += [f"npu {c}: {t}" for c in LOOK for t in [npu(c)] if t.startswith("error")]
         ok(not bad, f"npu/{args.split()[0]}_shows_everything", "\n".join(bad))
@@ -381,7 +435,7 @@ def readme():
         texts[line.split()[0] + " " + line.split()[-1]] = gdb.execute(line, to_string=True)
     shows("readme_status", texts["npu status"], "^  V +WAITING .*\n.* waits sem 61 x and y FULL")
     shows("readme_task", texts["npu 1"], r"copy_in \(arg=.*vadd\.c:\d+$")
-    shows("readme_tile_equals_x", texts["npu s->p->x+0x20000"], ": equal, 8192 elements$")
+    shows("readme_tile_equals_x", texts["npu s->p->x+0x1f0000"], ": equal, 8192 elements$")
     shows("readme_print", texts["print cmd"], r"= COPY_GM_UB src=")
     same(len(texts), 7, "npu/readme_has_all_lines")
     over(process)
@@ -427,5 +481,6 @@ def vs_code():
 
 
 gdb.execute("source tools/gdb/npu.py")
-main(mistakes, no_npu, commands, status_queue_sem, wants_of_tasks, tasks_and_views, tile_values,
-     looking_changes_nothing, readme, make_debug, vs_code)
+main(mistakes, no_npu, commands, status_queue_sem, names_of_each_core, wants_of_tasks,
+     waits_of_tasks, tasks_and_views, tile_values, looking_changes_nothing, readme, make_debug,
+     vs_code)

@@ -52,15 +52,20 @@ def place(pc, call=True):
     return f"{sal.symtab.filename.split('/')[-1]}:{sal.line} {block.function if block else ''}"
 
 
-@machine.from_image
-def sem_name(sem, pc):
-    """What a semaphore is called: by the scheduler's label (those of core 0 stand for all),
-    or by the source around pc: the enumerator of an enum without a name whose values count
-    up. '' if there is none, or several."""
+def sem_name(sem, pc, core=0):
+    """What a semaphore of a core is called: by the scheduler's label, which may change any
+    time, or by the source around pc. '' if by neither."""
     labels = machine.static("sched/report.c", "labels")
-    label = labels[0][sem] if labels is not None and sem <= labels[0].type.range()[1] else None
+    label = labels[core][sem] if labels is not None and sem <= labels[0].type.range()[1] else None
     if label is not None and int(label["name"]):
         return f" {label['name'].string()} {label['role'].string()}".rstrip()
+    return source_name(sem, pc)
+
+
+@machine.from_image
+def source_name(sem, pc):
+    """The enumerator of an enum without a name whose values count up; '' if there is none,
+    or several."""
     found = set()
     symtab = gdb.find_pc_line(pc).symtab if pc else None
     for symbol in symtab.static_block() if symtab else ():
@@ -75,7 +80,8 @@ def sem_name(sem, pc):
 class Cmd:
     """A command in memory, decoded."""
 
-    def __init__(self, data):
+    def __init__(self, data, core=0):
+        self.core = core  # whose names semaphores have
         value = gdb.Value(bytes(data), gdb.lookup_type("union cmd"))
         head = value["head"]
         self.opcode, self.pc, self.tag = (int(head[f]) for f in ("opcode", "pc", "tag"))
@@ -95,7 +101,7 @@ class Cmd:
         return [(int(sems[i]), int(counts[i])) for i in range(2) if int(counts[i])]
 
     def show(self, pairs):
-        return ", ".join(f"sem {s}{sem_name(s, self.pc)}" + (f" x{n}" if n > 1 else "")
+        return ", ".join(f"sem {s}{sem_name(s, self.pc, self.core)}" + (f" x{n}" if n > 1 else "")
                          for s, n in pairs)
 
     def line(self):

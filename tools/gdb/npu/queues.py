@@ -24,7 +24,7 @@ def read(core, pipe):
     data = b"".join(w.to_bytes(8, "little") for w in words)
     if count and not any(data):  # no command is all zeros: a register that is not there
         return None
-    return [decode.Cmd(data[i:i + size]) for i in range(0, len(data), size)]
+    return [decode.Cmd(data[i:i + size], core) for i in range(0, len(data), size)]
 
 
 def when(core, pipe):

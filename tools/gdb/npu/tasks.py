@@ -3,7 +3,7 @@
 # The scheduler's tasks, read from sched/sched.c's own table.
 import gdb
 
-from npu import machine
+from npu import decode, machine
 
 UNIT = "sched/sched.c"
 
@@ -22,6 +22,8 @@ class Task:
         self.name = value["name"].string("ascii", "replace")
         self.core, self.what, self.count = (int(value[f]) for f in ("core", "what", "count"))
         self.state = str(value["state"]).removeprefix("TASK_")
+        self.wants = [(int(value["wants"][i]["sem"]), int(value["wants"][i]["count"]))
+                      for i in range(int(value["n_wants"]) if self.state == "WAIT_SEM" else 0)]
         self.stack, self.entry = int(value["stack"]), int(value["fn"])
         self.context = value["context"]
         self.ended = self.state == "ENDED"
@@ -36,16 +38,30 @@ class Task:
     def doing(self):
         if self.live():
             return "runs"
-        if self.state == "WAIT_SEM":
-            return f"waits for {self.count} of semaphore {self.what}"
-        if self.state == "WAIT_ROOM":
-            return f"waits for {self.count} slots of {machine.pipes().get(self.what, '?')}"
-        if self.state == "WAIT_TASK":
-            return f'waits for task {self.what} "{tasks()[self.what].name}"'
+        if self.state == "READY":
+            return "ready, not begun" if self.fresh else "ready"
+        until = int(self.value["until"])
         if self.state == "WAIT_TIME":
-            return f"sleeps until cycle {int(self.value['until'])}"
-        return {"READY": "ready, not begun" if self.fresh else "ready"}.get(
-            self.state, self.state.lower())
+            return f"sleeps until cycle {until}"
+        what = self.wait()
+        if what is None:
+            return self.state.lower()
+        forever = until == machine.WORD  # SCHED_FOREVER
+        return f"waits for {what}" + ("" if forever else f", until cycle {until}")
+
+    def wait(self):
+        """What ends its wait, but for a time-out; None if it does not wait."""
+        if self.state == "WAIT_SEM":
+            joint = " and " if self.value["all"] else " or "
+            return joint.join(
+                f"{n} of semaphore {sem}{decode.sem_name(sem, self.entry, self.core)}"
+                for sem, n in self.wants)
+        if self.state == "WAIT_ROOM":
+            return f"{self.count} slots of {machine.pipes().get(self.what, '?')}"
+        if self.state == "WAIT_TASK":
+            name = machine.static(UNIT, "tasks")[self.what]["name"]
+            return f'task {self.what} "{name.string()}"'
+        return f"a fault of core {self.core}" if self.state == "WAIT_FAULT" else None
 
     def used(self):
         """Bytes of stack down to the lowest that is not 0. The memory may have had another

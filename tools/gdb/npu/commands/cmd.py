@@ -9,7 +9,7 @@ from npu import decode, machine
 def run(words, options, core):
     machine.wants(words, 1, 9, "npu cmd ADDRESS")
     address = machine.number(" ".join(words))
-    command = decode.Cmd(machine.read(address, machine.param("CMD_BYTES")))
+    command = decode.Cmd(machine.read(address, machine.param("CMD_BYTES")), core)
     print(f"{command.name}: {command.text}")
     rows = [("opcode", f"{command.opcode:#x}", ""), ("type", command.type, "")]
     rows += [("flags", " ".join(command.flags) or "none", "")]

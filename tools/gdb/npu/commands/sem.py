@@ -16,11 +16,12 @@ def waiting(core):
 
     def add(sem, who, pc):
         waits.setdefault(sem, []).append(who)
-        called[sem] = decode.sem_name(sem, pc) or called.get(sem, "")
+        called[sem] = decode.sem_name(sem, pc, core) or called.get(sem, "")
 
     for t in tasks.tasks():
-        if t.state == "WAIT_SEM" and not t.live() and shared(t.what, core, t.core):
-            add(t.what, f'task "{t.name}" wants {t.count}', t.entry)
+        for sem, n in t.wants if not t.live() else ():
+            if shared(sem, core, t.core):
+                add(sem, f'task "{t.name}" wants {n}', t.entry)
     for c in range(machine.chip("CHIP_CORES")):
         for pipe, name in machine.pipes().items():
             queue = queues.read(c, pipe) or []
@@ -30,7 +31,7 @@ def waiting(core):
                     add(sem, f"{name} of core {c} wants {count}", queue[0].pc)
             for command in queue:
                 for sem, _ in command.waits + command.posts:
-                    name_ = decode.sem_name(sem, command.pc)
+                    name_ = decode.sem_name(sem, command.pc, core)
                     called[sem] = called.get(sem) or name_
     return waits, called
 

@@ -3,7 +3,7 @@
 
 The stack is what was in use at the deepest, at most: bytes down to the lowest that is
 not 0. `npu task N` shows one of them to gdb."""
-from npu import decode, tasks, view
+from npu import tasks, view
 
 
 def run(words, options, core):
@@ -11,9 +11,7 @@ def run(words, options, core):
     if not found:
         print("no tasks now")
     for t in found:
-        name = decode.sem_name(t.what, t.entry) if t.state == "WAIT_SEM" else ""
         stack = f", stack {t.used()} of {tasks.stack_bytes()}" if tasks.stack_bytes() else ""
-        doing = t.doing() + (name if "semaphore" in t.doing() else "")
-        print(f'{t.index:3} "{t.name}" core {t.core}: {doing}{stack}')
+        print(f'{t.index:3} "{t.name}" core {t.core}: {t.doing()}{stack}')
         for function, where in view.frames(t):
             print(f"      {function} {where}")
