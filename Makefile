@@ -25,7 +25,7 @@ CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
 B       := build
 Q       := $(if $(V),,@)
 say      = $(if $(V),,@echo "  $(1)" $(patsubst $(B)/%,%,$@))
-export CORES PROFILE MEM TRACE
+export CORES PROFILE MEM SEED TRACE
 
 # --- sources ---
 
@@ -34,7 +34,7 @@ FW_SRC    := $(wildcard boot/*.c boot/*.S hal/*.c sched/*.c sched/*.S kernels/*.
 TEST_SRC  := $(wildcard tests/*.c)
 MODEL_SRC := $(wildcard tools/emu/model/*.c) hal/contract/tables.c
 QEMU_SRC  := $(wildcard tools/emu/qemu/*.c)
-HOST_TESTS := barrier mte atomic load3d model rule snapshot vector cube \
+HOST_TESTS := barrier perturb mte atomic load3d model rule snapshot vector cube \
               move fixpipe fixpipe_rule npy calibrate num mmad \
               vector_move vector_gather vector_move_rule vecnum unit vecscalar saturate
 QEMU_TESTS := $(patsubst tests/qemu/%_test.sh,%,$(wildcard tests/qemu/*_test.sh))

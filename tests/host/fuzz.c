@@ -167,6 +167,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         watched.event = count;
         rig.npu.host = &watched;
     }
+    rig.config.seed = (uint32_t)(take(&in, 1) & 1) * (uint32_t)take(&in, 2);
     npu_init(&rig.npu, &rig.config);
     rig.now = 0;
     while (in.left) {

@@ -2,7 +2,8 @@
  *
  * The event loop: time goes from one end of a command to the next. In a cycle all
  * commands that end in it end first (core by core, pipe by pipe), then whatever may
- * begin begins, in the same order. Beginning posts nothing, so one pass is enough.
+ * begin begins, in the same order (perturb.c knows others). Beginning posts nothing, so
+ * one pass is enough.
  */
 #include "tools/emu/model/state.h"
 
@@ -25,6 +26,7 @@ void npu_init(struct npu *n, const struct npu_config *config)
     s->profile = config->profile;
     s->gm_base = config->gm_base;
     s->gm_size = config->gm_size;
+    s->seed = config->seed;
     npu_reset(n, 0);
 }
 
@@ -57,7 +59,7 @@ bool npu_restored(struct npu *n, const struct npu_config *config)
 
     if (s->magic != STATE_MAGIC || s->cores != config->cores ||
         s->profile != (uint32_t)config->profile || s->gm_base != config->gm_base ||
-        s->gm_size != config->gm_size) {
+        s->gm_size != config->gm_size || s->seed != config->seed) {
         return false;
     }
     for (unsigned c = 0; c < s->cores; c++) {
@@ -88,22 +90,34 @@ uint64_t npu_next(const struct npu *n)
 
 void npu_update_next(struct npu_core *core)
 {
-    core->next = NPU_NEVER;
+    core->next = core->line_due ? core->line_due : NPU_NEVER;
     for (unsigned p = 0; p < NPU_PIPES; p++) {
         const struct npu_pipe *pipe = &core->pipe[p];
-        if (pipe->state == PIPE_RUNNING && pipe->end < core->next) {
-            core->next = pipe->end;
+        uint64_t due = pipe->state == PIPE_RUNNING ? pipe->end : pipe->hold;
+        if (pipe_in_flight(pipe) && due < core->next) {
+            core->next = due;
         }
     }
+}
+
+/* The i-th core in this cycle. */
+static unsigned core_at(const struct npu_state *s, struct order order, unsigned i)
+{
+    unsigned c = order.core + i;
+
+    return c < s->cores ? c : c - s->cores;
 }
 
 /* Begins what may begin on the cores whose bits are set. */
 void npu_kick(struct npu *n, uint32_t cores)
 {
-    for (unsigned c = 0; c < n->s->cores; c++) {
+    struct order order = perturb_order(n->s);
+
+    for (unsigned i = 0; i < n->s->cores; i++) {
+        unsigned c = core_at(n->s, order, i);
         if (cores & (1u << c)) {
             for (unsigned p = 0; p < NPU_PIPES; p++) {
-                pipe_start(n, c, p);
+                pipe_start(n, c, p ^ order.pipe);
             }
             npu_update_next(&n->s->core[c]);
         }
@@ -119,17 +133,21 @@ void npu_kick(struct npu *n, uint32_t cores)
 /* Ends what ends now; returns the cores on which something may begin. */
 static uint32_t finish_due(struct npu *n)
 {
+    struct order order = perturb_order(n->s);
     uint64_t now = n->s->now;
     uint32_t touched = 0;
 
-    for (unsigned c = 0; c < n->s->cores; c++) {
-        struct npu_core *core = &n->s->core[c];
-        if (core->next > now) {
+    for (unsigned i = 0; i < n->s->cores; i++) {
+        unsigned c = core_at(n->s, order, i);
+        if (n->s->core[c].next > now) {
             continue;
         }
-        for (unsigned p = 0; p < NPU_PIPES; p++) {
-            if (core->pipe[p].state == PIPE_RUNNING && core->pipe[p].end <= now) {
-                touched |= pipe_finish(n, c, p) ? UINT32_MAX : 1u << c;
+        touched |= 1u << c;
+        for (unsigned j = 0; j < NPU_PIPES; j++) {
+            unsigned p = j ^ order.pipe;
+            const struct npu_pipe *pipe = &n->s->core[c].pipe[p];
+            if (pipe->state == PIPE_RUNNING && pipe->end <= now && pipe_finish(n, c, p)) {
+                touched = UINT32_MAX;
             }
         }
     }
@@ -191,7 +209,7 @@ uint64_t npu_irq_status(const struct npu *n, unsigned core)
     for (unsigned p = 0; p < NPU_PIPES; p++) {
         const struct npu_pipe *pipe = &c->pipe[p];
         fault |= pipe->state == PIPE_STOPPED;
-        running |= pipe->state == PIPE_RUNNING;
+        running |= pipe_in_flight(pipe);
         room |= pipe->arm && PIPE_DEPTH - pipe->count >= pipe->arm;
     }
     return (fault ? CORE_IRQ_STATUS_FAULT : 0) |
@@ -206,6 +224,9 @@ void npu_update_irq(struct npu *n, unsigned core)
     struct npu_core *c = &n->s->core[core];
     bool level = c->irq_enable && (npu_irq_status(n, core) & c->irq_enable);
 
+    if (!c->irq_level && perturb_line(n, core, level)) {
+        return;
+    }
     if (level != c->irq_level) {
         c->irq_level = level;
         n->host->irq(n->ctx, core, level);

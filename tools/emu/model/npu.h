@@ -51,6 +51,7 @@ struct npu_config {
     enum npu_profile profile; /* timing and sizes */
     uint64_t gm_base;         /* DRAM, as the capability block shows it */
     uint64_t gm_size;
+    uint32_t seed; /* perturb.c; 0: off */
 };
 
 /* mem[] are the memories of mem.def, npu_mem_size() bytes each; the STAGE ones hold

@@ -57,6 +57,7 @@ static void pipe_stop(struct npu *n, unsigned core, unsigned pipe,
         unit_reset(n, core, pipe);
     }
     p->state = PIPE_STOPPED;
+    p->hold = 0;
     p->flow.pools = 0;
     flow_update(n);
     p->fault = *fault;
@@ -74,6 +75,7 @@ void pipe_reset(struct npu *n, unsigned core, unsigned pipe, uint64_t now)
                              .arm = p->arm,
                              .since = now,
                              .end = NPU_NEVER,
+                             .serial = p->serial + 1,
                              .special = {[SPECIAL_MASK_LO] = UINT64_MAX,
                                          [SPECIAL_MASK_HI] = UINT64_MAX,
                                          [SPECIAL_DEQ_SCALE] = NUM_F16_ONE}};
@@ -146,6 +148,9 @@ bool pipe_valid(struct npu *n, unsigned core, unsigned pipe)
     struct npu_fault ignored = {0};
     struct plan plan;
 
+    if (p->hold && (p->state != PIPE_WAITING || !p->checked)) {
+        return false;
+    }
     return (p->state != PIPE_RUNNING && !p->checked) ||
            (p->count != 0 && !check_command(n, pipe, cmd, &ignored) &&
             !pipe_plan(n, core, pipe, operation_find(cmd->head.opcode), &plan, &ignored));
@@ -233,7 +238,8 @@ static bool pipe_may_begin(struct npu *n, unsigned core, unsigned pipe,
         pipe_plan(n, core, pipe, op, &plan, &ignored);
         p->for_units = !unit_ready(n, core, pipe, cmd, &plan);
     }
-    return !p->for_units && sem_take(n, core, cmd->head.wait_sem, cmd->head.wait_n, 2);
+    return !perturb_hold(n, core, pipe, !p->for_units) && !p->for_units &&
+           sem_take(n, core, cmd->head.wait_sem, cmd->head.wait_n, 2);
 }
 
 void pipe_start(struct npu *n, unsigned core, unsigned pipe)
@@ -276,6 +282,7 @@ void pipe_start(struct npu *n, unsigned core, unsigned pipe)
         return;
     }
     p->state = PIPE_RUNNING;
+    plan.fixed += perturb_end(n, core, pipe);
     flow_begin(n, p, &plan);
     c->pmu_first = c->pmu_first == NPU_NEVER ? n->s->now : c->pmu_first;
 }
@@ -410,6 +417,8 @@ bool pipe_finish(struct npu *n, unsigned core, unsigned pipe)
     p->count--;
     p->head_since = n->s->now;
     p->checked = 0;
+    p->serial++;
+    p->tries = 0;
     p->state = PIPE_EMPTY;
     c->pmu_last = n->s->now;
     for (unsigned i = 0; i < 2; i++) {

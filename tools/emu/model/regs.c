@@ -82,7 +82,7 @@ static uint64_t core_status(const struct npu_core *c)
     for (unsigned p = 0; p < NPU_PIPES; p++) {
         busy |= (uint64_t)(c->pipe[p].count && c->pipe[p].state != PIPE_STOPPED) << p;
         fault |= (uint64_t)(c->pipe[p].state == PIPE_STOPPED) << p;
-        running |= (uint64_t)(c->pipe[p].state == PIPE_RUNNING) << p;
+        running |= (uint64_t)pipe_in_flight(&c->pipe[p]) << p;
     }
     return field_put(CORE_STATUS_BUSY, busy) | field_put(CORE_STATUS_FAULT, fault) |
            field_put(CORE_STATUS_RUNNING, running);

@@ -60,8 +60,8 @@ bool sem_post(struct npu *n, unsigned core, unsigned sem, unsigned count)
     return true;
 }
 
-bool sem_take(struct npu *n, unsigned core, const uint8_t *sems, const uint8_t *counts,
-              unsigned length)
+bool sem_has(const struct npu *n, unsigned core, const uint8_t *sems,
+             const uint8_t *counts, unsigned length)
 {
     for (unsigned i = 0; i < length; i++) {
         unsigned need = counts[i];
@@ -71,6 +71,15 @@ bool sem_take(struct npu *n, unsigned core, const uint8_t *sems, const uint8_t *
         if (counts[i] && sem_value(n, core, sems[i]) < need) {
             return false;
         }
+    }
+    return true;
+}
+
+bool sem_take(struct npu *n, unsigned core, const uint8_t *sems, const uint8_t *counts,
+              unsigned length)
+{
+    if (!sem_has(n, core, sems, counts, length)) {
+        return false;
     }
     for (unsigned i = 0; i < length; i++) {
         if (counts[i]) {

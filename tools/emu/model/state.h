@@ -68,6 +68,9 @@ struct npu_pipe {
     uint64_t head_since;        /* cycle from which the head has been the head */
     uint64_t begin, end;        /* of the running command, or of the last one */
     uint64_t nominal;           /* end if nothing were shared */
+    uint64_t hold;   /* perturb.c: cycle before which the head may not take, or 0 */
+    uint64_t serial; /* number of the head, all commands of this pipe counted */
+    uint8_t tries;   /* of the head to take */
     struct npu_flow flow;
     struct npu_fault fault;
     uint64_t counter[PMU_COUNTERS];
@@ -88,13 +91,16 @@ struct npu_core {
     uint64_t unit_mark[ROW_UNIT_MARK]; /* a bit for each unit of L0C */
     uint64_t unit_at;                  /* cycle at which FIX looks again, 0: never */
     uint64_t pmu_first, pmu_last;      /* NPU_NEVER: nothing began yet */
-    uint64_t next;                     /* earliest end of a running command */
+    uint64_t line_due;                 /* perturb.c: when a held line rises, or 0 */
+    uint64_t line_rises;               /* times that it was to rise */
+    uint64_t next; /* when something is due: an end, a held begin, a held line */
 };
 
 struct npu_state {
     uint64_t magic;
     uint32_t cores, profile;
     uint64_t gm_base, gm_size;
+    uint64_t seed;
     uint64_t now;
     uint64_t flow_next; /* cycle at which shared rates change, or NPU_NEVER */
     uint8_t sem[SEM_CHIP];
@@ -158,6 +164,12 @@ static inline uint32_t cost(const struct npu_state *s, enum npu_cost c)
     return npu_profile_cost((enum npu_profile)s->profile, c);
 }
 
+/* Something of it will still end or begin without anybody's help. */
+static inline bool pipe_in_flight(const struct npu_pipe *p)
+{
+    return p->state == PIPE_RUNNING || p->hold != 0;
+}
+
 static inline uint64_t div_up(uint64_t a, uint64_t b)
 {
     return (a + b - 1) / b;
@@ -218,12 +230,31 @@ void unit_end(struct npu *n, unsigned core, unsigned pipe, const union cmd *cmd,
               const struct plan *plan);
 void unit_reset(struct npu *n, unsigned core, unsigned pipe);
 
+/* perturb.c: all of them do nothing without a seed. */
+/* True while a head that could take its semaphores is held back; sets p->hold. ready: its
+ * units of L0C let it begin. */
+bool perturb_hold(struct npu *n, unsigned core, unsigned pipe, bool ready);
+/* Cycles by which the command that begins now ends later. */
+uint32_t perturb_end(const struct npu *n, unsigned core, unsigned pipe);
+/* True while the core's line, which is low, is kept from rising; rise: it is to be high.
+ */
+bool perturb_line(struct npu *n, unsigned core, bool rise);
+/* Who comes first in this cycle: core `core`, and of each core the pipe `pipe`; the
+ * others follow in a ring, and by exclusive or. */
+struct order {
+    unsigned core, pipe;
+};
+struct order perturb_order(const struct npu_state *s);
+
 /* sem.c */
 uint8_t sem_value(const struct npu *n, unsigned core, unsigned sem);
 bool sem_post(struct npu *n, unsigned core, unsigned sem, unsigned count);
 /* What the barrier units do about a semaphore of the chip that has changed, or whose unit
  * has. May touch every core: npu_kick all. */
 void barrier_run(struct npu *n, unsigned sem);
+/* Whether a take would succeed. */
+bool sem_has(const struct npu *n, unsigned core, const uint8_t *sems,
+             const uint8_t *counts, unsigned length);
 bool sem_take(struct npu *n, unsigned core, const uint8_t *sems, const uint8_t *counts,
               unsigned length);
 

@@ -141,6 +141,7 @@ static const VMStateDescription npu_vmstate = {
     .fields = (VMStateField[]){
         VMSTATE_UINT32_EQUAL(cores, SalaiNPU, "the snapshot has another cores="),
         VMSTATE_UINT32_EQUAL(profile, SalaiNPU, "the snapshot has another profile="),
+        VMSTATE_UINT32_EQUAL(seed, SalaiNPU, "the snapshot has another seed="),
         VMSTATE_UINT32_EQUAL(state_bytes, SalaiNPU, "the snapshot is of another npu.so"),
         VMSTATE_VBUFFER_UINT32(state, SalaiNPU, 1, NULL, state_bytes),
         VMSTATE_END_OF_LIST(),
@@ -150,7 +151,8 @@ static const VMStateDescription npu_vmstate = {
 /* Shown by `info qtree`; set by npu_create() alone. */
 static Property npu_properties[] = {
     DEFINE_PROP_UINT32("cores", SalaiNPU, cores, 1),
-    DEFINE_PROP_UINT32("profile", SalaiNPU, profile, 0) NPU_PROPERTIES_END,
+    DEFINE_PROP_UINT32("profile", SalaiNPU, profile, 0),
+    DEFINE_PROP_UINT32("seed", SalaiNPU, seed, 0) NPU_PROPERTIES_END,
 };
 
 static void npu_class_init(ObjectClass *klass, void *data)
@@ -189,7 +191,7 @@ static int irq_line(unsigned core)
     g_assert_not_reached();
 }
 
-SalaiNPU *npu_create(unsigned cores, enum npu_profile profile)
+SalaiNPU *npu_create(unsigned cores, enum npu_profile profile, uint32_t seed)
 {
     DeviceState *dev = qdev_new(TYPE_SALAI_NPU);
     SalaiNPU *npu = SALAI_NPU(dev);
@@ -208,9 +210,11 @@ SalaiNPU *npu_create(unsigned cores, enum npu_profile profile)
         .profile = profile,
         .gm_base = VIRT_DRAM_BASE,
         .gm_size = current_machine->ram_size,
+        .seed = seed,
     };
     npu->cores = cores;
     npu->profile = profile;
+    npu->seed = seed;
     sysbus_realize_and_unref(SYS_BUS_DEVICE(dev), &error_fatal);
     for (unsigned c = 0; c < cores; c++) {
         sysbus_connect_irq(SYS_BUS_DEVICE(dev), c,

@@ -47,14 +47,14 @@ struct SalaiNPU {
     /* What a snapshot carries besides the memories. */
     void *state; /* struct npu_state, state_bytes long */
     uint32_t state_bytes;
-    uint32_t cores, profile; /* the configuration, to be compared */
+    uint32_t cores, profile, seed; /* the configuration, to be compared */
     bool restoring;
 };
 
 /* Registers the QOM type. */
 void npu_register_type(void);
 /* Makes the device and attaches it to the running `virt` machine. */
-SalaiNPU *npu_create(unsigned cores, enum npu_profile profile);
+SalaiNPU *npu_create(unsigned cores, enum npu_profile profile, uint32_t seed);
 
 /* time.c: engine cycle of the virtual clock now. */
 uint64_t npu_now(const SalaiNPU *npu);

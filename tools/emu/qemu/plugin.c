@@ -2,7 +2,7 @@
  *
  * The entry of npu.so: options, and the refusal of everything that would not be exact.
  *
- *   -plugin npu.so[,cores=1..32][,profile=NAME][,trace=FILE]
+ *   -plugin npu.so[,cores=1..32][,profile=NAME][,seed=N][,trace=FILE]
  *
  * Invariant: past npu_attach() the machine is the one that the design describes (virt,
  * riscv64, one hart, icount shift=0 sleep=off) in the QEMU that npu.so was built for.
@@ -17,6 +17,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 static struct {
     unsigned cores;
     enum npu_profile profile;
+    uint32_t seed;
     const char *trace; /* file, or NULL */
 } options = {.cores = 1, .profile = PROFILE_a2};
 
@@ -75,6 +76,7 @@ static void set_option(const char *arg)
 {
     const char *value = strchr(arg, '=');
     int key = value ? (int)(value++ - arg) : (int)strlen(arg);
+    uint64_t seed;
     int n;
 
     if (strncmp(arg, "cores", key) == 0 && key == 5) {
@@ -88,11 +90,18 @@ static void set_option(const char *arg)
             npu_die("npu.so: profile=%s: %s are allowed", value ?: "", profile_names());
         }
         options.profile = n;
+    } else if (strncmp(arg, "seed", key) == 0 && key == 4) {
+        if (!value || !g_ascii_isdigit(*value) ||
+            qemu_strtou64(value, NULL, 10, &seed) || seed > UINT32_MAX) {
+            npu_die("npu.so: seed=%s: 0..%u are allowed", value ?: "", UINT32_MAX);
+        }
+        options.seed = seed;
     } else if (strncmp(arg, "trace", key) == 0 && key == 5) {
         options.trace = g_strdup(value ?: "");
     } else {
-        npu_die("npu.so: %.*s: no such option; cores=1..%d, profile=%s and trace=FILE are "
-                "allowed", key, arg, NPU_MAX_CORES, profile_names());
+        npu_die("npu.so: %.*s: no such option; cores=1..%d, profile=%s, seed=0..%u and "
+                "trace=FILE are allowed", key, arg, NPU_MAX_CORES, profile_names(),
+                UINT32_MAX);
     }
 }
 
@@ -131,7 +140,7 @@ static void attach(Notifier *notifier, void *data)
     }
     check_icount();
     qemu_register_shutdown_notifier(&shutdown);
-    npu = npu_create(options.cores, options.profile);
+    npu = npu_create(options.cores, options.profile, options.seed);
     if (options.trace) {
         npu_trace_open(npu, options.trace);
     }
