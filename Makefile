@@ -7,6 +7,7 @@
 #   make bench-host        speed of the emulated Cube against OpenBLAS on this machine
 #   make bench-model       rates of the model's inner loops
 #   make calibrate         published against modelled cycles of single commands
+#   make perturb ARGS=...  the same bytes under SEEDS=100 other timings? (SEED=n: one of them)
 #   make fuzz              60 s of random commands and registers against the model
 #   make debug ARGS=...    gdb at the kernel's first line, with the npu commands
 #   make debug-server ARGS=...   QEMU waiting for an IDE's debugger
@@ -16,7 +17,8 @@
 #   make all | clean | help
 #
 # CORES=1..32  PROFILE=a2|ascend910|ascend310  MEM=2G  LIBC=picolibc|newlib
-# TRACE=file.json writes every command for Perfetto.  V=1 shows commands.
+# SEED=n delays engines by legal random amounts.  V=1 shows commands.
+# TRACE=file.json writes every command for Perfetto.
 # NO_INSTALL=1 never installs packages.
 
 LIBC    ?= picolibc
@@ -68,8 +70,8 @@ TABLES    := hal/contract/tables.c
 BENCHES   := $(addprefix $(B)/bench/,cube move vector)
 PAGES     := $(wildcard hal/contract/*.md)
 
-.PHONY: all run test test-full bench bench-host bench-model fuzz debug debug-server calibrate \
-        check docs clean help model-rv image host-tests FORCE
+.PHONY: all run test test-full bench bench-host bench-model perturb fuzz debug debug-server \
+        calibrate check docs clean help model-rv image host-tests FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
@@ -96,6 +98,7 @@ ALL_TESTS = $(foreach t,$(HOST_TESTS),$(t)="$(B)/san/$(t)_test") fuzz="$(B)/san/
 # Longer runs of the same programs.
 test-full: test
 	@tests/run fuzz-long="$(B)/san/fuzz 200000" \
+	    perturb-long="SEEDS=200 tests/qemu/perturb_test.sh" \
 	    vecnum-long="$(B)/san/vecnum_test 500000" check="tools/check && echo ok 1 - check && echo 1..1"
 
 debug: all
@@ -115,6 +118,10 @@ bench-host: all $(B)/blas_bench
 # Rates of the model's inner loops on this host.
 bench-model: all $(BENCHES)
 	@for b in $(BENCHES); do $$b; done
+
+# Does the timing show in the result? tools/perturb says how it is compared.
+perturb: all
+	@tools/perturb --seeds $(or $(SEEDS),100) -- $(ARGS)
 
 fuzz: $(B)/fuzz
 	@mkdir -p $(B)/corpus

@@ -42,6 +42,10 @@ static int help(int argc, char **argv)
                    op->usage, op->summary);
         }
     }
+    if (one == NULL) {
+        printf("Each that computes data also takes --digest: it prints a hash of its "
+               "result.\n");
+    }
     return RUN_OK;
 }
 

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/data.h"
+
 static int set_number(const char *who, const struct option *o, const char *value)
 {
     char *end;
@@ -60,7 +62,13 @@ int args_parse(int argc, char **argv, const struct option *options, unsigned n_o
 {
     unsigned n = 0;
 
+    data_digest_wanted = false;
     for (int i = 1; i < argc;) {
+        if (strcmp(argv[i], "--digest") == 0) {
+            data_digest_wanted = true;
+            i++;
+            continue;
+        }
         const struct option *o = find(options, n_options, argv[i]);
         if (o != NULL || (argv[i][0] == '-' && argv[i][1] != 0)) {
             int taken = parse_option(argv, o, o ? argv[i + 1] : argv[i]);

@@ -22,7 +22,8 @@ struct option {
 };
 
 /* Reads argv[1 ..]: options into their places, everything else into operands (at most
- * max_operands). Returns the number of operands, or ERR_ARG after one line on stderr. */
+ * max_operands). Every operator also has --digest, see data_digest(). Returns the number
+ * of operands, or ERR_ARG after one line on stderr. */
 MUST_CHECK int args_parse(int argc, char **argv, const struct option *options,
                           unsigned n_options, const char **operands,
                           unsigned max_operands);

@@ -102,6 +102,32 @@ void *data_make(const char *who, enum type type, uint64_t count, uint32_t seed)
     return data;
 }
 
+bool data_digest_wanted;
+
+/* A word at a time: multiply, as FNV-1a does with bytes, and fold the high half in. */
+static uint64_t digest_word(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * 0x00000100000001b3u;
+    return hash ^ hash >> 32;
+}
+
+void data_digest(const char *who, const void *data, enum type type, uint64_t count)
+{
+    uint64_t bytes = count * (type_bits(type) / 8), hash = digest_word(0, bytes),
+             last = 0;
+    const uint64_t *words = data; /* of data_alloc */
+
+    if (!data_digest_wanted) {
+        return;
+    }
+    for (uint64_t i = 0; i < bytes / 8; i++) {
+        hash = digest_word(hash, words[i]);
+    }
+    memcpy(&last, words + bytes / 8, bytes % 8);
+    printf("digest %s %s %llu %016llx\n", who, type_name(type), (unsigned long long)count,
+           (unsigned long long)digest_word(hash, last));
+}
+
 uint32_t data_bits(const void *data, enum type type, uint64_t i)
 {
     switch (type_bits(type)) {

@@ -22,6 +22,11 @@ void *data_alloc(const char *who, enum type type, uint64_t count);
 /* `count` elements that use the type's range well and are the same on every run: floats
  * in [-1, 1) in steps of 1/512, int8 from -128 to 127. NULL as data_alloc. */
 void *data_make(const char *who, enum type type, uint64_t count, uint32_t seed);
+/* With --digest (args.h) on the command line prints what identifies a result bit for bit,
+ * `digest WHO TYPE COUNT HASH`, else nothing; each operator calls it with what it has
+ * computed. tools/perturb compares these lines. */
+void data_digest(const char *who, const void *data, enum type type, uint64_t count);
+extern bool data_digest_wanted; /* set by args_parse() */
 /* Element i as its bits, zero-extended. */
 uint32_t data_bits(const void *data, enum type type, uint64_t i);
 

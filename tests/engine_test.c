@@ -136,6 +136,8 @@ TEST(mte, source_is_read_at_the_begin)
     memset(in, 0x11, 64);
     mte_gm_to_ub(&cmd, 0, in, 64);
     CHECK_OK(pipe_push(core(), PIPE_MTE2, &cmd));
+    while (read64(pipe_base(core(), PIPE_MTE2) + PIPE_UNTIL) == 0) {
+    }
     memset(in, 0x22, 64);
     for (unsigned i = 0; !pipe_idle(core(), PIPE_MTE2); i++) {
         CHECK(i < 10000);

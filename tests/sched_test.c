@@ -337,7 +337,7 @@ static void long_copy(void *arg)
     task_wait(SEM, 1);
 }
 
-TEST(sched, hart_sleeps_while_engines_work)
+TEST_CYCLES(sched, hart_sleeps_while_engines_work)
 {
     uint64_t sleeps = irq_sleeps(), begin = chip_cycle(), cycles;
 
@@ -351,7 +351,7 @@ TEST(sched, hart_sleeps_while_engines_work)
     CHECK(cycles < pmu_span(0) + 3000 / chip_cores() + 1000);
 }
 
-TEST(sched, cores_work_side_by_side)
+TEST_CYCLES(sched, cores_work_side_by_side)
 {
     unsigned last = chip_cores() - 1;
     uint64_t begin, both;

@@ -23,17 +23,23 @@
 struct test {
     const char *suite, *name;
     void (*run)(void);
+    bool cycles; /* wants the cycle counts of an unperturbed machine */
 };
 
 extern const struct test __tests_start[], __tests_end[]; /* linker/npu.ld */
 
 /* aligned: the table is walked as an array, so no compiler may pad its entries. */
-#define TEST(suite, name)                                                                \
+#define TEST_ENTRY(suite, name, cycles)                                                  \
     static void test_##suite##_##name(void);                                             \
     static const struct test test_entry_##suite##_##name                                 \
         __attribute__((used, section(".tests." #suite "." #name), aligned(8))) = {       \
-            #suite, #name, test_##suite##_##name};                                       \
+            #suite, #name, test_##suite##_##name, cycles};                               \
     static void test_##suite##_##name(void)
+
+#define TEST(suite, name) TEST_ENTRY(suite, name, false)
+/* A test of how many cycles something takes: left out by `test --any-timing`, which is
+ * for machines with a SEED. Every other test must pass there too. */
+#define TEST_CYCLES(suite, name) TEST_ENTRY(suite, name, true)
 
 /* A value of any arithmetic or pointer type, for comparing and printing. */
 struct test_value {

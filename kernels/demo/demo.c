@@ -16,6 +16,7 @@
 
 #include "hal/chip.h"
 #include "hal/pmu.h"
+#include "kernels/args.h"
 #include "kernels/data.h"
 #include "kernels/f16.h"
 #include "kernels/matmul/matmul.h"
@@ -204,6 +205,7 @@ static int multiply(const struct demo *d)
     print_table(d);
     printf("\nmatmul on the Cube: (%u, %u) x (%u, %u), F16 -> F32\n", d->n, FEATURES,
            FEATURES, d->n);
+    data_digest("demo", d->c, TYPE_F32, (uint64_t)d->n * d->n);
     report_pipes(1, (uint64_t)d->n * d->n * FEATURES);
     if (data_check("demo", d->c, TYPE_F32, (uint64_t)d->n * d->n, CHECKS, reference,
                    &p)) {
@@ -219,16 +221,18 @@ static int run(int argc, char **argv)
 {
     struct demo d = {0};
     int n_defaults = (int)(sizeof(default_texts) / sizeof(default_texts[0]));
-    int n = argc > 1 ? argc - 1 : n_defaults;
+    const char *given[MAX_TEXTS];
+    int n_given = args_parse(argc, argv, NULL, 0, given, MAX_TEXTS);
+    const char *const *texts = n_given > 0 ? given : default_texts;
+    int n = n_given > 0 ? n_given : n_defaults;
     int status = RUN_OK;
 
-    if (n > MAX_TEXTS) {
-        fprintf(stderr, "demo: at most %d texts\n", MAX_TEXTS);
+    if (n_given < 0) {
         return RUN_INPUT;
     }
     d.a = data_alloc("demo", TYPE_F16, (uint64_t)MAX_PASSAGES * FEATURES);
     for (int i = 0; d.a && i < n && status == RUN_OK; i++) {
-        status = add_text(&d, argc > 1 ? argv[1 + i] : default_texts[i]);
+        status = add_text(&d, texts[i]);
     }
     status = d.a == NULL ? RUN_INPUT : status ? status : transpose(&d);
     status = status ? status : multiply(&d);

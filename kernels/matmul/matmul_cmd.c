@@ -117,6 +117,7 @@ static int launch(struct command *c)
     }
     printf("matmul: (%u, %u) x (%u, %u), %s -> %s\n", (unsigned)c->p.m, (unsigned)c->p.k,
            (unsigned)c->p.k, (unsigned)c->p.n, type_name(c->p.in), type_name(c->p.out));
+    data_digest("matmul", c->p.c, c->p.out, count);
     report_pipes(c->p.cores ? c->p.cores : chip_cores(),
                  (uint64_t)c->p.m * c->p.n * c->p.k * c->repeat);
     if (data_check("matmul", c->p.c, c->p.out, count, c->check, reference, &c->p)) {

@@ -89,6 +89,7 @@ static int launch(struct command *c)
         return report_error("vadd", err, &report);
     }
     printf("vadd: %llu elements, %s\n", (unsigned long long)c->p.n, type_name(c->p.type));
+    data_digest("vadd", c->p.z, c->p.type, c->p.n);
     report_pipes(c->p.cores ? c->p.cores : chip_cores(), 0);
     if (data_check("vadd", c->p.z, c->p.type, c->p.n, c->check, reference, &c->p)) {
         return RUN_CHECK;
