@@ -14,7 +14,7 @@ import tempfile
 
 import gdb
 
-ENV = dict(os.environ, MEM="64M", CORES="1", PROFILE="a2")
+ENV = dict(os.environ, MEM="64M", CORES="1", PROFILE="a2", SEED="0")
 DIR = tempfile.mkdtemp(prefix="salai-", dir=os.environ.get("TMPDIR", "/tmp"))
 IMAGE = os.path.join(DIR, "snapshots.qcow2")
 DRIVE = f"-drive if=none,id=snapshots,format=qcow2,file={IMAGE}"

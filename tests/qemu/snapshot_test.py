@@ -115,6 +115,27 @@ def another_machine():
            f"snapshot/of_{word}_is_refused", (status, text))
 
 
+def perturbed():
+    """Delays under way are in the snapshot, and so is the seed."""
+    ENV["SEED"] = "7"
+    quiet, taken = run(MATMUL), []
+    new_image()
+    process = debug(MATMUL, DRIVE)
+    for name, where, hits in (("early", "task_issue", 30), ("later", "task_issue", 60),
+                              ("asleep", "irq_wait", 3)):
+        if go_to(where, hits) and number(BUSY):
+            save(name, [])
+            taken.append(name)
+    same(finish(process), quiet, "snapshot/with_a_seed_goes_on_behind_savevm")
+    for name in taken:
+        same(load(MATMUL, name), quiet, f"snapshot/with_a_seed_loaded_{name}")
+    ENV["SEED"] = "8"
+    status, text = load(MATMUL, "early")
+    ok(len(taken) == 3 and status == 1 and "another seed=" in text,
+       "snapshot/of_another_seed_is_refused", (taken, status, text))
+    ENV["SEED"] = "0"
+
+
 def replayed():
     for args in (MATMUL, VADD):
         who, quiet = args.split()[0], run(args)
@@ -163,4 +184,5 @@ def backwards(args, who, quiet, mode):
     same(finish(process), quiet, f"replay/{who}_same_output")
 
 
-main(in_a_kernel, between_two_lines, at_any_instant, before_a_fault, another_machine, replayed)
+main(in_a_kernel, between_two_lines, at_any_instant, before_a_fault, another_machine, perturbed,
+     replayed)
