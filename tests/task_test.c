@@ -132,7 +132,7 @@ static void sleeper(void *arg)
     task_sleep_until(10); /* the past */
 }
 
-TEST(task, sleeps_until_a_cycle)
+TEST_CYCLES(task, sleeps_until_a_cycle)
 {
     uint64_t late = 1 << 20;
     struct sched_stats stats;
