@@ -32,7 +32,8 @@
     ERR(ERR_QUEUE, -18, "queue used against its order")                                  \
     ERR(ERR_LEFT, -19, "kernel has left something behind")                               \
     ERR(ERR_CORES, -20, "more cores wanted than the chip has")                           \
-    ERR(ERR_BARRIER, -21, "barrier among more blocks than run at one time")
+    ERR(ERR_BARRIER, -21, "barrier among more blocks than run at one time")              \
+    ERR(ERR_LATE, -22, "launch has not ended in time")
 
 enum err {
     ERR_OK = 0,

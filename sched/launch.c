@@ -102,6 +102,7 @@ int launch(const struct launch *l, struct sched_report *report)
         sched_drop();
         return err;
     }
+    sched_limit(l->name, l->limit);
     err = sched_run(report);
     set_barrier(0, 0);
     return err ? err : check_chip(l, report);

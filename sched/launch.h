@@ -22,13 +22,15 @@ struct launch {
     void *arg;
     unsigned cores;  /* AI cores to use, 0: all of the chip */
     unsigned blocks; /* 0: one for each of these cores */
+    uint64_t limit;  /* cycles after which a watchdog ends it, 0: none */
 };
 
 /*
  * Runs every block and returns when the last command has ended. At the end of a block
  * its spawned tasks have returned, its pipes are empty, its queues' buffers are free and
  * its semaphores are 0; otherwise ERR_LEFT, and the report names what is left. Returns 0,
- * ERR_CORES (nothing was started), ERR_NOMEM or what sched_run() returns.
+ * ERR_CORES (nothing was started), ERR_NOMEM or what sched_run() returns, ERR_LATE among
+ * it.
  */
 MUST_CHECK int launch(const struct launch *l, struct sched_report *report);
 

@@ -109,7 +109,9 @@ static void put_task(char *text, const struct task *t)
 {
     unsigned long long since = t->since;
 
-    if (t->state == TASK_WAIT_SEM) {
+    if (t->state == TASK_READY) {
+        put("\n  task %s can run", t->name);
+    } else if (t->state == TASK_WAIT_SEM) {
         for (unsigned i = 0; i < t->n_wants; i++) {
             put("\n  task %s waits since cycle %llu for ", t->name, since);
             put_wait(text, t->core, t->wants[i].sem, t->wants[i].count);
@@ -165,13 +167,8 @@ static void put_last(char *text, unsigned core, unsigned pipe)
     }
 }
 
-void report_deadlock(struct sched_report *report)
+static void put_everything(char *text)
 {
-    char *text = report->text;
-
-    text[0] = 0;
-    put("deadlock at cycle %llu: nobody can run and nothing is in flight",
-        (unsigned long long)chip_cycle());
     for (unsigned i = 0; i < sched_tasks(); i++) {
         put_task(text, sched_task(i));
     }
@@ -196,6 +193,26 @@ void report_deadlock(struct sched_report *report)
             }
         }
     }
+}
+
+void report_deadlock(struct sched_report *report)
+{
+    char *text = report->text;
+
+    text[0] = 0;
+    put("deadlock at cycle %llu: nobody can run and nothing is in flight",
+        (unsigned long long)chip_cycle());
+    put_everything(text);
+}
+
+void report_overdue(struct sched_report *report, const char *name, uint64_t limit)
+{
+    char *text = report->text;
+
+    text[0] = 0;
+    put("watchdog at cycle %llu: %s has not ended within its %llu cycles",
+        (unsigned long long)chip_cycle(), name, (unsigned long long)limit);
+    put_everything(text);
 }
 
 unsigned left_behind(unsigned core, unsigned sems, char *text, size_t size)

@@ -27,10 +27,6 @@
 /* A run looks for stopped engines when it is idle, and every so many switches. */
 #define FAULT_SWITCHES 32
 #define RUN_OVER       1 /* run_err: nothing is left to do */
-/* Below each stack, every word its address while nothing has gone wrong; two words are
- * looked at in every switch, all when the task ends. */
-#define GUARD_BYTES       512
-#define GUARD_WORD(stack) (((uint64_t *)(void *)(stack))[-1]) /* the highest */
 
 static struct task tasks[TASK_MAX];
 static unsigned n_tasks; /* slots of tasks[] in use, ended ones among them */
@@ -49,6 +45,10 @@ static struct context scheduler;
 static struct sched_report *run_report;
 static int run_err;
 static struct sched_stats stats;
+static struct {
+    const char *name;
+    uint64_t cycles, end;
+} watchdog;
 
 struct task *sched_task(unsigned i)
 {
@@ -66,24 +66,6 @@ const char *trap_task_name(void)
 }
 
 /* --- who runs next --- */
-
-static bool guard_ok(const struct task *t)
-{
-    const uint64_t *guard = (const void *)(t->stack - GUARD_BYTES);
-
-    return guard[0] == (uintptr_t)t->stack && GUARD_WORD(t->stack) == guard[0];
-}
-
-static bool whole_guard_ok(const struct task *t)
-{
-    const uint64_t *guard = (const void *)(t->stack - GUARD_BYTES);
-    unsigned i = 0;
-
-    while (i < GUARD_BYTES / 8 && guard[i] == (uintptr_t)t->stack) {
-        i++;
-    }
-    return i == GUARD_BYTES / 8;
-}
 
 static bool time_over(struct task *t)
 {
@@ -161,7 +143,7 @@ __attribute__((noinline)) static void switch_away(struct task *self)
         n_timed += self->until != SCHED_FOREVER;
         wait_arm(self);
     }
-    if (!guard_ok(self)) {
+    if (!stack_ok(self)) {
         run_err = ERR_STACK;
     }
     next = run_err || hot.switches_left-- == 0 ? NULL : choose();
@@ -181,7 +163,7 @@ void sched_give_away(void)
 
     next = next == hot.end ? tasks : next;
     if (self->state == TASK_READY && next->state == TASK_READY && hot.yields_left &&
-        GUARD_WORD(self->stack) == (uintptr_t)self->stack) {
+        stack_quickly_ok(self)) {
         hot.yields_left--;
         run(&self->context, next);
     } else {
@@ -197,7 +179,7 @@ static void end_task(struct task *t)
     if (t->fault) {
         irq_arm_fault(t->core, true);
     }
-    if (!whole_guard_ok(t) && run_err == 0) {
+    if (!stack_whole(t) && run_err == 0) {
         run_err = ERR_STACK;
     }
     t->state = TASK_ENDED;
@@ -217,31 +199,6 @@ static void task_entry(void)
     __asm__ volatile(".cfi_undefined ra"); /* backtraces end here */
     running->fn(running->arg);
     task_exit();
-}
-
-static void fill_guard(char *stack)
-{
-    uint64_t *guard = (void *)(stack - GUARD_BYTES);
-
-    for (unsigned i = 0; i < GUARD_BYTES / 8; i++) {
-        guard[i] = (uintptr_t)stack;
-    }
-}
-
-/* Stacks stay with their slot, so that only the first owner pays for clearing. */
-static bool get_stack(struct task *t, char *stack)
-{
-    if (stack == NULL) {
-        stack = aligned_alloc(16, GUARD_BYTES + TASK_STACK_BYTES);
-        if (stack == NULL) {
-            return false;
-        }
-        stack += GUARD_BYTES;
-        fill_guard(stack);
-        memset(stack, 0, TASK_STACK_BYTES);
-    }
-    t->stack = stack;
-    return true;
 }
 
 /* A slot that nobody uses or waits for any more: a new one, or that of an ended task. */
@@ -267,7 +224,7 @@ int sched_begin(const char *name, unsigned core, void (*fn)(void *arg), void *ar
     }
     stack = t->stack;
     *t = (struct task){.name = name, .core = core, .fn = fn, .arg = arg};
-    if (!get_stack(t, stack)) {
+    if (!stack_get(t, stack)) {
         return ERR_NOMEM;
     }
     t->ports = pipe_ports[core];
@@ -353,12 +310,12 @@ static int find_fault(void)
 static int stack_overflow(void)
 {
     for (unsigned i = 0; i < n_tasks; i++) {
-        if (!whole_guard_ok(&tasks[i])) {
+        if (!stack_whole(&tasks[i])) {
             run_report->task = tasks[i].name;
             snprintf(run_report->text, SCHED_TEXT,
                      "task %s, core %u: %s\n  it has %u bytes (TASK_STACK_BYTES)",
                      tasks[i].name, tasks[i].core, err_text(ERR_STACK), TASK_STACK_BYTES);
-            fill_guard(tasks[i].stack);
+            stack_repaint(&tasks[i]);
         }
     }
     return ERR_STACK;
@@ -367,7 +324,7 @@ static int stack_overflow(void)
 /* The earliest cycle at which a wait ends by itself. */
 static uint64_t next_deadline(void)
 {
-    uint64_t first = SCHED_FOREVER;
+    uint64_t first = watchdog.end;
 
     for (unsigned i = 0; i < n_tasks && n_timed; i++) {
         if (tasks[i].state != TASK_ENDED && tasks[i].until < first) {
@@ -385,7 +342,7 @@ static int idle(void)
     uint32_t in_flight = chip_running();
     uint64_t deadline = next_deadline();
 
-    if (!in_flight && !chip_wanted() && deadline == SCHED_FOREVER) {
+    if (!in_flight && !chip_wanted() && (deadline == SCHED_FOREVER || !n_timed)) {
         if (n_left == 0 && !chip_busy()) {
             return RUN_OVER;
         }
@@ -402,6 +359,21 @@ static int idle(void)
     return 0;
 }
 
+void sched_limit(const char *name, uint64_t cycles)
+{
+    watchdog.name = name;
+    watchdog.cycles = cycles;
+}
+
+static int check_watchdog(void)
+{
+    if (watchdog.end == SCHED_FOREVER || chip_cycle() < watchdog.end) {
+        return 0;
+    }
+    report_overdue(run_report, watchdog.name, watchdog.cycles);
+    return ERR_LATE;
+}
+
 static void run_tasks(void)
 {
     bool slept = false;
@@ -409,6 +381,7 @@ static void run_tasks(void)
     while (run_err == 0) {
         struct task *next;
         run_err = find_fault();
+        run_err = run_err ? run_err : check_watchdog();
         next = run_err ? NULL : choose();
         if (next) {
             hot.switches_left = FAULT_SWITCHES;
@@ -455,7 +428,9 @@ int sched_run(struct sched_report *report)
     hot.last = tasks + n_tasks - 1;
     hot.switches = 0;
     run_err = 0;
+    watchdog.end = watchdog.cycles ? chip_cycle() + watchdog.cycles : SCHED_FOREVER;
     run_tasks();
+    watchdog.cycles = 0;
     err = run_err == RUN_OVER ? 0 : run_err;
     err = err == ERR_STACK ? stack_overflow() : err;
     chip_mark(NULL);
@@ -471,17 +446,4 @@ struct sched_stats sched_stats(void)
 {
     stats.switches = hot.switches;
     return stats;
-}
-
-unsigned sched_stack_used(unsigned i)
-{
-    unsigned free_bytes = 0;
-
-    if (i >= TASK_MAX || tasks[i].stack == NULL) {
-        return 0;
-    }
-    while (free_bytes < TASK_STACK_BYTES && tasks[i].stack[free_bytes] == 0) {
-        free_bytes++;
-    }
-    return TASK_STACK_BYTES - free_bytes;
 }

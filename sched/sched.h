@@ -50,6 +50,9 @@ struct sched_report {
  * what a task has given to task_fail().
  */
 MUST_CHECK int sched_run(struct sched_report *report);
+/* Watchdog: the next sched_run, by that name in its report, ends with ERR_LATE after so
+ * many cycles; 0: never. A task that neither waits nor yields is beyond it. */
+void sched_limit(const char *name, uint64_t cycles);
 /* Takes back task_create and what it was prepared with: drops the tasks, resets the cores
  * and the chip's semaphores. */
 void sched_drop(void);

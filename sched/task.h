@@ -80,8 +80,19 @@ __attribute__((format(printf, 3, 4))) int sched_append(char *text, size_t size,
 void wait_arm(struct task *t);
 void wait_disarm(struct task *t);
 bool wait_over(struct task *t);
+/* stack.c: gives a task its slot's stack, or a new one; false: no memory. */
+bool stack_get(struct task *t, char *old);
+void stack_repaint(struct task *t);
+/* Whether the guard is as it was: its highest word, its ends, all of it. */
+static inline bool stack_quickly_ok(const struct task *t)
+{
+    return ((const uint64_t *)(const void *)t->stack)[-1] == (uintptr_t)t->stack;
+}
+bool stack_ok(const struct task *t);
+bool stack_whole(const struct task *t);
 /* report.c */
 void report_deadlock(struct sched_report *report);
+void report_overdue(struct sched_report *report, const char *name, uint64_t limit);
 /* As sched_leftovers, for the first `sems` semaphores, behind what is in text. */
 unsigned left_behind(unsigned core, unsigned sems, char *text, size_t size);
 

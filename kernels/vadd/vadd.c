@@ -95,7 +95,7 @@ static void kernel(void *arg)
 
 int vadd(const struct vadd *p, struct sched_report *report)
 {
-    struct launch l = {"vadd", kernel, (void *)(uintptr_t)p, p->cores, 0};
+    struct launch l = {"vadd", kernel, (void *)(uintptr_t)p, .cores = p->cores};
 
     report->text[0] = 0;
     if (p->n == 0 || p->buffers > MAX_BUFFERS) {
