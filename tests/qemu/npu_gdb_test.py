@@ -433,10 +433,11 @@ def readme():
     npu("start")
     for line in lines:
         texts[line.split()[0] + " " + line.split()[-1]] = gdb.execute(line, to_string=True)
-    shows("readme_status", texts["npu status"], "^  V +WAITING .*\n.* waits sem 61 x and y FULL")
-    shows("readme_task", texts["npu 1"], r"copy_in \(arg=.*vadd\.c:\d+$")
-    shows("readme_tile_equals_x", texts["npu s->p->x+0x1f0000"], ": equal, 8192 elements$")
-    shows("readme_print", texts["print cmd"], r"= COPY_GM_UB src=")
+    shows("readme_status", texts["npu status"], "^  FIX +WAITING .*\n.* waits sem 7 C_FULL")
+    shows("readme_task", texts["npu 2"], "waits for 16 slots of MTE1$",
+          r"multiply \(.*matmul\.c:\d+$")
+    shows("readme_tile_equals_a", texts["npu s->p->a"], ": equal, 131072 elements$")
+    shows("readme_print", texts["print t->mmad"], "= MMAD F16 .*waits sem 5 L0_FULL")
     same(len(texts), 7, "npu/readme_has_all_lines")
     over(process)
 
