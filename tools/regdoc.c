@@ -166,7 +166,7 @@ static void arg_row(unsigned offset, unsigned size, const char *name, uint64_t m
     X(mem)                                                                               \
     X(core)                                                                              \
     X(pipe) X(sem) X(pmu) X(chip) X(profile) X(error) X(type) X(cmd) X(mte) X(cube)      \
-        X(vector) X(vector_move) X(fixpipe)
+        X(vector) X(vector_move) X(vector_more) X(fixpipe)
 
 static void table_mem(void)
 {
@@ -223,6 +223,10 @@ static void table_vector(void)
 static void table_vector_move(void)
 {
 #include "hal/contract/vector_move.def"
+}
+static void table_vector_more(void)
+{
+#include "hal/contract/vector_more.def"
 }
 static void table_fixpipe(void)
 {

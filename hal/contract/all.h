@@ -80,6 +80,7 @@
 #include "hal/contract/cube.def"
 #include "hal/contract/vector.def"
 #include "hal/contract/vector_move.def"
+#include "hal/contract/vector_more.def"
 #include "hal/contract/fixpipe.def"
 
 #undef PARAM

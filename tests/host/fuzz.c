@@ -68,6 +68,9 @@ static uint64_t likely_value(struct input *in, const struct cmd_arg *arg)
     if (arg->size == 8) {
         return RIG_GM_BASE + value * 8;
     }
+    if (arg->max < 32) { /* a number of a list */
+        return value % (arg->max + 1);
+    }
     return arg->size == 4 ? value % 64 * arg->multiple : value % 32 * arg->multiple;
 }
 

@@ -162,11 +162,11 @@ static void test_bank_conflicts(void)
 {
     static const struct {
         const char *name;
-        uint32_t dst, x, y, published;
-    } cases[] = {{"no_conflict", 131072, 0, 65536 + 256, 88},
-                 {"two_reads", 131072, 0, 65536, 154},
-                 {"read_and_write", 16384 + 256, 0, 65536 + 256, 139},
-                 {"in_place_is_hidden", 0, 0, 65536 + 256, 88}};
+        uint32_t dst, x, y, published, group, bank;
+    } cases[] = {{"no_conflict", 131072, 0, 65536 + 256, 88, 0, 0},
+                 {"two_reads", 131072, 0, 65536, 154, 64, 0},
+                 {"read_and_write", 16384 + 256, 0, 65536 + 256, 139, 0, 50},
+                 {"in_place_is_hidden", 0, 0, 65536 + 256, 88, 0, 0}};
 
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         union cmd c = add(cases[i].dst, cases[i].x, cases[i].y);
@@ -179,6 +179,11 @@ static void test_bank_conflicts(void)
                r.now * 100 <= cases[i].published * 105ull,
            "vector/bank_%s", cases[i].name);
         tap_note("%u cycles, published %u", (unsigned)r.now, cases[i].published);
+        rig_write(&r, 0, PMU_SELECT, EVENT_BANK_GROUP_CONFLICT);
+        rig_write(&r, 0, PMU_SELECT + 8, EVENT_BANK_CONFLICT);
+        ok(rig_read(&r, 0, PMU_COUNT) == cases[i].group &&
+               rig_read(&r, 0, PMU_COUNT + 8) == cases[i].bank,
+           "vector/events_of_bank_%s", cases[i].name);
         rig_close(&r);
     }
 }

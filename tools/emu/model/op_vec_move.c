@@ -302,5 +302,23 @@ static void intlv_store(const struct op_ctx *c, const union cmd *cmd,
     memcpy(to + (a->dst1 - plan->dst.base), stage + bytes, bytes);
 }
 
+/* Exact in 64 bits. */
+static void vmull_run(const struct op_ctx *c, const union cmd *cmd,
+                      const struct plan *plan, const uint8_t *const src[3],
+                      uint8_t *stage)
+{
+    uint8_t *high = stage + 4ull * cmd->vec_intlv.count;
+
+    (void)c;
+    (void)plan;
+    for (size_t i = 0; i < 4ull * cmd->vec_intlv.count; i += 4) {
+        int64_t a = (int32_t)vec_word(src[0] + i), b = (int32_t)vec_word(src[1] + i);
+        int64_t product = a * b;
+        memcpy(stage + i, &product, 4);
+        memcpy(high + i, (const uint8_t *)&product + 4, 4);
+    }
+}
+
+const struct operation op_VMULL = {intlv_plan, vmull_run, intlv_store};
 const struct operation op_VINTLV = {intlv_plan, vintlv_run, intlv_store};
 const struct operation op_VDINTLV = {intlv_plan, vdintlv_run, intlv_store};

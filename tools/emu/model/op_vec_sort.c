@@ -3,7 +3,7 @@
  * Sorting on the Vector: 32 values with their indices, and merging of sorted lists.
  * Largest first, equal ones in the order they came in, NaN before all. A pair is 8 bytes:
  * the value (F16: and two bytes of 0), then 32 bits of index. Source:
- * hal/contract/vector_move.md, "Sorting".
+ * hal/contract/vector_move.md, "Sorting"; lists of region proposals: vector_more.md.
  */
 #include "tools/emu/model/vec_move.h"
 
@@ -74,6 +74,7 @@ const struct operation op_VSORT32 = {vsort32_plan, vsort32_run, NULL};
 
 struct lists {
     unsigned n_lists;
+    unsigned bytes, value; /* of a pair or proposal; where its value is */
     uint32_t base[4], n[4];
     uint32_t total; /* pairs of a repeat */
 };
@@ -86,6 +87,11 @@ static struct lists merge_lists(const struct cmd_vec_merge *a)
                       .base = {a->src0, a->src1, a->src2, a->src3},
                       .n = {a->n0, a->n1, a->n2, a->n3}};
 
+    l.bytes = 8;
+    if (a->head.flags & VMRGSORT_PROPOSALS) {
+        l.bytes = PROPOSAL_ELEMENTS * type_bits(a->head.type) / 8;
+        l.value = PROPOSAL_SCORE * type_bits(a->head.type) / 8;
+    }
     for (unsigned i = 0; i < l.n_lists; i++) {
         l.total += l.n[i];
     }
@@ -95,15 +101,21 @@ static struct lists merge_lists(const struct cmd_vec_merge *a)
 static unsigned merge_check(const struct cmd_vec_merge *a, const struct lists *l,
                             const struct plan *plan, uint8_t *field)
 {
-    bool regular = l->n_lists == 4 && !a->head.flags;
+    bool regular = l->n_lists == 4 && !(a->head.flags & VMRGSORT_SUSPEND);
 
     for (unsigned i = 1; i < 4; i++) {
         regular = regular && l->n[i] == l->n[0] &&
-                  l->base[i] == l->base[i - 1] + 8ull * l->n[0];
+                  l->base[i] == l->base[i - 1] + (uint64_t)l->bytes * l->n[0];
     }
     if (a->valid != 3 && a->valid != 7 && a->valid != 15) {
         *field = offsetof(struct cmd_vec_merge, valid);
         return NPU_ERR_RANGE;
+    }
+    for (unsigned i = 0; i < l->n_lists; i++) {
+        if (l->base[i] % l->bytes) {
+            *field = plan->src[i].field;
+            return NPU_ERR_ALIGN;
+        }
     }
     if (a->repeat > 1 && !regular) {
         *field = offsetof(struct cmd_vec_merge, repeat);
@@ -123,14 +135,14 @@ static unsigned vmrgsort_plan(const struct op_ctx *c, const union cmd *cmd,
 {
     const struct cmd_vec_merge *a = &cmd->vec_merge;
     struct lists l = merge_lists(a);
-    uint64_t bytes = 8ull * l.total * a->repeat;
+    uint64_t bytes = (uint64_t)l.bytes * l.total * a->repeat;
 
     (void)c;
     for (unsigned i = 0; i < l.n_lists; i++) {
         plan->src[i] = vec_row(offsetof(struct cmd_vec_merge, src0) + 4 * i, l.base[i],
-                               8ull * l.n[i]);
+                               (uint64_t)l.bytes * l.n[i]);
         plan->src[i].n[1] = a->repeat;
-        plan->src[i].stride[1] = 8ull * l.total;
+        plan->src[i].stride[1] = (uint64_t)l.bytes * l.total;
     }
     plan->n_src = (uint8_t)l.n_lists;
     plan->dst = vec_row(offsetof(struct cmd_vec_merge, dst), a->dst, bytes);
@@ -148,7 +160,7 @@ static unsigned next_list(const struct lists *l, const uint8_t *const next[4],
     uint32_t highest = 0;
 
     for (unsigned i = 0; i < l->n_lists; i++) {
-        uint32_t key = taken[i] < l->n[i] ? rank(next[i], esize) : 0;
+        uint32_t key = taken[i] < l->n[i] ? rank(next[i] + l->value, esize) : 0;
         if (key > highest) { /* no value has the rank 0 */
             highest = key;
             best = i;
@@ -181,16 +193,16 @@ static void vmrgsort_run(const struct op_ctx *c, const union cmd *cmd,
         const uint8_t *next[4] = {NULL};
         memset(taken, 0, sizeof(taken));
         for (unsigned i = 0; i < l.n_lists; i++) {
-            next[i] = src[i] + r * 8 * l.total;
+            next[i] = src[i] + r * (size_t)l.bytes * l.total;
         }
         while (!(a->head.flags & VMRGSORT_SUSPEND) || !exhausted(&l, taken)) {
             unsigned i = next_list(&l, next, taken, esize);
             if (i == l.n_lists) {
                 break;
             }
-            memcpy(stage, next[i], 8);
-            stage += 8;
-            next[i] += 8;
+            memcpy(stage, next[i], l.bytes);
+            stage += l.bytes;
+            next[i] += l.bytes;
             taken[i]++;
         }
     }
@@ -204,11 +216,12 @@ static void vmrgsort_run(const struct op_ctx *c, const union cmd *cmd,
 static void vmrgsort_store(const struct op_ctx *c, const union cmd *cmd,
                            const struct plan *plan, uint8_t *to, const uint8_t *stage)
 {
+    struct lists l = merge_lists(&cmd->vec_merge);
     uint64_t taken = c->pipe->special[SPECIAL_MERGED], bytes = 0;
     uint64_t room = access_bytes(&plan->dst);
 
     for (unsigned i = 0; i < 4; i++) {
-        bytes += 8 * (taken >> (16 * i) & 0xffff);
+        bytes += l.bytes * (taken >> (16 * i) & 0xffff);
     }
     if (!(cmd->head.flags & VMRGSORT_SUSPEND) || bytes > room) {
         bytes = room;

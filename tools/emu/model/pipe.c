@@ -388,6 +388,8 @@ static void pipe_count(struct npu_pipe *p, const struct plan *plan)
     }
     counter[PMU_INDEX(PMU_COMMANDS)]++;
     counter[PMU_INDEX(PMU_OPS)] += plan->ops;
+    counter[PMU_INDEX(PMU_BANK_GROUP)] += plan->bank_group;
+    counter[PMU_INDEX(PMU_BANK)] += plan->bank;
 }
 
 bool pipe_finish(struct npu *n, unsigned core, unsigned pipe)

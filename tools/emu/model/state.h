@@ -14,7 +14,7 @@
 #include "tools/emu/model/npu.h"
 
 /* In the order of their registers, 8 bytes apart from PMU_BUSY. */
-#define PMU_COUNTERS       8
+#define PMU_COUNTERS       10
 #define PMU_INDEX(counter) (((counter)-PMU_BUSY) / 8)
 
 struct npu_fault {
@@ -131,6 +131,7 @@ struct plan {
     uint64_t work;        /* bytes, or cycles with rate 1 */
     uint32_t rate;        /* per cycle */
     uint64_t ops;         /* for the PMU */
+    uint64_t bank_group, bank; /* cycles of `work` that conflicts in UB cost */
     uint64_t at_least;    /* cycles that the work takes however fast it could go */
     uint64_t stage_bytes; /* that run() fills, 0: those of dst */
 };

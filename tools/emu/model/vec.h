@@ -35,11 +35,11 @@ struct vec_operand {
     uint8_t esize, blk, rep;
 };
 
-/* Cycles of the repeats, at least `slope` each: accesses to the same bank group of UB go
- * one after the other, and reading a bank that is being written waits (vector.md). */
-uint64_t vec_bank_cycles(const struct npu_state *s, const struct vec_operand *src,
-                         unsigned n_src, const struct vec_operand *dst, uint64_t repeats,
-                         unsigned per_repeat, unsigned slope);
+/* Work of the repeats in cycles, at least `slope` each: accesses to the same bank group of
+ * UB go one after the other, and reading a bank that is being written waits (vector.md). */
+void vec_bank_cycles(const struct npu_state *s, const struct vec_operand *src,
+                     unsigned n_src, const struct vec_operand *dst, uint64_t repeats,
+                     unsigned per_repeat, unsigned slope, struct plan *plan);
 /* Not the same bytes in the same order, and not apart either. */
 bool vec_overlap(const struct access *dst, const struct access *src);
 

@@ -41,7 +41,8 @@ static uint64_t share(uint64_t repeats, unsigned period, unsigned r)
     return repeats / period + (r < repeats % period);
 }
 
-/* Repeats r = first, first + period .. that read a bank which repeat r - 1 is written to. */
+/* Repeats r = first, first + period .. that read a bank which repeat r - 1 is written to.
+ */
 static uint64_t clashes(const struct vec_operand *src, const struct vec_operand *dst,
                         uint64_t repeats, unsigned period, unsigned first)
 {
@@ -58,9 +59,9 @@ static uint64_t clashes(const struct vec_operand *src, const struct vec_operand 
     return n;
 }
 
-uint64_t vec_bank_cycles(const struct npu_state *s, const struct vec_operand *src,
-                         unsigned n_src, const struct vec_operand *dst, uint64_t repeats,
-                         unsigned per_repeat, unsigned slope)
+void vec_bank_cycles(const struct npu_state *s, const struct vec_operand *src,
+                     unsigned n_src, const struct vec_operand *dst, uint64_t repeats,
+                     unsigned per_repeat, unsigned slope, struct plan *plan)
 {
     unsigned strides = dst->rep, period = UB_GROUPS;
     uint64_t cycles = 0, waits = 0;
@@ -88,5 +89,7 @@ uint64_t vec_bank_cycles(const struct npu_state *s, const struct vec_operand *sr
         cycles += share(repeats, period, r) * (worst > slope ? worst : slope);
         waits += here;
     }
-    return cycles + (waits * cost(s, COST_VEC_BANK_WAIT) + 50) / 100;
+    plan->bank_group = cycles - slope * repeats;
+    plan->bank = (waits * cost(s, COST_VEC_BANK_WAIT) + 50) / 100;
+    plan->work = cycles + plan->bank;
 }

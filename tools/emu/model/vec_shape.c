@@ -144,9 +144,9 @@ unsigned shape_plan(const struct op_ctx *c, const union cmd *cmd, struct shape *
     plan->has_dst = !s->to_cmpmask;
     plan->in_order = true;
     plan->fixed = info->fixed;
-    plan->work =
-        vec_bank_cycles(c->s, s->src, plan->n_src, &s->dst, e.repeats, e.per_repeat,
-                        type_bits(cmd->head.type) == 32 ? info->slope32 : info->slope16);
+    vec_bank_cycles(c->s, s->src, plan->n_src, &s->dst, e.repeats, e.per_repeat,
+                    type_bits(cmd->head.type) == 32 ? info->slope32 : info->slope16,
+                    plan);
     plan->ops = e.count << s->pairs;
     return 0;
 }
