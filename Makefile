@@ -6,7 +6,7 @@
 #   make bench             what the scheduler costs, what pipelines reach, 1 to 32 cores
 #   make bench-host        speed of the emulated Cube against OpenBLAS on this machine
 #   make bench-model       rates of the model's inner loops
-#   make calibrate         published against modelled cycles of single commands
+#   make calibrate         published against modelled cycles
 #   make perturb ARGS=...  the same bytes under SEEDS=100 other timings? (SEED=n: one of them)
 #   make fuzz              60 s of random commands and registers against the model
 #   make debug ARGS=...    gdb at the kernel's first line, with the npu commands
@@ -242,6 +242,7 @@ $(B)/san/%.o: % Makefile | $(B)/packages-test
 $(B)/san/npy_test: $(B)/san/tests/host/npy_test.c.o $(B)/san/kernels/npy_header.c.o
 $(B)/san/mmad_test $(B)/san/vecnum_test $(B)/san/vecscalar_test: ORACLE := -lmpfr -lgmp
 $(B)/san/vecnum_test $(B)/san/vecscalar_test: $(B)/san/tests/host/oracle.c.o
+$(B)/san/calibrate_test: $(addprefix $(B)/san/tests/host/calibrate_,vector.c.o matmul.c.o)
 $(B)/san/%_test: $(B)/san/tests/host/%_test.c.o $(SAN_OBJ)
 	$(say,LINK)
 	$(Q)$(CC) $(SAN_FLAGS) $(filter %.o,$^) $(ORACLE) -lm -o $@
