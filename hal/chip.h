@@ -17,6 +17,12 @@ unsigned chip_cores(void);
 enum npu_profile chip_profile(void);
 /* A number of the profile that the machine runs with (not of this image's tables). */
 uint32_t chip_cost(enum npu_cost cost);
+/* Whether M multiplies, V works on or FIX makes numbers of a type on this chip; else the
+ * command stops with CHIP. */
+static inline bool chip_has_type(enum pipe pipe, enum type type)
+{
+    return chip_cost(pipe == PIPE_M ? COST_TYPES_CUBE : COST_TYPES_VECTOR) >> type & 1;
+}
 /* Bytes of a core's memory. */
 uint32_t chip_mem(enum npu_mem mem);
 /* Names what the hart does from now on, in the trace if there is one; NULL: nothing. The

@@ -123,7 +123,8 @@ TEST(fixpipe, feeds_the_vector)
     }
 }
 
-/* No semaphore: the marks alone make the fixpipe wait for the Cube, and the Cube for it. */
+/* No semaphore: the marks alone make the fixpipe wait for the Cube, and the Cube for it.
+ */
 TEST(fixpipe, follows_the_cube_by_unit_flags)
 {
     union cmd cmd;

@@ -119,7 +119,8 @@ TEST(vector, masked_elements_stay)
     pipe_reset(core(), PIPE_V); /* which takes the mask away */
 }
 
-/* One of each kind: dst = max(x, y) by comparison and selection, then to fp16 and back. */
+/* One of each kind: dst = max(x, y) by comparison and selection, then to fp16 and back.
+ */
 TEST(vector, compares_selects_and_converts)
 {
     float *ub = chip_local(core(), NPU_MEM_UB, 0);
@@ -174,6 +175,9 @@ TEST(vector, scales_integers_and_packs_nibbles)
     const uint16_t *back = chip_local(core(), NPU_MEM_UB, 4 * ROOM);
     union cmd cmd;
 
+    if (!chip_has_type(PIPE_V, TYPE_S4)) {
+        return;
+    }
     for (int i = 0; i < 100; i++) {
         x[i] = i * 16;
         y[i] = -320;

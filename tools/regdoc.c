@@ -56,6 +56,22 @@ static void types_text(uint32_t types)
     }
 }
 
+static void cost_row(const char *name, const uint32_t *values, const char *unit,
+                     const char *source)
+{
+    fprintf(out, "| **%s** |", name);
+    for (unsigned p = 0; p < PROFILE_COUNT; p++) {
+        fprintf(out, " ");
+        if (strcmp(unit, "types") == 0) {
+            types_text(values[p]);
+        } else {
+            fprintf(out, "%" PRIu32, values[p]);
+        }
+        fprintf(out, " |");
+    }
+    fprintf(out, " %s | %s |\n", unit, source);
+}
+
 static void value_text(uint64_t value)
 {
     if (value == UINT64_MAX || value == INT64_MAX || value == UINT32_MAX) {
@@ -116,8 +132,7 @@ static void arg_row(unsigned offset, unsigned size, const char *name, uint64_t m
     fprintf(out, "| **%s** | %u | %s |\n", #name, (unsigned)(number), text);
 #define COST(name, a2, ascend910, ascend310, unit, source)                               \
     kind("cost", TITLES("entry", "a2", "ascend910", "ascend310", "unit", "source"));     \
-    fprintf(out, "| **%s** | %u | %u | %u | %s | %s |\n", #name, (unsigned)(a2),         \
-            (unsigned)(ascend910), (unsigned)(ascend310), unit, source);
+    cost_row(#name, (const uint32_t[]){a2, ascend910, ascend310}, unit, source);
 #define ERROR(name, code, text)                                                          \
     kind("error", TITLES("error", "code", "rule"));                                      \
     fprintf(out, "| **%s** | %u | %s |\n", #name, (unsigned)(code), text);
@@ -165,8 +180,9 @@ static void arg_row(unsigned offset, unsigned size, const char *name, uint64_t m
 #define TABLES(X)                                                                        \
     X(mem)                                                                               \
     X(core)                                                                              \
-    X(pipe) X(sem) X(pmu) X(chip) X(profile) X(error) X(type) X(cmd) X(mte) X(cube)      \
-        X(vector) X(vector_move) X(vector_more) X(fixpipe)
+    X(pipe)                                                                              \
+    X(sem) X(pmu) X(chip) X(profile) X(error) X(type) X(cmd) X(mte) X(cube) X(vector)    \
+        X(vector_move) X(vector_more) X(fixpipe)
 
 static void table_mem(void)
 {

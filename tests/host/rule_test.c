@@ -33,8 +33,8 @@ static void test_rules(void)
         {"source_outside_dram", offsetof(struct cmd_copy_in, src), 8, 0x08080000,
          NPU_ERR_GM},
         {"byte_that_must_be_zero", 63, 1, 9, NPU_ERR_RESERVED},
-        {"first_byte_behind_the_operands", offsetof(struct cmd_copy_in, dst_gap) + 2,
-         1, 1, NPU_ERR_RESERVED},
+        {"first_byte_behind_the_operands", offsetof(struct cmd_copy_in, dst_gap) + 2, 1,
+         1, NPU_ERR_RESERVED},
     };
     struct rig r;
 
@@ -90,10 +90,67 @@ static void test_post_overflow(void)
     rig_close(&r);
 }
 
+/* What the first generation does not have. */
+static void test_chips(void)
+{
+    static const struct {
+        const char *name;
+        enum pipe pipe;
+        enum op op;
+        enum type type;
+        size_t field;
+        unsigned value;
+        bool old; /* the first generation has it */
+    } t[] = {
+        {"cube_bf16", PIPE_M, OP_MMAD, TYPE_BF16, offsetof(struct cmd_head, type), 0,
+         false},
+        {"cube_f32", PIPE_M, OP_MMAD, TYPE_F32, offsetof(struct cmd_head, type), 0,
+         false},
+        {"cube_s4", PIPE_M, OP_MMAD, TYPE_S4, offsetof(struct cmd_head, type), 0, false},
+        {"cube_f16", PIPE_M, OP_MMAD, TYPE_F16, 0, 0, true},
+        {"cube_s8", PIPE_M, OP_MMAD, TYPE_S8, 0, 0, true},
+        {"vector_bf16", PIPE_V, OP_VCOPY, TYPE_BF16, offsetof(struct cmd_head, type), 0,
+         false},
+        {"cast_to_bf16", PIPE_V, OP_VCONV, TYPE_F32, offsetof(struct cmd_vec_conv, to),
+         TYPE_BF16, false},
+        {"cast_to_s4", PIPE_V, OP_VCONV, TYPE_F16, offsetof(struct cmd_vec_conv, to),
+         TYPE_S4, false},
+        {"cast_to_f16", PIPE_V, OP_VCONV, TYPE_F32, offsetof(struct cmd_vec_conv, to),
+         TYPE_F16, true},
+        {"fixpipe_to_bf16", PIPE_FIX, OP_FIX_L0C_UB, TYPE_F32,
+         offsetof(struct cmd_fix_gm, quant), QUANT_F322BF16, false},
+        {"fixpipe_to_s4", PIPE_FIX, OP_FIX_L0C_UB, TYPE_S32,
+         offsetof(struct cmd_fix_gm, quant), QUANT_REQ4, false},
+        {"fixpipe_to_f16", PIPE_FIX, OP_FIX_L0C_UB, TYPE_F32,
+         offsetof(struct cmd_fix_gm, quant), QUANT_F322F16, true},
+    };
+
+    for (unsigned i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+        bool good = true;
+        for (unsigned profile = 0; profile < PROFILE_COUNT; profile++) {
+            union cmd c = rig_command(t[i].op, t[i].type);
+            bool has = t[i].old || profile == PROFILE_a2;
+            uint64_t error;
+            struct rig r;
+            rig_open(&r, 1, (enum npu_profile)profile);
+            if (t[i].field > offsetof(struct cmd_head, type)) {
+                c.bytes[t[i].field] = (uint8_t)t[i].value;
+            }
+            rig_push(&r, 0, t[i].pipe, &c);
+            error = rig_read(&r, 0, rig_pipe(t[i].pipe, PIPE_ERROR));
+            good &= field_get(PIPE_ERROR_CODE, error) == (has ? 0 : NPU_ERR_CHIP) &&
+                    (has || field_get(PIPE_ERROR_FIELD, error) == t[i].field);
+            rig_close(&r);
+        }
+        ok(good, "rule/%s_of_each_chip", t[i].name);
+    }
+}
+
 int main(void)
 {
     test_rules();
     test_end_of_dram();
     test_post_overflow();
+    test_chips();
     return tap_done();
 }

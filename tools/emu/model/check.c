@@ -4,6 +4,7 @@
  * state (types, flags, ranges, alignments) is checked from their tables, where the
  * accesses end from the plan; rules of a single operation stand in its plan().
  */
+#include "tools/emu/model/quant.h"
 #include "tools/emu/model/state.h"
 
 static unsigned fail(struct npu_fault *f, unsigned code, size_t field, uint64_t value)
@@ -41,13 +42,52 @@ static unsigned check_head(const struct cmd_info *info, unsigned pipe,
     return 0;
 }
 
+/* Types that the profile's chip does not have: the command's own, or that of its results.
+ */
+static unsigned check_chip(const struct npu *n, unsigned pipe, const union cmd *cmd,
+                           struct npu_fault *f)
+{
+    bool cube = pipe == PIPE_M;
+    uint32_t has =
+        cost(n->s, cube ? COST_TYPES_CUBE : COST_TYPES_VECTOR) | 1u << TYPE_NONE;
+    unsigned to = TYPE_NONE;
+    size_t field = 0;
+
+    if (pipe != PIPE_V && pipe != PIPE_FIX && !cube) {
+        return 0; /* others only move bytes */
+    }
+    switch (cmd->head.opcode) {
+    case OP_VCONV:
+        to = cmd->vec_conv.to;
+        field = offsetof(struct cmd_vec_conv, to);
+        break;
+    case OP_VADDRELUCONV:
+    case OP_VSUBRELUCONV:
+    case OP_VMULCONV:
+        to = cmd->vec2c.to;
+        field = offsetof(struct cmd_vec2c, to);
+        break;
+    case OP_FIX_L0C_GM:
+    case OP_FIX_L0C_UB:
+    case OP_FIX_L0C_L1:
+        to = quant_modes[cmd->fix_gm.quant].to;
+        field = offsetof(struct cmd_fix_gm, quant);
+        break;
+    default:
+        break;
+    }
+    if (!(has >> cmd->head.type & 1)) {
+        return fail(f, NPU_ERR_CHIP, offsetof(struct cmd_head, type), cmd->head.type);
+    }
+    return has >> to & 1 ? 0 : fail(f, NPU_ERR_CHIP, field, to);
+}
+
 unsigned check_command(const struct npu *n, unsigned pipe, const union cmd *cmd,
                        struct npu_fault *f)
 {
     const struct cmd_info *info = cmd_find(cmd->head.opcode);
     unsigned code;
 
-    (void)n;
     if (!info) {
         return fail(f, NPU_ERR_OPCODE, offsetof(struct cmd_head, opcode),
                     cmd->head.opcode);
@@ -72,7 +112,7 @@ unsigned check_command(const struct npu *n, unsigned pipe, const union cmd *cmd,
             return fail(f, NPU_ERR_RESERVED, i, cmd->bytes[i]);
         }
     }
-    return 0;
+    return check_chip(n, pipe, cmd, f);
 }
 
 static unsigned check_access(const struct npu *n, const struct access *a,
