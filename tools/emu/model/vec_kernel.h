@@ -86,7 +86,7 @@ VEC_INLINE void scaled_F32(float *restrict to, const int32_t *from, size_t n, fl
     const double scale = s;
 
     for (size_t i = 0; i < n; i++) {
-        to[i] = shrink(from[i] * scale, true);
+        to[i] = canon(shrink(from[i] * scale, true));
     }
 }
 
@@ -252,7 +252,7 @@ VEC_INLINE void direct_S32_F32(float *restrict y, const int32_t *restrict x, siz
                                unsigned mode)
 {
     for (size_t i = 0; i < n; i++) {
-        y[i] = whole_to_f32(x[i], mode);
+        y[i] = real_to_f32(x[i], mode);
     }
 }
 
@@ -350,7 +350,7 @@ VEC_INLINE void direct_F16_S4(uint8_t *restrict y, const uint16_t *restrict x, s
     CONV_PIECES(FROM, TO, load_##FROM(x, from, part); put_exact(to, x, part, mode))
 #define CONV_scaled(FROM, TO, mode)                                                      \
     CONV_PIECES(FROM, TO, scaled_F32(x, from, part, imm->deq);                           \
-                put_##TO(to, x, part, mode))
+                store_##TO(to, x, part, mode))
 #define CONV_direct(FROM, TO, mode) direct_##FROM##_##TO(dst, src[0], n, mode);
 
 #define CONV_OF(FROM, TO, way, mode)                                                     \
@@ -398,7 +398,7 @@ static void VADDDEQRELU_S32(void *dst, const void *const *src, size_t n,
         for (size_t j = 0; j < part; j++) {
             x[j] = greater(x[j], 0.0f);
         }
-        put_F16((uint16_t *)dst + i, x, part, ROUND_RINT);
+        store_F16((uint16_t *)dst + i, x, part, ROUND_RINT);
     }
 }
 

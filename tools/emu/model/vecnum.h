@@ -183,22 +183,23 @@ VEC_INLINE uint16_t narrow_bf16(float x, unsigned mode)
     return (uint16_t)(mag > NUM_F32_INF ? NUM_BF16_NAN : sign | (base + up));
 }
 
-/* An integer that fp64 holds to fp32. */
-VEC_INLINE float whole_to_f32(int32_t v, unsigned mode)
+/* A fp64 to fp32 by a mode. It may stand for a longer number if it is that one rounded to
+ * odd. */
+VEC_INLINE float real_to_f32(double d, unsigned mode)
 {
-    double d = v, mag = __builtin_fabs(d);
+    double mag = __builtin_fabs(d);
     float near = (float)mag;
     uint32_t low = num_bits(near) - ((double)near > mag); /* not above mag */
     double below = (double)num_float(low), above = (double)num_float(low + 1);
     bool exact = below == mag;
-    uint32_t sign = v < 0 ? 0x80000000u : 0u, up = 0;
+    uint32_t sign = d < 0.0 ? 0x80000000u : 0u, up = 0;
 
     switch (mode) {
     case ROUND_FLOOR:
-        up = v < 0;
+        up = d < 0.0;
         break;
     case ROUND_CEIL:
-        up = v >= 0;
+        up = d >= 0.0;
         break;
     case ROUND_ROUND:
         up = mag - below >= above - mag;
@@ -224,18 +225,15 @@ VEC_INLINE int64_t to_wide(float x)
     return x < -0x1p63f ? INT64_MIN : v;
 }
 
-/* A 64-bit integer to fp32. */
+/* A 64-bit integer to fp32: its halves are exact in fp64, their sum is rounded to odd. */
 VEC_INLINE float wide_to_f32(int64_t v, unsigned mode)
 {
-    uint64_t mag = v < 0 ? -(uint64_t)v : (uint64_t)v;
-    unsigned lead = (unsigned)__builtin_clzll(mag | 1);
-    uint64_t top = mag << lead, low = top & 0xffffffffff;
-    uint32_t base = (uint32_t)(top >> 40),
-             rem = (uint32_t)(low >> 8 | ((low & 0xff) != 0));
-    uint32_t up = round_up(mode, v < 0, base, rem, 0x80000000u) & 1u;
-    uint32_t bits = ((190u - lead) << 23) + (base & 0x7fffffu) + up;
+    double high = (double)(int32_t)(v >> 32) * 0x1p32, low = (double)(uint32_t)v;
+    double sum = high + low, rest = low - (sum - high);
+    uint64_t u = num_bits64(sum), down = (rest > 0.0) != (sum > 0.0);
+    uint64_t odd = u & 1 ? u : u + 1 - 2 * down;
 
-    return num_float(mag == 0 ? 0 : bits | (v < 0 ? 0x80000000u : 0));
+    return real_to_f32(rest != 0.0 ? num_double(odd) : sum, mode);
 }
 
 /* fp16 to fp32; a NaN stays one. */
