@@ -48,6 +48,22 @@ static inline void mte_gm_to_l1_nz(union cmd *cmd, uint32_t l1, const void *gm,
     cmd->nd2nz.dst_row_stride = 1;
 }
 
+/* MTE2: the same matrix to rows at l1, side by side, each padded to whole 32 bytes (with
+ * copies of its first element). */
+static inline void mte_gm_to_l1_rows(union cmd *cmd, uint32_t l1, const void *gm,
+                                     enum type type, unsigned n_rows, uint32_t n_cols,
+                                     uint32_t pitch)
+{
+    uint32_t esize = type_bits(type) / 8;
+
+    cmd_init(cmd, OP_COPY_PAD_GM_L1, type);
+    cmd->copy_pad.src = (uintptr_t)gm;
+    cmd->copy_pad.dst = l1;
+    cmd->copy_pad.len_bytes = n_cols * esize;
+    cmd->copy_pad.src_gap = (pitch - n_cols) * esize;
+    cmd->copy_pad.n_blocks = (uint16_t)n_rows;
+}
+
 /* MTE1: m x k elements of the Nz matrix at l1 (blocks block_rows apart) to L0A. */
 static inline void mte_l1_to_l0a(union cmd *cmd, uint32_t l0a, uint32_t l1,
                                  enum type type, unsigned m, unsigned k,

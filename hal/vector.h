@@ -16,6 +16,15 @@ static inline void vector_count(union cmd *cmd, uint32_t n)
     cmd->set_mask.lo = n;
 }
 
+/* The commands that follow work on those elements of each repeat whose bit is 1, and on as
+ * many repeats as they say; bits 64 to 127 are those of 16-bit elements. */
+static inline void vector_mask(union cmd *cmd, uint64_t lo, uint64_t hi)
+{
+    cmd_init(cmd, OP_SET_MASK, TYPE_NONE);
+    cmd->set_mask.lo = lo;
+    cmd->set_mask.hi = hi;
+}
+
 /* Elements side by side from here on, as many as vector_count said. A command's operands
  * and types stand in its row of hal/contract/vector.md. */
 

@@ -9,6 +9,8 @@
 #ifndef HAL_VECTOR_MOVE_H
 #define HAL_VECTOR_MOVE_H
 
+#include <string.h>
+
 #include "hal/pipe.h"
 
 /* Sums and extremes: op is OP_VCADD .. OP_VCPADD; F32 or F16. Results lie side by side at
@@ -55,6 +57,15 @@ static inline void vector_broadcast(union cmd *cmd, enum type type, uint32_t dst
     cmd->vec_brcb.dst_blk = 1;
     cmd->vec_brcb.dst_rep = 8;
     cmd->vec_brcb.repeat = n;
+}
+
+/* The 16 blocks (addresses in units of 32 bytes) that the OP_VTRANSDATA behind it in the
+ * queue read or write. */
+static inline void vector_addresses(union cmd *cmd, const uint16_t blocks[16], bool dst)
+{
+    cmd_init(cmd, OP_SET_VA, TYPE_NONE);
+    cmd->head.flags = dst ? SET_VA_DST : 0;
+    memcpy(&cmd->set_va.block0, blocks, 16 * sizeof(blocks[0]));
 }
 
 /* dst[i] = element at src + offsets[i]; the offsets are 32 bits, in bytes. */
