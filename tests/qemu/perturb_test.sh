@@ -20,6 +20,8 @@ operators=(
     "|matmul --m 200 --n 300 --k 700 --check 20"
     "--cores 2 --profile ascend310|matmul --m 300 --n 130 --k 500 --type s8 --check 20"
     "|demo"
+    "|mla_prolog --m 150 --n 700 --k 400"
+    "--cores 2 --profile ascend310|mla_prolog --m 200 --n 1200 --k 70"
 )
 no_result="empty help"
 

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * mla_prolog in one launch: the Cube makes tiles of x, the fixpipe takes each to UB for
+ * pass 1 and to L1 for pass 2, MTE1 brings it back when the Vector has the statistics of
+ * its rows, MTE3 takes results out. Where L1 cannot hold a block's tiles, they go to GM
+ * and MTE2 brings them back.
+ */
+#include "kernels/mla_prolog/tiles.h"
+
+/* --- tiles back to UB --- */
+
+/* The tile t of a block may be asked for no earlier than two halves of a stripe before
+ * the Cube multiplies tile t of the next block: it needs the Vector to have done pass 1
+ * of that block's tile t - 1, and a pipe that waits for it must have brought the Cube
+ * what that takes. Nor later: the Cube's buffers would be full. */
+enum { AHEAD = 2 };
+
+static uint64_t halves(const struct share *s)
+{
+    return (s->tiles + 1) / 2 * 2; /* of the stripes of a block */
+}
+
+void reload_begin(struct reload *r, const struct share *s)
+{
+    *r = (struct reload){.s = s, .m0 = s->m_begin, .due = halves(s) + AHEAD};
+}
+
+static void bring_tile(struct reload *r)
+{
+    const struct share *s = r->s;
+    union cmd cmd;
+
+    if (s->x_slots == 0) {
+        mte_gm_to_ub(&cmd, UB_XIN, work_tile(s, s->p->x, r->m0, r->t), TILE_BYTES);
+    } else {
+        mte_l1_to_ub(&cmd, UB_XIN, L1_X + r->slot * TILE_BYTES, TILE_BYTES);
+        cmd_post(&cmd, X_FREE, 1);
+        r->slot = (r->slot + 1) % s->x_slots;
+    }
+    cmd_wait(&cmd, XIN_FREE, 1);
+    if (r->t == 0) {
+        cmd_wait(&cmd, X_FULL, 1);
+    }
+    cmd_post(&cmd, XIN_FULL, 1);
+    task_issue(s->reload, &cmd);
+}
+
+static void reload_until(struct reload *r, enum pipe pipe, uint64_t now)
+{
+    const struct share *s = r->s;
+
+    while (s->reload == pipe && s->tiles > 1 && r->m0 < s->m_end && r->due <= now) {
+        bring_tile(r);
+        r->t++;
+        r->due++;
+        if (r->t == s->tiles - 1) {
+            r->due += halves(s) - r->t;
+            r->t = 0;
+            r->m0 += LANES;
+        }
+    }
+}
+
+void reload_until_half(struct reload *r, enum pipe pipe, unsigned half)
+{
+    reload_until(r, pipe, 2 * r->stripe + half);
+}
+
+void reload_rest(struct reload *r, enum pipe pipe)
+{
+    reload_until(r, pipe, UINT64_MAX);
+}
+
+/* --- tiles out of L0C: FIX --- */
+
+struct drain {
+    const struct share *s;
+    unsigned c, slot; /* of L0C, of x, counted up without end */
+    uint32_t rows;    /* that the commands were built for */
+    union cmd to_ub, to_x, last_to_ub;
+    union cmd out; /* a whole tile */
+};
+
+static void build_drain(struct drain *d, uint32_t rows)
+{
+    const struct share *s = d->s;
+    uint32_t columns = tile_columns(s, s->tiles - 1);
+
+    fixpipe_to_ub(&d->to_ub, TYPE_F32, UB_XST, 0, TILE, rows, LANES, TILE, QUANT_NONE);
+    cmd_wait(&d->to_ub, C_FULL, 1);
+    cmd_wait(&d->to_ub, XST_FREE, 1);
+    cmd_post(&d->to_ub, XST_FULL, 1);
+    fixpipe_to_ub(&d->last_to_ub, TYPE_F32, UB_XST, 0, columns, rows, LANES,
+                  up16(columns), QUANT_NONE);
+    cmd_wait(&d->last_to_ub, C_FULL, 1);
+    cmd_wait(&d->last_to_ub, XST_FREE, 1);
+    cmd_post(&d->last_to_ub, XST_FULL, 1);
+    cmd_post(&d->last_to_ub, C_FREE, 1);
+    if (s->x_slots == 0) {
+        fixpipe_to_gm(&d->to_x, TYPE_F32, NULL, 0, TILE, rows, LANES, TILE, QUANT_NONE);
+    } else {
+        fixpipe_to_l1(&d->to_x, TYPE_F32, 0, 0, TILE, rows, LANES, TILE, QUANT_NONE);
+        cmd_wait(&d->to_x, X_FREE, 1);
+    }
+    cmd_post(&d->to_x, C_FREE, 1);
+    d->rows = rows;
+}
+
+static void drain_tile(void *arg, uint32_t m0, uint32_t t)
+{
+    struct drain *d = arg;
+    const struct share *s = d->s;
+    uint32_t l0c = d->c++ % s->c_slots * TILE_BYTES, rows = block_rows(s, m0);
+
+    if (rows != d->rows) {
+        build_drain(d, rows);
+    }
+    if (t == s->tiles - 1) {
+        d->last_to_ub.fix_gm.src = l0c;
+        task_issue(PIPE_FIX, &d->last_to_ub);
+        return;
+    }
+    d->to_ub.fix_gm.src = d->to_x.fix_gm.src = l0c;
+    task_issue(PIPE_FIX, &d->to_ub);
+    d->to_x.fix_gm.dst = s->x_slots ? L1_X + d->slot * TILE_BYTES
+                                    : (uintptr_t)work_tile(s, s->p->x, m0, t);
+    if (s->x_slots && ++d->slot == s->x_slots) {
+        d->slot = 0;
+    }
+    /* The whole block is there with the last tile that does not stay in UB. */
+    d->to_x.head.post_sem[1] = t == s->tiles - 2 ? X_FULL : 0;
+    d->to_x.head.post_n[1] = t == s->tiles - 2;
+    task_issue(PIPE_FIX, &d->to_x);
+}
+
+/* Pass 2 gets its tiles from product.c. */
+static void bring_nothing(void *arg, uint32_t m0, uint32_t t)
+{
+    (void)arg, (void)m0, (void)t;
+}
+
+/* --- results out: MTE3 --- */
+
+static void build_out(const struct share *s, union cmd *cmd, uint32_t m0,
+                      uint32_t columns)
+{
+    uint32_t bytes = columns * 2;
+
+    mte_ub_to_gm(cmd, NULL, UB_OUT, bytes);
+    cmd->copy_out.n_blocks = (uint16_t)min_u32(LANES, s->m_end - m0);
+    cmd->copy_out.dst_gap = (s->p->n - columns) * 2;
+    cmd->copy_out.src_gap = (uint16_t)((TILE * 2 - (bytes + 31) / 32 * 32) / 32);
+    cmd_wait(cmd, OUT_FULL, 1);
+    cmd_post(cmd, OUT_FREE, 1);
+}
+
+void copy_out_tile(const struct share *s, uint32_t m0, uint32_t t)
+{
+    union cmd cmd;
+
+    build_out(s, &cmd, m0, tile_columns(s, t));
+    cmd.copy_out.dst = (uintptr_t)(s->p->out + (uint64_t)m0 * s->p->n + t * TILE);
+    task_issue(PIPE_MTE3, &cmd);
+}
+
+static void store_tile(void *arg, uint32_t m0, uint32_t t)
+{
+    struct drain *d = arg;
+    const struct share *s = d->s;
+
+    if (m0 + LANES > s->m_end || tile_columns(s, t) != TILE) {
+        copy_out_tile(s, m0, t);
+        return;
+    }
+    if (d->out.head.opcode == 0) {
+        build_out(s, &d->out, m0, TILE);
+    }
+    d->out.copy_out.dst = (uintptr_t)(s->p->out + (uint64_t)m0 * s->p->n + t * TILE);
+    task_issue(PIPE_MTE3, &d->out);
+}
+
+static void rows(void *arg)
+{
+    static const struct ends ends = {drain_tile, bring_nothing, store_tile};
+    struct drain d = {.s = arg};
+
+    both_passes(arg, true, &ends, &d);
+}
+
+/* --- launch --- */
+
+bool mla_fits(const struct mla_prolog *p)
+{
+    return p->n <= (X_SLOTS + 1) * TILE;
+}
+
+uint64_t mla_spilled_bytes(const struct mla_prolog *p)
+{
+    uint64_t kept = (p->n - 1) % TILE + 1; /* columns of the tile that stays in UB */
+
+    return mla_fits(p) ? 0 : p->m * (p->n - kept) * sizeof(float);
+}
+
+static void run_fused(struct share *s)
+{
+    static const struct handed buffers[] = {{XST_FREE, 1}, {XIN_FREE, 1}, {OUT_FREE, 1}};
+
+    s->x_slots = mla_fits(s->p) ? X_SLOTS : 0;
+    s->reload = s->x_slots ? PIPE_MTE1 : PIPE_MTE2;
+    give(buffers, 3);
+    task_post(X_FREE, s->x_slots);
+    product_start(s);
+    task_spawn("mla rows", rows, s);
+    task_join_all();
+    task_drain();
+    product_finish(s);
+    take_back(buffers, 3);
+    task_wait(X_FREE, s->x_slots);
+}
+
+int mla_fused(const struct mla_prolog *p, struct sched_report *report)
+{
+    if (!mla_fits(p) && p->x == NULL) {
+        return ERR_ARG;
+    }
+    return run_shares(p, "mla fused", LANES, run_fused, report);
+}

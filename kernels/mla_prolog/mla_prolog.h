@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * out = gelu(layernorm(a x b + bias))    a (m, k), b (k, n), bias (n), out (m, n),
+ *                                        fp16, row-major in GM
+ *
+ *     x = a x b + bias                              y = (x - mean) / sqrt(var + EPS)
+ *     mean, var: of each row, over its n elements   out = y / 2 * (1 + erf(y / sqrt(2)))
+ *
+ * Ranges   m, n, k from 1 up. Rows of any address; out overlaps no input.
+ * Numbers  fp32 inside. x: bias, then products with k ascending, one rounding a step.
+ * var: from sums of d and d * x with d = x - shift, where shift is the mean of the first
+ * 16 elements of the row (the largest power of 2 up to n). Error    |out - exact| <= ulp
+ * / 2 + E, ulp of fp16 at the result, sigma = sqrt(var + EPS), u = 2^-24, S the largest
+ * |bias| + sum of |a b| in the row: E = u * (2 * (4 * sqrt(k) + 16) * S / sigma + 64) *
+ * max(1, |y|) 4 sqrt(k) u S is what k rounded additions do to x but with a probability
+ * that is none in practice (Higham, Mary: A New Approach to Probabilistic Rounding Error
+ * Analysis, 2019; worst case k u S), 16 u S what the mean adds; the slope of gelu is
+ * below 1.13 and twice that covers sigma; 64 is for the shift (loss of (mean - shift)^2 /
+ * var, at most n / 16, of u) and erf. A row with NaN or infinity in x is NaN. Errors
+ * ERR_ARG: nothing was started. ERR_FAULT, ERR_DEADLOCK: *report. Uses     all local
+ * memories, semaphores MLA_SEM_FIRST to _LAST of each core.
+ *
+ * One launch (fused) or three through GM (separate): the same tiles, the same commands
+ * for the same formula, the same bits but for results below 2^-14.
+ *
+ * What the machine allows, a2, one core, m = n = k = 1024 (KiB and cycles; all but the
+ * bounds are in the table of `make run ARGS="mla_prolog --m 1024 --n 1024 --k 1024"`):
+ *
+ * Cycles   Cube: m n k / 4096 = 262144; 274869 with the bias (one step of k more) and 9 a
+ *          Mmad. Vector, 128 tiles of 128 repeats: pass 1 687 (differences 176, their sums
+ *          176, squares 159, their sums 176), pass 2 2203 (minus mean 176, times scale
+ *          178, times sqrt(2) 154, erf 1055, plus 1 159, times y 153, to fp16 160,
+ *          transposed 168), and 16 times about 930 for the statistics of a block: 384785,
+ *          so the Vector is the limit of the fused launch, and the Cube cannot be busy for
+ *          more than 71 %. Limits of the three: 274869 + 148113 + 248961 = 671943, so
+ *          fused can take 42.7 % fewer cycles than separate.
+ * Traffic  A block of R rows needs R (4 n + 2 k) bytes for x, which layernorm wants whole,
+ *          and a; b is read once a block. L1, UB and L0C, 832 KiB, would hold R = 138
+ *          without a byte for b or the Vector: 8 times b, a and out, 20480 KiB, 44 % less
+ *          than the 36864 of separate. 60 % less wants b to be read 5 times, R = 205. With
+ *          128 KiB of L1 for b and all of UB for the Vector L1 holds R = 64: 36864 KiB, as
+ *          much as separate, whose first launch has blocks of 128 rows. What fusion can
+ *          save is the traffic beyond reading a, b and bias: 2048 KiB for 18432, 89 % less.
+ */
+#ifndef KERNELS_MLA_PROLOG_MLA_PROLOG_H
+#define KERNELS_MLA_PROLOG_MLA_PROLOG_H
+
+#include "sched/sched.h"
+
+#define MLA_EPS 1e-5f
+
+enum { MLA_SEM_FIRST = 0, MLA_SEM_LAST = 17 };
+
+struct mla_prolog {
+    const uint16_t *a, *b, *bias;
+    uint16_t *out;
+    uint32_t m, n, k;
+    unsigned cores; /* rows are split over so many; 0: all of the chip */
+    float *x, *y;   /* mla_work_elements() each, in tiles; NULL where not used */
+};
+
+/* Elements of x and of y: whole blocks of 64 rows. */
+uint64_t mla_work_elements(const struct mla_prolog *p);
+/* True if a block of rows fits on the core, so that the fused launch needs no p->x. */
+bool mla_fits(const struct mla_prolog *p);
+/* Bytes of x that the fused launch writes to GM (and reads again): 0 if mla_fits(). */
+uint64_t mla_spilled_bytes(const struct mla_prolog *p);
+
+/* One launch. Nothing but out is written to GM if mla_fits(), else x too. */
+MUST_CHECK int mla_fused(const struct mla_prolog *p, struct sched_report *report);
+/* Three launches: x = a x b + bias, y = layernorm(x), out = gelu(y). */
+MUST_CHECK int mla_product(const struct mla_prolog *p, struct sched_report *report);
+MUST_CHECK int mla_layernorm(const struct mla_prolog *p, struct sched_report *report);
+MUST_CHECK int mla_gelu(const struct mla_prolog *p, struct sched_report *report);
+
+/* Row `row` of out by the definition above, in double precision, computed by the hart,
+ * and the bound of the error of each element. b: p->b as fp32. */
+void mla_ref_row(const struct mla_prolog *p, const float *b, uint32_t row, double *want,
+                 double *bound);
+
+struct mla_difference {
+    unsigned which; /* of outs */
+    uint32_t row, column;
+    double got, want, bound;
+    double worst; /* largest error so far, in units of its bound */
+};
+/* Compares `rows` rows (all, if there are fewer), spread from the first to the last, of
+ * each of n_outs results with the reference. 0; ERR_MISMATCH at the first element beyond
+ * its bound, *d tells which; ERR_NOMEM. */
+MUST_CHECK int mla_check(const struct mla_prolog *p, const uint16_t *const *outs,
+                         unsigned n_outs, uint32_t rows, struct mla_difference *d);
+
+#endif
