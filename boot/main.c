@@ -15,7 +15,7 @@
 #include "hal/pipe.h"
 #include "kernels/operator.h"
 
-#define DEFAULT_OPERATOR "demo"
+#define DEFAULT_OPERATOR "mla_prolog"
 #define SEPARATOR        "+"
 
 const struct operator* operator_find(const char *name)

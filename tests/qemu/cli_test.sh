@@ -105,7 +105,7 @@ demonstration()
 {
     local first
 
-    salai
+    salai demo
     cp "$log/out" "$log/demo"
     first=$(sed '/^$/,$d' "$log/out")
     tap_check demo/succeeds "$(has_status 0; cat "$log/err"
@@ -114,9 +114,9 @@ demonstration()
         END { if (NR > 24) print NR " lines" }' "$log/out")"
     tap_check demo/each_text_is_all_in_itself "$(awk 'NR > 2 && /^$/ { exit }
         NR > 2 && $NR != 0 && $(NR - 1) != 100 { print }' "$log/out")"
-    salai
+    salai demo
     tap_check demo/is_the_same_again "$(diff "$log/demo" "$log/out")"
-    salai --cores 2 --profile ascend310
+    salai --cores 2 --profile ascend310 demo
     tap_check demo/table_is_the_same_on_another_chip "$(has_status 0
         diff <(echo "$first") <(sed '/^$/,$d' "$log/out"))"
 }

@@ -65,18 +65,18 @@ same()
 
 same_bytes()
 {
-    local table='^core 0, profile a2: [0-9]+ cycles'
+    local table='^  cycles +[0-9]+ '
     local wide=(--cores 4 matmul a.npy b.npy -o c.npy)
 
     "$here/golden.py" make-large || exit 1
-    repeat demo 1 5
+    repeat default 1 5
     repeat cores 1 3 "${wide[@]}"
     load_begin
-    repeat demo 6 10
+    repeat default 6 10
     repeat cores 4 6 "${wide[@]}"
     load_end
-    tap_check determinism/demo_idle "$(same demo 5 "$table")"
-    tap_check determinism/demo_on_a_busy_host "$(same demo 10 "$table")"
+    tap_check determinism/default_idle "$(same default 5 "$table")"
+    tap_check determinism/default_on_a_busy_host "$(same default 10 "$table")"
     tap_check determinism/4_cores_idle "$(same cores 3 '^core 3, .* cycles')"
     tap_check determinism/4_cores_on_a_busy_host "$(same cores 6 '^core 3, .* cycles')"
     tap_check determinism/4_cores_write_the_same "$(same cores 6 '^[0-9]+ 240128 c.npy$')"
