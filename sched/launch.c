@@ -6,6 +6,7 @@
 #include "sched/launch.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "hal/chip.h"
 #include "hal/sem.h"
@@ -24,9 +25,9 @@ static bool all_at_once;
 
 static void set_barrier(unsigned blocks, unsigned cores)
 {
-    uint32_t mask = blocks == 32 ? UINT32_MAX : (1u << blocks) - 1;
+    uint32_t mask = blocks < 32 ? (1u << blocks) - 1 : UINT32_MAX;
 
-    all_at_once = blocks <= cores;
+    all_at_once = blocks != 0 && blocks <= cores;
     barrier_set(BARRIER_UNIT, LAUNCH_ARRIVE, all_at_once ? blocks : 0, LAUNCH_GO,
                 all_at_once ? mask : 0);
 }
@@ -65,14 +66,36 @@ static int check_chip(const struct launch *l, struct sched_report *report)
     return ERR_LEFT;
 }
 
+/* Also returns when the kernel calls task_exit. */
+static void run_kernel(const struct launch *l)
+{
+    jmp_buf leave;
+
+    running->leave = &leave;
+    if (setjmp(leave) == 0) {
+        l->kernel(l->arg);
+    }
+    running->leave = NULL;
+}
+
+/* Whatever the block before has told about itself holds no longer. */
+static void begin_block(struct run *r)
+{
+    running->block = r->next++;
+    running->blocks = r->blocks;
+    running->priority = TASK_NORMAL;
+    memset(running->owed, 0, sizeof(running->owed));
+    wait_leave_faults(running);
+    task_tag(0);
+}
+
 static void run_blocks(void *arg)
 {
     struct run *r = arg;
 
     while (r->next < r->blocks) {
-        running->block = r->next++;
-        running->blocks = r->blocks;
-        r->l->kernel(r->l->arg);
+        begin_block(r);
+        run_kernel(r->l);
         task_join_all();
         task_drain();
         check_block(r->l);
@@ -86,6 +109,11 @@ int launch(const struct launch *l, struct sched_report *report)
     int err = 0;
 
     report->text[0] = 0;
+    if (running) {
+        snprintf(report->text, sizeof(report->text), "%s: launched by task %s", l->name,
+                 running->name);
+        return ERR_BUSY;
+    }
     if (cores > chip_cores()) {
         snprintf(report->text, sizeof(report->text), "%s: %s: %u wanted, %u there",
                  l->name, err_text(ERR_CORES), cores, chip_cores());
@@ -93,9 +121,6 @@ int launch(const struct launch *l, struct sched_report *report)
     }
     set_barrier(r.blocks, cores);
     for (unsigned c = 0; c < cores && c < r.blocks && !err; c++) {
-        (void)tpipe_leftovers(c, report->text,
-                              sizeof(report->text)); /* of a failed run */
-        report->text[0] = 0;
         err = task_create(l->name, c, run_blocks, &r);
     }
     if (err) {

@@ -29,8 +29,8 @@ struct launch {
  * Runs every block and returns when the last command has ended. At the end of a block
  * its spawned tasks have returned, its pipes are empty, its queues' buffers are free and
  * its semaphores are 0; otherwise ERR_LEFT, and the report names what is left. Returns 0,
- * ERR_CORES (nothing was started), ERR_NOMEM or what sched_run() returns, ERR_LATE among
- * it.
+ * ERR_CORES or ERR_BUSY (by a task; nothing was started), ERR_NOMEM or what sched_run()
+ * returns, ERR_LATE among it.
  */
 MUST_CHECK int launch(const struct launch *l, struct sched_report *report);
 

@@ -124,6 +124,8 @@ static void put_task(char *text, const struct task *t)
     } else if (t->state == TASK_WAIT_TASK) {
         put("\n  task %s waits since cycle %llu for task %s", t->name, since,
             sched_task(t->what)->name);
+    } else if (t->state == TASK_WAIT_TIME) {
+        put("\n  task %s sleeps since cycle %llu", t->name, since);
     } else if (t->state == TASK_WAIT_FAULT) {
         put("\n  task %s waits since cycle %llu for a fault of core %u", t->name, since,
             t->core);

@@ -67,13 +67,9 @@ const char *trap_task_name(void)
 
 /* --- who runs next --- */
 
-static bool time_over(struct task *t)
+static bool time_over(const struct task *t)
 {
-    if (t->until == SCHED_FOREVER || chip_cycle() < t->until) {
-        return false;
-    }
-    t->result = t->state == TASK_WAIT_TIME ? 0 : ERR_TIMEOUT;
-    return true;
+    return t->until != SCHED_FOREVER && chip_cycle() >= t->until;
 }
 
 /* Makes a task READY whose wait is over. */
@@ -82,10 +78,14 @@ static bool wake(struct task *t, uint32_t wanted)
     bool over = (wanted >> t->core & 1) && wait_over(t);
 
     if (t->state == TASK_WAIT_TASK) {
-        over = tasks[t->what].state == TASK_ENDED;
+        over = sched_ended(t->what, t->count);
     }
-    if (!over && !(n_timed && time_over(t))) {
-        return false;
+    if (!over) {
+        if (!n_timed || !time_over(t)) {
+            return false;
+        }
+        /* What has come since CHIP_WANTED was read, but in time, still counts. */
+        t->result = t->state == TASK_WAIT_TIME || wait_over(t) ? t->result : ERR_TIMEOUT;
     }
     wait_disarm(t);
     n_timed -= t->until != SCHED_FOREVER;
@@ -94,34 +94,44 @@ static bool wake(struct task *t, uint32_t wanted)
     return true;
 }
 
-/* The task to run, or NULL if nobody can. */
-static struct task *choose(void)
+/* The next task that can run, of one priority if any of them counts. */
+static struct task *choose_of(unsigned priority)
 {
-    struct task *best = NULL;
     uint32_t wanted = 0;
     bool looked = false;
 
     for (unsigned i = 1; i <= n_tasks; i++) {
         struct task *t = hot.last + i;
         t = t < hot.end ? t : t - n_tasks;
-        if (t->state == TASK_ENDED || (best && best->priority >= t->priority)) {
+        if (t->state == TASK_READY && (!prioritised || t->priority == priority)) {
+            return t;
+        }
+        if (t->state == TASK_READY || t->state == TASK_ENDED ||
+            (prioritised && t->priority != priority)) {
             continue;
         }
-        if (t->state != TASK_READY) {
-            if (!looked) {
-                wanted = chip_wanted();
-                looked = true;
-            }
-            if (!wake(t, wanted)) {
-                continue;
-            }
+        if (!looked) {
+            wanted = chip_wanted();
+            looked = true;
         }
-        best = t;
-        if (!prioritised) {
-            break;
+        if (wake(t, wanted)) {
+            return t;
         }
     }
-    return best;
+    return NULL;
+}
+
+/* The task to run, or NULL if nobody can. Higher priorities look first, so that they also
+ * take first what both wait for. */
+static struct task *choose(void)
+{
+    unsigned priority = prioritised ? TASK_PRIORITIES - 1 : 0;
+    struct task *t = choose_of(priority);
+
+    while (t == NULL && priority > 0) {
+        t = choose_of(--priority);
+    }
+    return t;
 }
 
 static void run(struct context *from, struct task *t)
@@ -173,11 +183,28 @@ void sched_give_away(void)
 
 /* --- beginning and ending --- */
 
-/* A task that has waited for faults leaves them to the run again. */
+/* Its children become its parent's. */
+static void leave_children(struct task *t)
+{
+    int self = (int)(t - tasks);
+
+    for (unsigned i = 0; i < n_tasks && t->children; i++) {
+        if (tasks[i].parent == self && tasks[i].state != TASK_ENDED) {
+            tasks[i].parent = t->parent;
+            t->children--;
+            if (t->parent >= 0) {
+                tasks[t->parent].children++;
+            }
+        }
+    }
+}
+
 static void end_task(struct task *t)
 {
-    if (t->fault) {
-        irq_arm_fault(t->core, true);
+    wait_leave_faults(t);
+    leave_children(t);
+    if (t->parent >= 0) {
+        tasks[t->parent].children--;
     }
     if (!stack_whole(t) && run_err == 0) {
         run_err = ERR_STACK;
@@ -188,6 +215,9 @@ static void end_task(struct task *t)
 
 void task_exit(void)
 {
+    if (running->leave) {
+        longjmp(*running->leave, 1);
+    }
     end_task(running);
     sched_give_away();
     __builtin_unreachable();
@@ -201,11 +231,16 @@ static void task_entry(void)
     task_exit();
 }
 
-/* A slot that nobody uses or waits for any more: a new one, or that of an ended task. */
+bool sched_ended(unsigned slot, unsigned generation)
+{
+    return tasks[slot].state == TASK_ENDED || tasks[slot].generation != generation;
+}
+
+/* A new slot or, if there is none, that of an ended task. */
 static unsigned free_slot(void)
 {
     for (unsigned i = 0; i < n_tasks && n_tasks == TASK_MAX; i++) {
-        if (tasks[i].state == TASK_ENDED && tasks[i].parent < 0 && &tasks[i] != running) {
+        if (tasks[i].state == TASK_ENDED) {
             return i;
         }
     }
@@ -214,8 +249,8 @@ static unsigned free_slot(void)
 
 int sched_begin(const char *name, unsigned core, void (*fn)(void *arg), void *arg)
 {
-    const struct task *parent = running;
-    unsigned slot = free_slot();
+    struct task *parent = running;
+    unsigned slot = free_slot(), generation;
     struct task *t = &tasks[slot];
     char *stack;
 
@@ -223,6 +258,7 @@ int sched_begin(const char *name, unsigned core, void (*fn)(void *arg), void *ar
         return ERR_NOMEM;
     }
     stack = t->stack;
+    generation = slot == n_tasks ? 0 : t->generation + 1;
     *t = (struct task){.name = name, .core = core, .fn = fn, .arg = arg};
     if (!stack_get(t, stack)) {
         return ERR_NOMEM;
@@ -232,8 +268,12 @@ int sched_begin(const char *name, unsigned core, void (*fn)(void *arg), void *ar
     t->tag = (slot + 1) << TAG_BITS;
     t->state = TASK_READY;
     t->until = SCHED_FOREVER;
+    t->generation = generation;
     t->priority = parent ? parent->priority : TASK_NORMAL;
     t->parent = parent ? (int)(parent - tasks) : -1;
+    if (parent) {
+        parent->children++;
+    }
     t->block = parent ? parent->block : 0;
     t->blocks = parent ? parent->blocks : 1;
     t->context.ra = (uintptr_t)task_entry;
@@ -241,13 +281,16 @@ int sched_begin(const char *name, unsigned core, void (*fn)(void *arg), void *ar
     n_tasks += slot == n_tasks;
     hot.end = tasks + n_tasks;
     n_left++;
-    return (int)slot;
+    return (int)(generation << SLOT_BITS | slot);
 }
 
 int task_create(const char *name, unsigned core, void (*fn)(void *arg), void *arg)
 {
     int task;
 
+    if (running) {
+        return ERR_BUSY;
+    }
     if (core >= chip_cores()) {
         return ERR_ARG;
     }
@@ -279,17 +322,6 @@ void sched_stop(int err)
     __builtin_unreachable();
 }
 
-/* A task waits for the core's faults. */
-static bool has_supervisor(unsigned core)
-{
-    for (unsigned i = 0; i < n_tasks; i++) {
-        if (tasks[i].core == core && tasks[i].state != TASK_ENDED && tasks[i].fault) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* ERR_FAULT and the report if anything has stopped, on any core. */
 static int find_fault(void)
 {
@@ -297,7 +329,7 @@ static int find_fault(void)
 
     for (uint32_t left = chip_wanted(); left; left &= left - 1) {
         unsigned c = (unsigned)__builtin_ctz(left);
-        if (irq_fault(c) && !has_supervisor(c) && core_fault(c, &report->fault)) {
+        if (irq_fault(c) && !wait_supervised(c) && core_fault(c, &report->fault)) {
             unsigned task = report->fault.tag >> TAG_BITS;
             report->task = task && task <= n_tasks ? tasks[task - 1].name : NULL;
             fault_text(&report->fault, report->text, sizeof(report->text));
@@ -404,6 +436,7 @@ static void end_tasks(void)
             end_task(&tasks[i]);
         }
     }
+    tpipe_forget();
     running = NULL;
     n_tasks = n_left = n_timed = 0;
     prioritised = false;
@@ -411,6 +444,9 @@ static void end_tasks(void)
 
 void sched_drop(void)
 {
+    if (running) {
+        return;
+    }
     end_tasks();
     for (unsigned c = 0; c < chip_cores(); c++) {
         core_reset(c);
@@ -423,12 +459,18 @@ int sched_run(struct sched_report *report)
     int err;
 
     memset(report, 0, sizeof(*report));
+    if (running) {
+        return ERR_BUSY;
+    }
     run_report = report;
     stats = (struct sched_stats){0};
     hot.last = tasks + n_tasks - 1;
     hot.switches = 0;
     run_err = 0;
-    watchdog.end = watchdog.cycles ? chip_cycle() + watchdog.cycles : SCHED_FOREVER;
+    watchdog.end = chip_cycle() + watchdog.cycles;
+    if (watchdog.cycles == 0 || watchdog.end < watchdog.cycles) {
+        watchdog.end = SCHED_FOREVER;
+    }
     run_tasks();
     watchdog.cycles = 0;
     err = run_err == RUN_OVER ? 0 : run_err;

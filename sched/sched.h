@@ -34,7 +34,7 @@ enum {
 #define SCHED_TEXT_OF_(x) #x
 
 /* Adds a task that will run fn(arg), from outside of tasks. ERR_NOMEM; ERR_ARG: the chip
- * has no such core. */
+ * has no such core; ERR_BUSY: called by a task. */
 MUST_CHECK int task_create(const char *name, unsigned core, void (*fn)(void *arg),
                            void *arg);
 
@@ -47,14 +47,14 @@ struct sched_report {
  * Runs the tasks until all have returned and the engines have nothing left to do. On an
  * error the tasks are dropped and the cores are reset, so that the next run starts clean:
  * ERR_FAULT (an engine or a register access, see *report), ERR_DEADLOCK, ERR_STACK, and
- * what a task has given to task_fail().
+ * what a task has given to task_fail(). ERR_BUSY: called by a task, nothing has changed.
  */
 MUST_CHECK int sched_run(struct sched_report *report);
 /* Watchdog: the next sched_run, by that name in its report, ends with ERR_LATE after so
  * many cycles; 0: never. A task that neither waits nor yields is beyond it. */
 void sched_limit(const char *name, uint64_t cycles);
 /* Takes back task_create and what it was prepared with: drops the tasks, resets the cores
- * and the chip's semaphores. */
+ * and the chip's semaphores. Does nothing in a task. */
 void sched_drop(void);
 /* What a run has left behind on a core: queued commands, semaphores that are not 0.
  * Returns how many such things there are and names them in text. */
@@ -82,7 +82,8 @@ unsigned task_blocks(void);
 /* Starts a task on the same core and for the same block and returns its number. Without
  * memory for it the run ends with ERR_NOMEM. */
 int task_spawn(const char *name, void (*fn)(void *arg), void *arg);
-/* Waits until a spawned task has returned; until all that this one has spawned have. */
+/* Waits until a spawned task has returned; until all that this one has spawned have, and
+ * those which they have left running. */
 void task_join(int task);
 void task_join_all(void);
 /* As returning from the task's function. */
@@ -99,26 +100,28 @@ void task_block_on(unsigned sem, unsigned count, const char *where);
 extern uintptr_t task_window; /* of the running task's core */
 static inline void task_wait_at(unsigned sem, unsigned count, const char *where)
 {
-    if (!sem_try_take_at(task_window, sem, count)) {
+    if (sem >= SEM_COUNT || !sem_try_take_at(task_window, sem, count)) {
         task_block_on(sem, count, where);
     }
 }
-/* Waits that give up at a cycle: 0, or ERR_TIMEOUT and nothing was taken. */
+/* Waits that give up at a cycle: 0, or ERR_TIMEOUT and nothing was taken. ERR_ARG: no
+ * such semaphore, or more than SEM_MAX. */
 struct want {
-    uint8_t sem, count;
+    uint16_t sem, count;
 };
 #define task_wait_until(sem, count, cycle)                                               \
-    task_wait_sems(&(struct want){(uint8_t)(sem), (uint8_t)(count)}, 1, true, (cycle),   \
+    task_wait_sems(&(struct want){(uint16_t)(sem), (uint16_t)(count)}, 1, true, (cycle), \
                    SCHED_HERE)
 /* The first of n semaphores that can be taken: its index. */
 #define task_wait_any(wants, n, cycle)                                                   \
     task_wait_sems((wants), (n), false, (cycle), SCHED_HERE)
-/* All of them at once; none is held while another is waited for. */
+/* All of them at once; none is held while another is waited for. What is named twice adds
+ * up. */
 #define task_wait_all(wants, n, cycle)                                                   \
     task_wait_sems((wants), (n), true, (cycle), SCHED_HERE)
 MUST_CHECK int task_wait_sems(const struct want *wants, unsigned n, bool all,
                               uint64_t cycle, const char *where);
-/* `slots` free slots in a queue of the task's core. */
+/* `slots` free slots, at most PIPE_DEPTH, in a queue of the task's core, or ERR_ARG. */
 MUST_CHECK int task_wait_room(enum pipe pipe, unsigned slots, uint64_t cycle);
 /* A fault of the task's core, which then does not end the run: the task clears it. */
 MUST_CHECK int task_wait_fault(struct fault *fault, uint64_t cycle);

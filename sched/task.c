@@ -73,11 +73,32 @@ static int wait_as(enum task_state state, unsigned what, unsigned count, uint64_
 
 void task_block_on(unsigned sem, unsigned count, const char *where)
 {
+    if (sem >= SEM_COUNT || count > SEM_MAX) {
+        task_fail(ERR_ARG, where, "wait for %u of semaphore %u", count, sem);
+    }
     running->where = where;
-    running->wants[0] = (struct want){(uint8_t)sem, (uint8_t)count};
+    running->wants[0] = (struct want){(uint16_t)sem, (uint16_t)count};
     running->n_wants = 1;
     running->all = true;
     wait_as(TASK_WAIT_SEM, sem, count, SCHED_FOREVER);
+}
+
+/* One more semaphore that all are wanted of: nothing of it needs no wait, twice the same
+ * adds up. False: it never holds so many. */
+static bool want_too(struct task *self, struct want want)
+{
+    unsigned i = 0;
+
+    while (i < self->n_wants && self->wants[i].sem != want.sem) {
+        i++;
+    }
+    if (i == self->n_wants && want.count) {
+        self->wants[self->n_wants++] = (struct want){want.sem, 0};
+    }
+    if (want.count) {
+        self->wants[i].count += want.count;
+    }
+    return want.count == 0 || self->wants[i].count <= SEM_MAX;
 }
 
 int task_wait_sems(const struct want *wants, unsigned n, bool all, uint64_t cycle,
@@ -89,29 +110,43 @@ int task_wait_sems(const struct want *wants, unsigned n, bool all, uint64_t cycl
         return ERR_ARG;
     }
     self->where = where;
-    memcpy(self->wants, wants, n * sizeof(*wants));
-    self->n_wants = n;
     self->all = all;
+    self->n_wants = 0;
+    for (unsigned i = 0; i < n; i++) {
+        if (wants[i].sem >= SEM_COUNT || wants[i].count > SEM_MAX ||
+            (all && !want_too(self, wants[i]))) {
+            return ERR_ARG;
+        }
+    }
+    if (!all) {
+        memcpy(self->wants, wants, n * sizeof(*wants));
+        self->n_wants = n;
+    }
+    self->result = 0;
+    if (wait_take(self)) {
+        return self->result;
+    }
     return wait_as(TASK_WAIT_SEM, wants[0].sem, wants[0].count, cycle);
 }
 
 int task_wait_room(enum pipe pipe, unsigned slots, uint64_t cycle)
 {
-    int err = wait_as(TASK_WAIT_ROOM, pipe, slots, cycle);
+    int err = 0;
 
-    pipe_refresh(&running->ports[pipe]);
+    if (slots > PIPE_DEPTH || pipe_name(pipe)[0] == '?') {
+        return ERR_ARG;
+    }
+    if (pipe_refresh(&running->ports[pipe]) < slots) {
+        err = wait_as(TASK_WAIT_ROOM, pipe, slots, cycle);
+        pipe_refresh(&running->ports[pipe]);
+    }
     return err;
 }
 
 int task_wait_fault(struct fault *fault, uint64_t cycle)
 {
-    int err;
-
     running->fault = fault;
-    irq_arm_fault(running->core, true);
-    err = wait_as(TASK_WAIT_FAULT, 0, 0, cycle);
-    irq_arm_fault(running->core, false); /* or the line would be up until it is cleared */
-    return err;
+    return wait_as(TASK_WAIT_FAULT, 0, 0, cycle);
 }
 
 void task_sleep_until(uint64_t cycle)
@@ -131,25 +166,25 @@ int task_spawn(const char *name, void (*fn)(void *arg), void *arg)
 
 void task_join(int task)
 {
-    struct task *t;
+    unsigned slot = (unsigned)task & ((1u << SLOT_BITS) - 1);
+    unsigned generation = (unsigned)task >> SLOT_BITS;
 
-    if (task < 0 || (unsigned)task >= sched_tasks()) {
-        return;
+    static_assert(TASK_MAX <= 1 << SLOT_BITS, "task numbers");
+    if (task >= 0 && slot < sched_tasks() && !sched_ended(slot, generation)) {
+        wait_as(TASK_WAIT_TASK, slot, generation, SCHED_FOREVER);
     }
-    t = sched_task((unsigned)task);
-    if (t->state != TASK_ENDED) {
-        wait_as(TASK_WAIT_TASK, (unsigned)task, 0, SCHED_FOREVER);
-    }
-    t->parent = -1; /* its slot may be used again */
 }
 
 void task_join_all(void)
 {
     int self = (int)(running - sched_task(0));
 
-    for (unsigned i = 0; i < sched_tasks(); i++) {
-        if (sched_task(i)->parent == self) {
-            task_join((int)i);
+    while (running->children) { /* also those that ended ones have left */
+        for (unsigned i = 0; i < sched_tasks(); i++) {
+            const struct task *t = sched_task(i);
+            if (t->parent == self && t->state != TASK_ENDED) {
+                wait_as(TASK_WAIT_TASK, i, t->generation, SCHED_FOREVER);
+            }
         }
     }
 }
@@ -167,8 +202,12 @@ void task_drain(void)
 
 void task_post_at(unsigned sem, unsigned count, const char *where)
 {
-    unsigned value = sem_value(running->core, sem);
+    unsigned value;
 
+    if (sem >= SEM_COUNT) {
+        task_fail(ERR_ARG, where, "post to semaphore %u", sem);
+    }
+    value = sem_value(running->core, sem);
     if (value + count > SEM_MAX) {
         task_fail(ERR_SEM, where, "semaphore %u holds %u, %u more is above %u", sem,
                   value, count, SEM_MAX);
@@ -205,16 +244,17 @@ __attribute__((noinline)) static void pay(enum pipe pipe)
 void task_owe_wait(enum pipe pipe, unsigned sem, unsigned count)
 {
     uint32_t *owed = &running->owed[pipe], wait = sem | count << 16;
+    unsigned first = *owed >> 16 & 0xff, second = *owed >> 24;
 
     static_assert(offsetof(struct cmd_head, wait_sem) % 8 == 0, "owed");
     static_assert(offsetof(struct cmd_head, wait_n) % 8 == 2, "owed");
     if (*owed == 0) {
         *owed = wait;
-    } else if ((*owed & 0xff) == sem) {
+    } else if ((*owed & 0xff) == sem && first + count <= SEM_MAX) {
         *owed += count << 16;
-    } else if (*owed >> 24 == 0) {
+    } else if (second == 0 && (*owed & 0xff) != sem) {
         *owed |= wait << 8;
-    } else if ((*owed >> 8 & 0xff) == sem) {
+    } else if (second && (*owed >> 8 & 0xff) == sem && second + count <= SEM_MAX) {
         *owed += count << 24;
     } else {
         pay(pipe);
@@ -226,7 +266,7 @@ __attribute__((noinline)) static void issue_slowly(enum pipe pipe, union cmd *cm
 {
     uint64_t own = cmd->words[CMD_SYNC];
 
-    if (running->owed[pipe] && cmd->head.wait_n[0]) {
+    if (running->owed[pipe] && (uint32_t)own) {
         pay(pipe); /* in front of it */
     }
     cmd->words[CMD_SYNC] = own | running->owed[pipe];

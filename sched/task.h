@@ -5,9 +5,12 @@
 #ifndef SCHED_TASK_H
 #define SCHED_TASK_H
 
+#include <setjmp.h>
+
 #include "sched/sched.h"
 
-#define TAG_BITS 24 /* of a command's tag; the number of its task + 1 is above */
+#define TAG_BITS  24 /* of a command's tag; the slot of its task + 1 is above */
+#define SLOT_BITS 8  /* of a task's number; above them, which task of its slot it is */
 
 /* Values that a stray write hardly leaves behind. */
 enum task_state {
@@ -15,7 +18,7 @@ enum task_state {
     TASK_WAIT_SEM,   /* wants[], all of them or any */
     TASK_WAIT_ROOM,  /* count slots of pipe `what` */
     TASK_WAIT_FAULT, /* of its core */
-    TASK_WAIT_TASK,  /* number `what` */
+    TASK_WAIT_TASK,  /* of slot `what`, generation `count` */
     TASK_WAIT_TIME,  /* until */
     TASK_ENDED,
 };
@@ -35,7 +38,9 @@ struct task {
     unsigned core, priority;
     struct pipe_port *ports; /* of that core */
     uintptr_t window;
-    int parent; /* number of the task that has spawned it, or -1 */
+    int parent; /* slot of the task that has spawned it, or -1 */
+    unsigned children, generation;
+    jmp_buf *leave; /* where task_exit goes, NULL: it ends the task */
     unsigned block, blocks;
     uint32_t tag;
     /* what it waits for */
@@ -63,6 +68,8 @@ struct task *sched_task(unsigned i);
 unsigned sched_tasks(void);
 /* Lets others run until the caller, whose state says what it waits for, is chosen. */
 void sched_give_away(void);
+/* Whether the task of a slot and generation has ended. */
+bool sched_ended(unsigned slot, unsigned generation);
 /* Priorities count from now on. */
 void sched_prioritise(void);
 /* Ends the run with an error and what the text says. */
@@ -80,10 +87,19 @@ __attribute__((format(printf, 3, 4))) int sched_append(char *text, size_t size,
 void wait_arm(struct task *t);
 void wait_disarm(struct task *t);
 bool wait_over(struct task *t);
+/* Takes the semaphores that t wants if they can be taken now. */
+bool wait_take(struct task *t);
+/* A task waits, or has waited, for the core's faults, which then do not end the run; one
+ * that has leaves them to the run again. */
+bool wait_supervised(unsigned core);
+void wait_leave_faults(struct task *t);
+/* tque.c: forgets every core's queues, at the end of a run. */
+void tpipe_forget(void);
 /* stack.c: gives a task its slot's stack, or a new one; false: no memory. */
 bool stack_get(struct task *t, char *old);
 void stack_repaint(struct task *t);
-/* Whether the guard is as it was: its highest word, its ends, all of it. */
+/* Whether the guard is as it was: its highest word; its ends, and the caller, who runs on
+ * this stack, is above it; all of it. */
 static inline bool stack_quickly_ok(const struct task *t)
 {
     return ((const uint64_t *)(const void *)t->stack)[-1] == (uintptr_t)t->stack;

@@ -33,7 +33,14 @@ static const struct {
 struct tpipe *tpipe_open(void)
 {
     struct tpipe *pipe = &pipes[task_core()];
+    char left[512] = "";
 
+    if (pipe->n) {
+        task_drain();
+        if (tpipe_leftovers(pipe->core, left, sizeof(left))) {
+            task_fail(ERR_LEFT, "tpipe_open", "%s", left);
+        }
+    }
     *pipe = (struct tpipe){.core = task_core(), .sem = TQUE_SEM_LAST};
     for (unsigned sem = 0; sem <= TQUE_SEM_LAST; sem++) {
         sched_label(pipe->core, sem, NULL, NULL);
@@ -257,4 +264,13 @@ unsigned tpipe_leftovers(unsigned core, char *text, size_t size)
     }
     pipe->n = 0;
     return found;
+}
+
+void tpipe_forget(void)
+{
+    char left[8] = "";
+
+    for (unsigned core = 0; core < chip_cores(); core++) {
+        (void)tpipe_leftovers(core, left, sizeof(left));
+    }
 }

@@ -76,7 +76,8 @@ struct tpipe {
 };
 
 /* The memory of the task's core, all of it free; its queues live until the block ends or
- * it is opened again. */
+ * it is opened again, which waits until the core's pipes are empty and ends the run with
+ * ERR_LEFT if a buffer is not free. */
 struct tpipe *tpipe_open(void);
 /* Bytes that are left at a position. */
 uint32_t tpipe_free(const struct tpipe *pipe, enum tposition position);

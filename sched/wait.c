@@ -20,30 +20,27 @@ static void arm_sem(unsigned core, unsigned sem, unsigned count)
     sem_arm(core, sem, least && least < count ? least : count);
 }
 
-/* Whether t has armed this semaphore; *count is what it wants of it. */
-static bool has_armed(const struct task *t, unsigned sem, unsigned *count)
+/* The lesser of what is armed already, 0 for none, and what t wants of a semaphore. */
+static unsigned least_armed(const struct task *t, unsigned sem, unsigned least)
 {
-    if (t->state != TASK_WAIT_SEM) {
-        return false;
-    }
-    for (unsigned i = 0; i < t->n_wants; i++) {
-        *count = t->wants[i].count;
+    for (unsigned i = 0; t->state == TASK_WAIT_SEM && i < t->n_wants; i++) {
+        unsigned count = t->wants[i].count;
         if (t->wants[i].sem == sem && (!t->all || t->what == sem)) {
-            return true;
+            least = least && least < count ? least : count;
         }
     }
-    return false;
+    return least;
 }
 
 static void disarm_sem(const struct task *self, unsigned sem)
 {
-    unsigned core = self->core, least = 0, count;
+    unsigned core = self->core, least = 0;
 
     if (--armed[core][sem]) {
         for (unsigned i = 0; i < sched_tasks(); i++) {
             const struct task *t = sched_task(i);
-            if (t != self && t->core == core && has_armed(t, sem, &count)) {
-                least = least && least < count ? least : count;
+            if (t != self && t->core == core) {
+                least = least_armed(t, sem, least);
             }
         }
     }
@@ -65,6 +62,39 @@ static void arm_room(unsigned core, unsigned pipe, const struct task *self)
     pipe_arm(core, (enum pipe)pipe, least);
 }
 
+bool wait_supervised(unsigned core)
+{
+    for (unsigned i = 0; i < sched_tasks(); i++) {
+        const struct task *t = sched_task(i);
+        if (t->core == core && t->state != TASK_ENDED && t->fault) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void wait_leave_faults(struct task *t)
+{
+    if (t->fault) {
+        t->fault = NULL;
+        if (!wait_supervised(t->core)) {
+            irq_arm_fault(t->core, true);
+        }
+    }
+}
+
+/* The core's line tells of faults while a supervisor other than `self` waits for them. */
+static void arm_fault(unsigned core, const struct task *self)
+{
+    bool waits = false;
+
+    for (unsigned i = 0; i < sched_tasks() && !waits; i++) {
+        const struct task *t = sched_task(i);
+        waits = t != self && t->core == core && t->state == TASK_WAIT_FAULT;
+    }
+    irq_arm_fault(core, waits);
+}
+
 /* Index of the first semaphore that lacks (all) or can be taken (any), or n_wants. */
 static unsigned first_want(const struct task *t, bool ready)
 {
@@ -83,6 +113,8 @@ void wait_arm(struct task *t)
 
     if (t->state == TASK_WAIT_ROOM) {
         arm_room(t->core, t->what, NULL);
+    } else if (t->state == TASK_WAIT_FAULT) {
+        arm_fault(t->core, NULL);
     } else if (t->state == TASK_WAIT_SEM && t->all) {
         first = first_want(t, false);
         first = first == t->n_wants ? 0 : first;
@@ -100,6 +132,8 @@ void wait_disarm(struct task *t)
 {
     if (t->state == TASK_WAIT_ROOM) {
         arm_room(t->core, t->what, t);
+    } else if (t->state == TASK_WAIT_FAULT) {
+        arm_fault(t->core, t); /* what it knows of would keep the line up */
     } else if (t->state == TASK_WAIT_SEM && t->all) {
         disarm_sem(t, t->what);
     } else if (t->state == TASK_WAIT_SEM) {
@@ -123,21 +157,28 @@ static bool take_all(const struct task *t)
     return true;
 }
 
-static bool sems_over(struct task *t)
+bool wait_take(struct task *t)
 {
     if (t->all) {
-        if (first_want(t, false) == t->n_wants && take_all(t)) {
-            return true;
-        }
-        wait_disarm(t); /* another one may lack now */
-        wait_arm(t);
-        return false;
+        return first_want(t, false) == t->n_wants && take_all(t);
     }
     for (unsigned i = 0; i < t->n_wants; i++) {
         if (sem_try_take(t->core, t->wants[i].sem, t->wants[i].count)) {
             t->result = (int)i;
             return true;
         }
+    }
+    return false;
+}
+
+static bool sems_over(struct task *t)
+{
+    if (wait_take(t)) {
+        return true;
+    }
+    if (t->all) {
+        wait_disarm(t); /* another one may lack now */
+        wait_arm(t);
     }
     return false;
 }
