@@ -11,6 +11,10 @@
 #   make fuzz              60 s of random commands and registers against the model
 #   make debug ARGS=...    gdb at the kernel's first line, with the npu commands
 #   make debug-server ARGS=...   QEMU waiting for an IDE's debugger
+#   make record ARGS=...   a run that can be gone through forwards and backwards:
+#   make replay            gdb on it
+#   make run CORE=1 ARGS=...   a run that fails leaves build/core/TIME.core:
+#   make debug-core [FILE=...]   gdb on it, or on the newest
 #   make test-full         longer runs of the same
 #   make check             style, layering, pages up to date
 #   make docs              brings the generated tables of the pages up to date
@@ -27,7 +31,7 @@ CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
 B       := build
 Q       := $(if $(V),,@)
 say      = $(if $(V),,@echo "  $(1)" $(patsubst $(B)/%,%,$@))
-export CORES PROFILE MEM SEED TRACE
+export CORES PROFILE MEM SEED TRACE CORE CROSS
 
 # --- sources ---
 
@@ -38,7 +42,8 @@ MODEL_SRC := $(wildcard tools/emu/model/*.c) hal/contract/tables.c
 QEMU_SRC  := $(wildcard tools/emu/qemu/*.c)
 HOST_TESTS := barrier perturb mte atomic load3d model rule snapshot vector cube \
               move fixpipe fixpipe_rule npy calibrate num mmad \
-              vector_move vector_gather vector_move_rule vecnum unit vecscalar saturate vector_more
+              vector_move vector_gather vector_move_rule vecnum unit vecscalar saturate vector_more \
+              event
 QEMU_TESTS := $(patsubst tests/qemu/%_test.sh,%,$(wildcard tests/qemu/*_test.sh))
 
 # --- flags ---
@@ -71,7 +76,7 @@ BENCHES   := $(addprefix $(B)/bench/,cube move vector)
 PAGES     := $(wildcard hal/contract/*.md)
 
 .PHONY: all run test test-full bench bench-host bench-model perturb fuzz debug debug-server \
-        calibrate check docs clean help model-rv image host-tests FORCE
+        record replay debug-core calibrate check docs clean help model-rv image host-tests FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
@@ -103,6 +108,15 @@ test-full: test
 
 debug: all
 	@tools/gdb/debug -- $(ARGS)
+
+record: all
+	@tools/gdb/record -- $(ARGS)
+
+replay: all
+	@tools/gdb/debug --replay
+
+debug-core:
+	@tools/gdb/debug --core $(FILE)
 
 # For an IDE: QEMU waits on a socket, see tools/gdb/README.md.
 debug-server: all

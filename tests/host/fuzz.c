@@ -123,7 +123,10 @@ static void push_shaped(struct rig *r, struct input *in, unsigned core)
 static void count(void *ctx, const struct npu_event *e)
 {
     (void)ctx;
-    completed[e->head->opcode] += e->bytes_written || e->ops || e->bytes_read == 0;
+    if (e->what == NPU_ENDS) {
+        completed[e->cmd->head.opcode] +=
+            e->bytes_written || e->ops || e->bytes_read == 0;
+    }
 }
 
 static void step(struct rig *r, struct input *in)

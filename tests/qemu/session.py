@@ -6,6 +6,7 @@
 #
 # TAP goes to file descriptor 3, because gdb writes what it likes to stdout.
 import os
+import re
 import shutil
 import signal
 import socket
@@ -36,6 +37,24 @@ def ok(good, name, reason=""):
 
 def same(got, want, name):
     ok(got == want, name, f"got {got}\nwant {want}")
+
+
+def matches(name, text, *patterns):
+    """Every pattern is in the text."""
+    missing = [f"no '{p}'" for p in patterns if not re.search(p, text, re.M)]
+    ok(not missing, name, "\n".join(missing + [text]))
+
+
+def one_line(name, text, pattern):
+    ok(re.search("^error: .*" + pattern, text) and "\n" not in text, name, text)
+
+
+def npu(command):
+    """Output of an npu command, with its error if it has one."""
+    try:
+        return gdb.execute("npu " + command, to_string=True)
+    except gdb.error as e:
+        return f"error: {e}"
 
 
 def launch(args, extra="", icount="", options=()):

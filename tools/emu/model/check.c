@@ -139,6 +139,43 @@ static unsigned check_access(const struct npu *n, const struct access *a,
     return 0;
 }
 
+/* Whether rows of levels 0 .. level - 1 at `base` meet [first, last]. Only those steps
+ * of a level are looked at whose extent does. */
+static bool level_touches(const struct access *a, unsigned level, uint64_t base,
+                          uint64_t first, uint64_t last)
+{
+    uint64_t extent = a->row_bytes, stride, from = 0, to;
+
+    if (level == 0) {
+        return base <= last && first < base + extent;
+    }
+    level--;
+    for (unsigned i = 0; i < level; i++) {
+        extent += (a->n[i] - 1) * a->stride[i];
+    }
+    stride = a->stride[level];
+    to = a->n[level] - 1;
+    if (base > last) {
+        return false;
+    }
+    if (stride) {
+        from = first >= base + extent ? (first - base - extent) / stride + 1 : 0;
+        to = (last - base) / stride < to ? (last - base) / stride : to;
+    }
+    for (uint64_t i = from; i <= to; i++) {
+        if (level_touches(a, level, base + i * stride, first, last)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool npu_touches(const struct access *a, unsigned mem, uint64_t first, uint64_t bytes)
+{
+    return a->mem == mem && bytes && access_bytes(a) &&
+           level_touches(a, ACCESS_LEVELS, a->base, first, first + bytes - 1);
+}
+
 /* Rows of a destination must not run into each other: which bytes win would be
  * left to chance on a chip. Each level, from the smallest stride up, has to step over
  * all that lies within it. */

@@ -21,13 +21,36 @@
 
 struct npu_state;
 
-/* A command that has ended, for a trace. */
+/* One side of a data movement: n[2] x n[1] x n[0] rows of row_bytes each. */
+#define ACCESS_LEVELS 3
+struct access {
+    uint8_t mem;   /* enum npu_mem or NPU_MEM_GM */
+    uint8_t field; /* offset in the command of the operand that gives `base` */
+    uint32_t row_bytes;
+    uint32_t n[ACCESS_LEVELS];
+    uint64_t base, stride[ACCESS_LEVELS];
+};
+
+/* What happens to a command, for a trace and for debuggers. */
+enum npu_happens {
+    NPU_PUSHED,
+    NPU_BEGINS,
+    NPU_ENDS, /* and has written its destination */
+    NPU_FAULTS,
+};
+
 struct npu_event {
-    unsigned core, pipe;
-    const struct cmd_head *head;
-    uint64_t head_since; /* cycle from which it waited at the head of its queue */
+    enum npu_happens what;
+    uint64_t now;
+    unsigned core, pipe, slot; /* of the queue; pipe NPU_PIPES: a register access */
+    const union cmd *cmd;      /* NULL if a fault is no command's */
+    uint64_t number;           /* of the command in its pipe, as PMU_COMMANDS counts */
+    unsigned fault;            /* NPU_FAULTS: enum npu_error */
+    const struct access *src, *dst; /* NPU_BEGINS, NPU_ENDS; dst may be NULL */
+    unsigned n_src;
+    uint64_t head_since; /* cycle from which it was the head of its queue */
     uint64_t begin, end;
-    uint64_t bytes_read, bytes_written, ops;
+    uint64_t bytes_read, bytes_written, ops; /* NPU_BEGINS, NPU_ENDS */
 };
 
 struct npu_host {
@@ -40,9 +63,11 @@ struct npu_host {
                       uint32_t len);
     /* Level of the core's interrupt line; called only when it changes. */
     void (*irq)(void *ctx, unsigned core, bool level);
-    /* A command has ended; the hart has named what it does (an address of a string in
-     * guest memory, 0: nothing). Either may be NULL, and nothing depends on them. */
+    /* Something happens to a command; a semaphore has another value; the hart has named
+     * what it does (an address of a string in guest memory, 0: nothing). Each may be
+     * NULL, and nothing depends on them. */
     void (*event)(void *ctx, const struct npu_event *event);
+    void (*sem)(void *ctx, unsigned core, unsigned sem, unsigned value);
     void (*mark)(void *ctx, uint64_t now, uint64_t name);
 };
 
@@ -77,6 +102,9 @@ bool npu_restored(struct npu *n, const struct npu_config *config);
 void npu_advance(struct npu *n, uint64_t now);
 /* First cycle at which npu_advance has something to do, or NPU_NEVER. */
 uint64_t npu_next(const struct npu *n);
+
+/* Whether the access touches one of `bytes` bytes at `first` of memory `mem`. */
+bool npu_touches(const struct access *a, unsigned mem, uint64_t first, uint64_t bytes);
 
 /* Register access of `size` bytes at `offset` of a core's register page (or of
  * NPU_CHIP's). Advances to `now` first. Never fails: a bad access raises the

@@ -44,6 +44,51 @@ uint64_t pipe_counter(const struct npu_pipe *p, unsigned index, uint64_t now)
     return copy.counter[index];
 }
 
+static uint64_t plan_bytes_read(const struct plan *plan)
+{
+    uint64_t bytes = 0;
+
+    for (unsigned i = 0; i < plan->n_src; i++) {
+        bytes += access_bytes(&plan->src[i]);
+    }
+    return bytes;
+}
+
+/* Tells the host what happens to a command of the queue, or, with PIPE_DEPTH, to the pipe
+ * alone; plan: NULL before it begins. */
+static void pipe_event(struct npu *n, unsigned core, unsigned pipe, enum npu_happens what,
+                       unsigned slot, const struct plan *plan)
+{
+    const struct npu_pipe *p = &n->s->core[core].pipe[pipe];
+    struct npu_event event = {
+        .what = what,
+        .now = n->s->now,
+        .core = core,
+        .pipe = pipe,
+        .slot = slot,
+        .cmd = slot < PIPE_DEPTH ? &p->queue[slot] : NULL,
+        .number = p->counter[PMU_INDEX(PMU_COMMANDS)] + (what != NPU_ENDS) +
+                  (what == NPU_PUSHED ? p->count : 0u),
+        .fault = p->fault.code,
+        .head_since = p->head_since,
+        .begin = p->begin,
+        .end = p->end,
+    };
+
+    if (!n->host->event) {
+        return;
+    }
+    if (plan) {
+        event.src = plan->src;
+        event.n_src = plan->n_src;
+        event.dst = plan->has_dst ? &plan->dst : NULL;
+        event.bytes_read = plan_bytes_read(plan);
+        event.bytes_written = plan->has_dst ? access_bytes(&plan->dst) : 0;
+        event.ops = plan->ops;
+    }
+    n->host->event(n->ctx, &event);
+}
+
 static void pipe_stop(struct npu *n, unsigned core, unsigned pipe,
                       const struct npu_fault *fault, const struct cmd_head *head)
 {
@@ -66,6 +111,7 @@ static void pipe_stop(struct npu *n, unsigned core, unsigned pipe,
         p->fault.tag = head->tag;
         p->fault.pc = head->pc;
     }
+    pipe_event(n, core, pipe, NPU_FAULTS, head ? p->head : PIPE_DEPTH, NULL);
 }
 
 void pipe_reset(struct npu *n, unsigned core, unsigned pipe, uint64_t now)
@@ -114,6 +160,7 @@ void pipe_push(struct npu *n, unsigned core, unsigned pipe, uint64_t value)
     for (unsigned i = 0; i < count; i++) {
         memcpy(&p->queue[(p->head + p->count) % PIPE_DEPTH],
                (const uint8_t *)from + i * CMD_BYTES, CMD_BYTES);
+        pipe_event(n, core, pipe, NPU_PUSHED, (p->head + p->count) % PIPE_DEPTH, NULL);
         p->count++;
     }
     n->host->gm_unmap(n->ctx, (void *)(uintptr_t)from, addr, count * CMD_BYTES, false);
@@ -284,6 +331,7 @@ void pipe_start(struct npu *n, unsigned core, unsigned pipe)
     p->state = PIPE_RUNNING;
     plan.fixed += perturb_end(n, core, pipe);
     flow_begin(n, p, &plan);
+    pipe_event(n, core, pipe, NPU_BEGINS, p->head, &plan);
     c->pmu_first = c->pmu_first == NPU_NEVER ? n->s->now : c->pmu_first;
 }
 
@@ -341,37 +389,6 @@ static bool pipe_commit(struct npu *n, unsigned core, unsigned pipe,
     return true;
 }
 
-static uint64_t plan_bytes_read(const struct plan *plan)
-{
-    uint64_t bytes = 0;
-
-    for (unsigned i = 0; i < plan->n_src; i++) {
-        bytes += access_bytes(&plan->src[i]);
-    }
-    return bytes;
-}
-
-static void pipe_event(struct npu *n, unsigned core, unsigned pipe,
-                       const struct plan *plan)
-{
-    const struct npu_pipe *p = &n->s->core[core].pipe[pipe];
-    struct npu_event event = {
-        .core = core,
-        .pipe = pipe,
-        .head = &p->queue[p->head].head,
-        .head_since = p->head_since,
-        .begin = p->begin,
-        .end = p->end,
-        .bytes_read = plan_bytes_read(plan),
-        .bytes_written = plan->has_dst ? access_bytes(&plan->dst) : 0,
-        .ops = plan->ops,
-    };
-
-    if (n->host->event) {
-        n->host->event(n->ctx, &event);
-    }
-}
-
 static void pipe_count(struct npu_pipe *p, const struct plan *plan)
 {
     uint64_t *counter = p->counter;
@@ -413,7 +430,7 @@ bool pipe_finish(struct npu *n, unsigned core, unsigned pipe)
     }
     unit_end(n, core, pipe, &p->queue[p->head], &plan);
     pipe_count(p, &plan);
-    pipe_event(n, core, pipe, &plan);
+    pipe_event(n, core, pipe, NPU_ENDS, p->head, &plan);
     p->flow.pools = 0;
     p->head = (uint8_t)((p->head + 1) % PIPE_DEPTH);
     p->count--;

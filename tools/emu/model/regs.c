@@ -301,6 +301,14 @@ void core_fail(struct npu *n, unsigned core, unsigned code, uint32_t offset,
             (struct npu_fault){.code = (uint16_t)code, .addr = offset, .value = value};
         c->fault_size = (uint8_t)size;
         c->fault_write = write;
+        if (n->host->event) {
+            struct npu_event e = {.what = NPU_FAULTS,
+                                  .now = n->s->now,
+                                  .core = core,
+                                  .pipe = NPU_PIPES,
+                                  .fault = code};
+            n->host->event(n->ctx, &e);
+        }
     }
 }
 

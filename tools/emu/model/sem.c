@@ -16,6 +16,14 @@ uint8_t sem_value(const struct npu *n, unsigned core, unsigned sem)
     return *sem_at(n, core, sem);
 }
 
+static void sem_set(struct npu *n, unsigned core, unsigned sem, unsigned value)
+{
+    *sem_at(n, core, sem) = (uint8_t)value;
+    if (n->host->sem) {
+        n->host->sem(n->ctx, core, sem, value);
+    }
+}
+
 /* Posts the targets of a barrier unit that has taken its count. */
 static void barrier_release(struct npu *n, unsigned unit)
 {
@@ -39,7 +47,7 @@ void barrier_run(struct npu *n, unsigned sem)
         unsigned count = (unsigned)field_get(CHIP_BARRIER_COUNT, reg);
         while (count && field_get(CHIP_BARRIER_WATCH, reg) == sem - SEM_CORE &&
                *value >= count) {
-            *value = (uint8_t)(*value - count);
+            sem_set(n, 0, sem, *value - count);
             barrier_release(n, unit);
         }
     }
@@ -48,12 +56,14 @@ void barrier_run(struct npu *n, unsigned sem)
 /* False, and nothing changes, if it would pass SEM_MAX. */
 bool sem_post(struct npu *n, unsigned core, unsigned sem, unsigned count)
 {
-    uint8_t *value = sem_at(n, core, sem);
+    unsigned value = sem_value(n, core, sem) + count;
 
-    if (*value + count > SEM_MAX) {
+    if (value > SEM_MAX) {
         return false;
     }
-    *value = (uint8_t)(*value + count);
+    if (count) {
+        sem_set(n, core, sem, value);
+    }
     if (sem >= SEM_CORE) {
         barrier_run(n, sem);
     }
@@ -83,8 +93,7 @@ bool sem_take(struct npu *n, unsigned core, const uint8_t *sems, const uint8_t *
     }
     for (unsigned i = 0; i < length; i++) {
         if (counts[i]) {
-            *sem_at(n, core, sems[i]) =
-                (uint8_t)(sem_value(n, core, sems[i]) - counts[i]);
+            sem_set(n, core, sems[i], sem_value(n, core, sems[i]) - counts[i]);
         }
     }
     return true;

@@ -108,16 +108,6 @@ struct npu_state {
     struct npu_core core[NPU_MAX_CORES];
 };
 
-/* One side of a data movement: n[2] x n[1] x n[0] rows of row_bytes each. */
-#define ACCESS_LEVELS 3
-struct access {
-    uint8_t mem;   /* enum npu_mem or NPU_MEM_GM */
-    uint8_t field; /* offset in the command of the operand that gives `base` */
-    uint32_t row_bytes;
-    uint32_t n[ACCESS_LEVELS];
-    uint64_t base, stride[ACCESS_LEVELS];
-};
-
 enum { POOL_READ = 1, POOL_WRITE = 2 };
 
 /* What a command will do, worked out before it touches anything. */

@@ -25,6 +25,7 @@
 #include "hw/qdev-properties.h"
 #include "hw/sysbus.h"
 #include "hw/core/cpu.h"
+#include "migration/snapshot.h"
 #include "migration/vmstate.h"
 
 #if __has_include("system/system.h") /* QEMU 10: sysemu/ became system/ */
@@ -56,6 +57,19 @@
 #define npu_bql_lock() qemu_mutex_lock_iothread()
 #define npu_bql_unlock() qemu_mutex_unlock_iothread()
 #endif
+
+/* The hart's registers, the first in its state; the exception of a semihosting call
+ * (target/riscv/cpu.h, cpu_bits.h). */
+#if NPU_QEMU_10
+#define npu_gpr(cpu) ((uint64_t *)((char *)(cpu) + sizeof(CPUState)))
+#define NPU_EXCP_SEMIHOST 0x3f
+#else
+#define npu_gpr(cpu) ((uint64_t *)(cpu)->env_ptr)
+#define NPU_EXCP_SEMIHOST 0x10
+#endif
+
+/* exec/gdbstub.h of 7.2 wants headers of the target. */
+void gdb_set_stop_cpu(CPUState *cpu);
 
 /* Refuses to run: one line, then the exit status that a run has for bad input. */
 #define npu_die(...)               \

@@ -11,7 +11,7 @@
 #include "tools/emu/qemu/device.h"
 
 #define VIRT_DRAM_BASE 0x80000000u
-#define TYPE_PLIC "riscv.sifive.plic"
+#define TYPE_PLIC      "riscv.sifive.plic"
 
 static const struct {
     uint8_t first, count;
@@ -35,6 +35,7 @@ static uint64_t page_read(void *opaque, hwaddr addr, unsigned size)
     }
     value = npu_read(&npu->model, npu_now(npu), page->core, addr, size);
     npu_arm(npu);
+    npu_record_access(npu);
     return value;
 }
 
@@ -45,6 +46,7 @@ static void page_write(void *opaque, hwaddr addr, uint64_t value, unsigned size)
 
     npu_write(&npu->model, npu_now(npu), page->core, addr, value, size);
     npu_arm(npu);
+    npu_record_access(npu);
 }
 
 /* Every size and alignment reaches the model, which raises the fault of a bad one. */
@@ -129,6 +131,7 @@ static int npu_post_load(void *opaque, int version)
         error_report("npu: the snapshot is damaged, or of another npu.so or another -m");
         return -EINVAL;
     }
+    npu_history_restored(npu);
     npu_arm(npu);
     return 0;
 }
@@ -146,6 +149,7 @@ static const VMStateDescription npu_vmstate = {
         VMSTATE_VBUFFER_UINT32(state, SalaiNPU, 1, NULL, state_bytes),
         VMSTATE_END_OF_LIST(),
     },
+    .subsections = (const VMStateDescription *[]){&npu_history_vmstate, NULL},
 };
 
 /* Shown by `info qtree`; set by npu_create() alone. */
@@ -191,7 +195,7 @@ static int irq_line(unsigned core)
     g_assert_not_reached();
 }
 
-SalaiNPU *npu_create(unsigned cores, enum npu_profile profile, uint32_t seed)
+SalaiNPU *npu_create(unsigned cores, enum npu_profile profile, uint32_t seed, bool debug)
 {
     DeviceState *dev = qdev_new(TYPE_SALAI_NPU);
     SalaiNPU *npu = SALAI_NPU(dev);
@@ -215,6 +219,9 @@ SalaiNPU *npu_create(unsigned cores, enum npu_profile profile, uint32_t seed)
     npu->cores = cores;
     npu->profile = profile;
     npu->seed = seed;
+    npu->debug = debug;
+    object_property_add_child(OBJECT(current_machine), "npu", OBJECT(npu));
+    npu_debug_init(npu);
     sysbus_realize_and_unref(SYS_BUS_DEVICE(dev), &error_fatal);
     for (unsigned c = 0; c < cores; c++) {
         sysbus_connect_irq(SYS_BUS_DEVICE(dev), c,

@@ -49,12 +49,19 @@ struct SalaiNPU {
     uint32_t state_bytes;
     uint32_t cores, profile, seed; /* the configuration, to be compared */
     bool restoring;
+
+    /* For a debugger, if the option debug=on asks for it; a snapshot then carries how
+     * far the history had come and when (ns) what is queued was pushed. */
+    bool debug;
+    uint64_t history; /* commands that have ended */
+    uint64_t pushed[NPU_MAX_CORES * NPU_PIPES * PIPE_DEPTH];
 };
 
 /* Registers the QOM type. */
 void npu_register_type(void);
 /* Makes the device and attaches it to the running `virt` machine. */
-SalaiNPU *npu_create(unsigned cores, enum npu_profile profile, uint32_t seed);
+SalaiNPU *npu_create(unsigned cores, enum npu_profile profile, uint32_t seed,
+                     bool debug);
 
 /* time.c: engine cycle of the virtual clock now. */
 uint64_t npu_now(const SalaiNPU *npu);
@@ -63,13 +70,45 @@ void npu_arm(SalaiNPU *npu);
 void npu_time_init(SalaiNPU *npu);
 /* sleep.c: how the clock moves while the hart sleeps, and that it stands still while a
  * debugger has stopped the hart. */
-void npu_sleep_init(void);
+void npu_sleep_init(SalaiNPU *npu);
+/* Stops the machine for the debugger, behind the hart's present instruction. */
+void npu_stop(void);
+/* It is about to stop; then no timer may be armed, see npu_arm(). */
+bool npu_stopping(void);
 
 /* memory.c: what the model does to guest memory. */
 extern const struct npu_host npu_host_ops;
 void npu_memory_init(SalaiNPU *npu);
 
-/* trace.c: writes every command and what the hart does to a file. */
-void npu_trace_open(SalaiNPU *npu, const char *path);
+/* debug.c: what a debugger asks of the device, through the property "debug" of
+ * /machine/npu; stops the machine where it has asked for that. */
+void npu_debug_init(SalaiNPU *npu);
+void npu_debug_event(SalaiNPU *npu, const struct npu_event *e);
+void npu_debug_sem(SalaiNPU *npu, unsigned core, unsigned sem, unsigned value);
+
+/* history.c: every command that has ended, with what it wrote. */
+void npu_history_event(SalaiNPU *npu, const struct npu_event *e);
+void npu_history_restored(SalaiNPU *npu);
+/* The last command that wrote byte `addr` of a memory, as text; never NULL. */
+char *npu_history_who(const SalaiNPU *npu, unsigned core, unsigned mem, uint64_t addr);
+void npu_history_dump(const SalaiNPU *npu, GByteArray *to);
+extern const VMStateDescription npu_history_vmstate;
+
+/* core.c: leaves the file when the run fails; at: addresses of functions. */
+void npu_core_init(SalaiNPU *npu, const char *path, const char *at, uint64_t id);
+void npu_core_event(const struct npu_event *e);
+
+/* record.c: calls to the host, written to a directory or answered from there. */
+void npu_record(SalaiNPU *npu, const char *dir);
+/* After each access of the hart's. */
+void npu_record_access(SalaiNPU *npu);
+void npu_replay(const char *dir);
+
+/* trace.c: writes every command and what the hart does to a file, from npu_trace_open()
+ * on, which fails with the errno, to npu_trace_close() or the end of QEMU. */
+int npu_trace_open(SalaiNPU *npu, const char *path);
+void npu_trace_close(SalaiNPU *npu);
+void npu_trace_event(const struct npu_event *e);
+void npu_trace_mark(SalaiNPU *npu, uint64_t now, uint64_t name);
 
 #endif

@@ -58,11 +58,40 @@ static void irq(void *ctx, unsigned core, bool level)
     }
 }
 
+static void event(void *ctx, const struct npu_event *e)
+{
+    SalaiNPU *npu = ctx;
+
+    npu_trace_event(e);
+    npu_core_event(e);
+    if (npu->debug) {
+        npu_history_event(npu, e);
+        npu_debug_event(npu, e);
+    }
+}
+
+static void sem(void *ctx, unsigned core, unsigned number, unsigned value)
+{
+    SalaiNPU *npu = ctx;
+
+    if (npu->debug) {
+        npu_debug_sem(npu, core, number, value);
+    }
+}
+
+static void mark(void *ctx, uint64_t now, uint64_t name)
+{
+    npu_trace_mark(ctx, now, name);
+}
+
 const struct npu_host npu_host_ops = {
     .gm_map = gm_map,
     .gm_unmap = gm_unmap,
     .mem_dirty = mem_dirty,
     .irq = irq,
+    .event = event,
+    .sem = sem,
+    .mark = mark,
 };
 
 /*

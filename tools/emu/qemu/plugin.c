@@ -2,7 +2,8 @@
  *
  * The entry of npu.so: options, and the refusal of everything that would not be exact.
  *
- *   -plugin npu.so[,cores=1..32][,profile=NAME][,seed=N][,trace=FILE]
+ *   -plugin npu.so[,cores=1..32][,profile=NAME][,seed=N][,trace=FILE][,debug=on]
+ *   [,core=FILE][,record=DIR|,replay=DIR]
  *
  * Invariant: past npu_attach() the machine is the one that the design describes (virt,
  * riscv64, one hart, icount shift=0 sleep=off) in the QEMU that npu.so was built for.
@@ -18,7 +19,12 @@ static struct {
     unsigned cores;
     enum npu_profile profile;
     uint32_t seed;
-    const char *trace; /* file, or NULL */
+    const char *trace;           /* file, or NULL */
+    const char *record, *replay; /* directory, or NULL */
+    const char *core;            /* file, or NULL */
+    const char *at;              /* addresses of functions, see core.c */
+    qemu_plugin_id_t id;
+    bool debug;
 } options = {.cores = 1, .profile = PROFILE_a2};
 
 /* Structures are laid out by headers; a build of QEMU with other switches would show
@@ -55,8 +61,8 @@ static void check_version(void)
         v->qemu->micro, *v->package ? " (" : "", v->package, *v->package ? ")" : "");
 
     if (strcmp(running, NPU_QEMU_VERSION) != 0) {
-        npu_die("npu.so: built for QEMU %s, this is %s: run make again",
-                NPU_QEMU_VERSION, running);
+        npu_die("npu.so: built for QEMU %s, this is %s: run make again", NPU_QEMU_VERSION,
+                running);
     }
     qapi_free_VersionInfo(v);
 }
@@ -98,10 +104,20 @@ static void set_option(const char *arg)
         options.seed = seed;
     } else if (strncmp(arg, "trace", key) == 0 && key == 5) {
         options.trace = g_strdup(value ?: "");
+    } else if (strncmp(arg, "core", key) == 0 && key == 4) {
+        options.core = g_strdup(value ?: "");
+    } else if (strncmp(arg, "at", key) == 0 && key == 2) {
+        options.at = g_strdup(value ?: "");
+    } else if (strncmp(arg, "record", key) == 0 && key == 6) {
+        options.record = g_strdup(value ?: "");
+    } else if (strncmp(arg, "replay", key) == 0 && key == 6) {
+        options.replay = g_strdup(value ?: "");
+    } else if (strcmp(arg, "debug=on") == 0 || strcmp(arg, "debug=off") == 0) {
+        options.debug = strcmp(value, "on") == 0;
     } else {
-        npu_die("npu.so: %.*s: no such option; cores=1..%d, profile=%s, seed=0..%u and "
-                "trace=FILE are allowed", key, arg, NPU_MAX_CORES, profile_names(),
-                UINT32_MAX);
+        npu_die("npu.so: %.*s: no such option; cores=1..%d, profile=%s, seed=0..%u, "
+                "trace=FILE, debug=on, core=FILE, record=DIR and replay=DIR are allowed",
+                key, arg, NPU_MAX_CORES, profile_names(), UINT32_MAX);
     }
 }
 
@@ -140,11 +156,19 @@ static void attach(Notifier *notifier, void *data)
     }
     check_icount();
     qemu_register_shutdown_notifier(&shutdown);
-    npu = npu_create(options.cores, options.profile, options.seed);
-    if (options.trace) {
-        npu_trace_open(npu, options.trace);
+    npu = npu_create(options.cores, options.profile, options.seed, options.debug);
+    if (options.trace && npu_trace_open(npu, options.trace)) {
+        npu_die("npu.so: trace=%s: %s", options.trace, strerror(errno));
     }
-    npu_sleep_init();
+    npu_sleep_init(npu);
+    if (options.core) {
+        npu_core_init(npu, options.core, options.at ?: "", options.id);
+    }
+    if (options.record) {
+        npu_record(npu, options.record);
+    } else if (options.replay) {
+        npu_replay(options.replay);
+    }
 }
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info,
@@ -154,6 +178,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
 
     check_version();
     check_layout();
+    options.id = id;
     if (!info->system_emulation || strcmp(info->target_name, "riscv64") != 0) {
         npu_die("npu.so: qemu-system-%s: qemu-system-riscv64 is needed",
                 info->target_name);

@@ -61,6 +61,40 @@ static bool hart_stopped(void)
     return first_cpu->stop || first_cpu->stopped;
 }
 
+static bool stop_asked; /* by npu_stop(), and not yet obeyed */
+
+bool npu_stopping(void)
+{
+    return stop_asked;
+}
+
+/* Called under the big lock, from a timer or from an access of the hart's. When QEMU
+ * looks backwards for the last stop, it notes this one and comes back to it. */
+void npu_stop(void)
+{
+    if (replay_running_debug()) {
+        replay_breakpoint();
+        return;
+    }
+    stop_asked = true;
+    first_cpu->stop = true;
+    if (current_cpu) {
+        cpu_exit(current_cpu);
+    }
+    gdb_set_stop_cpu(first_cpu);
+    qemu_system_debug_request();
+}
+
+/* A replay moves the clock of a sleeping hart without asking qtest: what is to stop the
+ * machine first does so here, be it npu_stop() or the end of a step backwards. */
+static void before_warp(void)
+{
+    qemu_clock_run_timers(QEMU_CLOCK_REALTIME);
+    if (stop_asked) {
+        vm_stop(RUN_STATE_DEBUG);
+    }
+}
+
 /*
  * QEMU calls this before its main loop blocks and again right before it would move the
  * clock, which it does not do for qtest: between the two that flag is up. Nothing else
@@ -73,6 +107,9 @@ static void main_loop_polls(Notifier *notifier, void *data)
 
     if (replay_mode != REPLAY_MODE_NONE) {
         qtest_allowed = hart_stopped();
+        if (replay_mode == REPLAY_MODE_PLAY && poll->state != MAIN_LOOP_POLL_FILL) {
+            before_warp();
+        }
         return;
     }
     qtest_allowed = poll->state != MAIN_LOOP_POLL_FILL;
@@ -81,7 +118,25 @@ static void main_loop_polls(Notifier *notifier, void *data)
     }
 }
 
-void npu_sleep_init(void)
+/* npu_stop() has kept timers from being armed, which might have moved the clock; now it
+ * cannot. A replay that has come back may stop before the timers of that instant: they
+ * stay armed, for the record says that they fire, and will find nothing to do. */
+static void state_changed(void *opaque, bool running, RunState state)
+{
+    SalaiNPU *npu = opaque;
+
+    if (running) {
+        return;
+    }
+    if (stop_asked) {
+        stop_asked = false;
+        npu_arm(npu);
+    } else if (replay_mode == REPLAY_MODE_PLAY && state == RUN_STATE_DEBUG) {
+        npu_advance(&npu->model, npu_now(npu));
+    }
+}
+
+void npu_sleep_init(SalaiNPU *npu)
 {
     static Notifier notifier = {.notify = main_loop_polls};
     static struct TCGCPUOps ops;
@@ -94,4 +149,5 @@ void npu_sleep_init(void)
         cc->tcg_ops = &ops;
     }
     main_loop_poll_add_notifier(&notifier);
+    qemu_add_vm_change_state_handler(state_changed, npu);
 }

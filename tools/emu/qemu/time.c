@@ -25,8 +25,8 @@ void npu_arm(SalaiNPU *npu)
 {
     int64_t ns = cycle_to_ns(npu, npu_next(&npu->model));
 
-    if (ns == npu->armed) {
-        return;
+    if (ns == npu->armed || npu_stopping()) {
+        return; /* the stop comes here once more: arming could move the clock */
     }
     npu->armed = ns;
     if (ns == INT64_MAX) {

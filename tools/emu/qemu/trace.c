@@ -5,11 +5,12 @@
  * engine cycle. A process is a core, a thread a pipe; the hart is a process of its own.
  *
  * Invariant: nothing here is seen by the guest, so a run is the same with and without.
- * The file is complete when QEMU exits; its size is not limited.
+ * The file is complete when QEMU exits or a debugger ends it; its size is not limited.
+ * When a debugger goes back in time, what is in the file is not written again.
  */
 #include "tools/emu/qemu/device.h"
 
-#define HART NPU_MAX_CORES /* process number of the hart */
+#define HART       NPU_MAX_CORES /* process number of the hart */
 #define NAME_BYTES 64
 
 static struct {
@@ -17,6 +18,7 @@ static struct {
     const char *path;
     char name[NAME_BYTES]; /* what the hart does; "" for nothing */
     uint64_t since;
+    uint64_t last; /* cycle of the last event written */
 } trace;
 
 static void write_slice(const char *name, unsigned process, unsigned thread,
@@ -34,11 +36,24 @@ static uint64_t cmd_span(uint64_t from, uint64_t to)
     return to > from ? to - from : 0;
 }
 
-static void event(void *ctx, const struct npu_event *e)
+static bool traced(uint64_t now)
 {
-    const struct cmd_info *info = cmd_find(e->head->opcode);
-    const union cmd *cmd = container_of(e->head, union cmd, head);
+    if (!trace.file || now < trace.last) {
+        return false;
+    }
+    trace.last = now;
+    return true;
+}
 
+void npu_trace_event(const struct npu_event *e)
+{
+    const struct cmd_head *head = &e->cmd->head;
+    const struct cmd_info *info;
+
+    if (e->what != NPU_ENDS || !traced(e->now)) {
+        return;
+    }
+    info = cmd_find(head->opcode);
     if (cmd_span(e->head_since, e->begin)) {
         write_slice("wait", e->core, e->pipe, e->head_since, e->begin);
         fprintf(trace.file, "}");
@@ -48,11 +63,11 @@ static void event(void *ctx, const struct npu_event *e)
             ",\"args\":{\"type\":\"%s\",\"waited\":%" PRIu64 ",\"bytes read\":%" PRIu64
             ",\"bytes written\":%" PRIu64 ",\"ops\":%" PRIu64
             ",\"tag\":%u,\"pc\":\"0x%" PRIx64 "\"",
-            type_name(e->head->type), cmd_span(e->head_since, e->begin), e->bytes_read,
-            e->bytes_written, e->ops, e->head->tag, e->head->pc);
+            type_name(head->type), cmd_span(e->head_since, e->begin), e->bytes_read,
+            e->bytes_written, e->ops, head->tag, head->pc);
     for (unsigned i = 0; i < info->n_args; i++) {
         fprintf(trace.file, ",\"%s\":%" PRIu64, info->args[i].name,
-                cmd_arg_value(cmd, &info->args[i]));
+                cmd_arg_value(e->cmd, &info->args[i]));
     }
     fprintf(trace.file, "}}");
 }
@@ -68,27 +83,46 @@ static void copy_name(char *to, const char *from, size_t bytes)
     to[n] = '\0';
 }
 
-static void mark(void *ctx, uint64_t now, uint64_t name)
+static void end_slice(uint64_t now)
 {
-    SalaiNPU *npu = ctx;
-    uint64_t end = npu->config.gm_base + npu->config.gm_size;
-    size_t bytes = name < npu->config.gm_base || name >= end ? 0
-                                                             : MIN(end - name, NAME_BYTES);
-
     if (trace.name[0] && now > trace.since) {
         write_slice(trace.name, HART, 0, trace.since, now);
         fprintf(trace.file, "}");
     }
     trace.since = now;
-    copy_name(trace.name, bytes ? (char *)npu->gm_host + (name - npu->config.gm_base) : "",
-              bytes);
+}
+
+void npu_trace_mark(SalaiNPU *npu, uint64_t now, uint64_t name)
+{
+    uint64_t end = npu->config.gm_base + npu->config.gm_size;
+    size_t bytes =
+        name < npu->config.gm_base || name >= end ? 0 : MIN(end - name, NAME_BYTES);
+
+    if (!traced(now)) {
+        return;
+    }
+    end_slice(now);
+    copy_name(trace.name,
+              bytes ? (char *)npu->gm_host + (name - npu->config.gm_base) : "", bytes);
 }
 
 static void finish(void)
 {
+    if (!trace.file) {
+        return;
+    }
     fprintf(trace.file, "\n]}\n");
     if (ferror(trace.file) | fclose(trace.file)) {
         error_report("npu.so: trace=%s: could not be written completely", trace.path);
+    }
+    trace.file = NULL;
+}
+
+void npu_trace_close(SalaiNPU *npu)
+{
+    if (trace.file) {
+        end_slice(MAX(npu_now(npu), trace.last));
+        finish();
     }
 }
 
@@ -100,16 +134,19 @@ static void name_process(unsigned number, const char *name)
             number, name);
 }
 
-/* Before the first command: opens the file and writes who is who. */
-void npu_trace_open(SalaiNPU *npu, const char *path)
+/* Opens the file and writes who is who. */
+int npu_trace_open(SalaiNPU *npu, const char *path)
 {
-    static struct npu_host host;
+    static bool ends;
 
-    trace.path = path;
+    npu_trace_close(npu);
     trace.file = fopen(path, "w");
     if (!trace.file) {
-        npu_die("npu.so: trace=%s: %s", path, strerror(errno));
+        return errno;
     }
+    trace.path = g_strdup(path);
+    trace.name[0] = '\0';
+    trace.last = 0;
     fprintf(trace.file, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
                         "{\"name\":\"clock\",\"ph\":\"M\",\"pid\":0,\"args\":{\"unit\":"
                         "\"1 ns is one engine cycle\"}}");
@@ -124,9 +161,9 @@ void npu_trace_open(SalaiNPU *npu, const char *path)
         }
     }
     name_process(HART, "hart");
-    host = *npu->model.host;
-    host.event = event;
-    host.mark = mark;
-    npu->model.host = &host;
-    atexit(finish);
+    if (!ends) {
+        ends = true;
+        atexit(finish);
+    }
+    return 0;
 }

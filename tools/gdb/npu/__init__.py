@@ -10,7 +10,7 @@ import os
 
 import gdb
 
-from npu import machine, printers
+from npu import machine, printers, stops  # noqa: F401 (stops: its line at each stop)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 

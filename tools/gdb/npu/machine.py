@@ -14,11 +14,22 @@ UNITS = "hal/contract/tables.c"
 
 
 def from_image(function):
-    """Keeps the results until gdb loads another image."""
-    function = functools.lru_cache(None)(function)
+    """Keeps the results until gdb loads another image, and reads tables from its file:
+    thousands of strings would take the machine a second."""
+    @functools.lru_cache(None)
+    @functools.wraps(function)
+    def kept(*arguments, **options):
+        trusted = gdb.parameter("trust-readonly-sections")
+        gdb.execute("set trust-readonly-sections on", to_string=True)
+        try:
+            return function(*arguments, **options)
+        finally:
+            gdb.execute(f"set trust-readonly-sections {'on' if trusted else 'off'}",
+                        to_string=True)
+
     for event in (gdb.events.new_objfile, gdb.events.clear_objfiles):
-        event.connect(lambda _: function.cache_clear())
-    return function
+        event.connect(lambda _: kept.cache_clear())
+    return kept
 
 
 @from_image
@@ -138,6 +149,38 @@ def memories(core):
     found = {n: (base + v, sizes[costs[f"COST_{n.upper()}_BYTES"]]) for n, v in at.items()}
     found["gm"] = chip("CHIP_GM_BASE"), chip("CHIP_GM_SIZE")
     return found
+
+
+def locate(words, core, size=1):
+    """[MEM] ADDRESS as (core, memory, address): the numbers of the device's own, the core
+    that of the memory; without MEM an address as the hart sees it."""
+    address = number(words[-1])
+    for c in [core] if len(words) > 1 else range(chip("CHIP_CORES")):
+        found = memories(c)
+        if len(words) > 1:
+            name = words[0].lower()
+            if name not in found:
+                raise Error(f"no memory {name}: {', '.join(found)}")
+            found = {name: found[name]}
+        for name, (base, length) in found.items():
+            at = address if name == "gm" or len(words) == 1 else base + address
+            if base <= at and at + size <= base + length:
+                memory = "COUNT" if name == "gm" else name.upper()
+                return c, enum("npu_mem")["NPU_MEM_" + memory], at - (name != "gm") * base
+    where = words[0].lower() if len(words) > 1 else "any memory of the NPU"
+    raise Error(f"{words[-1]}: {size} byte(s) at {address:#x} are not in {where}")
+
+
+def memory_name(memory):
+    """Of a number that locate() gave."""
+    name = names("npu_mem", "NPU_MEM_")[memory]
+    return "gm" if name in ("COUNT", "GM") else name.lower()
+
+
+def hart_address(core, memory, address):
+    """Of what locate() gave."""
+    name = memory_name(memory)
+    return address + (name != "gm") * memories(core)[name][0]
 
 
 def read(address, size):

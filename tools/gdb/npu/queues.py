@@ -13,6 +13,15 @@ def state(core, pipe):
     return machine.names("pipe_state", "PIPE_").get(number, f"state {number}")
 
 
+def completed(core, pipe):
+    """Commands that have ended since the counters were reset: the head is the next."""
+    return machine.reg(core, "PMU_COMMANDS", pipe)
+
+
+def running(core, pipe):
+    return state(core, pipe) == "RUNNING"
+
+
 def read(core, pipe):
     """Commands from the head on. None if the device does not show them."""
     count, size = depth(core, pipe), machine.param("CMD_BYTES")

@@ -3,12 +3,13 @@
 
 Connects to QEMU first, at SOCKET or build/gdb.sock, if gdb is not connected: `make debug`.
 That is the function of that name, the kernel, if there is one, else what reads the
-operator's arguments. Stops nowhere if the firmware refuses its arguments."""
+operator's arguments. Stops nowhere if the firmware refuses its arguments. A replay then
+stops at its end, once more."""
 import time
 
 import gdb
 
-from npu import machine
+from npu import device, machine
 
 NEEDS_MACHINE = False
 PATIENCE = 10  # seconds for QEMU to open its socket
@@ -31,6 +32,17 @@ def connect(path):
             if time.monotonic() > end:
                 raise machine.Error(f"no QEMU at {path}: {e}") from None
             time.sleep(0.05)
+
+
+class EndOfRun(gdb.Breakpoint):
+    """Where a replay would leave gdb without a machine to go back in."""
+
+    def __init__(self):
+        super().__init__("host_exit", internal=True)
+
+    def stop(self):
+        print("stopped: the run ends here; `npu back`, `npu who -g` and reverse-continue go back")
+        return True
 
 
 def operators():
@@ -65,4 +77,6 @@ def run(words, options, core):
                 b.delete()
     if gdb.selected_thread() is None:
         raise machine.Error("the firmware has ended before its operator began")
+    if device.replaying():
+        EndOfRun()
     gdb.execute("frame")

@@ -5,7 +5,7 @@ Pipes run the command that is shown, or wait for its semaphores, or have stopped
 error that `npu faults` explains. Without -c: all cores."""
 import gdb
 
-from npu import decode, machine, queues, tasks
+from npu import decode, machine, queues, stops, tasks
 
 
 def hart():
@@ -38,3 +38,5 @@ def run(words, options, core):
                 print(pipe_line(c, pipe, name))
         else:
             print(f"core {c}: nothing queued")
+    for line in stops.lines(True) if stops.texts else ():
+        print(line)

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What QEMU's record/replay leaves out: the calls to the host (semihosting), which it
+ * makes again in a replay, and snapshots on the way.
+ *
+ * record=DIR writes every call's result to DIR/calls, and to DIR/inputs the name and
+ * SHA-256 of every file that was read. replay=DIR answers the calls from there: no file
+ * is read or written, only what went to the console is shown again, each line once. So
+ * a replay may go back over calls whose handles are long closed.
+ *
+ * Invariant: a call is known by its nanosecond of virtual time, which no two share.
+ * Source: semihosting/arm-compat-semi.c and target/riscv/cpu_helper.c of QEMU 7.2.
+ */
+#define NEED_CPU_H    1 /* for the whole of TCGCPUOps */
+#define CONFIG_TARGET "config-target.h"
+#include "tools/emu/qemu/device.h"
+#include "hw/core/tcg-cpu-ops.h"
+
+#define EBREAK_BYTES    4
+#define SNAPSHOT_NS     (50 * 1000000ll) /* at least, of the host */
+#define SNAPSHOT_BEHIND 4                /* instructions */
+#define A0              10
+#define A1              11
+
+enum {
+    SYS_OPEN = 0x01,
+    SYS_CLOSE = 0x02,
+    SYS_WRITEC = 0x03,
+    SYS_WRITE = 0x05,
+    SYS_READ = 0x06,
+    SYS_TMPNAM = 0x0d,
+    SYS_SYSTEM = 0x12,
+    SYS_GET_CMDLINE = 0x15,
+    SYS_HEAPINFO = 0x16,
+    SYS_EXIT = 0x18,
+    SYS_EXIT_EXTENDED = 0x20,
+    SYS_ELAPSED = 0x30,
+};
+
+/* In the file each is followed by what it has written to guest memory, and zeros. */
+typedef struct Call {
+    int64_t when; /* ns */
+    uint64_t op, result;
+    uint64_t console; /* SYS_WRITE: file descriptor of this process, or 0 */
+    uint64_t addr[2], len[2];
+} Call;
+
+static struct {
+    QEMUTimer *host_timer, *guest_timer;
+    enum { SNAP_LATER, SNAP_WANTED, SNAP_NOW } state;
+} snap;
+
+static uint64_t padding(const Call *call)
+{
+    return -(call->len[0] + call->len[1]) % sizeof(uint64_t);
+}
+
+static struct {
+    const struct TCGCPUOps *qemu;
+    FILE *calls, *inputs; /* of a recording */
+    char *data;           /* of a replay: the file, and its calls by time */
+    GPtrArray *call;
+    int64_t shown;        /* time of the last line shown */
+    GHashTable *consoles; /* handle to file descriptor */
+} rec;
+
+static uint64_t load(CPUState *cpu, uint64_t addr)
+{
+    uint64_t value = 0;
+
+    cpu_memory_rw_debug(cpu, addr, &value, sizeof(value), false);
+    return le64_to_cpu(value);
+}
+
+static char *load_string(CPUState *cpu, uint64_t addr, uint64_t len)
+{
+    char *text = g_malloc0(MIN(len, PATH_MAX) + 1);
+
+    cpu_memory_rw_debug(cpu, addr, text, MIN(len, PATH_MAX), false);
+    return text;
+}
+
+/* --- recording --- */
+
+static char *file_hash(const char *path)
+{
+    g_autoptr(GMappedFile) file = g_mapped_file_new(path, false, NULL);
+
+    return file ? g_compute_checksum_for_data(
+                      G_CHECKSUM_SHA256, (const guchar *)g_mapped_file_get_contents(file),
+                      g_mapped_file_get_length(file))
+                : NULL;
+}
+
+/* Before the call, with mode r, rb, r+ or r+b. */
+static void note_input(CPUState *cpu, uint64_t block)
+{
+    g_autofree char *name = load_string(cpu, load(cpu, block), load(cpu, block + 16));
+    g_autofree char *path = realpath(name, NULL);
+    g_autofree char *hash = path ? file_hash(path) : NULL;
+
+    if (hash) {
+        fprintf(rec.inputs, "%s %s\n", hash, path);
+    }
+}
+
+/* Which console a handle is, or was when it was closed: 1, 2, or 0. */
+static uint64_t console_of(CPUState *cpu, const Call *call, uint64_t block)
+{
+    gpointer handle = GSIZE_TO_POINTER(load(cpu, block));
+    g_autofree char *name = NULL;
+
+    switch (call->op) {
+    case SYS_OPEN:
+        name = load_string(cpu, load(cpu, block), load(cpu, block + 16));
+        if (strcmp(name, ":tt") == 0 && load(cpu, block + 8) >= 4) {
+            g_hash_table_insert(rec.consoles, GSIZE_TO_POINTER(call->result),
+                                GSIZE_TO_POINTER(load(cpu, block + 8) < 8 ? 1 : 2));
+        }
+        return 0;
+    case SYS_CLOSE:
+        g_hash_table_remove(rec.consoles, handle);
+        return 0;
+    case SYS_WRITE:
+        return GPOINTER_TO_SIZE(g_hash_table_lookup(rec.consoles, handle));
+    default:
+        return 0;
+    }
+}
+
+/* What the call has written to guest memory; false if that is not known. */
+static bool written(CPUState *cpu, Call *call, uint64_t block)
+{
+    switch (call->op) {
+    case SYS_READ:
+        call->addr[0] = load(cpu, block + 8);
+        call->len[0] = load(cpu, block + 16);
+        call->len[0] -= MIN(call->result, call->len[0]);
+        return true;
+    case SYS_GET_CMDLINE:
+        call->addr[0] = block;
+        call->len[0] = 16;
+        call->addr[1] = load(cpu, block);
+        call->len[1] = call->result == 0 ? load(cpu, block + 8) + 1 : 0;
+        return true;
+    default:
+        return call->op != SYS_TMPNAM && call->op != SYS_HEAPINFO &&
+               call->op != SYS_ELAPSED && call->op != SYS_WRITEC &&
+               call->op != SYS_SYSTEM;
+    }
+}
+
+static void record_call(CPUState *cpu)
+{
+    uint64_t *gpr = npu_gpr(cpu), block = gpr[A1];
+    Call call = {.when = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL), .op = (uint32_t)gpr[A0]};
+
+    if (call.op == SYS_OPEN && load(cpu, block + 8) < 4) {
+        note_input(cpu, block);
+    }
+    rec.qemu->do_interrupt(cpu);
+    call.result = gpr[A0];
+    if (!written(cpu, &call, block)) {
+        npu_die("npu.so: record: host call 0x%" PRIx64 " cannot be recorded", call.op);
+    }
+    call.console = console_of(cpu, &call, block);
+    fwrite(&call, sizeof(call), 1, rec.calls);
+    for (unsigned i = 0; i < ARRAY_SIZE(call.len); i++) {
+        g_autofree char *bytes = g_malloc(call.len[i]);
+
+        cpu_memory_rw_debug(cpu, call.addr[i], bytes, call.len[i], false);
+        fwrite(bytes, 1, call.len[i], rec.calls);
+    }
+    fwrite((char[sizeof(uint64_t)]){0}, 1, padding(&call), rec.calls);
+}
+
+static void record_end(void)
+{
+    if (ferror(rec.calls) | fclose(rec.calls) | ferror(rec.inputs) | fclose(rec.inputs)) {
+        error_report("npu.so: the recording could not be written completely");
+    }
+}
+
+/* --- replay --- */
+
+static gint compare(gconstpointer a, gconstpointer b)
+{
+    const Call *x = *(Call *const *)a, *y = *(Call *const *)b;
+
+    return x->when < y->when ? -1 : x->when > y->when;
+}
+
+static const Call *find_call(int64_t when, uint64_t op)
+{
+    Call key = {.when = when}, *k = &key;
+    Call **found = rec.call->len ? bsearch(&k, rec.call->pdata, rec.call->len,
+                                           sizeof(Call *), compare)
+                                 : NULL;
+
+    if (!found || (*found)->op != op) {
+        npu_die("npu.so: replay: the run is not the recorded one (host call 0x%" PRIx64
+                " at %" PRId64 " ns)",
+                op, when);
+    }
+    return *found;
+}
+
+/* What the firmware prints is shown the first time only. */
+static void show(CPUState *cpu, const Call *call, uint64_t block)
+{
+    uint64_t len = load(cpu, block + 16);
+    g_autofree char *text = NULL;
+
+    if (!call->console || call->when <= rec.shown) {
+        return;
+    }
+    rec.shown = call->when;
+    text = g_malloc(len);
+    cpu_memory_rw_debug(cpu, load(cpu, block + 8), text, len, false);
+    if (write((int)call->console, text, len - MIN(call->result, len)) < 0) {
+        error_report("npu.so: replay: %s", strerror(errno));
+    }
+}
+
+static void replay_call(CPUState *cpu)
+{
+    uint64_t *gpr = npu_gpr(cpu), op = (uint32_t)gpr[A0];
+    const Call *call = find_call(qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL), op);
+    const char *bytes = (const char *)(call + 1);
+    CPUClass *cc = CPU_GET_CLASS(cpu);
+
+    show(cpu, call, gpr[A1]);
+    for (unsigned i = 0; i < ARRAY_SIZE(call->len); i++) {
+        cpu_memory_rw_debug(cpu, call->addr[i], (void *)bytes, call->len[i], true);
+        bytes += call->len[i];
+    }
+    gpr[A0] = call->result;
+    cc->set_pc(cpu, cc->get_pc(cpu) + EBREAK_BYTES);
+}
+
+static void do_interrupt(CPUState *cpu)
+{
+    uint32_t op = npu_gpr(cpu)[A0];
+
+    if (cpu->exception_index != NPU_EXCP_SEMIHOST || op == SYS_EXIT ||
+        op == SYS_EXIT_EXTENDED) {
+        rec.qemu->do_interrupt(cpu);
+    } else if (rec.calls) {
+        record_call(cpu);
+    } else {
+        replay_call(cpu);
+    }
+}
+
+static void hook(void)
+{
+    static struct TCGCPUOps ops;
+    CPUClass *cc = CPU_GET_CLASS(first_cpu);
+
+    rec.qemu = cc->tcg_ops;
+    ops = *rec.qemu;
+    g_assert(ops.do_interrupt != NULL);
+    ops.do_interrupt = do_interrupt;
+    cc->tcg_ops = &ops;
+}
+
+static FILE *create(const char *dir, const char *name)
+{
+    g_autofree char *path = g_build_filename(dir, name, NULL);
+    FILE *file = fopen(path, "w");
+
+    if (!file) {
+        npu_die("npu.so: record=%s: %s: %s", dir, name, strerror(errno));
+    }
+    return file;
+}
+
+/* --- snapshots on the way --- */
+
+/*
+ * Often enough that a step back is short, seldom enough that a recording takes not much
+ * more than twice the time of the run. The host's time decides: it is what going forward
+ * from a snapshot costs.
+ *
+ * On its way back QEMU looks at what lies between two snapshots, but for the last
+ * instruction and the sleep after it. So none is made where an engine did something
+ * then: either they do nothing at all, or the hart is awake, some instructions behind an
+ * access to the NPU.
+ */
+static void take_snapshot(void)
+{
+    static unsigned number;
+    g_autofree char *name = g_strdup_printf("npu%u", number++);
+    int64_t begin = qemu_clock_get_ns(QEMU_CLOCK_REALTIME), end;
+    Error *err = NULL;
+
+    if (!save_snapshot(name, true, NULL, false, NULL, &err)) {
+        warn_report_err(err);
+    }
+    snap.state = SNAP_LATER;
+    end = qemu_clock_get_ns(QEMU_CLOCK_REALTIME);
+    timer_mod(snap.host_timer, end + MAX(SNAPSHOT_NS, end - begin));
+}
+
+/* In the main loop, as the monitor would. */
+static void snapshot_due(void *opaque)
+{
+    SalaiNPU *npu = opaque;
+
+    if (!runstate_is_running() || qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) == 0) {
+        timer_mod(snap.host_timer, qemu_clock_get_ns(QEMU_CLOCK_REALTIME) + SNAPSHOT_NS);
+    } else if (snap.state == SNAP_NOW || npu_next(&npu->model) == NPU_NEVER) {
+        take_snapshot();
+    } else {
+        snap.state = SNAP_WANTED; /* npu_record_access() goes on */
+    }
+}
+
+static bool engines_pause(const SalaiNPU *npu)
+{
+    return npu_next(&npu->model) > npu_now(npu) + SNAPSHOT_BEHIND;
+}
+
+void npu_record_access(SalaiNPU *npu)
+{
+    if (snap.state == SNAP_WANTED && engines_pause(npu)) {
+        timer_mod(snap.guest_timer,
+                  qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + SNAPSHOT_BEHIND);
+    }
+}
+
+/* On the hart's thread: it stops here, and the main loop does the rest. */
+static void behind_access(void *opaque)
+{
+    if (snap.state == SNAP_WANTED && !first_cpu->halted) {
+        snap.state = SNAP_NOW;
+        first_cpu->stop = true;
+        if (current_cpu) {
+            cpu_exit(current_cpu);
+        }
+        timer_mod(snap.host_timer, 0);
+    }
+}
+
+static void snapshots_begin(SalaiNPU *npu)
+{
+    snap.host_timer = timer_new_ns(QEMU_CLOCK_REALTIME, snapshot_due, npu);
+    snap.guest_timer = timer_new_full(NULL, QEMU_CLOCK_VIRTUAL, SCALE_NS,
+                                      QEMU_TIMER_ATTR_EXTERNAL, behind_access, npu);
+    timer_mod(snap.host_timer, qemu_clock_get_ns(QEMU_CLOCK_REALTIME) + SNAPSHOT_NS);
+}
+
+void npu_record(SalaiNPU *npu, const char *dir)
+{
+
+    rec.calls = create(dir, "calls");
+    rec.inputs = create(dir, "inputs");
+    rec.consoles = g_hash_table_new(NULL, NULL);
+    atexit(record_end);
+    hook();
+    snapshots_begin(npu);
+}
+
+static void check_inputs(const char *text)
+{
+    g_auto(GStrv) lines = g_strsplit(text, "\n", 0);
+
+    for (unsigned i = 0; lines[i]; i++) {
+        char *path = strchr(lines[i], ' ');
+        g_autofree char *hash = path ? file_hash(path + 1) : NULL;
+
+        if (path && (!hash || strncmp(hash, lines[i], path - lines[i]) != 0)) {
+            npu_die("replay: %s is not what it was when it was recorded", path + 1);
+        }
+    }
+}
+
+static char *contents(const char *dir, const char *name, gsize *bytes)
+{
+    g_autofree char *path = g_build_filename(dir, name, NULL);
+    char *text;
+
+    if (!g_file_get_contents(path, &text, bytes, NULL)) {
+        npu_die("replay: %s cannot be read", path);
+    }
+    return text;
+}
+
+void npu_replay(const char *dir)
+{
+    g_autofree char *inputs = contents(dir, "inputs", NULL);
+    gsize bytes, at = 0;
+
+    check_inputs(inputs);
+    rec.data = contents(dir, "calls", &bytes);
+    rec.call = g_ptr_array_new();
+    while (at + sizeof(Call) <= bytes) {
+        Call *call = (Call *)(rec.data + at);
+        gsize left = bytes - at - sizeof(Call);
+
+        if (call->len[0] > left || call->len[1] > left - call->len[0]) {
+            break; /* the recording was cut off here */
+        }
+        g_ptr_array_add(rec.call, call);
+        at += sizeof(Call) + call->len[0] + call->len[1] + padding(call);
+    }
+    rec.shown = -1;
+    hook();
+}

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""npu break PIPE [N|+N]     stops where a command of the pipe begins: each, the N-th, or
+                             the N-th from now; N counts as COMMANDS of `npu pmu` does
+npu break OPCODE [PIPE]      where such a command begins, as MMAD
+npu break sem N [VALUE]      where semaphore N changes, or becomes VALUE
+npu break fault              where a command or an access breaks a rule
+npu break                    lists all stops; `npu delete` removes them
+
+The machine stops at that very cycle, which no stop changes. -e: where the command ends."""
+from npu import decode, device, machine, queues, stops
+
+OPTIONS = "e"
+USAGE = "npu break [PIPE [N|+N] | OPCODE [PIPE] | sem N [VALUE] | fault]"
+
+
+def nth(core, pipe, text):
+    value = machine.number(text.lstrip("+"))
+    if text.startswith("+"):
+        value += queues.completed(core, pipe) + queues.running(core, pipe)
+    if value <= queues.completed(core, pipe) and not device.replaying():
+        raise machine.Error(f"command {value} of {machine.pipes()[pipe]} has ended: "
+                            f"{queues.completed(core, pipe)} have")
+    return value
+
+
+def opcode(text):
+    for number, command in decode.commands().items():
+        if command[0] == text.upper():
+            return number
+    raise machine.Error(f"{text}: no pipe ({', '.join(machine.pipes().values())}), no opcode, "
+                        "nor sem or fault")
+
+
+def semaphore(text):
+    value, count = machine.number(text), machine.param("SEM_COUNT")
+    if value >= count:
+        raise machine.Error(f"no semaphore {value}: they are 0 to {count - 1}")
+    return value
+
+
+def keys(words, core):
+    """What the words ask for, as keys of the device."""
+    kind = words[0].lower()
+    if kind == "fault":
+        machine.wants(words, 1, 1, USAGE)
+        return {}
+    machine.wants(words, 2 if kind == "sem" else 1, 3 if kind == "sem" else 2, USAGE)
+    if kind == "sem":
+        value = {"value": machine.number(words[2])} if len(words) > 2 else {}
+        return {"core": core, "sem": semaphore(words[1]), **value}
+    if kind.upper() in machine.pipes().values():
+        pipe = machine.pipe_number(kind)
+        number = {"number": nth(core, pipe, words[1])} if len(words) > 1 else {}
+        return {"core": core, "pipe": pipe, **number}
+    pipe = {"pipe": machine.pipe_number(words[1])} if len(words) > 1 else {}
+    return {"core": core, "opcode": opcode(words[0]), **pipe}
+
+
+def run(words, options, core):
+    if not words:
+        print("\n".join(f"{n}: {text}" for n, text in stops.known().items()) or "no stops")
+        return
+    asked = keys(words, core)
+    event = {"sem": "sem", "fault": "faults"}.get(words[0].lower(),
+                                                   "ends" if "-e" in options else "begins")
+    text = " ".join(["npu break", *words] + ["-e"] * ("-e" in options))
+    print(f"stop {stops.add(event, text, **asked)}: {text}")

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""npu who [MEM] ADDRESS [-g] [-c CORE]     which command wrote that byte last
+
+With its cycles and the line that issued it. MEM: gm, l1, ub, l0a, l0b, l0c, bt, fb, with
+an offset in it; without MEM, an address as the hart sees it. A destination counts whole,
+masked elements included. -g: goes back, in a replay, to where the hart issued that
+command, or wrote the byte itself if it did so later."""
+import gdb
+
+from npu import decode, device, history, machine, stops
+
+OPTIONS = "g"
+
+
+def hart_watch(memory, address):
+    """A watchpoint on the hart's own writes, or None where it cannot write."""
+    if machine.memory_name(memory) in ("l0a", "l0b", "l0c", "bt", "fb"):
+        return None
+    return gdb.Breakpoint(f"*(unsigned char *){address:#x}", gdb.BP_WATCHPOINT, gdb.WP_WRITE,
+                          internal=True)
+
+
+def go(found, where, memory, address):
+    if not device.replaying():
+        raise machine.Error("only a replay goes back: `make record`, then `make replay`")
+    watch = hart_watch(memory, address)
+    try:
+        if found:
+            stops.once("ends", "npu who", True, found["ended"], core=found["core"],
+                       pipe=found["pipe"], number=found["number"])
+        else:
+            stops.back()
+    finally:
+        if watch:
+            watch.delete()
+    if found and stops.head()["here"]:
+        to_issuer(found)
+    elif device.instructions() == 0:
+        print(f"nobody wrote {where}; a file that was read into it, or a reset, is not seen")
+    else:
+        print(f"the hart wrote {where} last, here")
+
+
+def to_issuer(found):
+    if found["pushed"]:
+        stops.once("pushed", "npu who", True, found["pushed"], core=found["core"],
+                   pipe=found["pipe"])
+        history.select_issuer(found["command"].pc)
+    else:
+        print("where it was issued is not known: before the snapshot that this run began with")
+
+
+def run(words, options, core):
+    machine.wants(words, 1, 2, "npu who [MEM] ADDRESS [-g]")
+    owner, memory, first = machine.locate(words, core)
+    where = f"{machine.memory_name(memory)} {first:#x}"
+    found = history.last_writer(owner, memory, first)
+    if not found:
+        print(f"no command has written {where}: {history.hint()}")
+    else:
+        pipe = machine.pipes()[found["pipe"]]
+        print(f"{where}: {pipe} command {found['number']} of core {found['core']} wrote it last, "
+              f"cycle {found['begin']} to {found['end']}\n  {found['command'].line()}\n"
+              f"  issued at {decode.place(found['command'].pc)}")
+    if "-g" in options:
+        go(found, where, memory, machine.hart_address(owner, memory, first))

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: MIT
+#
+# Stops that the device makes: what has been asked for, and the line that tells why the
+# machine stands still. The device has them; only their texts are kept here.
+import itertools
+import os
+
+import gdb
+
+from npu import decode, device, machine
+
+texts = {}  # number: the command that made it
+numbers = itertools.count(1)
+told = 0  # sequence of the last hits that were shown
+
+
+def known():
+    """{number: text} of those that the device still has."""
+    left = {int(n) for n in device.ask("list").split()}
+    return {n: t for n, t in texts.items() if n in left}
+
+
+def add(events, text, **keys):
+    number = next(numbers)
+    device.ask(f"stop {events} id={number} " + " ".join(f"{k}={v}" for k, v in keys.items()))
+    texts[number] = text
+    return number
+
+
+def delete(number=None):
+    device.ask("delete" if number is None else f"delete id={number}")
+
+
+def forward():
+    try:
+        gdb.execute("continue")
+    except gdb.error:  # QEMU may close the line before it says that it ends
+        if gdb.selected_thread() is not None:
+            raise
+    if gdb.selected_thread() is None:
+        raise machine.Error("the run has ended before that")
+
+
+def once(events, text, backwards, when=None, **keys):
+    """Goes to a stop, forwards or backwards, and forgets it."""
+    if backwards and not device.replaying():
+        raise machine.Error("only a replay goes back: `make record`, then `make replay`")
+    number = add(events, text, **keys)
+    try:
+        back(when) if backwards else forward()
+    finally:
+        if gdb.selected_thread() is not None:
+            delete(number)
+
+
+def who(hit):
+    pipe = machine.pipes().get(hit["pipe"], "registers")
+    return pipe if machine.chip("CHIP_CORES") == 1 else f"core {hit['core']} {pipe}"
+
+
+def line(hit):
+    at = f"at cycle {hit['cycle']}"
+    if hit["what"] == "sem":
+        return f"semaphore {hit['sem']} of core {hit['core']} is {hit['value']} {at}"
+    if hit["what"] == "faults":
+        error = machine.texts("error_names")[hit["fault"]]
+        return f"{who(hit)} faults {at}: {error}; `npu faults` tells more"
+    command = decode.commands().get(hit["opcode"], (f"opcode {hit['opcode']:#x}",))[0]
+    what = {"pushed": "is issued"}.get(hit["what"], hit["what"])
+    return f"{who(hit)} command {hit['number']} ({command}) {what} {at}" \
+        + (f", issued at {decode.place(hit['pc'])}" if hit["pc"] else "")
+
+
+def lines(always):
+    """What stopped the machine here; unless `always`, only if that has not been told. What
+    gdb passed while it stepped is told as that."""
+    global told
+    head, *hits = device.get("stopped").splitlines()
+    head = device.pairs(head)
+    new, told = head["sequence"] != told, head["sequence"]
+    if not head["here"] and (always or not new):
+        return []
+    word = "stopped" if head["here"] else "passed"
+    more = [f"{word}: {head['left_out']} more"] if head["left_out"] else []
+    return [f"{word}: {line(device.pairs(h))}" for h in hits] + more
+
+
+def on_stop(_):
+    """gdb's own line follows."""
+    try:
+        if texts:
+            print("\n".join(lines(False)))
+    except gdb.error:
+        pass
+
+
+def head():
+    return device.pairs(device.get("stopped").splitlines()[0])
+
+
+def quietly(command):
+    """gdb tells of every stop, past gdb.execute's to_string."""
+    gdb.flush()
+    kept, nothing = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 1)
+    try:
+        gdb.execute(command, to_string=True)
+        gdb.flush()
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nothing)
+
+
+def settle():
+    """After a way backwards: QEMU counts instructions, so it comes to the beginning of the
+    sleep in which engines did what was looked for. Goes on to that very cycle."""
+    found = head() if texts else {"settle": 0}
+    if found["settle"]:
+        if found["now"] > found["when"]:
+            quietly("reverse-stepi")
+        through_gate(f"when={found['when']}")
+
+
+def through_gate(gate):
+    try:
+        device.ask("gate " + gate)
+        quietly("continue")
+    finally:
+        device.ask("gate")
+
+
+def back_in_sleep():
+    """Goes back to the last stop within the sleep that the hart is in; False if there is
+    none. One instruction back, then forward: first to find it, then to stop there."""
+    begin = head()
+    if not begin["halted"]:
+        return False
+    quietly("reverse-stepi")
+    asleep = head()["now"]
+    through_gate(f"until={begin['now']}")
+    found = head()
+    if not found["back"] or not asleep < found["when"] < begin["now"]:
+        return False
+    quietly("reverse-stepi")
+    through_gate(f"when={found['when']}")
+    return True
+
+
+def back(when=None):
+    """Goes back to the last stop, or breakpoint; to one at an instant (ns)."""
+    if when is not None or not back_in_sleep():
+        try:
+            device.ask("gate" if when is None else f"gate when={when}")
+            quietly("reverse-continue")
+        finally:
+            device.ask("gate")
+    for line_ in lines(True):
+        print(line_)
+    gdb.execute("frame")
+
+
+def hook():
+    """gdb's own reverse-continue knows the stops, too."""
+    gdb.execute("define hookpost-reverse-continue\n"
+                "python import sys; sys.modules['npu.stops'].settle()\nend")
+
+
+gdb.events.stop.connect(on_stop)
+hook()
