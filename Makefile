@@ -42,8 +42,8 @@ MODEL_SRC := $(wildcard tools/emu/model/*.c) hal/contract/tables.c
 QEMU_SRC  := $(wildcard tools/emu/qemu/*.c)
 HOST_TESTS := barrier perturb mte atomic load3d model rule snapshot vector cube \
               move fixpipe fixpipe_rule npy calibrate num mmad \
-              vector_move vector_gather vector_move_rule vecnum unit vecscalar saturate vector_more \
-              event
+              vector_move vector_gather vector_move_rule vecnum unit vecscalar saturate \
+              vector_more event
 QEMU_TESTS := $(patsubst tests/qemu/%_test.sh,%,$(wildcard tests/qemu/*_test.sh))
 
 # --- flags ---

@@ -121,7 +121,8 @@ def go_to(where, hits=1, kind="break"):
 
 def finish(process):
     gdb.execute("delete")
-    go()
+    while go():  # a replay stops at its end
+        pass
     return result(process)
 
 

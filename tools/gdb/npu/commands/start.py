@@ -36,6 +36,7 @@ def connect(path):
 
 class EndOfRun(gdb.Breakpoint):
     """Where a replay would leave gdb without a machine to go back in."""
+    made = None
 
     def __init__(self):
         super().__init__("host_exit", internal=True)
@@ -77,6 +78,7 @@ def run(words, options, core):
                 b.delete()
     if gdb.selected_thread() is None:
         raise machine.Error("the firmware has ended before its operator began")
-    if device.replaying():
-        EndOfRun()
+    if EndOfRun.made and EndOfRun.made.is_valid():
+        EndOfRun.made.delete()
+    EndOfRun.made = EndOfRun() if device.replaying() else None
     gdb.execute("frame")
