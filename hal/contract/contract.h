@@ -148,8 +148,9 @@ _Static_assert(sizeof(struct cmd_head) == 24, "operands begin at byte 24");
 struct cmd_arg {
     uint8_t offset; /* in the command */
     uint8_t size;
-    uint32_t multiple;
-    uint64_t min, max;
+    uint16_t multiple;
+    uint32_t min;
+    uint64_t max;
     const char *name, *text;
 };
 struct cmd_info {
