@@ -3,7 +3,8 @@
  * Context switch between tasks: saves what a C function may expect to survive a call,
  * and nothing else, since every switch is a call. The hart tells in mstatus.FS whether a
  * floating-point register has been written since the last switch; tasks that never do
- * that, which are most, do not pay for them.
+ * that, which are most, do not pay for them. fcsr, the rounding mode and the flags, is the
+ * hart's: all tasks share it.
  */
 #define FS       0x6000 /* of mstatus; both bits: dirty */
 #define FS_CLEAN 0x4000
