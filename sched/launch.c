@@ -66,13 +66,14 @@ static int check_chip(const struct launch *l, struct sched_report *report)
     return ERR_LEFT;
 }
 
-/* Also returns when the kernel calls task_exit. */
-static void run_kernel(const struct launch *l)
+/* Also returns when the kernel calls task_exit. The compiler's setjmp needs no library.
+ */
+__attribute__((noinline)) static void run_kernel(const struct launch *l)
 {
-    jmp_buf leave;
+    void *leave[5];
 
-    running->leave = &leave;
-    if (setjmp(leave) == 0) {
+    running->leave = leave;
+    if (__builtin_setjmp(leave) == 0) {
         l->kernel(l->arg);
     }
     running->leave = NULL;

@@ -216,7 +216,7 @@ static void end_task(struct task *t)
 void task_exit(void)
 {
     if (running->leave) {
-        longjmp(*running->leave, 1);
+        __builtin_longjmp(running->leave, 1);
     }
     end_task(running);
     sched_give_away();

@@ -5,8 +5,6 @@
 #ifndef SCHED_TASK_H
 #define SCHED_TASK_H
 
-#include <setjmp.h>
-
 #include "sched/sched.h"
 
 #define TAG_BITS  24 /* of a command's tag; the slot of its task + 1 is above */
@@ -40,7 +38,7 @@ struct task {
     uintptr_t window;
     int parent; /* slot of the task that has spawned it, or -1 */
     unsigned children, generation;
-    jmp_buf *leave; /* where task_exit goes, NULL: it ends the task */
+    void **leave; /* where task_exit goes, NULL: it ends the task */
     unsigned block, blocks;
     uint32_t tag;
     /* what it waits for */
