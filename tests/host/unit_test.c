@@ -20,7 +20,7 @@ static unsigned n_events;
 static void note(void *ctx, const struct npu_event *e)
 {
     (void)ctx;
-    if (n_events < EVENTS) {
+    if (e->what == NPU_ENDS && n_events < EVENTS) {
         events[n_events].pipe = e->pipe;
         events[n_events].begin = e->begin;
         events[n_events++].end = e->end;
