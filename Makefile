@@ -163,6 +163,9 @@ clean:
 image: $(B)/fw-$(LIBC)/salai.elf
 	$(Q)cmp -s $< $(IMAGE) || { cp $< $(IMAGE).new && mv $(IMAGE).new $(IMAGE); }
 
+# What runs before and after the engines may be slow, but the image has a limit.
+%_cmd.c.o %/table.c.o %/npy.c.o %/npy_header.c.o %/report.c.o: FW_FLAGS += -Os
+
 $(B)/fw-picolibc/%.o: % Makefile | $(B)/packages
 	$(say,CC)
 	$(Q)mkdir -p $(@D)
