@@ -84,14 +84,18 @@ static void copy_stripe(const struct share *s, struct filling *f, uint32_t m0,
     const struct mla_prolog *p = s->p;
     uint32_t columns = min_u32(STRIPE, p->n - n0);
 
-    reload_until_half(&f->reload, PIPE_MTE2, 0);
+    if (s->reload == PIPE_MTE2) {
+        reload_until_half(&f->reload, PIPE_MTE2, 0);
+    }
     if (!s->bias_stays) {
         copy_rows(bias_slot(s, f->bias++, n0), p->bias + n0, 1, columns, columns, 1,
                   BIAS_FREE, BIAS_FULL);
     }
     build_copies(s, f, columns);
     copy_half(s, f, m0, n0, 0, middle(p->k));
-    reload_until_half(&f->reload, PIPE_MTE2, 1);
+    if (s->reload == PIPE_MTE2) {
+        reload_until_half(&f->reload, PIPE_MTE2, 1);
+    }
     copy_half(s, f, m0, n0, middle(p->k), p->k);
     f->reload.stripe++;
 }

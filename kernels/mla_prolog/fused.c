@@ -209,8 +209,8 @@ static void run_fused(struct share *s)
     s->reload = s->x_slots ? PIPE_MTE1 : PIPE_MTE2;
     give(buffers, 3);
     task_post(X_FREE, s->x_slots);
-    product_start(s);
     task_spawn("mla rows", rows, s);
+    product_start(s);
     task_join_all();
     task_drain();
     product_finish(s);

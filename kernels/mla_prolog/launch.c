@@ -4,10 +4,14 @@
  */
 #include "kernels/mla_prolog/tiles.h"
 
+/* Commands that go out together: half of what the Vector does with a tile, so that what
+ * is left in its queue then takes it long. */
+enum { PARCEL = 14 };
+
 void make_room(enum pipe pipe, unsigned n)
 {
     if (pipe_free(task_core(), pipe) < n) {
-        unsigned slots = n < PIPE_DEPTH / 2 ? PIPE_DEPTH / 2 : n; /* not so often */
+        unsigned slots = n < PARCEL ? PARCEL : n; /* not so often */
         (void)!task_wait_room(pipe, slots, SCHED_FOREVER);
     }
 }
@@ -17,7 +21,7 @@ void issue_many(enum pipe pipe, union cmd *cmds, unsigned n)
     bool again = cmds[0].head.pc != 0;
 
     for (unsigned i = 0, part; i < n; i += part) {
-        part = again ? min_u32(n - i, PIPE_DEPTH / 2) : 1;
+        part = again ? min_u32(n - i, PARCEL) : 1;
         if (again) {
             make_room(pipe, part);
         }

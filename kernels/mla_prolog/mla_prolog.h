@@ -27,20 +27,20 @@
  * bounds are in the table of `make run ARGS="mla_prolog --m 1024 --n 1024 --k 1024"`):
  *
  * Cycles   Cube: m n k / 4096 = 262144; 274869 with the bias (one step of k more) and 9 a
- *          Mmad. Vector, 128 tiles of 128 repeats: pass 1 687 (differences 176, their sums
- *          176, squares 159, their sums 176), pass 2 2203 (minus mean 176, times scale
- *          178, times sqrt(2) 154, erf 1055, plus 1 159, times y 153, to fp16 160,
- *          transposed 168), and 16 times about 930 for the statistics of a block: 384785,
- *          so the Vector is the limit of the fused launch, and the Cube cannot be busy for
- *          more than 71 %. Limits of the three: 274869 + 148113 + 248961 = 671943, so
- *          fused can take 42.7 % fewer cycles than separate.
- * Traffic  A block of R rows needs R (4 n + 2 k) bytes for x, which layernorm wants whole,
- *          and a; b is read once a block. L1, UB and L0C, 832 KiB, would hold R = 138
+ *          Mmad. Vector, 128 tiles of 128 repeats: pass 1 687 (differences 176, their
+ * sums 176, squares 159, their sums 176), pass 2 2203 (minus mean 176, times scale 178,
+ * times sqrt(2) 154, erf 1055, plus 1 159, times y 153, to fp16 160, transposed 168), and
+ * 16 times about 930 for the statistics of a block: 384785, so the Vector is the limit of
+ * the fused launch, and the Cube cannot be busy for more than 71 %. Limits of the three:
+ * 274869 + 148113 + 248961 = 671943, so fused can take 42.7 % fewer cycles than separate.
+ * Traffic  A block of R rows needs R (4 n + 2 k) bytes for x, which layernorm wants
+ * whole, and a; b is read once a block. L1, UB and L0C, 832 KiB, would hold R = 138
  *          without a byte for b or the Vector: 8 times b, a and out, 20480 KiB, 44 % less
- *          than the 36864 of separate. 60 % less wants b to be read 5 times, R = 205. With
- *          128 KiB of L1 for b and all of UB for the Vector L1 holds R = 64: 36864 KiB, as
+ *          than the 36864 of separate. 60 % less wants b to be read 5 times, R = 205.
+ * With 128 KiB of L1 for b and all of UB for the Vector L1 holds R = 64: 36864 KiB, as
  *          much as separate, whose first launch has blocks of 128 rows. What fusion can
- *          save is the traffic beyond reading a, b and bias: 2048 KiB for 18432, 89 % less.
+ *          save is the traffic beyond reading a, b and bias: 2048 KiB for 18432, 89 %
+ * less.
  */
 #ifndef KERNELS_MLA_PROLOG_MLA_PROLOG_H
 #define KERNELS_MLA_PROLOG_MLA_PROLOG_H

@@ -376,14 +376,25 @@ static void multiply_chunks(const struct share *s, struct step *t, uint32_t k0,
     }
 }
 
+/* Nothing is built yet; the commands need no value, and there are many. */
+static void begin_steps(struct step *t)
+{
+    memset(t, 0, offsetof(struct step, whole));
+    for (unsigned i = 0; i < 4; i++) {
+        t->whole[i].shape = (struct shape){0};
+    }
+    t->tail[0].shape = t->tail[1].shape = t->rest.shape = (struct shape){0};
+}
+
 static void multiply(void *arg)
 {
     const struct share *s = arg;
     const struct mla_prolog *p = s->p;
     uint32_t slots = (p->k + A_K - 1) / A_K; /* of a for all of k */
-    struct step t = {0};
+    struct step t;
     struct reload r;
 
+    begin_steps(&t);
     reload_begin(&r, s);
     for (t.m0 = s->m_begin; t.m0 < s->m_end; t.m0 += s->rows) {
         t.mt = block_rows(s, t.m0);
@@ -392,11 +403,14 @@ static void multiply(void *arg)
         }
         for (t.n0 = 0; t.n0 < p->n; t.n0 += STRIPE, r.stripe++) {
             t.nt = min_u32(STRIPE, p->n - t.n0);
-            reload_until_half(&r, PIPE_MTE1, 0);
+            if (s->reload == PIPE_MTE1) {
+                reload_until_half(&r, PIPE_MTE1, 0);
+            }
             t.tiles = t.nt > TILE ? 2 : 1;
-            make_room(PIPE_MTE1, 16);
             multiply_chunks(s, &t, 0, middle(p->k));
-            reload_until_half(&r, PIPE_MTE1, 1);
+            if (s->reload == PIPE_MTE1) {
+                reload_until_half(&r, PIPE_MTE1, 1);
+            }
             multiply_chunks(s, &t, middle(p->k), p->k);
             t.c += t.tiles;
             if (t.m0 == s->m_begin) {

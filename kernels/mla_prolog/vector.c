@@ -297,17 +297,19 @@ static bool advance(const struct share *s, uint32_t *m0, uint32_t *t)
 
 void both_passes(const struct share *s, bool gelu, const struct ends *ends, void *arg)
 {
-    struct passes v = {0};
+    struct passes v; /* not set to 0 as a whole: commands are many */
     uint32_t m0 = s->m_begin, t = 0, next_m0 = m0, next_t = 0;
     bool more = true;
 
-    task_priority(TASK_NORMAL + 2);
+    v.begin.n = v.body.n = v.end.n = 0;
     ends->feed(arg, m0, 0);
     all_lanes();
     build_begin(&v.begin, tile_columns(s, 0));
     build_pass1(&v.begin, tile_columns(s, 0), s->tiles == 1);
     issue(&v.begin, 0, v.begin.n); /* of the first block: the engines need not wait */
+    task_yield();                  /* the rest is not wanted soon */
     build_passes(&v, s, gelu);
+    task_priority(TASK_NORMAL + 2);
     while (more) {
         more = advance(s, &next_m0, &next_t);
         if (more) {
@@ -345,11 +347,12 @@ static void build_gelu_launch(struct sequence *q, uint32_t columns, uint32_t y)
 
 void gelu_pass(const struct share *s, const struct ends *ends, void *arg)
 {
-    struct sequence q[2] = {0}; /* a tile in each buffer */
-    struct sequence last = {0};
+    struct sequence q[2]; /* a tile in each buffer */
+    struct sequence last;
     uint32_t m0 = s->m_begin, t = 0, next_m0 = m0, next_t = 0;
     bool more = true;
 
+    q[0].n = q[1].n = 0;
     ends->feed(arg, m0, 0);
     build_gelu_launch(&q[0], TILE, UB_XIN);
     build_gelu_launch(&q[1], TILE, UB_XST);
