@@ -64,7 +64,8 @@ SAN_FLAGS := -std=gnu11 -Wall -Wextra -Werror $(EXACT) -O1 -g -fsanitize=address
              -fno-sanitize-recover=undefined -I. -MMD -MP
 
 
-IMAGE     := $(B)/salai.elf
+IMAGE_ASKED := $(IMAGE)# make record IMAGE=..., another than the next
+override IMAGE := $(B)/salai.elf
 LINKER    := linker/npu.ld linker/memory.ld
 FW_OBJ     = $(FW_SRC:%=$(B)/fw-$(1)/%.o)
 MODEL_OBJ := $(MODEL_SRC:%=$(B)/model/%.o)
@@ -109,14 +110,14 @@ test-full: test
 debug: all
 	@tools/gdb/debug -- $(ARGS)
 
-record: all
-	@tools/gdb/record -- $(ARGS)
+record: all $(IMAGE_ASKED)
+	@tools/gdb/record $(if $(IMAGE_ASKED),--image $(IMAGE_ASKED)) -- $(ARGS)
 
 replay: all
 	@tools/gdb/debug --replay
 
 debug-core:
-	@tools/gdb/debug --core $(FILE)
+	@tools/gdb/debug $(if $(IMAGE_ASKED),--image $(IMAGE_ASKED)) --core $(FILE)
 
 # For an IDE: QEMU waits on a socket, see tools/gdb/README.md.
 debug-server: all

@@ -215,5 +215,27 @@ def who_wrote():
     over(process)
 
 
+def hunt():
+    """The bug hunt in tools/gdb/README.md, as it is printed there."""
+    with open("tools/gdb/README.md") as f:
+        block = f.read().split("<!-- hunt -->")[1]
+    lines = [line.split("   ")[0] for line in block.replace("\n    ", "\n").splitlines() if line]
+    image, args = re.search("IMAGE=(.*) ARGS=(.*)", lines[0]).groups()
+    status, text = tool("--image", image, "--", args)
+    wrong = re.search(r"late_z\[(\d+)\]", text)[1]
+    same((status, lines[1]), (1, "make replay"), "hunt/records_a_failed_check")
+    ok(f"npu who late_z+{wrong}" in lines, "hunt/is_about_what_is_wrong", text)
+    gdb.execute("file " + image)
+    process = replay()
+    texts = [gdb.execute(line, to_string=True) for line in lines[2:]]
+    ok(len(texts) <= 5, "hunt/takes_five_commands", lines)
+    matches("hunt/who_wrote_it", texts[1], r"MTE3 command 9 of core 0 wrote it", " src=0 ")
+    matches("hunt/where_it_began", texts[3], r"^stopped: MTE3 command 9 .* begins at cycle")
+    matches("hunt/the_guilty_line", texts[4], r"MTE2 command 11 ",
+            r"issued at late_cmd\.c:\d+ copy_in$")
+    over(process)
+    gdb.execute("file build/salai.elf")
+
+
 gdb.execute("source tools/gdb/npu.py")
-main(is_the_run, files_stay, others_are_refused, there_and_back, backwards, who_wrote)
+main(is_the_run, files_stay, others_are_refused, there_and_back, backwards, who_wrote, hunt)

@@ -40,6 +40,7 @@ class EndOfRun(gdb.Breakpoint):
 
     def __init__(self):
         super().__init__("host_exit", internal=True)
+        self.silent = True
 
     def stop(self):
         print("stopped: the run ends here; `npu back`, `npu who -g` and reverse-continue go back")
