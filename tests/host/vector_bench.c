@@ -54,9 +54,10 @@ static union cmd command(const struct cmd_info *info, enum type type)
     static const struct {
         const char *name;
         uint32_t value;
-    } values[] = {{"src", 65536}, {"src0", 65536}, {"src1", 131072 + 256}, {"sel", 131072},
-                  {"dst_blk", 1}, {"src_blk", 1},  {"src0_blk", 1},        {"src1_blk", 1},
-                  {"dst_rep", 8}, {"src_rep", 8},  {"src0_rep", 8},        {"src1_rep", 8},
+    } values[] = {{"src", 65536},  {"src0", 65536}, {"src1", 131072 + 256},
+                  {"sel", 131072}, {"dst_blk", 1},  {"src_blk", 1},
+                  {"src0_blk", 1}, {"src1_blk", 1}, {"dst_rep", 8},
+                  {"src_rep", 8},  {"src0_rep", 8}, {"src1_rep", 8},
                   {"to", TYPE_S8}};
     uint32_t scalar = type == TYPE_F32 ? 0x3fc00000 : type == TYPE_F16 ? 0x3e00 : 3;
 
@@ -106,6 +107,52 @@ static void casts(struct rig *r)
     }
 }
 
+/* Commands that reduce, move, gather and sort 32 KiB; they have one path. */
+static void moves(struct rig *r, const char *only)
+{
+    static const struct {
+        enum op op;
+        enum type type;
+        unsigned n;
+    } t[] = {{OP_VCADD, TYPE_F32, 8192},    {OP_VCADD, TYPE_F16, 16384},
+             {OP_VCMAX, TYPE_F32, 8192},    {OP_VCGADD, TYPE_F16, 16384},
+             {OP_VCGMAX, TYPE_F32, 8192},   {OP_VCPADD, TYPE_F32, 8192},
+             {OP_VCOPY, TYPE_F32, 8192},    {OP_VDUP, TYPE_F16, 16384},
+             {OP_VCI, TYPE_F32, 8192},      {OP_VINTLV, TYPE_F16, 16384},
+             {OP_VDINTLV, TYPE_F32, 8192},  {OP_VREDUCEV2, TYPE_F32, 8192},
+             {OP_VGATHER, TYPE_F32, 8192},  {OP_VGATHER, TYPE_F16, 16384},
+             {OP_VSCATTER, TYPE_F32, 8192}, {OP_VSORT32, TYPE_F32, 4096},
+             {OP_VMRGSORT, TYPE_F32, 4096}, {OP_VDEQ, TYPE_S16, 16384}};
+
+    for (unsigned i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+        const struct cmd_info *info = cmd_find(t[i].op);
+        union cmd c = command(info, t[i].type);
+        if (only && strncmp(info->name, only, strlen(only)) != 0) {
+            continue;
+        }
+        fill(r, t[i].type);
+        memset(r->npu.mem[0][NPU_MEM_UB] + 131072, 0, 65536); /* offsets, indices */
+        if (info->args == cmd_find(OP_VCADD)->args) {
+            c.vec_reduce.dst_rep = 1;
+        } else if (t[i].op == OP_VINTLV || t[i].op == OP_VDINTLV) {
+            c.vec_intlv = (struct cmd_vec_intlv){c.head, 0, 32768, 65536, 98304, t[i].n};
+        } else if (t[i].op == OP_VREDUCEV2) {
+            c.vec_squeeze.pattern = 1;
+            c.vec_squeeze.repeat = 1;
+        } else if (t[i].op == OP_VGATHER || t[i].op == OP_VSCATTER) {
+            c.vec_gather = (struct cmd_vec_gather){c.head, 0, 65536, 131072, 8, 0};
+        } else if (t[i].op == OP_VSORT32) {
+            c.vec_sort = (struct cmd_vec_sort){c.head, 0, 65536, 131072, 128};
+        } else if (t[i].op == OP_VMRGSORT) {
+            c.vec_merge = (struct cmd_vec_merge){c.head, 0,    65536, 73728, 81920, 90112,
+                                                 1024,   1024, 1024,  1024,  15,    1};
+        }
+        printf("%-12s %4s %6.0f\n", info->name, type_name(t[i].type),
+               rate(r, &c, t[i].n) * 1e-6);
+        rig_write(r, 0, rig_pipe(PIPE_V, PIPE_CTRL), PIPE_CTRL_RESET);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const uint16_t opcodes[] = {
@@ -136,6 +183,7 @@ int main(int argc, char **argv)
             printf("\n");
         }
     }
+    moves(&r, argc > 1 ? argv[1] : NULL);
     if (argc == 1 || strncmp("VCONV", argv[1], strlen(argv[1])) == 0) {
         casts(&r);
     }
