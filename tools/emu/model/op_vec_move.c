@@ -261,18 +261,46 @@ static unsigned intlv_plan(const struct op_ctx *c, const union cmd *cmd,
     return 0;
 }
 
-/* The stage has dst0 and behind it dst1. */
+#define INTERLEAVE(ctype)                                                                \
+    static void interleave_##ctype(ctype *restrict to, const ctype *x, const ctype *y,   \
+                                   size_t n)                                             \
+    {                                                                                    \
+        for (size_t i = 0; i < n; i++) {                                                 \
+            to[2 * i] = x[i];                                                            \
+            to[2 * i + 1] = y[i];                                                        \
+        }                                                                                \
+    }                                                                                    \
+    static void split_##ctype(ctype *restrict even, ctype *restrict odd, const ctype *x, \
+                              size_t n)                                                  \
+    {                                                                                    \
+        for (size_t i = 0; i < n; i++) {                                                 \
+            even[i] = x[2 * i];                                                          \
+            odd[i] = x[2 * i + 1];                                                       \
+        }                                                                                \
+    }
+INTERLEAVE(uint8_t)
+INTERLEAVE(uint16_t)
+INTERLEAVE(uint32_t)
+
+/* The stage has dst0 and behind it dst1. Operands are multiples of 32. */
 static void vintlv_run(const struct op_ctx *c, const union cmd *cmd,
                        const struct plan *plan, const uint8_t *const src[3],
                        uint8_t *stage)
 {
-    unsigned esize = vec_esize(cmd);
+    size_t n = cmd->vec_intlv.count;
 
     (void)c;
     (void)plan;
-    for (size_t i = 0; i < (size_t)cmd->vec_intlv.count * esize; i += esize) {
-        memcpy(stage + 2 * i, src[0] + i, esize);
-        memcpy(stage + 2 * i + esize, src[1] + i, esize);
+    switch (vec_esize(cmd)) {
+    case 1:
+        interleave_uint8_t(stage, src[0], src[1], n);
+        break;
+    case 2:
+        interleave_uint16_t((void *)stage, (const void *)src[0], (const void *)src[1], n);
+        break;
+    default:
+        interleave_uint32_t((void *)stage, (const void *)src[0], (const void *)src[1], n);
+        break;
     }
 }
 
@@ -280,14 +308,23 @@ static void vdintlv_run(const struct op_ctx *c, const union cmd *cmd,
                         const struct plan *plan, const uint8_t *const src[3],
                         uint8_t *stage)
 {
-    size_t esize = vec_esize(cmd), bytes = cmd->vec_intlv.count * esize;
+    size_t n = cmd->vec_intlv.count, bytes = n * vec_esize(cmd);
 
     (void)c;
     (void)plan;
-    for (size_t i = 0; i < bytes; i += esize) { /* of dst0 and dst1 */
-        const uint8_t *from = 2 * i < bytes ? src[0] + 2 * i : src[1] + 2 * i - bytes;
-        memcpy(stage + i, from, esize);
-        memcpy(stage + bytes + i, from + esize, esize);
+    for (unsigned k = 0; k < 2; k++) { /* a half of each destination from each source */
+        uint8_t *even = stage + k * bytes / 2, *odd = even + bytes;
+        switch (vec_esize(cmd)) {
+        case 1:
+            split_uint8_t(even, odd, src[k], n / 2);
+            break;
+        case 2:
+            split_uint16_t((void *)even, (void *)odd, (const void *)src[k], n / 2);
+            break;
+        default:
+            split_uint32_t((void *)even, (void *)odd, (const void *)src[k], n / 2);
+            break;
+        }
     }
 }
 

@@ -6,6 +6,7 @@
  */
 #include "tools/emu/model/simd.h"
 #include "tools/emu/model/vec_move.h"
+#include "tools/emu/model/vecnum.h"
 
 /* Which of the three commands with a result that holds an index may have set. */
 enum { INDEX_FIRST = VCMAX_INDEX_FIRST, VALUE_ONLY = VCMAX_VALUE_ONLY };
@@ -100,10 +101,28 @@ static float tree(float *v, unsigned n, bool half)
             v[i] = v[2 * i] + v[2 * i + 1];
         }
         for (unsigned i = 0; half && i < n; i++) {
-            v[i] = num_float(num_f16_to_f32(num_f32_to_f16(num_bits(v[i]))));
+            v[i] = widen_f16(narrow_f16(v[i], ROUND_RINT));
         }
     }
     return v[0];
+}
+
+/* All elements of a block, in loops that a compiler makes vector instructions of. */
+static void load_block(const uint8_t *block, unsigned esize, uint32_t *v)
+{
+    uint16_t half[16];
+
+    if (esize == 4) {
+        memcpy(v, block, 32);
+    } else {
+        memcpy(half, block, 32);
+        for (unsigned i = 0; i < 16; i++) {
+            v[i] = num_bits(widen_f16(half[i]));
+        }
+    }
+    for (unsigned i = 0; i < 32 / esize; i++) {
+        v[i] = (v[i] & 0x7fffffffu) > NUM_F32_INF ? NUM_F32_NAN : v[i];
+    }
 }
 
 /* The elements of a repeat as fp32, `none` where a lane is off. */
@@ -115,6 +134,11 @@ static void load(const struct cmd_vec_reduce *a, unsigned esize, const uint8_t *
     for (unsigned b = 0; b < 8; b++) {
         const uint8_t *block = src + b * 32ull * a->src_blk;
         uint64_t on = block_lanes(lanes, b, esize);
+        if (on == (1ull << per_block) - 1) {
+            load_block(block, esize, v);
+            v += per_block;
+            continue;
+        }
         for (unsigned i = 0; i < per_block; i++) {
             *v++ = on >> i & 1 ? num_canon(vec_f32(block + i * esize, esize)) : none;
         }
