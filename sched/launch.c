@@ -84,7 +84,7 @@ static void begin_block(struct run *r)
 {
     running->block = r->next++;
     running->blocks = r->blocks;
-    running->priority = TASK_NORMAL;
+    sched_prioritise(TASK_NORMAL);
     memset(running->owed, 0, sizeof(running->owed));
     wait_leave_faults(running);
     task_tag(0);

@@ -40,6 +40,7 @@ static struct {
 } hot = {.last = tasks, .end = tasks};
 struct task *running;
 uintptr_t task_window;
+static unsigned n_of_priority[TASK_PRIORITIES]; /* tasks that have not ended */
 static bool prioritised; /* some task has another priority than TASK_NORMAL */
 static struct context scheduler;
 static struct sched_report *run_report;
@@ -125,11 +126,13 @@ static struct task *choose_of(unsigned priority)
  * take first what both wait for. */
 static struct task *choose(void)
 {
-    unsigned priority = prioritised ? TASK_PRIORITIES - 1 : 0;
-    struct task *t = choose_of(priority);
+    unsigned priority = prioritised ? TASK_PRIORITIES : 0;
+    struct task *t = prioritised ? NULL : choose_of(0);
 
     while (t == NULL && priority > 0) {
-        t = choose_of(--priority);
+        if (n_of_priority[--priority]) {
+            t = choose_of(priority);
+        }
     }
     return t;
 }
@@ -210,6 +213,7 @@ static void end_task(struct task *t)
         run_err = ERR_STACK;
     }
     t->state = TASK_ENDED;
+    n_of_priority[t->priority]--;
     n_left--;
 }
 
@@ -280,6 +284,7 @@ int sched_begin(const char *name, unsigned core, void (*fn)(void *arg), void *ar
     t->context.sp = (uintptr_t)(t->stack + TASK_STACK_BYTES);
     n_tasks += slot == n_tasks;
     hot.end = tasks + n_tasks;
+    n_of_priority[t->priority]++;
     n_left++;
     return (int)(generation << SLOT_BITS | slot);
 }
@@ -300,10 +305,15 @@ int task_create(const char *name, unsigned core, void (*fn)(void *arg), void *ar
 
 /* --- a run --- */
 
-void sched_prioritise(void)
+void sched_prioritise(unsigned priority)
 {
-    prioritised = true;
-    hot.yields_left = 0;
+    n_of_priority[running->priority]--;
+    n_of_priority[priority]++;
+    running->priority = priority;
+    if (priority != TASK_NORMAL) {
+        prioritised = true;
+        hot.yields_left = 0;
+    }
 }
 
 char *sched_text(void)

@@ -38,8 +38,7 @@ unsigned task_blocks(void)
 
 void task_priority(unsigned priority)
 {
-    sched_prioritise();
-    running->priority = priority < TASK_PRIORITIES ? priority : TASK_PRIORITIES - 1;
+    sched_prioritise(priority < TASK_PRIORITIES ? priority : TASK_PRIORITIES - 1);
 }
 
 void task_tag(uint32_t tag)

@@ -68,8 +68,8 @@ unsigned sched_tasks(void);
 void sched_give_away(void);
 /* Whether the task of a slot and generation has ended. */
 bool sched_ended(unsigned slot, unsigned generation);
-/* Priorities count from now on. */
-void sched_prioritise(void);
+/* Gives the running task a priority. */
+void sched_prioritise(unsigned priority);
 /* Ends the run with an error and what the text says. */
 _Noreturn void sched_stop(int err);
 /* Text of the report of this run, SCHED_TEXT bytes. */

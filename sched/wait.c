@@ -10,8 +10,9 @@
 #include "hal/sem.h"
 #include "sched/task.h"
 
-/* Tasks that have armed a semaphore. */
+/* Tasks that have armed a semaphore, that wait for room in a queue. */
 static uint8_t armed[NPU_MAX_CORES][SEM_COUNT];
+static uint8_t crowd[NPU_MAX_CORES][NPU_PIPES];
 
 static void arm_sem(unsigned core, unsigned sem, unsigned count)
 {
@@ -47,12 +48,12 @@ static void disarm_sem(const struct task *self, unsigned sem)
     sem_arm(core, sem, least);
 }
 
-/* Sets the slots that wake the tasks which wait for room, except `self`. */
-static void arm_room(unsigned core, unsigned pipe, const struct task *self)
+/* Sets the slots that wake the tasks which wait for room, except `self`; of these there
+ * are as many as `others` says, and one more, if it is not 0, wants `least`. */
+static void arm_room(unsigned core, unsigned pipe, const struct task *self,
+                     unsigned others, unsigned least)
 {
-    unsigned least = 0;
-
-    for (unsigned i = 0; i < sched_tasks(); i++) {
+    for (unsigned i = 0; others && i < sched_tasks(); i++) {
         const struct task *t = sched_task(i);
         if (t != self && t->core == core && t->state == TASK_WAIT_ROOM &&
             t->what == pipe) {
@@ -112,7 +113,7 @@ void wait_arm(struct task *t)
     unsigned first;
 
     if (t->state == TASK_WAIT_ROOM) {
-        arm_room(t->core, t->what, NULL);
+        arm_room(t->core, t->what, t, crowd[t->core][t->what]++, t->count);
     } else if (t->state == TASK_WAIT_FAULT) {
         arm_fault(t->core, NULL);
     } else if (t->state == TASK_WAIT_SEM && t->all) {
@@ -131,7 +132,7 @@ void wait_arm(struct task *t)
 void wait_disarm(struct task *t)
 {
     if (t->state == TASK_WAIT_ROOM) {
-        arm_room(t->core, t->what, t);
+        arm_room(t->core, t->what, t, --crowd[t->core][t->what], 0);
     } else if (t->state == TASK_WAIT_FAULT) {
         arm_fault(t->core, t); /* what it knows of would keep the line up */
     } else if (t->state == TASK_WAIT_SEM && t->all) {
