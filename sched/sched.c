@@ -49,7 +49,7 @@ static struct sched_stats stats;
 static struct {
     const char *name;
     uint64_t cycles, end;
-} watchdog;
+} watchdog; /* of this run or, cycles, the next one */
 
 struct task *sched_task(unsigned i)
 {
@@ -349,20 +349,6 @@ static int find_fault(void)
     return 0;
 }
 
-static int stack_overflow(void)
-{
-    for (unsigned i = 0; i < n_tasks; i++) {
-        if (!stack_whole(&tasks[i])) {
-            run_report->task = tasks[i].name;
-            snprintf(run_report->text, SCHED_TEXT,
-                     "task %s, core %u: %s\n  it has %u bytes (TASK_STACK_BYTES)",
-                     tasks[i].name, tasks[i].core, err_text(ERR_STACK), TASK_STACK_BYTES);
-            stack_repaint(&tasks[i]);
-        }
-    }
-    return ERR_STACK;
-}
-
 /* The earliest cycle at which a wait ends by itself. */
 static uint64_t next_deadline(void)
 {
@@ -484,7 +470,7 @@ int sched_run(struct sched_report *report)
     run_tasks();
     watchdog.cycles = 0;
     err = run_err == RUN_OVER ? 0 : run_err;
-    err = err == ERR_STACK ? stack_overflow() : err;
+    err = err == ERR_STACK ? stack_overflow(run_report) : err;
     chip_mark(NULL);
     if (err) {
         sched_drop();

@@ -4,6 +4,7 @@
  * nothing has gone wrong; two of its words are looked at in every switch, all when the
  * task ends. A stack is all 0 where it has never been used.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +60,21 @@ bool stack_whole(const struct task *t)
         i++;
     }
     return i == GUARD_BYTES / 8;
+}
+
+int stack_overflow(struct sched_report *report)
+{
+    for (unsigned i = 0; i < sched_tasks(); i++) {
+        struct task *t = sched_task(i);
+        if (!stack_whole(t)) {
+            report->task = t->name;
+            snprintf(report->text, SCHED_TEXT,
+                     "task %s, core %u: %s\n  it has %u bytes (TASK_STACK_BYTES)",
+                     t->name, t->core, err_text(ERR_STACK), TASK_STACK_BYTES);
+            stack_repaint(t);
+        }
+    }
+    return ERR_STACK;
 }
 
 unsigned sched_stack_used(unsigned i)

@@ -104,6 +104,8 @@ static inline bool stack_quickly_ok(const struct task *t)
 }
 bool stack_ok(const struct task *t);
 bool stack_whole(const struct task *t);
+/* ERR_STACK and the report: who has overflowed. */
+int stack_overflow(struct sched_report *report);
 /* report.c */
 void report_deadlock(struct sched_report *report);
 void report_overdue(struct sched_report *report, const char *name, uint64_t limit);
