@@ -420,7 +420,7 @@ def readme():
     shows("readme_task", texts["npu 2"], "waits for 16 slots of MTE1$",
           r"multiply \(.*matmul\.c:\d+$")
     shows("readme_tile_equals_a", texts["npu s->p->a"], ": equal, 131072 elements$")
-    shows("readme_print", texts["print t->mmad"], "= MMAD F16 .*waits sem 5 L0_FULL")
+    shows("readme_print", texts["print t->load_b"], "= LOAD2D_L0B F16 dst=")
     same(len(texts), 7, "npu/readme_has_all_lines")
     over(process)
 
