@@ -45,7 +45,7 @@ FW_SRC    := $(wildcard boot/*.c boot/*.S hal/*.c sched/*.c sched/*.S kernels/*.
 TEST_SRC  := $(wildcard tests/*.c)
 MODEL_SRC := $(wildcard tools/emu/model/*.c) hal/contract/tables.c
 QEMU_SRC  := $(wildcard tools/emu/qemu/*.c)
-HOST_TESTS := barrier perturb mte atomic load3d model rule snapshot vector cube \
+HOST_TESTS := barrier perturb mte mte_s4 atomic load3d model rule snapshot vector cube \
               move fixpipe fixpipe_rule npy calibrate num mmad \
               vector_move vector_gather vector_move_rule vecnum unit vecscalar saturate \
               vector_more event

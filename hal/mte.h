@@ -32,7 +32,8 @@ static inline void mte_ub_to_gm(union cmd *cmd, void *gm, uint32_t ub, uint32_t 
 }
 
 /* MTE2: the row-major n_rows x n_cols matrix at gm, rows `pitch` elements apart, to Nz
- * fractals at l1: column blocks of 32 bytes, `block_rows` rows of 32 bytes apart. */
+ * fractals at l1: column blocks of 32 bytes, `block_rows` rows of 32 bytes apart. S4:
+ * n_cols and pitch are even. */
 static inline void mte_gm_to_l1_nz(union cmd *cmd, uint32_t l1, const void *gm,
                                    enum type type, unsigned n_rows, unsigned n_cols,
                                    uint32_t pitch, unsigned block_rows)
@@ -64,7 +65,8 @@ static inline void mte_gm_to_l1_rows(union cmd *cmd, uint32_t l1, const void *gm
     cmd->copy_pad.n_blocks = (uint16_t)n_rows;
 }
 
-/* MTE1: m x k elements of the Nz matrix at l1 (blocks block_rows apart) to L0A. */
+/* MTE1: m x k elements of the Nz matrix at l1 (blocks block_rows apart) to L0A. S4: k is
+ * even. */
 static inline void mte_l1_to_l0a(union cmd *cmd, uint32_t l0a, uint32_t l1,
                                  enum type type, unsigned m, unsigned k,
                                  unsigned block_rows)
@@ -77,7 +79,8 @@ static inline void mte_l1_to_l0a(union cmd *cmd, uint32_t l0a, uint32_t l1,
     cmd->load2d.src_c0_stride = (uint16_t)block_rows;
 }
 
-/* MTE1: k x n elements of the Nz matrix at l1 (blocks block_rows apart) to L0B. */
+/* MTE1: k x n elements of the Nz matrix at l1 (blocks block_rows apart) to L0B. S4 only
+ * with LOAD2D_L0B_TRANSPOSE in cmd->head.flags, n x k at l1; k is even. */
 static inline void mte_l1_to_l0b(union cmd *cmd, uint32_t l0b, uint32_t l1,
                                  enum type type, unsigned k, unsigned n,
                                  unsigned block_rows)

@@ -13,6 +13,17 @@ static inline uint64_t round_up(uint64_t value, uint64_t unit)
     return div_up(value, unit) * unit;
 }
 
+/* Elements that are moved as one: two of S4 are in a byte. */
+static inline unsigned mte_together(uint8_t type)
+{
+    return type == TYPE_S4 ? 2 : 1;
+}
+
+static inline unsigned mte_move_bytes(uint8_t type)
+{
+    return type_bits(type) * mte_together(type) / 8;
+}
+
 /* Work of a read from GM: a row below GM_ROW_BYTES takes as long as one of that size. */
 uint64_t mte_gm_work(const struct npu_state *s, const struct access *a);
 

@@ -19,6 +19,23 @@ static bool load2d_to_l0b(const struct cmd_load2d *a)
     return a->head.opcode == OP_LOAD2D_L0B;
 }
 
+/* Two elements of S4 in a byte stay neighbours: along k here and in the fractals. */
+static unsigned load2d_rules(const struct cmd_load2d *a, uint8_t *field)
+{
+    bool to_l0b = load2d_to_l0b(a);
+
+    if (a->head.type != TYPE_S4) {
+        return 0;
+    }
+    *field = offsetof(struct cmd_head, type);
+    if (load2d_transposed(a) != to_l0b) {
+        return NPU_ERR_TYPE;
+    }
+    *field = to_l0b ? offsetof(struct cmd_load2d, n_rows)
+                    : offsetof(struct cmd_load2d, n_cols);
+    return (to_l0b ? a->n_rows : a->n_cols) % 2 ? NPU_ERR_ALIGN : 0;
+}
+
 static unsigned load2d_plan(const struct op_ctx *c, const union cmd *cmd,
                             struct plan *plan, uint8_t *field)
 {
@@ -41,8 +58,7 @@ static unsigned load2d_plan(const struct op_ctx *c, const union cmd *cmd,
     plan->fixed = cost(c->s, COST_L1_L0_FIXED);
     plan->rate = cost(c->s, to_l0b ? COST_L1_L0B_RATE : COST_L1_L0A_RATE);
     plan->work = bytes;
-    (void)field;
-    return 0;
+    return load2d_rules(a, field);
 }
 
 static void load2d_run(const struct op_ctx *c, const union cmd *cmd,
@@ -55,12 +71,13 @@ static void load2d_run(const struct op_ctx *c, const union cmd *cmd,
                                          {move_nz2zn, move_nz2zn_t}};
     const struct cmd_load2d *a = &cmd->load2d;
     bool t = load2d_transposed(a);
+    unsigned rows = t ? a->n_cols : a->n_rows, cols = t ? a->n_rows : a->n_cols;
 
     (void)c;
     (void)plan;
-    moves[load2d_to_l0b(a)][t](stage, src[0], 32ull * a->src_c0_stride,
-                               t ? a->n_cols : a->n_rows, t ? a->n_rows : a->n_cols,
-                               type_bits(a->head.type) / 8);
+    moves[load2d_to_l0b(a)][t](stage, src[0], 32ull * a->src_c0_stride, rows,
+                               cols / mte_together(a->head.type),
+                               mte_move_bytes(a->head.type));
 }
 
 const struct operation op_LOAD2D_L0A = {load2d_plan, load2d_run, NULL};

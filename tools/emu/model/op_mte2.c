@@ -131,32 +131,47 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+/* Rows begin and end at whole bytes, matrices in L1 at whole blocks. */
+static unsigned nd2nz_rules(const struct cmd_nd2nz *a, uint32_t mats, uint8_t *field)
+{
+    unsigned unit = mte_together(a->head.type);
+
+    if (a->n_cols % unit || a->src_pitch % unit || a->src_nd_stride % unit) {
+        *field = a->n_cols % unit      ? offsetof(struct cmd_nd2nz, n_cols)
+                 : a->src_pitch % unit ? offsetof(struct cmd_nd2nz, src_pitch)
+                                       : offsetof(struct cmd_nd2nz, src_nd_stride);
+        return NPU_ERR_ALIGN;
+    }
+    *field = offsetof(struct cmd_nd2nz, dst_nd_stride);
+    return mats > 1 && a->dst_nd_stride % type_c0(a->head.type) ? NPU_ERR_ALIGN : 0;
+}
+
 static unsigned nd2nz_plan(const struct op_ctx *c, const union cmd *cmd,
                            struct plan *plan, uint8_t *field)
 {
     const struct cmd_nd2nz *a = &cmd->nd2nz;
-    unsigned esize = type_bits(a->head.type) / 8;
+    unsigned bits = type_bits(a->head.type);
     uint32_t blocks = (uint32_t)div_up(a->n_cols, type_c0(a->head.type));
     uint32_t mats = a->n_rows && a->n_cols ? a->n_mats : 0;
+    unsigned code = nd2nz_rules(a, mats, field);
     uint64_t work;
 
+    if (code) {
+        return code;
+    }
     plan->src[0] = access_rows(NPU_MEM_GM, offsetof(struct cmd_nd2nz, src), a->src,
-                               (uint64_t)a->n_cols * esize, a->n_rows,
-                               (uint64_t)a->src_pitch * esize);
+                               (uint64_t)a->n_cols * bits / 8, a->n_rows,
+                               (uint64_t)a->src_pitch * bits / 8);
     plan->src[0].n[2] = mats;
-    plan->src[0].stride[2] = (uint64_t)a->src_nd_stride * esize;
+    plan->src[0].stride[2] = (uint64_t)a->src_nd_stride * bits / 8;
     plan->n_src = 1;
     plan->dst = access_rows(NPU_MEM_L1, offsetof(struct cmd_nd2nz, dst), a->dst, 32,
                             a->n_rows, 32ull * a->dst_row_stride);
     plan->dst.n[1] = blocks;
     plan->dst.stride[1] = 32ull * a->dst_c0_stride;
     plan->dst.n[2] = mats;
-    plan->dst.stride[2] = (uint64_t)a->dst_nd_stride * esize;
+    plan->dst.stride[2] = (uint64_t)a->dst_nd_stride * bits / 8;
     plan->has_dst = true;
-    if (mats > 1 && plan->dst.stride[2] % 32) {
-        *field = offsetof(struct cmd_nd2nz, dst_nd_stride);
-        return NPU_ERR_ALIGN;
-    }
 
     /* The larger of two lines: a floor that hardly depends on the size, and a rate. */
     work = mte_gm_work(c->s, &plan->src[0]);
@@ -179,14 +194,14 @@ static void nd2nz_run(const struct op_ctx *c, const union cmd *cmd,
                       uint8_t *stage)
 {
     const struct cmd_nd2nz *a = &cmd->nd2nz;
-    unsigned esize = type_bits(a->head.type) / 8;
+    unsigned together = mte_together(a->head.type), bytes = mte_move_bytes(a->head.type);
     size_t block = 32ull * a->n_rows;
 
     (void)c;
     for (uint32_t i = 0; i < plan->src[0].n[2]; i++) {
         move_nd2nz(stage + i * block * plan->dst.n[1],
-                   src[0] + i * plan->src[0].stride[2], a->n_rows, a->n_cols, esize,
-                   (size_t)a->src_pitch * esize, block, 32);
+                   src[0] + i * plan->src[0].stride[2], a->n_rows, a->n_cols / together,
+                   bytes, (size_t)a->src_pitch / together * bytes, block, 32);
     }
 }
 
