@@ -23,6 +23,7 @@
 #include "hal/fixpipe.h"
 #include "hal/mte.h"
 #include "hal/sem.h"
+#include "kernels/tile.h"
 #include "sched/launch.h"
 
 enum {
@@ -61,16 +62,6 @@ struct share {
     uint32_t ka, kc, kl;     /* k of an L1 slot of a, of b, of an L0 slice */
     bool resident;           /* the panel of a stays for a row of tiles */
 };
-
-static uint32_t min_u32(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint32_t up16(uint32_t n)
-{
-    return (n + 15) & ~15u;
-}
 
 static uint32_t l1_a(unsigned slot)
 {
@@ -281,13 +272,6 @@ static void copy_out(void *arg)
 
 /* --- launch --- */
 
-static uint32_t part(uint32_t all, uint32_t tile, unsigned i, unsigned of)
-{
-    uint64_t tiles = (all + tile - 1) / tile, at = tiles * i / of * tile;
-
-    return at < all ? (uint32_t)at : all;
-}
-
 /* A block's share: rows of tiles are dealt out first, then columns of tiles. */
 static void kernel(void *arg)
 {
@@ -296,10 +280,10 @@ static void kernel(void *arg)
     unsigned row = task_block() / plan->columns, column = task_block() % plan->columns;
     uint32_t esize = type_bits(p->in) / 8;
     struct share s = {.p = p,
-                      .m_begin = part(p->m, TM, row, plan->rows),
-                      .m_end = part(p->m, TM, row + 1, plan->rows),
-                      .n_begin = part(p->n, TN, column, plan->columns),
-                      .n_end = part(p->n, TN, column + 1, plan->columns),
+                      .m_begin = (uint32_t)share_begin(p->m, TM, row, plan->rows),
+                      .m_end = (uint32_t)share_begin(p->m, TM, row + 1, plan->rows),
+                      .n_begin = (uint32_t)share_begin(p->n, TN, column, plan->columns),
+                      .n_end = (uint32_t)share_begin(p->n, TN, column + 1, plan->columns),
                       .esize = esize,
                       .ka = 1024 / esize,
                       .kc = 512 / esize,

@@ -43,12 +43,11 @@ static void kernel(void *arg)
 {
     const struct job *job = arg;
     const struct mla_prolog *p = job->p;
-    uint64_t blocks = p->m / job->rows + (p->m % job->rows != 0);
-    uint64_t begin = blocks * task_block() / task_blocks() * job->rows;
-    uint64_t end = blocks * (task_block() + 1) / task_blocks() * job->rows;
+    uint64_t begin = share_begin(p->m, job->rows, task_block(), task_blocks());
+    uint64_t end = share_begin(p->m, job->rows, task_block() + 1, task_blocks());
     struct share s = {.p = p,
                       .m_begin = (uint32_t)begin,
-                      .m_end = (uint32_t)(end < p->m ? end : p->m),
+                      .m_end = (uint32_t)end,
                       .rows = job->rows,
                       .tiles = p->n / TILE + (p->n % TILE != 0)};
 

@@ -19,6 +19,7 @@
 #include "hal/mte.h"
 #include "hal/sem.h"
 #include "kernels/mla_prolog/mla_prolog.h"
+#include "kernels/tile.h"
 #include "sched/launch.h"
 
 enum {
@@ -103,16 +104,6 @@ struct share {
     bool a_stays, bias_stays;
     enum pipe reload; /* that brings tiles back for pass 2; 0: nobody */
 };
-
-static inline uint32_t min_u32(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
-static inline uint32_t up16(uint32_t n)
-{
-    return (n + 15) & ~15u;
-}
 
 static inline uint32_t block_rows(const struct share *s, uint32_t m0)
 {

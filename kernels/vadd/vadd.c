@@ -8,6 +8,7 @@
 #include "hal/chip.h"
 #include "hal/mte.h"
 #include "hal/vector.h"
+#include "kernels/tile.h"
 #include "sched/launch.h"
 #include "sched/tque.h"
 
@@ -78,10 +79,10 @@ static void copy_out(void *arg)
 static void kernel(void *arg)
 {
     const struct vadd *p = arg;
-    uint64_t bytes = p->n * (type_bits(p->type) / 8), tiles = (bytes + TILE - 1) / TILE;
-    uint64_t begin = tiles * task_block() / task_blocks() * TILE;
-    uint64_t end = tiles * (task_block() + 1) / task_blocks() * TILE;
-    struct share s = {.p = p, .begin = begin, .end = end < bytes ? end : bytes};
+    uint64_t bytes = p->n * (type_bits(p->type) / 8);
+    struct share s = {.p = p,
+                      .begin = share_begin(bytes, TILE, task_block(), task_blocks()),
+                      .end = share_begin(bytes, TILE, task_block() + 1, task_blocks())};
     unsigned buffers = p->buffers ? p->buffers : MAX_BUFFERS;
     struct tpipe *pipe = tpipe_open();
 
