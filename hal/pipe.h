@@ -56,10 +56,13 @@ static inline void cmd_post(union cmd *cmd, unsigned sem, unsigned count)
     cmd->head.post_n[slot] = (uint8_t)count;
 }
 
+/* The word of a command that holds what it waits for and posts. */
+#define CMD_SYNC (offsetof(struct cmd_head, wait_sem) / 8)
+
 /* Takes all of that back: for a command that is built once and pushed many times. */
 static inline void cmd_no_sync(union cmd *cmd)
 {
-    cmd->words[offsetof(struct cmd_head, wait_sem) / 8] = 0;
+    cmd->words[CMD_SYNC] = 0;
 }
 
 /* Waits, takes a cycle, posts. */
@@ -68,8 +71,8 @@ static inline void cmd_nop(union cmd *cmd)
     cmd_init(cmd, OP_NOP, TYPE_NONE);
 }
 
-/* Results of the floating types of the pipe's commands from here on (M, V, FIX): saturated,
- * or as IEEE 754 has them, which is so after a reset. */
+/* Results of the floating types of the pipe's commands from here on (M, V, FIX):
+ * saturated, or as IEEE 754 has them, which is so after a reset. */
 static inline void cmd_saturate(union cmd *cmd, bool saturate)
 {
     cmd_init(cmd, OP_SET_CTRL, TYPE_NONE);

@@ -54,9 +54,6 @@ struct task {
     uint32_t owed[NPU_PIPES]; /* waits of its next commands, as CMD_SYNC has them */
 };
 
-/* The word of a command that holds what it waits for and posts. */
-#define CMD_SYNC (offsetof(struct cmd_head, wait_sem) / 8)
-
 void task_switch(struct context *from, struct context *to);
 
 /* sched.c: the table, ended tasks among them; the task on the hart, NULL: the scheduler.
