@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tests/host/vector_rig.h"
+#include "tests/host/vector_rule.h"
 
 static void half_at(uint32_t at, float f)
 {
@@ -294,20 +295,8 @@ static union cmd good_command(enum op op)
     return c;
 }
 
-#define WRONG(format, field, value, code) TELLS(format, field, value, code, format, field)
-#define TELLS(format, field, value, code, told_format, told)                             \
-    offsetof(struct cmd_##format, field), sizeof(((struct cmd_##format *)0)->field),     \
-        value, NPU_ERR_##code, offsetof(struct cmd_##told_format, told)
-
 /* clang-format off */
-static const struct rule {
-    const char *name;
-    enum op op;
-    size_t offset, size;
-    uint32_t value;
-    unsigned code;
-    size_t field;
-} rules[] = {
+static const struct rule rules[] = {
     {"quantise_type", OP_VDEQ, WRONG(head, type, TYPE_F16, TYPE)},
     {"quantise_words_unaligned", OP_VDEQ, WRONG(vec_deq, words, SRC1 + 8, ALIGN)},
     {"quantise_words_of_no_vector", OP_VDEQ, TELLS(head, flags, 0, RESERVED, vec_deq, words)},
@@ -347,32 +336,6 @@ static const struct rule {
 };
 /* clang-format on */
 
-static void test_rules(void)
-{
-    for (unsigned i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-        const struct rule *rule = &rules[i];
-        union cmd c = good_command(rule->op);
-        uint64_t error;
-        bool fine;
-        rig_open(&rig, 1, PROFILE_a2);
-        fine = run(&c) == 0;
-        memset(ub(), 0, UB);
-        memset(want, 0, UB);
-        memcpy(c.bytes + rule->offset, &rule->value, rule->size);
-        run(&c);
-        error = rig_read(&rig, 0, rig_pipe(PIPE_V, PIPE_ERROR));
-        if (!ok(fine && field_get(PIPE_ERROR_CODE, error) == rule->code &&
-                    field_get(PIPE_ERROR_FIELD, error) == rule->field &&
-                    memcmp(ub(), want, UB) == 0,
-                "vector_rule/%s", rule->name)) {
-            tap_note("good %d, code %u, field %u", fine,
-                     (unsigned)field_get(PIPE_ERROR_CODE, error),
-                     (unsigned)field_get(PIPE_ERROR_FIELD, error));
-        }
-        rig_close(&rig);
-    }
-}
-
 /* An offset that the command reads, told before anything is written. */
 static void test_offset(void)
 {
@@ -411,7 +374,9 @@ int main(void)
        "vector_more/VRPEXTRACT");
     ok(interpolates(false), "vector_more/VBI");
     ok(interpolates(true), "vector_more/VBI_with_a_weight_each");
-    test_rules();
+    for (unsigned i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+        check_rule(&rules[i], good_command, NULL);
+    }
     test_offset();
     return tap_done();
 }
