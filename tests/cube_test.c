@@ -8,25 +8,13 @@
 
 #include "hal/chip.h"
 #include "hal/cube.h"
+#include "tests/engine.h"
 #include "tests/test.h"
 
 enum { M = 18, N = 20, K = 70, BIAS_AT = 64 };
 
 static uint8_t *l0a, *l0b;
 static float x_of[M * K], y_of[K * N], start[N];
-
-static unsigned core(void)
-{
-    return chip_cores() - 1;
-}
-
-static void run(const union cmd *cmd)
-{
-    CHECK_OK(pipe_push(core(), PIPE_M, cmd));
-    for (unsigned i = 0; !pipe_idle(core(), PIPE_M); i++) {
-        CHECK(i < 10000);
-    }
-}
 
 /* The chip does not have the type, and says so. */
 static void check_refused(enum type type)
@@ -145,7 +133,7 @@ TEST(cube, multiplies_bfloats)
     }
     lay_out(TYPE_BF16, 0xffff0000, M, false);
     cube_mmad(&cmd, TYPE_BF16, 0, 0, 0, M, N, K, true);
-    run(&cmd);
+    run_on(PIPE_M, &cmd);
     check_floats(M, NULL, 1);
 }
 
@@ -159,10 +147,10 @@ TEST(cube, multiplies_floats_and_adds)
     }
     lay_out(TYPE_F32, 0xffffffff, M, false);
     cube_mmad(&cmd, TYPE_F32, 0, 0, 0, M, N, K, true);
-    run(&cmd);
+    run_on(PIPE_M, &cmd);
     check_floats(M, NULL, 1);
     cube_mmad(&cmd, TYPE_F32, 0, 0, 0, M, N, K, false);
-    run(&cmd);
+    run_on(PIPE_M, &cmd);
     check_floats(M, NULL, 2);
 }
 
@@ -185,7 +173,7 @@ TEST(cube, hf32_rounds_its_operands)
     }
     cube_mmad(&cmd, TYPE_F32, 0, 0, 0, M, N, K, true);
     cmd.head.flags |= MMAD_HF32;
-    run(&cmd);
+    run_on(PIPE_M, &cmd);
     check_floats(M, NULL, 1);
 }
 
@@ -199,7 +187,7 @@ TEST(cube, multiplies_nibbles)
     }
     lay_out(TYPE_S4, 0, M, false);
     cube_mmad(&cmd, TYPE_S4, 0, 0, 0, M, N, K, true);
-    run(&cmd);
+    run_on(PIPE_M, &cmd);
     check_integers(M);
 }
 
@@ -218,7 +206,7 @@ TEST(cube, begins_with_the_bias)
     lay_out(TYPE_BF16, 0xffff0000, M, false);
     cube_mmad(&cmd, TYPE_BF16, 0, 0, 0, M, N, K, true);
     cube_bias(&cmd, BIAS_AT);
-    run(&cmd);
+    run_on(PIPE_M, &cmd);
     check_floats(M, start, 1);
 }
 
@@ -233,11 +221,11 @@ TEST(cube, gemv_takes_a_plain_row)
     lay_out(TYPE_F32, 0xffffffff, 1, true);
     cube_mmad(&cmd, TYPE_F32, 0, 0, 0, 1, N, K, true);
     cmd.head.flags |= MMAD_GEMV;
-    run(&cmd);
+    run_on(PIPE_M, &cmd);
     check_floats(1, NULL, 1);
     lay_out(TYPE_S8, 0, 1, true);
     cube_mmad(&cmd, TYPE_S8, 0, 0, 0, 1, N, K, true);
     cmd.head.flags |= MMAD_GEMV;
-    run(&cmd);
+    run_on(PIPE_M, &cmd);
     check_integers(1);
 }

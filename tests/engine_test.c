@@ -13,6 +13,7 @@
 #include "hal/mte.h"
 #include "hal/sem.h"
 #include "kernels/f16.h"
+#include "tests/engine.h"
 #include "tests/test.h"
 
 enum { GUARD = 0xa5, ROOM = 4096 };
@@ -20,19 +21,6 @@ enum { GUARD = 0xa5, ROOM = 4096 };
 static uint8_t in[ROOM] __attribute__((aligned(512)));
 static uint8_t out[ROOM] __attribute__((aligned(512)));
 static uint8_t want[ROOM];
-
-static unsigned core(void)
-{
-    return chip_cores() - 1;
-}
-
-static void run(enum pipe pipe, const union cmd *cmd)
-{
-    CHECK_OK(pipe_push(core(), pipe, cmd));
-    for (unsigned i = 0; !pipe_idle(core(), pipe); i++) {
-        CHECK(i < 10000);
-    }
-}
 
 /* Bytes that differ from their neighbours and from the guard. */
 static void fill_in(unsigned seed)
@@ -62,7 +50,7 @@ TEST(mte, copies_any_length_from_any_address_to_ub)
         uint8_t *ub = guarded(NPU_MEM_UB);
 
         mte_gm_to_ub(&cmd, 96, in + 7 * i + 1, lengths[i]);
-        run(PIPE_MTE2, &cmd);
+        run_on(PIPE_MTE2, &cmd);
         memset(want, GUARD, ROOM);
         memcpy(want + 96, in + 7 * i + 1, lengths[i]);
         CHECK_BYTES(ub, want, ROOM);
@@ -79,7 +67,7 @@ TEST(mte, copies_any_length_from_ub_to_any_address)
     for (unsigned i = 0; i < N_LENGTHS; i++) {
         memset(out, GUARD, ROOM);
         mte_ub_to_gm(&cmd, out + 5 * i + 3, 64, lengths[i]);
-        run(PIPE_MTE3, &cmd);
+        run_on(PIPE_MTE3, &cmd);
         memset(want, GUARD, ROOM);
         memcpy(want + 5 * i + 3, in + 64, lengths[i]);
         CHECK_BYTES(out, want, ROOM);
@@ -93,7 +81,7 @@ TEST(mte, copies_to_the_last_byte_of_ub)
 
     fill_in(3);
     mte_gm_to_ub(&cmd, at, in + 1, 64);
-    run(PIPE_MTE2, &cmd);
+    run_on(PIPE_MTE2, &cmd);
     CHECK_BYTES(chip_local(core(), NPU_MEM_UB, at), in + 1, 64);
 }
 
@@ -105,7 +93,7 @@ TEST(mte, nothing_to_copy_posts_all_the_same)
     memset(want, GUARD, ROOM);
     mte_gm_to_ub(&cmd, 0, in, 0);
     cmd_post(&cmd, 1, 1);
-    run(PIPE_MTE2, &cmd);
+    run_on(PIPE_MTE2, &cmd);
     CHECK(sem_try_take(core(), 1, 1));
     CHECK_BYTES(ub, want, ROOM);
 }
@@ -120,7 +108,7 @@ TEST(mte, gaps_are_stepped_over)
     cmd.copy_in.n_blocks = 3;
     cmd.copy_in.src_gap = 9;
     cmd.copy_in.dst_gap = 1;
-    run(PIPE_MTE2, &cmd);
+    run_on(PIPE_MTE2, &cmd);
     memset(want, GUARD, ROOM);
     for (unsigned i = 0; i < 3; i++) {
         memcpy(want + 32 + 96 * i, in + 1 + 49 * i, 40);
@@ -157,7 +145,7 @@ static void check_nd2nz(enum type type, unsigned n)
 
     fill_in(n);
     mte_gm_to_l1_nz(&cmd, 64, in + 3, type, 5, n, 45, 7);
-    run(PIPE_MTE2, &cmd);
+    run_on(PIPE_MTE2, &cmd);
     memset(want, GUARD, ROOM);
     for (unsigned r = 0; r < 5; r++) {
         for (unsigned c = 0; c < (n + c0 - 1) / c0 * c0; c++) {
@@ -201,15 +189,15 @@ static void multiply(enum type type, const void *a, const void *b, bool from_zer
     union cmd cmd;
 
     mte_gm_to_l1_nz(&cmd, 0, a, type, M, K, K, 16);
-    run(PIPE_MTE2, &cmd);
+    run_on(PIPE_MTE2, &cmd);
     mte_gm_to_l1_nz(&cmd, 32 << 10, b, type, K, N, N, K);
-    run(PIPE_MTE2, &cmd);
+    run_on(PIPE_MTE2, &cmd);
     mte_l1_to_l0a(&cmd, 512, 0, type, M, K, 16);
-    run(PIPE_MTE1, &cmd);
+    run_on(PIPE_MTE1, &cmd);
     mte_l1_to_l0b(&cmd, 1536, 32 << 10, type, K, N, K);
-    run(PIPE_MTE1, &cmd);
+    run_on(PIPE_MTE1, &cmd);
     cube_mmad(&cmd, type, 1024, 512, 1536, M, N, K, from_zero);
-    run(PIPE_M, &cmd);
+    run_on(PIPE_M, &cmd);
 }
 
 static void fetch(enum type type, enum quant quant)
@@ -219,7 +207,7 @@ static void fetch(enum type type, enum quant quant)
     memset(out, GUARD, ROOM);
     memset(want, GUARD, ROOM);
     fixpipe_to_gm(&cmd, type, out + 6, 1024, M, N, PITCH, 16, quant);
-    run(PIPE_FIX, &cmd);
+    run_on(PIPE_FIX, &cmd);
 }
 
 /* Element i of c where fetch() must have put it. */
@@ -335,12 +323,12 @@ TEST(cube, hart_s_stores_to_l1_are_its_operands)
         }
     }
     mte_l1_to_l0a(&cmd, 0, 0, TYPE_F16, 16, 16, 16);
-    run(PIPE_MTE1, &cmd);
+    run_on(PIPE_MTE1, &cmd);
     mte_l1_to_l0b(&cmd, 0, 512, TYPE_F16, 16, 16, 16);
-    run(PIPE_MTE1, &cmd);
+    run_on(PIPE_MTE1, &cmd);
     cube_mmad(&cmd, TYPE_F16, 0, 0, 0, 16, 16, 16, true);
-    run(PIPE_M, &cmd);
+    run_on(PIPE_M, &cmd);
     fixpipe_to_gm(&cmd, TYPE_F32, out, 0, 16, 16, 16, 16, QUANT_F322F16);
-    run(PIPE_FIX, &cmd);
+    run_on(PIPE_FIX, &cmd);
     CHECK_BYTES(out, l1 + 256, 512);
 }

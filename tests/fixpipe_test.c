@@ -12,6 +12,7 @@
 #include "hal/mte.h"
 #include "hal/vector.h"
 #include "kernels/f16.h"
+#include "tests/engine.h"
 #include "tests/test.h"
 
 enum { SIDE = 16, K8 = 32, GUARD = 0xa5, AT = 1 << 16 };
@@ -20,33 +21,20 @@ static int8_t a8[SIDE * K8], b8[K8 * SIDE];
 static uint16_t a16[SIDE * SIDE], b16[SIDE * SIDE];
 static uint8_t out[4096] __attribute__((aligned(64)));
 
-static unsigned core(void)
-{
-    return chip_cores() - 1;
-}
-
-static void run(enum pipe pipe, const union cmd *cmd)
-{
-    CHECK_OK(pipe_push(core(), pipe, cmd));
-    for (unsigned i = 0; !pipe_idle(core(), pipe); i++) {
-        CHECK(i < 10000);
-    }
-}
-
 static void multiply(enum type type, const void *a, const void *b, unsigned k)
 {
     union cmd cmd;
 
     mte_gm_to_l1_nz(&cmd, 0, a, type, SIDE, k, k, SIDE);
-    run(PIPE_MTE2, &cmd);
+    run_on(PIPE_MTE2, &cmd);
     mte_gm_to_l1_nz(&cmd, 4096, b, type, k, SIDE, SIDE, k);
-    run(PIPE_MTE2, &cmd);
+    run_on(PIPE_MTE2, &cmd);
     mte_l1_to_l0a(&cmd, 0, 0, type, SIDE, k, SIDE);
-    run(PIPE_MTE1, &cmd);
+    run_on(PIPE_MTE1, &cmd);
     mte_l1_to_l0b(&cmd, 0, 4096, type, k, SIDE, k);
-    run(PIPE_MTE1, &cmd);
+    run_on(PIPE_MTE1, &cmd);
     cube_mmad(&cmd, type, 0, 0, 0, SIDE, SIDE, k, true);
-    run(PIPE_M, &cmd);
+    run_on(PIPE_M, &cmd);
 }
 
 /* L0C becomes 100 * v(i), v from -8 to 119. */
@@ -91,7 +79,7 @@ TEST(fixpipe, takes_results_to_ub)
     make_halves();
     memset(ub, GUARD, 4096);
     fixpipe_to_ub(&cmd, TYPE_F32, AT, 0, SIDE, SIDE - 3, SIDE + 8, SIDE, QUANT_NONE);
-    run(PIPE_FIX, &cmd);
+    run_on(PIPE_FIX, &cmd);
     for (unsigned i = 0; i < SIDE * (SIDE + 8); i++) {
         unsigned row = i / (SIDE + 8), col = i % (SIDE + 8);
         uint32_t bits;
@@ -113,11 +101,11 @@ TEST(fixpipe, feeds_the_vector)
     make_halves();
     fixpipe_to_ub(&cmd, TYPE_F32, AT, 0, SIDE, SIDE, SIDE, SIDE, QUANT_F322F16);
     fixpipe_relu(&cmd, FIX_RELU_PLAIN, 0);
-    run(PIPE_FIX, &cmd);
+    run_on(PIPE_FIX, &cmd);
     vector_count(&cmd, SIDE * SIDE);
-    run(PIPE_V, &cmd);
+    run_on(PIPE_V, &cmd);
     vector_add(&cmd, TYPE_F16, AT, AT, AT);
-    run(PIPE_V, &cmd);
+    run_on(PIPE_V, &cmd);
     for (unsigned i = 0; i < SIDE * SIDE; i++) {
         CHECK_EQ(f16_to_f32(ub[i]), i < 100 ? 0 : ((float)i - 100) / 2);
     }
@@ -160,17 +148,17 @@ TEST(fixpipe, feeds_the_cube_through_l1)
     make_halves();
     fixpipe_to_l1(&cmd, TYPE_F32, AT, 0, SIDE, SIDE, 0, SIDE, QUANT_F322F16);
     fixpipe_nz(&cmd, SIDE);
-    run(PIPE_FIX, &cmd);
+    run_on(PIPE_FIX, &cmd);
     mte_l1_to_l0a(&cmd, 0, AT, TYPE_F16, SIDE, SIDE, SIDE);
-    run(PIPE_MTE1, &cmd);
+    run_on(PIPE_MTE1, &cmd);
     mte_gm_to_l1_nz(&cmd, 0, a16, TYPE_F16, SIDE, SIDE, SIDE, SIDE); /* the identity */
-    run(PIPE_MTE2, &cmd);
+    run_on(PIPE_MTE2, &cmd);
     mte_l1_to_l0b(&cmd, 0, 0, TYPE_F16, SIDE, SIDE, SIDE);
-    run(PIPE_MTE1, &cmd);
+    run_on(PIPE_MTE1, &cmd);
     cube_mmad(&cmd, TYPE_F16, 2048, 0, 0, SIDE, SIDE, SIDE, true);
-    run(PIPE_M, &cmd);
+    run_on(PIPE_M, &cmd);
     fixpipe_to_gm(&cmd, TYPE_F32, out, 2048, SIDE, SIDE, SIDE, SIDE, QUANT_F322F16);
-    run(PIPE_FIX, &cmd);
+    run_on(PIPE_FIX, &cmd);
     CHECK_BYTES(out, b16, sizeof(b16));
 }
 
@@ -182,9 +170,9 @@ TEST(fixpipe, quantises_with_one_word)
 
     make_integers();
     fixpipe_set_quant(&cmd, fixpipe_word(1.0f / 64, 3, true));
-    run(PIPE_FIX, &cmd);
+    run_on(PIPE_FIX, &cmd);
     fixpipe_to_ub(&cmd, TYPE_S32, AT, 0, SIDE, SIDE, 32, SIDE, QUANT_REQ8);
-    run(PIPE_FIX, &cmd);
+    run_on(PIPE_FIX, &cmd);
     for (unsigned i = 0; i < SIDE * SIDE; i++) {
         int v = 100 * integer(i), floor = v >> 6, rest = v - floor * 64;
         floor += 3;
@@ -207,11 +195,11 @@ TEST(fixpipe, quantises_each_column)
         slopes[i] = -(float)i;
     }
     fixpipe_l1_to_fb(&cmd, 64, AT, 192);
-    run(PIPE_FIX, &cmd);
+    run_on(PIPE_FIX, &cmd);
     fixpipe_to_gm(&cmd, TYPE_S32, gm, 0, SIDE, SIDE, SIDE, SIDE, QUANT_VREQ8);
     fixpipe_relu(&cmd, FIX_RELU_CHANNEL, 192);
     cmd.fix_gm.fb_quant = 64;
-    run(PIPE_FIX, &cmd);
+    run_on(PIPE_FIX, &cmd);
     for (unsigned i = 0; i < SIDE * SIDE; i++) {
         int c = (int)(i % SIDE), v = 100 * integer(i) / (c % 2 ? 4 : 2) + c - 8;
         v = v < 0 ? v * -c : v;

@@ -12,21 +12,10 @@
 #include "hal/pmu.h"
 #include "hal/sem.h"
 #include "sched/sched.h"
+#include "tests/say.h"
 #include "tests/test.h"
 
 enum { SEM = 10 };
-
-static char log_text[128];
-
-static void say(char c)
-{
-    size_t used = strlen(log_text);
-
-    if (used + 1 < sizeof(log_text)) {
-        log_text[used] = c;
-        log_text[used + 1] = 0;
-    }
-}
 
 static void run_all(void)
 {

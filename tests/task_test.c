@@ -11,19 +11,8 @@
 #include "hal/mte.h"
 #include "hal/sem.h"
 #include "sched/launch.h"
+#include "tests/say.h"
 #include "tests/test.h"
-
-static char log_text[64];
-
-static void say(char c)
-{
-    size_t used = strlen(log_text);
-
-    if (used + 1 < sizeof(log_text)) {
-        log_text[used] = c;
-        log_text[used + 1] = 0;
-    }
-}
 
 /* Runs fn as the only task that is created from outside. */
 static int run_one(void (*fn)(void *arg), void *arg, struct sched_report *report)

@@ -9,22 +9,10 @@
 #include "hal/vector.h"
 #include "hal/vector_more.h"
 #include "kernels/f16.h"
+#include "tests/engine.h"
 #include "tests/test.h"
 
 enum { ROOM = 8192 };
-
-static unsigned core(void)
-{
-    return chip_cores() - 1;
-}
-
-static void run(const union cmd *cmd)
-{
-    CHECK_OK(pipe_push(core(), PIPE_V, cmd));
-    for (unsigned i = 0; !pipe_idle(core(), PIPE_V); i++) {
-        CHECK(i < 10000);
-    }
-}
 
 /* Two commands fill each block of bytes: even blocks of S16 below, odd ones above. */
 TEST(vector_more, quantises_to_bytes)
@@ -37,14 +25,14 @@ TEST(vector_more, quantises_to_bytes)
         x[i] = (int16_t)(i * 8 - 1000);
     }
     vector_count(&cmd, 128);
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     vector_set_deq(&cmd, vector_deq_word(0.125f, 100, false));
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     for (unsigned upper = 0; upper < 2; upper++) {
         vector_quantise(&cmd, ROOM, 32 * upper, upper);
         cmd.vec_deq.src_blk = 2;
         cmd.vec_deq.src_rep = 16;
-        run(&cmd);
+        run_on(PIPE_V, &cmd);
     }
     for (int i = 0; i < 256; i++) {
         CHECK_EQ(y[i], i < 25 ? 0 : i - 25);
@@ -62,18 +50,18 @@ TEST(vector_more, best_of_64_proposals)
         score[i] = f32_to_f16((float)(i * 37 % 64));
     }
     vector_proposals(&cmd, OP_VRPCONCAT, TYPE_F16, ROOM, 0, 4, PROPOSAL_SCORE);
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     vector_rpsort16(&cmd, TYPE_F16, ROOM, ROOM, 4);
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     cmd_init(&cmd, OP_VMRGSORT, TYPE_F16);
     cmd.head.flags = VMRGSORT_PROPOSALS;
     cmd.vec_merge = (struct cmd_vec_merge){cmd.head,   2 * ROOM,   ROOM, ROOM + 256,
                                            ROOM + 512, ROOM + 768, 16,   16,
                                            16,         16,         15,   1};
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     vector_proposals(&cmd, OP_VRPEXTRACT, TYPE_F16, 3 * ROOM, 2 * ROOM, 4,
                      PROPOSAL_SCORE);
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     for (unsigned i = 0; i < 64; i++) {
         CHECK_EQ(f16_to_f32(sorted[i]), 63 - i);
     }
@@ -99,16 +87,16 @@ TEST(vector_more, resizes_a_row)
     weight[0] = f32_to_f16(0.25f);
     weight[1] = f32_to_f16(0.75f);
     vector_count(&cmd, 128);
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     vector_interpolate(&cmd, 3 * ROOM, 0, ROOM, 2 * ROOM, 2, 1);
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     for (unsigned i = 0; i < 128; i++) {
         CHECK_EQ(f16_to_f32(y[i]), (float)(i / 16 * 8) + 6);
     }
     n[0] = -123456789;
     n[8] = 987654321;
     vector_mull(&cmd, 4 * ROOM + 64, 4 * ROOM + 96, 4 * ROOM, 4 * ROOM + 32, 1);
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     CHECK_EQ((int64_t)(((uint64_t)(uint32_t)n[24] << 32) | (uint32_t)n[16]),
              -123456789ll * 987654321);
 }

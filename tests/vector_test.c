@@ -8,24 +8,12 @@
 #include "hal/chip.h"
 #include "hal/vector.h"
 #include "kernels/f16.h"
+#include "tests/engine.h"
 #include "tests/test.h"
 
 enum { GUARD = 0xa5, ROOM = 8192 };
 
 static uint8_t want[ROOM];
-
-static unsigned core(void)
-{
-    return chip_cores() - 1;
-}
-
-static void run(const union cmd *cmd)
-{
-    CHECK_OK(pipe_push(core(), PIPE_V, cmd));
-    for (unsigned i = 0; !pipe_idle(core(), PIPE_V); i++) {
-        CHECK(i < 10000);
-    }
-}
 
 /* n elements at 64 of UB. */
 static void check_add(enum type type, unsigned n)
@@ -47,9 +35,9 @@ static void check_add(enum type type, unsigned n)
     memcpy(want + 64, ub + 64, n * esize);
     memset(ub, GUARD, ROOM);
     vector_count(&cmd, n);
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     vector_add(&cmd, type, 64, ROOM, 2 * ROOM);
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     CHECK_BYTES(ub, want, ROOM);
 }
 
@@ -85,9 +73,9 @@ TEST(vector, adds_in_place)
         ub[i] = (float)i;
     }
     vector_count(&cmd, 99);
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     vector_add(&cmd, TYPE_F32, 0, 0, 0);
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     for (unsigned i = 0; i < 100; i++) {
         CHECK_EQ(ub[i], (float)i * (i < 99 ? 2 : 1));
     }
@@ -109,10 +97,10 @@ TEST(vector, masked_elements_stay)
     }
     cmd_init(&cmd, OP_SET_MASK, TYPE_NONE);
     cmd.set_mask.lo = mask;
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     vector_add(&cmd, TYPE_F32, 512, 0, 0);
     cmd.vec2.repeat = 2;
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     for (unsigned i = 0; i < 128; i++) {
         CHECK_EQ(ub[128 + i], i % 64 % 3 != 0 ? 2.0f * (float)i : 1000.0f);
     }
@@ -131,15 +119,15 @@ TEST(vector, compares_selects_and_converts)
         ub[512 + i] = (float)(i % 5);
     }
     vector_count(&cmd, 100);
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     vector_compare(&cmd, TYPE_F32, CMP_GT, 8192, 0, 2048);
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     vector_select(&cmd, TYPE_F32, 4096, 0, 2048, 8192);
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     vector_convert(&cmd, TYPE_F32, TYPE_F16, ROUND_RINT, 12288, 4096);
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     vector_convert(&cmd, TYPE_F16, TYPE_F32, ROUND_NONE, 4096, 12288);
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     for (unsigned i = 0; i < 100; i++) {
         CHECK_EQ(ub[1024 + i], (float)(i % 7 > i % 5 ? i % 7 : i % 5));
     }
@@ -154,13 +142,13 @@ TEST(vector, scalar_and_unary_commands)
         ub[i] = (float)i;
     }
     vector_count(&cmd, 70);
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     vector_scalar(&cmd, OP_VADDS, TYPE_F32, 4096, 0, 0x40000000); /* 2 */
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     vector_unary(&cmd, OP_VNEG, TYPE_F32, 4096, 4096);
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     vector_unary(&cmd, OP_VEXP, TYPE_F32, 8192, 0);
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     for (unsigned i = 0; i < 70; i++) {
         CHECK_EQ(ub[1024 + i], -(float)i - 2);
     }
@@ -183,15 +171,15 @@ TEST(vector, scales_integers_and_packs_nibbles)
         y[i] = -320;
     }
     vector_count(&cmd, 100);
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     vector_deq_scale(&cmd, 0x2c00); /* 1/16 */
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     vector_binary(&cmd, OP_VADDDEQRELU, TYPE_S32, 2 * ROOM, 0, ROOM);
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     vector_convert(&cmd, TYPE_F16, TYPE_S4, ROUND_RINT, 3 * ROOM, 2 * ROOM);
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     vector_convert(&cmd, TYPE_S4, TYPE_F16, ROUND_RINT, 4 * ROOM, 3 * ROOM);
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     for (int i = 0; i < 100; i++) {
         CHECK_EQ(f16_to_f32(back[i]), i < 20 ? 0 : i > 27 ? 7 : i - 20);
     }
@@ -208,11 +196,11 @@ TEST(vector, converts_to_64_bits_and_back)
         x[i] = (float)(i - 35) * 1e12f;
     }
     vector_count(&cmd, 70);
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     vector_convert(&cmd, TYPE_F32, TYPE_S64, ROUND_RINT, ROOM, 0);
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     vector_convert(&cmd, TYPE_S64, TYPE_F32, ROUND_RINT, 3 * ROOM, ROOM);
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     for (int i = 0; i < 70; i++) {
         CHECK_EQ(wide[i], (int64_t)x[i]);
         CHECK_EQ(back[i], x[i]);
@@ -227,14 +215,14 @@ TEST(vector, saturates_where_it_is_told_to)
 
     ub[0] = f32_to_f16(60000);
     vector_count(&cmd, 1);
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
     for (unsigned i = 0; i < 2; i++) {
         cmd_saturate(&cmd, i);
-        run(&cmd);
+        run_on(PIPE_V, &cmd);
         vector_add(&cmd, TYPE_F16, ROOM, 0, 0);
-        run(&cmd);
+        run_on(PIPE_V, &cmd);
         CHECK_EQ(ub[ROOM / 2], i ? 0x7bff : 0x7c00);
     }
     cmd_saturate(&cmd, false);
-    run(&cmd);
+    run_on(PIPE_V, &cmd);
 }
