@@ -229,7 +229,8 @@ static unsigned shape_vec2c(const union cmd *cmd, struct shape *s, uint8_t *fiel
 {
     unsigned type = cmd->head.type, to = cmd->vec2c.to;
 
-    s->then = to == TYPE_S4 ? NULL : vec_path()->conv[type][to][ROUND_RINT];
+    s->then = to == TYPE_S4 ? NULL : vec_path()->conv[type][to];
+    s->imm.mode = ROUND_RINT;
     if (!s->then) {
         *field = FIELD_OF(vec2c, to);
         return NPU_ERR_TYPE;
@@ -248,7 +249,8 @@ static unsigned shape_vec_conv(const union cmd *cmd, struct shape *s, uint8_t *f
 {
     unsigned to = cmd->vec_conv.to;
 
-    s->fn = vec_path()->conv[cmd->head.type][to][cmd->vec_conv.round];
+    s->fn = vec_path()->conv[cmd->head.type][to];
+    s->imm.mode = cmd->vec_conv.round == ROUND_NONE ? ROUND_RINT : cmd->vec_conv.round;
     if (!s->fn) {
         *field = FIELD_OF(vec_conv, to);
         return NPU_ERR_TYPE;
@@ -273,7 +275,8 @@ static unsigned shape_vec_cmp(const union cmd *cmd, struct shape *s, uint8_t *fi
     s->n_src = 2;
     s->repeat = cmd->vec_cmp.repeat;
     s->to_cmpmask = cmd->head.flags & VCMP_CMPMASK;
-    s->fn = vec_path()->compare[0][cmd->vec_cmp.cond][cmd->head.type];
+    s->fn = vec_path()->compare[0][cmd->head.type];
+    s->imm.mode = cmd->vec_cmp.cond;
     return 0;
 }
 
@@ -284,7 +287,8 @@ static unsigned shape_vec_cmps(const union cmd *cmd, struct shape *s, uint8_t *f
     s->n_src = 1;
     s->repeat = cmd->vec_cmps.repeat;
     s->to_cmpmask = cmd->head.flags & VCMPS_CMPMASK;
-    s->fn = vec_path()->compare[1][cmd->vec_cmps.cond][cmd->head.type];
+    s->fn = vec_path()->compare[1][cmd->head.type];
+    s->imm.mode = cmd->vec_cmps.cond;
     *field = FIELD_OF(vec_cmps, scalar);
     return shape_scalar(cmd, cmd->vec_cmps.scalar, s);
 }

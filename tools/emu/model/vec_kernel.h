@@ -2,13 +2,16 @@
  *
  * The loops over elements, made from the lines of vec_ops.def. Included by the file of
  * each path, which defines VEC_PATH, the name of the table; the compiler makes
- * instructions of that host of them. fp16 goes through fp32 in pieces that stay in the
- * host's L1.
+ * instructions of that host of them. What needs another type works in pieces that stay in
+ * the host's L1, one short loop after the other, each of which is compiled once.
  */
 #include "tools/emu/model/vec_path.h"
 #include "tools/emu/model/vecmath.h"
 
 enum { PIECE = 256 };
+
+/* A loop that others call. */
+#define LOOP static __attribute__((noinline)) void
 
 /* 0 if x is negative in the type whose bits are `ones`. */
 VEC_INLINE uint32_t positive(uint32_t x, uint32_t ones)
@@ -24,17 +27,102 @@ VEC_INLINE uint32_t shift_right(uint32_t a, uint32_t n, unsigned flags, uint32_t
     return (uint32_t)((x >> n) + (round && n ? x >> (n - 1) & 1 : 0));
 }
 
+/* --- to fp32 and back --- */
+
+#define TAKE(TYPE)                                                                       \
+    LOOP take_##TYPE(float *restrict to, const void *from, size_t n)                     \
+    {                                                                                    \
+        load_##TYPE(to, from, n);                                                        \
+    }
+TAKE(F32)
+TAKE(F16)
+TAKE(BF16)
+TAKE(S16)
+TAKE(S8)
+TAKE(U8)
+
+/* Of whole numbers to integers; of numbers to themselves. */
+#define GIVE(TYPE, ctype, value)                                                         \
+    LOOP give_##TYPE(void *to, const float *from, size_t n)                              \
+    {                                                                                    \
+        ctype *restrict y = to;                                                          \
+        for (size_t i = 0; i < n; i++) {                                                 \
+            const float x = from[i];                                                     \
+            y[i] = (ctype)(value);                                                       \
+        }                                                                                \
+    }
+GIVE(F32, float, canon(x))
+GIVE(S32, int32_t, to_integer(x, INT32_MIN, INT32_MAX))
+GIVE(S16, int16_t, to_integer(x, INT16_MIN, INT16_MAX))
+GIVE(S8, int8_t, to_integer(x, INT8_MIN, INT8_MAX))
+GIVE(U8, uint8_t, to_integer(x, 0, UINT8_MAX))
+GIVE(S64, int64_t, to_wide(x))
+
+/* Loops that differ by the mode of rounding; ROUND_NONE is RINT. */
+#define MODES(X) X(RINT) X(FLOOR) X(CEIL) X(ROUND) X(TRUNC) X(ODD)
+#define MODE_LOOP(name, mode, to_type, from_type, statement)                             \
+    LOOP name##_##mode(to_type *restrict y, const from_type *restrict x, size_t n)       \
+    {                                                                                    \
+        for (size_t i = 0; i < n; i++) {                                                 \
+            y[i] = statement;                                                            \
+        }                                                                                \
+    }
+#define MODE_LOOPS(mode)                                                                 \
+    MODE_LOOP(whole, mode, float, float, round_whole(x[i], ROUND_##mode))                \
+    MODE_LOOP(BF16, mode, uint16_t, float, narrow_bf16(x[i], ROUND_##mode))              \
+    MODE_LOOP(S32_F32, mode, float, int32_t, real_to_f32(x[i], ROUND_##mode))            \
+    MODE_LOOP(S64_F32, mode, float, int64_t, wide_to_f32(x[i], ROUND_##mode))            \
+    LOOP F16_##mode(uint16_t *restrict y, const float *restrict x, size_t n)             \
+    {                                                                                    \
+        store_F16(y, x, n, ROUND_##mode);                                                \
+    }
+MODES(MODE_LOOPS)
+#define MODE_LINE(mode)                                                                  \
+    [ROUND_##                                                                            \
+        mode] = {whole_##mode, BF16_##mode, F16_##mode, S32_F32_##mode, S64_F32_##mode},
+static const struct {
+    void (*whole)(float *restrict y, const float *restrict x, size_t n);
+    void (*bf16)(uint16_t *restrict y, const float *restrict x, size_t n);
+    void (*f16)(uint16_t *restrict y, const float *restrict x, size_t n);
+    void (*s32_f32)(float *restrict y, const int32_t *restrict x, size_t n);
+    void (*s64_f32)(float *restrict y, const int64_t *restrict x, size_t n);
+} by_mode[ROUND_COUNT] = {MODES(MODE_LINE)};
+
 /* --- arithmetic --- */
 
-#define REAL(NAME, n_src, result)                                                        \
-    static void NAME##_real(float *restrict y, const float *x0, const float *x1,         \
-                            const float *x2, size_t n, const struct vec_imm *imm,        \
-                            bool half) __attribute__((always_inline));                   \
-    static inline void NAME##_real(float *restrict y, const float *x0, const float *x1,  \
-                                   const float *x2, size_t n, const struct vec_imm *imm, \
-                                   bool half)                                            \
+/* fn, which takes and gives F32, on n_src sources of F16; with `wide` the last one and
+ * the result are F32 already. */
+LOOP through_F32(vec_fn *fn, unsigned n_src, bool wide, void *dst, const void *const *src,
+                 size_t n, const struct vec_imm *imm)
+{
+    float x[3][PIECE], y[PIECE];
+    const void *from[3];
+
+    for (size_t i = 0; i < n; i += PIECE) {
+        size_t part = n - i < PIECE ? n - i : PIECE;
+        for (unsigned k = 0; k < n_src; k++) {
+            if (wide && k + 1 == n_src) {
+                from[k] = (const float *)src[k] + i;
+            } else {
+                take_F16(x[k], (const uint16_t *)src[k] + i, part);
+                from[k] = x[k];
+            }
+        }
+        fn(wide ? (float *)dst + i : y, from, part, imm);
+        if (!wide) {
+            F16_RINT((uint16_t *)dst + i, y, part);
+        }
+    }
+}
+
+#define REAL_OF(name, n_src, is_half, result)                                            \
+    static void name(void *dst, const void *const *src, size_t n,                        \
+                     const struct vec_imm *imm)                                          \
     {                                                                                    \
+        const float *x0 = src[0], *x1 = src[n_src > 1], *x2 = src[n_src - 1];            \
         const float s = imm->real;                                                       \
+        const bool half = is_half;                                                       \
+        float *restrict y = dst;                                                         \
         (void)half;                                                                      \
         (void)s;                                                                         \
         for (size_t i = 0; i < n; i++) {                                                 \
@@ -43,52 +131,21 @@ VEC_INLINE uint32_t shift_right(uint32_t a, uint32_t n, unsigned flags, uint32_t
             (void)c;                                                                     \
             y[i] = canon(result);                                                        \
         }                                                                                \
-    }                                                                                    \
-    static void NAME##_F32(void *dst, const void *const *src, size_t n,                  \
-                           const struct vec_imm *imm)                                    \
-    {                                                                                    \
-        NAME##_real(dst, src[0], src[n_src > 1], src[n_src - 1], n, imm, false);         \
-    }                                                                                    \
-    static void NAME##_F16(void *dst, const void *const *src, size_t n,                  \
-                           const struct vec_imm *imm)                                    \
-    {                                                                                    \
-        float x[n_src][PIECE], y[PIECE];                                                 \
-        for (size_t i = 0; i < n; i += PIECE) {                                          \
-            size_t part = n - i < PIECE ? n - i : PIECE;                                 \
-            for (unsigned k = 0; k < n_src; k++) {                                       \
-                load_F16(x[k], (const uint16_t *)src[k] + i, part);                      \
-            }                                                                            \
-            NAME##_real(y, x[0], x[n_src > 1], x[n_src - 1], part, imm, true);           \
-            store_F16((uint16_t *)dst + i, y, part, ROUND_RINT);                         \
-        }                                                                                \
     }
-
-/* As REAL, but the last source is F32 already, and so is the result. */
-#define MIXED(NAME, n_src, result)                                                       \
-    static void NAME##_wide(void *dst, const void *const *src, size_t n,                 \
-                            const struct vec_imm *imm)                                   \
+#define F16_OF(name, n_src, wide, fn)                                                    \
+    static void name(void *dst, const void *const *src, size_t n,                        \
+                     const struct vec_imm *imm)                                          \
     {                                                                                    \
-        float x[n_src - 1][PIECE];                                                       \
-        for (size_t i = 0; i < n; i += PIECE) {                                          \
-            size_t part = n - i < PIECE ? n - i : PIECE;                                 \
-            const float *last = (const float *)src[n_src - 1] + i;                       \
-            const float *x1 = n_src == 2 ? last : x[n_src - 2];                          \
-            for (unsigned k = 0; k + 1 < n_src; k++) {                                   \
-                load_F16(x[k], (const uint16_t *)src[k] + i, part);                      \
-            }                                                                            \
-            NAME##_real((float *)dst + i, x[0], x1, last, part, imm, false);             \
-        }                                                                                \
+        through_F32(fn, n_src, wide, dst, src, n, imm);                                  \
     }
-
-/* S32 times a scale, to F16 with one rounding: in fp64 the product is exact. */
-VEC_INLINE void scaled_F32(float *restrict to, const int32_t *from, size_t n, float s)
-{
-    const double scale = s;
-
-    for (size_t i = 0; i < n; i++) {
-        to[i] = canon(shrink(from[i] * scale, true));
-    }
-}
+#define REAL(NAME, n_src, result)                                                        \
+    REAL_OF(NAME##_F32, n_src, false, result)                                            \
+    F16_OF(NAME##_F16, n_src, false, NAME##_F32)
+#define TWICE(NAME, n_src, result)                                                       \
+    REAL_OF(NAME##_F32, n_src, false, result)                                            \
+    REAL_OF(NAME##_half, n_src, true, result)                                            \
+    F16_OF(NAME##_F16, n_src, false, NAME##_half)
+#define MIXED(NAME, n_src) F16_OF(NAME##_wide, n_src, true, NAME##_F32)
 
 #define WHOLE_OF(NAME, TYPE, ctype, bits, n_src, result)                                 \
     static void NAME##_##TYPE(void *dst, const void *const *src, size_t n,               \
@@ -131,60 +188,74 @@ VEC_INLINE void unpack_bits(uint8_t *to, const uint8_t *from, size_t n)
     }
 }
 
-#define COMPARE_OF(COND, TYPE, ctype, number, from_scalar, operator)                     \
-    VEC_INLINE void COND##_##TYPE(uint8_t *to, const void *const *src, size_t n,         \
-                                  const struct vec_imm *imm, bool scalar)                \
+/* yes[i] = 1 where the condition holds. */
+#define COMPARE_OF(COND, number, operator)                                               \
+    LOOP COND##_##number(uint8_t *restrict yes, const number *a, const number *b,        \
+                         size_t n)                                                       \
     {                                                                                    \
-        const ctype *x0 = src[0], *x1 = src[!scalar];                                    \
-        const number s = from_scalar;                                                    \
-        uint8_t yes[PIECE] = {0};                                                        \
-        number x[2][PIECE];                                                              \
-        for (size_t i = 0; i < n; i += PIECE) {                                          \
-            size_t part = n - i < PIECE ? n - i : PIECE;                                 \
-            load_##number##_##TYPE(x[0], x0 + i, part);                                  \
-            load_##number##_##TYPE(x[1], x1 + i, scalar ? 0 : part);                     \
-            for (size_t j = 0; j < part; j++) {                                          \
-                yes[j] = x[0][j] operator(scalar ? s : x[1][j]);                         \
-            }                                                                            \
-            memset(yes + part, 0, PIECE - part);                                         \
-            pack_bits(to + i / 8, yes, part);                                            \
+        for (size_t i = 0; i < n; i++) {                                                 \
+            yes[i] = a[i] operator b[i];                                                 \
         }                                                                                \
-    }                                                                                    \
-    static void COND##_##TYPE##_vector(void *dst, const void *const *src, size_t n,      \
-                                       const struct vec_imm *imm)                        \
-    {                                                                                    \
-        COND##_##TYPE(dst, src, n, imm, false);                                          \
-    }                                                                                    \
-    static void COND##_##TYPE##_scalar(void *dst, const void *const *src, size_t n,      \
-                                       const struct vec_imm *imm)                        \
-    {                                                                                    \
-        COND##_##TYPE(dst, src, n, imm, true);                                           \
     }
+#define COMPARE(COND, operator)                                                          \
+    COMPARE_OF(COND, float, operator)                                                    \
+    COMPARE_OF(COND, int32_t, operator)
+#include "tools/emu/model/vec_ops.def"
+#define COMPARE(COND, operator) [CMP_##COND] = {COND##_float, COND##_int32_t},
+static const struct {
+    void (*of_float)(uint8_t *restrict yes, const float *a, const float *b, size_t n);
+    void (*of_int32_t)(uint8_t *restrict yes, const int32_t *a, const int32_t *b,
+                       size_t n);
+} by_cond[CMP_COUNT] = {
+#include "tools/emu/model/vec_ops.def"
+};
 
-LOAD(float_F32, float, x[i])
-VEC_INLINE void load_float_F16(float *restrict to, const void *from, size_t n)
-{
-    load_F16(to, from, n);
-}
-#undef LOAD
-#define LOAD(TYPE, ctype)                                                                \
-    VEC_INLINE void load_int32_t_##TYPE(int32_t *restrict to, const void *from,          \
-                                        size_t n)                                        \
+#define TAKE_WHOLE(TYPE, ctype)                                                          \
+    LOOP take_whole_##TYPE(int32_t *restrict to, const void *from, size_t n)             \
     {                                                                                    \
         const ctype *restrict x = from;                                                  \
         for (size_t i = 0; i < n; i++) {                                                 \
             to[i] = x[i];                                                                \
         }                                                                                \
     }
-LOAD(S32, int32_t)
-LOAD(S16, int16_t)
+TAKE_WHOLE(S32, int32_t)
+TAKE_WHOLE(S16, int16_t)
 
-#define COMPARE(COND, operator)                                                          \
-    COMPARE_OF(COND, F32, float, float, imm->real, operator)                             \
-    COMPARE_OF(COND, F16, uint16_t, float, imm->real, operator)                          \
-    COMPARE_OF(COND, S32, int32_t, int32_t, (int32_t)imm->whole, operator)               \
-    COMPARE_OF(COND, S16, int16_t, int32_t, (int32_t)imm->whole, operator)
-#include "tools/emu/model/vec_ops.def"
+/* dst = bits of the condition on src[0] and src[1], or s. */
+#define COMPARISON(TYPE, ctype, number, take, s)                                         \
+    VEC_INLINE void compare_##TYPE(uint8_t *to, const void *const *src, size_t n,        \
+                                   const struct vec_imm *imm, bool scalar)               \
+    {                                                                                    \
+        uint8_t yes[PIECE];                                                              \
+        number x[2][PIECE];                                                              \
+        for (size_t i = 0; scalar && i < PIECE; i++) {                                   \
+            x[1][i] = s;                                                                 \
+        }                                                                                \
+        for (size_t i = 0; i < n; i += PIECE) {                                          \
+            size_t part = n - i < PIECE ? n - i : PIECE;                                 \
+            take(x[0], (const ctype *)src[0] + i, part);                                 \
+            if (!scalar) {                                                               \
+                take(x[1], (const ctype *)src[1] + i, part);                             \
+            }                                                                            \
+            by_cond[imm->mode].of_##number(yes, x[0], x[1], part);                       \
+            memset(yes + part, 0, PIECE - part);                                         \
+            pack_bits(to + i / 8, yes, part);                                            \
+        }                                                                                \
+    }                                                                                    \
+    static void compare_##TYPE##_vector(void *dst, const void *const *src, size_t n,     \
+                                        const struct vec_imm *imm)                       \
+    {                                                                                    \
+        compare_##TYPE(dst, src, n, imm, false);                                         \
+    }                                                                                    \
+    static void compare_##TYPE##_scalar(void *dst, const void *const *src, size_t n,     \
+                                        const struct vec_imm *imm)                       \
+    {                                                                                    \
+        compare_##TYPE(dst, src, n, imm, true);                                          \
+    }
+COMPARISON(F32, float, float, take_F32, imm->real)
+COMPARISON(F16, uint16_t, float, take_F16, imm->real)
+COMPARISON(S32, int32_t, int32_t, take_whole_S32, (int32_t)imm->whole)
+COMPARISON(S16, int16_t, int32_t, take_whole_S16, (int32_t)imm->whole)
 
 /* The scalar's bits are in imm->whole, whatever the type. */
 #define SELECT(name, ctype)                                                              \
@@ -215,95 +286,46 @@ LOAD(S16, int16_t)
 SELECT(select32, uint32_t)
 SELECT(select16, uint16_t)
 
-/* --- casts --- */
+/* --- casts: one function for a pair of types, by imm->mode; see vec_ops.def --- */
 
-/* n elements of fp32, or of S32 where that is the source, to a type. */
-#define STORE(TO, ctype, value)                                                          \
-    VEC_INLINE void put_##TO(void *to, const float *from, size_t n, unsigned mode)       \
+/* S32 times a scale, to F16 with one rounding: in fp64 the product is exact. */
+LOOP scaled_F32(float *restrict to, const int32_t *from, size_t n, float s)
+{
+    const double scale = s;
+
+    for (size_t i = 0; i < n; i++) {
+        to[i] = canon(shrink(from[i] * scale, true));
+    }
+}
+
+#define DIRECT(FROM, from_type, TO, to_type, value)                                      \
+    LOOP direct_##FROM##_##TO(to_type *restrict y, const from_type *restrict from,       \
+                              size_t n, unsigned mode)                                   \
     {                                                                                    \
-        ctype *restrict y = to;                                                          \
         (void)mode;                                                                      \
         for (size_t i = 0; i < n; i++) {                                                 \
-            const float x = from[i];                                                     \
-            y[i] = (ctype)(value);                                                       \
+            const from_type x = from[i];                                                 \
+            y[i] = (to_type)(value);                                                     \
         }                                                                                \
     }
-STORE(BF16, uint16_t, narrow_bf16(x, mode))
-STORE(S32, int32_t, to_integer(round_whole(x, mode), INT32_MIN, INT32_MAX))
-STORE(S16, int16_t, to_integer(round_whole(x, mode), INT16_MIN, INT16_MAX))
-STORE(S8, int8_t, to_integer(round_whole(x, mode), INT8_MIN, INT8_MAX))
-STORE(U8, uint8_t, to_integer(round_whole(x, mode), 0, UINT8_MAX))
-STORE(F32, float, canon(round_whole(x, mode)))
-STORE(exact, float, canon(x))
+#define CLAMP(x, lo, hi) ((x) < (lo) ? (lo) : (x) > (hi) ? (hi) : (x))
+DIRECT(S32, int32_t, S16, int16_t, CLAMP(x, INT16_MIN, INT16_MAX))
+DIRECT(S64, int64_t, S32, int32_t, CLAMP(x, INT32_MIN, INT32_MAX))
+DIRECT(S32, int32_t, S64, int64_t, x)
 
-VEC_INLINE void put_F16(void *to, const float *from, size_t n, unsigned mode)
+static void direct_S32_F32(float *y, const int32_t *x, size_t n, unsigned mode)
 {
-    float x[PIECE];
-
-    for (size_t i = 0; i < n; i++) {
-        x[i] = canon(from[i]);
-    }
-    store_F16(to, x, n, mode);
+    by_mode[mode].s32_f32(y, x, n);
 }
 
-/* --- ways from one type to another; see vec_ops.def --- */
-
-VEC_INLINE void direct_S32_F32(float *restrict y, const int32_t *restrict x, size_t n,
-                               unsigned mode)
+static void direct_S64_F32(float *y, const int64_t *x, size_t n, unsigned mode)
 {
-    for (size_t i = 0; i < n; i++) {
-        y[i] = real_to_f32(x[i], mode);
-    }
-}
-
-VEC_INLINE void direct_S32_S16(int16_t *restrict y, const int32_t *restrict x, size_t n,
-                               unsigned mode)
-{
-    (void)mode;
-    for (size_t i = 0; i < n; i++) {
-        int32_t v = x[i] < INT16_MIN ? INT16_MIN : x[i];
-        y[i] = (int16_t)(v > INT16_MAX ? INT16_MAX : v);
-    }
-}
-
-VEC_INLINE void direct_S64_S32(int32_t *restrict y, const int64_t *restrict x, size_t n,
-                               unsigned mode)
-{
-    (void)mode;
-    for (size_t i = 0; i < n; i++) {
-        int64_t v = x[i] < INT32_MIN ? INT32_MIN : x[i];
-        y[i] = (int32_t)(v > INT32_MAX ? INT32_MAX : v);
-    }
-}
-
-VEC_INLINE void direct_S32_S64(int64_t *restrict y, const int32_t *restrict x, size_t n,
-                               unsigned mode)
-{
-    (void)mode;
-    for (size_t i = 0; i < n; i++) {
-        y[i] = x[i];
-    }
-}
-
-VEC_INLINE void direct_S64_F32(float *restrict y, const int64_t *restrict x, size_t n,
-                               unsigned mode)
-{
-    for (size_t i = 0; i < n; i++) {
-        y[i] = wide_to_f32(x[i], mode);
-    }
-}
-
-VEC_INLINE void direct_F32_S64(int64_t *restrict y, const float *restrict x, size_t n,
-                               unsigned mode)
-{
-    for (size_t i = 0; i < n; i++) {
-        y[i] = to_wide(round_whole(x[i], mode));
-    }
+    by_mode[mode].s64_f32(y, x, n);
 }
 
 /* n pairs. */
-VEC_INLINE void direct_S4_F16(uint16_t *restrict y, const uint8_t *restrict x, size_t n,
-                              unsigned mode)
+static void direct_S4_F16(uint16_t *restrict y, const uint8_t *restrict x, size_t n,
+                          unsigned mode)
 {
     float v[2 * PIECE];
 
@@ -313,26 +335,55 @@ VEC_INLINE void direct_S4_F16(uint16_t *restrict y, const uint8_t *restrict x, s
             v[2 * j] = (float)((x[i + j] & 15) - ((x[i + j] & 8) << 1));
             v[2 * j + 1] = (float)((int8_t)x[i + j] >> 4);
         }
-        store_F16(y + 2 * i, v, 2 * part, mode);
+        by_mode[mode].f16(y + 2 * i, v, 2 * part);
     }
 }
 
-VEC_INLINE void direct_F16_S4(uint8_t *restrict y, const uint16_t *restrict x, size_t n,
-                              unsigned mode)
+static void direct_F16_S4(uint8_t *restrict y, const uint16_t *restrict x, size_t n,
+                          unsigned mode)
 {
-    float v[2 * PIECE];
+    float v[2 * PIECE], w[2 * PIECE];
     uint8_t nibble[2 * PIECE];
 
     for (size_t i = 0; i < n; i += PIECE) {
         size_t part = n - i < PIECE ? n - i : PIECE;
-        load_F16(v, x + 2 * i, 2 * part);
+        take_F16(v, x + 2 * i, 2 * part);
+        by_mode[mode].whole(w, v, 2 * part);
         for (size_t j = 0; j < 2 * part; j++) {
-            nibble[j] = (uint8_t)(to_integer(round_whole(v[j], mode), -8, 7) & 15);
+            nibble[j] = (uint8_t)(to_integer(w[j], -8, 7) & 15);
         }
         for (size_t j = 0; j < part; j++) {
             y[i + j] = (uint8_t)(nibble[2 * j] | nibble[2 * j + 1] << 4);
         }
     }
+}
+
+/* n numbers of a type from fp32. */
+#define TO_INTEGER(TYPE)                                                                 \
+    VEC_INLINE void put_##TYPE(void *to, float *x, size_t n, unsigned mode)              \
+    {                                                                                    \
+        float w[PIECE];                                                                  \
+        by_mode[mode].whole(w, x, n);                                                    \
+        give_##TYPE(to, w, n);                                                           \
+    }
+TO_INTEGER(F32)
+TO_INTEGER(S64)
+TO_INTEGER(S32)
+TO_INTEGER(S16)
+TO_INTEGER(S8)
+TO_INTEGER(U8)
+
+VEC_INLINE void put_BF16(void *to, float *x, size_t n, unsigned mode)
+{
+    by_mode[mode].bf16(to, x, n);
+}
+
+VEC_INLINE void put_F16(void *to, float *x, size_t n, unsigned mode)
+{
+    float w[PIECE];
+
+    give_F32(w, x, n);
+    by_mode[mode].f16(to, w, n);
 }
 
 /* In pieces: a statement for `part` elements from `from` to `to` through x. */
@@ -344,31 +395,17 @@ VEC_INLINE void direct_F16_S4(uint8_t *restrict y, const uint16_t *restrict x, s
         void *to = (uint8_t *)dst + i * SIZE_##TO;                                       \
         statement;                                                                       \
     }
-#define CONV_real(FROM, TO, mode)                                                        \
-    CONV_PIECES(FROM, TO, load_##FROM(x, from, part); put_##TO(to, x, part, mode))
-#define CONV_exact(FROM, TO, mode)                                                       \
-    CONV_PIECES(FROM, TO, load_##FROM(x, from, part); put_exact(to, x, part, mode))
-#define CONV_scaled(FROM, TO, mode)                                                      \
+#define CONV_real(FROM, TO)                                                              \
+    CONV_PIECES(FROM, TO, take_##FROM(x, from, part); put_##TO(to, x, part, imm->mode))
+#define CONV_exact(FROM, TO)                                                             \
+    CONV_PIECES(FROM, TO, take_##FROM(x, from, part); give_##TO(to, x, part))
+#define CONV_scaled(FROM, TO)                                                            \
     CONV_PIECES(FROM, TO, scaled_F32(x, from, part, imm->deq);                           \
-                store_##TO(to, x, part, mode))
-#define CONV_direct(FROM, TO, mode) direct_##FROM##_##TO(dst, src[0], n, mode);
-
-#define CONV_OF(FROM, TO, way, mode)                                                     \
-    static void FROM##_##TO##_##mode(void *dst, const void *const *src, size_t n,        \
-                                     const struct vec_imm *imm)                          \
-    {                                                                                    \
-        (void)imm;                                                                       \
-        CONV_##way(FROM, TO, ROUND_##mode)                                               \
-    }
-#define CONV_MODES(X, FROM, TO, way)                                                     \
-    X(FROM, TO, way, RINT)                                                               \
-    X(FROM, TO, way, FLOOR)                                                              \
-    X(FROM, TO, way, CEIL)                                                               \
-    X(FROM, TO, way, ROUND)                                                              \
-    X(FROM, TO, way, TRUNC)                                                              \
-    X(FROM, TO, way, ODD)
+                by_mode[imm->mode].f16(to, x, part))
+#define CONV_direct(FROM, TO) direct_##FROM##_##TO(dst, src[0], n, imm->mode);
 
 enum {
+    SIZE_S64 = 8,
     SIZE_F32 = 4,
     SIZE_S32 = 4,
     SIZE_F16 = 2,
@@ -378,7 +415,13 @@ enum {
     SIZE_U8 = 1
 };
 
-#define CONV(FROM, TO, way) CONV_MODES(CONV_OF, FROM, TO, way)
+#define CONV(FROM, TO, way)                                                              \
+    static void FROM##_##TO(void *dst, const void *const *src, size_t n,                 \
+                            const struct vec_imm *imm)                                   \
+    {                                                                                    \
+        (void)imm;                                                                       \
+        CONV_##way(FROM, TO)                                                             \
+    }
 #include "tools/emu/model/vec_ops.def"
 
 /* (a + b) * scale, at least 0, to F16; the sum wraps. */
@@ -398,7 +441,7 @@ static void VADDDEQRELU_S32(void *dst, const void *const *src, size_t n,
         for (size_t j = 0; j < part; j++) {
             x[j] = greater(x[j], 0.0f);
         }
-        store_F16((uint16_t *)dst + i, x, part, ROUND_RINT);
+        F16_RINT((uint16_t *)dst + i, x, part);
     }
 }
 
@@ -407,25 +450,27 @@ static void VADDDEQRELU_S32(void *dst, const void *const *src, size_t n,
 #define REAL(NAME, n, result)                                                            \
     .op[0][VEC_INDEX(OP_##NAME)][TYPE_F32] = {NAME##_F32, n},                            \
     .op[0][VEC_INDEX(OP_##NAME)][TYPE_F16] = {NAME##_F16, n},
-#define MIXED(NAME, n, result) .op[1][VEC_INDEX(OP_##NAME)][TYPE_F16] = {NAME##_wide, n},
+#define TWICE          REAL
+#define MIXED(NAME, n) .op[1][VEC_INDEX(OP_##NAME)][TYPE_F16] = {NAME##_wide, n},
 #define WHOLE(NAME, n, result)                                                           \
     .op[0][VEC_INDEX(OP_##NAME)][TYPE_S32] = {NAME##_S32, n},                            \
     .op[0][VEC_INDEX(OP_##NAME)][TYPE_S16] = {NAME##_S16, n},
-#define COMPARE_LINE(COND, TYPE)                                                         \
-    .compare[0][CMP_##COND][TYPE_##TYPE] = COND##_##TYPE##_vector,                       \
-    .compare[1][CMP_##COND][TYPE_##TYPE] = COND##_##TYPE##_scalar,
-#define COMPARE(COND, operator)                                                          \
-    COMPARE_LINE(COND, F32)                                                              \
-    COMPARE_LINE(COND, F16) COMPARE_LINE(COND, S32) COMPARE_LINE(COND, S16)
-#define CONV_LINE(FROM, TO, way, mode)                                                   \
-    .conv[TYPE_##FROM][TYPE_##TO][ROUND_##mode] = FROM##_##TO##_##mode,
-#define CONV(FROM, TO, way)                                                              \
-    .conv[TYPE_##FROM][TYPE_##TO][ROUND_NONE] = FROM##_##TO##_RINT,                      \
-    CONV_MODES(CONV_LINE, FROM, TO, way)
+#define CONV(FROM, TO, way) .conv[TYPE_##FROM][TYPE_##TO] = FROM##_##TO,
 
 const struct vec_path VEC_PATH = {
 #include "tools/emu/model/vec_ops.def"
     .op[0][VEC_INDEX(OP_VADDDEQRELU)][TYPE_S32] = {VADDDEQRELU_S32, 2},
+    .compare =
+        {
+            {[TYPE_F32] = compare_F32_vector,
+             [TYPE_F16] = compare_F16_vector,
+             [TYPE_S32] = compare_S32_vector,
+             [TYPE_S16] = compare_S16_vector},
+            {[TYPE_F32] = compare_F32_scalar,
+             [TYPE_F16] = compare_F16_scalar,
+             [TYPE_S32] = compare_S32_scalar,
+             [TYPE_S16] = compare_S16_scalar},
+        },
     .select =
         {
             {[TYPE_F32] = select32_vector,

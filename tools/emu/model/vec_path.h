@@ -14,6 +14,7 @@ struct vec_imm {
     uint32_t whole; /* otherwise, sign-extended */
     float deq;      /* that S32 is scaled with on its way to F16; an fp16 */
     unsigned flags;
+    unsigned mode; /* ROUND_ of a cast, but not NONE; CMP_ of a comparison */
 };
 
 /* n elements, of S4 and what it becomes or came from pairs; dst overlaps no source. */
@@ -29,12 +30,13 @@ struct vec_kernel {
 enum { VEC_FIRST = 0x90, VEC_OPS = 0x30 };
 #define VEC_INDEX(opcode) ((opcode)-VEC_FIRST)
 
-/* Each [WIDE][type]; CONV from, to, mode; scalars instead of the second source. */
+/* Each [WIDE][type]; conv from, to; compare and select [a scalar instead of the second
+ * source][type]. */
 struct vec_path {
     struct vec_kernel op[2][VEC_OPS][TYPE_COUNT];
-    vec_fn *conv[TYPE_COUNT][TYPE_COUNT][ROUND_COUNT];
-    vec_fn *compare[2][CMP_COUNT][TYPE_COUNT]; /* dst is bits, beginning a byte */
-    vec_fn *select[2][TYPE_COUNT];             /* the last source is bits */
+    vec_fn *conv[TYPE_COUNT][TYPE_COUNT];
+    vec_fn *compare[2][TYPE_COUNT]; /* dst is bits, beginning a byte */
+    vec_fn *select[2][TYPE_COUNT];  /* the last source is bits */
 };
 
 extern const struct vec_path vec_plain;

@@ -183,57 +183,42 @@ VEC_INLINE uint16_t narrow_bf16(float x, unsigned mode)
     return (uint16_t)(mag > NUM_F32_INF ? NUM_BF16_NAN : sign | (base + up));
 }
 
-/* A fp64 to fp32 by a mode. It may stand for a longer number if it is that one rounded to
- * odd. */
+/* A fp64 to fp32 by a mode, if it is 0 or a normal number of fp32. */
 VEC_INLINE float real_to_f32(double d, unsigned mode)
 {
-    double mag = __builtin_fabs(d);
-    float near = (float)mag;
-    uint32_t low = num_bits(near) - ((double)near > mag); /* not above mag */
-    double below = (double)num_float(low), above = (double)num_float(low + 1);
-    bool exact = below == mag;
-    uint32_t sign = d < 0.0 ? 0x80000000u : 0u, up = 0;
+    uint64_t u = num_bits64(__builtin_fabs(d));
+    uint32_t down = u ? (uint32_t)(u >> 29) - (896u << 23) : 0;
+    uint32_t rem = (uint32_t)u & 0x1fffffffu, negative = d < 0.0;
+    uint32_t up = round_up(mode, negative != 0, down, rem, 1u << 28) & 1u;
 
-    switch (mode) {
-    case ROUND_FLOOR:
-        up = d < 0.0;
-        break;
-    case ROUND_CEIL:
-        up = d >= 0.0;
-        break;
-    case ROUND_ROUND:
-        up = mag - below >= above - mag;
-        break;
-    case ROUND_TRUNC:
-        break;
-    case ROUND_ODD:
-        up = ~low & 1u;
-        break;
-    default:
-        return (float)d;
-    }
-    return num_float((exact ? low : low + up) | sign);
+    return mode == ROUND_RINT ? (float)d : num_float((down + up) | negative << 31);
 }
 
 /* A whole number to a 64-bit integer; NaN to 0. */
 VEC_INLINE int64_t to_wide(float x)
 {
-    bool in = x >= -0x1p63f && x < 0x1p63f;
-    int64_t v = (int64_t)(in ? x : 0.0f);
+    uint32_t f = num_bits(x), exp = f >> 23 & 255u;
+    uint32_t places = exp < 127 ? 63u : exp > 189 ? 1u : 190u - exp;
+    uint64_t mag = (uint64_t)((f & 0x7fffffu) | 0x800000u) << 40 >> places;
+    uint64_t most = (uint64_t)INT64_MAX + (f >> 31);
 
-    v = x >= 0x1p63f ? INT64_MAX : v;
-    return x < -0x1p63f ? INT64_MIN : v;
+    mag = exp < 127 ? 0 : mag;
+    mag = exp > 189 ? most : mag;
+    mag = x != x ? 0 : mag;
+    return (int64_t)(f >> 31 ? 0 - mag : mag);
 }
 
-/* A 64-bit integer to fp32: its halves are exact in fp64, their sum is rounded to odd. */
+/* A 64-bit integer to fp32, through fp64. Of more than 53 bits the last eleven become one
+ * that says whether they were 0. */
 VEC_INLINE float wide_to_f32(int64_t v, unsigned mode)
 {
-    double high = (double)(int32_t)(v >> 32) * 0x1p32, low = (double)(uint32_t)v;
-    double sum = high + low, rest = low - (sum - high);
-    uint64_t u = num_bits64(sum), down = (rest > 0.0) != (sum > 0.0);
-    uint64_t odd = u & 1 ? u : u + 1 - 2 * down;
+    uint64_t mag = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+    uint64_t few = (mag & ~UINT64_C(0x7ff)) | (((mag & 0x7ff) + 0x7ff) & 0x800);
+    uint64_t u = mag >> 53 ? few : mag;
+    double high = num_double(0x4530000000000000 | u >> 32) - 0x1.00000001p84;
+    double d = high + num_double(0x4330000000000000 | (u & 0xffffffff));
 
-    return real_to_f32(rest != 0.0 ? num_double(odd) : sum, mode);
+    return real_to_f32(v < 0 ? -d : d, mode);
 }
 
 /* fp16 to fp32; a NaN stays one. */
@@ -244,6 +229,17 @@ VEC_INLINE float widen_f16(uint16_t h)
     uint32_t big = mag + ((mag >= 31u << 23 ? 224u : 112u) << 23);
 
     return num_float((mag < 1u << 23 ? num_bits(small) : big) | sign);
+}
+
+/* x by ROUND or ODD, if `down` is x cut off. */
+VEC_INLINE uint16_t finish_f16(float x, uint16_t down, unsigned mode)
+{
+    float w = widen_f16(down), rem = __builtin_fabsf(x - w);
+    int32_t half = (int32_t)(num_bits(w) & 0x7f800000u) - (11 << 23);
+    int32_t least = 102 << 23; /* of the subnormal ones: 2^-25 */
+    bool up = rem >= num_float((uint32_t)(half < least ? least : half));
+
+    return (uint16_t)(mode == ROUND_ODD ? down | (rem > 0.0f) : down + up);
 }
 
 /* n elements of a type as fp32, and back. */
@@ -308,10 +304,13 @@ VEC_INLINE void store_F16(void *to, const float *restrict from, size_t n, unsign
         HOST(_MM_FROUND_TO_NEG_INF)
     } else if (mode == ROUND_CEIL) {
         HOST(_MM_FROUND_TO_POS_INF)
-    } else if (mode == ROUND_TRUNC) {
+    } else {
         HOST(_MM_FROUND_TO_ZERO)
     }
 #undef HOST
+    for (size_t j = 0; (mode == ROUND_ROUND || mode == ROUND_ODD) && j < i; j++) {
+        y[j] = finish_f16(from[j], y[j], mode);
+    }
     for (; i < n; i++) {
         y[i] = narrow_f16(from[i], mode);
     }
