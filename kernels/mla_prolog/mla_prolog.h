@@ -47,8 +47,8 @@
  * 20480 KiB, 44 % less than the 36864 of separate. 60 % less would need R = 205. With 128
  * KiB of L1 for b and all of UB for the Vector, L1 holds R = 64: 36864 KiB, as much as
  * separate, whose first launch has blocks of 128 rows. R = 80 (17 % less) would leave b
- * 32 KiB, so pieces of 16 KiB that take 177 + 106 cycles each: 36000 a block where the
- * Vector takes 30000, and MTE2 would be the limit, at 470000 cycles. What fusion does
+ * 32 KiB, so pieces of 16 KiB that take 183 + 103 cycles each: 36600 a block where the
+ * Vector takes 30000, and MTE2 would be the limit, at 476000 cycles. What fusion does
  * save is the traffic beyond reading a, b and bias: 2048 KiB for 18432, 89 % less.
  */
 #ifndef KERNELS_MLA_PROLOG_MLA_PROLOG_H

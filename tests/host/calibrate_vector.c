@@ -114,7 +114,7 @@ const struct row vector_rows[] = {
     FIT(VDUP, 1, 24, 1),
     FIT(VREDUCEV2, 14, 34, 1),
     {"VBRCB, 1 repeat", "PTO", 18, 6, once, OP_VBRCB},
-    {"VGATHER, 1 repeat", "PTO", 26, 47, once, OP_VGATHER},
+    {"VGATHER, 1 repeat", "PTO", 26, 1, once, OP_VGATHER},
     {"VMRGSORT, 4 lists of 32", "PTO", 78 + 20, 15, once, OP_VMRGSORT},
 };
 /* clang-format on */

@@ -95,7 +95,7 @@ static void test_order(void)
     rig_push(&r, 0, PIPE_MTE2, &c);
     rig_drain(&r);
     tap_note("%s", seen);
-    ok(strcmp(seen, "push 1@0,begin 1@0,push 2@0,end 1@318,sem 0.3=2,fault 2@318,") == 0,
+    ok(strcmp(seen, "push 1@0,begin 1@0,push 2@0,end 1@291,sem 0.3=2,fault 2@291,") == 0,
        "event/order_numbers_and_cycles");
     rig_close(&r);
 }

@@ -122,9 +122,9 @@ static void test_l1_fb(void)
     ok(r.now - begin == 46, "fixpipe/l1_to_fb_of_1_KiB_takes_46_cycles");
 }
 
-static uint64_t cycles(enum op op)
+static uint64_t cycles(enum op op, unsigned size)
 {
-    union cmd c = tile(op, TYPE_F32, 64, 64, QUANT_NONE);
+    union cmd c = tile(op, TYPE_F32, size, size, QUANT_NONE);
     uint64_t begin = r.now;
 
     run(&c);
@@ -133,9 +133,10 @@ static uint64_t cycles(enum op op)
 
 static void test_costs(void)
 {
-    ok(cycles(OP_FIX_L0C_GM) == 80 + 16384 / 117 + 1, "fixpipe/cost_to_gm");
-    ok(cycles(OP_FIX_L0C_UB) == 30 + 128, "fixpipe/cost_to_ub");
-    ok(cycles(OP_FIX_L0C_L1) == 30 + 128, "fixpipe/cost_to_l1");
+    ok(cycles(OP_FIX_L0C_GM, 64) == 16384 / 117 + 1, "fixpipe/cost_to_gm");
+    ok(cycles(OP_FIX_L0C_GM, 16) == 82, "fixpipe/least_cost_to_gm");
+    ok(cycles(OP_FIX_L0C_UB, 64) == 30 + 128, "fixpipe/cost_to_ub");
+    ok(cycles(OP_FIX_L0C_L1, 64) == 30 + 128, "fixpipe/cost_to_l1");
 }
 
 /* Reset clears the registers: a scale of 0. */

@@ -103,7 +103,7 @@ static void test_semaphores(void)
     rig_close(&r);
 }
 
-/* GM -> UB of 1200 bytes: 215 + 1200 / 120 = 225 cycles. */
+/* GM -> UB of 1200 bytes: 192 + 1200 / 125 = 202 cycles. */
 static void test_copy(void)
 {
     struct rig r;
@@ -115,21 +115,21 @@ static void test_copy(void)
     }
     rig_to(&r, 1000);
     rig_push(&r, 0, PIPE_MTE2, &c);
-    ok(npu_next(&r.npu) == 1225, "mte2/copy_takes_fixed_plus_bytes_over_rate");
+    ok(npu_next(&r.npu) == 1202, "mte2/copy_takes_fixed_plus_bytes_over_rate");
     memset(r.gm, 0, 1200);
-    rig_to(&r, 1224);
+    rig_to(&r, 1201);
     ok(r.npu.mem[0][NPU_MEM_UB][65] == 0,
        "mte2/destination_does_not_change_before_the_end");
-    rig_to(&r, 1225);
+    rig_to(&r, 1202);
     ok(r.npu.mem[0][NPU_MEM_UB][65] == 7 &&
            r.npu.mem[0][NPU_MEM_UB][64 + 1199] == 1199 * 7 % 256,
        "mte2/sources_are_read_at_the_begin");
     ok(r.npu.mem[0][NPU_MEM_UB][64 + 1200] == 0, "mte2/writes_not_a_byte_more");
-    ok(counter(&r, PIPE_MTE2, PMU_BUSY) == 225 &&
+    ok(counter(&r, PIPE_MTE2, PMU_BUSY) == 202 &&
            counter(&r, PIPE_MTE2, PMU_BYTES_READ) == 1200,
        "pmu/counts_busy_cycles_and_bytes");
     ok(counter(&r, PIPE_MTE2, PMU_STALL_EMPTY) == 1000, "pmu/counts_empty_cycles");
-    ok(rig_read(&r, 0, PMU_FIRST) == 1000 && rig_read(&r, 0, PMU_LAST) == 1225,
+    ok(rig_read(&r, 0, PMU_FIRST) == 1000 && rig_read(&r, 0, PMU_LAST) == 1202,
        "pmu/keeps_first_and_last_cycle");
     rig_write(&r, 0, PMU_SELECT, EVENT_MTE2_INSTR);
     ok(rig_read(&r, 0, PMU_COUNT) == 1, "pmu/selects_an_event_by_its_number");
@@ -137,7 +137,7 @@ static void test_copy(void)
     rig_close(&r);
 }
 
-/* Rows below 512 bytes cost as much as 512: 4 rows of 128 bytes = 2048 / 120. */
+/* Rows below 512 bytes cost as much as 512: 4 rows of 128 bytes = 2048 / 125. */
 static void test_short_rows(void)
 {
     struct rig r;
@@ -150,11 +150,45 @@ static void test_short_rows(void)
         r.gm[i] = (uint8_t)(i / 128);
     }
     rig_push(&r, 0, PIPE_MTE2, &c);
-    ok(npu_next(&r.npu) == 215 + 18, "mte2/short_rows_are_slow");
+    ok(npu_next(&r.npu) == 192 + 17, "mte2/short_rows_are_slow");
     rig_drain(&r);
     ok(r.npu.mem[0][NPU_MEM_UB][127] == 0 && r.npu.mem[0][NPU_MEM_UB][128] == 2 &&
            r.npu.mem[0][NPU_MEM_UB][511] == 6,
        "mte2/gathers_blocks_with_gaps");
+    rig_close(&r);
+}
+
+/* fp16, side by side in GM. */
+static union cmd nd2nz(unsigned rows, unsigned cols)
+{
+    union cmd c = rig_command(OP_ND2NZ_GM_L1, TYPE_F16);
+
+    c.nd2nz.src = RIG_GM_BASE;
+    c.nd2nz.n_rows = c.nd2nz.dst_c0_stride = (uint16_t)rows;
+    c.nd2nz.n_cols = (uint16_t)cols;
+    c.nd2nz.src_pitch = cols;
+    c.nd2nz.n_mats = 1;
+    c.nd2nz.dst_row_stride = 1;
+    return c;
+}
+
+/* 32 KiB take 780 + 32768 / 1400 cycles, behind another 20 + 32768 / 141. */
+static void test_nd2nz_next(void)
+{
+    struct rig r;
+    union cmd c = nd2nz(64, 256), nop = rig_command(OP_NOP, TYPE_NONE);
+
+    rig_open(&r, 1, PROFILE_a2);
+    rig_push(&r, 0, PIPE_MTE2, &c);
+    rig_push(&r, 0, PIPE_MTE2, &c);
+    rig_push(&r, 0, PIPE_MTE2, &nop);
+    rig_push(&r, 0, PIPE_MTE2, &c);
+    rig_to(&r, npu_next(&r.npu));
+    ok(r.now == 804, "mte2/nd2nz_alone_waits_for_memory");
+    rig_to(&r, npu_next(&r.npu));
+    ok(r.now == 804 + 20 + 233, "mte2/nd2nz_behind_another_does_not");
+    rig_drain(&r);
+    ok(rig_read(&r, 0, PMU_LAST) == 1057 + 1 + 804, "mte2/nd2nz_behind_a_nop_does_again");
     rig_close(&r);
 }
 
@@ -167,16 +201,9 @@ static void test_nd2nz_curve(void)
     struct rig r;
 
     for (unsigned i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
-        union cmd c = rig_command(OP_ND2NZ_GM_L1, TYPE_F16);
+        union cmd c = nd2nz(points[i].kib * 2, 256);
         uint64_t cycles;
         rig_open(&r, 1, PROFILE_a2);
-        c.nd2nz.src = RIG_GM_BASE;
-        c.nd2nz.n_rows = (uint16_t)(points[i].kib * 2);
-        c.nd2nz.n_cols = 256;
-        c.nd2nz.src_pitch = 256;
-        c.nd2nz.n_mats = 1;
-        c.nd2nz.dst_c0_stride = c.nd2nz.n_rows;
-        c.nd2nz.dst_row_stride = 1;
         rig_push(&r, 0, PIPE_MTE2, &c);
         cycles = npu_next(&r.npu);
         ok(cycles + 9 > points[i].cycles && cycles < points[i].cycles + 9,
@@ -332,29 +359,40 @@ static void test_mmad_cost(void)
     rig_close(&r);
 }
 
-/* 32 cores read 12 KiB each at 120 B/c: 3840 wanted, 2700 there, so 84.375 each; then
- * 12288 / 84.375 = 145.6 cycles instead of 102.4. */
+/* 32 cores read 12 KiB each at 125 B/c: 4000 wanted, 2030 there, so 63.4375 each; then
+ * 12288 / 63.4375 = 193.7 cycles instead of 98.3. In 96 rows of 128 bytes they take
+ * 96 * 512 / 125 = 393.2 cycles, but want only 1000 B/c. */
 static void test_shared_bandwidth(void)
 {
     struct rig r;
     union cmd c = rig_copy_in(0, 0, 12288);
+    uint64_t begin;
 
     rig_open(&r, 32, PROFILE_a2);
     for (unsigned i = 0; i < 32; i++) {
         rig_push(&r, i, PIPE_MTE2, &c);
     }
-    rig_to(&r, 215 + 145);
+    rig_to(&r, 192 + 193);
     ok(rig_read(&r, 31, CORE_STATUS) & CORE_STATUS_RUNNING,
        "bandwidth/is_shared_by_cores");
     rig_drain(&r);
-    ok(rig_read(&r, 0, PMU_LAST) == 215 + 146 && rig_read(&r, 31, PMU_LAST) == 215 + 146,
+    ok(rig_read(&r, 0, PMU_LAST) == 192 + 194 && rig_read(&r, 31, PMU_LAST) == 192 + 194,
        "bandwidth/equal_wants_end_together");
-    ok(counter(&r, PIPE_MTE2, PMU_STALL_BW) == 146 - 103,
+    ok(counter(&r, PIPE_MTE2, PMU_STALL_BW) == 194 - 99,
        "pmu/counts_cycles_lost_to_others");
     rig_push(&r, 3, PIPE_MTE2, &c);
     rig_drain(&r);
-    ok(rig_read(&r, 3, PMU_LAST) == 361 + 215 + 103,
+    ok(rig_read(&r, 3, PMU_LAST) == 386 + 192 + 99,
        "bandwidth/is_whole_again_afterwards");
+    begin = r.now;
+    c.copy_in.len_bytes = c.copy_in.src_gap = 128;
+    c.copy_in.n_blocks = 96;
+    for (unsigned i = 0; i < 32; i++) {
+        rig_push(&r, i, PIPE_MTE2, &c);
+    }
+    rig_drain(&r);
+    ok(rig_read(&r, 31, PMU_LAST) == begin + 192 + 394,
+       "bandwidth/short_rows_draw_only_their_bytes");
     rig_close(&r);
 }
 
@@ -453,6 +491,7 @@ int main(void)
     test_copy();
     test_short_rows();
     test_nd2nz_curve();
+    test_nd2nz_next();
     test_order_and_waits();
     test_queue();
     test_mmad_cost();

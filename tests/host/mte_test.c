@@ -302,7 +302,7 @@ static void test_costs(void)
 {
     union cmd c = pad_command(OP_COPY_PAD_GM_UB, TYPE_F16, 1, 32, 1);
 
-    ok(cycles(c) == 215 + 13, "pad/costs_its_rows_of_gm"); /* 3 * 512 / 120 */
+    ok(cycles(c) == 192 + 13, "pad/costs_its_rows_of_gm"); /* 3 * 512 / 125 */
     c = rig_command(OP_INIT_L0B, TYPE_F16);
     c.init.repeat = 1;
     c.init.len = 4;
@@ -319,12 +319,12 @@ static void test_costs(void)
     c.fractals_in.src = RIG_GM_BASE;
     c.fractals_in.src_stride = 1;
     c.fractals_in.repeat = 4;
-    ok(cycles(c) == 177 + 16, "fractals/gm_costs_128_bytes_a_cycle");
+    ok(cycles(c) == 183 + 16, "fractals/gm_costs_128_bytes_a_cycle");
     c = rig_command(OP_COPY_L1_GM, TYPE_NONE);
     c.copy_out.dst = RIG_GM_BASE;
     c.copy_out.len_bytes = 1070;
     c.copy_out.n_blocks = 1;
-    ok(cycles(c) == 130 + 10, "local/l1_to_gm_costs_107_bytes_a_cycle");
+    ok(cycles(c) == 127 + 10, "local/l1_to_gm_costs_107_bytes_a_cycle");
     c = rig_command(OP_SET_PAD_MTE1, TYPE_NONE);
     ok(cycles(c) == 1, "pad/setting_the_value_takes_a_cycle");
 }

@@ -247,8 +247,8 @@ static void test_repeats(void)
     ok(hash[0] != hash[2] && hash[2] != hash[3], "perturb/seeds_differ");
     open_seeded(&r, 2, 0);
     history(&r, 50);
-    /* 215 + ceil(4096 / 120) = 250 cycles each; a NOP beside it hides. */
-    ok(r.now == 50 * 250, "perturb/seed_0_changes_no_cycle");
+    /* 192 + ceil(4096 / 125) = 225 cycles each; a NOP beside it hides. */
+    ok(r.now == 50 * 225, "perturb/seed_0_changes_no_cycle");
     rig_close(&r);
 }
 

@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from session import *  # noqa: E402
 
 VADD = "vadd --n 100000"  # 12 full tiles of 32 KiB and a rest
-MATMUL = "matmul --m 900 --n 600 --k 700 --check 20"  # sleeps five times
+MATMUL = "matmul --m 1500 --n 600 --k 700 --check 20"  # sleeps six times
 CORE = "(unsigned long)NPU_CORE_BASE"
 UB = 0x08080000
 
@@ -83,7 +83,7 @@ def wfi_ends_its_page():
 
 def stops_change_nothing():
     wfi, behind = wfi_ends_its_page()
-    for args in (MATMUL, "vadd --n 2000000"):
+    for args in (MATMUL, "vadd --n 2000000 --buffers 1"):
         quiet = run(args)
         for name, command in (("break_at_issue", "break task_issue"),
                               ("hbreak_at_issue", "hbreak task_issue"),

@@ -12,8 +12,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from session import *  # noqa: E402
 
-MATMUL = "matmul --m 300 --n 300 --k 700 --check 20"
-VADD = "vadd --n 400000"
+MATMUL = "matmul --m 300 --n 600 --k 1400 --check 20"
+VADD = "vadd --n 800000 --buffers 1"
 BUSY = "*(unsigned long *)((unsigned long)NPU_CORE_BASE + CORE_STATUS)"
 
 

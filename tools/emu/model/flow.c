@@ -111,9 +111,9 @@ void flow_begin(struct npu *n, struct npu_pipe *p, const struct plan *plan)
 {
     struct npu_state *s = n->s;
     uint64_t alone = plan->work ? div_up(plan->work, plan->rate) : 0;
-    bool held = plan->at_least > alone; /* it waits for another engine on its way */
+    bool held = plan->at_least > alone; /* by short rows, by another engine on its way */
     uint64_t cycles = plan->fixed + (held ? plan->at_least : alone);
-    uint64_t rate = held ? plan->work * 256 / plan->at_least : plan->rate * 256ull;
+    uint64_t rate = held ? div_up(plan->work * 256, plan->at_least) : plan->rate * 256ull;
 
     p->begin = s->now;
     p->end = p->nominal = s->now + (cycles ? cycles : 1);

@@ -77,7 +77,7 @@ static unsigned mmad_plan(const struct op_ctx *c, const union cmd *cmd, struct p
     plan->dst = access_rows(NPU_MEM_L0C, FIELD_OF(dst), a->dst, c_bytes, 1, c_bytes);
     plan->n_src = start_access(a, plan, &plan->src[2]) ? 3 : 2;
     plan->has_dst = true;
-    plan->fixed = cost(c->s, c->back_to_back ? COST_MMAD_NEXT : COST_MMAD_FIRST);
+    plan->fixed = cost(c->s, c->behind ? COST_MMAD_NEXT : COST_MMAD_FIRST);
     plan->work = m16 * n16 * k0 * (slow ? 2 : 1); /* a fractal a cycle, fp32 in two */
     plan->ops = (uint64_t)a->m * a->n * a->k;
     return 0;

@@ -182,7 +182,7 @@ static unsigned fix_plan(const struct op_ctx *c, const union cmd *cmd, enum npu_
 static unsigned fix_gm_plan(const struct op_ctx *c, const union cmd *cmd,
                             struct plan *plan, uint8_t *field)
 {
-    plan->fixed = cost(c->s, COST_L0C_GM_FIXED);
+    plan->at_least = cost(c->s, COST_L0C_GM_LEAST);
     plan->rate = cost(c->s, COST_L0C_GM_RATE);
     plan->pools = POOL_WRITE;
     return fix_plan(c, cmd, NPU_MEM_GM, plan, field);

@@ -7,12 +7,18 @@
 #include "tools/emu/model/mem.h"
 #include "tools/emu/model/move.h"
 
-uint64_t mte_gm_work(const struct npu_state *s, const struct access *a)
+uint64_t mte_gm_cost(const struct npu_state *s, enum npu_cost rate, struct plan *plan)
 {
+    const struct access *a = &plan->src[0];
     uint64_t least = cost(s, COST_GM_ROW_BYTES);
     uint64_t rows = (uint64_t)a->n[0] * a->n[1] * a->n[2];
+    uint64_t work = (a->row_bytes < least ? least : a->row_bytes) * rows;
 
-    return (a->row_bytes < least ? least : a->row_bytes) * rows;
+    plan->rate = cost(s, rate);
+    plan->work = access_bytes(a);
+    plan->at_least = plan->work ? div_up(work, plan->rate) : 0;
+    plan->pools = POOL_READ;
+    return plan->at_least;
 }
 
 unsigned mte_set_plan(const struct op_ctx *c, const union cmd *cmd, struct plan *plan,

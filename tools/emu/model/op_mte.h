@@ -24,8 +24,10 @@ static inline unsigned mte_move_bytes(uint8_t type)
     return type_bits(type) * mte_together(type) / 8;
 }
 
-/* Work of a read from GM: a row below GM_ROW_BYTES takes as long as one of that size. */
-uint64_t mte_gm_work(const struct npu_state *s, const struct access *a);
+/* Cost of a read from GM, plan->src[0], at a rate: a row below GM_ROW_BYTES takes as long
+ * as one of that size, but draws only its bytes from what is shared. Gives the cycles of
+ * the rows. */
+uint64_t mte_gm_cost(const struct npu_state *s, enum npu_cost rate, struct plan *plan);
 
 /* plan() of a command that sets special registers: one cycle, no data. */
 unsigned mte_set_plan(const struct op_ctx *c, const union cmd *cmd, struct plan *plan,

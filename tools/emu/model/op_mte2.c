@@ -21,9 +21,7 @@ static void copy_in_plan(const struct op_ctx *c, const struct cmd_copy_in *a,
                             n, round_up(a->len_bytes, 32) + 32ull * a->dst_gap);
     plan->has_dst = true;
     plan->fixed = cost(c->s, fixed);
-    plan->rate = cost(c->s, rate);
-    plan->work = mte_gm_work(c->s, &plan->src[0]);
-    plan->pools = POOL_READ;
+    mte_gm_cost(c->s, rate, plan);
 }
 
 static unsigned copy_gm_ub_plan(const struct op_ctx *c, const union cmd *cmd,
@@ -63,9 +61,7 @@ static unsigned copy_pad_plan(const struct op_ctx *c, const struct cmd_copy_pad 
                             row + 32ull * a->dst_gap);
     plan->has_dst = true;
     plan->fixed = cost(c->s, fixed);
-    plan->rate = cost(c->s, rate);
-    plan->work = mte_gm_work(c->s, &plan->src[0]);
-    plan->pools = POOL_READ;
+    mte_gm_cost(c->s, rate, plan);
     if (a->len_bytes % esize) {
         *field = offsetof(struct cmd_copy_pad, len_bytes);
         return NPU_ERR_ALIGN;
@@ -126,11 +122,6 @@ const struct operation op_SET_PAD_MTE2 = {mte_set_plan, mte_set_pad_run, NULL};
 
 /* --- ND to NZ --- */
 
-static uint64_t max_u64(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* Rows begin and end at whole bytes, matrices in L1 at whole blocks. */
 static unsigned nd2nz_rules(const struct cmd_nd2nz *a, uint32_t mats, uint8_t *field)
 {
@@ -146,6 +137,23 @@ static unsigned nd2nz_rules(const struct cmd_nd2nz *a, uint32_t mats, uint8_t *f
     return mats > 1 && a->dst_nd_stride % type_c0(a->head.type) ? NPU_ERR_ALIGN : 0;
 }
 
+/* Behind another of its kind the requests are on their way already. Else the larger of
+ * two lines: a floor that hardly depends on the size, and a rate. */
+static void nd2nz_cost(const struct op_ctx *c, struct plan *plan)
+{
+    uint64_t rows = mte_gm_cost(c->s, COST_ND2NZ_RATE, plan);
+    uint64_t fixed = cost(c->s, COST_ND2NZ_FIXED);
+    uint64_t floor = cost(c->s, COST_ND2NZ_FLOOR) +
+                     div_up(rows * plan->rate, cost(c->s, COST_ND2NZ_FLOOR_RATE));
+
+    if (c->behind == OP_ND2NZ_GM_L1) {
+        fixed = cost(c->s, COST_ND2NZ_NEXT);
+    } else if (fixed + rows < floor) {
+        fixed = floor - rows;
+    }
+    plan->fixed = (uint32_t)fixed;
+}
+
 static unsigned nd2nz_plan(const struct op_ctx *c, const union cmd *cmd,
                            struct plan *plan, uint8_t *field)
 {
@@ -154,7 +162,6 @@ static unsigned nd2nz_plan(const struct op_ctx *c, const union cmd *cmd,
     uint32_t blocks = (uint32_t)div_up(a->n_cols, type_c0(a->head.type));
     uint32_t mats = a->n_rows && a->n_cols ? a->n_mats : 0;
     unsigned code = nd2nz_rules(a, mats, field);
-    uint64_t work;
 
     if (code) {
         return code;
@@ -173,19 +180,7 @@ static unsigned nd2nz_plan(const struct op_ctx *c, const union cmd *cmd,
     plan->dst.stride[2] = (uint64_t)a->dst_nd_stride * bits / 8;
     plan->has_dst = true;
 
-    /* The larger of two lines: a floor that hardly depends on the size, and a rate. */
-    work = mte_gm_work(c->s, &plan->src[0]);
-    plan->rate = cost(c->s, COST_ND2NZ_RATE);
-    plan->fixed = (uint32_t)max_u64(
-        cost(c->s, COST_ND2NZ_FIXED),
-        cost(c->s, COST_ND2NZ_FLOOR) + div_up(work, cost(c->s, COST_ND2NZ_FLOOR_RATE)) >
-                div_up(work, plan->rate)
-            ? cost(c->s, COST_ND2NZ_FLOOR) +
-                  div_up(work, cost(c->s, COST_ND2NZ_FLOOR_RATE)) -
-                  div_up(work, plan->rate)
-            : 0);
-    plan->work = work;
-    plan->pools = POOL_READ;
+    nd2nz_cost(c, plan);
     return 0;
 }
 
@@ -221,9 +216,7 @@ static void fractals_in_plan(const struct op_ctx *c, const struct cmd_fractals_i
 
     mte_fractals_plan(src, a->start, a->src_stride, dst, a->dst_gap, a->repeat, plan);
     plan->fixed = cost(c->s, COST_GM_L1_FIXED);
-    plan->rate = cost(c->s, COST_GM_L0_RATE);
-    plan->work = mte_gm_work(c->s, &plan->src[0]);
-    plan->pools = POOL_READ;
+    mte_gm_cost(c->s, COST_GM_L0_RATE, plan);
 }
 
 static unsigned fractals_gm_l0a_plan(const struct op_ctx *c, const union cmd *cmd,

@@ -172,7 +172,8 @@ unsigned pipe_plan(struct npu *n, unsigned core, unsigned pipe,
 {
     struct npu_pipe *p = &n->s->core[core].pipe[pipe];
     const union cmd *cmd = &p->queue[p->head];
-    struct op_ctx ctx = {.s = n->s, .pipe = p, .back_to_back = p->end == n->s->now};
+    struct op_ctx ctx = {
+        .s = n->s, .pipe = p, .behind = p->end == n->s->now ? p->ended : 0};
     unsigned code;
 
     memset(plan, 0, sizeof(*plan));
@@ -436,6 +437,7 @@ bool pipe_finish(struct npu *n, unsigned core, unsigned pipe)
     p->count--;
     p->head_since = n->s->now;
     p->checked = 0;
+    p->ended = head.opcode;
     p->serial++;
     p->tries = 0;
     p->state = PIPE_EMPTY;

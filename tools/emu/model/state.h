@@ -63,6 +63,7 @@ struct npu_pipe {
     uint8_t checked;   /* the head has passed its checks */
     uint8_t for_units; /* it waits for marks of L0C */
     uint16_t arm;
+    uint16_t ended;             /* opcode of the last command that ended, or 0 */
     uint64_t special[SPECIALS]; /* what SET_ commands of this queue have set */
     uint64_t since;             /* cycle up to which the PMU counts are complete */
     uint64_t head_since;        /* cycle from which the head has been the head */
@@ -117,20 +118,20 @@ struct plan {
     bool has_dst;
     bool in_order; /* rows of dst may overlap: the last one stays */
     uint8_t pools;
-    uint32_t fixed;       /* cycles */
-    uint64_t work;        /* bytes, or cycles with rate 1 */
-    uint32_t rate;        /* per cycle */
-    uint64_t ops;         /* for the PMU */
+    uint32_t fixed;            /* cycles */
+    uint64_t work;             /* bytes, or cycles with rate 1 */
+    uint32_t rate;             /* per cycle */
+    uint64_t ops;              /* for the PMU */
     uint64_t bank_group, bank; /* cycles of `work` that conflicts in UB cost */
-    uint64_t at_least;    /* cycles that the work takes however fast it could go */
-    uint64_t stage_bytes; /* that run() fills, 0: those of dst */
+    uint64_t at_least;         /* cycles that the work takes however fast it could go */
+    uint64_t stage_bytes;      /* that run() fills, 0: those of dst */
 };
 
 /* What an operation sees of the machine. */
 struct op_ctx {
     const struct npu_state *s;
     struct npu_pipe *pipe;
-    bool back_to_back; /* begins in the cycle in which its predecessor ended */
+    uint16_t behind; /* opcode of the command that ended in this cycle, or 0 */
 };
 
 /* An operation: checks beyond the table's and cost in plan(), arithmetic in run().

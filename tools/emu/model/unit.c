@@ -205,7 +205,8 @@ void unit_begin(struct npu *n, unsigned core, unsigned pipe, const union cmd *cm
     c->unit_at = 0;
     if (passing(n, core, set, &mmad)) {
         write_early(n, core, &mmad);
-        plan->at_least = follow(n, core, &mmad, plan, set);
+        uint64_t least = follow(n, core, &mmad, plan, set);
+        plan->at_least = least > plan->at_least ? least : plan->at_least;
     }
 }
 
