@@ -45,8 +45,8 @@ FW_SRC    := $(wildcard boot/*.c boot/*.S hal/*.c sched/*.c sched/*.S kernels/*.
 TEST_SRC  := $(wildcard tests/*.c)
 MODEL_SRC := $(wildcard tools/emu/model/*.c) hal/contract/tables.c
 QEMU_SRC  := $(wildcard tools/emu/qemu/*.c)
-HOST_TESTS := barrier perturb mte mte_s4 atomic load3d model rule snapshot vector cube \
-              move fixpipe fixpipe_rule npy calibrate num mmad \
+HOST_TESTS := barrier perturb mte mte_s4 atomic load2d load3d load3d_rule model rule \
+              snapshot vector cube move fixpipe fixpipe_rule npy calibrate num mmad \
               vector_move vector_gather vector_move_rule vecnum unit vecscalar saturate \
               vector_more event
 QEMU_TESTS := $(patsubst tests/qemu/%_test.sh,%,$(wildcard tests/qemu/*_test.sh))

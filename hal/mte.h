@@ -65,8 +65,8 @@ static inline void mte_gm_to_l1_rows(union cmd *cmd, uint32_t l1, const void *gm
     cmd->copy_pad.n_blocks = (uint16_t)n_rows;
 }
 
-/* MTE1: m x k elements of the Nz matrix at l1 (blocks block_rows apart) to L0A. S4: k is
- * even. */
+/* MTE1: m x k elements of the Nz matrix at l1 (blocks block_rows apart) to L0A; k x m at
+ * l1 with LOAD2D_L0A_TRANSPOSE in cmd->head.flags. S4: k is even. */
 static inline void mte_l1_to_l0a(union cmd *cmd, uint32_t l0a, uint32_t l1,
                                  enum type type, unsigned m, unsigned k,
                                  unsigned block_rows)
@@ -79,8 +79,8 @@ static inline void mte_l1_to_l0a(union cmd *cmd, uint32_t l0a, uint32_t l1,
     cmd->load2d.src_c0_stride = (uint16_t)block_rows;
 }
 
-/* MTE1: k x n elements of the Nz matrix at l1 (blocks block_rows apart) to L0B. S4 only
- * with LOAD2D_L0B_TRANSPOSE in cmd->head.flags, n x k at l1; k is even. */
+/* MTE1: k x n elements of the Nz matrix at l1 (blocks block_rows apart) to L0B; n x k at
+ * l1 with LOAD2D_L0B_TRANSPOSE in cmd->head.flags. S4: k is even. */
 static inline void mte_l1_to_l0b(union cmd *cmd, uint32_t l0b, uint32_t l1,
                                  enum type type, unsigned k, unsigned n,
                                  unsigned block_rows)
@@ -178,16 +178,20 @@ static inline void mte_ub_to_l1(union cmd *cmd, uint32_t l1, uint32_t ub,
     cmd->head.opcode = OP_COPY_UB_L1;
 }
 
-/* A convolution's geometry; paddings are pixels, the padding's value mte_set_pad(). */
+/* A convolution's geometry; paddings are pixels, the padding's value mte_set_pad(). The
+ * map in L1: a plane of map_h x map_w pixels for each C0 channels, behind them one of the
+ * channels that are left: 4 of 32 bits, 4 or 8 of 16, 4, 8 or 16 of 8, 8, 16 or 32 of S4.
+ */
 struct mte_conv {
     uint16_t map_h, map_w, channels, filter_h, filter_w;
     uint8_t stride_h, stride_w, dilation_h, dilation_w;
     uint8_t pad_left, pad_right, pad_top, pad_bottom;
 };
 
-/* MTE1: rows [m, m + m_len) and columns [k, k + k_len) (multiples of C0) of the img2col
- * matrix of the NC1HWC0 map at l1, to L0A as it is; cmd->head.opcode = OP_LOAD3D_L0B and
- * the flag TRANSPOSE make it the other kinds. */
+/* MTE1: rows [m, m + m_len) and columns [k, k + k_len) of the img2col matrix of the map
+ * at l1, to L0A as it is; cmd->head.opcode = OP_LOAD3D_L0B and the flag TRANSPOSE make it
+ * the other kinds. k is a multiple of C0, k_len too unless it goes up to the last column.
+ */
 static inline void mte_img2col_to_l0a(union cmd *cmd, uint32_t l0a, uint32_t l1,
                                       enum type type, const struct mte_conv *conv,
                                       unsigned m, unsigned m_len, unsigned k,
@@ -213,6 +217,27 @@ static inline void mte_img2col_to_l0a(union cmd *cmd, uint32_t l0a, uint32_t l1,
     cmd->load3d.pad_right = conv->pad_right;
     cmd->load3d.pad_top = conv->pad_top;
     cmd->load3d.pad_bottom = conv->pad_bottom;
+}
+
+/* MTE1: the img2col loads behind it in the queue are done `times` times, to L0 one behind
+ * the other. mode LOAD3D_ALONG_M: m moves on by 16 * stride; LOAD3D_ALONG_K: k by
+ * C0 * stride. Stays so until the next one; at first once. */
+static inline void mte_set_load3d_repeat(union cmd *cmd, unsigned stride, unsigned times,
+                                         unsigned mode)
+{
+    cmd_init(cmd, OP_SET_LOAD3D_REPEAT, TYPE_NONE);
+    cmd->set_load3d_repeat.stride = (uint16_t)stride;
+    cmd->set_load3d_repeat.times = (uint8_t)times;
+    cmd->set_load3d_repeat.mode = (uint8_t)mode;
+}
+
+/* MTE1: the img2col loads behind it read the beginning of L1 behind its first `bytes`
+ * bytes, a multiple of 32, from LOAD3D_BOUNDARY_MIN to the size of L1; 0, as at first:
+ * they do not. */
+static inline void mte_set_load3d_boundary(union cmd *cmd, uint32_t bytes)
+{
+    cmd_init(cmd, OP_SET_LOAD3D_BOUNDARY, TYPE_NONE);
+    cmd->set_load3d_boundary.bytes = bytes;
 }
 
 #endif

@@ -127,33 +127,44 @@ static float window_sum(int h, int w)
     return sum;
 }
 
-/* All ones as the filter; every pixel holds its number, the padding is 1. */
-TEST(mte, convolves_by_img2col)
+static const struct mte_conv conv = {.map_h = H,
+                                     .map_w = W,
+                                     .channels = C,
+                                     .filter_h = 3,
+                                     .filter_w = 3,
+                                     .stride_h = 1,
+                                     .stride_w = 1,
+                                     .dilation_h = 1,
+                                     .dilation_w = 1,
+                                     .pad_left = 1,
+                                     .pad_right = 1,
+                                     .pad_top = 1,
+                                     .pad_bottom = 1};
+
+/* Every pixel holds its number, the padding is 1; the map's byte `wrap` of L1 is byte 0.
+ */
+static void put_map(uint32_t at, uint32_t wrap)
 {
-    static float out[H * W * 16];
-    static const struct mte_conv conv = {.map_h = H,
-                                         .map_w = W,
-                                         .channels = C,
-                                         .filter_h = 3,
-                                         .filter_w = 3,
-                                         .stride_h = 1,
-                                         .stride_w = 1,
-                                         .dilation_h = 1,
-                                         .dilation_w = 1,
-                                         .pad_left = 1,
-                                         .pad_right = 1,
-                                         .pad_top = 1,
-                                         .pad_bottom = 1};
-    uint16_t *l1 = chip_local(0, NPU_MEM_L1, 0);
     union cmd cmd;
 
-    for (unsigned i = 0; i < H * W * C; i++) {
-        l1[i] = f32_to_f16((float)(i / C));
+    for (unsigned i = 0; i < H * W; i++) {
+        uint16_t *l1 = chip_local(0, NPU_MEM_L1, (at + i * 2 * C) % wrap);
+        for (unsigned c = 0; c < C; c++) {
+            l1[c] = f32_to_f16((float)i);
+        }
     }
+    mte_fill(&cmd, NPU_MEM_L0A, 0, TYPE_F16, f32_to_f16(100), 18 * 512);
+    run(PIPE_MTE1, &cmd);
     mte_set_pad(&cmd, PIPE_MTE1, f32_to_f16(1));
     run(PIPE_MTE1, &cmd);
-    mte_img2col_to_l0a(&cmd, 0, 0, TYPE_F16, &conv, 0, H * W, 0, 9 * C);
-    run(PIPE_MTE1, &cmd);
+}
+
+/* What is in L0A times a filter of ones. */
+static void check_convolution(void)
+{
+    static float out[H * W * 16];
+    union cmd cmd;
+
     mte_fill(&cmd, NPU_MEM_L0B, 0, TYPE_F16, f32_to_f16(1), 9 * 512);
     run(PIPE_MTE1, &cmd);
     cube_mmad(&cmd, TYPE_F16, 0, 0, 0, H * W, 16, 9 * C, true);
@@ -164,4 +175,34 @@ TEST(mte, convolves_by_img2col)
         CHECK(out[i * 16] == window_sum(i / W, i % W));
         CHECK(out[i * 16 + 15] == out[i * 16]);
     }
+}
+
+TEST(mte, convolves_by_img2col)
+{
+    union cmd cmd;
+
+    put_map(0, 65536);
+    mte_img2col_to_l0a(&cmd, 0, 0, TYPE_F16, &conv, 0, H * W, 0, 9 * C);
+    run(PIPE_MTE1, &cmd);
+    check_convolution();
+}
+
+/* 16 rows an iteration; the last 14 pixels of the map are at the beginning of L1. */
+TEST(mte, convolves_by_img2col_that_repeats_and_goes_around)
+{
+    uint32_t at = 2048 - (H * W - 14) * 2 * C;
+    union cmd cmd;
+
+    put_map(at, 2048);
+    mte_set_load3d_repeat(&cmd, 1, 2, LOAD3D_ALONG_M);
+    run(PIPE_MTE1, &cmd);
+    mte_set_load3d_boundary(&cmd, 2048);
+    run(PIPE_MTE1, &cmd);
+    mte_img2col_to_l0a(&cmd, 0, at, TYPE_F16, &conv, 0, 16, 0, 9 * C);
+    run(PIPE_MTE1, &cmd);
+    check_convolution();
+    mte_set_load3d_repeat(&cmd, 0, 1, LOAD3D_ALONG_M);
+    run(PIPE_MTE1, &cmd);
+    mte_set_load3d_boundary(&cmd, 0);
+    run(PIPE_MTE1, &cmd);
 }

@@ -97,27 +97,27 @@ static void nd2nz(void) /* 128 rows of a matrix of 2048 columns */
 
 static void nz2zz(void) /* 128 x 256 of 16 bits */
 {
-    move_nz2zz(l0a, l1, 128 * 32, 128, 256, 2);
+    move_nz2zz(l0a, l1, 128 * 32, 128, 256, 16);
 }
 
 static void nz2zn_2(void) /* k 128, n 256 */
 {
-    move_nz2zn(l0b, l1, 128 * 32, 128, 256, 2);
+    move_nz2zn(l0b, l1, 128 * 32, 128, 256, 16);
 }
 
 static void nz2zn_1(void)
 {
-    move_nz2zn(l0b, l1, 128 * 32, 128, 512, 1);
+    move_nz2zn(l0b, l1, 128 * 32, 128, 512, 8);
 }
 
 static void nz2zn_4(void)
 {
-    move_nz2zn(l0b, l1, 128 * 32, 128, 128, 4);
+    move_nz2zn(l0b, l1, 128 * 32, 128, 128, 32);
 }
 
 static void nz2zn_t(void)
 {
-    move_nz2zn_t(l0b, l1, 256 * 32, 256, 128, 2);
+    move_nz2zn_t(l0b, l1, 256 * 32, 256, 128, 16);
 }
 
 static enum move_mode mode;

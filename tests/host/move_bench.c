@@ -41,9 +41,10 @@ static double now(void)
     } while (0)
 
 /* 56 x 56 pixels, filter 3 x 3, padding 1: a 64 KiB tile of 16-bit elements. */
-static struct move_map map_of(unsigned stride)
+static struct move_map map_of(unsigned stride, unsigned bits)
 {
-    return (struct move_map){.src = src,
+    return (struct move_map){.l1 = src,
+                             .wrap = MOVE_NO_WRAP,
                              .map_h = 56,
                              .map_w = 56,
                              .out_w = 56 / stride,
@@ -55,28 +56,38 @@ static struct move_map map_of(unsigned stride)
                              .dilation_w = 1,
                              .pad_top = 1,
                              .pad_left = 1,
+                             .planes = 1,
                              .rows = 224,
                              .real_rows = 224,
-                             .blocks = 9};
+                             .cols = 9 * 256 / bits};
 }
 
 static void bench(void)
 {
-    struct move_map g = map_of(1), h = map_of(2);
+    struct move_map b4 = map_of(1, 4), b8 = map_of(1, 8), b16 = map_of(1, 16);
+    struct move_map b32 = map_of(1, 32), two = map_of(2, 16), few = map_of(1, 16);
     size_t bytes = 224 * 9 * 32;
 
+    few.planes = 0;
+    few.narrow = 8;
+    few.cols = 36;
     RATE("nd2nz 16 bit 256 x 512", 256 * 1024,
          move_nd2nz(dst, src, 256, 512, 2, 1024, 256 * 32, 32));
     RATE("nd2nz 8 bit 256 x 500", 256 * 512,
          move_nd2nz(dst, src, 256, 500, 1, 500, 256 * 32, 32));
-    RATE("img2col l0a", bytes, move_img2zz(dst, &g, 2));
-    RATE("img2col l0a stride 2", bytes, move_img2zz(dst, &h, 2));
-    RATE("img2col l0b_t", bytes, move_img2zn_t(dst, &g, 2));
-    RATE("img2col l0a_t 8 bit", bytes, move_img2zz_t(dst, &g, 1));
-    RATE("img2col l0a_t 16 bit", bytes, move_img2zz_t(dst, &g, 2));
-    RATE("img2col l0b 8 bit", bytes, move_img2zn(dst, &g, 1));
-    RATE("img2col l0b 16 bit", bytes, move_img2zn(dst, &g, 2));
-    RATE("img2col l0b 32 bit", bytes, move_img2zn(dst, &g, 4));
+    RATE("img2col l0a", bytes, move_img2zz(dst, &b16, 16));
+    RATE("img2col l0a stride 2", bytes, move_img2zz(dst, &two, 16));
+    RATE("img2col l0a 4 channels", 224 * 3 * 32, move_img2zz(dst, &few, 16));
+    RATE("img2col l0b_t", bytes, move_img2zn_t(dst, &b16, 16));
+    RATE("img2col l0a_t 4 bit", bytes, move_img2zz_t(dst, &b4, 4));
+    RATE("img2col l0a_t 8 bit", bytes, move_img2zz_t(dst, &b8, 8));
+    RATE("img2col l0a_t 16 bit", bytes, move_img2zz_t(dst, &b16, 16));
+    RATE("img2col l0b 4 bit", bytes, move_img2zn(dst, &b4, 4));
+    RATE("img2col l0b 8 bit", bytes, move_img2zn(dst, &b8, 8));
+    RATE("img2col l0b 16 bit", bytes, move_img2zn(dst, &b16, 16));
+    RATE("img2col l0b 32 bit", bytes, move_img2zn(dst, &b32, 32));
+    RATE("nz2zn 4 bit 128 x 1024", 65536, move_nz2zn(dst, src, 128 * 32, 128, 1024, 4));
+    RATE("nz2zn 8 bit 128 x 512", 65536, move_nz2zn(dst, src, 128 * 32, 128, 512, 8));
 }
 
 static void bench_atomics(void)

@@ -118,16 +118,16 @@ static bool check_fractals(enum to to, size_t rows, size_t cols, unsigned esize)
     }
     switch (to) {
     case TO_ZZ:
-        move_nz2zz(got, src, stride, rows, cols, esize);
+        move_nz2zz(got, src, stride, rows, cols, 8 * esize);
         break;
     case TO_ZZ_T:
-        move_nz2zz_t(got, src, stride, rows, cols, esize);
+        move_nz2zz_t(got, src, stride, rows, cols, 8 * esize);
         break;
     case TO_ZN:
-        move_nz2zn(got, src, stride, rows, cols, esize);
+        move_nz2zn(got, src, stride, rows, cols, 8 * esize);
         break;
     case TO_ZN_T:
-        move_nz2zn_t(got, src, stride, rows, cols, esize);
+        move_nz2zn_t(got, src, stride, rows, cols, 8 * esize);
         break;
     }
     return same(to_name[to], rows, cols, esize);

@@ -253,10 +253,6 @@ static const struct {
      offsetof(struct cmd_load2d, n_cols)},
     {"odd_k_in_l0b", OP_LOAD2D_L0B, OF(load2d, n_rows), 95, NPU_ERR_ALIGN,
      offsetof(struct cmd_load2d, n_rows)},
-    {"transposing_a", OP_LOAD2D_L0A, OF(head, flags), LOAD2D_L0A_TRANSPOSE, NPU_ERR_TYPE,
-     offsetof(struct cmd_head, type)},
-    {"transposing_b", OP_LOAD2D_L0B, OF(head, flags), 0, NPU_ERR_TYPE,
-     offsetof(struct cmd_head, type)},
 };
 
 static bool refused(union cmd c, unsigned code, unsigned field)

@@ -7,6 +7,7 @@
  */
 #include "tools/emu/model/move.h"
 #include <stdalign.h>
+#include <stdbool.h>
 #include "tools/emu/model/mem.h"
 #include "tools/emu/model/move_path.h"
 #include "tools/emu/model/num.h"
@@ -201,81 +202,113 @@ static void copy_fractals(uint8_t *dst, const uint8_t *src, size_t c0_stride, si
     }
 }
 
-static move_transpose *transposer(unsigned esize)
+static move_transpose *transposer(unsigned bits)
 {
     const struct move_path *p = path();
 
-    return esize == 1 ? p->t8 : esize == 2 ? p->t16 : p->t32;
+    return bits <= 8 ? p->t8 : bits == 16 ? p->t16 : p->t32;
+}
+
+/* One fractal of 4 bits from 64 rows (k) of 8 bytes: two rows become one, in which a byte
+ * has both elements of a column (x), the even columns first. */
+static void transpose4(uint8_t *dst, const uint8_t *src, move_transpose *t8)
+{
+    static const uint64_t low = 0x0f0f0f0f0f0f0f0f;
+    alignas(64) uint8_t pairs[2 * FRACTAL], rows[FRACTAL];
+
+    for (unsigned r = 0; r < 32; r++) {
+        uint64_t a, b, even, odd;
+
+        memcpy(&a, src + 2 * r * BLOCK, 8);
+        memcpy(&b, src + (2 * r + 1) * BLOCK, 8);
+        even = (a & low) | (b & low) << 4;
+        odd = (a >> 4 & low) | (b & ~low);
+        memcpy(pairs + r * BLOCK, &even, 8);
+        memcpy(pairs + r * BLOCK + 8, &odd, 8);
+    }
+    t8(rows, pairs, pairs);
+    for (unsigned x = 0; x < 16; x++) {
+        memcpy(dst + x * BLOCK, rows + (x % 2 * 8 + x / 2) * BLOCK, BLOCK);
+    }
 }
 
 /* Tile of block j, rows from k, for the transposer; `tile` is used for a partial one.
- * byte is where in the block the tile starts (8 bit: a block feeds two fractals). */
+ * byte is where in the block the tile starts (4 and 8 bit: a block feeds four and two
+ * fractals). */
 static const uint8_t *tile_at(const struct move_window *w, uint8_t *tile, size_t j,
                               size_t k, size_t byte)
 {
-    size_t k0 = BLOCK / w->esize, width = w->esize == 1 ? 16 : BLOCK;
-    size_t rows = at_most(w->rows - k, k0), start = j * BLOCK + byte;
-    size_t bytes = start < w->row_bytes ? at_most(w->row_bytes - start, width) : 0;
+    size_t k0 = BLOCK * 8 / w->bits, width = at_most(2 * w->bits, BLOCK);
+    size_t row_bytes = (w->cols * w->bits + 7) / 8, start = j * BLOCK + byte;
+    size_t rows = at_most(w->rows - k, k0);
+    size_t bytes = start < row_bytes ? at_most(row_bytes - start, width) : 0;
     const uint8_t *s = w->src + j * w->c0_stride + k * BLOCK + byte;
+    bool half = w->cols * w->bits % 8 && bytes && start + bytes == row_bytes;
 
-    if (rows == k0 && bytes == width) {
+    if (rows == k0 && bytes == width && !half) {
         return s;
     }
     pad_tile(tile, k0, s, bytes ? rows : 0, bytes);
+    for (size_t r = 0; half && r < rows; r++) {
+        tile[r * BLOCK + bytes - 1] &= 0x0f;
+    }
     return tile;
 }
 
 void move_transpose_fractals(uint8_t *dst, const struct move_window *w, size_t step_x,
                              size_t step_k)
 {
-    alignas(64) uint8_t tile0[2 * FRACTAL], tile1[FRACTAL];
-    size_t k0 = BLOCK / w->esize, x_bytes = 16 * w->esize;
-    move_transpose *transpose = transposer(w->esize);
+    alignas(64) uint8_t tile0[4 * FRACTAL], tile1[FRACTAL];
+    size_t k0 = BLOCK * 8 / w->bits, x_bytes = 2 * w->bits;
+    move_transpose *transpose = transposer(w->bits);
 
-    for (size_t x = 0; x * x_bytes < w->row_bytes; x++) {
+    for (size_t x = 0; x * 16 < w->cols; x++) {
         size_t j = x * x_bytes / BLOCK, byte = x * x_bytes % BLOCK;
 
         for (size_t k = 0; k * k0 < w->rows; k++) {
             const uint8_t *s0 = tile_at(w, tile0, j, k * k0, byte);
-            const uint8_t *s1 = s0;
+            uint8_t *d = dst + x * step_x + k * step_k;
 
-            if (w->esize == 4) {
-                s1 = tile_at(w, tile1, j + 1, k * k0, 0);
+            if (w->bits == 4) {
+                transpose4(d, s0, transpose);
+            } else {
+                transpose(d, s0,
+                          w->bits == 32 ? tile_at(w, tile1, j + 1, k * k0, 0) : s0);
             }
-            transpose(dst + x * step_x + k * step_k, s0, s1);
         }
     }
 }
 
 void move_nz2zz(void *dst, const void *src, size_t src_c0_stride, size_t rows,
-                size_t cols, unsigned esize)
+                size_t cols, unsigned bits)
 {
-    size_t bytes = cols * esize, blocks = (bytes + BLOCK - 1) / BLOCK;
+    size_t bytes = cols * bits / 8, blocks = (bytes + BLOCK - 1) / BLOCK;
 
     copy_fractals(dst, src, src_c0_stride, rows, bytes, blocks * FRACTAL, FRACTAL);
 }
 
 void move_nz2zn_t(void *dst, const void *src, size_t src_c0_stride, size_t rows,
-                  size_t cols, unsigned esize)
+                  size_t cols, unsigned bits)
 {
     size_t blocks = (rows + 15) / 16;
 
-    copy_fractals(dst, src, src_c0_stride, rows, cols * esize, FRACTAL, blocks * FRACTAL);
+    copy_fractals(dst, src, src_c0_stride, rows, cols * bits / 8, FRACTAL,
+                  blocks * FRACTAL);
 }
 
 void move_nz2zz_t(void *dst, const void *src, size_t src_c0_stride, size_t rows,
-                  size_t cols, unsigned esize)
+                  size_t cols, unsigned bits)
 {
-    struct move_window w = {src, src_c0_stride, rows, cols * esize, esize};
-    size_t k0 = BLOCK / esize;
+    struct move_window w = {src, src_c0_stride, rows, cols, bits};
+    size_t k0 = BLOCK * 8 / bits;
 
     move_transpose_fractals(dst, &w, (rows + k0 - 1) / k0 * FRACTAL, FRACTAL);
 }
 
 void move_nz2zn(void *dst, const void *src, size_t src_c0_stride, size_t rows,
-                size_t cols, unsigned esize)
+                size_t cols, unsigned bits)
 {
-    struct move_window w = {src, src_c0_stride, rows, cols * esize, esize};
+    struct move_window w = {src, src_c0_stride, rows, cols, bits};
 
     move_transpose_fractals(dst, &w, FRACTAL, (cols + 15) / 16 * FRACTAL);
 }

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Transposes one source tile into one fractal of 16 rows of 32 bytes.
+/* Transposes one source tile into one fractal of 16 rows of 32 bytes (4 bit: move.c).
  * 8 bit:  32 rows of 16 bytes at s0, 32 bytes apart
  * 16 bit: 16 rows of 32 bytes at s0
  * 32 bit: 8 rows of 32 bytes at s0 (fractal rows 0-7) and at s1 (rows 8-15) */
@@ -25,8 +25,8 @@ struct move_path {
  * x (m or n); fractal (x / 16, k / K0) goes to step_x * (x / 16) + step_k * (k / K0). */
 struct move_window {
     const uint8_t *src;
-    size_t c0_stride, rows, row_bytes;
-    unsigned esize;
+    size_t c0_stride, rows, cols;
+    unsigned bits;
 };
 void move_transpose_fractals(uint8_t *dst, const struct move_window *w, size_t step_x,
                              size_t step_k);

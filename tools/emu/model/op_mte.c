@@ -40,13 +40,14 @@ void mte_set_pad_run(const struct op_ctx *c, const union cmd *cmd,
     c->pipe->special[SPECIAL_PAD] = cmd->set_pad.value;
 }
 
-void mte_fill(uint8_t *to, uint64_t value, unsigned esize, size_t bytes)
+void mte_fill(uint8_t *to, uint64_t value, unsigned bits, size_t bytes)
 {
     uint32_t word = (uint32_t)value;
     uint8_t line[32];
 
-    word = esize == 1   ? (word & 0xff) * 0x01010101u
-           : esize == 2 ? (word & 0xffff) * 0x00010001u
+    word = bits == 4    ? (word & 0xf) * 0x11111111u
+           : bits == 8  ? (word & 0xff) * 0x01010101u
+           : bits == 16 ? (word & 0xffff) * 0x00010001u
                         : word;
     for (unsigned i = 0; i < sizeof(line); i += 4) {
         memcpy(line + i, &word, 4);
@@ -105,8 +106,7 @@ void mte_init_run(const struct op_ctx *c, const union cmd *cmd, const struct pla
 {
     (void)c;
     (void)src;
-    mte_fill(stage, cmd->init.value, type_bits(cmd->head.type) / 8,
-             access_bytes(&plan->dst));
+    mte_fill(stage, cmd->init.value, type_bits(cmd->head.type), access_bytes(&plan->dst));
 }
 
 void mte_fractals_plan(struct access src, uint32_t start, uint32_t src_stride,

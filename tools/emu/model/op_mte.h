@@ -36,8 +36,8 @@ unsigned mte_set_plan(const struct op_ctx *c, const union cmd *cmd, struct plan 
 void mte_set_pad_run(const struct op_ctx *c, const union cmd *cmd,
                      const struct plan *plan, const uint8_t *const src[4],
                      uint8_t *stage);
-/* `bytes` bytes of the same element of 1, 2 or 4 bytes. */
-void mte_fill(uint8_t *to, uint64_t value, unsigned esize, size_t bytes);
+/* `bytes` bytes of the same element of 4, 8, 16 or 32 bits. */
+void mte_fill(uint8_t *to, uint64_t value, unsigned bits, size_t bytes);
 
 /* run() of a copy whose source rows are at one stride. */
 void mte_copy_run(const struct op_ctx *c, const union cmd *cmd, const struct plan *plan,

@@ -19,21 +19,15 @@ static bool load2d_to_l0b(const struct cmd_load2d *a)
     return a->head.opcode == OP_LOAD2D_L0B;
 }
 
-/* Two elements of S4 in a byte stay neighbours: along k here and in the fractals. */
+/* Two elements of S4 in a byte of the fractals are neighbours along k. */
 static unsigned load2d_rules(const struct cmd_load2d *a, uint8_t *field)
 {
     bool to_l0b = load2d_to_l0b(a);
 
-    if (a->head.type != TYPE_S4) {
-        return 0;
-    }
-    *field = offsetof(struct cmd_head, type);
-    if (load2d_transposed(a) != to_l0b) {
-        return NPU_ERR_TYPE;
-    }
     *field = to_l0b ? offsetof(struct cmd_load2d, n_rows)
                     : offsetof(struct cmd_load2d, n_cols);
-    return (to_l0b ? a->n_rows : a->n_cols) % 2 ? NPU_ERR_ALIGN : 0;
+    return a->head.type == TYPE_S4 && (to_l0b ? a->n_rows : a->n_cols) % 2 ? NPU_ERR_ALIGN
+                                                                           : 0;
 }
 
 static unsigned load2d_plan(const struct op_ctx *c, const union cmd *cmd,
@@ -66,7 +60,7 @@ static void load2d_run(const struct op_ctx *c, const union cmd *cmd,
                        uint8_t *stage)
 {
     typedef void move_fn(void *dst, const void *src, size_t c0_stride, size_t rows,
-                         size_t cols, unsigned esize);
+                         size_t cols, unsigned bits);
     static move_fn *const moves[2][2] = {{move_nz2zz, move_nz2zz_t},
                                          {move_nz2zn, move_nz2zn_t}};
     const struct cmd_load2d *a = &cmd->load2d;
@@ -75,9 +69,8 @@ static void load2d_run(const struct op_ctx *c, const union cmd *cmd,
 
     (void)c;
     (void)plan;
-    moves[load2d_to_l0b(a)][t](stage, src[0], 32ull * a->src_c0_stride, rows,
-                               cols / mte_together(a->head.type),
-                               mte_move_bytes(a->head.type));
+    moves[load2d_to_l0b(a)][t](stage, src[0], 32ull * a->src_c0_stride, rows, cols,
+                               type_bits(a->head.type));
 }
 
 const struct operation op_LOAD2D_L0A = {load2d_plan, load2d_run, NULL};
@@ -117,7 +110,7 @@ static void fractals_run(const struct op_ctx *c, const union cmd *cmd,
     }
     for (unsigned i = 0; i < a->repeat; i++) {
         move_nz2zz_t(stage + i * 512, src[0] + i * 512ull * a->src_stride, 512, 16, 16,
-                     2);
+                     16);
     }
 }
 

@@ -93,9 +93,9 @@ static void copy_pad_run(const struct op_ctx *c, const union cmd *cmd,
             memcpy(&first, s, esize);
             value = first;
         }
-        mte_fill(stage, value, esize, left);
+        mte_fill(stage, value, 8 * esize, left);
         memcpy(stage + left, s, len);
-        mte_fill(stage + left + len, value, esize, row - left - len);
+        mte_fill(stage + left + len, value, 8 * esize, row - left - len);
         stage += row;
     }
 }

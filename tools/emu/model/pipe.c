@@ -124,7 +124,8 @@ void pipe_reset(struct npu *n, unsigned core, unsigned pipe, uint64_t now)
                              .serial = p->serial + 1,
                              .special = {[SPECIAL_MASK_LO] = UINT64_MAX,
                                          [SPECIAL_MASK_HI] = UINT64_MAX,
-                                         [SPECIAL_DEQ_SCALE] = NUM_F16_ONE}};
+                                         [SPECIAL_DEQ_SCALE] = NUM_F16_ONE,
+                                         [SPECIAL_LOAD3D_TIMES] = 1}};
 
     pipe_account(p, now);
     memcpy(fresh.counter, p->counter, sizeof(fresh.counter));

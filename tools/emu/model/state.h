@@ -54,6 +54,10 @@ enum {
     SPECIAL_SATURATE = SPECIAL_VA_SRC + 4, /* M, V, FIX: SET_CTRL_SATURATE or 0 */
     SPECIAL_DEQ_SCALE,                     /* V: fp16 */
     SPECIAL_DEQ_WORD,                      /* V: fields DEQ_ */
+    SPECIAL_LOAD3D_STRIDE,                 /* MTE1: operands of SET_LOAD3D_REPEAT */
+    SPECIAL_LOAD3D_TIMES,
+    SPECIAL_LOAD3D_ALONG_K,
+    SPECIAL_LOAD3D_BOUNDARY, /* MTE1: bytes, a multiple of 32; 0: none */
     SPECIALS = 32,
 };
 
