@@ -40,6 +40,7 @@ static uint64_t take(struct input *in, unsigned bytes)
 /* Mostly a small number, or an address at which something is. */
 static uint64_t likely_value(struct input *in, const struct cmd_arg *arg)
 {
+    bool in_gm = arg->size == 8 && arg->max > UINT32_MAX;
     uint64_t value = take(in, 2);
 
     switch (take(in, 1) % 32) {
@@ -55,23 +56,60 @@ static uint64_t likely_value(struct input *in, const struct cmd_arg *arg)
     case 6:
     case 7:
     case 8:
-        return arg->size == 8 ? RIG_GM_BASE : arg->min;
+        return in_gm ? RIG_GM_BASE : arg->min;
     case 9:
     case 10:
     case 11:
     case 12:
     case 13:
-        return arg->size == 8 ? RIG_GM_BASE : arg->multiple;
+        return in_gm ? RIG_GM_BASE : arg->multiple;
     default:
         break;
     }
-    if (arg->size == 8) {
+    if (in_gm) {
         return RIG_GM_BASE + value * 8;
     }
     if (arg->max < 32) { /* a number of a list */
         return value % (arg->max + 1);
     }
-    return arg->size == 4 ? value % 64 * arg->multiple : value % 32 * arg->multiple;
+    return arg->size >= 4 ? value % 64 * arg->multiple : value % 32 * arg->multiple;
+}
+
+/* Mostly makes those operands fit together that must. */
+static void settle(union cmd *cmd)
+{
+    struct cmd_load3d *a = &cmd->load3d;
+    unsigned c0 = type_c0(cmd->head.type);
+
+    switch (cmd->head.opcode) {
+    case OP_LOAD3D_L0A:
+    case OP_LOAD3D_L0B:
+        if (a->pad_bottom % 8 == 1) {
+            break;
+        }
+        a->map_h = (uint16_t)(a->map_h % 32 + 8);
+        a->map_w = (uint16_t)(a->map_w % 32 + 8);
+        a->channels = (uint16_t)(a->channels % 3 * c0 + (c0 / 2 << a->map_h % 2));
+        a->filter_h = (uint16_t)(a->filter_h % 4 + 1);
+        a->filter_w = (uint16_t)(a->filter_w % 4 + 1);
+        a->dilation_h = a->dilation_w = 1;
+        a->m_start %= 8;
+        a->k_start = (uint16_t)(a->k_start % 2 * c0);
+        a->k_len = (uint16_t)((a->k_len % 2 + 1) * c0);
+        break;
+    case OP_FIX_L0C_UB:
+    case OP_FIX_L0C_L1:
+        cmd->fix_local.dst_pitch -= cmd->fix_local.dst_pitch % 32;
+        break;
+    case OP_SET_VA:
+        for (uint16_t i = 0; i < 16 && cmd->set_va.block15 % 8 != 1; i++) {
+            uint16_t block = (uint16_t)(cmd->set_va.block0 + i);
+            memcpy(cmd->bytes + offsetof(struct cmd_set_va, block0) + 2 * i, &block, 2);
+        }
+        break;
+    default:
+        break;
+    }
 }
 
 /* A command that is mostly right, so that its arithmetic is reached. */
@@ -96,6 +134,7 @@ static void shape_command(struct input *in, union cmd *cmd)
         uint64_t value = likely_value(in, arg);
         memcpy(cmd->bytes + arg->offset, &value, arg->size);
     }
+    settle(cmd);
     cmd->head.post_sem[0] = (uint8_t)(take(in, 1) % SEM_COUNT);
     cmd->head.post_n[0] = (uint8_t)(take(in, 1) % 4);
     cmd->head.wait_sem[0] = (uint8_t)(take(in, 1) % SEM_COUNT);
@@ -125,7 +164,7 @@ static void count(void *ctx, const struct npu_event *e)
     (void)ctx;
     if (e->what == NPU_ENDS) {
         completed[e->cmd->head.opcode] +=
-            e->bytes_written || e->ops || e->bytes_read == 0;
+            e->dst ? e->bytes_written != 0 : e->ops || e->bytes_read == 0;
     }
 }
 
