@@ -37,6 +37,11 @@ static void test_snapshot(void)
     ok(memcmp(a.npu.s, b.npu.s, npu_state_size()) == 0 &&
            memcmp(a.npu.mem[0][NPU_MEM_UB], b.npu.mem[0][NPU_MEM_UB], 196608) == 0,
        "snapshot/goes_on_to_the_same_state");
+    ok(a.npu.s->magic >> 24 == 0x53414c4149u + CONTRACT_VERSION,
+       "snapshot/says_of_which_contract_it_is");
+    b.npu.s->magic -= 1u << 24;
+    ok(!npu_restored(&b.npu, &b.config), "snapshot/of_another_contract_is_refused");
+    b.npu.s->magic += 1u << 24;
     b.config.cores = 2;
     ok(!npu_restored(&b.npu, &b.config), "snapshot/of_another_configuration_is_refused");
     b.config.cores = 1;

@@ -9,7 +9,9 @@
 
 #include "tools/emu/model/mem.h"
 
-#define STATE_MAGIC (0x53414c4149000000u + sizeof(struct npu_state))
+/* What the state means goes with the contract, how long it is with the model. */
+#define STATE_MAGIC                                                                      \
+    (0x53414c4149000000u + ((uint64_t)CONTRACT_VERSION << 24) + sizeof(struct npu_state))
 
 size_t npu_state_size(void)
 {
