@@ -48,7 +48,8 @@ QEMU_SRC  := $(wildcard tools/emu/qemu/*.c)
 HOST_TESTS := barrier perturb mte mte_s4 atomic load2d load3d load3d_rule model rule \
               snapshot vector cube move fixpipe fixpipe_rule npy calibrate num mmad \
               vector_move vector_gather vector_move_rule vecnum unit vecscalar saturate \
-              vector_more event
+              vector_more event sparse sparse_load \
+              sparse_rule
 QEMU_TESTS := $(patsubst tests/qemu/%_test.sh,%,$(wildcard tests/qemu/*_test.sh))
 
 # --- flags ---

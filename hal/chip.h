@@ -23,7 +23,12 @@ static inline bool chip_has_type(enum pipe pipe, enum type type)
 {
     return chip_cost(pipe == PIPE_M ? COST_TYPES_CUBE : COST_TYPES_VECTOR) >> type & 1;
 }
-/* Bytes of a core's memory. */
+/* Whether this chip has MMAD_SPARSE; else it and SPARSE_L1_L0B stop with CHIP. */
+static inline bool chip_has_sparse(void)
+{
+    return chip_cost(COST_L0B_INDEX_BYTES) != 0;
+}
+/* Bytes of a core's memory; 0 if this chip does not have it. */
 uint32_t chip_mem(enum npu_mem mem);
 /* Names what the hart does from now on, in the trace if there is one; NULL: nothing. The
  * string must stay where it is while others run. */

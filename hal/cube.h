@@ -23,6 +23,20 @@ static inline void cube_mmad(union cmd *cmd, enum type type, uint32_t l0c, uint3
     cmd->mmad.k = (uint16_t)k;
 }
 
+/* c (m, n) = a (m, k) x b (k, n), plus c unless `from_zero`, where of each 4 rows of b at
+ * most 2 are not 0 in a column: L0B holds only these, 2 * ceil(k / 4) rows, and their index,
+ * both brought there by mte_l1_to_l0b_sparse(). a and b are int8, c is int32. Takes half the
+ * cycles of cube_mmad(). An index of 3 stops the command with INDEX, a chip without it
+ * (chip_has_sparse()) with CHIP. cube_bias() and cube_unit() work on it too; it has no other
+ * flags. Ascend C: MmadWithSparse. */
+static inline void cube_mmad_sparse(union cmd *cmd, uint32_t l0c, uint32_t l0a,
+                                    uint32_t l0b, unsigned m, unsigned n, unsigned k,
+                                    bool from_zero)
+{
+    cube_mmad(cmd, TYPE_S8, l0c, l0a, l0b, m, n, k, from_zero);
+    cmd->head.opcode = OP_MMAD_SPARSE;
+}
+
 /* Makes an Mmad start each row of c from n elements at `bt`; in fp32, or int32 for S8
  * and S4. Other flags of MMAD are or-ed into cmd->head.flags. */
 static inline void cube_bias(union cmd *cmd, uint32_t bt)

@@ -93,6 +93,23 @@ static inline void mte_l1_to_l0b(union cmd *cmd, uint32_t l0b, uint32_t l1,
     cmd->load2d.src_c0_stride = (uint16_t)block_rows;
 }
 
+/* MTE1: n_fractals (up to 255) fractals of 512 bytes of the dense int8 b of a sparse Mmad
+ * at l1 to L0B, side by side, and 128 bytes of index for each, at `index` in L1, to the
+ * memory of the index at a quarter of l0b. l0b is a multiple of 512, l1 and index of 32.
+ * In L1 b lies as it will in L0B (Zn): mte_gm_to_l1_nz() of the transposed b, rows of
+ * up(n, 16) apart, does it. The index has 2 bits for each byte of b, in their order, the
+ * low bits first. Only where chip_has_sparse(), else CHIP. Ascend C: LoadDataWithSparse.
+ */
+static inline void mte_l1_to_l0b_sparse(union cmd *cmd, uint32_t l0b, uint32_t l1,
+                                        uint32_t index, unsigned n_fractals)
+{
+    cmd_init(cmd, OP_SPARSE_L1_L0B, TYPE_S8);
+    cmd->sparse.dst = l0b;
+    cmd->sparse.src = l1;
+    cmd->sparse.index = index;
+    cmd->sparse.repeat = (uint8_t)n_fractals;
+}
+
 /* MTE3: len_bytes of L1 to GM; l1 is a multiple of 32. */
 static inline void mte_l1_to_gm(union cmd *cmd, void *gm, uint32_t l1, uint32_t len_bytes)
 {

@@ -293,7 +293,7 @@ static struct cube_op nth(enum cube_type type, unsigned i)
 {
     const struct shape *s = &shapes[i];
     unsigned k0 = formats[type].k0, kb = (s->k + k0 - 1) / k0;
-    struct cube_op op = {type, s->m, s->n, s->k, kb, false, i % 3 == 1 ? bias : NULL};
+    struct cube_op op = {type, s->m, s->n, s->k, kb, .bias = i % 3 == 1 ? bias : NULL};
 
     if (i % 2 && (s->m + 15) / 16 * (kb + 1) * 512 <= CUBE_L0_BYTES) {
         op.a_kb = kb + 1;
@@ -336,7 +336,7 @@ static void test_environment(enum simd level)
 
     for (enum cube_type type = CUBE_F16; type < CUBE_S8; type++) {
         unsigned k0 = formats[type].k0;
-        const struct cube_op op = {type, 17, 33, 31, (31 + k0 - 1) / k0, false, NULL};
+        const struct cube_op op = {type, 17, 33, 31, .a_kb = (31 + k0 - 1) / k0};
 
         fill_operands(&op, TINY);
         expect(&op, true);
@@ -402,7 +402,7 @@ static void test_special(enum simd level)
     bool good = true;
 
     for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-        const struct cube_op op = {t[i].type, 1, 1, 1, 1, false, NULL};
+        const struct cube_op op = {t[i].type, 1, 1, 1, .a_kb = 1};
 
         memset(a, 0, 512);
         memset(b, 0, 512);

@@ -242,7 +242,7 @@ static unsigned missed(void)
 
 int main(int argc, char **argv)
 {
-    unsigned inputs = argc > 1 ? (unsigned)atoi(argv[1]) : 20000;
+    unsigned inputs = argc > 1 ? (unsigned)atoi(argv[1]) : 30000;
     uint64_t seed = 1;
     uint8_t data[1024];
 

@@ -109,6 +109,8 @@ static void test_chips(void)
         {"cube_s4", PIPE_M, OP_MMAD, TYPE_S4, offsetof(struct cmd_head, type), 0, false},
         {"cube_f16", PIPE_M, OP_MMAD, TYPE_F16, 0, 0, true},
         {"cube_s8", PIPE_M, OP_MMAD, TYPE_S8, 0, 0, true},
+        {"cube_sparse", PIPE_M, OP_MMAD_SPARSE, TYPE_S8, 0, 0, false},
+        {"load_sparse", PIPE_MTE1, OP_SPARSE_L1_L0B, TYPE_S8, 0, 0, false},
         {"vector_bf16", PIPE_V, OP_VCOPY, TYPE_BF16, offsetof(struct cmd_head, type), 0,
          false},
         {"cast_to_bf16", PIPE_V, OP_VCONV, TYPE_F32, offsetof(struct cmd_vec_conv, to),

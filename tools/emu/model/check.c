@@ -42,7 +42,7 @@ static unsigned check_head(const struct cmd_info *info, unsigned pipe,
     return 0;
 }
 
-/* Types that the profile's chip does not have: the command's own, or that of its results.
+/* What the profile's chip does not have: the command, its type, or that of its results.
  */
 static unsigned check_chip(const struct npu *n, unsigned pipe, const union cmd *cmd,
                            struct npu_fault *f)
@@ -50,13 +50,17 @@ static unsigned check_chip(const struct npu *n, unsigned pipe, const union cmd *
     bool cube = pipe == PIPE_M;
     uint32_t has =
         cost(n->s, cube ? COST_TYPES_CUBE : COST_TYPES_VECTOR) | 1u << TYPE_NONE;
-    unsigned to = TYPE_NONE;
+    unsigned to = TYPE_NONE, opcode = cmd->head.opcode;
     size_t field = 0;
 
+    if ((opcode == OP_MMAD_SPARSE || opcode == OP_SPARSE_L1_L0B) &&
+        cost(n->s, COST_L0B_INDEX_BYTES) == 0) {
+        return fail(f, NPU_ERR_CHIP, offsetof(struct cmd_head, opcode), opcode);
+    }
     if (pipe != PIPE_V && pipe != PIPE_FIX && !cube) {
         return 0; /* others only move bytes */
     }
-    switch (cmd->head.opcode) {
+    switch (opcode) {
     case OP_VCONV:
         to = cmd->vec_conv.to;
         field = offsetof(struct cmd_vec_conv, to);
@@ -220,11 +224,15 @@ unsigned check_plan(const struct npu *n, unsigned pipe, const union cmd *cmd,
     if (code) {
         return code;
     }
+    code = check_access(n, &plan->also, f);
+    if (code) {
+        return code;
+    }
     f->addr = plan->dst.base;
     if (!plan->in_order && overlaps_itself(&plan->dst)) {
         return fail(f, NPU_ERR_OVERLAP, plan->dst.field, plan->dst.base);
     }
-    if (access_bytes(&plan->dst) >
+    if (access_bytes(&plan->dst) + access_bytes(&plan->also) >
         npu_mem_size((enum npu_profile)n->s->profile, pipe_stage(pipe))) {
         return fail(f, NPU_ERR_CAPACITY, plan->dst.field, access_bytes(&plan->dst));
     }

@@ -120,19 +120,39 @@ static void compute(const struct cube_path *path, const struct cube_job *job,
     path->run(job);
 }
 
+/* b of 2 of each 4 rows: the product with all of its rows. Where two elements of b name
+ * the same position their sum may be too long for a byte, so the second is added after.
+ */
+static void compute_sparse(const struct cube_path *path, struct cube_job *job,
+                           unsigned a_kb, const uint8_t *a, const uint8_t *b,
+                           const uint8_t *index)
+{
+    unsigned kb = (job->k + 63) / 64;
+    bool rest = cube_sparse_widen(false, wide_b, b, index, job->nb, kb);
+
+    compute(path, job, a_kb, a, wide_b);
+    if (rest) {
+        struct cube_job more = *job;
+
+        more.in = job->out;
+        cube_sparse_widen(true, wide_b, b, index, job->nb, kb);
+        compute(path, &more, a_kb, a, wide_b);
+    }
+}
+
 void cube_run(const struct cube_op *op, void *out, const void *in, const void *a,
               const void *b)
 {
     static const uint8_t k0_of[] = {16, 16, 8, 8, 32, 64};
     unsigned k0 = k0_of[op->type];
     unsigned mb = (op->m + 15) / 16, nb = (op->n + 15) / 16, kb = (op->k + k0 - 1) / k0;
-    unsigned a_kb = op->row ? kb : op->a_kb;
+    unsigned a_kb = op->row ? kb : op->a_kb, b_kb = op->index ? (op->k + 63) / 64 : kb;
     struct cube_job job = {out, in, NULL, pack_a, pack_b, column_fix,
                            mb,  nb, kb,   op->m,  op->k};
     unsigned fp;
 
     if (a_kb < kb || (size_t)mb * a_kb * FRACTAL > CUBE_L0_BYTES ||
-        (size_t)nb * kb * FRACTAL > CUBE_L0_BYTES || nb * 16 > CUBE_MAX_COLS) {
+        (size_t)nb * b_kb * FRACTAL > CUBE_L0_BYTES || nb * 16 > CUBE_MAX_COLS) {
         __builtin_trap(); /* the command check is broken; scratch would overflow */
     }
     if (op->row) {
@@ -150,7 +170,9 @@ void cube_run(const struct cube_op *op, void *out, const void *in, const void *a
         job.kb = (op->k + 31) / 32;
     }
     fp = simd_fp_enter();
-    if (op->m && op->n) {
+    if (op->m && op->n && op->index) {
+        compute_sparse(find_path(CUBE_S8), &job, a_kb, a, b, op->index);
+    } else if (op->m && op->n) {
         compute(find_path(op->type), &job, a_kb, a, b);
     }
     simd_fp_leave(fp);

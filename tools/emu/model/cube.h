@@ -44,8 +44,11 @@ enum cube_type {
 struct cube_op {
     enum cube_type type;
     unsigned m, n, k;
-    unsigned a_kb;    /* fractals of k that a is apart from row block to row block */
-    bool row;         /* a is k elements side by side; m is 1, a_kb is not used */
+    unsigned a_kb; /* fractals of k that a is apart from row block to row block */
+    bool row;      /* a is k elements side by side; m is 1, a_kb is not used */
+    /* S8 only, or NULL: b has 2 * ceil(k / 4) rows, 2 of each 4 of k; 2 bits for each of
+     * its bytes, in their order, the low ones first, say which, as in cube_sparse.c. */
+    const void *index;
     const void *bias; /* n 32-bit elements to start each row from; NULL: 0 */
 };
 

@@ -233,6 +233,53 @@ TARGET void cube_pack_b_s16(void *dst, int32_t *fix, const void *src, unsigned n
     }
 }
 
+/* The same 4 bytes for each of 8 pairs. */
+#define PAIRS(x0, x1, x2, x3, y0, y1, y2, y3)                                            \
+    _mm256_setr_epi8(x0, x1, x2, x3, y0, y1, y2, y3, x0, x1, x2, x3, y0, y1, y2, y3, x0, \
+                     x1, x2, x3, y0, y1, y2, y3, x0, x1, x2, x3, y0, y1, y2, y3)
+/* A byte of each of 8 pairs, 4 times. */
+#define SPREAD(b)                                                                        \
+    _mm256_setr_epi8(b, b, b, b, b + 2, b + 2, b + 2, b + 2, b + 4, b + 4, b + 4, b + 4, \
+                     b + 6, b + 6, b + 6, b + 6, b + 8, b + 8, b + 8, b + 8, b + 10,     \
+                     b + 10, b + 10, b + 10, b + 12, b + 12, b + 12, b + 12, b + 14,     \
+                     b + 14, b + 14, b + 14)
+
+/* 16 elements of b, half a column, to 32; returns those that are the second of two at a
+ * position. rest: these to `to` instead. */
+INLINE __m256i sparse_half(bool rest, uint8_t *to, const uint8_t *b, const uint8_t *index)
+{
+    const __m256i four = _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1,
+                                          2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3);
+    __m256i from = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)b));
+    __m256i at = _mm256_shuffle_epi8(_mm256_set1_epi32((int)cube_load32(index)), four);
+    __m256i first =
+        _mm256_cmpeq_epi8(_mm256_and_si256(at, PAIRS(3, 3, 3, 3, 0x30, 0x30, 0x30, 0x30)),
+                          PAIRS(0, 1, 2, 3, 0, 0x10, 0x20, 0x30));
+    __m256i second =
+        _mm256_cmpeq_epi8(_mm256_and_si256(at, PAIRS(12, 12, 12, 12, -64, -64, -64, -64)),
+                          PAIRS(1, 0, 4, 8, 1, 0, 0x40, -128)); /* 1: never */
+    __m256i both;
+
+    second = _mm256_and_si256(second, _mm256_shuffle_epi8(from, SPREAD(1)));
+    both = _mm256_and_si256(first, second);
+    first = _mm256_or_si256(_mm256_and_si256(first, _mm256_shuffle_epi8(from, SPREAD(0))),
+                            _mm256_andnot_si256(first, second));
+    _mm256_storeu_si256((__m256i *)to, rest ? both : first);
+    return both;
+}
+
+TARGET bool cube_sparse_fractal_avx2(bool rest, uint8_t *low, uint8_t *high,
+                                     const uint8_t *b, const uint8_t *index)
+{
+    __m256i both = _mm256_setzero_si256();
+
+    for (unsigned c = 0; c < 16; c++, b += 32, index += 8) {
+        both = _mm256_or_si256(both, sparse_half(rest, low + c * 32, b, index));
+        both = _mm256_or_si256(both, sparse_half(rest, high + c * 32, b + 16, index + 4));
+    }
+    return !_mm256_testz_si256(both, both);
+}
+
 const struct cube_path cube_avx2_f16 = {1024, pack_a_f16, pack_b_f16, half_run};
 const struct cube_path cube_avx2_bf16 = {1024, cube_pack_a_bf16, cube_pack_b_bf16,
                                          half_run};

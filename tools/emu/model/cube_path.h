@@ -13,6 +13,7 @@
 #ifndef TOOLS_EMU_MODEL_CUBE_PATH_H
 #define TOOLS_EMU_MODEL_CUBE_PATH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +39,17 @@ struct cube_path {
     /* Writes every element of the rows below m, in blocks; may write all others. */
     void (*run)(const struct cube_job *job);
 };
+
+/*
+ * 2 of 4 (cube_sparse.c): a dense b of nb x kb fractals with all of its k in `wide`. Of
+ * two elements at the same position it has the first, or with `rest` the second and
+ * nothing else. Returns whether there is a second one that is not 0. The functions of a
+ * fractal give one with the first and one with the second half of its k.
+ */
+bool cube_sparse_widen(bool rest, uint8_t *wide, const uint8_t *b, const uint8_t *index,
+                       unsigned nb, unsigned kb);
+bool cube_sparse_fractal_avx2(bool rest, uint8_t *low, uint8_t *high, const uint8_t *b,
+                              const uint8_t *index);
 
 extern const struct cube_path cube_plain_f16, cube_plain_bf16, cube_plain_f32,
     cube_plain_hf32, cube_plain_s8;

@@ -47,6 +47,7 @@ struct npu_event {
     uint64_t number;           /* of the command in its pipe, as PMU_COMMANDS counts */
     unsigned fault;            /* NPU_FAULTS: enum npu_error */
     const struct access *src, *dst; /* NPU_BEGINS, NPU_ENDS; dst may be NULL */
+    const struct access *also;      /* a second destination, or NULL */
     unsigned n_src;
     uint64_t head_since; /* cycle from which it was the head of its queue */
     uint64_t begin, end;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The Cube: Mmad. Source: hal/contract/cube.md.
+ * The Cube: Mmad, dense and sparse. Source: hal/contract/cube.md.
  */
 #include "tools/emu/model/cube.h"
 #include "tools/emu/model/num.h"
@@ -32,12 +32,29 @@ static unsigned mmad_rules(const struct cmd_mmad *a, uint8_t *field)
     return flags & MMAD_GEMV && a->m > 1 ? NPU_ERR_RANGE : 0;
 }
 
-/* Fractals of k that a and b hold. */
-static unsigned k_fractals(const struct cmd_mmad *a)
+static bool is_sparse(const struct cmd_mmad *a)
+{
+    return a->head.opcode == OP_MMAD_SPARSE;
+}
+
+/* Fractals of k that a holds. */
+static unsigned a_fractals(const struct cmd_mmad *a)
 {
     unsigned n = (unsigned)div_up(a->k, type_c0(a->head.type));
 
     return a->head.flags & MMAD_K_ALIGN ? n + n % 2 : n;
+}
+
+/* Rows of b that L0B holds: of a sparse b 2 of each 4. */
+static unsigned b_rows(const struct cmd_mmad *a)
+{
+    return is_sparse(a) ? 2 * (unsigned)div_up(a->k, 4) : a->k;
+}
+
+/* Fractals of k that b holds. */
+static unsigned b_fractals(const struct cmd_mmad *a)
+{
+    return is_sparse(a) ? (unsigned)div_up(b_rows(a), 32) : a_fractals(a);
 }
 
 /* Where the sum begins: c or the bias table; false if at 0. */
@@ -57,8 +74,8 @@ static unsigned mmad_plan(const struct op_ctx *c, const union cmd *cmd, struct p
 {
     const struct cmd_mmad *a = &cmd->mmad;
     bool slow = a->head.type == TYPE_F32 && !(a->head.flags & MMAD_HF32);
-    uint64_t m16 = div_up(a->m, 16), n16 = div_up(a->n, 16), k0 = k_fractals(a);
-    uint64_t a_bytes = 512 * m16 * k0, b_bytes = 512 * n16 * k0,
+    uint64_t m16 = div_up(a->m, 16), n16 = div_up(a->n, 16), k0 = b_fractals(a);
+    uint64_t a_bytes = 512 * m16 * a_fractals(a), b_bytes = 512 * n16 * k0,
              c_bytes = 1024 * m16 * n16;
     unsigned code = mmad_rules(a, field);
 
@@ -76,10 +93,16 @@ static unsigned mmad_plan(const struct op_ctx *c, const union cmd *cmd, struct p
     plan->src[1] = access_rows(NPU_MEM_L0B, FIELD_OF(b), a->b, b_bytes, 1, b_bytes);
     plan->dst = access_rows(NPU_MEM_L0C, FIELD_OF(dst), a->dst, c_bytes, 1, c_bytes);
     plan->n_src = start_access(a, plan, &plan->src[2]) ? 3 : 2;
+    if (is_sparse(a)) {
+        b_bytes = b_bytes / 512 * SPARSE_INDEX_BYTES;
+        plan->src[plan->n_src++] =
+            access_rows(NPU_MEM_L0B_INDEX, FIELD_OF(b), a->b / 512 * SPARSE_INDEX_BYTES,
+                        b_bytes, 1, b_bytes);
+    }
     plan->has_dst = true;
     plan->fixed = cost(c->s, c->behind ? COST_MMAD_NEXT : COST_MMAD_FIRST);
     plan->work = m16 * n16 * k0 * (slow ? 2 : 1); /* a fractal a cycle, fp32 in two */
-    plan->ops = (uint64_t)a->m * a->n * a->k;
+    plan->ops = (uint64_t)a->m * a->n * b_rows(a);
     return 0;
 }
 
@@ -110,8 +133,34 @@ static void saturate(const struct cmd_mmad *a, uint8_t *c)
     }
 }
 
+/* False if an index of m x n is 3; then the command has no effect. */
+static bool index_legal(const struct op_ctx *c, const struct cmd_mmad *a,
+                        const uint8_t *index)
+{
+    unsigned rows = b_rows(a), n16 = (unsigned)div_up(a->n, 16);
+
+    for (unsigned x = 0; x < rows; x += 32) {
+        uint64_t inside = rows - x < 32 ? (1ull << 2 * (rows - x)) - 1 : UINT64_MAX;
+        for (unsigned j = 0; j < a->n; j++) {
+            size_t at = (x / 32 * n16 + j / 16) * SPARSE_INDEX_BYTES + j % 16 * 8u;
+            uint64_t word, bad;
+            memcpy(&word, index + at, sizeof(word));
+            bad = word & word >> 1 & inside & 0x5555555555555555u;
+            if (bad) {
+                c->pipe->fault = (struct npu_fault){
+                    .code = NPU_ERR_INDEX,
+                    .field = FIELD_OF(b),
+                    .addr = a->b + at * 4 + (unsigned)__builtin_ctzll(bad) / 2,
+                    .value = 3};
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 static void mmad_run(const struct op_ctx *c, const union cmd *cmd,
-                     const struct plan *plan, const uint8_t *const src[3], uint8_t *stage)
+                     const struct plan *plan, const uint8_t *const src[4], uint8_t *stage)
 {
     const struct cmd_mmad *a = &cmd->mmad;
     unsigned flags = a->head.flags;
@@ -119,12 +168,18 @@ static void mmad_run(const struct op_ctx *c, const union cmd *cmd,
                          .m = a->m,
                          .n = a->n,
                          .k = a->k,
-                         .a_kb = k_fractals(a),
+                         .a_kb = a_fractals(a),
                          .row = flags & MMAD_GEMV,
                          .bias = flags & MMAD_BIAS ? src[2] : NULL};
 
     if (!plan->has_dst) {
         return;
+    }
+    if (is_sparse(a)) {
+        op.index = src[plan->n_src - 1];
+        if (!index_legal(c, a, op.index)) {
+            return;
+        }
     }
     cube_run(&op, stage, flags & (MMAD_BIAS | MMAD_INIT) ? NULL : src[2], src[0], src[1]);
     if (c->pipe->special[SPECIAL_SATURATE] && op.type != CUBE_S8 && op.type != CUBE_S4) {
@@ -133,3 +188,4 @@ static void mmad_run(const struct op_ctx *c, const union cmd *cmd,
 }
 
 const struct operation op_MMAD = {mmad_plan, mmad_run, NULL};
+const struct operation op_MMAD_SPARSE = {mmad_plan, mmad_run, NULL};

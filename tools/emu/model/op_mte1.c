@@ -130,6 +130,46 @@ static unsigned fractals_l0b_plan(const struct op_ctx *c, const union cmd *cmd,
 
 const struct operation op_FRACTALS_L1_L0B = {fractals_l0b_plan, fractals_run, NULL};
 
+/* --- a dense b and its index --- */
+
+static unsigned sparse_plan(const struct op_ctx *c, const union cmd *cmd,
+                            struct plan *plan, uint8_t *field)
+{
+    const struct cmd_sparse *a = &cmd->sparse;
+    struct access src = {
+        .mem = NPU_MEM_L1, .field = offsetof(struct cmd_sparse, src), .base = a->src};
+    struct access dst = {
+        .mem = NPU_MEM_L0B, .field = offsetof(struct cmd_sparse, dst), .base = a->dst};
+    const uint32_t bytes = SPARSE_INDEX_BYTES;
+
+    (void)field;
+    mte_fractals_plan(src, a->start, 1, dst, 0, a->repeat, plan);
+    plan->src[1] =
+        access_rows(NPU_MEM_L1, offsetof(struct cmd_sparse, index),
+                    a->index + (uint64_t)bytes * a->start, bytes, a->repeat, bytes);
+    plan->n_src = 2;
+    plan->also = access_rows(NPU_MEM_L0B_INDEX, offsetof(struct cmd_sparse, dst),
+                             a->dst / 512 * bytes, bytes, a->repeat, bytes);
+    plan->fixed = cost(c->s, COST_L1_L0_FIXED);
+    plan->rate = cost(c->s, COST_L1_L0B_RATE);
+    plan->work = access_bytes(&plan->dst) + access_bytes(&plan->also);
+    return 0;
+}
+
+static void sparse_run(const struct op_ctx *c, const union cmd *cmd,
+                       const struct plan *plan, const uint8_t *const src[4],
+                       uint8_t *stage)
+{
+    size_t bytes = access_bytes(&plan->dst);
+
+    (void)c;
+    (void)cmd;
+    memcpy(stage, src[0], bytes);
+    memcpy(stage + bytes, src[1], access_bytes(&plan->also));
+}
+
+const struct operation op_SPARSE_L1_L0B = {sparse_plan, sparse_run, NULL};
+
 /* --- fill, padding value --- */
 
 static unsigned init_l0a_plan(const struct op_ctx *c, const union cmd *cmd,

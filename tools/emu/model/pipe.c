@@ -54,6 +54,11 @@ static uint64_t plan_bytes_read(const struct plan *plan)
     return bytes;
 }
 
+static uint64_t plan_bytes_written(const struct plan *plan)
+{
+    return plan->has_dst ? access_bytes(&plan->dst) + access_bytes(&plan->also) : 0;
+}
+
 /* Tells the host what happens to a command of the queue, or, with PIPE_DEPTH, to the pipe
  * alone; plan: NULL before it begins. */
 static void pipe_event(struct npu *n, unsigned core, unsigned pipe, enum npu_happens what,
@@ -82,8 +87,9 @@ static void pipe_event(struct npu *n, unsigned core, unsigned pipe, enum npu_hap
         event.src = plan->src;
         event.n_src = plan->n_src;
         event.dst = plan->has_dst ? &plan->dst : NULL;
+        event.also = access_bytes(&plan->also) ? &plan->also : NULL;
         event.bytes_read = plan_bytes_read(plan);
-        event.bytes_written = plan->has_dst ? access_bytes(&plan->dst) : 0;
+        event.bytes_written = plan_bytes_written(plan);
         event.ops = plan->ops;
     }
     n->host->event(n->ctx, &event);
@@ -266,7 +272,7 @@ static bool pipe_run(struct npu *n, unsigned core, unsigned pipe,
         if (plan->has_dst && n->host->mem_dirty) {
             n->host->mem_dirty(n->ctx, core, pipe_stage(pipe), 0,
                                (uint32_t)(plan->stage_bytes ? plan->stage_bytes
-                                                            : access_bytes(&plan->dst)));
+                                                            : plan_bytes_written(plan)));
         }
     }
     unmap_sources(n, plan, src);
@@ -327,6 +333,7 @@ void pipe_start(struct npu *n, unsigned core, unsigned pipe)
     }
     if (p->fault.code) { /* run() found it in the data */
         fault = p->fault;
+        unit_reset(n, core, pipe);
         pipe_stop(n, core, pipe, &fault, &cmd->head);
         return;
     }
@@ -364,6 +371,22 @@ static void pipe_store(struct npu *n, unsigned core, unsigned pipe,
     }
 }
 
+static void store_also(struct npu *n, unsigned core, unsigned pipe,
+                       const struct plan *plan)
+{
+    const struct access *also = &plan->also;
+    const uint8_t *stage = n->mem[core][pipe_stage(pipe)] + access_bytes(&plan->dst);
+
+    if (access_bytes(also) == 0) {
+        return;
+    }
+    store_rows(n->mem[core][also->mem] + also->base, stage, also);
+    if (n->host->mem_dirty) {
+        n->host->mem_dirty(n->ctx, core, (enum npu_mem)also->mem, (uint32_t)also->base,
+                           (uint32_t)access_extent(also));
+    }
+}
+
 static bool pipe_commit(struct npu *n, unsigned core, unsigned pipe,
                         const struct operation *op, const struct plan *plan)
 {
@@ -380,6 +403,7 @@ static bool pipe_commit(struct npu *n, unsigned core, unsigned pipe,
             n->host->mem_dirty(n->ctx, core, (enum npu_mem)dst->mem, (uint32_t)dst->base,
                                (uint32_t)extent);
         }
+        store_also(n, core, pipe, plan);
         return true;
     }
     to = n->host->gm_map(n->ctx, dst->base, extent, true);
@@ -402,9 +426,7 @@ static void pipe_count(struct npu_pipe *p, const struct plan *plan)
     counter[PMU_INDEX(PMU_BUSY)] -= shared;
     counter[PMU_INDEX(PMU_STALL_BW)] += shared;
     counter[PMU_INDEX(PMU_BYTES_READ)] += plan_bytes_read(plan);
-    if (plan->has_dst) {
-        counter[PMU_INDEX(PMU_BYTES_WRITTEN)] += access_bytes(&plan->dst);
-    }
+    counter[PMU_INDEX(PMU_BYTES_WRITTEN)] += plan_bytes_written(plan);
     counter[PMU_INDEX(PMU_COMMANDS)]++;
     counter[PMU_INDEX(PMU_OPS)] += plan->ops;
     counter[PMU_INDEX(PMU_BANK_GROUP)] += plan->bank_group;

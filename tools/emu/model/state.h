@@ -118,6 +118,7 @@ enum { POOL_READ = 1, POOL_WRITE = 2 };
 /* What a command will do, worked out before it touches anything. */
 struct plan {
     struct access src[4], dst;
+    struct access also; /* a second, local, destination; its rows follow in the stage */
     uint8_t n_src;
     bool has_dst;
     bool in_order; /* rows of dst may overlap: the last one stays */
@@ -128,7 +129,7 @@ struct plan {
     uint64_t ops;              /* for the PMU */
     uint64_t bank_group, bank; /* cycles of `work` that conflicts in UB cost */
     uint64_t at_least;         /* cycles that the work takes however fast it could go */
-    uint64_t stage_bytes;      /* that run() fills, 0: those of dst */
+    uint64_t stage_bytes;      /* that run() fills, 0: those of dst and also */
 };
 
 /* What an operation sees of the machine. */

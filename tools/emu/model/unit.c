@@ -16,6 +16,7 @@ unsigned unit_mode(const union cmd *cmd)
 {
     switch (cmd->head.opcode) {
     case OP_MMAD:
+    case OP_MMAD_SPARSE:
         return cmd->mmad.unit;
     case OP_FIX_L0C_GM:
     case OP_FIX_L0C_UB:

@@ -88,7 +88,7 @@ static GArray *segments(void)
 
         add(all, base, NPU_CORE_REG_BYTES, NULL, c);
         for (int m = 0; m < NPU_MEM_COUNT; m++) {
-            if (npu_mem_offset(m)) {
+            if (npu_mem_offset(m) && npu_mem_size(npu->config.profile, m)) {
                 add(all, base + npu_mem_offset(m), npu_mem_size(npu->config.profile, m),
                     npu->model.mem[c][m], c);
             }

@@ -123,7 +123,8 @@ static bool accesses(const Stop *stop, const struct npu_event *e)
         return true;
     }
     if (e->what == NPU_ENDS) {
-        return stop->writes == 1 && e->dst && touches(stop, e->dst);
+        return stop->writes == 1 &&
+               ((e->dst && touches(stop, e->dst)) || (e->also && touches(stop, e->also)));
     }
     for (unsigned i = 0; e->what == NPU_BEGINS && i < e->n_src; i++) {
         if (stop->reads == 1 && touches(stop, &e->src[i])) {

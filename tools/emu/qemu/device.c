@@ -74,7 +74,7 @@ static void map_core(SalaiNPU *npu, unsigned core)
 
     map_page(npu, &npu->core[core], core, base, NPU_CORE_REG_BYTES, name);
     for (int m = 0; m < NPU_MEM_COUNT; m++) {
-        if (npu_mem_offset(m)) {
+        if (npu_mem_offset(m) && npu->model.mem[core][m]) { /* this chip has it */
             memory_region_add_subregion(&npu->window,
                                         base - NPU_CHIP_BASE + npu_mem_offset(m),
                                         &npu->mem[core][m]);
@@ -138,8 +138,8 @@ static int npu_post_load(void *opaque, int version)
 
 static const VMStateDescription npu_vmstate = {
     .name = TYPE_SALAI_NPU,
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2, /* 1 had no index beside L0B */
+    .minimum_version_id = 2,
     .post_load = npu_post_load,
     .fields = (VMStateField[]){
         VMSTATE_UINT32_EQUAL(cores, SalaiNPU, "the snapshot has another cores="),

@@ -50,22 +50,31 @@ static Entry *next_entry(SalaiNPU *npu)
     return &history.entry[at];
 }
 
+static void written(SalaiNPU *npu, const struct npu_event *e, const struct access *to)
+{
+    *next_entry(npu) = (Entry){
+        .pushed = *pushed_at(npu, e),
+        .ended = (uint64_t)qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL),
+        .number = e->number,
+        .begin = e->begin,
+        .end = e->end,
+        .core = e->core,
+        .pipe = e->pipe,
+        .dst = *to,
+        .cmd = *e->cmd,
+    };
+}
+
+/* A command has an entry for each of its destinations. */
 void npu_history_event(SalaiNPU *npu, const struct npu_event *e)
 {
     if (e->what == NPU_PUSHED) {
         *pushed_at(npu, e) = (uint64_t)qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
     } else if (e->what == NPU_ENDS && e->dst) {
-        *next_entry(npu) = (Entry){
-            .pushed = *pushed_at(npu, e),
-            .ended = (uint64_t)qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL),
-            .number = e->number,
-            .begin = e->begin,
-            .end = e->end,
-            .core = e->core,
-            .pipe = e->pipe,
-            .dst = *e->dst,
-            .cmd = *e->cmd,
-        };
+        written(npu, e, e->dst);
+        if (e->also) {
+            written(npu, e, e->also);
+        }
     }
 }
 

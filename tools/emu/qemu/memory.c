@@ -127,7 +127,9 @@ void npu_memory_init(SalaiNPU *npu)
         for (int m = 0; m < NPU_MEM_COUNT; m++) {
             uint32_t bytes = npu_mem_size(profile, m);
 
-            if (npu_mem_offset(m)) {
+            if (npu_mem_offset(m) && bytes == 0) {
+                continue; /* this chip does not have it */
+            } else if (npu_mem_offset(m)) {
                 g_autofree char *name =
                     g_strdup_printf("npu.core%u.%s", c, npu_mem_name(m));
                 npu->model.mem[c][m] = init_ram(npu, &npu->mem[c][m], name, bytes);
