@@ -85,6 +85,32 @@ static void cube(enum cube_type t, unsigned m, unsigned n, unsigned k)
            from_zero ? ", from zero" : "", m, n, k, rate(mmad) * m * n * k * 1e-9);
 }
 
+/* 2 of 4 rows of b; k is that of a. Multiply-adds are those with what L0B holds. */
+static uint8_t which[CUBE_L0_BYTES / 4];
+
+static void sparse_mmad(void)
+{
+    const struct cube_op op = {
+        CUBE_S8, shape.m, shape.n, shape.k, .a_kb = (shape.k + 31) / 32, .index = which};
+
+    cube_run(&op, stage, l0c, l0a, l0b);
+}
+
+static void sparse(unsigned m, unsigned n, unsigned k)
+{
+    static const uint8_t pairs[] = {0, 4, 8,
+                                    5, 9, 10}; /* of two elements that are not 0 */
+
+    for (size_t i = 0; i < sizeof(which); i++) {
+        which[i] = (uint8_t)(pairs[rand() % 6] << 4 | pairs[rand() % 6]);
+    }
+    shape.m = m;
+    shape.n = n;
+    shape.k = k;
+    printf("%-12s %-24s %4ux%ux%u %8.1f GMAC/s\n", simd_name(simd_level()),
+           "s8, 2 of 4 rows of b", m, n, k, rate(sparse_mmad) * m * n * k / 2 * 1e-9);
+}
+
 static size_t row_bytes;
 
 static void nd2nz(void) /* 128 rows of a matrix of 2048 columns */
@@ -185,6 +211,13 @@ int main(int argc, char **argv)
         cube(CUBE_S8, 128, 256, 128);
         cube(CUBE_S8, 128, 128, 128);
         cube(CUBE_S8, 128, 128, 256);
+        sparse(128, 256, 256);
+        sparse(128, 128, 256);
+        sparse(128, 128, 512);
+        cube(CUBE_S8, 16, 256, 256);
+        sparse(16, 256, 512);
+        cube(CUBE_S8, 1, 256, 256);
+        sparse(1, 256, 512);
         cube(CUBE_S4, 128, 128, 256);
         if (argc <= 2) {
             movers();
