@@ -171,6 +171,25 @@ def faults():
     gdb.execute("file build/salai.elf")
 
 
+def second_destinations():
+    """A sparse load writes L0B and its index."""
+    gdb.execute("file " + TEST_IMAGE)
+    process = launch("test multiplies_by_2_of_4", options=["--gdb", "--image", TEST_IMAGE])
+    until(lambda: gdb.execute(f"target remote {SOCKET}"), process, gdb.error)
+    go_to("main")
+    gdb.execute("delete")
+    for memory, first in ("l0b_index", 1536 // 4 + 4 * 128), ("l0b", 1536 + 4 * 512):
+        npu(f"watch {memory} {first - 1} 1")
+        npu(f"watch {memory} {first} 1")
+    go()
+    text = "\n".join(stopped())  # the last byte of each, not the first one behind it
+    same(text.count("(SPARSE_L1_L0B) ends"), 2, "stop/on_both_destinations")
+    matches("stop/who_wrote_a_second_destination", npu("who l0b_index 0x37f"), "SPARSE_L1_L0B")
+    matches("stop/who_wrote_nothing_behind_it", npu("who l0b_index 0x380"), "no command has")
+    leave(process)
+    gdb.execute("file build/salai.elf")
+
+
 def places(args, stop, how, mode):
     """Where ten of these stops are, and how the run ends."""
     process, at = begin(args, how, mode), []
@@ -261,5 +280,5 @@ def mistakes():
 
 
 gdb.execute("source tools/gdb/npu.py")
-main(mistakes, counts_commands, opcodes_and_semaphores, accesses, rows_and_gaps, faults, traces,
-     change_nothing)
+main(mistakes, counts_commands, opcodes_and_semaphores, accesses, rows_and_gaps, faults,
+     second_destinations, traces, change_nothing)

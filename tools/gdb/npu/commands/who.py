@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """npu who [MEM] ADDRESS [-g] [-c CORE]     which command wrote that byte last
 
-With its cycles and the line that issued it. MEM: gm, l1, ub, l0a, l0b, l0c, bt, fb, with
-an offset in it; without MEM, an address as the hart sees it. A destination counts whole,
-masked elements included. -g: goes back, in a replay, to where the hart issued that
+With its cycles and the line that issued it. MEM: gm, l1, ub, l0a, l0b, l0b_index, l0c, bt,
+fb, with an offset in it; without MEM, an address as the hart sees it. A destination counts
+whole, masked elements included. -g: goes back, in a replay, to where the hart issued that
 command, or wrote the byte itself if it did so later."""
 import gdb
 
@@ -14,7 +14,7 @@ OPTIONS = "g"
 
 def hart_watch(memory, address):
     """A watchpoint on the hart's own writes, or None where it cannot write."""
-    if machine.memory_name(memory) in ("l0a", "l0b", "l0c", "bt", "fb"):
+    if machine.memory_name(memory) in ("l0a", "l0b", "l0b_index", "l0c", "bt", "fb"):
         return None
     return gdb.Breakpoint(f"*(unsigned char *){address:#x}", gdb.BP_WATCHPOINT, gdb.WP_WRITE,
                           internal=True)
