@@ -21,44 +21,60 @@ static double seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Elements a second of a command with dst, src0 and src1 at 0, 64 K and 128 K + 256. */
+/* Elements a second, as PMU_OPS counts them, of a command that works on n of them. */
 static double rate(struct rig *r, union cmd *c, unsigned n)
 {
     union cmd m = rig_command(OP_SET_MASK, TYPE_NONE);
-    double begin;
-    unsigned times = 0;
+    uint64_t before;
+    double begin, spent;
 
     m.head.flags = SET_MASK_COUNTER;
     m.set_mask.lo = n;
     rig_push(r, 0, PIPE_V, &m);
-    for (begin = seconds(); seconds() - begin < 0.05; times++) {
-        rig_push(r, 0, PIPE_V, c);
+    before = rig_read(r, 0, rig_pipe(PIPE_V, PMU_OPS));
+    begin = seconds();
+    do {
+        for (unsigned i = 0; i < 4; i++) {
+            rig_push(r, 0, PIPE_V, c);
+        }
         rig_drain(r);
-    }
-    return rig_error(r, 0, PIPE_V) ? 0 : (double)n * times / (seconds() - begin);
+        spent = seconds() - begin;
+    } while (spent < 0.05 && !rig_error(r, 0, PIPE_V));
+    return rig_error(r, 0, PIPE_V)
+               ? 0
+               : (double)(rig_read(r, 0, rig_pipe(PIPE_V, PMU_OPS)) - before) / spent;
+}
+
+/* Scattered over 32 KiB. */
+static uint32_t scramble(uint32_t i)
+{
+    return i * 2654435761u >> 17;
 }
 
 static void fill(struct rig *r, enum type type)
 {
     for (unsigned i = 0; i < 196608 / 4; i++) {
-        float f = (float)(i % 1000 + 1) * 0.01f;
-        uint32_t h = 0x3c003800u + i % 1000;
+        float f = (float)(scramble(i) % 1000 + 1) * 0.01f;
+        uint32_t h = 0x3c003800u + scramble(i) % 1000;
         memcpy(r->npu.mem[0][NPU_MEM_UB] + i * 4,
                type == TYPE_F32 ? (const void *)&f : (const void *)&h, 4);
     }
 }
 
+/* Element commands: dst, src0 and src1 at 0, 64 K and 128 K + 256. */
 static union cmd command(const struct cmd_info *info, enum type type)
 {
     union cmd c = rig_command((enum op)info->opcode, type);
     static const struct {
         const char *name;
         uint32_t value;
-    } values[] = {{"src", 65536},  {"src0", 65536}, {"src1", 131072 + 256},
-                  {"sel", 131072}, {"dst_blk", 1},  {"src_blk", 1},
-                  {"src0_blk", 1}, {"src1_blk", 1}, {"dst_rep", 8},
-                  {"src_rep", 8},  {"src0_rep", 8}, {"src1_rep", 8},
-                  {"to", TYPE_S8}};
+    } values[] = {
+        {"src", 65536},    {"src0", 65536},     {"src1", 131072 + 256}, {"sel", 131072},
+        {"dst_blk", 1},    {"src_blk", 1},      {"src0_blk", 1},        {"src1_blk", 1},
+        {"dst_rep", 8},    {"src_rep", 8},      {"src0_rep", 8},        {"src1_rep", 8},
+        {"to", TYPE_S8},   {"repeat", 64},      {"dst1", 32768},        {"count", 8192},
+        {"pattern", 1},    {"offsets", 131072}, {"h_repeat", 2},        {"v_repeat", 32},
+        {"index", 131072}, {"v_offset", 128},   {"weights", 163840}};
     uint32_t scalar = type == TYPE_F32 ? 0x3fc00000 : type == TYPE_F16 ? 0x3e00 : 3;
 
     for (unsigned i = 0; i < info->n_args; i++) {
@@ -107,49 +123,87 @@ static void casts(struct rig *r)
     }
 }
 
-/* Commands that reduce, move, gather and sort 32 KiB; they have one path. */
-static void moves(struct rig *r, const char *only)
+/* 4 lists of 1024 pairs of 8 bytes, each sorted, at 64 K. */
+static union cmd merge(struct rig *r, union cmd c)
 {
-    static const struct {
-        enum op op;
-        enum type type;
-        unsigned n;
-    } t[] = {{OP_VCADD, TYPE_F32, 8192},    {OP_VCADD, TYPE_F16, 16384},
-             {OP_VCMAX, TYPE_F32, 8192},    {OP_VCGADD, TYPE_F16, 16384},
-             {OP_VCGMAX, TYPE_F32, 8192},   {OP_VCPADD, TYPE_F32, 8192},
-             {OP_VCOPY, TYPE_F32, 8192},    {OP_VDUP, TYPE_F16, 16384},
-             {OP_VCI, TYPE_F32, 8192},      {OP_VINTLV, TYPE_F16, 16384},
-             {OP_VDINTLV, TYPE_F32, 8192},  {OP_VREDUCEV2, TYPE_F32, 8192},
-             {OP_VGATHER, TYPE_F32, 8192},  {OP_VGATHER, TYPE_F16, 16384},
-             {OP_VSCATTER, TYPE_F32, 8192}, {OP_VSORT32, TYPE_F32, 4096},
-             {OP_VMRGSORT, TYPE_F32, 4096}, {OP_VDEQ, TYPE_S16, 16384}};
+    uint32_t n_and_n = 1024u << 16 | 1024;
 
-    for (unsigned i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-        const struct cmd_info *info = cmd_find(t[i].op);
-        union cmd c = command(info, t[i].type);
-        if (only && strncmp(info->name, only, strlen(only)) != 0) {
-            continue;
+    for (unsigned i = 0; i < 4096; i++) {
+        uint32_t v = (1024 - i % 1024) * 8 + scramble(i) % 8;
+        _Float16 h = (_Float16)v;
+        float f = (float)v;
+        memcpy(r->npu.mem[0][NPU_MEM_UB] + 65536 + 8 * i,
+               c.head.type == TYPE_F32 ? (const void *)&f : (const void *)&h,
+               c.head.type == TYPE_F32 ? 4 : 2);
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        memcpy(&c.vec_merge.src0 + i, &(uint32_t){65536 + 8192 * i}, 4);
+    }
+    memcpy(&c.vec_merge.n0, &n_and_n, 4);
+    memcpy(&c.vec_merge.n2, &n_and_n, 4);
+    c.vec_merge.valid = 15;
+    c.vec_merge.repeat = 1;
+    return c;
+}
+
+/* Blocks side by side at 0 and at 64 K. */
+static void set_va(struct rig *r)
+{
+    for (unsigned dst = 0; dst < 2; dst++) {
+        union cmd c = rig_command(OP_SET_VA, TYPE_NONE);
+        c.head.flags = (uint8_t)dst;
+        for (unsigned i = 0; i < 16; i++) {
+            uint16_t block = (uint16_t)(dst ? i : 2048 + i);
+            memcpy(c.bytes + offsetof(struct cmd_set_va, block0) + 2 * i, &block, 2);
         }
-        fill(r, t[i].type);
-        memset(r->npu.mem[0][NPU_MEM_UB] + 131072, 0, 65536); /* offsets, indices */
-        if (info->args == cmd_find(OP_VCADD)->args) {
-            c.vec_reduce.dst_rep = 1;
-        } else if (t[i].op == OP_VINTLV || t[i].op == OP_VDINTLV) {
-            c.vec_intlv = (struct cmd_vec_intlv){c.head, 0, 32768, 65536, 98304, t[i].n};
-        } else if (t[i].op == OP_VREDUCEV2) {
-            c.vec_squeeze.pattern = 1;
-            c.vec_squeeze.repeat = 1;
-        } else if (t[i].op == OP_VGATHER || t[i].op == OP_VSCATTER) {
-            c.vec_gather = (struct cmd_vec_gather){c.head, 0, 65536, 131072, 8, 0};
-        } else if (t[i].op == OP_VSORT32) {
-            c.vec_sort = (struct cmd_vec_sort){c.head, 0, 65536, 131072, 128};
-        } else if (t[i].op == OP_VMRGSORT) {
-            c.vec_merge = (struct cmd_vec_merge){c.head, 0,    65536, 73728, 81920, 90112,
-                                                 1024,   1024, 1024,  1024,  15,    1};
+        rig_push(r, 0, PIPE_V, &c);
+    }
+}
+
+static void move(struct rig *r, const struct cmd_info *info, enum type type,
+                 unsigned pattern)
+{
+    union cmd c = command(info, type);
+
+    fill(r, type);
+    for (uint32_t i = 0; i < 16384; i++) { /* offsets, indices, bits */
+        uint32_t at = scramble(i) & ~31u;
+        memcpy(r->npu.mem[0][NPU_MEM_UB] + 131072 + 4 * i, &at, 4);
+    }
+    if (info->args == cmd_find(OP_VCADD)->args) {
+        c.vec_reduce.dst_rep = 1;
+    } else if (info->opcode == OP_VTRANSDATA) {
+        set_va(r);
+        c.vec_transdata.dst_rep = c.vec_transdata.src_rep = 16;
+    } else if (info->opcode == OP_VREDUCEV2) {
+        c.vec_squeeze.pattern = (uint8_t)pattern;
+        c.vec_squeeze.bits = pattern ? 0 : 131072;
+        c.vec_squeeze.repeat = 1;
+    } else if (info->opcode == OP_VMRGSORT) {
+        c = merge(r, c);
+    }
+    printf("%-12s %4s %6.0f%s\n", info->name, type_name(type),
+           rate(r, &c, 32768 * 8 / type_bits(type)) * 1e-6, pattern ? "" : " by bits");
+    rig_write(r, 0, rig_pipe(PIPE_V, PIPE_CTRL), PIPE_CTRL_RESET);
+}
+
+/* Commands that reduce, move, gather and sort 16 to 32 KiB; they have one path. */
+static void moves(struct rig *r, const struct cmd_info *info)
+{
+    static const enum type types[] = {TYPE_F32, TYPE_F16, TYPE_S8};
+    bool any = false;
+
+    for (unsigned t = 0; t < 3; t++) {
+        if (info->types & (1u << types[t])) {
+            move(r, info, types[t], 1);
+            any = true;
         }
-        printf("%-12s %4s %6.0f\n", info->name, type_name(t[i].type),
-               rate(r, &c, t[i].n) * 1e-6);
-        rig_write(r, 0, rig_pipe(PIPE_V, PIPE_CTRL), PIPE_CTRL_RESET);
+    }
+    if (!any) {
+        move(r, info, (enum type)__builtin_ctz(info->types), 1);
+    }
+    if (info->opcode == OP_VREDUCEV2) { /* by bits */
+        move(r, info, TYPE_F32, 0);
     }
 }
 
@@ -165,8 +219,12 @@ int main(int argc, char **argv)
     printf("million elements a second on plain, avx2, avx512\n");
     for (unsigned i = 0; i < sizeof(opcodes) / sizeof(opcodes[0]); i++) {
         const struct cmd_info *info = cmd_find(opcodes[i]);
-        if (info->opcode == OP_VCONV || info->opcode >= 0xc0 ||
+        if (info->opcode == OP_VCONV ||
             (argc > 1 && strncmp(info->name, argv[1], strlen(argv[1])) != 0)) {
+            continue;
+        }
+        if (info->opcode >= OP_VCADD) {
+            moves(&r, info);
             continue;
         }
         for (unsigned t = TYPE_F32; t < TYPE_COUNT; t++) {
@@ -183,7 +241,6 @@ int main(int argc, char **argv)
             printf("\n");
         }
     }
-    moves(&r, argc > 1 ? argv[1] : NULL);
     if (argc == 1 || strncmp("VCONV", argv[1], strlen(argv[1])) == 0) {
         casts(&r);
     }
