@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tests of the number formats (tools/emu/model/num.h), against libm.
+ * Tests of the number formats (tools/emu/model/num.h, half.h), against libm.
  */
-#include "tools/emu/model/num.h"
+#include "tools/emu/model/half.h"
 #include <math.h>
 #include "tests/host/tap.h"
 
@@ -47,6 +47,30 @@ static void test_halves(void)
     ok(widen, "num/f16_to_f32_all");
     ok(narrow, "num/f32_to_f16_inverts");
     ok(bf16, "num/bf16_round_trip_all");
+}
+
+/* Sums and products of all fp16 with some, as the larger floats of half.h have them. */
+static void test_half_arithmetic(void)
+{
+    static const uint16_t some[] = {0,      0x8000, 1,      0x8001, 0x3ff,  0x400,
+                                    0x3c00, 0x3c01, 0x1001, 0x7bff, 0xfbff, 0x4c00,
+                                    0x7c00, 0xfc00, 0x7c01, 0xffff, 0x3555, 0x1400};
+    bool same = true, sum = true, product = true;
+
+    for (uint32_t h = 0; h < 0x10000; h++) {
+        float x = half_to_float((uint16_t)h), up = half_up((uint16_t)h);
+        same = same && half_down(up) == num_f32_to_f16(num_bits(x));
+        for (unsigned i = 0; i < 2 * sizeof(some) / sizeof(some[0]); i++) {
+            uint16_t g = i % 2 ? (uint16_t)rnd() : some[i / 2];
+            float y = half_to_float(g), total = half_round(up + half_up(g));
+            sum = sum && half_down(total) == num_f32_to_f16(num_bits(x + y)) &&
+                  (isnan(total) || half_up(half_down(total)) == total);
+            product = product && half_down(up * y) == num_f32_to_f16(num_bits(x * y));
+        }
+    }
+    ok(same, "num/larger_float_and_back_all");
+    ok(sum, "num/f16_sums_rounded_once");
+    ok(product, "num/f16_products_rounded_once");
 }
 
 /* Every hf32, the middle to the next one and both sides of the middle. */
@@ -139,6 +163,7 @@ static void test_fma_near_ties(void)
 int main(void)
 {
     test_halves();
+    test_half_arithmetic();
     test_hf32();
     test_rounding();
     test_fma();

@@ -158,19 +158,22 @@ static void reduce_one(const union cmd *c, const struct mask *m, unsigned esize,
 static bool reduces(enum op op, enum type type, unsigned flags, unsigned variant)
 {
     const struct mask *m = &masks[variant % MASKS];
-    unsigned esize = type_bits(type) / 8;
+    unsigned esize = type_bits(type) / 8, n = variant < 8 ? 5 : 21;
+    bool gaps = variant & 4;
     union cmd c = rig_command(op, type);
     bool good;
 
     start(variant + 10 * op);
-    fill_values(SRC, 65536, esize, variant & 1);
+    if (variant < 8) { /* else the noise: all numbers, subnormals too */
+        fill_values(SRC, 65536, esize, variant & 1);
+    }
     c.head.flags = (uint8_t)flags;
     c.vec_reduce.dst = DST;
     c.vec_reduce.src = SRC + 64;
-    c.vec_reduce.repeat = 5;
+    c.vec_reduce.repeat = (uint8_t)n;
     c.vec_reduce.dst_rep = (uint16_t)(1 + variant / 2 % 3);
-    c.vec_reduce.src_blk = variant < 4 ? 1 : 3;
-    c.vec_reduce.src_rep = variant < 4 ? 8 : 2;
+    c.vec_reduce.src_blk = gaps ? 3 : 1;
+    c.vec_reduce.src_rep = gaps ? 2 : 8;
     if (variant == 7) { /* in place */
         c.vec_reduce.src_blk = c.vec_reduce.dst_rep = 1;
         c.vec_reduce.src_rep = 8;
@@ -178,7 +181,7 @@ static bool reduces(enum op op, enum type type, unsigned flags, unsigned variant
     }
     memcpy(want, ub(), UB);
     set_mask(m->lo, m->hi, m->counter);
-    for (unsigned r = 0; r < repeats(m, esize, 5); r++) {
+    for (unsigned r = 0; r < repeats(m, esize, n); r++) {
         reduce_one(&c, m, esize, r);
     }
     good = gives(&c);
@@ -193,7 +196,7 @@ static void test_reductions(void)
 
     for (unsigned i = 0; i < 7; i++) {
         bool good = true;
-        for (unsigned variant = 0; variant < 8; variant++) {
+        for (unsigned variant = 0; variant < 16; variant++) {
             good &= reduces(ops[i], TYPE_F32, 0, variant);
             good &= reduces(ops[i], TYPE_F16, 0, variant);
         }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Region proposals: 8 elements each, of which one is the score. Sorting by it, and single
- * fields to and from rows of elements. Merging sorted lists of them is VMRGSORT with its
- * flag PROPOSALS (op_vec_sort.c). Source: hal/contract/vector_more.md.
+ * Region proposals: 8 elements each. Single fields to and from rows of elements; how they
+ * are sorted stands in op_vec_sort.c. Source: hal/contract/vector_more.md.
  */
 #include "tools/emu/model/vec_move.h"
 
@@ -12,61 +11,6 @@ static unsigned proposal_bytes(const union cmd *cmd)
 {
     return PROPOSAL_ELEMENTS * vec_esize(cmd);
 }
-
-/* --- VRPSORT16 --- */
-
-static unsigned vrpsort16_plan(const struct op_ctx *c, const union cmd *cmd,
-                               struct plan *plan, uint8_t *field)
-{
-    const struct cmd_vec_rpsort *a = &cmd->vec_rpsort;
-    uint64_t bytes = (uint64_t)PER_REPEAT * proposal_bytes(cmd) * a->repeat;
-
-    (void)c;
-    plan->src[0] = vec_row(offsetof(struct cmd_vec_rpsort, src), a->src, bytes);
-    plan->n_src = 1;
-    plan->dst = vec_row(offsetof(struct cmd_vec_rpsort, dst), a->dst, bytes);
-    plan->has_dst = true;
-    vec_cost(cmd, a->repeat, plan);
-    plan->ops = (uint64_t)PER_REPEAT * a->repeat;
-    *field = plan->src[0].field;
-    return a->dst != a->src && !vec_apart(&plan->dst, &plan->src[0]) ? NPU_ERR_OVERLAP
-                                                                     : 0;
-}
-
-/* Rank of a score: NaN are equal, and so are the two zeros. */
-static uint32_t rank(const uint8_t *proposal, unsigned esize)
-{
-    uint32_t f32 = vec_f32(proposal + PROPOSAL_SCORE * esize, esize);
-
-    return vec_key(f32 == 0x80000000u ? 0 : f32);
-}
-
-static void vrpsort16_run(const struct op_ctx *c, const union cmd *cmd,
-                          const struct plan *plan, const uint8_t *const src[4],
-                          uint8_t *stage)
-{
-    unsigned esize = vec_esize(cmd), bytes = proposal_bytes(cmd);
-
-    (void)c;
-    (void)plan;
-    for (unsigned r = 0; r < cmd->vec_rpsort.repeat; r++) {
-        const uint8_t *from = src[0] + (size_t)r * PER_REPEAT * bytes;
-        unsigned order[PER_REPEAT];
-        for (unsigned i = 0; i < PER_REPEAT; i++) {
-            uint32_t mine = rank(from + i * bytes, esize);
-            unsigned at = i;
-            for (; at > 0 && rank(from + order[at - 1] * bytes, esize) < mine; at--) {
-                order[at] = order[at - 1];
-            }
-            order[at] = i;
-        }
-        for (unsigned i = 0; i < PER_REPEAT; i++, stage += bytes) {
-            memcpy(stage, from + order[i] * bytes, bytes);
-        }
-    }
-}
-
-const struct operation op_VRPSORT16 = {vrpsort16_plan, vrpsort16_run, NULL};
 
 /* --- VRPCONCAT, VRPEXTRACT --- */
 

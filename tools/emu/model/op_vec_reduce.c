@@ -4,9 +4,9 @@
  * are a binary tree of neighbours, every addition rounded to the type; the order of
  * extremes is total. Source: hal/contract/vector_move.md, "Reductions".
  */
+#include "tools/emu/model/half.h"
 #include "tools/emu/model/simd.h"
 #include "tools/emu/model/vec_move.h"
-#include "tools/emu/model/vecnum.h"
 
 /* Which of the three commands with a result that holds an index may have set. */
 enum { INDEX_FIRST = VCMAX_INDEX_FIRST, VALUE_ONLY = VCMAX_VALUE_ONLY };
@@ -93,55 +93,83 @@ static unsigned reduce_plan(const struct op_ctx *c, const union cmd *cmd,
     return reduce_check(cmd, plan, repeats, field);
 }
 
-/* Sum of n = 2^k values, neighbours first; a value of -0 changes nothing. */
-static float tree(float *v, unsigned n, bool half)
+/* --- execution --- */
+
+enum { PART = 8 }; /* repeats that are worked on together */
+
+/* A run of a reduction. */
+struct job {
+    const struct op_ctx *c;
+    const struct cmd_vec_reduce *a;
+    const uint8_t *src;
+    unsigned esize, per_repeat, group;
+    uint64_t repeats;
+};
+
+static struct job job_of(const struct op_ctx *c, const union cmd *cmd, const uint8_t *src)
 {
-    for (n /= 2; n; n /= 2) {
-        for (unsigned i = 0; i < n; i++) {
-            v[i] = v[2 * i] + v[2 * i + 1];
-        }
-        for (unsigned i = 0; half && i < n; i++) {
-            v[i] = widen_f16(narrow_f16(v[i], ROUND_RINT));
-        }
-    }
-    return v[0];
+    struct job j = {.c = c, .a = &cmd->vec_reduce, .src = src};
+
+    j.esize = vec_esize(cmd);
+    j.per_repeat = 256 / j.esize;
+    j.group = group(cmd);
+    j.repeats = vec_repeats(c, j.esize, j.a->repeat);
+    return j;
 }
 
-/* All elements of a block, in loops that a compiler makes vector instructions of. */
-static void load_block(const uint8_t *block, unsigned esize, uint32_t *v)
+/* Lanes of repeat r; true if all are on. */
+static bool lanes_on(const struct job *j, uint64_t r, uint64_t lanes[2])
 {
-    uint16_t half[16];
-
-    if (esize == 4) {
-        memcpy(v, block, 32);
-    } else {
-        memcpy(half, block, 32);
-        for (unsigned i = 0; i < 16; i++) {
-            v[i] = num_bits(widen_f16(half[i]));
-        }
-    }
-    for (unsigned i = 0; i < 32 / esize; i++) {
-        v[i] = (v[i] & 0x7fffffffu) > NUM_F32_INF ? NUM_F32_NAN : v[i];
-    }
+    vec_lanes(j->c, j->esize, r, lanes);
+    return !~lanes[0] && (j->esize == 4 || !~lanes[1]);
 }
 
-/* The elements of a repeat as fp32, `none` where a lane is off. */
-static void load(const struct cmd_vec_reduce *a, unsigned esize, const uint8_t *src,
-                 const uint64_t lanes[2], uint32_t none, uint32_t *v)
+/* The blocks of n repeats from r on, side by side. One without lanes is not read. */
+static void collect(const struct job *j, uint64_t r, unsigned n, uint8_t *to)
 {
-    unsigned per_block = 32 / esize;
+    uint64_t lanes[2];
 
-    for (unsigned b = 0; b < 8; b++) {
-        const uint8_t *block = src + b * 32ull * a->src_blk;
-        uint64_t on = block_lanes(lanes, b, esize);
-        if (on == (1ull << per_block) - 1) {
-            load_block(block, esize, v);
-            v += per_block;
+    for (uint64_t end = r + n; r < end; r++) {
+        const uint8_t *from = j->src + r * 32 * j->a->src_rep;
+        if (lanes_on(j, r, lanes) && j->a->src_blk == 1) {
+            memcpy(to, from, 256);
+            to += 256;
             continue;
         }
-        for (unsigned i = 0; i < per_block; i++) {
-            *v++ = on >> i & 1 ? num_canon(vec_f32(block + i * esize, esize)) : none;
+        for (unsigned b = 0; b < 8; b++, from += 32ull * j->a->src_blk, to += 32) {
+            if (block_lanes(lanes, b, j->esize)) {
+                memcpy(to, from, 32);
+            } else {
+                memset(to, 0, 32);
+            }
         }
+    }
+}
+
+/* Lanes that are off, replaced. */
+static void drop_lanes(const struct job *j, uint64_t r, unsigned n, uint32_t none,
+                       uint32_t *v)
+{
+    uint64_t lanes[2];
+
+    for (uint64_t end = r + n; r < end; r++, v += j->per_repeat) {
+        if (!lanes_on(j, r, lanes)) {
+            for (unsigned i = 0; i < j->per_repeat; i++) {
+                v[i] = lanes[i / 64] >> (i % 64) & 1 ? v[i] : none;
+            }
+        }
+    }
+}
+
+/* --- sums --- */
+
+/* One sum for two neighbours, n times; bits of fp32, or of the floats of half.h. */
+static inline void add_pairs(uint32_t *restrict to, const uint32_t *restrict v, size_t n,
+                             bool half)
+{
+    for (size_t i = 0; i < n; i++) {
+        float sum = num_float(v[2 * i]) + num_float(v[2 * i + 1]);
+        to[i] = num_bits(half ? half_round(sum) : sum);
     }
 }
 
@@ -153,110 +181,207 @@ static bool any_lane(const uint64_t lanes[2], unsigned first, unsigned n)
                        (n == 64 ? UINT64_MAX : (1ull << n) - 1)) != 0;
 }
 
-static uint8_t *put(uint8_t *to, uint32_t f32, unsigned esize)
+/* The sum of no element is +0. */
+static void sum_of_none(const struct job *j, uint64_t r, unsigned n, uint32_t *v)
 {
-    uint32_t bits = esize == 4 ? num_canon(f32) : num_f32_to_f16(f32);
+    uint64_t lanes[2];
 
-    memcpy(to, &bits, esize);
-    return to + esize;
+    for (uint64_t end = r + n; r < end; r++, v += j->per_repeat / j->group) {
+        if (!lanes_on(j, r, lanes)) {
+            for (unsigned i = 0; i < j->per_repeat; i += j->group) {
+                v[i / j->group] = any_lane(lanes, i, j->group) ? v[i / j->group] : 0;
+            }
+        }
+    }
 }
 
-/* Apart, for the sake of simd_fp_enter. */
-static __attribute__((noinline)) void sum_repeats(const struct op_ctx *c,
-                                                  const union cmd *cmd,
-                                                  const uint8_t *src, uint8_t *stage)
+/* Those of n repeats from r on to the stage. Apart, for the sake of simd_fp_enter. A
+ * lane that is off is -0, which changes nothing. */
+static __attribute__((noinline)) void sum_part(const struct job *j, uint64_t r,
+                                               unsigned n, uint8_t *stage)
 {
-    const struct cmd_vec_reduce *a = &cmd->vec_reduce;
-    unsigned esize = vec_esize(cmd), n = group(cmd);
-    uint64_t repeats = vec_repeats(c, esize, a->repeat), lanes[2];
-    uint32_t bits[128];
-    float v[128];
+    uint32_t v[2][PART * 128], *from = v[0], *to = v[1], *swap;
+    size_t left = (size_t)n * j->per_repeat;
+    uint16_t half[PART * 128];
 
-    for (uint64_t r = 0; r < repeats; r++) {
-        vec_lanes(c, esize, r, lanes);
-        load(a, esize, src + r * 32 * a->src_rep, lanes, 0x80000000u, bits);
-        memcpy(v, bits, sizeof(v));
-        for (unsigned first = 0; first < 256 / esize; first += n) {
-            float sum = tree(v + first, n, esize == 2);
-            stage = put(stage, any_lane(lanes, first, n) ? num_bits(sum) : 0, esize);
+    collect(j, r, n, j->esize == 4 ? (uint8_t *)from : (uint8_t *)half);
+    for (size_t i = 0; j->esize == 2 && i < left; i++) {
+        from[i] = num_bits(half_up(half[i]));
+    }
+    drop_lanes(j, r, n, 0x80000000u, from);
+    for (unsigned size = j->group; size > 1; size /= 2) {
+        left /= 2;
+        if (j->esize == 4) {
+            add_pairs(to, from, left, false);
+        } else {
+            add_pairs(to, from, left, true);
         }
+        swap = from;
+        from = to;
+        to = swap;
+    }
+    sum_of_none(j, r, n, from);
+    if (j->esize == 4) {
+        for (size_t i = 0; i < left; i++) {
+            to[i] = num_canon(from[i]);
+        }
+        memcpy(stage, to, 4 * left);
+    } else {
+        for (size_t i = 0; i < left; i++) {
+            half[i] = half_down(num_float(from[i]));
+        }
+        memcpy(stage, half, 2 * left);
     }
 }
 
 static void sum_run(const struct op_ctx *c, const union cmd *cmd, const struct plan *plan,
                     const uint8_t *const src[3], uint8_t *stage)
 {
+    struct job j = job_of(c, cmd, src[0]);
     unsigned fp = simd_fp_enter();
 
-    sum_repeats(c, cmd, src[0], stage);
+    for (uint64_t r = 0; r < j.repeats; r += PART) {
+        unsigned n = j.repeats - r < PART ? (unsigned)(j.repeats - r) : PART;
+        sum_part(&j, r, n, stage + r * result_bytes(cmd));
+    }
     if (c->pipe->special[SPECIAL_SATURATE]) {
-        unsigned esize = vec_esize(cmd);
-        num_saturate(stage, esize, esize == 4 ? NUM_F32_INF : NUM_F16_INF,
-                     access_bytes(&plan->dst) / esize);
+        num_saturate(stage, j.esize, j.esize == 4 ? NUM_F32_INF : NUM_F16_INF,
+                     access_bytes(&plan->dst) / j.esize);
     }
     simd_fp_leave(fp);
 }
 
-/* What stands for an element that takes no part: no canonical value. */
-#define ABSENT UINT32_MAX
+/* --- extremes --- */
 
-/* The first of the n values with the highest rank; a NaN ranks above all. */
-static unsigned extreme(const uint32_t *v, unsigned n, bool min)
+/* Elements stand in the upper half of a word if they are F16. Their order is that of
+ * integers, a NaN above all and what takes no part below; for minima of the numbers with
+ * the other sign. */
+#define ABSENT INT32_MIN
+
+struct key {
+    uint32_t infinity, flip;
+};
+
+struct extremes {
+    int32_t v[PART * 128];
+    int32_t at[PART * 128]; /* index of the element that v is, if that is asked for */
+};
+
+/* Orders of n repeats from r on. */
+static void order_part(const struct job *j, struct key k, uint64_t r, unsigned n,
+                       int32_t *v)
 {
-    unsigned best = 0;
-    uint32_t highest = 0;
+    size_t left = (size_t)n * j->per_repeat;
 
-    for (unsigned i = 0; i < n; i++) {
-        uint32_t key = vec_key(v[i]);
-        uint32_t rank = min && key != UINT32_MAX ? ~key : key;
-        if (v[i] != ABSENT && rank > highest) {
-            highest = rank;
-            best = i;
+    if (j->esize == 4) {
+        collect(j, r, n, (uint8_t *)v);
+        for (size_t i = 0; i < left; i++) {
+            v[i] = vec_order((uint32_t)v[i] ^ k.flip, k.infinity);
+        }
+    } else {
+        uint16_t half[PART * 128];
+        collect(j, r, n, (uint8_t *)half);
+        for (size_t i = 0; i < left; i++) {
+            v[i] = vec_order((uint32_t)half[i] << 16 ^ k.flip, k.infinity);
         }
     }
-    return best;
+    drop_lanes(j, r, n, (uint32_t)ABSENT, (uint32_t *)v);
 }
 
-static uint8_t *put_with_index(uint8_t *to, unsigned flags, uint32_t f32, uint32_t index,
-                               unsigned esize)
+/* An element from its place in the order; of none: the least one. */
+static uint32_t element(int32_t v, struct key k, unsigned esize)
 {
+    int32_t least = vec_order(k.infinity | 0x80000000u, k.infinity);
+    uint32_t word = (uint32_t)(v < least ? least : v);
+
+    word = (word ^ (uint32_t)((int32_t)word >> 31) >> 1) ^ k.flip;
+    if (v == INT32_MAX) {
+        return esize == 4 ? NUM_F32_NAN : NUM_F16_NAN;
+    }
+    return esize == 4 ? word : word >> 16;
+}
+
+static uint8_t *put(uint8_t *to, uint32_t bits, unsigned bytes)
+{
+    vec_put(to, &bits, bytes);
+    return to + bytes;
+}
+
+static uint8_t *put_with_index(const struct job *j, uint8_t *to, uint32_t value,
+                               uint32_t index)
+{
+    unsigned flags = j->a->head.flags;
+
     if (flags & INDEX_ONLY) {
-        memcpy(to, &index, 4);
-        return to + 4;
+        return put(to, index, 4);
     }
     if (flags & INDEX_FIRST) {
-        memcpy(to, &index, esize);
-        to += esize;
+        to = put(to, index, j->esize);
     }
-    to = put(to, f32, esize);
-    if (!flags) {
-        memcpy(to, &index, esize);
-        to += esize;
+    to = put(to, value, j->esize);
+    return flags ? to : put(to, index, j->esize);
+}
+
+/* One value for two neighbours, n times: the higher one. With `indexed` also where it was
+ * before all such steps, the first place of equal values; `size` is the number of values
+ * that each stands for already. */
+static inline void max_pairs(struct extremes *restrict to,
+                             const struct extremes *restrict from, size_t n, bool indexed,
+                             int32_t size)
+{
+    const int32_t *v = from->v, *at = from->at;
+
+    for (size_t i = 0; i < n; i++) {
+        int32_t left = v[2 * i], right = v[2 * i + 1];
+        int32_t left_at = indexed ? at[2 * i] : 0;
+        int32_t right_at = indexed ? at[2 * i + 1] + size : 0;
+        to->v[i] = right > left ? right : left;
+        if (indexed) {
+            to->at[i] = right > left ? right_at : left_at;
+        }
     }
-    return to;
+}
+
+static void extreme_part(const struct job *j, struct key k, uint64_t r, unsigned n,
+                         uint8_t *stage)
+{
+    struct extremes buffer[2], *from = &buffer[0], *to = &buffer[1], *swap;
+    size_t left = (size_t)n * j->per_repeat;
+    bool indexed = j->group == j->per_repeat;
+
+    order_part(j, k, r, n, from->v);
+    memset(from->at, 0, indexed ? left * sizeof(from->at[0]) : 0);
+    for (unsigned size = 1; size < j->group; size *= 2) {
+        left /= 2;
+        if (indexed) {
+            max_pairs(to, from, left, true, (int32_t)size);
+        } else {
+            max_pairs(to, from, left, false, 0);
+        }
+        swap = from;
+        from = to;
+        to = swap;
+    }
+    for (size_t i = 0; i < left; i++) {
+        uint32_t value = element(from->v[i], k, j->esize);
+        stage = indexed ? put_with_index(j, stage, value, (uint32_t)from->at[i])
+                        : put(stage, value, j->esize);
+    }
 }
 
 static void extreme_run(const struct op_ctx *c, const union cmd *cmd,
                         const struct plan *plan, const uint8_t *const src[3],
                         uint8_t *stage)
 {
-    const struct cmd_vec_reduce *a = &cmd->vec_reduce;
-    unsigned esize = vec_esize(cmd), n = group(cmd);
-    bool min = a->head.opcode == OP_VCMIN || a->head.opcode == OP_VCGMIN;
-    uint32_t v[128] = {0}, none = min ? NUM_F32_INF : 0x80000000u | NUM_F32_INF;
-    uint64_t repeats = vec_repeats(c, esize, a->repeat), lanes[2];
+    struct job j = job_of(c, cmd, src[0]);
+    bool min = cmd->head.opcode == OP_VCMIN || cmd->head.opcode == OP_VCGMIN;
+    struct key k = {j.esize == 4 ? NUM_F32_INF : (uint32_t)NUM_F16_INF << 16,
+                    min ? 0x80000000u : 0};
 
     (void)plan;
-    for (uint64_t r = 0; r < repeats; r++) {
-        vec_lanes(c, esize, r, lanes);
-        load(a, esize, src[0] + r * 32 * a->src_rep, lanes, ABSENT, v);
-        for (unsigned first = 0; first < 256 / esize; first += n) {
-            unsigned best = extreme(v + first, n, min);
-            uint32_t value = v[first + best] == ABSENT ? none : v[first + best];
-            stage = is_extreme(cmd)
-                        ? put_with_index(stage, a->head.flags, value, best, esize)
-                        : put(stage, value, esize);
-        }
+    for (uint64_t r = 0; r < j.repeats; r += PART) {
+        unsigned n = j.repeats - r < PART ? (unsigned)(j.repeats - r) : PART;
+        extreme_part(&j, k, r, n, stage + r * result_bytes(cmd));
     }
 }
 

@@ -1,18 +1,70 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sorting on the Vector: 32 values with their indices, and merging of sorted lists.
- * Largest first, equal ones in the order they came in, NaN before all. A pair is 8 bytes:
- * the value (F16: and two bytes of 0), then 32 bits of index. Source:
- * hal/contract/vector_move.md, "Sorting"; lists of region proposals: vector_more.md.
+ * Sorting on the Vector: 32 values with their indices, region proposals by their score,
+ * and merging of sorted lists. Largest first, equal ones in the order they came in, NaN
+ * before all. A pair is 8 bytes: the value (F16: and two bytes of 0), then 32 bits of
+ * index. Source: hal/contract/vector_move.md, "Sorting"; region proposals:
+ * vector_more.md.
  */
 #include "tools/emu/model/vec_move.h"
 
-/* Rank of a value: NaN are equal, and so are the two zeros. */
-static uint32_t rank(const uint8_t *value, unsigned esize)
+/* In the order of values, NaN above all; the two zeros are equal. */
+static int32_t rank(const uint8_t *value, unsigned esize)
 {
-    uint32_t f32 = vec_f32(value, esize);
+    uint32_t word = 0;
 
-    return vec_key(f32 == 0x80000000u ? 0 : f32);
+    vec_put(&word, value, esize);
+    word <<= 32 - 8 * esize;
+    return vec_order(word == 0x80000000u ? 0 : word,
+                     esize == 4 ? NUM_F32_INF : (uint32_t)NUM_F16_INF << 16);
+}
+
+enum { SORTED = 32 };
+
+/* place[i]: where element i of n goes, highest rank first, equal ones in their order.
+ * Each counts those that come before it, so that no branch depends on the data. */
+static inline void places(const int32_t *ranks, uint32_t *place, unsigned n)
+{
+    static const int32_t ones[2 * SORTED] = {[SORTED] = 1,
+                                             1,
+                                             1,
+                                             1,
+                                             1,
+                                             1,
+                                             1,
+                                             1,
+                                             1,
+                                             1,
+                                             1,
+                                             1,
+                                             1,
+                                             1,
+                                             1,
+                                             1,
+                                             1,
+                                             1,
+                                             1,
+                                             1,
+                                             1,
+                                             1,
+                                             1,
+                                             1,
+                                             1,
+                                             1,
+                                             1,
+                                             1,
+                                             1,
+                                             1,
+                                             1,
+                                             1};
+
+    memset(place, 0, n * sizeof(*place));
+    for (unsigned i = 0; i < n; i++) {
+        const int32_t *behind = ones + SORTED - 1 - i; /* behind[j] = j > i */
+        for (unsigned j = 0; j < n; j++) {
+            place[j] += ranks[i] > ranks[j] - behind[j];
+        }
+    }
 }
 
 /* --- VSORT32 --- */
@@ -45,35 +97,79 @@ static void vsort32_run(const struct op_ctx *c, const union cmd *cmd,
                         const struct plan *plan, const uint8_t *const src[4],
                         uint8_t *stage)
 {
-    unsigned esize = vec_esize(cmd), order[32];
-    uint32_t ranks[32];
+    unsigned esize = vec_esize(cmd);
+    int32_t ranks[SORTED];
+    uint32_t place[SORTED];
 
     (void)c;
     (void)plan;
-    for (unsigned r = 0; r < cmd->vec_sort.repeat; r++) {
-        const uint8_t *value = src[0] + r * 32 * esize, *index = src[1] + r * 128;
-        for (unsigned i = 0; i < 32; i++) {
-            unsigned at = i;
+    for (unsigned r = 0; r < cmd->vec_sort.repeat; r++, stage += 8 * SORTED) {
+        const uint8_t *value = src[0] + r * SORTED * esize;
+        for (unsigned i = 0; i < SORTED; i++) {
             ranks[i] = rank(value + i * esize, esize);
-            for (; at > 0 && ranks[order[at - 1]] < ranks[i]; at--) {
-                order[at] = order[at - 1];
-            }
-            order[at] = i;
         }
-        for (unsigned i = 0; i < 32; i++, stage += 8) {
-            memset(stage, 0, 4);
-            memcpy(stage, value + order[i] * esize, esize);
-            memcpy(stage + 4, index + order[i] * 4, 4);
+        places(ranks, place, SORTED);
+        for (unsigned i = 0; i < SORTED; i++) {
+            uint32_t pair[2] = {0, vec_word(src[1] + 4 * (r * SORTED + i))};
+            vec_put(pair, value + i * esize, esize);
+            memcpy(stage + 8 * place[i], pair, 8);
         }
     }
 }
 
 const struct operation op_VSORT32 = {vsort32_plan, vsort32_run, NULL};
 
+/* --- VRPSORT16 --- */
+
+enum { PROPOSALS = 16 };
+
+static unsigned vrpsort16_plan(const struct op_ctx *c, const union cmd *cmd,
+                               struct plan *plan, uint8_t *field)
+{
+    const struct cmd_vec_rpsort *a = &cmd->vec_rpsort;
+    uint64_t bytes = (uint64_t)PROPOSALS * PROPOSAL_ELEMENTS * vec_esize(cmd) * a->repeat;
+
+    (void)c;
+    plan->src[0] = vec_row(offsetof(struct cmd_vec_rpsort, src), a->src, bytes);
+    plan->n_src = 1;
+    plan->dst = vec_row(offsetof(struct cmd_vec_rpsort, dst), a->dst, bytes);
+    plan->has_dst = true;
+    vec_cost(cmd, a->repeat, plan);
+    plan->ops = (uint64_t)PROPOSALS * a->repeat;
+    *field = plan->src[0].field;
+    return a->dst != a->src && !vec_apart(&plan->dst, &plan->src[0]) ? NPU_ERR_OVERLAP
+                                                                     : 0;
+}
+
+static void vrpsort16_run(const struct op_ctx *c, const union cmd *cmd,
+                          const struct plan *plan, const uint8_t *const src[4],
+                          uint8_t *stage)
+{
+    unsigned esize = vec_esize(cmd), bytes = PROPOSAL_ELEMENTS * esize;
+    int32_t ranks[PROPOSALS];
+    uint32_t place[PROPOSALS];
+    const uint8_t *from = src[0];
+
+    (void)c;
+    (void)plan;
+    for (unsigned r = 0; r < cmd->vec_rpsort.repeat; r++) {
+        for (unsigned i = 0; i < PROPOSALS; i++) {
+            ranks[i] = rank(from + i * bytes + PROPOSAL_SCORE * esize, esize);
+        }
+        places(ranks, place, PROPOSALS);
+        for (unsigned i = 0; i < PROPOSALS; i++, from += bytes) {
+            memcpy(stage + place[i] * bytes, from, bytes);
+        }
+        stage += PROPOSALS * bytes;
+    }
+}
+
+const struct operation op_VRPSORT16 = {vrpsort16_plan, vrpsort16_run, NULL};
+
 /* --- VMRGSORT --- */
 
 struct lists {
-    unsigned n_lists;
+    unsigned n_lists, esize;
     unsigned bytes, value; /* of a pair or proposal; where its value is */
     uint32_t base[4], n[4];
     uint32_t total; /* pairs of a repeat */
@@ -87,10 +183,11 @@ static struct lists merge_lists(const struct cmd_vec_merge *a)
                       .base = {a->src0, a->src1, a->src2, a->src3},
                       .n = {a->n0, a->n1, a->n2, a->n3}};
 
+    l.esize = type_bits(a->head.type) / 8;
     l.bytes = 8;
     if (a->head.flags & VMRGSORT_PROPOSALS) {
-        l.bytes = PROPOSAL_ELEMENTS * type_bits(a->head.type) / 8;
-        l.value = PROPOSAL_SCORE * type_bits(a->head.type) / 8;
+        l.bytes = PROPOSAL_ELEMENTS * l.esize;
+        l.value = PROPOSAL_SCORE * l.esize;
     }
     for (unsigned i = 0; i < l.n_lists; i++) {
         l.total += l.n[i];
@@ -152,31 +249,40 @@ static unsigned vmrgsort_plan(const struct op_ctx *c, const union cmd *cmd,
     return merge_check(a, &l, plan, field);
 }
 
-/* The list whose next pair is the largest, the first of equal ones; or none. */
-static unsigned next_list(const struct lists *l, const uint8_t *const next[4],
-                          const uint32_t taken[4], unsigned esize)
-{
-    unsigned best = l->n_lists;
-    uint32_t highest = 0;
+#define NOTHING INT32_MIN /* left of a list; no value has this rank */
 
-    for (unsigned i = 0; i < l->n_lists; i++) {
-        uint32_t key = taken[i] < l->n[i] ? rank(next[i] + l->value, esize) : 0;
-        if (key > highest) { /* no value has the rank 0 */
-            highest = key;
-            best = i;
-        }
-    }
-    return best;
+static int32_t next_rank(const struct lists *l, unsigned i, const uint8_t *next,
+                         uint32_t taken)
+{
+    return taken < l->n[i] ? rank(next + l->value, l->esize) : NOTHING;
 }
 
-static bool exhausted(const struct lists *l, const uint32_t taken[4])
+/* Merges the lists that begin at next[]; taken[] says how much of each. */
+static void merge(const struct lists *l, const uint8_t *next[4], uint32_t taken[4],
+                  bool suspend, uint8_t *stage)
 {
-    bool any = false;
+    int32_t ranks[4] = {NOTHING, NOTHING, NOTHING, NOTHING};
+    bool stop = false;
 
     for (unsigned i = 0; i < l->n_lists; i++) {
-        any |= taken[i] == l->n[i];
+        ranks[i] = next_rank(l, i, next[i], 0);
+        stop |= suspend && l->n[i] == 0;
     }
-    return any;
+    while (!stop) {
+        unsigned low = ranks[1] > ranks[0], high = 2 + (ranks[3] > ranks[2]);
+        unsigned best = ranks[high] > ranks[low] ? high : low; /* of equals the first */
+        if (ranks[best] == NOTHING) {
+            break;
+        }
+        for (unsigned i = 0; i < l->bytes; i += 8) {
+            memcpy(stage + i, next[best] + i, 8);
+        }
+        stage += l->bytes;
+        next[best] += l->bytes;
+        taken[best]++;
+        ranks[best] = next_rank(l, best, next[best], taken[best]);
+        stop = suspend && ranks[best] == NOTHING;
+    }
 }
 
 static void vmrgsort_run(const struct op_ctx *c, const union cmd *cmd,
@@ -185,7 +291,7 @@ static void vmrgsort_run(const struct op_ctx *c, const union cmd *cmd,
 {
     const struct cmd_vec_merge *a = &cmd->vec_merge;
     struct lists l = merge_lists(a);
-    unsigned esize = vec_esize(cmd);
+    size_t step = (size_t)l.bytes * l.total;
     uint32_t taken[4] = {0};
 
     (void)plan;
@@ -193,18 +299,9 @@ static void vmrgsort_run(const struct op_ctx *c, const union cmd *cmd,
         const uint8_t *next[4] = {NULL};
         memset(taken, 0, sizeof(taken));
         for (unsigned i = 0; i < l.n_lists; i++) {
-            next[i] = src[i] + r * (size_t)l.bytes * l.total;
+            next[i] = src[i] + r * step;
         }
-        while (!(a->head.flags & VMRGSORT_SUSPEND) || !exhausted(&l, taken)) {
-            unsigned i = next_list(&l, next, taken, esize);
-            if (i == l.n_lists) {
-                break;
-            }
-            memcpy(stage, next[i], l.bytes);
-            stage += l.bytes;
-            next[i] += l.bytes;
-            taken[i]++;
-        }
+        merge(&l, next, taken, a->head.flags & VMRGSORT_SUSPEND, stage + r * step);
     }
     c->pipe->special[SPECIAL_MERGED] = 0;
     for (unsigned i = 0; i < 4; i++) {

@@ -76,22 +76,26 @@ static inline uint32_t vec_word(const uint8_t *from)
     return word;
 }
 
-/* Values in the order of their keys: -inf ... -0, +0 ... +inf, NaN. */
-static inline uint32_t vec_key(uint32_t f32)
+/* One element. */
+static inline void vec_put(void *to, const void *from, unsigned esize)
 {
-    return num_is_nan(f32) ? UINT32_MAX : f32 >> 31 ? ~f32 : f32 | 0x80000000u;
+    if (esize == 4) {
+        memcpy(to, from, 4);
+    } else if (esize == 2) {
+        memcpy(to, from, 2);
+    } else {
+        memcpy(to, from, 1);
+    }
 }
 
-/* An F32 or F16 element as fp32. */
-static inline uint32_t vec_f32(const uint8_t *from, unsigned esize)
+/* An F32 element, or an F16 one in the upper half of its word, as an integer: in the
+ * order of the numbers, -0 below +0, all NaN equal and above them. `infinity` is that of
+ * the type in its place. */
+static inline int32_t vec_order(uint32_t word, uint32_t infinity)
 {
-    uint16_t h;
+    int32_t order = (int32_t)(word ^ (uint32_t)((int32_t)word >> 31) >> 1);
 
-    if (esize == 4) {
-        return vec_word(from);
-    }
-    memcpy(&h, from, 2);
-    return num_f16_to_f32(h);
+    return (word & 0x7fffffffu) > infinity ? INT32_MAX : order;
 }
 
 #endif
