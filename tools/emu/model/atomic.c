@@ -5,8 +5,8 @@
  */
 #include "tools/emu/model/atomic.h"
 
+#include "tools/emu/model/half.h"
 #include "tools/emu/model/mem.h"
-#include "tools/emu/model/num.h"
 #include "tools/emu/model/simd.h"
 
 #define ATOMIC_OP(p)   ((unsigned)((p)->special[SPECIAL_ATOMIC] & 0xff))
@@ -36,32 +36,47 @@ unsigned atomic_check(const struct npu_pipe *p, uint64_t row_bytes)
 }
 
 /* Ordered as numbers, with -0 below +0. */
-static int32_t order(uint32_t f32)
+static int32_t order(uint32_t word)
 {
-    return (int32_t)(f32 ^ ((uint32_t)((int32_t)f32 >> 31) >> 1));
+    return (int32_t)(word ^ (uint32_t)((int32_t)word >> 31) >> 1);
 }
 
-/* fp32 as bits; every value of the narrow types is one, and 24 bits are enough for a sum
- * of two of them to be rounded twice as if once (2 p + 2). */
-static uint32_t combine_f32(uint32_t a, uint32_t b, unsigned op)
+/* The greater or smaller one of two numbers of fp32, or of 16 bits that stand in the
+ * upper halves; NaN if one of them is. */
+static inline uint32_t extreme(uint32_t a, uint32_t b, bool max, uint32_t infinity, uint32_t nan)
 {
-    if (op == ATOMIC_ADD) {
-        return num_canon(num_bits(num_float(a) + num_float(b)));
-    }
-    if (num_is_nan(a) || num_is_nan(b)) {
-        return NUM_F32_NAN;
-    }
-    return (order(a) < order(b)) == (op == ATOMIC_MAX) ? b : a;
+    uint32_t best = (order(a) < order(b)) == max ? b : a;
+
+    best = (a & 0x7fffffffu) > infinity ? nan : best;
+    return (b & 0x7fffffffu) > infinity ? nan : best;
 }
 
-static uint16_t combine_f16(uint16_t a, uint16_t b, unsigned op)
+static inline uint32_t combine_f32(uint32_t a, uint32_t b, unsigned op)
 {
-    return num_f32_to_f16(combine_f32(num_f16_to_f32(a), num_f16_to_f32(b), op));
+    return op == ATOMIC_ADD ? num_canon(num_bits(num_float(a) + num_float(b)))
+                            : extreme(a, b, op == ATOMIC_MAX, NUM_F32_INF, NUM_F32_NAN);
 }
 
-static uint16_t combine_bf16(uint16_t a, uint16_t b, unsigned op)
+static inline uint16_t combine_f16(uint16_t a, uint16_t b, unsigned op)
 {
-    return num_f32_to_bf16(combine_f32(num_bf16_to_f32(a), num_bf16_to_f32(b), op));
+    uint32_t x = (uint32_t)a << 16, y = (uint32_t)b << 16;
+
+    return op == ATOMIC_ADD
+               ? half_down(half_up(a) + half_up(b))
+               : (uint16_t)(extreme(x, y, op == ATOMIC_MAX, (uint32_t)NUM_F16_INF << 16,
+                                    (uint32_t)NUM_F16_NAN << 16) >>
+                            16);
+}
+
+/* Sums: 24 bits are enough for rounding twice to be as if once (2 p + 2). */
+static inline uint16_t combine_bf16(uint16_t a, uint16_t b, unsigned op)
+{
+    uint32_t x = (uint32_t)a << 16, y = (uint32_t)b << 16;
+
+    return op == ATOMIC_ADD
+               ? num_f32_to_bf16(num_bits(num_float(x) + num_float(y)))
+               : (uint16_t)(extreme(x, y, op == ATOMIC_MAX, NUM_F32_INF, NUM_F32_NAN) >>
+                            16);
 }
 
 #define INTEGER(name, ctype, utype)                                                      \
