@@ -34,7 +34,7 @@ static double rate(struct rig *r, union cmd *c, unsigned n)
     before = rig_read(r, 0, rig_pipe(PIPE_V, PMU_OPS));
     begin = seconds();
     do {
-        for (unsigned i = 0; i < 4; i++) {
+        for (unsigned i = 0; i < 16; i++) {
             rig_push(r, 0, PIPE_V, c);
         }
         rig_drain(r);

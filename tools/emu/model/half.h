@@ -11,8 +11,9 @@
 
 #include "tools/emu/model/num.h"
 
-#define HALF_TINY 0x1p98f  /* smallest normal number */
-#define HALF_ULP  0x1p111f /* added to less than that it leaves multiples of 2^-24 */
+#define HALF_SCALE 0x1p112f
+#define HALF_TINY  0x1p98f  /* smallest normal number */
+#define HALF_ULP   0x1p111f /* added to less than that it leaves multiples of 2^-24 */
 
 /* fp16 to the larger float; a NaN stays one. Of a subnormal `big` is (1 + f) / 2 instead
  * of f, both in units of HALF_TINY. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Commands of the Vector that move, fill and transpose. None of them looks at what an
- * element means but VCI. Source: hal/contract/vector_move.md.
+ * Commands of the Vector that move and fill. None of them looks at what an element means
+ * but VCI. Source: hal/contract/vector_move.md.
  */
+#include "tools/emu/model/half.h"
 #include "tools/emu/model/simd.h"
 #include "tools/emu/model/vec_move.h"
+#include "tools/emu/model/vecnum.h"
 
 /* --- VCOPY --- */
 
@@ -79,47 +81,71 @@ static unsigned fill_plan(const struct op_ctx *c, const union cmd *cmd, struct p
     return 0;
 }
 
+/* A block whose elements are all `value`. */
+static void fill_block(uint8_t block[32], uint32_t value, unsigned esize)
+{
+    uint32_t word = esize == 2 ? (value & 0xffffu) * 0x10001u : value;
+
+    for (unsigned i = 0; i < 32; i += 4) {
+        memcpy(block + i, &word, 4);
+    }
+}
+
 static void vdup_run(const struct op_ctx *c, const union cmd *cmd,
                      const struct plan *plan, const uint8_t *const src[3], uint8_t *stage)
 {
     const struct cmd_vec_fill *a = &cmd->vec_fill;
     unsigned esize = vec_esize(cmd);
     uint64_t bytes = vec_repeats(c, esize, a->repeat) * 256;
+    uint8_t block[32];
 
     (void)plan;
     (void)src;
-    for (uint64_t i = 0; i < bytes; i += esize) {
-        memcpy(stage + i, &a->value, esize);
+    fill_block(block, a->value, esize);
+    for (uint64_t i = 0; i < bytes; i += 32) {
+        memcpy(stage + i, block, 32);
     }
 }
 
-/* v + i, rounded once: the sum is exact in double, its narrowing to fp32 is to odd (24
- * bits are twice 11 and two more). i is below 2^17. */
-static uint16_t add_index_f16(uint16_t v, uint64_t i)
+/* v + i, i below 2^17. The sum in fp32 is rounded to odd, so that rounding to fp16 is the
+ * only one. */
+static uint16_t add_index_f16(uint16_t v, uint32_t i)
 {
-    double sum = (double)num_float(num_f16_to_f32(v)) + (double)i;
-    uint64_t bits = num_bits64(sum), low = (1u << 29) - 1;
+    float sum = fused(1.0f, widen_f16(v), (float)(int32_t)i, true);
 
-    if (bits & low && (bits & 0x7ff0000000000000ull) != 0x7ff0000000000000ull) {
-        bits = (bits & ~low) | 1ull << 29;
-    }
-    return num_f32_to_f16(num_bits((float)num_double(bits)));
+    return half_down(sum * HALF_SCALE);
 }
+
+#define NUMBER(name, ctype, result)                                                      \
+    static void number_##name(uint8_t *stage, uint32_t value, uint32_t n)                \
+    {                                                                                    \
+        ctype *to = (ctype *)(void *)stage;                                              \
+        for (uint32_t i = 0; i < n; i++) {                                               \
+            to[i] = (ctype)(result);                                                     \
+        }                                                                                \
+    }
+NUMBER(f32, uint32_t, num_canon(num_bits(num_float(value) + (float)(int32_t)i)))
+NUMBER(f16, uint16_t, add_index_f16((uint16_t)value, i))
+NUMBER(s32, uint32_t, value + i)
+NUMBER(s16, uint16_t, value + i)
 
 /* Apart, for the sake of simd_fp_enter. */
-static __attribute__((noinline)) void number(const struct cmd_vec_fill *a, uint64_t n,
+static __attribute__((noinline)) void number(const struct cmd_vec_fill *a, uint32_t n,
                                              uint8_t *stage)
 {
-    unsigned esize = type_bits(a->head.type) / 8;
-
-    for (uint64_t i = 0; i < n; i++, stage += esize) {
-        uint32_t value = a->value + (uint32_t)i;
-        if (a->head.type == TYPE_F32) {
-            value = num_canon(num_bits(num_float(a->value) + (float)i));
-        } else if (a->head.type == TYPE_F16) {
-            value = add_index_f16((uint16_t)a->value, i);
-        }
-        memcpy(stage, &value, esize);
+    switch (a->head.type) {
+    case TYPE_F32:
+        number_f32(stage, a->value, n);
+        break;
+    case TYPE_F16:
+        number_f16(stage, a->value, n);
+        break;
+    case TYPE_S32:
+        number_s32(stage, a->value, n);
+        break;
+    default:
+        number_s16(stage, a->value, n);
+        break;
     }
 }
 
@@ -131,7 +157,7 @@ static void vci_run(const struct op_ctx *c, const union cmd *cmd, const struct p
 
     (void)plan;
     (void)src;
-    number(a, vec_repeats(c, esize, a->repeat) * 256 / esize, stage);
+    number(a, (uint32_t)vec_repeats(c, esize, a->repeat) * (256 / esize), stage);
     simd_fp_leave(fp);
 }
 
@@ -179,51 +205,14 @@ static void vbrcb_run(const struct op_ctx *c, const union cmd *cmd,
 
     (void)c;
     (void)plan;
-    for (unsigned i = 0; i < 8u * cmd->vec_brcb.repeat; i++) {
-        for (unsigned j = 0; j < 32; j += esize, stage += esize) {
-            memcpy(stage, src[0] + i * esize, esize);
-        }
+    for (unsigned i = 0; i < 8u * cmd->vec_brcb.repeat; i++, stage += 32) {
+        uint32_t value = 0;
+        vec_put(&value, src[0] + i * esize, esize);
+        fill_block(stage, value, esize);
     }
 }
 
 const struct operation op_VBRCB = {vbrcb_plan, vbrcb_run, NULL};
-
-/* --- VTRANSPOSE --- */
-
-static unsigned vtranspose_plan(const struct op_ctx *c, const union cmd *cmd,
-                                struct plan *plan, uint8_t *field)
-{
-    const struct cmd_vec_transpose *a = &cmd->vec_transpose;
-
-    (void)c;
-    plan->src[0] = vec_row(offsetof(struct cmd_vec_transpose, src), a->src, 512);
-    plan->n_src = 1;
-    plan->dst = vec_row(offsetof(struct cmd_vec_transpose, dst), a->dst, 512);
-    plan->has_dst = true;
-    vec_cost(cmd, 1, plan);
-    plan->ops = 256;
-    if (vec_overlap(&plan->dst, &plan->src[0])) {
-        *field = plan->src[0].field;
-        return NPU_ERR_OVERLAP;
-    }
-    return 0;
-}
-
-static void vtranspose_run(const struct op_ctx *c, const union cmd *cmd,
-                           const struct plan *plan, const uint8_t *const src[3],
-                           uint8_t *stage)
-{
-    (void)c;
-    (void)cmd;
-    (void)plan;
-    for (unsigned i = 0; i < 16; i++) {
-        for (unsigned j = 0; j < 16; j++, stage += 2) {
-            memcpy(stage, src[0] + 32 * j + 2 * i, 2);
-        }
-    }
-}
-
-const struct operation op_VTRANSPOSE = {vtranspose_plan, vtranspose_run, NULL};
 
 /* --- VINTLV, VDINTLV --- */
 
