@@ -342,7 +342,7 @@ static void test_all(void)
     ok(gathers_blocks(), "vector_move/VGATHERB");
     for (unsigned p = 0; p < 8; p++) {
         good &= squeezes(TYPE_F32, p, 0) && squeezes(TYPE_S16, p, 0) &&
-                squeezes(TYPE_F16, p, 213) && squeezes(TYPE_S32, p, 5);
+                squeezes(TYPE_F16, p, 217) && squeezes(TYPE_S32, p, 5);
     }
     ok(good, "vector_move/VREDUCEV2");
     ok(sorts(TYPE_F32, 7) && sorts(TYPE_F16, 9), "vector_move/VSORT32");

@@ -14,10 +14,30 @@ static void stop(const struct op_ctx *c, unsigned code, size_t field, uint64_t a
         .code = (uint16_t)code, .field = (uint8_t)field, .addr = addr, .value = value};
 }
 
-/* Whether `size` bytes at addr are one thing in UB. */
-static bool in_ub(const struct op_ctx *c, uint64_t addr, unsigned size)
+/* Whether `size` bytes at addr are one thing in UB, which has ub_bytes. */
+static inline bool in_ub(uint64_t addr, unsigned size, uint64_t ub_bytes)
 {
-    return addr % size == 0 && addr + size <= vec_ub_bytes(c);
+    return (addr & (size - 1)) == 0 && addr + size <= ub_bytes;
+}
+
+/* The lanes of repeat r; true if element i of it takes part. */
+struct lanes {
+    bool all;
+    uint64_t bits[2];
+};
+
+static struct lanes lanes_of(const struct op_ctx *c, unsigned esize, uint64_t r)
+{
+    struct lanes l;
+
+    vec_lanes(c, esize, r, l.bits);
+    l.all = !~l.bits[0] && (esize == 4 || !~l.bits[1]);
+    return l;
+}
+
+static inline bool takes_part(const struct lanes *l, unsigned i)
+{
+    return l->all || l->bits[i / 64] >> (i % 64) & 1;
 }
 
 /* Elements that the offsets of a command with masks are for. */
@@ -60,22 +80,22 @@ static void vgather_run(const struct op_ctx *c, const union cmd *cmd,
 {
     const struct cmd_vec_gather *a = &cmd->vec_gather;
     unsigned esize = vec_esize(cmd), n = 256 / esize;
-    uint64_t repeats = vec_repeats(c, esize, a->repeat), lanes[2];
+    uint64_t repeats = vec_repeats(c, esize, a->repeat), ub_bytes = vec_ub_bytes(c);
     const uint8_t *ub = src[0] - plan->src[0].base, *offset = src[1];
 
     for (uint64_t r = 0; r < repeats; r++) {
-        vec_lanes(c, esize, r, lanes);
+        struct lanes lanes = lanes_of(c, esize, r);
         for (unsigned i = 0; i < n; i++, offset += 4, stage += esize) {
             uint64_t addr;
-            if (!(lanes[i / 64] >> (i % 64) & 1)) {
+            if (!takes_part(&lanes, i)) {
                 continue;
             }
             addr = (uint64_t)a->src + vec_word(offset);
-            if (!in_ub(c, addr, esize)) {
+            if (!in_ub(addr, esize, ub_bytes)) {
                 stop(c, NPU_ERR_OFFSET, plan->src[1].field, addr, vec_word(offset));
                 return;
             }
-            memcpy(stage, ub + addr, esize);
+            vec_put(stage, ub + addr, esize);
         }
     }
 }
@@ -123,11 +143,12 @@ static void vgatherb_run(const struct op_ctx *c, const union cmd *cmd,
 {
     const struct cmd_vec_gatherb *a = &cmd->vec_gatherb;
     const uint8_t *ub = src[0] - plan->src[0].base;
+    uint64_t ub_bytes = vec_ub_bytes(c);
 
     for (unsigned i = 0; i < 8u * a->repeat; i++, stage += 32) {
         uint32_t offset = vec_word(src[1] + 4 * i);
         uint64_t addr = (uint64_t)a->src + offset;
-        if (!in_ub(c, addr, 32)) {
+        if (!in_ub(addr, 32, ub_bytes)) {
             stop(c, NPU_ERR_OFFSET, plan->src[1].field, addr, offset);
             return;
         }
@@ -172,26 +193,27 @@ static void vscatter_run(const struct op_ctx *c, const union cmd *cmd,
 {
     const struct cmd_vec_scatter *a = &cmd->vec_scatter;
     unsigned esize = vec_esize(cmd), n = 256 / esize;
-    uint64_t total = n_offsets(c, esize, vec_repeats(c, esize, a->repeat)), lanes[2];
+    uint64_t left = n_offsets(c, esize, vec_repeats(c, esize, a->repeat));
+    uint64_t ub_bytes = vec_ub_bytes(c);
+    const uint8_t *offset = src[1];
 
-    for (uint64_t i = 0; i < total; i++, stage += 4 + esize) {
-        uint32_t offset, to;
-        uint64_t addr;
-        if (i % n == 0) {
-            vec_lanes(c, esize, i / n, lanes);
+    for (uint64_t r = 0; left; r++) {
+        struct lanes lanes = lanes_of(c, esize, r);
+        const uint8_t *from = src[0] + r * 32 * a->src_rep;
+        for (unsigned i = 0; i < n && left;
+             i++, left--, offset += 4, stage += 4 + esize) {
+            uint32_t to = vec_word(offset);
+            uint64_t addr = (uint64_t)a->dst + to;
+            if (!takes_part(&lanes, i)) {
+                continue;
+            }
+            if (!in_ub(addr, esize, ub_bytes)) {
+                stop(c, NPU_ERR_OFFSET, plan->src[1].field, addr, to);
+                return;
+            }
+            memcpy(stage, &to, 4);
+            vec_put(stage + 4, from + i * esize, esize);
         }
-        if (!(lanes[i % n / 64] >> (i % 64) & 1)) {
-            continue;
-        }
-        offset = vec_word(src[1] + 4 * i);
-        addr = (uint64_t)a->dst + offset;
-        if (!in_ub(c, addr, esize)) {
-            stop(c, NPU_ERR_OFFSET, plan->src[1].field, addr, offset);
-            return;
-        }
-        to = (uint32_t)(addr - a->dst);
-        memcpy(stage, &to, 4);
-        memcpy(stage + 4, src[0] + i / n * 32 * a->src_rep + i % n * esize, esize);
     }
 }
 
@@ -200,17 +222,16 @@ static void vscatter_store(const struct op_ctx *c, const union cmd *cmd,
 {
     const struct cmd_vec_scatter *a = &cmd->vec_scatter;
     unsigned esize = vec_esize(cmd), n = 256 / esize;
-    uint64_t total = n_offsets(c, esize, vec_repeats(c, esize, a->repeat)), lanes[2];
+    uint64_t left = n_offsets(c, esize, vec_repeats(c, esize, a->repeat));
     uint64_t room = access_extent(&plan->dst);
 
-    for (uint64_t i = 0; i < total; i++, stage += 4 + esize) {
-        if (i % n == 0) {
-            vec_lanes(c, esize, i / n, lanes);
-        }
-        /* The second condition holds unless a snapshot's stage was tampered with. */
-        if (lanes[i % n / 64] >> (i % 64) & 1 &&
-            (uint64_t)vec_word(stage) + esize <= room) {
-            memcpy(to + vec_word(stage), stage + 4, esize);
+    for (uint64_t r = 0; left; r++) {
+        struct lanes lanes = lanes_of(c, esize, r);
+        for (unsigned i = 0; i < n && left; i++, left--, stage += 4 + esize) {
+            /* The second condition holds unless a snapshot's stage was tampered with. */
+            if (takes_part(&lanes, i) && (uint64_t)vec_word(stage) + esize <= room) {
+                vec_put(to + vec_word(stage), stage + 4, esize);
+            }
         }
     }
 }
@@ -224,12 +245,6 @@ static uint64_t squeeze_length(const struct op_ctx *c, const union cmd *cmd)
 {
     return c->pipe->special[SPECIAL_MASK_COUNTER] ? c->pipe->special[SPECIAL_MASK_LO]
                                                   : 256 / vec_esize(cmd);
-}
-
-/* Whether a pattern other than 0 keeps element i of a repeat. */
-static bool keeps(unsigned pattern, uint64_t i)
-{
-    return pattern == 7 || (pattern < 3 ? i % 2 == pattern - 1 : i % 4 == pattern - 3);
 }
 
 /* The most that n elements can leave. */
@@ -298,31 +313,63 @@ static unsigned vreducev2_plan(const struct op_ctx *c, const union cmd *cmd,
     return squeeze_check(c, cmd, plan, field);
 }
 
+/* Which of the elements of a block are kept; it begins with element i of n of a repeat, a
+ * multiple of 8. */
+static unsigned kept_of_block(unsigned pattern, const uint8_t *bits, uint64_t i,
+                              uint64_t n)
+{
+    static const uint16_t patterns[8] = {0,      0x5555, 0xaaaa, 0x1111,
+                                         0x2222, 0x4444, 0x8888, 0xffff};
+    unsigned keep = patterns[pattern];
+
+    if (bits) {
+        keep = bits[i / 8] | (n - i > 8 ? (unsigned)bits[i / 8 + 1] << 8 : 0);
+    }
+    return n - i < 16 ? keep & ((1u << (n - i)) - 1) : keep;
+}
+
+/* Copies them side by side and says how many there are. Without a branch: `to` has room
+ * for the whole block, of which all is read. */
+static inline unsigned squeeze_block(uint8_t *to, const uint8_t *block, unsigned keep,
+                                     unsigned esize)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < 32 / esize; i++) {
+        vec_put(to + n * esize, block + i * esize, esize);
+        n += keep >> i & 1;
+    }
+    return n;
+}
+
 static void vreducev2_run(const struct op_ctx *c, const union cmd *cmd,
                           const struct plan *plan, const uint8_t *const src[4],
                           uint8_t *stage)
 {
     const struct cmd_vec_squeeze *a = &cmd->vec_squeeze;
     unsigned esize = vec_esize(cmd), per_block = 32 / esize;
-    uint64_t n = squeeze_length(c, cmd), room = access_bytes(&plan->dst), kept = 0;
+    uint64_t n = squeeze_length(c, cmd), room = access_bytes(&plan->dst), at = 0;
+    uint8_t last[32];
 
     for (unsigned r = 0; r < a->repeat; r++) {
         const uint8_t *bits = a->pattern ? NULL : src[1] + r * 32ull * a->bits_rep;
-        for (uint64_t i = 0; i < n; i++) {
-            if (bits ? !(bits[i / 8] >> (i % 8) & 1) : !keeps(a->pattern, i)) {
-                continue;
-            }
-            if (kept * esize == room) {
+        const uint8_t *block = src[0] + r * 32ull * a->src_rep;
+        for (uint64_t i = 0; i < n; i += per_block, block += 32ull * a->src_blk) {
+            unsigned keep = kept_of_block(a->pattern, bits, i, n), bytes;
+            uint8_t *to = room - at < 32 ? last : stage + at;
+            bytes = esize * (esize == 4 ? squeeze_block(to, block, keep, 4)
+                                        : squeeze_block(to, block, keep, 2));
+            if (bytes > room - at) {
                 stop(c, NPU_ERR_BOUNDS, plan->dst.field, a->dst, a->dst + room + esize);
                 return;
             }
-            memcpy(stage + kept++ * esize,
-                   src[0] + r * 32ull * a->src_rep + i / per_block * 32 * a->src_blk +
-                       i % per_block * esize,
-                   esize);
+            if (to == last) {
+                memcpy(stage + at, last, bytes);
+            }
+            at += bytes;
         }
     }
-    c->pipe->special[SPECIAL_KEPT] = kept;
+    c->pipe->special[SPECIAL_KEPT] = at / esize;
 }
 
 static void vreducev2_store(const struct op_ctx *c, const union cmd *cmd,
