@@ -326,6 +326,14 @@ static void test_suspend(void)
     ok(last == 6 && memcmp(ub() + DST + 32, want, 8) == 0 && get32(UB - 28) == 2 &&
            get32(UB - 24) == 2,
        "vector_move/merge_stops_at_the_end_of_a_list");
+    c.vec_merge.n1 = 0;
+    c.vec_merge.dst = DST + 64;
+    memcpy(want, ub() + DST + 64, 32);
+    run(&c);
+    run(&get);
+    ok(memcmp(ub() + DST + 64, want, 32) == 0 && get32(UB - 28) == 0 &&
+           get32(UB - 24) == 0,
+       "vector_move/merge_with_an_empty_list_takes_nothing");
     rig_close(&rig);
 }
 

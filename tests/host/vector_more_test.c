@@ -227,22 +227,23 @@ static bool interpolates(bool each)
     start(30 + each);
     set_mask(mask, ~mask, false);
     for (unsigned i = 0; i < 4096; i++) {
-        half_at(SRC + 2 * i, ldexpf((float)(int)(random32() % 4096) - 2048, -6));
+        half_at(SRC + 2 * i,
+                ldexpf((float)(int)(random32() % 4096) - 2048, i % 3 ? -6 : -25));
     }
-    for (unsigned i = 0; i < 3 * 2 * 8; i++) {
+    for (unsigned i = 0; i < 3 * 3 * 8; i++) {
         uint32_t offset = random32() % 200 * 32;
         memcpy(ub() + SRC1 + 4 * i, &offset, 4);
-        half_at(SRC1 + 4096 + 2 * i, (float)(random32() % 1000) / 37);
+        half_at(SRC1 + 4096 + 2 * i, (float)(random32() % 1000) / (i % 2 ? 37 : 2000));
     }
     c.head.flags = each ? VBI_EACH : 0;
     c.vec_bi =
-        (struct cmd_vec_bi){c.head, DST, SRC + 64, SRC1, SRC1 + 4096, 160, 1, 2, 3};
+        (struct cmd_vec_bi){c.head, DST, SRC + 64, SRC1, SRC1 + 4096, 160, 1, 3, 3};
     memcpy(want, ub(), UB);
     for (unsigned v = 0; v < 3; v++) {
         for (unsigned i = 0; i < 128; i++) {
             _Float16 sum = 0;
-            for (unsigned h = 0; h < 2; h++) {
-                unsigned step = v * 2 + h, block = step * 8 + i / 16;
+            for (unsigned h = 0; h < 3; h++) {
+                unsigned step = v * 3 + h, block = step * 8 + i / 16;
                 uint32_t offset;
                 _Float16 p;
                 memcpy(&offset, ub() + SRC1 + 4 * block, 4);

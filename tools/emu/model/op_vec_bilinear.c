@@ -2,6 +2,7 @@
  *
  * VBI: sums of gathered blocks, each times a weight. Source: hal/contract/vector_more.md.
  */
+#include "tools/emu/model/half.h"
 #include "tools/emu/model/simd.h"
 #include "tools/emu/model/vec_move.h"
 
@@ -45,16 +46,6 @@ static uint16_t half_at(const uint8_t *from)
     return h;
 }
 
-static float widened(uint16_t half)
-{
-    return num_float(num_f16_to_f32(half));
-}
-
-static uint16_t narrowed(float f)
-{
-    return num_f32_to_f16(num_bits(f));
-}
-
 /* The block that an offset names, or NULL: then the command stops. */
 static const uint8_t *block_at(const struct op_ctx *c, const struct cmd_vec_bi *a,
                                const uint8_t *ub, uint32_t offset)
@@ -72,12 +63,16 @@ static const uint8_t *block_at(const struct op_ctx *c, const struct cmd_vec_bi *
 }
 
 /* A product rounds to fp16, and so does each sum: fp32 between them is wide enough that
- * this rounds once. */
-static void add_step(uint16_t *sum, const uint8_t *block, uint16_t weight, bool first)
+ * this rounds once. `sum` has the larger floats of half.h. */
+static void add_step(float *sum, const uint8_t *block, uint16_t weight, bool first)
 {
+    float factor = half_up(weight) * (1 / HALF_SCALE);
+    uint16_t x[16];
+
+    memcpy(x, block, 32);
     for (unsigned i = 0; i < 16; i++) {
-        uint16_t p = narrowed(widened(half_at(block + 2 * i)) * widened(weight));
-        sum[i] = first ? p : narrowed(widened(sum[i]) + widened(p));
+        float product = half_round(half_fit(half_up(x[i]) * factor));
+        sum[i] = first ? product : half_round(sum[i] + product);
     }
 }
 
@@ -89,7 +84,8 @@ interpolate(const struct op_ctx *c, const struct cmd_vec_bi *a, const uint8_t *u
     bool each = a->head.flags & VBI_EACH;
 
     for (unsigned v = 0; v < a->v_repeat; v++, stage += 2 * ELEMENTS) {
-        uint16_t sum[ELEMENTS] = {0};
+        uint16_t result[ELEMENTS];
+        float sum[ELEMENTS] = {0};
         for (unsigned h = 0; h < a->h_repeat; h++) {
             unsigned step = v * a->h_repeat + h;
             for (unsigned b = 0; b < BLOCKS; b++) {
@@ -102,7 +98,10 @@ interpolate(const struct op_ctx *c, const struct cmd_vec_bi *a, const uint8_t *u
                          h == 0);
             }
         }
-        memcpy(stage, sum, sizeof(sum));
+        for (unsigned i = 0; i < ELEMENTS; i++) {
+            result[i] = half_down(sum[i]);
+        }
+        memcpy(stage, result, sizeof(result));
         if (c->pipe->special[SPECIAL_SATURATE]) {
             num_saturate(stage, 2, NUM_F16_INF, ELEMENTS);
         }

@@ -45,41 +45,53 @@ static unsigned vdeq_plan(const struct op_ctx *c, const union cmd *cmd, struct p
     return 0;
 }
 
-static uint8_t quantised(int16_t x, uint64_t word)
-{
-    float scale = num_float((uint32_t)field_get(DEQ_SCALE, word));
-    int offset = (int)field_get(DEQ_OFFSET, word);
-    float product = (float)x * scale;
-    float sum = product + (float)(offset < 256 ? offset : offset - 512);
-    bool is_signed = word & DEQ_SIGN;
+/* What the words say for the 16 elements of a block. */
+struct scales {
+    float scale[16], offset[16];
+    int32_t least[16], most[16];
+};
 
-    return (uint8_t)to_integer(round_whole(sum, ROUND_RINT), is_signed ? INT8_MIN : 0,
-                               is_signed ? INT8_MAX : UINT8_MAX);
+static struct scales scales_of(const struct op_ctx *c, const struct cmd_vec_deq *a,
+                               const uint8_t *words)
+{
+    struct scales s;
+
+    for (unsigned i = 0; i < 16; i++) {
+        uint64_t word = c->pipe->special[SPECIAL_DEQ_WORD];
+        int offset;
+        if (a->head.flags & VDEQ_VECTOR) {
+            memcpy(&word, words + 8 * i, 8);
+        }
+        offset = (int)field_get(DEQ_OFFSET, word);
+        s.scale[i] = num_float((uint32_t)field_get(DEQ_SCALE, word));
+        s.offset[i] = (float)(offset < 256 ? offset : offset - 512);
+        s.least[i] = word & DEQ_SIGN ? INT8_MIN : 0;
+        s.most[i] = word & DEQ_SIGN ? INT8_MAX : UINT8_MAX;
+    }
+    return s;
 }
 
-/* Apart, for the sake of simd_fp_enter. Only lanes that are on are read. */
+/* Apart, for the sake of simd_fp_enter. A block without lanes is not read. */
 static __attribute__((noinline)) void quantise(const struct op_ctx *c,
                                                const struct cmd_vec_deq *a,
                                                const uint8_t *src, const uint8_t *words,
                                                uint8_t *stage)
 {
-    uint64_t repeats = vec_repeats(c, 2, a->repeat), lanes[2], word;
-    int16_t x;
+    struct scales s = scales_of(c, a, words);
+    uint64_t repeats = vec_repeats(c, 2, a->repeat), lanes[2];
+    int16_t x[16];
 
     for (uint64_t r = 0; r < repeats; r++) {
         vec_lanes(c, 2, r, lanes);
         for (unsigned b = 0; b < 8; b++, stage += 16) {
-            const uint8_t *block = src + r * 32 * a->src_rep + b * 32ull * a->src_blk;
-            uint64_t on = block_lanes(lanes, b, 2);
+            if (!block_lanes(lanes, b, 2)) {
+                continue;
+            }
+            memcpy(x, src + r * 32 * a->src_rep + b * 32ull * a->src_blk, 32);
             for (unsigned i = 0; i < 16; i++) {
-                word = c->pipe->special[SPECIAL_DEQ_WORD];
-                if (a->head.flags & VDEQ_VECTOR) {
-                    memcpy(&word, words + 8 * i, 8);
-                }
-                if (on >> i & 1) {
-                    memcpy(&x, block + 2 * i, 2);
-                    stage[i] = quantised(x, word);
-                }
+                float product = (float)x[i] * s.scale[i];
+                float whole = round_whole(product + s.offset[i], ROUND_RINT);
+                stage[i] = (uint8_t)to_integer(whole, s.least[i], s.most[i]);
             }
         }
     }
@@ -106,6 +118,10 @@ static void vdeq_store(const struct op_ctx *c, const union cmd *cmd,
         for (unsigned b = 0; b < 8; b++, stage += 16) {
             uint8_t *half = to + r * 32 * a->dst_rep + b * 32ull * a->dst_blk;
             uint64_t on = block_lanes(lanes, b, 2);
+            if (on == 0xffff) {
+                memcpy(half, stage, 16);
+                continue;
+            }
             for (unsigned i = 0; i < 16; i++) {
                 half[i] = on >> i & 1 ? stage[i] : half[i];
             }

@@ -57,9 +57,21 @@ static void vrp_run(const struct op_ctx *c, const union cmd *cmd, const struct p
     (void)c;
     (void)plan;
     for (size_t i = 0; i < (size_t)PER_REPEAT * cmd->vec_rp.repeat; i++) {
-        memcpy(stage + i * esize, src[0] + i * step, esize);
+        vec_put(stage + i * esize, src[0] + i * step, esize);
     }
 }
 
-const struct operation op_VRPCONCAT = {vrp_plan, vrp_run, NULL};
+/* Elements one by one into proposals. */
+static void vrpconcat_store(const struct op_ctx *c, const union cmd *cmd,
+                            const struct plan *plan, uint8_t *to, const uint8_t *stage)
+{
+    unsigned esize = vec_esize(cmd);
+
+    (void)c;
+    for (uint32_t i = 0; i < plan->dst.n[0]; i++) {
+        vec_put(to + i * plan->dst.stride[0], stage + (size_t)i * esize, esize);
+    }
+}
+
+const struct operation op_VRPCONCAT = {vrp_plan, vrp_run, vrpconcat_store};
 const struct operation op_VRPEXTRACT = {vrp_plan, vrp_run, NULL};
