@@ -146,17 +146,26 @@ static void collect(const struct job *j, uint64_t r, unsigned n, uint8_t *to)
     }
 }
 
-/* Lanes that are off, replaced. */
+/* Lanes that are off, replaced. Repeats often have the same. */
 static void drop_lanes(const struct job *j, uint64_t r, unsigned n, uint32_t none,
                        uint32_t *v)
 {
-    uint64_t lanes[2];
+    uint64_t lanes[2], known[2] = {0};
+    uint32_t keep[128] = {0};
+    const unsigned per_repeat = j->per_repeat;
 
-    for (uint64_t end = r + n; r < end; r++, v += j->per_repeat) {
-        if (!lanes_on(j, r, lanes)) {
-            for (unsigned i = 0; i < j->per_repeat; i++) {
-                v[i] = lanes[i / 64] >> (i % 64) & 1 ? v[i] : none;
+    for (uint64_t end = r + n; r < end; r++, v += per_repeat) {
+        if (lanes_on(j, r, lanes)) {
+            continue;
+        }
+        if (lanes[0] != known[0] || lanes[1] != known[1]) {
+            for (unsigned i = 0; i < per_repeat; i++) {
+                keep[i] = 0u - (uint32_t)(lanes[i / 64] >> (i % 64) & 1);
             }
+            memcpy(known, lanes, sizeof(known));
+        }
+        for (unsigned i = 0; i < per_repeat; i++) {
+            v[i] = (v[i] & keep[i]) | (none & ~keep[i]);
         }
     }
 }
