@@ -130,7 +130,7 @@ static void test_vector(void)
     }
 }
 
-/* c = a x b + c of 1 x 1 where c is `start`; and the element beside it. */
+/* c = a x b + c of 1 x 1 where c is `start`; and the elements beside and below it. */
 static void test_cube(void)
 {
     static const uint32_t starts[][2] = {{F32_INF, F32_MAX},
@@ -146,10 +146,12 @@ static void test_cube(void)
         c.mmad.m = c.mmad.n = c.mmad.k = 1;
         for (unsigned s = 0; s < 2; s++) {
             memcpy(r.npu.mem[0][NPU_MEM_L0C], pair, 8);
+            memcpy(r.npu.mem[0][NPU_MEM_L0C] + 64, &pair[1], 4);
             ctrl(PIPE_M, s ? SET_CTRL_SATURATE : 0);
             run(PIPE_M, &c);
             good &= word(NPU_MEM_L0C, 0, 4) == starts[i][s] &&
-                    word(NPU_MEM_L0C, 4, 4) == F32_INF;
+                    word(NPU_MEM_L0C, 4, 4) == F32_INF &&
+                    word(NPU_MEM_L0C, 64, 4) == F32_INF;
         }
     }
     ok(good, "saturate/product_of_the_cube");
@@ -160,18 +162,22 @@ static void test_fixpipe(void)
 {
     static const struct {
         const char *name;
+        enum type from;
         enum quant quant;
         unsigned relu;
         uint32_t x, want, saturated;
     } t[] = {
-        {"fixpipe_to_half", QUANT_F322F16, 0, F32_MAX, F16_INF, F16_MAX},
-        {"fixpipe_to_bf16", QUANT_F322BF16, 0, F32_NAN, 0x7fc0, 0},
-        {"fixpipe_as_it_is", QUANT_NONE, 0, F32_INF, F32_INF, F32_INF},
-        {"fixpipe_with_relu", QUANT_NONE, FIX_RELU_PLAIN, F32_INF, F32_INF, F32_MAX},
+        {"fixpipe_to_half", TYPE_F32, QUANT_F322F16, 0, F32_MAX, F16_INF, F16_MAX},
+        {"fixpipe_to_bf16", TYPE_F32, QUANT_F322BF16, 0, F32_NAN, 0x7fc0, 0},
+        {"fixpipe_as_it_is", TYPE_F32, QUANT_NONE, 0, F32_INF, F32_INF, F32_INF},
+        {"fixpipe_with_relu", TYPE_F32, QUANT_NONE, FIX_RELU_PLAIN, F32_INF, F32_INF,
+         F32_MAX},
+        {"fixpipe_integer", TYPE_S32, QUANT_NONE, FIX_RELU_PLAIN, F32_INF, F32_INF,
+         F32_INF},
     };
 
     for (unsigned i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-        union cmd c = rig_command(OP_FIX_L0C_UB, TYPE_F32);
+        union cmd c = rig_command(OP_FIX_L0C_UB, t[i].from);
         uint32_t got[2];
         rig_open(&r, 1, PROFILE_a2);
         memcpy(r.npu.mem[0][NPU_MEM_L0C], &t[i].x, 4);
