@@ -277,15 +277,26 @@ union cmd conv(enum type from, enum type to, unsigned mode)
     return c;
 }
 
-uint64_t sample(enum type type, unsigned i)
+uint64_t corner(enum type type, unsigned i)
 {
-    static const uint32_t special[] = {
+    static const uint32_t special[CORNERS] = {
         0,          0x80000000, 1,          0x80000001, 0x7fffff,   0x800000,
         0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001,
         0x3f800000, 0xbf800000, 0x3f7fffff, 0x3f800001, 0x4b000000, 0x4effffff,
         0x4f000000, 0xcf000000, 0x477fe000, 0x477fefff, 0x477ff000, 0x33000000,
         0x33000001, 0x387fc000, 0x3f000000, 0x3fc00000, 0x40200000, 0xbf000000,
         0x46fffe00, 0x437f8000};
+    static const uint16_t half[CORNERS] = {
+        0,      0x8000, 1,      0x8001, 0x3ff,  0x400,  0x7bff, 0xfbff,
+        0x7c00, 0xfc00, 0x7e00, 0x7c01, 0x3c00, 0xbc00, 0x3bff, 0x3c01,
+        0x6400, 0x77ff, 0x7800, 0xf800, 0x7bfe, 0x83ff, 0x8400, 0x200,
+        0x201,  0x3800, 0x3555, 0x3e00, 0x4100, 0xb800, 0x5640, 0xfe01};
+
+    return type == TYPE_F32 ? special[i % CORNERS] : half[i % CORNERS];
+}
+
+uint64_t sample(enum type type, unsigned i)
+{
     uint32_t r = random32();
 
     if (!is_real(type)) { /* from 1 bit to all */
@@ -308,7 +319,7 @@ uint64_t sample(enum type type, unsigned i)
     case 0:
         return r;
     case 1:
-        return special[r % (sizeof(special) / sizeof(special[0]))];
+        return corner(TYPE_F32, r);
     case 2: /* 2^-12 to 2^20 */
         return (r & 0x807fffff) | (115 + random32() % 32) << 23;
     default:

@@ -24,6 +24,9 @@ void oracle_close(void);
 uint32_t random32(void);
 /* A number of the type: any bits, or one near those of the second kind. */
 uint64_t sample(enum type type, unsigned i);
+/* Zeros, limits, infinities, NaN, ties and so on of F32 or F16, the i-th of CORNERS. */
+enum { CORNERS = 32 };
+uint64_t corner(enum type type, unsigned i);
 bool is_real(enum type type);
 /* What a pattern stands for. */
 void value(mpfr_t to, enum type type, uint64_t bits);

@@ -163,6 +163,10 @@ static void test_pairs(enum type type, unsigned pairs)
                 in[1][j] = sample(type, j / 4);
                 in[2][j] = sample(type, j / 16);
             }
+            for (unsigned j = 0; i == 0 && j < CORNERS * CORNERS; j++) {
+                in[0][j] = corner(type, j);
+                in[1][j] = corner(type, j / CORNERS);
+            }
             same &= run(&c, type, type, in[2], BATCH);
             for (unsigned j = 0; j < BATCH; j++) {
                 value(x, type, in[0][j]);

@@ -105,7 +105,7 @@ static void test_reals(unsigned scalars)
         to = types[i / 6][1];
         wide = type != to;
         for (unsigned k = 0; k < scalars && (!wide || op == OP_VAXPY); k++) {
-            uint64_t scalar = sample(type, k);
+            uint64_t scalar = k % 2 ? sample(type, k) : corner(type, k / 2);
             union cmd c = vec1s(op, type, scalar);
             c.head.flags = wide ? VAXPY_WIDE : 0;
             c.vec1s.src_rep = wide ? 4 : 8;
