@@ -252,11 +252,28 @@ static void test_edges(void)
     ok(good, "limits/ends_of_the_range_of_every_operand");
 }
 
+/* What only sets a register takes a cycle. */
+static void test_sets(void)
+{
+    bool good = true;
+
+    for (unsigned op = 0; op < CMD_OPCODES; op++) {
+        const struct cmd_info *info = cmd_find(op);
+        if (info && (!strncmp(info->name, "SET_", 4) || op == OP_NOP)) {
+            union cmd c = least(info);
+            uint64_t begin = rig.now;
+            good &= push(pipe_of(info), &c) == 0 && rig.now == begin + 1;
+        }
+    }
+    ok(good, "limits/registers_are_set_in_a_cycle");
+}
+
 int main(void)
 {
     rig_open(&rig, 1, PROFILE_a2);
     test_refused();
     test_edges();
+    test_sets();
     rig_close(&rig);
     return tap_done();
 }

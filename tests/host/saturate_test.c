@@ -68,6 +68,7 @@ static const struct {
     {"selection", OP_VSEL, TYPE_F32, TYPE_F32, F32_INF, F32_INF, F32_INF, F32_INF},
     {"copy", OP_VCOPY, TYPE_F32, TYPE_F32, F32_INF, 0, F32_INF, F32_INF},
     {"reduction", OP_VCADD, TYPE_F32, TYPE_F32, F32_INF, 0, F32_INF, F32_MAX},
+    {"interpolation", OP_VBI, TYPE_F16, TYPE_F16, 0x7bff, 0x4000, F16_INF, F16_MAX},
     {"half_reduction", OP_VCGADD, TYPE_F16, TYPE_F16, F16_INF, 0, F16_INF, F16_MAX},
     /* clang-format on */
 };
@@ -86,6 +87,9 @@ static union cmd element_command(enum op op, enum type type, enum type to)
     case OP_VCADD:
     case OP_VCGADD:
         c.vec_reduce = (struct cmd_vec_reduce){c.head, DST, 0, 8, 1, 8, 1};
+        break;
+    case OP_VBI: /* all offsets are 0 */
+        c.vec_bi = (struct cmd_vec_bi){c.head, DST, 0, 2048, 1024, 128, 1, 1, 1};
         break;
     case OP_VLN:
         c.vec1 = (struct cmd_vec1){c.head, DST, 0, 1, 1, 1, 8, 8};

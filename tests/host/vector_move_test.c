@@ -464,11 +464,33 @@ static void test_end_of_ub(void)
     }
 }
 
+/* 2048 + i in halves: odd sums are ties, and go to a multiple of 4. */
+static void test_index_of_halves(void)
+{
+    union cmd c = rig_command(OP_VCI, TYPE_F16);
+    bool good = true;
+    struct rig r;
+
+    rig_open(&r, 1, PROFILE_a2);
+    c.vec_fill = (struct cmd_vec_fill){c.head, 0, 0x6800, 1, 8, 1};
+    rig_push(&r, 0, PIPE_V, &c);
+    rig_drain(&r);
+    for (unsigned i = 0; i < 128; i++) {
+        unsigned even = i % 2 == 0 ? i : i % 4 == 1 ? i - 1 : i + 1;
+        uint16_t got;
+        memcpy(&got, r.npu.mem[0][NPU_MEM_UB] + 2 * i, 2);
+        good &= got == 0x6800 + even / 2;
+    }
+    ok(good, "vector_move/VCI_of_halves_rounds_ties_to_even");
+    rig_close(&r);
+}
+
 int main(void)
 {
     test_end_of_ub();
     test_reductions();
     test_sum_rounds_each_step();
     test_moves();
+    test_index_of_halves();
     return tap_done();
 }
