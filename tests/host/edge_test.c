@@ -17,28 +17,47 @@
 #define TELLS(code, f, name)   NPU_ERR_##code, offsetof(struct cmd_##f, name)
 #define TELLS_HEAD(code, name) NPU_ERR_##code, offsetof(struct cmd_head, name)
 
+/* What is pushed to the same pipe first: one or two commands. */
+#define NOTHING                                                                          \
+    {                                                                                    \
+        {                                                                                \
+            .nop = { H(NOP, NONE) }                                                      \
+        }                                                                                \
+    }
 #define SET_S32                                                                          \
     {                                                                                    \
-        .set_atomic = { H(SET_ATOMIC_FIX, S32), ATOMIC_ADD }                             \
+        {                                                                                \
+            .set_atomic = { H(SET_ATOMIC_FIX, S32), ATOMIC_ADD }                         \
+        }                                                                                \
     }
 #define SET_F32                                                                          \
     {                                                                                    \
-        .set_atomic = { H(SET_ATOMIC_FIX, F32), ATOMIC_ADD }                             \
+        {                                                                                \
+            .set_atomic = { H(SET_ATOMIC_FIX, F32), ATOMIC_ADD }                         \
+        }                                                                                \
     }
 #define COUNT(n)                                                                         \
     {                                                                                    \
-        .set_mask = { HF(SET_MASK, NONE, SET_MASK_COUNTER), n, 0 }                       \
+        {                                                                                \
+            .set_mask = { HF(SET_MASK, NONE, SET_MASK_COUNTER), n, 0 }                   \
+        }                                                                                \
     }
-#define NOTHING                                                                          \
+#define UP(f)                                                                            \
+    f, f + 1, f + 2, f + 3, f + 4, f + 5, f + 6, f + 7, f + 8, f + 9, f + 10, f + 11,    \
+        f + 12, f + 13, f + 14, f + 15
+/* Blocks of VTRANSDATA: 16 from `dst` up, 16 from `src` up. */
+#define LISTS(dst, src)                                                                  \
     {                                                                                    \
-        .nop = { H(NOP, NONE) }                                                          \
+        {.set_va = {HF(SET_VA, NONE, SET_VA_DST), UP(dst)}},                             \
+        {                                                                                \
+            .set_va = { H(SET_VA, NONE), UP(src) }                                       \
+        }                                                                                \
     }
 #define UB 196608
 
-/* `before` is pushed to the same pipe first. */
 static const struct {
     const char *name;
-    union cmd before, cmd;
+    union cmd before[2], cmd;
     unsigned code;
     size_t field;
 } rows[] = {
@@ -341,6 +360,54 @@ static const struct {
      NOTHING,
      {.vec_merge = {H(VMRGSORT, F32), 8192, 0, 32, 64, 96, 4, 4, 4, 4, 7, 2}},
      TELLS(RANGE, vec_merge, repeat)},
+    {"blocks_that_are_all_one",
+     NOTHING,
+     {.vec_transdata = {H(VTRANSDATA, F16), 0, 0, 1}},
+     TELLS(OVERLAP, vec_transdata, dst_rep)},
+    {"blocks_of_no_repeat",
+     NOTHING,
+     {.vec_transdata = {H(VTRANSDATA, F16), 0, 0, 0}},
+     FINE},
+    {"blocks_in_place",
+     LISTS(0, 0),
+     {.vec_transdata = {H(VTRANSDATA, F16), 0, 0, 1}},
+     FINE},
+    {"blocks_in_place_of_two_repeats",
+     LISTS(0, 0),
+     {.vec_transdata = {H(VTRANSDATA, F16), 16, 16, 2}},
+     TELLS(OVERLAP, vec_transdata, src_rep)},
+    {"blocks_of_two_repeats",
+     LISTS(0, 32),
+     {.vec_transdata = {H(VTRANSDATA, F16), 16, 16, 2}},
+     FINE},
+    {"repeats_that_share_a_block",
+     LISTS(0, 32),
+     {.vec_transdata = {H(VTRANSDATA, F16), 15, 16, 2}},
+     TELLS(OVERLAP, vec_transdata, dst_rep)},
+    {"a_repeat_that_reads_what_is_written",
+     LISTS(0, 31),
+     {.vec_transdata = {H(VTRANSDATA, F16), 16, 16, 2}},
+     TELLS(OVERLAP, vec_transdata, src_rep)},
+    {"blocks_to_the_last_of_ub",
+     LISTS(UB / 32 - 16, 0),
+     {.vec_transdata = {H(VTRANSDATA, F16), 0, 0, 1}},
+     FINE},
+    {"blocks_beyond_ub",
+     LISTS(UB / 32 - 15, 0),
+     {.vec_transdata = {H(VTRANSDATA, F16), 0, 0, 1}},
+     TELLS(BOUNDS, vec_transdata, dst_rep)},
+    {"blocks_from_the_last_of_ub",
+     LISTS(0, UB / 32 - 16),
+     {.vec_transdata = {H(VTRANSDATA, F16), 0, 0, 1}},
+     FINE},
+    {"blocks_from_beyond_ub",
+     LISTS(0, UB / 32 - 15),
+     {.vec_transdata = {H(VTRANSDATA, F16), 0, 0, 1}},
+     TELLS(BOUNDS, vec_transdata, src_rep)},
+    {"second_repeat_beyond_ub",
+     LISTS(UB / 32 - 31, 0),
+     {.vec_transdata = {H(VTRANSDATA, F16), 16, 0, 2}},
+     TELLS(BOUNDS, vec_transdata, dst_rep)},
 };
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
@@ -353,7 +420,9 @@ int main(void)
         struct rig r;
 
         rig_open(&r, 1, PROFILE_a2);
-        rig_push(&r, 0, pipe, &rows[i].before);
+        for (unsigned k = 0; k < 2 && rows[i].before[k].head.opcode; k++) {
+            rig_push(&r, 0, pipe, &rows[i].before[k]);
+        }
         rig_push(&r, 0, pipe, &rows[i].cmd);
         rig_drain(&r);
         error = rig_read(&r, 0, rig_pipe(pipe, PIPE_ERROR));

@@ -36,6 +36,34 @@ static uint8_t quantised(int16_t x, float scale, int offset, bool is_signed)
     return (uint8_t)(int)(r != r ? 0 : r < lo ? lo : r > hi ? hi : r);
 }
 
+/* 7 times that scale is a little below 100.5 and rounds to it; with -99 it is a tie,
+ * which goes to 2. Without the first rounding it would be 1. NaN gives 0. */
+static void test_roundings(void)
+{
+    static const struct {
+        uint32_t scale;
+        int offset;
+        uint8_t want;
+    } t[] = {{0x4165b6db, -99, 2}, {0x7fc00000, 5, 0}, {0x7f800000, 5, 127}};
+    int16_t seven = 7;
+    bool good = true;
+
+    for (unsigned i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+        union cmd set = rig_command(OP_SET_DEQSCALE, TYPE_F32),
+                  c = rig_command(OP_VDEQ, TYPE_S16);
+        start(i);
+        set_mask(1, 0, false);
+        set.set_deqscale.word = word_of(0, t[i].offset, true) | t[i].scale;
+        run(&set);
+        memcpy(ub() + SRC, &seven, 2);
+        c.vec_deq = (struct cmd_vec_deq){c.head, DST, SRC, 0, 1, 1, 1, 8, 8};
+        run(&c);
+        good &= ub()[DST] == t[i].want;
+        rig_close(&rig);
+    }
+    ok(good, "vector_more/VDEQ_rounds_product_and_sum");
+}
+
 static bool quantises(unsigned flags, bool counter)
 {
     uint64_t mask = 0xf0f0f0f0deadbeefu;
@@ -359,6 +387,7 @@ static void test_offset(void)
 
 int main(void)
 {
+    test_roundings();
     for (unsigned flags = 0; flags < 4; flags++) {
         ok(quantises(flags, false) && quantises(flags, true), "vector_more/VDEQ%s%s",
            flags & VDEQ_VECTOR ? "_with_16_words" : "",
