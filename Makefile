@@ -49,7 +49,7 @@ HOST_TESTS := barrier perturb mte mte_s4 atomic load2d load3d load3d_rule model 
               snapshot vector cube move fixpipe fixpipe_rule npy calibrate num mmad \
               vector_move vector_gather vector_move_rule vecnum unit vecscalar saturate \
               vector_more event sparse sparse_load \
-              sparse_rule limits extent edge
+              sparse_rule limits extent edge cost
 QEMU_TESTS := $(patsubst tests/qemu/%_test.sh,%,$(wildcard tests/qemu/*_test.sh))
 
 # --- flags ---

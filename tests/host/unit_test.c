@@ -313,6 +313,8 @@ static void test_mismatch(void)
            field_get(PIPE_ERROR_FIELD, error) == offsetof(struct cmd_mmad, unit) &&
            r.npu.mem[0][NPU_MEM_L0C][0] == 0xa5,
        "unit/mmad_without_flag_is_refused");
+    rig_write(&r, 0, rig_pipe(PIPE_MTE1, PIPE_CTRL), PIPE_CTRL_RESET);
+    ok(marks() != 0, "unit/a_reset_of_another_pipe_leaves_them");
     rig_write(&r, 0, rig_pipe(PIPE_FIX, PIPE_CTRL), PIPE_CTRL_RESET);
     ok(marks() == 0, "unit/reset_clears_the_marks");
     rig_close(&r);
@@ -324,6 +326,22 @@ static void test_mismatch(void)
            "unit/%s_refuses_flag_1", i ? "fixpipe" : "mmad");
         rig_close(&r);
     }
+}
+
+/* Two halves of a tile, the upper one first: when the lower one is being written (512
+ * cycles on 64 units, 1095 its end) the upper one has been there all the time. Its last
+ * unit is written 504 cycles after its first; then 65 are to be read. */
+static void test_two_tiles(void)
+{
+    open_rig();
+    push(PIPE_M, mmad(32768, 128, 64, 256, UNIT_PASS));
+    push(PIPE_M, mmad(0, 128, 64, 256, UNIT_PASS));
+    push(PIPE_FIX, fix(0, 0, 128, 128, 128, UNIT_PASS));
+    rig_drain(&r);
+    ok(end_of(PIPE_M) == 62 + 512 + 9 + 512 && begin_of(PIPE_FIX) == 1095 - 504 &&
+           end_of(PIPE_FIX) == 591 + 504 + 285 + 80, /* 65 * 512 / 117 */
+       "unit/a_tile_of_two_commands");
+    rig_close(&r);
 }
 
 /* An MMAD that is cut off passes nothing. */
@@ -349,6 +367,7 @@ static void test_cut_off(void)
 
 int main(void)
 {
+    test_two_tiles();
     test_follows();
     test_slow_fixpipe();
     test_halves();
