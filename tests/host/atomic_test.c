@@ -267,6 +267,27 @@ static void test_rows(void)
     rig_close(&r);
 }
 
+/* What the fixpipe writes to UB replaces what is there. */
+static void test_local(void)
+{
+    struct rig r;
+    union cmd set = rig_command(OP_SET_ATOMIC_FIX, TYPE_F32),
+              c = rig_command(OP_FIX_L0C_UB, TYPE_F32);
+    float one = 1, got;
+
+    rig_open(&r, 1, PROFILE_a2);
+    set.set_atomic.op = ATOMIC_ADD;
+    c.fix_gm.m = c.fix_gm.n = c.fix_gm.nd_num = 1;
+    memcpy(r.npu.mem[0][NPU_MEM_L0C], &one, 4);
+    memcpy(r.npu.mem[0][NPU_MEM_UB], &one, 4);
+    rig_push(&r, 0, PIPE_FIX, &set);
+    rig_push(&r, 0, PIPE_FIX, &c);
+    rig_drain(&r);
+    memcpy(&got, r.npu.mem[0][NPU_MEM_UB], 4);
+    ok(got == 1, "atomic/is_for_gm_only");
+    rig_close(&r);
+}
+
 /* Two cores on the same bytes: each adds to what is there when it ends. */
 static void test_cores(void)
 {
@@ -321,6 +342,7 @@ int main(void)
     test_arithmetic();
     test_environment();
     test_rows();
+    test_local();
     test_cores();
     test_rules();
     return tap_done();

@@ -46,6 +46,21 @@ static void test_register(void)
     rig_close(&r);
 }
 
+/* The first of the chip's semaphores. */
+static void test_first(void)
+{
+    struct rig r;
+
+    rig_open(&r, 1, PROFILE_a2);
+    rig_write(&r, NPU_CHIP, CHIP_BARRIER,
+              field_put(CHIP_BARRIER_COUNT, 2) | field_put(CHIP_BARRIER_TARGET, GO) |
+                  field_put(CHIP_BARRIER_CORES, 1));
+    post(&r, 0, SEM_CORE, 2);
+    ok(value(&r, 0, SEM_CORE) == 0 && value(&r, 0, GO) == 1,
+       "barrier/watches_the_first_semaphore_of_the_chip");
+    rig_close(&r);
+}
+
 static void test_counts(void)
 {
     struct rig r;
@@ -200,6 +215,7 @@ static void test_reset(void)
 int main(void)
 {
     test_register();
+    test_first();
     test_counts();
     test_commands();
     test_order();

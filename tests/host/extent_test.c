@@ -174,6 +174,11 @@ static const struct row rows[] = {
      30 + 30,
      {AT(fix_gm, src, L0C, 4096 + 1280), AT(fix_gm, dst, L1, 768 + 640),
       AT(fix_gm, fb_quant, FB, 384), AT(fix_gm, fb_relu, FB, 192)}},
+    {"l0c_l1_halves", /* two whole blocks of 16 columns */
+     {.fix_local = {HF(FIX_L0C_L1, F32, FIX_L0C_GM_NZ), 0, 0, 24, 20, 32, 32,
+                    QUANT_F322F16, 0, 1}},
+     30 + 20,
+     {AT(fix_gm, src, L0C, 2048 + 1280), AT(fix_gm, dst, L1, 768 + 640)}},
     {"l1_fb",
      {.l1_fb = {H(COPY_L1_FB, NONE), 0, 0, 64, 2, 1, 1}},
      30 + 2,

@@ -73,6 +73,22 @@ static void test_end_of_dram(void)
     rig_close(&r);
 }
 
+/* Rows of a matrix that lie on one another in L1: where it is, too. */
+static void test_overlap(void)
+{
+    struct rig r;
+    union cmd c = rig_command(OP_ND2NZ_GM_L1, TYPE_F16);
+
+    rig_open(&r, 1, PROFILE_a2);
+    c.nd2nz = (struct cmd_nd2nz){c.head, RIG_GM_BASE, 4096, 16, 0, 0, 2, 16, 1, 4, 0};
+    rig_push(&r, 0, PIPE_MTE2, &c);
+    ok(rig_error(&r, 0, PIPE_MTE2) == NPU_ERR_OVERLAP &&
+           rig_read(&r, 0, rig_pipe(PIPE_MTE2, PIPE_ERROR_ADDR)) == 4096 &&
+           rig_read(&r, 0, rig_pipe(PIPE_MTE2, PIPE_ERROR_VALUE)) == 4096,
+       "rule/overlap_tells_the_address");
+    rig_close(&r);
+}
+
 static void test_post_overflow(void)
 {
     struct rig r;
@@ -155,6 +171,7 @@ int main(void)
 {
     test_rules();
     test_end_of_dram();
+    test_overlap();
     test_post_overflow();
     test_chips();
     return tap_done();

@@ -377,6 +377,9 @@ static void test_offset(void)
     memcpy(ub() + SRC1 + 100, &offset, 4);
     memcpy(want, ub(), UB);
     good = run(&c) == NPU_ERR_OFFSET && memcmp(ub(), want, UB) == 0;
+    good &=
+        field_get(PIPE_ERROR_FIELD, rig_read(&rig, 0, rig_pipe(PIPE_V, PIPE_ERROR))) ==
+        offsetof(struct cmd_vec_bi, offsets);
     rig_write(&rig, 0, rig_pipe(PIPE_V, PIPE_CTRL), PIPE_CTRL_RESET);
     offset = 8;
     memcpy(ub() + SRC1 + 100, &offset, 4);
