@@ -163,6 +163,8 @@ static bool other_rule(const struct cmd_info *info, const struct cmd_arg *a)
     case OP_LOAD3D_L0A:
     case OP_LOAD3D_L0B:
         return a->size != 4;
+    case OP_SET_LOAD3D_BOUNDARY:
+        return true;
     case OP_FIX_L0C_GM:
     case OP_FIX_L0C_UB:
     case OP_FIX_L0C_L1:
