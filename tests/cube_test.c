@@ -154,7 +154,7 @@ TEST(cube, multiplies_floats_and_adds)
     check_floats(M, NULL, 2);
 }
 
-/* Operands a little above and below a number of 10 bits are taken for it. */
+/* Operands a little above and below a number of 11 bits are taken for it. */
 TEST(cube, hf32_rounds_its_operands)
 {
     union cmd cmd;
@@ -163,12 +163,12 @@ TEST(cube, hf32_rounds_its_operands)
         check_refused(TYPE_F32);
         return;
     }
-    lay_out(TYPE_F32, 0xffffe000, M, false);
+    lay_out(TYPE_F32, 0xfffff000, M, false);
     for (unsigned i = 0; i < 512; i += 4) {
         int32_t bits;
 
         memcpy(&bits, l0a + i, 4);
-        bits += i % 8 ? 0xfff : -0xfff;
+        bits += i % 8 ? 0x7ff : -0x7ff;
         memcpy(l0a + i, &bits, 4);
     }
     cube_mmad(&cmd, TYPE_F32, 0, 0, 0, M, N, K, true);

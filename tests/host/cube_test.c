@@ -102,7 +102,7 @@ static uint32_t element(enum cube_type type, enum fill fill)
     case CUBE_F32:
         return f;
     case CUBE_HF32: /* half of them ties */
-        return f & 1 ? (f & ~0x1fffu) | 0x1000 : f;
+        return f & 1 ? (f & ~0xfffu) | 0x800 : f;
     case CUBE_S8:
         return fill == EXTREME ? (f & 1 ? 0x80 : 0x7f) : f & 0xff;
     default:
@@ -169,7 +169,7 @@ static float half_to_float(uint16_t h) /* independent of num.h */
     return h & 0x8000 ? -mag : mag;
 }
 
-/* To 11 significant bits, or to multiples of 2^-136; likewise independent. */
+/* To 12 significant bits, or to multiples of 2^-137; likewise independent. */
 static float rounded_to_hf32(float f)
 {
     int exp, unit;
@@ -178,7 +178,7 @@ static float rounded_to_hf32(float f)
         return f;
     }
     frexpf(f, &exp);
-    unit = exp - 11 > -136 ? exp - 11 : -136;
+    unit = exp - 12 > -137 ? exp - 12 : -137;
     return (float)ldexp(rint(ldexp((double)f, -unit)), unit);
 }
 
@@ -388,13 +388,13 @@ static void test_special(enum simd level)
          0x7f7fffff}, /* only the sum fits */
         {CUBE_F32, 0x00000001, 0x3f000000, 0x00000001, 0x00000002},  /* 1.5: to even */
         {CUBE_F32, 0x3f801000, 0x3f800000, 0x00000000, 0x3f801000},  /* all 24 bits */
-        {CUBE_HF32, 0x3f801000, 0x3f800000, 0x00000000, 0x3f800000}, /* tie, to even */
-        {CUBE_HF32, 0x3f803000, 0x3f800000, 0x00000000, 0x3f804000}, /* tie, upwards */
-        {CUBE_HF32, 0x3f800000, 0x3f801001, 0x00000000, 0x3f802000}, /* above the tie */
+        {CUBE_HF32, 0x3f800800, 0x3f800000, 0x00000000, 0x3f800000}, /* tie, to even */
+        {CUBE_HF32, 0x3f801800, 0x3f800000, 0x00000000, 0x3f802000}, /* tie, upwards */
+        {CUBE_HF32, 0x3f800000, 0x3f800801, 0x00000000, 0x3f801000}, /* above the tie */
         {CUBE_HF32, 0x3fffffff, 0xbf800000, 0x00000000, 0xc0000000}, /* next binade */
         {CUBE_HF32, 0x7f7fffff, 0x00800000, 0x00000000, 0x7f800000}, /* to infinity */
-        {CUBE_HF32, 0x00001001, 0x3f800000, 0x00000000, 0x00002000}, /* subnormals too */
-        {CUBE_HF32, 0x00001000, 0x3f800000, 0x00000000, 0x00000000}, /* and to 0 */
+        {CUBE_HF32, 0x00000801, 0x3f800000, 0x00000000, 0x00001000}, /* subnormals too */
+        {CUBE_HF32, 0x00000800, 0x3f800000, 0x00000000, 0x00000000}, /* and to 0 */
         {CUBE_HF32, 0x7fffffff, 0x3f800000, 0x00000000, 0x7fc00000}, /* NaN stays NaN */
         {CUBE_HF32, 0xff800001, 0x3f800000, 0x00000000, 0x7fc00000}, /* not infinity */
         {CUBE_HF32, 0x00000000, 0x3f800000, 0x3f800001, 0x3f800001}, /* c has 24 bits */

@@ -19,11 +19,15 @@ static const struct {
     unsigned bits;
     uint32_t poison; /* where nothing may look */
 } kinds[] = {
-    {"f16", TYPE_F16, 0, 16, 0x7e01},     {"bf16", TYPE_BF16, 0, 16, 0x7fc1},
-    {"f32", TYPE_F32, 0, 32, 0x7fc12345}, {"hf32", TYPE_F32, MMAD_HF32, 32, 0x7fc12345},
-    {"s8", TYPE_S8, 0, 8, 0x55},          {"s4", TYPE_S4, 0, 4, 0x5},
+    {"f16", TYPE_F16, 0, 16, 0x7e01},
+    {"bf16", TYPE_BF16, 0, 16, 0x7fc1},
+    {"f32", TYPE_F32, 0, 32, 0x7fc12345},
+    {"hf32", TYPE_F32, MMAD_HF32, 32, 0x7fc12345},
+    {"hf32_zero", TYPE_F32, MMAD_HF32 | MMAD_HF32_ZERO, 32, 0x7fc12345},
+    {"s8", TYPE_S8, 0, 8, 0x55},
+    {"s4", TYPE_S4, 0, 4, 0x5},
 };
-enum { F16, BF16, F32, HF32, S8, S4, KINDS };
+enum { F16, BF16, F32, HF32, HF32_ZERO, S8, S4, KINDS };
 
 static uint32_t rnd(void)
 {
@@ -123,6 +127,7 @@ static uint32_t random_element(unsigned kind)
         return f & 15;
     default: /* fp32 and bf16: from subnormal products to overflow, mostly neither */
         f = (f & 0x807fffff) | (rnd() % 8 ? 112 + rnd() % 32 : 50 + rnd() % 150) << 23;
+        f = kind >= HF32 && f & 1 ? (f & ~0xfffu) | 0x800 : f; /* a tie */
         return kind == BF16 ? f >> 16 : f;
     }
 }
@@ -175,15 +180,20 @@ static void set(mpfr_t to, unsigned kind, uint32_t e)
         int frac = (int)(e & 0x3ff) | (exp ? 0x400 : 0);
         mpfr_set_si_2exp(to, e & 0x8000 ? -frac : frac, (exp ? exp : 1) - 25, MPFR_RNDN);
         mpfr_setsign(to, to, (e & 0x8000) != 0, MPFR_RNDN);
-    } else if (kind == HF32) {
-        mpfr_t h;
-        mpfr_init2(h, 11);
-        mpfr_set_emin(-135); /* 2^-136 */
-        t = mpfr_set_flt(h, float_of(e), MPFR_RNDN);
+    } else if (kind == HF32 || kind == HF32_ZERO) {
+        mpfr_t h, x;
+        mpfr_init2(h, 12);
+        mpfr_init2(x, 25);
+        mpfr_set_flt(x, float_of(e), MPFR_RNDN);
+        if (kind == HF32_ZERO && mpfr_regular_p(x)) { /* a tie is a bit less */
+            mpfr_sgn(x) > 0 ? mpfr_nextbelow(x) : mpfr_nextabove(x);
+        }
+        mpfr_set_emin(-136); /* 2^-137 */
+        t = mpfr_set(h, x, MPFR_RNDN);
         mpfr_subnormalize(h, t, MPFR_RNDN);
         mpfr_set_emin(-148); /* 2^-149 */
         mpfr_set(to, h, MPFR_RNDN);
-        mpfr_clear(h);
+        mpfr_clears(h, x, (mpfr_ptr)NULL);
     } else {
         mpfr_set_flt(to, float_of(kind == BF16 ? e << 16 : e), MPFR_RNDN);
     }
@@ -269,7 +279,7 @@ static bool check(const struct job *j)
 static void test_kind(unsigned kind)
 {
     const char *name = kinds[kind].name;
-    const unsigned align = kind == F32 || kind == HF32 ? MMAD_K_ALIGN : 0;
+    const unsigned align = kind >= F32 && kind <= HF32_ZERO ? MMAD_K_ALIGN : 0;
     const struct job one = {.kind = kind, .m = 48, .n = 64, .k = 1};
     const struct job plain = {
         .kind = kind, .m = 33, .n = 18, .k = 37, .dst = 2048, .a = 512, .b = 1024};
@@ -332,8 +342,9 @@ static void test_rules(void)
         unsigned code, field;
     } rules[] = {
         {"type_s16", TYPE_S16, 0, 0, 0, 0, NPU_ERR_TYPE, 2},
-        {"unknown_flag", TYPE_F32, 0x20, 0, 0, 0, NPU_ERR_FLAGS, 3},
+        {"unknown_flag", TYPE_F32, 0x40, 0, 0, 0, NPU_ERR_FLAGS, 3},
         {"hf32_of_f16", TYPE_F16, MMAD_HF32, 0, 0, 0, NPU_ERR_FLAGS, 3},
+        {"hf32_zero_without_hf32", TYPE_F32, MMAD_HF32_ZERO, 0, 0, 0, NPU_ERR_FLAGS, 3},
         {"hf32_of_s4", TYPE_S4, MMAD_HF32, 0, 0, 0, NPU_ERR_FLAGS, 3},
         {"k_align_of_bf16", TYPE_BF16, MMAD_K_ALIGN, 0, 0, 0, NPU_ERR_FLAGS, 3},
         {"init_and_bias", TYPE_F32, MMAD_INIT | MMAD_BIAS, 0, 0, 0, NPU_ERR_RANGE, 3},

@@ -79,19 +79,28 @@ static void test_hf32(void)
 {
     bool good = true;
 
-    for (uint32_t h = 0; h < 0x3fc00 && good; h++) {
-        uint32_t at = h << 13, mid = at + 0x1000, even = (h + (h & 1)) << 13;
+    bool down = true;
 
-        good = num_f32_to_hf32(at) == at && num_f32_to_hf32(mid) == even &&
-               num_f32_to_hf32(mid - 1) == at &&
-               num_f32_to_hf32(mid + 1) == at + 0x2000 &&
-               num_f32_to_hf32(mid | 0x80000000) == (even | 0x80000000);
+    for (uint32_t h = 0; h < 0x7f800 && good && down; h++) {
+        uint32_t at = h << 12, mid = at + 0x800, even = (h + (h & 1)) << 12;
+
+        for (unsigned z = 0; z < 2; z++) {
+            good &= num_f32_to_hf32(at, z) == at && num_f32_to_hf32(mid - 1, z) == at &&
+                    num_f32_to_hf32(mid + 1, z) == at + 0x1000;
+        }
+        good &= num_f32_to_hf32(mid, false) == even &&
+                num_f32_to_hf32(mid | 0x80000000, false) == (even | 0x80000000);
+        down = num_f32_to_hf32(mid, true) == at &&
+               num_f32_to_hf32(mid | 0x80000000, true) == (at | 0x80000000);
     }
     ok(good, "num/f32_to_hf32_ties_to_even");
-    ok(num_f32_to_hf32(0x7f800001) == 0x7fc00000 &&
-           num_f32_to_hf32(0xffffffff) == 0x7fc00000 &&
-           num_f32_to_hf32(0xff800000) == 0xff800000,
-       "num/hf32_nan_and_infinity");
+    ok(down, "num/f32_to_hf32_ties_towards_zero");
+    for (unsigned z = 0; z < 2; z++) {
+        good &= num_f32_to_hf32(0x7f800001, z) == 0x7fc00000 &&
+                num_f32_to_hf32(0xffffffff, z) == 0x7fc00000 &&
+                num_f32_to_hf32(0xff800000, z) == 0xff800000;
+    }
+    ok(good, "num/hf32_nan_and_infinity");
 }
 
 /* Between two neighbours h and h + 1: just below, at and just above the middle. */

@@ -139,6 +139,17 @@ static int64_t shifted_right(uint64_t bits, uint64_t n)
     return (whole >> n) + last;
 }
 
+/* What is below the sign, times 2^n; a negative number stays one. */
+static int64_t shifted_left(int64_t a, uint64_t n)
+{
+    int64_t span = type == TYPE_S16 ? 1 << 15 : INT64_C(1) << 31;
+    uint64_t low = (uint64_t)(a < 0 ? a + span : a), product = low << n;
+
+    return flags & VSHL_LOGICAL
+               ? (int64_t)((uint64_t)a << n)
+               : (int64_t)(product % (uint64_t)span) - (a < 0 ? span : 0);
+}
+
 static uint64_t whole(unsigned j, uint64_t scalar)
 {
     bool one = op >= OP_VADDS && op <= OP_VSHR;
@@ -186,8 +197,7 @@ static uint64_t whole(unsigned j, uint64_t scalar)
         r = a > 0 ? a : 0;
         break;
     default:
-        r = op == OP_VSHR ? shifted_right(in[0][j], scalar)
-                          : (int64_t)((uint64_t)a << scalar);
+        r = op == OP_VSHR ? shifted_right(in[0][j], scalar) : shifted_left(a, scalar);
         break;
     }
     return (uint64_t)r & (type == TYPE_S16 ? 0xffff : UINT32_MAX);
@@ -228,13 +238,13 @@ static void test_integers(unsigned scalars)
             continue;
         }
         if (op == OP_VSHL || op == OP_VSHR) { /* each distance, each flag */
-            rounds = (type_bits(type) + 1) * (op == OP_VSHR ? 4 : 1);
+            rounds = (type_bits(type) + 1) * (op == OP_VSHR ? 4 : 2);
         }
         for (unsigned k = 0; k < rounds; k++) {
             bool shift = op == OP_VSHL || op == OP_VSHR;
             uint64_t scalar = shift ? k % (type_bits(type) + 1) : sample(type, k);
             union cmd c = command(scalar);
-            flags = op == OP_VSHR ? k / (type_bits(type) + 1) : 0;
+            flags = shift ? k / (type_bits(type) + 1) : 0;
             c.head.flags = (uint8_t)flags;
             fill(type, type);
             same &= run(&c, type, type, in[2], N);

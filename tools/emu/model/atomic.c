@@ -43,7 +43,8 @@ static int32_t order(uint32_t word)
 
 /* The greater or smaller one of two numbers of fp32, or of 16 bits that stand in the
  * upper halves; NaN if one of them is. */
-static inline uint32_t extreme(uint32_t a, uint32_t b, bool max, uint32_t infinity, uint32_t nan)
+static inline uint32_t extreme(uint32_t a, uint32_t b, bool max, uint32_t infinity,
+                               uint32_t nan)
 {
     uint32_t best = (order(a) < order(b)) == max ? b : a;
 

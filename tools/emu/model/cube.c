@@ -9,6 +9,7 @@
 #include <stdalign.h>
 #include "tools/emu/model/cube_path.h"
 #include "tools/emu/model/mem.h"
+#include "tools/emu/model/num.h"
 #include "tools/emu/model/simd.h"
 
 #define FRACTAL 512u
@@ -21,23 +22,25 @@ static alignas(64) int32_t column_fix[CUBE_MAX_COLS], column_bias[CUBE_MAX_COLS]
 
 static const struct cube_path *find_path(enum cube_type type)
 {
-    static const struct cube_path *const paths[][SIMD_COUNT] = {
+    static const struct cube_path *const paths[CUBE_TYPES][SIMD_COUNT] = {
 #if defined(__x86_64__)
-        {&cube_plain_f16, &cube_avx2_f16, &cube_avx512_f16, &cube_avx512_f16},
-        {&cube_plain_bf16, &cube_avx2_bf16, &cube_avx512_bf16, &cube_avx512_bf16},
-        {&cube_plain_f32, &cube_avx2_f32, &cube_avx512_f32, &cube_avx512_f32},
-        {&cube_plain_hf32, &cube_avx2_hf32, &cube_avx512_hf32, &cube_avx512_hf32},
-        {&cube_plain_s8, &cube_avx2_s8, &cube_avx512_s8, &cube_vnni_s8},
+        [CUBE_F16] = {&cube_plain_f16, &cube_avx2_f16, &cube_avx512_f16,
+                      &cube_avx512_f16},
+        [CUBE_BF16] = {&cube_plain_bf16, &cube_avx2_bf16, &cube_avx512_bf16,
+                       &cube_avx512_bf16},
+        [CUBE_F32] = {&cube_plain_f32, &cube_avx2_f32, &cube_avx512_f32,
+                      &cube_avx512_f32},
+        [CUBE_S8] = {&cube_plain_s8, &cube_avx2_s8, &cube_avx512_s8, &cube_vnni_s8},
 #else
-        {&cube_plain_f16},
-        {&cube_plain_bf16},
-        {&cube_plain_f32},
-        {&cube_plain_hf32},
-        {&cube_plain_s8},
+        [CUBE_F16] = {&cube_plain_f16},
+        [CUBE_BF16] = {&cube_plain_bf16},
+        [CUBE_F32] = {&cube_plain_f32},
+        [CUBE_S8] = {&cube_plain_s8},
 #endif
     };
 
-    return paths[type == CUBE_S4 ? CUBE_S8 : type][simd_level()];
+    type = type == CUBE_S4 ? CUBE_S8 : type == CUBE_HF32 ? CUBE_F32 : type;
+    return paths[type][simd_level()];
 }
 
 /* Elements [first, last) of one row of a fractal keep the value of `in`. */
@@ -109,6 +112,17 @@ static void widen_all_s4(const uint8_t *a, size_t a_fractals, const uint8_t *b,
     }
 }
 
+static void round_hf32(uint8_t *to, const uint8_t *from, size_t fractals, bool down)
+{
+    for (size_t i = 0; i < fractals * FRACTAL; i += 4) {
+        uint32_t x;
+
+        memcpy(&x, from + i, 4);
+        x = num_f32_to_hf32(x, down);
+        memcpy(to + i, &x, 4);
+    }
+}
+
 static void compute(const struct cube_path *path, const struct cube_job *job,
                     unsigned a_kb, const uint8_t *a, const uint8_t *b)
 {
@@ -168,6 +182,12 @@ void cube_run(const struct cube_op *op, void *out, const void *in, const void *a
         b = wide_b;
         a_kb *= 2;
         job.kb = (op->k + 31) / 32;
+    }
+    if (op->type == CUBE_HF32) {
+        round_hf32(wide_a, a, (size_t)mb * a_kb, op->ties_down);
+        round_hf32(wide_b, b, (size_t)nb * kb, op->ties_down);
+        a = wide_a;
+        b = wide_b;
     }
     fp = simd_fp_enter();
     if (op->m && op->n && op->index) {

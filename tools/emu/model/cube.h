@@ -28,7 +28,7 @@
 /*
  * Floating point: acc = fma(a, b, acc), k ascending: one rounding per step, to nearest
  * even; subnormals are kept; inf*0 is NaN; a NaN result is 0x7fc00000. HF32: a and b are
- * rounded to 10 bits of fraction first. Integers: exact modulo 2^32. S4: two elements a
+ * rounded to 11 bits of fraction first. Integers: exact modulo 2^32. S4: two elements a
  * byte, the low nibble first.
  */
 enum cube_type {
@@ -44,8 +44,9 @@ enum cube_type {
 struct cube_op {
     enum cube_type type;
     unsigned m, n, k;
-    unsigned a_kb; /* fractals of k that a is apart from row block to row block */
-    bool row;      /* a is k elements side by side; m is 1, a_kb is not used */
+    unsigned a_kb;  /* fractals of k that a is apart from row block to row block */
+    bool row;       /* a is k elements side by side; m is 1, a_kb is not used */
+    bool ties_down; /* HF32: towards zero instead of to even */
     /* S8 only, or NULL: b has 2 * ceil(k / 4) rows, 2 of each 4 of k; 2 bits for each of
      * its bytes, in their order, the low ones first, say which, as in cube_sparse.c. */
     const void *index;

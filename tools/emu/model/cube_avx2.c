@@ -106,21 +106,13 @@ INLINE void pack_b_16(float *dst, const uint8_t *src, unsigned nb, unsigned k, b
     }
 }
 
-/* Rounds to hf32 as num_f32_to_hf32; a NaN stays one. */
-INLINE __m256i hf32(__m256i v)
+TARGET void cube_pack_b_f32(void *packed, int32_t *fix, const void *b, unsigned nb,
+                            unsigned k)
 {
-    __m256 f = _mm256_castsi256_ps(v);
-    __m256i odd = _mm256_and_si256(_mm256_srli_epi32(v, 13), _mm256_set1_epi32(1));
-    __m256i up = _mm256_add_epi32(_mm256_add_epi32(v, _mm256_set1_epi32(0xfff)), odd);
+    __m256i *dst = packed;
+    const uint8_t *src = b;
 
-    up = _mm256_and_si256(up, _mm256_set1_epi32(~0x1fff));
-    return _mm256_castps_si256(
-        _mm256_blendv_ps(_mm256_castsi256_ps(up), f, _mm256_cmp_ps(f, f, _CMP_UNORD_Q)));
-}
-
-INLINE void pack_b_32(__m256i *dst, const uint8_t *src, unsigned nb, unsigned k,
-                      bool round)
-{
+    (void)fix;
     for (unsigned i = 0; i < nb; i++) {
         for (unsigned j = 0; j < (k + 7) / 8; j++) {
             const uint8_t *s = src + ((size_t)j * nb + i) * 512;
@@ -131,8 +123,7 @@ INLINE void pack_b_32(__m256i *dst, const uint8_t *src, unsigned nb, unsigned k,
                 simd_transpose32(line, s + half * 256);
                 SIMD_UNROLL
                 for (int x = 0; x < 8; x++) {
-                    _mm256_storeu_si256(dst + 2 * x + half,
-                                        round ? hf32(line[x]) : line[x]);
+                    _mm256_storeu_si256(dst + 2 * x + half, line[x]);
                 }
             }
             dst += 16;
@@ -167,32 +158,6 @@ TARGET void cube_pack_b_bf16(void *dst, int32_t *fix, const void *src, unsigned 
 void cube_pack_a_f32(void *dst, const void *src, size_t fractals)
 {
     memcpy(dst, src, fractals * 512);
-}
-
-TARGET void cube_pack_b_f32(void *dst, int32_t *fix, const void *src, unsigned nb,
-                            unsigned k)
-{
-    (void)fix;
-    pack_b_32(dst, src, nb, k, false);
-}
-
-TARGET void cube_pack_a_hf32(void *dst, const void *src, size_t fractals)
-{
-    const uint8_t *s = src;
-    __m256i *d = dst;
-
-    for (size_t i = 0; i < fractals * 16; i++) {
-        __m256i v = _mm256_loadu_si256((const __m256i *)(s + i * 32));
-
-        _mm256_storeu_si256(d + i, hf32(v));
-    }
-}
-
-TARGET void cube_pack_b_hf32(void *dst, int32_t *fix, const void *src, unsigned nb,
-                             unsigned k)
-{
-    (void)fix;
-    pack_b_32(dst, src, nb, k, true);
 }
 
 TARGET void cube_pack_a_s16(void *dst, const void *src, size_t fractals)
@@ -284,8 +249,6 @@ const struct cube_path cube_avx2_f16 = {1024, pack_a_f16, pack_b_f16, half_run};
 const struct cube_path cube_avx2_bf16 = {1024, cube_pack_a_bf16, cube_pack_b_bf16,
                                          half_run};
 const struct cube_path cube_avx2_f32 = {512, cube_pack_a_f32, cube_pack_b_f32, f32_run};
-const struct cube_path cube_avx2_hf32 = {512, cube_pack_a_hf32, cube_pack_b_hf32,
-                                         f32_run};
 const struct cube_path cube_avx2_s8 = {1024, cube_pack_a_s16, cube_pack_b_s16, s16_run};
 
 #endif

@@ -107,8 +107,6 @@ const struct cube_path cube_avx512_f16 = {1024, pack_a_f16, pack_b_f16, half_run
 const struct cube_path cube_avx512_bf16 = {1024, cube_pack_a_bf16, cube_pack_b_bf16,
                                            half_run};
 const struct cube_path cube_avx512_f32 = {512, cube_pack_a_f32, cube_pack_b_f32, f32_run};
-const struct cube_path cube_avx512_hf32 = {512, cube_pack_a_hf32, cube_pack_b_hf32,
-                                           f32_run};
 const struct cube_path cube_avx512_s8 = {1024, cube_pack_a_s16, cube_pack_b_s16, s16_run};
 
 #undef TARGET

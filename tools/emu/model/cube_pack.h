@@ -54,8 +54,6 @@ void cube_pack_a_bf16(void *dst, const void *src, size_t fractals);
 void cube_pack_b_bf16(void *dst, int32_t *fix, const void *src, unsigned nb, unsigned k);
 void cube_pack_a_f32(void *dst, const void *src, size_t fractals);
 void cube_pack_b_f32(void *dst, int32_t *fix, const void *src, unsigned nb, unsigned k);
-void cube_pack_a_hf32(void *dst, const void *src, size_t fractals);
-void cube_pack_b_hf32(void *dst, int32_t *fix, const void *src, unsigned nb, unsigned k);
 void cube_pack_a_s16(void *dst, const void *src, size_t fractals);
 void cube_pack_b_s16(void *dst, int32_t *fix, const void *src, unsigned nb, unsigned k);
 

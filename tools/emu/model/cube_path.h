@@ -8,7 +8,7 @@
  *   B  for each block of 16 columns, `steps` lines; a line holds for each of the
  *      16 columns the operands of one step
  * A step is one multiply-add per 32-bit lane: one k of fp32, two of int16 or four
- * of int8 elements. int4 is widened to int8 before it is packed.
+ * of int8 elements. int4 is widened to int8 and hf32 rounded before it is packed.
  */
 #ifndef TOOLS_EMU_MODEL_CUBE_PATH_H
 #define TOOLS_EMU_MODEL_CUBE_PATH_H
@@ -52,12 +52,11 @@ bool cube_sparse_fractal_avx2(bool rest, uint8_t *low, uint8_t *high, const uint
                               const uint8_t *index);
 
 extern const struct cube_path cube_plain_f16, cube_plain_bf16, cube_plain_f32,
-    cube_plain_hf32, cube_plain_s8;
+    cube_plain_s8;
 #if defined(__x86_64__)
-extern const struct cube_path cube_avx2_f16, cube_avx2_bf16, cube_avx2_f32,
-    cube_avx2_hf32, cube_avx2_s8;
+extern const struct cube_path cube_avx2_f16, cube_avx2_bf16, cube_avx2_f32, cube_avx2_s8;
 extern const struct cube_path cube_avx512_f16, cube_avx512_bf16, cube_avx512_f32,
-    cube_avx512_hf32, cube_avx512_s8, cube_vnni_s8;
+    cube_avx512_s8, cube_vnni_s8;
 #endif
 
 #endif

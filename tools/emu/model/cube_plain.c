@@ -36,11 +36,6 @@ static uint32_t load_f32(const uint8_t *p)
     return u;
 }
 
-static uint32_t load_hf32(const uint8_t *p)
-{
-    return num_f32_to_hf32(load_f32(p));
-}
-
 typedef uint32_t load_fn(const uint8_t *p);
 
 /* k0: elements in 32 bytes. */
@@ -133,7 +128,6 @@ INLINE void run(const struct cube_job *job, unsigned k0, bool exact)
 FLOAT_PATH(f16, 16, true)
 FLOAT_PATH(bf16, 16, false)
 FLOAT_PATH(f32, 8, false)
-FLOAT_PATH(hf32, 8, false)
 
 static void pack_a_s8(void *dst, const void *src, size_t fractals)
 {

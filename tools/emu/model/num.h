@@ -147,13 +147,13 @@ static inline uint16_t num_f32_to_bf16(uint32_t f32)
     return (uint16_t)((f32 + 0x7fffu + ((f32 >> 16) & 1u)) >> 16);
 }
 
-/* fp32 to hf32 (8 bits of exponent, 10 of fraction), as the fp32 of the same value. */
-static inline uint32_t num_f32_to_hf32(uint32_t f32)
+/* fp32 to hf32 (8 bits of exponent, 11 of fraction), as the fp32 of the same value; ties
+ * to even or, with `down`, towards zero. */
+static inline uint32_t num_f32_to_hf32(uint32_t f32, bool down)
 {
-    if (num_is_nan(f32)) {
-        return NUM_F32_NAN;
-    }
-    return (f32 + 0xfffu + ((f32 >> 13) & 1u)) & 0xffffe000u;
+    uint32_t even = down ? 0 : f32 >> 12 & 1u;
+
+    return num_is_nan(f32) ? NUM_F32_NAN : (f32 + 0x7ffu + even) & 0xfffff000u;
 }
 
 /*

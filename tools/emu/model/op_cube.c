@@ -14,7 +14,8 @@ static unsigned mmad_rules(const struct cmd_mmad *a, uint8_t *field)
     unsigned flags = a->head.flags;
 
     *field = FIELD_OF(head.flags);
-    if (flags & (MMAD_HF32 | MMAD_K_ALIGN) && a->head.type != TYPE_F32) {
+    if ((flags & (MMAD_HF32 | MMAD_K_ALIGN) && a->head.type != TYPE_F32) ||
+        (flags & MMAD_HF32_ZERO && !(flags & MMAD_HF32))) {
         return NPU_ERR_FLAGS;
     }
     if (flags & MMAD_INIT && flags & MMAD_BIAS) {
@@ -170,6 +171,7 @@ static void mmad_run(const struct op_ctx *c, const union cmd *cmd,
                          .k = a->k,
                          .a_kb = a_fractals(a),
                          .row = flags & MMAD_GEMV,
+                         .ties_down = flags & MMAD_HF32_ZERO,
                          .bias = flags & MMAD_BIAS ? src[2] : NULL};
 
     if (!plan->has_dst) {

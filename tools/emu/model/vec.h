@@ -27,16 +27,17 @@ void vec_store(const struct op_ctx *c, const struct plan *plan, unsigned esize,
                const uint8_t *stage);
 /* Cost from the command's line in vector.def. */
 void vec_cost(const union cmd *cmd, uint64_t repeats, struct plan *plan);
-/* One operand of a command: where its blocks lie. An operand of bits (esize 0) lies side by
- * side and has no block. */
+/* One operand of a command: where its blocks lie. An operand of bits (esize 0) lies side
+ * by side and has no block. */
 struct vec_operand {
     size_t field; /* offset in the command */
     uint32_t base;
     uint8_t esize, blk, rep;
 };
 
-/* Work of the repeats in cycles, at least `slope` each: accesses to the same bank group of
- * UB go one after the other, and reading a bank that is being written waits (vector.md). */
+/* Work of the repeats in cycles, at least `slope` each: accesses to the same bank group
+ * of UB go one after the other, and reading a bank that is being written waits
+ * (vector.md). */
 void vec_bank_cycles(const struct npu_state *s, const struct vec_operand *src,
                      unsigned n_src, const struct vec_operand *dst, uint64_t repeats,
                      unsigned per_repeat, unsigned slope, struct plan *plan);

@@ -19,6 +19,15 @@ VEC_INLINE uint32_t positive(uint32_t x, uint32_t ones)
     return x & (ones ^ ones >> 1) ? 0 : x;
 }
 
+/* The sign stays, or not. */
+VEC_INLINE uint32_t shift_left(uint32_t a, uint32_t n, unsigned flags, uint32_t ones)
+{
+    uint32_t sign = flags & VSHL_LOGICAL ? 0 : ones ^ ones >> 1;
+    uint32_t moved = n < 32 ? a << (n & 31) : 0;
+
+    return (moved & ~sign) | (a & sign);
+}
+
 VEC_INLINE uint32_t shift_right(uint32_t a, uint32_t n, unsigned flags, uint32_t ones)
 {
     bool logical = flags & VSHR_LOGICAL, round = flags & VSHR_ROUND;

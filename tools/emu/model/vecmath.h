@@ -14,8 +14,8 @@
 #define LN2_LO  0x1.a39ef35793c76p-33
 #define SHIFTER 0x1.8p52 /* adding it rounds to a whole number */
 
-/* The polynomial c[0] + c[1] x + ... of n coefficients, those of even and of odd powers for
- * themselves: loops of so few steps a compiler unrolls. */
+/* The polynomial c[0] + c[1] x + ... of n coefficients, those of even and of odd powers
+ * for themselves: loops of so few steps a compiler unrolls. */
 VEC_INLINE double horner(double x, const double *c, int n)
 {
     double even = c[(n - 1) / 2 * 2], odd = c[n / 2 * 2 - 1], xx = x * x;
@@ -36,10 +36,9 @@ struct power {
 
 VEC_INLINE struct power power(double x)
 {
-    static const double taylor[] = {1.0,           1.0 / 2,      1.0 / 6,
-                                    1.0 / 24,      1.0 / 120,    1.0 / 720,
-                                    1.0 / 5040,    1.0 / 40320,  1.0 / 362880,
-                                    1.0 / 3628800, 1.0 / 39916800};
+    static const double taylor[] = {
+        1.0,        1.0 / 2,     1.0 / 6,      1.0 / 24,      1.0 / 120,     1.0 / 720,
+        1.0 / 5040, 1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800};
     double shifted = x * 0x1.71547652b82fep0 + SHIFTER, n = shifted - SHIFTER;
     double r = (x - n * LN2_HI) - n * LN2_LO;
     uint64_t exponent = (num_bits64(shifted) << 52) + (UINT64_C(1023) << 52);
@@ -96,13 +95,13 @@ VEC_INLINE double v_tanh(double x)
 VEC_INLINE double v_erf(double x)
 {
     static const double p[] = {
-        0x1.6a040781a499cp-2,  -0x1.69a0ccda546f8p-3,  0x1.0dabaf061aaf4p-3,
-        -0x1.b92e95b222de8p-4, 0x1.717efc7399f2bp-4,   -0x1.3215da47bcb8bp-4,
-        0x1.ea97f23d8f9e6p-5,  -0x1.76e83f36d72e4p-5,  0x1.0ed520b2f4cabp-5,
-        -0x1.7036e95f70717p-6, 0x1.d6365549c3702p-7,   -0x1.19f29a25d3e5ep-7,
-        0x1.3e0b9b08580cfp-8,  -0x1.5290127053989p-9,  0x1.533b91aacf1bdp-10,
-        -0x1.3d1f5c56a5bf3p-11, 0x1.1e5a335e8a56ep-12, -0x1.09470d1cc5dc3p-13,
-        0x1.a7c3511e4d84dp-15, -0x1.a7f85d543368cp-17, 0x1.54370a7bf7a41p-18,
+        0x1.6a040781a499cp-2,   -0x1.69a0ccda546f8p-3,  0x1.0dabaf061aaf4p-3,
+        -0x1.b92e95b222de8p-4,  0x1.717efc7399f2bp-4,   -0x1.3215da47bcb8bp-4,
+        0x1.ea97f23d8f9e6p-5,   -0x1.76e83f36d72e4p-5,  0x1.0ed520b2f4cabp-5,
+        -0x1.7036e95f70717p-6,  0x1.d6365549c3702p-7,   -0x1.19f29a25d3e5ep-7,
+        0x1.3e0b9b08580cfp-8,   -0x1.5290127053989p-9,  0x1.533b91aacf1bdp-10,
+        -0x1.3d1f5c56a5bf3p-11, 0x1.1e5a335e8a56ep-12,  -0x1.09470d1cc5dc3p-13,
+        0x1.a7c3511e4d84dp-15,  -0x1.a7f85d543368cp-17, 0x1.54370a7bf7a41p-18,
         -0x1.33ca61b9e9205p-18, 0x1.8f8424cd1b682p-20};
     double near = x > 4.0 ? 4.0 : x;
 
