@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+#include "tests/host/rnd.h"
 #include "tests/host/tap.h"
 #include "tools/emu/model/cube.h"
 #include "tools/emu/model/num.h"
@@ -19,16 +20,6 @@
 
 static uint8_t a[CUBE_L0_BYTES], b[CUBE_L0_BYTES];
 static uint32_t in[MAX_OUT], out[MAX_OUT], want[MAX_OUT];
-
-static uint32_t rnd(void)
-{
-    static uint64_t x = 88172645463325252u;
-
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    return (uint32_t)(x >> 16);
-}
 
 struct shape {
     unsigned m, n, k;

@@ -8,6 +8,7 @@
 #include <mpfr.h>
 
 #include "tests/host/rig.h"
+#include "tests/host/rnd.h"
 #include "tests/host/tap.h"
 
 enum { BT_BYTES = 1024, L0_BYTES = 65536, NOISE = 0x5a };
@@ -28,16 +29,6 @@ static const struct {
     {"s4", TYPE_S4, 0, 4, 0x5},
 };
 enum { F16, BF16, F32, HF32, HF32_ZERO, S8, S4, KINDS };
-
-static uint32_t rnd(void)
-{
-    static uint64_t x = 88172645463325252u;
-
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    return (uint32_t)(x >> 16);
-}
 
 static uint32_t bits_of(float f)
 {

@@ -5,6 +5,7 @@
  */
 #include <stdint.h>
 #include <string.h>
+#include "tests/host/rnd.h"
 #include "tests/host/tap.h"
 #include "tools/emu/model/move.h"
 #include "tools/emu/model/num.h"
@@ -16,16 +17,6 @@ static uint8_t src[BYTES], got[BYTES], want[BYTES];
 
 static const unsigned sizes[] = {1, 2, 7, 8, 15, 16, 17, 31, 32, 33, 64, 100};
 #define SIZES (sizeof(sizes) / sizeof(sizes[0]))
-
-static uint32_t rnd(void)
-{
-    static uint64_t x = 88172645463325252u;
-
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    return (uint32_t)(x >> 16);
-}
 
 static void start(void)
 {

@@ -4,17 +4,8 @@
  */
 #include "tools/emu/model/half.h"
 #include <math.h>
+#include "tests/host/rnd.h"
 #include "tests/host/tap.h"
-
-static uint32_t rnd(void)
-{
-    static uint64_t x = 88172645463325252u;
-
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    return (uint32_t)(x >> 16);
-}
 
 static float half_to_float(uint16_t h) /* independent of num.h */
 {

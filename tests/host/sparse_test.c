@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tests/host/rig.h"
+#include "tests/host/rnd.h"
 #include "tests/host/tap.h"
 #include "tools/emu/model/simd.h"
 
@@ -15,16 +16,6 @@ enum { C_AT = 2048, BT_AT = 64 };
 static struct rig rig;
 static uint32_t a_at = 512, b_at = 1024; /* in L0A, L0B */
 static uint32_t want[C_BYTES / 4];
-
-static uint32_t rnd(void)
-{
-    static uint64_t x = 88172645463325252u;
-
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    return (uint32_t)(x >> 16);
-}
 
 static uint8_t *mem(enum npu_mem m)
 {
