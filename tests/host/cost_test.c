@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Cycles on a2 of one repeat of every command of the Vector, of 32 and of 16 bits: slope
- * and fixed part of the pages, operands in bank groups that do not meet. And what 32
- * cores share: L2_READ_RATE and L2_RATE, which fewer cannot use up on a2.
+ * and fixed part of the pages, operands in bank groups that do not meet; how many
+ * elements the PMU counts. And what 32 cores share: L2_READ_RATE and L2_RATE, which fewer
+ * cannot use up on a2.
  */
 #include "tests/host/rig.h"
 #include "tests/host/tap.h"
@@ -183,19 +184,46 @@ static uint64_t all_cores(uint32_t read, uint32_t written)
     return end;
 }
 
+/* What the PMU counts as OPS of these commands. */
+static unsigned elements(const struct cmd_head *head)
+{
+    switch (head->opcode) {
+    case OP_VCONV: /* F16 and F32 in the table */
+        return 64;
+    case OP_VTRANSPOSE:
+        return 16 * 16;
+    case OP_VSORT32:
+    case OP_VMRGSORT:
+        return 32;
+    case OP_VRPSORT16:
+    case OP_VRPCONCAT:
+    case OP_VRPEXTRACT:
+        return 16;
+    case OP_VINTLV: /* both lists */
+    case OP_VDINTLV:
+    case OP_VMULL:
+        return 2 * 2048 / type_bits(head->type);
+    default:
+        return 2048 / type_bits(head->type);
+    }
+}
+
 int main(void)
 {
     /* 2030 / 32 = 63.4375 bytes a cycle each; with writes 3784 / 64 = 59.125 */
     ok(all_cores(126875, 0) == 2000 + 192, "cost/reads_of_32_cores_share");
     ok(all_cores(59125, 59125) == 1000 + 192, "cost/reads_and_writes_of_32_cores_share");
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *type = type_name(rows[i].cmd.head.type);
         struct rig r;
 
         rig_open(&r, 1, PROFILE_a2);
         rig_push(&r, 0, PIPE_V, &rows[i].cmd);
         rig_drain(&r);
+        ok(rig_read(&r, 0, rig_pipe(PIPE_V, PMU_OPS)) == elements(&rows[i].cmd.head),
+           "cost/elements_of_%s_as_%s", rows[i].name, type);
         if (!ok(rig_error(&r, 0, PIPE_V) == 0 && r.now == rows[i].cycles, "cost/%s_as_%s",
-                rows[i].name, type_name(rows[i].cmd.head.type))) {
+                rows[i].name, type)) {
             tap_note("%llu, want %llu", (unsigned long long)r.now,
                      (unsigned long long)rows[i].cycles);
         }
