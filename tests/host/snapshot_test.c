@@ -53,8 +53,31 @@ static void test_snapshot(void)
     rig_close(&b);
 }
 
+/* A count that no SET_MASK can set would wrap around where bytes are worked out. */
+static void test_count(void)
+{
+    union cmd c = rig_command(OP_VSCATTER, TYPE_F32);
+    struct npu_pipe *v;
+    struct rig r;
+
+    rig_open(&r, 1, PROFILE_a2);
+    c.vec_scatter.offsets = 65536;
+    c.vec_scatter.repeat = 1;
+    c.head.wait_n[0] = 1; /* it waits for ever */
+    rig_push(&r, 0, PIPE_V, &c);
+    v = &r.npu.s->core[0].pipe[PIPE_V];
+    v->special[SPECIAL_MASK_COUNTER] = SET_MASK_COUNTER;
+    v->special[SPECIAL_MASK_LO] = UINT32_MAX;
+    v->checked = 0;
+    ok(npu_restored(&r.npu, &r.config), "snapshot/with_the_highest_count_is_accepted");
+    v->special[SPECIAL_MASK_LO] = (1ull << 62) + 64;
+    ok(!npu_restored(&r.npu, &r.config), "snapshot/with_a_higher_count_is_refused");
+    rig_close(&r);
+}
+
 int main(void)
 {
     test_snapshot();
+    test_count();
     return tap_done();
 }

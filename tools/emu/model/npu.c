@@ -55,6 +55,12 @@ void npu_reset(struct npu *n, uint64_t now)
     }
 }
 
+/* A count is one that SET_MASK can set; then no number of bytes wraps around. */
+static bool mask_valid(const struct npu_pipe *p)
+{
+    return !p->special[SPECIAL_MASK_COUNTER] || p->special[SPECIAL_MASK_LO] <= UINT32_MAX;
+}
+
 bool npu_restored(struct npu *n, const struct npu_config *config)
 {
     const struct npu_state *s = n->s;
@@ -68,7 +74,7 @@ bool npu_restored(struct npu *n, const struct npu_config *config)
         for (unsigned p = 0; p < NPU_PIPES; p++) {
             const struct npu_pipe *pipe = &s->core[c].pipe[p];
             if (pipe->head >= PIPE_DEPTH || pipe->count > PIPE_DEPTH ||
-                pipe->state > PIPE_STOPPED || !pipe_valid(n, c, p)) {
+                pipe->state > PIPE_STOPPED || !mask_valid(pipe) || !pipe_valid(n, c, p)) {
                 return false;
             }
         }
