@@ -177,11 +177,31 @@ static void test_index(void)
     ok(good, "sparse/an_index_outside_of_b_does_not_matter");
 }
 
+/* It is found when the command begins: that has taken its semaphores, but posts nothing.
+ */
+static void test_semaphores(void)
+{
+    union cmd c = mmad();
+
+    start();
+    mem(NPU_MEM_L0B_INDEX)[0] |= 3;
+    rig_write(&rig, 0, SEM_POST + 8 * 5, 3);
+    c.head.wait_sem[0] = c.head.post_sem[0] = 5;
+    c.head.wait_n[0] = 2;
+    c.head.post_n[0] = 4;
+    rig_push(&rig, 0, PIPE_M, &c);
+    rig_drain(&rig);
+    ok(rig_error(&rig, 0, PIPE_M) == NPU_ERR_INDEX &&
+           rig_read(&rig, 0, SEM_VALUE + 8 * 5) == 1,
+       "sparse/an_index_of_3_has_taken_its_semaphores");
+}
+
 int main(void)
 {
     test_load();
     test_mmad();
     test_index();
+    test_semaphores();
     rig_close(&rig);
     return tap_done();
 }
