@@ -8,6 +8,10 @@
 
 #define FIELD_OF(field) offsetof(struct cmd_mmad, field)
 
+_Static_assert((int)MMAD_INIT == (int)MMAD_SPARSE_INIT &&
+                   (int)MMAD_BIAS == (int)MMAD_SPARSE_BIAS,
+               "MMAD and MMAD_SPARSE share their code, here and in hal/cube.h");
+
 /* Rules between operands; 0 or an error and its field. */
 static unsigned mmad_rules(const struct cmd_mmad *a, uint8_t *field)
 {
