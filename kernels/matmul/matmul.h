@@ -9,7 +9,7 @@
  * Buffers  no alignment wanted (512 bytes is fastest); c must not overlap a or b.
  * Uses     L1, L0A, L0B, L0C whole, semaphores MATMUL_SEM_FIRST to _LAST of each core.
  * Errors   ERR_ARG, ERR_TYPE: nothing was started. ERR_FAULT, ERR_DEADLOCK: *report.
- * Source   tiling after the published base tile 128 x 256 (davinci-facts 2.2, 8.1).
+ * Source   tiling after the published base tile 128 x 256 (hal/contract/profile.md, 2.2).
  */
 #ifndef KERNELS_MATMUL_MATMUL_H
 #define KERNELS_MATMUL_MATMUL_H

@@ -192,7 +192,7 @@ static void test_nd2nz_next(void)
     rig_close(&r);
 }
 
-/* The published ND to NZ curve of one core, cycles (davinci-facts 1.4). */
+/* The published ND to NZ curve of one core, cycles (profile.md, 1.4). */
 static void test_nd2nz_curve(void)
 {
     static const struct {

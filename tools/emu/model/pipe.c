@@ -418,7 +418,7 @@ static bool pipe_commit(struct npu *n, unsigned core, unsigned pipe,
 static void pipe_count(struct npu_pipe *p, const struct plan *plan)
 {
     uint64_t *counter = p->counter;
-    uint64_t shared = p->end - p->nominal;
+    uint64_t shared = p->end > p->nominal ? p->end - p->nominal : 0;
 
     if (shared > counter[PMU_INDEX(PMU_BUSY)]) {
         shared = counter[PMU_INDEX(PMU_BUSY)]; /* the counters were reset meanwhile */
