@@ -13,7 +13,7 @@ import gdb
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from session import *  # noqa: E402
-from session import DIR  # noqa: E402
+from session import DIR, ENV  # noqa: E402
 
 MATMUL = "matmul --m 300 --n 300 --k 700 --check 20"
 VADD = "vadd --n 400000"
@@ -230,6 +230,37 @@ def change_nothing():
                    f"{len(at)} stops, first that differs: {differ}\n{end_}")
 
 
+def starve_main_loop(pidfile):
+    """QEMU's main loop gets a turn when its hart has nothing left to do."""
+    with open(pidfile) as f:
+        pid = int(f.read())
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        os.sched_setaffinity(int(thread), {min(os.sched_getaffinity(0))})
+    os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0))
+
+
+def late_main_loop():
+    """A recording has the same events when the main loop is late to stop the machine."""
+    pidfile = os.path.join(DIR, "pid")
+    mode = f"rrfile={os.path.join(DIR, 'stops.rr')},rrsnapshot=start"
+    for seed in "1", "2", "3":  # whose stops fall on different accesses of the hart
+        ENV["SEED"] = seed
+        quiet, count = run(VADD), 0
+        new_image()
+        process = debug(VADD, f"{DRIVE} -pidfile {pidfile}", f"rr=record,{mode}")
+        npu("start")
+        starve_main_loop(pidfile)
+        for pipe in "MTE2", "V", "MTE3":
+            npu(f"break {pipe}")
+            npu(f"break -e {pipe}")
+        while go():
+            count += 1
+        end_ = result(process)
+        ok(end_ == quiet and count > 200, f"stop/late_main_loop_record_{seed}", f"{count} {end_}")
+        same(leave(begin(VADD, "replay", mode)), quiet, f"stop/late_main_loop_replay_{seed}")
+    ENV["SEED"] = "0"
+
+
 def traces():
     path = os.path.join(DIR, "t.json")
     process = begin(VADD)
@@ -281,4 +312,4 @@ def mistakes():
 
 gdb.execute("source tools/gdb/npu.py")
 main(mistakes, counts_commands, opcodes_and_semaphores, accesses, rows_and_gaps, faults,
-     second_destinations, traces, change_nothing)
+     second_destinations, traces, change_nothing, late_main_loop)

@@ -25,11 +25,13 @@ void npu_arm(SalaiNPU *npu)
 {
     int64_t ns = cycle_to_ns(npu, npu_next(&npu->model));
 
-    if (ns == npu->armed || npu_stopping()) {
-        return; /* the stop comes here once more: arming could move the clock */
+    if (ns == npu->armed) {
+        return;
     }
-    npu->armed = ns;
-    if (ns == INT64_MAX) {
+    /* Arming could move the clock, and the stop comes here once more. But the timer as it
+     * was must not fire first: a recording would have an event that no run has. */
+    npu->armed = npu_stopping() ? INT64_MAX : ns;
+    if (npu->armed == INT64_MAX) {
         timer_del(npu->timer);
     } else {
         timer_mod(npu->timer, ns);
