@@ -9,7 +9,7 @@
 set -u
 . "$(dirname "$0")/cli.sh"
 IMAGE=${IMAGE:-$root/build/salai.elf}
-boot_bar_us=100000 # an empty command, in microseconds of host time
+boot_bar_ms=100    # an empty command, in milliseconds of the host's processors
 size_bar=131072    # text and rodata, in bytes
 loops=()
 
@@ -84,34 +84,41 @@ same_bytes()
 
 # --- bars ---
 
+# User and system time of a run, launcher included, in ms: other than the time on the wall
+# it hardly depends on what else the host does. What a run merely waits for is not in it.
+cpu_time()
+{
+    local TIMEFORMAT='%3U %3S' spent
+
+    { time salai empty; } 2> "$log/time"
+    read -ra spent < "$log/time"
+    spent=("${spent[@]/./}")
+    echo $((10#${spent[0]} + 10#${spent[1]}))
+    [ "$status" -eq 0 ] || has_status 0
+}
+
 # Prints the median of 9, or why there is none, and notes it with its range.
 boot_median()
 {
-    local begin times=()
+    local times
 
-    for _ in {1..9}; do
-        begin=${EPOCHREALTIME/./}
-        salai empty
-        times+=($((${EPOCHREALTIME/./} - begin)))
-        [ "$status" -eq 0 ] || has_status 0
-    done
-    mapfile -t times < <(printf '%s\n' "${times[@]}" | sort -n)
-    tap_note "an empty command: median ${times[4]} us, of ${times[0]} to ${times[8]}" >&2
-    echo "${times[4]}"
+    mapfile -t times < <(for _ in {1..9}; do cpu_time; done | sort -n)
+    tap_note "an empty command: median ${times[4]} ms of CPU of ${times[0]} to ${times[8]}" >&2
+    printf '%s\n' "${times[@]}" | grep -v '^[0-9]*$' || echo "${times[4]}"
 }
 
-# What else the host does can only add, so a round that misses the bar is repeated twice.
+# Sharing caches with others costs a little: a round that misses the bar is repeated twice.
 boot_time()
 {
     local median
 
     for _ in 1 2 3; do
         median=$(boot_median 2>&3)
-        [[ $median =~ ^[0-9]+$ ]] && [ "$median" -lt $boot_bar_us ] && break
+        [[ $median =~ ^[0-9]+$ ]] && [ "$median" -lt $boot_bar_ms ] && break
         sleep 0.5
     done 3>&1
-    tap_check bar/boot_time "$([ "$median" -lt $boot_bar_us ] 2> /dev/null ||
-        echo "$median, want a median below $boot_bar_us us")"
+    tap_check bar/boot_time "$([ "$median" -lt $boot_bar_ms ] 2> /dev/null ||
+        echo "$median, want a median below $boot_bar_ms ms of CPU")"
 }
 
 image_size()
