@@ -7,12 +7,12 @@
  * number counts from position 0 and the second from position 1, so both can name the same
  * one. Source: hal/contract/cube.md, "Sparse".
  */
+#include "hal/contract/contract.h"
 #include "tools/emu/model/cube_path.h"
 #include "tools/emu/model/mem.h"
 #include "tools/emu/model/simd.h"
 
 #define FRACTAL 512u
-#define INDEX   128u /* of a fractal */
 
 static bool sparse_fractal(bool rest, uint8_t *low, uint8_t *high, const uint8_t *b,
                            const uint8_t *index)
@@ -49,7 +49,7 @@ bool cube_sparse_widen(bool rest, uint8_t *wide, const uint8_t *b, const uint8_t
     fractal = simd_level() >= SIMD_AVX2 ? cube_sparse_fractal_avx2 : fractal;
 #endif
     for (size_t i = 0; i < kb; i++) {
-        for (size_t j = 0; j < nb; j++, b += FRACTAL, index += INDEX) {
+        for (size_t j = 0; j < nb; j++, b += FRACTAL, index += SPARSE_INDEX_BYTES) {
             uint8_t *to = wide + (2 * i * nb + j) * FRACTAL;
 
             twice |= fractal(rest, to, to + nb * FRACTAL, b, index);
