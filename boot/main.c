@@ -13,7 +13,7 @@
 #include "hal/host.h"
 #include "hal/irq.h"
 #include "hal/pipe.h"
-#include "kernels/operator.h"
+#include "kernels/cli/operator.h"
 
 #define DEFAULT_OPERATOR "mla_prolog"
 #define SEPARATOR        "+"

@@ -2,7 +2,7 @@
  *
  * The command `demo`: how much of each licence text reappears in each other one.
  *
- * Every text is cut into passages, which are rows of numbers (kernels/text.h). The
+ * Every text is cut into passages, which are rows of numbers (kernels/cli/text.h). The
  * product of that matrix with its transpose holds the similarity of every passage with
  * every other, 1 where they are equal; the Cube computes it. A passage reappears in a
  * text that has a passage with similarity MATCH or more.
@@ -13,12 +13,12 @@
 
 #include "hal/chip.h"
 #include "hal/pmu.h"
-#include "kernels/args.h"
-#include "kernels/data.h"
+#include "kernels/cli/args.h"
+#include "kernels/cli/data.h"
 #include "kernels/matmul/matmul.h"
-#include "kernels/operator.h"
-#include "kernels/report.h"
-#include "kernels/text.h"
+#include "kernels/cli/operator.h"
+#include "kernels/cli/report.h"
+#include "kernels/cli/text.h"
 
 enum { WORDS = 48 /* of a passage */, CHECKS = 256 };
 #define MATCH 0.5f

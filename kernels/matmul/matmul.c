@@ -23,7 +23,7 @@
 #include "hal/fixpipe.h"
 #include "hal/mte.h"
 #include "hal/sem.h"
-#include "kernels/tile.h"
+#include "kernels/lib/share.h"
 #include "sched/launch.h"
 
 enum {

@@ -8,11 +8,11 @@
 
 #include "hal/chip.h"
 #include "hal/pmu.h"
-#include "kernels/args.h"
-#include "kernels/data.h"
+#include "kernels/cli/args.h"
+#include "kernels/cli/data.h"
 #include "kernels/matmul/matmul.h"
-#include "kernels/operator.h"
-#include "kernels/report.h"
+#include "kernels/cli/operator.h"
+#include "kernels/cli/report.h"
 
 struct command {
     const char *out_path, *in_name, *out_name;

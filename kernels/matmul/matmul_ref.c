@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/f16.h"
+#include "kernels/lib/f16.h"
 #include "kernels/matmul/matmul.h"
 
 uint32_t matmul_ref(const struct matmul *p, uint32_t row, uint32_t column)

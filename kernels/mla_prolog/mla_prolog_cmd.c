@@ -7,14 +7,14 @@
 #include <string.h>
 
 #include "hal/chip.h"
-#include "kernels/args.h"
-#include "kernels/data.h"
-#include "kernels/f16.h"
+#include "kernels/cli/args.h"
+#include "kernels/cli/data.h"
+#include "kernels/lib/f16.h"
 #include "kernels/mla_prolog/mla_prolog.h"
 #include "kernels/mla_prolog/table.h"
-#include "kernels/operator.h"
-#include "kernels/report.h"
-#include "kernels/text.h"
+#include "kernels/cli/operator.h"
+#include "kernels/cli/report.h"
+#include "kernels/cli/text.h"
 
 static const char who[] = "mla_prolog";
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "kernels/f16.h"
+#include "kernels/lib/f16.h"
 #include "kernels/mla_prolog/mla_prolog.h"
 
 /* x of a row, and the largest |bias| + sum of |a b| in it. */

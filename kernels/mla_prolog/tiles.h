@@ -19,7 +19,7 @@
 #include "hal/mte.h"
 #include "hal/sem.h"
 #include "kernels/mla_prolog/mla_prolog.h"
-#include "kernels/tile.h"
+#include "kernels/lib/share.h"
 #include "sched/launch.h"
 
 enum {

@@ -8,7 +8,7 @@
 #include "hal/chip.h"
 #include "hal/mte.h"
 #include "hal/vector.h"
-#include "kernels/tile.h"
+#include "kernels/lib/share.h"
 #include "sched/launch.h"
 #include "sched/tque.h"
 

@@ -8,10 +8,10 @@
 
 #include "hal/chip.h"
 #include "hal/pmu.h"
-#include "kernels/args.h"
-#include "kernels/data.h"
-#include "kernels/operator.h"
-#include "kernels/report.h"
+#include "kernels/cli/args.h"
+#include "kernels/cli/data.h"
+#include "kernels/cli/operator.h"
+#include "kernels/cli/report.h"
 #include "kernels/vadd/vadd.h"
 
 struct command {

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/f16.h"
+#include "kernels/lib/f16.h"
 #include "kernels/vadd/vadd.h"
 
 uint32_t vadd_ref(const struct vadd *p, uint64_t i)

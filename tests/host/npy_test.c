@@ -3,13 +3,13 @@
  * The parser of .npy headers against valid, truncated and hostile headers. Build it with
  * the sanitizers: each header lies in a heap block of exactly its size.
  *
- *     cc -I. -fsanitize=address,undefined tests/host/npy_test.c kernels/npy_header.c
+ *     cc -I. -fsanitize=address,undefined tests/host/npy_test.c kernels/cli/npy_header.c
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "kernels/npy.h"
-#include "tests/host/tap.h"
+#include "kernels/cli/npy.h"
+#include "tests/model/tap.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 

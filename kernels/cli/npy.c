@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reading and writing .npy files. The header is checked before memory is asked for, and
+ * data moves in one host call.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "hal/host.h"
+#include "kernels/cli/npy.h"
+
+/* Puts "path: " before a reason, in place. A path too long to show loses its start. */
+static int blame(const char *path, char *why, int err, const char *text)
+{
+    size_t n = strlen(text), p = strlen(path);
+    size_t room = NPY_WHY_BYTES - 3 - n;
+
+    assert(n < NPY_WHY_BYTES / 2);
+    if (p > room) {
+        path += p - room;
+        p = room;
+    }
+    memmove(why + p + 2, text, n + 1); /* text may be why */
+    memcpy(why, path, p);
+    memcpy(why + p, ": ", 2);
+    return err;
+}
+
+/* Preamble and header. The data's offset goes to *offset. */
+static int read_header(int fd, const char *path, struct npy *npy, size_t *offset,
+                       char *why)
+{
+    char first[NPY_PREAMBLE_MAX];
+    int64_t n = host_read_some(fd, first, sizeof(first));
+    char *header;
+    int err;
+
+    if (n == 0) {
+        return blame(path, why, ERR_FORMAT, "empty, a directory, or not readable");
+    }
+    err = npy_header_bytes(first, (size_t)n, offset, why);
+    if (err != 0) {
+        return blame(path, why, err, why);
+    }
+    header = malloc(*offset);
+    if (header == NULL) {
+        return blame(path, why, ERR_NOMEM, "no memory for the header");
+    }
+    if (host_seek(fd, 0) != 0) {
+        err = blame(path, why, ERR_IO, host_errno_text());
+    } else {
+        n = host_read_some(fd, header, *offset);
+        err = npy_parse_header(header, (size_t)n, npy, why);
+        err = err != 0 ? blame(path, why, err, why) : 0;
+    }
+    free(header);
+    return err;
+}
+
+static int read_data(int fd, const char *path, struct npy *npy, size_t offset, char *why)
+{
+    int64_t size = host_size(fd);
+    size_t room;
+
+    if (size < 0) {
+        return blame(path, why, ERR_IO, host_errno_text());
+    }
+    if (size - (int64_t)offset != (int64_t)npy->bytes) {
+        char text[96];
+
+        snprintf(text, sizeof(text), "%s: %lld bytes of data, the header says %zu",
+                 size - (int64_t)offset < (int64_t)npy->bytes ? "truncated" : "too long",
+                 (long long)(size - (int64_t)offset), npy->bytes);
+        return blame(path, why, ERR_FORMAT, text);
+    }
+    /* At least one block, so that an empty array has an address too. */
+    room = (npy->bytes / NPY_ALIGN + 1) * NPY_ALIGN;
+    npy->data = aligned_alloc(NPY_ALIGN, room);
+    if (npy->data == NULL) {
+        char text[64];
+
+        snprintf(text, sizeof(text), "no memory for %zu bytes", npy->bytes);
+        return blame(path, why, ERR_NOMEM, text);
+    }
+    if (host_seek(fd, offset) != 0 || host_read(fd, npy->data, npy->bytes) != 0) {
+        free(npy->data);
+        npy->data = NULL;
+        return blame(path, why, ERR_IO, "could not be read to its end");
+    }
+    return 0;
+}
+
+int npy_read(const char *path, struct npy *npy, char *why)
+{
+    size_t offset = 0;
+    int fd = host_open(path, HOST_READ);
+    int err;
+
+    *npy = (struct npy){.shape = {1, 1, 1, 1}};
+    if (fd < 0) {
+        return blame(path, why, fd, host_errno_text());
+    }
+    err = read_header(fd, path, npy, &offset, why);
+    if (err == 0) {
+        err = read_data(fd, path, npy, offset, why);
+    }
+    if (host_close(fd) != 0 && err == 0) {
+        free(npy->data);
+        npy->data = NULL;
+        err = blame(path, why, ERR_IO, host_errno_text());
+    }
+    return err;
+}
+
+/* Everything that goes into the file, and its close. */
+static int write_file(int fd, const struct npy *npy, const char *header, size_t len)
+{
+    int err = host_write(fd, header, len);
+
+    if (err == 0) {
+        err = host_write(fd, npy->data, npy->bytes);
+    }
+    return host_close(fd) == 0 ? err : ERR_IO;
+}
+
+int npy_write(const char *path, const struct npy *npy, char *why)
+{
+    struct npy copy = *npy;
+    char header[256];
+    char *part = malloc(strlen(path) + sizeof(".part"));
+    int len = npy_format_header(&copy, header, sizeof(header));
+    int err = 0, fd;
+
+    if (part == NULL || len < 0) {
+        free(part);
+        return part == NULL ? blame(path, why, ERR_NOMEM, err_text(ERR_NOMEM))
+                            : blame(path, why, len, "the shape is too large");
+    }
+    strcat(strcpy(part, path), ".part");
+    fd = host_open(part, HOST_WRITE);
+    if (fd < 0) {
+        err = blame(path, why, fd, host_errno_text());
+    } else if (write_file(fd, &copy, header, (size_t)len) != 0 ||
+               host_rename(part, path) != 0) {
+        err = blame(path, why, ERR_IO,
+                    host_errno() != 0 ? host_errno_text()
+                                      : "could not be written, is the disk full?");
+        if (host_remove(part) != 0) {
+            blame(part, why, ERR_IO, "incomplete, and cannot be removed");
+        }
+    }
+    free(part);
+    return err;
+}

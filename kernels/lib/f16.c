@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * fp16 conversions; see f16.h.
+ */
+#include "kernels/lib/f16.h"
+
+#include <math.h>
+#include <string.h>
+
+float f16_to_f32(uint16_t h)
+{
+    unsigned exponent = h >> 10 & 31, fraction = h & 0x3ff;
+    float magnitude;
+
+    if (exponent == 31) {
+        magnitude = fraction ? NAN : INFINITY;
+    } else if (exponent == 0) {
+        magnitude = (float)fraction * 0x1p-24f;
+    } else {
+        uint32_t bits = (uint32_t)(exponent + 112) << 23 | (uint32_t)fraction << 13;
+        memcpy(&magnitude, &bits, sizeof(bits));
+    }
+    return h & 0x8000 ? -magnitude : magnitude;
+}
+
+/* Adding and taking away a large number leaves the nearest multiple of its last place,
+ * rounded by the hart as IEEE 754 asks. */
+uint16_t f32_to_f16(float f)
+{
+    float magnitude = fabsf(f);
+    unsigned sign = signbit(f) ? 0x8000 : 0;
+    uint32_t bits;
+    int exponent;
+    volatile float rounded;
+
+    if (f != f) {
+        return 0x7e00;
+    }
+    if (magnitude < 0x1p-14f) {
+        rounded = magnitude + 0.5f; /* the last place of [0.5, 1) is 2^-24 */
+        return (uint16_t)(sign | (uint16_t)((rounded - 0.5f) * 0x1p24f));
+    }
+    if (magnitude >= 65520.0f) {
+        return (uint16_t)(sign | 0x7c00);
+    }
+    memcpy(&bits, &magnitude, sizeof(bits));
+    exponent = (int)(bits >> 23) - 127;
+    bits = (uint32_t)(exponent + 13 + 127) << 23; /* 2^(exponent + 13) */
+    memcpy(&magnitude, &bits, sizeof(bits));
+    rounded = fabsf(f) + magnitude;
+    magnitude = rounded - magnitude;
+    memcpy(&bits, &magnitude, sizeof(bits));
+    return (uint16_t)(sign | ((bits >> 13) - (112u << 10)));
+}

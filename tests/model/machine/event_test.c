@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the model tells a debugger: which bytes an access touches, and events of commands
+ * and semaphores in their order.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/model/rig.h"
+#include "tests/model/tap.h"
+
+static bool touches_slowly(const struct access *a, uint64_t first, uint64_t bytes)
+{
+    for (uint64_t k = 0; k < a->n[2]; k++) {
+        for (uint64_t j = 0; j < a->n[1]; j++) {
+            for (uint64_t i = 0; i < a->n[0]; i++) {
+                uint64_t row =
+                    a->base + i * a->stride[0] + j * a->stride[1] + k * a->stride[2];
+                if (row < first + bytes && first < row + a->row_bytes) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+static uint32_t below(uint32_t n)
+{
+    return (uint32_t)rand() % n;
+}
+
+static void test_touches(void)
+{
+    unsigned wrong = 0, hits = 0;
+
+    srand(1);
+    for (unsigned round = 0; round < 200000; round++) {
+        struct access a = {.mem = NPU_MEM_UB,
+                           .row_bytes = below(9),
+                           .n = {below(4), below(4), below(4)},
+                           .base = below(32),
+                           .stride = {below(12), below(40), below(100)}};
+        uint64_t first = below(200), bytes = 1 + below(8);
+        bool want = a.row_bytes && touches_slowly(&a, first, bytes);
+
+        hits += want;
+        wrong += npu_touches(&a, NPU_MEM_UB, first, bytes) != want;
+    }
+    tap_note("%u of 200000 touch", hits);
+    ok(wrong == 0 && hits > 10000, "event/access_touches_its_rows_alone");
+    struct access a = {.mem = NPU_MEM_UB, .row_bytes = 64, .n = {1, 1, 1}};
+    ok(!npu_touches(&a, NPU_MEM_L1, 0, 1), "event/access_is_to_one_memory");
+}
+
+static char seen[512];
+static size_t used;
+
+static void event(void *ctx, const struct npu_event *e)
+{
+    static const char *const words[] = {"push", "begin", "end", "fault"};
+
+    (void)ctx;
+    used += (size_t)snprintf(seen + used, sizeof(seen) - used, "%s %llu@%llu,",
+                             words[e->what], (unsigned long long)e->number,
+                             (unsigned long long)e->now);
+}
+
+static void sem(void *ctx, unsigned core, unsigned number, unsigned value)
+{
+    (void)ctx;
+    used += (size_t)snprintf(seen + used, sizeof(seen) - used, "sem %u.%u=%u,", core,
+                             number, value);
+}
+
+/* 12288 bytes take 215 + 103 cycles, as in pipe_test.c. */
+static void test_order(void)
+{
+    struct rig r;
+    struct npu_host host;
+    union cmd c = rig_copy_in(0, 0, 12288);
+
+    rig_open(&r, 1, PROFILE_a2);
+    host = *r.npu.host;
+    host.event = event;
+    host.sem = sem;
+    r.npu.host = &host;
+    c.head.post_sem[0] = 3;
+    c.head.post_n[0] = 2;
+    rig_push(&r, 0, PIPE_MTE2, &c);
+    c.head.wait_sem[0] = 3;
+    c.head.wait_n[0] = 1;
+    c.head.post_n[0] = 0;
+    c.head.opcode = 0x1ff;
+    rig_push(&r, 0, PIPE_MTE2, &c);
+    rig_drain(&r);
+    tap_note("%s", seen);
+    ok(strcmp(seen, "push 1@0,begin 1@0,push 2@0,end 1@291,sem 0.3=2,fault 2@291,") == 0,
+       "event/order_numbers_and_cycles");
+    rig_close(&r);
+}
+
+int main(void)
+{
+    test_touches();
+    test_order();
+    return tap_done();
+}

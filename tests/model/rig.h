@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A chip on the host without a CPU: the model with plain arrays for memories, and time
+ * that the test steps. For host tests and fuzzers.
+ */
+#ifndef TESTS_MODEL_RIG_H
+#define TESTS_MODEL_RIG_H
+
+#include "tools/emu/model/npu.h"
+
+#define RIG_GM_BASE  0x80000000u
+#define RIG_GM_BYTES (4u << 20)
+
+struct rig {
+    struct npu npu;
+    struct npu_config config;
+    uint8_t *gm;
+    bool irq[NPU_MAX_CORES];
+    unsigned maps; /* of guest memory that have not been given back */
+    uint64_t now;
+};
+
+/* Every memory is an allocation of exactly its size, so that the address sanitizer sees
+ * each byte out of place. */
+void rig_open(struct rig *r, unsigned cores, enum npu_profile profile);
+void rig_close(struct rig *r);
+/* Advances to a cycle; to the end of all that runs. */
+void rig_to(struct rig *r, uint64_t cycle);
+void rig_drain(struct rig *r);
+/* 8-byte registers of a core now. */
+uint64_t rig_read(struct rig *r, unsigned core, uint32_t reg);
+void rig_write(struct rig *r, unsigned core, uint32_t reg, uint64_t value);
+uint32_t rig_pipe(enum pipe pipe, uint32_t reg);
+/* Puts a command into GM and pushes it. */
+void rig_push(struct rig *r, unsigned core, enum pipe pipe, const union cmd *cmd);
+/* Error code that a pipe has stopped with, 0 if it has not. */
+unsigned rig_error(struct rig *r, unsigned core, enum pipe pipe);
+
+/* A command with nothing but its opcode and type; a copy of bytes from offset gm of GM.
+ */
+union cmd rig_command(enum op op, enum type type);
+union cmd rig_copy_in(uint32_t ub, uint64_t gm, uint32_t bytes);
+
+#endif

@@ -1,0 +1,181 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# bad_input_test.sh    whatever a user gets wrong is refused
+#
+# With one line that names the file and the reason, exit status 2, no output and no *.part
+# left behind, and an older output as it was. TAP on stdout.
+set -u
+. "$(dirname "$0")/../cli.sh"
+
+# As refused, with an output that is new and with one that is there.
+refused_output()
+{
+    refused "$1/no_output" "$2" "${@:3}" -o new.npy
+    refused "$1/old_output" "$2" "${@:3}" -o old.npy
+}
+
+# First operands that matmul must refuse, and why, as a pattern.
+wrong_files=(
+    'missing.npy|no such file or directory'
+    'no such directory/a.npy|no such file or directory'
+    'directory.npy|directory'
+    'empty.npy|empty'
+    '5 bytes.npy|not a .npy file'
+    '9 bytes.npy|not a .npy file'
+    '11 bytes of version 2.npy|ends within its header'
+    'half a header.npy|ends within its header'
+    'header only.npy|truncated: 0 bytes of data, the header says 48'
+    'short.npy|truncated: 47 bytes'
+    'long.npy|too long: 49 bytes'
+    'text.npy|not a .npy file'
+    'magic.npy|not a .npy file'
+    'version 4.npy|version 4'
+    'no dictionary.npy|no dictionary'
+    'float64.npy|f8|float64'
+    'big-endian.npy|>f2|big'
+    'int32.npy|int32'
+    'float32.npy|float32'
+    'fortran.npy|Fortran'
+    '1-d.npy|(m, k)'
+    '5-d.npy|dimensions'
+    '5x5.npy|\(5, 5\)'
+    'no rows.npy|no elements|\(0, 6\)'
+    'no columns.npy|no elements|\(4, 0\)'
+)
+
+bad_files()
+{
+    local entry file why
+
+    cp a.npy old.npy
+    for entry in "${wrong_files[@]}"; do
+        file=${entry%%|*}
+        why=${entry#*|}
+        refused_output "matmul/${file%.npy}" "$file.*($why)" matmul "$file" b.npy
+    done
+    refused_output matmul/second_missing 'missing.npy.*no such file' matmul a.npy missing.npy
+    refused_output matmul/second_short 'short.npy.*truncated' matmul b.npy short.npy
+    refused_output matmul/mixed_types 'a.npy is float16, int8.npy is int8' matmul a.npy int8.npy
+    refused_output vadd/missing 'missing.npy.*no such file' vadd a.npy missing.npy
+    refused_output vadd/shapes 'a.npy and b.npy.*shape' vadd a.npy b.npy
+    refused_output vadd/rank 'a.npy and 1-d.npy.*shape' vadd a.npy 1-d.npy
+    refused_output vadd/types 'float32.npy is float32' vadd a.npy float32.npy
+    refused_output vadd/int8 'int8.npy is int8' vadd int8.npy int8.npy
+    refused_output vadd/no_elements 'no rows.npy.*(no elements|\(0, 6\))' \
+        vadd 'no rows.npy' 'no rows.npy'
+}
+
+bad_outputs()
+{
+    local both=(matmul a.npy b.npy -o)
+
+    refused output/missing_directory 'none/c.npy.*no such file' "${both[@]}" none/c.npy
+    refused output/file_as_directory 'a.npy/c.npy.*not a directory' "${both[@]}" a.npy/c.npy
+    refused output/directory 'directory.npy: is a directory' "${both[@]}" directory.npy
+    if mknod null c 1 3 2> /dev/null; then
+        salai "${both[@]}" null
+        tap_check output/device_stays_a_device "$([ -c null ] || ls -l null)"
+        rm -f null
+    else
+        tap_skip output/device_stays_a_device "no device can be made"
+    fi
+    if [ -c /dev/full ]; then
+        timeout 20 "$SALAI" help 2> "$log/err" > /dev/full
+        status=$?
+        tap_check output/full_stdout "$(has_status 2; one_line; says err 'output')"
+        ln -s /dev/full full.npy.part
+        salai "${both[@]}" full.npy
+        tap_check output/full_device "$(has_status 2; one_line
+            says err '^matmul: full.npy: .*disk full'; ls full.npy* 2> /dev/null)"
+        rm -f full.npy.part
+    else
+        tap_skip output/full_stdout "no /dev/full"
+        tap_skip output/full_device "no /dev/full"
+    fi
+    mkdir "$work/disk"
+    if unshare -rm mount -t tmpfs none "$work/disk" 2> /dev/null; then
+        tap_check output/full_disk "$(
+            unshare -rm bash "$root/tests/qemu/cli/bad_input_test.sh" full_disk "$work" 2>&1 ||
+                echo "ended with status $?"
+        )"
+    else
+        tap_skip output/full_disk "no tmpfs can be mounted"
+    fi
+}
+
+# Results of 40 KB and of 176 bytes onto a disk of 16 KB, empty or full, beside an
+# older output. Runs as a program of its own with mounts of its own, which end with it;
+# prints only reasons.
+full_disk()
+{
+    local big=$1/files/big.npy
+
+    log=$1/log
+    tap_check() { [ -z "$2" ] || echo "$1: $2"; }
+    mount -t tmpfs -o size=16k none "$1/disk" && cd "$1/disk" || return
+    cp ../files/a.npy old.npy
+    refused old '^vadd: old.npy: .*disk full' vadd "$big" "$big" -o old.npy
+    refused new '^vadd: new.npy: .*disk full' vadd "$big" "$big" -o new.npy
+    head -c 16384 /dev/zero > filler 2> /dev/null
+    refused header '^vadd: new.npy: ' vadd old.npy old.npy -o new.npy
+}
+
+bad_options()
+{
+    local sizes=(--m 3 --n 3 --k 3)
+
+    refused option/unknown 'matmul: no option --bogus' matmul a.npy b.npy --bogus 3
+    refused option/unknown_short 'vadd: no option -x' vadd a.npy a.npy -x
+    refused option/without_value '-o wants a value' matmul a.npy b.npy -o
+    refused option/without_value_before_plus '-o wants a value' matmul a.npy b.npy -o + empty
+    refused option/zero '--m 0: want a number' matmul --m 0 --n 3 --k 3
+    refused option/negative '--m -1: want a number' matmul --m -1 --n 3 --k 3
+    refused option/too_large '--m 2147483648: want' matmul --m 2147483648 --n 3 --k 3
+    refused option/far_too_large '--n 9{30}: want' vadd --n 999999999999999999999999999999
+    refused option/not_a_number '--k 3x: want' matmul --m 3 --n 3 --k 3x
+    refused option/empty_number '--m : want' matmul --m '' --n 3 --k 3
+    refused option/too_many_cores '--cores 2: want.* 1 to 1' matmul "${sizes[@]}" --cores 2
+    refused option/cores_of_chip '--cores 4: want.* 1 to 3' \
+        --cores 3 matmul "${sizes[@]}" --cores 4
+    refused option/type '--type' matmul "${sizes[@]}" --type f64
+    refused option/out '--out' matmul a.npy b.npy --out s32 -o new.npy
+    refused option/out_of_int8 '--out' matmul "${sizes[@]}" --type s8 --out f16
+    refused option/memory '(memory|MEM)' vadd --n 4294967295
+    refused files/three 'one file too many: fortran.npy' matmul a.npy b.npy fortran.npy
+    refused files/one 'two .npy files' matmul a.npy -o new.npy
+    refused files/none 'two .npy files' matmul -o new.npy
+    refused files/none_vadd 'two .npy files' vadd
+    refused operator/unknown "no operator 'nonsense'" nonsense a.npy
+    refused operator/unknown_help "no operator 'nonsense'" help nonsense
+    refused operator/nothing_after_plus "nothing before or after" empty +
+    refused operator/empty_name "no operator ''" ''
+    refused launcher/unknown 'salai: --bogus: no such option' --bogus empty
+    refused launcher/without_value 'salai: --cores needs a value' --cores
+    refused launcher/cores 'cores.*33.*1.*32' --cores 33 empty
+    refused launcher/cores_zero 'cores.*0.*1.*32' --cores 0 empty
+    refused launcher/cores_no_number 'cores.*x.*1.*32' --cores x empty
+    refused launcher/profile 'profile.*b3.*a2, ascend910' --profile b3 empty
+    refused launcher/seed 'seed=x: 0..4294967295' --seed x empty
+    refused launcher/seed_negative 'seed=-1: 0..4294967295' --seed -1 empty
+    refused launcher/seed_too_large 'seed=4294967296: 0..' --seed 4294967296 empty
+    refused launcher/memory '1x' --mem 1x empty
+}
+
+bad_texts()
+{
+    refused demo/missing_text 'demo: missing text: no such file' demo 'missing text'
+    refused demo/short_text 'demo: 5 bytes.npy has fewer than' demo '5 bytes.npy'
+}
+
+if [ $# -eq 2 ] && [ "$1" = full_disk ]; then
+    full_disk "$2"
+    exit
+fi
+work_begin bad_input
+"$here/golden.py" make-bad || exit 1
+bad_files
+bad_outputs
+bad_options
+bad_texts
+tap_done

@@ -1,0 +1,131 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# cli_test.sh    the command line as a user meets it: files in and out, several operators,
+#                faults, the demonstration
+#
+# TAP on stdout. What is refused is in bad_input_test.sh.
+set -u
+. "$(dirname "$0")/../cli.sh"
+in_test=(--image "$TEST_IMAGE") # for operators that users do not have
+
+# --- files in, files out ---
+
+goldens()
+{
+    local name cores operator x y options words reasons n=0
+
+    while IFS=$'\t' read -r name cores operator x y options; do
+        read -ra words <<< "$options"
+        salai --cores "$cores" "$operator" "$x" "$y" "${words[@]}" -o "$name.out.npy"
+        { has_status 0; sed 's/^/stderr: /' "$log/err"; } > "$name.reasons"
+    done < cases
+    while IFS=$'\t' read -r name reasons; do
+        n=$((n + 1))
+        tap_check "golden/$name" "$reasons$(cat "$name.reasons")"
+    done < <("$here/golden.py" compare)
+    tap_check golden/all_are_compared "$([ $n -eq "$(wc -l < cases)" ] || echo "$n only")"
+    tap_check golden/no_part_is_left "$(find . -name '*.part')"
+}
+
+replacing()
+{
+    cp version_2.x.npy both.npy
+    salai matmul both.npy version_2.y.npy -o both.npy
+    tap_check output/may_replace_an_input "$(has_status 0
+        cmp both.npy version_2.out.npy 2>&1)"
+    salai matmul version_2.x.npy version_2.y.npy
+    tap_check output/is_none_without_o "$(has_status 0
+        find . -newer both.npy ! -path . ! -name both.npy)"
+}
+
+# --- several operators in one boot ---
+
+several()
+{
+    salai empty + matmul missing.npy b.npy + vadd --n 5
+    tap_check several/later_ones_run "$(has_status 2; one_line
+        says err 'missing.npy'; says out '^vadd: 5 elements')"
+    salai matmul a.npy b.npy -o one.npy + matmul b.npy a.npy --out f16 -o two.npy
+    tap_check several/each_writes "$(has_status 0; ls one.npy two.npy 2>&1 > /dev/null)"
+    salai "${in_test[@]}" crash exit 1 + crash exit 3 + crash exit 2 + empty
+    tap_check several/worst_wins "$(has_status 3)"
+    salai "${in_test[@]}" crash exit 1 + empty + crash exit 0
+    tap_check several/failed_check_stays "$(has_status 1)"
+    salai vadd --n 5 + nonsense + empty
+    tap_check several/names_are_checked_first "$(has_status 2; one_line
+        says err nonsense; cat "$log/out")"
+    salai "${in_test[@]}" crash null + empty
+    tap_check several/trap_is_reported "$(has_status 3
+        says err 'store access fault'; says err 'mtval +0x0+$'; says err 'addr2line')"
+}
+
+# --- faults ---
+
+# A command that breaks a rule: the report tells which field of which command, the rule
+# and the line of source, and the next operator runs.
+fault()
+{
+    local pc
+
+    salai "${in_test[@]}" fault "$1" + vadd --n 5
+    pc=$(sed -n 's/^ *issued at pc.*addr2line.* \(0x[0-9a-f]*\)$/\1/p' "$log/err")
+    tap_check "fault/$1" "$(has_status 3; says err "$2"; says err "^ +$3: "
+        says out '^vadd: 5 elements'
+        "${CROSS:-riscv64-unknown-elf-}addr2line" -fe "$TEST_IMAGE" "$pc" |
+            tr '\n' ' ' | grep -qE "fault_$1 .*/fault.c:[0-9]+" ||
+            echo "'$pc' is not in fault_$1")"
+}
+
+faults()
+{
+    local core='^fault: core 0'
+
+    fault align "$core pipe MTE2: COPY_GM_UB.dst = 16 " ALIGN
+    fault bounds "$core pipe V: VADD\." BOUNDS
+    fault gm "$core pipe MTE2: COPY_GM_UB.src" GM
+    fault pipe "$core pipe MTE2: COPY_UB_GM\." PIPE
+    fault type "$core pipe M: MMAD\." TYPE
+    fault overflow "$core pipe V: NOP\." SEM_OVERFLOW
+    salai "${in_test[@]}" fault register + vadd --n 5
+    tap_check fault/register "$(has_status 3; says err "$core: register access at offset 0x"
+        says err '^ +READ_ONLY: '; says out '^vadd: 5 elements')"
+    salai "${in_test[@]}" fault deadlock + vadd --n 5
+    tap_check fault/deadlock "$(has_status 3; says err '^fault: deadlock at cycle [0-9]+'
+        says err '^ +task deadlock waits since [^:]+ semaphore 0 of core 0: 0 of 1, tests/broken/fault'
+        says err '^ +pipe V of core 0 waits'; says out '^vadd: 5 elements')"
+    salai "${in_test[@]}" fault align + matmul a.npy b.npy -o after.npy + fault bounds + empty
+    tap_check fault/two_in_a_boot "$(has_status 3; ls after.npy 2>&1 > /dev/null
+        says err '^ +ALIGN'; says err '^ +BOUNDS')"
+}
+
+# --- the demonstration ---
+
+demonstration()
+{
+    local first
+
+    salai demo
+    cp "$log/out" "$log/demo"
+    first=$(sed '/^$/,$d' "$log/out")
+    tap_check demo/succeeds "$(has_status 0; cat "$log/err"
+        says out '^GPL-2 '; says out '^ +MTE2 '; says out '^verified: ')"
+    tap_check demo/fits_a_screen "$(awk 'length > 100 { print NR ": " length " columns" }
+        END { if (NR > 24) print NR " lines" }' "$log/out")"
+    tap_check demo/each_text_is_all_in_itself "$(awk 'NR > 2 && /^$/ { exit }
+        NR > 2 && $NR != 0 && $(NR - 1) != 100 { print }' "$log/out")"
+    salai demo
+    tap_check demo/is_the_same_again "$(diff "$log/demo" "$log/out")"
+    salai --cores 2 --profile ascend310 demo
+    tap_check demo/table_is_the_same_on_another_chip "$(has_status 0
+        diff <(echo "$first") <(sed '/^$/,$d' "$log/out"))"
+}
+
+work_begin cli
+"$here/golden.py" make && "$here/golden.py" make-bad || exit 1
+goldens
+replacing
+several
+faults
+demonstration
+tap_done

@@ -1,0 +1,176 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# perturb_test.sh    perturbed machines: operators and self-tests do not lean on the timing,
+#                    a kernel that does is caught, and a seed repeats its run
+#
+# SEEDS=n, 5 unless the environment has others, is how many each operator runs with. TAP on
+# stdout.
+set -u
+. "$(dirname "$0")/../cli.sh"
+SEEDS=${SEEDS:-5}
+perturb=$root/tools/perturb
+unset CORES PROFILE MEM SEED TRACE
+
+# A row for each way to run an operator: options of salai | its command line. Every operator
+# that `help` lists is here, or is known to compute nothing.
+operators=(
+    "|vadd --n 100000"
+    "--cores 3|vadd --n 50001 --type f16"
+    "|matmul --m 200 --n 300 --k 700 --check 20"
+    "--cores 2 --profile ascend310|matmul --m 300 --n 130 --k 500 --type s8 --check 20"
+    "|demo"
+    "|mla_prolog --m 150 --n 700 --k 400"
+    "--cores 2 --profile ascend310|mla_prolog --m 200 --n 1200 --k 70"
+)
+no_result="empty help"
+
+perturb()
+{
+    timeout -k 1 600 "$perturb" "$@" > "$log/out" 2> "$log/err" < /dev/null
+    status=$?
+}
+
+names()
+{
+    "$SALAI" help | sed -n 's/^  \([a-z]\w*\).*/\1/p'
+}
+
+every_operator_is_listed()
+{
+    local name
+
+    [ "$(names | wc -l)" -ge 4 ] || echo "help lists only: $(names)"
+    for name in $(names); do
+        [[ " $no_result " == *" $name "* ]] ||
+            printf '%s\n' "${operators[@]}" | grep -q "|$name\b" ||
+            echo "$name is not in the table of perturb_test.sh"
+    done
+}
+
+all_equal()
+{
+    has_status 0
+    says out "^$SEEDS seeds: all equal"
+    grep -v 'all equal' "$log/out" | head -n 6
+}
+
+same_bytes()
+{
+    local row options words
+
+    tap_check perturb/every_operator_is_listed "$(every_operator_is_listed)"
+    for row in "${operators[@]}"; do
+        read -ra options <<< "${row%%|*}"
+        read -ra words <<< "${row#*|}"
+        perturb --seeds "$SEEDS" "${options[@]}" -- "${words[@]}"
+        tap_check "perturb/same_bytes_${words[0]}" "$(all_equal)"
+        tap_note "${row//|/ }: $(tail -n 1 "$log/out")"
+    done
+}
+
+# --- a kernel that is right by luck ---
+
+caught()
+{
+    local in_test=(--image "$TEST_IMAGE") again
+
+    salai "${in_test[@]}" race --digest
+    cp "$log/out" lucky
+    salai "${in_test[@]}" race --sound --digest
+    tap_check perturb/race_is_right_without_a_seed "$(has_status 0
+        says out '^digest race F32 '; diff lucky "$log/out")"
+    perturb --seeds 20 "${in_test[@]}" -- race
+    tap_check perturb/race_is_caught_within_20_seeds "$(has_status 1
+        says out "^seed [0-9]+: other bytes: 'digest race"
+        says out '^20 seeds: [1-9][0-9]* differ or fail')"
+    tap_note "$(tail -n 1 "$log/out")"
+    again=$(sed -n '/^seed /{n;s/^ *//p;q}' "$log/out")
+    sed -n "s/^seed .*other bytes: '\(.*\)', plain.*/\1/p;T;q" "$log/out" > told
+    (eval "${again}") 2>&1 | diff - told > differ
+    tap_check perturb/and_the_command_that_it_prints_shows_it "$(cat differ
+        [ -s told ] || echo "no bytes were told")"
+    perturb --seeds "$SEEDS" "${in_test[@]}" -- race --sound
+    tap_check perturb/race_with_the_wait_is_sound "$(all_equal)"
+}
+
+# --- the same again ---
+
+# repeats NAME ARGUMENT...    seed 7 twice alike, cycles and all, and not like seed 0
+repeats()
+{
+    local name=$1
+
+    shift
+    salai --seed 7 "$@"
+    cp "$log/out" "$name.1"
+    salai --seed 7 "$@"
+    tap_check "perturb/repeats_$name" "$(has_status 0; diff "$name.1" "$log/out")"
+    salai --seed 0 "$@"
+    cp "$log/out" "$name.0"
+    tap_check "perturb/delays_$name" "$(has_status 0
+        ! cmp -s "$name.0" "$name.1" || echo "seed 7 changes nothing")"
+    salai "$@"
+    tap_check "perturb/seed_0_is_none_$name" "$(has_status 0; diff "$name.0" "$log/out")"
+}
+
+recorded()
+{
+    local mode
+
+    for mode in record replay; do
+        QEMU_ICOUNT=rr=$mode,rrfile=log.rr salai --seed 7 vadd --n 100000
+        tap_check "perturb/${mode}s_alike" "$(has_status 0; diff vadd.1 "$log/out")"
+    done
+}
+
+# --- what must be as ever ---
+
+# Faults and deadlocks are told by the same lines, cycles apart.
+reports()
+{
+    local kind seed
+
+    for kind in align bounds overflow deadlock register; do
+        salai --image "$TEST_IMAGE" fault "$kind" + vadd --n 5
+        sed 's/cycle [0-9]*/cycle/' "$log/err" > plain
+        for ((seed = 1; seed <= SEEDS && seed <= 20; seed++)); do
+            salai --seed "$seed" --image "$TEST_IMAGE" fault "$kind" + vadd --n 5
+            { has_status 3; sed 's/cycle [0-9]*/cycle/' "$log/err" | diff plain -; } |
+                sed "s/^/seed $seed: /"
+        done > reasons
+        tap_check "perturb/fault_${kind}_is_told_alike" "$(cat reasons)"
+    done
+}
+
+# All but those that want exact cycles. They write to build/, so one at a time.
+self_tests()
+{
+    local seed options plain seeds=$((SEEDS < 50 ? (SEEDS + 4) / 5 : 10)) # a run takes two seconds
+
+    mkdir build
+    for options in "" "--cores 5"; do
+        salai $options --image "$TEST_IMAGE" test
+        plain=$(grep -c '^ok ' "$log/out")
+        for ((seed = 1; seed <= seeds; seed++)); do
+            salai $options --seed "$seed" --image "$TEST_IMAGE" test --any-timing
+            {
+                has_status 0
+                grep -B 3 '^not ok ' "$log/out"
+                [ "$(grep -c '^ok ' "$log/out")" -gt $((plain - 20)) ] ||
+                    echo "$(grep -c '^ok ' "$log/out") tests, $plain without a seed"
+            } | sed "s/^/seed $seed: /"
+        done > reasons
+        tap_check "perturb/self_tests${options//[- ]/_}" "$(cat reasons)"
+    done
+}
+
+work_begin perturb
+same_bytes
+caught
+repeats vadd vadd --n 100000
+repeats cores --cores 4 matmul --m 200 --n 300 --k 700 --check 20
+recorded
+reports
+self_tests
+tap_done

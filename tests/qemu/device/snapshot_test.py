@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: MIT
+#
+# Run by snapshot_test.sh. A snapshot is taken while engines are busy, and a fresh QEMU
+# that loads it ends with the same bits and cycles (the operator checks the bits itself
+# and prints the cycles). Likewise a recording and its replay, also backwards.
+import os
+import sys
+
+import gdb
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from session import *  # noqa: E402
+
+MATMUL = "matmul --m 300 --n 600 --k 1400 --check 20"
+VADD = "vadd --n 800000 --buffers 1"
+BUSY = "*(unsigned long *)((unsigned long)NPU_CORE_BASE + CORE_STATUS)"
+
+
+def load(args, name, options=()):
+    return run(args, f"{DRIVE} -loadvm {name}", "", options)
+
+
+def save(name, problems):
+    problems.append(gdb.execute(f"monitor savevm {name}", to_string=True).strip())
+
+
+def in_a_kernel():
+    wfi = gdb.execute("find /w __text_start, __text_end - 4, 0x10500073", to_string=True)
+    gdb.execute(f"set var $wfi = (char *){wfi.split()[0]}")
+    places = (("issuing", "task_issue", 20), ("issuing_later", "task_issue", 90),
+              ("going_to_sleep", "irq_wait", 1), ("awake", "task_issue", 40),
+              ("looking", "irq_wait", 2), ("at_the_wfi", "*$wfi", 1),
+              ("behind_the_wfi", "*($wfi + 4)", 1))
+    for args in (MATMUL, VADD):
+        quiet, problems, taken = run(args), [], []
+        new_image()
+        process = debug(args, DRIVE)
+        go_to("sched_run")
+        for name, where, hits in places:
+            if not go_to(where, hits) or not number(BUSY):
+                break
+            save(name, problems)
+            taken.append(name)
+        live = finish(process) if gdb.selected_inferior().pid else result(process)
+        who = args.split()[0]
+        ok(not any(problems) and len(taken) >= 3, f"snapshot/{who}_is_taken",
+           f"{taken} {problems}")
+        same(live, quiet, f"snapshot/{who}_goes_on_behind_savevm")
+        for name in taken:
+            same(load(args, name), quiet, f"snapshot/{who}_loaded_{name}")
+
+
+def between_two_lines():
+    """The console's handle does not survive; its text must."""
+    quiet = run(MATMUL)
+    new_image()
+    process = debug(MATMUL, DRIVE)
+    go_to("report_pipes")
+    save("printing", [])
+    finish(process)
+    status, text = load(MATMUL, "printing")
+    lines = quiet[1].splitlines(keepends=True)
+    same((status, text), (0, "".join(lines[1:])), "snapshot/output_goes_on")
+
+
+def cycle_of_fault(process):
+    go_to("fault_text")
+    cycle = number("*(unsigned long *)((unsigned long)NPU_CHIP_BASE + CHIP_CYCLE)")
+    finish(process)
+    return cycle
+
+
+def before_a_fault():
+    """A command that will fail is queued; the report comes in the same cycle."""
+    new_image()
+    process = debug(VADD, DRIVE)
+    go_to("task_issue", 13)
+    gdb.execute("set var cmd->head.opcode = 0xffff")
+    problems = []
+    save("bad", problems)
+    live = cycle_of_fault(process)
+    loaded = cycle_of_fault(debug(VADD, f"{DRIVE} -loadvm bad"))
+    same((loaded, problems), (live, [""]), "snapshot/fault_comes_in_the_same_cycle")
+
+
+def at_any_instant():
+    """When the monitor gets its turn, nobody chose; engines are busy all the time."""
+    args = "matmul --m 512 --n 512 --k 1024 --repeat 10 --check 20"
+    quiet, taken = run(args), 0
+    new_image()
+    process = launch(args, f"{DRIVE} {WITH_MONITOR}")
+    say = monitor(process)
+    try:
+        while True:
+            say("stop")
+            say(f"savevm s{taken}")
+            say("cont")
+            taken += 1
+            for _ in range(20):
+                say("info status")
+    except OSError:
+        pass
+    same(result(process), quiet, "snapshot/at_any_instant_goes_on")
+    bad = [i for i in range(min(taken, 6)) if load(args, f"s{i}") != quiet]
+    ok(taken >= 1 and not bad, "snapshot/at_any_instant_loaded", f"{bad} of {taken}")
+
+
+def another_machine():
+    for options, word in ((["--cores", "2"], "cores=1"),
+                          (["--profile", "ascend310"], "profile=a2")):
+        status, text = load(VADD, "bad", options)
+        # The first line says it; the two that follow are QEMU's, which gives up.
+        ok(status == 1 and word in text.splitlines()[0] and len(text.splitlines()) <= 3,
+           f"snapshot/of_{word}_is_refused", (status, text))
+
+
+def perturbed():
+    """Delays under way are in the snapshot, and so is the seed."""
+    ENV["SEED"] = "7"
+    quiet, taken = run(MATMUL), []
+    new_image()
+    process = debug(MATMUL, DRIVE)
+    for name, where, hits in (("early", "task_issue", 30), ("later", "task_issue", 60),
+                              ("asleep", "irq_wait", 3)):
+        if go_to(where, hits) and number(BUSY):
+            save(name, [])
+            taken.append(name)
+    same(finish(process), quiet, "snapshot/with_a_seed_goes_on_behind_savevm")
+    for name in taken:
+        same(load(MATMUL, name), quiet, f"snapshot/with_a_seed_loaded_{name}")
+    ENV["SEED"] = "8"
+    status, text = load(MATMUL, "early")
+    ok(len(taken) == 3 and status == 1 and "another seed=" in text,
+       "snapshot/of_another_seed_is_refused", (taken, status, text))
+    ENV["SEED"] = "0"
+
+
+def replayed():
+    for args in (MATMUL, VADD):
+        who, quiet = args.split()[0], run(args)
+        log = os.path.join(DIR, f"{who}.rr")
+        new_image()
+        mode = f"rrfile={log},rrsnapshot=start"
+        same(run(args, DRIVE, "rr=record," + mode), quiet, f"record/{who}")
+        same(run(args, DRIVE, "rr=replay," + mode), quiet, f"replay/{who}")
+        backwards(args, who, quiet, "rr=replay," + mode)
+
+
+def here():
+    cycle = number("*(unsigned long *)((unsigned long)NPU_CHIP_BASE + CHIP_CYCLE)")
+    return (gdb.execute("monitor info replay", to_string=True).split()[-1], cycle,
+            number("$pc"), number("$sp"))
+
+
+def backwards(args, who, quiet, mode):
+    process = debug(args, DRIVE, mode)
+    go_to("sched_run")
+    gdb.execute("delete")
+    gdb.execute("finish")  # the end of the kernel
+    end = here()
+    gdb.execute("stepi 5")
+    gdb.execute("reverse-stepi 5")
+    same(here(), end, f"replay/{who}_reverse_stepi")
+    gdb.execute("break task_issue")
+    gdb.execute("reverse-continue")
+    last = here()
+    gdb.execute("reverse-continue")
+    before = here()
+    ok(gdb.newest_frame().name() == "task_issue" and before < last < end
+       and load64("(unsigned long)NPU_CORE_BASE + CORE_STATUS"),
+       f"replay/{who}_reverse_continue", f"{before} {last} {end}")
+    gdb.execute("continue")
+    same(here(), last, f"replay/{who}_continue_comes_back")
+    gdb.execute("delete")
+    gdb.execute("break *$wfi")
+    gdb.execute("break *($wfi + 4)")
+    gdb.execute("reverse-continue")  # to the last sleep
+    ok(number("$pc - (unsigned long)$wfi") in (0, 4), f"replay/{who}_stops_at_the_wfi", here())
+    gdb.execute("delete")
+    gdb.execute(f"break *{end[2]:#x}")
+    gdb.execute("continue")
+    same(here(), end, f"replay/{who}_the_end_again")
+    same(finish(process), quiet, f"replay/{who}_same_output")
+
+
+main(in_a_kernel, between_two_lines, at_any_instant, before_a_fault, another_machine, perturbed,
+     replayed)

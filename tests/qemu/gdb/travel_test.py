@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: MIT
+#
+# Run by travel_test.sh: a recording is the run and its replay is the recording, and
+# nothing else; going back comes to where going forward was; `npu who` against what the
+# kernel is known to do.
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+import gdb
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from session import *  # noqa: E402
+from session import DIR  # noqa: E402
+
+VADD = "vadd --n 400000"
+MATMUL = "matmul --m 300 --n 300 --k 700 --check 20"
+TILE = 32 << 10
+REC = os.path.join(DIR, "rec")
+
+
+def tool(*arguments, **variables):
+    done = subprocess.run(["timeout", "-s", "KILL", str(DEADLINE), "tools/gdb/record", "--dir", REC,
+                           *arguments], env=dict(ENV, **variables), text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return done.returncode, done.stdout
+
+
+def replay():
+    """gdb at the first line of the operator of the recording."""
+    if os.path.exists(SOCKET):
+        os.unlink(SOCKET)
+    process = subprocess.Popen(["timeout", "-s", "KILL", str(2 * DEADLINE), "tools/gdb/record",
+                                "--dir", REC, "--replay", "--gdb"], env=ENV, text=True,
+                               start_new_session=True, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    running.append(process)
+    until(lambda: gdb.execute(f"target remote {SOCKET}"), process, gdb.error)
+    npu("start")
+    return process
+
+
+def here():
+    cycle = load64("(unsigned long)NPU_CHIP_BASE + CHIP_CYCLE")
+    states = [load64(f"(unsigned long)NPU_CORE_BASE + PIPE_BASE + {p} * (unsigned long)PIPE_STRIDE"
+                     f" + {r}") for p in range(7) for r in ("PIPE_STATUS", "PIPE_SINCE")]
+    return cycle, number("$pc"), number("$sp"), tuple(states)
+
+
+def stopped():
+    return [line for line in npu("status").splitlines() if line.startswith("stopped: ")]
+
+
+def over(process):
+    end(process)
+    gdb.execute("disconnect")
+
+
+def is_the_run():
+    for args in (VADD, MATMUL):
+        quiet = run(args)
+        same(tool("--", *args.split()), quiet, f"travel/record_{args.split()[0]}")
+        same(tool("--replay"), quiet, f"travel/replay_{args.split()[0]}")
+    same(tool("--replay", PROFILE="ascend310", CORES="4"), quiet, "travel/machine_is_the_recorded")
+
+
+def files_stay():
+    """Inputs are read from the recording, outputs are not written again."""
+    made, x, z = (os.path.join(DIR, n) for n in ("made.npy", "x.npy", "z.npy"))
+    script = f"import numpy; numpy.save('{x}', numpy.arange(20000, dtype='f4'))"
+    subprocess.run(["/usr/bin/python3", "-c", script], check=True)
+    shutil.copy(x, made)
+    wanted = tool("--", "vadd", x, made, "-o", z)
+    same(wanted[0], 0, "travel/record_with_files")
+    os.unlink(z)
+    same(tool("--replay"), wanted, "travel/replay_with_files")
+    ok(not os.path.exists(z) and not os.path.exists(z + ".part"), "travel/replay_writes_no_file")
+    with open(made, "r+b") as f:
+        f.seek(500)
+        f.write(b"!")
+    refused("another_input", tool("--replay"), f"{made} is not what it was when")
+    os.unlink(made)
+    refused("a_missing_input", tool("--replay"), f"{made} is not what it was when")
+
+
+def refused(name, got, pattern):
+    status, text = got
+    ok(status == 2 and re.search(pattern, text) and text.count("\n") == 1,
+       f"travel/refuses_{name}", got)
+
+
+def others_are_refused():
+    manifest = os.path.join(REC, "manifest")
+    tool("--", "vadd", "--n", "1000")
+    with open(manifest) as f:
+        good = f.read()
+    for key, pattern in (("qemu", "was recorded with QEMU 1, this is"),
+                         ("plugin", "recorded with another build/npu.so"),
+                         ("image", "recorded with another build/salai.elf")):
+        with open(manifest, "w") as f:
+            f.write(re.sub(rf"^{key} .*", f"{key} 1", good, flags=re.M))
+        refused(f"another_{key}", tool("--replay"), pattern)
+    with open(manifest, "w") as f:
+        f.write(good)
+    same(tool("--replay")[0], 0, "travel/takes_its_own_again")
+    shutil.copy(os.path.join(REC, "calls"), DIR)
+    os.truncate(os.path.join(REC, "calls"), 100)
+    refused("a_cut_recording", tool("--replay"), "the run is not the recorded one")
+    os.unlink(os.path.join(REC, "calls"))
+    refused("an_incomplete_recording", tool("--replay"), "is not complete")
+    os.unlink(manifest)
+    refused("no_recording", tool("--replay"), "no recording in")
+
+
+def there_and_back():
+    """Every stop of the device again, from the last to the first."""
+    for args, stop in ((VADD, "break V"), (VADD, "watch ub 0x10000 32768 -a"),
+                       (MATMUL, "break sem 2"), (MATMUL, "break FIX")):
+        name = re.sub("[^a-z0-9]+", "_", f"{args.split()[0]} {stop}".lower())
+        tool("--", *args.split())
+        process, forward = replay(), []
+        npu(stop)
+        while len(forward) < 8 and go():
+            forward.append((here(), stopped()))
+        back = []
+        for _ in forward[1:]:
+            npu("back")
+            back.append((here(), stopped()))
+        differ = [(a, b) for a, b in zip(reversed(forward[:-1]), back) if a != b][:1]
+        ok(not differ and len(back) == 7, f"travel/{name}_backwards",
+           f"{differ}\n" + gdb.execute("monitor info snapshots", to_string=True))
+        again = [(here(), stopped()) for _ in forward[1:] if go()]
+        same(again, forward[1:], f"travel/{name}_forwards_again")
+        over(process)
+
+
+def backwards():
+    tool("--", *VADD.split(), MEM="2G")  # the machine of `make record`
+    process = replay()
+    go_to("report_pipes")
+    gdb.execute("delete")
+    end_ = here()
+    count = int(gdb.execute("monitor info replay", to_string=True).split()[-1])
+    ok(count > 10_000_000, "travel/run_of_ten_million_instructions", count)
+    for command in ("reverse-stepi", "reverse-step"):
+        took = []
+        while len(took) < 3 and not (took and min(took) < 2):  # the host may be busy
+            begin = time.monotonic()
+            gdb.execute(command)
+            took.append(time.monotonic() - begin)
+        ok(min(took) < 2, f"travel/{command}_in_2_s", took)
+    go_to("report_pipes")
+    same(here(), end_, "travel/step_comes_back")
+    npu("finish MTE3 -r")
+    same(len(stopped()), 1, "travel/finish_backwards")
+    npu("step V -r")
+    matches("travel/step_backwards", "\n".join(stopped()),
+            r"^stopped: V command \d+ \(VADD\) begins")
+    gdb.execute("delete")
+    gdb.execute("watch sleeps")
+    gdb.execute("reverse-continue")
+    value = number("sleeps")
+    gdb.execute("reverse-continue")
+    ok(number("sleeps") == value - 1, "travel/watchpoints_go_back", f"{value} {number('sleeps')}")
+    gdb.execute("delete")
+    go()
+    same(gdb.newest_frame().name(), "host_exit", "travel/stops_at_the_end")
+    over(process)
+
+
+def who_wrote():
+    tool("--", *VADD.split())
+    process = replay()
+    x, z = (number(f"p->{name}") for name in "xz")
+    go_to("report_pipes")
+    gdb.execute("delete")
+    for tile in (0, 7, 47):
+        text = npu(f"who gm {z + tile * TILE + 123}")
+        matches(f"who/tile_{tile}", text,
+                rf"^gm {z + tile * TILE + 123:#x}: MTE3 command {tile + 1} of core 0 wrote it "
+                r"last, cycle \d+ to \d+$", r"^  COPY_UB_GM ",
+                r"^  issued at vadd\.c:\d+ copy_out$")
+    matches("who/local_memory", npu("who ub 0x28000"), "^ub 0x28000: V command ", "^  VADD F32")
+    same(npu(f"who {0x08080000 + 0x28000}"), npu("who ub 0x28000"), "who/address_of_the_hart")
+    matches("who/nobody", npu("who l1 5"), "^no command has written l1 0x5: ")
+    text = npu(f"who gm {z + 7 * TILE} -g")
+    frame = gdb.selected_frame()
+    ok(frame.name() == "copy_out" and "issued" in text, "who/goes_to_the_issuer", text)
+    cycle = here()[0]
+    go_to("report_pipes")
+    npu("break -e MTE3 8")
+    npu("back")
+    ok(here()[0] > cycle, "who/the_issue_comes_before_the_end")
+    matches("who/before_it_was_written", npu(f"who gm {z + 9 * TILE}"), "^no command has written")
+    npu("delete")
+    text = npu(f"who {x} -g")
+    matches("who/the_hart", text, "^no command has written", "the hart wrote gm .* last, here$")
+    same(gdb.newest_frame().name(), "data_make", "who/goes_to_the_hart")
+    gdb.execute("set var $byte = &running")
+    for command, pattern in (("who", "usage"), ("who l2 0", "no memory l2"),
+                             ("who 0x10000000", "not in any memory"),
+                             ("who ub 0x30000", "not in ub"), ("who nothing", "No symbol")):
+        one_line("who/refuses_" + re.sub("[^a-z0-9]+", "_", command), npu(command), pattern)
+    over(process)
+    one_line("who/before_the_run", npu("who 0"), "is not running")
+    process = debug(VADD)
+    npu("start")
+    for command in ("who 0x80000000 -g", "back"):
+        text = npu(command).split("\n")[-1]
+        one_line(f"who/live_{command.split()[0]}", text, "only a replay goes back")
+    over(process)
+
+
+def hunt():
+    """The bug hunt in tools/gdb/README.md, as it is printed there."""
+    with open("tools/gdb/README.md") as f:
+        block = f.read().split("<!-- hunt -->")[1]
+    lines = [line.split("   ")[0] for line in block.replace("\n    ", "\n").splitlines() if line]
+    image, args = re.search("IMAGE=(.*) ARGS=(.*)", lines[0]).groups()
+    status, text = tool("--image", image, "--", args)
+    wrong = re.search(r"late_z\[(\d+)\]", text)[1]
+    same((status, lines[1]), (1, "make replay"), "hunt/records_a_failed_check")
+    ok(f"npu who late_z+{wrong}" in lines, "hunt/is_about_what_is_wrong", text)
+    gdb.execute("file " + image)
+    process = replay()
+    texts = [gdb.execute(line, to_string=True) for line in lines[2:]]
+    ok(len(texts) <= 5, "hunt/takes_five_commands", lines)
+    matches("hunt/who_wrote_it", texts[1], r"MTE3 command 11 of core 0 wrote it", " src=0 ")
+    matches("hunt/where_it_began", texts[3], r"^stopped: MTE3 command 11 .* begins at cycle")
+    matches("hunt/the_guilty_line", texts[4], r"MTE2 command 13 ",
+            r"issued at late\.c:\d+ copy_in$")
+    over(process)
+    gdb.execute("file build/salai.elf")
+
+
+gdb.execute("source tools/gdb/npu.py")
+main(is_the_run, files_stay, others_are_refused, there_and_back, backwards, who_wrote, hunt)

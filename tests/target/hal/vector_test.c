@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the Vector's commands do to UB, on the chip's last core. The hart makes operands
+ * and reads sums through chip_local(); whatever lies around must stay as it was.
+ */
+#include <string.h>
+
+#include "hal/chip.h"
+#include "hal/vector.h"
+#include "kernels/lib/f16.h"
+#include "tests/target/engine.h"
+#include "tests/target/test.h"
+
+enum { GUARD = 0xa5, ROOM = 8192 };
+
+static uint8_t want[ROOM];
+
+/* n elements at 64 of UB. */
+static void check_add(enum type type, unsigned n)
+{
+    uint8_t *ub = chip_local(core(), NPU_MEM_UB, 0);
+    unsigned esize = type_bits(type) / 8;
+    union cmd cmd;
+
+    memset(want, GUARD, ROOM);
+    for (unsigned i = 0; i < n; i++) {
+        float x = (float)i * 0.37f, y = (float)i * -1.61f + 3, sum = x + y;
+        uint16_t h[3] = {f32_to_f16(x), f32_to_f16(y), 0};
+
+        h[2] = f32_to_f16(f16_to_f32(h[0]) + f16_to_f32(h[1]));
+        memcpy(ub + 64 + i * esize, type == TYPE_F16 ? (void *)&h[2] : &sum, esize);
+        memcpy(ub + ROOM + i * esize, type == TYPE_F16 ? (void *)&h[0] : &x, esize);
+        memcpy(ub + 2 * ROOM + i * esize, type == TYPE_F16 ? (void *)&h[1] : &y, esize);
+    }
+    memcpy(want + 64, ub + 64, n * esize);
+    memset(ub, GUARD, ROOM);
+    vector_count(&cmd, n);
+    run_on(PIPE_V, &cmd);
+    vector_add(&cmd, type, 64, ROOM, 2 * ROOM);
+    run_on(PIPE_V, &cmd);
+    CHECK_BYTES(ub, want, ROOM);
+}
+
+TEST(vector, adds_any_count_of_floats)
+{
+    static const unsigned counts[] = {1, 7, 8, 9, 63, 64, 65, 127, 129, 1000};
+
+    for (unsigned i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        check_add(TYPE_F32, counts[i]);
+    }
+}
+
+TEST(vector, adds_any_count_of_halves)
+{
+    static const unsigned counts[] = {1, 15, 16, 17, 127, 128, 129, 255, 257, 2000};
+
+    for (unsigned i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        check_add(TYPE_F16, counts[i]);
+    }
+}
+
+TEST(vector, adds_nothing_for_a_count_of_0)
+{
+    check_add(TYPE_F32, 0);
+}
+
+TEST(vector, adds_in_place)
+{
+    float *ub = chip_local(core(), NPU_MEM_UB, 0);
+    union cmd cmd;
+
+    for (unsigned i = 0; i < 100; i++) {
+        ub[i] = (float)i;
+    }
+    vector_count(&cmd, 99);
+    run_on(PIPE_V, &cmd);
+    vector_add(&cmd, TYPE_F32, 0, 0, 0);
+    run_on(PIPE_V, &cmd);
+    for (unsigned i = 0; i < 100; i++) {
+        CHECK_EQ(ub[i], (float)i * (i < 99 ? 2 : 1));
+    }
+}
+
+/* Without a count, two repeats of 64 elements with every third one masked out. */
+TEST(vector, masked_elements_stay)
+{
+    float *ub = chip_local(core(), NPU_MEM_UB, 0);
+    uint64_t mask = 0;
+    union cmd cmd;
+
+    for (unsigned i = 0; i < 64; i++) {
+        mask |= (uint64_t)(i % 3 != 0) << i;
+    }
+    for (unsigned i = 0; i < 128; i++) {
+        ub[i] = (float)i;
+        ub[128 + i] = 1000;
+    }
+    cmd_init(&cmd, OP_SET_MASK, TYPE_NONE);
+    cmd.set_mask.lo = mask;
+    run_on(PIPE_V, &cmd);
+    vector_add(&cmd, TYPE_F32, 512, 0, 0);
+    cmd.vec2.repeat = 2;
+    run_on(PIPE_V, &cmd);
+    for (unsigned i = 0; i < 128; i++) {
+        CHECK_EQ(ub[128 + i], i % 64 % 3 != 0 ? 2.0f * (float)i : 1000.0f);
+    }
+    pipe_reset(core(), PIPE_V); /* which takes the mask away */
+}
+
+/* One of each kind: dst = max(x, y) by comparison and selection, then to fp16 and back.
+ */
+TEST(vector, compares_selects_and_converts)
+{
+    float *ub = chip_local(core(), NPU_MEM_UB, 0);
+    union cmd cmd;
+
+    for (unsigned i = 0; i < 100; i++) {
+        ub[i] = (float)(i % 7);
+        ub[512 + i] = (float)(i % 5);
+    }
+    vector_count(&cmd, 100);
+    run_on(PIPE_V, &cmd);
+    vector_compare(&cmd, TYPE_F32, CMP_GT, 8192, 0, 2048);
+    run_on(PIPE_V, &cmd);
+    vector_select(&cmd, TYPE_F32, 4096, 0, 2048, 8192);
+    run_on(PIPE_V, &cmd);
+    vector_convert(&cmd, TYPE_F32, TYPE_F16, ROUND_RINT, 12288, 4096);
+    run_on(PIPE_V, &cmd);
+    vector_convert(&cmd, TYPE_F16, TYPE_F32, ROUND_NONE, 4096, 12288);
+    run_on(PIPE_V, &cmd);
+    for (unsigned i = 0; i < 100; i++) {
+        CHECK_EQ(ub[1024 + i], (float)(i % 7 > i % 5 ? i % 7 : i % 5));
+    }
+}
+
+TEST(vector, scalar_and_unary_commands)
+{
+    float *ub = chip_local(core(), NPU_MEM_UB, 0);
+    union cmd cmd;
+
+    for (unsigned i = 0; i < 70; i++) {
+        ub[i] = (float)i;
+    }
+    vector_count(&cmd, 70);
+    run_on(PIPE_V, &cmd);
+    vector_scalar(&cmd, OP_VADDS, TYPE_F32, 4096, 0, 0x40000000); /* 2 */
+    run_on(PIPE_V, &cmd);
+    vector_unary(&cmd, OP_VNEG, TYPE_F32, 4096, 4096);
+    run_on(PIPE_V, &cmd);
+    vector_unary(&cmd, OP_VEXP, TYPE_F32, 8192, 0);
+    run_on(PIPE_V, &cmd);
+    for (unsigned i = 0; i < 70; i++) {
+        CHECK_EQ(ub[1024 + i], -(float)i - 2);
+    }
+    CHECK_EQ(ub[2048], 1.0f);
+}
+
+/* As a quantised layer ends: int32 sums times a scale, relu, to four bits and back. */
+TEST(vector, scales_integers_and_packs_nibbles)
+{
+    int32_t *x = chip_local(core(), NPU_MEM_UB, 0);
+    int32_t *y = chip_local(core(), NPU_MEM_UB, ROOM);
+    const uint16_t *back = chip_local(core(), NPU_MEM_UB, 4 * ROOM);
+    union cmd cmd;
+
+    if (!chip_has_type(PIPE_V, TYPE_S4)) {
+        return;
+    }
+    for (int i = 0; i < 100; i++) {
+        x[i] = i * 16;
+        y[i] = -320;
+    }
+    vector_count(&cmd, 100);
+    run_on(PIPE_V, &cmd);
+    vector_deq_scale(&cmd, 0x2c00); /* 1/16 */
+    run_on(PIPE_V, &cmd);
+    vector_binary(&cmd, OP_VADDDEQRELU, TYPE_S32, 2 * ROOM, 0, ROOM);
+    run_on(PIPE_V, &cmd);
+    vector_convert(&cmd, TYPE_F16, TYPE_S4, ROUND_RINT, 3 * ROOM, 2 * ROOM);
+    run_on(PIPE_V, &cmd);
+    vector_convert(&cmd, TYPE_S4, TYPE_F16, ROUND_RINT, 4 * ROOM, 3 * ROOM);
+    run_on(PIPE_V, &cmd);
+    for (int i = 0; i < 100; i++) {
+        CHECK_EQ(f16_to_f32(back[i]), i < 20 ? 0 : i > 27 ? 7 : i - 20);
+    }
+}
+
+TEST(vector, converts_to_64_bits_and_back)
+{
+    float *x = chip_local(core(), NPU_MEM_UB, 0);
+    const int64_t *wide = chip_local(core(), NPU_MEM_UB, ROOM);
+    const float *back = chip_local(core(), NPU_MEM_UB, 3 * ROOM);
+    union cmd cmd;
+
+    for (int i = 0; i < 70; i++) {
+        x[i] = (float)(i - 35) * 1e12f;
+    }
+    vector_count(&cmd, 70);
+    run_on(PIPE_V, &cmd);
+    vector_convert(&cmd, TYPE_F32, TYPE_S64, ROUND_RINT, ROOM, 0);
+    run_on(PIPE_V, &cmd);
+    vector_convert(&cmd, TYPE_S64, TYPE_F32, ROUND_RINT, 3 * ROOM, ROOM);
+    run_on(PIPE_V, &cmd);
+    for (int i = 0; i < 70; i++) {
+        CHECK_EQ(wide[i], (int64_t)x[i]);
+        CHECK_EQ(back[i], x[i]);
+    }
+}
+
+/* 60000 + 60000 in fp16. */
+TEST(vector, saturates_where_it_is_told_to)
+{
+    uint16_t *ub = chip_local(core(), NPU_MEM_UB, 0);
+    union cmd cmd;
+
+    ub[0] = f32_to_f16(60000);
+    vector_count(&cmd, 1);
+    run_on(PIPE_V, &cmd);
+    for (unsigned i = 0; i < 2; i++) {
+        cmd_saturate(&cmd, i);
+        run_on(PIPE_V, &cmd);
+        vector_add(&cmd, TYPE_F16, ROOM, 0, 0);
+        run_on(PIPE_V, &cmd);
+        CHECK_EQ(ub[ROOM / 2], i ? 0x7bff : 0x7c00);
+    }
+    cmd_saturate(&cmd, false);
+    run_on(PIPE_V, &cmd);
+}

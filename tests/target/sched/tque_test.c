@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Queues over local memory: what goes through them, and the mistakes that end a launch by
+ * name and leave the next working. Launches: tests/target/sched/launch_test.c.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "hal/chip.h"
+#include "hal/mte.h"
+#include "hal/sem.h"
+#include "hal/vector.h"
+#include "sched/launch.h"
+#include "sched/tque.h"
+#include "tests/target/test.h"
+
+enum { TILE = 1024, TILES = 9 };
+
+static float from[TILES * TILE / 4] __attribute__((aligned(32)));
+static float to[TILES * TILE / 4];
+
+static int run(const char *name, void (*kernel)(void *arg), void *arg,
+               struct sched_report *report)
+{
+    return launch(&(struct launch){name, kernel, arg, .cores = 1}, report);
+}
+
+/* --- through a queue --- */
+
+/* One loop that issues all three stages; the hart runs ahead of the engines. */
+static void negate(void *arg)
+{
+    unsigned depth = *(unsigned *)arg;
+    struct tpipe *pipe = tpipe_open();
+    struct tque *in = tque_init(pipe, "in", VECIN, PIPE_MTE2, PIPE_V, depth, TILE);
+    struct tque *out = tque_init(pipe, "out", VECOUT, PIPE_V, PIPE_MTE3, depth, TILE);
+    union cmd cmd;
+
+    vector_count(&cmd, TILE / 4);
+    task_issue(PIPE_V, &cmd);
+    for (unsigned i = 0; i < TILES; i++) {
+        uint32_t x = tque_alloc(in), y;
+        mte_gm_to_ub(&cmd, x, from + i * TILE / 4, TILE);
+        tque_enque(in, x, &cmd);
+        task_issue(PIPE_MTE2, &cmd);
+        x = tque_deque(in);
+        y = tque_alloc(out);
+        vector_unary(&cmd, OP_VNEG, TYPE_F32, y, x);
+        tque_free(in, x, &cmd);
+        tque_enque(out, y, &cmd);
+        task_issue(PIPE_V, &cmd);
+        y = tque_deque(out);
+        mte_ub_to_gm(&cmd, to + i * TILE / 4, y, TILE);
+        tque_free(out, y, &cmd);
+        task_issue(PIPE_MTE3, &cmd);
+    }
+}
+
+TEST(tque, one_loop_pipelines_three_stages)
+{
+    struct sched_report report;
+
+    for (unsigned i = 0; i < TILES * TILE / 4; i++) {
+        from[i] = (float)i;
+    }
+    for (unsigned depth = 1; depth <= TQUE_DEPTH; depth++) {
+        memset(to, 0, sizeof(to));
+        CHECK_OK(run("negate", negate, &depth, &report));
+        for (unsigned i = 0; i < TILES * TILE / 4; i++) {
+            CHECK_EQ(to[i], -from[i]);
+        }
+    }
+}
+
+/* The hart fills and reads buffers itself. */
+static void by_hand(void *arg)
+{
+    struct tpipe *pipe = tpipe_open();
+    struct tque *in = tque_init(pipe, "in", VECIN, TQUE_HART, PIPE_V, 2, 32);
+    struct tque *out = tque_init(pipe, "out", VECOUT, PIPE_V, TQUE_HART, 2, 32);
+    union cmd cmd;
+
+    vector_count(&cmd, 1);
+    task_issue(PIPE_V, &cmd);
+    for (unsigned i = 0; i < 5; i++) {
+        uint32_t x = tque_alloc(in), y;
+        *(volatile float *)chip_local(0, NPU_MEM_UB, x) = (float)i;
+        tque_enque(in, x, NULL);
+        x = tque_deque(in);
+        y = tque_alloc(out);
+        vector_unary(&cmd, OP_VNEG, TYPE_F32, y, x);
+        tque_free(in, x, &cmd);
+        tque_enque(out, y, &cmd);
+        task_issue(PIPE_V, &cmd);
+        y = tque_deque(out);
+        CHECK_EQ(*(volatile float *)chip_local(0, NPU_MEM_UB, y), -(float)i);
+        tque_free(out, y, NULL);
+    }
+    (void)arg;
+}
+
+TEST(tque, hart_may_be_either_end)
+{
+    struct sched_report report;
+
+    CHECK_OK(run("by hand", by_hand, NULL, &report));
+}
+
+static void hands_out(void *arg)
+{
+    struct tpipe *pipe = tpipe_open();
+    uint32_t a = tbuf_init(pipe, "a", VECCALC, 33), b = tbuf_init(pipe, "b", VECIN, 32);
+
+    CHECK_EQ(a, 0u);
+    CHECK_EQ(b, 64u); /* rounded up to blocks */
+    CHECK_EQ(tpipe_free(pipe, VECOUT), chip_mem(NPU_MEM_UB) - 96);
+    CHECK_EQ(tbuf_init(pipe, "c", A2, 1), 0u);
+    CHECK_EQ(tbuf_init(pipe, "d", A2, 1), 512u);
+    CHECK_EQ(tpipe_free(pipe, B2), chip_mem(NPU_MEM_L0B));
+    (void)arg;
+}
+
+TEST(tque, memory_is_handed_out_by_position)
+{
+    struct sched_report report;
+
+    CHECK_OK(run("hands out", hands_out, NULL, &report));
+}
+
+/* --- mistakes --- */
+
+static void check_next_launch_works(void)
+{
+    struct sched_report report;
+
+    CHECK_OK(run("next", negate, &(unsigned){2}, &report));
+    CHECK_STR(report.text, "");
+}
+
+static void check_mistake(void (*kernel)(void *arg), int err, const char *text)
+{
+    struct sched_report report;
+
+    CHECK_EQ(run("wrong", kernel, NULL, &report), err);
+    CHECK(strstr(report.text, "task wrong, core 0, ") != NULL);
+    CHECK(strstr(report.text, text) != NULL);
+    CHECK(strstr(report.text, "tests/target/sched/tque_test.c:") != NULL);
+    check_next_launch_works();
+}
+
+static void too_big(void *arg)
+{
+    struct tpipe *pipe = tpipe_open();
+
+    (void)arg;
+    tbuf_init(pipe, "table", VECCALC, 4096);
+    tque_init(pipe, "x", VECIN, PIPE_MTE2, PIPE_V, 2, 32768);
+    tque_init(pipe, "y", VECOUT, PIPE_V, PIPE_MTE3, 4, 65536);
+}
+
+TEST(tque, overflow_shows_the_map)
+{
+    struct sched_report report;
+
+    CHECK_EQ(run("wrong", too_big, NULL, &report), ERR_LOCAL);
+    CHECK(strstr(report.text, "ub overflow: y (VECOUT) wants 4 x 65536 bytes") != NULL);
+    CHECK(strstr(report.text,
+                 "        0     4096  1 x 4096     table, tests/target/sched/tque_test.c:"));
+    CHECK(strstr(report.text, "     4096    65536  2 x 32768    x, "
+                  "tests/target/sched/tque_test.c:"));
+    CHECK(strstr(report.text, "  fits: buffers of ") != NULL);
+    check_next_launch_works();
+}
+
+static void one_too_many(void *arg)
+{
+    struct tpipe *pipe = tpipe_open();
+
+    (void)arg;
+    tque_init(pipe, "x", CO1, PIPE_M, PIPE_FIX, 3, chip_mem(NPU_MEM_L0C) / 2);
+}
+
+TEST(tque, overflow_tells_what_fits)
+{
+    check_mistake(one_too_many, ERR_LOCAL, "fits: 2 buffers instead of 3");
+}
+
+static void too_deep(void *arg)
+{
+    (void)arg;
+    tque_init(tpipe_open(), "x", VECIN, PIPE_MTE2, PIPE_V, TQUE_DEPTH + 1, 32);
+}
+
+TEST(tque, depth_is_limited)
+{
+    check_mistake(too_deep, ERR_QUEUE, "queue x wants 9 buffers: 1 to 8 are possible");
+}
+
+static struct tque *plain(void)
+{
+    return tque_init(tpipe_open(), "x", VECIN, PIPE_MTE2, PIPE_V, 2, 64);
+}
+
+static void freed_twice(void *arg)
+{
+    struct tque *q = plain();
+    uint32_t x = tque_alloc(q);
+    union cmd cmd;
+
+    (void)arg;
+    mte_gm_to_ub(&cmd, x, from, 64);
+    tque_enque(q, x, &cmd);
+    task_issue(PIPE_MTE2, &cmd);
+    x = tque_deque(q);
+    cmd_nop(&cmd);
+    tque_free(q, x, &cmd);
+    task_issue(PIPE_V, &cmd);
+    cmd_nop(&cmd);
+    tque_free(q, x, &cmd);
+}
+
+TEST(tque, freeing_twice_is_named)
+{
+    check_mistake(freed_twice, ERR_QUEUE,
+                  "queue x: free of 0x0, but no buffer is dequeued");
+}
+
+static void not_its_own(void *arg)
+{
+    struct tque *q = plain();
+    union cmd cmd;
+
+    (void)arg;
+    cmd_nop(&cmd);
+    tque_enque(q, tque_alloc(q) + 64, &cmd);
+}
+
+TEST(tque, buffer_that_is_not_its_own_is_named)
+{
+    check_mistake(not_its_own, ERR_QUEUE,
+                  "queue x: enque of 0x40, its next buffer is 0x0");
+}
+
+static void not_allocated(void *arg)
+{
+    union cmd cmd;
+
+    (void)arg;
+    cmd_nop(&cmd);
+    tque_enque(plain(), 0, &cmd);
+}
+
+TEST(tque, enque_without_alloc_is_named)
+{
+    check_mistake(not_allocated, ERR_QUEUE, "but no buffer is allocated");
+}
+
+static void frees_another(void *arg)
+{
+    struct tque *q = plain();
+    union cmd cmd;
+
+    (void)arg;
+    tque_deque(q);
+    cmd_nop(&cmd);
+    tque_free(q, tque_deque(q), &cmd);
+}
+
+TEST(tque, free_out_of_order_is_named)
+{
+    check_mistake(frees_another, ERR_QUEUE, "free of 0x40, its next buffer is 0x0");
+}
+
+static void three_at_once(void *arg)
+{
+    struct tque *q = plain();
+    union cmd cmd;
+
+    (void)arg;
+    tque_alloc(q);
+    cmd_nop(&cmd);
+    cmd_post(&cmd, 1, 1);
+    cmd_post(&cmd, 2, 1);
+    tque_enque(q, 0, &cmd);
+}
+
+TEST(tque, command_hands_on_two_buffers_at_the_most)
+{
+    check_mistake(three_at_once, ERR_QUEUE, "queue x: the command already hands on two");
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The event loop: time goes from one end of a command to the next. In a cycle all
+ * commands that end in it end first (core by core, pipe by pipe), then whatever may
+ * begin begins, in the same order (perturb.c knows others). Beginning posts nothing, so
+ * one pass is enough.
+ */
+#include "tools/emu/model/machine/state.h"
+
+#include "tools/emu/model/mem.h"
+
+/* What the state means goes with the contract, how long it is with the model. */
+#define STATE_MAGIC                                                                      \
+    (0x53414c4149000000u + ((uint64_t)CONTRACT_VERSION << 24) + sizeof(struct npu_state))
+
+size_t npu_state_size(void)
+{
+    return sizeof(struct npu_state);
+}
+
+void npu_init(struct npu *n, const struct npu_config *config)
+{
+    struct npu_state *s = n->s;
+
+    memset(s, 0, sizeof(*s));
+    s->magic = STATE_MAGIC;
+    s->cores = config->cores;
+    s->profile = config->profile;
+    s->gm_base = config->gm_base;
+    s->gm_size = config->gm_size;
+    s->seed = config->seed;
+    npu_reset(n, 0);
+}
+
+void npu_reset(struct npu *n, uint64_t now)
+{
+    struct npu_state *s = n->s;
+
+    s->now = now;
+    s->flow_next = NPU_NEVER;
+    memset(s->sem, 0, sizeof(s->sem));
+    memset(s->barrier, 0, sizeof(s->barrier));
+    for (unsigned c = 0; c < s->cores; c++) {
+        bool level = s->core[c].irq_level;
+        memset(&s->core[c], 0, sizeof(s->core[c]));
+        s->core[c].next = NPU_NEVER;
+        s->core[c].pmu_first = NPU_NEVER;
+        for (unsigned p = 0; p < NPU_PIPES; p++) {
+            s->core[c].pipe[p].since = now;
+            pipe_reset(n, c, p, now);
+        }
+        if (level) {
+            n->host->irq(n->ctx, c, false);
+        }
+    }
+}
+
+/* A count is one that SET_MASK can set; then no number of bytes wraps around. */
+static bool mask_valid(const struct npu_pipe *p)
+{
+    return !p->special[SPECIAL_MASK_COUNTER] || p->special[SPECIAL_MASK_LO] <= UINT32_MAX;
+}
+
+bool npu_restored(struct npu *n, const struct npu_config *config)
+{
+    const struct npu_state *s = n->s;
+
+    if (s->magic != STATE_MAGIC || s->cores != config->cores ||
+        s->profile != (uint32_t)config->profile || s->gm_base != config->gm_base ||
+        s->gm_size != config->gm_size || s->seed != config->seed) {
+        return false;
+    }
+    for (unsigned c = 0; c < s->cores; c++) {
+        for (unsigned p = 0; p < NPU_PIPES; p++) {
+            const struct npu_pipe *pipe = &s->core[c].pipe[p];
+            if (pipe->head >= PIPE_DEPTH || pipe->count > PIPE_DEPTH ||
+                pipe->state > PIPE_STOPPED || !mask_valid(pipe) || !pipe_valid(n, c, p)) {
+                return false;
+            }
+        }
+        n->host->irq(n->ctx, c, s->core[c].irq_level);
+    }
+    return true;
+}
+
+uint64_t npu_next(const struct npu *n)
+{
+    uint64_t next = n->s->flow_next;
+
+    for (unsigned c = 0; c < n->s->cores; c++) {
+        const struct npu_core *core = &n->s->core[c];
+        next = core->next < next ? core->next : next;
+        next = core->alarm > n->s->now && core->alarm < next ? core->alarm : next;
+        next = core->unit_at > n->s->now && core->unit_at < next ? core->unit_at : next;
+    }
+    return next;
+}
+
+void npu_update_next(struct npu_core *core)
+{
+    core->next = core->line_due ? core->line_due : NPU_NEVER;
+    for (unsigned p = 0; p < NPU_PIPES; p++) {
+        const struct npu_pipe *pipe = &core->pipe[p];
+        uint64_t due = pipe->state == PIPE_RUNNING ? pipe->end : pipe->hold;
+        if (pipe_in_flight(pipe) && due < core->next) {
+            core->next = due;
+        }
+    }
+}
+
+/* The i-th core in this cycle. */
+static unsigned core_at(const struct npu_state *s, struct order order, unsigned i)
+{
+    unsigned c = order.core + i;
+
+    return c < s->cores ? c : c - s->cores;
+}
+
+/* Begins what may begin on the cores whose bits are set. */
+void npu_kick(struct npu *n, uint32_t cores)
+{
+    struct order order = perturb_order(n->s);
+
+    for (unsigned i = 0; i < n->s->cores; i++) {
+        unsigned c = core_at(n->s, order, i);
+        if (cores & (1u << c)) {
+            for (unsigned p = 0; p < NPU_PIPES; p++) {
+                pipe_start(n, c, p ^ order.pipe);
+            }
+            npu_update_next(&n->s->core[c]);
+        }
+    }
+    /* What one core takes from the chip's semaphores the others may have armed. */
+    for (unsigned c = 0; c < n->s->cores; c++) {
+        if ((cores & (1u << c)) || n->s->core[c].armed[1]) {
+            npu_update_irq(n, c);
+        }
+    }
+}
+
+/* Ends what ends now; returns the cores on which something may begin. */
+static uint32_t finish_due(struct npu *n)
+{
+    struct order order = perturb_order(n->s);
+    uint64_t now = n->s->now;
+    uint32_t touched = 0;
+
+    for (unsigned i = 0; i < n->s->cores; i++) {
+        unsigned c = core_at(n->s, order, i);
+        if (n->s->core[c].next > now) {
+            continue;
+        }
+        touched |= 1u << c;
+        for (unsigned j = 0; j < NPU_PIPES; j++) {
+            unsigned p = j ^ order.pipe;
+            const struct npu_pipe *pipe = &n->s->core[c].pipe[p];
+            if (pipe->state == PIPE_RUNNING && pipe->end <= now && pipe_finish(n, c, p)) {
+                touched = UINT32_MAX;
+            }
+        }
+    }
+    return touched;
+}
+
+/* Cores whose alarm goes off now, or on which a unit of L0C gets ready. */
+static uint32_t alarms_due(const struct npu *n)
+{
+    uint32_t cores = 0;
+
+    for (unsigned c = 0; c < n->s->cores; c++) {
+        const struct npu_core *core = &n->s->core[c];
+        bool due = core->alarm == n->s->now || core->unit_at == n->s->now;
+        cores |= (uint32_t)due << c;
+    }
+    return cores;
+}
+
+void npu_advance(struct npu *n, uint64_t now)
+{
+    struct npu_state *s = n->s;
+    uint64_t next;
+
+    while ((next = npu_next(n)) <= now) {
+        s->now = next;
+        uint32_t touched = finish_due(n) | alarms_due(n);
+        if (s->flow_next <= next) {
+            flow_update(n);
+        }
+        npu_kick(n, touched);
+    }
+    if (now > s->now) {
+        s->now = now;
+    }
+}
+
+uint64_t npu_sem_ready(const struct npu *n, unsigned core, unsigned word)
+{
+    const struct npu_core *c = &n->s->core[core];
+    uint64_t ready = 0;
+
+    for (uint64_t left = c->armed[word]; left; left &= left - 1) {
+        unsigned bit = (unsigned)__builtin_ctzll(left);
+        unsigned sem = 64 * word + bit;
+        if (sem_value(n, core, sem) >= c->arm[sem]) {
+            ready |= 1ull << bit;
+        }
+    }
+    return ready;
+}
+
+uint64_t npu_irq_status(const struct npu *n, unsigned core)
+{
+    const struct npu_core *c = &n->s->core[core];
+    bool fault = c->fault.code != 0;
+    bool room = false, running = false;
+
+    for (unsigned p = 0; p < NPU_PIPES; p++) {
+        const struct npu_pipe *pipe = &c->pipe[p];
+        fault |= pipe->state == PIPE_STOPPED;
+        running |= pipe_in_flight(pipe);
+        room |= pipe->arm && PIPE_DEPTH - pipe->count >= pipe->arm;
+    }
+    return (fault ? CORE_IRQ_STATUS_FAULT : 0) |
+           (npu_sem_ready(n, core, 0) || npu_sem_ready(n, core, 1) ? CORE_IRQ_STATUS_SEM
+                                                                   : 0) |
+           (room ? CORE_IRQ_STATUS_QUEUE : 0) | (running ? 0 : CORE_IRQ_STATUS_IDLE) |
+           (c->alarm && c->alarm <= n->s->now ? CORE_IRQ_STATUS_ALARM : 0);
+}
+
+void npu_update_irq(struct npu *n, unsigned core)
+{
+    struct npu_core *c = &n->s->core[core];
+    bool level = c->irq_enable && (npu_irq_status(n, core) & c->irq_enable);
+
+    if (!c->irq_level && perturb_line(n, core, level)) {
+        return;
+    }
+    if (level != c->irq_level) {
+        c->irq_level = level;
+        n->host->irq(n->ctx, core, level);
+    }
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Hardware semaphores: 0 to 63 are the core's, 64 to 127 the chip's. A take is all
+ * or nothing, over both semaphores of a command at once. The barrier units of the chip
+ * see a post at once, before any command or the hart can take what it added.
+ */
+#include "tools/emu/model/machine/state.h"
+
+static uint8_t *sem_at(const struct npu *n, unsigned core, unsigned sem)
+{
+    return sem < SEM_CORE ? &n->s->core[core].sem[sem] : &n->s->sem[sem - SEM_CORE];
+}
+
+uint8_t sem_value(const struct npu *n, unsigned core, unsigned sem)
+{
+    return *sem_at(n, core, sem);
+}
+
+static void sem_set(struct npu *n, unsigned core, unsigned sem, unsigned value)
+{
+    *sem_at(n, core, sem) = (uint8_t)value;
+    if (n->host->sem) {
+        n->host->sem(n->ctx, core, sem, value);
+    }
+}
+
+/* Posts the targets of a barrier unit that has taken its count. */
+static void barrier_release(struct npu *n, unsigned unit)
+{
+    uint64_t reg = n->s->barrier[unit];
+    unsigned target = (unsigned)field_get(CHIP_BARRIER_TARGET, reg);
+    uint32_t cores = (uint32_t)field_get(CHIP_BARRIER_CORES, reg);
+
+    for (unsigned c = 0; c < n->s->cores; c++) {
+        if ((cores >> c & 1) && !sem_post(n, c, target, 1)) {
+            core_fail(n, c, NPU_ERR_SEM_OVERFLOW, CHIP_BARRIER + 8 * unit, reg, 0, false);
+        }
+    }
+}
+
+void barrier_run(struct npu *n, unsigned sem)
+{
+    uint8_t *value = &n->s->sem[sem - SEM_CORE];
+
+    for (unsigned unit = 0; unit < ROW_CHIP_BARRIER; unit++) {
+        uint64_t reg = n->s->barrier[unit];
+        unsigned count = (unsigned)field_get(CHIP_BARRIER_COUNT, reg);
+        while (count && field_get(CHIP_BARRIER_WATCH, reg) == sem - SEM_CORE &&
+               *value >= count) {
+            sem_set(n, 0, sem, *value - count);
+            barrier_release(n, unit);
+        }
+    }
+}
+
+/* False, and nothing changes, if it would pass SEM_MAX. */
+bool sem_post(struct npu *n, unsigned core, unsigned sem, unsigned count)
+{
+    unsigned value = sem_value(n, core, sem) + count;
+
+    if (value > SEM_MAX) {
+        return false;
+    }
+    if (count) {
+        sem_set(n, core, sem, value);
+    }
+    if (sem >= SEM_CORE) {
+        barrier_run(n, sem);
+    }
+    return true;
+}
+
+bool sem_has(const struct npu *n, unsigned core, const uint8_t *sems,
+             const uint8_t *counts, unsigned length)
+{
+    for (unsigned i = 0; i < length; i++) {
+        unsigned need = counts[i];
+        for (unsigned j = 0; j < i; j++) {
+            need += sems[j] == sems[i] ? counts[j] : 0u;
+        }
+        if (counts[i] && sem_value(n, core, sems[i]) < need) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool sem_take(struct npu *n, unsigned core, const uint8_t *sems, const uint8_t *counts,
+              unsigned length)
+{
+    if (!sem_has(n, core, sems, counts, length)) {
+        return false;
+    }
+    for (unsigned i = 0; i < length; i++) {
+        if (counts[i]) {
+            sem_set(n, core, sems[i], sem_value(n, core, sems[i]) - counts[i]);
+        }
+    }
+    return true;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Marks of the units of L0C, by which the fixpipe follows the Cube without a semaphore:
+ * the last MMAD of a tile marks its units, the fixpipe takes them. The marks are set when
+ * that MMAD begins; until it ends unit_time() says from when on each of them counts, so a
+ * fixpipe command can begin while the Cube is still at work and end soon after it.
+ * Source: hal/contract/cube.md, "Unit flags".
+ */
+#include "tools/emu/model/machine/state.h"
+
+#include "tools/emu/model/mem.h"
+
+enum { WORDS = ROW_UNIT_MARK };
+
+unsigned unit_mode(const union cmd *cmd)
+{
+    switch (cmd->head.opcode) {
+    case OP_MMAD:
+    case OP_MMAD_SPARSE:
+        return cmd->mmad.unit;
+    case OP_FIX_L0C_GM:
+    case OP_FIX_L0C_UB:
+    case OP_FIX_L0C_L1:
+        return cmd->fix_gm.unit;
+    default:
+        return UNIT_NONE;
+    }
+}
+
+/* The units of L0C in which a command of M has an element of c, or which one of FIX
+ * reads, as bits; false if there are none. */
+static bool units_of(unsigned pipe, const union cmd *cmd, const struct plan *plan,
+                     uint64_t set[WORDS])
+{
+    struct access a = plan->src[0];
+
+    memset(set, 0, WORDS * sizeof(set[0]));
+    if (pipe == PIPE_M && plan->has_dst) {
+        const struct cmd_mmad *c = &cmd->mmad; /* 8 rows of 64 bytes in a unit */
+        a = access_rows(NPU_MEM_L0C, 0, c->dst, UNIT_BYTES * div_up(c->m, 8),
+                        (uint32_t)div_up(c->n, 16), 1024 * div_up(c->m, 16));
+    }
+    if (a.mem != NPU_MEM_L0C || access_bytes(&a) == 0) {
+        return false;
+    }
+    for (uint32_t j = 0; j < a.n[1]; j++) {
+        for (uint32_t i = 0; i < a.n[0]; i++) {
+            uint64_t at = a.base + j * a.stride[1] + i * a.stride[0];
+            uint64_t last = (at + a.row_bytes - 1) / UNIT_BYTES;
+            for (uint64_t u = at / UNIT_BYTES; u <= last; u++) {
+                set[u / 64] |= 1ull << u % 64;
+            }
+        }
+    }
+    return true;
+}
+
+static bool subset(const uint64_t set[WORDS], const uint64_t of[WORDS])
+{
+    uint64_t outside = 0;
+
+    for (unsigned w = 0; w < WORDS; w++) {
+        outside |= set[w] & ~of[w];
+    }
+    return outside == 0;
+}
+
+/* The lowest unit of both sets; WORDS * 64 if there is none. */
+static unsigned lowest(const uint64_t a[WORDS], const uint64_t b[WORDS])
+{
+    for (unsigned w = 0; w < WORDS; w++) {
+        if (a[w] & b[w]) {
+            return w * 64 + (unsigned)__builtin_ctzll(a[w] & b[w]);
+        }
+    }
+    return WORDS * 64;
+}
+
+/* The MMAD that is writing some of these units for the fixpipe; false if there is none.
+ */
+static bool passing(struct npu *n, unsigned core, const uint64_t set[WORDS],
+                    struct plan *plan)
+{
+    const struct npu_pipe *m = &n->s->core[core].pipe[PIPE_M];
+    const union cmd *cmd = &m->queue[m->head];
+    struct npu_fault ignored = {0};
+    uint64_t written[WORDS];
+
+    if (m->state != PIPE_RUNNING || unit_mode(cmd) != UNIT_PASS) {
+        return false;
+    }
+    pipe_plan(n, core, PIPE_M, operation_find(cmd->head.opcode), plan, &ignored);
+    return units_of(PIPE_M, cmd, plan, written) && lowest(set, written) != WORDS * 64;
+}
+
+/* Cycle in which the running MMAD has written a unit: one after the other, the last when
+ * it ends. A unit of another command has been there all the time. */
+static uint64_t unit_time(const struct npu *n, unsigned core, const struct plan *mmad,
+                          unsigned unit)
+{
+    uint64_t first = mmad->dst.base / UNIT_BYTES;
+    uint64_t units = access_bytes(&mmad->dst) / UNIT_BYTES;
+    uint64_t end = n->s->core[core].pipe[PIPE_M].end;
+
+    if (unit < first || unit >= first + units) {
+        return n->s->now;
+    }
+    return end - (units - 1 - (unit - first)) * mmad->work / units;
+}
+
+bool unit_ready(struct npu *n, unsigned core, unsigned pipe, const union cmd *cmd,
+                const struct plan *plan)
+{
+    struct npu_core *c = &n->s->core[core];
+    uint64_t set[WORDS], at;
+    struct plan mmad;
+
+    units_of(pipe, cmd, plan, set);
+    if (pipe == PIPE_M) {
+        return lowest(set, c->unit_mark) == WORDS * 64;
+    }
+    if (!subset(set, c->unit_mark)) {
+        return false;
+    }
+    if (!passing(n, core, set, &mmad)) {
+        return true;
+    }
+    at = unit_time(n, core, &mmad, lowest(set, set));
+    c->unit_at = at > n->s->now ? at : 0;
+    return at <= n->s->now;
+}
+
+bool unit_legal(const struct npu *n, unsigned core, unsigned pipe, const union cmd *cmd,
+                const struct plan *plan, struct npu_fault *fault)
+{
+    const uint64_t *mark = n->s->core[core].unit_mark;
+    uint64_t set[WORDS];
+
+    if ((pipe != PIPE_M && pipe != PIPE_FIX) || unit_mode(cmd) != UNIT_NONE ||
+        lowest(mark, mark) == WORDS * 64) {
+        return true;
+    }
+    if (!units_of(pipe, cmd, plan, set) || lowest(set, mark) == WORDS * 64) {
+        return true;
+    }
+    fault->value = UNIT_NONE;
+    fault->code = NPU_ERR_UNIT;
+    fault->field = pipe == PIPE_M ? offsetof(struct cmd_mmad, unit)
+                                  : offsetof(struct cmd_fix_gm, unit);
+    fault->addr = lowest(set, mark) * (uint64_t)UNIT_BYTES;
+    return false;
+}
+
+/* Cycles from now until all is read: no unit before it is written, and each takes its
+ * share of the work. */
+static uint64_t follow(const struct npu *n, unsigned core, const struct plan *mmad,
+                       const struct plan *plan, const uint64_t set[WORDS])
+{
+    uint64_t longest = 0, count = 0, left;
+
+    for (unsigned w = 0; w < WORDS; w++) {
+        count += (unsigned)__builtin_popcountll(set[w]);
+    }
+    left = count;
+    for (unsigned w = 0; w < WORDS; w++) {
+        for (uint64_t bits = set[w]; bits; bits &= bits - 1, left--) {
+            unsigned unit = w * 64 + (unsigned)__builtin_ctzll(bits);
+            uint64_t at = unit_time(n, core, mmad, unit);
+            uint64_t wait = at > n->s->now ? at - n->s->now : 0;
+            uint64_t rest = div_up(plan->work * left, count * plan->rate);
+            longest = wait + rest > longest ? wait + rest : longest;
+        }
+    }
+    return longest;
+}
+
+/* Results of the running MMAD go to L0C, where the fixpipe is about to read them. */
+static void write_early(struct npu *n, unsigned core, const struct plan *mmad)
+{
+    uint8_t *l0c = n->mem[core][NPU_MEM_L0C];
+
+    store_rows(l0c + mmad->dst.base, n->mem[core][NPU_MEM_STAGE_M], &mmad->dst);
+    if (n->host->mem_dirty) {
+        n->host->mem_dirty(n->ctx, core, NPU_MEM_L0C, (uint32_t)mmad->dst.base,
+                           (uint32_t)access_bytes(&mmad->dst));
+    }
+}
+
+void unit_begin(struct npu *n, unsigned core, unsigned pipe, const union cmd *cmd,
+                struct plan *plan)
+{
+    struct npu_core *c = &n->s->core[core];
+    unsigned mode = unit_mode(cmd);
+    uint64_t set[WORDS];
+    struct plan mmad;
+
+    if (mode == UNIT_NONE || !units_of(pipe, cmd, plan, set)) {
+        return;
+    }
+    if (pipe == PIPE_M) {
+        for (unsigned w = 0; w < WORDS && mode == UNIT_PASS; w++) {
+            c->unit_mark[w] |= set[w];
+        }
+        return;
+    }
+    c->unit_at = 0;
+    if (passing(n, core, set, &mmad)) {
+        write_early(n, core, &mmad);
+        uint64_t least = follow(n, core, &mmad, plan, set);
+        plan->at_least = least > plan->at_least ? least : plan->at_least;
+    }
+}
+
+void unit_end(struct npu *n, unsigned core, unsigned pipe, const union cmd *cmd,
+              const struct plan *plan)
+{
+    struct npu_core *c = &n->s->core[core];
+    uint64_t set[WORDS];
+
+    if (pipe != PIPE_FIX || unit_mode(cmd) != UNIT_PASS) {
+        return;
+    }
+    units_of(pipe, cmd, plan, set);
+    for (unsigned w = 0; w < WORDS; w++) {
+        c->unit_mark[w] &= ~set[w];
+    }
+}
+
+void unit_reset(struct npu *n, unsigned core, unsigned pipe)
+{
+    struct npu_core *c = &n->s->core[core];
+
+    if (pipe == PIPE_M || pipe == PIPE_FIX) {
+        memset(c->unit_mark, 0, sizeof(c->unit_mark));
+        c->unit_at = 0;
+    }
+}

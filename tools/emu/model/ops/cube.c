@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The Cube: Mmad, dense and sparse. Source: hal/contract/cube.md.
+ */
+#include "tools/emu/model/arith/cube.h"
+#include "tools/emu/model/arith/num.h"
+#include "tools/emu/model/machine/state.h"
+
+#define FIELD_OF(field) offsetof(struct cmd_mmad, field)
+
+_Static_assert((int)MMAD_INIT == (int)MMAD_SPARSE_INIT &&
+                   (int)MMAD_BIAS == (int)MMAD_SPARSE_BIAS,
+               "MMAD and MMAD_SPARSE share their code, here and in hal/cube.h");
+
+/* Rules between operands; 0 or an error and its field. */
+static unsigned mmad_rules(const struct cmd_mmad *a, uint8_t *field)
+{
+    unsigned flags = a->head.flags;
+
+    *field = FIELD_OF(head.flags);
+    if ((flags & (MMAD_HF32 | MMAD_K_ALIGN) && a->head.type != TYPE_F32) ||
+        (flags & MMAD_HF32_ZERO && !(flags & MMAD_HF32))) {
+        return NPU_ERR_FLAGS;
+    }
+    if (flags & MMAD_INIT && flags & MMAD_BIAS) {
+        return NPU_ERR_RANGE;
+    }
+    *field = FIELD_OF(unit);
+    if (a->unit == 1) {
+        return NPU_ERR_RANGE;
+    }
+    *field = FIELD_OF(bias);
+    if (a->bias != 0 && !(flags & MMAD_BIAS)) {
+        return NPU_ERR_RESERVED;
+    }
+    *field = FIELD_OF(m);
+    return flags & MMAD_GEMV && a->m > 1 ? NPU_ERR_RANGE : 0;
+}
+
+static bool is_sparse(const struct cmd_mmad *a)
+{
+    return a->head.opcode == OP_MMAD_SPARSE;
+}
+
+/* Fractals of k that a holds. */
+static unsigned a_fractals(const struct cmd_mmad *a)
+{
+    unsigned n = (unsigned)div_up(a->k, type_c0(a->head.type));
+
+    return a->head.flags & MMAD_K_ALIGN ? n + n % 2 : n;
+}
+
+/* Rows of b that L0B holds: of a sparse b 2 of each 4. */
+static unsigned b_rows(const struct cmd_mmad *a)
+{
+    return is_sparse(a) ? 2 * (unsigned)div_up(a->k, 4) : a->k;
+}
+
+/* Fractals of k that b holds. */
+static unsigned b_fractals(const struct cmd_mmad *a)
+{
+    return is_sparse(a) ? (unsigned)div_up(b_rows(a), 32) : a_fractals(a);
+}
+
+/* Where the sum begins: c or the bias table; false if at 0. */
+static bool start_access(const struct cmd_mmad *a, const struct plan *plan,
+                         struct access *start)
+{
+    if (a->head.flags & MMAD_BIAS) {
+        *start = access_rows(NPU_MEM_BT, FIELD_OF(bias), a->bias, 4 * a->n, 1, 4 * a->n);
+        return true;
+    }
+    *start = plan->dst;
+    return !(a->head.flags & MMAD_INIT);
+}
+
+static unsigned mmad_plan(const struct op_ctx *c, const union cmd *cmd, struct plan *plan,
+                          uint8_t *field)
+{
+    const struct cmd_mmad *a = &cmd->mmad;
+    bool slow = a->head.type == TYPE_F32 && !(a->head.flags & MMAD_HF32);
+    uint64_t m16 = div_up(a->m, 16), n16 = div_up(a->n, 16), k0 = b_fractals(a);
+    uint64_t a_bytes = 512 * m16 * a_fractals(a), b_bytes = 512 * n16 * k0,
+             c_bytes = 1024 * m16 * n16;
+    unsigned code = mmad_rules(a, field);
+
+    if (code) {
+        return code;
+    }
+    if (a->m == 0 || a->n == 0 || a->k == 0) {
+        plan->fixed = 1;
+        return 0;
+    }
+    if (a->head.flags & MMAD_GEMV) {
+        a_bytes = div_up((uint64_t)a->k * type_bits(a->head.type), 8);
+    }
+    plan->src[0] = access_rows(NPU_MEM_L0A, FIELD_OF(a), a->a, a_bytes, 1, a_bytes);
+    plan->src[1] = access_rows(NPU_MEM_L0B, FIELD_OF(b), a->b, b_bytes, 1, b_bytes);
+    plan->dst = access_rows(NPU_MEM_L0C, FIELD_OF(dst), a->dst, c_bytes, 1, c_bytes);
+    plan->n_src = start_access(a, plan, &plan->src[2]) ? 3 : 2;
+    if (is_sparse(a)) {
+        b_bytes = b_bytes / 512 * SPARSE_INDEX_BYTES;
+        plan->src[plan->n_src++] =
+            access_rows(NPU_MEM_L0B_INDEX, FIELD_OF(b), a->b / 512 * SPARSE_INDEX_BYTES,
+                        b_bytes, 1, b_bytes);
+    }
+    plan->has_dst = true;
+    plan->fixed = cost(c->s, c->behind ? COST_MMAD_NEXT : COST_MMAD_FIRST);
+    plan->work = m16 * n16 * k0 * (slow ? 2 : 1); /* a fractal a cycle, fp32 in two */
+    plan->ops = (uint64_t)a->m * a->n * b_rows(a);
+    return 0;
+}
+
+static enum cube_type cube_type(const struct cmd_head *head)
+{
+    switch (head->type) {
+    case TYPE_F16:
+        return CUBE_F16;
+    case TYPE_BF16:
+        return CUBE_BF16;
+    case TYPE_F32:
+        return head->flags & MMAD_HF32 ? CUBE_HF32 : CUBE_F32;
+    case TYPE_S8:
+        return CUBE_S8;
+    default:
+        return CUBE_S4;
+    }
+}
+
+/* Elements of m x n, and no others. */
+static void saturate(const struct cmd_mmad *a, uint8_t *c)
+{
+    for (unsigned j = 0; j < a->n; j += 16) {
+        uint8_t *block = c + j / 16 * div_up(a->m, 16) * 1024;
+        for (unsigned i = 0; i < a->m; i++) {
+            num_saturate(block + i * 64, 4, NUM_F32_INF, a->n - j < 16 ? a->n - j : 16);
+        }
+    }
+}
+
+/* False if an index of m x n is 3; then the command has no effect. */
+static bool index_legal(const struct op_ctx *c, const struct cmd_mmad *a,
+                        const uint8_t *index)
+{
+    unsigned rows = b_rows(a), n16 = (unsigned)div_up(a->n, 16);
+
+    for (unsigned x = 0; x < rows; x += 32) {
+        uint64_t inside = rows - x < 32 ? (1ull << 2 * (rows - x)) - 1 : UINT64_MAX;
+        for (unsigned j = 0; j < a->n; j++) {
+            size_t at = (x / 32 * n16 + j / 16) * SPARSE_INDEX_BYTES + j % 16 * 8u;
+            uint64_t word, bad;
+            memcpy(&word, index + at, sizeof(word));
+            bad = word & word >> 1 & inside & 0x5555555555555555u;
+            if (bad) {
+                c->pipe->fault = (struct npu_fault){
+                    .code = NPU_ERR_INDEX,
+                    .field = FIELD_OF(b),
+                    .addr = a->b + at * 4 + (unsigned)__builtin_ctzll(bad) / 2,
+                    .value = 3};
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void mmad_run(const struct op_ctx *c, const union cmd *cmd,
+                     const struct plan *plan, const uint8_t *const src[4], uint8_t *stage)
+{
+    const struct cmd_mmad *a = &cmd->mmad;
+    unsigned flags = a->head.flags;
+    struct cube_op op = {.type = cube_type(&a->head),
+                         .m = a->m,
+                         .n = a->n,
+                         .k = a->k,
+                         .a_kb = a_fractals(a),
+                         .row = flags & MMAD_GEMV,
+                         .ties_down = flags & MMAD_HF32_ZERO,
+                         .bias = flags & MMAD_BIAS ? src[2] : NULL};
+
+    if (!plan->has_dst) {
+        return;
+    }
+    if (is_sparse(a)) {
+        op.index = src[plan->n_src - 1];
+        if (!index_legal(c, a, op.index)) {
+            return;
+        }
+    }
+    cube_run(&op, stage, flags & (MMAD_BIAS | MMAD_INIT) ? NULL : src[2], src[0], src[1]);
+    if (c->pipe->special[SPECIAL_SATURATE] && op.type != CUBE_S8 && op.type != CUBE_S4) {
+        saturate(a, stage);
+    }
+}
+
+const struct operation op_MMAD = {mmad_plan, mmad_run, NULL};
+const struct operation op_MMAD_SPARSE = {mmad_plan, mmad_run, NULL};

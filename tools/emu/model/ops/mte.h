@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the operations of the three DMA engines share; private to op_mte*.c.
+ * Source: hal/contract/mte.md; costs from profile.def.
+ */
+#ifndef TOOLS_EMU_MODEL_OPS_MTE_H
+#define TOOLS_EMU_MODEL_OPS_MTE_H
+
+#include "tools/emu/model/machine/state.h"
+
+static inline uint64_t round_up(uint64_t value, uint64_t unit)
+{
+    return div_up(value, unit) * unit;
+}
+
+/* Elements that are moved as one: two of S4 are in a byte. */
+static inline unsigned mte_together(uint8_t type)
+{
+    return type == TYPE_S4 ? 2 : 1;
+}
+
+static inline unsigned mte_move_bytes(uint8_t type)
+{
+    return type_bits(type) * mte_together(type) / 8;
+}
+
+/* Cost of a read from GM, plan->src[0], at a rate: a row below GM_ROW_BYTES takes as long
+ * as one of that size, but draws only its bytes from what is shared. Gives the cycles of
+ * the rows. */
+uint64_t mte_gm_cost(const struct npu_state *s, enum npu_cost rate, struct plan *plan);
+
+/* plan() of a command that sets special registers: one cycle, no data. */
+unsigned mte_set_plan(const struct op_ctx *c, const union cmd *cmd, struct plan *plan,
+                      uint8_t *field);
+/* run() of SET_PAD_*. */
+void mte_set_pad_run(const struct op_ctx *c, const union cmd *cmd,
+                     const struct plan *plan, const uint8_t *const src[4],
+                     uint8_t *stage);
+/* `bytes` bytes of the same element of 4, 8, 16 or 32 bits. */
+void mte_fill(uint8_t *to, uint64_t value, unsigned bits, size_t bytes);
+
+/* run() of a copy whose source rows are at one stride. */
+void mte_copy_run(const struct op_ctx *c, const union cmd *cmd, const struct plan *plan,
+                  const uint8_t *const src[4], uint8_t *stage);
+/* plan() of the copies between L1 and UB. */
+void mte_local_plan(const struct op_ctx *c, const struct cmd_copy_local *a,
+                    enum npu_mem from, enum npu_mem to, struct plan *plan);
+
+/* plan() and run() of INIT_*: `unit` bytes. */
+unsigned mte_init_plan(const struct cmd_init *a, enum npu_mem to, uint32_t unit,
+                       struct plan *plan, uint8_t *field);
+void mte_init_run(const struct op_ctx *c, const union cmd *cmd, const struct plan *plan,
+                  const uint8_t *const src[4], uint8_t *stage);
+
+/* Source and destination of single fractals; cost is left to the engine. */
+void mte_fractals_plan(struct access src, uint32_t start, uint32_t src_stride,
+                       struct access dst, uint32_t dst_gap, uint32_t repeat,
+                       struct plan *plan);
+
+#endif

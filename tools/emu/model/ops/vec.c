@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the commands of the Vector share; see vec.h.
+ */
+#include "tools/emu/model/ops/vec.h"
+
+#include "tools/emu/model/mem.h"
+
+/* Repeats of a command, after the mask mode. */
+uint64_t vec_repeats(const struct op_ctx *c, unsigned esize, unsigned repeat)
+{
+    return c->pipe->special[SPECIAL_MASK_COUNTER]
+               ? div_up(c->pipe->special[SPECIAL_MASK_LO] * esize, 256)
+               : repeat;
+}
+
+/* Elements of one repeat that take part, as a mask. */
+void vec_lanes(const struct op_ctx *c, unsigned esize, uint64_t repeat, uint64_t lanes[2])
+{
+    uint64_t per_repeat = 256 / esize, left;
+
+    if (!c->pipe->special[SPECIAL_MASK_COUNTER]) {
+        lanes[0] = c->pipe->special[SPECIAL_MASK_LO];
+        lanes[1] = esize == 2 ? c->pipe->special[SPECIAL_MASK_HI] : 0;
+        return;
+    }
+    left = c->pipe->special[SPECIAL_MASK_LO] - repeat * per_repeat;
+    lanes[0] = left >= 64 ? UINT64_MAX : (1ull << left) - 1;
+    left = left > 64 ? left - 64 : 0;
+    lanes[1] = esize == 4 ? 0 : left >= 64 ? UINT64_MAX : (1ull << left) - 1;
+}
+
+/* In counter mode an operand without gaps is one row, exactly as long as the count. */
+bool vec_one_row(const struct op_ctx *c, unsigned blk, unsigned rep)
+{
+    return c->pipe->special[SPECIAL_MASK_COUNTER] && blk == 1 && rep == 8;
+}
+
+/* The lanes of a block of the repeat. */
+uint64_t block_lanes(const uint64_t lanes[2], unsigned block, unsigned esize)
+{
+    unsigned per_block = 32 / esize, first = block * per_block;
+
+    return lanes[first / 64] >> (first % 64) & ((1ull << per_block) - 1);
+}
+
+/* Writes the elements whose lanes are on; what lies between them is not touched. */
+void vec_store(const struct op_ctx *c, const struct plan *plan, unsigned esize,
+               unsigned repeat, unsigned blk, unsigned rep, uint8_t *to,
+               const uint8_t *stage)
+{
+    uint64_t full = (1ull << (32 / esize)) - 1, lanes[2];
+
+    if (vec_one_row(c, blk, rep)) {
+        store_rows(to, stage, &plan->dst);
+        return;
+    }
+    for (uint64_t r = 0; r < vec_repeats(c, esize, repeat); r++) {
+        vec_lanes(c, esize, r, lanes);
+        for (unsigned b = 0; b < 8; b++, stage += 32) {
+            uint8_t *block = to + r * 32 * rep + b * 32ull * blk;
+            uint64_t on = block_lanes(lanes, b, esize);
+            for (unsigned i = 0; on != full && i < 32 / esize; i++) {
+                if (on >> i & 1) {
+                    memcpy(block + i * esize, stage + i * esize, esize);
+                }
+            }
+            if (on == full) {
+                memcpy(block, stage, 32);
+            }
+        }
+    }
+}
+
+/* What an operand touches. */
+struct access vec_access(const struct op_ctx *c, size_t field, unsigned esize,
+                         uint64_t repeats, uint32_t base, unsigned blk, unsigned rep)
+{
+    uint32_t n = (uint32_t)(repeats < UINT16_MAX ? repeats : UINT16_MAX);
+    struct access a = access_rows(NPU_MEM_UB, field, base, 32, 8, 32ull * blk);
+
+    if (vec_one_row(c, blk, rep)) {
+        uint64_t bytes = c->pipe->special[SPECIAL_MASK_LO] * esize;
+        bytes = bytes < UINT32_MAX ? bytes : UINT32_MAX;
+        return access_rows(NPU_MEM_UB, field, base, bytes, 1, bytes);
+    }
+    a.n[1] = n;
+    a.stride[1] = 32ull * rep;
+    return a;
+}
+
+/* Same bytes in the same order, or none in common: then it does not matter that all
+ * sources are read before anything is written. */
+bool vec_overlap(const struct access *dst, const struct access *src)
+{
+    bool apart = dst->base + access_extent(dst) <= src->base ||
+                 src->base + access_extent(src) <= dst->base;
+    bool same = dst->base == src->base && dst->row_bytes == src->row_bytes &&
+                dst->stride[0] == src->stride[0] &&
+                (dst->n[1] <= 1 || dst->stride[1] == src->stride[1]);
+
+    return !apart && !same;
+}
+
+/* Cycles from the command's line in vector.def. */
+void vec_cost(const union cmd *cmd, uint64_t repeats, struct plan *plan)
+{
+    const struct cmd_info *info = cmd_find(cmd->head.opcode);
+
+    plan->fixed = info->fixed;
+    plan->work =
+        repeats * (type_bits(cmd->head.type) == 32 ? info->slope32 : info->slope16);
+}

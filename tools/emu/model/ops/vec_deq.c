@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Quantisation of 16-bit integers to 8 bits: VDEQ. A block of 16 results is half a block
+ * of UB; the other half stays. Source: hal/contract/vector_more.md.
+ */
+#include "tools/emu/model/arith/simd.h"
+#include "tools/emu/model/ops/vec_move.h"
+#include "tools/emu/model/arith/vecnum.h"
+
+#define FIELD_OF(name) offsetof(struct cmd_vec_deq, name)
+
+static unsigned vdeq_plan(const struct op_ctx *c, const union cmd *cmd, struct plan *plan,
+                          uint8_t *field)
+{
+    const struct cmd_vec_deq *a = &cmd->vec_deq;
+    bool vector = a->head.flags & VDEQ_VECTOR;
+    uint64_t repeats = vec_repeats(c, 2, a->repeat);
+    bool in_place =
+        a->dst == a->src && a->dst_blk == a->src_blk && a->dst_rep == a->src_rep;
+
+    plan->src[0] =
+        vec_access(c, FIELD_OF(src), 2, repeats, a->src, a->src_blk, a->src_rep);
+    plan->src[1] = vec_row(FIELD_OF(words), a->words, vector && repeats ? 128 : 0);
+    plan->n_src = 2;
+    plan->dst = access_rows(NPU_MEM_UB, FIELD_OF(dst),
+                            a->dst + (a->head.flags & VDEQ_HIGH ? 16 : 0), 16, 8,
+                            32ull * a->dst_blk);
+    plan->dst.n[1] = (uint32_t)(repeats < UINT16_MAX ? repeats : UINT16_MAX);
+    plan->dst.stride[1] = 32ull * a->dst_rep;
+    plan->has_dst = true;
+    vec_cost(cmd, repeats, plan);
+    plan->ops = vec_ops(c, 2, repeats);
+    if (!vector && a->words) {
+        *field = FIELD_OF(words);
+        return NPU_ERR_RESERVED;
+    }
+    if (!vec_apart(&plan->dst, &plan->src[0]) && !in_place) {
+        *field = FIELD_OF(src);
+        return NPU_ERR_OVERLAP;
+    }
+    if (!vec_apart(&plan->dst, &plan->src[1])) {
+        *field = FIELD_OF(words);
+        return NPU_ERR_OVERLAP;
+    }
+    return 0;
+}
+
+/* What the words say for the 16 elements of a block. */
+struct scales {
+    float scale[16], offset[16];
+    int32_t least[16], most[16];
+};
+
+static struct scales scales_of(const struct op_ctx *c, const struct cmd_vec_deq *a,
+                               const uint8_t *words)
+{
+    struct scales s;
+
+    for (unsigned i = 0; i < 16; i++) {
+        uint64_t word = c->pipe->special[SPECIAL_DEQ_WORD];
+        int offset;
+        if (a->head.flags & VDEQ_VECTOR) {
+            memcpy(&word, words + 8 * i, 8);
+        }
+        offset = (int)field_get(DEQ_OFFSET, word);
+        s.scale[i] = num_float((uint32_t)field_get(DEQ_SCALE, word));
+        s.offset[i] = (float)(offset < 256 ? offset : offset - 512);
+        s.least[i] = word & DEQ_SIGN ? INT8_MIN : 0;
+        s.most[i] = word & DEQ_SIGN ? INT8_MAX : UINT8_MAX;
+    }
+    return s;
+}
+
+/* Apart, for the sake of simd_fp_enter. A block without lanes is not read. */
+static __attribute__((noinline)) void quantise(const struct op_ctx *c,
+                                               const struct cmd_vec_deq *a,
+                                               const uint8_t *src, const uint8_t *words,
+                                               uint8_t *stage)
+{
+    struct scales s = scales_of(c, a, words);
+    uint64_t repeats = vec_repeats(c, 2, a->repeat), lanes[2];
+    int16_t x[16];
+
+    for (uint64_t r = 0; r < repeats; r++) {
+        vec_lanes(c, 2, r, lanes);
+        for (unsigned b = 0; b < 8; b++, stage += 16) {
+            if (!block_lanes(lanes, b, 2)) {
+                continue;
+            }
+            memcpy(x, src + r * 32 * a->src_rep + b * 32ull * a->src_blk, 32);
+            for (unsigned i = 0; i < 16; i++) {
+                float product = (float)x[i] * s.scale[i];
+                float whole = round_whole(product + s.offset[i], ROUND_RINT);
+                stage[i] = (uint8_t)to_integer(whole, s.least[i], s.most[i]);
+            }
+        }
+    }
+}
+
+static void vdeq_run(const struct op_ctx *c, const union cmd *cmd,
+                     const struct plan *plan, const uint8_t *const src[4], uint8_t *stage)
+{
+    unsigned fp = simd_fp_enter();
+
+    (void)plan;
+    quantise(c, &cmd->vec_deq, src[0], src[1], stage);
+    simd_fp_leave(fp);
+}
+
+static void vdeq_store(const struct op_ctx *c, const union cmd *cmd,
+                       const struct plan *plan, uint8_t *to, const uint8_t *stage)
+{
+    const struct cmd_vec_deq *a = &cmd->vec_deq;
+    uint64_t lanes[2];
+
+    for (uint64_t r = 0; r < plan->dst.n[1]; r++) {
+        vec_lanes(c, 2, r, lanes);
+        for (unsigned b = 0; b < 8; b++, stage += 16) {
+            uint8_t *half = to + r * 32 * a->dst_rep + b * 32ull * a->dst_blk;
+            uint64_t on = block_lanes(lanes, b, 2);
+            if (on == 0xffff) {
+                memcpy(half, stage, 16);
+                continue;
+            }
+            for (unsigned i = 0; i < 16; i++) {
+                half[i] = on >> i & 1 ? stage[i] : half[i];
+            }
+        }
+    }
+}
+
+const struct operation op_VDEQ = {vdeq_plan, vdeq_run, vdeq_store};

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Commands of the Vector that move and fill. None of them looks at what an element means
+ * but VCI. Source: hal/contract/vector_move.md.
+ */
+#include "tools/emu/model/arith/half.h"
+#include "tools/emu/model/arith/simd.h"
+#include "tools/emu/model/ops/vec_move.h"
+#include "tools/emu/model/arith/vecnum.h"
+
+/* --- VCOPY --- */
+
+static unsigned vcopy_plan(const struct op_ctx *c, const union cmd *cmd,
+                           struct plan *plan, uint8_t *field)
+{
+    const struct cmd_vec_copy *a = &cmd->vec_copy;
+    unsigned esize = vec_esize(cmd);
+    uint64_t repeats = vec_repeats(c, esize, a->repeat);
+
+    plan->src[0] = vec_access(c, offsetof(struct cmd_vec_copy, src), esize, repeats,
+                              a->src, a->src_blk, a->src_rep);
+    plan->n_src = 1;
+    plan->dst = vec_access(c, offsetof(struct cmd_vec_copy, dst), esize, repeats, a->dst,
+                           a->dst_blk, a->dst_rep);
+    plan->has_dst = true;
+    vec_cost(cmd, repeats, plan);
+    plan->ops = vec_ops(c, esize, repeats);
+    if (repeats && vec_overlap(&plan->dst, &plan->src[0])) {
+        *field = plan->src[0].field;
+        return NPU_ERR_OVERLAP;
+    }
+    return 0;
+}
+
+static void vcopy_run(const struct op_ctx *c, const union cmd *cmd,
+                      const struct plan *plan, const uint8_t *const src[3],
+                      uint8_t *stage)
+{
+    const struct cmd_vec_copy *a = &cmd->vec_copy;
+    unsigned esize = vec_esize(cmd);
+    uint64_t repeats = vec_repeats(c, esize, a->repeat), lanes[2];
+
+    (void)plan;
+    for (uint64_t r = 0; r < repeats; r++) {
+        vec_lanes(c, esize, r, lanes);
+        for (unsigned b = 0; b < 8; b++, stage += 32) {
+            vec_copy_lanes(stage, src[0] + r * 32 * a->src_rep + b * 32ull * a->src_blk,
+                           esize, block_lanes(lanes, b, esize));
+        }
+    }
+}
+
+static void vcopy_store(const struct op_ctx *c, const union cmd *cmd,
+                        const struct plan *plan, uint8_t *to, const uint8_t *stage)
+{
+    const struct cmd_vec_copy *a = &cmd->vec_copy;
+
+    vec_store(c, plan, vec_esize(cmd), a->repeat, a->dst_blk, a->dst_rep, to, stage);
+}
+
+const struct operation op_VCOPY = {vcopy_plan, vcopy_run, vcopy_store};
+
+/* --- VDUP, VCI --- */
+
+static unsigned fill_plan(const struct op_ctx *c, const union cmd *cmd, struct plan *plan,
+                          uint8_t *field)
+{
+    const struct cmd_vec_fill *a = &cmd->vec_fill;
+    unsigned esize = vec_esize(cmd);
+    uint64_t repeats = vec_repeats(c, esize, a->repeat);
+
+    plan->dst = vec_access(c, offsetof(struct cmd_vec_fill, dst), esize, repeats, a->dst,
+                           a->dst_blk, a->dst_rep);
+    plan->has_dst = true;
+    vec_cost(cmd, repeats, plan);
+    plan->ops = vec_ops(c, esize, repeats);
+    if (esize == 2 && a->value > UINT16_MAX) {
+        *field = offsetof(struct cmd_vec_fill, value);
+        return NPU_ERR_RANGE;
+    }
+    return 0;
+}
+
+/* A block whose elements are all `value`. */
+static void fill_block(uint8_t block[32], uint32_t value, unsigned esize)
+{
+    uint32_t word = esize == 2 ? (value & 0xffffu) * 0x10001u : value;
+
+    for (unsigned i = 0; i < 32; i += 4) {
+        memcpy(block + i, &word, 4);
+    }
+}
+
+static void vdup_run(const struct op_ctx *c, const union cmd *cmd,
+                     const struct plan *plan, const uint8_t *const src[3], uint8_t *stage)
+{
+    const struct cmd_vec_fill *a = &cmd->vec_fill;
+    unsigned esize = vec_esize(cmd);
+    uint64_t bytes = vec_repeats(c, esize, a->repeat) * 256;
+    uint8_t block[32];
+
+    (void)plan;
+    (void)src;
+    fill_block(block, a->value, esize);
+    for (uint64_t i = 0; i < bytes; i += 32) {
+        memcpy(stage + i, block, 32);
+    }
+}
+
+/* v + i, i below 2^17. The sum in fp32 is rounded to odd, so that rounding to fp16 is the
+ * only one. */
+static uint16_t add_index_f16(uint16_t v, uint32_t i)
+{
+    float sum = fused(1.0f, widen_f16(v), (float)(int32_t)i, true);
+
+    return half_down(sum * HALF_SCALE);
+}
+
+#define NUMBER(name, ctype, result)                                                      \
+    static void number_##name(uint8_t *stage, uint32_t value, uint32_t n)                \
+    {                                                                                    \
+        ctype *to = (ctype *)(void *)stage;                                              \
+        for (uint32_t i = 0; i < n; i++) {                                               \
+            to[i] = (ctype)(result);                                                     \
+        }                                                                                \
+    }
+NUMBER(f32, uint32_t, num_canon(num_bits(num_float(value) + (float)(int32_t)i)))
+NUMBER(f16, uint16_t, add_index_f16((uint16_t)value, i))
+NUMBER(s32, uint32_t, value + i)
+NUMBER(s16, uint16_t, value + i)
+
+/* Apart, for the sake of simd_fp_enter. */
+static __attribute__((noinline)) void number(const struct cmd_vec_fill *a, uint32_t n,
+                                             uint8_t *stage)
+{
+    switch (a->head.type) {
+    case TYPE_F32:
+        number_f32(stage, a->value, n);
+        break;
+    case TYPE_F16:
+        number_f16(stage, a->value, n);
+        break;
+    case TYPE_S32:
+        number_s32(stage, a->value, n);
+        break;
+    default:
+        number_s16(stage, a->value, n);
+        break;
+    }
+}
+
+static void vci_run(const struct op_ctx *c, const union cmd *cmd, const struct plan *plan,
+                    const uint8_t *const src[3], uint8_t *stage)
+{
+    const struct cmd_vec_fill *a = &cmd->vec_fill;
+    unsigned esize = vec_esize(cmd), fp = simd_fp_enter();
+
+    (void)plan;
+    (void)src;
+    number(a, (uint32_t)vec_repeats(c, esize, a->repeat) * (256 / esize), stage);
+    simd_fp_leave(fp);
+}
+
+static void fill_store(const struct op_ctx *c, const union cmd *cmd,
+                       const struct plan *plan, uint8_t *to, const uint8_t *stage)
+{
+    const struct cmd_vec_fill *a = &cmd->vec_fill;
+
+    vec_store(c, plan, vec_esize(cmd), a->repeat, a->dst_blk, a->dst_rep, to, stage);
+}
+
+const struct operation op_VDUP = {fill_plan, vdup_run, fill_store};
+const struct operation op_VCI = {fill_plan, vci_run, fill_store};
+
+/* --- VBRCB --- */
+
+static unsigned vbrcb_plan(const struct op_ctx *c, const union cmd *cmd,
+                           struct plan *plan, uint8_t *field)
+{
+    const struct cmd_vec_brcb *a = &cmd->vec_brcb;
+
+    (void)c;
+    plan->src[0] = vec_row(offsetof(struct cmd_vec_brcb, src), a->src,
+                           8ull * vec_esize(cmd) * a->repeat);
+    plan->n_src = 1;
+    plan->dst = access_rows(NPU_MEM_UB, offsetof(struct cmd_vec_brcb, dst), a->dst, 32, 8,
+                            32ull * a->dst_blk);
+    plan->dst.n[1] = a->repeat;
+    plan->dst.stride[1] = 32ull * a->dst_rep;
+    plan->has_dst = true;
+    vec_cost(cmd, a->repeat, plan);
+    plan->ops = 8ull * type_c0(a->head.type) * a->repeat;
+    if (!vec_apart(&plan->dst, &plan->src[0])) {
+        *field = plan->src[0].field;
+        return NPU_ERR_OVERLAP;
+    }
+    return 0;
+}
+
+static void vbrcb_run(const struct op_ctx *c, const union cmd *cmd,
+                      const struct plan *plan, const uint8_t *const src[3],
+                      uint8_t *stage)
+{
+    unsigned esize = vec_esize(cmd);
+
+    (void)c;
+    (void)plan;
+    for (unsigned i = 0; i < 8u * cmd->vec_brcb.repeat; i++, stage += 32) {
+        uint32_t value = 0;
+        vec_put(&value, src[0] + i * esize, esize);
+        fill_block(stage, value, esize);
+    }
+}
+
+const struct operation op_VBRCB = {vbrcb_plan, vbrcb_run, NULL};
+
+/* --- VINTLV, VDINTLV --- */
+
+static unsigned intlv_plan(const struct op_ctx *c, const union cmd *cmd,
+                           struct plan *plan, uint8_t *field)
+{
+    const struct cmd_vec_intlv *a = &cmd->vec_intlv;
+    uint64_t bytes = (uint64_t)a->count * vec_esize(cmd);
+    bool swapped = a->dst1 < a->dst0;
+    uint32_t first = swapped ? a->dst1 : a->dst0;
+    struct access dst[2] = {
+        vec_row(offsetof(struct cmd_vec_intlv, dst0), a->dst0, bytes),
+        vec_row(offsetof(struct cmd_vec_intlv, dst1), a->dst1, bytes),
+    };
+
+    (void)c;
+    plan->src[0] = vec_row(offsetof(struct cmd_vec_intlv, src0), a->src0, bytes);
+    plan->src[1] = vec_row(offsetof(struct cmd_vec_intlv, src1), a->src1, bytes);
+    plan->n_src = 2;
+    plan->dst = access_rows(NPU_MEM_UB, dst[!swapped].field, first, bytes, bytes ? 2 : 0,
+                            (swapped ? a->dst0 : a->dst1) - first);
+    plan->has_dst = true;
+    vec_cost(cmd, div_up(bytes, 256), plan);
+    plan->ops = 2ull * a->count;
+    if (a->head.opcode == OP_VDINTLV && a->count % 2) {
+        *field = offsetof(struct cmd_vec_intlv, count);
+        return NPU_ERR_RANGE;
+    }
+    for (unsigned i = 0; i < 4 && bytes; i++) {
+        if (vec_overlap(&dst[i / 2], &plan->src[i % 2])) {
+            *field = plan->src[i % 2].field;
+            return NPU_ERR_OVERLAP;
+        }
+    }
+    return 0;
+}
+
+#define INTERLEAVE(ctype)                                                                \
+    static void interleave_##ctype(ctype *restrict to, const ctype *x, const ctype *y,   \
+                                   size_t n)                                             \
+    {                                                                                    \
+        for (size_t i = 0; i < n; i++) {                                                 \
+            to[2 * i] = x[i];                                                            \
+            to[2 * i + 1] = y[i];                                                        \
+        }                                                                                \
+    }                                                                                    \
+    static void split_##ctype(ctype *restrict even, ctype *restrict odd, const ctype *x, \
+                              size_t n)                                                  \
+    {                                                                                    \
+        for (size_t i = 0; i < n; i++) {                                                 \
+            even[i] = x[2 * i];                                                          \
+            odd[i] = x[2 * i + 1];                                                       \
+        }                                                                                \
+    }
+INTERLEAVE(uint8_t)
+INTERLEAVE(uint16_t)
+INTERLEAVE(uint32_t)
+
+/* The stage has dst0 and behind it dst1. Operands are multiples of 32. */
+static void vintlv_run(const struct op_ctx *c, const union cmd *cmd,
+                       const struct plan *plan, const uint8_t *const src[3],
+                       uint8_t *stage)
+{
+    size_t n = cmd->vec_intlv.count;
+
+    (void)c;
+    (void)plan;
+    switch (vec_esize(cmd)) {
+    case 1:
+        interleave_uint8_t(stage, src[0], src[1], n);
+        break;
+    case 2:
+        interleave_uint16_t((void *)stage, (const void *)src[0], (const void *)src[1], n);
+        break;
+    default:
+        interleave_uint32_t((void *)stage, (const void *)src[0], (const void *)src[1], n);
+        break;
+    }
+}
+
+static void vdintlv_run(const struct op_ctx *c, const union cmd *cmd,
+                        const struct plan *plan, const uint8_t *const src[3],
+                        uint8_t *stage)
+{
+    size_t n = cmd->vec_intlv.count, bytes = n * vec_esize(cmd);
+
+    (void)c;
+    (void)plan;
+    for (unsigned k = 0; k < 2; k++) { /* a half of each destination from each source */
+        uint8_t *even = stage + k * bytes / 2, *odd = even + bytes;
+        switch (vec_esize(cmd)) {
+        case 1:
+            split_uint8_t(even, odd, src[k], n / 2);
+            break;
+        case 2:
+            split_uint16_t((void *)even, (void *)odd, (const void *)src[k], n / 2);
+            break;
+        default:
+            split_uint32_t((void *)even, (void *)odd, (const void *)src[k], n / 2);
+            break;
+        }
+    }
+}
+
+static void intlv_store(const struct op_ctx *c, const union cmd *cmd,
+                        const struct plan *plan, uint8_t *to, const uint8_t *stage)
+{
+    const struct cmd_vec_intlv *a = &cmd->vec_intlv;
+    size_t bytes = (size_t)a->count * vec_esize(cmd);
+
+    (void)c;
+    memcpy(to + (a->dst0 - plan->dst.base), stage, bytes);
+    memcpy(to + (a->dst1 - plan->dst.base), stage + bytes, bytes);
+}
+
+/* Exact in 64 bits. */
+static void vmull_run(const struct op_ctx *c, const union cmd *cmd,
+                      const struct plan *plan, const uint8_t *const src[3],
+                      uint8_t *stage)
+{
+    uint8_t *high = stage + 4ull * cmd->vec_intlv.count;
+
+    (void)c;
+    (void)plan;
+    for (size_t i = 0; i < 4ull * cmd->vec_intlv.count; i += 4) {
+        int64_t a = (int32_t)vec_word(src[0] + i), b = (int32_t)vec_word(src[1] + i);
+        int64_t product = a * b;
+        memcpy(stage + i, &product, 4);
+        memcpy(high + i, (const uint8_t *)&product + 4, 4);
+    }
+}
+
+const struct operation op_VMULL = {intlv_plan, vmull_run, intlv_store};
+const struct operation op_VINTLV = {intlv_plan, vintlv_run, intlv_store};
+const struct operation op_VDINTLV = {intlv_plan, vdintlv_run, intlv_store};
