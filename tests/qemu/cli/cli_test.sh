@@ -92,7 +92,7 @@ faults()
         says err '^ +READ_ONLY: '; says out '^vadd: 5 elements')"
     salai "${in_test[@]}" fault deadlock + vadd --n 5
     tap_check fault/deadlock "$(has_status 3; says err '^fault: deadlock at cycle [0-9]+'
-        says err '^ +task deadlock waits since [^:]+ semaphore 0 of core 0: 0 of 1, tests/broken/fault'
+        says err '^ +task deadlock waits since [^:]+ semaphore 0 of core 0: 0 of 1, tests/broken'
         says err '^ +pipe V of core 0 waits'; says out '^vadd: 5 elements')"
     salai "${in_test[@]}" fault align + matmul a.npy b.npy -o after.npy + fault bounds + empty
     tap_check fault/two_in_a_boot "$(has_status 3; ls after.npy 2>&1 > /dev/null
