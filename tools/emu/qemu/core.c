@@ -16,7 +16,7 @@
 #define CONFIG_TARGET "config-target.h"
 #include "tools/emu/qemu/device.h"
 #include "elf.h"
-#include "hw/core/tcg-cpu-ops.h"
+#include NPU_TCG_OPS_H
 #include "semihosting/semihost.h"
 
 #define PAGE         4096u

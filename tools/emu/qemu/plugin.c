@@ -43,7 +43,7 @@ static void check_layout(void)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
-        size_t bytes = object_type_get_instance_size(types[i].type);
+        size_t bytes = npu_instance_size(types[i].type);
 
         if (bytes != types[i].bytes) {
             npu_die("npu.so: this QEMU's %s has %zu bytes, npu.so expects %zu: "

@@ -14,7 +14,7 @@
 #define NEED_CPU_H    1 /* for the whole of TCGCPUOps */
 #define CONFIG_TARGET "config-target.h"
 #include "tools/emu/qemu/device.h"
-#include "hw/core/tcg-cpu-ops.h"
+#include NPU_TCG_OPS_H
 
 #define EBREAK_BYTES    4
 #define SNAPSHOT_NS     (50 * 1000000ll) /* at least, of the host */

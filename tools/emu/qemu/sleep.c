@@ -19,7 +19,7 @@
 #define NEED_CPU_H 1 /* for the whole of TCGCPUOps */
 #define CONFIG_TARGET "config-target.h"
 #include "tools/emu/qemu/device.h"
-#include "hw/core/tcg-cpu-ops.h"
+#include NPU_TCG_OPS_H
 
 /* Timers that the hart can sleep through before the main loop gets a turn. */
 #define SLEEP_STEPS 1000
