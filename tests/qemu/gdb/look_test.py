@@ -325,6 +325,21 @@ def looking_changes_nothing():
         same(finish(process), quiet, f"npu/{args.split()[0]}_ends_alike")
 
 
+def writes_are_dropped():
+    """A debugger's store to a register does nothing, whether or not QEMU says so."""
+    process = debug(VADD)
+    go_to("irq_wait", 2)
+    register = "(unsigned long)NPU_CORE_BASE + CORE_IRQ_ENABLE"
+    before = load64(register)
+    try:
+        gdb.execute(f"set *(unsigned long *)({register}) = {before ^ 1}")
+    except gdb.MemoryError:
+        pass
+    gdb.execute("maintenance flush dcache")
+    same(load64(register), before, "npu/registers_are_not_written")
+    over(process)
+
+
 ALL = ["status", "tasks", "sem", "pmu", "faults", "tile ub 0 1x1 fp32", "cmd 0x80000000",
        "regs core",
        "queue V", "task 0", "diff ub 0 1x1 fp32 0x80000000"]
@@ -466,5 +481,5 @@ def vs_code():
 
 gdb.execute("source tools/gdb/npu.py")
 main(mistakes, no_npu, commands, status_queue_sem, names_of_each_core, wants_of_tasks,
-     waits_of_tasks, tasks_and_views, tile_values, looking_changes_nothing, readme, make_debug,
-     vs_code)
+     waits_of_tasks, tasks_and_views, tile_values, looking_changes_nothing,
+     writes_are_dropped, readme, make_debug, vs_code)

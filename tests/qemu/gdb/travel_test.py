@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from session import *  # noqa: E402
 from session import DIR  # noqa: E402
 
-VADD = "vadd --n 400000"
+VADD = "vadd --n 500000"
 MATMUL = "matmul --m 300 --n 300 --k 700 --check 20"
 TILE = 32 << 10
 REC = os.path.join(DIR, "rec")
