@@ -1,55 +1,77 @@
 /* SPDX-License-Identifier: MIT
  *
- * Commands of the Cube. Each function only builds a command; L0 addresses are byte
- * offsets. Formula, ranges and numbers: hal/contract/cube.md.
+ * Commands of the Cube. Each function only builds a command; addresses in L0A, L0B, L0C
+ * and BT are byte offsets. A number that does not fit into its operand is an assert, what
+ * the hardware refuses it reports. Formula, ranges and numbers: hal/contract/cube.md.
  */
 #ifndef HAL_CUBE_H
 #define HAL_CUBE_H
 
 #include "hal/pipe.h"
 
-/* c (m, n) = a (m, k) x b (k, n), plus c unless `from_zero`. type is that of a and b. */
-static inline void cube_mmad(union cmd *cmd, enum type type, uint32_t l0c, uint32_t l0a,
-                             uint32_t l0b, unsigned m, unsigned n, unsigned k,
-                             bool from_zero)
+/* What the sums of a product begin with. */
+enum cube_from {
+    CUBE_FROM_ZERO,
+    CUBE_FROM_C,    /* c as it is */
+    CUBE_FROM_BIAS, /* each row from the same n elements in BT */
+};
+
+/* c (m, n) = a (m, k) x b (k, n) + what `from` says. */
+struct cube_mmad {
+    enum type type;   /* of a and b; c is fp32, or int32 for S8 and S4 */
+    uint32_t c;       /* in L0C, a multiple of 1024 */
+    uint32_t a, b;    /* in L0A and L0B, multiples of 512 */
+    uint32_t m, n, k; /* up to 4095 */
+    enum cube_from from;
+    uint32_t bias; /* CUBE_FROM_BIAS: in BT, of c's type, a multiple of 64 */
+    uint8_t flags; /* MMAD_HF32, MMAD_HF32_ZERO, MMAD_K_ALIGN, MMAD_GEMV */
+    /* Hands the tile to the fixpipe by marks in L0C instead of a semaphore: UNIT_KEEP in
+     * every Mmad that adds to it, UNIT_PASS in the last; 0: no marks. */
+    uint8_t unit;
+};
+
+_Static_assert((int)MMAD_SPARSE_INIT == (int)MMAD_INIT, "one flag");
+_Static_assert((int)MMAD_SPARSE_BIAS == (int)MMAD_BIAS, "one flag");
+
+/* Changes that of a command that is built once and pushed many times. */
+static inline void cube_set_from(union cmd *cmd, enum cube_from from)
 {
-    cmd_init(cmd, OP_MMAD, type);
-    cmd->head.flags = from_zero ? MMAD_INIT : 0;
-    cmd->mmad.dst = l0c;
-    cmd->mmad.a = l0a;
-    cmd->mmad.b = l0b;
-    cmd->mmad.m = (uint16_t)m;
-    cmd->mmad.n = (uint16_t)n;
-    cmd->mmad.k = (uint16_t)k;
+    unsigned others = cmd->head.flags & ~(unsigned)(MMAD_INIT | MMAD_BIAS);
+    unsigned flag = from == CUBE_FROM_ZERO   ? MMAD_INIT
+                    : from == CUBE_FROM_BIAS ? MMAD_BIAS
+                                             : 0;
+
+    cmd->head.flags = (uint8_t)(others | flag);
 }
 
-/* c (m, n) = a (m, k) x b (k, n), plus c unless `from_zero`, where of each 4 rows of b at
- * most 2 are not 0 in a column: L0B holds only these, 2 * ceil(k / 4) rows, and their index,
- * both brought there by mte_l1_to_l0b_sparse(). a and b are int8, c is int32. Takes half the
- * cycles of cube_mmad(). An index of 3 stops the command with INDEX, a chip without it
- * (chip_has_sparse()) with CHIP. cube_bias() and cube_unit() work on it too; it has no other
- * flags. Ascend C: MmadWithSparse. */
-static inline void cube_mmad_sparse(union cmd *cmd, uint32_t l0c, uint32_t l0a,
-                                    uint32_t l0b, unsigned m, unsigned n, unsigned k,
-                                    bool from_zero)
+static inline void cube_product(union cmd *cmd, enum op op, const struct cube_mmad *p)
 {
-    cube_mmad(cmd, TYPE_S8, l0c, l0a, l0b, m, n, k, from_zero);
-    cmd->head.opcode = OP_MMAD_SPARSE;
+    cmd_init(cmd, op, p->type);
+    cmd->head.flags = p->flags;
+    cube_set_from(cmd, p->from);
+    cmd->mmad.dst = p->c;
+    cmd->mmad.a = p->a;
+    cmd->mmad.b = p->b;
+    cmd->mmad.bias = p->bias;
+    CMD_SET(cmd->mmad.m, p->m);
+    CMD_SET(cmd->mmad.n, p->n);
+    CMD_SET(cmd->mmad.k, p->k);
+    cmd->mmad.unit = p->unit;
 }
 
-/* Makes an Mmad start each row of c from n elements at `bt`; in fp32, or int32 for S8
- * and S4. Other flags of MMAD are or-ed into cmd->head.flags. */
-static inline void cube_bias(union cmd *cmd, uint32_t bt)
+static inline void cube_mmad(union cmd *cmd, const struct cube_mmad *p)
 {
-    cmd->head.flags = (uint8_t)((cmd->head.flags & ~MMAD_INIT) | MMAD_BIAS);
-    cmd->mmad.bias = bt;
+    cube_product(cmd, OP_MMAD, p);
 }
 
-/* The tile goes to the fixpipe by marks in L0C instead of a semaphore: UNIT_KEEP for every
- * Mmad that adds to it, UNIT_PASS for the last. Those of the fixpipe: fixpipe_unit. */
-static inline void cube_unit(union cmd *cmd, unsigned unit)
+/* The same where of each 4 rows of b at most 2 are not 0 in a column: L0B holds only
+ * these, 2 * ceil(k / 4) rows, and their index, both brought there by
+ * mte_l1_to_l0b_sparse(). type is S8, flags are 0. Takes half the cycles. An index of 3
+ * stops the command with INDEX, a chip without it (chip_has_sparse()) with CHIP. Ascend
+ * C: MmadWithSparse. */
+static inline void cube_mmad_sparse(union cmd *cmd, const struct cube_mmad *p)
 {
-    cmd->mmad.unit = (uint8_t)unit;
+    cube_product(cmd, OP_MMAD_SPARSE, p);
 }
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Commands of the fixpipe. Each function only builds a command; addresses in L0C, UB, L1
- * and FB are byte offsets. Ranges, layouts and numbers: hal/contract/fixpipe.md.
+ * and FB are byte offsets. A number that does not fit into its operand is an assert, what
+ * the hardware refuses it reports. Ranges, layouts and numbers: hal/contract/fixpipe.md.
  *
  *     fixpipe_set_quant(&cmd, fixpipe_word(0.02f, 3, true));      and push it, then
- *     fixpipe_to_ub(&cmd, TYPE_S32, ub, l0c, m, n, pitch, rows, QUANT_REQ8);
- *     fixpipe_relu(&cmd, FIX_RELU_PLAIN, 0);
+ *     fixpipe_to_ub(&cmd, ub, l0c, &(struct fixpipe_tile){.type = TYPE_S32, .m = m,
+ *                   .n = n, .quant = QUANT_REQ8, .relu = FIX_RELU_PLAIN});
  */
 #ifndef HAL_FIXPIPE_H
 #define HAL_FIXPIPE_H
@@ -14,66 +15,71 @@
 
 #include "hal/pipe.h"
 
-static inline void fixpipe_tile(union cmd *cmd, enum op op, enum type type, uint64_t dst,
-                                uint32_t l0c, unsigned m, unsigned n, uint32_t pitch,
-                                unsigned block_rows, enum quant quant)
+/* A tile of L0C on its way out: column blocks of 16, in them a row of 64 bytes behind the
+ * other. It becomes rows, or with nz_rows fractals. */
+struct fixpipe_tile {
+    enum type type;       /* of L0C: F32 or S32 */
+    uint32_t m, n;        /* rows, up to 8192; columns, up to 4095 */
+    uint32_t block_rows;  /* in L0C; 0: m rounded up to 16, as the Cube has it */
+    uint32_t pitch_elems; /* from a row to the next, in UB a multiple of 32 bytes; 0: n */
+    uint32_t nz_rows;  /* not 0: Nz, rows of 32 bytes from a column block to the next */
+    enum quant quant;  /* what elements become; 0: as they are */
+    uint32_t fb_quant; /* V modes: the words in FB, 8 bytes a column */
+    uint8_t relu;      /* FIX_RELU_; 0: none */
+    uint32_t fb_relu;  /* FIX_RELU_CHANNEL: the slopes in FB, 4 bytes a column */
+    uint8_t flags;     /* FIX_L0C_GM_SPLIT, FIX_L0C_GM_CLIP */
+    /* Waits for the marks that UNIT_PASS of struct cube_mmad sets, unit by unit behind the
+     * Cube. UNIT_PASS: the Cube may have L0C again; UNIT_KEEP: another command reads it
+     * too; 0: no marks. */
+    uint8_t unit;
+};
+
+static inline void fixpipe_out(union cmd *cmd, enum op op, uint64_t dst, uint32_t l0c,
+                               const struct fixpipe_tile *t)
 {
-    cmd_init(cmd, op, type);
+    cmd_init(cmd, op, t->type);
+    cmd->head.flags = t->nz_rows ? t->flags | FIX_L0C_GM_NZ : t->flags;
     cmd->fix_gm.dst = dst;
     cmd->fix_gm.src = l0c;
-    cmd->fix_gm.dst_pitch = pitch;
-    cmd->fix_gm.m = (uint16_t)m;
-    cmd->fix_gm.n = (uint16_t)n;
-    cmd->fix_gm.src_c0_stride = (uint16_t)block_rows;
-    cmd->fix_gm.quant = (uint8_t)quant;
+    cmd->fix_gm.dst_pitch = t->nz_rows       ? t->nz_rows
+                            : t->pitch_elems ? t->pitch_elems
+                                             : t->n;
+    CMD_SET(cmd->fix_gm.m, t->m);
+    CMD_SET(cmd->fix_gm.n, t->n);
+    CMD_SET(cmd->fix_gm.src_c0_stride,
+            t->block_rows ? t->block_rows : (t->m + 15) / 16 * 16);
+    cmd->fix_gm.quant = (uint8_t)t->quant;
+    cmd->fix_gm.relu = t->relu;
     cmd->fix_gm.nd_num = 1;
+    CMD_SET(cmd->fix_gm.fb_quant, t->fb_quant);
+    CMD_SET(cmd->fix_gm.fb_relu, t->fb_relu);
+    cmd->fix_gm.unit = t->unit;
 }
 
-/* The m x n tile at l0c (column blocks of 16, block_rows rows apart), of type F32 or S32,
- * to rows in GM `pitch` elements apart, converted as quant says. */
-static inline void fixpipe_to_gm(union cmd *cmd, enum type type, void *gm, uint32_t l0c,
-                                 unsigned m, unsigned n, uint32_t pitch,
-                                 unsigned block_rows, enum quant quant)
+/* The tile at l0c to GM, to UB, to L1. ub and l1 are multiples of 32. */
+static inline void fixpipe_to_gm(union cmd *cmd, void *gm, uint32_t l0c,
+                                 const struct fixpipe_tile *t)
 {
-    fixpipe_tile(cmd, OP_FIX_L0C_GM, type, (uintptr_t)gm, l0c, m, n, pitch, block_rows,
-                 quant);
+    fixpipe_out(cmd, OP_FIX_L0C_GM, (uintptr_t)gm, l0c, t);
 }
 
-/* The same to UB; ub and the bytes of a pitch are multiples of 32. */
-static inline void fixpipe_to_ub(union cmd *cmd, enum type type, uint32_t ub,
-                                 uint32_t l0c, unsigned m, unsigned n, uint32_t pitch,
-                                 unsigned block_rows, enum quant quant)
+static inline void fixpipe_to_ub(union cmd *cmd, uint32_t ub, uint32_t l0c,
+                                 const struct fixpipe_tile *t)
 {
-    fixpipe_tile(cmd, OP_FIX_L0C_UB, type, ub, l0c, m, n, pitch, block_rows, quant);
+    fixpipe_out(cmd, OP_FIX_L0C_UB, ub, l0c, t);
 }
 
-/* The same to L1, in rows. */
-static inline void fixpipe_to_l1(union cmd *cmd, enum type type, uint32_t l1,
-                                 uint32_t l0c, unsigned m, unsigned n, uint32_t pitch,
-                                 unsigned block_rows, enum quant quant)
+static inline void fixpipe_to_l1(union cmd *cmd, uint32_t l1, uint32_t l0c,
+                                 const struct fixpipe_tile *t)
 {
-    fixpipe_tile(cmd, OP_FIX_L0C_L1, type, l1, l0c, m, n, pitch, block_rows, quant);
+    fixpipe_out(cmd, OP_FIX_L0C_L1, l1, l0c, t);
 }
 
-/* Makes fractals (Nz) of the rows: column blocks dst_blocks * 32 bytes apart. */
-static inline void fixpipe_nz(union cmd *cmd, uint32_t dst_blocks)
+/* What the fixpipe's writes to GM behind it do, op is ATOMIC_*; as mte_set_atomic. */
+static inline void fixpipe_set_atomic(union cmd *cmd, uint8_t op, enum type type)
 {
-    cmd->head.flags |= FIX_L0C_GM_NZ;
-    cmd->fix_gm.dst_pitch = dst_blocks;
-}
-
-/* Adds an activation, FIX_RELU_; slopes of FIX_RELU_CHANNEL are at fb. */
-static inline void fixpipe_relu(union cmd *cmd, unsigned relu, uint32_t fb)
-{
-    cmd->fix_gm.relu = (uint8_t)relu;
-    cmd->fix_gm.fb_relu = (uint16_t)fb;
-}
-
-/* Waits for the marks that cube_unit(.., UNIT_PASS) sets, unit by unit behind the Cube.
- * UNIT_PASS: the Cube may have L0C again; UNIT_KEEP: another command reads it too. */
-static inline void fixpipe_unit(union cmd *cmd, unsigned unit)
-{
-    cmd->fix_gm.unit = (uint8_t)unit;
+    cmd_init(cmd, OP_SET_ATOMIC_FIX, type);
+    cmd->set_atomic.op = op;
 }
 
 /* A quantisation word; of scale the upper 19 bits count. */

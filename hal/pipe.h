@@ -36,6 +36,14 @@ static inline void cmd_init(union cmd *cmd, enum op op, enum type type)
     *cmd = (union cmd){.head = {.opcode = (uint16_t)op, .type = (uint8_t)type}};
 }
 
+/* For builders: field = value, both unsigned. What the field cannot hold is a mistake of
+ * ours: or else 256 repeats would become none. */
+#define CMD_SET(field, value)                                                            \
+    do {                                                                                 \
+        assert(((value) & ~(uint64_t)(__typeof__(field))-1) == 0);                       \
+        (field) = (__typeof__(field))(value);                                            \
+    } while (0)
+
 /* The command begins when `sem` holds `count` and takes them; at most two such. */
 static inline void cmd_wait(union cmd *cmd, unsigned sem, unsigned count)
 {
@@ -106,7 +114,7 @@ bool pipe_idle(unsigned core, enum pipe pipe);
 struct cmd_head pipe_queued(unsigned core, enum pipe pipe, unsigned i);
 /* Cycle since which the head runs or waits; 0: nothing is queued. */
 uint64_t pipe_since(unsigned core, enum pipe pipe);
-/* Its head waits for marks in L0C (cube_unit, fixpipe_unit), not for a semaphore. */
+/* Its head waits for marks in L0C (UNIT_KEEP, UNIT_PASS), not for a semaphore. */
 bool pipe_waits_for_units(unsigned core, enum pipe pipe);
 /* Some pipe of the core has commands; some command runs, so something will still end. */
 bool core_busy(unsigned core);

@@ -1,66 +1,84 @@
 /* SPDX-License-Identifier: MIT
  *
- * Commands of the Vector that reduce, move, gather and sort. Each function only builds a
- * command, of operands without gaps; UB addresses are byte offsets, multiples of 32 where
- * not said otherwise. Those that know the mask work on as many elements as vector_count
- * said; repeats and strides can be set in the command afterwards. Formula and numbers:
- * hal/contract/vector_move.md.
+ * Commands of the Vector that fill, copy and rearrange. Each function only builds a
+ * command; see vector.h for operands and masks. Those that know no mask say so. Formula
+ * and numbers: hal/contract/vector_move.md.
  */
 #ifndef HAL_VECTOR_MOVE_H
 #define HAL_VECTOR_MOVE_H
 
-#include <string.h>
+#include "hal/vector.h"
 
-#include "hal/pipe.h"
+/* dst = x; 16- and 32-bit types. */
+struct vec_copy {
+    enum type type;
+    struct vec_at dst, x;
+    uint32_t repeat; /* up to 255 */
+};
 
-/* Sums and extremes: op is OP_VCADD .. OP_VCPADD; F32 or F16. Results lie side by side at
- * dst, a multiple of their size (OP_VCPADD: 32). */
-static inline void vector_reduce(union cmd *cmd, enum op op, enum type type, uint32_t dst,
-                                 uint32_t src)
+static inline void vector_copy_strided(union cmd *cmd, const struct vec_copy *v)
 {
-    cmd_init(cmd, op, type);
-    cmd->vec_reduce.dst = dst;
-    cmd->vec_reduce.src = src;
-    cmd->vec_reduce.dst_rep = 1;
-    cmd->vec_reduce.src_blk = 1;
-    cmd->vec_reduce.src_rep = 8;
+    cmd_init(cmd, OP_VCOPY, v->type);
+    VEC_SET(cmd->vec_copy, dst, v->dst);
+    VEC_SET(cmd->vec_copy, src, v->x);
+    CMD_SET(cmd->vec_copy.repeat, v->repeat);
 }
 
-/* dst = src; 16- and 32-bit types. */
-static inline void vector_copy(union cmd *cmd, enum type type, uint32_t dst, uint32_t src)
+static inline void vector_copy(union cmd *cmd, enum type type, uint32_t dst, uint32_t x)
 {
-    cmd_init(cmd, OP_VCOPY, type);
-    cmd->vec_copy.dst = dst;
-    cmd->vec_copy.src = src;
-    cmd->vec_copy.dst_blk = cmd->vec_copy.src_blk = 1;
-    cmd->vec_copy.dst_rep = cmd->vec_copy.src_rep = 8;
+    vector_copy_strided(
+        cmd, &(struct vec_copy){.type = type, .dst = vec_dense(dst), .x = vec_dense(x)});
 }
 
-/* OP_VDUP: dst = value; OP_VCI: dst[i] = value + i. `bits` are those of the value. */
+/* VDUP: dst = value; VCI: dst[i] = value + i. */
+struct vec_fill {
+    enum op op;
+    enum type type;
+    struct vec_at dst;
+    uint32_t bits;   /* of the value */
+    uint32_t repeat; /* up to 255 */
+};
+
+static inline void vector_fill_strided(union cmd *cmd, const struct vec_fill *v)
+{
+    cmd_init(cmd, v->op, v->type);
+    VEC_SET(cmd->vec_fill, dst, v->dst);
+    cmd->vec_fill.value = v->bits;
+    CMD_SET(cmd->vec_fill.repeat, v->repeat);
+}
+
 static inline void vector_fill(union cmd *cmd, enum op op, enum type type, uint32_t dst,
                                uint32_t bits)
 {
-    cmd_init(cmd, op, type);
-    cmd->vec_fill.dst = dst;
-    cmd->vec_fill.value = bits;
-    cmd->vec_fill.dst_blk = 1;
-    cmd->vec_fill.dst_rep = 8;
+    vector_fill_strided(
+        cmd,
+        &(struct vec_fill){.op = op, .type = type, .dst = vec_dense(dst), .bits = bits});
 }
 
-/* Fills 8 * n blocks at dst with one element each of those at src. Knows no mask. */
+/* VBRCB: fills 8 * n blocks at dst with one element each of those at src; n is up to 255.
+ * Knows no mask. */
 static inline void vector_broadcast(union cmd *cmd, enum type type, uint32_t dst,
-                                    uint32_t src, uint8_t n)
+                                    uint32_t src, uint32_t n)
 {
     cmd_init(cmd, OP_VBRCB, type);
     cmd->vec_brcb.dst = dst;
     cmd->vec_brcb.src = src;
     cmd->vec_brcb.dst_blk = 1;
-    cmd->vec_brcb.dst_rep = 8;
-    cmd->vec_brcb.repeat = n;
+    cmd->vec_brcb.dst_rep = VEC_BLOCKS;
+    CMD_SET(cmd->vec_brcb.repeat, n);
 }
 
-/* The 16 blocks (addresses in units of 32 bytes) that the OP_VTRANSDATA behind it in the
- * queue read or write. */
+/* dst[i][j] = src[j][i], 16 x 16 elements of 16 bits. Knows no mask. */
+static inline void vector_transpose(union cmd *cmd, enum type type, uint32_t dst,
+                                    uint32_t src)
+{
+    cmd_init(cmd, OP_VTRANSPOSE, type);
+    cmd->vec_transpose.dst = dst;
+    cmd->vec_transpose.src = src;
+}
+
+/* The 16 blocks (addresses in units of 32 bytes) that the vector_transdata behind it in
+ * the queue read, or with `dst` write. */
 static inline void vector_addresses(union cmd *cmd, const uint16_t blocks[16], bool dst)
 {
     cmd_init(cmd, OP_SET_VA, TYPE_NONE);
@@ -68,74 +86,43 @@ static inline void vector_addresses(union cmd *cmd, const uint16_t blocks[16], b
     memcpy(&cmd->set_va.block0, blocks, 16 * sizeof(blocks[0]));
 }
 
-/* dst[i] = element at src + offsets[i]; the offsets are 32 bits, in bytes. */
-static inline void vector_gather(union cmd *cmd, enum type type, uint32_t dst,
-                                 uint32_t src, uint32_t offsets)
+/* Transposes the 16 blocks of vector_addresses, then those that lie so many blocks behind
+ * them, and so on. Knows no mask. */
+struct vec_transdata {
+    enum type type;
+    uint32_t repeat;           /* up to 255 */
+    uint32_t dst_rep, src_rep; /* blocks from a repeat to the next */
+    uint8_t flags; /* 8-bit types: VTRANSDATA_DST_HIGH, VTRANSDATA_SRC_HIGH: which half */
+};
+
+static inline void vector_transdata(union cmd *cmd, const struct vec_transdata *v)
 {
-    cmd_init(cmd, OP_VGATHER, type);
-    cmd->vec_gather.dst = dst;
-    cmd->vec_gather.src = src;
-    cmd->vec_gather.offsets = offsets;
-    cmd->vec_gather.dst_rep = 8;
+    cmd_init(cmd, OP_VTRANSDATA, v->type);
+    cmd->head.flags = v->flags;
+    CMD_SET(cmd->vec_transdata.repeat, v->repeat);
+    CMD_SET(cmd->vec_transdata.dst_rep, v->dst_rep);
+    CMD_SET(cmd->vec_transdata.src_rep, v->src_rep);
 }
 
-/* Element at dst + offsets[i] = src[i]. */
-static inline void vector_scatter(union cmd *cmd, enum type type, uint32_t dst,
-                                  uint32_t src, uint32_t offsets)
-{
-    cmd_init(cmd, OP_VSCATTER, type);
-    cmd->vec_scatter.dst = dst;
-    cmd->vec_scatter.src = src;
-    cmd->vec_scatter.offsets = offsets;
-    cmd->vec_scatter.src_rep = 8;
-}
+/* Two operands and two results of n elements each, side by side. VINTLV: dst0 and behind
+ * it dst1 are src0[0], src1[0], src0[1], ... VDINTLV: dst0 has the even, dst1 the odd
+ * elements of src0 and behind it src1; n is even. VMULL: dst0 has the lower, dst1 the
+ * upper 32 bits of src0 * src1, S32. They know no mask. */
+struct vec_pairs {
+    enum op op;
+    enum type type;
+    uint32_t dst0, dst1, src0, src1;
+    uint32_t n;
+};
 
-/* Those of the vector_count elements at src whose bit is 1, side by side;
- * vector_get_count tells how many. */
-static inline void vector_compact(union cmd *cmd, enum type type, uint32_t dst,
-                                  uint32_t src, uint32_t bits)
+static inline void vector_pairs(union cmd *cmd, const struct vec_pairs *v)
 {
-    cmd_init(cmd, OP_VREDUCEV2, type);
-    cmd->vec_squeeze.dst = dst;
-    cmd->vec_squeeze.src = src;
-    cmd->vec_squeeze.bits = bits;
-    cmd->vec_squeeze.src_blk = 1;
-    cmd->vec_squeeze.repeat = 1;
-}
-
-/* 8 words at dst: elements of the last vector_compact, pairs of each list of the last
- * vector_merge, 0, 0, 0. */
-static inline void vector_get_count(union cmd *cmd, uint32_t dst)
-{
-    cmd_init(cmd, OP_GET_COUNT, TYPE_NONE);
-    cmd->get_count.dst = dst;
-}
-
-/* n times 32 values and their 32-bit indices to sorted pairs of 8 bytes; F32 or F16. */
-static inline void vector_sort32(union cmd *cmd, enum type type, uint32_t dst,
-                                 uint32_t src, uint32_t index, uint8_t n)
-{
-    cmd_init(cmd, OP_VSORT32, type);
-    cmd->vec_sort.dst = dst;
-    cmd->vec_sort.src = src;
-    cmd->vec_sort.index = index;
-    cmd->vec_sort.repeat = n;
-}
-
-/* Merges 4 sorted lists of n pairs each, side by side at src. */
-static inline void vector_merge4(union cmd *cmd, enum type type, uint32_t dst,
-                                 uint32_t src, uint16_t n)
-{
-    cmd_init(cmd, OP_VMRGSORT, type);
-    cmd->vec_merge.dst = dst;
-    cmd->vec_merge.src0 = src;
-    cmd->vec_merge.src1 = src + 8u * n;
-    cmd->vec_merge.src2 = src + 16u * n;
-    cmd->vec_merge.src3 = src + 24u * n;
-    cmd->vec_merge.n0 = cmd->vec_merge.n1 = n;
-    cmd->vec_merge.n2 = cmd->vec_merge.n3 = n;
-    cmd->vec_merge.valid = 15;
-    cmd->vec_merge.repeat = 1;
+    cmd_init(cmd, v->op, v->type);
+    cmd->vec_intlv.dst0 = v->dst0;
+    cmd->vec_intlv.dst1 = v->dst1;
+    cmd->vec_intlv.src0 = v->src0;
+    cmd->vec_intlv.src1 = v->src1;
+    cmd->vec_intlv.count = v->n;
 }
 
 #endif

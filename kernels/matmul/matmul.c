@@ -87,8 +87,12 @@ static void copy_in_a(const struct share *s, unsigned slot, uint32_t m0, uint32_
     uint32_t rows = min_u32(TM, s->m_end - m0);
     union cmd cmd;
 
-    mte_gm_to_l1_nz(&cmd, l1_a(slot), element(p->a, m0, p->k, k0, s->esize), p->in, rows,
-                    min_u32(s->ka, p->k - k0), p->k, up16(rows));
+    mte_gm_to_l1_nz(&cmd, l1_a(slot), element(p->a, m0, p->k, k0, s->esize),
+                    &(struct mte_nz){.type = p->in,
+                                     .n_rows = rows,
+                                     .n_cols = min_u32(s->ka, p->k - k0),
+                                     .gm_pitch_elems = p->k,
+                                     .block_rows = up16(rows)});
     cmd_wait(&cmd, A_FREE, 1);
     cmd_post(&cmd, A_FULL, 1);
     task_issue(PIPE_MTE2, &cmd);
@@ -97,11 +101,13 @@ static void copy_in_a(const struct share *s, unsigned slot, uint32_t m0, uint32_
 static void copy_in_b(const struct share *s, unsigned slot, uint32_t n0, uint32_t k0)
 {
     const struct matmul *p = s->p;
-    uint32_t rows = min_u32(s->kc, p->k - k0);
     union cmd cmd;
 
-    mte_gm_to_l1_nz(&cmd, l1_b(slot), element(p->b, k0, p->n, n0, s->esize), p->in, rows,
-                    min_u32(TN, s->n_end - n0), p->n, rows);
+    mte_gm_to_l1_nz(&cmd, l1_b(slot), element(p->b, k0, p->n, n0, s->esize),
+                    &(struct mte_nz){.type = p->in,
+                                     .n_rows = min_u32(s->kc, p->k - k0),
+                                     .n_cols = min_u32(TN, s->n_end - n0),
+                                     .gm_pitch_elems = p->n});
     cmd_wait(&cmd, B_FREE, 1);
     cmd_post(&cmd, B_FULL, 1);
     task_issue(PIPE_MTE2, &cmd);
@@ -142,9 +148,18 @@ static void prepare_half(const struct share *s, struct step *t)
     const struct matmul *p = s->p;
 
     t->ht = min_u32(TH, t->nt - t->h0);
-    mte_l1_to_l0a(&t->load_a, 0, 0, p->in, t->mt, 0, up16(t->mt));
-    mte_l1_to_l0b(&t->load_b, 0, 0, p->in, 0, t->ht, t->kt);
-    cube_mmad(&t->mmad, p->in, t->c % BUFFERS * L0C_HALF, 0, 0, t->mt, t->ht, 0, false);
+    mte_l1_to_l0a(
+        &t->load_a, 0, 0,
+        &(struct mte_window){.type = p->in, .n_rows = t->mt, .block_rows = up16(t->mt)});
+    mte_l1_to_l0b(
+        &t->load_b, 0, 0,
+        &(struct mte_window){.type = p->in, .n_cols = t->ht, .block_rows = t->kt});
+    cube_mmad(&t->mmad,
+              &(struct cube_mmad){.type = p->in,
+                                  .c = t->c % BUFFERS * L0C_HALF,
+                                  .m = t->mt,
+                                  .n = t->ht,
+                                  .from = t->k0 ? CUBE_FROM_C : CUBE_FROM_ZERO});
 }
 
 /* One slice of k: load a and b, multiply. at: offset of the slice in the chunk; src_a,
@@ -186,7 +201,6 @@ static void multiply(const struct share *s, struct step *t, uint32_t at, uint32_
     t->mmad.mmad.a = l0;
     t->mmad.mmad.b = l0;
     t->mmad.mmad.k = (uint16_t)kl;
-    t->mmad.head.flags = t->k0 + at == 0 ? MMAD_INIT : 0;
     cmd_no_sync(&t->mmad);
     cmd_wait(&t->mmad, L0_FULL, 1);
     cmd_post(&t->mmad, L0_FREE, 1);
@@ -197,6 +211,7 @@ static void multiply(const struct share *s, struct step *t, uint32_t at, uint32_
         cmd_post(&t->mmad, C_FULL, 1);
     }
     task_issue(PIPE_M, &t->mmad);
+    cube_set_from(&t->mmad, CUBE_FROM_C);
 }
 
 /* Both halves of a tile over one chunk. */
@@ -260,9 +275,14 @@ static void copy_out(void *arg)
         uint32_t mt = min_u32(TM, s->m_end - m0);
         for (uint32_t n0 = s->n_begin; n0 < s->n_end; n0 += TH, c++) {
             void *to = (char *)p->c + ((uint64_t)m0 * p->n + n0) * out_size;
-            fixpipe_to_gm(&cmd, acc, to, c % BUFFERS * L0C_HALF, mt,
-                          min_u32(TH, s->n_end - n0), p->n, up16(mt),
-                          p->out == TYPE_F16 ? QUANT_F322F16 : QUANT_NONE);
+            fixpipe_to_gm(&cmd, to, c % BUFFERS * L0C_HALF,
+                          &(struct fixpipe_tile){
+                              .type = acc,
+                              .m = mt,
+                              .n = min_u32(TH, s->n_end - n0),
+                              .pitch_elems = p->n,
+                              .quant = p->out == TYPE_F16 ? QUANT_F322F16 : QUANT_NONE,
+                          });
             cmd_wait(&cmd, C_FULL, 1);
             cmd_post(&cmd, C_FREE, 1);
             task_issue(PIPE_FIX, &cmd);

@@ -9,7 +9,11 @@ static void copy_rows(uint32_t l1, const uint16_t *gm, uint32_t rows, uint32_t c
 {
     union cmd cmd;
 
-    mte_gm_to_l1_rows(&cmd, l1, gm, TYPE_F16, rows, columns, pitch);
+    mte_gm_to_l1_padded(&cmd, l1, gm,
+                        &(struct mte_padded){.type = TYPE_F16,
+                                             .n_rows = rows,
+                                             .n_cols = columns,
+                                             .gm_pitch_elems = pitch});
     if (n_free != 0) {
         cmd_wait(&cmd, free, n_free);
     }
@@ -27,7 +31,11 @@ struct filling {
 static void build_copies(const struct share *s, struct filling *f, uint32_t columns)
 {
     for (unsigned i = 0; i < PIECE && f->columns != columns; i++) {
-        mte_gm_to_l1_rows(&f->copy_b[i], 0, NULL, TYPE_F16, B_K, columns, s->p->n);
+        mte_gm_to_l1_padded(&f->copy_b[i], 0, NULL,
+                            &(struct mte_padded){.type = TYPE_F16,
+                                                 .n_rows = B_K,
+                                                 .n_cols = columns,
+                                                 .gm_pitch_elems = s->p->n});
         cmd_wait(&f->copy_b[i], B_FREE, 1);
         cmd_post(&f->copy_b[i], B_FULL, 1);
     }

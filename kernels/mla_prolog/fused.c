@@ -84,22 +84,24 @@ struct drain {
 static void build_drain(struct drain *d, uint32_t rows)
 {
     const struct share *s = d->s;
-    uint32_t columns = tile_columns(s, s->tiles - 1);
+    const struct fixpipe_tile whole = {
+        .type = TYPE_F32, .m = TILE, .n = rows, .pitch_elems = LANES};
+    struct fixpipe_tile last = whole;
 
-    fixpipe_to_ub(&d->to_ub, TYPE_F32, UB_XST, 0, TILE, rows, LANES, TILE, QUANT_NONE);
+    last.m = tile_columns(s, s->tiles - 1);
+    fixpipe_to_ub(&d->to_ub, UB_XST, 0, &whole);
     cmd_wait(&d->to_ub, C_FULL, 1);
     cmd_wait(&d->to_ub, XST_FREE, 1);
     cmd_post(&d->to_ub, XST_FULL, 1);
-    fixpipe_to_ub(&d->last_to_ub, TYPE_F32, UB_XST, 0, columns, rows, LANES,
-                  up16(columns), QUANT_NONE);
+    fixpipe_to_ub(&d->last_to_ub, UB_XST, 0, &last);
     cmd_wait(&d->last_to_ub, C_FULL, 1);
     cmd_wait(&d->last_to_ub, XST_FREE, 1);
     cmd_post(&d->last_to_ub, XST_FULL, 1);
     cmd_post(&d->last_to_ub, C_FREE, 1);
     if (s->x_slots == 0) {
-        fixpipe_to_gm(&d->to_x, TYPE_F32, NULL, 0, TILE, rows, LANES, TILE, QUANT_NONE);
+        fixpipe_to_gm(&d->to_x, NULL, 0, &whole);
     } else {
-        fixpipe_to_l1(&d->to_x, TYPE_F32, 0, 0, TILE, rows, LANES, TILE, QUANT_NONE);
+        fixpipe_to_l1(&d->to_x, 0, 0, &whole);
         cmd_wait(&d->to_x, X_FREE, 1);
     }
     cmd_post(&d->to_x, C_FREE, 1);
@@ -144,12 +146,11 @@ static void bring_nothing(void *arg, uint32_t m0, uint32_t t)
 static void build_out(const struct share *s, union cmd *cmd, uint32_t m0,
                       uint32_t columns)
 {
-    uint32_t bytes = columns * 2;
-
-    mte_ub_to_gm(cmd, NULL, UB_OUT, bytes);
-    cmd->copy_out.n_blocks = (uint16_t)min_u32(LANES, s->m_end - m0);
-    cmd->copy_out.dst_gap = (s->p->n - columns) * 2;
-    cmd->copy_out.src_gap = (uint16_t)((TILE * 2 - (bytes + 31) / 32 * 32) / 32);
+    mte_ub_to_gm_rows(cmd, NULL, UB_OUT,
+                      &(struct mte_rows){.n_rows = min_u32(LANES, s->m_end - m0),
+                                         .row_bytes = columns * 2,
+                                         .gm_pitch_bytes = s->p->n * 2,
+                                         .local_pitch_bytes = TILE * 2});
     cmd_wait(cmd, OUT_FULL, 1);
     cmd_post(cmd, OUT_FREE, 1);
 }

@@ -50,24 +50,22 @@ static void set_map(union cmd *cmd, uint32_t rows, uint32_t pixels)
     cmd->load3d.stride_w = (uint8_t)pixels;
 }
 
-static const struct mte_conv plain = {.map_h = 1,
-                                      .map_w = 1,
-                                      .channels = 16,
-                                      .filter_h = 1,
-                                      .filter_w = 1,
-                                      .stride_h = 1,
-                                      .stride_w = 1,
-                                      .dilation_h = 1,
-                                      .dilation_w = 1};
+static const struct mte_conv plain = {.map_h = 1, .channels = 16};
 
 /* The order of loads in a chunk is b, a, b. The first b comes before a: that there is
  * room for it tells that the Mmads two chunks ago have ended, so no semaphore is needed
  * for L0B. */
 static void build_load_b(const struct step *t, union cmd *cmd, unsigned i, uint32_t kl)
 {
-    mte_img2col_to_l0a(cmd, 0, 0, TYPE_F16, &plain, 0, kl, i * TILE,
-                       up16(min_u32(TILE, t->nt - i * TILE)));
-    cmd->head.flags = LOAD3D_L0A_TRANSPOSE;
+    mte_img2col_to_l0a(cmd, 0, 0,
+                       &(struct mte_img2col){
+                           .type = TYPE_F16,
+                           .conv = &plain,
+                           .m_len = kl,
+                           .k = i * TILE,
+                           .k_len = up16(min_u32(TILE, t->nt - i * TILE)),
+                           .transpose = true,
+                       });
     set_map(cmd, kl, (t->nt + 15) / 16);
     cmd_wait(cmd, L0_FREE, 1);
     if (i == 0) {
@@ -82,21 +80,32 @@ static void build_load_b(const struct step *t, union cmd *cmd, unsigned i, uint3
 
 static void build_load_a(const struct step *t, union cmd *cmd, uint32_t kl)
 {
-    mte_img2col_to_l0a(cmd, 0, 0, TYPE_F16, &plain, 0, t->mt, 0, up16(kl));
-    cmd->head.opcode = OP_LOAD3D_L0B;
-    cmd->head.flags = LOAD3D_L0B_TRANSPOSE;
+    mte_img2col_to_l0b(cmd, 0, 0,
+                       &(struct mte_img2col){.type = TYPE_F16,
+                                             .conv = &plain,
+                                             .m_len = t->mt,
+                                             .k_len = up16(kl),
+                                             .transpose = true});
 }
 
 /* The step of k in which the bias comes in: Nz matrices of one row. */
 static void build_bias_load(const struct step *t, union cmd *cmd, unsigned i)
 {
-    mte_l1_to_l0a(cmd, 0, 0, TYPE_F16, min_u32(TILE, t->nt - i * TILE), 1, 1);
-    cmd->head.flags = LOAD2D_L0A_TRANSPOSE;
+    mte_l1_to_l0a(cmd, 0, 0,
+                  &(struct mte_window){.type = TYPE_F16,
+                                       .n_rows = min_u32(TILE, t->nt - i * TILE),
+                                       .n_cols = 1,
+                                       .block_rows = 1,
+                                       .transpose = true});
 }
 
 static void build_mmad(const struct step *t, union cmd *cmd, unsigned i, uint32_t kl)
 {
-    cube_mmad(cmd, TYPE_F16, 0, 0, 0, min_u32(TILE, t->nt - i * TILE), t->mt, kl, false);
+    cube_mmad(cmd, &(struct cube_mmad){.type = TYPE_F16,
+                                       .m = min_u32(TILE, t->nt - i * TILE),
+                                       .n = t->mt,
+                                       .k = kl,
+                                       .from = CUBE_FROM_C});
     cmd_wait(cmd, L0_FULL, 1);
     cmd_post(cmd, L0_FREE, 1);
 }
@@ -150,7 +159,10 @@ static void build_chunk(const struct step *t, struct piece *piece, unsigned plac
         build_mmad(t, mmad_of(t, piece, place, i), i, place ? kl : 1);
     }
     if (place == 0) {
-        mte_l1_to_l0b(load_a_of(t, piece, 0), 0, L1_ONES, TYPE_F16, 1, t->mt, 1);
+        mte_l1_to_l0b(
+            load_a_of(t, piece, 0), 0, L1_ONES,
+            &(struct mte_window){
+                .type = TYPE_F16, .n_rows = 1, .n_cols = t->mt, .block_rows = 1});
     } else {
         build_load_a(t, load_a_of(t, piece, place), kl);
     }
@@ -237,7 +249,7 @@ static void place_bias(const struct share *s, struct step *t, struct piece *piec
         cmd_wait(mmad, L0_FULL, 1);
         cmd_wait(mmad, C_FREE, 1);
         cmd_post(mmad, L0_FREE, 1);
-        mmad->head.flags = MMAD_INIT;
+        cube_set_from(mmad, CUBE_FROM_ZERO);
     }
     ones->load2d.dst = t->l0b % 2 * L0_SLOT;
     cmd_no_sync(ones);

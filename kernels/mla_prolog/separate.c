@@ -24,10 +24,12 @@ static void store_tiles(void *arg)
             uint32_t l0c = c % s->c_slots * (s->rows * TILE * 4);
             for (uint32_t lane = 0; lane < rows; lane += LANES) {
                 bool last = lane + LANES >= rows;
-                fixpipe_to_gm(&cmd, TYPE_F32, work_tile(s, s->p->x, m0 + lane, t),
-                              l0c + lane * up16(columns) * 4, columns,
-                              min_u32(LANES, rows - lane), LANES, up16(columns),
-                              QUANT_NONE);
+                fixpipe_to_gm(&cmd, work_tile(s, s->p->x, m0 + lane, t),
+                              l0c + lane * up16(columns) * 4,
+                              &(struct fixpipe_tile){.type = TYPE_F32,
+                                                     .m = columns,
+                                                     .n = min_u32(LANES, rows - lane),
+                                                     .pitch_elems = LANES});
                 if (lane == 0) {
                     cmd_wait(&cmd, C_FULL, 1);
                 }
@@ -68,9 +70,8 @@ static void fill_l1(void *arg)
 
     for (uint32_t m0 = s->m_begin; m0 < s->m_end; m0 += LANES) {
         for (uint32_t t = 0; t < s->tiles; t++, slot = (slot + 1) % LN_SLOTS) {
-            mte_gm_to_ub(&cmd, slot * TILE_BYTES, work_tile(s, s->p->x, m0, t),
+            mte_gm_to_l1(&cmd, slot * TILE_BYTES, work_tile(s, s->p->x, m0, t),
                          tile_columns(s, t) * ROW);
-            cmd.head.opcode = OP_COPY_GM_L1;
             cmd_wait(&cmd, X_FREE, 1);
             cmd_post(&cmd, X_FULL, 1);
             task_issue(PIPE_MTE2, &cmd);

@@ -38,40 +38,61 @@ static uint32_t bits(float f)
     return u;
 }
 
-/* --- commands of so many columns; noinline: 128 KiB are not much --- */
+/* --- commands of n columns; noinline: 128 KiB are not much. Where operands have no gaps
+ * the strides are constants, which is why not all goes by binary_at. --- */
 
 __attribute__((noinline)) static void unary(struct sequence *q, enum op op, uint32_t dst,
                                             uint32_t x, uint32_t n)
 {
-    union cmd *cmd = next(q);
-
-    vector_unary(cmd, op, TYPE_F32, dst, x);
-    cmd->vec1.repeat = (uint8_t)n;
+    vector_unary_strided(next(q), &(struct vec_unary){.op = op,
+                                                      .type = TYPE_F32,
+                                                      .dst = vec_dense(dst),
+                                                      .x = vec_dense(x),
+                                                      .repeat = n});
 }
 
 __attribute__((noinline)) static void scalar(struct sequence *q, enum op op, uint32_t dst,
                                              uint32_t x, float by, uint32_t n)
 {
-    union cmd *cmd = next(q);
-
-    vector_scalar(cmd, op, TYPE_F32, dst, x, bits(by));
-    cmd->vec1s.repeat = (uint8_t)n;
+    vector_scalar_strided(next(q), &(struct vec_scalar){.op = op,
+                                                        .type = TYPE_F32,
+                                                        .dst = vec_dense(dst),
+                                                        .x = vec_dense(x),
+                                                        .scalar = bits(by),
+                                                        .repeat = n});
 }
 
 __attribute__((noinline)) static void binary(struct sequence *q, enum op op, uint32_t dst,
                                              uint32_t x, uint32_t y, uint32_t n)
 {
-    union cmd *cmd = next(q);
+    vector_binary_strided(next(q), &(struct vec_binary){.op = op,
+                                                        .type = TYPE_F32,
+                                                        .dst = vec_dense(dst),
+                                                        .x = vec_dense(x),
+                                                        .y = vec_dense(y),
+                                                        .repeat = n});
+}
 
-    vector_binary(cmd, op, TYPE_F32, dst, x, y);
-    cmd->vec2.repeat = (uint8_t)n;
+__attribute__((noinline)) static void binary_at(struct sequence *q, enum op op,
+                                                struct vec_at dst, struct vec_at x,
+                                                struct vec_at y, uint32_t n)
+{
+    vector_binary_strided(
+        next(q),
+        &(struct vec_binary){
+            .op = op, .type = TYPE_F32, .dst = dst, .x = x, .y = y, .repeat = n});
+}
+
+/* Every second column from `at` on. */
+static struct vec_at alternate(uint32_t at)
+{
+    return vec_repeats(at, 2 * COLUMN);
 }
 
 /* dst[i] = x[2 i] + x[2 i + 1], n columns; dst may be x. */
 static void pairs(struct sequence *q, uint32_t dst, uint32_t x, uint32_t n)
 {
-    binary(q, OP_VADD, dst, x, x + ROW, n);
-    q->cmd[q->n - 1].vec2.src0_rep = q->cmd[q->n - 1].vec2.src1_rep = 2 * COLUMN;
+    binary_at(q, OP_VADD, vec_dense(dst), alternate(x), alternate(x + ROW), n);
 }
 
 /* dst = x op a constant of each row, which stands twice at `row`, at an even column and
@@ -82,25 +103,25 @@ static void by_row(struct sequence *q, enum op op, uint32_t dst, uint32_t x, uin
 {
     for (uint32_t i = 0; i < 2 && i < n; i++) {
         uint32_t at = x + i * ROW;
-        binary(q, op, dst + i * ROW, at, row + (at / ROW % 2 ? 0 : ROW), (n + 1 - i) / 2);
-        struct cmd_vec2 *v = &q->cmd[q->n - 1].vec2;
-        v->dst_rep = v->src0_rep = 2 * COLUMN;
-        v->src1_rep = 0;
+        binary_at(q, op, alternate(dst + i * ROW), alternate(at),
+                  vec_same_repeat(row + (at / ROW % 2 ? 0 : ROW)), (n + 1 - i) / 2);
     }
 }
 
-/* Makes the last command write its result of one column twice. */
-static void twice(struct sequence *q)
+/* A row constant, which is to stand twice: one column of results written two times. */
+static void row_scalar(struct sequence *q, uint32_t dst, uint32_t x, float by)
 {
-    union cmd *cmd = &q->cmd[q->n - 1];
+    vector_scalar_strided(next(q), &(struct vec_scalar){.op = OP_VMULS,
+                                                        .type = TYPE_F32,
+                                                        .dst = vec_dense(dst),
+                                                        .x = vec_same_repeat(x),
+                                                        .scalar = bits(by),
+                                                        .repeat = 2});
+}
 
-    if (cmd->head.opcode == OP_VADD) {
-        cmd->vec2.repeat = 2;
-        cmd->vec2.src0_rep = cmd->vec2.src1_rep = 0;
-    } else {
-        cmd->vec1s.repeat = 2;
-        cmd->vec1s.src_rep = 0;
-    }
+static void row_sum(struct sequence *q, uint32_t dst, uint32_t x, uint32_t y)
+{
+    binary_at(q, OP_VADD, vec_dense(dst), vec_same_repeat(x), vec_same_repeat(y), 2);
 }
 
 /* --- pass 1 and statistics --- */
@@ -110,18 +131,19 @@ static void twice(struct sequence *q)
 static void build_begin(struct sequence *q, uint32_t columns)
 {
     uint32_t n = 1;
-    union cmd *zero = next(q);
 
     while (2 * n <= columns && n < SHIFT_COLUMNS) {
         n *= 2;
     }
-    vector_fill(zero, OP_VDUP, TYPE_F32, UB_SUM_D, 0);
-    zero->vec_fill.repeat = TILE;
+    vector_fill_strided(next(q), &(struct vec_fill){.op = OP_VDUP,
+                                                    .type = TYPE_F32,
+                                                    .dst = vec_dense(UB_SUM_D),
+                                                    .bits = 0,
+                                                    .repeat = TILE});
     for (uint32_t left = n, from = UB_XST; left > 1; left /= 2, from = UB_SCRATCH) {
         pairs(q, UB_SCRATCH, from, left / 2);
     }
-    scalar(q, OP_VMULS, UB_SHIFT, n > 1 ? UB_SCRATCH : UB_XST, 1.0f / (float)n, 1);
-    twice(q);
+    row_scalar(q, UB_SHIFT, n > 1 ? UB_SCRATCH : UB_XST, 1.0f / (float)n);
     cmd_wait(&q->cmd[0], XST_FULL, 1);
 }
 
@@ -157,8 +179,7 @@ static void build_stats(struct sequence *q, uint32_t n, float times)
         pairs(q, UB_W1, UB_W1, left);
     }
     scalar(q, OP_VMULS, delta, d, part, 1);
-    binary(q, OP_VADD, UB_MEAN, UB_SHIFT, delta, 1);
-    twice(q);
+    row_sum(q, UB_MEAN, UB_SHIFT, delta);
     binary(q, OP_VMUL, var, UB_SHIFT, d, 1);
     binary(q, OP_VSUB, var, sum_q, var, 1);
     scalar(q, OP_VMULS, var, var, part, 1);
@@ -167,8 +188,7 @@ static void build_stats(struct sequence *q, uint32_t n, float times)
     scalar(q, OP_VMAXS, var, var, 0, 1);
     scalar(q, OP_VADDS, var, var, MLA_EPS, 1);
     unary(q, OP_VRSQRT, var, var, 1);
-    scalar(q, OP_VMULS, UB_SCALE, var, times, 1);
-    twice(q);
+    row_scalar(q, UB_SCALE, var, times);
 }
 
 /* --- pass 2 --- */
@@ -179,6 +199,7 @@ static void transpose(struct sequence *q, uint32_t columns)
     for (uint32_t lane = 0; lane < LANES; lane += 16) {
         uint16_t src[16], dst[16];
         union cmd *cmd;
+
         for (uint32_t i = 0; i < 16; i++) {
             src[i] = (uint16_t)((UB_W2 + i * LANES * 2 + lane * 2) / 32);
             dst[i] = (uint16_t)((UB_OUT + (lane + i) * TILE * 2) / 32);
@@ -186,10 +207,10 @@ static void transpose(struct sequence *q, uint32_t columns)
         vector_addresses(next(q), src, false);
         vector_addresses(next(q), dst, true);
         cmd = next(q);
-        cmd_init(cmd, OP_VTRANSDATA, TYPE_F16);
-        cmd->vec_transdata.repeat = (uint8_t)((columns + 15) / 16);
-        cmd->vec_transdata.src_rep = 16 * LANES * 2 / 32;
-        cmd->vec_transdata.dst_rep = 1;
+        vector_transdata(cmd, &(struct vec_transdata){.type = TYPE_F16,
+                                                      .repeat = (columns + 15) / 16,
+                                                      .dst_rep = 1,
+                                                      .src_rep = 16 * LANES * 2 / 32});
         if (lane == 0) {
             cmd_wait(cmd, OUT_FREE, 1);
         }
@@ -208,15 +229,12 @@ static void build_y(struct sequence *q, uint32_t columns, uint32_t x, unsigned f
 /* UB_W1 = y * (1 + erf(y * times)), as fp16 in UB_W2. */
 static void build_gelu(struct sequence *q, uint32_t columns, uint32_t y, float times)
 {
-    union cmd *cmd;
-
     scalar(q, OP_VMULS, UB_W1, y, times, columns);
     unary(q, OP_VERF, UB_W1, UB_W1, columns);
     scalar(q, OP_VADDS, UB_W1, UB_W1, 1.0f, columns);
     binary(q, OP_VMUL, UB_W1, UB_W1, y, columns);
-    cmd = next(q);
-    vector_convert(cmd, TYPE_F32, TYPE_F16, ROUND_RINT, UB_W2, UB_W1);
-    cmd->vec_conv.repeat = (uint8_t)columns;
+    vector_convert_repeats(next(q), TYPE_F32, TYPE_F16, ROUND_RINT, UB_W2, UB_W1,
+                           columns);
 }
 
 static void build_pass2(struct sequence *q, uint32_t columns, uint32_t x, unsigned free,
@@ -334,14 +352,15 @@ void both_passes(const struct share *s, bool gelu, const struct ends *ends, void
 /* y came with sigma whole, so here the end is halved, exactly down to 2^-14. */
 static void build_gelu_launch(struct sequence *q, uint32_t columns, uint32_t y)
 {
-    union cmd *cmd;
-
     build_gelu(q, columns, y, (float)M_SQRT1_2);
     cmd_wait(&q->cmd[0], XIN_FULL, 1);
     cmd_post(&q->cmd[q->n - 2], XIN_FREE, 1);
-    cmd = next(q);
-    vector_scalar(cmd, OP_VMULS, TYPE_F16, UB_W2, UB_W2, F16_HALF);
-    cmd->vec1s.repeat = (uint8_t)((columns + 1) / 2);
+    vector_scalar_strided(next(q), &(struct vec_scalar){.op = OP_VMULS,
+                                                        .type = TYPE_F16,
+                                                        .dst = vec_dense(UB_W2),
+                                                        .x = vec_dense(UB_W2),
+                                                        .scalar = F16_HALF,
+                                                        .repeat = (columns + 1) / 2});
     transpose(q, columns);
 }
 

@@ -61,7 +61,7 @@ static void fault_type(void)
 {
     union cmd cmd;
 
-    cube_mmad(&cmd, TYPE_S16, 0, 0, 0, 16, 16, 16, true);
+    cube_mmad(&cmd, &(struct cube_mmad){.type = TYPE_S16, .m = 16, .n = 16, .k = 16});
     task_issue(PIPE_M, &cmd);
 }
 

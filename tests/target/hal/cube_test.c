@@ -6,27 +6,39 @@
 #include <math.h>
 #include <string.h>
 
-#include "hal/chip.h"
-#include "hal/cube.h"
 #include "tests/target/engine.h"
-#include "tests/target/test.h"
 
 enum { M = 18, N = 20, K = 70, BIAS_AT = 64 };
 
 static uint8_t *l0a, *l0b;
 static float x_of[M * K], y_of[K * N], start[N];
 
-/* The chip does not have the type, and says so. */
-static void check_refused(enum type type)
+/* m rows of what lay_out() has put there. */
+static void multiply(enum type type, unsigned m, enum cube_from from, uint8_t flags)
 {
-    struct fault fault;
     union cmd cmd;
 
-    cube_mmad(&cmd, type, 0, 0, 0, 1, 1, 1, true);
-    CHECK_OK(pipe_push(core(), PIPE_M, &cmd));
-    CHECK(core_fault(core(), &fault));
-    CHECK_EQ(fault.code, NPU_ERR_CHIP);
-    pipe_reset(core(), PIPE_M);
+    cube_mmad(&cmd, &(struct cube_mmad){.type = type,
+                                        .m = m,
+                                        .n = N,
+                                        .k = K,
+                                        .from = from,
+                                        .bias = from == CUBE_FROM_BIAS ? BIAS_AT : 0,
+                                        .flags = flags});
+    run_on(PIPE_M, &cmd);
+}
+
+/* False on a chip without the type, which then refuses it. */
+static bool has(enum type type)
+{
+    union cmd cmd;
+
+    if (chip_has_type(PIPE_M, type)) {
+        return true;
+    }
+    cube_mmad(&cmd, &(struct cube_mmad){.type = type, .m = 1, .n = 1, .k = 1});
+    check_refused(PIPE_M, &cmd);
+    return false;
 }
 
 /* Element `at` of a memory: an integer, or fp32 whose low bits the type has not. */
@@ -125,42 +137,30 @@ static void check_integers(unsigned m)
 
 TEST(cube, multiplies_bfloats)
 {
-    union cmd cmd;
-
-    if (!chip_has_type(PIPE_M, TYPE_BF16)) {
-        check_refused(TYPE_BF16);
+    if (!has(TYPE_BF16)) {
         return;
     }
     lay_out(TYPE_BF16, 0xffff0000, M, false);
-    cube_mmad(&cmd, TYPE_BF16, 0, 0, 0, M, N, K, true);
-    run_on(PIPE_M, &cmd);
+    multiply(TYPE_BF16, M, CUBE_FROM_ZERO, 0);
     check_floats(M, NULL, 1);
 }
 
 TEST(cube, multiplies_floats_and_adds)
 {
-    union cmd cmd;
-
-    if (!chip_has_type(PIPE_M, TYPE_F32)) {
-        check_refused(TYPE_F32);
+    if (!has(TYPE_F32)) {
         return;
     }
     lay_out(TYPE_F32, 0xffffffff, M, false);
-    cube_mmad(&cmd, TYPE_F32, 0, 0, 0, M, N, K, true);
-    run_on(PIPE_M, &cmd);
+    multiply(TYPE_F32, M, CUBE_FROM_ZERO, 0);
     check_floats(M, NULL, 1);
-    cube_mmad(&cmd, TYPE_F32, 0, 0, 0, M, N, K, false);
-    run_on(PIPE_M, &cmd);
+    multiply(TYPE_F32, M, CUBE_FROM_C, 0);
     check_floats(M, NULL, 2);
 }
 
 /* Operands a little above and below a number of 11 bits are taken for it. */
 TEST(cube, hf32_rounds_its_operands)
 {
-    union cmd cmd;
-
-    if (!chip_has_type(PIPE_M, TYPE_F32)) {
-        check_refused(TYPE_F32);
+    if (!has(TYPE_F32)) {
         return;
     }
     lay_out(TYPE_F32, 0xfffff000, M, false);
@@ -171,61 +171,44 @@ TEST(cube, hf32_rounds_its_operands)
         bits += i % 8 ? 0x7ff : -0x7ff;
         memcpy(l0a + i, &bits, 4);
     }
-    cube_mmad(&cmd, TYPE_F32, 0, 0, 0, M, N, K, true);
-    cmd.head.flags |= MMAD_HF32;
-    run_on(PIPE_M, &cmd);
+    multiply(TYPE_F32, M, CUBE_FROM_ZERO, MMAD_HF32);
     check_floats(M, NULL, 1);
 }
 
 TEST(cube, multiplies_nibbles)
 {
-    union cmd cmd;
-
-    if (!chip_has_type(PIPE_M, TYPE_S4)) {
-        check_refused(TYPE_S4);
+    if (!has(TYPE_S4)) {
         return;
     }
     lay_out(TYPE_S4, 0, M, false);
-    cube_mmad(&cmd, TYPE_S4, 0, 0, 0, M, N, K, true);
-    run_on(PIPE_M, &cmd);
+    multiply(TYPE_S4, M, CUBE_FROM_ZERO, 0);
     check_integers(M);
 }
 
 TEST(cube, begins_with_the_bias)
 {
     float *bt = chip_local(core(), NPU_MEM_BT, BIAS_AT);
-    union cmd cmd;
 
-    if (!chip_has_type(PIPE_M, TYPE_BF16)) {
-        check_refused(TYPE_BF16);
+    if (!has(TYPE_BF16)) {
         return;
     }
     for (unsigned c = 0; c < N; c++) {
         start[c] = bt[c] = element(c, 0xffffffff);
     }
     lay_out(TYPE_BF16, 0xffff0000, M, false);
-    cube_mmad(&cmd, TYPE_BF16, 0, 0, 0, M, N, K, true);
-    cube_bias(&cmd, BIAS_AT);
-    run_on(PIPE_M, &cmd);
+    multiply(TYPE_BF16, M, CUBE_FROM_BIAS, 0);
     check_floats(M, start, 1);
 }
 
 TEST(cube, gemv_takes_a_plain_row)
 {
-    union cmd cmd;
-
-    if (!chip_has_type(PIPE_M, TYPE_F32)) {
-        check_refused(TYPE_F32);
+    if (!has(TYPE_F32)) {
         return;
     }
     lay_out(TYPE_F32, 0xffffffff, 1, true);
-    cube_mmad(&cmd, TYPE_F32, 0, 0, 0, 1, N, K, true);
-    cmd.head.flags |= MMAD_GEMV;
-    run_on(PIPE_M, &cmd);
+    multiply(TYPE_F32, 1, CUBE_FROM_ZERO, MMAD_GEMV);
     check_floats(1, NULL, 1);
     lay_out(TYPE_S8, 0, 1, true);
-    cube_mmad(&cmd, TYPE_S8, 0, 0, 0, 1, N, K, true);
-    cmd.head.flags |= MMAD_GEMV;
-    run_on(PIPE_M, &cmd);
+    multiply(TYPE_S8, 1, CUBE_FROM_ZERO, MMAD_GEMV);
     check_integers(1);
 }

@@ -7,14 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "hal/chip.h"
-#include "hal/cube.h"
-#include "hal/fixpipe.h"
-#include "hal/mte.h"
 #include "hal/sem.h"
 #include "kernels/lib/f16.h"
 #include "tests/target/engine.h"
-#include "tests/target/test.h"
 
 enum { GUARD = 0xa5, ROOM = 4096 };
 
@@ -104,10 +99,10 @@ TEST(mte, gaps_are_stepped_over)
     union cmd cmd;
 
     fill_in(4);
-    mte_gm_to_ub(&cmd, 32, in + 1, 40); /* 40 bytes take two units of UB */
-    cmd.copy_in.n_blocks = 3;
-    cmd.copy_in.src_gap = 9;
-    cmd.copy_in.dst_gap = 1;
+    mte_gm_to_ub_rows(
+        &cmd, 32, in + 1, /* 40 bytes take two units of UB */
+        &(struct mte_rows){
+            .n_rows = 3, .row_bytes = 40, .gm_pitch_bytes = 49, .local_pitch_bytes = 96});
     run_on(PIPE_MTE2, &cmd);
     memset(want, GUARD, ROOM);
     for (unsigned i = 0; i < 3; i++) {
@@ -127,9 +122,7 @@ TEST(mte, source_is_read_at_the_begin)
     while (read64(pipe_base(core(), PIPE_MTE2) + PIPE_UNTIL) == 0) {
     }
     memset(in, 0x22, 64);
-    for (unsigned i = 0; !pipe_idle(core(), PIPE_MTE2); i++) {
-        CHECK(i < 10000);
-    }
+    wait_for(PIPE_MTE2);
     CHECK_EQ(*(uint8_t *)chip_local(core(), NPU_MEM_UB, 63), 0x11);
 }
 
@@ -144,7 +137,12 @@ static void check_nd2nz(enum type type, unsigned n)
     union cmd cmd;
 
     fill_in(n);
-    mte_gm_to_l1_nz(&cmd, 64, in + 3, type, 5, n, 45, 7);
+    mte_gm_to_l1_nz(&cmd, 64, in + 3,
+                    &(struct mte_nz){.type = type,
+                                     .n_rows = 5,
+                                     .n_cols = n,
+                                     .gm_pitch_elems = 45,
+                                     .block_rows = 7});
     run_on(PIPE_MTE2, &cmd);
     memset(want, GUARD, ROOM);
     for (unsigned r = 0; r < 5; r++) {
@@ -183,30 +181,29 @@ TEST(mte, nz_of_4_byte_elements)
 
 enum { M = 5, K = 19, N = 23, PITCH = 29 };
 
-/* a (M, K) x b (K, N) through L1, L0A, L0B; c stays at 1024 of L0C. */
-static void multiply(enum type type, const void *a, const void *b, bool from_zero)
+static struct product product(enum type type, const void *a, const void *b)
 {
-    union cmd cmd;
-
-    mte_gm_to_l1_nz(&cmd, 0, a, type, M, K, K, 16);
-    run_on(PIPE_MTE2, &cmd);
-    mte_gm_to_l1_nz(&cmd, 32 << 10, b, type, K, N, N, K);
-    run_on(PIPE_MTE2, &cmd);
-    mte_l1_to_l0a(&cmd, 512, 0, type, M, K, 16);
-    run_on(PIPE_MTE1, &cmd);
-    mte_l1_to_l0b(&cmd, 1536, 32 << 10, type, K, N, K);
-    run_on(PIPE_MTE1, &cmd);
-    cube_mmad(&cmd, type, 1024, 512, 1536, M, N, K, from_zero);
-    run_on(PIPE_M, &cmd);
+    return (struct product){.type = type,
+                            .a = a,
+                            .b = b,
+                            .m = M,
+                            .n = N,
+                            .k = K,
+                            .a_at = 512,
+                            .b_at = 1536,
+                            .c_at = 1024};
 }
 
-static void fetch(enum type type, enum quant quant)
+/* Rows of c PITCH elements apart. */
+static void fetch(const struct product *p, enum quant quant)
 {
+    struct fixpipe_tile tile = product_tile(p, quant);
     union cmd cmd;
 
     memset(out, GUARD, ROOM);
     memset(want, GUARD, ROOM);
-    fixpipe_to_gm(&cmd, type, out + 6, 1024, M, N, PITCH, 16, quant);
+    tile.pitch_elems = PITCH;
+    fixpipe_to_gm(&cmd, out + 6, p->c_at, &tile);
     run_on(PIPE_FIX, &cmd);
 }
 
@@ -218,7 +215,7 @@ static void set_want(unsigned i, const void *value, unsigned esize)
 
 static uint16_t ha[M * K], hb[K * N];
 
-static void make_halves(void)
+static struct product make_halves(void)
 {
     for (unsigned i = 0; i < M * K; i++) {
         ha[i] = f32_to_f16((float)(i * 37 % 101) / 7 - 6);
@@ -226,6 +223,7 @@ static void make_halves(void)
     for (unsigned i = 0; i < K * N; i++) {
         hb[i] = f32_to_f16((float)(i * 53 % 97) / 9 - 5);
     }
+    return product(TYPE_F16, ha, hb);
 }
 
 static float dot(unsigned r, unsigned c, float sum)
@@ -238,9 +236,10 @@ static float dot(unsigned r, unsigned c, float sum)
 
 TEST(cube, multiplies_halves)
 {
-    make_halves();
-    multiply(TYPE_F16, ha, hb, true);
-    fetch(TYPE_F32, QUANT_NONE);
+    struct product p = make_halves();
+
+    run_product(&p);
+    fetch(&p, QUANT_NONE);
     for (unsigned i = 0; i < M * N; i++) {
         float sum = dot(i / N, i % N, 0);
         set_want(i, &sum, 4);
@@ -250,10 +249,12 @@ TEST(cube, multiplies_halves)
 
 TEST(cube, adds_to_what_l0c_holds)
 {
-    make_halves();
-    multiply(TYPE_F16, ha, hb, true);
-    multiply(TYPE_F16, ha, hb, false);
-    fetch(TYPE_F32, QUANT_NONE);
+    struct product p = make_halves();
+
+    run_product(&p);
+    p.from = CUBE_FROM_C;
+    run_mmad(&p);
+    fetch(&p, QUANT_NONE);
     for (unsigned i = 0; i < M * N; i++) {
         float sum = dot(i / N, i % N, dot(i / N, i % N, 0));
         set_want(i, &sum, 4);
@@ -263,10 +264,12 @@ TEST(cube, adds_to_what_l0c_holds)
 
 TEST(cube, multiplies_bytes)
 {
+    struct product p = product(TYPE_S8, in, in + ROOM / 2);
+
     fill_in(5);
     in[0] = in[1] = in[ROOM / 2] = in[ROOM / 2 + N] = 0x80; /* -128 x -128, twice */
-    multiply(TYPE_S8, in, in + ROOM / 2, true);
-    fetch(TYPE_S32, QUANT_NONE);
+    run_product(&p);
+    fetch(&p, QUANT_NONE);
     for (unsigned i = 0; i < M * N; i++) {
         int32_t sum = 0;
         for (unsigned k = 0; k < K; k++) {
@@ -279,9 +282,10 @@ TEST(cube, multiplies_bytes)
 
 TEST(fixpipe, rounds_to_half)
 {
-    make_halves();
-    multiply(TYPE_F16, ha, hb, true);
-    fetch(TYPE_F32, QUANT_F322F16);
+    struct product p = make_halves();
+
+    run_product(&p);
+    fetch(&p, QUANT_F322F16);
     for (unsigned i = 0; i < M * N; i++) {
         uint16_t h = f32_to_f16(dot(i / N, i % N, 0));
         set_want(i, &h, 2);
@@ -291,13 +295,14 @@ TEST(fixpipe, rounds_to_half)
 
 TEST(fixpipe, rounds_to_bfloat16)
 {
+    struct product p = make_halves();
+
     if (!chip_has_type(PIPE_FIX, TYPE_BF16)) {
         test_skip("no bfloat16 on this chip");
         return;
     }
-    make_halves();
-    multiply(TYPE_F16, ha, hb, true);
-    fetch(TYPE_F32, QUANT_F322BF16);
+    run_product(&p);
+    fetch(&p, QUANT_F322BF16);
     for (unsigned i = 0; i < M * N; i++) {
         float sum = dot(i / N, i % N, 0);
         uint32_t bits;
@@ -311,6 +316,9 @@ TEST(fixpipe, rounds_to_bfloat16)
 /* The hart lays b out in L1 itself; a is the identity, so c is b. */
 TEST(cube, hart_s_stores_to_l1_are_its_operands)
 {
+    static const struct mte_window window = {
+        .type = TYPE_F16, .n_rows = 16, .n_cols = 16, .block_rows = 16};
+    static const struct product p = {.type = TYPE_F16, .m = 16, .n = 16, .k = 16};
     uint16_t *l1 = chip_local(core(), NPU_MEM_L1, 0);
     uint16_t one = f32_to_f16(1);
     union cmd cmd;
@@ -322,13 +330,11 @@ TEST(cube, hart_s_stores_to_l1_are_its_operands)
             l1[256 + i * 16 + j] = f32_to_f16((float)(i * 16 + j));
         }
     }
-    mte_l1_to_l0a(&cmd, 0, 0, TYPE_F16, 16, 16, 16);
+    mte_l1_to_l0a(&cmd, 0, 0, &window);
     run_on(PIPE_MTE1, &cmd);
-    mte_l1_to_l0b(&cmd, 0, 512, TYPE_F16, 16, 16, 16);
+    mte_l1_to_l0b(&cmd, 0, 512, &window);
     run_on(PIPE_MTE1, &cmd);
-    cube_mmad(&cmd, TYPE_F16, 0, 0, 0, 16, 16, 16, true);
-    run_on(PIPE_M, &cmd);
-    fixpipe_to_gm(&cmd, TYPE_F32, out, 0, 16, 16, 16, 16, QUANT_F322F16);
-    run_on(PIPE_FIX, &cmd);
+    run_mmad(&p);
+    run_fetch(&p, out, QUANT_F322F16);
     CHECK_BYTES(out, l1 + 256, 512);
 }

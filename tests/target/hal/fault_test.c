@@ -121,7 +121,7 @@ TEST(fault, type_that_does_not_exist)
 {
     union cmd cmd;
 
-    cube_mmad(&cmd, (enum type)200, 0, 0, 0, 16, 16, 16, true);
+    cube_mmad(&cmd, &(struct cube_mmad){.type = (enum type)200, .m = 1, .n = 1, .k = 1});
     check_rule(PIPE_M, &cmd, NPU_ERR_TYPE, offsetof(struct cmd_head, type));
 }
 
@@ -129,7 +129,9 @@ TEST(fault, conversion_of_integers)
 {
     union cmd cmd;
 
-    fixpipe_to_gm(&cmd, TYPE_S32, gm, 0, 16, 16, 16, 16, QUANT_F322F16);
+    fixpipe_to_gm(&cmd, gm, 0,
+                  &(struct fixpipe_tile){
+                      .type = TYPE_S32, .m = 16, .n = 16, .quant = QUANT_F322F16});
     check_rule(PIPE_FIX, &cmd, NPU_ERR_TYPE, offsetof(struct cmd_fix_gm, quant));
 }
 
@@ -171,7 +173,9 @@ TEST(fault, range)
 {
     union cmd cmd;
 
-    mte_gm_to_l1_nz(&cmd, 0, gm, TYPE_F16, 16385, 1, 1, 1);
+    mte_gm_to_l1_nz(&cmd, 0, gm,
+                    &(struct mte_nz){
+                        .type = TYPE_F16, .n_rows = 16385, .n_cols = 1, .block_rows = 1});
     check_rule(PIPE_MTE2, &cmd, NPU_ERR_RANGE, offsetof(struct cmd_nd2nz, n_rows));
 }
 
@@ -197,7 +201,9 @@ TEST(fault, alignment_in_l0)
 {
     union cmd cmd;
 
-    mte_l1_to_l0b(&cmd, 256, 0, TYPE_F16, 16, 16, 16);
+    mte_l1_to_l0b(&cmd, 256, 0,
+                  &(struct mte_window){
+                      .type = TYPE_F16, .n_rows = 16, .n_cols = 16, .block_rows = 16});
     check_rule(PIPE_MTE1, &cmd, NPU_ERR_ALIGN, offsetof(struct cmd_load2d, dst));
 }
 
@@ -213,7 +219,8 @@ TEST(fault, destination_beyond_l1)
 {
     union cmd cmd;
 
-    mte_gm_to_l1_nz(&cmd, chip_mem(NPU_MEM_L1) - 32, gm, TYPE_F16, 2, 16, 16, 2);
+    mte_gm_to_l1_nz(&cmd, chip_mem(NPU_MEM_L1) - 32, gm,
+                    &(struct mte_nz){.type = TYPE_F16, .n_rows = 2, .n_cols = 16});
     check_rule(PIPE_MTE2, &cmd, NPU_ERR_BOUNDS, offsetof(struct cmd_nd2nz, dst));
 }
 
@@ -221,7 +228,11 @@ TEST(fault, operand_beyond_l0a)
 {
     union cmd cmd;
 
-    cube_mmad(&cmd, TYPE_F16, 0, chip_mem(NPU_MEM_L0A) - 512, 0, 17, 16, 16, true);
+    cube_mmad(&cmd, &(struct cube_mmad){.type = TYPE_F16,
+                                        .a = chip_mem(NPU_MEM_L0A) - 512,
+                                        .m = 17,
+                                        .n = 16,
+                                        .k = 16});
     check_rule(PIPE_M, &cmd, NPU_ERR_BOUNDS, offsetof(struct cmd_mmad, a));
 }
 
@@ -257,7 +268,9 @@ TEST(fault, destination_that_overlaps_itself)
 {
     union cmd cmd;
 
-    mte_gm_to_l1_nz(&cmd, 0, gm, TYPE_F16, 16, 17, 17, 15); /* blocks of 16 rows */
+    mte_gm_to_l1_nz(
+        &cmd, 0, gm,
+        &(struct mte_nz){.type = TYPE_F16, .n_rows = 16, .n_cols = 17, .block_rows = 15});
     check_rule(PIPE_MTE2, &cmd, NPU_ERR_OVERLAP, offsetof(struct cmd_nd2nz, dst));
 }
 

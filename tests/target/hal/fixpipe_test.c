@@ -6,14 +6,9 @@
  */
 #include <string.h>
 
-#include "hal/chip.h"
-#include "hal/cube.h"
-#include "hal/fixpipe.h"
-#include "hal/mte.h"
 #include "hal/vector.h"
 #include "kernels/lib/f16.h"
 #include "tests/target/engine.h"
-#include "tests/target/test.h"
 
 enum { SIDE = 16, K8 = 32, GUARD = 0xa5, AT = 1 << 16 };
 
@@ -21,21 +16,10 @@ static int8_t a8[SIDE * K8], b8[K8 * SIDE];
 static uint16_t a16[SIDE * SIDE], b16[SIDE * SIDE];
 static uint8_t out[4096] __attribute__((aligned(64)));
 
-static void multiply(enum type type, const void *a, const void *b, unsigned k)
-{
-    union cmd cmd;
-
-    mte_gm_to_l1_nz(&cmd, 0, a, type, SIDE, k, k, SIDE);
-    run_on(PIPE_MTE2, &cmd);
-    mte_gm_to_l1_nz(&cmd, 4096, b, type, k, SIDE, SIDE, k);
-    run_on(PIPE_MTE2, &cmd);
-    mte_l1_to_l0a(&cmd, 0, 0, type, SIDE, k, SIDE);
-    run_on(PIPE_MTE1, &cmd);
-    mte_l1_to_l0b(&cmd, 0, 4096, type, k, SIDE, k);
-    run_on(PIPE_MTE1, &cmd);
-    cube_mmad(&cmd, type, 0, 0, 0, SIDE, SIDE, k, true);
-    run_on(PIPE_M, &cmd);
-}
+static const struct product integers = {
+    .type = TYPE_S8, .a = a8, .b = b8, .m = SIDE, .n = SIDE, .k = K8};
+static const struct product halves = {
+    .type = TYPE_F16, .a = a16, .b = b16, .m = SIDE, .n = SIDE, .k = SIDE};
 
 /* L0C becomes 100 * v(i), v from -8 to 119. */
 static int integer(unsigned i)
@@ -52,7 +36,7 @@ static void make_integers(void)
             b8[i * SIDE + j] = (int8_t)integer(i * SIDE + j);
         }
     }
-    multiply(TYPE_S8, a8, b8, K8);
+    run_product(&integers);
 }
 
 /* L0C becomes (i - 100) / 4. */
@@ -63,7 +47,7 @@ static void make_halves(void)
         a16[i] = i / SIDE == i % SIDE ? f32_to_f16(1) : 0;
         b16[i] = f32_to_f16(((float)i - 100) / 4);
     }
-    multiply(TYPE_F16, a16, b16, SIDE);
+    run_product(&halves);
 }
 
 static int8_t saturate(int v)
@@ -78,7 +62,10 @@ TEST(fixpipe, takes_results_to_ub)
 
     make_halves();
     memset(ub, GUARD, 4096);
-    fixpipe_to_ub(&cmd, TYPE_F32, AT, 0, SIDE, SIDE - 3, SIDE + 8, SIDE, QUANT_NONE);
+    fixpipe_to_ub(
+        &cmd, AT, 0,
+        &(struct fixpipe_tile){
+            .type = TYPE_F32, .m = SIDE, .n = SIDE - 3, .pitch_elems = SIDE + 8});
     run_on(PIPE_FIX, &cmd);
     for (unsigned i = 0; i < SIDE * (SIDE + 8); i++) {
         unsigned row = i / (SIDE + 8), col = i % (SIDE + 8);
@@ -96,11 +83,12 @@ TEST(fixpipe, takes_results_to_ub)
 TEST(fixpipe, feeds_the_vector)
 {
     uint16_t *ub = chip_local(core(), NPU_MEM_UB, AT);
+    struct fixpipe_tile tile = product_tile(&halves, QUANT_F322F16);
     union cmd cmd;
 
     make_halves();
-    fixpipe_to_ub(&cmd, TYPE_F32, AT, 0, SIDE, SIDE, SIDE, SIDE, QUANT_F322F16);
-    fixpipe_relu(&cmd, FIX_RELU_PLAIN, 0);
+    tile.relu = FIX_RELU_PLAIN;
+    fixpipe_to_ub(&cmd, AT, 0, &tile);
     run_on(PIPE_FIX, &cmd);
     vector_count(&cmd, SIDE * SIDE);
     run_on(PIPE_V, &cmd);
@@ -115,23 +103,23 @@ TEST(fixpipe, feeds_the_vector)
  */
 TEST(fixpipe, follows_the_cube_by_unit_flags)
 {
+    struct cube_mmad mmad = product_mmad(&halves);
+    struct fixpipe_tile tile = product_tile(&halves, QUANT_F322F16);
     union cmd cmd;
 
     make_halves();
+    tile.unit = UNIT_PASS;
     for (unsigned t = 0; t < 4; t++) { /* t + 1 times the product, all in one tile */
         for (unsigned i = 0; i <= t; i++) {
-            cube_mmad(&cmd, TYPE_F16, 0, 0, 0, SIDE, SIDE, SIDE, i == 0);
-            cube_unit(&cmd, i == t ? UNIT_PASS : UNIT_KEEP);
+            mmad.from = i == 0 ? CUBE_FROM_ZERO : CUBE_FROM_C;
+            mmad.unit = i == t ? UNIT_PASS : UNIT_KEEP;
+            cube_mmad(&cmd, &mmad);
             CHECK_OK(pipe_push(core(), PIPE_M, &cmd));
         }
-        fixpipe_to_gm(&cmd, TYPE_F32, out + t * 512, 0, SIDE, SIDE, SIDE, SIDE,
-                      QUANT_F322F16);
-        fixpipe_unit(&cmd, UNIT_PASS);
+        fixpipe_to_gm(&cmd, out + t * 512, 0, &tile);
         CHECK_OK(pipe_push(core(), PIPE_FIX, &cmd));
     }
-    for (unsigned i = 0; !pipe_idle(core(), PIPE_FIX); i++) {
-        CHECK(i < 10000);
-    }
+    wait_for(PIPE_FIX);
     for (unsigned i = 0; i < 4 * SIDE * SIDE; i++) {
         float once = ((float)(i % (SIDE * SIDE)) - 100) / 4;
         uint16_t bits;
@@ -143,35 +131,66 @@ TEST(fixpipe, follows_the_cube_by_unit_flags)
 /* c in L1 as fractals is the next product's left operand. */
 TEST(fixpipe, feeds_the_cube_through_l1)
 {
+    struct fixpipe_tile tile = product_tile(&halves, QUANT_F322F16);
+    struct product again = halves;
     union cmd cmd;
 
     make_halves();
-    fixpipe_to_l1(&cmd, TYPE_F32, AT, 0, SIDE, SIDE, 0, SIDE, QUANT_F322F16);
-    fixpipe_nz(&cmd, SIDE);
+    tile.nz_rows = SIDE;
+    fixpipe_to_l1(&cmd, AT, 0, &tile);
     run_on(PIPE_FIX, &cmd);
-    mte_l1_to_l0a(&cmd, 0, AT, TYPE_F16, SIDE, SIDE, SIDE);
+    mte_l1_to_l0a(
+        &cmd, 0, AT,
+        &(struct mte_window){
+            .type = TYPE_F16, .n_rows = SIDE, .n_cols = SIDE, .block_rows = SIDE});
     run_on(PIPE_MTE1, &cmd);
-    mte_gm_to_l1_nz(&cmd, 0, a16, TYPE_F16, SIDE, SIDE, SIDE, SIDE); /* the identity */
-    run_on(PIPE_MTE2, &cmd);
-    mte_l1_to_l0b(&cmd, 0, 0, TYPE_F16, SIDE, SIDE, SIDE);
-    run_on(PIPE_MTE1, &cmd);
-    cube_mmad(&cmd, TYPE_F16, 2048, 0, 0, SIDE, SIDE, SIDE, true);
-    run_on(PIPE_M, &cmd);
-    fixpipe_to_gm(&cmd, TYPE_F32, out, 2048, SIDE, SIDE, SIDE, SIDE, QUANT_F322F16);
-    run_on(PIPE_FIX, &cmd);
+    again.b = a16; /* the identity */
+    again.c_at = 2048;
+    run_load_b(&again);
+    run_mmad(&again);
+    run_fetch(&again, out, QUANT_F322F16);
     CHECK_BYTES(out, b16, sizeof(b16));
+}
+
+/* (i - 100) / 4, below 0 an eighth of it, no more than 20, added to 1. */
+TEST(fixpipe, activates_and_adds_to_gm)
+{
+    struct fixpipe_tile tile = product_tile(&halves, QUANT_NONE);
+    float *gm = (float *)out;
+    union cmd cmd;
+
+    make_halves();
+    fixpipe_set_relu(&cmd, 0.125f, 20);
+    run_on(PIPE_FIX, &cmd);
+    fixpipe_set_atomic(&cmd, ATOMIC_ADD, TYPE_F32);
+    run_on(PIPE_FIX, &cmd);
+    for (unsigned i = 0; i < SIDE * SIDE; i++) {
+        gm[i] = 1;
+    }
+    tile.relu = FIX_RELU_LEAKY;
+    tile.flags = FIX_L0C_GM_CLIP;
+    fixpipe_to_gm(&cmd, gm, 0, &tile);
+    run_on(PIPE_FIX, &cmd);
+    for (unsigned i = 0; i < SIDE * SIDE; i++) {
+        float x = ((float)i - 100) / 4;
+        CHECK_EQ(gm[i], 1 + (x < 0 ? x / 8 : x < 20 ? x : 20));
+    }
+    fixpipe_set_atomic(&cmd, ATOMIC_NONE, TYPE_NONE);
+    run_on(PIPE_FIX, &cmd);
 }
 
 /* round(100 v / 64) + 3, saturated. */
 TEST(fixpipe, quantises_with_one_word)
 {
     int8_t *ub = chip_local(core(), NPU_MEM_UB, AT);
+    struct fixpipe_tile tile = product_tile(&integers, QUANT_REQ8);
     union cmd cmd;
 
     make_integers();
     fixpipe_set_quant(&cmd, fixpipe_word(1.0f / 64, 3, true));
     run_on(PIPE_FIX, &cmd);
-    fixpipe_to_ub(&cmd, TYPE_S32, AT, 0, SIDE, SIDE, 32, SIDE, QUANT_REQ8);
+    tile.pitch_elems = 32;
+    fixpipe_to_ub(&cmd, AT, 0, &tile);
     run_on(PIPE_FIX, &cmd);
     for (unsigned i = 0; i < SIDE * SIDE; i++) {
         int v = 100 * integer(i), floor = v >> 6, rest = v - floor * 64;
@@ -187,6 +206,7 @@ TEST(fixpipe, quantises_each_column)
     uint64_t *words = chip_local(core(), NPU_MEM_L1, AT);
     float *slopes = chip_local(core(), NPU_MEM_L1, AT + 128);
     int8_t *gm = (int8_t *)out;
+    struct fixpipe_tile tile = product_tile(&integers, QUANT_VREQ8);
     union cmd cmd;
 
     make_integers();
@@ -196,9 +216,10 @@ TEST(fixpipe, quantises_each_column)
     }
     fixpipe_l1_to_fb(&cmd, 64, AT, 192);
     run_on(PIPE_FIX, &cmd);
-    fixpipe_to_gm(&cmd, TYPE_S32, gm, 0, SIDE, SIDE, SIDE, SIDE, QUANT_VREQ8);
-    fixpipe_relu(&cmd, FIX_RELU_CHANNEL, 192);
-    cmd.fix_gm.fb_quant = 64;
+    tile.fb_quant = 64;
+    tile.relu = FIX_RELU_CHANNEL;
+    tile.fb_relu = 192;
+    fixpipe_to_gm(&cmd, gm, 0, &tile);
     run_on(PIPE_FIX, &cmd);
     for (unsigned i = 0; i < SIDE * SIDE; i++) {
         int c = (int)(i % SIDE), v = 100 * integer(i) / (c % 2 ? 4 : 2) + c - 8;

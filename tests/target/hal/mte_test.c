@@ -6,27 +6,13 @@
  */
 #include <string.h>
 
-#include "hal/chip.h"
-#include "hal/cube.h"
-#include "hal/fixpipe.h"
-#include "hal/mte.h"
 #include "kernels/lib/f16.h"
-#include "tests/target/test.h"
-
-enum { BUSY_LIMIT = 10000 };
-
-static void run(enum pipe pipe, const union cmd *cmd)
-{
-    CHECK_OK(pipe_push(0, pipe, cmd));
-    for (unsigned i = 0; !pipe_idle(0, pipe); i++) {
-        CHECK(i < BUSY_LIMIT);
-    }
-}
+#include "tests/target/engine.h"
 
 TEST(mte, adds_to_gm)
 {
     static float sum[8] __attribute__((aligned(32)));
-    float *ub = chip_local(0, NPU_MEM_UB, 0);
+    float *ub = chip_local(core(), NPU_MEM_UB, 0);
     union cmd cmd;
 
     for (unsigned i = 0; i < 8; i++) {
@@ -34,24 +20,24 @@ TEST(mte, adds_to_gm)
         ub[i] = 0.5f;
     }
     mte_set_atomic(&cmd, ATOMIC_ADD, TYPE_F32);
-    run(PIPE_MTE3, &cmd);
+    run_on(PIPE_MTE3, &cmd);
     mte_ub_to_gm(&cmd, sum, 0, sizeof(sum));
-    run(PIPE_MTE3, &cmd);
-    run(PIPE_MTE3, &cmd);
+    run_on(PIPE_MTE3, &cmd);
+    run_on(PIPE_MTE3, &cmd);
     for (unsigned i = 0; i < 8; i++) {
         CHECK(sum[i] == (float)i + 1);
     }
     mte_set_atomic(&cmd, ATOMIC_NONE, TYPE_NONE);
-    run(PIPE_MTE3, &cmd);
+    run_on(PIPE_MTE3, &cmd);
     mte_ub_to_gm(&cmd, sum, 0, sizeof(sum));
-    run(PIPE_MTE3, &cmd);
+    run_on(PIPE_MTE3, &cmd);
     CHECK(sum[7] == 0.5f);
 }
 
 TEST(mte, keeps_the_larger_of_l1_and_gm)
 {
     static int16_t top[16] __attribute__((aligned(32)));
-    int16_t *l1 = chip_local(0, NPU_MEM_L1, 0);
+    int16_t *l1 = chip_local(core(), NPU_MEM_L1, 0);
     union cmd cmd;
 
     for (int i = 0; i < 16; i++) {
@@ -59,55 +45,114 @@ TEST(mte, keeps_the_larger_of_l1_and_gm)
         l1[i] = 50;
     }
     mte_set_atomic(&cmd, ATOMIC_MAX, TYPE_S16);
-    run(PIPE_MTE3, &cmd);
+    run_on(PIPE_MTE3, &cmd);
     mte_l1_to_gm(&cmd, top, 0, sizeof(top));
-    run(PIPE_MTE3, &cmd);
+    run_on(PIPE_MTE3, &cmd);
     for (int i = 0; i < 16; i++) {
         CHECK_EQ(top[i], 100 * i - 700 > 50 ? 100 * i - 700 : 50);
     }
     mte_set_atomic(&cmd, ATOMIC_NONE, TYPE_NONE);
-    run(PIPE_MTE3, &cmd);
+    run_on(PIPE_MTE3, &cmd);
+}
+
+/* Two rows of 40 bytes, in GM 50, in UB and L1 96 bytes apart, all the way round. */
+TEST(mte, rows_keep_their_pitch)
+{
+    static uint8_t in[128], out[128];
+    const struct mte_rows rows = {
+        .n_rows = 2, .row_bytes = 40, .gm_pitch_bytes = 50, .local_pitch_bytes = 96};
+    const struct mte_rows dense = {.n_rows = 2, .row_bytes = 40};
+    const uint8_t *l1 = memset(chip_local(core(), NPU_MEM_L1, 0), 0xa5, 256);
+    union cmd cmd;
+
+    for (unsigned i = 0; i < sizeof(in); i++) {
+        in[i] = (uint8_t)i;
+    }
+    mte_gm_to_l1_rows(&cmd, 0, in, &rows);
+    run_on(PIPE_MTE2, &cmd);
+    CHECK_BYTES(l1, in, 40);
+    CHECK_BYTES(l1 + 96, in + 50, 40);
+    CHECK_EQ(l1[64], 0xa5);
+    memset(out, 0xa5, sizeof(out));
+    mte_l1_to_gm_rows(&cmd, out, 0, &rows);
+    run_on(PIPE_MTE3, &cmd);
+    CHECK_BYTES(out, in, 40);
+    CHECK_BYTES(out + 50, in + 50, 40);
+    CHECK_EQ(out[45], 0xa5);
+    mte_l1_to_ub(&cmd, 0, 0, 64);
+    run_on(PIPE_MTE1, &cmd);
+    mte_l1_to_ub(&cmd, 64, 96, 64);
+    run_on(PIPE_MTE1, &cmd);
+    mte_ub_to_gm_rows(&cmd, out, 0, &dense); /* 64 bytes apart in UB */
+    run_on(PIPE_MTE3, &cmd);
+    CHECK_BYTES(out, in, 40);
+    CHECK_BYTES(out + 40, in + 50, 40);
+}
+
+/* Rows of 3 halves, 5 apart, to blocks of 32 bytes. */
+TEST(mte, pads_rows_to_l1)
+{
+    static const uint16_t in[10] = {1, 2, 3, 0, 0, 4, 5, 6, 0, 0};
+    const uint16_t *l1 = chip_local(core(), NPU_MEM_L1, 0);
+    union cmd cmd;
+
+    mte_gm_to_l1_padded(
+        &cmd, 0, in,
+        &(struct mte_padded){
+            .type = TYPE_F16, .n_rows = 2, .n_cols = 3, .gm_pitch_elems = 5});
+    run_on(PIPE_MTE2, &cmd);
+    for (unsigned i = 0; i < 32; i++) {
+        unsigned column = i % 16;
+        CHECK_EQ(l1[i], (column < 3 ? column + 1 : 1) + i / 16 * 3);
+    }
 }
 
 TEST(mte, pads_on_both_sides)
 {
     static uint16_t row[5] = {11, 12, 13, 14, 15};
-    uint16_t *ub = memset(chip_local(0, NPU_MEM_UB, 0), 0xa5, 64);
+    uint16_t *ub = memset(chip_local(core(), NPU_MEM_UB, 0), 0xa5, 64);
     static const uint16_t value[16] = {7, 7, 11, 12, 13, 14, 15, 7,
                                        7, 7, 7,  7,  7,  7,  7,  7};
     static const uint16_t first[16] = {11, 11, 11, 12, 13, 14, 15, 11,
                                        11, 11, 11, 11, 11, 11, 11, 11};
+    struct mte_padded pad = {.type = TYPE_F16,
+                             .n_rows = 1,
+                             .n_cols = 5,
+                             .left = 2,
+                             .right = 1,
+                             .by_value = true};
     union cmd cmd;
 
     mte_set_pad(&cmd, PIPE_MTE2, 7);
-    run(PIPE_MTE2, &cmd);
-    mte_gm_to_ub_padded(&cmd, 0, row, TYPE_F16, sizeof(row), 2, 1, true);
-    run(PIPE_MTE2, &cmd);
+    run_on(PIPE_MTE2, &cmd);
+    mte_gm_to_ub_padded(&cmd, 0, row, &pad);
+    run_on(PIPE_MTE2, &cmd);
     CHECK_BYTES(ub, value, 32);
     CHECK_EQ(ub[16], 0xa5a5);
-    mte_gm_to_ub_padded(&cmd, 0, row, TYPE_F16, sizeof(row), 2, 1, false);
-    run(PIPE_MTE2, &cmd);
+    pad.by_value = false;
+    mte_gm_to_ub_padded(&cmd, 0, row, &pad);
+    run_on(PIPE_MTE2, &cmd);
     CHECK_BYTES(ub, first, 32);
 }
 
 TEST(mte, between_l1_and_ub_and_to_the_bias_table)
 {
-    uint16_t *l1 = chip_local(0, NPU_MEM_L1, 0);
-    uint16_t *ub = chip_local(0, NPU_MEM_UB, 0);
-    float *bt = chip_local(0, NPU_MEM_BT, 64);
+    uint16_t *l1 = chip_local(core(), NPU_MEM_L1, 0);
+    uint16_t *ub = chip_local(core(), NPU_MEM_UB, 0);
+    float *bt = chip_local(core(), NPU_MEM_BT, 64);
     union cmd cmd;
 
     mte_fill(&cmd, NPU_MEM_L1, 0, TYPE_F16, f32_to_f16(1.5f), 64);
-    run(PIPE_MTE2, &cmd);
+    run_on(PIPE_MTE2, &cmd);
     mte_l1_to_ub(&cmd, 96, 32, 32);
-    run(PIPE_MTE1, &cmd);
+    run_on(PIPE_MTE1, &cmd);
     CHECK_EQ(ub[48 + 15], f32_to_f16(1.5f));
     ub[48] = f32_to_f16(-2);
     mte_ub_to_l1(&cmd, 0, 96, 32);
-    run(PIPE_MTE3, &cmd);
+    run_on(PIPE_MTE3, &cmd);
     CHECK_EQ(l1[0], f32_to_f16(-2));
     mte_l1_to_bt(&cmd, 64, 0, TYPE_F16, 16);
-    run(PIPE_MTE1, &cmd);
+    run_on(PIPE_MTE1, &cmd);
     CHECK(bt[0] == -2 && bt[1] == 1.5f && bt[15] == 1.5f);
 }
 
@@ -127,20 +172,6 @@ static float window_sum(int h, int w)
     return sum;
 }
 
-static const struct mte_conv conv = {.map_h = H,
-                                     .map_w = W,
-                                     .channels = C,
-                                     .filter_h = 3,
-                                     .filter_w = 3,
-                                     .stride_h = 1,
-                                     .stride_w = 1,
-                                     .dilation_h = 1,
-                                     .dilation_w = 1,
-                                     .pad_left = 1,
-                                     .pad_right = 1,
-                                     .pad_top = 1,
-                                     .pad_bottom = 1};
-
 /* Every pixel holds its number, the padding is 1; the map's byte `wrap` of L1 is byte 0.
  */
 static void put_map(uint32_t at, uint32_t wrap)
@@ -148,29 +179,40 @@ static void put_map(uint32_t at, uint32_t wrap)
     union cmd cmd;
 
     for (unsigned i = 0; i < H * W; i++) {
-        uint16_t *l1 = chip_local(0, NPU_MEM_L1, (at + i * 2 * C) % wrap);
+        uint16_t *l1 = chip_local(core(), NPU_MEM_L1, (at + i * 2 * C) % wrap);
         for (unsigned c = 0; c < C; c++) {
             l1[c] = f32_to_f16((float)i);
         }
     }
     mte_fill(&cmd, NPU_MEM_L0A, 0, TYPE_F16, f32_to_f16(100), 18 * 512);
-    run(PIPE_MTE1, &cmd);
+    run_on(PIPE_MTE1, &cmd);
     mte_set_pad(&cmd, PIPE_MTE1, f32_to_f16(1));
-    run(PIPE_MTE1, &cmd);
+    run_on(PIPE_MTE1, &cmd);
+}
+
+/* m rows of the convolution's matrix to L0A. */
+static void load_windows(uint32_t at, uint32_t m)
+{
+    struct mte_conv conv = conv_3x3(H, W, C);
+    union cmd cmd;
+
+    mte_img2col_to_l0a(&cmd, 0, at,
+                       &(struct mte_img2col){
+                           .type = TYPE_F16, .conv = &conv, .m_len = m, .k_len = 9 * C});
+    run_on(PIPE_MTE1, &cmd);
 }
 
 /* What is in L0A times a filter of ones. */
 static void check_convolution(void)
 {
     static float out[H * W * 16];
+    const struct product p = {.type = TYPE_F16, .m = H * W, .n = 16, .k = 9 * C};
     union cmd cmd;
 
     mte_fill(&cmd, NPU_MEM_L0B, 0, TYPE_F16, f32_to_f16(1), 9 * 512);
-    run(PIPE_MTE1, &cmd);
-    cube_mmad(&cmd, TYPE_F16, 0, 0, 0, H * W, 16, 9 * C, true);
-    run(PIPE_M, &cmd);
-    fixpipe_to_gm(&cmd, TYPE_F32, out, 0, H * W, 16, 16, 32, QUANT_NONE);
-    run(PIPE_FIX, &cmd);
+    run_on(PIPE_MTE1, &cmd);
+    run_mmad(&p);
+    run_fetch(&p, out, QUANT_NONE);
     for (int i = 0; i < H * W; i++) {
         CHECK(out[i * 16] == window_sum(i / W, i % W));
         CHECK(out[i * 16 + 15] == out[i * 16]);
@@ -179,11 +221,8 @@ static void check_convolution(void)
 
 TEST(mte, convolves_by_img2col)
 {
-    union cmd cmd;
-
     put_map(0, 65536);
-    mte_img2col_to_l0a(&cmd, 0, 0, TYPE_F16, &conv, 0, H * W, 0, 9 * C);
-    run(PIPE_MTE1, &cmd);
+    load_windows(0, H * W);
     check_convolution();
 }
 
@@ -195,14 +234,13 @@ TEST(mte, convolves_by_img2col_that_repeats_and_goes_around)
 
     put_map(at, 2048);
     mte_set_load3d_repeat(&cmd, 1, 2, LOAD3D_ALONG_M);
-    run(PIPE_MTE1, &cmd);
+    run_on(PIPE_MTE1, &cmd);
     mte_set_load3d_boundary(&cmd, 2048);
-    run(PIPE_MTE1, &cmd);
-    mte_img2col_to_l0a(&cmd, 0, at, TYPE_F16, &conv, 0, 16, 0, 9 * C);
-    run(PIPE_MTE1, &cmd);
+    run_on(PIPE_MTE1, &cmd);
+    load_windows(at, 16);
     check_convolution();
     mte_set_load3d_repeat(&cmd, 0, 1, LOAD3D_ALONG_M);
-    run(PIPE_MTE1, &cmd);
+    run_on(PIPE_MTE1, &cmd);
     mte_set_load3d_boundary(&cmd, 0);
-    run(PIPE_MTE1, &cmd);
+    run_on(PIPE_MTE1, &cmd);
 }

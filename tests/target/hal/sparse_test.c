@@ -5,9 +5,6 @@
  */
 #include <string.h>
 
-#include "hal/cube.h"
-#include "hal/fixpipe.h"
-#include "hal/mte.h"
 #include "tests/target/engine.h"
 
 enum {
@@ -17,18 +14,21 @@ enum {
     ROWS = K / 2, /* that L0B holds */
     N16 = 32,
     FRACTALS = 2 * 2,
-    A_L1 = 0,
-    B_L1 = 16 << 10,
-    INDEX_L1 = 24 << 10,
-    L0A_AT = 1024,
-    L0B_AT = 1536,
-    L0C_AT = 2048,
+    INDEX_L1 = 48 << 10,
 };
 
 static int8_t a[M * K], b[N * K]; /* b by columns, and so is what is left of it */
 static int8_t dense[N * ROWS];
 static uint8_t which[FRACTALS * SPARSE_INDEX_BYTES];
 static int32_t out[M * N];
+static struct product p = {.type = TYPE_S8,
+                           .a = a,
+                           .m = M,
+                           .n = N,
+                           .k = K,
+                           .a_at = 1024,
+                           .b_at = 1536,
+                           .c_at = 2048};
 
 /* Number x of column c of the dense b. */
 static void keep(unsigned c, unsigned x, int8_t value, unsigned position)
@@ -79,26 +79,21 @@ static void load_operands(void)
 {
     union cmd cmd;
 
-    mte_gm_to_l1_nz(&cmd, A_L1, a, TYPE_S8, M, K, K, M);
+    run_load_a(&p);
+    mte_gm_to_l1_nz(&cmd, PRODUCT_B_L1, dense,
+                    &(struct mte_nz){
+                        .type = TYPE_S8, .n_rows = N, .n_cols = ROWS, .block_rows = N16});
     run_on(PIPE_MTE2, &cmd);
-    mte_gm_to_l1_nz(&cmd, B_L1, dense, TYPE_S8, N, ROWS, ROWS, N16);
+    mte_gm_to_l1(&cmd, INDEX_L1, which, sizeof(which));
     run_on(PIPE_MTE2, &cmd);
-    mte_gm_to_ub(&cmd, INDEX_L1, which, sizeof(which));
-    cmd.head.opcode = OP_COPY_GM_L1;
-    run_on(PIPE_MTE2, &cmd);
-    mte_l1_to_l0a(&cmd, L0A_AT, A_L1, TYPE_S8, M, K, M);
-    run_on(PIPE_MTE1, &cmd);
-    mte_l1_to_l0b_sparse(&cmd, L0B_AT, B_L1, INDEX_L1, FRACTALS);
+    mte_l1_to_l0b_sparse(&cmd, p.b_at, PRODUCT_B_L1, INDEX_L1, FRACTALS);
     run_on(PIPE_MTE1, &cmd);
 }
 
 static void check_product(unsigned times)
 {
-    union cmd cmd;
-
     memset(out, 0x55, sizeof(out));
-    fixpipe_to_gm(&cmd, TYPE_S32, out, L0C_AT, M, N, N, 32, QUANT_NONE);
-    run_on(PIPE_FIX, &cmd);
+    run_fetch(&p, out, QUANT_NONE);
     for (unsigned i = 0; i < M * N; i++) {
         int32_t sum = 0;
 
@@ -109,15 +104,15 @@ static void check_product(unsigned times)
     }
 }
 
-/* The chip does not have the command, and says so. */
-static void check_refused(enum pipe pipe, const union cmd *cmd)
+static void run_sparse(enum cube_from from)
 {
-    struct fault fault;
+    struct cube_mmad mmad;
+    union cmd cmd;
 
-    CHECK_OK(pipe_push(core(), pipe, cmd));
-    CHECK(core_fault(core(), &fault));
-    CHECK_EQ(fault.code, NPU_ERR_CHIP);
-    pipe_reset(core(), pipe);
+    p.from = from;
+    mmad = product_mmad(&p);
+    cube_mmad_sparse(&cmd, &mmad);
+    run_on(PIPE_M, &cmd);
 }
 
 TEST(sparse, multiplies_by_2_of_4_rows)
@@ -127,17 +122,16 @@ TEST(sparse, multiplies_by_2_of_4_rows)
     if (!chip_has_sparse()) {
         mte_l1_to_l0b_sparse(&cmd, 0, 0, 0, 1);
         check_refused(PIPE_MTE1, &cmd);
-        cube_mmad_sparse(&cmd, 0, 0, 0, 16, 16, 64, true);
+        cube_mmad_sparse(&cmd,
+                         &(struct cube_mmad){.type = TYPE_S8, .m = 16, .n = 16, .k = 64});
         check_refused(PIPE_M, &cmd);
         return;
     }
     make_operands();
     load_operands();
-    CHECK_BYTES(chip_local(core(), NPU_MEM_L0B_INDEX, L0B_AT / 4), which, sizeof(which));
-    cube_mmad_sparse(&cmd, L0C_AT, L0A_AT, L0B_AT, M, N, K, true);
-    run_on(PIPE_M, &cmd);
+    CHECK_BYTES(chip_local(core(), NPU_MEM_L0B_INDEX, p.b_at / 4), which, sizeof(which));
+    run_sparse(CUBE_FROM_ZERO);
     check_product(1);
-    cube_mmad_sparse(&cmd, L0C_AT, L0A_AT, L0B_AT, M, N, K, false);
-    run_on(PIPE_M, &cmd);
+    run_sparse(CUBE_FROM_C);
     check_product(2);
 }

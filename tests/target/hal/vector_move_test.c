@@ -1,122 +1,172 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reductions, moves, gather and sort as a kernel would chain them, on the chip's last
- * core. What each command does in every mode is tested on the host.
+ * Fills, copies and transpositions as a kernel uses them, on the chip's last core. Every
+ * case of the commands: tests/model/vector/move_test.c.
  */
-#include <string.h>
-
-#include "hal/chip.h"
-#include "hal/vector.h"
 #include "hal/vector_move.h"
-#include "tests/target/test.h"
+#include "tests/target/engine.h"
 
-static unsigned core(void)
+enum { ROOM = 8192 };
+
+/* Numbers from 0 on, n of them. */
+static const uint32_t *numbers(uint32_t n)
 {
-    return chip_cores() - 1;
+    union cmd cmd;
+
+    run_count(n);
+    vector_fill(&cmd, OP_VCI, TYPE_S32, 0, 0);
+    run_on(PIPE_V, &cmd);
+    return chip_local(core(), NPU_MEM_UB, 0);
 }
 
-static void push(const union cmd *cmd)
+TEST(vector_move, copies_what_is_counted)
 {
-    CHECK_OK(pipe_push(core(), PIPE_V, cmd));
-}
+    const uint32_t *x = numbers(100), *y = x + ROOM / 4;
+    union cmd cmd;
 
-static void wait(void)
-{
-    for (unsigned i = 0; !pipe_idle(core(), PIPE_V); i++) {
-        CHECK(i < 100000);
+    vector_fill(&cmd, OP_VDUP, TYPE_S32, ROOM, 7);
+    run_on(PIPE_V, &cmd);
+    run_count(99);
+    vector_copy(&cmd, TYPE_S32, ROOM, 0);
+    run_on(PIPE_V, &cmd);
+    for (unsigned i = 0; i < 100; i++) {
+        CHECK_EQ(y[i], i < 99 ? i : 7);
     }
-}
-
-static void count(uint32_t n)
-{
-    union cmd cmd;
-
-    vector_count(&cmd, n);
-    push(&cmd);
-}
-
-/* 1 + 2 + ... + 1000: numbered by VCI, 16 partial sums, their sum. */
-TEST(vector_move, sum_of_a_vector)
-{
-    const float *ub = chip_local(core(), NPU_MEM_UB, 0);
-    union cmd cmd;
-
-    count(1000);
-    vector_fill(&cmd, OP_VCI, TYPE_F32, 0, 0x3f800000);
-    push(&cmd);
-    vector_reduce(&cmd, OP_VCADD, TYPE_F32, 8192, 0);
-    push(&cmd);
-    count(16);
-    vector_reduce(&cmd, OP_VCADD, TYPE_F32, 12288, 8192);
-    push(&cmd);
-    wait();
-    CHECK_EQ(ub[8192 / 4], 2080.0f); /* 1 to 64 */
-    CHECK_EQ(ub[12288 / 4], 500500.0f);
     pipe_reset(core(), PIPE_V);
 }
 
-/* 128 values, sorted by 32 and merged; then the three largest by a mask of bits, and the
- * value at each index gathered again. */
-TEST(vector_move, top_of_128)
+/* The first block in every block; then every second one. */
+TEST(vector_move, copies_blocks_with_strides)
 {
-    uint32_t *ub = chip_local(core(), NPU_MEM_UB, 0);
-    float *value = (float *)ub;
+    const uint32_t *x = numbers(256), *y = x + ROOM / 4;
+    struct vec_copy copy = {
+        .type = TYPE_S32, .dst = vec_dense(ROOM), .x = vec_same_block(0), .repeat = 2};
     union cmd cmd;
 
+    vector_mask(&cmd, UINT64_MAX, UINT64_MAX);
+    run_on(PIPE_V, &cmd);
+    vector_copy_strided(&cmd, &copy);
+    run_on(PIPE_V, &cmd);
     for (unsigned i = 0; i < 128; i++) {
-        value[i] = (float)(i * 37 % 128);
+        CHECK_EQ(y[i], i % 8);
     }
-    count(128);
-    vector_fill(&cmd, OP_VCI, TYPE_S32, 1024, 0);
-    push(&cmd);
-    vector_sort32(&cmd, TYPE_F32, 2048, 0, 1024, 4);
-    push(&cmd);
-    vector_merge4(&cmd, TYPE_F32, 4096, 2048, 32);
-    push(&cmd);
-    wait();
+    copy.x = (struct vec_at){.addr = 0, .blk = 2, .rep = 16};
+    vector_copy_strided(&cmd, &copy);
+    run_on(PIPE_V, &cmd);
     for (unsigned i = 0; i < 128; i++) {
-        CHECK_EQ(value[1024 + 2 * i], 127.0f - (float)i);
-        CHECK_EQ(ub[1024 + 2 * i + 1] * 37 % 128, 127 - i);
+        CHECK_EQ(y[i], i / 8 * 16 + i % 8);
     }
-    ub[2048] = 0x2a; /* elements 1, 3 and 5: indices of the first three */
-    count(6);
-    vector_compact(&cmd, TYPE_S32, 12288, 4096, 8192);
-    push(&cmd);
-    vector_get_count(&cmd, 16384);
-    push(&cmd);
-    wait();
-    CHECK_EQ(ub[4096], 3u);
-    for (unsigned i = 0; i < 3; i++) {
-        ub[3072 + i] *= 4; /* to offsets */
-    }
-    count(3);
-    vector_gather(&cmd, TYPE_F32, 20480, 0, 12288);
-    push(&cmd);
-    wait();
-    CHECK_EQ(value[5120], 127.0f);
-    CHECK_EQ(value[5121], 126.0f);
-    CHECK_EQ(value[5122], 125.0f);
     pipe_reset(core(), PIPE_V);
 }
 
-/* The hart is told which offset was wrong, and nothing was written. */
-TEST(vector_move, wrong_offset_is_reported)
+TEST(vector_move, fills_repeats_that_lie_apart)
 {
-    uint32_t *ub = chip_local(core(), NPU_MEM_UB, 0);
-    struct fault fault;
+    const uint32_t *x = numbers(256);
     union cmd cmd;
 
-    memset(ub, 0, 4096);
-    ub[1] = 0x40000000;
-    count(8);
-    vector_gather(&cmd, TYPE_S32, 2048, 0, 0);
-    push(&cmd);
-    while (core_in_flight(core())) {
+    vector_mask(&cmd, UINT64_MAX, UINT64_MAX);
+    run_on(PIPE_V, &cmd);
+    vector_fill_strided(&cmd, &(struct vec_fill){.op = OP_VDUP,
+                                                 .type = TYPE_S32,
+                                                 .dst = vec_repeats(0, 16),
+                                                 .bits = 1000,
+                                                 .repeat = 2});
+    run_on(PIPE_V, &cmd);
+    for (unsigned i = 0; i < 256; i++) {
+        CHECK_EQ(x[i], i / 64 % 2 ? i : 1000);
     }
-    CHECK(core_fault(core(), &fault));
-    CHECK_EQ(fault.code, (unsigned)NPU_ERR_OFFSET);
-    CHECK_EQ(fault.field, (unsigned)offsetof(struct cmd_vec_gather, offsets));
-    CHECK_EQ(fault.value, 0x40000000u);
-    CHECK_EQ(ub[512], 0u);
     pipe_reset(core(), PIPE_V);
+}
+
+TEST(vector_move, broadcasts_elements_to_blocks)
+{
+    const uint32_t *x = numbers(16), *y = x + ROOM / 4;
+    union cmd cmd;
+
+    vector_broadcast(&cmd, TYPE_S32, ROOM, 0, 2);
+    run_on(PIPE_V, &cmd);
+    for (unsigned i = 0; i < 128; i++) {
+        CHECK_EQ(y[i], i / 8);
+    }
+    pipe_reset(core(), PIPE_V);
+}
+
+/* By one command, and by the blocks' addresses: two matrices side by side. */
+TEST(vector_move, transposes)
+{
+    uint16_t *x = chip_local(core(), NPU_MEM_UB, 0);
+    const uint16_t *one = x + ROOM / 2, *two = x + 2 * ROOM / 2;
+    uint16_t rows[16], columns[16];
+    union cmd cmd;
+
+    for (unsigned i = 0; i < 512; i++) {
+        x[i] = (uint16_t)i; /* 16 rows of 32 */
+        rows[i / 32] = (uint16_t)(i / 32 * 2);
+        columns[i / 32] = (uint16_t)(2 * ROOM / 32 + i / 32);
+    }
+    vector_transpose(&cmd, TYPE_S16, ROOM, 0);
+    run_on(PIPE_V, &cmd);
+    vector_addresses(&cmd, rows, false);
+    run_on(PIPE_V, &cmd);
+    vector_addresses(&cmd, columns, true);
+    run_on(PIPE_V, &cmd);
+    vector_transdata(&cmd,
+                     &(struct vec_transdata){
+                         .type = TYPE_S16, .repeat = 2, .dst_rep = 16, .src_rep = 1});
+    run_on(PIPE_V, &cmd);
+    for (unsigned i = 0; i < 512; i++) {
+        if (i < 256) {
+            CHECK_EQ(one[i], i % 16 * 16 + i / 16);
+        }
+        CHECK_EQ(two[i], i % 16 * 32 + i / 16);
+    }
+}
+
+TEST(vector_move, interleaves_and_takes_apart)
+{
+    const uint32_t *x = numbers(256);
+    struct vec_pairs pairs = {.op = OP_VINTLV,
+                              .type = TYPE_S32,
+                              .dst0 = ROOM,
+                              .dst1 = ROOM + 512,
+                              .src0 = 0,
+                              .src1 = 512,
+                              .n = 128};
+    union cmd cmd;
+
+    vector_pairs(&cmd, &pairs);
+    run_on(PIPE_V, &cmd);
+    for (unsigned i = 0; i < 256; i++) {
+        CHECK_EQ(x[ROOM / 4 + i], i / 2 + i % 2 * 128);
+    }
+    pairs.op = OP_VDINTLV;
+    pairs.src0 = ROOM;
+    pairs.src1 = ROOM + 512;
+    pairs.dst0 = 2 * ROOM;
+    pairs.dst1 = 2 * ROOM + 512;
+    vector_pairs(&cmd, &pairs);
+    run_on(PIPE_V, &cmd);
+    for (unsigned i = 0; i < 256; i++) {
+        CHECK_EQ(x[2 * ROOM / 4 + i], i);
+    }
+    pipe_reset(core(), PIPE_V);
+}
+
+TEST(vector_move, multiplies_to_64_bits)
+{
+    int32_t *n = chip_local(core(), NPU_MEM_UB, 0);
+    union cmd cmd;
+
+    n[0] = -123456789;
+    n[8] = 987654321;
+    vector_pairs(&cmd, &(struct vec_pairs){.op = OP_VMULL,
+                                           .type = TYPE_S32,
+                                           .dst0 = 64,
+                                           .dst1 = 96,
+                                           .src0 = 0,
+                                           .src1 = 32,
+                                           .n = 1});
+    run_on(PIPE_V, &cmd);
+    CHECK_EQ((int64_t)(((uint64_t)(uint32_t)n[24] << 32) | (uint32_t)n[16]),
+             -123456789ll * 987654321);
 }

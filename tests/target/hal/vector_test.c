@@ -5,11 +5,8 @@
  */
 #include <string.h>
 
-#include "hal/chip.h"
-#include "hal/vector.h"
 #include "kernels/lib/f16.h"
 #include "tests/target/engine.h"
-#include "tests/target/test.h"
 
 enum { GUARD = 0xa5, ROOM = 8192 };
 
@@ -34,8 +31,7 @@ static void check_add(enum type type, unsigned n)
     }
     memcpy(want + 64, ub + 64, n * esize);
     memset(ub, GUARD, ROOM);
-    vector_count(&cmd, n);
-    run_on(PIPE_V, &cmd);
+    run_count(n);
     vector_add(&cmd, type, 64, ROOM, 2 * ROOM);
     run_on(PIPE_V, &cmd);
     CHECK_BYTES(ub, want, ROOM);
@@ -72,8 +68,7 @@ TEST(vector, adds_in_place)
     for (unsigned i = 0; i < 100; i++) {
         ub[i] = (float)i;
     }
-    vector_count(&cmd, 99);
-    run_on(PIPE_V, &cmd);
+    run_count(99);
     vector_add(&cmd, TYPE_F32, 0, 0, 0);
     run_on(PIPE_V, &cmd);
     for (unsigned i = 0; i < 100; i++) {
@@ -95,16 +90,68 @@ TEST(vector, masked_elements_stay)
         ub[i] = (float)i;
         ub[128 + i] = 1000;
     }
-    cmd_init(&cmd, OP_SET_MASK, TYPE_NONE);
-    cmd.set_mask.lo = mask;
+    vector_mask(&cmd, mask, 0);
     run_on(PIPE_V, &cmd);
-    vector_add(&cmd, TYPE_F32, 512, 0, 0);
-    cmd.vec2.repeat = 2;
+    vector_binary_strided(&cmd, &(struct vec_binary){.op = OP_VADD,
+                                                     .type = TYPE_F32,
+                                                     .dst = vec_dense(512),
+                                                     .x = vec_dense(0),
+                                                     .y = vec_dense(0),
+                                                     .repeat = 2});
     run_on(PIPE_V, &cmd);
     for (unsigned i = 0; i < 128; i++) {
         CHECK_EQ(ub[128 + i], i % 64 % 3 != 0 ? 2.0f * (float)i : 1000.0f);
     }
     pipe_reset(core(), PIPE_V); /* which takes the mask away */
+}
+
+/* 255 repeats: the most. Every operand has strides of its own. */
+TEST(vector, operands_lie_where_they_are_told)
+{
+    float *ub = chip_local(core(), NPU_MEM_UB, 0);
+    const float *sum = ub + 2 * ROOM / 4;
+    union cmd cmd;
+
+    for (unsigned i = 0; i < 64 + 8; i++) {
+        ub[i] = (float)i;
+    }
+    ub[ROOM / 4] = 1000;
+    vector_mask(&cmd, 1, 0);
+    run_on(PIPE_V, &cmd);
+    vector_unary_strided(&cmd, &(struct vec_unary){.op = OP_VNEG,
+                                                   .type = TYPE_F32,
+                                                   .dst = vec_repeats(ROOM + 32, 2),
+                                                   .x = vec_same_repeat(ROOM),
+                                                   .repeat = 255});
+    run_on(PIPE_V, &cmd);
+    for (unsigned i = 0; i < 256; i++) {
+        CHECK_EQ(ub[ROOM / 4 + 8 + 16 * i] == -1000, i < 255);
+    }
+    vector_mask(&cmd, UINT64_MAX, 0);
+    run_on(PIPE_V, &cmd);
+    vector_binary_strided(&cmd, &(struct vec_binary){.op = OP_VADD,
+                                                     .type = TYPE_F32,
+                                                     .dst = vec_dense(2 * ROOM),
+                                                     .x = vec_same_repeat(0),
+                                                     .y = vec_same_block(256),
+                                                     .repeat = 2});
+    run_on(PIPE_V, &cmd);
+    for (unsigned i = 0; i < 128; i++) {
+        CHECK_EQ(sum[i], (float)(i % 64 + 64 + i % 8));
+    }
+    vector_scalar_strided(&cmd, &(struct vec_scalar){
+                                    .op = OP_VMULS,
+                                    .type = TYPE_F32,
+                                    .dst = vec_dense(2 * ROOM),
+                                    .x = {.addr = 0, .blk = 0, .rep = 1},
+                                    .scalar = 0x40000000, /* 2 */
+                                    .repeat = 2,
+                                });
+    run_on(PIPE_V, &cmd);
+    for (unsigned i = 0; i < 128; i++) {
+        CHECK_EQ(sum[i], (float)(2 * (i / 64 * 8 + i % 8)));
+    }
+    pipe_reset(core(), PIPE_V);
 }
 
 /* One of each kind: dst = max(x, y) by comparison and selection, then to fp16 and back.
@@ -118,8 +165,7 @@ TEST(vector, compares_selects_and_converts)
         ub[i] = (float)(i % 7);
         ub[512 + i] = (float)(i % 5);
     }
-    vector_count(&cmd, 100);
-    run_on(PIPE_V, &cmd);
+    run_count(100);
     vector_compare(&cmd, TYPE_F32, CMP_GT, 8192, 0, 2048);
     run_on(PIPE_V, &cmd);
     vector_select(&cmd, TYPE_F32, 4096, 0, 2048, 8192);
@@ -133,6 +179,108 @@ TEST(vector, compares_selects_and_converts)
     }
 }
 
+/* x where x > 2, else 9: scalars, and bits in the register on their way. */
+TEST(vector, compares_and_selects_with_scalars)
+{
+    float *ub = chip_local(core(), NPU_MEM_UB, 0);
+    const uint32_t *bits = chip_local(core(), NPU_MEM_UB, ROOM);
+    union cmd cmd;
+
+    for (unsigned i = 0; i < 64; i++) {
+        ub[i] = (float)(i % 7);
+    }
+    vector_mask(&cmd, UINT64_MAX, 0);
+    run_on(PIPE_V, &cmd);
+    vector_compare_scalar(&cmd, &(struct vec_compare_scalar){
+                                    .type = TYPE_F32,
+                                    .cond = CMP_GT,
+                                    .x = vec_dense(0),
+                                    .scalar = 0x40000000, /* 2 */
+                                    .repeat = 1,
+                                    .flags = VCMPS_CMPMASK,
+                                });
+    run_on(PIPE_V, &cmd);
+    vector_get_cmpmask(&cmd, ROOM);
+    run_on(PIPE_V, &cmd);
+    for (unsigned i = 0; i < 64; i++) {
+        CHECK_EQ(bits[i / 32] >> i % 32 & 1, i % 7 > 2);
+    }
+    vector_set_cmpmask(&cmd, ROOM);
+    run_on(PIPE_V, &cmd);
+    vector_select_scalar(&cmd, &(struct vec_select_scalar){
+                                   .type = TYPE_F32,
+                                   .dst = vec_dense(2 * ROOM),
+                                   .x = vec_dense(0),
+                                   .scalar = 0x41100000, /* 9 */
+                                   .repeat = 1,
+                                   .flags = VSELS_CMPMASK,
+                               });
+    run_on(PIPE_V, &cmd);
+    for (unsigned i = 0; i < 64; i++) {
+        CHECK_EQ(ub[2 * ROOM / 4 + i], i % 7 > 2 ? (float)(i % 7) : 9);
+    }
+    pipe_reset(core(), PIPE_V);
+}
+
+/* x where it is below y, in the second repeat of each; then as fp16. */
+TEST(vector, compares_selects_and_converts_with_strides)
+{
+    float *ub = chip_local(core(), NPU_MEM_UB, 0);
+    const uint16_t *half = chip_local(core(), NPU_MEM_UB, 3 * ROOM);
+    union cmd cmd;
+
+    for (unsigned i = 0; i < 256; i++) {
+        ub[i] = (float)i;
+        ub[ROOM / 4 + i % 64] = 70;
+    }
+    vector_mask(&cmd, UINT64_MAX, 0);
+    run_on(PIPE_V, &cmd);
+    vector_compare_strided(&cmd, &(struct vec_compare){.type = TYPE_F32,
+                                                       .cond = CMP_LT,
+                                                       .dst = 2 * ROOM,
+                                                       .x = vec_repeats(0, 16),
+                                                       .y = vec_same_repeat(ROOM),
+                                                       .repeat = 2});
+    run_on(PIPE_V, &cmd);
+    vector_select_strided(&cmd, &(struct vec_select){.type = TYPE_F32,
+                                                     .dst = vec_repeats(0, 16),
+                                                     .x = vec_repeats(0, 16),
+                                                     .y = vec_same_repeat(ROOM),
+                                                     .bits = 2 * ROOM,
+                                                     .repeat = 2});
+    run_on(PIPE_V, &cmd);
+    vector_convert_repeats(&cmd, TYPE_F32, TYPE_F16, ROUND_RINT, 3 * ROOM, 0, 3);
+    run_on(PIPE_V, &cmd);
+    for (unsigned i = 0; i < 192; i++) {
+        CHECK_EQ(f16_to_f32(half[i]), (float)(i < 128 ? i : 70));
+    }
+    pipe_reset(core(), PIPE_V);
+}
+
+TEST(vector, adds_and_converts_at_once)
+{
+    float *ub = chip_local(core(), NPU_MEM_UB, 0);
+    const uint16_t *half = chip_local(core(), NPU_MEM_UB, ROOM);
+    union cmd cmd;
+
+    for (unsigned i = 0; i < 100; i++) {
+        ub[i] = (float)i - 50;
+    }
+    run_count(100);
+    vector_binary_convert(&cmd, &(struct vec_binary_convert){
+                                    .op = OP_VADDRELUCONV,
+                                    .from = TYPE_F32,
+                                    .to = TYPE_F16,
+                                    .dst = vec_dense_of(ROOM, 16, 32),
+                                    .x = vec_dense(0),
+                                    .y = vec_dense(0),
+                                });
+    run_on(PIPE_V, &cmd);
+    for (unsigned i = 0; i < 100; i++) {
+        CHECK_EQ(f16_to_f32(half[i]), i < 50 ? 0 : 2 * (float)i - 100);
+    }
+}
+
 TEST(vector, scalar_and_unary_commands)
 {
     float *ub = chip_local(core(), NPU_MEM_UB, 0);
@@ -141,8 +289,7 @@ TEST(vector, scalar_and_unary_commands)
     for (unsigned i = 0; i < 70; i++) {
         ub[i] = (float)i;
     }
-    vector_count(&cmd, 70);
-    run_on(PIPE_V, &cmd);
+    run_count(70);
     vector_scalar(&cmd, OP_VADDS, TYPE_F32, 4096, 0, 0x40000000); /* 2 */
     run_on(PIPE_V, &cmd);
     vector_unary(&cmd, OP_VNEG, TYPE_F32, 4096, 4096);
@@ -170,8 +317,7 @@ TEST(vector, scales_integers_and_packs_nibbles)
         x[i] = i * 16;
         y[i] = -320;
     }
-    vector_count(&cmd, 100);
-    run_on(PIPE_V, &cmd);
+    run_count(100);
     vector_deq_scale(&cmd, 0x2c00); /* 1/16 */
     run_on(PIPE_V, &cmd);
     vector_binary(&cmd, OP_VADDDEQRELU, TYPE_S32, 2 * ROOM, 0, ROOM);
@@ -195,8 +341,7 @@ TEST(vector, converts_to_64_bits_and_back)
     for (int i = 0; i < 70; i++) {
         x[i] = (float)(i - 35) * 1e12f;
     }
-    vector_count(&cmd, 70);
-    run_on(PIPE_V, &cmd);
+    run_count(70);
     vector_convert(&cmd, TYPE_F32, TYPE_S64, ROUND_RINT, ROOM, 0);
     run_on(PIPE_V, &cmd);
     vector_convert(&cmd, TYPE_S64, TYPE_F32, ROUND_RINT, 3 * ROOM, ROOM);
@@ -214,8 +359,7 @@ TEST(vector, saturates_where_it_is_told_to)
     union cmd cmd;
 
     ub[0] = f32_to_f16(60000);
-    vector_count(&cmd, 1);
-    run_on(PIPE_V, &cmd);
+    run_count(1);
     for (unsigned i = 0; i < 2; i++) {
         cmd_saturate(&cmd, i);
         run_on(PIPE_V, &cmd);
@@ -225,4 +369,30 @@ TEST(vector, saturates_where_it_is_told_to)
     }
     cmd_saturate(&cmd, false);
     run_on(PIPE_V, &cmd);
+}
+
+/* Two commands fill each block of bytes: even blocks of S16 below, odd ones above. */
+TEST(vector, quantises_to_bytes)
+{
+    int16_t *x = chip_local(core(), NPU_MEM_UB, 0);
+    const uint8_t *y = chip_local(core(), NPU_MEM_UB, ROOM);
+    union cmd cmd;
+
+    for (int i = 0; i < 256; i++) {
+        x[i] = (int16_t)(i * 8 - 1000);
+    }
+    run_count(128);
+    vector_set_deq(&cmd, vector_deq_word(0.125f, 100, false));
+    run_on(PIPE_V, &cmd);
+    for (unsigned upper = 0; upper < 2; upper++) {
+        vector_quantise(&cmd, &(struct vec_quantise){
+                                  .dst = vec_dense(ROOM),
+                                  .x = {.addr = 32 * upper, .blk = 2, .rep = 16},
+                                  .flags = upper ? VDEQ_HIGH : 0,
+                              });
+        run_on(PIPE_V, &cmd);
+    }
+    for (int i = 0; i < 256; i++) {
+        CHECK_EQ(y[i], i < 25 ? 0 : i - 25);
+    }
 }

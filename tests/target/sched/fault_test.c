@@ -271,8 +271,9 @@ static void read_what_nobody_passes(void *arg)
     union cmd cmd;
 
     (void)arg;
-    fixpipe_to_ub(&cmd, TYPE_F32, 0, 0, 16, 16, 16, 16, QUANT_NONE);
-    fixpipe_unit(&cmd, UNIT_PASS);
+    fixpipe_to_ub(
+        &cmd, 0, 0,
+        &(struct fixpipe_tile){.type = TYPE_F32, .m = 16, .n = 16, .unit = UNIT_PASS});
     task_issue(PIPE_FIX, &cmd);
 }
 
