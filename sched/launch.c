@@ -103,23 +103,11 @@ static void run_blocks(void *arg)
     }
 }
 
-int launch(const struct launch *l, struct sched_report *report)
+static int run_launch(const struct launch *l, unsigned cores, struct sched_report *report)
 {
-    unsigned cores = l->cores ? l->cores : chip_cores();
     struct run r = {.l = l, .blocks = l->blocks ? l->blocks : cores};
     int err = 0;
 
-    report->text[0] = 0;
-    if (running) {
-        snprintf(report->text, sizeof(report->text), "%s: launched by task %s", l->name,
-                 running->name);
-        return ERR_BUSY;
-    }
-    if (cores > chip_cores()) {
-        snprintf(report->text, sizeof(report->text), "%s: %s: %u wanted, %u there",
-                 l->name, err_text(ERR_CORES), cores, chip_cores());
-        return ERR_CORES;
-    }
     set_barrier(r.blocks, cores);
     for (unsigned c = 0; c < cores && c < r.blocks && !err; c++) {
         err = task_create(l->name, c, run_blocks, &r);
@@ -132,4 +120,26 @@ int launch(const struct launch *l, struct sched_report *report)
     err = sched_run(report);
     set_barrier(0, 0);
     return err ? err : check_chip(l, report);
+}
+
+int launch(const struct launch *l, struct sched_report *report)
+{
+    unsigned cores = l->cores ? l->cores : chip_cores();
+    int err;
+
+    report->text[0] = 0;
+    if (running) {
+        snprintf(report->text, sizeof(report->text), "%s: launched by task %s", l->name,
+                 running->name);
+        return ERR_BUSY;
+    }
+    if (cores > chip_cores()) {
+        snprintf(report->text, sizeof(report->text), "%s: %s: %u wanted, %u there",
+                 l->name, err_text(ERR_CORES), cores, chip_cores());
+        return ERR_CORES;
+    }
+    measure_call();
+    err = run_launch(l, cores, report);
+    measure_return();
+    return err;
 }

@@ -36,6 +36,7 @@ static unsigned n_timed; /* tasks whose wait has a time-out */
 static struct {
     struct task *last, *end; /* that ran last; behind those in use */
     uint64_t switches;
+    uint64_t since; /* hart_clock() when the hart was charged last */
     unsigned switches_left, yields_left; /* until the scheduler looks at everything */
 } hot = {.last = tasks, .end = tasks};
 struct task *running;
@@ -46,10 +47,6 @@ static struct context scheduler;
 static struct sched_report *run_report;
 static int run_err;
 static struct sched_stats stats;
-static struct {
-    const char *name;
-    uint64_t cycles, end;
-} watchdog; /* of this run or, cycles, the next one */
 
 struct task *sched_task(unsigned i)
 {
@@ -137,14 +134,37 @@ static struct task *choose(void)
     return t;
 }
 
-static void run(struct context *from, struct task *t)
+/* What the hart has done since the last call was for this one. */
+static inline void charge(uint64_t *spent)
 {
+    uint64_t now = hart_clock();
+
+    *spent += now - hot.since;
+    hot.since = now;
+}
+
+void sched_charge(uint64_t *spent)
+{
+    charge(spent);
+}
+
+__attribute__((always_inline)) static inline void run(struct context *from,
+                                                      struct task *t)
+{
+    charge(&from->spent);
     hot.last = t;
     hot.switches++;
     running = t;
     task_window = t->window;
     chip_mark(t->name);
     task_switch(from, &t->context);
+}
+
+static void leave_to_scheduler(struct task *self)
+{
+    charge(&self->context.spent);
+    running = NULL;
+    task_switch(&self->context, &scheduler);
 }
 
 /* Switches to the task that has to run next, or to the scheduler. */
@@ -161,8 +181,7 @@ __attribute__((noinline)) static void switch_away(struct task *self)
     }
     next = run_err || hot.switches_left-- == 0 ? NULL : choose();
     if (next == NULL) {
-        running = NULL;
-        task_switch(&self->context, &scheduler);
+        leave_to_scheduler(self);
     } else if (next != self) {
         run(&self->context, next);
     }
@@ -263,6 +282,9 @@ int sched_begin(const char *name, unsigned core, void (*fn)(void *arg), void *ar
     }
     stack = t->stack;
     generation = slot == n_tasks ? 0 : t->generation + 1;
+    if (slot != n_tasks) {
+        measure_task(t->name, t->context.spent); /* its owner before */
+    }
     *t = (struct task){.name = name, .core = core, .fn = fn, .arg = arg};
     if (!stack_get(t, stack)) {
         return ERR_NOMEM;
@@ -327,8 +349,7 @@ void sched_stop(int err)
 
     run_report->task = self->name;
     run_err = err;
-    running = NULL;
-    task_switch(&self->context, &scheduler);
+    leave_to_scheduler(self);
     __builtin_unreachable();
 }
 
@@ -352,7 +373,7 @@ static int find_fault(void)
 /* The earliest cycle at which a wait ends by itself. */
 static uint64_t next_deadline(void)
 {
-    uint64_t first = watchdog.end;
+    uint64_t first = watchdog_end();
 
     for (unsigned i = 0; i < n_tasks && n_timed; i++) {
         if (tasks[i].state != TASK_ENDED && tasks[i].until < first) {
@@ -380,36 +401,25 @@ static int idle(void)
     irq_alarm(deadline == SCHED_FOREVER ? 0 : deadline);
     irq_arm_idle(in_flight); /* or a deadlock would sleep for ever */
     chip_mark("idle");
+    charge(&scheduler.spent);
     stats.sleeps += irq_wait();
+    charge(&hart_parts[HART_IDLE]);
     chip_mark("scheduler");
     irq_arm_idle(0);
     irq_alarm(0);
     return 0;
 }
 
-void sched_limit(const char *name, uint64_t cycles)
-{
-    watchdog.name = name;
-    watchdog.cycles = cycles;
-}
-
-static int check_watchdog(void)
-{
-    if (watchdog.end == SCHED_FOREVER || chip_cycle() < watchdog.end) {
-        return 0;
-    }
-    report_overdue(run_report, watchdog.name, watchdog.cycles);
-    return ERR_LATE;
-}
-
 static void run_tasks(void)
 {
     bool slept = false;
 
+    charge(&hart_parts[HART_LAUNCH]);
+    scheduler.spent = 0;
     while (run_err == 0) {
         struct task *next;
         run_err = find_fault();
-        run_err = run_err ? run_err : check_watchdog();
+        run_err = run_err ? run_err : watchdog_check(run_report);
         next = run_err ? NULL : choose();
         if (next) {
             hot.switches_left = FAULT_SWITCHES;
@@ -422,6 +432,8 @@ static void run_tasks(void)
             slept = true;
         }
     }
+    charge(&scheduler.spent);
+    hart_parts[HART_SCHEDULER] += scheduler.spent;
 }
 
 static void end_tasks(void)
@@ -431,6 +443,7 @@ static void end_tasks(void)
             wait_disarm(&tasks[i]);
             end_task(&tasks[i]);
         }
+        measure_task(tasks[i].name, tasks[i].context.spent);
     }
     tpipe_forget();
     running = NULL;
@@ -459,16 +472,14 @@ int sched_run(struct sched_report *report)
         return ERR_BUSY;
     }
     run_report = report;
+    measure_run();
     stats = (struct sched_stats){0};
     hot.last = tasks + n_tasks - 1;
     hot.switches = 0;
     run_err = 0;
-    watchdog.end = chip_cycle() + watchdog.cycles;
-    if (watchdog.cycles == 0 || watchdog.end < watchdog.cycles) {
-        watchdog.end = SCHED_FOREVER;
-    }
+    watchdog_begin();
     run_tasks();
-    watchdog.cycles = 0;
+    sched_limit(NULL, 0);
     err = run_err == RUN_OVER ? 0 : run_err;
     err = err == ERR_STACK ? stack_overflow(run_report) : err;
     chip_mark(NULL);

@@ -23,6 +23,7 @@ bool stack_get(struct task *t, char *old)
     char *room = old;
 
     if (old == NULL) {
+        sched_charge(running ? &running->context.spent : &hart_parts[HART_LAUNCH]);
         room = aligned_alloc(16, GUARD_BYTES + TASK_STACK_BYTES);
         if (room == NULL) {
             return false;
@@ -33,6 +34,7 @@ bool stack_get(struct task *t, char *old)
     t->stack = room;
     if (old == NULL) {
         stack_repaint(t);
+        sched_charge(&hart_parts[HART_STACKS]);
     }
     return true;
 }

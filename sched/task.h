@@ -5,6 +5,7 @@
 #ifndef SCHED_TASK_H
 #define SCHED_TASK_H
 
+#include "hal/pmu.h"
 #include "sched/sched.h"
 
 #define TAG_BITS  24 /* of a command's tag; the slot of its task + 1 is above */
@@ -24,6 +25,7 @@ enum task_state {
 struct context {
     uint64_t ra, sp, s[12], fs[12]; /* sched/switch.S */
     uint64_t has_fs;                /* fs[] holds something */
+    uint64_t spent;                 /* instructions of the hart (sched_charge) */
 };
 
 struct task {
@@ -56,11 +58,23 @@ struct task {
 
 void task_switch(struct context *from, struct context *to);
 
+/* measure.c: what the hart does besides tasks, and the instructions that it has taken. */
+enum hart_part { HART_LAUNCH, HART_STACKS, HART_SCHEDULER, HART_IDLE, HART_PARTS };
+extern uint64_t hart_parts[HART_PARTS];
+/* A launch is called, returns; a run begins, in a launch or by itself; a task of that name
+ * will not use the hart any more. */
+void measure_call(void);
+void measure_return(void);
+void measure_run(void);
+void measure_task(const char *name, uint64_t spent);
+
 /* sched.c: the table, ended tasks among them; the task on the hart, NULL: the scheduler.
  */
 extern struct task *running;
 struct task *sched_task(unsigned i);
 unsigned sched_tasks(void);
+/* Charges somebody with what the hart has done since the last charge. */
+void sched_charge(uint64_t *spent);
 /* Lets others run until the caller, whose state says what it waits for, is chosen. */
 void sched_give_away(void);
 /* Whether the task of a slot and generation has ended. */
@@ -103,6 +117,11 @@ bool stack_ok(const struct task *t);
 bool stack_whole(const struct task *t);
 /* ERR_STACK and the report: who has overflowed. */
 int stack_overflow(struct sched_report *report);
+/* watchdog.c: begins with a run; the cycle at which it ends one; ERR_LATE and the report
+ * if that has come. */
+void watchdog_begin(void);
+uint64_t watchdog_end(void);
+int watchdog_check(struct sched_report *report);
 /* report.c */
 void report_deadlock(struct sched_report *report);
 void report_overdue(struct sched_report *report, const char *name, uint64_t limit);

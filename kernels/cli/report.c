@@ -5,64 +5,209 @@
 #include "kernels/cli/report.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "hal/chip.h"
 #include "hal/host.h"
-#include "hal/irq.h"
-#include "hal/pmu.h"
+
+enum { WIDTH = 96, PCS = 6 };
 
 static const enum pipe order[] = {PIPE_MTE2, PIPE_MTE1, PIPE_M,
                                   PIPE_V,    PIPE_FIX,  PIPE_MTE3};
 
-static void print_pipe(unsigned core, enum pipe pipe, uint64_t span)
-{
-    uint64_t busy = pmu_read(core, pipe, PMU_BUSY);
-    uint64_t commands = pmu_read(core, pipe, PMU_COMMANDS);
+typedef unsigned long long number; /* as printf has it */
 
-    if (commands == 0) {
-        return;
-    }
-    printf("  %-4s %12llu %6.1f %% %12llu %12llu %10llu %10.1f %10.1f\n", pipe_name(pipe),
-           (unsigned long long)busy, 100.0 * (double)busy / (double)span,
-           (unsigned long long)pmu_read(core, pipe, PMU_STALL_SEM),
-           (unsigned long long)pmu_read(core, pipe, PMU_STALL_BW),
-           (unsigned long long)commands,
-           (double)pmu_read(core, pipe, PMU_BYTES_READ) / 1024,
-           (double)pmu_read(core, pipe, PMU_BYTES_WRITTEN) / 1024);
+static double percent(uint64_t part, uint64_t of)
+{
+    return of ? 100.0 * (double)part / (double)of : 0;
 }
 
-/* Of the last launch. A sleep after which nobody can run is as good as busy waiting. */
-static void print_hart(void)
+/* `span` is that of all cores that `pipes` sums up. */
+static void print_pipes(const struct pipe_use *pipes, uint64_t span)
 {
-    struct sched_stats stats = sched_stats();
+    printf("  pipe         busy  of span   waited sem    bandwidth  queue empty  commands"
+           "    KiB in   KiB out\n");
+    for (unsigned i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+        const struct pipe_use *use = &pipes[order[i]];
+        if (use->commands) {
+            printf("  %-4s %12llu %6.1f %% %12llu %12llu %10.1f %% %9llu %9.1f %9.1f\n",
+                   pipe_name(order[i]), (number)use->busy, percent(use->busy, span),
+                   (number)use->sem, (number)use->bandwidth, percent(use->empty, span),
+                   (number)use->commands, (double)use->bytes_read / 1024,
+                   (double)use->bytes_written / 1024);
+        }
+    }
+}
 
-    printf("  hart %12llu switches between tasks, %llu sleeps, %llu of them in vain\n",
-           (unsigned long long)stats.switches, (unsigned long long)stats.sleeps,
-           (unsigned long long)stats.in_vain);
+static void print_core(const struct launch_report *r, const struct core_use *use,
+                       const char *what)
+{
+    printf("core %u%s: %llu cycles from its first command to its last\n", use->core, what,
+           (number)(use->last - use->first));
+    print_pipes(use->pipe, r->span);
+}
+
+static void print_cores(const struct launch_report *r, enum report_detail detail)
+{
+    struct core_use use;
+
+    if (r->cores < 2) {
+        return;
+    }
+    if (detail == REPORT_SHORT) {
+        print_core(r, &r->slowest, ", the slowest");
+        print_core(r, &r->fastest, ", the fastest");
+        return;
+    }
+    for (unsigned core = 0; core < chip_cores(); core++) {
+        if (measure_core(r, core, &use)) {
+            print_core(r, &use, "");
+        }
+    }
+}
+
+static void print_launches(const struct launch_report *r)
+{
+    if (r->launches == 1) {
+        printf("  launch %u", r->number);
+    } else {
+        printf("  launches %u to %u", r->number - r->launches + 1, r->number);
+    }
+    printf(": %llu cycles call to return, %llu to the first command, %llu from the last\n",
+           (number)r->call, (number)r->before, (number)r->after);
+}
+
+/* Who had the hart, in percent of the time from call to return, the largest first. */
+static void print_hart(const struct launch_report *r)
+{
+    uint64_t all = r->call * chip_cores();
+    struct hart_use left[MEASURE_USERS];
+    int column =
+        printf("  hart: awake %.1f %% of that, %.1f %% of the span;",
+               percent(r->awake, all), percent(r->awake_in_span, r->span * chip_cores()));
+
+    memcpy(left, r->user, sizeof(left));
+    for (unsigned n = r->n_users; n > 0; n--) {
+        unsigned most = 0;
+        char text[64];
+        int length;
+        for (unsigned i = 1; i < r->n_users; i++) {
+            most = left[i].spent > left[most].spent ? i : most;
+        }
+        length = snprintf(text, sizeof(text), " %s %.1f %%%s", left[most].name,
+                          percent(left[most].spent, all), n > 1 ? "," : "");
+        if (column + length > WIDTH) {
+            column = printf("\n       ") - 1;
+        }
+        column += printf("%s", text);
+        left[most].spent = 0;
+    }
+    /* A sleep after which nobody can run is as good as busy waiting. */
+    printf("\n  hart %12llu switches between tasks, %llu sleeps, %llu of them in vain\n",
+           (number)r->stats.switches, (number)r->stats.sleeps, (number)r->stats.in_vain);
+}
+
+static void print_limit(const struct launch_report *r)
+{
+    const struct pipe_use *use = &r->chip[r->limit_pipe];
+    const char *pipe = pipe_name(r->limit_pipe);
+    uint64_t all = r->span * r->cores;
+
+    switch (r->limit) {
+    case LIMIT_NOTHING:
+        printf("  limit: none, there was no command\n");
+        break;
+    case LIMIT_PIPE:
+        printf("  limit: %s, busy %.1f %% of the span\n", pipe, percent(use->busy, all));
+        break;
+    case LIMIT_RATE:
+        printf("  limit: bandwidth that is shared: %s was busy %.1f %% of the span and lost "
+               "%.1f %%\n",
+               pipe, percent(use->busy, all), percent(use->bandwidth, all));
+        break;
+    case LIMIT_HART:
+        printf("  limit: the hart: %s's queue was empty %.1f %% of the span while it was "
+               "busy issuing\n",
+               pipe, percent(use->empty, all));
+        break;
+    case LIMIT_SETUP:
+        printf("  limit: the hart: more cycles before the first command than from it to "
+               "the last\n");
+        break;
+    case LIMIT_START:
+        printf("  limit: the hart, which begins the cores one after another\n");
+        break;
+    case LIMIT_SHARES:
+        printf("  limit: the cores' shares: the fastest ends long before the slowest\n");
+        break;
+    case LIMIT_WAITS:
+        printf("  limit: no pipe alone: %s was busy %.1f %% of the span, waited %.1f %%, had "
+               "nothing queued %.1f %%\n",
+               pipe, percent(use->busy, all), percent(use->sem, all),
+               percent(use->empty, all));
+        break;
+    }
+}
+
+void report_launch(const struct launch_report *r, unsigned n_cores, uint64_t macs,
+                   enum report_detail detail)
+{
+    double ghz = chip_cost(COST_CLOCK_KHZ) / 1e6;
+
+    if (n_cores == 1 && r->cores == 1) {
+        printf("core %u", r->slowest.core);
+    } else {
+        printf("%u of %u cores", r->cores, n_cores);
+    }
+    printf(", profile %s: %llu cycles = %.1f us at %.2f GHz",
+           npu_profile_name(chip_profile()), (number)r->span,
+           (double)r->span / ghz / 1e3, ghz);
+    if (macs && r->span) {
+        printf(", %.0f multiply-adds a cycle", (double)macs / (double)r->span);
+    }
+    printf("\n");
+    if (r->launches) {
+        print_launches(r);
+    }
+    print_pipes(r->chip, r->span * r->cores);
+    print_cores(r, detail);
+    if (r->launches) {
+        print_hart(r);
+    }
+    print_limit(r);
 }
 
 void report_pipes(unsigned n_cores, uint64_t macs)
 {
-    double ghz = chip_cost(COST_CLOCK_KHZ) / 1e6;
+    struct launch_report report;
 
-    for (unsigned core = 0; core < n_cores; core++) {
-        uint64_t span = pmu_span(core);
-        if (span == 0) {
-            continue;
+    measure_read(&report);
+    report_launch(&report, n_cores, macs, REPORT_SHORT);
+}
+
+/* One command that turns the text's program counters into lines of source. */
+static void print_lines(const struct sched_report *report)
+{
+    number pc[PCS + 1];
+    unsigned n = 0;
+
+    for (const char *at = strstr(report->text, "pc 0x"); at && n < PCS;
+         at = strstr(at + 1, "pc 0x")) {
+        unsigned i = 0;
+        pc[n] = strtoull(at + 3, NULL, 16);
+        while (pc[i] != pc[n]) {
+            i++;
         }
-        printf("core %u, profile %s: %llu cycles = %.1f us at %.2f GHz", core,
-               npu_profile_name(chip_profile()), (unsigned long long)span,
-               (double)span / ghz / 1e3, ghz);
-        if (macs && n_cores == 1) {
-            printf(", %.0f multiply-adds a cycle", (double)macs / (double)span);
-        }
-        printf("\n  pipe         busy  of all   waited sem     bandwidth   commands"
-               "    KiB in   KiB out\n");
-        for (unsigned i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
-            print_pipe(core, order[i], span);
-        }
+        n += i == n && pc[n] != 0;
     }
-    print_hart();
+    if (n) {
+        fprintf(stderr, "  lines: riscv64-unknown-elf-addr2line -e %s", host_program());
+        for (unsigned i = 0; i < n; i++) {
+            fprintf(stderr, " 0x%llx", pc[i] - 1); /* inside the call */
+        }
+        fprintf(stderr, "\n");
+    }
 }
 
 int report_error(const char *who, int err, const struct sched_report *report)
@@ -74,8 +219,9 @@ int report_error(const char *who, int err, const struct sched_report *report)
     if (err == ERR_FAULT && report->fault.pc) {
         fprintf(stderr,
                 "  issued at pc 0x%llx: riscv64-unknown-elf-addr2line -e %s 0x%llx\n",
-                (unsigned long long)report->fault.pc, host_program(),
-                (unsigned long long)report->fault.pc - 1); /* inside the call */
+                (number)report->fault.pc, host_program(),
+                (number)report->fault.pc - 1); /* inside the call */
     }
+    print_lines(report);
     return RUN_FAULT;
 }

@@ -1,15 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * What an operator tells about its run: cycles, the use of every pipe, faults.
+ * What an operator tells about its run: where the cycles of its launches went, what
+ * limits them, faults.
  */
 #ifndef KERNELS_CLI_REPORT_H
 #define KERNELS_CLI_REPORT_H
 
+#include "sched/measure.h"
 #include "sched/sched.h"
 
-/* Prints cycles from first command to last and a row per pipe that did anything, for
- * each of the first n cores that did, and what the last launch cost the hart. macs:
- * multiply-adds of the whole run, or 0. */
+/* What a report of launches tells besides. */
+enum report_detail {
+    REPORT_SHORT, /* of many cores the sum, the slowest and the fastest */
+    REPORT_CORES, /* a table of each core */
+};
+
+/* Prints what was measured: cycles from call to return and of the span, a row per pipe
+ * that did anything, who used the hart, what limits. n_cores: that were asked for;
+ * macs: multiply-adds of all launches,
+ * or 0. */
+void report_launch(const struct launch_report *report, unsigned n_cores, uint64_t macs,
+                   enum report_detail detail);
+/* Reads and prints in short what was measured since the counters were started; n_cores:
+ * those that were asked for. */
 void report_pipes(unsigned n_cores, uint64_t macs);
 /* Prints why sched_run failed, on stderr, and returns the run_status for it. */
 int report_error(const char *who, int err, const struct sched_report *report);

@@ -22,9 +22,9 @@ static struct row {
     unsigned limit; /* 0: none */
     uint64_t least;
 } rows[] = {
-    {"context switch: task_yield to the next task", 80, UINT64_MAX},
+    {"context switch: task_yield to the next task", 85, UINT64_MAX},
     {"task_issue, room in the queue", 40, UINT64_MAX},
-    {"task_wait that succeeds", 15, UINT64_MAX},
+    {"task_wait that succeeds", 8, UINT64_MAX},
     {"mte_gm_to_ub: building a command", 0, UINT64_MAX},
     {"tque_alloc", 0, UINT64_MAX},
     {"tque_enque", 0, UINT64_MAX},

@@ -15,7 +15,7 @@ events = json.load(open(sys.argv[1]))["traceEvents"]
 report = open(sys.argv[2]).read()
 pipes = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
 for pipe in ("MTE2", "MTE1", "M", "FIX"):
-    row = re.search(rf"^  {pipe} +(\d+) .*% +(\d+) +\d+ +(\d+)", report, re.M)
+    row = re.search(rf"^  {pipe} +(\d+) +\S+ % +(\d+) +\d+ +\S+ % +(\d+)", report, re.M)
     mine = [e for e in events if e["ph"] == "X" and e["pid"] == 0 and pipes[e["tid"]] == pipe]
     commands = [e for e in mine if e["name"] != "wait"]
     busy = round(sum(e["dur"] for e in commands) * 1000)
