@@ -4,18 +4,24 @@
  * queue is a ring of buffers between two pipes: one fills them, the other uses them, and
  * the engines themselves hand them over, by two hardware semaphores that count the free
  * and the full ones. The hart runs ahead and never waits for data.
+ */
+/* clang-format off */
+/*
+ * struct tpipe *pipe = tpipe_open();
+ * struct tque *in = tque_init(pipe, "in", VECIN, PIPE_MTE2, PIPE_V, 2, TILE);
+ * struct tque *out = tque_init(pipe, "out", VECOUT, PIPE_V, PIPE_MTE3, 2, TILE);
+ * union cmd c;
  *
- *     struct tpipe *pipe = tpipe_open();
- *     struct tque *in = tque_init(pipe, "in", VECIN, PIPE_MTE2, PIPE_V, 2, TILE);
- *     struct tque *out = tque_init(pipe, "out", VECOUT, PIPE_V, PIPE_MTE3, 2, TILE);
- *
- *     copy in                        compute                       copy out
- *       x = tque_alloc(in);            x = tque_deque(in);           y = tque_deque(out);
- *       mte_gm_to_ub(&cmd, x, ..);     y = tque_alloc(out);          mte_ub_to_gm(&cmd,
- * .., y); tque_enque(in, x, &cmd);       vector_unary(&cmd, .., y, x); tque_free(out, y,
- * &cmd); task_issue(PIPE_MTE2, &cmd);   tque_free(in, x, &cmd); task_issue(PIPE_MTE3,
- * &cmd); tque_enque(out, y, &cmd); task_issue(PIPE_V, &cmd);
- *
+ * copy in                      compute                       copy out
+ *   x = tque_alloc(in);          x = tque_deque(in);           y = tque_deque(out);
+ *   mte_gm_to_ub(&c, x, ..);     y = tque_alloc(out);          mte_ub_to_gm(&c, .., y);
+ *   tque_enque(in, x, &c);       vector_unary(&c, .., y, x);   tque_free(out, y, &c);
+ *   task_issue(PIPE_MTE2, &c);   tque_free(in, x, &c);         task_issue(PIPE_MTE3, &c);
+ *                                tque_enque(out, y, &c);
+ *                                task_issue(PIPE_V, &c);
+ */
+/* clang-format on */
+/*
  * alloc and deque let the next command that the task issues to the pipe wait for the
  * buffer; enque and free let a command that is not issued yet, the last one that fills or
  * uses it, hand it on. The loops may be tasks of their own or one loop. A mistake ends
