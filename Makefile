@@ -17,10 +17,13 @@
 #   make debug-core [FILE=...]   gdb on it, or on the newest
 #   make test-full         longer runs of the same
 #   make check             style, layering, pages up to date
+#   make format            clang-format over the C files that differ from HEAD
 #   make docs              brings the generated tables of the pages up to date
 #   make all | clean | help
 #
 # CORES=1..32  PROFILE=a2|ascend910|ascend310  MEM=2G  LIBC=picolibc|newlib
+# OPERATORS="vadd matmul" links only these folders of kernels/ and what they use.
+# IMAGE_KIB=n is how large text + rodata of the image may be.
 # SEED=n delays engines by legal random amounts.  V=1 shows commands.
 # TRACE=file.json writes every command for Perfetto.
 # NO_INSTALL=1 never installs packages.
@@ -56,8 +59,12 @@ WARN     := -Wall -Wextra -Wconversion -Wshadow -Werror
 RV64     := -march=rv64gc -mabi=lp64d -mcmodel=medany
 FW_FLAGS := -std=gnu11 $(WARN) -O2 -g $(RV64) -ffunction-sections -fdata-sections \
             -fno-common -fno-eliminate-unused-debug-types
-FW_LINK  := $(RV64) -nostartfiles -static -T linker/npu.ld -Wl,--gc-sections \
-            -Wl,--fatal-warnings
+# An image is the same, byte for byte, in whatever directory it is built: this one, which
+# gcc and as take from PWD, goes by a name that all have, and is told as a dot.
+FW_CC     = PWD=/proc/self/cwd $(CROSS)gcc -fdebug-prefix-map=/proc/self/cwd=.
+FW_LINK   = $(CROSS)gcc $(RV64) -nostartfiles -static -T linker/npu.ld -Wl,--gc-sections \
+            -Wl,--fatal-warnings -Wl,--build-id -Wl,-Map=$(@:.elf=.map) \
+            -Wl,--defsym=__image_limit=$(IMAGE_KIB)K
 # The model's arithmetic is what its sources say, on every host.
 EXACT    := -ffp-contract=off -fno-math-errno -fno-trapping-math
 MODEL_FLAGS := -std=c11 $(WARN) $(EXACT) -O3 -g
@@ -84,7 +91,7 @@ LD_newlib   := -nostdlib -L$(B)/newlib/lib -Wl,--start-group -lc -lm -lgcc -Wl,-
 %_cmd.c.o %/table.c.o %/npy.c.o %/npy_header.c.o %/report.c.o: FW_FLAGS += -Os
 
 .PHONY: all run test test-full bench bench-host bench-model perturb fuzz debug debug-server \
-        record replay debug-core calibrate check docs clean help image FORCE
+        record replay debug-core calibrate check format docs clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
@@ -96,7 +103,7 @@ override IMAGE := $(B)/salai.elf
 TEST_ELF  := $(B)/fw-picolibc/test.elf
 ASKED      = $(if $(IMAGE_ASKED),--image $(IMAGE_ASKED))
 
-all: $(B)/npu.so image
+all: $(B)/npu.so $(IMAGE)
 
 run: all
 	@tools/salai -- $(ARGS)
@@ -121,8 +128,9 @@ test-full: test
 	    vecnum-long="$(B)/san/model/oracle/vector_test 500000" \
 	    check="tools/check && echo ok 1 - check && echo 1..1"
 
-debug: all
-	@tools/gdb/debug -- $(ARGS)
+debug debug-server replay debug-core: $(B)/packages-debug
+debug debug-server: all
+	@tools/gdb/debug $(if $(@:debug=),--server) -- $(ARGS)
 
 record: all $(IMAGE_ASKED)
 	@tools/gdb/record $(ASKED) -- $(ARGS)
@@ -132,10 +140,6 @@ replay: all
 
 debug-core:
 	@tools/gdb/debug $(ASKED) --core $(FILE)
-
-# For an IDE: QEMU waits on a socket, see tools/gdb/README.md.
-debug-server: all
-	@tools/gdb/debug --server -- $(ARGS)
 
 # What the scheduler costs and what pipelines over it reach.
 bench: all $(TEST_ELF)
@@ -170,6 +174,9 @@ docs: $(B)/regdoc
 help:
 	@sed -n 's/^#//p' Makefile | sed '/^ ---/,$$d'
 
+format:
+	clang-format -i $$(git diff --name-only --diff-filter=d HEAD -- '*.[ch]')
+
 clean:
 	rm -rf $(B)
 
@@ -183,11 +190,17 @@ $(B)/$(1)/%.o: % Makefile $(3) | $(4)
 	$(Q)mkdir -p $$(@D)
 	$(Q)$(2) -I. -MMD -MP -c $$< -o $$@
 endef
-PACKAGES := $(B)/packages
+# $(call link,COMMAND): the recipe of a program from the objects and sources that it needs.
+define link
+$(call say,LINK)
+$(Q)mkdir -p $(@D)
+$(Q)$(1) $(filter %.o %.c,$^) $(LIBS) -o $@
+endef
+PACKAGES := $(B)/packages-run
 PACKAGES_TEST := $(B)/packages-test
 
-$(eval $(call compile,fw-picolibc,$$(CROSS)gcc $(CC_picolibc) $$(FW_FLAGS),,$(PACKAGES)))
-$(eval $(call compile,fw-newlib,$$(CROSS)gcc $(CC_newlib) $$(FW_FLAGS),$(B)/newlib/lib/libc.a,))
+$(eval $(call compile,fw-picolibc,$$(FW_CC) $(CC_picolibc) $$(FW_FLAGS),,$(PACKAGES)))
+$(eval $(call compile,fw-newlib,$$(FW_CC) $(CC_newlib) $$(FW_FLAGS),$(B)/newlib/lib/libc.a,))
 $(eval $(call compile,model,$$(CC) $(MODEL_FLAGS) $$(SIMD) -fPIC -fvisibility=hidden,,$(PACKAGES)))
 # The model must also compile for a bare RISC-V machine, without a C library.
 $(eval $(call compile,model-rv,$$(CROSS)gcc $(MODEL_FLAGS) $(RV64) -ffreestanding,,$(PACKAGES)))
@@ -198,22 +211,36 @@ $(eval $(call compile,fuzzer,clang $(SAN_FLAGS) $$(SIMD) -DLIBFUZZER \
 
 # --- firmware ---
 
-image: $(B)/fw-$(LIBC)/salai.elf
-	$(Q)cmp -s $< $(IMAGE) || { cp $< $(IMAGE).new && mv $(IMAGE).new $(IMAGE); }
+# $(call uses,FOLDERS): folders of kernels/, and those whose headers they include.
+uses = $(sort $(1) $(shell cat $(1:%=kernels/%/*.[ch]) | \
+    sed -n 's|^#include "kernels/\([^/]*\)/.*|\1|p'))
+none :=
+ifdef OPERATORS
+UNKNOWN := $(filter-out $(notdir $(wildcard kernels/*)),$(OPERATORS))
+$(if $(UNKNOWN),$(error OPERATORS: no folder kernels/$(firstword $(UNKNOWN))))
+KERNELS := $(call uses,$(call uses,$(OPERATORS)))
+FW_LESS := $(filter-out kernels/%,$(FW_SRC)) $(filter $(KERNELS:%=kernels/%/%),$(FW_SRC))
+endif
+IMAGE_SRC := $(or $(FW_LESS),$(FW_SRC))
+NAME      := salai$(subst $(none) ,,$(OPERATORS:%=-%))
 
-LINKER := $(wildcard linker/*.ld)
-# $(call firmware,LIBC): the image, and one that has the self-tests as well.
-define firmware
-$(B)/fw-$(1)/test.elf: $(TARGET_SRC:%=$(B)/fw-$(1)/%.o)
-$(B)/fw-$(1)/salai.elf $(B)/fw-$(1)/test.elf: $(FW_SRC:%=$(B)/fw-$(1)/%.o) $(LINKER)
-	$$(call say,LINK)
-	$(Q)$$(CROSS)gcc $(FW_LINK) $$(LIMIT) -Wl,-Map=$$(@:.elf=.map) $$(filter %.o,$$^) $(LD_$(1)) -o $$@
-endef
-$(eval $(call firmware,picolibc))
-$(eval $(call firmware,newlib))
-# linker/npu.ld has the limit of the plain image; newlib's is 24 KiB larger.
-%/test.elf: LIMIT := -Wl,--defsym=__image_limit=0x80000
-%/fw-newlib/salai.elf: LIMIT := -Wl,--defsym=__image_limit=0x28000
+# Reached whenever it is asked for: with another LIBC or OPERATORS the copy is another.
+$(IMAGE): $(B)/fw-$(LIBC)/$(NAME).elf FORCE
+	$(Q)cmp -s $< $@ || { cp $< $@.new && mv $@.new $@; }
+
+# The image, and one that has the self-tests as well, with each C library.
+FW   := $(B)/fw-picolibc $(B)/fw-newlib
+LD   := $(wildcard linker/*.ld)
+$(FW:=/$(NAME).elf): %/$(NAME).elf: $(addprefix %/,$(IMAGE_SRC:=.o)) $(LD)
+	$(call link,$(FW_LINK))
+$(FW:=/test.elf): %/test.elf: $(addprefix %/,$(FW_SRC:=.o) $(TARGET_SRC:=.o)) $(LD)
+	$(call link,$(FW_LINK))
+# What today's operators take together; newlib's image is 24 KiB larger.
+$(B)/fw-picolibc/%.elf: IMAGE_KIB = 128
+$(B)/fw-picolibc/%.elf: LIBS = $(LD_picolibc)
+$(B)/fw-newlib/%.elf: IMAGE_KIB = 160
+$(B)/fw-newlib/%.elf: LIBS = $(LD_newlib)
+$(FW:=/test.elf): IMAGE_KIB = 512
 
 $(B)/newlib/lib/libc.a: tools/newlib | $(PACKAGES_TEST)
 	$(call say,NEWLIB)
@@ -227,9 +254,11 @@ $(B)/qemu/stamp: FORCE | $(PACKAGES)
 
 FORCE:
 
-$(B)/npu.so: $(QEMU_SRC:%=$(B)/plugin/%.o) $(MODEL_SRC:%=$(B)/model/%.o)
-	$(call say,LINK)
-	$(Q)$(CC) -shared -o $@ $^
+$(B)/qemu/version.h: $(B)/qemu/stamp ;
+
+# The headers first: they come over the network while the model is compiled.
+$(B)/npu.so: $(B)/qemu/stamp $(MODEL_SRC:%=$(B)/model/%.o) $(QEMU_SRC:%=$(B)/plugin/%.o)
+	$(call link,$(CC) -shared)
 
 # Host tests: the model and, beside each test, what else lies in its folder.
 RIG := $(MODEL_SRC:%=$(B)/san/%.o) $(B)/san/tests/model/rig.c.o
@@ -244,39 +273,39 @@ $(B)/san/%_test: $(B)/san/tests/%_test.c.o $(RIG)
 	$(Q)$(CC) $(SAN_FLAGS) $(filter %.o,$^) $(LIBS) -lm -o $@
 
 $(B)/san/fuzz: $(B)/san/tests/model/fuzz.c.o $(RIG)
-	$(call say,LINK)
-	$(Q)$(CC) $(SAN_FLAGS) $^ -o $@
+	$(call link,$(CC) $(SAN_FLAGS))
 
 $(B)/fuzz: $(patsubst %,$(B)/fuzzer/%.o,$(MODEL_SRC) tests/model/rig.c tests/model/fuzz.c)
-	$(call say,LINK)
-	$(Q)clang $(SAN_FLAGS) -fsanitize=fuzzer $^ -o $@
+	$(call link,clang $(SAN_FLAGS) -fsanitize=fuzzer)
 
 $(B)/plumbing: tests/qemu/device/plumbing.c $(TABLES) tests/model/tap.h Makefile | $(PACKAGES)
-	$(call say,CC)
-	$(Q)$(CC) -std=gnu11 $(WARN) -g -I. $(filter %.c,$^) -o $@
+	$(call link,$(CC) -std=gnu11 $(WARN) -g -I.)
 
+$(B)/bench/blas: LIBS := -lopenblas
 $(B)/bench/blas: tests/bench/blas.c | $(B)/packages-bench
-	$(call say,CC)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -O2 $< -lopenblas -o $@
+	$(call link,$(CC) -O2)
 
 $(BENCHES:%=$(B)/bench/%): $(B)/bench/%: tests/bench/%.c tests/model/rig.c \
     $(MODEL_SRC:%=$(B)/model/%.o)
-	$(call say,CC)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -O2 -I. $^ -o $@
+	$(call link,$(CC) -std=gnu11 -O2 -I.)
 
 $(B)/regdoc: tools/regdoc.c $(TABLES) $(wildcard hal/contract/*.def hal/contract/*.h) | $(PACKAGES)
-	$(call say,CC)
-	$(Q)$(CC) -std=gnu11 -Wall -Wextra -Werror -O1 -I. tools/regdoc.c $(TABLES) -o $@
+	$(call link,$(CC) -std=gnu11 -Wall -Wextra -Werror -O1 -I.)
 
-# --- packages: to build and run; tests and benchmarks want more ---
+# --- packages, and what else make has to know ---
 
-$(PACKAGES): WANT := run
-$(PACKAGES_TEST): WANT := test
-$(B)/packages-bench: WANT := bench
-$(PACKAGES) $(PACKAGES_TEST) $(B)/packages-bench: tools/setup
-	@tools/setup $(WANT)
+# One after the other: apt locks out a second.
+$(addprefix $(B)/packages-,debug test bench): $(PACKAGES)
+$(B)/packages-%: tools/setup
+	@tools/setup $*
 	@mkdir -p $(B) && touch $@
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+DEPENDS := $(shell find $(B) -name '*.d' 2>/dev/null)
+$(DEPENDS): ;
+-include $(DEPENDS)
+
+# A file that only lies there, from another day, is not made and not up to date. Two steps:
+# make tries chains last, so that each rule above comes before this one.
+$(B)/%: no-rule/% ;
+no-rule/%: FORCE
+	$(error no rule makes $(B)/$*)

@@ -1,0 +1,83 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# make_test.sh    what `make` makes of its targets and variables, in a copy of the tree
+#
+# TAP on stdout. The copy has another path than the tree, so that what an image carries of
+# its directory shows; nothing is installed.
+set -u
+. "$(dirname "$0")/../cli.sh"
+work_begin make
+export NO_INSTALL=1 MAKEFLAGS=-j2
+unset OPERATORS IMAGE_KIB T V LIBC IMAGE ARGS
+
+image=build/fw-picolibc/salai
+size=${CROSS:-riscv64-unknown-elf-}size
+readelf=${CROSS:-riscv64-unknown-elf-}readelf
+
+# made STATUS ARGUMENT...    make in the copy; prints what is wrong about how it ended
+made()
+{
+    local want=$1
+
+    shift
+    make "$@" > "$log/out" 2> "$log/err" < /dev/null
+    status=$?
+    has_status "$want"
+}
+
+# at_most KIB IMAGE    of text and rodata
+at_most()
+{
+    "$size" -A "$2" | awk -v kib="$1" '$1 == ".text" || $1 == ".rodata" { n += $2 }
+        END { if (!n || n > kib * 1024) print n " bytes of text + rodata, at most " kib " KiB" }'
+}
+
+alone()
+{
+    local operator
+
+    for operator in vadd matmul; do
+        tap_check "image/$operator""_alone_within_96_kib" "$(
+            made 0 OPERATORS=$operator IMAGE_KIB=96 $image-$operator.elf
+            at_most 96 $image-$operator.elf)"
+    done
+    tap_check image/has_what_an_operator_uses "$(made 0 OPERATORS=demo $image-demo.elf
+        "$SALAI" --image $image-demo.elf help | grep "^  matmul" > "$log/out" ||
+            echo "no matmul")"
+    tap_check image/unknown_operator_is_refused "$(made 2 OPERATORS=none $image.elf
+        says err 'OPERATORS: no folder kernels/none')"
+    tap_check image/limit_names_its_knobs "$(rm -f $image-vadd.elf
+        made 2 OPERATORS=vadd IMAGE_KIB=20 $image-vadd.elf
+        says err 'OPERATORS=.*IMAGE_KIB='; ls $image-vadd.elf 2> /dev/null)"
+}
+
+anywhere()
+{
+    tap_check image/same_in_any_directory "$(made 0 $image.elf
+        cmp $image.elf "$root/$image.elf" 2>&1)"
+    tap_check image/has_a_build_id "$("$readelf" -n $image.elf |
+        grep -q 'Build ID: [0-9a-f]\{40\}' || echo none)"
+}
+
+targets()
+{
+    rm -f build/salai.elf
+    tap_check target/image_is_made "$(made 0 build/salai.elf; cmp build/salai.elf $image.elf 2>&1)"
+    tap_check target/image_is_of_this_libc_again "$(echo another > build/salai.elf
+        made 0 build/salai.elf; cmp build/salai.elf $image.elf 2>&1)"
+    tap_check target/unknown_is_an_error "$(made 2 build/no.such; says err 'build/no.such')"
+    tap_check target/left_over_is_an_error "$(touch build/left.over
+        made 2 build/left.over; says err 'no rule makes build/left.over')"
+}
+
+# A name that make, the shell, gcc and ld could each take for more than a name.
+tree='a, tree=copy'
+mkdir -p "$tree/build"
+(cd "$root" && tar cf - --exclude=./build --exclude=./.git .) | tar xf - -C "$tree"
+cd "$tree" || exit 1
+touch build/packages-run
+anywhere
+alone
+targets
+tap_done
