@@ -75,6 +75,40 @@ uint64_t chip_cycle(void)
     return read64(NPU_CHIP_BASE + CHIP_CYCLE);
 }
 
+/*
+ * The hart's cycle counter is its clock, CORES of whose cycles are one of the engines'. The
+ * jump skips as many of the 32 nops as the engines' cycle is old already, so that what
+ * follows them is executed when a cycle begins: between the read and the first nop there
+ * are ALIGN_BEHIND instructions, the read among them.
+ */
+#define ALIGN_BEHIND 6
+#define ALIGN_NOPS   NPU_MAX_CORES
+
+void chip_align(void)
+{
+    uint64_t age, skip;
+
+    __asm__ volatile(".option push\n\t"
+                     ".option norvc\n\t"
+                     "la      %1, 1f\n\t"
+                     "slli    %0, %2, 2\n\t"
+                     "sub     %1, %1, %0\n\t"
+                     "csrr    %0, mcycle\n\t"
+                     "addi    %0, %0, %3\n\t"
+                     "remu    %0, %0, %2\n\t"
+                     "slli    %0, %0, 2\n\t"
+                     "add     %1, %1, %0\n\t"
+                     "jr      %1\n\t"
+                     ".rept   %4\n\t"
+                     "nop\n\t"
+                     ".endr\n\t"
+                     "1:\n\t"
+                     ".option pop"
+                     : "=&r"(age), "=&r"(skip)
+                     : "r"((uint64_t)chip.cores), "i"(ALIGN_BEHIND), "i"(ALIGN_NOPS)
+                     : "memory");
+}
+
 void *chip_local(unsigned core, enum npu_mem mem, uint32_t offset)
 {
     return (void *)(core_base(core) + npu_mem_offset(mem) + offset);

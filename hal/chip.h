@@ -46,6 +46,9 @@ uint32_t chip_running(void);
 uint32_t chip_wanted(void);
 /* Engine cycles since power-on. */
 uint64_t chip_cycle(void);
+/* Returns when a cycle of the engines begins, so that what follows takes the same cycles
+ * whatever instructions came before. */
+void chip_align(void);
 /* Where the hart sees byte `offset` of a core's memory: UB and L1 are the hart's to load
  * and store, L0A, L0B and L0C a debugger's only. */
 void *chip_local(unsigned core, enum npu_mem mem, uint32_t offset);

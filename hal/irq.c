@@ -111,16 +111,21 @@ __asm__(".pushsection .text.idle, \"ax\", @progbits\n\t"
         ".size idle, . - idle\n\t"
         ".popsection");
 
-/* The PLIC latches a line when it rises and only a claim empties the latch; a line that
- * stays up is not latched again. So empty it, then look, then sleep: what rises after
- * the look is latched and ends the sleep. */
-bool irq_wait(void)
+void irq_forget(void)
 {
     uint32_t line;
 
     while ((line = read32(PLIC_CLAIM)) != 0) {
         write32(PLIC_CLAIM, line);
     }
+}
+
+/* The PLIC latches a line when it rises and only a claim empties the latch; a line that
+ * stays up is not latched again. So empty it, then look, then sleep: what rises after
+ * the look is latched and ends the sleep. */
+bool irq_wait(void)
+{
+    irq_forget();
     if (chip_wanted()) {
         return false;
     }

@@ -20,6 +20,8 @@ bool irq_fault(unsigned core);
 void irq_arm_idle(uint32_t cores);
 /* Whether a fault of the core ends a sleep, which it does unless told otherwise. */
 void irq_arm_fault(unsigned core, bool on);
+/* Empties what lines have latched: nothing to do with a line that is still up. */
+void irq_forget(void);
 /* Ends a sleep at an engine cycle; 0: never. */
 void irq_alarm(uint64_t cycle);
 /* Sleeps until a line is up, not at all if one is: a fault, or what pipe_arm, sem_arm,

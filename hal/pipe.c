@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "hal/chip.h"
 #include "hal/mmio.h"
 
 struct pipe_port pipe_ports[NPU_MAX_CORES][NPU_PIPES];
@@ -16,6 +17,15 @@ void pipe_init(unsigned n)
         for (unsigned p = 0; p < NPU_PIPES; p++) {
             pipe_ports[core][p].push =
                 (volatile uint64_t *)(pipe_base(core, (enum pipe)p) + PIPE_PUSH);
+        }
+    }
+}
+
+void pipe_forget_room(void)
+{
+    for (unsigned core = 0; core < chip_cores(); core++) {
+        for (unsigned p = 0; p < NPU_PIPES; p++) {
+            pipe_ports[core][p].room = 0;
         }
     }
 }

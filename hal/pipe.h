@@ -22,6 +22,9 @@ extern struct pipe_port pipe_ports[NPU_MAX_CORES][NPU_PIPES];
 /* Reads how many slots are free. */
 uint64_t pipe_refresh(struct pipe_port *port);
 
+/* Makes that run out for every queue: what is known of room depends on what was pushed. */
+void pipe_forget_room(void);
+
 /* Appends a command where there is room. */
 static inline void pipe_store(struct pipe_port *port, const union cmd *cmd)
 {

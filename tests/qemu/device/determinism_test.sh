@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# determinism_test.sh    the same run gives the same bytes, whatever the host is busy with
+# determinism_test.sh    the same run gives the same bytes, whatever surrounds it
 #
 # What is compared is all that a run prints, cycle counts and PMU counters among it, and
-# what it writes. Then two bars: what a boot costs, and how large the image is. TAP on
-# stdout. IMAGE is what is measured, build/salai.elf if the environment has no other.
+# what it writes: on a busy host, and with everything that a user varies without meaning to.
+# Then two bars: what a boot costs, and how large the image is. TAP on stdout. IMAGE is what
+# is measured, build/salai.elf if the environment has no other.
 set -u
 . "$(dirname "$0")/../cli.sh"
 IMAGE=${IMAGE:-$root/build/salai.elf}
@@ -82,6 +83,114 @@ same_bytes()
     tap_check determinism/4_cores_write_the_same "$(same cores 6 '^[0-9]+ 240128 c.npy$')"
 }
 
+# --- what a user varies without meaning to ---
+
+# On a chip of several cores a cycle is several instructions of the hart: a launch that
+# began at another of them would show in what pipes have waited.
+wide=(--cores 7)
+
+# alike NAME COUNT ARGUMENT...    the last COUNT lines that a run prints go to NAME.next
+# and are the first that went there
+alike()
+{
+    salai "${@:3}"
+    tail -n "$2" "$log/out" > "$1.next"
+    [ -f "$1.same" ] || cp "$1.next" "$1.same"
+    has_status 0
+    grep -qE '^core 6, .* cycles|^ +cycles ' "$1.next" || echo "no cycles from ${*:3}"
+    diff "$1.same" "$1.next" | sed -n "s|^[<>]|in $PWD, ${*:3}: &|p" | head -n 2
+}
+
+vary_folder()
+{
+    local op=$1 lines=$2 long folder
+
+    long=$work/$(printf 'a%.0s' {1..100})/$(printf 'b%.0s' {1..99})
+    mkdir -p "$long"
+    for folder in "$root" / /usr /usr/share "$work" "$long"; do
+        (cd "$folder" && alike "$work/files/$op" "$lines" "${wide[@]}" "${@:3}")
+    done
+    for folder in "$work" "$long"; do
+        cp "$IMAGE" "$folder/i.elf"
+        alike "$op" "$lines" "${wide[@]}" --image "$folder/i.elf" "${@:3}"
+        (cd "$folder" &&
+            alike "$work/files/$op" "$lines" "${wide[@]}" --image i.elf "${@:3}")
+    done
+}
+
+vary_environment()
+{
+    local op=$1 lines=$2 bytes
+
+    for bytes in 1 1000 100000; do
+        MORE=$(head -c "$bytes" /dev/zero | tr '\0' x) \
+            alike "$op" "$lines" "${wide[@]}" "${@:3}"
+    done
+    HOME=/nonexistent TERM=dumb LC_ALL=C.UTF-8 COLUMNS=10 TZ=Asia/Tokyo \
+        alike "$op" "$lines" "${wide[@]}" "${@:3}"
+    env -i PATH="$PATH" "$SALAI" "${wide[@]}" "${@:3}" > "$log/out" 2>&1
+    diff "$op.same" <(tail -n "$lines" "$log/out") | head -n 2
+}
+
+vary_spelling()
+{
+    local op=$1 lines=$2 zeros
+
+    for zeros in 0 00 000 0000 00000; do
+        alike "$op" "$lines" "${wide[@]}" "${@:3}" --check 0 --check "${zeros}16"
+    done
+    alike "$op" "$lines" "${wide[@]}" -- "${@:3}"
+    CORES=7 alike "$op" "$lines" "${@:3}"
+    CORES=7 PROFILE=a2 SEED=0 alike "$op" "$lines" --mem 3G "${@:3}"
+}
+
+# What ran before in the same boot, which has used the heap, the stacks and the queues.
+vary_what_was_before()
+{
+    local op=$1 lines=$2 other
+
+    for other in empty "$op ${runs[$op]}" 'vadd --n 5000 --cores 1' 'matmul --m 50 --n 60 --k 70' \
+        'empty + empty + vadd --n 1000000' "mla_prolog --m 100 --n 100 --k 100"; do
+        # shellcheck disable=SC2086 # words
+        alike "$op" "$lines" "${wide[@]}" $other + "${@:3}"
+    done
+}
+
+varied()
+{
+    local op lines what command
+    declare -A runs
+
+    runs=([vadd]='--n 300000' [mla_prolog]='--m 64 --n 64 --k 64')
+    for op in "${!runs[@]}"; do
+        read -ra command <<< "$op ${runs[$op]} --check 16 --digest"
+        salai "${wide[@]}" "${command[@]}"
+        lines=$(wc -l < "$log/out")
+        for what in folder environment spelling what_was_before; do
+            tap_check "determinism/$op/any_$what" \
+                "$("vary_$what" "$op" "$lines" "${command[@]}")"
+        done
+    done
+}
+
+# The names of its files are the firmware's too.
+any_file_name()
+{
+    local name
+
+    salai "${wide[@]}" matmul a.npy b.npy -o c.npy
+    cp "$log/out" names.same
+    for name in x "$(printf 'n%.0s' {1..200})"; do
+        mkdir -p "$name"
+        cp a.npy "$name/a.npy"
+        cp b.npy "$name/b"
+        salai "${wide[@]}" matmul "$name/a.npy" "$name/b" -o "$name/c"
+        has_status 0
+        diff names.same "$log/out" | head -n 2
+        cmp c.npy "$name/c" 2>&1
+    done
+}
+
 # --- bars ---
 
 # User and system time of a run, launcher included, in ms: other than the time on the wall
@@ -137,4 +246,6 @@ trap 'load_end; work_end' EXIT
 boot_time
 image_size
 same_bytes
+varied
+tap_check determinism/any_file_name "$(any_file_name)"
 tap_done
