@@ -6,6 +6,7 @@
  */
 #include <stdbool.h>
 #include <string.h>
+#include "hal/contract/host.h"
 #include "hal/host.h"
 
 static const char *program = "build/salai.elf"; /* until host_args knows better */
@@ -18,7 +19,6 @@ enum host_op {
     SYS_SEEK = 0x0a,
     SYS_FLEN = 0x0c,
     SYS_REMOVE = 0x0e,
-    SYS_RENAME = 0x0f,
     SYS_ERRNO = 0x13,
     SYS_GET_CMDLINE = 0x15,
     SYS_EXIT_EXTENDED = 0x20,
@@ -35,7 +35,7 @@ static int last_errno;
  * instructions and in one page, hence the alignment. The memory clobber: the host
  * reads and writes what the block points to.
  */
-static __attribute__((noinline)) long host_call(enum host_op op, const void *block)
+static __attribute__((noinline)) long host_call(unsigned op, const void *block)
 {
     register long a0 __asm__("a0") = (long)op;
     register const void *a1 __asm__("a1") = block;
@@ -144,15 +144,46 @@ int host_args(char **argv)
     return n;
 }
 
-int host_open(const char *path, enum host_mode mode)
+/* The calls that npu.so answers tell the reason themselves. */
+static int npu_result(long result, int err)
+{
+    if (result < 0) {
+        last_errno = (int)-result;
+        return err;
+    }
+    return (int)result;
+}
+
+static int open_as(unsigned op, const char *path, enum host_mode mode)
 {
     const struct {
         const char *path;
         size_t mode, len;
     } block = {path, (size_t)mode, strlen(path)};
-    long fd = host_call(SYS_OPEN, &block);
+    long fd = host_call(op, &block);
 
+    if (op != SYS_OPEN) {
+        return npu_result(fd, ERR_NOFILE);
+    }
     return fd >= 0 ? (int)fd : host_failed(ERR_NOFILE);
+}
+
+int host_open(const char *path, enum host_mode mode)
+{
+    return open_as(mode == HOST_READ ? (unsigned)NPU_HOST_INPUT : (unsigned)SYS_OPEN, path,
+                   mode);
+}
+
+int host_create(const char *path)
+{
+    return open_as(NPU_HOST_OUTPUT, path, HOST_WRITE);
+}
+
+int host_create_end(int fd, bool keep)
+{
+    const long block[] = {fd, keep};
+
+    return npu_result(host_call(NPU_HOST_OUTPUT_END, block), ERR_IO);
 }
 
 /* One transfer of at most CHUNK_MAX bytes; returns how many were moved, -1 on error. */
@@ -238,18 +269,6 @@ int host_remove(const char *path)
     return host_call(SYS_REMOVE, &block) == 0 ? 0 : host_failed(ERR_IO);
 }
 
-int host_rename(const char *from, const char *to)
-{
-    const struct {
-        const char *from;
-        size_t from_len;
-        const char *to;
-        size_t to_len;
-    } block = {from, strlen(from), to, strlen(to)};
-
-    return host_call(SYS_RENAME, &block) == 0 ? 0 : host_failed(ERR_IO);
-}
-
 int host_errno(void)
 {
     return last_errno;
@@ -267,6 +286,8 @@ const char *host_errno_text(void)
         return "no such file or directory";
     case 5:
         return "input/output error";
+    case 6: /* of NPU_HOST_INPUT and NPU_HOST_OUTPUT alone */
+        return "is not a regular file";
     case 13:
         return "permission denied";
     case 17:
@@ -287,6 +308,8 @@ const char *host_errno_text(void)
         return "broken pipe";
     case 36:
         return "file name too long";
+    case 40:
+        return "too many symbolic links";
     case 122:
         return "disk quota exceeded";
     default:

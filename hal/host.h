@@ -11,6 +11,7 @@
 #ifndef HAL_HOST_H
 #define HAL_HOST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "hal/err.h"
@@ -33,8 +34,17 @@ const char *host_program(void);
  * ERR_OVERFLOW. */
 MUST_CHECK int host_split(char *line, char **argv, int max);
 
-/* Returns a handle >= 0 or ERR_NOFILE; host_errno() has the reason. */
+/* Returns a handle >= 0 or ERR_NOFILE; host_errno() has the reason. What is to be read is a
+ * regular file. */
 MUST_CHECK int host_open(const char *path, enum host_mode mode);
+
+/* For results: a new file that is to take the place of `path`, whatever is there now. No
+ * other run can get at it, and it goes away when this one ends. Returns a handle for
+ * host_write or ERR_NOFILE. */
+MUST_CHECK int host_create(const char *path);
+/* Closes it, in place of host_close; keep: it takes its place, else it goes away. Returns 0
+ * or ERR_IO: it has gone away. */
+MUST_CHECK int host_create_end(int fd, bool keep);
 
 /* Exactly len bytes, or ERR_IO. */
 MUST_CHECK int host_read(int fd, void *buf, size_t len);
@@ -47,7 +57,6 @@ MUST_CHECK int host_seek(int fd, uint64_t offset);
 MUST_CHECK int host_close(int fd);
 
 MUST_CHECK int host_remove(const char *path);
-MUST_CHECK int host_rename(const char *from, const char *to);
 
 /* The host's errno after the last call above that failed, and a text for it, never NULL.
  * Always 0 after a read or a write: QEMU does not tell why they come up short. */

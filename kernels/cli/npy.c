@@ -113,43 +113,24 @@ int npy_read(const char *path, struct npy *npy, char *why)
     return err;
 }
 
-/* Everything that goes into the file, and its close. */
-static int write_file(int fd, const struct npy *npy, const char *header, size_t len)
-{
-    int err = host_write(fd, header, len);
-
-    if (err == 0) {
-        err = host_write(fd, npy->data, npy->bytes);
-    }
-    return host_close(fd) == 0 ? err : ERR_IO;
-}
-
 int npy_write(const char *path, const struct npy *npy, char *why)
 {
     struct npy copy = *npy;
     char header[256];
-    char *part = malloc(strlen(path) + sizeof(".part"));
     int len = npy_format_header(&copy, header, sizeof(header));
-    int err = 0, fd;
+    int err, fd;
 
-    if (part == NULL || len < 0) {
-        free(part);
-        return part == NULL ? blame(path, why, ERR_NOMEM, err_text(ERR_NOMEM))
-                            : blame(path, why, len, "the shape is too large");
+    if (len < 0) {
+        return blame(path, why, len, "the shape is too large");
     }
-    strcat(strcpy(part, path), ".part");
-    fd = host_open(part, HOST_WRITE);
+    fd = host_create(path);
     if (fd < 0) {
-        err = blame(path, why, fd, host_errno_text());
-    } else if (write_file(fd, &copy, header, (size_t)len) != 0 ||
-               host_rename(part, path) != 0) {
-        err = blame(path, why, ERR_IO,
-                    host_errno() != 0 ? host_errno_text()
-                                      : "could not be written, is the disk full?");
-        if (host_remove(part) != 0) {
-            blame(part, why, ERR_IO, "incomplete, and cannot be removed");
-        }
+        return blame(path, why, fd, host_errno_text());
     }
-    free(part);
-    return err;
+    err = host_write(fd, header, (size_t)len);
+    err = err != 0 ? err : host_write(fd, copy.data, copy.bytes);
+    if (host_create_end(fd, err == 0) != 0) {
+        return blame(path, why, ERR_IO, host_errno_text());
+    }
+    return err == 0 ? 0 : blame(path, why, err, "could not be written, is the disk full?");
 }

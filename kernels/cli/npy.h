@@ -43,9 +43,9 @@ size_t npy_count(const struct npy *npy);
 MUST_CHECK int npy_read(const char *path, struct npy *npy, char *why);
 
 /*
- * Writes npy->data (npy->bytes is not looked at) to path.part and renames that, so that
- * no error leaves a partial file nor harms an older one. Returns 0, ERR_NOFILE, ERR_IO,
- * ERR_SHAPE or ERR_NOMEM, with a reason as above.
+ * Writes npy->data (npy->bytes is not looked at) to a file that takes the place of `path`
+ * when it is complete, so that no error leaves a partial file nor harms an older one.
+ * Returns 0, ERR_NOFILE, ERR_IO or ERR_SHAPE, with a reason as above.
  */
 MUST_CHECK int npy_write(const char *path, const struct npy *npy, char *why);
 

@@ -3,8 +3,8 @@
 #
 # bad_input_test.sh    whatever a user gets wrong is refused
 #
-# With one line that names the file and the reason, exit status 2, no output and no *.part
-# left behind, and an older output as it was. TAP on stdout.
+# With one line that names the file and the reason, exit status 2, no output left behind,
+# and an older output as it was. TAP on stdout.
 set -u
 . "$(dirname "$0")/../cli.sh"
 
@@ -84,14 +84,8 @@ bad_outputs()
         timeout 20 "$SALAI" help 2> "$log/err" > /dev/full
         status=$?
         tap_check output/full_stdout "$(has_status 2; one_line; says err 'output')"
-        ln -s /dev/full full.npy.part
-        salai "${both[@]}" full.npy
-        tap_check output/full_device "$(has_status 2; one_line
-            says err '^matmul: full.npy: .*disk full'; ls full.npy* 2> /dev/null)"
-        rm -f full.npy.part
     else
         tap_skip output/full_stdout "no /dev/full"
-        tap_skip output/full_device "no /dev/full"
     fi
     mkdir "$work/disk"
     if unshare -rm mount -t tmpfs none "$work/disk" 2> /dev/null; then

@@ -25,7 +25,7 @@ goldens()
         tap_check "golden/$name" "$reasons$(cat "$name.reasons")"
     done < <("$here/golden.py" compare)
     tap_check golden/all_are_compared "$([ $n -eq "$(wc -l < cases)" ] || echo "$n only")"
-    tap_check golden/no_part_is_left "$(find . -name '*.part')"
+    tap_check golden/no_part_is_left "$(find . -name '.*.salai-*')"
 }
 
 replacing()

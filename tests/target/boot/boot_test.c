@@ -308,7 +308,6 @@ TEST(npy, written_is_read_back)
     CHECK_EQ((uintptr_t)in.data % NPY_ALIGN, 0u);
     free(in.data);
     CHECK_OK(host_remove(SCRATCH));
-    CHECK_EQ(host_remove(SCRATCH ".part"), ERR_IO);
 }
 
 TEST(npy, wrong_length_is_refused)
@@ -341,9 +340,8 @@ TEST(npy, failure_leaves_no_file)
 
     CHECK_EQ(npy_write("build/no dir/x.npy", &npy, why), ERR_NOFILE);
     CHECK_STR(why, "build/no dir/x.npy: no such file or directory");
-    CHECK_EQ(npy_write("build", &npy, why), ERR_IO); /* the rename fails */
+    CHECK_EQ(npy_write("build", &npy, why), ERR_NOFILE);
     CHECK_STR(why, "build: is a directory");
-    CHECK_EQ(host_remove("build.part"), ERR_IO);
 }
 
 TEST(npy, directory_is_refused)
@@ -351,6 +349,6 @@ TEST(npy, directory_is_refused)
     struct npy npy;
     char why[NPY_WHY_BYTES];
 
-    CHECK_EQ(npy_read("build", &npy, why), ERR_FORMAT);
-    CHECK_STR(why, "build: empty, a directory, or not readable");
+    CHECK_EQ(npy_read("build", &npy, why), ERR_NOFILE);
+    CHECK_STR(why, "build: is a directory");
 }

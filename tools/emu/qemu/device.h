@@ -98,6 +98,9 @@ extern const VMStateDescription npu_history_vmstate;
 void npu_core_init(SalaiNPU *npu, const char *path, const char *at, uint64_t id);
 void npu_core_event(const struct npu_event *e);
 
+/* files.c: answers the calls of hal/contract/host.h. Before record.c, which records them. */
+void npu_files_init(void);
+
 /* record.c: calls to the host, written to a directory or answered from there. */
 void npu_record(SalaiNPU *npu, const char *dir);
 /* After each access of the hart's. */

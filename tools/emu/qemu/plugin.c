@@ -161,6 +161,7 @@ static void attach(Notifier *notifier, void *data)
         npu_die("npu.so: trace=%s: %s", options.trace, strerror(errno));
     }
     npu_sleep_init(npu);
+    npu_files_init();
     if (options.core) {
         npu_core_init(npu, options.core, options.at ?: "", options.id);
     }

@@ -9,18 +9,12 @@
  * a replay may go back over calls whose handles are long closed.
  *
  * Invariant: a call is known by its nanosecond of virtual time, which no two share.
- * Source: semihosting/arm-compat-semi.c and target/riscv/cpu_helper.c of QEMU 7.2.
  */
-#define NEED_CPU_H    1 /* for the whole of TCGCPUOps */
-#define CONFIG_TARGET "config-target.h"
-#include "tools/emu/qemu/device.h"
-#include NPU_TCG_OPS_H
+#include "tools/emu/qemu/call.h"
+#include "hal/contract/host.h"
 
-#define EBREAK_BYTES    4
 #define SNAPSHOT_NS     (50 * 1000000ll) /* at least, of the host */
 #define SNAPSHOT_BEHIND 4                /* instructions */
-#define A0              10
-#define A1              11
 
 enum {
     SYS_OPEN = 0x01,
@@ -64,28 +58,15 @@ static struct {
     GHashTable *consoles; /* handle to file descriptor */
 } rec;
 
-static uint64_t load(CPUState *cpu, uint64_t addr)
-{
-    uint64_t value = 0;
-
-    cpu_memory_rw_debug(cpu, addr, &value, sizeof(value), false);
-    return le64_to_cpu(value);
-}
-
-static char *load_string(CPUState *cpu, uint64_t addr, uint64_t len)
-{
-    char *text = g_malloc0(MIN(len, PATH_MAX) + 1);
-
-    cpu_memory_rw_debug(cpu, addr, text, MIN(len, PATH_MAX), false);
-    return text;
-}
-
 /* --- recording --- */
 
 static char *file_hash(const char *path)
 {
-    g_autoptr(GMappedFile) file = g_mapped_file_new(path, false, NULL);
+    g_autoptr(GMappedFile) file = NULL;
 
+    if (g_file_test(path, G_FILE_TEST_IS_REGULAR)) { /* nothing else is read */
+        file = g_mapped_file_new(path, false, NULL);
+    }
     return file ? g_compute_checksum_for_data(
                       G_CHECKSUM_SHA256, (const guchar *)g_mapped_file_get_contents(file),
                       g_mapped_file_get_length(file))
@@ -95,7 +76,8 @@ static char *file_hash(const char *path)
 /* Before the call, with mode r, rb, r+ or r+b. */
 static void note_input(CPUState *cpu, uint64_t block)
 {
-    g_autofree char *name = load_string(cpu, load(cpu, block), load(cpu, block + 16));
+    g_autofree char *name =
+        call_text(cpu, call_word(cpu, block), call_word(cpu, block + 16));
     g_autofree char *path = realpath(name, NULL);
     g_autofree char *hash = path ? file_hash(path) : NULL;
 
@@ -107,15 +89,15 @@ static void note_input(CPUState *cpu, uint64_t block)
 /* Which console a handle is, or was when it was closed: 1, 2, or 0. */
 static uint64_t console_of(CPUState *cpu, const Call *call, uint64_t block)
 {
-    gpointer handle = GSIZE_TO_POINTER(load(cpu, block));
+    gpointer handle = GSIZE_TO_POINTER(call_word(cpu, block));
     g_autofree char *name = NULL;
 
     switch (call->op) {
     case SYS_OPEN:
-        name = load_string(cpu, load(cpu, block), load(cpu, block + 16));
-        if (strcmp(name, ":tt") == 0 && load(cpu, block + 8) >= 4) {
+        name = call_text(cpu, call_word(cpu, block), call_word(cpu, block + 16));
+        if (strcmp(name, ":tt") == 0 && call_word(cpu, block + 8) >= 4) {
             g_hash_table_insert(rec.consoles, GSIZE_TO_POINTER(call->result),
-                                GSIZE_TO_POINTER(load(cpu, block + 8) < 8 ? 1 : 2));
+                                GSIZE_TO_POINTER(call_word(cpu, block + 8) < 8 ? 1 : 2));
         }
         return 0;
     case SYS_CLOSE:
@@ -133,15 +115,15 @@ static bool written(CPUState *cpu, Call *call, uint64_t block)
 {
     switch (call->op) {
     case SYS_READ:
-        call->addr[0] = load(cpu, block + 8);
-        call->len[0] = load(cpu, block + 16);
+        call->addr[0] = call_word(cpu, block + 8);
+        call->len[0] = call_word(cpu, block + 16);
         call->len[0] -= MIN(call->result, call->len[0]);
         return true;
     case SYS_GET_CMDLINE:
         call->addr[0] = block;
         call->len[0] = 16;
-        call->addr[1] = load(cpu, block);
-        call->len[1] = call->result == 0 ? load(cpu, block + 8) + 1 : 0;
+        call->addr[1] = call_word(cpu, block);
+        call->len[1] = call->result == 0 ? call_word(cpu, block + 8) + 1 : 0;
         return true;
     default:
         return call->op != SYS_TMPNAM && call->op != SYS_HEAPINFO &&
@@ -155,7 +137,8 @@ static void record_call(CPUState *cpu)
     uint64_t *gpr = npu_gpr(cpu), block = gpr[A1];
     Call call = {.when = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL), .op = (uint32_t)gpr[A0]};
 
-    if (call.op == SYS_OPEN && load(cpu, block + 8) < 4) {
+    if (call.op == NPU_HOST_INPUT ||
+        (call.op == SYS_OPEN && call_word(cpu, block + 8) < 4)) {
         note_input(cpu, block);
     }
     rec.qemu->do_interrupt(cpu);
@@ -208,7 +191,7 @@ static const Call *find_call(int64_t when, uint64_t op)
 /* What the firmware prints is shown the first time only. */
 static void show(CPUState *cpu, const Call *call, uint64_t block)
 {
-    uint64_t len = load(cpu, block + 16);
+    uint64_t len = call_word(cpu, block + 16);
     g_autofree char *text = NULL;
 
     if (!call->console || call->when <= rec.shown) {
@@ -216,7 +199,7 @@ static void show(CPUState *cpu, const Call *call, uint64_t block)
     }
     rec.shown = call->when;
     text = g_malloc(len);
-    cpu_memory_rw_debug(cpu, load(cpu, block + 8), text, len, false);
+    cpu_memory_rw_debug(cpu, call_word(cpu, block + 8), text, len, false);
     if (write((int)call->console, text, len - MIN(call->result, len)) < 0) {
         error_report("npu.so: replay: %s", strerror(errno));
     }
@@ -227,15 +210,13 @@ static void replay_call(CPUState *cpu)
     uint64_t *gpr = npu_gpr(cpu), op = (uint32_t)gpr[A0];
     const Call *call = find_call(qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL), op);
     const char *bytes = (const char *)(call + 1);
-    CPUClass *cc = CPU_GET_CLASS(cpu);
 
     show(cpu, call, gpr[A1]);
     for (unsigned i = 0; i < ARRAY_SIZE(call->len); i++) {
         cpu_memory_rw_debug(cpu, call->addr[i], (void *)bytes, call->len[i], true);
         bytes += call->len[i];
     }
-    gpr[A0] = call->result;
-    cc->set_pc(cpu, cc->get_pc(cpu) + EBREAK_BYTES);
+    call_return(cpu, call->result);
 }
 
 static void do_interrupt(CPUState *cpu)
@@ -255,13 +236,8 @@ static void do_interrupt(CPUState *cpu)
 static void hook(void)
 {
     static struct TCGCPUOps ops;
-    CPUClass *cc = CPU_GET_CLASS(first_cpu);
 
-    rec.qemu = cc->tcg_ops;
-    ops = *rec.qemu;
-    g_assert(ops.do_interrupt != NULL);
-    ops.do_interrupt = do_interrupt;
-    cc->tcg_ops = &ops;
+    rec.qemu = call_hook(&ops, do_interrupt);
 }
 
 static FILE *create(const char *dir, const char *name)

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Inputs and outputs of the firmware: the calls of hal/contract/host.h.
+ *
+ * An output is a new file beside what it will replace, .NAME.salai-XXXXXXXXXXXXXXXX,
+ * which takes its place in one step when it is complete. It goes away when the run ends
+ * without that, in whatever way but SIGKILL; the lock on it tells a leftover, which the
+ * next output of that name removes, from the file of another run.
+ *
+ * Invariant: no file that was there is written to, whatever its name and whatever links
+ * lead to it. Nothing of the random name is seen by the guest.
+ */
+#include "tools/emu/qemu/call.h"
+#include "semihosting/guestfd.h"
+#include "hal/contract/host.h"
+#include <sys/file.h>
+#include <sys/random.h>
+
+#define MARK      ".salai-"
+#define LINKS_MAX 40  /* as Linux */
+#define BASE_MAX  200 /* bytes of NAME that go into the new file's name */
+
+/* pending.n is what a signal handler goes by: written last, lowered first. */
+static struct {
+    volatile sig_atomic_t n;
+    struct output {
+        int guest; /* the guest's handle */
+        int fd;    /* behind it */
+        int lock;  /* the same file: the guest may have closed its handle */
+        int dir;
+        char part[NAME_MAX + 1], base[NAME_MAX + 1];
+    } output[16];
+} pending;
+
+static const struct TCGCPUOps *qemu;
+
+/* --- ends of QEMU --- */
+
+/* Also in a signal handler. */
+static void remove_all(void)
+{
+    for (int i = 0; i < pending.n; i++) {
+        unlinkat(pending.output[i].dir, pending.output[i].part, 0);
+    }
+}
+
+static void killed(int signal_number)
+{
+    remove_all();
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+/* That end nothing: QEMU reads the last two from a file and drops them. */
+static bool harmless(int signal_number)
+{
+    static const int harmless[] = {SIGCHLD, SIGURG,  SIGWINCH, SIGCONT, SIGTSTP,
+                                   SIGTTIN, SIGTTOU, SIGALRM,  SIGIO};
+
+    for (size_t i = 0; i < ARRAY_SIZE(harmless); i++) {
+        if (harmless[i] == signal_number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* QEMU ends in order at those that it handles. Past a file's largest allowed size a write
+ * is to come up short like any other. */
+static void catch_signals(void)
+{
+    static bool done;
+
+    for (int i = 1; i < NSIG && !done; i++) {
+        struct sigaction action;
+
+        if (!harmless(i) && sigaction(i, NULL, &action) == 0 &&
+            !(action.sa_flags & SA_SIGINFO) && action.sa_handler == SIG_DFL) {
+            signal(i, i == SIGXFSZ ? SIG_IGN : killed);
+        }
+    }
+    if (!done) {
+        atexit(remove_all);
+    }
+    done = true;
+}
+
+/* --- outputs --- */
+
+/* Where links lead from `path`, whether there is something or not; NULL and errno. */
+static char *follow_links(const char *path)
+{
+    g_autofree char *at = g_strdup(path);
+
+    for (int i = 0; i < LINKS_MAX; i++) {
+        g_autofree char *target = g_file_read_link(at, NULL);
+        g_autofree char *dir = NULL;
+
+        if (!target) {
+            return g_steal_pointer(&at);
+        }
+        dir = g_path_get_dirname(at);
+        g_free(at);
+        at = g_path_is_absolute(target) ? g_steal_pointer(&target)
+                                        : g_build_filename(dir, target, NULL);
+    }
+    errno = ELOOP;
+    return NULL;
+}
+
+/* Whether this name is one of ours for that output. */
+static bool is_part_of(const char *name, const char *prefix)
+{
+    size_t n = strlen(prefix);
+
+    return strncmp(name, prefix, n) == 0 && strlen(name) == n + 16 &&
+           strspn(name + n, "0123456789abcdef") == 16;
+}
+
+/* Removes what runs that were killed have left behind. */
+static void remove_leftovers(int dir, const char *prefix)
+{
+    int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+
+    while (d && (entry = readdir(d))) {
+        if (is_part_of(entry->d_name, prefix)) {
+            int left = openat(dir, entry->d_name,
+                              O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+            if (left >= 0 && flock(left, LOCK_EX | LOCK_NB) == 0) {
+                unlinkat(dir, entry->d_name, 0);
+            }
+            close(left);
+        }
+    }
+    if (d) {
+        closedir(d);
+    }
+}
+
+/* Owner, if that is possible, and mode of the file that will be replaced. What its group
+ * might do is not for another group. */
+static void take_over(int fd, const struct stat *old)
+{
+    mode_t mode = old->st_mode & 0777;
+
+    if (fchown(fd, old->st_uid, old->st_gid) != 0 && fchown(fd, -1, old->st_gid) != 0) {
+        mode &= ~(mode_t)070;
+    }
+    (void)!fchmod(fd, mode);
+}
+
+/* A new, locked file; old: what is there, or NULL. */
+static int create_part(struct output *o, const struct stat *old)
+{
+    g_autofree char *prefix = g_strdup_printf(".%.*s" MARK, BASE_MAX, o->base);
+    int mode = old ? 0600 : 0666;
+    struct stat now;
+    uint64_t random;
+
+    remove_leftovers(o->dir, prefix);
+    do { /* again if another's remove_leftovers() was faster than our lock */
+        if (getrandom(&random, sizeof(random), 0) != sizeof(random)) {
+            return -EIO;
+        }
+        snprintf(o->part, sizeof(o->part), "%s%016" PRIx64, prefix, random);
+        o->fd = openat(o->dir, o->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (o->fd < 0) {
+            return -errno;
+        }
+        (void)!flock(o->fd, LOCK_EX);
+        if (fstat(o->fd, &now) != 0) {
+            now.st_nlink = 1;
+        }
+    } while (now.st_nlink == 0 && close(o->fd) == 0);
+    if (old) {
+        take_over(o->fd, old);
+    }
+    return 0;
+}
+
+/* Why what is at `path`, which no longer is a link, cannot be replaced; 0: it can. */
+static int refuse(const char *path, const struct stat *old)
+{
+    if (S_ISDIR(old->st_mode)) {
+        return -EISDIR;
+    }
+    if (!S_ISREG(old->st_mode)) {
+        return -ENXIO;
+    }
+    return !(old->st_mode & 0222) || faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) ? -EACCES
+                                                                                 : 0;
+}
+
+static int64_t begin_output(const char *name)
+{
+    struct output *o = &pending.output[pending.n];
+    g_autofree char *path = follow_links(name), *dir = NULL, *base = NULL;
+    struct stat st, *old = path && lstat(path, &st) == 0 ? &st : NULL;
+    int err = path ? (old ? refuse(path, old) : 0) : -errno;
+
+    if (err || pending.n == ARRAY_SIZE(pending.output) || !*name) {
+        return err ? err : *name ? -EMFILE : -ENOENT;
+    }
+    dir = g_path_get_dirname(path);
+    base = g_path_get_basename(path);
+    if (g_str_has_suffix(path, "/") || strlen(base) > NAME_MAX) {
+        return g_str_has_suffix(path, "/") ? -EISDIR : -ENAMETOOLONG;
+    }
+    strcpy(o->base, base);
+    o->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (o->dir < 0) {
+        return -errno;
+    }
+    catch_signals();
+    err = create_part(o, old);
+    if (err) {
+        close(o->dir);
+        return err;
+    }
+    o->lock = dup(o->fd);
+    o->guest = alloc_guestfd();
+    associate_guestfd(o->guest, o->fd);
+    pending.n++;
+    return o->guest;
+}
+
+static int64_t end_output(int guest, bool keep)
+{
+    GuestFD *handle = get_guestfd(guest);
+    struct output o;
+    int i = 0, err = 0;
+
+    while (i < pending.n && pending.output[i].guest != guest) {
+        i++;
+    }
+    if (i == pending.n) {
+        return -EBADF;
+    }
+    o = pending.output[i];
+    if (handle && handle->type == GuestFDHost && handle->hostfd == o.fd) {
+        err = close(o.fd) ? -errno : 0;
+        dealloc_guestfd(guest);
+    }
+    if (keep && !err && renameat(o.dir, o.part, o.dir, o.base) != 0) {
+        err = -errno;
+    }
+    if ((!keep || err) && unlinkat(o.dir, o.part, 0) != 0 && !err) {
+        err = -errno;
+    }
+    pending.output[i] = pending.output[pending.n - 1];
+    pending.n--;
+    close(o.lock);
+    close(o.dir);
+    return err;
+}
+
+/* --- inputs --- */
+
+static int64_t open_input(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), guest;
+    struct stat st;
+
+    if (fd < 0) {
+        return -errno;
+    }
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        return S_ISDIR(st.st_mode) ? -EISDIR : -ENXIO;
+    }
+    guest = alloc_guestfd();
+    associate_guestfd(guest, fd);
+    return guest;
+}
+
+static void do_interrupt(CPUState *cpu)
+{
+    uint64_t *gpr = npu_gpr(cpu), block = gpr[A1];
+    uint32_t op = gpr[A0];
+    g_autofree char *path = NULL;
+
+    if (cpu->exception_index != NPU_EXCP_SEMIHOST || op < NPU_HOST_INPUT ||
+        op > NPU_HOST_OUTPUT_END) {
+        qemu->do_interrupt(cpu);
+        return;
+    }
+    if (op == NPU_HOST_OUTPUT_END) {
+        call_return(cpu, end_output(call_word(cpu, block), call_word(cpu, block + 8)));
+        return;
+    }
+    path = call_text(cpu, call_word(cpu, block), call_word(cpu, block + 16));
+    call_return(cpu, op == NPU_HOST_INPUT ? open_input(path) : begin_output(path));
+}
+
+void npu_files_init(void)
+{
+    static struct TCGCPUOps ops;
+
+    qemu = call_hook(&ops, do_interrupt);
+}
