@@ -33,7 +33,8 @@
     ERR(ERR_LEFT, -19, "kernel has left something behind")                               \
     ERR(ERR_CORES, -20, "more cores wanted than the chip has")                           \
     ERR(ERR_BARRIER, -21, "barrier among more blocks than run at one time")              \
-    ERR(ERR_LATE, -22, "launch has not ended in time")
+    ERR(ERR_LATE, -22, "launch has not ended in time")                                   \
+    ERR(ERR_GUARD, -23, "memory before a task's stack was overwritten")
 
 enum err {
     ERR_OK = 0,

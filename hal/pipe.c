@@ -69,6 +69,15 @@ bool pipe_idle(unsigned core, enum pipe pipe)
     return field_get(PIPE_STATUS_STATE, status) == PIPE_EMPTY;
 }
 
+static void read_queued(unsigned core, enum pipe pipe, unsigned i, uint64_t *words,
+                        unsigned n)
+{
+    for (unsigned w = 0; w < n; w++) {
+        unsigned at = ((unsigned)pipe * PIPE_DEPTH + i) * CMD_BYTES / 8 + w;
+        words[w] = read64(core_base(core) + QUEUE_CMD + 8 * at);
+    }
+}
+
 struct cmd_head pipe_queued(unsigned core, enum pipe pipe, unsigned i)
 {
     union {
@@ -76,11 +85,57 @@ struct cmd_head pipe_queued(unsigned core, enum pipe pipe, unsigned i)
         uint64_t words[sizeof(struct cmd_head) / 8];
     } cmd;
 
-    for (unsigned w = 0; w < sizeof(cmd.words) / 8; w++) {
-        unsigned at = ((unsigned)pipe * PIPE_DEPTH + i) * CMD_BYTES / 8 + w;
-        cmd.words[w] = read64(core_base(core) + QUEUE_CMD + 8 * at);
-    }
+    read_queued(core, pipe, i, cmd.words, sizeof(cmd.words) / 8);
     return cmd.head;
+}
+
+union cmd pipe_command(unsigned core, enum pipe pipe, unsigned i)
+{
+    union cmd cmd;
+
+    read_queued(core, pipe, i, cmd.words, sizeof(cmd.words) / 8);
+    return cmd;
+}
+
+/* Bytes from the first to behind the last that the fixpipe writes: rows of elements, or
+ * column blocks of fractals, which are 16 columns wide or, of small types, 32 bytes. */
+static uint64_t fixpipe_extent(const struct cmd_fix_gm *f)
+{
+    static const uint8_t to[] = {
+#define QUANT(name, code, from, to, scale, text) [code] = TYPE_##to,
+#include "hal/contract/all.h"
+    };
+    unsigned type = f->quant < sizeof(to) ? to[f->quant] : TYPE_NONE;
+    uint64_t bits = type == TYPE_NONE ? 32 : type_bits(type);
+    uint64_t columns = bits < 16 ? 256 / bits : 16;
+
+    if (f->m == 0 || f->n == 0) {
+        return 0;
+    }
+    if (f->head.flags & FIX_L0C_GM_NZ) {
+        return (f->n - 1) / columns * 32 * f->dst_pitch + f->m * columns * bits / 8;
+    }
+    return (((f->nd_num ? f->nd_num - 1ull : 0) * f->dst_nd_stride +
+             (f->m - 1ull) * f->dst_pitch + f->n) *
+                bits +
+            7) /
+           8;
+}
+
+bool cmd_writes_gm(const union cmd *cmd, uint64_t *begin, uint64_t *end)
+{
+    const struct cmd_copy_out *c = &cmd->copy_out;
+
+    *begin = *end = 0;
+    if (cmd->head.opcode == OP_COPY_UB_GM || cmd->head.opcode == OP_COPY_L1_GM) {
+        uint64_t gaps = c->n_blocks ? c->n_blocks - 1ull : 0;
+        *begin = c->dst;
+        *end = c->dst + (uint64_t)c->n_blocks * c->len_bytes + gaps * c->dst_gap;
+    } else if (cmd->head.opcode == OP_FIX_L0C_GM) {
+        *begin = cmd->fix_gm.dst;
+        *end = *begin + fixpipe_extent(&cmd->fix_gm);
+    }
+    return *begin < *end;
 }
 
 uint64_t pipe_since(unsigned core, enum pipe pipe)

@@ -115,6 +115,10 @@ bool pipe_idle(unsigned core, enum pipe pipe);
 /* Head of command i of the queue: 0 is the head of the queue, PIPE_DEPTH - 1 the command
  * that ended last, PIPE_DEPTH - 2 the one before it; opcode 0 where there was none. */
 struct cmd_head pipe_queued(unsigned core, enum pipe pipe, unsigned i);
+/* All of it. */
+union cmd pipe_command(unsigned core, enum pipe pipe, unsigned i);
+/* Where in GM a command writes, gaps between its rows included; false: nowhere. */
+bool cmd_writes_gm(const union cmd *cmd, uint64_t *begin, uint64_t *end);
 /* Cycle since which the head runs or waits; 0: nothing is queued. */
 uint64_t pipe_since(unsigned core, enum pipe pipe);
 /* Its head waits for marks in L0C (UNIT_KEEP, UNIT_PASS), not for a semaphore. */

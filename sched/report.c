@@ -71,6 +71,31 @@ static const char *issuer(const struct cmd_head *head)
     return task && task <= sched_tasks() ? sched_task(task - 1)->name : "nobody known";
 }
 
+bool report_writer(char *text, uint64_t begin, uint64_t end)
+{
+    static const enum pipe writers[] = {PIPE_MTE3, PIPE_FIX};
+
+    for (unsigned c = 0; c < chip_cores(); c++) {
+        for (unsigned p = 0; p < sizeof(writers) / sizeof(writers[0]); p++) {
+            for (unsigned i = PIPE_DEPTH; i-- > 0;) { /* the one that ended last first */
+                union cmd cmd = pipe_command(c, writers[p], i);
+                uint64_t from, to;
+                if (!cmd_writes_gm(&cmd, &from, &to) || from >= end || to <= begin) {
+                    continue;
+                }
+                if (text) {
+                    put("\n  %s of task %s, core %u, pc 0x%llx, wrote 0x%llx to 0x%llx",
+                        op_name(cmd.head.opcode), issuer(&cmd.head), c,
+                        (unsigned long long)cmd.head.pc, (unsigned long long)from,
+                        (unsigned long long)to - 1);
+                }
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static bool posts(const struct cmd_head *head, unsigned sem)
 {
     return (head->post_n[0] && head->post_sem[0] == sem) ||

@@ -36,7 +36,7 @@ static unsigned n_timed; /* tasks whose wait has a time-out */
 static struct {
     struct task *last, *end; /* that ran last; behind those in use */
     uint64_t switches;
-    uint64_t since; /* hart_clock() when the hart was charged last */
+    uint64_t since;                      /* hart_clock() when the hart was charged last */
     unsigned switches_left, yields_left; /* until the scheduler looks at everything */
 } hot = {.last = tasks, .end = tasks};
 struct task *running;
@@ -481,7 +481,7 @@ int sched_run(struct sched_report *report)
     run_tasks();
     sched_limit(NULL, 0);
     err = run_err == RUN_OVER ? 0 : run_err;
-    err = err == ERR_STACK ? stack_overflow(run_report) : err;
+    err = err == ERR_STACK ? stack_verdict(run_report) : err;
     chip_mark(NULL);
     if (err) {
         sched_drop();

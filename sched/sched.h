@@ -46,8 +46,9 @@ struct sched_report {
 /*
  * Runs the tasks until all have returned and the engines have nothing left to do. On an
  * error the tasks are dropped and the cores are reset, so that the next run starts clean:
- * ERR_FAULT (an engine or a register access, see *report), ERR_DEADLOCK, ERR_STACK, and
- * what a task has given to task_fail(). ERR_BUSY: called by a task, nothing has changed.
+ * ERR_FAULT (an engine or a register access, see *report), ERR_DEADLOCK, ERR_STACK,
+ * ERR_GUARD, and what a task has given to task_fail(). ERR_BUSY: called by a task, nothing
+ * has changed.
  */
 MUST_CHECK int sched_run(struct sched_report *report);
 /* Watchdog: the next sched_run, by that name in its report, ends with ERR_LATE after so
@@ -71,6 +72,8 @@ struct sched_stats {
 struct sched_stats sched_stats(void);
 /* Bytes of stack that task number i has used at the most since power-on. */
 unsigned sched_stack_used(unsigned i);
+/* Lowest byte of its stack, NULL: it has never had one. */
+char *sched_stack(unsigned i);
 
 /* --- the rest is for tasks only --- */
 

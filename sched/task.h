@@ -34,6 +34,7 @@ struct task {
     void (*fn)(void *arg);
     void *arg;
     char *stack; /* lowest byte; the guard lies below */
+    char *low;   /* lowest stack pointer of its longer switches */
     enum task_state state;
     unsigned core, priority;
     struct pipe_port *ports; /* of that core */
@@ -113,16 +114,19 @@ static inline bool stack_quickly_ok(const struct task *t)
 {
     return ((const uint64_t *)(const void *)t->stack)[-1] == (uintptr_t)t->stack;
 }
-bool stack_ok(const struct task *t);
+bool stack_ok(struct task *t);
 bool stack_whole(const struct task *t);
-/* ERR_STACK and the report: who has overflowed. */
-int stack_overflow(struct sched_report *report);
+/* The report of a guard that is not: ERR_STACK, who has overflowed, or ERR_GUARD, who or
+ * what else has written there. */
+int stack_verdict(struct sched_report *report);
 /* watchdog.c: begins with a run; the cycle at which it ends one; ERR_LATE and the report
  * if that has come. */
 void watchdog_begin(void);
 uint64_t watchdog_end(void);
 int watchdog_check(struct sched_report *report);
-/* report.c */
+/* report.c: appends to a text of SCHED_TEXT bytes, if there is one, which command of those
+ * that the pipes still know writes to [begin, end) of GM; false: none. */
+bool report_writer(char *text, uint64_t begin, uint64_t end);
 void report_deadlock(struct sched_report *report);
 void report_overdue(struct sched_report *report, const char *name, uint64_t limit);
 /* As sched_leftovers, for the first `sems` semaphores, behind what is in text. */

@@ -454,36 +454,6 @@ TEST(sched_edge, owed_waits_add_up_beyond_the_maximum)
     check_run(owes_much, NULL);
 }
 
-/* --- stacks --- */
-
-/* Reaches over the guard without touching it. */
-static void leaps(void *arg)
-{
-    volatile char bytes[TASK_STACK_BYTES + 600];
-
-    bytes[sizeof(bytes) - 64] = 1;
-    task_yield();
-    CHECK_EQ(bytes[sizeof(bytes) - 64], 1);
-    (void)arg;
-}
-
-static void does_not_know(void *arg)
-{
-    (void)arg;
-    task_sleep_until(chip_cycle() + 1000);
-}
-
-TEST(sched_edge, stack_that_leaps_its_guard_is_named)
-{
-    struct sched_report report;
-
-    CHECK_OK(task_create("below", 0, does_not_know, NULL));
-    CHECK_OK(task_create("leaps", 0, leaps, NULL));
-    CHECK_EQ(sched_run(&report), ERR_STACK);
-    CHECK(strstr(report.text, "task leaps, core 0") != NULL);
-    check_run(does_not_know, NULL);
-}
-
 static void sleeps_for_ever(void *arg)
 {
     (void)arg;

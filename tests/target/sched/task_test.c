@@ -342,31 +342,6 @@ TEST(task, next_command_carries_the_waits_that_are_owed)
 
 /* --- mistakes --- */
 
-/* Uses all but the given number of bytes of the stack, roughly. */
-static void use_stack(void *arg)
-{
-    unsigned n = TASK_STACK_BYTES - *(unsigned *)arg;
-    volatile char bytes[n];
-
-    for (unsigned i = 0; i < 256; i++) {
-        bytes[i] = 1;
-    }
-    task_yield();
-    CHECK_EQ(bytes[0], 1);
-}
-
-TEST(task, stack_overflow_is_named)
-{
-    struct sched_report report;
-
-    check_run(use_stack, &(unsigned){4096});
-    CHECK(sched_stack_used(0) > TASK_STACK_BYTES / 2);
-    CHECK(sched_stack_used(0) < TASK_STACK_BYTES);
-    CHECK_EQ(run_one(use_stack, &(unsigned){64}, &report), ERR_STACK);
-    CHECK(strstr(report.text, "task one, core 0: a task has overflowed") != NULL);
-    check_run(nothing, &(unsigned){0});
-}
-
 static void post_too_much(void *arg)
 {
     (void)arg;
