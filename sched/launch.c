@@ -16,6 +16,8 @@
 
 /* The barrier unit of launches; it works only while all blocks run at once. */
 #define BARRIER_UNIT (ROW_CHIP_BARRIER - 1)
+/* Semaphores that are left over: of how many the history is told. */
+#define TOLD 3
 
 struct run {
     const struct launch *l;
@@ -45,10 +47,15 @@ void task_barrier_at(const char *where)
 static void check_block(const struct launch *l)
 {
     unsigned core = task_core();
-    char left[512] = "";
+    char left[SCHED_TEXT / 2];
 
+    wait_leave_faults(running);
+    while (irq_fault(core)) {
+        task_yield(); /* the scheduler tells that, rather than what it has left */
+    }
+    left[0] = 0;
     if (tpipe_leftovers(core, left, sizeof(left)) +
-        left_behind(core, SEM_CORE, left, sizeof(left))) {
+        left_behind(core, SEM_CORE, TOLD, left, sizeof(left))) {
         task_fail(ERR_LEFT, l->name, "block %u: %s", task_block(), left);
     }
 }
@@ -56,9 +63,10 @@ static void check_block(const struct launch *l)
 /* The semaphores of the chip belong to all blocks. */
 static int check_chip(const struct launch *l, struct sched_report *report)
 {
-    char left[512];
+    char left[SCHED_TEXT / 2];
 
-    if (sched_leftovers(0, left, sizeof(left)) == 0) {
+    left[0] = 0;
+    if (left_behind(0, SEM_COUNT, TOLD, left, sizeof(left)) == 0) {
         return 0;
     }
     snprintf(report->text, sizeof(report->text), "%s: %s\n  %s", l->name,

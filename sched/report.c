@@ -13,15 +13,31 @@
 #include "sched/task.h"
 
 static struct {
-    const char *name, *role;
+    const char *name, *role, *where;
 } labels[NPU_MAX_CORES][SEM_CORE];
 
-void sched_label(unsigned core, unsigned sem, const char *name, const char *role)
+/* Where the hart has posted a semaphore last; the chip's own are in the last row. */
+static const char *hart_posts[NPU_MAX_CORES + 1][SEM_CORE];
+static_assert(SEM_COUNT == 2 * SEM_CORE, "hart_posts");
+
+void sched_label_at(unsigned core, unsigned sem, const char *name, const char *role,
+                    const char *where)
 {
     if (sem < SEM_CORE) {
         labels[core][sem].name = name;
         labels[core][sem].role = role;
+        labels[core][sem].where = where;
     }
+}
+
+void report_forget_labels(unsigned core, unsigned sems)
+{
+    memset(labels[core], 0, sems * sizeof(labels[core][0]));
+}
+
+void report_hart_posts(unsigned core, unsigned sem, const char *where)
+{
+    hart_posts[sem < SEM_CORE ? core : NPU_MAX_CORES][sem % SEM_CORE] = where;
 }
 
 int sched_append(char *text, size_t size, const char *format, ...)
@@ -68,7 +84,10 @@ static const char *issuer(const struct cmd_head *head)
 {
     unsigned task = head->tag >> TAG_BITS;
 
-    return task && task <= sched_tasks() ? sched_task(task - 1)->name : "nobody known";
+    /* Also of a run that has just ended. */
+    const char *name = task && task <= TASK_MAX ? sched_task(task - 1)->name : NULL;
+
+    return name ? name : "nobody known";
 }
 
 bool report_writer(char *text, uint64_t begin, uint64_t end)
@@ -100,6 +119,63 @@ static bool posts(const struct cmd_head *head, unsigned sem)
 {
     return (head->post_n[0] && head->post_sem[0] == sem) ||
            (head->post_n[1] && head->post_sem[1] == sem);
+}
+
+static bool takes(const struct cmd_head *head, unsigned sem)
+{
+    return (head->wait_n[0] && head->wait_sem[0] == sem) ||
+           (head->wait_n[1] && head->wait_sem[1] == sem);
+}
+
+/* The command of a pipe that has ended last of those which post, or take, a semaphore. */
+static void append_last(char *text, size_t size, unsigned core, unsigned pipe,
+                        unsigned sem, bool post)
+{
+    for (unsigned i = PIPE_DEPTH; i-- > depth(core, pipe);) {
+        struct cmd_head head = pipe_queued(core, (enum pipe)pipe, i);
+        if (post ? posts(&head, sem) : takes(&head, sem)) {
+            sched_append(text, size,
+                         "\n    last %s by %s of task %s in %s of core %u, pc 0x%llx",
+                         post ? "posted" : "taken", op_name(head.opcode), issuer(&head),
+                         pipe_name(pipe), core, (unsigned long long)head.pc);
+            return;
+        }
+    }
+}
+
+void report_history(unsigned core, unsigned sem, char *text, size_t size)
+{
+    const char *hart = hart_posts[sem < SEM_CORE ? core : NPU_MAX_CORES][sem % SEM_CORE];
+    size_t used = strlen(text);
+
+    if (sem < SEM_CORE && labels[core][sem].where) {
+        sched_append(text, size, "\n    named at %s", labels[core][sem].where);
+    }
+    if (hart) {
+        sched_append(text, size, "\n    last posted by the hart at %s", hart);
+    }
+    for (unsigned n = 0; n < 2 * NPU_PIPES; n++) {
+        for (unsigned c = 0; c < chip_cores() && has_queue(n % NPU_PIPES); c++) {
+            if (c == core || sem >= SEM_CORE) {
+                append_last(text, size, c, n % NPU_PIPES, sem, n < NPU_PIPES);
+            }
+        }
+    }
+    if (strlen(text) == used) {
+        sched_append(text, size, "\n    no command that the pipes still know uses it");
+    }
+}
+
+void report_fault(struct sched_report *report)
+{
+    const struct fault *fault = &report->fault;
+    unsigned task = fault->tag >> TAG_BITS;
+
+    report->task = task && task <= sched_tasks() ? sched_task(task - 1)->name : NULL;
+    fault_text(fault, report->text, sizeof(report->text));
+    if (fault->code == NPU_ERR_SEM_OVERFLOW && fault->opcode) {
+        report_history(fault->core, (unsigned)fault->value, report->text, SCHED_TEXT);
+    }
 }
 
 /* Queued commands that would post a semaphore if they could begin. */
@@ -242,10 +318,19 @@ void report_overdue(struct sched_report *report, const char *name, uint64_t limi
     put_everything(text);
 }
 
-unsigned left_behind(unsigned core, unsigned sems, char *text, size_t size)
+static void append_sem(char *text, size_t size, unsigned core, unsigned sem)
+{
+    sched_append(text, size, "%ssemaphore %u", text[0] ? ", " : "", sem);
+    if (sem < SEM_CORE && labels[core][sem].name) {
+        sched_append(text, size, " (%s %s)", labels[core][sem].name,
+                     labels[core][sem].role);
+    }
+    sched_append(text, size, " of core %u is %u", core, sem_value(core, sem));
+}
+
+unsigned left_behind(unsigned core, unsigned sems, unsigned told, char *text, size_t size)
 {
     unsigned found = 0;
-    char name[128];
 
     for (unsigned p = 0; p < NPU_PIPES; p++) {
         if (has_queue(p) && !pipe_idle(core, (enum pipe)p)) {
@@ -255,17 +340,18 @@ unsigned left_behind(unsigned core, unsigned sems, char *text, size_t size)
         }
     }
     for (unsigned s = 0; s < sems; s++) {
-        unsigned value = sem_value(core, s);
-        if (value != 0) {
-            name[0] = 0;
-            if (s < SEM_CORE && labels[core][s].name) {
-                snprintf(name, sizeof(name), " (%s %s)", labels[core][s].name,
-                         labels[core][s].role);
-            }
-            sched_append(text, size, "%ssemaphore %u%s of core %u is %u",
-                         text[0] ? ", " : "", s, name, core, value);
+        if (sem_value(core, s) != 0) {
+            append_sem(text, size, core, s);
             found++;
+            if (told) {
+                report_history(core, s, text, size);
+                told--;
+            }
         }
+    }
+    memset(hart_posts[core], 0, sizeof(hart_posts[core]));
+    if (sems > SEM_CORE) {
+        memset(hart_posts[NPU_MAX_CORES], 0, sizeof(hart_posts[0]));
     }
     return found;
 }
@@ -273,5 +359,5 @@ unsigned left_behind(unsigned core, unsigned sems, char *text, size_t size)
 unsigned sched_leftovers(unsigned core, char *text, size_t size)
 {
     text[0] = 0;
-    return left_behind(core, SEM_COUNT, text, size);
+    return left_behind(core, SEM_COUNT, 0, text, size);
 }

@@ -361,9 +361,7 @@ static int find_fault(void)
     for (uint32_t left = chip_wanted(); left; left &= left - 1) {
         unsigned c = (unsigned)__builtin_ctz(left);
         if (irq_fault(c) && !wait_supervised(c) && core_fault(c, &report->fault)) {
-            unsigned task = report->fault.tag >> TAG_BITS;
-            report->task = task && task <= n_tasks ? tasks[task - 1].name : NULL;
-            fault_text(&report->fault, report->text, sizeof(report->text));
+            report_fault(report);
             return ERR_FAULT;
         }
     }

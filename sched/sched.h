@@ -60,8 +60,11 @@ void sched_drop(void);
 /* What a run has left behind on a core: queued commands, semaphores that are not 0.
  * Returns how many such things there are and names them in text. */
 unsigned sched_leftovers(unsigned core, char *text, size_t size);
-/* A name for a semaphore in reports; NULL takes it away. role: FREE, FULL or "". */
-void sched_label(unsigned core, unsigned sem, const char *name, const char *role);
+/* A name for a core's semaphore in reports, NULL takes it away; role: FREE, FULL or "". */
+#define sched_label(core, sem, name, role)                                               \
+    sched_label_at((core), (sem), (name), (role), SCHED_HERE)
+void sched_label_at(unsigned core, unsigned sem, const char *name, const char *role,
+                    const char *where);
 
 /* Counted since the last sched_run began. */
 struct sched_stats {

@@ -199,6 +199,16 @@ void task_drain(void)
 
 /* --- commands --- */
 
+__attribute__((noinline)) static _Noreturn void
+post_too_much(unsigned sem, unsigned count, unsigned value, const char *where)
+{
+    char history[SCHED_TEXT / 2] = "";
+
+    report_history(running->core, sem, history, sizeof(history));
+    task_fail(ERR_SEM, where, "semaphore %u holds %u, %u more is above %u%s", sem, value,
+              count, SEM_MAX, history);
+}
+
 void task_post_at(unsigned sem, unsigned count, const char *where)
 {
     unsigned value;
@@ -208,9 +218,9 @@ void task_post_at(unsigned sem, unsigned count, const char *where)
     }
     value = sem_value(running->core, sem);
     if (value + count > SEM_MAX) {
-        task_fail(ERR_SEM, where, "semaphore %u holds %u, %u more is above %u", sem,
-                  value, count, SEM_MAX);
+        post_too_much(sem, count, value, where);
     }
+    report_hart_posts(running->core, sem, where);
     sem_post(running->core, sem, count);
 }
 

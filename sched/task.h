@@ -127,9 +127,17 @@ int watchdog_check(struct sched_report *report);
 /* report.c: appends to a text of SCHED_TEXT bytes, if there is one, which command of those
  * that the pipes still know writes to [begin, end) of GM; false: none. */
 bool report_writer(char *text, uint64_t begin, uint64_t end);
+void report_fault(struct sched_report *report); /* whose `fault` is set */
 void report_deadlock(struct sched_report *report);
 void report_overdue(struct sched_report *report, const char *name, uint64_t limit);
-/* As sched_leftovers, for the first `sems` semaphores, behind what is in text. */
-unsigned left_behind(unsigned core, unsigned sems, char *text, size_t size);
+/* Takes away the names of a core's first `sems` semaphores. */
+void report_forget_labels(unsigned core, unsigned sems);
+/* The hart posts a semaphore; what can be known of who has posted and taken it last. */
+void report_hart_posts(unsigned core, unsigned sem, const char *where);
+void report_history(unsigned core, unsigned sem, char *text, size_t size);
+/* As sched_leftovers, for the first `sems` semaphores, behind what is in text; of the first
+ * `told` that are left also their history. */
+unsigned left_behind(unsigned core, unsigned sems, unsigned told, char *text,
+                     size_t size);
 
 #endif

@@ -42,9 +42,7 @@ struct tpipe *tpipe_open(void)
         }
     }
     *pipe = (struct tpipe){.core = task_core(), .sem = TQUE_SEM_LAST};
-    for (unsigned sem = 0; sem <= TQUE_SEM_LAST; sem++) {
-        sched_label(pipe->core, sem, NULL, NULL);
-    }
+    report_forget_labels(pipe->core, TQUE_SEM_LAST + 1);
     return pipe;
 }
 
@@ -126,9 +124,10 @@ static struct tque *take(struct tpipe *pipe, const char *name, enum tposition po
     return item;
 }
 
-static uint8_t take_sem(struct tpipe *pipe, const char *name, const char *role)
+static uint8_t take_sem(struct tpipe *pipe, const char *name, const char *role,
+                        const char *where)
 {
-    sched_label(pipe->core, pipe->sem, name, role);
+    sched_label_at(pipe->core, pipe->sem, name, role, where);
     return (uint8_t)pipe->sem--;
 }
 
@@ -147,8 +146,8 @@ struct tque *tque_init_at(struct tpipe *pipe, const char *name, enum tposition p
     que->alloc.at = que->enque.at = que->deque.at = que->freed.at = que->begin;
     que->producer = (uint8_t)producer;
     que->consumer = (uint8_t)consumer;
-    que->free_sem = take_sem(pipe, name, "FREE");
-    que->full_sem = take_sem(pipe, name, "FULL");
+    que->free_sem = take_sem(pipe, name, "FREE", where);
+    que->full_sem = take_sem(pipe, name, "FULL", where);
     sem_post(pipe->core, que->free_sem, n);
     return que;
 }
