@@ -14,6 +14,7 @@
 #include "hal/irq.h"
 #include "hal/pipe.h"
 #include "kernels/cli/operator.h"
+#include "sched/sched.h"
 
 #define DEFAULT_OPERATOR "mla_prolog"
 #define SEPARATOR        "+"
@@ -115,6 +116,7 @@ int main(void)
     }
     pipe_init(chip_cores());
     irq_init(chip_cores()); /* engines may end a sleep */
+    sched_init();           /* stacks of tasks, and the guards under them */
     argc = host_args(argv);
     if (argc < 0) {
         fprintf(stderr, "salai: command line: %s\n",

@@ -194,7 +194,6 @@ static void read_hart(struct launch_report *r)
 {
     static const char *const names[HART_PARTS] = {
         [HART_LAUNCH] = "launching",
-        [HART_STACKS] = "stacks of new tasks",
         [HART_SCHEDULER] = "scheduler",
     };
     uint64_t outside = (r->before + r->after) * chip_cores();

@@ -285,10 +285,8 @@ int sched_begin(const char *name, unsigned core, void (*fn)(void *arg), void *ar
     if (slot != n_tasks) {
         measure_task(t->name, t->context.spent); /* its owner before */
     }
-    *t = (struct task){.name = name, .core = core, .fn = fn, .arg = arg};
-    if (!stack_get(t, stack)) {
-        return ERR_NOMEM;
-    }
+    *t = (struct task){.name = name, .core = core, .fn = fn, .arg = arg, .stack = stack};
+    t->low = stack + TASK_STACK_BYTES;
     t->ports = pipe_ports[core];
     t->window = sem_window(core);
     t->tag = (slot + 1) << TAG_BITS;

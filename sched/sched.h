@@ -66,6 +66,9 @@ unsigned sched_leftovers(unsigned core, char *text, size_t size);
 void sched_label_at(unsigned core, unsigned sem, const char *name, const char *role,
                     const char *where);
 
+/* Once, before anything else: the stacks of tasks and their guards. */
+void sched_init(void);
+
 /* Counted since the last sched_run began. */
 struct sched_stats {
     uint64_t switches; /* from one task to another, or from the scheduler to one */

@@ -4,45 +4,36 @@
  * nothing has gone wrong; two of its words are looked at in every switch, all when the
  * task ends. A stack that has grown too far has changed its upper end first, a transfer
  * or a store beyond what lies before it the lower end. A stack is all 0 where it has
- * never been used.
+ * never been used since power-on.
+ *
+ * Each slot has its stack from the start, so that a task begins in the same time whatever
+ * has run before it, and a first launch costs what the next one costs.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sched/task.h"
 
 #define GUARD_BYTES 512
 #define GUARD_WORDS (GUARD_BYTES / 8)
-/* What an allocator puts between two blocks, at most. */
-#define HEADER_BYTES 32
+
+/* Neither loaded nor cleared (linker/npu.ld). */
+static struct {
+    uint64_t guard[GUARD_WORDS];
+    char stack[TASK_STACK_BYTES];
+} slots[TASK_MAX] __attribute__((section(".task_stacks"), aligned(16)));
 
 static uint64_t *guard_of(const struct task *t)
 {
     return (void *)(t->stack - GUARD_BYTES);
 }
 
-/* Stacks stay with their slot, so that only the first owner pays for clearing. */
-bool stack_get(struct task *t, char *old)
+void sched_init(void)
 {
-    char *room = old;
-
-    if (old == NULL) {
-        sched_charge(running ? &running->context.spent : &hart_parts[HART_LAUNCH]);
-        room = aligned_alloc(16, GUARD_BYTES + TASK_STACK_BYTES);
-        if (room == NULL) {
-            return false;
-        }
-        room += GUARD_BYTES;
-        memset(room, 0, TASK_STACK_BYTES);
+    for (unsigned i = 0; i < TASK_MAX; i++) {
+        sched_task(i)->stack = slots[i].stack;
+        stack_repaint(sched_task(i));
     }
-    t->stack = room;
-    t->low = room + TASK_STACK_BYTES;
-    if (old == NULL) {
-        stack_repaint(t);
-        sched_charge(&hart_parts[HART_STACKS]);
-    }
-    return true;
 }
 
 void stack_repaint(struct task *t)
@@ -95,26 +86,11 @@ static bool grown_too_far(const struct task *t)
     return !stack_quickly_ok(t) && (first > 0 || left);
 }
 
-/* The stack that ends where the heap block of t's begins, or NULL. */
-static const struct task *neighbour(const struct task *t)
-{
-    const char *begin = t->stack - GUARD_BYTES;
-
-    for (unsigned i = 0; i < TASK_MAX; i++) {
-        const struct task *other = sched_task(i);
-        if (other->stack && other->stack + TASK_STACK_BYTES <= begin &&
-            other->stack + TASK_STACK_BYTES + HEADER_BYTES >= begin) {
-            return other;
-        }
-    }
-    return NULL;
-}
-
 static void overwritten(const struct task *t, char *text)
 {
     unsigned first = find(t, 0, false), end = find(t, first, true);
     uintptr_t begin = (uintptr_t)(guard_of(t) + first);
-    const struct task *before = neighbour(t);
+    bool is_first = t->stack == slots[0].stack;
 
     sched_append(
         text, SCHED_TEXT,
@@ -128,10 +104,8 @@ static void overwritten(const struct task *t, char *text)
             "\n  no command that the pipes still know writes there: a store of the "
             "hart or an older transfer, beyond a heap array?");
     }
-    sched_append(text, SCHED_TEXT, "\n  before it lies %s%s",
-                 before ? "the stack of task "
-                        : "what was allocated before the task began",
-                 before ? before->name : "");
+    sched_append(text, SCHED_TEXT, "\n  before it lies the stack of %s%s",
+                 is_first ? "main" : "task ", is_first ? "" : (t - 1)->name);
 }
 
 int stack_verdict(struct sched_report *report)

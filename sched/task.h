@@ -60,7 +60,7 @@ struct task {
 void task_switch(struct context *from, struct context *to);
 
 /* measure.c: what the hart does besides tasks, and the instructions that it has taken. */
-enum hart_part { HART_LAUNCH, HART_STACKS, HART_SCHEDULER, HART_IDLE, HART_PARTS };
+enum hart_part { HART_LAUNCH, HART_SCHEDULER, HART_IDLE, HART_PARTS };
 extern uint64_t hart_parts[HART_PARTS];
 /* A launch is called, returns; a run begins, in a launch or by itself; a task of that name
  * will not use the hart any more. */
@@ -105,8 +105,7 @@ bool wait_supervised(unsigned core);
 void wait_leave_faults(struct task *t);
 /* tque.c: forgets every core's queues, at the end of a run. */
 void tpipe_forget(void);
-/* stack.c: gives a task its slot's stack, or a new one; false: no memory. */
-bool stack_get(struct task *t, char *old);
+/* stack.c */
 void stack_repaint(struct task *t);
 /* Whether the guard is as it was: its highest word; its ends, and the caller, who runs on
  * this stack, is above it; all of it. */
