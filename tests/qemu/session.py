@@ -22,6 +22,7 @@ DRIVE = f"-drive if=none,id=snapshots,format=qcow2,file={IMAGE}"
 MONITOR = os.path.join(DIR, "monitor")
 DEADLINE = 15  # seconds for a run; the longest takes one
 SOCKET = "build/gdb.sock"  # tools/salai --gdb
+TEST_IMAGE = "build/fw-picolibc/test.elf"
 count = failed = 0
 running = []
 
@@ -43,6 +44,10 @@ def matches(name, text, *patterns):
     """Every pattern is in the text."""
     missing = [f"no '{p}'" for p in patterns if not re.search(p, text, re.M)]
     ok(not missing, name, "\n".join(missing + [text]))
+
+
+def shows(name, text, *patterns):
+    matches("npu/" + name, text, *patterns)
 
 
 def one_line(name, text, pattern):
@@ -92,11 +97,11 @@ def until(attempt, process, errors):
                 raise RuntimeError("QEMU has ended: " + process.stdout.read()) from None
 
 
-def debug(args, extra="", icount=""):
+def debug(args, extra="", icount="", image=None):
     """QEMU at its first instruction, with gdb attached."""
     if os.path.exists(SOCKET):
         os.unlink(SOCKET)
-    process = launch(args, extra, icount, ["--gdb"])
+    process = launch(args, extra, icount, ["--gdb", *(["--image", image] if image else [])])
     until(lambda: gdb.execute(f"target remote {SOCKET}"), process, gdb.error)
     return process
 
@@ -111,6 +116,12 @@ def go(times=1):
         if not gdb.selected_inferior().pid:
             return False
     return True
+
+
+def over(process):
+    """Leaves a run where it is."""
+    end(process)
+    gdb.execute("disconnect")
 
 
 def go_to(where, hits=1, kind="break"):

@@ -14,7 +14,6 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from session import *  # noqa: E402
 
-TEST_IMAGE = "build/fw-picolibc/test.elf"
 LOOK = ["status", "tasks", "sem", "pmu", "faults", "regs core", "queue V", "tile ub 0 2x2 fp32",
         "cmd 0x80000000", "who ub 0", "tile l0c 0 16x16 fp32 nz"]
 KINDS = {

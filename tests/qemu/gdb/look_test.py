@@ -3,7 +3,6 @@
 # Run by look_test.sh: each npu command at stops in real kernels, held against what
 # gdb reads without it; then that looking changes nothing and that mistakes are one line.
 import ast
-import json
 import os
 import re
 import struct
@@ -25,10 +24,6 @@ LOOK = ["status", "tasks", "sem", "pmu", "faults", "tile ub 0 8x8 fp32", "tile l
     + [f"queue {p}" for p in "V MTE1 MTE2 MTE3 M FIX".split()]
 
 
-def shows(name, text, *patterns):
-    matches("npu/" + name, text, *patterns)
-
-
 def register(pipe, name):
     return load64("(unsigned long)NPU_CORE_BASE + PIPE_BASE"
                   f" + PIPE_{pipe} * (unsigned long)PIPE_STRIDE + {name}")
@@ -37,11 +32,6 @@ def register(pipe, name):
 def arrays(kernel, *members):
     go_to(kernel)
     return [number(f"p->{m}") for m in members]
-
-
-def over(process):
-    end(process)
-    gdb.execute("disconnect")
 
 
 def mid_vadd():
@@ -111,8 +101,8 @@ def names_of_each_core():
 
 
 def wants_of_tasks():
-    gdb.execute("file build/fw-picolibc/test.elf")
-    process = debug_image("fault deadlock")
+    gdb.execute("file " + TEST_IMAGE)
+    process = debug("fault deadlock", image=TEST_IMAGE)
     go_to("report_deadlock")
     shows("sem_names_a_waiting_task", npu("sem"), r'^ +\d = +0 .*; task "deadlock" wants 1')
     shows("tasks_tell_the_semaphore", npu("tasks"), r"waits for 1 of semaphore \d")
@@ -122,94 +112,13 @@ def wants_of_tasks():
              [r"^core 0 V: BOUNDS: ", r"VADD\.\w+: value 0x\w+", r"at fault\.c:\d+ fault_b"]),
             ("register",
              [r"^core 0 registers: READ_ONLY: ", "register access at offset 0x0, value 0x1"])):
-        process = debug_image(f"fault {kind}")
+        process = debug(f"fault {kind}", image=TEST_IMAGE)
         go_to("fault_text")
         shows(f"faults_{kind}", npu("faults"), *patterns)
         shows(f"print_fault_{kind}", gdb.execute("print *f", to_string=True),
               patterns[0].replace("^", "").strip())
         over(process)
     gdb.execute("file build/salai.elf")
-
-
-def waits_of_tasks():
-    """Every way to wait, in the tests of sched/, at the sleep that it leads to."""
-    gdb.execute("file build/fw-picolibc/test.elf")
-    one, two = "waits for 1 of semaphore 20", "2 of semaphore 21"
-    for test, waits in (
-            ("waits_give_up", [f"{one}, until cycle {{}}", f"{one} or {two}, until cycle {{}}",
-                               f"{one} and {two}, until cycle {{}}"]),
-            ("for_room_with", ["waits for 32 slots of V, until cycle {}"]),
-            ("sleeps_until", ["sleeps until cycle {}"]),
-            ("supervisor_gets", ["waits for a fault of core 0, until cycle {}"])):
-        process = debug_image("test " + test)
-        for i, wait in enumerate(waits):
-            go_to("irq_wait")
-            # The only deadline of these runs is what the hart has set the alarm to.
-            alarm = load64("(unsigned long)NPU_CORE_BASE + CORE_ALARM")
-            shows(f"tasks_{test}_{i}", npu("tasks"),
-                  f'^ *0 "one" core 0: {wait.format(alarm)}, stack ')
-            if two in wait:
-                shows(f"sem_tells_of_several_{i}", npu("sem"),
-                      '^ *20 .*; task "one" wants 1$', '^ *21 .*; task "one" wants 2$')
-        over(process)
-    process = debug_image("test deadlock_of_a_join")
-    go_to("report_deadlock")
-    shows("tasks_join", npu("tasks"), '^ *0 "one" core 0: waits for task 0 "one", stack ')
-    over(process)
-    gdb.execute("file build/salai.elf")
-
-
-def debug_image(args):
-    if os.path.exists("build/gdb.sock"):
-        os.unlink("build/gdb.sock")
-    process = launch(args, options=["--gdb", "--image", "build/fw-picolibc/test.elf"])
-    until(lambda: gdb.execute("target remote build/gdb.sock"), process, gdb.error)
-    return process
-
-
-def tasks_and_views():
-    quiet = run(VADD)
-    process, _, _ = mid_vadd()
-    text = npu("tasks")
-    shows("tasks_waits_stacks_and_traces", text,
-          r'^ *0 "vadd" core 0: waits for task 1 "vadd copy-in", stack ',
-          r'^ *1 "vadd copy-in" core 0: waits for 16 slots of MTE2, stack \d+ of 16384$',
-          r'^ *2 "vadd compute" .* slots of V\b', r'^ *3 "vadd copy-out"',
-          r"^ +copy_in vadd\.c:\d+$",
-          r"^ +compute vadd\.c:\d+$", r"^ +task_entry sched\.c:\d+$")
-    used = [int(n) for n in re.findall(r"stack (\d+) of", text)]
-    depth = [number(f"'sched.c'::tasks[{i}].stack + 16384 - 'sched.c'::tasks[{i}].context.sp")
-             for i in range(4)]
-    ok(all(d <= u < 4096 for d, u in zip(depth, used)), "npu/tasks_stack_use", f"{used} {depth}")
-    before = gdb.execute("info registers", to_string=True)
-    shows("task_selects_the_kernel", npu("task 2"),
-          '^task 2 "vadd compute": waits for 16 slots of V',
-          r"compute \(arg=.*\) at kernels/vadd/vadd\.c:\d+$")
-    same(gdb.selected_frame().name(), "compute", "npu/task_is_where_it_waits")
-    shows("task_has_locals", gdb.execute("info locals", to_string=True), "^cmd = VADD F32",
-          r"^z = \d+$")
-    trace = gdb.execute("backtrace", to_string=True)
-    shows("task_backtrace", trace, "^#0 .*irq_wait", r"^#1 .*wait_as.*state=TASK_WAIT_ROOM",
-          " compute ")
-    npu("status")
-    npu("tasks")
-    same(gdb.selected_frame().name(), "compute", "npu/task_stays_selected")
-    npu("task")
-    same(gdb.execute("info registers", to_string=True), before, "npu/task_changes_no_register")
-    npu("task 2")
-    gdb.execute("delete")
-    gdb.execute("down")
-    gdb.execute("finish")
-    same(gdb.parse_and_eval("'sched.c'::running->name").string(), "vadd compute",
-         "npu/finish_comes_back_in_that_task")
-    text = npu("tasks")
-    shows("tasks_the_running_one", text, '^ *2 "vadd compute" core 0: runs, ', "^ +compute vadd")
-    npu("task 1")
-    gdb.execute("next")
-    same(gdb.newest_frame().name(), "compute", "npu/going_on_ends_the_view")
-    shows("print_task", gdb.execute("print *'sched.c'::running", to_string=True),
-          'task "vadd compute" = {core = 0, state = TASK_READY,')
-    same(finish(process), quiet, "npu/views_change_nothing")
 
 
 def commands():
@@ -411,16 +320,6 @@ def no_npu():
     over(process)
 
 
-def started(*arguments, commands=("backtrace 1", "npu status"), **variables):
-    """Output and status of tools/gdb/debug with a gdb that obeys commands."""
-    text = "".join(c + "\n" for c in commands)
-    done = subprocess.run(["timeout", str(DEADLINE), "tools/gdb/debug", *arguments], input=text,
-                          text=True,
-                          env=dict(ENV, **variables), stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT)
-    return f"{done.stdout}\nstatus {done.returncode}"
-
-
 def readme():
     """The session in tools/gdb/README.md, as it is printed there."""
     with open("tools/gdb/README.md") as f:
@@ -440,46 +339,6 @@ def readme():
     over(process)
 
 
-def make_debug():
-    for args, first in (("vadd --n 1000", r"^#0 +vadd \(p="),
-                        ("matmul --m 20 --n 20 --k 20", r"^#0 +matmul \(p="),
-                        ("demo", r"^#0 .*kernels/demo/demo\.c:"), ("help", r"^#0 +help \(argc=")):
-        shows(f"debug_stops_at_{args.split()[0]}", started("--", *args.split()), first,
-              "^.*cycle [1-9]", "^status 0")
-    shows("debug_tells_a_refusal", started("--", "vadd", "--what"), "no option --what",
-          "npu start: the firmware has ended before its operator began")
-    shows("debug_of_no_machine", started("--", "vadd", PROFILE="b2"), "a2, ascend910", "^status 2")
-
-
-def vs_code():
-    """What cpptools sends for launch.json, through gdb's machine interface."""
-    with open("tools/gdb/vscode/launch.json") as f:
-        launch_ = json.load(f)["configurations"][0]
-    with open("tools/gdb/vscode/tasks.json") as f:
-        task = next(t for t in json.load(f)["tasks"] if t["label"] == launch_["preLaunchTask"])
-    server = subprocess.Popen(["tools/gdb/debug", "--server", "--", *"vadd --n 1000".split()],
-                              text=True,
-                              env=ENV, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              start_new_session=True)
-    running.append(server)
-    line = server.stdout.readline()
-    ok(re.search(task["problemMatcher"]["background"]["endsPattern"], line),
-       "npu/debug_server_says_ready", line)
-    here = "${workspaceFolder}/"
-    steps = [f"-file-exec-and-symbols {launch_['program'].removeprefix(here)}"]
-    steps += [c["text"] for c in launch_["setupCommands"]]
-    steps += [f"-target-select remote {launch_['miDebuggerServerAddress']}"]
-    steps += [c["text"] for c in launch_["postRemoteConnectCommands"]]
-    steps += ["-stack-info-frame", '-interpreter-exec console "npu status"', "-gdb-exit"]
-    done = subprocess.run(["timeout", str(DEADLINE), launch_["miDebuggerPath"], "-nx", "-q",
-                           "--interpreter=mi"],
-                          input="\n".join(steps) + "\n", text=True, stdout=subprocess.PIPE)
-    shows("vs_code_session", done.stdout, r'^\^done,frame=.*func="vadd".*line="\d+"',
-          r'^~"cycle \d+')
-    ok("^error" not in done.stdout, "npu/vs_code_no_error", done.stdout)
-
-
 gdb.execute("source tools/gdb/npu.py")
 main(mistakes, no_npu, commands, status_queue_sem, names_of_each_core, wants_of_tasks,
-     waits_of_tasks, tasks_and_views, tile_values, looking_changes_nothing,
-     writes_are_dropped, readme, make_debug, vs_code)
+     tile_values, looking_changes_nothing, writes_are_dropped, readme)

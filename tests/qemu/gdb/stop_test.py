@@ -18,7 +18,6 @@ from session import DIR, ENV  # noqa: E402
 MATMUL = "matmul --m 300 --n 300 --k 700 --check 20"
 VADD = "vadd --n 400000"
 TILE = 32 << 10  # bytes, of vadd
-TEST_IMAGE = "build/fw-picolibc/test.elf"
 BREAK_AT_WAITS = "irq_wait", "task_switch", "wait_as", "*$wfi", "*($wfi + 4)"
 
 

@@ -2,6 +2,7 @@
 #
 # Stops that the device makes: what has been asked for, and the line that tells why the
 # machine stands still. The device has them; only their texts are kept here.
+import functools
 import itertools
 import os
 
@@ -85,11 +86,13 @@ def lines(always):
     return [f"{word}: {line(device.pairs(h))}" for h in hits] + more
 
 
-def on_stop(_):
+def on_stop(event):
     """gdb's own line follows."""
     try:
         if texts:
             print("\n".join(lines(False)))
+            if isinstance(event, gdb.SignalEvent):
+                gdb.post_event(settle)
     except gdb.error:
         pass
 
@@ -98,8 +101,24 @@ def head():
     return device.pairs(device.get("stopped").splitlines()[0])
 
 
+@functools.lru_cache(None)
+def speaks_mi():
+    """Whether gdb's own output is MI, which a front end reads."""
+    with open("/proc/self/cmdline") as f:
+        words = f.read().split("\0")
+    for word, next_ in zip(words, words[1:]):
+        name, _, value = word.lstrip("-").partition("=")
+        if word[:1] == "-" and name and "interpreter".startswith(name):
+            return (value or next_).startswith("mi")
+    return False
+
+
 def quietly(command):
-    """gdb tells of every stop, past gdb.execute's to_string."""
+    """gdb tells of every stop, past gdb.execute's to_string. A front end hears of them: it
+    would wait for ever for an answer that was lost with them."""
+    if speaks_mi():
+        gdb.execute(command, to_string=True)
+        return
     gdb.flush()
     kept, nothing = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, 1)
@@ -115,7 +134,10 @@ def quietly(command):
 def settle():
     """After a way backwards: QEMU counts instructions, so it comes to the beginning of the
     sleep in which engines did what was looked for. Goes on to that very cycle."""
-    found = head() if texts else {"settle": 0}
+    thread = gdb.selected_thread()
+    if not texts or thread is None or thread.is_running():
+        return
+    found = head()
     if found["settle"]:
         if found["now"] > found["when"]:
             quietly("reverse-stepi")
@@ -148,8 +170,9 @@ def back_in_sleep():
 
 
 def back(when=None):
-    """Goes back to the last stop, or breakpoint; to one at an instant (ns)."""
-    if when is not None or not back_in_sleep():
+    """Goes back to the last stop, or breakpoint; to one at an instant (ns), which may be
+    this one."""
+    if when != head()["now"] and (when is not None or not back_in_sleep()):
         try:
             device.ask("gate" if when is None else f"gate when={when}")
             quietly("reverse-continue")
@@ -161,7 +184,8 @@ def back(when=None):
 
 
 def hook():
-    """gdb's own reverse-continue knows the stops, too."""
+    """gdb's own reverse-continue knows the stops, too. Where gdb does not wait for it, as
+    with MI, the hook finds the machine running, and on_stop() sees to it."""
     gdb.execute("define hookpost-reverse-continue\n"
                 "python import sys; sys.modules['npu.stops'].settle()\nend")
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """npu task [N]     shows the task N of `npu tasks` to gdb; without N: back to the hart
 
-Frames from 1 on are then the task's, as it waits: `up`, `info locals`, `print`,
-`backtrace` and breakpoints work. Frame 0 is still the hart. Nothing of the machine is
-changed, and going on (`continue`, `step`) goes on with the hart and ends the view."""
+Frames behind the hart's own are then the task's, as it waits: `up`, `info locals`,
+`print`, `backtrace`, `finish` and breakpoints work. Nothing of the machine is changed,
+and going on (`continue`, `step`) goes on with the hart and ends the view."""
 import gdb
 
 from npu import decode, machine, tasks, view
@@ -39,7 +39,6 @@ def run(words, options, core):
         task = choose(words[0])
         live = task.live()
         view.unwinder.show(None if live else task)
-        top = gdb.newest_frame()
-        kernel_frame(top if live else top.older()).select()
+        kernel_frame(view.at(0 if live else view.hart_frames())).select()
         print(f'task {task.index} "{task.name}": {task.doing()}')
     gdb.execute("frame")

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+#
+# Run by mi_test.sh: what starts gdb, and gdb behind an IDE, which speaks MI: every command
+# is answered there too, and goes to where it goes in a terminal.
+import json
+import os
+import re
+import subprocess
+import sys
+
+import gdb
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from mi import MI  # noqa: E402
+from session import *  # noqa: E402
+from session import DIR  # noqa: E402
+
+VADD = "vadd --n 400000"
+REC = os.path.join(DIR, "rec")
+STOPPED = r"^\*stopped"
+TOLD = r"^~\"stopped: "
+
+
+def started(*arguments, commands=("backtrace 1", "npu status"), **variables):
+    """Output and status of tools/gdb/debug with a gdb that obeys commands."""
+    text = "".join(c + "\n" for c in commands)
+    done = subprocess.run(["timeout", str(DEADLINE), "tools/gdb/debug", *arguments], input=text,
+                          text=True,
+                          env=dict(ENV, **variables), stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT)
+    return f"{done.stdout}\nstatus {done.returncode}"
+
+
+def make_debug():
+    for args, first in (("vadd --n 1000", r"^#0 +vadd \(p="),
+                        ("matmul --m 20 --n 20 --k 20", r"^#0 +matmul \(p="),
+                        ("demo", r"^#0 .*kernels/demo/demo\.c:"), ("help", r"^#0 +help \(argc=")):
+        shows(f"debug_stops_at_{args.split()[0]}", started("--", *args.split()), first,
+              "^.*cycle [1-9]", "^status 0")
+    shows("debug_tells_a_refusal", started("--", "vadd", "--what"), "no option --what",
+          "npu start: the firmware has ended before its operator began")
+    shows("debug_of_no_machine", started("--", "vadd", PROFILE="b2"), "a2, ascend910", "^status 2")
+
+
+def vs_code():
+    """What cpptools sends for launch.json, through gdb's machine interface."""
+    with open("tools/gdb/vscode/launch.json") as f:
+        launch_ = json.load(f)["configurations"][0]
+    with open("tools/gdb/vscode/tasks.json") as f:
+        task = next(t for t in json.load(f)["tasks"] if t["label"] == launch_["preLaunchTask"])
+    server = subprocess.Popen(["tools/gdb/debug", "--server", "--", *"vadd --n 1000".split()],
+                              text=True,
+                              env=ENV, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              start_new_session=True)
+    running.append(server)
+    line = server.stdout.readline()
+    ok(re.search(task["problemMatcher"]["background"]["endsPattern"], line),
+       "npu/debug_server_says_ready", line)
+    here = "${workspaceFolder}/"
+    steps = [f"-file-exec-and-symbols {launch_['program'].removeprefix(here)}"]
+    steps += [c["text"] for c in launch_["setupCommands"]]
+    steps += [f"-target-select remote {launch_['miDebuggerServerAddress']}"]
+    steps += [c["text"] for c in launch_["postRemoteConnectCommands"]]
+    steps += ["-stack-info-frame", '-interpreter-exec console "npu status"', "-gdb-exit"]
+    done = subprocess.run(["timeout", str(DEADLINE), launch_["miDebuggerPath"], "-nx", "-q",
+                           "--interpreter=mi"],
+                          input="\n".join(steps) + "\n", text=True, stdout=subprocess.PIPE)
+    shows("vs_code_session", done.stdout, r'^\^done,frame=.*func="vadd".*line="\d+"',
+          r'^~"cycle \d+')
+    ok("^error" not in done.stdout, "npu/vs_code_no_error", done.stdout)
+
+
+def connected(start):
+    """gdb at the first line of the operator of what start() starts."""
+    if os.path.exists(SOCKET):
+        os.unlink(SOCKET)
+    process = start()
+    mi = MI("build/salai.elf")
+    mi.ask("source tools/gdb/npu.py")
+    until(lambda: os.stat(SOCKET), process, OSError)
+    mi.ask(f"-target-select remote {SOCKET}")
+    mi.ask("npu start", STOPPED)
+    return mi
+
+
+def recorder(*arguments):
+    process = subprocess.Popen(["timeout", "-s", "KILL", str(2 * DEADLINE), "tools/gdb/record",
+                                "--dir", REC, *arguments], env=ENV, start_new_session=True,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT)
+    running.append(process)
+    return process
+
+
+def command(text):
+    """Number of the V command that a stop was told for."""
+    found = re.findall(r"stopped: V command (\d+) ", text)
+    return int(found[-1]) if found else text
+
+
+def backwards():
+    recorder("--", *VADD.split()).communicate()
+    mi = connected(lambda: recorder("--replay", "--gdb"))
+    mi.ask("-break-insert report_pipes")
+    mi.ask("-exec-continue", STOPPED)
+    mi.ask("-break-delete 1")
+    mi.console("npu break V")
+    seen = [command(mi.console("npu back", TOLD)) for _ in range(2)]
+    seen.append(command(mi.ask("reverse-continue", TOLD)))
+    seen.append(command(mi.console("reverse-continue", TOLD)))
+    seen.append(command(mi.ask("-exec-continue --reverse", TOLD)))
+    ok(seen[1] == seen[0] - 1 and seen == sorted(set(seen), reverse=True),
+       "mi/every_way_back_is_answered", seen)
+    seen = [command(mi.ask("-exec-continue", TOLD)), command(mi.console("npu step V", TOLD))]
+    ok(seen[1] == seen[0] + 1, "mi/and_every_way_forward", seen)
+    text = mi.console("npu who ub 0 -g", "#\\d+ .* copy_in ")
+    matches("mi/who_goes_to_the_issuer", text, r"is issued at cycle \d+", r"copy_in \(arg=")
+    text = mi.console("npu back -c 99")
+    matches("mi/a_mistake_is_an_error", text, r'\^error,msg="npu back: no core 99')
+    mi.ask("-gdb-exit")
+
+
+def finish_of_a_task():
+    mi = connected(lambda: launch("matmul --m 900 --n 600 --k 700", options=["--gdb"]))
+    mi.ask("-break-insert irq_wait")
+    mi.ask("-exec-continue", STOPPED)
+    mi.ask("-exec-continue", STOPPED)
+    mi.ask("-break-delete 1")
+    mi.console("npu task 2")
+    text = mi.ask("-exec-finish", STOPPED + '.*reason="end-stepping-range"')
+    same(mi.where(), "multiply_chunk", "mi/finishes_an_inlined_function_of_a_task")
+    ok("^error" not in text, "mi/finish_is_answered", text)
+    mi.ask("-gdb-exit")
+
+
+gdb.execute("source tools/gdb/npu.py")
+main(make_debug, vs_code, backwards, finish_of_a_task)
