@@ -55,11 +55,6 @@ def stopped():
     return [line for line in npu("status").splitlines() if line.startswith("stopped: ")]
 
 
-def over(process):
-    end(process)
-    gdb.execute("disconnect")
-
-
 def is_the_run():
     for args in (VADD, MATMUL):
         quiet = run(args)
@@ -215,6 +210,25 @@ def who_wrote():
     over(process)
 
 
+def who_wrote_just_now():
+    """Where the writer has ended at this instant, or in the sleep that the hart is in."""
+    tool("--", *VADD.split(), "--buffers", "1")
+    process, wrong, asleep = replay(), [], 0
+    z = number("p->z")
+    for n in 1, 9, 20, 33, 40, 42:
+        npu(f"break -e MTE3 {n}")
+        go()
+        begin = here()
+        asleep += sys.modules["npu.stops"].head()["halted"]
+        text = npu(f"who gm {z + (n - 1) * TILE} -g")
+        issued = re.search(rf"^stopped: MTE3 command {n} .* is issued at cycle (\d+)", text, re.M)
+        if gdb.selected_frame().name() != "copy_out" or here()[0] != int(issued[1]):
+            wrong.append(text)
+        npu("delete")
+    same((wrong, asleep > 0), ([], True), "who/wrote_it_just_now")
+    over(process)
+
+
 def hunt():
     """The bug hunt in tools/gdb/README.md, as it is printed there."""
     with open("tools/gdb/README.md") as f:
@@ -238,4 +252,5 @@ def hunt():
 
 
 gdb.execute("source tools/gdb/npu.py")
-main(is_the_run, files_stay, others_are_refused, there_and_back, backwards, who_wrote, hunt)
+main(is_the_run, files_stay, others_are_refused, there_and_back, backwards, who_wrote,
+     who_wrote_just_now, hunt)

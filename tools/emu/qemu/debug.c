@@ -49,6 +49,11 @@ static struct {
     int64_t until;     /* stops are noted only, until then; -1: not so */
 } debug;
 
+uint64_t npu_replay_icount(void)
+{
+    return replay_mode == REPLAY_MODE_PLAY ? replay_get_current_icount() : 0;
+}
+
 /* --- stops --- */
 
 /* On the way backwards QEMU runs forward twice: to find the last stop, and to come back
@@ -65,7 +70,7 @@ static bool begin_hit(int64_t now)
         debug.n_hits = 0;
         debug.sequence += !back;
         debug.when = now;
-        debug.icount = replay_mode == REPLAY_MODE_PLAY ? replay_get_current_icount() : 0;
+        debug.icount = npu_replay_icount();
         debug.back = back;
         debug.over = false;
     }
@@ -329,7 +334,7 @@ static char *get_stopped(Object *obj, Error **errp)
 {
     int64_t now = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
     bool settle = debug.back && debug.when != now && replay_mode == REPLAY_MODE_PLAY &&
-                  debug.icount == (uint64_t)replay_get_current_icount();
+                  debug.icount == npu_replay_icount();
 
     return g_strdup_printf("sequence=%" PRIu64
                            " here=%d settle=%d back=%d halted=%d when=%" PRId64

@@ -60,8 +60,7 @@ struct SalaiNPU {
 /* Registers the QOM type. */
 void npu_register_type(void);
 /* Makes the device and attaches it to the running `virt` machine. */
-SalaiNPU *npu_create(unsigned cores, enum npu_profile profile, uint32_t seed,
-                     bool debug);
+SalaiNPU *npu_create(unsigned cores, enum npu_profile profile, uint32_t seed, bool debug);
 
 /* time.c: engine cycle of the virtual clock now. */
 uint64_t npu_now(const SalaiNPU *npu);
@@ -85,6 +84,8 @@ void npu_memory_init(SalaiNPU *npu);
 void npu_debug_init(SalaiNPU *npu);
 void npu_debug_event(SalaiNPU *npu, const struct npu_event *e);
 void npu_debug_sem(SalaiNPU *npu, unsigned core, unsigned sem, unsigned value);
+/* Instructions that the hart has retired, in a replay; else 0. */
+uint64_t npu_replay_icount(void);
 
 /* history.c: every command that has ended, with what it wrote. */
 void npu_history_event(SalaiNPU *npu, const struct npu_event *e);

@@ -15,6 +15,7 @@
 
 typedef struct Entry {
     uint64_t pushed, ended; /* ns; 0: not known */
+    uint64_t icount; /* instructions that the hart had retired at the end, in a replay */
     uint64_t number;
     uint64_t begin, end;
     uint32_t core, pipe;
@@ -55,6 +56,7 @@ static void written(SalaiNPU *npu, const struct npu_event *e, const struct acces
     *next_entry(npu) = (Entry){
         .pushed = *pushed_at(npu, e),
         .ended = (uint64_t)qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL),
+        .icount = npu_replay_icount(),
         .number = e->number,
         .begin = e->begin,
         .end = e->end,
@@ -92,8 +94,9 @@ static char *entry_text(const Entry *e)
 
     g_string_printf(text,
                     "core=%u pipe=%u number=%" PRIu64 " begin=%" PRIu64 " end=%" PRIu64
-                    " pushed=%" PRIu64 " ended=%" PRIu64 " cmd=",
-                    e->core, e->pipe, e->number, e->begin, e->end, e->pushed, e->ended);
+                    " pushed=%" PRIu64 " ended=%" PRIu64 " icount=%" PRIu64 " cmd=",
+                    e->core, e->pipe, e->number, e->begin, e->end, e->pushed, e->ended,
+                    e->icount);
     for (unsigned i = 0; i < CMD_BYTES; i++) {
         g_string_append_printf(text, "%02x", e->cmd.bytes[i]);
     }

@@ -23,6 +23,9 @@ def hart_watch(memory, address):
 def go(found, where, memory, address):
     if not device.replaying():
         raise machine.Error("only a replay goes back: `make record`, then `make replay`")
+    if found and found["icount"] == device.instructions():
+        to_issuer(found)  # the hart has done nothing since
+        return
     watch = hart_watch(memory, address)
     try:
         if found:
@@ -37,6 +40,8 @@ def go(found, where, memory, address):
         to_issuer(found)
     elif device.instructions() == 0:
         print(f"nobody wrote {where}; a file that was read into it, or a reset, is not seen")
+    elif stops.head()["here"]:
+        print("another stop came first")
     else:
         print(f"the hart wrote {where} last, here")
 
