@@ -6,6 +6,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -30,7 +31,28 @@ def tool(*arguments, **variables):
     return done.returncode, done.stdout
 
 
-def replay():
+def hang(name, code):
+    """An image that never ends."""
+    image = os.path.join(DIR, name)
+    subprocess.run(["riscv64-unknown-elf-gcc", "-x", "assembler", "-", "-nostdlib",
+                    "-march=rv64gc", "-mabi=lp64d", "-Ttext=0x80000000", "-o", image],
+                   text=True, input=f".globl _start\n_start: {code}\n", check=True)
+    return image
+
+
+def record_until(signal_, *arguments):
+    """Ends a recording while it runs, once it has some snapshots."""
+    recorder = subprocess.Popen(["timeout", "-s", "KILL", str(DEADLINE), "tools/gdb/record",
+                                 "--dir", REC, *arguments], env=ENV, start_new_session=True,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL)
+    running.append(recorder)
+    time.sleep(0.7)
+    os.killpg(recorder.pid, signal_)
+    return recorder.wait()
+
+
+def replay(started=True):
     """gdb at the first line of the operator of the recording."""
     if os.path.exists(SOCKET):
         os.unlink(SOCKET)
@@ -40,7 +62,8 @@ def replay():
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     running.append(process)
     until(lambda: gdb.execute(f"target remote {SOCKET}"), process, gdb.error)
-    npu("start")
+    if started:
+        npu("start")
     return process
 
 
@@ -229,6 +252,49 @@ def who_wrote_just_now():
     over(process)
 
 
+def hangs():
+    """A signal has ended the recording, its replay comes to that very instant and no further."""
+    asleep = "j 1f; .balign 4096; .skip 4092; 1: wfi; j 1b"  # a wfi ends its page
+    for name, code in ("spins", "1: addi a0, a0, 1; j 1b"), ("sleeps", asleep):
+        image = hang(name, code)
+        for signal_ in signal.SIGINT, signal.SIGTERM:
+            status = record_until(signal_, "--image", image)
+            same((status, tool("--replay")[0]), (130, 130),
+                 f"hang/{name}_until_{signal.Signals(signal_).name}")
+        process = replay(False)
+        sys.modules["npu.stops"].in_replay = True
+        go()
+        end_ = device_counts()
+        ok(go() and device_counts() == end_, f"hang/{name}_stops_at_its_end", end_)
+        gdb.execute("reverse-stepi")
+        ok(device_counts() < end_, f"hang/{name}_goes_back", device_counts())
+        ok(go() and device_counts() == end_, f"hang/{name}_comes_back", device_counts())
+        over(process)
+
+
+def device_counts():
+    return sys.modules["npu.device"].instructions()
+
+
+def cut_short():
+    """As hangs(), of the firmware."""
+    record_until(signal.SIGTERM, "--", *"matmul --m 512 --n 512 --k 1024 --repeat 1000".split())
+    process = replay()
+    go()
+    end_ = here()
+    matches("hang/tells_the_end", "\n".join(stopped()),
+            "^stopped: the recording, by a signal, ends here")
+    npu("step M -r")
+    matches("hang/steps_back", "\n".join(stopped()), r"^stopped: M command \d+ .* begins")
+    npu("who l0c 0 -g")
+    ok(here()[0] < end_[0], "hang/goes_to_an_issuer", f"{here()} {end_}")
+    npu("delete")
+    go()
+    same(here(), end_, "hang/comes_back")
+    os.killpg(process.pid, signal.SIGTERM)
+    same(process.wait(), 130, "hang/a_replay_can_be_ended")
+
+
 def hunt():
     """The bug hunt in tools/gdb/README.md, as it is printed there."""
     with open("tools/gdb/README.md") as f:
@@ -253,4 +319,4 @@ def hunt():
 
 gdb.execute("source tools/gdb/npu.py")
 main(is_the_run, files_stay, others_are_refused, there_and_back, backwards, who_wrote,
-     who_wrote_just_now, hunt)
+     who_wrote_just_now, hangs, cut_short, hunt)

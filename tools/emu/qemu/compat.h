@@ -33,6 +33,7 @@
 #include "system/cpus.h"
 #include "system/qtest.h"
 #include "system/replay.h"
+#include "system/runstate-action.h"
 #include "system/runstate.h"
 #include "system/system.h"
 #define NPU_QEMU_10 1
@@ -41,6 +42,7 @@
 #include "sysemu/cpus.h"
 #include "sysemu/qtest.h"
 #include "sysemu/replay.h"
+#include "sysemu/runstate-action.h"
 #include "sysemu/runstate.h"
 #include "sysemu/sysemu.h"
 #define NPU_QEMU_10 0

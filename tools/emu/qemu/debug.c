@@ -336,12 +336,12 @@ static char *get_stopped(Object *obj, Error **errp)
     bool settle = debug.back && debug.when != now && replay_mode == REPLAY_MODE_PLAY &&
                   debug.icount == npu_replay_icount();
 
-    return g_strdup_printf("sequence=%" PRIu64
-                           " here=%d settle=%d back=%d halted=%d when=%" PRId64
-                           " now=%" PRId64 " left_out=%u%s",
-                           debug.sequence, debug.when == now, settle,
-                           debug.back && debug.over, first_cpu->halted, debug.when, now,
-                           MAX(debug.n_hits, HITS_MOST) - HITS_MOST, debug.hits->str);
+    return g_strdup_printf(
+        "sequence=%" PRIu64 " here=%d settle=%d back=%d halted=%d end=%d when=%" PRId64
+        " now=%" PRId64 " left_out=%u%s",
+        debug.sequence, debug.when == now, settle, debug.back && debug.over,
+        first_cpu->halted, npu_replay_at_end(), debug.when, now,
+        MAX(debug.n_hits, HITS_MOST) - HITS_MOST, debug.hits->str);
 }
 
 static void state_changed(void *opaque, bool running, RunState state)

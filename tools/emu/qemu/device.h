@@ -107,6 +107,11 @@ void npu_record(SalaiNPU *npu, const char *dir);
 /* After each access of the hart's. */
 void npu_record_access(SalaiNPU *npu);
 void npu_replay(const char *dir);
+/* A signal ended the recording here: whether the replay stops here instead of ending, for
+ * a debugger; -no-shutdown asks for that. */
+bool npu_replay_stops(void);
+/* The replay stands where npu_replay_stops() had it stop, and has nothing left to do. */
+bool npu_replay_at_end(void);
 
 /* trace.c: writes every command and what the hart does to a file, from npu_trace_open()
  * on, which fails with the errno, to npu_trace_close() or the end of QEMU. */

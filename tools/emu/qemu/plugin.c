@@ -135,7 +135,7 @@ static void check_icount(void)
 /* A run that a signal has ended is not a success: 130, as a shell would have it. */
 static void shut_down(Notifier *notifier, void *data)
 {
-    if (*(ShutdownCause *)data == SHUTDOWN_CAUSE_HOST_SIGNAL) {
+    if (*(ShutdownCause *)data == SHUTDOWN_CAUSE_HOST_SIGNAL && !npu_replay_stops()) {
         exit(130);
     }
 }

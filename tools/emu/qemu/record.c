@@ -41,6 +41,7 @@ typedef struct Call {
 
 static struct {
     QEMUTimer *host_timer, *guest_timer;
+    int64_t last; /* when the last one was taken, ns of the guest */
     enum { SNAP_LATER, SNAP_WANTED, SNAP_NOW } state;
 } snap;
 
@@ -54,7 +55,10 @@ static struct {
     FILE *calls, *inputs; /* of a recording */
     char *data;           /* of a replay: the file, and its calls by time */
     GPtrArray *call;
-    int64_t shown;        /* time of the last line shown */
+    int64_t shown; /* time of the last line shown */
+    bool ended;    /* a signal has ended the recording: */
+    int64_t end;   /* where, ns */
+    uint64_t end_icount;
     GHashTable *consoles; /* handle to file descriptor */
 } rec;
 
@@ -219,6 +223,26 @@ static void replay_call(CPUState *cpu)
     call_return(cpu, call->result);
 }
 
+/* A signal of this process's own takes -no-shutdown back. */
+bool npu_replay_stops(void)
+{
+    if (replay_mode != REPLAY_MODE_PLAY || shutdown_action != SHUTDOWN_ACTION_PAUSE) {
+        return false;
+    }
+    rec.ended = true;
+    rec.end = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+    rec.end_icount = npu_replay_icount();
+    gdb_set_stop_cpu(first_cpu);
+    vm_stop(RUN_STATE_DEBUG);
+    return true;
+}
+
+bool npu_replay_at_end(void)
+{
+    return rec.ended && rec.end == qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) &&
+           rec.end_icount == npu_replay_icount() && !replay_has_event();
+}
+
 static void do_interrupt(CPUState *cpu)
 {
     uint32_t op = npu_gpr(cpu)[A0];
@@ -274,16 +298,17 @@ static void take_snapshot(void)
         warn_report_err(err);
     }
     snap.state = SNAP_LATER;
+    snap.last = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
     end = qemu_clock_get_ns(QEMU_CLOCK_REALTIME);
     timer_mod(snap.host_timer, end + MAX(SNAPSHOT_NS, end - begin));
 }
 
-/* In the main loop, as the monitor would. */
+/* In the main loop, as the monitor would. A hart that sleeps for ever needs one only. */
 static void snapshot_due(void *opaque)
 {
     SalaiNPU *npu = opaque;
 
-    if (!runstate_is_running() || qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) == 0) {
+    if (!runstate_is_running() || qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) == snap.last) {
         timer_mod(snap.host_timer, qemu_clock_get_ns(QEMU_CLOCK_REALTIME) + SNAPSHOT_NS);
     } else if (snap.state == SNAP_NOW || npu_next(&npu->model) == NPU_NEVER) {
         take_snapshot();

@@ -16,7 +16,7 @@
  *
  * Source: QEMU 7.2 accel/tcg/tcg-accel-ops-rr.c, softmmu/icount.c, util/main-loop.c.
  */
-#define NEED_CPU_H 1 /* for the whole of TCGCPUOps */
+#define NEED_CPU_H    1 /* for the whole of TCGCPUOps */
 #define CONFIG_TARGET "config-target.h"
 #include "tools/emu/qemu/device.h"
 #include NPU_TCG_OPS_H
@@ -90,8 +90,21 @@ void npu_stop(void)
 static void before_warp(void)
 {
     qemu_clock_run_timers(QEMU_CLOCK_REALTIME);
-    if (stop_asked) {
+    if (stop_asked || (npu_replay_at_end() && !replay_running_debug())) {
         vm_stop(RUN_STATE_DEBUG);
+    }
+}
+
+/* While the hart sleeps the main loop takes one event of the record each time it wakes,
+ * and where nothing but those is to come, as the signal that has ended a run which slept
+ * for ever, nobody would wake it. */
+static void replay_polls(MainLoopPoll *poll)
+{
+    qtest_allowed = hart_stopped();
+    if (poll->state != MAIN_LOOP_POLL_FILL) {
+        before_warp();
+    } else if (runstate_is_running() && all_cpu_threads_idle()) {
+        poll->timeout = 1; /* ms */
     }
 }
 
@@ -103,13 +116,14 @@ static void before_warp(void)
  */
 static void main_loop_polls(Notifier *notifier, void *data)
 {
-    const MainLoopPoll *poll = data;
+    MainLoopPoll *poll = data;
 
-    if (replay_mode != REPLAY_MODE_NONE) {
+    if (replay_mode == REPLAY_MODE_PLAY) {
+        replay_polls(poll);
+        return;
+    }
+    if (replay_mode == REPLAY_MODE_RECORD) {
         qtest_allowed = hart_stopped();
-        if (replay_mode == REPLAY_MODE_PLAY && poll->state != MAIN_LOOP_POLL_FILL) {
-            before_warp();
-        }
         return;
     }
     qtest_allowed = poll->state != MAIN_LOOP_POLL_FILL;

@@ -13,6 +13,8 @@ from npu import decode, device, machine
 texts = {}  # number: the command that made it
 numbers = itertools.count(1)
 told = 0  # sequence of the last hits that were shown
+in_replay = False  # npu start has seen that
+END = "{} ends here; `npu back`, `npu who -g` and reverse-continue go back"
 
 
 def known():
@@ -79,17 +81,18 @@ def lines(always):
     head, *hits = device.get("stopped").splitlines()
     head = device.pairs(head)
     new, told = head["sequence"] != told, head["sequence"]
+    end = ["stopped: " + END.format("the recording, by a signal,")] if head["end"] else []
     if not head["here"] and (always or not new):
-        return []
+        return end
     word = "stopped" if head["here"] else "passed"
     more = [f"{word}: {head['left_out']} more"] if head["left_out"] else []
-    return [f"{word}: {line(device.pairs(h))}" for h in hits] + more
+    return [f"{word}: {line(device.pairs(h))}" for h in hits] + more + end
 
 
 def on_stop(event):
     """gdb's own line follows."""
     try:
-        if texts:
+        if texts or in_replay:
             print("\n".join(lines(False)))
             if isinstance(event, gdb.SignalEvent):
                 gdb.post_event(settle)

@@ -9,7 +9,7 @@ import time
 
 import gdb
 
-from npu import device, machine
+from npu import device, machine, stops
 
 NEEDS_MACHINE = False
 PATIENCE = 10  # seconds for QEMU to open its socket
@@ -43,7 +43,7 @@ class EndOfRun(gdb.Breakpoint):
         self.silent = True
 
     def stop(self):
-        print("stopped: the run ends here; `npu back`, `npu who -g` and reverse-continue go back")
+        print("stopped: " + stops.END.format("the run"))
         return True
 
 
@@ -79,7 +79,8 @@ def run(words, options, core):
                 b.delete()
     if gdb.selected_thread() is None:
         raise machine.Error("the firmware has ended before its operator began")
+    stops.in_replay = device.replaying()
     if EndOfRun.made and EndOfRun.made.is_valid():
         EndOfRun.made.delete()
-    EndOfRun.made = EndOfRun() if device.replaying() else None
+    EndOfRun.made = EndOfRun() if stops.in_replay else None
     gdb.execute("frame")

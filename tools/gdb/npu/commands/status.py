@@ -38,5 +38,5 @@ def run(words, options, core):
                 print(pipe_line(c, pipe, name))
         else:
             print(f"core {c}: nothing queued")
-    for line in stops.lines(True) if stops.texts else ():
+    for line in stops.lines(True) if stops.texts or stops.in_replay else ():
         print(line)
