@@ -100,9 +100,37 @@ static void test_order(void)
     rig_close(&r);
 }
 
+/* No two commands have one number, dropped ones among them; counters begin anew. */
+static void test_numbers(void)
+{
+    struct rig r;
+    struct npu_host host;
+    union cmd c = rig_copy_in(0, 0, 12288);
+
+    rig_open(&r, 1, PROFILE_a2);
+    host = *r.npu.host;
+    host.event = event;
+    r.npu.host = &host;
+    used = 0;
+    rig_push(&r, 0, PIPE_MTE2, &c);
+    rig_drain(&r);
+    rig_write(&r, 0, CORE_CTRL, CORE_CTRL_PMU);
+    rig_push(&r, 0, PIPE_MTE2, &c);
+    rig_push(&r, 0, PIPE_MTE2, &c);
+    rig_write(&r, 0, rig_pipe(PIPE_MTE2, PIPE_CTRL), PIPE_CTRL_RESET);
+    rig_push(&r, 0, PIPE_MTE2, &c);
+    tap_note("%s", seen);
+    ok(strcmp(seen, "push 1@0,begin 1@0,end 1@291,push 2@291,begin 2@291,push 3@291,"
+                    "push 4@291,begin 4@291,") == 0,
+       "event/numbers_hold_from_power_on");
+    ok(npu_head_number(&r.npu, 0, PIPE_MTE2) == 4, "event/number_of_the_head");
+    rig_close(&r);
+}
+
 int main(void)
 {
     test_touches();
     test_order();
+    test_numbers();
     return tap_done();
 }

@@ -193,6 +193,13 @@ def tile_values():
     rows = [[float(w) for w in line.split()[1:]] for line in text[2:]]
     ok(len(rows) == 20 and all(abs(v - w) < 1e-4 for v, w in zip(sum(rows, []), want)),
        "npu/tile_prints_all", "\n".join(text[:4]))
+    names = {"fp16": "f16 F16 float16 half FP16", "fp32": "f32 F32 float32 Float32",
+             "int8": "s8 S8 INT8", "uint8": "u8", "int32": "s32", "int16": "s16",
+             "bf16": "BF16 bfloat16"}
+    wrong = [n for kind, more in names.items() for n in more.split()
+             if npu(f"tile gm {a} 4x4 {n}") != npu(f"tile gm {a} 4x4 {kind}")
+             or "equal, 16" not in npu(f"diff gm {a} 4x4 {n} {a} -r {n}")]
+    same(wrong, [], "npu/tile_knows_every_name_of_a_type")
     shows("tile_prints_a_part", npu(f"tile gm {a} 20x24 fp16"), r"^ +0 +1 .* \.\.\. +23$",
           r"^ +\.\.\. ", "^ +19 ")
     shows("tile_with_a_pitch", npu(f"tile gm {a} 2x2 fp16 -p 24"), rf"^ +1 +{want[24]:.5g} ")

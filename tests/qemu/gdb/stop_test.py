@@ -90,6 +90,30 @@ def counts_commands():
     leave(process)
 
 
+def numbers_of_a_run():
+    """Numbers go on from launch to launch, and name one command each; counters do not."""
+    process = begin(f"{VADD} + {VADD}")
+    go_to("vadd")
+    gdb.execute("delete")
+    z = number("p->z")
+    npu("break MTE3 60")
+    go()
+    first = register("MTE3", "PMU_COMMANDS")
+    matches("stop/numbers_hold_over_launches", "\n".join(stopped()),
+            r"^stopped: MTE3 command 60 \(COPY_UB_GM\) begins at cycle")
+    same(first, 60 - 49 - 1, "stop/counters_are_of_a_launch")  # a launch has 49 tiles
+    npu("delete")
+    npu("break MTE3 +3")
+    go()
+    same(register("MTE3", "PMU_COMMANDS"), first + 3, "stop/third_from_now_of_a_launch")
+    matches("stop/has_the_next_number", "\n".join(stopped()), "MTE3 command 63 ")
+    matches("stop/the_past_is_of_the_run", npu("break MTE3 20"), "command 20 of MTE3 has ended: 62")
+    npu("delete")
+    npu("finish MTE3")
+    matches("stop/who_knows_it_by_that", npu(f"who {z + 13 * TILE}"), "MTE3 command 63 of core 0")
+    leave(process)
+
+
 def opcodes_and_semaphores():
     process = begin(MATMUL)
     npu("break MMAD")
@@ -310,5 +334,5 @@ def mistakes():
 
 
 gdb.execute("source tools/gdb/npu.py")
-main(mistakes, counts_commands, opcodes_and_semaphores, accesses, rows_and_gaps, faults,
+main(mistakes, counts_commands, numbers_of_a_run, opcodes_and_semaphores, accesses, rows_and_gaps, faults,
      second_destinations, traces, change_nothing, late_main_loop)

@@ -44,7 +44,7 @@ struct npu_event {
     uint64_t now;
     unsigned core, pipe, slot; /* of the queue; pipe NPU_PIPES: a register access */
     const union cmd *cmd;      /* NULL if a fault is no command's */
-    uint64_t number;           /* of the command in its pipe, as PMU_COMMANDS counts */
+    uint64_t number;           /* of the command in its pipe, from 1 at power-on */
     unsigned fault;            /* NPU_FAULTS: enum npu_error */
     const struct access *src, *dst; /* NPU_BEGINS, NPU_ENDS; dst may be NULL */
     const struct access *also;      /* a second destination, or NULL */
@@ -103,6 +103,9 @@ bool npu_restored(struct npu *n, const struct npu_config *config);
 void npu_advance(struct npu *n, uint64_t now);
 /* First cycle at which npu_advance has something to do, or NPU_NEVER. */
 uint64_t npu_next(const struct npu *n);
+
+/* Number, as that of an event, of the command at the head of a queue, or of the next. */
+uint64_t npu_head_number(const struct npu *n, unsigned core, unsigned pipe);
 
 /* Whether the access touches one of `bytes` bytes at `first` of memory `mem`. */
 bool npu_touches(const struct access *a, unsigned mem, uint64_t first, uint64_t bytes);

@@ -7,8 +7,8 @@
  * `monitor qom-get /machine/npu debug`:
  *
  *   stop id=N EVENT... [KEY=N]...   stops at such events of which all that is given holds
- *   delete [id=N] | list | gate [when=NS] [until=NS] | who core=N mem=N addr=N | trace
- * file=PATH | trace
+ *   delete [id=N] | list | gate [when=NS] [until=NS] | who core=N mem=N addr=N |
+ *   head core=N pipe=N | trace file=PATH | trace
  *
  * A gate lets stops count at one instant alone, or be noted only, until one. The other
  * is "stopped", which tells what has stopped the machine where it stands.
@@ -280,6 +280,19 @@ static char *request_who(SalaiNPU *npu, char **words, Error **errp)
     return *errp ? NULL : npu_history_who(npu, core, mem, addr);
 }
 
+/* The number of the head of a queue, which is the next to end. */
+static char *request_head(SalaiNPU *npu, char **words, Error **errp)
+{
+    uint64_t core = take(words, "core", ANY, errp), pipe = take(words, "pipe", ANY, errp);
+
+    nothing_left(words, errp);
+    if (!*errp && (core >= npu->config.cores || pipe >= NPU_PIPES)) {
+        error_setg(errp, "head: no such pipe");
+    }
+    return *errp ? NULL
+                 : g_strdup_printf("%" PRIu64, npu_head_number(&npu->model, core, pipe));
+}
+
 static void request_trace(SalaiNPU *npu, const char *path, Error **errp)
 {
     int err;
@@ -315,6 +328,8 @@ static void set_debug(Object *obj, const char *text, Error **errp)
         answer = request_list();
     } else if (strcmp(verb, "who") == 0) {
         answer = request_who(npu, words + 1, &err);
+    } else if (strcmp(verb, "head") == 0) {
+        answer = request_head(npu, words + 1, &err);
     } else {
         error_setg(&err, "%s: no such request", verb);
     }

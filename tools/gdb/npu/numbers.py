@@ -11,12 +11,22 @@ from npu import machine
 TYPES = {"fp32": ("F32", "f", "<f4"), "fp16": ("F16", "e", "<f2"), "bf16": ("BF16", "H", "<f4"),
          "int32": ("S32", "i", "<i4"), "int16": ("S16", "h", "<i2"), "int8": ("S8", "b", "|i1"),
          "uint8": ("U8", "B", "|u1")}
+# What the contract, NumPy and the command line call them, too.
+ALIASES = {"float32": "fp32", "float16": "fp16", "half": "fp16", "bfloat16": "bf16"} \
+    | {row[0].lower(): kind for kind, row in TYPES.items()}
 LAYOUTS = ("nd", "nz", "zz", "zn")
 MAX_ELEMENTS = 1 << 20
 
 
 def up(n, unit):
     return -(-n // unit) * unit
+
+
+def type_of(text):
+    kind = ALIASES.get(text.lower(), text.lower())
+    if kind not in TYPES:
+        raise machine.Error(f"no type {text}: {', '.join(TYPES)}")
+    return kind
 
 
 def shape(text):
@@ -60,13 +70,11 @@ class Tile:
     """MEM ADDRESS SHAPE TYPE [LAYOUT] as a list of rows."""
 
     def __init__(self, words, core, pitch=0):
-        memory, address, size, self.kind = words[0].lower(), words[1], words[2], words[3].lower()
+        memory, address, size, self.kind = words[0].lower(), *words[1:3], type_of(words[3])
         layout = words[4].lower() if len(words) > 4 else "nd"
         memories = machine.memories(core)
         if memory not in memories:
             raise machine.Error(f"no memory {memory}: {', '.join(memories)}")
-        if self.kind not in TYPES:
-            raise machine.Error(f"no type {self.kind}: {', '.join(TYPES)}")
         if layout not in LAYOUTS:
             raise machine.Error(f"no layout {layout}: {', '.join(LAYOUTS)}")
         self.rows, self.columns = shape(size)

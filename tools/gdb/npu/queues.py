@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 # What the pipes of a core have queued, through the read-only window QUEUE_CMD.
-from npu import decode, machine
+from npu import decode, device, machine
 
 
 def depth(core, pipe):
@@ -13,9 +13,9 @@ def state(core, pipe):
     return machine.names("pipe_state", "PIPE_").get(number, f"state {number}")
 
 
-def completed(core, pipe):
-    """Commands that have ended since the counters were reset: the head is the next."""
-    return machine.reg(core, "PMU_COMMANDS", pipe)
+def ended(core, pipe):
+    """Number of the last command that has ended, or was dropped: the head is the next."""
+    return int(device.ask(f"head core={core} pipe={pipe}")) - 1
 
 
 def running(core, pipe):

@@ -72,8 +72,7 @@ static void pipe_event(struct npu *n, unsigned core, unsigned pipe, enum npu_hap
         .pipe = pipe,
         .slot = slot,
         .cmd = slot < PIPE_DEPTH ? &p->queue[slot] : NULL,
-        .number = p->counter[PMU_INDEX(PMU_COMMANDS)] + (what != NPU_ENDS) +
-                  (what == NPU_PUSHED ? p->count : 0u),
+        .number = p->serial + (what == NPU_PUSHED ? p->count : 0u),
         .fault = p->fault.code,
         .head_since = p->head_since,
         .begin = p->begin,
@@ -93,6 +92,11 @@ static void pipe_event(struct npu *n, unsigned core, unsigned pipe, enum npu_hap
         event.ops = plan->ops;
     }
     n->host->event(n->ctx, &event);
+}
+
+uint64_t npu_head_number(const struct npu *n, unsigned core, unsigned pipe)
+{
+    return n->s->core[core].pipe[pipe].serial;
 }
 
 static void pipe_stop(struct npu *n, unsigned core, unsigned pipe,
@@ -127,7 +131,7 @@ void pipe_reset(struct npu *n, unsigned core, unsigned pipe, uint64_t now)
                              .arm = p->arm,
                              .since = now,
                              .end = NPU_NEVER,
-                             .serial = p->serial + 1,
+                             .serial = p->serial + p->count + (p->serial == 0),
                              .special = {[SPECIAL_MASK_LO] = UINT64_MAX,
                                          [SPECIAL_MASK_HI] = UINT64_MAX,
                                          [SPECIAL_DEQ_SCALE] = NUM_F16_ONE,

@@ -74,7 +74,7 @@ struct npu_pipe {
     uint64_t begin, end;        /* of the running command, or of the last one */
     uint64_t nominal;           /* end if nothing were shared */
     uint64_t hold;   /* perturb.c: cycle before which the head may not take, or 0 */
-    uint64_t serial; /* number of the head, all commands of this pipe counted */
+    uint64_t serial; /* number of the head; no two commands since power-on share one */
     uint8_t tries;   /* of the head to take */
     struct npu_flow flow;
     struct npu_fault fault;

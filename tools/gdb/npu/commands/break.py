@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """npu break PIPE [N|+N]     stops where a command of the pipe begins: each, the N-th, or
-                             the N-th from now; N counts as COMMANDS of `npu pmu` does
+                             the N-th from now; N counts from power-on
 npu break OPCODE [PIPE]      where such a command begins, as MMAD
 npu break sem N [VALUE]      where semaphore N changes, or becomes VALUE
 npu break fault              where a command or an access breaks a rule
@@ -15,11 +15,12 @@ USAGE = "npu break [PIPE [N|+N] | OPCODE [PIPE] | sem N [VALUE] | fault]"
 
 def nth(core, pipe, text):
     value = machine.number(text.lstrip("+"))
+    ended = queues.ended(core, pipe)
     if text.startswith("+"):
-        value += queues.completed(core, pipe) + queues.running(core, pipe)
-    if value <= queues.completed(core, pipe) and not device.replaying():
+        value += ended + queues.running(core, pipe)
+    if value <= ended and not device.replaying():
         raise machine.Error(f"command {value} of {machine.pipes()[pipe]} has ended: "
-                            f"{queues.completed(core, pipe)} have")
+                            f"{ended} have")
     return value
 
 
