@@ -182,7 +182,7 @@ static void arg_row(unsigned offset, unsigned size, const char *name, uint64_t m
     X(core)                                                                              \
     X(pipe)                                                                              \
     X(sem) X(pmu) X(chip) X(profile) X(error) X(type) X(cmd) X(mte) X(cube) X(vector)    \
-        X(vector_move) X(vector_more) X(fixpipe)
+        X(vector_reduce) X(vector_move) X(vector_gather) X(vector_sort) X(fixpipe)
 
 static void table_mem(void)
 {
@@ -236,13 +236,21 @@ static void table_vector(void)
 {
 #include "hal/contract/vector.def"
 }
+static void table_vector_reduce(void)
+{
+#include "hal/contract/vector_reduce.def"
+}
 static void table_vector_move(void)
 {
 #include "hal/contract/vector_move.def"
 }
-static void table_vector_more(void)
+static void table_vector_gather(void)
 {
-#include "hal/contract/vector_more.def"
+#include "hal/contract/vector_gather.def"
+}
+static void table_vector_sort(void)
+{
+#include "hal/contract/vector_sort.def"
 }
 static void table_fixpipe(void)
 {

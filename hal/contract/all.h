@@ -79,8 +79,10 @@
 #include "hal/contract/mte.def"
 #include "hal/contract/cube.def"
 #include "hal/contract/vector.def"
+#include "hal/contract/vector_reduce.def"
 #include "hal/contract/vector_move.def"
-#include "hal/contract/vector_more.def"
+#include "hal/contract/vector_gather.def"
+#include "hal/contract/vector_sort.def"
 #include "hal/contract/fixpipe.def"
 
 #undef PARAM

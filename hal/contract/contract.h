@@ -29,6 +29,13 @@ enum pmu_counter {
 #include "hal/contract/all.h"
 };
 
+/* Their numbers, in the order of the lines. */
+#define COUNTER(name, offset, text) PMU_INDEX_##name,
+enum pmu_index {
+#include "hal/contract/all.h"
+    PMU_COUNTERS,
+};
+
 #define EVENT(name, number, pipe, counter, text) EVENT_##name = (number),
 enum pmu_event {
 #include "hal/contract/all.h"

@@ -101,6 +101,13 @@ static void settle(union cmd *cmd)
     case OP_FIX_L0C_L1:
         cmd->fix_local.dst_pitch -= cmd->fix_local.dst_pitch % 32;
         break;
+    case OP_VGATHER: /* few elements, whose offsets lie apart from what it writes */
+        if (cmd->vec_gather.repeat % 8 != 1) {
+            cmd->vec_gather.repeat %= 2;
+            cmd->vec_gather.dst_rep = 8;
+            cmd->vec_gather.offsets += 1u << 16;
+        }
+        break;
     case OP_SET_VA:
         for (uint16_t i = 0; i < 16 && cmd->set_va.block15 % 8 != 1; i++) {
             uint16_t block = (uint16_t)(cmd->set_va.block0 + i);

@@ -14,22 +14,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "hal/contract/contract.h"
+#include "tools/emu/model/plan.h"
 
 #define NPU_NEVER UINT64_MAX
 #define NPU_CHIP  NPU_MAX_CORES /* "core" number of the chip's own registers */
 
 struct npu_state;
-
-/* One side of a data movement: n[2] x n[1] x n[0] rows of row_bytes each. */
-#define ACCESS_LEVELS 3
-struct access {
-    uint8_t mem;   /* enum npu_mem or NPU_MEM_GM */
-    uint8_t field; /* offset in the command of the operand that gives `base` */
-    uint32_t row_bytes;
-    uint32_t n[ACCESS_LEVELS];
-    uint64_t base, stride[ACCESS_LEVELS];
-};
 
 /* What happens to a command, for a trace and for debuggers. */
 enum npu_happens {
@@ -81,12 +71,15 @@ struct npu_config {
 };
 
 /* mem[] are the memories of mem.def, npu_mem_size() bytes each; the STAGE ones hold
- * the results of running commands, are not mapped, but belong to a snapshot. */
+ * the results of running commands, are not mapped, but belong to a snapshot. plan[] is
+ * what the heads of the queues will do or do, from their checks to their ends; it follows
+ * from the state, and npu_restored() makes it again. */
 struct npu {
     struct npu_state *s;
     const struct npu_host *host;
     void *ctx; /* first argument of every host function */
     uint8_t *mem[NPU_MAX_CORES][NPU_MEM_COUNT];
+    struct plan plan[NPU_MAX_CORES][NPU_PIPES];
 };
 
 /* Bytes of the flat state. */
@@ -95,7 +88,8 @@ size_t npu_state_size(void);
 void npu_init(struct npu *n, const struct npu_config *config);
 /* Power-on reset at cycle `now`; the configuration stays, memories stay. */
 void npu_reset(struct npu *n, uint64_t now);
-/* After the state was replaced by a snapshot: drives every interrupt line.
+/* After the state was replaced by a snapshot: makes the plans of what runs or is checked,
+ * and drives every interrupt line.
  * False if the snapshot is of another configuration than `config` or damaged. */
 bool npu_restored(struct npu *n, const struct npu_config *config);
 
@@ -106,9 +100,6 @@ uint64_t npu_next(const struct npu *n);
 
 /* Number, as that of an event, of the command at the head of a queue, or of the next. */
 uint64_t npu_head_number(const struct npu *n, unsigned core, unsigned pipe);
-
-/* Whether the access touches one of `bytes` bytes at `first` of memory `mem`. */
-bool npu_touches(const struct access *a, unsigned mem, uint64_t first, uint64_t bytes);
 
 /* Register access of `size` bytes at `offset` of a core's register page (or of
  * NPU_CHIP's). Advances to `now` first. Never fails: a bad access raises the

@@ -6,7 +6,9 @@
  * others share the rest equally. A transfer draws while it has work left; its fixed
  * latency follows. Integer arithmetic in 1/256 byte, so every host computes the same.
  */
-#include "tools/emu/model/machine/state.h"
+#include "tools/emu/model/machine/flow.h"
+
+#include "tools/emu/model/machine/event.h"
 
 static bool flow_active(const struct npu_pipe *p)
 {
@@ -53,7 +55,6 @@ static void flow_set_rate(struct npu_pipe *p, uint32_t rate, uint64_t now)
     p->end = now + div_up(p->flow.left, rate) + p->flow.fixed;
 }
 
-/* Brings every transfer up to now and shares the limits anew. */
 void flow_update(struct npu *n)
 {
     struct npu_state *s = n->s;
@@ -106,13 +107,13 @@ void flow_update(struct npu *n)
     }
 }
 
-/* Sets the end of a command that begins now. */
-void flow_begin(struct npu *n, struct npu_pipe *p, const struct plan *plan)
+void flow_begin(struct npu *n, struct npu_pipe *p, const struct plan *plan,
+                uint32_t fixed)
 {
     struct npu_state *s = n->s;
     uint64_t alone = plan->work ? div_up(plan->work, plan->rate) : 0;
     bool held = plan->at_least > alone; /* by short rows, by another engine on its way */
-    uint64_t cycles = plan->fixed + (held ? plan->at_least : alone);
+    uint64_t cycles = fixed + (held ? plan->at_least : alone);
     uint64_t rate = held ? div_up(plan->work * 256, plan->at_least) : plan->rate * 256ull;
 
     p->begin = s->now;
@@ -122,7 +123,7 @@ void flow_begin(struct npu *n, struct npu_pipe *p, const struct plan *plan)
         p->flow = (struct npu_flow){.pools = plan->pools,
                                     .own = (uint32_t)(rate ? rate : 1),
                                     .rate = (uint32_t)(rate ? rate : 1),
-                                    .fixed = plan->fixed,
+                                    .fixed = fixed,
                                     .left = plan->work * 256,
                                     .updated = s->now};
         flow_update(n);

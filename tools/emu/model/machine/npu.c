@@ -5,8 +5,11 @@
  * begin begins, in the same order (perturb.c knows others). Beginning posts nothing, so
  * one pass is enough.
  */
-#include "tools/emu/model/machine/state.h"
-
+#include "tools/emu/model/machine/event.h"
+#include "tools/emu/model/machine/flow.h"
+#include "tools/emu/model/machine/perturb.h"
+#include "tools/emu/model/machine/pipe.h"
+#include "tools/emu/model/machine/sem.h"
 #include "tools/emu/model/mem.h"
 
 /* What the state means goes with the contract, how long it is with the model. */

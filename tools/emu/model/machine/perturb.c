@@ -14,7 +14,10 @@
  * so is what follows a snapshot. The shapes of the delays are our own choice: mostly
  * none, some of a few cycles, a few longer than any transfer of a tile.
  */
-#include "tools/emu/model/machine/state.h"
+#include "tools/emu/model/machine/perturb.h"
+
+#include "tools/emu/model/machine/event.h"
+#include "tools/emu/model/machine/sem.h"
 
 enum kind { KIND_BEGIN, KIND_END, KIND_LINE, KIND_TEMPER, KIND_ORDER };
 

@@ -3,13 +3,17 @@
  * A pipe: a queue of commands and the one that runs. Sources are read when a command
  * begins, into the pipe's stage; destinations change when it ends. A command that
  * breaks a rule stops its pipe and has no effect: rules are checked as soon as it is
- * the head, before it takes a semaphore.
+ * the head, before it takes a semaphore. What it will do is worked out then, once, and
+ * stays in n->plan until it has ended.
  */
-#include "tools/emu/model/machine/state.h"
+#include "tools/emu/model/machine/pipe.h"
 
+#include "tools/emu/model/machine/flow.h"
+#include "tools/emu/model/machine/perturb.h"
+#include "tools/emu/model/machine/rules.h"
+#include "tools/emu/model/machine/sem.h"
+#include "tools/emu/model/machine/unit.h"
 #include "tools/emu/model/mem.h"
-#include "tools/emu/model/arith/move.h"
-#include "tools/emu/model/arith/num.h"
 
 enum npu_mem pipe_stage(unsigned pipe)
 {
@@ -21,42 +25,27 @@ enum npu_mem pipe_stage(unsigned pipe)
     return (enum npu_mem)stages[pipe];
 }
 
-void pipe_account(struct npu_pipe *p, uint64_t now)
+static void pipe_account(struct npu_pipe *p, uint64_t now)
 {
     static const uint8_t counters[] = {
-        [PIPE_EMPTY] = PMU_INDEX(PMU_STALL_EMPTY),
-        [PIPE_WAITING] = PMU_INDEX(PMU_STALL_SEM),
-        [PIPE_RUNNING] = PMU_INDEX(PMU_BUSY),
-        [PIPE_STOPPED] = PMU_INDEX(PMU_STALL_EMPTY),
+        [PIPE_EMPTY] = PMU_INDEX_STALL_EMPTY,
+        [PIPE_WAITING] = PMU_INDEX_STALL_SEM,
+        [PIPE_RUNNING] = PMU_INDEX_BUSY,
+        [PIPE_STOPPED] = PMU_INDEX_STALL_EMPTY,
     };
 
     p->counter[counters[p->state]] += now - p->since;
     p->since = now;
 }
 
-/* A counter as pipe_account would leave it. */
-uint64_t pipe_counter(const struct npu_pipe *p, unsigned index, uint64_t now)
+/* As pipe_account would leave it. */
+uint64_t pipe_counter(const struct npu_pipe *p, enum pmu_index counter, uint64_t now)
 {
     struct npu_pipe copy;
 
     memcpy(&copy, p, offsetof(struct npu_pipe, queue));
     pipe_account(&copy, now);
-    return copy.counter[index];
-}
-
-static uint64_t plan_bytes_read(const struct plan *plan)
-{
-    uint64_t bytes = 0;
-
-    for (unsigned i = 0; i < plan->n_src; i++) {
-        bytes += access_bytes(&plan->src[i]);
-    }
-    return bytes;
-}
-
-static uint64_t plan_bytes_written(const struct plan *plan)
-{
-    return plan->has_dst ? access_bytes(&plan->dst) + access_bytes(&plan->also) : 0;
+    return copy.counter[counter];
 }
 
 /* Tells the host what happens to a command of the queue, or, with PIPE_DEPTH, to the pipe
@@ -131,12 +120,9 @@ void pipe_reset(struct npu *n, unsigned core, unsigned pipe, uint64_t now)
                              .arm = p->arm,
                              .since = now,
                              .end = NPU_NEVER,
-                             .serial = p->serial + p->count + (p->serial == 0),
-                             .special = {[SPECIAL_MASK_LO] = UINT64_MAX,
-                                         [SPECIAL_MASK_HI] = UINT64_MAX,
-                                         [SPECIAL_DEQ_SCALE] = NUM_F16_ONE,
-                                         [SPECIAL_LOAD3D_TIMES] = 1}};
+                             .serial = p->serial + p->count + (p->serial == 0)};
 
+    op_reset_special(fresh.special);
     pipe_account(p, now);
     memcpy(fresh.counter, p->counter, sizeof(fresh.counter));
     *p = fresh;
@@ -144,7 +130,6 @@ void pipe_reset(struct npu *n, unsigned core, unsigned pipe, uint64_t now)
     flow_update(n);
 }
 
-/* value: address and number of further commands, see PIPE_PUSH. */
 void pipe_push(struct npu *n, unsigned core, unsigned pipe, uint64_t value)
 {
     struct npu_state *s = n->s;
@@ -177,54 +162,61 @@ void pipe_push(struct npu *n, unsigned core, unsigned pipe, uint64_t value)
     n->host->gm_unmap(n->ctx, (void *)(uintptr_t)from, addr, count * CMD_BYTES, false);
 }
 
-/* Works out and checks the plan; 0 or the error, with *fault filled in. */
-unsigned pipe_plan(struct npu *n, unsigned core, unsigned pipe,
-                   const struct operation *op, struct plan *plan, struct npu_fault *fault)
+static struct op_ctx context(struct npu *n, unsigned core, unsigned pipe,
+                             struct npu_fault *fault)
 {
     struct npu_pipe *p = &n->s->core[core].pipe[pipe];
-    const union cmd *cmd = &p->queue[p->head];
-    struct op_ctx ctx = {
-        .s = n->s, .pipe = p, .behind = p->end == n->s->now ? p->ended : 0};
-    unsigned code;
 
-    memset(plan, 0, sizeof(*plan));
-    plan->rate = 1;
-    code = op->plan(&ctx, cmd, plan, &fault->field);
+    return (struct op_ctx){.cmd = pipe_head(p),
+                           .profile = (enum npu_profile)n->s->profile,
+                           .special = p->special,
+                           .plan = &n->plan[core][pipe],
+                           .fault = fault,
+                           .stage = n->mem[core][pipe_stage(pipe)]};
+}
+
+/* Checks the head and works out its plan; 0 or the error, with *fault filled in. */
+static unsigned pipe_plan(struct npu *n, unsigned core, unsigned pipe,
+                          struct npu_fault *fault)
+{
+    struct op_ctx c = context(n, core, pipe, fault);
+    unsigned code = check_command(n, pipe, c.cmd, fault);
+
     if (code) {
-        const struct cmd_arg *arg = cmd_arg_at(cmd_find(cmd->head.opcode), fault->field);
+        return code;
+    }
+    *c.plan = (struct plan){.rate = 1};
+    code = op_find(c.cmd->head.opcode)->plan(&c);
+    if (code) {
+        const struct cmd_info *info = cmd_find(c.cmd->head.opcode);
+        const struct cmd_arg *arg = cmd_arg_at(info, fault->field);
         fault->code = (uint16_t)code;
-        fault->value = arg ? cmd_arg_value(cmd, arg) : cmd->bytes[fault->field];
+        fault->value = arg ? cmd_arg_value(c.cmd, arg) : c.cmd->bytes[fault->field];
         fault->addr = arg ? fault->value : 0;
         return code;
     }
-    return check_plan(n, pipe, cmd, plan, fault);
+    return check_plan(n, pipe, c.plan, fault);
 }
 
 bool pipe_valid(struct npu *n, unsigned core, unsigned pipe)
 {
     const struct npu_pipe *p = &n->s->core[core].pipe[pipe];
-    const union cmd *cmd = &p->queue[p->head];
     struct npu_fault ignored = {0};
-    struct plan plan;
 
     if (p->hold && (p->state != PIPE_WAITING || !p->checked)) {
         return false;
     }
     return (p->state != PIPE_RUNNING && !p->checked) ||
-           (p->count != 0 && !check_command(n, pipe, cmd, &ignored) &&
-            !pipe_plan(n, core, pipe, operation_find(cmd->head.opcode), &plan, &ignored));
+           (p->count != 0 && !pipe_plan(n, core, pipe, &ignored));
 }
 
 static bool pipe_check(struct npu *n, unsigned core, unsigned pipe)
 {
     struct npu_pipe *p = &n->s->core[core].pipe[pipe];
-    const union cmd *cmd = &p->queue[p->head];
     struct npu_fault fault = {0};
-    struct plan plan;
 
-    if (check_command(n, pipe, cmd, &fault) ||
-        pipe_plan(n, core, pipe, operation_find(cmd->head.opcode), &plan, &fault)) {
-        pipe_stop(n, core, pipe, &fault, &cmd->head);
+    if (pipe_plan(n, core, pipe, &fault)) {
+        pipe_stop(n, core, pipe, &fault, &pipe_head(p)->head);
         return false;
     }
     p->checked = 1;
@@ -261,54 +253,60 @@ static void unmap_sources(struct npu *n, const struct plan *plan, const uint8_t 
     }
 }
 
-/* Reads the sources and computes; false if guest memory is not where it should be. */
-static bool pipe_run(struct npu *n, unsigned core, unsigned pipe,
-                     const struct operation *op, const struct plan *plan)
+/* Reads the sources and computes; false, with *fault filled in, if guest memory is not
+ * where it should be or the data are not what they should be. */
+static bool pipe_run(struct npu *n, unsigned core, unsigned pipe, struct npu_fault *fault)
 {
-    struct npu_pipe *p = &n->s->core[core].pipe[pipe];
-    struct op_ctx ctx = {.s = n->s, .pipe = p};
-    const uint8_t *src[4] = {NULL, NULL, NULL, NULL};
-    bool mapped = map_sources(n, core, plan, src);
+    struct op_ctx c = context(n, core, pipe, fault);
+    const struct operation *op = op_find(c.cmd->head.opcode);
+    const struct plan *plan = c.plan;
     bool nothing = plan->has_dst && access_bytes(&plan->dst) == 0;
 
-    if (mapped && op->run && !nothing) {
-        op->run(&ctx, &p->queue[p->head], plan, src, n->mem[core][pipe_stage(pipe)]);
+    if (!map_sources(n, core, plan, c.src)) {
+        fault->code = NPU_ERR_GM;
+        fault->field = plan->src[0].field;
+        fault->addr = plan->src[0].base;
+    } else if (op->run && !nothing) {
+        op->run(&c);
         if (plan->has_dst && n->host->mem_dirty) {
             n->host->mem_dirty(n->ctx, core, pipe_stage(pipe), 0,
                                (uint32_t)(plan->stage_bytes ? plan->stage_bytes
                                                             : plan_bytes_written(plan)));
         }
     }
-    unmap_sources(n, plan, src);
-    return mapped;
+    unmap_sources(n, plan, c.src);
+    return fault->code == 0;
 }
 
 /* Whether marks and semaphores let the head begin; takes the semaphores. */
-static bool pipe_may_begin(struct npu *n, unsigned core, unsigned pipe,
-                           const struct operation *op)
+static bool pipe_may_begin(struct npu *n, unsigned core, unsigned pipe)
 {
     struct npu_pipe *p = &n->s->core[core].pipe[pipe];
-    const union cmd *cmd = &p->queue[p->head];
-    struct npu_fault ignored = {0};
-    struct plan plan;
+    const union cmd *cmd = pipe_head(p);
 
-    p->for_units = 0;
-    if (unit_mode(cmd) != UNIT_NONE) {
-        pipe_plan(n, core, pipe, op, &plan, &ignored);
-        p->for_units = !unit_ready(n, core, pipe, cmd, &plan);
-    }
+    p->for_units = unit_mode(cmd) != UNIT_NONE && !unit_ready(n, core, pipe);
     return !perturb_hold(n, core, pipe, !p->for_units) && !p->for_units &&
            sem_take(n, core, cmd->head.wait_sem, cmd->head.wait_n, 2);
+}
+
+/* Cycles of the head besides its work, if it begins now. */
+static uint32_t pipe_fixed(const struct npu_pipe *p, const struct plan *plan,
+                           uint64_t now)
+{
+    unsigned behind = p->end == now ? p->ended : 0; /* ended in this very cycle */
+    bool next = plan->behind == BEHIND_ANY ? behind != 0
+                                           : plan->behind == BEHIND_ITS_KIND &&
+                                                 behind == pipe_head(p)->head.opcode;
+
+    return next ? plan->fixed_next : plan->fixed;
 }
 
 void pipe_start(struct npu *n, unsigned core, unsigned pipe)
 {
     struct npu_core *c = &n->s->core[core];
     struct npu_pipe *p = &c->pipe[pipe];
-    const union cmd *cmd = &p->queue[p->head];
-    const struct operation *op;
+    const struct plan *plan = &n->plan[core][pipe];
     struct npu_fault fault = {0};
-    struct plan plan;
 
     if (p->state == PIPE_RUNNING || p->state == PIPE_STOPPED || p->count == 0) {
         return;
@@ -317,104 +315,85 @@ void pipe_start(struct npu *n, unsigned core, unsigned pipe)
         return;
     }
     pipe_account(p, n->s->now);
-    op = operation_find(cmd->head.opcode);
-    if (!pipe_may_begin(n, core, pipe, op)) {
+    if (!pipe_may_begin(n, core, pipe)) {
         p->state = PIPE_WAITING;
         return;
     }
-    pipe_plan(n, core, pipe, op, &plan, &fault);
-    if (!unit_legal(n, core, pipe, cmd, &plan, &fault)) {
-        pipe_stop(n, core, pipe, &fault, &cmd->head);
+    if (!unit_legal(n, core, pipe, &fault)) {
+        pipe_stop(n, core, pipe, &fault, &pipe_head(p)->head);
         return;
     }
-    unit_begin(n, core, pipe, cmd, &plan);
-    if (!pipe_run(n, core, pipe, op, &plan)) {
-        fault.code = NPU_ERR_GM;
-        fault.field = plan.src[0].field;
-        fault.addr = plan.src[0].base;
-        pipe_stop(n, core, pipe, &fault, &cmd->head);
-        return;
-    }
-    if (p->fault.code) { /* run() found it in the data */
-        fault = p->fault;
+    unit_begin(n, core, pipe);
+    if (!pipe_run(n, core, pipe, &fault)) {
         unit_reset(n, core, pipe);
-        pipe_stop(n, core, pipe, &fault, &cmd->head);
+        pipe_stop(n, core, pipe, &fault, &pipe_head(p)->head);
         return;
     }
     p->state = PIPE_RUNNING;
-    plan.fixed += perturb_end(n, core, pipe);
-    flow_begin(n, p, &plan);
-    pipe_event(n, core, pipe, NPU_BEGINS, p->head, &plan);
+    flow_begin(n, p, plan, pipe_fixed(p, plan, n->s->now) + perturb_end(n, core, pipe));
+    pipe_event(n, core, pipe, NPU_BEGINS, p->head, plan);
     c->pmu_first = c->pmu_first == NPU_NEVER ? n->s->now : c->pmu_first;
 }
 
-/* Copies the packed rows of the stage to where they belong. */
-void store_rows(uint8_t *to, const uint8_t *stage, const struct access *a)
-{
-    for (uint32_t k = 0; k < a->n[2]; k++) {
-        for (uint32_t j = 0; j < a->n[1]; j++) {
-            uint8_t *row = to + k * a->stride[2] + j * a->stride[1];
-            move_rows(row, a->stride[0], stage, a->row_bytes, a->row_bytes, a->n[0]);
-            stage += (size_t)a->row_bytes * a->n[0];
-        }
-    }
-}
-
 /* From the stage to `to`, the host's address of the destination. */
-static void pipe_store(struct npu *n, unsigned core, unsigned pipe,
-                       const struct operation *op, const struct plan *plan, uint8_t *to)
+static void pipe_store(struct op_ctx *c, uint8_t *to)
 {
-    struct npu_pipe *p = &n->s->core[core].pipe[pipe];
-    struct op_ctx ctx = {.s = n->s, .pipe = p};
-    const uint8_t *stage = n->mem[core][pipe_stage(pipe)];
+    const struct operation *op = op_find(c->cmd->head.opcode);
 
+    c->to = to;
     if (op->store) {
-        op->store(&ctx, &p->queue[p->head], plan, to, stage);
+        op->store(c);
     } else {
-        store_rows(to, stage, &plan->dst);
+        op_store_rows(to, c->stage, &c->plan->dst);
     }
 }
 
-static void store_also(struct npu *n, unsigned core, unsigned pipe,
-                       const struct plan *plan)
+static void mark_dirty(struct npu *n, unsigned core, const struct access *a)
 {
-    const struct access *also = &plan->also;
-    const uint8_t *stage = n->mem[core][pipe_stage(pipe)] + access_bytes(&plan->dst);
-
-    if (access_bytes(also) == 0) {
-        return;
-    }
-    store_rows(n->mem[core][also->mem] + also->base, stage, also);
     if (n->host->mem_dirty) {
-        n->host->mem_dirty(n->ctx, core, (enum npu_mem)also->mem, (uint32_t)also->base,
-                           (uint32_t)access_extent(also));
+        n->host->mem_dirty(n->ctx, core, (enum npu_mem)a->mem, (uint32_t)a->base,
+                           (uint32_t)access_extent(a));
     }
 }
 
-static bool pipe_commit(struct npu *n, unsigned core, unsigned pipe,
-                        const struct operation *op, const struct plan *plan)
+static void store_local(struct npu *n, unsigned core, struct op_ctx *c)
 {
-    const struct access *dst = &plan->dst;
-    uint64_t extent = access_extent(dst);
+    const struct access *dst = &c->plan->dst, *also = &c->plan->also;
+
+    pipe_store(c, n->mem[core][dst->mem] + dst->base);
+    mark_dirty(n, core, dst);
+    if (access_bytes(also)) {
+        op_store_rows(n->mem[core][also->mem] + also->base, c->stage + access_bytes(dst),
+                      also);
+        mark_dirty(n, core, also);
+    }
+}
+
+/* Destinations change; false, with *fault filled in, if guest memory is not where it
+ * should be. */
+static bool pipe_commit(struct npu *n, unsigned core, unsigned pipe,
+                        struct npu_fault *fault)
+{
+    struct op_ctx c = context(n, core, pipe, fault);
+    const struct access *dst = &c.plan->dst;
+    uint64_t extent = c.plan->has_dst ? access_extent(dst) : 0;
     uint8_t *to;
 
     if (extent == 0) {
         return true;
     }
     if (dst->mem != NPU_MEM_GM) {
-        pipe_store(n, core, pipe, op, plan, n->mem[core][dst->mem] + dst->base);
-        if (n->host->mem_dirty) {
-            n->host->mem_dirty(n->ctx, core, (enum npu_mem)dst->mem, (uint32_t)dst->base,
-                               (uint32_t)extent);
-        }
-        store_also(n, core, pipe, plan);
+        store_local(n, core, &c);
         return true;
     }
     to = n->host->gm_map(n->ctx, dst->base, extent, true);
     if (!to) {
+        fault->code = NPU_ERR_GM;
+        fault->field = dst->field;
+        fault->addr = dst->base;
         return false;
     }
-    pipe_store(n, core, pipe, op, plan, to);
+    pipe_store(&c, to);
     n->host->gm_unmap(n->ctx, to, dst->base, extent, true);
     return true;
 }
@@ -424,41 +403,55 @@ static void pipe_count(struct npu_pipe *p, const struct plan *plan)
     uint64_t *counter = p->counter;
     uint64_t shared = p->end > p->nominal ? p->end - p->nominal : 0;
 
-    if (shared > counter[PMU_INDEX(PMU_BUSY)]) {
-        shared = counter[PMU_INDEX(PMU_BUSY)]; /* the counters were reset meanwhile */
+    if (shared > counter[PMU_INDEX_BUSY]) {
+        shared = counter[PMU_INDEX_BUSY]; /* the counters were reset meanwhile */
     }
-    counter[PMU_INDEX(PMU_BUSY)] -= shared;
-    counter[PMU_INDEX(PMU_STALL_BW)] += shared;
-    counter[PMU_INDEX(PMU_BYTES_READ)] += plan_bytes_read(plan);
-    counter[PMU_INDEX(PMU_BYTES_WRITTEN)] += plan_bytes_written(plan);
-    counter[PMU_INDEX(PMU_COMMANDS)]++;
-    counter[PMU_INDEX(PMU_OPS)] += plan->ops;
-    counter[PMU_INDEX(PMU_BANK_GROUP)] += plan->bank_group;
-    counter[PMU_INDEX(PMU_BANK)] += plan->bank;
+    counter[PMU_INDEX_BUSY] -= shared;
+    counter[PMU_INDEX_STALL_BW] += shared;
+    counter[PMU_INDEX_BYTES_READ] += plan_bytes_read(plan);
+    counter[PMU_INDEX_BYTES_WRITTEN] += plan_bytes_written(plan);
+    counter[PMU_INDEX_COMMANDS]++;
+    counter[PMU_INDEX_OPS] += plan->ops;
+    counter[PMU_INDEX_BANK_GROUP] += plan->bank_group;
+    counter[PMU_INDEX_BANK] += plan->bank;
+}
+
+/* Posts what a command that has ended posts; true in *chip if to a semaphore of the chip.
+ * False if one would pass its maximum: then the pipe has stopped. */
+static bool pipe_post(struct npu *n, unsigned core, unsigned pipe,
+                      const struct cmd_head *head, bool *chip)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        if (!sem_post(n, core, head->post_sem[i], head->post_n[i])) {
+            struct npu_fault fault = {
+                .code = NPU_ERR_SEM_OVERFLOW,
+                .field = (uint8_t)(offsetof(struct cmd_head, post_sem) + i),
+                .value = head->post_sem[i]};
+            pipe_stop(n, core, pipe, &fault, head);
+            return false;
+        }
+        *chip |= head->post_n[i] && head->post_sem[i] >= SEM_CORE;
+    }
+    return true;
 }
 
 bool pipe_finish(struct npu *n, unsigned core, unsigned pipe)
 {
     struct npu_core *c = &n->s->core[core];
     struct npu_pipe *p = &c->pipe[pipe];
-    const struct cmd_head head = p->queue[p->head].head;
-    const struct operation *op = operation_find(head.opcode);
+    const struct cmd_head head = pipe_head(p)->head;
+    const struct plan *plan = &n->plan[core][pipe];
     struct npu_fault fault = {0};
-    struct plan plan;
     bool chip = false;
 
-    pipe_plan(n, core, pipe, op, &plan, &fault);
     pipe_account(p, n->s->now);
-    if (plan.has_dst && !pipe_commit(n, core, pipe, op, &plan)) {
-        fault.code = NPU_ERR_GM;
-        fault.field = plan.dst.field;
-        fault.addr = plan.dst.base;
+    if (!pipe_commit(n, core, pipe, &fault)) {
         pipe_stop(n, core, pipe, &fault, &head);
         return false;
     }
-    unit_end(n, core, pipe, &p->queue[p->head], &plan);
-    pipe_count(p, &plan);
-    pipe_event(n, core, pipe, NPU_ENDS, p->head, &plan);
+    unit_end(n, core, pipe);
+    pipe_count(p, plan);
+    pipe_event(n, core, pipe, NPU_ENDS, p->head, plan);
     p->flow.pools = 0;
     p->head = (uint8_t)((p->head + 1) % PIPE_DEPTH);
     p->count--;
@@ -469,15 +462,6 @@ bool pipe_finish(struct npu *n, unsigned core, unsigned pipe)
     p->tries = 0;
     p->state = PIPE_EMPTY;
     c->pmu_last = n->s->now;
-    for (unsigned i = 0; i < 2; i++) {
-        if (!sem_post(n, core, head.post_sem[i], head.post_n[i])) {
-            fault.code = NPU_ERR_SEM_OVERFLOW;
-            fault.field = (uint8_t)(offsetof(struct cmd_head, post_sem) + i);
-            fault.value = head.post_sem[i];
-            pipe_stop(n, core, pipe, &fault, &head);
-            return chip;
-        }
-        chip |= head.post_n[i] && head.post_sem[i] >= SEM_CORE;
-    }
+    pipe_post(n, core, pipe, &head, &chip);
     return chip;
 }

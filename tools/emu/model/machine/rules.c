@@ -4,8 +4,10 @@
  * state (types, flags, ranges, alignments) is checked from their tables, where the
  * accesses end from the plan; rules of a single operation stand in its plan().
  */
+#include "tools/emu/model/machine/rules.h"
+
 #include "tools/emu/model/arith/quant.h"
-#include "tools/emu/model/machine/state.h"
+#include "tools/emu/model/machine/pipe.h"
 
 static unsigned fail(struct npu_fault *f, unsigned code, size_t field, uint64_t value)
 {
@@ -143,77 +145,11 @@ static unsigned check_access(const struct npu *n, const struct access *a,
     return 0;
 }
 
-/* Whether rows of levels 0 .. level - 1 at `base` meet [first, last]. Only those steps
- * of a level are looked at whose extent does. */
-static bool level_touches(const struct access *a, unsigned level, uint64_t base,
-                          uint64_t first, uint64_t last)
-{
-    uint64_t extent = a->row_bytes, stride, from = 0, to;
-
-    if (level == 0) {
-        return base <= last && first < base + extent;
-    }
-    level--;
-    for (unsigned i = 0; i < level; i++) {
-        extent += (a->n[i] - 1) * a->stride[i];
-    }
-    stride = a->stride[level];
-    to = a->n[level] - 1;
-    if (base > last) {
-        return false;
-    }
-    if (stride) {
-        from = first >= base + extent ? (first - base - extent) / stride + 1 : 0;
-        to = (last - base) / stride < to ? (last - base) / stride : to;
-    }
-    for (uint64_t i = from; i <= to; i++) {
-        if (level_touches(a, level, base + i * stride, first, last)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool npu_touches(const struct access *a, unsigned mem, uint64_t first, uint64_t bytes)
-{
-    return a->mem == mem && bytes && access_bytes(a) &&
-           level_touches(a, ACCESS_LEVELS, a->base, first, first + bytes - 1);
-}
-
-/* Rows of a destination must not run into each other: which bytes win would be
- * left to chance on a chip. Each level, from the smallest stride up, has to step over
- * all that lies within it. */
-static bool overlaps_itself(const struct access *a)
-{
-    uint64_t inner = a->row_bytes;
-    unsigned done = 0;
-
-    for (unsigned round = 0; round < ACCESS_LEVELS; round++) {
-        unsigned level = ACCESS_LEVELS;
-        for (unsigned i = 0; i < ACCESS_LEVELS; i++) {
-            if (!(done & (1u << i)) && a->n[i] > 1 &&
-                (level == ACCESS_LEVELS || a->stride[i] < a->stride[level])) {
-                level = i;
-            }
-        }
-        if (level == ACCESS_LEVELS) {
-            return false;
-        }
-        if (a->stride[level] < inner) {
-            return true;
-        }
-        inner += (a->n[level] - 1) * a->stride[level];
-        done |= 1u << level;
-    }
-    return false;
-}
-
-unsigned check_plan(const struct npu *n, unsigned pipe, const union cmd *cmd,
-                    const struct plan *plan, struct npu_fault *f)
+unsigned check_plan(const struct npu *n, unsigned pipe, const struct plan *plan,
+                    struct npu_fault *f)
 {
     unsigned code = 0;
 
-    (void)cmd;
     for (unsigned i = 0; i < plan->n_src && !code; i++) {
         code = check_access(n, &plan->src[i], f);
     }
@@ -228,8 +164,9 @@ unsigned check_plan(const struct npu *n, unsigned pipe, const union cmd *cmd,
     if (code) {
         return code;
     }
+    /* Which bytes win would be left to chance on a chip. */
     f->addr = plan->dst.base;
-    if (!plan->in_order && overlaps_itself(&plan->dst)) {
+    if (!plan->in_order && access_overlaps_itself(&plan->dst)) {
         return fail(f, NPU_ERR_OVERLAP, plan->dst.field, plan->dst.base);
     }
     if (access_bytes(&plan->dst) + access_bytes(&plan->also) >

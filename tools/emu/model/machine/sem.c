@@ -4,7 +4,9 @@
  * or nothing, over both semaphores of a command at once. The barrier units of the chip
  * see a post at once, before any command or the hart can take what it added.
  */
-#include "tools/emu/model/machine/state.h"
+#include "tools/emu/model/machine/sem.h"
+
+#include "tools/emu/model/machine/regs.h"
 
 static uint8_t *sem_at(const struct npu *n, unsigned core, unsigned sem)
 {

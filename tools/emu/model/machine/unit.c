@@ -6,7 +6,7 @@
  * fixpipe command can begin while the Cube is still at work and end soon after it.
  * Source: hal/contract/cube.md, "Unit flags".
  */
-#include "tools/emu/model/machine/state.h"
+#include "tools/emu/model/machine/unit.h"
 
 #include "tools/emu/model/mem.h"
 
@@ -27,32 +27,36 @@ unsigned unit_mode(const union cmd *cmd)
     }
 }
 
-/* The units of L0C in which a command of M has an element of c, or which one of FIX
+/* Adds the units of a range of L0C. */
+static bool add_units(void *ctx, uint64_t first, uint64_t bytes)
+{
+    uint64_t *set = ctx, last = (first + bytes - 1) / UNIT_BYTES;
+
+    for (uint64_t u = first / UNIT_BYTES; u <= last; u++) {
+        set[u / 64] |= 1ull << u % 64;
+    }
+    return true;
+}
+
+/* The units of L0C in which the head of M has an element of c, or which that of FIX
  * reads, as bits; false if there are none. */
-static bool units_of(unsigned pipe, const union cmd *cmd, const struct plan *plan,
+static bool units_of(const struct npu *n, unsigned core, unsigned pipe,
                      uint64_t set[WORDS])
 {
+    const struct plan *plan = &n->plan[core][pipe];
     struct access a = plan->src[0];
 
     memset(set, 0, WORDS * sizeof(set[0]));
     if (pipe == PIPE_M && plan->has_dst) {
-        const struct cmd_mmad *c = &cmd->mmad; /* 8 rows of 64 bytes in a unit */
+        const struct cmd_mmad *c = &pipe_head(&n->s->core[core].pipe[pipe])->mmad;
+        /* 8 rows of 64 bytes in a unit */
         a = access_rows(NPU_MEM_L0C, 0, c->dst, UNIT_BYTES * div_up(c->m, 8),
                         (uint32_t)div_up(c->n, 16), 1024 * div_up(c->m, 16));
     }
     if (a.mem != NPU_MEM_L0C || access_bytes(&a) == 0) {
         return false;
     }
-    for (uint32_t j = 0; j < a.n[1]; j++) {
-        for (uint32_t i = 0; i < a.n[0]; i++) {
-            uint64_t at = a.base + j * a.stride[1] + i * a.stride[0];
-            uint64_t last = (at + a.row_bytes - 1) / UNIT_BYTES;
-            for (uint64_t u = at / UNIT_BYTES; u <= last; u++) {
-                set[u / 64] |= 1ull << u % 64;
-            }
-        }
-    }
-    return true;
+    return access_each(&a, add_units, set);
 }
 
 static bool subset(const uint64_t set[WORDS], const uint64_t of[WORDS])
@@ -76,21 +80,19 @@ static unsigned lowest(const uint64_t a[WORDS], const uint64_t b[WORDS])
     return WORDS * 64;
 }
 
-/* The MMAD that is writing some of these units for the fixpipe; false if there is none.
- */
-static bool passing(struct npu *n, unsigned core, const uint64_t set[WORDS],
-                    struct plan *plan)
+/* The plan of the MMAD that is writing some of these units for the fixpipe, or NULL. */
+static const struct plan *passing(const struct npu *n, unsigned core,
+                                  const uint64_t set[WORDS])
 {
     const struct npu_pipe *m = &n->s->core[core].pipe[PIPE_M];
-    const union cmd *cmd = &m->queue[m->head];
-    struct npu_fault ignored = {0};
     uint64_t written[WORDS];
+    bool some;
 
-    if (m->state != PIPE_RUNNING || unit_mode(cmd) != UNIT_PASS) {
-        return false;
+    if (m->state != PIPE_RUNNING || unit_mode(pipe_head(m)) != UNIT_PASS) {
+        return NULL;
     }
-    pipe_plan(n, core, PIPE_M, operation_find(cmd->head.opcode), plan, &ignored);
-    return units_of(PIPE_M, cmd, plan, written) && lowest(set, written) != WORDS * 64;
+    some = units_of(n, core, PIPE_M, written) && lowest(set, written) != WORDS * 64;
+    return some ? &n->plan[core][PIPE_M] : NULL;
 }
 
 /* Cycle in which the running MMAD has written a unit: one after the other, the last when
@@ -108,39 +110,41 @@ static uint64_t unit_time(const struct npu *n, unsigned core, const struct plan 
     return end - (units - 1 - (unit - first)) * mmad->work / units;
 }
 
-bool unit_ready(struct npu *n, unsigned core, unsigned pipe, const union cmd *cmd,
-                const struct plan *plan)
+bool unit_ready(struct npu *n, unsigned core, unsigned pipe)
 {
     struct npu_core *c = &n->s->core[core];
+    const struct plan *mmad;
     uint64_t set[WORDS], at;
-    struct plan mmad;
 
-    units_of(pipe, cmd, plan, set);
+    units_of(n, core, pipe, set);
     if (pipe == PIPE_M) {
         return lowest(set, c->unit_mark) == WORDS * 64;
     }
     if (!subset(set, c->unit_mark)) {
         return false;
     }
-    if (!passing(n, core, set, &mmad)) {
+    mmad = passing(n, core, set);
+    if (!mmad) {
         return true;
     }
-    at = unit_time(n, core, &mmad, lowest(set, set));
+    at = unit_time(n, core, mmad, lowest(set, set));
     c->unit_at = at > n->s->now ? at : 0;
     return at <= n->s->now;
 }
 
-bool unit_legal(const struct npu *n, unsigned core, unsigned pipe, const union cmd *cmd,
-                const struct plan *plan, struct npu_fault *fault)
+bool unit_legal(const struct npu *n, unsigned core, unsigned pipe,
+                struct npu_fault *fault)
 {
-    const uint64_t *mark = n->s->core[core].unit_mark;
+    const struct npu_core *c = &n->s->core[core];
+    const uint64_t *mark = c->unit_mark;
     uint64_t set[WORDS];
 
-    if ((pipe != PIPE_M && pipe != PIPE_FIX) || unit_mode(cmd) != UNIT_NONE ||
+    if ((pipe != PIPE_M && pipe != PIPE_FIX) ||
+        unit_mode(pipe_head(&c->pipe[pipe])) != UNIT_NONE ||
         lowest(mark, mark) == WORDS * 64) {
         return true;
     }
-    if (!units_of(pipe, cmd, plan, set) || lowest(set, mark) == WORDS * 64) {
+    if (!units_of(n, core, pipe, set) || lowest(set, mark) == WORDS * 64) {
         return true;
     }
     fault->value = UNIT_NONE;
@@ -179,22 +183,22 @@ static void write_early(struct npu *n, unsigned core, const struct plan *mmad)
 {
     uint8_t *l0c = n->mem[core][NPU_MEM_L0C];
 
-    store_rows(l0c + mmad->dst.base, n->mem[core][NPU_MEM_STAGE_M], &mmad->dst);
+    op_store_rows(l0c + mmad->dst.base, n->mem[core][NPU_MEM_STAGE_M], &mmad->dst);
     if (n->host->mem_dirty) {
         n->host->mem_dirty(n->ctx, core, NPU_MEM_L0C, (uint32_t)mmad->dst.base,
                            (uint32_t)access_bytes(&mmad->dst));
     }
 }
 
-void unit_begin(struct npu *n, unsigned core, unsigned pipe, const union cmd *cmd,
-                struct plan *plan)
+void unit_begin(struct npu *n, unsigned core, unsigned pipe)
 {
     struct npu_core *c = &n->s->core[core];
-    unsigned mode = unit_mode(cmd);
+    struct plan *plan = &n->plan[core][pipe];
+    unsigned mode = unit_mode(pipe_head(&c->pipe[pipe]));
+    const struct plan *mmad;
     uint64_t set[WORDS];
-    struct plan mmad;
 
-    if (mode == UNIT_NONE || !units_of(pipe, cmd, plan, set)) {
+    if (mode == UNIT_NONE || !units_of(n, core, pipe, set)) {
         return;
     }
     if (pipe == PIPE_M) {
@@ -204,23 +208,23 @@ void unit_begin(struct npu *n, unsigned core, unsigned pipe, const union cmd *cm
         return;
     }
     c->unit_at = 0;
-    if (passing(n, core, set, &mmad)) {
-        write_early(n, core, &mmad);
-        uint64_t least = follow(n, core, &mmad, plan, set);
+    mmad = passing(n, core, set);
+    if (mmad) {
+        write_early(n, core, mmad);
+        uint64_t least = follow(n, core, mmad, plan, set);
         plan->at_least = least > plan->at_least ? least : plan->at_least;
     }
 }
 
-void unit_end(struct npu *n, unsigned core, unsigned pipe, const union cmd *cmd,
-              const struct plan *plan)
+void unit_end(struct npu *n, unsigned core, unsigned pipe)
 {
     struct npu_core *c = &n->s->core[core];
     uint64_t set[WORDS];
 
-    if (pipe != PIPE_FIX || unit_mode(cmd) != UNIT_PASS) {
+    if (pipe != PIPE_FIX || unit_mode(pipe_head(&c->pipe[pipe])) != UNIT_PASS) {
         return;
     }
-    units_of(pipe, cmd, plan, set);
+    units_of(n, core, pipe, set);
     for (unsigned w = 0; w < WORDS; w++) {
         c->unit_mark[w] &= ~set[w];
     }

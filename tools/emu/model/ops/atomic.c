@@ -9,30 +9,31 @@
 #include "tools/emu/model/mem.h"
 #include "tools/emu/model/arith/simd.h"
 
-#define ATOMIC_OP(p)   ((unsigned)((p)->special[SPECIAL_ATOMIC] & 0xff))
-#define ATOMIC_TYPE(p) ((unsigned)((p)->special[SPECIAL_ATOMIC] >> 8 & 0xff))
+#define ATOMIC_OP(c)   ((unsigned)((c)->special[SPECIAL_ATOMIC] & 0xff))
+#define ATOMIC_TYPE(c) ((unsigned)((c)->special[SPECIAL_ATOMIC] >> 8 & 0xff))
 
 /* A snapshot may hold any value, so what SET_ATOMIC_* would refuse is not active. */
-bool atomic_active(const struct npu_pipe *p)
+bool atomic_active(const struct op_ctx *c)
 {
-    switch (ATOMIC_TYPE(p)) {
+    switch (ATOMIC_TYPE(c)) {
     case TYPE_F32:
     case TYPE_F16:
     case TYPE_BF16:
     case TYPE_S32:
     case TYPE_S16:
     case TYPE_S8:
-        return ATOMIC_OP(p) == ATOMIC_ADD || ATOMIC_OP(p) == ATOMIC_MAX ||
-               ATOMIC_OP(p) == ATOMIC_MIN;
+        return ATOMIC_OP(c) == ATOMIC_ADD || ATOMIC_OP(c) == ATOMIC_MAX ||
+               ATOMIC_OP(c) == ATOMIC_MIN;
     default:
         return false;
     }
 }
 
-unsigned atomic_check(const struct npu_pipe *p, uint64_t row_bytes)
+unsigned atomic_check(const struct op_ctx *c, size_t field, uint64_t row_bytes)
 {
-    return atomic_active(p) && row_bytes % (type_bits(ATOMIC_TYPE(p)) / 8) ? NPU_ERR_ALIGN
-                                                                           : 0;
+    bool parts = atomic_active(c) && row_bytes % (type_bits(ATOMIC_TYPE(c)) / 8);
+
+    return parts ? op_fail(c, field, NPU_ERR_ALIGN) : 0;
 }
 
 /* Ordered as numbers, with -0 below +0. */
@@ -137,8 +138,8 @@ static __attribute__((noinline)) void all_rows(uint8_t *to, const uint8_t *stage
     }
 }
 
-void atomic_rows(uint8_t *to, const uint8_t *stage, const struct access *dst,
-                 const struct npu_pipe *p)
+void atomic_rows(const struct op_ctx *c, const struct access *dst, uint8_t *to,
+                 const uint8_t *stage)
 {
     static row_function *const rows[TYPE_COUNT] = {
         [TYPE_F32] = row_f32, [TYPE_F16] = row_f16, [TYPE_BF16] = row_bf16,
@@ -146,11 +147,11 @@ void atomic_rows(uint8_t *to, const uint8_t *stage, const struct access *dst,
     };
     unsigned fp;
 
-    if (!atomic_active(p)) {
-        store_rows(to, stage, dst);
+    if (!atomic_active(c)) {
+        op_store_rows(to, stage, dst);
         return;
     }
     fp = simd_fp_enter();
-    all_rows(to, stage, dst, rows[ATOMIC_TYPE(p)], ATOMIC_OP(p));
+    all_rows(to, stage, dst, rows[ATOMIC_TYPE(c)], ATOMIC_OP(c));
     simd_fp_leave(fp);
 }

@@ -10,18 +10,18 @@
 #ifndef TOOLS_EMU_MODEL_OPS_ATOMIC_H
 #define TOOLS_EMU_MODEL_OPS_ATOMIC_H
 
-#include "tools/emu/model/machine/state.h"
+#include "tools/emu/model/ops/op.h"
 
 /* Whether GM writes of this pipe combine; false: they replace. */
-bool atomic_active(const struct npu_pipe *p);
+bool atomic_active(const struct op_ctx *c);
 
-/* 0, or NPU_ERR_ALIGN if rows of `row_bytes` are not whole elements of the atomic type;
- * 0 if not active. row_bytes is that of one row, before rows are merged. */
-unsigned atomic_check(const struct npu_pipe *p, uint64_t row_bytes);
+/* 0, or ALIGN at `field` if rows of `row_bytes` are not whole elements of the atomic
+ * type; 0 if not active. row_bytes is that of one row, before rows are merged. */
+unsigned atomic_check(const struct op_ctx *c, size_t field, uint64_t row_bytes);
 
-/* As store_rows(): the packed rows of the stage to `to`, where dst->base lies; combined
- * with what is there if active, stored as they are if not. */
-void atomic_rows(uint8_t *to, const uint8_t *stage, const struct access *dst,
-                 const struct npu_pipe *p);
+/* As op_store_rows(): the packed rows of the stage to `to`, where dst->base lies;
+ * combined with what is there if active, stored as they are if not. */
+void atomic_rows(const struct op_ctx *c, const struct access *dst, uint8_t *to,
+                 const uint8_t *stage);
 
 #endif

@@ -4,7 +4,7 @@
  */
 #include "tools/emu/model/arith/cube.h"
 #include "tools/emu/model/arith/num.h"
-#include "tools/emu/model/machine/state.h"
+#include "tools/emu/model/ops/op.h"
 
 #define FIELD_OF(field) offsetof(struct cmd_mmad, field)
 
@@ -12,29 +12,25 @@ _Static_assert((int)MMAD_INIT == (int)MMAD_SPARSE_INIT &&
                    (int)MMAD_BIAS == (int)MMAD_SPARSE_BIAS,
                "MMAD and MMAD_SPARSE share their code, here and in hal/cube.h");
 
-/* Rules between operands; 0 or an error and its field. */
-static unsigned mmad_rules(const struct cmd_mmad *a, uint8_t *field)
+/* Rules between operands; 0 or an error. */
+static unsigned mmad_rules(const struct op_ctx *c, const struct cmd_mmad *a)
 {
     unsigned flags = a->head.flags;
 
-    *field = FIELD_OF(head.flags);
     if ((flags & (MMAD_HF32 | MMAD_K_ALIGN) && a->head.type != TYPE_F32) ||
         (flags & MMAD_HF32_ZERO && !(flags & MMAD_HF32))) {
-        return NPU_ERR_FLAGS;
+        return op_fail(c, FIELD_OF(head.flags), NPU_ERR_FLAGS);
     }
     if (flags & MMAD_INIT && flags & MMAD_BIAS) {
-        return NPU_ERR_RANGE;
+        return op_fail(c, FIELD_OF(head.flags), NPU_ERR_RANGE);
     }
-    *field = FIELD_OF(unit);
     if (a->unit == 1) {
-        return NPU_ERR_RANGE;
+        return op_fail(c, FIELD_OF(unit), NPU_ERR_RANGE);
     }
-    *field = FIELD_OF(bias);
     if (a->bias != 0 && !(flags & MMAD_BIAS)) {
-        return NPU_ERR_RESERVED;
+        return op_fail(c, FIELD_OF(bias), NPU_ERR_RESERVED);
     }
-    *field = FIELD_OF(m);
-    return flags & MMAD_GEMV && a->m > 1 ? NPU_ERR_RANGE : 0;
+    return flags & MMAD_GEMV && a->m > 1 ? op_fail(c, FIELD_OF(m), NPU_ERR_RANGE) : 0;
 }
 
 static bool is_sparse(const struct cmd_mmad *a)
@@ -74,15 +70,15 @@ static bool start_access(const struct cmd_mmad *a, const struct plan *plan,
     return !(a->head.flags & MMAD_INIT);
 }
 
-static unsigned mmad_plan(const struct op_ctx *c, const union cmd *cmd, struct plan *plan,
-                          uint8_t *field)
+static unsigned mmad_plan(const struct op_ctx *c)
 {
-    const struct cmd_mmad *a = &cmd->mmad;
+    struct plan *plan = c->plan;
+    const struct cmd_mmad *a = &c->cmd->mmad;
     bool slow = a->head.type == TYPE_F32 && !(a->head.flags & MMAD_HF32);
     uint64_t m16 = div_up(a->m, 16), n16 = div_up(a->n, 16), k0 = b_fractals(a);
     uint64_t a_bytes = 512 * m16 * a_fractals(a), b_bytes = 512 * n16 * k0,
              c_bytes = 1024 * m16 * n16;
-    unsigned code = mmad_rules(a, field);
+    unsigned code = mmad_rules(c, a);
 
     if (code) {
         return code;
@@ -105,7 +101,9 @@ static unsigned mmad_plan(const struct op_ctx *c, const union cmd *cmd, struct p
                         b_bytes, 1, b_bytes);
     }
     plan->has_dst = true;
-    plan->fixed = cost(c->s, c->behind ? COST_MMAD_NEXT : COST_MMAD_FIRST);
+    plan->behind = BEHIND_ANY;
+    plan->fixed = op_cost(c, COST_MMAD_FIRST);
+    plan->fixed_next = op_cost(c, COST_MMAD_NEXT);
     plan->work = m16 * n16 * k0 * (slow ? 2 : 1); /* a fractal a cycle, fp32 in two */
     plan->ops = (uint64_t)a->m * a->n * b_rows(a);
     return 0;
@@ -152,11 +150,11 @@ static bool index_legal(const struct op_ctx *c, const struct cmd_mmad *a,
             memcpy(&word, index + at, sizeof(word));
             bad = word & word >> 1 & inside & 0x5555555555555555u;
             if (bad) {
-                c->pipe->fault = (struct npu_fault){
-                    .code = NPU_ERR_INDEX,
-                    .field = FIELD_OF(b),
-                    .addr = a->b + at * 4 + (unsigned)__builtin_ctzll(bad) / 2,
-                    .value = 3};
+                *c->fault = (struct npu_fault){.code = NPU_ERR_INDEX,
+                                               .field = FIELD_OF(b),
+                                               .addr = a->b + at * 4 +
+                                                       (unsigned)__builtin_ctzll(bad) / 2,
+                                               .value = 3};
                 return false;
             }
         }
@@ -164,10 +162,10 @@ static bool index_legal(const struct op_ctx *c, const struct cmd_mmad *a,
     return true;
 }
 
-static void mmad_run(const struct op_ctx *c, const union cmd *cmd,
-                     const struct plan *plan, const uint8_t *const src[4], uint8_t *stage)
+static void mmad_run(const struct op_ctx *c)
 {
-    const struct cmd_mmad *a = &cmd->mmad;
+    struct plan *plan = c->plan;
+    const struct cmd_mmad *a = &c->cmd->mmad;
     unsigned flags = a->head.flags;
     struct cube_op op = {.type = cube_type(&a->head),
                          .m = a->m,
@@ -176,20 +174,21 @@ static void mmad_run(const struct op_ctx *c, const union cmd *cmd,
                          .a_kb = a_fractals(a),
                          .row = flags & MMAD_GEMV,
                          .ties_down = flags & MMAD_HF32_ZERO,
-                         .bias = flags & MMAD_BIAS ? src[2] : NULL};
+                         .bias = flags & MMAD_BIAS ? c->src[2] : NULL};
 
     if (!plan->has_dst) {
         return;
     }
     if (is_sparse(a)) {
-        op.index = src[plan->n_src - 1];
+        op.index = c->src[plan->n_src - 1];
         if (!index_legal(c, a, op.index)) {
             return;
         }
     }
-    cube_run(&op, stage, flags & (MMAD_BIAS | MMAD_INIT) ? NULL : src[2], src[0], src[1]);
-    if (c->pipe->special[SPECIAL_SATURATE] && op.type != CUBE_S8 && op.type != CUBE_S4) {
-        saturate(a, stage);
+    cube_run(&op, c->stage, flags & (MMAD_BIAS | MMAD_INIT) ? NULL : c->src[2], c->src[0],
+             c->src[1]);
+    if (c->special[SPECIAL_SATURATE] && op.type != CUBE_S8 && op.type != CUBE_S4) {
+        saturate(a, c->stage);
     }
 }
 

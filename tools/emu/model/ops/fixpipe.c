@@ -9,7 +9,7 @@
 #include "tools/emu/model/arith/num.h"
 #include "tools/emu/model/arith/quant.h"
 #include "tools/emu/model/arith/simd.h"
-#include "tools/emu/model/machine/state.h"
+#include "tools/emu/model/ops/op.h"
 
 /* fix_gm and fix_local differ in the range of dst only: one code reads both. */
 _Static_assert(sizeof(struct cmd_fix_gm) == sizeof(struct cmd_fix_local) &&
@@ -38,62 +38,57 @@ static unsigned block_row_bytes(const struct cmd_fix_gm *a)
 
 /* --- rules between operands --- */
 
-static unsigned fail(uint8_t *field, uint8_t which, unsigned code)
-{
-    *field = which;
-    return code;
-}
-
-static unsigned check_types(const struct cmd_fix_gm *a, uint8_t *field)
+static unsigned check_types(const struct op_ctx *c, const struct cmd_fix_gm *a)
 {
     const struct quant_mode *mode = &quant_modes[a->quant];
     bool integers = a->quant == QUANT_NONE && a->head.type == TYPE_S32;
     unsigned flags = a->head.flags;
 
     if (!(mode->from & (1u << a->head.type))) {
-        return fail(field, FIELD_OF(quant), NPU_ERR_TYPE);
+        return op_fail(c, FIELD_OF(quant), NPU_ERR_TYPE);
     }
     if (a->unit == 1) {
-        return fail(field, FIELD_OF(unit), NPU_ERR_RANGE);
+        return op_fail(c, FIELD_OF(unit), NPU_ERR_RANGE);
     }
     if (integers && a->relu > FIX_RELU_PLAIN) {
-        return fail(field, FIELD_OF(relu), NPU_ERR_TYPE);
+        return op_fail(c, FIELD_OF(relu), NPU_ERR_TYPE);
     }
     if ((integers && (flags & FIX_L0C_GM_CLIP)) ||
         ((flags & FIX_L0C_GM_SPLIT) &&
          (!is_nz(a) || a->quant != QUANT_NONE || a->head.type != TYPE_F32))) {
-        return fail(field, offsetof(struct cmd_head, flags), NPU_ERR_FLAGS);
+        return op_fail(c, offsetof(struct cmd_head, flags), NPU_ERR_FLAGS);
     }
     return 0;
 }
 
-static unsigned check_nz(const struct cmd_fix_gm *a, uint8_t *field)
+static unsigned check_nz(const struct op_ctx *c, const struct cmd_fix_gm *a)
 {
     unsigned bits = quant_bits(a->quant);
     unsigned unit = bits == 4 ? 64 : a->head.flags & FIX_L0C_GM_SPLIT ? 8 : 16;
 
     if (a->nd_num > 1) {
-        return fail(field, FIELD_OF(nd_num), NPU_ERR_RANGE);
+        return op_fail(c, FIELD_OF(nd_num), NPU_ERR_RANGE);
     }
-    return a->n % unit ? fail(field, FIELD_OF(n), NPU_ERR_ALIGN) : 0;
+    return a->n % unit ? op_fail(c, FIELD_OF(n), NPU_ERR_ALIGN) : 0;
 }
 
 /* Rows begin at whole bytes, in UB and L1 at whole blocks. */
-static unsigned check_rows(const struct cmd_fix_gm *a, enum npu_mem to, uint8_t *field)
+static unsigned check_rows(const struct op_ctx *c, const struct cmd_fix_gm *a,
+                           enum npu_mem to)
 {
     unsigned bits = quant_bits(a->quant), unit = to == NPU_MEM_GM ? 8 : 256;
 
     if (a->m > 8192) {
-        return fail(field, FIELD_OF(m), NPU_ERR_RANGE);
+        return op_fail(c, FIELD_OF(m), NPU_ERR_RANGE);
     }
     if (a->n * bits % 8) {
-        return fail(field, FIELD_OF(n), NPU_ERR_ALIGN);
+        return op_fail(c, FIELD_OF(n), NPU_ERR_ALIGN);
     }
     if (a->m > 1 && (uint64_t)a->dst_pitch * bits % unit) {
-        return fail(field, FIELD_OF(dst_pitch), NPU_ERR_ALIGN);
+        return op_fail(c, FIELD_OF(dst_pitch), NPU_ERR_ALIGN);
     }
     if (a->nd_num > 1 && a->dst_nd_stride * bits % unit) {
-        return fail(field, FIELD_OF(dst_nd_stride), NPU_ERR_ALIGN);
+        return op_fail(c, FIELD_OF(dst_nd_stride), NPU_ERR_ALIGN);
     }
     return 0;
 }
@@ -145,17 +140,17 @@ static struct access row_access(const struct cmd_fix_gm *a, enum npu_mem to)
     return rows;
 }
 
-static unsigned fix_plan(const struct op_ctx *c, const union cmd *cmd, enum npu_mem to,
-                         struct plan *plan, uint8_t *field)
+static unsigned fix_plan(const struct op_ctx *c, enum npu_mem to)
 {
-    const struct cmd_fix_gm *a = &cmd->fix_gm;
+    struct plan *plan = c->plan;
+    const struct cmd_fix_gm *a = &c->cmd->fix_gm;
     bool nothing = a->m == 0 || a->n == 0 || a->nd_num == 0;
     uint32_t words =
         quant_modes[a->quant].scale == QUANT_BY_CHANNEL && !nothing ? a->n : 0;
     uint32_t slopes = a->relu == FIX_RELU_CHANNEL && !nothing ? a->n : 0;
-    unsigned code = check_types(a, field);
+    unsigned code = check_types(c, a);
 
-    code = code ? code : is_nz(a) ? check_nz(a, field) : check_rows(a, to, field);
+    code = code ? code : is_nz(a) ? check_nz(c, a) : check_rows(c, a, to);
     if (code) {
         return code;
     }
@@ -173,35 +168,37 @@ static unsigned fix_plan(const struct op_ctx *c, const union cmd *cmd, enum npu_
     if (to == NPU_MEM_GM) {
         uint64_t row = is_nz(a) ? (uint64_t)a->m * 16 * quant_bits(a->quant) / 8
                                 : (uint64_t)a->n * quant_bits(a->quant) / 8;
-        code = atomic_check(c->pipe, row);
-        return code ? fail(field, FIELD_OF(n), code) : 0;
+        return atomic_check(c, FIELD_OF(n), row);
     }
     return 0;
 }
 
-static unsigned fix_gm_plan(const struct op_ctx *c, const union cmd *cmd,
-                            struct plan *plan, uint8_t *field)
+static unsigned fix_gm_plan(const struct op_ctx *c)
 {
-    plan->at_least = cost(c->s, COST_L0C_GM_LEAST);
-    plan->rate = cost(c->s, COST_L0C_GM_RATE);
+    struct plan *plan = c->plan;
+
+    plan->at_least = op_cost(c, COST_L0C_GM_LEAST);
+    plan->rate = op_cost(c, COST_L0C_GM_RATE);
     plan->pools = POOL_WRITE;
-    return fix_plan(c, cmd, NPU_MEM_GM, plan, field);
+    return fix_plan(c, NPU_MEM_GM);
 }
 
-static unsigned fix_ub_plan(const struct op_ctx *c, const union cmd *cmd,
-                            struct plan *plan, uint8_t *field)
+static unsigned fix_ub_plan(const struct op_ctx *c)
 {
-    plan->fixed = cost(c->s, COST_L0C_UB_FIXED);
-    plan->rate = cost(c->s, COST_L0C_UB_RATE);
-    return fix_plan(c, cmd, NPU_MEM_UB, plan, field);
+    struct plan *plan = c->plan;
+
+    plan->fixed = op_cost(c, COST_L0C_UB_FIXED);
+    plan->rate = op_cost(c, COST_L0C_UB_RATE);
+    return fix_plan(c, NPU_MEM_UB);
 }
 
-static unsigned fix_l1_plan(const struct op_ctx *c, const union cmd *cmd,
-                            struct plan *plan, uint8_t *field)
+static unsigned fix_l1_plan(const struct op_ctx *c)
 {
-    plan->fixed = cost(c->s, COST_L0C_L1_FIXED);
-    plan->rate = cost(c->s, COST_L0C_L1_RATE);
-    return fix_plan(c, cmd, NPU_MEM_L1, plan, field);
+    struct plan *plan = c->plan;
+
+    plan->fixed = op_cost(c, COST_L0C_L1_FIXED);
+    plan->rate = op_cost(c, COST_L0C_L1_RATE);
+    return fix_plan(c, NPU_MEM_L1);
 }
 
 /* --- conversion --- */
@@ -273,11 +270,11 @@ static void saturate(const struct cmd_fix_gm *a, uint8_t *stage)
     }
 }
 
-static void fix_run(const struct op_ctx *c, const union cmd *cmd, const struct plan *plan,
-                    const uint8_t *const src[3], uint8_t *stage)
+static void fix_run(const struct op_ctx *c)
 {
-    const struct cmd_fix_gm *a = &cmd->fix_gm;
-    const uint64_t *special = c->pipe->special;
+    uint8_t *stage = c->stage;
+    const struct cmd_fix_gm *a = &c->cmd->fix_gm;
+    const uint64_t *special = c->special;
     struct quant_job q = {
         .quant = a->quant,
         .from = a->head.type,
@@ -286,16 +283,15 @@ static void fix_run(const struct op_ctx *c, const union cmd *cmd, const struct p
         .word = special[SPECIAL_QUANT],
         .slope = (uint32_t)special[SPECIAL_RELU],
         .limit = (uint32_t)(special[SPECIAL_RELU] >> 32),
-        .words = src[1],
-        .slopes = src[2],
+        .words = c->src[1],
+        .slopes = c->src[2],
     };
     bool move = a->quant <= QUANT_F322BF16 && a->relu == FIX_RELU_NONE && !q.clip;
     size_t matrix = (size_t)a->m * a->n * quant_bits(a->quant) / 8;
     unsigned fp = simd_fp_enter();
 
-    (void)plan;
     for (unsigned i = 0; i < a->nd_num; i++) {
-        const uint8_t *from = src[0] + i * 1024ull * a->src_nd_stride;
+        const uint8_t *from = c->src[0] + i * 1024ull * a->src_nd_stride;
         if (is_nz(a)) {
             fix_nz(a, &q, from, stage);
         } else if (move) {
@@ -314,16 +310,18 @@ static void store_part(const struct op_ctx *c, const struct access *dst, uint8_t
                        const uint8_t *stage)
 {
     if (dst->mem == NPU_MEM_GM) {
-        atomic_rows(to, stage, dst, c->pipe);
+        atomic_rows(c, dst, to, stage);
     } else {
-        store_rows(to, stage, dst);
+        op_store_rows(to, stage, dst);
     }
 }
 
-static void fix_store(const struct op_ctx *c, const union cmd *cmd,
-                      const struct plan *plan, uint8_t *to, const uint8_t *stage)
+static void fix_store(const struct op_ctx *c)
 {
-    const struct cmd_fix_gm *a = &cmd->fix_gm;
+    struct plan *plan = c->plan;
+    const uint8_t *stage = c->stage;
+    uint8_t *to = c->to;
+    const struct cmd_fix_gm *a = &c->cmd->fix_gm;
     enum npu_mem mem = (enum npu_mem)plan->dst.mem;
     uint32_t full = full_blocks(a);
     struct access part;
@@ -345,71 +343,46 @@ const struct operation op_FIX_L0C_L1 = {fix_l1_plan, fix_run, fix_store};
 
 /* --- L1 to FB --- */
 
-static unsigned l1_fb_plan(const struct op_ctx *c, const union cmd *cmd,
-                           struct plan *plan, uint8_t *field)
+static unsigned l1_fb_plan(const struct op_ctx *c)
 {
-    const struct cmd_l1_fb *a = &cmd->l1_fb;
+    struct plan *plan = c->plan;
+    const struct cmd_l1_fb *a = &c->cmd->l1_fb;
     uint32_t n = a->len_bytes ? a->n_blocks : 0;
 
-    (void)field;
     plan->src[0] = access_rows(NPU_MEM_L1, offsetof(struct cmd_l1_fb, src), a->src,
                                a->len_bytes, n, a->len_bytes + 32ull * a->src_gap);
     plan->n_src = 1;
     plan->dst = access_rows(NPU_MEM_FB, offsetof(struct cmd_l1_fb, dst), a->dst,
                             a->len_bytes, n, a->len_bytes + 64ull * a->dst_gap);
     plan->has_dst = true;
-    plan->fixed = cost(c->s, COST_L1_FB_FIXED);
-    plan->rate = cost(c->s, COST_L1_FB_RATE);
+    plan->fixed = op_cost(c, COST_L1_FB_FIXED);
+    plan->rate = op_cost(c, COST_L1_FB_RATE);
     plan->work = access_bytes(&plan->src[0]);
     return 0;
 }
 
-static void l1_fb_run(const struct op_ctx *c, const union cmd *cmd,
-                      const struct plan *plan, const uint8_t *const src[3],
-                      uint8_t *stage)
+static void l1_fb_run(const struct op_ctx *c)
 {
-    const struct access *a = &plan->src[0];
+    const struct access *a = &c->plan->src[0];
 
-    (void)c;
-    (void)cmd;
-    move_rows(stage, a->row_bytes, src[0], a->stride[0], a->row_bytes, a->n[0]);
+    move_rows(c->stage, a->row_bytes, c->src[0], a->stride[0], a->row_bytes, a->n[0]);
 }
 
 const struct operation op_COPY_L1_FB = {l1_fb_plan, l1_fb_run, NULL};
 
 /* --- registers --- */
 
-static unsigned set_plan(const struct op_ctx *c, const union cmd *cmd, struct plan *plan,
-                         uint8_t *field)
+static void set_quant_run(const struct op_ctx *c)
 {
-    (void)c;
-    (void)cmd;
-    (void)field;
-    plan->fixed = 1;
-    return 0;
+    c->special[SPECIAL_QUANT] = c->cmd->set_quant.word;
 }
 
-static void set_quant_run(const struct op_ctx *c, const union cmd *cmd,
-                          const struct plan *plan, const uint8_t *const src[3],
-                          uint8_t *stage)
+const struct operation op_SET_QUANT = {op_set_plan, set_quant_run, NULL};
+
+static void set_relu_run(const struct op_ctx *c)
 {
-    (void)plan;
-    (void)src;
-    (void)stage;
-    c->pipe->special[SPECIAL_QUANT] = cmd->set_quant.word;
+    c->special[SPECIAL_RELU] = c->cmd->set_relu.slope | (uint64_t)c->cmd->set_relu.clip
+                                                            << 32;
 }
 
-const struct operation op_SET_QUANT = {set_plan, set_quant_run, NULL};
-
-static void set_relu_run(const struct op_ctx *c, const union cmd *cmd,
-                         const struct plan *plan, const uint8_t *const src[3],
-                         uint8_t *stage)
-{
-    (void)plan;
-    (void)src;
-    (void)stage;
-    c->pipe->special[SPECIAL_RELU] = cmd->set_relu.slope | (uint64_t)cmd->set_relu.clip
-                                                               << 32;
-}
-
-const struct operation op_SET_RELU = {set_plan, set_relu_run, NULL};
+const struct operation op_SET_RELU = {op_set_plan, set_relu_run, NULL};

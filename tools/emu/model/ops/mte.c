@@ -1,43 +1,30 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the operations of the three DMA engines share; see op_mte.h.
+ * What the operations of the three DMA engines share; see mte.h.
  */
 #include "tools/emu/model/ops/mte.h"
 
 #include "tools/emu/model/mem.h"
 #include "tools/emu/model/arith/move.h"
 
-uint64_t mte_gm_cost(const struct npu_state *s, enum npu_cost rate, struct plan *plan)
+uint64_t mte_gm_cost(const struct op_ctx *c, enum npu_cost rate)
 {
+    struct plan *plan = c->plan;
     const struct access *a = &plan->src[0];
-    uint64_t least = cost(s, COST_GM_ROW_BYTES);
+    uint64_t least = op_cost(c, COST_GM_ROW_BYTES);
     uint64_t rows = (uint64_t)a->n[0] * a->n[1] * a->n[2];
     uint64_t work = (a->row_bytes < least ? least : a->row_bytes) * rows;
 
-    plan->rate = cost(s, rate);
+    plan->rate = op_cost(c, rate);
     plan->work = access_bytes(a);
     plan->at_least = plan->work ? div_up(work, plan->rate) : 0;
     plan->pools = POOL_READ;
     return plan->at_least;
 }
 
-unsigned mte_set_plan(const struct op_ctx *c, const union cmd *cmd, struct plan *plan,
-                      uint8_t *field)
+void mte_set_pad_run(const struct op_ctx *c)
 {
-    (void)c;
-    (void)cmd;
-    (void)field;
-    plan->fixed = 1;
-    return 0;
-}
-
-void mte_set_pad_run(const struct op_ctx *c, const union cmd *cmd,
-                     const struct plan *plan, const uint8_t *const src[4], uint8_t *stage)
-{
-    (void)plan;
-    (void)src;
-    (void)stage;
-    c->pipe->special[SPECIAL_PAD] = cmd->set_pad.value;
+    c->special[SPECIAL_PAD] = c->cmd->set_pad.value;
 }
 
 void mte_fill(uint8_t *to, uint64_t value, unsigned bits, size_t bytes)
@@ -59,19 +46,17 @@ void mte_fill(uint8_t *to, uint64_t value, unsigned bits, size_t bytes)
 }
 
 /* Sources of a block copy, packed; every direction and memory has the same shape. */
-void mte_copy_run(const struct op_ctx *c, const union cmd *cmd, const struct plan *plan,
-                  const uint8_t *const src[4], uint8_t *stage)
+void mte_copy_run(const struct op_ctx *c)
 {
-    const struct access *a = &plan->src[0];
+    const struct access *a = &c->plan->src[0];
 
-    (void)c;
-    (void)cmd;
-    move_rows(stage, a->row_bytes, src[0], a->stride[0], a->row_bytes, a->n[0]);
+    move_rows(c->stage, a->row_bytes, c->src[0], a->stride[0], a->row_bytes, a->n[0]);
 }
 
 void mte_local_plan(const struct op_ctx *c, const struct cmd_copy_local *a,
-                    enum npu_mem from, enum npu_mem to, struct plan *plan)
+                    enum npu_mem from, enum npu_mem to)
 {
+    struct plan *plan = c->plan;
     uint32_t n = a->len ? a->n_blocks : 0, bytes = 32u * a->len;
 
     plan->src[0] = access_rows(from, offsetof(struct cmd_copy_local, src), a->src, bytes,
@@ -80,13 +65,13 @@ void mte_local_plan(const struct op_ctx *c, const struct cmd_copy_local *a,
     plan->dst = access_rows(to, offsetof(struct cmd_copy_local, dst), a->dst, bytes, n,
                             bytes + 32ull * a->dst_gap);
     plan->has_dst = true;
-    plan->fixed = cost(c->s, COST_L1_L0_FIXED);
-    plan->rate = cost(c->s, COST_L1_UB_RATE);
+    plan->fixed = op_cost(c, COST_L1_L0_FIXED);
+    plan->rate = op_cost(c, COST_L1_UB_RATE);
     plan->work = access_bytes(&plan->src[0]);
 }
 
-unsigned mte_init_plan(const struct cmd_init *a, enum npu_mem to, uint32_t unit,
-                       struct plan *plan, uint8_t *field)
+unsigned mte_init_plan(const struct op_ctx *c, const struct cmd_init *a, enum npu_mem to,
+                       uint32_t unit, struct plan *plan)
 {
     uint32_t bytes = unit * a->len;
 
@@ -95,18 +80,15 @@ unsigned mte_init_plan(const struct cmd_init *a, enum npu_mem to, uint32_t unit,
     plan->has_dst = true;
     plan->work = access_bytes(&plan->dst);
     if (a->dst % unit) {
-        *field = offsetof(struct cmd_init, dst);
-        return NPU_ERR_ALIGN;
+        return op_fail(c, offsetof(struct cmd_init, dst), NPU_ERR_ALIGN);
     }
     return 0;
 }
 
-void mte_init_run(const struct op_ctx *c, const union cmd *cmd, const struct plan *plan,
-                  const uint8_t *const src[4], uint8_t *stage)
+void mte_init_run(const struct op_ctx *c)
 {
-    (void)c;
-    (void)src;
-    mte_fill(stage, cmd->init.value, type_bits(cmd->head.type), access_bytes(&plan->dst));
+    mte_fill(c->stage, c->cmd->init.value, type_bits(c->cmd->head.type),
+             access_bytes(&c->plan->dst));
 }
 
 void mte_fractals_plan(struct access src, uint32_t start, uint32_t src_stride,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the operations of the three DMA engines share; private to op_mte*.c.
+ * What the operations of the three DMA engines share; private to mte*.c.
  * Source: hal/contract/mte.md; costs from profile.def.
  */
 #ifndef TOOLS_EMU_MODEL_OPS_MTE_H
 #define TOOLS_EMU_MODEL_OPS_MTE_H
 
-#include "tools/emu/model/machine/state.h"
+#include "tools/emu/model/ops/op.h"
 
 static inline uint64_t round_up(uint64_t value, uint64_t unit)
 {
@@ -27,30 +27,23 @@ static inline unsigned mte_move_bytes(uint8_t type)
 /* Cost of a read from GM, plan->src[0], at a rate: a row below GM_ROW_BYTES takes as long
  * as one of that size, but draws only its bytes from what is shared. Gives the cycles of
  * the rows. */
-uint64_t mte_gm_cost(const struct npu_state *s, enum npu_cost rate, struct plan *plan);
+uint64_t mte_gm_cost(const struct op_ctx *c, enum npu_cost rate);
 
-/* plan() of a command that sets special registers: one cycle, no data. */
-unsigned mte_set_plan(const struct op_ctx *c, const union cmd *cmd, struct plan *plan,
-                      uint8_t *field);
 /* run() of SET_PAD_*. */
-void mte_set_pad_run(const struct op_ctx *c, const union cmd *cmd,
-                     const struct plan *plan, const uint8_t *const src[4],
-                     uint8_t *stage);
+void mte_set_pad_run(const struct op_ctx *c);
 /* `bytes` bytes of the same element of 4, 8, 16 or 32 bits. */
 void mte_fill(uint8_t *to, uint64_t value, unsigned bits, size_t bytes);
 
 /* run() of a copy whose source rows are at one stride. */
-void mte_copy_run(const struct op_ctx *c, const union cmd *cmd, const struct plan *plan,
-                  const uint8_t *const src[4], uint8_t *stage);
+void mte_copy_run(const struct op_ctx *c);
 /* plan() of the copies between L1 and UB. */
 void mte_local_plan(const struct op_ctx *c, const struct cmd_copy_local *a,
-                    enum npu_mem from, enum npu_mem to, struct plan *plan);
+                    enum npu_mem from, enum npu_mem to);
 
 /* plan() and run() of INIT_*: `unit` bytes. */
-unsigned mte_init_plan(const struct cmd_init *a, enum npu_mem to, uint32_t unit,
-                       struct plan *plan, uint8_t *field);
-void mte_init_run(const struct op_ctx *c, const union cmd *cmd, const struct plan *plan,
-                  const uint8_t *const src[4], uint8_t *stage);
+unsigned mte_init_plan(const struct op_ctx *c, const struct cmd_init *a, enum npu_mem to,
+                       uint32_t unit, struct plan *plan);
+void mte_init_run(const struct op_ctx *c);
 
 /* Source and destination of single fractals; cost is left to the engine. */
 void mte_fractals_plan(struct access src, uint32_t start, uint32_t src_stride,

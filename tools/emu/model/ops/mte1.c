@@ -20,20 +20,23 @@ static bool load2d_to_l0b(const struct cmd_load2d *a)
 }
 
 /* Two elements of S4 in a byte of the fractals are neighbours along k. */
-static unsigned load2d_rules(const struct cmd_load2d *a, uint8_t *field)
+static unsigned load2d_rules(const struct op_ctx *c, const struct cmd_load2d *a)
 {
     bool to_l0b = load2d_to_l0b(a);
 
-    *field = to_l0b ? offsetof(struct cmd_load2d, n_rows)
-                    : offsetof(struct cmd_load2d, n_cols);
-    return a->head.type == TYPE_S4 && (to_l0b ? a->n_rows : a->n_cols) % 2 ? NPU_ERR_ALIGN
-                                                                           : 0;
+    if (a->head.type != TYPE_S4 || (to_l0b ? a->n_rows : a->n_cols) % 2 == 0) {
+        return 0;
+    }
+    return op_fail(c,
+                   to_l0b ? offsetof(struct cmd_load2d, n_rows)
+                          : offsetof(struct cmd_load2d, n_cols),
+                   NPU_ERR_ALIGN);
 }
 
-static unsigned load2d_plan(const struct op_ctx *c, const union cmd *cmd,
-                            struct plan *plan, uint8_t *field)
+static unsigned load2d_plan(const struct op_ctx *c)
 {
-    const struct cmd_load2d *a = &cmd->load2d;
+    struct plan *plan = c->plan;
+    const struct cmd_load2d *a = &c->cmd->load2d;
     bool to_l0b = load2d_to_l0b(a);
     unsigned c0 = type_c0(a->head.type);
     uint32_t rows = load2d_transposed(a) ? a->n_cols : a->n_rows; /* of the source */
@@ -49,27 +52,23 @@ static unsigned load2d_plan(const struct op_ctx *c, const union cmd *cmd,
     plan->dst = access_rows(to_l0b ? NPU_MEM_L0B : NPU_MEM_L0A,
                             offsetof(struct cmd_load2d, dst), a->dst, bytes, 1, bytes);
     plan->has_dst = true;
-    plan->fixed = cost(c->s, COST_L1_L0_FIXED);
-    plan->rate = cost(c->s, to_l0b ? COST_L1_L0B_RATE : COST_L1_L0A_RATE);
+    plan->fixed = op_cost(c, COST_L1_L0_FIXED);
+    plan->rate = op_cost(c, to_l0b ? COST_L1_L0B_RATE : COST_L1_L0A_RATE);
     plan->work = bytes;
-    return load2d_rules(a, field);
+    return load2d_rules(c, a);
 }
 
-static void load2d_run(const struct op_ctx *c, const union cmd *cmd,
-                       const struct plan *plan, const uint8_t *const src[4],
-                       uint8_t *stage)
+static void load2d_run(const struct op_ctx *c)
 {
     typedef void move_fn(void *dst, const void *src, size_t c0_stride, size_t rows,
                          size_t cols, unsigned bits);
     static move_fn *const moves[2][2] = {{move_nz2zz, move_nz2zz_t},
                                          {move_nz2zn, move_nz2zn_t}};
-    const struct cmd_load2d *a = &cmd->load2d;
+    const struct cmd_load2d *a = &c->cmd->load2d;
     bool t = load2d_transposed(a);
     unsigned rows = t ? a->n_cols : a->n_rows, cols = t ? a->n_rows : a->n_cols;
 
-    (void)c;
-    (void)plan;
-    moves[load2d_to_l0b(a)][t](stage, src[0], 32ull * a->src_c0_stride, rows, cols,
+    moves[load2d_to_l0b(a)][t](c->stage, c->src[0], 32ull * a->src_c0_stride, rows, cols,
                                type_bits(a->head.type));
 }
 
@@ -79,70 +78,64 @@ const struct operation op_LOAD2D_L0B = {load2d_plan, load2d_run, NULL};
 /* --- single fractals --- */
 
 static unsigned fractals_plan(const struct op_ctx *c, const struct cmd_fractals *a,
-                              enum npu_mem to, enum npu_cost rate, struct plan *plan,
-                              uint8_t *field)
+                              enum npu_mem to, enum npu_cost rate)
 {
+    struct plan *plan = c->plan;
     struct access src = {
         .mem = NPU_MEM_L1, .field = offsetof(struct cmd_fractals, src), .base = a->src};
     struct access dst = {
         .mem = (uint8_t)to, .field = offsetof(struct cmd_fractals, dst), .base = a->dst};
 
     mte_fractals_plan(src, a->start, a->src_stride, dst, a->dst_gap, a->repeat, plan);
-    plan->fixed = cost(c->s, COST_L1_L0_FIXED);
-    plan->rate = cost(c->s, rate);
+    plan->fixed = op_cost(c, COST_L1_L0_FIXED);
+    plan->rate = op_cost(c, rate);
     plan->work = access_bytes(&plan->dst);
     if ((a->head.flags & FRACTALS_L1_L0A_TRANSPOSE) && type_bits(a->head.type) != 16) {
-        *field = offsetof(struct cmd_head, type);
-        return NPU_ERR_TYPE;
+        return op_fail(c, offsetof(struct cmd_head, type), NPU_ERR_TYPE);
     }
     return 0;
 }
 
-static void fractals_run(const struct op_ctx *c, const union cmd *cmd,
-                         const struct plan *plan, const uint8_t *const src[4],
-                         uint8_t *stage)
+static void fractals_run(const struct op_ctx *c)
 {
-    const struct cmd_fractals *a = &cmd->fractals;
+    const struct cmd_fractals *a = &c->cmd->fractals;
 
     if (!(a->head.flags & FRACTALS_L1_L0A_TRANSPOSE)) {
-        mte_copy_run(c, cmd, plan, src, stage);
+        mte_copy_run(c);
         return;
     }
     for (unsigned i = 0; i < a->repeat; i++) {
-        move_nz2zz_t(stage + i * 512, src[0] + i * 512ull * a->src_stride, 512, 16, 16,
-                     16);
+        move_nz2zz_t(c->stage + i * 512, c->src[0] + i * 512ull * a->src_stride, 512, 16,
+                     16, 16);
     }
 }
 
-static unsigned fractals_l0a_plan(const struct op_ctx *c, const union cmd *cmd,
-                                  struct plan *plan, uint8_t *field)
+static unsigned fractals_l0a_plan(const struct op_ctx *c)
 {
-    return fractals_plan(c, &cmd->fractals, NPU_MEM_L0A, COST_L1_L0A_RATE, plan, field);
+    return fractals_plan(c, &c->cmd->fractals, NPU_MEM_L0A, COST_L1_L0A_RATE);
 }
 
 const struct operation op_FRACTALS_L1_L0A = {fractals_l0a_plan, fractals_run, NULL};
 
-static unsigned fractals_l0b_plan(const struct op_ctx *c, const union cmd *cmd,
-                                  struct plan *plan, uint8_t *field)
+static unsigned fractals_l0b_plan(const struct op_ctx *c)
 {
-    return fractals_plan(c, &cmd->fractals, NPU_MEM_L0B, COST_L1_L0B_RATE, plan, field);
+    return fractals_plan(c, &c->cmd->fractals, NPU_MEM_L0B, COST_L1_L0B_RATE);
 }
 
 const struct operation op_FRACTALS_L1_L0B = {fractals_l0b_plan, fractals_run, NULL};
 
 /* --- a dense b and its index --- */
 
-static unsigned sparse_plan(const struct op_ctx *c, const union cmd *cmd,
-                            struct plan *plan, uint8_t *field)
+static unsigned sparse_plan(const struct op_ctx *c)
 {
-    const struct cmd_sparse *a = &cmd->sparse;
+    struct plan *plan = c->plan;
+    const struct cmd_sparse *a = &c->cmd->sparse;
     struct access src = {
         .mem = NPU_MEM_L1, .field = offsetof(struct cmd_sparse, src), .base = a->src};
     struct access dst = {
         .mem = NPU_MEM_L0B, .field = offsetof(struct cmd_sparse, dst), .base = a->dst};
     const uint32_t bytes = SPARSE_INDEX_BYTES;
 
-    (void)field;
     mte_fractals_plan(src, a->start, 1, dst, 0, a->repeat, plan);
     plan->src[1] =
         access_rows(NPU_MEM_L1, offsetof(struct cmd_sparse, index),
@@ -150,89 +143,87 @@ static unsigned sparse_plan(const struct op_ctx *c, const union cmd *cmd,
     plan->n_src = 2;
     plan->also = access_rows(NPU_MEM_L0B_INDEX, offsetof(struct cmd_sparse, dst),
                              a->dst / 512 * bytes, bytes, a->repeat, bytes);
-    plan->fixed = cost(c->s, COST_L1_L0_FIXED);
-    plan->rate = cost(c->s, COST_L1_L0B_RATE);
+    plan->fixed = op_cost(c, COST_L1_L0_FIXED);
+    plan->rate = op_cost(c, COST_L1_L0B_RATE);
     plan->work = access_bytes(&plan->dst) + access_bytes(&plan->also);
     return 0;
 }
 
-static void sparse_run(const struct op_ctx *c, const union cmd *cmd,
-                       const struct plan *plan, const uint8_t *const src[4],
-                       uint8_t *stage)
+static void sparse_run(const struct op_ctx *c)
 {
+    struct plan *plan = c->plan;
     size_t bytes = access_bytes(&plan->dst);
 
-    (void)c;
-    (void)cmd;
-    memcpy(stage, src[0], bytes);
-    memcpy(stage + bytes, src[1], access_bytes(&plan->also));
+    memcpy(c->stage, c->src[0], bytes);
+    memcpy(c->stage + bytes, c->src[1], access_bytes(&plan->also));
 }
 
 const struct operation op_SPARSE_L1_L0B = {sparse_plan, sparse_run, NULL};
 
 /* --- fill, padding value --- */
 
-static unsigned init_l0a_plan(const struct op_ctx *c, const union cmd *cmd,
-                              struct plan *plan, uint8_t *field)
+static unsigned init_l0a_plan(const struct op_ctx *c)
 {
-    plan->fixed = cost(c->s, COST_L1_L0_FIXED);
-    plan->rate = cost(c->s, COST_L1_L0A_RATE);
-    return mte_init_plan(&cmd->init, NPU_MEM_L0A, 512, plan, field);
+    struct plan *plan = c->plan;
+
+    plan->fixed = op_cost(c, COST_L1_L0_FIXED);
+    plan->rate = op_cost(c, COST_L1_L0A_RATE);
+    return mte_init_plan(c, &c->cmd->init, NPU_MEM_L0A, 512, plan);
 }
 
 const struct operation op_INIT_L0A = {init_l0a_plan, mte_init_run, NULL};
 
-static unsigned init_l0b_plan(const struct op_ctx *c, const union cmd *cmd,
-                              struct plan *plan, uint8_t *field)
+static unsigned init_l0b_plan(const struct op_ctx *c)
 {
-    plan->fixed = cost(c->s, COST_L1_L0_FIXED);
-    plan->rate = cost(c->s, COST_L1_L0B_RATE);
-    return mte_init_plan(&cmd->init, NPU_MEM_L0B, 512, plan, field);
+    struct plan *plan = c->plan;
+
+    plan->fixed = op_cost(c, COST_L1_L0_FIXED);
+    plan->rate = op_cost(c, COST_L1_L0B_RATE);
+    return mte_init_plan(c, &c->cmd->init, NPU_MEM_L0B, 512, plan);
 }
 
 const struct operation op_INIT_L0B = {init_l0b_plan, mte_init_run, NULL};
 
-const struct operation op_SET_PAD_MTE1 = {mte_set_plan, mte_set_pad_run, NULL};
+const struct operation op_SET_PAD_MTE1 = {op_set_plan, mte_set_pad_run, NULL};
 
 /* --- to the bias table, to UB --- */
 
-static unsigned copy_bt_plan(const struct op_ctx *c, const union cmd *cmd,
-                             struct plan *plan, uint8_t *field)
+static unsigned copy_bt_plan(const struct op_ctx *c)
 {
-    const struct cmd_copy_bt *a = &cmd->copy_bt;
+    struct plan *plan = c->plan;
+    const struct cmd_copy_bt *a = &c->cmd->copy_bt;
     uint32_t n = a->len ? a->n_blocks : 0, to = 64u * a->len;
     uint32_t from = to / 4 * (type_bits(a->head.type) / 8);
 
-    (void)field;
     plan->src[0] = access_rows(NPU_MEM_L1, offsetof(struct cmd_copy_bt, src), a->src,
                                from, n, from + 32ull * a->src_gap);
     plan->n_src = 1;
     plan->dst = access_rows(NPU_MEM_BT, offsetof(struct cmd_copy_bt, dst), a->dst, to, n,
                             to + 64ull * a->dst_gap);
     plan->has_dst = true;
-    plan->fixed = cost(c->s, COST_L1_BT_FIXED);
-    plan->rate = cost(c->s, COST_L1_BT_RATE);
+    plan->fixed = op_cost(c, COST_L1_BT_FIXED);
+    plan->rate = op_cost(c, COST_L1_BT_RATE);
     plan->work = access_bytes(&plan->dst);
     return 0;
 }
 
-static void copy_bt_run(const struct op_ctx *c, const union cmd *cmd,
-                        const struct plan *plan, const uint8_t *const src[4],
-                        uint8_t *stage)
+static void copy_bt_run(const struct op_ctx *c)
 {
+    struct plan *plan = c->plan;
+    uint8_t *stage = c->stage;
     const struct access *a = &plan->src[0];
 
-    if (type_bits(cmd->head.type) == 32) {
-        mte_copy_run(c, cmd, plan, src, stage);
+    if (type_bits(c->cmd->head.type) == 32) {
+        mte_copy_run(c);
         return;
     }
     for (uint32_t i = 0; i < a->n[0]; i++) {
         for (uint32_t x = 0; x < a->row_bytes; x += 2, stage += 4) {
             uint32_t wide;
             uint16_t narrow;
-            memcpy(&narrow, src[0] + i * a->stride[0] + x, 2);
-            wide = cmd->head.type == TYPE_F16 ? num_f16_to_f32(narrow)
-                                              : num_bf16_to_f32(narrow);
+            memcpy(&narrow, c->src[0] + i * a->stride[0] + x, 2);
+            wide = c->cmd->head.type == TYPE_F16 ? num_f16_to_f32(narrow)
+                                                 : num_bf16_to_f32(narrow);
             memcpy(stage, &wide, 4);
         }
     }
@@ -240,11 +231,9 @@ static void copy_bt_run(const struct op_ctx *c, const union cmd *cmd,
 
 const struct operation op_COPY_L1_BT = {copy_bt_plan, copy_bt_run, NULL};
 
-static unsigned copy_l1_ub_plan(const struct op_ctx *c, const union cmd *cmd,
-                                struct plan *plan, uint8_t *field)
+static unsigned copy_l1_ub_plan(const struct op_ctx *c)
 {
-    (void)field;
-    mte_local_plan(c, &cmd->copy_local, NPU_MEM_L1, NPU_MEM_UB, plan);
+    mte_local_plan(c, &c->cmd->copy_local, NPU_MEM_L1, NPU_MEM_UB);
     return 0;
 }
 

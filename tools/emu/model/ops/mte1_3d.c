@@ -55,7 +55,7 @@ struct repeats {
 
 static struct repeats load3d_repeats(const struct op_ctx *c, const struct cmd_load3d *a)
 {
-    const uint64_t *special = c->pipe->special;
+    const uint64_t *special = c->special;
     uint32_t stride = (uint16_t)special[SPECIAL_LOAD3D_STRIDE];
     bool along_k = special[SPECIAL_LOAD3D_ALONG_K];
 
@@ -64,49 +64,36 @@ static struct repeats load3d_repeats(const struct op_ctx *c, const struct cmd_lo
                             along_k ? stride * type_c0(a->head.type) : 0};
 }
 
-static void set_load3d_repeat_run(const struct op_ctx *c, const union cmd *cmd,
-                                  const struct plan *plan, const uint8_t *const src[4],
-                                  uint8_t *stage)
+static void set_load3d_repeat_run(const struct op_ctx *c)
 {
-    const struct cmd_set_load3d_repeat *a = &cmd->set_load3d_repeat;
+    const struct cmd_set_load3d_repeat *a = &c->cmd->set_load3d_repeat;
 
-    (void)plan;
-    (void)src;
-    (void)stage;
-    c->pipe->special[SPECIAL_LOAD3D_STRIDE] = a->stride;
-    c->pipe->special[SPECIAL_LOAD3D_TIMES] = a->times;
-    c->pipe->special[SPECIAL_LOAD3D_ALONG_K] = a->mode == LOAD3D_ALONG_K;
+    c->special[SPECIAL_LOAD3D_STRIDE] = a->stride;
+    c->special[SPECIAL_LOAD3D_TIMES] = a->times;
+    c->special[SPECIAL_LOAD3D_ALONG_K] = a->mode == LOAD3D_ALONG_K;
 }
 
-const struct operation op_SET_LOAD3D_REPEAT = {mte_set_plan, set_load3d_repeat_run, NULL};
+const struct operation op_SET_LOAD3D_REPEAT = {op_set_plan, set_load3d_repeat_run, NULL};
 
 /* Byte of L1 behind which reading goes on at byte 0, or 0. */
 static uint32_t load3d_boundary(const struct op_ctx *c)
 {
-    return (uint32_t)c->pipe->special[SPECIAL_LOAD3D_BOUNDARY] / 32 * 32;
+    return (uint32_t)c->special[SPECIAL_LOAD3D_BOUNDARY] / 32 * 32;
 }
 
-static unsigned set_load3d_boundary_plan(const struct op_ctx *c, const union cmd *cmd,
-                                         struct plan *plan, uint8_t *field)
+static unsigned set_load3d_boundary_plan(const struct op_ctx *c)
 {
-    uint32_t bytes = cmd->set_load3d_boundary.bytes;
+    uint32_t bytes = c->cmd->set_load3d_boundary.bytes;
 
-    *field = offsetof(struct cmd_set_load3d_boundary, bytes);
-    if ((bytes && bytes < LOAD3D_BOUNDARY_MIN) ||
-        bytes > npu_mem_size((enum npu_profile)c->s->profile, NPU_MEM_L1)) {
-        return NPU_ERR_RANGE;
+    if ((bytes && bytes < LOAD3D_BOUNDARY_MIN) || bytes > op_mem_size(c, NPU_MEM_L1)) {
+        return op_fail(c, offsetof(struct cmd_set_load3d_boundary, bytes), NPU_ERR_RANGE);
     }
-    return mte_set_plan(c, cmd, plan, field);
+    return op_set_plan(c);
 }
 
-static void set_load3d_boundary_run(const struct op_ctx *c, const union cmd *cmd,
-                                    const struct plan *plan, const uint8_t *const src[4],
-                                    uint8_t *stage)
+static void set_load3d_boundary_run(const struct op_ctx *c)
 {
-    (void)plan;
-    (void)src;
-    (void)stage;
-    c->pipe->special[SPECIAL_LOAD3D_BOUNDARY] = cmd->set_load3d_boundary.bytes;
+    c->special[SPECIAL_LOAD3D_BOUNDARY] = c->cmd->set_load3d_boundary.bytes;
 }
 
 const struct operation op_SET_LOAD3D_BOUNDARY = {set_load3d_boundary_plan,
@@ -123,7 +110,7 @@ static bool load3d_nothing(const struct cmd_load3d *a, const struct repeats *rep
 
 /* The rules between operands; 0 or an error. */
 static unsigned load3d_rules(const struct op_ctx *c, const struct cmd_load3d *a,
-                             const struct repeats *rep, uint8_t *field)
+                             const struct repeats *rep)
 {
     unsigned c0 = type_c0(a->head.type), part = part_channels(a);
     uint64_t k_end = (uint64_t)a->k_start + a->k_len;
@@ -131,8 +118,7 @@ static unsigned load3d_rules(const struct op_ctx *c, const struct cmd_load3d *a,
 
 #define BREAKS(rule, operand, code)                                                      \
     if (rule) {                                                                          \
-        *field = offsetof(struct cmd_load3d, operand);                                   \
-        return code;                                                                     \
+        return op_fail(c, offsetof(struct cmd_load3d, operand), code);                   \
     }
     BREAKS(part && (c0 % part || part < (c0 == 64 ? 8 : 4)), channels, NPU_ERR_ALIGN)
     BREAKS(places_h(a) == 0, filter_h, NPU_ERR_RANGE)
@@ -204,8 +190,9 @@ static void add_source(struct plan *plan, struct access a, uint64_t boundary)
 /* Whole map rows, from the first to the last that a window of an iteration touches, of
  * every plane that a column comes from. */
 static void load3d_sources(const struct op_ctx *c, const struct cmd_load3d *a,
-                           const struct repeats *rep, struct plan *plan)
+                           const struct repeats *rep)
 {
+    struct plan *plan = c->plan;
     struct move_map g = load3d_map(a, rep, 0), last = load3d_map(a, rep, rep->times - 1);
     uint32_t whole = g.planes * g.filter_h * g.filter_w;
     uint32_t last_m = last.m_start + last.real_rows - 1;
@@ -253,13 +240,13 @@ static uint64_t load3d_bytes(const struct cmd_load3d *a)
                            : div_up(a->m_len, c0) * div_up(a->k_len, 16));
 }
 
-static unsigned load3d_plan(const struct op_ctx *c, const union cmd *cmd,
-                            struct plan *plan, uint8_t *field)
+static unsigned load3d_plan(const struct op_ctx *c)
 {
-    const struct cmd_load3d *a = &cmd->load3d;
+    struct plan *plan = c->plan;
+    const struct cmd_load3d *a = &c->cmd->load3d;
     struct repeats rep = load3d_repeats(c, a);
     bool to_l0b = a->head.opcode == OP_LOAD3D_L0B, nothing = load3d_nothing(a, &rep);
-    unsigned code = nothing ? 0 : load3d_rules(c, a, &rep, field);
+    unsigned code = nothing ? 0 : load3d_rules(c, a, &rep);
     uint64_t bytes = load3d_bytes(a);
 
     if (code) {
@@ -272,35 +259,34 @@ static unsigned load3d_plan(const struct op_ctx *c, const union cmd *cmd,
     if (!nothing) {
         plan->dst.n[1] = rep.times;
         plan->dst.stride[1] = rep.times > 1 ? bytes : 0;
-        load3d_sources(c, a, &rep, plan);
+        load3d_sources(c, a, &rep);
     }
-    plan->fixed = cost(c->s, COST_L1_L0_FIXED);
-    plan->rate = cost(c->s, to_l0b ? COST_L1_L0B_RATE : COST_L1_L0A_RATE);
+    plan->fixed = op_cost(c, COST_L1_L0_FIXED);
+    plan->rate = op_cost(c, to_l0b ? COST_L1_L0B_RATE : COST_L1_L0A_RATE);
     plan->work = access_bytes(&plan->dst);
     return 0;
 }
 
-static void load3d_run(const struct op_ctx *c, const union cmd *cmd,
-                       const struct plan *plan, const uint8_t *const src[4],
-                       uint8_t *stage)
+static void load3d_run(const struct op_ctx *c)
 {
+    struct plan *plan = c->plan;
     typedef void move_fn(void *dst, const struct move_map *g, unsigned bits);
     static move_fn *const moves[2][2] = {{move_img2zz, move_img2zz_t},
                                          {move_img2zn, move_img2zn_t}};
-    const struct cmd_load3d *a = &cmd->load3d;
+    const struct cmd_load3d *a = &c->cmd->load3d;
     struct repeats rep = load3d_repeats(c, a);
     unsigned bits = type_bits(a->head.type);
     uint8_t pad[32];
 
-    mte_fill(pad, c->pipe->special[SPECIAL_PAD], bits, sizeof(pad));
+    mte_fill(pad, c->special[SPECIAL_PAD], bits, sizeof(pad));
     for (uint32_t i = 0; i < rep.times; i++) {
         struct move_map g = load3d_map(a, &rep, i);
 
-        g.l1 = plan->n_src ? src[0] - plan->src[0].base : NULL;
+        g.l1 = plan->n_src ? c->src[0] - plan->src[0].base : NULL;
         g.wrap = load3d_boundary(c) ? load3d_boundary(c) : MOVE_NO_WRAP;
         memcpy(g.pad, pad, sizeof(pad));
         moves[a->head.opcode == OP_LOAD3D_L0B][load3d_transposed(a)](
-            stage + i * load3d_bytes(a), &g, bits);
+            c->stage + i * load3d_bytes(a), &g, bits);
     }
 }
 

@@ -9,9 +9,9 @@
 /* --- blocks of bytes --- */
 
 static void copy_in_plan(const struct op_ctx *c, const struct cmd_copy_in *a,
-                         enum npu_mem to, enum npu_cost fixed, enum npu_cost rate,
-                         struct plan *plan)
+                         enum npu_mem to, enum npu_cost fixed, enum npu_cost rate)
 {
+    struct plan *plan = c->plan;
     uint32_t n = a->len_bytes ? a->n_blocks : 0;
 
     plan->src[0] = access_rows(NPU_MEM_GM, offsetof(struct cmd_copy_in, src), a->src,
@@ -20,25 +20,21 @@ static void copy_in_plan(const struct op_ctx *c, const struct cmd_copy_in *a,
     plan->dst = access_rows(to, offsetof(struct cmd_copy_in, dst), a->dst, a->len_bytes,
                             n, round_up(a->len_bytes, 32) + 32ull * a->dst_gap);
     plan->has_dst = true;
-    plan->fixed = cost(c->s, fixed);
-    mte_gm_cost(c->s, rate, plan);
+    plan->fixed = op_cost(c, fixed);
+    mte_gm_cost(c, rate);
 }
 
-static unsigned copy_gm_ub_plan(const struct op_ctx *c, const union cmd *cmd,
-                                struct plan *plan, uint8_t *field)
+static unsigned copy_gm_ub_plan(const struct op_ctx *c)
 {
-    (void)field;
-    copy_in_plan(c, &cmd->copy_in, NPU_MEM_UB, COST_GM_UB_FIXED, COST_GM_UB_RATE, plan);
+    copy_in_plan(c, &c->cmd->copy_in, NPU_MEM_UB, COST_GM_UB_FIXED, COST_GM_UB_RATE);
     return 0;
 }
 
 const struct operation op_COPY_GM_UB = {copy_gm_ub_plan, mte_copy_run, NULL};
 
-static unsigned copy_gm_l1_plan(const struct op_ctx *c, const union cmd *cmd,
-                                struct plan *plan, uint8_t *field)
+static unsigned copy_gm_l1_plan(const struct op_ctx *c)
 {
-    (void)field;
-    copy_in_plan(c, &cmd->copy_in, NPU_MEM_L1, COST_GM_L1_FIXED, COST_GM_L1_RATE, plan);
+    copy_in_plan(c, &c->cmd->copy_in, NPU_MEM_L1, COST_GM_L1_FIXED, COST_GM_L1_RATE);
     return 0;
 }
 
@@ -47,9 +43,9 @@ const struct operation op_COPY_GM_L1 = {copy_gm_l1_plan, mte_copy_run, NULL};
 /* --- blocks of elements, padded --- */
 
 static unsigned copy_pad_plan(const struct op_ctx *c, const struct cmd_copy_pad *a,
-                              enum npu_mem to, enum npu_cost fixed, enum npu_cost rate,
-                              struct plan *plan, uint8_t *field)
+                              enum npu_mem to, enum npu_cost fixed, enum npu_cost rate)
 {
+    struct plan *plan = c->plan;
     unsigned esize = type_bits(a->head.type) / 8;
     uint32_t n = a->len_bytes ? a->n_blocks : 0;
     uint64_t row = round_up(a->len_bytes + (uint64_t)esize * (a->left + a->right), 32);
@@ -60,33 +56,31 @@ static unsigned copy_pad_plan(const struct op_ctx *c, const struct cmd_copy_pad 
     plan->dst = access_rows(to, offsetof(struct cmd_copy_pad, dst), a->dst, row, n,
                             row + 32ull * a->dst_gap);
     plan->has_dst = true;
-    plan->fixed = cost(c->s, fixed);
-    mte_gm_cost(c->s, rate, plan);
+    plan->fixed = op_cost(c, fixed);
+    mte_gm_cost(c, rate);
     if (a->len_bytes % esize) {
-        *field = offsetof(struct cmd_copy_pad, len_bytes);
-        return NPU_ERR_ALIGN;
+        return op_fail(c, offsetof(struct cmd_copy_pad, len_bytes), NPU_ERR_ALIGN);
     }
     if (a->left * esize > 32 || a->right * esize > 32) {
-        *field = a->left * esize > 32 ? offsetof(struct cmd_copy_pad, left)
-                                      : offsetof(struct cmd_copy_pad, right);
-        return NPU_ERR_RANGE;
+        return op_fail(c,
+                       a->left * esize > 32 ? offsetof(struct cmd_copy_pad, left)
+                                            : offsetof(struct cmd_copy_pad, right),
+                       NPU_ERR_RANGE);
     }
     return 0;
 }
 
-static void copy_pad_run(const struct op_ctx *c, const union cmd *cmd,
-                         const struct plan *plan, const uint8_t *const src[4],
-                         uint8_t *stage)
+static void copy_pad_run(const struct op_ctx *c)
 {
-    const struct cmd_copy_pad *a = &cmd->copy_pad;
+    uint8_t *stage = c->stage;
+    const struct cmd_copy_pad *a = &c->cmd->copy_pad;
     unsigned esize = type_bits(a->head.type) / 8;
     size_t left = (size_t)a->left * esize, len = a->len_bytes;
     size_t row = round_up(len + left + (size_t)a->right * esize, 32);
 
-    (void)plan;
     for (uint32_t b = 0; b < a->n_blocks; b++) {
-        const uint8_t *s = src[0] + b * ((uint64_t)len + a->src_gap);
-        uint64_t value = c->pipe->special[SPECIAL_PAD];
+        const uint8_t *s = c->src[0] + b * ((uint64_t)len + a->src_gap);
+        uint64_t value = c->special[SPECIAL_PAD];
 
         if (!(a->head.flags & COPY_PAD_GM_UB_VALUE)) {
             uint32_t first = 0;
@@ -100,68 +94,67 @@ static void copy_pad_run(const struct op_ctx *c, const union cmd *cmd,
     }
 }
 
-static unsigned copy_pad_gm_ub_plan(const struct op_ctx *c, const union cmd *cmd,
-                                    struct plan *plan, uint8_t *field)
+static unsigned copy_pad_gm_ub_plan(const struct op_ctx *c)
 {
-    return copy_pad_plan(c, &cmd->copy_pad, NPU_MEM_UB, COST_GM_UB_FIXED, COST_GM_UB_RATE,
-                         plan, field);
+    return copy_pad_plan(c, &c->cmd->copy_pad, NPU_MEM_UB, COST_GM_UB_FIXED,
+                         COST_GM_UB_RATE);
 }
 
 const struct operation op_COPY_PAD_GM_UB = {copy_pad_gm_ub_plan, copy_pad_run, NULL};
 
-static unsigned copy_pad_gm_l1_plan(const struct op_ctx *c, const union cmd *cmd,
-                                    struct plan *plan, uint8_t *field)
+static unsigned copy_pad_gm_l1_plan(const struct op_ctx *c)
 {
-    return copy_pad_plan(c, &cmd->copy_pad, NPU_MEM_L1, COST_GM_L1_FIXED, COST_GM_L1_RATE,
-                         plan, field);
+    return copy_pad_plan(c, &c->cmd->copy_pad, NPU_MEM_L1, COST_GM_L1_FIXED,
+                         COST_GM_L1_RATE);
 }
 
 const struct operation op_COPY_PAD_GM_L1 = {copy_pad_gm_l1_plan, copy_pad_run, NULL};
 
-const struct operation op_SET_PAD_MTE2 = {mte_set_plan, mte_set_pad_run, NULL};
+const struct operation op_SET_PAD_MTE2 = {op_set_plan, mte_set_pad_run, NULL};
 
 /* --- ND to NZ --- */
 
 /* Rows begin and end at whole bytes, matrices in L1 at whole blocks. */
-static unsigned nd2nz_rules(const struct cmd_nd2nz *a, uint32_t mats, uint8_t *field)
+static unsigned nd2nz_rules(const struct op_ctx *c, const struct cmd_nd2nz *a,
+                            uint32_t mats)
 {
     unsigned unit = mte_together(a->head.type);
 
     if (a->n_cols % unit || a->src_pitch % unit || a->src_nd_stride % unit) {
-        *field = a->n_cols % unit      ? offsetof(struct cmd_nd2nz, n_cols)
-                 : a->src_pitch % unit ? offsetof(struct cmd_nd2nz, src_pitch)
-                                       : offsetof(struct cmd_nd2nz, src_nd_stride);
-        return NPU_ERR_ALIGN;
+        return op_fail(c,
+                       a->n_cols % unit      ? offsetof(struct cmd_nd2nz, n_cols)
+                       : a->src_pitch % unit ? offsetof(struct cmd_nd2nz, src_pitch)
+                                             : offsetof(struct cmd_nd2nz, src_nd_stride),
+                       NPU_ERR_ALIGN);
     }
-    *field = offsetof(struct cmd_nd2nz, dst_nd_stride);
-    return mats > 1 && a->dst_nd_stride % type_c0(a->head.type) ? NPU_ERR_ALIGN : 0;
+    return mats > 1 && a->dst_nd_stride % type_c0(a->head.type)
+               ? op_fail(c, offsetof(struct cmd_nd2nz, dst_nd_stride), NPU_ERR_ALIGN)
+               : 0;
 }
 
-/* Behind another of its kind the requests are on their way already. Else the larger of
- * two lines: a floor that hardly depends on the size, and a rate. */
-static void nd2nz_cost(const struct op_ctx *c, struct plan *plan)
+/* The larger of two lines: a floor that hardly depends on the size, and a rate. Behind
+ * another of its kind the requests are on their way already. */
+static void nd2nz_cost(const struct op_ctx *c)
 {
-    uint64_t rows = mte_gm_cost(c->s, COST_ND2NZ_RATE, plan);
-    uint64_t fixed = cost(c->s, COST_ND2NZ_FIXED);
-    uint64_t floor = cost(c->s, COST_ND2NZ_FLOOR) +
-                     div_up(rows * plan->rate, cost(c->s, COST_ND2NZ_FLOOR_RATE));
+    struct plan *plan = c->plan;
+    uint64_t rows = mte_gm_cost(c, COST_ND2NZ_RATE);
+    uint64_t fixed = op_cost(c, COST_ND2NZ_FIXED);
+    uint64_t floor = op_cost(c, COST_ND2NZ_FLOOR) +
+                     div_up(rows * plan->rate, op_cost(c, COST_ND2NZ_FLOOR_RATE));
 
-    if (c->behind == OP_ND2NZ_GM_L1) {
-        fixed = cost(c->s, COST_ND2NZ_NEXT);
-    } else if (fixed + rows < floor) {
-        fixed = floor - rows;
-    }
-    plan->fixed = (uint32_t)fixed;
+    plan->behind = BEHIND_ITS_KIND;
+    plan->fixed = (uint32_t)(fixed + rows < floor ? floor - rows : fixed);
+    plan->fixed_next = op_cost(c, COST_ND2NZ_NEXT);
 }
 
-static unsigned nd2nz_plan(const struct op_ctx *c, const union cmd *cmd,
-                           struct plan *plan, uint8_t *field)
+static unsigned nd2nz_plan(const struct op_ctx *c)
 {
-    const struct cmd_nd2nz *a = &cmd->nd2nz;
+    struct plan *plan = c->plan;
+    const struct cmd_nd2nz *a = &c->cmd->nd2nz;
     unsigned bits = type_bits(a->head.type);
     uint32_t blocks = (uint32_t)div_up(a->n_cols, type_c0(a->head.type));
     uint32_t mats = a->n_rows && a->n_cols ? a->n_mats : 0;
-    unsigned code = nd2nz_rules(a, mats, field);
+    unsigned code = nd2nz_rules(c, a, mats);
 
     if (code) {
         return code;
@@ -180,23 +173,22 @@ static unsigned nd2nz_plan(const struct op_ctx *c, const union cmd *cmd,
     plan->dst.stride[2] = (uint64_t)a->dst_nd_stride * bits / 8;
     plan->has_dst = true;
 
-    nd2nz_cost(c, plan);
+    nd2nz_cost(c);
     return 0;
 }
 
-static void nd2nz_run(const struct op_ctx *c, const union cmd *cmd,
-                      const struct plan *plan, const uint8_t *const src[4],
-                      uint8_t *stage)
+static void nd2nz_run(const struct op_ctx *c)
 {
-    const struct cmd_nd2nz *a = &cmd->nd2nz;
+    struct plan *plan = c->plan;
+    const struct cmd_nd2nz *a = &c->cmd->nd2nz;
     unsigned together = mte_together(a->head.type), bytes = mte_move_bytes(a->head.type);
     size_t block = 32ull * a->n_rows;
 
-    (void)c;
     for (uint32_t i = 0; i < plan->src[0].n[2]; i++) {
-        move_nd2nz(stage + i * block * plan->dst.n[1],
-                   src[0] + i * plan->src[0].stride[2], a->n_rows, a->n_cols / together,
-                   bytes, (size_t)a->src_pitch / together * bytes, block, 32);
+        move_nd2nz(c->stage + i * block * plan->dst.n[1],
+                   c->src[0] + i * plan->src[0].stride[2], a->n_rows,
+                   a->n_cols / together, bytes, (size_t)a->src_pitch / together * bytes,
+                   block, 32);
     }
 }
 
@@ -205,8 +197,9 @@ const struct operation op_ND2NZ_GM_L1 = {nd2nz_plan, nd2nz_run, NULL};
 /* --- single fractals, fill --- */
 
 static void fractals_in_plan(const struct op_ctx *c, const struct cmd_fractals_in *a,
-                             enum npu_mem to, struct plan *plan)
+                             enum npu_mem to)
 {
+    struct plan *plan = c->plan;
     struct access src = {.mem = NPU_MEM_GM,
                          .field = offsetof(struct cmd_fractals_in, src),
                          .base = a->src};
@@ -215,36 +208,33 @@ static void fractals_in_plan(const struct op_ctx *c, const struct cmd_fractals_i
                          .base = a->dst};
 
     mte_fractals_plan(src, a->start, a->src_stride, dst, a->dst_gap, a->repeat, plan);
-    plan->fixed = cost(c->s, COST_GM_L1_FIXED);
-    mte_gm_cost(c->s, COST_GM_L0_RATE, plan);
+    plan->fixed = op_cost(c, COST_GM_L1_FIXED);
+    mte_gm_cost(c, COST_GM_L0_RATE);
 }
 
-static unsigned fractals_gm_l0a_plan(const struct op_ctx *c, const union cmd *cmd,
-                                     struct plan *plan, uint8_t *field)
+static unsigned fractals_gm_l0a_plan(const struct op_ctx *c)
 {
-    (void)field;
-    fractals_in_plan(c, &cmd->fractals_in, NPU_MEM_L0A, plan);
+    fractals_in_plan(c, &c->cmd->fractals_in, NPU_MEM_L0A);
     return 0;
 }
 
 const struct operation op_FRACTALS_GM_L0A = {fractals_gm_l0a_plan, mte_copy_run, NULL};
 
-static unsigned fractals_gm_l0b_plan(const struct op_ctx *c, const union cmd *cmd,
-                                     struct plan *plan, uint8_t *field)
+static unsigned fractals_gm_l0b_plan(const struct op_ctx *c)
 {
-    (void)field;
-    fractals_in_plan(c, &cmd->fractals_in, NPU_MEM_L0B, plan);
+    fractals_in_plan(c, &c->cmd->fractals_in, NPU_MEM_L0B);
     return 0;
 }
 
 const struct operation op_FRACTALS_GM_L0B = {fractals_gm_l0b_plan, mte_copy_run, NULL};
 
-static unsigned init_l1_plan(const struct op_ctx *c, const union cmd *cmd,
-                             struct plan *plan, uint8_t *field)
+static unsigned init_l1_plan(const struct op_ctx *c)
 {
-    plan->fixed = cost(c->s, COST_L1_L0_FIXED);
-    plan->rate = cost(c->s, COST_GM_L1_RATE);
-    return mte_init_plan(&cmd->init, NPU_MEM_L1, 32, plan, field);
+    struct plan *plan = c->plan;
+
+    plan->fixed = op_cost(c, COST_L1_L0_FIXED);
+    plan->rate = op_cost(c, COST_GM_L1_RATE);
+    return mte_init_plan(c, &c->cmd->init, NPU_MEM_L1, 32, plan);
 }
 
 const struct operation op_INIT_L1 = {init_l1_plan, mte_init_run, NULL};

@@ -7,9 +7,9 @@
 #include "tools/emu/model/ops/mte.h"
 
 static unsigned copy_out_plan(const struct op_ctx *c, const struct cmd_copy_out *a,
-                              enum npu_mem from, enum npu_cost rate, struct plan *plan,
-                              uint8_t *field)
+                              enum npu_mem from, enum npu_cost rate)
 {
+    struct plan *plan = c->plan;
     uint32_t n = a->len_bytes ? a->n_blocks : 0;
 
     plan->src[0] =
@@ -19,42 +19,35 @@ static unsigned copy_out_plan(const struct op_ctx *c, const struct cmd_copy_out 
     plan->dst = access_rows(NPU_MEM_GM, offsetof(struct cmd_copy_out, dst), a->dst,
                             a->len_bytes, n, (uint64_t)a->len_bytes + a->dst_gap);
     plan->has_dst = true;
-    plan->fixed = cost(c->s, COST_UB_GM_FIXED);
-    plan->rate = cost(c->s, rate);
+    plan->fixed = op_cost(c, COST_UB_GM_FIXED);
+    plan->rate = op_cost(c, rate);
     plan->work = access_bytes(&plan->src[0]);
     plan->pools = POOL_WRITE;
-    *field = offsetof(struct cmd_copy_out, len_bytes);
-    return atomic_check(c->pipe, a->len_bytes);
+    return atomic_check(c, offsetof(struct cmd_copy_out, len_bytes), a->len_bytes);
 }
 
-static void copy_out_store(const struct op_ctx *c, const union cmd *cmd,
-                           const struct plan *plan, uint8_t *to, const uint8_t *stage)
+static void copy_out_store(const struct op_ctx *c)
 {
-    (void)cmd;
-    atomic_rows(to, stage, &plan->dst, c->pipe);
+    atomic_rows(c, &c->plan->dst, c->to, c->stage);
 }
 
-static unsigned copy_ub_gm_plan(const struct op_ctx *c, const union cmd *cmd,
-                                struct plan *plan, uint8_t *field)
+static unsigned copy_ub_gm_plan(const struct op_ctx *c)
 {
-    return copy_out_plan(c, &cmd->copy_out, NPU_MEM_UB, COST_UB_GM_RATE, plan, field);
+    return copy_out_plan(c, &c->cmd->copy_out, NPU_MEM_UB, COST_UB_GM_RATE);
 }
 
 const struct operation op_COPY_UB_GM = {copy_ub_gm_plan, mte_copy_run, copy_out_store};
 
-static unsigned copy_l1_gm_plan(const struct op_ctx *c, const union cmd *cmd,
-                                struct plan *plan, uint8_t *field)
+static unsigned copy_l1_gm_plan(const struct op_ctx *c)
 {
-    return copy_out_plan(c, &cmd->copy_out, NPU_MEM_L1, COST_L1_GM_RATE, plan, field);
+    return copy_out_plan(c, &c->cmd->copy_out, NPU_MEM_L1, COST_L1_GM_RATE);
 }
 
 const struct operation op_COPY_L1_GM = {copy_l1_gm_plan, mte_copy_run, copy_out_store};
 
-static unsigned copy_ub_l1_plan(const struct op_ctx *c, const union cmd *cmd,
-                                struct plan *plan, uint8_t *field)
+static unsigned copy_ub_l1_plan(const struct op_ctx *c)
 {
-    (void)field;
-    mte_local_plan(c, &cmd->copy_local, NPU_MEM_UB, NPU_MEM_L1, plan);
+    mte_local_plan(c, &c->cmd->copy_local, NPU_MEM_UB, NPU_MEM_L1);
     return 0;
 }
 
@@ -62,26 +55,18 @@ const struct operation op_COPY_UB_L1 = {copy_ub_l1_plan, mte_copy_run, NULL};
 
 /* --- atomics, of the fixpipe too --- */
 
-static unsigned set_atomic_plan(const struct op_ctx *c, const union cmd *cmd,
-                                struct plan *plan, uint8_t *field)
+static unsigned set_atomic_plan(const struct op_ctx *c)
 {
-    (void)c;
-    plan->fixed = 1;
-    if (cmd->set_atomic.op != ATOMIC_NONE && cmd->head.type == TYPE_NONE) {
-        *field = offsetof(struct cmd_head, type);
-        return NPU_ERR_TYPE;
+    c->plan->fixed = 1;
+    if (c->cmd->set_atomic.op != ATOMIC_NONE && c->cmd->head.type == TYPE_NONE) {
+        return op_fail(c, offsetof(struct cmd_head, type), NPU_ERR_TYPE);
     }
     return 0;
 }
 
-static void set_atomic_run(const struct op_ctx *c, const union cmd *cmd,
-                           const struct plan *plan, const uint8_t *const src[4],
-                           uint8_t *stage)
+static void set_atomic_run(const struct op_ctx *c)
 {
-    (void)plan;
-    (void)src;
-    (void)stage;
-    c->pipe->special[SPECIAL_ATOMIC] = cmd->set_atomic.op | (uint64_t)cmd->head.type << 8;
+    c->special[SPECIAL_ATOMIC] = c->cmd->set_atomic.op | (uint64_t)c->cmd->head.type << 8;
 }
 
 const struct operation op_SET_ATOMIC_MTE3 = {set_atomic_plan, set_atomic_run, NULL};

@@ -7,109 +7,82 @@
  */
 #include "tools/emu/model/mem.h"
 #include "tools/emu/model/arith/simd.h"
-#include "tools/emu/model/ops/vec_shape.h"
+#include "tools/emu/model/ops/vector_shape.h"
 #include "tools/emu/model/arith/vecnum.h"
 
 #define FIELD_OF(format, name) offsetof(struct cmd_##format, name)
 
-static unsigned set_mask_plan(const struct op_ctx *c, const union cmd *cmd,
-                              struct plan *plan, uint8_t *field)
+static unsigned set_mask_plan(const struct op_ctx *c)
 {
-    (void)c;
-    plan->fixed = 1;
-    if ((cmd->head.flags & SET_MASK_COUNTER) &&
-        (cmd->set_mask.hi || cmd->set_mask.lo > UINT32_MAX)) {
-        *field = cmd->set_mask.hi ? FIELD_OF(set_mask, hi) : FIELD_OF(set_mask, lo);
-        return NPU_ERR_RANGE;
+    c->plan->fixed = 1;
+    if ((c->cmd->head.flags & SET_MASK_COUNTER) &&
+        (c->cmd->set_mask.hi || c->cmd->set_mask.lo > UINT32_MAX)) {
+        return op_fail(
+            c, c->cmd->set_mask.hi ? FIELD_OF(set_mask, hi) : FIELD_OF(set_mask, lo),
+            NPU_ERR_RANGE);
     }
     return 0;
 }
 
-static void set_mask_run(const struct op_ctx *c, const union cmd *cmd,
-                         const struct plan *plan, const uint8_t *const src[4],
-                         uint8_t *stage)
+static void set_mask_run(const struct op_ctx *c)
 {
-    (void)plan;
-    (void)src;
-    (void)stage;
-    c->pipe->special[SPECIAL_MASK_COUNTER] = cmd->head.flags & SET_MASK_COUNTER;
-    c->pipe->special[SPECIAL_MASK_LO] = cmd->set_mask.lo;
-    c->pipe->special[SPECIAL_MASK_HI] = cmd->set_mask.hi;
+    c->special[SPECIAL_MASK_COUNTER] = c->cmd->head.flags & SET_MASK_COUNTER;
+    c->special[SPECIAL_MASK_LO] = c->cmd->set_mask.lo;
+    c->special[SPECIAL_MASK_HI] = c->cmd->set_mask.hi;
 }
 
 const struct operation op_SET_MASK = {set_mask_plan, set_mask_run, NULL};
 
-static unsigned set_cmpmask_plan(const struct op_ctx *c, const union cmd *cmd,
-                                 struct plan *plan, uint8_t *field)
+static unsigned set_cmpmask_plan(const struct op_ctx *c)
 {
-    (void)c;
-    (void)field;
+    struct plan *plan = c->plan;
+
     plan->fixed = 1;
     plan->ops = 1;
     plan->n_src = 1;
     plan->src[0] = access_rows(NPU_MEM_UB, FIELD_OF(set_cmpmask, src),
-                               cmd->set_cmpmask.src, 16, 1, 16);
+                               c->cmd->set_cmpmask.src, 16, 1, 16);
     return 0;
 }
 
-static void set_cmpmask_run(const struct op_ctx *c, const union cmd *cmd,
-                            const struct plan *plan, const uint8_t *const src[4],
-                            uint8_t *stage)
+static void set_cmpmask_run(const struct op_ctx *c)
 {
-    (void)cmd;
-    (void)plan;
-    (void)stage;
-    memcpy(&c->pipe->special[SPECIAL_CMPMASK_LO], src[0], 16);
+    memcpy(&c->special[SPECIAL_CMPMASK_LO], c->src[0], 16);
 }
 
 const struct operation op_SET_CMPMASK = {set_cmpmask_plan, set_cmpmask_run, NULL};
 
-static unsigned get_cmpmask_plan(const struct op_ctx *c, const union cmd *cmd,
-                                 struct plan *plan, uint8_t *field)
+static unsigned get_cmpmask_plan(const struct op_ctx *c)
 {
-    (void)c;
-    (void)field;
+    struct plan *plan = c->plan;
+
     plan->fixed = 1;
-    plan->dst = access_rows(NPU_MEM_UB, FIELD_OF(get_cmpmask, dst), cmd->get_cmpmask.dst,
-                            16, 1, 16);
+    plan->dst = access_rows(NPU_MEM_UB, FIELD_OF(get_cmpmask, dst),
+                            c->cmd->get_cmpmask.dst, 16, 1, 16);
     plan->has_dst = true;
     return 0;
 }
 
-static void get_cmpmask_run(const struct op_ctx *c, const union cmd *cmd,
-                            const struct plan *plan, const uint8_t *const src[4],
-                            uint8_t *stage)
+static void get_cmpmask_run(const struct op_ctx *c)
 {
-    (void)cmd;
-    (void)plan;
-    (void)src;
-    memcpy(stage, &c->pipe->special[SPECIAL_CMPMASK_LO], 16);
+    memcpy(c->stage, &c->special[SPECIAL_CMPMASK_LO], 16);
 }
 
 const struct operation op_GET_CMPMASK = {get_cmpmask_plan, get_cmpmask_run, NULL};
 
-static unsigned set_deqscale_plan(const struct op_ctx *c, const union cmd *cmd,
-                                  struct plan *plan, uint8_t *field)
+static unsigned set_deqscale_plan(const struct op_ctx *c)
 {
-    (void)c;
-    plan->fixed = 1;
-    *field = FIELD_OF(set_deqscale, word);
-    return cmd->head.type == TYPE_F16 && cmd->set_deqscale.word > UINT16_MAX
-               ? NPU_ERR_RANGE
+    c->plan->fixed = 1;
+    return c->cmd->head.type == TYPE_F16 && c->cmd->set_deqscale.word > UINT16_MAX
+               ? op_fail(c, FIELD_OF(set_deqscale, word), NPU_ERR_RANGE)
                : 0;
 }
 
-static void set_deqscale_run(const struct op_ctx *c, const union cmd *cmd,
-                             const struct plan *plan, const uint8_t *const src[4],
-                             uint8_t *stage)
+static void set_deqscale_run(const struct op_ctx *c)
 {
-    bool half = cmd->head.type == TYPE_F16;
+    bool half = c->cmd->head.type == TYPE_F16;
 
-    (void)plan;
-    (void)src;
-    (void)stage;
-    c->pipe->special[half ? SPECIAL_DEQ_SCALE : SPECIAL_DEQ_WORD] =
-        cmd->set_deqscale.word;
+    c->special[half ? SPECIAL_DEQ_SCALE : SPECIAL_DEQ_WORD] = c->cmd->set_deqscale.word;
 }
 
 const struct operation op_SET_DEQSCALE = {set_deqscale_plan, set_deqscale_run, NULL};
@@ -157,26 +130,27 @@ static void shape_op(const union cmd *cmd, bool wide, struct shape *s)
 }
 
 /* Bits above the type's must be 0. Shifts go up to the number of bits. */
-static unsigned shape_scalar(const union cmd *cmd, uint32_t scalar, struct shape *s)
+static unsigned shape_scalar(const struct op_ctx *c, size_t field, uint32_t scalar,
+                             struct shape *s)
 {
-    bool shift = cmd->head.opcode == OP_VSHL || cmd->head.opcode == OP_VSHR;
-    unsigned bits = type_bits(cmd->head.type);
+    const struct cmd_head *head = &c->cmd->head;
+    bool shift = head->opcode == OP_VSHL || head->opcode == OP_VSHR;
+    unsigned bits = type_bits(head->type);
 
     if (shift ? scalar > bits : bits < 32 && scalar >> bits) {
-        return NPU_ERR_RANGE;
+        return op_fail(c, field, NPU_ERR_RANGE);
     }
     s->imm.real =
-        num_float(cmd->head.type == TYPE_F16 ? num_f16_to_f32((uint16_t)scalar) : scalar);
-    s->imm.whole =
-        cmd->head.type == TYPE_S16 && !shift ? (uint32_t)(int16_t)scalar : scalar;
+        num_float(head->type == TYPE_F16 ? num_f16_to_f32((uint16_t)scalar) : scalar);
+    s->imm.whole = head->type == TYPE_S16 && !shift ? (uint32_t)(int16_t)scalar : scalar;
     return 0;
 }
 
-static unsigned shape_vec1(const union cmd *cmd, struct shape *s, uint8_t *field)
+static unsigned shape_vec1(const struct op_ctx *c, struct shape *s)
 {
+    const union cmd *cmd = c->cmd;
     unsigned esize = size_of(cmd->head.type);
 
-    (void)field;
     s->dst = OPERAND(vec1, dst, cmd, esize);
     s->src[0] = OPERAND(vec1, src, cmd, esize);
     s->n_src = 1;
@@ -185,32 +159,31 @@ static unsigned shape_vec1(const union cmd *cmd, struct shape *s, uint8_t *field
     return 0;
 }
 
-static unsigned shape_vec1s(const union cmd *cmd, struct shape *s, uint8_t *field)
+static unsigned shape_vec1s(const struct op_ctx *c, struct shape *s)
 {
+    const union cmd *cmd = c->cmd;
     unsigned esize = size_of(cmd->head.type);
     bool wide = cmd->head.opcode == OP_VAXPY && (cmd->head.flags & VAXPY_WIDE);
 
     if (wide && cmd->head.type != TYPE_F16) {
-        *field = offsetof(struct cmd_head, flags);
-        return NPU_ERR_FLAGS;
+        return op_fail(c, offsetof(struct cmd_head, flags), NPU_ERR_FLAGS);
     }
     s->dst = OPERAND(vec1s, dst, cmd, wide ? 4 : esize);
     s->src[0] = OPERAND(vec1s, src, cmd, esize);
     s->n_src = 1;
     s->repeat = cmd->vec1s.repeat;
     shape_op(cmd, wide, s);
-    *field = FIELD_OF(vec1s, scalar);
-    return shape_scalar(cmd, cmd->vec1s.scalar, s);
+    return shape_scalar(c, FIELD_OF(vec1s, scalar), cmd->vec1s.scalar, s);
 }
 
-static unsigned shape_vec2(const union cmd *cmd, struct shape *s, uint8_t *field)
+static unsigned shape_vec2(const struct op_ctx *c, struct shape *s)
 {
+    const union cmd *cmd = c->cmd;
     unsigned esize = size_of(cmd->head.type);
     bool wide = cmd->head.opcode == OP_VMLA && (cmd->head.flags & VMLA_WIDE);
 
     if (wide && cmd->head.type != TYPE_F16) {
-        *field = offsetof(struct cmd_head, flags);
-        return NPU_ERR_FLAGS;
+        return op_fail(c, offsetof(struct cmd_head, flags), NPU_ERR_FLAGS);
     }
     s->dst = OPERAND(vec2, dst, cmd, wide ? 4 : esize);
     s->src[0] = OPERAND(vec2, src0, cmd, esize);
@@ -225,15 +198,15 @@ static unsigned shape_vec2(const union cmd *cmd, struct shape *s, uint8_t *field
     return 0;
 }
 
-static unsigned shape_vec2c(const union cmd *cmd, struct shape *s, uint8_t *field)
+static unsigned shape_vec2c(const struct op_ctx *c, struct shape *s)
 {
+    const union cmd *cmd = c->cmd;
     unsigned type = cmd->head.type, to = cmd->vec2c.to;
 
     s->then = to == TYPE_S4 ? NULL : vec_path()->conv[type][to];
     s->imm.mode = ROUND_RINT;
     if (!s->then) {
-        *field = FIELD_OF(vec2c, to);
-        return NPU_ERR_TYPE;
+        return op_fail(c, FIELD_OF(vec2c, to), NPU_ERR_TYPE);
     }
     s->dst = OPERAND(vec2c, dst, cmd, size_of(to));
     s->src[0] = OPERAND(vec2c, src0, cmd, size_of(type));
@@ -245,15 +218,15 @@ static unsigned shape_vec2c(const union cmd *cmd, struct shape *s, uint8_t *fiel
     return 0;
 }
 
-static unsigned shape_vec_conv(const union cmd *cmd, struct shape *s, uint8_t *field)
+static unsigned shape_vec_conv(const struct op_ctx *c, struct shape *s)
 {
+    const union cmd *cmd = c->cmd;
     unsigned to = cmd->vec_conv.to;
 
     s->fn = vec_path()->conv[cmd->head.type][to];
     s->imm.mode = cmd->vec_conv.round == ROUND_NONE ? ROUND_RINT : cmd->vec_conv.round;
     if (!s->fn) {
-        *field = FIELD_OF(vec_conv, to);
-        return NPU_ERR_TYPE;
+        return op_fail(c, FIELD_OF(vec_conv, to), NPU_ERR_TYPE);
     }
     s->pairs = cmd->head.type == TYPE_S4 || to == TYPE_S4;
     s->dst = OPERAND(vec_conv, dst, cmd, type_bits(to) << s->pairs >> 3);
@@ -264,11 +237,11 @@ static unsigned shape_vec_conv(const union cmd *cmd, struct shape *s, uint8_t *f
     return 0;
 }
 
-static unsigned shape_vec_cmp(const union cmd *cmd, struct shape *s, uint8_t *field)
+static unsigned shape_vec_cmp(const struct op_ctx *c, struct shape *s)
 {
+    const union cmd *cmd = c->cmd;
     unsigned esize = size_of(cmd->head.type);
 
-    (void)field;
     s->dst = BITS(vec_cmp, dst, cmd);
     s->src[0] = OPERAND(vec_cmp, src0, cmd, esize);
     s->src[1] = OPERAND(vec_cmp, src1, cmd, esize);
@@ -280,8 +253,10 @@ static unsigned shape_vec_cmp(const union cmd *cmd, struct shape *s, uint8_t *fi
     return 0;
 }
 
-static unsigned shape_vec_cmps(const union cmd *cmd, struct shape *s, uint8_t *field)
+static unsigned shape_vec_cmps(const struct op_ctx *c, struct shape *s)
 {
+    const union cmd *cmd = c->cmd;
+
     s->dst = BITS(vec_cmps, dst, cmd);
     s->src[0] = OPERAND(vec_cmps, src, cmd, size_of(cmd->head.type));
     s->n_src = 1;
@@ -289,15 +264,14 @@ static unsigned shape_vec_cmps(const union cmd *cmd, struct shape *s, uint8_t *f
     s->to_cmpmask = cmd->head.flags & VCMPS_CMPMASK;
     s->fn = vec_path()->compare[1][cmd->head.type];
     s->imm.mode = cmd->vec_cmps.cond;
-    *field = FIELD_OF(vec_cmps, scalar);
-    return shape_scalar(cmd, cmd->vec_cmps.scalar, s);
+    return shape_scalar(c, FIELD_OF(vec_cmps, scalar), cmd->vec_cmps.scalar, s);
 }
 
-static unsigned shape_vec_sel(const union cmd *cmd, struct shape *s, uint8_t *field)
+static unsigned shape_vec_sel(const struct op_ctx *c, struct shape *s)
 {
+    const union cmd *cmd = c->cmd;
     unsigned esize = size_of(cmd->head.type);
 
-    (void)field;
     s->from_cmpmask = cmd->head.flags & VSEL_CMPMASK;
     s->dst = OPERAND(vec_sel, dst, cmd, esize);
     s->src[0] = OPERAND(vec_sel, src0, cmd, esize);
@@ -309,8 +283,9 @@ static unsigned shape_vec_sel(const union cmd *cmd, struct shape *s, uint8_t *fi
     return 0;
 }
 
-static unsigned shape_vec_sels(const union cmd *cmd, struct shape *s, uint8_t *field)
+static unsigned shape_vec_sels(const struct op_ctx *c, struct shape *s)
 {
+    const union cmd *cmd = c->cmd;
     unsigned esize = size_of(cmd->head.type);
 
     s->from_cmpmask = cmd->head.flags & VSELS_CMPMASK;
@@ -320,8 +295,7 @@ static unsigned shape_vec_sels(const union cmd *cmd, struct shape *s, uint8_t *f
     s->n_src = 2;
     s->repeat = cmd->vec_sels.repeat;
     s->fn = vec_path()->select[1][cmd->head.type];
-    *field = FIELD_OF(vec_sels, scalar);
-    return shape_scalar(cmd, cmd->vec_sels.scalar, s);
+    return shape_scalar(c, FIELD_OF(vec_sels, scalar), cmd->vec_sels.scalar, s);
 }
 
 /* --- what all do --- */
@@ -329,30 +303,23 @@ static unsigned shape_vec_sels(const union cmd *cmd, struct shape *s, uint8_t *f
 /* Makes plan, run and store of a format, and the operation of every command that has it.
  */
 #define FORMAT_OPERATION(format)                                                         \
-    static unsigned format##_plan(const struct op_ctx *c, const union cmd *cmd,          \
-                                  struct plan *plan, uint8_t *field)                     \
+    static unsigned format##_plan(const struct op_ctx *c)                                \
     {                                                                                    \
         struct shape s = {0};                                                            \
-        unsigned code = shape_##format(cmd, &s, field);                                  \
-        return code ? code : shape_plan(c, cmd, &s, plan, field);                        \
+        unsigned code = shape_##format(c, &s);                                           \
+        return code ? code : shape_plan(c, &s);                                          \
     }                                                                                    \
-    static void format##_run(const struct op_ctx *c, const union cmd *cmd,               \
-                             const struct plan *plan, const uint8_t *const src[4],       \
-                             uint8_t *stage)                                             \
+    static void format##_run(const struct op_ctx *c)                                     \
     {                                                                                    \
         struct shape s = {0};                                                            \
-        uint8_t field;                                                                   \
-        shape_##format(cmd, &s, &field);                                                 \
-        shape_run(c, cmd, &s, plan, src[0] - plan->src[0].base, stage);                  \
+        shape_##format(c, &s);                                                           \
+        shape_run(c, &s);                                                                \
     }                                                                                    \
-    static void format##_store(const struct op_ctx *c, const union cmd *cmd,             \
-                               const struct plan *plan, uint8_t *to,                     \
-                               const uint8_t *stage)                                     \
+    static void format##_store(const struct op_ctx *c)                                   \
     {                                                                                    \
         struct shape s = {0};                                                            \
-        uint8_t field;                                                                   \
-        shape_##format(cmd, &s, &field);                                                 \
-        shape_store(c, cmd, &s, plan, to, stage);                                        \
+        shape_##format(c, &s);                                                           \
+        shape_store(c, &s);                                                              \
     }
 FORMAT_OPERATION(vec1)
 FORMAT_OPERATION(vec1s)

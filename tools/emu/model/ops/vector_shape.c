@@ -5,7 +5,7 @@
  * command whose repeats read what the repeats before them wrote works on a copy of UB,
  * since UB itself changes when the command ends. Source: hal/contract/vector.md.
  */
-#include "tools/emu/model/ops/vec_shape.h"
+#include "tools/emu/model/ops/vector_shape.h"
 
 #include "tools/emu/model/mem.h"
 #include "tools/emu/model/arith/num.h"
@@ -25,8 +25,8 @@ struct extent {
 
 static struct extent extent_of(const struct op_ctx *c, const struct shape *s)
 {
-    struct extent e = {.counter = c->pipe->special[SPECIAL_MASK_COUNTER]};
-    uint64_t count = c->pipe->special[SPECIAL_MASK_LO] >> s->pairs;
+    struct extent e = {.counter = c->special[SPECIAL_MASK_COUNTER]};
+    uint64_t count = c->special[SPECIAL_MASK_LO] >> s->pairs;
 
     e.esize = s->dst.esize > s->src[0].esize ? s->dst.esize : s->src[0].esize;
     e.per_repeat = REPEAT_BYTES / e.esize;
@@ -62,7 +62,7 @@ static void lanes_of(const struct op_ctx *c, const struct shape *s,
         vec_lanes(c, e->esize, r, lanes);
         return;
     }
-    lanes[0] = !e->counter  ? even_bits(&c->pipe->special[SPECIAL_MASK_LO])
+    lanes[0] = !e->counter  ? even_bits(&c->special[SPECIAL_MASK_LO])
                : left >= 64 ? UINT64_MAX
                             : (1ull << left) - 1;
     lanes[1] = 0;
@@ -71,11 +71,11 @@ static void lanes_of(const struct op_ctx *c, const struct shape *s,
 /* Whether the mask takes both numbers of a pair or none. */
 static bool takes_pairs(const struct op_ctx *c)
 {
-    const uint64_t *mask = &c->pipe->special[SPECIAL_MASK_LO];
+    const uint64_t *mask = &c->special[SPECIAL_MASK_LO];
     const uint64_t odd[2] = {mask[0] >> 1, mask[1] >> 1};
 
-    return c->pipe->special[SPECIAL_MASK_COUNTER] ? mask[0] % 2 == 0
-                                                  : even_bits(mask) == even_bits(odd);
+    return c->special[SPECIAL_MASK_COUNTER] ? mask[0] % 2 == 0
+                                            : even_bits(mask) == even_bits(odd);
 }
 
 static unsigned blocks(const struct vec_operand *o, const struct extent *e)
@@ -126,15 +126,14 @@ static bool in_order(const struct shape *s, const struct extent *e,
     return false;
 }
 
-unsigned shape_plan(const struct op_ctx *c, const union cmd *cmd, struct shape *s,
-                    struct plan *plan, uint8_t *field)
+unsigned shape_plan(const struct op_ctx *c, struct shape *s)
 {
-    const struct cmd_info *info = cmd_find(cmd->head.opcode);
+    struct plan *plan = c->plan;
+    const struct cmd_info *info = cmd_find(c->cmd->head.opcode);
     struct extent e = extent_of(c, s);
 
     if (s->pairs && !takes_pairs(c)) {
-        *field = offsetof(struct cmd_vec_conv, to);
-        return NPU_ERR_RANGE;
+        return op_fail(c, offsetof(struct cmd_vec_conv, to), NPU_ERR_RANGE);
     }
     plan->n_src = (uint8_t)(s->n_src - s->from_cmpmask);
     for (unsigned i = 0; i < plan->n_src; i++) {
@@ -144,9 +143,8 @@ unsigned shape_plan(const struct op_ctx *c, const union cmd *cmd, struct shape *
     plan->has_dst = !s->to_cmpmask;
     plan->in_order = true;
     plan->fixed = info->fixed;
-    vec_bank_cycles(c->s, s->src, plan->n_src, &s->dst, e.repeats, e.per_repeat,
-                    type_bits(cmd->head.type) == 32 ? info->slope32 : info->slope16,
-                    plan);
+    vec_bank_cycles(c, s->src, plan->n_src, &s->dst, e.repeats, e.per_repeat,
+                    type_bits(c->cmd->head.type) == 32 ? info->slope32 : info->slope16);
     plan->ops = e.count << s->pairs;
     return 0;
 }
@@ -189,7 +187,7 @@ static void call(const struct op_ctx *c, const struct shape *s, uint8_t *to,
                  const uint8_t *const *src, uint64_t n)
 {
     compute(s, to, src, n);
-    if (c->pipe->special[SPECIAL_SATURATE]) {
+    if (c->special[SPECIAL_SATURATE]) {
         saturate(s, to, n);
     }
 }
@@ -271,7 +269,7 @@ static void repeat_by_repeat(const struct op_ctx *c, const struct shape *s,
             src[i] = collect(&s->src[i], e, ub, r, n, room[i]);
         }
         if (s->from_cmpmask) {
-            src[s->n_src - 1] = (const uint8_t *)&c->pipe->special[SPECIAL_CMPMASK_LO];
+            src[s->n_src - 1] = (const uint8_t *)&c->special[SPECIAL_CMPMASK_LO];
         }
         call(c, s, stage + r * bytes, src, n);
         if (s->dst.esize == 0) {
@@ -298,12 +296,11 @@ static uint8_t *copy_of(const struct plan *plan, const uint8_t *ub)
 }
 
 /* Not inlined, for the sake of simd_fp_enter. */
-static __attribute__((noinline)) void execute(const struct op_ctx *c,
-                                              const struct shape *s,
-                                              const struct plan *plan, const uint8_t *ub,
-                                              uint8_t *stage)
+static __attribute__((noinline)) void
+execute(const struct op_ctx *c, const struct shape *s, const uint8_t *ub, uint8_t *stage)
 {
-    const uint64_t *mask = &c->pipe->special[SPECIAL_MASK_LO];
+    struct plan *plan = c->plan;
+    const uint64_t *mask = &c->special[SPECIAL_MASK_LO];
     struct extent e = extent_of(c, s);
     bool whole = !s->from_cmpmask, all = e.counter || !~(mask[0] & mask[1]);
     const uint8_t *src[3] = {ub, ub, ub};
@@ -324,34 +321,31 @@ static __attribute__((noinline)) void execute(const struct op_ctx *c,
     }
 }
 
-void shape_run(const struct op_ctx *c, const union cmd *cmd, struct shape *s,
-               const struct plan *plan, const uint8_t *ub, uint8_t *stage)
+void shape_run(const struct op_ctx *c, struct shape *s)
 {
+    uint64_t *cmpmask = &c->special[SPECIAL_CMPMASK_LO];
     unsigned fp = simd_fp_enter();
 
-    s->imm.flags = cmd->head.flags;
-    s->imm.deq = num_float(num_f16_to_f32((uint16_t)c->pipe->special[SPECIAL_DEQ_SCALE]));
-    execute(c, s, plan, ub, stage);
+    s->imm.flags = c->cmd->head.flags;
+    s->imm.deq = num_float(num_f16_to_f32((uint16_t)c->special[SPECIAL_DEQ_SCALE]));
+    execute(c, s, c->src[0] - c->plan->src[0].base, c->stage);
     if (s->to_cmpmask) {
-        c->pipe->special[SPECIAL_CMPMASK_LO] = 0;
-        c->pipe->special[SPECIAL_CMPMASK_HI] = 0;
-        memcpy(&c->pipe->special[SPECIAL_CMPMASK_LO], stage, access_bytes(&plan->dst));
+        cmpmask[0] = cmpmask[1] = 0;
+        memcpy(cmpmask, c->stage, access_bytes(&c->plan->dst));
     }
     simd_fp_leave(fp);
 }
 
-void shape_store(const struct op_ctx *c, const union cmd *cmd, struct shape *s,
-                 const struct plan *plan, uint8_t *to, const uint8_t *stage)
+void shape_store(const struct op_ctx *c, struct shape *s)
 {
-    const uint64_t *mask = &c->pipe->special[SPECIAL_MASK_LO];
+    const uint64_t *mask = &c->special[SPECIAL_MASK_LO];
     struct extent e = extent_of(c, s);
 
-    (void)cmd;
     if (linear(&s->dst, &e) && (e.counter || !~(mask[0] & mask[1]))) {
-        store_rows(to, stage, &plan->dst);
+        op_store_rows(c->to, c->stage, &c->plan->dst);
         return;
     }
     for (uint64_t r = 0; r < e.repeats; r++) {
-        put_repeat(c, s, &e, r, to, stage);
+        put_repeat(c, s, &e, r, c->to, c->stage);
     }
 }

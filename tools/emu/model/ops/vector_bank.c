@@ -3,7 +3,7 @@
  * What bank conflicts in UB cost. A block's group is bits 8:5 of its address, its bank
  * within the group what lies above bit 16. Source: hal/contract/vector.md, "Banks".
  */
-#include "tools/emu/model/ops/vec.h"
+#include "tools/emu/model/ops/vector.h"
 
 /* Blocks that repeat r of an operand has in each group, added to n[]. */
 static uint16_t groups(const struct vec_operand *o, uint64_t r, unsigned per_repeat,
@@ -59,10 +59,11 @@ static uint64_t clashes(const struct vec_operand *src, const struct vec_operand 
     return n;
 }
 
-void vec_bank_cycles(const struct npu_state *s, const struct vec_operand *src,
+void vec_bank_cycles(const struct op_ctx *c, const struct vec_operand *src,
                      unsigned n_src, const struct vec_operand *dst, uint64_t repeats,
-                     unsigned per_repeat, unsigned slope, struct plan *plan)
+                     unsigned per_repeat, unsigned slope)
 {
+    struct plan *plan = c->plan;
     unsigned strides = dst->rep, period = UB_GROUPS;
     uint64_t cycles = 0, waits = 0;
 
@@ -90,6 +91,6 @@ void vec_bank_cycles(const struct npu_state *s, const struct vec_operand *src,
         waits += here;
     }
     plan->bank_group = cycles - slope * repeats;
-    plan->bank = (waits * cost(s, COST_VEC_BANK_WAIT) + 50) / 100;
+    plan->bank = (waits * op_cost(c, COST_VEC_BANK_WAIT) + 50) / 100;
     plan->work = cycles + plan->bank;
 }

@@ -3,10 +3,9 @@
  * Sorting on the Vector: 32 values with their indices, region proposals by their score,
  * and merging of sorted lists. Largest first, equal ones in the order they came in, NaN
  * before all. A pair is 8 bytes: the value (F16: and two bytes of 0), then 32 bits of
- * index. Source: hal/contract/vector_move.md, "Sorting"; region proposals:
- * vector_more.md.
+ * index. Source: hal/contract/vector_sort.md.
  */
-#include "tools/emu/model/ops/vec_move.h"
+#include "tools/emu/model/ops/vector.h"
 
 /* In the order of values, NaN above all; the two zeros are equal. */
 static int32_t rank(const uint8_t *value, unsigned esize)
@@ -69,48 +68,43 @@ static inline void places(const int32_t *ranks, uint32_t *place, unsigned n)
 
 /* --- VSORT32 --- */
 
-static unsigned vsort32_plan(const struct op_ctx *c, const union cmd *cmd,
-                             struct plan *plan, uint8_t *field)
+static unsigned vsort32_plan(const struct op_ctx *c)
 {
-    const struct cmd_vec_sort *a = &cmd->vec_sort;
+    struct plan *plan = c->plan;
+    const struct cmd_vec_sort *a = &c->cmd->vec_sort;
 
-    (void)c;
     plan->src[0] = vec_row(offsetof(struct cmd_vec_sort, src), a->src,
-                           32ull * vec_esize(cmd) * a->repeat);
+                           32ull * vec_esize(c) * a->repeat);
     plan->src[1] =
         vec_row(offsetof(struct cmd_vec_sort, index), a->index, 128ull * a->repeat);
     plan->n_src = 2;
     plan->dst = vec_row(offsetof(struct cmd_vec_sort, dst), a->dst, 256ull * a->repeat);
     plan->has_dst = true;
-    vec_cost(cmd, a->repeat, plan);
+    vec_cost(c, a->repeat);
     plan->ops = 32ull * a->repeat;
     for (unsigned i = 0; i < 2; i++) {
-        if (!vec_apart(&plan->dst, &plan->src[i])) {
-            *field = plan->src[i].field;
-            return NPU_ERR_OVERLAP;
+        if (!access_apart(&plan->dst, &plan->src[i])) {
+            return op_fail(c, plan->src[i].field, NPU_ERR_OVERLAP);
         }
     }
     return 0;
 }
 
-static void vsort32_run(const struct op_ctx *c, const union cmd *cmd,
-                        const struct plan *plan, const uint8_t *const src[4],
-                        uint8_t *stage)
+static void vsort32_run(const struct op_ctx *c)
 {
-    unsigned esize = vec_esize(cmd);
+    uint8_t *stage = c->stage;
+    unsigned esize = vec_esize(c);
     int32_t ranks[SORTED];
     uint32_t place[SORTED];
 
-    (void)c;
-    (void)plan;
-    for (unsigned r = 0; r < cmd->vec_sort.repeat; r++, stage += 8 * SORTED) {
-        const uint8_t *value = src[0] + r * SORTED * esize;
+    for (unsigned r = 0; r < c->cmd->vec_sort.repeat; r++, stage += 8 * SORTED) {
+        const uint8_t *value = c->src[0] + r * SORTED * esize;
         for (unsigned i = 0; i < SORTED; i++) {
             ranks[i] = rank(value + i * esize, esize);
         }
         places(ranks, place, SORTED);
         for (unsigned i = 0; i < SORTED; i++) {
-            uint32_t pair[2] = {0, vec_word(src[1] + 4 * (r * SORTED + i))};
+            uint32_t pair[2] = {0, vec_word(c->src[1] + 4 * (r * SORTED + i))};
             vec_put(pair, value + i * esize, esize);
             memcpy(stage + 8 * place[i], pair, 8);
         }
@@ -123,36 +117,32 @@ const struct operation op_VSORT32 = {vsort32_plan, vsort32_run, NULL};
 
 enum { PROPOSALS = 16 };
 
-static unsigned vrpsort16_plan(const struct op_ctx *c, const union cmd *cmd,
-                               struct plan *plan, uint8_t *field)
+static unsigned vrpsort16_plan(const struct op_ctx *c)
 {
-    const struct cmd_vec_rpsort *a = &cmd->vec_rpsort;
-    uint64_t bytes = (uint64_t)PROPOSALS * PROPOSAL_ELEMENTS * vec_esize(cmd) * a->repeat;
+    struct plan *plan = c->plan;
+    const struct cmd_vec_rpsort *a = &c->cmd->vec_rpsort;
+    uint64_t bytes = (uint64_t)PROPOSALS * PROPOSAL_ELEMENTS * vec_esize(c) * a->repeat;
 
-    (void)c;
     plan->src[0] = vec_row(offsetof(struct cmd_vec_rpsort, src), a->src, bytes);
     plan->n_src = 1;
     plan->dst = vec_row(offsetof(struct cmd_vec_rpsort, dst), a->dst, bytes);
     plan->has_dst = true;
-    vec_cost(cmd, a->repeat, plan);
+    vec_cost(c, a->repeat);
     plan->ops = (uint64_t)PROPOSALS * a->repeat;
-    *field = plan->src[0].field;
-    return a->dst != a->src && !vec_apart(&plan->dst, &plan->src[0]) ? NPU_ERR_OVERLAP
-                                                                     : 0;
+    return a->dst != a->src && !access_apart(&plan->dst, &plan->src[0])
+               ? op_fail(c, plan->src[0].field, NPU_ERR_OVERLAP)
+               : 0;
 }
 
-static void vrpsort16_run(const struct op_ctx *c, const union cmd *cmd,
-                          const struct plan *plan, const uint8_t *const src[4],
-                          uint8_t *stage)
+static void vrpsort16_run(const struct op_ctx *c)
 {
-    unsigned esize = vec_esize(cmd), bytes = PROPOSAL_ELEMENTS * esize;
+    uint8_t *stage = c->stage;
+    unsigned esize = vec_esize(c), bytes = PROPOSAL_ELEMENTS * esize;
     int32_t ranks[PROPOSALS];
     uint32_t place[PROPOSALS];
-    const uint8_t *from = src[0];
+    const uint8_t *from = c->src[0];
 
-    (void)c;
-    (void)plan;
-    for (unsigned r = 0; r < cmd->vec_rpsort.repeat; r++) {
+    for (unsigned r = 0; r < c->cmd->vec_rpsort.repeat; r++) {
         for (unsigned i = 0; i < PROPOSALS; i++) {
             ranks[i] = rank(from + i * bytes + PROPOSAL_SCORE * esize, esize);
         }
@@ -195,8 +185,8 @@ static struct lists merge_lists(const struct cmd_vec_merge *a)
     return l;
 }
 
-static unsigned merge_check(const struct cmd_vec_merge *a, const struct lists *l,
-                            const struct plan *plan, uint8_t *field)
+static unsigned merge_check(const struct op_ctx *c, const struct cmd_vec_merge *a,
+                            const struct lists *l, const struct plan *plan)
 {
     bool regular = l->n_lists == 4 && !(a->head.flags & VMRGSORT_SUSPEND);
 
@@ -205,36 +195,31 @@ static unsigned merge_check(const struct cmd_vec_merge *a, const struct lists *l
                   l->base[i] == l->base[i - 1] + (uint64_t)l->bytes * l->n[0];
     }
     if (a->valid != 3 && a->valid != 7 && a->valid != 15) {
-        *field = offsetof(struct cmd_vec_merge, valid);
-        return NPU_ERR_RANGE;
+        return op_fail(c, offsetof(struct cmd_vec_merge, valid), NPU_ERR_RANGE);
     }
     for (unsigned i = 0; i < l->n_lists; i++) {
         if (l->base[i] % l->bytes) {
-            *field = plan->src[i].field;
-            return NPU_ERR_ALIGN;
+            return op_fail(c, plan->src[i].field, NPU_ERR_ALIGN);
         }
     }
     if (a->repeat > 1 && !regular) {
-        *field = offsetof(struct cmd_vec_merge, repeat);
-        return NPU_ERR_RANGE;
+        return op_fail(c, offsetof(struct cmd_vec_merge, repeat), NPU_ERR_RANGE);
     }
     for (unsigned i = 0; i < l->n_lists; i++) {
-        if (!vec_apart(&plan->dst, &plan->src[i])) {
-            *field = plan->src[i].field;
-            return NPU_ERR_OVERLAP;
+        if (!access_apart(&plan->dst, &plan->src[i])) {
+            return op_fail(c, plan->src[i].field, NPU_ERR_OVERLAP);
         }
     }
     return 0;
 }
 
-static unsigned vmrgsort_plan(const struct op_ctx *c, const union cmd *cmd,
-                              struct plan *plan, uint8_t *field)
+static unsigned vmrgsort_plan(const struct op_ctx *c)
 {
-    const struct cmd_vec_merge *a = &cmd->vec_merge;
+    struct plan *plan = c->plan;
+    const struct cmd_vec_merge *a = &c->cmd->vec_merge;
     struct lists l = merge_lists(a);
     uint64_t bytes = (uint64_t)l.bytes * l.total * a->repeat;
 
-    (void)c;
     for (unsigned i = 0; i < l.n_lists; i++) {
         plan->src[i] = vec_row(offsetof(struct cmd_vec_merge, src0) + 4 * i, l.base[i],
                                (uint64_t)l.bytes * l.n[i]);
@@ -244,9 +229,9 @@ static unsigned vmrgsort_plan(const struct op_ctx *c, const union cmd *cmd,
     plan->n_src = (uint8_t)l.n_lists;
     plan->dst = vec_row(offsetof(struct cmd_vec_merge, dst), a->dst, bytes);
     plan->has_dst = true;
-    vec_cost(cmd, div_up(bytes, 256), plan);
+    vec_cost(c, div_up(bytes, 256));
     plan->ops = (uint64_t)l.total * a->repeat;
-    return merge_check(a, &l, plan, field);
+    return merge_check(c, a, &l, plan);
 }
 
 #define NOTHING INT32_MIN /* left of a list; no value has this rank */
@@ -285,45 +270,41 @@ static void merge(const struct lists *l, const uint8_t *next[4], uint32_t taken[
     }
 }
 
-static void vmrgsort_run(const struct op_ctx *c, const union cmd *cmd,
-                         const struct plan *plan, const uint8_t *const src[4],
-                         uint8_t *stage)
+static void vmrgsort_run(const struct op_ctx *c)
 {
-    const struct cmd_vec_merge *a = &cmd->vec_merge;
+    const struct cmd_vec_merge *a = &c->cmd->vec_merge;
     struct lists l = merge_lists(a);
     size_t step = (size_t)l.bytes * l.total;
     uint32_t taken[4] = {0};
 
-    (void)plan;
     for (unsigned r = 0; r < a->repeat; r++) {
         const uint8_t *next[4] = {NULL};
         memset(taken, 0, sizeof(taken));
         for (unsigned i = 0; i < l.n_lists; i++) {
-            next[i] = src[i] + r * step;
+            next[i] = c->src[i] + r * step;
         }
-        merge(&l, next, taken, a->head.flags & VMRGSORT_SUSPEND, stage + r * step);
+        merge(&l, next, taken, a->head.flags & VMRGSORT_SUSPEND, c->stage + r * step);
     }
-    c->pipe->special[SPECIAL_MERGED] = 0;
+    c->special[SPECIAL_MERGED] = 0;
     for (unsigned i = 0; i < 4; i++) {
-        c->pipe->special[SPECIAL_MERGED] |= (uint64_t)taken[i] << (16 * i);
+        c->special[SPECIAL_MERGED] |= (uint64_t)taken[i] << (16 * i);
     }
 }
 
 /* With SUSPEND only what was taken is written. */
-static void vmrgsort_store(const struct op_ctx *c, const union cmd *cmd,
-                           const struct plan *plan, uint8_t *to, const uint8_t *stage)
+static void vmrgsort_store(const struct op_ctx *c)
 {
-    struct lists l = merge_lists(&cmd->vec_merge);
-    uint64_t taken = c->pipe->special[SPECIAL_MERGED], bytes = 0;
-    uint64_t room = access_bytes(&plan->dst);
+    struct lists l = merge_lists(&c->cmd->vec_merge);
+    uint64_t taken = c->special[SPECIAL_MERGED], bytes = 0;
+    uint64_t room = access_bytes(&c->plan->dst);
 
     for (unsigned i = 0; i < 4; i++) {
         bytes += l.bytes * (taken >> (16 * i) & 0xffff);
     }
-    if (!(cmd->head.flags & VMRGSORT_SUSPEND) || bytes > room) {
+    if (!(c->cmd->head.flags & VMRGSORT_SUSPEND) || bytes > room) {
         bytes = room;
     }
-    memcpy(to, stage, bytes);
+    memcpy(c->to, c->stage, bytes);
 }
 
 const struct operation op_VMRGSORT = {vmrgsort_plan, vmrgsort_run, vmrgsort_store};

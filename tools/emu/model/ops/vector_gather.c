@@ -2,15 +2,15 @@
  *
  * Commands of the Vector whose addresses or lengths come from data: gather, scatter and
  * compaction. What the data leads astray is found in run(), before anything is written.
- * Source: hal/contract/vector_move.md, "Gather and scatter", "Compaction".
+ * Source: hal/contract/vector_gather.md, "Gather and scatter", "Compaction".
  */
-#include "tools/emu/model/ops/vec_move.h"
+#include "tools/emu/model/ops/vector.h"
 
 /* Stops the command: the offset in `field` leads to addr. */
 static void stop(const struct op_ctx *c, unsigned code, size_t field, uint64_t addr,
                  uint64_t value)
 {
-    c->pipe->fault = (struct npu_fault){
+    *c->fault = (struct npu_fault){
         .code = (uint16_t)code, .field = (uint8_t)field, .addr = addr, .value = value};
 }
 
@@ -48,11 +48,11 @@ static uint64_t n_offsets(const struct op_ctx *c, unsigned esize, uint64_t repea
 
 /* --- VGATHER --- */
 
-static unsigned vgather_plan(const struct op_ctx *c, const union cmd *cmd,
-                             struct plan *plan, uint8_t *field)
+static unsigned vgather_plan(const struct op_ctx *c)
 {
-    const struct cmd_vec_gather *a = &cmd->vec_gather;
-    unsigned esize = vec_esize(cmd);
+    struct plan *plan = c->plan;
+    const struct cmd_vec_gather *a = &c->cmd->vec_gather;
+    unsigned esize = vec_esize(c);
     uint64_t repeats = vec_repeats(c, esize, a->repeat);
     uint64_t n = n_offsets(c, esize, repeats);
     bool in_place =
@@ -65,23 +65,22 @@ static unsigned vgather_plan(const struct op_ctx *c, const union cmd *cmd,
     plan->dst = vec_access(c, offsetof(struct cmd_vec_gather, dst), esize, repeats,
                            a->dst, 1, a->dst_rep);
     plan->has_dst = true;
-    vec_cost(cmd, repeats, plan);
+    vec_cost(c, repeats);
     plan->ops = n;
-    if (!vec_apart(&plan->dst, &plan->src[1]) && !in_place) {
-        *field = plan->src[1].field;
-        return NPU_ERR_OVERLAP;
+    if (!access_apart(&plan->dst, &plan->src[1]) && !in_place) {
+        return op_fail(c, plan->src[1].field, NPU_ERR_OVERLAP);
     }
     return 0;
 }
 
-static void vgather_run(const struct op_ctx *c, const union cmd *cmd,
-                        const struct plan *plan, const uint8_t *const src[4],
-                        uint8_t *stage)
+static void vgather_run(const struct op_ctx *c)
 {
-    const struct cmd_vec_gather *a = &cmd->vec_gather;
-    unsigned esize = vec_esize(cmd), n = 256 / esize;
+    struct plan *plan = c->plan;
+    uint8_t *stage = c->stage;
+    const struct cmd_vec_gather *a = &c->cmd->vec_gather;
+    unsigned esize = vec_esize(c), n = 256 / esize;
     uint64_t repeats = vec_repeats(c, esize, a->repeat), ub_bytes = vec_ub_bytes(c);
-    const uint8_t *ub = src[0] - plan->src[0].base, *offset = src[1];
+    const uint8_t *ub = c->src[0] - plan->src[0].base, *offset = c->src[1];
 
     for (uint64_t r = 0; r < repeats; r++) {
         struct lanes lanes = lanes_of(c, esize, r);
@@ -100,24 +99,22 @@ static void vgather_run(const struct op_ctx *c, const union cmd *cmd,
     }
 }
 
-static void vgather_store(const struct op_ctx *c, const union cmd *cmd,
-                          const struct plan *plan, uint8_t *to, const uint8_t *stage)
+static void vgather_store(const struct op_ctx *c)
 {
-    const struct cmd_vec_gather *a = &cmd->vec_gather;
+    const struct cmd_vec_gather *a = &c->cmd->vec_gather;
 
-    vec_store(c, plan, vec_esize(cmd), a->repeat, 1, a->dst_rep, to, stage);
+    vec_store(c, vec_esize(c), a->repeat, 1, a->dst_rep, c->to, c->stage);
 }
 
 const struct operation op_VGATHER = {vgather_plan, vgather_run, vgather_store};
 
 /* --- VGATHERB --- */
 
-static unsigned vgatherb_plan(const struct op_ctx *c, const union cmd *cmd,
-                              struct plan *plan, uint8_t *field)
+static unsigned vgatherb_plan(const struct op_ctx *c)
 {
-    const struct cmd_vec_gatherb *a = &cmd->vec_gatherb;
+    struct plan *plan = c->plan;
+    const struct cmd_vec_gatherb *a = &c->cmd->vec_gatherb;
 
-    (void)c;
     plan->src[0] = access_rows(NPU_MEM_UB, offsetof(struct cmd_vec_gatherb, src), a->src,
                                32, 8u * a->repeat, 0);
     plan->src[1] =
@@ -128,25 +125,24 @@ static unsigned vgatherb_plan(const struct op_ctx *c, const union cmd *cmd,
     plan->dst.n[1] = a->repeat;
     plan->dst.stride[1] = 32ull * a->dst_rep;
     plan->has_dst = true;
-    vec_cost(cmd, a->repeat, plan);
-    plan->ops = 256ull / vec_esize(cmd) * a->repeat;
-    if (!vec_apart(&plan->dst, &plan->src[1])) {
-        *field = plan->src[1].field;
-        return NPU_ERR_OVERLAP;
+    vec_cost(c, a->repeat);
+    plan->ops = 256ull / vec_esize(c) * a->repeat;
+    if (!access_apart(&plan->dst, &plan->src[1])) {
+        return op_fail(c, plan->src[1].field, NPU_ERR_OVERLAP);
     }
     return 0;
 }
 
-static void vgatherb_run(const struct op_ctx *c, const union cmd *cmd,
-                         const struct plan *plan, const uint8_t *const src[4],
-                         uint8_t *stage)
+static void vgatherb_run(const struct op_ctx *c)
 {
-    const struct cmd_vec_gatherb *a = &cmd->vec_gatherb;
-    const uint8_t *ub = src[0] - plan->src[0].base;
+    struct plan *plan = c->plan;
+    uint8_t *stage = c->stage;
+    const struct cmd_vec_gatherb *a = &c->cmd->vec_gatherb;
+    const uint8_t *ub = c->src[0] - plan->src[0].base;
     uint64_t ub_bytes = vec_ub_bytes(c);
 
     for (unsigned i = 0; i < 8u * a->repeat; i++, stage += 32) {
-        uint32_t offset = vec_word(src[1] + 4 * i);
+        uint32_t offset = vec_word(c->src[1] + 4 * i);
         uint64_t addr = (uint64_t)a->src + offset;
         if (!in_ub(addr, 32, ub_bytes)) {
             stop(c, NPU_ERR_OFFSET, plan->src[1].field, addr, offset);
@@ -160,11 +156,11 @@ const struct operation op_VGATHERB = {vgatherb_plan, vgatherb_run, NULL};
 
 /* --- VSCATTER --- */
 
-static unsigned vscatter_plan(const struct op_ctx *c, const union cmd *cmd,
-                              struct plan *plan, uint8_t *field)
+static unsigned vscatter_plan(const struct op_ctx *c)
 {
-    const struct cmd_vec_scatter *a = &cmd->vec_scatter;
-    unsigned esize = vec_esize(cmd);
+    struct plan *plan = c->plan;
+    const struct cmd_vec_scatter *a = &c->cmd->vec_scatter;
+    unsigned esize = vec_esize(c);
     uint64_t repeats = vec_repeats(c, esize, a->repeat), ub = vec_ub_bytes(c);
     uint64_t n = n_offsets(c, esize, repeats), bytes = n * esize;
     uint64_t room = a->dst < ub ? ub - a->dst : 32;
@@ -177,29 +173,27 @@ static unsigned vscatter_plan(const struct op_ctx *c, const union cmd *cmd,
                          bytes < room ? bytes : room);
     plan->has_dst = true;
     plan->stage_bytes = n * (4 + esize);
-    vec_cost(cmd, repeats, plan);
+    vec_cost(c, repeats);
     plan->ops = n;
     if (4 * n <= ub && plan->stage_bytes > ub) { /* more offsets are out of bounds */
-        *field = plan->src[1].field;
-        return NPU_ERR_CAPACITY;
+        return op_fail(c, plan->src[1].field, NPU_ERR_CAPACITY);
     }
     return 0;
 }
 
 /* The stage has an address and an element for every lane. */
-static void vscatter_run(const struct op_ctx *c, const union cmd *cmd,
-                         const struct plan *plan, const uint8_t *const src[4],
-                         uint8_t *stage)
+static void vscatter_run(const struct op_ctx *c)
 {
-    const struct cmd_vec_scatter *a = &cmd->vec_scatter;
-    unsigned esize = vec_esize(cmd), n = 256 / esize;
+    uint8_t *stage = c->stage;
+    const struct cmd_vec_scatter *a = &c->cmd->vec_scatter;
+    unsigned esize = vec_esize(c), n = 256 / esize;
     uint64_t left = n_offsets(c, esize, vec_repeats(c, esize, a->repeat));
     uint64_t ub_bytes = vec_ub_bytes(c);
-    const uint8_t *offset = src[1];
+    const uint8_t *offset = c->src[1];
 
     for (uint64_t r = 0; left; r++) {
         struct lanes lanes = lanes_of(c, esize, r);
-        const uint8_t *from = src[0] + r * 32 * a->src_rep;
+        const uint8_t *from = c->src[0] + r * 32 * a->src_rep;
         for (unsigned i = 0; i < n && left;
              i++, left--, offset += 4, stage += 4 + esize) {
             uint32_t to = vec_word(offset);
@@ -208,7 +202,7 @@ static void vscatter_run(const struct op_ctx *c, const union cmd *cmd,
                 continue;
             }
             if (!in_ub(addr, esize, ub_bytes)) {
-                stop(c, NPU_ERR_OFFSET, plan->src[1].field, addr, to);
+                stop(c, NPU_ERR_OFFSET, c->plan->src[1].field, addr, to);
                 return;
             }
             memcpy(stage, &to, 4);
@@ -217,20 +211,20 @@ static void vscatter_run(const struct op_ctx *c, const union cmd *cmd,
     }
 }
 
-static void vscatter_store(const struct op_ctx *c, const union cmd *cmd,
-                           const struct plan *plan, uint8_t *to, const uint8_t *stage)
+static void vscatter_store(const struct op_ctx *c)
 {
-    const struct cmd_vec_scatter *a = &cmd->vec_scatter;
-    unsigned esize = vec_esize(cmd), n = 256 / esize;
+    const uint8_t *stage = c->stage;
+    const struct cmd_vec_scatter *a = &c->cmd->vec_scatter;
+    unsigned esize = vec_esize(c), n = 256 / esize;
     uint64_t left = n_offsets(c, esize, vec_repeats(c, esize, a->repeat));
-    uint64_t room = access_extent(&plan->dst);
+    uint64_t room = access_extent(&c->plan->dst);
 
     for (uint64_t r = 0; left; r++) {
         struct lanes lanes = lanes_of(c, esize, r);
         for (unsigned i = 0; i < n && left; i++, left--, stage += 4 + esize) {
             /* The second condition holds unless a snapshot's stage was tampered with. */
             if (takes_part(&lanes, i) && (uint64_t)vec_word(stage) + esize <= room) {
-                vec_put(to + vec_word(stage), stage + 4, esize);
+                vec_put(c->to + vec_word(stage), stage + 4, esize);
             }
         }
     }
@@ -241,10 +235,10 @@ const struct operation op_VSCATTER = {vscatter_plan, vscatter_run, vscatter_stor
 /* --- VREDUCEV2 --- */
 
 /* Elements of a repeat. */
-static uint64_t squeeze_length(const struct op_ctx *c, const union cmd *cmd)
+static uint64_t squeeze_length(const struct op_ctx *c)
 {
-    return c->pipe->special[SPECIAL_MASK_COUNTER] ? c->pipe->special[SPECIAL_MASK_LO]
-                                                  : 256 / vec_esize(cmd);
+    return c->special[SPECIAL_MASK_COUNTER] ? c->special[SPECIAL_MASK_LO]
+                                            : 256 / vec_esize(c);
 }
 
 /* The most that n elements can leave. */
@@ -256,39 +250,35 @@ static uint64_t most_kept(unsigned pattern, uint64_t n)
     return n > first ? div_up(n - first, step) : 0;
 }
 
-static unsigned squeeze_check(const struct op_ctx *c, const union cmd *cmd,
-                              const struct plan *plan, uint8_t *field)
+static unsigned squeeze_check(const struct op_ctx *c)
 {
-    const struct cmd_vec_squeeze *a = &cmd->vec_squeeze;
-    uint64_t bytes = squeeze_length(c, cmd) * vec_esize(cmd);
+    struct plan *plan = c->plan;
+    const struct cmd_vec_squeeze *a = &c->cmd->vec_squeeze;
+    uint64_t bytes = squeeze_length(c) * vec_esize(c);
     bool in_place = a->dst == a->src && (a->src_blk == 1 || bytes <= 32) &&
                     (a->repeat == 1 || 32ull * a->src_rep >= bytes);
 
     if (a->pattern && a->bits) {
-        *field = offsetof(struct cmd_vec_squeeze, bits);
-        return NPU_ERR_RANGE;
+        return op_fail(c, offsetof(struct cmd_vec_squeeze, bits), NPU_ERR_RANGE);
     }
     if (a->repeat && bytes > vec_ub_bytes(c)) {
-        *field = offsetof(struct cmd_vec_squeeze, src);
-        return NPU_ERR_BOUNDS;
+        return op_fail(c, offsetof(struct cmd_vec_squeeze, src), NPU_ERR_BOUNDS);
     }
-    if (!vec_apart(&plan->dst, &plan->src[0]) && !in_place) {
-        *field = plan->src[0].field;
-        return NPU_ERR_OVERLAP;
+    if (!access_apart(&plan->dst, &plan->src[0]) && !in_place) {
+        return op_fail(c, plan->src[0].field, NPU_ERR_OVERLAP);
     }
-    if (plan->n_src == 2 && !vec_apart(&plan->dst, &plan->src[1])) {
-        *field = plan->src[1].field;
-        return NPU_ERR_OVERLAP;
+    if (plan->n_src == 2 && !access_apart(&plan->dst, &plan->src[1])) {
+        return op_fail(c, plan->src[1].field, NPU_ERR_OVERLAP);
     }
     return 0;
 }
 
-static unsigned vreducev2_plan(const struct op_ctx *c, const union cmd *cmd,
-                               struct plan *plan, uint8_t *field)
+static unsigned vreducev2_plan(const struct op_ctx *c)
 {
-    const struct cmd_vec_squeeze *a = &cmd->vec_squeeze;
-    unsigned esize = vec_esize(cmd);
-    uint64_t n = squeeze_length(c, cmd), bytes = n * esize, ub = vec_ub_bytes(c);
+    struct plan *plan = c->plan;
+    const struct cmd_vec_squeeze *a = &c->cmd->vec_squeeze;
+    unsigned esize = vec_esize(c);
+    uint64_t n = squeeze_length(c), bytes = n * esize, ub = vec_ub_bytes(c);
     uint64_t most = most_kept(a->pattern, n) * esize * a->repeat;
     struct access *src = plan->src;
 
@@ -308,9 +298,9 @@ static unsigned vreducev2_plan(const struct op_ctx *c, const union cmd *cmd,
     }
     plan->dst = vec_row(offsetof(struct cmd_vec_squeeze, dst), a->dst, most);
     plan->has_dst = true;
-    vec_cost(cmd, div_up(bytes, 256) * a->repeat, plan);
+    vec_cost(c, div_up(bytes, 256) * a->repeat);
     plan->ops = n * a->repeat;
-    return squeeze_check(c, cmd, plan, field);
+    return squeeze_check(c);
 }
 
 /* Which of the elements of a block are kept; it begins with element i of n of a repeat, a
@@ -342,21 +332,20 @@ static inline unsigned squeeze_block(uint8_t *to, const uint8_t *block, unsigned
     return n;
 }
 
-static void vreducev2_run(const struct op_ctx *c, const union cmd *cmd,
-                          const struct plan *plan, const uint8_t *const src[4],
-                          uint8_t *stage)
+static void vreducev2_run(const struct op_ctx *c)
 {
-    const struct cmd_vec_squeeze *a = &cmd->vec_squeeze;
-    unsigned esize = vec_esize(cmd), per_block = 32 / esize;
-    uint64_t n = squeeze_length(c, cmd), room = access_bytes(&plan->dst), at = 0;
+    struct plan *plan = c->plan;
+    const struct cmd_vec_squeeze *a = &c->cmd->vec_squeeze;
+    unsigned esize = vec_esize(c), per_block = 32 / esize;
+    uint64_t n = squeeze_length(c), room = access_bytes(&plan->dst), at = 0;
     uint8_t last[32];
 
     for (unsigned r = 0; r < a->repeat; r++) {
-        const uint8_t *bits = a->pattern ? NULL : src[1] + r * 32ull * a->bits_rep;
-        const uint8_t *block = src[0] + r * 32ull * a->src_rep;
+        const uint8_t *bits = a->pattern ? NULL : c->src[1] + r * 32ull * a->bits_rep;
+        const uint8_t *block = c->src[0] + r * 32ull * a->src_rep;
         for (uint64_t i = 0; i < n; i += per_block, block += 32ull * a->src_blk) {
             unsigned keep = kept_of_block(a->pattern, bits, i, n), bytes;
-            uint8_t *to = room - at < 32 ? last : stage + at;
+            uint8_t *to = room - at < 32 ? last : c->stage + at;
             bytes = esize * (esize == 4 ? squeeze_block(to, block, keep, 4)
                                         : squeeze_block(to, block, keep, 2));
             if (bytes > room - at) {
@@ -364,51 +353,44 @@ static void vreducev2_run(const struct op_ctx *c, const union cmd *cmd,
                 return;
             }
             if (to == last) {
-                memcpy(stage + at, last, bytes);
+                memcpy(c->stage + at, last, bytes);
             }
             at += bytes;
         }
     }
-    c->pipe->special[SPECIAL_KEPT] = at / esize;
+    c->special[SPECIAL_KEPT] = at / esize;
 }
 
-static void vreducev2_store(const struct op_ctx *c, const union cmd *cmd,
-                            const struct plan *plan, uint8_t *to, const uint8_t *stage)
+static void vreducev2_store(const struct op_ctx *c)
 {
-    uint64_t bytes = c->pipe->special[SPECIAL_KEPT] * vec_esize(cmd);
-    uint64_t room = access_bytes(&plan->dst);
+    uint64_t bytes = c->special[SPECIAL_KEPT] * vec_esize(c);
+    uint64_t room = access_bytes(&c->plan->dst);
 
-    memcpy(to, stage, bytes < room ? bytes : room);
+    memcpy(c->to, c->stage, bytes < room ? bytes : room);
 }
 
 const struct operation op_VREDUCEV2 = {vreducev2_plan, vreducev2_run, vreducev2_store};
 
 /* --- GET_COUNT --- */
 
-static unsigned get_count_plan(const struct op_ctx *c, const union cmd *cmd,
-                               struct plan *plan, uint8_t *field)
+static unsigned get_count_plan(const struct op_ctx *c)
 {
-    (void)c;
-    (void)field;
-    plan->dst = vec_row(offsetof(struct cmd_get_count, dst), cmd->get_count.dst, 32);
+    struct plan *plan = c->plan;
+
+    plan->dst = vec_row(offsetof(struct cmd_get_count, dst), c->cmd->get_count.dst, 32);
     plan->has_dst = true;
     plan->fixed = 1;
     return 0;
 }
 
-static void get_count_run(const struct op_ctx *c, const union cmd *cmd,
-                          const struct plan *plan, const uint8_t *const src[4],
-                          uint8_t *stage)
+static void get_count_run(const struct op_ctx *c)
 {
-    uint32_t words[8] = {(uint32_t)c->pipe->special[SPECIAL_KEPT]};
+    uint32_t words[8] = {(uint32_t)c->special[SPECIAL_KEPT]};
 
-    (void)cmd;
-    (void)plan;
-    (void)src;
     for (unsigned i = 0; i < 4; i++) {
-        words[1 + i] = c->pipe->special[SPECIAL_MERGED] >> (16 * i) & 0xffff;
+        words[1 + i] = c->special[SPECIAL_MERGED] >> (16 * i) & 0xffff;
     }
-    memcpy(stage, words, 32);
+    memcpy(c->stage, words, 32);
 }
 
 const struct operation op_GET_COUNT = {get_count_plan, get_count_run, NULL};

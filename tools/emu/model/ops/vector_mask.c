@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the commands of the Vector share; see vec.h.
+ * What the commands of the Vector share; see vector.h.
  */
-#include "tools/emu/model/ops/vec.h"
+#include "tools/emu/model/ops/vector.h"
 
 #include "tools/emu/model/mem.h"
 
 /* Repeats of a command, after the mask mode. */
 uint64_t vec_repeats(const struct op_ctx *c, unsigned esize, unsigned repeat)
 {
-    return c->pipe->special[SPECIAL_MASK_COUNTER]
-               ? div_up(c->pipe->special[SPECIAL_MASK_LO] * esize, 256)
+    return c->special[SPECIAL_MASK_COUNTER]
+               ? div_up(c->special[SPECIAL_MASK_LO] * esize, 256)
                : repeat;
 }
 
@@ -19,12 +19,12 @@ void vec_lanes(const struct op_ctx *c, unsigned esize, uint64_t repeat, uint64_t
 {
     uint64_t per_repeat = 256 / esize, left;
 
-    if (!c->pipe->special[SPECIAL_MASK_COUNTER]) {
-        lanes[0] = c->pipe->special[SPECIAL_MASK_LO];
-        lanes[1] = esize == 2 ? c->pipe->special[SPECIAL_MASK_HI] : 0;
+    if (!c->special[SPECIAL_MASK_COUNTER]) {
+        lanes[0] = c->special[SPECIAL_MASK_LO];
+        lanes[1] = esize == 2 ? c->special[SPECIAL_MASK_HI] : 0;
         return;
     }
-    left = c->pipe->special[SPECIAL_MASK_LO] - repeat * per_repeat;
+    left = c->special[SPECIAL_MASK_LO] - repeat * per_repeat;
     lanes[0] = left >= 64 ? UINT64_MAX : (1ull << left) - 1;
     left = left > 64 ? left - 64 : 0;
     lanes[1] = esize == 4 ? 0 : left >= 64 ? UINT64_MAX : (1ull << left) - 1;
@@ -33,7 +33,7 @@ void vec_lanes(const struct op_ctx *c, unsigned esize, uint64_t repeat, uint64_t
 /* In counter mode an operand without gaps is one row, exactly as long as the count. */
 bool vec_one_row(const struct op_ctx *c, unsigned blk, unsigned rep)
 {
-    return c->pipe->special[SPECIAL_MASK_COUNTER] && blk == 1 && rep == 8;
+    return c->special[SPECIAL_MASK_COUNTER] && blk == 1 && rep == 8;
 }
 
 /* The lanes of a block of the repeat. */
@@ -45,14 +45,13 @@ uint64_t block_lanes(const uint64_t lanes[2], unsigned block, unsigned esize)
 }
 
 /* Writes the elements whose lanes are on; what lies between them is not touched. */
-void vec_store(const struct op_ctx *c, const struct plan *plan, unsigned esize,
-               unsigned repeat, unsigned blk, unsigned rep, uint8_t *to,
-               const uint8_t *stage)
+void vec_store(const struct op_ctx *c, unsigned esize, unsigned repeat, unsigned blk,
+               unsigned rep, uint8_t *to, const uint8_t *stage)
 {
     uint64_t full = (1ull << (32 / esize)) - 1, lanes[2];
 
     if (vec_one_row(c, blk, rep)) {
-        store_rows(to, stage, &plan->dst);
+        op_store_rows(to, stage, &c->plan->dst);
         return;
     }
     for (uint64_t r = 0; r < vec_repeats(c, esize, repeat); r++) {
@@ -80,7 +79,7 @@ struct access vec_access(const struct op_ctx *c, size_t field, unsigned esize,
     struct access a = access_rows(NPU_MEM_UB, field, base, 32, 8, 32ull * blk);
 
     if (vec_one_row(c, blk, rep)) {
-        uint64_t bytes = c->pipe->special[SPECIAL_MASK_LO] * esize;
+        uint64_t bytes = c->special[SPECIAL_MASK_LO] * esize;
         bytes = bytes < UINT32_MAX ? bytes : UINT32_MAX;
         return access_rows(NPU_MEM_UB, field, base, bytes, 1, bytes);
     }
@@ -93,21 +92,20 @@ struct access vec_access(const struct op_ctx *c, size_t field, unsigned esize,
  * sources are read before anything is written. */
 bool vec_overlap(const struct access *dst, const struct access *src)
 {
-    bool apart = dst->base + access_extent(dst) <= src->base ||
-                 src->base + access_extent(src) <= dst->base;
     bool same = dst->base == src->base && dst->row_bytes == src->row_bytes &&
                 dst->stride[0] == src->stride[0] &&
                 (dst->n[1] <= 1 || dst->stride[1] == src->stride[1]);
 
-    return !apart && !same;
+    return !access_apart(dst, src) && !same;
 }
 
 /* Cycles from the command's line in vector.def. */
-void vec_cost(const union cmd *cmd, uint64_t repeats, struct plan *plan)
+void vec_cost(const struct op_ctx *c, uint64_t repeats)
 {
-    const struct cmd_info *info = cmd_find(cmd->head.opcode);
+    struct plan *plan = c->plan;
+    const struct cmd_info *info = cmd_find(c->cmd->head.opcode);
 
     plan->fixed = info->fixed;
     plan->work =
-        repeats * (type_bits(cmd->head.type) == 32 ? info->slope32 : info->slope16);
+        repeats * (type_bits(c->cmd->head.type) == 32 ? info->slope32 : info->slope16);
 }

@@ -4,7 +4,7 @@
  * addresses are special registers, so the rules on them stand here and not in the tables.
  * Source: hal/contract/vector_move.md, "Moves", "Transposing blocks".
  */
-#include "tools/emu/model/ops/vec_move.h"
+#include "tools/emu/model/ops/vector.h"
 
 /* --- the columns of 16 rows of 32 bytes, side by side --- */
 
@@ -24,60 +24,44 @@ COLUMNS(32, 8)
 
 /* --- VTRANSPOSE --- */
 
-static unsigned vtranspose_plan(const struct op_ctx *c, const union cmd *cmd,
-                                struct plan *plan, uint8_t *field)
+static unsigned vtranspose_plan(const struct op_ctx *c)
 {
-    const struct cmd_vec_transpose *a = &cmd->vec_transpose;
+    struct plan *plan = c->plan;
+    const struct cmd_vec_transpose *a = &c->cmd->vec_transpose;
 
-    (void)c;
     plan->src[0] = vec_row(offsetof(struct cmd_vec_transpose, src), a->src, 512);
     plan->n_src = 1;
     plan->dst = vec_row(offsetof(struct cmd_vec_transpose, dst), a->dst, 512);
     plan->has_dst = true;
-    vec_cost(cmd, 1, plan);
+    vec_cost(c, 1);
     plan->ops = 256;
     if (vec_overlap(&plan->dst, &plan->src[0])) {
-        *field = plan->src[0].field;
-        return NPU_ERR_OVERLAP;
+        return op_fail(c, plan->src[0].field, NPU_ERR_OVERLAP);
     }
     return 0;
 }
 
-static void vtranspose_run(const struct op_ctx *c, const union cmd *cmd,
-                           const struct plan *plan, const uint8_t *const src[3],
-                           uint8_t *stage)
+static void vtranspose_run(const struct op_ctx *c)
 {
-    (void)c;
-    (void)cmd;
-    (void)plan;
-    columns16(stage, src[0]);
+    columns16(c->stage, c->src[0]);
 }
 
 const struct operation op_VTRANSPOSE = {vtranspose_plan, vtranspose_run, NULL};
 
 /* --- SET_VA, VTRANSDATA --- */
 
-static unsigned set_va_plan(const struct op_ctx *c, const union cmd *cmd,
-                            struct plan *plan, uint8_t *field)
+static unsigned set_va_plan(const struct op_ctx *c)
 {
-    (void)c;
-    (void)cmd;
-    (void)field;
-    plan->fixed = 1;
+    c->plan->fixed = 1;
     return 0;
 }
 
-static void set_va_run(const struct op_ctx *c, const union cmd *cmd,
-                       const struct plan *plan, const uint8_t *const src[3],
-                       uint8_t *stage)
+static void set_va_run(const struct op_ctx *c)
 {
-    bool dst = cmd->head.flags & SET_VA_DST;
+    bool dst = c->cmd->head.flags & SET_VA_DST;
 
-    (void)plan;
-    (void)src;
-    (void)stage;
-    memcpy(&c->pipe->special[dst ? SPECIAL_VA_DST : SPECIAL_VA_SRC],
-           cmd->bytes + offsetof(struct cmd_set_va, block0), 32);
+    memcpy(&c->special[dst ? SPECIAL_VA_DST : SPECIAL_VA_SRC],
+           c->cmd->bytes + offsetof(struct cmd_set_va, block0), 32);
 }
 
 const struct operation op_SET_VA = {set_va_plan, set_va_run, NULL};
@@ -91,7 +75,7 @@ static struct blocks blocks_of(const struct op_ctx *c, unsigned list)
 {
     struct blocks b;
 
-    memcpy(b.at, &c->pipe->special[list], sizeof(b.at));
+    memcpy(b.at, &c->special[list], sizeof(b.at));
     return b;
 }
 
@@ -130,36 +114,36 @@ static bool touched(uint64_t set[BLOCKS_MAX / 64], uint32_t block)
 }
 
 /* A block is written once and, by commands with several repeats, not read too. */
-static unsigned check_blocks(const struct op_ctx *c, const struct cmd_vec_transdata *a,
-                             const struct plan *plan, uint8_t *field)
+static unsigned check_blocks(const struct op_ctx *c, const struct cmd_vec_transdata *a)
 {
+    struct plan *plan = c->plan;
     struct blocks dst = blocks_of(c, SPECIAL_VA_DST), src = blocks_of(c, SPECIAL_VA_SRC);
     uint64_t set[BLOCKS_MAX / 64] = {0};
 
     for (unsigned i = 0; i < 16u * a->repeat; i++) {
         if (touched(set, dst.at[i % 16] + i / 16 * a->dst_rep)) {
-            *field = offsetof(struct cmd_vec_transdata, dst_rep);
-            return NPU_ERR_OVERLAP;
+            return op_fail(c, offsetof(struct cmd_vec_transdata, dst_rep),
+                           NPU_ERR_OVERLAP);
         }
     }
-    if (a->repeat <= 1 || vec_apart(&plan->dst, &plan->src[0])) {
+    if (a->repeat <= 1 || access_apart(&plan->dst, &plan->src[0])) {
         return 0;
     }
     for (unsigned i = 0; i < 16u * a->repeat; i++) {
         uint32_t block = src.at[i % 16] + i / 16 * a->src_rep;
         if (block < BLOCKS_MAX && set[block / 64] >> (block % 64) & 1) {
-            *field = offsetof(struct cmd_vec_transdata, src_rep);
-            return NPU_ERR_OVERLAP;
+            return op_fail(c, offsetof(struct cmd_vec_transdata, src_rep),
+                           NPU_ERR_OVERLAP);
         }
     }
     return 0;
 }
 
-static unsigned vtransdata_plan(const struct op_ctx *c, const union cmd *cmd,
-                                struct plan *plan, uint8_t *field)
+static unsigned vtransdata_plan(const struct op_ctx *c)
 {
-    const struct cmd_vec_transdata *a = &cmd->vec_transdata;
-    unsigned esize = vec_esize(cmd);
+    struct plan *plan = c->plan;
+    const struct cmd_vec_transdata *a = &c->cmd->vec_transdata;
+    unsigned esize = vec_esize(c);
     struct access *src = &plan->src[0];
 
     *src = list_access(c, SPECIAL_VA_SRC, offsetof(struct cmd_vec_transdata, src_rep),
@@ -171,23 +155,21 @@ static unsigned vtransdata_plan(const struct op_ctx *c, const union cmd *cmd,
         list_access(c, SPECIAL_VA_DST, offsetof(struct cmd_vec_transdata, dst_rep),
                     a->repeat, a->dst_rep, a->repeat * (esize == 1 ? 256u : 512u));
     plan->has_dst = true;
-    vec_cost(cmd, a->repeat, plan);
+    vec_cost(c, a->repeat);
     plan->ops = a->repeat * (esize == 1 ? 256ull : 512ull / esize);
     if (esize != 1 && a->head.flags) {
-        *field = offsetof(struct cmd_head, flags);
-        return NPU_ERR_FLAGS;
+        return op_fail(c, offsetof(struct cmd_head, flags), NPU_ERR_FLAGS);
     }
-    return check_blocks(c, a, plan, field);
+    return check_blocks(c, a);
 }
 
 /* The stage has the blocks (of 8-bit types the halves) in the order of the list. */
-static void vtransdata_run(const struct op_ctx *c, const union cmd *cmd,
-                           const struct plan *plan, const uint8_t *const src[3],
-                           uint8_t *stage)
+static void vtransdata_run(const struct op_ctx *c)
 {
-    const struct cmd_vec_transdata *a = &cmd->vec_transdata;
-    const uint8_t *ub = src[0] - plan->src[0].base;
-    unsigned esize = vec_esize(cmd), high = a->head.flags & VTRANSDATA_SRC_HIGH ? 16 : 0;
+    uint8_t *stage = c->stage;
+    const struct cmd_vec_transdata *a = &c->cmd->vec_transdata;
+    const uint8_t *ub = c->src[0] - c->plan->src[0].base;
+    unsigned esize = vec_esize(c), high = a->head.flags & VTRANSDATA_SRC_HIGH ? 16 : 0;
     struct blocks from = blocks_of(c, SPECIAL_VA_SRC);
     uint8_t rows[16 * 32];
 
@@ -205,20 +187,20 @@ static void vtransdata_run(const struct op_ctx *c, const union cmd *cmd,
     }
 }
 
-static void vtransdata_store(const struct op_ctx *c, const union cmd *cmd,
-                             const struct plan *plan, uint8_t *to, const uint8_t *stage)
+static void vtransdata_store(const struct op_ctx *c)
 {
-    const struct cmd_vec_transdata *a = &cmd->vec_transdata;
+    const struct cmd_vec_transdata *a = &c->cmd->vec_transdata;
     struct blocks dst = blocks_of(c, SPECIAL_VA_DST);
-    uint8_t *half = to - plan->dst.base + (a->head.flags & VTRANSDATA_DST_HIGH ? 16 : 0);
-    bool halves = vec_esize(cmd) == 1;
+    uint8_t *half =
+        c->to - c->plan->dst.base + (a->head.flags & VTRANSDATA_DST_HIGH ? 16 : 0);
+    bool halves = vec_esize(c) == 1;
 
     for (unsigned i = 0; i < 16u * a->repeat; i++) {
         uint8_t *block = half + 32ull * (dst.at[i % 16] + i / 16 * a->dst_rep);
         if (halves) {
-            memcpy(block, stage + 16ull * i, 16);
+            memcpy(block, c->stage + 16ull * i, 16);
         } else {
-            memcpy(block, stage + 32ull * i, 32);
+            memcpy(block, c->stage + 32ull * i, 32);
         }
     }
 }

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * VBI: sums of gathered blocks, each times a weight. Source: hal/contract/vector_more.md.
+ * VBI: sums of gathered blocks, each times a weight. Source:
+ * hal/contract/vector_gather.md.
  */
 #include "tools/emu/model/arith/half.h"
 #include "tools/emu/model/arith/simd.h"
-#include "tools/emu/model/ops/vec_move.h"
+#include "tools/emu/model/ops/vector.h"
 
 #define FIELD_OF(name) offsetof(struct cmd_vec_bi, name)
 
 enum { BLOCKS = 8, ELEMENTS = 128 }; /* of a result */
 
-static unsigned vbi_plan(const struct op_ctx *c, const union cmd *cmd, struct plan *plan,
-                         uint8_t *field)
+static unsigned vbi_plan(const struct op_ctx *c)
 {
-    const struct cmd_vec_bi *a = &cmd->vec_bi;
+    struct plan *plan = c->plan;
+    const struct cmd_vec_bi *a = &c->cmd->vec_bi;
     uint32_t steps = (uint32_t)a->h_repeat * a->v_repeat;
     unsigned weights = a->head.flags & VBI_EACH ? BLOCKS : 1;
 
-    (void)c;
     plan->src[0] = access_rows(NPU_MEM_UB, FIELD_OF(src), a->src, 32, BLOCKS * steps, 0);
     plan->src[1] = vec_row(FIELD_OF(offsets), a->offsets, 32ull * steps);
     plan->src[2] = vec_row(FIELD_OF(weights), a->weights, 2ull * weights * steps);
@@ -27,12 +27,11 @@ static unsigned vbi_plan(const struct op_ctx *c, const union cmd *cmd, struct pl
     plan->dst.n[1] = a->h_repeat ? a->v_repeat : 0;
     plan->dst.stride[1] = 2ull * a->v_offset;
     plan->has_dst = true;
-    vec_cost(cmd, steps, plan);
+    vec_cost(c, steps);
     plan->ops = (uint64_t)ELEMENTS * steps;
     for (unsigned i = 1; i < 3; i++) {
-        if (!vec_apart(&plan->dst, &plan->src[i])) {
-            *field = plan->src[i].field;
-            return NPU_ERR_OVERLAP;
+        if (!access_apart(&plan->dst, &plan->src[i])) {
+            return op_fail(c, plan->src[i].field, NPU_ERR_OVERLAP);
         }
     }
     return 0;
@@ -55,10 +54,10 @@ static const uint8_t *block_at(const struct op_ctx *c, const struct cmd_vec_bi *
     if (addr % 32 == 0 && addr + 32 <= vec_ub_bytes(c)) {
         return ub + addr;
     }
-    c->pipe->fault = (struct npu_fault){.code = NPU_ERR_OFFSET,
-                                        .field = FIELD_OF(offsets),
-                                        .addr = addr,
-                                        .value = offset};
+    *c->fault = (struct npu_fault){.code = NPU_ERR_OFFSET,
+                                   .field = FIELD_OF(offsets),
+                                   .addr = addr,
+                                   .value = offset};
     return NULL;
 }
 
@@ -102,33 +101,33 @@ interpolate(const struct op_ctx *c, const struct cmd_vec_bi *a, const uint8_t *u
             result[i] = half_down(sum[i]);
         }
         memcpy(stage, result, sizeof(result));
-        if (c->pipe->special[SPECIAL_SATURATE]) {
+        if (c->special[SPECIAL_SATURATE]) {
             num_saturate(stage, 2, NUM_F16_INF, ELEMENTS);
         }
     }
 }
 
-static void vbi_run(const struct op_ctx *c, const union cmd *cmd, const struct plan *plan,
-                    const uint8_t *const src[4], uint8_t *stage)
+static void vbi_run(const struct op_ctx *c)
 {
     unsigned fp = simd_fp_enter();
 
-    interpolate(c, &cmd->vec_bi, src[0] - plan->src[0].base, src[1], src[2], stage);
+    interpolate(c, &c->cmd->vec_bi, c->src[0] - c->plan->src[0].base, c->src[1],
+                c->src[2], c->stage);
     simd_fp_leave(fp);
 }
 
 /* The mask is that of one result; in counter mode its first elements. */
-static void vbi_store(const struct op_ctx *c, const union cmd *cmd,
-                      const struct plan *plan, uint8_t *to, const uint8_t *stage)
+static void vbi_store(const struct op_ctx *c)
 {
+    struct plan *plan = c->plan;
+    const uint8_t *stage = c->stage;
     uint64_t lanes[2];
 
-    (void)cmd;
     vec_lanes(c, 2, 0, lanes);
     for (unsigned v = 0; v < plan->dst.n[1]; v++) {
         for (unsigned b = 0; b < BLOCKS; b++, stage += 32) {
-            vec_copy_lanes(to + v * plan->dst.stride[1] + b * plan->dst.stride[0], stage,
-                           2, block_lanes(lanes, b, 2));
+            vec_copy_lanes(c->to + v * plan->dst.stride[1] + b * plan->dst.stride[0],
+                           stage, 2, block_lanes(lanes, b, 2));
         }
     }
 }

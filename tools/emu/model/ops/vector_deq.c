@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
  * Quantisation of 16-bit integers to 8 bits: VDEQ. A block of 16 results is half a block
- * of UB; the other half stays. Source: hal/contract/vector_more.md.
+ * of UB; the other half stays. Source: hal/contract/vector.md.
  */
 #include "tools/emu/model/arith/simd.h"
-#include "tools/emu/model/ops/vec_move.h"
+#include "tools/emu/model/ops/vector_shape.h"
 #include "tools/emu/model/arith/vecnum.h"
 
 #define FIELD_OF(name) offsetof(struct cmd_vec_deq, name)
 
-static unsigned vdeq_plan(const struct op_ctx *c, const union cmd *cmd, struct plan *plan,
-                          uint8_t *field)
+unsigned vec_deq_plan(const struct op_ctx *c)
 {
-    const struct cmd_vec_deq *a = &cmd->vec_deq;
+    struct plan *plan = c->plan;
+    const struct cmd_vec_deq *a = &c->cmd->vec_deq;
     bool vector = a->head.flags & VDEQ_VECTOR;
     uint64_t repeats = vec_repeats(c, 2, a->repeat);
     bool in_place =
@@ -28,19 +28,16 @@ static unsigned vdeq_plan(const struct op_ctx *c, const union cmd *cmd, struct p
     plan->dst.n[1] = (uint32_t)(repeats < UINT16_MAX ? repeats : UINT16_MAX);
     plan->dst.stride[1] = 32ull * a->dst_rep;
     plan->has_dst = true;
-    vec_cost(cmd, repeats, plan);
+    vec_cost(c, repeats);
     plan->ops = vec_ops(c, 2, repeats);
     if (!vector && a->words) {
-        *field = FIELD_OF(words);
-        return NPU_ERR_RESERVED;
+        return op_fail(c, FIELD_OF(words), NPU_ERR_RESERVED);
     }
-    if (!vec_apart(&plan->dst, &plan->src[0]) && !in_place) {
-        *field = FIELD_OF(src);
-        return NPU_ERR_OVERLAP;
+    if (!access_apart(&plan->dst, &plan->src[0]) && !in_place) {
+        return op_fail(c, FIELD_OF(src), NPU_ERR_OVERLAP);
     }
-    if (!vec_apart(&plan->dst, &plan->src[1])) {
-        *field = FIELD_OF(words);
-        return NPU_ERR_OVERLAP;
+    if (!access_apart(&plan->dst, &plan->src[1])) {
+        return op_fail(c, FIELD_OF(words), NPU_ERR_OVERLAP);
     }
     return 0;
 }
@@ -57,7 +54,7 @@ static struct scales scales_of(const struct op_ctx *c, const struct cmd_vec_deq 
     struct scales s;
 
     for (unsigned i = 0; i < 16; i++) {
-        uint64_t word = c->pipe->special[SPECIAL_DEQ_WORD];
+        uint64_t word = c->special[SPECIAL_DEQ_WORD];
         int offset;
         if (a->head.flags & VDEQ_VECTOR) {
             memcpy(&word, words + 8 * i, 8);
@@ -97,26 +94,24 @@ static __attribute__((noinline)) void quantise(const struct op_ctx *c,
     }
 }
 
-static void vdeq_run(const struct op_ctx *c, const union cmd *cmd,
-                     const struct plan *plan, const uint8_t *const src[4], uint8_t *stage)
+void vec_deq_run(const struct op_ctx *c)
 {
     unsigned fp = simd_fp_enter();
 
-    (void)plan;
-    quantise(c, &cmd->vec_deq, src[0], src[1], stage);
+    quantise(c, &c->cmd->vec_deq, c->src[0], c->src[1], c->stage);
     simd_fp_leave(fp);
 }
 
-static void vdeq_store(const struct op_ctx *c, const union cmd *cmd,
-                       const struct plan *plan, uint8_t *to, const uint8_t *stage)
+void vec_deq_store(const struct op_ctx *c)
 {
-    const struct cmd_vec_deq *a = &cmd->vec_deq;
+    const uint8_t *stage = c->stage;
+    const struct cmd_vec_deq *a = &c->cmd->vec_deq;
     uint64_t lanes[2];
 
-    for (uint64_t r = 0; r < plan->dst.n[1]; r++) {
+    for (uint64_t r = 0; r < c->plan->dst.n[1]; r++) {
         vec_lanes(c, 2, r, lanes);
         for (unsigned b = 0; b < 8; b++, stage += 16) {
-            uint8_t *half = to + r * 32 * a->dst_rep + b * 32ull * a->dst_blk;
+            uint8_t *half = c->to + r * 32 * a->dst_rep + b * 32ull * a->dst_blk;
             uint64_t on = block_lanes(lanes, b, 2);
             if (on == 0xffff) {
                 memcpy(half, stage, 16);
@@ -128,5 +123,3 @@ static void vdeq_store(const struct op_ctx *c, const union cmd *cmd,
         }
     }
 }
-
-const struct operation op_VDEQ = {vdeq_plan, vdeq_run, vdeq_store};

@@ -5,16 +5,16 @@
  */
 #include "tools/emu/model/arith/half.h"
 #include "tools/emu/model/arith/simd.h"
-#include "tools/emu/model/ops/vec_move.h"
+#include "tools/emu/model/ops/vector.h"
 #include "tools/emu/model/arith/vecnum.h"
 
 /* --- VCOPY --- */
 
-static unsigned vcopy_plan(const struct op_ctx *c, const union cmd *cmd,
-                           struct plan *plan, uint8_t *field)
+static unsigned vcopy_plan(const struct op_ctx *c)
 {
-    const struct cmd_vec_copy *a = &cmd->vec_copy;
-    unsigned esize = vec_esize(cmd);
+    struct plan *plan = c->plan;
+    const struct cmd_vec_copy *a = &c->cmd->vec_copy;
+    unsigned esize = vec_esize(c);
     uint64_t repeats = vec_repeats(c, esize, a->repeat);
 
     plan->src[0] = vec_access(c, offsetof(struct cmd_vec_copy, src), esize, repeats,
@@ -23,60 +23,56 @@ static unsigned vcopy_plan(const struct op_ctx *c, const union cmd *cmd,
     plan->dst = vec_access(c, offsetof(struct cmd_vec_copy, dst), esize, repeats, a->dst,
                            a->dst_blk, a->dst_rep);
     plan->has_dst = true;
-    vec_cost(cmd, repeats, plan);
+    vec_cost(c, repeats);
     plan->ops = vec_ops(c, esize, repeats);
     if (repeats && vec_overlap(&plan->dst, &plan->src[0])) {
-        *field = plan->src[0].field;
-        return NPU_ERR_OVERLAP;
+        return op_fail(c, plan->src[0].field, NPU_ERR_OVERLAP);
     }
     return 0;
 }
 
-static void vcopy_run(const struct op_ctx *c, const union cmd *cmd,
-                      const struct plan *plan, const uint8_t *const src[3],
-                      uint8_t *stage)
+static void vcopy_run(const struct op_ctx *c)
 {
-    const struct cmd_vec_copy *a = &cmd->vec_copy;
-    unsigned esize = vec_esize(cmd);
+    uint8_t *stage = c->stage;
+    const struct cmd_vec_copy *a = &c->cmd->vec_copy;
+    unsigned esize = vec_esize(c);
     uint64_t repeats = vec_repeats(c, esize, a->repeat), lanes[2];
 
-    (void)plan;
     for (uint64_t r = 0; r < repeats; r++) {
         vec_lanes(c, esize, r, lanes);
         for (unsigned b = 0; b < 8; b++, stage += 32) {
-            vec_copy_lanes(stage, src[0] + r * 32 * a->src_rep + b * 32ull * a->src_blk,
+            vec_copy_lanes(stage,
+                           c->src[0] + r * 32 * a->src_rep + b * 32ull * a->src_blk,
                            esize, block_lanes(lanes, b, esize));
         }
     }
 }
 
-static void vcopy_store(const struct op_ctx *c, const union cmd *cmd,
-                        const struct plan *plan, uint8_t *to, const uint8_t *stage)
+static void vcopy_store(const struct op_ctx *c)
 {
-    const struct cmd_vec_copy *a = &cmd->vec_copy;
+    const struct cmd_vec_copy *a = &c->cmd->vec_copy;
 
-    vec_store(c, plan, vec_esize(cmd), a->repeat, a->dst_blk, a->dst_rep, to, stage);
+    vec_store(c, vec_esize(c), a->repeat, a->dst_blk, a->dst_rep, c->to, c->stage);
 }
 
 const struct operation op_VCOPY = {vcopy_plan, vcopy_run, vcopy_store};
 
 /* --- VDUP, VCI --- */
 
-static unsigned fill_plan(const struct op_ctx *c, const union cmd *cmd, struct plan *plan,
-                          uint8_t *field)
+static unsigned fill_plan(const struct op_ctx *c)
 {
-    const struct cmd_vec_fill *a = &cmd->vec_fill;
-    unsigned esize = vec_esize(cmd);
+    struct plan *plan = c->plan;
+    const struct cmd_vec_fill *a = &c->cmd->vec_fill;
+    unsigned esize = vec_esize(c);
     uint64_t repeats = vec_repeats(c, esize, a->repeat);
 
     plan->dst = vec_access(c, offsetof(struct cmd_vec_fill, dst), esize, repeats, a->dst,
                            a->dst_blk, a->dst_rep);
     plan->has_dst = true;
-    vec_cost(cmd, repeats, plan);
+    vec_cost(c, repeats);
     plan->ops = vec_ops(c, esize, repeats);
     if (esize == 2 && a->value > UINT16_MAX) {
-        *field = offsetof(struct cmd_vec_fill, value);
-        return NPU_ERR_RANGE;
+        return op_fail(c, offsetof(struct cmd_vec_fill, value), NPU_ERR_RANGE);
     }
     return 0;
 }
@@ -91,19 +87,16 @@ static void fill_block(uint8_t block[32], uint32_t value, unsigned esize)
     }
 }
 
-static void vdup_run(const struct op_ctx *c, const union cmd *cmd,
-                     const struct plan *plan, const uint8_t *const src[3], uint8_t *stage)
+static void vdup_run(const struct op_ctx *c)
 {
-    const struct cmd_vec_fill *a = &cmd->vec_fill;
-    unsigned esize = vec_esize(cmd);
+    const struct cmd_vec_fill *a = &c->cmd->vec_fill;
+    unsigned esize = vec_esize(c);
     uint64_t bytes = vec_repeats(c, esize, a->repeat) * 256;
     uint8_t block[32];
 
-    (void)plan;
-    (void)src;
     fill_block(block, a->value, esize);
     for (uint64_t i = 0; i < bytes; i += 32) {
-        memcpy(stage + i, block, 32);
+        memcpy(c->stage + i, block, 32);
     }
 }
 
@@ -149,24 +142,20 @@ static __attribute__((noinline)) void number(const struct cmd_vec_fill *a, uint3
     }
 }
 
-static void vci_run(const struct op_ctx *c, const union cmd *cmd, const struct plan *plan,
-                    const uint8_t *const src[3], uint8_t *stage)
+static void vci_run(const struct op_ctx *c)
 {
-    const struct cmd_vec_fill *a = &cmd->vec_fill;
-    unsigned esize = vec_esize(cmd), fp = simd_fp_enter();
+    const struct cmd_vec_fill *a = &c->cmd->vec_fill;
+    unsigned esize = vec_esize(c), fp = simd_fp_enter();
 
-    (void)plan;
-    (void)src;
-    number(a, (uint32_t)vec_repeats(c, esize, a->repeat) * (256 / esize), stage);
+    number(a, (uint32_t)vec_repeats(c, esize, a->repeat) * (256 / esize), c->stage);
     simd_fp_leave(fp);
 }
 
-static void fill_store(const struct op_ctx *c, const union cmd *cmd,
-                       const struct plan *plan, uint8_t *to, const uint8_t *stage)
+static void fill_store(const struct op_ctx *c)
 {
-    const struct cmd_vec_fill *a = &cmd->vec_fill;
+    const struct cmd_vec_fill *a = &c->cmd->vec_fill;
 
-    vec_store(c, plan, vec_esize(cmd), a->repeat, a->dst_blk, a->dst_rep, to, stage);
+    vec_store(c, vec_esize(c), a->repeat, a->dst_blk, a->dst_rep, c->to, c->stage);
 }
 
 const struct operation op_VDUP = {fill_plan, vdup_run, fill_store};
@@ -174,40 +163,35 @@ const struct operation op_VCI = {fill_plan, vci_run, fill_store};
 
 /* --- VBRCB --- */
 
-static unsigned vbrcb_plan(const struct op_ctx *c, const union cmd *cmd,
-                           struct plan *plan, uint8_t *field)
+static unsigned vbrcb_plan(const struct op_ctx *c)
 {
-    const struct cmd_vec_brcb *a = &cmd->vec_brcb;
+    struct plan *plan = c->plan;
+    const struct cmd_vec_brcb *a = &c->cmd->vec_brcb;
 
-    (void)c;
     plan->src[0] = vec_row(offsetof(struct cmd_vec_brcb, src), a->src,
-                           8ull * vec_esize(cmd) * a->repeat);
+                           8ull * vec_esize(c) * a->repeat);
     plan->n_src = 1;
     plan->dst = access_rows(NPU_MEM_UB, offsetof(struct cmd_vec_brcb, dst), a->dst, 32, 8,
                             32ull * a->dst_blk);
     plan->dst.n[1] = a->repeat;
     plan->dst.stride[1] = 32ull * a->dst_rep;
     plan->has_dst = true;
-    vec_cost(cmd, a->repeat, plan);
+    vec_cost(c, a->repeat);
     plan->ops = 8ull * type_c0(a->head.type) * a->repeat;
-    if (!vec_apart(&plan->dst, &plan->src[0])) {
-        *field = plan->src[0].field;
-        return NPU_ERR_OVERLAP;
+    if (!access_apart(&plan->dst, &plan->src[0])) {
+        return op_fail(c, plan->src[0].field, NPU_ERR_OVERLAP);
     }
     return 0;
 }
 
-static void vbrcb_run(const struct op_ctx *c, const union cmd *cmd,
-                      const struct plan *plan, const uint8_t *const src[3],
-                      uint8_t *stage)
+static void vbrcb_run(const struct op_ctx *c)
 {
-    unsigned esize = vec_esize(cmd);
+    uint8_t *stage = c->stage;
+    unsigned esize = vec_esize(c);
 
-    (void)c;
-    (void)plan;
-    for (unsigned i = 0; i < 8u * cmd->vec_brcb.repeat; i++, stage += 32) {
+    for (unsigned i = 0; i < 8u * c->cmd->vec_brcb.repeat; i++, stage += 32) {
         uint32_t value = 0;
-        vec_put(&value, src[0] + i * esize, esize);
+        vec_put(&value, c->src[0] + i * esize, esize);
         fill_block(stage, value, esize);
     }
 }
@@ -216,11 +200,11 @@ const struct operation op_VBRCB = {vbrcb_plan, vbrcb_run, NULL};
 
 /* --- VINTLV, VDINTLV --- */
 
-static unsigned intlv_plan(const struct op_ctx *c, const union cmd *cmd,
-                           struct plan *plan, uint8_t *field)
+static unsigned intlv_plan(const struct op_ctx *c)
 {
-    const struct cmd_vec_intlv *a = &cmd->vec_intlv;
-    uint64_t bytes = (uint64_t)a->count * vec_esize(cmd);
+    struct plan *plan = c->plan;
+    const struct cmd_vec_intlv *a = &c->cmd->vec_intlv;
+    uint64_t bytes = (uint64_t)a->count * vec_esize(c);
     bool swapped = a->dst1 < a->dst0;
     uint32_t first = swapped ? a->dst1 : a->dst0;
     struct access dst[2] = {
@@ -228,23 +212,20 @@ static unsigned intlv_plan(const struct op_ctx *c, const union cmd *cmd,
         vec_row(offsetof(struct cmd_vec_intlv, dst1), a->dst1, bytes),
     };
 
-    (void)c;
     plan->src[0] = vec_row(offsetof(struct cmd_vec_intlv, src0), a->src0, bytes);
     plan->src[1] = vec_row(offsetof(struct cmd_vec_intlv, src1), a->src1, bytes);
     plan->n_src = 2;
     plan->dst = access_rows(NPU_MEM_UB, dst[!swapped].field, first, bytes, bytes ? 2 : 0,
                             (swapped ? a->dst0 : a->dst1) - first);
     plan->has_dst = true;
-    vec_cost(cmd, div_up(bytes, 256), plan);
+    vec_cost(c, div_up(bytes, 256));
     plan->ops = 2ull * a->count;
     if (a->head.opcode == OP_VDINTLV && a->count % 2) {
-        *field = offsetof(struct cmd_vec_intlv, count);
-        return NPU_ERR_RANGE;
+        return op_fail(c, offsetof(struct cmd_vec_intlv, count), NPU_ERR_RANGE);
     }
     for (unsigned i = 0; i < 4 && bytes; i++) {
         if (vec_overlap(&dst[i / 2], &plan->src[i % 2])) {
-            *field = plan->src[i % 2].field;
-            return NPU_ERR_OVERLAP;
+            return op_fail(c, plan->src[i % 2].field, NPU_ERR_OVERLAP);
         }
     }
     return 0;
@@ -272,75 +253,66 @@ INTERLEAVE(uint16_t)
 INTERLEAVE(uint32_t)
 
 /* The stage has dst0 and behind it dst1. Operands are multiples of 32. */
-static void vintlv_run(const struct op_ctx *c, const union cmd *cmd,
-                       const struct plan *plan, const uint8_t *const src[3],
-                       uint8_t *stage)
+static void vintlv_run(const struct op_ctx *c)
 {
-    size_t n = cmd->vec_intlv.count;
+    uint8_t *stage = c->stage;
+    size_t n = c->cmd->vec_intlv.count;
 
-    (void)c;
-    (void)plan;
-    switch (vec_esize(cmd)) {
+    switch (vec_esize(c)) {
     case 1:
-        interleave_uint8_t(stage, src[0], src[1], n);
+        interleave_uint8_t(stage, c->src[0], c->src[1], n);
         break;
     case 2:
-        interleave_uint16_t((void *)stage, (const void *)src[0], (const void *)src[1], n);
+        interleave_uint16_t((void *)stage, (const void *)c->src[0],
+                            (const void *)c->src[1], n);
         break;
     default:
-        interleave_uint32_t((void *)stage, (const void *)src[0], (const void *)src[1], n);
+        interleave_uint32_t((void *)stage, (const void *)c->src[0],
+                            (const void *)c->src[1], n);
         break;
     }
 }
 
-static void vdintlv_run(const struct op_ctx *c, const union cmd *cmd,
-                        const struct plan *plan, const uint8_t *const src[3],
-                        uint8_t *stage)
+static void vdintlv_run(const struct op_ctx *c)
 {
-    size_t n = cmd->vec_intlv.count, bytes = n * vec_esize(cmd);
+    size_t n = c->cmd->vec_intlv.count, bytes = n * vec_esize(c);
 
-    (void)c;
-    (void)plan;
     for (unsigned k = 0; k < 2; k++) { /* a half of each destination from each source */
-        uint8_t *even = stage + k * bytes / 2, *odd = even + bytes;
-        switch (vec_esize(cmd)) {
+        uint8_t *even = c->stage + k * bytes / 2, *odd = even + bytes;
+        switch (vec_esize(c)) {
         case 1:
-            split_uint8_t(even, odd, src[k], n / 2);
+            split_uint8_t(even, odd, c->src[k], n / 2);
             break;
         case 2:
-            split_uint16_t((void *)even, (void *)odd, (const void *)src[k], n / 2);
+            split_uint16_t((void *)even, (void *)odd, (const void *)c->src[k], n / 2);
             break;
         default:
-            split_uint32_t((void *)even, (void *)odd, (const void *)src[k], n / 2);
+            split_uint32_t((void *)even, (void *)odd, (const void *)c->src[k], n / 2);
             break;
         }
     }
 }
 
-static void intlv_store(const struct op_ctx *c, const union cmd *cmd,
-                        const struct plan *plan, uint8_t *to, const uint8_t *stage)
+static void intlv_store(const struct op_ctx *c)
 {
-    const struct cmd_vec_intlv *a = &cmd->vec_intlv;
-    size_t bytes = (size_t)a->count * vec_esize(cmd);
+    struct plan *plan = c->plan;
+    const struct cmd_vec_intlv *a = &c->cmd->vec_intlv;
+    size_t bytes = (size_t)a->count * vec_esize(c);
 
-    (void)c;
-    memcpy(to + (a->dst0 - plan->dst.base), stage, bytes);
-    memcpy(to + (a->dst1 - plan->dst.base), stage + bytes, bytes);
+    memcpy(c->to + (a->dst0 - plan->dst.base), c->stage, bytes);
+    memcpy(c->to + (a->dst1 - plan->dst.base), c->stage + bytes, bytes);
 }
 
 /* Exact in 64 bits. */
-static void vmull_run(const struct op_ctx *c, const union cmd *cmd,
-                      const struct plan *plan, const uint8_t *const src[3],
-                      uint8_t *stage)
+static void vmull_run(const struct op_ctx *c)
 {
-    uint8_t *high = stage + 4ull * cmd->vec_intlv.count;
+    uint8_t *high = c->stage + 4ull * c->cmd->vec_intlv.count;
 
-    (void)c;
-    (void)plan;
-    for (size_t i = 0; i < 4ull * cmd->vec_intlv.count; i += 4) {
-        int64_t a = (int32_t)vec_word(src[0] + i), b = (int32_t)vec_word(src[1] + i);
+    for (size_t i = 0; i < 4ull * c->cmd->vec_intlv.count; i += 4) {
+        int64_t a = (int32_t)vec_word(c->src[0] + i),
+                b = (int32_t)vec_word(c->src[1] + i);
         int64_t product = a * b;
-        memcpy(stage + i, &product, 4);
+        memcpy(c->stage + i, &product, 4);
         memcpy(high + i, (const uint8_t *)&product + 4, 4);
     }
 }

@@ -2,11 +2,11 @@
  *
  * Reductions of the Vector: a repeat, its blocks or its pairs to one result each. Sums
  * are a binary tree of neighbours, every addition rounded to the type; the order of
- * extremes is total. Source: hal/contract/vector_move.md, "Reductions".
+ * extremes is total. Source: hal/contract/vector_reduce.md, "Reductions".
  */
 #include "tools/emu/model/arith/half.h"
 #include "tools/emu/model/arith/simd.h"
-#include "tools/emu/model/ops/vec_move.h"
+#include "tools/emu/model/ops/vector.h"
 
 /* Which of the three commands with a result that holds an index may have set. */
 enum { INDEX_FIRST = VCMAX_INDEX_FIRST, VALUE_ONLY = VCMAX_VALUE_ONLY };
@@ -17,11 +17,11 @@ _Static_assert((int)VCMAX_INDEX_FIRST == (int)VCMIN_INDEX_FIRST &&
                "VCMAX and VCMIN share their code");
 
 /* Elements that become one result. */
-static unsigned group(const union cmd *cmd)
+static unsigned group(const struct op_ctx *c)
 {
-    unsigned esize = vec_esize(cmd);
+    unsigned esize = vec_esize(c);
 
-    switch (cmd->head.opcode) {
+    switch (c->cmd->head.opcode) {
     case OP_VCPADD:
         return 2;
     case OP_VCGADD:
@@ -33,53 +33,50 @@ static unsigned group(const union cmd *cmd)
     }
 }
 
-static bool is_extreme(const union cmd *cmd)
+static bool is_extreme(const struct op_ctx *c)
 {
-    return cmd->head.opcode == OP_VCMAX || cmd->head.opcode == OP_VCMIN;
+    return c->cmd->head.opcode == OP_VCMAX || c->cmd->head.opcode == OP_VCMIN;
 }
 
 /* Bytes that one repeat gives, which is also the unit of dst_rep. */
-static unsigned result_bytes(const union cmd *cmd)
+static unsigned result_bytes(const struct op_ctx *c)
 {
-    unsigned esize = vec_esize(cmd);
+    unsigned esize = vec_esize(c);
 
-    if (!is_extreme(cmd)) {
-        return 256 / group(cmd);
+    if (!is_extreme(c)) {
+        return 256 / group(c);
     }
-    return cmd->head.flags & INDEX_ONLY   ? 4
-           : cmd->head.flags & VALUE_ONLY ? esize
-                                          : 2 * esize;
+    return c->cmd->head.flags & INDEX_ONLY   ? 4
+           : c->cmd->head.flags & VALUE_ONLY ? esize
+                                             : 2 * esize;
 }
 
-static unsigned reduce_check(const union cmd *cmd, const struct plan *plan,
-                             uint64_t repeats, uint8_t *field)
+static unsigned reduce_check(const struct op_ctx *c, uint64_t repeats)
 {
-    const struct cmd_vec_reduce *a = &cmd->vec_reduce;
-    unsigned result = result_bytes(cmd), flags = a->head.flags;
+    struct plan *plan = c->plan;
+    const struct cmd_vec_reduce *a = &c->cmd->vec_reduce;
+    unsigned result = result_bytes(c), flags = a->head.flags;
     bool in_place =
         a->dst == a->src && a->src_blk == 1 &&
         (repeats <= 1 || (a->src_rep == 8 && (uint64_t)a->dst_rep * result <= 256));
 
     if (flags & (flags - 1)) {
-        *field = offsetof(struct cmd_head, flags);
-        return NPU_ERR_FLAGS;
+        return op_fail(c, offsetof(struct cmd_head, flags), NPU_ERR_FLAGS);
     }
     if (a->dst % (result < 32 ? result : 32)) {
-        *field = offsetof(struct cmd_vec_reduce, dst);
-        return NPU_ERR_ALIGN;
+        return op_fail(c, offsetof(struct cmd_vec_reduce, dst), NPU_ERR_ALIGN);
     }
-    if (!vec_apart(&plan->dst, &plan->src[0]) && !in_place) {
-        *field = plan->src[0].field;
-        return NPU_ERR_OVERLAP;
+    if (!access_apart(&plan->dst, &plan->src[0]) && !in_place) {
+        return op_fail(c, plan->src[0].field, NPU_ERR_OVERLAP);
     }
     return 0;
 }
 
-static unsigned reduce_plan(const struct op_ctx *c, const union cmd *cmd,
-                            struct plan *plan, uint8_t *field)
+static unsigned reduce_plan(const struct op_ctx *c)
 {
-    const struct cmd_vec_reduce *a = &cmd->vec_reduce;
-    unsigned esize = vec_esize(cmd), result = result_bytes(cmd);
+    struct plan *plan = c->plan;
+    const struct cmd_vec_reduce *a = &c->cmd->vec_reduce;
+    unsigned esize = vec_esize(c), result = result_bytes(c);
     uint64_t repeats = vec_repeats(c, esize, a->repeat);
 
     plan->src[0] = vec_access(c, offsetof(struct cmd_vec_reduce, src), esize, repeats,
@@ -88,9 +85,9 @@ static unsigned reduce_plan(const struct op_ctx *c, const union cmd *cmd,
     plan->dst = access_rows(NPU_MEM_UB, offsetof(struct cmd_vec_reduce, dst), a->dst,
                             result, (uint32_t)repeats, (uint64_t)result * a->dst_rep);
     plan->has_dst = true;
-    vec_cost(cmd, repeats, plan);
+    vec_cost(c, repeats);
     plan->ops = vec_ops(c, esize, repeats);
-    return reduce_check(cmd, plan, repeats, field);
+    return reduce_check(c, repeats);
 }
 
 /* --- execution --- */
@@ -106,13 +103,13 @@ struct job {
     uint64_t repeats;
 };
 
-static struct job job_of(const struct op_ctx *c, const union cmd *cmd, const uint8_t *src)
+static struct job job_of(const struct op_ctx *c, const uint8_t *src)
 {
-    struct job j = {.c = c, .a = &cmd->vec_reduce, .src = src};
+    struct job j = {.c = c, .a = &c->cmd->vec_reduce, .src = src};
 
-    j.esize = vec_esize(cmd);
+    j.esize = vec_esize(c);
     j.per_repeat = 256 / j.esize;
-    j.group = group(cmd);
+    j.group = group(c);
     j.repeats = vec_repeats(c, j.esize, j.a->repeat);
     return j;
 }
@@ -243,19 +240,18 @@ static __attribute__((noinline)) void sum_part(const struct job *j, uint64_t r,
     }
 }
 
-static void sum_run(const struct op_ctx *c, const union cmd *cmd, const struct plan *plan,
-                    const uint8_t *const src[3], uint8_t *stage)
+static void sum_run(const struct op_ctx *c)
 {
-    struct job j = job_of(c, cmd, src[0]);
+    struct job j = job_of(c, c->src[0]);
     unsigned fp = simd_fp_enter();
 
     for (uint64_t r = 0; r < j.repeats; r += PART) {
         unsigned n = j.repeats - r < PART ? (unsigned)(j.repeats - r) : PART;
-        sum_part(&j, r, n, stage + r * result_bytes(cmd));
+        sum_part(&j, r, n, c->stage + r * result_bytes(c));
     }
-    if (c->pipe->special[SPECIAL_SATURATE]) {
-        num_saturate(stage, j.esize, j.esize == 4 ? NUM_F32_INF : NUM_F16_INF,
-                     access_bytes(&plan->dst) / j.esize);
+    if (c->special[SPECIAL_SATURATE]) {
+        num_saturate(c->stage, j.esize, j.esize == 4 ? NUM_F32_INF : NUM_F16_INF,
+                     access_bytes(&c->plan->dst) / j.esize);
     }
     simd_fp_leave(fp);
 }
@@ -378,19 +374,16 @@ static void extreme_part(const struct job *j, struct key k, uint64_t r, unsigned
     }
 }
 
-static void extreme_run(const struct op_ctx *c, const union cmd *cmd,
-                        const struct plan *plan, const uint8_t *const src[3],
-                        uint8_t *stage)
+static void extreme_run(const struct op_ctx *c)
 {
-    struct job j = job_of(c, cmd, src[0]);
-    bool min = cmd->head.opcode == OP_VCMIN || cmd->head.opcode == OP_VCGMIN;
+    struct job j = job_of(c, c->src[0]);
+    bool min = c->cmd->head.opcode == OP_VCMIN || c->cmd->head.opcode == OP_VCGMIN;
     struct key k = {j.esize == 4 ? NUM_F32_INF : (uint32_t)NUM_F16_INF << 16,
                     min ? 0x80000000u : 0};
 
-    (void)plan;
     for (uint64_t r = 0; r < j.repeats; r += PART) {
         unsigned n = j.repeats - r < PART ? (unsigned)(j.repeats - r) : PART;
-        extreme_part(&j, k, r, n, stage + r * result_bytes(cmd));
+        extreme_part(&j, k, r, n, c->stage + r * result_bytes(c));
     }
 }
 

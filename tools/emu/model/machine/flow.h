@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Bandwidth that pipes and cores share.
+ */
+#ifndef TOOLS_EMU_MODEL_MACHINE_FLOW_H
+#define TOOLS_EMU_MODEL_MACHINE_FLOW_H
+
+#include "tools/emu/model/machine/state.h"
+
+/* Sets the end of a command that begins now; fixed: its cycles besides the work. */
+void flow_begin(struct npu *n, struct npu_pipe *p, const struct plan *plan,
+                uint32_t fixed);
+/* Brings every transfer up to now and shares the limits anew. */
+void flow_update(struct npu *n);
+
+#endif

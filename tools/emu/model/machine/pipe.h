@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Queues of commands and what runs of them.
+ */
+#ifndef TOOLS_EMU_MODEL_MACHINE_PIPE_H
+#define TOOLS_EMU_MODEL_MACHINE_PIPE_H
+
+#include "tools/emu/model/machine/state.h"
+
+/* Where the results of a pipe's running command are kept. */
+enum npu_mem pipe_stage(unsigned pipe);
+void pipe_reset(struct npu *n, unsigned core, unsigned pipe, uint64_t now);
+/* value: address and number of further commands, see PIPE_PUSH. */
+void pipe_push(struct npu *n, unsigned core, unsigned pipe, uint64_t value);
+/* Whether a snapshot's pipe can go on: what has passed the checks still does. Makes its
+ * plan. */
+bool pipe_valid(struct npu *n, unsigned core, unsigned pipe);
+/* Begins the head if it may. */
+void pipe_start(struct npu *n, unsigned core, unsigned pipe);
+/* Ends the running command; true if it posted to a semaphore of the chip. */
+bool pipe_finish(struct npu *n, unsigned core, unsigned pipe);
+/* A counter (enum pmu_index) at cycle now. */
+uint64_t pipe_counter(const struct npu_pipe *p, enum pmu_index counter, uint64_t now);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Hardware semaphores and the barrier units of the chip.
+ */
+#ifndef TOOLS_EMU_MODEL_MACHINE_SEM_H
+#define TOOLS_EMU_MODEL_MACHINE_SEM_H
+
+#include "tools/emu/model/machine/state.h"
+
+uint8_t sem_value(const struct npu *n, unsigned core, unsigned sem);
+bool sem_post(struct npu *n, unsigned core, unsigned sem, unsigned count);
+/* What the barrier units do about a semaphore of the chip that has changed, or whose unit
+ * has. May touch every core: npu_kick all. */
+void barrier_run(struct npu *n, unsigned sem);
+/* Whether a take would succeed. */
+bool sem_has(const struct npu *n, unsigned core, const uint8_t *sems,
+             const uint8_t *counts, unsigned length);
+bool sem_take(struct npu *n, unsigned core, const uint8_t *sems, const uint8_t *counts,
+              unsigned length);
+
+#endif
