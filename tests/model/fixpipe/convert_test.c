@@ -74,7 +74,7 @@ static const unsigned to_bits[] = {32, 16, 16, 8, 16, 16, 4};
 struct setting {
     const struct mode *mode;
     unsigned relu;
-    bool clip;
+    bool clip, offset_first;
     uint64_t word;
     float slope, limit;
 };
@@ -119,6 +119,7 @@ static uint32_t reference(const struct setting *s, uint32_t in, uint64_t word,
 {
     float x = s->mode->from == TYPE_F32 ? as_float(in) : (float)(double)(int32_t)in;
     unsigned offset = word >> 37 & 511;
+    int add = 0;
     enum to to = s->mode->to;
 
     if (to == TO_SAME && s->mode->from == TYPE_S32) {
@@ -132,8 +133,11 @@ static uint32_t reference(const struct setting *s, uint32_t in, uint64_t word,
     } else if (s->mode->scaled) {
         x = (float)((double)x * (double)as_float((uint32_t)word & 0xffffe000u));
         if (to == TO_B8 || to == TO_S16 || to == TO_S4) {
-            x = (float)((double)x + (offset < 256 ? (int)offset : (int)offset - 512));
+            add = offset < 256 ? (int)offset : (int)offset - 512;
         }
+    }
+    if (s->offset_first && add) {
+        x = (float)((double)x + add);
     }
     if (s->relu == 1 && !isnan(x)) {
         x = x > 0 ? x : 0;
@@ -142,6 +146,9 @@ static uint32_t reference(const struct setting *s, uint32_t in, uint64_t word,
     }
     if (s->clip && x > s->limit) {
         x = s->limit;
+    }
+    if (!s->offset_first && add) {
+        x = (float)((double)x + add);
     }
     switch (to) {
     case TO_SAME:
@@ -250,7 +257,8 @@ static union cmd command(const struct layout *l, const struct setting *s)
 
     c.head.flags =
         (uint8_t)((l->nz ? FIX_L0C_GM_NZ : 0) | (l->split ? FIX_L0C_GM_SPLIT : 0) |
-                  (s->clip ? FIX_L0C_GM_CLIP : 0));
+                  (s->clip ? FIX_L0C_GM_CLIP : 0) |
+                  (s->offset_first ? FIX_L0C_GM_OFFSET_FIRST : 0));
     c.fix_gm.dst = l->dst + (l->op == OP_FIX_L0C_GM ? RIG_GM_BASE : 0);
     c.fix_gm.src = l->src;
     c.fix_gm.dst_pitch = l->pitch;
@@ -352,9 +360,9 @@ static bool check(const struct layout *l, const struct setting *s)
     }
     for (size_t i = 0; i < COMPARED; i++) {
         if (got[i] != want[i]) {
-            tap_note("%s m %u n %u nz %d relu %u clip %d: byte %zu is %02x, want %02x",
-                     s->mode->name, l->m, l->n, l->nz, s->relu, s->clip, i - l->dst,
-                     got[i], want[i]);
+            tap_note("%s m %u n %u nz %d relu %u clip %d first %d: byte %zu is %02x, want %02x",
+                     s->mode->name, l->m, l->n, l->nz, s->relu, s->clip, s->offset_first,
+                     i - l->dst, got[i], want[i]);
             return false;
         }
     }
@@ -371,6 +379,7 @@ static struct setting any_setting(const struct mode *mode)
 
     s.relu = (unsigned)(rnd() % (whole ? 2 : 4));
     s.clip = !whole && rnd() % 3 == 0;
+    s.offset_first = rnd() % 2;
     s.slope = (float)((int)(rnd() % 33) - 16) / 8;
     s.limit = limits[rnd() % 5];
     return s;

@@ -51,35 +51,41 @@ static void test_known(void)
         enum type from;
         uint32_t in;
         uint64_t word;
-        unsigned relu;
+        unsigned flags, relu;
         uint32_t out, mask;
     } known[] = {
         /* clang-format off */
-        {"half_rounds_to_even", QUANT_QF322B8_PRE, TYPE_F32, 0x40200000, ONE, 0, 2, 255},
-        {"s8_saturates_above", QUANT_REQ8, TYPE_S32, 128, ONE | 1ull << 46, 0, 127, 255},
-        {"s8_saturates_below", QUANT_REQ8, TYPE_S32, -200u, ONE | 1ull << 46, 0, 128, 255},
-        {"u8_saturates_above", QUANT_REQ8, TYPE_S32, 300, ONE, 0, 255, 255},
-        {"u8_saturates_below", QUANT_REQ8, TYPE_S32, -1u, ONE, 0, 0, 255},
-        {"offset_is_signed", QUANT_REQ8, TYPE_S32, 10, ONE | 509ull << 37, 0, 7, 255},
+        {"half_rounds_to_even", QUANT_QF322B8_PRE, TYPE_F32, 0x40200000, ONE, 0, 0, 2, 255},
+        {"s8_saturates_above", QUANT_REQ8, TYPE_S32, 128, ONE | 1ull << 46, 0, 0, 127, 255},
+        {"s8_saturates_below", QUANT_REQ8, TYPE_S32, -200u, ONE | 1ull << 46, 0, 0, 128, 255},
+        {"u8_saturates_above", QUANT_REQ8, TYPE_S32, 300, ONE, 0, 0, 255, 255},
+        {"u8_saturates_below", QUANT_REQ8, TYPE_S32, -1u, ONE, 0, 0, 0, 255},
+        {"offset_is_signed", QUANT_REQ8, TYPE_S32, 10, ONE | 509ull << 37, 0, 0, 7, 255},
+        {"relu_is_at_the_zero_point", QUANT_REQ8, TYPE_S32,
+         -4u, ONE | 2ull << 37 | 1ull << 46, 0, 1, 2, 255},
+        {"relu_is_at_a_negative_zero_point", QUANT_REQ8, TYPE_S32,
+         -4u, ONE | 384ull << 37 | 1ull << 46, 0, 1, 128, 255},
         {"relu_follows_the_offset", QUANT_REQ8, TYPE_S32,
-         -4u, ONE | 2ull << 37 | 1ull << 46, 1, 0, 255},
-        {"nan_becomes_0", QUANT_QF322B8_PRE, TYPE_F32, 0x7fc00000, ONE | 9ull << 37, 0, 0, 255},
-        {"infinity_saturates", QUANT_QF322S4_PRE, TYPE_F32, 0x7f800000, ONE, 0, 7, 15},
-        {"scale_ignores_bits_below_13", QUANT_DEQF16, TYPE_S32, 1, 0x3f801fff, 0, 0x3c00, 0xffff},
+         -4u, ONE | 2ull << 37 | 1ull << 46, FIX_L0C_GM_OFFSET_FIRST, 1, 0, 255},
+        {"nan_becomes_0", QUANT_QF322B8_PRE, TYPE_F32, 0x7fc00000, ONE | 9ull << 37, 0, 0, 0, 255},
+        {"infinity_saturates", QUANT_QF322S4_PRE, TYPE_F32, 0x7f800000, ONE, 0, 0, 7, 15},
+        {"scale_ignores_bits_below_13", QUANT_DEQF16, TYPE_S32,
+         1, 0x3f801fff, 0, 0, 0x3c00, 0xffff},
         {"integers_round_to_even_in_fp32", QUANT_DEQF16, TYPE_S32,
-         16777217, 0x33800000, 0, 0x3c00, 0xffff},
-        {"fp16_overflow_is_infinity", QUANT_DEQF16, TYPE_S32, 65520, ONE, 0, 0x7c00, 0xffff},
-        {"shift_is_a_floor", QUANT_SHIFTS322S16, TYPE_S32, -5u, 1ull << 32, 0, 0xfffd, 0xffff},
-        {"relu_gives_positive_0", QUANT_NONE, TYPE_F32, 0x80000000, 0, 1, 0, 0xffffffff},
-        {"relu_keeps_nan", QUANT_NONE, TYPE_F32, 0xffc12345, 0, 1, 0x7fc00000, 0xffffffff},
+         16777217, 0x33800000, 0, 0, 0x3c00, 0xffff},
+        {"fp16_overflow_is_infinity", QUANT_DEQF16, TYPE_S32, 65520, ONE, 0, 0, 0x7c00, 0xffff},
+        {"shift_is_a_floor", QUANT_SHIFTS322S16, TYPE_S32, -5u, 1ull << 32, 0, 0, 0xfffd, 0xffff},
+        {"relu_gives_positive_0", QUANT_NONE, TYPE_F32, 0x80000000, 0, 0, 1, 0, 0xffffffff},
+        {"relu_keeps_nan", QUANT_NONE, TYPE_F32, 0xffc12345, 0, 0, 1, 0x7fc00000, 0xffffffff},
         {"nothing_keeps_the_bits_of_nan", QUANT_NONE, TYPE_F32,
-         0xffc12345, 0, 0, 0xffc12345, 0xffffffff},
+         0xffc12345, 0, 0, 0, 0xffc12345, 0xffffffff},
         /* clang-format on */
     };
 
     for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         union cmd c = tile(OP_FIX_L0C_UB, known[i].from, 1, 2, known[i].quant);
         uint32_t got;
+        c.head.flags = (uint8_t)known[i].flags;
         c.fix_gm.relu = (uint8_t)known[i].relu;
         memcpy(r.npu.mem[0][NPU_MEM_L0C], &known[i].in, 4);
         set_quant(known[i].word);

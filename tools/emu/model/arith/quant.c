@@ -86,20 +86,25 @@ static void load(float x[COLUMNS], const struct quant_job *q, const struct lanes
     }
 }
 
+/* Shifts are no scale. */
+static bool has_scale(unsigned quant)
+{
+    return quant_modes[quant].scale != QUANT_BY_NONE && quant != QUANT_SHIFTS322S16 &&
+           quant != QUANT_VSHIFTS322S16;
+}
+
 static void scale(float x[COLUMNS], const struct quant_job *q, const struct lanes *l)
 {
-    bool shifts = q->quant == QUANT_SHIFTS322S16 || q->quant == QUANT_VSHIFTS322S16;
-
-    if (quant_modes[q->quant].scale == QUANT_BY_NONE || shifts) {
-        return;
-    }
-    for (unsigned i = 0; i < COLUMNS; i++) {
+    for (unsigned i = 0; has_scale(q->quant) && i < COLUMNS; i++) {
         x[i] = x[i] * l->scale[i];
     }
-    if (!is_integer(quant_modes[q->quant].to)) {
-        return;
-    }
-    for (unsigned i = 0; i < COLUMNS; i++) {
+}
+
+static void add_offset(float x[COLUMNS], const struct quant_job *q, const struct lanes *l)
+{
+    bool adds = has_scale(q->quant) && is_integer(quant_modes[q->quant].to);
+
+    for (unsigned i = 0; adds && i < COLUMNS; i++) {
         x[i] = x[i] + l->offset[i];
     }
 }
@@ -208,7 +213,13 @@ void quant_columns(const struct quant_job *q, uint8_t *dst, size_t dst_pitch,
         } else {
             load(x, q, &l, src + r * 64, n);
             scale(x, q, &l);
+            if (q->offset_first) {
+                add_offset(x, q, &l);
+            }
             activate(x, q, &l);
+            if (!q->offset_first) {
+                add_offset(x, q, &l);
+            }
             store(dst + r * dst_pitch, x, to, &l, n);
         }
     }

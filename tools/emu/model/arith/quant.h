@@ -29,6 +29,7 @@ struct quant_job {
     uint8_t from;  /* F32 or S32 */
     uint8_t relu;  /* FIX_RELU_ */
     bool clip;
+    bool offset_first; /* relu and clip see the number with its offset */
     uint64_t word; /* quantisation word of a SCALAR mode */
     uint32_t slope, limit;
     const uint8_t *words, *slopes; /* those of column 0, 8 and 4 bytes each */

@@ -280,6 +280,7 @@ static void fix_run(const struct op_ctx *c)
         .from = a->head.type,
         .relu = a->relu,
         .clip = a->head.flags & FIX_L0C_GM_CLIP,
+        .offset_first = a->head.flags & FIX_L0C_GM_OFFSET_FIRST,
         .word = special[SPECIAL_QUANT],
         .slope = (uint32_t)special[SPECIAL_RELU],
         .limit = (uint32_t)(special[SPECIAL_RELU] >> 32),
