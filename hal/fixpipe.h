@@ -82,12 +82,23 @@ static inline void fixpipe_set_atomic(union cmd *cmd, uint8_t op, enum type type
     cmd->set_atomic.op = op;
 }
 
-/* A quantisation word; of scale the upper 19 bits count. */
+/* A quantisation word. The scale has 10 bits of fraction, as TF32 has: it is rounded to
+ * the nearest, ties to even, beyond the largest to infinity, and NaN stays one. offset is
+ * from -256 to 255. Source: hal/contract/fixpipe.md, "Numbers". */
 static inline uint64_t fixpipe_word(float scale, int offset, bool is_signed)
 {
+    const int end = (int)field_get(QUANT_PRE_OFFSET, UINT64_MAX) / 2 + 1;
+    const uint32_t unit = QUANT_PRE_M1 & -QUANT_PRE_M1;
     uint32_t bits;
 
+    assert(offset >= -end);
+    assert(offset < end);
     memcpy(&bits, &scale, sizeof(bits));
+    if (scale != scale) {
+        bits |= 1u << 22; /* quiet: what is cut off must not leave an infinity */
+    } else {
+        bits += unit / 2 - 1 + (bits / unit & 1);
+    }
     return (bits & QUANT_PRE_M1) | field_put(QUANT_PRE_OFFSET, (uint64_t)offset) |
            field_put(QUANT_PRE_SIGN, is_signed);
 }

@@ -200,6 +200,36 @@ TEST(fixpipe, quantises_with_one_word)
     }
 }
 
+/* float(1,8,10): an fp32 number goes to the nearest, a tie to the even one. */
+TEST(fixpipe, scale_is_rounded_to_its_bits)
+{
+    static const struct {
+        uint32_t scale, word;
+    } cases[] = {
+        {0x3f800000, 0x3f800000}, {0x3f800fff, 0x3f800000}, {0x3f801000, 0x3f800000},
+        {0x3f801001, 0x3f802000}, {0x3f803000, 0x3f804000}, {0x3fffffff, 0x40000000},
+        {0xbf801fff, 0xbf802000}, {0x00001001, 0x00002000}, {0x7f7fffff, 0x7f800000},
+        {0x7f800000, 0x7f800000}, {0xff800001, 0xffc00000}, {0x7fffffff, 0x7fffe000},
+    };
+    struct fixpipe_tile tile = product_tile(&integers, QUANT_DEQS16);
+    const int16_t *gm = (int16_t *)out;
+    union cmd cmd;
+    float scale;
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        memcpy(&scale, &cases[i].scale, 4);
+        CHECK_EQ(fixpipe_word(scale, 0, false), cases[i].word);
+    }
+    make_integers();
+    fixpipe_set_quant(&cmd, fixpipe_word(1.9999f, 0, true));
+    run_on(PIPE_FIX, &cmd);
+    fixpipe_to_gm(&cmd, out, 0, &tile);
+    run_on(PIPE_FIX, &cmd);
+    for (unsigned i = 0; i < SIDE * SIDE; i++) {
+        CHECK_EQ(gm[i], 200 * integer(i));
+    }
+}
+
 /* A column has its own word and slope, which the FIX pipe fetches from L1. */
 TEST(fixpipe, quantises_each_column)
 {
