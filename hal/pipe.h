@@ -41,9 +41,10 @@ static inline void cmd_init(union cmd *cmd, enum op op, enum type type)
 
 /* For builders: field = value, both unsigned. What the field cannot hold is a mistake of
  * ours: or else 256 repeats would become none. */
+#define CMD_FITS(value, field) (((value) & ~(uint64_t)(__typeof__(field))-1) == 0)
 #define CMD_SET(field, value)                                                            \
     do {                                                                                 \
-        assert(((value) & ~(uint64_t)(__typeof__(field))-1) == 0);                       \
+        assert(CMD_FITS(value, field));                                                  \
         (field) = (__typeof__(field))(value);                                            \
     } while (0)
 

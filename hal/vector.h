@@ -113,10 +113,11 @@ static inline void vector_deq_scale(union cmd *cmd, uint16_t half)
 /* A word of VDEQ: result = x * scale + offset, offset from -256 to 255, as S8 or U8. */
 static inline uint64_t vector_deq_word(float scale, int offset, bool is_signed)
 {
+    const int end = (int)field_get(DEQ_OFFSET, UINT64_MAX) / 2 + 1;
     uint32_t bits;
 
-    assert(offset >= -256);
-    assert(offset <= 255);
+    assert(offset >= -end);
+    assert(offset < end);
     memcpy(&bits, &scale, sizeof(bits));
     return bits | field_put(DEQ_OFFSET, (uint64_t)offset) |
            field_put(DEQ_SIGN, is_signed);
