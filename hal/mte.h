@@ -7,7 +7,7 @@
  *
  * A number that does not fit into its operand is an assert. Everything else that the
  * hardware refuses (alignments, ends of memories, ranges) it reports when the command
- * runs: hal/contract/mte.md, where each section has the name of the command.
+ * runs: hal/contract/mte.md, at the commands that each section here names.
  */
 #ifndef HAL_MTE_H
 #define HAL_MTE_H

@@ -55,7 +55,8 @@ static inline struct vec_at vec_same_block(uint32_t addr)
     return (struct vec_at){addr, 0, 0};
 }
 
-/* Without gaps where the other operand, of `wide` bits an element, fills its repeats. */
+/* Without gaps where the other operand, of `wide` bits an element, fills its repeats:
+ * what a conversion has on its narrow side. */
 static inline struct vec_at vec_dense_of(uint32_t addr, unsigned bits, unsigned wide)
 {
     return (struct vec_at){addr, 1, (uint16_t)(VEC_BLOCKS * bits / wide)};
@@ -244,10 +245,8 @@ static inline void vector_convert_strided(union cmd *cmd, const struct vec_conve
     CMD_SET(cmd->vec_conv.repeat, v->repeat);
 }
 
-/* The plain form, but of so many repeats: what vec_dense is depends on both types. */
-static inline void vector_convert_repeats(union cmd *cmd, enum type from, enum type to,
-                                          uint8_t round, uint32_t dst, uint32_t x,
-                                          uint32_t repeat)
+static inline void vector_convert(union cmd *cmd, enum type from, enum type to,
+                                  uint8_t round, uint32_t dst, uint32_t x)
 {
     unsigned wide = type_bits(from) > type_bits(to) ? type_bits(from) : type_bits(to);
 
@@ -256,14 +255,7 @@ static inline void vector_convert_repeats(union cmd *cmd, enum type from, enum t
                                    .to = to,
                                    .round = round,
                                    .dst = vec_dense_of(dst, type_bits(to), wide),
-                                   .x = vec_dense_of(x, type_bits(from), wide),
-                                   .repeat = repeat});
-}
-
-static inline void vector_convert(union cmd *cmd, enum type from, enum type to,
-                                  uint8_t round, uint32_t dst, uint32_t x)
-{
-    vector_convert_repeats(cmd, from, to, round, dst, x, 0);
+                                   .x = vec_dense_of(x, type_bits(from), wide)});
 }
 
 /* Each block of 16 S16 to half a block of S8 or U8, by the word of vector_set_deq: to the

@@ -4,8 +4,13 @@
  */
 #include "kernels/mla_prolog/tiles.h"
 
+/* The semaphores of a slot in L1: how many empty ones a copy takes, what it makes full. */
+struct slot {
+    uint8_t n_free, free, full;
+};
+
 static void copy_rows(uint32_t l1, const uint16_t *gm, uint32_t rows, uint32_t columns,
-                      uint32_t pitch, unsigned n_free, unsigned free, unsigned full)
+                      uint32_t pitch, struct slot slot)
 {
     union cmd cmd;
 
@@ -14,10 +19,10 @@ static void copy_rows(uint32_t l1, const uint16_t *gm, uint32_t rows, uint32_t c
                                              .n_rows = rows,
                                              .n_cols = columns,
                                              .gm_pitch_elems = pitch});
-    if (n_free != 0) {
-        cmd_wait(&cmd, free, n_free);
+    if (slot.n_free != 0) {
+        cmd_wait(&cmd, slot.free, slot.n_free);
     }
-    cmd_post(&cmd, full, 1);
+    cmd_post(&cmd, slot.full, 1);
     task_issue(PIPE_MTE2, &cmd);
 }
 
@@ -58,15 +63,15 @@ static void copy_chunks(const struct share *s, struct filling *f, uint32_t n0,
         issue_many(PIPE_MTE2, f->copy_b, n);
     }
     if ((k1 - k0) % B_K != 0) {
-        copy_rows(b_slot(f->b++), from, (k1 - k0) % B_K, f->columns, s->p->n, 1, B_FREE,
-                  B_FULL);
+        copy_rows(b_slot(f->b++), from, (k1 - k0) % B_K, f->columns, s->p->n,
+                  (struct slot){1, B_FREE, B_FULL});
     }
 }
 
 static void copy_a(const struct share *s, struct filling *f, uint32_t m0, uint32_t k0)
 {
     copy_rows(a_slot(s, f->a++), s->p->a + (uint64_t)m0 * s->p->k + k0, block_rows(s, m0),
-              min_u32(A_K, s->p->k - k0), s->p->k, 1, A_FREE, A_FULL);
+              min_u32(A_K, s->p->k - k0), s->p->k, (struct slot){1, A_FREE, A_FULL});
 }
 
 /* b from k0 to k1, and a in front of what needs it. */
@@ -96,8 +101,8 @@ static void copy_stripe(const struct share *s, struct filling *f, uint32_t m0,
         reload_until_half(&f->reload, PIPE_MTE2, 0);
     }
     if (!s->bias_stays) {
-        copy_rows(bias_slot(s, f->bias++, n0), p->bias + n0, 1, columns, columns, 1,
-                  BIAS_FREE, BIAS_FULL);
+        copy_rows(bias_slot(s, f->bias++, n0), p->bias + n0, 1, columns, columns,
+                  (struct slot){1, BIAS_FREE, BIAS_FULL});
     }
     build_copies(s, f, columns);
     copy_half(s, f, m0, n0, 0, middle(p->k));
@@ -118,7 +123,8 @@ void product_fill(void *arg)
     mte_fill(&cmd, NPU_MEM_L1, L1_ONES, TYPE_F16, F16_ONE, s->rows * 2);
     task_issue(PIPE_MTE2, &cmd);
     if (s->bias_stays) {
-        copy_rows(L1_BIAS, s->p->bias, 1, s->p->n, s->p->n, 0, 0, BIAS_FULL);
+        copy_rows(L1_BIAS, s->p->bias, 1, s->p->n, s->p->n,
+                  (struct slot){.full = BIAS_FULL});
     }
     for (uint32_t m0 = s->m_begin; m0 < s->m_end; m0 += s->rows) {
         for (uint32_t n0 = 0; n0 < s->p->n; n0 += STRIPE) {

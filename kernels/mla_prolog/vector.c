@@ -233,8 +233,13 @@ static void build_gelu(struct sequence *q, uint32_t columns, uint32_t y, float t
     unary(q, OP_VERF, UB_W1, UB_W1, columns);
     scalar(q, OP_VADDS, UB_W1, UB_W1, 1.0f, columns);
     binary(q, OP_VMUL, UB_W1, UB_W1, y, columns);
-    vector_convert_repeats(next(q), TYPE_F32, TYPE_F16, ROUND_RINT, UB_W2, UB_W1,
-                           columns);
+    vector_convert_strided(next(q),
+                           &(struct vec_convert){.from = TYPE_F32,
+                                                 .to = TYPE_F16,
+                                                 .round = ROUND_RINT,
+                                                 .dst = vec_dense_of(UB_W2, 16, 32),
+                                                 .x = vec_dense(UB_W1),
+                                                 .repeat = columns});
 }
 
 static void build_pass2(struct sequence *q, uint32_t columns, uint32_t x, unsigned free,

@@ -249,7 +249,14 @@ TEST(vector, compares_selects_and_converts_with_strides)
                                                      .bits = 2 * ROOM,
                                                      .repeat = 2});
     run_on(PIPE_V, &cmd);
-    vector_convert_repeats(&cmd, TYPE_F32, TYPE_F16, ROUND_RINT, 3 * ROOM, 0, 3);
+    vector_convert_strided(&cmd, &(struct vec_convert){
+                                     .from = TYPE_F32,
+                                     .to = TYPE_F16,
+                                     .round = ROUND_RINT,
+                                     .dst = vec_dense_of(3 * ROOM, 16, 32),
+                                     .x = vec_dense(0),
+                                     .repeat = 3,
+                                 });
     run_on(PIPE_V, &cmd);
     for (unsigned i = 0; i < 192; i++) {
         CHECK_EQ(f16_to_f32(half[i]), (float)(i < 128 ? i : 70));
