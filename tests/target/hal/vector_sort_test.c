@@ -52,7 +52,8 @@ TEST(vector_sort, top_of_128)
     pipe_reset(core(), PIPE_V);
 }
 
-/* Pairs are a value and a number of 32 bits. */
+/* Pairs are a value and a number of 32 bits. What is said of a third list does not count.
+ */
 TEST(vector_sort, merges_lists_of_other_lengths)
 {
     static const float first[] = {9, 5}, second[] = {8, 7, 1};
@@ -67,7 +68,7 @@ TEST(vector_sort, merges_lists_of_other_lengths)
     vector_merge(
         &cmd,
         &(struct vec_merge){
-            .type = TYPE_F32, .dst = ROOM, .lists = 2, .src = {0, 256}, .n = {2, 3}});
+            .type = TYPE_F32, .dst = ROOM, .lists = 2, .src = {0, 256}, .n = {2, 3, 3}});
     run_on(PIPE_V, &cmd);
     for (unsigned i = 0; i < 5; i++) {
         CHECK_EQ(ub[ROOM / 4 + 2 * i], want[i]);
