@@ -33,22 +33,23 @@ struct cube_mmad {
 _Static_assert((int)MMAD_SPARSE_INIT == (int)MMAD_INIT, "one flag");
 _Static_assert((int)MMAD_SPARSE_BIAS == (int)MMAD_BIAS, "one flag");
 
+static inline uint8_t cube_from_flag(enum cube_from from)
+{
+    return from == CUBE_FROM_ZERO ? MMAD_INIT : from == CUBE_FROM_BIAS ? MMAD_BIAS : 0;
+}
+
 /* Changes that of a command that is built once and pushed many times. */
 static inline void cube_set_from(union cmd *cmd, enum cube_from from)
 {
     unsigned others = cmd->head.flags & ~(unsigned)(MMAD_INIT | MMAD_BIAS);
-    unsigned flag = from == CUBE_FROM_ZERO   ? MMAD_INIT
-                    : from == CUBE_FROM_BIAS ? MMAD_BIAS
-                                             : 0;
 
-    cmd->head.flags = (uint8_t)(others | flag);
+    cmd->head.flags = (uint8_t)(others | cube_from_flag(from));
 }
 
 static inline void cube_product(union cmd *cmd, enum op op, const struct cube_mmad *p)
 {
     cmd_init(cmd, op, p->type);
-    cmd->head.flags = p->flags;
-    cube_set_from(cmd, p->from);
+    cmd->head.flags = p->flags | cube_from_flag(p->from);
     cmd->mmad.dst = p->c;
     cmd->mmad.a = p->a;
     cmd->mmad.b = p->b;

@@ -7,6 +7,8 @@
 #include <stdio.h>
 
 #include "hal/chip.h"
+#include "hal/cube.h"
+#include "hal/fixpipe.h"
 #include "hal/mte.h"
 #include "hal/sem.h"
 #include "hal/vector.h"
@@ -26,13 +28,30 @@ static struct row {
     {"task_issue, room in the queue", 40, UINT64_MAX},
     {"task_wait that succeeds", 8, UINT64_MAX},
     {"mte_gm_to_ub: building a command", 0, UINT64_MAX},
+    {"vector_binary_strided, from a struct in memory", 0, UINT64_MAX},
+    {"cube_mmad, likewise", 0, UINT64_MAX},
+    {"fixpipe_to_ub, likewise", 0, UINT64_MAX},
     {"tque_alloc", 0, UINT64_MAX},
     {"tque_enque", 0, UINT64_MAX},
     {"task_issue with a wait that is owed", 0, UINT64_MAX},
     {"tque_deque", 0, UINT64_MAX},
     {"tque_free", 0, UINT64_MAX},
 };
-enum { SWITCH, ISSUE, WAIT, BUILD, ALLOC, ENQUE, ISSUE_OWED, DEQUE, FREE, ROWS };
+enum {
+    SWITCH,
+    ISSUE,
+    WAIT,
+    BUILD,
+    BUILD_VECTOR,
+    BUILD_MMAD,
+    BUILD_TILE,
+    ALLOC,
+    ENQUE,
+    ISSUE_OWED,
+    DEQUE,
+    FREE,
+    ROWS
+};
 
 static uint64_t begin, own; /* count at the begin; what counting costs */
 
@@ -99,6 +118,31 @@ static void measure_waits(void)
     task_drain();
 }
 
+/* What a planner pays, whose commands are data: the compiler knows nothing of them. */
+static void measure_builders(void)
+{
+    static struct vec_binary add = {.op = OP_VADD, .type = TYPE_F32, .repeat = 64};
+    static struct cube_mmad product = {.type = TYPE_F16, .m = 64, .n = 64, .k = 64};
+    static struct fixpipe_tile tile = {.type = TYPE_F32, .m = 64, .n = 64};
+    union cmd cmd;
+
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        __asm__ volatile("" : "+m"(add), "+m"(product), "+m"(tile));
+        begin = instructions();
+        vector_binary_strided(&cmd, &add);
+        note(BUILD_VECTOR, instructions());
+        __asm__ volatile("" ::"m"(cmd));
+        begin = instructions();
+        cube_mmad(&cmd, &product);
+        note(BUILD_MMAD, instructions());
+        __asm__ volatile("" ::"m"(cmd));
+        begin = instructions();
+        fixpipe_to_ub(&cmd, 0, 0, &tile);
+        note(BUILD_TILE, instructions());
+        __asm__ volatile("" ::"m"(cmd));
+    }
+}
+
 static void measure_queue(void)
 {
     static char gm[64];
@@ -138,6 +182,7 @@ static void kernel(void *arg)
     measure_own();
     measure_switch();
     measure_waits();
+    measure_builders();
     measure_queue();
 }
 
