@@ -27,7 +27,7 @@ struct fixpipe_tile {
     uint32_t fb_quant; /* V modes: the words in FB, 8 bytes a column */
     uint8_t relu;      /* FIX_RELU_; 0: none */
     uint32_t fb_relu;  /* FIX_RELU_CHANNEL: the slopes in FB, 4 bytes a column */
-    uint8_t flags;     /* FIX_L0C_GM_SPLIT, FIX_L0C_GM_CLIP */
+    uint8_t flags;     /* FIX_L0C_GM_SPLIT, _CLIP, _OFFSET_FIRST */
     /* Waits for the marks that UNIT_PASS of struct cube_mmad sets, unit by unit behind the
      * Cube. UNIT_PASS: the Cube may have L0C again; UNIT_KEEP: another command reads it
      * too; 0: no marks. */

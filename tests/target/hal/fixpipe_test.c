@@ -252,8 +252,8 @@ TEST(fixpipe, quantises_each_column)
     fixpipe_to_gm(&cmd, gm, 0, &tile);
     run_on(PIPE_FIX, &cmd);
     for (unsigned i = 0; i < SIDE * SIDE; i++) {
-        int c = (int)(i % SIDE), v = 100 * integer(i) / (c % 2 ? 4 : 2) + c - 8;
-        v = v < 0 ? v * -c : v;
+        int c = (int)(i % SIDE), v = 100 * integer(i) / (c % 2 ? 4 : 2);
+        v = (v < 0 ? v * -c : v) + c - 8;
         CHECK_EQ(c == 5 ? (int)(uint8_t)gm[i] : gm[i],
                  c == 5 ? (v > 255 ? 255 : v) : saturate(v));
     }
