@@ -32,12 +32,6 @@ static uint32_t read32(uintptr_t addr)
     return *(volatile uint32_t *)addr;
 }
 
-/* The lines that virt leaves free: 12 to 31, then 40 to 63. */
-static unsigned core_line(unsigned core)
-{
-    return core < 20 ? 12 + core : 40 + (core - 20);
-}
-
 static void write_enable(unsigned core)
 {
     write64(core_base(core) + CORE_IRQ_ENABLE, enable[core]);
@@ -48,7 +42,7 @@ void irq_init(unsigned n)
     uint32_t lines[2] = {0, 0};
 
     for (unsigned core = 0; core < n; core++) {
-        unsigned line = core_line(core);
+        unsigned line = npu_irq_line(core);
         write32(PLIC_PRIORITY(line), 1);
         lines[line / 32] |= 1u << (line % 32);
         enable[core] = USUAL;

@@ -213,4 +213,11 @@ static inline uint64_t field_put(uint64_t mask, uint64_t value)
     return (value * (mask & -mask)) & mask;
 }
 
+/* Line of the PLIC that a core has. */
+static inline unsigned npu_irq_line(unsigned core)
+{
+    return core < NPU_IRQ_FIRST_CORES ? NPU_IRQ_FIRST + core
+                                      : NPU_IRQ_SECOND + (core - NPU_IRQ_FIRST_CORES);
+}
+
 #endif

@@ -173,7 +173,14 @@ int main(int argc, char **argv)
     test_bad_access();
     test_refusal("refuses_cores", ",cores=33", "-M virt " ICOUNT, "1..32 are allowed");
     test_refusal("refuses_profile", ",profile=b2", "-M virt " ICOUNT, "a2, ascend910");
-    test_refusal("refuses_unknown_option", ",colour=red", "-M virt " ICOUNT, "colour");
+    test_refusal("refuses_unknown_option", ",colour=red", "-M virt " ICOUNT,
+                 "colour: no such option; cores, profile");
+    test_refusal("refuses_a_doubled_option", ",cores=2,cores=3", "-M virt " ICOUNT,
+                 "cores= is given twice");
+    test_refusal("refuses_two_files", ",trace=/dev/null,trace=/dev/null", "-M virt " ICOUNT,
+                 "trace= is given twice");
+    test_refusal("refuses_debug", ",debug=1", "-M virt " ICOUNT,
+                 "debug=1: on and off are allowed");
     test_refusal("refuses_two_harts", "", "-M virt -smp 2 " ICOUNT, "-smp 2");
     test_refusal("refuses_no_icount", "", "-M virt", "-icount shift=0,sleep=off");
     test_refusal("refuses_sleep", "", "-M virt -icount shift=0", "sleep=off");

@@ -4,18 +4,15 @@
  *
  * Modelled: nothing; every access goes to tools/emu/model. Invariant: the model is
  * entered under QEMU's big lock, at the virtual clock's cycle, and the timer is put
- * right afterwards. Addresses: hal/contract/mem.def. Interrupt lines: the ones that
- * `virt` leaves free (hw/riscv/virt.h: VIRTIO 1-8, UART0 10, RTC 11, PCIE 32-35).
+ * right afterwards. Addresses and interrupt lines: hal/contract/mem.def; the lines are
+ * those that `virt` leaves free (hw/riscv/virt.h: VIRTIO 1-8, UART0 10, RTC 11, PCIE
+ * 32-35).
  * Left out: options and everything about the command line (plugin.c).
  */
 #include "tools/emu/qemu/device.h"
 
 #define VIRT_DRAM_BASE 0x80000000u
 #define TYPE_PLIC      "riscv.sifive.plic"
-
-static const struct {
-    uint8_t first, count;
-} irq_lines[] = {{12, 20}, {40, 24}};
 
 /* A read that no hart makes is a debugger's, the monitor's or a qtest's: it must not
  * disturb. */
@@ -189,17 +186,6 @@ void npu_register_type(void)
     type_register_static(&info);
 }
 
-static int irq_line(unsigned core)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(irq_lines); i++) {
-        if (core < irq_lines[i].count) {
-            return irq_lines[i].first + core;
-        }
-        core -= irq_lines[i].count;
-    }
-    g_assert_not_reached();
-}
-
 SalaiNPU *npu_create(unsigned cores, enum npu_profile profile, uint32_t seed, bool debug)
 {
     DeviceState *dev = qdev_new(TYPE_SALAI_NPU);
@@ -230,7 +216,7 @@ SalaiNPU *npu_create(unsigned cores, enum npu_profile profile, uint32_t seed, bo
     sysbus_realize_and_unref(SYS_BUS_DEVICE(dev), &error_fatal);
     for (unsigned c = 0; c < cores; c++) {
         sysbus_connect_irq(SYS_BUS_DEVICE(dev), c,
-                           qdev_get_gpio_in(DEVICE(plic), irq_line(c)));
+                           qdev_get_gpio_in(DEVICE(plic), npu_irq_line(c)));
     }
     return npu;
 }

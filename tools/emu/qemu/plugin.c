@@ -78,47 +78,89 @@ static char *profile_names(void)
     return g_strjoinv(", ", (char **)names);
 }
 
-static void set_option(const char *arg)
+static void set_cores(const char *value)
 {
-    const char *value = strchr(arg, '=');
-    int key = value ? (int)(value++ - arg) : (int)strlen(arg);
-    uint64_t seed;
     int n;
 
-    if (strncmp(arg, "cores", key) == 0 && key == 5) {
-        if (!value || qemu_strtoi(value, NULL, 10, &n) || n < 1 || n > NPU_MAX_CORES) {
-            npu_die("npu.so: cores=%s: 1..%d are allowed", value ?: "", NPU_MAX_CORES);
-        }
-        options.cores = n;
-    } else if (strncmp(arg, "profile", key) == 0 && key == 7) {
-        n = npu_profile_find(value ?: "");
-        if (n < 0) {
-            npu_die("npu.so: profile=%s: %s are allowed", value ?: "", profile_names());
-        }
-        options.profile = n;
-    } else if (strncmp(arg, "seed", key) == 0 && key == 4) {
-        if (!value || !g_ascii_isdigit(*value) ||
-            qemu_strtou64(value, NULL, 10, &seed) || seed > UINT32_MAX) {
-            npu_die("npu.so: seed=%s: 0..%u are allowed", value ?: "", UINT32_MAX);
-        }
-        options.seed = seed;
-    } else if (strncmp(arg, "trace", key) == 0 && key == 5) {
-        options.trace = g_strdup(value ?: "");
-    } else if (strncmp(arg, "core", key) == 0 && key == 4) {
-        options.core = g_strdup(value ?: "");
-    } else if (strncmp(arg, "at", key) == 0 && key == 2) {
-        options.at = g_strdup(value ?: "");
-    } else if (strncmp(arg, "record", key) == 0 && key == 6) {
-        options.record = g_strdup(value ?: "");
-    } else if (strncmp(arg, "replay", key) == 0 && key == 6) {
-        options.replay = g_strdup(value ?: "");
-    } else if (strcmp(arg, "debug=on") == 0 || strcmp(arg, "debug=off") == 0) {
-        options.debug = strcmp(value, "on") == 0;
-    } else {
-        npu_die("npu.so: %.*s: no such option; cores=1..%d, profile=%s, seed=0..%u, "
-                "trace=FILE, debug=on, core=FILE, record=DIR and replay=DIR are allowed",
-                key, arg, NPU_MAX_CORES, profile_names(), UINT32_MAX);
+    if (qemu_strtoi(value, NULL, 10, &n) || n < 1 || n > NPU_MAX_CORES) {
+        npu_die("npu.so: cores=%s: 1..%d are allowed", value, NPU_MAX_CORES);
     }
+    options.cores = n;
+}
+
+static void set_profile(const char *value)
+{
+    int n = npu_profile_find(value);
+
+    if (n < 0) {
+        npu_die("npu.so: profile=%s: %s are allowed", value, profile_names());
+    }
+    options.profile = n;
+}
+
+static void set_seed(const char *value)
+{
+    uint64_t seed;
+
+    if (!g_ascii_isdigit(*value) || qemu_strtou64(value, NULL, 10, &seed) ||
+        seed > UINT32_MAX) {
+        npu_die("npu.so: seed=%s: 0..%u are allowed", value, UINT32_MAX);
+    }
+    options.seed = seed;
+}
+
+static void set_debug(const char *value)
+{
+    options.debug = strcmp(value, "on") == 0;
+    if (!options.debug && strcmp(value, "off") != 0) {
+        npu_die("npu.so: debug=%s: on and off are allowed", value);
+    }
+}
+
+/* An option has a function that sets it, or is a text to be kept. */
+static const struct {
+    const char *name;
+    void (*set)(const char *value);
+    const char **text;
+} known[] = {
+    {"cores", .set = set_cores},
+    {"profile", .set = set_profile},
+    {"seed", .set = set_seed},
+    {"trace", .text = &options.trace},
+    {"debug", .set = set_debug},
+    {"core", .text = &options.core},
+    {"at", .text = &options.at},
+    {"record", .text = &options.record},
+    {"replay", .text = &options.replay},
+};
+
+static void set_option(const char *arg)
+{
+    static bool seen[ARRAY_SIZE(known)];
+    g_auto(GStrv) words = g_strsplit(arg, "=", 2);
+    const char *value = words[1] ?: "";
+    GString *names;
+
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+        if (strcmp(words[0], known[i].name) != 0) {
+            continue;
+        }
+        if (seen[i]) {
+            npu_die("npu.so: %s= is given twice", known[i].name);
+        }
+        seen[i] = true;
+        if (known[i].set) {
+            known[i].set(value);
+        } else {
+            *known[i].text = g_strdup(value);
+        }
+        return;
+    }
+    names = g_string_new(known[0].name);
+    for (size_t i = 1; i < ARRAY_SIZE(known); i++) {
+        g_string_append_printf(names, ", %s", known[i].name);
+    }
+    npu_die("npu.so: %s: no such option; %s are known", words[0], names->str);
 }
 
 /* One engine cycle is so many instructions only with exactly these settings. */
