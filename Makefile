@@ -16,8 +16,9 @@
 #   make run CORE=1 ARGS=...   a run that fails leaves build/core/TIME.core:
 #   make debug-core [FILE=...]   gdb on it, or on the newest
 #   make test-full         longer runs of the same
+#   make test-chroots      all of this on a fresh Debian: SUITES=bookworm (root, debootstrap)
 #   make check             style, layering, pages up to date
-#   make format            clang-format over the C files that differ from HEAD
+#   make format            clang-format over what differs from HEAD; look at what it did
 #   make docs              brings the generated tables of the pages up to date
 #   make all | clean | help
 #
@@ -90,8 +91,8 @@ LD_newlib   := -nostdlib -L$(B)/newlib/lib -Wl,--start-group -lc -lm -lgcc -Wl,-
 # What runs before and after the engines may be slow.
 %_cmd.c.o %/table.c.o %/npy.c.o %/npy_header.c.o %/report.c.o: FW_FLAGS += -Os
 
-.PHONY: all run test test-full bench bench-host bench-model perturb fuzz debug debug-server \
-        record replay debug-core calibrate check format docs clean help FORCE
+.PHONY: all run test test-full test-chroots bench bench-host bench-model perturb fuzz debug \
+        debug-server record replay debug-core calibrate check format docs clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
@@ -127,6 +128,9 @@ test-full: test
 	    perturb-long="SEEDS=200 tests/qemu/device/perturb_test.sh" \
 	    vecnum-long="$(B)/san/model/oracle/vector_test 500000" \
 	    check="tools/check && echo ok 1 - check && echo 1..1"
+
+test-chroots:
+	@for s in $(or $(SUITES),bookworm); do tests/chroot $$s || exit; done
 
 debug debug-server replay debug-core: $(B)/packages-debug
 debug debug-server: all
@@ -175,7 +179,8 @@ help:
 	@sed -n 's/^#//p' Makefile | sed '/^ ---/,$$d'
 
 format:
-	clang-format -i $$(git diff --name-only --diff-filter=d HEAD -- '*.[ch]')
+	@{ git diff --name-only --diff-filter=d HEAD; git ls-files -o --exclude-standard; } | \
+	    grep '\.[ch]$$' | xargs -r clang-format -i
 
 clean:
 	rm -rf $(B)

@@ -7,8 +7,8 @@
  *
  *   L1   a: four slots of rows x A_K, which stay for the whole block if k is at most
  *        four slots long; b: two chunks of B_K x STRIPE. Both lie in rows, as in GM: a
- * plain copy is faster than ND2NZ, and img2col with a filter of one row reads them. L0A
- * b, transposed: two slots, one a tile.   L0B  a, transposed: two, one a chunk.
+ *        plain copy is faster than ND2NZ, and img2col with a filter of one row reads them.
+ *   L0A  b, transposed: two slots, one a tile.   L0B  a, transposed: two, one a chunk.
  *
  * The bias is one more step of k, in front: a row of b with the bias times a row of ones.
  */

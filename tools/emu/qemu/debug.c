@@ -7,8 +7,9 @@
  * `monitor qom-get /machine/npu debug`:
  *
  *   stop id=N EVENT... [KEY=N]...   stops at such events of which all that is given holds
- *   delete [id=N] | list | gate [when=NS] [until=NS] | who core=N mem=N addr=N |
- *   head core=N pipe=N | trace file=PATH | trace
+ *   delete [id=N] | list | gate [when=NS] [until=NS] | who core=N mem=N addr=N
+ *   head core=N pipe=N
+ *   trace file=PATH | trace
  *
  * A gate lets stops count at one instant alone, or be noted only, until one. The other
  * is "stopped", which tells what has stopped the machine where it stands.
