@@ -71,6 +71,47 @@ targets()
         made 2 build/left.over; says err 'no rule makes build/left.over')"
 }
 
+# On a machine that has no package at all, as its dpkg-query says.
+wants()
+{
+    local kind=$1 pattern=$2 not=$3
+
+    PATH=$PWD/empty:$PATH tools/setup "$kind" > "$log/out" 2> "$log/err"
+    status=$?
+    tap_check "setup/$kind" "$(has_status 1; says err "apt-get update && .*$pattern"
+        grep -wE -- "$not" "$log/err")"
+}
+
+setup()
+{
+    mkdir empty
+    printf '#!/bin/sh\nexit 1\n' > empty/dpkg-query
+    chmod +x empty/dpkg-query
+    wants run qemu-system-misc 'gdb|clang|libopenblas'
+    wants debug gdb-multiarch 'clang|newlib|libmpfr|libopenblas'
+    wants test gdb-multiarch.*clang libopenblas
+    wants bench libopenblas-dev 'gdb|clang'
+    tap_check setup/unknown_kind "$(tools/setup all 2> "$log/err"; status=$?
+        has_status 2; says err usage)"
+    tap_check setup/make_debug_wants_no_more "$(rm build/packages-run
+        made 0 -n debug
+        says out 'tools/setup debug'; grep 'setup test' "$log/out")"
+}
+
+# The launcher, from elsewhere: then QEMU sees the name of the directory.
+elsewhere()
+{
+    local salai=$PWD/tools/salai
+
+    mkdir build/qemu
+    cp "$root/build/npu.so" build/
+    cp "$root/build/qemu/stamp" build/qemu/
+    cd /
+    "$salai" vadd --n 5 > "$log/out" 2> "$log/err" < /dev/null
+    status=$?
+    tap_check launcher/runs_from_elsewhere "$(has_status 0; says out '^vadd: 5')"
+}
+
 # A name that make, the shell, gcc and ld could each take for more than a name.
 tree='a, tree=copy'
 mkdir -p "$tree/build"
@@ -80,4 +121,6 @@ touch build/packages-run
 anywhere
 alone
 targets
+setup
+elsewhere
 tap_done
