@@ -97,7 +97,7 @@ int npy_read(const char *path, struct npy *npy, char *why)
     int fd = host_open(path, HOST_READ);
     int err;
 
-    *npy = (struct npy){.shape = {1, 1, 1, 1}};
+    *npy = (struct npy){.shape = {1, 1, 1, 1, 1, 1, 1, 1}};
     if (fd < 0) {
         return blame(path, why, fd, host_errno_text());
     }

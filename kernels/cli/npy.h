@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * NumPy's .npy files: versions 1.0, 2.0 and 3.0, C order, 0 to 4 dimensions of float32,
- * float16, int8 or int32, little-endian. Source: numpy/lib/format.py, "Format
- * Specification". Whatever the format allows beyond that is refused with a reason.
+ * NumPy's .npy files: versions 1.0, 2.0 and 3.0, C order, 0 to 8 dimensions of float64,
+ * float32, float16, int64, int32, int16, int8, uint8 or bool, little-endian. Source:
+ * numpy/lib/format.py, "Format Specification". Whatever the format allows beyond that is
+ * refused with a reason.
  */
 #ifndef KERNELS_CLI_NPY_H
 #define KERNELS_CLI_NPY_H
@@ -11,13 +12,24 @@
 #include <stdint.h>
 #include "hal/err.h"
 
-#define NPY_MAX_DIMS     4
+#define NPY_MAX_DIMS     8
 #define NPY_ALIGN        512   /* of the data that npy_read allocates */
 #define NPY_PREAMBLE_MAX 12    /* bytes that tell how long the header is */
 #define NPY_HEADER_MAX   65536 /* bytes of preamble and header; NumPy's own are 128 */
 #define NPY_WHY_BYTES    320   /* room for a reason */
 
-enum npy_type { NPY_F4, NPY_F2, NPY_I1, NPY_I4 };
+enum npy_type {
+    NPY_F4,
+    NPY_F2,
+    NPY_F8,
+    NPY_I1,
+    NPY_I2,
+    NPY_I4,
+    NPY_I8,
+    NPY_U1,
+    NPY_B1,
+    NPY_TYPES
+};
 
 struct npy {
     enum npy_type type;

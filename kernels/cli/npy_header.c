@@ -17,13 +17,12 @@ static const struct {
     const char *code, *name;
     size_t bytes;
 } types[] = {
-    [NPY_F4] = {"f4", "float32", 4},
-    [NPY_F2] = {"f2", "float16", 2},
-    [NPY_I1] = {"i1", "int8", 1},
-    [NPY_I4] = {"i4", "int32", 4},
+    [NPY_F4] = {"f4", "float32", 4}, [NPY_F2] = {"f2", "float16", 2},
+    [NPY_F8] = {"f8", "float64", 8}, [NPY_I1] = {"i1", "int8", 1},
+    [NPY_I2] = {"i2", "int16", 2},   [NPY_I4] = {"i4", "int32", 4},
+    [NPY_I8] = {"i8", "int64", 8},   [NPY_U1] = {"u1", "uint8", 1},
+    [NPY_B1] = {"b1", "bool", 1},
 };
-
-#define N_TYPES (sizeof(types) / sizeof(types[0]))
 
 struct cursor {
     const char *at, *end;
@@ -170,7 +169,7 @@ static int parse_type(struct cursor *c, struct npy *npy)
     if (strchr("<>=|", text[0]) != NULL && text[0] != '\0') {
         code++;
     }
-    for (size_t i = 0; i < N_TYPES; i++) {
+    for (size_t i = 0; i < NPY_TYPES; i++) {
         if (strcmp(code, types[i].code) != 0) {
             continue;
         }
@@ -184,7 +183,8 @@ static int parse_type(struct cursor *c, struct npy *npy)
         return 0;
     }
     snprintf(c->why, NPY_WHY_BYTES,
-             "type '%s' is not supported, only <f4, <f2, |i1 and <i4", text);
+             "type '%s' is not supported, only f8, f4, f2, i8, i4, i2, i1, u1 and b1",
+             text);
     return ERR_TYPE;
 }
 
@@ -243,7 +243,7 @@ static int parse_shape(struct cursor *c, struct npy *npy)
             return err;
         }
         if (npy->ndim == NPY_MAX_DIMS) {
-            return refuse(c->why, ERR_SHAPE, "more than 4 dimensions are not supported");
+            return refuse(c->why, ERR_SHAPE, "more than 8 dimensions are not supported");
         }
         npy->shape[npy->ndim++] = size;
         comma = take(c, ',');
@@ -283,7 +283,7 @@ int npy_parse_header(const char *buf, size_t len, struct npy *npy, char *why)
     size_t total;
     int err = npy_header_bytes(buf, len, &total, why);
 
-    *npy = (struct npy){.shape = {1, 1, 1, 1}};
+    *npy = (struct npy){.shape = {1, 1, 1, 1, 1, 1, 1, 1}};
     if (err != 0) {
         return err;
     }
@@ -317,7 +317,7 @@ int npy_format_header(struct npy *npy, char *buf, size_t size)
     char text[256];
     size_t n, total;
 
-    if (npy->ndim > NPY_MAX_DIMS || (size_t)npy->type >= N_TYPES || !set_bytes(npy)) {
+    if (npy->ndim > NPY_MAX_DIMS || (size_t)npy->type >= NPY_TYPES || !set_bytes(npy)) {
         return ERR_SHAPE;
     }
     n = (size_t)snprintf(text, sizeof(text),

@@ -53,6 +53,15 @@ static const struct {
      1,
      {INT64_MAX},
      INT64_MAX},
+    {"{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2, 3, 1, 1, 2, 1, 2), }",
+     NPY_F8,
+     8,
+     {1, 2, 3, 1, 1, 2, 1, 2},
+     192},
+    {"{'descr': '|b1', 'fortran_order': False, 'shape': (5,), }", NPY_B1, 1, {5}, 5},
+    {"{'descr': '|u1', 'fortran_order': False, 'shape': (5,), }", NPY_U1, 1, {5}, 5},
+    {"{'descr': '<i2', 'fortran_order': False, 'shape': (5,), }", NPY_I2, 1, {5}, 10},
+    {"{'descr': '<i8', 'fortran_order': False, 'shape': (5,), }", NPY_I8, 1, {5}, 40},
 };
 
 #define HEAD "{'descr': '<f4', 'fortran_order': False, "
@@ -78,7 +87,7 @@ static const struct {
     {HEAD "'shape': (-3,)}", ERR_FORMAT, "no tuple"},
     {HEAD "'shape': (3", ERR_FORMAT, "no tuple"},
     {HEAD "'shape': (0x3,)}", ERR_FORMAT, "no tuple"},
-    {HEAD "'shape': (1,1,1,1,1)}", ERR_SHAPE, "4 dimensions"},
+    {HEAD "'shape': (1,1,1,1,1,1,1,1,1)}", ERR_SHAPE, "8 dimensions"},
     {HEAD "'shape': (99999999999999999999,)}", ERR_SHAPE, "too large"},
     {HEAD "'shape': (18446744073709551616,)}", ERR_SHAPE, "too large"},
     {HEAD "'shape': (4294967296, 4294967296)}", ERR_SHAPE, "too large"},
@@ -94,7 +103,8 @@ static const struct {
     {"{'descr': '>f4', 'fortran_order': False, 'shape': (3,)}", ERR_TYPE, "big-endian"},
     {"{'descr': '>i4', 'fortran_order': False, 'shape': (3,)}", ERR_TYPE, "big-endian"},
     {"{'descr': '|f4', 'fortran_order': False, 'shape': (3,)}", ERR_TYPE, "'|f4'"},
-    {"{'descr': '<f8', 'fortran_order': False, 'shape': (3,)}", ERR_TYPE, "'<f8'"},
+    {"{'descr': '<c8', 'fortran_order': False, 'shape': (3,)}", ERR_TYPE, "'<c8'"},
+    {"{'descr': '>i8', 'fortran_order': False, 'shape': (3,)}", ERR_TYPE, "big-endian"},
     {"{'descr': '', 'fortran_order': False, 'shape': (3,)}", ERR_TYPE, "''"},
     {"{'descr': '<', 'fortran_order': False, 'shape': (3,)}", ERR_TYPE, "'<'"},
     {"{'descr': '<<f4', 'fortran_order': False, 'shape': (3,)}", ERR_TYPE, "'<<f4'"},
@@ -216,11 +226,11 @@ static void test_round_trip(void)
 {
     unsigned wrong = 0;
 
-    for (int type = NPY_F4; type <= NPY_I4; type++) {
+    for (int type = 0; type < NPY_TYPES; type++) {
         for (unsigned ndim = 0; ndim <= NPY_MAX_DIMS; ndim++) {
             struct npy out = {.type = (enum npy_type)type,
                               .ndim = ndim,
-                              .shape = {SIZE_MAX >> 40, 100, 1, 9}},
+                              .shape = {SIZE_MAX >> 40, 100, 1, 9, 1, 3, 1, 2}},
                        in;
             char buf[256], why[NPY_WHY_BYTES];
             int len = npy_format_header(&out, buf, sizeof(buf));
