@@ -89,7 +89,8 @@ LD_newlib   := -nostdlib -L$(B)/newlib/lib -Wl,--start-group -lc -lm -lgcc -Wl,-
 # The same loops for every type and operation: a fifth of the time would go into -g.
 %/vec_avx512.c.o %/vec_avx2.c.o %/vec_plain.c.o: SIMD += -g0
 # What runs before and after the engines may be slow.
-%_cmd.c.o %/table.c.o %/npy.c.o %/npy_header.c.o %/report.c.o: FW_FLAGS += -Os
+%_op.c.o %/demo.c.o %/mla_prolog_ref.c.o %/boot/trap.c.o %/hal/host.c.o \
+    $(patsubst %,$(B)/fw-%/kernels/cli/%.o,picolibc newlib): FW_FLAGS += -Os -msave-restore
 
 .PHONY: all run test test-full test-chroots bench bench-host bench-model perturb fuzz debug \
         debug-server record replay debug-core calibrate check format docs clean help FORCE

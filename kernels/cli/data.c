@@ -4,6 +4,7 @@
  */
 #include "kernels/cli/data.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +14,13 @@
 static const struct {
     enum npy_type npy;
     enum type type;
-} types[] = {
-    {NPY_F4, TYPE_F32}, {NPY_F2, TYPE_F16}, {NPY_I1, TYPE_S8}, {NPY_I4, TYPE_S32}};
+} types[] = {{NPY_F4, TYPE_F32}, {NPY_F2, TYPE_F16}, {NPY_I1, TYPE_S8}, {NPY_U1, TYPE_U8},
+             {NPY_I2, TYPE_S16}, {NPY_I4, TYPE_S32}, {NPY_I8, TYPE_S64}};
 
-enum type data_type(const struct npy *npy)
+enum type data_type(enum npy_type type)
 {
     for (unsigned i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        if (types[i].npy == npy->type) {
+        if (types[i].npy == type) {
             return types[i].type;
         }
     }
@@ -36,39 +37,11 @@ enum npy_type data_npy_type(enum type type)
     return NPY_F4;
 }
 
-int data_read(const char *who, const char *path, struct npy *npy)
-{
-    char why[NPY_WHY_BYTES];
-    int err = npy_read(path, npy, why);
-
-    if (err) {
-        fprintf(stderr, "%s: %s\n", who, why);
-    }
-    return err;
-}
-
-int data_write(const char *who, const char *path, enum type type, unsigned ndim,
-               const size_t *shape, void *data)
-{
-    struct npy npy = {.type = data_npy_type(type), .ndim = ndim, .data = data};
-    char why[NPY_WHY_BYTES];
-    int err;
-
-    for (unsigned i = 0; i < NPY_MAX_DIMS; i++) {
-        npy.shape[i] = i < ndim ? shape[i] : 1;
-    }
-    err = npy_write(path, &npy, why);
-    if (err) {
-        fprintf(stderr, "%s: %s\n", who, why);
-    }
-    return err;
-}
-
 void *data_alloc(const char *who, enum type type, uint64_t count)
 {
     uint64_t bytes =
         (count * (type_bits(type) / 8) + NPY_ALIGN - 1) & -(uint64_t)NPY_ALIGN;
-    void *data = count > SIZE_MAX / 8 ? NULL : aligned_alloc(NPY_ALIGN, bytes);
+    void *data = count > SIZE_MAX / 16 ? NULL : aligned_alloc(NPY_ALIGN, bytes);
 
     if (data == NULL) {
         fprintf(stderr, "%s: no memory for %llu elements; MEM= gives the machine more\n",
@@ -77,32 +50,105 @@ void *data_alloc(const char *who, enum type type, uint64_t count)
     return data;
 }
 
+/* Zeros, ones, subnormals, the smallest and the largest normal ones, of both signs, what
+ * rounds beside them, infinities, NaN quiet and signalling. */
+static const uint32_t floats[] = {
+    0,          0x80000000, 1,          0x80000001, 0x007fffff, 0x807fffff,
+    0x00800000, 0x80800000, 0x3f800000, 0xbf800000, 0x3f800001, 0x33800000,
+    0x34000000, 0x7f7fffff, 0xff7fffff, 0x73000000, 0x73800000, 0x7f800000,
+    0xff800000, 0x7fc00000, 0xffc12345, 0x7f800001, 0xff923456};
+static const uint16_t halves[] = {0,      0x8000, 1,      0x8001, 0x03ff, 0x83ff,
+                                  0x0400, 0x8400, 0x3c00, 0xbc00, 0x3c01, 0x1000,
+                                  0x1400, 0x3555, 0x7bff, 0xfbff, 0x4c00, 0x4bff,
+                                  0x7c00, 0xfc00, 0x7e00, 0xfe12, 0x7c01, 0xfd23};
+enum { N_FLOATS = sizeof(floats) / 4, N_HALVES = sizeof(halves) / 2 };
+
+/* One value's bits from 32 that are random, the upper ones most. */
+static uint64_t special(enum type type, uint32_t random)
+{
+    unsigned bits = type_bits(type);
+    uint64_t sign = UINT64_C(1) << (bits - 1);
+
+    switch (type) {
+    case TYPE_F32:
+        return floats[(random >> 8) % N_FLOATS];
+    case TYPE_F16:
+        return halves[(random >> 8) % N_HALVES];
+    default:
+        return (const uint64_t[]){0, 1, sign - 1, sign, UINT64_MAX}[(random >> 8) % 5];
+    }
+}
+
+static uint64_t lowest(enum type type)
+{
+    return type == TYPE_F32   ? 0xff7fffff
+           : type == TYPE_F16 ? 0xfbff
+           : type == TYPE_U8  ? 0
+                              : UINT64_C(1) << (type_bits(type) - 1);
+}
+
+/* There may be tens of millions of them. */
+static void fill_range(void *data, enum type type, uint64_t count, uint32_t seed)
+{
+    unsigned bits = type_bits(type);
+    uint16_t as_half[1024];
+
+    for (unsigned i = 0; i < 1024; i++) {
+        as_half[i] = f32_to_f16(((float)i - 512) / 512);
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        if (type == TYPE_F32) {
+            ((float *)data)[i] = ((float)(seed >> 22) - 512) / 512;
+        } else if (type == TYPE_F16) {
+            ((uint16_t *)data)[i] = as_half[seed >> 22];
+        } else if (bits == 8) {
+            ((uint8_t *)data)[i] = (uint8_t)(seed >> 24);
+        } else if (bits == 16) {
+            ((uint16_t *)data)[i] = (uint16_t)(seed >> 16);
+        } else if (bits == 32) {
+            ((uint32_t *)data)[i] = seed;
+        } else {
+            ((int64_t *)data)[i] = (int32_t)seed;
+        }
+    }
+}
+
+static void store(void *data, enum type type, uint64_t i, uint64_t bits)
+{
+    unsigned bytes = type_bits(type) / 8;
+
+    memcpy((char *)data + i * bytes, &bits, bytes); /* the lower ones come first */
+}
+
+void data_fill(enum data_kind kind, void *data, enum type type, uint64_t count,
+               uint32_t seed)
+{
+    if (kind == DATA_RANGE) {
+        fill_range(data, type, count, seed);
+        return;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t bits = lowest(type);
+        seed = seed * 1664525u + 1013904223u;
+        if (kind == DATA_SPECIAL) {
+            bits = special(type, seed);
+        } else if (kind == DATA_BITS) {
+            bits = seed >> 16 | (seed * UINT64_C(2654435761)) << 16;
+        }
+        store(data, type, i, bits);
+    }
+}
+
 void *data_make(const char *who, enum type type, uint64_t count, uint32_t seed)
 {
     void *data = data_alloc(who, type, count);
-    uint16_t halves[1024];
 
-    for (unsigned i = 0; i < 1024; i++) {
-        halves[i] = f32_to_f16(((float)i - 512) / 512);
-    }
-    for (uint64_t i = 0; data && i < count; i++) {
-        seed = seed * 1664525u + 1013904223u;
-        switch (type) {
-        case TYPE_F32:
-            ((float *)data)[i] = ((float)(seed >> 22) - 512) / 512;
-            break;
-        case TYPE_F16:
-            ((uint16_t *)data)[i] = halves[seed >> 22];
-            break;
-        default:
-            ((uint8_t *)data)[i] = (uint8_t)(seed >> 24);
-            break;
-        }
+    if (data) {
+        data_fill(DATA_RANGE, data, type, count, seed);
     }
     return data;
 }
-
-bool data_digest_wanted;
 
 /* A word at a time: multiply, as FNV-1a does with bytes, and fold the high half in. */
 static uint64_t digest_word(uint64_t hash, uint64_t word)
@@ -117,9 +163,6 @@ void data_digest(const char *who, const void *data, enum type type, uint64_t cou
              last = 0;
     const uint64_t *words = data; /* of data_alloc */
 
-    if (!data_digest_wanted) {
-        return;
-    }
     for (uint64_t i = 0; i < bytes / 8; i++) {
         hash = digest_word(hash, words[i]);
     }
@@ -128,43 +171,47 @@ void data_digest(const char *who, const void *data, enum type type, uint64_t cou
            (unsigned long long)digest_word(hash, last));
 }
 
-uint32_t data_bits(const void *data, enum type type, uint64_t i)
+uint64_t data_bits(const void *data, enum type type, uint64_t i)
 {
-    switch (type_bits(type)) {
-    case 32:
-        return ((const uint32_t *)data)[i];
-    case 16:
-        return ((const uint16_t *)data)[i];
-    default:
-        return ((const uint8_t *)data)[i];
-    }
+    unsigned bytes = type_bits(type) / 8;
+    uint64_t bits = 0;
+
+    memcpy(&bits, (const char *)data + i * bytes, bytes);
+    return bits;
 }
 
-/* The s-th of `samples` places; the odd ones in between fall on every column of a tile.
- */
-static uint64_t sample_at(uint64_t s, uint64_t samples, uint64_t count)
+double data_value(uint64_t bits, enum type type)
 {
-    if (samples == count) {
-        return s;
+    unsigned above = 64 - type_bits(type);
+    uint32_t word = (uint32_t)bits;
+    float f;
+
+    if (type == TYPE_F16) {
+        return (double)f16_to_f32((uint16_t)bits);
     }
-    if (s == 0 || s == samples - 1) {
-        return s ? count - 1 : 0;
+    if (type == TYPE_F32) {
+        memcpy(&f, &word, sizeof(f));
+        return (double)f;
     }
-    return (uint64_t)((double)s / (double)samples * (double)count) | 1;
+    return type == TYPE_U8 ? (double)bits : (double)((int64_t)(bits << above) >> above);
 }
 
-int data_check(const char *who, const void *data, enum type type, uint64_t count,
-               uint64_t samples, data_ref_fn *ref, const void *arg)
+double data_number(const void *data, enum type type, uint64_t i)
 {
-    samples = samples < count ? samples : count;
-    for (uint64_t s = 0; s < samples; s++) {
-        uint64_t i = sample_at(s, samples, count);
-        uint32_t got = data_bits(data, type, i), want = ref(arg, i);
-        if (got != want) {
-            fprintf(stderr, "%s: element %llu is 0x%x, want 0x%x\n", who,
-                    (unsigned long long)i, (unsigned)got, (unsigned)want);
-            return ERR_MISMATCH;
-        }
+    return data_value(data_bits(data, type, i), type);
+}
+
+uint64_t data_round(double number, enum type type)
+{
+    float f = isnan(number) ? NAN : (float)number;
+    uint32_t word;
+
+    if (type == TYPE_F16) {
+        return f32_to_f16(f);
     }
-    return 0;
+    if (type == TYPE_F32) {
+        memcpy(&word, &f, sizeof(word));
+        return word;
+    }
+    return (uint64_t)(int64_t)number & UINT64_MAX >> (64 - type_bits(type));
 }

@@ -146,3 +146,24 @@ enum run_status text_read(const char *who, const char *const *paths, unsigned n,
     }
     return t->rows == NULL ? RUN_INPUT : status ? status : transpose(who, t);
 }
+
+int text_operands(struct op_call *call, const char *const *paths, unsigned n,
+                  unsigned words, struct text_rows *t)
+{
+    enum run_status status = text_read(call->op->name, paths, n, words, t);
+    uint64_t count = (uint64_t)t->n * TEXT_FEATURES;
+
+    call->in[0] = (struct tensor){.type = TYPE_F16,
+                                  .ndim = 2,
+                                  .shape = {t->n, TEXT_FEATURES},
+                                  .count = count,
+                                  .data = t->rows,
+                                  .path = "texts"};
+    call->in[1] = (struct tensor){.type = TYPE_F16,
+                                  .ndim = 2,
+                                  .shape = {TEXT_FEATURES, t->n},
+                                  .count = count,
+                                  .data = t->columns,
+                                  .path = "texts"};
+    return status == RUN_OK ? 0 : ERR_FORMAT;
+}

@@ -8,7 +8,7 @@
 #define KERNELS_CLI_TEXT_H
 
 #include <stdint.h>
-#include "hal/host.h"
+#include "kernels/cli/op.h"
 
 enum { TEXT_FEATURES = 1024, TEXT_MAX = 8, TEXT_MAX_ROWS = 2048 };
 
@@ -26,5 +26,10 @@ struct text_rows {
  * both cases. */
 enum run_status text_read(const char *who, const char *const *paths, unsigned n,
                           unsigned words, struct text_rows *t);
+
+/* The same as operands of an operator: in[0] has the rows, in[1] the columns. 0, or an
+ * error after one line on stderr. */
+int text_operands(struct op_call *call, const char *const *paths, unsigned n,
+                  unsigned words, struct text_rows *t);
 
 #endif

@@ -22,11 +22,9 @@ struct vadd {
     uint64_t n;
     enum type type;
     unsigned cores;   /* the elements are split over so many; 0: all of the chip */
-    unsigned buffers; /* of each queue: 2 overlaps copying and adding, 1 does not; 0: 2 */
+    uint32_t buffers; /* of each queue: 2 overlaps copying and adding, 1 does not; 0: 2 */
 };
 
 MUST_CHECK int vadd(const struct vadd *p, struct sched_report *report);
-/* Element i by the definition above, as the bits that the Vector must give. */
-uint32_t vadd_ref(const struct vadd *p, uint64_t i);
 
 #endif

@@ -12,7 +12,7 @@
 #include "hal/mte.h"
 #include "hal/sem.h"
 #include "hal/vector.h"
-#include "kernels/cli/operator.h"
+#include "kernels/cli/op.h"
 #include "kernels/cli/report.h"
 #include "sched/launch.h"
 #include "sched/tque.h"
@@ -206,4 +206,4 @@ static int run(int argc, char **argv)
     return status;
 }
 
-OPERATOR(bench, "", "what the scheduler costs the hart, in instructions", run);
+COMMAND(bench, "", "what the scheduler costs the hart, in instructions", run);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "hal/console.h"
-#include "kernels/cli/operator.h"
+#include "kernels/cli/op.h"
 
 static int *volatile nowhere;
 
@@ -96,7 +96,7 @@ static int run(int argc, char **argv)
     return RUN_INPUT;
 }
 
-OPERATOR(
+COMMAND(
     crash,
     "null|illegal|jump|stack|code|constant|registers|assert|nested|abort|exit STATUS",
     "ends in that way, to test reports and exit statuses", run);

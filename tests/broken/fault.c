@@ -11,7 +11,7 @@
 #include "hal/mte.h"
 #include "hal/sem.h"
 #include "hal/vector.h"
-#include "kernels/cli/operator.h"
+#include "kernels/cli/op.h"
 #include "kernels/cli/report.h"
 
 enum { DONE = 0, NEVER = 1 /* nobody posts it */ };
@@ -132,5 +132,5 @@ static int run(int argc, char **argv)
     return RUN_INPUT;
 }
 
-OPERATOR(fault, "[align|bounds|gm|pipe|type|deadlock|overflow|register]",
+COMMAND(fault, "[align|bounds|gm|pipe|type|deadlock|overflow|register]",
          "breaks a rule of the hardware in a task, to show how that is told", run);

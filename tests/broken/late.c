@@ -8,7 +8,7 @@
 
 #include "hal/mte.h"
 #include "kernels/cli/data.h"
-#include "kernels/cli/operator.h"
+#include "kernels/cli/op.h"
 #include "kernels/cli/report.h"
 
 enum { FULL, DONE };
@@ -71,4 +71,4 @@ static int run(int argc, char **argv)
     return err ? report_error("late", err, &report) : check();
 }
 
-OPERATOR(late, "", "z = x through UB, with a wait left out", run);
+COMMAND(late, "", "z = x through UB, with a wait left out", run);

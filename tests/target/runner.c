@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "hal/err.h"
-#include "kernels/cli/operator.h"
+#include "kernels/cli/op.h"
 #include "tests/target/test.h"
 
 static struct {
@@ -220,7 +220,7 @@ static int run(int argc, char **argv)
     return failed != 0 ? RUN_CHECK : RUN_OK;
 }
 
-OPERATOR(test, "[--any-timing] [FILTER]...",
+COMMAND(test, "[--any-timing] [FILTER]...",
          "runs the self-tests whose suite/name contains a filter, but with --any-timing "
          "those of cycles",
          run);

@@ -53,7 +53,7 @@ def operators():
     end = gdb.parse_and_eval("&__operators_end[0]")
     found = {}
     while at < end:
-        found[at["name"].string()] = int(at["run"])
+        found[at["name"].string()] = int(at["run"]) or int(at["command"])
         at += 1
     return found
 

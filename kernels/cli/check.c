@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Results against references; see check.h.
+ */
+#include "kernels/cli/check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kernels/cli/data.h"
+#include "kernels/cli/io.h"
+#include "kernels/cli/limit.h"
+
+static uint64_t row_of(const struct op_call *call, const struct tensor *t)
+{
+    return call->op->whole_rows && t->ndim ? t->shape[t->ndim - 1] : 1;
+}
+
+uint64_t check_default(const struct op_call *call)
+{
+    struct work work = {0};
+    uint64_t elements = call->out[0].count;
+
+    if (call->op->work) {
+        call->op->work(call, &work);
+    }
+    return elements <= CHECK_ALL && work.macs <= CHECK_ALL
+               ? elements / row_of(call, &call->out[0])
+               : call->op->check;
+}
+
+/* The s-th of `samples` places; the odd ones in between fall on every column of a tile.
+ */
+static uint64_t sample_at(uint64_t s, uint64_t samples, uint64_t count, bool rows)
+{
+    if (samples == count || samples == 1) {
+        return s;
+    }
+    if (rows) {
+        return s * (count - 1) / (samples - 1);
+    }
+    if (s == 0 || s == samples - 1) {
+        return s ? count - 1 : 0;
+    }
+    return (uint64_t)((double)s / (double)samples * (double)count) | 1;
+}
+
+/* Distance of the numbers of a type around a value. */
+static double ulp(enum type type, double value)
+{
+    int exponent, least = type == TYPE_F16 ? -13 : -125,
+                  digits = type == TYPE_F16 ? 11 : 24;
+
+    if (type != TYPE_F16 && type != TYPE_F32) {
+        return 1;
+    }
+    (void)frexp(value, &exponent);
+    return ldexp(1.0, (exponent < least ? least : exponent) - digits);
+}
+
+/* Of one element: what was got, wanted and allowed. */
+struct pair {
+    uint64_t got_bits, want_bits;
+    double got, want, allowed; /* below 0: the bits must be equal */
+};
+
+/* Error in units of what is allowed; of bits 0 or infinity. */
+static double error_of(const struct pair *p)
+{
+    if (p->allowed < 0) {
+        return p->got_bits == p->want_bits ? 0 : INFINITY;
+    }
+    if ((isnan(p->got) && isnan(p->want)) || p->got == p->want) {
+        return 0;
+    }
+    return isfinite(p->got) && isfinite(p->want) ? fabs(p->got - p->want) / p->allowed
+                                                 : INFINITY;
+}
+
+static void print_number(double value, uint64_t bits, enum type type)
+{
+    fprintf(stderr, "%.9g", value);
+    if (type != TYPE_NONE) {
+        fprintf(stderr, " (0x%0*llx)", (int)type_bits(type) / 4,
+                (unsigned long long)bits);
+    }
+}
+
+static void tell(const char *who, const struct op_call *call, unsigned out,
+                 const char *data, uint64_t i, const struct pair *p)
+{
+    const struct tensor *t = &call->out[out];
+    uint64_t at[NPY_MAX_DIMS], left = i;
+    struct io io;
+
+    for (unsigned d = t->ndim; d-- > 0; left /= t->shape[d]) {
+        at[d] = left % t->shape[d];
+    }
+    fprintf(stderr, "%s: %s", who,
+            io_parse(call->op, &io) ? io.operand[io.n_in + out].name : "result");
+    io_print_shape(stderr, t->ndim, at);
+    fputs(" is ", stderr);
+    print_number(p->got, p->got_bits, t->type);
+    fputs(", want ", stderr);
+    print_number(p->want, p->want_bits, p->allowed < 0 ? t->type : TYPE_NONE);
+    if (p->allowed < 0) {
+        fprintf(stderr, ", %g ulp away", fabs(p->got - p->want) / ulp(t->type, p->want));
+    } else {
+        fprintf(stderr, " +- %.3g, %.3g times that away", p->allowed, error_of(p));
+    }
+    fprintf(stderr, "; at 0x%llx\n",
+            (unsigned long long)((uintptr_t)data + i * (type_bits(t->type) / 8)));
+}
+
+/* Elements first .. first + n - 1. */
+static int check_some(const char *who, const struct op_call *call, unsigned out,
+                      const void *data, uint64_t first, uint64_t n, struct op_want *want,
+                      double *worst)
+{
+    enum type type = call->out[out].type;
+    int tolerance = call->op->tolerance;
+
+    call->op->ref(call, out, first, n, want);
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t bits = data_bits(data, type, first + i);
+        struct pair p = {.got_bits = bits, .got = data_value(bits, type)};
+        double error;
+        p.want_bits = want->bits[i];
+        p.want = tolerance == OP_EXACT ? data_value(p.want_bits, type) : want->value[i];
+        p.allowed = tolerance == OP_EXACT   ? -1
+                    : tolerance == OP_BOUND ? want->bound[i]
+                                            : tolerance * ulp(type, p.want);
+        error = error_of(&p);
+        if (!(error <= 1)) {
+            tell(who, call, out, data, first + i, &p);
+            return ERR_MISMATCH;
+        }
+        *worst = error > *worst ? error : *worst;
+    }
+    return 0;
+}
+
+int check_result(const char *who, const struct op_call *call, unsigned out,
+                 const void *data, uint64_t samples, struct checked *checked)
+{
+    uint64_t row = row_of(call, &call->out[out]), of = call->out[out].count / row;
+    struct op_want want = {.bits = calloc(row, 8)};
+    int err = 0;
+
+    want.value = calloc(row, sizeof(double));
+    want.bound = calloc(row, sizeof(double));
+    samples = samples < of ? samples : of;
+    checked->done = samples;
+    checked->of = of;
+    if (!want.bits || !want.value || !want.bound) {
+        fprintf(stderr, "%s: no memory for the reference; MEM= gives the machine more\n",
+                who);
+        err = ERR_NOMEM;
+    }
+    for (uint64_t s = 0; !err && s < samples; s++) {
+        err = check_some(who, call, out, data, sample_at(s, samples, of, row > 1) * row,
+                         row, &want, &checked->worst);
+    }
+    free(want.bits);
+    free(want.value);
+    free(want.bound);
+    return err;
+}

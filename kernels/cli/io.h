@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The shape rule and the types of an operator, read from its description (op.h): what
+ * operands are called, which sizes must be equal, what a result's shape is.
+ */
+#ifndef KERNELS_CLI_IO_H
+#define KERNELS_CLI_IO_H
+
+#include <stdio.h>
+#include "kernels/cli/op.h"
+
+enum { IO_DIMS = 8, IO_NAME = 16, IO_ROWS = 12 };
+
+struct io_operand {
+    char name[IO_NAME];
+    bool optional;
+    unsigned n_dims;
+    uint8_t dim[NPY_MAX_DIMS]; /* of struct io */
+};
+
+struct io {
+    unsigned n_in, n_out, n_dims;
+    struct io_operand operand[OP_OPERANDS]; /* results behind the last of n_in */
+    char dim[IO_DIMS][IO_NAME];
+    unsigned pack; /* number of the dimension that stands for `...`, or IO_DIMS */
+    unsigned n_rows;
+    uint8_t type[IO_ROWS][OP_OPERANDS];
+};
+
+/* Reads op->io and op->types; false if they are not as op.h has it. */
+bool io_parse(const struct opdesc *op, struct io *io);
+/* Type of that name in small letters, such as `f16` (len characters), or TYPE_NONE. */
+enum type io_type(const char *name, size_t len);
+/* A bit for each row of types that has so far fitted. */
+typedef uint32_t io_rows;
+/* Of `rows`, those in which operand i is of a type. */
+io_rows io_rows_with(const struct io *io, io_rows rows, unsigned i, enum type type);
+/* Prints the types that operand i has in `rows`, each once, as `f16 or s8`; people: as
+ * NumPy calls them. */
+void io_print_types(FILE *to, const struct io *io, io_rows rows, unsigned i, bool people);
+/* `a (3, 5)` */
+void io_print_shape(FILE *to, unsigned ndim, const uint64_t *shape);
+
+/* Sizes: what is known of each dimension, and by which operand. */
+struct io_sizes {
+    uint64_t size[IO_DIMS]; /* 0: not known yet */
+    const char *by[IO_DIMS];
+    unsigned pack_ndim;
+    uint64_t pack[NPY_MAX_DIMS];
+    bool pack_known;
+};
+/* Notes the sizes of operand i, a file; or ERR_SHAPE after one line on stderr. */
+MUST_CHECK int io_note(const char *who, const struct io *io, struct io_sizes *sizes,
+                       unsigned i, const struct tensor *t);
+/* Gives an operand, a result or made-up data, its shape. */
+void io_shape(const struct io *io, const struct io_sizes *sizes, unsigned i,
+              struct tensor *t);
+
+#endif

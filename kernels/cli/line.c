@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Command lines of operators; see line.h.
+ */
+#include "kernels/cli/line.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hal/chip.h"
+
+const struct option line_options[] = {
+    TEXT(struct line, type, NULL, "type of the first operand, if made up"),
+    TEXT(struct line, out, NULL, "type of the result, where there is a choice"),
+    CHOICE(struct line, data, DATA_KINDS, "what made-up values are like"),
+    NUMBER(struct line, cores, 0, 1, NPU_MAX_CORES, "cores to use; all of the chip"),
+    SIGNED(struct line, check, -1, 0, INT32_MAX, "elements, or rows, to compare"),
+    NUMBER(struct line, repeat, 1, 1, 1000, "launches, one after the other"),
+    FLAG(struct line, digest, "print a hash of each result"),
+    FLAG(struct line, text, "operands from texts"),
+    FLAG(struct line, no_separate, "only the one launch, not the separate ones"),
+    {0},
+};
+
+bool line_has(const struct line *line, const struct option *o)
+{
+    const struct opdesc *op = line->op;
+
+    return o->offset == offsetof(struct line, text)          ? op->text && !op->text_only
+           : o->offset == offsetof(struct line, no_separate) ? op->pieces != NULL
+           : o->offset == offsetof(struct line, check)       ? op->ref != NULL
+           : o->offset == offsetof(struct line, type) ||
+                   o->offset == offsetof(struct line, out) ||
+                   o->offset == offsetof(struct line, data)
+               ? !op->text_only
+               : true;
+}
+
+bool line_size(const struct io *io, unsigned i, struct option *o)
+{
+    if (i >= io->n_dims) {
+        return false;
+    }
+    *o = (struct option){
+        .name = io->dim[i],
+        .kind = OPTION_NUMBER,
+        .offset = offsetof(struct line, size) + i * sizeof(uint32_t),
+        .min = 1,
+        .max = i == io->pack ? UINT32_MAX : INT32_MAX,
+        .help = "size of made-up data",
+    };
+    return true;
+}
+
+/* --- parsing --- */
+
+static int refuse(const struct opdesc *op, const char *text, const char *word)
+{
+    fprintf(stderr, "%s: %s%s\n", op->name, text, word);
+    return ERR_ARG;
+}
+
+/* The option of that name, and the struct that its value goes into. */
+static bool find(struct line *line, struct op_call *call, const char *name,
+                 struct option *found, void **base)
+{
+    *base = line;
+    for (unsigned i = 0; !line->op->text_only && line_size(&line->io, i, found); i++) {
+        if (option_is(found, name)) {
+            return true;
+        }
+    }
+    for (const struct option *o = line_options; o->name; o++) {
+        if (option_is(o, name) && line_has(line, o)) {
+            *found = *o;
+            found->max =
+                o->offset == offsetof(struct line, cores) ? chip_cores() : o->max;
+            return true;
+        }
+    }
+    *base = call->args;
+    for (const struct option *o = line->op->options; o && o->name; o++) {
+        if (option_is(o, name)) {
+            *found = *o;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One option; returns how many words it took, or ERR_ARG. */
+static int parse_option(struct line *line, struct op_call *call, char **argv)
+{
+    struct option o = {.kind = OPTION_TEXT};
+    bool is_out = strcmp(argv[0], "-o") == 0;
+    void *base;
+
+    if (!is_out && (argv[0][1] != '-' || !find(line, call, argv[0] + 2, &o, &base))) {
+        return refuse(line->op, "no option ", argv[0]);
+    }
+    if (o.kind != OPTION_FLAG && argv[1] == NULL) {
+        fprintf(stderr, "%s: option %s wants a value\n", line->op->name, argv[0]);
+        return ERR_ARG;
+    }
+    if (is_out && line->n_out_paths == line->io.n_out) {
+        return refuse(line->op, "one result too many: -o ", argv[1]);
+    }
+    if (is_out) {
+        line->out_path[line->n_out_paths++] = argv[1];
+        return 2;
+    }
+    return option_set(line->op->name, &o, base, argv[1]) ? ERR_ARG
+           : o.kind == OPTION_FLAG                       ? 1
+                                                         : 2;
+}
+
+int line_parse(const struct opdesc *op, int argc, char **argv, struct line *line,
+               struct op_call *call)
+{
+    *line = (struct line){.op = op};
+    *call = (struct op_call){.op = op};
+    if (!io_parse(op, &line->io)) {
+        return refuse(op, "cannot be understood: ", op->io); /* a test looks at all */
+    }
+    option_defaults(line_options, line);
+    option_defaults(op->options, call->args);
+    for (int i = 1, taken; i < argc; i += taken) {
+        taken = 1;
+        if (argv[i][0] == '-' && argv[i][1] != '\0') {
+            taken = parse_option(line, call, argv + i);
+            if (taken < 0) {
+                return taken;
+            }
+        } else if (line->n_words < (op->text ? LINE_WORDS : line->io.n_in)) {
+            line->word[line->n_words++] = argv[i];
+        } else {
+            return refuse(op, "one file too many: ", argv[i]);
+        }
+    }
+    call->cores = line->cores;
+    return 0;
+}
+
+/* --- operands --- */
+
+static const char *input_name(const struct line *line, unsigned i)
+{
+    return line->io.operand[i].name;
+}
+
+/* Operand i from its file: type and shape must fit those before it. */
+static int read_file(const struct line *line, unsigned i, struct tensor *t, io_rows *rows,
+                     struct io_sizes *sizes)
+{
+    const char *who = line->op->name;
+    char why[NPY_WHY_BYTES];
+    io_rows before = *rows;
+    struct npy npy;
+
+    if (npy_read(line->word[i], &npy, why) != 0) {
+        return refuse(line->op, why, "");
+    }
+    *t = (struct tensor){.type = data_type(npy.type),
+                         .ndim = npy.ndim,
+                         .count = npy_count(&npy),
+                         .data = npy.data,
+                         .path = line->word[i]};
+    memcpy(t->shape, npy.shape, sizeof(t->shape));
+    *rows = io_rows_with(&line->io, *rows, i, t->type);
+    if (*rows == 0) {
+        fprintf(stderr, "%s: %s: %s is %s, want ", who, t->path, input_name(line, i),
+                npy_type_name(npy.type));
+        io_print_types(stderr, &line->io, before, i, true);
+        fprintf(stderr, i == 0 ? "\n" : " with %s\n", line->word[0]);
+        return ERR_TYPE;
+    }
+    return io_note(who, &line->io, sizes, i, t);
+}
+
+/* Rows of types in which operand i has the type that an option names. */
+static int choose(const struct line *line, const char *option, const char *name,
+                  unsigned i, io_rows *rows)
+{
+    io_rows chosen =
+        name ? io_rows_with(&line->io, *rows, i, io_type(name, strlen(name))) : *rows;
+
+    if (chosen == 0) {
+        fprintf(stderr, "%s: --%s %s: %s is ", line->op->name, option, name,
+                input_name(line, i));
+        io_print_types(stderr, &line->io, *rows, i, false);
+        fputc('\n', stderr);
+        return ERR_TYPE;
+    }
+    *rows = chosen;
+    return 0;
+}
+
+static unsigned least_operands(const struct io *io)
+{
+    unsigned n = io->n_in;
+
+    while (n != 0 && io->operand[n - 1].optional) {
+        n--;
+    }
+    return n;
+}
+
+/* Nothing that operands could come from. */
+static int want_operands(const struct line *line)
+{
+    const struct io *io = &line->io;
+
+    fprintf(stderr, "%s: want %u .npy files (", line->op->name, least_operands(io));
+    for (unsigned i = 0; i < io->n_in; i++) {
+        fprintf(stderr, "%s%s", i ? ", " : "", io->operand[i].name);
+    }
+    fprintf(stderr, ")%s, or", line->op->text ? ", or texts" : "");
+    for (unsigned i = 0; i < io->n_dims; i++) {
+        fprintf(stderr, "%s --%s",
+                i == 0               ? ""
+                : i + 1 < io->n_dims ? ","
+                                     : " and",
+                io->dim[i]);
+    }
+    fputc('\n', stderr);
+    return ERR_ARG;
+}
+
+/* Sizes that were given, into *sizes; or what is wrong with them. */
+static int made_up_sizes(const struct line *line, struct io_sizes *sizes)
+{
+    const struct io *io = &line->io;
+
+    for (unsigned i = 0; i < io->n_dims; i++) {
+        if (line->size[i] == 0) {
+            return want_operands(line);
+        }
+        sizes->size[i] = line->size[i];
+    }
+    if (io->pack != IO_DIMS) {
+        sizes->pack[0] = line->size[io->pack];
+        sizes->pack_ndim = 1;
+    }
+    return 0;
+}
+
+static int from_files(const struct line *line, struct op_call *call, io_rows *rows,
+                      struct io_sizes *sizes)
+{
+    if (line->n_words < least_operands(&line->io)) {
+        return want_operands(line);
+    }
+    if (line->type) {
+        return refuse(line->op, "--type is for made-up data, not files", "");
+    }
+    for (unsigned i = 0; i < line->n_words; i++) {
+        int err = read_file(line, i, &call->in[i], rows, sizes);
+        if (err) {
+            return err;
+        }
+    }
+    return 0;
+}
+
+static int give_types(const struct line *line, struct op_call *call, io_rows rows)
+{
+    const struct io *io = &line->io;
+    const uint8_t *row;
+
+    if (choose(line, "out", line->out, io->n_in, &rows)) {
+        return ERR_TYPE;
+    }
+    row = io->type[__builtin_ctz(rows)];
+    for (unsigned i = 0; i < io->n_in + io->n_out; i++) {
+        (i < io->n_in ? &call->in[i] : &call->out[i - io->n_in])->type =
+            (enum type)row[i];
+    }
+    return 0;
+}
+
+static int make_operands(const struct line *line, struct op_call *call,
+                         const struct io_sizes *sizes)
+{
+    for (unsigned i = 0; i < line->io.n_in; i++) {
+        struct tensor *t = &call->in[i];
+        io_shape(&line->io, sizes, i, t);
+        t->data = data_alloc(line->op->name, t->type, t->count);
+        if (t->data == NULL) {
+            return ERR_NOMEM;
+        }
+        data_fill((enum data_kind)line->data, t->data, t->type, t->count, i + 1);
+    }
+    return 0;
+}
+
+static int inputs(const struct line *line, struct op_call *call, struct io_sizes *sizes)
+{
+    io_rows rows = (io_rows)((UINT64_C(1) << line->io.n_rows) - 1);
+    bool sized = false;
+    int err;
+
+    for (unsigned i = 0; i < line->io.n_dims; i++) {
+        if (line->size[i] != 0 && (line->n_words || line->text)) {
+            fprintf(stderr, "%s: --%s is for made-up data, not files\n", line->op->name,
+                    line->io.dim[i]);
+            return ERR_ARG;
+        }
+        sized |= line->size[i] != 0;
+    }
+    if (line->op->text &&
+        (line->text || line->op->text_only || !(sized || line->n_words))) {
+        err = give_types(line, call, rows);
+        err = err ? err : line->op->text(call, line->word, line->n_words);
+        for (unsigned i = 0; !err && i < line->io.n_in; i++) {
+            err = io_note(line->op->name, &line->io, sizes, i, &call->in[i]);
+        }
+        return err;
+    }
+    if (line->n_words) {
+        err = from_files(line, call, &rows, sizes);
+        return err ? err : give_types(line, call, rows);
+    }
+    err = made_up_sizes(line, sizes);
+    err = err ? err : choose(line, "type", line->type, 0, &rows);
+    err = err ? err : give_types(line, call, rows);
+    return err ? err : make_operands(line, call, sizes);
+}
+
+enum run_status line_call(const struct line *line, struct op_call *call)
+{
+    struct io_sizes sizes = {0};
+    int err = inputs(line, call, &sizes);
+
+    for (unsigned i = 0; !err && i < line->io.n_out; i++) {
+        struct tensor *t = &call->out[i];
+        io_shape(&line->io, &sizes, line->io.n_in + i, t);
+        t->data = data_alloc(line->op->name, t->type, t->count);
+        err = t->data ? 0 : ERR_NOMEM;
+    }
+    if (!err && line->op->prepare) {
+        err = line->op->prepare(call);
+    }
+    return err ? RUN_INPUT : RUN_OK;
+}
+
+void line_free(struct op_call *call)
+{
+    for (unsigned i = 0; i < OP_IN; i++) {
+        free(call->in[i].data);
+    }
+    for (unsigned i = 0; i < OP_OUT; i++) {
+        free(call->out[i].data);
+    }
+    for (unsigned i = 0; i < OP_WORK; i++) {
+        free(call->work[i]);
+    }
+}

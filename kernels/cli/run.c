@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * An operator from its command line to its result; see op.h.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "hal/chip.h"
+#include "hal/pmu.h"
+#include "kernels/cli/check.h"
+#include "kernels/cli/limit.h"
+#include "kernels/cli/line.h"
+#include "kernels/cli/pieces.h"
+#include "kernels/cli/report.h"
+
+static void print_tensors(const struct io *io, const struct tensor *t, unsigned from,
+                          unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        if (t[i].data) {
+            printf(" %s ", io->operand[from + i].name);
+            io_print_shape(stdout, t[i].ndim, t[i].shape);
+            printf(" %s", type_name(t[i].type));
+        }
+    }
+}
+
+/* `matmul: a (3, 5) F16 b (5, 7) F16 -> c (3, 7) F32` */
+static void print_call(const struct line *line, const struct op_call *call)
+{
+    printf("%s:", line->op->name);
+    print_tensors(&line->io, call->in, 0, line->io.n_in);
+    printf(" ->");
+    print_tensors(&line->io, call->out, line->io.n_in, line->io.n_out);
+    printf("\n");
+}
+
+static void print_digests(const struct line *line, const char *who,
+                          const struct op_call *call)
+{
+    for (unsigned i = 0; line->digest && i < line->io.n_out; i++) {
+        const struct tensor *t = &call->out[i];
+        data_digest(i ? line->io.operand[line->io.n_in + i].name : who, t->data, t->type,
+                    t->count);
+    }
+}
+
+/* The largest span of a core. */
+static uint64_t span(void)
+{
+    uint64_t most = 0;
+
+    for (unsigned core = 0; core < chip_cores(); core++) {
+        most = pmu_span(core) > most ? pmu_span(core) : most;
+    }
+    return most;
+}
+
+static int launch_alone(const struct line *line, const struct op_call *call)
+{
+    static struct sched_report report; /* too large for a stack */
+    struct work work = {0};
+    struct limit limit;
+    int err = 0;
+
+    for (unsigned core = 0; core < chip_cores(); core++) {
+        pmu_start(core);
+    }
+    for (uint32_t i = 0; i < line->repeat && !err; i++) {
+        err = line->op->run(call, &report);
+    }
+    if (err) {
+        return report_error(line->op->name, err, &report);
+    }
+    if (line->op->show) {
+        line->op->show(call);
+    }
+    print_call(line, call);
+    print_digests(line, line->op->name, call);
+    if (line->op->work) {
+        line->op->work(call, &work);
+    }
+    report_pipes(call->cores ? call->cores : chip_cores(), work.macs * line->repeat);
+    if (line->op->work) {
+        limit = work_limit(&work, call->cores);
+        printf("  limit %11.0f cycles (%s), %.1f %% of it reached\n",
+               limit.cycles * line->repeat, limit.by,
+               100 * limit.cycles * line->repeat / (double)span());
+    }
+    return RUN_OK;
+}
+
+/* In one launch and in separate ones, into `separate`. */
+static int launch_both(const struct line *line, const struct op_call *call,
+                       const struct op_call *separate)
+{
+    struct pieces_table table = {0};
+    int status = (int)pieces_run(&table, call, line->no_separate ? NULL : separate);
+
+    if (status != RUN_OK) {
+        return status;
+    }
+    print_call(line, call);
+    print_digests(line, line->op->name, call);
+    if (!line->no_separate) {
+        print_digests(line, "separate", separate);
+    }
+    pieces_print(&table);
+    return RUN_OK;
+}
+
+/* Of the result of one launch and, if there is one, of the separate ones. */
+static int check(const struct line *line, const struct op_call *call,
+                 const struct op_call *separate)
+{
+    const struct opdesc *op = line->op;
+    uint64_t samples = line->check < 0 ? check_default(call) : (uint64_t)line->check;
+    struct checked checked = {0};
+    int err = 0;
+
+    for (unsigned i = 0; op->ref && samples && i < line->io.n_out && !err; i++) {
+        err = check_result(op->name, call, i, call->out[i].data, samples, &checked);
+        if (!err && separate) {
+            err = check_result("separate", call, i, separate->out[i].data, samples,
+                               &checked);
+        }
+    }
+    if (err || checked.done == 0) {
+        return err == ERR_MISMATCH ? RUN_CHECK : err ? RUN_INPUT : RUN_OK;
+    }
+    printf("verified: %llu of %llu %s%s ", (unsigned long long)checked.done,
+           (unsigned long long)checked.of, op->whole_rows ? "rows" : "elements",
+           separate ? " of both" : "");
+    if (op->tolerance == OP_EXACT) {
+        printf("equal the definition bit for bit\n");
+    } else {
+        printf("against double precision; largest error %.2f of its bound\n",
+               checked.worst);
+    }
+    return RUN_OK;
+}
+
+static int write_results(const struct line *line, const struct op_call *call)
+{
+    for (unsigned i = 0; i < line->n_out_paths; i++) {
+        const struct tensor *t = &call->out[i];
+        struct npy npy = {
+            .type = data_npy_type(t->type), .ndim = t->ndim, .data = t->data};
+        char why[NPY_WHY_BYTES];
+        memcpy(npy.shape, t->shape, sizeof(npy.shape));
+        if (npy_write(line->out_path[i], &npy, why) != 0) {
+            fprintf(stderr, "%s: %s\n", line->op->name, why);
+            return RUN_INPUT;
+        }
+    }
+    return RUN_OK;
+}
+
+static int run_call(const struct line *line, struct op_call *call)
+{
+    bool both = line->op->pieces && !line->no_separate;
+    struct op_call separate;
+    int status = (int)line_call(line, call);
+
+    if (status != RUN_OK) {
+        return status;
+    }
+    status = both ? (int)pieces_begin(call, &separate) : RUN_OK;
+    if (status == RUN_OK) {
+        status = line->op->pieces ? launch_both(line, call, &separate)
+                                  : launch_alone(line, call);
+    }
+    if (status == RUN_OK) {
+        status = check(line, call, both ? &separate : NULL);
+    }
+    if (both) {
+        pieces_end(&separate);
+    }
+    return status == RUN_OK ? write_results(line, call) : status;
+}
+
+int op_run(const struct opdesc *op, int argc, char **argv)
+{
+    struct line line;
+    struct op_call call;
+    int status = RUN_INPUT;
+
+    if (line_parse(op, argc, argv, &line, &call) == 0) {
+        status = run_call(&line, &call);
+    }
+    line_free(&call);
+    return status;
+}

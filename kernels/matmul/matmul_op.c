@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What matmul is: its description. The definition is in matmul_ref.c.
+ */
+#include "kernels/cli/limit.h"
+#include "kernels/cli/op.h"
+#include "kernels/matmul/matmul.h"
+#include "kernels/matmul/matmul_op.h"
+
+static struct matmul parameters(const struct op_call *c)
+{
+    return (struct matmul){.a = c->in[0].data,
+                           .b = c->in[1].data,
+                           .c = c->out[0].data,
+                           .m = (uint32_t)c->in[0].shape[0],
+                           .k = (uint32_t)c->in[0].shape[1],
+                           .n = (uint32_t)c->in[1].shape[1],
+                           .in = c->in[0].type,
+                           .out = c->out[0].type,
+                           .cores = c->cores};
+}
+
+int matmul_op_run(const struct op_call *c, struct sched_report *report)
+{
+    struct matmul p = parameters(c);
+
+    return matmul(&p, report);
+}
+
+void matmul_op_ref(const struct op_call *c, unsigned out, uint64_t first, uint64_t n,
+                   struct op_want *want)
+{
+    struct matmul p = parameters(c);
+
+    (void)out;
+    for (uint64_t i = 0; i < n; i++) {
+        want->bits[i] =
+            matmul_ref(&p, (uint32_t)((first + i) / p.n), (uint32_t)((first + i) % p.n));
+    }
+}
+
+void matmul_op_work(const struct op_call *c, struct work *w)
+{
+    struct matmul p = parameters(c);
+
+    work_in(w, NPU_MEM_L1, &c->in[0]);
+    work_in(w, NPU_MEM_L1, &c->in[1]);
+    work_matmul(w, p.in, p.m, p.n, p.k);
+    work_out(w, NPU_MEM_L0C, &c->out[0]);
+}
+
+OPERATOR(matmul, .summary = "c = a x b on the Cube", .io = "a[m,k] b[k,n] -> c[m,n]",
+         .types = "f16 f16 -> f32; f16 f16 -> f16; s8 s8 -> s32", .run = matmul_op_run,
+         .ref = matmul_op_ref, .check = 64, .work = matmul_op_work,
+         .numpy = "product(a, b)",
+         .cases = CASES("--m 1 --n 1 --k 1", "--m 7 --n 5 --k 13",
+                        "--m 7 --n 5 --k 13 --out f16", "--m 7 --n 5 --k 13 --type s8",
+                        "--m 37 --n 41 --k 3 --data special",
+                        "--m 37 --n 41 --k 3 --data special --out f16",
+                        "--m 40 --n 300 --k 2 --data bits --out f16",
+                        "--m 130 --n 129 --k 257", "--m 130 --n 129 --k 257 --out f16",
+                        "--m 130 --n 129 --k 257 --type s8 --data bits",
+                        "--m 1 --n 33 --k 515", "--m 261 --n 1 --k 3",
+                        "--m 17 --n 19 --k 2049 --out f16",
+                        "--m 2 --n 2 --k 131073 --type s8 --data lowest"));

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Every operator by its description: each of its cases against its reference, with
+ * whatever lies around a result left as it was; operands at any address, any number of
+ * cores, results in place of nothing else. That no semaphore is left behind, the runner
+ * looks at after each test. An operator that is linked in needs no test of its own for
+ * any of this.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hal/chip.h"
+#include "kernels/cli/check.h"
+#include "kernels/cli/line.h"
+#include "tests/target/test.h"
+
+enum { GUARD = 64, PATTERN = 0xa5, WORDS = 32 };
+
+/* A case being run. */
+static struct run {
+    char text[256]; /* its command line, cut into words */
+    char *word[WORDS];
+    int n;
+    struct line line;
+    struct op_call call;
+    uint8_t *room[OP_OUT]; /* of results, with guards on both sides */
+} r;
+
+static uint64_t bytes_of(const struct tensor *t)
+{
+    return t->count * (type_bits(t->type) / 8);
+}
+
+/* Cuts `name line` into words. */
+static void cut(const char *name, const char *line)
+{
+    snprintf(r.text, sizeof(r.text), "%s %s", name, line);
+    r.n = 0;
+    for (char *w = strtok(r.text, " "); w && r.n < WORDS - 1; w = strtok(NULL, " ")) {
+        r.word[r.n++] = w;
+    }
+    r.word[r.n] = NULL;
+}
+
+static void begin(const struct opdesc *op, const char *line)
+{
+    cut(op->name, line);
+    CHECK_OK(line_parse(op, r.n, r.word, &r.line, &r.call));
+    CHECK_EQ(line_call(&r.line, &r.call), RUN_OK);
+    for (unsigned i = 0; i < r.line.io.n_out; i++) {
+        r.room[i] = malloc(bytes_of(&r.call.out[i]) + 2 * GUARD);
+        CHECK(r.room[i] != NULL);
+    }
+}
+
+static void end(void)
+{
+    for (unsigned i = 0; i < OP_OUT; i++) {
+        free(r.room[i]);
+        r.room[i] = NULL;
+    }
+    line_free(&r.call);
+}
+
+static void check_guards(unsigned i, unsigned shift)
+{
+    uint64_t bytes = bytes_of(&r.call.out[i]);
+
+    for (uint64_t j = 0; j < bytes + 2 * GUARD; j++) {
+        if (j < GUARD - shift || j >= GUARD - shift + bytes) {
+            CHECK_EQ(r.room[i][j], PATTERN);
+        }
+    }
+}
+
+/* Runs one launch with operands (copies, if moved) `shift` bytes off a boundary and
+ * compares results. */
+static void check_run(int (*run)(const struct op_call *call, struct sched_report *report),
+                      unsigned shift, bool compare)
+{
+    static struct sched_report report;
+    struct op_call moved = r.call;
+    struct checked checked = {0};
+    int err;
+
+    for (unsigned i = 0; i < r.line.io.n_in && shift; i++) {
+        uint64_t bytes = bytes_of(&r.call.in[i]);
+        char *room = malloc(bytes + 2 * GUARD);
+        CHECK(room != NULL);
+        moved.in[i].data =
+            memcpy(room + (i + 1) * shift % GUARD, r.call.in[i].data, bytes);
+    }
+    for (unsigned i = 0; i < r.line.io.n_out; i++) {
+        memset(r.room[i], PATTERN, bytes_of(&r.call.out[i]) + 2 * GUARD);
+        moved.out[i].data = r.room[i] + GUARD - shift;
+    }
+    err = run(&moved, &report);
+    for (unsigned i = 0; i < r.line.io.n_in && shift; i++) {
+        free((char *)moved.in[i].data - (i + 1) * shift % GUARD);
+    }
+    CHECK_OK(err);
+    for (unsigned i = 0; i < r.line.io.n_out && compare; i++) {
+        CHECK_OK(check_result(r.line.op->name, &r.call, i, moved.out[i].data,
+                              check_default(&r.call), &checked));
+        check_guards(i, shift);
+    }
+}
+
+/* In one launch, and in pieces where there are some: the last of them has the result. */
+static void check_all(unsigned shift)
+{
+    const struct op_piece *p = r.line.op->pieces;
+
+    check_run(r.line.op->run, shift, true);
+    for (p += p != NULL; p && p->name && !test_failed(); p++) {
+        check_run(p->run, shift, p[1].name == NULL);
+    }
+}
+
+static const struct opdesc *next(const struct opdesc *op)
+{
+    op = op ? op + 1 : __operators_start;
+    while (op < __operators_end && (op->command || op->text_only)) {
+        op++;
+    }
+    return op < __operators_end ? op : NULL;
+}
+
+/* Says which case has failed. */
+static void tell(const struct opdesc *op, const char *line, unsigned number)
+{
+    if (test_failed()) {
+        printf("# %s %s, %u\n", op->name, line, number);
+    }
+}
+
+TEST(operator, every_case_equals_its_definition)
+{
+    for (const struct opdesc *op = next(NULL); op && !test_failed(); op = next(op)) {
+        for (const char *const *c = op->cases; *c && !test_failed(); c++) {
+            begin(op, *c);
+            if (!test_failed()) {
+                check_all(0);
+            }
+            end();
+            tell(op, *c, 0);
+        }
+    }
+}
+
+/* A case in the middle of the list: some tiles, and rests. */
+static const char *middle(const struct opdesc *op)
+{
+    unsigned n = 0;
+
+    while (op->cases[n]) {
+        n++;
+    }
+    return op->cases[n / 2];
+}
+
+TEST(operator, operands_at_any_address)
+{
+    for (const struct opdesc *op = next(NULL); op && !test_failed(); op = next(op)) {
+        begin(op, middle(op));
+        for (unsigned shift = 1; shift < 32 && !test_failed(); shift += 6) {
+            check_all(shift);
+            tell(op, middle(op), shift);
+        }
+        end();
+    }
+}
+
+TEST(operator, any_number_of_cores)
+{
+    for (const struct opdesc *op = next(NULL); op && !test_failed(); op = next(op)) {
+        begin(op, op->cases[0]);
+        for (unsigned i = 0; op->cases[i] && !test_failed(); i++) {
+            end();
+            begin(op, op->cases[i]);
+            r.call.cores = 1 + i % chip_cores();
+            check_all(0);
+            tell(op, op->cases[i], r.call.cores);
+        }
+        end();
+    }
+}
+
+TEST(operator, refuses_cores_that_are_not_there)
+{
+    static struct sched_report report;
+
+    for (const struct opdesc *op = next(NULL); op && !test_failed(); op = next(op)) {
+        begin(op, op->cases[0]);
+        r.call.cores = chip_cores() + 1;
+        memset(r.call.out[0].data, PATTERN, bytes_of(&r.call.out[0]));
+        CHECK_EQ(op->run(&r.call, &report), ERR_CORES);
+        CHECK(strstr(report.text, " wanted, ") != NULL);
+        CHECK_EQ(*(uint8_t *)r.call.out[0].data, PATTERN);
+        end();
+    }
+}
+
+/* --- descriptions --- */
+
+static bool is_taken(const struct io *io, const struct option *o)
+{
+    struct option size;
+
+    for (unsigned i = 0; line_size(io, i, &size); i++) {
+        if (strcmp(size.name, o->name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+TEST(operator, descriptions_can_be_read)
+{
+    unsigned n = 0;
+
+    for (const struct opdesc *op = next(NULL); op; op = next(op), n++) {
+        struct io io;
+        CHECK(io_parse(op, &io));
+        CHECK(op->summary && op->run && op->ref && op->cases && op->cases[0]);
+        CHECK(op->pieces == NULL || op->pieces[0].run == op->run);
+        for (const struct option *o = line_options; o->name; o++) {
+            CHECK(!is_taken(&io, o));
+        }
+        for (const struct option *o = op->options; o && o->name; o++) {
+            CHECK(!is_taken(&io, o) && o->offset < OP_ARGS_BYTES);
+            for (const struct option *other = line_options; other->name; other++) {
+                CHECK(strcmp(other->name, o->name) != 0);
+            }
+        }
+    }
+    CHECK(n >= 3);
+}
