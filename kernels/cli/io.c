@@ -263,7 +263,7 @@ int io_note(const char *who, const struct io *io, struct io_sizes *s, unsigned i
             fprintf(stderr, "%s%s", d ? ", " : "",
                     o->dim[d] == io->pack ? "..." : io->dim[o->dim[d]]);
         }
-        fprintf(stderr, ")\n");
+        fputs(o->n_dims == 1 && !packed ? ",)\n" : ")\n", stderr);
         return ERR_SHAPE;
     }
     if (t->count == 0) {

@@ -98,7 +98,9 @@ struct opdesc {
     /* For tests/qemu/golden.py: an expression for the result, or statements that assign
      * to each result by its name and, with OP_BOUND, to `bound`. */
     const char *numpy;
-    const char *const *cases; /* command lines for tests, smallest first: CASES(...) */
+    /* Command lines for tests, CASES(...), smallest first; the last two, or the one that
+     * there is, also run under many timings (tests/qemu/device/perturb_test.sh). */
+    const char *const *cases;
 
     /* Of a COMMAND instead of all that: argv[0] is the name, argv[argc] NULL. Returns an
      * enum run_status. */

@@ -62,4 +62,5 @@ OPERATOR(matmul, .summary = "c = a x b on the Cube", .io = "a[m,k] b[k,n] -> c[m
                         "--m 130 --n 129 --k 257 --type s8 --data bits",
                         "--m 1 --n 33 --k 515", "--m 261 --n 1 --k 3",
                         "--m 17 --n 19 --k 2049 --out f16",
-                        "--m 2 --n 2 --k 131073 --type s8 --data lowest"));
+                        "--m 2 --n 2 --k 131073 --type s8 --data lowest",
+                        "--m 200 --n 300 --k 700", "--m 300 --n 130 --k 500 --type s8"));

@@ -202,4 +202,5 @@ OPERATOR(mla_prolog, .summary = "out = gelu(layernorm(a x b + bias))",
                   "bound = ulp(out) / 2 + np.maximum(1, abs(y)) * E * 2.0**-24",
          .cases = CASES("--m 1 --n 1 --k 1", "--m 3 --n 3 --k 16", "--m 17 --n 15 --k 33",
                         "--m 65 --n 129 --k 40", "--m 75 --n 333 --k 147",
-                        "--m 130 --n 70 --k 300", "--m 66 --n 1153 --k 20"));
+                        "--m 130 --n 70 --k 300", "--m 150 --n 700 --k 400",
+                        "--m 200 --n 1200 --k 70"));

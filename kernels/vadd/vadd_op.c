@@ -50,4 +50,5 @@ OPERATOR(vadd, .summary = "z = x + y on the Vector", .io = "x[...] y[...] -> z[.
                         "--n 8193", "--n 16383 --type f16", "--n 16384 --type f16",
                         "--n 16385 --type f16", "--n 24577", "--n 49153 --type f16",
                         "--n 5000 --data special", "--n 5000 --type f16 --data special",
-                        "--n 70001 --data bits", "--n 70001 --type f16 --data bits"));
+                        "--n 70001 --data bits", "--n 70001 --type f16 --data bits",
+                        "--n 100000", "--n 50001 --type f16"));

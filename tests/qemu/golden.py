@@ -3,28 +3,39 @@
 #
 # golden.py make       writes inputs, expected outputs and the list `cases`
 # golden.py make-bad   writes files that are to be refused, and good ones beside them
+# golden.py make-mla   writes operands for mla_prolog, and some that are to be refused
 # golden.py make-large writes a.npy and b.npy for a matmul of four rows of tiles
 # golden.py compare    prints a line `NAME<TAB>what is wrong, or nothing` for each case
+# golden.py perturb    prints lines `OPTIONS OF salai|OPERATOR ARGUMENTS` for other timings
 #
-# All in the working directory. A line of `cases` is NAME, CORES of the chip, OPERATOR,
-# first and second file, OPTIONS, separated by tabs; what the operator then writes to
-# NAME.out.npy must equal NAME.want.npy in type, shape and every bit.
+# All in the working directory. What operators there are, their cases, and what NumPy says
+# they compute is asked of the firmware: `salai help --json` (SALAI, or tools/salai). A line
+# of `cases` is NAME, CORES of the chip, OPERATOR, OPTIONS, files, separated by tabs; what
+# the operator then writes to NAME.0.out.npy, and so on, must be NAME.0.want.npy in type,
+# shape and, by the operator's rule, value: every bit, so many ulps, or within the bound
+# NAME.0.bound.npy of each element.
 #
-# What is expected is NumPy's, not ours, except that every NaN is the canonical one:
-#   matmul fp16   for k ascending: acc = acc + a[:, k] * b[k, :], all in float32. The
-#                 product of two fp16 numbers has at most 22 bits and lies between 2^-48
-#                 and 2^32, so float32 holds it exactly, and only the addition rounds:
-#                 one rounding a step, as IEEE 754 has it. check_exactly() convinces
-#                 itself of that with integers. To fp16: astype, rounds to even.
-#   matmul int8   int64, then the low 32 bits
-#   vadd          NumPy's +, for fp16 as well (formed in float32, rounded once; 24 bits
-#                 are enough for that to be the sum rounded once)
+# What is expected is NumPy's, not ours, except that every NaN is the canonical one. NumPy
+# adds fp16 in float32 and rounds once; 24 bits are enough for that to be the sum rounded
+# once. For products of matrices there is a function here:
+#   product(a, b)  fp16: for k ascending: acc = acc + a[:, k] * b[k, :], all in float32. The
+#                  product of two fp16 numbers has at most 22 bits and lies between 2^-48
+#                  and 2^32, so float32 holds it exactly, and only the addition rounds:
+#                  one rounding a step, as IEEE 754 has it. check_exactly() convinces
+#                  itself of that with integers. int8: int64, then the low 32 bits.
+import json
+import math
 import os
+import re
+import subprocess
 import sys
 
 import numpy as np
 from numpy.lib import format as npy
 
+ROOT = os.path.dirname(os.path.abspath(__file__)) + "/../.."
+TYPES = {"f32": np.float32, "f16": np.float16, "s8": np.int8, "u8": np.uint8,
+         "s16": np.int16, "s32": np.int32, "s64": np.int64}
 rng = np.random.default_rng(20240229)
 cases = []
 
@@ -64,7 +75,7 @@ def check_exactly(a, b, c, samples=8):
         assert acc == int(float(c[i, j]) * 2**48), "golden.py does not sum as it says"
 
 
-def product(a, b, out):
+def product(a, b):
     if a.dtype == np.int8:
         return (a.astype(np.int64) @ b.astype(np.int64)).astype(np.uint32).view(np.int32)
     acc = np.zeros((a.shape[0], b.shape[1]), np.float32)
@@ -73,94 +84,146 @@ def product(a, b, out):
         acc = acc + a32[:, k : k + 1] * b32[k : k + 1, :]
     if np.isfinite(acc).all():
         check_exactly(a, b, acc)
-    return acc.astype(out)
+    return acc
+
+
+def ulp(x):
+    """Distance of the fp16 numbers around x."""
+    return np.ldexp(1.0, np.maximum(np.frexp(x)[1], -13) - 11)
+
+
+HELPERS = {"np": np, "product": product, "ulp": ulp, "erf": np.vectorize(math.erf, [float])}
+
+
+def expected(op, inputs, dims, out_names):
+    """Results, and bounds or None, of the operator's own NumPy text."""
+    if op["tolerance"] == -1:
+        inputs = {k: v.astype(np.float64) for k, v in inputs.items()}
+    space = HELPERS | dims | inputs
+    if re.search(r"^\w+ =", op["numpy"]):
+        exec(op["numpy"], space)
+        return [space[name] for name in out_names], space.get("bound")
+    return [eval(op["numpy"], space)], None
+
 
 
 # --- cases ---
 
-def case(name, operator, options, x, y, want, files=None, version=(1, 0), cores=1):
-    files = files or (name + ".x.npy", name + ".y.npy")
-    save(files[0], x, version)
-    save(files[1], y, version)
-    save(name + ".want.npy", with_canonical_nan(want))
-    cases.append("\t".join((name, str(cores), operator, *files, options)))
+SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 6e-8, -6e-8, 6e-5, 65504, -65504, 1]
+# Around the smallest subnormal, ties among them; around where the type ends.
+VALUES = {"special": (SPECIAL, SPECIAL),
+          "tiny": ([6e-8, -1.2e-7, 1.8e-7, 0], [0.5, -0.25, 0.75, 1]),
+          "large": ([65504, -65504, 16, 8, 0], [1, 0, 1, -1, 0.5])}
 
 
-def normal(*shape):
-    return rng.standard_normal(shape).astype(np.float16)
-
-
-def any_bits(dtype, *shape):
+def make_input(kind, number, dtype, shape):
     size = np.dtype(dtype).itemsize
-    return rng.integers(0, 256, (*shape, size), np.uint8).view(dtype)[..., 0]
+    if kind == "lowest":
+        info = np.iinfo(dtype) if np.dtype(dtype).kind in "iu" else np.finfo(dtype)
+        return np.full(shape, info.min, dtype)
+    if kind == "bits" or np.dtype(dtype).kind in "iu":
+        bits = rng.integers(0, 256, (*shape, size), np.uint8)
+        return np.ascontiguousarray(bits).view(dtype)[..., 0]
+    if kind in VALUES:
+        return rng.choice(np.array(VALUES[kind][number % 2], dtype), shape)
+    return np.asarray(rng.standard_normal(shape) * 10.0 ** (number % 2), dtype)
 
 
-def pick(values, *shape):
-    return rng.choice(np.array(values, np.float16), shape)
+def operands(text):
+    """[(name, dimensions)] of `a[m,k] b[k,n]`"""
+    return [(name, [d for d in dims.split(",") if d])
+            for name, dims in re.findall(r"(\w+)\??\[([^]]*)\]", text)]
 
 
-def f16_operands(name, m, k, n):
-    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 6e-8, -6e-8, 6e-5, 65504, -65504, 1]
-    if name == "special":
-        return pick(special, m, k), pick(special, k, n)
-    if name == "bits":
-        return any_bits(np.float16, m, k), any_bits(np.float16, k, n)
-    if name == "tiny":  # around fp16's smallest subnormal, ties among them
-        return pick([6e-8, -1.2e-7, 1.8e-7, 0], m, k), pick([0.5, -0.25, 0.75, 1], k, n)
-    if name == "large":  # around 65520, where fp16 ends
-        return pick([65504, -65504, 16, 8, 0], m, k), pick([1, 0, 1, -1, 0.5], k, n)
-    return normal(m, k), normal(k, n)
+def split(op):
+    """Inputs, outputs and rows of types of an operator."""
+    ins, outs = (operands(side) for side in op["io"].split("->"))
+    return ins, outs, [[TYPES[t] for t in row.replace("->", " ").split()]
+                       for row in op["types"].split(";")]
 
 
-def matmul_cases():
-    for name, m, k, n in (
-        ("one", 1, 1, 1), ("odd", 7, 13, 5), ("tails", 130, 257, 129), ("row", 1, 515, 33),
-        ("column", 261, 3, 1), ("deep", 17, 2049, 19), ("special", 37, 3, 41),
-        ("bits", 40, 2, 300), ("tiny", 33, 50, 65), ("large", 31, 5, 35),
-    ):
-        a, b = f16_operands(name, m, k, n)
-        case(f"f16_f32_{name}", "matmul", "", a, b, product(a, b, np.float32))
-        case(f"f16_f16_{name}", "matmul", "--out f16", a, b, product(a, b, np.float16))
-    for m, k, n in ((1, 1, 1), (7, 13, 5), (130, 257, 129), (3, 4000, 65)):
-        a, b = any_bits(np.int8, m, k), any_bits(np.int8, k, n)
-        case(f"s8_s32_{m}x{k}x{n}", "matmul", "", a, b, product(a, b, np.int32))
-    low = np.full((2, 131073), -128, np.int8)  # wraps around: 2^14 * (2^17 + 1)
-    case("s8_s32_wraps", "matmul", "", low, low.T.copy(), product(low, low.T, np.int32))
-    a, b = normal(100, 70), normal(70, 50)
-    case("f16_on_3_cores", "matmul", "", a, b, product(a, b, np.float32), cores=3)
-    case("f16_on_2_of_3_cores", "matmul", "--cores 2", a, b, product(a, b, np.float32),
-         cores=3)
-    names = ("with blanks, commas,, and 100%.npy", "%20 %,%%2c =+.npy")
-    case("odd_file_names", "matmul", "", a, b, product(a, b, np.float32), names)
-    case("version_2", "matmul", "", a, b, product(a, b, np.float32), version=(2, 0))
-    case("version_3", "matmul", "", a, b, product(a, b, np.float32), version=(3, 0))
+def row_for(rows, n_in, names):
+    """The first row with the types that --type and --out name."""
+    for row in rows:
+        if all(TYPES[names[o]] == row[i] for o, i in (("--type", 0), ("--out", n_in))
+               if o in names):
+            return row
+    raise SystemExit(f"golden.py: no such types: {names}")
 
 
-def vadd_cases():
-    for dtype, name in ((np.float32, "f32"), (np.float16, "f16")):
-        for shape in ((), (1,), (65,), (100003,), (3, 5, 7), (2, 1, 3, 11), (129, 130)):
-            x = (100 * rng.standard_normal(shape)).astype(dtype)
-            y = (0.01 + rng.standard_normal(shape)).astype(dtype)
-            x, y = np.asarray(x, dtype), np.asarray(y, dtype)
-            size = "x".join(map(str, shape)) or "scalar"
-            case(f"vadd_{name}_{size}", "vadd", "", x, y, np.asarray(x + y, dtype))
-        x, y = any_bits(dtype, 70001), any_bits(dtype, 70001)
-        case(f"vadd_{name}_any_bits", "vadd", "", x, y, x + y)
-        special = np.array([0, -0.0, np.inf, -np.inf, np.nan, np.finfo(dtype).max,
-                            -np.finfo(dtype).max, np.finfo(dtype).smallest_subnormal,
-                            np.finfo(dtype).tiny, -1], dtype)
-        x, y = (np.ascontiguousarray(g) for g in np.meshgrid(special, special))
-        case(f"vadd_{name}_special", "vadd", "", x, y, x + y)
-    x = rng.standard_normal(300).astype(np.float32)
-    case("vadd_version_2", "vadd", "", x, x[::-1].copy(), x + x[::-1], version=(2, 0))
-    case("vadd_on_3_cores", "vadd", "", x, x, x + x, cores=3)
-    case("vadd_version_3", "vadd", "", x, x[::-1].copy(), x + x[::-1], version=(3, 0))
+def case(op, name, line, kind=None, pack=None, cores=1, version=(1, 0), files=None,
+         more=""):
+    """One of the operator's own, or changed; pack: shape that stands for `...`"""
+    ins, outs, rows = split(op)
+    words = line.split()
+    given = dict(zip(words[::2], words[1::2]))
+    row = row_for(rows, len(ins), given)
+    dims = {d: int(given[f"--{d}"]) for _, names in ins for d in names if d != "..."}
+    pack = pack if pack is not None else (int(given.get("--n", 0)),)
+    inputs = {}
+    for i, (operand, names) in enumerate(ins):
+        shape = sum([pack if d == "..." else (dims[d],) for d in names], ())
+        inputs[operand] = make_input(kind or given.get("--data"), i, row[i], shape)
+    files = files or [f"{name}.{operand}.npy" for operand in inputs]
+    for file, array in zip(files, inputs.values()):
+        save(file, array, version)
+    with np.errstate(all="ignore"):
+        wants, bound = expected(op, inputs, dims, [o for o, _ in outs])
+        for i, want in enumerate(wants):
+            save(f"{name}.{i}.wide.npy", np.asarray(want))
+            want = np.asarray(want).astype(row[len(ins) + i])
+            save(f"{name}.{i}.want.npy", with_canonical_nan(want))
+    if bound is not None:
+        save(f"{name}.0.bound.npy", bound)
+    made_up = {f"--{d}" for d in dims} | {"--n", "--type", "--data"}
+    options = [w for o, v in given.items() if o not in made_up for w in (o, v)]
+    cases.append("\t".join((name, str(cores), op["name"], " ".join(options + more.split()),
+                            *files)))
+
+
+def other_cases(op):
+    """What is not in a line of cases: shapes, values, cores, versions and names of files."""
+    name, (ins, _, rows) = op["name"], split(op)
+    small, middle = (op["cases"][len(op["cases"]) // i] for i in (4, 2))
+    code = {v: k for k, v in TYPES.items()}
+    for row in rows if op["tolerance"] != -1 else []:
+        line = re.sub(r" --(type|out|data) \w+", "", small)
+        line += f" --type {code[row[0]]} --out {code[row[len(ins)]]}"
+        types = f"{name}_{code[row[0]]}_{code[row[len(ins)]]}"
+        floats = ["tiny", "large"] if np.dtype(row[0]).kind == "f" else []
+        for kind in ["range", "special", "bits"] + floats:
+            case(op, f"{types}_{kind}", line, kind)
+        if any("..." in d for _, d in ins):
+            for shape in ((), (3, 5, 7), (129, 130), (2, 1, 3, 1, 1, 2, 1, 11)):
+                case(op, f"{types}_{'x'.join(map(str, shape)) or 'scalar'}", line, pack=shape)
+    case(op, f"{name}_on_3_cores", middle, cores=3)
+    case(op, f"{name}_on_2_of_3_cores", middle, cores=3, more="--cores 2")
+    for version in 2, 3:
+        case(op, f"{name}_version_{version}", middle, version=(version, 0))
+    names = ["with blanks, commas,, and 100%.npy", "%20 %,%%2c =+.npy", "3\x7f.npy", "@.npy"]
+    case(op, f"{name}_odd_file_names", middle, files=[name + n for n in names[:len(ins)]])
+
+
+def operators():
+    """What the firmware tells of its operators."""
+    salai = os.environ.get("SALAI", ROOT + "/tools/salai")
+    told = subprocess.run([salai, "help", "--json"], capture_output=True, text=True)
+    return json.loads(told.stdout)
+
+
+def perturb():
+    for op in operators():
+        for options, line in zip(("", "--cores 2 --profile ascend310"), op["cases"][-2:]):
+            print(f"{options}|{op['name']} {line}")
 
 
 def make():
-    with np.errstate(all="ignore"):
-        matmul_cases()
-        vadd_cases()
+    for op in operators():
+        if op["texts"]:  # makes its operands of them
+            continue
+        for i, line in enumerate(op["cases"]):
+            case(op, f"{op['name']}_{i}", line)
+        other_cases(op)
     with open("cases", "w") as f:
         f.write("\n".join(cases) + "\n")
 
@@ -175,11 +238,14 @@ def make_bad():
     save("int32.npy", np.ones((4, 6), np.int32))
     save("float32.npy", np.ones((4, 6), np.float32))
     save("float64.npy", np.ones((4, 6)))
+    save("bool.npy", np.ones((4, 6), bool))
+    save("complex.npy", np.ones((4, 6), np.complex64))
+    save("9-d.npy", np.ones((1, 1, 1, 1, 1, 1, 1, 1, 4), np.float16))
     save("big-endian.npy", good.astype(">f2"))
     save("big.npy", np.ones(10000, np.float32))
     save("fortran.npy", np.asfortranarray(good))
     save("1-d.npy", np.ones(4, np.float16))
-    save("5-d.npy", np.ones((1, 1, 1, 1, 4), np.float16))
+    save("3-d.npy", np.ones((1, 4, 6), np.float16))
     save("no rows.npy", np.ones((0, 6), np.float16))
     save("no columns.npy", np.ones((4, 0), np.float16))
     save("5x5.npy", np.ones((5, 5), np.float16))
@@ -197,14 +263,32 @@ def make_bad():
     os.mkdir("directory.npy")
 
 
+def make_mla(m=75, n=333, k=147):
+    for name, *shape in (("a", m, k), ("b", k, n), ("bias", n), ("short", n - 1),
+                         ("square", n, n), ("none", k, 0)):
+        save(name + ".npy", rng.standard_normal(shape).astype(np.float16))
+    save("bias32.npy", np.zeros(n, np.float32))
+
+
 def make_large():
-    save("a.npy", normal(400, 500))
-    save("b.npy", normal(500, 150))
+    save("a.npy", rng.standard_normal((400, 500)).astype(np.float16))
+    save("b.npy", rng.standard_normal((500, 150)).astype(np.float16))
 
 
 # --- comparison ---
 
-def difference(name):
+def wrong_elements(got, want, tolerance, name):
+    """Which elements are not as they have to be."""
+    if tolerance == 0:
+        return np.not_equal(*(a.reshape(-1).view(f"u{a.itemsize}") for a in (got, want)))
+    wide = [a.astype(np.float64).reshape(-1) for a in (got, np.load(f"{name}.wide.npy"))]
+    bound = (np.load(f"{name}.bound.npy").reshape(-1) if tolerance == -1
+             else tolerance * np.abs(np.spacing(want)).astype(np.float64).reshape(-1))
+    same = (wide[0] == wide[1]) | (np.isnan(wide[0]) & np.isnan(wide[1]))
+    return ~(same | (np.abs(wide[0] - wide[1]) <= bound))
+
+
+def difference(name, tolerance):
     try:
         got = np.load(name + ".out.npy")
     except (OSError, ValueError, EOFError) as e:
@@ -212,20 +296,22 @@ def difference(name):
     want = np.load(name + ".want.npy")
     if got.dtype != want.dtype or got.shape != want.shape or not got.flags.c_contiguous:
         return f"is {got.dtype} {got.shape}, want {want.dtype} {want.shape}, C order"
-    g, w = (a.reshape(-1).view(f"u{a.itemsize}") for a in (got, want))
-    bad = np.flatnonzero(g != w)
+    bad = np.flatnonzero(wrong_elements(got, want, tolerance, name))
     if not len(bad):
         return ""
     at = tuple(int(i) for i in np.unravel_index(bad[0], got.shape))
-    return (f"{len(bad)} of {got.size} elements differ, the first at {at}: "
-            f"{g[bad[0]]:#x}, want {w[bad[0]]:#x}")
+    return f"{len(bad)} of {got.size} elements differ, the first at {at}: {got[at]}, " \
+           f"want {want[at]}"
 
 
 def compare():
+    rules = {op["name"]: op["tolerance"] for op in operators()}
     for line in open("cases"):
-        name = line.split("\t")[0]
-        print(f"{name}\t{difference(name)}")
+        name, _, operator = line.split("\t")[:3]
+        n = sum(os.path.exists(f"{name}.{i}.want.npy") for i in range(4))
+        told = [difference(f"{name}.{i}", rules[operator]) for i in range(n)]
+        print(f"{name}\t{'; '.join(t for t in told if t)}")
 
 
-{"make": make, "make-bad": make_bad, "make-large": make_large,
- "compare": compare}[sys.argv[1]]()
+{"make": make, "make-bad": make_bad, "make-mla": make_mla, "make-large": make_large,
+ "compare": compare, "perturb": perturb}[sys.argv[1]]()

@@ -32,16 +32,18 @@ wrong_files=(
     'magic.npy|not a .npy file'
     'version 4.npy|version 4'
     'no dictionary.npy|no dictionary'
-    'float64.npy|f8|float64'
+    'float64.npy|a is float64, want float16 or int8'
+    'bool.npy|a is bool, want float16 or int8'
+    'complex.npy|<c8'
     'big-endian.npy|>f2|big'
-    'int32.npy|int32'
-    'float32.npy|float32'
+    'int32.npy|a is int32, want float16 or int8'
+    'float32.npy|a is float32'
     'fortran.npy|Fortran'
-    '1-d.npy|(m, k)'
-    '5-d.npy|dimensions'
-    '5x5.npy|\(5, 5\)'
-    'no rows.npy|no elements|\(0, 6\)'
-    'no columns.npy|no elements|\(4, 0\)'
+    '1-d.npy|a is \(4,\), want \(m, k\)'
+    '3-d.npy|a is \(1, 4, 6\), want \(m, k\)'
+    '9-d.npy|more than 8 dimensions'
+    'no rows.npy|a is \(0, 6\), which is no elements'
+    'no columns.npy|a is \(4, 0\), which is no elements'
 )
 
 bad_files()
@@ -56,13 +58,20 @@ bad_files()
     done
     refused_output matmul/second_missing 'missing.npy.*no such file' matmul a.npy missing.npy
     refused_output matmul/second_short 'short.npy.*truncated' matmul b.npy short.npy
-    refused_output matmul/mixed_types 'a.npy is float16, int8.npy is int8' matmul a.npy int8.npy
+    refused_output matmul/mixed_types \
+        'int8.npy: b is int8, want float16 with a.npy' matmul a.npy int8.npy
+    refused_output matmul/wrong_k '5x5.npy: b is \(5, 5\), but k is 6 by a.npy' \
+        matmul a.npy 5x5.npy
     refused_output vadd/missing 'missing.npy.*no such file' vadd a.npy missing.npy
-    refused_output vadd/shapes 'a.npy and b.npy.*shape' vadd a.npy b.npy
-    refused_output vadd/rank 'a.npy and 1-d.npy.*shape' vadd a.npy 1-d.npy
-    refused_output vadd/types 'float32.npy is float32' vadd a.npy float32.npy
-    refused_output vadd/int8 'int8.npy is int8' vadd int8.npy int8.npy
-    refused_output vadd/no_elements 'no rows.npy.*(no elements|\(0, 6\))' \
+    refused_output vadd/shapes 'b.npy: y is \(6, 4\), but the shape is \(4, 6\) by a.npy' \
+        vadd a.npy b.npy
+    refused_output vadd/rank '1-d.npy: y is \(4,\), but the shape is \(4, 6\) by a.npy' \
+        vadd a.npy 1-d.npy
+    refused_output vadd/types 'float32.npy: y is float32, want float16 with a.npy' \
+        vadd a.npy float32.npy
+    refused_output vadd/int8 'int8.npy: x is int8, want float32 or float16' \
+        vadd int8.npy int8.npy
+    refused_output vadd/no_elements 'no rows.npy: x is \(0, 6\), which is no elements' \
         vadd 'no rows.npy' 'no rows.npy'
 }
 
@@ -132,14 +141,21 @@ bad_options()
     refused option/too_many_cores '--cores 2: want.* 1 to 1' matmul "${sizes[@]}" --cores 2
     refused option/cores_of_chip '--cores 4: want.* 1 to 3' \
         --cores 3 matmul "${sizes[@]}" --cores 4
-    refused option/type '--type' matmul "${sizes[@]}" --type f64
-    refused option/out '--out' matmul a.npy b.npy --out s32 -o new.npy
-    refused option/out_of_int8 '--out' matmul "${sizes[@]}" --type s8 --out f16
+    refused option/type '--type f64: a is f16 or s8' matmul "${sizes[@]}" --type f64
+    refused option/out '--out s32: c is f32 or f16' matmul a.npy b.npy --out s32 -o new.npy
+    refused option/out_of_int8 '--out f16: c is s32' matmul "${sizes[@]}" --type s8 --out f16
     refused option/memory '(memory|MEM)' vadd --n 4294967295
+    refused option/type_with_files '--type is for made-up data' matmul a.npy b.npy --type f16
+    refused option/sizes_with_files '--k is for made-up data' matmul a.npy b.npy --k 6
+    refused option/two_results 'one result too many: -o two' vadd a.npy a.npy -o one -o two
+    refused option/data '--data odd: want range.special' vadd --n 5 --data odd
+    refused option/of_another 'vadd: no option --no-separate' vadd --n 5 --no-separate
+    refused option/underscore 'no option --no_separate' mla_prolog --no_separate
+    refused option/single_dash 'no option -n' vadd -n 5
     refused files/three 'one file too many: fortran.npy' matmul a.npy b.npy fortran.npy
-    refused files/one 'two .npy files' matmul a.npy -o new.npy
-    refused files/none 'two .npy files' matmul -o new.npy
-    refused files/none_vadd 'two .npy files' vadd
+    refused files/one 'want 2 .npy files \(a, b\), or --m, --k and --n' matmul a.npy -o new.npy
+    refused files/none 'want 2 .npy files' matmul -o new.npy
+    refused files/none_vadd 'want 2 .npy files \(x, y\), or --n$' vadd
     refused operator/unknown "no operator 'nonsense'" nonsense a.npy
     refused operator/unknown_help "no operator 'nonsense'" help nonsense
     refused operator/nothing_after_plus "nothing before or after" empty +

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# mla_prolog_test.sh    the command: files against NumPy, the table, what fused must save
-#                       against three launches, what is refused
+# mla_prolog_test.sh    the command: the table, what fused must save against three launches,
+#                       what is refused; files against NumPy are in cli_test.sh
 set -u
 . "$(dirname "$0")/../cli.sh"
 work_begin mla_prolog
@@ -37,9 +37,9 @@ refused()
     tap_check "mla_prolog/refuses_$name" "$(has_status 2; one_line; says err "$says")"
 }
 
-"$here/mla_golden.py" make || exit 1
+"$here/golden.py" make-mla || exit 1
 salai mla_prolog a.npy b.npy bias.npy -o out.npy
-tap_check mla_prolog/files_match_numpy "$(has_status 0; "$here/mla_golden.py" compare out.npy)"
+tap_check mla_prolog/takes_files "$(has_status 0; says out '^verified: 4 of 75 rows of both')"
 salai mla_prolog --no-separate a.npy b.npy bias.npy -o alone.npy
 tap_check mla_prolog/fused_alone "$(has_status 0; cmp out.npy alone.npy 2>&1
     grep -n separate "$log/out")"
@@ -65,13 +65,14 @@ for m in 1024 4096; do
         at_least "$(busy 3 V)" 89; at_least "$(busy 4 V)" 98)"
 done
 
-refused two_files 'want three .npy files' a.npy b.npy
-refused sizes_with_files 'made-up data' a.npy b.npy bias.npy --m 4
-refused one_size 'want three .npy files, or texts' --m 4
-refused float32 'bias32.npy is float32: want float16' a.npy b.npy bias32.npy
-refused short_bias 'short.npy \(332\): want \(m, k\), \(k, n\), \(n\)' a.npy b.npy short.npy
-refused wrong_b '\(75, 147\), square.npy' a.npy square.npy bias.npy
-refused matrix_as_bias 'square.npy: want one dimension' a.npy b.npy square.npy
-refused no_columns 'none.npy: want two dimensions of 1' a.npy none.npy bias.npy
+refused two_files 'want 3 .npy files \(a, b, bias\), or texts, or --m, --k and --n' a.npy b.npy
+refused sizes_with_files '--m is for made-up data' a.npy b.npy bias.npy --m 4
+refused sizes_with_texts '--m is for made-up data' --text --m 4
+refused one_size 'want 3 .npy files' --m 4
+refused float32 'bias32.npy: bias is float32, want float16' a.npy b.npy bias32.npy
+refused short_bias 'short.npy: bias is \(332,\), but n is 333 by b.npy' a.npy b.npy short.npy
+refused wrong_b 'square.npy: b is \(333, 333\), but k is 147 by a.npy' a.npy square.npy bias.npy
+refused matrix_as_bias 'square.npy: bias is \(333, 333\), want \(n,\)' a.npy b.npy square.npy
+refused no_columns 'none.npy: b is \(147, 0\), which is no elements' a.npy none.npy bias.npy
 refused missing_text 'mla_prolog: gone: no such file' --text gone
 tap_done
