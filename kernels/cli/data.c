@@ -196,11 +196,6 @@ double data_value(uint64_t bits, enum type type)
     return type == TYPE_U8 ? (double)bits : (double)((int64_t)(bits << above) >> above);
 }
 
-double data_number(const void *data, enum type type, uint64_t i)
-{
-    return data_value(data_bits(data, type, i), type);
-}
-
 uint64_t data_round(double number, enum type type)
 {
     float f = isnan(number) ? NAN : (float)number;

@@ -30,9 +30,8 @@ void *data_make(const char *who, enum type type, uint64_t count, uint32_t seed);
 /* Prints what identifies a result bit for bit, `digest WHO TYPE COUNT HASH`.
  * tools/perturb compares these lines. */
 void data_digest(const char *who, const void *data, enum type type, uint64_t count);
-/* Element i as its bits, zero-extended, and as a number. */
+/* Element i as its bits, zero-extended. */
 uint64_t data_bits(const void *data, enum type type, uint64_t i);
-double data_number(const void *data, enum type type, uint64_t i);
 /* The number that has these bits, and back: to nearest even, F16 through F32, NaN the
  * canonical one, integers modulo their size. */
 double data_value(uint64_t bits, enum type type);

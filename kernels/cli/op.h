@@ -15,7 +15,7 @@
 
 #include <stddef.h>
 #include "hal/host.h"
-#include "kernels/cli/npy.h"
+#include "kernels/cli/data.h"
 #include "kernels/cli/option.h"
 #include "sched/sched.h"
 
@@ -34,6 +34,12 @@ struct tensor {
     void *data;       /* NULL: an operand that may be left out, and was */
     const char *path; /* NULL: made-up data */
 };
+
+/* Element i as a number. */
+static inline double tensor_number(const struct tensor *t, uint64_t i)
+{
+    return data_value(data_bits(t->data, t->type, i), t->type);
+}
 
 /* What one call computes on. */
 struct op_call {
@@ -86,6 +92,7 @@ struct opdesc {
     void (*ref)(const struct op_call *call, unsigned out, uint64_t first, uint64_t n,
                 struct op_want *want);
     int tolerance;   /* ulps, OP_EXACT or OP_BOUND */
+    bool in_place;   /* the result may be in the place of any operand */
     bool whole_rows; /* ref is asked for whole rows of the last dimension */
     uint32_t check;  /* elements, or rows, that are compared where all take long */
     void (*work)(const struct op_call *call, struct work *work); /* for the limit */

@@ -8,6 +8,7 @@
 #include "hal/chip.h"
 #include "hal/mte.h"
 #include "hal/vector.h"
+#include "kernels/cli/limit.h"
 #include "kernels/lib/share.h"
 #include "sched/launch.h"
 #include "sched/tque.h"
@@ -107,3 +108,40 @@ int vadd(const struct vadd *p, struct sched_report *report)
     }
     return launch(&l, report);
 }
+
+static int run(const struct op_call *c, struct sched_report *report)
+{
+    const struct tensor *x = &c->in[0], *y = &c->in[1], *z = &c->out[0];
+    const struct vadd *o = (const void *)c->args;
+
+    return vadd(&(struct vadd){x->data, y->data, z->data, z->count, z->type, c->cores,
+                               o->buffers},
+                report);
+}
+
+static void ref(const struct op_call *c, unsigned out, uint64_t first, uint64_t n,
+                struct op_want *want)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        double sum = tensor_number(&c->in[0], first + i);
+        sum += tensor_number(&c->in[1], first + i);
+        want->bits[i] = data_round(sum, c->out[out].type);
+    }
+}
+
+static void work(const struct op_call *c, struct work *w)
+{
+    work_in(w, NPU_MEM_UB, &c->in[0]);
+    work_in(w, NPU_MEM_UB, &c->in[1]);
+    work_vector(w, OP_VADD, c->out[0].type, c->out[0].count);
+    work_out(w, NPU_MEM_UB, &c->out[0]);
+}
+
+OPERATOR(vadd, .summary = "z = x + y on the Vector", .io = "x[...] y[...] -> z[...]",
+         .types = "f32 f32 -> f32; f16 f16 -> f16", .run = run, .ref = ref, .work = work,
+         .options = OPTIONS(NUMBER(struct vadd, buffers, 2, 1, 2, "of each queue")),
+         .in_place = true, .check = 1024, .numpy = "x + y",
+         .cases = CASES("--n 1", "--n 63", "--n 65", "--n 129 --type f16", "--n 8193",
+                        "--n 8191 --buffers 1", "--n 5000 --data special", "--n 16385",
+                        "--n 5000 --type f16 --data special", "--n 24577 --data bits",
+                        "--n 100000", "--n 50001 --type f16"));

@@ -186,17 +186,106 @@ TEST(operator, any_number_of_cores)
     }
 }
 
-TEST(operator, refuses_cores_that_are_not_there)
+/* Results where an operand was, which the reference then has a copy of. */
+TEST(operator, results_in_place)
 {
     static struct sched_report report;
 
     for (const struct opdesc *op = next(NULL); op && !test_failed(); op = next(op)) {
+        for (unsigned i = 0; op->in_place && i < OP_IN && !test_failed(); i++) {
+            struct checked checked = {0};
+            begin(op, middle(op));
+            if (r.call.in[i].data) {
+                struct op_call call = r.call;
+                uint64_t bytes = bytes_of(&call.in[i]);
+                call.in[i].data = call.out[0].data =
+                    memcpy(r.room[0], r.call.in[i].data, bytes);
+                CHECK_OK(op->run(&call, &report));
+                CHECK_OK(check_result(op->name, &r.call, 0, r.room[0],
+                                      check_default(&r.call), &checked));
+            }
+            end();
+        }
+    }
+}
+
+/* --- what is refused; nothing is started --- */
+
+static void check_refused(int err)
+{
+    static struct sched_report report;
+
+    memset(r.room[0], PATTERN, GUARD);
+    r.call.out[0].data = memcpy(r.call.out[0].data, r.room[0], 1);
+    CHECK_EQ(r.line.op->run(&r.call, &report), err);
+    CHECK_EQ(*(uint8_t *)r.call.out[0].data, PATTERN);
+    CHECK_OK(sched_run(&report)); /* of no task */
+}
+
+/* Makes a dimension 0, or 1 again, wherever it stands. */
+static void set_dim(unsigned dim, uint64_t size)
+{
+    const struct io *io = &r.line.io;
+
+    for (unsigned i = 0; i < io->n_in + io->n_out; i++) {
+        struct tensor *t = i < io->n_in ? &r.call.in[i] : &r.call.out[i - io->n_in];
+        for (unsigned d = 0; d < io->operand[i].n_dims; d++) {
+            if (io->operand[i].dim[d] == dim) {
+                t->shape[d] = t->count = size;
+            }
+        }
+    }
+}
+
+TEST(operator, refuses_sizes_of_0)
+{
+    for (const struct opdesc *op = next(NULL); op && !test_failed(); op = next(op)) {
+        begin(op, op->cases[0]);
+        for (unsigned dim = 0; dim < r.line.io.n_dims && !test_failed(); dim++) {
+            set_dim(dim, 0);
+            check_refused(ERR_ARG);
+            set_dim(dim, 1);
+            tell(op, r.line.io.dim[dim], 0);
+        }
+        end();
+    }
+}
+
+static bool is_allowed(const struct io *io, unsigned type)
+{
+    for (unsigned row = 0; row < io->n_rows; row++) {
+        if (io->type[row][0] == type && io->type[row][io->n_in] == type) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Operands and results all of one; where the kernel is told of types at all. */
+TEST(operator, refuses_other_types)
+{
+    for (const struct opdesc *op = next(NULL); op && !test_failed(); op = next(op)) {
+        begin(op, op->cases[0]);
+        for (unsigned type = 0; type <= TYPE_COUNT && !test_failed(); type++) {
+            for (unsigned i = 0; i < OP_IN; i++) {
+                r.call.in[i].type = (enum type)type;
+            }
+            r.call.out[0].type = (enum type)type;
+            if (r.line.io.n_rows > 1 && !is_allowed(&r.line.io, type)) {
+                check_refused(ERR_TYPE);
+                tell(op, "type", type);
+            }
+        }
+        end();
+    }
+}
+
+TEST(operator, refuses_cores_that_are_not_there)
+{
+    for (const struct opdesc *op = next(NULL); op && !test_failed(); op = next(op)) {
         begin(op, op->cases[0]);
         r.call.cores = chip_cores() + 1;
-        memset(r.call.out[0].data, PATTERN, bytes_of(&r.call.out[0]));
-        CHECK_EQ(op->run(&r.call, &report), ERR_CORES);
-        CHECK(strstr(report.text, " wanted, ") != NULL);
-        CHECK_EQ(*(uint8_t *)r.call.out[0].data, PATTERN);
+        check_refused(ERR_CORES);
         end();
     }
 }
