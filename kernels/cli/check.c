@@ -97,17 +97,19 @@ static void tell(const char *who, const struct op_call *call, unsigned out,
     for (unsigned d = t->ndim; d-- > 0; left /= t->shape[d]) {
         at[d] = left % t->shape[d];
     }
-    fprintf(stderr, "%s: %s", who,
+    fprintf(stderr, "%s: %s[", who,
             io_parse(call->op, &io) ? io.operand[io.n_in + out].name : "result");
-    io_print_shape(stderr, t->ndim, at);
-    fputs(" is ", stderr);
+    for (unsigned d = 0; d < t->ndim; d++) {
+        fprintf(stderr, "%s%llu", d ? ", " : "", (unsigned long long)at[d]);
+    }
+    fputs("] is ", stderr);
     print_number(p->got, p->got_bits, t->type);
     fputs(", want ", stderr);
     print_number(p->want, p->want_bits, p->allowed < 0 ? t->type : TYPE_NONE);
-    if (p->allowed < 0) {
-        fprintf(stderr, ", %g ulp away", fabs(p->got - p->want) / ulp(t->type, p->want));
-    } else {
+    if (p->allowed >= 0) {
         fprintf(stderr, " +- %.3g, %.3g times that away", p->allowed, error_of(p));
+    } else if (isfinite(p->got) && isfinite(p->want)) {
+        fprintf(stderr, ", %g ulp away", fabs(p->got - p->want) / ulp(t->type, p->want));
     }
     fprintf(stderr, "; at 0x%llx\n",
             (unsigned long long)((uintptr_t)data + i * (type_bits(t->type) / 8)));
