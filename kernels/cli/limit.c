@@ -53,11 +53,11 @@ void work_vector(struct work *w, enum op code, enum type type, uint64_t elements
                          (bits == 32 ? info->slope32 : info->slope16);
 }
 
-struct limit work_limit(const struct work *w, unsigned cores)
+struct work_limit work_limit(const struct work *w, unsigned cores)
 {
     double read = w->gm_read / chip_cost(COST_L2_READ_RATE);
     double all = (w->gm_read + w->gm_written) / chip_cost(COST_L2_RATE);
-    struct limit limit = {read > all ? read : all, "L2"};
+    struct work_limit limit = {read > all ? read : all, "L2"};
 
     cores = cores ? cores : chip_cores();
     for (unsigned pipe = 0; pipe < NPU_PIPES; pipe++) {

@@ -27,11 +27,11 @@ void work_matmul(struct work *w, enum type type, uint64_t m, uint64_t n, uint64_
 /* A command of the Vector over so many elements of a type. */
 void work_vector(struct work *w, enum op code, enum type type, uint64_t elements);
 
-struct limit {
+struct work_limit {
     double cycles;
     const char *by; /* the pipe, or `L2` */
 };
 /* On so many cores (0: all of the chip), work shared out evenly. */
-struct limit work_limit(const struct work *w, unsigned cores);
+struct work_limit work_limit(const struct work *w, unsigned cores);
 
 #endif

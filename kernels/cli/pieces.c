@@ -80,9 +80,7 @@ enum run_status pieces_run(struct pieces_table *t, const struct op_call *call,
         if (on == NULL) {
             break;
         }
-        for (unsigned core = 0; core < chip_cores(); core++) {
-            pmu_start(core);
-        }
+        measure_start();
         err = p->run(on, &report);
         if (err) {
             return (enum run_status)report_error(call->op->name, err, &report);

@@ -15,7 +15,7 @@ struct pieces_launch {
     const struct op_piece *piece;
     uint64_t cycles, busy[NPU_PIPES]; /* busy: of the core that is busiest */
     uint64_t gm_in, gm_out, beyond;   /* bytes; beyond: all but reading operands */
-    struct limit limit;
+    struct work_limit limit;
 };
 
 struct pieces_table {

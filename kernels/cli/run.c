@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "hal/chip.h"
-#include "hal/pmu.h"
 #include "kernels/cli/check.h"
 #include "kernels/cli/limit.h"
 #include "kernels/cli/line.h"
@@ -45,27 +44,15 @@ static void print_digests(const struct line *line, const char *who,
     }
 }
 
-/* The largest span of a core. */
-static uint64_t span(void)
-{
-    uint64_t most = 0;
-
-    for (unsigned core = 0; core < chip_cores(); core++) {
-        most = pmu_span(core) > most ? pmu_span(core) : most;
-    }
-    return most;
-}
-
 static int launch_alone(const struct line *line, const struct op_call *call)
 {
     static struct sched_report report; /* too large for a stack */
+    struct launch_report measured;
     struct work work = {0};
-    struct limit limit;
+    struct work_limit limit;
     int err = 0;
 
-    for (unsigned core = 0; core < chip_cores(); core++) {
-        pmu_start(core);
-    }
+    measure_start();
     for (uint32_t i = 0; i < line->repeat && !err; i++) {
         err = line->op->run(call, &report);
     }
@@ -80,12 +67,14 @@ static int launch_alone(const struct line *line, const struct op_call *call)
     if (line->op->work) {
         line->op->work(call, &work);
     }
-    report_pipes(call->cores ? call->cores : chip_cores(), work.macs * line->repeat);
+    measure_read(&measured);
+    report_launch(&measured, call->cores ? call->cores : chip_cores(),
+                  work.macs * line->repeat, REPORT_SHORT);
     if (line->op->work) {
         limit = work_limit(&work, call->cores);
-        printf("  limit %11.0f cycles (%s), %.1f %% of it reached\n",
+        printf("  the machine allows %.0f cycles (%s): %.1f %% of that limit reached\n",
                limit.cycles * line->repeat, limit.by,
-               100 * limit.cycles * line->repeat / (double)span());
+               100 * limit.cycles * line->repeat / (double)measured.span);
     }
     return RUN_OK;
 }
