@@ -7,70 +7,6 @@
  */
 #include "kernels/mla_prolog/tiles.h"
 
-/* --- tiles back to UB --- */
-
-/* The tile t of a block may be asked for no earlier than two halves of a stripe before
- * the Cube multiplies tile t of the next block: it needs the Vector to have done pass 1
- * of that block's tile t - 1, and a pipe that waits for it must have brought the Cube
- * what that takes. Nor later: the Cube's buffers would be full. */
-enum { AHEAD = 2 };
-
-static uint64_t halves(const struct share *s)
-{
-    return (s->tiles + 1) / 2 * 2; /* of the stripes of a block */
-}
-
-void reload_begin(struct reload *r, const struct share *s)
-{
-    *r = (struct reload){.s = s, .m0 = s->m_begin, .due = halves(s) + AHEAD};
-}
-
-static void bring_tile(struct reload *r)
-{
-    const struct share *s = r->s;
-    union cmd cmd;
-
-    if (s->x_slots == 0) {
-        mte_gm_to_ub(&cmd, UB_XIN, work_tile(s, s->p->x, r->m0, r->t), TILE_BYTES);
-    } else {
-        mte_l1_to_ub(&cmd, UB_XIN, L1_X + r->slot * TILE_BYTES, TILE_BYTES);
-        cmd_post(&cmd, X_FREE, 1);
-        r->slot = (r->slot + 1) % s->x_slots;
-    }
-    cmd_wait(&cmd, XIN_FREE, 1);
-    if (r->t == 0) {
-        cmd_wait(&cmd, X_FULL, 1);
-    }
-    cmd_post(&cmd, XIN_FULL, 1);
-    task_issue(s->reload, &cmd);
-}
-
-static void reload_until(struct reload *r, enum pipe pipe, uint64_t now)
-{
-    const struct share *s = r->s;
-
-    while (s->reload == pipe && s->tiles > 1 && r->m0 < s->m_end && r->due <= now) {
-        bring_tile(r);
-        r->t++;
-        r->due++;
-        if (r->t == s->tiles - 1) {
-            r->due += halves(s) - r->t;
-            r->t = 0;
-            r->m0 += LANES;
-        }
-    }
-}
-
-void reload_until_half(struct reload *r, enum pipe pipe, unsigned half)
-{
-    reload_until(r, pipe, 2 * r->stripe + half);
-}
-
-void reload_rest(struct reload *r, enum pipe pipe)
-{
-    reload_until(r, pipe, UINT64_MAX);
-}
-
 /* --- tiles out of L0C: FIX --- */
 
 struct drain {
@@ -135,7 +71,7 @@ static void drain_tile(void *arg, uint32_t m0, uint32_t t)
     task_issue(PIPE_FIX, &d->to_x);
 }
 
-/* Pass 2 gets its tiles from product.c. */
+/* Pass 2 gets its tiles from reload.c. */
 static void bring_nothing(void *arg, uint32_t m0, uint32_t t)
 {
     (void)arg, (void)m0, (void)t;

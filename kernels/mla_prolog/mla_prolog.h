@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * out = gelu(layernorm(a x b + bias))
+ * out = gelu(layernorm(a x b + bias)): a product, a normalisation of its rows without
+ * gamma and beta, and an activation, in one launch.
+ *
+ * The name is borrowed. Ascend's operator MlaProlog is what multi-head latent attention
+ * does before the attention (down and up projections, RMS norms, RoPE); this is none of
+ * it. It is called so because users ask for a fused launch of the Cube and the Vector by
+ * that name.
  *
  *     x = a x b + bias                              a (m, k), b (k, n), bias (n)
  *     y = (x - mean) / sqrt(var + EPS)              mean and var of each row of x
@@ -29,27 +35,21 @@
  * One launch (fused) or three through GM (separate): the same tiles, the same commands
  * for the same formula, the same bits but for results below 2^-14.
  *
- * What the machine allows: a2, one core, m = n = k = 1024, KiB and cycles; all but the
- * bounds stand in the table of `make run ARGS="mla_prolog --m 1024 --n 1024 --k 1024"`.
+ * What it costs, and what the machine would allow, is computed and printed by each run
+ * (`its cycles`: kernels/cli/limit.h). Why it stays above that:
  *
- * Cycles. The Cube needs m n k / 4096 = 262144; with the bias (one step of k more) and 9
- * cycles a Mmad 274869. The Vector has 128 tiles of 128 repeats. Pass 1 of a tile takes
- * 687: differences 176, their sums 176, squares 159, their sums 176. Pass 2 takes 2203:
- * minus the mean 176, times the scale 178, times sqrt(2) 154, erf 1055, plus one 159,
- * times y 153, to fp16 160, transposed 168. The statistics of each of the 16 blocks take
- * about 930. Together that is 384785, so the Vector is the limit of the fused launch and
- * the Cube cannot be busy for more than 71 % of it. The limits of the three launches are
- * 274869 + 148113 + 248961 = 671943: fused can take 42.7 % fewer cycles.
+ * Cycles. Both passes of the Vector go over every tile, and a command has fixed cycles
+ * besides its repeats: with tiles of 128 repeats these are a sixth to a third of it, and
+ * the statistics of a block, few rows long, are nearly nothing else. erf alone takes half
+ * of pass 2. Where n is much larger than k the Vector is the limit of the fused launch,
+ * and the Cube waits for it.
  *
  * Traffic. A block of R rows needs R (4 n + 2 k) bytes on the core, for x, which
- * layernorm wants whole, and for a; b is read once a block. L1, UB and L0C together, 832
- * KiB, would hold R = 138 without a byte for b or the Vector: 8 times b, a and out make
- * 20480 KiB, 44 % less than the 36864 of separate. 60 % less would need R = 205. With 128
- * KiB of L1 for b and all of UB for the Vector, L1 holds R = 64: 36864 KiB, as much as
- * separate, whose first launch has blocks of 128 rows. R = 80 (17 % less) would leave b
- * 32 KiB, so pieces of 16 KiB that take 183 + 103 cycles each: 36600 a block where the
- * Vector takes 30000, and MTE2 would be the limit, at 476000 cycles. What fusion does
- * save is the traffic beyond reading a, b and bias: 2048 KiB for 18432, 89 % less.
+ * layernorm wants whole, and for a; b is read once a block. So what a block leaves in L1
+ * for b, and how many rows it has, pull against each other: at n = k = 1024, R = 64 lets
+ * L1 hold x and large pieces of b; a block of 80 rows would read b less often, but in
+ * pieces whose fixed cycles make MTE2 the limit. The separate product has blocks of 128
+ * rows, for it keeps no x. What fusion saves is the traffic beyond reading the operands.
  */
 #ifndef KERNELS_MLA_PROLOG_MLA_PROLOG_H
 #define KERNELS_MLA_PROLOG_MLA_PROLOG_H

@@ -172,7 +172,7 @@ struct handed {
 void give(const struct handed *h, unsigned n);
 void take_back(const struct handed *h, unsigned n);
 
-/* --- fused.c --- */
+/* --- reload.c: MTE1 or MTE2 --- */
 
 /* Brings tiles back to UB_XIN for pass 2, from the pipe s->reload. */
 struct reload {
@@ -183,9 +183,12 @@ struct reload {
     unsigned slot;
 };
 void reload_begin(struct reload *r, const struct share *s);
-/* Called by the loops of product.c before each half of a stripe, and at the end. */
+/* Called by the loops of product.c and fill.c before each half of a stripe; at the end. */
 void reload_until_half(struct reload *r, enum pipe pipe, unsigned half);
 void reload_rest(struct reload *r, enum pipe pipe);
+
+/* --- fused.c --- */
+
 /* MTE3: the fp16 tile t at UB_OUT to the rows from m0 on. */
 void copy_out_tile(const struct share *s, uint32_t m0, uint32_t t);
 
