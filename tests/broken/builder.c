@@ -10,7 +10,7 @@
 #include "hal/fixpipe.h"
 #include "hal/mte.h"
 #include "hal/vector_move.h"
-#include "kernels/cli/operator.h"
+#include "kernels/cli/op.h"
 
 static union cmd cmd;
 
@@ -116,4 +116,4 @@ static int run(int argc, char **argv)
     return argc == 1 ? RUN_OK : RUN_INPUT;
 }
 
-OPERATOR(builder, "[CASE]", "builds a command that cannot be, or lists the ways", run);
+COMMAND(builder, "[CASE]", "builds a command that cannot be, or lists the ways", run);
