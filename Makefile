@@ -2,7 +2,8 @@
 #
 #   make run [ARGS=...]    boot and run an operator: ARGS="matmul a.npy b.npy -o c.npy",
 #                          ARGS=help lists them; without ARGS: a demonstration
-#   make test [T=name]     every test (T: only on-target tests whose name contains it)
+#   make test [T=part]     every test, or those with it in their name or file: builds
+#                          what they need, and one is run in half a second
 #   make bench             what the scheduler costs, what pipelines reach, 1 to 32 cores
 #   make bench-host        speed of the emulated Cube against OpenBLAS on this machine
 #   make bench-model       rates of the model's inner loops
@@ -47,12 +48,13 @@ export CORES PROFILE MEM SEED TRACE CORE CROSS
 find       = $(sort $(shell find $(1) -name '*.[cS]'))
 TABLES    := hal/contract/tables.c
 FW_SRC    := $(call find,boot hal sched kernels)
-TARGET_SRC := $(call find,tests/target tests/broken) tests/bench/hart.c
+TARGET_SRC := $(call find,tests/target tests/broken) tests/test.c tests/bench/hart.c
 MODEL_SRC := $(call find,tools/emu/model) $(TABLES)
 QEMU_SRC  := $(call find,tools/emu/qemu)
-HOST_TESTS := $(patsubst tests/%.c,%,$(filter %_test.c,$(call find,tests/model tests/host)))
-QEMU_TESTS := $(patsubst tests/qemu/%_test.sh,%,$(sort $(shell find tests/qemu -name '*_test.sh')))
-BENCHES   := cube move vector
+HOST_SRC  := $(call find,tests/model tests/host tests/fuzz) tests/test.c hal/err.c \
+             kernels/cli/npy_header.c $(MODEL_SRC)
+FUZZ_SRC  := tests/fuzz/fuzz.c tests/model/rig.c $(MODEL_SRC)
+BENCHES   := calibrate cube move vector
 
 # --- flags ---
 
@@ -93,7 +95,7 @@ LD_newlib   := -nostdlib -L$(B)/newlib/lib -Wl,--start-group -lc -lm -lgcc -Wl,-
     $(patsubst %,$(B)/fw-%/kernels/cli/%.o,picolibc newlib): FW_FLAGS += -Os -msave-restore
 
 .PHONY: all run test test-full test-chroots bench bench-host bench-model perturb fuzz debug \
-        debug-server record replay debug-core calibrate check format docs clean help FORCE
+        debug-server record replay debug-core calibrate check format docs model-rv clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
@@ -110,25 +112,17 @@ all: $(B)/npu.so $(IMAGE)
 run: all
 	@tools/salai -- $(ARGS)
 
-# The plain on-target tests, then the same with the other C library; programs on the host;
-# scripts around QEMU.
-test: all $(TEST_ELF) $(B)/fw-newlib/test.elf $(B)/fw-newlib/salai.elf \
-      $(MODEL_SRC:%=$(B)/model-rv/%.o) $(HOST_TESTS:%=$(B)/san/%) $(B)/san/fuzz $(B)/plumbing
-	@tests/run $(if $(T),target="tools/salai --image $(TEST_ELF) test $(T)",$(ALL_TESTS))
+# tests/run knows every test, and what it needs.
+test: TESTS := $(T)
+test-full: TESTS := --full $(T)
+ifneq ($(filter test test-full,$(MAKECMDGOALS)),)
+test test-full: $(shell tests/run --needs --full $(T)) $(if $(T),,model-rv)
+endif
+test test-full:
+	@tests/run $(TESTS)
 
-ALL_TESTS = $(foreach t,$(HOST_TESTS),$(subst /,-,$(t:%_test=%))="$(B)/san/$(t)") \
-            fuzz="$(B)/san/fuzz" plumbing="$(B)/plumbing $(B)/npu.so" \
-            picolibc="tools/salai --image $(TEST_ELF) test" \
-            newlib="tools/salai --image $(B)/fw-newlib/test.elf test" \
-            cores-32="tools/salai --cores 32 --profile ascend310 --image $(TEST_ELF) test" \
-            $(foreach t,$(QEMU_TESTS),qemu-$(subst /,-,$(t))="tests/qemu/$(t)_test.sh")
-
-# Longer runs of the same programs.
-test-full: test
-	@tests/run fuzz-long="$(B)/san/fuzz 200000" \
-	    perturb-long="SEEDS=200 tests/qemu/device/perturb_test.sh" \
-	    vecnum-long="$(B)/san/model/oracle/vector_test 500000" \
-	    check="tools/check && echo ok 1 - check && echo 1..1"
+# The model also compiles for a bare RISC-V machine, without a C library.
+model-rv: $(MODEL_SRC:%=$(B)/model-rv/%.o)
 
 test-chroots:
 	@for s in $(or $(SUITES),bookworm); do tests/chroot $$s || exit; done
@@ -154,8 +148,8 @@ bench-host: all $(B)/bench/blas
 	@tools/bench-host $(B)/bench/blas
 
 # Rates of the model's inner loops on this host.
-bench-model: all $(BENCHES:%=$(B)/bench/%)
-	@for b in $(BENCHES:%=$(B)/bench/%); do $$b; done
+bench-model: $(filter-out %/calibrate,$(BENCHES:%=$(B)/bench/%))
+	@for b in $^; do $$b; done
 
 # Does the timing show in the result? tools/perturb says how it is compared.
 perturb: all
@@ -166,8 +160,8 @@ fuzz: $(B)/fuzz
 	$(B)/fuzz -max_total_time=$(or $(SECONDS),60) -max_len=2048 -artifact_prefix=$(B)/ $(B)/corpus
 
 # Published against modelled cycles.
-calibrate: $(B)/san/model/calibrate/calibrate_test
-	@$< --table
+calibrate: $(B)/bench/calibrate
+	@$<
 
 check: $(B)/regdoc
 	tools/check
@@ -208,12 +202,12 @@ PACKAGES_TEST := $(B)/packages-test
 $(eval $(call compile,fw-picolibc,$$(FW_CC) $(CC_picolibc) $$(FW_FLAGS),,$(PACKAGES)))
 $(eval $(call compile,fw-newlib,$$(FW_CC) $(CC_newlib) $$(FW_FLAGS),$(B)/newlib/lib/libc.a,))
 $(eval $(call compile,model,$$(CC) $(MODEL_FLAGS) $$(SIMD) -fPIC -fvisibility=hidden,,$(PACKAGES)))
-# The model must also compile for a bare RISC-V machine, without a C library.
 $(eval $(call compile,model-rv,$$(CROSS)gcc $(MODEL_FLAGS) $(RV64) -ffreestanding,,$(PACKAGES)))
 $(eval $(call compile,plugin,$$(CC) $(subst $$,$$$$,$(PLUGIN_FLAGS)),$(B)/qemu/stamp,))
+$(eval $(call compile,host,$$(CC) -std=gnu11 -Wall -Wextra -Werror -O2 -g,,$(PACKAGES)))
 $(eval $(call compile,san,$$(CC) $(SAN_FLAGS) $$(SIMD),,$(PACKAGES_TEST)))
-$(eval $(call compile,fuzzer,clang $(SAN_FLAGS) $$(SIMD) -DLIBFUZZER \
-    -fsanitize=fuzzer-no-link,,$(PACKAGES_TEST)))
+$(eval $(call compile,fuzzer,clang $(SAN_FLAGS) $$(SIMD) -fsanitize=fuzzer-no-link,,\
+    $(PACKAGES_TEST)))
 
 # --- firmware ---
 
@@ -266,34 +260,26 @@ $(B)/qemu/version.h: $(B)/qemu/stamp ;
 $(B)/npu.so: $(B)/qemu/stamp $(MODEL_SRC:%=$(B)/model/%.o) $(QEMU_SRC:%=$(B)/plugin/%.o)
 	$(call link,$(CC) -shared)
 
-# Host tests: the model and, beside each test, what else lies in its folder.
-RIG := $(MODEL_SRC:%=$(B)/san/%.o) $(B)/san/tests/model/rig.c.o
-$(B)/san/model/oracle/%_test $(B)/san/model/cube/mmad_test: LIBS := -lmpfr -lgmp
-$(patsubst %,$(B)/san/model/oracle/%_test,vector scalar): $(B)/san/tests/model/oracle/oracle.c.o
-$(B)/san/model/calibrate/calibrate_test: \
-    $(patsubst %,$(B)/san/tests/model/calibrate/%.c.o,vector matmul)
-$(B)/san/host/npy_test: $(B)/san/kernels/cli/npy_header.c.o
-$(B)/san/%_test: $(B)/san/tests/%_test.c.o $(RIG)
-	$(call say,LINK)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(SAN_FLAGS) $(filter %.o,$^) $(LIBS) -lm -o $@
-
-$(B)/san/fuzz: $(B)/san/tests/model/fuzz.c.o $(RIG)
+$(B)/san/host-tests: LIBS := -lmpfr -lgmp -lm
+$(B)/san/host-tests: $(HOST_SRC:%=$(B)/san/%.o)
 	$(call link,$(CC) $(SAN_FLAGS))
 
-$(B)/fuzz: $(patsubst %,$(B)/fuzzer/%.o,$(MODEL_SRC) tests/model/rig.c tests/model/fuzz.c)
+$(B)/fuzz: $(FUZZ_SRC:%=$(B)/fuzzer/%.o)
 	$(call link,clang $(SAN_FLAGS) -fsanitize=fuzzer)
 
-$(B)/plumbing: tests/qemu/device/plumbing.c $(TABLES) tests/model/tap.h Makefile | $(PACKAGES)
-	$(call link,$(CC) -std=gnu11 $(WARN) -g -I.)
+$(B)/plumbing: $(patsubst %,$(B)/host/%.o,tests/qemu/device/plumbing.c tests/test.c \
+    tests/host/main.c hal/err.c $(TABLES))
+	$(call link,$(CC))
 
 $(B)/bench/blas: LIBS := -lopenblas
 $(B)/bench/blas: tests/bench/blas.c | $(B)/packages-bench
 	$(call link,$(CC) -O2)
 
-$(BENCHES:%=$(B)/bench/%): $(B)/bench/%: tests/bench/%.c tests/model/rig.c \
-    $(MODEL_SRC:%=$(B)/model/%.o)
-	$(call link,$(CC) -std=gnu11 -O2 -I.)
+$(B)/bench/calibrate: $(patsubst %,$(B)/host/%.o,\
+    $(filter-out %_test.c,$(call find,tests/model/calibrate)))
+$(BENCHES:%=$(B)/bench/%): $(B)/bench/%: $(B)/host/tests/bench/%.c.o \
+    $(B)/host/tests/model/rig.c.o $(MODEL_SRC:%=$(B)/model/%.o)
+	$(call link,$(CC))
 
 $(B)/regdoc: tools/regdoc.c $(TABLES) $(wildcard hal/contract/*.def hal/contract/*.h) | $(PACKAGES)
 	$(call link,$(CC) -std=gnu11 -Wall -Wextra -Werror -O1 -I.)

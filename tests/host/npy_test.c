@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "kernels/cli/npy.h"
-#include "tests/model/tap.h"
+#include "tests/host/data.h"
+#include "tests/test.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -142,7 +143,7 @@ static int parse(const char *buf, size_t len, struct npy *npy, char *why)
     return err;
 }
 
-static void test_good(void)
+TEST(npy, good)
 {
     char why[NPY_WHY_BYTES];
 
@@ -165,7 +166,7 @@ static void test_good(void)
     }
 }
 
-static void test_bad(void)
+TEST(npy, bad)
 {
     char why[NPY_WHY_BYTES];
 
@@ -181,7 +182,7 @@ static void test_bad(void)
     }
 }
 
-static void test_preamble(void)
+TEST(npy, preamble)
 {
     static const struct {
         const char *name, *bytes;
@@ -207,7 +208,7 @@ static void test_preamble(void)
     }
 }
 
-static void test_truncated(void)
+TEST(npy, truncated)
 {
     char why[NPY_WHY_BYTES];
     struct npy npy;
@@ -222,7 +223,7 @@ static void test_truncated(void)
 }
 
 /* What npy_format_header writes, npy_parse_header reads, in all types and ranks. */
-static void test_round_trip(void)
+TEST(npy, round_trip)
 {
     unsigned wrong = 0;
 
@@ -244,16 +245,9 @@ static void test_round_trip(void)
     ok(wrong == 0, "npy/reads what it writes: %u wrong", wrong);
 }
 
-static uint64_t next_random(uint64_t *state)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return *state >> 33;
-}
-
 /* Mutations of good headers: whatever comes out must be consistent. */
-static void test_garbage(void)
+TEST(npy, garbage)
 {
-    uint64_t state = 1;
     unsigned wrong = 0;
 
     for (unsigned round = 0; round < 200000; round++) {
@@ -261,33 +255,21 @@ static void test_garbage(void)
         struct npy npy;
         size_t len;
         char *buf = wrap(good[round % N(good)].dict, 1 + (int)(round / 7 % 3), &len);
-        unsigned changes = 1 + (unsigned)(next_random(&state) % 4);
+        unsigned changes = 1 + rnd() % 4;
         int err;
 
         for (unsigned i = 0; i < changes; i++) {
             static const char likely[] = "{}()[]'\":,0123456789LTF<>|=fi \n";
-            uint64_t r = next_random(&state);
+            uint32_t r = rnd();
 
-            buf[8 + next_random(&state) % (len - 8)] =
+            buf[8 + rnd() % (len - 8)] =
                 r & 1 ? likely[(r >> 1) % (sizeof(likely) - 1)] : (char)(r >> 8);
         }
-        err = parse(buf, next_random(&state) % 8 ? len : next_random(&state) % len, &npy,
-                    why);
+        err = parse(buf, rnd() % 8 ? len : rnd() % len, &npy, why);
         wrong += err == 0 ? why[0] != '\0' || npy.ndim > NPY_MAX_DIMS ||
                                 npy.bytes != npy_count(&npy) * npy_type_bytes(npy.type)
                           : why[0] == '\0' || strlen(why) >= NPY_WHY_BYTES / 2;
         free(buf);
     }
     ok(wrong == 0, "npy/survives garbage: %u wrong", wrong);
-}
-
-int main(void)
-{
-    test_good();
-    test_bad();
-    test_preamble();
-    test_truncated();
-    test_round_trip();
-    test_garbage();
-    return tap_done();
 }

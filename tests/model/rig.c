@@ -52,13 +52,29 @@ static void *zeroed(size_t bytes)
     return p;
 }
 
+void rig_reset(struct rig *r)
+{
+    r->npu.host = &host;
+    r->npu.ctx = r;
+    r->now = 0;
+    r->maps = 0;
+    memset(r->irq, 0, sizeof(r->irq));
+    memset(r->gm, 0, RIG_GM_BYTES);
+    for (unsigned c = 0; c < r->config.cores; c++) {
+        for (unsigned m = 0; m < NPU_MEM_COUNT; m++) {
+            memset(r->npu.mem[c][m], 0, npu_mem_size(r->config.profile, (enum npu_mem)m));
+        }
+    }
+    npu_init(&r->npu, &r->config);
+}
+
 void rig_open(struct rig *r, unsigned cores, enum npu_profile profile)
 {
     memset(r, 0, sizeof(*r));
     r->gm = zeroed(RIG_GM_BYTES);
-    r->npu.s = zeroed(npu_state_size());
     r->npu.host = &host;
     r->npu.ctx = r;
+    r->npu.s = zeroed(npu_state_size());
     r->config = (struct npu_config){cores, profile, RIG_GM_BASE, RIG_GM_BYTES, 0};
     for (unsigned c = 0; c < cores; c++) {
         for (unsigned m = 0; m < NPU_MEM_COUNT; m++) {
@@ -135,4 +151,73 @@ union cmd rig_copy_in(uint32_t ub, uint64_t gm, uint32_t bytes)
     c.copy_in.len_bytes = bytes;
     c.copy_in.n_blocks = 1;
     return c;
+}
+
+union cmd rig_load3d(enum op op, enum type type)
+{
+    union cmd c = rig_command(op, type);
+    unsigned c0 = type_c0(type);
+
+    c.load3d.dst = 512;
+    c.load3d.src = 64;
+    c.load3d.map_h = 9;
+    c.load3d.map_w = 11;
+    c.load3d.channels = (uint16_t)(2 * c0);
+    c.load3d.filter_h = c.load3d.filter_w = 3;
+    c.load3d.stride_h = c.load3d.stride_w = 1;
+    c.load3d.dilation_h = c.load3d.dilation_w = 1;
+    c.load3d.pad_left = c.load3d.pad_right = 1;
+    c.load3d.pad_top = c.load3d.pad_bottom = 1;
+    c.load3d.m_len = 50;
+    c.load3d.k_len = (uint16_t)(9 * c0);
+    return c;
+}
+
+bool rig_stopped(struct rig *r, enum pipe pipe, unsigned code, unsigned field)
+{
+    uint64_t error = rig_read(r, 0, rig_pipe(pipe, PIPE_ERROR));
+
+    return field_get(PIPE_ERROR_CODE, error) == code &&
+           field_get(PIPE_ERROR_FIELD, error) == field;
+}
+
+struct rig rig;
+
+void fresh(void)
+{
+    if (rig.gm == NULL) {
+        rig_open(&rig, 1, PROFILE_a2);
+    } else {
+        rig_reset(&rig);
+    }
+}
+
+uint8_t *mem(enum npu_mem m)
+{
+    return rig.npu.mem[0][m];
+}
+
+enum pipe pipe_of(const union cmd *c)
+{
+    return (enum pipe)cmd_find(c->head.opcode)->pipe;
+}
+
+unsigned run(union cmd c)
+{
+    rig_push(&rig, 0, pipe_of(&c), &c);
+    rig_drain(&rig);
+    return rig_error(&rig, 0, pipe_of(&c));
+}
+
+uint64_t cycles_of(union cmd c)
+{
+    uint64_t begin = rig.now;
+
+    run(c);
+    return rig.now - begin;
+}
+
+bool refused(union cmd c, unsigned code, unsigned field)
+{
+    return run(c) == code && rig_stopped(&rig, pipe_of(&c), code, field);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A chip on the host without a CPU: the model with plain arrays for memories, and time
- * that the test steps. For host tests and fuzzers.
+ * that the test steps. For tests, benchmarks and the fuzzer.
  */
 #ifndef TESTS_MODEL_RIG_H
 #define TESTS_MODEL_RIG_H
@@ -24,6 +24,8 @@ struct rig {
  * each byte out of place. */
 void rig_open(struct rig *r, unsigned cores, enum npu_profile profile);
 void rig_close(struct rig *r);
+/* As it was opened; the memories stay where they are. */
+void rig_reset(struct rig *r);
 /* Advances to a cycle; to the end of all that runs. */
 void rig_to(struct rig *r, uint64_t cycle);
 void rig_drain(struct rig *r);
@@ -40,5 +42,30 @@ unsigned rig_error(struct rig *r, unsigned core, enum pipe pipe);
  */
 union cmd rig_command(enum op op, enum type type);
 union cmd rig_copy_in(uint32_t ub, uint64_t gm, uint32_t bytes);
+/* A LOAD3D: a 3 x 3 filter on 9 x 11 pixels of two channel blocks, padding 1. */
+union cmd rig_load3d(enum op op, enum type type);
+/* Whether a pipe of core 0 has stopped with this code, because of this field. */
+bool rig_stopped(struct rig *r, enum pipe pipe, unsigned code, unsigned field);
+
+/* The member of a command's format that a test is about: its offset, its size. */
+#define MEMBER(format, name)                                                             \
+    offsetof(struct cmd_##format, name), sizeof(((struct cmd_##format *)0)->name)
+
+/* --- the chip of the running test: one core of a2, on which commands run one by one;
+ * the runner resets it before each test (tests/model/running.c) --- */
+
+extern struct rig rig;
+
+/* As it was at the begin of the test. */
+void fresh(void);
+uint8_t *mem(enum npu_mem m);
+enum pipe pipe_of(const union cmd *c);
+/* Runs a command on its pipe to the end of all that runs; the error that it stopped with,
+ * or 0. */
+unsigned run(union cmd c);
+/* Cycles of that. */
+uint64_t cycles_of(union cmd c);
+/* Whether its pipe has stopped it with this code, because of this field. */
+bool refused(union cmd c, unsigned code, unsigned field);
 
 #endif

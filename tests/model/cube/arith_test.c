@@ -9,8 +9,8 @@
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
-#include "tests/model/rnd.h"
-#include "tests/model/tap.h"
+#include "tests/host/data.h"
+#include "tests/test.h"
 #include "tools/emu/model/arith/cube.h"
 #include "tools/emu/model/arith/num.h"
 #include "tools/emu/model/arith/simd.h"
@@ -137,29 +137,6 @@ static size_t c_at(unsigned r, unsigned c, unsigned m)
     return ((size_t)(c / 16) * ((m + 15) / 16) + r / 16) * 256 + r % 16 * 16 + c % 16;
 }
 
-static void put(uint8_t *to, unsigned bits, size_t at, uint32_t value)
-{
-    if (bits == 4) {
-        unsigned shift = at % 2 * 4;
-
-        to[at / 2] = (uint8_t)((to[at / 2] & ~(15u << shift)) | value << shift);
-    } else {
-        memcpy(to + at * bits / 8, &value, bits / 8);
-    }
-}
-
-static float half_to_float(uint16_t h) /* independent of num.h */
-{
-    float mag = (h & 0x7c00) == 0
-                    ? (float)ldexp(h & 0x3ff, -24)
-                    : (float)ldexp((h & 0x3ff) | 0x400, ((h >> 10) & 31) - 25);
-
-    if ((h & 0x7c00) == 0x7c00) {
-        mag = h & 0x3ff ? NAN : INFINITY;
-    }
-    return h & 0x8000 ? -mag : mag;
-}
-
 /* To 12 significant bits, or to multiples of 2^-137; likewise independent. */
 static float rounded_to_hf32(float f)
 {
@@ -177,7 +154,7 @@ static double number(enum cube_type type, uint32_t bits)
 {
     switch (type) {
     case CUBE_F16:
-        return (double)half_to_float((uint16_t)bits);
+        return (double)half_value((uint16_t)bits);
     case CUBE_BF16:
         return (double)num_float(bits << 16);
     case CUBE_F32:
@@ -200,20 +177,20 @@ static void fill_operands(const struct cube_op *op, enum fill fill)
     const struct format *f = &formats[op->type];
 
     for (size_t i = 0; i < CUBE_L0_BYTES * 8 / f->bits; i++) {
-        put(a, f->bits, i, f->poison ? f->poison : element(op->type, ANY));
-        put(b, f->bits, i, f->poison ? f->poison : element(op->type, ANY));
+        element_put(a, i, f->bits, f->poison ? f->poison : element(op->type, ANY));
+        element_put(b, i, f->bits, f->poison ? f->poison : element(op->type, ANY));
     }
     for (unsigned x = 0; x < op->k; x++) {
         for (unsigned r = 0; r < op->m; r++) {
             uint32_t e = element(op->type, fill);
 
-            put(a, f->bits, op->row ? x : a_at(r, x, op->a_kb, f->k0), e);
+            element_put(a, op->row ? x : a_at(r, x, op->a_kb, f->k0), f->bits, e);
             num_a[r * op->k + x] = (float)number(op->type, e);
         }
         for (unsigned c = 0; c < op->n; c++) {
             uint32_t e = element(op->type, fill);
 
-            put(b, f->bits, b_at(x, c, op->n, f->k0), e);
+            element_put(b, b_at(x, c, op->n, f->k0), f->bits, e);
             num_b[c * op->k + x] = (float)number(op->type, e);
         }
     }
@@ -260,12 +237,12 @@ static void expect(const struct cube_op *op, bool from_in)
 }
 
 /* The whole of out, also behind its last fractal. */
-static bool same(const struct cube_op *op)
+static bool as_expected(const struct cube_op *op)
 {
     for (size_t i = 0; i < MAX_OUT; i++) {
         if (out[i] != want[i]) {
-            tap_note("%s %ux%ux%u: word %zu is %08x, want %08x", simd_name(simd_level()),
-                     op->m, op->n, op->k, i, out[i], want[i]);
+            test_note("%s %ux%ux%u: word %zu is %08x, want %08x", simd_name(simd_level()),
+                      op->m, op->n, op->k, i, out[i], want[i]);
             return false;
         }
     }
@@ -311,7 +288,7 @@ static void test_suite(enum cube_type type, enum fill fill, enum simd best)
         for (enum simd level = SIMD_PLAIN; level <= best; level++) {
             simd_limit(level);
             compute(&op, from_in);
-            good[level] = same(&op) && good[level];
+            good[level] = as_expected(&op) && good[level];
         }
     }
     for (enum simd level = SIMD_PLAIN; level <= best; level++) {
@@ -342,7 +319,7 @@ static void test_environment(enum simd level)
         _mm_setcsr(0x1f80);
 #endif
         fesetround(FE_TONEAREST);
-        good = same(&op) && good;
+        good = as_expected(&op) && good;
     }
     ok(good, "cube/keeps_and_ignores_host_rounding_%s", simd_name(level));
 }
@@ -397,38 +374,50 @@ static void test_special(enum simd level)
 
         memset(a, 0, 512);
         memset(b, 0, 512);
-        put(a, formats[t[i].type].bits, 0, t[i].a);
-        put(b, formats[t[i].type].bits, 0, t[i].b);
+        element_put(a, 0, formats[t[i].type].bits, t[i].a);
+        element_put(b, 0, formats[t[i].type].bits, t[i].b);
         in[0] = t[i].in;
         compute(&op, true);
         if (out[0] != t[i].want) {
-            tap_note("case %zu is %08x, want %08x", i, out[0], t[i].want);
+            test_note("case %zu is %08x, want %08x", i, out[0], t[i].want);
             good = false;
         }
     }
     ok(good, "cube/special_values_%s", simd_name(level));
 }
 
-int main(void)
+static enum simd best_level(void)
 {
-    enum simd best;
-
     simd_limit(SIMD_COUNT);
-    best = simd_level();
-    for (enum cube_type type = 0; type < CUBE_TYPES; type++) {
-        if (type >= CUBE_S8) {
-            test_suite(type, ANY, best);
-            test_suite(type, EXTREME, best);
-            continue;
-        }
+    return simd_level();
+}
+
+TEST(cube, floating_operands)
+{
+    enum simd best = best_level();
+
+    for (enum cube_type type = 0; type < CUBE_S8; type++) {
         for (enum fill fill = SMALL; fill <= HUGE_; fill++) {
             test_suite(type, fill, best);
         }
     }
-    for (enum simd level = SIMD_PLAIN; level <= best; level++) {
+}
+
+TEST(cube, integer_operands)
+{
+    enum simd best = best_level();
+
+    for (enum cube_type type = CUBE_S8; type < CUBE_TYPES; type++) {
+        test_suite(type, ANY, best);
+        test_suite(type, EXTREME, best);
+    }
+}
+
+TEST(cube, special_values)
+{
+    for (enum simd level = SIMD_PLAIN, best = best_level(); level <= best; level++) {
         simd_limit(level);
         test_special(level);
         test_environment(level);
     }
-    return tap_done();
 }

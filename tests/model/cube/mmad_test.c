@@ -7,9 +7,9 @@
 
 #include <mpfr.h>
 
-#include "tests/model/rig.h"
-#include "tests/model/rnd.h"
-#include "tests/model/tap.h"
+#include "tests/host/data.h"
+#include "tests/model/rules/rule.h"
+#include "tests/test.h"
 
 enum { BT_BYTES = 1024, L0_BYTES = 65536, NOISE = 0x5a };
 
@@ -30,22 +30,6 @@ static const struct {
 };
 enum { F16, BF16, F32, HF32, HF32_ZERO, S8, S4, KINDS };
 
-static uint32_t bits_of(float f)
-{
-    uint32_t u;
-
-    memcpy(&u, &f, 4);
-    return u;
-}
-
-static float float_of(uint32_t u)
-{
-    float f;
-
-    memcpy(&f, &u, 4);
-    return f;
-}
-
 /* --- one MMAD and what it must give --- */
 
 struct job {
@@ -55,11 +39,6 @@ struct job {
 };
 
 static uint32_t elem_a[1 << 17], elem_b[1 << 17], elem_c[1 << 14]; /* by rows */
-
-static unsigned up(unsigned x, unsigned unit)
-{
-    return (x + unit - 1) / unit;
-}
 
 /* Bit offset of a(r, x), b(x, c), and byte offset of c(r, c): as the page says. */
 static unsigned k_blocks(const struct job *j)
@@ -94,17 +73,6 @@ static size_t c_byte(const struct job *j, unsigned r, unsigned c)
            c % 16 * 4;
 }
 
-static void put(uint8_t *mem, size_t bit, unsigned bits, uint32_t value)
-{
-    if (bits == 4) {
-        unsigned shift = bit % 8;
-
-        mem[bit / 8] = (uint8_t)((mem[bit / 8] & ~(15u << shift)) | value << shift);
-    } else {
-        memcpy(mem + bit / 8, &value, bits / 8);
-    }
-}
-
 static uint32_t random_element(unsigned kind)
 {
     uint32_t f = rnd();
@@ -130,19 +98,19 @@ static void fill(struct rig *r, const struct job *j)
     uint8_t *const *mem = r->npu.mem[0];
 
     for (size_t i = 0; i < L0_BYTES * 8; i += bits) {
-        put(mem[NPU_MEM_L0A], i, bits, kinds[j->kind].poison);
-        put(mem[NPU_MEM_L0B], i, bits, kinds[j->kind].poison);
+        element_put(mem[NPU_MEM_L0A], i / bits, bits, kinds[j->kind].poison);
+        element_put(mem[NPU_MEM_L0B], i / bits, bits, kinds[j->kind].poison);
     }
     memset(mem[NPU_MEM_L0C], NOISE, L0_BYTES);
     memset(mem[NPU_MEM_BT], NOISE, BT_BYTES);
     for (unsigned x = 0; x < j->k; x++) {
         for (unsigned i = 0; i < j->m; i++) {
             uint32_t e = elem_a[i * j->k + x] = random_element(j->kind);
-            put(mem[NPU_MEM_L0A], a_bit(j, i, x), bits, e);
+            element_put(mem[NPU_MEM_L0A], a_bit(j, i, x) / bits, bits, e);
         }
         for (unsigned i = 0; i < j->n; i++) {
             uint32_t e = elem_b[x * j->n + i] = random_element(j->kind);
-            put(mem[NPU_MEM_L0B], b_bit(j, x, i), bits, e);
+            element_put(mem[NPU_MEM_L0B], b_bit(j, x, i) / bits, bits, e);
         }
     }
     for (unsigned i = 0; i < j->m * j->n; i++) {
@@ -159,7 +127,8 @@ static void fill(struct rig *r, const struct job *j)
     }
 }
 
-static mpfr_t acc, fa, fb;
+static mpfr_t acc, fa, fb; /* with the range of fp32 while the test runs */
+static mpfr_exp_t emin, emax;
 
 /* A value of a kind; hf32 rounds here. */
 static void set(mpfr_t to, unsigned kind, uint32_t e)
@@ -257,14 +226,31 @@ static bool check(const struct job *j)
         uint32_t got;
         memcpy(&got, r.npu.mem[0][NPU_MEM_L0C] + i * 4, 4);
         if (got != expected[i]) {
-            tap_note("%s %ux%ux%u error %u: word %u is %08x, want %08x",
-                     kinds[j->kind].name, j->m, j->n, j->k, rig_error(&r, 0, PIPE_M), i,
-                     got, expected[i]);
+            test_note("%s %ux%ux%u error %u: word %u is %08x, want %08x",
+                      kinds[j->kind].name, j->m, j->n, j->k, rig_error(&r, 0, PIPE_M), i,
+                      got, expected[i]);
             break;
         }
     }
     rig_close(&r);
     return good;
+}
+
+static void mpfr_begin(void)
+{
+    mpfr_inits2(24, acc, fa, fb, (mpfr_ptr)NULL);
+    emin = mpfr_get_emin();
+    emax = mpfr_get_emax();
+    mpfr_set_emin(-148);
+    mpfr_set_emax(128);
+}
+
+static void mpfr_end(void)
+{
+    mpfr_clears(acc, fa, fb, (mpfr_ptr)NULL);
+    mpfr_set_emin(emin);
+    mpfr_set_emax(emax);
+    mpfr_free_cache();
 }
 
 static void test_kind(unsigned kind)
@@ -307,7 +293,16 @@ static void test_kind(unsigned kind)
     }
 }
 
-static void test_longest(void)
+TEST(mmad, against_mpfr)
+{
+    mpfr_begin();
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        test_kind(kind);
+    }
+    mpfr_end();
+}
+
+TEST(mmad, longest)
 {
     struct job j = {.kind = S8, .m = 16, .n = 16, .k = 4095};
     bool good = check(&j);
@@ -320,68 +315,51 @@ static void test_longest(void)
 
 /* --- rules and costs --- */
 
-#define AT(field) offsetof(struct cmd_mmad, field), sizeof(((struct cmd_mmad *)0)->field)
+/* clang-format off */
+static const struct rule rules[] = {
+    {"type_s16", OP_MMAD, WRONG(head, type, TYPE_S16, TYPE), TYPE_F16},
+    {"unknown_flag", OP_MMAD, WRONG(head, flags, 0x40, FLAGS), TYPE_F32},
+    {"hf32_of_f16", OP_MMAD, WRONG(head, flags, MMAD_HF32, FLAGS), TYPE_F16},
+    {"hf32_zero_without_hf32", OP_MMAD, WRONG(head, flags, MMAD_HF32_ZERO, FLAGS), TYPE_F32},
+    {"hf32_of_s4", OP_MMAD, WRONG(head, flags, MMAD_HF32, FLAGS), TYPE_S4},
+    {"k_align_of_bf16", OP_MMAD, WRONG(head, flags, MMAD_K_ALIGN, FLAGS), TYPE_BF16},
+    {"init_and_bias", OP_MMAD, WRONG(head, flags, MMAD_INIT | MMAD_BIAS, RANGE), TYPE_F32},
+    {"address_of_no_bias", OP_MMAD, WRONG(mmad, bias, 64, RESERVED), TYPE_F32},
+    {"gemv_of_two_rows", OP_MMAD, WRONG(mmad, m, 2, RANGE), TYPE_F16, MMAD_GEMV},
+    {"m_4096", OP_MMAD, WRONG(mmad, m, 4096, RANGE), TYPE_F16},
+    {"n_4096", OP_MMAD, WRONG(mmad, n, 4096, RANGE), TYPE_F16},
+    {"k_4096", OP_MMAD, WRONG(mmad, k, 4096, RANGE), TYPE_F16},
+    {"unaligned_c", OP_MMAD, WRONG(mmad, dst, 512, ALIGN), TYPE_F32},
+    {"unaligned_a", OP_MMAD, WRONG(mmad, a, 32, ALIGN), TYPE_F32, MMAD_GEMV},
+    {"unaligned_b", OP_MMAD, WRONG(mmad, b, 256, ALIGN), TYPE_F32},
+    {"unaligned_bias", OP_MMAD, WRONG(mmad, bias, 32, ALIGN), TYPE_F32, MMAD_BIAS},
+    {"end_of_c", OP_MMAD, WRONG(mmad, dst, 131072, BOUNDS), TYPE_F32},
+    {"end_of_a", OP_MMAD, WRONG(mmad, a, L0_BYTES - 512, BOUNDS), TYPE_F32},
+    {"end_of_b", OP_MMAD, WRONG(mmad, b, L0_BYTES - 512, BOUNDS), TYPE_F32},
+    {"end_of_bias", OP_MMAD, WRONG(mmad, bias, 1024, BOUNDS), TYPE_F32, MMAD_BIAS},
+    {"end_of_k_in_16s", OP_MMAD, WRONG(mmad, a, L0_BYTES - 1536, BOUNDS), TYPE_F32, MMAD_K_ALIGN},
+    {"end_of_row", OP_MMAD, WRONG(mmad, a, L0_BYTES, BOUNDS), TYPE_S4, MMAD_GEMV},
+    {"byte_behind_the_operands", OP_MMAD, BEHIND(47), TYPE_F32},
+};
+/* clang-format on */
 
-static void test_rules(void)
+static union cmd one_row(const struct rule *rule)
 {
-    static const struct {
-        const char *name;
-        enum type type;
-        unsigned flags;
-        unsigned offset, size;
-        uint64_t value;
-        unsigned code, field;
-    } rules[] = {
-        {"type_s16", TYPE_S16, 0, 0, 0, 0, NPU_ERR_TYPE, 2},
-        {"unknown_flag", TYPE_F32, 0x40, 0, 0, 0, NPU_ERR_FLAGS, 3},
-        {"hf32_of_f16", TYPE_F16, MMAD_HF32, 0, 0, 0, NPU_ERR_FLAGS, 3},
-        {"hf32_zero_without_hf32", TYPE_F32, MMAD_HF32_ZERO, 0, 0, 0, NPU_ERR_FLAGS, 3},
-        {"hf32_of_s4", TYPE_S4, MMAD_HF32, 0, 0, 0, NPU_ERR_FLAGS, 3},
-        {"k_align_of_bf16", TYPE_BF16, MMAD_K_ALIGN, 0, 0, 0, NPU_ERR_FLAGS, 3},
-        {"init_and_bias", TYPE_F32, MMAD_INIT | MMAD_BIAS, 0, 0, 0, NPU_ERR_RANGE, 3},
-        {"address_of_no_bias", TYPE_F32, 0, AT(bias), 64, NPU_ERR_RESERVED, 36},
-        {"gemv_of_two_rows", TYPE_F16, MMAD_GEMV, AT(m), 2, NPU_ERR_RANGE, 40},
-        {"m_4096", TYPE_F16, 0, AT(m), 4096, NPU_ERR_RANGE, 40},
-        {"n_4096", TYPE_F16, 0, AT(n), 4096, NPU_ERR_RANGE, 42},
-        {"k_4096", TYPE_F16, 0, AT(k), 4096, NPU_ERR_RANGE, 44},
-        {"unaligned_c", TYPE_F32, 0, AT(dst), 512, NPU_ERR_ALIGN, 24},
-        {"unaligned_a", TYPE_F32, MMAD_GEMV, AT(a), 32, NPU_ERR_ALIGN, 28},
-        {"unaligned_b", TYPE_F32, 0, AT(b), 256, NPU_ERR_ALIGN, 32},
-        {"unaligned_bias", TYPE_F32, MMAD_BIAS, AT(bias), 32, NPU_ERR_ALIGN, 36},
-        {"end_of_c", TYPE_F32, 0, AT(dst), 131072, NPU_ERR_BOUNDS, 24},
-        {"end_of_a", TYPE_F32, 0, AT(a), L0_BYTES - 512, NPU_ERR_BOUNDS, 28},
-        {"end_of_b", TYPE_F32, 0, AT(b), L0_BYTES - 512, NPU_ERR_BOUNDS, 32},
-        {"end_of_bias", TYPE_F32, MMAD_BIAS, AT(bias), 1024, NPU_ERR_BOUNDS, 36},
-        {"end_of_k_in_16s", TYPE_F32, MMAD_K_ALIGN, AT(a), L0_BYTES - 1536,
-         NPU_ERR_BOUNDS, 28},
-        {"end_of_row", TYPE_S4, MMAD_GEMV, AT(a), L0_BYTES, NPU_ERR_BOUNDS, 28},
-        {"byte_behind_the_operands", TYPE_F32, 0, 47, 1, 1, NPU_ERR_RESERVED, 47},
-    };
+    union cmd c = rig_command(OP_MMAD, rule->type);
 
-    for (unsigned i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-        union cmd cmd = rig_command(OP_MMAD, rules[i].type);
-        struct rig r;
-        uint64_t error;
+    c.head.flags = (uint8_t)rule->flags;
+    c.mmad.m = c.mmad.n = 1;
+    c.mmad.k = 20; /* three fractals of fp32 */
+    return c;
+}
 
-        rig_open(&r, 1, PROFILE_a2);
-        memset(r.npu.mem[0][NPU_MEM_L0C], NOISE, 131072);
-        cmd.head.flags = (uint8_t)rules[i].flags;
-        cmd.mmad.m = cmd.mmad.n = 1;
-        cmd.mmad.k = 20; /* three fractals of fp32 */
-        memcpy(cmd.bytes + rules[i].offset, &rules[i].value, rules[i].size);
-        rig_push(&r, 0, PIPE_M, &cmd);
-        rig_drain(&r);
-        error = rig_read(&r, 0, rig_pipe(PIPE_M, PIPE_ERROR));
-        ok(field_get(PIPE_ERROR_CODE, error) == rules[i].code &&
-               field_get(PIPE_ERROR_FIELD, error) == rules[i].field &&
-               r.npu.mem[0][NPU_MEM_L0C][0] == NOISE,
-           "mmad/refuses_%s", rules[i].name);
-        rig_close(&r);
-    }
+TEST(mmad, rules)
+{
+    check_rules("mmad/refuses_", rules, LENGTH(rules), one_row, NULL);
 }
 
 /* 17 x 33 x 65: 2 * 3 * ceil(65 / C0) fractals, a cycle each, two of fp32. */
-static void test_costs(void)
+TEST(mmad, costs)
 {
     static const struct {
         unsigned kind, flags, cycles;
@@ -406,7 +384,7 @@ static void test_costs(void)
     }
 }
 
-static void test_nothing(void)
+TEST(mmad, nothing)
 {
     bool good = true;
 
@@ -426,21 +404,4 @@ static void test_nothing(void)
         rig_close(&r);
     }
     ok(good, "mmad/nothing_to_do_writes_nothing");
-}
-
-int main(void)
-{
-    mpfr_inits2(24, acc, fa, fb, (mpfr_ptr)0);
-    mpfr_set_emin(-148);
-    mpfr_set_emax(128);
-    for (unsigned kind = 0; kind < KINDS; kind++) {
-        test_kind(kind);
-    }
-    test_longest();
-    test_rules();
-    test_costs();
-    test_nothing();
-    mpfr_clears(acc, fa, fb, (mpfr_ptr)0);
-    mpfr_free_cache();
-    return tap_done();
 }

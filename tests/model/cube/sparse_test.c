@@ -5,51 +5,26 @@
  */
 #include <string.h>
 
+#include "tests/host/data.h"
 #include "tests/model/rig.h"
-#include "tests/model/rnd.h"
-#include "tests/model/tap.h"
+#include "tests/test.h"
 #include "tools/emu/model/arith/simd.h"
 
 enum { L0 = 65536, INDEX = 16384, C_BYTES = 131072, BT = 1024, NOISE = 0x5a };
 enum { C_AT = 2048, BT_AT = 64 };
 
-static struct rig rig;
 static uint32_t a_at = 512, b_at = 1024; /* in L0A, L0B */
 static uint32_t want[C_BYTES / 4];
-
-static uint8_t *mem(enum npu_mem m)
-{
-    return rig.npu.mem[0][m];
-}
 
 /* A fresh chip with noise in its memories. */
 static void start(void)
 {
-    if (rig.gm) {
-        rig_close(&rig);
-    }
-    rig_open(&rig, 1, PROFILE_a2);
-    for (unsigned i = 0; i < L0; i++) {
-        mem(NPU_MEM_L0A)[i] = (uint8_t)rnd();
-        mem(NPU_MEM_L0B)[i] = (uint8_t)rnd();
-        mem(NPU_MEM_L0B_INDEX)[i / 4] = (uint8_t)rnd();
-    }
+    fresh();
+    noise(mem(NPU_MEM_L0A), L0);
+    noise(mem(NPU_MEM_L0B), L0);
+    noise(mem(NPU_MEM_L0B_INDEX), INDEX);
     memset(mem(NPU_MEM_L0C), NOISE, C_BYTES);
     memset(mem(NPU_MEM_BT), NOISE, BT);
-}
-
-static unsigned run(union cmd c)
-{
-    enum pipe pipe = (enum pipe)cmd_find(c.head.opcode)->pipe;
-
-    rig_push(&rig, 0, pipe, &c);
-    rig_drain(&rig);
-    return rig_error(&rig, 0, pipe);
-}
-
-static unsigned up(unsigned x, unsigned unit)
-{
-    return (x + unit - 1) / unit;
 }
 
 /* --- MMAD_SPARSE --- */
@@ -180,8 +155,8 @@ static bool check(const struct job *j, bool whole)
 
         memcpy(&got, mem(NPU_MEM_L0C) + i * 4, 4);
         if (got != want[i] || error) {
-            tap_note("%ux%ux%u flags %u error %u: word %u is %08x, want %08x", j->m, j->n,
-                     j->k, j->flags, error, i, got, want[i]);
+            test_note("%ux%ux%u flags %u error %u: word %u is %08x, want %08x", j->m,
+                      j->n, j->k, j->flags, error, i, got, want[i]);
             return false;
         }
     }
@@ -259,7 +234,15 @@ static void test_products(const char *path)
     ok(check(&j, false), "sparse/from_bias_%s", path);
 }
 
-static void test_longest(void)
+TEST(sparse, products)
+{
+    for (enum simd level = SIMD_PLAIN, best = simd_level(); level <= best; level++) {
+        simd_limit(level);
+        test_products(simd_name(level));
+    }
+}
+
+TEST(sparse, longest)
 {
     const struct job j = {16, 32, 4095, 0};
 
@@ -273,7 +256,7 @@ static void test_longest(void)
 /* asc-devkit's example of the order in a byte: the numbers 1 2 0 1 0 2 1 0 are the bytes
  * 1 0 2 1 and 0 1 2 0, read from the high bits. a is the identity, so c is the whole b.
  */
-static void test_order(void)
+TEST(sparse, order)
 {
     static const int32_t column[16] = {0, 1, 0, 2, 3, 0, 4, 0, 5, 0, 0, 6, 0, 15, 0, 0};
     const struct job j = {16, 1, 16, MMAD_SPARSE_INIT};
@@ -300,7 +283,7 @@ static uint64_t pmu(unsigned counter)
 }
 
 /* 62 is MMAD_FIRST; then a cycle for 16 x 16 x 32 of what L0B holds. */
-static void test_costs(void)
+TEST(sparse, costs)
 {
     static const struct {
         struct job job;
@@ -339,7 +322,7 @@ static unsigned marks(void)
     return n;
 }
 
-static void test_units(void)
+TEST(sparse, units)
 {
     const struct job j = {16, 16, 64, MMAD_SPARSE_INIT};
     union cmd c = mmad(&j), fix = rig_command(OP_FIX_L0C_GM, TYPE_S32);
@@ -364,22 +347,4 @@ static void test_units(void)
     ok(good, "sparse/the_fixpipe_follows_by_unit_flags");
     set_index(b_at + 5, 3);
     ok(run(c) == NPU_ERR_INDEX && marks() == 0, "sparse/a_wrong_index_passes_no_units");
-}
-
-int main(void)
-{
-    enum simd best;
-
-    simd_limit(SIMD_COUNT);
-    best = simd_level();
-    for (enum simd level = SIMD_PLAIN; level <= best; level++) {
-        simd_limit(level);
-        test_products(simd_name(level));
-    }
-    test_longest();
-    test_order();
-    test_costs();
-    test_units();
-    rig_close(&rig);
-    return tap_done();
 }

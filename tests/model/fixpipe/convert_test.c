@@ -8,34 +8,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "tests/host/data.h"
 #include "tests/model/rig.h"
-#include "tests/model/tap.h"
-
-static uint64_t rnd(void)
-{
-    static uint64_t x = 88172645463325252u;
-
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    return x >> 11;
-}
-
-static float as_float(uint32_t bits)
-{
-    float f;
-
-    memcpy(&f, &bits, 4);
-    return f;
-}
-
-static uint32_t as_bits(float f)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &f, 4);
-    return bits;
-}
+#include "tests/test.h"
 
 /* --- the reference --- */
 
@@ -91,8 +66,8 @@ static uint32_t ref_integer(const struct setting *s, float x, uint64_t word)
 /* The nearer of the two bf16 numbers around x, the even one if they are as near. */
 static uint32_t ref_bf16(float x)
 {
-    uint32_t down = as_bits(x) >> 16, up = down + 1;
-    double a = as_float(down << 16), b = as_float(up << 16), d;
+    uint32_t down = bits_of(x) >> 16, up = down + 1;
+    double a = float_of(down << 16), b = float_of(up << 16), d;
 
     if (isnan(x)) {
         return 0x7fc0;
@@ -117,7 +92,7 @@ static uint32_t ref_f16(float x)
 static uint32_t reference(const struct setting *s, uint32_t in, uint64_t word,
                           float slope)
 {
-    float x = s->mode->from == TYPE_F32 ? as_float(in) : (float)(double)(int32_t)in;
+    float x = s->mode->from == TYPE_F32 ? float_of(in) : (float)(double)(int32_t)in;
     unsigned offset = word >> 37 & 511;
     int add = 0;
     enum to to = s->mode->to;
@@ -131,7 +106,7 @@ static uint32_t reference(const struct setting *s, uint32_t in, uint64_t word,
     if (to == TO_SHIFT) {
         x = (float)floor((double)(int32_t)in / ldexp(1, word >> 32 & 15));
     } else if (s->mode->scaled) {
-        x = (float)((double)x * (double)as_float((uint32_t)word & 0xffffe000u));
+        x = (float)((double)x * (double)float_of((uint32_t)word & 0xffffe000u));
         if (to == TO_B8 || to == TO_S16 || to == TO_S4) {
             add = offset < 256 ? (int)offset : (int)offset - 512;
         }
@@ -152,7 +127,7 @@ static uint32_t reference(const struct setting *s, uint32_t in, uint64_t word,
     }
     switch (to) {
     case TO_SAME:
-        return isnan(x) ? 0x7fc00000 : as_bits(x);
+        return isnan(x) ? 0x7fc00000 : bits_of(x);
     case TO_F16:
         return ref_f16(x);
     case TO_BF16:
@@ -179,7 +154,7 @@ static uint32_t any_f32(void)
     case 1:
         return (uint32_t)rnd();
     default:
-        return as_bits((float)((int)(rnd() % 4001) - 2000) / 4); /* ties after scaling */
+        return bits_of((float)((int)(rnd() % 4001) - 2000) / 4); /* ties after scaling */
     }
 }
 
@@ -204,13 +179,13 @@ static uint64_t any_word(void)
 {
     static const uint32_t scales[] = {0x3f800000, 0x3f000000, 0x3e000000, 0x3dcccccd,
                                       0xbf000000, 0x3a83126f, 0x40490fdb, 0x37800000};
-    uint64_t word = rnd() % 8 ? scales[rnd() % 8] : rnd() & 0xffffffff;
+    uint64_t word = rnd() % 8 ? scales[rnd() % 8] : rnd();
 
     if (rnd() % 16 == 0) {
         word = (uint32_t[]){0x7f800000, 0x7fc00000, 0, 0x00002000}[rnd() % 4];
     }
-    return word | (rnd() % 16) << 32 | (rnd() % 2) << 36 | (rnd() % 512) << 37 |
-           (rnd() % 2) << 46;
+    return word | (uint64_t)(rnd() % 32) << 32 | (uint64_t)(rnd() % 512) << 37 |
+           (uint64_t)(rnd() % 2) << 46;
 }
 
 /* --- a command and what it must do --- */
@@ -224,14 +199,13 @@ struct layout {
 
 enum { FB_WORDS = 64, FB_SLOPES = 64 + 4096, GM_AT = 4096, COMPARED = 1 << 16 };
 
-static struct rig r;
 static uint8_t want[COMPARED];
 
 static uint8_t *destination(const struct layout *l)
 {
-    return l->op == OP_FIX_L0C_GM   ? r.gm
-           : l->op == OP_FIX_L0C_UB ? r.npu.mem[0][NPU_MEM_UB]
-                                    : r.npu.mem[0][NPU_MEM_L1];
+    return l->op == OP_FIX_L0C_GM   ? rig.gm
+           : l->op == OP_FIX_L0C_UB ? mem(NPU_MEM_UB)
+                                    : mem(NPU_MEM_L1);
 }
 
 /* Where element (i, row, col) goes, in bits. */
@@ -281,18 +255,10 @@ static void set_registers(const struct setting *s)
     union cmd relu = rig_command(OP_SET_RELU, TYPE_NONE);
 
     quant.set_quant.word = s->word;
-    relu.set_relu.slope = as_bits(s->slope);
-    relu.set_relu.clip = as_bits(s->limit);
-    rig_push(&r, 0, PIPE_FIX, &quant);
-    rig_push(&r, 0, PIPE_FIX, &relu);
-}
-
-static uint32_t load32(enum npu_mem mem, size_t at)
-{
-    uint32_t v;
-
-    memcpy(&v, r.npu.mem[0][mem] + at, 4);
-    return v;
+    relu.set_relu.slope = bits_of(s->slope);
+    relu.set_relu.clip = bits_of(s->limit);
+    run(quant);
+    run(relu);
 }
 
 static void set_want(const struct layout *l, const struct setting *s, unsigned i,
@@ -305,14 +271,12 @@ static void set_want(const struct layout *l, const struct setting *s, unsigned i
     uint32_t value;
 
     if (s->mode->channel) {
-        memcpy(&word, r.npu.mem[0][NPU_MEM_FB] + FB_WORDS + 8 * col, 8);
+        memcpy(&word, mem(NPU_MEM_FB) + FB_WORDS + 8 * col, 8);
     }
-    value = reference(s, load32(NPU_MEM_L0C, from), word,
-                      as_float(load32(NPU_MEM_FB, FB_SLOPES + 4 * col)));
+    value = reference(s, element_get(mem(NPU_MEM_L0C) + from, 0, 32), word,
+                      float_of(element_get(mem(NPU_MEM_FB) + FB_SLOPES, col, 32)));
     if (bits == 4) {
-        unsigned shift = at % 8;
-        want[at / 8] =
-            (uint8_t)((want[at / 8] & ~(15u << shift)) | (value & 15) << shift);
+        element_put(want, at / 4, 4, value);
     } else {
         memcpy(want + at / 8, &value, bits / 8);
     }
@@ -320,7 +284,7 @@ static void set_want(const struct layout *l, const struct setting *s, unsigned i
 
 static void fill(const struct setting *s)
 {
-    uint8_t *fb = r.npu.mem[0][NPU_MEM_FB], *l0c = r.npu.mem[0][NPU_MEM_L0C];
+    uint8_t *fb = mem(NPU_MEM_FB), *l0c = mem(NPU_MEM_L0C);
 
     for (unsigned i = 0; i < 128; i++) {
         uint64_t word = any_word();
@@ -338,6 +302,7 @@ static bool check(const struct layout *l, const struct setting *s)
 {
     union cmd c = command(l, s);
     uint8_t *got = destination(l);
+    unsigned error;
 
     fill(s);
     memset(got, 0xa5, COMPARED);
@@ -350,23 +315,14 @@ static bool check(const struct layout *l, const struct setting *s)
         }
     }
     set_registers(s);
-    rig_push(&r, 0, PIPE_FIX, &c);
-    rig_drain(&r);
-    if (rig_error(&r, 0, PIPE_FIX) != 0) {
-        tap_note("%s m %u n %u nz %d: %s", s->mode->name, l->m, l->n, l->nz,
-                 npu_error_name(rig_error(&r, 0, PIPE_FIX)));
-        rig_write(&r, 0, rig_pipe(PIPE_FIX, PIPE_CTRL), PIPE_CTRL_RESET);
-        return false;
+    error = run(c);
+    if (error == 0 && same(got, want, COMPARED)) {
+        return true;
     }
-    for (size_t i = 0; i < COMPARED; i++) {
-        if (got[i] != want[i]) {
-            tap_note("%s m %u n %u nz %d relu %u clip %d first %d: byte %zu is %02x, want %02x",
-                     s->mode->name, l->m, l->n, l->nz, s->relu, s->clip, s->offset_first,
-                     i - l->dst, got[i], want[i]);
-            return false;
-        }
-    }
-    return true;
+    test_note("%s m %u n %u nz %d relu %u clip %d first %d, to %u: %s", s->mode->name, l->m,
+              l->n, l->nz, s->relu, s->clip, s->offset_first, l->dst, npu_error_name(error));
+    rig_write(&rig, 0, rig_pipe(PIPE_FIX, PIPE_CTRL), PIPE_CTRL_RESET);
+    return false;
 }
 
 /* --- every mode --- */
@@ -420,7 +376,7 @@ static struct layout any_nz(const struct mode *mode, enum op op)
     return l;
 }
 
-static void test_modes(void)
+TEST(fixpipe, modes)
 {
     static const enum op ops[] = {OP_FIX_L0C_GM, OP_FIX_L0C_UB, OP_FIX_L0C_L1};
     static const char *const names[] = {"gm", "ub", "l1"};
@@ -443,7 +399,7 @@ static void test_modes(void)
 }
 
 /* Many values through one wide tile, each relu. */
-static void test_numbers(void)
+TEST(fixpipe, numbers)
 {
     for (unsigned i = 0; i < MODES; i++) {
         bool good = true;
@@ -459,14 +415,4 @@ static void test_numbers(void)
         }
         ok(good, "fixpipe/%s_numbers", modes[i].name);
     }
-}
-
-/* What a table of values becomes, written down by hand. */
-int main(void)
-{
-    rig_open(&r, 1, PROFILE_a2);
-    test_modes();
-    test_numbers();
-    rig_close(&r);
-    return tap_done();
 }

@@ -2,8 +2,9 @@
  *
  * The barrier units of the chip: each rule of hal/contract/chip.md.
  */
+#include "tests/host/data.h"
 #include "tests/model/rig.h"
-#include "tests/model/tap.h"
+#include "tests/test.h"
 
 enum { WATCH = 3, ARRIVE = SEM_CORE + WATCH, GO = 9 };
 
@@ -28,7 +29,7 @@ static uint64_t value(struct rig *r, unsigned core, unsigned sem)
     return rig_read(r, core, SEM_VALUE + 8 * sem);
 }
 
-static void test_register(void)
+TEST(barrier, register)
 {
     struct rig r;
     bool off = true;
@@ -47,7 +48,7 @@ static void test_register(void)
 }
 
 /* The first of the chip's semaphores. */
-static void test_first(void)
+TEST(barrier, first)
 {
     struct rig r;
 
@@ -61,7 +62,7 @@ static void test_first(void)
     rig_close(&r);
 }
 
-static void test_counts(void)
+TEST(barrier, counts)
 {
     struct rig r;
 
@@ -112,7 +113,7 @@ static uint64_t pipe_state(struct rig *r, unsigned core, enum pipe pipe)
     return field_get(PIPE_STATUS_STATE, rig_read(r, core, rig_pipe(pipe, PIPE_STATUS)));
 }
 
-static void test_commands(void)
+TEST(barrier, commands)
 {
     struct rig r;
 
@@ -148,7 +149,7 @@ static void test_commands(void)
     rig_close(&r);
 }
 
-static void test_order(void)
+TEST(barrier, order)
 {
     struct rig r;
 
@@ -173,7 +174,7 @@ static void test_order(void)
     rig_close(&r);
 }
 
-static void test_overflow(void)
+TEST(barrier, overflow)
 {
     struct rig r;
 
@@ -193,7 +194,7 @@ static void test_overflow(void)
     rig_close(&r);
 }
 
-static void test_reset(void)
+TEST(barrier, reset)
 {
     struct rig r;
 
@@ -210,16 +211,4 @@ static void test_reset(void)
     npu_reset(&r.npu, 0);
     ok(rig_read(&r, NPU_CHIP, CHIP_BARRIER + 8) == 0, "barrier/power_on_turns_it_off");
     rig_close(&r);
-}
-
-int main(void)
-{
-    test_register();
-    test_first();
-    test_counts();
-    test_commands();
-    test_order();
-    test_overflow();
-    test_reset();
-    return tap_done();
 }

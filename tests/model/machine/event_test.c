@@ -3,11 +3,12 @@
  * What the model tells a debugger: which bytes an access touches, and events of commands
  * and semaphores in their order.
  */
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "tests/host/data.h"
 #include "tests/model/rig.h"
-#include "tests/model/tap.h"
+#include "tests/test.h"
 
 static bool touches_slowly(const struct access *a, uint64_t first, uint64_t bytes)
 {
@@ -27,14 +28,13 @@ static bool touches_slowly(const struct access *a, uint64_t first, uint64_t byte
 
 static uint32_t below(uint32_t n)
 {
-    return (uint32_t)rand() % n;
+    return rnd() % n;
 }
 
-static void test_touches(void)
+TEST(event, touches)
 {
     unsigned wrong = 0, hits = 0;
 
-    srand(1);
     for (unsigned round = 0; round < 200000; round++) {
         struct access a = {.mem = NPU_MEM_UB,
                            .row_bytes = below(9),
@@ -47,7 +47,7 @@ static void test_touches(void)
         hits += want;
         wrong += npu_touches(&a, NPU_MEM_UB, first, bytes) != want;
     }
-    tap_note("%u of 200000 touch", hits);
+    test_note("%u of 200000 touch", hits);
     ok(wrong == 0 && hits > 10000, "event/access_touches_its_rows_alone");
     struct access a = {.mem = NPU_MEM_UB, .row_bytes = 64, .n = {1, 1, 1}};
     ok(!npu_touches(&a, NPU_MEM_L1, 0, 1), "event/access_is_to_one_memory");
@@ -74,7 +74,7 @@ static void sem(void *ctx, unsigned core, unsigned number, unsigned value)
 }
 
 /* 12288 bytes take 215 + 103 cycles, as in pipe_test.c. */
-static void test_order(void)
+TEST(event, order)
 {
     struct rig r;
     struct npu_host host;
@@ -94,14 +94,14 @@ static void test_order(void)
     c.head.opcode = 0x1ff;
     rig_push(&r, 0, PIPE_MTE2, &c);
     rig_drain(&r);
-    tap_note("%s", seen);
+    test_note("%s", seen);
     ok(strcmp(seen, "push 1@0,begin 1@0,push 2@0,end 1@291,sem 0.3=2,fault 2@291,") == 0,
        "event/order_numbers_and_cycles");
     rig_close(&r);
 }
 
 /* No two commands have one number, dropped ones among them; counters begin anew. */
-static void test_numbers(void)
+TEST(event, numbers)
 {
     struct rig r;
     struct npu_host host;
@@ -119,18 +119,10 @@ static void test_numbers(void)
     rig_push(&r, 0, PIPE_MTE2, &c);
     rig_write(&r, 0, rig_pipe(PIPE_MTE2, PIPE_CTRL), PIPE_CTRL_RESET);
     rig_push(&r, 0, PIPE_MTE2, &c);
-    tap_note("%s", seen);
+    test_note("%s", seen);
     ok(strcmp(seen, "push 1@0,begin 1@0,end 1@291,push 2@291,begin 2@291,push 3@291,"
                     "push 4@291,begin 4@291,") == 0,
        "event/numbers_hold_from_power_on");
     ok(npu_head_number(&r.npu, 0, PIPE_MTE2) == 4, "event/number_of_the_head");
     rig_close(&r);
-}
-
-int main(void)
-{
-    test_touches();
-    test_order();
-    test_numbers();
-    return tap_done();
 }

@@ -5,8 +5,9 @@
  */
 #include <string.h>
 
+#include "tests/host/data.h"
 #include "tests/model/rig.h"
-#include "tests/model/tap.h"
+#include "tests/test.h"
 #include "tools/emu/model/machine/state.h"
 
 enum { SEM = 5, OTHER = 6, SEEDS = 1000 };
@@ -29,7 +30,8 @@ static union cmd nop(unsigned wait, unsigned post)
     return c;
 }
 
-static const struct npu_pipe *pipe_of(const struct rig *r, unsigned core, enum pipe pipe)
+static const struct npu_pipe *pipe_state(const struct rig *r, unsigned core,
+                                         enum pipe pipe)
 {
     return &r->npu.s->core[core].pipe[pipe];
 }
@@ -46,7 +48,7 @@ static void open_held(struct rig *r, uint64_t cycles, const union cmd *c)
         open_seeded(r, 2, seed);
         rig_write(r, 0, SEM_POST + 8 * SEM, 1);
         rig_push(r, 0, PIPE_V, c);
-        if (pipe_of(r, 0, PIPE_V)->hold >= cycles) {
+        if (pipe_state(r, 0, PIPE_V)->hold >= cycles) {
             return;
         }
         rig_close(r);
@@ -54,14 +56,14 @@ static void open_held(struct rig *r, uint64_t cycles, const union cmd *c)
     open_seeded(r, 2, 0);
 }
 
-static void test_held_begin(void)
+TEST(perturb, held_begin)
 {
     struct rig r;
     union cmd c = nop(SEM, OTHER);
     uint64_t until;
 
     open_held(&r, 50, &c);
-    until = pipe_of(&r, 0, PIPE_V)->hold;
+    until = pipe_state(&r, 0, PIPE_V)->hold;
     rig_write(&r, 0, CORE_IRQ_ENABLE, CORE_IRQ_STATUS_IDLE);
     rig_to(&r, until - 1);
     ok(until && sem(&r, 0, SEM) == 1 &&
@@ -72,7 +74,7 @@ static void test_held_begin(void)
            field_get(CORE_STATUS_RUNNING, rig_read(&r, 0, CORE_STATUS)) == 1u << PIPE_V,
        "perturb/a_held_command_is_in_flight");
     rig_to(&r, until);
-    ok(sem(&r, 0, SEM) == 0 && pipe_of(&r, 0, PIPE_V)->begin == until,
+    ok(sem(&r, 0, SEM) == 0 && pipe_state(&r, 0, PIPE_V)->begin == until,
        "perturb/it_takes_when_it_begins");
     ok(rig_read(&r, 0, rig_pipe(PIPE_V, PMU_STALL_SEM)) == until,
        "perturb/a_late_begin_counts_as_waiting");
@@ -82,7 +84,7 @@ static void test_held_begin(void)
 }
 
 /* The hart takes what a held command could have taken. */
-static void test_lost_race(void)
+TEST(perturb, lost_race)
 {
     struct rig r;
     union cmd c = nop(SEM, OTHER);
@@ -91,7 +93,7 @@ static void test_lost_race(void)
     rig_write(&r, 0, SEM_TAKE + 8 * SEM, 1);
     ok(rig_read(&r, 0, SEM_TAKEN), "perturb/the_hart_may_take_first");
     rig_drain(&r);
-    ok(pipe_of(&r, 0, PIPE_V)->state == PIPE_WAITING &&
+    ok(pipe_state(&r, 0, PIPE_V)->state == PIPE_WAITING &&
            !field_get(CORE_STATUS_RUNNING, rig_read(&r, 0, CORE_STATUS)),
        "perturb/who_lost_waits_and_is_not_in_flight");
     rig_write(&r, 0, SEM_POST + 8 * SEM, 1);
@@ -100,7 +102,7 @@ static void test_lost_race(void)
     rig_close(&r);
 }
 
-static void test_held_pipe_stops(void)
+TEST(perturb, held_pipe_stops)
 {
     struct rig r;
     union cmd c = nop(SEM, OTHER);
@@ -119,7 +121,7 @@ static void test_held_pipe_stops(void)
 }
 
 /* Sources at the late begin, destination at the late end. */
-static void test_bytes(void)
+TEST(perturb, bytes)
 {
     struct rig r;
     union cmd c = rig_copy_in(0, 0, 64);
@@ -132,11 +134,11 @@ static void test_bytes(void)
         }
         open_seeded(&r, 1, seed);
         rig_push(&r, 0, PIPE_MTE2, &c);
-        if (pipe_of(&r, 0, PIPE_MTE2)->hold > 50) {
+        if (pipe_state(&r, 0, PIPE_MTE2)->hold > 50) {
             rig_to(&r, npu_next(&r.npu) - 1);
             r.gm[0] = 77;
             rig_to(&r, npu_next(&r.npu));
-            late = pipe_of(&r, 0, PIPE_MTE2)->end > r.now + 300;
+            late = pipe_state(&r, 0, PIPE_MTE2)->end > r.now + 300;
         }
     }
     r.gm[0] = 0;
@@ -147,12 +149,12 @@ static void test_bytes(void)
     ok(ub[0] == 77, "perturb/sources_are_read_at_the_late_begin");
     ok(rig_read(&r, 0, rig_pipe(PIPE_MTE2, PMU_STALL_BW)) == 0 &&
            rig_read(&r, 0, rig_pipe(PIPE_MTE2, PMU_BUSY)) ==
-               pipe_of(&r, 0, PIPE_MTE2)->end - pipe_of(&r, 0, PIPE_MTE2)->begin,
+               pipe_state(&r, 0, PIPE_MTE2)->end - pipe_state(&r, 0, PIPE_MTE2)->begin,
        "perturb/a_late_end_counts_as_busy");
     rig_close(&r);
 }
 
-static void test_line(void)
+TEST(perturb, line)
 {
     struct rig r;
     uint64_t due = 0;
@@ -189,7 +191,7 @@ static void test_line(void)
 }
 
 /* Two pipes and two cores want one post: who gets it is the seed's choice. */
-static void test_arbitration(void)
+TEST(perturb, arbitration)
 {
     unsigned won[2][2] = {{0}}, late = 0;
     union cmd c = nop(SEM_CORE + 1, 0);
@@ -206,8 +208,8 @@ static void test_arbitration(void)
         late += npu_next(&r.npu) != 11;
         rig_drain(&r);
         for (unsigned core = 0; core < 2; core++) {
-            won[core][0] += pipe_of(&r, core, PIPE_V)->count == 0;
-            won[core][1] += pipe_of(&r, core, PIPE_M)->count == 0;
+            won[core][0] += pipe_state(&r, core, PIPE_V)->count == 0;
+            won[core][1] += pipe_state(&r, core, PIPE_M)->count == 0;
         }
         rig_close(&r);
     }
@@ -233,7 +235,7 @@ static uint64_t history(struct rig *r, unsigned commands)
     return hash;
 }
 
-static void test_repeats(void)
+TEST(perturb, repeats)
 {
     uint64_t hash[4];
     struct rig r;
@@ -253,7 +255,7 @@ static void test_repeats(void)
 }
 
 /* Shape of the delays over many pipes: cycles that a NOP takes beyond its one. */
-static void test_shape(void)
+TEST(perturb, shape)
 {
     unsigned none = 0, few = 0, some = 0, many = 0, all = 0;
     union cmd c = nop(0, 0);
@@ -265,7 +267,7 @@ static void test_shape(void)
             uint64_t extra;
             rig_push(&r, 0, PIPE_V, &c);
             rig_drain(&r);
-            extra = pipe_of(&r, 0, PIPE_V)->end - pipe_of(&r, 0, PIPE_V)->begin - 1;
+            extra = pipe_state(&r, 0, PIPE_V)->end - pipe_state(&r, 0, PIPE_V)->begin - 1;
             none += extra == 0;
             few += extra > 0 && extra < 16;
             some += extra >= 16 && extra < 1024;
@@ -273,7 +275,7 @@ static void test_shape(void)
         }
         rig_close(&r);
     }
-    tap_note(
+    test_note(
         "of %u ends %u at once, %u up to 15 cycles late, %u up to 1023, %u up to 8191",
         all, none, few, some, many);
     ok(none > all / 2 && few > all / 10 && some > all / 50 && many > all / 1000 &&
@@ -294,7 +296,7 @@ static void copy_machine(struct rig *to, const struct rig *from)
     to->now = from->now;
 }
 
-static void test_snapshot(void)
+TEST(perturb, snapshot)
 {
     struct rig a, b;
     union cmd c = nop(SEM, OTHER);
@@ -316,18 +318,4 @@ static void test_snapshot(void)
     ok(!npu_restored(&b.npu, &b.config), "perturb/a_hold_without_a_command_is_refused");
     rig_close(&a);
     rig_close(&b);
-}
-
-int main(void)
-{
-    test_held_begin();
-    test_lost_race();
-    test_held_pipe_stops();
-    test_bytes();
-    test_line();
-    test_arbitration();
-    test_repeats();
-    test_shape();
-    test_snapshot();
-    return tap_done();
 }

@@ -5,8 +5,9 @@
  */
 #include <string.h>
 
+#include "tests/host/data.h"
 #include "tests/model/rig.h"
-#include "tests/model/tap.h"
+#include "tests/test.h"
 
 #define USUAL_LINES (CORE_IRQ_STATUS_FAULT | CORE_IRQ_STATUS_SEM | CORE_IRQ_STATUS_QUEUE)
 
@@ -15,7 +16,7 @@ static uint64_t counter(struct rig *r, enum pipe pipe, enum pmu_counter counter)
     return rig_read(r, 0, rig_pipe(pipe, counter));
 }
 
-static void test_identity(void)
+TEST(machine, identity)
 {
     struct rig r;
     uint64_t id;
@@ -34,7 +35,7 @@ static void test_identity(void)
     rig_close(&r);
 }
 
-static void test_access(void)
+TEST(machine, access)
 {
     struct rig r;
 
@@ -68,7 +69,7 @@ static void test_access(void)
     rig_close(&r);
 }
 
-static void test_semaphores(void)
+TEST(machine, semaphores)
 {
     struct rig r;
 
@@ -104,7 +105,7 @@ static void test_semaphores(void)
 }
 
 /* GM -> UB of 1200 bytes: 192 + 1200 / 125 = 202 cycles. */
-static void test_copy(void)
+TEST(machine, copy)
 {
     struct rig r;
     union cmd c = rig_copy_in(64, 0, 1200);
@@ -138,7 +139,7 @@ static void test_copy(void)
 }
 
 /* Rows below 512 bytes cost as much as 512: 4 rows of 128 bytes = 2048 / 125. */
-static void test_short_rows(void)
+TEST(machine, short_rows)
 {
     struct rig r;
     union cmd c = rig_copy_in(0, 0, 128);
@@ -173,7 +174,7 @@ static union cmd nd2nz(unsigned rows, unsigned cols)
 }
 
 /* 32 KiB take 780 + 32768 / 1400 cycles, behind another 20 + 32768 / 141. */
-static void test_nd2nz_next(void)
+TEST(machine, nd2nz_next)
 {
     struct rig r;
     union cmd c = nd2nz(64, 256), nop = rig_command(OP_NOP, TYPE_NONE);
@@ -193,7 +194,7 @@ static void test_nd2nz_next(void)
 }
 
 /* The published ND to NZ curve of one core, cycles (profile.md, 1.4). */
-static void test_nd2nz_curve(void)
+TEST(machine, nd2nz_curve)
 {
     static const struct {
         unsigned kib, cycles;
@@ -213,7 +214,7 @@ static void test_nd2nz_curve(void)
 }
 
 /* A take by one core lets the line of another fall. */
-static void test_chip_semaphores(void)
+TEST(machine, chip_semaphores)
 {
     struct rig r;
     union cmd c = rig_command(OP_NOP, TYPE_NONE);
@@ -236,7 +237,7 @@ static void test_chip_semaphores(void)
     rig_close(&r);
 }
 
-static void test_idle_line(void)
+TEST(machine, idle_line)
 {
     struct rig r;
     union cmd c = rig_copy_in(0, 0, 1200);
@@ -250,7 +251,7 @@ static void test_idle_line(void)
     rig_close(&r);
 }
 
-static void test_power_on_reset(void)
+TEST(machine, power_on_reset)
 {
     struct rig r;
     union cmd c = rig_command(OP_MMAD, TYPE_F16);
@@ -268,7 +269,7 @@ static void test_power_on_reset(void)
     rig_close(&r);
 }
 
-static void test_order_and_waits(void)
+TEST(machine, order_and_waits)
 {
     struct rig r;
     union cmd c = rig_command(OP_NOP, TYPE_NONE), d = c;
@@ -300,7 +301,7 @@ static void test_order_and_waits(void)
     rig_close(&r);
 }
 
-static void test_queue(void)
+TEST(machine, queue)
 {
     struct rig r;
     union cmd c = rig_command(OP_NOP, TYPE_NONE);
@@ -339,7 +340,7 @@ static void test_queue(void)
 }
 
 /* 16 fractals of Mmad: 62 + 16 first, 9 + 16 behind another. */
-static void test_mmad_cost(void)
+TEST(machine, mmad_cost)
 {
     struct rig r;
     union cmd c = rig_command(OP_MMAD, TYPE_F16);
@@ -362,7 +363,7 @@ static void test_mmad_cost(void)
 /* 32 cores read 12 KiB each at 125 B/c: 4000 wanted, 2030 there, so 63.4375 each; then
  * 12288 / 63.4375 = 193.7 cycles instead of 98.3. In 96 rows of 128 bytes they take
  * 96 * 512 / 125 = 393.2 cycles, but want only 1000 B/c. */
-static void test_shared_bandwidth(void)
+TEST(machine, shared_bandwidth)
 {
     struct rig r;
     union cmd c = rig_copy_in(0, 0, 12288);
@@ -402,7 +403,7 @@ static uint64_t chip(struct rig *r, uint32_t reg)
 }
 
 /* One register tells what all cores do. */
-static void test_chip_status(void)
+TEST(machine, chip_status)
 {
     struct rig r;
     union cmd c = rig_copy_in(0, 0, 12288), wait = rig_command(OP_NOP, TYPE_NONE);
@@ -425,7 +426,7 @@ static void test_chip_status(void)
     rig_close(&r);
 }
 
-static void test_alarm(void)
+TEST(machine, alarm)
 {
     struct rig r;
 
@@ -456,7 +457,7 @@ static unsigned queued(struct rig *r, enum pipe pipe, unsigned i)
     return (uint16_t)rig_read(r, 0, QUEUE_CMD + 8 * word);
 }
 
-static void test_history(void)
+TEST(machine, history)
 {
     struct rig r;
     union cmd copy = rig_copy_in(0, 0, 64), nop = rig_command(OP_NOP, TYPE_NONE);
@@ -475,26 +476,4 @@ static void test_history(void)
     rig_write(&r, 0, rig_pipe(PIPE_MTE2, PIPE_CTRL), PIPE_CTRL_RESET);
     ok(queued(&r, PIPE_MTE2, PIPE_DEPTH - 1) == 0, "queue/forgets_at_a_reset");
     rig_close(&r);
-}
-
-int main(void)
-{
-    test_identity();
-    test_chip_status();
-    test_alarm();
-    test_history();
-    test_access();
-    test_semaphores();
-    test_chip_semaphores();
-    test_power_on_reset();
-    test_idle_line();
-    test_copy();
-    test_short_rows();
-    test_nd2nz_curve();
-    test_nd2nz_next();
-    test_order_and_waits();
-    test_queue();
-    test_mmad_cost();
-    test_shared_bandwidth();
-    return tap_done();
 }

@@ -5,12 +5,13 @@
  */
 #include <string.h>
 
+#include "tests/host/data.h"
 #include "tests/model/rig.h"
-#include "tests/model/tap.h"
+#include "tests/test.h"
 #include "tools/emu/model/machine/state.h"
 
 /* The state and the memories are all there is: a copy of them goes on alike. */
-static void test_snapshot(void)
+TEST(snapshot, snapshot)
 {
     struct rig a, b;
     union cmd c = rig_copy_in(0, 0, 4096);
@@ -54,7 +55,7 @@ static void test_snapshot(void)
 }
 
 /* A count that no SET_MASK can set would wrap around where bytes are worked out. */
-static void test_count(void)
+TEST(snapshot, count)
 {
     union cmd c = rig_command(OP_VSCATTER, TYPE_F32);
     struct npu_pipe *v;
@@ -73,11 +74,4 @@ static void test_count(void)
     v->special[SPECIAL_MASK_LO] = (1ull << 62) + 64;
     ok(!npu_restored(&r.npu, &r.config), "snapshot/with_a_higher_count_is_refused");
     rig_close(&r);
-}
-
-int main(void)
-{
-    test_snapshot();
-    test_count();
-    return tap_done();
 }

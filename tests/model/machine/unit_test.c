@@ -4,8 +4,9 @@
  */
 #include <string.h>
 
+#include "tests/host/data.h"
 #include "tests/model/rig.h"
-#include "tests/model/tap.h"
+#include "tests/test.h"
 
 enum { EVENTS = 256, OUT = 1 << 20 };
 
@@ -120,7 +121,7 @@ static uint64_t begin_of(enum pipe pipe)
 /* --- one tile --- */
 
 /* 128 x 128 x 256: 62 + 1024 cycles; FIX alone: 65536 / 117 = 561. */
-static void test_follows(void)
+TEST(unit, follows)
 {
     uint8_t *by_semaphore = r.gm + OUT;
     union cmd m, f;
@@ -152,7 +153,7 @@ static void test_follows(void)
 }
 
 /* The fixpipe is the slower one: it is not held up behind its first unit. */
-static void test_slow_fixpipe(void)
+TEST(unit, slow_fixpipe)
 {
     open_rig();
     push(PIPE_FIX, fix(0, 0, 128, 128, 128, UNIT_PASS));
@@ -164,7 +165,7 @@ static void test_slow_fixpipe(void)
 }
 
 /* Two halves, the first before the Cube has ended. */
-static void test_halves(void)
+TEST(unit, halves)
 {
     static uint8_t whole[65536];
 
@@ -237,7 +238,7 @@ static void many(bool units, unsigned buffers, uint32_t *size)
     *size = at;
 }
 
-static void test_many(void)
+TEST(unit, many)
 {
     static uint8_t want[1 << 20];
 
@@ -259,14 +260,14 @@ static void test_many(void)
            "unit/many_tiles_in_%u_buffers", buffers);
         ok(r.now < by_semaphore, "unit/is_faster_than_semaphores_with_%u_buffers",
            buffers);
-        tap_note("%u cycles, %u by semaphore", (unsigned)r.now, (unsigned)by_semaphore);
+        test_note("%u cycles, %u by semaphore", (unsigned)r.now, (unsigned)by_semaphore);
         rig_close(&r);
     }
 }
 
 /* --- keep, and what does not agree --- */
 
-static void test_keep(void)
+TEST(unit, keep)
 {
     open_rig();
     push(PIPE_FIX, fix(0, 0, 16, 16, 16, UNIT_KEEP));
@@ -291,7 +292,7 @@ static void test_keep(void)
     rig_close(&r);
 }
 
-static void test_mismatch(void)
+TEST(unit, mismatch)
 {
     uint64_t error;
 
@@ -331,7 +332,7 @@ static void test_mismatch(void)
 /* Two halves of a tile, the upper one first: when the lower one is being written (512
  * cycles on 64 units, 1095 its end) the upper one has been there all the time. Its last
  * unit is written 504 cycles after its first; then 65 are to be read. */
-static void test_two_tiles(void)
+TEST(unit, two_tiles)
 {
     open_rig();
     push(PIPE_M, mmad(32768, 128, 64, 256, UNIT_PASS));
@@ -345,7 +346,7 @@ static void test_two_tiles(void)
 }
 
 /* An MMAD that is cut off passes nothing. */
-static void test_cut_off(void)
+TEST(unit, cut_off)
 {
     open_rig();
     push(PIPE_M, mmad(0, 64, 64, 256, UNIT_PASS));
@@ -363,17 +364,4 @@ static void test_cut_off(void)
     ok(n_events == 0 && marks() == 0 && waits_for_units(PIPE_FIX),
        "unit/a_cube_that_stops_passes_nothing");
     rig_close(&r);
-}
-
-int main(void)
-{
-    test_two_tiles();
-    test_follows();
-    test_slow_fixpipe();
-    test_halves();
-    test_many();
-    test_keep();
-    test_mismatch();
-    test_cut_off();
-    return tap_done();
 }

@@ -10,8 +10,9 @@
 #include <xmmintrin.h>
 #endif
 
+#include "tests/host/data.h"
 #include "tests/model/rig.h"
-#include "tests/model/tap.h"
+#include "tests/test.h"
 
 enum { N = 4096, AT = 4099 }; /* an odd place in GM */
 
@@ -102,7 +103,6 @@ static uint32_t value(enum type type, unsigned i)
     static const uint32_t s[] = {0,          1,          2,          5,
                                  0x7f,       0x3f,       0x7fff,     0x3fff,
                                  0x7fffffff, 0x3fffffff, 0x7ffffffe, 0x55555555};
-    static uint64_t seed = 1;
     const uint32_t *list = type == TYPE_F32    ? f32
                            : type == TYPE_F16  ? f16
                            : type == TYPE_BF16 ? bf16
@@ -112,8 +112,7 @@ static uint32_t value(enum type type, unsigned i)
     if (i < 24) {
         return list[i % 12] ^ negative;
     }
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(seed >> 32);
+    return rnd();
 }
 
 static union cmd set_atomic(enum type type, unsigned op)
@@ -135,57 +134,35 @@ static union cmd copy_out(enum op op, uint64_t gm, uint32_t src, uint32_t bytes)
     return c;
 }
 
-static void run(struct rig *r, union cmd c)
-{
-    rig_push(r, 0, PIPE_MTE3, &c);
-    rig_drain(r);
-}
-
 static bool check(enum type type, unsigned op, enum op copy)
 {
     unsigned esize = type_bits(type) / 8;
-    struct rig r;
-    bool good;
 
-    rig_open(&r, 1, PROFILE_a2);
-    memset(r.gm, 0xa5, AT + N * 4 + 16);
+    fresh();
+    memset(rig.gm, 0xa5, AT + N * 4 + 16);
     for (unsigned i = 0; i < N; i++) {
         uint32_t a = value(type, i < 576 ? i / 24 : 24), b = value(type, i % 576 % 24);
         b = i < 576 ? b : value(type, 24);
-        memcpy(r.gm + AT + i * esize, &a, esize);
-        memcpy(r.npu.mem[0][copy == OP_COPY_UB_GM ? NPU_MEM_UB : NPU_MEM_L1] + 64 +
-                   i * esize,
-               &b, esize);
+        memcpy(rig.gm + AT + i * esize, &a, esize);
+        memcpy(mem(copy == OP_COPY_UB_GM ? NPU_MEM_UB : NPU_MEM_L1) + 64 + i * esize, &b,
+               esize);
     }
     uint8_t want[AT + N * 4 + 16];
-    memcpy(want, r.gm, sizeof(want));
+    memcpy(want, rig.gm, sizeof(want));
     for (unsigned i = 0; i < N; i++) {
         uint32_t a = 0, b = 0;
-        memcpy(&a, r.gm + AT + i * esize, esize);
-        memcpy(&b,
-               r.npu.mem[0][copy == OP_COPY_UB_GM ? NPU_MEM_UB : NPU_MEM_L1] + 64 +
-                   i * esize,
+        memcpy(&a, rig.gm + AT + i * esize, esize);
+        memcpy(&b, mem(copy == OP_COPY_UB_GM ? NPU_MEM_UB : NPU_MEM_L1) + 64 + i * esize,
                esize);
         a = expected(type, op, a, b);
         memcpy(want + AT + i * esize, &a, esize);
     }
-    run(&r, set_atomic(type, op));
-    run(&r, copy_out(copy, AT, 64, N * esize));
-    good = memcmp(r.gm, want, sizeof(want)) == 0 && rig_error(&r, 0, PIPE_MTE3) == 0;
-    for (unsigned i = 0; i < N && !good; i++) {
-        uint32_t got = 0, w = 0;
-        memcpy(&got, r.gm + AT + i * esize, esize);
-        memcpy(&w, want + AT + i * esize, esize);
-        if (got != w) {
-            tap_note("element %u is %x, want %x", i, got, w);
-            break;
-        }
-    }
-    rig_close(&r);
-    return good;
+    run(set_atomic(type, op));
+    return run(copy_out(copy, AT, 64, N * esize)) == 0 &&
+           same(rig.gm, want, sizeof(want));
 }
 
-static void test_arithmetic(void)
+TEST(atomic, arithmetic)
 {
     static const enum type types[] = {TYPE_F32, TYPE_F16, TYPE_BF16,
                                       TYPE_S32, TYPE_S16, TYPE_S8};
@@ -208,88 +185,78 @@ static void test_arithmetic(void)
 }
 
 /* Sums of subnormals, with the host set to flush them. */
-static void test_environment(void)
+TEST(atomic, environment)
 {
-    struct rig r;
     uint32_t v = 3, got;
 
-    rig_open(&r, 1, PROFILE_a2);
-    memcpy(r.gm, &v, 4);
-    memcpy(r.npu.mem[0][NPU_MEM_UB], &v, 4);
-    run(&r, set_atomic(TYPE_F32, ATOMIC_ADD));
+    memcpy(rig.gm, &v, 4);
+    memcpy(mem(NPU_MEM_UB), &v, 4);
+    run(set_atomic(TYPE_F32, ATOMIC_ADD));
 #if defined(__x86_64__)
     unsigned csr = _mm_getcsr();
     _mm_setcsr(csr | 0x8040 | 0x6000);
-    run(&r, copy_out(OP_COPY_UB_GM, 0, 0, 4));
+    run(copy_out(OP_COPY_UB_GM, 0, 0, 4));
     _mm_setcsr(csr);
 #else
-    run(&r, copy_out(OP_COPY_UB_GM, 0, 0, 4));
+    run(copy_out(OP_COPY_UB_GM, 0, 0, 4));
 #endif
-    memcpy(&got, r.gm, 4);
+    memcpy(&got, rig.gm, 4);
     ok(got == 6, "atomic/keeps_subnormals_whatever_the_host_does");
-    rig_close(&r);
 }
 
 /* Rows with gaps, and off again; a reset of the pipe is off too. */
-static void test_rows(void)
+TEST(atomic, rows)
 {
-    struct rig r;
     union cmd c = copy_out(OP_COPY_UB_GM, 0, 0, 4);
     int32_t v[16], one = 1;
 
-    rig_open(&r, 1, PROFILE_a2);
     for (unsigned i = 0; i < 3; i++) {
-        memcpy(r.npu.mem[0][NPU_MEM_UB] + 64 * i, &one, 4);
+        memcpy(mem(NPU_MEM_UB) + 64 * i, &one, 4);
     }
     for (unsigned i = 0; i < 16; i++) {
         v[i] = 100;
     }
-    memcpy(r.gm, v, sizeof(v));
+    memcpy(rig.gm, v, sizeof(v));
     c.copy_out.n_blocks = 3;
     c.copy_out.dst_gap = 8;
     c.copy_out.src_gap = 1;
-    run(&r, set_atomic(TYPE_S32, ATOMIC_ADD));
-    run(&r, c);
-    run(&r, c);
-    memcpy(v, r.gm, sizeof(v));
+    run(set_atomic(TYPE_S32, ATOMIC_ADD));
+    run(c);
+    run(c);
+    memcpy(v, rig.gm, sizeof(v));
     ok(v[0] == 102 && v[1] == 100 && v[2] == 100 && v[3] == 102 && v[6] == 102 &&
            v[9] == 100,
        "atomic/rows_with_gaps_twice");
-    run(&r, set_atomic(TYPE_NONE, ATOMIC_NONE));
-    run(&r, c);
-    memcpy(v, r.gm, sizeof(v));
+    run(set_atomic(TYPE_NONE, ATOMIC_NONE));
+    run(c);
+    memcpy(v, rig.gm, sizeof(v));
     ok(v[0] == 1 && v[3] == 1, "atomic/none_stores_again");
-    run(&r, set_atomic(TYPE_S32, ATOMIC_ADD));
-    rig_write(&r, 0, rig_pipe(PIPE_MTE3, PIPE_CTRL), PIPE_CTRL_RESET);
-    run(&r, c);
-    memcpy(v, r.gm, sizeof(v));
+    run(set_atomic(TYPE_S32, ATOMIC_ADD));
+    rig_write(&rig, 0, rig_pipe(PIPE_MTE3, PIPE_CTRL), PIPE_CTRL_RESET);
+    run(c);
+    memcpy(v, rig.gm, sizeof(v));
     ok(v[0] == 1, "atomic/a_reset_of_the_pipe_switches_off");
-    rig_close(&r);
 }
 
 /* What the fixpipe writes to UB replaces what is there. */
-static void test_local(void)
+TEST(atomic, local)
 {
-    struct rig r;
     union cmd set = rig_command(OP_SET_ATOMIC_FIX, TYPE_F32),
               c = rig_command(OP_FIX_L0C_UB, TYPE_F32);
     float one = 1, got;
 
-    rig_open(&r, 1, PROFILE_a2);
     set.set_atomic.op = ATOMIC_ADD;
     c.fix_gm.m = c.fix_gm.n = c.fix_gm.nd_num = 1;
-    memcpy(r.npu.mem[0][NPU_MEM_L0C], &one, 4);
-    memcpy(r.npu.mem[0][NPU_MEM_UB], &one, 4);
-    rig_push(&r, 0, PIPE_FIX, &set);
-    rig_push(&r, 0, PIPE_FIX, &c);
-    rig_drain(&r);
-    memcpy(&got, r.npu.mem[0][NPU_MEM_UB], 4);
+    memcpy(mem(NPU_MEM_L0C), &one, 4);
+    memcpy(mem(NPU_MEM_UB), &one, 4);
+    run(set);
+    run(c);
+    memcpy(&got, mem(NPU_MEM_UB), 4);
     ok(got == 1, "atomic/is_for_gm_only");
-    rig_close(&r);
 }
 
 /* Two cores on the same bytes: each adds to what is there when it ends. */
-static void test_cores(void)
+TEST(atomic, cores)
 {
     struct rig r;
     union cmd set = set_atomic(TYPE_F32, ATOMIC_ADD);
@@ -308,42 +275,24 @@ static void test_cores(void)
     rig_close(&r);
 }
 
-static void test_rules(void)
+TEST(atomic, rules)
 {
-    struct rig r;
-    uint64_t error;
-
-    rig_open(&r, 1, PROFILE_a2);
-    run(&r, set_atomic(TYPE_S32, ATOMIC_ADD));
-    memset(r.npu.mem[0][NPU_MEM_UB], 1, 64);
-    run(&r, copy_out(OP_COPY_UB_GM, 0, 0, 6));
-    error = rig_read(&r, 0, rig_pipe(PIPE_MTE3, PIPE_ERROR));
-    ok(field_get(PIPE_ERROR_CODE, error) == NPU_ERR_ALIGN &&
-           field_get(PIPE_ERROR_FIELD, error) ==
-               offsetof(struct cmd_copy_out, len_bytes) &&
-           r.gm[0] == 0,
+    run(set_atomic(TYPE_S32, ATOMIC_ADD));
+    memset(mem(NPU_MEM_UB), 1, 64);
+    ok(refused(copy_out(OP_COPY_UB_GM, 0, 0, 6), NPU_ERR_ALIGN,
+               offsetof(struct cmd_copy_out, len_bytes)) &&
+           rig.gm[0] == 0,
        "atomic/refuses_a_length_of_one_and_a_half_elements");
-    rig_write(&r, 0, rig_pipe(PIPE_MTE3, PIPE_CTRL), PIPE_CTRL_RESET);
-    run(&r, copy_out(OP_COPY_UB_GM, 0, 0, 6));
-    ok(rig_error(&r, 0, PIPE_MTE3) == 0, "atomic/any_length_without");
-    run(&r, set_atomic(TYPE_S32, 4));
-    ok(rig_error(&r, 0, PIPE_MTE3) == NPU_ERR_RANGE, "atomic/refuses_an_operation_of_4");
-    rig_write(&r, 0, rig_pipe(PIPE_MTE3, PIPE_CTRL), PIPE_CTRL_RESET);
-    run(&r, set_atomic(TYPE_NONE, ATOMIC_MAX));
-    ok(rig_error(&r, 0, PIPE_MTE3) == NPU_ERR_TYPE, "atomic/refuses_max_of_no_type");
-    rig_write(&r, 0, rig_pipe(PIPE_MTE3, PIPE_CTRL), PIPE_CTRL_RESET);
-    run(&r, set_atomic(TYPE_U8, ATOMIC_ADD));
-    ok(rig_error(&r, 0, PIPE_MTE3) == NPU_ERR_TYPE, "atomic/refuses_unsigned_bytes");
-    rig_close(&r);
-}
-
-int main(void)
-{
-    test_arithmetic();
-    test_environment();
-    test_rows();
-    test_local();
-    test_cores();
-    test_rules();
-    return tap_done();
+    rig_write(&rig, 0, rig_pipe(PIPE_MTE3, PIPE_CTRL), PIPE_CTRL_RESET);
+    run(copy_out(OP_COPY_UB_GM, 0, 0, 6));
+    ok(rig_error(&rig, 0, PIPE_MTE3) == 0, "atomic/any_length_without");
+    run(set_atomic(TYPE_S32, 4));
+    ok(rig_error(&rig, 0, PIPE_MTE3) == NPU_ERR_RANGE,
+       "atomic/refuses_an_operation_of_4");
+    rig_write(&rig, 0, rig_pipe(PIPE_MTE3, PIPE_CTRL), PIPE_CTRL_RESET);
+    run(set_atomic(TYPE_NONE, ATOMIC_MAX));
+    ok(rig_error(&rig, 0, PIPE_MTE3) == NPU_ERR_TYPE, "atomic/refuses_max_of_no_type");
+    rig_write(&rig, 0, rig_pipe(PIPE_MTE3, PIPE_CTRL), PIPE_CTRL_RESET);
+    run(set_atomic(TYPE_U8, ATOMIC_ADD));
+    ok(rig_error(&rig, 0, PIPE_MTE3) == NPU_ERR_TYPE, "atomic/refuses_unsigned_bytes");
 }

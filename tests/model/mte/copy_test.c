@@ -7,58 +7,30 @@
  */
 #include <string.h>
 
-#include "tests/model/rig.h"
-#include "tests/model/tap.h"
+#include "tests/host/data.h"
+#include "tests/model/rules/rule.h"
+#include "tests/test.h"
 
 enum { AREA = 65536 };
-static struct rig rig;
 static uint8_t want[AREA];
-
-static uint8_t *mem(enum npu_mem m)
-{
-    return rig.npu.mem[0][m];
-}
 
 /* A fresh chip; noise in GM and in the sources, the destination known. */
 static void start(enum npu_mem dst)
 {
-    uint64_t seed = 7;
-
-    if (rig.gm) {
-        rig_close(&rig);
-    }
-    rig_open(&rig, 1, PROFILE_a2);
-    for (unsigned i = 0; i < AREA; i++) {
-        seed = seed * 6364136223846793005u + 1442695040888963407u;
-        rig.gm[i] = (uint8_t)(seed >> 56);
-        mem(NPU_MEM_L1)[i] = (uint8_t)(seed >> 48);
-        mem(NPU_MEM_UB)[i] = (uint8_t)(seed >> 40);
-    }
+    fresh();
+    noise(rig.gm, AREA);
+    noise(mem(NPU_MEM_L1), AREA);
+    noise(mem(NPU_MEM_UB), AREA);
     memset(want, 0xa5, AREA);
-    memset(mem(dst), 0xa5,
-           npu_mem_size(PROFILE_a2, dst) < AREA ? npu_mem_size(PROFILE_a2, dst) : AREA);
+    memset(mem(dst), 0xa5, npu_mem_size(PROFILE_a2, dst));
 }
 
-static void run(union cmd c)
-{
-    enum pipe pipe = (enum pipe)cmd_find(c.head.opcode)->pipe;
-
-    rig_push(&rig, 0, pipe, &c);
-    rig_drain(&rig);
-}
-
-static bool same(enum npu_mem m)
+/* The first 64 KiB of a memory, or all of a smaller one. */
+static bool as_wanted(enum npu_mem m)
 {
     uint32_t size = npu_mem_size(PROFILE_a2, m);
 
-    size = size < AREA ? size : AREA;
-    for (unsigned i = 0; i < size; i++) {
-        if (mem(m)[i] != want[i]) {
-            tap_note("byte %u is %02x, want %02x", i, mem(m)[i], want[i]);
-            return false;
-        }
-    }
-    return true;
+    return same(mem(m), want, size < AREA ? size : AREA);
 }
 
 /* --- padded copies --- */
@@ -106,10 +78,10 @@ static bool check_pad(enum op op, enum type type, unsigned left, unsigned len,
         }
         at += row + 32;
     }
-    return same(to) && rig_error(&rig, 0, PIPE_MTE2) == 0;
+    return as_wanted(to) && rig_error(&rig, 0, PIPE_MTE2) == 0;
 }
 
-static void test_pad(void)
+TEST(mte, pad)
 {
     static const enum type types[] = {TYPE_S8, TYPE_F16, TYPE_F32};
 
@@ -154,10 +126,10 @@ static bool check_init(enum op op, enum npu_mem to, unsigned unit, enum type typ
             memcpy(want + 1024 + i, &value, esize);
         }
     }
-    return same(to);
+    return as_wanted(to);
 }
 
-static void test_init(void)
+TEST(mte, init)
 {
     ok(check_init(OP_INIT_L0A, NPU_MEM_L0A, 512, TYPE_F16) &&
            check_init(OP_INIT_L0A, NPU_MEM_L0A, 512, TYPE_S8),
@@ -203,10 +175,10 @@ static bool check_fractals(enum op op, bool transpose)
         }
     }
     run(c);
-    return same(to);
+    return as_wanted(to);
 }
 
-static void test_fractals(void)
+TEST(mte, fractals)
 {
     ok(check_fractals(OP_FRACTALS_L1_L0A, false), "fractals/l1_to_l0a");
     ok(check_fractals(OP_FRACTALS_L1_L0B, false), "fractals/l1_to_l0b");
@@ -233,7 +205,7 @@ static bool check_local(enum op op, enum npu_mem from, enum npu_mem to)
     for (unsigned b = 0; b < 4; b++) {
         memcpy(want + 96 + b * 128, mem(from) + 32 + b * 160, 96);
     }
-    return same(to);
+    return as_wanted(to);
 }
 
 static bool check_bt(enum type type)
@@ -266,10 +238,10 @@ static bool check_bt(enum type type)
                                    : mem(NPU_MEM_L1) + 32 + i / 32 * 160 + i % 32 * 4,
                4);
     }
-    return same(NPU_MEM_BT);
+    return as_wanted(NPU_MEM_BT);
 }
 
-static void test_local(void)
+TEST(mte, local)
 {
     union cmd c = rig_command(OP_COPY_L1_GM, TYPE_NONE);
 
@@ -289,51 +261,49 @@ static void test_local(void)
 
 /* --- cycles, from profile.def by hand --- */
 
-static uint64_t cycles(union cmd c)
+static uint64_t cost(union cmd c)
 {
-    enum pipe pipe = (enum pipe)cmd_find(c.head.opcode)->pipe;
-
-    start(NPU_MEM_L0A);
-    rig_push(&rig, 0, pipe, &c);
-    return npu_next(&rig.npu);
+    fresh();
+    return cycles_of(c);
 }
 
-static void test_costs(void)
+TEST(mte, costs)
 {
     union cmd c = pad_command(OP_COPY_PAD_GM_UB, TYPE_F16, 1, 32, 1);
 
-    ok(cycles(c) == 192 + 13, "pad/costs_its_rows_of_gm"); /* 3 * 512 / 125 */
+    ok(cost(c) == 192 + 13, "pad/costs_its_rows_of_gm"); /* 3 * 512 / 125 */
     c = rig_command(OP_INIT_L0B, TYPE_F16);
     c.init.repeat = 1;
     c.init.len = 4;
-    ok(cycles(c) == 23 + 16, "init/costs_the_bytes_it_writes");
+    ok(cost(c) == 23 + 16, "init/costs_the_bytes_it_writes");
     c = rig_command(OP_COPY_L1_BT, TYPE_F32);
     c.copy_bt.n_blocks = 1;
     c.copy_bt.len = 16;
-    ok(cycles(c) == 31, "local/bias_of_1_kib_in_the_published_31_cycles");
+    ok(cost(c) == 31, "local/bias_of_1_kib_in_the_published_31_cycles");
     c = rig_command(OP_COPY_L1_UB, TYPE_NONE);
     c.copy_local.n_blocks = 2;
     c.copy_local.len = 32;
-    ok(cycles(c) == 23 + 16, "local/costs_128_bytes_a_cycle");
+    ok(cost(c) == 23 + 16, "local/costs_128_bytes_a_cycle");
     c = rig_command(OP_FRACTALS_GM_L0A, TYPE_NONE);
     c.fractals_in.src = RIG_GM_BASE;
     c.fractals_in.src_stride = 1;
     c.fractals_in.repeat = 4;
-    ok(cycles(c) == 183 + 16, "fractals/gm_costs_128_bytes_a_cycle");
+    ok(cost(c) == 183 + 16, "fractals/gm_costs_128_bytes_a_cycle");
     c = rig_command(OP_COPY_L1_GM, TYPE_NONE);
     c.copy_out.dst = RIG_GM_BASE;
     c.copy_out.len_bytes = 1070;
     c.copy_out.n_blocks = 1;
-    ok(cycles(c) == 127 + 10, "local/l1_to_gm_costs_107_bytes_a_cycle");
+    ok(cost(c) == 127 + 10, "local/l1_to_gm_costs_107_bytes_a_cycle");
     c = rig_command(OP_SET_PAD_MTE1, TYPE_NONE);
-    ok(cycles(c) == 1, "pad/setting_the_value_takes_a_cycle");
+    ok(cost(c) == 1, "pad/setting_the_value_takes_a_cycle");
 }
 
 /* --- rules --- */
 
 /* A command that is good; one field of it is then set to what breaks a rule. */
-static union cmd good(enum op op)
+static union cmd good(const struct rule *rule)
 {
+    enum op op = rule->op;
     union cmd c;
 
     switch (op) {
@@ -350,6 +320,7 @@ static union cmd good(enum op op)
     case OP_FRACTALS_L1_L0A:
     case OP_FRACTALS_L1_L0B:
         c = rig_command(op, TYPE_F16);
+        c.head.flags = (uint8_t)rule->flags;
         c.fractals.repeat = 2;
         return c;
     case OP_FRACTALS_GM_L0A:
@@ -377,124 +348,54 @@ static union cmd good(enum op op)
     }
 }
 
-#define OF(format, field)                                                                \
-    offsetof(struct cmd_##format, field), sizeof(((struct cmd_##format *)0)->field)
-
-static const struct {
-    const char *name;
-    enum op op;
-    unsigned offset, size;
-    uint64_t value;
-    unsigned code;
-} rules[] = {
-    {"pad_of_half_an_element", OP_COPY_PAD_GM_UB, OF(copy_pad, len_bytes), 63,
-     NPU_ERR_ALIGN},
-    {"left_padding_above_32_bytes", OP_COPY_PAD_GM_UB, OF(copy_pad, left), 17,
-     NPU_ERR_RANGE},
-    {"right_padding_above_32_bytes", OP_COPY_PAD_GM_L1, OF(copy_pad, right), 17,
-     NPU_ERR_RANGE},
-    {"left_padding_above_32_elements", OP_COPY_PAD_GM_UB, OF(copy_pad, left), 33,
-     NPU_ERR_RANGE},
-    {"padded_length", OP_COPY_PAD_GM_UB, OF(copy_pad, len_bytes), 2097152, NPU_ERR_RANGE},
-    {"padded_blocks", OP_COPY_PAD_GM_UB, OF(copy_pad, n_blocks), 4096, NPU_ERR_RANGE},
-    {"padded_destination_unaligned", OP_COPY_PAD_GM_UB, OF(copy_pad, dst), 16,
-     NPU_ERR_ALIGN},
-    {"padded_row_beyond_ub", OP_COPY_PAD_GM_UB, OF(copy_pad, dst), 196608 - 320,
-     NPU_ERR_BOUNDS},
-    {"padded_row_beyond_l1", OP_COPY_PAD_GM_L1, OF(copy_pad, dst), 524288 - 320,
-     NPU_ERR_BOUNDS},
-    {"padded_source_outside_dram", OP_COPY_PAD_GM_UB, OF(copy_pad, src), 4096,
-     NPU_ERR_GM},
-    {"fill_of_l0a_between_fractals", OP_INIT_L0A, OF(init, dst), 32, NPU_ERR_ALIGN},
-    {"fill_of_l0b_between_fractals", OP_INIT_L0B, OF(init, dst), 544, NPU_ERR_ALIGN},
-    {"fill_of_l1_unaligned", OP_INIT_L1, OF(init, dst), 8, NPU_ERR_ALIGN},
-    {"fill_repeat", OP_INIT_L1, OF(init, repeat), 32768, NPU_ERR_RANGE},
-    {"fill_length", OP_INIT_L1, OF(init, len), 32768, NPU_ERR_RANGE},
-    {"fill_gap", OP_INIT_L1, OF(init, gap), 32768, NPU_ERR_RANGE},
-    {"fill_beyond_l0a", OP_INIT_L0A, OF(init, dst), 65536 - 512, NPU_ERR_BOUNDS},
-    {"fill_beyond_l0b", OP_INIT_L0B, OF(init, dst), 65536 - 512, NPU_ERR_BOUNDS},
-    {"fill_beyond_l1", OP_INIT_L1, OF(init, dst), 524288 - 32, NPU_ERR_BOUNDS},
-    {"fractals_beyond_l0a", OP_FRACTALS_L1_L0A, OF(fractals, dst), 65536 - 512,
-     NPU_ERR_BOUNDS},
-    {"fractals_beyond_l0b", OP_FRACTALS_GM_L0B, OF(fractals_in, dst), 65536 - 512,
-     NPU_ERR_BOUNDS},
-    {"fractals_destination_unaligned", OP_FRACTALS_L1_L0B, OF(fractals, dst), 32,
-     NPU_ERR_ALIGN},
-    {"fractals_source_unaligned", OP_FRACTALS_L1_L0A, OF(fractals, src), 16,
-     NPU_ERR_ALIGN},
-    {"fractals_source_beyond_l1", OP_FRACTALS_L1_L0A, OF(fractals, src), 524288 - 480,
-     NPU_ERR_BOUNDS},
-    {"fractals_source_outside_dram", OP_FRACTALS_GM_L0A, OF(fractals_in, src),
-     RIG_GM_BASE - 1, NPU_ERR_GM},
-    {"bias_unaligned", OP_COPY_L1_BT, OF(copy_bt, dst), 32, NPU_ERR_ALIGN},
-    {"bias_source_unaligned", OP_COPY_L1_BT, OF(copy_bt, src), 4, NPU_ERR_ALIGN},
-    {"bias_blocks", OP_COPY_L1_BT, OF(copy_bt, n_blocks), 4096, NPU_ERR_RANGE},
-    {"bias_beyond_bt", OP_COPY_L1_BT, OF(copy_bt, dst), 1024 - 64, NPU_ERR_BOUNDS},
-    {"bias_source_beyond_l1", OP_COPY_L1_BT, OF(copy_bt, src), 524288 - 64,
-     NPU_ERR_BOUNDS},
-    {"local_copy_unaligned", OP_COPY_L1_UB, OF(copy_local, dst), 16, NPU_ERR_ALIGN},
-    {"local_source_unaligned", OP_COPY_UB_L1, OF(copy_local, src), 8, NPU_ERR_ALIGN},
-    {"local_blocks", OP_COPY_UB_L1, OF(copy_local, n_blocks), 4096, NPU_ERR_RANGE},
-    {"local_copy_beyond_ub", OP_COPY_L1_UB, OF(copy_local, dst), 196608 - 32,
-     NPU_ERR_BOUNDS},
-    {"local_source_beyond_ub", OP_COPY_UB_L1, OF(copy_local, src), 196608 - 32,
-     NPU_ERR_BOUNDS},
-    {"local_copy_beyond_l1", OP_COPY_UB_L1, OF(copy_local, dst), 524288 - 32,
-     NPU_ERR_BOUNDS},
-    {"l1_beyond_its_end", OP_COPY_L1_GM, OF(copy_out, src), 524288 - 96, NPU_ERR_BOUNDS},
-    {"l1_to_outside_dram", OP_COPY_L1_GM, OF(copy_out, dst), 0, NPU_ERR_GM},
+/* clang-format off */
+static const struct rule rules[] = {
+    {"pad_of_half_an_element", OP_COPY_PAD_GM_UB, WRONG(copy_pad, len_bytes, 63, ALIGN)},
+    {"left_padding_above_32_bytes", OP_COPY_PAD_GM_UB, WRONG(copy_pad, left, 17, RANGE)},
+    {"right_padding_above_32_bytes", OP_COPY_PAD_GM_L1, WRONG(copy_pad, right, 17, RANGE)},
+    {"left_padding_above_32_elements", OP_COPY_PAD_GM_UB, WRONG(copy_pad, left, 33, RANGE)},
+    {"padded_length", OP_COPY_PAD_GM_UB, WRONG(copy_pad, len_bytes, 2097152, RANGE)},
+    {"padded_blocks", OP_COPY_PAD_GM_UB, WRONG(copy_pad, n_blocks, 4096, RANGE)},
+    {"padded_destination_unaligned", OP_COPY_PAD_GM_UB, WRONG(copy_pad, dst, 16, ALIGN)},
+    {"padded_row_beyond_ub", OP_COPY_PAD_GM_UB, WRONG(copy_pad, dst, 196608 - 320, BOUNDS)},
+    {"padded_row_beyond_l1", OP_COPY_PAD_GM_L1, WRONG(copy_pad, dst, 524288 - 320, BOUNDS)},
+    {"padded_source_outside_dram", OP_COPY_PAD_GM_UB, WRONG(copy_pad, src, 4096, GM)},
+    {"fill_of_l0a_between_fractals", OP_INIT_L0A, WRONG(init, dst, 32, ALIGN)},
+    {"fill_of_l0b_between_fractals", OP_INIT_L0B, WRONG(init, dst, 544, ALIGN)},
+    {"fill_of_l1_unaligned", OP_INIT_L1, WRONG(init, dst, 8, ALIGN)},
+    {"fill_repeat", OP_INIT_L1, WRONG(init, repeat, 32768, RANGE)},
+    {"fill_length", OP_INIT_L1, WRONG(init, len, 32768, RANGE)},
+    {"fill_gap", OP_INIT_L1, WRONG(init, gap, 32768, RANGE)},
+    {"fill_beyond_l0a", OP_INIT_L0A, WRONG(init, dst, 65536 - 512, BOUNDS)},
+    {"fill_beyond_l0b", OP_INIT_L0B, WRONG(init, dst, 65536 - 512, BOUNDS)},
+    {"fill_beyond_l1", OP_INIT_L1, WRONG(init, dst, 524288 - 32, BOUNDS)},
+    {"fractals_beyond_l0a", OP_FRACTALS_L1_L0A, WRONG(fractals, dst, 65536 - 512, BOUNDS)},
+    {"fractals_beyond_l0b", OP_FRACTALS_GM_L0B, WRONG(fractals_in, dst, 65536 - 512, BOUNDS)},
+    {"fractals_destination_unaligned", OP_FRACTALS_L1_L0B, WRONG(fractals, dst, 32, ALIGN)},
+    {"fractals_source_unaligned", OP_FRACTALS_L1_L0A, WRONG(fractals, src, 16, ALIGN)},
+    {"fractals_source_beyond_l1", OP_FRACTALS_L1_L0A, WRONG(fractals, src, 524288 - 480, BOUNDS)},
+    {"fractals_source_outside_dram", OP_FRACTALS_GM_L0A,
+     WRONG(fractals_in, src, RIG_GM_BASE - 1, GM)},
+    {"bias_unaligned", OP_COPY_L1_BT, WRONG(copy_bt, dst, 32, ALIGN)},
+    {"bias_source_unaligned", OP_COPY_L1_BT, WRONG(copy_bt, src, 4, ALIGN)},
+    {"bias_blocks", OP_COPY_L1_BT, WRONG(copy_bt, n_blocks, 4096, RANGE)},
+    {"bias_beyond_bt", OP_COPY_L1_BT, WRONG(copy_bt, dst, 1024 - 64, BOUNDS)},
+    {"bias_source_beyond_l1", OP_COPY_L1_BT, WRONG(copy_bt, src, 524288 - 64, BOUNDS)},
+    {"local_copy_unaligned", OP_COPY_L1_UB, WRONG(copy_local, dst, 16, ALIGN)},
+    {"local_source_unaligned", OP_COPY_UB_L1, WRONG(copy_local, src, 8, ALIGN)},
+    {"local_blocks", OP_COPY_UB_L1, WRONG(copy_local, n_blocks, 4096, RANGE)},
+    {"local_copy_beyond_ub", OP_COPY_L1_UB, WRONG(copy_local, dst, 196608 - 32, BOUNDS)},
+    {"local_source_beyond_ub", OP_COPY_UB_L1, WRONG(copy_local, src, 196608 - 32, BOUNDS)},
+    {"local_copy_beyond_l1", OP_COPY_UB_L1, WRONG(copy_local, dst, 524288 - 32, BOUNDS)},
+    {"l1_beyond_its_end", OP_COPY_L1_GM, WRONG(copy_out, src, 524288 - 96, BOUNDS)},
+    {"l1_to_outside_dram", OP_COPY_L1_GM, WRONG(copy_out, dst, 0, GM)},
+    {"transposed_fractals_of_32_bits", OP_FRACTALS_L1_L0A,
+     WRONG(head, type, TYPE_F32, TYPE), .flags = FRACTALS_L1_L0A_TRANSPOSE},
+    {"bias_of_bytes", OP_COPY_L1_BT, WRONG(head, type, TYPE_S8, TYPE)},
 };
+/* clang-format on */
 
-static bool broken(const union cmd *c, unsigned code, unsigned field)
+TEST(mte, rules)
 {
-    enum pipe pipe = (enum pipe)cmd_find(c->head.opcode)->pipe;
-    static uint8_t gm[AREA], l1[AREA], ub[AREA];
-    uint64_t error;
-
-    start(NPU_MEM_L0A);
-    memcpy(gm, rig.gm, AREA);
-    memcpy(l1, mem(NPU_MEM_L1), AREA);
-    memcpy(ub, mem(NPU_MEM_UB), AREA);
-    run(*c);
-    error = rig_read(&rig, 0, rig_pipe(pipe, PIPE_ERROR));
-    return field_get(PIPE_ERROR_CODE, error) == code &&
-           field_get(PIPE_ERROR_FIELD, error) == field && memcmp(gm, rig.gm, AREA) == 0 &&
-           memcmp(l1, mem(NPU_MEM_L1), AREA) == 0 &&
-           memcmp(ub, mem(NPU_MEM_UB), AREA) == 0 && same(NPU_MEM_L0A);
-}
-
-static void test_rules(void)
-{
-    union cmd c;
-
-    for (unsigned i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-        c = good(rules[i].op);
-        start(NPU_MEM_L0A);
-        run(c);
-        bool fine = rig_error(&rig, 0, (enum pipe)cmd_find(c.head.opcode)->pipe) == 0;
-        memcpy(c.bytes + rules[i].offset, &rules[i].value, rules[i].size);
-        ok(fine && broken(&c, rules[i].code, rules[i].offset), "mte/refuses_%s",
-           rules[i].name);
-    }
-    c = good(OP_FRACTALS_L1_L0A);
-    c.head.type = TYPE_F32;
-    c.head.flags = FRACTALS_L1_L0A_TRANSPOSE;
-    ok(broken(&c, NPU_ERR_TYPE, offsetof(struct cmd_head, type)),
-       "mte/refuses_transposed_fractals_of_32_bits");
-    c = good(OP_COPY_L1_BT);
-    c.head.type = TYPE_S8;
-    ok(broken(&c, NPU_ERR_TYPE, offsetof(struct cmd_head, type)),
-       "mte/refuses_bias_of_bytes");
-}
-
-int main(void)
-{
-    test_pad();
-    test_init();
-    test_fractals();
-    test_local();
-    test_costs();
-    test_rules();
-    rig_close(&rig);
-    return tap_done();
+    check_rules("mte/refuses_", rules, LENGTH(rules), good, NULL);
 }

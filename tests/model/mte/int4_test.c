@@ -5,8 +5,9 @@
  */
 #include <string.h>
 
-#include "tests/model/rig.h"
-#include "tests/model/tap.h"
+#include "tests/host/data.h"
+#include "tests/model/rules/rule.h"
+#include "tests/test.h"
 
 enum {
     A_GM = 3, /* any byte */
@@ -15,74 +16,22 @@ enum {
     BYTES = 65536,
     ROWS = 3 /* more in a block of L1 than the matrix has */
 };
-static struct rig rig;
 static uint8_t want[BYTES];
-
-static uint8_t *mem(enum npu_mem m)
-{
-    return rig.npu.mem[0][m];
-}
 
 /* A fresh chip with noise in GM and L1; L0A and L0B are known. */
 static void start(void)
 {
-    uint64_t seed = 11;
-
-    if (rig.gm) {
-        rig_close(&rig);
-    }
-    rig_open(&rig, 1, PROFILE_a2);
-    for (unsigned i = 0; i < 2 * BYTES; i++) {
-        seed = seed * 6364136223846793005u + 1442695040888963407u;
-        rig.gm[i] = (uint8_t)(seed >> 56);
-        mem(NPU_MEM_L1)[i] = (uint8_t)(seed >> 48);
-    }
+    fresh();
+    noise(rig.gm, 2 * BYTES);
+    noise(mem(NPU_MEM_L1), 2 * BYTES);
     memset(mem(NPU_MEM_L0A), 0xa5, BYTES);
     memset(mem(NPU_MEM_L0B), 0xa5, BYTES);
     memset(want, 0xa5, BYTES);
 }
 
-static unsigned run(union cmd c)
-{
-    enum pipe pipe = (enum pipe)cmd_find(c.head.opcode)->pipe;
-
-    rig_push(&rig, 0, pipe, &c);
-    rig_drain(&rig);
-    return rig_error(&rig, 0, pipe);
-}
-
-static bool same(enum npu_mem m)
-{
-    for (unsigned i = 0; i < BYTES; i++) {
-        if (mem(m)[i] != want[i]) {
-            tap_note("byte %u is %02x, want %02x", i, mem(m)[i], want[i]);
-            return false;
-        }
-    }
-    return true;
-}
-
-static unsigned up(unsigned x, unsigned unit)
-{
-    return (x + unit - 1) / unit;
-}
-
-/* Element number i behind `at`: the even one of a byte is the low nibble. */
-static unsigned nibble(const uint8_t *at, size_t i)
-{
-    return at[i / 2] >> (i % 2 * 4) & 15;
-}
-
 static int number(const uint8_t *at, size_t i)
 {
-    return (int)(nibble(at, i) ^ 8) - 8;
-}
-
-static void put(uint8_t *at, size_t i, unsigned value)
-{
-    unsigned shift = i % 2 * 4;
-
-    at[i / 2] = (uint8_t)((at[i / 2] & ~(15u << shift)) | value << shift);
+    return (int)(element_get(at, i, 4) ^ 8) - 8;
 }
 
 /* --- commands --- */
@@ -146,7 +95,7 @@ static bool product(unsigned m, unsigned n, unsigned k, unsigned pitch)
             memcpy(&got,
                    mem(NPU_MEM_L0C) + (j / 16 * up(m, 16) * 16 + i) * 64 + j % 16 * 4, 4);
             if (got != sum) {
-                tap_note("c(%u, %u) is %d, want %d", i, j, (int)got, (int)sum);
+                test_note("c(%u, %u) is %d, want %d", i, j, (int)got, (int)sum);
                 return false;
             }
         }
@@ -154,17 +103,17 @@ static bool product(unsigned m, unsigned n, unsigned k, unsigned pitch)
     return bad == 0;
 }
 
-static void test_products(void)
+TEST(int4, products)
 {
     static const unsigned ks[] = {64, 96, 2, 190};
 
     for (unsigned i = 0; i < 4; i++) {
         unsigned k = ks[i];
-        ok(product(16, 16, k, k), "s4/product_16_16_%u", k);
-        ok(product(16, 20, k, k + 6), "s4/product_16_20_%u", k);
-        ok(product(20, 16, k, k + 6), "s4/product_20_16_%u", k);
-        ok(product(20, 20, k, k + 34), "s4/product_20_20_%u", k);
-        ok(product(1, 17, k, k), "s4/product_1_17_%u", k);
+        ok(product(16, 16, k, k), "int4/product_16_16_%u", k);
+        ok(product(16, 20, k, k + 6), "int4/product_16_20_%u", k);
+        ok(product(20, 16, k, k + 6), "int4/product_20_16_%u", k);
+        ok(product(20, 20, k, k + 34), "int4/product_20_20_%u", k);
+        ok(product(1, 17, k, k), "int4/product_1_17_%u", k);
     }
 }
 
@@ -184,13 +133,15 @@ static bool check_nd2nz(void)
     for (unsigned i = 0; i < 2; i++) {
         for (unsigned r = 0; r < M; r++) {
             for (unsigned x = 0; x < 128; x++) {
-                put(want + DST_AT,
-                    (size_t)i * DST + x / 64 * (M + ROWS) * 64 + r * 64 + x % 64,
-                    x < N ? nibble(rig.gm + A_GM, (size_t)i * SRC + r * PITCH + x) : 0);
+                element_put(
+                    want + DST_AT,
+                    (size_t)i * DST + x / 64 * (M + ROWS) * 64 + r * 64 + x % 64, 4,
+                    x < N ? element_get(rig.gm + A_GM, (size_t)i * SRC + r * PITCH + x, 4)
+                          : 0);
             }
         }
     }
-    return run(c) == 0 && same(NPU_MEM_L1);
+    return run(c) == 0 && same(mem(NPU_MEM_L1), want, BYTES);
 }
 
 /* A window that begins at a row and a block inside L1's matrix. */
@@ -207,95 +158,56 @@ static bool check_load(enum op op, unsigned rows, unsigned k)
         for (unsigned x = 0; x < across * 64; x++) {
             unsigned fractal =
                 op == OP_LOAD2D_L0A ? r / 16 * across + x / 64 : x / 64 * down + r / 16;
-            put(want + TO, fractal * 1024 + r % 16 * 64 + x % 64,
-                r < rows && x < k ? nibble(mem(NPU_MEM_L1) + AT,
-                                           x / 64 * BLOCK_ROWS * 64 + r * 64 + x % 64)
-                                  : 0);
+            element_put(want + TO, fractal * 1024 + r % 16 * 64 + x % 64, 4,
+                        r < rows && x < k
+                            ? element_get(mem(NPU_MEM_L1) + AT,
+                                          x / 64 * BLOCK_ROWS * 64 + r * 64 + x % 64, 4)
+                            : 0);
         }
     }
-    return run(c) == 0 && same(to);
+    return run(c) == 0 && same(mem(to), want, BYTES);
 }
 
-static void test_layouts(void)
+TEST(int4, layouts)
 {
-    ok(check_nd2nz(), "s4/nd2nz_of_two_matrices");
+    ok(check_nd2nz(), "int4/nd2nz_of_two_matrices");
     ok(check_load(OP_LOAD2D_L0A, 20, 96) && check_load(OP_LOAD2D_L0A, 33, 64) &&
            check_load(OP_LOAD2D_L0A, 1, 130),
-       "s4/load2d_l0a");
+       "int4/load2d_l0a");
     ok(check_load(OP_LOAD2D_L0B, 20, 96) && check_load(OP_LOAD2D_L0B, 33, 64) &&
            check_load(OP_LOAD2D_L0B, 1, 130),
-       "s4/load2d_l0b");
+       "int4/load2d_l0b");
 }
 
 /* --- rules --- */
 
-#define OF(format, field)                                                                \
-    offsetof(struct cmd_##format, field), sizeof(((struct cmd_##format *)0)->field)
-
-static const struct {
-    const char *name;
-    enum op op;
-    unsigned offset, size;
-    uint64_t value;
-    unsigned code, field;
-} rules[] = {
-    {"odd_columns", OP_ND2NZ_GM_L1, OF(nd2nz, n_cols), 95, NPU_ERR_ALIGN,
-     offsetof(struct cmd_nd2nz, n_cols)},
-    {"an_odd_pitch", OP_ND2NZ_GM_L1, OF(nd2nz, src_pitch), 97, NPU_ERR_ALIGN,
-     offsetof(struct cmd_nd2nz, src_pitch)},
-    {"an_odd_distance_in_gm", OP_ND2NZ_GM_L1, OF(nd2nz, src_nd_stride), 4001,
-     NPU_ERR_ALIGN, offsetof(struct cmd_nd2nz, src_nd_stride)},
-    {"half_a_block_in_l1", OP_ND2NZ_GM_L1, OF(nd2nz, dst_nd_stride), 6400 + 32,
-     NPU_ERR_ALIGN, offsetof(struct cmd_nd2nz, dst_nd_stride)},
-    {"a_block_and_a_nibble_in_l1", OP_ND2NZ_GM_L1, OF(nd2nz, dst_nd_stride), 6400 + 1,
-     NPU_ERR_ALIGN, offsetof(struct cmd_nd2nz, dst_nd_stride)},
-    {"odd_k_in_l0a", OP_LOAD2D_L0A, OF(load2d, n_cols), 95, NPU_ERR_ALIGN,
-     offsetof(struct cmd_load2d, n_cols)},
-    {"odd_k_in_l0b", OP_LOAD2D_L0B, OF(load2d, n_rows), 95, NPU_ERR_ALIGN,
-     offsetof(struct cmd_load2d, n_rows)},
+/* clang-format off */
+static const struct rule rules[] = {
+    {"odd_columns", OP_ND2NZ_GM_L1, WRONG(nd2nz, n_cols, 95, ALIGN)},
+    {"an_odd_pitch", OP_ND2NZ_GM_L1, WRONG(nd2nz, src_pitch, 97, ALIGN)},
+    {"an_odd_distance_in_gm", OP_ND2NZ_GM_L1, WRONG(nd2nz, src_nd_stride, 4001, ALIGN)},
+    {"half_a_block_in_l1", OP_ND2NZ_GM_L1, WRONG(nd2nz, dst_nd_stride, 6400 + 32, ALIGN)},
+    {"a_block_and_a_nibble_in_l1", OP_ND2NZ_GM_L1, WRONG(nd2nz, dst_nd_stride, 6400 + 1, ALIGN)},
+    {"odd_k_in_l0a", OP_LOAD2D_L0A, WRONG(load2d, n_cols, 95, ALIGN)},
+    {"odd_k_in_l0b", OP_LOAD2D_L0B, WRONG(load2d, n_rows, 95, ALIGN)},
 };
+/* clang-format on */
 
-static bool refused(union cmd c, unsigned code, unsigned field)
+static union cmd good(const struct rule *rule)
 {
-    static uint8_t l1[2 * BYTES];
-    enum pipe pipe = (enum pipe)cmd_find(c.head.opcode)->pipe;
-    uint64_t error;
+    union cmd c;
 
-    start();
-    memcpy(l1, mem(NPU_MEM_L1), sizeof(l1));
-    if (run(c) != code) {
-        return false;
+    if (rule->op != OP_ND2NZ_GM_L1) {
+        return load(rule->op, 0, 21, 96, 40); /* odd rows are fine */
     }
-    error = rig_read(&rig, 0, rig_pipe(pipe, PIPE_ERROR));
-    return field_get(PIPE_ERROR_FIELD, error) == field &&
-           memcmp(l1, mem(NPU_MEM_L1), sizeof(l1)) == 0 && same(NPU_MEM_L0A) &&
-           same(NPU_MEM_L0B);
+    c = nd2nz(0, A_GM, 20, 96, 98);
+    c.nd2nz.n_mats = 2;
+    c.nd2nz.src_nd_stride = 4000;
+    c.nd2nz.dst_nd_stride = 6400;
+    return c;
 }
 
-static void test_rules(void)
+TEST(int4, rules)
 {
-    for (unsigned i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-        union cmd c = rules[i].op == OP_ND2NZ_GM_L1
-                          ? nd2nz(0, A_GM, 20, 96, 98)
-                          : load(rules[i].op, 0, 21, 96, 40); /* odd rows are fine */
-        if (rules[i].op == OP_ND2NZ_GM_L1) {
-            c.nd2nz.n_mats = 2;
-            c.nd2nz.src_nd_stride = 4000;
-            c.nd2nz.dst_nd_stride = 6400;
-        }
-        start();
-        bool fine = run(c) == 0;
-        memcpy(c.bytes + rules[i].offset, &rules[i].value, rules[i].size);
-        ok(fine && refused(c, rules[i].code, rules[i].field), "s4/refuses_%s",
-           rules[i].name);
-    }
-}
-
-int main(void)
-{
-    test_products();
-    test_layouts();
-    test_rules();
-    rig_close(&rig);
-    return tap_done();
+    check_rules("int4/refuses_", rules, LENGTH(rules), good, NULL);
 }

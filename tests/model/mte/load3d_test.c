@@ -7,13 +7,13 @@
  */
 #include <string.h>
 
+#include "tests/host/data.h"
 #include "tests/model/rig.h"
-#include "tests/model/tap.h"
+#include "tests/test.h"
 #include "tools/emu/model/arith/simd.h"
 
 enum { AREA = 65536, PAD = 0x5a6b7c8d };
 
-static struct rig rig;
 static uint8_t want[AREA];
 
 /* What the special registers are set to before a load. */
@@ -21,30 +21,9 @@ static const struct cmd_set_load3d_repeat once = {.times = 1};
 static struct cmd_set_load3d_repeat repeat = {.times = 1};
 static uint32_t boundary;
 
-static uint32_t rnd(uint32_t below)
+static uint32_t below(uint32_t limit)
 {
-    static uint64_t x = 88172645463325252u;
-
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    return (uint32_t)(x >> 16) % below;
-}
-
-static unsigned up(unsigned x, unsigned unit)
-{
-    return (x + unit - 1) / unit;
-}
-
-/* Element i behind `at`; of two in a byte the first is in bits 3:0. */
-static void put(uint8_t *at, size_t i, unsigned bits, uint32_t value)
-{
-    if (bits == 4) {
-        at[i / 2] =
-            (uint8_t)((at[i / 2] & (i % 2 ? 0x0f : 0xf0)) | (value & 0xf) << (i % 2 * 4));
-    } else {
-        memcpy(at + i * (bits / 8), &value, bits / 8);
-    }
+    return rnd() % limit;
 }
 
 /* The map's element (c, h, w), or padding. */
@@ -62,7 +41,7 @@ static uint32_t pixel(const struct cmd_load3d *a, unsigned c, int h, int w)
 static void put_map(const struct cmd_load3d *a)
 {
     unsigned bits = type_bits(a->head.type), c0 = type_c0(a->head.type);
-    uint8_t *l1 = rig.npu.mem[0][NPU_MEM_L1];
+    uint8_t *l1 = mem(NPU_MEM_L1);
 
     for (unsigned c = 0; c < a->channels; c++) {
         unsigned first = c / c0 * c0, n = a->channels - first;
@@ -72,8 +51,8 @@ static void put_map(const struct cmd_load3d *a)
             for (unsigned w = 0; w < a->map_w; w++) {
                 size_t i = (size_t)first * a->map_h * a->map_w +
                            (size_t)(h * a->map_w + w) * n + c % c0 + a->src * 8ul / bits;
-                put(l1, boundary ? i % (boundary * 8ul / bits) : i, bits,
-                    pixel(a, c, (int)h, (int)w));
+                element_put(l1, boundary ? i % (boundary * 8ul / bits) : i, bits,
+                            pixel(a, c, (int)h, (int)w));
             }
         }
     }
@@ -134,16 +113,10 @@ static size_t expect(uint8_t *to, const struct cmd_load3d *a, unsigned m_start,
             uint32_t v = x >= xs || k >= ks ? 0
                                             : img2col(a, m_start + (flip ? k : x),
                                                       k_start + (flip ? x : k));
-            put(to + fractal * 512, x % 16 * c0 + k % c0, bits, v);
+            element_put(to + fractal * 512, x % 16 * c0 + k % c0, bits, v);
         }
     }
     return xb * kb * 512ul;
-}
-
-static void run(union cmd c)
-{
-    rig_push(&rig, 0, PIPE_MTE1, &c);
-    rig_drain(&rig);
 }
 
 static void set_registers(void)
@@ -167,11 +140,12 @@ static bool check(union cmd c)
     enum npu_mem to = c.head.opcode == OP_LOAD3D_L0A ? NPU_MEM_L0A : NPU_MEM_L0B;
     const struct cmd_load3d *a = &c.load3d;
     uint8_t *at = want + a->dst;
+    unsigned error;
 
     npu_reset(&rig.npu, rig.now);
-    memset(rig.npu.mem[0][NPU_MEM_L1], 0xee, npu_mem_size(PROFILE_a2, NPU_MEM_L1));
+    memset(mem(NPU_MEM_L1), 0xee, npu_mem_size(PROFILE_a2, NPU_MEM_L1));
     put_map(a);
-    memset(rig.npu.mem[0][to], 0xa5, AREA);
+    memset(mem(to), 0xa5, AREA);
     memset(want, 0xa5, AREA);
     for (unsigned i = 0; i < repeat.times; i++) {
         unsigned step = i * repeat.stride;
@@ -179,50 +153,25 @@ static bool check(union cmd c)
                      a->k_start + (repeat.mode ? step * type_c0(a->head.type) : 0));
     }
     set_registers();
-    run(c);
-    for (unsigned i = 0; i < AREA; i++) {
-        if (rig.npu.mem[0][to][i] != want[i]) {
-            tap_note("map %ux%u c %u, filter %ux%u, stride %u,%u, dilation %u,%u, pad "
-                     "%u,%u,%u,%u, m %u+%u, k %u+%u: byte %u is %02x, want %02x (error "
-                     "%u)",
-                     a->map_h, a->map_w, a->channels, a->filter_h, a->filter_w,
-                     a->stride_h, a->stride_w, a->dilation_h, a->dilation_w, a->pad_left,
-                     a->pad_right, a->pad_top, a->pad_bottom, a->m_start, a->m_len,
-                     a->k_start, a->k_len, i, rig.npu.mem[0][to][i], want[i],
-                     rig_error(&rig, 0, PIPE_MTE1));
-            return false;
-        }
+    error = run(c);
+    if (error == 0 && same(mem(to), want, AREA)) {
+        return true;
     }
-    return rig_error(&rig, 0, PIPE_MTE1) == 0;
-}
-
-/* A 3 x 3 filter on 9 x 11 pixels of two channel blocks, padding 1. */
-static union cmd plain(enum op op, enum type type)
-{
-    union cmd c = rig_command(op, type);
-    unsigned c0 = type_c0(type);
-
-    c.load3d.dst = 512;
-    c.load3d.src = 64;
-    c.load3d.map_h = 9;
-    c.load3d.map_w = 11;
-    c.load3d.channels = (uint16_t)(2 * c0);
-    c.load3d.filter_h = c.load3d.filter_w = 3;
-    c.load3d.stride_h = c.load3d.stride_w = 1;
-    c.load3d.dilation_h = c.load3d.dilation_w = 1;
-    c.load3d.pad_left = c.load3d.pad_right = 1;
-    c.load3d.pad_top = c.load3d.pad_bottom = 1;
-    c.load3d.m_len = 50;
-    c.load3d.k_len = (uint16_t)(9 * c0);
-    return c;
+    test_note("map %ux%u c %u, filter %ux%u, stride %u,%u, dilation %u,%u, pad "
+              "%u,%u,%u,%u, m %u+%u, k %u+%u: %s",
+              a->map_h, a->map_w, a->channels, a->filter_h, a->filter_w, a->stride_h,
+              a->stride_w, a->dilation_h, a->dilation_w, a->pad_left, a->pad_right,
+              a->pad_top, a->pad_bottom, a->m_start, a->m_len, a->k_start, a->k_len,
+              npu_error_name(error));
+    return false;
 }
 
 /* A whole number of blocks, or a part of one behind them. */
 static unsigned any_channels(unsigned c0)
 {
-    unsigned smallest = c0 == 64 ? 8 : 4, part = smallest << rnd(4);
+    unsigned smallest = c0 == 64 ? 8 : 4, part = smallest << below(4);
 
-    return part < c0 && rnd(2) ? rnd(3) * c0 + part : (1 + rnd(3)) * c0;
+    return part < c0 && below(2) ? below(3) * c0 + part : (1 + below(3)) * c0;
 }
 
 /* Anything that keeps the rules. */
@@ -232,41 +181,41 @@ static union cmd any(enum op op, enum type type)
     struct cmd_load3d *a = &c.load3d;
     unsigned c0 = type_c0(type), k, start, n;
 
-    a->dst = rnd(3) * 512;
-    a->src = rnd(5) * 32;
-    a->map_h = (uint16_t)(1 + rnd(20));
-    a->map_w = (uint16_t)(1 + rnd(20));
+    a->dst = below(3) * 512;
+    a->src = below(5) * 32;
+    a->map_h = (uint16_t)(1 + below(20));
+    a->map_w = (uint16_t)(1 + below(20));
     a->channels = (uint16_t)any_channels(c0);
-    a->stride_h = (uint8_t)(1 + rnd(4));
-    a->stride_w = (uint8_t)(1 + rnd(4));
-    a->pad_left = (uint8_t)rnd(5);
-    a->pad_right = (uint8_t)rnd(5);
-    a->pad_top = (uint8_t)rnd(5);
-    a->pad_bottom = (uint8_t)rnd(5);
-    a->filter_h = (uint16_t)(1 + rnd(a->map_h + a->pad_top < 5 ? a->map_h : 5));
-    a->filter_w = (uint16_t)(1 + rnd(a->map_w + a->pad_left < 5 ? a->map_w : 5));
-    a->dilation_h = (uint8_t)(1 + rnd(a->filter_h == 1 ? 255
-                                                       : (a->map_h + a->pad_top - 1u) /
-                                                             (a->filter_h - 1u)));
-    a->dilation_w = (uint8_t)(1 + rnd(a->filter_w == 1 ? 255
-                                                       : (a->map_w + a->pad_left - 1u) /
-                                                             (a->filter_w - 1u)));
+    a->stride_h = (uint8_t)(1 + below(4));
+    a->stride_w = (uint8_t)(1 + below(4));
+    a->pad_left = (uint8_t)below(5);
+    a->pad_right = (uint8_t)below(5);
+    a->pad_top = (uint8_t)below(5);
+    a->pad_bottom = (uint8_t)below(5);
+    a->filter_h = (uint16_t)(1 + below(a->map_h + a->pad_top < 5 ? a->map_h : 5));
+    a->filter_w = (uint16_t)(1 + below(a->map_w + a->pad_left < 5 ? a->map_w : 5));
+    a->dilation_h = (uint8_t)(1 + below(a->filter_h == 1 ? 255
+                                                         : (a->map_h + a->pad_top - 1u) /
+                                                               (a->filter_h - 1u)));
+    a->dilation_w = (uint8_t)(1 + below(a->filter_w == 1 ? 255
+                                                         : (a->map_w + a->pad_left - 1u) /
+                                                               (a->filter_w - 1u)));
     if (a->dilation_h * (a->filter_h - 1) >= a->map_h + a->pad_top) {
         a->dilation_h = 1;
     }
     if (a->dilation_w * (a->filter_w - 1) >= a->map_w + a->pad_left) {
         a->dilation_w = 1;
     }
-    a->m_start = (uint16_t)rnd(out_h(a) * out_w(a));
-    a->m_len = (uint16_t)(1 + rnd(100)); /* may end behind the last pixel */
+    a->m_start = (uint16_t)below(out_h(a) * out_w(a));
+    a->m_len = (uint16_t)(1 + below(100)); /* may end behind the last pixel */
     k = (unsigned)a->channels * a->filter_h * a->filter_w;
-    start = rnd(up(k, c0));
-    n = 1 + rnd(up(k, c0) - start);
+    start = below(up(k, c0));
+    n = 1 + below(up(k, c0) - start);
     n = n > 14 ? 14 : n; /* so that it fits into L0 */
     a->k_start = (uint16_t)(start * c0);
     a->k_len = (uint16_t)(n * c0);
     if (start + n == up(k, c0)) { /* may end at the last column, or behind it */
-        a->k_len = (uint16_t)(k - start * c0 + rnd((start + n) * c0 - k + 1));
+        a->k_len = (uint16_t)(k - start * c0 + below((start + n) * c0 - k + 1));
     }
     return c;
 }
@@ -277,9 +226,9 @@ static void any_repeat(struct cmd_load3d *a)
     unsigned c0 = type_c0(a->head.type), end = a->channels * a->filter_h * a->filter_w;
     unsigned room;
 
-    repeat = (struct cmd_set_load3d_repeat){.mode = (uint8_t)rnd(2),
-                                            .times = (uint8_t)(2 + rnd(3)),
-                                            .stride = (uint16_t)rnd(3)};
+    repeat = (struct cmd_set_load3d_repeat){.mode = (uint8_t)below(2),
+                                            .times = (uint8_t)(2 + below(3)),
+                                            .stride = (uint16_t)below(3)};
     a->m_len = (uint16_t)(a->m_len % 40 + 1);
     a->k_len = (uint16_t)(a->k_len > 3 * c0 || a->k_len % c0 ? c0 : a->k_len);
     room = repeat.mode ? (up(end, c0) * c0 - a->k_start - a->k_len) / c0
@@ -303,8 +252,8 @@ static bool check_any(enum op op, enum type type, uint8_t flags, enum how how)
     if (how == AGAIN) {
         any_repeat(a);
     } else if (how == AROUND) {
-        boundary = (uint32_t)(up((unsigned)map, 32) * 32 + 1024 + rnd(64) * 32);
-        a->src = rnd(boundary / 32) * 32;
+        boundary = (uint32_t)(up((unsigned)map, 32) * 32 + 1024 + below(64) * 32);
+        a->src = below(boundary / 32) * 32;
     }
     good = check(c);
     repeat = once;
@@ -321,7 +270,7 @@ static void test_loads(enum simd level)
     for (unsigned t = 0; t < 4; t++) {
         for (unsigned i = 0; i < 4; i++) {
             uint8_t flags = i % 2 ? LOAD3D_L0A_TRANSPOSE : 0;
-            union cmd c = plain(ops[i / 2], types[t]);
+            union cmd c = rig_load3d(ops[i / 2], types[t]);
 
             c.head.flags = flags;
             for (enum how how = ONCE; how <= AROUND; how++) {
@@ -336,10 +285,19 @@ static void test_loads(enum simd level)
     }
 }
 
-/* Ascend's own picture: 4 channels, a filter of 3 x 3, rows of 36 elements. */
-static void test_four_channels(void)
+TEST(load3d, any)
 {
-    union cmd c = plain(OP_LOAD3D_L0A, TYPE_F16);
+    simd_limit(SIMD_AVX2); /* there is no path above it */
+    for (enum simd level = SIMD_PLAIN, best = simd_level(); level <= best; level++) {
+        simd_limit(level);
+        test_loads(level);
+    }
+}
+
+/* Ascend's own picture: 4 channels, a filter of 3 x 3, rows of 36 elements. */
+TEST(load3d, four_channels)
+{
+    union cmd c = rig_load3d(OP_LOAD3D_L0A, TYPE_F16);
 
     c.load3d.channels = 4;
     c.load3d.k_len = 36;
@@ -349,9 +307,9 @@ static void test_four_channels(void)
 }
 
 /* Filters above 255, every limit at once, windows that see nothing but padding. */
-static void test_limits(void)
+TEST(load3d, limits)
 {
-    union cmd c = plain(OP_LOAD3D_L0A, TYPE_F16);
+    union cmd c = rig_load3d(OP_LOAD3D_L0A, TYPE_F16);
     struct cmd_load3d *a = &c.load3d;
 
     a->map_h = a->map_w = 3;
@@ -377,15 +335,13 @@ static void test_limits(void)
     ok(check(c), "load3d/nothing_but_padding");
     npu_reset(&rig.npu, rig.now);
     a->src = 524288 - 32; /* nothing is read, so nothing can be outside */
-    rig_push(&rig, 0, PIPE_MTE1, &c);
-    rig_drain(&rig);
-    ok(rig_error(&rig, 0, PIPE_MTE1) == 0, "load3d/padding_reads_no_map");
+    ok(run(c) == 0, "load3d/padding_reads_no_map");
 }
 
 /* Reads only the map rows and planes that its windows touch. */
-static void test_partial_map(void)
+TEST(load3d, partial_map)
 {
-    union cmd c = plain(OP_LOAD3D_L0A, TYPE_F16);
+    union cmd c = rig_load3d(OP_LOAD3D_L0A, TYPE_F16);
     struct cmd_load3d *a = &c.load3d;
 
     a->map_h = 100;
@@ -400,26 +356,10 @@ static void test_partial_map(void)
     rig_drain(&rig);
     a->m_start = 2 * 200; /* output row 2: map rows 1 to 3 */
     uint64_t before = rig_read(&rig, 0, rig_pipe(PIPE_MTE1, PMU_BYTES_READ));
-    rig_push(&rig, 0, PIPE_MTE1, &c);
-    rig_drain(&rig);
+    run(c);
     ok(rig_read(&rig, 0, rig_pipe(PIPE_MTE1, PMU_BYTES_READ)) - before == 3 * 200 * 32,
        "load3d/reads_the_map_rows_of_its_windows");
     a->m_start = 4 * 200;
     rig_push(&rig, 0, PIPE_MTE1, &c);
     ok(rig_error(&rig, 0, PIPE_MTE1) == NPU_ERR_BOUNDS, "load3d/but_not_less");
-}
-
-int main(void)
-{
-    rig_open(&rig, 1, PROFILE_a2);
-    simd_limit(SIMD_AVX2);
-    for (enum simd level = SIMD_PLAIN, best = simd_level(); level <= best; level++) {
-        simd_limit(level);
-        test_loads(level);
-    }
-    test_four_channels();
-    test_limits();
-    test_partial_map();
-    rig_close(&rig);
-    return tap_done();
 }

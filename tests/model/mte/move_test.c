@@ -5,8 +5,8 @@
  */
 #include <stdint.h>
 #include <string.h>
-#include "tests/model/rnd.h"
-#include "tests/model/tap.h"
+#include "tests/host/data.h"
+#include "tests/test.h"
 #include "tools/emu/model/arith/move.h"
 #include "tools/emu/model/arith/num.h"
 #include "tools/emu/model/arith/simd.h"
@@ -25,22 +25,16 @@ static void start(void)
 }
 
 /* Whole destination areas: what a function must not touch is compared too. */
-static bool same(const char *what, size_t rows, size_t cols, unsigned esize)
+static bool as_wanted(const char *what, size_t rows, size_t cols, unsigned esize)
 {
-    if (memcmp(got, want, BYTES) == 0) {
-        return true;
+    if (!same(got, want, BYTES)) {
+        test_note("%s %zux%zu esize %u", what, rows, cols, esize);
+        return false;
     }
-    for (size_t i = 0; i < BYTES; i++) {
-        if (got[i] != want[i]) {
-            tap_note("%s %zux%zu esize %u: byte %zu is %02x, want %02x", what, rows, cols,
-                     esize, i, got[i], want[i]);
-            break;
-        }
-    }
-    return false;
+    return true;
 }
 
-static void test_rows(void)
+TEST(move, rows)
 {
     static const struct {
         unsigned bytes, dst_pitch, src_pitch, rows;
@@ -48,6 +42,7 @@ static void test_rows(void)
              {33, 40, 33, 5}, {64, 64, 0, 4},  {0, 10, 10, 10}, {512, 600, 512, 1}};
     bool good = true;
 
+    noise(src, BYTES);
     for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
         start();
         for (unsigned r = 0; r < t[i].rows; r++) {
@@ -56,7 +51,7 @@ static void test_rows(void)
             }
         }
         move_rows(got, t[i].dst_pitch, src, t[i].src_pitch, t[i].bytes, t[i].rows);
-        good = same("rows", t[i].rows, t[i].bytes, 1) && good;
+        good = as_wanted("rows", t[i].rows, t[i].bytes, 1) && good;
     }
     ok(good, "move/rows");
 }
@@ -79,7 +74,7 @@ static bool check_nd2nz(size_t rows, size_t cols, unsigned esize)
         }
     }
     move_nd2nz(got, src, rows, cols, esize, pitch, c0_stride, row_stride);
-    return same("nd2nz", rows, cols, esize);
+    return as_wanted("nd2nz", rows, cols, esize);
 }
 
 enum to { TO_ZZ, TO_ZZ_T, TO_ZN, TO_ZN_T };
@@ -121,7 +116,7 @@ static bool check_fractals(enum to to, size_t rows, size_t cols, unsigned esize)
         move_nz2zn_t(got, src, stride, rows, cols, 8 * esize);
         break;
     }
-    return same(to_name[to], rows, cols, esize);
+    return as_wanted(to_name[to], rows, cols, esize);
 }
 
 static void test_layouts(enum simd level)
@@ -163,7 +158,7 @@ static bool check_nz2nd(size_t rows, size_t cols, enum move_mode mode)
         }
     }
     move_nz2nd(got, pitch, src, stride, rows, cols, mode);
-    return same("nz2nd", rows, cols, esize);
+    return as_wanted("nz2nd", rows, cols, esize);
 }
 
 static void test_nz2nd(enum simd level)
@@ -203,24 +198,14 @@ static void test_narrowing(enum simd level)
     ok(good, "move/nz2nd_corners_%s", simd_name(level));
 }
 
-static void fill(void)
+TEST(move, layouts)
 {
-    for (size_t i = 0; i < BYTES; i++) {
-        src[i] = (uint8_t)rnd();
-    }
-}
-
-int main(void)
-{
-    fill();
-    test_rows();
     simd_limit(SIMD_AVX2); /* there is no path above it */
     for (enum simd level = SIMD_PLAIN, best = simd_level(); level <= best; level++) {
         simd_limit(level);
-        fill();
+        noise(src, BYTES);
         test_layouts(level);
         test_nz2nd(level);
         test_narrowing(level);
     }
-    return tap_done();
 }

@@ -4,42 +4,19 @@
  */
 #include <string.h>
 
+#include "tests/host/data.h"
 #include "tests/model/rig.h"
-#include "tests/model/tap.h"
+#include "tests/test.h"
 
 enum { L0 = 65536, INDEX = 16384, NOISE = 0x5a };
-
-static struct rig rig;
-
-static uint8_t *mem(enum npu_mem m)
-{
-    return rig.npu.mem[0][m];
-}
 
 /* A fresh chip with noise in its memories. */
 static void start(void)
 {
-    uint64_t seed = 11;
-
-    if (rig.gm) {
-        rig_close(&rig);
-    }
-    rig_open(&rig, 1, PROFILE_a2);
-    for (unsigned i = 0; i < 2 * L0; i++) {
-        seed = seed * 6364136223846793005u + 1442695040888963407u;
-        mem(NPU_MEM_L1)[i] = (uint8_t)(seed >> 56);
-        mem(NPU_MEM_L0B)[i / 2] = (uint8_t)(seed >> 48);
-        mem(NPU_MEM_L0B_INDEX)[i / 8] = (uint8_t)(seed >> 40);
-    }
-}
-
-static unsigned run(union cmd c)
-{
-    enum pipe pipe = (enum pipe)cmd_find(c.head.opcode)->pipe;
-
-    rig_push(&rig, 0, pipe, &c);
-    rig_drain(&rig);
-    return rig_error(&rig, 0, pipe);
+    fresh();
+    noise(mem(NPU_MEM_L1), 2 * L0);
+    noise(mem(NPU_MEM_L0B), L0);
+    noise(mem(NPU_MEM_L0B_INDEX), INDEX);
 }
 
 static union cmd load(uint32_t dst, uint32_t src, uint32_t index, unsigned first,
@@ -74,7 +51,7 @@ static bool loads(uint32_t dst, uint32_t src, uint32_t index, unsigned first,
            memcmp(which, mem(NPU_MEM_L0B_INDEX), INDEX) == 0;
 }
 
-static void test_load(void)
+TEST(sparse, load)
 {
     union cmd c = rig_command(OP_FRACTALS_L1_L0B, TYPE_S8);
     uint64_t now;
@@ -114,7 +91,7 @@ static void note(void *ctx, const struct npu_event *e)
     }
 }
 
-static void test_event(void)
+TEST(sparse, event)
 {
     struct npu_host host;
 
@@ -131,7 +108,7 @@ static void test_event(void)
        "sparse/load_tells_both_destinations");
 }
 
-static void test_snapshot(void)
+TEST(sparse, snapshot)
 {
     struct rig b;
     union cmd c = load(512, 64, L0, 2, 20);
@@ -160,13 +137,4 @@ static void test_snapshot(void)
            0,
        "sparse/reset_leaves_the_index");
     rig_close(&b);
-}
-
-int main(void)
-{
-    test_load();
-    test_event();
-    test_snapshot();
-    rig_close(&rig);
-    return tap_done();
 }

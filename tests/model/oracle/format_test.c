@@ -4,27 +4,15 @@
  */
 #include "tools/emu/model/arith/half.h"
 #include <math.h>
-#include "tests/model/rnd.h"
-#include "tests/model/tap.h"
+#include "tests/host/data.h"
+#include "tests/test.h"
 
-static float half_to_float(uint16_t h) /* independent of num.h */
-{
-    float mag = (h & 0x7c00) == 0
-                    ? (float)ldexp(h & 0x3ff, -24)
-                    : (float)ldexp((h & 0x3ff) | 0x400, ((h >> 10) & 31) - 25);
-
-    if ((h & 0x7c00) == 0x7c00) {
-        mag = h & 0x3ff ? NAN : INFINITY;
-    }
-    return h & 0x8000 ? -mag : mag;
-}
-
-static void test_halves(void)
+TEST(num, halves)
 {
     bool widen = true, narrow = true, bf16 = true;
 
     for (uint32_t h = 0; h < 0x10000; h++) {
-        float f = half_to_float((uint16_t)h);
+        float f = half_value((uint16_t)h);
         bool nan = (h & 0x7fff) > 0x7c00;
         uint32_t wide = num_f16_to_f32((uint16_t)h);
 
@@ -41,7 +29,7 @@ static void test_halves(void)
 }
 
 /* Sums and products of all fp16 with some, as the larger floats of half.h have them. */
-static void test_half_arithmetic(void)
+TEST(num, half_arithmetic)
 {
     static const uint16_t some[] = {0,      0x8000, 1,      0x8001, 0x3ff,  0x400,
                                     0x3c00, 0x3c01, 0x1001, 0x7bff, 0xfbff, 0x4c00,
@@ -49,11 +37,11 @@ static void test_half_arithmetic(void)
     bool same = true, sum = true, product = true;
 
     for (uint32_t h = 0; h < 0x10000; h++) {
-        float x = half_to_float((uint16_t)h), up = half_up((uint16_t)h);
+        float x = half_value((uint16_t)h), up = half_up((uint16_t)h);
         same = same && half_down(up) == num_f32_to_f16(num_bits(x));
         for (unsigned i = 0; i < 2 * sizeof(some) / sizeof(some[0]); i++) {
             uint16_t g = i % 2 ? (uint16_t)rnd() : some[i / 2];
-            float y = half_to_float(g), total = half_round(up + half_up(g));
+            float y = half_value(g), total = half_round(up + half_up(g));
             sum = sum && half_down(total) == num_f32_to_f16(num_bits(x + y)) &&
                   (isnan(total) || half_up(half_down(total)) == total);
             product =
@@ -66,7 +54,7 @@ static void test_half_arithmetic(void)
 }
 
 /* Every hf32, the middle to the next one and both sides of the middle. */
-static void test_hf32(void)
+TEST(num, hf32)
 {
     bool good = true;
 
@@ -95,13 +83,13 @@ static void test_hf32(void)
 }
 
 /* Between two neighbours h and h + 1: just below, at and just above the middle. */
-static void test_rounding(void)
+TEST(num, rounding)
 {
     bool f16 = true, bf16 = true;
 
     for (uint32_t h = 0; h < 0x7c00; h++) {
-        double lo = (double)half_to_float((uint16_t)h);
-        double hi = h == 0x7bff ? 65536.0 : (double)half_to_float((uint16_t)(h + 1));
+        double lo = (double)half_value((uint16_t)h);
+        double hi = h == 0x7bff ? 65536.0 : (double)half_value((uint16_t)(h + 1));
         uint32_t mid = num_bits((float)((lo + hi) / 2));
         uint16_t even = (uint16_t)(h + (h & 1));
 
@@ -123,7 +111,7 @@ static void test_rounding(void)
        "num/narrowing_overflow_and_nan");
 }
 
-static void test_fma(void)
+TEST(num, fma)
 {
     bool good = true;
 
@@ -139,15 +127,15 @@ static void test_fma(void)
         exact = fmaf(num_float(x), num_float(y), num_float(z));
         good = num_canon(num_bits(got)) == num_canon(num_bits(exact));
         if (!good) {
-            tap_note("fma(%08x,%08x,%08x) is %08x, want %08x", x, y, z, num_bits(got),
-                     num_bits(exact));
+            test_note("fma(%08x,%08x,%08x) is %08x, want %08x", x, y, z, num_bits(got),
+                      num_bits(exact));
         }
     }
     ok(good, "num/fma_matches_fmaf");
 }
 
 /* c + half an ulp +- 2^-34 ulp: rounding to double first would make a tie of it. */
-static void test_fma_near_ties(void)
+TEST(num, fma_near_ties)
 {
     static const float factor[2][2] = {{187713, 45761}, {599479, 14329}}; /* 2^33 +- 1 */
     bool good = true;
@@ -159,15 +147,4 @@ static void test_fma_near_ties(void)
         good = good && num_bits(num_fma(x, y, z)) == num_bits(fmaf(x, y, z));
     }
     ok(good, "num/fma_rounds_once");
-}
-
-int main(void)
-{
-    test_halves();
-    test_half_arithmetic();
-    test_hf32();
-    test_rounding();
-    test_fma();
-    test_fma_near_ties();
-    return tap_done();
 }

@@ -8,29 +8,21 @@
 
 #include "tools/emu/model/arith/simd.h"
 
-struct rig oracle_rig;
 uint64_t in[3][BATCH], out[BATCH];
+mpfr_t v, x, y, z;
 static uint64_t other[BATCH];
 static mpfr_t t; /* precise enough for every exact sum */
 
 void oracle_open(void)
 {
-    rig_open(&oracle_rig, 1, PROFILE_a2);
-    mpfr_init2(t, 800);
+    fresh();
+    mpfr_inits2(800, t, v, x, y, z, (mpfr_ptr)NULL);
 }
 
 void oracle_close(void)
 {
-    mpfr_clear(t);
+    mpfr_clears(t, v, x, y, z, (mpfr_ptr)NULL);
     mpfr_free_cache();
-    rig_close(&oracle_rig);
-}
-
-uint32_t random32(void)
-{
-    static uint64_t seed = 1;
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(seed >> 32);
 }
 
 static unsigned fraction(enum type type)
@@ -184,36 +176,35 @@ void make_whole(mpfr_t x, unsigned mode)
     }
 }
 
-/* Elements side by side; two of S4 in a byte. */
+/* Elements side by side; two of S4 in a byte, those of 64 bits in halves. */
 static void put(uint32_t at, enum type type, const uint64_t *from, unsigned n)
 {
-    uint8_t *ub = oracle_rig.npu.mem[0][NPU_MEM_UB] + at;
+    uint8_t *ub = mem(NPU_MEM_UB) + at;
 
+    if (type_bits(type) == 64) {
+        memcpy(ub, from, n * sizeof(*from));
+        return;
+    }
     for (unsigned i = 0; i < n; i++) {
-        if (type == TYPE_S4) {
-            ub[i / 2] = (uint8_t)(i % 2 ? ub[i / 2] | from[i] << 4 : from[i] & 15);
-        } else {
-            memcpy(ub + i * type_bits(type) / 8, &from[i], type_bits(type) / 8);
-        }
+        element_put(ub, i, type_bits(type), (uint32_t)from[i]);
     }
 }
 
 static void get(enum type type, uint64_t *to, unsigned n)
 {
-    const uint8_t *ub = oracle_rig.npu.mem[0][NPU_MEM_UB] + AT_DST;
+    const uint8_t *ub = mem(NPU_MEM_UB) + AT_DST;
 
+    if (type_bits(type) == 64) {
+        memcpy(to, ub, n * sizeof(*to));
+        return;
+    }
     for (unsigned i = 0; i < n; i++) {
-        to[i] = 0;
-        if (type == TYPE_S4) {
-            to[i] = ub[i / 2] >> i % 2 * 4 & 15;
-        } else {
-            memcpy(&to[i], ub + i * type_bits(type) / 8, type_bits(type) / 8);
-        }
+        to[i] = element_get(ub, i, type_bits(type));
     }
 }
 
-bool run(const union cmd *cmd, enum type from, enum type to, const uint64_t *dst,
-         unsigned n)
+bool run_everywhere(union cmd cmd, enum type from, enum type to, const uint64_t *dst,
+                    unsigned n)
 {
     union cmd m = rig_command(OP_SET_MASK, TYPE_NONE);
     bool same = true;
@@ -225,12 +216,10 @@ bool run(const union cmd *cmd, enum type from, enum type to, const uint64_t *dst
         put(AT_X, from, in[0], n);
         put(AT_Y, from, in[1], n);
         put(AT_DST, to, dst, n);
-        rig_push(&oracle_rig, 0, PIPE_V, &m);
-        rig_push(&oracle_rig, 0, PIPE_V, cmd);
-        rig_drain(&oracle_rig);
+        run(m);
+        same &= run(cmd) == 0;
         get(to, level == SIMD_PLAIN ? out : other, n);
         same &= level == SIMD_PLAIN || memcmp(out, other, n * sizeof(out[0])) == 0;
-        same &= rig_error(&oracle_rig, 0, PIPE_V) == 0;
     }
     return same;
 }
@@ -297,23 +286,23 @@ uint64_t corner(enum type type, unsigned i)
 
 uint64_t sample(enum type type, unsigned i)
 {
-    uint32_t r = random32();
+    uint32_t r = rnd();
 
     if (!is_real(type)) { /* from 1 bit to all */
-        uint64_t v = (uint64_t)r << 32 | random32();
-        unsigned bits = type_bits(type), shift = random32() % bits;
+        uint64_t v = (uint64_t)r << 32 | rnd();
+        unsigned bits = type_bits(type), shift = rnd() % bits;
         v = type == TYPE_U8 ? v >> (64 - bits) >> shift
                             : (uint64_t)((int64_t)v >> (64 - bits) >> shift);
         if (bits == 64 && i % 2) { /* 24 bits, and about half of the last one */
             unsigned k = 2 + shift % 39;
             v = ((uint64_t)(r | 1u << 23) & 0xffffff) << k | 1ull << (k - 1);
-            v += random32() % 3;
+            v += rnd() % 3;
             v = r >> 31 ? v - 1 : -v + 1;
         }
         return v & UINT64_MAX >> (64 - bits);
     }
     if (type != TYPE_F32) {
-        return i % 8 ? r & 0xffff : (r & 0x83ff) | (random32() % 4 * 10 << 10);
+        return i % 8 ? r & 0xffff : (r & 0x83ff) | (rnd() % 4 * 10 << 10);
     }
     switch (i % 4) {
     case 0:
@@ -321,8 +310,8 @@ uint64_t sample(enum type type, unsigned i)
     case 1:
         return corner(TYPE_F32, r);
     case 2: /* 2^-12 to 2^20 */
-        return (r & 0x807fffff) | (115 + random32() % 32) << 23;
+        return (r & 0x807fffff) | (115 + rnd() % 32) << 23;
     default:
-        return (r & 0x80ff0000) | (115 + random32() % 16) << 23;
+        return (r & 0x80ff0000) | (115 + rnd() % 16) << 23;
     }
 }

@@ -9,19 +9,21 @@
 
 #include <mpfr.h>
 
+#include "tests/host/data.h"
 #include "tests/model/rig.h"
-#include "tests/model/tap.h"
+#include "tests/test.h"
 
 enum { BATCH = 8192, AT_X = 0, AT_Y = 65536, AT_DST = 131072 };
 
-extern struct rig oracle_rig;
 /* Operands (or what dst holds before), results of the plain path. */
 extern uint64_t in[3][BATCH], out[BATCH];
+/* Precise enough for every exact result; for a test to use. */
+extern mpfr_t v, x, y, z;
 
+/* Around each test: a chip, and the numbers above. */
 void oracle_open(void);
 void oracle_close(void);
 
-uint32_t random32(void);
 /* A number of the type: any bits, or one near those of the second kind. */
 uint64_t sample(enum type type, unsigned i);
 /* Zeros, limits, infinities, NaN, ties and so on of F32 or F16, the i-th of CORNERS. */
@@ -40,8 +42,8 @@ void make_whole(mpfr_t x, unsigned mode);
 
 /* The command on n elements of in[0] and in[1], on every path; `dst` is what its results
  * lie on. Whether all gave the same. */
-bool run(const union cmd *cmd, enum type from, enum type to, const uint64_t *dst,
-         unsigned n);
+bool run_everywhere(union cmd cmd, enum type from, enum type to, const uint64_t *dst,
+                    unsigned n);
 union cmd vec1(enum op op, enum type type);
 union cmd vec1s(enum op op, enum type type, uint64_t scalar);
 union cmd vec2(enum op op, enum type type);

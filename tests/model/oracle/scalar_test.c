@@ -3,24 +3,19 @@
  * Numbers of the Vector, the rest of them: commands with a scalar, integers, commands
  * that end in a cast, scales. The oracle is GNU MPFR, for integers the exact result in 64
  * bits. Every path of this host must give the same bits.
- *
- *     vecscalar_test [SCALARS]     scalars for each command that takes one
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/model/oracle/oracle.h"
 
-enum { N = 2048 };
-
-static mpfr_t v, x, y, z; /* precise enough for every exact result */
+enum { N = 2048, SCALARS = 32 };
 
 static void note(unsigned j, uint64_t scalar, uint64_t want)
 {
-    tap_note("%#llx %#llx %#llx, scalar %#llx: %#llx, want %#llx",
-             (unsigned long long)in[0][j], (unsigned long long)in[1][j],
-             (unsigned long long)in[2][j], (unsigned long long)scalar,
-             (unsigned long long)out[j], (unsigned long long)want);
+    test_note("%#llx %#llx %#llx, scalar %#llx: %#llx, want %#llx",
+              (unsigned long long)in[0][j], (unsigned long long)in[1][j],
+              (unsigned long long)in[2][j], (unsigned long long)scalar,
+              (unsigned long long)out[j], (unsigned long long)want);
 }
 
 static void fill(enum type type, enum type dst)
@@ -90,13 +85,14 @@ static uint64_t real(unsigned j, uint64_t scalar)
     return rounded(v, to, ROUND_RINT);
 }
 
-static void test_reals(unsigned scalars)
+TEST(numeric, reals_and_a_scalar)
 {
     static const enum op ops[] = {OP_VADDS, OP_VMULS,  OP_VMAXS,
                                   OP_VMINS, OP_VLRELU, OP_VAXPY};
     static const enum type types[][2] = {
         {TYPE_F32, TYPE_F32}, {TYPE_F16, TYPE_F16}, {TYPE_F16, TYPE_F32}};
 
+    oracle_open();
     for (unsigned i = 0; i < 3 * 6; i++) {
         bool wide, same = true;
         unsigned bad = 0;
@@ -104,13 +100,13 @@ static void test_reals(unsigned scalars)
         type = types[i / 6][0];
         to = types[i / 6][1];
         wide = type != to;
-        for (unsigned k = 0; k < scalars && (!wide || op == OP_VAXPY); k++) {
+        for (unsigned k = 0; k < SCALARS * test_times && (!wide || op == OP_VAXPY); k++) {
             uint64_t scalar = k % 2 ? sample(type, k) : corner(type, k / 2);
             union cmd c = vec1s(op, type, scalar);
             c.head.flags = wide ? VAXPY_WIDE : 0;
             c.vec1s.src_rep = wide ? 4 : 8;
             fill(type, to);
-            same &= run(&c, type, to, in[2], N);
+            same &= run_everywhere(c, type, to, in[2], N);
             bad += wrong(real, scalar);
         }
         if (!wide || op == OP_VAXPY) {
@@ -118,6 +114,7 @@ static void test_reals(unsigned scalars)
                type_name(type), wide ? "_wide" : "");
         }
     }
+    oracle_close();
 }
 
 /* --- integers --- */
@@ -222,15 +219,16 @@ static union cmd command(uint64_t scalar)
     }
 }
 
-static void test_integers(unsigned scalars)
+TEST(numeric, integers)
 {
     static const enum op ops[] = {OP_VADD,     OP_VSUB,     OP_VMUL,  OP_VMAX,  OP_VMIN,
                                   OP_VADDRELU, OP_VSUBRELU, OP_VAND,  OP_VOR,   OP_VNEG,
                                   OP_VNOT,     OP_VRELU,    OP_VADDS, OP_VMULS, OP_VMAXS,
                                   OP_VMINS,    OP_VSHL,     OP_VSHR};
 
+    oracle_open();
     for (unsigned i = 0; i < 2 * sizeof(ops) / sizeof(ops[0]); i++) {
-        unsigned bad = 0, rounds = scalars;
+        unsigned bad = 0, rounds = SCALARS * test_times;
         bool same = true;
         op = ops[i / 2];
         type = i % 2 ? TYPE_S16 : TYPE_S32;
@@ -247,11 +245,12 @@ static void test_integers(unsigned scalars)
             flags = shift ? k / (type_bits(type) + 1) : 0;
             c.head.flags = (uint8_t)flags;
             fill(type, type);
-            same &= run(&c, type, type, in[2], N);
+            same &= run_everywhere(c, type, type, in[2], N);
             bad += wrong(whole, scalar);
         }
         ok(bad == 0 && same, "numeric/%s_of_%s", cmd_find(op)->name, type_name(type));
     }
+    oracle_close();
 }
 
 /* --- commands that end in a cast --- */
@@ -282,7 +281,7 @@ static uint64_t then_cast(unsigned j, uint64_t scalar)
     return rounded(x, to, ROUND_RINT);
 }
 
-static void test_fused_casts(void)
+TEST(numeric, fused_casts)
 {
     static const enum op ops[] = {OP_VADDRELUCONV, OP_VSUBRELUCONV, OP_VMULCONV};
     static const enum type pairs[][2] = {
@@ -290,6 +289,7 @@ static void test_fused_casts(void)
 #include "tools/emu/model/arith/vec_ops.def"
     };
 
+    oracle_open();
     for (unsigned i = 0; i < 3; i++) {
         for (unsigned k = 0; k < sizeof(pairs) / sizeof(pairs[0]); k++) {
             unsigned a, b, wide;
@@ -318,11 +318,12 @@ static void test_fused_casts(void)
                                          (uint8_t)(8 * a / wide),
                                          (uint8_t)to};
             fill(type, to);
-            same = run(&c, type, to, in[2], N);
+            same = run_everywhere(c, type, to, in[2], N);
             ok(wrong(then_cast, 0) == 0 && same, "numeric/%s_of_%s_to_%s",
                cmd_find(op)->name, type_name(type), type_name(to));
         }
     }
+    oracle_close();
 }
 
 /* --- S32 times a scale --- */
@@ -342,15 +343,16 @@ static uint64_t scaled(unsigned j, uint64_t scale)
     return rounded(v, TYPE_F16, mode);
 }
 
-static void test_scales(unsigned scalars)
+TEST(numeric, scales)
 {
+    oracle_open();
     type = TYPE_S32;
     to = TYPE_F16;
     for (unsigned i = 0; i < 2; i++) {
         bool same = true;
         unsigned bad = 0;
         op = i ? OP_VCONV : OP_VADDDEQRELU;
-        for (unsigned k = 0; k < scalars; k++) {
+        for (unsigned k = 0; k < SCALARS * test_times; k++) {
             uint64_t scale = k ? sample(TYPE_F16, k) : 0x3c00;
             union cmd set = rig_command(OP_SET_DEQSCALE, TYPE_F16), c;
             mode = i ? k % ROUND_COUNT : ROUND_RINT;
@@ -358,28 +360,14 @@ static void test_scales(unsigned scalars)
             c.vec2.dst_rep = i ? c.vec2.dst_rep : 4;
             set.set_deqscale.word = scale;
             if (k) { /* 1 after a reset */
-                rig_push(&oracle_rig, 0, PIPE_V, &set);
+                rig_push(&rig, 0, PIPE_V, &set);
             }
             fill(type, to);
-            same &= run(&c, type, to, in[2], N);
+            same &= run_everywhere(c, type, to, in[2], N);
             bad += wrong(scaled, scale);
         }
-        rig_write(&oracle_rig, 0, rig_pipe(PIPE_V, PIPE_CTRL), PIPE_CTRL_RESET);
+        rig_write(&rig, 0, rig_pipe(PIPE_V, PIPE_CTRL), PIPE_CTRL_RESET);
         ok(bad == 0 && same, "numeric/%s_scales", cmd_find(op)->name);
     }
-}
-
-int main(int argc, char **argv)
-{
-    unsigned scalars = argc > 1 ? (unsigned)atoi(argv[1]) : 32;
-
-    oracle_open();
-    mpfr_inits2(800, v, x, y, z, (mpfr_ptr)NULL);
-    test_reals(scalars);
-    test_integers(scalars);
-    test_fused_casts();
-    test_scales(scalars);
-    mpfr_clears(v, x, y, z, (mpfr_ptr)NULL);
     oracle_close();
-    return tap_done();
 }

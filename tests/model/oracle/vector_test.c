@@ -4,15 +4,11 @@
  * definition of each mode. All 65,536 inputs of fp16 and bf16 for functions of one number
  * and casts, a fixed sample otherwise. Every path of this host must give the same bits.
  * Scalars, integers and fused casts: vecscalar_test.c.
- *
- *     vecnum_test [PAIRS]     pairs for each operation of two or three numbers
  */
-#include <stdlib.h>
 
 #include "tests/model/oracle/oracle.h"
 
-static mpfr_t v, x, y, z; /* precise enough for every exact sum */
-static unsigned worst;    /* distance seen, in units of the last place */
+static unsigned worst; /* distance seen, in units of the last place */
 
 /* Numbers of the type in their order. */
 static int64_t place(enum type type, uint64_t bits)
@@ -78,7 +74,7 @@ static void test_functions(enum type type, unsigned n)
             for (unsigned j = 0; j < BATCH; j++) {
                 in[0][j] = type == TYPE_F16 ? i + j : sample(type, j);
             }
-            same &= run(&c, type, type, in[2], BATCH);
+            same &= run_everywhere(c, type, type, in[2], BATCH);
             for (unsigned j = 0; j < BATCH; j++) {
                 value(x, type, in[0][j]);
                 mpfr_set_prec(v, 120);
@@ -90,8 +86,8 @@ static void test_functions(enum type type, unsigned n)
         }
         ok(bad == 0 && same, "numeric/%s_of_%s", functions[k].name,
            type == TYPE_F16 ? "f16_all" : "f32");
-        tap_note("%u wrong, the first for %#llx; at most %u ulp from the rounded result",
-                 bad, (unsigned long long)first, worst);
+        test_note("%u wrong, the first for %#llx; at most %u ulp from the rounded result",
+                  bad, (unsigned long long)first, worst);
     }
 }
 
@@ -99,9 +95,9 @@ static void test_functions(enum type type, unsigned n)
 
 static void note(unsigned j)
 {
-    tap_note("%#llx %#llx %#llx: %#llx", (unsigned long long)in[0][j],
-             (unsigned long long)in[1][j], (unsigned long long)in[2][j],
-             (unsigned long long)out[j]);
+    test_note("%#llx %#llx %#llx: %#llx", (unsigned long long)in[0][j],
+              (unsigned long long)in[1][j], (unsigned long long)in[2][j],
+              (unsigned long long)out[j]);
 }
 
 static void exact(enum op op)
@@ -167,7 +163,7 @@ static void test_pairs(enum type type, unsigned pairs)
                 in[0][j] = corner(type, j);
                 in[1][j] = corner(type, j / CORNERS);
             }
-            same &= run(&c, type, type, in[2], BATCH);
+            same &= run_everywhere(c, type, type, in[2], BATCH);
             for (unsigned j = 0; j < BATCH; j++) {
                 value(x, type, in[0][j]);
                 value(y, type, in[1][j]);
@@ -183,13 +179,42 @@ static void test_pairs(enum type type, unsigned pairs)
     }
 }
 
+TEST(numeric, functions_of_f16)
+{
+    oracle_open();
+    test_functions(TYPE_F16, 65536);
+    oracle_close();
+}
+
+TEST(numeric, functions_of_f32)
+{
+    oracle_open();
+    test_functions(TYPE_F32, 16384);
+    oracle_close();
+}
+
+TEST(numeric, pairs_of_f32)
+{
+    oracle_open();
+    test_pairs(TYPE_F32, test_times * BATCH);
+    oracle_close();
+}
+
+TEST(numeric, pairs_of_f16)
+{
+    oracle_open();
+    test_pairs(TYPE_F16, test_times * BATCH);
+    oracle_close();
+}
+
 /* F16 factors, F32 sum: one rounding. */
-static void test_wide(void)
+TEST(numeric, wide)
 {
     union cmd c = vec2(OP_VMLA, TYPE_F16);
     unsigned bad = 0;
     bool same;
 
+    oracle_open();
     c.head.flags = VMLA_WIDE;
     c.vec2.src0_rep = c.vec2.src1_rep = 4;
     for (unsigned j = 0; j < BATCH; j++) {
@@ -197,7 +222,7 @@ static void test_wide(void)
         in[1][j] = sample(TYPE_F16, j / 4);
         in[2][j] = sample(TYPE_F32, j);
     }
-    same = run(&c, TYPE_F16, TYPE_F32, in[2], BATCH);
+    same = run_everywhere(c, TYPE_F16, TYPE_F32, in[2], BATCH);
     for (unsigned j = 0; j < BATCH; j++) {
         value(x, TYPE_F16, in[0][j]);
         value(y, TYPE_F16, in[1][j]);
@@ -207,17 +232,19 @@ static void test_wide(void)
         bad += out[j] != rounded_real(v, TYPE_F32, ROUND_RINT);
     }
     ok(bad == 0 && same, "numeric/wide_multiply_add_rounds_once");
+    oracle_close();
 }
 
 /* --- casts --- */
 
-static void test_casts(void)
+TEST(numeric, casts)
 {
     static const enum type pairs[][2] = {
 #define CONV(FROM, TO, way) {TYPE_##FROM, TYPE_##TO},
 #include "tools/emu/model/arith/vec_ops.def"
     };
 
+    oracle_open();
     for (unsigned k = 0; k < sizeof(pairs) / sizeof(pairs[0]); k++) {
         enum type from = pairs[k][0], to = pairs[k][1];
         unsigned all = type_bits(from) >= 32 ? BATCH : 1u << type_bits(from);
@@ -231,7 +258,7 @@ static void test_casts(void)
                 for (unsigned j = 0; j < n; j++) {
                     in[0][j] = type_bits(from) >= 32 ? sample(from, j) : i + j;
                 }
-                same &= run(&c, from, to, in[2], n);
+                same &= run_everywhere(c, from, to, in[2], n);
                 for (unsigned j = 0; j < n; j++) {
                     value(x, from, in[0][j]);
                     if (from == to) { /* F32 to F32 */
@@ -245,21 +272,5 @@ static void test_casts(void)
         }
         ok(bad == 0 && same, "numeric/cast_%s_to_%s", type_name(from), type_name(to));
     }
-}
-
-int main(int argc, char **argv)
-{
-    unsigned pairs = argc > 1 ? (unsigned)atoi(argv[1]) : 8192;
-
-    oracle_open();
-    mpfr_inits2(800, v, x, y, z, (mpfr_ptr)NULL);
-    test_functions(TYPE_F16, 65536);
-    test_functions(TYPE_F32, 16384);
-    test_pairs(TYPE_F32, pairs);
-    test_pairs(TYPE_F16, pairs);
-    test_wide();
-    test_casts();
-    mpfr_clears(v, x, y, z, (mpfr_ptr)NULL);
     oracle_close();
-    return tap_done();
 }

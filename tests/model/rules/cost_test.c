@@ -5,8 +5,9 @@
  * elements the PMU counts. And what 32 cores share: L2_READ_RATE and L2_RATE, which fewer
  * cannot use up on a2.
  */
+#include "tests/host/data.h"
 #include "tests/model/rig.h"
-#include "tests/model/tap.h"
+#include "tests/test.h"
 
 #define H(op, t) .head = {.opcode = OP_##op, .type = TYPE_##t}
 #define DST      65792 /* 64 KiB and 8 blocks: another bank, and other groups than at 0 */
@@ -208,26 +209,27 @@ static unsigned elements(const struct cmd_head *head)
     }
 }
 
-int main(void)
+TEST(cost, shared_by_32_cores)
 {
     /* 2030 / 32 = 63.4375 bytes a cycle each; with writes 3784 / 64 = 59.125 */
     ok(all_cores(126875, 0) == 2000 + 192, "cost/reads_of_32_cores_share");
     ok(all_cores(59125, 59125) == 1000 + 192, "cost/reads_and_writes_of_32_cores_share");
-    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const char *type = type_name(rows[i].cmd.head.type);
-        struct rig r;
+}
 
-        rig_open(&r, 1, PROFILE_a2);
-        rig_push(&r, 0, PIPE_V, &rows[i].cmd);
-        rig_drain(&r);
-        ok(rig_read(&r, 0, rig_pipe(PIPE_V, PMU_OPS)) == elements(&rows[i].cmd.head),
+TEST(cost, vector_commands)
+{
+    for (unsigned i = 0; i < LENGTH(rows); i++) {
+        const char *type = type_name(rows[i].cmd.head.type);
+        uint64_t took;
+
+        fresh();
+        took = cycles_of(rows[i].cmd);
+        ok(rig_read(&rig, 0, rig_pipe(PIPE_V, PMU_OPS)) == elements(&rows[i].cmd.head),
            "cost/elements_of_%s_as_%s", rows[i].name, type);
-        if (!ok(rig_error(&r, 0, PIPE_V) == 0 && r.now == rows[i].cycles, "cost/%s_as_%s",
-                rows[i].name, type)) {
-            tap_note("%llu, want %llu", (unsigned long long)r.now,
-                     (unsigned long long)rows[i].cycles);
+        if (!ok(rig_error(&rig, 0, PIPE_V) == 0 && took == rows[i].cycles,
+                "cost/%s_as_%s", rows[i].name, type)) {
+            test_note("%llu, want %llu", (unsigned long long)took,
+                      (unsigned long long)rows[i].cycles);
         }
-        rig_close(&r);
     }
-    return tap_done();
 }

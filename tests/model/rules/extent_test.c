@@ -9,8 +9,9 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "tests/host/data.h"
 #include "tests/model/rig.h"
-#include "tests/model/tap.h"
+#include "tests/test.h"
 
 #define GM             RIG_GM_BASE
 #define H(op, t)       .head = {.opcode = OP_##op, .type = TYPE_##t}
@@ -347,11 +348,6 @@ static const struct row rows[] = {
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]), CORES = 32 };
 
-static enum pipe pipe_of(const union cmd *c)
-{
-    return (enum pipe)cmd_find(c->head.opcode)->pipe;
-}
-
 static union cmd moved(const struct row *row, unsigned i, uint64_t to)
 {
     const struct cmd_info *info = cmd_find(row->cmd.head.opcode);
@@ -361,17 +357,15 @@ static union cmd moved(const struct row *row, unsigned i, uint64_t to)
     return c;
 }
 
-static bool told(struct rig *r, enum pipe pipe, unsigned code, const struct row *row,
-                 unsigned i, uint64_t to)
+static bool told(enum pipe pipe, unsigned code, const struct row *row, unsigned i,
+                 uint64_t to)
 {
-    uint64_t error = rig_read(r, 0, rig_pipe(pipe, PIPE_ERROR));
     uint64_t end = to + row->at[i].skip + row->at[i].bytes;
     uint64_t addr = row->at[i].at ? row->at[i].at : to + row->at[i].skip;
 
-    return field_get(PIPE_ERROR_CODE, error) == code &&
-           field_get(PIPE_ERROR_FIELD, error) == row->at[i].field &&
-           rig_read(r, 0, rig_pipe(pipe, PIPE_ERROR_VALUE)) == end &&
-           rig_read(r, 0, rig_pipe(pipe, PIPE_ERROR_ADDR)) == addr;
+    return rig_stopped(&rig, pipe, code, row->at[i].field) &&
+           rig_read(&rig, 0, rig_pipe(pipe, PIPE_ERROR_VALUE)) == end &&
+           rig_read(&rig, 0, rig_pipe(pipe, PIPE_ERROR_ADDR)) == addr;
 }
 
 /* The last place that operand i may be at, and the next. */
@@ -386,41 +380,24 @@ static bool check_end(const struct row *row, unsigned i)
         gm ? RIG_GM_BYTES : npu_mem_size(PROFILE_a2, (enum npu_mem)row->at[i].mem);
     uint64_t last = base + (size - extent) / step * step;
     enum pipe pipe = pipe_of(&row->cmd);
-    union cmd c = moved(row, i, last);
-    struct rig r;
     bool fine;
 
-    rig_open(&r, 1, PROFILE_a2);
-    rig_push(&r, 0, pipe, &c);
-    rig_drain(&r);
-    fine = rig_error(&r, 0, pipe) == 0;
-    c = moved(row, i, last + step);
-    rig_push(&r, 0, pipe, &c);
-    fine &= told(&r, pipe, gm ? NPU_ERR_GM : NPU_ERR_BOUNDS, row, i, last + step);
+    fresh();
+    fine = run(moved(row, i, last)) == 0;
+    run(moved(row, i, last + step));
+    fine &= told(pipe, gm ? NPU_ERR_GM : NPU_ERR_BOUNDS, row, i, last + step);
     if (gm) {
-        rig_write(&r, 0, rig_pipe(pipe, PIPE_CTRL), PIPE_CTRL_RESET);
-        c = moved(row, i, base - row->at[i].skip - 1);
-        rig_push(&r, 0, pipe, &c);
-        fine &= told(&r, pipe, NPU_ERR_GM, row, i, base - row->at[i].skip - 1);
+        rig_write(&rig, 0, rig_pipe(pipe, PIPE_CTRL), PIPE_CTRL_RESET);
+        run(moved(row, i, base - row->at[i].skip - 1));
+        fine &= told(pipe, NPU_ERR_GM, row, i, base - row->at[i].skip - 1);
     }
-    rig_close(&r);
     return fine;
 }
 
 static bool runs_as(const struct row *row, unsigned i, uint64_t to, unsigned code)
 {
-    enum pipe pipe = pipe_of(&row->cmd);
-    union cmd c = moved(row, i, to);
-    struct rig r;
-    uint64_t error;
-
-    rig_open(&r, 1, PROFILE_a2);
-    rig_push(&r, 0, pipe, &c);
-    rig_drain(&r);
-    error = rig_read(&r, 0, rig_pipe(pipe, PIPE_ERROR));
-    rig_close(&r);
-    return field_get(PIPE_ERROR_CODE, error) == code &&
-           (!code || field_get(PIPE_ERROR_FIELD, error) == row->at[i].field);
+    fresh();
+    return refused(moved(row, i, to), code, code ? row->at[i].field : 0);
 }
 
 /* Operand i right before and right behind the destination, and a step nearer. */
@@ -460,27 +437,45 @@ static uint64_t cycles(const struct row *row, unsigned n, enum npu_profile profi
     return end;
 }
 
-int main(void)
+TEST(extent, of_every_access)
 {
     for (unsigned i = 0; i < ROWS; i++) {
-        bool ends = true, gm = false;
+        bool ends = true;
+
         for (unsigned k = 0; k < 5 && rows[i].at[k].bytes; k++) {
             bool good = check_end(&rows[i], k) &&
                         (!rows[i].at[k].apart || check_apart(&rows[i], k));
-            gm |= rows[i].at[k].mem == NPU_MEM_GM;
             ends &= good;
             if (!good) {
-                tap_note("field %u", rows[i].at[k].field);
+                test_note("field %u", rows[i].at[k].field);
             }
         }
         ok(ends, "extent/%s", rows[i].name);
+    }
+}
+
+TEST(cycles, of_every_command)
+{
+    for (unsigned i = 0; i < ROWS; i++) {
         uint64_t took = cycles(&rows[i], 1, PROFILE_a2);
+
         if (!ok(took == rows[i].cycles, "cycles/%s", rows[i].name)) {
-            tap_note("%llu, want %u", (unsigned long long)took, rows[i].cycles);
+            test_note("%llu, want %u", (unsigned long long)took, rows[i].cycles);
+        }
+    }
+}
+
+/* What reads or writes GM takes longer when all cores do. */
+TEST(shares, bandwidth_of_gm)
+{
+    for (unsigned i = 0; i < ROWS; i++) {
+        bool gm = false;
+
+        for (unsigned k = 0; k < 5 && rows[i].at[k].bytes; k++) {
+            gm |= rows[i].at[k].mem == NPU_MEM_GM;
         }
         ok(gm == (cycles(&rows[i], CORES, PROFILE_ascend310) >
                   cycles(&rows[i], 1, PROFILE_ascend310)),
            "shares/%s", rows[i].name);
     }
-    return tap_done();
 }

@@ -5,12 +5,11 @@
  */
 #include <string.h>
 
+#include "tests/host/data.h"
 #include "tests/model/rig.h"
-#include "tests/model/tap.h"
+#include "tests/test.h"
 
 enum { ONE = 0x3f800000 }; /* fp32 */
-
-static struct rig r;
 
 static union cmd tile(enum op op, enum type type, unsigned m, unsigned n,
                       enum quant quant)
@@ -27,23 +26,17 @@ static union cmd tile(enum op op, enum type type, unsigned m, unsigned n,
     return c;
 }
 
-static void run(const union cmd *c)
-{
-    rig_push(&r, 0, PIPE_FIX, c);
-    rig_drain(&r);
-}
-
 static void set_quant(uint64_t word)
 {
     union cmd c = rig_command(OP_SET_QUANT, TYPE_NONE);
 
     c.set_quant.word = word;
-    run(&c);
+    run(c);
 }
 
 /* --- values --- */
 
-static void test_known(void)
+TEST(fixpipe, known)
 {
     static const struct {
         const char *name;
@@ -87,23 +80,22 @@ static void test_known(void)
         uint32_t got;
         c.head.flags = (uint8_t)known[i].flags;
         c.fix_gm.relu = (uint8_t)known[i].relu;
-        memcpy(r.npu.mem[0][NPU_MEM_L0C], &known[i].in, 4);
+        memcpy(mem(NPU_MEM_L0C), &known[i].in, 4);
         set_quant(known[i].word);
-        run(&c);
-        memcpy(&got, r.npu.mem[0][NPU_MEM_UB], 4);
+        run(c);
+        memcpy(&got, mem(NPU_MEM_UB), 4);
         if (!ok((got & known[i].mask) == known[i].out, "fixpipe/%s", known[i].name)) {
-            tap_note("%x, want %x", got & known[i].mask, known[i].out);
+            test_note("%x, want %x", got & known[i].mask, known[i].out);
         }
     }
 }
 
 /* --- L1 to FB, registers, costs --- */
 
-static void test_l1_fb(void)
+TEST(fixpipe, l1_fb)
 {
-    uint8_t *l1 = r.npu.mem[0][NPU_MEM_L1], *fb = r.npu.mem[0][NPU_MEM_FB], all[7168];
+    uint8_t *l1 = mem(NPU_MEM_L1), *fb = mem(NPU_MEM_FB), all[7168];
     union cmd c = rig_command(OP_COPY_L1_FB, TYPE_NONE);
-    uint64_t begin;
 
     for (unsigned i = 0; i < 8192; i++) {
         l1[i] = (uint8_t)(i * 37 >> 3);
@@ -119,25 +111,19 @@ static void test_l1_fb(void)
     for (unsigned i = 0; i < 3; i++) {
         memcpy(all + 128 + i * 192, l1 + 96 + i * 96, 64);
     }
-    run(&c);
+    run(c);
     ok(memcmp(fb, all, sizeof(all)) == 0, "fixpipe/l1_to_fb_in_blocks");
     c.l1_fb.n_blocks = 1;
     c.l1_fb.len_bytes = 1024;
-    begin = r.now;
-    run(&c);
-    ok(r.now - begin == 46, "fixpipe/l1_to_fb_of_1_KiB_takes_46_cycles");
+    ok(cycles_of(c) == 46, "fixpipe/l1_to_fb_of_1_KiB_takes_46_cycles");
 }
 
 static uint64_t cycles(enum op op, unsigned size)
 {
-    union cmd c = tile(op, TYPE_F32, size, size, QUANT_NONE);
-    uint64_t begin = r.now;
-
-    run(&c);
-    return r.now - begin;
+    return cycles_of(tile(op, TYPE_F32, size, size, QUANT_NONE));
 }
 
-static void test_costs(void)
+TEST(fixpipe, costs)
 {
     ok(cycles(OP_FIX_L0C_GM, 64) == 16384 / 117 + 1, "fixpipe/cost_to_gm");
     ok(cycles(OP_FIX_L0C_GM, 16) == 82, "fixpipe/least_cost_to_gm");
@@ -146,25 +132,25 @@ static void test_costs(void)
 }
 
 /* Reset clears the registers: a scale of 0. */
-static void test_reset(void)
+TEST(fixpipe, reset)
 {
     union cmd c = tile(OP_FIX_L0C_UB, TYPE_S32, 1, 1, QUANT_REQ8);
     uint32_t in = 77;
 
-    memcpy(r.npu.mem[0][NPU_MEM_L0C], &in, 4);
+    memcpy(mem(NPU_MEM_L0C), &in, 4);
     set_quant(ONE);
-    run(&c);
-    r.npu.mem[0][NPU_MEM_UB][0] = 1;
-    run(&c);
-    ok(r.npu.mem[0][NPU_MEM_UB][0] == 77, "fixpipe/word_stays_until_it_is_set_again");
-    rig_write(&r, 0, rig_pipe(PIPE_FIX, PIPE_CTRL), PIPE_CTRL_RESET);
-    run(&c);
-    ok(r.npu.mem[0][NPU_MEM_UB][0] == 0, "fixpipe/reset_clears_the_registers");
+    run(c);
+    mem(NPU_MEM_UB)[0] = 1;
+    run(c);
+    ok(mem(NPU_MEM_UB)[0] == 77, "fixpipe/word_stays_until_it_is_set_again");
+    rig_write(&rig, 0, rig_pipe(PIPE_FIX, PIPE_CTRL), PIPE_CTRL_RESET);
+    run(c);
+    ok(mem(NPU_MEM_UB)[0] == 0, "fixpipe/reset_clears_the_registers");
 }
 
 /* An odd tile of 8 bits is stored in two parts: both are added to GM, and what lies
  * between them stays. */
-static void test_atomic(void)
+TEST(fixpipe, atomic)
 {
     static uint8_t want[4096];
     union cmd atomic = rig_command(OP_SET_ATOMIC_FIX, TYPE_S8);
@@ -173,31 +159,31 @@ static void test_atomic(void)
     atomic.set_atomic.op = ATOMIC_ADD;
     c.head.flags = FIX_L0C_GM_NZ;
     c.fix_gm.dst_pitch = 4;
-    memset(r.gm, 5, sizeof(want));
+    memset(rig.gm, 5, sizeof(want));
     memset(want, 5, sizeof(want));
     for (uint32_t i = 0; i < 144; i++) { /* in L0C: block, row, column */
         uint32_t v = i % 100, row = i / 16 % 3;
-        memcpy(r.npu.mem[0][NPU_MEM_L0C] + 4 * i, &v, 4);
+        memcpy(mem(NPU_MEM_L0C) + 4 * i, &v, 4);
         want[i < 96 ? row * 32 + i / 48 * 16 + i % 16 : 128 + row * 16 + i % 16] +=
             (uint8_t)v;
     }
     set_quant(ONE | QUANT_PRE_SIGN);
-    run(&atomic);
-    run(&c);
-    ok(memcmp(r.gm, want, sizeof(want)) == 0, "fixpipe/atomic_addition_of_an_odd_tile");
+    run(atomic);
+    run(c);
+    ok(memcmp(rig.gm, want, sizeof(want)) == 0, "fixpipe/atomic_addition_of_an_odd_tile");
     atomic.head.type = TYPE_F16;
     c.head.flags = 0;
     c.fix_gm.n = 13;
     c.fix_gm.dst_pitch = 13;
-    run(&atomic);
-    run(&c);
-    ok(rig_error(&r, 0, PIPE_FIX) == NPU_ERR_ALIGN,
+    run(atomic);
+    run(c);
+    ok(rig_error(&rig, 0, PIPE_FIX) == NPU_ERR_ALIGN,
        "fixpipe/atomic_rows_are_whole_elements");
-    rig_write(&r, 0, rig_pipe(PIPE_FIX, PIPE_CTRL), PIPE_CTRL_RESET);
+    rig_write(&rig, 0, rig_pipe(PIPE_FIX, PIPE_CTRL), PIPE_CTRL_RESET);
 }
 
 /* Nothing to do: no effect and no fault, wherever the parameters would be. */
-static void test_nothing(void)
+TEST(fixpipe, nothing)
 {
     bool good = true;
 
@@ -208,11 +194,11 @@ static void test_nothing(void)
         c.fix_gm.relu = FIX_RELU_CHANNEL;
         c.fix_gm.nd_num = i % 3 != 2;
         c.fix_gm.fb_quant = c.fix_gm.fb_relu = 65472;
-        memset(r.npu.mem[0][NPU_MEM_UB], 0xa5, 4096);
-        run(&c);
-        good = good && rig_error(&r, 0, PIPE_FIX) == 0;
+        memset(mem(NPU_MEM_UB), 0xa5, 4096);
+        run(c);
+        good = good && rig_error(&rig, 0, PIPE_FIX) == 0;
         for (unsigned at = 0; at < 4096; at++) {
-            good = good && r.npu.mem[0][NPU_MEM_UB][at] == 0xa5;
+            good = good && mem(NPU_MEM_UB)[at] == 0xa5;
         }
     }
     ok(good, "fixpipe/nothing_to_do");
@@ -231,8 +217,6 @@ struct rule {
     unsigned code, field; /* that must be reported */
 };
 
-#define MEMBER(f, name)                                                                  \
-    offsetof(struct cmd_##f, name), sizeof(((struct cmd_##f *)0)->name)
 #define SET(name) MEMBER(fix_gm, name)
 #define AT(name)  offsetof(struct cmd_fix_gm, name)
 #define NOTHING   SET(relu), 0
@@ -347,46 +331,26 @@ static bool untouched(void)
     bool zero = true;
 
     for (unsigned at = 0; at < 4096; at++) {
-        zero = zero && !r.gm[at] && !r.npu.mem[0][NPU_MEM_UB][at] &&
-               !r.npu.mem[0][NPU_MEM_L1][at] && !r.npu.mem[0][NPU_MEM_FB][at];
+        zero = zero && !rig.gm[at] && !mem(NPU_MEM_UB)[at] && !mem(NPU_MEM_L1)[at] &&
+               !mem(NPU_MEM_FB)[at];
     }
     return zero;
 }
 
-static void test_rules(void)
+TEST(fixpipe, rules)
 {
     for (unsigned i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         const struct rule *x = &rules[i];
         union cmd c = good_command(x);
-        uint64_t error;
-        unsigned code, field;
-        rig_open(&r, 1, PROFILE_a2);
+
+        fresh();
         if (x->value) {
             memcpy(c.bytes + x->offset, &x->value, x->size);
         }
-        memset(r.npu.mem[0][NPU_MEM_L0C], 0x55, 131072);
-        run(&c);
-        error = rig_read(&r, 0, rig_pipe(PIPE_FIX, PIPE_ERROR));
-        code = (unsigned)field_get(PIPE_ERROR_CODE, error);
-        field = (unsigned)field_get(PIPE_ERROR_FIELD, error);
-        if (!ok(code == x->code && field == x->field && untouched(), "fixpipe/rule_%s",
+        memset(mem(NPU_MEM_L0C), 0x55, 131072);
+        if (!ok(refused(c, x->code, x->field) && untouched(), "fixpipe/rule_%s",
                 x->name)) {
-            tap_note("%s, field %u", npu_error_name(code), field);
+            test_note("%s", npu_error_name(rig_error(&rig, 0, PIPE_FIX)));
         }
-        rig_close(&r);
     }
-}
-
-int main(void)
-{
-    rig_open(&r, 1, PROFILE_a2);
-    test_known();
-    test_l1_fb();
-    test_costs();
-    test_reset();
-    test_atomic();
-    test_nothing();
-    rig_close(&r);
-    test_rules();
-    return tap_done();
 }

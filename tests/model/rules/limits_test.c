@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/host/data.h"
 #include "tests/model/rig.h"
-#include "tests/model/tap.h"
+#include "tests/test.h"
 
-static struct rig rig;
 static const char *where; /* of what is tried, for a note */
 
-static enum pipe pipe_of(const struct cmd_info *info)
+static enum pipe pipe_for(const struct cmd_info *info)
 {
     return info->pipe ? (enum pipe)info->pipe : PIPE_V;
 }
@@ -43,22 +43,21 @@ static uint64_t push(enum pipe pipe, const union cmd *c)
 }
 
 /* Whether the command is refused: code, field, the value of the field, its address. */
-static bool refused(enum pipe pipe, const union cmd *c, unsigned code, unsigned field,
-                    uint64_t value, uint64_t addr)
+static bool told(enum pipe pipe, const union cmd *c, unsigned code, unsigned field,
+                 uint64_t value, uint64_t addr)
 {
     uint64_t error = push(pipe, c);
-    bool good = field_get(PIPE_ERROR_CODE, error) == code &&
-                field_get(PIPE_ERROR_FIELD, error) == field &&
+    bool good = rig_stopped(&rig, pipe, code, field) &&
                 field_get(PIPE_ERROR_OPCODE, error) == c->head.opcode &&
                 rig_read(&rig, 0, rig_pipe(pipe, PIPE_ERROR_VALUE)) == value &&
                 rig_read(&rig, 0, rig_pipe(pipe, PIPE_ERROR_ADDR)) == addr &&
                 rig_read(&rig, 0, rig_pipe(pipe, PIPE_ERROR_TAG)) == 77;
 
     if (!good) {
-        tap_note("%s, byte %u = %llu: want %s, have %s of byte %u", where, field,
-                 (unsigned long long)value, npu_error_name(code),
-                 npu_error_name((unsigned)field_get(PIPE_ERROR_CODE, error)),
-                 (unsigned)field_get(PIPE_ERROR_FIELD, error));
+        test_note("%s, byte %u = %llu: want %s, have %s of byte %u", where, field,
+                  (unsigned long long)value, npu_error_name(code),
+                  npu_error_name((unsigned)field_get(PIPE_ERROR_CODE, error)),
+                  (unsigned)field_get(PIPE_ERROR_FIELD, error));
     }
     return good;
 }
@@ -71,7 +70,7 @@ static bool passes(enum pipe pipe, const union cmd *c, unsigned code, unsigned f
                 field_get(PIPE_ERROR_FIELD, error) != field;
 
     if (!good) {
-        tap_note("%s, byte %u: %s", where, field, npu_error_name(code));
+        test_note("%s, byte %u: %s", where, field, npu_error_name(code));
     }
     return good;
 }
@@ -83,21 +82,21 @@ static bool head_of_another(const struct cmd_info *info)
     for (unsigned p = 1; p < NPU_PIPES && info->pipe; p++) {
         union cmd c = least(info);
         if (p != 6 && p != info->pipe) {
-            good &= refused((enum pipe)p, &c, NPU_ERR_PIPE, 0, c.head.opcode, 0);
+            good &= told((enum pipe)p, &c, NPU_ERR_PIPE, 0, c.head.opcode, 0);
         }
     }
     for (unsigned t = 0; t < 256; t += t < 40 ? 1 : 43) {
         union cmd c = least(info);
         c.head.type = (uint8_t)t;
         if (t >= TYPE_COUNT || !(info->types >> t & 1)) {
-            good &= refused(pipe_of(info), &c, NPU_ERR_TYPE, 2, t, 0);
+            good &= told(pipe_for(info), &c, NPU_ERR_TYPE, 2, t, 0);
         }
     }
     for (unsigned bit = 0; bit < 8; bit++) {
         union cmd c = least(info);
         c.head.flags = (uint8_t)(1u << bit);
         if (!(info->flags >> bit & 1)) {
-            good &= refused(pipe_of(info), &c, NPU_ERR_FLAGS, 3, 1u << bit, 0);
+            good &= told(pipe_for(info), &c, NPU_ERR_FLAGS, 3, 1u << bit, 0);
         }
     }
     return good;
@@ -113,9 +112,9 @@ static bool semaphores(const struct cmd_info *info)
     for (unsigned i = 0; i < 4; i++) {
         union cmd c = least(info);
         c.bytes[at[i]] = SEM_COUNT;
-        good &= refused(pipe_of(info), &c, NPU_ERR_SEM_INDEX, at[i], SEM_COUNT, 0);
+        good &= told(pipe_for(info), &c, NPU_ERR_SEM_INDEX, at[i], SEM_COUNT, 0);
         c.bytes[at[i]] = SEM_COUNT - 1;
-        good &= passes(pipe_of(info), &c, NPU_ERR_SEM_INDEX, at[i]);
+        good &= passes(pipe_for(info), &c, NPU_ERR_SEM_INDEX, at[i]);
     }
     return good;
 }
@@ -138,15 +137,15 @@ static bool operand(const struct cmd_info *info, const struct cmd_arg *a)
 
     if (a->max < widest) {
         c = with(info, a, a->max + 1);
-        good &= refused(pipe_of(info), &c, NPU_ERR_RANGE, a->offset, a->max + 1, 0);
+        good &= told(pipe_for(info), &c, NPU_ERR_RANGE, a->offset, a->max + 1, 0);
     }
     if (a->min > 0) {
         c = with(info, a, a->min - 1);
-        good &= refused(pipe_of(info), &c, NPU_ERR_RANGE, a->offset, a->min - 1, 0);
+        good &= told(pipe_for(info), &c, NPU_ERR_RANGE, a->offset, a->min - 1, 0);
     }
     if (a->multiple > 1) {
         c = with(info, a, odd);
-        good &= refused(pipe_of(info), &c, NPU_ERR_ALIGN, a->offset, odd, odd);
+        good &= told(pipe_for(info), &c, NPU_ERR_ALIGN, a->offset, odd, odd);
     }
     return good;
 }
@@ -185,8 +184,8 @@ static bool edges(const struct cmd_info *info, const struct cmd_arg *a)
     union cmd high = with(info, a, a->max / a->multiple * a->multiple);
 
     return other_rule(info, a) ||
-           (passes(pipe_of(info), &low, NPU_ERR_RANGE, a->offset) &&
-            passes(pipe_of(info), &high, NPU_ERR_RANGE, a->offset));
+           (passes(pipe_for(info), &low, NPU_ERR_RANGE, a->offset) &&
+            passes(pipe_for(info), &high, NPU_ERR_RANGE, a->offset));
 }
 
 static bool reserved(const struct cmd_info *info)
@@ -196,22 +195,22 @@ static bool reserved(const struct cmd_info *info)
     for (unsigned i = cmd_length(info); i < CMD_BYTES; i++) {
         union cmd c = least(info);
         c.bytes[i] = 9;
-        good &= refused(pipe_of(info), &c, NPU_ERR_RESERVED, i, 9, 0);
+        good &= told(pipe_for(info), &c, NPU_ERR_RESERVED, i, 9, 0);
     }
     return good;
 }
 
 /* Refused commands first: all memories must stay as they were. */
-static void test_refused(void)
+TEST(limits, refused)
 {
     bool head = true, sems = true, args = true, rest = true, same = true;
     uint8_t *was[NPU_MEM_COUNT];
 
     for (unsigned m = 0; m < NPU_MEM_COUNT; m++) {
         uint32_t size = npu_mem_size(PROFILE_a2, (enum npu_mem)m);
-        memset(rig.npu.mem[0][m], 0x5a, size);
+        memset(mem((enum npu_mem)m), 0x5a, size);
         was[m] = malloc(size);
-        memcpy(was[m], rig.npu.mem[0][m], size);
+        memcpy(was[m], mem((enum npu_mem)m), size);
     }
     for (unsigned op = 0; op < CMD_OPCODES; op++) {
         const struct cmd_info *info = cmd_find(op);
@@ -227,7 +226,7 @@ static void test_refused(void)
     }
     for (unsigned m = 0; m < NPU_MEM_COUNT; m++) {
         uint32_t size = npu_mem_size(PROFILE_a2, (enum npu_mem)m);
-        same &= memcmp(was[m], rig.npu.mem[0][m], size) == 0;
+        same &= memcmp(was[m], mem((enum npu_mem)m), size) == 0;
         free(was[m]);
     }
     for (unsigned op = 0; op < CMD_OPCODES; op++) {
@@ -240,7 +239,7 @@ static void test_refused(void)
     ok(same, "limits/what_is_refused_changes_no_byte");
 }
 
-static void test_edges(void)
+TEST(limits, edges)
 {
     bool good = true;
 
@@ -255,7 +254,7 @@ static void test_edges(void)
 }
 
 /* What only sets a register takes a cycle. */
-static void test_sets(void)
+TEST(limits, sets)
 {
     bool good = true;
 
@@ -264,18 +263,8 @@ static void test_sets(void)
         if (info && (!strncmp(info->name, "SET_", 4) || op == OP_NOP)) {
             union cmd c = least(info);
             uint64_t begin = rig.now;
-            good &= push(pipe_of(info), &c) == 0 && rig.now == begin + 1;
+            good &= push(pipe_for(info), &c) == 0 && rig.now == begin + 1;
         }
     }
     ok(good, "limits/registers_are_set_in_a_cycle");
-}
-
-int main(void)
-{
-    rig_open(&rig, 1, PROFILE_a2);
-    test_refused();
-    test_edges();
-    test_sets();
-    rig_close(&rig);
-    return tap_done();
 }

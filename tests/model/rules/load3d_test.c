@@ -6,29 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/host/data.h"
 #include "tests/model/rig.h"
-#include "tests/model/tap.h"
-#include "tools/emu/model/machine/state.h"
+#include "tests/test.h"
 
 enum { AREA = 65536 };
 
-static struct rig rig;
 static uint8_t untouched[AREA]; /* what L0A holds if nothing happens */
 
 static void start(void)
 {
-    npu_reset(&rig.npu, rig.now);
-    for (unsigned i = 0; i < npu_mem_size(PROFILE_a2, NPU_MEM_L1); i++) {
-        rig.npu.mem[0][NPU_MEM_L1][i] = (uint8_t)(i * 7 >> 3 ^ i >> 11);
-    }
+    fresh();
+    noise(mem(NPU_MEM_L1), npu_mem_size(PROFILE_a2, NPU_MEM_L1));
     memset(untouched, 0xa5, AREA);
-    memset(rig.npu.mem[0][NPU_MEM_L0A], 0xa5, AREA);
-}
-
-static void run(union cmd c)
-{
-    rig_push(&rig, 0, PIPE_MTE1, &c);
-    rig_drain(&rig);
+    memset(mem(NPU_MEM_L0A), 0xa5, AREA);
 }
 
 static void set_repeat(unsigned stride, unsigned times, unsigned mode)
@@ -49,45 +40,18 @@ static void set_boundary(uint32_t bytes)
     run(c);
 }
 
-/* A 3 x 3 filter on 9 x 11 pixels of two channel blocks, padding 1. */
-static union cmd plain(enum op op, enum type type)
-{
-    union cmd c = rig_command(op, type);
-    unsigned c0 = type_c0(type);
-
-    c.load3d.dst = 512;
-    c.load3d.src = 64;
-    c.load3d.map_h = 9;
-    c.load3d.map_w = 11;
-    c.load3d.channels = (uint16_t)(2 * c0);
-    c.load3d.filter_h = c.load3d.filter_w = 3;
-    c.load3d.stride_h = c.load3d.stride_w = 1;
-    c.load3d.dilation_h = c.load3d.dilation_w = 1;
-    c.load3d.pad_left = c.load3d.pad_right = 1;
-    c.load3d.pad_top = c.load3d.pad_bottom = 1;
-    c.load3d.m_len = 50;
-    c.load3d.k_len = (uint16_t)(9 * c0);
-    return c;
-}
-
 static bool l0a_untouched(void)
 {
-    return memcmp(rig.npu.mem[0][NPU_MEM_L0A], untouched, AREA) == 0;
+    return memcmp(mem(NPU_MEM_L0A), untouched, AREA) == 0;
 }
 
-/* The error that MTE1 stopped with: code, field and value; no byte of L0A changed. */
-static bool refused(unsigned code, size_t field, uint64_t value)
+/* MTE1 has stopped with this code, field and value; no byte of L0A has changed. */
+static bool stopped(unsigned code, size_t field, uint64_t value)
 {
-    uint64_t error = rig_read(&rig, 0, rig_pipe(PIPE_MTE1, PIPE_ERROR));
-    const struct npu_pipe *p = &rig.npu.s->core[0].pipe[PIPE_MTE1];
-
-    return field_get(PIPE_ERROR_CODE, error) == code &&
-           field_get(PIPE_ERROR_FIELD, error) == field && p->fault.value == value &&
+    return rig_stopped(&rig, PIPE_MTE1, code, (unsigned)field) &&
+           rig_read(&rig, 0, rig_pipe(PIPE_MTE1, PIPE_ERROR_VALUE)) == value &&
            l0a_untouched();
 }
-
-#define OF(format, field)                                                                \
-    offsetof(struct cmd_##format, field), sizeof(((struct cmd_##format *)0)->field)
 
 /* field = value in a good LOAD3D of F16. */
 static const struct {
@@ -96,71 +60,71 @@ static const struct {
     uint64_t value;
     unsigned code;
 } rules[] = {
-    {"a_filter_higher_than_the_map", OF(load3d, filter_h), 12, NPU_ERR_RANGE},
-    {"a_filter_wider_than_the_map", OF(load3d, filter_w), 14, NPU_ERR_RANGE},
-    {"a_filter_height_of_512", OF(load3d, filter_h), 512, NPU_ERR_RANGE},
-    {"a_filter_width_of_512", OF(load3d, filter_w), 512, NPU_ERR_RANGE},
-    {"a_map_of_32768_rows", OF(load3d, map_h), 32768, NPU_ERR_RANGE},
-    {"a_map_of_32768_columns", OF(load3d, map_w), 32768, NPU_ERR_RANGE},
-    {"a_stride_h_of_64", OF(load3d, stride_h), 64, NPU_ERR_RANGE},
-    {"a_stride_w_of_64", OF(load3d, stride_w), 64, NPU_ERR_RANGE},
-    {"a_stride_h_of_0", OF(load3d, stride_h), 0, NPU_ERR_RANGE},
-    {"a_stride_w_of_0", OF(load3d, stride_w), 0, NPU_ERR_RANGE},
-    {"a_dilation_h_of_0", OF(load3d, dilation_h), 0, NPU_ERR_RANGE},
-    {"a_dilation_w_of_0", OF(load3d, dilation_w), 0, NPU_ERR_RANGE},
-    {"a_start_inside_a_block", OF(load3d, k_start), 8, NPU_ERR_ALIGN},
-    {"a_part_of_a_block", OF(load3d, k_len), 24, NPU_ERR_ALIGN},
-    {"columns_beyond_the_last", OF(load3d, k_len), 19 * 16, NPU_ERR_RANGE},
-    {"a_start_behind_the_last_row", OF(load3d, m_start), 99, NPU_ERR_RANGE},
-    {"an_unaligned_destination", OF(load3d, dst), 256, NPU_ERR_ALIGN},
-    {"an_unaligned_source", OF(load3d, src), 16, NPU_ERR_ALIGN},
-    {"3_channels", OF(load3d, channels), 3, NPU_ERR_ALIGN},
-    {"12_channels", OF(load3d, channels), 12, NPU_ERR_ALIGN},
-    {"18_channels", OF(load3d, channels), 18, NPU_ERR_ALIGN},
+    {"a_filter_higher_than_the_map", MEMBER(load3d, filter_h), 12, NPU_ERR_RANGE},
+    {"a_filter_wider_than_the_map", MEMBER(load3d, filter_w), 14, NPU_ERR_RANGE},
+    {"a_filter_height_of_512", MEMBER(load3d, filter_h), 512, NPU_ERR_RANGE},
+    {"a_filter_width_of_512", MEMBER(load3d, filter_w), 512, NPU_ERR_RANGE},
+    {"a_map_of_32768_rows", MEMBER(load3d, map_h), 32768, NPU_ERR_RANGE},
+    {"a_map_of_32768_columns", MEMBER(load3d, map_w), 32768, NPU_ERR_RANGE},
+    {"a_stride_h_of_64", MEMBER(load3d, stride_h), 64, NPU_ERR_RANGE},
+    {"a_stride_w_of_64", MEMBER(load3d, stride_w), 64, NPU_ERR_RANGE},
+    {"a_stride_h_of_0", MEMBER(load3d, stride_h), 0, NPU_ERR_RANGE},
+    {"a_stride_w_of_0", MEMBER(load3d, stride_w), 0, NPU_ERR_RANGE},
+    {"a_dilation_h_of_0", MEMBER(load3d, dilation_h), 0, NPU_ERR_RANGE},
+    {"a_dilation_w_of_0", MEMBER(load3d, dilation_w), 0, NPU_ERR_RANGE},
+    {"a_start_inside_a_block", MEMBER(load3d, k_start), 8, NPU_ERR_ALIGN},
+    {"a_part_of_a_block", MEMBER(load3d, k_len), 24, NPU_ERR_ALIGN},
+    {"columns_beyond_the_last", MEMBER(load3d, k_len), 19 * 16, NPU_ERR_RANGE},
+    {"a_start_behind_the_last_row", MEMBER(load3d, m_start), 99, NPU_ERR_RANGE},
+    {"an_unaligned_destination", MEMBER(load3d, dst), 256, NPU_ERR_ALIGN},
+    {"an_unaligned_source", MEMBER(load3d, src), 16, NPU_ERR_ALIGN},
+    {"3_channels", MEMBER(load3d, channels), 3, NPU_ERR_ALIGN},
+    {"12_channels", MEMBER(load3d, channels), 12, NPU_ERR_ALIGN},
+    {"18_channels", MEMBER(load3d, channels), 18, NPU_ERR_ALIGN},
 };
 
-static void test_rules(void)
+TEST(load3d, rules)
 {
     for (unsigned i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-        union cmd c = plain(OP_LOAD3D_L0A, TYPE_F16);
+        union cmd c = rig_load3d(OP_LOAD3D_L0A, TYPE_F16);
 
         memcpy(c.bytes + rules[i].offset, &rules[i].value, rules[i].size);
         start();
         run(c);
-        ok(refused(rules[i].code, rules[i].offset, rules[i].value), "load3d/refuses_%s",
+        ok(stopped(rules[i].code, rules[i].offset, rules[i].value), "load3d/refuses_%s",
            rules[i].name);
     }
 }
 
 /* Where the value of the error is the end of the access. */
-static void test_bounds(void)
+TEST(load3d, bounds)
 {
-    union cmd c = plain(OP_LOAD3D_L0A, TYPE_F16);
+    union cmd c = rig_load3d(OP_LOAD3D_L0A, TYPE_F16);
 
     c.load3d.src = 524288 - 32;
     start();
     run(c);
     /* m 0 to 49: map rows 0 to 5 of block 0 */
-    ok(refused(NPU_ERR_BOUNDS, offsetof(struct cmd_load3d, src),
+    ok(stopped(NPU_ERR_BOUNDS, offsetof(struct cmd_load3d, src),
                524288 - 32 + 6 * 11 * 32),
        "load3d/refuses_a_map_beyond_l1");
-    c = plain(OP_LOAD3D_L0A, TYPE_F16);
+    c = rig_load3d(OP_LOAD3D_L0A, TYPE_F16);
     c.load3d.dst = 65536 - 512;
     start();
     run(c);
-    ok(refused(NPU_ERR_BOUNDS, offsetof(struct cmd_load3d, dst),
+    ok(stopped(NPU_ERR_BOUNDS, offsetof(struct cmd_load3d, dst),
                65536 - 512 + 4 * 9 * 512),
        "load3d/refuses_more_than_l0a_holds");
     c.load3d.dst = 0;
     start();
     set_repeat(0, 4, LOAD3D_ALONG_M); /* 4 x 18 KiB */
     run(c);
-    ok(refused(NPU_ERR_BOUNDS, offsetof(struct cmd_load3d, dst), 4 * 4 * 9 * 512),
+    ok(stopped(NPU_ERR_BOUNDS, offsetof(struct cmd_load3d, dst), 4 * 4 * 9 * 512),
        "load3d/refuses_more_iterations_than_l0a_holds");
 }
 
 /* Channels behind the whole blocks: only some numbers of them. */
-static void test_channels(void)
+TEST(load3d, channels)
 {
     static const struct {
         enum type type;
@@ -174,7 +138,7 @@ static void test_channels(void)
         bool good = true;
 
         for (unsigned n = 1; n < 2 * t[i].c0; n++) {
-            union cmd c = plain(OP_LOAD3D_L0A, t[i].type);
+            union cmd c = rig_load3d(OP_LOAD3D_L0A, t[i].type);
             unsigned part = n % t[i].c0;
             bool legal = part == 0;
 
@@ -186,23 +150,23 @@ static void test_channels(void)
             start();
             run(c);
             good = good && (legal ? rig_error(&rig, 0, PIPE_MTE1) == 0 && !l0a_untouched()
-                                  : refused(NPU_ERR_ALIGN,
+                                  : stopped(NPU_ERR_ALIGN,
                                             offsetof(struct cmd_load3d, channels), n));
         }
         ok(good, "load3d/takes_only_some_numbers_of_channels_%u", i);
     }
 }
 
-static void test_repeat_rules(void)
+TEST(load3d, repeat_rules)
 {
-    union cmd c = plain(OP_LOAD3D_L0A, TYPE_F16);
+    union cmd c = rig_load3d(OP_LOAD3D_L0A, TYPE_F16);
 
     start();
     set_repeat(2, 5, LOAD3D_ALONG_M); /* the last begins at row 128 of 99 */
     c.load3d.m_len = 16;
     c.load3d.k_len = 16;
     run(c);
-    ok(refused(NPU_ERR_RANGE, offsetof(struct cmd_load3d, m_start), 0),
+    ok(stopped(NPU_ERR_RANGE, offsetof(struct cmd_load3d, m_start), 0),
        "load3d/refuses_an_iteration_behind_the_last_row");
     start();
     set_repeat(2, 4, LOAD3D_ALONG_M); /* at row 96 */
@@ -211,7 +175,7 @@ static void test_repeat_rules(void)
     start();
     set_repeat(9, 3, LOAD3D_ALONG_K); /* the last has column block 18 of 18 */
     run(c);
-    ok(refused(NPU_ERR_RANGE, offsetof(struct cmd_load3d, k_len), 16),
+    ok(stopped(NPU_ERR_RANGE, offsetof(struct cmd_load3d, k_len), 16),
        "load3d/refuses_an_iteration_behind_the_last_column");
     start();
     set_repeat(8, 3, LOAD3D_ALONG_K);
@@ -221,18 +185,19 @@ static void test_repeat_rules(void)
 }
 
 /* One field of a good command is 0. */
-static void test_nothing(void)
+TEST(load3d, nothing)
 {
     static const struct {
         const char *name;
         unsigned offset, size;
-    } t[] = {{"map_h", OF(load3d, map_h)},       {"map_w", OF(load3d, map_w)},
-             {"channels", OF(load3d, channels)}, {"k_len", OF(load3d, k_len)},
-             {"m_len", OF(load3d, m_len)},       {"filter_h", OF(load3d, filter_h)},
-             {"filter_w", OF(load3d, filter_w)}};
+    } t[] = {
+        {"map_h", MEMBER(load3d, map_h)},       {"map_w", MEMBER(load3d, map_w)},
+        {"channels", MEMBER(load3d, channels)}, {"k_len", MEMBER(load3d, k_len)},
+        {"m_len", MEMBER(load3d, m_len)},       {"filter_h", MEMBER(load3d, filter_h)},
+        {"filter_w", MEMBER(load3d, filter_w)}};
 
     for (unsigned i = 0; i <= sizeof(t) / sizeof(t[0]); i++) {
-        union cmd c = plain(OP_LOAD3D_L0A, TYPE_F16);
+        union cmd c = rig_load3d(OP_LOAD3D_L0A, TYPE_F16);
         uint64_t before;
 
         start();
@@ -253,7 +218,7 @@ static void test_nothing(void)
 }
 
 /* What SET_LOAD3D_REPEAT and SET_LOAD3D_BOUNDARY refuse. */
-static void test_registers(void)
+TEST(load3d, registers)
 {
     static const struct {
         const char *name;
@@ -262,12 +227,12 @@ static void test_registers(void)
     } t[] = {{"below_1024", 992, NPU_ERR_RANGE},
              {"inside_a_block", 1040, NPU_ERR_ALIGN},
              {"beyond_l1", 524288 + 32, NPU_ERR_RANGE}};
-    union cmd c = plain(OP_LOAD3D_L0A, TYPE_F16);
+    union cmd c = rig_load3d(OP_LOAD3D_L0A, TYPE_F16);
 
     for (unsigned i = 0; i < 3; i++) {
         start();
         set_boundary(t[i].bytes);
-        ok(refused(t[i].code, offsetof(struct cmd_set_load3d_boundary, bytes),
+        ok(stopped(t[i].code, offsetof(struct cmd_set_load3d_boundary, bytes),
                    t[i].bytes),
            "load3d/refuses_a_boundary_%s", t[i].name);
     }
@@ -278,27 +243,19 @@ static void test_registers(void)
     ok(rig_error(&rig, 0, PIPE_MTE1) == 0,
        "load3d/boundaries_from_1024_to_the_size_of_l1");
     set_repeat(0, 1, 2);
-    ok(refused(NPU_ERR_RANGE, offsetof(struct cmd_set_load3d_repeat, mode), 2),
+    ok(stopped(NPU_ERR_RANGE, offsetof(struct cmd_set_load3d_repeat, mode), 2),
        "load3d/refuses_a_third_direction");
     start();
     set_boundary(2048);
     c.load3d.src = 2048;
     run(c);
-    ok(refused(NPU_ERR_BOUNDS, offsetof(struct cmd_load3d, src), 2048),
+    ok(stopped(NPU_ERR_BOUNDS, offsetof(struct cmd_load3d, src), 2048),
        "load3d/refuses_a_map_that_begins_at_the_boundary");
 }
 
-static uint64_t cycles(union cmd c)
+TEST(load3d, costs)
 {
-    uint64_t before = rig.now;
-
-    run(c);
-    return rig.now - before;
-}
-
-static void test_costs(void)
-{
-    union cmd c = plain(OP_LOAD3D_L0A, TYPE_F16);
+    union cmd c = rig_load3d(OP_LOAD3D_L0A, TYPE_F16);
     uint32_t read = rig_pipe(PIPE_MTE1, PMU_BYTES_READ);
     uint64_t before;
 
@@ -310,7 +267,7 @@ static void test_costs(void)
     start();
     c.load3d.m_len = 16;
     set_repeat(1, 3, LOAD3D_ALONG_M);
-    ok(cycles(c) == 23 + 54,
+    ok(cycles_of(c) == 23 + 54,
        "load3d/iterations_cost_their_bytes"); /* 3 * 9 * 512 / 256 */
     start();
     set_repeat(1, 3, LOAD3D_ALONG_M); /* rows 0 to 47 are map rows 0 to 5, of one block */
@@ -326,7 +283,7 @@ static void test_costs(void)
     c.load3d.src -= c.load3d.src % 32;
     set_boundary(2048);
     before = rig_read(&rig, 0, read);
-    ok(cycles(c) == 23 + 24,
+    ok(cycles_of(c) == 23 + 24,
        "load3d/few_channels_cost_their_bytes"); /* 4 * 3 * 512 / 256 */
     ok(rig_read(&rig, 0, read) - before == 6 * 11 * 8,
        "load3d/few_channels_read_their_bytes");
@@ -336,8 +293,8 @@ static void test_costs(void)
  */
 static bool loads(uint8_t *as, bool keep)
 {
-    union cmd c = plain(OP_LOAD3D_L0A, TYPE_F16);
-    uint8_t *l0a = rig.npu.mem[0][NPU_MEM_L0A];
+    union cmd c = rig_load3d(OP_LOAD3D_L0A, TYPE_F16);
+    uint8_t *l0a = mem(NPU_MEM_L0A);
 
     c.load3d.m_len = 16;
     c.load3d.src = 2048 - 320;
@@ -350,10 +307,10 @@ static bool loads(uint8_t *as, bool keep)
 }
 
 /* A map that is longer than what the boundary leaves: as if L1 repeated. */
-static void test_around_twice(void)
+TEST(load3d, around_twice)
 {
-    union cmd c = plain(OP_LOAD3D_L0A, TYPE_F16);
-    uint8_t *l1 = rig.npu.mem[0][NPU_MEM_L1], *l0a = rig.npu.mem[0][NPU_MEM_L0A];
+    union cmd c = rig_load3d(OP_LOAD3D_L0A, TYPE_F16);
+    uint8_t *l1 = mem(NPU_MEM_L1), *l0a = mem(NPU_MEM_L0A);
     uint32_t read = rig_pipe(PIPE_MTE1, PMU_BYTES_READ);
     uint64_t before;
 
@@ -374,7 +331,7 @@ static void test_around_twice(void)
 }
 
 /* A reset makes it one iteration without a boundary; a copy of the state keeps both. */
-static void test_state(void)
+TEST(load3d, state)
 {
     static uint8_t fresh[AREA], again[AREA], around[AREA];
     void *state = malloc(npu_state_size());
@@ -394,20 +351,4 @@ static void test_state(void)
     ok(npu_restored(&rig.npu, &rig.config) && loads(around, false),
        "load3d/a_snapshot_holds_its_registers");
     free(state);
-}
-
-int main(void)
-{
-    rig_open(&rig, 1, PROFILE_a2);
-    test_rules();
-    test_bounds();
-    test_channels();
-    test_repeat_rules();
-    test_nothing();
-    test_registers();
-    test_costs();
-    test_around_twice();
-    test_state();
-    rig_close(&rig);
-    return tap_done();
 }

@@ -4,11 +4,12 @@
  */
 #include <string.h>
 
+#include "tests/host/data.h"
 #include "tests/model/rig.h"
-#include "tests/model/tap.h"
+#include "tests/test.h"
 
 /* Each line: a good copy with one thing wrong, and the code and field it must give. */
-static void test_rules(void)
+TEST(refusal, rules)
 {
     static const struct {
         const char *name;
@@ -54,12 +55,12 @@ static void test_rules(void)
                rig_read(&r, 0, rig_pipe(PIPE_MTE2, PIPE_ERROR_TAG)) == 77 &&
                rig_read(&r, 0, rig_pipe(PIPE_MTE2, PIPE_ERROR_PC)) == 0x80001234 &&
                r.npu.mem[0][NPU_MEM_UB][0] == 0,
-           "rule/%s", rules[i].name);
+           "refusal/%s", rules[i].name);
         rig_close(&r);
     }
 }
 
-static void test_end_of_dram(void)
+TEST(refusal, end_of_dram)
 {
     struct rig r;
     union cmd c = rig_command(OP_COPY_UB_GM, TYPE_NONE);
@@ -69,12 +70,12 @@ static void test_end_of_dram(void)
     c.copy_out.len_bytes = 32;
     c.copy_out.n_blocks = 2;
     rig_push(&r, 0, PIPE_MTE3, &c);
-    ok(rig_error(&r, 0, PIPE_MTE3) == NPU_ERR_GM, "rule/end_beyond_dram");
+    ok(rig_error(&r, 0, PIPE_MTE3) == NPU_ERR_GM, "refusal/end_beyond_dram");
     rig_close(&r);
 }
 
 /* Rows of a matrix that lie on one another in L1: where it is, too. */
-static void test_overlap(void)
+TEST(refusal, overlap)
 {
     struct rig r;
     union cmd c = rig_command(OP_ND2NZ_GM_L1, TYPE_F16);
@@ -85,11 +86,11 @@ static void test_overlap(void)
     ok(rig_error(&r, 0, PIPE_MTE2) == NPU_ERR_OVERLAP &&
            rig_read(&r, 0, rig_pipe(PIPE_MTE2, PIPE_ERROR_ADDR)) == 4096 &&
            rig_read(&r, 0, rig_pipe(PIPE_MTE2, PIPE_ERROR_VALUE)) == 4096,
-       "rule/overlap_tells_the_address");
+       "refusal/overlap_tells_the_address");
     rig_close(&r);
 }
 
-static void test_post_overflow(void)
+TEST(refusal, post_overflow)
 {
     struct rig r;
     union cmd c = rig_command(OP_NOP, TYPE_NONE);
@@ -107,7 +108,7 @@ static void test_post_overflow(void)
 }
 
 /* What the first generation does not have. */
-static void test_chips(void)
+TEST(refusal, chips)
 {
     static const struct {
         const char *name;
@@ -163,16 +164,6 @@ static void test_chips(void)
                     (has || field_get(PIPE_ERROR_FIELD, error) == t[i].field);
             rig_close(&r);
         }
-        ok(good, "rule/%s_of_each_chip", t[i].name);
+        ok(good, "refusal/%s_of_each_chip", t[i].name);
     }
-}
-
-int main(void)
-{
-    test_rules();
-    test_end_of_dram();
-    test_overlap();
-    test_post_overflow();
-    test_chips();
-    return tap_done();
 }

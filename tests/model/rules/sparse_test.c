@@ -5,149 +5,96 @@
  */
 #include <string.h>
 
-#include "tests/model/rig.h"
-#include "tests/model/tap.h"
+#include "tests/host/data.h"
+#include "tests/model/rules/rule.h"
+#include "tests/test.h"
 
 enum { L0 = 65536, L1 = 524288, NOISE = 0x5a };
 
-static struct rig rig;
-
-static uint8_t *mem(enum npu_mem m)
-{
-    return rig.npu.mem[0][m];
-}
-
 static void start(void)
 {
-    if (rig.gm) {
-        rig_close(&rig);
-    }
-    rig_open(&rig, 1, PROFILE_a2);
+    fresh();
     memset(mem(NPU_MEM_L0B), NOISE, L0);
     memset(mem(NPU_MEM_L0B_INDEX), NOISE, L0 / 4); /* 2 2 1 1 */
     memset(mem(NPU_MEM_L0C), NOISE, 131072);
 }
 
-struct rule {
-    const char *name;
-    enum type type;
-    unsigned flags;
-    unsigned offset, size;
-    uint64_t value;
-    unsigned code, field;
+/* Of mmad(): a has 2 x 3 fractals, b 2 x 2, with 34 rows. */
+/* clang-format off */
+static const struct rule load_rules[] = {
+    {"u8", OP_SPARSE_L1_L0B, WRONG(head, type, TYPE_U8, TYPE)},
+    {"transpose", OP_SPARSE_L1_L0B, WRONG(head, flags, 1, FLAGS)},
+    {"destination_between_fractals", OP_SPARSE_L1_L0B, WRONG(sparse, dst, 256, ALIGN)},
+    {"unaligned_source", OP_SPARSE_L1_L0B, WRONG(sparse, src, 16, ALIGN)},
+    {"unaligned_index", OP_SPARSE_L1_L0B, WRONG(sparse, index, 16, ALIGN)},
+    {"end_of_l0b", OP_SPARSE_L1_L0B, WRONG(sparse, dst, L0 - 512, BOUNDS)},
+    {"end_of_source", OP_SPARSE_L1_L0B, WRONG(sparse, src, L1 - 992, BOUNDS)},
+    {"end_of_index", OP_SPARSE_L1_L0B, WRONG(sparse, index, L1 - 224, BOUNDS)},
+    {"start_beyond_l1", OP_SPARSE_L1_L0B, TELLS(sparse, start, 1023, BOUNDS, sparse, src)},
+    {"byte_behind_the_operands", OP_SPARSE_L1_L0B, BEHIND(39)},
 };
 
-/* The command with one thing wrong. */
-static uint64_t broken(union cmd c, const struct rule *rule)
+static const struct rule mmad_rules[] = {
+    {"f16", OP_MMAD_SPARSE, WRONG(head, type, TYPE_F16, TYPE)},
+    {"s4", OP_MMAD_SPARSE, WRONG(head, type, TYPE_S4, TYPE)},
+    {"gemv", OP_MMAD_SPARSE, WRONG(head, flags, MMAD_GEMV, FLAGS)},
+    {"k_align", OP_MMAD_SPARSE, WRONG(head, flags, MMAD_K_ALIGN, FLAGS)},
+    {"init_and_bias", OP_MMAD_SPARSE,
+     WRONG(head, flags, MMAD_SPARSE_INIT | MMAD_SPARSE_BIAS, RANGE)},
+    {"address_of_no_bias", OP_MMAD_SPARSE, WRONG(mmad, bias, 64, RESERVED)},
+    {"flag_1", OP_MMAD_SPARSE, WRONG(mmad, unit, 1, RANGE)},
+    {"m_4096", OP_MMAD_SPARSE, WRONG(mmad, m, 4096, RANGE)},
+    {"n_4096", OP_MMAD_SPARSE, WRONG(mmad, n, 4096, RANGE)},
+    {"k_4096", OP_MMAD_SPARSE, WRONG(mmad, k, 4096, RANGE)},
+    {"unaligned_c", OP_MMAD_SPARSE, WRONG(mmad, dst, 512, ALIGN)},
+    {"unaligned_a", OP_MMAD_SPARSE, WRONG(mmad, a, 256, ALIGN)},
+    {"unaligned_b", OP_MMAD_SPARSE, WRONG(mmad, b, 256, ALIGN)},
+    {"unaligned_bias", OP_MMAD_SPARSE, WRONG(mmad, bias, 32, ALIGN), .flags = MMAD_SPARSE_BIAS},
+    {"end_of_c", OP_MMAD_SPARSE, WRONG(mmad, dst, 131072 - 3072, BOUNDS)},
+    {"end_of_a", OP_MMAD_SPARSE, WRONG(mmad, a, L0 - 2560, BOUNDS)},
+    {"end_of_b", OP_MMAD_SPARSE, WRONG(mmad, b, L0 - 1536, BOUNDS)},
+    {"end_of_bias", OP_MMAD_SPARSE, WRONG(mmad, bias, 960, BOUNDS), .flags = MMAD_SPARSE_BIAS},
+};
+/* clang-format on */
+
+static union cmd load(const struct rule *rule)
 {
-    enum pipe pipe = (enum pipe)cmd_find(c.head.opcode)->pipe;
+    union cmd c = rig_command(rule->op, TYPE_S8);
 
-    c.head.type = (uint8_t)rule->type;
-    c.head.flags = (uint8_t)rule->flags;
-    memcpy(c.bytes + rule->offset, &rule->value, rule->size);
-    rig_push(&rig, 0, pipe, &c);
-    rig_drain(&rig);
-    return rig_read(&rig, 0, rig_pipe(pipe, PIPE_ERROR));
-}
-
-static bool gives(uint64_t error, const struct rule *rule)
-{
-    return field_get(PIPE_ERROR_CODE, error) == rule->code &&
-           field_get(PIPE_ERROR_FIELD, error) == rule->field;
-}
-
-#define OF(format, field)                                                                \
-    offsetof(struct cmd_##format, field), sizeof(((struct cmd_##format *)0)->field)
-
-static void test_load(void)
-{
-    static const struct rule rules[] = {
-        {"u8", TYPE_U8, 0, 0, 0, 0, NPU_ERR_TYPE, 2},
-        {"transpose", TYPE_S8, 1, 0, 0, 0, NPU_ERR_FLAGS, 3},
-        {"destination_between_fractals", TYPE_S8, 0, OF(sparse, dst), 256, NPU_ERR_ALIGN,
-         24},
-        {"unaligned_source", TYPE_S8, 0, OF(sparse, src), 16, NPU_ERR_ALIGN, 28},
-        {"unaligned_index", TYPE_S8, 0, OF(sparse, index), 16, NPU_ERR_ALIGN, 32},
-        {"end_of_l0b", TYPE_S8, 0, OF(sparse, dst), L0 - 512, NPU_ERR_BOUNDS, 24},
-        {"end_of_source", TYPE_S8, 0, OF(sparse, src), L1 - 992, NPU_ERR_BOUNDS, 28},
-        {"end_of_index", TYPE_S8, 0, OF(sparse, index), L1 - 224, NPU_ERR_BOUNDS, 32},
-        {"start_beyond_l1", TYPE_S8, 0, OF(sparse, start), 1023, NPU_ERR_BOUNDS, 28},
-        {"byte_behind_the_operands", TYPE_S8, 0, 39, 1, 1, NPU_ERR_RESERVED, 39},
-    };
-
-    for (unsigned i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-        union cmd c = rig_command(OP_SPARSE_L1_L0B, TYPE_S8);
-
-        start();
-        c.sparse.repeat = 2;
-        ok(gives(broken(c, &rules[i]), &rules[i]) && mem(NPU_MEM_L0B)[0] == NOISE &&
-               mem(NPU_MEM_L0B)[L0 - 512] == NOISE &&
-               mem(NPU_MEM_L0B_INDEX)[0] == NOISE &&
-               mem(NPU_MEM_L0B_INDEX)[L0 / 4 - 128] == NOISE,
-           "sparse/load_refuses_%s", rules[i].name);
-    }
-}
-
-static union cmd mmad(void)
-{
-    union cmd c = rig_command(OP_MMAD_SPARSE, TYPE_S8);
-
-    c.mmad.m = 17;
-    c.mmad.n = 18;
-    c.mmad.k = 65; /* a has 2 x 3 fractals, b 2 x 2, with 34 rows */
+    c.sparse.repeat = 2;
     return c;
 }
 
-static void test_mmad(void)
+static union cmd mmad(const struct rule *rule)
 {
-    static const struct rule rules[] = {
-        {"f16", TYPE_F16, 0, 0, 0, 0, NPU_ERR_TYPE, 2},
-        {"s4", TYPE_S4, 0, 0, 0, 0, NPU_ERR_TYPE, 2},
-        {"gemv", TYPE_S8, MMAD_GEMV, 0, 0, 0, NPU_ERR_FLAGS, 3},
-        {"k_align", TYPE_S8, MMAD_K_ALIGN, 0, 0, 0, NPU_ERR_FLAGS, 3},
-        {"init_and_bias", TYPE_S8, MMAD_SPARSE_INIT | MMAD_SPARSE_BIAS, 0, 0, 0,
-         NPU_ERR_RANGE, 3},
-        {"address_of_no_bias", TYPE_S8, 0, OF(mmad, bias), 64, NPU_ERR_RESERVED, 36},
-        {"flag_1", TYPE_S8, 0, OF(mmad, unit), 1, NPU_ERR_RANGE, 46},
-        {"m_4096", TYPE_S8, 0, OF(mmad, m), 4096, NPU_ERR_RANGE, 40},
-        {"n_4096", TYPE_S8, 0, OF(mmad, n), 4096, NPU_ERR_RANGE, 42},
-        {"k_4096", TYPE_S8, 0, OF(mmad, k), 4096, NPU_ERR_RANGE, 44},
-        {"unaligned_c", TYPE_S8, 0, OF(mmad, dst), 512, NPU_ERR_ALIGN, 24},
-        {"unaligned_a", TYPE_S8, 0, OF(mmad, a), 256, NPU_ERR_ALIGN, 28},
-        {"unaligned_b", TYPE_S8, 0, OF(mmad, b), 256, NPU_ERR_ALIGN, 32},
-        {"unaligned_bias", TYPE_S8, MMAD_SPARSE_BIAS, OF(mmad, bias), 32, NPU_ERR_ALIGN,
-         36},
-        {"end_of_c", TYPE_S8, 0, OF(mmad, dst), 131072 - 3072, NPU_ERR_BOUNDS, 24},
-        {"end_of_a", TYPE_S8, 0, OF(mmad, a), L0 - 2560, NPU_ERR_BOUNDS, 28},
-        {"end_of_b", TYPE_S8, 0, OF(mmad, b), L0 - 1536, NPU_ERR_BOUNDS, 32},
-        {"end_of_bias", TYPE_S8, MMAD_SPARSE_BIAS, OF(mmad, bias), 960, NPU_ERR_BOUNDS,
-         36},
-    };
+    union cmd c = rig_command(OP_MMAD_SPARSE, TYPE_S8);
 
-    for (unsigned i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-        start();
-        ok(gives(broken(mmad(), &rules[i]), &rules[i]) && mem(NPU_MEM_L0C)[0] == NOISE &&
-               mem(NPU_MEM_L0C)[131072 - 3072] == NOISE,
-           "sparse/mmad_refuses_%s", rules[i].name);
-    }
+    c.head.flags = rule == NULL ? 0 : (uint8_t)rule->flags;
+    c.mmad.m = 17;
+    c.mmad.n = 18;
+    c.mmad.k = 65;
+    return c;
 }
 
-static const struct rule index_3 = {"index", TYPE_S8, 0, 0, 0, 0, NPU_ERR_INDEX, 32};
-static const struct rule nothing = {"nothing", TYPE_S8, MMAD_SPARSE_INIT, 0, 0, 0, 0, 0};
+TEST(sparse, rules)
+{
+    check_rules("sparse/load_refuses_", load_rules, LENGTH(load_rules), load, NULL);
+    check_rules("sparse/mmad_refuses_", mmad_rules, LENGTH(mmad_rules), mmad, NULL);
+}
 
 /* Byte `at` of b, at 512 of L0B, has the index 3. */
-static uint64_t with_3(unsigned at, const struct rule *rule)
+static union cmd with_3(unsigned at)
 {
-    union cmd c = mmad();
+    union cmd c = mmad(NULL);
 
     start();
     c.mmad.b = 512;
     mem(NPU_MEM_L0B_INDEX)[128 + at / 4] |= (uint8_t)(3 << at % 4 * 2);
-    return broken(c, rule);
+    return c;
 }
 
 /* b has 34 rows and 18 columns in 2 x 2 fractals. */
-static void test_index(void)
+TEST(sparse, index)
 {
     static const unsigned in[] = {
         0,                    /* row 0, column 0 */
@@ -162,9 +109,10 @@ static void test_index(void)
         3 * 512 + 15 * 32 + 31, /* both */
     };
     bool good = true;
+    union cmd c;
 
     for (unsigned i = 0; i < sizeof(in) / sizeof(in[0]); i++) {
-        good &= gives(with_3(in[i], &index_3), &index_3) &&
+        good &= refused(with_3(in[i]), NPU_ERR_INDEX, offsetof(struct cmd_mmad, b)) &&
                 rig_read(&rig, 0, rig_pipe(PIPE_M, PIPE_ERROR_ADDR)) == 512 + in[i] &&
                 rig_read(&rig, 0, rig_pipe(PIPE_M, PIPE_ERROR_VALUE)) == 3 &&
                 mem(NPU_MEM_L0C)[0] == NOISE;
@@ -172,16 +120,18 @@ static void test_index(void)
     ok(good, "sparse/mmad_refuses_an_index_of_3");
     good = true;
     for (unsigned i = 0; i < sizeof(out) / sizeof(out[0]); i++) {
-        good &= gives(with_3(out[i], &nothing), &nothing) && mem(NPU_MEM_L0C)[0] != NOISE;
+        c = with_3(out[i]);
+        c.head.flags = MMAD_SPARSE_INIT;
+        good &= run(c) == 0 && mem(NPU_MEM_L0C)[0] != NOISE;
     }
     ok(good, "sparse/an_index_outside_of_b_does_not_matter");
 }
 
 /* It is found when the command begins: that has taken its semaphores, but posts nothing.
  */
-static void test_semaphores(void)
+TEST(sparse, semaphores)
 {
-    union cmd c = mmad();
+    union cmd c = mmad(NULL);
 
     start();
     mem(NPU_MEM_L0B_INDEX)[0] |= 3;
@@ -189,19 +139,6 @@ static void test_semaphores(void)
     c.head.wait_sem[0] = c.head.post_sem[0] = 5;
     c.head.wait_n[0] = 2;
     c.head.post_n[0] = 4;
-    rig_push(&rig, 0, PIPE_M, &c);
-    rig_drain(&rig);
-    ok(rig_error(&rig, 0, PIPE_M) == NPU_ERR_INDEX &&
-           rig_read(&rig, 0, SEM_VALUE + 8 * 5) == 1,
+    ok(run(c) == NPU_ERR_INDEX && rig_read(&rig, 0, SEM_VALUE + 8 * 5) == 1,
        "sparse/an_index_of_3_has_taken_its_semaphores");
-}
-
-int main(void)
-{
-    test_load();
-    test_mmad();
-    test_index();
-    test_semaphores();
-    rig_close(&rig);
-    return tap_done();
 }

@@ -4,15 +4,16 @@
  */
 #include <string.h>
 
-#include "tests/model/rig.h"
-#include "tests/model/tap.h"
-#include "tests/model/rules/vector_rule.h"
+#include "tests/host/data.h"
+#include "tests/model/rules/rule.h"
+#include "tests/test.h"
 
 enum { UB = 196608, DST = 65536, SRC1 = 131072 };
 
 /* Sources at 0 and SRC1, destinations at DST, two repeats without gaps. */
-static union cmd good(enum op op)
+static union cmd good(const struct rule *rule)
 {
+    enum op op = rule->op;
     union cmd c = rig_command(op, op == OP_VTRANSPOSE ? TYPE_F16 : TYPE_F32);
 
     switch (op) {
@@ -164,64 +165,53 @@ static const struct rule rules[] = {
 };
 /* clang-format on */
 
-static void set_va(struct rig *r, bool dst, unsigned first)
+static void set_va(bool dst, unsigned first)
 {
     union cmd c = rig_command(OP_SET_VA, TYPE_NONE);
 
     c.head.flags = dst;
     for (unsigned i = 0; i < 16; i++) {
-        uint16_t block = (uint16_t)(first + i);
-        memcpy(c.bytes + sizeof(struct cmd_head) + 2 * i, &block, 2);
+        element_put(c.bytes + sizeof(struct cmd_head), i, 16, first + i);
     }
-    rig_push(r, 0, PIPE_V, &c);
-    rig_drain(r);
+    run(c);
 }
 
-static void set_both_va(struct rig *r)
+static void set_both_va(void)
 {
-    set_va(r, true, DST / 32);
-    set_va(r, false, 0);
+    set_va(true, DST / 32);
+    set_va(false, 0);
+}
+
+TEST(vector_refusal, rules)
+{
+    check_rules("vector_refusal/", rules, LENGTH(rules), good, set_both_va);
+}
+
+static union cmd good_one(enum op op)
+{
+    return good(&(struct rule){.op = op});
 }
 
 /* What cannot be one wrong field of a command in the ordinary mode. */
-static void test_other_rules(void)
+TEST(vector_refusal, other_rules)
 {
-    union cmd m = rig_command(OP_SET_MASK, TYPE_NONE), c = good(OP_VDUP);
-    struct rig r;
+    union cmd m = rig_command(OP_SET_MASK, TYPE_NONE), c = good_one(OP_VDUP);
 
-    rig_open(&r, 1, PROFILE_a2);
     c.head.type = TYPE_S16;
     c.vec_fill.value = 65536;
-    rig_push(&r, 0, PIPE_V, &c);
-    ok(rig_error(&r, 0, PIPE_V) == NPU_ERR_RANGE,
-       "vector_rule/value_wider_than_its_type");
-    rig_write(&r, 0, rig_pipe(PIPE_V, PIPE_CTRL), PIPE_CTRL_RESET);
+    ok(run(c) == NPU_ERR_RANGE, "vector_refusal/value_wider_than_its_type");
+    fresh();
     m.head.flags = SET_MASK_COUNTER;
     m.set_mask.lo = 30000;
-    c = good(OP_VSCATTER);
+    c = good_one(OP_VSCATTER);
     c.vec_scatter.offsets = 0;
     c.vec_scatter.src_rep = 0;
-    rig_push(&r, 0, PIPE_V, &m);
-    rig_push(&r, 0, PIPE_V, &c);
-    rig_drain(&r);
-    ok(rig_error(&r, 0, PIPE_V) == NPU_ERR_CAPACITY, "vector_rule/scatter_of_too_many");
-    rig_write(&r, 0, rig_pipe(PIPE_V, PIPE_CTRL), PIPE_CTRL_RESET);
+    run(m);
+    ok(run(c) == NPU_ERR_CAPACITY, "vector_refusal/scatter_of_too_many");
+    fresh();
     m.set_mask.lo = 65536;
-    c = good(OP_VREDUCEV2);
+    c = good_one(OP_VREDUCEV2);
     c.vec_squeeze.src_blk = 0;
-    rig_push(&r, 0, PIPE_V, &m);
-    rig_push(&r, 0, PIPE_V, &c);
-    rig_drain(&r);
-    ok(rig_error(&r, 0, PIPE_V) == NPU_ERR_BOUNDS,
-       "vector_rule/compaction_of_more_than_ub");
-    rig_close(&r);
-}
-
-int main(void)
-{
-    for (unsigned i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-        check_rule(&rules[i], good, set_both_va);
-    }
-    test_other_rules();
-    return tap_done();
+    run(m);
+    ok(run(c) == NPU_ERR_BOUNDS, "vector_refusal/compaction_of_more_than_ub");
 }

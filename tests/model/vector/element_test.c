@@ -4,8 +4,9 @@
  */
 #include <string.h>
 
+#include "tests/host/data.h"
 #include "tests/model/rig.h"
-#include "tests/model/tap.h"
+#include "tests/test.h"
 
 static const float one = 1.0f, two = 2.0f, three = 3.0f;
 
@@ -42,7 +43,7 @@ static bool is(const struct rig *r, uint32_t at, float value)
 }
 
 /* With the address sanitizer this also shows that nothing behind UB is read. */
-static void test_count_at_the_end_of_ub(void)
+TEST(vector, count_at_the_end_of_ub)
 {
     struct rig r;
     uint32_t last = 196608 - 32;
@@ -71,7 +72,7 @@ static void test_count_at_the_end_of_ub(void)
 
 /* A lane that is off is not written at all: what another engine puts there meanwhile
  * stays. The hart stores here while the command runs. */
-static void test_masked_lanes(void)
+TEST(vector, masked_lanes)
 {
     struct rig r;
     union cmd m = set_mask(1, false), c = add(4096, 0, 1024);
@@ -91,7 +92,7 @@ static void test_masked_lanes(void)
     rig_close(&r);
 }
 
-static void test_strides(void)
+TEST(vector, strides)
 {
     struct rig r;
     union cmd c = add(8192, 0, 4096);
@@ -112,7 +113,7 @@ static void test_strides(void)
 
 /* A repeat reads what the repeats before it have written; within one, all is read first.
  * 3 repeats of 64 ones, one behind the other. */
-static void test_repeats_in_order(void)
+TEST(vector, repeats_in_order)
 {
     struct rig r;
     union cmd c = add(8192, 0, 8192);
@@ -158,7 +159,7 @@ static void test_repeats_in_order(void)
 
 /* Published: 4096 fp32 sums take 88 cycles without conflicts, 154 with two reads in a
  * group, 139 with a read and the write in a bank (davinci 1.5). */
-static void test_bank_conflicts(void)
+TEST(vector, bank_conflicts)
 {
     static const struct {
         const char *name;
@@ -178,7 +179,7 @@ static void test_bank_conflicts(void)
         ok(r.now * 100 >= cases[i].published * 95ull &&
                r.now * 100 <= cases[i].published * 105ull,
            "vector/bank_%s", cases[i].name);
-        tap_note("%u cycles, published %u", (unsigned)r.now, cases[i].published);
+        test_note("%u cycles, published %u", (unsigned)r.now, cases[i].published);
         rig_write(&r, 0, PMU_SELECT, EVENT_BANK_GROUP_CONFLICT);
         rig_write(&r, 0, PMU_SELECT + 8, EVENT_BANK_CONFLICT);
         ok(rig_read(&r, 0, PMU_COUNT) == cases[i].group &&
@@ -189,7 +190,7 @@ static void test_bank_conflicts(void)
 }
 
 /* Blocks of a repeat in one group, in two, in all. */
-static void test_blocks_in_a_group(void)
+TEST(vector, blocks_in_a_group)
 {
     static const struct {
         uint8_t blk;
@@ -214,7 +215,7 @@ static void test_blocks_in_a_group(void)
     ok(right, "vector/blocks_in_a_group_go_one_after_the_other");
 }
 
-static void test_compare_and_select(void)
+TEST(vector, compare_and_select)
 {
     struct rig r;
     union cmd m = set_mask(70, true), c = rig_command(OP_VCMPS, TYPE_F32);
@@ -269,7 +270,7 @@ static void test_compare_and_select(void)
 }
 
 /* Half as many blocks where the element is half as wide. */
-static void test_widths(void)
+TEST(vector, widths)
 {
     struct rig r;
     union cmd c = rig_command(OP_VCONV, TYPE_F32);
@@ -293,7 +294,7 @@ static void test_widths(void)
 }
 
 /* Each line: a good command with one thing wrong. */
-static void test_rules(void)
+TEST(vector, rules)
 {
     static const struct {
         const char *name;
@@ -355,7 +356,7 @@ static void test_rules(void)
 }
 
 /* The register goes to UB and comes back from it. */
-static void test_cmpmask(void)
+TEST(vector, cmpmask)
 {
     struct rig r;
     union cmd set = rig_command(OP_SET_CMPMASK, TYPE_NONE);
@@ -378,7 +379,7 @@ static void test_cmpmask(void)
 }
 
 /* Two numbers of S4 are a byte: 32 bytes of F16 become 8. */
-static void test_nibbles(void)
+TEST(vector, nibbles)
 {
     struct rig r;
     union cmd m = set_mask(UINT64_MAX ^ 12, false), c = rig_command(OP_VCONV, TYPE_F16);
@@ -421,7 +422,7 @@ static void test_nibbles(void)
     rig_close(&r);
 }
 
-static void test_count_beyond_32_bits(void)
+TEST(vector, count_beyond_32_bits)
 {
     struct rig r;
     union cmd m = set_mask(1ull << 40, true);
@@ -432,21 +433,4 @@ static void test_count_beyond_32_bits(void)
            rig_read(&r, 0, rig_pipe(PIPE_V, PIPE_ERROR_VALUE)) == 1ull << 40,
        "vector/count_beyond_32_bits_is_refused");
     rig_close(&r);
-}
-
-int main(void)
-{
-    test_count_at_the_end_of_ub();
-    test_masked_lanes();
-    test_strides();
-    test_repeats_in_order();
-    test_bank_conflicts();
-    test_blocks_in_a_group();
-    test_compare_and_select();
-    test_widths();
-    test_cmpmask();
-    test_nibbles();
-    test_rules();
-    test_count_beyond_32_bits();
-    return tap_done();
 }

@@ -1,25 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Gather, scatter, compaction and sort of the Vector against plain loops, with all of UB
- * compared; and the rules of vector_move.md, each with a command that breaks only it.
+ * compared.
  */
 #include <math.h>
 #include <string.h>
 
 #include "tests/model/vector/rig.h"
-
-static void put32(unsigned at, uint32_t word)
-{
-    memcpy(ub() + at, &word, 4);
-}
-
-static uint32_t get32(unsigned at)
-{
-    uint32_t word;
-
-    memcpy(&word, ub() + at, 4);
-    return word;
-}
 
 /* --- gather and scatter --- */
 
@@ -29,9 +16,9 @@ static bool gathers(enum op op, enum type type, bool counter)
     unsigned esize = type_bits(type) / 8, all = 256 / esize, n = counter ? 333 : 3 * all;
     uint64_t mask = 0xf0f0f0f0deadbeefu;
     union cmd c = rig_command(op, type);
-    bool good, scatter = op == OP_VSCATTER;
+    bool scatter = op == OP_VSCATTER;
 
-    start(type + counter);
+    start();
     set_mask(counter ? n : mask, counter ? 0 : ~mask, counter);
     c.vec_gather.dst = scatter ? DST + 64 : DST;
     c.vec_gather.src = scatter ? DST - 8192 : SRC + 64;
@@ -41,27 +28,25 @@ static bool gathers(enum op op, enum type type, bool counter)
     for (unsigned i = 0; i < n; i++) {
         bool is_on =
             counter || (i % all < 64 ? mask >> (i % 64) & 1 : ~mask >> (i % 64) & 1);
-        put32(SRC1 + 4 * i, is_on ? random32() % 2000 * esize : 0xfffffff1);
+        element_put(ub() + SRC1, i, 32, is_on ? rnd() % 2000 * esize : 0xfffffff1);
     }
     memcpy(want, ub(), UB);
     for (unsigned i = 0; i < n; i++) {
-        unsigned row = i / all * 320 + i % all * esize, offset = get32(SRC1 + 4 * i);
+        unsigned row = i / all * 320 + i % all * esize,
+                 offset = element_get(ub() + SRC1, i, 32);
         if (offset != 0xfffffff1) {
             memcpy(want + (scatter ? DST + 64 + offset : DST + row),
                    ub() + (scatter ? DST - 8192 + row : SRC + 64 + offset), esize);
         }
     }
-    good = gives(&c);
-    rig_close(&rig);
-    return good;
+    return gives(c);
 }
 
 static bool gathers_blocks(void)
 {
     union cmd c = rig_command(OP_VGATHERB, TYPE_S16);
-    bool good;
 
-    start(5);
+    start();
     c.vec_gatherb.dst = DST;
     c.vec_gatherb.src = SRC + 32;
     c.vec_gatherb.offsets = SRC1;
@@ -69,20 +54,18 @@ static bool gathers_blocks(void)
     c.vec_gatherb.dst_rep = 17;
     c.vec_gatherb.repeat = 2;
     for (unsigned i = 0; i < 16; i++) {
-        put32(SRC1 + 4 * i, random32() % 1000 * 32);
+        element_put(ub() + SRC1, i, 32, rnd() % 1000 * 32);
     }
     memcpy(want, ub(), UB);
     for (unsigned i = 0; i < 16; i++) {
         memcpy(want + DST + i / 8 * 544 + i % 8 * 64,
-               ub() + SRC + 32 + get32(SRC1 + 4 * i), 32);
+               ub() + SRC + 32 + element_get(ub() + SRC1, i, 32), 32);
     }
-    good = gives(&c);
-    rig_close(&rig);
-    return good;
+    return gives(c);
 }
 
 /* The last offset of a command leads astray: its own error, and no byte written. */
-static void test_offsets(void)
+TEST(vector_gather, offsets)
 {
     static const struct {
         const char *name;
@@ -106,7 +89,7 @@ static void test_offsets(void)
         unsigned n = cases[i].op == OP_VGATHERB ? 8 : 64;
         uint64_t error;
 
-        start(i);
+        start();
         c.vec_gather.dst = DST;
         c.vec_gather.src = 64;
         c.vec_gather.offsets = SRC1;
@@ -117,11 +100,10 @@ static void test_offsets(void)
             c.vec_gather.repeat = 1;
         }
         for (unsigned j = 0; j < n; j++) {
-            put32(SRC1 + 4 * j, j + 1 < n ? 32 * j : cases[i].offset);
+            element_put(ub() + SRC1, j, 32, j + 1 < n ? 32 * j : cases[i].offset);
         }
         memcpy(want, ub(), UB);
-        rig_push(&rig, 0, PIPE_V, &c);
-        rig_drain(&rig);
+        run(c);
         error = rig_read(&rig, 0, rig_pipe(PIPE_V, PIPE_ERROR));
         ok(field_get(PIPE_ERROR_CODE, error) == cases[i].code &&
                (cases[i].code == 0 ||
@@ -130,8 +112,7 @@ static void test_offsets(void)
                      offsetof(struct cmd_vec_gather, offsets) &&
                  rig_read(&rig, 0, rig_pipe(PIPE_V, PIPE_ERROR_VALUE)) ==
                      cases[i].offset)),
-           "vector_offset/%s", cases[i].name);
-        rig_close(&rig);
+           "vector_gather/offset_%s", cases[i].name);
     }
 }
 
@@ -144,7 +125,7 @@ static bool squeezes(enum type type, unsigned pattern, uint32_t count)
               get = rig_command(OP_GET_COUNT, TYPE_NONE);
     bool good;
 
-    start(pattern + count);
+    start();
     set_mask(count ? count : UINT64_MAX, 0, count != 0);
     c.vec_squeeze.dst = DST;
     c.vec_squeeze.src = SRC;
@@ -170,34 +151,34 @@ static bool squeezes(enum type type, unsigned pattern, uint32_t count)
             }
         }
     }
-    good = gives(&c);
+    good = gives(c);
     get.get_count.dst = UB - 32;
-    run(&get);
-    good &= get32(UB - 32) == kept && get32(UB - 28) == 0 && get32(UB - 4) == 0;
-    rig_close(&rig);
+    run(get);
+    good &= element_get(ub() + UB - 32, 0, 32) == kept &&
+            element_get(ub() + UB - 28, 0, 32) == 0 &&
+            element_get(ub() + UB - 4, 0, 32) == 0;
     return good;
 }
 
 /* How many bits are set is only known when the command runs. */
-static void test_squeeze_at_the_end_of_ub(void)
+TEST(vector_gather, squeeze_at_the_end_of_ub)
 {
     union cmd c = rig_command(OP_VREDUCEV2, TYPE_F32);
 
-    start(1);
+    start();
     c.vec_squeeze.dst = UB - 32;
     c.vec_squeeze.bits = SRC1;
     c.vec_squeeze.src_blk = 1;
     c.vec_squeeze.repeat = 1;
-    put32(SRC1, 0xff);
-    put32(SRC1 + 4, 0);
+    element_put(ub() + SRC1, 0, 32, 0xff);
+    element_put(ub() + SRC1, 1, 32, 0);
     memcpy(want, ub(), UB);
     memcpy(want + UB - 32, ub(), 32);
-    ok(gives(&c), "vector_move/compaction_fills_ub_to_the_end");
-    put32(SRC1 + 4, 1);
+    ok(gives(c), "vector_gather/compaction_fills_ub_to_the_end");
+    element_put(ub() + SRC1, 1, 32, 1);
     memcpy(want, ub(), UB);
-    ok(run(&c) == NPU_ERR_BOUNDS && memcmp(want, ub(), UB) == 0,
-       "vector_move/compaction_beyond_ub_is_refused");
-    rig_close(&rig);
+    ok(run(c) == NPU_ERR_BOUNDS && memcmp(want, ub(), UB) == 0,
+       "vector_gather/compaction_beyond_ub_is_refused");
 }
 
 /* --- sort --- */
@@ -228,7 +209,7 @@ static void fill_values(unsigned first, unsigned n, unsigned esize, unsigned ste
     static const float odd[] = {NAN, INFINITY, -INFINITY, -0.0f, 0.0f, 1, 2, 3, -5, -6};
 
     for (unsigned i = 0; i < n; i++) {
-        float v = odd[random32() % 10];
+        float v = odd[rnd() % 10];
         _Float16 h = (_Float16)v;
         memcpy(ub() + first + i * step, esize == 4 ? (void *)&v : (void *)&h, esize);
     }
@@ -238,9 +219,8 @@ static bool sorts(enum type type, unsigned repeat)
 {
     unsigned esize = type_bits(type) / 8;
     union cmd c = rig_command(OP_VSORT32, type);
-    bool good;
 
-    start(repeat);
+    start();
     fill_values(SRC, 32 * repeat, esize, esize);
     c.vec_sort.dst = DST;
     c.vec_sort.src = SRC;
@@ -255,9 +235,7 @@ static bool sorts(enum type type, unsigned repeat)
     for (unsigned r = 0; r < repeat; r++) {
         sort(want + DST + 256 * r, 32, esize);
     }
-    good = gives(&c);
-    rig_close(&rig);
-    return good;
+    return gives(c);
 }
 
 /* Lists at SRC, side by side. */
@@ -269,7 +247,7 @@ static bool merges(enum type type, const uint16_t n[4], unsigned n_lists, unsign
     uint32_t *src = &c.vec_merge.src0;
     bool good;
 
-    start(n[0] + repeat);
+    start();
     for (unsigned i = 0; i < n_lists; i++) {
         memcpy(src + i, &(uint32_t){SRC + 8 * total}, 4);
         memcpy(&c.vec_merge.n0 + i, &n[i], 2);
@@ -289,25 +267,24 @@ static bool merges(enum type type, const uint16_t n[4], unsigned n_lists, unsign
     for (unsigned r = 0; r < repeat; r++) {
         sort(want + DST + 8 * r * total, total, esize);
     }
-    good = gives(&c);
+    good = gives(c);
     get.get_count.dst = UB - 32;
-    run(&get);
+    run(get);
     for (unsigned i = 0; i < n_lists; i++) {
-        good &= get32(UB - 28 + 4 * i) == n[i];
+        good &= element_get(ub() + UB - 28, i, 32) == n[i];
     }
-    rig_close(&rig);
     return good;
 }
 
 /* 9 7 5 and 8 6: 5 is still there when the second list is used up. */
-static void test_suspend(void)
+TEST(vector_sort, suspend)
 {
     static const float lists[5] = {9, 7, 5, 8, 6};
     union cmd c = rig_command(OP_VMRGSORT, TYPE_F32),
               get = rig_command(OP_GET_COUNT, TYPE_NONE);
     float last;
 
-    start(1);
+    start();
     for (unsigned i = 0; i < 5; i++) {
         memcpy(ub() + 8 * i, &lists[i], 4);
     }
@@ -319,52 +296,48 @@ static void test_suspend(void)
     c.vec_merge.valid = 3;
     c.vec_merge.repeat = 1;
     memcpy(want, ub() + DST + 32, 8);
-    run(&c);
+    run(c);
     get.get_count.dst = UB - 32;
-    run(&get);
+    run(get);
     memcpy(&last, ub() + DST + 24, 4);
-    ok(last == 6 && memcmp(ub() + DST + 32, want, 8) == 0 && get32(UB - 28) == 2 &&
-           get32(UB - 24) == 2,
-       "vector_move/merge_stops_at_the_end_of_a_list");
+    ok(last == 6 && memcmp(ub() + DST + 32, want, 8) == 0 &&
+           element_get(ub() + UB - 28, 0, 32) == 2 &&
+           element_get(ub() + UB - 24, 0, 32) == 2,
+       "vector_sort/merge_stops_at_the_end_of_a_list");
     c.vec_merge.n1 = 0;
     c.vec_merge.dst = DST + 64;
     memcpy(want, ub() + DST + 64, 32);
-    run(&c);
-    run(&get);
-    ok(memcmp(ub() + DST + 64, want, 32) == 0 && get32(UB - 28) == 0 &&
-           get32(UB - 24) == 0,
-       "vector_move/merge_with_an_empty_list_takes_nothing");
-    rig_close(&rig);
+    run(c);
+    run(get);
+    ok(memcmp(ub() + DST + 64, want, 32) == 0 &&
+           element_get(ub() + UB - 28, 0, 32) == 0 &&
+           element_get(ub() + UB - 24, 0, 32) == 0,
+       "vector_sort/merge_with_an_empty_list_takes_nothing");
 }
 
-static void test_all(void)
+TEST(vector_gather, commands)
 {
     bool good = true;
 
     ok(gathers(OP_VGATHER, TYPE_F32, false) && gathers(OP_VGATHER, TYPE_F16, false) &&
            gathers(OP_VGATHER, TYPE_S32, true) && gathers(OP_VGATHER, TYPE_S16, true),
-       "vector_move/VGATHER");
+       "vector_gather/VGATHER");
     ok(gathers(OP_VSCATTER, TYPE_F32, false) && gathers(OP_VSCATTER, TYPE_F16, false) &&
            gathers(OP_VSCATTER, TYPE_S32, true) && gathers(OP_VSCATTER, TYPE_S16, true),
-       "vector_move/VSCATTER");
-    ok(gathers_blocks(), "vector_move/VGATHERB");
+       "vector_gather/VSCATTER");
+    ok(gathers_blocks(), "vector_gather/VGATHERB");
     for (unsigned p = 0; p < 8; p++) {
         good &= squeezes(TYPE_F32, p, 0) && squeezes(TYPE_S16, p, 0) &&
                 squeezes(TYPE_F16, p, 217) && squeezes(TYPE_S32, p, 5);
     }
-    ok(good, "vector_move/VREDUCEV2");
-    ok(sorts(TYPE_F32, 7) && sorts(TYPE_F16, 9), "vector_move/VSORT32");
+    ok(good, "vector_gather/VREDUCEV2");
+}
+
+TEST(vector_sort, commands)
+{
+    ok(sorts(TYPE_F32, 7) && sorts(TYPE_F16, 9), "vector_sort/VSORT32");
     ok(merges(TYPE_F32, (uint16_t[4]){32, 32, 32, 32}, 4, 3) &&
            merges(TYPE_F16, (uint16_t[4]){5, 0, 90}, 3, 1) &&
            merges(TYPE_F32, (uint16_t[4]){1, 77}, 2, 1),
-       "vector_move/VMRGSORT");
-}
-
-int main(void)
-{
-    test_all();
-    test_offsets();
-    test_squeeze_at_the_end_of_ub();
-    test_suspend();
-    return tap_done();
+       "vector_sort/VMRGSORT");
 }

@@ -107,10 +107,10 @@ static void fill_values(unsigned first, unsigned bytes, unsigned esize, bool spe
     static const float odd[] = {NAN, INFINITY, -INFINITY, -0.0f, 0.0f, 1e-7f, 65504.0f};
 
     for (unsigned i = 0; i < bytes; i += esize) {
-        float v = ((float)(random32() % 20001) - 10000) / 37.0f;
-        if (special && random32() % 16 == 0) {
-            v = odd[random32() % 7];
-        } else if (special && random32() % 4 == 0) {
+        float v = ((float)(rnd() % 20001) - 10000) / 37.0f;
+        if (special && rnd() % 16 == 0) {
+            v = odd[rnd() % 7];
+        } else if (special && rnd() % 4 == 0) {
             v = -INFINITY;
         }
         put_value(ub() + first + i, v, esize);
@@ -161,9 +161,8 @@ static bool reduces(enum op op, enum type type, unsigned flags, unsigned variant
     unsigned esize = type_bits(type) / 8, n = variant < 8 ? 5 : 21;
     bool gaps = variant & 4;
     union cmd c = rig_command(op, type);
-    bool good;
 
-    start(variant + 10 * op);
+    start();
     if (variant < 8) { /* else the noise: all numbers, subnormals too */
         fill_values(SRC, 65536, esize, variant & 1);
     }
@@ -184,12 +183,10 @@ static bool reduces(enum op op, enum type type, unsigned flags, unsigned variant
     for (unsigned r = 0; r < repeats(m, esize, n); r++) {
         reduce_one(&c, m, esize, r);
     }
-    good = gives(&c);
-    rig_close(&rig);
-    return good;
+    return gives(c);
 }
 
-static void test_reductions(void)
+TEST(vector_reduce, reductions)
 {
     static const enum op ops[] = {OP_VCADD,  OP_VCMAX,  OP_VCMIN, OP_VCGADD,
                                   OP_VCGMAX, OP_VCGMIN, OP_VCPADD};
@@ -200,23 +197,23 @@ static void test_reductions(void)
             good &= reduces(ops[i], TYPE_F32, 0, variant);
             good &= reduces(ops[i], TYPE_F16, 0, variant);
         }
-        ok(good, "vector_move/%s", cmd_find(ops[i])->name);
+        ok(good, "vector_reduce/%s", cmd_find(ops[i])->name);
     }
     for (unsigned flags = 1; flags < 8; flags *= 2) {
         ok(reduces(OP_VCMAX, TYPE_F32, flags, 0) &&
                reduces(OP_VCMIN, TYPE_F16, flags, 5) &&
                reduces(OP_VCMAX, TYPE_F16, flags, 2),
-           "vector_move/order_of_the_index_%u", flags);
+           "vector_reduce/order_of_the_index_%u", flags);
     }
 }
 
 /* What Ascend's page adds: 60000 + 60000 overflows before -30000 + 100 comes. */
-static void test_sum_rounds_each_step(void)
+TEST(vector_reduce, sum_rounds_each_step)
 {
     static const float v[4] = {60000, 60000, -30000, 100};
     union cmd c = rig_command(OP_VCADD, TYPE_F16);
 
-    start(1);
+    start();
     for (unsigned i = 0; i < 4; i++) {
         put_value(ub() + 2 * i, v[i], 2);
     }
@@ -224,9 +221,9 @@ static void test_sum_rounds_each_step(void)
     c.vec_reduce.src_blk = 1;
     c.vec_reduce.src_rep = 8;
     set_mask(4, 0, true);
-    run(&c);
-    ok(value_at(ub() + DST, 2) == INFINITY, "vector_move/fp16_sum_overflows_on_the_way");
-    rig_close(&rig);
+    run(c);
+    ok(value_at(ub() + DST, 2) == INFINITY,
+       "vector_reduce/fp16_sum_overflows_on_the_way");
 }
 
 /* --- moves --- */
@@ -236,9 +233,8 @@ static bool copies(enum type type, unsigned variant)
     const struct mask *m = &masks[variant % MASKS];
     unsigned esize = type_bits(type) / 8;
     union cmd c = rig_command(OP_VCOPY, type);
-    bool good;
 
-    start(variant);
+    start();
     c.vec_copy.dst = DST;
     c.vec_copy.src = SRC + 32;
     c.vec_copy.repeat = 3;
@@ -259,9 +255,7 @@ static bool copies(enum type type, unsigned variant)
             }
         }
     }
-    good = gives(&c);
-    rig_close(&rig);
-    return good;
+    return gives(c);
 }
 
 /* VCI where numbered, else VDUP. */
@@ -271,9 +265,9 @@ static bool fills(enum type type, bool numbered, unsigned variant)
     unsigned esize = type_bits(type) / 8, blk = variant < 4 ? 1 : 2;
     union cmd c = rig_command(numbered ? OP_VCI : OP_VDUP, type);
     float first = type == TYPE_F32 ? 0.7f : 0x1p-14f; /* 2049 + 2^-14 is no tie */
-    bool real = type == TYPE_F32 || type == TYPE_F16, good;
+    bool real = type == TYPE_F32 || type == TYPE_F16;
 
-    start(variant);
+    start();
     c.vec_fill.dst = DST;
     c.vec_fill.repeat = 20;
     c.vec_fill.dst_blk = (uint16_t)blk;
@@ -300,18 +294,15 @@ static bool fills(enum type type, bool numbered, unsigned variant)
             }
         }
     }
-    good = gives(&c);
-    rig_close(&rig);
-    return good;
+    return gives(c);
 }
 
 static bool broadcasts(enum type type, unsigned blk)
 {
     unsigned esize = type_bits(type) / 8;
     union cmd c = rig_command(OP_VBRCB, type);
-    bool good;
 
-    start(type);
+    start();
     c.vec_brcb.dst = DST;
     c.vec_brcb.src = SRC + 32;
     c.vec_brcb.repeat = 5;
@@ -323,26 +314,21 @@ static bool broadcasts(enum type type, unsigned blk)
             memcpy(want + DST + i * blk * 32 + j, ub() + SRC + 32 + i * esize, esize);
         }
     }
-    good = gives(&c);
-    rig_close(&rig);
-    return good;
+    return gives(c);
 }
 
 static bool transposes(unsigned dst)
 {
     union cmd c = rig_command(OP_VTRANSPOSE, TYPE_S16);
-    bool good;
 
-    start(3);
+    start();
     c.vec_transpose.dst = dst;
     c.vec_transpose.src = SRC;
     memcpy(want, ub(), UB);
     for (unsigned i = 0; i < 256; i++) {
         memcpy(want + dst + 2 * i, ub() + SRC + 32 * (i % 16) + 2 * (i / 16), 2);
     }
-    good = gives(&c);
-    rig_close(&rig);
-    return good;
+    return gives(c);
 }
 
 static void set_va(bool dst, const uint16_t blocks[16])
@@ -351,7 +337,7 @@ static void set_va(bool dst, const uint16_t blocks[16])
 
     c.head.flags = dst;
     memcpy(&c.bytes[sizeof(struct cmd_head)], blocks, 32);
-    run(&c);
+    run(c);
 }
 
 static bool transdata(enum type type, unsigned flags, unsigned repeat)
@@ -359,12 +345,11 @@ static bool transdata(enum type type, unsigned flags, unsigned repeat)
     unsigned esize = type_bits(type) / 8, columns = esize == 4 ? 8 : 16;
     union cmd c = rig_command(OP_VTRANSDATA, type);
     uint16_t to[16], from[16];
-    bool good;
 
-    start(type + flags);
+    start();
     for (unsigned i = 0; i < 16; i++) {
         to[i] = (uint16_t)(DST / 32 + (i * 7 % 16) * 5);
-        from[i] = (uint16_t)(random32() % 1000);
+        from[i] = (uint16_t)(rnd() % 1000);
     }
     c.head.flags = (uint8_t)flags;
     c.vec_transdata.repeat = (uint8_t)repeat;
@@ -382,9 +367,7 @@ static bool transdata(enum type type, unsigned flags, unsigned repeat)
                    (flags & VTRANSDATA_SRC_HIGH ? 16 : 0),
                esize);
     }
-    good = gives(&c);
-    rig_close(&rig);
-    return good;
+    return gives(c);
 }
 
 static bool interleaves(enum op op, enum type type, unsigned count, bool in_place)
@@ -392,9 +375,8 @@ static bool interleaves(enum op op, enum type type, unsigned count, bool in_plac
     unsigned esize = type_bits(type) / 8, bytes = count * esize;
     union cmd c = rig_command(op, type);
     uint32_t dst[2] = {in_place ? SRC : DST + 32768, in_place ? SRC1 : DST};
-    bool good;
 
-    start(count);
+    start();
     c.vec_intlv.dst0 = dst[0];
     c.vec_intlv.dst1 = dst[1];
     c.vec_intlv.src0 = SRC;
@@ -408,12 +390,10 @@ static bool interleaves(enum op op, enum type type, unsigned count, bool in_plac
         memcpy(want + dst[to >= bytes] + to % bytes,
                ub() + (from >= bytes ? SRC1 : SRC) + from % bytes, esize);
     }
-    good = gives(&c);
-    rig_close(&rig);
-    return good;
+    return gives(c);
 }
 
-static void test_moves(void)
+TEST(vector_move, moves)
 {
     bool copy = true, dup = true, ci = true;
 
@@ -441,13 +421,13 @@ static void test_moves(void)
 }
 
 /* 5 elements in the last block of UB: the address sanitizer sees what is read behind. */
-static void test_end_of_ub(void)
+TEST(vector_move, end_of_ub)
 {
     static const enum op ops[] = {OP_VCOPY, OP_VCADD, OP_VCMAX};
 
     for (unsigned i = 0; i < 3; i++) {
         union cmd c = rig_command(ops[i], TYPE_F32);
-        start(i);
+        start();
         set_mask(5, 0, true);
         if (ops[i] != OP_VCOPY) {
             c.vec_reduce.src = UB - 32;
@@ -458,14 +438,12 @@ static void test_end_of_ub(void)
             c.vec_copy.dst_blk = c.vec_copy.src_blk = 1;
             c.vec_copy.dst_rep = c.vec_copy.src_rep = 8;
         }
-        ok(run(&c) == 0, "vector_move/%s_reads_nothing_behind_ub",
-           cmd_find(ops[i])->name);
-        rig_close(&rig);
+        ok(run(c) == 0, "vector_move/%s_reads_nothing_behind_ub", cmd_find(ops[i])->name);
     }
 }
 
 /* 2048 + i in halves: odd sums are ties, and go to a multiple of 4. */
-static void test_index_of_halves(void)
+TEST(vector_reduce, index_of_halves)
 {
     union cmd c = rig_command(OP_VCI, TYPE_F16);
     bool good = true;
@@ -483,14 +461,4 @@ static void test_index_of_halves(void)
     }
     ok(good, "vector_move/VCI_of_halves_rounds_ties_to_even");
     rig_close(&r);
-}
-
-int main(void)
-{
-    test_end_of_ub();
-    test_reductions();
-    test_sum_rounds_each_step();
-    test_moves();
-    test_index_of_halves();
-    return tap_done();
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "tests/model/vector/rig.h"
-#include "tests/model/rules/vector_rule.h"
+#include "tests/model/rules/rule.h"
 
 static void half_at(uint32_t at, float f)
 {
@@ -21,10 +21,7 @@ static void half_at(uint32_t at, float f)
 
 static uint64_t word_of(float scale, int offset, bool is_signed)
 {
-    uint32_t bits;
-
-    memcpy(&bits, &scale, 4);
-    return bits | field_put(DEQ_OFFSET, (uint64_t)offset) |
+    return bits_of(scale) | field_put(DEQ_OFFSET, (uint64_t)offset) |
            field_put(DEQ_SIGN, is_signed);
 }
 
@@ -38,7 +35,7 @@ static uint8_t quantised(int16_t x, float scale, int offset, bool is_signed)
 
 /* 7 times that scale is a little below 100.5 and rounds to it; with -99 it is a tie,
  * which goes to 2. Without the first rounding it would be 1. NaN gives 0. */
-static void test_roundings(void)
+TEST(vector_quant, roundings)
 {
     static const struct {
         uint32_t scale;
@@ -51,17 +48,16 @@ static void test_roundings(void)
     for (unsigned i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
         union cmd set = rig_command(OP_SET_DEQSCALE, TYPE_F32),
                   c = rig_command(OP_VDEQ, TYPE_S16);
-        start(i);
+        start();
         set_mask(1, 0, false);
         set.set_deqscale.word = word_of(0, t[i].offset, true) | t[i].scale;
-        run(&set);
+        run(set);
         memcpy(ub() + SRC, &seven, 2);
         c.vec_deq = (struct cmd_vec_deq){c.head, DST, SRC, 0, 1, 1, 1, 8, 8};
-        run(&c);
+        run(c);
         good &= ub()[DST] == t[i].want;
-        rig_close(&rig);
     }
-    ok(good, "vector_more/VDEQ_rounds_product_and_sum");
+    ok(good, "vector_quant/VDEQ_rounds_product_and_sum");
 }
 
 static bool quantises(unsigned flags, bool counter)
@@ -69,13 +65,13 @@ static bool quantises(unsigned flags, bool counter)
     uint64_t mask = 0xf0f0f0f0deadbeefu;
     union cmd set = rig_command(OP_SET_DEQSCALE, TYPE_F32),
               c = rig_command(OP_VDEQ, TYPE_S16);
-    bool vector = flags & VDEQ_VECTOR, good;
+    bool vector = flags & VDEQ_VECTOR;
     unsigned n = counter ? 333 : 3 * 128;
 
-    start(flags * 2 + counter);
+    start();
     set_mask(counter ? n : mask, counter ? 0 : ~mask, counter);
     set.set_deqscale.word = word_of(0.03125f, -7, true);
-    run(&set);
+    run(set);
     for (unsigned i = 0; i < 16; i++) {
         uint64_t word = word_of(ldexpf((float)i - 8, -6), (int)i * 30 - 200, i % 2);
         memcpy(ub() + SRC1 + 8 * i, &word, 8);
@@ -103,9 +99,7 @@ static bool quantises(unsigned flags, bool counter)
                        : quantised(x, 0.03125f, -7, true);
         }
     }
-    good = gives(&c);
-    rig_close(&rig);
-    return good;
+    return gives(c);
 }
 
 /* --- VMULL --- */
@@ -113,9 +107,8 @@ static bool quantises(unsigned flags, bool counter)
 static bool multiplies(void)
 {
     union cmd c = rig_command(OP_VMULL, TYPE_S32);
-    bool good;
 
-    start(99);
+    start();
     c.vec_intlv.dst0 = DST;
     c.vec_intlv.dst1 = DST + 4096;
     c.vec_intlv.src0 = SRC;
@@ -131,9 +124,7 @@ static bool multiplies(void)
         memcpy(want + DST + 4 * i, &product, 4);
         memcpy(want + DST + 4096 + 4 * i, (uint8_t *)&product + 4, 4);
     }
-    good = gives(&c);
-    rig_close(&rig);
-    return good;
+    return gives(c);
 }
 
 /* --- region proposals --- */
@@ -142,7 +133,7 @@ static bool multiplies(void)
 static void proposals(uint32_t at, unsigned n, unsigned esize)
 {
     for (unsigned i = 0; i < n * 8; i++) {
-        float score = (float)(int)(random32() % 9) - 4;
+        float score = (float)(int)(rnd() % 9) - 4;
         if (i % 8 == PROPOSAL_SCORE && esize == 4) {
             memcpy(ub() + at + i * 4, &score, 4);
         } else if (i % 8 == PROPOSAL_SCORE) {
@@ -179,9 +170,8 @@ static bool sorts_proposals(enum type type, bool in_place)
 {
     union cmd c = rig_command(OP_VRPSORT16, type);
     unsigned esize = type_bits(type) / 8;
-    bool good;
 
-    start(type);
+    start();
     proposals(SRC, 48, esize);
     c.vec_rpsort.dst = in_place ? SRC : DST;
     c.vec_rpsort.src = SRC;
@@ -191,9 +181,7 @@ static bool sorts_proposals(enum type type, bool in_place)
     for (unsigned r = 0; r < 3; r++) {
         sort(c.vec_rpsort.dst + r * 128 * esize, 16, esize);
     }
-    good = gives(&c);
-    rig_close(&rig);
-    return good;
+    return gives(c);
 }
 
 /* Four lists of 16, side by side, twice. */
@@ -201,9 +189,8 @@ static bool merges_proposals(enum type type)
 {
     union cmd c = rig_command(OP_VMRGSORT, type);
     unsigned esize = type_bits(type) / 8, list = 128 * esize;
-    bool good;
 
-    start(type + 10);
+    start();
     proposals(SRC, 128, esize);
     memcpy(want, ub(), UB);
     for (unsigned i = 0; i < 8; i++) {
@@ -217,18 +204,15 @@ static bool merges_proposals(enum type type)
     c.vec_merge = (struct cmd_vec_merge){
         c.head, DST, SRC, SRC + list, SRC + 2 * list, SRC + 3 * list, 16, 16,
         16,     16,  15,  2};
-    good = gives(&c);
-    rig_close(&rig);
-    return good;
+    return gives(c);
 }
 
 static bool moves_a_field(enum type type, bool concat)
 {
     union cmd c = rig_command(concat ? OP_VRPCONCAT : OP_VRPEXTRACT, type);
     unsigned esize = type_bits(type) / 8;
-    bool good;
 
-    start(type + 20 + concat);
+    start();
     c.vec_rp.dst = DST;
     c.vec_rp.src = SRC;
     c.vec_rp.repeat = 5;
@@ -239,9 +223,7 @@ static bool moves_a_field(enum type type, bool concat)
         memcpy(want + DST + (concat ? field : row), ub() + SRC + (concat ? row : field),
                esize);
     }
-    good = gives(&c);
-    rig_close(&rig);
-    return good;
+    return gives(c);
 }
 
 /* --- VBI --- */
@@ -250,18 +232,16 @@ static bool interpolates(bool each)
 {
     union cmd c = rig_command(OP_VBI, TYPE_F16);
     uint64_t mask = 0xf0f0f0f0deadbeefu;
-    bool good;
 
-    start(30 + each);
+    start();
     set_mask(mask, ~mask, false);
     for (unsigned i = 0; i < 4096; i++) {
-        half_at(SRC + 2 * i,
-                ldexpf((float)(int)(random32() % 4096) - 2048, i % 3 ? -6 : -25));
+        half_at(SRC + 2 * i, ldexpf((float)(int)(rnd() % 4096) - 2048, i % 3 ? -6 : -25));
     }
     for (unsigned i = 0; i < 3 * 3 * 8; i++) {
-        uint32_t offset = random32() % 200 * 32;
+        uint32_t offset = rnd() % 200 * 32;
         memcpy(ub() + SRC1 + 4 * i, &offset, 4);
-        half_at(SRC1 + 4096 + 2 * i, (float)(random32() % 1000) / (i % 2 ? 37 : 2000));
+        half_at(SRC1 + 4096 + 2 * i, (float)(rnd() % 1000) / (i % 2 ? 37 : 2000));
     }
     c.head.flags = each ? VBI_EACH : 0;
     c.vec_bi =
@@ -285,15 +265,14 @@ static bool interpolates(bool each)
             }
         }
     }
-    good = gives(&c);
-    rig_close(&rig);
-    return good;
+    return gives(c);
 }
 
 /* --- rules --- */
 
-static union cmd good_command(enum op op)
+static union cmd good_command(const struct rule *rule)
 {
+    enum op op = rule->op;
     union cmd c = rig_command(op, op == OP_VDEQ    ? TYPE_S16
                                   : op == OP_VMULL ? TYPE_S32
                                                    : TYPE_F16);
@@ -366,50 +345,58 @@ static const struct rule rules[] = {
 /* clang-format on */
 
 /* An offset that the command reads, told before anything is written. */
-static void test_offset(void)
+TEST(vector_quant, offset)
 {
-    union cmd c = good_command(OP_VBI);
+    union cmd c = good_command(&(struct rule){.op = OP_VBI});
     uint32_t offset = UB;
     bool good;
 
-    start(40);
+    start();
     memset(ub() + SRC1, 0, 4096);
     memcpy(ub() + SRC1 + 100, &offset, 4);
     memcpy(want, ub(), UB);
-    good = run(&c) == NPU_ERR_OFFSET && memcmp(ub(), want, UB) == 0;
-    good &=
-        field_get(PIPE_ERROR_FIELD, rig_read(&rig, 0, rig_pipe(PIPE_V, PIPE_ERROR))) ==
-        offsetof(struct cmd_vec_bi, offsets);
+    good = refused(c, NPU_ERR_OFFSET, offsetof(struct cmd_vec_bi, offsets)) &&
+           memcmp(ub(), want, UB) == 0;
     rig_write(&rig, 0, rig_pipe(PIPE_V, PIPE_CTRL), PIPE_CTRL_RESET);
     offset = 8;
     memcpy(ub() + SRC1 + 100, &offset, 4);
-    good &= run(&c) == NPU_ERR_OFFSET;
-    ok(good, "vector_rule/interpolation_offset_out_of_ub_or_between_blocks");
-    rig_close(&rig);
+    good &= run(c) == NPU_ERR_OFFSET;
+    ok(good, "vector_refusal/interpolation_offset_out_of_ub_or_between_blocks");
 }
 
-int main(void)
+TEST(vector_refusal, quantisation_and_proposals)
 {
-    test_roundings();
+    check_rules("vector_refusal/", rules, LENGTH(rules), good_command, NULL);
+}
+
+TEST(vector_quant, commands)
+{
     for (unsigned flags = 0; flags < 4; flags++) {
-        ok(quantises(flags, false) && quantises(flags, true), "vector_more/VDEQ%s%s",
+        ok(quantises(flags, false) && quantises(flags, true), "vector_quant/VDEQ%s%s",
            flags & VDEQ_VECTOR ? "_with_16_words" : "",
            flags & VDEQ_HIGH ? "_upper_half" : "");
     }
-    ok(multiplies(), "vector_more/VMULL");
+    ok(multiplies(), "vector_quant/VMULL");
+}
+
+TEST(vector_sort, proposals)
+{
     ok(sorts_proposals(TYPE_F16, false) && sorts_proposals(TYPE_F32, true),
-       "vector_more/VRPSORT16");
+       "vector_sort/VRPSORT16");
     ok(merges_proposals(TYPE_F16) && merges_proposals(TYPE_F32),
-       "vector_more/VMRGSORT_of_proposals");
+       "vector_sort/VMRGSORT_of_proposals");
+}
+
+TEST(vector_move, fields_of_proposals)
+{
     ok(moves_a_field(TYPE_F16, true) && moves_a_field(TYPE_F32, true),
-       "vector_more/VRPCONCAT");
+       "vector_move/VRPCONCAT");
     ok(moves_a_field(TYPE_F16, false) && moves_a_field(TYPE_F32, false),
-       "vector_more/VRPEXTRACT");
-    ok(interpolates(false), "vector_more/VBI");
-    ok(interpolates(true), "vector_more/VBI_with_a_weight_each");
-    for (unsigned i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-        check_rule(&rules[i], good_command, NULL);
-    }
-    test_offset();
-    return tap_done();
+       "vector_move/VRPEXTRACT");
+}
+
+TEST(vector_gather, interpolation)
+{
+    ok(interpolates(false), "vector_gather/VBI");
+    ok(interpolates(true), "vector_gather/VBI_with_a_weight_each");
 }

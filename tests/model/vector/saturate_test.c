@@ -5,8 +5,9 @@
  */
 #include <string.h>
 
+#include "tests/host/data.h"
 #include "tests/model/rig.h"
-#include "tests/model/tap.h"
+#include "tests/test.h"
 
 enum {
     F32_MAX = 0x7f7fffff,
@@ -18,29 +19,13 @@ enum {
     DST = 4096,
 };
 
-static struct rig r;
-
 static void ctrl(enum pipe pipe, unsigned flags)
 {
     union cmd c = rig_command(OP_SET_CTRL, TYPE_NONE);
 
     c.head.flags = (uint8_t)flags;
-    rig_push(&r, 0, pipe, &c);
-    rig_drain(&r);
-}
-
-static void run(enum pipe pipe, const union cmd *c)
-{
-    rig_push(&r, 0, pipe, c);
-    rig_drain(&r);
-}
-
-static uint32_t word(enum npu_mem mem, uint32_t at, unsigned bytes)
-{
-    uint32_t w = 0;
-
-    memcpy(&w, r.npu.mem[0][mem] + at, bytes);
-    return w;
+    rig_push(&rig, 0, pipe, &c);
+    rig_drain(&rig);
 }
 
 static const struct {
@@ -106,36 +91,35 @@ static union cmd element_command(enum op op, enum type type, enum type to)
 }
 
 /* x op y of one element, saturated or not. */
-static void test_vector(void)
+TEST(saturate, vector)
 {
     for (unsigned i = 0; i < sizeof(vector_cases) / sizeof(vector_cases[0]); i++) {
         union cmd m = rig_command(OP_SET_MASK, TYPE_NONE),
                   c = element_command(vector_cases[i].op, vector_cases[i].type,
                                       vector_cases[i].to);
         uint32_t got[2];
-        rig_open(&r, 1, PROFILE_a2);
+        fresh();
         m.set_mask.lo = 1;
-        run(PIPE_V, &m);
+        run(m);
         for (unsigned s = 0; s < 2; s++) {
-            uint8_t *ub = r.npu.mem[0][NPU_MEM_UB];
+            uint8_t *ub = mem(NPU_MEM_UB);
             memset(ub + DST, 0, 256);
             memcpy(ub, &vector_cases[i].x, type_bits(vector_cases[i].type) / 8);
             memcpy(ub + 1024, &vector_cases[i].y, type_bits(vector_cases[i].type) / 8);
             ctrl(PIPE_V, s ? SET_CTRL_SATURATE : 0);
-            run(PIPE_V, &c);
-            got[s] = word(NPU_MEM_UB, DST, type_bits(vector_cases[i].to) / 8);
+            run(c);
+            got[s] = element_get(mem(NPU_MEM_UB) + DST, 0, type_bits(vector_cases[i].to));
         }
         if (!ok(got[0] == vector_cases[i].want && got[1] == vector_cases[i].saturated &&
-                    !rig_error(&r, 0, PIPE_V),
+                    !rig_error(&rig, 0, PIPE_V),
                 "saturate/%s", vector_cases[i].name)) {
-            tap_note("%#x and %#x", got[0], got[1]);
+            test_note("%#x and %#x", got[0], got[1]);
         }
-        rig_close(&r);
     }
 }
 
 /* c = a x b + c of 1 x 1 where c is `start`; and the elements beside and below it. */
-static void test_cube(void)
+TEST(saturate, cube)
 {
     static const uint32_t starts[][2] = {{F32_INF, F32_MAX},
                                          {0xff800000, 0xff7fffff},
@@ -143,26 +127,24 @@ static void test_cube(void)
                                          {0x3f800000, 0x3f800000}};
     bool good = true;
 
-    rig_open(&r, 1, PROFILE_a2);
     for (unsigned i = 0; i < 4; i++) {
         union cmd c = rig_command(OP_MMAD, TYPE_F16);
         uint32_t pair[2] = {starts[i][0], F32_INF};
         c.mmad.m = c.mmad.n = c.mmad.k = 1;
         for (unsigned s = 0; s < 2; s++) {
-            memcpy(r.npu.mem[0][NPU_MEM_L0C], pair, 8);
-            memcpy(r.npu.mem[0][NPU_MEM_L0C] + 64, &pair[1], 4);
+            memcpy(mem(NPU_MEM_L0C), pair, 8);
+            memcpy(mem(NPU_MEM_L0C) + 64, &pair[1], 4);
             ctrl(PIPE_M, s ? SET_CTRL_SATURATE : 0);
-            run(PIPE_M, &c);
-            good &= word(NPU_MEM_L0C, 0, 4) == starts[i][s] &&
-                    word(NPU_MEM_L0C, 4, 4) == F32_INF &&
-                    word(NPU_MEM_L0C, 64, 4) == F32_INF;
+            run(c);
+            good &= element_get(mem(NPU_MEM_L0C), 0, 32) == starts[i][s] &&
+                    element_get(mem(NPU_MEM_L0C) + 4, 0, 32) == F32_INF &&
+                    element_get(mem(NPU_MEM_L0C) + 64, 0, 32) == F32_INF;
         }
     }
     ok(good, "saturate/product_of_the_cube");
-    rig_close(&r);
 }
 
-static void test_fixpipe(void)
+TEST(saturate, fixpipe)
 {
     static const struct {
         const char *name;
@@ -183,47 +165,37 @@ static void test_fixpipe(void)
     for (unsigned i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
         union cmd c = rig_command(OP_FIX_L0C_UB, t[i].from);
         uint32_t got[2];
-        rig_open(&r, 1, PROFILE_a2);
-        memcpy(r.npu.mem[0][NPU_MEM_L0C], &t[i].x, 4);
+        fresh();
+        memcpy(mem(NPU_MEM_L0C), &t[i].x, 4);
         c.fix_gm.m = c.fix_gm.n = c.fix_gm.nd_num = 1;
         c.fix_gm.quant = (uint8_t)t[i].quant;
         c.fix_gm.relu = (uint8_t)t[i].relu;
         for (unsigned s = 0; s < 2; s++) {
             ctrl(PIPE_FIX, s ? SET_CTRL_SATURATE : 0);
-            run(PIPE_FIX, &c);
-            got[s] = word(NPU_MEM_UB, 0, t[i].quant == QUANT_NONE ? 4 : 2);
+            run(c);
+            got[s] =
+                element_get(mem(NPU_MEM_UB), 0, 8u * (t[i].quant == QUANT_NONE ? 4 : 2));
         }
         ok(got[0] == t[i].want && got[1] == t[i].saturated, "saturate/%s", t[i].name);
-        rig_close(&r);
     }
 }
 
 /* Other pipes take the command, and a reset takes it back. */
-static void test_rest(void)
+TEST(saturate, rest)
 {
     union cmd c = rig_command(OP_FIX_L0C_UB, TYPE_F32);
     uint32_t inf = F32_INF;
 
-    rig_open(&r, 1, PROFILE_a2);
     ctrl(PIPE_MTE2, SET_CTRL_SATURATE);
-    ok(rig_error(&r, 0, PIPE_MTE2) == 0 && r.now == 1, "saturate/every_pipe_takes_it");
+    ok(rig_error(&rig, 0, PIPE_MTE2) == 0 && rig.now == 1,
+       "saturate/every_pipe_takes_it");
     ctrl(PIPE_MTE2, 2);
-    ok(rig_error(&r, 0, PIPE_MTE2) == NPU_ERR_FLAGS, "saturate/no_other_flag");
-    memcpy(r.npu.mem[0][NPU_MEM_L0C], &inf, 4);
+    ok(rig_error(&rig, 0, PIPE_MTE2) == NPU_ERR_FLAGS, "saturate/no_other_flag");
+    memcpy(mem(NPU_MEM_L0C), &inf, 4);
     c.fix_gm.m = c.fix_gm.n = c.fix_gm.nd_num = 1;
     c.fix_gm.quant = QUANT_F322F16;
     ctrl(PIPE_FIX, SET_CTRL_SATURATE);
-    rig_write(&r, 0, rig_pipe(PIPE_FIX, PIPE_CTRL), PIPE_CTRL_RESET);
-    run(PIPE_FIX, &c);
-    ok(word(NPU_MEM_UB, 0, 2) == F16_INF, "saturate/reset_takes_it_back");
-    rig_close(&r);
-}
-
-int main(void)
-{
-    test_vector();
-    test_cube();
-    test_fixpipe();
-    test_rest();
-    return tap_done();
+    rig_write(&rig, 0, rig_pipe(PIPE_FIX, PIPE_CTRL), PIPE_CTRL_RESET);
+    run(c);
+    ok(element_get(mem(NPU_MEM_UB), 0, 16) == F16_INF, "saturate/reset_takes_it_back");
 }

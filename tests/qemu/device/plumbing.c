@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * plumbing NPU_SO: does the device sit in QEMU as it should? Drives stock QEMU through
- * -qtest stdio, with the machine stopped: no guest, no time. TAP on stdout, exit 1 if a
- * test failed. Left out: time, interrupts and snapshots, which need a guest (tests/).
+ * Does the device sit in QEMU as it should? Drives stock QEMU through -qtest stdio, with
+ * the machine stopped: no guest, no time. Left out: time, interrupts and snapshots, which
+ * need a guest (the scripts beside this file).
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -12,19 +12,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "hal/contract/contract.h"
-#include "tests/model/tap.h"
+#include "tests/test.h"
 
-#define ICOUNT "-icount shift=0,sleep=off"
-#define CORE(i) (NPU_CORE_BASE + (uint64_t)(i) * NPU_CORE_STRIDE)
+#define ICOUNT  "-icount shift=0,sleep=off"
+#define CORE(i) (NPU_CORE_BASE + (uint64_t)(i)*NPU_CORE_STRIDE)
 
-static const char *npu_so;
+static const char *const npu_so = "build/npu.so";
 static FILE *to, *from;
 static pid_t child;
 
 static int want(const char *what, uint64_t got, uint64_t wanted)
 {
     if (got != wanted) {
-        tap_note("%s is 0x%" PRIx64 ", want 0x%" PRIx64, what, got, wanted);
+        test_note("%s is 0x%" PRIx64 ", want 0x%" PRIx64, what, got, wanted);
     }
     return got == wanted;
 }
@@ -85,22 +85,22 @@ static uint64_t ask(const char *verb, uint64_t addr, const char *value)
     return answer;
 }
 
-static void test_identity(void)
+TEST(plumbing, identity)
 {
     int good;
 
     start(",cores=3,profile=ascend310", "-M virt " ICOUNT);
     good = want("CHIP_ID", ask("readq", NPU_CHIP_BASE + CHIP_ID, ""),
-              CHIP_ID_MAGIC | field_put(CHIP_ID_VERSION, CONTRACT_VERSION));
+                CHIP_ID_MAGIC | field_put(CHIP_ID_VERSION, CONTRACT_VERSION));
     good &= want("CHIP_CORES", ask("readq", NPU_CHIP_BASE + CHIP_CORES, ""), 3);
     good &= want("CHIP_PROFILE", ask("readq", NPU_CHIP_BASE + CHIP_PROFILE, ""),
-               PROFILE_ascend310);
+                 PROFILE_ascend310);
     good &= want("CORE_ID", ask("readq", CORE(2) + CORE_ID, ""), 2);
     stop();
     ok(good, "plumbing/reads_identity");
 }
 
-static void test_write(void)
+TEST(plumbing, write)
 {
     uint64_t reg = CORE(0) + CORE_IRQ_ENABLE;
     int good;
@@ -112,7 +112,7 @@ static void test_write(void)
     ok(good, "plumbing/writes_register");
 }
 
-static void test_windows(void)
+TEST(plumbing, windows)
 {
     int good = 1;
 
@@ -131,7 +131,7 @@ static void test_windows(void)
     ok(good, "plumbing/maps_memories");
 }
 
-static void test_bad_access(void)
+TEST(plumbing, bad_access)
 {
     int good;
 
@@ -146,8 +146,8 @@ static void test_bad_access(void)
 }
 
 /* QEMU must end with status 1 and one line that contains `text`. */
-static void test_refusal(const char *name, const char *plugin, const char *options,
-                         const char *text)
+static void refused(const char *name, const char *plugin, const char *options,
+                    const char *text)
 {
     char line[512] = "", second[512];
     int good, extra;
@@ -156,35 +156,26 @@ static void test_refusal(const char *name, const char *plugin, const char *optio
     good = fgets(line, sizeof(line), from) && strstr(line, text);
     extra = fgets(second, sizeof(second), from) != NULL;
     if (!good || extra) {
-        tap_note("answer: %s%s", line, extra ? second : "");
+        test_note("answer: %s%s", line, extra ? second : "");
     }
     good = want("exit status", (unsigned)stop(), 2) && good && !extra;
     ok(good, "plumbing/%s", name);
 }
 
-int main(int argc, char **argv)
+TEST(plumbing, refusals)
 {
-    npu_so = argc > 1 ? argv[1] : "build/npu.so";
-    setvbuf(stdout, NULL, _IOLBF, 0);
-
-    test_identity();
-    test_write();
-    test_windows();
-    test_bad_access();
-    test_refusal("refuses_cores", ",cores=33", "-M virt " ICOUNT, "1..32 are allowed");
-    test_refusal("refuses_profile", ",profile=b2", "-M virt " ICOUNT, "a2, ascend910");
-    test_refusal("refuses_unknown_option", ",colour=red", "-M virt " ICOUNT,
-                 "colour: no such option; cores, profile");
-    test_refusal("refuses_a_doubled_option", ",cores=2,cores=3", "-M virt " ICOUNT,
-                 "cores= is given twice");
-    test_refusal("refuses_two_files", ",trace=/dev/null,trace=/dev/null", "-M virt " ICOUNT,
-                 "trace= is given twice");
-    test_refusal("refuses_debug", ",debug=1", "-M virt " ICOUNT,
-                 "debug=1: on and off are allowed");
-    test_refusal("refuses_two_harts", "", "-M virt -smp 2 " ICOUNT, "-smp 2");
-    test_refusal("refuses_no_icount", "", "-M virt", "-icount shift=0,sleep=off");
-    test_refusal("refuses_sleep", "", "-M virt -icount shift=0", "sleep=off");
-    test_refusal("refuses_shift", "", "-M virt -icount shift=1,sleep=off", "shift=0");
-    test_refusal("refuses_machine", "", "-M sifive_u -smp 2 " ICOUNT, "-M virt");
-    return tap_done();
+    refused("refuses_cores", ",cores=33", "-M virt " ICOUNT, "1..32 are allowed");
+    refused("refuses_profile", ",profile=b2", "-M virt " ICOUNT, "a2, ascend910");
+    refused("refuses_unknown_option", ",colour=red", "-M virt " ICOUNT,
+            "colour: no such option; cores, profile");
+    refused("refuses_a_doubled_option", ",cores=2,cores=3", "-M virt " ICOUNT,
+            "cores= is given twice");
+    refused("refuses_two_files", ",trace=/dev/null,trace=/dev/null", "-M virt " ICOUNT,
+            "trace= is given twice");
+    refused("refuses_debug", ",debug=1", "-M virt " ICOUNT, "debug=1: on and off are allowed");
+    refused("refuses_two_harts", "", "-M virt -smp 2 " ICOUNT, "-smp 2");
+    refused("refuses_no_icount", "", "-M virt", "-icount shift=0,sleep=off");
+    refused("refuses_sleep", "", "-M virt -icount shift=0", "sleep=off");
+    refused("refuses_shift", "", "-M virt -icount shift=1,sleep=off", "shift=0");
+    refused("refuses_machine", "", "-M sifive_u -smp 2 " ICOUNT, "-M virt");
 }
