@@ -85,6 +85,7 @@ TEST(event, order)
     host.event = event;
     host.sem = sem;
     r.npu.host = &host;
+    used = 0;
     c.head.post_sem[0] = 3;
     c.head.post_n[0] = 2;
     rig_push(&r, 0, PIPE_MTE2, &c);
