@@ -30,12 +30,13 @@ struct test {
     bool cycles; /* wants the cycle counts of an unperturbed machine */
 };
 
+/* On the host a section whose ends ld tells by itself, in the order of each file. */
 #ifdef __linux__
-#define TEST_SECTION(suite, name) "tests" /* a name whose ends ld tells by itself */
-#define __tests_start             __start_tests
-#define __tests_end               __stop_tests
+#define TEST_PLACE(suite, name) section("tests"), no_reorder
+#define __tests_start           __start_tests
+#define __tests_end             __stop_tests
 #else
-#define TEST_SECTION(suite, name) ".tests." #suite "." #name /* linker/npu.ld sorts */
+#define TEST_PLACE(suite, name) section(".tests." #suite "." #name) /* npu.ld sorts */
 #endif
 extern const struct test __tests_start[], __tests_end[];
 
@@ -43,7 +44,7 @@ extern const struct test __tests_start[], __tests_end[];
 #define TEST_ENTRY(suite, name, cycles)                                                  \
     static void test_##suite##_##name(void);                                             \
     static const struct test test_entry_##suite##_##name                                 \
-        __attribute__((used, section(TEST_SECTION(suite, name)), aligned(8))) = {        \
+        __attribute__((used, TEST_PLACE(suite, name), aligned(8))) = {                   \
             #suite, #name, __FILE__, test_##suite##_##name, cycles};                     \
     static void test_##suite##_##name(void)
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tests/host/data.h"
-#include "tests/model/rig.h"
+#include "tests/model/rules/rule.h"
 #include "tests/test.h"
 
 enum { AREA = 65536 };
@@ -53,47 +53,40 @@ static bool stopped(unsigned code, size_t field, uint64_t value)
            l0a_untouched();
 }
 
-/* field = value in a good LOAD3D of F16. */
-static const struct {
-    const char *name;
-    unsigned offset, size;
-    uint64_t value;
-    unsigned code;
-} rules[] = {
-    {"a_filter_higher_than_the_map", MEMBER(load3d, filter_h), 12, NPU_ERR_RANGE},
-    {"a_filter_wider_than_the_map", MEMBER(load3d, filter_w), 14, NPU_ERR_RANGE},
-    {"a_filter_height_of_512", MEMBER(load3d, filter_h), 512, NPU_ERR_RANGE},
-    {"a_filter_width_of_512", MEMBER(load3d, filter_w), 512, NPU_ERR_RANGE},
-    {"a_map_of_32768_rows", MEMBER(load3d, map_h), 32768, NPU_ERR_RANGE},
-    {"a_map_of_32768_columns", MEMBER(load3d, map_w), 32768, NPU_ERR_RANGE},
-    {"a_stride_h_of_64", MEMBER(load3d, stride_h), 64, NPU_ERR_RANGE},
-    {"a_stride_w_of_64", MEMBER(load3d, stride_w), 64, NPU_ERR_RANGE},
-    {"a_stride_h_of_0", MEMBER(load3d, stride_h), 0, NPU_ERR_RANGE},
-    {"a_stride_w_of_0", MEMBER(load3d, stride_w), 0, NPU_ERR_RANGE},
-    {"a_dilation_h_of_0", MEMBER(load3d, dilation_h), 0, NPU_ERR_RANGE},
-    {"a_dilation_w_of_0", MEMBER(load3d, dilation_w), 0, NPU_ERR_RANGE},
-    {"a_start_inside_a_block", MEMBER(load3d, k_start), 8, NPU_ERR_ALIGN},
-    {"a_part_of_a_block", MEMBER(load3d, k_len), 24, NPU_ERR_ALIGN},
-    {"columns_beyond_the_last", MEMBER(load3d, k_len), 19 * 16, NPU_ERR_RANGE},
-    {"a_start_behind_the_last_row", MEMBER(load3d, m_start), 99, NPU_ERR_RANGE},
-    {"an_unaligned_destination", MEMBER(load3d, dst), 256, NPU_ERR_ALIGN},
-    {"an_unaligned_source", MEMBER(load3d, src), 16, NPU_ERR_ALIGN},
-    {"3_channels", MEMBER(load3d, channels), 3, NPU_ERR_ALIGN},
-    {"12_channels", MEMBER(load3d, channels), 12, NPU_ERR_ALIGN},
-    {"18_channels", MEMBER(load3d, channels), 18, NPU_ERR_ALIGN},
+/* clang-format off */
+static const struct rule rules[] = {
+    {"a_filter_higher_than_the_map", OP_LOAD3D_L0A, WRONG(load3d, filter_h, 12, RANGE)},
+    {"a_filter_wider_than_the_map", OP_LOAD3D_L0A, WRONG(load3d, filter_w, 14, RANGE)},
+    {"a_filter_height_of_512", OP_LOAD3D_L0A, WRONG(load3d, filter_h, 512, RANGE)},
+    {"a_filter_width_of_512", OP_LOAD3D_L0A, WRONG(load3d, filter_w, 512, RANGE)},
+    {"a_map_of_32768_rows", OP_LOAD3D_L0A, WRONG(load3d, map_h, 32768, RANGE)},
+    {"a_map_of_32768_columns", OP_LOAD3D_L0A, WRONG(load3d, map_w, 32768, RANGE)},
+    {"a_stride_h_of_64", OP_LOAD3D_L0A, WRONG(load3d, stride_h, 64, RANGE)},
+    {"a_stride_w_of_64", OP_LOAD3D_L0A, WRONG(load3d, stride_w, 64, RANGE)},
+    {"a_stride_h_of_0", OP_LOAD3D_L0A, WRONG(load3d, stride_h, 0, RANGE)},
+    {"a_stride_w_of_0", OP_LOAD3D_L0A, WRONG(load3d, stride_w, 0, RANGE)},
+    {"a_dilation_h_of_0", OP_LOAD3D_L0A, WRONG(load3d, dilation_h, 0, RANGE)},
+    {"a_dilation_w_of_0", OP_LOAD3D_L0A, WRONG(load3d, dilation_w, 0, RANGE)},
+    {"a_start_inside_a_block", OP_LOAD3D_L0A, WRONG(load3d, k_start, 8, ALIGN)},
+    {"a_part_of_a_block", OP_LOAD3D_L0A, WRONG(load3d, k_len, 24, ALIGN)},
+    {"columns_beyond_the_last", OP_LOAD3D_L0A, WRONG(load3d, k_len, 19 * 16, RANGE)},
+    {"a_start_behind_the_last_row", OP_LOAD3D_L0A, WRONG(load3d, m_start, 99, RANGE)},
+    {"an_unaligned_destination", OP_LOAD3D_L0A, WRONG(load3d, dst, 256, ALIGN)},
+    {"an_unaligned_source", OP_LOAD3D_L0A, WRONG(load3d, src, 16, ALIGN)},
+    {"3_channels", OP_LOAD3D_L0A, WRONG(load3d, channels, 3, ALIGN)},
+    {"12_channels", OP_LOAD3D_L0A, WRONG(load3d, channels, 12, ALIGN)},
+    {"18_channels", OP_LOAD3D_L0A, WRONG(load3d, channels, 18, ALIGN)},
 };
+/* clang-format on */
+
+static union cmd good(const struct rule *rule)
+{
+    return rig_load3d(rule->op, TYPE_F16);
+}
 
 TEST(load3d, rules)
 {
-    for (unsigned i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-        union cmd c = rig_load3d(OP_LOAD3D_L0A, TYPE_F16);
-
-        memcpy(c.bytes + rules[i].offset, &rules[i].value, rules[i].size);
-        start();
-        run(c);
-        ok(stopped(rules[i].code, rules[i].offset, rules[i].value), "load3d/refuses_%s",
-           rules[i].name);
-    }
+    check_rules("load3d/refuses_", rules, LENGTH(rules), good, NULL);
 }
 
 /* Where the value of the error is the end of the access. */

@@ -25,6 +25,14 @@ static bool untouched(void)
     return all;
 }
 
+/* A number out of its range or between its multiples is told. */
+static bool tells_value(const struct rule *rule, enum pipe pipe)
+{
+    return rule->field != rule->offset ||
+           (rule->code != NPU_ERR_RANGE && rule->code != NPU_ERR_ALIGN) ||
+           rig_read(&rig, 0, rig_pipe(pipe, PIPE_ERROR_VALUE)) == rule->value;
+}
+
 /* The good command runs on memories of 0, the broken one is pushed when they are not. */
 static void check_rule(const char *prefix, const struct rule *rule, union cmd c,
                        void (*prepare)(void))
@@ -41,7 +49,8 @@ static void check_rule(const char *prefix, const struct rule *rule, union cmd c,
         memset(mem((enum npu_mem)m), NOISE, npu_mem_size(PROFILE_a2, (enum npu_mem)m));
     }
     memcpy(c.bytes + rule->offset, &rule->value, rule->size);
-    stopped = refused(c, rule->code, (unsigned)rule->field);
+    stopped =
+        refused(c, rule->code, (unsigned)rule->field) && tells_value(rule, pipe_of(&c));
     if (!ok(fine && stopped && untouched(), "%s%s", prefix, rule->name)) {
         uint64_t error = rig_read(&rig, 0, rig_pipe(pipe_of(&c), PIPE_ERROR));
 
