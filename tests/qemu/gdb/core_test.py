@@ -6,6 +6,7 @@
 import glob
 import os
 import re
+import subprocess
 import sys
 
 import gdb
@@ -125,5 +126,23 @@ def who():
     ok(not wrong, "core/rows_of_an_access", wrong[:10])
 
 
+def another_image():
+    """A core and an image that do not belong together are told in one line."""
+    got, left = fails("fault bounds", ["--image", TEST_IMAGE])
+    gdb.execute("file build/salai.elf")
+    text = gdb.execute("core-file " + left[0], to_string=True)
+    pattern = rf"{left[0]} is of another image \(build-id \w+\) than .*/build/salai.elf \(\w+\)$"
+    matches("core/tells_another_image", text, "^npu: .*" + pattern)
+    one_line("core/refuses_another_image", npu("status"), pattern)
+    text = gdb.execute("file " + TEST_IMAGE, to_string=True)
+    ok("another" not in text and "cycle" in npu("status"), "core/takes_its_own", text)
+    gdb.execute("core-file")
+    done = subprocess.run(["tools/gdb/debug", "--core", left[0]], input="npu tasks\n", text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    matches("core/debug_finds_its_image", done.stdout, '"bounds" core 0')
+    os.unlink(left[0])
+
+
 gdb.execute("source tools/gdb/npu.py")
-main(faults, traps_and_checks, success_leaves_none, asks_nothing, who)
+main(faults, traps_and_checks, success_leaves_none, asks_nothing, who,
+     another_image)

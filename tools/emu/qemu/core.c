@@ -24,6 +24,7 @@
 #define PRSTATUS_REG 112
 #define PRPSINFO     136      /* name at 40, 16 bytes; command line at 56, 80 bytes */
 #define NT_HISTORY   0x4e5055 /* "NPU": npu_history_dump() */
+#define NT_BUILD_ID  3        /* of owner GNU: what the linker calls the image */
 #define AT_MOST      8
 #define INTERRUPT    ((uint32_t)1 << 31) /* of an exception index */
 #define RUN_FAULT    3                   /* hal/err.h: enum run_status */
@@ -39,17 +40,73 @@ static struct {
     const char *path;
     uint64_t at[AT_MOST]; /* 0: nowhere */
     const struct TCGCPUOps *qemu;
-    uint64_t reg[32]; /* where it was taken: pc, x1 .. x31 */
+    uint64_t reg[32];     /* where it was taken: pc, x1 .. x31 */
+    uint8_t build_id[64]; /* of the image that runs */
+    unsigned build_id_bytes;
     bool taken;
 } core;
 
-static void note(GByteArray *to, unsigned type, const void *data, unsigned bytes)
+static void note_of(GByteArray *to, const char *name, unsigned type, const void *data,
+                    unsigned bytes)
 {
-    Elf64_Nhdr head = {.n_namesz = 5, .n_descsz = bytes, .n_type = type};
+    static const guint8 zeros[4];
+    unsigned size = strlen(name) + 1;
+    Elf64_Nhdr head = {.n_namesz = size, .n_descsz = bytes, .n_type = type};
 
     g_byte_array_append(to, (const guint8 *)&head, sizeof(head));
-    g_byte_array_append(to, (const guint8 *)"CORE\0\0\0", 8);
+    g_byte_array_append(to, (const guint8 *)name, size);
+    g_byte_array_append(to, zeros, -size % 4);
     g_byte_array_append(to, data, bytes);
+    g_byte_array_append(to, zeros, -bytes % 4);
+}
+
+static void note(GByteArray *to, unsigned type, const void *data, unsigned bytes)
+{
+    note_of(to, "CORE", type, data, bytes);
+}
+
+/* The linker's build-id among notes, for gdb to see which image the core is of. */
+static void find_build_id(const char *notes, uint64_t bytes)
+{
+    Elf64_Nhdr head;
+
+    for (uint64_t at = 0; at + sizeof(head) + 4 <= bytes;) {
+        memcpy(&head, notes + at, sizeof(head));
+        at += sizeof(head) + ROUND_UP((uint64_t)head.n_namesz, 4);
+        if (at > bytes || head.n_descsz > bytes - at) {
+            return;
+        }
+        if (head.n_type == NT_BUILD_ID && head.n_namesz == sizeof("GNU") &&
+            head.n_descsz <= sizeof(core.build_id)) {
+            core.build_id_bytes = head.n_descsz;
+            memcpy(core.build_id, notes + at, head.n_descsz);
+        }
+        at += ROUND_UP((uint64_t)head.n_descsz, 4);
+    }
+}
+
+static void read_build_id(const char *path)
+{
+    g_autofree char *file = NULL;
+    const Elf64_Ehdr *elf;
+    const Elf64_Phdr *ph;
+    gsize bytes;
+
+    if (!path || !g_file_get_contents(path, &file, &bytes, NULL) ||
+        bytes < sizeof(*elf)) {
+        return;
+    }
+    elf = (const Elf64_Ehdr *)file;
+    if (elf->e_phoff > bytes || elf->e_phnum * sizeof(*ph) > bytes - elf->e_phoff) {
+        return;
+    }
+    ph = (const Elf64_Phdr *)(file + elf->e_phoff);
+    for (unsigned i = 0; i < elf->e_phnum; i++) {
+        if (ph[i].p_type == PT_NOTE && ph[i].p_offset <= bytes &&
+            ph[i].p_filesz <= bytes - ph[i].p_offset) {
+            find_build_id(file + ph[i].p_offset, ph[i].p_filesz);
+        }
+    }
 }
 
 static void notes(GByteArray *to)
@@ -66,6 +123,9 @@ static void notes(GByteArray *to)
     strncpy((char *)info + 56, line, 79);
     note(to, NT_PRSTATUS, status, sizeof(status));
     note(to, NT_PRPSINFO, info, sizeof(info));
+    if (core.build_id_bytes) {
+        note_of(to, "GNU", NT_BUILD_ID, core.build_id, core.build_id_bytes);
+    }
     npu_history_dump(core.npu, history);
     note(to, NT_HISTORY, history->data, history->len);
 }
@@ -263,6 +323,7 @@ void npu_core_init(SalaiNPU *npu, const char *path, const char *at, uint64_t id)
 
     core.npu = npu;
     core.path = path;
+    read_build_id(current_machine->kernel_filename);
     core.qemu = cc->tcg_ops;
     ops = *core.qemu;
     ops.do_interrupt = do_interrupt;

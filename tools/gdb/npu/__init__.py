@@ -10,7 +10,7 @@ import os
 
 import gdb
 
-from npu import machine, printers, stops  # noqa: F401 (stops: its line at each stop)
+from npu import history, machine, printers, stops  # noqa: F401 (stops: its line at each stop)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -40,6 +40,7 @@ class SubCommand(gdb.Command):
             options = dict(pairs)
             core = machine.number(options.get("-c", "0"))
             if getattr(self.module, "NEEDS_MACHINE", True):
+                history.check_image()
                 machine.check()
                 machine.core_base(core)  # there is such a core
             self.module.run(words, options, core)
@@ -47,6 +48,12 @@ class SubCommand(gdb.Command):
             raise gdb.GdbError(f"{self.name}: {e}; see `help {self.name}`") from None
         except (gdb.error, gdb.GdbError, OSError) as e:
             raise gdb.GdbError(f"{self.name}: {' '.join(str(e).split())}") from None
+
+
+def find_sources():
+    """The image names them from the root of the tree, wherever it was built."""
+    root = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
+    gdb.execute(f'directory "{root}"', to_string=True)
 
 
 def load():
@@ -58,4 +65,5 @@ def load():
 
 
 load()
+find_sources()
 printers.register()

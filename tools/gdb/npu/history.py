@@ -10,6 +10,7 @@ from npu import decode, device, machine
 
 
 NOTE = 0x4e5055  # of a core file: entries as history.c dumps them
+BUILD_ID = 3  # NT_GNU_BUILD_ID
 WORDS = "core", "pipe", "number", "begin", "end", "pushed", "ended"
 ENTRY = struct.Struct("<16Q64s")
 
@@ -34,19 +35,47 @@ def core_file():
 
 
 def notes(path):
-    """(type, data) of each note of an ELF core."""
+    """(owner, type, data) of each note of an ELF core."""
     with open(path, "rb") as f:
         head = f.read(64 + 56)
-        offset, size = struct.unpack_from("<Q", head, 64 + 8)[0], struct.unpack_from(
-            "<Q", head, 64 + 32)[0]
-        f.seek(offset)
-        data = f.read(size)
-    at = 0
-    while at + 12 <= len(data):
-        name, length, kind = struct.unpack_from("<3I", data, at)
-        at += 12 + (name + 3) // 4 * 4
-        yield kind, data[at:at + length]
-        at += (length + 3) // 4 * 4
+        at, size = (struct.unpack_from("<Q", head, 64 + n)[0] for n in (8, 32))
+        end = at + size
+        while at + 12 <= end:
+            f.seek(at)
+            owner, length, kind = struct.unpack("<3I", f.read(12))
+            name = f.read((owner + 3) // 4 * 4)[:owner].rstrip(b"\0")
+            yield name.decode(), kind, f.read(length)
+            at += 12 + (owner + 3) // 4 * 4 + (length + 3) // 4 * 4
+
+
+told = None  # the last pair that was told not to fit
+
+
+def other_image():
+    """Why the core file and the image that gdb has do not belong together, or ''."""
+    path = core_file()
+    image = gdb.current_progspace().filename
+    if not path or not image:
+        return ""
+    ids = [data.hex() for owner, kind, data in notes(path) if (owner, kind) == ("GNU", BUILD_ID)]
+    mine = [o.build_id for o in gdb.objfiles() if o.filename == image and o.build_id]
+    if not ids or not mine or mine[0] == ids[0]:
+        return ""
+    return f"{path} is of another image (build-id {ids[0][:8]}) than {image} ({mine[0][:8]})"
+
+
+def tell_other_image(_=None):
+    global told
+    text = other_image()
+    if text != told and text:
+        print("npu: " + text)
+    told = text
+
+
+def check_image():
+    text = other_image()
+    if text:
+        raise machine.Error(text)
 
 
 def touches(rows, base, level, address):
@@ -63,7 +92,7 @@ def touches(rows, base, level, address):
 
 
 def from_core(path, core, memory, address):
-    data = b"".join(d for kind, d in notes(path) if kind == NOTE)
+    data = b"".join(d for _, kind, d in notes(path) if kind == NOTE)
     gm = machine.memory_name(memory) == "gm"
     for at in range(len(data) - ENTRY.size, -1, -ENTRY.size):
         *words, command = ENTRY.unpack_from(data, at)
@@ -86,3 +115,8 @@ def select_issuer(pc):
     if frame:
         frame.select()
     gdb.execute("frame")
+
+
+for event in (gdb.events.new_objfile, gdb.events.new_thread):
+    event.connect(tell_other_image)
+tell_other_image()
