@@ -125,6 +125,11 @@ def others_are_refused():
     with open(manifest, "w") as f:
         f.write(good)
     same(tool("--replay")[0], 0, "travel/takes_its_own_again")
+    other = os.path.join(DIR, "other.elf")
+    shutil.copy("build/salai.elf", other)
+    tool("--image", other, "--", "vadd", "--n", "1000")
+    os.unlink(other)
+    same(tool("--replay")[0], 0, "travel/takes_the_same_image_elsewhere")
     shutil.copy(os.path.join(REC, "calls"), DIR)
     os.truncate(os.path.join(REC, "calls"), 100)
     refused("a_cut_recording", tool("--replay"), "the run is not the recorded one")

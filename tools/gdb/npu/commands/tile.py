@@ -3,9 +3,10 @@
 
 A piece of memory as a matrix of numbers. MEM: gm, l1, ub, l0a, l0b, l0b_index, l0c, bt, fb.
 ADDRESS: an expression without blanks, or in quotes; in gm an address, else an offset. TYPE:
-fp32, fp16, bf16, int32, int16, int8, uint8, or f16, F16, float16 and so on. The layouts are those of hal/contract/mte.md;
-nd, row after row, if left out. -p: elements from row to row (nd), or rows of a column block
-(nz). -o writes FILE.npy, or FILE.pgm as a picture. -a prints all of a large tile."""
+fp32, fp16, bf16, int32, int16, int8, uint8, by any usual name (f16, F16, float16). Layouts
+as in hal/contract/mte.md; nd, row after row, if left out. -p: elements from row to row
+(nd), or rows of a column block (nz). -o writes FILE.npy, or FILE.pgm as a picture. -a
+prints all of a large tile."""
 from npu import files, machine, numbers
 
 OPTIONS = "p:o:a"
