@@ -96,15 +96,16 @@ static void bench_atomics(void)
     static const enum type types[] = {TYPE_F32, TYPE_F16, TYPE_BF16,
                                       TYPE_S32, TYPE_S16, TYPE_S8};
     static const char *const ops[] = {"", "add", "max", "min"};
-    struct npu_pipe p = {0};
+    uint64_t special[SPECIALS] = {0};
+    struct op_ctx c = {.special = special};
     struct access a = access_rows(NPU_MEM_GM, 0, 0, OUT, 1, OUT);
 
     for (unsigned i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         for (unsigned op = ATOMIC_ADD; op <= ATOMIC_MIN; op++) {
             char name[32];
             snprintf(name, sizeof(name), "atomic %s %s", ops[op], type_name(types[i]));
-            p.special[SPECIAL_ATOMIC] = op | (uint64_t)types[i] << 8;
-            RATE(name, OUT, atomic_rows(dst, src, &a, &p));
+            special[SPECIAL_ATOMIC] = op | (uint64_t)types[i] << 8;
+            RATE(name, OUT, atomic_rows(&c, &a, dst, src));
         }
     }
 }

@@ -15,14 +15,17 @@
 #define SHIFTER 0x1.8p52 /* adding it rounds to a whole number */
 
 /* The polynomial c[0] + c[1] x + ... of n coefficients, those of even and of odd powers
- * for themselves: loops of so few steps a compiler unrolls. */
+ * for themselves. The loops over elements around it become vector code only if these are
+ * unrolled. */
 VEC_INLINE double horner(double x, const double *c, int n)
 {
     double even = c[(n - 1) / 2 * 2], odd = c[n / 2 * 2 - 1], xx = x * x;
 
+#pragma GCC unroll 16
     for (int i = (n - 1) / 2 * 2 - 2; i >= 0; i -= 2) {
         even = even * xx + c[i];
     }
+#pragma GCC unroll 16
     for (int i = n / 2 * 2 - 3; i >= 1; i -= 2) {
         odd = odd * xx + c[i];
     }

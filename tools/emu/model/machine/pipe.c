@@ -54,7 +54,12 @@ static void pipe_event(struct npu *n, unsigned core, unsigned pipe, enum npu_hap
                        unsigned slot, const struct plan *plan)
 {
     const struct npu_pipe *p = &n->s->core[core].pipe[pipe];
-    struct npu_event event = {
+    struct npu_event event;
+
+    if (!n->host->event) {
+        return;
+    }
+    event = (struct npu_event){
         .what = what,
         .now = n->s->now,
         .core = core,
@@ -67,10 +72,6 @@ static void pipe_event(struct npu *n, unsigned core, unsigned pipe, enum npu_hap
         .begin = p->begin,
         .end = p->end,
     };
-
-    if (!n->host->event) {
-        return;
-    }
     if (plan) {
         event.src = plan->src;
         event.n_src = plan->n_src;
