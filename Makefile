@@ -70,7 +70,7 @@ FW_LINK   = $(CROSS)gcc $(RV64) -nostartfiles -static -T linker/npu.ld -Wl,--gc-
             -Wl,--defsym=__image_limit=$(IMAGE_KIB)K
 # The model's arithmetic is what its sources say, on every host.
 EXACT    := -ffp-contract=off -fno-math-errno -fno-trapping-math
-MODEL_FLAGS := -std=c11 $(WARN) $(EXACT) -g
+MODEL_FLAGS := -std=c11 $(WARN) $(EXACT) $$(OPT) -g
 SAN_FLAGS := -std=gnu11 -Wall -Wextra -Werror $(EXACT) -O1 -g -fsanitize=address,undefined \
              -fno-sanitize-recover=undefined
 PLUGIN_FLAGS = -std=gnu11 -O2 -g -fPIC -Wall -Wextra -Wno-unused-parameter -Werror \
@@ -206,10 +206,8 @@ PACKAGES_TEST := $(B)/packages-test
 
 $(eval $(call compile,fw-picolibc,$$(FW_CC) $(CC_picolibc) $$(FW_FLAGS),,$(PACKAGES)))
 $(eval $(call compile,fw-newlib,$$(FW_CC) $(CC_newlib) $$(FW_FLAGS),$(B)/newlib/lib/libc.a,))
-$(eval $(call compile,model,$$(CC) $(MODEL_FLAGS) $$(OPT) $$(SIMD) -fPIC \
-    -fvisibility=hidden,,$(PACKAGES)))
-$(eval $(call compile,model-rv,$$(CROSS)gcc $(MODEL_FLAGS) $$(OPT) $(RV64) \
-    -ffreestanding,,$(PACKAGES)))
+$(eval $(call compile,model,$$(CC) $(MODEL_FLAGS) $$(SIMD) -fPIC -fvisibility=hidden,,$(PACKAGES)))
+$(eval $(call compile,model-rv,$$(CROSS)gcc $(MODEL_FLAGS) $(RV64) -ffreestanding,,$(PACKAGES)))
 $(eval $(call compile,plugin,$$(CC) $(subst $$,$$$$,$(PLUGIN_FLAGS)),$(B)/qemu/stamp,))
 $(eval $(call compile,host,$$(CC) -std=gnu11 -Wall -Wextra -Werror -O2 -g,,$(PACKAGES)))
 $(eval $(call compile,san,$$(CC) $(SAN_FLAGS) $$(SIMD),,$(PACKAGES_TEST)))

@@ -104,6 +104,17 @@ enum type {
     TYPE_COUNT,
 };
 
+/* The largest number of any chip, for who has to have room for it. */
+#define T(name)      (1u << TYPE_##name)
+#define MAX_OF(a, b) ((a) > (b) ? (a) : (b))
+#define COST(name, a2, ascend910, ascend310, unit, source)                               \
+    COST_MAX_##name = MAX_OF(a2, MAX_OF(ascend910, ascend310)),
+enum npu_cost_max {
+#include "hal/contract/all.h"
+};
+#undef MAX_OF
+#undef T
+
 #define QUANT(name, code, from, to, scale, text) QUANT_##name = (code),
 enum quant {
 #include "hal/contract/all.h"

@@ -26,6 +26,34 @@ static bool touches_slowly(const struct access *a, uint64_t first, uint64_t byte
     return false;
 }
 
+static bool note_bytes(void *ctx, uint64_t first, uint64_t bytes)
+{
+    uint8_t *map = ctx;
+
+    memset(map + first, 1, bytes);
+    return true;
+}
+
+static bool stop_at_once(void *ctx, uint64_t first, uint64_t bytes)
+{
+    (void)ctx;
+    (void)first;
+    (void)bytes;
+    return false;
+}
+
+/* Whether access_each() gives those bytes that npu_touches() says are touched. */
+static bool gives_its_bytes(const struct access *a)
+{
+    uint8_t map[512] = {0};
+    bool good = access_each(a, note_bytes, map);
+
+    for (uint64_t i = 0; i < sizeof(map); i++) {
+        good = good && map[i] == npu_touches(a, NPU_MEM_UB, i, 1);
+    }
+    return good && access_each(a, stop_at_once, NULL) == (access_bytes(a) == 0);
+}
+
 static uint32_t below(uint32_t n)
 {
     return rnd() % n;
@@ -33,7 +61,7 @@ static uint32_t below(uint32_t n)
 
 TEST(event, touches)
 {
-    unsigned wrong = 0, hits = 0;
+    unsigned wrong = 0, wrong_ranges = 0, hits = 0;
 
     for (unsigned round = 0; round < 200000; round++) {
         struct access a = {.mem = NPU_MEM_UB,
@@ -46,9 +74,11 @@ TEST(event, touches)
 
         hits += want;
         wrong += npu_touches(&a, NPU_MEM_UB, first, bytes) != want;
+        wrong_ranges += round % 100 == 0 && !gives_its_bytes(&a);
     }
     test_note("%u of 200000 touch", hits);
     ok(wrong == 0 && hits > 10000, "event/access_touches_its_rows_alone");
+    ok(wrong_ranges == 0, "event/access_gives_its_ranges");
     struct access a = {.mem = NPU_MEM_UB, .row_bytes = 64, .n = {1, 1, 1}};
     ok(!npu_touches(&a, NPU_MEM_L1, 0, 1), "event/access_is_to_one_memory");
 }

@@ -11,9 +11,9 @@
 #include "tools/emu/model/arith/num.h"
 #include "tools/emu/model/arith/simd.h"
 
-enum { REPEAT_BYTES = 256, UB_MAX = 262144 };
+enum { REPEAT_BYTES = 256 };
 
-static _Alignas(64) uint8_t ub_copy[UB_MAX];
+static _Alignas(64) uint8_t ub_copy[COST_MAX_UB_BYTES];
 
 /* How often, and how much of it takes part. */
 struct extent {

@@ -97,7 +97,7 @@ static struct access list_access(const struct op_ctx *c, unsigned list, size_t f
     return vec_hull(field, 32ull * first, 32ull * (last - first), bytes);
 }
 
-#define BLOCKS_MAX 8192 /* the largest UB has so many */
+#define BLOCKS_MAX (COST_MAX_UB_BYTES / 32)
 
 /* Marks a block; true if it was marked. Those beyond UB are BOUNDS anyway. */
 static bool touched(uint64_t set[BLOCKS_MAX / 64], uint32_t block)
