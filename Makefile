@@ -240,7 +240,9 @@ $(FW:=/$(NAME).elf): %/$(NAME).elf: $(addprefix %/,$(IMAGE_SRC:=.o)) $(LD)
 	$(call link,$(FW_LINK))
 $(FW:=/test.elf): %/test.elf: $(addprefix %/,$(FW_SRC:=.o) $(TARGET_SRC:=.o)) $(LD)
 	$(call link,$(FW_LINK))
-# What today's operators take together; newlib's image is 24 KiB larger.
+# KiB of text + rodata, so that one notices what an image begins to carry: 80 are what every
+# image has, the texts of the contract foremost, the rest is for operators. newlib's printf
+# and its like are 24 larger; the image of the tests has all of them.
 $(B)/fw-picolibc/%.elf: IMAGE_KIB = 128
 $(B)/fw-picolibc/%.elf: LIBS = $(LD_picolibc)
 $(B)/fw-newlib/%.elf: IMAGE_KIB = 160
