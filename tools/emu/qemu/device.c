@@ -30,6 +30,7 @@ static uint64_t page_read(void *opaque, hwaddr addr, unsigned size)
     if (!from_hart()) {
         return npu_peek(&npu->model, npu_now(npu), page->core, addr, size);
     }
+    npu_started();
     value = npu_read(&npu->model, npu_now(npu), page->core, addr, size);
     npu_arm(npu);
     npu_record_access(npu);
@@ -135,6 +136,7 @@ static int npu_post_load(void *opaque, int version)
     }
     npu_history_restored(npu);
     npu_arm(npu);
+    npu_started();
     return 0;
 }
 

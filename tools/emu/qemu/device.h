@@ -102,6 +102,12 @@ void npu_core_event(const struct npu_event *e);
 /* files.c: answers the calls of hal/contract/host.h. Before record.c, which records them. */
 void npu_files_init(void);
 
+/* check.c: refuses what would fail later or never end: before the machine is made, when it
+ * is there, and, watch, an image that has not called npu_started() in time. */
+void npu_check_early(void);
+void npu_check_machine(bool watch);
+void npu_started(void);
+
 /* record.c: calls to the host, written to a directory or answered from there. */
 void npu_record(SalaiNPU *npu, const char *dir);
 /* After each access of the hart's. */

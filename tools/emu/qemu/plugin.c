@@ -197,6 +197,10 @@ static void attach(Notifier *notifier, void *data)
                 machine->smp.cpus);
     }
     check_icount();
+    if (options.record && options.replay) {
+        npu_die("npu.so: record= and replay=: one of them");
+    }
+    npu_check_machine(!options.debug); /* a debugger has all the time */
     qemu_register_shutdown_notifier(&shutdown);
     npu = npu_create(options.cores, options.profile, options.seed, options.debug);
     if (options.trace && npu_trace_open(npu, options.trace)) {
@@ -229,6 +233,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
     for (int i = 0; i < argc; i++) {
         set_option(argv[i]);
     }
+    npu_check_early();
     npu_register_type();
     qemu_add_machine_init_done_notifier(&notifier);
     return 0;
