@@ -161,10 +161,11 @@ static void record_call(CPUState *cpu)
     fwrite((char[sizeof(uint64_t)]){0}, 1, padding(&call), rec.calls);
 }
 
-static void record_end(void)
+static void record_end(int status, void *opaque)
 {
     if (ferror(rec.calls) | fclose(rec.calls) | ferror(rec.inputs) | fclose(rec.inputs)) {
         error_report("npu.so: the recording could not be written completely");
+        npu_exit_worse(status);
     }
 }
 
@@ -357,7 +358,7 @@ void npu_record(SalaiNPU *npu, const char *dir)
     rec.calls = create(dir, "calls");
     rec.inputs = create(dir, "inputs");
     rec.consoles = g_hash_table_new(NULL, NULL);
-    atexit(record_end);
+    on_exit(record_end, NULL);
     hook();
     snapshots_begin(npu);
 }

@@ -106,16 +106,27 @@ void npu_trace_mark(SalaiNPU *npu, uint64_t now, uint64_t name)
               bytes ? (char *)npu->gm_host + (name - npu->config.gm_base) : "", bytes);
 }
 
-static void finish(void)
+/* False if some of the trace is lost. */
+static bool finish(void)
 {
-    if (!trace.file) {
-        return;
+    bool lost = false;
+
+    if (trace.file) {
+        fprintf(trace.file, "\n]}\n");
+        lost = ferror(trace.file) | fclose(trace.file);
+        trace.file = NULL;
     }
-    fprintf(trace.file, "\n]}\n");
-    if (ferror(trace.file) | fclose(trace.file)) {
+    if (lost) {
         error_report("npu.so: trace=%s: could not be written completely", trace.path);
     }
-    trace.file = NULL;
+    return !lost;
+}
+
+static void at_exit(int status, void *opaque)
+{
+    if (!finish()) {
+        npu_exit_worse(status);
+    }
 }
 
 void npu_trace_close(SalaiNPU *npu)
@@ -163,7 +174,7 @@ int npu_trace_open(SalaiNPU *npu, const char *path)
     name_process(HART, "hart");
     if (!ends) {
         ends = true;
-        atexit(finish);
+        on_exit(at_exit, NULL);
     }
     return 0;
 }
