@@ -98,7 +98,7 @@ static double digits(const char **at, double number, int *n)
 }
 
 /* `-1.5e-3` and the like, `inf`; false if it is none. As a double this may be off by its
- * last place, which a float does not show; strtod() would be a tenth of all of this. */
+ * last places, which a float does not show; strtod() is larger than all of this file. */
 static bool decimal(const char *at, double *number)
 {
     double sign = *at == '-' ? -1 : 1, exponent = 0;
@@ -114,7 +114,7 @@ static bool decimal(const char *at, double *number)
         at++;
         *number = digits(&at, *number, &behind);
     }
-    if (*at == 'e') {
+    if ((*at | 0x20) == 'e') {
         double way = at[1] == '-' ? -1 : 1;
         at += 1 + (at[1] == '-' || at[1] == '+');
         any = 0;

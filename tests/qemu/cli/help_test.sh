@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# help_test.sh    what the descriptions of operators tell: help, and kernels/README.md, whose
+#                 table and code must be theirs
+set -u
+. "$(dirname "$0")/../cli.sh"
+work_begin help
+page=$root/kernels/README.md
+in_test=(--image "$TEST_IMAGE")
+
+# The lines of the page that are C and are not, one after the other, in the example.
+code_differs()
+{
+    awk '/^```/ { code = $0 == "```c"; next } code' "$page" > code
+    [ -s code ] || echo "no code in $page"
+    awk 'NR == FNR { want[++n] = $0; next } $0 == want[at + 1] { at++ }
+        END { if (at != n) print "not in scale.c: " want[at + 1] }' \
+        code "$root/tests/target/kernels/scale.c"
+}
+
+salai help
+tap_check help/lists_all "$(has_status 0; for name in demo empty help matmul mla_prolog vadd; do
+    says out "^  $name\b"
+done)"
+salai help matmul
+tap_check help/of_one "$(has_status 0
+    says out '^  matmul a.npy b.npy \[-o c.npy\] \| --m M --k K --n N$'
+    says out '^    shapes  a\[m,k\] b\[k,n\] -> c\[m,n\]$'
+    says out '^    --repeat 1..1000 .* \(1\)$')"
+salai "${in_test[@]}" help scale
+tap_check help/of_options "$(has_status 0
+    says out '^    --alpha -1000000..1000000 +factor \(1\)$')"
+salai help --markdown
+tap_check help/table_of_the_page "$(has_status 0
+    sed -n '/^<!-- table of/,/^<!-- end/{/^<!--/!p}' "$page" | diff - "$log/out")"
+tap_check help/code_of_the_page "$(code_differs)"
+salai help --json
+tap_check help/json "$(has_status 0; /usr/bin/python3 -c '
+import json, sys
+all = {op["name"]: op for op in json.load(open(sys.argv[1]))}
+vadd = all["vadd"]
+assert vadd["io"] == "x[...] y[...] -> z[...]" and vadd["cases"][0] == "--n 1", vadd
+assert vadd["options"][0]["name"] == "--buffers" and vadd["options"][0]["max"] == 2, vadd
+assert "\n" in all["mla_prolog"]["numpy"] and "help" not in all' "$log/out" 2>&1)"
+salai "${in_test[@]}" scale --n 40 --alpha -0.5 --beta 1e-5 -o y.npy
+tap_check help/example_runs "$(has_status 0; says out '^verified: 40 of 40'
+    ls y.npy 2>&1 > /dev/null)"
+salai "${in_test[@]}" scale --n 40 --alpha nan
+tap_check help/example_refuses "$(has_status 2; one_line
+    says err '^scale: --alpha nan: want a number from -1e.06 to 1e.06$')"
+tap_done
