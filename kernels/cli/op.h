@@ -101,7 +101,7 @@ struct opdesc {
      * is asked for; `only`: whatever words are given are texts. */
     int (*text)(struct op_call *call, const char *const *paths, unsigned n);
     bool text_only;
-    void (*show)(const struct op_call *call); /* prints what the result means, or NULL */
+    void (*show)(const struct op_call *call); /* prints what the result means; or NULL */
     /* For tests/qemu/golden.py: an expression for the result, or statements that assign
      * to each result by its name and, with OP_BOUND, to `bound`. */
     const char *numpy;

@@ -61,8 +61,9 @@ static int launch_alone(const struct line *line, const struct op_call *call)
     }
     if (line->op->show) {
         line->op->show(call);
+    } else {
+        print_call(line, call);
     }
-    print_call(line, call);
     print_digests(line, line->op->name, call);
     if (line->op->work) {
         line->op->work(call, &work);

@@ -36,7 +36,8 @@ def started(*arguments, commands=("backtrace 1", "npu status"), **variables):
 def make_debug():
     for args, first in (("vadd --n 1000", r"^#0 +vadd \(p="),
                         ("matmul --m 20 --n 20 --k 20", r"^#0 +matmul \(p="),
-                        ("demo", r"^#0 .*kernels/demo/demo\.c:"), ("help", r"^#0 +help \(argc=")):
+                        ("demo", r"^#0 .*kernels/matmul/matmul_op\.c:"),
+                        ("help", r"^#0 +help \(argc=")):
         shows(f"debug_stops_at_{args.split()[0]}", started("--", *args.split()), first,
               "^.*cycle [1-9]", "^status 0")
     shows("debug_tells_a_refusal", started("--", "vadd", "--what"), "no option --what",
