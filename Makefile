@@ -30,6 +30,20 @@
 # TRACE=file.json writes every command for Perfetto.
 # NO_INSTALL=1 never installs packages.
 
+# --- one at a time ---
+
+# Two in one tree would write the same files, so make begins anew with a lock. It is on the
+# folder, so nothing is left of it however make ends. What only runs gives it back: UNLOCK.
+ifneq ($(LOCK),$(CURDIR))
+GOALS := $(or $(MAKECMDGOALS),all)
+.PHONY: $(GOALS)
+$(filter-out $(firstword $(GOALS)),$(GOALS)): $(firstword $(GOALS)) ;
+$(firstword $(GOALS)):
+	+@exec 9< .; flock -n 9 || { echo "make: another one is building here" >&2; flock 9; }; \
+	    LOCK="$$(pwd -P)" exec $(MAKE) --no-print-directory $(GOALS)
+else
+UNLOCK := flock -u 9 2> /dev/null; exec 9<&-;
+
 # As many jobs as there are processors, unless you say otherwise.
 ifeq ($(filter -j% --jobs%,$(MAKEFLAGS)),)
 MAKEFLAGS += -j$(shell nproc)
@@ -115,7 +129,7 @@ ASKED      = $(if $(IMAGE_ASKED),--image $(IMAGE_ASKED))
 all: $(B)/npu.so $(IMAGE)
 
 run: all
-	@tools/salai -- $(ARGS)
+	@$(UNLOCK) tools/salai -- $(ARGS)
 
 # tests/run knows every test, and what it needs.
 test: TESTS := $(T)
@@ -124,7 +138,7 @@ ifneq ($(filter test test-full,$(MAKECMDGOALS)),)
 test test-full: $(shell tests/run --needs --full $(T)) $(if $(T),,model-rv)
 endif
 test test-full:
-	@tests/run $(TESTS)
+	@$(UNLOCK) tests/run $(TESTS)
 
 # The model also compiles for a bare RISC-V machine, without a C library.
 model-rv: $(MODEL_SRC:%=$(B)/model-rv/%.o)
@@ -134,39 +148,40 @@ test-chroots:
 
 debug debug-server replay debug-core: $(B)/packages-debug
 debug debug-server: all
-	@tools/gdb/debug $(if $(@:debug=),--server) -- $(ARGS)
+	@$(UNLOCK) tools/gdb/debug $(if $(@:debug=),--server) -- $(ARGS)
 
 record: all $(IMAGE_ASKED)
-	@tools/gdb/record $(ASKED) -- $(ARGS)
+	@$(UNLOCK) tools/gdb/record $(ASKED) -- $(ARGS)
 
 replay: all
-	@tools/gdb/debug --replay
+	@$(UNLOCK) tools/gdb/debug --replay
 
 debug-core:
 	@tools/gdb/debug $(ASKED) --core $(FILE)
 
 # What the scheduler costs and what pipelines over it reach.
 bench: all $(TEST_ELF)
-	@tools/bench
+	@$(UNLOCK) tools/bench
 
 bench-host: all $(B)/bench/blas
-	@tools/bench-host $(B)/bench/blas
+	@$(UNLOCK) tools/bench-host $(B)/bench/blas
 
 # Rates of the model's inner loops on this host.
 bench-model: $(filter-out %/calibrate,$(BENCHES:%=$(B)/bench/%))
-	@for b in $^; do $$b; done
+	@$(UNLOCK) for b in $^; do $$b; done
 
 # Does the timing show in the result? tools/perturb says how it is compared.
 perturb: all
-	@tools/perturb --seeds $(or $(SEEDS),100) -- $(ARGS)
+	@$(UNLOCK) tools/perturb --seeds $(or $(SEEDS),100) -- $(ARGS)
 
 fuzz: $(B)/fuzz
 	@mkdir -p $(B)/corpus
-	$(B)/fuzz -max_total_time=$(or $(SECONDS),60) -max_len=2048 -artifact_prefix=$(B)/ $(B)/corpus
+	$(UNLOCK) $(B)/fuzz -max_total_time=$(or $(SECONDS),60) -max_len=2048 \
+	    -artifact_prefix=$(B)/ $(B)/corpus
 
 # Published against modelled cycles.
 calibrate: $(B)/bench/calibrate
-	@$<
+	@$(UNLOCK) $<
 
 check: $(B)/regdoc
 	tools/check
@@ -308,3 +323,5 @@ $(DEPENDS): ;
 $(B)/%: no-rule/% ;
 no-rule/%: FORCE
 	$(error no rule makes $(B)/$*)
+
+endif # LOCK

@@ -163,6 +163,29 @@ read_only_tree()
     fi
 }
 
+# --- two makes ---
+
+# That the lock of make is on the tree's folder; while it is held, nothing is built.
+turns()
+{
+    local lock=(env -u LOCK -u MAKEFLAGS -u MFLAGS -u MAKELEVEL
+        make -C "$root" --no-print-directory)
+
+    tap_check make/waits_for_another "$(exec 8< "$root"; flock 8
+        timeout 2 "${lock[@]}" help 8<&- > "$log/out" 2> "$log/err"; status=$?
+        has_status 124; says err 'another one is building'; cat "$log/out")"
+    tap_check make/is_not_kept_out_by_what_was_killed "$(
+        bash -c 'exec 8< "$1"; flock 8; kill -KILL $$' - "$root" 2> /dev/null
+        timeout 20 "${lock[@]}" help > "$log/out" 2> "$log/err"; status=$?
+        has_status 0; says out 'make run')"
+    NO_INSTALL=1 QEMU_ARGS=-S setsid "${lock[@]}" run > "$log/out" 2> "$log/err" &
+    tap_check make/what_runs_holds_no_lock "$(sleep 0.5 # to take it
+        timeout 60 flock "$root" true || echo "still locked"
+        kill -0 $! 2>&1 || cat "$log/err")"
+    kill -- -$!
+    wait $! 2> /dev/null
+}
+
 if [ $# -eq 2 ] && [ "$1" = read_only ]; then
     read_only "$2"
     exit
@@ -175,4 +198,5 @@ machines
 images
 trees
 read_only_tree
+turns
 tap_done
