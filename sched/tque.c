@@ -30,6 +30,24 @@ static const struct {
     [CO1] = {"CO1", NPU_MEM_L0C, 1024},    [C2PIPE2GM] = {"C2PIPE2GM", NPU_MEM_FB, 128},
 };
 
+/* The pipes, a bit each, that have commands which fill a memory, and which use what is
+ * there; bit TQUE_HART is the hart, whose loads and stores reach UB and L1 alone. */
+#define BIT(pipe) (1u << (pipe))
+static const struct {
+    uint8_t fill, use;
+} users[NPU_MEM_COUNT] = {
+    [NPU_MEM_UB] = {BIT(TQUE_HART) | BIT(PIPE_V) | BIT(PIPE_MTE1) | BIT(PIPE_MTE2) |
+                        BIT(PIPE_FIX),
+                    BIT(TQUE_HART) | BIT(PIPE_V) | BIT(PIPE_MTE3)},
+    [NPU_MEM_L1] = {BIT(TQUE_HART) | BIT(PIPE_MTE2) | BIT(PIPE_MTE3) | BIT(PIPE_FIX),
+                    BIT(TQUE_HART) | BIT(PIPE_MTE1) | BIT(PIPE_MTE3) | BIT(PIPE_FIX)},
+    [NPU_MEM_L0A] = {BIT(PIPE_MTE1) | BIT(PIPE_MTE2), BIT(PIPE_M)},
+    [NPU_MEM_L0B] = {BIT(PIPE_MTE1) | BIT(PIPE_MTE2), BIT(PIPE_M)},
+    [NPU_MEM_L0C] = {BIT(PIPE_M), BIT(PIPE_FIX)},
+    [NPU_MEM_BT] = {BIT(PIPE_MTE1), BIT(PIPE_M)},
+    [NPU_MEM_FB] = {BIT(PIPE_FIX), BIT(PIPE_FIX)},
+};
+
 struct tpipe *tpipe_open(void)
 {
     struct tpipe *pipe = &pipes[task_core()];
@@ -131,6 +149,42 @@ static uint8_t take_sem(struct tpipe *pipe, const char *name, const char *role,
     return (uint8_t)pipe->sem--;
 }
 
+static const char *user_name(unsigned pipe)
+{
+    return pipe == TQUE_HART ? "the hart" : pipe_name(pipe);
+}
+
+/* `verb` is what the pipe should do with buffers at the position, and cannot. */
+static _Noreturn void bad_user(const char *name, enum tposition position, unsigned pipe,
+                               const char *verb, unsigned can, const char *where)
+{
+    char list[64] = "";
+
+    for (unsigned p = 0; p < NPU_PIPES; p++) {
+        if (can & BIT(p)) {
+            sched_append(list, sizeof(list), "%s%s", list[0] ? ", " : "", user_name(p));
+        }
+    }
+    task_fail(ERR_QUEUE, where,
+              "queue %s: %s (pipe %u) cannot %s buffers at %s, in %s; who can: %s", name,
+              user_name(pipe), pipe, verb, positions[position].name,
+              npu_mem_name((enum npu_mem)positions[position].mem), list);
+}
+
+static void check_users(const char *name, enum tposition position, unsigned producer,
+                        unsigned consumer, const char *where)
+{
+    unsigned fill = users[positions[position].mem].fill;
+    unsigned use = users[positions[position].mem].use;
+
+    if (producer >= NPU_PIPES || !(fill & BIT(producer))) {
+        bad_user(name, position, producer, "fill", fill, where);
+    }
+    if (consumer >= NPU_PIPES || !(use & BIT(consumer))) {
+        bad_user(name, position, consumer, "use", use, where);
+    }
+}
+
 struct tque *tque_init_at(struct tpipe *pipe, const char *name, enum tposition position,
                           unsigned producer, unsigned consumer, unsigned n,
                           uint32_t bytes, const char *where)
@@ -141,6 +195,7 @@ struct tque *tque_init_at(struct tpipe *pipe, const char *name, enum tposition p
         task_fail(ERR_QUEUE, where, "queue %s wants %u buffers: 1 to %u are possible",
                   name, n, TQUE_DEPTH);
     }
+    check_users(name, position, producer, consumer, where);
     que = take(pipe, name, position, n, bytes, where);
     que->end = que->begin + n * que->bytes;
     que->alloc.at = que->enque.at = que->deque.at = que->freed.at = que->begin;

@@ -89,7 +89,8 @@ struct tpipe *tpipe_open(void);
 uint32_t tpipe_free(const struct tpipe *pipe, enum tposition position);
 
 /* n buffers (1 to TQUE_DEPTH) of `bytes` each between two pipes of the core. When memory
- * runs out the run ends with ERR_LOCAL and a map of who holds what. */
+ * runs out the run ends with ERR_LOCAL and a map of who holds what; ERR_QUEUE: no command
+ * of the producer fills, or none of the consumer uses, what lies at the position. */
 #define tque_init(pipe, name, position, producer, consumer, n, bytes)                    \
     tque_init_at((pipe), (name), (position), (producer), (consumer), (n), (bytes),       \
                  SCHED_HERE)

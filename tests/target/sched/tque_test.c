@@ -164,10 +164,11 @@ TEST(tque, overflow_shows_the_map)
 
     CHECK_EQ(run("wrong", too_big, NULL, &report), ERR_LOCAL);
     CHECK(strstr(report.text, "ub overflow: y (VECOUT) wants 4 x 65536 bytes") != NULL);
-    CHECK(strstr(report.text,
-                 "        0     4096  1 x 4096     table, tests/target/sched/tque_test.c:"));
+    CHECK(strstr(
+        report.text,
+        "        0     4096  1 x 4096     table, tests/target/sched/tque_test.c:"));
     CHECK(strstr(report.text, "     4096    65536  2 x 32768    x, "
-                  "tests/target/sched/tque_test.c:"));
+                              "tests/target/sched/tque_test.c:"));
     CHECK(strstr(report.text, "  fits: buffers of ") != NULL);
     check_next_launch_works();
 }
@@ -194,6 +195,43 @@ static void too_deep(void *arg)
 TEST(tque, depth_is_limited)
 {
     check_mistake(too_deep, ERR_QUEUE, "queue x wants 9 buffers: 1 to 8 are possible");
+}
+
+static void wrong_producer(void *arg)
+{
+    (void)arg;
+    tque_init(tpipe_open(), "x", VECIN, PIPE_M, PIPE_V, 2, 64);
+}
+
+TEST(tque, producer_that_cannot_fill_the_position_is_named)
+{
+    check_mistake(wrong_producer, ERR_QUEUE,
+                  "queue x: M (pipe 5) cannot fill buffers at VECIN, in ub; who can: "
+                  "the hart, V, MTE1, MTE2, FIX");
+}
+
+static void wrong_consumer(void *arg)
+{
+    (void)arg;
+    tque_init(tpipe_open(), "x", CO1, PIPE_M, PIPE_V, 2, 1024);
+}
+
+TEST(tque, consumer_that_cannot_use_the_position_is_named)
+{
+    check_mistake(wrong_consumer, ERR_QUEUE,
+                  "queue x: V (pipe 1) cannot use buffers at CO1, in l0c; who can: FIX");
+}
+
+static void no_pipe(void *arg)
+{
+    (void)arg;
+    tque_init(tpipe_open(), "x", A1, PIPE_MTE2, 77, 2, 64);
+}
+
+TEST(tque, consumer_that_is_no_pipe_is_named)
+{
+    check_mistake(no_pipe, ERR_QUEUE,
+                  "queue x: ? (pipe 77) cannot use buffers at A1, in l1");
 }
 
 static struct tque *plain(void)
