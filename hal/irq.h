@@ -13,6 +13,14 @@
 
 /* Lets the lines of cores 0 to n - 1 end an irq_wait. */
 void irq_init(unsigned n);
+/* Whether the hart takes interrupts (mstatus.MIE), which nothing here may switch on. */
+static inline bool irq_taken(void)
+{
+    uint64_t status;
+
+    __asm__ volatile("csrr %0, mstatus" : "=r"(status));
+    return status & 8;
+}
 /* A fault, or something that was asked for has happened. */
 bool irq_fault(unsigned core);
 /* Ends a sleep also when the last command that runs on one of these cores has ended; a

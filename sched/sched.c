@@ -15,8 +15,7 @@
  */
 #include "sched/sched.h"
 
-#include <stdio.h>
-#include <stdlib.h>
+#include <assert.h>
 #include <string.h>
 
 #include "boot/boot.h"
@@ -172,6 +171,9 @@ __attribute__((noinline)) static void switch_away(struct task *self)
 {
     struct task *next;
 
+    assert(self == running);
+    assert(self->state >= TASK_READY && self->state <= TASK_ENDED);
+    assert(!irq_taken()); /* a handler might come here again */
     if (self->state != TASK_READY && self->state != TASK_ENDED) {
         n_timed += self->until != SCHED_FOREVER;
         wait_arm(self);
@@ -180,6 +182,7 @@ __attribute__((noinline)) static void switch_away(struct task *self)
         run_err = ERR_STACK;
     }
     next = run_err || hot.switches_left-- == 0 ? NULL : choose();
+    assert(next == NULL || next->state == TASK_READY);
     if (next == NULL) {
         leave_to_scheduler(self);
     } else if (next != self) {

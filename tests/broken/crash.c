@@ -10,6 +10,7 @@
 #include <string.h>
 #include "hal/console.h"
 #include "kernels/cli/op.h"
+#include "sched/sched.h"
 
 static int *volatile nowhere;
 
@@ -70,6 +71,23 @@ static void crash_assert(void)
     assert(nowhere != NULL);
 }
 
+static void takes_interrupts(void *arg)
+{
+    (void)arg;
+    __asm__ volatile("csrsi mstatus, 8");
+    task_sleep_until(0);
+}
+
+/* What a task must not have done when it gives the hart away. */
+static void crash_switch(void)
+{
+    struct sched_report report;
+
+    if (task_create("careless", 0, takes_interrupts, NULL) == 0) {
+        (void)!sched_run(&report);
+    }
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -79,6 +97,7 @@ static const struct {
     {"code", crash_code},           {"constant", crash_constant},
     {"registers", crash_registers}, {"assert", crash_assert},
     {"nested", crash_nested},       {"abort", abort},
+    {"switch", crash_switch},
 };
 
 static int run(int argc, char **argv)
@@ -98,5 +117,6 @@ static int run(int argc, char **argv)
 
 COMMAND(
     crash,
-    "null|illegal|jump|stack|code|constant|registers|assert|nested|abort|exit STATUS",
+    "null|illegal|jump|stack|code|constant|registers|assert|nested|abort|switch|exit "
+    "STATUS",
     "ends in that way, to test reports and exit statuses", run);

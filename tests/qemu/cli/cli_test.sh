@@ -61,6 +61,9 @@ several()
     salai vadd --n 5 + nonsense + empty
     tap_check several/names_are_checked_first "$(has_status 2; one_line
         says err nonsense; cat "$log/out")"
+    salai "${in_test[@]}" crash switch
+    tap_check several/careless_task_is_named "$(has_status 3
+        says err "sched.c:[0-9]+: switch_away: assertion '!irq_taken\(\)' failed, task careless")"
     salai "${in_test[@]}" crash null + empty
     tap_check several/trap_is_reported "$(has_status 3
         says err 'store access fault'; says err 'mtval +0x0+$'; says err 'addr2line')"
