@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# report_test.sh    what an operator tells of its launches: all of the time from call to
+#                   return, the chip's span, and what limits
+set -u
+. "$(dirname "$0")/../cli.sh"
+work_begin report
+
+# Of one core: before + span + after = call to return, a pipe's cycles make up the span.
+adds_up()
+{
+    awk '/^core 0, profile/ { span = $5 }
+        /^  launch 1:/ { call = $3; before = $8; after = $13 }
+        $1 == "MTE2" { empty = $7; known = $2 + $5 + $6 }
+        END {
+            if (call != before + span + after || !before || !after)
+                print "call " call ", before " before ", span " span ", after " after
+            d = span * empty / 100 - (span - known)
+            if (d * d > (span / 1000) ^ 2) print "empty " empty " %, others " known " of " span
+        }' "$log/out"
+}
+
+# The chip's span is longer than that of its slowest core, and its shares are of the chip.
+wide()
+{
+    awk '/^[0-9]+ of 24 cores, profile/ { cores = $1; span = $7 }
+        / the slowest: / { slowest = $5 }
+        / the fastest: / { fastest = $5 }
+        $1 == "M" && !busy { busy = $2; share = $3 }
+        END {
+            if (!(span > slowest && slowest >= fastest && fastest > 0))
+                print "span " span ", slowest " slowest ", fastest " fastest
+            d = share - 100 * busy / span / cores
+            if (d * d > 0.01) print "M " share " %, want " 100 * busy / span / cores
+        }' "$log/out"
+    [ "$(grep -c '^  MTE2 ' "$log/out")" -eq 3 ] || echo "not three tables"
+}
+
+salai -- vadd --n 300000
+tap_check report/time_adds_up "$(has_status 0; adds_up)"
+tap_check report/pipe_is_the_limit "$(says out '^  limit: MTE2, busy 9[0-9.]* % of the span$')"
+tap_check report/hart_is_told_by_task "$(says out '^  hart: awake [0-9.]+ % of that, '
+    says out 'vadd copy-in [0-9.]+ %'; says out 'stacks of new tasks [0-9.]+ %')"
+salai -- matmul --m 64 --n 64 --k 64 --repeat 3
+tap_check report/launches_are_counted "$(has_status 0; says out '^  launches 1 to 3: ')"
+tap_check report/hart_is_the_limit \
+    "$(says out "^  limit: the hart: MTE2's queue was empty [0-9.]+ % of the span while")"
+salai --cores 24 -- matmul --m 700 --n 600 --k 500
+tap_check report/of_many_cores_is_short "$(has_status 0; wide
+    [ "$(wc -l < "$log/out")" -le 30 ] || echo "$(wc -l < "$log/out") lines")"
+salai --cores 24 -- matmul --m 2048 --n 2048 --k 256
+tap_check report/fits_100_columns "$(awk 'length > 100 { print NR ": " length }' "$log/out")"
+tap_done
