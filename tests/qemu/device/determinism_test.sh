@@ -97,7 +97,7 @@ alike()
     tail -n "$2" "$log/out" > "$1.next"
     [ -f "$1.same" ] || cp "$1.next" "$1.same"
     has_status 0
-    grep -qE '^core 6, .* cycles|^ +cycles ' "$1.next" || echo "no cycles from ${*:3}"
+    grep -qE '^core [0-9]+, .* cycles|^ +cycles ' "$1.next" || echo "no cycles from ${*:3}"
     diff "$1.same" "$1.next" | sed -n "s|^[<>]|in $PWD, ${*:3}: &|p" | head -n 2
 }
 
