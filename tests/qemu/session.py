@@ -36,6 +36,11 @@ def ok(good, name, reason=""):
     os.write(3, ("\n".join(lines) + "\n").encode())
 
 
+def skip(name, reason):
+    """Neither good nor bad."""
+    ok(True, f"{name} # SKIP {reason}")
+
+
 def same(got, want, name):
     ok(got == want, name, f"got {got}\nwant {want}")
 

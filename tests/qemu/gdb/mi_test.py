@@ -45,32 +45,41 @@ def make_debug():
     shows("debug_of_no_machine", started("--", "vadd", PROFILE="b2"), "a2, ascend910", "^status 2")
 
 
-def vs_code():
+def vs_code(name, server, *more):
     """What cpptools sends for launch.json, through gdb's machine interface."""
     with open("tools/gdb/vscode/launch.json") as f:
-        launch_ = json.load(f)["configurations"][0]
+        text = f.read().replace("${workspaceFolder}", os.getcwd())
+    launch_ = next(c for c in json.loads(text)["configurations"] if c["name"] == name)
     with open("tools/gdb/vscode/tasks.json") as f:
-        task = next(t for t in json.load(f)["tasks"] if t["label"] == launch_["preLaunchTask"])
-    server = subprocess.Popen(["tools/gdb/debug", "--server", "--", *"vadd --n 1000".split()],
-                              text=True,
-                              env=ENV, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              start_new_session=True)
-    running.append(server)
-    line = server.stdout.readline()
+        tasks = {t["label"]: t for t in json.load(f)["tasks"]}
+    task = tasks[launch_["preLaunchTask"]]
+    process = subprocess.Popen(["tools/gdb/debug", "--server", *server], text=True, env=ENV,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    line = process.stdout.readline()
+    what = re.sub("[^a-z]+", "_", name.lower())
     ok(re.search(task["problemMatcher"]["background"]["endsPattern"], line),
-       "npu/debug_server_says_ready", line)
-    here = "${workspaceFolder}/"
-    steps = [f"-file-exec-and-symbols {launch_['program'].removeprefix(here)}"]
+       f"mi/{what}_server_says_ready", line)
+    steps = [f"-file-exec-and-symbols {launch_['program']}"]
     steps += [c["text"] for c in launch_["setupCommands"]]
     steps += [f"-target-select remote {launch_['miDebuggerServerAddress']}"]
     steps += [c["text"] for c in launch_["postRemoteConnectCommands"]]
-    steps += ["-stack-info-frame", '-interpreter-exec console "npu status"', "-gdb-exit"]
+    steps += ["-stack-info-frame",
+              '-interpreter-exec console "npu status"', *more]
     done = subprocess.run(["timeout", str(DEADLINE), launch_["miDebuggerPath"], "-nx", "-q",
-                           "--interpreter=mi"],
+                           "--interpreter=mi"], cwd=launch_["cwd"],
                           input="\n".join(steps) + "\n", text=True, stdout=subprocess.PIPE)
-    shows("vs_code_session", done.stdout, r'^\^done,frame=.*func="vadd".*line="\d+"',
-          r'^~"cycle \d+')
-    ok("^error" not in done.stdout, "npu/vs_code_no_error", done.stdout)
+    matches(f"mi/{what}", done.stdout, r'^\^done,frame=.*func="vadd".*line="\d+"',
+            r'^~"cycle \d+')
+    ok("^error" not in done.stdout, f"mi/{what}_no_error", done.stdout)
+    subprocess.run(tasks[launch_["postDebugTask"]]["command"], shell=True, check=True)
+    process.wait()  # or main() would not come to an end
+    ok(not os.path.exists("build/gdb.pid"), f"mi/{what}_leaves_nothing")
+
+
+def vs_code_entries():
+    vs_code("Salai: debug an operator (C/C++)", ["--", *"vadd --n 1000".split()])
+    recorder("--", *VADD.split()).communicate()
+    vs_code("Salai: replay the recording (C/C++)", ["--replay", REC])
 
 
 def connected(start):
@@ -137,4 +146,4 @@ def finish_of_a_task():
 
 
 gdb.execute("source tools/gdb/npu.py")
-main(make_debug, vs_code, backwards, finish_of_a_task)
+main(make_debug, vs_code_entries, backwards, finish_of_a_task)

@@ -65,6 +65,7 @@ def other_image():
 
 
 def tell_other_image(_=None):
+    """Once for each two."""
     global told
     text = other_image()
     if text != told and text:

@@ -106,7 +106,8 @@ def head():
 
 @functools.lru_cache(None)
 def speaks_mi():
-    """Whether gdb's own output is MI, which a front end reads."""
+    """Whether gdb's own output is MI, which a front end reads: it takes a stop that it is
+    not told of for none."""
     with open("/proc/self/cmdline") as f:
         words = f.read().split("\0")
     for word, next_ in zip(words, words[1:]):

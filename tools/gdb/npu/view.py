@@ -106,7 +106,8 @@ class Place(gdb.Breakpoint):
 
     def __init__(self, frame):
         super().__init__(f"*{frame.pc():#x}", internal=True)
-        self.silent, self.there, self.reached = True, pair(frame.read_register), False
+        self.silent = not stops.speaks_mi()
+        self.there, self.reached = pair(frame.read_register), False
 
     def stop(self):
         self.reached = pair(gdb.newest_frame().read_register) == self.there

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""npu start [SOCKET]     runs to the first line of the operator that the command line names
+"""npu start [-b] [SOCKET]     runs to the first line of the operator of the command line
 
 Connects to QEMU first, at SOCKET or build/gdb.sock, if gdb is not connected: `make debug`.
 That is the function of that name, the kernel, if there is one, else what reads the
 operator's arguments. Stops nowhere if the firmware refuses its arguments. A replay then
-stops at its end, once more."""
+stops at its end, once more. -b: does not run, for a front end that does so itself."""
 import time
 
 import gdb
@@ -12,11 +12,13 @@ import gdb
 from npu import device, machine, stops
 
 NEEDS_MACHINE = False
+OPTIONS = "b"
 PATIENCE = 10  # seconds for QEMU to open its socket
 
 
 def leave(_):
     """gdb would leave the machine running."""
+    gdb.events.gdb_exiting.disconnect(leave)
     if gdb.selected_thread() is not None:
         gdb.execute("kill", to_string=True)
 
@@ -26,7 +28,6 @@ def connect(path):
     while True:
         try:
             gdb.execute(f"target remote {path}", to_string=True)
-            gdb.events.gdb_exiting.connect(leave)
             return
         except gdb.error as e:
             if time.monotonic() > end:
@@ -40,11 +41,32 @@ class EndOfRun(gdb.Breakpoint):
 
     def __init__(self):
         super().__init__("host_exit", internal=True)
-        self.silent = True
+        self.silent = not stops.speaks_mi()
 
     def stop(self):
         print("stopped: " + stops.END.format("the run"))
         return True
+
+
+class Begin(gdb.Breakpoint):
+    """Where an operator begins; the first that does is the one."""
+    made = []
+
+    def __init__(self, where):
+        super().__init__(where, internal=True)
+        self.silent = not stops.speaks_mi()
+        Begin.made.append(self)
+
+    def stop(self):
+        gdb.post_event(Begin.forget)  # not here, gdb says
+        return True
+
+    @staticmethod
+    def forget():
+        while Begin.made:
+            breakpoint_ = Begin.made.pop()
+            if breakpoint_.is_valid():
+                breakpoint_.delete()
 
 
 def operators():
@@ -58,29 +80,33 @@ def operators():
     return found
 
 
-def run(words, options, core):
-    machine.wants(words, 0, 1, "npu start [SOCKET]")
-    if gdb.selected_thread() is None:
-        connect(words[0] if words else "build/gdb.sock")
-    machine.check()
-    made = []
-    for name, entry in operators().items():
-        symbol = gdb.lookup_global_symbol(name)
-        kernel = symbol is not None and symbol.type.code == gdb.TYPE_CODE_FUNC
-        made.append(gdb.Breakpoint(name if kernel else f"*{entry:#x}", internal=True))
-        made[-1].silent = True
+def to_operator():
     try:
         gdb.execute("continue")
     except gdb.error:  # QEMU may close the line before it says that it ends
         pass
     finally:
-        for b in made:
-            if b.is_valid():
-                b.delete()
+        Begin.forget()
     if gdb.selected_thread() is None:
         raise machine.Error("the firmware has ended before its operator began")
+
+
+def run(words, options, core):
+    machine.wants(words, 0, 1, "npu start [-b] [SOCKET]")
+    if gdb.selected_thread() is None:
+        connect(words[0] if words else "build/gdb.sock")
+    gdb.events.gdb_exiting.connect(leave)
+    machine.check()
+    Begin.forget()
+    for name, entry in operators().items():
+        symbol = gdb.lookup_global_symbol(name)
+        kernel = symbol is not None and symbol.type.code == gdb.TYPE_CODE_FUNC
+        Begin(name if kernel else f"*{entry:#x}")
+    if "-b" not in options:
+        to_operator()
     stops.in_replay = device.replaying()
     if EndOfRun.made and EndOfRun.made.is_valid():
         EndOfRun.made.delete()
     EndOfRun.made = EndOfRun() if stops.in_replay else None
-    gdb.execute("frame")
+    if "-b" not in options:
+        gdb.execute("frame")

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+#
+# Run by dap_test.sh: the entries of tools/gdb/vscode/launch.json behind a real debug adapter,
+# Eclipse's cdt-gdb-adapter of npm, if it is there: CDT_GDB_ADAPTER names its folder.
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import gdb
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from dap import DAP  # noqa: E402
+from session import *  # noqa: E402
+from session import DIR  # noqa: E402
+
+REC = os.path.join(DIR, "rec")
+VADD = "vadd --n 400000"
+FOLDERS = [os.environ.get("CDT_GDB_ADAPTER", ""),
+           *glob.glob("/usr/**/lib/node_modules/cdt-gdb-adapter")]
+ADAPTER = [a for a in (f"{f}/dist/debugTargetAdapter.js" for f in FOLDERS) if os.path.exists(a)]
+
+
+def begin(name, server=None):
+    """The adapter, and the server that it talks to, as for the entry of that name."""
+    with open("tools/gdb/vscode/launch.json") as f:
+        text = f.read().replace("${workspaceFolder}", os.getcwd())
+    entry = next(c for c in json.loads(text)["configurations"] if c["name"] == name)
+    if server:
+        process = subprocess.Popen(["tools/gdb/debug", "--server", *server], text=True, env=ENV,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        process.stdout.readline()
+    dap = DAP("node", ADAPTER[0])
+    same(dap.begin(entry), {}, "dap/begins")
+    stopped = dap.event("stopped")
+    ok(stopped and dap.functions()[:1] == ["vadd"], "dap/stops_at_the_operator", stopped)
+    return dap
+
+
+def leave(dap):
+    dap.ask("disconnect")
+    subprocess.run(["tools/gdb/debug", "--end"], check=True)
+
+
+def to_report(dap):
+    dap.ask("setFunctionBreakpoints", breakpoints=[{"name": "report_pipes"}])
+    dap.forget()
+    dap.ask("continue", threadId=1)
+    stopped, functions = dap.event("stopped"), dap.functions()
+    dap.ask("setFunctionBreakpoints", breakpoints=[])
+    return stopped and stopped["body"]["reason"], functions[:1]
+
+
+def live():
+    dap = begin("Salai: debug an operator", ["--", *VADD.split()])
+    matches("dap/npu_status", dap.console("npu status"), r"^cycle \d+, 1 core")
+    dap.forget()
+    dap.ask("next", threadId=1)
+    ok(dap.event("stopped") and dap.functions()[0] == "vadd", "dap/next")
+    frame = dap.frames()[0]
+    ok(os.path.exists(frame["source"]["path"]), "dap/has_the_source", frame)
+    answer = dap.ask("evaluate", expression="p->n", frameId=frame["id"], context="watch")
+    ok("400000" in str(answer), "dap/evaluates", answer)
+    same(to_report(dap), ("function breakpoint", ["report_pipes"]), "dap/breakpoint")
+    leave(dap)
+
+
+def replay():
+    subprocess.run(["tools/gdb/record", "--dir", REC, "--", *VADD.split()], env=ENV, check=True,
+                   stdout=subprocess.DEVNULL)
+    dap = begin("Salai: replay the recording", ["--replay", REC])
+    same(to_report(dap), ("function breakpoint", ["report_pipes"]), "dap/replay_goes_forwards")
+    dap.console("npu break V")
+    dap.console("npu back")
+    matches("dap/npu_back", dap.console("npu status"), r"^stopped: V command 51 \(VADD\) begins")
+    dap.console("npu who ub 0 -g")
+    ok("copy_in" in dap.functions(), "dap/npu_who", dap.functions())
+    dap.forget()
+    dap.console("reverse-continue")
+    ok(dap.event("stopped"), "dap/reverse_continue_stops")
+    matches("dap/reverse_continue", dap.console("npu status"), r"^stopped: V command \d+ ")
+    leave(dap)
+
+
+def not_there():
+    skip("dap/adapter", "no node, or no cdt-gdb-adapter: npm install -g cdt-gdb-adapter")
+
+
+gdb.execute("source tools/gdb/npu.py")
+main(*((live, replay) if ADAPTER and shutil.which("node") else (not_there,)))
