@@ -289,8 +289,8 @@ def cut_short():
     end_ = here()
     matches("hang/tells_the_end", "\n".join(stopped()),
             "^stopped: the recording, by a signal, ends here")
-    npu("step M -r")
-    matches("hang/steps_back", "\n".join(stopped()), r"^stopped: M command \d+ .* begins")
+    text = npu("step M -r")
+    matches("hang/steps_back", text, r"^stopped: M command \d+ .* begins")
     npu("who l0c 0 -g")
     ok(here()[0] < end_[0], "hang/goes_to_an_issuer", f"{here()} {end_}")
     npu("delete")

@@ -93,7 +93,8 @@ def on_stop(event):
     """gdb's own line follows."""
     try:
         if texts or in_replay:
-            print("\n".join(lines(False)))
+            for text in lines(False):
+                print(text)
             if isinstance(event, gdb.SignalEvent):
                 gdb.post_event(settle)
     except gdb.error:

@@ -50,7 +50,7 @@ class EndOfRun(gdb.Breakpoint):
 
 class Begin(gdb.Breakpoint):
     """Where an operator begins; the first that does is the one."""
-    made = []
+    made, posts = [], False  # posts: nobody waits for the stop, to forget them then
 
     def __init__(self, where):
         super().__init__(where, internal=True)
@@ -58,7 +58,8 @@ class Begin(gdb.Breakpoint):
         Begin.made.append(self)
 
     def stop(self):
-        gdb.post_event(Begin.forget)  # not here, gdb says
+        if Begin.posts:
+            gdb.post_event(Begin.forget)  # not here, gdb says
         return True
 
     @staticmethod
@@ -98,15 +99,16 @@ def run(words, options, core):
     gdb.events.gdb_exiting.connect(leave)
     machine.check()
     Begin.forget()
+    Begin.posts = "-b" in options
     for name, entry in operators().items():
         symbol = gdb.lookup_global_symbol(name)
         kernel = symbol is not None and symbol.type.code == gdb.TYPE_CODE_FUNC
         Begin(name if kernel else f"*{entry:#x}")
-    if "-b" not in options:
+    if not Begin.posts:
         to_operator()
     stops.in_replay = device.replaying()
     if EndOfRun.made and EndOfRun.made.is_valid():
         EndOfRun.made.delete()
     EndOfRun.made = EndOfRun() if stops.in_replay else None
-    if "-b" not in options:
+    if not Begin.posts:
         gdb.execute("frame")
