@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * blas_bench N RUNS: median seconds of an N x N x N sgemm by one thread of OpenBLAS, and
+ * blas N RUNS: median seconds of an N x N x N sgemm by one thread of OpenBLAS, and
  * the name of the kernel that it has chosen for this processor.
  */
 #include <cblas.h>
@@ -32,7 +32,7 @@ int main(int argc, char **argv)
     double times[64];
 
     if (n < 1 || runs < 1 || runs > 64 || a == NULL || b == NULL || c == NULL) {
-        fprintf(stderr, "usage: blas_bench N RUNS\n");
+        fprintf(stderr, "usage: blas N RUNS\n");
         return 2;
     }
     for (size_t i = 0; i < count; i++) {

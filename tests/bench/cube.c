@@ -3,7 +3,7 @@
  * Rates of the Cube's arithmetic and of the data movers, per host path: GMAC/s and
  * GB/s of data, medians of short runs.
  *
- *   cube_bench [milliseconds per figure, default 200 [cube only if anything]]
+ *   cube [milliseconds per figure, default 200 [cube only if anything]]
  */
 #define _POSIX_C_SOURCE 199309L
 #include <stdint.h>

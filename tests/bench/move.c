@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
  * Speed of the data movers on this host, GB written a second on one core.
- *
- *     make all && gcc -O3 -I. tests/bench/move.c build/model/tools/emu/model/\*.o \
- *         build/model/hal/contract/tables.c.o -o build/move_bench && build/move_bench
  */
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * How fast the host runs element commands of the Vector: whole commands on operands that
  * fill UB, checks, cost and the write-back included, on one core.
  *
- *     vector_bench [NAME]     only commands whose name begins so
+ *     vector [NAME]     only commands whose name begins so
  */
 #include <stdio.h>
 #include <string.h>

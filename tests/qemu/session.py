@@ -21,7 +21,7 @@ IMAGE = os.path.join(DIR, "snapshots.qcow2")
 DRIVE = f"-drive if=none,id=snapshots,format=qcow2,file={IMAGE}"
 MONITOR = os.path.join(DIR, "monitor")
 DEADLINE = 15  # seconds for a run; the longest takes one
-SOCKET = "build/gdb.sock"  # tools/salai --gdb
+SOCKET = ENV["GDB_SOCKET"] = os.path.join(DIR, "gdb.sock")  # tools/salai --gdb
 TEST_IMAGE = "build/fw-picolibc/test.elf"
 count = failed = 0
 running = []

@@ -3,7 +3,7 @@
  * The fixpipe against a reference that shares nothing with it: one element at a time, in
  * double precision (in which every product is exact) with one cast to float per step.
  * All around a destination is compared, so what must not be touched is checked too.
- * Rules, registers, costs: fixpipe_rule_test.c.
+ * Rules, registers, costs: tests/model/rules/fixpipe_test.c.
  */
 #include <math.h>
 #include <string.h>

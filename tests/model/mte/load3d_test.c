@@ -3,7 +3,7 @@
  * LOAD3D (img2col) against loops over output pixel, filter place and channel that know
  * nothing of blocks: the map is a function of (c, h, w), and each element of L0 is looked
  * up by the layouts of hal/contract/mte.md. On every host path; rules:
- * load3d_rule_test.c.
+ * tests/model/rules/load3d_test.c.
  */
 #include <string.h>
 

@@ -2,7 +2,7 @@
  *
  * Reductions, moves, gather and sort of the Vector: every command against a plain loop
  * over elements, with masks in both modes, strides and all of UB compared, so that a byte
- * too many shows too. The rules stand in vector_move_rule_test.c.
+ * too many shows too. The rules stand in tests/model/rules.
  */
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Run by snapshot_test.sh. A snapshot is taken while engines are busy, and a fresh QEMU
+# Run in gdb by tests/run. A snapshot is taken while engines are busy, and a fresh QEMU
 # that loads it ends with the same bits and cycles (the operator checks the bits itself
 # and prints the cycles). Likewise a recording and its replay, also backwards.
 import os

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Run by core_test.sh: a run that fails leaves one file, from which the npu commands
+# Run in gdb by tests/run: a run that fails leaves one file, from which the npu commands
 # show what they showed of the machine; a run that does not fail leaves none; neither
 # is another run for it.
 import glob

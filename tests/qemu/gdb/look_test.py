@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Run by look_test.sh: each npu command at stops in real kernels, held against what
+# Run in gdb by tests/run: each npu command at stops in real kernels, held against what
 # gdb reads without it; then that looking changes nothing and that mistakes are one line.
 import ast
 import os
@@ -316,13 +316,13 @@ def mistakes():
 
 
 def no_npu():
-    os.unlink("build/gdb.sock")
+    os.unlink(SOCKET)
     process = subprocess.Popen(
         ["qemu-system-riscv64", "-M", "virt", "-S", "-gdb",
-         "unix:build/gdb.sock,server=on,wait=off",
+         f"unix:{SOCKET},server=on,wait=off",
          "-display", "none", "-bios", "none"], stdout=subprocess.PIPE, start_new_session=True)
     running.append(process)
-    until(lambda: gdb.execute("target remote build/gdb.sock"), process, gdb.error)
+    until(lambda: gdb.execute(f"target remote {SOCKET}"), process, gdb.error)
     refused("another_machine", "status", "no NPU at 0x7f00000")
     over(process)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Run by stop_exact_test.sh: a session as a kernel developer has it, then what every session
+# Run in gdb by tests/run: a session as a kernel developer has it, then what every session
 # leans on: the run that is stopped and looked at is the run that is not, to the cycle.
 import os
 import struct

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Run by stop_test.sh: the stops that the device makes are where they were asked for,
+# Run in gdb by tests/run: the stops that the device makes are where they were asked for,
 # at the same cycle live, recorded and replayed, and the run that they stop ends like
 # the one that nobody watches.
 import json

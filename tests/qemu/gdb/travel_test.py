@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Run by travel_test.sh: a recording is the run and its replay is the recording, and
+# Run in gdb by tests/run: a recording is the run and its replay is the recording, and
 # nothing else; going back comes to where going forward was; `npu who` against what the
 # kernel is known to do.
 import os
