@@ -30,7 +30,7 @@ work_end()
 
 salai()
 {
-    timeout -k 1 20 "$SALAI" "$@" > "$log/out" 2> "$log/err" < /dev/null
+    timeout -k 1 60 "$SALAI" "$@" > "$log/out" 2> "$log/err" < /dev/null
     status=$?
 }
 

@@ -78,7 +78,14 @@ static bool check_nd2nz(size_t rows, size_t cols, unsigned esize)
 }
 
 enum to { TO_ZZ, TO_ZZ_T, TO_ZN, TO_ZN_T };
-static const char *const to_name[] = {"nz2zz", "nz2zz_t", "nz2zn", "nz2zn_t"};
+static const struct {
+    const char *name;
+    void (*move)(void *dst, const void *src, size_t src_c0_stride, size_t rows,
+                 size_t cols, unsigned bits);
+} movers[] = {[TO_ZZ] = {"nz2zz", move_nz2zz},
+              [TO_ZZ_T] = {"nz2zz_t", move_nz2zz_t},
+              [TO_ZN] = {"nz2zn", move_nz2zn},
+              [TO_ZN_T] = {"nz2zn_t", move_nz2zn_t}};
 
 /* The window holds (row, col); its element in the terms of L0: x is m or n. */
 static bool check_fractals(enum to to, size_t rows, size_t cols, unsigned esize)
@@ -102,21 +109,8 @@ static bool check_fractals(enum to to, size_t rows, size_t cols, unsigned esize)
             }
         }
     }
-    switch (to) {
-    case TO_ZZ:
-        move_nz2zz(got, src, stride, rows, cols, 8 * esize);
-        break;
-    case TO_ZZ_T:
-        move_nz2zz_t(got, src, stride, rows, cols, 8 * esize);
-        break;
-    case TO_ZN:
-        move_nz2zn(got, src, stride, rows, cols, 8 * esize);
-        break;
-    case TO_ZN_T:
-        move_nz2zn_t(got, src, stride, rows, cols, 8 * esize);
-        break;
-    }
-    return as_wanted(to_name[to], rows, cols, esize);
+    movers[to].move(got, src, stride, rows, cols, 8 * esize);
+    return as_wanted(movers[to].name, rows, cols, esize);
 }
 
 static void test_layouts(enum simd level)
@@ -134,7 +128,8 @@ static void test_layouts(enum simd level)
         }
         ok(nd, "move/nd2nz_%ubit_%s", esize * 8, simd_name(level));
         for (int to = TO_ZZ; to <= TO_ZN_T; to++) {
-            ok(good[to], "move/%s_%ubit_%s", to_name[to], esize * 8, simd_name(level));
+            ok(good[to], "move/%s_%ubit_%s", movers[to].name, esize * 8,
+               simd_name(level));
         }
     }
 }
