@@ -5,6 +5,7 @@
 # attempt is repeated until QEMU answers or has ended, and what hangs is ended from outside.
 #
 # TAP goes to file descriptor 3, because gdb writes what it likes to stdout.
+import json
 import os
 import re
 import shutil
@@ -25,6 +26,13 @@ SOCKET = ENV["GDB_SOCKET"] = os.path.join(DIR, "gdb.sock")  # tools/salai --gdb
 TEST_IMAGE = "build/fw-picolibc/test.elf"
 count = failed = 0
 running = []
+
+
+def launch_json():
+    """The entries for VS Code as it fills them in, but for the socket, which is our own."""
+    with open("tools/gdb/vscode/launch.json") as f:
+        text = f.read().replace("${workspaceFolder}/build/gdb.sock", os.path.abspath(SOCKET))
+    return json.loads(text.replace("${workspaceFolder}", os.getcwd()))["configurations"]
 
 
 def ok(good, name, reason=""):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Run by dap_test.sh: the entries of tools/gdb/vscode/launch.json behind a real debug adapter,
+# Run in gdb by tests/run: the entries of tools/gdb/vscode/launch.json behind a real debug adapter,
 # Eclipse's cdt-gdb-adapter of npm, if it is there: CDT_GDB_ADAPTER names its folder.
 import glob
 import json
@@ -28,9 +28,7 @@ ADAPTER = [a for a in (f"{f}/dist/debugTargetAdapter.js" for f in FOLDERS) if os
 
 def begin(name, server=None):
     """The adapter, and the server that it talks to, as for the entry of that name."""
-    with open("tools/gdb/vscode/launch.json") as f:
-        text = f.read().replace("${workspaceFolder}", os.getcwd())
-    entry = next(c for c in json.loads(text)["configurations"] if c["name"] == name)
+    entry = next(c for c in launch_json() if c["name"] == name)
     if server:
         process = subprocess.Popen(["tools/gdb/debug", "--server", *server], text=True, env=ENV,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -44,7 +42,7 @@ def begin(name, server=None):
 
 def leave(dap):
     dap.ask("disconnect")
-    subprocess.run(["tools/gdb/debug", "--end"], check=True)
+    subprocess.run(["tools/gdb/debug", "--end"], check=True, env=ENV)
 
 
 def to_report(dap):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Run by mi_test.sh: what starts gdb, and gdb behind an IDE, which speaks MI: every command
+# Run in gdb by tests/run: what starts gdb, and gdb behind an IDE, which speaks MI: every command
 # is answered there too, and goes to where it goes in a terminal.
 import json
 import os
@@ -47,9 +47,7 @@ def make_debug():
 
 def vs_code(name, server, *more):
     """What cpptools sends for launch.json, through gdb's machine interface."""
-    with open("tools/gdb/vscode/launch.json") as f:
-        text = f.read().replace("${workspaceFolder}", os.getcwd())
-    launch_ = next(c for c in json.loads(text)["configurations"] if c["name"] == name)
+    launch_ = next(c for c in launch_json() if c["name"] == name)
     with open("tools/gdb/vscode/tasks.json") as f:
         tasks = {t["label"]: t for t in json.load(f)["tasks"]}
     task = tasks[launch_["preLaunchTask"]]
@@ -71,9 +69,9 @@ def vs_code(name, server, *more):
     matches(f"mi/{what}", done.stdout, r'^\^done,frame=.*func="vadd".*line="\d+"',
             r'^~"cycle \d+')
     ok("^error" not in done.stdout, f"mi/{what}_no_error", done.stdout)
-    subprocess.run(tasks[launch_["postDebugTask"]]["command"], shell=True, check=True)
+    subprocess.run(tasks[launch_["postDebugTask"]]["command"], shell=True, check=True, env=ENV)
     process.wait()  # or main() would not come to an end
-    ok(not os.path.exists("build/gdb.pid"), f"mi/{what}_leaves_nothing")
+    ok(not os.path.exists(SOCKET.removesuffix(".sock") + ".pid"), f"mi/{what}_leaves_nothing")
 
 
 def vs_code_entries():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Run by task_test.sh: what gdb shows of tasks that do not run, held against the
+# Run in gdb by tests/run: what gdb shows of tasks that do not run, held against the
 # kernels' own sources, and that going on from there is right.
 import os
 import re
