@@ -96,8 +96,6 @@ bool irq_fault(unsigned core)
  */
 void idle(void);
 __asm__(".pushsection .text.idle, \"ax\", @progbits\n\t"
-        ".balign 4096\n\t"
-        ".space 4092\n\t"
         ".type idle, @function\n"
         "idle:\n\t"
         "wfi\n\t"

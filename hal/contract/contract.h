@@ -166,13 +166,15 @@ _Static_assert(sizeof(struct cmd_head) == 24, "operands begin at byte 24");
 struct cmd_arg {
     uint8_t offset; /* in the command */
     uint8_t size;
-    uint16_t multiple;
-    uint32_t min;
-    uint64_t max;
     const char *name, *text;
 };
+struct cmd_range {
+    uint64_t max;
+    uint32_t min;
+    uint16_t multiple;
+};
 struct cmd_info {
-    const char *name, *text;
+    const char *name;
     uint16_t opcode;
     uint8_t pipe;   /* 0: any */
     uint8_t flags;  /* bits that may be set */
@@ -193,6 +195,9 @@ const struct cmd_info *cmd_find(unsigned opcode);
 unsigned cmd_length(const struct cmd_info *info);
 /* An operand's value in a command, zero-extended. */
 uint64_t cmd_arg_value(const union cmd *cmd, const struct cmd_arg *arg);
+/* What the operand, one of info->args, may be. Firmware, which never asks, has no such
+ * tables in its image. */
+const struct cmd_range *cmd_range(const struct cmd_info *info, const struct cmd_arg *arg);
 /* The operand of `info` at a byte offset, or NULL. */
 const struct cmd_arg *cmd_arg_at(const struct cmd_info *info, unsigned offset);
 /* Names and texts; "?" for a value that has none. */

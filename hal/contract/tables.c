@@ -11,18 +11,20 @@
 #define T(name) (1u << TYPE_##name)
 #define T_BYTES (T(F32) | T(F16) | T(BF16) | T(S32) | T(S16) | T(S8) | T(U8))
 
-/* Operands, one array a format, ended by a row with size 0. */
+/* Operands, one array a format, ended by a row with size 0; and what they may be. */
 #define FORMAT(name) static const struct cmd_arg args_##name[] = {
 #define ARG(format, ctype, field, min, max, multiple, text)                              \
-    {(uint8_t)offsetof(struct cmd_##format, field),                                      \
-     (uint8_t)sizeof(ctype),                                                             \
-     multiple,                                                                           \
-     min,                                                                                \
-     max,                                                                                \
-     #field,                                                                             \
-     text},
+    {(uint8_t)offsetof(struct cmd_##format, field), (uint8_t)sizeof(ctype), #field, text},
 #define FORMAT_END(name)                                                                 \
-    {0, 0, 1, 0, 0, "", ""},                                                             \
+    {0, 0, "", ""},                                                                      \
+    }                                                                                    \
+    ;
+#include "hal/contract/all.h"
+
+#define FORMAT(name) static const struct cmd_range ranges_##name[] = {
+#define ARG(format, ctype, field, min, max, multiple, text) {max, min, multiple},
+#define FORMAT_END(name)                                                                 \
+    {0, 0, 1},                                                                           \
     }                                                                                    \
     ;
 #include "hal/contract/all.h"
@@ -35,12 +37,11 @@ enum {
 };
 
 #define CMD(NAME, pipe, opcode, types, flags, format, text)                              \
-    COMMAND(NAME, pipe, opcode, types, flags, format, text, 0, 0, 0)
+    COMMAND(NAME, pipe, opcode, types, flags, format, 0, 0, 0)
 #define VEC(NAME, opcode, types, flags, format, slope32, slope16, fixed, text)           \
-    COMMAND(NAME, V, opcode, types, flags, format, text, slope32, slope16, fixed)
-#define COMMAND(NAME, pipe, opcode, types, flags, format, text, slope32, slope16, fixed) \
+    COMMAND(NAME, V, opcode, types, flags, format, slope32, slope16, fixed)
+#define COMMAND(NAME, pipe, opcode, types, flags, format, slope32, slope16, fixed)       \
     {#NAME,                                                                              \
-     text,                                                                               \
      opcode,                                                                             \
      CMD_PIPE(pipe),                                                                     \
      flags,                                                                              \
@@ -53,6 +54,18 @@ enum {
 static const struct cmd_info commands[] = {
 #include "hal/contract/all.h"
 };
+
+#define CMD(NAME, pipe, opcode, types, flags, format, text) ranges_##format,
+static const struct cmd_range *const command_ranges[] = {
+#include "hal/contract/all.h"
+};
+
+/* What commands do, name and text by turns: for debuggers, which find it in the file of
+ * the image; it is not loaded (linker/npu.ld). */
+#define CMD(NAME, pipe, opcode, types, flags, format, text) #NAME "\0" text "\0"
+__attribute__((used, section(".contract.texts"))) static const char command_texts[] =
+#include "hal/contract/all.h"
+    ;
 
 #define CMD(NAME, pipe, opcode, types, flags, format, text) INDEX_##NAME,
 enum {
@@ -88,6 +101,11 @@ uint64_t cmd_arg_value(const union cmd *cmd, const struct cmd_arg *arg)
         value |= (uint64_t)cmd->bytes[arg->offset + i] << (8 * i);
     }
     return value;
+}
+
+const struct cmd_range *cmd_range(const struct cmd_info *info, const struct cmd_arg *arg)
+{
+    return &command_ranges[info - commands][arg - info->args];
 }
 
 const struct cmd_arg *cmd_arg_at(const struct cmd_info *info, unsigned offset)

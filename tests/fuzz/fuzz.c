@@ -33,41 +33,43 @@ static uint64_t take(struct input *in, unsigned bytes)
 }
 
 /* Mostly a small number, or an address at which something is. */
-static uint64_t likely_value(struct input *in, const struct cmd_arg *arg)
+static uint64_t likely_value(struct input *in, const struct cmd_info *info,
+                             const struct cmd_arg *arg)
 {
-    bool in_gm = arg->size == 8 && arg->max > UINT32_MAX;
+    const struct cmd_range *range = cmd_range(info, arg);
+    bool in_gm = arg->size == 8 && range->max > UINT32_MAX;
     uint64_t value = take(in, 2);
 
     switch (take(in, 1) % 32) {
     case 0:
         return value << 48 | take(in, 6);
     case 1:
-        return arg->max;
+        return range->max;
     case 2:
-        return value * arg->multiple;
+        return value * range->multiple;
     case 3:
     case 4:
     case 5:
     case 6:
     case 7:
     case 8:
-        return in_gm ? RIG_GM_BASE : arg->min;
+        return in_gm ? RIG_GM_BASE : range->min;
     case 9:
     case 10:
     case 11:
     case 12:
     case 13:
-        return in_gm ? RIG_GM_BASE : arg->multiple;
+        return in_gm ? RIG_GM_BASE : range->multiple;
     default:
         break;
     }
     if (in_gm) {
         return RIG_GM_BASE + value * 8;
     }
-    if (arg->max < 32) { /* a number of a list */
-        return value % (arg->max + 1);
+    if (range->max < 32) { /* a number of a list */
+        return value % (range->max + 1);
     }
-    return arg->size >= 4 ? value % 64 * arg->multiple : value % 32 * arg->multiple;
+    return arg->size >= 4 ? value % 64 * range->multiple : value % 32 * range->multiple;
 }
 
 /* Mostly makes those operands fit together that must. */
@@ -133,7 +135,7 @@ static void shape_command(struct input *in, union cmd *cmd)
     cmd->head.flags = (uint8_t)(take(in, 1) & info->flags);
     for (unsigned i = 0; i < info->n_args; i++) {
         const struct cmd_arg *arg = &info->args[i];
-        uint64_t value = likely_value(in, arg);
+        uint64_t value = likely_value(in, info, arg);
         memcpy(cmd->bytes + arg->offset, &value, arg->size);
     }
     settle(cmd);

@@ -368,12 +368,16 @@ static bool told(enum pipe pipe, unsigned code, const struct row *row, unsigned 
            rig_read(&rig, 0, rig_pipe(pipe, PIPE_ERROR_ADDR)) == addr;
 }
 
+static uint32_t multiple(const struct cmd_info *info, unsigned field)
+{
+    return cmd_range(info, cmd_arg_at(info, field))->multiple;
+}
+
 /* The last place that operand i may be at, and the next. */
 static bool check_end(const struct row *row, unsigned i)
 {
     const struct cmd_info *info = cmd_find(row->cmd.head.opcode);
-    uint32_t step =
-        row->at[i].step ? row->at[i].step : cmd_arg_at(info, row->at[i].field)->multiple;
+    uint32_t step = row->at[i].step ? row->at[i].step : multiple(info, row->at[i].field);
     bool gm = row->at[i].mem == NPU_MEM_GM;
     uint64_t base = gm ? GM : 0, extent = row->at[i].skip + row->at[i].bytes;
     uint64_t size =
@@ -404,7 +408,7 @@ static bool runs_as(const struct row *row, unsigned i, uint64_t to, unsigned cod
 static bool check_apart(const struct row *row, unsigned i)
 {
     const struct cmd_info *info = cmd_find(row->cmd.head.opcode);
-    uint32_t step = cmd_arg_at(info, row->at[i].field)->multiple;
+    uint32_t step = multiple(info, row->at[i].field);
     unsigned d = 0;
     uint64_t from, to, before, behind;
 

@@ -27,7 +27,8 @@ static union cmd least(const struct cmd_info *info)
 
     for (unsigned i = 0; i < info->n_args; i++) {
         const struct cmd_arg *a = &info->args[i];
-        uint64_t value = (a->min + a->multiple - 1u) / a->multiple * a->multiple;
+        const struct cmd_range *r = cmd_range(info, a);
+        uint64_t value = (r->min + r->multiple - 1u) / r->multiple * r->multiple;
         memcpy(c.bytes + a->offset, &value, a->size);
     }
     c.head.tag = 77;
@@ -130,20 +131,21 @@ static union cmd with(const struct cmd_info *info, const struct cmd_arg *a,
 
 static bool operand(const struct cmd_info *info, const struct cmd_arg *a)
 {
+    const struct cmd_range *r = cmd_range(info, a);
     uint64_t widest = a->size == 8 ? UINT64_MAX : (1ull << (8 * a->size)) - 1;
-    uint64_t odd = a->min / a->multiple * a->multiple + a->multiple / 2;
+    uint64_t odd = r->min / r->multiple * r->multiple + r->multiple / 2;
     bool good = true;
     union cmd c;
 
-    if (a->max < widest) {
-        c = with(info, a, a->max + 1);
-        good &= told(pipe_for(info), &c, NPU_ERR_RANGE, a->offset, a->max + 1, 0);
+    if (r->max < widest) {
+        c = with(info, a, r->max + 1);
+        good &= told(pipe_for(info), &c, NPU_ERR_RANGE, a->offset, r->max + 1, 0);
     }
-    if (a->min > 0) {
-        c = with(info, a, a->min - 1);
-        good &= told(pipe_for(info), &c, NPU_ERR_RANGE, a->offset, a->min - 1, 0);
+    if (r->min > 0) {
+        c = with(info, a, r->min - 1);
+        good &= told(pipe_for(info), &c, NPU_ERR_RANGE, a->offset, r->min - 1, 0);
     }
-    if (a->multiple > 1) {
+    if (r->multiple > 1) {
         c = with(info, a, odd);
         good &= told(pipe_for(info), &c, NPU_ERR_ALIGN, a->offset, odd, odd);
     }
@@ -180,8 +182,9 @@ static bool other_rule(const struct cmd_info *info, const struct cmd_arg *a)
 
 static bool edges(const struct cmd_info *info, const struct cmd_arg *a)
 {
+    const struct cmd_range *r = cmd_range(info, a);
     union cmd low = least(info);
-    union cmd high = with(info, a, a->max / a->multiple * a->multiple);
+    union cmd high = with(info, a, r->max / r->multiple * r->multiple);
 
     return other_rule(info, a) ||
            (passes(pipe_for(info), &low, NPU_ERR_RANGE, a->offset) &&

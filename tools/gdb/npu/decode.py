@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
 # Commands, places in the source and faults in words. What a command is made of comes
-# from the image: the table `commands` gives name, texts and the format of an opcode,
-# `struct cmd_FORMAT` of DWARF the operands.
+# from the image: the table `commands` gives name and format of an opcode, a section of
+# its file the texts, `struct cmd_FORMAT` of DWARF the operands.
 import gdb
 
 from npu import machine
@@ -12,13 +12,16 @@ from npu import machine
 def commands():
     """{opcode: (name, text, format, {operand: text})}"""
     table = machine.static(machine.UNITS, "commands")
+    words = machine.section(".contract.texts").decode().split("\0")
+    does = dict(zip(words[::2], words[1::2]))
     found = {}
     for i in range(table.type.range()[1] + 1 if table is not None else 0):
         row = table[i]
         symbol = gdb.execute(f"info symbol {int(row['args']):#x}", to_string=True).split()[0]
         args = {row["args"][n]["name"].string(): row["args"][n]["text"].string()
                 for n in range(int(row["n_args"]))}
-        found[int(row["opcode"])] = (row["name"].string(), row["text"].string(),
+        name = row["name"].string()
+        found[int(row["opcode"])] = (name, does.get(name, ""),
                                      symbol.removeprefix("args_") if args else "", args)
     return found
 

@@ -5,6 +5,7 @@
 # answers a debugger: without side effects. Nothing here keeps what it has read from
 # the machine; what comes from the image is kept until another image is loaded.
 import functools
+import struct
 
 import gdb
 
@@ -69,6 +70,24 @@ def texts(name):
     if table is None:
         return []
     return [table[i].string() if int(table[i]) else "" for i in range(table.type.range()[1] + 1)]
+
+
+@from_image
+def section(name):
+    """Bytes of a section of the image's file (ELF64) that is not loaded, b'' without it."""
+    path = gdb.current_progspace().filename
+    if not path:
+        return b""
+    with open(path, "rb") as f:
+        data = f.read()
+    table, = struct.unpack_from("<Q", data, 40)  # e_shoff
+    size, count, names_at = struct.unpack_from("<3H", data, 58)
+    rows = [struct.unpack_from("<II4Q", data, table + size * i) for i in range(count)]
+    strings = rows[names_at][4]
+    for at, _, _, _, offset, length in rows:
+        if data[strings + at:].startswith(name.encode() + b"\0"):
+            return data[offset:offset + length]
+    return b""
 
 
 def check():

@@ -104,11 +104,12 @@ unsigned check_command(const struct npu *n, unsigned pipe, const union cmd *cmd,
     }
     for (unsigned i = 0; i < info->n_args; i++) {
         const struct cmd_arg *arg = &info->args[i];
+        const struct cmd_range *range = cmd_range(info, arg);
         uint64_t value = cmd_arg_value(cmd, arg);
-        if (value < arg->min || value > arg->max) {
+        if (value < range->min || value > range->max) {
             return fail(f, NPU_ERR_RANGE, arg->offset, value);
         }
-        if (value % arg->multiple) {
+        if (value % range->multiple) {
             f->addr = value;
             return fail(f, NPU_ERR_ALIGN, arg->offset, value);
         }
