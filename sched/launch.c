@@ -135,7 +135,7 @@ static int run_launch(const struct launch *l, unsigned cores, struct sched_repor
         return err;
     }
     sched_limit(l->name, l->limit);
-    begin_anew();
+    chip_align();
     err = sched_run(report);
     set_barrier(0, 0);
     return err ? err : check_chip(l, report);
@@ -157,8 +157,9 @@ int launch(const struct launch *l, struct sched_report *report)
                  l->name, err_text(ERR_CORES), cores, chip_cores());
         return ERR_CORES;
     }
-    chip_align(); /* the call itself is at a whole cycle, too */
     measure_call();
+    begin_anew();
+    measure_enter();
     err = run_launch(l, cores, report);
     measure_return();
     return err;

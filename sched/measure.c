@@ -46,17 +46,23 @@ static void skip(void)
 
 void measure_call(void)
 {
-    now.entered = chip_cycle();
-    skip();
-    now.running = true;
     if (now.launches == 0 || now.starts != pmu_starts()) {
         memset(&now.stats, 0, sizeof(now.stats));
         memset(now.task, 0, sizeof(now.task));
         memset(hart_parts, 0, sizeof(hart_parts));
         now.starts = pmu_starts();
-        now.called = now.entered;
         now.launches = 0;
         now.inside = 0;
+    }
+}
+
+void measure_enter(void)
+{
+    now.entered = chip_cycle();
+    skip();
+    now.running = true;
+    if (now.launches == 0) {
+        now.called = now.entered;
     }
 }
 

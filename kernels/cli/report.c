@@ -178,14 +178,6 @@ void report_launch(const struct launch_report *r, unsigned n_cores, uint64_t mac
     print_limit(r);
 }
 
-void report_pipes(unsigned n_cores, uint64_t macs)
-{
-    struct launch_report report;
-
-    measure_read(&report);
-    report_launch(&report, n_cores, macs, REPORT_SHORT);
-}
-
 /* One command that turns the text's program counters into lines of source. */
 static void print_lines(const struct sched_report *report)
 {

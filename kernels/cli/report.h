@@ -16,14 +16,10 @@ enum report_detail {
 };
 
 /* Prints what was measured: cycles from call to return and of the span, a row per pipe
- * that did anything, who used the hart, what limits. n_cores: that were asked for;
- * macs: multiply-adds of all launches,
- * or 0. */
+ * that did anything, who used the hart, what limits. n_cores: that were asked for; macs:
+ * multiply-adds of all launches, or 0. */
 void report_launch(const struct launch_report *report, unsigned n_cores, uint64_t macs,
                    enum report_detail detail);
-/* Reads and prints in short what was measured since the counters were started; n_cores:
- * those that were asked for. */
-void report_pipes(unsigned n_cores, uint64_t macs);
 /* Prints why sched_run failed, on stderr, and returns the run_status for it. */
 int report_error(const char *who, int err, const struct sched_report *report);
 

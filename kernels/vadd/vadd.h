@@ -25,6 +25,7 @@ struct vadd {
     uint32_t buffers; /* of each queue: 2 overlaps copying and adding, 1 does not; 0: 2 */
 };
 
-MUST_CHECK int vadd(const struct vadd *p, struct sched_report *report);
+/* noinline: `make debug` stops here by name. */
+MUST_CHECK __attribute__((noinline)) int vadd(const struct vadd *p, struct sched_report *report);
 
 #endif

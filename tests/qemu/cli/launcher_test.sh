@@ -42,6 +42,7 @@ lost_outputs()
         mkdir record
         ln -s /dev/full record/$name
         NPU_ARGS=record=record salai vadd a.npy a.npy
+        sed -i '/no block device can store vmstate/d' "$log/err" # a slow host wants a snapshot
         tap_check "lost/$name" "$(has_status 2; one_line; says err 'recording could not be')"
         rm -rf record
     done
@@ -118,7 +119,7 @@ trees()
             (cd "$from" && salai vadd --n 1000; echo $status > "$log/status")
             status=$(cat "$log/status")
             tap_check "tree/$name/from_$from" "$(has_status 0; cat "$log/err"
-                says out '^vadd: 1000 elements')"
+                says out '^vadd: x .1000,. F32')"
         done
         CORE=1 salai --image "./$name/build/test.elf" fault align
         tap_check "tree/$name/core" "$(has_status 3

@@ -109,7 +109,7 @@ elsewhere()
     cd /
     "$salai" vadd --n 5 > "$log/out" 2> "$log/err" < /dev/null
     status=$?
-    tap_check launcher/runs_from_elsewhere "$(has_status 0; says out '^vadd: 5')"
+    tap_check launcher/runs_from_elsewhere "$(has_status 0; says out '^vadd: x .5,. F32')"
 }
 
 # A name that make, the shell, gcc and ld could each take for more than a name.

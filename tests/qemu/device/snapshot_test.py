@@ -56,7 +56,7 @@ def between_two_lines():
     quiet = run(MATMUL)
     new_image()
     process = debug(MATMUL, DRIVE)
-    go_to("report_pipes")
+    go_to("report_launch")
     save("printing", [])
     finish(process)
     status, text = load(MATMUL, "printing")

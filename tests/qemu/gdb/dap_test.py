@@ -46,7 +46,7 @@ def leave(dap):
 
 
 def to_report(dap):
-    dap.ask("setFunctionBreakpoints", breakpoints=[{"name": "report_pipes"}])
+    dap.ask("setFunctionBreakpoints", breakpoints=[{"name": "report_launch"}])
     dap.forget()
     dap.ask("continue", threadId=1)
     stopped, functions = dap.event("stopped"), dap.functions()
@@ -64,7 +64,7 @@ def live():
     ok(os.path.exists(frame["source"]["path"]), "dap/has_the_source", frame)
     answer = dap.ask("evaluate", expression="p->n", frameId=frame["id"], context="watch")
     ok("400000" in str(answer), "dap/evaluates", answer)
-    same(to_report(dap), ("function breakpoint", ["report_pipes"]), "dap/breakpoint")
+    same(to_report(dap), ("function breakpoint", ["report_launch"]), "dap/breakpoint")
     leave(dap)
 
 
@@ -72,7 +72,7 @@ def replay():
     subprocess.run(["tools/gdb/record", "--dir", REC, "--", *VADD.split()], env=ENV, check=True,
                    stdout=subprocess.DEVNULL)
     dap = begin("Salai: replay the recording", ["--replay", REC])
-    same(to_report(dap), ("function breakpoint", ["report_pipes"]), "dap/replay_goes_forwards")
+    same(to_report(dap), ("function breakpoint", ["report_launch"]), "dap/replay_goes_forwards")
     dap.console("npu break V")
     dap.console("npu back")
     matches("dap/npu_back", dap.console("npu status"), r"^stopped: V command 51 \(VADD\) begins")

@@ -169,7 +169,7 @@ def tiles(args, kind, sizes, out):
     m, n, k = sizes
     process = debug(f"{args} --m {m} --n {n} --k {k}")
     a, b, c = arrays("matmul", "a", "b", "c")
-    go_to("report_pipes")
+    go_to("report_launch")
     for name, tile, reference in (
             ("l1_nz", f"l1 0 {m}x{k} {kind} nz", a),
             ("l1_nz_pitch", f"l1 2*131072 {k}x{n} {kind} nz -p {k}", b),
@@ -338,11 +338,11 @@ def readme():
     for line in lines:
         texts[line.split()[0] + " " + line.split()[-1]] = gdb.execute(line, to_string=True)
     shows("readme_status", texts["npu status"], "^  FIX +WAITING .*\n.* waits sem 7 C_FULL")
-    shows("readme_task", texts["npu 2"], "waits for 16 slots of MTE1$",
+    shows("readme_task", texts["npu 2"], '^task 2 "matmul compute": ready$',
           r"multiply \(.*matmul\.c:\d+$")
     shows("readme_tile_equals_a", texts["npu s->p->a"], ": equal, 131072 elements$")
     shows("readme_print", texts["print t->load_b"], "= LOAD2D_L0B F16 dst=")
-    same(len(texts), 7, "npu/readme_has_all_lines")
+    same(len(texts), 8, "npu/readme_has_all_lines")
     over(process)
 
 

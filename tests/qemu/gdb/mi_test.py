@@ -36,7 +36,7 @@ def started(*arguments, commands=("backtrace 1", "npu status"), **variables):
 def make_debug():
     for args, first in (("vadd --n 1000", r"^#0 +vadd \(p="),
                         ("matmul --m 20 --n 20 --k 20", r"^#0 +matmul \(p="),
-                        ("demo", r"^#0 .*kernels/matmul/matmul_op\.c:"),
+                        ("demo", r"^#0 +matmul \(p="),
                         ("help", r"^#0 +help \(argc=")):
         shows(f"debug_stops_at_{args.split()[0]}", started("--", *args.split()), first,
               "^.*cycle [1-9]", "^status 0")
@@ -111,7 +111,7 @@ def command(text):
 def backwards():
     recorder("--", *VADD.split()).communicate()
     mi = connected(lambda: recorder("--replay", "--gdb"))
-    mi.ask("-break-insert report_pipes")
+    mi.ask("-break-insert report_launch")
     mi.ask("-exec-continue", STOPPED)
     mi.ask("-break-delete 1")
     mi.console("npu break V")

@@ -164,7 +164,7 @@ def there_and_back():
 def backwards():
     tool("--", *VADD.split(), MEM="2G")  # the machine of `make record`
     process = replay()
-    go_to("report_pipes")
+    go_to("report_launch")
     gdb.execute("delete")
     end_ = here()
     count = int(gdb.execute("monitor info replay", to_string=True).split()[-1])
@@ -176,7 +176,7 @@ def backwards():
             gdb.execute(command)
             took.append(time.monotonic() - begin)
         ok(min(took) < 2, f"travel/{command}_in_2_s", took)
-    go_to("report_pipes")
+    go_to("report_launch")
     same(here(), end_, "travel/step_comes_back")
     npu("finish MTE3 -r")
     same(len(stopped()), 1, "travel/finish_backwards")
@@ -199,7 +199,7 @@ def who_wrote():
     tool("--", *VADD.split())
     process = replay()
     x, z = (number(f"p->{name}") for name in "xz")
-    go_to("report_pipes")
+    go_to("report_launch")
     gdb.execute("delete")
     for tile in (0, 7, 47):
         text = npu(f"who gm {z + tile * TILE + 123}")
@@ -214,7 +214,7 @@ def who_wrote():
     frame = gdb.selected_frame()
     ok(frame.name() == "copy_out" and "issued" in text, "who/goes_to_the_issuer", text)
     cycle = here()[0]
-    go_to("report_pipes")
+    go_to("report_launch")
     npu("break -e MTE3 8")
     npu("back")
     ok(here()[0] > cycle, "who/the_issue_comes_before_the_end")
@@ -222,7 +222,7 @@ def who_wrote():
     npu("delete")
     text = npu(f"who {x} -g")
     matches("who/the_hart", text, "^no command has written", "the hart wrote gm .* last, here$")
-    same(gdb.newest_frame().name(), "data_make", "who/goes_to_the_hart")
+    same(gdb.newest_frame().name(), "fill_range", "who/goes_to_the_hart")
     gdb.execute("set var $byte = &running")
     for command, pattern in (("who", "usage"), ("who l2 0", "no memory l2"),
                              ("who 0x10000000", "not in any memory"),

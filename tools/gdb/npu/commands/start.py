@@ -81,6 +81,11 @@ def operators():
     return found
 
 
+def is_function(name):
+    symbol = gdb.lookup_global_symbol(name)
+    return symbol is not None and symbol.type.code == gdb.TYPE_CODE_FUNC
+
+
 def to_operator():
     try:
         gdb.execute("continue")
@@ -100,10 +105,11 @@ def run(words, options, core):
     machine.check()
     Begin.forget()
     Begin.posts = "-b" in options
-    for name, entry in operators().items():
-        symbol = gdb.lookup_global_symbol(name)
-        kernel = symbol is not None and symbol.type.code == gdb.TYPE_CODE_FUNC
-        Begin(name if kernel else f"*{entry:#x}")
+    entries = operators()
+    kernels = {name for name in entries if is_function(name)}
+    behind = {entries[name] for name in kernels}  # each leads to such a kernel
+    for where in sorted(kernels | {f"*{e:#x}" for e in entries.values() if e not in behind}):
+        Begin(where)
     if not Begin.posts:
         to_operator()
     stops.in_replay = device.replaying()
