@@ -62,8 +62,8 @@ void task_switch(struct context *from, struct context *to);
 /* measure.c: what the hart does besides tasks, and the instructions that it has taken. */
 enum hart_part { HART_LAUNCH, HART_SCHEDULER, HART_IDLE, HART_PARTS };
 extern uint64_t hart_parts[HART_PARTS];
-/* A launch is called, begins to be measured, returns; a run begins, in a launch or by itself; a task of that name
- * will not use the hart any more. */
+/* A launch is called, begins to be measured, returns; a run begins, in a launch or by
+ * itself; a task of that name will not use the hart any more. */
 void measure_call(void);
 void measure_enter(void);
 void measure_return(void);

@@ -94,7 +94,8 @@ wide=(--cores 7)
 alike()
 {
     salai "${@:3}"
-    tail -n "$2" "$log/out" > "$1.next"
+    # The launches of a boot are counted: all else is the same.
+    tail -n "$2" "$log/out" | sed 's/^  launch [0-9]*: /  launch: /' > "$1.next"
     [ -f "$1.same" ] || cp "$1.next" "$1.same"
     has_status 0
     grep -qE '^core [0-9]+, .* cycles|^ +cycles ' "$1.next" || echo "no cycles from ${*:3}"
