@@ -157,3 +157,29 @@ TEST(event, numbers)
     ok(npu_head_number(&r.npu, 0, PIPE_MTE2) == 4, "event/number_of_the_head");
     rig_close(&r);
 }
+
+/* The post comes behind the end: the queue has moved on to another command by then, and
+ * the fault is still that of the one that posts. */
+TEST(event, post_beyond_the_maximum)
+{
+    struct rig r;
+    struct npu_host host;
+    union cmd c = rig_copy_in(0, 0, 12288);
+
+    rig_open(&r, 1, PROFILE_a2);
+    host = *r.npu.host;
+    host.event = event;
+    r.npu.host = &host;
+    rig_write(&r, 0, SEM_POST + 8 * 3, SEM_MAX);
+    used = 0;
+    c.head.post_sem[0] = 3;
+    c.head.post_n[0] = 1;
+    rig_push(&r, 0, PIPE_MTE2, &c);
+    rig_push(&r, 0, PIPE_MTE2, &c);
+    rig_drain(&r);
+    test_note("%s", seen);
+    ok(strcmp(seen, "push 1@0,begin 1@0,push 2@0,end 1@291,fault 1@291,") == 0,
+       "event/fault_of_a_post_is_of_its_command");
+    ok(npu_head_number(&r.npu, 0, PIPE_MTE2) == 2, "event/it_has_left_the_queue");
+    rig_close(&r);
+}

@@ -417,11 +417,13 @@ static void pipe_count(struct npu_pipe *p, const struct plan *plan)
     counter[PMU_INDEX_BANK] += plan->bank;
 }
 
-/* Posts what a command that has ended posts; true in *chip if to a semaphore of the chip.
- * False if one would pass its maximum: then the pipe has stopped. */
+/* Posts what a command that has ended posts; whether to a semaphore of the chip. The pipe
+ * stops if one would pass its maximum. */
 static bool pipe_post(struct npu *n, unsigned core, unsigned pipe,
-                      const struct cmd_head *head, bool *chip)
+                      const struct cmd_head *head)
 {
+    bool chip = false;
+
     for (unsigned i = 0; i < 2; i++) {
         if (!sem_post(n, core, head->post_sem[i], head->post_n[i])) {
             struct npu_fault fault = {
@@ -429,11 +431,11 @@ static bool pipe_post(struct npu *n, unsigned core, unsigned pipe,
                 .field = (uint8_t)(offsetof(struct cmd_head, post_sem) + i),
                 .value = head->post_sem[i]};
             pipe_stop(n, core, pipe, &fault, head);
-            return false;
+            return chip;
         }
-        *chip |= head->post_n[i] && head->post_sem[i] >= SEM_CORE;
+        chip |= head->post_n[i] && head->post_sem[i] >= SEM_CORE;
     }
-    return true;
+    return chip;
 }
 
 bool pipe_finish(struct npu *n, unsigned core, unsigned pipe)
@@ -443,7 +445,7 @@ bool pipe_finish(struct npu *n, unsigned core, unsigned pipe)
     const struct cmd_head head = pipe_head(p)->head;
     const struct plan *plan = &n->plan[core][pipe];
     struct npu_fault fault = {0};
-    bool chip = false;
+    bool chip;
 
     pipe_account(p, n->s->now);
     if (!pipe_commit(n, core, pipe, &fault)) {
@@ -454,6 +456,8 @@ bool pipe_finish(struct npu *n, unsigned core, unsigned pipe)
     pipe_count(p, plan);
     pipe_event(n, core, pipe, NPU_ENDS, p->head, plan);
     p->flow.pools = 0;
+    p->state = PIPE_EMPTY;
+    chip = pipe_post(n, core, pipe, &head); /* a fault is still the head's */
     p->head = (uint8_t)((p->head + 1) % PIPE_DEPTH);
     p->count--;
     p->head_since = n->s->now;
@@ -461,8 +465,6 @@ bool pipe_finish(struct npu *n, unsigned core, unsigned pipe)
     p->ended = head.opcode;
     p->serial++;
     p->tries = 0;
-    p->state = PIPE_EMPTY;
     c->pmu_last = n->s->now;
-    pipe_post(n, core, pipe, &head, &chip);
     return chip;
 }
