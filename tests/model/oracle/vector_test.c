@@ -3,7 +3,7 @@
  * The arithmetic of the Vector against GNU MPFR: exact values there, rounded here by the
  * definition of each mode. All 65,536 inputs of fp16 and bf16 for functions of one number
  * and casts, a fixed sample otherwise. Every path of this host must give the same bits.
- * Scalars, integers and fused casts: vecscalar_test.c.
+ * Scalars, integers and fused casts: scalar_test.c.
  */
 
 #include "tests/model/oracle/oracle.h"

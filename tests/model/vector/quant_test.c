@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Quantisation, region proposals, interpolation and wide products of the Vector against
- * plain loops, with all of UB compared; and the rules of vector_more.md, each with a
- * command that breaks only it.
+ * plain loops, with all of UB compared; and their rules, each with a command that
+ * breaks only it.
  */
 #include <math.h>
 #include <string.h>

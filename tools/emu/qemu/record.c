@@ -354,7 +354,6 @@ static void snapshots_begin(SalaiNPU *npu)
 
 void npu_record(SalaiNPU *npu, const char *dir)
 {
-
     rec.calls = create(dir, "calls");
     rec.inputs = create(dir, "inputs");
     rec.consoles = g_hash_table_new(NULL, NULL);

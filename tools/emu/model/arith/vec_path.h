@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Private to vec*.c and op_vector.c: the arithmetic of the Vector over elements that lie
+ * Private to vec*.c here and ops/vector*.c: the arithmetic of the Vector over elements that lie
  * side by side. The path for each host is vec_kernel.h compiled for it.
  */
 #ifndef TOOLS_EMU_MODEL_ARITH_VEC_PATH_H
