@@ -57,8 +57,7 @@ struct op_ctx {
 
 /* plan(): checks beyond those of the contract's tables, accesses and cost; 0 or
  * op_fail(). run(): arithmetic. What it finds wrong in the data it puts into c->fault:
- * then the command has no effect. What only the data tell about the places that it
- * touches it may put into the accesses of c->plan, for those who watch. */
+ * then the command has no effect. It leaves c->plan alone: a snapshot does not hold it. */
 struct operation {
     unsigned (*plan)(const struct op_ctx *c);
     void (*run)(const struct op_ctx *c);
