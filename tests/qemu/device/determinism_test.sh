@@ -89,13 +89,18 @@ same_bytes()
 # began at another of them would show in what pipes have waited.
 wide=(--cores 7)
 
+# to_compare LINES    the last lines of output; launches of a boot are counted, all else is alike
+to_compare()
+{
+    tail -n "$1" "$log/out" | sed 's/^  launch [0-9]*: /  launch: /'
+}
+
 # alike NAME COUNT ARGUMENT...    the last COUNT lines that a run prints go to NAME.next
 # and are the first that went there
 alike()
 {
     salai "${@:3}"
-    # The launches of a boot are counted: all else is the same.
-    tail -n "$2" "$log/out" | sed 's/^  launch [0-9]*: /  launch: /' > "$1.next"
+    to_compare "$2" > "$1.next"
     [ -f "$1.same" ] || cp "$1.next" "$1.same"
     has_status 0
     grep -qE '^core [0-9]+, .* cycles|^ +cycles ' "$1.next" || echo "no cycles from ${*:3}"
@@ -130,7 +135,7 @@ vary_environment()
     HOME=/nonexistent TERM=dumb LC_ALL=C.UTF-8 COLUMNS=10 TZ=Asia/Tokyo \
         alike "$op" "$lines" "${wide[@]}" "${@:3}"
     env -i PATH="$PATH" "$SALAI" "${wide[@]}" "${@:3}" > "$log/out" 2>&1
-    diff "$op.same" <(tail -n "$lines" "$log/out") | head -n 2
+    diff "$op.same" <(to_compare "$lines") | head -n 2
 }
 
 vary_spelling()
