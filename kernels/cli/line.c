@@ -29,6 +29,7 @@ bool line_has(const struct line *line, const struct option *o)
 
     return o->offset == offsetof(struct line, text)          ? op->text && !op->text_only
            : o->offset == offsetof(struct line, no_separate) ? op->pieces != NULL
+           : o->offset == offsetof(struct line, repeat)      ? op->pieces == NULL
            : o->offset == offsetof(struct line, check)       ? op->ref != NULL
            : o->offset == offsetof(struct line, type) ||
                    o->offset == offsetof(struct line, out) ||
@@ -89,6 +90,16 @@ static bool find(struct line *line, struct op_call *call, const char *name,
     return false;
 }
 
+/* Whether an option of struct line says what made-up data is like. */
+static bool is_made_up(const struct option *o)
+{
+    size_t sizes = offsetof(struct line, size);
+
+    return (o->offset >= sizes && o->offset < sizes + sizeof(((struct line *)0)->size)) ||
+           o->offset == offsetof(struct line, type) ||
+           o->offset == offsetof(struct line, data);
+}
+
 /* One option; returns how many words it took, or ERR_ARG. */
 static int parse_option(struct line *line, struct op_call *call, char **argv)
 {
@@ -109,6 +120,9 @@ static int parse_option(struct line *line, struct op_call *call, char **argv)
     if (is_out) {
         line->out_path[line->n_out_paths++] = argv[1];
         return 2;
+    }
+    if (base == line && is_made_up(&o)) {
+        line->made_up = argv[0];
     }
     return option_set(line->op->name, &o, base, argv[1]) ? ERR_ARG
            : o.kind == OPTION_FLAG                       ? 1
@@ -251,9 +265,6 @@ static int from_files(const struct line *line, struct op_call *call, io_rows *ro
     if (line->n_words < least_operands(&line->io)) {
         return want_operands(line);
     }
-    if (line->type) {
-        return refuse(line->op, "--type is for made-up data, not files", "");
-    }
     for (unsigned i = 0; i < line->n_words; i++) {
         int err = read_file(line, i, &call->in[i], rows, sizes);
         if (err) {
@@ -297,19 +308,13 @@ static int make_operands(const struct line *line, struct op_call *call,
 static int inputs(const struct line *line, struct op_call *call, struct io_sizes *sizes)
 {
     io_rows rows = (io_rows)((UINT64_C(1) << line->io.n_rows) - 1);
-    bool sized = false;
     int err;
 
-    for (unsigned i = 0; i < line->io.n_dims; i++) {
-        if (line->size[i] != 0 && (line->n_words || line->text)) {
-            fprintf(stderr, "%s: --%s is for made-up data, not files\n", line->op->name,
-                    line->io.dim[i]);
-            return ERR_ARG;
-        }
-        sized |= line->size[i] != 0;
+    if (line->made_up && (line->n_words || line->text)) {
+        return refuse(line->op, line->made_up, " is for made-up data, not files");
     }
     if (line->op->text &&
-        (line->text || line->op->text_only || !(sized || line->n_words))) {
+        (line->text || line->op->text_only || !(line->made_up || line->n_words))) {
         err = give_types(line, call, rows);
         err = err ? err : line->op->text(call, line->word, line->n_words);
         for (unsigned i = 0; !err && i < line->io.n_in; i++) {

@@ -146,6 +146,10 @@ bad_options()
     refused option/out_of_int8 '--out f16: c is s32' matmul "${sizes[@]}" --type s8 --out f16
     refused option/memory '(memory|MEM)' vadd --n 4294967295
     refused option/type_with_files '--type is for made-up data' matmul a.npy b.npy --type f16
+    refused option/type_with_texts '--type is for made-up data' mla_prolog --text --type f16
+    refused option/type_without_sizes 'want 3 .npy files .*, or --m' mla_prolog --type f16
+    refused option/data_with_files '--data is for made-up data' matmul a.npy b.npy --data range
+    refused option/repeat_of_pieces 'no option --repeat' mla_prolog "${sizes[@]}" --repeat 2
     refused option/sizes_with_files '--k is for made-up data' matmul a.npy b.npy --k 6
     refused option/two_results 'one result too many: -o two' vadd a.npy a.npy -o one -o two
     refused option/data '--data odd: want range.special' vadd --n 5 --data odd
