@@ -192,6 +192,10 @@ static int help(int argc, char **argv)
 {
     const struct opdesc *one = argc > 1 ? op_find(argv[1]) : NULL;
 
+    if (argc > 2) {
+        fprintf(stderr, "help: one NAME at most: %s\n", argv[2]);
+        return RUN_INPUT;
+    }
     if (argc > 1 && strcmp(argv[1], "--json") == 0) {
         print_json();
     } else if (argc > 1 && strcmp(argv[1], "--markdown") == 0) {

@@ -108,7 +108,9 @@ static int parse_option(struct line *line, struct op_call *call, char **argv)
     void *base;
 
     if (!is_out && (argv[0][1] != '-' || !find(line, call, argv[0] + 2, &o, &base))) {
-        return refuse(line->op, "no option ", argv[0]);
+        fprintf(stderr, "%s: no option %s; 'help %s' lists them\n", line->op->name,
+                argv[0], line->op->name);
+        return ERR_ARG;
     }
     if (o.kind != OPTION_FLAG && argv[1] == NULL) {
         fprintf(stderr, "%s: option %s wants a value\n", line->op->name, argv[0]);

@@ -129,7 +129,7 @@ bad_options()
     local sizes=(--m 3 --n 3 --k 3)
 
     refused option/unknown 'matmul: no option --bogus' matmul a.npy b.npy --bogus 3
-    refused option/unknown_short 'vadd: no option -x' vadd a.npy a.npy -x
+    refused option/unknown_short "vadd: no option -x; 'help vadd' lists them" vadd a.npy a.npy -x
     refused option/without_value '-o wants a value' matmul a.npy b.npy -o
     refused option/without_value_before_plus '-o wants a value' matmul a.npy b.npy -o + empty
     refused option/zero '--m 0: want a number' matmul --m 0 --n 3 --k 3
@@ -162,6 +162,7 @@ bad_options()
     refused files/none_vadd 'want 2 .npy files \(x, y\), or --n$' vadd
     refused operator/unknown "no operator 'nonsense'" nonsense a.npy
     refused operator/unknown_help "no operator 'nonsense'" help nonsense
+    refused operator/help_of_two "one NAME at most: --json" help vadd --json
     refused operator/nothing_after_plus "nothing before or after" empty +
     refused operator/empty_name "no operator ''" ''
     refused launcher/unknown 'salai: --bogus: no such option' --bogus empty

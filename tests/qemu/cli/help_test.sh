@@ -31,6 +31,11 @@ tap_check help/of_one "$(has_status 0
 salai "${in_test[@]}" help scale
 tap_check help/of_options "$(has_status 0
     says out '^    --alpha -1000000..1000000 +factor \(1\)$')"
+salai --help
+tap_check help/of_the_launcher "$(has_status 0
+    says out '^salai \[--cores N\]'
+    [ "$(tail -n 1 "$log/out")" = 'a lone %. QEMU takes a doubled comma for one.' ] ||
+        tail -n 1 "$log/out")"
 salai help --markdown
 tap_check help/table_of_the_page "$(has_status 0
     sed -n '/^<!-- table of/,/^<!-- end/{/^<!--/!p}' "$page" | diff - "$log/out")"
