@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "hal/chip.h"
+#include "hal/host.h"
 #include "kernels/cli/check.h"
 #include "kernels/cli/limit.h"
 #include "kernels/cli/line.h"
@@ -146,12 +147,27 @@ static int write_results(const struct line *line, const struct op_call *call)
     return RUN_OK;
 }
 
+/* Whether results could be put where they shall go, asked before a run that may be long. */
+static int try_outputs(const struct line *line)
+{
+    for (unsigned i = 0; i < line->n_out_paths; i++) {
+        int fd = host_create(line->out_path[i]);
+        if (fd < 0 || host_create_end(fd, false) != 0) {
+            fprintf(stderr, "%s: %s: %s\n", line->op->name, line->out_path[i],
+                    host_errno_text());
+            return RUN_INPUT;
+        }
+    }
+    return RUN_OK;
+}
+
 static int run_call(const struct line *line, struct op_call *call)
 {
     bool both = line->op->pieces && !line->no_separate;
     struct op_call separate;
     int status = (int)line_call(line, call);
 
+    status = status == RUN_OK ? try_outputs(line) : status;
     if (status != RUN_OK) {
         return status;
     }

@@ -80,6 +80,7 @@ bad_outputs()
     local both=(matmul a.npy b.npy -o)
 
     refused output/missing_directory 'none/c.npy.*no such file' "${both[@]}" none/c.npy
+    tap_check output/refused_before_the_run "$(cat "$log/out")"
     refused output/file_as_directory 'a.npy/c.npy.*not a directory' "${both[@]}" a.npy/c.npy
     refused output/directory 'directory.npy: is a directory' "${both[@]}" directory.npy
     if mknod null c 1 3 2> /dev/null; then
