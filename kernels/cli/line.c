@@ -105,7 +105,7 @@ static int parse_option(struct line *line, struct op_call *call, char **argv)
 {
     struct option o = {.kind = OPTION_TEXT};
     bool is_out = strcmp(argv[0], "-o") == 0;
-    void *base;
+    void *base = line; /* where -o goes */
 
     if (!is_out && (argv[0][1] != '-' || !find(line, call, argv[0] + 2, &o, &base))) {
         fprintf(stderr, "%s: no option %s; 'help %s' lists them\n", line->op->name,
