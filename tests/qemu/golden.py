@@ -95,16 +95,23 @@ def ulp(x):
 HELPERS = {"np": np, "product": product, "ulp": ulp, "erf": np.vectorize(math.erf, [float])}
 
 
-def expected(op, inputs, dims, out_names):
+def options_of(op, given):
+    """The operator's own options by name, as its NumPy text sees them."""
+    kinds = {"number": int, "float": float}
+    return {o["name"][2:].replace("-", "_"):
+            kinds[o["kind"]](given.get(o["name"], o["default"]))
+            for o in op["options"] if o["kind"] in kinds}
+
+
+def expected(op, inputs, sizes, out_names):
     """Results, and bounds or None, of the operator's own NumPy text."""
     if op["tolerance"] == -1:
         inputs = {k: v.astype(np.float64) for k, v in inputs.items()}
-    space = HELPERS | dims | inputs
+    space = HELPERS | sizes | inputs
     if re.search(r"^\w+ =", op["numpy"]):
         exec(op["numpy"], space)
         return [space[name] for name in out_names], space.get("bound")
     return [eval(op["numpy"], space)], None
-
 
 
 # --- cases ---
@@ -168,7 +175,8 @@ def case(op, name, line, kind=None, pack=None, cores=1, version=(1, 0), files=No
     for file, array in zip(files, inputs.values()):
         save(file, array, version)
     with np.errstate(all="ignore"):
-        wants, bound = expected(op, inputs, dims, [o for o, _ in outs])
+        wants, bound = expected(op, inputs, dims | options_of(op, given),
+                                [o for o, _ in outs])
         for i, want in enumerate(wants):
             save(f"{name}.{i}.wide.npy", np.asarray(want))
             want = np.asarray(want).astype(row[len(ins) + i])
