@@ -124,13 +124,14 @@ names()
 
 # --- runs that do not end well, runs at the same time ---
 
-# begin FILE ARGUMENT...    starts a run and holds it while it writes FILE
+# begin FILE ARGUMENT...    starts a run and holds it while it writes FILE, which it has
+# only begun, and dropped again, before it computed
 begin()
 {
     "$SALAI" "${@:2}" "$1" > "$log/out" 2> "$log/err" < /dev/null &
     run=$!
     while kill -0 $run 2> /dev/null; do
-        if compgen -G ".$1.salai-*" > /dev/null; then
+        if [ "$(find . -name ".$1.salai-*" -size +0 2> /dev/null)" ]; then
             kill -STOP $run
             return
         fi
