@@ -137,7 +137,7 @@ def finish_of_a_task():
     mi.ask("-exec-continue", STOPPED)
     mi.ask("-break-delete 1")
     mi.console("npu task 2")
-    text = mi.ask("-exec-finish", STOPPED + '.*reason="end-stepping-range"')
+    text = mi.ask("-exec-finish", STOPPED + '.*reason="(end-stepping-range|function-finished)"')
     same(mi.where(), "multiply_chunk", "mi/finishes_an_inlined_function_of_a_task")
     ok("^error" not in text, "mi/finish_is_answered", text)
     mi.ask("-gdb-exit")
