@@ -103,6 +103,16 @@ static void sem(void *ctx, unsigned core, unsigned number, unsigned value)
                              number, value);
 }
 
+/* A chip whose events go to `seen`; host: as the rig's, and lives as long. */
+static void listen(struct rig *r, struct npu_host *host)
+{
+    rig_open(r, 1, PROFILE_a2);
+    *host = *r->npu.host;
+    host->event = event;
+    r->npu.host = host;
+    used = 0;
+}
+
 /* 12288 bytes take 215 + 103 cycles, as in pipe_test.c. */
 TEST(event, order)
 {
@@ -110,12 +120,8 @@ TEST(event, order)
     struct npu_host host;
     union cmd c = rig_copy_in(0, 0, 12288);
 
-    rig_open(&r, 1, PROFILE_a2);
-    host = *r.npu.host;
-    host.event = event;
+    listen(&r, &host);
     host.sem = sem;
-    r.npu.host = &host;
-    used = 0;
     c.head.post_sem[0] = 3;
     c.head.post_n[0] = 2;
     rig_push(&r, 0, PIPE_MTE2, &c);
@@ -138,11 +144,7 @@ TEST(event, numbers)
     struct npu_host host;
     union cmd c = rig_copy_in(0, 0, 12288);
 
-    rig_open(&r, 1, PROFILE_a2);
-    host = *r.npu.host;
-    host.event = event;
-    r.npu.host = &host;
-    used = 0;
+    listen(&r, &host);
     rig_push(&r, 0, PIPE_MTE2, &c);
     rig_drain(&r);
     rig_write(&r, 0, CORE_CTRL, CORE_CTRL_PMU);
@@ -166,12 +168,8 @@ TEST(event, post_beyond_the_maximum)
     struct npu_host host;
     union cmd c = rig_copy_in(0, 0, 12288);
 
-    rig_open(&r, 1, PROFILE_a2);
-    host = *r.npu.host;
-    host.event = event;
-    r.npu.host = &host;
+    listen(&r, &host);
     rig_write(&r, 0, SEM_POST + 8 * 3, SEM_MAX);
-    used = 0;
     c.head.post_sem[0] = 3;
     c.head.post_n[0] = 1;
     rig_push(&r, 0, PIPE_MTE2, &c);
