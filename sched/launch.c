@@ -135,7 +135,7 @@ static int run_launch(const struct launch *l, unsigned cores, struct sched_repor
         return err;
     }
     sched_limit(l->name, l->limit);
-    chip_align();
+    chip_align(); /* once more: what has been set up may depend on the slots in use */
     err = sched_run(report);
     set_barrier(0, 0);
     return err ? err : check_chip(l, report);

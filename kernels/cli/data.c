@@ -87,6 +87,11 @@ static uint64_t lowest(enum type type)
                               : UINT64_C(1) << (type_bits(type) - 1);
 }
 
+static uint32_t next(uint32_t seed)
+{
+    return seed * 1664525u + 1013904223u;
+}
+
 /* There may be tens of millions of them. */
 static void fill_range(void *data, enum type type, uint64_t count, uint32_t seed)
 {
@@ -97,7 +102,7 @@ static void fill_range(void *data, enum type type, uint64_t count, uint32_t seed
         as_half[i] = f32_to_f16(((float)i - 512) / 512);
     }
     for (uint64_t i = 0; i < count; i++) {
-        seed = seed * 1664525u + 1013904223u;
+        seed = next(seed);
         if (type == TYPE_F32) {
             ((float *)data)[i] = ((float)(seed >> 22) - 512) / 512;
         } else if (type == TYPE_F16) {
@@ -130,7 +135,7 @@ void data_fill(enum data_kind kind, void *data, enum type type, uint64_t count,
     }
     for (uint64_t i = 0; i < count; i++) {
         uint64_t bits = lowest(type);
-        seed = seed * 1664525u + 1013904223u;
+        seed = next(seed);
         if (kind == DATA_SPECIAL) {
             bits = special(type, seed);
         } else if (kind == DATA_BITS) {
