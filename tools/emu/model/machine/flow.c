@@ -8,6 +8,7 @@
  */
 #include "tools/emu/model/machine/flow.h"
 
+#include "hal/contract/cost.h"
 #include "tools/emu/model/machine/event.h"
 
 static bool flow_active(const struct npu_pipe *p)
@@ -111,13 +112,13 @@ void flow_begin(struct npu *n, struct npu_pipe *p, const struct plan *plan,
                 uint32_t fixed)
 {
     struct npu_state *s = n->s;
-    uint64_t alone = plan->work ? div_up(plan->work, plan->rate) : 0;
-    bool held = plan->at_least > alone; /* by short rows, by another engine on its way */
-    uint64_t cycles = fixed + (held ? plan->at_least : alone);
+    uint64_t cycles = cost_cycles(fixed, plan->work, plan->rate, plan->at_least);
+    /* By short rows, by another engine on its way. */
+    bool held = plan->at_least > div_up(plan->work, plan->rate);
     uint64_t rate = held ? div_up(plan->work * 256, plan->at_least) : plan->rate * 256ull;
 
     p->begin = s->now;
-    p->end = p->nominal = s->now + (cycles ? cycles : 1);
+    p->end = p->nominal = s->now + cycles;
     p->flow = (struct npu_flow){0};
     if (plan->pools && plan->work) {
         p->flow = (struct npu_flow){.pools = plan->pools,

@@ -4,6 +4,7 @@
  */
 #include "tools/emu/model/ops/mte.h"
 
+#include "hal/contract/cost.h"
 #include "tools/emu/model/mem.h"
 #include "tools/emu/model/arith/move.h"
 
@@ -11,13 +12,12 @@ uint64_t mte_gm_cost(const struct op_ctx *c, enum npu_cost rate)
 {
     struct plan *plan = c->plan;
     const struct access *a = &plan->src[0];
-    uint64_t least = op_cost(c, COST_GM_ROW_BYTES);
     uint64_t rows = (uint64_t)a->n[0] * a->n[1] * a->n[2];
-    uint64_t work = (a->row_bytes < least ? least : a->row_bytes) * rows;
 
     plan->rate = op_cost(c, rate);
     plan->work = access_bytes(a);
-    plan->at_least = plan->work ? div_up(work, plan->rate) : 0;
+    plan->at_least =
+        cost_gm_rows(rows, a->row_bytes, op_cost(c, COST_GM_ROW_BYTES), plan->rate);
     plan->pools = POOL_READ;
     return plan->at_least;
 }

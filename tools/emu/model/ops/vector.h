@@ -6,6 +6,7 @@
 #ifndef TOOLS_EMU_MODEL_OPS_VECTOR_H
 #define TOOLS_EMU_MODEL_OPS_VECTOR_H
 
+#include "hal/contract/cost.h"
 #include "tools/emu/model/arith/num.h"
 #include "tools/emu/model/mem.h"
 #include "tools/emu/model/ops/op.h"
@@ -28,14 +29,6 @@ void vec_store(const struct op_ctx *c, unsigned esize, unsigned repeat, unsigned
                unsigned rep, uint8_t *to, const uint8_t *stage);
 /* Cost from the command's line in vector.def. */
 void vec_cost(const struct op_ctx *c, uint64_t repeats);
-/* One operand of a command: where its blocks lie. An operand of bits (esize 0) lies side
- * by side and has no block. */
-struct vec_operand {
-    size_t field; /* offset in the command */
-    uint32_t base;
-    uint8_t esize, blk, rep;
-};
-
 /* Work of the repeats in cycles, at least `slope` each: accesses to the same bank group
  * of UB go one after the other, and reading a bank that is being written waits
  * (vector.md). */
