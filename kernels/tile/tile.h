@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tile programs on the machine: a kernel in the intermediate form (ir.h) is planned for
+ * its sizes, and the plan is run. kernels/tile/tile_op.c makes an operator of a program
+ * that is given as text; an operator written in C calls these two itself.
+ */
+#ifndef KERNELS_TILE_TILE_H
+#define KERNELS_TILE_TILE_H
+
+#include <stdio.h>
+#include "kernels/tile/ir.h"
+#include "sched/sched.h"
+
+struct tile_plan; /* kernels/tile/plan.h */
+
+/* Where the tensors lie, in the order of the kernel's parameters and results. Results may
+ * be in the place of a parameter of the same type and dimensions, else nothing overlaps. */
+struct tile_call {
+    const void *in[TILE_PARAMS];
+    void *out[TILE_RESULTS];
+};
+
+/*
+ * Plans a kernel whose sizes are known and whose scalars are given for so many cores (0:
+ * what its schedule says, else all of the chip). *plan lives in the arena and keeps what it
+ * needs of *k, which must live as long. 0; ERR_ARG, ERR_TYPE, ERR_SHAPE: what the planner
+ * cannot do, or a schedule that cannot be done, ERR_LOCAL: no memory of the core holds it,
+ * ERR_NOMEM: the arena is full; then *error says why, and where in the source.
+ */
+MUST_CHECK int tile_plan(struct tile_plan **plan, struct tile_kernel *k, unsigned cores,
+                         struct tile_arena *arena, struct tile_error *error);
+/* Runs it; returns as launch() does. A plan may be run any number of times. */
+MUST_CHECK int tile_run(const struct tile_plan *plan, const struct tile_call *call,
+                        struct sched_report *report);
+/* Loops, layout, memory, semaphores, limits, what lost and why: `tile --explain`. */
+void tile_explain(const struct tile_plan *plan, FILE *to);
+/* What the plan is predicted to take, in cycles from its first command to its last. */
+uint64_t tile_predicted(const struct tile_plan *plan);
+
+#endif
