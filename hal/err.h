@@ -34,7 +34,8 @@
     ERR(ERR_CORES, -20, "more cores wanted than the chip has")                           \
     ERR(ERR_BARRIER, -21, "barrier among more blocks than run at one time")              \
     ERR(ERR_LATE, -22, "launch has not ended in time")                                   \
-    ERR(ERR_GUARD, -23, "memory before a task's stack was overwritten")
+    ERR(ERR_GUARD, -23, "memory before a task's stack was overwritten")                  \
+    ERR(ERR_SEQUENCE, -24, "recorded sequence used against its rules")
 
 enum err {
     ERR_OK = 0,

@@ -46,9 +46,7 @@ int pipe_push_many(unsigned core, enum pipe pipe, const union cmd *cmds, unsigne
     if (port->room < count && pipe_refresh(port) < count) {
         return ERR_BUSY;
     }
-    port->room -= count;
-    fence_push();
-    *port->push = (uintptr_t)cmds | field_put(PIPE_PUSH_MORE, count - 1);
+    pipe_store_many(port, cmds, count);
     return 0;
 }
 

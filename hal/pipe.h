@@ -33,6 +33,15 @@ static inline void pipe_store(struct pipe_port *port, const union cmd *cmd)
     *port->push = (uintptr_t)cmd;
 }
 
+/* The same for `count` commands that follow each other, 1 to PIPE_DEPTH. */
+static inline void pipe_store_many(struct pipe_port *port, const union cmd *cmds,
+                                   uint64_t count)
+{
+    port->room -= count;
+    fence_push();
+    *port->push = (uintptr_t)cmds | field_put(PIPE_PUSH_MORE, count - 1);
+}
+
 /* An empty command of an opcode; the rest is filled in by the caller. */
 static inline void cmd_init(union cmd *cmd, enum op op, enum type type)
 {

@@ -220,8 +220,13 @@ static void put_task(char *text, const struct task *t)
             put_posters(text, t->core, t->wants[i].sem);
         }
     } else if (t->state == TASK_WAIT_ROOM) {
-        put("\n  task %s waits since cycle %llu for room in %s of core %u", t->name,
-            since, pipe_name(t->what), t->core);
+        put("\n  task %s waits since cycle %llu for room in", t->name, since);
+        for (unsigned p = 0, n = 0; p < NPU_PIPES; p++) {
+            if (t->slots[p]) {
+                put("%s %s", n++ ? " or" : "", pipe_name(p));
+            }
+        }
+        put(" of core %u", t->core);
     } else if (t->state == TASK_WAIT_TASK) {
         put("\n  task %s waits since cycle %llu for task %s", t->name, since,
             sched_task(t->what)->name);

@@ -39,6 +39,7 @@ static struct {
     unsigned switches_left, yields_left; /* until the scheduler looks at everything */
 } hot = {.last = tasks, .end = tasks};
 struct task *running;
+uint32_t sched_run_number;
 uintptr_t task_window;
 static unsigned n_of_priority[TASK_PRIORITIES]; /* tasks that have not ended */
 static bool prioritised; /* some task has another priority than TASK_NORMAL */
@@ -471,6 +472,7 @@ int sched_run(struct sched_report *report)
         return ERR_BUSY;
     }
     run_report = report;
+    sched_run_number++;
     measure_run();
     stats = (struct sched_stats){0};
     hot.last = tasks + n_tasks - 1;

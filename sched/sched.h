@@ -132,6 +132,8 @@ MUST_CHECK int task_wait_sems(const struct want *wants, unsigned n, bool all,
                               uint64_t cycle, const char *where);
 /* `slots` free slots, at most PIPE_DEPTH, in a queue of the task's core, or ERR_ARG. */
 MUST_CHECK int task_wait_room(enum pipe pipe, unsigned slots, uint64_t cycle);
+/* So many free slots in any one of the queues for which slots[pipe] is not 0. */
+MUST_CHECK int task_wait_rooms(const uint8_t slots[NPU_PIPES], uint64_t cycle);
 /* A fault of the task's core, which then does not end the run: the task clears it. */
 MUST_CHECK int task_wait_fault(struct fault *fault, uint64_t cycle);
 /* Everything that has been issued to the task's core has ended. */
@@ -144,6 +146,14 @@ void task_post_at(unsigned sem, unsigned count, const char *where);
  * command carries the caller's pc and the task's tag. Now and then it lets others run, so
  * a pipe to which two tasks issue sees their commands mixed. */
 void task_issue(enum pipe pipe, union cmd *cmd);
+/* Appends `count` commands that follow each other, 1 to PIPE_DEPTH, by one store, waiting
+ * until there is room for all; more, or none, end the run with ERR_SEQUENCE. They get the
+ * caller's pc where they have none, and the task's tag, unless the first and the last have
+ * it already: what is issued again and again is then not touched. */
+#define task_issue_many(pipe, cmds, count)                                               \
+    task_issue_many_at((pipe), (cmds), (count), SCHED_HERE)
+void task_issue_many_at(enum pipe pipe, union cmd *cmds, unsigned count,
+                        const char *where);
 /* The next command that the task issues to the pipe also waits for `count`. */
 void task_owe_wait(enum pipe pipe, unsigned sem, unsigned count);
 /* Tag of the commands that the task issues from now on, 24 bits; above them the task's

@@ -128,17 +128,39 @@ int task_wait_sems(const struct want *wants, unsigned n, bool all, uint64_t cycl
     return wait_as(TASK_WAIT_SEM, wants[0].sem, wants[0].count, cycle);
 }
 
+int task_wait_rooms(const uint8_t slots[NPU_PIPES], uint64_t cycle)
+{
+    struct task *self = running;
+    bool some = false;
+    int err = 0;
+
+    for (unsigned p = 0; p < NPU_PIPES; p++) {
+        if (slots[p] > PIPE_DEPTH || (slots[p] && pipe_name(p)[0] == '?')) {
+            return ERR_ARG;
+        }
+        some = some || slots[p];
+        if (slots[p] && pipe_refresh(&self->ports[p]) >= slots[p]) {
+            return 0;
+        }
+    }
+    memcpy(self->slots, slots, sizeof(self->slots));
+    if (some) {
+        err = wait_as(TASK_WAIT_ROOM, 0, 0, cycle);
+    }
+    return err;
+}
+
 int task_wait_room(enum pipe pipe, unsigned slots, uint64_t cycle)
 {
-    int err = 0;
+    uint8_t wanted[NPU_PIPES] = {0};
+    int err;
 
     if (slots > PIPE_DEPTH || pipe_name(pipe)[0] == '?') {
         return ERR_ARG;
     }
-    if (pipe_refresh(&running->ports[pipe]) < slots) {
-        err = wait_as(TASK_WAIT_ROOM, pipe, slots, cycle);
-        pipe_refresh(&running->ports[pipe]);
-    }
+    wanted[pipe] = (uint8_t)slots;
+    err = task_wait_rooms(wanted, cycle);
+    pipe_refresh(&running->ports[pipe]);
     return err;
 }
 
@@ -224,16 +246,22 @@ void task_post_at(unsigned sem, unsigned count, const char *where)
     sem_post(running->core, sem, count);
 }
 
-static void push(enum pipe pipe, const union cmd *cmd)
+void task_make_room(enum pipe pipe, unsigned slots)
 {
     struct pipe_port *port = &running->ports[pipe];
+    unsigned wake = slots > WAKE_SLOTS ? slots : WAKE_SLOTS;
 
-    if (port->room == 0) {
-        while (pipe_refresh(port) == 0) {
-            (void)!task_wait_room(pipe, WAKE_SLOTS, SCHED_FOREVER);
+    if (port->room < slots) {
+        while (pipe_refresh(port) < slots) {
+            (void)!task_wait_room(pipe, wake, SCHED_FOREVER);
         }
     }
-    pipe_store(port, cmd);
+}
+
+static void push(enum pipe pipe, const union cmd *cmd)
+{
+    task_make_room(pipe, 1);
+    pipe_store(&running->ports[pipe], cmd);
 }
 
 /* Pays what is owed to the pipe with a command that does nothing else. */
@@ -305,6 +333,33 @@ __attribute__((noinline)) void task_issue(enum pipe pipe, union cmd *cmd)
     if (port->room % BURST == 0) {
         task_yield(); /* or an empty pipe would wait until this one is full */
     }
+}
+
+static void stamp(union cmd *cmds, unsigned count, uintptr_t pc)
+{
+    for (unsigned i = 0; i < count; i++) {
+        cmds[i].head.tag = running->tag;
+        cmds[i].head.pc = cmds[i].head.pc ? cmds[i].head.pc : pc;
+    }
+}
+
+__attribute__((noinline)) void task_issue_many_at(enum pipe pipe, union cmd *cmds,
+                                                  unsigned count, const char *where)
+{
+    struct task *self = running;
+
+    if (count == 0 || count > PIPE_DEPTH) {
+        task_fail(ERR_SEQUENCE, where, "%u commands at one time, %s holds 1 to %u", count,
+                  pipe_name(pipe), PIPE_DEPTH);
+    }
+    if (cmds[0].head.tag != self->tag || cmds[count - 1].head.tag != self->tag) {
+        stamp(cmds, count, (uintptr_t)__builtin_return_address(0));
+    }
+    if (self->owed[pipe]) {
+        pay(pipe);
+    }
+    task_make_room(pipe, count);
+    pipe_store_many(&self->ports[pipe], cmds, count);
 }
 
 /* --- mistakes --- */

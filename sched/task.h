@@ -15,7 +15,7 @@
 enum task_state {
     TASK_READY = 0x51,
     TASK_WAIT_SEM,   /* wants[], all of them or any */
-    TASK_WAIT_ROOM,  /* count slots of pipe `what` */
+    TASK_WAIT_ROOM,  /* slots[], in any queue where it is not 0 */
     TASK_WAIT_FAULT, /* of its core */
     TASK_WAIT_TASK,  /* of slot `what`, generation `count` */
     TASK_WAIT_TIME,  /* until */
@@ -45,7 +45,7 @@ struct task {
     unsigned block, blocks;
     uint32_t tag;
     /* what it waits for */
-    unsigned what;  /* semaphore (the one that lacks, of several), pipe or task */
+    unsigned what;  /* semaphore (the one that lacks, of several) or task */
     unsigned count; /* how many */
     struct want wants[TASK_WANTS];
     unsigned n_wants;
@@ -54,6 +54,7 @@ struct task {
     const char *where;
     int result;
     struct fault *fault;
+    uint8_t slots[NPU_PIPES];
     uint32_t owed[NPU_PIPES]; /* waits of its next commands, as CMD_SYNC has them */
 };
 
@@ -75,6 +76,8 @@ void measure_task(const char *name, uint64_t spent);
 extern struct task *running;
 struct task *sched_task(unsigned i);
 unsigned sched_tasks(void);
+/* Of sched_run since power-on. */
+extern uint32_t sched_run_number;
 /* Charges somebody with what the hart has done since the last charge. */
 void sched_charge(uint64_t *spent);
 /* Lets others run until the caller, whose state says what it waits for, is chosen. */
@@ -90,6 +93,9 @@ char *sched_text(void);
 /* A new task on the running one's behalf: its number or ERR_NOMEM. */
 int sched_begin(const char *name, unsigned core, void (*fn)(void *arg), void *arg);
 
+/* task.c: waits until a queue of the running task's core has so many free slots, which are
+ * there until the task gives the hart away. */
+void task_make_room(enum pipe pipe, unsigned slots);
 /* Appends to a text, which stays within its size; as snprintf. */
 __attribute__((format(printf, 3, 4))) int sched_append(char *text, size_t size,
                                                        const char *format, ...);

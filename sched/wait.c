@@ -50,17 +50,39 @@ static void disarm_sem(const struct task *self, unsigned sem)
 
 /* Sets the slots that wake the tasks which wait for room, except `self`; of these there
  * are as many as `others` says, and one more, if it is not 0, wants `least`. */
-static void arm_room(unsigned core, unsigned pipe, const struct task *self,
+static void arm_pipe(unsigned core, unsigned pipe, const struct task *self,
                      unsigned others, unsigned least)
 {
     for (unsigned i = 0; others && i < sched_tasks(); i++) {
         const struct task *t = sched_task(i);
-        if (t != self && t->core == core && t->state == TASK_WAIT_ROOM &&
-            t->what == pipe) {
-            least = least && least < t->count ? least : t->count;
+        unsigned slots = t->slots[pipe];
+        if (t != self && t->core == core && t->state == TASK_WAIT_ROOM && slots) {
+            least = least && least < slots ? least : slots;
         }
     }
     pipe_arm(core, (enum pipe)pipe, least);
+}
+
+/* Arms, or disarms, every queue in which a task waits for room. */
+static void arm_room(const struct task *t, bool on)
+{
+    for (unsigned p = 0; p < NPU_PIPES; p++) {
+        uint8_t *n = &crowd[t->core][p];
+        if (t->slots[p]) {
+            *n = (uint8_t)(on ? *n + 1 : *n - 1);
+            arm_pipe(t->core, p, t, on ? *n - 1u : *n, on ? t->slots[p] : 0);
+        }
+    }
+}
+
+static bool room_in_any(const struct task *t)
+{
+    for (unsigned p = 0; p < NPU_PIPES; p++) {
+        if (t->slots[p] && pipe_free(t->core, (enum pipe)p) >= t->slots[p]) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool wait_supervised(unsigned core)
@@ -113,7 +135,7 @@ void wait_arm(struct task *t)
     unsigned first;
 
     if (t->state == TASK_WAIT_ROOM) {
-        arm_room(t->core, t->what, t, crowd[t->core][t->what]++, t->count);
+        arm_room(t, true);
     } else if (t->state == TASK_WAIT_FAULT) {
         arm_fault(t->core, NULL);
     } else if (t->state == TASK_WAIT_SEM && t->all) {
@@ -132,7 +154,7 @@ void wait_arm(struct task *t)
 void wait_disarm(struct task *t)
 {
     if (t->state == TASK_WAIT_ROOM) {
-        arm_room(t->core, t->what, t, --crowd[t->core][t->what], 0);
+        arm_room(t, false);
     } else if (t->state == TASK_WAIT_FAULT) {
         arm_fault(t->core, t); /* what it knows of would keep the line up */
     } else if (t->state == TASK_WAIT_SEM && t->all) {
@@ -192,7 +214,7 @@ bool wait_over(struct task *t)
         return t->n_wants == 1 ? sem_try_take(t->core, t->wants[0].sem, t->wants[0].count)
                                : sems_over(t);
     case TASK_WAIT_ROOM:
-        return pipe_free(t->core, (enum pipe)t->what) >= t->count;
+        return room_in_any(t);
     case TASK_WAIT_FAULT:
         return irq_fault(t->core) && core_fault(t->core, t->fault);
     case TASK_READY:
