@@ -282,6 +282,7 @@ $(B)/qemu/version.h: $(B)/qemu/stamp ;
 
 # The headers first: they come over the network while the model is compiled.
 $(B)/npu.so: $(B)/qemu/stamp $(MODEL_SRC:%=$(B)/model/%.o) $(QEMU_SRC:%=$(B)/plugin/%.o)
+	$(Q)mkdir -p $(B)/scratch
 	$(call link,$(CC) -shared)
 
 $(B)/san/host-tests: LIBS := -lmpfr -lgmp -lm

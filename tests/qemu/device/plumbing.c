@@ -172,7 +172,7 @@ TEST(plumbing, refusals)
             "cores= is given twice");
     refused("refuses_two_files", ",trace=/dev/null,trace=/dev/null", "-M virt " ICOUNT,
             "trace= is given twice");
-    refused("refuses_debug", ",debug=1", "-M virt " ICOUNT, "debug=1: on and off are allowed");
+    refused("refuses_debug", ",debug=1", "-M virt " ICOUNT, "debug=1: off, on are allowed");
     refused("refuses_two_harts", "", "-M virt -smp 2 " ICOUNT, "-smp 2");
     refused("refuses_no_icount", "", "-M virt", "-icount shift=0,sleep=off");
     refused("refuses_sleep", "", "-M virt -icount shift=0", "sleep=off");

@@ -18,7 +18,7 @@
 extern char __bss_start[], __bss_end[], __heap_start[]; /* linker/npu.ld */
 extern char __stack_bottom[], __stack_top[];
 
-#define SCRATCH "build/boot_test.npy"
+#define SCRATCH "build/scratch/boot_test.npy"
 
 TEST(boot, bss_is_zero)
 {
@@ -249,7 +249,7 @@ TEST(libc, aligned_alloc_aligns)
 
 TEST(host, missing_file_is_named)
 {
-    CHECK_EQ(host_open("build/no such, file", HOST_READ), ERR_NOFILE);
+    CHECK_EQ(host_open("build/scratch/no such, file", HOST_READ), ERR_NOFILE);
     CHECK_EQ(host_errno(), ENOENT);
     CHECK_STR(host_errno_text(), "no such file or directory");
 }
@@ -338,10 +338,10 @@ TEST(npy, failure_leaves_no_file)
     struct npy npy = {.type = NPY_I1, .ndim = 1, .shape = {1}, .data = &npy};
     char why[NPY_WHY_BYTES];
 
-    CHECK_EQ(npy_write("build/no dir/x.npy", &npy, why), ERR_NOFILE);
-    CHECK_STR(why, "build/no dir/x.npy: no such file or directory");
-    CHECK_EQ(npy_write("build", &npy, why), ERR_NOFILE);
-    CHECK_STR(why, "build: is a directory");
+    CHECK_EQ(npy_write("build/scratch/no dir/x.npy", &npy, why), ERR_NOFILE);
+    CHECK_STR(why, "build/scratch/no dir/x.npy: no such file or directory");
+    CHECK_EQ(npy_write("build/scratch", &npy, why), ERR_NOFILE);
+    CHECK_STR(why, "build/scratch: is a directory");
 }
 
 TEST(npy, directory_is_refused)
@@ -349,6 +349,6 @@ TEST(npy, directory_is_refused)
     struct npy npy;
     char why[NPY_WHY_BYTES];
 
-    CHECK_EQ(npy_read("build", &npy, why), ERR_NOFILE);
-    CHECK_STR(why, "build: is a directory");
+    CHECK_EQ(npy_read("build/scratch", &npy, why), ERR_NOFILE);
+    CHECK_STR(why, "build/scratch: is a directory");
 }

@@ -12,7 +12,7 @@
 #include "kernels/cli/line.h"
 #include "tests/target/test.h"
 
-#define FILE_X "build/line_test.x.npy"
+#define FILE_X "build/scratch/line_test.x.npy"
 
 struct own {
     uint32_t count, mode;

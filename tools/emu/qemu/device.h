@@ -101,6 +101,13 @@ void npu_core_event(const struct npu_event *e);
 
 /* files.c: answers the calls of hal/contract/host.h. Before record.c, which records them. */
 void npu_files_init(void);
+/* Where links lead from `path`, whether there is something or not; NULL and errno. */
+char *npu_follow_links(const char *path);
+
+/* confine.c: lets the image reach what its arguments name, and `core`'s folder, where a
+ * core file may be wanted, or NULL; calls: its calls are looked at as well as confined by
+ * the kernel. After files.c, before what records its calls. */
+void npu_confine(const char *core, bool calls);
 
 /* check.c: refuses what would fail later or never end: before the machine is made, when it
  * is there, and, watch, an image that has not called npu_started() in time. */

@@ -87,8 +87,7 @@ static void catch_signals(void)
 
 /* --- outputs --- */
 
-/* Where links lead from `path`, whether there is something or not; NULL and errno. */
-static char *follow_links(const char *path)
+char *npu_follow_links(const char *path)
 {
     g_autofree char *at = g_strdup(path);
 
@@ -197,7 +196,7 @@ static int refuse(const char *path, const struct stat *old)
 static int64_t begin_output(const char *name)
 {
     struct output *o = &pending.output[pending.n];
-    g_autofree char *path = follow_links(name), *dir = NULL, *base = NULL;
+    g_autofree char *path = npu_follow_links(name), *dir = NULL, *base = NULL;
     struct stat st, *old = path && lstat(path, &st) == 0 ? &st : NULL;
     int err = path ? (old ? refuse(path, old) : 0) : -errno;
 

@@ -3,7 +3,7 @@
  * The entry of npu.so: options, and the refusal of everything that would not be exact.
  *
  *   -plugin npu.so[,cores=1..32][,profile=NAME][,seed=N][,trace=FILE][,debug=on]
- *   [,core=FILE][,record=DIR|,replay=DIR]
+ *   [,core=FILE][,record=DIR|,replay=DIR][,confine=off|kernel]
  *
  * Invariant: past npu_attach() the machine is the one that the design describes (virt,
  * riscv64, one hart, icount shift=0 sleep=off) in the QEMU that npu.so was built for.
@@ -25,7 +25,8 @@ static struct {
     const char *at;              /* addresses of functions, see core.c */
     qemu_plugin_id_t id;
     bool debug;
-} options = {.cores = 1, .profile = PROFILE_a2};
+    enum { CONFINE_OFF, CONFINE_KERNEL, CONFINE_ON } confine;
+} options = {.cores = 1, .profile = PROFILE_a2, .confine = CONFINE_ON};
 
 /* Structures are laid out by headers; a build of QEMU with other switches would show
  * here and not as a crash. */
@@ -109,12 +110,27 @@ static void set_seed(const char *value)
     options.seed = seed;
 }
 
+/* One of `words`, "off" first; a word that is none of them is refused. */
+static int set_word(const char *name, const char *value, const char *const *words)
+{
+    for (int i = 0; words[i]; i++) {
+        if (strcmp(value, words[i]) == 0) {
+            return i;
+        }
+    }
+    npu_die("npu.so: %s=%s: %s are allowed", name, value,
+            g_strjoinv(", ", (char **)words));
+}
+
 static void set_debug(const char *value)
 {
-    options.debug = strcmp(value, "on") == 0;
-    if (!options.debug && strcmp(value, "off") != 0) {
-        npu_die("npu.so: debug=%s: on and off are allowed", value);
-    }
+    options.debug = set_word("debug", value, (const char *[]){"off", "on", NULL});
+}
+
+static void set_confine(const char *value)
+{
+    options.confine =
+        set_word("confine", value, (const char *[]){"off", "kernel", "on", NULL});
 }
 
 /* An option has a function that sets it, or is a text to be kept. */
@@ -123,15 +139,11 @@ static const struct {
     void (*set)(const char *value);
     const char **text;
 } known[] = {
-    {"cores", .set = set_cores},
-    {"profile", .set = set_profile},
-    {"seed", .set = set_seed},
-    {"trace", .text = &options.trace},
-    {"debug", .set = set_debug},
-    {"core", .text = &options.core},
-    {"at", .text = &options.at},
-    {"record", .text = &options.record},
-    {"replay", .text = &options.replay},
+    {"cores", .set = set_cores},         {"profile", .set = set_profile},
+    {"seed", .set = set_seed},           {"trace", .text = &options.trace},
+    {"debug", .set = set_debug},         {"confine", .set = set_confine},
+    {"core", .text = &options.core},     {"at", .text = &options.at},
+    {"record", .text = &options.record}, {"replay", .text = &options.replay},
 };
 
 static void set_option(const char *arg)
@@ -208,6 +220,9 @@ static void attach(Notifier *notifier, void *data)
     }
     npu_sleep_init(npu);
     npu_files_init();
+    if (options.confine && !options.replay) { /* a replay reaches nothing anyway */
+        npu_confine(options.core, options.confine == CONFINE_ON);
+    }
     if (options.core) {
         npu_core_init(npu, options.core, options.at ?: "", options.id);
     }

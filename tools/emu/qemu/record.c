@@ -16,21 +16,6 @@
 #define SNAPSHOT_NS     (50 * 1000000ll) /* at least, of the host */
 #define SNAPSHOT_BEHIND 4                /* instructions */
 
-enum {
-    SYS_OPEN = 0x01,
-    SYS_CLOSE = 0x02,
-    SYS_WRITEC = 0x03,
-    SYS_WRITE = 0x05,
-    SYS_READ = 0x06,
-    SYS_TMPNAM = 0x0d,
-    SYS_SYSTEM = 0x12,
-    SYS_GET_CMDLINE = 0x15,
-    SYS_HEAPINFO = 0x16,
-    SYS_EXIT = 0x18,
-    SYS_EXIT_EXTENDED = 0x20,
-    SYS_ELAPSED = 0x30,
-};
-
 /* In the file each is followed by what it has written to guest memory, and zeros. */
 typedef struct Call {
     int64_t when; /* ns */
