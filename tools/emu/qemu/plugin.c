@@ -4,6 +4,7 @@
  *
  *   -plugin npu.so[,cores=1..32][,profile=NAME][,seed=N][,trace=FILE][,debug=on]
  *   [,core=FILE][,record=DIR|,replay=DIR][,confine=off|kernel]
+ *   [,simd=plain|avx2|avx512|vnni]
  *
  * Invariant: past npu_attach() the machine is the one that the design describes (virt,
  * riscv64, one hart, icount shift=0 sleep=off) in the QEMU that npu.so was built for.
@@ -11,6 +12,7 @@
  * is complete, which is before -loadvm, replay and the first reset.
  */
 #include "tools/emu/qemu/device.h"
+#include "tools/emu/model/arith/simd.h"
 #include "version.h"
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
@@ -110,7 +112,7 @@ static void set_seed(const char *value)
     options.seed = seed;
 }
 
-/* One of `words`, "off" first; a word that is none of them is refused. */
+/* Which of `words` it is; a word that is none of them is refused. */
 static int set_word(const char *name, const char *value, const char *const *words)
 {
     for (int i = 0; words[i]; i++) {
@@ -133,6 +135,22 @@ static void set_confine(const char *value)
         set_word("confine", value, (const char *[]){"off", "kernel", "on", NULL});
 }
 
+/* The host's vector instructions change speed only. */
+static void set_simd(const char *value)
+{
+    const char *names[SIMD_COUNT + 1] = {NULL};
+    enum simd best = simd_level(), level;
+
+    for (int i = 0; i < SIMD_COUNT; i++) {
+        names[i] = simd_name(i);
+    }
+    level = set_word("simd", value, names);
+    if (level > best) {
+        npu_die("npu.so: simd=%s: this host has no more than %s", value, simd_name(best));
+    }
+    simd_limit(level);
+}
+
 /* An option has a function that sets it, or is a text to be kept. */
 static const struct {
     const char *name;
@@ -142,8 +160,9 @@ static const struct {
     {"cores", .set = set_cores},         {"profile", .set = set_profile},
     {"seed", .set = set_seed},           {"trace", .text = &options.trace},
     {"debug", .set = set_debug},         {"confine", .set = set_confine},
-    {"core", .text = &options.core},     {"at", .text = &options.at},
-    {"record", .text = &options.record}, {"replay", .text = &options.replay},
+    {"simd", .set = set_simd},           {"core", .text = &options.core},
+    {"at", .text = &options.at},         {"record", .text = &options.record},
+    {"replay", .text = &options.replay},
 };
 
 static void set_option(const char *arg)

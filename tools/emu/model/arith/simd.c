@@ -58,8 +58,7 @@ void simd_limit(enum simd level)
 
 const char *simd_name(enum simd level)
 {
-    static const char *const names[SIMD_COUNT] = {"plain", "avx2", "avx512",
-                                                  "avx512_vnni"};
+    static const char *const names[SIMD_COUNT] = {"plain", "avx2", "avx512", "vnni"};
 
     return level < SIMD_COUNT ? names[level] : "?";
 }
