@@ -21,27 +21,54 @@
 
 struct npu_state;
 
-/* What happens to a command, for a trace and for debuggers. */
+/*
+ * What happens, for traces, debuggers and checkers: one stream, in the order in which it
+ * counts. A command begins, then takes; it ends, then posts, and a barrier unit that this
+ * sets off takes and posts next. The hart's accesses stand where they are made.
+ */
 enum npu_happens {
     NPU_PUSHED,
     NPU_BEGINS,
     NPU_ENDS, /* and has written its destination */
     NPU_FAULTS,
+    NPU_TAKES,   /* units leave a semaphore, those first that came first */
+    NPU_POSTS,   /* units come to one */
+    NPU_RESETS,  /* of a pipe, a core or, core NPU_CHIP, what the chip's reset clears */
+    NPU_DRAINED, /* the hart has read from PIPE_LEFT that a pipe has nothing left to do */
+    NPU_NAMES,   /* the hart has named what it does (CHIP_TRACE) */
 };
+
+/* Who, where it is no pipe: the hart, through a register page; a barrier unit. */
+enum { NPU_BY_HART = NPU_PIPES, NPU_BY_BARRIER };
 
 struct npu_event {
     enum npu_happens what;
     uint64_t now;
-    unsigned core, pipe, slot; /* of the queue; pipe NPU_PIPES: a register access */
-    const union cmd *cmd;      /* NULL if a fault is no command's */
-    uint64_t number;           /* of the command in its pipe, from 1 at power-on */
-    unsigned fault;            /* NPU_FAULTS: enum npu_error */
-    const struct access *src, *dst; /* NPU_BEGINS, NPU_ENDS; dst may be NULL */
+    unsigned core, pipe, slot; /* who; slot of the queue */
+
+    /* NPU_PUSHED to NPU_FAULTS, and takes and posts of a command's. */
+    const union cmd *cmd; /* NULL if it is no command's */
+    uint64_t number;      /* of the command in its pipe, from 1 at power-on */
+    uint64_t pc, ra;      /* where from: the command's own, or the hart's at the push */
+    unsigned fault;       /* NPU_FAULTS: enum npu_error */
+
+    /* NPU_BEGINS, NPU_ENDS */
+    const struct access *src, *dst; /* dst may be NULL */
     const struct access *also;      /* a second destination, or NULL */
     unsigned n_src;
     uint64_t head_since; /* cycle from which it was the head of its queue */
     uint64_t begin, end;
-    uint64_t bytes_read, bytes_written, ops; /* NPU_BEGINS, NPU_ENDS */
+    uint64_t bytes_read, bytes_written, ops;
+    unsigned atomic_op, atomic_type; /* of its writes to GM, ATOMIC_NONE: they replace */
+    unsigned unit;                   /* UNIT_*: what it does to marks of L0C */
+    const uint64_t *units; /* ROW_UNIT_MARK words: of these units; NULL: of none */
+
+    /* NPU_TAKES, NPU_POSTS: by a pipe, or by the hart or a barrier unit (core NPU_CHIP) */
+    unsigned sem_core, sem; /* whose it is, NPU_CHIP from SEM_CORE on */
+    unsigned count, value;  /* units that move, that it then holds */
+    unsigned barrier;       /* NPU_BY_BARRIER: which */
+
+    uint64_t name; /* NPU_NAMES: address of a string in guest memory, 0: nothing */
 };
 
 struct npu_host {
@@ -54,12 +81,12 @@ struct npu_host {
                       uint32_t len);
     /* Level of the core's interrupt line; called only when it changes. */
     void (*irq)(void *ctx, unsigned core, bool level);
-    /* Something happens to a command; a semaphore has another value; the hart has named
-     * what it does (an address of a string in guest memory, 0: nothing). Each may be
-     * NULL, and nothing depends on them. */
+    /* Something happens; the event and all that it points at last until the return. May
+     * be NULL, and nothing depends on it. */
     void (*event)(void *ctx, const struct npu_event *event);
-    void (*sem)(void *ctx, unsigned core, unsigned sem, unsigned value);
-    void (*mark)(void *ctx, uint64_t now, uint64_t name);
+    /* Program counter and return address of the hart, which pushes a command without a pc
+     * of its own. May be NULL, and nothing depends on them. */
+    void (*hart)(void *ctx, uint64_t *pc, uint64_t *ra);
 };
 
 struct npu_config {

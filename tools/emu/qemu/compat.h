@@ -77,6 +77,20 @@
 #define NPU_EXCP_SEMIHOST 0x10
 #endif
 
+/* Where the hart is that makes an access to a device: an instruction in the middle of a
+ * block, which the return address of that access leads to. 10.0 tells only where in its
+ * page that is. */
+bool cpu_unwind_state_data(CPUState *cpu, uintptr_t host_pc, uint64_t *data);
+static inline uint64_t npu_hart_pc(CPUState *cpu)
+{
+    uint64_t data[16], page = 4096, pc = CPU_GET_CLASS(cpu)->get_pc(cpu);
+
+    if (!cpu_unwind_state_data(cpu, cpu->mem_io_pc, data)) {
+        return 0;
+    }
+    return data[0] < page ? pc - pc % page + data[0] : data[0];
+}
+
 /* exec/gdbstub.h of 7.2 wants headers of the target. */
 void gdb_set_stop_cpu(CPUState *cpu);
 

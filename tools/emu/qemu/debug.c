@@ -148,33 +148,33 @@ static bool event_matches(const Stop *stop, const struct npu_event *e)
            accesses(stop, e);
 }
 
+static bool sem_matches(const Stop *stop, const struct npu_event *e)
+{
+    return (stop->on >> ON_SEM & 1) &&
+           (e->sem_core == NPU_CHIP || is(stop->core, e->sem_core)) &&
+           is(stop->sem, e->sem) && is(stop->value, e->value);
+}
+
 void npu_debug_event(SalaiNPU *npu, const struct npu_event *e)
 {
-    stop_at_the_end_of_noting();
+    bool of_sem = e->what == NPU_TAKES || e->what == NPU_POSTS;
+
+    if (e->what <= NPU_FAULTS) {
+        stop_at_the_end_of_noting();
+    }
     for (unsigned i = debug.stops->len; i-- > 0 && stops_count();) {
         Stop *stop = &g_array_index(debug.stops, Stop, i);
 
-        if (event_matches(stop, e)) {
+        if (of_sem && sem_matches(stop, e)) {
+            hit(stop->id, "what=%s cycle=%" PRIu64 " core=%u sem=%u value=%u",
+                events[ON_SEM], e->now, e->core == NPU_CHIP ? 0 : e->core, e->sem,
+                e->value);
+        } else if (e->what <= NPU_FAULTS && event_matches(stop, e)) {
             hit(stop->id,
                 "what=%s cycle=%" PRIu64 " core=%u pipe=%u number=%" PRIu64
                 " opcode=%u pc=%" PRIu64 " fault=%u",
                 events[e->what], e->now, e->core, e->pipe, e->number,
-                e->cmd ? e->cmd->head.opcode : 0, e->cmd ? e->cmd->head.pc : 0, e->fault);
-        }
-    }
-}
-
-void npu_debug_sem(SalaiNPU *npu, unsigned core, unsigned sem, unsigned value)
-{
-    bool shared = sem >= SEM_CORE;
-
-    for (unsigned i = debug.stops->len; i-- > 0 && stops_count();) {
-        Stop *stop = &g_array_index(debug.stops, Stop, i);
-
-        if ((stop->on >> ON_SEM & 1) && (shared || is(stop->core, core)) &&
-            is(stop->sem, sem) && is(stop->value, value)) {
-            hit(stop->id, "what=%s cycle=%" PRIu64 " core=%u sem=%u value=%u",
-                events[ON_SEM], npu_now(npu), core, sem, value);
+                e->cmd ? e->cmd->head.opcode : 0, e->pc, e->fault);
         }
     }
 }

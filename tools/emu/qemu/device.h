@@ -83,7 +83,6 @@ void npu_memory_init(SalaiNPU *npu);
  * /machine/npu; stops the machine where it has asked for that. */
 void npu_debug_init(SalaiNPU *npu);
 void npu_debug_event(SalaiNPU *npu, const struct npu_event *e);
-void npu_debug_sem(SalaiNPU *npu, unsigned core, unsigned sem, unsigned value);
 /* Instructions that the hart has retired, in a replay; else 0. */
 uint64_t npu_replay_icount(void);
 
@@ -130,7 +129,6 @@ bool npu_replay_at_end(void);
  * on, which fails with the errno, to npu_trace_close() or the end of QEMU. */
 int npu_trace_open(SalaiNPU *npu, const char *path);
 void npu_trace_close(SalaiNPU *npu);
-void npu_trace_event(const struct npu_event *e);
-void npu_trace_mark(SalaiNPU *npu, uint64_t now, uint64_t name);
+void npu_trace_event(SalaiNPU *npu, const struct npu_event *e);
 
 #endif

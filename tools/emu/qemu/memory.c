@@ -58,11 +58,12 @@ static void irq(void *ctx, unsigned core, bool level)
     }
 }
 
+/* Who hears of what happens. */
 static void event(void *ctx, const struct npu_event *e)
 {
     SalaiNPU *npu = ctx;
 
-    npu_trace_event(e);
+    npu_trace_event(npu, e);
     npu_core_event(e);
     if (npu->debug) {
         npu_history_event(npu, e);
@@ -70,18 +71,12 @@ static void event(void *ctx, const struct npu_event *e)
     }
 }
 
-static void sem(void *ctx, unsigned core, unsigned number, unsigned value)
+static void hart(void *ctx, uint64_t *pc, uint64_t *ra)
 {
-    SalaiNPU *npu = ctx;
-
-    if (npu->debug) {
-        npu_debug_sem(npu, core, number, value);
+    if (current_cpu) {
+        *pc = npu_hart_pc(current_cpu);
+        *ra = npu_gpr(current_cpu)[1];
     }
-}
-
-static void mark(void *ctx, uint64_t now, uint64_t name)
-{
-    npu_trace_mark(ctx, now, name);
 }
 
 const struct npu_host npu_host_ops = {
@@ -90,8 +85,7 @@ const struct npu_host npu_host_ops = {
     .mem_dirty = mem_dirty,
     .irq = irq,
     .event = event,
-    .sem = sem,
-    .mark = mark,
+    .hart = hart,
 };
 
 /*

@@ -45,15 +45,11 @@ static bool traced(uint64_t now)
     return true;
 }
 
-void npu_trace_event(const struct npu_event *e)
+static void write_command(const struct npu_event *e)
 {
     const struct cmd_head *head = &e->cmd->head;
-    const struct cmd_info *info;
+    const struct cmd_info *info = cmd_find(head->opcode);
 
-    if (e->what != NPU_ENDS || !traced(e->now)) {
-        return;
-    }
-    info = cmd_find(head->opcode);
     if (cmd_span(e->head_since, e->begin)) {
         write_slice("wait", e->core, e->pipe, e->head_since, e->begin);
         fprintf(trace.file, "}");
@@ -64,7 +60,10 @@ void npu_trace_event(const struct npu_event *e)
             ",\"bytes written\":%" PRIu64 ",\"ops\":%" PRIu64
             ",\"tag\":%u,\"pc\":\"0x%" PRIx64 "\"",
             type_name(head->type), cmd_span(e->head_since, e->begin), e->bytes_read,
-            e->bytes_written, e->ops, head->tag, head->pc);
+            e->bytes_written, e->ops, head->tag, e->pc);
+    if (e->ra) {
+        fprintf(trace.file, ",\"ra\":\"0x%" PRIx64 "\"", e->ra);
+    }
     for (unsigned i = 0; i < info->n_args; i++) {
         fprintf(trace.file, ",\"%s\":%" PRIu64, info->args[i].name,
                 cmd_arg_value(e->cmd, &info->args[i]));
@@ -92,18 +91,27 @@ static void end_slice(uint64_t now)
     trace.since = now;
 }
 
-void npu_trace_mark(SalaiNPU *npu, uint64_t now, uint64_t name)
+static void name_hart(SalaiNPU *npu, uint64_t now, uint64_t name)
 {
     uint64_t end = npu->config.gm_base + npu->config.gm_size;
     size_t bytes =
         name < npu->config.gm_base || name >= end ? 0 : MIN(end - name, NAME_BYTES);
 
-    if (!traced(now)) {
-        return;
-    }
     end_slice(now);
     copy_name(trace.name,
               bytes ? (char *)npu->gm_host + (name - npu->config.gm_base) : "", bytes);
+}
+
+void npu_trace_event(SalaiNPU *npu, const struct npu_event *e)
+{
+    if ((e->what != NPU_ENDS && e->what != NPU_NAMES) || !traced(e->now)) {
+        return;
+    }
+    if (e->what == NPU_ENDS) {
+        write_command(e);
+    } else {
+        name_hart(npu, e->now, e->name);
+    }
 }
 
 /* False if some of the trace is lost. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The event loop, as the registers and the other parts of the machine see it.
+ * The event loop, as the registers and the other parts of the machine see it, and what
+ * the machine tells its host.
  */
 #ifndef TOOLS_EMU_MODEL_MACHINE_EVENT_H
 #define TOOLS_EMU_MODEL_MACHINE_EVENT_H
 
+#include "tools/emu/model/machine/sem.h"
 #include "tools/emu/model/machine/state.h"
 
 /* Begins what may begin on the cores whose bits are set. */
@@ -13,5 +15,17 @@ void npu_update_next(struct npu_core *core);
 void npu_update_irq(struct npu *n, unsigned core);
 uint64_t npu_irq_status(const struct npu *n, unsigned core);
 uint64_t npu_sem_ready(const struct npu *n, unsigned core, unsigned word);
+
+/* Tells the host what happens to a command of a queue, or, with PIPE_DEPTH for its slot,
+ * to the pipe alone; plan: NULL before it begins. */
+void event_command(const struct npu *n, unsigned core, unsigned pipe,
+                   enum npu_happens what, unsigned slot, const struct plan *plan);
+/* That units of a semaphore move; value: what it then holds. */
+void event_sem(const struct npu *n, enum npu_happens what, struct sem_user by,
+               unsigned core, unsigned sem, unsigned count, unsigned value);
+/* What an access of the hart's does to a pipe, or, with NPU_BY_HART, to the core or the
+ * chip. */
+void event_access(const struct npu *n, enum npu_happens what, unsigned core,
+                  unsigned pipe, unsigned fault, uint64_t name);
 
 #endif

@@ -55,7 +55,9 @@ void npu_reset(struct npu *n, uint64_t now)
         if (level) {
             n->host->irq(n->ctx, c, false);
         }
+        event_access(n, NPU_RESETS, c, NPU_BY_HART, 0, 0);
     }
+    event_access(n, NPU_RESETS, NPU_CHIP, NPU_BY_HART, 0, 0);
 }
 
 /* A count is one that SET_MASK can set; then no number of bytes wraps around. */

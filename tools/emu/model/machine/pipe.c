@@ -8,6 +8,7 @@
  */
 #include "tools/emu/model/machine/pipe.h"
 
+#include "tools/emu/model/machine/event.h"
 #include "tools/emu/model/machine/flow.h"
 #include "tools/emu/model/machine/perturb.h"
 #include "tools/emu/model/machine/rules.h"
@@ -48,42 +49,6 @@ uint64_t pipe_counter(const struct npu_pipe *p, enum pmu_index counter, uint64_t
     return copy.counter[counter];
 }
 
-/* Tells the host what happens to a command of the queue, or, with PIPE_DEPTH, to the pipe
- * alone; plan: NULL before it begins. */
-static void pipe_event(struct npu *n, unsigned core, unsigned pipe, enum npu_happens what,
-                       unsigned slot, const struct plan *plan)
-{
-    const struct npu_pipe *p = &n->s->core[core].pipe[pipe];
-    struct npu_event event;
-
-    if (!n->host->event) {
-        return;
-    }
-    event = (struct npu_event){
-        .what = what,
-        .now = n->s->now,
-        .core = core,
-        .pipe = pipe,
-        .slot = slot,
-        .cmd = slot < PIPE_DEPTH ? &p->queue[slot] : NULL,
-        .number = p->serial + (what == NPU_PUSHED ? p->count : 0u),
-        .fault = p->fault.code,
-        .head_since = p->head_since,
-        .begin = p->begin,
-        .end = p->end,
-    };
-    if (plan) {
-        event.src = plan->src;
-        event.n_src = plan->n_src;
-        event.dst = plan->has_dst ? &plan->dst : NULL;
-        event.also = access_bytes(&plan->also) ? &plan->also : NULL;
-        event.bytes_read = plan_bytes_read(plan);
-        event.bytes_written = plan_bytes_written(plan);
-        event.ops = plan->ops;
-    }
-    n->host->event(n->ctx, &event);
-}
-
 uint64_t npu_head_number(const struct npu *n, unsigned core, unsigned pipe)
 {
     return n->s->core[core].pipe[pipe].serial;
@@ -111,7 +76,7 @@ static void pipe_stop(struct npu *n, unsigned core, unsigned pipe,
         p->fault.tag = head->tag;
         p->fault.pc = head->pc;
     }
-    pipe_event(n, core, pipe, NPU_FAULTS, head ? p->head : PIPE_DEPTH, NULL);
+    event_command(n, core, pipe, NPU_FAULTS, head ? p->head : PIPE_DEPTH, NULL);
 }
 
 void pipe_reset(struct npu *n, unsigned core, unsigned pipe, uint64_t now)
@@ -138,6 +103,7 @@ void pipe_push(struct npu *n, unsigned core, unsigned pipe, uint64_t value)
     uint64_t addr = field_get(PIPE_PUSH_ADDR, value);
     unsigned count = (unsigned)field_get(PIPE_PUSH_MORE, value) + 1;
     struct npu_fault fault = {.addr = addr, .value = value};
+    struct npu_from hart = {0};
     const void *from;
 
     if (count > PIPE_DEPTH - (unsigned)p->count) {
@@ -155,9 +121,13 @@ void pipe_push(struct npu *n, unsigned core, unsigned pipe, uint64_t value)
     }
     p->head_since = p->count ? p->head_since : s->now;
     for (unsigned i = 0; i < count; i++) {
-        memcpy(&p->queue[(p->head + p->count) % PIPE_DEPTH],
-               (const uint8_t *)from + i * CMD_BYTES, CMD_BYTES);
-        pipe_event(n, core, pipe, NPU_PUSHED, (p->head + p->count) % PIPE_DEPTH, NULL);
+        unsigned slot = (p->head + p->count) % PIPE_DEPTH;
+        memcpy(&p->queue[slot], (const uint8_t *)from + i * CMD_BYTES, CMD_BYTES);
+        if (p->queue[slot].head.pc == 0 && hart.pc == 0 && n->host->hart) {
+            n->host->hart(n->ctx, &hart.pc, &hart.ra);
+        }
+        p->from[slot] = hart;
+        event_command(n, core, pipe, NPU_PUSHED, slot, NULL);
         p->count++;
     }
     n->host->gm_unmap(n->ctx, (void *)(uintptr_t)from, addr, count * CMD_BYTES, false);
@@ -302,11 +272,35 @@ static uint32_t pipe_fixed(const struct npu_pipe *p, const struct plan *plan,
     return next ? plan->fixed_next : plan->fixed;
 }
 
-void pipe_start(struct npu *n, unsigned core, unsigned pipe)
+/* Begins the head, which has taken from its semaphores; it may still be at fault. */
+static void pipe_begin(struct npu *n, unsigned core, unsigned pipe)
 {
     struct npu_core *c = &n->s->core[core];
     struct npu_pipe *p = &c->pipe[pipe];
     const struct plan *plan = &n->plan[core][pipe];
+    struct npu_fault fault = {0};
+
+    unit_begin(n, core, pipe);
+    if (!pipe_run(n, core, pipe, &fault)) {
+        unit_reset(n, core, pipe);
+        pipe_stop(n, core, pipe, &fault, &pipe_head(p)->head);
+        return;
+    }
+    p->state = PIPE_RUNNING;
+    flow_begin(n, p, plan, pipe_fixed(p, plan, n->s->now) + perturb_end(n, core, pipe));
+    event_command(n, core, pipe, NPU_BEGINS, p->head, plan);
+    c->pmu_first = c->pmu_first == NPU_NEVER ? n->s->now : c->pmu_first;
+}
+
+static struct sem_user as_user(unsigned core, unsigned pipe)
+{
+    return (struct sem_user){(uint8_t)core, (uint8_t)pipe, 0};
+}
+
+void pipe_start(struct npu *n, unsigned core, unsigned pipe)
+{
+    struct npu_pipe *p = &n->s->core[core].pipe[pipe];
+    const struct cmd_head *head = &pipe_head(p)->head;
     struct npu_fault fault = {0};
 
     if (p->state == PIPE_RUNNING || p->state == PIPE_STOPPED || p->count == 0) {
@@ -321,19 +315,11 @@ void pipe_start(struct npu *n, unsigned core, unsigned pipe)
         return;
     }
     if (!unit_legal(n, core, pipe, &fault)) {
-        pipe_stop(n, core, pipe, &fault, &pipe_head(p)->head);
-        return;
+        pipe_stop(n, core, pipe, &fault, head);
+    } else {
+        pipe_begin(n, core, pipe);
     }
-    unit_begin(n, core, pipe);
-    if (!pipe_run(n, core, pipe, &fault)) {
-        unit_reset(n, core, pipe);
-        pipe_stop(n, core, pipe, &fault, &pipe_head(p)->head);
-        return;
-    }
-    p->state = PIPE_RUNNING;
-    flow_begin(n, p, plan, pipe_fixed(p, plan, n->s->now) + perturb_end(n, core, pipe));
-    pipe_event(n, core, pipe, NPU_BEGINS, p->head, plan);
-    c->pmu_first = c->pmu_first == NPU_NEVER ? n->s->now : c->pmu_first;
+    sem_taken(n, as_user(core, pipe), core, head->wait_sem, head->wait_n, 2);
 }
 
 /* From the stage to `to`, the host's address of the destination. */
@@ -425,7 +411,7 @@ static bool pipe_post(struct npu *n, unsigned core, unsigned pipe,
     bool chip = false;
 
     for (unsigned i = 0; i < 2; i++) {
-        if (!sem_post(n, core, head->post_sem[i], head->post_n[i])) {
+        if (!sem_post(n, as_user(core, pipe), core, head->post_sem[i], head->post_n[i])) {
             struct npu_fault fault = {
                 .code = NPU_ERR_SEM_OVERFLOW,
                 .field = (uint8_t)(offsetof(struct cmd_head, post_sem) + i),
@@ -454,7 +440,7 @@ bool pipe_finish(struct npu *n, unsigned core, unsigned pipe)
     }
     unit_end(n, core, pipe);
     pipe_count(p, plan);
-    pipe_event(n, core, pipe, NPU_ENDS, p->head, plan);
+    event_command(n, core, pipe, NPU_ENDS, p->head, plan);
     p->flow.pools = 0;
     p->state = PIPE_EMPTY;
     chip = pipe_post(n, core, pipe, &head); /* a fault is still the head's */

@@ -30,14 +30,7 @@ void core_fail(struct npu *n, unsigned core, unsigned code, uint32_t offset,
             (struct npu_fault){.code = (uint16_t)code, .addr = offset, .value = value};
         c->fault_size = (uint8_t)size;
         c->fault_write = write;
-        if (n->host->event) {
-            struct npu_event e = {.what = NPU_FAULTS,
-                                  .now = n->s->now,
-                                  .core = core,
-                                  .pipe = NPU_PIPES,
-                                  .fault = code};
-            n->host->event(n->ctx, &e);
-        }
+        event_access(n, NPU_FAULTS, core, NPU_BY_HART, code, 0);
     }
 }
 
@@ -52,12 +45,17 @@ static void bad_access(struct npu *n, unsigned core, unsigned code, uint32_t off
 uint64_t npu_read(struct npu *n, uint64_t now, unsigned core, uint32_t offset,
                   unsigned size)
 {
+    unsigned pipe;
     uint64_t v;
 
     npu_advance(n, now);
     if (!regs_read(n, n->s->now, core, offset, size, &v)) {
         bad_access(n, core, NPU_ERR_ACCESS, offset, 0, size, false);
         return 0;
+    }
+    if (v == 0 && core != NPU_CHIP && is_pipe(offset, &pipe) &&
+        (offset - PIPE_BASE) % PIPE_STRIDE == PIPE_LEFT) {
+        event_access(n, NPU_DRAINED, core, pipe, 0, 0);
     }
     return v;
 }
@@ -82,6 +80,7 @@ static void core_reset(struct npu *n, unsigned core)
     clear_fault(c);
     c->alarm = 0;
     c->taken = 0;
+    event_access(n, NPU_RESETS, core, NPU_BY_HART, 0, 0);
 }
 
 static void pmu_reset(struct npu *n, unsigned core)
@@ -111,6 +110,7 @@ static unsigned write_pipe(struct npu *n, unsigned core, unsigned pipe, uint32_t
     case PIPE_CTRL:
         if (value & PIPE_CTRL_RESET) {
             pipe_reset(n, core, pipe, n->s->now);
+            event_access(n, NPU_RESETS, core, pipe, 0, 0);
         }
         return 0;
     default:
@@ -121,16 +121,20 @@ static unsigned write_pipe(struct npu *n, unsigned core, unsigned pipe, uint32_t
 static unsigned write_sem(struct npu *n, unsigned core, uint32_t reg, uint64_t value)
 {
     struct npu_core *c = &n->s->core[core];
+    struct sem_user hart = {(uint8_t)core, NPU_BY_HART, 0};
     int i;
 
     if ((i = ROW(reg, SEM_POST)) >= 0) {
-        return value <= SEM_MAX && sem_post(n, core, (unsigned)i, (unsigned)value)
+        return value <= SEM_MAX && sem_post(n, hart, core, (unsigned)i, (unsigned)value)
                    ? 0
                    : NPU_ERR_SEM_OVERFLOW;
     }
     if ((i = ROW(reg, SEM_TAKE)) >= 0) {
         uint8_t sem = (uint8_t)i, count = (uint8_t)value;
         c->taken = value <= SEM_MAX && sem_take(n, core, &sem, &count, 1);
+        if (c->taken) {
+            sem_taken(n, hart, core, &sem, &count, 1);
+        }
         return 0;
     }
     if ((i = ROW(reg, SEM_ARM)) >= 0) {
@@ -182,9 +186,8 @@ static unsigned write_chip(struct npu *n, uint32_t reg, uint64_t value)
                             CHIP_BARRIER_TARGET | CHIP_BARRIER_CORES;
 
     if (reg == CHIP_TRACE) {
-        if (n->host->mark) {
-            n->host->mark(n->ctx, n->s->now, field_get(CHIP_TRACE_ADDR, value));
-        }
+        event_access(n, NPU_NAMES, NPU_CHIP, NPU_BY_HART, 0,
+                     field_get(CHIP_TRACE_ADDR, value));
         return 0;
     }
     if (ROW(reg, CHIP_BARRIER) >= 0) {
@@ -198,6 +201,7 @@ static unsigned write_chip(struct npu *n, uint32_t reg, uint64_t value)
     if (value & CHIP_CTRL_RESET) {
         memset(n->s->sem, 0, sizeof(n->s->sem));
         memset(n->s->barrier, 0, sizeof(n->s->barrier));
+        event_access(n, NPU_RESETS, NPU_CHIP, NPU_BY_HART, 0, 0);
     }
     return 0;
 }

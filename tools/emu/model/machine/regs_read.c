@@ -32,6 +32,9 @@ static bool read_pipe(const struct npu_pipe *p, uint64_t now, uint32_t reg, uint
     case PIPE_FREE:
         *v = PIPE_DEPTH - (uint64_t)p->count;
         return true;
+    case PIPE_LEFT:
+        *v = p->count;
+        return true;
     case PIPE_ARM:
         *v = p->arm;
         return true;

@@ -6,6 +6,7 @@
  */
 #include "tools/emu/model/machine/sem.h"
 
+#include "tools/emu/model/machine/event.h"
 #include "tools/emu/model/machine/regs.h"
 
 static uint8_t *sem_at(const struct npu *n, unsigned core, unsigned sem)
@@ -18,12 +19,9 @@ uint8_t sem_value(const struct npu *n, unsigned core, unsigned sem)
     return *sem_at(n, core, sem);
 }
 
-static void sem_set(struct npu *n, unsigned core, unsigned sem, unsigned value)
+static struct sem_user barrier_user(unsigned unit)
 {
-    *sem_at(n, core, sem) = (uint8_t)value;
-    if (n->host->sem) {
-        n->host->sem(n->ctx, core, sem, value);
-    }
+    return (struct sem_user){NPU_CHIP, NPU_BY_BARRIER, (uint8_t)unit};
 }
 
 /* Posts the targets of a barrier unit that has taken its count. */
@@ -32,9 +30,10 @@ static void barrier_release(struct npu *n, unsigned unit)
     uint64_t reg = n->s->barrier[unit];
     unsigned target = (unsigned)field_get(CHIP_BARRIER_TARGET, reg);
     uint32_t cores = (uint32_t)field_get(CHIP_BARRIER_CORES, reg);
+    struct sem_user by = barrier_user(unit);
 
     for (unsigned c = 0; c < n->s->cores; c++) {
-        if ((cores >> c & 1) && !sem_post(n, c, target, 1)) {
+        if ((cores >> c & 1) && !sem_post(n, by, c, target, 1)) {
             core_fail(n, c, NPU_ERR_SEM_OVERFLOW, CHIP_BARRIER + 8 * unit, reg, 0, false);
         }
     }
@@ -49,14 +48,16 @@ void barrier_run(struct npu *n, unsigned sem)
         unsigned count = (unsigned)field_get(CHIP_BARRIER_COUNT, reg);
         while (count && field_get(CHIP_BARRIER_WATCH, reg) == sem - SEM_CORE &&
                *value >= count) {
-            sem_set(n, 0, sem, *value - count);
+            *value = (uint8_t)(*value - count);
+            event_sem(n, NPU_TAKES, barrier_user(unit), NPU_CHIP, sem, count, *value);
             barrier_release(n, unit);
         }
     }
 }
 
 /* False, and nothing changes, if it would pass SEM_MAX. */
-bool sem_post(struct npu *n, unsigned core, unsigned sem, unsigned count)
+bool sem_post(struct npu *n, struct sem_user by, unsigned core, unsigned sem,
+              unsigned count)
 {
     unsigned value = sem_value(n, core, sem) + count;
 
@@ -64,7 +65,8 @@ bool sem_post(struct npu *n, unsigned core, unsigned sem, unsigned count)
         return false;
     }
     if (count) {
-        sem_set(n, core, sem, value);
+        *sem_at(n, core, sem) = (uint8_t)value;
+        event_sem(n, NPU_POSTS, by, core, sem, count, value);
     }
     if (sem >= SEM_CORE) {
         barrier_run(n, sem);
@@ -95,8 +97,22 @@ bool sem_take(struct npu *n, unsigned core, const uint8_t *sems, const uint8_t *
     }
     for (unsigned i = 0; i < length; i++) {
         if (counts[i]) {
-            sem_set(n, core, sems[i], sem_value(n, core, sems[i]) - counts[i]);
+            *sem_at(n, core, sems[i]) -= counts[i];
         }
     }
     return true;
+}
+
+void sem_taken(const struct npu *n, struct sem_user by, unsigned core,
+               const uint8_t *sems, const uint8_t *counts, unsigned length)
+{
+    for (unsigned i = 0; i < length; i++) {
+        unsigned value = counts[i] ? sem_value(n, core, sems[i]) : 0u;
+        for (unsigned j = i + 1; j < length; j++) {
+            value += sems[j] == sems[i] ? counts[j] : 0u;
+        }
+        if (counts[i]) {
+            event_sem(n, NPU_TAKES, by, core, sems[i], counts[i], value);
+        }
+    }
 }

@@ -7,8 +7,15 @@
 
 #include "tools/emu/model/machine/state.h"
 
+/* Who takes or posts: a pipe of a core, the hart through a core's page (NPU_BY_HART), or a
+ * barrier unit (NPU_BY_BARRIER, core NPU_CHIP). */
+struct sem_user {
+    uint8_t core, pipe, barrier;
+};
+
 uint8_t sem_value(const struct npu *n, unsigned core, unsigned sem);
-bool sem_post(struct npu *n, unsigned core, unsigned sem, unsigned count);
+bool sem_post(struct npu *n, struct sem_user by, unsigned core, unsigned sem,
+              unsigned count);
 /* What the barrier units do about a semaphore of the chip that has changed, or whose unit
  * has. May touch every core: npu_kick all. */
 void barrier_run(struct npu *n, unsigned sem);
@@ -17,5 +24,8 @@ bool sem_has(const struct npu *n, unsigned core, const uint8_t *sems,
              const uint8_t *counts, unsigned length);
 bool sem_take(struct npu *n, unsigned core, const uint8_t *sems, const uint8_t *counts,
               unsigned length);
+/* Tells of the take that has just been. */
+void sem_taken(const struct npu *n, struct sem_user by, unsigned core,
+               const uint8_t *sems, const uint8_t *counts, unsigned length);
 
 #endif

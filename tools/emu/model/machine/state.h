@@ -22,6 +22,11 @@ struct npu_flow {
     uint64_t updated;
 };
 
+/* The hart, when it pushed a command without a pc of its own; 0: not known. */
+struct npu_from {
+    uint64_t pc, ra;
+};
+
 struct npu_pipe {
     uint8_t state; /* enum pipe_state */
     uint8_t head, count;
@@ -41,6 +46,7 @@ struct npu_pipe {
     struct npu_fault fault;
     uint64_t counter[PMU_COUNTERS];
     union cmd queue[PIPE_DEPTH];
+    struct npu_from from[PIPE_DEPTH]; /* told in events, and nowhere else */
 };
 
 struct npu_core {

@@ -38,10 +38,7 @@ static bool add_units(void *ctx, uint64_t first, uint64_t bytes)
     return true;
 }
 
-/* The units of L0C in which the head of M has an element of c, or which that of FIX
- * reads, as bits; false if there are none. */
-static bool units_of(const struct npu *n, unsigned core, unsigned pipe,
-                     uint64_t set[WORDS])
+bool unit_set(const struct npu *n, unsigned core, unsigned pipe, uint64_t set[WORDS])
 {
     const struct plan *plan = &n->plan[core][pipe];
     struct access a = plan->src[0];
@@ -91,7 +88,7 @@ static const struct plan *passing(const struct npu *n, unsigned core,
     if (m->state != PIPE_RUNNING || unit_mode(pipe_head(m)) != UNIT_PASS) {
         return NULL;
     }
-    some = units_of(n, core, PIPE_M, written) && lowest(set, written) != WORDS * 64;
+    some = unit_set(n, core, PIPE_M, written) && lowest(set, written) != WORDS * 64;
     return some ? &n->plan[core][PIPE_M] : NULL;
 }
 
@@ -116,7 +113,7 @@ bool unit_ready(struct npu *n, unsigned core, unsigned pipe)
     const struct plan *mmad;
     uint64_t set[WORDS], at;
 
-    units_of(n, core, pipe, set);
+    unit_set(n, core, pipe, set);
     if (pipe == PIPE_M) {
         return lowest(set, c->unit_mark) == WORDS * 64;
     }
@@ -144,7 +141,7 @@ bool unit_legal(const struct npu *n, unsigned core, unsigned pipe,
         lowest(mark, mark) == WORDS * 64) {
         return true;
     }
-    if (!units_of(n, core, pipe, set) || lowest(set, mark) == WORDS * 64) {
+    if (!unit_set(n, core, pipe, set) || lowest(set, mark) == WORDS * 64) {
         return true;
     }
     fault->value = UNIT_NONE;
@@ -198,7 +195,7 @@ void unit_begin(struct npu *n, unsigned core, unsigned pipe)
     const struct plan *mmad;
     uint64_t set[WORDS];
 
-    if (mode == UNIT_NONE || !units_of(n, core, pipe, set)) {
+    if (mode == UNIT_NONE || !unit_set(n, core, pipe, set)) {
         return;
     }
     if (pipe == PIPE_M) {
@@ -224,7 +221,7 @@ void unit_end(struct npu *n, unsigned core, unsigned pipe)
     if (pipe != PIPE_FIX || unit_mode(pipe_head(&c->pipe[pipe])) != UNIT_PASS) {
         return;
     }
-    units_of(n, core, pipe, set);
+    unit_set(n, core, pipe, set);
     for (unsigned w = 0; w < WORDS; w++) {
         c->unit_mark[w] &= ~set[w];
     }

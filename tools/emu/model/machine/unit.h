@@ -9,6 +9,10 @@
 #include "tools/emu/model/machine/state.h"
 
 unsigned unit_mode(const union cmd *cmd);
+/* The units of L0C in which the head of M has an element of c, or which that of FIX
+ * reads, as bits; false if there are none. */
+bool unit_set(const struct npu *n, unsigned core, unsigned pipe,
+              uint64_t set[ROW_UNIT_MARK]);
 /* Whether the marks let the head of M or FIX begin; if not yet, when to look again. */
 bool unit_ready(struct npu *n, unsigned core, unsigned pipe);
 /* Whether a command without unit flag leaves marked units alone. */

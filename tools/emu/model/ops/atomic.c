@@ -9,9 +9,6 @@
 #include "tools/emu/model/mem.h"
 #include "tools/emu/model/arith/simd.h"
 
-#define ATOMIC_OP(c)   ((unsigned)((c)->special[SPECIAL_ATOMIC] & 0xff))
-#define ATOMIC_TYPE(c) ((unsigned)((c)->special[SPECIAL_ATOMIC] >> 8 & 0xff))
-
 /* A snapshot may hold any value, so what SET_ATOMIC_* would refuse is not active. */
 bool atomic_active(const struct op_ctx *c)
 {

@@ -12,6 +12,9 @@
 
 #include "tools/emu/model/ops/op.h"
 
+#define ATOMIC_OP(c)   ((unsigned)((c)->special[SPECIAL_ATOMIC] & 0xff))
+#define ATOMIC_TYPE(c) ((unsigned)((c)->special[SPECIAL_ATOMIC] >> 8 & 0xff))
+
 /* Whether GM writes of this pipe combine; false: they replace. */
 bool atomic_active(const struct op_ctx *c);
 
