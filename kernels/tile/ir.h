@@ -145,7 +145,7 @@ struct tile_loop {
 struct tile_carry {
     const char *name;
     uint8_t loop;
-    tile_value first, next, carry, last; /* last: its node behind the loop */
+    tile_value first, next, value, last; /* value: in the body, last: behind the loop */
 };
 
 /* A name that the program has given to a value; for messages, debuggers and reports. */
@@ -153,6 +153,7 @@ struct tile_name {
     const char *text;
     tile_value value;
     uint16_t line;
+    uint8_t loop; /* that it is seen in, or 0 */
 };
 
 /* What the schedule says, in its order. What it does not say is chosen. */
@@ -232,6 +233,8 @@ MUST_CHECK int tile_end(struct tile_kernel *k);
 
 /* The dimension of that name, new or not; digits are a size. TILE_NO_DIM on error. */
 uint8_t tile_dim(struct tile_kernel *k, const char *name);
+/* The same if it is there, or TILE_NO_DIM. */
+uint8_t tile_find_dim(const struct tile_kernel *k, const char *name);
 /* A parameter, its dimensions by name with blanks between; a scalar; a result. */
 tile_value tile_input(struct tile_kernel *k, const char *name, enum type type,
                       const char *dims);
@@ -282,7 +285,7 @@ void tile_choose(struct tile_kernel *k, const struct tile_choice *choice);
 tile_value tile_fail(struct tile_kernel *k, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* `softmax.tile:2:9: text` with the file, the line and the column that there are. */
-void tile_error_print(char *to, size_t size, const struct tile_kernel *k,
+void tile_error_print(char *to, size_t size, const char *file,
                       const struct tile_error *error);
 
 /* --- sizes --- */
@@ -292,6 +295,10 @@ MUST_CHECK int tile_set_size(struct tile_kernel *k, uint8_t dim, uint64_t size);
 
 /* --- reading --- */
 
+/* `exp`, `+`; `f16` or `mask`, in text, which is returned; `[m, n]`. */
+const char *tile_op_text(unsigned op);
+char *tile_type_text(unsigned type, char text[8]);
+void tile_dims_text(const struct tile_kernel *k, tile_dims dims, char *to, size_t size);
 /* Name of the value, of the nearest one that uses it, or of its operation. */
 const char *tile_name_of(const struct tile_kernel *k, tile_value value);
 /* The choice of a kind (of a dimension, unless it is TILE_NO_DIM), or NULL. */
@@ -303,17 +310,19 @@ tile_dims tile_tensor_dims(const struct tile_tensor *t);
 
 /*
  * The same kernel in operations that the Vector has, in memory of the arena; sizes must be
- * known and scalars given. NULL: the arena or the nodes ran out, see k->error. Behind it
- *  - each MAP, COMPARE and SELECT is one command on types that it has, elements 1 to 1;
+ * known. NULL: the arena is full; else look at its error: a scalar without a value, more
+ * nodes than there may be. Behind it
+ *  - there are no nodes that nobody needs but NUMBERs;
+ *  - each MAP, SHIFT, COMPARE and SELECT is an operation that the Vector has on this type;
  *  - each CAST is a pair that VCONV has (F32 to S8 goes over S16);
- *  - SCALAR is gone: a NUMBER; numbers are folded in the type of the arithmetic;
- *  - SUB of a NUMBER is ADD, REC stands for 1 / x; a NUMBER is the second operand of what
- *    commutes; MEAN is SUM and a factor (if k->exact a quotient, unless the factor is a
- *    power of two), COUNT and ANY are SUM and MOST of where(mask, 1, 0); VAR, ARGMAX,
- *    GATHER, DOT and loops stay;
+ *  - SCALAR is gone: a NUMBER; floating numbers are rounded to their type and folded;
+ *  - SUB of a NUMBER is ADD, REC stands for 1 / x; a NUMBER is the last operand where the
+ *    operation allows it; MEAN is SUM and a factor (if k->exact a quotient, unless the
+ *    factor is a power of two), COUNT and ANY are SUM and MOST of where(mask, 1, 0);
+ *    VAR, ARGMAX, GATHER, DOT and loops stay;
  *  - FLOOR, CEIL, ROUND and TRUNC are of F32.
  * Names, lines and columns are those of what a node was made from.
  */
-struct tile_kernel *tile_lower(struct tile_kernel *k, struct tile_arena *arena);
+struct tile_kernel *tile_lower(const struct tile_kernel *k, struct tile_arena *arena);
 
 #endif

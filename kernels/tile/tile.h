@@ -27,8 +27,9 @@ struct tile_call {
  * cannot do, or a schedule that cannot be done, ERR_LOCAL: no memory of the core holds it,
  * ERR_NOMEM: the arena is full; then *error says why, and where in the source.
  */
-MUST_CHECK int tile_plan(struct tile_plan **plan, struct tile_kernel *k, unsigned cores,
-                         struct tile_arena *arena, struct tile_error *error);
+MUST_CHECK int tile_plan(struct tile_plan **plan, const struct tile_kernel *k,
+                         unsigned cores, struct tile_arena *arena,
+                         struct tile_error *error);
 /* Runs it; returns as launch() does. A plan may be run any number of times. */
 MUST_CHECK int tile_run(const struct tile_plan *plan, const struct tile_call *call,
                         struct sched_report *report);
