@@ -170,8 +170,8 @@ static int open_as(unsigned op, const char *path, enum host_mode mode)
 
 int host_open(const char *path, enum host_mode mode)
 {
-    return open_as(mode == HOST_READ ? (unsigned)NPU_HOST_INPUT : (unsigned)SYS_OPEN, path,
-                   mode);
+    return open_as(mode == HOST_READ ? (unsigned)NPU_HOST_INPUT : (unsigned)SYS_OPEN,
+                   path, mode);
 }
 
 int host_create(const char *path)
@@ -290,6 +290,8 @@ const char *host_errno_text(void)
         return "is not a regular file";
     case 13:
         return "permission denied";
+    case 16: /* of NPU_HOST_OUTPUT alone */
+        return "another output of this run goes there";
     case 17:
         return "file exists";
     case 20:

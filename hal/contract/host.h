@@ -15,7 +15,8 @@ enum npu_host_call {
     /* {path, -, length}: creates a file that will take the place of `path`, in the same
      * folder and with the mode of the file there. What is there is left as it is, and is
      * refused if it is no regular file (ENXIO) or may not be written (EACCES). A symbolic
-     * link stays and what it points to is replaced. Returns a handle. */
+     * link stays and what it points to is replaced. Two at a time to one place: EBUSY.
+     * Returns a handle. */
     NPU_HOST_OUTPUT = 0x101,
     /* {handle, keep}: closes such a file. keep 1: it takes its place; 0: it goes away, as
      * it does when QEMU ends. */

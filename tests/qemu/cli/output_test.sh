@@ -171,6 +171,23 @@ signals()
     rm -f c.npy .c.npy.salai-*
 }
 
+# A signal between the creation of the file and the note of it, on whatever thread.
+signal_at_creation()
+{
+    cc -shared -fPIC -D_GNU_SOURCE -o "$work/slow.so" "$root/tests/qemu/cli/slow.c" || exit 1
+    tap_check signal/at_creation "$(set +m
+        LD_PRELOAD=$work/slow.so "$SALAI" vadd --n 5 -o c.npy > "$log/out" 2> "$log/err" &
+        run=$!
+        while kill -0 $run 2> /dev/null && [ ! "$(parts)" ]; do
+            :
+        done
+        [ "$(parts)" ] || echo "it was not seen: nothing was tested"
+        kill -XCPU $run; wait $run 2> /dev/null
+        status=$?
+        has_status $((128 + $(kill -l XCPU)))
+        parts)"
+}
+
 at_the_same_time()
 {
     tap_check two_runs/one_output "$(begin c.npy "${big[@]}"
@@ -221,4 +238,5 @@ limits
 by_hand
 at_the_same_time
 signals
+signal_at_creation
 tap_done

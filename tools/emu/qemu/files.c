@@ -7,12 +7,18 @@
  * without that, in whatever way but SIGKILL; the lock on it tells a leftover, which the
  * next output of that name removes, from the file of another run.
  *
+ * A signal may come at any instant, on any thread, also between the creation of a file and
+ * the note of it. So whoever changes the list of outputs, and the files with it, takes it,
+ * with no signals on its own thread meanwhile; a handler on another waits for that, takes
+ * it for ever, and removes what is noted then.
+ *
  * Invariant: no file that was there is written to, whatever its name and whatever links
  * lead to it. Nothing of the random name is seen by the guest.
  */
 #include "tools/emu/qemu/call.h"
 #include "semihosting/guestfd.h"
 #include "hal/contract/host.h"
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/random.h>
 
@@ -20,9 +26,9 @@
 #define LINKS_MAX 40  /* as Linux */
 #define BASE_MAX  200 /* bytes of NAME that go into the new file's name */
 
-/* pending.n is what a signal handler goes by: written last, lowered first. */
 static struct {
-    volatile sig_atomic_t n;
+    enum { FREE, TAKEN, ENDED } state;
+    int n;
     struct output {
         int guest; /* the guest's handle */
         int fd;    /* behind it */
@@ -36,9 +42,32 @@ static const struct TCGCPUOps *qemu;
 
 /* --- ends of QEMU --- */
 
-/* Also in a signal handler. */
+/* False, and signals are as they were: the run ends. */
+static bool take_list(sigset_t *before)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, before);
+    if (qatomic_cmpxchg(&pending.state, FREE, TAKEN) == FREE) {
+        return true; /* one thread at most asks: that of the hart */
+    }
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+    return false;
+}
+
+static void give_list(const sigset_t *before)
+{
+    qatomic_store_release(&pending.state, FREE);
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+/* Also in a signal handler, and in one that has interrupted another in here. */
 static void remove_all(void)
 {
+    while (qatomic_cmpxchg(&pending.state, FREE, ENDED) == TAKEN) {
+        poll(NULL, 0, 1);
+    }
     for (int i = 0; i < pending.n; i++) {
         unlinkat(pending.output[i].dir, pending.output[i].part, 0);
     }
@@ -151,15 +180,12 @@ static void take_over(int fd, const struct stat *old)
     (void)!fchmod(fd, mode);
 }
 
-/* A new, locked file; old: what is there, or NULL. */
-static int create_part(struct output *o, const struct stat *old)
+/* A new, locked file, o->fd. */
+static int create_file(struct output *o, const char *prefix, mode_t mode)
 {
-    g_autofree char *prefix = g_strdup_printf(".%.*s" MARK, BASE_MAX, o->base);
-    int mode = old ? 0600 : 0666;
     struct stat now;
     uint64_t random;
 
-    remove_leftovers(o->dir, prefix);
     do { /* again if another's remove_leftovers() was faster than our lock */
         if (getrandom(&random, sizeof(random), 0) != sizeof(random)) {
             return -EIO;
@@ -174,10 +200,44 @@ static int create_part(struct output *o, const struct stat *old)
             now.st_nlink = 1;
         }
     } while (now.st_nlink == 0 && close(o->fd) == 0);
-    if (old) {
+    return 0;
+}
+
+/* The file of the next output, and its note; old: what is there, or NULL. */
+static int create_part(struct output *o, const struct stat *old)
+{
+    g_autofree char *prefix = g_strdup_printf(".%.*s" MARK, BASE_MAX, o->base);
+    sigset_t before;
+    int err;
+
+    remove_leftovers(o->dir, prefix);
+    if (!take_list(&before)) {
+        return -EINTR;
+    }
+    err = create_file(o, prefix, old ? 0600 : 0666);
+    pending.n += !err;
+    give_list(&before);
+    if (!err && old) {
         take_over(o->fd, old);
     }
-    return 0;
+    return err;
+}
+
+/* Whether an output of this run goes to the same place. */
+static bool is_pending(const struct output *o)
+{
+    struct stat dir, other;
+
+    for (int i = 0; i < pending.n; i++) {
+        const struct output *p = &pending.output[i];
+
+        if (strcmp(p->base, o->base) == 0 && fstat(o->dir, &dir) == 0 &&
+            fstat(p->dir, &other) == 0 && dir.st_dev == other.st_dev &&
+            dir.st_ino == other.st_ino) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Why what is at `path`, which no longer is a link, cannot be replaced; 0: it can. */
@@ -214,7 +274,7 @@ static int64_t begin_output(const char *name)
         return -errno;
     }
     catch_signals();
-    err = create_part(o, old);
+    err = is_pending(o) ? -EBUSY : create_part(o, old);
     if (err) {
         close(o->dir);
         return err;
@@ -222,13 +282,13 @@ static int64_t begin_output(const char *name)
     o->lock = dup(o->fd);
     o->guest = alloc_guestfd();
     associate_guestfd(o->guest, o->fd);
-    pending.n++;
     return o->guest;
 }
 
 static int64_t end_output(int guest, bool keep)
 {
     GuestFD *handle = get_guestfd(guest);
+    sigset_t before;
     struct output o;
     int i = 0, err = 0;
 
@@ -243,14 +303,17 @@ static int64_t end_output(int guest, bool keep)
         err = close(o.fd) ? -errno : 0;
         dealloc_guestfd(guest);
     }
+    if (!take_list(&before)) {
+        return -EINTR;
+    }
     if (keep && !err && renameat(o.dir, o.part, o.dir, o.base) != 0) {
         err = -errno;
     }
     if ((!keep || err) && unlinkat(o.dir, o.part, 0) != 0 && !err) {
         err = -errno;
     }
-    pending.output[i] = pending.output[pending.n - 1];
-    pending.n--;
+    pending.output[i] = pending.output[--pending.n];
+    give_list(&before);
     close(o.lock);
     close(o.dir);
     return err;
