@@ -87,18 +87,26 @@ static void print_number(double value, uint64_t bits, enum type type)
     }
 }
 
-static void tell(const char *who, const struct op_call *call, unsigned out,
-                 const char *data, uint64_t i, const struct pair *p)
+/* A result that is being compared. */
+struct job {
+    const char *who;
+    const struct op_call *call;
+    unsigned out;
+    const char *data;
+    struct op_want want;
+};
+
+static void tell(const struct job *j, uint64_t i, const struct pair *p)
 {
-    const struct tensor *t = &call->out[out];
+    const struct tensor *t = &j->call->out[j->out];
     uint64_t at[NPY_MAX_DIMS], left = i;
     struct io io;
 
     for (unsigned d = t->ndim; d-- > 0; left /= t->shape[d]) {
         at[d] = left % t->shape[d];
     }
-    fprintf(stderr, "%s: %s[", who,
-            io_parse(call->op, &io) ? io.operand[io.n_in + out].name : "result");
+    fprintf(stderr, "%s: %s[", j->who,
+            io_parse(j->call->op, &io) ? io.operand[io.n_in + j->out].name : "result");
     for (unsigned d = 0; d < t->ndim; d++) {
         fprintf(stderr, "%s%llu", d ? ", " : "", (unsigned long long)at[d]);
     }
@@ -112,20 +120,19 @@ static void tell(const char *who, const struct op_call *call, unsigned out,
         fprintf(stderr, ", %g ulp away", fabs(p->got - p->want) / ulp(t->type, p->want));
     }
     fprintf(stderr, "; at 0x%llx\n",
-            (unsigned long long)((uintptr_t)data + i * (type_bits(t->type) / 8)));
+            (unsigned long long)((uintptr_t)j->data + i * (type_bits(t->type) / 8)));
 }
 
 /* Elements first .. first + n - 1. */
-static int check_some(const char *who, const struct op_call *call, unsigned out,
-                      const void *data, uint64_t first, uint64_t n, struct op_want *want,
-                      double *worst)
+static int check_some(struct job *j, uint64_t first, uint64_t n, double *worst)
 {
-    enum type type = call->out[out].type;
-    int tolerance = call->op->tolerance;
+    const struct op_want *want = &j->want;
+    enum type type = j->call->out[j->out].type;
+    int tolerance = j->call->op->tolerance;
 
-    call->op->ref(call, out, first, n, want);
+    j->call->op->ref(j->call, j->out, first, n, &j->want);
     for (uint64_t i = 0; i < n; i++) {
-        uint64_t bits = data_bits(data, type, first + i);
+        uint64_t bits = data_bits(j->data, type, first + i);
         struct pair p = {.got_bits = bits, .got = data_value(bits, type)};
         double error;
         p.want_bits = want->bits[i];
@@ -135,7 +142,7 @@ static int check_some(const char *who, const struct op_call *call, unsigned out,
                                             : tolerance * ulp(type, p.want);
         error = error_of(&p);
         if (!(error <= 1)) {
-            tell(who, call, out, data, first + i, &p);
+            tell(j, first + i, &p);
             return ERR_MISMATCH;
         }
         *worst = error > *worst ? error : *worst;
@@ -147,25 +154,25 @@ int check_result(const char *who, const struct op_call *call, unsigned out,
                  const void *data, uint64_t samples, struct checked *checked)
 {
     uint64_t row = row_of(call, &call->out[out]), of = call->out[out].count / row;
-    struct op_want want = {.bits = calloc(row, 8)};
+    struct job j = {who, call, out, data, {.bits = calloc(row, 8)}};
     int err = 0;
 
-    want.value = calloc(row, sizeof(double));
-    want.bound = calloc(row, sizeof(double));
+    j.want.value = calloc(row, sizeof(double));
+    j.want.bound = calloc(row, sizeof(double));
     samples = samples < of ? samples : of;
     checked->done = samples;
     checked->of = of;
-    if (!want.bits || !want.value || !want.bound) {
+    if (!j.want.bits || !j.want.value || !j.want.bound) {
         fprintf(stderr, "%s: no memory for the reference; MEM= gives the machine more\n",
                 who);
         err = ERR_NOMEM;
     }
     for (uint64_t s = 0; !err && s < samples; s++) {
-        err = check_some(who, call, out, data, sample_at(s, samples, of, row > 1) * row,
-                         row, &want, &checked->worst);
+        err = check_some(&j, sample_at(s, samples, of, row > 1) * row, row,
+                         &checked->worst);
     }
-    free(want.bits);
-    free(want.value);
-    free(want.bound);
+    free(j.want.bits);
+    free(j.want.value);
+    free(j.want.bound);
     return err;
 }

@@ -58,6 +58,7 @@ struct work_limit work_limit(const struct work *w, unsigned cores)
     double read = w->gm_read / chip_cost(COST_L2_READ_RATE);
     double all = (w->gm_read + w->gm_written) / chip_cost(COST_L2_RATE);
     struct work_limit limit = {read > all ? read : all, "L2"};
+    uint64_t whole;
 
     cores = cores ? cores : chip_cores();
     for (unsigned pipe = 0; pipe < NPU_PIPES; pipe++) {
@@ -66,5 +67,7 @@ struct work_limit work_limit(const struct work *w, unsigned cores)
             limit.by = pipe_name(pipe);
         }
     }
+    whole = (uint64_t)limit.cycles; /* a share of a cycle takes one */
+    limit.cycles = (double)(whole + ((double)whole < limit.cycles));
     return limit;
 }

@@ -31,7 +31,7 @@ struct work_limit {
     double cycles;
     const char *by; /* the pipe, or `L2` */
 };
-/* On so many cores (0: all of the chip), work shared out evenly. */
+/* On so many cores (0: all of the chip), work shared out evenly; whole cycles. */
 struct work_limit work_limit(const struct work *w, unsigned cores);
 
 #endif

@@ -51,4 +51,7 @@ tap_check report/of_many_cores_is_short "$(has_status 0; wide
     [ "$(wc -l < "$log/out")" -le 30 ] || echo "$(wc -l < "$log/out") lines")"
 salai --cores 24 -- matmul --m 2048 --n 2048 --k 256
 tap_check report/fits_100_columns "$(awk 'length > 100 { print NR ": " length }' "$log/out")"
+salai --cores 32 -- vadd --n 5
+tap_check report/limit_is_at_least_a_cycle \
+    "$(has_status 0; says out '^  the machine allows [1-9][0-9]* cycles? \(.*: 0\.[1-9] % of')"
 tap_done
