@@ -39,7 +39,8 @@ static void print_usage(const struct opdesc *op, const struct io *io)
         printf(io->operand[i].optional ? " [%s.npy]" : " %s.npy", io->operand[i].name);
     }
     for (unsigned i = 0; i < io->n_out; i++) {
-        printf(" [-o %s.npy]", io->operand[io->n_in + i].name);
+        const char *name = io->operand[io->n_in + i].name;
+        printf(io->n_out > 1 ? " [-o %s=%s.npy]" : " [-o %s.npy]", name, name);
     }
     printf(op->text_only ? " [TEXT]..." : " |");
     for (unsigned i = 0; !op->text_only && line_size(io, i, &o); i++) {

@@ -141,6 +141,7 @@ bool io_parse(const struct opdesc *op, struct io *io)
             return false;
         }
     }
+    io->n_known = io->n_dims;
     do {
         unsigned i = io->n_in + io->n_out;
         if (io->n_out++ == OP_OUT || !take_operand(&at, io, &io->operand[i])) {
@@ -155,7 +156,7 @@ bool io_parse(const struct opdesc *op, struct io *io)
         }
     } while (take(&at, ";"));
     name_pack(io);
-    return *at == '\0';
+    return *at == '\0' && (io->n_dims == io->n_known || op->shape);
 }
 
 /* --- types --- */
@@ -200,64 +201,77 @@ void io_print_shape(FILE *to, unsigned ndim, const uint64_t *shape)
     fputs(ndim == 1 ? ",)" : ")", to);
 }
 
+/* An operand whose sizes are noted. */
+struct note {
+    const char *who;
+    const struct io *io;
+    struct io_sizes *s;
+    unsigned i;
+    const struct tensor *t;
+};
+
 /* `b.npy: b is (5, 7)`, and the rest follows. */
-static int refuse(const char *who, const struct io *io, unsigned i,
-                  const struct tensor *t)
+static int refuse(const struct note *n)
 {
-    fprintf(stderr, "%s: %s: %s is ", who, t->path, io->operand[i].name);
-    io_print_shape(stderr, t->ndim, t->shape);
+    fprintf(stderr, "%s: %s: %s is ", n->who, n->t->path, n->io->operand[n->i].name);
+    io_print_shape(stderr, n->t->ndim, n->t->shape);
     return ERR_SHAPE;
 }
 
-static int note_pack(const char *who, const struct io *io, struct io_sizes *s, unsigned i,
-                     const struct tensor *t, unsigned n)
+/* The first `ndim` dimensions are what `...` stands for. */
+static int note_pack(const struct note *n, unsigned ndim)
 {
-    if (s->pack_known &&
-        (s->pack_ndim != n || memcmp(s->pack, t->shape, n * sizeof(*s->pack)) != 0)) {
-        refuse(who, io, i, t);
+    struct io_sizes *s = n->s;
+    const struct tensor *t = n->t;
+
+    if (s->pack_known && (s->pack_ndim != ndim ||
+                          memcmp(s->pack, t->shape, ndim * sizeof(*s->pack)) != 0)) {
+        refuse(n);
         fputs(", but ", stderr);
-        fputs(io->n_dims > 1 ? "... is " : "the shape is ", stderr);
+        fputs(n->io->n_known > 1 ? "... is " : "the shape is ", stderr);
         io_print_shape(stderr, s->pack_ndim, s->pack);
-        fprintf(stderr, " by %s\n", s->by[io->pack]);
+        fprintf(stderr, " by %s\n", s->by[n->io->pack]);
         return ERR_SHAPE;
     }
     if (!s->pack_known) {
-        memcpy(s->pack, t->shape, n * sizeof(*s->pack));
-        s->pack_ndim = n;
+        memcpy(s->pack, t->shape, ndim * sizeof(*s->pack));
+        s->pack_ndim = ndim;
         s->pack_known = true;
-        s->by[io->pack] = t->path;
+        s->by[n->io->pack] = t->path;
     }
     return 0;
 }
 
-static int note_dim(const char *who, const struct io *io, struct io_sizes *s, unsigned i,
-                    const struct tensor *t, unsigned dim, uint64_t size)
+static int note_dim(const struct note *n, unsigned dim, uint64_t size)
 {
+    struct io_sizes *s = n->s;
+
     if (size > INT32_MAX) {
-        refuse(who, io, i, t);
-        fprintf(stderr, ": %s is larger than %ld\n", io->dim[dim], (long)INT32_MAX);
+        refuse(n);
+        fprintf(stderr, ": %s is larger than %ld\n", n->io->dim[dim], (long)INT32_MAX);
         return ERR_SHAPE;
     }
     if (s->size[dim] != 0 && s->size[dim] != size) {
-        refuse(who, io, i, t);
-        fprintf(stderr, ", but %s is %llu by %s\n", io->dim[dim],
+        refuse(n);
+        fprintf(stderr, ", but %s is %llu by %s\n", n->io->dim[dim],
                 (unsigned long long)s->size[dim], s->by[dim]);
         return ERR_SHAPE;
     }
     s->size[dim] = size;
-    s->by[dim] = s->by[dim] ? s->by[dim] : t->path;
+    s->by[dim] = s->by[dim] ? s->by[dim] : n->t->path;
     return 0;
 }
 
 int io_note(const char *who, const struct io *io, struct io_sizes *s, unsigned i,
             const struct tensor *t)
 {
+    const struct note n = {who, io, s, i, t};
     const struct io_operand *o = &io->operand[i];
     bool packed = o->n_dims != 0 && o->dim[0] == io->pack;
     unsigned named = o->n_dims - packed;
 
     if (packed ? t->ndim < named : t->ndim != named) {
-        refuse(who, io, i, t);
+        refuse(&n);
         fprintf(stderr, ", want (");
         for (unsigned d = 0; d < o->n_dims; d++) {
             fprintf(stderr, "%s%s", d ? ", " : "",
@@ -267,35 +281,64 @@ int io_note(const char *who, const struct io *io, struct io_sizes *s, unsigned i
         return ERR_SHAPE;
     }
     if (t->count == 0) {
-        refuse(who, io, i, t);
+        refuse(&n);
         fprintf(stderr, ", which is no elements\n");
         return ERR_SHAPE;
     }
     for (unsigned d = 0; d < named; d++) {
-        int err =
-            note_dim(who, io, s, i, t, o->dim[d + packed], t->shape[t->ndim - named + d]);
+        int err = note_dim(&n, o->dim[d + packed], t->shape[t->ndim - named + d]);
         if (err) {
             return err;
         }
     }
-    return packed ? note_pack(who, io, s, i, t, t->ndim - named) : 0;
+    return packed ? note_pack(&n, t->ndim - named) : 0;
 }
 
-void io_shape(const struct io *io, const struct io_sizes *s, unsigned i, struct tensor *t)
+static int too_many_dims(const char *who, const char *name, unsigned ndim)
+{
+    fprintf(stderr, "%s: %s would have %u dimensions; %d are the most\n", who, name, ndim,
+            NPY_MAX_DIMS);
+    return ERR_SHAPE;
+}
+
+int io_count(const char *who, const struct io *io, unsigned i, struct tensor *t)
+{
+    if (t->ndim > NPY_MAX_DIMS) {
+        return too_many_dims(who, io->operand[i].name, t->ndim);
+    }
+    t->count = 1;
+    for (unsigned d = 0; d < t->ndim; d++) {
+        if (t->shape[d] == 0) {
+            fprintf(stderr, "%s: %s would be ", who, io->operand[i].name);
+            io_print_shape(stderr, t->ndim, t->shape);
+            fputs(", which is no elements\n", stderr);
+            return ERR_SHAPE;
+        }
+        if (__builtin_mul_overflow(t->count, t->shape[d], &t->count)) {
+            t->count = UINT64_MAX; /* nobody has memory for it */
+            break;
+        }
+    }
+    return 0;
+}
+
+int io_shape(const char *who, const struct io *io, const struct io_sizes *s, unsigned i,
+             struct tensor *t)
 {
     const struct io_operand *o = &io->operand[i];
+    bool packed = o->n_dims != 0 && o->dim[0] == io->pack;
+    unsigned ndim = o->n_dims - packed + (packed ? s->pack_ndim : 0);
 
+    if (ndim > NPY_MAX_DIMS) {
+        return too_many_dims(who, o->name, ndim);
+    }
     t->ndim = 0;
-    t->count = 1;
     for (unsigned d = 0; d < o->n_dims; d++) {
         unsigned n = o->dim[d] == io->pack ? s->pack_ndim : 1;
         const uint64_t *size = o->dim[d] == io->pack ? s->pack : &s->size[o->dim[d]];
         for (unsigned j = 0; j < n; j++) {
             t->shape[t->ndim++] = size[j];
-            if (__builtin_mul_overflow(t->count, size[j], &t->count)) {
-                t->count = UINT64_MAX; /* nobody has memory for it */
-                return;
-            }
         }
     }
+    return 0;
 }

@@ -20,6 +20,7 @@ struct io_operand {
 
 struct io {
     unsigned n_in, n_out, n_dims;
+    unsigned n_known; /* of n_dims: those of operands; op->shape knows the others */
     struct io_operand operand[OP_OPERANDS]; /* results behind the last of n_in */
     char dim[IO_DIMS][IO_NAME];
     unsigned pack; /* number of the dimension that stands for `...`, or IO_DIMS */
@@ -52,8 +53,13 @@ struct io_sizes {
 /* Notes the sizes of operand i, a file; or ERR_SHAPE after one line on stderr. */
 MUST_CHECK int io_note(const char *who, const struct io *io, struct io_sizes *sizes,
                        unsigned i, const struct tensor *t);
-/* Gives an operand, a result or made-up data, its shape. */
-void io_shape(const struct io *io, const struct io_sizes *sizes, unsigned i,
-              struct tensor *t);
+/* Gives operand i, a result or made-up data, its shape as far as the rule tells it: a
+ * dimension that no operand has is 0, as many as a `...` that none has are left out. Or
+ * ERR_SHAPE after one line on stderr: it has too many dimensions. */
+MUST_CHECK int io_shape(const char *who, const struct io *io,
+                        const struct io_sizes *sizes, unsigned i, struct tensor *t);
+/* t->count from the shape; or ERR_SHAPE after one line, if no array can be so. */
+MUST_CHECK int io_count(const char *who, const struct io *io, unsigned i,
+                        struct tensor *t);
 
 #endif

@@ -40,7 +40,7 @@ bool line_has(const struct line *line, const struct option *o)
 
 bool line_size(const struct io *io, unsigned i, struct option *o)
 {
-    if (i >= io->n_dims) {
+    if (i >= io->n_known) {
         return false;
     }
     *o = (struct option){
@@ -100,6 +100,77 @@ static bool is_made_up(const struct option *o)
            o->offset == offsetof(struct line, data);
 }
 
+/* Letters to put in, leave out or change that make one word of the other. */
+static unsigned distance(const char *a, size_t len, const char *b)
+{
+    unsigned row[IO_NAME]; /* [j]: from what is done of a to the first j letters of b */
+    unsigned n = (unsigned)strlen(b);
+
+    for (unsigned j = 0; j <= n; j++) {
+        row[j] = j;
+    }
+    for (size_t i = 0; i < len; i++) {
+        unsigned above = row[0]++;
+        for (unsigned j = 1; j <= n; j++) {
+            unsigned change = above + (a[i] != b[j - 1]);
+            unsigned other = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            above = row[j];
+            row[j] = change < other ? change : other;
+        }
+    }
+    return row[n];
+}
+
+/* The result whose name is nearest to that of so many characters. */
+static unsigned nearest_result(const struct io *io, const char *name, size_t len)
+{
+    unsigned best = 0;
+
+    for (unsigned i = 1; i < io->n_out; i++) {
+        if (distance(name, len, io->operand[io->n_in + i].name) <
+            distance(name, len, io->operand[io->n_in + best].name)) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+static const char *result_name(const struct line *line, unsigned i)
+{
+    return line->io.operand[line->io.n_in + i].name;
+}
+
+/* Behind -o: the path of the one result, whatever it looks like, or NAME=PATH of one of
+ * several. */
+static int take_output(struct line *line, const char *word)
+{
+    const char *who = line->op->name, *path = word;
+    size_t len = strcspn(word, "=");
+    unsigned i = 0;
+
+    if (line->io.n_out > 1) {
+        i = nearest_result(&line->io, word, len);
+        if (word[len] == '\0') {
+            fprintf(stderr, "%s: -o %s: which result? -o %s=%s\n", who, word,
+                    result_name(line, i), word);
+            return ERR_ARG;
+        }
+        if (distance(word, len, result_name(line, i)) != 0) {
+            fprintf(stderr, "%s: -o %s: no result %.*s; the nearest is %s\n", who, word,
+                    (int)len, word, result_name(line, i));
+            return ERR_ARG;
+        }
+        path = word + len + 1;
+    }
+    if (line->out_path[i]) {
+        fprintf(stderr, "%s: -o %s: %s goes to %s already\n", who, word,
+                result_name(line, i), line->out_path[i]);
+        return ERR_ARG;
+    }
+    line->out_path[i] = path;
+    return 0;
+}
+
 /* One option; returns how many words it took, or ERR_ARG. */
 static int parse_option(struct line *line, struct op_call *call, char **argv)
 {
@@ -116,12 +187,9 @@ static int parse_option(struct line *line, struct op_call *call, char **argv)
         fprintf(stderr, "%s: option %s wants a value\n", line->op->name, argv[0]);
         return ERR_ARG;
     }
-    if (is_out && line->n_out_paths == line->io.n_out) {
-        return refuse(line->op, "one result too many: -o ", argv[1]);
-    }
     if (is_out) {
-        line->out_path[line->n_out_paths++] = argv[1];
-        return 2;
+        int err = take_output(line, argv[1]);
+        return err ? err : 2;
     }
     if (base == line && is_made_up(&o)) {
         line->made_up = argv[0];
@@ -165,17 +233,29 @@ static const char *input_name(const struct line *line, unsigned i)
     return line->io.operand[i].name;
 }
 
+/* A file's type is none that operand i has in `rows`. */
+static int refuse_type(const struct line *line, unsigned i, const char *type,
+                       io_rows rows)
+{
+    fprintf(stderr, "%s: %s: %s is %s, want ", line->op->name, line->word[i],
+            input_name(line, i), type);
+    io_print_types(stderr, &line->io, rows, i, true);
+    fprintf(stderr, i == 0 ? "\n" : " with %s\n", line->word[0]);
+    return ERR_TYPE;
+}
+
 /* Operand i from its file: type and shape must fit those before it. */
 static int read_file(const struct line *line, unsigned i, struct tensor *t, io_rows *rows,
                      struct io_sizes *sizes)
 {
-    const char *who = line->op->name;
     char why[NPY_WHY_BYTES];
     io_rows before = *rows;
     struct npy npy;
+    int err = npy_read(line->word[i], &npy, why);
 
-    if (npy_read(line->word[i], &npy, why) != 0) {
-        return refuse(line->op, why, "");
+    if (err) {
+        return err == ERR_TYPE ? refuse_type(line, i, npy.other, before)
+                               : refuse(line->op, why, "");
     }
     *t = (struct tensor){.type = data_type(npy.type),
                          .ndim = npy.ndim,
@@ -184,14 +264,8 @@ static int read_file(const struct line *line, unsigned i, struct tensor *t, io_r
                          .path = line->word[i]};
     memcpy(t->shape, npy.shape, sizeof(t->shape));
     *rows = io_rows_with(&line->io, *rows, i, t->type);
-    if (*rows == 0) {
-        fprintf(stderr, "%s: %s: %s is %s, want ", who, t->path, input_name(line, i),
-                npy_type_name(npy.type));
-        io_print_types(stderr, &line->io, before, i, true);
-        fprintf(stderr, i == 0 ? "\n" : " with %s\n", line->word[0]);
-        return ERR_TYPE;
-    }
-    return io_note(who, &line->io, sizes, i, t);
+    return *rows ? io_note(line->op->name, &line->io, sizes, i, t)
+                 : refuse_type(line, i, npy_type_name(npy.type), before);
 }
 
 /* Rows of types in which operand i has the type that an option names. */
@@ -232,11 +306,11 @@ static int want_operands(const struct line *line)
         fprintf(stderr, "%s%s", i ? ", " : "", io->operand[i].name);
     }
     fprintf(stderr, ")%s, or", line->op->text ? ", or texts" : "");
-    for (unsigned i = 0; i < io->n_dims; i++) {
+    for (unsigned i = 0; i < io->n_known; i++) {
         fprintf(stderr, "%s --%s",
-                i == 0               ? ""
-                : i + 1 < io->n_dims ? ","
-                                     : " and",
+                i == 0                ? ""
+                : i + 1 < io->n_known ? ","
+                                      : " and",
                 io->dim[i]);
     }
     fputc('\n', stderr);
@@ -248,13 +322,13 @@ static int made_up_sizes(const struct line *line, struct io_sizes *sizes)
 {
     const struct io *io = &line->io;
 
-    for (unsigned i = 0; i < io->n_dims; i++) {
+    for (unsigned i = 0; i < io->n_known; i++) {
         if (line->size[i] == 0) {
             return want_operands(line);
         }
         sizes->size[i] = line->size[i];
     }
-    if (io->pack != IO_DIMS) {
+    if (io->pack < io->n_known) {
         sizes->pack[0] = line->size[io->pack];
         sizes->pack_ndim = 1;
     }
@@ -297,7 +371,11 @@ static int make_operands(const struct line *line, struct op_call *call,
 {
     for (unsigned i = 0; i < line->io.n_in; i++) {
         struct tensor *t = &call->in[i];
-        io_shape(&line->io, sizes, i, t);
+        int err = io_shape(line->op->name, &line->io, sizes, i, t);
+        err = err ? err : io_count(line->op->name, &line->io, i, t);
+        if (err) {
+            return err;
+        }
         t->data = data_alloc(line->op->name, t->type, t->count);
         if (t->data == NULL) {
             return ERR_NOMEM;
@@ -334,16 +412,30 @@ static int inputs(const struct line *line, struct op_call *call, struct io_sizes
     return err ? err : make_operands(line, call, sizes);
 }
 
+/* Result i: its shape by the rule and by what the operator adds to it, and room. */
+static int make_result(const struct line *line, struct op_call *call,
+                       const struct io_sizes *sizes, unsigned i)
+{
+    const struct opdesc *op = line->op;
+    struct tensor *t = &call->out[i];
+    int err = io_shape(op->name, &line->io, sizes, line->io.n_in + i, t);
+
+    err = !err && op->shape ? op->shape(call, i, t) : err;
+    err = err ? err : io_count(op->name, &line->io, line->io.n_in + i, t);
+    if (err) {
+        return err;
+    }
+    t->data = data_alloc(op->name, t->type, t->count);
+    return t->data ? 0 : ERR_NOMEM;
+}
+
 enum run_status line_call(const struct line *line, struct op_call *call)
 {
     struct io_sizes sizes = {0};
     int err = inputs(line, call, &sizes);
 
     for (unsigned i = 0; !err && i < line->io.n_out; i++) {
-        struct tensor *t = &call->out[i];
-        io_shape(&line->io, &sizes, line->io.n_in + i, t);
-        t->data = data_alloc(line->op->name, t->type, t->count);
-        err = t->data ? 0 : ERR_NOMEM;
+        err = make_result(line, call, &sizes, i);
     }
     if (!err && line->op->prepare) {
         err = line->op->prepare(call);

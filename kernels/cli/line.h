@@ -16,10 +16,9 @@ struct line {
     struct io io;
     const char *word[LINE_WORDS]; /* files or texts */
     unsigned n_words;
-    const char *out_path[OP_OUT];
-    unsigned n_out_paths;
-    uint32_t size[IO_DIMS]; /* of made-up data; 0: not given */
-    const char *made_up;    /* an option that only made-up data has, as it was typed */
+    const char *out_path[OP_OUT]; /* of -o; NULL: this result is not written */
+    uint32_t size[IO_DIMS];       /* of made-up data; 0: not given */
+    const char *made_up; /* an option that only made-up data has, as it was typed */
     /* Options that every operator has. */
     const char *type, *out;
     uint32_t data, cores, repeat;

@@ -17,6 +17,7 @@
 #define NPY_PREAMBLE_MAX 12    /* bytes that tell how long the header is */
 #define NPY_HEADER_MAX   65536 /* bytes of preamble and header; NumPy's own are 128 */
 #define NPY_WHY_BYTES    320   /* room for a reason */
+#define NPY_OTHER_BYTES  40    /* room for the name of a type */
 
 enum npy_type {
     NPY_F4,
@@ -33,10 +34,11 @@ enum npy_type {
 
 struct npy {
     enum npy_type type;
-    unsigned ndim;              /* 0: a scalar, one element */
-    size_t shape[NPY_MAX_DIMS]; /* 1 beyond ndim; any may be 0 */
-    void *data;                 /* C order; free() it. NULL if not read */
-    size_t bytes;               /* of the data */
+    unsigned ndim;               /* 0: a scalar, one element */
+    size_t shape[NPY_MAX_DIMS];  /* 1 beyond ndim; any may be 0 */
+    void *data;                  /* C order; free() it. NULL if not read */
+    size_t bytes;                /* of the data */
+    char other[NPY_OTHER_BYTES]; /* after ERR_TYPE: what it is of, such as "uint16" */
 };
 
 /* Bytes of an element; the name that NumPy gives the type, such as "float32". */
@@ -48,7 +50,7 @@ size_t npy_count(const struct npy *npy);
 
 /*
  * Reads a file whole. Its size must be exactly what the header says. Returns 0,
- * ERR_NOFILE, ERR_IO, ERR_FORMAT, ERR_TYPE (of another type or byte order), ERR_SHAPE
+ * ERR_NOFILE, ERR_IO, ERR_FORMAT, ERR_TYPE (another type or byte order: npy->other), ERR_SHAPE
  * (too many dimensions or elements) or ERR_NOMEM; then *npy has no data and `why`,
  * NPY_WHY_BYTES long, one line such as "a.npy: Fortran order is not supported".
  */

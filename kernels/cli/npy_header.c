@@ -24,6 +24,17 @@ static const struct {
     [NPY_B1] = {"b1", "bool", 1},
 };
 
+/* What NumPy has besides; sizes behind a code without one vary. */
+static const struct {
+    const char *code, *name;
+} others[] = {
+    {"u2", "uint16"},     {"u4", "uint32"},      {"u8", "uint64"},
+    {"c8", "complex64"},  {"c16", "complex128"}, {"c32", "complex256"},
+    {"f16", "float128"},  {"O", "object"},       {"U", "str"},
+    {"S", "bytes"},       {"V", "void"},         {"M", "datetime64"},
+    {"m", "timedelta64"},
+};
+
 struct cursor {
     const char *at, *end;
     char *why;
@@ -154,14 +165,36 @@ static bool take_string(struct cursor *c, char *text, size_t size)
     return c->at < c->end && *c->at++ == quote;
 }
 
+/* NumPy's name of a type that is not among ours, by its code; or NULL. */
+static const char *other_name(const char *code)
+{
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        size_t n = strlen(others[i].code);
+        if (strncmp(code, others[i].code, n) == 0 && (n == 1 || code[n] == '\0')) {
+            return others[i].name;
+        }
+    }
+    return NULL;
+}
+
+/* Says what it is instead of a type of ours. */
+static int refuse_type(struct cursor *c, struct npy *npy, const char *kind,
+                       const char *name)
+{
+    snprintf(npy->other, sizeof(npy->other), "%s%s", kind, name);
+    snprintf(c->why, NPY_WHY_BYTES, "%s is not supported", npy->other);
+    return ERR_TYPE;
+}
+
 static int parse_type(struct cursor *c, struct npy *npy)
 {
     char text[24];
-    const char *code = text;
+    const char *code = text, *name;
+    size_t type = 0;
 
     skip_blanks(c);
     if (c->at < c->end && *c->at == '[') {
-        return refuse(c->why, ERR_TYPE, "structured types are not supported");
+        return refuse_type(c, npy, "", "a structured type");
     }
     if (!take_string(c, text, sizeof(text))) {
         return refuse(c->why, ERR_FORMAT, "the header's 'descr' is no string");
@@ -169,23 +202,23 @@ static int parse_type(struct cursor *c, struct npy *npy)
     if (strchr("<>=|", text[0]) != NULL && text[0] != '\0') {
         code++;
     }
-    for (size_t i = 0; i < NPY_TYPES; i++) {
-        if (strcmp(code, types[i].code) != 0) {
-            continue;
-        }
-        if (text[0] == '>' && types[i].bytes > 1) {
-            return refuse(c->why, ERR_TYPE, "big-endian data is not supported");
-        }
-        if (text[0] == '|' && types[i].bytes > 1) {
-            break; /* "no byte order" makes no sense there */
-        }
-        npy->type = (enum npy_type)i;
-        return 0;
+    while (type < NPY_TYPES && strcmp(code, types[type].code) != 0) {
+        type++;
     }
-    snprintf(c->why, NPY_WHY_BYTES,
-             "type '%s' is not supported, only f8, f4, f2, i8, i4, i2, i1, u1 and b1",
-             text);
-    return ERR_TYPE;
+    name = type < NPY_TYPES ? types[type].name : other_name(code);
+    if (name == NULL || (text[0] == '|' && type < NPY_TYPES && types[type].bytes > 1)) {
+        char quoted[sizeof(text) + 2]; /* "no byte order" makes no sense there */
+        snprintf(quoted, sizeof(quoted), "'%s'", text);
+        return refuse_type(c, npy, "type ", quoted);
+    }
+    if (text[0] == '>' && (type == NPY_TYPES || types[type].bytes > 1)) {
+        return refuse_type(c, npy, "big-endian ", name);
+    }
+    if (type == NPY_TYPES) {
+        return refuse_type(c, npy, "", name);
+    }
+    npy->type = (enum npy_type)type;
+    return 0;
 }
 
 static int parse_order(struct cursor *c)

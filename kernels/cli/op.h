@@ -6,9 +6,10 @@
  * reports, help and tests. COMMAND() gives a name to a program that is none, such as
  * `help`.
  *
- *     OPERATOR(vadd, .summary = "z = x + y on the Vector", .io = "x[...] y[...] ->
- * z[...]", .types = "f32 f32 -> f32; f16 f16 -> f16", .run = run, .ref = ref, .numpy = "x
- * + y", .cases = CASES("--n 1", "--n 300 --type f16"));
+ *     OPERATOR(vadd, .summary = "z = x + y on the Vector",
+ *              .io = "x[...] y[...] -> z[...]",
+ *              .types = "f32 f32 -> f32; f16 f16 -> f16", .run = run, .ref = ref,
+ *              .numpy = "x + y", .cases = CASES("--n 1", "--n 300 --type f16"));
  */
 #ifndef KERNELS_CLI_OP_H
 #define KERNELS_CLI_OP_H
@@ -78,8 +79,15 @@ struct opdesc {
     const char *name, *summary;
     /* Operands and results: `a[m,k] b[k,n] -> c[m,n]`. Equal names are equal sizes. `...`
      * is any number of dimensions, alike in all operands. `bias?[n]` may be left out;
-     * such operands are the last. */
+     * such operands are the last. A result's name that no operand has, `y[k]`, is a size
+     * that `shape` tells. */
     const char *io;
+    /* Where the rule cannot say a result's shape, because it depends on options or is
+     * computed: makes out->ndim (up to NPY_MAX_DIMS) and out->shape of result `number`
+     * right. They hold what the rule says, 0 for what no operand has; operands have their
+     * shapes and options their values. 0, or ERR_SHAPE after one line on stderr that says
+     * why there is none. NULL: the rule says all. */
+    int (*shape)(const struct op_call *call, unsigned number, struct tensor *out);
     /* Rows of what is allowed, the default first: `f16 f16 -> f32; s8 s8 -> s32`. */
     const char *types;
     const struct option *options; /* its own: OPTIONS(...) */

@@ -74,9 +74,9 @@ static int launch_alone(const struct line *line, const struct op_call *call)
                   work.macs * line->repeat, REPORT_SHORT);
     if (line->op->work) {
         limit = work_limit(&work, call->cores);
-        printf("  the machine allows %.0f cycles (%s): %.1f %% of that limit reached\n",
-               limit.cycles * line->repeat, limit.by,
-               100 * limit.cycles * line->repeat / (double)measured.span);
+        printf("  the machine allows %.0f cycle%s (%s): %.1f %% of that limit reached\n",
+               limit.cycles * line->repeat, limit.cycles * line->repeat > 1 ? "s" : "",
+               limit.by, 100 * limit.cycles * line->repeat / (double)measured.span);
     }
     return RUN_OK;
 }
@@ -133,11 +133,14 @@ static int check(const struct line *line, const struct op_call *call,
 
 static int write_results(const struct line *line, const struct op_call *call)
 {
-    for (unsigned i = 0; i < line->n_out_paths; i++) {
+    for (unsigned i = 0; i < line->io.n_out; i++) {
         const struct tensor *t = &call->out[i];
         struct npy npy = {
             .type = data_npy_type(t->type), .ndim = t->ndim, .data = t->data};
         char why[NPY_WHY_BYTES];
+        if (!line->out_path[i]) {
+            continue;
+        }
         memcpy(npy.shape, t->shape, sizeof(npy.shape));
         if (npy_write(line->out_path[i], &npy, why) != 0) {
             fprintf(stderr, "%s: %s\n", line->op->name, why);
@@ -147,18 +150,31 @@ static int write_results(const struct line *line, const struct op_call *call)
     return RUN_OK;
 }
 
-/* Whether results could be put where they shall go, asked before a run that may be long. */
+/* Whether results could be put where they shall go, asked before a run that may be long:
+ * all are begun, so that two of one path meet, and dropped. They are not kept until the
+ * results are there because a handle does not survive a snapshot that is taken meanwhile. */
 static int try_outputs(const struct line *line)
 {
-    for (unsigned i = 0; i < line->n_out_paths; i++) {
-        int fd = host_create(line->out_path[i]);
-        if (fd < 0 || host_create_end(fd, false) != 0) {
-            fprintf(stderr, "%s: %s: %s\n", line->op->name, line->out_path[i],
-                    host_errno_text());
-            return RUN_INPUT;
+    int fd[OP_OUT], status = RUN_OK;
+    unsigned n = 0;
+
+    for (; n < line->io.n_out && status == RUN_OK; n++) {
+        const char *path = line->out_path[n];
+        fd[n] = path ? host_create(path) : 0;
+        if (fd[n] < 0) {
+            fprintf(stderr, "%s: %s: %s\n", line->op->name, path, host_errno_text());
+            status = RUN_INPUT;
         }
     }
-    return RUN_OK;
+    while (n-- > 0) {
+        if (line->out_path[n] && fd[n] >= 0 && host_create_end(fd[n], false) != 0 &&
+            status == RUN_OK) {
+            fprintf(stderr, "%s: %s: %s\n", line->op->name, line->out_path[n],
+                    host_errno_text());
+            status = RUN_INPUT;
+        }
+    }
+    return status;
 }
 
 static int run_call(const struct line *line, struct op_call *call)

@@ -185,6 +185,8 @@ def case(op, name, line, kind=None, pack=None, cores=1, version=(1, 0), files=No
         save(f"{name}.0.bound.npy", bound)
     made_up = {f"--{d}" for d in dims} | {"--n", "--type", "--data"}
     options = [w for o, v in given.items() if o not in made_up for w in (o, v)]
+    for i, (out, _) in enumerate(outs):
+        options += ["-o", (f"{out}=" if len(outs) > 1 else "") + f"{name}.{i}.out.npy"]
     cases.append("\t".join((name, str(cores), op["name"], " ".join(options + more.split()),
                             *files)))
 
@@ -247,9 +249,12 @@ def make_bad():
     save("float32.npy", np.ones((4, 6), np.float32))
     save("float64.npy", np.ones((4, 6)))
     save("bool.npy", np.ones((4, 6), bool))
-    save("complex.npy", np.ones((4, 6), np.complex64))
+    for kind in "uint16", "uint32", "uint64", "complex64", "complex128", "object":
+        save(kind + ".npy", np.ones((4, 6), kind))
+    save("structured.npy", np.ones((4, 6), "i4,f4"))
     save("9-d.npy", np.ones((1, 1, 1, 1, 1, 1, 1, 1, 4), np.float16))
     save("big-endian.npy", good.astype(">f2"))
+    save("big-endian unsigned.npy", good.astype(">u4"))
     save("big.npy", np.ones(10000, np.float32))
     save("fortran.npy", np.asfortranarray(good))
     save("1-d.npy", np.ones(4, np.float16))

@@ -34,8 +34,15 @@ wrong_files=(
     'no dictionary.npy|no dictionary'
     'float64.npy|a is float64, want float16 or int8'
     'bool.npy|a is bool, want float16 or int8'
-    'complex.npy|<c8'
-    'big-endian.npy|>f2|big'
+    'uint16.npy|a is uint16, want float16 or int8'
+    'uint32.npy|a is uint32, want float16 or int8'
+    'uint64.npy|a is uint64, want float16 or int8'
+    'complex64.npy|a is complex64, want float16 or int8'
+    'complex128.npy|a is complex128, want float16 or int8'
+    'big-endian.npy|a is big-endian float16, want float16 or int8'
+    'big-endian unsigned.npy|a is big-endian uint32, want float16 or int8'
+    'object.npy|a is object, want float16 or int8'
+    'structured.npy|a is a structured type, want float16 or int8'
     'int32.npy|a is int32, want float16 or int8'
     'float32.npy|a is float32'
     'fortran.npy|Fortran'
@@ -60,6 +67,8 @@ bad_files()
     refused_output matmul/second_short 'short.npy.*truncated' matmul b.npy short.npy
     refused_output matmul/mixed_types \
         'int8.npy: b is int8, want float16 with a.npy' matmul a.npy int8.npy
+    refused_output matmul/second_complex \
+        'complex64.npy: b is complex64, want float16 with a.npy' matmul a.npy complex64.npy
     refused_output matmul/wrong_k '5x5.npy: b is \(5, 5\), but k is 6 by a.npy' \
         matmul a.npy 5x5.npy
     refused_output vadd/missing 'missing.npy.*no such file' vadd a.npy missing.npy
@@ -152,7 +161,7 @@ bad_options()
     refused option/data_with_files '--data is for made-up data' matmul a.npy b.npy --data range
     refused option/repeat_of_pieces 'no option --repeat' mla_prolog "${sizes[@]}" --repeat 2
     refused option/sizes_with_files '--k is for made-up data' matmul a.npy b.npy --k 6
-    refused option/two_results 'one result too many: -o two' vadd a.npy a.npy -o one -o two
+    refused option/two_results '-o two: z goes to one already' vadd a.npy a.npy -o one -o two
     refused option/data '--data odd: want range.special' vadd --n 5 --data odd
     refused option/of_another 'vadd: no option --no-separate' vadd --n 5 --no-separate
     refused option/underscore 'no option --no_separate' mla_prolog --no_separate
@@ -178,6 +187,25 @@ bad_options()
     refused launcher/memory '1x' --mem 1x empty
 }
 
+# Of an operator with two.
+bad_results()
+{
+    local ends=(--image "$TEST_IMAGE" ends --n 5 -o)
+
+    refused result/without_name 'ends: -o h.npy: which result\? -o head=h.npy$' \
+        "${ends[@]}" h.npy
+    refused result/unknown 'ends: -o tial=t.npy: no result tial; the nearest is tail$' \
+        "${ends[@]}" tial=t.npy
+    refused result/twice 'ends: -o head=two: head goes to one already$' \
+        "${ends[@]}" head=one -o head=two
+    refused result/two_to_one_path 'ends: c.npy: another output of this run goes there$' \
+        "${ends[@]}" head=c.npy -o tail=c.npy
+    ln -s . here
+    refused result/two_to_one_place 'ends: here/c.npy: another output of this run' \
+        "${ends[@]}" head=c.npy -o tail=here/c.npy
+    rm here
+}
+
 bad_texts()
 {
     refused demo/missing_text 'demo: missing text: no such file' demo 'missing text'
@@ -193,5 +221,6 @@ work_begin bad_input
 bad_files
 bad_outputs
 bad_options
+bad_results
 bad_texts
 tap_done

@@ -13,14 +13,11 @@ in_test=(--image "$TEST_IMAGE") # for operators that users do not have
 
 goldens()
 {
-    local name cores operator options files outputs words reasons n=0
+    local name cores operator options files words reasons n=0
 
     while IFS=$'\037' read -r name cores operator options files; do
         read -ra words <<< "$options"
         IFS=$'\037' read -ra files <<< "$files"
-        for outputs in "$name".?.want.npy; do
-            words+=(-o "${outputs/want/out}")
-        done
         salai --cores "$cores" "$operator" "${files[@]}" "${words[@]}"
         { has_status 0; sed 's/^/stderr: /' "$log/err"; } > "$name.reasons"
     done < <(tr '\t' '\037' < cases) # a tab would swallow empty options
@@ -43,6 +40,22 @@ replacing()
     salai matmul $x $y
     tap_check output/is_none_without_o "$(has_status 0
         find . -newer both.npy ! -path . ! -name both.npy)"
+}
+
+# An operator with two results, whose shapes are its own.
+results()
+{
+    local x=vadd_f32_f32_3x5x7.x.npy
+
+    /usr/bin/python3 -c "import numpy as np; x = np.load('$x').reshape(-1)
+np.save('line.npy', x); np.save('want.npy', x[-9:])"
+    salai "${in_test[@]}" ends line.npy --count 9 -o tail=tail.npy
+    tap_check output/by_its_name_alone "$(has_status 0; cmp want.npy tail.npy 2>&1
+        says out '^ends: x \(105,\) F32 -> head \(9,\) F32 tail \(9,\) F32$'
+        find . -newer want.npy -type f ! -name tail.npy)"
+    salai "${in_test[@]}" ends line.npy --count 9 -o tail=2.npy -o head=1.npy
+    tap_check output/in_any_order "$(has_status 0; cmp want.npy 2.npy 2>&1
+        ls 1.npy 2>&1 > /dev/null)"
 }
 
 # --- several operators in one boot ---
@@ -134,6 +147,7 @@ work_begin cli
 "$here/golden.py" make && "$here/golden.py" make-bad || exit 1
 goldens
 replacing
+results
 several
 faults
 demonstration

@@ -22,6 +22,31 @@ struct own {
     bool fast;
 };
 
+/* What the rule cannot say: as many dimensions as `count` says, of the sizes 2, 3, .. */
+static int odd_shape(const struct op_call *c, unsigned number, struct tensor *out)
+{
+    const struct own *own = (const void *)c->args;
+
+    if (number == 1) {
+        return own->fast ? ERR_SHAPE : 0;
+    }
+    out->ndim = own->count;
+    for (unsigned d = 0; d < NPY_MAX_DIMS; d++) {
+        out->shape[d] = own->mode ? d : 2 + d;
+    }
+    return 0;
+}
+
+static const struct opdesc odd = {
+    .name = "odd",
+    .io = "x[..., n] -> y[k] z[..., n, n]",
+    .types = "f32 -> f32 f32",
+    .shape = odd_shape,
+    .options =
+        OPTIONS(NUMBER(struct own, count, 2, 0, 100, ""),
+                CHOICE(struct own, mode, "some|none", ""), FLAG(struct own, fast, "")),
+};
+
 static const struct opdesc described = {
     .name = "described",
     .io = "x[..., n] bias?[n] -> y[..., n] sum[...]",
@@ -39,16 +64,21 @@ static struct op_call call;
 static char text[256];
 
 /* Parses `words`, as a user types them; blanks between them. */
-static int parse(const char *words)
+static int parse_as(const struct opdesc *op, const char *words)
 {
-    char *argv[16] = {(char *)"described"};
+    char *argv[16] = {(char *)op->name};
     int argc = 1;
 
     strcpy(text, words);
     for (char *w = strtok(text, " "); w; w = strtok(NULL, " ")) {
         argv[argc++] = w;
     }
-    return line_parse(&described, argc, argv, &line, &call);
+    return line_parse(op, argc, argv, &line, &call);
+}
+
+static int parse(const char *words)
+{
+    return parse_as(&described, words);
 }
 
 static const struct own *own(void)
@@ -116,18 +146,45 @@ TEST(line, floats_are_read_right)
 TEST(line, bad_values_are_refused)
 {
     static const char *const bad[] = {
-        "--alpha nan",   "--alpha inf",      "--alpha 2.01",
-        "--alpha -2.01", "--alpha x",        "--alpha 1x",
-        "--alpha 1e",    "--alpha -",        "--alpha .",
-        "--alpha e5",    "--alpha 1e-",      "--any nan",
-        "--any 0x10",    "--alpha --fast",   "--alpha",
-        "--count 0",     "--count 101",      "--count -1",
-        "--count 1.5",   "--count 7x",       "--axis -9",
-        "--axis 8",      "--axis --1",       "--axis 99999999999999999999",
-        "--mode",        "--mode tanh",      "--mode gel",
-        "--mode gelux",  "--mode none|relu", "--fast yes a b",
-        "--Count 3",     "--coun 3",         "--",
-        "-count 3",      "-o a -o b -o c",
+        "--alpha nan",
+        "--alpha inf",
+        "--alpha 2.01",
+        "--alpha -2.01",
+        "--alpha x",
+        "--alpha 1x",
+        "--alpha 1e",
+        "--alpha -",
+        "--alpha .",
+        "--alpha e5",
+        "--alpha 1e-",
+        "--any nan",
+        "--any 0x10",
+        "--alpha --fast",
+        "--alpha",
+        "--count 0",
+        "--count 101",
+        "--count -1",
+        "--count 1.5",
+        "--count 7x",
+        "--axis -9",
+        "--axis 8",
+        "--axis --1",
+        "--axis 99999999999999999999",
+        "--mode",
+        "--mode tanh",
+        "--mode gel",
+        "--mode gelux",
+        "--mode none|relu",
+        "--fast yes a b",
+        "--Count 3",
+        "--coun 3",
+        "--",
+        "-count 3",
+        "-o y",
+        "-o sum=a -o sum=b",
+        "-o Y=a",
+        "-o =a",
+        "-o a_name_that_is_too_long=a",
     };
 
     for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -139,6 +196,16 @@ TEST(line, bad_values_are_refused)
 }
 
 /* --- operands and results --- */
+
+TEST(line, results_by_name)
+{
+    CHECK_OK(parse("-o sum=a=b.npy"));
+    CHECK(line.out_path[0] == NULL);
+    CHECK_STR(line.out_path[1], "a=b.npy");
+    CHECK_OK(parse("-o sum=s -o y="));
+    CHECK_STR(line.out_path[0], "");
+    CHECK_STR(line.out_path[1], "s");
+}
 
 static void check_shape(const struct tensor *t, enum type type, unsigned ndim,
                         const uint64_t *shape)
@@ -176,6 +243,53 @@ TEST(line, an_operand_may_be_left_out)
     CHECK_OK(host_remove(FILE_X));
 }
 
+/* x has as many dimensions as there may be, the rule gives z one more. */
+TEST(line, results_of_too_many_dimensions_are_refused)
+{
+    static float data[1];
+    struct npy x = {.type = NPY_F4, .ndim = NPY_MAX_DIMS, .data = data};
+    char why[NPY_WHY_BYTES];
+
+    for (unsigned d = 0; d < NPY_MAX_DIMS; d++) {
+        x.shape[d] = 1;
+    }
+    CHECK_OK(npy_write(FILE_X, &x, why));
+    CHECK_OK(parse_as(&odd, FILE_X));
+    CHECK_EQ(line_call(&line, &call), RUN_INPUT);
+    CHECK_EQ(call.in[0].ndim, NPY_MAX_DIMS);
+    CHECK(call.out[1].data == NULL);
+    line_free(&call);
+    CHECK_OK(host_remove(FILE_X));
+}
+
+TEST(line, shapes_that_an_operator_computes)
+{
+    CHECK_OK(parse_as(&odd, "--n 5 --batch 3 --count 8"));
+    CHECK_EQ(line_call(&line, &call), RUN_OK);
+    check_shape(&call.out[0], TYPE_F32, 8, (uint64_t[]){2, 3, 4, 5, 6, 7, 8, 9});
+    CHECK_EQ(call.out[0].count, 362880u);
+    check_shape(&call.out[1], TYPE_F32, 3, (uint64_t[]){3, 5, 5});
+    line_free(&call);
+    CHECK_OK(parse_as(&odd, "--n 5 --batch 3 --count 0"));
+    CHECK_EQ(line_call(&line, &call), RUN_OK);
+    CHECK_EQ(call.out[0].count, 1u);
+    line_free(&call);
+}
+
+TEST(line, shapes_that_cannot_be_are_refused)
+{
+    static const char *const bad[] = {"--count 9", "--mode none", "--fast"};
+
+    for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        int status;
+        CHECK_OK(parse_as(&odd, bad[i]));
+        line.size[0] = line.size[1] = 1;
+        status = (int)line_call(&line, &call);
+        line_free(&call);
+        CHECK_EQ(status, RUN_INPUT);
+    }
+}
+
 TEST(line, sizes_beyond_all_memory_are_refused)
 {
     CHECK_OK(parse("--n 2147483647 --batch 4294967295"));
@@ -199,6 +313,8 @@ TEST(line, descriptions_that_cannot_be)
         {"a[n] b[n] c[n] d[n] e[n] -> y[n]", "f32 f32 f32 f32 f32 -> f32"},
         {"x[a,b,c,d,e,f,g,h,i] -> y[a]", "f32 -> f32"},
         {"a_name_that_is_too_long[n] -> y[n]", "f32 -> f32"},
+        {"x[n] -> y[k]", "f32 -> f32"},
+        {"x[n] -> y[..., n]", "f32 -> f32"},
     };
     struct io io;
 
