@@ -9,6 +9,7 @@
 #   make bench-model       rates of the model's inner loops
 #   make calibrate         published against modelled cycles
 #   make perturb ARGS=...  the same bytes under SEEDS=100 other timings? (SEED=n: one of them)
+#   make soak MINUTES=10   thousands of launches in a boot, days of emulated time: any drift?
 #   make fuzz              60 s of random commands and registers against the model
 #   make debug ARGS=...    gdb at the kernel's first line, with the npu commands
 #   make debug-server ARGS=...   QEMU waiting for an IDE's debugger
@@ -27,7 +28,7 @@
 # OPERATORS="vadd matmul" links only these folders of kernels/ and what they use.
 # IMAGE_KIB=n is how large text + rodata of the image may be.
 # SEED=n delays engines by legal random amounts.  V=1 shows commands.
-# TRACE=file.json writes every command for Perfetto.
+# TRACE=file.json writes every command for Perfetto.  UNCONFINED=1 and SIMD=: tools/salai.
 # NO_INSTALL=1 never installs packages.
 
 # --- one at a time ---
@@ -62,7 +63,8 @@ export CORES PROFILE MEM SEED TRACE CORE CROSS
 find       = $(sort $(shell find $(1) -name '*.[cS]'))
 TABLES    := hal/contract/tables.c
 FW_SRC    := $(call find,boot hal sched kernels)
-TARGET_SRC := $(call find,tests/target tests/broken) tests/test.c tests/bench/hart.c
+TARGET_SRC := $(call find,tests/target tests/broken) tests/test.c \
+    tests/bench/hart.c tests/bench/soak.c
 MODEL_SRC := $(call find,tools/emu/model) $(TABLES)
 QEMU_SRC  := $(call find,tools/emu/qemu)
 HOST_SRC  := $(call find,tests/model tests/host tests/fuzz) tests/test.c hal/err.c \
@@ -113,7 +115,7 @@ $(B)/model/tools/emu/model/machine/%: OPT := -O2
 %_op.c.o %/demo.c.o %/mla_prolog_ref.c.o %/trap.c.o %/hal/host.c.o %/report.c.o %/measure.c.o \
     $(patsubst %,$(B)/fw-%/kernels/cli/%.o,picolibc newlib): FW_FLAGS += -Os -msave-restore
 
-.PHONY: all run test test-full test-chroots bench bench-host bench-model perturb fuzz debug \
+.PHONY: all run test test-full test-chroots bench bench-host bench-model perturb soak fuzz debug \
         debug-server record replay debug-core calibrate check format docs model-rv clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -162,6 +164,9 @@ debug-core:
 # What the scheduler costs and what pipelines over it reach.
 bench: all $(TEST_ELF)
 	@$(UNLOCK) tools/bench
+
+soak: all $(TEST_ELF)
+	@$(UNLOCK) tools/soak $(MINUTES)
 
 bench-host: all $(B)/bench/blas
 	@$(UNLOCK) tools/bench-host $(B)/bench/blas
