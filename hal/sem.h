@@ -8,10 +8,11 @@
 #define HAL_SEM_H
 
 #include <assert.h>
-#include <stdbool.h>
+#include "hal/err.h"
 #include "hal/mmio.h"
 
-/* Adds `count`. Beyond SEM_MAX nothing is added and the core holds a fault. */
+/* Adds `count`. Beyond SEM_MAX nothing is added and the core holds a fault, SEM_OVERFLOW
+ * (core_fault): the store itself does not tell. */
 static inline void sem_post(unsigned core, unsigned sem, unsigned count)
 {
     fence_push();
@@ -24,18 +25,20 @@ static inline uintptr_t sem_window(unsigned core)
     return core_base(core);
 }
 
-/* Takes `count` if there are so many; false, and nothing has changed, otherwise. */
-static inline bool sem_try_take_at(uintptr_t window, unsigned sem, unsigned count)
+/* Takes `count`. ERR_BUSY: there are fewer, ERR_ARG: there are never so many, it is above
+ * SEM_MAX; then the semaphore is as it was. */
+MUST_CHECK static inline int sem_try_take_at(uintptr_t window, unsigned sem,
+                                             unsigned count)
 {
     write64(window + SEM_TAKE + 8 * sem, count);
     if (!read64(window + SEM_TAKEN)) {
-        return false;
+        return count <= SEM_MAX ? ERR_BUSY : ERR_ARG;
     }
     fence_pull();
-    return true;
+    return 0;
 }
 
-static inline bool sem_try_take(unsigned core, unsigned sem, unsigned count)
+MUST_CHECK static inline int sem_try_take(unsigned core, unsigned sem, unsigned count)
 {
     return sem_try_take_at(sem_window(core), sem, count);
 }

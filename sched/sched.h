@@ -109,7 +109,7 @@ void task_block_on(unsigned sem, unsigned count, const char *where);
 extern uintptr_t task_window; /* of the running task's core */
 static inline void task_wait_at(unsigned sem, unsigned count, const char *where)
 {
-    if (sem >= SEM_COUNT || !sem_try_take_at(task_window, sem, count)) {
+    if (sem >= SEM_COUNT || sem_try_take_at(task_window, sem, count) != 0) {
         task_block_on(sem, count, where);
     }
 }

@@ -298,7 +298,7 @@ void tque_free_at(struct tque *que, uint32_t buffer, union cmd *cmd, const char 
 static unsigned left_of(const struct tque *que, char *text, size_t size)
 {
     if (que->alloc.count == que->freed.count && que->deque.count == que->freed.count) {
-        (void)sem_try_take(que->core, que->free_sem, que->n);
+        (void)!sem_try_take(que->core, que->free_sem, que->n);
         return 0;
     }
     sched_append(text, size,

@@ -170,7 +170,7 @@ void wait_disarm(struct task *t)
 static bool take_all(const struct task *t)
 {
     for (unsigned i = 0; i < t->n_wants; i++) {
-        if (!sem_try_take(t->core, t->wants[i].sem, t->wants[i].count)) {
+        if (sem_try_take(t->core, t->wants[i].sem, t->wants[i].count) != 0) {
             while (i-- > 0) {
                 sem_post(t->core, t->wants[i].sem, t->wants[i].count);
             }
@@ -186,7 +186,7 @@ bool wait_take(struct task *t)
         return first_want(t, false) == t->n_wants && take_all(t);
     }
     for (unsigned i = 0; i < t->n_wants; i++) {
-        if (sem_try_take(t->core, t->wants[i].sem, t->wants[i].count)) {
+        if (sem_try_take(t->core, t->wants[i].sem, t->wants[i].count) == 0) {
             t->result = (int)i;
             return true;
         }
@@ -211,8 +211,9 @@ bool wait_over(struct task *t)
     switch (t->state) {
     case TASK_WAIT_SEM:
         /* One semaphore, the usual case. */
-        return t->n_wants == 1 ? sem_try_take(t->core, t->wants[0].sem, t->wants[0].count)
-                               : sems_over(t);
+        return t->n_wants == 1
+                   ? sem_try_take(t->core, t->wants[0].sem, t->wants[0].count) == 0
+                   : sems_over(t);
     case TASK_WAIT_ROOM:
         return room_in_any(t);
     case TASK_WAIT_FAULT:

@@ -197,7 +197,7 @@ TEST(pipe, copies_the_command_at_once)
     wait_idle(0, PIPE_FIX);
     for (unsigned i = 1; i <= 8; i++) {
         CHECK_EQ(sem_value(0, SEM + i), i);
-        CHECK(sem_try_take(0, SEM + i, i));
+        CHECK_OK(sem_try_take(0, SEM + i, i));
     }
 }
 
@@ -239,7 +239,7 @@ TEST(pipe, pipes_do_not_wait_for_each_other)
     cmd_post(&cmd, SEM, 1);
     CHECK_OK(pipe_push(0, PIPE_M, &cmd));
     wait_idle(0, PIPE_M);
-    CHECK(sem_try_take(0, SEM, 1));
+    CHECK_OK(sem_try_take(0, SEM, 1));
     CHECK(!pipe_idle(0, PIPE_V));
     pipe_reset(0, PIPE_V);
 }
@@ -253,19 +253,20 @@ TEST(sem, holds_what_is_posted)
     CHECK_EQ(sem_value(0, 0), 1u);
     CHECK_EQ(sem_value(0, 63), 200u);
     CHECK_EQ(sem_value(0, 63), 200u); /* reading takes nothing */
-    CHECK(sem_try_take(0, 0, 1));
-    CHECK(sem_try_take(0, 63, 200));
+    CHECK_OK(sem_try_take(0, 0, 1));
+    CHECK_OK(sem_try_take(0, 63, 200));
 }
 
 TEST(sem, take_is_all_or_nothing)
 {
     sem_post(0, SEM, 3);
-    CHECK(!sem_try_take(0, SEM, 4));
+    CHECK_EQ(sem_try_take(0, SEM, 4), ERR_BUSY);
+    CHECK_EQ(sem_try_take(0, SEM, SEM_MAX + 1), ERR_ARG);
     CHECK_EQ(sem_value(0, SEM), 3u);
-    CHECK(sem_try_take(0, SEM, 2));
+    CHECK_OK(sem_try_take(0, SEM, 2));
     CHECK_EQ(sem_value(0, SEM), 1u);
-    CHECK(sem_try_take(0, SEM, 1));
-    CHECK(!sem_try_take(0, SEM, 1));
+    CHECK_OK(sem_try_take(0, SEM, 1));
+    CHECK_EQ(sem_try_take(0, SEM, 1), ERR_BUSY);
 }
 
 TEST(sem, engines_take_and_post_counts)
@@ -284,9 +285,9 @@ TEST(sem, engines_take_and_post_counts)
     CHECK_EQ(sem_value(0, SEM), 4u); /* one of two is not enough: none is taken */
     sem_post(0, SEM + 1, 1);
     wait_idle(0, PIPE_MTE1);
-    CHECK(sem_try_take(0, SEM, 1));
-    CHECK(sem_try_take(0, SEM + 2, 255));
-    CHECK(sem_try_take(0, SEM + 3, 7));
+    CHECK_OK(sem_try_take(0, SEM, 1));
+    CHECK_OK(sem_try_take(0, SEM + 2, 255));
+    CHECK_OK(sem_try_take(0, SEM + 3, 7));
 }
 
 TEST(sem, two_waits_for_one_add_up)
@@ -314,9 +315,9 @@ TEST(sem, cores_have_their_own_and_share_the_chip_s)
     }
     sem_post(last, SEM, 1);
     CHECK_EQ(sem_value(0, SEM), 0u);
-    CHECK(sem_try_take(last, SEM, 1));
+    CHECK_OK(sem_try_take(last, SEM, 1));
     sem_post(last, SEM_CORE, 2);
     CHECK_EQ(sem_value(0, SEM_CORE), 2u);
-    CHECK(sem_try_take(0, SEM_CORE, 2));
+    CHECK_OK(sem_try_take(0, SEM_CORE, 2));
     CHECK_EQ(sem_value(last, SEM_CORE), 0u);
 }

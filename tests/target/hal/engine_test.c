@@ -89,7 +89,7 @@ TEST(mte, nothing_to_copy_posts_all_the_same)
     mte_gm_to_ub(&cmd, 0, in, 0);
     cmd_post(&cmd, 1, 1);
     run_on(PIPE_MTE2, &cmd);
-    CHECK(sem_try_take(core(), 1, 1));
+    CHECK_OK(sem_try_take(core(), 1, 1));
     CHECK_BYTES(ub, want, ROOM);
 }
 

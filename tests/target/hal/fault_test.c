@@ -47,7 +47,7 @@ static void check_usable(enum pipe pipe)
     for (unsigned i = 0; !pipe_idle(0, pipe); i++) {
         CHECK(i < 10000);
     }
-    CHECK(sem_try_take(0, SEM, 1));
+    CHECK_OK(sem_try_take(0, SEM, 1));
 }
 
 /* Pushes a command that must stop the pipe; *f is what the core then tells. */
@@ -305,8 +305,8 @@ TEST(fault, post_beyond_255)
     CHECK_EQ(sem_value(0, 3), 250u);
     pipe_reset(0, PIPE_V);
     check_usable(PIPE_V);
-    CHECK(sem_try_take(0, 3, 250));
-    CHECK(sem_try_take(0, 4, 1));
+    CHECK_OK(sem_try_take(0, 3, 250));
+    CHECK_OK(sem_try_take(0, 4, 1));
 }
 
 /* --- the hart's accesses --- */
@@ -352,7 +352,7 @@ TEST(fault, hart_s_post_beyond_255)
     sem_post(0, SEM, 255);
     sem_post(0, SEM, 1);
     check_access(NPU_ERR_SEM_OVERFLOW, SEM_POST + 8 * SEM, 1);
-    CHECK(sem_try_take(0, SEM, 255));
+    CHECK_OK(sem_try_take(0, SEM, 255));
 }
 
 /* The first of several is the one to look at. */

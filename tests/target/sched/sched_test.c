@@ -371,7 +371,7 @@ TEST(sched, leftover_semaphore_is_named)
     CHECK_EQ(sched_leftovers(last, text, sizeof(text)), 1u);
     snprintf(want, sizeof(want), "semaphore 17 of core %u is 3", last);
     CHECK_STR(text, want);
-    CHECK(sem_try_take(last, 17, 3));
+    CHECK_OK(sem_try_take(last, 17, 3));
 }
 
 TEST(sched, leftover_command_is_named)
