@@ -183,7 +183,7 @@ static inline void mte_set_pad(union cmd *cmd, enum pipe pipe, uint32_t value)
     cmd->set_pad.value = value;
 }
 
-/* --- fractals: ND2NZ_GM_L1, LOAD2D_L0A, LOAD2D_L0B --- */
+/* --- fractals: ND2NZ_GM_L1, LOAD2D_L0A, LOAD2D_L0B, FRACTALS_*, SPARSE_L1_L0B --- */
 
 /* A row-major matrix in GM, which becomes an Nz one in L1: column blocks of 32 bytes, in
  * them a row of 32 bytes behind the other. S4: n_cols and gm_pitch_elems are even. */
@@ -247,6 +247,76 @@ static inline void mte_l1_to_l0b(union cmd *cmd, uint32_t l0b, uint32_t l1,
     mte_load2d(cmd, OP_LOAD2D_L0B, l0b, l1, w);
 }
 
+/* Single fractals of 512 bytes, as they are, to L0A or L0B. */
+struct mte_fractals {
+    enum type type;      /* from L1 alone: any, for transpose one of 16 bits */
+    uint32_t n_fractals; /* up to 255; 0: nothing is copied */
+    uint32_t first;      /* fractals of the source that lie before the first one */
+    uint32_t src_pitch;  /* fractals from one to the next; 0: the same one again */
+    uint32_t dst_pitch;  /* likewise in L0; 0: 1, side by side */
+    bool transpose; /* from L1 alone: the 16 x 16 elements of each, rows for columns */
+};
+
+static inline uint32_t mte_fractal_gap(const struct mte_fractals *f)
+{
+    return f->dst_pitch == 0 ? 0 : f->dst_pitch - 1;
+}
+
+static inline void mte_load_fractals(union cmd *cmd, enum op op, uint32_t l0, uint32_t l1,
+                                     const struct mte_fractals *f)
+{
+    cmd_init(cmd, op, f->type);
+    cmd->head.flags = f->transpose ? FRACTALS_L1_L0A_TRANSPOSE : 0;
+    cmd->fractals.dst = l0;
+    cmd->fractals.src = l1;
+    CMD_SET(cmd->fractals.start, f->first);
+    CMD_SET(cmd->fractals.src_stride, f->src_pitch);
+    CMD_SET(cmd->fractals.dst_gap, mte_fractal_gap(f));
+    CMD_SET(cmd->fractals.repeat, f->n_fractals);
+}
+
+_Static_assert((int)FRACTALS_L1_L0B_TRANSPOSE == (int)FRACTALS_L1_L0A_TRANSPOSE,
+               "one flag");
+
+static inline void mte_fetch_fractals(union cmd *cmd, enum op op, uint32_t l0,
+                                      const void *gm, const struct mte_fractals *f)
+{
+    assert(f->type == TYPE_NONE && !f->transpose);
+    cmd_init(cmd, op, TYPE_NONE);
+    cmd->fractals_in.src = (uintptr_t)gm;
+    cmd->fractals_in.dst = l0;
+    CMD_SET(cmd->fractals_in.start, f->first);
+    CMD_SET(cmd->fractals_in.src_stride, f->src_pitch);
+    CMD_SET(cmd->fractals_in.dst_gap, mte_fractal_gap(f));
+    CMD_SET(cmd->fractals_in.repeat, f->n_fractals);
+}
+
+/* MTE1: from L1, l1 a multiple of 32. */
+static inline void mte_l1_to_l0a_fractals(union cmd *cmd, uint32_t l0a, uint32_t l1,
+                                          const struct mte_fractals *f)
+{
+    mte_load_fractals(cmd, OP_FRACTALS_L1_L0A, l0a, l1, f);
+}
+
+static inline void mte_l1_to_l0b_fractals(union cmd *cmd, uint32_t l0b, uint32_t l1,
+                                          const struct mte_fractals *f)
+{
+    mte_load_fractals(cmd, OP_FRACTALS_L1_L0B, l0b, l1, f);
+}
+
+/* MTE2: from GM, past L1. */
+static inline void mte_gm_to_l0a_fractals(union cmd *cmd, uint32_t l0a, const void *gm,
+                                          const struct mte_fractals *f)
+{
+    mte_fetch_fractals(cmd, OP_FRACTALS_GM_L0A, l0a, gm, f);
+}
+
+static inline void mte_gm_to_l0b_fractals(union cmd *cmd, uint32_t l0b, const void *gm,
+                                          const struct mte_fractals *f)
+{
+    mte_fetch_fractals(cmd, OP_FRACTALS_GM_L0B, l0b, gm, f);
+}
+
 /* MTE1: n_fractals (up to 255) fractals of the dense int8 b of a sparse Mmad at l1 to
  * L0B, side by side, and SPARSE_INDEX_BYTES of index for each, at `index` in L1, to the
  * memory of the index at a quarter of l0b. l0b is a multiple of 512, l1 and index of 32.
@@ -262,97 +332,6 @@ static inline void mte_l1_to_l0b_sparse(union cmd *cmd, uint32_t l0b, uint32_t l
     cmd->sparse.src = l1;
     cmd->sparse.index = index;
     CMD_SET(cmd->sparse.repeat, n_fractals);
-}
-
-/* --- convolutions: LOAD3D_L0A, LOAD3D_L0B --- */
-
-/* A convolution's geometry; paddings are pixels, the padding's value mte_set_pad(). The
- * map in L1: a plane of map_h x map_w pixels for each C0 channels, behind them one of the
- * channels that are left: 4 of 32 bits, 4 or 8 of 16, 4, 8 or 16 of 8, 8, 16 or 32 of S4.
- * Filter, stride and dilation that are left out (0) are 1. */
-struct mte_conv {
-    uint16_t map_h, map_w, channels, filter_h, filter_w;
-    uint8_t stride_h, stride_w, dilation_h, dilation_w;
-    uint8_t pad_left, pad_right, pad_top, pad_bottom;
-};
-
-/* Rows [m, m + m_len) and columns [k, k + k_len) of the convolution's img2col matrix: a
- * row for each output pixel, a column for each of filter and channels. k is a multiple of
- * C0, k_len too unless it goes up to the last column. */
-struct mte_img2col {
-    enum type type;
-    const struct mte_conv *conv;
-    uint32_t m, m_len, k, k_len; /* up to 65535 */
-    bool transpose;              /* L0 gets the transposed matrix */
-};
-
-static inline uint8_t mte_or_1(uint8_t x)
-{
-    return x ? x : 1;
-}
-
-static inline void mte_load3d(union cmd *cmd, enum op op, uint32_t l0, uint32_t l1,
-                              const struct mte_img2col *i)
-{
-    const struct mte_conv *conv = i->conv;
-
-    cmd_init(cmd, op, i->type);
-    cmd->head.flags = i->transpose ? LOAD3D_L0A_TRANSPOSE : 0;
-    cmd->load3d.dst = l0;
-    cmd->load3d.src = l1;
-    cmd->load3d.map_h = conv->map_h;
-    cmd->load3d.map_w = conv->map_w;
-    cmd->load3d.channels = conv->channels;
-    CMD_SET(cmd->load3d.m_len, i->m_len);
-    CMD_SET(cmd->load3d.k_len, i->k_len);
-    CMD_SET(cmd->load3d.m_start, i->m);
-    CMD_SET(cmd->load3d.k_start, i->k);
-    cmd->load3d.filter_h = conv->filter_h ? conv->filter_h : 1;
-    cmd->load3d.filter_w = conv->filter_w ? conv->filter_w : 1;
-    cmd->load3d.stride_h = mte_or_1(conv->stride_h);
-    cmd->load3d.stride_w = mte_or_1(conv->stride_w);
-    cmd->load3d.dilation_h = mte_or_1(conv->dilation_h);
-    cmd->load3d.dilation_w = mte_or_1(conv->dilation_w);
-    cmd->load3d.pad_left = conv->pad_left;
-    cmd->load3d.pad_right = conv->pad_right;
-    cmd->load3d.pad_top = conv->pad_top;
-    cmd->load3d.pad_bottom = conv->pad_bottom;
-}
-
-_Static_assert((int)LOAD3D_L0B_TRANSPOSE == (int)LOAD3D_L0A_TRANSPOSE, "one flag");
-
-/* MTE1: of the map at l1. */
-static inline void mte_img2col_to_l0a(union cmd *cmd, uint32_t l0a, uint32_t l1,
-                                      const struct mte_img2col *i)
-{
-    mte_load3d(cmd, OP_LOAD3D_L0A, l0a, l1, i);
-}
-
-static inline void mte_img2col_to_l0b(union cmd *cmd, uint32_t l0b, uint32_t l1,
-                                      const struct mte_img2col *i)
-{
-    mte_load3d(cmd, OP_LOAD3D_L0B, l0b, l1, i);
-}
-
-/* MTE1: the img2col loads behind it in the queue are done `times` times, to L0 one behind
- * the other. mode LOAD3D_ALONG_M: m moves on by 16 * stride; LOAD3D_ALONG_K: k by
- * C0 * stride. Stays so until the next one; at first once. */
-static inline void mte_set_load3d_repeat(union cmd *cmd, uint32_t stride, uint32_t times,
-                                         uint8_t mode)
-{
-    cmd_init(cmd, OP_SET_LOAD3D_REPEAT, TYPE_NONE);
-    CMD_SET(cmd->set_load3d_repeat.stride, stride);
-    CMD_SET(cmd->set_load3d_repeat.times, times);
-    cmd->set_load3d_repeat.mode = mode;
-}
-
-/* MTE1: the img2col loads behind it read the beginning of L1 behind its first `bytes`
- * bytes, a multiple of 32, from LOAD3D_BOUNDARY_MIN to the size of L1; 0, as at first:
- * they do not. */
-static inline void mte_set_load3d_boundary(union cmd *cmd, uint32_t bytes)
-{
-    cmd_init(cmd, OP_SET_LOAD3D_BOUNDARY, TYPE_NONE);
-    cmd->set_load3d_boundary.bytes = bytes;
 }
 
 /* --- inside the core: INIT_L1, INIT_L0A, INIT_L0B, COPY_L1_BT, COPY_L1_UB, COPY_UB_L1 --- */
@@ -390,28 +369,59 @@ static inline void mte_l1_to_bt(union cmd *cmd, uint32_t bt, uint32_t l1, enum t
     CMD_SET(cmd->copy_bt.len, n / 16);
 }
 
-static inline void mte_copy_local(union cmd *cmd, enum op op, uint32_t dst, uint32_t src,
-                                  uint32_t len_bytes)
+/* Rows inside the core; all in bytes and multiples of 32. */
+struct mte_local_rows {
+    uint32_t n_rows, row_bytes; /* up to 4095 rows; 0: nothing is copied */
+    uint32_t src_pitch_bytes;   /* from a row to the next; 0: row_bytes */
+    uint32_t dst_pitch_bytes;   /* likewise */
+};
+
+/* Blocks that lie between two rows. */
+static inline uint32_t mte_block_gap(uint32_t pitch_bytes, uint32_t row_bytes)
 {
-    assert(len_bytes % MTE_BLOCK == 0);
+    assert(pitch_bytes % MTE_BLOCK == 0 && row_bytes % MTE_BLOCK == 0);
+    assert(pitch_bytes == 0 || pitch_bytes >= row_bytes);
+    return pitch_bytes == 0 ? 0 : (pitch_bytes - row_bytes) / MTE_BLOCK;
+}
+
+static inline void mte_copy_local(union cmd *cmd, enum op op, uint32_t dst, uint32_t src,
+                                  const struct mte_local_rows *r)
+{
     cmd_init(cmd, op, TYPE_NONE);
     cmd->copy_local.dst = dst;
     cmd->copy_local.src = src;
-    cmd->copy_local.n_blocks = 1;
-    CMD_SET(cmd->copy_local.len, len_bytes / MTE_BLOCK);
+    CMD_SET(cmd->copy_local.n_blocks, r->n_rows);
+    CMD_SET(cmd->copy_local.len, r->row_bytes / MTE_BLOCK);
+    CMD_SET(cmd->copy_local.src_gap, mte_block_gap(r->src_pitch_bytes, r->row_bytes));
+    CMD_SET(cmd->copy_local.dst_gap, mte_block_gap(r->dst_pitch_bytes, r->row_bytes));
 }
 
-/* L1 to UB (MTE1) and UB to L1 (MTE3), len_bytes a multiple of 32. */
+/* Rows of L1 to UB (MTE1), of UB to L1 (MTE3). */
+static inline void mte_l1_to_ub_rows(union cmd *cmd, uint32_t ub, uint32_t l1,
+                                     const struct mte_local_rows *rows)
+{
+    mte_copy_local(cmd, OP_COPY_L1_UB, ub, l1, rows);
+}
+
+static inline void mte_ub_to_l1_rows(union cmd *cmd, uint32_t l1, uint32_t ub,
+                                     const struct mte_local_rows *rows)
+{
+    mte_copy_local(cmd, OP_COPY_UB_L1, l1, ub, rows);
+}
+
+/* The same for len_bytes in one piece, a multiple of 32. */
 static inline void mte_l1_to_ub(union cmd *cmd, uint32_t ub, uint32_t l1,
                                 uint32_t len_bytes)
 {
-    mte_copy_local(cmd, OP_COPY_L1_UB, ub, l1, len_bytes);
+    mte_l1_to_ub_rows(cmd, ub, l1,
+                      &(struct mte_local_rows){.n_rows = 1, .row_bytes = len_bytes});
 }
 
 static inline void mte_ub_to_l1(union cmd *cmd, uint32_t l1, uint32_t ub,
                                 uint32_t len_bytes)
 {
-    mte_copy_local(cmd, OP_COPY_UB_L1, l1, ub, len_bytes);
+    mte_ub_to_l1_rows(cmd, l1, ub,
+                      &(struct mte_local_rows){.n_rows = 1, .row_bytes = len_bytes});
 }
 
 #endif

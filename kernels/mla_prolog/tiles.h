@@ -16,7 +16,7 @@
 #include "hal/chip.h"
 #include "hal/cube.h"
 #include "hal/fixpipe.h"
-#include "hal/mte.h"
+#include "hal/mte_conv.h"
 #include "hal/sem.h"
 #include "kernels/mla_prolog/mla_prolog.h"
 #include "kernels/lib/share.h"

@@ -10,6 +10,7 @@
 #include "hal/cube.h"
 #include "hal/fixpipe.h"
 #include "hal/mte.h"
+#include "hal/mte_conv.h"
 #include "hal/vector.h"
 #include "tests/target/test.h"
 

@@ -156,6 +156,85 @@ TEST(mte, between_l1_and_ub_and_to_the_bias_table)
     CHECK(bt[0] == -2 && bt[1] == 1.5f && bt[15] == 1.5f);
 }
 
+/* Two rows of 64 bytes, in L1 96, in UB 160 bytes apart, there and back. */
+TEST(mte, local_rows_keep_their_pitch)
+{
+    uint8_t *l1 = chip_local(core(), NPU_MEM_L1, 0);
+    uint8_t *ub = memset(chip_local(core(), NPU_MEM_UB, 0), 0xa5, 512);
+    struct mte_local_rows rows = {
+        .n_rows = 2, .row_bytes = 64, .src_pitch_bytes = 96, .dst_pitch_bytes = 160};
+    union cmd cmd;
+
+    for (unsigned i = 0; i < 160; i++) {
+        l1[i] = (uint8_t)i;
+    }
+    mte_l1_to_ub_rows(&cmd, 32, 0, &rows);
+    run_on(PIPE_MTE1, &cmd);
+    CHECK_BYTES(ub + 32, l1, 64);
+    CHECK_BYTES(ub + 32 + 160, l1 + 96, 64);
+    CHECK_EQ(ub[31] + ub[96] + ub[191] + ub[256], 4 * 0xa5);
+    rows.src_pitch_bytes = 160;
+    rows.dst_pitch_bytes = 0;
+    mte_ub_to_l1_rows(&cmd, 512, 32, &rows);
+    run_on(PIPE_MTE3, &cmd);
+    CHECK_BYTES(l1 + 512, l1, 64);
+    CHECK_BYTES(l1 + 512 + 64, l1 + 96, 64);
+}
+
+/* From L1 or, past it, from GM: fractals 1, 3 and 5 to the places 0, 2 and 4 of L0. No
+ * hart sees L0 but by the window that the tests have of it. */
+static void check_fractals(bool a, bool from_gm, bool transpose)
+{
+    static uint16_t gm[6 * 256];
+    uint16_t *l1 = chip_local(core(), NPU_MEM_L1, 64);
+    const uint16_t *l0 = memset(chip_local(core(), a ? NPU_MEM_L0A : NPU_MEM_L0B, 1024),
+                                0xa5, 5 * MTE_FRACTAL);
+    const struct mte_fractals f = {.type = from_gm ? TYPE_NONE : TYPE_F16,
+                                   .n_fractals = 3,
+                                   .first = 1,
+                                   .src_pitch = 2,
+                                   .dst_pitch = 2,
+                                   .transpose = transpose};
+    union cmd cmd;
+
+    for (unsigned i = 0; i < 6 * 256; i++) {
+        gm[i] = l1[i] = (uint16_t)i;
+    }
+    if (from_gm) {
+        (a ? mte_gm_to_l0a_fractals : mte_gm_to_l0b_fractals)(&cmd, 1024, gm, &f);
+    } else {
+        (a ? mte_l1_to_l0a_fractals : mte_l1_to_l0b_fractals)(&cmd, 1024, 64, &f);
+    }
+    run_on(from_gm ? PIPE_MTE2 : PIPE_MTE1, &cmd);
+    for (unsigned i = 0; i < 5 * 256; i++) {
+        unsigned e = transpose ? i % 16 * 16 + i % 256 / 16 : i % 256;
+        CHECK_EQ(l0[i], i / 256 % 2 ? 0xa5a5 : (i / 256 + 1) * 256 + e);
+    }
+}
+
+TEST(mte, single_fractals)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        check_fractals(i % 2, i / 2, false);
+    }
+    check_fractals(true, false, true);
+    check_fractals(false, false, true);
+}
+
+/* Without a distance in the source it is the same one; without one in L0 side by side. */
+TEST(mte, one_fractal_again_and_again)
+{
+    const uint8_t *l0b = chip_local(core(), NPU_MEM_L0B, 0);
+    uint8_t *l1 = memset(chip_local(core(), NPU_MEM_L1, 0), 7, 2 * MTE_FRACTAL);
+    union cmd cmd;
+
+    memset(l1 + MTE_FRACTAL, 9, MTE_FRACTAL);
+    mte_l1_to_l0b_fractals(
+        &cmd, 0, 0, &(struct mte_fractals){.type = TYPE_S8, .n_fractals = 2, .first = 1});
+    run_on(PIPE_MTE1, &cmd);
+    CHECK_EQ(l0b[0] + l0b[MTE_FRACTAL] + l0b[2 * MTE_FRACTAL - 1], 27);
+}
+
 enum { H = 5, W = 6, C = 16 };
 
 /* What the convolution below gives at (h, w): the channels' sum over a 3 x 3 window. */
