@@ -220,6 +220,9 @@ static void put_task(char *text, const struct task *t)
             put_posters(text, t->core, t->wants[i].sem);
         }
     } else if (t->state == TASK_WAIT_ROOM) {
+        put("\n  task %s waits since cycle %llu for room in %s of core %u", t->name,
+            since, pipe_name(t->what), t->core);
+    } else if (t->state == TASK_WAIT_ROOMS) {
         put("\n  task %s waits since cycle %llu for room in", t->name, since);
         for (unsigned p = 0, n = 0; p < NPU_PIPES; p++) {
             if (t->slots[p]) {

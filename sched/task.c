@@ -128,40 +128,35 @@ int task_wait_sems(const struct want *wants, unsigned n, bool all, uint64_t cycl
     return wait_as(TASK_WAIT_SEM, wants[0].sem, wants[0].count, cycle);
 }
 
+int task_wait_room(enum pipe pipe, unsigned slots, uint64_t cycle)
+{
+    int err = 0;
+
+    if (slots > PIPE_DEPTH || pipe_name(pipe)[0] == '?') {
+        return ERR_ARG;
+    }
+    if (pipe_refresh(&running->ports[pipe]) < slots) {
+        err = wait_as(TASK_WAIT_ROOM, pipe, slots, cycle);
+        pipe_refresh(&running->ports[pipe]);
+    }
+    return err;
+}
+
 int task_wait_rooms(const uint8_t slots[NPU_PIPES], uint64_t cycle)
 {
-    struct task *self = running;
     bool some = false;
-    int err = 0;
 
     for (unsigned p = 0; p < NPU_PIPES; p++) {
         if (slots[p] > PIPE_DEPTH || (slots[p] && pipe_name(p)[0] == '?')) {
             return ERR_ARG;
         }
-        some = some || slots[p];
-        if (slots[p] && pipe_refresh(&self->ports[p]) >= slots[p]) {
+        if (slots[p] && pipe_refresh(&running->ports[p]) >= slots[p]) {
             return 0;
         }
+        some = some || slots[p];
     }
-    memcpy(self->slots, slots, sizeof(self->slots));
-    if (some) {
-        err = wait_as(TASK_WAIT_ROOM, 0, 0, cycle);
-    }
-    return err;
-}
-
-int task_wait_room(enum pipe pipe, unsigned slots, uint64_t cycle)
-{
-    uint8_t wanted[NPU_PIPES] = {0};
-    int err;
-
-    if (slots > PIPE_DEPTH || pipe_name(pipe)[0] == '?') {
-        return ERR_ARG;
-    }
-    wanted[pipe] = (uint8_t)slots;
-    err = task_wait_rooms(wanted, cycle);
-    pipe_refresh(&running->ports[pipe]);
-    return err;
+    memcpy(running->slots, slots, sizeof(running->slots));
+    return some ? wait_as(TASK_WAIT_ROOMS, 0, 0, cycle) : 0;
 }
 
 int task_wait_fault(struct fault *fault, uint64_t cycle)

@@ -15,7 +15,8 @@
 enum task_state {
     TASK_READY = 0x51,
     TASK_WAIT_SEM,   /* wants[], all of them or any */
-    TASK_WAIT_ROOM,  /* slots[], in any queue where it is not 0 */
+    TASK_WAIT_ROOM,  /* count slots of pipe `what` */
+    TASK_WAIT_ROOMS, /* slots[], in any queue where it is not 0 */
     TASK_WAIT_FAULT, /* of its core */
     TASK_WAIT_TASK,  /* of slot `what`, generation `count` */
     TASK_WAIT_TIME,  /* until */
@@ -45,7 +46,7 @@ struct task {
     unsigned block, blocks;
     uint32_t tag;
     /* what it waits for */
-    unsigned what;  /* semaphore (the one that lacks, of several) or task */
+    unsigned what;  /* semaphore (the one that lacks, of several), pipe or task */
     unsigned count; /* how many */
     struct want wants[TASK_WANTS];
     unsigned n_wants;

@@ -48,29 +48,42 @@ static void disarm_sem(const struct task *self, unsigned sem)
     sem_arm(core, sem, least);
 }
 
+/* Slots of a queue that t waits for. */
+static unsigned slots_of(const struct task *t, unsigned pipe)
+{
+    if (t->state == TASK_WAIT_ROOM) {
+        return t->what == pipe ? t->count : 0;
+    }
+    return t->state == TASK_WAIT_ROOMS ? t->slots[pipe] : 0;
+}
+
 /* Sets the slots that wake the tasks which wait for room, except `self`; of these there
  * are as many as `others` says, and one more, if it is not 0, wants `least`. */
-static void arm_pipe(unsigned core, unsigned pipe, const struct task *self,
+static void arm_room(unsigned core, unsigned pipe, const struct task *self,
                      unsigned others, unsigned least)
 {
     for (unsigned i = 0; others && i < sched_tasks(); i++) {
         const struct task *t = sched_task(i);
-        unsigned slots = t->slots[pipe];
-        if (t != self && t->core == core && t->state == TASK_WAIT_ROOM && slots) {
-            least = least && least < slots ? least : slots;
-        }
+        unsigned slots = t != self && t->core == core ? slots_of(t, pipe) : 0;
+        least = slots && (least == 0 || slots < least) ? slots : least;
     }
     pipe_arm(core, (enum pipe)pipe, least);
 }
 
-/* Arms, or disarms, every queue in which a task waits for room. */
-static void arm_room(const struct task *t, bool on)
+static void arm_rooms(const struct task *t)
 {
     for (unsigned p = 0; p < NPU_PIPES; p++) {
-        uint8_t *n = &crowd[t->core][p];
         if (t->slots[p]) {
-            *n = (uint8_t)(on ? *n + 1 : *n - 1);
-            arm_pipe(t->core, p, t, on ? *n - 1u : *n, on ? t->slots[p] : 0);
+            arm_room(t->core, p, t, crowd[t->core][p]++, t->slots[p]);
+        }
+    }
+}
+
+static void disarm_rooms(const struct task *t)
+{
+    for (unsigned p = 0; p < NPU_PIPES; p++) {
+        if (t->slots[p]) {
+            arm_room(t->core, p, t, --crowd[t->core][p], 0);
         }
     }
 }
@@ -135,7 +148,9 @@ void wait_arm(struct task *t)
     unsigned first;
 
     if (t->state == TASK_WAIT_ROOM) {
-        arm_room(t, true);
+        arm_room(t->core, t->what, t, crowd[t->core][t->what]++, t->count);
+    } else if (t->state == TASK_WAIT_ROOMS) {
+        arm_rooms(t);
     } else if (t->state == TASK_WAIT_FAULT) {
         arm_fault(t->core, NULL);
     } else if (t->state == TASK_WAIT_SEM && t->all) {
@@ -154,7 +169,9 @@ void wait_arm(struct task *t)
 void wait_disarm(struct task *t)
 {
     if (t->state == TASK_WAIT_ROOM) {
-        arm_room(t, false);
+        arm_room(t->core, t->what, t, --crowd[t->core][t->what], 0);
+    } else if (t->state == TASK_WAIT_ROOMS) {
+        disarm_rooms(t);
     } else if (t->state == TASK_WAIT_FAULT) {
         arm_fault(t->core, t); /* what it knows of would keep the line up */
     } else if (t->state == TASK_WAIT_SEM && t->all) {
@@ -215,6 +232,8 @@ bool wait_over(struct task *t)
                    ? sem_try_take(t->core, t->wants[0].sem, t->wants[0].count) == 0
                    : sems_over(t);
     case TASK_WAIT_ROOM:
+        return pipe_free(t->core, (enum pipe)t->what) >= t->count;
+    case TASK_WAIT_ROOMS:
         return room_in_any(t);
     case TASK_WAIT_FAULT:
         return irq_fault(t->core) && core_fault(t->core, t->fault);
