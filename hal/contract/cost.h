@@ -15,7 +15,8 @@
 struct vec_operand {
     size_t field; /* offset in the command */
     uint32_t base;
-    uint8_t esize, blk, rep;
+    uint8_t esize;
+    uint16_t blk, rep; /* blocks from block to block, from repeat to repeat */
 };
 
 /* The repeats of a command: how many, their elements, and the least that one takes. */

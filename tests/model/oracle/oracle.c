@@ -228,7 +228,7 @@ union cmd vec1(enum op op, enum type type)
 {
     union cmd c = rig_command(op, type);
 
-    c.vec1 = (struct cmd_vec1){c.head, AT_DST, AT_X, 0, 1, 1, 8, 8};
+    c.vec1 = (struct cmd_vec1){c.head, AT_DST, AT_X, 1, 1, 8, 8, 0};
     return c;
 }
 
@@ -236,7 +236,7 @@ union cmd vec1s(enum op op, enum type type, uint64_t scalar)
 {
     union cmd c = rig_command(op, type);
 
-    c.vec1s = (struct cmd_vec1s){c.head, AT_DST, AT_X, (uint32_t)scalar, 0, 1, 1, 8, 8};
+    c.vec1s = (struct cmd_vec1s){c.head, AT_DST, AT_X, (uint32_t)scalar, 1, 1, 8, 8, 0};
     return c;
 }
 
@@ -244,7 +244,7 @@ union cmd vec2(enum op op, enum type type)
 {
     union cmd c = rig_command(op, type);
 
-    c.vec2 = (struct cmd_vec2){c.head, AT_DST, AT_X, AT_Y, 0, 1, 1, 1, 8, 8, 8};
+    c.vec2 = (struct cmd_vec2){c.head, AT_DST, AT_X, AT_Y, 1, 1, 1, 8, 8, 8, 0};
     return c;
 }
 
@@ -256,11 +256,11 @@ union cmd conv(enum type from, enum type to, unsigned mode)
     c.vec_conv = (struct cmd_vec_conv){c.head,
                                        AT_DST,
                                        AT_X,
-                                       0,
                                        1,
                                        1,
                                        (uint8_t)(8 * b / wide),
                                        (uint8_t)(8 * a / wide),
+                                       0,
                                        (uint8_t)to,
                                        (uint8_t)mode};
     return c;

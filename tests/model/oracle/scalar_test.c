@@ -309,13 +309,13 @@ TEST(numeric, fused_casts)
                                          AT_DST,
                                          AT_X,
                                          AT_Y,
-                                         0,
                                          1,
                                          1,
                                          1,
                                          (uint8_t)(8 * b / wide),
                                          (uint8_t)(8 * a / wide),
                                          (uint8_t)(8 * a / wide),
+                                         0,
                                          (uint8_t)to};
             fill(type, to);
             same = run_everywhere(c, type, to, in[2], N);

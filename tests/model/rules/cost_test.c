@@ -12,12 +12,12 @@
 #define H(op, t) .head = {.opcode = OP_##op, .type = TYPE_##t}
 #define DST      65792 /* 64 KiB and 8 blocks: another bank, and other groups than at 0 */
 /* clang-format off */
-#define ONE(op, t, cycles) {#op, {.vec1 = {H(op, t), DST, 0, 1, 1, 1, 8, 8}}, cycles}
-#define SCALAR(op, t, cycles) {#op, {.vec1s = {H(op, t), DST, 0, 0, 1, 1, 1, 8, 8}}, cycles}
+#define ONE(op, t, cycles) {#op, {.vec1 = {H(op, t), DST, 0, 1, 1, 8, 8, 1}}, cycles}
+#define SCALAR(op, t, cycles) {#op, {.vec1s = {H(op, t), DST, 0, 0, 1, 1, 8, 8, 1}}, cycles}
 #define TWO(op, t, cycles) \
-    {#op, {.vec2 = {H(op, t), DST, 0, 256, 1, 1, 1, 1, 8, 8, 8}}, cycles}
+    {#op, {.vec2 = {H(op, t), DST, 0, 256, 1, 1, 1, 8, 8, 8, 1}}, cycles}
 #define CAST(op, t, to, cycles) \
-    {#op, {.vec2c = {H(op, t), DST, 0, 256, 1, 1, 1, 1, 8, 8, 8, TYPE_##to}}, cycles}
+    {#op, {.vec2c = {H(op, t), DST, 0, 256, 1, 1, 1, 8, 8, 8, 1, TYPE_##to}}, cycles}
 #define REDUCE(op, t, cycles) {#op, {.vec_reduce = {H(op, t), DST, 0, 1, 1, 8, 1}}, cycles}
 #define LISTS(op, t, cycles) \
     {#op, {.vec_intlv = {H(op, t), DST, DST + 4096, 0, 4096, 64}}, cycles}
@@ -111,16 +111,16 @@ static const struct {
     REDUCE(VCGMIN, F16, 38),
     REDUCE(VCPADD, F32, 39),
     REDUCE(VCPADD, F16, 39),
-    {"VCONV", {.vec_conv = {H(VCONV, F32), DST, 0, 1, 1, 1, 4, 8, TYPE_F16, 0}}, 33},
-    {"VCONV", {.vec_conv = {H(VCONV, F16), DST, 0, 1, 1, 1, 8, 4, TYPE_F32, 0}}, 33},
-    {"VCMP", {.vec_cmp = {H(VCMP, F32), DST, 0, 256, 1, 1, 1, 8, 8, CMP_EQ}}, 37},
-    {"VCMP", {.vec_cmp = {H(VCMP, F16), DST, 0, 256, 1, 1, 1, 8, 8, CMP_EQ}}, 37},
-    {"VCMPS", {.vec_cmps = {H(VCMPS, F32), DST, 0, 0, 1, 1, 8, CMP_EQ}}, 37},
-    {"VCMPS", {.vec_cmps = {H(VCMPS, F16), DST, 0, 0, 1, 1, 8, CMP_EQ}}, 37},
-    {"VSEL", {.vec_sel = {H(VSEL, F32), DST, 0, 256, 4096, 1, 1, 1, 1, 8, 8, 8}}, 28},
-    {"VSEL", {.vec_sel = {H(VSEL, F16), DST, 0, 256, 4096, 1, 1, 1, 1, 8, 8, 8}}, 28},
-    {"VSELS", {.vec_sels = {H(VSELS, F32), DST, 0, 4096, 0, 1, 1, 1, 8, 8}}, 28},
-    {"VSELS", {.vec_sels = {H(VSELS, F16), DST, 0, 4096, 0, 1, 1, 1, 8, 8}}, 28},
+    {"VCONV", {.vec_conv = {H(VCONV, F32), DST, 0, 1, 1, 4, 8, 1, TYPE_F16, 0}}, 33},
+    {"VCONV", {.vec_conv = {H(VCONV, F16), DST, 0, 1, 1, 8, 4, 1, TYPE_F32, 0}}, 33},
+    {"VCMP", {.vec_cmp = {H(VCMP, F32), DST, 0, 256, 1, 1, 8, 8, 1, CMP_EQ}}, 37},
+    {"VCMP", {.vec_cmp = {H(VCMP, F16), DST, 0, 256, 1, 1, 8, 8, 1, CMP_EQ}}, 37},
+    {"VCMPS", {.vec_cmps = {H(VCMPS, F32), DST, 0, 0, 1, 8, 1, CMP_EQ}}, 37},
+    {"VCMPS", {.vec_cmps = {H(VCMPS, F16), DST, 0, 0, 1, 8, 1, CMP_EQ}}, 37},
+    {"VSEL", {.vec_sel = {H(VSEL, F32), DST, 0, 256, 4096, 1, 1, 1, 8, 8, 8, 1}}, 28},
+    {"VSEL", {.vec_sel = {H(VSEL, F16), DST, 0, 256, 4096, 1, 1, 1, 8, 8, 8, 1}}, 28},
+    {"VSELS", {.vec_sels = {H(VSELS, F32), DST, 0, 4096, 0, 1, 1, 8, 8, 1}}, 28},
+    {"VSELS", {.vec_sels = {H(VSELS, F16), DST, 0, 4096, 0, 1, 1, 8, 8, 1}}, 28},
     {"VCOPY", {.vec_copy = {H(VCOPY, F32), DST, 0, 1, 1, 8, 8, 1}}, 25},
     {"VCOPY", {.vec_copy = {H(VCOPY, F16), DST, 0, 1, 1, 8, 8, 1}}, 25},
     {"VDUP", {.vec_fill = {H(VDUP, F32), 0, 0, 1, 8, 1}}, 25},
@@ -146,7 +146,7 @@ static const struct {
     {"VMRGSORT",
      {.vec_merge = {H(VMRGSORT, F16), DST, 0, 128, 0, 0, 16, 16, 0, 0, 3, 1}},
      36},
-    {"VDEQ", {.vec_deq = {H(VDEQ, S16), DST, 0, 0, 1, 1, 1, 8, 8}}, 33},
+    {"VDEQ", {.vec_deq = {H(VDEQ, S16), DST, 0, 0, 1, 1, 8, 8, 1}}, 33},
     {"VRPSORT16", {.vec_rpsort = {H(VRPSORT16, F32), DST, 0, 1}}, 36},
     {"VRPSORT16", {.vec_rpsort = {H(VRPSORT16, F16), DST, 0, 1}}, 36},
     {"VRPCONCAT", {.vec_rp = {H(VRPCONCAT, F32), DST, 0, 1, 0}}, 26},

@@ -53,7 +53,7 @@ TEST(vector_quant, roundings)
         set.set_deqscale.word = word_of(0, t[i].offset, true) | t[i].scale;
         run(set);
         memcpy(ub() + SRC, &seven, 2);
-        c.vec_deq = (struct cmd_vec_deq){c.head, DST, SRC, 0, 1, 1, 1, 8, 8};
+        c.vec_deq = (struct cmd_vec_deq){c.head, DST, SRC, 0, 1, 1, 8, 8, 1};
         run(c);
         good &= ub()[DST] == t[i].want;
     }
@@ -280,7 +280,7 @@ static union cmd good_command(const struct rule *rule)
     switch (op) {
     case OP_VDEQ:
         c.head.flags = VDEQ_VECTOR;
-        c.vec_deq = (struct cmd_vec_deq){c.head, DST, SRC, SRC1, 2, 1, 1, 8, 8};
+        c.vec_deq = (struct cmd_vec_deq){c.head, DST, SRC, SRC1, 1, 1, 8, 8, 2};
         break;
     case OP_VMULL:
         c.vec_intlv = (struct cmd_vec_intlv){c.head, DST, DST + 4096, SRC, SRC1, 100};

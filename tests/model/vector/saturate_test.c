@@ -64,7 +64,7 @@ static union cmd element_command(enum op op, enum type type, enum type to)
 
     switch (op) {
     case OP_VCONV:
-        c.vec_conv = (struct cmd_vec_conv){c.head, DST, 0, 1, 1, 1, 8, 8, (uint8_t)to, 1};
+        c.vec_conv = (struct cmd_vec_conv){c.head, DST, 0, 1, 1, 8, 8, 1, (uint8_t)to, 1};
         break;
     case OP_VCOPY:
         c.vec_copy = (struct cmd_vec_copy){c.head, DST, 0, 1, 1, 8, 8, 1};
@@ -77,14 +77,14 @@ static union cmd element_command(enum op op, enum type type, enum type to)
         c.vec_bi = (struct cmd_vec_bi){c.head, DST, 0, 2048, 1024, 128, 1, 1, 1};
         break;
     case OP_VLN:
-        c.vec1 = (struct cmd_vec1){c.head, DST, 0, 1, 1, 1, 8, 8};
+        c.vec1 = (struct cmd_vec1){c.head, DST, 0, 1, 1, 8, 8, 1};
         break;
     case OP_VSEL:
-        c.vec_sel = (struct cmd_vec_sel){c.head, DST, 0, 1024, 2048, 1, 1, 1, 1, 8, 8, 8};
+        c.vec_sel = (struct cmd_vec_sel){c.head, DST, 0, 1024, 2048, 1, 1, 1, 8, 8, 8, 1};
         break;
     default:
         c.head.flags = op == OP_VMLA ? VMLA_WIDE : 0;
-        c.vec2 = (struct cmd_vec2){c.head, DST, 0, 1024, 1, 1, 1, 1, 8, 8, 8};
+        c.vec2 = (struct cmd_vec2){c.head, DST, 0, 1024, 1, 1, 1, 8, 8, 8, 1};
         break;
     }
     return c;

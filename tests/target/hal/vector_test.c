@@ -105,6 +105,32 @@ TEST(vector, masked_elements_stay)
     pipe_reset(core(), PIPE_V); /* which takes the mask away */
 }
 
+/* Rows of more than 255 blocks: strides have 16 bits. */
+TEST(vector, rows_may_lie_far_apart)
+{
+    enum { ROWS = 8, PITCH = 509 /* blocks */ };
+    float *ub = chip_local(core(), NPU_MEM_UB, 0);
+    union cmd cmd;
+
+    for (unsigned r = 0; r < ROWS; r++) {
+        ub[r * PITCH * 8] = (float)r + 1;
+        ub[r * PITCH * 8 + 8] = 0;
+    }
+    vector_mask(&cmd, 1, 0);
+    run_on(PIPE_V, &cmd);
+    vector_binary_strided(&cmd, &(struct vec_binary){.op = OP_VADD,
+                                                     .type = TYPE_F32,
+                                                     .dst = vec_repeats(32, PITCH),
+                                                     .x = vec_repeats(0, PITCH),
+                                                     .y = vec_repeats(0, PITCH),
+                                                     .repeat = ROWS});
+    run_on(PIPE_V, &cmd);
+    for (unsigned r = 0; r < ROWS; r++) {
+        CHECK_EQ(ub[r * PITCH * 8 + 8], 2 * ((float)r + 1));
+    }
+    pipe_reset(core(), PIPE_V); /* which takes the mask away */
+}
+
 /* 255 repeats: the most. Every operand has strides of its own. */
 TEST(vector, operands_lie_where_they_are_told)
 {
