@@ -86,7 +86,8 @@ def is_function(name):
     return symbol is not None and symbol.type.code == gdb.TYPE_CODE_FUNC
 
 
-def to_operator():
+def to_breakpoints():
+    """On to those that are set here, and without them."""
     try:
         gdb.execute("continue")
     except gdb.error:  # QEMU may close the line before it says that it ends
@@ -95,6 +96,18 @@ def to_operator():
         Begin.forget()
     if gdb.selected_thread() is None:
         raise machine.Error("the firmware has ended before its operator began")
+
+
+def named():
+    """What the firmware has been told to run, nothing if it stops somewhere before. A
+    breakpoint slows all of its page down, which is a second where an operator's data is
+    made up: so none is set for an operator that nobody wants."""
+    Begin("*op_command_line")
+    to_breakpoints()
+    if machine.number("$pc") != machine.number("(unsigned long)op_command_line"):
+        return set()
+    argv = gdb.parse_and_eval("(char **)$a1")
+    return {argv[i].string() for i in range(machine.number("$a0"))}
 
 
 def run(words, options, core):
@@ -108,10 +121,13 @@ def run(words, options, core):
     entries = operators()
     kernels = {name for name in entries if is_function(name)}
     behind = {entries[name] for name in kernels}  # each leads to such a kernel
-    for where in sorted(kernels | {f"*{e:#x}" for e in entries.values() if e not in behind}):
-        Begin(where)
-    if not Begin.posts:
-        to_operator()
+    wanted = entries if Begin.posts else named()
+    reached = {entries[name] for name in wanted if name in entries}
+    for name in [name for name, entry in entries.items() if entry in reached]:
+        if name in kernels or entries[name] not in behind:
+            Begin(name if name in kernels else f"*{entries[name]:#x}")
+    if Begin.made and not Begin.posts:
+        to_breakpoints()
     stops.in_replay = device.replaying()
     if EndOfRun.made and EndOfRun.made.is_valid():
         EndOfRun.made.delete()
