@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -18,8 +19,9 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from session import *  # noqa: E402
 from session import DIR  # noqa: E402
 
-VADD = "vadd --n 500000"
-MATMUL = "matmul --m 300 --n 300 --k 700 --check 20"
+VADD = "vadd --n 500000" + SPARING
+MATMUL = "matmul --m 300 --n 300 --k 700" + SPARING
+FOR_EVER = "matmul --m 256 --n 256 --k 512 --repeat 1000"
 TILE = 32 << 10
 REC = os.path.join(DIR, "rec")
 
@@ -40,14 +42,34 @@ def hang(name, code):
     return image
 
 
-def record_until(signal_, *arguments):
-    """Ends a recording while it runs, once it has some snapshots."""
+def snapshot_times():
+    """When the recording's snapshots were taken, ns of the guest: qcow2.txt of QEMU."""
+    with open(os.path.join(REC, "vm.qcow2"), "rb") as f:
+        data = f.read(72)
+        count, at = struct.unpack_from(">IQ", data, 60)
+        f.seek(at)
+        table, at, times = f.read(1 << 16), 0, []
+    for _ in range(count):
+        id_, name, when, extra = struct.unpack_from(">12xHH8xQ4xI", table, at)
+        times.append(when)
+        at += -(-(40 + extra + id_ + name) // 8) * 8
+    return times
+
+
+def has_snapshot(since):
+    if not any(when > since for when in snapshot_times()):
+        raise LookupError("not yet")
+
+
+def record_until(signal_, since, *arguments):
+    """Ends a recording that would go on for ever when it has a snapshot after `since`."""
+    shutil.rmtree(REC, ignore_errors=True)
     recorder = subprocess.Popen(["timeout", "-s", "KILL", str(DEADLINE), "tools/gdb/record",
                                  "--dir", REC, *arguments], env=ENV, start_new_session=True,
-                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                stderr=subprocess.DEVNULL)
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True)
     running.append(recorder)
-    time.sleep(0.7)
+    until(lambda: has_snapshot(since), recorder, (OSError, LookupError, struct.error))
     os.killpg(recorder.pid, signal_)
     return recorder.wait()
 
@@ -72,10 +94,6 @@ def here():
     states = [load64(f"(unsigned long)NPU_CORE_BASE + PIPE_BASE + {p} * (unsigned long)PIPE_STRIDE"
                      f" + {r}") for p in range(7) for r in ("PIPE_STATUS", "PIPE_SINCE")]
     return cycle, number("$pc"), number("$sp"), tuple(states)
-
-
-def stopped():
-    return [line for line in npu("status").splitlines() if line.startswith("stopped: ")]
 
 
 def is_the_run():
@@ -263,7 +281,7 @@ def hangs():
     for name, code in ("spins", "1: addi a0, a0, 1; j 1b"), ("sleeps", asleep):
         image = hang(name, code)
         for signal_ in signal.SIGINT, signal.SIGTERM:
-            status = record_until(signal_, "--image", image)
+            status = record_until(signal_, 0, "--image", image)
             same((status, tool("--replay")[0]), (130, 130),
                  f"hang/{name}_until_{signal.Signals(signal_).name}")
         process = replay(False)
@@ -282,8 +300,14 @@ def device_counts():
 
 
 def cut_short():
-    """As hangs(), of the firmware."""
-    record_until(signal.SIGTERM, "--", *"matmul --m 512 --n 512 --k 1024 --repeat 1000".split())
+    """As hangs(), of the firmware: once the Cube has begun, there is something to go back to."""
+    process = debug(FOR_EVER)
+    npu("start")
+    npu("break M 1")
+    go()
+    begun = sys.modules["npu.stops"].head()["now"]
+    over(process)
+    record_until(signal.SIGTERM, begun, "--", *FOR_EVER.split())
     process = replay()
     go()
     end_ = here()
