@@ -12,11 +12,14 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
+import time
 
 import gdb
 
 ENV = dict(os.environ, MEM="64M", CORES="1", PROFILE="a2", SEED="0")
+FULL = bool(ENV.get("FULL"))  # what is many of a kind is all run
 DIR = tempfile.mkdtemp(prefix="salai-", dir=os.environ.get("TMPDIR", "/tmp"))
 IMAGE = os.path.join(DIR, "snapshots.qcow2")
 DRIVE = f"-drive if=none,id=snapshots,format=qcow2,file={IMAGE}"
@@ -24,6 +27,9 @@ MONITOR = os.path.join(DIR, "monitor")
 DEADLINE = 60  # seconds for a run on a loaded host; the longest takes one on a quiet one
 SOCKET = ENV["GDB_SOCKET"] = os.path.join(DIR, "gdb.sock")  # tools/salai --gdb
 TEST_IMAGE = "build/fw-picolibc/test.elf"
+# The hart takes five times as long to work out each element again as all else takes; that
+# two runs have the same bits is told by the digest.
+SPARING = " --check 20 --digest"
 count = failed = 0
 running = []
 
@@ -75,6 +81,11 @@ def npu(command):
         return f"error: {e}"
 
 
+def stopped():
+    """What `npu status` says about why, without all else that it looks up."""
+    return sys.modules["npu.stops"].lines(True)
+
+
 def launch(args, extra="", icount="", options=()):
     env = dict(ENV, QEMU_ARGS=extra, QEMU_ICOUNT=icount)
     process = subprocess.Popen(
@@ -108,6 +119,7 @@ def until(attempt, process, errors):
         except errors:
             if process.poll() is not None:
                 raise RuntimeError("QEMU has ended: " + process.stdout.read()) from None
+            time.sleep(0.003)  # for QEMU to begin with
 
 
 def debug(args, extra="", icount="", image=None):

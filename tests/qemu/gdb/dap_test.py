@@ -20,7 +20,7 @@ from session import *  # noqa: E402
 from session import DIR  # noqa: E402
 
 REC = os.path.join(DIR, "rec")
-VADD = "vadd --n 400000"
+VADD = "vadd --n 400000" + SPARING
 FOLDERS = [os.environ.get("CDT_GDB_ADAPTER", ""),
            *glob.glob("/usr/**/lib/node_modules/cdt-gdb-adapter")]
 ADAPTER = [a for a in (f"{f}/dist/debugTargetAdapter.js" for f in FOLDERS) if os.path.exists(a)]

@@ -16,8 +16,8 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from session import *  # noqa: E402
 from session import DIR  # noqa: E402
 
-VADD = "vadd --n 2000000 --buffers 1"  # some sleeps with every queue full
-MATMUL = "matmul --m 900 --n 600 --k 700 --check 20"
+VADD = "vadd --n 2000000 --buffers 1" + SPARING  # some sleeps with every queue full
+MATMUL = "matmul --m 900 --n 600 --k 700" + SPARING
 TILE = 32 << 10  # bytes, of vadd
 LOOK = ["status", "tasks", "sem", "pmu", "faults", "tile ub 0 8x8 fp32", "tile l0c 0 16x16 fp32 nz",
         "cmd &vadd"] + [f"regs {b} -a" for b in "core sem pmu chip queue MTE2 V M".split()] \

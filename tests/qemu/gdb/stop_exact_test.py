@@ -12,8 +12,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from session import *  # noqa: E402
 
-VADD = "vadd --n 100000"  # 12 full tiles of 32 KiB and a rest
-MATMUL = "matmul --m 1500 --n 600 --k 700 --check 20"  # sleeps six times
+VADD = "vadd --n 100000" + SPARING  # 12 full tiles of 32 KiB and a rest
+MATMUL = "matmul --m 1500 --n 600 --k 700" + SPARING  # sleeps six times
 CORE = "(unsigned long)NPU_CORE_BASE"
 UB = 0x08080000
 
@@ -83,7 +83,7 @@ def wfi_ends_its_page():
 
 def stops_change_nothing():
     wfi, behind = wfi_ends_its_page()
-    for args in (MATMUL, "vadd --n 2000000 --buffers 1"):
+    for args in (MATMUL, "vadd --n 2000000 --buffers 1" + SPARING):
         quiet = run(args)
         for name, command in (("break_at_issue", "break task_issue"),
                               ("hbreak_at_issue", "hbreak task_issue"),

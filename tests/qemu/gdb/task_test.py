@@ -12,8 +12,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from session import *  # noqa: E402
 
-VADD = "vadd --n 2000000 --buffers 1"  # some sleeps with every queue full
-MATMUL = "matmul --m 900 --n 600 --k 700"  # its tasks issue from inlined functions
+VADD = "vadd --n 2000000 --buffers 1" + SPARING  # some sleeps with every queue full
+MATMUL = "matmul --m 900 --n 600 --k 700" + SPARING  # its tasks issue from inlined functions
 
 
 def all_wait(args):
