@@ -240,6 +240,7 @@ $(eval $(call compile,fuzzer,clang $(SAN_FLAGS) $$(SIMD) -fsanitize=fuzzer-no-li
 uses = $(sort $(1) $(shell cat $(1:%=kernels/%/*.[ch]) | \
     sed -n 's|^#include "kernels/\([^/]*\)/.*|\1|p'))
 none :=
+comma := ,
 ifdef OPERATORS
 UNKNOWN := $(filter-out $(notdir $(wildcard kernels/*)),$(OPERATORS))
 $(if $(UNKNOWN),$(error OPERATORS: no folder kernels/$(firstword $(UNKNOWN))))
@@ -259,7 +260,8 @@ LD   := $(wildcard linker/*.ld)
 $(FW:=/$(NAME).elf): %/$(NAME).elf: $(addprefix %/,$(IMAGE_SRC:=.o)) $(LD)
 	$(call link,$(FW_LINK))
 $(FW:=/test.elf): %/test.elf: $(addprefix %/,$(FW_SRC:=.o) $(TARGET_SRC:=.o)) $(LD)
-	$(call link,$(FW_LINK))
+	$(call link,$(FW_LINK) $(WRAP))
+WRAP := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc aligned_alloc)
 # KiB of text + rodata, so that one notices what an image begins to carry: 90 for what every
 # image has, the texts of the contract foremost, and 10 for each operator. newlib's printf
 # and its like are 32 larger; the image of the tests has all of them.

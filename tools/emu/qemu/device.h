@@ -108,6 +108,9 @@ char *npu_follow_links(const char *path);
  * the kernel. After files.c, before what records its calls. */
 void npu_confine(const char *core, bool calls);
 
+/* inject.c: call number n to the host fails. After confine.c, before record.c. */
+void npu_fail_call(uint64_t n);
+
 /* check.c: refuses what would fail later or never end: before the machine is made, when it
  * is there, and, watch, an image that has not called npu_started() in time. */
 void npu_check_early(void);

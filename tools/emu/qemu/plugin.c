@@ -4,7 +4,7 @@
  *
  *   -plugin npu.so[,cores=1..32][,profile=NAME][,seed=N][,trace=FILE][,debug=on]
  *   [,core=FILE][,record=DIR|,replay=DIR][,confine=off|kernel]
- *   [,simd=plain|avx2|avx512|vnni]
+ *   [,simd=plain|avx2|avx512|vnni][,fail=N]
  *
  * Invariant: past npu_attach() the machine is the one that the design describes (virt,
  * riscv64, one hart, icount shift=0 sleep=off) in the QEMU that npu.so was built for.
@@ -21,6 +21,7 @@ static struct {
     unsigned cores;
     enum npu_profile profile;
     uint32_t seed;
+    uint64_t fail;               /* the call to the host that fails, from 1 on; 0: none */
     const char *trace;           /* file, or NULL */
     const char *record, *replay; /* directory, or NULL */
     const char *core;            /* file, or NULL */
@@ -124,6 +125,14 @@ static int set_word(const char *name, const char *value, const char *const *word
             g_strjoinv(", ", (char **)words));
 }
 
+static void set_fail(const char *value)
+{
+    if (!g_ascii_isdigit(*value) || qemu_strtou64(value, NULL, 10, &options.fail) ||
+        options.fail == 0) {
+        npu_die("npu.so: fail=%s: want the number of a host call, from 1 on", value);
+    }
+}
+
 static void set_debug(const char *value)
 {
     options.debug = set_word("debug", value, (const char *[]){"off", "on", NULL});
@@ -160,9 +169,9 @@ static const struct {
     {"cores", .set = set_cores},         {"profile", .set = set_profile},
     {"seed", .set = set_seed},           {"trace", .text = &options.trace},
     {"debug", .set = set_debug},         {"confine", .set = set_confine},
-    {"simd", .set = set_simd},           {"core", .text = &options.core},
-    {"at", .text = &options.at},         {"record", .text = &options.record},
-    {"replay", .text = &options.replay},
+    {"simd", .set = set_simd},           {"fail", .set = set_fail},
+    {"core", .text = &options.core},     {"at", .text = &options.at},
+    {"record", .text = &options.record}, {"replay", .text = &options.replay},
 };
 
 static void set_option(const char *arg)
@@ -241,6 +250,9 @@ static void attach(Notifier *notifier, void *data)
     npu_files_init();
     if (options.confine && !options.replay) { /* a replay reaches nothing anyway */
         npu_confine(options.core, options.confine == CONFINE_ON);
+    }
+    if (options.fail) {
+        npu_fail_call(options.fail);
     }
     if (options.core) {
         npu_core_init(npu, options.core, options.at ?: "", options.id);

@@ -1,0 +1,146 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+#
+# inject_test.py    every call to the host and every allocation fails once
+#
+# Two of an operator run in one boot, and so that nothing is left out the first, the second,
+# ... call or allocation fails until a run has none left. Whichever it was: one line says
+# what is wrong, the exit status is 2, the operator that it hit leaves no output and the
+# other one's is right. ALL=1: each of them, and not only some. TAP on stdout.
+import filecmp
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+QEMU = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(QEMU))
+SALAI = os.environ.get("SALAI", f"{ROOT}/tools/salai")
+IMAGE = os.environ.get("TEST_IMAGE", f"{ROOT}/build/fw-picolibc/test.elf")
+FAILS = re.compile(r"npu\.so: fail=\d+: (host call 0x[0-9a-f]+) fails\n")
+LOST = "salai: standard output could not be written\n"
+ALL = os.environ.get("ALL", "0") != "0"
+MOST = 1000  # calls or allocations of a run: more is a run that does not end
+passed = failed = 0
+
+
+def ok(name, problems):
+    global passed, failed
+    for problem in problems[:5]:
+        print(f"# {problem}")
+    print(f"{'not ok' if problems else 'ok'} {passed + failed + 1} - {name}", flush=True)
+    passed, failed = passed + (not problems), failed + bool(problems)
+
+
+def salai(words, npu_args=""):
+    run = subprocess.run([SALAI, "--image", IMAGE, "--", *words], stdin=subprocess.DEVNULL,
+                         capture_output=True, text=True, timeout=60,
+                         env={**os.environ, "NPU_ARGS": npu_args})
+    return run.returncode, run.stdout, run.stderr
+
+
+def outputs(out):
+    """What the two wrote, or None; the hidden files of outputs that were begun"""
+    names = [f"{i}.{out}" for i in (1, 2)]
+    there = [name if os.path.exists(name) else None for name in names]
+    left = [name for name in os.listdir() if ".salai-" in name]
+    return there, left
+
+
+def judge(status, err, out, want):
+    """What is wrong with a run in which something failed"""
+    problems = []
+    there, left = outputs(out)
+    lines = err.splitlines()
+    if status != 2:
+        problems.append(f"exit status {status}, want 2")
+    if len(lines) != 1 or not re.match(r"[a-z_]+: ", lines[0]):
+        problems.append(f"not one line: {err!r}")
+    problems += [f"left behind: {name}" for name in left]
+    for name in there:
+        if name and not filecmp.cmp(name, want, shallow=False):
+            problems.append(f"{name} is not what it should be")
+    lost = err == LOST or "command line" in err
+    if sum(map(bool, there)) != (0 if "command line" in err else 2 if lost else 1):
+        problems.append(f"outputs {there}, {err!r}")
+    return problems
+
+
+def clean(out):
+    for name in os.listdir():
+        if name in (f"1.{out}", f"2.{out}") or ".salai-" in name:
+            os.unlink(name)
+
+
+def twice(case, out):
+    words = [case[2], *case[3].split(), *case[4:]]
+    first, second = ([word.replace(out, f"{i}.{out}") for word in words] for i in (1, 2))
+    return first, second
+
+
+def each_call(case, out, want):
+    first, second = twice(case, out)
+    problems, seen = [], set()
+    for n in range(1, MOST, 1 if ALL else 5):
+        status, _, err = salai([*first, "+", *second], f"fail={n}")
+        hit = FAILS.search(err)
+        if not hit:
+            break
+        seen.add(hit[1])
+        problems += [f"call {n}, {hit[1]}: {text}"
+                     for text in judge(status, FAILS.sub("", err).replace(
+                         "qemu-system-riscv64: ", ""), out, want)]
+        clean(out)
+    print(f"# less than {n} calls, of {len(seen)} kinds at least")
+    if status or n < 20 or (ALL and len(seen) < 8):
+        problems.append(f"after {n - 1} calls of {len(seen)} kinds: status {status}, {err!r}")
+    clean(out)
+    return problems
+
+
+def each_allocation(case, out, want):
+    first, second = twice(case, out)
+    problems = []
+    for n in range(1, MOST, 1 if ALL else 5):
+        status, said, err = salai(["inject", str(n), "+", *first, "+", *second, "+",
+                                   "inject", "0"])
+        counted = re.search(r"inject: (\d+) allocations", said)
+        if counted and int(counted[1]) < n:
+            break
+        problems += [f"allocation {n}: {text}" for text in judge(status, err, out, want)]
+        clean(out)
+    print(f"# less than {n} allocations")
+    if status or n < 4:
+        problems.append(f"after {n - 1} allocations: status {status}, {err!r}")
+    clean(out)
+    return problems
+
+
+def main():
+    os.makedirs(f"{ROOT}/build/test", exist_ok=True)
+    work = tempfile.mkdtemp(prefix="inject.", dir=f"{ROOT}/build/test")
+    os.chdir(work)
+    subprocess.run([f"{QEMU}/golden.py", "make"], check=True)
+    with open("cases") as f:
+        cases = [line.rstrip("\n").split("\t") for line in f]
+    done = set()
+    for case in cases:
+        out = f"{case[0]}.0.out.npy"
+        if case[2] in done or case[1] != "1" or not (ALL or case[2] == "vadd"):
+            continue
+        done.add(case[2])
+        salai([case[2], *case[3].split(), *case[4:]])
+        os.rename(out, "right.npy")
+        ok(f"inject/{case[0]}/each_call", each_call(case, out, "right.npy"))
+        ok(f"inject/{case[0]}/each_allocation", each_allocation(case, out, "right.npy"))
+    ok("inject/operators", [] if len(done) >= (3 if ALL else 1) else [f"only {done}"])
+    print(f"1..{passed + failed}")
+    os.chdir("/")
+    shutil.rmtree(work)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
