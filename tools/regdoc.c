@@ -81,10 +81,8 @@ static void value_text(uint64_t value)
     }
 }
 
-static void arg_row(unsigned offset, unsigned size, const char *name, uint64_t min,
-                    uint64_t max, unsigned multiple, const char *text)
+static void range_text(uint64_t min, uint64_t max, unsigned multiple)
 {
-    fprintf(out, "| %u | %u | `%s` | ", offset, size, name);
     if (max == UINT64_MAX || max == INT64_MAX || max == UINT32_MAX) {
         fprintf(out, "any");
     } else {
@@ -95,7 +93,6 @@ static void arg_row(unsigned offset, unsigned size, const char *name, uint64_t m
     if (multiple > 1) {
         fprintf(out, ", multiple of %u", multiple);
     }
-    fprintf(out, " | %s |\n", text);
 }
 
 #define PARAM(name, value, text)                                                         \
@@ -154,8 +151,10 @@ static void arg_row(unsigned offset, unsigned size, const char *name, uint64_t m
 #define FORMAT_END(name)
 #define ARG(format, ctype, field, min, max, multiple, text)                              \
     kind("arg", TITLES("byte", "size", "operand", "range", "meaning"));                  \
-    arg_row((unsigned)offsetof(struct cmd_##format, field), (unsigned)sizeof(ctype),     \
-            #field, min, max, multiple, text);
+    fprintf(out, "| %u | %u | `%s` | ", (unsigned)offsetof(struct cmd_##format, field),  \
+            (unsigned)sizeof(ctype), #field);                                            \
+    range_text(min, max, multiple);                                                      \
+    fprintf(out, " | %s |\n", text);
 #define CMD(NAME, pipe, opcode, types, flags, format, text)                              \
     kind("cmd", TITLES("command", "opcode", "pipe", "operands", "types", "meaning"));    \
     fprintf(out, "| **%s** | 0x%02x | %s | `%s` | ", #NAME, (unsigned)(opcode),          \
@@ -181,7 +180,8 @@ static void arg_row(unsigned offset, unsigned size, const char *name, uint64_t m
     X(mem)                                                                               \
     X(core)                                                                              \
     X(pipe)                                                                              \
-    X(sem) X(pmu) X(chip) X(profile) X(error) X(type) X(cmd) X(mte) X(cube) X(vector)    \
+    X(sem)                                                                               \
+    X(pmu) X(chip) X(profile) X(error) X(type) X(cmd) X(mte) X(cube) X(vector)           \
         X(vector_reduce) X(vector_move) X(vector_gather) X(vector_sort) X(fixpipe)
 
 static void table_mem(void)

@@ -117,7 +117,14 @@ static void nd2nz(void) /* 128 rows of a matrix of 2048 columns */
 {
     static size_t at;
 
-    move_nd2nz(l1, gm + at, 128, row_bytes / 2, 2, 4096, 128 * 32, 32);
+    move_nd2nz(&(struct move_nd2nz){.dst = l1,
+                                    .src = gm + at,
+                                    .rows = 128,
+                                    .cols = row_bytes / 2,
+                                    .src_pitch = 4096,
+                                    .dst_c0_stride = 128 * 32,
+                                    .dst_row_stride = 32,
+                                    .esize = 2});
     at = (at + 128 * 4096) % (sizeof(gm) / 2);
 }
 
@@ -152,7 +159,13 @@ static void nz2nd(void) /* 128 x 256 to a matrix of 2048 columns */
 {
     static size_t at;
 
-    move_nz2nd(gm + at, mode == MOVE_COPY ? 8192 : 4096, l0c, 128 * 64, 128, 256, mode);
+    move_nz2nd(&(struct move_nz2nd){.dst = gm + at,
+                                    .src = l0c,
+                                    .rows = 128,
+                                    .cols = 256,
+                                    .dst_pitch = mode == MOVE_COPY ? 8192 : 4096,
+                                    .src_c0_stride = 128 * 64,
+                                    .mode = mode});
     at = (at + 128 * 8192) % (sizeof(gm) / 2);
 }
 

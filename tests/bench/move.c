@@ -66,13 +66,23 @@ static void bench(void)
     struct move_map b32 = map_of(1, 32), two = map_of(2, 16), few = map_of(1, 16);
     size_t bytes = 224 * 9 * 32;
 
+    struct move_nd2nz wide = {.dst = dst,
+                              .src = src,
+                              .rows = 256,
+                              .cols = 512,
+                              .src_pitch = 1024,
+                              .dst_c0_stride = 256 * 32,
+                              .dst_row_stride = 32,
+                              .esize = 2};
+    struct move_nd2nz rest = wide;
+
+    rest.cols = rest.src_pitch = 500;
+    rest.esize = 1;
     few.planes = 0;
     few.narrow = 8;
     few.cols = 36;
-    RATE("nd2nz 16 bit 256 x 512", 256 * 1024,
-         move_nd2nz(dst, src, 256, 512, 2, 1024, 256 * 32, 32));
-    RATE("nd2nz 8 bit 256 x 500", 256 * 512,
-         move_nd2nz(dst, src, 256, 500, 1, 500, 256 * 32, 32));
+    RATE("nd2nz 16 bit 256 x 512", 256 * 1024, move_nd2nz(&wide));
+    RATE("nd2nz 8 bit 256 x 500", 256 * 512, move_nd2nz(&rest));
     RATE("img2col l0a", bytes, move_img2zz(dst, &b16, 16));
     RATE("img2col l0a stride 2", bytes, move_img2zz(dst, &two, 16));
     RATE("img2col l0a 4 channels", 224 * 3 * 32, move_img2zz(dst, &few, 16));

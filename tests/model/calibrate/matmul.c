@@ -74,14 +74,29 @@ static void push(struct rig *r, unsigned core, enum pipe pipe, union cmd *c)
     rig_push(r, core, pipe, c);
 }
 
+/* What loads of an operand from GM go by: steps that one brings, semaphores of L1. */
+struct side {
+    unsigned ahead, free, full;
+};
+
+static struct side side_a(const struct shape *s)
+{
+    return (struct side){s->ahead_a, A_FREE, A_FULL};
+}
+
+static struct side side_b(const struct shape *s)
+{
+    return (struct side){s->ahead_b, B_FREE, B_FULL};
+}
+
 /* A load from GM before step i, if one is due. */
 static void load_in(struct rig *r, unsigned core, unsigned i, const union cmd *load,
-                    unsigned ahead, unsigned free, unsigned full)
+                    struct side side)
 {
     union cmd c = *load;
 
-    if (ahead && i % ahead == 0) {
-        wait_post(&c, free, full);
+    if (side.ahead && i % side.ahead == 0) {
+        wait_post(&c, side.free, side.full);
         push(r, core, PIPE_MTE2, &c);
     }
 }
@@ -89,14 +104,14 @@ static void load_in(struct rig *r, unsigned core, unsigned i, const union cmd *l
 /* A load to L0: the first of what a load from GM brought waits for it, behind the last
  * one that half of L1 is free. */
 static void load_on(struct rig *r, unsigned core, unsigned i, union cmd *c,
-                    unsigned ahead, unsigned free, unsigned full)
+                    struct side side)
 {
-    if (ahead && i % ahead == 0) {
-        c->head.wait_sem[1] = (uint8_t)full;
+    if (side.ahead && i % side.ahead == 0) {
+        c->head.wait_sem[1] = (uint8_t)side.full;
         c->head.wait_n[1] = 1;
     }
-    if (ahead && i % ahead == ahead - 1) {
-        c->head.post_sem[1] = (uint8_t)free;
+    if (side.ahead && i % side.ahead == side.ahead - 1) {
+        c->head.post_sem[1] = (uint8_t)side.free;
         c->head.post_n[1] = 1;
     }
     push(r, core, PIPE_MTE1, c);
@@ -111,9 +126,9 @@ static void step(struct rig *r, unsigned core, unsigned i, const struct shape *s
     bool first = i % STEPS == 0, last = i % STEPS == STEPS - 1;
 
     wait_post(&a, FREE, 0);
-    load_on(r, core, i, &a, s->ahead_a, A_FREE, A_FULL);
+    load_on(r, core, i, &a, side_a(s));
     wait_post(&b, 0, FULL);
-    load_on(r, core, i, &b, s->ahead_b, B_FREE, B_FULL);
+    load_on(r, core, i, &b, side_b(s));
     m.mmad.a = m.mmad.b = i % 2 * 32768;
     m.mmad.m = s->m;
     m.mmad.n = s->n;
@@ -172,8 +187,8 @@ static struct result product(struct rig *r, const struct shape *s)
     for (unsigned i = 0; i < n; i++) {
         half = i == n / 2 ? r->now : half;
         for (unsigned core = 0; core < s->cores; core++) {
-            load_in(r, core, i, &a, s->ahead_a, A_FREE, A_FULL);
-            load_in(r, core, i, &b, s->ahead_b, B_FREE, B_FULL);
+            load_in(r, core, i, &a, side_a(s));
+            load_in(r, core, i, &b, side_b(s));
             step(r, core, i, s);
             if (i % STEPS == STEPS - 1) {
                 tile_out(r, core, s);

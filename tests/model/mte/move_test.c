@@ -73,7 +73,14 @@ static bool check_nd2nz(size_t rows, size_t cols, unsigned esize)
             }
         }
     }
-    move_nd2nz(got, src, rows, cols, esize, pitch, c0_stride, row_stride);
+    move_nd2nz(&(struct move_nd2nz){.dst = got,
+                                    .src = src,
+                                    .rows = rows,
+                                    .cols = cols,
+                                    .src_pitch = pitch,
+                                    .dst_c0_stride = c0_stride,
+                                    .dst_row_stride = row_stride,
+                                    .esize = esize});
     return as_wanted("nd2nz", rows, cols, esize);
 }
 
@@ -152,7 +159,13 @@ static bool check_nz2nd(size_t rows, size_t cols, enum move_mode mode)
                    mode == MOVE_COPY ? (void *)&v : (void *)&h, esize);
         }
     }
-    move_nz2nd(got, pitch, src, stride, rows, cols, mode);
+    move_nz2nd(&(struct move_nz2nd){.dst = got,
+                                    .src = src,
+                                    .rows = rows,
+                                    .cols = cols,
+                                    .dst_pitch = pitch,
+                                    .src_c0_stride = stride,
+                                    .mode = mode});
     return as_wanted("nz2nd", rows, cols, esize);
 }
 

@@ -65,19 +65,25 @@ INLINE void pack_b(float *dst, const uint8_t *src, unsigned nb, unsigned k, unsi
 }
 
 /* One row of 16 columns. */
-INLINE void row(float *out, const float *start, const float *a, const float *b,
-                unsigned k, unsigned k0, bool exact)
+struct row {
+    float *out;
+    const float *start; /* NULL: zeros */
+    const float *a, *b;
+    unsigned k;
+};
+
+INLINE void row(const struct row *r, unsigned k0, bool exact)
 {
     float acc[16] = {0};
 
-    if (start) {
-        memcpy(acc, start, sizeof(acc));
+    if (r->start) {
+        memcpy(acc, r->start, sizeof(acc));
     }
-    for (unsigned x = 0; x < k; x++) {
-        float v = a[(size_t)(x / k0) * 16 * k0 + x % k0];
+    for (unsigned x = 0; x < r->k; x++) {
+        float v = r->a[(size_t)(x / k0) * 16 * k0 + x % k0];
 
         for (unsigned c = 0; c < 16; c++) {
-            float w = b[(size_t)x * 16 + c];
+            float w = r->b[(size_t)x * 16 + c];
 
             acc[c] = exact ? acc[c] + v * w : num_fma(v, w, acc[c]);
         }
@@ -85,7 +91,7 @@ INLINE void row(float *out, const float *start, const float *a, const float *b,
     for (unsigned c = 0; c < 16; c++) {
         acc[c] = num_float(num_canon(num_bits(acc[c])));
     }
-    memcpy(out, acc, sizeof(acc));
+    memcpy(r->out, acc, sizeof(acc));
 }
 
 INLINE void run(const struct cube_job *job, unsigned k0, bool exact)
@@ -98,10 +104,13 @@ INLINE void run(const struct cube_job *job, unsigned k0, bool exact)
 
         for (unsigned r = 0; r < job->m; r++) {
             size_t at = ((size_t)i * job->mb * 16 + r) * 16;
-            const float *start = in ? in + at : bias;
 
-            row(out + at, start, a + (size_t)(r / 16) * job->kb * 16 * k0 + r % 16 * k0,
-                b + (size_t)i * job->kb * 16 * k0, job->k, k0, exact);
+            row(&(struct row){.out = out + at,
+                              .start = in ? in + at : bias,
+                              .a = a + (size_t)(r / 16) * job->kb * 16 * k0 + r % 16 * k0,
+                              .b = b + (size_t)i * job->kb * 16 * k0,
+                              .k = job->k},
+                k0, exact);
         }
     }
 }

@@ -131,11 +131,15 @@ void move_rows(void *dst, size_t dst_pitch, const void *src, size_t src_pitch,
     }
 }
 
-/* Whole blocks of a few rows: block by block, so that each destination line is
- * written at once, while the source streams along the rows. */
-static void nd2nz_rows(uint8_t *dst, const uint8_t *src, size_t rows, size_t blocks,
-                       size_t src_pitch, size_t dst_c0_stride, size_t dst_row_stride)
+/* The whole blocks of some rows from `row` on: block by block, so that each destination
+ * line is written at once, while the source streams along the rows. */
+static void nd2nz_rows(const struct move_nd2nz *m, size_t row, size_t rows, size_t blocks)
 {
+    size_t src_pitch = m->src_pitch, dst_row_stride = m->dst_row_stride;
+    size_t dst_c0_stride = m->dst_c0_stride; /* what is written might be *m, says C */
+    uint8_t *dst = (uint8_t *)m->dst + row * dst_row_stride;
+    const uint8_t *src = (const uint8_t *)m->src + row * src_pitch;
+
     for (size_t j = 0; j < blocks; j++) {
         for (size_t r = 0; r < rows; r++) {
             memcpy(dst + j * dst_c0_stride + r * dst_row_stride,
@@ -144,25 +148,20 @@ static void nd2nz_rows(uint8_t *dst, const uint8_t *src, size_t rows, size_t blo
     }
 }
 
-void move_nd2nz(void *dst, const void *src, size_t rows, size_t cols, unsigned esize,
-                size_t src_pitch, size_t dst_c0_stride, size_t dst_row_stride)
+void move_nd2nz(const struct move_nd2nz *m)
 {
-    size_t blocks = cols * esize / BLOCK, tail = cols * esize % BLOCK;
-    uint8_t *d = dst;
-    const uint8_t *s = src;
+    size_t blocks = m->cols * m->esize / BLOCK, tail = m->cols * m->esize % BLOCK;
+    uint8_t *d = (uint8_t *)m->dst + blocks * m->dst_c0_stride;
+    const uint8_t *s = (const uint8_t *)m->src + blocks * BLOCK;
     size_t r = 0;
 
-    for (; r + ROWS <= rows; r += ROWS) {
-        nd2nz_rows(d + r * dst_row_stride, s + r * src_pitch, ROWS, blocks, src_pitch,
-                   dst_c0_stride, dst_row_stride);
+    for (; r + ROWS <= m->rows; r += ROWS) {
+        nd2nz_rows(m, r, ROWS, blocks);
     }
-    nd2nz_rows(d + r * dst_row_stride, s + r * src_pitch, rows - r, blocks, src_pitch,
-               dst_c0_stride, dst_row_stride);
-    d += blocks * dst_c0_stride;
-    s += blocks * BLOCK;
-    for (r = 0; tail && r < rows; r++) {
-        memcpy(d + r * dst_row_stride, s + r * src_pitch, tail);
-        memset(d + r * dst_row_stride + tail, 0, BLOCK - tail);
+    nd2nz_rows(m, r, m->rows - r, blocks);
+    for (r = 0; tail && r < m->rows; r++) {
+        memcpy(d + r * m->dst_row_stride, s + r * m->src_pitch, tail);
+        memset(d + r * m->dst_row_stride + tail, 0, BLOCK - tail);
     }
 }
 
@@ -182,15 +181,16 @@ static size_t at_most(size_t a, size_t b)
 }
 
 /* Fractals as they are; fractal (i, j) of rows, columns goes to i*step_i + j*step_j. */
-static void copy_fractals(uint8_t *dst, const uint8_t *src, size_t c0_stride, size_t rows,
-                          size_t row_bytes, size_t step_i, size_t step_j)
+static void copy_fractals(uint8_t *dst, const struct move_window *w, size_t step_i,
+                          size_t step_j)
 {
+    size_t rows = w->rows, row_bytes = w->cols * w->bits / 8;
     size_t full_i = rows / 16, full_j = row_bytes / BLOCK;
 
     for (size_t i = 0; i * 16 < rows; i++) {
         for (size_t j = 0; j * BLOCK < row_bytes; j++) {
             uint8_t *d = dst + i * step_i + j * step_j;
-            const uint8_t *s = src + j * c0_stride + i * FRACTAL;
+            const uint8_t *s = w->src + j * w->c0_stride + i * FRACTAL;
 
             if (i < full_i && j < full_j) {
                 memcpy(d, s, FRACTAL);
@@ -282,18 +282,18 @@ void move_transpose_fractals(uint8_t *dst, const struct move_window *w, size_t s
 void move_nz2zz(void *dst, const void *src, size_t src_c0_stride, size_t rows,
                 size_t cols, unsigned bits)
 {
-    size_t bytes = cols * bits / 8, blocks = (bytes + BLOCK - 1) / BLOCK;
+    struct move_window w = {src, src_c0_stride, rows, cols, bits};
+    size_t blocks = (cols * bits / 8 + BLOCK - 1) / BLOCK;
 
-    copy_fractals(dst, src, src_c0_stride, rows, bytes, blocks * FRACTAL, FRACTAL);
+    copy_fractals(dst, &w, blocks * FRACTAL, FRACTAL);
 }
 
 void move_nz2zn_t(void *dst, const void *src, size_t src_c0_stride, size_t rows,
                   size_t cols, unsigned bits)
 {
-    size_t blocks = (rows + 15) / 16;
+    struct move_window w = {src, src_c0_stride, rows, cols, bits};
 
-    copy_fractals(dst, src, src_c0_stride, rows, cols * bits / 8, FRACTAL,
-                  blocks * FRACTAL);
+    copy_fractals(dst, &w, FRACTAL, (rows + 15) / 16 * FRACTAL);
 }
 
 void move_nz2zz_t(void *dst, const void *src, size_t src_c0_stride, size_t rows,
@@ -313,17 +313,17 @@ void move_nz2zn(void *dst, const void *src, size_t src_c0_stride, size_t rows,
     move_transpose_fractals(dst, &w, FRACTAL, (cols + 15) / 16 * FRACTAL);
 }
 
-void move_nz2nd(void *dst, size_t dst_pitch, const void *src, size_t src_c0_stride,
-                size_t rows, size_t cols, enum move_mode mode)
+void move_nz2nd(const struct move_nz2nd *m)
 {
     const struct move_path *p = path();
+    enum move_mode mode = m->mode;
     move_narrow *narrow = mode == MOVE_F32_F16 ? p->f16 : p->bf16;
     unsigned esize = mode == MOVE_COPY ? 4 : 2;
-    size_t blocks = cols / 16, tail = cols % 16;
+    size_t blocks = m->cols / 16, tail = m->cols % 16, src_c0_stride = m->src_c0_stride;
 
-    for (size_t r = 0; r < rows; r++) {
-        uint8_t *d = (uint8_t *)dst + r * dst_pitch;
-        const uint8_t *s = (const uint8_t *)src + r * 64;
+    for (size_t r = 0; r < m->rows; r++) {
+        uint8_t *d = (uint8_t *)m->dst + r * m->dst_pitch;
+        const uint8_t *s = (const uint8_t *)m->src + r * 64;
 
         for (size_t j = 0; j < blocks; j++) {
             if (mode == MOVE_COPY) {

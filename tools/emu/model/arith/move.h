@@ -28,10 +28,16 @@ enum move_mode {
 void move_rows(void *dst, size_t dst_pitch, const void *src, size_t src_pitch,
                size_t row_bytes, size_t rows);
 
-/* Row-major rows x cols to Nz; dst_row_stride (normally 32) between rows of a block.
- * The missing columns of the last block become 0. */
-void move_nd2nz(void *dst, const void *src, size_t rows, size_t cols, unsigned esize,
-                size_t src_pitch, size_t dst_c0_stride, size_t dst_row_stride);
+/* Row-major rows x cols to Nz. The missing columns of the last block become 0. */
+struct move_nd2nz {
+    void *dst;
+    const void *src;
+    size_t rows, cols, src_pitch;
+    size_t dst_c0_stride, dst_row_stride; /* normally 32 between rows of a block */
+    unsigned esize;
+};
+
+void move_nd2nz(const struct move_nd2nz *m);
 
 /*
  * A window of rows x cols elements of an Nz matrix X to fractals of 512 bytes; src
@@ -92,7 +98,13 @@ void move_img2zn_t(void *dst, const struct move_map *map, unsigned bits);
 
 /* Nz of L0C (blocks of 16 columns of 32 bits: element (r, c) at (c/16)*src_c0_stride
  * + r*64 + (c%16)*4) to row-major rows x cols of the mode's type. */
-void move_nz2nd(void *dst, size_t dst_pitch, const void *src, size_t src_c0_stride,
-                size_t rows, size_t cols, enum move_mode mode);
+struct move_nz2nd {
+    void *dst;
+    const void *src;
+    size_t rows, cols, dst_pitch, src_c0_stride;
+    enum move_mode mode;
+};
+
+void move_nz2nd(const struct move_nz2nd *m);
 
 #endif

@@ -195,23 +195,24 @@ static void copy_row(uint8_t *dst, const struct quant_job *q, const uint8_t *src
     memcpy(dst, v, 4 * (size_t)n);
 }
 
-void quant_columns(const struct quant_job *q, uint8_t *dst, size_t dst_pitch,
-                   const uint8_t *src, size_t rows, unsigned column, unsigned n)
+void quant_columns(const struct quant_job *q, const struct quant_block *b)
 {
-    unsigned to = quant_modes[q->quant].to;
+    unsigned to = quant_modes[q->quant].to, n = b->n;
+    const uint8_t *src = b->src;
+    uint8_t *dst = b->dst;
     bool plain = to == TYPE_NONE &&
                  (q->from == TYPE_S32 || (q->relu == FIX_RELU_NONE && !q->clip));
     struct lanes l;
     float x[COLUMNS];
 
     if (!plain) {
-        set_lanes(&l, q, column, n);
+        set_lanes(&l, q, b->column, n);
     }
-    for (size_t r = 0; r < rows; r++) {
+    for (size_t r = 0; r < b->rows; r++, src += 64, dst += b->dst_pitch) {
         if (plain) {
-            copy_row(dst + r * dst_pitch, q, src + r * 64, n);
+            copy_row(dst, q, src, n);
         } else {
-            load(x, q, &l, src + r * 64, n);
+            load(x, q, &l, src, n);
             scale(x, q, &l);
             if (q->offset_first) {
                 add_offset(x, q, &l);
@@ -220,7 +221,7 @@ void quant_columns(const struct quant_job *q, uint8_t *dst, size_t dst_pitch,
             if (!q->offset_first) {
                 add_offset(x, q, &l);
             }
-            store(dst + r * dst_pitch, x, to, &l, n);
+            store(dst, x, to, &l, n);
         }
     }
 }

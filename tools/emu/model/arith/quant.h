@@ -30,7 +30,7 @@ struct quant_job {
     uint8_t relu;  /* FIX_RELU_ */
     bool clip;
     bool offset_first; /* relu and clip see the number with its offset */
-    uint64_t word; /* quantisation word of a SCALAR mode */
+    uint64_t word;     /* quantisation word of a SCALAR mode */
     uint32_t slope, limit;
     const uint8_t *words, *slopes; /* those of column 0, 8 and 4 bytes each */
 };
@@ -40,10 +40,16 @@ static inline unsigned quant_bits(unsigned quant)
     return quant == QUANT_NONE ? 32 : type_bits(quant_modes[quant].to);
 }
 
-/* n <= 16 columns from number `column`: `rows` rows, 64 bytes apart at src, to dst,
- * packed in a row, dst_pitch bytes from row to row. n is even for S4. Any alignment; the
- * caller has called simd_fp_enter(). */
-void quant_columns(const struct quant_job *q, uint8_t *dst, size_t dst_pitch,
-                   const uint8_t *src, size_t rows, unsigned column, unsigned n);
+/* Columns of a block of L0C; any alignment. */
+struct quant_block {
+    uint8_t *dst;       /* packed in a row */
+    size_t dst_pitch;   /* bytes from row to row */
+    const uint8_t *src; /* rows are 64 bytes apart */
+    size_t rows;
+    unsigned column, n; /* number of the first one; up to 16, for S4 an even number */
+};
+
+/* The caller has called simd_fp_enter(). */
+void quant_columns(const struct quant_job *q, const struct quant_block *b);
 
 #endif

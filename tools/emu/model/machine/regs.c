@@ -20,25 +20,24 @@ uint64_t npu_peek(const struct npu *n, uint64_t now, unsigned core, uint32_t off
     return regs_read(n, now, core, offset, size, &v) ? v : 0;
 }
 
-void core_fail(struct npu *n, unsigned core, unsigned code, uint32_t offset,
-               uint64_t value, unsigned size, bool write)
+void core_fail(struct npu *n, unsigned core, unsigned code, const struct reg_access *a)
 {
     struct npu_core *c = &n->s->core[core];
 
     if (c->fault.code == 0) {
-        c->fault =
-            (struct npu_fault){.code = (uint16_t)code, .addr = offset, .value = value};
-        c->fault_size = (uint8_t)size;
-        c->fault_write = write;
+        c->fault = (struct npu_fault){
+            .code = (uint16_t)code, .addr = a->offset, .value = a->value};
+        c->fault_size = a->size;
+        c->fault_write = a->write;
         event_access(n, NPU_FAULTS, core, NPU_BY_HART, code, 0);
     }
 }
 
-static void bad_access(struct npu *n, unsigned core, unsigned code, uint32_t offset,
-                       uint64_t value, unsigned size, bool write)
+static void bad_access(struct npu *n, unsigned core, unsigned code,
+                       const struct reg_access *a)
 {
     core = core == NPU_CHIP ? 0 : core;
-    core_fail(n, core, code, offset, value, size, write);
+    core_fail(n, core, code, a);
     npu_update_irq(n, core);
 }
 
@@ -50,7 +49,8 @@ uint64_t npu_read(struct npu *n, uint64_t now, unsigned core, uint32_t offset,
 
     npu_advance(n, now);
     if (!regs_read(n, n->s->now, core, offset, size, &v)) {
-        bad_access(n, core, NPU_ERR_ACCESS, offset, 0, size, false);
+        bad_access(n, core, NPU_ERR_ACCESS,
+                   &(struct reg_access){.offset = offset, .size = (uint8_t)size});
         return 0;
     }
     if (v == 0 && core != NPU_CHIP && is_pipe(offset, &pipe) &&
@@ -222,7 +222,8 @@ void npu_write(struct npu *n, uint64_t now, unsigned core, uint32_t offset,
         code = write_core(n, core, offset, value);
     }
     if (code) {
-        bad_access(n, core, code, offset, value, size, true);
+        bad_access(n, core, code,
+                   &(struct reg_access){offset, (uint8_t)size, true, value});
         return;
     }
     /* A post to a semaphore of the chip, or a barrier, may let a pipe of any core begin.

@@ -25,8 +25,15 @@ static inline bool is_pipe(uint32_t reg, unsigned *pipe)
 /* The value of a register; false if there is none of this size. */
 bool regs_read(const struct npu *n, uint64_t now, unsigned core, uint32_t offset,
                unsigned size, uint64_t *v);
+/* An access to a register; size 0: the device's own. */
+struct reg_access {
+    uint32_t offset;
+    uint8_t size;
+    bool write;
+    uint64_t value;
+};
+
 /* Keeps the core's first fault; npu_update_irq must follow. */
-void core_fail(struct npu *n, unsigned core, unsigned code, uint32_t offset,
-               uint64_t value, unsigned size, bool write);
+void core_fail(struct npu *n, unsigned core, unsigned code, const struct reg_access *a);
 
 #endif

@@ -34,7 +34,9 @@ static void barrier_release(struct npu *n, unsigned unit)
 
     for (unsigned c = 0; c < n->s->cores; c++) {
         if ((cores >> c & 1) && !sem_post(n, by, c, target, 1)) {
-            core_fail(n, c, NPU_ERR_SEM_OVERFLOW, CHIP_BARRIER + 8 * unit, reg, 0, false);
+            core_fail(
+                n, c, NPU_ERR_SEM_OVERFLOW,
+                &(struct reg_access){.offset = CHIP_BARRIER + 8 * unit, .value = reg});
         }
     }
 }

@@ -203,13 +203,11 @@ static unsigned fix_l1_plan(const struct op_ctx *c)
 
 /* --- conversion --- */
 
-/* Columns column .. column + n - 1 of one matrix to the stage. */
-static void convert(const struct cmd_fix_gm *a, const struct quant_job *q, uint8_t *dst,
-                    size_t dst_pitch, const uint8_t *src, unsigned column, unsigned n)
+/* Where a column of one matrix lies in its source. */
+static const uint8_t *column_at(const struct cmd_fix_gm *a, const uint8_t *src,
+                                unsigned column)
 {
-    const uint8_t *block = src + column / 16 * (64ull * a->src_c0_stride);
-
-    quant_columns(q, dst, dst_pitch, block + column % 16 * 4, a->m, column, n);
+    return src + column / 16 * (64ull * a->src_c0_stride) + column % 16 * 4;
 }
 
 /* Apart, for the sake of simd_fp_enter. */
@@ -221,8 +219,13 @@ static __attribute__((noinline)) void fix_rows(const struct cmd_fix_gm *a,
     size_t row = (size_t)a->n * bits / 8;
 
     for (unsigned column = 0; column < a->n; column += 16) {
-        unsigned n = a->n - column < 16 ? a->n - column : 16;
-        convert(a, q, stage + (size_t)column * bits / 8, row, src, column, n);
+        quant_columns(
+            q, &(struct quant_block){.dst = stage + (size_t)column * bits / 8,
+                                     .dst_pitch = row,
+                                     .src = column_at(a, src, column),
+                                     .rows = a->m,
+                                     .column = column,
+                                     .n = a->n - column < 16 ? a->n - column : 16});
     }
 }
 
@@ -238,7 +241,12 @@ static __attribute__((noinline)) void fix_nz(const struct cmd_fix_gm *a,
         size_t row = odd ? odd_row_bytes(a) : block_row_bytes(a);
         uint8_t *block = stage + (size_t)(column / width) * a->m * block_row_bytes(a);
 
-        convert(a, q, block + column % width * bits / 8, row, src, column, step);
+        quant_columns(q, &(struct quant_block){.dst = block + column % width * bits / 8,
+                                               .dst_pitch = row,
+                                               .src = column_at(a, src, column),
+                                               .rows = a->m,
+                                               .column = column,
+                                               .n = step});
     }
 }
 
@@ -251,8 +259,13 @@ static void fix_move(const struct cmd_fix_gm *a, const uint8_t *src, uint8_t *st
         [QUANT_F322BF16] = MOVE_F32_BF16,
     };
 
-    move_nz2nd(stage, (size_t)a->n * quant_bits(a->quant) / 8, src,
-               64ull * a->src_c0_stride, a->m, a->n, (enum move_mode)modes[a->quant]);
+    move_nz2nd(&(struct move_nz2nd){.dst = stage,
+                                    .src = src,
+                                    .rows = a->m,
+                                    .cols = a->n,
+                                    .dst_pitch = (size_t)a->n * quant_bits(a->quant) / 8,
+                                    .src_c0_stride = 64ull * a->src_c0_stride,
+                                    .mode = (enum move_mode)modes[a->quant]});
 }
 
 /* Converted results of a floating type, all of the stage. */

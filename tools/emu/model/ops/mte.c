@@ -91,14 +91,12 @@ void mte_init_run(const struct op_ctx *c)
              access_bytes(&c->plan->dst));
 }
 
-void mte_fractals_plan(struct access src, uint32_t start, uint32_t src_stride,
-                       struct access dst, uint32_t dst_gap, uint32_t repeat,
-                       struct plan *plan)
+void mte_fractals_plan(struct plan *plan, const struct mte_fractals *f)
 {
-    plan->src[0] = access_rows(src.mem, src.field, src.base + 512ull * start, 512, repeat,
-                               512ull * src_stride);
+    plan->src[0] = access_rows(f->from, f->src_field, f->src + 512ull * f->start, 512,
+                               f->repeat, 512ull * f->src_stride);
     plan->n_src = 1;
-    plan->dst =
-        access_rows(dst.mem, dst.field, dst.base, 512, repeat, 512 + 512ull * dst_gap);
+    plan->dst = access_rows(f->to, f->dst_field, f->dst, 512, f->repeat,
+                            512 + 512ull * f->dst_gap);
     plan->has_dst = true;
 }

@@ -45,9 +45,15 @@ unsigned mte_init_plan(const struct op_ctx *c, const struct cmd_init *a, enum np
                        uint32_t unit, struct plan *plan);
 void mte_init_run(const struct op_ctx *c);
 
-/* Source and destination of single fractals; cost is left to the engine. */
-void mte_fractals_plan(struct access src, uint32_t start, uint32_t src_stride,
-                       struct access dst, uint32_t dst_gap, uint32_t repeat,
-                       struct plan *plan);
+/* Source and destination of single fractals, in their units; cost is left to the engine.
+ */
+struct mte_fractals {
+    enum npu_mem from, to;
+    size_t src_field, dst_field; /* of the command */
+    uint64_t src;
+    uint32_t dst, start, src_stride, dst_gap, repeat;
+};
+
+void mte_fractals_plan(struct plan *plan, const struct mte_fractals *f);
 
 #endif

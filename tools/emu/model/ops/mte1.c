@@ -81,12 +81,18 @@ static unsigned fractals_plan(const struct op_ctx *c, const struct cmd_fractals 
                               enum npu_mem to, enum npu_cost rate)
 {
     struct plan *plan = c->plan;
-    struct access src = {
-        .mem = NPU_MEM_L1, .field = offsetof(struct cmd_fractals, src), .base = a->src};
-    struct access dst = {
-        .mem = (uint8_t)to, .field = offsetof(struct cmd_fractals, dst), .base = a->dst};
 
-    mte_fractals_plan(src, a->start, a->src_stride, dst, a->dst_gap, a->repeat, plan);
+    mte_fractals_plan(
+        plan, &(struct mte_fractals){.from = NPU_MEM_L1,
+                                     .src_field = offsetof(struct cmd_fractals, src),
+                                     .src = a->src,
+                                     .start = a->start,
+                                     .src_stride = a->src_stride,
+                                     .to = to,
+                                     .dst_field = offsetof(struct cmd_fractals, dst),
+                                     .dst = a->dst,
+                                     .dst_gap = a->dst_gap,
+                                     .repeat = a->repeat});
     plan->fixed = op_cost(c, COST_L1_L0_FIXED);
     plan->rate = op_cost(c, rate);
     plan->work = access_bytes(&plan->dst);
@@ -130,13 +136,18 @@ static unsigned sparse_plan(const struct op_ctx *c)
 {
     struct plan *plan = c->plan;
     const struct cmd_sparse *a = &c->cmd->sparse;
-    struct access src = {
-        .mem = NPU_MEM_L1, .field = offsetof(struct cmd_sparse, src), .base = a->src};
-    struct access dst = {
-        .mem = NPU_MEM_L0B, .field = offsetof(struct cmd_sparse, dst), .base = a->dst};
     const uint32_t bytes = SPARSE_INDEX_BYTES;
 
-    mte_fractals_plan(src, a->start, 1, dst, 0, a->repeat, plan);
+    mte_fractals_plan(
+        plan, &(struct mte_fractals){.from = NPU_MEM_L1,
+                                     .src_field = offsetof(struct cmd_sparse, src),
+                                     .src = a->src,
+                                     .start = a->start,
+                                     .src_stride = 1,
+                                     .to = NPU_MEM_L0B,
+                                     .dst_field = offsetof(struct cmd_sparse, dst),
+                                     .dst = a->dst,
+                                     .repeat = a->repeat});
     plan->src[1] =
         access_rows(NPU_MEM_L1, offsetof(struct cmd_sparse, index),
                     a->index + (uint64_t)bytes * a->start, bytes, a->repeat, bytes);

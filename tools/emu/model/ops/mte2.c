@@ -185,10 +185,15 @@ static void nd2nz_run(const struct op_ctx *c)
     size_t block = 32ull * a->n_rows;
 
     for (uint32_t i = 0; i < plan->src[0].n[2]; i++) {
-        move_nd2nz(c->stage + i * block * plan->dst.n[1],
-                   c->src[0] + i * plan->src[0].stride[2], a->n_rows,
-                   a->n_cols / together, bytes, (size_t)a->src_pitch / together * bytes,
-                   block, 32);
+        move_nd2nz(
+            &(struct move_nd2nz){.dst = c->stage + i * block * plan->dst.n[1],
+                                 .src = c->src[0] + i * plan->src[0].stride[2],
+                                 .rows = a->n_rows,
+                                 .cols = a->n_cols / together,
+                                 .src_pitch = (size_t)a->src_pitch / together * bytes,
+                                 .dst_c0_stride = block,
+                                 .dst_row_stride = 32,
+                                 .esize = bytes});
     }
 }
 
@@ -200,14 +205,18 @@ static void fractals_in_plan(const struct op_ctx *c, const struct cmd_fractals_i
                              enum npu_mem to)
 {
     struct plan *plan = c->plan;
-    struct access src = {.mem = NPU_MEM_GM,
-                         .field = offsetof(struct cmd_fractals_in, src),
-                         .base = a->src};
-    struct access dst = {.mem = (uint8_t)to,
-                         .field = offsetof(struct cmd_fractals_in, dst),
-                         .base = a->dst};
 
-    mte_fractals_plan(src, a->start, a->src_stride, dst, a->dst_gap, a->repeat, plan);
+    mte_fractals_plan(
+        plan, &(struct mte_fractals){.from = NPU_MEM_GM,
+                                     .src_field = offsetof(struct cmd_fractals_in, src),
+                                     .src = a->src,
+                                     .start = a->start,
+                                     .src_stride = a->src_stride,
+                                     .to = to,
+                                     .dst_field = offsetof(struct cmd_fractals_in, dst),
+                                     .dst = a->dst,
+                                     .dst_gap = a->dst_gap,
+                                     .repeat = a->repeat});
     plan->fixed = op_cost(c, COST_GM_L1_FIXED);
     mte_gm_cost(c, COST_GM_L0_RATE);
 }
