@@ -2,6 +2,7 @@
 #
 #   make run [ARGS=...]    boot and run an operator: ARGS="matmul a.npy b.npy -o c.npy",
 #                          ARGS=help lists them; without ARGS: a demonstration
+#   make run CHECK=all ARGS=...   says which accesses race (race, hart: the hart's too)
 #   make test [T=part]     every test, or those with it in their name or file: builds
 #                          what they need, and one is run in half a second
 #   make bench             what the scheduler costs, what pipelines reach, 1 to 32 cores
@@ -66,6 +67,7 @@ FW_SRC    := $(call find,boot hal sched kernels)
 TARGET_SRC := $(call find,tests/target tests/broken) tests/test.c \
     tests/bench/hart.c tests/bench/soak.c
 MODEL_SRC := $(call find,tools/emu/model) $(TABLES)
+CHECK_SRC := $(call find,tools/emu/check)
 QEMU_SRC  := $(call find,tools/emu/qemu)
 HOST_SRC  := $(call find,tests/model tests/host tests/fuzz) tests/test.c hal/err.c \
              kernels/cli/npy_header.c $(MODEL_SRC)
@@ -288,12 +290,16 @@ FORCE:
 $(B)/qemu/version.h: $(B)/qemu/stamp ;
 
 # The headers first: they come over the network while the model is compiled.
-$(B)/npu.so: $(B)/qemu/stamp $(MODEL_SRC:%=$(B)/model/%.o) $(QEMU_SRC:%=$(B)/plugin/%.o)
+$(B)/npu.so: $(B)/qemu/stamp $(patsubst %,$(B)/model/%.o,$(MODEL_SRC) $(CHECK_SRC)) \
+    $(QEMU_SRC:%=$(B)/plugin/%.o)
 	$(Q)mkdir -p $(B)/scratch
 	$(call link,$(CC) -shared)
 
 $(B)/san/host-tests: LIBS := -lmpfr -lgmp -lm
 $(B)/san/host-tests: $(HOST_SRC:%=$(B)/san/%.o)
+	$(call link,$(CC) $(SAN_FLAGS))
+
+$(B)/check-streams: $(patsubst %,$(B)/san/%.o,tests/check/streams.c $(CHECK_SRC) $(MODEL_SRC))
 	$(call link,$(CC) $(SAN_FLAGS))
 
 $(B)/fuzz: $(FUZZ_SRC:%=$(B)/fuzzer/%.o)

@@ -62,9 +62,7 @@ void pipe_arm(unsigned core, enum pipe pipe, unsigned slots)
 
 bool pipe_idle(unsigned core, enum pipe pipe)
 {
-    uint64_t status = read64(pipe_base(core, pipe) + PIPE_STATUS);
-
-    return field_get(PIPE_STATUS_STATE, status) == PIPE_EMPTY;
+    return read64(pipe_base(core, pipe) + PIPE_LEFT) == 0;
 }
 
 static void read_queued(unsigned core, enum pipe pipe, unsigned i, uint64_t *words,

@@ -270,7 +270,7 @@ static void at_function(unsigned int index, void *address)
     }
 }
 
-static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+void npu_core_translated(struct qemu_plugin_tb *tb)
 {
     struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, 0);
 
@@ -315,7 +315,7 @@ static void at_exit(int status, void *arg)
     }
 }
 
-void npu_core_init(SalaiNPU *npu, const char *path, const char *at, uint64_t id)
+void npu_core_init(SalaiNPU *npu, const char *path, const char *at)
 {
     g_auto(GStrv) words = g_strsplit(at, ":", AT_MOST);
     static struct TCGCPUOps ops;
@@ -330,9 +330,6 @@ void npu_core_init(SalaiNPU *npu, const char *path, const char *at, uint64_t id)
     cc->tcg_ops = &ops;
     for (unsigned i = 0; words[i]; i++) {
         core.at[i] = g_ascii_strtoull(words[i], NULL, 16);
-    }
-    if (core.at[0]) {
-        qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
     }
     on_exit(at_exit, NULL);
 }

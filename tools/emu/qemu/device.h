@@ -95,8 +95,15 @@ void npu_history_dump(const SalaiNPU *npu, GByteArray *to);
 extern const VMStateDescription npu_history_vmstate;
 
 /* core.c: leaves the file when the run fails; at: addresses of functions. */
-void npu_core_init(SalaiNPU *npu, const char *path, const char *at, uint64_t id);
+void npu_core_init(SalaiNPU *npu, const char *path, const char *at);
 void npu_core_event(const struct npu_event *e);
+void npu_core_translated(struct qemu_plugin_tb *tb);
+
+/* racecheck.c: finds races, of the hart's loads and stores too if it is told so, and
+ * leaves them in a file when QEMU ends. */
+void npu_racecheck_init(SalaiNPU *npu, bool hart, const char *path);
+void npu_racecheck_event(const struct npu_event *e);
+void npu_racecheck_translated(struct qemu_plugin_tb *tb);
 
 /* files.c: answers the calls of hal/contract/host.h. Before record.c, which records them. */
 void npu_files_init(void);

@@ -4,7 +4,7 @@
  *
  *   -plugin npu.so[,cores=1..32][,profile=NAME][,seed=N][,trace=FILE][,debug=on]
  *   [,core=FILE][,record=DIR|,replay=DIR][,confine=off|kernel]
- *   [,simd=plain|avx2|avx512|vnni][,fail=N]
+ *   [,simd=plain|avx2|avx512|vnni][,fail=N][,check=NAME[+NAME]...,findings=FILE]
  *
  * Invariant: past npu_attach() the machine is the one that the design describes (virt,
  * riscv64, one hart, icount shift=0 sleep=off) in the QEMU that npu.so was built for.
@@ -25,9 +25,10 @@ static struct {
     const char *trace;           /* file, or NULL */
     const char *record, *replay; /* directory, or NULL */
     const char *core;            /* file, or NULL */
+    const char *findings;        /* file, or NULL */
     const char *at;              /* addresses of functions, see core.c */
     qemu_plugin_id_t id;
-    bool debug;
+    bool debug, race, hart;
     enum { CONFINE_OFF, CONFINE_KERNEL, CONFINE_ON } confine;
 } options = {.cores = 1, .profile = PROFILE_a2, .confine = CONFINE_ON};
 
@@ -160,6 +161,25 @@ static void set_simd(const char *value)
     simd_limit(level);
 }
 
+/* Each check by its name; what the hart does is part of a race only beside the engines. */
+static void set_check(const char *value)
+{
+    g_auto(GStrv) names = g_strsplit(value, "+", 0);
+
+    for (unsigned i = 0; names[i]; i++) {
+        bool all = strcmp(names[i], "all") == 0, hart = strcmp(names[i], "hart") == 0;
+
+        if (!all && !hart && strcmp(names[i], "race") != 0) {
+            npu_die("npu.so: check=%s: race, hart and all are allowed", names[i]);
+        }
+        options.race = true;
+        options.hart |= all || hart;
+    }
+    if (!options.race) {
+        npu_die("npu.so: check=: race, hart and all are allowed");
+    }
+}
+
 /* An option has a function that sets it, or is a text to be kept. */
 static const struct {
     const char *name;
@@ -172,6 +192,7 @@ static const struct {
     {"simd", .set = set_simd},           {"fail", .set = set_fail},
     {"core", .text = &options.core},     {"at", .text = &options.at},
     {"record", .text = &options.record}, {"replay", .text = &options.replay},
+    {"check", .set = set_check},         {"findings", .text = &options.findings},
 };
 
 static void set_option(const char *arg)
@@ -222,6 +243,13 @@ static void shut_down(Notifier *notifier, void *data)
     }
 }
 
+/* QEMU has room for one such callback. */
+static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+    npu_core_translated(tb);
+    npu_racecheck_translated(tb);
+}
+
 static void attach(Notifier *notifier, void *data)
 {
     MachineState *machine = current_machine;
@@ -246,6 +274,12 @@ static void attach(Notifier *notifier, void *data)
     if (options.trace && npu_trace_open(npu, options.trace)) {
         npu_die("npu.so: trace=%s: %s", options.trace, strerror(errno));
     }
+    if (!options.race != !options.findings) {
+        npu_die("npu.so: check= and findings=: both or none of them");
+    }
+    if (options.race) {
+        npu_racecheck_init(npu, options.hart, options.findings);
+    }
     npu_sleep_init(npu);
     npu_files_init();
     if (options.confine && !options.replay) { /* a replay reaches nothing anyway */
@@ -255,7 +289,10 @@ static void attach(Notifier *notifier, void *data)
         npu_fail_call(options.fail);
     }
     if (options.core) {
-        npu_core_init(npu, options.core, options.at ?: "", options.id);
+        npu_core_init(npu, options.core, options.at ?: "");
+    }
+    if (options.core || options.hart) {
+        qemu_plugin_register_vcpu_tb_trans_cb(options.id, translated);
     }
     if (options.record) {
         npu_record(npu, options.record);

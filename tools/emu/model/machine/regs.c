@@ -53,8 +53,10 @@ uint64_t npu_read(struct npu *n, uint64_t now, unsigned core, uint32_t offset,
                    &(struct reg_access){.offset = offset, .size = (uint8_t)size});
         return 0;
     }
-    if (v == 0 && core != NPU_CHIP && is_pipe(offset, &pipe) &&
-        (offset - PIPE_BASE) % PIPE_STRIDE == PIPE_LEFT) {
+    if (v == 0 && core == NPU_CHIP && offset == CHIP_BUSY) {
+        event_access(n, NPU_DRAINED, NPU_CHIP, NPU_BY_HART, 0, 0);
+    } else if (v == 0 && core != NPU_CHIP && is_pipe(offset, &pipe) &&
+               (offset - PIPE_BASE) % PIPE_STRIDE == PIPE_LEFT) {
         event_access(n, NPU_DRAINED, core, pipe, 0, 0);
     }
     return v;

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the race check has found, once for each pair of places in the program and memory.
+ */
+#ifndef TOOLS_EMU_CHECK_FOUND_H
+#define TOOLS_EMU_CHECK_FOUND_H
+
+#include "tools/emu/check/race.h"
+
+struct finding {
+    struct record a, b; /* of the first such pair */
+    unsigned core, mem;
+    uint64_t addr; /* its first byte */
+    bool inexact;
+    uint64_t count;          /* pairs of commands */
+    uint32_t last_a, last_b; /* serials of the last of them */
+    uint32_t next;           /* with the same hash, plus 1 */
+};
+
+/* A semaphore whose units two lanes post in any order. */
+struct mixed {
+    unsigned core, sem, lane_a, lane_b;
+};
+
+enum { FINDINGS_MOST = 4096, MIXED_MOST = 64, FINDING_BUCKETS = 256 };
+
+struct findings {
+    const struct check_host *host;
+    struct finding *finding;
+    uint32_t n, room;
+    uint32_t bucket[FINDING_BUCKETS]; /* index plus 1 */
+    uint64_t lost;                    /* pairs beyond FINDINGS_MOST places */
+    struct mixed mixed[MIXED_MOST];
+    unsigned n_mixed;
+};
+
+void findings_open(struct findings *f, const struct check_host *host);
+void findings_close(struct findings *f);
+/* For struct race_report; ctx: the findings. */
+void findings_add(void *ctx, const struct race_pair *pair);
+void findings_mixed(void *ctx, unsigned core, unsigned sem, unsigned lane_a,
+                    unsigned lane_b);
+
+#endif

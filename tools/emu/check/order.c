@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What orders commands and the hart: pushes, semaphores, units of L0C, drains, resets.
+ */
+#include "tools/emu/check/agent.h"
+
+static const uint16_t NOBODY = UINT16_MAX; /* posts of a barrier unit: no lane's */
+
+/* The clock, to be changed: a copy of its own if somebody else has it too. */
+static struct clock *own(struct race *r, struct clock **clock)
+{
+    if ((*clock)->refs > 1) {
+        struct clock *copy = clock_copy(&r->clocks, *clock);
+        clock_put(&r->clocks, *clock);
+        *clock = copy;
+    }
+    return *clock;
+}
+
+static void learn(struct race *r, struct clock *to, const struct stamp *from)
+{
+    clock_join(&r->clocks, to, from->clock);
+    clock_reach(to, LANE_HART, from->hart);
+}
+
+/* --- the hart --- */
+
+/* Whether it knows of all that has ended. */
+static bool is_behind(const struct race *r)
+{
+    for (unsigned c = 0; c < r->config.cores; c++) {
+        for (unsigned p = 0; p < NPU_PIPES; p++) {
+            if (r->all->lane[lane_of(c, p)] < r->agent[c][p].ended) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void hart_learns(struct race *r, unsigned core, const struct clock *from)
+{
+    clock_join(&r->clocks, own(r, &r->all), from);
+    if (r->task) {
+        clock_join(&r->clocks, own(r, &r->hart[core]), from);
+    }
+    r->behind = r->queued || is_behind(r);
+}
+
+/* What the hart hands on, by a push or a post through a core's page. */
+static struct stamp hart_stamp(struct race *r, unsigned core)
+{
+    struct stamp stamp = {clock_get(r->task ? r->hart[core] : r->all), r->hart_serial};
+
+    r->hart_told = true;
+    return stamp;
+}
+
+void race_task(struct race *r, uint64_t name)
+{
+    if (name && !r->task) {
+        for (unsigned c = 0; c < r->config.cores; c++) {
+            clock_put(&r->clocks, r->hart[c]);
+            r->hart[c] = clock_get(r->all);
+        }
+    }
+    r->task = name;
+}
+
+void race_push(struct race *r, unsigned core, unsigned pipe, const struct race_site *site)
+{
+    struct agent *a = &r->agent[core][pipe];
+
+    if (a->count < PIPE_DEPTH) {
+        struct slot *slot = &a->slot[(a->head + a->count++) % PIPE_DEPTH];
+        slot->site = *site;
+        slot->site.task = r->task;
+        slot->from = hart_stamp(r, core);
+        r->queued++;
+    }
+}
+
+void race_drained(struct race *r, unsigned core, unsigned pipe)
+{
+    hart_learns(r, core, r->agent[core][pipe].clock);
+}
+
+/* --- semaphores --- */
+
+static struct fifo *fifo_of(struct race *r, unsigned core, unsigned sem)
+{
+    struct fifo *f =
+        sem < SEM_CORE ? &r->sem[core][sem] : &r->sem[NPU_MAX_CORES][sem - SEM_CORE];
+
+    if (!f->unit) {
+        f->unit = arena_alloc(&r->arena, (SEM_MAX + 1) * sizeof(*f->unit));
+    }
+    return f;
+}
+
+static struct unit *unit_at(const struct fifo *f, unsigned i)
+{
+    return &f->unit[(f->head + i) % (SEM_MAX + 1)];
+}
+
+/* Tells, once, if another unit that lies there could as well have come before this. */
+static void look_for_mixed(struct race *r, unsigned core, unsigned sem, struct fifo *f)
+{
+    const struct unit *first = unit_at(f, 0);
+
+    for (unsigned i = 1; i < f->n && !f->told && first->lane != NOBODY; i++) {
+        const struct unit *u = unit_at(f, i);
+        uint32_t knows = first->lane == LANE_HART ? u->stamp.hart : 0;
+        uint32_t lane = u->stamp.clock->lane[first->lane];
+        knows = lane > knows ? lane : knows;
+        if (u->lane != first->lane && u->lane != NOBODY && knows < first->serial) {
+            f->told = true;
+            r->report.mixed(r->report.ctx, core, sem, first->lane, u->lane);
+        }
+    }
+}
+
+static void drop_first(struct race *r, struct fifo *f)
+{
+    clock_put(&r->clocks, unit_at(f, 0)->stamp.clock);
+    f->head++;
+    f->n--;
+}
+
+static unsigned units_in(const struct fifo *f)
+{
+    unsigned sum = 0;
+
+    for (unsigned i = 0; i < f->n; i++) {
+        sum += unit_at(f, i)->count;
+    }
+    return sum;
+}
+
+/* The oldest units of a semaphore leave; whoever takes them learns what came with them. */
+static void take(struct race *r, unsigned core, unsigned sem, unsigned count,
+                 struct clock *to)
+{
+    struct fifo *f = fifo_of(r, core, sem);
+
+    if (f->n > 1 && !f->told && units_in(f) > count) {
+        look_for_mixed(r, core, sem, f);
+    }
+    while (count && f->n) {
+        struct unit *u = unit_at(f, 0);
+        unsigned n = u->count < count ? u->count : count;
+        learn(r, to, &u->stamp);
+        u->count = (uint8_t)(u->count - n);
+        count -= n;
+        if (u->count == 0) {
+            drop_first(r, f);
+        }
+    }
+}
+
+void race_take(struct race *r, unsigned core, unsigned who, unsigned sem, unsigned count)
+{
+    struct clock *got;
+
+    if (who < NPU_PIPES) {
+        struct agent *a = &r->agent[core][who];
+        clock_put(&r->clocks, a->posted);
+        a->posted = NULL;
+        take(r, core, sem, count, a->clock);
+        return;
+    }
+    got = clock_new(&r->clocks);
+    take(r, core, sem, count, got);
+    if (who == RACE_BARRIER) {
+        clock_put(&r->clocks, r->barrier.clock);
+        r->barrier.clock = got;
+    } else {
+        hart_learns(r, core, got);
+        clock_put(&r->clocks, got);
+    }
+}
+
+static struct stamp stamp_of(struct race *r, unsigned core, unsigned who)
+{
+    struct agent *a;
+
+    if (who == RACE_HART) {
+        return hart_stamp(r, core);
+    }
+    if (who == RACE_BARRIER) {
+        r->barrier.clock = r->barrier.clock ? r->barrier.clock : clock_new(&r->clocks);
+        return (struct stamp){clock_get(r->barrier.clock), 0};
+    }
+    a = &r->agent[core][who];
+    a->posted = a->posted ? a->posted : clock_copy(&r->clocks, a->clock);
+    return (struct stamp){clock_get(a->posted), 0};
+}
+
+/* `core` is that of the semaphore where a barrier unit posts. */
+void race_post(struct race *r, unsigned core, unsigned who, unsigned sem, unsigned count)
+{
+    struct fifo *f = fifo_of(r, core, sem);
+    struct unit *u = unit_at(f, f->n);
+    struct stamp stamp = stamp_of(r, core, who);
+
+    if (f->n > SEM_MAX || count == 0) {
+        clock_put(&r->clocks, stamp.clock);
+        return;
+    }
+    *u = (struct unit){.stamp = stamp, .count = (uint8_t)count, .lane = NOBODY};
+    if (who == RACE_HART) {
+        u->lane = LANE_HART;
+        u->serial = stamp.hart;
+    } else if (who < NPU_PIPES) {
+        u->lane = (uint16_t)lane_of(core, who);
+        u->serial = r->agent[core][who].ended;
+    }
+    f->n++;
+}
+
+/* --- units of L0C --- */
+
+void race_units_wait(struct race *r, unsigned core, unsigned pipe, const uint64_t *units)
+{
+    struct clock *to = r->agent[core][pipe].clock, *last = NULL;
+
+    for (unsigned w = 0; w < ROW_UNIT_MARK; w++) {
+        for (uint64_t bits = units[w]; bits; bits &= bits - 1) {
+            struct clock *mark = r->mark[core][w * 64 + (unsigned)__builtin_ctzll(bits)];
+            if (mark && mark != last) {
+                clock_join(&r->clocks, to, mark);
+                last = mark;
+            }
+        }
+    }
+}
+
+void race_units_pass(struct race *r, unsigned core, unsigned pipe, const uint64_t *units)
+{
+    struct clock *copy = clock_copy(&r->clocks, r->agent[core][pipe].clock);
+
+    for (unsigned w = 0; w < ROW_UNIT_MARK; w++) {
+        for (uint64_t bits = units[w]; bits; bits &= bits - 1) {
+            struct clock **mark =
+                &r->mark[core][w * 64 + (unsigned)__builtin_ctzll(bits)];
+            clock_put(&r->clocks, *mark);
+            *mark = clock_get(copy);
+        }
+    }
+    clock_put(&r->clocks, copy);
+}
+
+/* --- resets --- */
+
+static void empty(struct race *r, unsigned core, struct fifo *f)
+{
+    while (f->n) {
+        struct clock *got = clock_copy(&r->clocks, unit_at(f, 0)->stamp.clock);
+        hart_learns(r, core, got);
+        clock_put(&r->clocks, got);
+        drop_first(r, f);
+    }
+}
+
+void race_reset_pipe(struct race *r, unsigned core, unsigned pipe)
+{
+    struct agent *a = &r->agent[core][pipe];
+
+    while (a->count) {
+        clock_put(&r->clocks, a->slot[a->head].from.clock);
+        a->head = (a->head + 1) % PIPE_DEPTH;
+        a->count--;
+        r->queued--;
+    }
+    for (unsigned u = 0; u < UNITS && (pipe == PIPE_M || pipe == PIPE_FIX); u++) {
+        clock_put(&r->clocks, r->mark[core][u]);
+        r->mark[core][u] = NULL;
+    }
+    hart_learns(r, core, a->clock);
+}
+
+void race_reset_core(struct race *r, unsigned core)
+{
+    for (unsigned p = 0; p < NPU_PIPES; p++) {
+        race_reset_pipe(r, core, p);
+    }
+    for (unsigned s = 0; s < SEM_CORE; s++) {
+        empty(r, core, &r->sem[core][s]);
+    }
+}
+
+void race_reset_chip(struct race *r)
+{
+    for (unsigned s = 0; s < SEM_CHIP; s++) {
+        empty(r, 0, &r->sem[NPU_MAX_CORES][s]);
+    }
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The race check in QEMU: hands the model's events and the hart's loads and stores to
+ * tools/emu/check, and leaves what it found as JSON for tools/findings, which knows the
+ * firmware's source.
+ *
+ * Nothing of it is seen by the guest, and callbacks at memory accesses count no
+ * instruction, so cycles, bytes and traces are those of a run without it. The hart's
+ * accesses come without QEMU's big lock, but never while the main loop is in the model: it
+ * advances the model only where the clock is, and the clock stands behind all that the
+ * hart has executed. Left out: what semihosting and the calls of host.h read and write.
+ */
+#include "tools/emu/qemu/device.h"
+#include "tools/emu/check/found.h"
+#include "tools/emu/check/stream.h"
+
+#define TEXT_BYTES 64
+
+static struct {
+    SalaiNPU *npu;
+    struct race *race;
+    struct findings findings;
+    FILE *file;
+    const char *path;
+    uint64_t now; /* cycle of the last event: an access cannot read the clock */
+    bool hart;
+} check;
+
+static void *get(void *ctx, size_t bytes)
+{
+    return g_malloc0(bytes);
+}
+
+static void give_back(void *ctx, void *p, size_t bytes)
+{
+    g_free(p);
+}
+
+void npu_racecheck_event(const struct npu_event *e)
+{
+    if (check.race) {
+        check.now = e->now;
+        race_event(check.race, e);
+    }
+}
+
+/* --- the hart --- */
+
+/* The memory that has an address of a core's window, or NPU_MEM_COUNT. */
+static unsigned window_mem(uint64_t *addr, unsigned *core)
+{
+    uint64_t off = *addr - NPU_CORE_BASE;
+    enum npu_profile profile = check.npu->config.profile;
+
+    *core = off / NPU_CORE_STRIDE;
+    if (*addr < NPU_CORE_BASE || *core >= check.npu->config.cores) {
+        return NPU_MEM_COUNT;
+    }
+    off %= NPU_CORE_STRIDE;
+    for (int m = 0; m < NPU_MEM_COUNT; m++) {
+        if (npu_mem_offset(m) && off - npu_mem_offset(m) < npu_mem_size(profile, m)) {
+            *addr = off - npu_mem_offset(m);
+            return m;
+        }
+    }
+    return NPU_MEM_COUNT;
+}
+
+static void accessed(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addr, void *pc)
+{
+    const struct npu_config *config = &check.npu->config;
+    unsigned core = 0, mem = NPU_MEM_GM;
+
+    if (!race_hart_matters(check.race)) {
+        return;
+    }
+    if (addr - config->gm_base >= config->gm_size) {
+        mem = window_mem(&addr, &core);
+        if (mem == NPU_MEM_COUNT) {
+            return; /* a device's register */
+        }
+    }
+    race_hart(check.race, (uintptr_t)pc, check.now, core, mem, addr,
+              1ull << qemu_plugin_mem_size_shift(info), qemu_plugin_mem_is_store(info));
+}
+
+void npu_racecheck_translated(struct qemu_plugin_tb *tb)
+{
+    for (size_t i = 0; check.hart && i < qemu_plugin_tb_n_insns(tb); i++) {
+        struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+
+        qemu_plugin_register_vcpu_mem_cb(insn, accessed, QEMU_PLUGIN_CB_NO_REGS,
+                                         QEMU_PLUGIN_MEM_RW,
+                                         (void *)(uintptr_t)qemu_plugin_insn_vaddr(insn));
+    }
+}
+
+/* --- what is left --- */
+
+/* A string of the guest's, as far as it can stand in JSON as it is. */
+static void write_guest_text(uint64_t addr)
+{
+    const struct npu_config *config = &check.npu->config;
+    char text[TEXT_BYTES] = "";
+    uint64_t off = addr - config->gm_base;
+
+    for (unsigned i = 0; i < TEXT_BYTES - 1 && off + i < config->gm_size; i++) {
+        text[i] = (char)check.npu->gm_host[off + i];
+        if (!g_ascii_isprint(text[i]) || strchr("\"\\", text[i])) {
+            text[i] = 0;
+            break;
+        }
+    }
+    fprintf(check.file, "\"%s\"", text);
+}
+
+static const char *kind_name(const struct record *x)
+{
+    return x->kind == ACCESS_READ ? "read" : x->kind == ACCESS_WRITE ? "write" : "atomic";
+}
+
+/* "UB core 0"-like places are put together by who reads it. */
+static void write_record(const char *name, const struct record *x)
+{
+    const struct cmd_info *info = cmd_find(x->site.opcode);
+    const struct cmd_arg *arg = info ? cmd_arg_at(info, x->field) : NULL;
+    unsigned pipe = x->lane % NPU_PIPES;
+
+    pipe = pipe == LANE_RESULTS ? PIPE_M : pipe;
+    fprintf(check.file,
+            ",\"%s\":{\"by\":\"%s\",\"core\":%u,\"command\":\"%s\","
+            "\"operand\":\"%s\",\"does\":\"%s\",\"base\":%" PRIu64 ",\"bytes\":%" PRIu64
+            ",\"cycle\":%" PRIu64 ",\"pc\":%" PRIu64 ",\"caller\":%" PRIu64
+            ",\"tag\":%u,\"number\":%u,\"task\":",
+            name, info ? pipe_name(pipe) : "hart", x->lane / NPU_PIPES,
+            info ? info->name : "", arg ? arg->name : "", kind_name(x), x->base, x->bytes,
+            x->cycle, x->site.pc, x->site.caller, x->site.tag, x->serial);
+    write_guest_text(x->site.task);
+    fprintf(check.file, "}");
+}
+
+static const char *mem_name(unsigned mem)
+{
+    return mem == NPU_MEM_GM ? "GM" : npu_mem_name(mem);
+}
+
+static void write_finding(const struct finding *f)
+{
+    fprintf(check.file,
+            "{\"class\":\"%s\",\"memory\":\"%s\",\"core\":%u,\"address\":%" PRIu64
+            ",\"count\":%" PRIu64,
+            f->inexact ? "order" : "race", mem_name(f->mem), f->core, f->addr, f->count);
+    write_record("first", &f->a);
+    write_record("second", &f->b);
+    fprintf(check.file, "}");
+}
+
+static void write_lane(const char *name, unsigned lane)
+{
+    fprintf(check.file, ",\"%s\":{\"by\":\"%s\",\"core\":%u}", name,
+            lane == LANE_HART ? "hart" : pipe_name(lane % NPU_PIPES), lane / NPU_PIPES);
+}
+
+static bool write_all(void)
+{
+    const struct findings *f = &check.findings;
+
+    fprintf(check.file, "{\"cycle\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"memory\":%zu",
+            check.now, f->lost, race_bytes(check.race));
+    fprintf(check.file, ",\"findings\":[");
+    for (uint32_t i = 0; i < f->n; i++) {
+        fprintf(check.file, "%s\n", i ? "," : "");
+        write_finding(&f->finding[i]);
+    }
+    fprintf(check.file, "],\"mixed\":[");
+    for (unsigned i = 0; i < f->n_mixed; i++) {
+        fprintf(check.file, "%s\n{\"core\":%u,\"semaphore\":%u", i ? "," : "",
+                f->mixed[i].core, f->mixed[i].sem);
+        write_lane("first", f->mixed[i].lane_a);
+        write_lane("second", f->mixed[i].lane_b);
+        fprintf(check.file, "}");
+    }
+    fprintf(check.file, "]}\n");
+    return !(ferror(check.file) | fclose(check.file));
+}
+
+static void at_exit(int status, void *opaque)
+{
+    if (!write_all()) {
+        error_report("npu.so: findings=%s: could not be written completely", check.path);
+        npu_exit_worse(status);
+    }
+}
+
+void npu_racecheck_init(SalaiNPU *npu, bool hart, const char *path)
+{
+    static const struct check_host host = {.alloc = get, .free = give_back};
+    static const struct race_report report = {
+        .found = findings_add, .mixed = findings_mixed, .ctx = &check.findings};
+    struct race_config config = {.cores = npu->config.cores,
+                                 .profile = npu->config.profile,
+                                 .gm_base = npu->config.gm_base,
+                                 .gm_bytes = npu->config.gm_size};
+
+    check.npu = npu;
+    check.hart = hart;
+    check.path = path;
+    check.file = fopen(path, "w");
+    if (!check.file) {
+        npu_die("npu.so: findings=%s: %s", path, strerror(errno));
+    }
+    findings_open(&check.findings, &host);
+    check.race = race_new(&host, &config, &report);
+    on_exit(at_exit, NULL);
+}
