@@ -265,10 +265,11 @@ $(FW:=/test.elf): %/test.elf: $(addprefix %/,$(FW_SRC:=.o) $(TARGET_SRC:=.o)) $(
 	$(call link,$(FW_LINK) $(WRAP))
 WRAP := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc aligned_alloc)
 # KiB of text + rodata, so that one notices what an image begins to carry: 90 for what every
-# image has, the texts of the contract foremost, and 10 for each operator. newlib's printf
-# and its like are 32 larger; the image of the tests has all of them.
-OPERATOR_FOLDERS := $(filter-out %/cli/ %/lib/,$(wildcard kernels/*/))
-limit = $(shell expr $(1) + 10 \* $(words $(OPERATOR_FOLDERS)))
+# image has, the texts of the contract foremost, 10 for each operator and 150 for tile
+# programs: parser, planner, interpreter and libm's functions in double precision. newlib's
+# printf and its like are 32 larger; the image of the tests has all of them.
+OPERATOR_FOLDERS := $(filter-out %/cli/ %/lib/ %/tile/,$(wildcard kernels/*/))
+limit = $(shell expr $(1) + 10 \* $(words $(OPERATOR_FOLDERS)) + 150)
 $(B)/fw-picolibc/%.elf: IMAGE_KIB = $(call limit,90)
 $(B)/fw-picolibc/%.elf: LIBS = $(LD_picolibc)
 $(B)/fw-newlib/%.elf: IMAGE_KIB = $(call limit,122)

@@ -25,7 +25,8 @@ uint64_t check_default(const struct op_call *call)
     if (call->op->work) {
         call->op->work(call, &work);
     }
-    return elements <= CHECK_ALL && work.macs <= CHECK_ALL
+    return elements <= CHECK_ALL && work.macs <= CHECK_ALL &&
+                   (double)elements * call->op->cost <= CHECK_ALL
                ? elements / row_of(call, &call->out[0])
                : call->op->check;
 }
@@ -71,7 +72,7 @@ static double error_of(const struct pair *p)
     if (p->allowed < 0) {
         return p->got_bits == p->want_bits ? 0 : INFINITY;
     }
-    if ((isnan(p->got) && isnan(p->want)) || p->got == p->want) {
+    if ((isnan(p->got) && isnan(p->want)) || p->got == p->want || isinf(p->allowed)) {
         return 0;
     }
     return isfinite(p->got) && isfinite(p->want) ? fabs(p->got - p->want) / p->allowed

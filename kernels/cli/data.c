@@ -97,6 +97,7 @@ static void fill_range(void *data, enum type type, uint64_t count, uint32_t seed
 {
     unsigned bits = type_bits(type);
     uint16_t as_half[1024];
+    uint32_t word;
 
     for (unsigned i = 0; i < 1024; i++) {
         as_half[i] = f32_to_f16(((float)i - 512) / 512);
@@ -107,6 +108,10 @@ static void fill_range(void *data, enum type type, uint64_t count, uint32_t seed
             ((float *)data)[i] = ((float)(seed >> 22) - 512) / 512;
         } else if (type == TYPE_F16) {
             ((uint16_t *)data)[i] = as_half[seed >> 22];
+        } else if (type == TYPE_BF16) { /* the upper half of an F32 */
+            float x = ((float)(seed >> 22) - 512) / 512;
+            memcpy(&word, &x, sizeof(x));
+            ((uint16_t *)data)[i] = (uint16_t)(word >> 16);
         } else if (bits == 8) {
             ((uint8_t *)data)[i] = (uint8_t)(seed >> 24);
         } else if (bits == 16) {
@@ -194,7 +199,8 @@ double data_value(uint64_t bits, enum type type)
     if (type == TYPE_F16) {
         return (double)f16_to_f32((uint16_t)bits);
     }
-    if (type == TYPE_F32) {
+    if (type == TYPE_F32 || type == TYPE_BF16) {
+        word <<= type == TYPE_BF16 ? 16 : 0;
         memcpy(&f, &word, sizeof(f));
         return (double)f;
     }
@@ -209,9 +215,9 @@ uint64_t data_round(double number, enum type type)
     if (type == TYPE_F16) {
         return f32_to_f16(f);
     }
-    if (type == TYPE_F32) {
+    if (type == TYPE_F32 || type == TYPE_BF16) {
         memcpy(&word, &f, sizeof(word));
-        return word;
+        return type == TYPE_F32 ? word : (word + 0x7fff + (word >> 16 & 1)) >> 16;
     }
     return (uint64_t)(int64_t)number & UINT64_MAX >> (64 - type_bits(type));
 }

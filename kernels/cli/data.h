@@ -32,7 +32,7 @@ void *data_make(const char *who, enum type type, uint64_t count, uint32_t seed);
 void data_digest(const char *who, const void *data, enum type type, uint64_t count);
 /* Element i as its bits, zero-extended. */
 uint64_t data_bits(const void *data, enum type type, uint64_t i);
-/* The number that has these bits, and back: to nearest even, F16 through F32, NaN the
+/* The number that has these bits, and back: to nearest even, halves through F32, NaN the
  * canonical one, integers modulo their size. */
 double data_value(uint64_t bits, enum type type);
 uint64_t data_round(double number, enum type type);

@@ -242,6 +242,16 @@ static int note_pack(const struct note *n, unsigned ndim)
     return 0;
 }
 
+uint32_t io_fixed(const struct io *io, unsigned dim)
+{
+    uint32_t size = 0;
+
+    for (const char *c = io->dim[dim]; *c >= '0' && *c <= '9'; c++) {
+        size = size * 10 + (uint32_t)(*c - '0');
+    }
+    return size;
+}
+
 static int note_dim(const struct note *n, unsigned dim, uint64_t size)
 {
     struct io_sizes *s = n->s;
@@ -249,6 +259,11 @@ static int note_dim(const struct note *n, unsigned dim, uint64_t size)
     if (size > INT32_MAX) {
         refuse(n);
         fprintf(stderr, ": %s is larger than %ld\n", n->io->dim[dim], (long)INT32_MAX);
+        return ERR_SHAPE;
+    }
+    if (io_fixed(n->io, dim) != 0 && io_fixed(n->io, dim) != size) {
+        refuse(n);
+        fprintf(stderr, ", want %s for %llu\n", n->io->dim[dim], (unsigned long long)size);
         return ERR_SHAPE;
     }
     if (s->size[dim] != 0 && s->size[dim] != size) {

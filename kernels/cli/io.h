@@ -8,8 +8,9 @@
 
 #include <stdio.h>
 #include "kernels/cli/op.h"
+#include "kernels/lib/near.h"
 
-enum { IO_DIMS = 8, IO_NAME = 16, IO_ROWS = 12 };
+enum { IO_DIMS = 16, IO_NAME = NEAR_BYTES, IO_ROWS = 12 };
 
 struct io_operand {
     char name[IO_NAME];
@@ -50,6 +51,8 @@ struct io_sizes {
     uint64_t pack[NPY_MAX_DIMS];
     bool pack_known;
 };
+/* The size of a dimension whose name is one, `x[m,16]`; 0: a name. */
+uint32_t io_fixed(const struct io *io, unsigned dim);
 /* Notes the sizes of operand i, a file; or ERR_SHAPE after one line on stderr. */
 MUST_CHECK int io_note(const char *who, const struct io *io, struct io_sizes *sizes,
                        unsigned i, const struct tensor *t);

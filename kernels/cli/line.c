@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "hal/chip.h"
+#include "kernels/lib/near.h"
 
 const struct option line_options[] = {
     TEXT(struct line, type, NULL, "type of the first operand, if made up"),
@@ -47,8 +48,10 @@ bool line_size(const struct io *io, unsigned i, struct option *o)
         .name = io->dim[i],
         .kind = OPTION_NUMBER,
         .offset = offsetof(struct line, size) + i * sizeof(uint32_t),
-        .min = 1,
-        .max = i == io->pack ? UINT32_MAX : INT32_MAX,
+        .min = io_fixed(io, i) ? io_fixed(io, i) : 1,
+        .max = io_fixed(io, i) ? io_fixed(io, i)
+               : i == io->pack ? UINT32_MAX
+                               : INT32_MAX,
         .help = "size of made-up data",
     };
     return true;
@@ -100,35 +103,14 @@ static bool is_made_up(const struct option *o)
            o->offset == offsetof(struct line, data);
 }
 
-/* Letters to put in, leave out or change that make one word of the other. */
-static unsigned distance(const char *a, size_t len, const char *b)
-{
-    unsigned row[IO_NAME]; /* [j]: from what is done of a to the first j letters of b */
-    unsigned n = (unsigned)strlen(b);
-
-    for (unsigned j = 0; j <= n; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 0; i < len; i++) {
-        unsigned above = row[0]++;
-        for (unsigned j = 1; j <= n; j++) {
-            unsigned change = above + (a[i] != b[j - 1]);
-            unsigned other = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            above = row[j];
-            row[j] = change < other ? change : other;
-        }
-    }
-    return row[n];
-}
-
 /* The result whose name is nearest to that of so many characters. */
 static unsigned nearest_result(const struct io *io, const char *name, size_t len)
 {
     unsigned best = 0;
 
     for (unsigned i = 1; i < io->n_out; i++) {
-        if (distance(name, len, io->operand[io->n_in + i].name) <
-            distance(name, len, io->operand[io->n_in + best].name)) {
+        if (near_distance(name, len, io->operand[io->n_in + i].name) <
+            near_distance(name, len, io->operand[io->n_in + best].name)) {
             best = i;
         }
     }
@@ -155,7 +137,7 @@ static int take_output(struct line *line, const char *word)
                     result_name(line, i), word);
             return ERR_ARG;
         }
-        if (distance(word, len, result_name(line, i)) != 0) {
+        if (near_distance(word, len, result_name(line, i)) != 0) {
             fprintf(stderr, "%s: -o %s: no result %.*s; the nearest is %s\n", who, word,
                     (int)len, word, result_name(line, i));
             return ERR_ARG;
@@ -323,10 +305,10 @@ static int made_up_sizes(const struct line *line, struct io_sizes *sizes)
     const struct io *io = &line->io;
 
     for (unsigned i = 0; i < io->n_known; i++) {
-        if (line->size[i] == 0) {
+        sizes->size[i] = io_fixed(io, i) ? io_fixed(io, i) : line->size[i];
+        if (sizes->size[i] == 0) {
             return want_operands(line);
         }
-        sizes->size[i] = line->size[i];
     }
     if (io->pack < io->n_known) {
         sizes->pack[0] = line->size[io->pack];

@@ -21,8 +21,8 @@
 #include "sched/sched.h"
 
 enum {
-    OP_IN = 4,  /* operands */
-    OP_OUT = 2, /* results */
+    OP_IN = 8,  /* operands */
+    OP_OUT = 4, /* results */
     OP_OPERANDS = OP_IN + OP_OUT,
     OP_WORK = 2, /* workspaces */
     OP_ARGS_BYTES = 128,
@@ -103,6 +103,7 @@ struct opdesc {
     bool in_place;   /* the result may be in the place of any operand */
     bool whole_rows; /* ref is asked for whole rows of the last dimension */
     uint32_t check;  /* elements, or rows, that are compared where all take long */
+    double cost;     /* of an element by ref, in multiply-adds; 0: see work */
     void (*work)(const struct op_call *call, struct work *work); /* for the limit */
     const struct op_piece *pieces; /* ends with a name of NULL; or NULL */
     /* Operands from texts, instead of from files or made up: with --text, or if nothing

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/lib/near.h"
 #include "kernels/tile/lex.h"
 
 enum { DEPTH = 32, ARGS = 4 };
@@ -32,37 +33,10 @@ static const struct {
 
 /* --- nearest names --- */
 
-static unsigned min3(unsigned a, unsigned b, unsigned c)
-{
-    unsigned ab = a < b ? a : b;
-
-    return ab < c ? ab : c;
-}
-
-/* Letters to insert, to take out or to exchange between two names. */
-static unsigned distance(const char *a, const char *b)
-{
-    unsigned row[TILE_NAME_BYTES], n = (unsigned)strlen(b);
-
-    for (unsigned j = 0; j <= n; j++) {
-        row[j] = j;
-    }
-    for (unsigned i = 1; a[i - 1] != '\0'; i++) {
-        unsigned corner = row[0];
-        row[0] = i;
-        for (unsigned j = 1; j <= n; j++) {
-            unsigned above = row[j];
-            row[j] = min3(above + 1, row[j - 1] + 1, corner + (a[i - 1] != b[j - 1]));
-            corner = above;
-        }
-    }
-    return row[n];
-}
-
 static void consider(const char *name, const char *other, const char **best,
                      unsigned *least)
 {
-    unsigned d = distance(name, other);
+    unsigned d = near_distance(name, strlen(name), other);
 
     if (d < *least && d < strlen(name)) {
         *best = other;

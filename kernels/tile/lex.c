@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const words[] = {"kernel", "loop", "while",
@@ -194,11 +193,28 @@ static void name(struct parser *p)
     }
 }
 
-static void digits(struct parser *p)
+/* Digits behind those of a number; how many. */
+static int digits(struct parser *p, double *number)
 {
-    while (p->at < p->end && is_digit(*p->at)) {
+    int n = 0;
+
+    for (; p->at < p->end && is_digit(*p->at); n++) {
+        *number = *number * 10 + (*p->at - '0');
         step(p);
     }
+    return n;
+}
+
+/* Times a power of ten: exact up to 1e22, off by some last places of a double beyond,
+ * which a float does not show. */
+static double scaled(double number, int exponent)
+{
+    double by = 1;
+
+    for (int i = exponent < 0 ? -exponent : exponent; i != 0 && by < 1e300; i--) {
+        by *= 10;
+    }
+    return exponent < 0 ? number / by : number * by;
 }
 
 /* 1, 1.5, 1e-5: letters behind it would be a name that begins with a digit. */
@@ -206,33 +222,35 @@ static void number(struct parser *p)
 {
     struct token *t = &p->now;
     const char *from = p->at;
+    double exponent = 0;
+    int behind = 0, sign = 1;
 
     t->kind = LEX_INTEGER;
-    digits(p);
+    digits(p, &t->number);
     if (p->at < p->end && *p->at == '.') {
         t->kind = LEX_FLOAT;
         step(p);
-        digits(p);
+        behind = digits(p, &t->number);
     }
     if (p->at < p->end && (*p->at == 'e' || *p->at == 'E')) {
         t->kind = LEX_FLOAT;
         step(p);
         if (p->at < p->end && (*p->at == '+' || *p->at == '-')) {
+            sign = *p->at == '-' ? -1 : 1;
             step(p);
         }
-        if (p->at == p->end || !is_digit(*p->at)) {
+        if (digits(p, &exponent) == 0) {
             bad(t, "a number without its exponent");
             return;
         }
-        digits(p);
     }
     keep(t, from, p->at);
+    exponent = exponent < 1000 ? exponent : 1000;
+    t->number = scaled(t->number, sign * (int)exponent - behind);
     if ((size_t)(p->at - from) >= sizeof(t->text)) {
         bad(t, "a number of over 31 characters");
     } else if (p->at < p->end && is_letter(*p->at)) {
         bad(t, "a name begins with a letter");
-    } else {
-        t->number = strtod(t->text, NULL);
     }
 }
 
