@@ -2,6 +2,7 @@
 #
 # Run in gdb by tests/run: what starts gdb, and gdb behind an IDE, which speaks MI: every command
 # is answered there too, and goes to where it goes in a terminal.
+import glob
 import json
 import os
 import re
@@ -45,8 +46,18 @@ def make_debug():
     shows("debug_of_no_machine", started("--", "vadd", PROFILE="b2"), "a2, ascend910", "^status 2")
 
 
+def cpptools(entry, connect, *more):
+    """What gdb answers to what cpptools sends for an entry, through its machine interface. Its
+    engine, MIEngine, sends setupCommands first, then program, then where to connect to."""
+    steps = [c["text"] for c in entry["setupCommands"]]
+    steps += [f"-file-exec-and-symbols {entry['program']}", f"-target-select {connect}", *more]
+    return subprocess.run(["timeout", str(DEADLINE), entry["miDebuggerPath"], "-nx", "-q",
+                           "--interpreter=mi"], cwd=entry["cwd"],
+                          input="\n".join(steps) + "\n", text=True,
+                          stdout=subprocess.PIPE).stdout
+
+
 def vs_code(name, server, *more):
-    """What cpptools sends for launch.json, through gdb's machine interface."""
     launch_ = next(c for c in launch_json() if c["name"] == name)
     with open("tools/gdb/vscode/tasks.json") as f:
         tasks = {t["label"]: t for t in json.load(f)["tasks"]}
@@ -57,18 +68,11 @@ def vs_code(name, server, *more):
     what = re.sub("[^a-z]+", "_", name.lower())
     ok(re.search(task["problemMatcher"]["background"]["endsPattern"], line),
        f"mi/{what}_server_says_ready", line)
-    steps = [f"-file-exec-and-symbols {launch_['program']}"]
-    steps += [c["text"] for c in launch_["setupCommands"]]
-    steps += [f"-target-select remote {launch_['miDebuggerServerAddress']}"]
-    steps += [c["text"] for c in launch_["postRemoteConnectCommands"]]
-    steps += ["-stack-info-frame",
-              '-interpreter-exec console "npu status"', *more]
-    done = subprocess.run(["timeout", str(DEADLINE), launch_["miDebuggerPath"], "-nx", "-q",
-                           "--interpreter=mi"], cwd=launch_["cwd"],
-                          input="\n".join(steps) + "\n", text=True, stdout=subprocess.PIPE)
-    matches(f"mi/{what}", done.stdout, r'^\^done,frame=.*func="vadd".*line="\d+"',
-            r'^~"cycle \d+')
-    ok("^error" not in done.stdout, f"mi/{what}_no_error", done.stdout)
+    told = cpptools(launch_, f"remote {launch_['miDebuggerServerAddress']}",
+                    *(c["text"] for c in launch_["postRemoteConnectCommands"]),
+                    "-stack-info-frame", '-interpreter-exec console "npu status"', *more)
+    matches(f"mi/{what}", told, r'^\^done,frame=.*func="vadd".*line="\d+"', r'^~"cycle \d+')
+    ok("^error" not in told, f"mi/{what}_no_error", told)
     subprocess.run(tasks[launch_["postDebugTask"]]["command"], shell=True, check=True, env=ENV)
     process.wait()  # or main() would not come to an end
     ok(not os.path.exists(SOCKET.removesuffix(".sock") + ".pid"), f"mi/{what}_leaves_nothing")
@@ -78,6 +82,26 @@ def vs_code_entries():
     vs_code("Salai: debug an operator (C/C++)", ["--", *"vadd --n 1000".split()])
     recorder("--", *VADD.split()).communicate()
     vs_code("Salai: replay the recording (C/C++)", ["--replay", REC])
+
+
+def vs_code_core():
+    """The entry for a core, with one of the image that can fail. It wants no more than these."""
+    entry = next(c for c in launch_json() if c["name"] == "Salai: a core (C/C++)")
+    same(sorted(set(entry) - {"name", "type", "request", "cwd"}),
+         ["MIMode", "coreDumpPath", "miDebuggerPath", "program", "setupCommands"],
+         "mi/core_entry_has_what_gdb_needs")
+    before = set(glob.glob("build/core/*.core"))
+    ENV["CORE"] = "1"
+    run("fault bounds", options=["--image", TEST_IMAGE])
+    ENV["CORE"] = "0"
+    core = (set(glob.glob("build/core/*.core")) - before).pop()
+    told = cpptools(entry | {"program": TEST_IMAGE}, "core " + os.path.abspath(core),
+                    "-thread-info", "-stack-list-frames 0 20", "-interpreter-exec console "
+                    '"npu faults"', '-interpreter-exec console "npu who ub 0"')
+    matches("mi/core", told, r'^\^done,stack=.*func="fault_bounds".*line="\d+"',
+            r'^~"core 0 V: BOUNDS')
+    ok("^error" not in told, "mi/core_no_error", told)
+    os.unlink(core)
 
 
 def connected(start):
@@ -144,4 +168,4 @@ def finish_of_a_task():
 
 
 gdb.execute("source tools/gdb/npu.py")
-main(make_debug, vs_code_entries, backwards, finish_of_a_task)
+main(make_debug, vs_code_entries, vs_code_core, backwards, finish_of_a_task)
