@@ -310,9 +310,10 @@ TEST(line, descriptions_that_cannot_be)
         {"x[n] -> y[n]", "f32 -> f31"},
         {"x[n] -> y[n]", "f32 f32 -> f32"},
         {"x[n] -> y[n]", "f32 -> f32;"},
-        {"a[n] b[n] c[n] d[n] e[n] -> y[n]", "f32 f32 f32 f32 f32 -> f32"},
+        {"a[] b[] c[] d[] e[] f[] g[] h[] i[] -> y[]",
+         "f32 f32 f32 f32 f32 f32 f32 f32 f32 -> f32"},
         {"x[a,b,c,d,e,f,g,h,i] -> y[a]", "f32 -> f32"},
-        {"a_name_that_is_too_long[n] -> y[n]", "f32 -> f32"},
+        {"a_name_that_is_longer_than_any_may_be[n] -> y[n]", "f32 -> f32"},
         {"x[n] -> y[k]", "f32 -> f32"},
         {"x[n] -> y[..., n]", "f32 -> f32"},
     };
