@@ -11,7 +11,8 @@
 #   make calibrate         published against modelled cycles
 #   make perturb ARGS=...  the same bytes under SEEDS=100 other timings? (SEED=n: one of them)
 #   make soak MINUTES=10   thousands of launches in a boot, days of emulated time: any drift?
-#   make fuzz              60 s of random commands and registers against the model
+#   make fuzz [FUZZ=tile]  60 s of random commands and registers against the model, or of
+#                          rubbish against the parser of tile programs
 #   make debug ARGS=...    gdb at the kernel's first line, with the npu commands
 #   make debug-server ARGS=...   QEMU waiting for an IDE's debugger
 #   make record ARGS=...   a run that can be gone through forwards and backwards:
@@ -64,14 +65,18 @@ export CORES PROFILE MEM SEED TRACE CORE CROSS
 find       = $(sort $(shell find $(1) -name '*.[cS]'))
 TABLES    := hal/contract/tables.c
 FW_SRC    := $(call find,boot hal sched kernels)
-TARGET_SRC := $(call find,tests/target tests/broken) tests/test.c \
+TARGET_SRC := $(call find,tests/target tests/broken tests/tile) tests/test.c \
     tests/bench/hart.c tests/bench/soak.c
 MODEL_SRC := $(call find,tools/emu/model) $(TABLES)
 CHECK_SRC := $(call find,tools/emu/check)
 QEMU_SRC  := $(call find,tools/emu/qemu)
-HOST_SRC  := $(call find,tests/model tests/host tests/fuzz) tests/test.c hal/err.c \
-             kernels/cli/npy_header.c $(MODEL_SRC)
+# Of tile programs what is not of the machine.
+TILE_SRC  := $(addprefix kernels/,lib/near.c $(addsuffix .c,$(addprefix tile/,ir build kernel \
+             lower lex expr text ref ref_ops)))
+HOST_SRC  := $(call find,tests/model tests/host tests/fuzz tests/tile) tests/test.c hal/err.c \
+             kernels/cli/npy_header.c $(TILE_SRC) $(MODEL_SRC)
 FUZZ_SRC  := tests/fuzz/fuzz.c tests/model/rig.c $(MODEL_SRC)
+FUZZ_TILE_SRC := tests/fuzz/tile.c $(TILE_SRC) $(TABLES)
 BENCHES   := calibrate cube move vector
 
 # --- flags ---
@@ -181,10 +186,12 @@ bench-model: $(filter-out %/calibrate,$(BENCHES:%=$(B)/bench/%))
 perturb: all
 	@$(UNLOCK) tools/perturb --seeds $(or $(SEEDS),100) -- $(ARGS)
 
-fuzz: $(B)/fuzz
-	@mkdir -p $(B)/corpus
-	$(UNLOCK) $(B)/fuzz -max_total_time=$(or $(SECONDS),60) -max_len=2048 \
-	    -artifact_prefix=$(B)/ $(B)/corpus
+FUZZER = $(B)/fuzz$(FUZZ:%=-%)
+fuzz: $(FUZZER)
+	@mkdir -p $(FUZZER).corpus
+	@cp -n kernels/$(FUZZ)/*.$(FUZZ) $(FUZZER).corpus 2> /dev/null || true
+	$(UNLOCK) $(FUZZER) -max_total_time=$(or $(SECONDS),60) -max_len=2048 \
+	    -artifact_prefix=$(B)/ $(FUZZER).corpus
 
 # Published against modelled cycles.
 calibrate: $(B)/bench/calibrate
@@ -304,6 +311,10 @@ $(B)/check-streams: $(patsubst %,$(B)/san/%.o,tests/check/streams.c $(CHECK_SRC)
 	$(call link,$(CC) $(SAN_FLAGS))
 
 $(B)/fuzz: $(FUZZ_SRC:%=$(B)/fuzzer/%.o)
+	$(call link,clang $(SAN_FLAGS) -fsanitize=fuzzer)
+
+$(B)/fuzz-tile: LIBS := -lm -Wl,--defsym=LLVMFuzzerTestOneInput=fuzz_tile_input
+$(B)/fuzz-tile: $(FUZZ_TILE_SRC:%=$(B)/fuzzer/%.o)
 	$(call link,clang $(SAN_FLAGS) -fsanitize=fuzzer)
 
 $(B)/plumbing: $(patsubst %,$(B)/host/%.o,tests/qemu/device/plumbing.c tests/test.c \

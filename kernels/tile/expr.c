@@ -15,6 +15,7 @@ struct arg {
     struct token at;
     tile_value value;
     uint8_t dim;    /* a lone name of a dimension, else TILE_NO_DIM */
+    uint8_t digits; /* a lone number that a dimension is called by, likewise */
     enum type type; /* a lone type, else TYPE_NONE */
 };
 
@@ -81,7 +82,7 @@ static bool parse_arg(struct parser *p, struct arg *a)
     unsigned next = lex_peek(p);
     bool alone = next == ',' || next == ')';
 
-    *a = (struct arg){.at = p->now, .dim = TILE_NO_DIM};
+    *a = (struct arg){.at = p->now, .dim = TILE_NO_DIM, .digits = TILE_NO_DIM};
     if (alone && p->now.kind == LEX_TYPE) {
         a->type = p->now.type;
         lex_next(p);
@@ -89,6 +90,9 @@ static bool parse_arg(struct parser *p, struct arg *a)
     }
     if (alone && p->now.kind == LEX_NAME) {
         a->dim = tile_find_dim(p->k, p->now.text);
+    }
+    if (alone && p->now.kind == LEX_INTEGER) {
+        a->digits = tile_find_dim(p->k, p->now.text);
     }
     if (a->dim != TILE_NO_DIM) { /* its index, if nobody wants the dimension */
         lex_next(p);
@@ -178,6 +182,9 @@ static tile_value call_builtin(struct parser *p, enum builtin b, const struct to
     bool along = b == DOT || b == GATHER;
     tile_value v[ARGS];
 
+    if (along && last->dim == TILE_NO_DIM) {
+        last->dim = last->digits;
+    }
     if (n != builtins[b].args || (along && last->dim == TILE_NO_DIM) ||
         (b == QUANTISE && last->type == TYPE_NONE)) {
         return parse_fail(p, name, "expected %s", want);
@@ -221,6 +228,10 @@ static tile_value call(struct parser *p)
         }
     }
     op = find_op(name.text, n, arg[n - 1].dim != TILE_NO_DIM, &known);
+    if (op == TILE_NONE && arg[n - 1].digits != TILE_NO_DIM) {
+        arg[n - 1].dim = arg[n - 1].digits;
+        op = find_op(name.text, n, true, &known);
+    }
     if (!known) {
         return parse_fail(p, &name, "no function '%s'%s", name.text,
                           parse_nearest(p, name.text, true, near));
