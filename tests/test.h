@@ -27,7 +27,11 @@
 struct test {
     const char *suite, *name, *file;
     void (*run)(void);
-    bool cycles; /* wants the cycle counts of an unperturbed machine */
+    enum test_kind {
+        TEST_ANY,
+        TEST_OF_CYCLES, /* wants the cycle counts of an unperturbed machine */
+        TEST_OF_SHAPES, /* many points of one thing */
+    } kind;
 };
 
 /* On the host a section whose ends ld tells by itself, in the order of each file. */
@@ -41,14 +45,14 @@ struct test {
 extern const struct test __tests_start[], __tests_end[];
 
 /* aligned: the table is walked as an array, so no compiler may pad its entries. */
-#define TEST_ENTRY(suite, name, cycles)                                                  \
+#define TEST_ENTRY(suite, name, kind)                                                    \
     static void test_##suite##_##name(void);                                             \
     static const struct test test_entry_##suite##_##name                                 \
         __attribute__((used, TEST_PLACE(suite, name), aligned(8))) = {                   \
-            #suite, #name, __FILE__, test_##suite##_##name, cycles};                     \
+            #suite, #name, __FILE__, test_##suite##_##name, kind};                       \
     static void test_##suite##_##name(void)
 
-#define TEST(suite, name) TEST_ENTRY(suite, name, false)
+#define TEST(suite, name) TEST_ENTRY(suite, name, TEST_ANY)
 
 /* A value of any arithmetic or pointer type, for comparing and printing. */
 struct test_value {

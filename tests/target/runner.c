@@ -12,7 +12,7 @@ static int run(int argc, char **argv)
     return status[test_main(argc, argv)];
 }
 
-COMMAND(test, "[--list] [--any-timing] [PART]...",
+COMMAND(test, "[--list] [--any-timing] [--brief] [PART]...",
         "runs the self-tests with a part in their name or file, but with --any-timing "
-        "not those of cycles",
+        "not those of cycles, with --brief not those of many shapes",
         run);

@@ -9,6 +9,10 @@
 
 /* A test of how many cycles something takes: left out by `test --any-timing`, which is
  * for machines with a SEED. Every other test must pass there too. */
-#define TEST_CYCLES(suite, name) TEST_ENTRY(suite, name, true)
+#define TEST_CYCLES(suite, name) TEST_ENTRY(suite, name, TEST_OF_CYCLES)
+
+/* One that goes through many shapes: left out by `test --brief`, which is for what has
+ * another C library, number of cores or seed than the run that has them all. */
+#define TEST_SHAPES(suite, name) TEST_ENTRY(suite, name, TEST_OF_SHAPES)
 
 #endif

@@ -125,7 +125,7 @@ self_tests()
     plain=$(wc -l < "$log/out")
     for options in "" "--cores 5"; do
         for ((seed = 1; seed <= seeds; seed++)); do
-            salai $options --seed "$seed" --image "$TEST_IMAGE" test --any-timing
+            salai $options --seed "$seed" --image "$TEST_IMAGE" test --any-timing ${FULL:---brief}
             {
                 has_status 0
                 grep -B 3 '^not ok ' "$log/out"

@@ -126,12 +126,12 @@ static void check_shapes(unsigned kind)
     }
 }
 
-TEST(matmul, halves_to_floats)
+TEST_SHAPES(matmul, halves_to_floats)
 {
     check_shapes(0);
 }
 
-TEST(matmul, halves_to_halves)
+TEST_SHAPES(matmul, halves_to_halves)
 {
     check_shapes(1);
 }
@@ -143,7 +143,7 @@ TEST(matmul, bytes_to_words)
 
 /* k beyond a slot of a or b in L1, beyond both, and a's panel no longer kept: 512 and
  * 1024 elements of fp16, twice that of int8. */
-TEST(matmul, k_of_several_chunks)
+TEST_SHAPES(matmul, k_of_several_chunks)
 {
     static const uint32_t ks[] = {255, 256, 257, 511, 512, 513, 767, 1024, 1025, 1300};
 

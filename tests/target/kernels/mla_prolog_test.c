@@ -140,7 +140,7 @@ static void check_shapes(const uint32_t (*shapes)[3], unsigned n)
 }
 
 /* Every size on either side of a fractal, a tile, a stripe and a block. */
-TEST(mla_prolog, small_shapes)
+TEST_SHAPES(mla_prolog, small_shapes)
 {
     static const uint32_t shapes[][3] = {
         {1, 1, 1},     {1, 2, 300},   {2, 1, 15},    {3, 3, 16},     {15, 17, 31},
@@ -153,7 +153,7 @@ TEST(mla_prolog, small_shapes)
 }
 
 /* k beyond a chunk of b, a slot of a, a piece, and a no longer staying in L1. */
-TEST(mla_prolog, any_k)
+TEST_SHAPES(mla_prolog, any_k)
 {
     static const uint32_t shapes[][3] = {
         {65, 130, 255}, {65, 130, 257},   {65, 257, 511},  {65, 130, 513},
@@ -166,7 +166,7 @@ TEST(mla_prolog, any_k)
 
 /* Blocks that just fit into L1, that do not, and whose x does not stay there for
  * layernorm either. */
-TEST(mla_prolog, any_n)
+TEST_SHAPES(mla_prolog, any_n)
 {
     static const uint32_t shapes[][3] = {
         {130, 768, 20},   {193, 1000, 64}, {193, 1024, 20},
@@ -178,13 +178,13 @@ TEST(mla_prolog, any_n)
 }
 
 /* The bias no longer stays in L1; fused then needs x. */
-TEST(mla_prolog, long_rows)
+TEST_SHAPES(mla_prolog, long_rows)
 {
     check_shape(2, 8192, 1);
     check_shape(65, 8200, 17);
 }
 
-TEST(mla_prolog, many_blocks)
+TEST_SHAPES(mla_prolog, many_blocks)
 {
     check_shape(600, 520, 96);
     check_shape(450, 1024, 128);
