@@ -8,8 +8,8 @@
 set -u
 . "$(dirname "$0")/../cli.sh"
 both=(vadd a.npy b.npy -o)
-elements=5000000
-big=(vadd --n $elements --check 0 -o)
+elements=10000000
+big=(vadd big.npy big.npy --check 0 -o)
 
 # What the firmware has begun to write and not put in its place.
 parts()
@@ -130,11 +130,13 @@ begin()
 {
     "$SALAI" "${@:2}" "$1" > "$log/out" 2> "$log/err" < /dev/null &
     run=$!
-    while kill -0 $run 2> /dev/null; do
-        if [ "$(find . -name ".$1.salai-*" -size +0 2> /dev/null)" ]; then
-            kill -STOP $run
-            return
-        fi
+    while kill -0 $run 2> /dev/null; do # no other program, it would often be too late
+        for part in ".$1".salai-*; do
+            if [ -s "$part" ]; then
+                kill -STOP $run
+                return
+            fi
+        done
     done
     echo "it was not seen writing: $(cat "$log/err")"
 }
@@ -229,6 +231,7 @@ work_begin output
 "$here/golden.py" make-bad || exit 1
 cp a.npy b.npy
 salai vadd a.npy b.npy -o want.npy
+salai vadd --n $elements --check 0 -o big.npy
 beside
 modes
 links

@@ -67,20 +67,23 @@ same()
 same_bytes()
 {
     local table='^  cycles +[0-9]+ '
-    local wide=(--cores 4 matmul a.npy b.npy -o c.npy)
+    local wide=(--cores 4 matmul a.npy b.npy -o c.npy) cores='^4 of 4 cores, .* cycles'
+    local n=${FULL:+5} all
 
     "$here/golden.py" make-large || exit 1
-    repeat default 1 5
-    repeat cores 1 3 "${wide[@]}"
+    n=${n:-2}
+    all=$((2 * n))
+    repeat default 1 $n
+    repeat cores 1 $n "${wide[@]}"
     load_begin
-    repeat default 6 10
-    repeat cores 4 6 "${wide[@]}"
+    repeat default $((n + 1)) $all
+    repeat cores $((n + 1)) $all "${wide[@]}"
     load_end
-    tap_check determinism/default_idle "$(same default 5 "$table")"
-    tap_check determinism/default_on_a_busy_host "$(same default 10 "$table")"
-    tap_check determinism/4_cores_idle "$(same cores 3 '^4 of 4 cores, .* cycles')"
-    tap_check determinism/4_cores_on_a_busy_host "$(same cores 6 '^4 of 4 cores, .* cycles')"
-    tap_check determinism/4_cores_write_the_same "$(same cores 6 '^[0-9]+ 240128 c.npy$')"
+    tap_check determinism/default_idle "$(same default $n "$table")"
+    tap_check determinism/default_on_a_busy_host "$(same default $all "$table")"
+    tap_check determinism/4_cores_idle "$(same cores $n "$cores")"
+    tap_check determinism/4_cores_on_a_busy_host "$(same cores $all "$cores")"
+    tap_check determinism/4_cores_write_the_same "$(same cores $all '^[0-9]+ 240128 c.npy$')"
 }
 
 # --- what a user varies without meaning to ---
@@ -155,8 +158,9 @@ vary_what_was_before()
 {
     local op=$1 lines=$2 other
 
-    for other in empty "$op ${runs[$op]}" 'vadd --n 5000 --cores 1' 'matmul --m 50 --n 60 --k 70' \
-        'empty + empty + vadd --n 1000000' "mla_prolog --m 100 --n 100 --k 100"; do
+    for other in empty "$op ${runs[$op]} --check 16" 'vadd --n 5000 --cores 1' \
+        'matmul --m 50 --n 60 --k 70' 'empty + empty + vadd --n 1000000 --check 16' \
+        "mla_prolog --m 100 --n 100 --k 100 --check 4"; do
         # shellcheck disable=SC2086 # words
         alike "$op" "$lines" "${wide[@]}" $other + "${@:3}"
     done

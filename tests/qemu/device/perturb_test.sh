@@ -4,10 +4,11 @@
 # perturb_test.sh    perturbed machines: operators and self-tests do not lean on the timing,
 #                    a kernel that does is caught, and a seed repeats its run
 #
-# SEEDS=n, 5 unless the environment has others, is how many each operator runs with. TAP on
-# stdout.
+# SEEDS=n, 5 unless the environment has others, is how many each operator runs with; with
+# FULL=1 200. TAP on stdout.
 set -u
 . "$(dirname "$0")/../cli.sh"
+SEEDS=${SEEDS:-${FULL:+200}}
 SEEDS=${SEEDS:-5}
 perturb=$root/tools/perturb
 unset CORES PROFILE MEM SEED TRACE
@@ -35,7 +36,7 @@ same_bytes()
     for row in "${operators[@]}"; do
         read -ra options <<< "${row%%|*}"
         read -ra words <<< "${row#*|}"
-        perturb --seeds "$SEEDS" "${options[@]}" -- "${words[@]}"
+        perturb --seeds "$SEEDS" "${options[@]}" -- "${words[@]}" --check 4 # for the digest
         tap_check "perturb/same_bytes_${words[0]}" "$(all_equal)"
         tap_note "${row//|/ }: $(tail -n 1 "$log/out")"
     done
@@ -121,7 +122,7 @@ self_tests()
     local seed options plain seeds=$((SEEDS < 50 ? (SEEDS + 4) / 5 : 10)) # a run takes two seconds
 
     mkdir build
-    salai --image "$TEST_IMAGE" test --list
+    salai --image "$TEST_IMAGE" test --list ${FULL:---brief}
     plain=$(wc -l < "$log/out")
     for options in "" "--cores 5"; do
         for ((seed = 1; seed <= seeds; seed++)); do
