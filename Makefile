@@ -42,7 +42,8 @@ GOALS := $(or $(MAKECMDGOALS),all)
 .PHONY: $(GOALS)
 $(filter-out $(firstword $(GOALS)),$(GOALS)): $(firstword $(GOALS)) ;
 $(firstword $(GOALS)):
-	+@exec 9< .; flock -n 9 || { echo "make: another one is building here" >&2; flock 9; }; \
+	+@cd "$$(dirname "$(strip $(MAKEFILE_LIST))")"; exec 9< .; \
+	    flock -n 9 || { echo "make: another one is building here" >&2; flock 9; }; \
 	    LOCK="$$(pwd -P)" exec $(MAKE) --no-print-directory $(GOALS)
 else
 UNLOCK := flock -u 9 2> /dev/null; exec 9<&-;

@@ -66,6 +66,8 @@ targets()
     tap_check target/image_is_made "$(made 0 build/salai.elf; cmp build/salai.elf $image.elf 2>&1)"
     tap_check target/image_is_of_this_libc_again "$(echo another > build/salai.elf
         made 0 build/salai.elf; cmp build/salai.elf $image.elf 2>&1)"
+    tap_check target/of_another_folder "$(makefile=$PWD/Makefile
+        cd / && made 0 -f "$makefile" help; says out 'make run')"
     tap_check target/unknown_is_an_error "$(made 2 build/no.such; says err 'build/no.such')"
     tap_check target/left_over_is_an_error "$(touch build/left.over
         made 2 build/left.over; says err 'no rule makes build/left.over')"
@@ -118,6 +120,11 @@ mkdir -p "$tree/build"
 (cd "$root" && tar cf - --exclude=./build --exclude=./.git .) | tar xf - -C "$tree"
 cd "$tree" || exit 1
 touch build/packages-run
+# Of each way to compile something is compiled here; with FULL=1 everything.
+if [ -z "${FULL:-}" ]; then
+    cp -a "$root/build/fw-picolibc" build/
+    rm -rf build/fw-picolibc/{*.elf,boot,kernels/vadd,hal/host.c.o,sched/sched.c.o}
+fi
 anywhere
 alone
 targets

@@ -116,22 +116,26 @@ reports()
     done
 }
 
-# All but those that want exact cycles. They write to build/, so one at a time.
+# All but those that want exact cycles. They write to a build/scratch of their own, which
+# is not npu.so's and so no place that an image may write to.
 self_tests()
 {
     local seed options plain seeds=$((SEEDS < 50 ? (SEEDS + 4) / 5 : 10)) # a run takes two seconds
+    local which=(--any-timing)
 
-    mkdir build
-    salai --image "$TEST_IMAGE" test --list ${FULL:---brief}
+    mkdir -p build/scratch
+    [ -n "${FULL:-}" ] || which+=(--brief)
+    salai --image "$TEST_IMAGE" test --list "${which[@]}"
     plain=$(wc -l < "$log/out")
     for options in "" "--cores 5"; do
         for ((seed = 1; seed <= seeds; seed++)); do
-            salai $options --seed "$seed" --image "$TEST_IMAGE" test --any-timing ${FULL:---brief}
+            UNCONFINED=1 salai $options --seed "$seed" --image "$TEST_IMAGE" \
+                test "${which[@]}"
             {
                 has_status 0
                 grep -B 3 '^not ok ' "$log/out"
-                [ "$(grep -c '^ok ' "$log/out")" -gt $((plain - 20)) ] ||
-                    echo "$(grep -c '^ok ' "$log/out") tests, $plain without a seed"
+                [ "$(grep -c '^ok ' "$log/out")" -ge "$plain" ] ||
+                    echo "$(grep -c '^ok ' "$log/out") tests, $plain in the list"
             } | sed "s/^/seed $seed: /"
         done > reasons
         tap_check "perturb/self_tests${options//[- ]/_}" "$(cat reasons)"
