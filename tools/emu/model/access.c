@@ -83,3 +83,37 @@ bool access_overlaps_itself(const struct access *a)
     }
     return false;
 }
+
+/* The levels as few as they can be; a row runs on into the next where it can. */
+static void merge_rows(struct access *a)
+{
+    unsigned used = 0;
+
+    for (unsigned level = 0; level < ACCESS_LEVELS; level++) {
+        uint32_t n = a->n[level];
+        uint64_t stride = a->stride[level];
+
+        if (n == 1) {
+            continue;
+        }
+        if (used == 0 && stride == a->row_bytes &&
+            (uint64_t)a->row_bytes * n <= UINT32_MAX) {
+            a->row_bytes *= n;
+        } else {
+            a->n[used] = n;
+            a->stride[used++] = stride;
+        }
+    }
+    for (; used < ACCESS_LEVELS; used++) {
+        a->n[used] = 1;
+        a->stride[used] = 0;
+    }
+}
+
+void touch_access(const struct touch *t, struct access a, enum touch_kind kind)
+{
+    if (access_bytes(&a)) {
+        merge_rows(&a);
+        t->told(t->opaque, &a, kind);
+    }
+}

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a command touches: the one place from which the rules, the units of L0C, watches,
- * `npu who` and traces have it. An access is one operand; whoever needs to know which
- * bytes that are asks the functions here and does not look at rows and strides.
+ * Rows of bytes in a memory. The plan of a command has one for each operand, by which
+ * rules, costs and the PMU go: where it begins and ends and how much is moved. Which bytes
+ * a command does touch, no more and no fewer, npu_touch() tells (npu.h), in accesses too:
+ * watches, `npu who` and checkers go by that. Whoever needs to know which bytes an access
+ * has asks the functions here and does not look at rows and strides.
  */
 #ifndef TOOLS_EMU_MODEL_ACCESS_H
 #define TOOLS_EMU_MODEL_ACCESS_H
@@ -70,6 +72,18 @@ bool access_each(const struct access *a, access_range *f, void *ctx);
 
 /* Whether the access touches one of `bytes` bytes at `first` of memory `mem`. */
 bool npu_touches(const struct access *a, unsigned mem, uint64_t first, uint64_t bytes);
+
+/* What a command does with the bytes of an access: it reads them when it begins, and writes
+ * them, or combines them with what is there, when it ends. */
+enum touch_kind { TOUCH_READS, TOUCH_WRITES, TOUCH_COMBINES };
+
+/* Who is told; the access has bytes, and rows that lie side by side are one. */
+typedef void touch_told(void *opaque, const struct access *a, enum touch_kind kind);
+struct touch {
+    touch_told *told;
+    void *opaque;
+};
+void touch_access(const struct touch *t, struct access a, enum touch_kind kind);
 
 /* Whether a row of it runs into another. Each level, from the smallest stride up, has to
  * step over all that lies within it. */

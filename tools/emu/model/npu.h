@@ -107,6 +107,7 @@ struct npu {
     void *ctx; /* first argument of every host function */
     uint8_t *mem[NPU_MAX_CORES][NPU_MEM_COUNT];
     struct plan plan[NPU_MAX_CORES][NPU_PIPES];
+    const uint8_t *offsets; /* for npu_touch() while an end is told: see touch.c */
 };
 
 /* Bytes of the flat state. */
@@ -124,6 +125,12 @@ bool npu_restored(struct npu *n, const struct npu_config *config);
 void npu_advance(struct npu *n, uint64_t now);
 /* First cycle at which npu_advance has something to do, or NPU_NEVER. */
 uint64_t npu_next(const struct npu *n);
+
+/* Tells which bytes the command at the head of a queue touches, those it reads first: to
+ * be asked while the host hears of its NPU_BEGINS or NPU_ENDS. Exact, masks, tails and what
+ * follows from data included; a byte may be told more than once. */
+void npu_touch(const struct npu *n, unsigned core, unsigned pipe, touch_told *told,
+               void *opaque);
 
 /* Number, as that of an event, of the command at the head of a queue, or of the next. */
 uint64_t npu_head_number(const struct npu *n, unsigned core, unsigned pipe);

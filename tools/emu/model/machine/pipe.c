@@ -13,6 +13,7 @@
 #include "tools/emu/model/machine/perturb.h"
 #include "tools/emu/model/machine/rules.h"
 #include "tools/emu/model/machine/sem.h"
+#include "tools/emu/model/machine/touch.h"
 #include "tools/emu/model/machine/unit.h"
 #include "tools/emu/model/mem.h"
 
@@ -133,8 +134,8 @@ void pipe_push(struct npu *n, unsigned core, unsigned pipe, uint64_t value)
     n->host->gm_unmap(n->ctx, (void *)(uintptr_t)from, addr, count * CMD_BYTES, false);
 }
 
-static struct op_ctx context(struct npu *n, unsigned core, unsigned pipe,
-                             struct npu_fault *fault)
+struct op_ctx pipe_context(struct npu *n, unsigned core, unsigned pipe,
+                           struct npu_fault *fault)
 {
     struct npu_pipe *p = &n->s->core[core].pipe[pipe];
 
@@ -150,7 +151,7 @@ static struct op_ctx context(struct npu *n, unsigned core, unsigned pipe,
 static unsigned pipe_plan(struct npu *n, unsigned core, unsigned pipe,
                           struct npu_fault *fault)
 {
-    struct op_ctx c = context(n, core, pipe, fault);
+    struct op_ctx c = pipe_context(n, core, pipe, fault);
     unsigned code = check_command(n, pipe, c.cmd, fault);
 
     if (code) {
@@ -228,7 +229,7 @@ static void unmap_sources(struct npu *n, const struct plan *plan, const uint8_t 
  * where it should be or the data are not what they should be. */
 static bool pipe_run(struct npu *n, unsigned core, unsigned pipe, struct npu_fault *fault)
 {
-    struct op_ctx c = context(n, core, pipe, fault);
+    struct op_ctx c = pipe_context(n, core, pipe, fault);
     const struct operation *op = op_find(c.cmd->head.opcode);
     const struct plan *plan = c.plan;
     bool nothing = plan->has_dst && access_bytes(&plan->dst) == 0;
@@ -361,7 +362,7 @@ static void store_local(struct npu *n, unsigned core, struct op_ctx *c)
 static bool pipe_commit(struct npu *n, unsigned core, unsigned pipe,
                         struct npu_fault *fault)
 {
-    struct op_ctx c = context(n, core, pipe, fault);
+    struct op_ctx c = pipe_context(n, core, pipe, fault);
     const struct access *dst = &c.plan->dst;
     uint64_t extent = c.plan->has_dst ? access_extent(dst) : 0;
     uint8_t *to;
@@ -434,13 +435,16 @@ bool pipe_finish(struct npu *n, unsigned core, unsigned pipe)
     bool chip;
 
     pipe_account(p, n->s->now);
+    touch_keep(n, core, pipe);
     if (!pipe_commit(n, core, pipe, &fault)) {
+        touch_drop(n);
         pipe_stop(n, core, pipe, &fault, &head);
         return false;
     }
     unit_end(n, core, pipe);
     pipe_count(p, plan);
     event_command(n, core, pipe, NPU_ENDS, p->head, plan);
+    touch_drop(n);
     p->flow.pools = 0;
     p->state = PIPE_EMPTY;
     chip = pipe_post(n, core, pipe, &head); /* a fault is still the head's */

@@ -15,6 +15,9 @@ void pipe_push(struct npu *n, unsigned core, unsigned pipe, uint64_t value);
 /* Whether a snapshot's pipe can go on: what has passed the checks still does. Makes its
  * plan. */
 bool pipe_valid(struct npu *n, unsigned core, unsigned pipe);
+/* The head as its operation sees it. */
+struct op_ctx pipe_context(struct npu *n, unsigned core, unsigned pipe,
+                           struct npu_fault *fault);
 /* Begins the head if it may. */
 void pipe_start(struct npu *n, unsigned core, unsigned pipe);
 /* Ends the running command; true if it posted to a semaphore of the chip. */

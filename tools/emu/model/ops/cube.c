@@ -192,5 +192,115 @@ static void mmad_run(const struct op_ctx *c)
     }
 }
 
-const struct operation op_MMAD = {mmad_plan, mmad_run, NULL};
-const struct operation op_MMAD_SPARSE = {mmad_plan, mmad_run, NULL};
+/* --- what it touches --- */
+
+/* A matrix in fractals of 16 rows: how many there are of them in each direction, bytes
+ * from one to the next, and of each row that counts; of the last ones less may do. */
+struct tile {
+    struct access at;                       /* memory, operand, begin */
+    uint64_t row, fractal_row, fractal_col; /* distances in bytes */
+    unsigned rows;                          /* that count */
+    unsigned bytes, row_bytes; /* of all rows that count; of a fractal's row */
+};
+
+/* Full fractals as one access, the last rows and the last columns as one each. */
+static void touch_tile(const struct touch *t, enum touch_kind kind, const struct tile *x)
+{
+    unsigned full = x->bytes / x->row_bytes, part = x->bytes % x->row_bytes;
+    struct access a = x->at;
+
+    for (unsigned first = 0; first < x->rows;) {
+        unsigned n = x->rows - first >= 16 ? (x->rows - first) / 16 : 0;
+        unsigned rows = n ? 16 : x->rows - first;
+        a.base = x->at.base + first / 16 * x->fractal_row;
+        a.n[0] = rows;
+        a.stride[0] = x->row;
+        a.n[1] = full;
+        a.stride[1] = x->fractal_col;
+        a.n[2] = n ? n : 1;
+        a.stride[2] = x->fractal_row;
+        a.row_bytes = x->row_bytes;
+        touch_access(t, a, kind);
+        a.base += full * x->fractal_col;
+        a.n[1] = 1;
+        a.row_bytes = part;
+        touch_access(t, a, kind);
+        first += n ? 16 * n : rows;
+    }
+}
+
+/* `length` elements of k in each row, C0 of them in a fractal. */
+static unsigned k_bytes(const struct cmd_mmad *a, unsigned length)
+{
+    return (length * type_bits(a->head.type) + 7) / 8;
+}
+
+static void touch_ab(const struct op_ctx *c, const struct touch *t)
+{
+    const struct cmd_mmad *a = &c->cmd->mmad;
+    const struct access *src = c->plan->src;
+    unsigned n16 = (unsigned)div_up(a->n, 16);
+    struct tile left = {.at = src[0],
+                        .row = 32,
+                        .fractal_row = 512ull * a_fractals(a),
+                        .fractal_col = 512,
+                        .rows = a->m,
+                        .bytes = k_bytes(a, a->k),
+                        .row_bytes = 32};
+    struct tile right = {.at = src[1],
+                         .row = 32,
+                         .fractal_row = 512,
+                         .fractal_col = 512ull * n16,
+                         .rows = a->n,
+                         .bytes = k_bytes(a, b_rows(a)),
+                         .row_bytes = 32};
+
+    if (a->head.flags & MMAD_GEMV) {
+        touch_access(t, src[0], TOUCH_READS);
+    } else {
+        touch_tile(t, TOUCH_READS, &left);
+    }
+    touch_tile(t, TOUCH_READS, &right);
+    if (is_sparse(a)) {
+        right.at = src[c->plan->n_src - 1];
+        right.row = right.row_bytes = 8;
+        right.fractal_row = SPARSE_INDEX_BYTES;
+        right.fractal_col = (uint64_t)SPARSE_INDEX_BYTES * n16;
+        right.bytes = (unsigned)div_up(b_rows(a), 4);
+        touch_tile(t, TOUCH_READS, &right);
+    }
+}
+
+/* The elements of m x n; those around them become 0 with a start of its own, and stay
+ * with that of c. */
+static void mmad_touch(const struct op_ctx *c, const struct touch *t)
+{
+    const struct cmd_mmad *a = &c->cmd->mmad;
+    unsigned flags = a->head.flags;
+    struct tile sums = {.at = c->plan->dst,
+                        .row = 64,
+                        .fractal_row = 1024,
+                        .fractal_col = 1024 * div_up(a->m, 16),
+                        .rows = a->m,
+                        .bytes = 4u * a->n,
+                        .row_bytes = 64};
+
+    if (!c->plan->has_dst) {
+        return;
+    }
+    touch_ab(c, t);
+    if (flags & (MMAD_BIAS | MMAD_INIT)) {
+        if (flags & MMAD_BIAS) {
+            touch_access(t, c->plan->src[2], TOUCH_READS);
+        }
+        touch_access(t, c->plan->dst, TOUCH_WRITES);
+    } else {
+        touch_tile(t, TOUCH_READS, &sums);
+        touch_tile(t, TOUCH_WRITES, &sums);
+    }
+}
+
+const struct operation op_MMAD = {
+    .plan = mmad_plan, .run = mmad_run, .touch = mmad_touch};
+const struct operation op_MMAD_SPARSE = {
+    .plan = mmad_plan, .run = mmad_run, .touch = mmad_touch};

@@ -320,6 +320,35 @@ static void fix_run(const struct op_ctx *c)
     }
 }
 
+/* Of the last column block no more columns than there are; the destination block by block
+ * where the last one is narrower. */
+static void fix_touch(const struct op_ctx *c, const struct touch *t)
+{
+    const struct plan *plan = c->plan;
+    const struct cmd_fix_gm *a = &c->cmd->fix_gm;
+    enum npu_mem mem = (enum npu_mem)plan->dst.mem;
+    uint32_t full = full_blocks(a);
+    struct access whole = plan->src[0], part = plan->src[0];
+
+    whole.row_bytes = 64u * a->m;
+    whole.n[0] = a->n / 16;
+    whole.stride[0] = 64ull * a->src_c0_stride;
+    part.base += whole.n[0] * whole.stride[0];
+    part.row_bytes = a->n % 16 * 4;
+    part.n[0] = a->m;
+    part.stride[0] = 64;
+    touch_access(t, whole, TOUCH_READS);
+    touch_access(t, part, TOUCH_READS);
+    touch_access(t, plan->src[1], TOUCH_READS);
+    touch_access(t, plan->src[2], TOUCH_READS);
+    if (is_nz(a) && odd_row_bytes(a) && full) {
+        touch_access(t, nz_blocks(a, mem, 0, full, block_row_bytes(a)), op_stores(c));
+        touch_access(t, nz_blocks(a, mem, full, 1, odd_row_bytes(a)), op_stores(c));
+    } else {
+        touch_access(t, plan->dst, op_stores(c));
+    }
+}
+
 static void store_part(const struct op_ctx *c, const struct access *dst, uint8_t *to,
                        const uint8_t *stage)
 {
@@ -351,9 +380,12 @@ static void fix_store(const struct op_ctx *c)
                stage + (size_t)full * a->m * block_row_bytes(a));
 }
 
-const struct operation op_FIX_L0C_GM = {fix_gm_plan, fix_run, fix_store};
-const struct operation op_FIX_L0C_UB = {fix_ub_plan, fix_run, fix_store};
-const struct operation op_FIX_L0C_L1 = {fix_l1_plan, fix_run, fix_store};
+const struct operation op_FIX_L0C_GM = {
+    .plan = fix_gm_plan, .run = fix_run, .store = fix_store, .touch = fix_touch};
+const struct operation op_FIX_L0C_UB = {
+    .plan = fix_ub_plan, .run = fix_run, .store = fix_store, .touch = fix_touch};
+const struct operation op_FIX_L0C_L1 = {
+    .plan = fix_l1_plan, .run = fix_run, .store = fix_store, .touch = fix_touch};
 
 /* --- L1 to FB --- */
 
@@ -382,7 +414,7 @@ static void l1_fb_run(const struct op_ctx *c)
     move_rows(c->stage, a->row_bytes, c->src[0], a->stride[0], a->row_bytes, a->n[0]);
 }
 
-const struct operation op_COPY_L1_FB = {l1_fb_plan, l1_fb_run, NULL};
+const struct operation op_COPY_L1_FB = {.plan = l1_fb_plan, .run = l1_fb_run};
 
 /* --- registers --- */
 
@@ -391,7 +423,7 @@ static void set_quant_run(const struct op_ctx *c)
     c->special[SPECIAL_QUANT] = c->cmd->set_quant.word;
 }
 
-const struct operation op_SET_QUANT = {op_set_plan, set_quant_run, NULL};
+const struct operation op_SET_QUANT = {.plan = op_set_plan, .run = set_quant_run};
 
 static void set_relu_run(const struct op_ctx *c)
 {
@@ -399,4 +431,4 @@ static void set_relu_run(const struct op_ctx *c)
                                                             << 32;
 }
 
-const struct operation op_SET_RELU = {op_set_plan, set_relu_run, NULL};
+const struct operation op_SET_RELU = {.plan = op_set_plan, .run = set_relu_run};

@@ -72,8 +72,30 @@ static void load2d_run(const struct op_ctx *c)
                                type_bits(a->head.type));
 }
 
-const struct operation op_LOAD2D_L0A = {load2d_plan, load2d_run, NULL};
-const struct operation op_LOAD2D_L0B = {load2d_plan, load2d_run, NULL};
+/* Of the last column block no more columns than there are. */
+static void load2d_touch(const struct op_ctx *c, const struct touch *t)
+{
+    const struct cmd_load2d *a = &c->cmd->load2d;
+    unsigned rows = load2d_transposed(a) ? a->n_cols : a->n_rows;
+    unsigned cols = load2d_transposed(a) ? a->n_rows : a->n_cols;
+    unsigned c0 = type_c0(a->head.type), bits = type_bits(a->head.type);
+    uint64_t stride = 32ull * a->src_c0_stride;
+    const struct access *src = &c->plan->src[0];
+
+    touch_access(
+        t, access_rows(src->mem, src->field, src->base, 32ull * rows, cols / c0, stride),
+        TOUCH_READS);
+    touch_access(t,
+                 access_rows(src->mem, src->field, src->base + cols / c0 * stride,
+                             (cols % c0 * bits + 7) / 8, rows, 32),
+                 TOUCH_READS);
+    touch_access(t, c->plan->dst, TOUCH_WRITES);
+}
+
+const struct operation op_LOAD2D_L0A = {
+    .plan = load2d_plan, .run = load2d_run, .touch = load2d_touch};
+const struct operation op_LOAD2D_L0B = {
+    .plan = load2d_plan, .run = load2d_run, .touch = load2d_touch};
 
 /* --- single fractals --- */
 
@@ -121,14 +143,16 @@ static unsigned fractals_l0a_plan(const struct op_ctx *c)
     return fractals_plan(c, &c->cmd->fractals, NPU_MEM_L0A, COST_L1_L0A_RATE);
 }
 
-const struct operation op_FRACTALS_L1_L0A = {fractals_l0a_plan, fractals_run, NULL};
+const struct operation op_FRACTALS_L1_L0A = {.plan = fractals_l0a_plan,
+                                             .run = fractals_run};
 
 static unsigned fractals_l0b_plan(const struct op_ctx *c)
 {
     return fractals_plan(c, &c->cmd->fractals, NPU_MEM_L0B, COST_L1_L0B_RATE);
 }
 
-const struct operation op_FRACTALS_L1_L0B = {fractals_l0b_plan, fractals_run, NULL};
+const struct operation op_FRACTALS_L1_L0B = {.plan = fractals_l0b_plan,
+                                             .run = fractals_run};
 
 /* --- a dense b and its index --- */
 
@@ -169,7 +193,7 @@ static void sparse_run(const struct op_ctx *c)
     memcpy(c->stage + bytes, c->src[1], access_bytes(&plan->also));
 }
 
-const struct operation op_SPARSE_L1_L0B = {sparse_plan, sparse_run, NULL};
+const struct operation op_SPARSE_L1_L0B = {.plan = sparse_plan, .run = sparse_run};
 
 /* --- fill, padding value --- */
 
@@ -182,7 +206,7 @@ static unsigned init_l0a_plan(const struct op_ctx *c)
     return mte_init_plan(c, &c->cmd->init, NPU_MEM_L0A, 512, plan);
 }
 
-const struct operation op_INIT_L0A = {init_l0a_plan, mte_init_run, NULL};
+const struct operation op_INIT_L0A = {.plan = init_l0a_plan, .run = mte_init_run};
 
 static unsigned init_l0b_plan(const struct op_ctx *c)
 {
@@ -193,9 +217,9 @@ static unsigned init_l0b_plan(const struct op_ctx *c)
     return mte_init_plan(c, &c->cmd->init, NPU_MEM_L0B, 512, plan);
 }
 
-const struct operation op_INIT_L0B = {init_l0b_plan, mte_init_run, NULL};
+const struct operation op_INIT_L0B = {.plan = init_l0b_plan, .run = mte_init_run};
 
-const struct operation op_SET_PAD_MTE1 = {op_set_plan, mte_set_pad_run, NULL};
+const struct operation op_SET_PAD_MTE1 = {.plan = op_set_plan, .run = mte_set_pad_run};
 
 /* --- to the bias table, to UB --- */
 
@@ -240,7 +264,7 @@ static void copy_bt_run(const struct op_ctx *c)
     }
 }
 
-const struct operation op_COPY_L1_BT = {copy_bt_plan, copy_bt_run, NULL};
+const struct operation op_COPY_L1_BT = {.plan = copy_bt_plan, .run = copy_bt_run};
 
 static unsigned copy_l1_ub_plan(const struct op_ctx *c)
 {
@@ -248,4 +272,4 @@ static unsigned copy_l1_ub_plan(const struct op_ctx *c)
     return 0;
 }
 
-const struct operation op_COPY_L1_UB = {copy_l1_ub_plan, mte_copy_run, NULL};
+const struct operation op_COPY_L1_UB = {.plan = copy_l1_ub_plan, .run = mte_copy_run};

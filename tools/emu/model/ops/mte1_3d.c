@@ -73,7 +73,8 @@ static void set_load3d_repeat_run(const struct op_ctx *c)
     c->special[SPECIAL_LOAD3D_ALONG_K] = a->mode == LOAD3D_ALONG_K;
 }
 
-const struct operation op_SET_LOAD3D_REPEAT = {op_set_plan, set_load3d_repeat_run, NULL};
+const struct operation op_SET_LOAD3D_REPEAT = {.plan = op_set_plan,
+                                               .run = set_load3d_repeat_run};
 
 /* Byte of L1 behind which reading goes on at byte 0, or 0. */
 static uint32_t load3d_boundary(const struct op_ctx *c)
@@ -96,8 +97,8 @@ static void set_load3d_boundary_run(const struct op_ctx *c)
     c->special[SPECIAL_LOAD3D_BOUNDARY] = c->cmd->set_load3d_boundary.bytes;
 }
 
-const struct operation op_SET_LOAD3D_BOUNDARY = {set_load3d_boundary_plan,
-                                                 set_load3d_boundary_run, NULL};
+const struct operation op_SET_LOAD3D_BOUNDARY = {.plan = set_load3d_boundary_plan,
+                                                 .run = set_load3d_boundary_run};
 
 /* --- rules --- */
 
@@ -290,5 +291,101 @@ static void load3d_run(const struct op_ctx *c)
     }
 }
 
-const struct operation op_LOAD3D_L0A = {load3d_plan, load3d_run, NULL};
-const struct operation op_LOAD3D_L0B = {load3d_plan, load3d_run, NULL};
+/* --- what it touches --- */
+
+enum { UNIT = 4, UNITS = COST_MAX_L1_BYTES / UNIT }; /* no pixel is narrower */
+
+/* Units of L1, a bit each. */
+struct units {
+    uint64_t set[UNITS / 64];
+};
+
+static void add_pixel(struct units *u, const struct move_map *g, uint64_t at,
+                      unsigned width)
+{
+    uint64_t first = (at < g->wrap ? at : at % g->wrap) / UNIT;
+
+    u->set[first / 64] |= ((1ull << width / UNIT) - 1) << first % 64;
+}
+
+/* The pixels of a map that the rows of the window meet at one place of the filter. */
+static void add_place(struct units *u, const struct move_map *g, uint64_t plane,
+                      uint32_t place, unsigned width)
+{
+    int64_t down = (int64_t)(place / g->filter_w) * g->dilation_h - g->pad_top;
+    int64_t across = (int64_t)(place % g->filter_w) * g->dilation_w - g->pad_left;
+
+    for (uint32_t r = 0; r < g->real_rows; r++) {
+        uint32_t m = g->m_start + r;
+        int64_t h = (int64_t)(m / g->out_w) * g->stride_h + down;
+        int64_t w = (int64_t)(m % g->out_w) * g->stride_w + across;
+        if (h >= 0 && h < g->map_h && w >= 0 && w < g->map_w) {
+            add_pixel(u, g, plane + ((uint64_t)h * g->map_w + (uint64_t)w) * width,
+                      width);
+        }
+    }
+}
+
+/* What a column block comes from: a place in a plane or, in the narrow one, several. */
+static void add_block(struct units *u, const struct move_map *g, uint32_t block)
+{
+    uint32_t places = g->filter_h * g->filter_w, whole = g->planes * places;
+
+    if (block < whole) {
+        add_place(u, g, move_map_plane(g, block / places), block % places, 32);
+        return;
+    }
+    for (uint32_t i = 0; i < 32 / g->narrow; i++) {
+        uint32_t place = (block - whole) * (32 / g->narrow) + i;
+        if (place < places) {
+            add_place(u, g, move_map_plane(g, g->planes), place, g->narrow);
+        }
+    }
+}
+
+static void touch_units(const struct touch *t, const struct units *u)
+{
+    unsigned end;
+
+    for (unsigned first = 0; first < UNITS; first = end) {
+        if (first % 64 == 0 && u->set[first / 64] == 0) {
+            end = first + 64;
+            continue;
+        }
+        bool on = u->set[first / 64] >> first % 64 & 1;
+        for (end = first + 1; end < UNITS && (u->set[end / 64] >> end % 64 & 1) == on;
+             end++) {
+        }
+        if (on) {
+            touch_access(t,
+                         access_rows(NPU_MEM_L1, offsetof(struct cmd_load3d, src),
+                                     (uint64_t)first * UNIT, (end - first) * UNIT, 1, 0),
+                         TOUCH_READS);
+        }
+    }
+}
+
+static void load3d_touch(const struct op_ctx *c, const struct touch *t)
+{
+    static struct units u;
+    const struct cmd_load3d *a = &c->cmd->load3d;
+    struct repeats rep = load3d_repeats(c, a);
+
+    memset(&u, 0, sizeof(u));
+    for (uint32_t i = 0; i < rep.times; i++) {
+        struct move_map g = load3d_map(a, &rep, i);
+        uint32_t blocks = (uint32_t)div_up(a->k_len, type_c0(a->head.type));
+
+        g.wrap = load3d_boundary(c) ? load3d_boundary(c) : MOVE_NO_WRAP;
+        for (uint32_t b = 0; b < blocks; b++) {
+            add_block(&u, &g, g.first_block + b);
+        }
+    }
+    touch_units(t, &u);
+    touch_access(t, c->plan->dst, TOUCH_WRITES);
+}
+
+const struct operation op_LOAD3D_L0A = {
+    .plan = load3d_plan, .run = load3d_run, .touch = load3d_touch};
+const struct operation op_LOAD3D_L0B = {
+    .plan = load3d_plan, .run = load3d_run, .touch = load3d_touch};

@@ -30,7 +30,7 @@ static unsigned copy_gm_ub_plan(const struct op_ctx *c)
     return 0;
 }
 
-const struct operation op_COPY_GM_UB = {copy_gm_ub_plan, mte_copy_run, NULL};
+const struct operation op_COPY_GM_UB = {.plan = copy_gm_ub_plan, .run = mte_copy_run};
 
 static unsigned copy_gm_l1_plan(const struct op_ctx *c)
 {
@@ -38,7 +38,7 @@ static unsigned copy_gm_l1_plan(const struct op_ctx *c)
     return 0;
 }
 
-const struct operation op_COPY_GM_L1 = {copy_gm_l1_plan, mte_copy_run, NULL};
+const struct operation op_COPY_GM_L1 = {.plan = copy_gm_l1_plan, .run = mte_copy_run};
 
 /* --- blocks of elements, padded --- */
 
@@ -100,7 +100,8 @@ static unsigned copy_pad_gm_ub_plan(const struct op_ctx *c)
                          COST_GM_UB_RATE);
 }
 
-const struct operation op_COPY_PAD_GM_UB = {copy_pad_gm_ub_plan, copy_pad_run, NULL};
+const struct operation op_COPY_PAD_GM_UB = {.plan = copy_pad_gm_ub_plan,
+                                            .run = copy_pad_run};
 
 static unsigned copy_pad_gm_l1_plan(const struct op_ctx *c)
 {
@@ -108,9 +109,10 @@ static unsigned copy_pad_gm_l1_plan(const struct op_ctx *c)
                          COST_GM_L1_RATE);
 }
 
-const struct operation op_COPY_PAD_GM_L1 = {copy_pad_gm_l1_plan, copy_pad_run, NULL};
+const struct operation op_COPY_PAD_GM_L1 = {.plan = copy_pad_gm_l1_plan,
+                                            .run = copy_pad_run};
 
-const struct operation op_SET_PAD_MTE2 = {op_set_plan, mte_set_pad_run, NULL};
+const struct operation op_SET_PAD_MTE2 = {.plan = op_set_plan, .run = mte_set_pad_run};
 
 /* --- ND to NZ --- */
 
@@ -197,7 +199,7 @@ static void nd2nz_run(const struct op_ctx *c)
     }
 }
 
-const struct operation op_ND2NZ_GM_L1 = {nd2nz_plan, nd2nz_run, NULL};
+const struct operation op_ND2NZ_GM_L1 = {.plan = nd2nz_plan, .run = nd2nz_run};
 
 /* --- single fractals, fill --- */
 
@@ -227,7 +229,8 @@ static unsigned fractals_gm_l0a_plan(const struct op_ctx *c)
     return 0;
 }
 
-const struct operation op_FRACTALS_GM_L0A = {fractals_gm_l0a_plan, mte_copy_run, NULL};
+const struct operation op_FRACTALS_GM_L0A = {.plan = fractals_gm_l0a_plan,
+                                             .run = mte_copy_run};
 
 static unsigned fractals_gm_l0b_plan(const struct op_ctx *c)
 {
@@ -235,7 +238,8 @@ static unsigned fractals_gm_l0b_plan(const struct op_ctx *c)
     return 0;
 }
 
-const struct operation op_FRACTALS_GM_L0B = {fractals_gm_l0b_plan, mte_copy_run, NULL};
+const struct operation op_FRACTALS_GM_L0B = {.plan = fractals_gm_l0b_plan,
+                                             .run = mte_copy_run};
 
 static unsigned init_l1_plan(const struct op_ctx *c)
 {
@@ -246,4 +250,4 @@ static unsigned init_l1_plan(const struct op_ctx *c)
     return mte_init_plan(c, &c->cmd->init, NPU_MEM_L1, 32, plan);
 }
 
-const struct operation op_INIT_L1 = {init_l1_plan, mte_init_run, NULL};
+const struct operation op_INIT_L1 = {.plan = init_l1_plan, .run = mte_init_run};

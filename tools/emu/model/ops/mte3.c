@@ -36,14 +36,16 @@ static unsigned copy_ub_gm_plan(const struct op_ctx *c)
     return copy_out_plan(c, &c->cmd->copy_out, NPU_MEM_UB, COST_UB_GM_RATE);
 }
 
-const struct operation op_COPY_UB_GM = {copy_ub_gm_plan, mte_copy_run, copy_out_store};
+const struct operation op_COPY_UB_GM = {
+    .plan = copy_ub_gm_plan, .run = mte_copy_run, .store = copy_out_store};
 
 static unsigned copy_l1_gm_plan(const struct op_ctx *c)
 {
     return copy_out_plan(c, &c->cmd->copy_out, NPU_MEM_L1, COST_L1_GM_RATE);
 }
 
-const struct operation op_COPY_L1_GM = {copy_l1_gm_plan, mte_copy_run, copy_out_store};
+const struct operation op_COPY_L1_GM = {
+    .plan = copy_l1_gm_plan, .run = mte_copy_run, .store = copy_out_store};
 
 static unsigned copy_ub_l1_plan(const struct op_ctx *c)
 {
@@ -51,7 +53,7 @@ static unsigned copy_ub_l1_plan(const struct op_ctx *c)
     return 0;
 }
 
-const struct operation op_COPY_UB_L1 = {copy_ub_l1_plan, mte_copy_run, NULL};
+const struct operation op_COPY_UB_L1 = {.plan = copy_ub_l1_plan, .run = mte_copy_run};
 
 /* --- atomics, of the fixpipe too --- */
 
@@ -69,5 +71,7 @@ static void set_atomic_run(const struct op_ctx *c)
     c->special[SPECIAL_ATOMIC] = c->cmd->set_atomic.op | (uint64_t)c->cmd->head.type << 8;
 }
 
-const struct operation op_SET_ATOMIC_MTE3 = {set_atomic_plan, set_atomic_run, NULL};
-const struct operation op_SET_ATOMIC_FIX = {set_atomic_plan, set_atomic_run, NULL};
+const struct operation op_SET_ATOMIC_MTE3 = {.plan = set_atomic_plan,
+                                             .run = set_atomic_run};
+const struct operation op_SET_ATOMIC_FIX = {.plan = set_atomic_plan,
+                                            .run = set_atomic_run};

@@ -9,6 +9,7 @@
 #include "tools/emu/model/arith/move.h"
 #include "tools/emu/model/arith/num.h"
 #include "tools/emu/model/mem.h"
+#include "tools/emu/model/ops/atomic.h"
 
 #define CMD(NAME, pipe, opcode, types, flags, format, text)                              \
     extern const struct operation op_##NAME;
@@ -46,11 +47,30 @@ void op_store_rows(uint8_t *to, const uint8_t *stage, const struct access *a)
     }
 }
 
-const struct operation op_NOP = {op_set_plan, NULL, NULL};
+enum touch_kind op_stores(const struct op_ctx *c)
+{
+    return c->plan->dst.mem == NPU_MEM_GM && atomic_active(c) ? TOUCH_COMBINES
+                                                              : TOUCH_WRITES;
+}
+
+void op_touch(const struct op_ctx *c, const struct touch *t)
+{
+    const struct plan *plan = c->plan;
+
+    for (unsigned i = 0; i < plan->n_src; i++) {
+        touch_access(t, plan->src[i], TOUCH_READS);
+    }
+    if (plan->has_dst) {
+        touch_access(t, plan->dst, op_stores(c));
+        touch_access(t, plan->also, TOUCH_WRITES);
+    }
+}
+
+const struct operation op_NOP = {.plan = op_set_plan};
 
 static void set_ctrl_run(const struct op_ctx *c)
 {
     c->special[SPECIAL_SATURATE] = c->cmd->head.flags & SET_CTRL_SATURATE;
 }
 
-const struct operation op_SET_CTRL = {op_set_plan, set_ctrl_run, NULL};
+const struct operation op_SET_CTRL = {.plan = op_set_plan, .run = set_ctrl_run};

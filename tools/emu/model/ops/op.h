@@ -63,11 +63,18 @@ struct operation {
     void (*run)(const struct op_ctx *c);
     /* How the stage gets to c->to; NULL: every row whole. */
     void (*store)(const struct op_ctx *c);
+    /* Which bytes it touches, behind run(); NULL: those of the accesses of the plan. */
+    void (*touch)(const struct op_ctx *c, const struct touch *t);
+    uint8_t offsets; /* 1 + the source that says where others are; 0: none does */
 };
 
 const struct operation *op_find(unsigned opcode);
 /* Special registers as a reset of the pipe leaves them. */
 void op_reset_special(uint64_t special[SPECIALS]);
+/* Tells the accesses of the plan. */
+void op_touch(const struct op_ctx *c, const struct touch *t);
+/* What it does to its destination: an atomic one combines. */
+enum touch_kind op_stores(const struct op_ctx *c);
 /* Copies the packed rows of the stage to where they belong. */
 void op_store_rows(uint8_t *to, const uint8_t *stage, const struct access *a);
 

@@ -31,7 +31,7 @@ static void set_mask_run(const struct op_ctx *c)
     c->special[SPECIAL_MASK_HI] = c->cmd->set_mask.hi;
 }
 
-const struct operation op_SET_MASK = {set_mask_plan, set_mask_run, NULL};
+const struct operation op_SET_MASK = {.plan = set_mask_plan, .run = set_mask_run};
 
 static unsigned set_cmpmask_plan(const struct op_ctx *c)
 {
@@ -50,7 +50,8 @@ static void set_cmpmask_run(const struct op_ctx *c)
     memcpy(&c->special[SPECIAL_CMPMASK_LO], c->src[0], 16);
 }
 
-const struct operation op_SET_CMPMASK = {set_cmpmask_plan, set_cmpmask_run, NULL};
+const struct operation op_SET_CMPMASK = {.plan = set_cmpmask_plan,
+                                         .run = set_cmpmask_run};
 
 static unsigned get_cmpmask_plan(const struct op_ctx *c)
 {
@@ -68,7 +69,8 @@ static void get_cmpmask_run(const struct op_ctx *c)
     memcpy(c->stage, &c->special[SPECIAL_CMPMASK_LO], 16);
 }
 
-const struct operation op_GET_CMPMASK = {get_cmpmask_plan, get_cmpmask_run, NULL};
+const struct operation op_GET_CMPMASK = {.plan = get_cmpmask_plan,
+                                         .run = get_cmpmask_run};
 
 static unsigned set_deqscale_plan(const struct op_ctx *c)
 {
@@ -85,7 +87,8 @@ static void set_deqscale_run(const struct op_ctx *c)
     c->special[half ? SPECIAL_DEQ_SCALE : SPECIAL_DEQ_WORD] = c->cmd->set_deqscale.word;
 }
 
-const struct operation op_SET_DEQSCALE = {set_deqscale_plan, set_deqscale_run, NULL};
+const struct operation op_SET_DEQSCALE = {.plan = set_deqscale_plan,
+                                          .run = set_deqscale_run};
 
 /* --- what a command is --- */
 
@@ -320,6 +323,12 @@ static unsigned shape_vec_sels(const struct op_ctx *c, struct shape *s)
         struct shape s = {0};                                                            \
         shape_##format(c, &s);                                                           \
         shape_store(c, &s);                                                              \
+    }                                                                                    \
+    static void format##_touch(const struct op_ctx *c, const struct touch *t)            \
+    {                                                                                    \
+        struct shape s = {0};                                                            \
+        shape_##format(c, &s);                                                           \
+        shape_touch(c, &s, t);                                                           \
     }
 FORMAT_OPERATION(vec1)
 FORMAT_OPERATION(vec1s)
@@ -340,5 +349,8 @@ FORMAT_OPERATION(vec_sels)
 #define CMD(NAME, pipe, opcode, types, flags, format, text)
 #define CMD_FLAG(NAME, flag, bit, text)
 #define VEC(NAME, opcode, types, flags, format, slope32, slope16, fixed, text)           \
-    const struct operation op_##NAME = {format##_plan, format##_run, format##_store};
+    const struct operation op_##NAME = {.plan = format##_plan,                           \
+                                        .run = format##_run,                             \
+                                        .store = format##_store,                         \
+                                        .touch = format##_touch};
 #include "hal/contract/vector.def"

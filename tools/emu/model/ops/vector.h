@@ -27,6 +27,39 @@ struct access vec_access(const struct op_ctx *c, size_t field, unsigned esize,
  * between them is not touched. The stage holds 256 bytes a repeat. */
 void vec_store(const struct op_ctx *c, unsigned esize, unsigned repeat, unsigned blk,
                unsigned rep, uint8_t *to, const uint8_t *stage);
+/* --- vector_touch.c: for touch() --- */
+
+/* Lanes that take part: those of `repeats` repeats that are alike, and of one behind
+ * them, which the count of counter mode ends within. */
+struct vec_lane_set {
+    unsigned per_repeat;
+    uint64_t repeats, on[2], tail[2];
+};
+/* By the mask or, in counter mode, of `count` elements. */
+struct vec_lane_set vec_lane_set(const struct op_ctx *c, unsigned per_repeat,
+                                 uint64_t repeats, uint64_t count);
+/* Of whole repeats of 8 blocks of elements of esize bytes. */
+struct vec_lane_set vec_lanes_of(const struct op_ctx *c, unsigned esize, unsigned repeat);
+/* Bytes of a row of bits, one for each lane, of which one is on. */
+struct vec_lane_set vec_lane_bytes(const struct vec_lane_set *l);
+
+/* Where the elements of an operand lie: those of a block side by side, blocks and repeats
+ * at a distance in bytes. */
+struct vec_elements {
+    size_t field;
+    uint64_t base;
+    unsigned esize, per_block;
+    uint64_t blk, rep;
+};
+/* Blocks of 32 bytes, distances in blocks. */
+struct vec_elements vec_elements(size_t field, uint32_t base, unsigned esize, unsigned blk,
+                                 unsigned rep);
+void vec_touch(const struct touch *t, enum touch_kind kind, const struct vec_elements *e,
+               const struct vec_lane_set *l);
+/* Bytes somewhere in UB. */
+void vec_touch_row(const struct touch *t, enum touch_kind kind, size_t field,
+                   uint64_t base, uint64_t bytes);
+
 /* Cost from the command's line in vector.def. */
 void vec_cost(const struct op_ctx *c, uint64_t repeats);
 /* Work of the repeats in cycles, at least `slope` each: accesses to the same bank group

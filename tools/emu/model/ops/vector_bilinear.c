@@ -132,4 +132,39 @@ static void vbi_store(const struct op_ctx *c)
     }
 }
 
-const struct operation op_VBI = {vbi_plan, vbi_run, vbi_store};
+/* The lanes of gathered blocks that count, with their weights, and all offsets. */
+static void vbi_touch(const struct op_ctx *c, const struct touch *t)
+{
+    const struct cmd_vec_bi *a = &c->cmd->vec_bi;
+    bool each = a->head.flags & VBI_EACH;
+    struct vec_lane_set l = {.per_repeat = ELEMENTS, .repeats = c->plan->dst.n[1]};
+    struct vec_elements dst = {FIELD_OF(dst),     a->dst, 2, 16, 32ull * a->dst_blk,
+                               2ull * a->v_offset};
+
+    vec_lanes(c, 2, 0, l.on);
+    for (unsigned n = 0; n < BLOCKS * (unsigned)a->h_repeat * a->v_repeat; n++) {
+        struct vec_lane_set of_block = {.per_repeat = 16, .repeats = 1};
+        struct vec_elements from = {FIELD_OF(src),
+                                    (uint64_t)a->src + vec_word(c->src[1] + 4ull * n),
+                                    2,
+                                    16,
+                                    32,
+                                    0};
+        of_block.on[0] = block_lanes(l.on, n % BLOCKS, 2);
+        vec_touch(t, TOUCH_READS, &from, &of_block);
+        if (of_block.on[0] && each) {
+            vec_touch_row(t, TOUCH_READS, FIELD_OF(weights), a->weights + 2ull * n, 2);
+        }
+    }
+    touch_access(t, c->plan->src[1], TOUCH_READS);
+    if (!each && (l.on[0] | l.on[1])) {
+        touch_access(t, c->plan->src[2], TOUCH_READS);
+    }
+    vec_touch(t, TOUCH_WRITES, &dst, &l);
+}
+
+const struct operation op_VBI = {.plan = vbi_plan,
+                                 .run = vbi_run,
+                                 .store = vbi_store,
+                                 .touch = vbi_touch,
+                                 .offsets = 2};

@@ -123,3 +123,35 @@ void vec_deq_store(const struct op_ctx *c)
         }
     }
 }
+
+/* Of the words those whose lane is on in some block. */
+static void touch_words(const struct touch *t, const struct cmd_vec_deq *a,
+                        const struct vec_lane_set *l)
+{
+    uint64_t lanes = 0;
+    struct vec_lane_set words = {.per_repeat = 16, .repeats = 1};
+    struct vec_elements e = {FIELD_OF(words), a->words, 8, 16, 128, 0};
+
+    for (unsigned w = 0; w < 2; w++) {
+        lanes |= (l->repeats ? l->on[w] : 0) | l->tail[w];
+    }
+    words.on[0] = (lanes | lanes >> 16 | lanes >> 32 | lanes >> 48) & 0xffff;
+    vec_touch(t, TOUCH_READS, &e, &words);
+}
+
+void vec_deq_touch(const struct op_ctx *c, const struct touch *t)
+{
+    const struct cmd_vec_deq *a = &c->cmd->vec_deq;
+    struct vec_lane_set l = vec_lanes_of(c, 2, a->repeat);
+    struct vec_elements src =
+        vec_elements(FIELD_OF(src), a->src, 2, a->src_blk, a->src_rep);
+    struct vec_elements dst = vec_elements(FIELD_OF(dst), (uint32_t)c->plan->dst.base, 1,
+                                           a->dst_blk, a->dst_rep);
+
+    dst.per_block = 16;
+    vec_touch(t, TOUCH_READS, &src, &l);
+    if (a->head.flags & VDEQ_VECTOR) {
+        touch_words(t, a, &l);
+    }
+    vec_touch(t, TOUCH_WRITES, &dst, &l);
+}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Commands of the Vector whose addresses or lengths come from data: gather, scatter and
- * compaction. What the data leads astray is found in run(), before anything is written.
- * Source: hal/contract/vector_gather.md, "Gather and scatter", "Compaction".
+ * Commands of the Vector whose addresses come from data: gather and scatter. What the data
+ * leads astray is found in run(), before anything is written. Source:
+ * hal/contract/vector_gather.md, "Gather and scatter".
  */
 #include "tools/emu/model/ops/vector.h"
 
@@ -106,7 +106,45 @@ static void vgather_store(const struct op_ctx *c)
     vec_store(c, vec_esize(c), a->repeat, 1, a->dst_rep, c->to, c->stage);
 }
 
-const struct operation op_VGATHER = {vgather_plan, vgather_run, vgather_store};
+/* The offsets of the lanes that are on, and where they lead to. */
+static void touch_offsets(const struct op_ctx *c, const struct touch *t, size_t field,
+                          uint32_t base, unsigned repeat)
+{
+    struct vec_lane_set l = vec_lanes_of(c, vec_esize(c), repeat);
+    struct vec_elements e = {
+        field, base, 4, l.per_repeat, 4ull * l.per_repeat, 4ull * l.per_repeat};
+
+    vec_touch(t, TOUCH_READS, &e, &l);
+}
+
+static void vgather_touch(const struct op_ctx *c, const struct touch *t)
+{
+    const struct cmd_vec_gather *a = &c->cmd->vec_gather;
+    unsigned esize = vec_esize(c), n = 256 / esize;
+    struct vec_lane_set l = vec_lanes_of(c, esize, a->repeat);
+    struct vec_elements dst =
+        vec_elements(offsetof(struct cmd_vec_gather, dst), a->dst, esize, 1, a->dst_rep);
+    uint64_t repeats = vec_repeats(c, esize, a->repeat);
+
+    touch_offsets(c, t, c->plan->src[1].field, a->offsets, a->repeat);
+    for (uint64_t r = 0; r < repeats; r++) {
+        struct lanes lanes = lanes_of(c, esize, r);
+        for (unsigned i = 0; i < n; i++) {
+            if (takes_part(&lanes, i)) {
+                vec_touch_row(t, TOUCH_READS, c->plan->src[0].field,
+                              (uint64_t)a->src + vec_word(c->src[1] + 4 * (r * n + i)),
+                              esize);
+            }
+        }
+    }
+    vec_touch(t, TOUCH_WRITES, &dst, &l);
+}
+
+const struct operation op_VGATHER = {.plan = vgather_plan,
+                                     .run = vgather_run,
+                                     .store = vgather_store,
+                                     .touch = vgather_touch,
+                                     .offsets = 2};
 
 /* --- VGATHERB --- */
 
@@ -152,7 +190,20 @@ static void vgatherb_run(const struct op_ctx *c)
     }
 }
 
-const struct operation op_VGATHERB = {vgatherb_plan, vgatherb_run, NULL};
+static void vgatherb_touch(const struct op_ctx *c, const struct touch *t)
+{
+    const struct cmd_vec_gatherb *a = &c->cmd->vec_gatherb;
+
+    touch_access(t, c->plan->src[1], TOUCH_READS);
+    for (unsigned i = 0; i < 8u * a->repeat; i++) {
+        vec_touch_row(t, TOUCH_READS, c->plan->src[0].field,
+                      (uint64_t)a->src + vec_word(c->src[1] + 4ull * i), 32);
+    }
+    touch_access(t, c->plan->dst, TOUCH_WRITES);
+}
+
+const struct operation op_VGATHERB = {
+    .plan = vgatherb_plan, .run = vgatherb_run, .touch = vgatherb_touch, .offsets = 2};
 
 /* --- VSCATTER --- */
 
@@ -230,167 +281,31 @@ static void vscatter_store(const struct op_ctx *c)
     }
 }
 
-const struct operation op_VSCATTER = {vscatter_plan, vscatter_run, vscatter_store};
-
-/* --- VREDUCEV2 --- */
-
-/* Elements of a repeat. */
-static uint64_t squeeze_length(const struct op_ctx *c)
+/* Where it writes stands in the stage. */
+static void vscatter_touch(const struct op_ctx *c, const struct touch *t)
 {
-    return c->special[SPECIAL_MASK_COUNTER] ? c->special[SPECIAL_MASK_LO]
-                                            : 256 / vec_esize(c);
-}
+    const uint8_t *stage = c->stage;
+    const struct cmd_vec_scatter *a = &c->cmd->vec_scatter;
+    unsigned esize = vec_esize(c), n = 256 / esize;
+    uint64_t left = n_offsets(c, esize, vec_repeats(c, esize, a->repeat));
+    struct vec_lane_set l = vec_lanes_of(c, esize, a->repeat);
+    struct vec_elements src =
+        vec_elements(offsetof(struct cmd_vec_scatter, src), a->src, esize, 1, a->src_rep);
 
-/* The most that n elements can leave. */
-static uint64_t most_kept(unsigned pattern, uint64_t n)
-{
-    uint64_t step = pattern == 0 || pattern == 7 ? 1 : pattern < 3 ? 2 : 4;
-    uint64_t first = step == 1 ? 0 : step == 2 ? pattern - 1 : pattern - 3;
-
-    return n > first ? div_up(n - first, step) : 0;
-}
-
-static unsigned squeeze_check(const struct op_ctx *c)
-{
-    struct plan *plan = c->plan;
-    const struct cmd_vec_squeeze *a = &c->cmd->vec_squeeze;
-    uint64_t bytes = squeeze_length(c) * vec_esize(c);
-    bool in_place = a->dst == a->src && (a->src_blk == 1 || bytes <= 32) &&
-                    (a->repeat == 1 || 32ull * a->src_rep >= bytes);
-
-    if (a->pattern && a->bits) {
-        return op_fail(c, offsetof(struct cmd_vec_squeeze, bits), NPU_ERR_RANGE);
-    }
-    if (a->repeat && bytes > vec_ub_bytes(c)) {
-        return op_fail(c, offsetof(struct cmd_vec_squeeze, src), NPU_ERR_BOUNDS);
-    }
-    if (!access_apart(&plan->dst, &plan->src[0]) && !in_place) {
-        return op_fail(c, plan->src[0].field, NPU_ERR_OVERLAP);
-    }
-    if (plan->n_src == 2 && !access_apart(&plan->dst, &plan->src[1])) {
-        return op_fail(c, plan->src[1].field, NPU_ERR_OVERLAP);
-    }
-    return 0;
-}
-
-static unsigned vreducev2_plan(const struct op_ctx *c)
-{
-    struct plan *plan = c->plan;
-    const struct cmd_vec_squeeze *a = &c->cmd->vec_squeeze;
-    unsigned esize = vec_esize(c);
-    uint64_t n = squeeze_length(c), bytes = n * esize, ub = vec_ub_bytes(c);
-    uint64_t most = most_kept(a->pattern, n) * esize * a->repeat;
-    struct access *src = plan->src;
-
-    src[0] = vec_row(offsetof(struct cmd_vec_squeeze, src), a->src, bytes);
-    src[1] = vec_row(offsetof(struct cmd_vec_squeeze, bits), a->bits, div_up(n, 8));
-    if (a->src_blk != 1 && n) {
-        src[0].row_bytes = 32;
-        src[0].n[0] = (uint32_t)div_up(bytes, 32);
-        src[0].stride[0] = 32ull * a->src_blk;
-    }
-    src[0].n[1] = src[1].n[1] = a->repeat;
-    src[0].stride[1] = 32ull * a->src_rep;
-    src[1].stride[1] = 32ull * a->bits_rep;
-    plan->n_src = a->pattern ? 1 : 2;
-    if (a->pattern == 0 && a->dst < ub && most > ub - a->dst) {
-        most = ub - a->dst; /* run() sees whether that is enough */
-    }
-    plan->dst = vec_row(offsetof(struct cmd_vec_squeeze, dst), a->dst, most);
-    plan->has_dst = true;
-    vec_cost(c, div_up(bytes, 256) * a->repeat);
-    plan->ops = n * a->repeat;
-    return squeeze_check(c);
-}
-
-/* Which of the elements of a block are kept; it begins with element i of n of a repeat, a
- * multiple of 8. */
-static unsigned kept_of_block(unsigned pattern, const uint8_t *bits, uint64_t i,
-                              uint64_t n)
-{
-    static const uint16_t patterns[8] = {0,      0x5555, 0xaaaa, 0x1111,
-                                         0x2222, 0x4444, 0x8888, 0xffff};
-    unsigned keep = patterns[pattern];
-
-    if (bits) {
-        keep = bits[i / 8] | (n - i > 8 ? (unsigned)bits[i / 8 + 1] << 8 : 0);
-    }
-    return n - i < 16 ? keep & ((1u << (n - i)) - 1) : keep;
-}
-
-/* Copies them side by side and says how many there are. Without a branch: `to` has room
- * for the whole block, of which all is read. */
-static inline unsigned squeeze_block(uint8_t *to, const uint8_t *block, unsigned keep,
-                                     unsigned esize)
-{
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < 32 / esize; i++) {
-        vec_put(to + n * esize, block + i * esize, esize);
-        n += keep >> i & 1;
-    }
-    return n;
-}
-
-static void vreducev2_run(const struct op_ctx *c)
-{
-    struct plan *plan = c->plan;
-    const struct cmd_vec_squeeze *a = &c->cmd->vec_squeeze;
-    unsigned esize = vec_esize(c), per_block = 32 / esize;
-    uint64_t n = squeeze_length(c), room = access_bytes(&plan->dst), at = 0;
-    uint8_t last[32];
-
-    for (unsigned r = 0; r < a->repeat; r++) {
-        const uint8_t *bits = a->pattern ? NULL : c->src[1] + r * 32ull * a->bits_rep;
-        const uint8_t *block = c->src[0] + r * 32ull * a->src_rep;
-        for (uint64_t i = 0; i < n; i += per_block, block += 32ull * a->src_blk) {
-            unsigned keep = kept_of_block(a->pattern, bits, i, n), bytes;
-            uint8_t *to = room - at < 32 ? last : c->stage + at;
-            bytes = esize * (esize == 4 ? squeeze_block(to, block, keep, 4)
-                                        : squeeze_block(to, block, keep, 2));
-            if (bytes > room - at) {
-                stop(c, NPU_ERR_BOUNDS, plan->dst.field, a->dst, a->dst + room + esize);
-                return;
+    vec_touch(t, TOUCH_READS, &src, &l);
+    touch_offsets(c, t, c->plan->src[1].field, a->offsets, a->repeat);
+    for (uint64_t r = 0; left; r++) {
+        struct lanes lanes = lanes_of(c, esize, r);
+        for (unsigned i = 0; i < n && left; i++, left--, stage += 4 + esize) {
+            if (takes_part(&lanes, i)) {
+                vec_touch_row(t, TOUCH_WRITES, c->plan->dst.field,
+                              (uint64_t)a->dst + vec_word(stage), esize);
             }
-            if (to == last) {
-                memcpy(c->stage + at, last, bytes);
-            }
-            at += bytes;
         }
     }
-    c->special[SPECIAL_KEPT] = at / esize;
 }
 
-static void vreducev2_store(const struct op_ctx *c)
-{
-    uint64_t bytes = c->special[SPECIAL_KEPT] * vec_esize(c);
-    uint64_t room = access_bytes(&c->plan->dst);
-
-    memcpy(c->to, c->stage, bytes < room ? bytes : room);
-}
-
-const struct operation op_VREDUCEV2 = {vreducev2_plan, vreducev2_run, vreducev2_store};
-
-/* --- GET_COUNT --- */
-
-static unsigned get_count_plan(const struct op_ctx *c)
-{
-    struct plan *plan = c->plan;
-
-    plan->dst = vec_row(offsetof(struct cmd_get_count, dst), c->cmd->get_count.dst, 32);
-    plan->has_dst = true;
-    plan->fixed = 1;
-    return 0;
-}
-
-static void get_count_run(const struct op_ctx *c)
-{
-    uint32_t words[8] = {(uint32_t)c->special[SPECIAL_KEPT]};
-
-    for (unsigned i = 0; i < 4; i++) {
-        words[1 + i] = c->special[SPECIAL_MERGED] >> (16 * i) & 0xffff;
-    }
-    memcpy(c->stage, words, 32);
-}
-
-const struct operation op_GET_COUNT = {get_count_plan, get_count_run, NULL};
+const struct operation op_VSCATTER = {.plan = vscatter_plan,
+                                      .run = vscatter_run,
+                                      .store = vscatter_store,
+                                      .touch = vscatter_touch};

@@ -55,7 +55,22 @@ static void vcopy_store(const struct op_ctx *c)
     vec_store(c, vec_esize(c), a->repeat, a->dst_blk, a->dst_rep, c->to, c->stage);
 }
 
-const struct operation op_VCOPY = {vcopy_plan, vcopy_run, vcopy_store};
+static void vcopy_touch(const struct op_ctx *c, const struct touch *t)
+{
+    const struct cmd_vec_copy *a = &c->cmd->vec_copy;
+    unsigned esize = vec_esize(c);
+    struct vec_lane_set l = vec_lanes_of(c, esize, a->repeat);
+    struct vec_elements src = vec_elements(offsetof(struct cmd_vec_copy, src), a->src,
+                                           esize, a->src_blk, a->src_rep);
+    struct vec_elements dst = vec_elements(offsetof(struct cmd_vec_copy, dst), a->dst,
+                                           esize, a->dst_blk, a->dst_rep);
+
+    vec_touch(t, TOUCH_READS, &src, &l);
+    vec_touch(t, TOUCH_WRITES, &dst, &l);
+}
+
+const struct operation op_VCOPY = {
+    .plan = vcopy_plan, .run = vcopy_run, .store = vcopy_store, .touch = vcopy_touch};
 
 /* --- VDUP, VCI --- */
 
@@ -158,8 +173,21 @@ static void fill_store(const struct op_ctx *c)
     vec_store(c, vec_esize(c), a->repeat, a->dst_blk, a->dst_rep, c->to, c->stage);
 }
 
-const struct operation op_VDUP = {fill_plan, vdup_run, fill_store};
-const struct operation op_VCI = {fill_plan, vci_run, fill_store};
+static void fill_touch(const struct op_ctx *c, const struct touch *t)
+{
+    const struct cmd_vec_fill *a = &c->cmd->vec_fill;
+    unsigned esize = vec_esize(c);
+    struct vec_lane_set l = vec_lanes_of(c, esize, a->repeat);
+    struct vec_elements dst = vec_elements(offsetof(struct cmd_vec_fill, dst), a->dst,
+                                           esize, a->dst_blk, a->dst_rep);
+
+    vec_touch(t, TOUCH_WRITES, &dst, &l);
+}
+
+const struct operation op_VDUP = {
+    .plan = fill_plan, .run = vdup_run, .store = fill_store, .touch = fill_touch};
+const struct operation op_VCI = {
+    .plan = fill_plan, .run = vci_run, .store = fill_store, .touch = fill_touch};
 
 /* --- VBRCB --- */
 
@@ -196,7 +224,7 @@ static void vbrcb_run(const struct op_ctx *c)
     }
 }
 
-const struct operation op_VBRCB = {vbrcb_plan, vbrcb_run, NULL};
+const struct operation op_VBRCB = {.plan = vbrcb_plan, .run = vbrcb_run};
 
 /* --- VINTLV, VDINTLV --- */
 
@@ -293,6 +321,18 @@ static void vdintlv_run(const struct op_ctx *c)
     }
 }
 
+/* Two destinations, which an access of two rows cannot name apart. */
+static void intlv_touch(const struct op_ctx *c, const struct touch *t)
+{
+    const struct cmd_vec_intlv *a = &c->cmd->vec_intlv;
+    uint64_t bytes = (uint64_t)a->count * vec_esize(c);
+
+    touch_access(t, c->plan->src[0], TOUCH_READS);
+    touch_access(t, c->plan->src[1], TOUCH_READS);
+    vec_touch_row(t, TOUCH_WRITES, offsetof(struct cmd_vec_intlv, dst0), a->dst0, bytes);
+    vec_touch_row(t, TOUCH_WRITES, offsetof(struct cmd_vec_intlv, dst1), a->dst1, bytes);
+}
+
 static void intlv_store(const struct op_ctx *c)
 {
     struct plan *plan = c->plan;
@@ -317,6 +357,9 @@ static void vmull_run(const struct op_ctx *c)
     }
 }
 
-const struct operation op_VMULL = {intlv_plan, vmull_run, intlv_store};
-const struct operation op_VINTLV = {intlv_plan, vintlv_run, intlv_store};
-const struct operation op_VDINTLV = {intlv_plan, vdintlv_run, intlv_store};
+const struct operation op_VMULL = {
+    .plan = intlv_plan, .run = vmull_run, .store = intlv_store, .touch = intlv_touch};
+const struct operation op_VINTLV = {
+    .plan = intlv_plan, .run = vintlv_run, .store = intlv_store, .touch = intlv_touch};
+const struct operation op_VDINTLV = {
+    .plan = intlv_plan, .run = vdintlv_run, .store = intlv_store, .touch = intlv_touch};

@@ -70,5 +70,6 @@ static void vrpconcat_store(const struct op_ctx *c)
     }
 }
 
-const struct operation op_VRPCONCAT = {vrp_plan, vrp_run, vrpconcat_store};
-const struct operation op_VRPEXTRACT = {vrp_plan, vrp_run, NULL};
+const struct operation op_VRPCONCAT = {
+    .plan = vrp_plan, .run = vrp_run, .store = vrpconcat_store};
+const struct operation op_VRPEXTRACT = {.plan = vrp_plan, .run = vrp_run};

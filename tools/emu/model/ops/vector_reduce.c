@@ -387,10 +387,29 @@ static void extreme_run(const struct op_ctx *c)
     }
 }
 
-const struct operation op_VCADD = {reduce_plan, sum_run, NULL};
-const struct operation op_VCGADD = {reduce_plan, sum_run, NULL};
-const struct operation op_VCPADD = {reduce_plan, sum_run, NULL};
-const struct operation op_VCMAX = {reduce_plan, extreme_run, NULL};
-const struct operation op_VCMIN = {reduce_plan, extreme_run, NULL};
-const struct operation op_VCGMAX = {reduce_plan, extreme_run, NULL};
-const struct operation op_VCGMIN = {reduce_plan, extreme_run, NULL};
+static void reduce_touch(const struct op_ctx *c, const struct touch *t)
+{
+    const struct cmd_vec_reduce *a = &c->cmd->vec_reduce;
+    unsigned esize = vec_esize(c);
+    struct vec_lane_set l = vec_lanes_of(c, esize, a->repeat);
+    struct vec_elements src = vec_elements(offsetof(struct cmd_vec_reduce, src), a->src,
+                                           esize, a->src_blk, a->src_rep);
+
+    vec_touch(t, TOUCH_READS, &src, &l);
+    touch_access(t, c->plan->dst, TOUCH_WRITES);
+}
+
+const struct operation op_VCADD = {
+    .plan = reduce_plan, .run = sum_run, .touch = reduce_touch};
+const struct operation op_VCGADD = {
+    .plan = reduce_plan, .run = sum_run, .touch = reduce_touch};
+const struct operation op_VCPADD = {
+    .plan = reduce_plan, .run = sum_run, .touch = reduce_touch};
+const struct operation op_VCMAX = {
+    .plan = reduce_plan, .run = extreme_run, .touch = reduce_touch};
+const struct operation op_VCMIN = {
+    .plan = reduce_plan, .run = extreme_run, .touch = reduce_touch};
+const struct operation op_VCGMAX = {
+    .plan = reduce_plan, .run = extreme_run, .touch = reduce_touch};
+const struct operation op_VCGMIN = {
+    .plan = reduce_plan, .run = extreme_run, .touch = reduce_touch};

@@ -349,3 +349,42 @@ void shape_store(const struct op_ctx *c, struct shape *s)
         put_repeat(c, s, &e, r, c->to, c->stage);
     }
 }
+
+/* --- what it touches --- */
+
+static void touch_operand(const struct touch *t, enum touch_kind kind,
+                          const struct vec_operand *o, const struct vec_lane_set *l)
+{
+    struct vec_elements e;
+
+    if (o->esize) {
+        e = vec_elements(o->field, o->base, o->esize, o->blk, o->rep);
+        vec_touch(t, kind, &e, l);
+    } else {
+        struct vec_lane_set bytes = vec_lane_bytes(l);
+        e = (struct vec_elements){o->field,         o->base,          1,
+                                  bytes.per_repeat, bytes.per_repeat, bytes.per_repeat};
+        vec_touch(t, kind, &e, &bytes);
+    }
+}
+
+/* Sources that are elements or bits of them by their lanes, and the destination; bits are
+ * written whole, 0 where no lane is. */
+void shape_touch(const struct op_ctx *c, const struct shape *s, const struct touch *t)
+{
+    struct extent e = extent_of(c, s);
+    struct vec_lane_set l = vec_lane_set(c, e.per_repeat, e.repeats, e.count);
+
+    if (s->pairs && !e.counter) {
+        l.on[0] = even_bits(&c->special[SPECIAL_MASK_LO]);
+        l.on[1] = 0;
+    }
+    for (unsigned i = 0; i < s->n_src - s->from_cmpmask; i++) {
+        touch_operand(t, TOUCH_READS, &s->src[i], &l);
+    }
+    if (!s->to_cmpmask && s->dst.esize) {
+        touch_operand(t, TOUCH_WRITES, &s->dst, &l);
+    } else if (!s->to_cmpmask) {
+        touch_access(t, c->plan->dst, TOUCH_WRITES);
+    }
+}

@@ -23,10 +23,12 @@ struct shape {
 unsigned shape_plan(const struct op_ctx *c, struct shape *s);
 void shape_run(const struct op_ctx *c, struct shape *s);
 void shape_store(const struct op_ctx *c, struct shape *s);
+void shape_touch(const struct op_ctx *c, const struct shape *s, const struct touch *t);
 
 /* VDEQ, a line of the same table; vector_deq.c. */
 unsigned vec_deq_plan(const struct op_ctx *c);
 void vec_deq_run(const struct op_ctx *c);
 void vec_deq_store(const struct op_ctx *c);
+void vec_deq_touch(const struct op_ctx *c, const struct touch *t);
 
 #endif

@@ -111,7 +111,7 @@ static void vsort32_run(const struct op_ctx *c)
     }
 }
 
-const struct operation op_VSORT32 = {vsort32_plan, vsort32_run, NULL};
+const struct operation op_VSORT32 = {.plan = vsort32_plan, .run = vsort32_run};
 
 /* --- VRPSORT16 --- */
 
@@ -154,7 +154,7 @@ static void vrpsort16_run(const struct op_ctx *c)
     }
 }
 
-const struct operation op_VRPSORT16 = {vrpsort16_plan, vrpsort16_run, NULL};
+const struct operation op_VRPSORT16 = {.plan = vrpsort16_plan, .run = vrpsort16_run};
 
 /* --- VMRGSORT --- */
 
@@ -307,4 +307,36 @@ static void vmrgsort_store(const struct op_ctx *c)
     memcpy(c->to, c->stage, bytes);
 }
 
-const struct operation op_VMRGSORT = {vmrgsort_plan, vmrgsort_run, vmrgsort_store};
+/* What has been taken, and of lists that have not run out the value that came next. */
+static void touch_suspended(const struct op_ctx *c, const struct touch *t)
+{
+    struct lists l = merge_lists(&c->cmd->vec_merge);
+    uint64_t bytes = 0;
+
+    for (unsigned i = 0; i < l.n_lists; i++) {
+        uint32_t taken = c->special[SPECIAL_MERGED] >> (16 * i) & 0xffff;
+        uint64_t of_list = (uint64_t)taken * l.bytes;
+        uint8_t field = c->plan->src[i].field;
+
+        bytes += of_list;
+        vec_touch_row(t, TOUCH_READS, field, l.base[i], of_list);
+        if (taken < l.n[i]) {
+            vec_touch_row(t, TOUCH_READS, field, l.base[i] + of_list + l.value, l.esize);
+        }
+    }
+    vec_touch_row(t, TOUCH_WRITES, c->plan->dst.field, c->plan->dst.base, bytes);
+}
+
+static void vmrgsort_touch(const struct op_ctx *c, const struct touch *t)
+{
+    if (c->cmd->head.flags & VMRGSORT_SUSPEND) {
+        touch_suspended(c, t);
+    } else {
+        op_touch(c, t);
+    }
+}
+
+const struct operation op_VMRGSORT = {.plan = vmrgsort_plan,
+                                      .run = vmrgsort_run,
+                                      .store = vmrgsort_store,
+                                      .touch = vmrgsort_touch};

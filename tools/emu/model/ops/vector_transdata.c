@@ -46,7 +46,7 @@ static void vtranspose_run(const struct op_ctx *c)
     columns16(c->stage, c->src[0]);
 }
 
-const struct operation op_VTRANSPOSE = {vtranspose_plan, vtranspose_run, NULL};
+const struct operation op_VTRANSPOSE = {.plan = vtranspose_plan, .run = vtranspose_run};
 
 /* --- SET_VA, VTRANSDATA --- */
 
@@ -64,7 +64,7 @@ static void set_va_run(const struct op_ctx *c)
            c->cmd->bytes + offsetof(struct cmd_set_va, block0), 32);
 }
 
-const struct operation op_SET_VA = {set_va_plan, set_va_run, NULL};
+const struct operation op_SET_VA = {.plan = set_va_plan, .run = set_va_run};
 
 /* The numbers of the 16 blocks of a list, in units of 32 bytes. */
 struct blocks {
@@ -205,5 +205,35 @@ static void vtransdata_store(const struct op_ctx *c)
     }
 }
 
-const struct operation op_VTRANSDATA = {vtransdata_plan, vtransdata_run,
-                                        vtransdata_store};
+/* The blocks of a list, or one half of each. */
+static void touch_list(const struct op_ctx *c, const struct touch *t,
+                       enum touch_kind kind, unsigned list, size_t field, unsigned stride,
+                       bool high)
+{
+    struct blocks b = blocks_of(c, list);
+    unsigned bytes = vec_esize(c) == 1 ? 16 : 32;
+
+    for (unsigned i = 0; i < 16; i++) {
+        touch_access(t,
+                     access_rows(NPU_MEM_UB, field, 32ull * b.at[i] + (high ? 16 : 0),
+                                 bytes, c->cmd->vec_transdata.repeat, 32ull * stride),
+                     kind);
+    }
+}
+
+static void vtransdata_touch(const struct op_ctx *c, const struct touch *t)
+{
+    const struct cmd_vec_transdata *a = &c->cmd->vec_transdata;
+
+    touch_list(c, t, TOUCH_READS, SPECIAL_VA_SRC,
+               offsetof(struct cmd_vec_transdata, src_rep), a->src_rep,
+               a->head.flags & VTRANSDATA_SRC_HIGH);
+    touch_list(c, t, TOUCH_WRITES, SPECIAL_VA_DST,
+               offsetof(struct cmd_vec_transdata, dst_rep), a->dst_rep,
+               a->head.flags & VTRANSDATA_DST_HIGH);
+}
+
+const struct operation op_VTRANSDATA = {.plan = vtransdata_plan,
+                                        .run = vtransdata_run,
+                                        .store = vtransdata_store,
+                                        .touch = vtransdata_touch};

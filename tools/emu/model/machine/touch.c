@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which bytes a command touches, see npu.h: the operation knows. It goes by the command,
+ * the special registers and the stage, which stay until the command has ended, and by
+ * offsets in UB, which may not.
+ */
+#include "tools/emu/model/machine/touch.h"
+
+#include "tools/emu/model/machine/pipe.h"
+#include "tools/emu/model/mem.h"
+
+void touch_keep(struct npu *n, unsigned core, unsigned pipe)
+{
+    static uint8_t kept[COST_MAX_UB_BYTES];
+    const struct npu_pipe *p = &n->s->core[core].pipe[pipe];
+    unsigned source = op_find(pipe_head(p)->head.opcode)->offsets;
+
+    if (source && n->host->event) {
+        const struct access *a = &n->plan[core][pipe].src[source - 1];
+        if (access_bytes(a)) {
+            memcpy(kept, n->mem[core][a->mem] + a->base, access_bytes(a));
+            n->offsets = kept;
+        }
+    }
+}
+
+void touch_drop(struct npu *n)
+{
+    n->offsets = NULL;
+}
+
+void npu_touch(const struct npu *n, unsigned core, unsigned pipe, touch_told *told,
+               void *opaque)
+{
+    const struct touch t = {told, opaque};
+    struct npu_fault ignored = {0};
+    struct op_ctx c = pipe_context((struct npu *)(uintptr_t)n, core, pipe, &ignored);
+    const struct operation *op = op_find(c.cmd->head.opcode);
+    const struct plan *plan = c.plan;
+
+    if (plan->has_dst && access_bytes(&plan->dst) == 0) {
+        return; /* nothing to do, so nothing is read */
+    }
+    if (!op->touch) {
+        op_touch(&c, &t);
+        return;
+    }
+    for (unsigned i = 0; i < plan->n_src; i++) {
+        const struct access *a = &plan->src[i];
+        if (n->offsets && op->offsets == i + 1) {
+            c.src[i] = n->offsets;
+        } else if (a->mem != NPU_MEM_GM && access_bytes(a)) {
+            c.src[i] = n->mem[core][a->mem] + a->base;
+        }
+    }
+    op->touch(&c, &t);
+}
