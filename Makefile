@@ -10,6 +10,7 @@
 #   make bench-model       rates of the model's inner loops
 #   make calibrate         published against modelled cycles
 #   make perturb ARGS=...  the same bytes under SEEDS=100 other timings? (SEED=n: one of them)
+#   make faults ARGS=...   what broken hardware does to it (FAULT=bitflip:l0c@12000: one of them)
 #   make soak MINUTES=10   thousands of launches in a boot, days of emulated time: any drift?
 #   make fuzz [FUZZ=tile]  60 s of random commands and registers against the model, or of
 #                          rubbish against the parser of tile programs
@@ -123,7 +124,8 @@ $(B)/model/tools/emu/model/machine/%: OPT := -O2
 %_op.c.o %/demo.c.o %/mla_prolog_ref.c.o %/trap.c.o %/hal/host.c.o %/report.c.o %/measure.c.o \
     $(patsubst %,$(B)/fw-%/kernels/cli/%.o,picolibc newlib): FW_FLAGS += -Os -msave-restore
 
-.PHONY: all run test test-full test-chroots bench bench-host bench-model perturb soak fuzz debug \
+.PHONY: all run test test-full test-chroots bench bench-host bench-model perturb soak \
+    faults fuzz debug \
         debug-server record replay debug-core calibrate check format docs model-rv clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -172,6 +174,9 @@ debug-core:
 # What the scheduler costs and what pipelines over it reach.
 bench: all $(TEST_ELF)
 	@$(UNLOCK) tools/bench
+
+faults: all
+	@$(UNLOCK) tools/faults -- $(ARGS)
 
 soak: all $(TEST_ELF)
 	@$(UNLOCK) tools/soak $(MINUTES)

@@ -65,6 +65,13 @@ bool pipe_idle(unsigned core, enum pipe pipe)
     return read64(pipe_base(core, pipe) + PIPE_LEFT) == 0;
 }
 
+bool pipe_waits(unsigned core, enum pipe pipe)
+{
+    uint64_t status = read64(pipe_base(core, pipe) + PIPE_STATUS);
+
+    return field_get(PIPE_STATUS_STATE, status) == PIPE_WAITING;
+}
+
 static void read_queued(unsigned core, enum pipe pipe, unsigned i, uint64_t *words,
                         unsigned n)
 {

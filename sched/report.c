@@ -244,12 +244,13 @@ static void put_task(char *text, const struct task *t)
 static void put_head(char *text, unsigned core, unsigned pipe)
 {
     struct cmd_head head = pipe_queued(core, (enum pipe)pipe, 0);
+    bool lacks = pipe_waits_for_units(core, (enum pipe)pipe);
 
     put("\n  pipe %s of core %u waits with %u command(s): since cycle %llu %s",
         pipe_name(pipe), core, depth(core, pipe),
         (unsigned long long)pipe_since(core, (enum pipe)pipe), op_name(head.opcode));
     put(" of task %s, pc 0x%llx", issuer(&head), (unsigned long long)head.pc);
-    if (pipe_waits_for_units(core, (enum pipe)pipe)) {
+    if (lacks) {
         put("\n      needs units of L0C that no Mmad has marked (unit flag)");
     }
     for (unsigned i = 0; i < 2; i++) {
@@ -257,7 +258,11 @@ static void put_head(char *text, unsigned core, unsigned pipe)
             put("\n      needs ");
             put_wait(text, core, head.wait_sem[i], head.wait_n[i]);
             put_posters(text, core, head.wait_sem[i]);
+            lacks = true;
         }
+    }
+    if (!lacks && pipe_waits(core, (enum pipe)pipe)) {
+        put("\n      has all that it needs: the engine does not begin it");
     }
 }
 

@@ -75,7 +75,10 @@ void rig_open(struct rig *r, unsigned cores, enum npu_profile profile)
     r->npu.host = &host;
     r->npu.ctx = r;
     r->npu.s = zeroed(npu_state_size());
-    r->config = (struct npu_config){cores, profile, RIG_GM_BASE, RIG_GM_BYTES, 0};
+    r->config = (struct npu_config){.cores = cores,
+                                    .profile = profile,
+                                    .gm_base = RIG_GM_BASE,
+                                    .gm_size = RIG_GM_BYTES};
     for (unsigned c = 0; c < cores; c++) {
         for (unsigned m = 0; m < NPU_MEM_COUNT; m++) {
             r->npu.mem[c][m] = zeroed(npu_mem_size(profile, (enum npu_mem)m));

@@ -89,12 +89,29 @@ struct npu_host {
     void (*hart)(void *ctx, uint64_t *pc, uint64_t *ra);
 };
 
+/* Hardware that is broken (machine/defect.h), of core `core`. */
+enum npu_defect_kind {
+    NPU_FLIP,  /* bit `bit` of memory `what` changes at cycle `at` */
+    NPU_STUCK, /* semaphore `what` keeps its value */
+    NPU_DROP,  /* the post number `at` of all commands is lost, from 1 on */
+    NPU_SLOW,  /* commands of pipe `what` take `times` as long */
+    NPU_DEAD,  /* no command begins */
+};
+enum { NPU_DEFECTS = 8 };
+struct npu_defect {
+    uint8_t kind, core, what;
+    uint32_t times;
+    uint64_t at, bit;
+};
+
 struct npu_config {
     unsigned cores;           /* 1 .. NPU_MAX_CORES */
     enum npu_profile profile; /* timing and sizes */
     uint64_t gm_base;         /* DRAM, as the capability block shows it */
     uint64_t gm_size;
     uint32_t seed; /* perturb.c; 0: off */
+    unsigned n_defects;
+    struct npu_defect defect[NPU_DEFECTS];
 };
 
 /* mem[] are the memories of mem.def, npu_mem_size() bytes each; the STAGE ones hold

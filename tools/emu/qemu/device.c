@@ -188,7 +188,7 @@ void npu_register_type(void)
     type_register_static(&info);
 }
 
-SalaiNPU *npu_create(unsigned cores, enum npu_profile profile, uint32_t seed, bool debug)
+SalaiNPU *npu_create(const struct npu_config *asked, bool debug)
 {
     DeviceState *dev = qdev_new(TYPE_SALAI_NPU);
     SalaiNPU *npu = SALAI_NPU(dev);
@@ -202,21 +202,17 @@ SalaiNPU *npu_create(unsigned cores, enum npu_profile profile, uint32_t seed, bo
         npu_die("npu.so: guest memory must be one piece: -m alone, without -numa");
     }
     npu->gm_host = memory_region_get_ram_ptr(npu->gm);
-    npu->config = (struct npu_config){
-        .cores = cores,
-        .profile = profile,
-        .gm_base = VIRT_DRAM_BASE,
-        .gm_size = current_machine->ram_size,
-        .seed = seed,
-    };
-    npu->cores = cores;
-    npu->profile = profile;
-    npu->seed = seed;
+    npu->config = *asked;
+    npu->config.gm_base = VIRT_DRAM_BASE;
+    npu->config.gm_size = current_machine->ram_size;
+    npu->cores = asked->cores;
+    npu->profile = asked->profile;
+    npu->seed = asked->seed;
     npu->debug = debug;
     object_property_add_child(OBJECT(current_machine), "npu", OBJECT(npu));
     npu_debug_init(npu);
     sysbus_realize_and_unref(SYS_BUS_DEVICE(dev), &error_fatal);
-    for (unsigned c = 0; c < cores; c++) {
+    for (unsigned c = 0; c < npu->cores; c++) {
         sysbus_connect_irq(SYS_BUS_DEVICE(dev), c,
                            qdev_get_gpio_in(DEVICE(plic), npu_irq_line(c)));
     }

@@ -60,7 +60,8 @@ struct SalaiNPU {
 /* Registers the QOM type. */
 void npu_register_type(void);
 /* Makes the device and attaches it to the running `virt` machine. */
-SalaiNPU *npu_create(unsigned cores, enum npu_profile profile, uint32_t seed, bool debug);
+/* Of the configuration all but guest memory is the caller's. */
+SalaiNPU *npu_create(const struct npu_config *asked, bool debug);
 
 /* time.c: engine cycle of the virtual clock now. */
 uint64_t npu_now(const SalaiNPU *npu);
@@ -114,6 +115,10 @@ char *npu_follow_links(const char *path);
  * core file may be wanted, or NULL; calls: its calls are looked at as well as confined by
  * the kernel. After files.c, before what records its calls. */
 void npu_confine(const char *core, bool calls);
+
+/* defect.c: adds what the list names to a configuration whose cores, profile and size of
+ * guest memory are set. */
+void npu_parse_faults(const char *list, struct npu_config *to);
 
 /* inject.c: call number n to the host fails. After confine.c, before record.c. */
 void npu_fail_call(uint64_t n);

@@ -4,7 +4,8 @@
  *
  *   -plugin npu.so[,cores=1..32][,profile=NAME][,seed=N][,trace=FILE][,debug=on]
  *   [,core=FILE][,record=DIR|,replay=DIR][,confine=off|kernel]
- *   [,simd=plain|avx2|avx512|vnni][,fail=N][,check=NAME[+NAME]...,findings=FILE]
+ *   [,simd=plain|avx2|avx512|vnni][,fail=N][,fault=LIST]
+ *   [,check=NAME[+NAME]...,findings=FILE]
  *
  * Invariant: past npu_attach() the machine is the one that the design describes (virt,
  * riscv64, one hart, icount shift=0 sleep=off) in the QEMU that npu.so was built for.
@@ -18,19 +19,18 @@
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 
 static struct {
-    unsigned cores;
-    enum npu_profile profile;
-    uint32_t seed;
+    struct npu_config config;    /* but for guest memory */
     uint64_t fail;               /* the call to the host that fails, from 1 on; 0: none */
     const char *trace;           /* file, or NULL */
     const char *record, *replay; /* directory, or NULL */
     const char *core;            /* file, or NULL */
     const char *findings;        /* file, or NULL */
+    const char *faults;          /* see defect.c, or NULL */
     const char *at;              /* addresses of functions, see core.c */
     qemu_plugin_id_t id;
     bool debug, race, hart;
     enum { CONFINE_OFF, CONFINE_KERNEL, CONFINE_ON } confine;
-} options = {.cores = 1, .profile = PROFILE_a2, .confine = CONFINE_ON};
+} options = {.config = {.cores = 1, .profile = PROFILE_a2}, .confine = CONFINE_ON};
 
 /* Structures are laid out by headers; a build of QEMU with other switches would show
  * here and not as a crash. */
@@ -90,7 +90,7 @@ static void set_cores(const char *value)
     if (qemu_strtoi(value, NULL, 10, &n) || n < 1 || n > NPU_MAX_CORES) {
         npu_die("npu.so: cores=%s: 1..%d are allowed", value, NPU_MAX_CORES);
     }
-    options.cores = n;
+    options.config.cores = n;
 }
 
 static void set_profile(const char *value)
@@ -100,7 +100,7 @@ static void set_profile(const char *value)
     if (n < 0) {
         npu_die("npu.so: profile=%s: %s are allowed", value, profile_names());
     }
-    options.profile = n;
+    options.config.profile = n;
 }
 
 static void set_seed(const char *value)
@@ -111,7 +111,7 @@ static void set_seed(const char *value)
         seed > UINT32_MAX) {
         npu_die("npu.so: seed=%s: 0..%u are allowed", value, UINT32_MAX);
     }
-    options.seed = seed;
+    options.config.seed = seed;
 }
 
 /* Which of `words` it is; a word that is none of them is refused. */
@@ -193,6 +193,7 @@ static const struct {
     {"core", .text = &options.core},     {"at", .text = &options.at},
     {"record", .text = &options.record}, {"replay", .text = &options.replay},
     {"check", .set = set_check},         {"findings", .text = &options.findings},
+    {"fault", .text = &options.faults},
 };
 
 static void set_option(const char *arg)
@@ -270,7 +271,11 @@ static void attach(Notifier *notifier, void *data)
     }
     npu_check_machine(!options.debug); /* a debugger has all the time */
     qemu_register_shutdown_notifier(&shutdown);
-    npu = npu_create(options.cores, options.profile, options.seed, options.debug);
+    options.config.gm_size = machine->ram_size;
+    if (options.faults) {
+        npu_parse_faults(options.faults, &options.config);
+    }
+    npu = npu_create(&options.config, options.debug);
     if (options.trace && npu_trace_open(npu, options.trace)) {
         npu_die("npu.so: trace=%s: %s", options.trace, strerror(errno));
     }

@@ -109,23 +109,24 @@ void flow_update(struct npu *n)
 }
 
 void flow_begin(struct npu *n, struct npu_pipe *p, const struct plan *plan,
-                uint32_t fixed)
+                uint32_t fixed, uint32_t times)
 {
     struct npu_state *s = n->s;
-    uint64_t cycles = cost_cycles(fixed, plan->work, plan->rate, plan->at_least);
+    uint64_t work = plan->work * times, at_least = plan->at_least * times;
+    uint64_t cycles = cost_cycles(fixed, work, plan->rate, at_least);
     /* By short rows, by another engine on its way. */
-    bool held = plan->at_least > div_up(plan->work, plan->rate);
-    uint64_t rate = held ? div_up(plan->work * 256, plan->at_least) : plan->rate * 256ull;
+    bool held = at_least > div_up(work, plan->rate);
+    uint64_t rate = held ? div_up(work * 256, at_least) : plan->rate * 256ull;
 
     p->begin = s->now;
     p->end = p->nominal = s->now + cycles;
     p->flow = (struct npu_flow){0};
-    if (plan->pools && plan->work) {
+    if (plan->pools && work) {
         p->flow = (struct npu_flow){.pools = plan->pools,
                                     .own = (uint32_t)(rate ? rate : 1),
                                     .rate = (uint32_t)(rate ? rate : 1),
                                     .fixed = fixed,
-                                    .left = plan->work * 256,
+                                    .left = work * 256,
                                     .updated = s->now};
         flow_update(n);
     }

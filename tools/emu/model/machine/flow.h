@@ -7,9 +7,10 @@
 
 #include "tools/emu/model/machine/state.h"
 
-/* Sets the end of a command that begins now; fixed: its cycles besides the work. */
+/* Sets the end of a command that begins now; fixed: its cycles besides the work, which
+ * takes `times` as long as the plan has it. */
 void flow_begin(struct npu *n, struct npu_pipe *p, const struct plan *plan,
-                uint32_t fixed);
+                uint32_t fixed, uint32_t times);
 /* Brings every transfer up to now and shares the limits anew. */
 void flow_update(struct npu *n);
 

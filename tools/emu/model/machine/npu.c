@@ -5,6 +5,7 @@
  * begin begins, in the same order (perturb.c knows others). Beginning posts nothing, so
  * one pass is enough.
  */
+#include "tools/emu/model/machine/defect.h"
 #include "tools/emu/model/machine/event.h"
 #include "tools/emu/model/machine/flow.h"
 #include "tools/emu/model/machine/perturb.h"
@@ -32,6 +33,8 @@ void npu_init(struct npu *n, const struct npu_config *config)
     s->gm_base = config->gm_base;
     s->gm_size = config->gm_size;
     s->seed = config->seed;
+    s->n_defects = config->n_defects;
+    memcpy(s->defect, config->defect, sizeof(s->defect));
     npu_reset(n, 0);
 }
 
@@ -72,7 +75,8 @@ bool npu_restored(struct npu *n, const struct npu_config *config)
 
     if (s->magic != STATE_MAGIC || s->cores != config->cores ||
         s->profile != (uint32_t)config->profile || s->gm_base != config->gm_base ||
-        s->gm_size != config->gm_size || s->seed != config->seed) {
+        s->gm_size != config->gm_size || s->seed != config->seed ||
+        !defect_restored(s, config)) {
         return false;
     }
     for (unsigned c = 0; c < s->cores; c++) {
@@ -90,8 +94,9 @@ bool npu_restored(struct npu *n, const struct npu_config *config)
 
 uint64_t npu_next(const struct npu *n)
 {
-    uint64_t next = n->s->flow_next;
+    uint64_t next = defect_next(n->s);
 
+    next = n->s->flow_next < next ? n->s->flow_next : next;
     for (unsigned c = 0; c < n->s->cores; c++) {
         const struct npu_core *core = &n->s->core[c];
         next = core->next < next ? core->next : next;
@@ -187,6 +192,7 @@ void npu_advance(struct npu *n, uint64_t now)
 
     while ((next = npu_next(n)) <= now) {
         s->now = next;
+        defect_flip(n); /* what ends now is written over it */
         uint32_t touched = finish_due(n) | alarms_due(n);
         if (s->flow_next <= next) {
             flow_update(n);

@@ -8,6 +8,7 @@
  */
 #include "tools/emu/model/machine/pipe.h"
 
+#include "tools/emu/model/machine/defect.h"
 #include "tools/emu/model/machine/event.h"
 #include "tools/emu/model/machine/flow.h"
 #include "tools/emu/model/machine/perturb.h"
@@ -279,6 +280,7 @@ static void pipe_begin(struct npu *n, unsigned core, unsigned pipe)
     struct npu_core *c = &n->s->core[core];
     struct npu_pipe *p = &c->pipe[pipe];
     const struct plan *plan = &n->plan[core][pipe];
+    uint32_t slow = defect_slow(n->s, core, pipe);
     struct npu_fault fault = {0};
 
     unit_begin(n, core, pipe);
@@ -288,7 +290,8 @@ static void pipe_begin(struct npu *n, unsigned core, unsigned pipe)
         return;
     }
     p->state = PIPE_RUNNING;
-    flow_begin(n, p, plan, pipe_fixed(p, plan, n->s->now) + perturb_end(n, core, pipe));
+    flow_begin(n, p, plan,
+               pipe_fixed(p, plan, n->s->now) * slow + perturb_end(n, core, pipe), slow);
     event_command(n, core, pipe, NPU_BEGINS, p->head, plan);
     c->pmu_first = c->pmu_first == NPU_NEVER ? n->s->now : c->pmu_first;
 }
@@ -311,7 +314,7 @@ void pipe_start(struct npu *n, unsigned core, unsigned pipe)
         return;
     }
     pipe_account(p, n->s->now);
-    if (!pipe_may_begin(n, core, pipe)) {
+    if (defect_dead(n->s, core) || !pipe_may_begin(n, core, pipe)) {
         p->state = PIPE_WAITING;
         return;
     }
@@ -412,6 +415,9 @@ static bool pipe_post(struct npu *n, unsigned core, unsigned pipe,
     bool chip = false;
 
     for (unsigned i = 0; i < 2; i++) {
+        if (head->post_n[i] && defect_loses_post(n->s)) {
+            continue;
+        }
         if (!sem_post(n, as_user(core, pipe), core, head->post_sem[i], head->post_n[i])) {
             struct npu_fault fault = {
                 .code = NPU_ERR_SEM_OVERFLOW,

@@ -6,6 +6,7 @@
  */
 #include "tools/emu/model/machine/sem.h"
 
+#include "tools/emu/model/machine/defect.h"
 #include "tools/emu/model/machine/event.h"
 #include "tools/emu/model/machine/regs.h"
 
@@ -63,6 +64,10 @@ bool sem_post(struct npu *n, struct sem_user by, unsigned core, unsigned sem,
 {
     unsigned value = sem_value(n, core, sem) + count;
 
+    if (defect_stuck(n->s, core, sem)) {
+        return true;
+    }
+
     if (value > SEM_MAX) {
         return false;
     }
@@ -98,7 +103,7 @@ bool sem_take(struct npu *n, unsigned core, const uint8_t *sems, const uint8_t *
         return false;
     }
     for (unsigned i = 0; i < length; i++) {
-        if (counts[i]) {
+        if (counts[i] && !defect_stuck(n->s, core, sems[i])) {
             *sem_at(n, core, sems[i]) -= counts[i];
         }
     }

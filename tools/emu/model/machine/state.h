@@ -75,6 +75,9 @@ struct npu_state {
     uint64_t seed;
     uint64_t now;
     uint64_t flow_next; /* cycle at which shared rates change, or NPU_NEVER */
+    uint64_t posts;     /* of commands, counted if there are defects */
+    uint32_t n_defects;
+    struct npu_defect defect[NPU_DEFECTS];
     uint8_t sem[SEM_CHIP];
     uint64_t barrier[ROW_CHIP_BARRIER]; /* the registers */
     struct npu_core core[NPU_MAX_CORES];

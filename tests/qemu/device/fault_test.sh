@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# fault_test.sh    hardware that is broken on purpose: what the machine tells of it, and that
+#                  the same fault does the same again
+#
+# TAP on stdout.
+set -u
+. "$(dirname "$0")/../cli.sh"
+unset CORES PROFILE MEM SEED TRACE FAULT
+vadd=(vadd --n 20000 --digest --check 0)
+
+# broken FAULT ARGUMENT...    a run with it, twice alike
+broken()
+{
+    FAULT=$1 salai "${@:2}"
+    cp "$log/out" first
+    cp "$log/err" first.err
+    FAULT=$1 salai "${@:2}"
+    diff first "$log/out" | head -n 1
+    diff first.err "$log/err" | head -n 1
+}
+
+digest()
+{
+    grep '^digest ' "${1:-$log/out}"
+}
+
+told()
+{
+    tap_check told/dead_core "$(broken dead:core0 "${vadd[@]}"; has_status 3
+        says err 'deadlock at cycle'
+        says err '^ +pipe MTE2 of core 0 waits with .* COPY_GM_UB of task vadd copy-in'
+        says err '^ +has all that it needs: the engine does not begin it')"
+    tap_check told/lost_post "$(broken drop:post@3 "${vadd[@]}"; has_status 3
+        says err 'semaphore 6[0-9] \(.*\) of core 0')"
+    tap_check told/stuck_semaphore "$(broken stuck:sem61,stuck:sem62,stuck:sem60,stuck:sem59 \
+        "${vadd[@]}"; has_status 3; says err 'deadlock at cycle|semaphore')"
+    tap_check told/other_core_is_well "$(broken dead:core1 --cores 2 "${vadd[@]}" --cores 1
+        has_status 0; diff <(digest) <(digest sound))"
+}
+
+changed()
+{
+    tap_check changed/slow_pipe "$(broken slow:MTE2x10 "${vadd[@]}"; has_status 0
+        diff <(digest) <(digest sound)
+        cmp -s "$log/out" sound && echo 'not slower')"
+    tap_check changed/flip_of_an_unused_byte "$(broken bitflip:l0c+0@1000 "${vadd[@]}"
+        has_status 0; diff "$log/out" sound)"
+    tap_check changed/flip_that_never_comes "$(broken bitflip:gm+0@99999999999 "${vadd[@]}"
+        has_status 0; diff "$log/out" sound)"
+}
+
+refused()
+{
+    local fault
+
+    for fault in bitflip x:y dead:core3 dead:core stuck:sem128 stuck:5 drop:post@0 drop:5 slow:Vx0 \
+        slow:MTE9x2 bitflip:l2@5 bitflip:ub bitflip:ub+999999999@5 core:ub@5 '' , \
+        stuck:core1.sem5 bitflip:corex.ub@5 seed:x,dead:core0 \
+        "$(printf 'dead:core0,%.0s' {1..9})"; do
+        [ -n "$fault" ] || continue
+        FAULT=$fault salai empty
+        tap_check "refused/$fault" "$(has_status 2; says err 'npu.so: fault=.*: '
+            [ "$(wc -l < "$log/err")" -eq 1 ] || cat "$log/err")"
+    done
+}
+
+work_begin fault
+salai "${vadd[@]}"
+cp "$log/out" sound
+told
+changed
+refused
+tap_done
