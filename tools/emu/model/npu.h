@@ -34,7 +34,8 @@ enum npu_happens {
     NPU_TAKES,   /* units leave a semaphore, those first that came first */
     NPU_POSTS,   /* units come to one */
     NPU_RESETS,  /* of a pipe, a core or, core NPU_CHIP, what the chip's reset clears */
-    NPU_DRAINED, /* the hart has read from PIPE_LEFT that a pipe has nothing left to do */
+    NPU_DRAINED, /* the hart has read (PIPE_LEFT) that a pipe has nothing left to do, or
+                  * (CHIP_BUSY; core NPU_CHIP) that no pipe has */
     NPU_NAMES,   /* the hart has named what it does (CHIP_TRACE) */
 };
 
