@@ -16,7 +16,7 @@
 #include "sched/task.h"
 
 /* Free slots, or commands that are left, for which it is worth to push. */
-#define WORTH (PIPE_DEPTH / 2)
+#define WORTH (PIPE_DEPTH / 4)
 
 static uint32_t commands_of(const struct sequence *s)
 {
@@ -337,7 +337,7 @@ __attribute__((noinline)) void sequence_play_at(struct seq_lane *lanes, unsigned
         if (!sweep(lanes, n, bodies, slots)) {
             break;
         }
-        bodies = PIPE_DEPTH;
+        bodies = 2; /* a few: no pipe runs dry while another is filled */
         task_yield();
         (void)!task_wait_rooms(slots, SCHED_FOREVER);
     }
