@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a plan is, in words; see tile.h.
+ */
+#include "kernels/tile/plan.h"
+
+static void tell_way(FILE *to, const struct way *w)
+{
+    fprintf(to, "%lu x %lu, pitch %lu, %u buffers%s%s%s", (unsigned long)w->rows,
+            (unsigned long)w->cols, (unsigned long)w->pitch, w->ring,
+            w->apart ? ", results apart" : "", w->far ? "" : ", rows in place",
+            w->spread ? "" : ", columns not spread");
+}
+
+static const char *loop_name(const struct tile_plan *t, unsigned l)
+{
+    unsigned g = t->loop[l].group;
+
+    for (unsigned d = 0; d < t->p->k->n_dims && g < t->p->n_groups; d++) {
+        if (t->p->group[g].dims >> d & 1) {
+            return t->p->k->dim[d].name;
+        }
+    }
+    return "all";
+}
+
+static void tell_loops(const struct tile_plan *t, FILE *to)
+{
+    for (unsigned l = t->n_loops; l-- > 0;) {
+        fprintf(to, "loop     %s: %lu of %lu", loop_name(t, l),
+                (unsigned long)t->loop[l].count, (unsigned long)t->loop[l].tile);
+        if (t->loop[l].tail) {
+            fprintf(to, ", the last of %lu", (unsigned long)t->loop[l].tail);
+        }
+        fprintf(to, "%s\n", l == t->dealt && t->cores > 1 ? ", shared by the cores" : "");
+    }
+}
+
+static void tell_buffer(const struct tile_plan *t, FILE *to, unsigned b)
+{
+    const struct buffer *o = &t->emit->buffer[b];
+    unsigned copies = (o->load || o->store) && !o->always ? t->way.ring : 1;
+    uint16_t of = t->p->node[o->value].of;
+
+    fprintf(to, "ub       %-12s %6lu bytes at", of ? tile_name_of(t->p->k, of) : "",
+            (unsigned long)o->bytes);
+    for (unsigned c = 0; c < copies; c++) {
+        fprintf(to, " 0x%05lx", (unsigned long)t->emit->at[b][c]);
+    }
+    fprintf(to, "%s%s%s\n", o->load ? ", loaded" : "", o->store ? ", stored" : "",
+            o->always ? ", once" : "");
+}
+
+static void tell_semaphores(const struct tile_plan *t, FILE *to)
+{
+    for (unsigned i = SEM_FULL; i < t->order.n_sems; i++) {
+        fprintf(to, "sem      %u: %s %s\n", i, t->order.label[i], t->order.role[i]);
+    }
+}
+
+static void tell_cycles(const struct tile_plan *t, FILE *to)
+{
+    const struct predicted *p = &t->predicted;
+
+    fprintf(to, "predicted %llu cycles: V %llu, MTE2 %llu, MTE3 %llu\n",
+            (unsigned long long)p->span, (unsigned long long)p->v,
+            (unsigned long long)p->mte2, (unsigned long long)p->mte3);
+}
+
+void tile_explain(const struct tile_plan *t, FILE *to)
+{
+    fprintf(to, "%s on %u core%s, planned in %llu instructions, %u candidates\n", t->name,
+            t->cores, t->cores == 1 ? "" : "s", (unsigned long long)t->planning,
+            t->n_tried);
+    fprintf(to, "tile     ");
+    tell_way(to, &t->way);
+    fprintf(to, "; %u loads, %u commands, %u stores\n", t->order.n_loads, t->n_body,
+            t->order.n_stores);
+    tell_loops(t, to);
+    for (unsigned i = 0; i < t->p->n_notes; i++) {
+        fprintf(to, "rewrite  %s\n", t->p->note[i]);
+    }
+    for (unsigned b = 0; b < t->emit->n_buffers; b++) {
+        tell_buffer(t, to, b);
+    }
+    tell_semaphores(t, to);
+    tell_cycles(t, to);
+    for (unsigned i = 0; i < t->n_lost; i++) {
+        fprintf(to, "lost     ");
+        tell_way(to, &t->lost[i].way);
+        fprintf(to, ", placing %u: %+lld cycles\n", t->lost[i].placing,
+                (long long)(t->lost[i].cycles.span - t->predicted.span));
+    }
+}

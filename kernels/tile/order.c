@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The order of a tile's commands and the semaphores between the pipes; see plan.h. Each
+ * pipe takes its commands as they were emitted. What crosses from pipe to pipe is a buffer:
+ * FULL when its data have come, OUT when its results are made, FREE when it may be written
+ * anew, each once a tile; edges with the same ends are one.
+ */
+#include <string.h>
+
+#include "kernels/tile/plan.h"
+
+static uint8_t new_sem(struct order *o, const char *label, const char *role)
+{
+    uint8_t sem = (uint8_t)o->n_sems++;
+
+    o->label[sem] = label;
+    o->role[sem] = role;
+    return sem;
+}
+
+static uint8_t new_free(struct order *o, const char *label)
+{
+    uint8_t sem = new_sem(o, label, "FREE");
+
+    o->free_sems[o->n_free++] = sem;
+    return sem;
+}
+
+static void sync_at(struct order *o, unsigned command, uint8_t sem, bool post)
+{
+    o->sync[o->n_syncs++] = (struct sync){(uint16_t)command, sem, post};
+}
+
+/* What only the Vector reads, as one. */
+static void free_by_vector(struct order *o, const struct emit *e)
+{
+    unsigned last = 0;
+    uint8_t sem = 0;
+
+    for (unsigned l = 0; l < o->n_loads; l++) {
+        const struct buffer *b = &e->buffer[o->load[l] - 1];
+        if (!b->store) {
+            sem = sem ? sem : new_free(o, e->p->k->param[b->load - 1].name);
+            last = b->last > last ? b->last : last;
+        }
+    }
+    for (unsigned l = 0; l < o->n_loads; l++) {
+        if (!e->buffer[o->load[l] - 1].store) {
+            o->load_free[l] = sem;
+            sem = 0; /* the first waits for all */
+            sync_at(o, last, o->load_free[l], true);
+            break;
+        }
+    }
+}
+
+static void add_store(struct order *o, const struct emit *e, unsigned result,
+                      uint8_t buffer)
+{
+    const struct buffer *b = &e->buffer[buffer - 1];
+    const char *name = e->p->k->result[result].tensor.name;
+    unsigned s = o->n_stores++;
+
+    o->store[s] = buffer;
+    o->store_result[s] = (uint8_t)result;
+    for (unsigned i = 0; i < s; i++) {
+        if (o->store[i] == buffer) { /* a second result of the same value */
+            o->store_free[s] = o->store_free[i];
+            o->store_free[i] = 0;
+            return;
+        }
+    }
+    o->store_out[s] = new_sem(o, name, "FULL");
+    o->store_free[s] = new_free(o, name);
+    sync_at(o, b->last, o->store_out[s], true);
+    for (unsigned l = 0; l < o->n_loads; l++) {
+        if (o->load[l] == buffer) {
+            o->load_free[l] = o->store_free[s];
+            return;
+        }
+    }
+    sync_at(o, b->first, o->store_free[s], false);
+}
+
+void order_make(struct order *o, const struct emit *e)
+{
+    unsigned first = UINT16_MAX;
+
+    memset(o, 0, sizeof(*o));
+    o->n_sems = SEM_OTHERS;
+    o->label[SEM_PRE] = o->label[SEM_MADE] = "constants";
+    o->label[SEM_FULL] = "tile";
+    o->role[SEM_PRE] = o->role[SEM_MADE] = o->role[SEM_FULL] = "FULL";
+    for (uint8_t b = 1; b <= e->n_buffers; b++) {
+        const struct buffer *f = &e->buffer[b - 1];
+        if (f->load && !f->always) {
+            o->load[o->n_loads++] = b;
+            first = f->first < first ? f->first : first;
+        }
+    }
+    if (o->n_loads) {
+        sync_at(o, first, SEM_FULL, false);
+    }
+    for (unsigned r = 0; r < e->p->k->n_results; r++) {
+        uint8_t b = e->form[e->p->result[r]].dense;
+        if (!e->buffer[b - 1].always) {
+            add_store(o, e, r, b);
+        }
+    }
+    free_by_vector(o, e);
+}
+
+/* --- waits and posts in commands --- */
+
+/* What is left of a side of a command's head, of which a NOP takes two. */
+static unsigned nops_for(const struct order *o, unsigned command, bool post)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < o->n_syncs; i++) {
+        n += o->sync[i].command == command && o->sync[i].post == post;
+    }
+    return n > 2 ? (n - 1) / 2 : 0;
+}
+
+/* Hands the waits, or the posts, of a command to itself and `nops` others from `cmd` on. */
+static void sync_commands(const struct order *o, unsigned command, bool post,
+                          union cmd *cmd)
+{
+    unsigned k = 0;
+
+    for (unsigned i = 0; i < o->n_syncs; i++) {
+        if (o->sync[i].command == command && o->sync[i].post == post) {
+            if (post) {
+                cmd_post(&cmd[k++ / 2], o->sync[i].sem, 1);
+            } else {
+                cmd_wait(&cmd[k++ / 2], o->sync[i].sem, 1);
+            }
+        }
+    }
+}
+
+unsigned order_body(const struct order *o, const union cmd *body, unsigned n,
+                    union cmd *to, unsigned room, uint16_t *moved)
+{
+    unsigned at = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        unsigned before = nops_for(o, i, false), behind = nops_for(o, i, true);
+        if (to && at + before + 1 + behind <= room) {
+            for (unsigned k = 0; k < before + 1 + behind; k++) {
+                cmd_nop(&to[at + k]);
+                to[at + k].head.tag = body[i].head.tag;
+            }
+            to[at + before] = body[i];
+            sync_commands(o, i, false, &to[at]);
+            sync_commands(o, i, true, &to[at + before]);
+        }
+        if (moved) {
+            moved[i] = (uint16_t)(at + before);
+        }
+        at += before + 1 + behind;
+    }
+    return at;
+}

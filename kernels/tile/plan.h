@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the files of the planner share; nobody else includes it.
+ *
+ * A kernel becomes a program (program.c): nodes of the Vector over a tile of rows and
+ * columns. A candidate (struct tile_way) says how large the tile is, how far its rows lie
+ * apart in UB and how many tiles are there at one time; it is emitted (layout.c, reduce.c)
+ * into commands, given memory (place.c) and simulated (order.c). plan.c keeps the best.
+ */
+#ifndef KERNELS_TILE_PLAN_H
+#define KERNELS_TILE_PLAN_H
+
+#include "hal/vector.h"
+#include "kernels/tile/cost.h"
+#include "kernels/tile/tile.h"
+#include "sched/sequence.h"
+
+enum {
+    PLAN_NODES = 256,
+    PLAN_BUFFERS = 96,
+    PLAN_COMMANDS = 640, /* of one body */
+    PLAN_RING = 4,       /* tiles at one time */
+    PLAN_LOOPS = SEQ_LOOPS,
+    PLAN_GROUPS = 8,
+    PLAN_LOST = 8, /* candidates that are told */
+    PLAN_NOTES = 6,
+    PLAN_CONSTANTS = 16,
+    PLAN_INDICES = 8,
+    LANES = 128,       /* elements of the longest repeat */
+    BLOCK = 32,        /* bytes */
+    REPEAT_BYTES = 256 /* of a command of the Vector */
+};
+
+/* --- the program --- */
+
+/* Which of the tile's two directions a value has. */
+enum { HAS_COL = 1, HAS_ROW = 2, FULL = HAS_COL | HAS_ROW };
+
+struct node {
+    uint8_t op;    /* enum tile_op, as tile_lower() leaves them */
+    uint8_t type;  /* enum type, or TILE_MASK */
+    uint8_t has;   /* HAS_ */
+    uint8_t index; /* INPUT: of param[] */
+    uint8_t group; /* INDEX: of which group; reductions: over which */
+    uint8_t outer; /* bit g: changes with group g, which is neither rows nor columns */
+    uint16_t in[3];
+    uint16_t line, of; /* of: the value of the lowered kernel, for names */
+    uint16_t last;     /* node that uses it last; PLAN_NODES: a result is made of it */
+    double number;
+};
+
+/* Dimensions that are side by side in every tensor, and in every value all there or none
+ * of them; those of size 1 are in no group. */
+struct group {
+    tile_dims dims;
+    uint64_t size;
+};
+
+struct program {
+    const struct tile_kernel *k;      /* lowered */
+    struct node node[PLAN_NODES + 1]; /* from 1 */
+    unsigned n;
+    struct group group[PLAN_GROUPS];
+    unsigned n_groups, col, row; /* numbers of groups; n_groups: there is none */
+    uint64_t rows, cols;
+    bool reduces; /* over columns: a tile has them all */
+    uint16_t result[TILE_RESULTS];
+    unsigned n_notes;
+    char note[PLAN_NOTES][96]; /* rewrites that were made */
+};
+
+/* Elements between two neighbours of a group in a tensor; 0: it does not have it. */
+uint64_t program_stride(const struct program *p, const struct tile_tensor *t,
+                        unsigned group);
+/* 0, or an error with *error filled in. */
+int program_make(struct program *p, const struct tile_kernel *k, struct tile_arena *arena,
+                 struct tile_error *error);
+
+/* --- candidates --- */
+
+struct way {
+    uint32_t rows, cols; /* of a tile */
+    uint32_t pitch;      /* elements from a row to the next in UB */
+    uint8_t ring;        /* tiles at one time */
+    bool apart;          /* results have buffers of their own, else those of parameters */
+    bool far;            /* no operation by rows writes where it reads */
+    bool spread;         /* what is the same for all rows is there for each of them */
+};
+
+/* Rows for which there is memory: groups of 8, where there are so many. */
+static inline uint32_t way_rows(const struct way *w)
+{
+    return w->rows < 8 ? w->rows : (w->rows + 7) & ~7u;
+}
+
+/* --- emission --- */
+
+/* Bytes in UB that belong to one thing at a time. */
+struct buffer {
+    uint32_t bytes;
+    uint16_t first, last; /* commands of the body that touch it */
+    uint8_t load, store;  /* 1 + number of the parameter, of the result; 0: none */
+    uint16_t value;       /* node that has it now */
+    bool always;          /* of the preamble: lives as long as the launch */
+    bool full;            /* of the large ones, whose banks matter */
+    bool touched;         /* by the body */
+};
+
+/* Where the forms of a value lie, buffer + 1; 0: not made. */
+struct forms {
+    uint8_t dense; /* as its class has it: rows by pitch, rows, columns, or one */
+    uint8_t block; /* of rows: a block for each, twice, in turn */
+    uint8_t wide;  /* of rows or one: a repeat's lanes for each */
+    uint8_t full;  /* of anything: spread over the tile */
+};
+
+/* Commands, and the mask that they have left. */
+struct stream {
+    union cmd *cmd;
+    unsigned n, room;
+    enum { MASK_UNKNOWN, MASK_COUNT, MASK_BITS } mask;
+    uint64_t lo, hi;
+};
+
+struct constant {
+    uint32_t bits;
+    uint8_t type, buffer;
+};
+
+/* Of a command of the body that begins a row of indices: where the tile begins. */
+struct index_patch {
+    uint16_t command;
+    uint8_t group;
+};
+
+struct emit {
+    const struct program *p;
+    const struct way *w;
+    struct stream pre, body, *to;
+    struct buffer buffer[PLAN_BUFFERS];
+    unsigned n_buffers, position;
+    struct forms form[PLAN_NODES + 1];
+    uint8_t pending[8]; /* buffers that the next command touches */
+    unsigned n_pending;
+    struct constant constant[PLAN_CONSTANTS];
+    unsigned n_constants;
+    struct index_patch index[PLAN_INDICES];
+    unsigned n_index;
+    uint16_t node; /* that is emitted, and whether it is the same for all tiles */
+    bool invariant;
+    uint32_t at[PLAN_BUFFERS][PLAN_RING]; /* addresses; a second pass needs them */
+    int err;                              /* it cannot be done in this way: why */
+    char why[TILE_TEXT_BYTES];
+};
+
+/* emit.c: buffers and commands. */
+static inline uint64_t round_up(uint64_t n, uint64_t to)
+{
+    return (n + to - 1) / to * to;
+}
+static inline uint32_t div_up(uint64_t n, uint32_t by)
+{
+    return (uint32_t)((n + by - 1) / by);
+}
+static inline unsigned esize_of(unsigned type)
+{
+    return type_bits(type) / 8;
+}
+
+/* Empties all but the addresses; then emits the program for a position of the ring. */
+void emit_program(struct emit *e, unsigned position);
+/* Notes why it cannot be done; the first reason stays. */
+__attribute__((format(printf, 3, 4))) void emit_fail(struct emit *e, int err,
+                                                     const char *format, ...);
+/* A buffer, its number + 1. */
+uint8_t buffer_new(struct emit *e, uint64_t bytes);
+/* Its address; the next command touches it. */
+uint32_t buffer_at(struct emit *e, uint8_t buffer);
+/* Elements that a value has room for in a class (HAS_), and those that count. */
+uint32_t emit_elements(const struct emit *e, unsigned has);
+uint8_t buffer_of_class(struct emit *e, unsigned has, unsigned type);
+bool emit_varies(const struct emit *e, const struct node *n);
+void put(struct emit *e, union cmd *cmd);
+/* The commands behind work on so many repeats of so many lanes: what to give them as
+ * `repeat`. Or on a count of elements, or on some lanes of each repeat. */
+uint8_t mask_repeats(struct emit *e, uint64_t repeats, unsigned lanes);
+void mask_count(struct emit *e, uint64_t n);
+void mask_lanes(struct emit *e, unsigned lanes);
+void mask_pattern(struct emit *e, uint64_t lanes);
+uint32_t number_bits(unsigned type, double value);
+/* A repeat full of a number. */
+uint8_t constant_wide(struct emit *e, unsigned type, double value);
+
+/* layout.c: nodes. */
+void emit_node(struct emit *e, uint16_t node);
+/* The buffer for a node's value in its own form; x and y: whose buffers it may be in. */
+uint8_t result_buffer(struct emit *e, uint16_t node, uint16_t x, uint16_t y);
+
+enum op binary_op(unsigned op);
+/* Prepares the form in which a value is read beside those of a class; where that is. */
+void prepare(struct emit *e, uint16_t x, unsigned has);
+struct vec_at operand(struct emit *e, uint16_t x, unsigned has);
+/* The repeats of a whole value of a class. */
+uint8_t all(struct emit *e, unsigned has, unsigned esize);
+/* masks.c */
+void emit_bits(struct emit *e, uint16_t node);
+void emit_compare(struct emit *e, uint16_t node);
+void emit_where(struct emit *e, uint16_t node);
+uint8_t mask_full(struct emit *e, uint16_t x);
+/* mixed.c; false: the node is none of these. */
+bool emit_mixed(struct emit *e, uint16_t node);
+
+/* spread.c: other forms of values in `dense`. */
+uint8_t spread_block(struct emit *e, uint8_t dense, unsigned esize);
+uint8_t spread_wide(struct emit *e, uint8_t dense, unsigned esize, uint32_t rows);
+uint8_t spread_full(struct emit *e, uint8_t dense, unsigned type, unsigned has);
+uint8_t form_block(struct emit *e, uint16_t x);
+uint8_t form_wide(struct emit *e, uint16_t x);
+uint8_t form_full(struct emit *e, uint16_t x);
+
+/* reduce.c */
+void emit_reduce(struct emit *e, uint16_t node);
+
+/* --- memory --- */
+
+enum { PLACE_WAYS = 16 };
+/* Gives the buffers of an emitted program addresses, in one of the ways. False: UB does not
+ * hold them; *most is what it would have to. */
+bool place(struct emit *e, unsigned way, uint32_t *most);
+
+/* --- the order of commands --- */
+
+/* Loops over tiles, the innermost first. */
+struct loop {
+    uint8_t group;  /* n_groups: of the one row, or the one column, that there is */
+    uint32_t count; /* tiles */
+    uint32_t tile;  /* elements of the group in a tile */
+    uint32_t tail;  /* of the last one, if it has fewer; else 0 */
+};
+
+/* Semaphores of a body, and where they are waited for and posted. */
+enum { PLAN_SEMS = 16, PLAN_SYNCS = 32, SEM_PRE = 0, SEM_MADE, SEM_FULL, SEM_OTHERS };
+struct sync {
+    uint16_t command; /* of the body */
+    uint8_t sem;
+    bool post;
+};
+struct order {
+    unsigned n_sems, n_syncs, n_loads, n_stores;
+    struct sync sync[PLAN_SYNCS];
+    uint8_t load[TILE_PARAMS], load_free[TILE_PARAMS]; /* buffers; semaphores, 0: none */
+    uint8_t store[TILE_RESULTS], store_out[TILE_RESULTS], store_free[TILE_RESULTS];
+    uint8_t store_result[TILE_RESULTS];
+    uint8_t free_sems[PLAN_SEMS]; /* those that hold `ring` before and behind it all */
+    unsigned n_free;
+    const char *label[PLAN_SEMS], *role[PLAN_SEMS];
+};
+/* Finds them for an emitted program. */
+void order_make(struct order *o, const struct emit *e);
+/* The body with its waits and posts, and NOPs where a command has too many: how many
+ * commands; `to` NULL: only that. */
+unsigned order_body(const struct order *o, const union cmd *body, unsigned n,
+                    union cmd *to, unsigned room, uint16_t *moved);
+
+/* What the simulation of all tiles of a core gives. */
+struct predicted {
+    uint64_t span, v, mte2, mte3;
+};
+
+/* --- the plan --- */
+
+enum { VARIANTS = 4 /* whole tiles, fewer rows, fewer columns, both */ };
+
+/* A candidate, emitted. */
+struct candidate {
+    struct way way;
+    unsigned placing;
+    struct predicted cycles;
+    uint32_t most; /* bytes of UB */
+    int err;
+    char why[TILE_TEXT_BYTES];
+};
+
+struct share {
+    uint32_t first[PLAN_LOOPS], count[PLAN_LOOPS]; /* tiles of each loop */
+};
+
+/* What one core plays; of each variant of a tile, loads, commands of the Vector, stores. */
+enum { LANE_LOAD, LANE_VECTOR, LANE_STORE, PLAN_LANES };
+struct part {
+    struct share share;
+    struct sequence tile[PLAN_LANES][VARIANTS], once[PLAN_LANES];
+    struct seq_leg leg[PLAN_LANES][VARIANTS + 1];
+    struct seq_lane lane[PLAN_LANES];
+    unsigned n_legs[PLAN_LANES];
+    uint8_t once_param[TILE_PARAMS], once_result[TILE_RESULTS];
+};
+
+struct tile_plan {
+    struct program *p;
+    struct way way;
+    struct emit *emit; /* of the way that is taken: buffers */
+    struct order order;
+    struct loop loop[PLAN_LOOPS];
+    unsigned n_loops, dealt; /* which of them the cores share */
+    unsigned cores;
+    struct part *part;     /* of each core */
+    union cmd *body, *pre; /* with addresses; the body with semaphores */
+    uint16_t *moved;       /* where a command of the emitted body is in it */
+    const char *name;
+    struct predicted predicted;
+    struct candidate lost[PLAN_LOST];
+    unsigned n_lost, n_tried, n_body;
+    uint64_t planning; /* instructions */
+};
+
+/* loops.c: which loops a way has; false: more than a sequence nests. */
+bool loops_make(const struct program *p, const struct way *w, struct loop *loop,
+                unsigned *n);
+/* The loop whose tiles cores share, and in how many of them together: no two cores write
+ * bytes of the same block. */
+unsigned loops_dealt(const struct program *p, const struct loop *loop, unsigned n,
+                     uint32_t *unit);
+struct share loops_share(const struct loop *loop, unsigned n, unsigned dealt,
+                         uint32_t unit, unsigned core, unsigned cores);
+/* Tiles of a variant in a share; if asked, its rounds of each loop, from which one on. */
+uint64_t loops_tiles(const struct program *p, const struct loop *loop, unsigned n,
+                     const struct share *share, unsigned variant, struct share *rounds);
+/* Bytes from a tile to the next of a loop in a tensor. */
+uint64_t loops_stride(const struct program *p, const struct loop *loop,
+                      const struct tile_tensor *t);
+/* A load or a store of a tile of a variant; the address is that of the tensor. */
+void loops_command(const struct program *p, const struct way *w, const struct loop *loop,
+                   unsigned n, const struct tile_tensor *t, bool store, unsigned variant,
+                   uint32_t ub, union cmd *cmd);
+/* simulate.c */
+/* replay.c: the sequences of all cores. */
+int plan_parts(struct tile_plan *t, struct tile_arena *arena);
+struct predicted simulate(const struct emit *e, const struct order *o,
+                          const struct loop *loop, unsigned n_loops,
+                          const struct share *share);
+
+#endif

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From a kernel to a program over rows and columns; see plan.h. Dimensions are put in an
+ * order that all tensors share, those that are always together become one, the last one is
+ * the columns, the one before it the rows. Nodes that the Vector has no command for are
+ * taken apart here, as far as tile_lower() leaves any.
+ */
+#include "kernels/tile/plan.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+__attribute__((format(printf, 4, 5))) static int refuse(struct tile_error *error,
+                                                        const struct tile_node *at,
+                                                        int err, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(error->text, sizeof(error->text), format, args);
+    va_end(args);
+    error->line = at ? at->line : 0;
+    error->column = at ? at->column : 0;
+    return err;
+}
+
+static const struct tile_tensor *tensor_of(const struct tile_kernel *k, unsigned i)
+{
+    return i < k->n_params ? &k->param[i] : &k->result[i - k->n_params].tensor;
+}
+
+/* --- dimensions --- */
+
+/* Dimensions with more than one element. */
+static tile_dims long_dims(const struct tile_kernel *k)
+{
+    tile_dims dims = 0;
+
+    for (unsigned d = 0; d < k->n_dims; d++) {
+        dims = (tile_dims)(dims | (k->dim[d].size > 1) << d);
+    }
+    return dims;
+}
+
+/* Whether d comes behind a dimension of `left` in some tensor. */
+static bool comes_later(const struct tile_kernel *k, unsigned d, tile_dims left)
+{
+    for (unsigned i = 0; i < k->n_params + k->n_results; i++) {
+        const struct tile_tensor *t = tensor_of(k, i);
+        tile_dims before = 0;
+        for (unsigned j = 0; j < t->rank; j++) {
+            if (t->dim[j] == d && (before & left)) {
+                return true;
+            }
+            before = (tile_dims)(before | 1u << t->dim[j]);
+        }
+    }
+    return false;
+}
+
+/* The dimensions in an order that every tensor has; how many, or -1: there is none. */
+static int order_dims(const struct tile_kernel *k, uint8_t *order)
+{
+    tile_dims left = long_dims(k);
+    int n = 0;
+
+    while (left) {
+        unsigned d = 0;
+        while (d < k->n_dims && !((left >> d & 1) && !comes_later(k, d, left))) {
+            d++;
+        }
+        if (d == k->n_dims) {
+            return -1;
+        }
+        order[n++] = (uint8_t)d;
+        left = (tile_dims)(left & ~(1u << d));
+    }
+    return n;
+}
+
+/* Whether every value has both dimensions or none of them. */
+static bool together(const struct tile_kernel *k, unsigned a, unsigned b)
+{
+    for (unsigned i = 1; i <= k->n_nodes; i++) {
+        tile_dims dims = k->node[i].dims;
+        if ((dims >> a & 1) != (dims >> b & 1)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int make_groups(struct program *p, struct tile_error *error)
+{
+    const struct tile_kernel *k = p->k;
+    uint8_t order[TILE_DIMS];
+    int n = order_dims(k, order);
+
+    if (n < 0) {
+        return refuse(error, NULL, ERR_SHAPE,
+                      "tensors have the same dimensions in different orders");
+    }
+    for (int i = 0; i < n; i++) {
+        struct group *g = &p->group[p->n_groups];
+        if (i > 0 && together(k, order[i - 1], order[i])) {
+            g[-1].size *= k->dim[order[i]].size;
+            g[-1].dims = (tile_dims)(g[-1].dims | 1u << order[i]);
+            continue;
+        }
+        if (p->n_groups == PLAN_GROUPS) {
+            return refuse(error, NULL, ERR_SHAPE, "more than %d loops", PLAN_GROUPS);
+        }
+        g->dims = (tile_dims)(1u << order[i]);
+        g->size = k->dim[order[i]].size;
+        p->n_groups++;
+    }
+    p->col = p->n_groups ? p->n_groups - 1 : p->n_groups;
+    p->row = p->n_groups > 1 ? p->n_groups - 2 : p->n_groups;
+    p->cols = p->col < p->n_groups ? p->group[p->col].size : 1;
+    p->rows = p->row < p->n_groups ? p->group[p->row].size : 1;
+    return 0;
+}
+
+uint64_t program_stride(const struct program *p, const struct tile_tensor *t,
+                        unsigned group)
+{
+    tile_dims dims = p->group[group].dims;
+    uint64_t stride = 1;
+
+    for (unsigned i = t->rank; i-- > 0;) {
+        if (dims >> t->dim[i] & 1) {
+            return stride;
+        }
+        stride *= p->k->dim[t->dim[i]].size;
+    }
+    return 0;
+}
+
+/* --- nodes --- */
+
+/* What the nodes of a kernel have become. */
+struct making {
+    struct program *p;
+    struct tile_error *error;
+    const struct tile_node *from;
+    uint16_t to[TILE_NODES + 1];
+    uint16_t of;
+    int err;
+};
+
+/* A node, or the one that is the same. */
+static uint16_t add(struct making *m, const struct node *node)
+{
+    struct program *p = m->p;
+    struct node n = *node;
+
+    n.line = m->from->line;
+    n.of = m->of;
+    for (uint16_t i = 1; i <= p->n; i++) {
+        const struct node *o = &p->node[i];
+        if (o->op == n.op && o->type == n.type && o->has == n.has &&
+            o->outer == n.outer && o->index == n.index && o->group == n.group &&
+            o->number == n.number && memcmp(o->in, n.in, sizeof(n.in)) == 0) {
+            return i;
+        }
+    }
+    if (p->n == PLAN_NODES) {
+        m->err =
+            refuse(m->error, m->from, ERR_NOMEM, "more than %d operations", PLAN_NODES);
+        return 1;
+    }
+    p->node[++p->n] = n;
+    return (uint16_t)p->n;
+}
+
+static uint16_t number(struct making *m, enum type type, double value)
+{
+    return add(m,
+               &(struct node){.op = TILE_NUMBER, .type = (uint8_t)type, .number = value});
+}
+
+static uint16_t map_as(struct making *m, enum tile_op op, unsigned type, uint16_t x,
+                       uint16_t y)
+{
+    const struct node *a = &m->p->node[x], *b = &m->p->node[y ? y : x];
+
+    return add(m, &(struct node){.op = (uint8_t)op,
+                                 .type = (uint8_t)type,
+                                 .has = a->has | b->has,
+                                 .outer = a->outer | b->outer,
+                                 .in = {x, y}});
+}
+
+static uint16_t map(struct making *m, enum tile_op op, uint16_t x, uint16_t y)
+{
+    return map_as(m, op, m->p->node[x].type, x, y);
+}
+
+static uint16_t cast(struct making *m, uint16_t x, enum type type)
+{
+    const struct node *a = &m->p->node[x];
+
+    return add(m, &(struct node){.op = TILE_CAST,
+                                 .type = (uint8_t)type,
+                                 .has = a->has,
+                                 .outer = a->outer,
+                                 .in = {x}});
+}
+
+static uint16_t select3(struct making *m, uint16_t mask, uint16_t x, uint16_t y)
+{
+    const struct node *c = &m->p->node[mask], *a = &m->p->node[x], *b = &m->p->node[y];
+
+    return add(m, &(struct node){.op = TILE_WHERE,
+                                 .type = a->type,
+                                 .has = a->has | b->has | c->has,
+                                 .outer = a->outer | b->outer | c->outer,
+                                 .in = {mask, x, y}});
+}
+
+/* Along the columns; all of them are in a tile then. */
+static uint16_t reduce_f32(struct making *m, enum tile_op op, uint16_t x)
+{
+    const struct node *a = &m->p->node[x];
+
+    m->p->reduces = true;
+    return add(m, &(struct node){.op = (uint8_t)op,
+                                 .type = a->type,
+                                 .has = a->has & HAS_ROW,
+                                 .outer = a->outer,
+                                 .group = (uint8_t)m->p->col,
+                                 .in = {x}});
+}
+
+/* Upper and lower halves, which F32 holds: the greatest lower half is wanted of those
+ * whose upper half is the greatest. */
+static uint16_t reduce_s32(struct making *m, enum tile_op op, uint16_t x)
+{
+    uint16_t high = map(m, TILE_SHR, x, number(m, TYPE_S32, 16));
+    uint16_t low =
+        map(m, TILE_SUB, x, map(m, TILE_MUL, high, number(m, TYPE_S32, 65536)));
+    uint16_t none = number(m, TYPE_F32, op == TILE_MOST ? -1 : 65536), best, equal;
+
+    high = cast(m, high, TYPE_F32);
+    best = reduce_f32(m, op, high);
+    equal = map_as(m, TILE_EQ, TILE_MASK, high, best);
+    low = reduce_f32(m, op, select3(m, equal, cast(m, low, TYPE_F32), none));
+    best = map(m, TILE_MUL, cast(m, best, TYPE_S32), number(m, TYPE_S32, 65536));
+    return map(m, TILE_ADD, best, cast(m, low, TYPE_S32));
+}
+
+static uint16_t reduce(struct making *m, enum tile_op op, uint16_t x)
+{
+    enum type type = (enum type)m->p->node[x].type;
+    unsigned group = m->p->n_groups;
+
+    for (unsigned g = 0; g < m->p->n_groups; g++) {
+        if (m->p->group[g].dims >> m->from->dim & 1) {
+            group = g;
+        }
+    }
+    if (group == m->p->n_groups) { /* of one element */
+        return x;
+    }
+    if (group != m->p->col || !(m->p->node[x].has & HAS_COL)) {
+        m->err = refuse(m->error, m->from, ERR_SHAPE,
+                        "%s over '%s': only the last dimension is reduced here",
+                        tile_op_info[m->from->op].name, m->p->k->dim[m->from->dim].name);
+        return x;
+    }
+    if (type == TYPE_S32) {
+        return reduce_s32(m, op, x);
+    }
+    return type == TYPE_F32 ? reduce_f32(m, op, x)
+                            : cast(m, reduce_f32(m, op, cast(m, x, TYPE_F32)), type);
+}
+
+__attribute__((format(printf, 2, 3))) static void note(struct making *m,
+                                                       const char *format, ...)
+{
+    struct program *p = m->p;
+    va_list args;
+
+    if (p->n_notes < PLAN_NOTES) {
+        va_start(args, format);
+        vsnprintf(p->note[p->n_notes++], sizeof(p->note[0]), format, args);
+        va_end(args);
+    }
+}
+
+/* mean((x - mean(x))^2): the difference is in UB anyway, so that a second pass over it is
+ * as fast as sums of two kinds. */
+static uint16_t variance(struct making *m, uint16_t x)
+{
+    double n = (double)m->p->cols;
+    enum type type = (enum type)m->p->node[x].type;
+    uint16_t mean = map(m, TILE_MUL, reduce(m, TILE_SUM, x), number(m, type, 1 / n));
+    uint16_t apart = map(m, TILE_SUB, x, mean);
+    uint16_t sum = reduce(m, TILE_SUM, map(m, TILE_MUL, apart, apart));
+
+    return map(m, TILE_MUL, sum, number(m, type, 1 / n));
+}
+
+/* x / row = x * rec(row), which rounds twice. */
+static uint16_t divide(struct making *m, uint16_t x, uint16_t y)
+{
+    const struct node *a = &m->p->node[x], *b = &m->p->node[y];
+
+    if (m->p->k->exact || b->has == (a->has | b->has) || b->op == TILE_NUMBER) {
+        return map(m, TILE_DIV, x, y);
+    }
+    note(m, "line %u: x / row is x * rec(row)", m->from->line);
+    return map(m, TILE_MUL, x, map(m, TILE_REC, y, 0));
+}
+
+/* A program without rows has one, which all columns are of. */
+static uint8_t has_of(const struct program *p, tile_dims dims)
+{
+    bool col = p->col < p->n_groups && (p->group[p->col].dims & dims);
+    bool row = p->row < p->n_groups ? p->group[p->row].dims & dims : col;
+
+    return p->n_groups ? (uint8_t)(row * HAS_ROW | col * HAS_COL) : FULL;
+}
+
+static uint16_t place_index(struct making *m, unsigned dim)
+{
+    for (unsigned g = 0; g < m->p->n_groups; g++) {
+        if (m->p->group[g].dims >> dim & 1) {
+            struct node n = {.op = TILE_INDEX, .type = TYPE_S32, .group = (uint8_t)g};
+            n.has = has_of(m->p, m->p->group[g].dims);
+            n.outer = n.has ? 0 : (uint8_t)(1u << g);
+            return add(m, &n);
+        }
+    }
+    return number(m, TYPE_S32, 0);
+}
+
+/* The least place where x is its greatest, or where it is no number if there is one. */
+static uint16_t argmax(struct making *m, uint16_t x)
+{
+    uint16_t most, equal, place, least;
+
+    if (m->p->k->dim[m->from->dim].size == 1) {
+        return number(m, TYPE_S32, 0);
+    }
+    if (m->p->k->dim[m->from->dim].size > 1 << 24) {
+        m->err = refuse(m->error, m->from, ERR_SHAPE, "argmax over more than 2^24");
+        return x;
+    }
+    most = reduce(m, TILE_MOST, x);
+    equal = map(m, TILE_OR, map_as(m, TILE_EQ, TILE_MASK, x, most),
+                map_as(m, TILE_NE, TILE_MASK, x, x));
+    place = cast(m, place_index(m, m->from->dim), TYPE_F32);
+    least = reduce(m, TILE_LEAST, select3(m, equal, place, number(m, TYPE_F32, 1 << 24)));
+    return cast(m, least, TYPE_S32);
+}
+
+static uint16_t input(struct making *m)
+{
+    const struct tile_node *t = m->from;
+    struct node n = {.op = TILE_INPUT,
+                     .type = t->type,
+                     .index = (uint8_t)t->index,
+                     .has = has_of(m->p, t->dims)};
+
+    for (unsigned g = 0; g < m->p->n_groups; g++) {
+        if ((m->p->group[g].dims & t->dims) && g != m->p->col && g != m->p->row) {
+            n.outer = (uint8_t)(n.outer | 1u << g);
+        }
+    }
+    return add(m, &n);
+}
+
+static uint16_t translate(struct making *m)
+{
+    const struct tile_node *t = m->from;
+    uint16_t x = m->to[t->operand[0]], y = m->to[t->operand[1]];
+
+    switch (t->op) {
+    case TILE_INPUT:
+        return input(m);
+    case TILE_NUMBER:
+        return number(m, (enum type)t->type, t->number);
+    case TILE_INDEX:
+        return place_index(m, t->dim);
+    case TILE_CAST:
+        return cast(m, x, (enum type)t->type);
+    case TILE_WHERE:
+        return select3(m, x, y, m->to[t->operand[2]]);
+    case TILE_DIV:
+        return divide(m, x, y);
+    case TILE_VAR:
+        return variance(m, x);
+    case TILE_ARGMAX:
+        return argmax(m, x);
+    case TILE_SUM:
+    case TILE_MOST:
+    case TILE_LEAST:
+        return reduce(m, (enum tile_op)t->op, x);
+    default:
+        break;
+    }
+    if (tile_op_info[t->op].kind == KIND_COMPARE) {
+        return map_as(m, (enum tile_op)t->op, TILE_MASK, x, y);
+    }
+    if (tile_op_info[t->op].kind == KIND_MAP || tile_op_info[t->op].kind == KIND_SHIFT) {
+        return map(m, (enum tile_op)t->op, x, y);
+    }
+    m->err = refuse(m->error, t, ERR_ARG, "%s is not for the Vector alone",
+                    tile_op_info[t->op].name ? tile_op_info[t->op].name : "a loop");
+    return x;
+}
+
+/* Who uses a node last, what nobody uses having 0. */
+static void find_last(struct program *p)
+{
+    for (unsigned r = 0; r < p->k->n_results; r++) {
+        p->node[p->result[r]].last = PLAN_NODES;
+    }
+    for (unsigned i = p->n; i > 0; i--) {
+        for (unsigned j = 0; j < 3 && p->node[i].last; j++) {
+            struct node *x = &p->node[p->node[i].in[j]];
+            x->last = x->last ? x->last : (uint16_t)i;
+        }
+    }
+}
+
+int program_make(struct program *p, const struct tile_kernel *k, struct tile_arena *arena,
+                 struct tile_error *error)
+{
+    struct tile_kernel *lowered = tile_lower(k, arena);
+    static struct making m;
+    int err;
+
+    memset(p, 0, sizeof(*p));
+    if (lowered == NULL || lowered->error.text[0] != '\0') {
+        *error = lowered ? lowered->error : (struct tile_error){0};
+        return lowered ? ERR_ARG : ERR_NOMEM;
+    }
+    p->k = lowered;
+    err = make_groups(p, error);
+    m = (struct making){.p = p, .error = error};
+    for (unsigned i = 1; i <= lowered->n_nodes && !err; i++) {
+        m.from = &lowered->node[i];
+        m.of = (uint16_t)i;
+        m.to[i] = translate(&m);
+        err = m.err;
+    }
+    for (unsigned r = 0; r < lowered->n_results && !err; r++) {
+        p->result[r] = m.to[lowered->result[r].value];
+        if (lowered->result[r].adds) {
+            err = refuse(error, NULL, ERR_ARG, "'+=' of %s is not planned",
+                         lowered->result[r].tensor.name);
+        }
+    }
+    if (!err) {
+        find_last(p);
+    }
+    return err;
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A plan as sequences, and its launch; see plan.h. A core has one task, which plays three
+ * lanes: loads, the Vector's commands, stores. Only addresses in GM are patched, and what
+ * indices begin with.
+ */
+#include <string.h>
+
+#include "kernels/tile/plan.h"
+#include "sched/launch.h"
+
+/* --- building --- */
+
+static const struct tile_tensor *tensor_of(const struct tile_plan *t, unsigned lane,
+                                           unsigned i)
+{
+    const struct order *o = &t->order;
+
+    return lane == LANE_STORE ? &t->p->k->result[o->store_result[i]].tensor
+                              : &t->p->k->param[t->emit->buffer[o->load[i] - 1].load - 1];
+}
+
+/* A sequence with room for its commands and patches; false: no memory. */
+static bool room(struct sequence *s, enum pipe pipe, unsigned n, unsigned positions,
+                 unsigned patches, struct tile_arena *arena)
+{
+    *s = (struct sequence){.name = pipe == PIPE_V      ? "compute"
+                                   : pipe == PIPE_MTE2 ? "load"
+                                                       : "store",
+                           .pipe = pipe,
+                           .n = (uint16_t)n,
+                           .positions = (uint16_t)positions,
+                           .n_patches = (uint16_t)patches};
+    s->cmds = tile_alloc(arena, (n * positions + 1) * sizeof(*s->cmds));
+    s->patches = tile_alloc(arena, (patches + 1) * sizeof(*s->patches));
+    return s->cmds && s->patches;
+}
+
+static void sync_transfer(const struct order *o, unsigned lane, unsigned i,
+                          union cmd *cmd)
+{
+    if (lane == LANE_STORE && o->store_out[i]) {
+        cmd_wait(cmd, o->store_out[i], 1);
+    }
+    if (lane == LANE_STORE && o->store_free[i]) {
+        cmd_post(cmd, o->store_free[i], 1);
+    }
+    if (lane == LANE_LOAD && o->load_free[i]) {
+        cmd_wait(cmd, o->load_free[i], 1);
+    }
+    if (lane == LANE_LOAD && i == o->n_loads - 1) {
+        cmd_post(cmd, SEM_FULL, 1);
+    }
+}
+
+/* Loads or stores of a variant, of each position of the ring. */
+static int make_transfers(struct tile_plan *t, struct part *part, unsigned lane,
+                          unsigned variant, struct tile_arena *arena)
+{
+    const struct order *o = &t->order;
+    struct sequence *s = &part->tile[lane][variant];
+    unsigned n = lane == LANE_STORE ? o->n_stores : o->n_loads, all = n * t->way.ring;
+
+    if (!room(s, lane == LANE_STORE ? PIPE_MTE3 : PIPE_MTE2, n, t->way.ring, all,
+              arena)) {
+        return ERR_NOMEM;
+    }
+    for (unsigned i = 0; i < all; i++) {
+        const struct tile_tensor *tensor = tensor_of(t, lane, i % n);
+        uint8_t b = (lane == LANE_STORE ? o->store : o->load)[i % n];
+        loops_command(t->p, &t->way, t->loop, t->n_loops, tensor, lane == LANE_STORE,
+                      variant, t->emit->at[b - 1][i / n], &s->cmds[i]);
+        sync_transfer(o, lane, i % n, &s->cmds[i]);
+        s->patches[i].cmd = (uint16_t)i;
+        s->patches[i].field =
+            lane == LANE_STORE ? SEQ_FIELD(copy_out.dst) : SEQ_FIELD(copy_in.src);
+        for (unsigned l = 0; l < t->n_loops; l++) {
+            s->patches[i].stride[l] = (int64_t)loops_stride(t->p, &t->loop[l], tensor);
+        }
+    }
+    return 0;
+}
+
+/* The Vector's commands: of a core the same for all variants but for where they begin. */
+static int make_body(struct tile_plan *t, struct part *part, unsigned variant,
+                     struct tile_arena *arena)
+{
+    const struct emit *e = t->emit;
+    struct sequence *s = &part->tile[LANE_VECTOR][variant];
+    unsigned all = e->n_index * t->way.ring, n = t->n_body;
+
+    if (!room(s, PIPE_V, n, t->way.ring, all, arena)) {
+        return ERR_NOMEM;
+    }
+    memcpy(s->cmds, t->body, n * t->way.ring * sizeof(*s->cmds));
+    for (unsigned i = 0; i < all; i++) {
+        const struct index_patch *x = &e->index[i % e->n_index];
+        s->patches[i].cmd = (uint16_t)(i / e->n_index * n + t->moved[x->command]);
+        s->patches[i].field = SEQ_FIELD(vec_fill.value);
+        for (unsigned l = 0; l < t->n_loops; l++) {
+            bool mine = t->loop[l].group == x->group;
+            s->patches[i].stride[l] = mine ? t->loop[l].tile : 0;
+        }
+    }
+    return 0;
+}
+
+/* What is loaded once, what is made of it, and results that are the same for all tiles,
+ * which the first core stores. */
+static int make_once(struct tile_plan *t, struct part *part, struct tile_arena *arena)
+{
+    const struct emit *e = t->emit;
+    struct sequence *in = &part->once[LANE_LOAD], *v = &part->once[LANE_VECTOR];
+    struct sequence *out = &part->once[LANE_STORE];
+
+    if (!room(in, PIPE_MTE2, TILE_PARAMS, 1, 0, arena) ||
+        !room(v, PIPE_V, e->pre.n + 2, 1, 0, arena) ||
+        !room(out, PIPE_MTE3, TILE_RESULTS, 1, 0, arena)) {
+        return ERR_NOMEM;
+    }
+    in->n = out->n = v->n = 0;
+    for (unsigned b = 0; b < e->n_buffers; b++) {
+        if (e->buffer[b].always && e->buffer[b].load) {
+            part->once_param[in->n] = (uint8_t)(e->buffer[b].load - 1);
+            loops_command(t->p, &t->way, t->loop, t->n_loops,
+                          &t->p->k->param[e->buffer[b].load - 1], false, 0, e->at[b][0],
+                          &in->cmds[in->n++]);
+        }
+    }
+    if (in->n) {
+        cmd_post(&in->cmds[in->n - 1], SEM_PRE, 1);
+        cmd_nop(&v->cmds[v->n]);
+        cmd_wait(&v->cmds[v->n++], SEM_PRE, 1);
+    }
+    memcpy(&v->cmds[v->n], t->pre, e->pre.n * sizeof(*t->pre));
+    v->n = (uint16_t)(v->n + e->pre.n);
+    for (unsigned r = 0; r < t->p->k->n_results && part == t->part; r++) {
+        uint8_t b = e->form[t->p->result[r]].dense;
+        if (e->buffer[b - 1].always) {
+            part->once_result[out->n] = (uint8_t)r;
+            loops_command(t->p, &t->way, t->loop, t->n_loops, &t->p->k->result[r].tensor,
+                          true, 0, e->at[b - 1][0], &out->cmds[out->n++]);
+        }
+    }
+    if (out->n) {
+        cmd_nop(&v->cmds[v->n]);
+        cmd_post(&v->cmds[v->n++], SEM_MADE, 1);
+        cmd_wait(&out->cmds[0], SEM_MADE, 1);
+    }
+    return 0;
+}
+
+static void add_leg(struct part *part, unsigned lane, struct sequence *s,
+                    const struct share *rounds, unsigned n_loops, uint64_t first)
+{
+    unsigned i = part->n_legs[lane];
+
+    if (s->n == 0) {
+        return;
+    }
+    part->leg[lane][i] = (struct seq_leg){.seq = s};
+    part->leg[lane][i].first = (uint16_t)(first % s->positions);
+    for (unsigned l = 0; l < n_loops && rounds; l++) {
+        part->leg[lane][i].rounds[l] = rounds->count[l];
+    }
+    part->lane[lane] = (struct seq_lane){part->leg[lane], ++part->n_legs[lane], {0}};
+}
+
+static int make_part(struct tile_plan *t, struct part *part, struct tile_arena *arena)
+{
+    uint64_t number = 0;
+    int err = make_once(t, part, arena);
+
+    for (unsigned lane = 0; lane < PLAN_LANES && !err; lane++) {
+        add_leg(part, lane, &part->once[lane], NULL, 0, 0);
+    }
+    for (unsigned variant = 0; variant < VARIANTS && !err; variant++) {
+        struct share rounds;
+        uint64_t tiles =
+            loops_tiles(t->p, t->loop, t->n_loops, &part->share, variant, &rounds);
+        if (tiles == 0) {
+            continue;
+        }
+        err = make_transfers(t, part, LANE_LOAD, variant, arena);
+        err = err ? err : make_body(t, part, variant, arena);
+        err = err ? err : make_transfers(t, part, LANE_STORE, variant, arena);
+        for (unsigned lane = 0; lane < PLAN_LANES && !err; lane++) {
+            add_leg(part, lane, &part->tile[lane][variant], &rounds, t->n_loops, number);
+        }
+        number += tiles;
+    }
+    return err;
+}
+
+int plan_parts(struct tile_plan *t, struct tile_arena *arena)
+{
+    uint32_t unit;
+    int err = 0;
+
+    t->dealt = loops_dealt(t->p, t->loop, t->n_loops, &unit);
+    if (t->cores > div_up(t->loop[t->dealt].count, unit)) {
+        t->cores = div_up(t->loop[t->dealt].count, unit);
+    }
+    t->part = tile_alloc(arena, t->cores * sizeof(*t->part));
+    if (t->part == NULL) {
+        return ERR_NOMEM;
+    }
+    for (unsigned c = 0; c < t->cores && !err; c++) {
+        t->part[c].share = loops_share(t->loop, t->n_loops, t->dealt, unit, c, t->cores);
+        err = make_part(t, &t->part[c], arena);
+    }
+    return err;
+}
+
+/* --- running --- */
+
+struct run {
+    const struct tile_plan *t;
+    const struct tile_call *call;
+};
+
+static void rebase(const struct tile_plan *t, struct sequence *s,
+                   const struct share *rounds, unsigned i, uint64_t base)
+{
+    struct seq_patch *patch = &s->patches[i];
+
+    for (unsigned l = 0; l < t->n_loops; l++) {
+        base += (uint64_t)patch->stride[l] * rounds->first[l];
+    }
+    patch->base = base;
+}
+
+/* Addresses of this call. */
+static void bind(const struct run *r, struct part *part)
+{
+    const struct tile_plan *t = r->t;
+
+    for (unsigned i = 0; i < part->once[LANE_LOAD].n; i++) {
+        part->once[LANE_LOAD].cmds[i].copy_in.src =
+            (uintptr_t)r->call->in[part->once_param[i]];
+    }
+    for (unsigned i = 0; i < part->once[LANE_STORE].n; i++) {
+        part->once[LANE_STORE].cmds[i].copy_out.dst =
+            (uintptr_t)r->call->out[part->once_result[i]];
+    }
+    for (unsigned variant = 0; variant < VARIANTS; variant++) {
+        struct share rounds;
+        struct sequence *in = &part->tile[LANE_LOAD][variant];
+        struct sequence *v = &part->tile[LANE_VECTOR][variant];
+        struct sequence *out = &part->tile[LANE_STORE][variant];
+        (void)loops_tiles(t->p, t->loop, t->n_loops, &part->share, variant, &rounds);
+        for (unsigned i = 0; i < in->n_patches; i++) {
+            uint8_t b = t->order.load[i % in->n];
+            rebase(t, in, &rounds, i,
+                   (uintptr_t)r->call->in[t->emit->buffer[b - 1].load - 1]);
+        }
+        for (unsigned i = 0; i < v->n_patches; i++) {
+            rebase(t, v, &rounds, i, 0);
+        }
+        for (unsigned i = 0; i < out->n_patches; i++) {
+            rebase(t, out, &rounds, i,
+                   (uintptr_t)r->call->out[t->order.store_result[i % out->n]]);
+        }
+    }
+}
+
+static void kernel(void *arg)
+{
+    const struct run *r = arg;
+    const struct order *o = &r->t->order;
+    struct part *part = &r->t->part[task_block()];
+    struct seq_lane lanes[PLAN_LANES];
+    unsigned n = 0;
+
+    bind(r, part);
+    for (unsigned i = 0; i < o->n_sems; i++) {
+        sched_label(task_core(), i, o->label[i], o->role[i]);
+    }
+    for (unsigned i = 0; i < o->n_free; i++) {
+        task_post(o->free_sems[i], r->t->way.ring);
+    }
+    for (unsigned lane = 0; lane < PLAN_LANES; lane++) {
+        if (part->n_legs[lane]) {
+            lanes[n++] = part->lane[lane];
+        }
+    }
+    sequence_play(lanes, n);
+    task_drain(); /* or what is taken here would be what a command waits for */
+    for (unsigned i = 0; i < o->n_free; i++) {
+        task_wait(o->free_sems[i], r->t->way.ring);
+    }
+}
+
+int tile_run(const struct tile_plan *plan, const struct tile_call *call,
+             struct sched_report *report)
+{
+    struct run r = {plan, call};
+
+    return launch(
+        &(struct launch){
+            .name = plan->name, .kernel = kernel, .arg = &r, .cores = plan->cores},
+        report);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tiles of a core from the first to the last, pipe by pipe, with the contract's costs
+ * and the semaphores; see plan.h. Since each pipe takes its commands in the order in which
+ * they are issued, and each wait here finds a post that came before, what is simulated is
+ * an execution: the plan cannot deadlock, and this is what it takes.
+ */
+#include <string.h>
+
+#include "kernels/tile/plan.h"
+
+enum {
+    HART_TILE = 150, /* instructions of the hart for a tile, about */
+    HART_COMMAND = 8,
+    PERIOD = 24, /* tiles; a multiple of every ring */
+};
+
+struct segment {
+    uint64_t cycles; /* since the segment before */
+    struct sync sync;
+};
+
+struct simulation {
+    const struct order *o;
+    unsigned ring;
+    uint64_t load[VARIANTS][TILE_PARAMS], store[VARIANTS][TILE_RESULTS];
+    struct segment segment[PLAN_RING][PLAN_SYNCS];
+    uint64_t rest[PLAN_RING];              /* behind the last segment */
+    uint64_t posted[PLAN_SEMS][PLAN_RING]; /* when, by position */
+    uint64_t mte2, v, mte3, hart, busy_v, busy_in, busy_out;
+    uint64_t hart_tile, number, skipped;
+};
+
+/* The Vector's cycles of a position between what it waits for and what it posts. */
+static void segments(struct simulation *s, const struct emit *e, unsigned position)
+{
+    struct tile_costs costs;
+    const union cmd *cmd = e->body.cmd + position * e->body.n;
+    uint64_t cycles = 0;
+    unsigned k = 0;
+
+    tile_costs_init(&costs);
+    for (unsigned i = 0; i < e->body.n; i++) {
+        for (unsigned j = 0; j < s->o->n_syncs; j++) {
+            if (s->o->sync[j].command == i && !s->o->sync[j].post) {
+                s->segment[position][k++] = (struct segment){cycles, s->o->sync[j]};
+                cycles = 0;
+            }
+        }
+        cycles += tile_cost(&costs, &cmd[i]);
+        for (unsigned j = 0; j < s->o->n_syncs; j++) {
+            if (s->o->sync[j].command == i && s->o->sync[j].post) {
+                s->segment[position][k++] = (struct segment){cycles, s->o->sync[j]};
+                cycles = 0;
+            }
+        }
+    }
+    s->rest[position] = cycles;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void tile(struct simulation *s, unsigned position, unsigned variant)
+{
+    const struct order *o = s->o;
+
+    s->hart += s->hart_tile;
+    s->mte2 = later(s->mte2, s->hart - s->hart_tile);
+    for (unsigned l = 0; l < o->n_loads; l++) {
+        s->mte2 = o->load_free[l] ? later(s->mte2, s->posted[o->load_free[l]][position])
+                                  : s->mte2;
+        s->mte2 += s->load[variant][l];
+        s->busy_in += s->load[variant][l];
+    }
+    s->posted[SEM_FULL][position] = s->mte2;
+    s->v = later(s->v, s->hart - s->hart_tile / 2);
+    for (unsigned i = 0; i < o->n_syncs; i++) {
+        const struct segment *g = &s->segment[position][i];
+        s->v += g->cycles;
+        s->busy_v += g->cycles;
+        if (g->sync.post) {
+            s->posted[g->sync.sem][position] = s->v;
+        } else {
+            s->v = later(s->v, s->posted[g->sync.sem][position]);
+        }
+    }
+    s->v += s->rest[position];
+    s->busy_v += s->rest[position];
+    for (unsigned t = 0; t < o->n_stores; t++) {
+        s->mte3 = o->store_out[t] ? later(s->mte3, s->posted[o->store_out[t]][position])
+                                  : s->mte3;
+        s->mte3 += s->store[variant][t];
+        s->busy_out += s->store[variant][t];
+        s->posted[o->store_free[t]][position] = s->mte3;
+    }
+}
+
+/* Before the first tile: what is loaded and made once. */
+static void preamble(struct simulation *s, const struct emit *e, const struct loop *loop,
+                     unsigned n_loops)
+{
+    struct tile_costs costs;
+    uint64_t v = 0;
+
+    tile_costs_init(&costs);
+    for (unsigned b = 0; b < e->n_buffers; b++) {
+        if (e->buffer[b].load && e->buffer[b].always) {
+            union cmd cmd;
+            loops_command(e->p, e->w, loop, n_loops,
+                          &e->p->k->param[e->buffer[b].load - 1], false, 0, 0, &cmd);
+            s->busy_in += tile_cost(&costs, &cmd);
+            v = 1;
+        }
+    }
+    s->mte2 = s->busy_in;
+    for (unsigned i = 0; i < e->pre.n; i++) {
+        v += tile_cost(&costs, &e->pre.cmd[i]);
+    }
+    s->busy_v = v;
+    s->v = s->mte2 + v;
+}
+
+static void costs_of_variant(struct simulation *s, const struct emit *e,
+                             const struct loop *loop, unsigned n_loops, unsigned variant)
+{
+    struct tile_costs costs;
+    union cmd cmd;
+
+    tile_costs_init(&costs);
+    for (unsigned l = 0; l < s->o->n_loads; l++) {
+        const struct buffer *b = &e->buffer[s->o->load[l] - 1];
+        loops_command(e->p, e->w, loop, n_loops, &e->p->k->param[b->load - 1], false,
+                      variant, 0, &cmd);
+        s->load[variant][l] = tile_cost(&costs, &cmd);
+    }
+    for (unsigned t = 0; t < s->o->n_stores; t++) {
+        const struct buffer *b = &e->buffer[s->o->store[t] - 1];
+        loops_command(e->p, e->w, loop, n_loops, &e->p->k->result[b->store - 1].tensor,
+                      true, variant, 0, &cmd);
+        s->store[variant][t] = tile_cost(&costs, &cmd);
+    }
+}
+
+/* Where tiles are many they repeat what a period of them does. */
+static void tiles_of(struct simulation *s, uint64_t tiles, unsigned variant)
+{
+    uint64_t alike = tiles > 4 * PERIOD ? (tiles - 3 * PERIOD) / PERIOD : 0;
+    struct simulation was;
+
+    tiles -= alike * PERIOD;
+    while (tiles > PERIOD) {
+        tile(s, (unsigned)(s->number++ % s->ring), variant);
+        tiles--;
+    }
+    was = *s;
+    while (tiles--) {
+        tile(s, (unsigned)(s->number++ % s->ring), variant);
+    }
+    s->skipped += alike * (later(s->v, later(s->mte2, s->mte3)) -
+                           later(was.v, later(was.mte2, was.mte3)));
+    s->busy_v += alike * (s->busy_v - was.busy_v);
+    s->busy_in += alike * (s->busy_in - was.busy_in);
+    s->busy_out += alike * (s->busy_out - was.busy_out);
+}
+
+struct predicted simulate(const struct emit *e, const struct order *o,
+                          const struct loop *loop, unsigned n_loops,
+                          const struct share *share)
+{
+    static struct simulation s;
+    uint64_t end;
+
+    memset(&s, 0, sizeof(s));
+    s.o = o;
+    s.ring = e->w->ring;
+    s.hart_tile =
+        HART_TILE + HART_COMMAND * (uint64_t)(e->body.n + o->n_loads + o->n_stores);
+    for (unsigned p = 0; p < e->w->ring; p++) {
+        segments(&s, e, p);
+    }
+    preamble(&s, e, loop, n_loops);
+    for (unsigned variant = 0; variant < VARIANTS; variant++) {
+        uint64_t tiles = loops_tiles(e->p, loop, n_loops, share, variant, NULL);
+        if (tiles) {
+            costs_of_variant(&s, e, loop, n_loops, variant);
+            tiles_of(&s, tiles, variant);
+        }
+    }
+    end = later(s.v, later(s.mte2, s.mte3)) + s.skipped;
+    return (struct predicted){end, s.busy_v, s.busy_in, s.busy_out};
+}

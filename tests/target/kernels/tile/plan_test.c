@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Programs of all kinds and shapes, planned and run, against the interpreter.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hal/chip.h"
+#include "kernels/cli/data.h"
+#include "kernels/tile/ref.h"
+#include "kernels/tile/text.h"
+#include "kernels/tile/tile.h"
+#include "tests/target/test.h"
+
+enum { ARENA_BYTES = 3 << 20, LOOKED_AT = 150 };
+
+static struct sched_report report;
+
+/* Sizes by the name of a dimension, and 0. */
+struct shape {
+    uint32_t b, m, n;
+};
+
+struct run {
+    struct tile_arena arena;
+    struct tile_kernel *k;
+    struct tile_call call;
+};
+
+static void make_tensors(struct run *r)
+{
+    for (unsigned i = 0; i < r->k->n_params; i++) {
+        const struct tile_tensor *t = &r->k->param[i];
+        r->call.in[i] = data_make("test", (enum type)t->type,
+                                  tile_count(r->k, tile_tensor_dims(t)), i + 1);
+    }
+    for (unsigned i = 0; i < r->k->n_results; i++) {
+        const struct tile_tensor *t = &r->k->result[i].tensor;
+        r->call.out[i] =
+            data_alloc("test", (enum type)t->type, tile_count(r->k, tile_tensor_dims(t)));
+    }
+}
+
+/* How many elements of a result, of those that are looked at, are not what they should. */
+static unsigned wrong(struct run *r, struct tile_ref *ref, unsigned result)
+{
+    const struct tile_tensor *t = &r->k->result[result].tensor;
+    uint64_t count = tile_count(r->k, tile_tensor_dims(t));
+    unsigned bad = 0;
+
+    for (uint64_t i = 0; i < LOOKED_AT; i++) {
+        uint64_t at = count <= LOOKED_AT ? i % count : i * (count - 1) / (LOOKED_AT - 1);
+        struct tile_number want = tile_ref_at(ref, result, at);
+        double got = data_value(data_bits(r->call.out[result], (enum type)t->type, at),
+                                (enum type)t->type);
+        bool same = got == want.value || (isnan(got) && isnan(want.value)) ||
+                    fabs(got - want.value) <= want.bound || isinf(want.bound);
+        if (!same && !bad) {
+            test_note("%s of %s, element %lu: %g, want %g +- %g", t->name, r->k->name,
+                      (unsigned long)at, got, want.value, want.bound);
+        }
+        bad += !same;
+    }
+    return bad;
+}
+
+static void check(const char *text, struct shape shape)
+{
+    struct run r = {.arena = {malloc(ARENA_BYTES), ARENA_BYTES, 0}};
+    struct tile_error error = {0};
+    struct tile_plan *plan;
+    int err;
+
+    r.k = tile_parse(&r.arena, text, strlen(text), NULL, &error);
+    for (unsigned d = 0; r.k && d < r.k->n_dims; d++) {
+        char name = r.k->dim[d].name[0];
+        CHECK_OK(tile_set_size(r.k, (uint8_t)d,
+                               name == 'b'   ? shape.b
+                               : name == 'm' ? shape.m
+                                             : shape.n));
+    }
+    err = r.k ? tile_plan(&plan, r.k, 0, &r.arena, &error) : ERR_FORMAT;
+    if (err) {
+        test_note("%s", error.text);
+    }
+    CHECK_OK(err);
+    make_tensors(&r);
+    err = tile_run(plan, &r.call, &report);
+    if (err) {
+        test_note("%lu x %lu: %s", (unsigned long)shape.m, (unsigned long)shape.n,
+                  report.text);
+        tile_explain(plan, stdout);
+    }
+    CHECK_OK(err);
+    for (unsigned i = 0; i < r.k->n_results; i++) {
+        CHECK_EQ(wrong(&r, tile_ref_begin(r.k, r.call.in, &r.arena), i), 0u);
+        free(r.call.out[i]);
+    }
+    for (unsigned i = 0; i < r.k->n_params; i++) {
+        free((void *)(uintptr_t)r.call.in[i]);
+    }
+    free(r.arena.base);
+}
+
+static void check_all(const char *text, const struct shape *shapes, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        check(text, shapes[i]);
+    }
+}
+#define CHECK_ALL(text, ...)                                                             \
+    check_all(text, (const struct shape[]){__VA_ARGS__},                                 \
+              sizeof((const struct shape[]){__VA_ARGS__}) / sizeof(struct shape))
+
+TEST(tile_plan, element_by_element)
+{
+    CHECK_ALL("kernel vadd(x: f32[n], y: f32[n]) -> z: f32[n]\n z = x + y\n", {0, 0, 1},
+              {0, 0, 7}, {0, 0, 64}, {0, 0, 1000}, {0, 0, 12345}, {0, 0, 100003});
+}
+
+TEST(tile_plan, a_parameter_handed_through)
+{
+    CHECK_ALL(
+        "kernel same(x: f32[m, n]) -> y: f32[m, n], z: f32[m, n]\n y = x\n z = -x\n",
+        {0, 3, 5}, {0, 100, 700});
+}
+
+TEST(tile_plan, softmax)
+{
+    CHECK_ALL("kernel softmax(x: f32[m, n]) -> y: f32[m, n]\n"
+              " e = exp(x - max(x, n))\n y = e / sum(e, n)\n",
+              {0, 1, 1}, {0, 1, 9}, {0, 5, 3}, {0, 9, 1}, {0, 8, 64}, {0, 33, 65},
+              {0, 300, 17}, {0, 17, 129}, {0, 21, 255}, {0, 20, 1003}, {0, 9, 2050},
+              {0, 5, 8191});
+}
+
+TEST(tile_plan, layernorm)
+{
+    CHECK_ALL("kernel layernorm(x: f32[m, n], g: f32[n], b: f32[n], eps = 1e-5) -> y: "
+              "f32[m, n]\n"
+              " d = x - mean(x, n)\n y = d * rsqrt(mean(d * d, n) + eps) * g + b\n",
+              {0, 1, 5}, {0, 7, 33}, {0, 70, 64}, {0, 19, 1000}, {0, 3, 5000});
+}
+
+TEST(tile_plan, results_of_rows_and_of_columns)
+{
+    CHECK_ALL("kernel k(x: f32[m, n], g: f32[n], r: f32[m]) -> y: f32[m], z: f32[n], u: "
+              "f32[m, n]\n"
+              " y = sum(x * g, n) + r\n z = g * g + 1\n u = r * g\n",
+              {0, 1, 5}, {0, 13, 40}, {0, 100, 100}, {0, 40, 900});
+}
+
+TEST(tile_plan, three_dimensions)
+{
+    CHECK_ALL("kernel k(x: f32[b, m, n], g: f32[b, n], r: f32[m], c: f32[b]) -> y: "
+              "f32[b, m, n]\n"
+              " y = (x * g + r) * c\n",
+              {3, 5, 9}, {2, 30, 70}, {7, 9, 300}, {1, 4, 8}, {4, 1, 6});
+}
+
+TEST(tile_plan, masks)
+{
+    CHECK_ALL("kernel k(x: f32[m, n], r: f32[m], g: f32[n]) -> y: f32[m, n]\n"
+              " y = where(x < r, x * 2, where(x > g, g, r))\n",
+              {0, 5, 9}, {0, 40, 33}, {0, 9, 500});
+    CHECK_ALL("kernel k(x: f32[m, n]) -> y: s32[m], z: s32[m]\n"
+              " y = count(x > 0.25, n)\n z = argmax(x, n)\n",
+              {0, 5, 9}, {0, 40, 33}, {0, 9, 500});
+}
+
+TEST(tile_plan, indices)
+{
+    CHECK_ALL("kernel k(x: f32[m, n]) -> y: f32[m, n]\n y = where(n <= m, x, -1)\n",
+              {0, 5, 9}, {0, 40, 33}, {0, 300, 20});
+    CHECK_ALL("kernel k(x: f32[n]) -> y: f32[n]\n y = x + f32(n)\n", {0, 0, 9},
+              {0, 0, 50000});
+}
+
+TEST(tile_plan, other_types)
+{
+    CHECK_ALL(
+        "kernel k(x: f16[m, n], y: f16[m, n]) -> z: f16[m, n]\n z = f16(x * y + 1)\n",
+        {0, 5, 9}, {0, 40, 33}, {0, 1, 30000});
+    CHECK_ALL("kernel k(x: f16[m, n]) -> y: f16[m, n]\n"
+              " e = exp(x - max(x, n))\n y = f16(e / sum(e, n))\n",
+              {0, 5, 9}, {0, 40, 33}, {0, 9, 1003});
+    CHECK_ALL("kernel k(x: bf16[m, n]) -> y: bf16[m, n]\n y = bf16(x * 3)\n", {0, 5, 9},
+              {0, 40, 33});
+    CHECK_ALL("kernel k(x: s32[m, n]) -> y: s32[m, n], z: s32[m]\n"
+              " y = x * 3 - 1\n z = max(x, n)\n",
+              {0, 5, 9}, {0, 40, 33}, {0, 9, 500});
+    CHECK_ALL("kernel k(x: s8[m, n], s: f32[m]) -> y: f32[m, n], z: s8[m, n]\n"
+              " y = f32(x) * s\n z = s8(y * 0.5)\n",
+              {0, 5, 9}, {0, 40, 33}, {0, 9, 500});
+    CHECK_ALL("kernel k(x: f16[m, n], y: f16[m, n]) -> z: f16[m, n]\n z = exp(x) * y\n"
+              "schedule arith f16\n",
+              {0, 5, 9}, {0, 40, 130});
+}
+
+TEST(tile_plan, exact)
+{
+    CHECK_ALL("kernel k(x: f32[m, n]) -> y: f32[m, n]\n y = x / (sum(abs(x), n) + 1)\n"
+              "schedule exact\n",
+              {0, 5, 9}, {0, 40, 33}, {0, 9, 500});
+}
