@@ -138,13 +138,29 @@ static int prepare(struct op_call *call)
 
 /* --- a run --- */
 
-/* The planner's place: until it is there, programs are read, checked and interpreted. */
 static int run_planned(struct tile_program *p, const struct op_call *call,
                        struct sched_report *report)
 {
-    (void)call;
-    snprintf(report->text, sizeof(report->text), "%s: --interpret computes it", p->path);
-    return ERR_ABSENT;
+    struct tile_call where = {0};
+    struct tile_error error;
+
+    for (unsigned i = 0; i < p->k->n_params; i++) {
+        where.in[i] = call->in[i].data;
+    }
+    for (unsigned i = 0; i < p->k->n_results; i++) {
+        where.out[i] = call->out[i].data;
+    }
+    if (p->plan == NULL) {
+        int err = tile_plan(&p->plan, p->k, call->cores, &p->arena, &error);
+        if (err) {
+            p->plan = NULL;
+            return refuse(p, &error, err);
+        }
+        if (args_of(call)->explain) {
+            tile_explain(p->plan, stdout);
+        }
+    }
+    return tile_run(p->plan, &where, report);
 }
 
 static int interpret(struct tile_program *p, const struct op_call *call)
