@@ -7,6 +7,8 @@
  * the last place of the type that it is computed in. A bound of infinity means that the
  * element depends on a decision that rounding may turn: a comparison of what is nearly
  * equal, the place of one of two equal maxima, an overflow.
+ * What is known without a bound is cast as the machine does it; a cast of anything else is
+ * one more rounding in the bound.
  *
  * Sums are allowed 8 + log2(n) + sqrt(n) / 2 units of the sum of magnitudes: what some
  * order in blocks of 64 may lose, not the worst case of one after the other.

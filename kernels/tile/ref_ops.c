@@ -341,15 +341,32 @@ static double saturated(double x, enum type type)
     return isnan(x) ? 0 : fmin(fmax(rint(x), lowest(type)), highest(type));
 }
 
+/* The nearest number of a floating type, ties to even; beyond the greatest one it is not
+ * yet infinity. */
+static double nearest(double x, enum type type)
+{
+    int exponent, least = type == TYPE_F16 ? -13 : -125;
+    double ulp;
+
+    (void)frexp(x, &exponent);
+    ulp = ldexp(floats[type].unit, exponent < least ? least : exponent);
+    return isfinite(x) ? rint(x / ulp) * ulp : x;
+}
+
+/* What is known for certain is rounded as the machine does, else a bit more is unknown. */
 static struct tile_number cast(struct tile_number x, enum type from, enum type to)
 {
     double below, above, value;
 
-    if (is_float(to)) { /* S32 goes to F32 first */
-        bool exact = (to == TYPE_F32 && from != TYPE_S32) || x.value == 0 ||
-                     (from == TYPE_S32 && to == TYPE_F32 && fabs(x.value) <= 0x1p24) ||
-                     from == TYPE_S8 || from == TYPE_U8;
-        return tile_ref_settle(x, to, exact ? 0 : 1.01);
+    if (is_float(to)) {
+        if (x.bound != 0) {
+            return tile_ref_settle(x, to, to != TYPE_F32 || from == TYPE_S32 ? 1.01 : 0);
+        }
+        if (from == TYPE_S32 && to == TYPE_BF16) { /* goes to F32 first */
+            x.value = nearest(x.value, TYPE_F32);
+        }
+        x.value = nearest(x.value, to);
+        return tile_ref_settle(x, to, 0);
     }
     value = saturated(x.value, to);
     if (x.bound == 0) {

@@ -1,0 +1,213 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+#
+# Tile programs around QEMU: what the interpreter computes against NumPy, for the examples
+# and for random programs, and what is refused. TAP on stdout.
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from tile_numpy import TYPES, Program  # noqa: E402
+
+ROOT = os.path.abspath(os.path.dirname(os.path.abspath(__file__)) + "/../../..")
+SALAI = [ROOT + "/tools/salai"]
+TEST = [*SALAI, "--image", ROOT + "/build/fw-picolibc/test.elf"]
+RANDOM = 2000 if os.environ.get("FULL") else 60
+AT_ONCE = 20  # programs of one boot: what a command line holds
+EXAMPLES = {"attention": "h=2 s=9 t=13 d=5", "linear_gelu": "m=5 k=33 n=17"}
+MORE = """kernel attention(q: f16[h, s, d], k: f16[h, t, d], v: f16[h, t, d], scale = 0.3) \
+-> o: f16[h, s, d]
+    loop t while t <= s carry m = -inf[h, s], l = 0[h, s], acc = 0[h, s, d]
+        x = where(t <= s, dot(q, k, d) * scale, -inf)
+        top = max(m, max(x, t))
+        p = exp(x - top)
+        r = exp(m - top)
+        l = l * r + sum(p, t)
+        acc = acc * r + dot(f16(p), v, t)
+        m = top
+    end
+    o = f16(acc / l)
+kernel linear_gelu(a: f16[m, k], b: f16[k, n], bias: f32[n]) -> out: f16[m, n]
+    out = f16(gelu(a @ b + bias))
+"""
+rng = np.random.default_rng(15)
+count = 0
+
+
+def ok(good, name, reason=""):
+    global count
+    count += 1
+    for line in str(reason).splitlines() if not good else ():
+        print("#", line)
+    print(f"{'ok' if good else 'not ok'} {count} - {name}", flush=True)
+
+
+def salai(command, words):
+    return subprocess.run([*command, *words], stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=120)
+
+
+# --- against NumPy ---
+
+def made_up(type_, shape):
+    if type_.startswith("f"):
+        return (rng.integers(-512, 512, shape) / 512).astype(TYPES[type_])
+    limits = np.iinfo(TYPES[type_])
+    return rng.integers(limits.min, limits.max, shape, dtype=TYPES[type_], endpoint=True)
+
+
+class Case:
+    """A program with its operands as files of the working directory."""
+
+    def __init__(self, name, text, sizes, kernel=None):
+        self.name, self.sizes = name, sizes
+        of = rf"kernel {kernel}.*?(?=^kernel|\Z)"
+        self.program = Program(re.search(of, text, re.S | re.M)[0] if kernel else text)
+        with open(name + ".tile", "w") as f:
+            f.write(text)
+        self.arrays, words = {}, []
+        for param, type_, dims in self.program.params:
+            self.arrays[param] = made_up(type_, [sizes[d] for d in dims])
+            np.save(f"{name}.{param}.npy", self.arrays[param])
+            words.append(f"{name}.{param}.npy")
+        names = [result for result, _, _ in self.program.results]
+        for result in names:
+            path = f"{name}.out.{result}.npy"
+            words += ["-o", path if len(names) == 1 else f"{result}={path}"]
+        self.words = ["tile", name + ".tile", *words, "--interpret",
+                      *(["--kernel", kernel] if kernel else [])]
+
+    def wrong(self):
+        """What differs from NumPy, or nothing."""
+        with np.errstate(all="ignore"):
+            want = self.program.run(self.arrays, self.sizes)
+        for result, type_, _ in self.program.results:
+            got = np.load(f"{self.name}.out.{result}.npy")
+            right = want[result].astype(np.float64)
+            if got.dtype != TYPES[type_] or got.shape != right.shape:
+                return f"{result} is {got.dtype} {got.shape}, want {type_} {right.shape}"
+            got, unit = got.astype(np.float64), {"f32": 2**-23, "f16": 2**-11}.get(type_, 0)
+            size = np.abs(right)  # a cast to f16 within a program is not rounded, see ref.h
+            size = np.maximum(size, np.nanmax(size)) * 3 if type_ == "f16" else size
+            with np.errstate(invalid="ignore"):
+                bad = ~(np.abs(got - right) <= size * unit + unit * 2**-14) & (got != right)
+            bad &= ~(np.isnan(got) & np.isnan(right))
+            if not unit and bad.mean() < 0.02:  # ties that libm and NumPy see apart
+                bad &= np.abs(got - right) > 1
+            if bad.any():
+                at = tuple(np.argwhere(bad)[0])
+                return f"{result}{list(map(int, at))} is {got[at]}, want {right[at]}"
+        return ""
+
+
+def examples():
+    for path in sorted(glob.glob(ROOT + "/kernels/tile/*.tile")):
+        with open(path) as f:
+            yield Case(os.path.basename(path)[:-5], f.read(), {"m": 7, "n": 45})
+    for name, sizes in EXAMPLES.items():
+        sizes = {d: int(n) for d, n in (word.split("=") for word in sizes.split())}
+        yield Case(name, MORE, sizes, name)
+
+
+def random_programs():
+    texts = []
+    for first in range(0, RANDOM, AT_ONCE * 4):
+        seeds = range(first, min(first + AT_ONCE * 4, RANDOM))
+        words = " + ".join(f"tile_random {seed}" for seed in seeds).split()
+        texts += re.findall(r"kernel .*?^#[ \d]*$", salai(TEST, words).stdout, re.S | re.M)
+    assert len(texts) == RANDOM, "tile_random prints something else"
+    for text in texts:
+        sizes = map(int, text.rsplit("#", 1)[1].split())
+        text = text.replace("bf16", "f16")  # of which there are no files
+        yield Case(re.match(r"kernel (\w+)", text)[1], text, dict(zip("mnk", sizes)))
+
+
+def run_cases(cases):
+    wrong = {}
+    for first in range(0, len(cases), AT_ONCE):
+        some = cases[first:first + AT_ONCE]
+        ran = salai(SALAI, [w for case in some for w in ("+", *case.words)][1:])
+        for case in some:
+            wrong[case.name] = case.wrong() if ran.returncode == 0 else ran.stderr
+    return wrong
+
+
+def against_numpy():
+    for name, reason in run_cases(list(examples())).items():
+        ok(not reason, f"tile/{name}_by_the_interpreter", reason)
+    wrong = run_cases(list(random_programs()))
+    bad = [f"{name}: {reason}" for name, reason in wrong.items() if reason]
+    ok(not bad, f"tile/{len(wrong)}_random_programs_by_the_interpreter", "\n".join(bad[:5]))
+
+
+# --- what is refused ---
+
+def refused():
+    x = np.zeros((3, 5), np.float32)
+    np.save("x.npy", x)
+    np.save("bad.npy", np.zeros((2, 3), np.float16))
+    np.save("line.npy", x[0])
+    with open("indices.npy", "wb") as f:
+        np.save(f, np.array([0, 3], np.int32))
+    programs = {
+        "soft": "kernel soft(x: f32[m, n]) -> y: f32[m, n]\n    y = exp(x - max(x, k))\n",
+        "good": "kernel good(x: f32[m, n]) -> y: f32[m, n]\n    y = exp(x)\n",
+        "two": "kernel two(x: f32[m, n], z: f32[n]) -> y: f32[m, n]\n    y = x + z\n",
+        "fixed": "kernel fixed(x: f32[m, 4]) -> y: f32[m, 4]\n    y = x\n",
+        "rows": "kernel rows(x: f32[v, n], i: s32[k]) -> y: f32[k, n]\n    y = gather(x, i, v)\n",
+        "scalar": "kernel scalar(x: f32[n], a) -> y: f32[n]\n    y = x * a\n",
+        "option": "kernel option(x: f32[n], cores = 2) -> y: f32[n]\n    y = x * cores\n",
+        "half": "kernel half(x: f32[m, n]) -> y: bf16[m, n]\n    y = bf16(x)\n",
+    }
+    for name, text in programs.items():
+        with open(name + ".tile", "w") as f:
+            f.write(text)
+    with open("large.tile", "wb") as f:
+        f.truncate(100 << 20)
+    with open("nul.tile", "wb") as f:
+        f.write(b"kernel a(x: f32[n]) -> y: f32[n]\n    y = \0x\n")
+    rows = [
+        ("unknown_dimension", "soft x.npy", "soft.tile:2:24: no value or dimension 'k'"),
+        ("no_file", "none.tile x.npy", "tile: none.tile: no such file or directory"),
+        ("a_folder", ". x.npy", "tile: .: is a directory"),
+        ("no_program", "", "tile: want FILE.tile"),
+        ("100_megabytes", "large.tile x.npy", "large.tile: a program has 65535 bytes at the most"),
+        ("nul", "nul.tile x.npy", "nul.tile:2:9: a NUL byte: this is no text"),
+        ("another_type", "good bad.npy", "good: bad.npy: x is float16, want float32"),
+        ("another_rank", "good line.npy", "good: line.npy: x is (5,), want (m, n)"),
+        ("another_size", "two x.npy bad.npy", "two: bad.npy: z is float16, want float32"),
+        ("contradiction", "two x.npy x.npy", "two: x.npy: z is (3, 5), want (n,)"),
+        ("fixed_size", "fixed x.npy", "fixed: x.npy: x is (3, 5), want 4 for 5"),
+        ("index", "rows x.npy indices.npy", "rows: indices.npy: index 3, but v is 3"),
+        ("scalar", "scalar line.npy", "scalar.tile:1:26: 'a' has no default"),
+        ("name_of_an_option", "option line.npy",
+         "option.tile:1:26: 'cores' is an option of the command line"),
+        ("bf16_to_a_file", "half x.npy", "half.tile:1:30: no .npy file holds bf16"),
+        ("no_kernel", "good x.npy --kernel bad", "good.tile: no kernel 'bad'"),
+    ]
+    before = sorted(os.listdir())
+    for name, words, want in rows:
+        words = words.split()
+        words[:1] = [words[0] if "." in words[0] else words[0] + ".tile"] if words else []
+        ran = salai(SALAI, ["tile", *words, "-o", "y.npy"] if words else ["tile"])
+        reasons = [] if ran.returncode == 2 else [f"exit status {ran.returncode}"]
+        if not ran.stderr.startswith(want) or ran.stderr.count("\n") != 1:
+            reasons.append(f"got {ran.stderr.strip()}\nwant {want}")
+        if sorted(os.listdir()) != before:
+            reasons.append("left something behind")
+        ok(not reasons, f"tile/refuses_{name}", "\n".join(reasons))
+
+
+with tempfile.TemporaryDirectory(prefix="tile-", dir=ROOT + "/build/test") as folder:
+    os.chdir(folder)
+    against_numpy()
+    refused()
+    os.chdir(ROOT)
+print(f"1..{count}")
