@@ -117,35 +117,44 @@ static bool is(uint64_t wanted, uint64_t value)
     return wanted == ANY || wanted == value;
 }
 
-static bool touches(const Stop *stop, const struct access *a)
+/* Whether a command touches what a stop is for. */
+typedef struct Asked {
+    const Stop *stop;
+    bool reads, writes;
+} Asked;
+
+static void ask(void *opaque, const struct access *a, enum touch_kind kind)
 {
-    return npu_touches(a, stop->mem, stop->first, stop->bytes);
+    Asked *asked = opaque;
+
+    if (npu_touches(a, asked->stop->mem, asked->stop->first, asked->stop->bytes)) {
+        asked->reads |= kind == TOUCH_READS;
+        asked->writes |= kind != TOUCH_READS;
+    }
 }
 
 /* Reads happen when a command begins, writes when it ends. */
-static bool accesses(const Stop *stop, const struct npu_event *e)
+static bool accesses(SalaiNPU *npu, const Stop *stop, const struct npu_event *e)
 {
+    Asked asked = {.stop = stop};
+
     if (stop->mem == ANY) {
         return true;
     }
-    if (e->what == NPU_ENDS) {
-        return stop->writes == 1 &&
-               ((e->dst && touches(stop, e->dst)) || (e->also && touches(stop, e->also)));
+    if (e->what != NPU_BEGINS && e->what != NPU_ENDS) {
+        return false;
     }
-    for (unsigned i = 0; e->what == NPU_BEGINS && i < e->n_src; i++) {
-        if (stop->reads == 1 && touches(stop, &e->src[i])) {
-            return true;
-        }
-    }
-    return false;
+    npu_touch(&npu->model, e->core, e->pipe, ask, &asked);
+    return e->what == NPU_ENDS ? stop->writes == 1 && asked.writes
+                               : stop->reads == 1 && asked.reads;
 }
 
-static bool event_matches(const Stop *stop, const struct npu_event *e)
+static bool event_matches(SalaiNPU *npu, const Stop *stop, const struct npu_event *e)
 {
     return (stop->on >> e->what & 1) && is(stop->core, e->core) &&
            is(stop->pipe, e->pipe) && is(stop->number, e->number) &&
            (stop->opcode == ANY || (e->cmd && e->cmd->head.opcode == stop->opcode)) &&
-           accesses(stop, e);
+           accesses(npu, stop, e);
 }
 
 static bool sem_matches(const Stop *stop, const struct npu_event *e)
@@ -169,12 +178,12 @@ void npu_debug_event(SalaiNPU *npu, const struct npu_event *e)
             hit(stop->id, "what=%s cycle=%" PRIu64 " core=%u sem=%u value=%u",
                 events[ON_SEM], e->now, e->core == NPU_CHIP ? 0 : e->core, e->sem,
                 e->value);
-        } else if (e->what <= NPU_FAULTS && event_matches(stop, e)) {
+        } else if (e->what <= NPU_FAULTS && event_matches(npu, stop, e)) {
             hit(stop->id,
                 "what=%s cycle=%" PRIu64 " core=%u pipe=%u number=%" PRIu64
                 " opcode=%u pc=%" PRIu64 " fault=%u",
                 events[e->what], e->now, e->core, e->pipe, e->number,
-                e->cmd ? e->cmd->head.opcode : 0, e->pc, e->fault);
+                e->cmd ? e->cmd->head.opcode : 0, e->ra ? e->ra : e->pc, e->fault);
         }
     }
 }

@@ -11,8 +11,8 @@ from npu import decode, device, machine
 
 NOTE = 0x4e5055  # of a core file: entries as history.c dumps them
 BUILD_ID = 3  # NT_GNU_BUILD_ID
-WORDS = "core", "pipe", "number", "begin", "end", "pushed", "ended"
-ENTRY = struct.Struct("<16Q64s")
+WORDS = "core", "pipe", "number", "begin", "end", "pushed", "ended", "pc", "ra"
+ENTRY = struct.Struct("<18Q64s")
 
 
 def last_writer(core, memory, address):
@@ -97,15 +97,21 @@ def from_core(path, core, memory, address):
     gm = machine.memory_name(memory) == "gm"
     for at in range(len(data) - ENTRY.size, -1, -ENTRY.size):
         *words, command = ENTRY.unpack_from(data, at)
-        mem, base, row_bytes = words[7:10]
-        if mem == memory and (gm or words[0] == core) and row_bytes and all(words[10:13]) \
-                and touches((row_bytes, words[10:13], words[13:16]), base, 3, address):
+        mem, base, row_bytes = words[9:12]
+        if mem == memory and (gm or words[0] == core) \
+                and touches((row_bytes, words[12:15], words[15:18]), base, 3, address):
             return {**dict(zip(WORDS, words)), "command": decode.Cmd(command)}
     return None
 
 
 def hint():
     return "the hart, if anybody; in a replay, -g goes to where it did"
+
+
+def issuer(found):
+    """Where the command comes from: built there, or, of several that were built before, pushed
+    by what was called there."""
+    return found["ra"] or found["pc"]
 
 
 def select_issuer(pc):

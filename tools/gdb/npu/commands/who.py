@@ -2,9 +2,9 @@
 """npu who [MEM] ADDRESS [-g] [-c CORE]     which command wrote that byte last
 
 With its cycles and the line that issued it. MEM: gm, l1, ub, l0a, l0b, l0b_index, l0c, bt,
-fb, with an offset in it; without MEM, an address as the hart sees it. A destination counts
-whole, masked elements included. -g: goes back, in a replay, to where the hart issued that
-command, or wrote the byte itself if it did so later."""
+fb, with an offset in it; without MEM, an address as the hart sees it. Elements that a mask leaves
+out do not count. -g: goes back, in a replay, to where the hart issued that command, or wrote the
+byte itself if it did so later."""
 import gdb
 
 from npu import decode, device, history, machine, stops
@@ -50,7 +50,7 @@ def to_issuer(found):
     if found["pushed"]:
         stops.once("pushed", "npu who", True, found["pushed"], core=found["core"],
                    pipe=found["pipe"])
-        history.select_issuer(found["command"].pc)
+        history.select_issuer(history.issuer(found))
     else:
         print("where it was issued is not known: before the snapshot that this run began with")
 
@@ -66,6 +66,6 @@ def run(words, options, core):
         pipe = machine.pipes()[found["pipe"]]
         print(f"{where}: {pipe} command {found['number']} of core {found['core']} wrote it last, "
               f"cycle {found['begin']} to {found['end']}\n  {found['command'].line()}\n"
-              f"  issued at {decode.place(found['command'].pc)}")
+              f"  issued at {decode.place(history.issuer(found))}")
     if "-g" in options:
         go(found, where, memory, machine.hart_address(owner, memory, first))
