@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "hal/contract/hint.h"
 
 /* Each block expands all .def files with the macros it wants; the others are nothing. */
 #define PARAM(name, value, text) name = (value),

@@ -104,7 +104,7 @@ static const char *by(const struct npu_event *e)
 static void event(void *ctx, const struct npu_event *e)
 {
     static const char *const words[] = {"push",  "begin", "end",     "fault", "takes",
-                                        "posts", "reset", "drained", "names"};
+                                        "posts", "reset", "drained", "names", "hints"};
     size_t room = sizeof(seen) - used;
 
     (void)ctx;
@@ -288,8 +288,10 @@ TEST(event, registers)
     rig_write(&r, 1, rig_pipe(PIPE_V, PIPE_CTRL), PIPE_CTRL_RESET);
     rig_write(&r, NPU_CHIP, CHIP_CTRL, CHIP_CTRL_RESET);
     rig_write(&r, NPU_CHIP, CHIP_TRACE, 64);
+    rig_write(&r, NPU_CHIP, CHIP_HINT, 64);
     test_note("%s", seen);
-    ok(strcmp(seen, "1.MTE2 drained,hart 1 reset,1.V reset,chip reset,chip names,") == 0,
+    ok(strcmp(seen, "1.MTE2 drained,hart 1 reset,1.V reset,chip reset,chip names,"
+                    "chip hints,") == 0,
        "event/resets_and_drains");
     used = 0;
     npu_reset(&r.npu, r.now);

@@ -37,6 +37,7 @@ enum npu_happens {
     NPU_DRAINED, /* the hart has read (PIPE_LEFT) that a pipe has nothing left to do, or
                   * (CHIP_BUSY; core NPU_CHIP) that no pipe has */
     NPU_NAMES,   /* the hart has named what it does (CHIP_TRACE) */
+    NPU_HINTS,   /* it has told what it does with memory (CHIP_HINT) */
 };
 
 /* Who, where it is no pipe: the hart, through a register page; a barrier unit. */
@@ -69,7 +70,9 @@ struct npu_event {
     unsigned count, value;  /* units that move, that it then holds */
     unsigned barrier;       /* NPU_BY_BARRIER: which */
 
-    uint64_t name; /* NPU_NAMES: address of a string in guest memory, 0: nothing */
+    /* NPU_NAMES: address of a string in guest memory, 0: nothing; NPU_HINTS: of a
+     * struct hint */
+    uint64_t name;
 };
 
 struct npu_host {

@@ -192,6 +192,11 @@ static unsigned write_chip(struct npu *n, uint32_t reg, uint64_t value)
                      field_get(CHIP_TRACE_ADDR, value));
         return 0;
     }
+    if (reg == CHIP_HINT) {
+        event_access(n, NPU_HINTS, NPU_CHIP, NPU_BY_HART, 0,
+                     field_get(CHIP_HINT_ADDR, value));
+        return 0;
+    }
     if (ROW(reg, CHIP_BARRIER) >= 0) {
         n->s->barrier[ROW(reg, CHIP_BARRIER)] = value & fields;
         barrier_run(n, SEM_CORE + (unsigned)field_get(CHIP_BARRIER_WATCH, value));
@@ -230,7 +235,7 @@ void npu_write(struct npu *n, uint64_t now, unsigned core, uint32_t offset,
     }
     /* A post to a semaphore of the chip, or a barrier, may let a pipe of any core begin.
      */
-    bool all =
-        core == NPU_CHIP ? offset != CHIP_TRACE : ROW(offset, SEM_POST) >= SEM_CORE;
+    bool all = core == NPU_CHIP ? offset != CHIP_TRACE && offset != CHIP_HINT
+                                : ROW(offset, SEM_POST) >= SEM_CORE;
     npu_kick(n, all ? UINT32_MAX : core == NPU_CHIP ? 0 : 1u << core);
 }

@@ -231,6 +231,7 @@ static bool read_chip(const struct npu *n, uint64_t now, uint32_t reg, uint64_t 
         return true;
     case CHIP_CTRL:
     case CHIP_TRACE:
+    case CHIP_HINT:
         *v = 0;
         return true;
     case CHIP_CYCLE:
