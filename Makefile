@@ -12,8 +12,8 @@
 #   make perturb ARGS=...  the same bytes under SEEDS=100 other timings? (SEED=n: one of them)
 #   make faults ARGS=...   what broken hardware does to it (FAULT=bitflip:l0c@12000: one of them)
 #   make soak MINUTES=10   thousands of launches in a boot, days of emulated time: any drift?
-#   make fuzz [FUZZ=tile]  60 s of random commands and registers against the model, or of
-#                          rubbish against the parser of tile programs
+#   make fuzz [FUZZ=...]   SECONDS=60 of each fuzzer, or of those named: program, snapshot,
+#                          tile (what each is: tests/fuzz/run)
 #   make debug ARGS=...    gdb at the kernel's first line, with the npu commands
 #   make debug-server ARGS=...   QEMU waiting for an IDE's debugger
 #   make record ARGS=...   a run that can be gone through forwards and backwards:
@@ -77,7 +77,8 @@ TILE_SRC  := $(addprefix kernels/,lib/near.c $(addsuffix .c,$(addprefix tile/,ir
              lower lex expr text ref ref_ops)))
 HOST_SRC  := $(call find,tests/model tests/host tests/fuzz tests/tile) tests/test.c hal/err.c \
              kernels/cli/npy_header.c $(TILE_SRC) $(MODEL_SRC)
-FUZZ_SRC  := tests/fuzz/fuzz.c tests/model/rig.c $(MODEL_SRC)
+FUZZ_SRC  := $(addprefix tests/fuzz/,program.c snapshot.c) tests/model/rig.c $(MODEL_SRC)
+FUZZERS   := program snapshot tile
 FUZZ_TILE_SRC := tests/fuzz/tile.c $(TILE_SRC) $(TABLES)
 BENCHES   := calibrate cube move vector
 
@@ -192,12 +193,8 @@ bench-model: $(filter-out %/calibrate,$(BENCHES:%=$(B)/bench/%))
 perturb: all
 	@$(UNLOCK) tools/perturb --seeds $(or $(SEEDS),100) -- $(ARGS)
 
-FUZZER = $(B)/fuzz$(FUZZ:%=-%)
-fuzz: $(FUZZER)
-	@mkdir -p $(FUZZER).corpus
-	@cp -n kernels/$(FUZZ)/*.$(FUZZ) $(FUZZER).corpus 2> /dev/null || true
-	$(UNLOCK) $(FUZZER) -max_total_time=$(or $(SECONDS),60) -max_len=2048 \
-	    -artifact_prefix=$(B)/ $(FUZZER).corpus
+fuzz: $(FUZZERS:%=$(B)/fuzz-%)
+	@$(UNLOCK) tests/fuzz/run $(or $(SECONDS),60) $(or $(FUZZ),$(FUZZERS))
 
 # Published against modelled cycles.
 calibrate: $(B)/bench/calibrate
@@ -316,11 +313,11 @@ $(B)/san/host-tests: $(HOST_SRC:%=$(B)/san/%.o)
 $(B)/check-streams: $(patsubst %,$(B)/san/%.o,tests/check/streams.c $(CHECK_SRC) $(MODEL_SRC))
 	$(call link,$(CC) $(SAN_FLAGS))
 
-$(B)/fuzz: $(FUZZ_SRC:%=$(B)/fuzzer/%.o)
-	$(call link,clang $(SAN_FLAGS) -fsanitize=fuzzer)
-
-$(B)/fuzz-tile: LIBS := -lm -Wl,--defsym=LLVMFuzzerTestOneInput=fuzz_tile_input
+$(B)/fuzz-program $(B)/fuzz-snapshot: $(FUZZ_SRC:%=$(B)/fuzzer/%.o)
 $(B)/fuzz-tile: $(FUZZ_TILE_SRC:%=$(B)/fuzzer/%.o)
+$(FUZZERS:%=$(B)/fuzz-%): LIBS = -lm \
+    -Xlinker --defsym=LLVMFuzzerTestOneInput=fuzz_$(@:$(B)/fuzz-%=%)_input
+$(FUZZERS:%=$(B)/fuzz-%):
 	$(call link,clang $(SAN_FLAGS) -fsanitize=fuzzer)
 
 $(B)/plumbing: $(patsubst %,$(B)/host/%.o,tests/qemu/device/plumbing.c tests/test.c \

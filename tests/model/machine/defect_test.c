@@ -152,10 +152,10 @@ TEST(defect, snapshot_of_a_broken_machine)
     struct rig r;
 
     open_broken(&r, (struct npu_defect){.kind = NPU_DROP, .at = 2});
-    CHECK(npu_restored(&r.npu, &r.config));
+    CHECK(npu_restored(&r.npu, &r.config, r.now));
     r.config.defect[0].at = 3;
-    CHECK(!npu_restored(&r.npu, &r.config));
+    CHECK(!npu_restored(&r.npu, &r.config, r.now));
     r.config.n_defects = 0;
-    CHECK(!npu_restored(&r.npu, &r.config));
+    CHECK(!npu_restored(&r.npu, &r.config, r.now));
     rig_close(&r);
 }

@@ -306,16 +306,16 @@ TEST(perturb, snapshot)
     rig_to(&a, 20);
     open_seeded(&b, 2, a.config.seed);
     copy_machine(&b, &a);
-    ok(npu_restored(&b.npu, &b.config), "perturb/a_snapshot_of_a_held_command");
+    ok(npu_restored(&b.npu, &b.config, b.now), "perturb/a_snapshot_of_a_held_command");
     ok(history(&a, 20) == history(&b, 20) &&
            memcmp(a.npu.s, b.npu.s, npu_state_size()) == 0,
        "perturb/goes_on_alike");
     seed = b.config.seed;
     b.config.seed = seed + 1;
-    ok(!npu_restored(&b.npu, &b.config), "perturb/a_snapshot_of_another_seed_is_refused");
+    ok(!npu_restored(&b.npu, &b.config, b.now), "perturb/a_snapshot_of_another_seed_is_refused");
     b.config.seed = seed;
     b.npu.s->core[0].pipe[PIPE_M].hold = 1;
-    ok(!npu_restored(&b.npu, &b.config), "perturb/a_hold_without_a_command_is_refused");
+    ok(!npu_restored(&b.npu, &b.config, b.now), "perturb/a_hold_without_a_command_is_refused");
     rig_close(&a);
     rig_close(&b);
 }

@@ -122,11 +122,12 @@ TEST(sparse, snapshot)
         memcpy(b.npu.mem[0][m], mem((enum npu_mem)m),
                npu_mem_size(PROFILE_a2, (enum npu_mem)m));
     }
-    ok(npu_restored(&b.npu, &b.config) &&
+    b.now = rig.now;
+    ok(npu_restored(&b.npu, &b.config, b.now) &&
            memcmp(mem(NPU_MEM_L0B_INDEX) + 128, mem(NPU_MEM_L1) + L0 + 256, 2560) != 0,
        "sparse/snapshot_of_a_running_load");
     memset(b.npu.mem[0][NPU_MEM_L1], 0, L0); /* has been read */
-    b.now = 50;
+
     rig_drain(&b);
     ok(memcmp(b.npu.mem[0][NPU_MEM_L0B] + 512, mem(NPU_MEM_L1) + 64 + 1024, 10240) == 0 &&
            memcmp(b.npu.mem[0][NPU_MEM_L0B_INDEX] + 128, mem(NPU_MEM_L1) + L0 + 256,

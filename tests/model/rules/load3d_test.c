@@ -341,7 +341,7 @@ TEST(load3d, state)
     rig_write(&rig, 0, rig_pipe(PIPE_MTE1, PIPE_CTRL), PIPE_CTRL_RESET);
     ok(loads(fresh, false), "load3d/a_reset_sets_its_registers_back");
     memcpy(rig.npu.s, state, npu_state_size());
-    ok(npu_restored(&rig.npu, &rig.config) && loads(around, false),
+    ok(npu_restored(&rig.npu, &rig.config, rig.now) && loads(around, false),
        "load3d/a_snapshot_holds_its_registers");
     free(state);
 }

@@ -106,15 +106,6 @@ def at_any_instant():
     ok(taken >= 1 and not bad, "snapshot/at_any_instant_loaded", f"{bad} of {taken}")
 
 
-def another_machine():
-    for options, word in ((["--cores", "2"], "cores=1"),
-                          (["--profile", "ascend310"], "profile=a2")):
-        status, text = load(VADD, "bad", options)
-        # The first line says it; the two that follow are QEMU's, which gives up.
-        ok(status == 1 and word in text.splitlines()[0] and len(text.splitlines()) <= 3,
-           f"snapshot/of_{word}_is_refused", (status, text))
-
-
 def perturbed():
     """Delays under way are in the snapshot, and so is the seed."""
     ENV["SEED"] = "7"
@@ -129,10 +120,7 @@ def perturbed():
     same(finish(process), quiet, "snapshot/with_a_seed_goes_on_behind_savevm")
     for name in taken:
         same(load(MATMUL, name), quiet, f"snapshot/with_a_seed_loaded_{name}")
-    ENV["SEED"] = "8"
-    status, text = load(MATMUL, "early")
-    ok(len(taken) == 3 and status == 1 and "another seed=" in text,
-       "snapshot/of_another_seed_is_refused", (taken, status, text))
+    ok(len(taken) == 3, "snapshot/with_a_seed_is_taken", taken)
     ENV["SEED"] = "0"
 
 
@@ -184,5 +172,5 @@ def backwards(args, who, quiet, mode):
     same(finish(process), quiet, f"replay/{who}_same_output")
 
 
-main(in_a_kernel, between_two_lines, at_any_instant, before_a_fault, another_machine, perturbed,
+main(in_a_kernel, between_two_lines, at_any_instant, before_a_fault, perturbed,
      replayed)

@@ -137,10 +137,11 @@ size_t npu_state_size(void);
 void npu_init(struct npu *n, const struct npu_config *config);
 /* Power-on reset at cycle `now`; the configuration stays, memories stay. */
 void npu_reset(struct npu *n, uint64_t now);
-/* After the state was replaced by a snapshot: makes the plans of what runs or is checked,
- * and drives every interrupt line.
- * False if the snapshot is of another configuration than `config` or damaged. */
-bool npu_restored(struct npu *n, const struct npu_config *config);
+/* After the state was replaced by a snapshot, at cycle `now`: makes the plans of what runs
+ * or is checked, and drives every interrupt line.
+ * False if the snapshot is of another configuration than `config`, of the future or
+ * damaged (restore.c); then npu_init() is all that may follow. */
+bool npu_restored(struct npu *n, const struct npu_config *config, uint64_t now);
 
 /* Does everything that is due up to and including cycle `now`. */
 void npu_advance(struct npu *n, uint64_t now);

@@ -17,6 +17,8 @@
 #include "qemu/timer.h"
 #include "qapi/error.h"
 #include "qapi-commands-control.h"
+#include "block/block.h"
+#include "block/snapshot.h"
 #include "exec/address-spaces.h"
 #include "exec/cpu-common.h"
 #include "exec/memory.h"
@@ -90,6 +92,10 @@ static inline uint64_t npu_hart_pc(CPUState *cpu)
     }
     return data[0] < page ? pc - pc % page + data[0] : data[0];
 }
+
+/* block/block_int-common.h: not 0 while a snapshot is being loaded, when the machine is
+ * reset. */
+extern unsigned int bdrv_drain_all_count;
 
 /* exec/gdbstub.h of 7.2 wants headers of the target. */
 void gdb_set_stop_cpu(CPUState *cpu);

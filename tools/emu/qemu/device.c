@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The device: register pages, memory windows, interrupt lines, reset, snapshots.
+ * The device: register pages, memory windows, interrupt lines, reset.
  *
  * Modelled: nothing; every access goes to tools/emu/model. Invariant: the model is
  * entered under QEMU's big lock, at the virtual clock's cycle, and the timer is put
@@ -90,6 +90,7 @@ static void npu_realize(DeviceState *dev, Error **errp)
     SalaiNPU *npu = SALAI_NPU(dev);
     SysBusDevice *bus = SYS_BUS_DEVICE(dev);
 
+    npu->state_bytes = npu_state_size();
     memory_region_transaction_begin(); /* one rebuild of QEMU's map, not 400 */
     npu_memory_init(npu);
     /* One window: a SysBusDevice has no room for the regions of 32 cores. */
@@ -105,7 +106,6 @@ static void npu_realize(DeviceState *dev, Error **errp)
     sysbus_mmio_map(bus, 0, NPU_CHIP_BASE);
     memory_region_transaction_commit();
 
-    npu->state_bytes = npu_state_size();
     npu->state = g_malloc0(npu->state_bytes);
     npu->model.s = npu->state;
     npu->model.host = &npu_host_ops;
@@ -118,43 +118,10 @@ static void npu_device_reset(DeviceState *dev)
 {
     SalaiNPU *npu = SALAI_NPU(dev);
 
+    npu_snapshot_reset(npu);
     npu_reset(&npu->model, npu_now(npu));
     npu_arm(npu);
 }
-
-static int npu_post_load(void *opaque, int version)
-{
-    SalaiNPU *npu = opaque;
-    bool good;
-
-    npu->restoring = true;
-    good = npu_restored(&npu->model, &npu->config);
-    npu->restoring = false;
-    if (!good) {
-        error_report("npu: the snapshot is damaged, or of another npu.so or another -m");
-        return -EINVAL;
-    }
-    npu_history_restored(npu);
-    npu_arm(npu);
-    npu_started();
-    return 0;
-}
-
-static const VMStateDescription npu_vmstate = {
-    .name = TYPE_SALAI_NPU,
-    .version_id = 2, /* 1 had no index beside L0B */
-    .minimum_version_id = 2,
-    .post_load = npu_post_load,
-    .fields = (VMStateField[]){
-        VMSTATE_UINT32_EQUAL(cores, SalaiNPU, "the snapshot has another cores="),
-        VMSTATE_UINT32_EQUAL(profile, SalaiNPU, "the snapshot has another profile="),
-        VMSTATE_UINT32_EQUAL(seed, SalaiNPU, "the snapshot has another seed="),
-        VMSTATE_UINT32_EQUAL(state_bytes, SalaiNPU, "the snapshot is of another npu.so"),
-        VMSTATE_VBUFFER_UINT32(state, SalaiNPU, 1, NULL, state_bytes),
-        VMSTATE_END_OF_LIST(),
-    },
-    .subsections = (const VMStateDescription *[]){&npu_history_vmstate, NULL},
-};
 
 /* Shown by `info qtree`; set by npu_create() alone. */
 static NPU_PROPERTY npu_properties[] = {
@@ -211,6 +178,7 @@ SalaiNPU *npu_create(const struct npu_config *asked, bool debug)
     npu->debug = debug;
     object_property_add_child(OBJECT(current_machine), "npu", OBJECT(npu));
     npu_debug_init(npu);
+    npu_snapshot_init();
     sysbus_realize_and_unref(SYS_BUS_DEVICE(dev), &error_fatal);
     for (unsigned c = 0; c < npu->cores; c++) {
         sysbus_connect_irq(SYS_BUS_DEVICE(dev), c,

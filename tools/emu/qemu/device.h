@@ -47,7 +47,7 @@ struct SalaiNPU {
     /* What a snapshot carries besides the memories. */
     void *state; /* struct npu_state, state_bytes long */
     uint32_t state_bytes;
-    uint32_t cores, profile, seed; /* the configuration, to be compared */
+    uint32_t cores, profile, seed; /* the configuration, as `info qtree` shows it */
     bool restoring;
 
     /* For a debugger, if the option debug=on asks for it; a snapshot then carries how
@@ -75,6 +75,13 @@ void npu_sleep_init(SalaiNPU *npu);
 void npu_stop(void);
 /* It is about to stop; then no timer may be armed, see npu_arm(). */
 bool npu_stopping(void);
+
+/* snapshot.c: refuses a snapshot of another NPU when a reset begins to load it, or a
+ * damaged one; the configuration, as the name of a RAM block. */
+void npu_snapshot_init(void);
+void npu_snapshot_reset(SalaiNPU *npu);
+char *npu_snapshot_config(const SalaiNPU *npu);
+extern const VMStateDescription npu_vmstate;
 
 /* memory.c: what the model does to guest memory. */
 extern const struct npu_host npu_host_ops;

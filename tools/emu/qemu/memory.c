@@ -89,17 +89,10 @@ const struct npu_host npu_host_ops = {
     .hart = hart,
 };
 
-/*
- * A RAM region that migrates. A block of a snapshot is found by its name alone, so that
- * one carries the configuration: loading into another NPU fails with both in the line.
- */
+/* A RAM region that migrates; id: by which name a snapshot has it. */
 static uint8_t *init_ram(SalaiNPU *npu, MemoryRegion *mr, const char *name,
-                         uint64_t bytes)
+                         const char *id, uint64_t bytes)
 {
-    g_autofree char *id =
-        g_strdup_printf("%s(cores=%u,profile=%s)", name, npu->config.cores,
-                        npu_profile_name(npu->config.profile));
-
     memory_region_init_ram_nomigrate(mr, OBJECT(npu), name, bytes, &error_fatal);
     qemu_ram_set_idstr(mr->ram_block, id, NULL);
     qemu_ram_set_migratable(mr->ram_block);
@@ -112,12 +105,13 @@ void npu_memory_init(SalaiNPU *npu)
 {
     enum npu_profile profile = npu->config.profile;
     uint64_t stage_bytes = 0;
+    g_autofree char *id = npu_snapshot_config(npu);
     uint8_t *stage;
 
     for (int m = 0; m < NPU_MEM_COUNT; m++) {
         stage_bytes += npu_mem_offset(m) ? 0 : npu_mem_size(profile, m);
     }
-    stage = init_ram(npu, &npu->stage, "npu.stage", stage_bytes * npu->config.cores);
+    stage = init_ram(npu, &npu->stage, "npu.stage", id, stage_bytes * npu->config.cores);
     for (unsigned c = 0; c < npu->config.cores; c++) {
         for (int m = 0; m < NPU_MEM_COUNT; m++) {
             uint32_t bytes = npu_mem_size(profile, m);
@@ -127,7 +121,7 @@ void npu_memory_init(SalaiNPU *npu)
             } else if (npu_mem_offset(m)) {
                 g_autofree char *name =
                     g_strdup_printf("npu.core%u.%s", c, npu_mem_name(m));
-                npu->model.mem[c][m] = init_ram(npu, &npu->mem[c][m], name, bytes);
+                npu->model.mem[c][m] = init_ram(npu, &npu->mem[c][m], name, name, bytes);
             } else {
                 npu->model.mem[c][m] = stage;
                 stage += bytes;

@@ -11,6 +11,8 @@
 
 /* Begins what may begin on the cores whose bits are set. */
 void npu_kick(struct npu *n, uint32_t cores);
+/* When something is due on the core: what npu_update_next() sets. */
+uint64_t npu_due(const struct npu_core *core);
 void npu_update_next(struct npu_core *core);
 void npu_update_irq(struct npu *n, unsigned core);
 uint64_t npu_irq_status(const struct npu *n, unsigned core);

@@ -13,5 +13,10 @@ void flow_begin(struct npu *n, struct npu_pipe *p, const struct plan *plan,
                 uint32_t fixed, uint32_t times);
 /* Brings every transfer up to now and shares the limits anew. */
 void flow_update(struct npu *n);
+/* Of a snapshot: whether a running command, whose plan is made, can take the time that it
+ * takes, waits: of which so much at most for another engine; whether all rates are those
+ * that the limits leave. */
+bool flow_plausible(const struct npu *n, unsigned core, unsigned pipe, uint64_t waits);
+bool flow_valid(const struct npu *n);
 
 #endif

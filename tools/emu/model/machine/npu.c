@@ -10,12 +10,9 @@
 #include "tools/emu/model/machine/flow.h"
 #include "tools/emu/model/machine/perturb.h"
 #include "tools/emu/model/machine/pipe.h"
+#include "tools/emu/model/machine/restore.h"
 #include "tools/emu/model/machine/sem.h"
 #include "tools/emu/model/mem.h"
-
-/* What the state means goes with the contract, how long it is with the model. */
-#define STATE_MAGIC                                                                      \
-    (0x53414c4149000000u + ((uint64_t)CONTRACT_VERSION << 24) + sizeof(struct npu_state))
 
 size_t npu_state_size(void)
 {
@@ -27,7 +24,7 @@ void npu_init(struct npu *n, const struct npu_config *config)
     struct npu_state *s = n->s;
 
     memset(s, 0, sizeof(*s));
-    s->magic = STATE_MAGIC;
+    s->magic = NPU_STATE_MAGIC;
     s->cores = config->cores;
     s->profile = config->profile;
     s->gm_base = config->gm_base;
@@ -63,35 +60,6 @@ void npu_reset(struct npu *n, uint64_t now)
     event_access(n, NPU_RESETS, NPU_CHIP, NPU_BY_HART, 0, 0);
 }
 
-/* A count is one that SET_MASK can set; then no number of bytes wraps around. */
-static bool mask_valid(const struct npu_pipe *p)
-{
-    return !p->special[SPECIAL_MASK_COUNTER] || p->special[SPECIAL_MASK_LO] <= UINT32_MAX;
-}
-
-bool npu_restored(struct npu *n, const struct npu_config *config)
-{
-    const struct npu_state *s = n->s;
-
-    if (s->magic != STATE_MAGIC || s->cores != config->cores ||
-        s->profile != (uint32_t)config->profile || s->gm_base != config->gm_base ||
-        s->gm_size != config->gm_size || s->seed != config->seed ||
-        !defect_restored(s, config)) {
-        return false;
-    }
-    for (unsigned c = 0; c < s->cores; c++) {
-        for (unsigned p = 0; p < NPU_PIPES; p++) {
-            const struct npu_pipe *pipe = &s->core[c].pipe[p];
-            if (pipe->head >= PIPE_DEPTH || pipe->count > PIPE_DEPTH ||
-                pipe->state > PIPE_STOPPED || !mask_valid(pipe) || !pipe_valid(n, c, p)) {
-                return false;
-            }
-        }
-        n->host->irq(n->ctx, c, s->core[c].irq_level);
-    }
-    return true;
-}
-
 uint64_t npu_next(const struct npu *n)
 {
     uint64_t next = defect_next(n->s);
@@ -106,16 +74,23 @@ uint64_t npu_next(const struct npu *n)
     return next;
 }
 
-void npu_update_next(struct npu_core *core)
+uint64_t npu_due(const struct npu_core *core)
 {
-    core->next = core->line_due ? core->line_due : NPU_NEVER;
+    uint64_t next = core->line_due ? core->line_due : NPU_NEVER;
+
     for (unsigned p = 0; p < NPU_PIPES; p++) {
         const struct npu_pipe *pipe = &core->pipe[p];
         uint64_t due = pipe->state == PIPE_RUNNING ? pipe->end : pipe->hold;
-        if (pipe_in_flight(pipe) && due < core->next) {
-            core->next = due;
+        if (pipe_in_flight(pipe) && due < next) {
+            next = due;
         }
     }
+    return next;
+}
+
+void npu_update_next(struct npu_core *core)
+{
+    core->next = npu_due(core);
 }
 
 /* The i-th core in this cycle. */

@@ -55,7 +55,7 @@ static uint32_t delay(const struct npu_state *s, enum kind kind, unsigned core,
     uint32_t which = (uint32_t)(d & 0xff), cycles = (uint32_t)(d >> 32);
 
     if (which < t->of_13) {
-        return cycles % (1u << 13);
+        return cycles % PERTURB_MOST;
     }
     which -= t->of_13;
     if (which < t->of_10) {

@@ -7,6 +7,9 @@
 
 #include "tools/emu/model/machine/state.h"
 
+/* Every delay is shorter. */
+#define PERTURB_MOST (1u << 13)
+
 /* True while a head that could take its semaphores is held back; sets p->hold. ready: its
  * units of L0C let it begin. */
 bool perturb_hold(struct npu *n, unsigned core, unsigned pipe, bool ready);

@@ -171,16 +171,11 @@ static unsigned pipe_plan(struct npu *n, unsigned core, unsigned pipe,
     return check_plan(n, pipe, c.plan, fault);
 }
 
-bool pipe_valid(struct npu *n, unsigned core, unsigned pipe)
+bool pipe_planned(struct npu *n, unsigned core, unsigned pipe)
 {
-    const struct npu_pipe *p = &n->s->core[core].pipe[pipe];
     struct npu_fault ignored = {0};
 
-    if (p->hold && (p->state != PIPE_WAITING || !p->checked)) {
-        return false;
-    }
-    return (p->state != PIPE_RUNNING && !p->checked) ||
-           (p->count != 0 && !pipe_plan(n, core, pipe, &ignored));
+    return !pipe_plan(n, core, pipe, &ignored);
 }
 
 static bool pipe_check(struct npu *n, unsigned core, unsigned pipe)

@@ -12,9 +12,8 @@ enum npu_mem pipe_stage(unsigned pipe);
 void pipe_reset(struct npu *n, unsigned core, unsigned pipe, uint64_t now);
 /* value: address and number of further commands, see PIPE_PUSH. */
 void pipe_push(struct npu *n, unsigned core, unsigned pipe, uint64_t value);
-/* Whether a snapshot's pipe can go on: what has passed the checks still does. Makes its
- * plan. */
-bool pipe_valid(struct npu *n, unsigned core, unsigned pipe);
+/* Makes the plan of a snapshot's head that has passed its checks; false if it does not. */
+bool pipe_planned(struct npu *n, unsigned core, unsigned pipe);
 /* The head as its operation sees it. */
 struct op_ctx pipe_context(struct npu *n, unsigned core, unsigned pipe,
                            struct npu_fault *fault);

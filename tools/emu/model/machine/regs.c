@@ -184,9 +184,6 @@ static unsigned write_core(struct npu *n, unsigned core, uint32_t reg, uint64_t 
 
 static unsigned write_chip(struct npu *n, uint32_t reg, uint64_t value)
 {
-    const uint64_t fields = CHIP_BARRIER_WATCH | CHIP_BARRIER_COUNT |
-                            CHIP_BARRIER_TARGET | CHIP_BARRIER_CORES;
-
     if (reg == CHIP_TRACE) {
         event_access(n, NPU_NAMES, NPU_CHIP, NPU_BY_HART, 0,
                      field_get(CHIP_TRACE_ADDR, value));
@@ -198,7 +195,7 @@ static unsigned write_chip(struct npu *n, uint32_t reg, uint64_t value)
         return 0;
     }
     if (ROW(reg, CHIP_BARRIER) >= 0) {
-        n->s->barrier[ROW(reg, CHIP_BARRIER)] = value & fields;
+        n->s->barrier[ROW(reg, CHIP_BARRIER)] = value & BARRIER_FIELDS;
         barrier_run(n, SEM_CORE + (unsigned)field_get(CHIP_BARRIER_WATCH, value));
         return 0;
     }

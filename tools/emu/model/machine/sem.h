@@ -13,6 +13,10 @@ struct sem_user {
     uint8_t core, pipe, barrier;
 };
 
+/* What a CHIP_BARRIER register keeps. */
+#define BARRIER_FIELDS                                                                   \
+    (CHIP_BARRIER_WATCH | CHIP_BARRIER_COUNT | CHIP_BARRIER_TARGET | CHIP_BARRIER_CORES)
+
 uint8_t sem_value(const struct npu *n, unsigned core, unsigned sem);
 bool sem_post(struct npu *n, struct sem_user by, unsigned core, unsigned sem,
               unsigned count);

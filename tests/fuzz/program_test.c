@@ -9,12 +9,12 @@
 
 TEST(fuzz, fixed_inputs)
 {
-    unsigned inputs = 40000 * test_times, missed = 0;
+    unsigned inputs = 8000 * test_times, missed = 0;
     uint8_t data[1024];
 
     for (unsigned i = 0; i < inputs; i++) {
         noise(data, sizeof(data));
-        LLVMFuzzerTestOneInput(data, sizeof(data));
+        fuzz_program_input(data, sizeof(data));
     }
     ok(true, "fuzz/survives_%u_fixed_inputs", inputs);
     for (unsigned op = 0; op < CMD_OPCODES; op++) {

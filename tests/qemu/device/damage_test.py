@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+#
+# Run in gdb by tests/run. A snapshot that is damaged, cut off or of another NPU is refused
+# in one line with status 2, by -loadvm and by the monitor's loadvm; what of the state is
+# looked at, tests/model/machine/snapshot_test.c has.
+import os
+import sys
+
+import gdb
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from session import *  # noqa: E402
+
+ARGS = "vadd --n 1000"
+MAGIC = b"ALAS"  # the upper half of the first word of the state, which has the version below
+NOW = 40  # where the state has its cycle
+
+
+def taken():
+    """The image of a disk that has a snapshot of a machine that has not begun."""
+    new_image()
+    process = launch(ARGS, f"-S {DRIVE} {WITH_MONITOR}")
+    say = monitor(process)
+    say("savevm whole")
+    end(process)
+    with open(IMAGE, "rb") as f:
+        return f.read()
+
+
+def put(image):
+    with open(IMAGE, "wb") as f:
+        f.write(image)
+
+
+def changed(image, at, new):
+    return image[:at] + new + image[at + len(new):]
+
+
+def refused(name, word, options=()):
+    status, text = run(ARGS, f"{DRIVE} -loadvm whole", "", options)
+    ok(status == 2 and word in text and len(text.splitlines()) == 1, f"damage/{name}",
+       (status, text))
+
+
+def through_the_monitor(name, word):
+    process = launch(ARGS, f"-S {DRIVE} {WITH_MONITOR}")
+    try:
+        monitor(process)("loadvm whole")
+    except OSError:
+        pass
+    status, text = result(process)
+    ok(status == 2 and word in text and len(text.splitlines()) == 1, f"damage/{name}",
+       (status, text))
+
+
+def damaged():
+    image = taken()
+    state = image.find(MAGIC) - 4
+    timer = image.find(b"cpu_common")
+    same(run(ARGS, f"{DRIVE} -loadvm whole"), run(ARGS), "damage/the_whole_one_is_loaded")
+    for option, value in (("--cores", "2"), ("--profile", "ascend310"), ("--seed", "3"),
+                          ("--mem", "128M")):
+        refused(f"another_{option[2:]}_is_refused", "of another NPU", [option, value])
+    contract = image.find(b"(contract=") + len(b"(contract=")
+    put(changed(image, contract, b"0"))
+    refused("another_contract_is_refused", "it has (contract=0,")
+    put(image.replace(b"npu.stage(", b"npu.state("))
+    refused("a_machine_without_an_npu_is_refused", "without this NPU")
+    put(changed(image, state, b"\1"))
+    refused("another_state_is_refused", "damaged")
+    put(changed(image, state + NOW, b"\xff" * 7))
+    refused("a_state_of_the_future_is_refused", "damaged")
+    through_the_monitor("a_state_of_the_future_is_refused_by_loadvm", "damaged")
+    put(changed(image, timer, b"x"))
+    refused("another_section_is_refused", "cannot be loaded")
+    through_the_monitor("another_section_is_refused_by_loadvm", "cannot be loaded")
+    put(changed(image, timer, bytes(state - timer)))
+    refused("one_that_is_cut_off_is_refused", "cannot be loaded")
+
+
+main(damaged)
