@@ -88,7 +88,7 @@ void tile_explain(const struct tile_plan *t, FILE *to)
     for (unsigned i = 0; i < t->n_lost; i++) {
         fprintf(to, "lost     ");
         tell_way(to, &t->lost[i].way);
-        fprintf(to, ", placing %u: %+lld cycles\n", t->lost[i].placing,
+        fprintf(to, ": %+lld cycles\n",
                 (long long)(t->lost[i].cycles.span - t->predicted.span));
     }
 }

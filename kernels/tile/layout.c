@@ -382,6 +382,7 @@ static void begin(struct emit *e, unsigned position)
     e->pre.n = e->body.n = 0;
     e->pre.mask = e->body.mask = MASK_UNKNOWN;
     e->err = 0;
+    e->signature = 1;
 }
 
 void emit_program(struct emit *e, unsigned position)

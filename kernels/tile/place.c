@@ -68,41 +68,62 @@ static struct placed life(const struct buffer *b)
                            .last = always ? UINT16_MAX : b->last};
 }
 
-bool place(struct emit *e, unsigned way, uint32_t *most)
+/* Where the k-th large buffer begins in a turn of groups: two that are read together lie
+ * half a repeat apart, or a block. */
+static uint32_t phase_of(const struct placing *how, unsigned k)
+{
+    static const uint32_t phases[PLACE_PHASES] = {0, REPEAT_BYTES, BLOCK};
+
+    return phases[how->phase[k % PLACE_LARGE]];
+}
+
+static unsigned copies_of(const struct emit *e, const struct buffer *b)
+{
+    return (b->load || b->store) && !b->always ? e->w->ring : 1;
+}
+
+static void place_large(struct places *p, struct emit *e, const struct placing *how)
+{
+    unsigned turn = 0, k = 0;
+
+    for (unsigned i = 0; i < e->n_buffers; i++) {
+        struct buffer *b = &e->buffer[i];
+        struct placed want = life(b);
+        uint32_t phase = phase_of(how, k);
+        for (unsigned c = 0; b->full && c < copies_of(e, b); c++, turn++) {
+            e->at[i][c] = how->banks ? large(p, &want, b->bytes, turn, phase)
+                                     : find(p, &want, b->bytes, 0, phase, TURN);
+            put_at(p, want, e->at[i][c], b->bytes);
+        }
+        k += b->full;
+    }
+}
+
+static void place_small(struct places *p, struct emit *e, const struct placing *how)
+{
+    uint32_t from = how->behind ? p->end - p->end / 3 : 0;
+
+    for (unsigned i = 0; i < e->n_buffers; i++) {
+        struct buffer *b = &e->buffer[i];
+        struct placed want = life(b);
+        for (unsigned c = 0; !b->full && c < copies_of(e, b); c++) {
+            uint32_t at = find(p, &want, b->bytes, from, 0, 2 * BLOCK);
+            e->at[i][c] =
+                at + b->bytes <= p->end ? at : find(p, &want, b->bytes, 0, 0, 2 * BLOCK);
+            put_at(p, want, e->at[i][c], b->bytes);
+        }
+    }
+}
+
+bool place(struct emit *e, const struct placing *how, uint32_t *most)
 {
     static struct places p;
-    bool banks = way & 1, from_end = way & 2;
-    unsigned turn = 0;
 
     p.n = 0;
     p.most = 0;
     p.end = chip_mem(NPU_MEM_UB);
-    for (unsigned i = 0; i < e->n_buffers; i++) {
-        struct buffer *b = &e->buffer[i];
-        unsigned copies = (b->load || b->store) && !b->always ? e->w->ring : 1;
-        struct placed want = life(b);
-        uint32_t phase = way >> 2 == 1 && (turn & 1)        ? REPEAT_BYTES
-                         : way >> 2 == 2 && copies == 1     ? BLOCK
-                         : way >> 2 == 3 && b->load && turn ? REPEAT_BYTES
-                                                            : 0;
-        for (unsigned c = 0; b->full && c < copies; c++, turn++) {
-            e->at[i][c] = banks ? large(&p, &want, b->bytes, turn, phase)
-                                : find(&p, &want, b->bytes, 0, phase, TURN);
-            put_at(&p, want, e->at[i][c], b->bytes);
-        }
-    }
-    for (unsigned i = 0; i < e->n_buffers; i++) {
-        struct buffer *b = &e->buffer[i];
-        unsigned copies = (b->load || b->store) && !b->always ? e->w->ring : 1;
-        struct placed want = life(b);
-        for (unsigned c = 0; !b->full && c < copies; c++) {
-            uint32_t from = from_end ? p.end - p.end / 3 : 0;
-            uint32_t at = find(&p, &want, b->bytes, from, 0, 2 * BLOCK);
-            e->at[i][c] =
-                at + b->bytes <= p.end ? at : find(&p, &want, b->bytes, 0, 0, 2 * BLOCK);
-            put_at(&p, want, e->at[i][c], b->bytes);
-        }
-    }
+    place_large(&p, e, how);
+    place_small(&p, e, how);
     *most = p.most;
     return p.most <= p.end;
 }

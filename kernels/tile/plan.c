@@ -1,364 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
  * The planner; see plan.h. Candidates are ways to cut a program into tiles. Each is emitted,
- * given memory and simulated; the fastest is kept, those that lost are told by --explain.
- * The search goes from coarse to fine: first how many rows and how far apart, then what
- * else can be chosen, then where buffers lie.
+ * given memory and simulated (search.c); the fastest is kept, those that lost are told by
+ * --explain.
  */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "hal/chip.h"
 #include "hal/pmu.h"
-#include "kernels/tile/plan.h"
-
-enum { PRE_COMMANDS = PLAN_COMMANDS / 2, KEPT = 3 };
-
-struct search {
-    struct program *p;
-    struct emit e;
-    struct order order;
-    struct loop loop[PLAN_LOOPS];
-    unsigned n_loops, cores;
-    union cmd *body, *pre; /* room for commands */
-    struct candidate best[KEPT];
-    unsigned n_best, n_tried;
-    struct candidate none; /* the one that came nearest to fit */
-    struct way tried[64];
-    unsigned n_ways;
-    struct candidate lost[PLAN_LOST];
-    unsigned n_lost;
-};
-
-/* --- one candidate --- */
-
-static void use_way(struct search *s, const struct way *w)
-{
-    s->e.w = w;
-    s->e.body.cmd = s->e.pre.cmd = NULL;
-    s->e.body.room = s->e.pre.room = 0;
-    memset(s->e.at, 0, sizeof(s->e.at));
-    emit_program(&s->e, 0);
-}
-
-/* The commands, with addresses, of all positions. */
-static void emit_all(struct search *s)
-{
-    struct emit *e = &s->e;
-
-    for (unsigned position = 0; position < e->w->ring && !e->err; position++) {
-        e->pre.cmd = position ? NULL : s->pre;
-        e->pre.room = position ? 0 : PRE_COMMANDS;
-        e->body.cmd = s->body + position * e->body.n;
-        e->body.room = PLAN_COMMANDS;
-        emit_program(e, position);
-    }
-    e->pre.cmd = s->pre;
-    e->body.cmd = s->body;
-}
-
-static bool fails(struct candidate *c, int err, const char *why)
-{
-    c->err = err;
-    snprintf(c->why, sizeof(c->why), "%s", why);
-    return false;
-}
-
-/* What does not follow from the shape of UB: results that each tile would store anew. */
-static bool stores_once(const struct search *s, struct candidate *c)
-{
-    const struct program *p = s->p;
-
-    for (unsigned r = 0; r < p->k->n_results; r++) {
-        const struct node *n = &p->node[p->result[r]];
-        for (unsigned l = 0; l < s->n_loops && emit_varies(&s->e, n); l++) {
-            if (s->loop[l].count > 1 &&
-                !loops_stride(p, &s->loop[l], &p->k->result[r].tensor)) {
-                return fails(c, ERR_SHAPE, "a result lacks a dimension of the others");
-            }
-        }
-    }
-    return true;
-}
-
-/* Emits a way, gives it memory in the way `placing`, simulates it. */
-static bool evaluate(struct search *s, struct candidate *c, unsigned placing, bool anew)
-{
-    uint32_t unit;
-    unsigned dealt;
-    struct share share;
-
-    s->n_tried++;
-    c->placing = placing;
-    if (anew) {
-        use_way(s, &c->way);
-    }
-    if (s->e.err) {
-        return fails(c, s->e.err, s->e.why);
-    }
-    if (!loops_make(s->p, &c->way, s->loop, &s->n_loops)) {
-        return fails(c, ERR_SHAPE, "more loops than a sequence nests");
-    }
-    if (!stores_once(s, c)) {
-        return false;
-    }
-    if (!place(&s->e, placing, &c->most)) {
-        return fails(c, ERR_LOCAL, "does not fit");
-    }
-    emit_all(s);
-    if (s->e.err) {
-        return fails(c, s->e.err, s->e.why);
-    }
-    order_make(&s->order, &s->e);
-    dealt = loops_dealt(s->p, s->loop, s->n_loops, &unit);
-    share = loops_share(s->loop, s->n_loops, dealt, unit, s->cores - 1, s->cores);
-    c->cycles = simulate(&s->e, &s->order, s->loop, s->n_loops, &share);
-    return true;
-}
-
-/* --- the search --- */
-
-static void tell_lost(struct search *s, const struct candidate *c)
-{
-    if (s->n_lost < PLAN_LOST) {
-        s->lost[s->n_lost++] = *c;
-    }
-}
-
-static void keep(struct search *s, const struct candidate *c)
-{
-    unsigned i = s->n_best;
-
-    while (i > 0 && c->cycles.span < s->best[i - 1].cycles.span) {
-        i--;
-    }
-    if (s->n_best == KEPT) {
-        tell_lost(s, i < KEPT ? &s->best[KEPT - 1] : c);
-    }
-    if (i == KEPT) {
-        return;
-    }
-    s->n_best += s->n_best < KEPT;
-    memmove(&s->best[i + 1], &s->best[i], (s->n_best - 1 - i) * sizeof(s->best[0]));
-    s->best[i] = *c;
-}
-
-/* A way that was not looked at yet; false: it cannot be done. */
-static bool consider(struct search *s, const struct way *w)
-{
-    struct candidate c = {.way = *w};
-    bool fits;
-
-    for (unsigned i = 0; i < s->n_ways; i++) {
-        if (memcmp(&s->tried[i], w, sizeof(*w)) == 0) {
-            return true;
-        }
-    }
-    if (s->n_ways < sizeof(s->tried) / sizeof(s->tried[0])) {
-        s->tried[s->n_ways++] = *w;
-    }
-    fits = evaluate(s, &c, 1, true);
-    if (!fits && c.err == ERR_LOCAL) {
-        c.err = 0;
-        fits = evaluate(s, &c, 0, false);
-    }
-    if (fits) {
-        keep(s, &c);
-    } else if (s->none.err == 0 || (c.err == ERR_LOCAL && c.most < s->none.most)) {
-        s->none = c;
-    }
-    return fits;
-}
-
-/* Bytes of UB that a way takes, by the simplest placing. */
-static uint32_t wants(struct search *s, const struct way *w)
-{
-    uint32_t most = 0;
-
-    use_way(s, w);
-    return s->e.err ? UINT32_MAX : (place(&s->e, 0, &most), most);
-}
-
-/* The most rows, or columns, that fit, from what two sizes take. */
-static uint32_t most_that_fits(struct search *s, struct way w, bool columns,
-                               uint32_t step)
-{
-    uint32_t ub = chip_mem(NPU_MEM_UB), *n = columns ? &w.cols : &w.rows;
-    uint32_t one, two;
-    uint64_t per_step;
-
-    *n = step;
-    w.pitch = columns ? step : w.pitch;
-    one = wants(s, &w);
-    *n = 2 * step;
-    w.pitch = columns ? 2 * step : w.pitch;
-    two = wants(s, &w);
-    if (one > ub || two <= one) {
-        return one > ub ? 0 : step;
-    }
-    per_step = two - one;
-    return (uint32_t)((ub - one) / per_step + 1) * step;
-}
-
-/* Elements between rows: whole blocks of every type that is loaded or stored. */
-static uint32_t block_elements(const struct program *p)
-{
-    uint32_t elements = BLOCK / 4;
-
-    for (unsigned i = 1; i <= p->n; i++) {
-        const struct node *n = &p->node[i];
-        if (n->has == FULL && n->type != TILE_MASK && n->last) {
-            uint32_t of = BLOCK / esize_of(n->type);
-            elements = of > elements ? of : elements;
-        }
-    }
-    return elements;
-}
-
-static void consider_flat(struct search *s, struct way w)
-{
-    uint32_t most = most_that_fits(s, w, true, 1024), even;
-
-    if (most == 0) {
-        w.cols = w.pitch = 1024;
-        consider(s, &w);
-        return;
-    }
-    for (uint32_t size = most; size >= 1024; size = size * 3 / 4) {
-        w.cols = size & ~(uint32_t)(LANES * 4 - 1);
-        if (w.cols >= s->p->cols) {
-            w.cols = (uint32_t)s->p->cols;
-        }
-        even = div_up(s->p->cols, w.cols); /* so that no tile is nearly empty */
-        if (s->cores > 1 && even < s->cores * 2) {
-            even = (uint32_t)round_up(even, s->cores);
-        }
-        if (even > 1) {
-            w.cols = (uint32_t)round_up(div_up(s->p->cols, even), LANES * 4);
-        }
-        w.pitch = (uint32_t)round_up(w.cols, LANES * 4);
-        consider(s, &w);
-        if (size < most / 3) {
-            break;
-        }
-    }
-}
-
-/* Numbers of rows with one distance between them. */
-static void consider_rows(struct search *s, struct way w)
-{
-    uint64_t rows = div_up(s->p->rows, s->cores);
-    uint32_t eights, most;
-
-    w.rows = 1;
-    most = s->p->rows == 1 ? 1 : most_that_fits(s, w, false, rows >= 8 ? 8 : 1);
-    if (most == 0 && rows >= 8) {
-        most = most_that_fits(s, w, false, 1);
-        most = most < 8 ? most : 7;
-    }
-    most = most < rows ? most : (uint32_t)rows;
-    if (most < 8) {
-        for (w.rows = most ? most : 1; w.rows; w.rows /= 2) {
-            consider(s, &w);
-        }
-        return;
-    }
-    eights = most / 8;
-    for (uint32_t n = eights < 31 ? eights : 31; n; n = n > 4 ? n * 2 / 3 : n - 1) {
-        w.rows = n * 8;
-        consider(s, &w);
-    }
-    if (most == rows && rows % 8) {
-        w.rows = most;
-        consider(s, &w);
-    }
-}
-
-static void consider_pitches(struct search *s, struct way w)
-{
-    uint32_t least = block_elements(s->p);
-    uint32_t dense = (uint32_t)round_up(w.cols, least), other = dense;
-
-    w.pitch = dense;
-    consider_rows(s, w);
-    if (s->p->rows < 8) {
-        return;
-    }
-    while (other / 8 % 4 != 2 && other < dense + 4 * LANES) { /* 8 rows in even groups */
-        other += least;
-    }
-    if (other != dense) {
-        w.pitch = other;
-        consider_rows(s, w);
-    }
-}
-
-/* What else can be chosen, with what was best so far. */
-static void consider_others(struct search *s)
-{
-    struct way best[2] = {s->best[0].way, s->best[s->n_best > 1].way};
-
-    for (unsigned i = 0; i < 2; i++) {
-        for (unsigned what = 0; what < 4; what++) {
-            struct way w = best[i];
-            w.far ^= what == 0;
-            w.apart ^= what == 1;
-            w.ring = (uint8_t)(w.ring + (what == 2));
-            w.spread ^= what == 3;
-            if (!(what == 3 && s->p->row == s->p->n_groups)) {
-                consider(s, &w);
-            }
-        }
-    }
-}
-
-static void consider_places(struct search *s)
-{
-    struct candidate kept[KEPT];
-    unsigned n = s->n_best;
-
-    memcpy(kept, s->best, sizeof(kept));
-    for (unsigned i = 0; i < n; i++) {
-        for (unsigned placing = 0; placing < PLACE_WAYS; placing++) {
-            struct candidate c = {.way = kept[i].way};
-            if (placing != kept[i].placing && evaluate(s, &c, placing, true)) {
-                keep(s, &c);
-            }
-        }
-    }
-}
-
-static void search(struct search *s)
-{
-    bool flat = s->p->row == s->p->n_groups && !s->p->reduces;
-    struct way w = {.ring = 2, .far = !flat, .spread = true, .rows = 1};
-
-    if (flat) {
-        consider_flat(s, w);
-        w.ring = 3;
-        consider_flat(s, w);
-    } else {
-        w.cols = (uint32_t)s->p->cols;
-        consider_pitches(s, w);
-        if (s->n_best == 0) {
-            w.spread = w.far = false;
-            consider_pitches(s, w);
-        }
-        if (s->n_best == 0 && !s->p->reduces) {
-            w.rows = s->p->rows < 8 ? (uint32_t)s->p->rows : 8;
-            w.cols = most_that_fits(s, w, true, 128);
-            w.pitch = w.cols;
-            consider(s, &w);
-        }
-    }
-    if (s->n_best) {
-        consider_others(s);
-        consider_places(s);
-    }
-}
-
-/* --- the plan --- */
+#include "kernels/tile/search.h"
 
 static int no_plan(const struct search *s, struct tile_error *error)
 {
@@ -405,7 +58,7 @@ static int make_plan(struct search *s, struct tile_arena *arena, struct tile_pla
     struct candidate *best = &s->best[0];
     int err;
 
-    evaluate(s, best, best->placing, true);
+    evaluate(s, best, true);
     t->name = s->p->k->name;
     t->way = best->way;
     memcpy(t->loop, s->loop, sizeof(t->loop));
@@ -422,6 +75,78 @@ static int make_plan(struct search *s, struct tile_arena *arena, struct tile_pla
     t->n_tried = s->n_tried;
     err = keep_commands(s, arena, t);
     return err ? err : plan_parts(t, arena);
+}
+
+__attribute__((format(printf, 3, 4))) static int
+refuse(struct tile_error *error, const struct tile_choice *c, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(error->text, sizeof(error->text), format, args);
+    va_end(args);
+    error->line = c->line;
+    error->column = c->column;
+    return ERR_ARG;
+}
+
+/* `tile DIM NUMBER`: of rows, or of columns where a tile need not have them all. */
+static int choose_tile(struct search *s, const struct tile_choice *c,
+                       struct tile_error *error)
+{
+    const struct program *p = s->p;
+    const char *name = p->k->dim[c->dim].name;
+    tile_dims dim = (tile_dims)(1u << c->dim);
+    unsigned g = 0;
+
+    while (g < p->n_groups && !(p->group[g].dims & dim)) {
+        g++;
+    }
+    if (g == p->n_groups || p->group[g].dims != dim) {
+        return refuse(error, c, "tile %s: it is no loop of its own", name);
+    }
+    if (c->number == 0 || c->number > p->group[g].size) {
+        return refuse(error, c, "tile %s %lu: it has %llu", name,
+                      (unsigned long)c->number, (unsigned long long)p->group[g].size);
+    }
+    if (g == p->row) {
+        s->wanted.rows = c->number;
+    } else if (g == p->col && (!p->reduces || c->number == p->group[g].size)) {
+        s->wanted.cols = c->number;
+    } else if (g == p->col) {
+        return refuse(error, c, "tile %s: it is reduced, so a tile has all of it", name);
+    } else if (c->number != 1) {
+        return refuse(error, c, "tile %s: tiles are of the last two loops", name);
+    }
+    return 0;
+}
+
+/* What the schedule says; what has no meaning for a program of the Vector is refused. */
+static int choose(struct search *s, struct tile_error *error)
+{
+    const struct tile_kernel *k = s->p->k;
+    int err = 0;
+
+    for (unsigned i = 0; i < k->n_choices && !err; i++) {
+        const struct tile_choice *c = &k->choice[i];
+        if (c->kind == TILE_CHOICE_TILE) {
+            err = choose_tile(s, c, error);
+        } else if (c->kind == TILE_CHOICE_BUFFERS) {
+            s->wanted.ring = (uint8_t)c->number;
+            err = c->number == 0 || c->number > PLAN_RING
+                      ? refuse(error, c, "buffers are 1 to %d", PLAN_RING)
+                      : 0;
+        } else if (c->kind == TILE_CHOICE_CORES) {
+            err = c->number == 0 || c->number > chip_cores()
+                      ? refuse(error, c, "cores %lu: the chip has %u",
+                               (unsigned long)c->number, chip_cores())
+                      : 0;
+        } else if (c->kind == TILE_CHOICE_LANES || c->kind == TILE_CHOICE_KEEP ||
+                   c->kind == TILE_CHOICE_STRATEGY) {
+            err = refuse(error, c, "a program without products has no such choice");
+        }
+    }
+    return err;
 }
 
 static unsigned cores_of(const struct tile_kernel *k, unsigned cores)
@@ -448,8 +173,9 @@ int tile_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cor
         s->body = malloc(PLAN_COMMANDS * PLAN_RING * sizeof(union cmd));
         s->pre = malloc(PRE_COMMANDS * sizeof(union cmd));
         err = s->body && s->pre ? program_make(p, k, arena, error) : ERR_NOMEM;
+        err = err ? err : choose(s, error);
         if (!err) {
-            search(s);
+            search_for_cores(s);
             err = s->n_best ? make_plan(s, arena, t) : no_plan(s, error);
         }
         free(s->body);

@@ -149,7 +149,8 @@ struct emit {
     uint16_t node; /* that is emitted, and whether it is the same for all tiles */
     bool invariant;
     uint32_t at[PLAN_BUFFERS][PLAN_RING]; /* addresses; a second pass needs them */
-    int err;                              /* it cannot be done in this way: why */
+    uint32_t signature; /* of how sums are made: equal ones give equal bits */
+    int err;            /* it cannot be done in this way: why */
     char why[TILE_TEXT_BYTES];
 };
 
@@ -223,10 +224,16 @@ void emit_reduce(struct emit *e, uint16_t node);
 
 /* --- memory --- */
 
-enum { PLACE_WAYS = 16 };
-/* Gives the buffers of an emitted program addresses, in one of the ways. False: UB does not
- * hold them; *most is what it would have to. */
-bool place(struct emit *e, unsigned way, uint32_t *most);
+enum { PLACE_LARGE = 8, PLACE_PHASES = 3 };
+/* How: large buffers from bank to bank or one behind the other, small ones from the front
+ * or far behind; and with which group each large one begins. */
+struct placing {
+    bool banks, behind;
+    uint8_t phase[PLACE_LARGE];
+};
+/* Gives the buffers of an emitted program addresses. False: UB does not hold them; *most is
+ * what it would have to. */
+bool place(struct emit *e, const struct placing *how, uint32_t *most);
 
 /* --- the order of commands --- */
 
@@ -274,7 +281,7 @@ enum { VARIANTS = 4 /* whole tiles, fewer rows, fewer columns, both */ };
 /* A candidate, emitted. */
 struct candidate {
     struct way way;
-    unsigned placing;
+    struct placing placing;
     struct predicted cycles;
     uint32_t most; /* bytes of UB */
     int err;

@@ -259,6 +259,13 @@ static uint64_t row_by_row_cycles(const struct reduction *r)
     return r->rows > UINT8_MAX ? UINT64_MAX : cycles;
 }
 
+/* What the order of additions depends on. */
+enum { BY_ROWS = 1, ROW_BY_ROW, BY_BLOCKS };
+static void sign(struct emit *e, uint32_t how)
+{
+    e->signature = e->signature * 31 + how;
+}
+
 void emit_reduce(struct emit *e, uint16_t node)
 {
     const struct node *n = &e->p->node[node], *x = &e->p->node[n->in[0]];
@@ -273,10 +280,13 @@ void emit_reduce(struct emit *e, uint16_t node)
     r.pair = n->op == TILE_SUM ? OP_VADD : n->op == TILE_MOST ? OP_VMAX : OP_VMIN;
     r.dst = result_buffer(e, node, 0, 0);
     if (blocks <= rows && blocks <= single && blocks != UINT64_MAX) {
+        sign(e, BY_BLOCKS * (r.rows + 1));
         by_blocks(e, &r);
     } else if (rows <= single && rows != UINT64_MAX) {
+        sign(e, BY_ROWS);
         by_rows(e, &r);
     } else if (single != UINT64_MAX) {
+        sign(e, ROW_BY_ROW);
         row_by_row(e, &r);
     } else {
         emit_fail(e, ERR_ARG, "no way to reduce %lu rows", (unsigned long)r.rows);

@@ -272,7 +272,6 @@ static void kernel(void *arg)
     struct seq_lane lanes[PLAN_LANES];
     unsigned n = 0;
 
-    bind(r, part);
     for (unsigned i = 0; i < o->n_sems; i++) {
         sched_label(task_core(), i, o->label[i], o->role[i]);
     }
@@ -296,6 +295,9 @@ int tile_run(const struct tile_plan *plan, const struct tile_call *call,
 {
     struct run r = {plan, call};
 
+    for (unsigned c = 0; c < plan->cores; c++) {
+        bind(&r, &plan->part[c]);
+    }
     return launch(
         &(struct launch){
             .name = plan->name, .kernel = kernel, .arg = &r, .cores = plan->cores},

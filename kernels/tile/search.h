@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Private to search.c and plan.c: the search for the fastest way.
+ */
+#ifndef KERNELS_TILE_SEARCH_H
+#define KERNELS_TILE_SEARCH_H
+
+#include "kernels/tile/plan.h"
+
+enum { PRE_COMMANDS = PLAN_COMMANDS / 2, KEPT = 3 };
+
+struct search {
+    struct program *p;
+    struct emit e;
+    struct order order;
+    struct loop loop[PLAN_LOOPS];
+    unsigned n_loops, cores;
+    union cmd *body, *pre; /* room for commands */
+    struct candidate best[KEPT];
+    unsigned n_best, n_tried;
+    struct candidate none; /* the one that came nearest to fit */
+    struct way tried[64];
+    unsigned n_ways;
+    struct candidate lost[PLAN_LOST];
+    unsigned n_lost;
+    uint32_t signature; /* that a way must have; 0: any */
+    struct way wanted;  /* what the schedule says of it; 0: nothing */
+};
+
+/* Emits a way, gives it memory, simulates it; `anew`: it is not the one before. False:
+ * c->err and c->why tell why not. */
+bool evaluate(struct search *s, struct candidate *c, bool anew);
+/* The best ways are in s->best then, the best one first. */
+void search_for_cores(struct search *s);
+/* Of ways that lost, for --explain. */
+void tell_lost(struct search *s, const struct candidate *c);
+
+#endif
