@@ -6,6 +6,7 @@
 #   make test [T=part]     every test, or those with it in their name or file: builds
 #                          what they need, and one is run in half a second
 #   make bench             what the scheduler costs, what pipelines reach, 1 to 32 cores
+#   make bench-tile        tile programs: cycles, and those predicted; build/bench-tile.csv
 #   make bench-host        speed of the emulated Cube against OpenBLAS on this machine
 #   make bench-model       rates of the model's inner loops
 #   make calibrate         published against modelled cycles
@@ -68,7 +69,7 @@ find       = $(sort $(shell find $(1) -name '*.[cS]'))
 TABLES    := hal/contract/tables.c
 FW_SRC    := $(call find,boot hal sched kernels)
 TARGET_SRC := $(call find,tests/target tests/broken tests/tile) tests/test.c \
-    tests/bench/hart.c tests/bench/soak.c
+    tests/bench/hart.c tests/bench/soak.c tests/bench/tile.c
 MODEL_SRC := $(call find,tools/emu/model) $(TABLES)
 CHECK_SRC := $(call find,tools/emu/check)
 QEMU_SRC  := $(call find,tools/emu/qemu)
@@ -125,7 +126,7 @@ $(B)/model/tools/emu/model/machine/%: OPT := -O2
 %_op.c.o %/demo.c.o %/mla_prolog_ref.c.o %/trap.c.o %/hal/host.c.o %/report.c.o %/measure.c.o \
     $(patsubst %,$(B)/fw-%/kernels/cli/%.o,picolibc newlib): FW_FLAGS += -Os -msave-restore
 
-.PHONY: all run test test-full test-chroots bench bench-host bench-model perturb soak \
+.PHONY: all run test test-full test-chroots bench bench-tile bench-host bench-model perturb soak \
     faults fuzz debug \
         debug-server record replay debug-core calibrate check format docs model-rv clean help FORCE
 .DELETE_ON_ERROR:
@@ -181,6 +182,9 @@ faults: all
 
 soak: all $(TEST_ELF)
 	@$(UNLOCK) tools/soak $(MINUTES)
+
+bench-tile: all $(TEST_ELF)
+	@$(UNLOCK) tools/bench-tile
 
 bench-host: all $(B)/bench/blas
 	@$(UNLOCK) tools/bench-host $(B)/bench/blas

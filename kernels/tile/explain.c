@@ -60,7 +60,7 @@ static void tell_semaphores(const struct tile_plan *t, FILE *to)
 
 static void tell_cycles(const struct tile_plan *t, FILE *to)
 {
-    const struct predicted *p = &t->predicted;
+    const struct tile_cycles *p = &t->predicted;
 
     fprintf(to, "predicted %llu cycles: V %llu, MTE2 %llu, MTE3 %llu\n",
             (unsigned long long)p->span, (unsigned long long)p->v,

@@ -192,7 +192,7 @@ int tile_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cor
     return err;
 }
 
-uint64_t tile_predicted(const struct tile_plan *plan)
+struct tile_cycles tile_predicted(const struct tile_plan *plan)
 {
-    return plan->predicted.span;
+    return plan->predicted;
 }

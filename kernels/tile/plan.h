@@ -269,11 +269,6 @@ void order_make(struct order *o, const struct emit *e);
 unsigned order_body(const struct order *o, const union cmd *body, unsigned n,
                     union cmd *to, unsigned room, uint16_t *moved);
 
-/* What the simulation of all tiles of a core gives. */
-struct predicted {
-    uint64_t span, v, mte2, mte3;
-};
-
 /* --- the plan --- */
 
 enum { VARIANTS = 4 /* whole tiles, fewer rows, fewer columns, both */ };
@@ -282,7 +277,7 @@ enum { VARIANTS = 4 /* whole tiles, fewer rows, fewer columns, both */ };
 struct candidate {
     struct way way;
     struct placing placing;
-    struct predicted cycles;
+    struct tile_cycles cycles;
     uint32_t most; /* bytes of UB */
     int err;
     char why[TILE_TEXT_BYTES];
@@ -315,7 +310,7 @@ struct tile_plan {
     union cmd *body, *pre; /* with addresses; the body with semaphores */
     uint16_t *moved;       /* where a command of the emitted body is in it */
     const char *name;
-    struct predicted predicted;
+    struct tile_cycles predicted;
     struct candidate lost[PLAN_LOST];
     unsigned n_lost, n_tried, n_body;
     uint64_t planning; /* instructions */
@@ -343,7 +338,7 @@ void loops_command(const struct program *p, const struct way *w, const struct lo
 /* simulate.c */
 /* replay.c: the sequences of all cores. */
 int plan_parts(struct tile_plan *t, struct tile_arena *arena);
-struct predicted simulate(const struct emit *e, const struct order *o,
+struct tile_cycles simulate(const struct emit *e, const struct order *o,
                           const struct loop *loop, unsigned n_loops,
                           const struct share *share);
 

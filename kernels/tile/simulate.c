@@ -166,9 +166,9 @@ static void tiles_of(struct simulation *s, uint64_t tiles, unsigned variant)
     s->busy_out += alike * (s->busy_out - was.busy_out);
 }
 
-struct predicted simulate(const struct emit *e, const struct order *o,
-                          const struct loop *loop, unsigned n_loops,
-                          const struct share *share)
+struct tile_cycles simulate(const struct emit *e, const struct order *o,
+                            const struct loop *loop, unsigned n_loops,
+                            const struct share *share)
 {
     static struct simulation s;
     uint64_t end;
@@ -190,5 +190,5 @@ struct predicted simulate(const struct emit *e, const struct order *o,
         }
     }
     end = later(s.v, later(s.mte2, s.mte3)) + s.skipped;
-    return (struct predicted){end, s.busy_v, s.busy_in, s.busy_out};
+    return (struct tile_cycles){end, s.busy_v, s.busy_in, s.busy_out};
 }

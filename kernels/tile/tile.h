@@ -35,7 +35,11 @@ MUST_CHECK int tile_run(const struct tile_plan *plan, const struct tile_call *ca
                         struct sched_report *report);
 /* Loops, layout, memory, semaphores, limits, what lost and why: `tile --explain`. */
 void tile_explain(const struct tile_plan *plan, FILE *to);
-/* What the plan is predicted to take, in cycles from its first command to its last. */
-uint64_t tile_predicted(const struct tile_plan *plan);
+/* What the plan is predicted to take on the core that has most to do, in cycles: from its
+ * first command to its last; each pipe's work. */
+struct tile_cycles {
+    uint64_t span, v, mte2, mte3;
+};
+struct tile_cycles tile_predicted(const struct tile_plan *plan);
 
 #endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tile programs: what they take and what was predicted, as comma-separated values. Each is
+ * planned and launched twice; cycles are those of the second launch.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hal/host.h"
+#include "hal/pmu.h"
+#include "kernels/cli/data.h"
+#include "kernels/cli/op.h"
+#include "kernels/tile/text.h"
+#include "kernels/tile/tile.h"
+#include "sched/measure.h"
+
+enum { ARENA_BYTES = 1 << 20 };
+
+static const char vadd[] = "kernel vadd(x: f32[n], y: f32[n]) -> z: f32[n]\n z = x + y\n";
+static const char vadd_f16[] = "kernel vadd_f16(x: f16[n], y: f16[n]) -> z: f16[n]\n z = "
+                               "x + y\nschedule arith f16\n";
+static const char chain[] = "kernel chain8(x: f32[n]) -> y: f32[n]\n"
+                            " y = abs(neg(abs(neg(abs(neg(abs(neg(x))))))))\n";
+static const char silu_mul[] =
+    "kernel silu_mul(x: f32[n], u: f32[n]) -> y: f32[n]\n y = silu(x) * u\n";
+static const char softmax[] = "kernel softmax(x: f32[m, n]) -> y: f32[m, n]\n"
+                              " e = exp(x - max(x, n))\n y = e / sum(e, n)\n";
+static const char softmax_f16[] = "kernel softmax_f16(x: f16[m, n]) -> y: f16[m, n]\n"
+                                  " e = exp(x - max(x, n))\n y = f16(e / sum(e, n))\n";
+static const char layernorm[] =
+    "kernel layernorm(x: f32[m, n], g: f32[n], b: f32[n], eps = 1e-5) -> y: f32[m, n]\n"
+    " d = x - mean(x, n)\n y = d * rsqrt(mean(d * d, n) + eps) * g + b\n";
+
+static const struct {
+    const char *text;
+    uint32_t m, n;
+} programs[] = {
+    {vadd, 1, 1 << 22},      {vadd_f16, 1, 1 << 22},   {chain, 1, 1 << 22},
+    {silu_mul, 1, 1 << 22},  {softmax, 256, 1024},     {softmax, 2048, 1024},
+    {softmax, 1024, 512},    {softmax, 2048, 256},     {softmax, 4096, 64},
+    {softmax, 513, 1003},    {softmax_f16, 256, 1024}, {softmax, 64, 8192},
+    {layernorm, 2048, 1024}, {layernorm, 2048, 128},
+};
+
+struct bench {
+    struct tile_arena arena;
+    struct tile_kernel *k;
+    struct tile_plan *plan;
+    struct tile_call call;
+    uint64_t planning;
+};
+
+static int prepare(struct bench *b, const char *text, uint32_t m, uint32_t n)
+{
+    struct tile_error error = {0};
+    uint64_t began;
+    int err = 0;
+
+    b->k = tile_parse(&b->arena, text, strlen(text), NULL, &error);
+    for (unsigned d = 0; b->k && d < b->k->n_dims && !err; d++) {
+        err = tile_set_size(b->k, (uint8_t)d, b->k->dim[d].name[0] == 'm' ? m : n);
+    }
+    began = hart_clock();
+    err = b->k && !err ? tile_plan(&b->plan, b->k, 0, &b->arena, &error) : ERR_FORMAT;
+    b->planning = hart_clock() - began;
+    if (err) {
+        fprintf(stderr, "bench-tile: %s\n", error.text);
+        return err;
+    }
+    for (unsigned i = 0; i < b->k->n_params; i++) {
+        const struct tile_tensor *t = &b->k->param[i];
+        b->call.in[i] = data_make("bench-tile", (enum type)t->type,
+                                  tile_count(b->k, tile_tensor_dims(t)), i + 1);
+    }
+    for (unsigned i = 0; i < b->k->n_results; i++) {
+        const struct tile_tensor *t = &b->k->result[i].tensor;
+        b->call.out[i] = data_alloc("bench-tile", (enum type)t->type,
+                                    tile_count(b->k, tile_tensor_dims(t)));
+    }
+    return 0;
+}
+
+static int launch_twice(struct bench *b, struct launch_report *report)
+{
+    static struct sched_report text;
+
+    for (unsigned i = 0; i < 2; i++) {
+        int err;
+        measure_start();
+        err = tile_run(b->plan, &b->call, &text);
+        if (err) {
+            fprintf(stderr, "bench-tile: %s\n", text.text);
+            return err;
+        }
+    }
+    measure_read(report);
+    return 0;
+}
+
+static void print(const struct bench *b, uint32_t m, uint32_t n,
+                  const struct launch_report *r)
+{
+    struct tile_cycles p = tile_predicted(b->plan);
+
+    printf("%s,%lu,%lu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu\n", b->k->name,
+           (unsigned long)m, (unsigned long)n, (unsigned long long)r->span,
+           (unsigned long long)p.span, (unsigned long long)r->chip[PIPE_V].busy,
+           (unsigned long long)p.v, (unsigned long long)r->chip[PIPE_MTE2].busy,
+           (unsigned long long)p.mte2, (unsigned long long)r->chip[PIPE_MTE3].busy,
+           (unsigned long long)p.mte3, (unsigned long long)r->call,
+           (unsigned long long)b->planning);
+}
+
+static int bench_tile(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    printf("program,m,n,cycles,predicted,v,v predicted,mte2,mte2 predicted,mte3,"
+           "mte3 predicted,call to return,planning\n");
+    for (unsigned i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+        struct bench b = {.arena = {malloc(ARENA_BYTES), ARENA_BYTES, 0}};
+        struct launch_report report;
+        if (prepare(&b, programs[i].text, programs[i].m, programs[i].n) ||
+            launch_twice(&b, &report)) {
+            return RUN_FAULT;
+        }
+        print(&b, programs[i].m, programs[i].n, &report);
+        for (unsigned t = 0; t < b.k->n_params; t++) {
+            free((void *)(uintptr_t)b.call.in[t]);
+        }
+        for (unsigned t = 0; t < b.k->n_results; t++) {
+            free(b.call.out[t]);
+        }
+        free(b.arena.base);
+    }
+    return RUN_OK;
+}
+
+COMMAND(benchtile, "", "cycles of tile programs beside those predicted", bench_tile);
