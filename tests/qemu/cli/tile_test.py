@@ -84,8 +84,8 @@ class Case:
         self.words = ["tile", name + ".tile", *words, "--interpret",
                       *(["--kernel", kernel] if kernel else [])]
 
-    def wrong(self):
-        """What differs from NumPy, or nothing."""
+    def wrong(self, units=1):
+        """What differs from NumPy by more than so many units, or nothing."""
         with np.errstate(all="ignore"):
             want = self.program.run(self.arrays, self.sizes)
         for result, type_, _ in self.program.results:
@@ -94,6 +94,7 @@ class Case:
             if got.dtype != TYPES[type_] or got.shape != right.shape:
                 return f"{result} is {got.dtype} {got.shape}, want {type_} {right.shape}"
             got, unit = got.astype(np.float64), {"f32": 2**-23, "f16": 2**-11}.get(type_, 0)
+            unit *= units
             size = np.abs(right)  # a cast to f16 within a program is not rounded, see ref.h
             size = np.maximum(size, np.nanmax(size)) * 3 if type_ == "f16" else size
             with np.errstate(invalid="ignore"):
@@ -127,6 +128,31 @@ def random_programs():
         sizes = map(int, text.rsplit("#", 1)[1].split())
         text = text.replace("bf16", "f16")  # of which there are no files
         yield Case(re.match(r"kernel (\w+)", text)[1], text, dict(zip("mnk", sizes)))
+
+
+def page():
+    """The example of kernels/README.md, as it is typed there, and whether all is on it."""
+    with open(ROOT + "/kernels/README.md") as f:
+        text = f.read()
+    with open(ROOT + "/kernels/tile/ops.def") as f:
+        names = re.findall(r'TILE_OP\(\w+, "(\w+)"', f.read())
+    missing = [name for name in names if f"`{name}" not in text]
+    ok(not missing, "tile/page_has_every_function", " ".join(missing))
+    example = re.search(r"```\n(kernel .*?)```", text, re.S)[1]
+    case = Case("rms", example, {"m": 11, "n": 77})
+    typed = re.findall(r'ARGS="(tile .*?)"', text)
+    case.words = typed[0].replace("1000", "50").split()
+    ran = [salai(SALAI, case.words), salai(SALAI, [*"tile rms.tile rms.x.npy rms.g.npy -o".split(),
+                                                   "rms.out.y.npy"])]
+    bad = [f"{r.args}: {r.stderr}" for r in ran
+           if r.returncode != 0 or "verified: " not in r.stdout]
+    ok(not bad, "tile/page_example_runs", "\n".join(bad))
+    ok(not case.wrong(4), "tile/page_example_is_right", case.wrong(4))
+    with open("rms.tile", "w") as f:
+        f.write(example.replace("x, n", "x, k"))
+    ran = salai(SALAI, case.words)
+    told = re.search(r"^    (rms.tile:.*)$", text, re.M)[1]
+    ok(ran.stderr.strip() == told, "tile/page_error", f"{ran.stderr}\n{told}")
 
 
 def run_cases(cases):
@@ -208,6 +234,7 @@ def refused():
 with tempfile.TemporaryDirectory(prefix="tile-", dir=ROOT + "/build/test") as folder:
     os.chdir(folder)
     against_numpy()
+    page()
     refused()
     os.chdir(ROOT)
 print(f"1..{count}")
