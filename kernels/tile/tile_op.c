@@ -103,6 +103,25 @@ static int check_indices(const struct tile_program *p, const struct op_call *cal
     return 0;
 }
 
+static int plan(struct tile_program *p, const struct op_call *call)
+{
+    struct tile_error error;
+    int err = tile_plan(&p->plan, p->k, call->cores, &p->arena, &error);
+
+    if (err) {
+        return refuse(p, &error, err);
+    }
+    p->lowered = tile_lower(p->k, &p->arena);
+    if (p->lowered == NULL) {
+        return refuse(p, &(struct tile_error){.text = "no memory for its limit"},
+                      ERR_NOMEM);
+    }
+    if (args_of(call)->explain) {
+        tile_explain(p->plan, stdout);
+    }
+    return 0;
+}
+
 static int prepare(struct op_call *call)
 {
     struct tile_program *p = program_of(call);
@@ -132,8 +151,9 @@ static int prepare(struct op_call *call)
     if (args_of(call)->interpret) { /* nothing to compare, and no engine's limit */
         p->op.ref = NULL;
         p->op.work = NULL;
+        return 0;
     }
-    return 0;
+    return plan(p, call);
 }
 
 /* --- a run --- */
@@ -142,23 +162,12 @@ static int run_planned(struct tile_program *p, const struct op_call *call,
                        struct sched_report *report)
 {
     struct tile_call where = {0};
-    struct tile_error error;
 
     for (unsigned i = 0; i < p->k->n_params; i++) {
         where.in[i] = call->in[i].data;
     }
     for (unsigned i = 0; i < p->k->n_results; i++) {
         where.out[i] = call->out[i].data;
-    }
-    if (p->plan == NULL) {
-        int err = tile_plan(&p->plan, p->k, call->cores, &p->arena, &error);
-        if (err) {
-            p->plan = NULL;
-            return refuse(p, &error, err);
-        }
-        if (args_of(call)->explain) {
-            tile_explain(p->plan, stdout);
-        }
     }
     return tile_run(p->plan, &where, report);
 }
@@ -193,9 +202,48 @@ static void reference(const struct op_call *call, unsigned out, uint64_t first,
     want->bound[0] = x.bound;
 }
 
+/* The fastest command that does for an operation what it has to do for each element; 0:
+ * none, or one that may be part of another. */
+static enum op command_for(const struct tile_node *n)
+{
+    switch ((enum tile_op)n->op) {
+    case TILE_EXP:
+        return OP_VEXP;
+    case TILE_LN:
+        return OP_VLN;
+    case TILE_SQRT:
+        return OP_VSQRT;
+    case TILE_TANH:
+        return OP_VTANH;
+    case TILE_ERF:
+        return OP_VERF;
+    case TILE_RELU: /* of VADDRELU and its like */
+    case TILE_NOT:
+        return 0;
+    default:
+        return tile_op_info[n->op].kind == KIND_LEAF || n->type == TILE_MASK ? 0
+                                                                             : OP_VADD;
+    }
+}
+
+/* What the Vector has to compute at the least: each element of each operation once. */
+static void work_on_vector(const struct tile_kernel *k, struct work *w)
+{
+    for (unsigned v = 1; v <= k->n_nodes; v++) {
+        const struct tile_node *n = &k->node[v];
+        enum op code = command_for(n);
+        tile_dims dims = k->node[n->operand[0]].dims | n->dims;
+        if (code) {
+            work_vector(w, code, (enum type)n->type, tile_count(k, dims));
+        }
+    }
+}
+
 static void work(const struct op_call *call, struct work *w)
 {
     const struct tile_program *p = program_of(call);
+
+    work_on_vector(p->lowered, w);
 
     for (unsigned i = 0; i < p->k->n_params; i++) {
         work_in(w, NPU_MEM_UB, &call->in[i]);
