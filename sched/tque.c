@@ -149,6 +149,21 @@ static uint8_t take_sem(struct tpipe *pipe, const char *name, const char *role,
     return (uint8_t)pipe->sem--;
 }
 
+static void tell(const struct tque *que)
+{
+    chip_hint(&(struct npu_hint){.base = que->begin,
+                                 .bytes = que->n * que->bytes,
+                                 .name = (uintptr_t)que->name,
+                                 .where = (uintptr_t)que->where,
+                                 .mem = que->mem,
+                                 .core = que->core,
+                                 .queue = que->full_sem != 0,
+                                 .producer = que->producer,
+                                 .consumer = que->consumer,
+                                 .free_sem = que->free_sem,
+                                 .full_sem = que->full_sem});
+}
+
 static const char *user_name(unsigned pipe)
 {
     return pipe == TQUE_HART ? "the hart" : pipe_name(pipe);
@@ -204,13 +219,17 @@ struct tque *tque_init_at(struct tpipe *pipe, const char *name, enum tposition p
     que->free_sem = take_sem(pipe, name, "FREE", where);
     que->full_sem = take_sem(pipe, name, "FULL", where);
     sem_post(pipe->core, que->free_sem, n);
+    tell(que);
     return que;
 }
 
 uint32_t tbuf_init_at(struct tpipe *pipe, const char *name, enum tposition position,
                       uint32_t bytes, const char *where)
 {
-    return take(pipe, name, position, 1, bytes, where)->begin;
+    const struct tque *item = take(pipe, name, position, 1, bytes, where);
+
+    tell(item);
+    return item->begin;
 }
 
 /* --- the four verbs --- */

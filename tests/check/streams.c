@@ -132,7 +132,12 @@ static void happens(char what)
         break;
     case 'h':
         if (race_hart_matters(race)) {
-            race_hart(race, 1, 0, b, c, number[3], number[4], a);
+            race_hart(race, &(struct race_hart_access){.site = site,
+                                                       .core = b,
+                                                       .mem = c,
+                                                       .first = number[3],
+                                                       .bytes = number[4],
+                                                       .write = a});
         }
         break;
     default:

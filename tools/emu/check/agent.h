@@ -57,6 +57,9 @@ struct race {
     struct clock *mark[NPU_MAX_CORES][UNITS]; /* of a unit of L0C */
     struct fifo sem[NPU_MAX_CORES + 1][SEM_CORE];
     struct stamp barrier;
+    struct {
+        uint16_t posted, taken; /* by these pipes of the core, a bit each */
+    } used[NPU_MAX_CORES][SEM_COUNT];
 
     /* The hart: what it knows as the scalar unit of each core, and as all of them, which
      * is what counts outside of runs. Accesses between two things that it hands on have one

@@ -21,7 +21,7 @@ void findings_close(struct findings *f)
  * whoever called that. */
 static uint64_t place(const struct record *x)
 {
-    return x->site.pc ^ (x->site.caller << 20);
+    return x->site.opcode ? x->site.pc ^ (x->site.caller << 20) : x->site.pc;
 }
 
 static bool same(const struct finding *f, const struct race_pair *p)
@@ -39,6 +39,16 @@ static void grow(struct findings *f)
     f->finding = host_grow(f->host, f->finding, f->room * sizeof(*f->finding),
                            room * sizeof(*f->finding));
     f->room = room;
+}
+
+/* The buffer in which an operand begins; an access of the hart's has no other bytes. */
+static struct npu_hint buffer_of(const struct findings *f, const struct race_pair *p,
+                                 const struct record *x)
+{
+    const struct npu_hint *hint =
+        hints_find(&f->hints, p->core, p->mem, x->bytes ? x->base : p->addr);
+
+    return hint ? *hint : (struct npu_hint){0};
 }
 
 /* The finding of a pair's places, which may be new; NULL if there are too many. */
@@ -64,6 +74,8 @@ static struct finding *find(struct findings *f, const struct race_pair *p)
                                         .mem = p->mem,
                                         .addr = p->addr,
                                         .inexact = p->inexact,
+                                        .buffer_a = buffer_of(f, p, p->a),
+                                        .buffer_b = buffer_of(f, p, p->b),
                                         .next = *bucket};
     *bucket = ++f->n;
     return &f->finding[f->n - 1];

@@ -5,6 +5,7 @@
 #ifndef TOOLS_EMU_CHECK_FOUND_H
 #define TOOLS_EMU_CHECK_FOUND_H
 
+#include "tools/emu/check/hints.h"
 #include "tools/emu/check/race.h"
 
 struct finding {
@@ -12,6 +13,8 @@ struct finding {
     unsigned core, mem;
     uint64_t addr; /* its first byte */
     bool inexact;
+    struct npu_hint buffer_a,
+        buffer_b;            /* in which the operands begin; bytes 0: unknown */
     uint64_t count;          /* pairs of commands */
     uint32_t last_a, last_b; /* serials of the last of them */
     uint32_t next;           /* with the same hash, plus 1 */
@@ -32,6 +35,7 @@ struct findings {
     uint64_t lost;                    /* pairs beyond FINDINGS_MOST places */
     struct mixed mixed[MIXED_MOST];
     unsigned n_mixed;
+    struct hints hints;
 };
 
 void findings_open(struct findings *f, const struct check_host *host);

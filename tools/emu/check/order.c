@@ -164,6 +164,7 @@ void race_take(struct race *r, unsigned core, unsigned who, unsigned sem, unsign
 
     if (who < NPU_PIPES) {
         struct agent *a = &r->agent[core][who];
+        r->used[core][sem].taken |= (uint16_t)(1u << who);
         clock_put(&r->clocks, a->posted);
         a->posted = NULL;
         take(r, core, sem, count, a->clock);
@@ -212,10 +213,23 @@ void race_post(struct race *r, unsigned core, unsigned who, unsigned sem, unsign
         u->lane = LANE_HART;
         u->serial = stamp.hart;
     } else if (who < NPU_PIPES) {
+        r->used[core][sem].posted |= (uint16_t)(1u << who);
         u->lane = (uint16_t)lane_of(core, who);
         u->serial = r->agent[core][who].ended;
     }
     f->n++;
+}
+
+void race_between(const struct race *r, unsigned from, unsigned to,
+                  uint64_t sems[SEM_COUNT / 64])
+{
+    unsigned a = from / NPU_PIPES, b = to / NPU_PIPES;
+
+    for (unsigned i = 0; i < SEM_COUNT; i++) {
+        uint64_t goes = r->used[a][i].posted >> from % NPU_PIPES &
+                        r->used[b][i].taken >> to % NPU_PIPES & (a == b || i >= SEM_CORE);
+        sems[i / 64] |= goes << i % 64;
+    }
 }
 
 /* --- units of L0C --- */

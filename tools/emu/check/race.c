@@ -154,41 +154,43 @@ bool race_hart_matters(const struct race *r)
     return r->queued || r->behind;
 }
 
-static uint32_t hart_record(struct race *r, uint64_t pc, uint64_t cycle, bool write)
+static uint32_t hart_record(struct race *r, const struct race_hart_access *a)
 {
+    uint64_t pc = a->site.pc;
     unsigned at = (unsigned)(pc >> 1) % HART_CACHE;
 
-    if (r->cache[write][at].pc != pc || r->cache[write][at].serial != r->hart_serial) {
-        struct record record = {.site = {.pc = pc, .task = r->task},
+    if (r->cache[a->write][at].pc != pc ||
+        r->cache[a->write][at].serial != r->hart_serial) {
+        struct record record = {.site = a->site,
                                 .lane = LANE_HART,
                                 .serial = r->hart_serial,
-                                .cycle = cycle,
-                                .kind = write ? ACCESS_WRITE : ACCESS_READ};
+                                .cycle = a->cycle,
+                                .kind = a->write ? ACCESS_WRITE : ACCESS_READ};
+        record.site.task = r->task;
         sweep(r);
-        r->cache[write][at].pc = pc;
-        r->cache[write][at].serial = r->hart_serial;
-        r->cache[write][at].name = record_add(&r->shadow.records, &record);
+        r->cache[a->write][at].pc = pc;
+        r->cache[a->write][at].serial = r->hart_serial;
+        r->cache[a->write][at].name = record_add(&r->shadow.records, &record);
     }
-    return r->cache[write][at].name;
+    return r->cache[a->write][at].name;
 }
 
-void race_hart(struct race *r, uint64_t pc, uint64_t cycle, unsigned core, unsigned mem,
-               uint64_t first, uint64_t bytes, bool write)
+void race_hart(struct race *r, const struct race_hart_access *a)
 {
-    if (mem == NPU_MEM_GM && r->queued == 0 && !shadow_engine(&r->shadow, first)) {
+    if (a->mem == NPU_MEM_GM && r->queued == 0 && !shadow_engine(&r->shadow, a->first)) {
         return; /* nobody has been there, and what comes is told by its push */
     }
     r->hart_serial += r->hart_told;
     r->hart_told = false;
-    r->operand = (struct race_operand){.mem = (uint8_t)mem};
-    r->core = core;
+    r->operand = (struct race_operand){.mem = (uint8_t)a->mem};
+    r->core = a->core;
     r->toucher = (struct toucher){.clock = r->all,
                                   .heirs = r->hart,
                                   .n_heirs = r->task ? r->config.cores : 0,
-                                  .name = hart_record(r, pc, cycle, write),
+                                  .name = hart_record(r, a),
                                   .lane = LANE_HART,
-                                  .kind = write ? ACCESS_WRITE : ACCESS_READ,
+                                  .kind = a->write ? ACCESS_WRITE : ACCESS_READ,
                                   .met = met};
     toucher_begin(&r->toucher);
-    shadow_touch(&r->shadow, &r->toucher, core, mem, first, bytes);
+    shadow_touch(&r->shadow, &r->toucher, a->core, a->mem, a->first, a->bytes);
 }

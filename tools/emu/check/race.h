@@ -76,6 +76,10 @@ void race_operand(struct race *r, unsigned core, unsigned pipe,
                   const struct race_operand *operand);
 void race_range(struct race *r, uint64_t first, uint64_t bytes);
 
+/* The semaphores that lane `from` posts and lane `to` takes, bits. */
+void race_between(const struct race *r, unsigned from, unsigned to,
+                  uint64_t sems[SEM_COUNT / 64]);
+
 /* --- what orders --- */
 
 /* who: a pipe of `core`; RACE_HART, by that core's page; RACE_BARRIER, for posts of what
@@ -94,7 +98,14 @@ void race_task(struct race *r, uint64_t name);
 
 /* False: no access of the hart's can be part of a race now. */
 bool race_hart_matters(const struct race *r);
-void race_hart(struct race *r, uint64_t pc, uint64_t cycle, unsigned core, unsigned mem,
-               uint64_t first, uint64_t bytes, bool write);
+/* site: pc, and the return address, which means something in a leaf such as memset. */
+struct race_hart_access {
+    struct race_site site;
+    uint64_t cycle;
+    unsigned core, mem; /* core: whose memory */
+    uint64_t first, bytes;
+    bool write;
+};
+void race_hart(struct race *r, const struct race_hart_access *access);
 
 #endif

@@ -36,9 +36,23 @@ static void give_back(void *ctx, void *p, size_t bytes)
     g_free(p);
 }
 
+static void hinted(uint64_t addr)
+{
+    const struct npu_config *config = &check.npu->config;
+    struct npu_hint hint;
+    uint64_t off = addr - config->gm_base;
+
+    if (off <= config->gm_size && sizeof(hint) <= config->gm_size - off) {
+        memcpy(&hint, check.npu->gm_host + off, sizeof(hint));
+        hints_add(&check.findings.hints, &hint);
+    }
+}
+
 void npu_racecheck_event(const struct npu_event *e)
 {
-    if (check.race) {
+    if (check.race && e->what == NPU_HINTS) {
+        hinted(e->name);
+    } else if (check.race) {
         check.now = e->now;
         race_event(check.race, e);
     }
@@ -69,19 +83,23 @@ static unsigned window_mem(uint64_t *addr, unsigned *core)
 static void accessed(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addr, void *pc)
 {
     const struct npu_config *config = &check.npu->config;
-    unsigned core = 0, mem = NPU_MEM_GM;
+    struct race_hart_access access = {.mem = NPU_MEM_GM, .first = addr};
 
     if (!race_hart_matters(check.race)) {
         return;
     }
     if (addr - config->gm_base >= config->gm_size) {
-        mem = window_mem(&addr, &core);
-        if (mem == NPU_MEM_COUNT) {
+        access.mem = window_mem(&access.first, &access.core);
+        if (access.mem == NPU_MEM_COUNT) {
             return; /* a device's register */
         }
     }
-    race_hart(check.race, (uintptr_t)pc, check.now, core, mem, addr,
-              1ull << qemu_plugin_mem_size_shift(info), qemu_plugin_mem_is_store(info));
+    access.site.pc = (uintptr_t)pc;
+    access.site.caller = npu_gpr(current_cpu)[1];
+    access.cycle = check.now;
+    access.bytes = 1ull << qemu_plugin_mem_size_shift(info);
+    access.write = qemu_plugin_mem_is_store(info);
+    race_hart(check.race, &access);
 }
 
 void npu_racecheck_translated(struct qemu_plugin_tb *tb)
@@ -119,8 +137,26 @@ static const char *kind_name(const struct record *x)
     return x->kind == ACCESS_READ ? "read" : x->kind == ACCESS_WRITE ? "write" : "atomic";
 }
 
-/* "UB core 0"-like places are put together by who reads it. */
-static void write_record(const char *name, const struct record *x)
+static void write_buffer(const struct npu_hint *b)
+{
+    fprintf(check.file,
+            ",\"buffer\":{\"base\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"name\":", b->base,
+            b->bytes);
+    write_guest_text(b->name);
+    fprintf(check.file, ",\"where\":");
+    write_guest_text(b->where);
+    if (b->queue) {
+        fprintf(check.file,
+                ",\"producer\":\"%s\",\"consumer\":\"%s\",\"free\":%u,"
+                "\"full\":%u",
+                b->producer ? pipe_name(b->producer) : "hart",
+                b->consumer ? pipe_name(b->consumer) : "hart", b->free_sem, b->full_sem);
+    }
+    fprintf(check.file, "}");
+}
+
+static void write_record(const char *name, const struct record *x,
+                         const struct npu_hint *buffer)
 {
     const struct cmd_info *info = cmd_find(x->site.opcode);
     const struct cmd_arg *arg = info ? cmd_arg_at(info, x->field) : NULL;
@@ -136,6 +172,9 @@ static void write_record(const char *name, const struct record *x)
             info ? info->name : "", arg ? arg->name : "", kind_name(x), x->base, x->bytes,
             x->cycle, x->site.pc, x->site.caller, x->site.tag, x->serial);
     write_guest_text(x->site.task);
+    if (buffer->bytes) {
+        write_buffer(buffer);
+    }
     fprintf(check.file, "}");
 }
 
@@ -144,14 +183,32 @@ static const char *mem_name(unsigned mem)
     return mem == NPU_MEM_GM ? "GM" : npu_mem_name(mem);
 }
 
+/* Those that go from the first one's pipe to the second one's. */
+static void write_semaphores(const struct record *a, const struct record *b)
+{
+    uint64_t sems[SEM_COUNT / 64] = {0};
+    const char *comma = "";
+
+    race_between(check.race, a->lane, b->lane, sems);
+    fprintf(check.file, ",\"semaphores\":[");
+    for (unsigned i = 0; i < SEM_COUNT; i++) {
+        if (sems[i / 64] >> i % 64 & 1) {
+            fprintf(check.file, "%s%u", comma, i);
+            comma = ",";
+        }
+    }
+    fprintf(check.file, "]");
+}
+
 static void write_finding(const struct finding *f)
 {
     fprintf(check.file,
             "{\"class\":\"%s\",\"memory\":\"%s\",\"core\":%u,\"address\":%" PRIu64
             ",\"count\":%" PRIu64,
             f->inexact ? "order" : "race", mem_name(f->mem), f->core, f->addr, f->count);
-    write_record("first", &f->a);
-    write_record("second", &f->b);
+    write_semaphores(&f->a, &f->b);
+    write_record("first", &f->a, &f->buffer_a);
+    write_record("second", &f->b, &f->buffer_b);
     fprintf(check.file, "}");
 }
 

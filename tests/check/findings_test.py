@@ -1,0 +1,245 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+#
+# findings_test.py [--full]    checked runs as a user types them: what is found in kernels
+#                              that are broken, silence about those that are not, reports
+#
+# --full: more cases of the operators, more seeds and cores, and the self-tests. TAP on stdout.
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.abspath(__file__)) + "/../.."
+FULL = "--full" in sys.argv
+IMAGE = ("--image", "build/fw-picolibc/test.elf")
+ENV = {k: v for k, v in os.environ.items()
+       if k not in ("CORES", "PROFILE", "MEM", "SEED", "TRACE") and not k.startswith("CHECK")}
+verdicts = []
+
+
+def ok(name, problems):
+    problems = [str(p) for p in ([] if problems is True else problems or [])][:8]
+    verdicts.append(not problems)
+    for p in problems:
+        print("#", p)
+    print("not ok" if problems else "ok", len(verdicts), "-", name, flush=True)
+
+
+def salai(*words, **env):
+    return subprocess.run(["tools/salai", *words], cwd=ROOT, env=ENV | env, text=True,
+                          stdin=subprocess.DEVNULL, capture_output=True, timeout=300)
+
+
+def checked(*words, checks="all", files=("json",), options=()):
+    """(the run, its reports)"""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [f"{folder}/{kind}" for kind in files]
+        named = [w for kind, path in zip(files, paths) for w in (f"--{kind}", path)]
+        ran = salai("--sanitize", checks, *named, *options, *words)
+        return ran, *(json.load(open(p)) if os.path.getsize(p) else None for p in paths)
+
+
+def silent(ran, report):
+    return [f"{f['class']} {f['memory']}: {f['first']['file']}:{f['first']['line']}, "
+            f"{f['second']['file']}:{f['second']['line']}" for f in report["findings"]] + (
+                [] if ran.returncode == 0 else [f"status {ran.returncode}: {ran.stderr[:300]}"])
+
+
+# --- the corpus ---
+
+def lines_of_pairs():
+    """{name of a kernel of races.def: its line}"""
+    with open(f"{ROOT}/tests/broken/races.def") as f:
+        return {"__".join(m): n for n, line in enumerate(f, 1)
+                for m in re.findall(r"^PAIR\((\w+), (\w+)\)", line)}
+
+
+def line_of(path, text):
+    with open(f"{ROOT}/{path}") as f:
+        return next(n for n, line in enumerate(f, 1) if text in line)
+
+
+def access_text(x):
+    return f"{x['command']}.{x['operand']}" if x["command"] else x["does"]
+
+
+def corpus():
+    wanted = [line.split() for line in salai(*IMAGE, "races", "--list").stdout.splitlines()]
+    ran, report = checked(*IMAGE, "races")
+    found, lines, problems = {}, lines_of_pairs(), []
+    for f in report["findings"]:
+        found.setdefault(f["first"]["task"], []).append(f)
+    for name, memory, first, second in wanted:
+        got = found.pop(name, [])
+        if [(f["class"], f["memory"], {access_text(f["first"]), access_text(f["second"])})
+                for f in got] != [("race", memory, {first, second})]:
+            problems.append(f"{name}: {[f['memory'] for f in got]}")
+        elif name in lines and {(x["file"], x["line"]) for x in (
+                got[0]["first"], got[0]["second"])} != {("tests/broken/races.def", lines[name])}:
+            problems.append(f"{name}: {got[0]['first']['file']}:{got[0]['first']['line']}")
+    ok("checked/each_pair_of_pipes_is_named", problems + [f"also {n}" for n in found] +
+       ([] if len(wanted) > 70 and ran.returncode == 1 else [f"status {ran.returncode}"]))
+    ok("checked/and_with_the_wait_nothing", silent(*checked(*IMAGE, "races", "--sound")))
+    without = [f for f in checked(*IMAGE, "races", checks="race")[1]["findings"]
+               if "hart" in (f["first"]["by"], f["second"]["by"])]
+    ok("checked/race_alone_leaves_the_hart_out", without)
+
+
+def two_lines():
+    path = "tests/broken/race.c"
+    ran, report = checked(*IMAGE, "race")
+    want = {line_of(path, "task_issue(PIPE_MTE2"), line_of(path, "cmd_post(&cmd, OUT_FULL") + 4}
+    got = [({x["line"] for x in (f["first"], f["second"])}, f["count"], f["advice"])
+           for f in report["findings"]]
+    ok("checked/both_lines_count_and_what_is_missing",
+       got != [(want, 15, "missing: no semaphore goes from V to MTE2")] and [got, want])
+    ok("checked/violations_are_status_1",
+       ran.returncode != 1 and [f"status {ran.returncode}"])
+    ok("checked/the_table_says_the_same", [] if re.search(
+        r"^race: UB of core 0 at 0x0, 15 times, first in cycle \d+\n"
+        r"  tests/broken/race\.c:\d+ +VADD reads src1 \[0x0, 0x1000\)  V of core 0, "
+        r"task race compute\n  tests/broken/race\.c:\d+ +COPY_GM_UB writes dst", ran.stderr,
+        re.M) else [ran.stderr])
+
+
+# --- silence ---
+
+def command_lines():
+    """The smallest case of every operator in one run; or all of each operator's."""
+    listed = json.loads(salai("help", "--json").stdout)
+    cases = [[f"{op['name']} {case}".split() for case in op["cases"]] for op in listed]
+    for some in cases if FULL else [[all_of[0] for all_of in cases]]:
+        yield [w for case in some for w in [*case, "+"]][:-1]
+
+
+def operators():
+    problems = []
+    for options in ((), ("--cores", "24"), ("--cores", "2", "--seed", "7")) if FULL else ((),):
+        for words in command_lines():
+            got = silent(*checked(*words, options=options))
+            problems += [f"{options} {words[0]}: {p}" for p in got]
+    ok("checked/operators_are_silent", problems)
+
+
+def self_tests():
+    for options in ((), ("--cores", "4", "--profile", "ascend910"),
+                    ("--cores", "32", "--profile", "ascend310")):
+        suppress = ("--suppress", "tests/check/suppress")
+        ran, report = checked(*IMAGE, "test", options=(*options, *suppress))
+        left = [f for f in report["findings"] if "suppressed" not in f and f["class"] == "race"]
+        ok(f"checked/self_tests_are_silent{''.join(options).replace('-', '_')}",
+           silent(ran, report | {"findings": left}))
+
+
+# --- what is as without ---
+
+def same_run():
+    for words in (["vadd", "--n", "5000", "--digest"],
+                  ["mla_prolog", "--m", "3", "--n", "40", "--k", "50", "--digest"]):
+        with tempfile.TemporaryDirectory() as folder:
+            outs, traces = [], []
+            for options in ((), ("--sanitize", "all")):
+                trace = f"{folder}/trace{len(traces)}"
+                outs.append(salai(*options, "--trace", trace, "--cores", "2", *words).stdout)
+                with open(trace, "rb") as f:
+                    traces.append(f.read())
+        ok(f"checked/same_bytes_cycles_and_trace_{words[0]}",
+           (outs[0] != outs[1] or traces[0] != traces[1] or len(traces[0]) < 1000) and
+           [f"{outs[0]!r}", f"{outs[1]!r}", f"traces {traces[0] == traces[1]}"])
+
+
+# --- suppressions and bad input ---
+
+def refused(name, pattern, *words, status=2):
+    ran = salai(*words, *IMAGE, "race")
+    ok(f"checked/{name}", [] if ran.returncode == status and re.search(pattern, ran.stderr) and
+       ran.stderr.count("\n") == 1 else [f"status {ran.returncode}", ran.stderr])
+
+
+def suppressions():
+    sides = "tests/broken/race.c:copy_in tests/broken/race.c:compute"
+    with tempfile.NamedTemporaryFile("w+") as f:
+        def entry(text):
+            f.seek(0)
+            f.truncate()
+            f.write(text + "\n")
+            f.flush()
+            return ("--suppress", f.name)
+
+        ran, report = checked(*IMAGE, "race", options=entry(
+            f"# known\nrace {sides} -- is meant to"))
+        ok("checked/a_suppressed_one_is_no_violation",
+           (ran.returncode or [x.get("suppressed") for x in report["findings"]] !=
+            ["is meant to"]) and [ran.returncode, ran.stderr])
+        ran = checked(*IMAGE, "race", options=entry("race x.c y.c:3 -- not there"))[0]
+        ok("checked/one_that_matches_nothing_is_a_warning", [] if ran.returncode == 1 and
+           ":1: warning: matches nothing" in ran.stderr else [ran.returncode, ran.stderr])
+        refused("a_suppression_wants_a_reason", ":1: no reason", "--sanitize", "race",
+                *entry(f"race {sides}"))
+        refused("a_suppression_names_a_class", ":1: want CLASS", "--sanitize", "race",
+                *entry("rice a b -- c"))
+    refused("no_suppression_file", "No such file", "--sanitize", "race", "--suppress", "/no/such")
+    refused("no_such_check", "check=rice: race, hart and all", "--sanitize", "rice")
+    refused("a_report_that_cannot_be", "No such file", "--sanitize", "race", "--sarif", "/no/such")
+    refused("a_report_without_checks", "are for --sanitize", "--json", "/tmp/none")
+
+
+# --- SARIF ---
+
+TEXT = {"text": str}
+LOCATION = {"physicalLocation": {"artifactLocation": {"uri": str, "uriBaseId": str},
+                                 "region": {"startLine": int}}, "message": TEXT}
+# The part of the schema of SARIF 2.1.0 that is used: names, types, and what must be there.
+SARIF = {"$schema": str, "version": {"2.1.0"}, "runs": [{
+    "tool": {"driver": {"name": str, "rules": [{
+        "id": str, "shortDescription": TEXT,
+        "defaultConfiguration": {"level": {"none", "note", "warning", "error"}}}]}},
+    "originalUriBaseIds": {"ROOT": {"uri": str}},
+    "results": [{"ruleId": str, "level": {"none", "note", "warning", "error"},
+                 "message": TEXT, "occurrenceCount": int, "locations": [LOCATION],
+                 "relatedLocations": [LOCATION | {"id": int}],
+                 "suppressions": [{"kind": {"inSource", "external"}, "justification": str}]}]}]}
+OPTIONAL = {"suppressions", "region", "locations", "relatedLocations"}
+
+
+def misfits(value, schema, path="$"):
+    if isinstance(schema, set):
+        return [] if value in schema else [f"{path}: {value!r}"]
+    if isinstance(schema, type):
+        return [] if type(value) is schema else [f"{path}: {value!r}"]
+    if isinstance(schema, list):
+        if not isinstance(value, list):
+            return [f"{path}: {value!r}"]
+        return [m for i, v in enumerate(value) for m in misfits(v, schema[0], f"{path}[{i}]")]
+    if not isinstance(value, dict):
+        return [f"{path}: {value!r}"]
+    return ([f"{path}: {k} is missing" for k in schema if k not in value and k not in OPTIONAL] +
+            [f"{path}: no {k} in the schema" for k in value if k not in schema] +
+            [m for k in value if k in schema for m in misfits(value[k], schema[k], f"{path}.{k}")])
+
+
+def sarif():
+    report = checked(*IMAGE, "race", files=("sarif",), options=(
+        "--suppress", "tests/check/suppress"))[1]
+    problems = misfits(report, SARIF)
+    if not problems:
+        run = report["runs"][0]
+        rules = {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+        if [r["ruleId"] for r in run["results"]] != ["race"] or not rules >= {"race"}:
+            problems = [run["results"]]
+    ok("checked/sarif_fits_its_schema", problems)
+
+
+corpus()
+two_lines()
+operators()
+same_run()
+suppressions()
+sarif()
+if FULL:
+    self_tests()
+print(f"1..{len(verdicts)}")
+sys.exit(0 if all(verdicts) else 1)
