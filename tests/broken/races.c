@@ -77,11 +77,15 @@ ACTOR(mte3_from_l1, "l1", MTE3, COPY_L1_GM, "src", mte_l1_to_gm(cmd, gm + 2 * FA
 ACTOR(mte3_to_l1, "l1", MTE3, COPY_UB_L1, "dst", mte_ub_to_l1(cmd, 0, FAR, BYTES))
 ACTOR(fix_to_l1, "l1", FIX, FIX_L0C_L1, "dst", fixpipe_to_l1(cmd, 0, FAR, &tile))
 ACTOR(fix_from_l1, "l1", FIX, COPY_L1_FB, "src", fixpipe_l1_to_fb(cmd, 0, 0, BYTES))
-ACTOR(mte1_to_l0a, "l0a", MTE1, FRACTALS_L1_L0A, "dst", mte_l1_to_l0a_fractals(cmd, 0, FAR, &of_f16))
-ACTOR(mte2_to_l0a, "l0a", MTE2, FRACTALS_GM_L0A, "dst", mte_gm_to_l0a_fractals(cmd, 0, gm + FAR, &fractals))
+ACTOR(mte1_to_l0a, "l0a", MTE1, FRACTALS_L1_L0A, "dst",
+      mte_l1_to_l0a_fractals(cmd, 0, FAR, &of_f16))
+ACTOR(mte2_to_l0a, "l0a", MTE2, FRACTALS_GM_L0A, "dst",
+      mte_gm_to_l0a_fractals(cmd, 0, gm + FAR, &fractals))
 ACTOR(m_from_l0a, "l0a", M, MMAD, "a", multiply(cmd, 2 * FAR, 0, FAR))
-ACTOR(mte1_to_l0b, "l0b", MTE1, FRACTALS_L1_L0B, "dst", mte_l1_to_l0b_fractals(cmd, 0, FAR, &of_f16))
-ACTOR(mte2_to_l0b, "l0b", MTE2, FRACTALS_GM_L0B, "dst", mte_gm_to_l0b_fractals(cmd, 0, gm + FAR, &fractals))
+ACTOR(mte1_to_l0b, "l0b", MTE1, FRACTALS_L1_L0B, "dst",
+      mte_l1_to_l0b_fractals(cmd, 0, FAR, &of_f16))
+ACTOR(mte2_to_l0b, "l0b", MTE2, FRACTALS_GM_L0B, "dst",
+      mte_gm_to_l0b_fractals(cmd, 0, gm + FAR, &fractals))
 ACTOR(m_from_l0b, "l0b", M, MMAD, "b", multiply(cmd, 2 * FAR, FAR, 0))
 ACTOR(m_to_l0c, "l0c", M, MMAD, "dst", multiply(cmd, 0, FAR, FAR))
 ACTOR(fix_from_l0c, "l0c", FIX, FIX_L0C_GM, "src", fixpipe_to_gm(cmd, gm + 2 * FAR, 0, &tile))

@@ -88,6 +88,30 @@ def corpus():
     ok("checked/race_alone_leaves_the_hart_out", without)
 
 
+def says(name, f, want):
+    """Whether a finding is what a line of `hazards --list` wants."""
+    cls, memory, first, second, word = want
+    if f["class"] == "mixed":
+        return [cls, {first, second}] == ["mixed", {f["first"]["by"], f["second"]["by"]}]
+    return ([cls, memory, {first, second}] == [
+        f["class"], f["memory"], {access_text(f["first"]), access_text(f["second"])}] and
+        name in (f["first"]["task"], f["second"]["task"]) and (word == "-" or word in f["advice"]))
+
+
+def hazards():
+    two = (*IMAGE, "--cores", "2", "hazards")
+    wanted = [line.split() for line in salai(*two, "--list").stdout.splitlines()]
+    ran, report = checked(*two)
+    left = report["findings"]
+    for name, *want in wanted:
+        got = [f for f in left if says(name, f, want)]
+        ok(f"checked/hazard_{name}", [] if len(got) == 1 else [
+            f"{len(got)} of {[(f['class'], f.get('advice')) for f in left]}"])
+        left = [f for f in left if f not in got]
+    ok("checked/and_nothing_else_of_them", [(f["class"], f.get("advice")) for f in left])
+    ok("checked/hazards_corrected", silent(*checked(*two, "--sound")))
+
+
 def two_lines():
     path = "tests/broken/race.c"
     ran, report = checked(*IMAGE, "race")
@@ -100,9 +124,9 @@ def two_lines():
        ran.returncode != 1 and [f"status {ran.returncode}"])
     ok("checked/the_table_says_the_same", [] if re.search(
         r"^race: UB of core 0 at 0x0, 15 times, first in cycle \d+\n"
-        r"  tests/broken/race\.c:\d+ +VADD reads src1 \[0x0, 0x1000\)  V of core 0, "
-        r"task race compute\n  tests/broken/race\.c:\d+ +COPY_GM_UB writes dst", ran.stderr,
-        re.M) else [ran.stderr])
+        r"  tests/broken/race\.c:\d+ +VADD reads src1 \[0x0, 0x1000\)\n +V of core 0, "
+        r"task race compute, cycle \d+\n  tests/broken/race\.c:\d+ +COPY_GM_UB writes dst",
+        ran.stderr, re.M) else [ran.stderr])
 
 
 # --- silence ---
@@ -234,6 +258,7 @@ def sarif():
 
 
 corpus()
+hazards()
 two_lines()
 operators()
 same_run()

@@ -78,6 +78,20 @@ static void reset(unsigned core, unsigned pipe)
     }
 }
 
+static void accessed(void)
+{
+    struct race_hart_access access = {.site = {.pc = 1},
+                                      .core = (unsigned)number[1],
+                                      .mem = (unsigned)number[2],
+                                      .first = number[3],
+                                      .bytes = number[4],
+                                      .write = number[0]};
+
+    if (race_hart_matters(race)) {
+        race_hart(race, &access);
+    }
+}
+
 static void happens(char what)
 {
     unsigned a = (unsigned)number[0], b = (unsigned)number[1], c = (unsigned)number[2];
@@ -131,14 +145,7 @@ static void happens(char what)
         reset(a, b);
         break;
     case 'h':
-        if (race_hart_matters(race)) {
-            race_hart(race, &(struct race_hart_access){.site = site,
-                                                       .core = b,
-                                                       .mem = c,
-                                                       .first = number[3],
-                                                       .bytes = number[4],
-                                                       .write = a});
-        }
+        accessed();
         break;
     default:
         exit(2);

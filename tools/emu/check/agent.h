@@ -44,6 +44,8 @@ struct fifo {
     struct unit *unit; /* SEM_MAX + 1 of them, a ring */
     uint8_t head;
     unsigned n;
+    uint32_t taken; /* serial of the unit that was taken last, of lane taken_lane */
+    uint16_t taken_lane;
     bool told; /* that its posts are mixed */
 };
 
@@ -66,8 +68,9 @@ struct race {
      * number. */
     struct clock *hart[NPU_MAX_CORES], *all;
     uint32_t hart_serial;
-    bool hart_told;  /* it has handed the number on: the next access has another */
-    uint64_t task;   /* what it does, 0: no run */
+    bool hart_told; /* it has handed the number on: the next access has another */
+    uint64_t task;  /* what it does, 0: no run */
+    uint32_t pushes;
     unsigned queued; /* commands that have not ended */
     bool behind;     /* something has ended that it does not know of */
 

@@ -75,6 +75,7 @@ void race_push(struct race *r, unsigned core, unsigned pipe, const struct race_s
         struct slot *slot = &a->slot[(a->head + a->count++) % PIPE_DEPTH];
         slot->site = *site;
         slot->site.task = r->task;
+        slot->site.pushed = ++r->pushes;
         slot->from = hart_stamp(r, core);
         r->queued++;
     }
@@ -103,20 +104,18 @@ static struct unit *unit_at(const struct fifo *f, unsigned i)
     return &f->unit[(f->head + i) % (SEM_MAX + 1)];
 }
 
-/* Tells, once, if another unit that lies there could as well have come before this. */
-static void look_for_mixed(struct race *r, unsigned core, unsigned sem, struct fifo *f)
+/* Tells, once, if unit u could as well have come before one of `serial` in `lane`: its
+ * poster did not know of that, so another timing may hand it to whoever took the other. */
+static void look_for_mixed(struct race *r, unsigned core, unsigned sem, struct fifo *f,
+                           const struct unit *u, unsigned lane, uint32_t serial)
 {
-    const struct unit *first = unit_at(f, 0);
+    uint32_t knows = lane == LANE_HART ? u->stamp.hart : 0;
+    uint32_t learnt = u->stamp.clock->lane[lane];
 
-    for (unsigned i = 1; i < f->n && !f->told && first->lane != NOBODY; i++) {
-        const struct unit *u = unit_at(f, i);
-        uint32_t knows = first->lane == LANE_HART ? u->stamp.hart : 0;
-        uint32_t lane = u->stamp.clock->lane[first->lane];
-        knows = lane > knows ? lane : knows;
-        if (u->lane != first->lane && u->lane != NOBODY && knows < first->serial) {
-            f->told = true;
-            r->report.mixed(r->report.ctx, core, sem, first->lane, u->lane);
-        }
+    knows = learnt > knows ? learnt : knows;
+    if (u->lane != lane && u->lane != NOBODY && knows < serial) {
+        f->told = true;
+        r->report.mixed(r->report.ctx, core, sem, lane, u->lane);
     }
 }
 
@@ -127,34 +126,28 @@ static void drop_first(struct race *r, struct fifo *f)
     f->n--;
 }
 
-static unsigned units_in(const struct fifo *f)
-{
-    unsigned sum = 0;
-
-    for (unsigned i = 0; i < f->n; i++) {
-        sum += unit_at(f, i)->count;
-    }
-    return sum;
-}
-
 /* The oldest units of a semaphore leave; whoever takes them learns what came with them. */
 static void take(struct race *r, unsigned core, unsigned sem, unsigned count,
                  struct clock *to)
 {
     struct fifo *f = fifo_of(r, core, sem);
 
-    if (f->n > 1 && !f->told && units_in(f) > count) {
-        look_for_mixed(r, core, sem, f);
-    }
     while (count && f->n) {
         struct unit *u = unit_at(f, 0);
         unsigned n = u->count < count ? u->count : count;
         learn(r, to, &u->stamp);
+        if (u->lane != NOBODY) {
+            f->taken = u->serial;
+            f->taken_lane = u->lane;
+        }
         u->count = (uint8_t)(u->count - n);
         count -= n;
         if (u->count == 0) {
             drop_first(r, f);
         }
+    }
+    for (unsigned i = 0; i < f->n && !f->told && f->taken; i++) {
+        look_for_mixed(r, core, sem, f, unit_at(f, i), f->taken_lane, f->taken);
     }
 }
 
@@ -218,6 +211,9 @@ void race_post(struct race *r, unsigned core, unsigned who, unsigned sem, unsign
         u->serial = r->agent[core][who].ended;
     }
     f->n++;
+    if (f->taken && !f->told) {
+        look_for_mixed(r, core, sem, f, u, f->taken_lane, f->taken);
+    }
 }
 
 void race_between(const struct race *r, unsigned from, unsigned to,
@@ -274,6 +270,7 @@ static void empty(struct race *r, unsigned core, struct fifo *f)
         clock_put(&r->clocks, got);
         drop_first(r, f);
     }
+    f->taken = 0;
 }
 
 void race_reset_pipe(struct race *r, unsigned core, unsigned pipe)

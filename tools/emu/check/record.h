@@ -20,6 +20,7 @@ struct race_site {
     uint64_t pc, caller; /* caller: of a function of the scheduler that pushed; or 0 */
     uint64_t task;       /* what the hart said it did: address of a string, or 0 */
     uint32_t tag;
+    uint32_t pushed; /* number of the push, of all cores */
     uint16_t opcode;
 };
 

@@ -167,10 +167,10 @@ static void write_record(const char *name, const struct record *x,
             ",\"%s\":{\"by\":\"%s\",\"core\":%u,\"command\":\"%s\","
             "\"operand\":\"%s\",\"does\":\"%s\",\"base\":%" PRIu64 ",\"bytes\":%" PRIu64
             ",\"cycle\":%" PRIu64 ",\"pc\":%" PRIu64 ",\"caller\":%" PRIu64
-            ",\"tag\":%u,\"number\":%u,\"task\":",
+            ",\"tag\":%u,\"number\":%u,\"pushed\":%u,\"task\":",
             name, info ? pipe_name(pipe) : "hart", x->lane / NPU_PIPES,
             info ? info->name : "", arg ? arg->name : "", kind_name(x), x->base, x->bytes,
-            x->cycle, x->site.pc, x->site.caller, x->site.tag, x->serial);
+            x->cycle, x->site.pc, x->site.caller, x->site.tag, x->serial, x->site.pushed);
     write_guest_text(x->site.task);
     if (buffer->bytes) {
         write_buffer(buffer);
@@ -184,13 +184,14 @@ static const char *mem_name(unsigned mem)
 }
 
 /* Those that go from the first one's pipe to the second one's. */
-static void write_semaphores(const struct record *a, const struct record *b)
+static void write_semaphores(const char *name, const struct record *a,
+                             const struct record *b)
 {
     uint64_t sems[SEM_COUNT / 64] = {0};
     const char *comma = "";
 
     race_between(check.race, a->lane, b->lane, sems);
-    fprintf(check.file, ",\"semaphores\":[");
+    fprintf(check.file, ",\"%s\":[", name);
     for (unsigned i = 0; i < SEM_COUNT; i++) {
         if (sems[i / 64] >> i % 64 & 1) {
             fprintf(check.file, "%s%u", comma, i);
@@ -206,7 +207,8 @@ static void write_finding(const struct finding *f)
             "{\"class\":\"%s\",\"memory\":\"%s\",\"core\":%u,\"address\":%" PRIu64
             ",\"count\":%" PRIu64,
             f->inexact ? "order" : "race", mem_name(f->mem), f->core, f->addr, f->count);
-    write_semaphores(&f->a, &f->b);
+    write_semaphores("forth", &f->a, &f->b);
+    write_semaphores("back", &f->b, &f->a);
     write_record("first", &f->a, &f->buffer_a);
     write_record("second", &f->b, &f->buffer_b);
     fprintf(check.file, "}");
