@@ -121,21 +121,14 @@ class Oracle:
         self.learn(core, self.pipe[core, pipe])
 
     def on_x(self, core, pipe):
-        if core >= self.cores:
-            return self.forget_units(0, CHIP)
-        for p in range(8) if pipe == HART else (pipe,):
-            self.queue[core, p] = []
-            if p in (M, FIX):
-                self.units = {k: v for k, v in self.units.items() if k[0] != core}
-            self.learn(core, self.pipe[core, p])
-        if pipe == HART:
-            self.forget_units(core, core)
-
-    def forget_units(self, core, whose):
+        if core < self.cores:
+            for p in range(8) if pipe == HART else (pipe,):
+                self.queue[core, p] = []
+                if p in (M, FIX):
+                    self.units = {k: v for k, v in self.units.items() if k[0] != core}
+                self.learn(core, self.pipe[core, p])
         for (of, _), units in self.fifo.items():
-            if of == whose:
-                for mask in units:
-                    self.learn(core, mask)
+            if pipe == HART and of == (core if core < self.cores else CHIP):
                 units.clear()
 
     def on_h(self, write, core, mem, first, count):

@@ -262,12 +262,10 @@ void race_units_pass(struct race *r, unsigned core, unsigned pipe, const uint64_
 
 /* --- resets --- */
 
-static void empty(struct race *r, unsigned core, struct fifo *f)
+/* Units that are dropped order nothing any more. */
+static void empty(struct race *r, struct fifo *f)
 {
     while (f->n) {
-        struct clock *got = clock_copy(&r->clocks, unit_at(f, 0)->stamp.clock);
-        hart_learns(r, core, got);
-        clock_put(&r->clocks, got);
         drop_first(r, f);
     }
     f->taken = 0;
@@ -296,13 +294,13 @@ void race_reset_core(struct race *r, unsigned core)
         race_reset_pipe(r, core, p);
     }
     for (unsigned s = 0; s < SEM_CORE; s++) {
-        empty(r, core, &r->sem[core][s]);
+        empty(r, &r->sem[core][s]);
     }
 }
 
 void race_reset_chip(struct race *r)
 {
     for (unsigned s = 0; s < SEM_CHIP; s++) {
-        empty(r, 0, &r->sem[NPU_MAX_CORES][s]);
+        empty(r, &r->sem[NPU_MAX_CORES][s]);
     }
 }

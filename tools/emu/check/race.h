@@ -8,8 +8,8 @@
  * a pipe is done; units of a semaphore leave in the order in which they came. Nothing else
  * orders: no cycle, no depth of a queue, no value that was only read. Two accesses to one
  * byte of which one writes, and of which neither knows of the other, are a race: a timing
- * that the contract allows shows it, however this run went. hal/contract/pipe.md, "What
- * orders", has the rules.
+ * that the contract allows shows it, however this run went. hal/contract/pipe.md,
+ * "Ordering", has the rules.
  */
 #ifndef TOOLS_EMU_CHECK_RACE_H
 #define TOOLS_EMU_CHECK_RACE_H
