@@ -288,7 +288,7 @@ $(B)/fw-picolibc/%.elf: IMAGE_KIB = $(call limit,90)
 $(B)/fw-picolibc/%.elf: LIBS = $(LD_picolibc)
 $(B)/fw-newlib/%.elf: IMAGE_KIB = $(call limit,122)
 $(B)/fw-newlib/%.elf: LIBS = $(LD_newlib)
-$(FW:=/test.elf): IMAGE_KIB = 512
+$(FW:=/test.elf): IMAGE_KIB = 576
 
 $(B)/newlib/lib/libc.a: tools/newlib | $(PACKAGES_TEST)
 	$(call say,NEWLIB)

@@ -7,7 +7,6 @@
 #define HAL_CHIP_H
 
 #include "hal/contract/contract.h"
-#include "hal/contract/hint.h"
 #include "hal/err.h"
 #include "hal/mmio.h"
 
@@ -38,8 +37,8 @@ static inline void chip_mark(const char *name)
     fence_push();
     write64(NPU_CHIP_BASE + CHIP_TRACE, (uintptr_t)name);
 }
-/* Tells checkers what a range of memory is for; the struct is read at once. */
-static inline void chip_hint(const struct npu_hint *hint)
+/* Tells checkers what memory is for; the struct is read at once. */
+static inline void chip_hint(const struct hint *hint)
 {
     fence_push();
     write64(NPU_CHIP_BASE + CHIP_HINT, (uintptr_t)hint);

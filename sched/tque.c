@@ -149,19 +149,20 @@ static uint8_t take_sem(struct tpipe *pipe, const char *name, const char *role,
     return (uint8_t)pipe->sem--;
 }
 
-static void tell(const struct tque *que)
+static void tell(const struct tque *que, enum hint_kind kind, const void *site)
 {
-    chip_hint(&(struct npu_hint){.base = que->begin,
-                                 .bytes = que->n * que->bytes,
-                                 .name = (uintptr_t)que->name,
-                                 .where = (uintptr_t)que->where,
-                                 .mem = que->mem,
-                                 .core = que->core,
-                                 .queue = que->full_sem != 0,
-                                 .producer = que->producer,
-                                 .consumer = que->consumer,
-                                 .free_sem = que->free_sem,
-                                 .full_sem = que->full_sem});
+    chip_hint(&(struct hint){.kind = (uint8_t)kind,
+                             .mem = que->mem,
+                             .core = que->core,
+                             .count = que->n,
+                             .producer = que->producer,
+                             .consumer = que->consumer,
+                             .free_sem = que->free_sem,
+                             .full_sem = que->full_sem,
+                             .addr = que->begin,
+                             .bytes = que->bytes,
+                             .name = (uintptr_t)que->name,
+                             .site = (uintptr_t)site});
 }
 
 static const char *user_name(unsigned pipe)
@@ -219,7 +220,7 @@ struct tque *tque_init_at(struct tpipe *pipe, const char *name, enum tposition p
     que->free_sem = take_sem(pipe, name, "FREE", where);
     que->full_sem = take_sem(pipe, name, "FULL", where);
     sem_post(pipe->core, que->free_sem, n);
-    tell(que);
+    tell(que, HINT_QUEUE, __builtin_return_address(0));
     return que;
 }
 
@@ -228,7 +229,7 @@ uint32_t tbuf_init_at(struct tpipe *pipe, const char *name, enum tposition posit
 {
     const struct tque *item = take(pipe, name, position, 1, bytes, where);
 
-    tell(item);
+    tell(item, HINT_BUFFER, __builtin_return_address(0));
     return item->begin;
 }
 

@@ -39,7 +39,8 @@ enum hint_kind {
 
 struct hint {
     uint8_t kind, mem, core, count;
-    uint32_t reserved;
+    uint8_t producer, consumer; /* HINT_QUEUE: pipes, 0: the hart, which take these: */
+    uint8_t free_sem, full_sem; /* the producer the first, the consumer the second */
     uint64_t addr, bytes;
     uint64_t name; /* address of a string, or 0 */
     uint64_t site; /* address of code: who wanted it, as a return address; or 0 */

@@ -42,13 +42,13 @@ static void grow(struct findings *f)
 }
 
 /* The buffer in which an operand begins; an access of the hart's has no other bytes. */
-static struct npu_hint buffer_of(const struct findings *f, const struct race_pair *p,
-                                 const struct record *x)
+static struct hint buffer_of(const struct findings *f, const struct race_pair *p,
+                             const struct record *x)
 {
-    const struct npu_hint *hint =
+    const struct hint *hint =
         hints_find(&f->hints, p->core, p->mem, x->bytes ? x->base : p->addr);
 
-    return hint ? *hint : (struct npu_hint){0};
+    return hint ? *hint : (struct hint){0};
 }
 
 /* The finding of a pair's places, which may be new; NULL if there are too many. */

@@ -13,11 +13,10 @@ struct finding {
     unsigned core, mem;
     uint64_t addr; /* its first byte */
     bool inexact;
-    struct npu_hint buffer_a,
-        buffer_b;            /* in which the operands begin; bytes 0: unknown */
-    uint64_t count;          /* pairs of commands */
-    uint32_t last_a, last_b; /* serials of the last of them */
-    uint32_t next;           /* with the same hash, plus 1 */
+    struct hint buffer_a, buffer_b; /* in which the operands begin; kind 0: unknown */
+    uint64_t count;                 /* pairs of commands */
+    uint32_t last_a, last_b;        /* serials of the last of them */
+    uint32_t next;                  /* with the same hash, plus 1 */
 };
 
 /* A semaphore whose units two lanes post in any order. */

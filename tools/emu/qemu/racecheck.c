@@ -39,12 +39,12 @@ static void give_back(void *ctx, void *p, size_t bytes)
 static void hinted(uint64_t addr)
 {
     const struct npu_config *config = &check.npu->config;
-    struct npu_hint hint;
+    struct hint hint;
     uint64_t off = addr - config->gm_base;
 
     if (off <= config->gm_size && sizeof(hint) <= config->gm_size - off) {
         memcpy(&hint, check.npu->gm_host + off, sizeof(hint));
-        hints_add(&check.findings.hints, &hint);
+        hints_hear(&check.findings.hints, &hint);
     }
 }
 
@@ -137,18 +137,16 @@ static const char *kind_name(const struct record *x)
     return x->kind == ACCESS_READ ? "read" : x->kind == ACCESS_WRITE ? "write" : "atomic";
 }
 
-static void write_buffer(const struct npu_hint *b)
+static void write_buffer(const struct hint *b)
 {
     fprintf(check.file,
-            ",\"buffer\":{\"base\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"name\":", b->base,
-            b->bytes);
+            ",\"buffer\":{\"base\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"site\":%" PRIu64
+            ",\"name\":",
+            b->addr, b->bytes * b->count, b->site);
     write_guest_text(b->name);
-    fprintf(check.file, ",\"where\":");
-    write_guest_text(b->where);
-    if (b->queue) {
+    if (b->kind == HINT_QUEUE) {
         fprintf(check.file,
-                ",\"producer\":\"%s\",\"consumer\":\"%s\",\"free\":%u,"
-                "\"full\":%u",
+                ",\"producer\":\"%s\",\"consumer\":\"%s\",\"free\":%u,\"full\":%u",
                 b->producer ? pipe_name(b->producer) : "hart",
                 b->consumer ? pipe_name(b->consumer) : "hart", b->free_sem, b->full_sem);
     }
@@ -156,7 +154,7 @@ static void write_buffer(const struct npu_hint *b)
 }
 
 static void write_record(const char *name, const struct record *x,
-                         const struct npu_hint *buffer)
+                         const struct hint *buffer)
 {
     const struct cmd_info *info = cmd_find(x->site.opcode);
     const struct cmd_arg *arg = info ? cmd_arg_at(info, x->field) : NULL;
@@ -172,7 +170,7 @@ static void write_record(const char *name, const struct record *x,
             info ? info->name : "", arg ? arg->name : "", kind_name(x), x->base, x->bytes,
             x->cycle, x->site.pc, x->site.caller, x->site.tag, x->serial, x->site.pushed);
     write_guest_text(x->site.task);
-    if (buffer->bytes) {
+    if (buffer->kind) {
         write_buffer(buffer);
     }
     fprintf(check.file, "}");
