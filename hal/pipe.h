@@ -122,6 +122,8 @@ unsigned pipe_free(unsigned core, enum pipe pipe);
 void pipe_arm(unsigned core, enum pipe pipe, unsigned slots);
 /* Nothing is queued and nothing runs. */
 bool pipe_idle(unsigned core, enum pipe pipe);
+/* The same of every pipe of the core. */
+bool core_idle(unsigned core);
 /* Its head waits: for a semaphore or for units of L0C. */
 bool pipe_waits(unsigned core, enum pipe pipe);
 /* Head of command i of the queue: 0 is the head of the queue, PIPE_DEPTH - 1 the command

@@ -49,6 +49,21 @@ static inline unsigned sem_value(unsigned core, unsigned sem)
     return (unsigned)read64(core_base(core) + SEM_VALUE + 8 * sem);
 }
 
+/* Whether SEM_CORE semaphores from `first` on, the core's own or the chip's, are all 0. */
+static inline bool sem_all_zero(unsigned core, unsigned first)
+{
+    const volatile uint64_t *value =
+        (const volatile uint64_t *)(core_base(core) + SEM_VALUE + 8 * first);
+    uint64_t any = 0;
+
+    _Static_assert(SEM_CORE % 8 == 0 && SEM_CHIP == SEM_CORE, "eight at a time");
+    for (const volatile uint64_t *end = value + SEM_CORE; value != end; value += 8) {
+        any |= value[0] | value[1] | value[2] | value[3];
+        any |= value[4] | value[5] | value[6] | value[7];
+    }
+    return any == 0;
+}
+
 /* Raises the core's interrupt while the semaphore holds at least `count`; 0: never. */
 static inline void sem_arm(unsigned core, unsigned sem, unsigned count)
 {

@@ -18,6 +18,7 @@ static struct {
 
 /* Where the hart has posted a semaphore last; the chip's own are in the last row. */
 static const char *hart_posts[NPU_MAX_CORES + 1][SEM_CORE];
+static bool hart_posted[NPU_MAX_CORES + 1]; /* something is in that row */
 static_assert(SEM_COUNT == 2 * SEM_CORE, "hart_posts");
 
 void sched_label_at(unsigned core, unsigned sem, const char *name, const char *role,
@@ -37,7 +38,18 @@ void report_forget_labels(unsigned core, unsigned sems)
 
 void report_hart_posts(unsigned core, unsigned sem, const char *where)
 {
-    hart_posts[sem < SEM_CORE ? core : NPU_MAX_CORES][sem % SEM_CORE] = where;
+    unsigned row = sem < SEM_CORE ? core : NPU_MAX_CORES;
+
+    hart_posts[row][sem % SEM_CORE] = where;
+    hart_posted[row] = true;
+}
+
+static void forget_hart_posts(unsigned row)
+{
+    if (hart_posted[row]) {
+        memset(hart_posts[row], 0, sizeof(hart_posts[row]));
+        hart_posted[row] = false;
+    }
 }
 
 int sched_append(char *text, size_t size, const char *format, ...)
@@ -341,7 +353,15 @@ static void append_sem(char *text, size_t size, unsigned core, unsigned sem)
     sched_append(text, size, " of core %u is %u", core, sem_value(core, sem));
 }
 
-unsigned left_behind(unsigned core, unsigned sems, unsigned told, char *text, size_t size)
+/* As it is after nearly every block. */
+static bool nothing_left(unsigned core, unsigned sems)
+{
+    return !core_busy(core) && sem_all_zero(core, 0) &&
+           (sems <= SEM_CORE || sem_all_zero(core, SEM_CORE));
+}
+
+static unsigned tell_left(unsigned core, unsigned sems, unsigned told, char *text,
+                          size_t size)
 {
     unsigned found = 0;
 
@@ -362,9 +382,17 @@ unsigned left_behind(unsigned core, unsigned sems, unsigned told, char *text, si
             }
         }
     }
-    memset(hart_posts[core], 0, sizeof(hart_posts[core]));
+    return found;
+}
+
+unsigned left_behind(unsigned core, unsigned sems, unsigned told, char *text, size_t size)
+{
+    unsigned found =
+        nothing_left(core, sems) ? 0 : tell_left(core, sems, told, text, size);
+
+    forget_hart_posts(core);
     if (sems > SEM_CORE) {
-        memset(hart_posts[NPU_MAX_CORES], 0, sizeof(hart_posts[0]));
+        forget_hart_posts(NPU_MAX_CORES);
     }
     return found;
 }

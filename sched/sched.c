@@ -467,7 +467,9 @@ int sched_run(struct sched_report *report)
 {
     int err;
 
-    memset(report, 0, sizeof(*report));
+    memset(&report->fault, 0, sizeof(report->fault));
+    report->task = NULL;
+    report->text[0] = 0;
     if (running) {
         return ERR_BUSY;
     }

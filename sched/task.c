@@ -207,7 +207,7 @@ void task_join_all(void)
 
 void task_drain(void)
 {
-    for (unsigned p = 0; p < NPU_PIPES; p++) {
+    for (unsigned p = 0; p < NPU_PIPES && !core_idle(running->core); p++) {
         while (pipe_name(p)[0] != '?' && !pipe_idle(running->core, (enum pipe)p)) {
             (void)!task_wait_room((enum pipe)p, PIPE_DEPTH, SCHED_FOREVER);
         }

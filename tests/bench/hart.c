@@ -16,14 +16,11 @@
 #include "kernels/cli/report.h"
 #include "sched/launch.h"
 #include "sched/tque.h"
+#include "tests/bench/bench.h"
 
 enum { ROUNDS = 24, SEM = 1 };
 
-static struct row {
-    const char *text;
-    unsigned limit; /* 0: none */
-    uint64_t least;
-} rows[] = {
+static struct bench_row rows[] = {
     {"context switch: task_yield to the next task", 85, UINT64_MAX},
     {"task_issue, room in the queue", 40, UINT64_MAX},
     {"task_wait that succeeds", 8, UINT64_MAX},
@@ -186,24 +183,32 @@ static void kernel(void *arg)
     measure_queue();
 }
 
+int bench_print(const char *title, const struct bench_row *row, unsigned n)
+{
+    int status = RUN_OK;
+
+    printf("%s\n", title);
+    for (unsigned i = 0; i < n; i++) {
+        printf("  %-46s %5llu", row[i].text, (unsigned long long)row[i].least);
+        printf(row[i].limit ? "  at most %u" : "", row[i].limit);
+        printf(row[i].limit && row[i].least > row[i].limit ? ": too many\n" : "\n");
+        status = row[i].limit && row[i].least > row[i].limit ? RUN_CHECK : status;
+    }
+    return status;
+}
+
 static int run(int argc, char **argv)
 {
     struct launch l = {.name = "bench", .kernel = kernel, .cores = 1};
     struct sched_report report;
-    int err = launch(&l, &report), status = RUN_OK;
+    int launches = bench_launches(), err = launch(&l, &report), status;
 
     (void)argc, (void)argv;
     if (err) {
         return report_error("bench", err, &report);
     }
-    printf("instructions of the hart, the least of %d rounds\n", ROUNDS);
-    for (unsigned i = 0; i < ROWS; i++) {
-        printf("  %-46s %5llu", rows[i].text, (unsigned long long)rows[i].least);
-        printf(rows[i].limit ? "  at most %u" : "", rows[i].limit);
-        printf(rows[i].limit && rows[i].least > rows[i].limit ? ": too many\n" : "\n");
-        status = rows[i].limit && rows[i].least > rows[i].limit ? RUN_CHECK : status;
-    }
-    return status;
+    status = bench_print("instructions of the hart, the least of 24 rounds", rows, ROWS);
+    return launches ? launches : status;
 }
 
 COMMAND(bench, "", "what the scheduler costs the hart, in instructions", run);
