@@ -21,18 +21,18 @@ void pipe_init(unsigned n)
     }
 }
 
-void pipe_forget_room(void)
+void pipe_forget(void)
 {
     for (unsigned core = 0; core < chip_cores(); core++) {
         for (unsigned p = 0; p < NPU_PIPES; p++) {
-            pipe_ports[core][p].room = 0;
+            pipe_ports[core][p].room = pipe_ports[core][p].owed = 0;
         }
     }
 }
 
-uint64_t pipe_refresh(struct pipe_port *port)
+uint32_t pipe_refresh(struct pipe_port *port)
 {
-    port->room = port->push[PIPE_FREE / 8];
+    port->room = (uint32_t)port->push[PIPE_FREE / 8];
     return port->room;
 }
 
@@ -181,7 +181,7 @@ void core_reset(unsigned core)
 {
     write64(core_base(core) + CORE_CTRL, CORE_CTRL_RESET | CORE_CTRL_PMU);
     for (unsigned p = 0; p < NPU_PIPES; p++) {
-        pipe_ports[core][p].room = 0;
+        pipe_ports[core][p].room = pipe_ports[core][p].owed = 0;
     }
 }
 

@@ -12,18 +12,19 @@
 #include "hal/err.h"
 #include "hal/mmio.h"
 
-/* The hart's end of a queue, for pipe_push alone: its register, and how many slots are
- * free at the least, so that PIPE_FREE is read only when that runs out. */
+/* The hart's end of a queue: its register; how many slots are free at the least, so that
+ * PIPE_FREE is read only when that runs out; and, for sched/, what the next command that is
+ * issued there has to wait for: sem[0], sem[1], n[0], n[1], a byte each as in CMD_SYNC. */
 struct pipe_port {
     volatile uint64_t *push;
-    uint64_t room;
+    uint32_t room, owed;
 };
 extern struct pipe_port pipe_ports[NPU_MAX_CORES][NPU_PIPES];
 /* Reads how many slots are free. */
-uint64_t pipe_refresh(struct pipe_port *port);
+uint32_t pipe_refresh(struct pipe_port *port);
 
-/* Makes that run out for every queue: what is known of room depends on what was pushed. */
-void pipe_forget_room(void);
+/* Nothing is known of room, which depends on what was pushed, and nothing is owed. */
+void pipe_forget(void);
 
 /* Appends a command where there is room. */
 static inline void pipe_store(struct pipe_port *port, const union cmd *cmd)
@@ -35,7 +36,7 @@ static inline void pipe_store(struct pipe_port *port, const union cmd *cmd)
 
 /* The same for `count` commands that follow each other, 1 to PIPE_DEPTH. */
 static inline void pipe_store_many(struct pipe_port *port, const union cmd *cmds,
-                                   uint64_t count)
+                                   uint32_t count)
 {
     port->room -= count;
     fence_push();

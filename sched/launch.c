@@ -6,7 +6,6 @@
 #include "sched/launch.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "hal/chip.h"
 #include "hal/irq.h"
@@ -54,7 +53,8 @@ static void check_block(const struct launch *l)
         task_yield(); /* the scheduler tells that, rather than what it has left */
     }
     left[0] = 0;
-    if (tpipe_leftovers(core, left, sizeof(left)) +
+    if (report_owed(core, left, sizeof(left)) +
+        tpipe_leftovers(core, left, sizeof(left)) +
         left_behind(core, SEM_CORE, TOLD, left, sizeof(left))) {
         task_fail(ERR_LEFT, l->name, "block %u: %s", task_block(), left);
     }
@@ -94,7 +94,6 @@ static void begin_block(struct run *r)
     running->block = r->next++;
     running->blocks = r->blocks;
     sched_prioritise(TASK_NORMAL);
-    memset(running->owed, 0, sizeof(running->owed));
     wait_leave_faults(running);
     task_tag(0);
 }
@@ -113,11 +112,10 @@ static void run_blocks(void *arg)
 }
 
 /* What ran before must not show in the cycles of a launch: in what the hart knows of
- * queues and lines, nor in when it begins, which a longer path on the command line moves. */
+ * lines, nor in when it begins, which a longer path on the command line moves. */
 static void begin_anew(void)
 {
     irq_forget();
-    pipe_forget_room();
     chip_align();
 }
 

@@ -278,6 +278,47 @@ static void put_head(char *text, unsigned core, unsigned pipe)
     }
 }
 
+static void append_name(char *text, size_t size, unsigned core, unsigned sem)
+{
+    sched_append(text, size, "semaphore %u", sem);
+    if (sem < SEM_CORE && labels[core][sem].name) {
+        sched_append(text, size, " (%s %s)", labels[core][sem].name,
+                     labels[core][sem].role);
+    }
+}
+
+/* Waits that a pipe owes, each behind what stands between two things. */
+static unsigned append_owed(char *text, size_t size, unsigned core, unsigned pipe,
+                            const char *between)
+{
+    unsigned found = 0;
+
+    for (uint32_t owed = pipe_ports[core][pipe].owed; owed >> 16;
+         owed = owed >> 8 & 0xff00ff) {
+        sched_append(text, size, "%s%s owes a wait for ", text[0] ? between : "",
+                     pipe_name(pipe));
+        append_name(text, size, core, owed & 0xff);
+        if (!tque_owes(core, owed & 0xff, text, size)) {
+            sched_append(text, size, ", no command was issued to it since");
+        }
+        found++;
+    }
+    return found;
+}
+
+unsigned report_owed(unsigned core, char *text, size_t size)
+{
+    unsigned found = 0;
+
+    for (unsigned p = 0; p < NPU_PIPES; p++) {
+        if (pipe_ports[core][p].owed) {
+            found += append_owed(text, size, core, p, ", ");
+            pipe_ports[core][p].owed = 0;
+        }
+    }
+    return found;
+}
+
 static void put_last(char *text, unsigned core, unsigned pipe)
 {
     unsigned shown = 0;
@@ -310,6 +351,7 @@ static void put_everything(char *text)
     for (unsigned c = 0; c < chip_cores(); c++) {
         for (unsigned p = 0; p < NPU_PIPES; p++) {
             if (has_queue(p)) {
+                append_owed(text, SCHED_TEXT, c, p, "\n  ");
                 put_last(text, c, p);
             }
         }
@@ -345,11 +387,8 @@ void report_overdue(struct sched_report *report, const char *name, uint64_t limi
 
 static void append_sem(char *text, size_t size, unsigned core, unsigned sem)
 {
-    sched_append(text, size, "%ssemaphore %u", text[0] ? ", " : "", sem);
-    if (sem < SEM_CORE && labels[core][sem].name) {
-        sched_append(text, size, " (%s %s)", labels[core][sem].name,
-                     labels[core][sem].role);
-    }
+    sched_append(text, size, "%s", text[0] ? ", " : "");
+    append_name(text, size, core, sem);
     sched_append(text, size, " of core %u is %u", core, sem_value(core, sem));
 }
 

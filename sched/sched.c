@@ -41,6 +41,7 @@ static struct {
 struct task *running;
 uint32_t sched_run_number;
 uintptr_t task_window;
+struct pipe_port *task_ports;
 static unsigned n_of_priority[TASK_PRIORITIES]; /* tasks that have not ended */
 static bool prioritised; /* some task has another priority than TASK_NORMAL */
 static struct context scheduler;
@@ -156,6 +157,7 @@ __attribute__((always_inline)) static inline void run(struct context *from,
     hot.switches++;
     running = t;
     task_window = t->window;
+    task_ports = t->ports;
     chip_mark(t->name);
     task_switch(from, &t->context);
 }
@@ -475,6 +477,7 @@ int sched_run(struct sched_report *report)
     }
     run_report = report;
     sched_run_number++;
+    pipe_forget();
     measure_run();
     stats = (struct sched_stats){0};
     hot.last = tasks + n_tasks - 1;

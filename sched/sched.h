@@ -106,7 +106,9 @@ void task_sleep_until(uint64_t cycle);
 /* Takes `count` from a semaphore, waiting until it holds so many. */
 #define task_wait(sem, count) task_wait_at((sem), (count), SCHED_HERE)
 void task_block_on(unsigned sem, unsigned count, const char *where);
-extern uintptr_t task_window; /* of the running task's core */
+/* Of the running task's core. */
+extern uintptr_t task_window;
+extern struct pipe_port *task_ports;
 static inline void task_wait_at(unsigned sem, unsigned count, const char *where)
 {
     if (sem >= SEM_COUNT || sem_try_take_at(task_window, sem, count) != 0) {
@@ -154,7 +156,9 @@ void task_issue(enum pipe pipe, union cmd *cmd);
     task_issue_many_at((pipe), (cmds), (count), SCHED_HERE)
 void task_issue_many_at(enum pipe pipe, union cmd *cmds, unsigned count,
                         const char *where);
-/* The next command that the task issues to the pipe also waits for `count`. */
+/* The next command that is issued to the pipe of this core also waits for `count`. A command
+ * has room for two waits; for more, a NOP in front of it waits. A block that ends before
+ * there was such a command has failed. */
 void task_owe_wait(enum pipe pipe, unsigned sem, unsigned count);
 /* Tag of the commands that the task issues from now on, 24 bits; above them the task's
  * own number is added. */

@@ -281,7 +281,7 @@ static bool begin_leg(struct seq_lane *lane)
         unsigned positions = s->positions ? s->positions : 1;
 
         c->seq = s;
-        c->port = &running->ports[s->pipe];
+        c->port = &task_ports[s->pipe];
         c->end = commands_of(s);
         c->at = leg->first % positions * s->n;
         c->body_end = c->at + s->n;
@@ -348,7 +348,7 @@ __attribute__((noinline)) void sequence_push_at(struct sequence *s, unsigned pos
 {
     static const uint32_t once[SEQ_LOOPS];
     const uint32_t first = (s->positions ? position % s->positions : 0) * s->n;
-    struct pipe_port *port = &running->ports[s->pipe];
+    struct pipe_port *port = &task_ports[s->pipe];
 
     if (s->checked != s->cmds || s->run != sched_run_number || s->core != running->core) {
         prepare(s, once, (uintptr_t)__builtin_return_address(0), where);
@@ -381,7 +381,7 @@ static union cmd *append(struct sequence *s, unsigned capacity, const char *wher
 __attribute__((noinline)) void sequence_add_at(struct sequence *s, unsigned capacity,
                                                const union cmd *cmd, const char *where)
 {
-    uint32_t *owed = &running->owed[s->pipe];
+    uint32_t *owed = &task_ports[s->pipe].owed;
     uintptr_t pc = (uintptr_t)__builtin_return_address(0);
     union cmd *to = append(s, capacity, where);
 

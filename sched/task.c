@@ -135,9 +135,9 @@ int task_wait_room(enum pipe pipe, unsigned slots, uint64_t cycle)
     if (slots > PIPE_DEPTH || pipe_name(pipe)[0] == '?') {
         return ERR_ARG;
     }
-    if (pipe_refresh(&running->ports[pipe]) < slots) {
+    if (pipe_refresh(&task_ports[pipe]) < slots) {
         err = wait_as(TASK_WAIT_ROOM, pipe, slots, cycle);
-        pipe_refresh(&running->ports[pipe]);
+        pipe_refresh(&task_ports[pipe]);
     }
     return err;
 }
@@ -150,7 +150,7 @@ int task_wait_rooms(const uint8_t slots[NPU_PIPES], uint64_t cycle)
         if (slots[p] > PIPE_DEPTH || (slots[p] && pipe_name(p)[0] == '?')) {
             return ERR_ARG;
         }
-        if (slots[p] && pipe_refresh(&running->ports[p]) >= slots[p]) {
+        if (slots[p] && pipe_refresh(&task_ports[p]) >= slots[p]) {
             return 0;
         }
         some = some || slots[p];
@@ -243,7 +243,7 @@ void task_post_at(unsigned sem, unsigned count, const char *where)
 
 void task_make_room(enum pipe pipe, unsigned slots)
 {
-    struct pipe_port *port = &running->ports[pipe];
+    struct pipe_port *port = &task_ports[pipe];
     unsigned wake = slots > WAKE_SLOTS ? slots : WAKE_SLOTS;
 
     if (port->room < slots) {
@@ -256,75 +256,84 @@ void task_make_room(enum pipe pipe, unsigned slots)
 static void push(enum pipe pipe, const union cmd *cmd)
 {
     task_make_room(pipe, 1);
-    pipe_store(&running->ports[pipe], cmd);
+    pipe_store(&task_ports[pipe], cmd);
 }
 
 /* Pays what is owed to the pipe with a command that does nothing else. */
 __attribute__((noinline)) static void pay(enum pipe pipe)
 {
-    struct task *self = running;
     union cmd nop;
 
     cmd_nop(&nop);
-    nop.words[CMD_SYNC] = self->owed[pipe];
-    nop.head.tag = self->tag;
-    self->owed[pipe] = 0;
+    nop.words[CMD_SYNC] = task_ports[pipe].owed;
+    nop.head.tag = running->tag;
+    task_ports[pipe].owed = 0;
     push(pipe, &nop);
 }
 
-/* owed: bytes sem[0], sem[1], n[0], n[1], the lower half of CMD_SYNC. */
-void task_owe_wait(enum pipe pipe, unsigned sem, unsigned count)
+/* Bytes sem[0], sem[1], n[0], n[1], the lower half of CMD_SYNC. */
+void task_owe(struct pipe_port *port, uint32_t wait)
 {
-    uint32_t *owed = &running->owed[pipe], wait = sem | count << 16;
-    unsigned first = *owed >> 16 & 0xff, second = *owed >> 24;
+    uint32_t owed = port->owed, sem = wait & 0xff, count = wait >> 16 & 0xff;
+    unsigned first = owed >> 16 & 0xff, second = owed >> 24;
 
     static_assert(offsetof(struct cmd_head, wait_sem) % 8 == 0, "owed");
     static_assert(offsetof(struct cmd_head, wait_n) % 8 == 2, "owed");
-    if (*owed == 0) {
-        *owed = wait;
-    } else if ((*owed & 0xff) == sem && first + count <= SEM_MAX) {
-        *owed += count << 16;
-    } else if (second == 0 && (*owed & 0xff) != sem) {
-        *owed |= wait << 8;
-    } else if (second && (*owed >> 8 & 0xff) == sem && second + count <= SEM_MAX) {
-        *owed += count << 24;
+    if (owed == 0) {
+        port->owed = wait;
+    } else if (second == 0 && (owed & 0xff) != sem) {
+        port->owed = owed | wait << 8;
+    } else if ((owed & 0xff) == sem && first + count <= SEM_MAX) {
+        port->owed = owed + (count << 16);
+    } else if (second && (owed >> 8 & 0xff) == sem && second + count <= SEM_MAX) {
+        port->owed = owed + (count << 24);
     } else {
-        pay(pipe);
-        *owed = wait;
+        pay((enum pipe)(port - task_ports));
+        port->owed = wait;
     }
+}
+
+void task_owe_wait(enum pipe pipe, unsigned sem, unsigned count)
+{
+    task_owe(&task_ports[pipe], sem | count << 16);
 }
 
 __attribute__((noinline)) static void issue_slowly(enum pipe pipe, union cmd *cmd)
 {
+    struct pipe_port *port = &task_ports[pipe];
     uint64_t own = cmd->words[CMD_SYNC];
 
-    if (running->owed[pipe] && (uint32_t)own) {
+    if (port->owed && (uint32_t)own) {
         pay(pipe); /* in front of it */
     }
-    cmd->words[CMD_SYNC] = own | running->owed[pipe];
-    running->owed[pipe] = 0;
-    push(pipe, cmd);
+    task_make_room(pipe, 1);
+    cmd->words[CMD_SYNC] = own | port->owed;
+    port->owed = 0;
+    pipe_store(port, cmd);
     cmd->words[CMD_SYNC] = own;
 }
 
 /* The caller may issue the command again, so it keeps only its own waits. */
 __attribute__((noinline)) void task_issue(enum pipe pipe, union cmd *cmd)
 {
-    struct task *self = running;
-    struct pipe_port *port = &self->ports[pipe];
+    struct pipe_port *port = &task_ports[pipe];
     uint64_t own = cmd->words[CMD_SYNC];
-    uint32_t owed = self->owed[pipe];
+    uint32_t owed = port->owed;
 
     cmd->head.pc = (uintptr_t)__builtin_return_address(0);
-    cmd->head.tag = self->tag;
+    cmd->head.tag = running->tag;
     if (port->room == 0 || (owed && (uint32_t)own)) {
         issue_slowly(pipe, cmd);
         return;
     }
-    self->owed[pipe] = 0;
-    cmd->words[CMD_SYNC] = own | owed;
-    pipe_store(port, cmd);
-    cmd->words[CMD_SYNC] = own;
+    if (owed) {
+        port->owed = 0;
+        cmd->words[CMD_SYNC] = own | owed;
+        pipe_store(port, cmd);
+        cmd->words[CMD_SYNC] = own;
+    } else {
+        pipe_store(port, cmd);
+    }
     if (port->room % BURST == 0) {
         task_yield(); /* or an empty pipe would wait until this one is full */
     }
@@ -350,11 +359,11 @@ __attribute__((noinline)) void task_issue_many_at(enum pipe pipe, union cmd *cmd
     if (cmds[0].head.tag != self->tag || cmds[count - 1].head.tag != self->tag) {
         stamp(cmds, count, (uintptr_t)__builtin_return_address(0));
     }
-    if (self->owed[pipe]) {
+    if (task_ports[pipe].owed) {
         pay(pipe);
     }
     task_make_room(pipe, count);
-    pipe_store_many(&self->ports[pipe], cmds, count);
+    pipe_store_many(&task_ports[pipe], cmds, count);
 }
 
 /* --- mistakes --- */

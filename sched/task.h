@@ -56,7 +56,6 @@ struct task {
     int result;
     struct fault *fault;
     uint8_t slots[NPU_PIPES];
-    uint32_t owed[NPU_PIPES]; /* waits of its next commands, as CMD_SYNC has them */
 };
 
 void task_switch(struct context *from, struct context *to);
@@ -111,6 +110,14 @@ bool wait_take(struct task *t);
  * that has leaves them to the run again. */
 bool wait_supervised(unsigned core);
 void wait_leave_faults(struct task *t);
+/* task.c: the wait joins those that a command of the port owes, which a NOP pays if there
+ * is no room for it. */
+void task_owe(struct pipe_port *port, uint32_t wait);
+/* Which queue of a core, and in which line, has let a pipe owe a wait for the semaphore;
+ * false: none. */
+bool tque_owes(unsigned core, unsigned sem, char *text, size_t size);
+/* report.c: names waits that the core's pipes owe and nobody has issued, and forgets them. */
+unsigned report_owed(unsigned core, char *text, size_t size);
 /* tque.c: forgets every core's queues, at the end of a run. */
 void tpipe_forget(void);
 /* stack.c */

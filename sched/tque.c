@@ -59,7 +59,10 @@ struct tpipe *tpipe_open(void)
             task_fail(ERR_LEFT, "tpipe_open", "%s", left);
         }
     }
-    *pipe = (struct tpipe){.core = task_core(), .sem = TQUE_SEM_LAST};
+    pipe->core = task_core();
+    pipe->sem = TQUE_SEM_LAST;
+    pipe->n = 0;
+    memset(pipe->used, 0, sizeof(pipe->used));
     report_forget_labels(pipe->core, TQUE_SEM_LAST + 1);
     return pipe;
 }
@@ -201,6 +204,11 @@ static void check_users(const char *name, enum tposition position, unsigned prod
     }
 }
 
+static struct pipe_port *port_of(unsigned pipe)
+{
+    return pipe == TQUE_HART ? &tque_hart : &task_ports[pipe];
+}
+
 struct tque *tque_init_at(struct tpipe *pipe, const char *name, enum tposition position,
                           unsigned producer, unsigned consumer, unsigned n,
                           uint32_t bytes, const char *where)
@@ -213,12 +221,17 @@ struct tque *tque_init_at(struct tpipe *pipe, const char *name, enum tposition p
     }
     check_users(name, position, producer, consumer, where);
     que = take(pipe, name, position, n, bytes, where);
-    que->end = que->begin + n * que->bytes;
-    que->alloc.at = que->enque.at = que->deque.at = que->freed.at = que->begin;
-    que->producer = (uint8_t)producer;
-    que->consumer = (uint8_t)consumer;
+    for (unsigned i = 0; i < 2 * n; i++) {
+        que->ring[i].addr = que->begin + i % n * que->bytes;
+        que->ring[i].next = &que->ring[(i + 1) % (2 * n)];
+    }
+    que->alloc.slot = que->enque.slot = que->deque.slot = que->freed.slot = que->ring;
+    que->producer_port = port_of(producer);
+    que->consumer_port = port_of(consumer);
     que->free_sem = take_sem(pipe, name, "FREE", where);
     que->full_sem = take_sem(pipe, name, "FULL", where);
+    que->free_one = que->free_sem | 1u << 16;
+    que->full_one = que->full_sem | 1u << 16;
     sem_post(pipe->core, que->free_sem, n);
     tell(que, HINT_QUEUE, __builtin_return_address(0));
     return que;
@@ -233,98 +246,86 @@ uint32_t tbuf_init_at(struct tpipe *pipe, const char *name, enum tposition posit
     return item->begin;
 }
 
-/* --- the four verbs --- */
+/* --- the four verbs, where it is not the usual case --- */
 
-/* The buffer whose turn it is; the next time it is the one behind it. */
-static uint32_t advance(const struct tque *que, struct tturn *turn)
+/* Owes everything always, so that the verbs come here. */
+struct pipe_port tque_hart = {.owed = UINT32_MAX};
+
+void tque_wait(struct pipe_port *port, uint32_t wait, const char *where)
 {
-    uint32_t buffer = turn->at, next = buffer + que->bytes;
-
-    turn->at = next == que->end ? que->begin : next;
-    turn->count++;
-    return buffer;
-}
-
-/* The hart waits itself, a pipe in its next command. */
-static inline void wait_on(unsigned pipe, unsigned sem, const char *where)
-{
-    if (pipe == TQUE_HART) {
-        task_wait_at(sem, 1, where);
+    if (port == &tque_hart) {
+        task_wait_at(wait & 0xff, 1, where);
     } else {
-        task_owe_wait((enum pipe)pipe, sem, 1);
+        task_owe(port, wait);
     }
 }
 
-static _Noreturn void bad_order(const struct tque *que, const char *verb, uint32_t buffer,
-                                const struct tturn *turn, const struct tturn *before,
-                                const char *where)
-{
-    unsigned long got = buffer, want = turn->at;
-
-    if (turn->count == before->count) {
-        task_fail(ERR_QUEUE, where, "queue %s: %s of 0x%lx, but no buffer is %s",
-                  que->name, verb, got,
-                  verb[0] == 'e' ? "allocated" : "dequeued (freed twice?)");
-    }
-    task_fail(ERR_QUEUE, where, "queue %s: %s of 0x%lx, its next buffer is 0x%lx",
-              que->name, verb, got, want);
-}
-
-static void hand_on(const struct tque *que, unsigned sem, union cmd *cmd,
-                    const char *where)
+void tque_post(const struct tque *que, union cmd *cmd, uint32_t post, const char *where)
 {
     if (cmd == NULL) {
-        task_post_at(sem, 1, where);
+        task_post_at(post & 0xff, 1, where);
     } else if (cmd->head.post_n[1] != 0) {
         task_fail(ERR_QUEUE, where, "queue %s: the command already hands on two buffers",
                   que->name);
     } else {
-        cmd_post(cmd, sem, 1);
+        cmd_post(cmd, post & 0xff, 1);
     }
 }
 
-uint32_t tque_alloc_at(struct tque *que, const char *where)
+void tque_bad_order(const struct tque *que, bool free, uint32_t buffer, const char *where)
 {
-    wait_on(que->producer, que->free_sem, where);
-    return advance(que, &que->alloc);
-}
+    const struct tturn *turn = free ? &que->freed : &que->enque;
+    const char *verb = free ? "free" : "enque";
 
-void tque_enque_at(struct tque *que, uint32_t buffer, union cmd *cmd, const char *where)
-{
-    if (que->enque.count == que->alloc.count || buffer != que->enque.at) {
-        bad_order(que, "enque", buffer, &que->enque, &que->alloc, where);
+    if (turn->slot == (free ? &que->deque : &que->alloc)->slot) {
+        task_fail(ERR_QUEUE, where, "queue %s: %s of 0x%lx, but no buffer is %s",
+                  que->name, verb, (unsigned long)buffer,
+                  free ? "dequeued (freed twice?)" : "allocated");
     }
-    advance(que, &que->enque);
-    hand_on(que, que->full_sem, cmd, where);
+    task_fail(ERR_QUEUE, where, "queue %s: %s of 0x%lx, its next buffer is 0x%lx",
+              que->name, verb, (unsigned long)buffer, (unsigned long)turn->slot->addr);
 }
 
-uint32_t tque_deque_at(struct tque *que, const char *where)
+bool tque_owes(unsigned core, unsigned sem, char *text, size_t size)
 {
-    wait_on(que->consumer, que->full_sem, where);
-    return advance(que, &que->deque);
-}
-
-void tque_free_at(struct tque *que, uint32_t buffer, union cmd *cmd, const char *where)
-{
-    if (que->freed.count == que->deque.count || buffer != que->freed.at) {
-        bad_order(que, "free", buffer, &que->freed, &que->deque, where);
+    for (unsigned i = 0; i < pipes[core].n; i++) {
+        const struct tque *q = &pipes[core].item[i];
+        bool alloc = q->free_sem == sem;
+        if (q->full_sem && (alloc || q->full_sem == sem)) {
+            sched_append(text, size,
+                         ": queue %s (%s), %s in line %u, and no command of that pipe "
+                         "was issued since: another's?",
+                         q->name, q->where, alloc ? "alloc" : "deque",
+                         alloc ? q->alloc.line : q->deque.line);
+            return true;
+        }
     }
-    advance(que, &que->freed);
-    hand_on(que, que->free_sem, cmd, where);
+    return false;
 }
 
 /* --- the end of a block --- */
 
+/* By how many buffers a verb is ahead of another. */
+static unsigned ahead(const struct tque *que, const struct tturn *a,
+                      const struct tturn *b)
+{
+    return (unsigned)(a->slot - b->slot + 2 * que->n) % (2 * que->n);
+}
+
 static unsigned left_of(const struct tque *que, char *text, size_t size)
 {
-    if (que->alloc.count == que->freed.count && que->deque.count == que->freed.count) {
+    unsigned filling = ahead(que, &que->alloc, &que->enque);
+    unsigned full = ahead(que, &que->enque, &que->deque);
+    unsigned used = ahead(que, &que->deque, &que->freed);
+
+    if (filling + full + used == 0) {
         (void)!sem_try_take(que->core, que->free_sem, que->n);
         return 0;
     }
     sched_append(text, size,
-                 "%squeue %s: %u allocated, %u enqueued, %u dequeued, %u freed",
-                 text[0] ? ", " : "", que->name, que->alloc.count, que->enque.count,
-                 que->deque.count, que->freed.count);
+                 "%squeue %s: %u allocated but not enqueued, %u enqueued but not "
+                 "dequeued, %u dequeued but not freed",
+                 text[0] ? ", " : "", que->name, filling, full, used);
     return 1;
 }
 

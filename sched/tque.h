@@ -59,19 +59,29 @@ enum {
     TQUE_HART = 0,
 };
 
+/* A buffer. Each queue has a ring of its buffers, twice round, so that two verbs which have
+ * come to the same slot have been used on equally many buffers. */
+struct tslot {
+    const struct tslot *next;
+    uint32_t addr;
+};
+
+/* How far a verb has come, and in which line alloc and deque were used last. */
+struct tturn {
+    const struct tslot *slot;
+    unsigned line;
+};
+
 /* n buffers, for one pipe alone or from a producer to a consumer. */
 struct tque {
+    struct tturn alloc, enque, deque, freed;
+    struct pipe_port *producer_port, *consumer_port; /* tque_hart: the hart */
+    uint32_t free_one, full_one; /* of the semaphores, as half of CMD_SYNC has it */
     const char *name, *where;
     uint32_t begin, bytes; /* of a buffer */
     uint8_t core, mem, n;
-    uint8_t producer, consumer;
     uint8_t free_sem, full_sem; /* 0: a buffer without a queue */
-    uint32_t end;               /* behind the last buffer */
-    /* How often each verb was used, and the buffer that it is next used on. */
-    struct tturn {
-        unsigned count;
-        uint32_t at;
-    } alloc, enque, deque, freed;
+    struct tslot ring[2 * TQUE_DEPTH];
 };
 
 /* The local memory of a core, handed out from 0 up. */
@@ -103,19 +113,95 @@ struct tque *tque_init_at(struct tpipe *pipe, const char *name, enum tposition p
 uint32_t tbuf_init_at(struct tpipe *pipe, const char *name, enum tposition position,
                       uint32_t bytes, const char *where);
 
+/* --- the four verbs; what follows them in this file is for them alone --- */
+
 /* The next buffer to fill: its address. The producer's next command waits for it. */
-#define tque_alloc(que) tque_alloc_at((que), SCHED_HERE)
-uint32_t tque_alloc_at(struct tque *que, const char *where);
+#define tque_alloc(que) tque_alloc_at((que), __LINE__, SCHED_HERE)
 /* cmd, which the task issues next, fills the buffer to its end. */
 #define tque_enque(que, buffer, cmd) tque_enque_at((que), (buffer), (cmd), SCHED_HERE)
-void tque_enque_at(struct tque *que, uint32_t buffer, union cmd *cmd, const char *where);
 /* The next full buffer: its address. The consumer's next command waits for it. */
-#define tque_deque(que) tque_deque_at((que), SCHED_HERE)
-uint32_t tque_deque_at(struct tque *que, const char *where);
+#define tque_deque(que) tque_deque_at((que), __LINE__, SCHED_HERE)
 /* cmd, which the task issues next, is the last that uses the buffer. Buffers are freed in
  * the order in which they were dequeued. */
 #define tque_free(que, buffer, cmd) tque_free_at((que), (buffer), (cmd), SCHED_HERE)
-void tque_free_at(struct tque *que, uint32_t buffer, union cmd *cmd, const char *where);
+
+extern struct pipe_port tque_hart;
+/* The hart waits itself, a pipe in its next command that has room for the wait. */
+void tque_wait(struct pipe_port *port, uint32_t wait, const char *where);
+/* The hart posts itself, a command as its second post; a third is an error. */
+void tque_post(const struct tque *que, union cmd *cmd, uint32_t post, const char *where);
+_Noreturn void tque_bad_order(const struct tque *que, bool free, uint32_t buffer,
+                              const char *where);
+
+/* The waits of the next command of a port are one more. */
+static inline void tque_owe(struct pipe_port *port, uint32_t wait, const char *where)
+{
+    if (port->owed == 0) {
+        port->owed = wait;
+    } else {
+        tque_wait(port, wait, where);
+    }
+}
+
+/* The post becomes the command's first. */
+static inline void tque_hand_on(const struct tque *que, union cmd *cmd, uint32_t post,
+                                const char *where)
+{
+    uint32_t has = 0;
+
+    if (cmd) {
+        __builtin_memcpy(&has, cmd->head.post_sem, sizeof(has));
+    }
+    if (cmd && has == 0) {
+        __builtin_memcpy(cmd->head.post_sem, &post, sizeof(post));
+    } else {
+        tque_post(que, cmd, post, where);
+    }
+}
+
+static inline uint32_t tque_alloc_at(struct tque *que, unsigned line, const char *where)
+{
+    const struct tslot *slot = que->alloc.slot;
+
+    que->alloc.line = line;
+    tque_owe(que->producer_port, que->free_one, where);
+    que->alloc.slot = slot->next;
+    return slot->addr;
+}
+
+static inline void tque_enque_at(struct tque *que, uint32_t buffer, union cmd *cmd,
+                                 const char *where)
+{
+    const struct tslot *slot = que->enque.slot;
+
+    if (slot == que->alloc.slot || slot->addr != buffer) {
+        tque_bad_order(que, false, buffer, where);
+    }
+    que->enque.slot = slot->next;
+    tque_hand_on(que, cmd, que->full_one, where);
+}
+
+static inline uint32_t tque_deque_at(struct tque *que, unsigned line, const char *where)
+{
+    const struct tslot *slot = que->deque.slot;
+
+    que->deque.line = line;
+    tque_owe(que->consumer_port, que->full_one, where);
+    que->deque.slot = slot->next;
+    return slot->addr;
+}
+
+static inline void tque_free_at(struct tque *que, uint32_t buffer, union cmd *cmd,
+                                const char *where)
+{
+    const struct tslot *slot = que->freed.slot;
+
+    if (slot == que->deque.slot || slot->addr != buffer) {
+        tque_bad_order(que, true, buffer, where);
+    }
+    que->freed.slot = slot->next;
+    tque_hand_on(que, cmd, que->free_one, where);
+}
 
 /* What the last pipe of a core has not got back: takes the queues' semaphores, names in
  * text what is missing, and forgets the pipe. Returns how many things that are. */

@@ -157,7 +157,48 @@ static void keeps_a_buffer(void *arg)
 
 TEST(launch, buffer_that_is_not_freed_is_named)
 {
-    check_left(keeps_a_buffer, "queue x: 1 allocated, 1 enqueued, 0 dequeued, 0 freed");
+    check_left(keeps_a_buffer,
+               "queue x: 0 allocated but not enqueued, 1 enqueued but not "
+               "dequeued, 0 dequeued but not freed");
+}
+
+/* Fills a buffer by a command that goes to another pipe than the queue's producer. */
+static void fills_by_another(void *arg)
+{
+    struct tque *q = plain();
+    union cmd cmd;
+    uint32_t x = tque_alloc(q);
+
+    (void)arg;
+    cmd_nop(&cmd);
+    tque_enque(q, x, &cmd);
+    task_issue(PIPE_MTE3, &cmd);
+    x = tque_deque(q);
+    cmd_nop(&cmd);
+    tque_free(q, x, &cmd);
+    task_issue(PIPE_V, &cmd);
+}
+
+TEST(launch, pipe_that_is_not_the_producer_is_named)
+{
+    check_left(fills_by_another, "block 0: MTE2 owes a wait for semaphore 62 (x FREE): "
+                                 "queue x (tests/target/sched/launch_test.c:");
+    check_left(fills_by_another, "), alloc in line ");
+    check_left(fills_by_another, ", and no command of that pipe was issued since");
+}
+
+static void owes(void *arg)
+{
+    (void)arg;
+    task_owe_wait(PIPE_V, 20, 1);
+    task_owe_wait(PIPE_V, 21, 2);
+}
+
+TEST(launch, wait_that_nobody_has_issued_is_named)
+{
+    check_left(owes,
+               "V owes a wait for semaphore 20, no command was issued to it since, V "
+               "owes a wait for semaphore 21, ");
 }
 
 static void keeps_a_semaphore(void *arg)
