@@ -44,11 +44,19 @@ void report_hart_posts(unsigned core, unsigned sem, const char *where)
     hart_posted[row] = true;
 }
 
-static void forget_hart_posts(unsigned row)
+static void forget_posts(unsigned row)
 {
     if (hart_posted[row]) {
         memset(hart_posts[row], 0, sizeof(hart_posts[row]));
         hart_posted[row] = false;
+    }
+}
+
+void report_forget_posts(unsigned core, unsigned sems)
+{
+    forget_posts(core);
+    if (sems > SEM_CORE) {
+        forget_posts(NPU_MAX_CORES);
     }
 }
 
@@ -308,12 +316,19 @@ static unsigned append_owed(char *text, size_t size, unsigned core, unsigned pip
 
 unsigned report_owed(unsigned core, char *text, size_t size)
 {
+    struct pipe_port *port = pipe_ports[core];
+    uint32_t post = task_forget_posts(core);
     unsigned found = 0;
 
-    for (unsigned p = 0; p < NPU_PIPES; p++) {
-        if (pipe_ports[core][p].owed) {
+    if (post) {
+        sched_append(text, size, "no command was issued that posts ");
+        append_name(text, size, core, post & 0xff);
+        found++;
+    }
+    for (unsigned p = 0; p < NPU_PIPES; p++, port++) {
+        if (port->owed) {
             found += append_owed(text, size, core, p, ", ");
-            pipe_ports[core][p].owed = 0;
+            port->owed = 0;
         }
     }
     return found;
@@ -392,13 +407,6 @@ static void append_sem(char *text, size_t size, unsigned core, unsigned sem)
     sched_append(text, size, " of core %u is %u", core, sem_value(core, sem));
 }
 
-/* As it is after nearly every block. */
-static bool nothing_left(unsigned core, unsigned sems)
-{
-    return !core_busy(core) && sem_all_zero(core, 0) &&
-           (sems <= SEM_CORE || sem_all_zero(core, SEM_CORE));
-}
-
 static unsigned tell_left(unsigned core, unsigned sems, unsigned told, char *text,
                           size_t size)
 {
@@ -426,13 +434,9 @@ static unsigned tell_left(unsigned core, unsigned sems, unsigned told, char *tex
 
 unsigned left_behind(unsigned core, unsigned sems, unsigned told, char *text, size_t size)
 {
-    unsigned found =
-        nothing_left(core, sems) ? 0 : tell_left(core, sems, told, text, size);
+    unsigned found = tell_left(core, sems, told, text, size);
 
-    forget_hart_posts(core);
-    if (sems > SEM_CORE) {
-        forget_hart_posts(NPU_MAX_CORES);
-    }
+    report_forget_posts(core, sems);
     return found;
 }
 

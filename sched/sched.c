@@ -281,18 +281,19 @@ int sched_begin(const char *name, unsigned core, void (*fn)(void *arg), void *ar
     struct task *parent = running;
     unsigned slot = free_slot(), generation;
     struct task *t = &tasks[slot];
-    char *stack;
 
     if (slot == TASK_MAX) {
         return ERR_NOMEM;
     }
-    stack = t->stack;
     generation = slot == n_tasks ? 0 : t->generation + 1;
     if (slot != n_tasks) {
         measure_task(t->name, t->context.spent); /* its owner before */
     }
-    *t = (struct task){.name = name, .core = core, .fn = fn, .arg = arg, .stack = stack};
-    t->low = stack + TASK_STACK_BYTES;
+    t->name = name;
+    t->fn = fn;
+    t->arg = arg;
+    t->core = core;
+    t->low = t->stack + TASK_STACK_BYTES;
     t->ports = pipe_ports[core];
     t->window = sem_window(core);
     t->tag = (slot + 1) << TAG_BITS;
@@ -301,6 +302,11 @@ int sched_begin(const char *name, unsigned core, void (*fn)(void *arg), void *ar
     t->generation = generation;
     t->priority = parent ? parent->priority : TASK_NORMAL;
     t->parent = parent ? (int)(parent - tasks) : -1;
+    t->children = 0;
+    t->leave = NULL;
+    t->where = NULL;
+    t->fault = NULL;
+    t->context.has_fs = t->context.spent = 0;
     if (parent) {
         parent->children++;
     }
@@ -448,6 +454,9 @@ static void end_tasks(void)
         measure_task(tasks[i].name, tasks[i].context.spent);
     }
     tpipe_forget();
+    for (unsigned core = 0; core < chip_cores(); core++) {
+        (void)task_forget_posts(core);
+    }
     running = NULL;
     n_tasks = n_left = n_timed = 0;
     prioritised = false;

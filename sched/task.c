@@ -259,16 +259,29 @@ static void push(enum pipe pipe, const union cmd *cmd)
     pipe_store(&task_ports[pipe], cmd);
 }
 
-/* Pays what is owed to the pipe with a command that does nothing else. */
-__attribute__((noinline)) static void pay(enum pipe pipe)
+/* As struct pipe_port has owed waits, but they are few; on which cores there are some. */
+static uint32_t owed_posts[NPU_MAX_CORES][NPU_PIPES];
+static uint32_t with_posts;
+
+/* Pushes a command that does nothing but wait or post. */
+static void push_nop(enum pipe pipe, uint64_t sync, uint64_t pc)
 {
     union cmd nop;
 
     cmd_nop(&nop);
-    nop.words[CMD_SYNC] = task_ports[pipe].owed;
+    nop.words[CMD_SYNC] = sync;
     nop.head.tag = running->tag;
-    task_ports[pipe].owed = 0;
+    nop.head.pc = pc;
     push(pipe, &nop);
+}
+
+/* Pays the waits that are owed to the pipe. */
+__attribute__((noinline)) static void pay(enum pipe pipe, uint64_t pc)
+{
+    uint32_t owed = task_ports[pipe].owed;
+
+    task_ports[pipe].owed = 0;
+    push_nop(pipe, owed, pc);
 }
 
 /* Bytes sem[0], sem[1], n[0], n[1], the lower half of CMD_SYNC. */
@@ -288,9 +301,34 @@ void task_owe(struct pipe_port *port, uint32_t wait)
     } else if (second && (owed >> 8 & 0xff) == sem && second + count <= SEM_MAX) {
         port->owed = owed + (count << 24);
     } else {
-        pay((enum pipe)(port - task_ports));
+        pay((enum pipe)(port - task_ports), (uintptr_t)__builtin_return_address(0));
         port->owed = wait;
     }
+}
+
+bool task_owe_post(struct pipe_port *port, uint32_t post)
+{
+    uint32_t *owed = &owed_posts[running->core][port - task_ports];
+
+    if (*owed >> 24) {
+        return false;
+    }
+    *owed |= *owed ? post << 8 : post;
+    with_posts |= 1u << running->core;
+    port->room = 0; /* brings task_issue to issue_slowly */
+    return true;
+}
+
+uint32_t task_forget_posts(unsigned core)
+{
+    uint32_t first = 0;
+
+    for (unsigned p = 0; p < NPU_PIPES && with_posts >> core & 1; p++) {
+        first = first ? first : owed_posts[core][p];
+        owed_posts[core][p] = 0;
+    }
+    with_posts &= ~(1u << core);
+    return first;
 }
 
 void task_owe_wait(enum pipe pipe, unsigned sem, unsigned count)
@@ -302,15 +340,21 @@ __attribute__((noinline)) static void issue_slowly(enum pipe pipe, union cmd *cm
 {
     struct pipe_port *port = &task_ports[pipe];
     uint64_t own = cmd->words[CMD_SYNC];
+    uint32_t *posts = &owed_posts[running->core][pipe];
 
     if (port->owed && (uint32_t)own) {
-        pay(pipe); /* in front of it */
+        pay(pipe, cmd->head.pc); /* in front of it */
     }
     task_make_room(pipe, 1);
     cmd->words[CMD_SYNC] = own | port->owed;
     port->owed = 0;
     pipe_store(port, cmd);
     cmd->words[CMD_SYNC] = own;
+    if (*posts) {
+        uint64_t sync = (uint64_t)*posts << 32;
+        *posts = 0;
+        push_nop(pipe, sync, cmd->head.pc); /* behind it */
+    }
 }
 
 /* The caller may issue the command again, so it keeps only its own waits. */
@@ -360,7 +404,7 @@ __attribute__((noinline)) void task_issue_many_at(enum pipe pipe, union cmd *cmd
         stamp(cmds, count, (uintptr_t)__builtin_return_address(0));
     }
     if (task_ports[pipe].owed) {
-        pay(pipe);
+        pay(pipe, (uintptr_t)__builtin_return_address(0));
     }
     task_make_room(pipe, count);
     pipe_store_many(&task_ports[pipe], cmds, count);

@@ -113,6 +113,10 @@ void wait_leave_faults(struct task *t);
 /* task.c: the wait joins those that a command of the port owes, which a NOP pays if there
  * is no room for it. */
 void task_owe(struct pipe_port *port, uint32_t wait);
+/* A NOP behind the next command of the port posts it; false: two such are owed already. */
+bool task_owe_post(struct pipe_port *port, uint32_t post);
+/* Forgets those of a core; returns one of them, or 0. */
+uint32_t task_forget_posts(unsigned core);
 /* Which queue of a core, and in which line, has let a pipe owe a wait for the semaphore;
  * false: none. */
 bool tque_owes(unsigned core, unsigned sem, char *text, size_t size);
@@ -148,6 +152,7 @@ void report_overdue(struct sched_report *report, const char *name, uint64_t limi
 void report_forget_labels(unsigned core, unsigned sems);
 /* The hart posts a semaphore; what can be known of who has posted and taken it last. */
 void report_hart_posts(unsigned core, unsigned sem, const char *where);
+void report_forget_posts(unsigned core, unsigned sems);
 void report_history(unsigned core, unsigned sem, char *text, size_t size);
 /* As sched_leftovers, for the first `sems` semaphores, behind what is in text; of the first
  * `told` that are left also their history. */

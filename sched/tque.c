@@ -264,11 +264,13 @@ void tque_post(const struct tque *que, union cmd *cmd, uint32_t post, const char
 {
     if (cmd == NULL) {
         task_post_at(post & 0xff, 1, where);
-    } else if (cmd->head.post_n[1] != 0) {
-        task_fail(ERR_QUEUE, where, "queue %s: the command already hands on two buffers",
-                  que->name);
-    } else {
+    } else if (cmd->head.post_n[1] == 0) {
         cmd_post(cmd, post & 0xff, 1);
+    } else if (!task_owe_post(post == que->full_one ? que->producer_port
+                                                    : que->consumer_port,
+                              post)) {
+        task_fail(ERR_QUEUE, where, "queue %s: the command already hands on four buffers",
+                  que->name);
     }
 }
 

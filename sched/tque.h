@@ -24,7 +24,9 @@
 /*
  * alloc and deque let the next command that the task issues to the pipe wait for the
  * buffer; enque and free let a command that is not issued yet, the last one that fills or
- * uses it, hand it on. The loops may be tasks of their own or one loop. A mistake ends
+ * uses it, hand it on. A command has room for two waits and two posts; a third or fourth is
+ * paid for with a NOP in front of it or behind it, a cycle of the pipe and the instructions
+ * that `make bench` tells. The loops may be tasks of their own or one loop. A mistake ends
  * the run with an error that names the task, the queue and the source line.
  */
 #ifndef SCHED_TQUE_H
@@ -128,7 +130,8 @@ uint32_t tbuf_init_at(struct tpipe *pipe, const char *name, enum tposition posit
 extern struct pipe_port tque_hart;
 /* The hart waits itself, a pipe in its next command that has room for the wait. */
 void tque_wait(struct pipe_port *port, uint32_t wait, const char *where);
-/* The hart posts itself, a command as its second post; a third is an error. */
+/* The hart posts itself, a command as its second post; for a third and a fourth a NOP
+ * follows it. */
 void tque_post(const struct tque *que, union cmd *cmd, uint32_t post, const char *where);
 _Noreturn void tque_bad_order(const struct tque *que, bool free, uint32_t buffer,
                               const char *where);

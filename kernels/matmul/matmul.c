@@ -314,10 +314,16 @@ static void kernel(void *arg)
     task_post(B_FREE, BUFFERS);
     task_post(L0_FREE, BUFFERS);
     task_post(C_FREE, BUFFERS);
-    task_spawn("matmul copy-in", copy_in, &s);
-    task_spawn("matmul compute", compute, &s);
-    task_spawn("matmul copy-out", copy_out, &s);
-    task_join_all();
+    if (s.m_end - s.m_begin <= TM && s.n_end - s.n_begin <= TN && p->k <= s.kc) {
+        copy_in(&s); /* one tile: the queues hold all of its commands */
+        compute(&s);
+        copy_out(&s);
+    } else {
+        task_spawn("matmul copy-in", copy_in, &s);
+        task_spawn("matmul compute", compute, &s);
+        task_spawn("matmul copy-out", copy_out, &s);
+        task_join_all();
+    }
     task_drain(); /* or the waits would take what the loops need */
     task_wait(A_FREE, BUFFERS);
     task_wait(B_FREE, BUFFERS);

@@ -309,20 +309,102 @@ TEST(tque, free_out_of_order_is_named)
     check_mistake(frees_another, ERR_QUEUE, "free of 0x40, its next buffer is 0x0");
 }
 
-static void three_at_once(void *arg)
+static void five_at_once(void *arg)
 {
     struct tque *q = plain();
     union cmd cmd;
 
     (void)arg;
-    tque_alloc(q);
     cmd_nop(&cmd);
     cmd_post(&cmd, 1, 1);
     cmd_post(&cmd, 2, 1);
-    tque_enque(q, 0, &cmd);
+    for (unsigned i = 0; i < 3; i++) {
+        tque_enque(q, tque_alloc(q), &cmd);
+    }
 }
 
-TEST(tque, command_hands_on_two_buffers_at_the_most)
+TEST(tque, command_hands_on_four_buffers_at_the_most)
 {
-    check_mistake(three_at_once, ERR_QUEUE, "queue x: the command already hands on two");
+    check_mistake(five_at_once, ERR_QUEUE, "queue x: the command already hands on four");
+}
+
+static void not_handed_on(void *arg)
+{
+    struct tque *q = plain();
+    union cmd cmd;
+
+    (void)arg;
+    cmd_nop(&cmd);
+    cmd_post(&cmd, 1, 1);
+    cmd_post(&cmd, 2, 1);
+    cmd_wait(&cmd, 5, 1);
+    task_issue(PIPE_V, &cmd);
+    tque_enque(q, tque_alloc(q), &cmd);
+    task_post(5, 1);
+    task_drain();
+    task_wait(1, 1);
+    task_wait(2, 1);
+}
+
+TEST(tque, post_that_nobody_has_issued_is_named)
+{
+    struct sched_report report;
+
+    CHECK_EQ(run("wrong", not_handed_on, NULL, &report), ERR_LEFT);
+    CHECK(strstr(report.text,
+                 "no command was issued that posts semaphore 61 (x FULL), "
+                 "MTE2 owes a wait for semaphore 62 (x FREE): queue x") != NULL);
+    check_next_launch_works();
+}
+
+/* Two sources and a result in queues of their own: three waits and three posts, of which a
+ * NOP in front of the command and one behind it pay the third. */
+static void adds(void *arg)
+{
+    struct tpipe *pipe = tpipe_open();
+    struct tque *x = tque_init(pipe, "x", VECIN, PIPE_MTE2, PIPE_V, 2, TILE);
+    struct tque *y = tque_init(pipe, "y", VECIN, PIPE_MTE2, PIPE_V, 1, TILE);
+    struct tque *z = tque_init(pipe, "z", VECOUT, PIPE_V, PIPE_MTE3, 2, TILE);
+    uint32_t a, b, c;
+    union cmd cmd;
+
+    (void)arg;
+    vector_count(&cmd, TILE / 4);
+    task_issue(PIPE_V, &cmd);
+    for (unsigned i = 0; i < TILES; i++) {
+        a = tque_alloc(x);
+        mte_gm_to_ub(&cmd, a, from + i * TILE / 4, TILE);
+        tque_enque(x, a, &cmd);
+        task_issue(PIPE_MTE2, &cmd);
+        b = tque_alloc(y);
+        mte_gm_to_ub(&cmd, b, from + i * TILE / 4, TILE);
+        tque_enque(y, b, &cmd);
+        task_issue(PIPE_MTE2, &cmd);
+        a = tque_deque(x);
+        b = tque_deque(y);
+        c = tque_alloc(z);
+        vector_add(&cmd, TYPE_F32, c, a, b);
+        tque_free(x, a, &cmd);
+        tque_free(y, b, &cmd);
+        tque_enque(z, c, &cmd);
+        task_issue(PIPE_V, &cmd);
+        c = tque_deque(z);
+        mte_ub_to_gm(&cmd, to + i * TILE / 4, c, TILE);
+        tque_free(z, c, &cmd);
+        task_issue(PIPE_MTE3, &cmd);
+    }
+}
+
+TEST(tque, third_wait_and_post_are_paid_by_nops)
+{
+    struct sched_report report;
+
+    for (unsigned i = 0; i < TILES * TILE / 4; i++) {
+        from[i] = (float)i;
+    }
+    memset(to, 0, sizeof(to));
+    CHECK_OK(run("adds", adds, NULL, &report));
+    for (unsigned i = 0; i < TILES * TILE / 4; i++) {
+        CHECK_EQ(to[i], 2 * from[i]);
+    }
 }
