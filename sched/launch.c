@@ -53,6 +53,17 @@ static unsigned left_on(unsigned core, unsigned first, char *text, size_t size)
     return left_behind(core, first + SEM_CORE, TOLD, text, size);
 }
 
+static bool owes(unsigned core)
+{
+    const struct pipe_port *port = pipe_ports[core];
+    uint32_t any = task_owed_posts >> core & 1;
+
+    for (unsigned p = 0; p < NPU_PIPES; p++) {
+        any |= port[p].owed;
+    }
+    return any != 0;
+}
+
 static void check_block(const struct launch *l)
 {
     unsigned core = task_core(), found;
@@ -63,11 +74,15 @@ static void check_block(const struct launch *l)
         task_yield(); /* the scheduler tells that, rather than what it has left */
     }
     left[0] = 0;
-    found = report_owed(core, left, sizeof(left)); /* while queues are known */
+    found = owes(core) ? report_owed(core, left, sizeof(left)) : 0; /* queues are known */
     found += tpipe_leftovers(core, left, sizeof(left));
     found += left_on(core, 0, left, sizeof(left));
     if (found) {
-        task_fail(ERR_LEFT, l->name, "block %u: %s", task_block(), left);
+        char which[24] = "";
+        if (l->steps) {
+            snprintf(which, sizeof(which), "step %u, ", running->step);
+        }
+        task_fail(ERR_LEFT, l->name, "%sblock %u: %s", which, task_block(), left);
     }
 }
 
@@ -86,39 +101,75 @@ static int check_chip(const struct launch *l, struct sched_report *report)
     return ERR_LEFT;
 }
 
-/* Also returns when the kernel calls task_exit. The compiler's setjmp needs no library.
- */
-__attribute__((noinline)) static void run_kernel(const struct launch *l)
+/* Whatever the kernel has told about the task in the block before holds no longer. */
+static void begin_block(void)
 {
-    void *leave[5];
-
-    running->leave = leave;
-    if (__builtin_setjmp(leave) == 0) {
-        l->kernel(l->arg);
+    if (running->priority != TASK_NORMAL) {
+        sched_prioritise(TASK_NORMAL);
     }
-    running->leave = NULL;
-}
-
-/* Whatever the block before has told about itself holds no longer. */
-static void begin_block(struct run *r)
-{
-    running->block = r->next++;
-    running->blocks = r->blocks;
-    sched_prioritise(TASK_NORMAL);
     wait_leave_faults(running);
-    task_tag(0);
+    running->tag = running->tag >> TAG_BITS << TAG_BITS;
 }
 
+static void end_block(const struct run *r)
+{
+    running->leave = NULL;
+    task_join_all();
+    task_drain();
+    check_block(r->l);
+    if (r->l->steps && r->blocks > 1) {
+        task_barrier(); /* all blocks are in the same step */
+    }
+}
+
+/* The next step of the block that the task is in, or the next block: the argument in
+ * *arg. False: there is none. */
+static bool next_block(struct run *r, void **arg)
+{
+    const struct steps *steps = r->l->steps;
+
+    if (steps && running->block < r->blocks && ++running->step < steps->n) {
+        *arg = steps->args[running->step];
+        return true;
+    }
+    running->block = r->next;
+    running->step = 0;
+    *arg = steps && steps->n ? steps->args[0] : r->l->arg;
+    return r->next++ < r->blocks && (steps == NULL || steps->n);
+}
+
+int steps_add(struct steps *steps, void *arg)
+{
+    if (steps->n >= steps->room) {
+        return ERR_OVERFLOW;
+    }
+    steps->args[steps->n++] = arg;
+    return 0;
+}
+
+unsigned task_step(void)
+{
+    return running->step;
+}
+
+/* Also task_exit comes back here, to behind the kernel: `leave` is set once, for all
+ * blocks, and what it brings back is only what lies in memory. The compiler's setjmp needs no
+ * library. */
 static void run_blocks(void *arg)
 {
-    struct run *r = arg;
+    struct run *volatile r = arg;
+    void *leave[5], *block_arg;
 
-    while (r->next < r->blocks) {
-        begin_block(r);
-        run_kernel(r->l);
-        task_join_all();
-        task_drain();
-        check_block(r->l);
+    running->blocks = r->blocks;
+    running->block = r->blocks; /* in none */
+    if (__builtin_setjmp(leave) != 0) {
+        end_block(r);
+    }
+    while (next_block(r, &block_arg)) {
+        begin_block();
+        running->leave = leave;
+        r->l->kernel(block_arg);
+        end_block(r);
     }
 }
 
@@ -165,6 +216,11 @@ int launch(const struct launch *l, struct sched_report *report)
         snprintf(report->text, sizeof(report->text), "%s: %s: %u wanted, %u there",
                  l->name, err_text(ERR_CORES), cores, chip_cores());
         return ERR_CORES;
+    }
+    if (l->steps && l->blocks > cores) {
+        snprintf(report->text, sizeof(report->text), "%s: steps of %u blocks on %u cores",
+                 l->name, l->blocks, cores);
+        return ERR_BARRIER;
     }
     measure_call();
     begin_anew();

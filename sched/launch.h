@@ -16,20 +16,46 @@
 
 #include "sched/sched.h"
 
+/*
+ * A kernel may stay on its cores and be called for one argument after another, as often as
+ * launches of their own would call it but for a fraction of their cost (`make bench`): steps.
+ * Each of them ends as a launch does, with nothing left behind and all blocks together,
+ * before the next begins; one that fails ends the launch, and its report says which it was.
+ * Semaphores of the chip are looked at when the launch ends.
+ *
+ *     static void *args[8];
+ *     struct steps steps = {.args = args, .room = 8};
+ *     err = steps_add(&steps, &first) || steps_add(&steps, &second);
+ *     err = launch(&(struct launch){"two", kernel, .steps = &steps}, &report);
+ *
+ * A step may add others behind those that are there.
+ */
+struct steps {
+    void **args;
+    unsigned room, n; /* of args; steps so far */
+};
+
 struct launch {
     const char *name;
     void (*kernel)(void *arg);
     void *arg;
-    unsigned cores;  /* AI cores to use, 0: all of the chip */
-    unsigned blocks; /* 0: one for each of these cores */
-    uint64_t limit;  /* cycles after which a watchdog ends it, 0: none */
+    unsigned cores;      /* AI cores to use, 0: all of the chip */
+    unsigned blocks;     /* 0: one for each of these cores */
+    uint64_t limit;      /* cycles after which a watchdog ends it, 0: none */
+    struct steps *steps; /* instead of arg; the blocks must all run at once */
 };
+
+/* One more step at the end of the table. ERR_OVERFLOW, and it is as it was: no room. */
+MUST_CHECK int steps_add(struct steps *steps, void *arg);
+/* The number of the step that the task's block is in, from 0 up. */
+unsigned task_step(void);
 
 /*
  * Runs every block and returns when the last command has ended. At the end of a block
  * its spawned tasks have returned, its pipes are empty, its queues' buffers are free and
  * its semaphores are 0; otherwise ERR_LEFT, and the report names what is left. Returns 0,
- * ERR_CORES or ERR_BUSY (by a task; nothing was started), ERR_NOMEM or what sched_run()
+ * ERR_CORES, ERR_BARRIER (steps of more blocks than cores) or ERR_BUSY (by a task; nothing was
+ * started), ERR_NOMEM or what sched_run()
  * returns, ERR_LATE among it.
  */
 MUST_CHECK int launch(const struct launch *l, struct sched_report *report);

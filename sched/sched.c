@@ -310,6 +310,7 @@ int sched_begin(const char *name, unsigned core, void (*fn)(void *arg), void *ar
     if (parent) {
         parent->children++;
     }
+    t->step = parent ? parent->step : 0;
     t->block = parent ? parent->block : 0;
     t->blocks = parent ? parent->blocks : 1;
     t->context.ra = (uintptr_t)task_entry;

@@ -261,7 +261,7 @@ static void push(enum pipe pipe, const union cmd *cmd)
 
 /* As struct pipe_port has owed waits, but they are few; on which cores there are some. */
 static uint32_t owed_posts[NPU_MAX_CORES][NPU_PIPES];
-static uint32_t with_posts;
+uint32_t task_owed_posts;
 
 /* Pushes a command that does nothing but wait or post. */
 static void push_nop(enum pipe pipe, uint64_t sync, uint64_t pc)
@@ -314,7 +314,7 @@ bool task_owe_post(struct pipe_port *port, uint32_t post)
         return false;
     }
     *owed |= *owed ? post << 8 : post;
-    with_posts |= 1u << running->core;
+    task_owed_posts |= 1u << running->core;
     port->room = 0; /* brings task_issue to issue_slowly */
     return true;
 }
@@ -323,11 +323,11 @@ uint32_t task_forget_posts(unsigned core)
 {
     uint32_t first = 0;
 
-    for (unsigned p = 0; p < NPU_PIPES && with_posts >> core & 1; p++) {
+    for (unsigned p = 0; p < NPU_PIPES && task_owed_posts >> core & 1; p++) {
         first = first ? first : owed_posts[core][p];
         owed_posts[core][p] = 0;
     }
-    with_posts &= ~(1u << core);
+    task_owed_posts &= ~(1u << core);
     return first;
 }
 

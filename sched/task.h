@@ -43,7 +43,7 @@ struct task {
     int parent; /* slot of the task that has spawned it, or -1 */
     unsigned children, generation;
     void **leave; /* where task_exit goes, NULL: it ends the task */
-    unsigned block, blocks;
+    unsigned block, blocks, step;
     uint32_t tag;
     /* what it waits for */
     unsigned what;  /* semaphore (the one that lacks, of several), pipe or task */
@@ -115,6 +115,7 @@ void wait_leave_faults(struct task *t);
 void task_owe(struct pipe_port *port, uint32_t wait);
 /* A NOP behind the next command of the port posts it; false: two such are owed already. */
 bool task_owe_post(struct pipe_port *port, uint32_t post);
+extern uint32_t task_owed_posts; /* cores that have such, a bit each */
 /* Forgets those of a core; returns one of them, or 0. */
 uint32_t task_forget_posts(unsigned core);
 /* Which queue of a core, and in which line, has let a pipe owe a wait for the semaphore;

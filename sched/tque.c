@@ -336,6 +336,9 @@ unsigned tpipe_leftovers(unsigned core, char *text, size_t size)
     struct tpipe *pipe = &pipes[core];
     unsigned found = 0;
 
+    if (pipe->n == 0) {
+        return 0;
+    }
     for (unsigned i = 0; i < pipe->n; i++) {
         found += pipe->item[i].full_sem ? left_of(&pipe->item[i], text, size) : 0;
     }

@@ -243,6 +243,104 @@ TEST(launch, barrier_of_blocks_that_cannot_all_run_is_refused)
     check_next_launch_works();
 }
 
+/* --- steps --- */
+
+struct stepping {
+    struct steps *steps;
+    unsigned number, seen[NPU_MAX_CORES];
+};
+
+/* Each block is in the step of its argument, which all have ended before it begins. */
+static void count_step(void *arg)
+{
+    struct stepping *s = arg;
+    struct tpipe *pipe = tpipe_open();
+    struct tque *q = tque_init(pipe, "x", VECIN, PIPE_MTE2, PIPE_V, 2, 64);
+    union cmd cmd;
+
+    CHECK_EQ(task_step(), s->number);
+    for (unsigned i = 0; s->number && i < task_blocks(); i++) {
+        CHECK_EQ(s[-1].seen[i], s->number);
+    }
+    mte_gm_to_ub(&cmd, tque_alloc(q), from, 64);
+    tque_enque(q, 0, &cmd);
+    task_issue(PIPE_MTE2, &cmd);
+    cmd_nop(&cmd);
+    tque_free(q, tque_deque(q), &cmd);
+    task_issue(PIPE_V, &cmd);
+    s->seen[task_block()] = s->number + 1;
+    if (s->number == 1 && task_block() == 0) {
+        CHECK_OK(steps_add(s->steps, s + 1)); /* one more */
+    }
+}
+
+TEST(launch, kernel_stays_for_steps)
+{
+    struct stepping step[3];
+    void *args[3];
+    struct steps steps = {.args = args, .room = 3};
+    struct sched_report report;
+
+    for (unsigned i = 0; i < 3; i++) {
+        step[i] = (struct stepping){.steps = &steps, .number = i};
+    }
+    CHECK_OK(steps_add(&steps, &step[0]));
+    CHECK_OK(steps_add(&steps, &step[1]));
+    CHECK_OK(
+        launch(&(struct launch){.name = "stays", .kernel = count_step, .steps = &steps},
+               &report));
+    CHECK_EQ(steps.n, 3u);
+    for (unsigned i = 0; i < chip_cores(); i++) {
+        CHECK_EQ(step[2].seen[i], 3u);
+    }
+}
+
+static void leaves_in_a_step(void *arg)
+{
+    if (*(unsigned *)arg) {
+        task_post(3, 2);
+    }
+}
+
+TEST(launch, step_that_leaves_something_is_named)
+{
+    unsigned good = 0, bad = 1;
+    void *args[] = {&good, &good, &bad, &good};
+    struct steps steps = {args, 4, 4};
+    struct sched_report report;
+    struct launch l = {
+        .name = "steps", .kernel = leaves_in_a_step, .cores = 1, .steps = &steps};
+
+    CHECK_EQ(launch(&l, &report), ERR_LEFT);
+    CHECK(strstr(report.text, "steps: kernel has left something behind") != NULL);
+    CHECK(strstr(report.text, "step 2, block 0: semaphore 3 of core 0 is 2") != NULL);
+    check_next_launch_works();
+}
+
+TEST(launch, table_of_steps_that_is_full_takes_no_more)
+{
+    void *args[1];
+    struct steps steps = {.args = args, .room = 1};
+
+    CHECK_OK(steps_add(&steps, args));
+    CHECK_EQ(steps_add(&steps, args), ERR_OVERFLOW);
+    CHECK_EQ(steps.n, 1u);
+}
+
+TEST(launch, steps_of_blocks_that_cannot_all_run_are_refused)
+{
+    void *args[1] = {NULL};
+    struct steps steps = {args, 1, 1};
+    struct sched_report report;
+    struct launch l = {
+        .name = "crowd", .kernel = nothing, .blocks = chip_cores() + 1, .steps = &steps};
+
+    CHECK_EQ(launch(&l, &report), ERR_BARRIER);
+    CHECK(strstr(report.text, "crowd: steps of ") != NULL);
+}
+
+/* --- watchdog --- */
+
 static void polls_for_ever(void *arg)
 {
     (void)arg;

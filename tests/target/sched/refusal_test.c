@@ -42,7 +42,8 @@ static void check_fails(void (*fn)(void *arg), int err, const char *text)
 static int launch_on(unsigned cores, unsigned blocks, void (*kernel)(void *arg),
                      void *arg, struct sched_report *report)
 {
-    return launch(&(struct launch){"edge", kernel, arg, cores, blocks, LONG}, report);
+    return launch(&(struct launch){"edge", kernel, arg, cores, blocks, .limit = LONG},
+                  report);
 }
 
 static void nothing(void *arg)
@@ -219,7 +220,8 @@ static void forgets_a_buffer(void *arg)
 
 TEST(sched_edge, buffers_of_before_are_named)
 {
-    check_fails(forgets_a_buffer, ERR_LEFT, "queue q: 1 allocated but not enqueued, 0 enqueued");
+    check_fails(forgets_a_buffer, ERR_LEFT,
+                "queue q: 1 allocated but not enqueued, 0 enqueued");
     check_run(opens_twice, NULL);
 }
 

@@ -144,7 +144,7 @@ TEST(sched_stress, nobody_waits_for_ever_and_nothing_is_lost)
 
     for (uint32_t seed = 1; seed <= 8 && !test_failed(); seed++) {
         struct sched_report report;
-        CHECK_OK(launch(&(struct launch){"pools", pools, &seed, cores, cores + 1, LIMIT},
+        CHECK_OK(launch(&(struct launch){"pools", pools, &seed, cores, cores + 1, .limit = LIMIT},
                         &report));
         CHECK_STR(report.text, "");
     }
