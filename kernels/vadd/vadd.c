@@ -106,8 +106,8 @@ static void kernel(void *arg)
                       .buffers = p->buffers ? p->buffers : MAX_BUFFERS};
     struct tpipe *pipe = tpipe_open();
 
-    s.x = tbuf_init(pipe, "x", VECIN, s.buffers * TILE);
-    s.y = tque_init(pipe, "y", VECIN, PIPE_MTE2, PIPE_V, 1, TILE);
+    s.x = tbuf_init(pipe, "tiles of x", VECIN, s.buffers * TILE);
+    s.y = tque_init(pipe, "x and y", VECIN, PIPE_MTE2, PIPE_V, 1, TILE);
     s.z = tque_init(pipe, "z", VECOUT, PIPE_V, PIPE_MTE3, 1, TILE);
     task_spawn("vadd copy-in", copy_in, &s);
     task_spawn("vadd compute", compute, &s);

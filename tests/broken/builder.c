@@ -94,7 +94,7 @@ static const struct {
     void (*build)(uint32_t n);
     uint32_t n; /* one more, or less, than what is good */
 } cases[] = {
-    {"repeats", repeats, 256},     {"stride", stride, 256},
+    {"repeats", repeats, 256},     {"stride", stride, 65536},
     {"broadcast", broadcast, 256}, {"rows", rows, 65536},
     {"pitch", pitch, 63},          {"local_pitch", local_pitch, 80},
     {"columns", columns, 65536},   {"fill", fill, 513},

@@ -37,7 +37,7 @@ wide()
     [ "$(grep -c '^  MTE2 ' "$log/out")" -eq 3 ] || echo "not three tables"
 }
 
-salai -- vadd --n 300000
+salai -- vadd --n 1000000
 tap_check report/time_adds_up "$(has_status 0; adds_up)"
 tap_check report/pipe_is_the_limit "$(says out '^  limit: MTE2, busy 9[0-9.]* % of the span$')"
 tap_check report/hart_is_told_by_task "$(says out '^  hart: awake [0-9.]+ % of that, '

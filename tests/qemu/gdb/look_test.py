@@ -18,7 +18,7 @@ from session import DIR  # noqa: E402
 
 VADD = "vadd --n 2000000 --buffers 1" + SPARING  # some sleeps with every queue full
 MATMUL = "matmul --m 900 --n 600 --k 700" + SPARING
-TILE = 32 << 10  # bytes, of vadd
+TILE = 48 << 10  # bytes, of vadd
 LOOK = ["status", "tasks", "sem", "pmu", "faults", "tile ub 0 8x8 fp32", "tile l0c 0 16x16 fp32 nz",
         "cmd &vadd"] + [f"regs {b} -a" for b in "core sem pmu chip queue MTE2 V M".split()] \
     + [f"queue {p}" for p in "V MTE1 MTE2 MTE3 M FIX".split()]
@@ -59,7 +59,7 @@ def status_queue_sem():
     text = npu("queue mte2 0")
     head = [(x, y)[n % 2] + n // 2 * TILE for n in range(done, done + depth)]
     shows("queue_shows_every_command", text, rf"^core 0 MTE2: \w+, {depth} of 32 {since}",
-          *[rf"^ *{i} COPY_GM_UB src={a:#x} dst=\w+ len_bytes=0x8000 "
+          *[rf"^ *{i} COPY_GM_UB src={a:#x} dst=\w+ len_bytes=0xc000 "
             rf"[^\n]*\n +vadd\.c:\d+ copy_in$" for i, a in enumerate(head)])
     ok(depth > 15 and len(text.splitlines()) == 1 + 2 * depth, "npu/queue_ends_with_its_depth",
        text)
@@ -127,9 +127,9 @@ def commands():
     text = npu("cmd cmd")
     shows("cmd_decodes", text, r"^COPY_GM_UB: ", r"^  posts +sem 61 x and y FULL$",
           r"^  type +NONE$",
-          rf"^  src +{number('cmd->copy_in.src'):#x} +\S", r"^  len_bytes +0x8000 +\S")
+          rf"^  src +{number('cmd->copy_in.src'):#x} +\S", r"^  len_bytes +0xc000 +\S")
     shows("cmd_prints_on_one_line", gdb.execute("print *cmd", to_string=True),
-          r"^\$\d+ = COPY_GM_UB src=0x\w+ dst=0x8000 .*posts sem 61 x and y FULL$")
+          r"^\$\d+ = COPY_GM_UB src=0x\w+ dst=0xc000 .*posts sem 61 x and y FULL$")
     go_to("vadd.c:compute")
     go_to("task_issue", 1)
     shows("cmd_flags", npu("cmd cmd"), r"^SET_MASK: ", r"^  flags +COUNTER$")
@@ -338,7 +338,7 @@ def readme():
     for line in lines:
         texts[line.split()[0] + " " + line.split()[-1]] = gdb.execute(line, to_string=True)
     shows("readme_status", texts["npu status"], "^  FIX +WAITING .*\n.* waits sem 7 C_FULL")
-    shows("readme_task", texts["npu 2"], '^task 2 "matmul compute": ready$',
+    shows("readme_task", texts["npu 2"], '^task 2 "matmul compute": (ready|waits for \d+ slots of \w+)$',
           r"multiply \(.*matmul\.c:\d+$")
     shows("readme_tile_equals_a", texts["npu s->p->a"], ": equal, 131072 elements$")
     shows("readme_print", texts["print t->load_b"], "= LOAD2D_L0B F16 dst=")

@@ -12,7 +12,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from session import *  # noqa: E402
 
-VADD = "vadd --n 100000" + SPARING  # 12 full tiles of 32 KiB and a rest
+VADD = "vadd --n 100000" + SPARING  # 8 full tiles of 48 KiB and a rest
 MATMUL = "matmul --m 1500 --n 600 --k 700" + SPARING  # sleeps six times
 CORE = "(unsigned long)NPU_CORE_BASE"
 UB = 0x08080000
@@ -49,14 +49,14 @@ def smoke():
     go_to("irq_wait")
     # Two commands a tile; the last one that is complete is in UB, however many began.
     tile = load64(pipe("MTE2") + " + PMU_COMMANDS") // 2 - 1
-    n, bytes_ = 8192, 32768
-    ok(0 <= tile < 12, "gdb/reads_a_counter_of_a_pipe", tile)
-    for name, base, first in (("x", x, 0), ("y", y, 1)):
-        got = floats(UB + (2 * (tile % 2) + first) * bytes_, n)
+    n, bytes_ = 12288, 49152
+    ok(0 <= tile < 8, "gdb/reads_a_counter_of_a_pipe", tile)
+    for name, base, slot in (("x", x, tile % 2), ("y", y, 2)):  # two tiles of x, one of y
+        got = floats(UB + slot * bytes_, n)
         want = floats(base + tile * bytes_, n)
         ok(got == want and len(set(got)) > 500, f"gdb/tile_of_ub_holds_{name}",
            f"{got[:4]} {want[:4]}")
-    got = gdb.execute(f"x/4f {UB + tile % 2 * 2 * bytes_:#x}", to_string=True)
+    got = gdb.execute(f"x/4f {UB + tile % 2 * bytes_:#x}", to_string=True)
     want = floats(x + tile * bytes_, 4)
     shown = tuple(float(word) for word in got.split(":")[1].split())
     same(shown, want, "gdb/x_4f_prints_the_numbers")

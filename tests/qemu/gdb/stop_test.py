@@ -17,7 +17,7 @@ from session import DIR, ENV, FULL  # noqa: E402
 
 MATMUL = "matmul --m 300 --n 300 --k 700" + SPARING
 VADD = "vadd --n 400000" + SPARING
-TILE = 32 << 10  # bytes, of vadd
+TILE = 48 << 10  # bytes, of vadd
 BREAK_AT_WAITS = "irq_wait", "task_switch", "wait_as", "*$wfi", "*($wfi + 4)"
 
 
@@ -95,7 +95,7 @@ def numbers_of_a_run():
     first = register("MTE3", "PMU_COMMANDS")
     matches("stop/numbers_hold_over_launches", "\n".join(stopped()),
             r"^stopped: MTE3 command 60 \(COPY_UB_GM\) begins at cycle")
-    same(first, 60 - 49 - 1, "stop/counters_are_of_a_launch")  # a launch has 49 tiles
+    same(first, 60 - 33 - 1, "stop/counters_are_of_a_launch")  # a launch has 33 tiles
     npu("delete")
     npu("break MTE3 +3")
     go()
@@ -104,7 +104,7 @@ def numbers_of_a_run():
     matches("stop/the_past_is_of_the_run", npu("break MTE3 20"), "MTE3 has ended: 62 have")
     npu("delete")
     npu("finish MTE3")
-    matches("stop/who_knows_it_by_that", npu(f"who {z + 13 * TILE}"), "MTE3 command 63 ")
+    matches("stop/who_knows_it_by_that", npu(f"who {z + 29 * TILE}"), "MTE3 command 63 ")
     leave(process)
 
 
@@ -273,7 +273,7 @@ def late_main_loop():
         while go():
             count += 1
         end_ = result(process)
-        ok(end_ == quiet and count > 200, f"stop/late_main_loop_record_{seed}", f"{count} {end_}")
+        ok(end_ == quiet and count > 140, f"stop/late_main_loop_record_{seed}", f"{count} {end_}")
         same(leave(begin(VADD, "replay", mode)), quiet, f"stop/late_main_loop_replay_{seed}")
     ENV["SEED"] = "0"
 

@@ -72,7 +72,7 @@ def tasks_and_views():
           r"compute \(arg=.*\) at kernels/vadd/vadd\.c:\d+$")
     same(gdb.selected_frame().name(), "compute", "npu/task_is_where_it_waits")
     shows("task_has_locals", gdb.execute("info locals", to_string=True), "^cmd = VADD F32",
-          r"^z = \d+$")
+          r"^i = \d+$")
     trace = gdb.execute("backtrace", to_string=True)
     shows("task_backtrace", trace, "^#0 .*irq_wait", r"^#1 .*wait_as.*state=TASK_WAIT_ROOM",
           " compute ")

@@ -22,7 +22,7 @@ from session import DIR  # noqa: E402
 VADD = "vadd --n 500000" + SPARING
 MATMUL = "matmul --m 300 --n 300 --k 700" + SPARING
 FOR_EVER = "matmul --m 256 --n 256 --k 512 --repeat 1000"
-TILE = 32 << 10
+TILE = 48 << 10
 REC = os.path.join(DIR, "rec")
 
 
@@ -219,7 +219,7 @@ def who_wrote():
     x, z = (number(f"p->{name}") for name in "xz")
     go_to("report_launch")
     gdb.execute("delete")
-    for tile in (0, 7, 47):
+    for tile in (0, 7, 40):
         text = npu(f"who gm {z + tile * TILE + 123}")
         matches(f"who/tile_{tile}", text,
                 rf"^gm {z + tile * TILE + 123:#x}: MTE3 command {tile + 1} of core 0 wrote it "
@@ -261,7 +261,7 @@ def who_wrote_just_now():
     tool("--", *VADD.split(), "--buffers", "1")
     process, wrong, asleep = replay(), [], 0
     z = number("p->z")
-    for n in 1, 9, 20, 33, 40, 42:
+    for n in 1, 9, 20, 33, 40, 41:
         npu(f"break -e MTE3 {n}")
         go()
         begin = here()
