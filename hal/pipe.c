@@ -65,16 +65,6 @@ bool pipe_idle(unsigned core, enum pipe pipe)
     return read64(pipe_base(core, pipe) + PIPE_LEFT) == 0;
 }
 
-bool core_idle(unsigned core)
-{
-    uint64_t left = 0;
-
-#define PIPE(NAME, name, number, stage, text)                                            \
-    left |= read64(pipe_base(core, PIPE_##NAME) + PIPE_LEFT);
-#include "hal/contract/all.h"
-    return left == 0;
-}
-
 bool pipe_waits(unsigned core, enum pipe pipe)
 {
     uint64_t status = read64(pipe_base(core, pipe) + PIPE_STATUS);

@@ -124,7 +124,15 @@ void pipe_arm(unsigned core, enum pipe pipe, unsigned slots);
 /* Nothing is queued and nothing runs. */
 bool pipe_idle(unsigned core, enum pipe pipe);
 /* The same of every pipe of the core. */
-bool core_idle(unsigned core);
+static inline bool core_idle(unsigned core)
+{
+    uint64_t left = 0;
+
+#define PIPE(NAME, name, number, stage, text)                                            \
+    left |= read64(pipe_base(core, PIPE_##NAME) + PIPE_LEFT);
+#include "hal/contract/all.h"
+    return left == 0;
+}
 /* Its head waits: for a semaphore or for units of L0C. */
 bool pipe_waits(unsigned core, enum pipe pipe);
 /* Head of command i of the queue: 0 is the head of the queue, PIPE_DEPTH - 1 the command

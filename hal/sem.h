@@ -56,10 +56,12 @@ static inline bool sem_all_zero(unsigned core, unsigned first)
         (const volatile uint64_t *)(core_base(core) + SEM_VALUE + 8 * first);
     uint64_t any = 0;
 
-    _Static_assert(SEM_CORE % 8 == 0 && SEM_CHIP == SEM_CORE, "eight at a time");
-    for (const volatile uint64_t *end = value + SEM_CORE; value != end; value += 8) {
+    _Static_assert(SEM_CORE % 16 == 0 && SEM_CHIP == SEM_CORE, "sixteen at a time");
+    for (const volatile uint64_t *end = value + SEM_CORE; value != end; value += 16) {
         any |= value[0] | value[1] | value[2] | value[3];
         any |= value[4] | value[5] | value[6] | value[7];
+        any |= value[8] | value[9] | value[10] | value[11];
+        any |= value[12] | value[13] | value[14] | value[15];
     }
     return any == 0;
 }

@@ -114,7 +114,9 @@ static void begin_block(void)
 static void end_block(const struct run *r)
 {
     running->leave = NULL;
-    task_join_all();
+    if (running->children) {
+        task_join_all();
+    }
     task_drain();
     check_block(r->l);
     if (r->l->steps && r->blocks > 1) {

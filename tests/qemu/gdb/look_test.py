@@ -338,7 +338,8 @@ def readme():
     for line in lines:
         texts[line.split()[0] + " " + line.split()[-1]] = gdb.execute(line, to_string=True)
     shows("readme_status", texts["npu status"], "^  FIX +WAITING .*\n.* waits sem 7 C_FULL")
-    shows("readme_task", texts["npu 2"], '^task 2 "matmul compute": (ready|waits for \d+ slots of \w+)$',
+    shows("readme_task", texts["npu 2"],
+          r'^task 2 "matmul compute": (ready|waits for \d+ slots of \w+)$',
           r"multiply \(.*matmul\.c:\d+$")
     shows("readme_tile_equals_a", texts["npu s->p->a"], ": equal, 131072 elements$")
     shows("readme_print", texts["print t->load_b"], "= LOAD2D_L0B F16 dst=")
