@@ -289,24 +289,11 @@ int sched_begin(const char *name, unsigned core, void (*fn)(void *arg), void *ar
     if (slot != n_tasks) {
         measure_task(t->name, t->context.spent); /* its owner before */
     }
-    t->name = name;
-    t->fn = fn;
-    t->arg = arg;
-    t->core = core;
-    t->low = t->stack + TASK_STACK_BYTES;
-    t->ports = pipe_ports[core];
-    t->window = sem_window(core);
+    task_renew(t, name, core, fn, arg);
     t->tag = (slot + 1) << TAG_BITS;
-    t->state = TASK_READY;
-    t->until = SCHED_FOREVER;
     t->generation = generation;
     t->priority = parent ? parent->priority : TASK_NORMAL;
     t->parent = parent ? (int)(parent - tasks) : -1;
-    t->children = 0;
-    t->leave = NULL;
-    t->where = NULL;
-    t->fault = NULL;
-    t->context.has_fs = t->context.spent = 0;
     if (parent) {
         parent->children++;
     }
@@ -314,7 +301,6 @@ int sched_begin(const char *name, unsigned core, void (*fn)(void *arg), void *ar
     t->block = parent ? parent->block : 0;
     t->blocks = parent ? parent->blocks : 1;
     t->context.ra = (uintptr_t)task_entry;
-    t->context.sp = (uintptr_t)(t->stack + TASK_STACK_BYTES);
     n_tasks += slot == n_tasks;
     hot.end = tasks + n_tasks;
     n_of_priority[t->priority]++;

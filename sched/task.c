@@ -54,6 +54,26 @@ void task_yield(void)
     sched_give_away();
 }
 
+void task_renew(struct task *t, const char *name, unsigned core, void (*fn)(void *arg),
+                void *arg)
+{
+    t->name = name;
+    t->fn = fn;
+    t->arg = arg;
+    t->core = core;
+    t->ports = pipe_ports[core];
+    t->window = sem_window(core);
+    t->low = t->stack + TASK_STACK_BYTES;
+    t->context.sp = (uintptr_t)t->low;
+    t->context.has_fs = t->context.spent = 0;
+    t->state = TASK_READY;
+    t->until = SCHED_FOREVER;
+    t->children = 0;
+    t->leave = NULL;
+    t->where = NULL;
+    t->fault = NULL;
+}
+
 /* --- waiting --- */
 
 static int wait_as(enum task_state state, unsigned what, unsigned count, uint64_t until)

@@ -93,7 +93,10 @@ char *sched_text(void);
 /* A new task on the running one's behalf: its number or ERR_NOMEM. */
 int sched_begin(const char *name, unsigned core, void (*fn)(void *arg), void *arg);
 
-/* task.c: waits until a queue of the running task's core has so many free slots, which are
+/* task.c: a slot's next task is as if there had been none before it. */
+void task_renew(struct task *t, const char *name, unsigned core, void (*fn)(void *arg),
+                void *arg);
+/* Waits until a queue of the running task's core has so many free slots, which are
  * there until the task gives the hart away. */
 void task_make_room(enum pipe pipe, unsigned slots);
 /* Appends to a text, which stays within its size; as snprintf. */
