@@ -111,10 +111,13 @@ LD_picolibc := $(CC_picolibc) -lm
 CC_newlib   := -isystem $(B)/newlib/include
 LD_newlib   := -nostdlib -L$(B)/newlib/lib -Wl,--start-group -lc -lm -lgcc -Wl,--end-group
 
-# What uses vector instructions of the host is compiled for them and chosen at run time.
+# What uses vector instructions of the host is compiled for them and chosen at run time;
+# hosts other than x86-64 have the plain paths.
+ifneq ($(findstring x86_64,$(shell $(CC) -dumpmachine)),)
 %_avx2.c.o: SIMD := -mavx2 -mfma -mf16c
 %_avx512.c.o: SIMD := -mavx512f -mavx512bw -mavx512dq -mavx512vl
 %/vec_avx512.c.o: SIMD += -mfma -mf16c -mprefer-vector-width=512
+endif
 # The same loops for every type and operation: a fifth of the time would go into -g.
 %/vec_avx512.c.o %/vec_avx2.c.o %/vec_plain.c.o: SIMD += -g0
 # What loops over elements want of -O3: the rest takes a third longer and makes none faster.

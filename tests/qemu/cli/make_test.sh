@@ -100,6 +100,17 @@ setup()
         says out 'tools/setup debug'; grep 'setup test' "$log/out")"
 }
 
+# A QEMU whose interfaces nobody has looked at: a line, before any compiler.
+other_qemu()
+{
+    printf '#!/bin/sh\necho "QEMU emulator version 8.2.2 (Other 1:8.2.2)"\n' > empty/qemu
+    chmod +x empty/qemu
+    made 2 QEMU="$PWD/empty/qemu" build/npu.so > /dev/null
+    tap_check qemu/unknown_version "$(has_status 2
+        says err '^headers: QEMU 8.2.2 .* is not supported: 7.2 .* and 10.0 .* are$'
+        grep 'error:' "$log/err")"
+}
+
 # The launcher, from elsewhere: then QEMU sees the name of the directory.
 elsewhere()
 {
@@ -129,5 +140,6 @@ anywhere
 alone
 targets
 setup
+other_qemu
 elsewhere
 tap_done

@@ -10,6 +10,8 @@
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
+#elif defined(__aarch64__)
+#include <stdint.h>
 #endif
 
 enum simd {
@@ -31,7 +33,7 @@ const char *simd_name(enum simd level);
  * Floating-point environment of the calculation between enter and leave: nearest,
  * no flush to zero, whatever the host program runs with. leave() gets what enter()
  * gave back. The calculation must be in another, not inlined, function. Hosts other
- * than x86-64 are taken to run in the default environment.
+ * than x86-64 and arm64 are taken to run in the default environment.
  */
 static inline unsigned simd_fp_enter(void)
 {
@@ -40,6 +42,11 @@ static inline unsigned simd_fp_enter(void)
 
     _mm_setcsr(0x1f80);
     return old;
+#elif defined(__aarch64__)
+    uint64_t old;
+
+    __asm__ volatile("mrs %0, fpcr\n\tmsr fpcr, xzr" : "=&r"(old) : : "memory");
+    return (unsigned)old; /* its upper half is reserved */
 #else
     return 0;
 #endif
@@ -49,6 +56,8 @@ static inline void simd_fp_leave(unsigned old)
 {
 #if defined(__x86_64__)
     _mm_setcsr(old);
+#elif defined(__aarch64__)
+    __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)old) : "memory");
 #else
     (void)old;
 #endif
