@@ -14,7 +14,7 @@
 #   make faults ARGS=...   what broken hardware does to it (FAULT=bitflip:l0c@12000: one of them)
 #   make soak MINUTES=10   thousands of launches in a boot, days of emulated time: any drift?
 #   make fuzz [FUZZ=...]   SECONDS=60 of each fuzzer, or of those named: program, snapshot,
-#                          tile (what each is: tests/fuzz/run)
+#                          tile, device (what each is: tests/fuzz/run)
 #   make debug ARGS=...    gdb at the kernel's first line, with the npu commands
 #   make debug-server ARGS=...   QEMU waiting for an IDE's debugger
 #   make record ARGS=...   a run that can be gone through forwards and backwards:
@@ -80,7 +80,6 @@ HOST_SRC  := $(call find,tests/model tests/host tests/fuzz tests/tile) tests/tes
              kernels/cli/npy_header.c $(TILE_SRC) $(MODEL_SRC)
 FUZZ_SRC  := $(addprefix tests/fuzz/,program.c snapshot.c) tests/model/rig.c $(MODEL_SRC)
 FUZZERS   := program snapshot tile
-FUZZ_TILE_SRC := tests/fuzz/tile.c $(TILE_SRC) $(TABLES)
 BENCHES   := calibrate cube move vector
 
 # --- flags ---
@@ -201,8 +200,8 @@ bench-model: $(filter-out %/calibrate,$(BENCHES:%=$(B)/bench/%))
 perturb: all
 	@$(UNLOCK) tools/perturb --seeds $(or $(SEEDS),100) -- $(ARGS)
 
-fuzz: $(FUZZERS:%=$(B)/fuzz-%)
-	@$(UNLOCK) tests/fuzz/run $(or $(SECONDS),60) $(or $(FUZZ),$(FUZZERS))
+fuzz: all $(FUZZERS:%=$(B)/fuzz-%) $(TEST_ELF)
+	@$(UNLOCK) tests/fuzz/run $(or $(SECONDS),60) $(FUZZ)
 
 # Published against modelled cycles.
 calibrate: $(B)/bench/calibrate
