@@ -80,6 +80,7 @@ HOST_SRC  := $(call find,tests/model tests/host tests/fuzz tests/tile) tests/tes
              kernels/cli/npy_header.c $(TILE_SRC) $(MODEL_SRC)
 FUZZ_SRC  := $(addprefix tests/fuzz/,program.c snapshot.c) tests/model/rig.c $(MODEL_SRC)
 FUZZERS   := program snapshot tile
+FUZZ_TILE_SRC := tests/fuzz/tile.c $(TILE_SRC) $(TABLES)
 BENCHES   := calibrate cube move vector
 
 # --- flags ---
