@@ -19,6 +19,7 @@
 #define NPU_NEVER UINT64_MAX
 #define NPU_CHIP  NPU_MAX_CORES /* "core" number of the chip's own registers */
 
+struct npu;
 struct npu_state;
 
 /*
@@ -45,6 +46,7 @@ enum { NPU_BY_HART = NPU_PIPES, NPU_BY_BARRIER };
 
 struct npu_event {
     enum npu_happens what;
+    const struct npu *npu; /* whose it is: for npu_touch(), npu_flow() */
     uint64_t now;
     unsigned core, pipe, slot; /* who; slot of the queue */
 
@@ -65,7 +67,7 @@ struct npu_event {
     unsigned unit;                   /* UNIT_*: what it does to marks of L0C */
     const uint64_t *units; /* ROW_UNIT_MARK words: of these units; NULL: of none */
 
-    /* NPU_TAKES, NPU_POSTS: by a pipe, or by the hart or a barrier unit (core NPU_CHIP) */
+    /* NPU_TAKES, NPU_POSTS: by a pipe, the hart or a barrier unit (core NPU_CHIP) */
     unsigned sem_core, sem; /* whose it is, NPU_CHIP from SEM_CORE on */
     unsigned count, value;  /* units that move, that it then holds */
     unsigned barrier;       /* NPU_BY_BARRIER: which */
@@ -148,11 +150,28 @@ void npu_advance(struct npu *n, uint64_t now);
 /* First cycle at which npu_advance has something to do, or NPU_NEVER. */
 uint64_t npu_next(const struct npu *n);
 
-/* Tells which bytes the command at the head of a queue touches, those it reads first: to
- * be asked while the host hears of its NPU_BEGINS or NPU_ENDS. Exact, masks, tails and what
- * follows from data included; a byte may be told more than once. */
+/* Tells which bytes the command at the head of a queue touches, those it reads first:
+ * to be asked while the host hears of its NPU_BEGINS or NPU_ENDS. Exact, masks, tails
+ * and what follows from data included; a byte may be told more than once. */
 void npu_touch(const struct npu *n, unsigned core, unsigned pipe, touch_told *told,
                void *opaque);
+
+/* Which bytes are undefined: 0 for a byte that is defined, FLOW_UNDEFINED
+ * (ops/flow.h) for one that is not, where it lies in its memory, as aligned as that;
+ * gm is byte gm_base. */
+struct npu_shadow {
+    uint8_t *mem[NPU_MEM_COUNT];
+    uint8_t *gm;
+};
+
+/* What the command at the head of a queue does to the shadows of its core, to be
+ * asked while the host hears of its NPU_ENDS. Padding and constants are defined; so
+ * is the compare mask register. Moved bytes and elements are exact, those of m x n go
+ * by rows and columns, sums and the like by what is summed, sorting by the whole
+ * command. Undefined offsets and indices are the caller's matter: npu_touch() names
+ * their operand. */
+void npu_flow(const struct npu *n, unsigned core, unsigned pipe,
+              const struct npu_shadow *shadow);
 
 /* Number, as that of an event, of the command at the head of a queue, or of the next. */
 uint64_t npu_head_number(const struct npu *n, unsigned core, unsigned pipe);

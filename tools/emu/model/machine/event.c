@@ -47,6 +47,7 @@ void event_command(const struct npu *n, unsigned core, unsigned pipe,
     }
     event = (struct npu_event){
         .what = what,
+        .npu = n,
         .now = n->s->now,
         .core = core,
         .pipe = pipe,
@@ -79,6 +80,7 @@ void event_sem(const struct npu *n, enum npu_happens what, struct sem_user by,
     }
     event = (struct npu_event){
         .what = what,
+        .npu = n,
         .now = n->s->now,
         .core = by.core,
         .pipe = by.pipe,
@@ -100,6 +102,7 @@ void event_access(const struct npu *n, enum npu_happens what, unsigned core,
                   unsigned pipe, unsigned fault, uint64_t name)
 {
     struct npu_event event = {.what = what,
+                              .npu = n,
                               .now = n->s->now,
                               .core = core,
                               .pipe = pipe,

@@ -15,7 +15,7 @@ void touch_keep(struct npu *n, unsigned core, unsigned pipe)
     const struct npu_pipe *p = &n->s->core[core].pipe[pipe];
     unsigned source = op_find(pipe_head(p)->head.opcode)->offsets;
 
-    if (source && n->host->event) {
+    if (source && source <= n->plan[core][pipe].n_src && n->host->event) {
         const struct access *a = &n->plan[core][pipe].src[source - 1];
         if (access_bytes(a)) {
             memcpy(kept, n->mem[core][a->mem] + a->base, access_bytes(a));
@@ -54,4 +54,46 @@ void npu_touch(const struct npu *n, unsigned core, unsigned pipe, touch_told *to
         }
     }
     op->touch(&c, &t);
+}
+
+/* Where an access begins in the shadows. */
+static uint8_t *shadow_of(const struct npu *n, const struct npu_shadow *shadow,
+                          const struct access *a)
+{
+    if (access_bytes(a) == 0) {
+        return NULL;
+    }
+    return a->mem == NPU_MEM_GM ? shadow->gm + (a->base - n->s->gm_base)
+                                : shadow->mem[a->mem] + a->base;
+}
+
+void npu_flow(const struct npu *n, unsigned core, unsigned pipe,
+              const struct npu_shadow *shadow)
+{
+    static _Alignas(64) uint8_t stage[COST_MAX_L1_BYTES];
+    struct npu_fault ignored = {0};
+    struct op_ctx c = pipe_context((struct npu *)(uintptr_t)n, core, pipe, &ignored);
+    const struct operation *op = op_find(c.cmd->head.opcode);
+    const struct plan *plan = c.plan;
+    uint64_t special[SPECIALS];
+
+    if (!op->flow || !plan->has_dst || access_bytes(&plan->dst) == 0) {
+        return;
+    }
+    memcpy(special, c.special, sizeof(special));
+    special[SPECIAL_PAD] = special[SPECIAL_SATURATE] = 0;
+    special[SPECIAL_CMPMASK_LO] = special[SPECIAL_CMPMASK_HI] = 0;
+    c.special = special;
+    c.stage = stage;
+    c.to = shadow_of(n, shadow, &plan->dst);
+    for (unsigned i = 0; i < plan->n_src; i++) {
+        c.src[i] = n->offsets && op->offsets == i + 1
+                       ? n->offsets
+                       : shadow_of(n, shadow, &plan->src[i]);
+    }
+    op->flow(&c);
+    if (access_bytes(&plan->also)) {
+        op_store_rows(shadow_of(n, shadow, &plan->also), stage + access_bytes(&plan->dst),
+                      &plan->also);
+    }
 }

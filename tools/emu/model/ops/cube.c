@@ -2,8 +2,10 @@
  *
  * The Cube: Mmad, dense and sparse. Source: hal/contract/cube.md.
  */
+#include "tools/emu/model/ops/flow.h"
 #include "tools/emu/model/arith/cube.h"
 #include "tools/emu/model/arith/num.h"
+#include "tools/emu/model/mem.h"
 #include "tools/emu/model/ops/op.h"
 
 #define FIELD_OF(field) offsetof(struct cmd_mmad, field)
@@ -235,25 +237,37 @@ static unsigned k_bytes(const struct cmd_mmad *a, unsigned length)
     return (length * type_bits(a->head.type) + 7) / 8;
 }
 
+static struct tile a_tile(const struct op_ctx *c)
+{
+    const struct cmd_mmad *a = &c->cmd->mmad;
+
+    return (struct tile){.at = c->plan->src[0],
+                         .row = 32,
+                         .fractal_row = 512ull * a_fractals(a),
+                         .fractal_col = 512,
+                         .rows = a->m,
+                         .bytes = k_bytes(a, a->k),
+                         .row_bytes = 32};
+}
+
+static struct tile b_tile(const struct op_ctx *c)
+{
+    const struct cmd_mmad *a = &c->cmd->mmad;
+
+    return (struct tile){.at = c->plan->src[1],
+                         .row = 32,
+                         .fractal_row = 512,
+                         .fractal_col = 512 * div_up(a->n, 16),
+                         .rows = a->n,
+                         .bytes = k_bytes(a, b_rows(a)),
+                         .row_bytes = 32};
+}
+
 static void touch_ab(const struct op_ctx *c, const struct touch *t)
 {
     const struct cmd_mmad *a = &c->cmd->mmad;
     const struct access *src = c->plan->src;
-    unsigned n16 = (unsigned)div_up(a->n, 16);
-    struct tile left = {.at = src[0],
-                        .row = 32,
-                        .fractal_row = 512ull * a_fractals(a),
-                        .fractal_col = 512,
-                        .rows = a->m,
-                        .bytes = k_bytes(a, a->k),
-                        .row_bytes = 32};
-    struct tile right = {.at = src[1],
-                         .row = 32,
-                         .fractal_row = 512,
-                         .fractal_col = 512ull * n16,
-                         .rows = a->n,
-                         .bytes = k_bytes(a, b_rows(a)),
-                         .row_bytes = 32};
+    struct tile left = a_tile(c), right = b_tile(c);
 
     if (a->head.flags & MMAD_GEMV) {
         touch_access(t, src[0], TOUCH_READS);
@@ -265,7 +279,7 @@ static void touch_ab(const struct op_ctx *c, const struct touch *t)
         right.at = src[c->plan->n_src - 1];
         right.row = right.row_bytes = 8;
         right.fractal_row = SPARSE_INDEX_BYTES;
-        right.fractal_col = (uint64_t)SPARSE_INDEX_BYTES * n16;
+        right.fractal_col = SPARSE_INDEX_BYTES * div_up(a->n, 16);
         right.bytes = (unsigned)div_up(b_rows(a), 4);
         touch_tile(t, TOUCH_READS, &right);
     }
@@ -300,7 +314,54 @@ static void mmad_touch(const struct op_ctx *c, const struct touch *t)
     }
 }
 
+/* --- how undefined bytes travel --- */
+
+/* Whether one of the elements of k is undefined, of row i of a tile like that of
+ * touch_tile(). */
+static bool row_undefined(const struct tile *x, const uint8_t *shadow, unsigned i)
+{
+    unsigned full = x->bytes / x->row_bytes, part = x->bytes % x->row_bytes;
+    const uint8_t *row = shadow + i / 16 * x->fractal_row + i % 16 * x->row;
+
+    for (unsigned f = 0; f < full; f++) {
+        if (flow_any(row + f * x->fractal_col, x->row_bytes)) {
+            return true;
+        }
+    }
+    return flow_any(row + full * x->fractal_col, part);
+}
+
+/* Element (i, j) is undefined if row i of a or column j of b is, or what it begins with. */
+static void mmad_flow(const struct op_ctx *c)
+{
+    static uint8_t rows[4096], columns[4096];
+    const struct cmd_mmad *a = &c->cmd->mmad;
+    bool bias = a->head.flags & MMAD_BIAS, init = a->head.flags & MMAD_INIT;
+    struct tile left = a_tile(c), right = b_tile(c);
+
+    for (unsigned i = 0; i < a->m; i++) {
+        rows[i] = a->head.flags & MMAD_GEMV ? flow_any(c->src[0], k_bytes(a, a->k))
+                                            : row_undefined(&left, c->src[0], i);
+    }
+    for (unsigned j = 0; j < a->n; j++) {
+        columns[j] = row_undefined(&right, c->src[1], j) ||
+                     (bias && flow_any(c->src[2] + 4ull * j, 4));
+    }
+    flow_set(c->stage, false, access_bytes(&c->plan->dst));
+    if (!bias && !init) {
+        memcpy(c->stage, c->src[2], access_bytes(&c->plan->dst));
+    }
+    for (unsigned j = 0; j < a->n; j++) {
+        for (unsigned i = 0; i < a->m; i++) {
+            uint8_t *to =
+                c->stage + j / 16 * div_up(a->m, 16) * 1024 + i * 64ull + j % 16 * 4;
+            flow_set(to, rows[i] || columns[j] || flow_any(to, 4), 4);
+        }
+    }
+    flow_store(c);
+}
+
 const struct operation op_MMAD = {
-    .plan = mmad_plan, .run = mmad_run, .touch = mmad_touch};
+    .plan = mmad_plan, .run = mmad_run, .touch = mmad_touch, .flow = mmad_flow};
 const struct operation op_MMAD_SPARSE = {
-    .plan = mmad_plan, .run = mmad_run, .touch = mmad_touch};
+    .plan = mmad_plan, .run = mmad_run, .touch = mmad_touch, .flow = mmad_flow};

@@ -3,6 +3,7 @@
  * The fixpipe: L0C to GM, UB and L1 with conversion, L1 to FB, and the registers that the
  * conversions read. Source: hal/contract/fixpipe.md.
  */
+#include "tools/emu/model/ops/flow.h"
 #include "tools/emu/model/ops/atomic.h"
 #include "tools/emu/model/mem.h"
 #include "tools/emu/model/arith/move.h"
@@ -349,6 +350,53 @@ static void fix_touch(const struct op_ctx *c, const struct touch *t)
     }
 }
 
+/* An element is undefined if it was, or a word or slope of its column. */
+static bool undefined(const struct op_ctx *c, const struct cmd_fix_gm *a, unsigned mat,
+                      unsigned row, unsigned column)
+{
+    const uint8_t *from = c->src[0] + mat * 1024ull * a->src_nd_stride +
+                          column / 16 * (64ull * a->src_c0_stride) + row * 64ull +
+                          column % 16 * 4;
+
+    return flow_any(from, 4) ||
+           (access_bytes(&c->plan->src[1]) && flow_any(c->src[1] + 8ull * column, 8)) ||
+           (access_bytes(&c->plan->src[2]) && flow_any(c->src[2] + 4ull * column, 4));
+}
+
+/* Where it goes in the stage, in bits. */
+static uint64_t stage_bit(const struct cmd_fix_gm *a, unsigned mat, unsigned row,
+                          unsigned column)
+{
+    unsigned bits = quant_bits(a->quant), width = block_columns(a);
+    bool odd = column >= full_blocks(a) * width;
+    uint64_t block = (uint64_t)(column / width) * a->m * block_row_bytes(a);
+
+    if (!is_nz(a)) {
+        return (((uint64_t)mat * a->m + row) * a->n + column) * bits;
+    }
+    return 8 * (block + (uint64_t)row * (odd ? odd_row_bytes(a) : block_row_bytes(a))) +
+           column % width * bits;
+}
+
+static void fix_flow(const struct op_ctx *c)
+{
+    const struct cmd_fix_gm *a = &c->cmd->fix_gm;
+    unsigned bits = quant_bits(a->quant);
+
+    flow_set(c->stage, false, (uint64_t)a->nd_num * a->m * a->n * bits / 8);
+    for (unsigned mat = 0; mat < a->nd_num; mat++) {
+        for (unsigned row = 0; row < a->m; row++) {
+            for (unsigned column = 0; column < a->n; column++) {
+                if (undefined(c, a, mat, row, column)) {
+                    flow_set(c->stage + stage_bit(a, mat, row, column) / 8, true,
+                             div_up(bits, 8));
+                }
+            }
+        }
+    }
+    flow_store(c);
+}
+
 static void store_part(const struct op_ctx *c, const struct access *dst, uint8_t *to,
                        const uint8_t *stage)
 {
@@ -380,12 +428,21 @@ static void fix_store(const struct op_ctx *c)
                stage + (size_t)full * a->m * block_row_bytes(a));
 }
 
-const struct operation op_FIX_L0C_GM = {
-    .plan = fix_gm_plan, .run = fix_run, .store = fix_store, .touch = fix_touch};
-const struct operation op_FIX_L0C_UB = {
-    .plan = fix_ub_plan, .run = fix_run, .store = fix_store, .touch = fix_touch};
-const struct operation op_FIX_L0C_L1 = {
-    .plan = fix_l1_plan, .run = fix_run, .store = fix_store, .touch = fix_touch};
+const struct operation op_FIX_L0C_GM = {.plan = fix_gm_plan,
+                                        .run = fix_run,
+                                        .store = fix_store,
+                                        .touch = fix_touch,
+                                        .flow = fix_flow};
+const struct operation op_FIX_L0C_UB = {.plan = fix_ub_plan,
+                                        .run = fix_run,
+                                        .store = fix_store,
+                                        .touch = fix_touch,
+                                        .flow = fix_flow};
+const struct operation op_FIX_L0C_L1 = {.plan = fix_l1_plan,
+                                        .run = fix_run,
+                                        .store = fix_store,
+                                        .touch = fix_touch,
+                                        .flow = fix_flow};
 
 /* --- L1 to FB --- */
 
@@ -414,7 +471,8 @@ static void l1_fb_run(const struct op_ctx *c)
     move_rows(c->stage, a->row_bytes, c->src[0], a->stride[0], a->row_bytes, a->n[0]);
 }
 
-const struct operation op_COPY_L1_FB = {.plan = l1_fb_plan, .run = l1_fb_run};
+const struct operation op_COPY_L1_FB = {
+    .plan = l1_fb_plan, .run = l1_fb_run, .flow = flow_move};
 
 /* --- registers --- */
 

@@ -2,6 +2,7 @@
  *
  * MTE1: L1 to L0A, L0B, BT and UB. Source: hal/contract/mte.md; costs from profile.def.
  */
+#include "tools/emu/model/ops/flow.h"
 #include "tools/emu/model/mem.h"
 #include "tools/emu/model/arith/move.h"
 #include "tools/emu/model/arith/num.h"
@@ -93,9 +94,9 @@ static void load2d_touch(const struct op_ctx *c, const struct touch *t)
 }
 
 const struct operation op_LOAD2D_L0A = {
-    .plan = load2d_plan, .run = load2d_run, .touch = load2d_touch};
+    .plan = load2d_plan, .run = load2d_run, .touch = load2d_touch, .flow = flow_move};
 const struct operation op_LOAD2D_L0B = {
-    .plan = load2d_plan, .run = load2d_run, .touch = load2d_touch};
+    .plan = load2d_plan, .run = load2d_run, .touch = load2d_touch, .flow = flow_move};
 
 /* --- single fractals --- */
 
@@ -143,16 +144,16 @@ static unsigned fractals_l0a_plan(const struct op_ctx *c)
     return fractals_plan(c, &c->cmd->fractals, NPU_MEM_L0A, COST_L1_L0A_RATE);
 }
 
-const struct operation op_FRACTALS_L1_L0A = {.plan = fractals_l0a_plan,
-                                             .run = fractals_run};
+const struct operation op_FRACTALS_L1_L0A = {
+    .plan = fractals_l0a_plan, .run = fractals_run, .flow = flow_move};
 
 static unsigned fractals_l0b_plan(const struct op_ctx *c)
 {
     return fractals_plan(c, &c->cmd->fractals, NPU_MEM_L0B, COST_L1_L0B_RATE);
 }
 
-const struct operation op_FRACTALS_L1_L0B = {.plan = fractals_l0b_plan,
-                                             .run = fractals_run};
+const struct operation op_FRACTALS_L1_L0B = {
+    .plan = fractals_l0b_plan, .run = fractals_run, .flow = flow_move};
 
 /* --- a dense b and its index --- */
 
@@ -193,7 +194,8 @@ static void sparse_run(const struct op_ctx *c)
     memcpy(c->stage + bytes, c->src[1], access_bytes(&plan->also));
 }
 
-const struct operation op_SPARSE_L1_L0B = {.plan = sparse_plan, .run = sparse_run};
+const struct operation op_SPARSE_L1_L0B = {
+    .plan = sparse_plan, .run = sparse_run, .flow = flow_move};
 
 /* --- fill, padding value --- */
 
@@ -206,7 +208,8 @@ static unsigned init_l0a_plan(const struct op_ctx *c)
     return mte_init_plan(c, &c->cmd->init, NPU_MEM_L0A, 512, plan);
 }
 
-const struct operation op_INIT_L0A = {.plan = init_l0a_plan, .run = mte_init_run};
+const struct operation op_INIT_L0A = {
+    .plan = init_l0a_plan, .run = mte_init_run, .flow = flow_defined};
 
 static unsigned init_l0b_plan(const struct op_ctx *c)
 {
@@ -217,7 +220,8 @@ static unsigned init_l0b_plan(const struct op_ctx *c)
     return mte_init_plan(c, &c->cmd->init, NPU_MEM_L0B, 512, plan);
 }
 
-const struct operation op_INIT_L0B = {.plan = init_l0b_plan, .run = mte_init_run};
+const struct operation op_INIT_L0B = {
+    .plan = init_l0b_plan, .run = mte_init_run, .flow = flow_defined};
 
 const struct operation op_SET_PAD_MTE1 = {.plan = op_set_plan, .run = mte_set_pad_run};
 
@@ -264,7 +268,23 @@ static void copy_bt_run(const struct op_ctx *c)
     }
 }
 
-const struct operation op_COPY_L1_BT = {.plan = copy_bt_plan, .run = copy_bt_run};
+/* Elements, of which some get wider. */
+static void copy_bt_flow(const struct op_ctx *c)
+{
+    const struct access *a = &c->plan->src[0];
+    unsigned esize = type_bits(c->cmd->head.type) / 8;
+    uint8_t *stage = c->stage;
+
+    for (uint32_t i = 0; i < a->n[0]; i++) {
+        for (uint32_t x = 0; x < a->row_bytes; x += esize, stage += 4) {
+            flow_set(stage, flow_any(c->src[0] + i * a->stride[0] + x, esize), 4);
+        }
+    }
+    flow_store(c);
+}
+
+const struct operation op_COPY_L1_BT = {
+    .plan = copy_bt_plan, .run = copy_bt_run, .flow = copy_bt_flow};
 
 static unsigned copy_l1_ub_plan(const struct op_ctx *c)
 {
@@ -272,4 +292,5 @@ static unsigned copy_l1_ub_plan(const struct op_ctx *c)
     return 0;
 }
 
-const struct operation op_COPY_L1_UB = {.plan = copy_l1_ub_plan, .run = mte_copy_run};
+const struct operation op_COPY_L1_UB = {
+    .plan = copy_l1_ub_plan, .run = mte_copy_run, .flow = flow_move};

@@ -4,6 +4,7 @@
  * repeat and where their reading wraps around. Source: hal/contract/mte.md, "Functional
  * model"; costs from profile.def.
  */
+#include "tools/emu/model/ops/flow.h"
 #include "tools/emu/model/mem.h"
 #include "tools/emu/model/arith/move.h"
 #include "tools/emu/model/ops/mte.h"
@@ -386,6 +387,6 @@ static void load3d_touch(const struct op_ctx *c, const struct touch *t)
 }
 
 const struct operation op_LOAD3D_L0A = {
-    .plan = load3d_plan, .run = load3d_run, .touch = load3d_touch};
+    .plan = load3d_plan, .run = load3d_run, .touch = load3d_touch, .flow = flow_move};
 const struct operation op_LOAD3D_L0B = {
-    .plan = load3d_plan, .run = load3d_run, .touch = load3d_touch};
+    .plan = load3d_plan, .run = load3d_run, .touch = load3d_touch, .flow = flow_move};

@@ -2,6 +2,7 @@
  *
  * MTE2: GM to UB, L1, L0A and L0B. Source: hal/contract/mte.md; costs from profile.def.
  */
+#include "tools/emu/model/ops/flow.h"
 #include "tools/emu/model/mem.h"
 #include "tools/emu/model/arith/move.h"
 #include "tools/emu/model/ops/mte.h"
@@ -30,7 +31,8 @@ static unsigned copy_gm_ub_plan(const struct op_ctx *c)
     return 0;
 }
 
-const struct operation op_COPY_GM_UB = {.plan = copy_gm_ub_plan, .run = mte_copy_run};
+const struct operation op_COPY_GM_UB = {
+    .plan = copy_gm_ub_plan, .run = mte_copy_run, .flow = flow_move};
 
 static unsigned copy_gm_l1_plan(const struct op_ctx *c)
 {
@@ -38,7 +40,8 @@ static unsigned copy_gm_l1_plan(const struct op_ctx *c)
     return 0;
 }
 
-const struct operation op_COPY_GM_L1 = {.plan = copy_gm_l1_plan, .run = mte_copy_run};
+const struct operation op_COPY_GM_L1 = {
+    .plan = copy_gm_l1_plan, .run = mte_copy_run, .flow = flow_move};
 
 /* --- blocks of elements, padded --- */
 
@@ -100,8 +103,8 @@ static unsigned copy_pad_gm_ub_plan(const struct op_ctx *c)
                          COST_GM_UB_RATE);
 }
 
-const struct operation op_COPY_PAD_GM_UB = {.plan = copy_pad_gm_ub_plan,
-                                            .run = copy_pad_run};
+const struct operation op_COPY_PAD_GM_UB = {
+    .plan = copy_pad_gm_ub_plan, .run = copy_pad_run, .flow = flow_move};
 
 static unsigned copy_pad_gm_l1_plan(const struct op_ctx *c)
 {
@@ -109,8 +112,8 @@ static unsigned copy_pad_gm_l1_plan(const struct op_ctx *c)
                          COST_GM_L1_RATE);
 }
 
-const struct operation op_COPY_PAD_GM_L1 = {.plan = copy_pad_gm_l1_plan,
-                                            .run = copy_pad_run};
+const struct operation op_COPY_PAD_GM_L1 = {
+    .plan = copy_pad_gm_l1_plan, .run = copy_pad_run, .flow = flow_move};
 
 const struct operation op_SET_PAD_MTE2 = {.plan = op_set_plan, .run = mte_set_pad_run};
 
@@ -199,7 +202,8 @@ static void nd2nz_run(const struct op_ctx *c)
     }
 }
 
-const struct operation op_ND2NZ_GM_L1 = {.plan = nd2nz_plan, .run = nd2nz_run};
+const struct operation op_ND2NZ_GM_L1 = {
+    .plan = nd2nz_plan, .run = nd2nz_run, .flow = flow_move};
 
 /* --- single fractals, fill --- */
 
@@ -229,8 +233,8 @@ static unsigned fractals_gm_l0a_plan(const struct op_ctx *c)
     return 0;
 }
 
-const struct operation op_FRACTALS_GM_L0A = {.plan = fractals_gm_l0a_plan,
-                                             .run = mte_copy_run};
+const struct operation op_FRACTALS_GM_L0A = {
+    .plan = fractals_gm_l0a_plan, .run = mte_copy_run, .flow = flow_move};
 
 static unsigned fractals_gm_l0b_plan(const struct op_ctx *c)
 {
@@ -238,8 +242,8 @@ static unsigned fractals_gm_l0b_plan(const struct op_ctx *c)
     return 0;
 }
 
-const struct operation op_FRACTALS_GM_L0B = {.plan = fractals_gm_l0b_plan,
-                                             .run = mte_copy_run};
+const struct operation op_FRACTALS_GM_L0B = {
+    .plan = fractals_gm_l0b_plan, .run = mte_copy_run, .flow = flow_move};
 
 static unsigned init_l1_plan(const struct op_ctx *c)
 {
@@ -250,4 +254,5 @@ static unsigned init_l1_plan(const struct op_ctx *c)
     return mte_init_plan(c, &c->cmd->init, NPU_MEM_L1, 32, plan);
 }
 
-const struct operation op_INIT_L1 = {.plan = init_l1_plan, .run = mte_init_run};
+const struct operation op_INIT_L1 = {
+    .plan = init_l1_plan, .run = mte_init_run, .flow = flow_defined};

@@ -3,6 +3,7 @@
  * MTE3: UB and L1 to GM, UB to L1; what the writes to GM combine with. Source:
  * hal/contract/mte.md; costs from profile.def.
  */
+#include "tools/emu/model/ops/flow.h"
 #include "tools/emu/model/ops/atomic.h"
 #include "tools/emu/model/ops/mte.h"
 
@@ -36,16 +37,20 @@ static unsigned copy_ub_gm_plan(const struct op_ctx *c)
     return copy_out_plan(c, &c->cmd->copy_out, NPU_MEM_UB, COST_UB_GM_RATE);
 }
 
-const struct operation op_COPY_UB_GM = {
-    .plan = copy_ub_gm_plan, .run = mte_copy_run, .store = copy_out_store};
+const struct operation op_COPY_UB_GM = {.plan = copy_ub_gm_plan,
+                                        .run = mte_copy_run,
+                                        .store = copy_out_store,
+                                        .flow = flow_move};
 
 static unsigned copy_l1_gm_plan(const struct op_ctx *c)
 {
     return copy_out_plan(c, &c->cmd->copy_out, NPU_MEM_L1, COST_L1_GM_RATE);
 }
 
-const struct operation op_COPY_L1_GM = {
-    .plan = copy_l1_gm_plan, .run = mte_copy_run, .store = copy_out_store};
+const struct operation op_COPY_L1_GM = {.plan = copy_l1_gm_plan,
+                                        .run = mte_copy_run,
+                                        .store = copy_out_store,
+                                        .flow = flow_move};
 
 static unsigned copy_ub_l1_plan(const struct op_ctx *c)
 {
@@ -53,7 +58,8 @@ static unsigned copy_ub_l1_plan(const struct op_ctx *c)
     return 0;
 }
 
-const struct operation op_COPY_UB_L1 = {.plan = copy_ub_l1_plan, .run = mte_copy_run};
+const struct operation op_COPY_UB_L1 = {
+    .plan = copy_ub_l1_plan, .run = mte_copy_run, .flow = flow_move};
 
 /* --- atomics, of the fixpipe too --- */
 

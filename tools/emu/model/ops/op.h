@@ -65,6 +65,8 @@ struct operation {
     void (*store)(const struct op_ctx *c);
     /* Which bytes it touches, behind run(); NULL: those of the accesses of the plan. */
     void (*touch)(const struct op_ctx *c, const struct touch *t);
+    /* How undefined bytes travel (flow.h); NULL: it writes no memory. */
+    void (*flow)(const struct op_ctx *c);
     uint8_t offsets; /* 1 + the source that says where others are; 0: none does */
 };
 

@@ -5,6 +5,7 @@
  * Each format has a function that describes a command as a struct shape; the rest is the
  * same for all. Source: hal/contract/vector.md.
  */
+#include "tools/emu/model/ops/flow.h"
 #include "tools/emu/model/mem.h"
 #include "tools/emu/model/arith/simd.h"
 #include "tools/emu/model/ops/vector_shape.h"
@@ -69,8 +70,8 @@ static void get_cmpmask_run(const struct op_ctx *c)
     memcpy(c->stage, &c->special[SPECIAL_CMPMASK_LO], 16);
 }
 
-const struct operation op_GET_CMPMASK = {.plan = get_cmpmask_plan,
-                                         .run = get_cmpmask_run};
+const struct operation op_GET_CMPMASK = {
+    .plan = get_cmpmask_plan, .run = get_cmpmask_run, .flow = flow_defined};
 
 static unsigned set_deqscale_plan(const struct op_ctx *c)
 {
@@ -329,6 +330,13 @@ static unsigned shape_vec_sels(const struct op_ctx *c, struct shape *s)
         struct shape s = {0};                                                            \
         shape_##format(c, &s);                                                           \
         shape_touch(c, &s, t);                                                           \
+    }                                                                                    \
+    static void format##_flow(const struct op_ctx *c)                                    \
+    {                                                                                    \
+        struct shape s = {.flow = true};                                                 \
+        shape_##format(c, &s);                                                           \
+        shape_run(c, &s);                                                                \
+        flow_store(c);                                                                   \
     }
 FORMAT_OPERATION(vec1)
 FORMAT_OPERATION(vec1s)
@@ -352,5 +360,6 @@ FORMAT_OPERATION(vec_sels)
     const struct operation op_##NAME = {.plan = format##_plan,                           \
                                         .run = format##_run,                             \
                                         .store = format##_store,                         \
-                                        .touch = format##_touch};
+                                        .touch = format##_touch,                         \
+                                        .flow = format##_flow};
 #include "hal/contract/vector.def"

@@ -3,6 +3,7 @@
  * VBI: sums of gathered blocks, each times a weight. Source:
  * hal/contract/vector_gather.md.
  */
+#include "tools/emu/model/ops/flow.h"
 #include "tools/emu/model/arith/half.h"
 #include "tools/emu/model/arith/simd.h"
 #include "tools/emu/model/ops/vector.h"
@@ -167,4 +168,5 @@ const struct operation op_VBI = {.plan = vbi_plan,
                                  .run = vbi_run,
                                  .store = vbi_store,
                                  .touch = vbi_touch,
+                                 .flow = flow_all,
                                  .offsets = 2};

@@ -4,6 +4,7 @@
  * of UB; the other half stays. Source: hal/contract/vector.md.
  */
 #include "tools/emu/model/arith/simd.h"
+#include "tools/emu/model/ops/flow.h"
 #include "tools/emu/model/ops/vector_shape.h"
 #include "tools/emu/model/arith/vecnum.h"
 
@@ -154,4 +155,9 @@ void vec_deq_touch(const struct op_ctx *c, const struct touch *t)
         touch_words(t, a, &l);
     }
     vec_touch(t, TOUCH_WRITES, &dst, &l);
+}
+
+void vec_deq_flow(const struct op_ctx *c)
+{
+    flow_all(c);
 }

@@ -4,6 +4,7 @@
  * leads astray is found in run(), before anything is written. Source:
  * hal/contract/vector_gather.md, "Gather and scatter".
  */
+#include "tools/emu/model/ops/flow.h"
 #include "tools/emu/model/ops/vector.h"
 
 /* Stops the command: the offset in `field` leads to addr. */
@@ -144,6 +145,7 @@ const struct operation op_VGATHER = {.plan = vgather_plan,
                                      .run = vgather_run,
                                      .store = vgather_store,
                                      .touch = vgather_touch,
+                                     .flow = flow_move,
                                      .offsets = 2};
 
 /* --- VGATHERB --- */
@@ -202,8 +204,11 @@ static void vgatherb_touch(const struct op_ctx *c, const struct touch *t)
     touch_access(t, c->plan->dst, TOUCH_WRITES);
 }
 
-const struct operation op_VGATHERB = {
-    .plan = vgatherb_plan, .run = vgatherb_run, .touch = vgatherb_touch, .offsets = 2};
+const struct operation op_VGATHERB = {.plan = vgatherb_plan,
+                                      .run = vgatherb_run,
+                                      .touch = vgatherb_touch,
+                                      .flow = flow_move,
+                                      .offsets = 2};
 
 /* --- VSCATTER --- */
 
@@ -308,4 +313,6 @@ static void vscatter_touch(const struct op_ctx *c, const struct touch *t)
 const struct operation op_VSCATTER = {.plan = vscatter_plan,
                                       .run = vscatter_run,
                                       .store = vscatter_store,
-                                      .touch = vscatter_touch};
+                                      .touch = vscatter_touch,
+                                      .flow = flow_move,
+                                      .offsets = 2};

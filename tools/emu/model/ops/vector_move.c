@@ -3,6 +3,7 @@
  * Commands of the Vector that move and fill. None of them looks at what an element means
  * but VCI. Source: hal/contract/vector_move.md.
  */
+#include "tools/emu/model/ops/flow.h"
 #include "tools/emu/model/arith/half.h"
 #include "tools/emu/model/arith/simd.h"
 #include "tools/emu/model/ops/vector.h"
@@ -69,8 +70,11 @@ static void vcopy_touch(const struct op_ctx *c, const struct touch *t)
     vec_touch(t, TOUCH_WRITES, &dst, &l);
 }
 
-const struct operation op_VCOPY = {
-    .plan = vcopy_plan, .run = vcopy_run, .store = vcopy_store, .touch = vcopy_touch};
+const struct operation op_VCOPY = {.plan = vcopy_plan,
+                                   .run = vcopy_run,
+                                   .store = vcopy_store,
+                                   .touch = vcopy_touch,
+                                   .flow = flow_move};
 
 /* --- VDUP, VCI --- */
 
@@ -184,10 +188,16 @@ static void fill_touch(const struct op_ctx *c, const struct touch *t)
     vec_touch(t, TOUCH_WRITES, &dst, &l);
 }
 
-const struct operation op_VDUP = {
-    .plan = fill_plan, .run = vdup_run, .store = fill_store, .touch = fill_touch};
-const struct operation op_VCI = {
-    .plan = fill_plan, .run = vci_run, .store = fill_store, .touch = fill_touch};
+const struct operation op_VDUP = {.plan = fill_plan,
+                                  .run = vdup_run,
+                                  .store = fill_store,
+                                  .touch = fill_touch,
+                                  .flow = flow_defined};
+const struct operation op_VCI = {.plan = fill_plan,
+                                 .run = vci_run,
+                                 .store = fill_store,
+                                 .touch = fill_touch,
+                                 .flow = flow_defined};
 
 /* --- VBRCB --- */
 
@@ -224,7 +234,8 @@ static void vbrcb_run(const struct op_ctx *c)
     }
 }
 
-const struct operation op_VBRCB = {.plan = vbrcb_plan, .run = vbrcb_run};
+const struct operation op_VBRCB = {
+    .plan = vbrcb_plan, .run = vbrcb_run, .flow = flow_move};
 
 /* --- VINTLV, VDINTLV --- */
 
@@ -357,9 +368,18 @@ static void vmull_run(const struct op_ctx *c)
     }
 }
 
-const struct operation op_VMULL = {
-    .plan = intlv_plan, .run = vmull_run, .store = intlv_store, .touch = intlv_touch};
-const struct operation op_VINTLV = {
-    .plan = intlv_plan, .run = vintlv_run, .store = intlv_store, .touch = intlv_touch};
-const struct operation op_VDINTLV = {
-    .plan = intlv_plan, .run = vdintlv_run, .store = intlv_store, .touch = intlv_touch};
+const struct operation op_VMULL = {.plan = intlv_plan,
+                                   .run = vmull_run,
+                                   .store = intlv_store,
+                                   .touch = intlv_touch,
+                                   .flow = flow_all};
+const struct operation op_VINTLV = {.plan = intlv_plan,
+                                    .run = vintlv_run,
+                                    .store = intlv_store,
+                                    .touch = intlv_touch,
+                                    .flow = flow_move};
+const struct operation op_VDINTLV = {.plan = intlv_plan,
+                                     .run = vdintlv_run,
+                                     .store = intlv_store,
+                                     .touch = intlv_touch,
+                                     .flow = flow_move};

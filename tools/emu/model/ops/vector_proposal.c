@@ -3,6 +3,7 @@
  * Region proposals: 8 elements each. Single fields to and from rows of elements; how they
  * are sorted stands in vector_sort.c. Source: hal/contract/vector_sort.md.
  */
+#include "tools/emu/model/ops/flow.h"
 #include "tools/emu/model/ops/vector.h"
 
 enum { PER_REPEAT = 16 };
@@ -71,5 +72,6 @@ static void vrpconcat_store(const struct op_ctx *c)
 }
 
 const struct operation op_VRPCONCAT = {
-    .plan = vrp_plan, .run = vrp_run, .store = vrpconcat_store};
-const struct operation op_VRPEXTRACT = {.plan = vrp_plan, .run = vrp_run};
+    .plan = vrp_plan, .run = vrp_run, .store = vrpconcat_store, .flow = flow_move};
+const struct operation op_VRPEXTRACT = {
+    .plan = vrp_plan, .run = vrp_run, .flow = flow_move};

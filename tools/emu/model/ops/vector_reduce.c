@@ -4,6 +4,7 @@
  * are a binary tree of neighbours, every addition rounded to the type; the order of
  * extremes is total. Source: hal/contract/vector_reduce.md, "Reductions".
  */
+#include "tools/emu/model/ops/flow.h"
 #include "tools/emu/model/arith/half.h"
 #include "tools/emu/model/arith/simd.h"
 #include "tools/emu/model/ops/vector.h"
@@ -399,17 +400,41 @@ static void reduce_touch(const struct op_ctx *c, const struct touch *t)
     touch_access(t, c->plan->dst, TOUCH_WRITES);
 }
 
+/* A result is undefined if a lane of its group is. */
+static void reduce_flow(const struct op_ctx *c)
+{
+    struct job j = job_of(c, c->src[0]);
+    unsigned per_block = 32 / j.esize, bytes = result_bytes(c) * j.group / j.per_repeat;
+    uint8_t *stage = c->stage;
+    uint64_t lanes[2];
+
+    for (uint64_t r = 0; r < j.repeats; r++) {
+        vec_lanes(c, j.esize, r, lanes);
+        for (unsigned first = 0; first < j.per_repeat; first += j.group, stage += bytes) {
+            bool any = false;
+            for (unsigned i = first; i < first + j.group; i++) {
+                const uint8_t *from = j.src + r * 32 * j.a->src_rep +
+                                      i / per_block * 32ull * j.a->src_blk +
+                                      i % per_block * j.esize;
+                any = any || ((lanes[i / 64] >> i % 64 & 1) && flow_any(from, j.esize));
+            }
+            flow_set(stage, any, bytes);
+        }
+    }
+    flow_store(c);
+}
+
 const struct operation op_VCADD = {
-    .plan = reduce_plan, .run = sum_run, .touch = reduce_touch};
+    .plan = reduce_plan, .run = sum_run, .touch = reduce_touch, .flow = reduce_flow};
 const struct operation op_VCGADD = {
-    .plan = reduce_plan, .run = sum_run, .touch = reduce_touch};
+    .plan = reduce_plan, .run = sum_run, .touch = reduce_touch, .flow = reduce_flow};
 const struct operation op_VCPADD = {
-    .plan = reduce_plan, .run = sum_run, .touch = reduce_touch};
+    .plan = reduce_plan, .run = sum_run, .touch = reduce_touch, .flow = reduce_flow};
 const struct operation op_VCMAX = {
-    .plan = reduce_plan, .run = extreme_run, .touch = reduce_touch};
+    .plan = reduce_plan, .run = extreme_run, .touch = reduce_touch, .flow = reduce_flow};
 const struct operation op_VCMIN = {
-    .plan = reduce_plan, .run = extreme_run, .touch = reduce_touch};
+    .plan = reduce_plan, .run = extreme_run, .touch = reduce_touch, .flow = reduce_flow};
 const struct operation op_VCGMAX = {
-    .plan = reduce_plan, .run = extreme_run, .touch = reduce_touch};
+    .plan = reduce_plan, .run = extreme_run, .touch = reduce_touch, .flow = reduce_flow};
 const struct operation op_VCGMIN = {
-    .plan = reduce_plan, .run = extreme_run, .touch = reduce_touch};
+    .plan = reduce_plan, .run = extreme_run, .touch = reduce_touch, .flow = reduce_flow};

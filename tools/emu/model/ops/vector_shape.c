@@ -7,6 +7,8 @@
  */
 #include "tools/emu/model/ops/vector_shape.h"
 
+#include "tools/emu/model/ops/flow.h"
+
 #include "tools/emu/model/mem.h"
 #include "tools/emu/model/arith/num.h"
 #include "tools/emu/model/arith/simd.h"
@@ -162,6 +164,26 @@ static void saturate(const struct shape *s, uint8_t *to, uint64_t n)
     }
 }
 
+/* A result is undefined if one of its sources is; bits count one by one. */
+static void flow(const struct shape *s, uint8_t *to, const uint8_t *const *src,
+                 uint64_t n)
+{
+    memset(to, 0, s->dst.esize ? n * s->dst.esize : div_up(n, 8));
+    for (uint64_t i = 0; i < n; i++) {
+        bool any = false;
+        for (unsigned k = 0; k < s->n_src; k++) {
+            unsigned esize = s->src[k].esize;
+            any = any || (esize ? flow_any(src[k] + i * esize, esize)
+                                : src[k][i / 8] >> i % 8 & 1);
+        }
+        if (any && s->dst.esize) {
+            flow_set(to + i * s->dst.esize, true, s->dst.esize);
+        } else if (any) {
+            to[i / 8] |= (uint8_t)(1 << i % 8);
+        }
+    }
+}
+
 /* The arithmetic over n elements, as fn has it. */
 static void compute(const struct shape *s, uint8_t *to, const uint8_t *const *src,
                     uint64_t n)
@@ -169,6 +191,10 @@ static void compute(const struct shape *s, uint8_t *to, const uint8_t *const *sr
     _Alignas(64) uint8_t between[REPEAT_BYTES * 4];
     const void *from[3] = {src[0], src[1], src[2]}, *results[1] = {between};
 
+    if (s->flow) {
+        flow(s, to, src, n);
+        return;
+    }
     if (!s->then) {
         s->fn(to, from, n, &s->imm);
         return;

@@ -16,6 +16,7 @@ struct shape {
     vec_fn *fn, *then; /* `then`, if any, converts what fn leaves */
     struct vec_imm imm;
     bool to_cmpmask, from_cmpmask;
+    bool flow;      /* of undefined bytes, instead of the arithmetic */
     bool pairs;     /* S4: an element is two numbers, so that it has whole bytes */
     uint8_t result; /* enum type that saturation (SET_CTRL) knows; NONE: bits */
 };
@@ -29,6 +30,7 @@ void shape_touch(const struct op_ctx *c, const struct shape *s, const struct tou
 unsigned vec_deq_plan(const struct op_ctx *c);
 void vec_deq_run(const struct op_ctx *c);
 void vec_deq_store(const struct op_ctx *c);
+void vec_deq_flow(const struct op_ctx *c);
 void vec_deq_touch(const struct op_ctx *c, const struct touch *t);
 
 #endif

@@ -5,6 +5,7 @@
  * before all. A pair is 8 bytes: the value (F16: and two bytes of 0), then 32 bits of
  * index. Source: hal/contract/vector_sort.md.
  */
+#include "tools/emu/model/ops/flow.h"
 #include "tools/emu/model/ops/vector.h"
 
 /* In the order of values, NaN above all; the two zeros are equal. */
@@ -111,7 +112,8 @@ static void vsort32_run(const struct op_ctx *c)
     }
 }
 
-const struct operation op_VSORT32 = {.plan = vsort32_plan, .run = vsort32_run};
+const struct operation op_VSORT32 = {
+    .plan = vsort32_plan, .run = vsort32_run, .flow = flow_all};
 
 /* --- VRPSORT16 --- */
 
@@ -154,7 +156,8 @@ static void vrpsort16_run(const struct op_ctx *c)
     }
 }
 
-const struct operation op_VRPSORT16 = {.plan = vrpsort16_plan, .run = vrpsort16_run};
+const struct operation op_VRPSORT16 = {
+    .plan = vrpsort16_plan, .run = vrpsort16_run, .flow = flow_all};
 
 /* --- VMRGSORT --- */
 
@@ -339,4 +342,5 @@ static void vmrgsort_touch(const struct op_ctx *c, const struct touch *t)
 const struct operation op_VMRGSORT = {.plan = vmrgsort_plan,
                                       .run = vmrgsort_run,
                                       .store = vmrgsort_store,
-                                      .touch = vmrgsort_touch};
+                                      .touch = vmrgsort_touch,
+                                      .flow = flow_all};

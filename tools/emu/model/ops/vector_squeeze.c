@@ -3,6 +3,7 @@
  * Compaction: VREDUCEV2, whose results are as many as the data have it, and GET_COUNT,
  * which tells how many. Source: hal/contract/vector_gather.md, "Compaction".
  */
+#include "tools/emu/model/ops/flow.h"
 #include "tools/emu/model/ops/vector.h"
 
 /* --- VREDUCEV2 --- */
@@ -173,7 +174,9 @@ static void vreducev2_touch(const struct op_ctx *c, const struct touch *t)
 const struct operation op_VREDUCEV2 = {.plan = vreducev2_plan,
                                        .run = vreducev2_run,
                                        .store = vreducev2_store,
-                                       .touch = vreducev2_touch};
+                                       .touch = vreducev2_touch,
+                                       .flow = flow_move,
+                                       .offsets = 2};
 
 /* --- GET_COUNT --- */
 
@@ -197,4 +200,5 @@ static void get_count_run(const struct op_ctx *c)
     memcpy(c->stage, words, 32);
 }
 
-const struct operation op_GET_COUNT = {.plan = get_count_plan, .run = get_count_run};
+const struct operation op_GET_COUNT = {
+    .plan = get_count_plan, .run = get_count_run, .flow = flow_defined};

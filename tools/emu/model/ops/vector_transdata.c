@@ -4,6 +4,7 @@
  * addresses are special registers, so the rules on them stand here and not in the tables.
  * Source: hal/contract/vector_move.md, "Moves", "Transposing blocks".
  */
+#include "tools/emu/model/ops/flow.h"
 #include "tools/emu/model/ops/vector.h"
 
 /* --- the columns of 16 rows of 32 bytes, side by side --- */
@@ -46,7 +47,8 @@ static void vtranspose_run(const struct op_ctx *c)
     columns16(c->stage, c->src[0]);
 }
 
-const struct operation op_VTRANSPOSE = {.plan = vtranspose_plan, .run = vtranspose_run};
+const struct operation op_VTRANSPOSE = {
+    .plan = vtranspose_plan, .run = vtranspose_run, .flow = flow_move};
 
 /* --- SET_VA, VTRANSDATA --- */
 
@@ -236,4 +238,5 @@ static void vtransdata_touch(const struct op_ctx *c, const struct touch *t)
 const struct operation op_VTRANSDATA = {.plan = vtransdata_plan,
                                         .run = vtransdata_run,
                                         .store = vtransdata_store,
-                                        .touch = vtransdata_touch};
+                                        .touch = vtransdata_touch,
+                                        .flow = flow_move};
