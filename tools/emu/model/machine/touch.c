@@ -18,7 +18,7 @@ void touch_keep(struct npu *n, unsigned core, unsigned pipe)
     if (source && source <= n->plan[core][pipe].n_src && n->host->event) {
         const struct access *a = &n->plan[core][pipe].src[source - 1];
         if (access_bytes(a)) {
-            memcpy(kept, n->mem[core][a->mem] + a->base, access_bytes(a));
+            memcpy(kept, n->mem[core][a->mem] + a->base, access_extent(a));
             n->offsets = kept;
         }
     }
