@@ -318,7 +318,8 @@ $(B)/san/host-tests: LIBS := -lmpfr -lgmp -lm
 $(B)/san/host-tests: $(HOST_SRC:%=$(B)/san/%.o)
 	$(call link,$(CC) $(SAN_FLAGS))
 
-$(B)/check-streams: $(patsubst %,$(B)/san/%.o,tests/check/streams.c $(CHECK_SRC) $(MODEL_SRC))
+$(B)/check-streams: $(patsubst %,$(B)/san/%.o,tests/check/streams.c $(TABLES) \
+    $(filter-out %/stream.c,$(CHECK_SRC)))
 	$(call link,$(CC) $(SAN_FLAGS))
 
 $(B)/fuzz-program $(B)/fuzz-snapshot: $(FUZZ_SRC:%=$(B)/fuzzer/%.o)

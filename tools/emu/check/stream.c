@@ -4,39 +4,14 @@
  */
 #include "tools/emu/check/stream.h"
 
-static bool range(void *ctx, uint64_t first, uint64_t bytes)
-{
-    race_range(ctx, first, bytes);
-    return true;
-}
-
-static void operand(struct race *r, const struct npu_event *e, const struct access *a,
-                    unsigned kind, bool results)
-{
-    struct race_operand o = {.kind = (uint8_t)kind,
-                             .field = a->field,
-                             .mem = a->mem,
-                             .results = results,
-                             .base = a->base,
-                             .bytes = access_extent(a)};
-
-    if (o.bytes) {
-        race_operand(r, e->core, e->pipe, &o);
-        access_each(a, range, r);
-    }
-}
-
-/* How a command writes its destination. Minima, maxima and sums of integers come out alike
- * in any order, with and without saturation as long as all of them are of one type. */
+/* How a command combines its results with what is there. Minima, maxima and sums of
+ * integers of one type come out alike in any order, sums of floats do not. */
 static unsigned kind_of(const struct npu_event *e)
 {
     unsigned type = e->atomic_type;
     bool inexact = e->atomic_op == ATOMIC_ADD &&
                    (type == TYPE_F32 || type == TYPE_F16 || type == TYPE_BF16);
 
-    if (e->dst->mem != NPU_MEM_GM || e->atomic_op == ATOMIC_NONE) {
-        return ACCESS_WRITE;
-    }
     return (ACCESS_ATOMIC + type + TYPE_COUNT * (e->atomic_op - ATOMIC_ADD)) |
            (inexact ? ACCESS_INEXACT : 0);
 }
@@ -48,7 +23,47 @@ static bool hands_on(const struct npu_event *e)
     return e->pipe == PIPE_M && e->unit == UNIT_PASS && e->units;
 }
 
-static void begins(struct race *r, const struct npu_event *e)
+/* The command's accesses on their way: its result that is handed on, or all else. */
+struct told {
+    struct race *race;
+    const struct npu_event *event;
+    bool results;
+};
+
+static bool range(void *ctx, uint64_t first, uint64_t bytes)
+{
+    race_range(ctx, first, bytes);
+    return true;
+}
+
+static void told(void *opaque, const struct access *a, enum touch_kind kind)
+{
+    const struct told *t = opaque;
+    const struct npu_event *e = t->event;
+    struct race_operand o = {.kind = kind == TOUCH_READS      ? ACCESS_READ
+                                     : kind == TOUCH_COMBINES ? (uint8_t)kind_of(e)
+                                                              : ACCESS_WRITE,
+                             .field = a->field,
+                             .mem = a->mem,
+                             .results = t->results,
+                             .base = a->base,
+                             .bytes = access_extent(a)};
+
+    if (o.bytes && t->results == (hands_on(e) && kind == TOUCH_WRITES)) {
+        race_operand(t->race, e->core, e->pipe, &o);
+        access_each(a, range, t->race);
+    }
+}
+
+static void tell(struct race *r, const struct npu *n, const struct npu_event *e,
+                 bool results)
+{
+    struct told t = {r, e, results};
+
+    npu_touch(n, e->core, e->pipe, told, &t);
+}
+
+static void begins(struct race *r, const struct npu *n, const struct npu_event *e)
 {
     const struct cmd_head *head = &e->cmd->head;
 
@@ -63,22 +78,14 @@ static void begins(struct race *r, const struct npu_event *e)
     }
     if (hands_on(e)) {
         race_units_pass(r, e->core, e->pipe, e->units);
-        operand(r, e, e->dst, ACCESS_WRITE, true);
+        tell(r, n, e, true);
     }
 }
 
-static void ends(struct race *r, const struct npu_event *e)
+static void ends(struct race *r, const struct npu *n, const struct npu_event *e)
 {
     race_end(r, e->core, e->pipe, e->now);
-    for (unsigned i = 0; i < e->n_src; i++) {
-        operand(r, e, &e->src[i], ACCESS_READ, false);
-    }
-    if (e->dst && !hands_on(e)) {
-        operand(r, e, e->dst, kind_of(e), false);
-    }
-    if (e->also) {
-        operand(r, e, e->also, ACCESS_WRITE, false);
-    }
+    tell(r, n, e, false);
     if (e->pipe == PIPE_FIX && e->unit == UNIT_PASS && e->units) {
         race_units_pass(r, e->core, e->pipe, e->units);
     }
@@ -129,17 +136,17 @@ static void drained(struct race *r, const struct npu_event *e)
     }
 }
 
-void race_event(struct race *r, const struct npu_event *e)
+void race_event(struct race *r, const struct npu *n, const struct npu_event *e)
 {
     switch (e->what) {
     case NPU_PUSHED:
         push(r, e);
         break;
     case NPU_BEGINS:
-        begins(r, e);
+        begins(r, n, e);
         break;
     case NPU_ENDS:
-        ends(r, e);
+        ends(r, n, e);
         break;
     case NPU_TAKES: /* what a command takes, it takes where it begins */
         if (who(e) >= NPU_PIPES) {

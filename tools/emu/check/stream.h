@@ -8,6 +8,7 @@
 #include "tools/emu/check/race.h"
 #include "tools/emu/model/npu.h"
 
-void race_event(struct race *r, const struct npu_event *e);
+/* n: whose event it is. */
+void race_event(struct race *r, const struct npu *n, const struct npu_event *e);
 
 #endif

@@ -112,6 +112,8 @@ void npu_core_translated(struct qemu_plugin_tb *tb);
 void npu_racecheck_init(SalaiNPU *npu, bool hart, const char *path);
 void npu_racecheck_event(const struct npu_event *e);
 void npu_racecheck_translated(struct qemu_plugin_tb *tb);
+/* A debugger may have gone back: what is heard until the present is known already. */
+void npu_racecheck_restored(void);
 
 /* files.c: answers the calls of hal/contract/host.h. Before record.c, which records them. */
 void npu_files_init(void);

@@ -22,7 +22,10 @@ static struct {
     struct findings findings;
     FILE *file;
     const char *path;
-    uint64_t now; /* cycle of the last event: an access cannot read the clock */
+    uint64_t now;         /* cycle of the last event: an access cannot read the clock */
+    uint64_t heard;       /* events of that cycle */
+    uint64_t until, skip; /* 0, or the cycle up to which all is heard again, and so many
+                           * events of it */
     bool hart;
 } check;
 
@@ -48,13 +51,33 @@ static void hinted(uint64_t addr)
     }
 }
 
+void npu_racecheck_restored(void)
+{
+    check.until = check.now;
+    check.skip = check.heard;
+}
+
+/* Whether an event is of the past, which a replay goes through once more. */
+static bool known(const struct npu_event *e)
+{
+    bool again = e->now < check.until || (e->now == check.until && check.skip > 0);
+
+    check.skip -= again && e->now == check.until;
+    check.until = again ? check.until : 0;
+    return again;
+}
+
 void npu_racecheck_event(const struct npu_event *e)
 {
-    if (check.race && e->what == NPU_HINTS) {
+    if (!check.race || (check.until && known(e))) {
+        return;
+    }
+    check.heard = e->now == check.now ? check.heard + 1 : 1;
+    check.now = e->now;
+    if (e->what == NPU_HINTS) {
         hinted(e->name);
-    } else if (check.race) {
-        check.now = e->now;
-        race_event(check.race, e);
+    } else {
+        race_event(check.race, &check.npu->model, e);
     }
 }
 
@@ -85,7 +108,7 @@ static void accessed(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addr, v
     const struct npu_config *config = &check.npu->config;
     struct race_hart_access access = {.mem = NPU_MEM_GM, .first = addr};
 
-    if (!race_hart_matters(check.race)) {
+    if (!race_hart_matters(check.race) || check.until) {
         return;
     }
     if (addr - config->gm_base >= config->gm_size) {
