@@ -152,14 +152,15 @@ static uint8_t take_sem(struct tpipe *pipe, const char *name, const char *role,
     return (uint8_t)pipe->sem--;
 }
 
-static void tell(const struct tque *que, enum hint_kind kind, const void *site)
+static void tell(const struct tque *que, enum hint_kind kind, unsigned producer,
+                 unsigned consumer, const void *site)
 {
     chip_hint(&(struct hint){.kind = (uint8_t)kind,
                              .mem = que->mem,
                              .core = que->core,
                              .count = que->n,
-                             .producer = que->producer,
-                             .consumer = que->consumer,
+                             .producer = (uint8_t)producer,
+                             .consumer = (uint8_t)consumer,
                              .free_sem = que->free_sem,
                              .full_sem = que->full_sem,
                              .addr = que->begin,
@@ -233,7 +234,7 @@ struct tque *tque_init_at(struct tpipe *pipe, const char *name, enum tposition p
     que->free_one = que->free_sem | 1u << 16;
     que->full_one = que->full_sem | 1u << 16;
     sem_post(pipe->core, que->free_sem, n);
-    tell(que, HINT_QUEUE, __builtin_return_address(0));
+    tell(que, HINT_QUEUE, producer, consumer, __builtin_return_address(0));
     return que;
 }
 
@@ -242,7 +243,7 @@ uint32_t tbuf_init_at(struct tpipe *pipe, const char *name, enum tposition posit
 {
     const struct tque *item = take(pipe, name, position, 1, bytes, where);
 
-    tell(item, HINT_BUFFER, __builtin_return_address(0));
+    tell(item, HINT_BUFFER, 0, 0, __builtin_return_address(0));
     return item->begin;
 }
 
