@@ -79,7 +79,7 @@ bool emit_varies(const struct emit *e, const struct node *n)
 {
     bool cut = e->w->cols < e->p->cols;
 
-    return (n->has & HAS_ROW) || ((n->has & HAS_COL) && cut) || n->outer;
+    return n->body || ((n->has & HAS_COL) && cut) || n->outer;
 }
 
 /* --- commands --- */

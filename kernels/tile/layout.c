@@ -221,17 +221,21 @@ static void emit_cast(struct emit *e, uint16_t node)
     const struct node *n = &e->p->node[node], *x = &e->p->node[n->in[0]];
     unsigned from = type_bits(x->type), to = type_bits(n->type);
     unsigned wide = from > to ? from : to;
+    bool number = x->op == TILE_NUMBER;
+    uint8_t constant = number ? constant_wide(e, x->type, x->number) : 0;
     uint8_t dst = result_buffer(e, node, to <= from ? n->in[0] : 0, 0);
+    struct vec_at at =
+        number ? vec_same_repeat(buffer_at(e, constant))
+               : vec_dense_of(buffer_at(e, e->form[n->in[0]].dense), from, wide);
     union cmd cmd;
 
     vector_convert_strided(
-        &cmd, &(struct vec_convert){
-                  .from = (enum type)x->type,
-                  .to = (enum type)n->type,
-                  .round = rounding(n->op),
-                  .dst = vec_dense_of(buffer_at(e, dst), to, wide),
-                  .x = vec_dense_of(buffer_at(e, e->form[n->in[0]].dense), from, wide),
-                  .repeat = all(e, n->has, wide / 8)});
+        &cmd, &(struct vec_convert){.from = (enum type)x->type,
+                                    .to = (enum type)n->type,
+                                    .round = rounding(n->op),
+                                    .dst = vec_dense_of(buffer_at(e, dst), to, wide),
+                                    .x = at,
+                                    .repeat = all(e, n->has, wide / 8)});
     put(e, &cmd);
 }
 
@@ -292,6 +296,22 @@ static void emit_binary(struct emit *e, uint16_t node)
     put(e, &cmd);
 }
 
+/* A number as large as a result. */
+static void emit_fill(struct emit *e, uint16_t node)
+{
+    const struct node *n = &e->p->node[node];
+    uint8_t dst = result_buffer(e, node, 0, 0);
+    union cmd cmd;
+
+    vector_fill_strided(&cmd,
+                        &(struct vec_fill){.op = OP_VDUP,
+                                           .type = (enum type)n->type,
+                                           .dst = vec_dense(buffer_at(e, dst)),
+                                           .bits = number_bits(n->type, n->number),
+                                           .repeat = all(e, n->has, esize_of(n->type))});
+    put(e, &cmd);
+}
+
 /* Numbers from 0 on; what a tile begins with is patched. */
 static void emit_index(struct emit *e, uint16_t node)
 {
@@ -335,6 +355,8 @@ void emit_node(struct emit *e, uint16_t node)
 
     if (n->op == TILE_INPUT) {
         emit_input(e, node);
+    } else if (n->op == TILE_NUMBER) {
+        emit_fill(e, node);
     } else if (n->op == TILE_INDEX) {
         emit_index(e, node);
     } else if (n->op == TILE_CAST || rounding(n->op) != ROUND_RINT ||
@@ -391,7 +413,7 @@ void emit_program(struct emit *e, unsigned position)
 
     begin(e, position);
     for (uint16_t i = 1; i <= p->n && !e->err; i++) {
-        if (p->node[i].last && p->node[i].op != TILE_NUMBER) {
+        if (p->node[i].last && (p->node[i].op != TILE_NUMBER || p->node[i].index)) {
             e->node = i;
             e->invariant = !emit_varies(e, &p->node[i]);
             e->to = e->invariant ? &e->pre : &e->body;

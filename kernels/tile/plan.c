@@ -109,11 +109,11 @@ static int choose_tile(struct search *s, const struct tile_choice *c,
         return refuse(error, c, "tile %s %lu: it has %llu", name,
                       (unsigned long)c->number, (unsigned long long)p->group[g].size);
     }
-    if (g == p->row) {
+    if (g == p->row && (!p->reduces_rows || c->number == p->group[g].size)) {
         s->wanted.rows = c->number;
     } else if (g == p->col && (!p->reduces || c->number == p->group[g].size)) {
         s->wanted.cols = c->number;
-    } else if (g == p->col) {
+    } else if (g == p->col || g == p->row) {
         return refuse(error, c, "tile %s: it is reduced, so a tile has all of it", name);
     } else if (c->number != 1) {
         return refuse(error, c, "tile %s: tiles are of the last two loops", name);

@@ -42,6 +42,7 @@ struct node {
     uint8_t has;   /* HAS_ */
     uint8_t index; /* INPUT: of param[] */
     uint8_t group; /* INDEX: of which group; reductions: over which */
+    bool body;     /* made of what each tile has anew */
     uint8_t outer; /* bit g: changes with group g, which is neither rows nor columns */
     uint16_t in[3];
     uint16_t line, of; /* of: the value of the lowered kernel, for names */
@@ -63,7 +64,7 @@ struct program {
     struct group group[PLAN_GROUPS];
     unsigned n_groups, col, row; /* numbers of groups; n_groups: there is none */
     uint64_t rows, cols;
-    bool reduces; /* over columns: a tile has them all */
+    bool reduces, reduces_rows; /* over columns, over rows: a tile has them all */
     uint16_t result[TILE_RESULTS];
     unsigned n_notes;
     char note[PLAN_NOTES][96]; /* rewrites that were made */
@@ -339,7 +340,7 @@ void loops_command(const struct program *p, const struct way *w, const struct lo
 /* replay.c: the sequences of all cores. */
 int plan_parts(struct tile_plan *t, struct tile_arena *arena);
 struct tile_cycles simulate(const struct emit *e, const struct order *o,
-                          const struct loop *loop, unsigned n_loops,
-                          const struct share *share);
+                            const struct loop *loop, unsigned n_loops,
+                            const struct share *share);
 
 #endif

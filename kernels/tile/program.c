@@ -91,6 +91,24 @@ static bool together(const struct tile_kernel *k, unsigned a, unsigned b)
     return true;
 }
 
+/* The rows: what is reduced besides the columns, or else the group before them.
+ * PLAN_GROUPS: two groups are reduced besides them. */
+static unsigned reduced_group(const struct program *p)
+{
+    unsigned row = p->n_groups;
+
+    for (unsigned i = 1; i <= p->k->n_nodes; i++) {
+        const struct tile_node *n = &p->k->node[i];
+        for (unsigned g = 0; g < p->col; g++) {
+            if (tile_op_info[n->op].kind == KIND_REDUCE &&
+                (p->group[g].dims >> n->dim & 1)) {
+                row = row == p->n_groups || row == g ? g : PLAN_GROUPS;
+            }
+        }
+    }
+    return row == p->n_groups ? p->col - 1 : row;
+}
+
 static int make_groups(struct program *p, struct tile_error *error)
 {
     const struct tile_kernel *k = p->k;
@@ -116,7 +134,11 @@ static int make_groups(struct program *p, struct tile_error *error)
         p->n_groups++;
     }
     p->col = p->n_groups ? p->n_groups - 1 : p->n_groups;
-    p->row = p->n_groups > 1 ? p->n_groups - 2 : p->n_groups;
+    p->row = p->n_groups > 1 ? reduced_group(p) : p->n_groups;
+    if (p->row == PLAN_GROUPS) {
+        return refuse(error, NULL, ERR_SHAPE,
+                      "reductions over more than one dimension besides the last");
+    }
     p->cols = p->col < p->n_groups ? p->group[p->col].size : 1;
     p->rows = p->row < p->n_groups ? p->group[p->row].size : 1;
     return 0;
@@ -157,6 +179,10 @@ static uint16_t add(struct making *m, const struct node *node)
 
     n.line = m->from->line;
     n.of = m->of;
+    n.body = n.has & HAS_ROW;
+    for (unsigned i = 0; i < 3; i++) {
+        n.body |= n.in[i] && p->node[n.in[i]].body;
+    }
     for (uint16_t i = 1; i <= p->n; i++) {
         const struct node *o = &p->node[i];
         if (o->op == n.op && o->type == n.type && o->has == n.has &&
@@ -219,23 +245,26 @@ static uint16_t select3(struct making *m, uint16_t mask, uint16_t x, uint16_t y)
                                  .in = {mask, x, y}});
 }
 
-/* Along the columns; all of them are in a tile then. */
-static uint16_t reduce_f32(struct making *m, enum tile_op op, uint16_t x)
+/* Along the columns, or the rows; all of them are in a tile then. */
+static uint16_t reduce_along(struct making *m, enum tile_op op, uint16_t x,
+                             unsigned group)
 {
     const struct node *a = &m->p->node[x];
+    bool rows = group == m->p->row;
 
-    m->p->reduces = true;
+    m->p->reduces |= !rows;
+    m->p->reduces_rows |= rows;
     return add(m, &(struct node){.op = (uint8_t)op,
                                  .type = a->type,
-                                 .has = a->has & HAS_ROW,
+                                 .has = a->has & (rows ? HAS_COL : HAS_ROW),
                                  .outer = a->outer,
-                                 .group = (uint8_t)m->p->col,
+                                 .group = (uint8_t)group,
                                  .in = {x}});
 }
 
 /* Upper and lower halves, which F32 holds: the greatest lower half is wanted of those
  * whose upper half is the greatest. */
-static uint16_t reduce_s32(struct making *m, enum tile_op op, uint16_t x)
+static uint16_t reduce_s32(struct making *m, enum tile_op op, uint16_t x, unsigned group)
 {
     uint16_t high = map(m, TILE_SHR, x, number(m, TYPE_S32, 16));
     uint16_t low =
@@ -243,9 +272,9 @@ static uint16_t reduce_s32(struct making *m, enum tile_op op, uint16_t x)
     uint16_t none = number(m, TYPE_F32, op == TILE_MOST ? -1 : 65536), best, equal;
 
     high = cast(m, high, TYPE_F32);
-    best = reduce_f32(m, op, high);
+    best = reduce_along(m, op, high, group);
     equal = map_as(m, TILE_EQ, TILE_MASK, high, best);
-    low = reduce_f32(m, op, select3(m, equal, cast(m, low, TYPE_F32), none));
+    low = reduce_along(m, op, select3(m, equal, cast(m, low, TYPE_F32), none), group);
     best = map(m, TILE_MUL, cast(m, best, TYPE_S32), number(m, TYPE_S32, 65536));
     return map(m, TILE_ADD, best, cast(m, low, TYPE_S32));
 }
@@ -263,17 +292,22 @@ static uint16_t reduce(struct making *m, enum tile_op op, uint16_t x)
     if (group == m->p->n_groups) { /* of one element */
         return x;
     }
-    if (group != m->p->col || !(m->p->node[x].has & HAS_COL)) {
-        m->err = refuse(m->error, m->from, ERR_SHAPE,
-                        "%s over '%s': only the last dimension is reduced here",
+    if (group != m->p->col && group != m->p->row) {
+        m->err = refuse(m->error, m->from, ERR_SHAPE, "%s over '%s': an outer dimension",
                         tile_op_info[m->from->op].name, m->p->k->dim[m->from->dim].name);
         return x;
     }
-    if (type == TYPE_S32) {
-        return reduce_s32(m, op, x);
+    if (group == m->p->row && m->p->node[x].has == FULL) {
+        return type == TYPE_F16
+                   ? cast(m, reduce_along(m, op, cast(m, x, TYPE_F32), group), type)
+                   : reduce_along(m, op, x, group);
     }
-    return type == TYPE_F32 ? reduce_f32(m, op, x)
-                            : cast(m, reduce_f32(m, op, cast(m, x, TYPE_F32)), type);
+    if (type == TYPE_S32) {
+        return reduce_s32(m, op, x, group);
+    }
+    return type == TYPE_F32
+               ? reduce_along(m, op, x, group)
+               : cast(m, reduce_along(m, op, cast(m, x, TYPE_F32), group), type);
 }
 
 __attribute__((format(printf, 2, 3))) static void note(struct making *m,
@@ -293,7 +327,7 @@ __attribute__((format(printf, 2, 3))) static void note(struct making *m,
  * as fast as sums of two kinds. */
 static uint16_t variance(struct making *m, uint16_t x)
 {
-    double n = (double)m->p->cols;
+    double n = m->p->k->dim[m->from->dim].size;
     enum type type = (enum type)m->p->node[x].type;
     uint16_t mean = map(m, TILE_MUL, reduce(m, TILE_SUM, x), number(m, type, 1 / n));
     uint16_t apart = map(m, TILE_SUB, x, mean);
@@ -372,6 +406,37 @@ static uint16_t input(struct making *m)
     return add(m, &n);
 }
 
+/* A number that is a result: as large as that. */
+static uint16_t fill(struct making *m, const struct node *x, const struct tile_tensor *t)
+{
+    tile_dims dims = tile_tensor_dims(t);
+    struct node n = {.op = TILE_NUMBER, .type = x->type, .index = 1, .number = x->number};
+
+    n.has = has_of(m->p, dims);
+    for (unsigned g = 0; g < m->p->n_groups; g++) {
+        if ((m->p->group[g].dims & dims) && g != m->p->col && g != m->p->row) {
+            n.outer = (uint8_t)(n.outer | 1u << g);
+        }
+    }
+    return add(m, &n);
+}
+
+/* Elements of a row lie side by side, those of rows alone too. */
+static int check_tensors(const struct program *p, struct tile_error *error)
+{
+    const struct tile_kernel *k = p->k;
+
+    for (unsigned i = 0; i < k->n_params + k->n_results; i++) {
+        const struct tile_tensor *t = tensor_of(k, i);
+        if (p->row < p->n_groups && !program_stride(p, t, p->col) &&
+            program_stride(p, t, p->row) > 1) {
+            return refuse(error, NULL, ERR_SHAPE, "%s lies across what is reduced",
+                          t->name);
+        }
+    }
+    return 0;
+}
+
 static uint16_t translate(struct making *m)
 {
     const struct tile_node *t = m->from;
@@ -447,8 +512,11 @@ int program_make(struct program *p, const struct tile_kernel *k, struct tile_are
         m.to[i] = translate(&m);
         err = m.err;
     }
+    err = err ? err : check_tensors(p, error);
     for (unsigned r = 0; r < lowered->n_results && !err; r++) {
-        p->result[r] = m.to[lowered->result[r].value];
+        const struct node *x = &p->node[m.to[lowered->result[r].value]];
+        p->result[r] = x->op == TILE_NUMBER ? fill(&m, x, &lowered->result[r].tensor)
+                                            : m.to[lowered->result[r].value];
         if (lowered->result[r].adds) {
             err = refuse(error, NULL, ERR_ARG, "'+=' of %s is not planned",
                          lowered->result[r].tensor.name);

@@ -259,6 +259,59 @@ static uint64_t row_by_row_cycles(const struct reduction *r)
     return r->rows > UINT8_MAX ? UINT64_MAX : cycles;
 }
 
+/* --- along the columns of a tile --- */
+
+static void rows_pair(struct emit *e, const struct node *n, enum op pair_op, uint32_t dst,
+                      uint32_t x, uint32_t y, uint32_t rows)
+{
+    unsigned esize = esize_of(n->type), lanes = REPEAT_BYTES / esize;
+    uint32_t elements = (rows - 1) * e->w->pitch + e->w->cols;
+    union cmd cmd;
+
+    if (rows == 1) {
+        mask_count(e, e->w->cols);
+    }
+    vector_binary_strided(
+        &cmd,
+        &(struct vec_binary){
+            .op = pair_op,
+            .type = (enum type)n->type,
+            .dst = vec_dense(dst),
+            .x = vec_dense(x),
+            .y = vec_dense(y),
+            .repeat = rows == 1 ? 1 : mask_repeats(e, div_up(elements, lanes), lanes)});
+    put(e, &cmd);
+}
+
+/* The lower half of the rows with the upper one, until one is left; of an odd number the
+ * middle row is taken at the end of the next half. */
+static void emit_down(struct emit *e, uint16_t node, enum op pair_op)
+{
+    const struct node *n = &e->p->node[node];
+    uint32_t rows = e->w->rows, row = e->w->pitch * esize_of(n->type);
+    uint8_t x = e->form[n->in[0]].dense, dst, part;
+
+    dst = result_buffer(e, node, 0, 0);
+    part = rows > 3 ? buffer_of_class(e, FULL, n->type) : 0;
+    while (rows > 1) {
+        uint32_t half = rows / 2;
+        uint8_t to = half == 1 && rows == 2 ? dst : part ? part : dst;
+        if (rows % 2) { /* the last row joins the one before it */
+            uint32_t from = buffer_at(e, x), at = buffer_at(e, to);
+            rows_pair(e, n, pair_op, at, from, from + half * row, half);
+            from = buffer_at(e, x);
+            at = buffer_at(e, to);
+            rows_pair(e, n, pair_op, half == 1 ? buffer_at(e, dst) : at, at,
+                      from + (rows - 1) * row, 1);
+        } else {
+            uint32_t from = buffer_at(e, x);
+            rows_pair(e, n, pair_op, buffer_at(e, to), from, from + half * row, half);
+        }
+        x = to;
+        rows = half;
+    }
+}
+
 /* What the order of additions depends on. */
 enum { BY_ROWS = 1, ROW_BY_ROW, BY_BLOCKS };
 static void sign(struct emit *e, uint32_t how)
@@ -273,11 +326,21 @@ void emit_reduce(struct emit *e, uint16_t node)
                           .cols = e->w->cols,
                           .row = e->w->pitch * ESIZE,
                           .x = e->form[n->in[0]].dense};
-    uint64_t blocks = by_blocks_cycles(&r), rows = by_rows_cycles(&r);
-    uint64_t single = row_by_row_cycles(&r);
+    uint64_t blocks, rows, single;
 
     r.group = n->op == TILE_SUM ? OP_VCGADD : n->op == TILE_MOST ? OP_VCGMAX : OP_VCGMIN;
     r.pair = n->op == TILE_SUM ? OP_VADD : n->op == TILE_MOST ? OP_VMAX : OP_VMIN;
+    if (n->group == e->p->row && x->has == FULL) {
+        emit_down(e, node, r.pair);
+        return;
+    }
+    if (n->group == e->p->row) { /* rows alone: they lie as one row's columns do */
+        r.cols = e->w->rows;
+        r.rows = 1;
+    }
+    blocks = by_blocks_cycles(&r);
+    rows = by_rows_cycles(&r);
+    single = row_by_row_cycles(&r);
     r.dst = result_buffer(e, node, 0, 0);
     if (blocks <= rows && blocks <= single && blocks != UINT64_MAX) {
         sign(e, BY_BLOCKS * (r.rows + 1));

@@ -353,6 +353,9 @@ static void search(struct search *s)
     struct way w = {.ring = 2, .far = !flat, .spread = true, .rows = 1};
 
     w.ring = s->wanted.ring ? s->wanted.ring : w.ring;
+    if (s->p->reduces_rows) {
+        s->wanted.rows = (uint32_t)s->p->rows;
+    }
     if (flat) {
         consider_flat(s, w);
         w.ring = s->wanted.ring ? s->wanted.ring : 3;
@@ -368,6 +371,7 @@ static void search(struct search *s)
             w.rows = s->p->rows < 8 ? (uint32_t)s->p->rows : 8;
             w.rows = s->wanted.rows ? s->wanted.rows : w.rows;
             w.cols = most_that_fits(s, w, true, 128);
+            w.cols = w.cols ? w.cols : 128;
             w.pitch = w.cols;
             consider(s, &w);
         }
