@@ -47,13 +47,44 @@ static uint64_t tensor_stride(const struct program *p, const struct tile_tensor 
     return group < p->n_groups ? program_stride(p, t, group) * esize_of(t->type) : 0;
 }
 
+/* Whether every result that tiles store has the loop's dimensions; else each of its tiles
+ * stores some result anew. */
+static bool all_results_have(const struct program *p, const struct loop *loop)
+{
+    for (unsigned r = 0; r < p->k->n_results; r++) {
+        const struct node *n = &p->node[p->result[r]];
+        if (loop->count > 1 && (n->body || n->outer) &&
+            tensor_stride(p, &p->k->result[r].tensor, loop->group) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool loops_store_again(const struct program *p, const struct loop *loop, unsigned n)
+{
+    for (unsigned l = 0; l < n; l++) {
+        if (!all_results_have(p, &loop[l])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 unsigned loops_dealt(const struct program *p, const struct loop *loop, unsigned n,
                      uint32_t *unit)
 {
-    unsigned dealt = 0;
+    unsigned dealt = n;
 
-    for (unsigned l = 1; l < n; l++) {
-        dealt = loop[l].count > loop[dealt].count ? l : dealt;
+    for (unsigned l = 0; l < n; l++) {
+        if (all_results_have(p, &loop[l]) &&
+            (dealt == n || loop[l].count > loop[dealt].count)) {
+            dealt = l;
+        }
+    }
+    if (dealt == n) { /* one core has it all */
+        *unit = loop[0].count;
+        return 0;
     }
     *unit = 1;
     for (unsigned r = 0; r < p->k->n_results; r++) {

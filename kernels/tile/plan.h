@@ -320,6 +320,8 @@ struct tile_plan {
 /* loops.c: which loops a way has; false: more than a sequence nests. */
 bool loops_make(const struct program *p, const struct way *w, struct loop *loop,
                 unsigned *n);
+/* A result is stored more than once: it lacks the dimension of a loop. */
+bool loops_store_again(const struct program *p, const struct loop *loop, unsigned n);
 /* The loop whose tiles cores share, and in how many of them together: no two cores write
  * bytes of the same block. */
 unsigned loops_dealt(const struct program *p, const struct loop *loop, unsigned n,

@@ -4,6 +4,7 @@
  * lanes: loads, the Vector's commands, stores. Only addresses in GM are patched, and what
  * indices begin with.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "kernels/tile/plan.h"
@@ -290,11 +291,29 @@ static void kernel(void *arg)
     }
 }
 
+static bool in_place(const struct tile_plan *t, const struct tile_call *call)
+{
+    bool same = false;
+
+    for (unsigned r = 0; r < t->p->k->n_results; r++) {
+        for (unsigned i = 0; i < t->p->k->n_params; i++) {
+            same |= call->out[r] == call->in[i];
+        }
+    }
+    return same;
+}
+
 int tile_run(const struct tile_plan *plan, const struct tile_call *call,
              struct sched_report *report)
 {
     struct run r = {plan, call};
 
+    if (loops_store_again(plan->p, plan->loop, plan->n_loops) && in_place(plan, call)) {
+        snprintf(report->text, sizeof(report->text),
+                 "%s: a result in the place of a parameter is stored more than once",
+                 plan->name);
+        return ERR_ARG;
+    }
     for (unsigned c = 0; c < plan->cores; c++) {
         bind(&r, &plan->part[c]);
     }

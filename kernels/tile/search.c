@@ -44,23 +44,6 @@ static bool fails(struct candidate *c, int err, const char *why)
     return false;
 }
 
-/* What does not follow from the shape of UB: results that each tile would store anew. */
-static bool stores_once(const struct search *s, struct candidate *c)
-{
-    const struct program *p = s->p;
-
-    for (unsigned r = 0; r < p->k->n_results; r++) {
-        const struct node *n = &p->node[p->result[r]];
-        for (unsigned l = 0; l < s->n_loops && emit_varies(&s->e, n); l++) {
-            if (s->loop[l].count > 1 &&
-                !loops_stride(p, &s->loop[l], &p->k->result[r].tensor)) {
-                return fails(c, ERR_SHAPE, "a result lacks a dimension of the others");
-            }
-        }
-    }
-    return true;
-}
-
 bool evaluate(struct search *s, struct candidate *c, bool anew)
 {
     uint32_t unit;
@@ -77,9 +60,6 @@ bool evaluate(struct search *s, struct candidate *c, bool anew)
     }
     if (!loops_make(s->p, &c->way, s->loop, &s->n_loops)) {
         return fails(c, ERR_SHAPE, "more loops than a sequence nests");
-    }
-    if (!stores_once(s, c)) {
-        return false;
     }
     if (s->signature && s->e.signature != s->signature) {
         return fails(c, ERR_ARG, "sums are made in another order");
