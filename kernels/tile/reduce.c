@@ -261,25 +261,19 @@ static uint64_t row_by_row_cycles(const struct reduction *r)
 
 /* --- along the columns of a tile --- */
 
+/* Exactly these rows: behind them lie others that are still wanted. */
 static void rows_pair(struct emit *e, const struct node *n, enum op pair_op, uint32_t dst,
                       uint32_t x, uint32_t y, uint32_t rows)
 {
-    unsigned esize = esize_of(n->type), lanes = REPEAT_BYTES / esize;
-    uint32_t elements = (rows - 1) * e->w->pitch + e->w->cols;
     union cmd cmd;
 
-    if (rows == 1) {
-        mask_count(e, e->w->cols);
-    }
-    vector_binary_strided(
-        &cmd,
-        &(struct vec_binary){
-            .op = pair_op,
-            .type = (enum type)n->type,
-            .dst = vec_dense(dst),
-            .x = vec_dense(x),
-            .y = vec_dense(y),
-            .repeat = rows == 1 ? 1 : mask_repeats(e, div_up(elements, lanes), lanes)});
+    mask_count(e, (uint64_t)(rows - 1) * e->w->pitch + e->w->cols);
+    vector_binary_strided(&cmd, &(struct vec_binary){.op = pair_op,
+                                                     .type = (enum type)n->type,
+                                                     .dst = vec_dense(dst),
+                                                     .x = vec_dense(x),
+                                                     .y = vec_dense(y),
+                                                     .repeat = 1});
     put(e, &cmd);
 }
 

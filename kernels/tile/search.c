@@ -373,6 +373,7 @@ static void search(struct search *s)
 void search_for_cores(struct search *s)
 {
     unsigned cores = s->cores;
+    struct candidate alone;
 
     if (!s->p->reduces || cores == 1) {
         search(s);
@@ -383,9 +384,14 @@ void search_for_cores(struct search *s)
     if (s->n_best == 0) {
         return;
     }
+    alone = s->best[0];
     s->cores = cores;
-    use_way(s, &s->best[0].way);
+    use_way(s, &alone.way);
     s->signature = s->e.signature;
     s->n_best = s->n_ways = s->n_lost = 0;
     search(s);
+    if (s->n_best == 0) { /* then they share the tiles of one core */
+        s->best[0] = alone;
+        s->n_best = 1;
+    }
 }
