@@ -73,6 +73,14 @@ struct program {
 /* Elements between two neighbours of a group in a tensor; 0: it does not have it. */
 uint64_t program_stride(const struct program *p, const struct tile_tensor *t,
                         unsigned group);
+/* Parameters and behind them results. */
+const struct tile_tensor *program_tensor(const struct tile_kernel *k, unsigned i);
+/* Fills *error in, at a node's place unless it is NULL; returns err. */
+__attribute__((format(printf, 4, 5))) int program_refuse(struct tile_error *error,
+                                                         const struct tile_node *at,
+                                                         int err, const char *format,
+                                                         ...);
+int program_groups(struct program *p, struct tile_error *error);
 /* 0, or an error with *error filled in. */
 int program_make(struct program *p, const struct tile_kernel *k, struct tile_arena *arena,
                  struct tile_error *error);

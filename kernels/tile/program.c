@@ -11,154 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-__attribute__((format(printf, 4, 5))) static int refuse(struct tile_error *error,
-                                                        const struct tile_node *at,
-                                                        int err, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(error->text, sizeof(error->text), format, args);
-    va_end(args);
-    error->line = at ? at->line : 0;
-    error->column = at ? at->column : 0;
-    return err;
-}
-
-static const struct tile_tensor *tensor_of(const struct tile_kernel *k, unsigned i)
-{
-    return i < k->n_params ? &k->param[i] : &k->result[i - k->n_params].tensor;
-}
-
-/* --- dimensions --- */
-
-/* Dimensions with more than one element. */
-static tile_dims long_dims(const struct tile_kernel *k)
-{
-    tile_dims dims = 0;
-
-    for (unsigned d = 0; d < k->n_dims; d++) {
-        dims = (tile_dims)(dims | (k->dim[d].size > 1) << d);
-    }
-    return dims;
-}
-
-/* Whether d comes behind a dimension of `left` in some tensor. */
-static bool comes_later(const struct tile_kernel *k, unsigned d, tile_dims left)
-{
-    for (unsigned i = 0; i < k->n_params + k->n_results; i++) {
-        const struct tile_tensor *t = tensor_of(k, i);
-        tile_dims before = 0;
-        for (unsigned j = 0; j < t->rank; j++) {
-            if (t->dim[j] == d && (before & left)) {
-                return true;
-            }
-            before = (tile_dims)(before | 1u << t->dim[j]);
-        }
-    }
-    return false;
-}
-
-/* The dimensions in an order that every tensor has; how many, or -1: there is none. */
-static int order_dims(const struct tile_kernel *k, uint8_t *order)
-{
-    tile_dims left = long_dims(k);
-    int n = 0;
-
-    while (left) {
-        unsigned d = 0;
-        while (d < k->n_dims && !((left >> d & 1) && !comes_later(k, d, left))) {
-            d++;
-        }
-        if (d == k->n_dims) {
-            return -1;
-        }
-        order[n++] = (uint8_t)d;
-        left = (tile_dims)(left & ~(1u << d));
-    }
-    return n;
-}
-
-/* Whether every value has both dimensions or none of them. */
-static bool together(const struct tile_kernel *k, unsigned a, unsigned b)
-{
-    for (unsigned i = 1; i <= k->n_nodes; i++) {
-        tile_dims dims = k->node[i].dims;
-        if ((dims >> a & 1) != (dims >> b & 1)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The rows: what is reduced besides the columns, or else the group before them.
- * PLAN_GROUPS: two groups are reduced besides them. */
-static unsigned reduced_group(const struct program *p)
-{
-    unsigned row = p->n_groups;
-
-    for (unsigned i = 1; i <= p->k->n_nodes; i++) {
-        const struct tile_node *n = &p->k->node[i];
-        for (unsigned g = 0; g < p->col; g++) {
-            if (tile_op_info[n->op].kind == KIND_REDUCE &&
-                (p->group[g].dims >> n->dim & 1)) {
-                row = row == p->n_groups || row == g ? g : PLAN_GROUPS;
-            }
-        }
-    }
-    return row == p->n_groups ? p->col - 1 : row;
-}
-
-static int make_groups(struct program *p, struct tile_error *error)
-{
-    const struct tile_kernel *k = p->k;
-    uint8_t order[TILE_DIMS];
-    int n = order_dims(k, order);
-
-    if (n < 0) {
-        return refuse(error, NULL, ERR_SHAPE,
-                      "tensors have the same dimensions in different orders");
-    }
-    for (int i = 0; i < n; i++) {
-        struct group *g = &p->group[p->n_groups];
-        if (i > 0 && together(k, order[i - 1], order[i])) {
-            g[-1].size *= k->dim[order[i]].size;
-            g[-1].dims = (tile_dims)(g[-1].dims | 1u << order[i]);
-            continue;
-        }
-        if (p->n_groups == PLAN_GROUPS) {
-            return refuse(error, NULL, ERR_SHAPE, "more than %d loops", PLAN_GROUPS);
-        }
-        g->dims = (tile_dims)(1u << order[i]);
-        g->size = k->dim[order[i]].size;
-        p->n_groups++;
-    }
-    p->col = p->n_groups ? p->n_groups - 1 : p->n_groups;
-    p->row = p->n_groups > 1 ? reduced_group(p) : p->n_groups;
-    if (p->row == PLAN_GROUPS) {
-        return refuse(error, NULL, ERR_SHAPE,
-                      "reductions over more than one dimension besides the last");
-    }
-    p->cols = p->col < p->n_groups ? p->group[p->col].size : 1;
-    p->rows = p->row < p->n_groups ? p->group[p->row].size : 1;
-    return 0;
-}
-
-uint64_t program_stride(const struct program *p, const struct tile_tensor *t,
-                        unsigned group)
-{
-    tile_dims dims = p->group[group].dims;
-    uint64_t stride = 1;
-
-    for (unsigned i = t->rank; i-- > 0;) {
-        if (dims >> t->dim[i] & 1) {
-            return stride;
-        }
-        stride *= p->k->dim[t->dim[i]].size;
-    }
-    return 0;
-}
-
 /* --- nodes --- */
 
 /* What the nodes of a kernel have become. */
@@ -192,8 +44,8 @@ static uint16_t add(struct making *m, const struct node *node)
         }
     }
     if (p->n == PLAN_NODES) {
-        m->err =
-            refuse(m->error, m->from, ERR_NOMEM, "more than %d operations", PLAN_NODES);
+        m->err = program_refuse(m->error, m->from, ERR_NOMEM, "more than %d operations",
+                                PLAN_NODES);
         return 1;
     }
     p->node[++p->n] = n;
@@ -293,8 +145,9 @@ static uint16_t reduce(struct making *m, enum tile_op op, uint16_t x)
         return x;
     }
     if (group != m->p->col && group != m->p->row) {
-        m->err = refuse(m->error, m->from, ERR_SHAPE, "%s over '%s': an outer dimension",
-                        tile_op_info[m->from->op].name, m->p->k->dim[m->from->dim].name);
+        m->err = program_refuse(
+            m->error, m->from, ERR_SHAPE, "%s over '%s': an outer dimension",
+            tile_op_info[m->from->op].name, m->p->k->dim[m->from->dim].name);
         return x;
     }
     if (group == m->p->row && m->p->node[x].has == FULL) {
@@ -379,7 +232,8 @@ static uint16_t argmax(struct making *m, uint16_t x)
         return number(m, TYPE_S32, 0);
     }
     if (m->p->k->dim[m->from->dim].size > 1 << 24) {
-        m->err = refuse(m->error, m->from, ERR_SHAPE, "argmax over more than 2^24");
+        m->err =
+            program_refuse(m->error, m->from, ERR_SHAPE, "argmax over more than 2^24");
         return x;
     }
     most = reduce(m, TILE_MOST, x);
@@ -427,11 +281,11 @@ static int check_tensors(const struct program *p, struct tile_error *error)
     const struct tile_kernel *k = p->k;
 
     for (unsigned i = 0; i < k->n_params + k->n_results; i++) {
-        const struct tile_tensor *t = tensor_of(k, i);
+        const struct tile_tensor *t = program_tensor(k, i);
         if (p->row < p->n_groups && !program_stride(p, t, p->col) &&
             program_stride(p, t, p->row) > 1) {
-            return refuse(error, NULL, ERR_SHAPE, "%s lies across what is reduced",
-                          t->name);
+            return program_refuse(error, NULL, ERR_SHAPE,
+                                  "%s lies across what is reduced", t->name);
         }
     }
     return 0;
@@ -472,8 +326,9 @@ static uint16_t translate(struct making *m)
     if (tile_op_info[t->op].kind == KIND_MAP || tile_op_info[t->op].kind == KIND_SHIFT) {
         return map(m, (enum tile_op)t->op, x, y);
     }
-    m->err = refuse(m->error, t, ERR_ARG, "%s is not for the Vector alone",
-                    tile_op_info[t->op].name ? tile_op_info[t->op].name : "a loop");
+    m->err =
+        program_refuse(m->error, t, ERR_ARG, "%s is not for the Vector alone",
+                       tile_op_info[t->op].name ? tile_op_info[t->op].name : "a loop");
     return x;
 }
 
@@ -504,7 +359,7 @@ int program_make(struct program *p, const struct tile_kernel *k, struct tile_are
         return lowered ? ERR_ARG : ERR_NOMEM;
     }
     p->k = lowered;
-    err = make_groups(p, error);
+    err = program_groups(p, error);
     m = (struct making){.p = p, .error = error};
     for (unsigned i = 1; i <= lowered->n_nodes && !err; i++) {
         m.from = &lowered->node[i];
@@ -518,8 +373,8 @@ int program_make(struct program *p, const struct tile_kernel *k, struct tile_are
         p->result[r] = x->op == TILE_NUMBER ? fill(&m, x, &lowered->result[r].tensor)
                                             : m.to[lowered->result[r].value];
         if (lowered->result[r].adds) {
-            err = refuse(error, NULL, ERR_ARG, "'+=' of %s is not planned",
-                         lowered->result[r].tensor.name);
+            err = program_refuse(error, NULL, ERR_ARG, "'+=' of %s is not planned",
+                                 lowered->result[r].tensor.name);
         }
     }
     if (!err) {
