@@ -227,6 +227,8 @@ struct tque *tque_init_at(struct tpipe *pipe, const char *name, enum tposition p
         que->ring[i].next = &que->ring[(i + 1) % (2 * n)];
     }
     que->alloc.slot = que->enque.slot = que->deque.slot = que->freed.slot = que->ring;
+    que->producer = (uint8_t)producer;
+    que->consumer = (uint8_t)consumer;
     que->producer_port = port_of(producer);
     que->consumer_port = port_of(consumer);
     que->free_sem = take_sem(pipe, name, "FREE", where);

@@ -81,7 +81,7 @@ struct tque {
     uint32_t free_one, full_one; /* of the semaphores, as half of CMD_SYNC has it */
     const char *name, *where;
     uint32_t begin, bytes; /* of a buffer */
-    uint8_t core, mem, n;
+    uint8_t core, mem, n, producer, consumer;
     uint8_t free_sem, full_sem; /* 0: a buffer without a queue */
     struct tslot ring[2 * TQUE_DEPTH];
 };
