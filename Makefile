@@ -69,7 +69,7 @@ find       = $(sort $(shell find $(1) -name '*.[cS]'))
 TABLES    := hal/contract/tables.c
 FW_SRC    := $(call find,boot hal sched kernels)
 TARGET_SRC := $(call find,tests/target tests/broken tests/tile) tests/test.c \
-    tests/bench/hart.c tests/bench/launch.c tests/bench/soak.c tests/bench/tile.c
+    $(patsubst %,tests/bench/%.c,hart launch sequence soak tile)
 MODEL_SRC := $(call find,tools/emu/model) $(TABLES)
 CHECK_SRC := $(call find,tools/emu/check)
 QEMU_SRC  := $(call find,tools/emu/qemu)

@@ -343,25 +343,48 @@ __attribute__((noinline)) void sequence_play_at(struct seq_lane *lanes, unsigned
     }
 }
 
-__attribute__((noinline)) void sequence_push_at(struct sequence *s, unsigned position,
-                                                const uint32_t *index, const char *where)
+/* What sequence_push_at has to do once in a run, and must not do. */
+__attribute__((noinline)) static void prepare_push(struct sequence *s, uintptr_t pc,
+                                                   const char *where)
 {
     static const uint32_t once[SEQ_LOOPS];
-    const uint32_t first = (s->positions ? position % s->positions : 0) * s->n;
-    struct pipe_port *port = &task_ports[s->pipe];
 
-    if (s->checked != s->cmds || s->run != sched_run_number || s->core != running->core) {
-        prepare(s, once, (uintptr_t)__builtin_return_address(0), where);
-    }
+    prepare(s, once, pc, where);
     if (s->n > PIPE_DEPTH) {
         task_fail(ERR_SEQUENCE, where, "sequence %s: a body of %u commands, %s holds %u",
                   s->name, s->n, pipe_name(s->pipe), PIPE_DEPTH);
     }
-    task_make_room(s->pipe, s->n);
-    for (unsigned i = 0; i < s->n_patches && s->patches[i].cmd < first + s->n; i++) {
-        if (s->patches[i].cmd >= first) {
-            apply(s->cmds, &s->patches[i], index);
-        }
+}
+
+/* Patches the body that begins with command `first`. */
+__attribute__((noinline)) static void patch_body(struct sequence *s, uint32_t first,
+                                                 const uint32_t *index)
+{
+    const struct seq_patch *p = s->patches, *end = p + s->n_patches;
+
+    while (p < end && p->cmd < first) {
+        p++;
+    }
+    for (; p < end && p->cmd < first + s->n; p++) {
+        apply(s->cmds, p, index);
+    }
+}
+
+__attribute__((noinline)) void sequence_push_at(struct sequence *s, unsigned position,
+                                                const uint32_t *index, const char *where)
+{
+    const uint32_t first = (s->positions ? position % s->positions : 0) * s->n;
+    struct pipe_port *port = &task_ports[s->pipe];
+
+    if (s->checked != s->cmds || s->run != sched_run_number || s->core != running->core ||
+        s->n > PIPE_DEPTH) {
+        prepare_push(s, (uintptr_t)__builtin_return_address(0), where);
+    }
+    if (port->room < s->n) {
+        task_make_room(s->pipe, s->n);
+    }
+    if (s->n_patches) {
+        patch_body(s, first, index);
     }
     pipe_store_many(port, s->cmds + first, s->n);
 }

@@ -426,7 +426,9 @@ __attribute__((noinline)) void task_issue_many_at(enum pipe pipe, union cmd *cmd
     if (task_ports[pipe].owed) {
         pay(pipe, (uintptr_t)__builtin_return_address(0));
     }
-    task_make_room(pipe, count);
+    if (task_ports[pipe].room < count) {
+        task_make_room(pipe, count);
+    }
     pipe_store_many(&task_ports[pipe], cmds, count);
 }
 

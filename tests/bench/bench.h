@@ -20,5 +20,10 @@ struct bench_row {
 int bench_print(const char *title, const struct bench_row *rows, unsigned n);
 /* Measures and prints launches, in cycles: RUN_OK, RUN_CHECK or what report_error says. */
 int bench_launches(void);
+/* The same of recorded sequences. */
+int bench_sequences(void);
+/* Instructions of the hart so far; what it has taken since `begin`, for a row. */
+uint64_t bench_instructions(void);
+void bench_note(struct bench_row *row, uint64_t begin);
 
 #endif
