@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hal/chip.h"
+
 /* --- nodes --- */
 
 /* What the nodes of a kernel have become. */
@@ -332,6 +334,26 @@ static uint16_t translate(struct making *m)
     return x;
 }
 
+/* What the Vector of this chip works on. */
+static int check_types(const struct program *p, struct tile_error *error)
+{
+    for (unsigned i = 1; i <= p->n; i++) {
+        const struct node *n = &p->node[i];
+        struct tile_node at = {.line = n->line};
+        if (n->op != TILE_INPUT && n->type != TILE_MASK &&
+            !chip_has_type(PIPE_V, (enum type)n->type)) {
+            return program_refuse(error, &at, ERR_TYPE, "this chip has no Vector for %s",
+                                  type_name(n->type));
+        }
+        if (n->op == TILE_CAST &&
+            !chip_has_type(PIPE_V, (enum type)p->node[n->in[0]].type)) {
+            return program_refuse(error, &at, ERR_TYPE, "this chip has no Vector for %s",
+                                  type_name(p->node[n->in[0]].type));
+        }
+    }
+    return 0;
+}
+
 /* Who uses a node last, what nobody uses having 0. */
 static void find_last(struct program *p)
 {
@@ -379,6 +401,7 @@ int program_make(struct program *p, const struct tile_kernel *k, struct tile_are
     }
     if (!err) {
         find_last(p);
+        err = check_types(p, error);
     }
     return err;
 }
