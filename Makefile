@@ -75,7 +75,7 @@ CHECK_SRC := $(call find,tools/emu/check)
 QEMU_SRC  := $(call find,tools/emu/qemu)
 # Of tile programs what is not of the machine.
 TILE_SRC  := $(addprefix kernels/,lib/near.c $(addsuffix .c,$(addprefix tile/,ir build kernel \
-             lower lex expr text ref ref_ops)))
+             lower fold lex expr text ref ref_ops)))
 HOST_SRC  := $(call find,tests/model tests/host tests/fuzz tests/tile) tests/test.c hal/err.c \
              kernels/cli/npy_header.c $(TILE_SRC) $(MODEL_SRC)
 FUZZ_SRC  := $(addprefix tests/fuzz/,program.c snapshot.c) tests/model/rig.c $(MODEL_SRC)

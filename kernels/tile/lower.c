@@ -5,69 +5,25 @@
  * gelu of something is the machine's sequence of commands for it.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "kernels/tile/build.h"
+#include "kernels/tile/fold.h"
 
 /* --- numbers --- */
 
-/* A number in a type, to nearest, ties to even. */
-static double round_to(double x, unsigned type)
-{
-    int exponent;
-    double ulp;
-
-    if (type != TYPE_F16) {
-        return type == TYPE_F32 ? (double)(float)x : x;
-    }
-    (void)frexp(x, &exponent);
-    ulp = ldexp(1, (exponent < -13 ? -13 : exponent) - 11);
-    x = isfinite(x) ? rint(x / ulp) * ulp : x;
-    return fabs(x) > 65504 ? copysign(INFINITY, x) : x;
-}
-
-static tile_value number(struct tile_kernel *k, double x, unsigned type)
+static tile_value number(struct tile_kernel *k, double x, enum type type)
 {
     return tile_add(k, (struct tile_node){.op = TILE_NUMBER,
                                           .type = (uint8_t)type,
                                           .dim = TILE_NO_DIM,
-                                          .number = round_to(x, type)});
+                                          .number = fold_round(x, type)});
 }
 
 static bool is_number(const struct tile_kernel *k, tile_value v, double *x)
 {
     *x = k->node[v].number;
     return k->node[v].op == TILE_NUMBER;
-}
-
-static bool fold1(unsigned op, double x, double *to)
-{
-    switch (op) {
-    case TILE_NEG:
-        *to = -x;
-        return true;
-    case TILE_ABS:
-        *to = fabs(x);
-        return true;
-    case TILE_EXP:
-        *to = exp(x);
-        return true;
-    case TILE_LN:
-        *to = log(x);
-        return true;
-    case TILE_SQRT:
-        *to = sqrt(x);
-        return true;
-    case TILE_RSQRT:
-        *to = 1 / sqrt(x);
-        return true;
-    case TILE_REC:
-        *to = 1 / x;
-        return true;
-    default:
-        return false;
-    }
 }
 
 /* x / y for a y that is a number: the same bits as x times the number's reciprocal. */
@@ -78,35 +34,20 @@ static bool power_of_two(double y)
     return fabs(frexp(y, &exponent)) == 0.5 && exponent > -13 && exponent < 15;
 }
 
-static bool fold2(unsigned op, double x, double y, double *to)
-{
-    switch (op) {
-    case TILE_ADD:
-        *to = x + y;
-        return true;
-    case TILE_SUB:
-        *to = x - y;
-        return true;
-    case TILE_MUL:
-        *to = x * y;
-        return true;
-    case TILE_DIV:
-        *to = x / y;
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* --- elementwise --- */
+
+static bool is_integer(enum type type)
+{
+    return type == TYPE_S32 || type == TYPE_S16;
+}
 
 static tile_value map1(struct tile_kernel *k, enum tile_op op, tile_value x)
 {
-    unsigned type = k->node[x].type;
+    enum type type = (enum type)k->node[x].type;
     double a;
 
-    if (is_number(k, x, &a) && (type == TYPE_F32 || type == TYPE_F16) &&
-        fold1(op, a, &a)) {
+    if (is_number(k, x, &a)) {
+        a = is_integer(type) && op == TILE_NOT ? -1 - a : fold1(op, a);
         return number(k, a, type);
     }
     return tile_map1(k, op, x);
@@ -128,17 +69,41 @@ static enum tile_op mirrored(enum tile_op op)
                            : op;
 }
 
+/* Of two numbers. */
+static tile_value folded(struct tile_kernel *k, enum tile_op op, double x, double y,
+                         enum type type)
+{
+    if (tile_op_info[op].kind == KIND_COMPARE) {
+        return number(k, fold2(op, x, y), TILE_MASK);
+    }
+    return number(k, is_integer(type) ? fold_integers(op, x, y, type) : fold2(op, x, y),
+                  type);
+}
+
+/* A mask with one that is the same everywhere. */
+static tile_value mask_with(struct tile_kernel *k, enum tile_op op, tile_value x,
+                            double y)
+{
+    if ((op == TILE_AND) == (y != 0)) {
+        return x;
+    }
+    return tile_map2(k, op, x,
+                     tile_map1(k, TILE_NOT, x)); /* 0, or 1, of its dimensions */
+}
+
 static tile_value map2(struct tile_kernel *k, enum tile_op op, tile_value x, tile_value y)
 {
-    unsigned type = k->node[x].type;
-    bool float_type = type == TYPE_F32 || type == TYPE_F16;
+    enum type type = (enum type)k->node[x].type;
     double a, b;
     bool x_number = is_number(k, x, &a), y_number = is_number(k, y, &b);
 
-    if (x_number && y_number && float_type && fold2(op, a, b, &a)) {
-        return number(k, a, type);
+    if (x_number && y_number) {
+        return folded(k, op, a, b, type);
     }
-    if (op == TILE_SUB && y_number && (float_type || b > INT16_MIN)) {
+    if (type == TILE_MASK && (x_number || y_number)) {
+        return x_number ? mask_with(k, op, y, a) : mask_with(k, op, x, b);
+    }
+    if (op == TILE_SUB && y_number && (!is_integer(type) || b > INT16_MIN)) {
         return map2(k, TILE_ADD, x, number(k, -b, type));
     }
     if (op == TILE_SUB && x_number) {
@@ -150,7 +115,7 @@ static tile_value map2(struct tile_kernel *k, enum tile_op op, tile_value x, til
     if (op == TILE_DIV && y_number && power_of_two(b)) {
         return map2(k, TILE_MUL, x, number(k, 1 / b, type));
     }
-    if (x_number && !y_number && (commutes(op) || mirrored(op) != op)) {
+    if (x_number && (commutes(op) || mirrored(op) != op)) {
         return tile_map2(k, mirrored(op), y, x);
     }
     return tile_map2(k, op, x, y);
@@ -159,7 +124,7 @@ static tile_value map2(struct tile_kernel *k, enum tile_op op, tile_value x, til
 /* x with a number; a number with x. */
 static tile_value with(struct tile_kernel *k, enum tile_op op, tile_value x, double y)
 {
-    return map2(k, op, x, number(k, y, k->node[x].type));
+    return map2(k, op, x, number(k, y, (enum type)k->node[x].type));
 }
 
 /* where(m, 3, x) as where(not m, x, 3): a command takes a number in the last place. */
@@ -168,6 +133,13 @@ static tile_value where(struct tile_kernel *k, tile_value m, tile_value x, tile_
     const struct tile_node *by = &k->node[m];
     double a;
 
+    if (is_number(k, m, &a)) { /* the one or the other, in the dimensions of both */
+        tile_value of = a != 0 ? x : y, other = a != 0 ? y : x;
+        if ((k->node[other].dims & ~k->node[of].dims) == 0) {
+            return of;
+        }
+        return tile_map3(k, TILE_WHERE, tile_map2(k, TILE_EQ, other, other), of, of);
+    }
     if (!is_number(k, x, &a) || is_number(k, y, &a)) {
         return tile_map3(k, TILE_WHERE, m, x, y);
     }
@@ -238,6 +210,11 @@ static enum type by_way_of(enum type from, enum type to)
 
 static tile_value cast(struct tile_kernel *k, tile_value x, enum type to)
 {
+    double a;
+
+    if (is_number(k, x, &a)) {
+        return number(k, a, to);
+    }
     while (x != 0 && k->node[x].type != to) {
         x = tile_cast(k, x, by_way_of((enum type)k->node[x].type, to));
     }
@@ -252,6 +229,11 @@ static tile_value ones(struct tile_kernel *k, tile_value mask)
     return tile_map3(k, TILE_WHERE, mask, number(k, 1, TYPE_F32), number(k, 0, TYPE_F32));
 }
 
+static tile_value count(struct tile_kernel *k, tile_value mask, uint8_t dim)
+{
+    return cast(k, tile_reduce(k, TILE_SUM, ones(k, mask), dim), TYPE_S32);
+}
+
 static tile_value mean(struct tile_kernel *k, tile_value x, uint8_t dim)
 {
     double size = k->dim[dim].size;
@@ -263,7 +245,7 @@ static tile_value mean(struct tile_kernel *k, tile_value x, uint8_t dim)
 static tile_value scalar(struct tile_kernel *k, const struct tile_node *n)
 {
     const struct tile_scalar *s = &k->scalar[n->index];
-    bool integer = n->type == TYPE_S32 || n->type == TYPE_S16;
+    bool integer = is_integer((enum type)n->type);
 
     if (!s->given) {
         return tile_fail(k, "'%s' has no value", s->name);
@@ -271,7 +253,7 @@ static tile_value scalar(struct tile_kernel *k, const struct tile_node *n)
     if (integer && (s->value != floor(s->value) || fabs(s->value) > INT16_MAX)) {
         return tile_fail(k, "'%s' is %g, but it meets integers", s->name, s->value);
     }
-    return number(k, s->value, n->type);
+    return number(k, s->value, (enum type)n->type);
 }
 
 /* FLOOR and the like, which VCONV does in F32. */
@@ -279,7 +261,7 @@ static tile_value whole(struct tile_kernel *k, enum tile_op op, tile_value x)
 {
     enum type type = (enum type)k->node[x].type;
 
-    return cast(k, tile_map1(k, op, cast(k, x, TYPE_F32)), type);
+    return cast(k, map1(k, op, cast(k, x, TYPE_F32)), type);
 }
 
 /* Node n of another kernel, its operands those of k. */
@@ -292,7 +274,7 @@ static tile_value lower(struct tile_kernel *k, const struct tile_node *n)
     case TILE_SCALAR:
         return scalar(k, n);
     case TILE_NUMBER:
-        return number(k, n->number, n->type);
+        return number(k, n->number, (enum type)n->type);
     case TILE_SIGMOID:
         return sigmoid(k, x);
     case TILE_SILU:
@@ -314,7 +296,10 @@ static tile_value lower(struct tile_kernel *k, const struct tile_node *n)
     case TILE_MEAN:
         return mean(k, x, n->dim);
     case TILE_COUNT:
-        return cast(k, tile_reduce(k, TILE_SUM, ones(k, x), n->dim), TYPE_S32);
+        return count(k, x, n->dim);
+    case TILE_ARGMAX: /* over one: how often it is less than itself */
+        return k->dim[n->dim].size > 1 ? tile_add(k, *n)
+                                       : count(k, tile_map2(k, TILE_LT, x, x), n->dim);
     case TILE_ANY:
         return with(k, TILE_GT, tile_reduce(k, TILE_MOST, ones(k, x), n->dim), 0);
     default:

@@ -17,6 +17,7 @@ enum kind { NUMBER, INTEGER, MASK, KINDS };
 struct value {
     char name[8];
     enum kind kind;
+    bool varies;      /* with a tensor, as a result must */
     unsigned dims;    /* a bit each */
     const char *type; /* as it is declared; of what is computed "" */
 };
@@ -79,7 +80,7 @@ static struct value *add(struct random *r, enum kind kind, unsigned dims)
 {
     struct value *v = &r->value[r->n_values++];
 
-    *v = (struct value){.kind = kind, .dims = dims, .type = ""};
+    *v = (struct value){.kind = kind, .dims = dims, .type = "", .varies = dims != 0};
     snprintf(v->name, sizeof(v->name), "v%u", r->n_values);
     return v;
 }
@@ -119,6 +120,7 @@ static void unary(struct random *r, const struct value *x)
 {
     struct value *v = add(r, NUMBER, x->dims);
 
+    v->varies = x->varies;
     if (pick(r, 2) != 0) {
         put(r, "    %s = %s(%s)\n", v->name,
             ONE_OF(r, "abs", "relu", "tanh", "erf", "sigmoid", "silu", "gelu",
@@ -152,6 +154,7 @@ static void binary(struct random *r, const struct value *x, const struct value *
 {
     struct value *v = add(r, NUMBER, x->dims | y->dims);
 
+    v->varies = x->varies || y->varies;
     switch (pick(r, 6)) {
     case 0:
         put(r, "    %s = %s / (abs(%s) + 0.25)\n", v->name, x->name, y->name);
@@ -175,6 +178,7 @@ static void reduce(struct random *r, const struct value *x)
     unsigned d = some_dim(r, x->dims);
     struct value *v = add(r, NUMBER, x->dims & ~(1u << d));
 
+    v->varies = true;
     if (pick(r, 8) == 0) {
         v->kind = INTEGER;
         put(r, "    %s = argmax(%s, %s)\n", v->name, x->name, dim_names[d]);
@@ -190,6 +194,7 @@ static void mask(struct random *r, const struct value *x, const struct value *y)
     struct value *v = add(r, MASK, x->dims | y->dims);
     const char *sign = ONE_OF(r, "<", "<=", ">", ">=", "==", "!=");
 
+    v->varies = x->varies;
     if (pick(r, 4) == 0 && x->dims != 0) { /* the place in a dimension */
         unsigned d = some_dim(r, x->dims);
         v->dims = 1u << d;
@@ -208,6 +213,7 @@ static void by_mask(struct random *r, const struct value *m, const struct value 
 {
     struct value *v = add(r, NUMBER, m->dims | x->dims);
 
+    v->varies = m->varies || x->varies;
     switch (pick(r, m->dims != 0 ? 6 : 4)) {
     case 0:
         put(r, "    %s = where(%s, %s, %s)\n", v->name, m->name, x->name, number(r));
@@ -235,6 +241,7 @@ static void integer(struct random *r, const struct value *x)
 {
     struct value *v = add(r, INTEGER, x->dims);
 
+    v->varies = true;
     switch (pick(r, 4)) {
     case 0:
         put(r, "    %s = %s(%s, 5)\n", v->name, ONE_OF(r, "max", "min"), x->name);
@@ -310,13 +317,17 @@ static const char *result_type(struct random *r, enum kind kind)
                            : ONE_OF(r, "f32", "f32", "f16", "s8", "bf16", "s32");
 }
 
-/* The last value that is no parameter, if there is one with dimensions of these. */
-static const struct value *last(const struct random *r, unsigned n_params)
+/* A value that may be a result: the last one that has dimensions, or, later, any. */
+static const struct value *outcome(struct random *r, unsigned n_params, bool later)
 {
-    const struct value *found = &r->value[r->n_values - 1];
+    const struct value *found = &r->value[0];
 
     for (unsigned i = n_params; i < r->n_values; i++) {
-        found = r->value[i].dims != 0 ? &r->value[i] : found;
+        const struct value *v = &r->value[i];
+        if (v->varies &&
+            (later ? found == &r->value[0] || pick(r, 2) != 0 : v->dims != 0)) {
+            found = v;
+        }
     }
     return found;
 }
@@ -330,9 +341,7 @@ static void results(struct random *r, unsigned n_params, char *signature, size_t
 
     signature[0] = '\0';
     for (unsigned i = 0; i < n; i++) {
-        const struct value *v =
-            i == 0 ? last(r, n_params)
-                   : &r->value[n_params + pick(r, r->n_values - n_params)];
+        const struct value *v = outcome(r, n_params, i != 0);
         const char *type = result_type(r, v->kind);
         struct random to = *r;
         to.text = signature + strlen(signature);
@@ -356,6 +365,7 @@ static void params(struct random *r)
         v->type = pick(r, 2) != 0 ? "f32" : ONE_OF(r, "f16", "bf16", "s8", "u8", "s32");
         v->kind = strcmp(v->type, "s32") == 0 && i != 0 ? INTEGER : NUMBER;
         v->type = i == 0 && v->type[0] == 's' ? "f32" : v->type;
+        v->varies = true;
         put(r, "%s%s: ", i ? ", " : "", v->name);
         put_tensor(r, v->type, v->dims);
     }

@@ -20,6 +20,7 @@ ROOT = os.path.abspath(os.path.dirname(os.path.abspath(__file__)) + "/../../..")
 SALAI = [ROOT + "/tools/salai"]
 TEST = [*SALAI, "--image", ROOT + "/build/fw-picolibc/test.elf"]
 RANDOM = 2000 if os.environ.get("FULL") else 60
+PLANNED = 20000 if os.environ.get("FULL") else 500  # random programs that run on the machine
 AT_ONCE = 20  # programs of one boot: what a command line holds
 EXAMPLES = {"attention": "h=2 s=9 t=13 d=5", "linear_gelu": "m=5 k=33 n=17"}
 MORE = """kernel attention(q: f16[h, s, d], k: f16[h, t, d], v: f16[h, t, d], scale = 0.3) \
@@ -173,6 +174,18 @@ def against_numpy():
     ok(not bad, f"tile/{len(wrong)}_random_programs_by_the_interpreter", "\n".join(bad[:5]))
 
 
+# --- on the machine ---
+
+def planned():
+    """Against the interpreter; what cannot be planned is counted by its reason."""
+    ran = subprocess.run([*TEST, "tile_random", "0", str(PLANNED)], stdin=subprocess.DEVNULL,
+                         capture_output=True, text=True, timeout=280)
+    last = ran.stdout.splitlines()[-1:]
+    ran_all = re.match(r"programs: (\d+) run, (\d+) refused, 0 wrong", last[0] if last else "")
+    good = ran.returncode == 0 and ran_all and int(ran_all[1]) > 2 * int(ran_all[2])
+    ok(good, f"tile/{PLANNED}_random_programs_planned", ran.stdout[:2000] + ran.stderr)
+
+
 # --- what is refused ---
 
 def refused():
@@ -235,6 +248,7 @@ with tempfile.TemporaryDirectory(prefix="tile-", dir=ROOT + "/build/test") as fo
     os.chdir(folder)
     against_numpy()
     page()
+    planned()
     refused()
     os.chdir(ROOT)
 print(f"1..{count}")

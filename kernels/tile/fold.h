@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operations on numbers, which no command takes alone: done when a program is lowered.
+ */
+#ifndef KERNELS_TILE_FOLD_H
+#define KERNELS_TILE_FOLD_H
+
+#include "kernels/tile/ir.h"
+
+/* A number in a type: to nearest, ties to even; integers saturate, NaN is 0. */
+double fold_round(double x, enum type type);
+/* Operations of one and of two operands; a mask is 0 or 1. */
+double fold1(enum tile_op op, double x);
+double fold2(enum tile_op op, double x, double y);
+/* Of integers: they wrap, and AND and OR are of their bits. */
+double fold_integers(enum tile_op op, double x, double y, enum type type);
+
+#endif
