@@ -316,8 +316,8 @@ tile_dims tile_tensor_dims(const struct tile_tensor *t);
  *  - each MAP, SHIFT, COMPARE and SELECT is an operation that the Vector has on this type;
  *  - each CAST is a pair that VCONV has (F32 to S8 goes over S16);
  *  - SCALAR is gone: a NUMBER; numbers are rounded to their type, and what is computed of
- *    numbers alone is one: no operation has nothing but NUMBERs for operands, no result
- *    is one;
+ *    numbers alone is one: no operation has nothing but NUMBERs for operands, a result may
+ *    be one;
  *  - SUB of a NUMBER is ADD, REC stands for 1 / x; a NUMBER is the last operand where the
  *    operation allows it; MEAN is SUM and a factor (if k->exact a quotient, unless the
  *    factor is a power of two), COUNT and ANY are SUM and MOST of where(mask, 1, 0);

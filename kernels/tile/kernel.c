@@ -157,24 +157,10 @@ void tile_assign(struct tile_kernel *k, const char *name, tile_value value)
     }
 }
 
-/* Which values are not the same whatever the parameters hold. */
-static void find_varying(const struct tile_kernel *k, bool *varies)
-{
-    for (unsigned v = 1; v <= k->n_nodes; v++) {
-        const struct tile_node *n = &k->node[v];
-        varies[v] = n->op == TILE_INPUT || n->op == TILE_INDEX || n->op == TILE_CARRY;
-        for (unsigned i = 0; i < tile_op_info[n->op].operands && !varies[v]; i++) {
-            varies[v] = varies[n->operand[i]];
-        }
-    }
-}
-
 int tile_end(struct tile_kernel *k)
 {
-    bool varies[TILE_NODES + 1] = {false};
     tile_dims known = 0;
 
-    find_varying(k, varies);
     for (unsigned i = 0; i < k->n_params; i++) {
         known |= tile_tensor_dims(&k->param[i]);
     }
@@ -186,8 +172,6 @@ int tile_end(struct tile_kernel *k)
         }
         if (k->result[i].value == 0) {
             tile_fail(k, "result %s is never assigned", t->name);
-        } else if (!varies[k->result[i].value]) {
-            tile_fail(k, "result %s depends on no tensor", t->name);
         }
     }
     for (unsigned d = 0; d < k->n_dims; d++) {

@@ -17,7 +17,7 @@ enum kind { NUMBER, INTEGER, MASK, KINDS };
 struct value {
     char name[8];
     enum kind kind;
-    bool varies;      /* with a tensor, as a result must */
+    bool varies;      /* with a tensor: results are such */
     unsigned dims;    /* a bit each */
     const char *type; /* as it is declared; of what is computed "" */
 };
