@@ -88,7 +88,7 @@ BENCHES   := calibrate cube move vector
 WARN     := -Wall -Wextra -Wconversion -Wshadow -Werror
 RV64     := -march=rv64gc -mabi=lp64d -mcmodel=medany
 FW_FLAGS := -std=gnu11 $(WARN) -O2 -g $(RV64) -ffunction-sections -fdata-sections \
-            -fno-common -fno-eliminate-unused-debug-types
+            -fno-common -fno-eliminate-unused-debug-types -malign-data=natural
 # An image is the same, byte for byte, in whatever directory it is built: this one, which
 # gcc and as take from PWD, goes by a name that all have, and is told as a dot.
 FW_CC     = PWD=/proc/self/cwd $(CROSS)gcc -fdebug-prefix-map=/proc/self/cwd=.
