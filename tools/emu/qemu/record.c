@@ -280,10 +280,16 @@ static void take_snapshot(void)
     int64_t begin = qemu_clock_get_ns(QEMU_CLOCK_REALTIME), end;
     Error *err = NULL;
 
+    snap.state = SNAP_LATER;
     if (!save_snapshot(name, true, NULL, false, NULL, &err)) {
         warn_report_err(err);
+        /* If there was no place for it QEMU did not stop the machine, and so has not set the
+         * hart going again, which behind_access() has stopped. None is tried again. */
+        if (runstate_is_running()) {
+            cpu_resume(first_cpu);
+        }
+        return;
     }
-    snap.state = SNAP_LATER;
     snap.last = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
     end = qemu_clock_get_ns(QEMU_CLOCK_REALTIME);
     timer_mod(snap.host_timer, end + MAX(SNAPSHOT_NS, end - begin));
