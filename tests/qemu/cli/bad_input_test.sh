@@ -8,11 +8,23 @@
 set -u
 . "$(dirname "$0")/../cli.sh"
 
-# As refused, with an output that is new and with one that is there.
+# As refused, with an output that is new and with one that is there, in one boot.
 refused_output()
 {
-    refused "$1/no_output" "$2" "${@:3}" -o new.npy
-    refused "$1/old_output" "$2" "${@:3}" -o old.npy
+    local before output lines n=0 command=("${@:3}")
+
+    before=$(files)
+    salai "${command[@]}" -o new.npy + "${command[@]}" -o old.npy
+    mapfile -t lines < "$log/err"
+    for output in no_output old_output; do
+        tap_check "$1/$output" "$(
+            has_status 2
+            [ ${#lines[@]} -eq 2 ] || echo "${#lines[@]} lines on stderr, want 2: ${lines[*]}"
+            grep -qE -- "$2" <<< "${lines[n]:-}" || echo "no '$2' in '${lines[n]:-}'"
+            diff <(echo "$before") <(files) | sed -n 's/^[<>]/files changed:&/p'
+        )"
+        n=$((n + 1))
+    done
 }
 
 # First operands that matmul must refuse, and why, as a pattern.

@@ -11,16 +11,42 @@ in_test=(--image "$TEST_IMAGE") # for operators that users do not have
 
 # --- files in, files out ---
 
-goldens()
+# golden CORES CASES    runs these lines in one boot, or, if that does not end well, one
+# after the other: then it shows which is to blame
+golden()
 {
-    local name cores operator options files words reasons n=0
+    local name operator options files words all=() names=()
 
-    while IFS=$'\037' read -r name cores operator options files; do
+    while IFS=$'\037' read -r name _ operator options files; do
         read -ra words <<< "$options"
         IFS=$'\037' read -ra files <<< "$files"
-        salai --cores "$cores" "$operator" "${files[@]}" "${words[@]}"
-        { has_status 0; sed 's/^/stderr: /' "$log/err"; } > "$name.reasons"
-    done < <(tr '\t' '\037' < cases) # a tab would swallow empty options
+        all+=("$operator" "${files[@]}" "${words[@]}" +)
+        names+=("$name")
+    done < <(tr '\t' '\037' < "$2") # a tab would swallow empty options
+    salai --cores "$1" "${all[@]:0:${#all[@]}-1}"
+    { has_status 0; sed 's/^/stderr: /' "$log/err"; } > reasons
+    if [ -s reasons ] && [ ${#names[@]} -gt 1 ]; then
+        while IFS= read -r name; do
+            golden "$1" <(echo "$name")
+        done < "$2"
+    else
+        for name in "${names[@]}"; do
+            cp reasons "$name.reasons"
+        done
+    fi
+}
+
+goldens()
+{
+    local name reasons part cores n=0
+
+    for cores in $(cut -f 2 cases | sort -u); do
+        awk -F '\t' -v cores="$cores" '$2 == cores' cases |
+            split -l 12 - "on.$cores." # as many as a command line holds
+        for part in on."$cores".*; do
+            golden "$cores" "$part"
+        done
+    done
     while IFS=$'\t' read -r name reasons; do
         n=$((n + 1))
         tap_check "golden/$name" "$reasons$(cat "$name.reasons")"

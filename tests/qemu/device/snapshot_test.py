@@ -14,6 +14,7 @@ from session import *  # noqa: E402
 
 MATMUL = "matmul --m 300 --n 600 --k 1400" + SPARING
 VADD = "vadd --n 800000 --buffers 1" + SPARING
+RUNS = (MATMUL, VADD) if FULL else (MATMUL,)
 BUSY = "*(unsigned long *)((unsigned long)NPU_CORE_BASE + CORE_STATUS)"
 
 
@@ -32,7 +33,7 @@ def in_a_kernel():
               ("going_to_sleep", "irq_wait", 1), ("awake", "task_issue", 40),
               ("looking", "irq_wait", 2), ("at_the_wfi", "*$wfi", 1),
               ("behind_the_wfi", "*($wfi + 4)", 1))
-    for args in (MATMUL, VADD):
+    for args in RUNS:
         quiet, problems, taken = run(args), [], []
         new_image()
         process = debug(args, DRIVE)
@@ -125,7 +126,7 @@ def perturbed():
 
 
 def replayed():
-    for args in (MATMUL, VADD):
+    for args in RUNS:
         who, quiet = args.split()[0], run(args)
         log = os.path.join(DIR, f"{who}.rr")
         new_image()
