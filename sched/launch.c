@@ -6,6 +6,8 @@
 #include "sched/launch.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "hal/chip.h"
 #include "hal/irq.h"
@@ -203,12 +205,70 @@ static int run_launch(const struct launch *l, unsigned cores, struct sched_repor
     return err ? err : check_chip(l, report);
 }
 
+/* Copies of what is to be kept, one behind the other; NULL: no memory. */
+static char *copy_kept(const struct launch *l)
+{
+    size_t bytes = 0;
+    char *copy, *to;
+
+    for (unsigned i = 0; i < l->n_keep; i++) {
+        bytes += l->keep[i].bytes;
+    }
+    to = copy = malloc(bytes ? bytes : 1);
+    for (unsigned i = 0; copy && i < l->n_keep; to += l->keep[i++].bytes) {
+        memcpy(to, l->keep[i].data, l->keep[i].bytes);
+    }
+    return copy;
+}
+
+static void put_back(const struct launch *l, const char *copy)
+{
+    for (unsigned i = 0; i < l->n_keep; copy += l->keep[i++].bytes) {
+        memcpy(l->keep[i].data, copy, l->keep[i].bytes);
+    }
+}
+
+/* Whether the hardware may have failed, and not the caller. */
+static bool worth_retrying(int err)
+{
+    return err == ERR_FAULT || err == ERR_DEADLOCK || err == ERR_LATE ||
+           err == ERR_LEFT || err == ERR_SEM;
+}
+
+static int run_with_retries(const struct launch *l, unsigned cores,
+                            struct sched_report *report)
+{
+    char *copy = l->retry ? copy_kept(l) : NULL;
+    unsigned retried = 0;
+    int err;
+
+    if (l->retry && copy == NULL) {
+        return ERR_NOMEM;
+    }
+    err = run_launch(l, cores, report);
+    while (retried < l->retry && worth_retrying(err)) {
+        static char text[SCHED_TEXT];
+
+        memcpy(text, report->text, sizeof(text));
+        put_back(l, copy);
+        err = run_launch(l, cores, report);
+        retried++;
+        if (err == 0) {
+            memcpy(report->text, text, sizeof(text));
+        }
+    }
+    report->retried = retried;
+    free(copy);
+    return err;
+}
+
 int launch(const struct launch *l, struct sched_report *report)
 {
     unsigned cores = l->cores ? l->cores : chip_cores();
     int err;
 
     report->text[0] = 0;
+    report->retried = 0;
     if (running) {
         snprintf(report->text, sizeof(report->text), "%s: launched by task %s", l->name,
                  running->name);
@@ -227,7 +287,7 @@ int launch(const struct launch *l, struct sched_report *report)
     measure_call();
     begin_anew();
     measure_enter();
-    err = run_launch(l, cores, report);
+    err = run_with_retries(l, cores, report);
     measure_return();
     return err;
 }

@@ -35,6 +35,18 @@ struct steps {
     unsigned room, n; /* of args; steps so far */
 };
 
+/*
+ * Hardware that fails now and then: a launch that ends with a fault, a deadlock or too late
+ * is begun again up to `retry` times, on cores that have been reset. What it reads and also
+ * writes has to be as it was: each range of `keep` is copied before the first time, on the
+ * heap, and put back before each further one. Inputs that it does not write need no copy.
+ * A result that is wrong and not noticed is not noticed here either.
+ */
+struct keep {
+    void *data;
+    size_t bytes;
+};
+
 struct launch {
     const char *name;
     void (*kernel)(void *arg);
@@ -43,6 +55,9 @@ struct launch {
     unsigned blocks;     /* 0: one for each of these cores */
     uint64_t limit;      /* cycles after which a watchdog ends it, 0: none */
     struct steps *steps; /* instead of arg; the blocks must all run at once */
+    unsigned retry;      /* times */
+    const struct keep *keep;
+    unsigned n_keep; /* of these */
 };
 
 /* One more step at the end of the table. ERR_OVERFLOW, and it is as it was: no room. */
@@ -56,7 +71,9 @@ unsigned task_step(void);
  * its semaphores are 0; otherwise ERR_LEFT, and the report names what is left. Returns 0,
  * ERR_CORES, ERR_BARRIER (steps of more blocks than cores) or ERR_BUSY (by a task; nothing was
  * started), ERR_NOMEM or what sched_run()
- * returns, ERR_LATE among it.
+ * returns, ERR_LATE among it; ERR_NOMEM as well if there is none for copies of what is to
+ * be kept. report->retried says how often it was begun again, and with 0 as the result the
+ * text is still what was wrong the last time.
  */
 MUST_CHECK int launch(const struct launch *l, struct sched_report *report);
 

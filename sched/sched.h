@@ -40,6 +40,7 @@ MUST_CHECK int task_create(const char *name, unsigned core, void (*fn)(void *arg
 
 struct sched_report {
     struct fault fault;    /* ERR_FAULT */
+    unsigned retried;      /* times that a launch was begun again */
     const char *task;      /* that issued the command or made the mistake, or NULL */
     char text[SCHED_TEXT]; /* in words, lines without a newline at the end; "" if none */
 };

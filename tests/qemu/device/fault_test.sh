@@ -51,6 +51,26 @@ changed()
         has_status 0; diff "$log/out" sound)"
 }
 
+# A launch in place that is begun again (tests/broken/retry.c).
+retried()
+{
+    local in_test=(--image "$TEST_IMAGE" retry) post
+
+    salai "${in_test[@]}" 3
+    tap_check retry/not_needed "$(has_status 0; says out 'done, begun again 0 times, 0 wrong')"
+    FAULT=drop:post@20 salai "${in_test[@]}"
+    tap_check retry/not_asked_for "$(has_status 3; says out 'begun again 0 times, [1-9][0-9]* wrong')"
+    for post in 1 2 3 20 46 48; do
+        FAULT=drop:post@$post salai "${in_test[@]}" 1
+        tap_check "retry/lost_post_$post" "$(has_status 0
+            says out 'done, begun again 1 times, 0 wrong')"
+    done
+    FAULT=drop:post@20,drop:post@50 salai "${in_test[@]}" 3
+    tap_check retry/twice "$(has_status 0; says out 'done, begun again 2 times, 0 wrong')"
+    FAULT=dead:core0 salai "${in_test[@]}" 3
+    tap_check retry/for_nothing "$(has_status 3; says out 'begun again 3 times')"
+}
+
 refused()
 {
     local fault
@@ -71,5 +91,6 @@ salai "${vadd[@]}"
 cp "$log/out" sound
 told
 changed
+retried
 refused
 tap_done
