@@ -230,8 +230,12 @@ static uint16_t argmax(struct making *m, uint16_t x)
 {
     uint16_t most, equal, place, least;
 
-    if (m->p->k->dim[m->from->dim].size == 1) {
-        return number(m, TYPE_S32, 0);
+    if (m->p->k->dim[m->from->dim].size == 1) { /* 0, of all that x is of besides */
+        return add(m, &(struct node){.op = TILE_NUMBER,
+                                     .type = TYPE_S32,
+                                     .index = 1,
+                                     .has = m->p->node[x].has,
+                                     .outer = m->p->node[x].outer});
     }
     if (m->p->k->dim[m->from->dim].size > 1 << 24) {
         m->err =
