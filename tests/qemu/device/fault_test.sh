@@ -59,7 +59,8 @@ retried()
     salai "${in_test[@]}" 3
     tap_check retry/not_needed "$(has_status 0; says out 'done, begun again 0 times, 0 wrong')"
     FAULT=drop:post@20 salai "${in_test[@]}"
-    tap_check retry/not_asked_for "$(has_status 3; says out 'begun again 0 times, [1-9][0-9]* wrong')"
+    tap_check retry/not_asked_for "$(has_status 3
+        says out 'begun again 0 times, [1-9][0-9]* wrong')"
     for post in 1 2 3 20 46 48; do
         FAULT=drop:post@$post salai "${in_test[@]}" 1
         tap_check "retry/lost_post_$post" "$(has_status 0
