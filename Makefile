@@ -130,9 +130,9 @@ $(B)/model/tools/emu/model/machine/%: OPT := -O2
     %/measure.c.o %/tque.c.o \
     $(patsubst %,$(B)/fw-%/kernels/cli/%.o,picolibc newlib): FW_FLAGS += -Os -msave-restore
 
-.PHONY: all run test test-full test-chroots bench bench-tile bench-host bench-model perturb soak \
-    faults fuzz debug \
-        debug-server record replay debug-core calibrate check format docs model-rv clean help FORCE
+.PHONY: all run test test-full test-chroots check format docs model-rv clean help FORCE \
+    bench bench-tile bench-host bench-model perturb soak faults fuzz calibrate \
+    debug debug-server debug-core record replay
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
