@@ -87,6 +87,8 @@ BENCHES   := calibrate cube move vector
 
 WARN     := -Wall -Wextra -Wconversion -Wshadow -Werror
 RV64     := -march=rv64gc -mabi=lp64d -mcmodel=medany
+none     :=
+comma    := ,
 FW_FLAGS := -std=gnu11 $(WARN) -O2 -g $(RV64) -ffunction-sections -fdata-sections \
             -fno-common -fno-eliminate-unused-debug-types -malign-data=natural
 # An image is the same, byte for byte, in whatever directory it is built: this one, which
@@ -94,7 +96,9 @@ FW_FLAGS := -std=gnu11 $(WARN) -O2 -g $(RV64) -ffunction-sections -fdata-section
 FW_CC     = PWD=/proc/self/cwd $(CROSS)gcc -fdebug-prefix-map=/proc/self/cwd=.
 FW_LINK   = $(CROSS)gcc $(RV64) -nostartfiles -static -T linker/npu.ld -Wl,--gc-sections \
             -Wl,--fatal-warnings -Wl,--build-id -Wl,-Map=$(@:.elf=.map) \
-            -Wl,--defsym=__image_limit=$(IMAGE_KIB)K
+            -Wl,--defsym=__image_limit=$(IMAGE_KIB)K $(HEAP)
+# boot/heap.c
+HEAP     := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc aligned_alloc free)
 # The model's arithmetic is what its sources say, on every host.
 EXACT    := -ffp-contract=off -fno-math-errno -fno-trapping-math
 MODEL_FLAGS := -std=c11 $(WARN) $(EXACT) $$(OPT) -g
@@ -259,8 +263,6 @@ $(eval $(call compile,fuzzer,clang $(SAN_FLAGS) $$(SIMD) -fsanitize=fuzzer-no-li
 # $(call uses,FOLDERS): folders of kernels/, and those whose headers they include.
 uses = $(sort $(1) $(shell cat $(1:%=kernels/%/*.[ch]) | \
     sed -n 's|^#include "kernels/\([^/]*\)/.*|\1|p'))
-none :=
-comma := ,
 ifdef OPERATORS
 UNKNOWN := $(filter-out $(notdir $(wildcard kernels/*)),$(OPERATORS))
 $(if $(UNKNOWN),$(error OPERATORS: no folder kernels/$(firstword $(UNKNOWN))))
@@ -280,8 +282,7 @@ LD   := $(wildcard linker/*.ld)
 $(FW:=/$(NAME).elf): %/$(NAME).elf: $(addprefix %/,$(IMAGE_SRC:=.o)) $(LD)
 	$(call link,$(FW_LINK))
 $(FW:=/test.elf): %/test.elf: $(addprefix %/,$(FW_SRC:=.o) $(TARGET_SRC:=.o)) $(LD)
-	$(call link,$(FW_LINK) $(WRAP))
-WRAP := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc aligned_alloc)
+	$(call link,$(FW_LINK))
 # KiB of text + rodata, so that one notices what an image begins to carry: 90 for what every
 # image has, the texts of the contract foremost, 10 for each operator and 150 for tile
 # programs: parser, planner, interpreter and libm's functions in double precision. newlib's

@@ -5,6 +5,7 @@
 #ifndef BOOT_BOOT_H
 #define BOOT_BOOT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "hal/err.h"
@@ -37,5 +38,9 @@ const char *trap_task_name(void);
  */
 typedef void trap_handler_fn(struct trap_frame *frame);
 MUST_CHECK int trap_register(uint64_t cause, trap_handler_fn *handler);
+
+/* Whether the next allocation fails, with errno; NULL: as long as there is memory, none
+ * does. */
+extern bool (*heap_refuses)(void);
 
 #endif

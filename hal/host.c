@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include "hal/contract/host.h"
+#include "hal/hint.h"
 #include "hal/host.h"
 
 static const char *program = "build/salai.elf"; /* until host_args knows better */
@@ -221,12 +222,17 @@ static int64_t host_move_all(enum host_op op, int fd, const char *buf, size_t le
 
 int64_t host_read_some(int fd, void *buf, size_t len)
 {
-    return host_move_all(SYS_READ, fd, buf, len);
+    int64_t n = host_move_all(SYS_READ, fd, buf, len);
+
+    if (n > 0) {
+        hint_range(HINT_INPUT, buf, (size_t)n);
+    }
+    return n;
 }
 
 int host_read(int fd, void *buf, size_t len)
 {
-    return host_move_all(SYS_READ, fd, buf, len) == (int64_t)len ? 0 : ERR_IO;
+    return host_read_some(fd, buf, len) == (int64_t)len ? 0 : ERR_IO;
 }
 
 int host_write(int fd, const void *buf, size_t len)

@@ -4,6 +4,8 @@
  */
 #include "hal/ram.h"
 
+#include "hal/hint.h"
+
 extern char __text_start[], __heap_start[]; /* linker/npu.ld */
 
 #define RAM_DEFAULT_BYTES (128u << 20) /* the default size of QEMU's virt machine */
@@ -19,6 +21,7 @@ void *ram_grow(ptrdiff_t n)
         return NULL;
     }
     heap_end = old + (uintptr_t)n;
+    hint_range(HINT_HEAP, __heap_start, heap_end - (uintptr_t)__heap_start);
     return (void *)old;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "hal/chip.h"
+#include "hal/hint.h"
 #include "hal/irq.h"
 #include "hal/sem.h"
 #include "sched/task.h"
@@ -284,10 +285,12 @@ int launch(const struct launch *l, struct sched_report *report)
                  l->name, l->blocks, cores);
         return ERR_BARRIER;
     }
+    hint_name(HINT_BEGIN, l->name);
     measure_call();
     begin_anew();
     measure_enter();
     err = run_with_retries(l, cores, report);
     measure_return();
+    hint_name(HINT_END, l->name);
     return err;
 }

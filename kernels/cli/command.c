@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hal/hint.h"
 #include "kernels/cli/op.h"
 
 #define SEPARATOR "+"
@@ -63,7 +64,9 @@ int op_command_line(int argc, char **argv)
 
         n = one_command(argc - i, argv + i);
         argv[i + n] = NULL;
+        hint_name(HINT_BEGIN, op->name);
         status = op->command ? op->command(n, argv + i) : op_run(op, n, argv + i);
+        hint_name(HINT_END, op->name);
         worst = status > worst ? status : worst;
     }
     return worst;

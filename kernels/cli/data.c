@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hal/hint.h"
 #include "kernels/lib/f16.h"
 
 static const struct {
@@ -46,6 +47,8 @@ void *data_alloc(const char *who, enum type type, uint64_t count)
     if (data == NULL) {
         fprintf(stderr, "%s: no memory for %llu elements; MEM= gives the machine more\n",
                 who, (unsigned long long)count);
+    } else {
+        hint_range(HINT_USED, data, count * (type_bits(type) / 8));
     }
     return data;
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "hal/hint.h"
 #include "hal/host.h"
 #include "kernels/cli/npy.h"
 
@@ -83,6 +84,7 @@ static int read_data(int fd, const char *path, struct npy *npy, size_t offset, c
         snprintf(text, sizeof(text), "no memory for %zu bytes", npy->bytes);
         return blame(path, why, ERR_NOMEM, text);
     }
+    hint_range(HINT_USED, npy->data, npy->bytes);
     if (host_seek(fd, offset) != 0 || host_read(fd, npy->data, npy->bytes) != 0) {
         free(npy->data);
         npy->data = NULL;
@@ -132,5 +134,6 @@ int npy_write(const char *path, const struct npy *npy, char *why)
     if (host_create_end(fd, err == 0) != 0) {
         return blame(path, why, ERR_IO, host_errno_text());
     }
-    return err == 0 ? 0 : blame(path, why, err, "could not be written, is the disk full?");
+    return err == 0 ? 0
+                    : blame(path, why, err, "could not be written, is the disk full?");
 }
