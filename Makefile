@@ -2,7 +2,8 @@
 #
 #   make run [ARGS=...]    boot and run an operator: ARGS="matmul a.npy b.npy -o c.npy",
 #                          ARGS=help lists them; without ARGS: a demonstration
-#   make run CHECK=all ARGS=...   says which accesses race (race, hart: the hart's too)
+#   make run CHECK=all ARGS=...   names races and mistakes with memory and
+#                          semaphores (race, memory, sync, hart: its loads and stores too)
 #   make test [T=part]     every test, or those with it in their name or file: builds
 #                          what they need, and one is run in half a second
 #   make bench             what the scheduler costs, what pipelines reach, 1 to 32 cores
@@ -77,7 +78,8 @@ QEMU_SRC  := $(call find,tools/emu/qemu)
 TILE_SRC  := $(addprefix kernels/,lib/near.c $(addsuffix .c,$(addprefix tile/,ir build kernel \
              lower fold lex expr text ref ref_ops)))
 HOST_SRC  := $(call find,tests/model tests/host tests/fuzz tests/tile) tests/test.c hal/err.c \
-             kernels/cli/npy_header.c $(TILE_SRC) $(MODEL_SRC)
+             kernels/cli/npy_header.c $(TILE_SRC) $(MODEL_SRC) $(CHECK_SRC) \
+             tests/check/memory_test.c
 FUZZ_SRC  := $(addprefix tests/fuzz/,program.c snapshot.c) tests/model/rig.c $(MODEL_SRC)
 FUZZERS   := program snapshot tile
 FUZZ_TILE_SRC := tests/fuzz/tile.c $(TILE_SRC) $(TABLES)

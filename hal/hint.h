@@ -12,8 +12,7 @@
 static inline void hint(const struct hint *h)
 {
     if (chip_cores() != 0) {
-        fence_push();
-        write64(NPU_CHIP_BASE + CHIP_HINT, (uintptr_t)h);
+        chip_hint(h);
     }
 }
 

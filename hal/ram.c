@@ -21,7 +21,7 @@ void *ram_grow(ptrdiff_t n)
         return NULL;
     }
     heap_end = old + (uintptr_t)n;
-    hint_range(HINT_HEAP, __heap_start, heap_end - (uintptr_t)__heap_start);
+    hint_range(HINT_HEAP, __heap_start, ram_end - (uintptr_t)__heap_start);
     return (void *)old;
 }
 

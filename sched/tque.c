@@ -63,6 +63,7 @@ struct tpipe *tpipe_open(void)
     pipe->sem = TQUE_SEM_LAST;
     pipe->n = 0;
     memset(pipe->used, 0, sizeof(pipe->used));
+    chip_hint(&(struct hint){.kind = HINT_OPEN, .core = (uint8_t)pipe->core});
     report_forget_labels(pipe->core, TQUE_SEM_LAST + 1);
     return pipe;
 }
@@ -344,6 +345,9 @@ unsigned tpipe_leftovers(unsigned core, char *text, size_t size)
     }
     for (unsigned i = 0; i < pipe->n; i++) {
         found += pipe->item[i].full_sem ? left_of(&pipe->item[i], text, size) : 0;
+    }
+    if (pipe->n) {
+        chip_hint(&(struct hint){.kind = HINT_OPEN, .core = (uint8_t)core});
     }
     pipe->n = 0;
     return found;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 enum hint_kind {
-    /* The heap: all of [addr, addr + bytes), blocks or not, as it is from now on. */
+    /* All of [addr, addr + bytes) is for blocks of the heap, and nothing else lies there. */
     HINT_HEAP = 1,
     /* The allocator is at work: until HINT_BLOCK or HINT_REST the hart's loads and stores
      * in the heap are its own. */

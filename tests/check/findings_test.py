@@ -101,7 +101,7 @@ def says(name, f, want):
 def hazards():
     two = (*IMAGE, "--cores", "2", "hazards")
     wanted = [line.split() for line in salai(*two, "--list").stdout.splitlines()]
-    ran, report = checked(*two)
+    ran, report = checked(*two, checks="race,hart")
     left = report["findings"]
     for name, *want in wanted:
         got = [f for f in left if says(name, f, want)]
@@ -206,7 +206,7 @@ def suppressions():
         refused("a_suppression_names_a_class", ":1: want CLASS", "--sanitize", "race",
                 *entry("rice a b -- c"))
     refused("no_suppression_file", "No such file", "--sanitize", "race", "--suppress", "/no/such")
-    refused("no_such_check", "check=rice: race, hart and all", "--sanitize", "rice")
+    refused("no_such_check", "check=rice: race, hart, memory, sync and all", "--sanitize", "rice")
     refused("a_report_that_cannot_be", "No such file", "--sanitize", "race", "--sarif", "/no/such")
     refused("a_report_without_checks", "are for --sanitize", "--json", "/tmp/none")
 

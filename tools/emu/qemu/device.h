@@ -107,9 +107,10 @@ void npu_core_init(SalaiNPU *npu, const char *path, const char *at);
 void npu_core_event(const struct npu_event *e);
 void npu_core_translated(struct qemu_plugin_tb *tb);
 
-/* racecheck.c: finds races, of the hart's loads and stores too if it is told so, and
- * leaves them in a file when QEMU ends. */
-void npu_racecheck_init(SalaiNPU *npu, bool hart, const char *path);
+/* racecheck.c: finds what the checks, a bit each, look for, and leaves it in a file when
+ * QEMU ends; CHECK_HART: in the hart's loads and stores as well. */
+enum { CHECK_RACE = 1, CHECK_HART = 2, CHECK_MEMORY = 4, CHECK_SYNC = 8 };
+void npu_racecheck_init(SalaiNPU *npu, unsigned checks, const char *path);
 void npu_racecheck_event(const struct npu_event *e);
 void npu_racecheck_translated(struct qemu_plugin_tb *tb);
 /* A debugger may have gone back: what is heard until the present is known already. */

@@ -28,7 +28,8 @@ static struct {
     const char *faults;          /* see defect.c, or NULL */
     const char *at;              /* addresses of functions, see core.c */
     qemu_plugin_id_t id;
-    bool debug, race, hart;
+    bool debug;
+    unsigned checks; /* CHECK_* */
     enum { CONFINE_OFF, CONFINE_KERNEL, CONFINE_ON } confine;
 } options = {.config = {.cores = 1, .profile = PROFILE_a2}, .confine = CONFINE_ON};
 
@@ -161,23 +162,36 @@ static void set_simd(const char *value)
     simd_limit(level);
 }
 
-/* Each check by its name; what the hart does is part of a race only beside the engines. */
+/* Each check by its name; what the hart does is no check of its own, races if alone. */
+static const struct {
+    const char *name;
+    unsigned checks;
+} known_checks[] = {
+    {"race", CHECK_RACE},
+    {"hart", CHECK_HART},
+    {"memory", CHECK_MEMORY},
+    {"sync", CHECK_SYNC},
+    {"all", CHECK_RACE | CHECK_HART | CHECK_MEMORY | CHECK_SYNC},
+};
+
 static void set_check(const char *value)
 {
     g_auto(GStrv) names = g_strsplit(value, "+", 0);
 
-    for (unsigned i = 0; names[i]; i++) {
-        bool all = strcmp(names[i], "all") == 0, hart = strcmp(names[i], "hart") == 0;
+    for (unsigned i = 0; names[i] || i == 0; i++) {
+        size_t k = 0;
 
-        if (!all && !hart && strcmp(names[i], "race") != 0) {
-            npu_die("npu.so: check=%s: race, hart and all are allowed", names[i]);
+        while (k < ARRAY_SIZE(known_checks) &&
+               g_strcmp0(names[i], known_checks[k].name) != 0) {
+            k++;
         }
-        options.race = true;
-        options.hart |= all || hart;
+        if (k == ARRAY_SIZE(known_checks)) {
+            npu_die("npu.so: check=%s: race, hart, memory, sync and all are allowed",
+                    names[i] ?: "");
+        }
+        options.checks |= known_checks[k].checks;
     }
-    if (!options.race) {
-        npu_die("npu.so: check=: race, hart and all are allowed");
-    }
+    options.checks |= options.checks == CHECK_HART ? CHECK_RACE : 0;
 }
 
 /* An option has a function that sets it, or is a text to be kept. */
@@ -279,11 +293,11 @@ static void attach(Notifier *notifier, void *data)
     if (options.trace && npu_trace_open(npu, options.trace)) {
         npu_die("npu.so: trace=%s: %s", options.trace, strerror(errno));
     }
-    if (!options.race != !options.findings) {
+    if (!options.checks != !options.findings) {
         npu_die("npu.so: check= and findings=: both or none of them");
     }
-    if (options.race) {
-        npu_racecheck_init(npu, options.hart, options.findings);
+    if (options.checks) {
+        npu_racecheck_init(npu, options.checks, options.findings);
     }
     npu_sleep_init(npu);
     npu_files_init();
@@ -296,7 +310,7 @@ static void attach(Notifier *notifier, void *data)
     if (options.core) {
         npu_core_init(npu, options.core, options.at ?: "");
     }
-    if (options.core || options.hart) {
+    if (options.core || options.checks & CHECK_HART) {
         qemu_plugin_register_vcpu_tb_trans_cb(options.id, translated);
     }
     if (options.record) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The race check in QEMU: hands the model's events and the hart's loads and stores to
- * tools/emu/check, and leaves what it found as JSON for tools/findings, which knows the
- * firmware's source.
+ * The checks in QEMU, the race check foremost: hands the model's events and the hart's
+ * loads and stores to tools/emu/check, and leaves what it found as JSON for tools/findings,
+ * which knows the firmware's source.
  *
  * Nothing of it is seen by the guest, and callbacks at memory accesses count no
  * instruction, so cycles, bytes and traces are those of a run without it. The hart's
@@ -10,7 +10,7 @@
  * advances the model only where the clock is, and the clock stands behind all that the
  * hart has executed. Left out: what semihosting and the calls of host.h read and write.
  */
-#include "tools/emu/qemu/device.h"
+#include "tools/emu/qemu/checks.h"
 #include "tools/emu/check/found.h"
 #include "tools/emu/check/stream.h"
 
@@ -26,7 +26,7 @@ static struct {
     uint64_t heard;       /* events of that cycle */
     uint64_t until, skip; /* 0, or the cycle up to which all is heard again, and so many
                            * events of it */
-    bool hart;
+    bool hart, memory;
 } check;
 
 static void *get(void *ctx, size_t bytes)
@@ -48,6 +48,7 @@ static void hinted(uint64_t addr)
     if (off <= config->gm_size && sizeof(hint) <= config->gm_size - off) {
         memcpy(&hint, check.npu->gm_host + off, sizeof(hint));
         hints_hear(&check.findings.hints, &hint);
+        npu_memcheck_hint(check.now, &hint);
     }
 }
 
@@ -69,16 +70,19 @@ static bool known(const struct npu_event *e)
 
 void npu_racecheck_event(const struct npu_event *e)
 {
-    if (!check.race || (check.until && known(e))) {
-        return;
+    if (!check.npu || (check.until && known(e))) {
+        return; /* nothing is checked, or it is told again */
     }
     check.heard = e->now == check.now ? check.heard + 1 : 1;
     check.now = e->now;
     if (e->what == NPU_HINTS) {
         hinted(e->name);
-    } else {
+        return;
+    }
+    if (check.race) {
         race_event(check.race, &check.npu->model, e);
     }
+    npu_memcheck_event(e);
 }
 
 /* --- the hart --- */
@@ -108,7 +112,9 @@ static void accessed(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addr, v
     const struct npu_config *config = &check.npu->config;
     struct race_hart_access access = {.mem = NPU_MEM_GM, .first = addr};
 
-    if (!race_hart_matters(check.race) || check.until) {
+    bool race = check.race && race_hart_matters(check.race);
+
+    if ((!race && !check.memory) || check.until) {
         return;
     }
     if (addr - config->gm_base >= config->gm_size) {
@@ -122,7 +128,10 @@ static void accessed(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addr, v
     access.cycle = check.now;
     access.bytes = 1ull << qemu_plugin_mem_size_shift(info);
     access.write = qemu_plugin_mem_is_store(info);
-    race_hart(check.race, &access);
+    if (race) {
+        race_hart(check.race, &access);
+    }
+    npu_memcheck_hart(&access);
 }
 
 void npu_racecheck_translated(struct qemu_plugin_tb *tb)
@@ -139,7 +148,7 @@ void npu_racecheck_translated(struct qemu_plugin_tb *tb)
 /* --- what is left --- */
 
 /* A string of the guest's, as far as it can stand in JSON as it is. */
-static void write_guest_text(uint64_t addr)
+void npu_checks_text(FILE *to, uint64_t addr)
 {
     const struct npu_config *config = &check.npu->config;
     char text[TEXT_BYTES] = "";
@@ -152,7 +161,7 @@ static void write_guest_text(uint64_t addr)
             break;
         }
     }
-    fprintf(check.file, "\"%s\"", text);
+    fprintf(to, "\"%s\"", text);
 }
 
 static const char *kind_name(const struct record *x)
@@ -166,7 +175,7 @@ static void write_buffer(const struct hint *b)
             ",\"buffer\":{\"base\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"site\":%" PRIu64
             ",\"name\":",
             b->addr, b->bytes * b->count, b->site);
-    write_guest_text(b->name);
+    npu_checks_text(check.file, b->name);
     if (b->kind == HINT_QUEUE) {
         fprintf(check.file,
                 ",\"producer\":\"%s\",\"consumer\":\"%s\",\"free\":%u,\"full\":%u",
@@ -176,8 +185,8 @@ static void write_buffer(const struct hint *b)
     fprintf(check.file, "}");
 }
 
-static void write_record(const char *name, const struct record *x,
-                         const struct hint *buffer)
+void npu_checks_record(const char *name, const struct record *x,
+                       const struct hint *buffer)
 {
     const struct cmd_info *info = cmd_find(x->site.opcode);
     const struct cmd_arg *arg = info ? cmd_arg_at(info, x->field) : NULL;
@@ -192,14 +201,14 @@ static void write_record(const char *name, const struct record *x,
             name, info ? pipe_name(pipe) : "hart", x->lane / NPU_PIPES,
             info ? info->name : "", arg ? arg->name : "", kind_name(x), x->base, x->bytes,
             x->cycle, x->site.pc, x->site.caller, x->site.tag, x->serial, x->site.pushed);
-    write_guest_text(x->site.task);
-    if (buffer->kind) {
+    npu_checks_text(check.file, x->site.task);
+    if (buffer && buffer->kind) {
         write_buffer(buffer);
     }
     fprintf(check.file, "}");
 }
 
-static const char *mem_name(unsigned mem)
+const char *npu_checks_mem(unsigned mem)
 {
     return mem == NPU_MEM_GM ? "GM" : npu_mem_name(mem);
 }
@@ -227,11 +236,12 @@ static void write_finding(const struct finding *f)
     fprintf(check.file,
             "{\"class\":\"%s\",\"memory\":\"%s\",\"core\":%u,\"address\":%" PRIu64
             ",\"count\":%" PRIu64,
-            f->inexact ? "order" : "race", mem_name(f->mem), f->core, f->addr, f->count);
+            f->inexact ? "order" : "race", npu_checks_mem(f->mem), f->core, f->addr,
+            f->count);
     write_semaphores("forth", &f->a, &f->b);
     write_semaphores("back", &f->b, &f->a);
-    write_record("first", &f->a, &f->buffer_a);
-    write_record("second", &f->b, &f->buffer_b);
+    npu_checks_record("first", &f->a, &f->buffer_a);
+    npu_checks_record("second", &f->b, &f->buffer_b);
     fprintf(check.file, "}");
 }
 
@@ -246,12 +256,14 @@ static bool write_all(void)
     const struct findings *f = &check.findings;
 
     fprintf(check.file, "{\"cycle\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"memory\":%zu",
-            check.now, f->lost, race_bytes(check.race));
+            check.now, f->lost + npu_memcheck_lost(),
+            npu_memcheck_bytes() + (check.race ? race_bytes(check.race) : 0));
     fprintf(check.file, ",\"findings\":[");
     for (uint32_t i = 0; i < f->n; i++) {
         fprintf(check.file, "%s\n", i ? "," : "");
         write_finding(&f->finding[i]);
     }
+    npu_memcheck_write(check.file, f->n == 0);
     fprintf(check.file, "],\"mixed\":[");
     for (unsigned i = 0; i < f->n_mixed; i++) {
         fprintf(check.file, "%s\n{\"core\":%u,\"semaphore\":%u", i ? "," : "",
@@ -272,7 +284,7 @@ static void at_exit(int status, void *opaque)
     }
 }
 
-void npu_racecheck_init(SalaiNPU *npu, bool hart, const char *path)
+void npu_racecheck_init(SalaiNPU *npu, unsigned checks, const char *path)
 {
     static const struct check_host host = {.alloc = get, .free = give_back};
     static const struct race_report report = {
@@ -283,13 +295,17 @@ void npu_racecheck_init(SalaiNPU *npu, bool hart, const char *path)
                                  .gm_bytes = npu->config.gm_size};
 
     check.npu = npu;
-    check.hart = hart;
+    check.hart = checks & CHECK_HART;
+    check.memory = checks & CHECK_MEMORY;
     check.path = path;
     check.file = fopen(path, "w");
     if (!check.file) {
         npu_die("npu.so: findings=%s: %s", path, strerror(errno));
     }
     findings_open(&check.findings, &host);
-    check.race = race_new(&host, &config, &report);
+    if (checks & CHECK_RACE) {
+        check.race = race_new(&host, &config, &report);
+    }
+    npu_memcheck_init(npu, checks, &host, &config);
     on_exit(at_exit, NULL);
 }

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The memory check and the sync check in QEMU: hands them the firmware's hints, the model's
+ * events and the hart's loads and stores, and writes what they have found as JSON.
+ */
+#include "tools/emu/qemu/checks.h"
+
+static struct {
+    SalaiNPU *npu;
+    struct memory *memory; /* NULL: not wanted */
+    struct sync *sync;     /* likewise */
+} check;
+
+void npu_memcheck_init(SalaiNPU *npu, unsigned checks, const struct check_host *host,
+                       const struct race_config *config)
+{
+    check.npu = npu;
+    check.memory = checks & CHECK_MEMORY ? memory_new(host, config) : NULL;
+    check.sync = checks & CHECK_SYNC ? sync_new(host, config->cores) : NULL;
+}
+
+void npu_memcheck_hint(uint64_t cycle, const struct hint *hint)
+{
+    if (check.memory) {
+        memory_hint(check.memory, cycle, hint);
+    }
+    if (check.sync) {
+        sync_hint(check.sync, cycle, hint);
+    }
+}
+
+void npu_memcheck_event(const struct npu_event *e)
+{
+    if (check.memory) {
+        memory_event(check.memory, &check.npu->model, e);
+    }
+    if (check.sync) {
+        sync_event(check.sync, e);
+    }
+}
+
+void npu_memcheck_hart(const struct race_hart_access *a)
+{
+    if (check.memory) {
+        memory_hart(check.memory, a);
+    }
+}
+
+/* --- what was found --- */
+
+static const char *kind_name(unsigned kind)
+{
+    return kind == HINT_BLOCK    ? "block"
+           : kind == HINT_QUEUE  ? "queue"
+           : kind == HINT_BUFFER ? "buffer"
+                                 : "";
+}
+
+static void write_memory(FILE *to, const struct memory_finding *f)
+{
+    static const char *const classes[MEMORY_CLASSES] = {
+        [MEMORY_BEYOND] = "out-of-bounds", [MEMORY_FREED] = "use-after-free",
+        [MEMORY_NOWHERE] = "unallocated",  [MEMORY_TWICE] = "double-free",
+        [MEMORY_NOT_ONE] = "bad-free",     [MEMORY_LEAK] = "leak",
+        [MEMORY_SKEWED] = "misaligned",
+    };
+    struct record site = {
+        .site.pc = f->of.site, .base = f->of.addr, .bytes = f->of.bytes};
+
+    fprintf(to,
+            "{\"class\":\"%s\",\"memory\":\"%s\",\"core\":%u,\"address\":%" PRIu64
+            ",\"count\":%" PRIu64 ",\"kind\":\"%s\",\"freed\":%" PRIu64 ",\"name\":",
+            classes[f->what], npu_checks_mem(f->mem), f->core, f->addr, f->count,
+            kind_name(f->of.kind), f->of.freed);
+    npu_checks_text(to, f->of.name);
+    fprintf(to, ",\"scope\":");
+    npu_checks_text(to, f->scope);
+    npu_checks_record("first", f->of.kind ? &site : &f->access, NULL);
+    npu_checks_record("second", &f->access, NULL);
+    fprintf(to, "}");
+}
+
+static void write_sync(FILE *to, const struct sync_finding *f)
+{
+    static const char *const classes[SYNC_CLASSES] = {
+        [SYNC_LEFT] = "leftover", [SYNC_STUCK] = "unserved", [SYNC_SETTING] = "left-set"};
+    static const char *const settings[SETTINGS] = {[SETTING_MASK] = "mask",
+                                                   [SETTING_ATOMIC] = "atomic mode",
+                                                   [SETTING_SATURATE] = "saturation"};
+
+    fprintf(to,
+            "{\"class\":\"%s\",\"memory\":\"semaphore\",\"core\":%u,\"address\":0"
+            ",\"count\":%" PRIu64 ",\"semaphore\":%u,\"value\":%u,\"want\":%u"
+            ",\"posted\":%s,\"taken\":%s,\"setting\":\"%s\",\"scope\":",
+            classes[f->what], f->core, f->count,
+            f->sem + (f->core == NPU_CHIP ? SEM_CORE : 0), f->value, f->want,
+            f->posted ? "true" : "false", f->taken ? "true" : "false",
+            f->what == SYNC_SETTING ? settings[f->sem] : "");
+    npu_checks_text(to, f->scope);
+    npu_checks_record("first", &f->post, NULL);
+    npu_checks_record("second", f->taken ? &f->take : &f->post, NULL);
+    fprintf(to, "}");
+}
+
+void npu_memcheck_write(FILE *to, bool first)
+{
+    const struct memory_finding *memory = NULL;
+    const struct sync_finding *sync = NULL;
+    uint32_t n_memory = 0, n_sync = 0;
+    uint64_t lost;
+
+    if (check.memory) {
+        memory = memory_findings(check.memory, &n_memory, &lost);
+    }
+    if (check.sync) {
+        sync = sync_findings(check.sync, &n_sync, &lost);
+    }
+    for (uint32_t i = 0; i < n_memory + n_sync; i++) {
+        fprintf(to, "%s\n", first && i == 0 ? "" : ",");
+        if (i < n_memory) {
+            write_memory(to, &memory[i]);
+        } else {
+            write_sync(to, &sync[i - n_memory]);
+        }
+    }
+}
+
+uint64_t npu_memcheck_lost(void)
+{
+    uint64_t memory = 0, sync = 0;
+    uint32_t n;
+
+    if (check.memory) {
+        memory_findings(check.memory, &n, &memory);
+    }
+    if (check.sync) {
+        sync_findings(check.sync, &n, &sync);
+    }
+    return memory + sync;
+}
+
+size_t npu_memcheck_bytes(void)
+{
+    return (check.memory ? memory_bytes(check.memory) : 0) +
+           (check.sync ? sync_bytes(check.sync) : 0);
+}
