@@ -30,12 +30,6 @@ void pipe_forget(void)
     }
 }
 
-uint32_t pipe_refresh(struct pipe_port *port)
-{
-    port->room = (uint32_t)port->push[PIPE_FREE / 8];
-    return port->room;
-}
-
 int pipe_push_many(unsigned core, enum pipe pipe, const union cmd *cmds, unsigned count)
 {
     struct pipe_port *port = &pipe_ports[core][pipe];

@@ -21,7 +21,11 @@ struct pipe_port {
 };
 extern struct pipe_port pipe_ports[NPU_MAX_CORES][NPU_PIPES];
 /* Reads how many slots are free. */
-uint32_t pipe_refresh(struct pipe_port *port);
+static inline uint32_t pipe_refresh(struct pipe_port *port)
+{
+    port->room = (uint32_t)port->push[PIPE_FREE / 8];
+    return port->room;
+}
 
 /* Nothing is known of room, which depends on what was pushed, and nothing is owed. */
 void pipe_forget(void);

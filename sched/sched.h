@@ -110,6 +110,8 @@ void task_block_on(unsigned sem, unsigned count, const char *where);
 /* Of the running task's core. */
 extern uintptr_t task_window;
 extern struct pipe_port *task_ports;
+/* Runs since power-on. */
+extern uint32_t sched_run_number;
 static inline void task_wait_at(unsigned sem, unsigned count, const char *where)
 {
     if (sem >= SEM_COUNT || sem_try_take_at(task_window, sem, count) != 0) {

@@ -173,6 +173,7 @@ static int claim(struct sequence *s, char *text, size_t size)
     }
     s->run = sched_run_number;
     s->core = (uint16_t)running->core;
+    s->port = &task_ports[s->pipe];
     for (unsigned i = 0; i < commands_of(s); i++) {
         uint32_t *tag = &s->cmds[i].head.tag;
         *tag = task | (*tag & ((1u << TAG_BITS) - 1));
@@ -198,15 +199,11 @@ static void prepare(struct sequence *s, const uint32_t *rounds, uintptr_t pc,
 
 /* --- pushing --- */
 
-static inline void apply(union cmd *cmds, const struct seq_patch *p,
-                         const uint32_t *index)
+/* Stores as much of a value as the operand of the patch has. */
+static inline void put(union cmd *cmds, const struct seq_patch *p, uint64_t value)
 {
     char *to = (char *)&cmds[p->cmd] + p->field;
-    uint64_t value = p->base;
 
-    for (unsigned l = 0; l < SEQ_LOOPS; l++) {
-        value += (uint64_t)p->stride[l] * index[l];
-    }
     if (p->bytes == 8) {
         *(uint64_t *)(void *)to = value;
     } else if (p->bytes == 4) {
@@ -216,6 +213,17 @@ static inline void apply(union cmd *cmds, const struct seq_patch *p,
     } else {
         *to = (char)value;
     }
+}
+
+static inline void apply(union cmd *cmds, const struct seq_patch *p,
+                         const uint32_t *index)
+{
+    uint64_t value = p->base;
+
+    for (unsigned l = 0; l < SEQ_LOOPS; l++) {
+        value += (uint64_t)p->stride[l] * index[l];
+    }
+    put(cmds, p, value);
 }
 
 /* The next round: its indices, and the body that it pushes. */
@@ -356,36 +364,47 @@ __attribute__((noinline)) static void prepare_push(struct sequence *s, uintptr_t
     }
 }
 
-/* Patches the body that begins with command `first`. */
-__attribute__((noinline)) static void patch_body(struct sequence *s, uint32_t first,
-                                                 const uint32_t *index)
+/* Patches the body that begins with command `first`, for a round of the only loop if index
+ * is NULL. */
+static inline void patch_body(struct sequence *s, uint32_t first, uint32_t round,
+                              const uint32_t *index)
 {
     const struct seq_patch *p = s->patches, *end = p + s->n_patches;
+    const uint32_t last = first + s->n;
+    union cmd *cmds = s->cmds;
 
     while (p < end && p->cmd < first) {
         p++;
     }
-    for (; p < end && p->cmd < first + s->n; p++) {
-        apply(s->cmds, p, index);
+    for (; p < end && p->cmd < last; p++) {
+        if (index) {
+            apply(cmds, p, index);
+        } else {
+            put(cmds, p, p->base + (uint64_t)p->stride[0] * round);
+        }
     }
 }
 
-__attribute__((noinline)) void sequence_push_at(struct sequence *s, unsigned position,
-                                                const uint32_t *index, const char *where)
+/* Makes the sequence ready, or ends the run. */
+__attribute__((noinline)) static void make_ready(struct sequence *s, uintptr_t pc,
+                                                 const char *where)
 {
-    const uint32_t first = (s->positions ? position % s->positions : 0) * s->n;
-    struct pipe_port *port = &task_ports[s->pipe];
+    prepare_push(s, pc, where);
+    task_make_room(s->pipe, s->n);
+}
 
-    if (s->checked != s->cmds || s->run != sched_run_number || s->core != running->core ||
-        s->n > PIPE_DEPTH) {
-        prepare_push(s, (uintptr_t)__builtin_return_address(0), where);
+__attribute__((noinline)) void sequence_push_patched(struct sequence *s,
+                                                     unsigned position,
+                                                     const uint32_t *index,
+                                                     const char *where)
+{
+    struct pipe_port *port = &task_ports[s->pipe];
+    uint32_t first = sequence_first(s, position);
+
+    if (!sequence_ready(s, port)) {
+        make_ready(s, (uintptr_t)__builtin_return_address(0), where);
     }
-    if (port->room < s->n) {
-        task_make_room(s->pipe, s->n);
-    }
-    if (s->n_patches) {
-        patch_body(s, first, index);
-    }
+    patch_body(s, first, position, index);
     pipe_store_many(port, s->cmds + first, s->n);
 }
 

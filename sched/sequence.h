@@ -74,6 +74,7 @@ struct sequence {
     const union cmd *checked; /* cmds, once they have been */
     uint16_t core;            /* that uses it in run */
     uint32_t run;
+    struct pipe_port *port; /* of that core */
 };
 
 /* So many rounds of a sequence: of the loops' products, 0 is 1; rounds[0] is the innermost
@@ -90,12 +91,13 @@ struct seq_lane {
     unsigned n_legs;
     /* Of sequence.c: where the lane is. */
     struct seq_cursor {
-        unsigned leg;          /* the next to begin */
-        struct sequence *seq;  /* of the leg that has begun, or NULL */
+        unsigned leg;         /* the next to begin */
+        struct sequence *seq; /* of the leg that has begun, or NULL */
         struct pipe_port *port;
-        uint32_t at, body_end, end; /* next command, ends of its body and of all of them */
-        uint64_t left;              /* commands of the leg */
-        uint32_t patch;             /* the next one */
+        uint32_t at, body_end,
+            end;        /* next command, ends of its body and of all of them */
+        uint64_t left;  /* commands of the leg */
+        uint32_t patch; /* the next one */
         uint32_t index[SEQ_LOOPS];
     } cursor;
 };
@@ -114,12 +116,39 @@ void sequence_play_at(struct seq_lane *lanes, unsigned n, const char *where);
 
 /* The body of one round, at most PIPE_DEPTH commands, by one store; waits while there is no
  * room. The round counts the only loop; or position and index[SEQ_LOOPS] say which it is. */
-#define sequence_push(s, round)                                                          \
-    sequence_push_at((s), (round), (const uint32_t[SEQ_LOOPS]){(round)}, SCHED_HERE)
+#define sequence_push(s, round) sequence_push_at((s), (round), NULL, SCHED_HERE)
 #define sequence_push_nested(s, position, index)                                         \
     sequence_push_at((s), (position), (index), SCHED_HERE)
-void sequence_push_at(struct sequence *s, unsigned position, const uint32_t *index,
-                      const char *where);
+/* What has patches, has not been pushed in this run by this core or finds no room; index
+ * NULL: the position is the only loop's. */
+void sequence_push_patched(struct sequence *s, unsigned position, const uint32_t *index,
+                           const char *where);
+
+/* Its first command of a position. */
+static inline uint32_t sequence_first(const struct sequence *s, unsigned position)
+{
+    return (s->positions ? position % s->positions : 0) * s->n;
+}
+
+/* The running task's core, whose port that is, has pushed the sequence in this run, and
+ * there is room for a body of it. */
+static inline bool sequence_ready(const struct sequence *s, struct pipe_port *port)
+{
+    return s->run == sched_run_number && s->port == port && s->checked == s->cmds &&
+           (s->n <= port->room || s->n <= pipe_refresh(port));
+}
+
+static inline void sequence_push_at(struct sequence *s, unsigned position,
+                                    const uint32_t *index, const char *where)
+{
+    struct pipe_port *port = &task_ports[s->pipe];
+
+    if (s->n_patches == 0 && sequence_ready(s, port)) {
+        pipe_store_many(port, s->cmds + sequence_first(s, position), s->n);
+    } else {
+        sequence_push_patched(s, position, index, where);
+    }
+}
 
 /*
  * For who records by hand: appends a copy of cmd to a sequence whose `cmds` has room for

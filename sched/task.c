@@ -411,8 +411,9 @@ static void stamp(union cmd *cmds, unsigned count, uintptr_t pc)
     }
 }
 
-__attribute__((noinline)) void task_issue_many_at(enum pipe pipe, union cmd *cmds,
-                                                  unsigned count, const char *where)
+__attribute__((noinline)) static void issue_many_slowly(enum pipe pipe, union cmd *cmds,
+                                                        unsigned count, const char *where,
+                                                        uintptr_t pc)
 {
     struct task *self = running;
 
@@ -421,15 +422,28 @@ __attribute__((noinline)) void task_issue_many_at(enum pipe pipe, union cmd *cmd
                   pipe_name(pipe), PIPE_DEPTH);
     }
     if (cmds[0].head.tag != self->tag || cmds[count - 1].head.tag != self->tag) {
-        stamp(cmds, count, (uintptr_t)__builtin_return_address(0));
+        stamp(cmds, count, pc);
     }
     if (task_ports[pipe].owed) {
-        pay(pipe, (uintptr_t)__builtin_return_address(0));
+        pay(pipe, pc);
     }
-    if (task_ports[pipe].room < count) {
-        task_make_room(pipe, count);
-    }
+    task_make_room(pipe, count);
     pipe_store_many(&task_ports[pipe], cmds, count);
+}
+
+__attribute__((noinline)) void task_issue_many_at(enum pipe pipe, union cmd *cmds,
+                                                  unsigned count, const char *where)
+{
+    struct pipe_port *port = &task_ports[pipe];
+    uint32_t tag = running->tag, last = count - 1;
+
+    if (last < port->room && port->owed == 0 && cmds[0].head.tag == tag &&
+        cmds[last].head.tag == tag) {
+        pipe_store_many(port, cmds, count); /* at least one, and there is room */
+    } else {
+        issue_many_slowly(pipe, cmds, count, where,
+                          (uintptr_t)__builtin_return_address(0));
+    }
 }
 
 /* --- mistakes --- */

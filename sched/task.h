@@ -76,8 +76,6 @@ void measure_task(const char *name, uint64_t spent);
 extern struct task *running;
 struct task *sched_task(unsigned i);
 unsigned sched_tasks(void);
-/* Of sched_run since power-on. */
-extern uint32_t sched_run_number;
 /* Charges somebody with what the hart has done since the last charge. */
 void sched_charge(uint64_t *spent);
 /* Lets others run until the caller, whose state says what it waits for, is chosen. */
