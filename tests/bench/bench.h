@@ -22,8 +22,15 @@ int bench_print(const char *title, const struct bench_row *rows, unsigned n);
 int bench_launches(void);
 /* The same of recorded sequences. */
 int bench_sequences(void);
-/* Instructions of the hart so far; what it has taken since `begin`, for a row. */
-uint64_t bench_instructions(void);
-void bench_note(struct bench_row *row, uint64_t begin);
+/* Instructions of the hart so far. */
+static inline uint64_t bench_instructions(void)
+{
+    uint64_t n;
+
+    __asm__ volatile("csrr %0, minstret" : "=r"(n)::"memory");
+    return n;
+}
+/* What it has taken from `begin` to `end`, for a row, less what counting costs. */
+void bench_note(struct bench_row *row, uint64_t begin, uint64_t end);
 
 #endif

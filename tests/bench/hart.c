@@ -33,6 +33,9 @@ static struct bench_row rows[] = {
     {"task_issue with a wait that is owed", 0, UINT64_MAX},
     {"tque_deque", 0, UINT64_MAX},
     {"tque_free", 0, UINT64_MAX},
+    {"hand-over: the four verbs round two commands", 40, UINT64_MAX},
+    {"a copy, built and issued", 60, UINT64_MAX},
+    {"a vector command, built and issued", 60, UINT64_MAX},
 };
 enum {
     SWITCH,
@@ -47,37 +50,24 @@ enum {
     ISSUE_OWED,
     DEQUE,
     FREE,
+    HAND_OVER,
+    FRESH,
+    FRESH_VECTOR,
     ROWS
 };
 
 static uint64_t begin, own; /* count at the begin; what counting costs */
 
-static inline uint64_t instructions(void)
+void bench_note(struct bench_row *row, uint64_t from, uint64_t to)
 {
-    uint64_t n;
+    uint64_t n = to - from - own;
 
-    __asm__ volatile("csrr %0, minstret" : "=r"(n)::"memory");
-    return n;
+    row->least = n < row->least ? n : row->least;
 }
 
 static void note(unsigned row, uint64_t end)
 {
-    uint64_t n = end - begin - own;
-
-    rows[row].least = n < rows[row].least ? n : rows[row].least;
-}
-
-__attribute__((noinline)) uint64_t bench_instructions(void)
-{
-    return instructions();
-}
-
-/* The call costs the return of one function and the entry of the other. */
-__attribute__((noinline)) void bench_note(struct bench_row *row, uint64_t since)
-{
-    uint64_t n = instructions() - since - own;
-
-    row->least = n < row->least ? n : row->least;
+    bench_note(&rows[row], begin, end);
 }
 
 static void measure_own(void)
@@ -85,8 +75,8 @@ static void measure_own(void)
     own = UINT64_MAX;
     for (unsigned i = 0; i < ROUNDS; i++) {
         uint64_t end;
-        begin = instructions();
-        end = instructions();
+        begin = bench_instructions();
+        end = bench_instructions();
         own = end - begin < own ? end - begin : own;
     }
 }
@@ -95,7 +85,7 @@ static void partner(void *arg)
 {
     (void)arg;
     for (unsigned i = 0; i < ROUNDS; i++) {
-        note(SWITCH, instructions());
+        note(SWITCH, bench_instructions());
         task_yield();
     }
 }
@@ -105,7 +95,7 @@ static void measure_switch(void)
     int task = task_spawn("partner", partner, NULL);
 
     for (unsigned i = 0; i < ROUNDS; i++) {
-        begin = instructions();
+        begin = bench_instructions();
         task_yield();
     }
     task_join(task);
@@ -117,13 +107,13 @@ static void measure_waits(void)
 
     for (unsigned i = 0; i < ROUNDS; i++) {
         task_post(SEM, 1);
-        begin = instructions();
+        begin = bench_instructions();
         task_wait(SEM, 1);
-        note(WAIT, instructions());
+        note(WAIT, bench_instructions());
         cmd_nop(&cmd);
-        begin = instructions();
+        begin = bench_instructions();
         task_issue(PIPE_V, &cmd);
-        note(ISSUE, instructions());
+        note(ISSUE, bench_instructions());
     }
     task_drain();
 }
@@ -138,17 +128,17 @@ static void measure_builders(void)
 
     for (unsigned i = 0; i < ROUNDS; i++) {
         __asm__ volatile("" : "+m"(add), "+m"(product), "+m"(tile));
-        begin = instructions();
+        begin = bench_instructions();
         vector_binary_strided(&cmd, &add);
-        note(BUILD_VECTOR, instructions());
+        note(BUILD_VECTOR, bench_instructions());
         __asm__ volatile("" ::"m"(cmd));
-        begin = instructions();
+        begin = bench_instructions();
         cube_mmad(&cmd, &product);
-        note(BUILD_MMAD, instructions());
+        note(BUILD_MMAD, bench_instructions());
         __asm__ volatile("" ::"m"(cmd));
-        begin = instructions();
+        begin = bench_instructions();
         fixpipe_to_ub(&cmd, 0, 0, &tile);
-        note(BUILD_TILE, instructions());
+        note(BUILD_TILE, bench_instructions());
         __asm__ volatile("" ::"m"(cmd));
     }
 }
@@ -162,28 +152,86 @@ static void measure_queue(void)
     union cmd cmd;
 
     for (unsigned i = 0; i < ROUNDS; i++) {
-        begin = instructions();
+        begin = bench_instructions();
         x = tque_alloc(q);
-        note(ALLOC, instructions());
-        begin = instructions();
+        note(ALLOC, bench_instructions());
+        begin = bench_instructions();
         mte_gm_to_ub(&cmd, x, gm, 64);
-        note(BUILD, instructions());
-        begin = instructions();
+        note(BUILD, bench_instructions());
+        begin = bench_instructions();
         tque_enque(q, x, &cmd);
-        note(ENQUE, instructions());
-        begin = instructions();
+        note(ENQUE, bench_instructions());
+        begin = bench_instructions();
         task_issue(PIPE_MTE2, &cmd);
-        note(ISSUE_OWED, instructions());
-        begin = instructions();
+        note(ISSUE_OWED, bench_instructions());
+        begin = bench_instructions();
         x = tque_deque(q);
-        note(DEQUE, instructions());
+        note(DEQUE, bench_instructions());
         cmd_nop(&cmd);
-        begin = instructions();
+        begin = bench_instructions();
         tque_free(q, x, &cmd);
-        note(FREE, instructions());
+        note(FREE, bench_instructions());
         task_issue(PIPE_V, &cmd);
     }
     task_drain();
+}
+
+/* What the verbs add where a kernel builds its commands: a loop's body with them, less the
+ * same without. */
+static void measure_hand_over(void)
+{
+    static char gm[64];
+    struct tpipe *pipe = tpipe_open();
+    struct tque *q = tque_init(pipe, "q", VECIN, PIPE_MTE2, PIPE_MTE3, 2, 64);
+    union cmd in, out;
+
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        uint64_t from, filled, paused, used, alone;
+        uint32_t x;
+        from = bench_instructions();
+        mte_gm_to_ub(&in, 0, gm, sizeof(gm));
+        mte_ub_to_gm(&out, gm, 0, sizeof(gm));
+        __asm__ volatile("" ::"m"(in), "m"(out));
+        alone = bench_instructions() - from - own;
+        from = bench_instructions();
+        x = tque_alloc(q);
+        mte_gm_to_ub(&in, x, gm, sizeof(gm));
+        tque_enque(q, x, &in);
+        filled = bench_instructions();
+        task_issue(PIPE_MTE2, &in);
+        paused = bench_instructions();
+        x = tque_deque(q);
+        mte_ub_to_gm(&out, gm, x, sizeof(gm));
+        tque_free(q, x, &out);
+        used = bench_instructions();
+        task_issue(PIPE_MTE3, &out);
+        bench_note(&rows[HAND_OVER], from + (paused - filled) + own + alone, used);
+    }
+    task_drain();
+}
+
+/* As kernels write it: what the compiler knows of a command is written down there. */
+static void measure_fresh(void)
+{
+    static char gm[256];
+    union cmd cmd;
+
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        begin = bench_instructions();
+        mte_gm_to_ub(&cmd, 0, gm, sizeof(gm));
+        task_issue(PIPE_MTE2, &cmd);
+        note(FRESH, bench_instructions());
+        begin = bench_instructions();
+        vector_binary_strided(&cmd, &(struct vec_binary){.op = OP_VADD,
+                                                         .type = TYPE_F32,
+                                                         .dst = vec_dense(i * 256),
+                                                         .x = vec_dense(0),
+                                                         .y = vec_dense(0),
+                                                         .repeat = 1});
+        task_issue(PIPE_V, &cmd);
+        note(FRESH_VECTOR, bench_instructions());
+        task_drain();
+    }
 }
 
 static void kernel(void *arg)
@@ -194,6 +242,8 @@ static void kernel(void *arg)
     measure_waits();
     measure_builders();
     measure_queue();
+    measure_hand_over();
+    measure_fresh();
 }
 
 int bench_print(const char *title, const struct bench_row *row, unsigned n)

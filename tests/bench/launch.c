@@ -8,6 +8,7 @@
 #include "hal/chip.h"
 #include "kernels/cli/op.h"
 #include "kernels/cli/report.h"
+#include "kernels/matmul/matmul.h"
 #include "sched/launch.h"
 #include "sched/measure.h"
 #include "tests/bench/bench.h"
@@ -46,6 +47,30 @@ static void least(struct bench_row *row, uint64_t cycles)
     row->least = cycles < row->least ? cycles : row->least;
 }
 
+/* A product that is all launch. */
+static uint64_t cycles_of_a_product(int *err, struct sched_report *report)
+{
+    enum { SIDE = 64 };
+    static uint16_t a[SIDE * SIDE], b[SIDE * SIDE];
+    static float c[SIDE * SIDE];
+    struct launch_report cost;
+
+    measure_start();
+    *err = *err ? *err
+                : matmul(&(struct matmul){.a = a,
+                                          .b = b,
+                                          .c = c,
+                                          .m = SIDE,
+                                          .n = SIDE,
+                                          .k = SIDE,
+                                          .in = TYPE_F16,
+                                          .out = TYPE_F32,
+                                          .cores = 1},
+                         report);
+    measure_read(&cost);
+    return cost.call;
+}
+
 int bench_launches(void)
 {
     static struct bench_row rows[] = {
@@ -54,6 +79,7 @@ int bench_launches(void)
         {"empty kernel on all cores", 5000, UINT64_MAX},
         {"step of an empty kernel that stays, one core", 500, UINT64_MAX},
         {"step of an empty kernel that stays, all cores", 500, UINT64_MAX},
+        {"matmul 64 x 64 x 64 on one core", 5500, UINT64_MAX},
     };
     const struct launch one = {.name = "empty", .kernel = empty, .cores = 1};
     const struct launch all = {.name = "empty", .kernel = empty};
@@ -66,6 +92,7 @@ int bench_launches(void)
         least(&rows[2], cycles_of(&all, &err, &report));
         least(&rows[3], cycles_of_a_step(1, &err, &report));
         least(&rows[4], cycles_of_a_step(0, &err, &report));
+        least(&rows[5], cycles_of_a_product(&err, &report));
     }
     return err ? report_error("bench", err, &report)
                : bench_print("cycles from call to return", rows,

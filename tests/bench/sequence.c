@@ -163,19 +163,27 @@ static void steps(void *arg)
         sequence_push(&rec.load, i);
         sequence_push(&rec.body, i);
         sequence_push(&rec.store, i);
-        bench_note(&rows[0], begin);
+        bench_note(&rows[0], begin, bench_instructions());
         task_drain();
         begin = bench_instructions();
         task_issue_many(PIPE_V, nops, PIPE_DEPTH);
-        bench_note(&rows[2], begin);
+        bench_note(&rows[3], begin, bench_instructions());
         task_drain();
     }
     for (unsigned i = 0; i < ROUNDS; i++) {
         uint64_t begin;
         sequence_push(&rec.load, i);
+        (void)!task_wait_room(PIPE_V, PIPE_DEPTH, SCHED_FOREVER); /* so it is known */
         begin = bench_instructions();
         sequence_push(&rec.body, i);
-        bench_note(&rows[1], begin);
+        bench_note(&rows[1], begin, bench_instructions());
+        sequence_push(&rec.store, i);
+        task_drain();
+        sequence_push(&rec.load, ++i);
+        task_ports[PIPE_V].room = 0; /* so it is not */
+        begin = bench_instructions();
+        sequence_push(&rec.body, i);
+        bench_note(&rows[2], begin, bench_instructions());
         sequence_push(&rec.store, i);
         task_drain();
     }
@@ -204,6 +212,7 @@ int bench_sequences(void)
     static struct bench_row rows[] = {
         {"step: load, body of 27 commands, store", 300, UINT64_MAX},
         {"sequence_push, no patches", 40, UINT64_MAX},
+        {"sequence_push, room asked of the queue", 40, UINT64_MAX},
         {"task_issue_many of 32 commands", 40, UINT64_MAX},
     };
     static struct bench_row idle = {"V idle, of a thousand cycles of the span", 30, 0};
@@ -216,7 +225,8 @@ int bench_sequences(void)
     if (err) {
         return report_error("bench", err, &report);
     }
-    cost = bench_print("recorded sequences, in instructions of the hart", rows, 3);
+    cost = bench_print("recorded sequences, in instructions of the hart", rows,
+                       sizeof(rows) / sizeof(rows[0]));
     reached = bench_print("tiles of 8 x 1024 F32 through 27 commands of V", &idle, 1);
     return cost ? cost : reached;
 }
