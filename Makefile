@@ -100,7 +100,8 @@ FW_LINK   = $(CROSS)gcc $(RV64) -nostartfiles -static -T linker/npu.ld -Wl,--gc-
             -Wl,--fatal-warnings -Wl,--build-id -Wl,-Map=$(@:.elf=.map) \
             -Wl,--defsym=__image_limit=$(IMAGE_KIB)K $(HEAP)
 # boot/heap.c
-HEAP     := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc aligned_alloc free)
+HEAP     := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc aligned_alloc free \
+    _malloc_r _calloc_r _realloc_r _free_r)
 # The model's arithmetic is what its sources say, on every host.
 EXACT    := -ffp-contract=off -fno-math-errno -fno-trapping-math
 MODEL_FLAGS := -std=c11 $(WARN) $(EXACT) $$(OPT) -g

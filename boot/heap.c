@@ -36,15 +36,21 @@ static bool begin(void)
     return true;
 }
 
-static void *end(void *p, size_t size, void *site)
+static void *end_for(void *p, size_t size, void *site, bool library)
 {
     if (--depth == 0) {
         hint(&(struct hint){.kind = HINT_BLOCK,
+                            .count = library,
                             .addr = (uintptr_t)p,
                             .bytes = size,
                             .site = (uintptr_t)site});
     }
     return p;
+}
+
+static void *end(void *p, size_t size, void *site)
+{
+    return end_for(p, size, site, false);
 }
 
 void *__wrap_malloc(size_t size)
@@ -98,3 +104,64 @@ void __wrap_free(void *p)
         hint_range(HINT_REST, NULL, 0);
     }
 }
+
+#ifndef __PICOLIBC__
+
+/* newlib's own functions, printf among them, go past those above. */
+struct _reent;
+void *__real__malloc_r(struct _reent *r, size_t size);
+void *__real__calloc_r(struct _reent *r, size_t n, size_t size);
+void *__real__realloc_r(struct _reent *r, void *p, size_t size);
+void __real__free_r(struct _reent *r, void *p);
+void *__wrap__malloc_r(struct _reent *r, size_t size);
+void *__wrap__calloc_r(struct _reent *r, size_t n, size_t size);
+void *__wrap__realloc_r(struct _reent *r, void *p, size_t size);
+void __wrap__free_r(struct _reent *r, void *p);
+
+static void *end_own(void *p, size_t size, void *site)
+{
+    return end_for(p, size, site, true);
+}
+
+void *__wrap__malloc_r(struct _reent *r, size_t size)
+{
+    return begin() ? end_own(__real__malloc_r(r, size), size, __builtin_return_address(0))
+                   : NULL;
+}
+
+void *__wrap__calloc_r(struct _reent *r, size_t n, size_t size)
+{
+    return begin() ? end_own(__real__calloc_r(r, n, size), n * size,
+                             __builtin_return_address(0))
+                   : NULL;
+}
+
+void *__wrap__realloc_r(struct _reent *r, void *p, size_t size)
+{
+    void *new;
+
+    if (!begin()) {
+        return NULL;
+    }
+    new = __real__realloc_r(r, p, size);
+    if (depth == 1 && p != NULL && (new != NULL || size == 0)) {
+        tell_free(p, __builtin_return_address(0));
+    }
+    return end_own(new, size, __builtin_return_address(0));
+}
+
+void __wrap__free_r(struct _reent *r, void *p)
+{
+    if (p == NULL) {
+        return;
+    }
+    if (depth++ == 0) {
+        tell_free(p, __builtin_return_address(0));
+    }
+    __real__free_r(r, p);
+    if (--depth == 0) {
+        hint_range(HINT_REST, NULL, 0);
+    }
+}
+
+#endif

@@ -15,7 +15,8 @@ enum hint_kind {
     /* The allocator is at work: until HINT_BLOCK or HINT_REST the hart's loads and stores
      * in the heap are its own. */
     HINT_WORK,
-    /* It has handed out a block, addr 0: it could not; the end of its work. */
+    /* It has handed out a block, addr 0: it could not; the end of its work. count 1: to
+     * the C library itself, which may keep it. */
     HINT_BLOCK,
     /* A block is given back, at addr; the allocator's work begins. */
     HINT_FREE,

@@ -56,7 +56,7 @@ static void tell(struct memory *m, enum hint_kind kind, uint64_t addr, uint64_t 
                 &(struct hint){.kind = (uint8_t)kind,
                                .mem = NPU_MEM_UB,
                                .core = 1,
-                               .count = 2,
+                               .count = kind == HINT_QUEUE ? 2 : 0,
                                .addr = addr,
                                .bytes = bytes,
                                .site = 0x100 + addr});
@@ -178,6 +178,12 @@ TEST(memory, leaks)
     tell(m, HINT_END, 0, 0);
     tell(m, HINT_END, 0, 0);
     ok(strcmp(found(m), "L") == 0, "memory/leak_is_told_once");
+    m = open_heap();
+    tell(m, HINT_BEGIN, 0, 0);
+    memory_hint(m, 1,
+                &(struct hint){.kind = HINT_BLOCK, .count = 1, .addr = X, .bytes = SIZE});
+    tell(m, HINT_END, 0, 0);
+    ok(strcmp(found(m), "") == 0, "memory/library_may_keep_its_own");
 }
 
 TEST(memory, buffers)

@@ -272,7 +272,7 @@ static void block(struct memory *m, const struct hint *h)
                &(struct allocation){.addr = h->addr,
                                     .bytes = h->bytes,
                                     .site = call_before(h->site),
-                                    .serial = ++m->serial,
+                                    .serial = h->count ? 0 : ++m->serial,
                                     .kind = HINT_BLOCK});
     }
 }
