@@ -2,21 +2,21 @@
 # SPDX-License-Identifier: MIT
 #
 # help_test.sh    what the descriptions of operators tell: help, and kernels/README.md, whose
-#                 table and code must be theirs
+#                 table and code must be theirs; the code of sched/README.md likewise
 set -u
 . "$(dirname "$0")/../cli.sh"
 work_begin help
 page=$root/kernels/README.md
 in_test=(--image "$TEST_IMAGE")
 
-# The lines of the page that are C and are not, one after the other, in the example.
+# code_differs PAGE EXAMPLE: lines of the page that are C and are not, one after the other, in
+# the example.
 code_differs()
 {
-    awk '/^```/ { code = $0 == "```c"; next } code' "$page" > code
-    [ -s code ] || echo "no code in $page"
-    awk 'NR == FNR { want[++n] = $0; next } $0 == want[at + 1] { at++ }
-        END { if (at != n) print "not in scale.c: " want[at + 1] }' \
-        code "$root/tests/target/kernels/scale.c"
+    awk '/^```/ { code = $0 == "```c"; next } code' "$1" > code
+    [ -s code ] || echo "no code in $1"
+    awk 'NR == FNR { want[++n] = $0; next } at < n && $0 == want[at + 1] { at++ }
+        END { if (at != n) print "not in " FILENAME ": " want[at + 1] }' code "$2"
 }
 
 salai help
@@ -39,7 +39,10 @@ tap_check help/of_the_launcher "$(has_status 0
 salai help --markdown
 tap_check help/table_of_the_page "$(has_status 0
     sed -n '/^<!-- table of/,/^<!-- end/{/^<!--/!p}' "$page" | diff - "$log/out")"
-tap_check help/code_of_the_page "$(code_differs)"
+tap_check help/code_of_the_page "$(code_differs "$page" \
+    "$root/tests/target/kernels/scale.c")"
+tap_check help/code_of_sequences "$(code_differs "$root/sched/README.md" \
+    "$root/tests/target/sched/negate_test.c")"
 salai help --json
 tap_check help/json "$(has_status 0; /usr/bin/python3 -c '
 import json, sys
