@@ -323,7 +323,7 @@ $(B)/san/host-tests: $(HOST_SRC:%=$(B)/san/%.o)
 	$(call link,$(CC) $(SAN_FLAGS))
 
 $(B)/check-streams: $(patsubst %,$(B)/san/%.o,tests/check/streams.c $(TABLES) \
-    $(filter-out %/stream.c,$(CHECK_SRC)))
+    $(filter-out %/stream.c %/memory.c %/sync.c,$(CHECK_SRC)))
 	$(call link,$(CC) $(SAN_FLAGS))
 
 $(B)/fuzz-program $(B)/fuzz-snapshot: $(FUZZ_SRC:%=$(B)/fuzzer/%.o)
