@@ -16,6 +16,7 @@
 #   make soak MINUTES=10   thousands of launches in a boot, days of emulated time: any drift?
 #   make fuzz [FUZZ=...]   SECONDS=60 of each fuzzer, or of those named: program, snapshot,
 #                          tile, device (what each is: tests/fuzz/run)
+#   make coverage          lines and branches of the model that the host's tests reach
 #   make debug ARGS=...    gdb at the kernel's first line, with the npu commands
 #   make debug-server ARGS=...   QEMU waiting for an IDE's debugger
 #   make record ARGS=...   a run that can be gone through forwards and backwards:
@@ -80,8 +81,11 @@ TILE_SRC  := $(addprefix kernels/,lib/near.c $(addsuffix .c,$(addprefix tile/,ir
 HOST_SRC  := $(call find,tests/model tests/host tests/fuzz tests/tile) tests/test.c hal/err.c \
              kernels/cli/npy_header.c $(TILE_SRC) $(MODEL_SRC) $(CHECK_SRC) \
              tests/check/memory_test.c
+STREAMS_SRC := tests/check/streams.c $(TABLES) \
+             $(filter-out %/stream.c %/memory.c %/sync.c,$(CHECK_SRC))
 FUZZ_SRC  := $(addprefix tests/fuzz/,program.c snapshot.c) tests/model/rig.c $(MODEL_SRC)
 FUZZERS   := program snapshot tile
+COV       := $(addprefix $(B)/cov/,host-tests check-streams fuzz-program fuzz-snapshot)
 FUZZ_TILE_SRC := tests/fuzz/tile.c $(TILE_SRC) $(TABLES)
 BENCHES   := calibrate cube move vector
 
@@ -107,6 +111,7 @@ EXACT    := -ffp-contract=off -fno-math-errno -fno-trapping-math
 MODEL_FLAGS := -std=c11 $(WARN) $(EXACT) $$(OPT) -g
 SAN_FLAGS := -std=gnu11 -Wall -Wextra -Werror $(EXACT) -O1 -g -fsanitize=address,undefined \
              -fno-sanitize-recover=undefined
+COV_FLAGS := -std=gnu11 $(EXACT) -O1 -fprofile-instr-generate -fcoverage-mapping
 PLUGIN_FLAGS = -std=gnu11 -O2 -g -fPIC -Wall -Wextra -Wno-unused-parameter -Werror \
     -fno-strict-aliasing -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -isystem $(B)/qemu/config \
     -isystem $(B)/qemu/include -isystem $(B)/qemu/qapi -I$(B)/qemu -fvisibility=hidden \
@@ -138,7 +143,7 @@ $(B)/model/tools/emu/model/machine/%: OPT := -O2
     $(patsubst %,$(B)/fw-%/kernels/cli/%.o,picolibc newlib): FW_FLAGS += -Os -msave-restore
 
 .PHONY: all run test test-full test-chroots check format docs model-rv clean help FORCE \
-    bench bench-tile bench-host bench-model perturb soak faults fuzz calibrate \
+    bench bench-tile bench-host bench-model perturb soak faults fuzz coverage calibrate \
     debug debug-server debug-core record replay
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -211,6 +216,9 @@ perturb: all
 fuzz: all $(FUZZERS:%=$(B)/fuzz-%) $(TEST_ELF)
 	@$(UNLOCK) tests/fuzz/run $(or $(SECONDS),60) $(FUZZ)
 
+coverage: $(COV)
+	@$(UNLOCK) tests/coverage $(ARGS)
+
 # Published against modelled cycles.
 calibrate: $(B)/bench/calibrate
 	@$(UNLOCK) $<
@@ -258,6 +266,7 @@ $(eval $(call compile,model-rv,$$(CROSS)gcc $(MODEL_FLAGS) $(RV64) -ffreestandin
 $(eval $(call compile,plugin,$$(CC) $(subst $$,$$$$,$(PLUGIN_FLAGS)),$(B)/qemu/stamp,))
 $(eval $(call compile,host,$$(CC) -std=gnu11 -Wall -Wextra -Werror -O2 -g,,$(PACKAGES)))
 $(eval $(call compile,san,$$(CC) $(SAN_FLAGS) $$(SIMD),,$(PACKAGES_TEST)))
+$(eval $(call compile,cov,clang $(COV_FLAGS) $$(SIMD),,$(PACKAGES_TEST)))
 $(eval $(call compile,fuzzer,clang $(SAN_FLAGS) $$(SIMD) -fsanitize=fuzzer-no-link,,\
     $(PACKAGES_TEST)))
 
@@ -322,9 +331,20 @@ $(B)/san/host-tests: LIBS := -lmpfr -lgmp -lm
 $(B)/san/host-tests: $(HOST_SRC:%=$(B)/san/%.o)
 	$(call link,$(CC) $(SAN_FLAGS))
 
-$(B)/check-streams: $(patsubst %,$(B)/san/%.o,tests/check/streams.c $(TABLES) \
-    $(filter-out %/stream.c %/memory.c %/sync.c,$(CHECK_SRC)))
+$(B)/check-streams: $(STREAMS_SRC:%=$(B)/san/%.o)
 	$(call link,$(CC) $(SAN_FLAGS))
+
+# The same with counters in the model and the race check; the tests need gcc, for _Float16.
+counted = $(patsubst %,$(B)/cov/%.o,$(filter tools/emu/%,$(1))) \
+    $(patsubst %,$(B)/host/%.o,$(filter-out tools/emu/%,$(1)))
+$(B)/cov/host-tests: LIBS := -lmpfr -lgmp -lm
+$(B)/cov/host-tests: $(call counted,$(HOST_SRC))
+$(B)/cov/check-streams: $(call counted,$(STREAMS_SRC))
+$(B)/cov/fuzz-%: LIBS = -lm -fsanitize=fuzzer \
+    -Xlinker --defsym=LLVMFuzzerTestOneInput=fuzz_$(@:$(B)/cov/fuzz-%=%)_input
+$(B)/cov/fuzz-program $(B)/cov/fuzz-snapshot: $(call counted,$(FUZZ_SRC))
+$(COV):
+	$(call link,clang $(COV_FLAGS))
 
 $(B)/fuzz-program $(B)/fuzz-snapshot: $(FUZZ_SRC:%=$(B)/fuzzer/%.o)
 $(B)/fuzz-tile: $(FUZZ_TILE_SRC:%=$(B)/fuzzer/%.o)

@@ -16,7 +16,8 @@ import sys
 from oracle import Oracle
 from programs import Small, random_stream, small_program
 
-STREAMS = os.path.dirname(os.path.abspath(__file__)) + "/../../build/check-streams"
+STREAMS = os.environ.get("STREAMS") or (
+    os.path.dirname(os.path.abspath(__file__)) + "/../../build/check-streams")
 
 
 def ask(streams):
