@@ -138,7 +138,7 @@ OPT := -O3
     -ftree-loop-vectorize -fvect-cost-model=dynamic -funswitch-loops)
 $(B)/model/tools/emu/model/machine/%: OPT := -O2
 # What runs before and after the engines may be slow.
-%_op.c.o %/demo.c.o %/mla_prolog_ref.c.o %/trap.c.o %/hal/host.c.o %/report.c.o \
+%/heap.c.o %_op.c.o %/demo.c.o %/mla_prolog_ref.c.o %/trap.c.o %/hal/host.c.o %/report.c.o \
     %/measure.c.o %/tque.c.o \
     $(patsubst %,$(B)/fw-%/kernels/cli/%.o,picolibc newlib): FW_FLAGS += -Os -msave-restore
 

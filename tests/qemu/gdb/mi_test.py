@@ -18,7 +18,7 @@ from mi import MI  # noqa: E402
 from session import *  # noqa: E402
 from session import DIR  # noqa: E402
 
-VADD = "vadd --n 400000" + SPARING
+VADD = "vadd --n 800000" + SPARING
 REC = os.path.join(DIR, "rec")
 STOPPED = r"^\*stopped"
 TOLD = r"^~\"stopped: "
