@@ -34,6 +34,7 @@
 # OPERATORS="vadd matmul" links only these folders of kernels/ and what they use.
 # IMAGE_KIB=n is how large text + rodata of the image may be.
 # SEED=n delays engines by legal random amounts.  V=1 shows commands.
+# TIMING=v1 has the prices of before L2 and HBM (hal/contract/profile.md), v2 all.
 # TRACE=file.json writes every command for Perfetto.  UNCONFINED=1 and SIMD=: tools/salai.
 # NO_INSTALL=1 never installs packages.
 
@@ -63,7 +64,7 @@ CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
 B       := build
 Q       := $(if $(V),,@)
 say      = $(if $(V),,@echo "  $(1)" $(patsubst $(B)/%,%,$@))
-export CORES PROFILE MEM SEED TRACE CORE CROSS
+export CORES PROFILE MEM SEED TIMING TRACE CORE CROSS
 
 # --- sources: a file that lies in the right folder is found ---
 

@@ -9,6 +9,7 @@
 static struct {
     unsigned cores;
     enum npu_profile profile;
+    enum npu_timing timing;
     uint32_t cost[COST_COUNT];
 } chip;
 
@@ -22,6 +23,7 @@ int chip_init(void)
     }
     chip.cores = (unsigned)read64(NPU_CHIP_BASE + CHIP_CORES);
     chip.profile = (enum npu_profile)read64(NPU_CHIP_BASE + CHIP_PROFILE);
+    chip.timing = (enum npu_timing)read64(NPU_CHIP_BASE + CHIP_TIMING);
     for (unsigned i = 0; i < COST_COUNT; i++) {
         chip.cost[i] = (uint32_t)read64(NPU_CHIP_BASE + CHIP_COST + 8 * i);
     }
@@ -38,6 +40,11 @@ unsigned chip_cores(void)
 enum npu_profile chip_profile(void)
 {
     return chip.profile;
+}
+
+enum npu_timing chip_timing(void)
+{
+    return chip.timing;
 }
 
 uint32_t chip_cost(enum npu_cost cost)

@@ -15,6 +15,8 @@
 MUST_CHECK int chip_init(void);
 unsigned chip_cores(void);
 enum npu_profile chip_profile(void);
+/* Whose prices hold; chip_cost() has them. */
+enum npu_timing chip_timing(void);
 /* A number of the profile that the machine runs with (not of this image's tables). */
 uint32_t chip_cost(enum npu_cost cost);
 /* Whether M multiplies, V works on or FIX makes numbers of a type on this chip; else the

@@ -130,6 +130,11 @@ static void range_text(uint64_t min, uint64_t max, unsigned multiple)
 #define COST(name, a2, ascend910, ascend310, unit, source)                               \
     kind("cost", TITLES("entry", "a2", "ascend910", "ascend310", "unit", "source"));     \
     cost_row(#name, (const uint32_t[]){a2, ascend910, ascend310}, unit, source);
+#define COST_V2(name, a2, ascend910, ascend310, v1, unit, source)                        \
+    COST(name, a2, ascend910, ascend310, unit, source "; v1: " #v1)
+#define TIMING(name, number, text)                                                       \
+    kind("timing", TITLES("timing", "number", "prices"));                                \
+    fprintf(out, "| **%s** | %u | %s |\n", #name, (unsigned)(number), text);
 #define ERROR(name, code, text)                                                          \
     kind("error", TITLES("error", "code", "rule"));                                      \
     fprintf(out, "| **%s** | %u | %s |\n", #name, (unsigned)(code), text);

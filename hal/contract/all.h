@@ -37,6 +37,13 @@
 #ifndef COST
 #define COST(name, a2, ascend910, ascend310, unit, source)
 #endif
+#ifndef COST_V2
+#define COST_V2(name, a2, ascend910, ascend310, v1, unit, source)                        \
+    COST(name, a2, ascend910, ascend310, unit, source)
+#endif
+#ifndef TIMING
+#define TIMING(name, number, text)
+#endif
 #ifndef ERROR
 #define ERROR(name, code, text)
 #endif
@@ -96,6 +103,8 @@
 #undef STAGE
 #undef PROFILE
 #undef COST
+#undef COST_V2
+#undef TIMING
 #undef ERROR
 #undef TYPE
 #undef QUANT

@@ -87,6 +87,12 @@ enum npu_profile {
     PROFILE_COUNT,
 };
 
+#define TIMING(name, number, text) TIMING_##name = (number),
+enum npu_timing {
+#include "hal/contract/all.h"
+    TIMING_COUNT,
+};
+
 #define COST(name, a2, ascend910, ascend310, unit, source) COST_##name,
 enum npu_cost {
 #include "hal/contract/all.h"
@@ -210,8 +216,12 @@ const char *npu_profile_name(unsigned profile);
 const char *type_name(unsigned type);
 /* Profile with this name, or -1. */
 int npu_profile_find(const char *name);
+/* The same of what decides on prices, besides the profile. */
+const char *npu_timing_name(unsigned timing);
+int npu_timing_find(const char *name);
 /* A number of a profile. */
-uint32_t npu_profile_cost(enum npu_profile profile, enum npu_cost cost);
+uint32_t npu_profile_cost(enum npu_profile profile, enum npu_timing timing,
+                          enum npu_cost cost);
 /* Offset of a memory in its core's window (0: not mapped) and its size. */
 uint32_t npu_mem_offset(enum npu_mem mem);
 enum npu_cost npu_mem_cost(enum npu_mem mem); /* the entry that holds its size */

@@ -161,6 +161,17 @@ static const uint32_t costs[COST_COUNT][PROFILE_COUNT] = {
 #include "hal/contract/all.h"
 };
 
+#define COST(name, a2, ascend910, ascend310, unit, source) {a2, ascend910, ascend310},
+#define COST_V2(name, a2, ascend910, ascend310, v1, unit, source) {v1, v1, v1},
+static const uint32_t costs_v1[COST_COUNT][PROFILE_COUNT] = {
+#include "hal/contract/all.h"
+};
+
+#define TIMING(name, number, text) [number] = #name,
+static const char *const timing_names[TIMING_COUNT] = {
+#include "hal/contract/all.h"
+};
+
 #define TYPE(name, code, bits, c0, text) [code] = {bits, c0, #name},
 static const struct {
     uint8_t bits, c0;
@@ -204,23 +215,39 @@ const char *type_name(unsigned type)
     return type < LENGTH(types) ? types[type].name : "?";
 }
 
-int npu_profile_find(const char *name)
+static int find_name(const char *const *names, int length, const char *name)
 {
-    for (int p = 0; p < PROFILE_COUNT; p++) {
+    for (int n = 0; n < length; n++) {
         size_t i = 0;
-        while (name[i] && name[i] == profile_names[p][i]) {
+        while (names[n] && name[i] && name[i] == names[n][i]) {
             i++;
         }
-        if (name[i] == profile_names[p][i]) {
-            return p;
+        if (names[n] && name[i] == names[n][i]) {
+            return n;
         }
     }
     return -1;
 }
 
-uint32_t npu_profile_cost(enum npu_profile profile, enum npu_cost cost)
+int npu_profile_find(const char *name)
 {
-    return costs[cost][profile];
+    return find_name(profile_names, PROFILE_COUNT, name);
+}
+
+const char *npu_timing_name(unsigned timing)
+{
+    return name_at(timing_names, LENGTH(timing_names), timing);
+}
+
+int npu_timing_find(const char *name)
+{
+    return find_name(timing_names, TIMING_COUNT, name);
+}
+
+uint32_t npu_profile_cost(enum npu_profile profile, enum npu_timing timing,
+                          enum npu_cost cost)
+{
+    return timing == TIMING_v1 ? costs_v1[cost][profile] : costs[cost][profile];
 }
 
 uint32_t npu_mem_offset(enum npu_mem mem)

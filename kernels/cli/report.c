@@ -167,6 +167,9 @@ void report_launch(const struct launch_report *r, unsigned n_cores, uint64_t mac
         printf(", %.0f multiply-adds a cycle", (double)macs / (double)r->span);
     }
     printf("\n");
+    if (chip_timing() == TIMING_v1) {
+        printf("  timing v1: neither L2 nor HBM nor what else costs cycles since v2\n");
+    }
     if (r->launches) {
         print_launches(r);
     }

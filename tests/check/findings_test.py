@@ -16,7 +16,8 @@ ROOT = os.path.dirname(os.path.abspath(__file__)) + "/../.."
 FULL = "--full" in sys.argv
 IMAGE = ("--image", "build/fw-picolibc/test.elf")
 ENV = {k: v for k, v in os.environ.items()
-       if k not in ("CORES", "PROFILE", "MEM", "SEED", "TRACE") and not k.startswith("CHECK")}
+       if k not in ("CORES", "PROFILE", "MEM", "SEED", "TRACE", "TIMING")
+       and not k.startswith("CHECK")}
 verdicts = []
 
 

@@ -322,7 +322,9 @@ struct rig *fuzz_chip(struct fuzz_input *in)
         watched.event = count;
         r->npu.host = &watched;
     }
-    r->config.seed = (uint32_t)(fuzz_take(in, 1) & 1) * (uint32_t)fuzz_take(in, 2);
+    which = (unsigned)fuzz_take(in, 1);
+    r->config.timing = which & 2 ? TIMING_v1 : TIMING_v2;
+    r->config.seed = (uint32_t)(which & 1) * (uint32_t)fuzz_take(in, 2);
     npu_init(&r->npu, &r->config);
     r->now = 0;
     return r;

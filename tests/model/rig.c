@@ -77,6 +77,7 @@ void rig_open(struct rig *r, unsigned cores, enum npu_profile profile)
     r->npu.s = zeroed(npu_state_size());
     r->config = (struct npu_config){.cores = cores,
                                     .profile = profile,
+                                    .timing = TIMING_v2,
                                     .gm_base = RIG_GM_BASE,
                                     .gm_size = RIG_GM_BYTES};
     for (unsigned c = 0; c < cores; c++) {

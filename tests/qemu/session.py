@@ -18,7 +18,7 @@ import time
 
 import gdb
 
-ENV = dict(os.environ, MEM="64M", CORES="1", PROFILE="a2", SEED="0")
+ENV = dict(os.environ, MEM="64M", CORES="1", PROFILE="a2", SEED="0", TIMING="v2")
 FULL = bool(ENV.get("FULL"))  # what is many of a kind is all run
 DIR = tempfile.mkdtemp(prefix="salai-", dir=os.environ.get("TMPDIR", "/tmp"))
 IMAGE = os.path.join(DIR, "snapshots.qcow2")

@@ -193,6 +193,7 @@ bad_options()
     refused launcher/cores_zero 'cores.*0.*1.*32' --cores 0 empty
     refused launcher/cores_no_number 'cores.*x.*1.*32' --cores x empty
     refused launcher/profile 'profile.*b3.*a2, ascend910' --profile b3 empty
+    refused launcher/timing 'timing=v9: v1 and v2' --timing v9 empty
     refused launcher/seed 'seed=x: 0..4294967295' --seed x empty
     refused launcher/seed_negative 'seed=-1: 0..4294967295' --seed -1 empty
     refused launcher/seed_too_large 'seed=4294967296: 0..' --seed 4294967296 empty

@@ -60,7 +60,7 @@ def damaged():
     timer = image.find(b"cpu_common")
     same(run(ARGS, f"{DRIVE} -loadvm whole"), run(ARGS), "damage/the_whole_one_is_loaded")
     for option, value in (("--cores", "2"), ("--profile", "ascend310"), ("--seed", "3"),
-                          ("--mem", "128M")):
+                          ("--timing", "v1"), ("--mem", "128M")):
         refused(f"another_{option[2:]}_is_refused", "of another NPU", [option, value])
     contract = image.find(b"(contract=") + len(b"(contract=")
     put(changed(image, contract, b"0"))

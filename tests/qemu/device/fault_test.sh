@@ -7,7 +7,7 @@
 # TAP on stdout.
 set -u
 . "$(dirname "$0")/../cli.sh"
-unset CORES PROFILE MEM SEED TRACE FAULT
+unset CORES PROFILE MEM SEED TIMING TRACE FAULT
 vadd=(vadd --n 20000 --digest --check 0)
 
 # broken FAULT ARGUMENT...    a run with it, twice alike

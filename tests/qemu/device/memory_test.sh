@@ -7,7 +7,7 @@
 # TAP on stdout.
 set -u
 . "$(dirname "$0")/../cli.sh"
-unset CORES PROFILE MEM SEED TRACE FAULT
+unset CORES PROFILE MEM SEED TIMING TRACE FAULT
 in_test=(--image "$TEST_IMAGE")
 broken=tests/broken/memory.c
 

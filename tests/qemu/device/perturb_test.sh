@@ -11,7 +11,7 @@ set -u
 SEEDS=${SEEDS:-${FULL:+200}}
 SEEDS=${SEEDS:-2}
 perturb=$root/tools/perturb
-unset CORES PROFILE MEM SEED TRACE
+unset CORES PROFILE MEM SEED TIMING TRACE
 
 perturb()
 {

@@ -8,7 +8,7 @@
 # stdout.
 set -u
 . "$(dirname "$0")/../cli.sh"
-unset CORES PROFILE MEM SEED TRACE SIMD
+unset CORES PROFILE MEM SEED TIMING TRACE SIMD
 levels=(plain avx2 avx512 vnni)
 profiles=(a2)
 [ "${ALL:-0}" = 0 ] || profiles=(a2 ascend910 ascend310)

@@ -83,7 +83,7 @@ TEST(chip, costs_are_those_of_its_profile)
     CHECK((unsigned)chip_profile() < PROFILE_COUNT);
     for (unsigned i = 0; i < COST_COUNT; i++) {
         CHECK_EQ(chip_cost((enum npu_cost)i),
-                 npu_profile_cost(chip_profile(), (enum npu_cost)i));
+                 npu_profile_cost(chip_profile(), chip_timing(), (enum npu_cost)i));
     }
 }
 

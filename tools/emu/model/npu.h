@@ -113,6 +113,7 @@ struct npu_defect {
 struct npu_config {
     unsigned cores;           /* 1 .. NPU_MAX_CORES */
     enum npu_profile profile; /* timing and sizes */
+    enum npu_timing timing;   /* which of its prices */
     uint64_t gm_base;         /* DRAM, as the capability block shows it */
     uint64_t gm_size;
     uint32_t seed; /* perturb.c; 0: off */

@@ -127,6 +127,7 @@ static void npu_device_reset(DeviceState *dev)
 static NPU_PROPERTY npu_properties[] = {
     DEFINE_PROP_UINT32("cores", SalaiNPU, cores, 1),
     DEFINE_PROP_UINT32("profile", SalaiNPU, profile, 0),
+    DEFINE_PROP_UINT32("timing", SalaiNPU, timing, 0),
     DEFINE_PROP_UINT32("seed", SalaiNPU, seed, 0) NPU_PROPERTIES_END,
 };
 
@@ -174,6 +175,7 @@ SalaiNPU *npu_create(const struct npu_config *asked, bool debug)
     npu->config.gm_size = current_machine->ram_size;
     npu->cores = asked->cores;
     npu->profile = asked->profile;
+    npu->timing = asked->timing;
     npu->seed = asked->seed;
     npu->debug = debug;
     object_property_add_child(OBJECT(current_machine), "npu", OBJECT(npu));

@@ -47,7 +47,7 @@ struct SalaiNPU {
     /* What a snapshot carries besides the memories. */
     void *state; /* struct npu_state, state_bytes long */
     uint32_t state_bytes;
-    uint32_t cores, profile, seed; /* the configuration, as `info qtree` shows it */
+    uint32_t cores, profile, timing, seed; /* the configuration, as `info qtree` shows it */
     bool restoring;
 
     /* For a debugger, if the option debug=on asks for it; a snapshot then carries how

@@ -2,8 +2,8 @@
  *
  * The entry of npu.so: options, and the refusal of everything that would not be exact.
  *
- *   -plugin npu.so[,cores=1..32][,profile=NAME][,seed=N][,trace=FILE][,debug=on]
- *   [,core=FILE][,record=DIR|,replay=DIR][,confine=off|kernel]
+ *   -plugin npu.so[,cores=1..32][,profile=NAME][,timing=v1|v2][,seed=N][,trace=FILE]
+ *   [,debug=on][,core=FILE][,record=DIR|,replay=DIR][,confine=off|kernel]
  *   [,simd=plain|avx2|avx512|vnni][,fail=N][,fault=LIST]
  *   [,check=NAME[+NAME]...,findings=FILE]
  *
@@ -31,7 +31,8 @@ static struct {
     bool debug;
     unsigned checks; /* CHECK_* */
     enum { CONFINE_OFF, CONFINE_KERNEL, CONFINE_ON } confine;
-} options = {.config = {.cores = 1, .profile = PROFILE_a2}, .confine = CONFINE_ON};
+} options = {.config = {.cores = 1, .profile = PROFILE_a2, .timing = TIMING_v2},
+             .confine = CONFINE_ON};
 
 /* Structures are laid out by headers; a build of QEMU with other switches would show
  * here and not as a crash. */
@@ -102,6 +103,16 @@ static void set_profile(const char *value)
         npu_die("npu.so: profile=%s: %s are allowed", value, profile_names());
     }
     options.config.profile = n;
+}
+
+static void set_timing(const char *value)
+{
+    int n = npu_timing_find(value);
+
+    if (n < 0) {
+        npu_die("npu.so: timing=%s: v1 and v2 are allowed", value);
+    }
+    options.config.timing = n;
 }
 
 static void set_seed(const char *value)
@@ -207,7 +218,7 @@ static const struct {
     {"core", .text = &options.core},     {"at", .text = &options.at},
     {"record", .text = &options.record}, {"replay", .text = &options.replay},
     {"check", .set = set_check},         {"findings", .text = &options.findings},
-    {"fault", .text = &options.faults},
+    {"fault", .text = &options.faults},  {"timing", .set = set_timing},
 };
 
 static void set_option(const char *arg)

@@ -27,10 +27,11 @@ static struct {
 
 char *npu_snapshot_config(const SalaiNPU *npu)
 {
-    return g_strdup_printf(CONFIG "contract=%d,state=%u,cores=%u,profile=%s,seed=%u,"
-                                  "faults=%u,mem=%" PRIu64 ")",
+    return g_strdup_printf(CONFIG "contract=%d,state=%u,cores=%u,profile=%s,timing=%s,"
+                                  "seed=%u,faults=%u,mem=%" PRIu64 ")",
                            CONTRACT_VERSION, npu->state_bytes, npu->config.cores,
-                           npu_profile_name(npu->config.profile), npu->config.seed,
+                           npu_profile_name(npu->config.profile),
+                           npu_timing_name(npu->config.timing), npu->config.seed,
                            npu->config.n_defects, npu->config.gm_size >> 20);
 }
 

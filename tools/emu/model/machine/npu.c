@@ -27,6 +27,7 @@ void npu_init(struct npu *n, const struct npu_config *config)
     s->magic = NPU_STATE_MAGIC;
     s->cores = config->cores;
     s->profile = config->profile;
+    s->timing = config->timing;
     s->gm_base = config->gm_base;
     s->gm_size = config->gm_size;
     s->seed = config->seed;

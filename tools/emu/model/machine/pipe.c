@@ -142,6 +142,7 @@ struct op_ctx pipe_context(struct npu *n, unsigned core, unsigned pipe,
 
     return (struct op_ctx){.cmd = pipe_head(p),
                            .profile = (enum npu_profile)n->s->profile,
+                           .timing = (enum npu_timing)n->s->timing,
                            .special = p->special,
                            .plan = &n->plan[core][pipe],
                            .fault = fault,

@@ -223,6 +223,9 @@ static bool read_chip(const struct npu *n, uint64_t now, uint32_t reg, uint64_t 
     case CHIP_PROFILE:
         *v = s->profile;
         return true;
+    case CHIP_TIMING:
+        *v = s->timing;
+        return true;
     case CHIP_GM_BASE:
         *v = s->gm_base;
         return true;

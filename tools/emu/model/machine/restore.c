@@ -228,7 +228,8 @@ static bool core_valid(struct npu *n, unsigned core)
 static bool config_valid(const struct npu_state *s, const struct npu_config *config)
 {
     return s->magic == NPU_STATE_MAGIC && s->cores == config->cores &&
-           s->profile == (uint32_t)config->profile && s->gm_base == config->gm_base &&
+           s->profile == (uint32_t)config->profile &&
+           s->timing == (uint32_t)config->timing && s->gm_base == config->gm_base &&
            s->gm_size == config->gm_size && s->seed == config->seed &&
            defect_restored(s, config);
 }

@@ -76,6 +76,7 @@ struct npu_state {
     uint64_t now;
     uint64_t flow_next; /* cycle at which shared rates change, or NPU_NEVER */
     uint64_t posts;     /* of commands, counted if there are defects */
+    uint32_t timing; /* enum npu_timing */
     uint32_t n_defects;
     struct npu_defect defect[NPU_DEFECTS];
     uint8_t sem[SEM_CHIP];
@@ -85,7 +86,7 @@ struct npu_state {
 
 static inline uint32_t cost(const struct npu_state *s, enum npu_cost c)
 {
-    return npu_profile_cost((enum npu_profile)s->profile, c);
+    return npu_profile_cost((enum npu_profile)s->profile, (enum npu_timing)s->timing, c);
 }
 
 /* Something of it will still end or begin without anybody's help. */

@@ -9,7 +9,8 @@ OPTIONS = "a"
 ENUMS = {"PIPE_STATUS_STATE": ("pipe_state", "PIPE_"), "PIPE_ERROR_CODE": ("npu_error", "NPU_ERR_"),
          "CORE_FAULT_CODE": ("npu_error", "NPU_ERR_"), "PIPE_ERROR_OPCODE": ("op", "OP_"),
          "PMU_SELECT_EVENT": ("pmu_event", "EVENT_"),
-         "CHIP_PROFILE_NUMBER": ("npu_profile", "PROFILE_")}
+         "CHIP_PROFILE_NUMBER": ("npu_profile", "PROFILE_"),
+         "CHIP_TIMING_NUMBER": ("npu_timing", "TIMING_")}
 ROWS = {"CHIP_COST": ("npu_cost", "COST_")}  # what the registers of a row are called
 
 
