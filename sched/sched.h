@@ -144,8 +144,13 @@ MUST_CHECK int task_wait_fault(struct fault *fault, uint64_t cycle);
 /* Everything that has been issued to the task's core has ended. */
 void task_drain(void);
 
-/* Adds to a semaphore; above SEM_MAX ends the run with ERR_SEM. */
-#define task_post(sem, count) task_post_at((sem), (count), SCHED_HERE)
+/* Adds to a semaphore; above SEM_MAX ends the run with ERR_SEM. Never by a jump at the end
+ * of the caller, whose line no checker would know then. */
+#define task_post(sem, count)                                                            \
+    do {                                                                                 \
+        task_post_at((sem), (count), SCHED_HERE);                                        \
+        __asm__ volatile("");                                                            \
+    } while (0)
 void task_post_at(unsigned sem, unsigned count, const char *where);
 /* Appends a command to a pipe of the task's core, waiting while the queue is full. The
  * command carries the caller's pc and the task's tag. Now and then it lets others run, so

@@ -169,13 +169,47 @@ static void wrong_wait(void *arg)
     task_wait(sound ? READY : DONE, 1);
 }
 
+/* What the first command posts nobody waits for. */
+static void unheard(void *arg)
+{
+    union cmd cmd;
+
+    (void)arg;
+    count(BYTES);
+    mte_gm_to_ub(&cmd, 0, gm, BYTES);
+    cmd_post(&cmd, READY, 1);
+    task_issue(PIPE_MTE2, &cmd);
+    vector_add(&cmd, TYPE_F32, ROOM, 0, 0);
+    if (sound) {
+        cmd_wait(&cmd, READY, 1);
+    }
+    task_issue(PIPE_V, &cmd);
+}
+
+/* Of two readers the second waits. */
+static void late_wait(void *arg)
+{
+    union cmd first, second;
+
+    (void)arg;
+    count(BYTES);
+    mte_gm_to_ub(&first, 0, gm, BYTES);
+    cmd_post(&first, READY, 1);
+    task_issue(PIPE_MTE2, &first);
+    vector_add(&first, TYPE_F32, ROOM, 0, 0);
+    vector_add(&second, TYPE_F32, 2 * ROOM, ROOM, ROOM);
+    cmd_wait(sound ? &first : &second, READY, 1);
+    task_issue(PIPE_V, &first);
+    task_issue(PIPE_V, &second);
+}
+
 static const struct {
     const char *name;
     void (*kernel)(void *arg);
     unsigned cores; /* 0: all of the chip, of which there must be two */
     const char *want;
 } hazards[] = {
-    {"full_too_early", full_too_early, 1, "race ub COPY_GM_UB.dst VADD.src1 FULL"},
+    {"full_too_early", full_too_early, 1, "race ub COPY_GM_UB.dst VADD.src1 early,"},
     {"free_too_early", free_too_early, 1, "race ub COPY_GM_UB.dst VADD.src1 FREE"},
     {"too_long", too_long, 1, "race ub COPY_GM_UB.dst VADD.dst overlap"},
     {"same_result", same_result, 0, "race GM COPY_UB_GM.dst COPY_UB_GM.dst semaphore"},
@@ -183,6 +217,8 @@ static const struct {
     {"either", either, 1, "mixed - MTE2 V -"},
     {"look_too_early", look_too_early, 1, "race GM COPY_UB_GM.dst read hart"},
     {"wrong_wait", wrong_wait, 1, "race GM COPY_UB_GM.dst read hart"},
+    {"unheard", unheard, 1, "race ub COPY_GM_UB.dst VADD.src1 takes;"},
+    {"late_wait", late_wait, 1, "race ub COPY_GM_UB.dst VADD.src1 late,"},
 };
 
 static int run_one(unsigned i)

@@ -120,7 +120,10 @@ def two_lines():
     got = [({x["line"] for x in (f["first"], f["second"])}, f["count"], f["advice"])
            for f in report["findings"]]
     ok("checked/both_lines_count_and_what_is_missing",
-       got != [(want, 15, "missing: no semaphore goes from V to MTE2")] and [got, want])
+       [] if len(got) == 1 and got[0][:2] == (want, 15) and got[0][2].startswith(
+           "missing: no semaphore goes from V to MTE2 for this buffer; one that holds 1 at first, "
+           "VADD (tests/broken/race.c:") and got[0][2].endswith("orders all 15")
+       else [got, want])
     ok("checked/violations_are_status_1",
        ran.returncode != 1 and [f"status {ran.returncode}"])
     ok("checked/the_table_says_the_same", [] if re.search(

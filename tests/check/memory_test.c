@@ -303,6 +303,33 @@ TEST(sync, waits)
     CHECK(strcmp(told(s), "") == 0);
 }
 
+/* The hart has waited where it tried first; the scheduler takes for it elsewhere. */
+TEST(sync, where_the_hart_began_to_wait)
+{
+    struct sync *s = sync_new(&host, 2);
+    struct npu_event tries[] = {of(NPU_LACKS, NPU_BY_HART), of(NPU_LACKS, NPU_BY_HART),
+                                of(NPU_LACKS, NPU_BY_HART), of(NPU_TAKES, NPU_BY_HART),
+                                of(NPU_POSTS, NPU_BY_HART)};
+    const struct sync_finding *f;
+    uint64_t lost;
+    uint32_t n;
+
+    tries[0].pc = 0x10;
+    tries[1].pc = tries[2].pc = tries[3].pc = 0x80;
+    scope(s, HINT_BEGIN);
+    tries[4].value = 1;
+    for (unsigned i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
+        tries[i].cmd = NULL;
+        sync_event(s, &tries[i]);
+    }
+    scope(s, HINT_END);
+    f = sync_findings(s, &n, &lost);
+    CHECK_EQ(n, 1);
+    ok(f->take.site.pc == 0x80 && f->wanted.site.pc == 0x10 && f->post.site.pc != 0,
+       "sync/where_the_hart_began_to_wait");
+    sync_free(s);
+}
+
 TEST(sync, settings)
 {
     struct sync *s = sync_new(&host, 2);

@@ -103,8 +103,9 @@ static const char *by(const struct npu_event *e)
 
 static void event(void *ctx, const struct npu_event *e)
 {
-    static const char *const words[] = {"push",  "begin", "end",     "fault", "takes",
-                                        "posts", "reset", "drained", "names", "hints"};
+    static const char *const words[] = {"push",  "begin", "end",   "fault",
+                                        "takes", "posts", "reset", "drained",
+                                        "names", "hints", "lacks"};
     size_t room = sizeof(seen) - used;
 
     (void)ctx;
@@ -112,7 +113,7 @@ static void event(void *ctx, const struct npu_event *e)
         used +=
             (size_t)snprintf(seen + used, room, "%s %llu@%llu,", words[e->what],
                              (unsigned long long)e->number, (unsigned long long)e->now);
-    } else if (e->what <= NPU_POSTS) {
+    } else if (e->what <= NPU_POSTS || e->what == NPU_LACKS) {
         used += (size_t)snprintf(seen + used, room, "%s %s %u of %u.%u=%u,", by(e),
                                  words[e->what], e->count, e->sem_core, e->sem, e->value);
     } else {
@@ -218,7 +219,8 @@ TEST(event, takes)
     rig_write(&r, 0, SEM_TAKE + 8 * 5, 1);
     test_note("%s", seen);
     ok(strcmp(seen, "push 1@0,hart 0 posts 4 of 0.5=4,begin 1@0,0.V takes 1 of 0.5=3,"
-                    "0.V takes 2 of 0.5=1,hart 0 takes 1 of 0.5=0,") == 0,
+                    "0.V takes 2 of 0.5=1,hart 0 lacks 2 of 0.5=1,"
+                    "hart 0 takes 1 of 0.5=0,") == 0,
        "event/takes_come_behind_the_begin");
     rig_close(&r);
 }
@@ -345,6 +347,9 @@ TEST(event, where_from)
     rig_drain(&r);
     ok(last.number == 3 && last.what == NPU_ENDS && last.pc == 0x80001064,
        "event/pc_lasts_until_the_end");
+    rig_write(&r, 0, SEM_POST + 8 * 5, 1);
+    ok(last.what == NPU_POSTS && last.pc == 0x80001000 + r.now && last.ra == 0x80002000,
+       "event/pc_of_a_post_of_the_hart");
     rig_close(&r);
 }
 

@@ -7,6 +7,7 @@
 void findings_open(struct findings *f, const struct check_host *host)
 {
     *f = (struct findings){.host = host};
+    tape_open(&f->tape, host);
 }
 
 void findings_close(struct findings *f)
@@ -14,14 +15,17 @@ void findings_close(struct findings *f)
     if (f->finding) {
         f->host->free(f->host->ctx, f->finding, f->room * sizeof(*f->finding));
     }
+    if (f->instance) {
+        f->host->free(f->host->ctx, f->instance, f->instance_room * sizeof(*f->instance));
+    }
+    tape_close(&f->tape);
     f->finding = NULL;
+    f->instance = NULL;
 }
 
-/* Where a command comes from: what was pushed by a function of the scheduler comes from
- * whoever called that. */
 static uint64_t place(const struct record *x)
 {
-    return x->site.opcode ? x->site.pc ^ (x->site.caller << 20) : x->site.pc;
+    return race_place(x->site.pc, x->site.opcode ? x->site.caller : 0);
 }
 
 static bool same(const struct finding *f, const struct race_pair *p)
@@ -87,6 +91,29 @@ static bool again(const struct finding *f, const struct race_pair *p)
     return f->last_a == p->a->serial && f->last_b == p->b->serial;
 }
 
+static void remember(struct findings *f, const struct finding *finding,
+                     const struct race_pair *p)
+{
+    uint32_t room = f->instance_room ? 2 * f->instance_room : 64;
+
+    if (finding->count > INSTANCES_MOST || f->tape.n == 0) {
+        return; /* there are enough, or nothing is on record */
+    }
+    if (f->n_instances == f->instance_room) {
+        f->instance =
+            host_grow(f->host, f->instance, f->instance_room * sizeof(*f->instance),
+                      room * sizeof(*f->instance));
+        f->instance_room = room;
+    }
+    f->instance[f->n_instances++] =
+        (struct instance){.finding = (uint32_t)(finding - f->finding),
+                          .segment = tape_keep(&f->tape),
+                          .serial_a = p->a->serial,
+                          .serial_b = p->b->serial,
+                          .lane_a = (uint16_t)p->a->lane,
+                          .lane_b = (uint16_t)p->b->lane};
+}
+
 void findings_add(void *ctx, const struct race_pair *p)
 {
     struct findings *f = ctx;
@@ -98,6 +125,7 @@ void findings_add(void *ctx, const struct race_pair *p)
         finding->count++;
         finding->last_a = p->a->serial;
         finding->last_b = p->b->serial;
+        remember(f, finding, p);
     }
 }
 

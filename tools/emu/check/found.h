@@ -7,6 +7,7 @@
 
 #include "tools/emu/check/hints.h"
 #include "tools/emu/check/race.h"
+#include "tools/emu/check/tape.h"
 
 struct finding {
     struct record a, b; /* of the first such pair */
@@ -19,12 +20,24 @@ struct finding {
     uint32_t next;                  /* with the same hash, plus 1 */
 };
 
+/* Two commands of a finding that nothing orders. */
+struct instance {
+    uint32_t finding, segment; /* segment: of the tape */
+    uint32_t serial_a, serial_b;
+    uint16_t lane_a, lane_b;
+};
+
 /* A semaphore whose units two lanes post in any order. */
 struct mixed {
     unsigned core, sem, lane_a, lane_b;
 };
 
-enum { FINDINGS_MOST = 4096, MIXED_MOST = 64, FINDING_BUCKETS = 256 };
+enum {
+    FINDINGS_MOST = 4096,
+    MIXED_MOST = 64,
+    FINDING_BUCKETS = 256,
+    INSTANCES_MOST = 256, /* that are kept of a finding */
+};
 
 struct findings {
     const struct check_host *host;
@@ -34,6 +47,9 @@ struct findings {
     uint64_t lost;                    /* pairs beyond FINDINGS_MOST places */
     struct mixed mixed[MIXED_MOST];
     unsigned n_mixed;
+    struct instance *instance;
+    uint32_t n_instances, instance_room;
+    struct tape tape;
     struct hints hints;
 };
 

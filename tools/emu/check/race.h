@@ -19,6 +19,13 @@
 /* Who posts and takes, where it is no pipe. */
 enum { RACE_HART = NPU_PIPES, RACE_BARRIER };
 
+/* Where a command comes from, as one number: what was pushed by a function of the
+ * scheduler comes from whoever called that. */
+static inline uint64_t race_place(uint64_t pc, uint64_t caller)
+{
+    return pc ^ caller << 20;
+}
+
 struct race_config {
     unsigned cores;
     enum npu_profile profile;

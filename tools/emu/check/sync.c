@@ -15,6 +15,9 @@ struct use {
 
 struct semaphore {
     struct use post, take;
+    struct record wanted; /* where the hart has begun to wait for what was taken last */
+    struct record lack[2]; /* it found too few here, the last time first; of two places */
+    struct hint queue, of; /* whose FREE or FULL it is, was when last used; kind 0: none's */
     unsigned value;
 };
 
@@ -117,6 +120,8 @@ static void left_in(struct sync *s, unsigned core, unsigned i, unsigned was)
         add(s, &(struct sync_finding){.what = SYNC_LEFT,
                                       .post = sem->post.by,
                                       .take = sem->take.by,
+                                      .wanted = sem->wanted,
+                                      .queue = sem->of,
                                       .posted = sem->post.known,
                                       .taken = sem->take.known,
                                       .core = core,
@@ -156,10 +161,27 @@ static void scope_begins(struct sync *s, uint64_t name)
     s->depth++;
 }
 
+/* Queues of the core come and go. */
+static void queues(struct sync *s, const struct hint *h)
+{
+    struct semaphore *sem = s->sem[h->core];
+    struct semaphore *free = &sem[h->free_sem % SEM_CORE];
+    struct semaphore *full = &sem[h->full_sem % SEM_CORE];
+
+    if (h->kind == HINT_QUEUE) {
+        free->queue = free->of = full->queue = full->of = *h;
+    }
+    for (unsigned i = 0; h->kind == HINT_OPEN && i < SEM_CORE; i++) {
+        sem[i].queue.kind = 0;
+    }
+}
+
 void sync_hint(struct sync *s, uint64_t cycle, const struct hint *h)
 {
     (void)cycle;
-    if (h->kind == HINT_BEGIN) {
+    if ((h->kind == HINT_QUEUE || h->kind == HINT_OPEN) && h->core < s->cores) {
+        queues(s, h);
+    } else if (h->kind == HINT_BEGIN) {
         scope_begins(s, h->name);
     } else if (h->kind == HINT_END) {
         scope_ends(s);
@@ -199,6 +221,7 @@ static void stuck(struct sync *s, unsigned core, unsigned pipe)
             add(s, &(struct sync_finding){.what = SYNC_STUCK,
                                           .post = sem->post.by,
                                           .take = w->by,
+                                          .queue = sem->of,
                                           .posted = sem->post.known,
                                           .taken = true,
                                           .core = w->sem[i] < SEM_CORE ? core : NPU_CHIP,
@@ -352,18 +375,38 @@ static void end(struct sync *s, const struct npu_event *e)
     q->count -= q->count != 0;
 }
 
+/* That of an event. */
+static struct semaphore *sem_at(struct sync *s, const struct npu_event *e)
+{
+    return e->sem_core == NPU_CHIP ? sem_of(s, 0, e->sem) : &s->sem[e->sem_core][e->sem];
+}
+
 static void moved(struct sync *s, const struct npu_event *e)
 {
-    struct semaphore *sem =
-        e->sem_core == NPU_CHIP ? sem_of(s, 0, e->sem) : &s->sem[e->sem_core][e->sem];
+    struct semaphore *sem = sem_at(s, e);
     struct use use = {who(s, e), true};
 
+    sem->of = sem->queue;
     sem->value = e->value;
     if (e->what == NPU_POSTS) {
         sem->post = use;
     } else {
         sem->take = use;
+        sem->wanted = sem->lack[sem->lack[0].site.pc == e->pc];
+        memset(sem->lack, 0, sizeof(sem->lack));
     }
+}
+
+/* A task that has to wait tries where it is, then the scheduler does so for it, always in
+ * one place. */
+static void lacks(struct sync *s, const struct npu_event *e)
+{
+    struct semaphore *sem = sem_at(s, e);
+
+    if (sem->lack[0].site.pc != e->pc) {
+        sem->lack[1] = sem->lack[0];
+    }
+    sem->lack[0] = who(s, e);
 }
 
 void sync_event(struct sync *s, const struct npu_event *e)
@@ -381,6 +424,9 @@ void sync_event(struct sync *s, const struct npu_event *e)
     case NPU_TAKES:
     case NPU_POSTS:
         moved(s, e);
+        break;
+    case NPU_LACKS:
+        lacks(s, e);
         break;
     case NPU_RESETS:
         reset(s, e);

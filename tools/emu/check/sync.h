@@ -29,6 +29,9 @@ struct sync_finding {
     /* SYNC_LEFT, SYNC_STUCK: who posted last, who took last or waits; SYNC_SETTING: the
      * command that set it, and the one that works with it. */
     struct record post, take;
+    /* SYNC_LEFT, if the hart took: where a task began to wait for that; pc 0: nowhere. */
+    struct record wanted;
+    struct hint queue; /* that has the semaphore, or kind 0 */
     bool posted, taken;
     unsigned core, sem; /* core NPU_CHIP: a semaphore of the chip; sem: or setting */
     unsigned value, want;

@@ -39,6 +39,7 @@ enum npu_happens {
                   * (CHIP_BUSY; core NPU_CHIP) that no pipe has */
     NPU_NAMES,   /* the hart has named what it does (CHIP_TRACE) */
     NPU_HINTS,   /* it has told what it does with memory (CHIP_HINT) */
+    NPU_LACKS,   /* it would have taken units of a semaphore that held fewer */
 };
 
 /* Who, where it is no pipe: the hart, through a register page; a barrier unit. */
@@ -50,10 +51,12 @@ struct npu_event {
     uint64_t now;
     unsigned core, pipe, slot; /* who; slot of the queue */
 
-    /* NPU_PUSHED to NPU_FAULTS, and takes and posts of a command's. */
+    /* NPU_PUSHED to NPU_FAULTS, and takes and posts. */
     const union cmd *cmd; /* NULL if it is no command's */
     uint64_t number;      /* of the command in its pipe, from 1 at power-on */
-    uint64_t pc, ra;      /* where from: the command's own, or the hart's at the push */
+    /* Where from: the command's own, or the hart's at the push; the hart's where it posts
+     * and takes itself. */
+    uint64_t pc, ra;
     unsigned fault;       /* NPU_FAULTS: enum npu_error */
 
     /* NPU_BEGINS, NPU_ENDS */
@@ -67,9 +70,10 @@ struct npu_event {
     unsigned unit;                   /* UNIT_*: what it does to marks of L0C */
     const uint64_t *units; /* ROW_UNIT_MARK words: of these units; NULL: of none */
 
-    /* NPU_TAKES, NPU_POSTS: by a pipe, the hart or a barrier unit (core NPU_CHIP) */
+    /* NPU_TAKES, NPU_POSTS, NPU_LACKS: by a pipe, the hart or a barrier unit (core
+     * NPU_CHIP) */
     unsigned sem_core, sem; /* whose it is, NPU_CHIP from SEM_CORE on */
-    unsigned count, value;  /* units that move, that it then holds */
+    unsigned count, value;  /* units that move or should, that it then holds */
     unsigned barrier;       /* NPU_BY_BARRIER: which */
 
     /* NPU_NAMES: address of a string in guest memory, 0: nothing; NPU_HINTS: of a
@@ -91,7 +95,7 @@ struct npu_host {
      * be NULL, and nothing depends on it. */
     void (*event)(void *ctx, const struct npu_event *event);
     /* Program counter and return address of the hart, which pushes a command without a pc
-     * of its own. May be NULL, and nothing depends on them. */
+     * of its own, or posts or takes. May be NULL, and nothing depends on them. */
     void (*hart)(void *ctx, uint64_t *pc, uint64_t *ra);
 };
 

@@ -99,6 +99,15 @@ static void write_sync(FILE *to, const struct sync_finding *f)
     npu_checks_text(to, f->scope);
     npu_checks_record("first", &f->post, NULL);
     npu_checks_record("second", f->taken ? &f->take : &f->post, NULL);
+    if (f->wanted.site.pc) {
+        npu_checks_record("wanted", &f->wanted, NULL);
+    }
+    if (f->queue.kind) {
+        fprintf(to, ",\"role\":\"%s\",\"queue\":{\"site\":%" PRIu64 ",\"name\":",
+                f->sem == f->queue.full_sem ? "FULL" : "FREE", f->queue.site);
+        npu_checks_text(to, f->queue.name);
+        fprintf(to, "}");
+    }
     fprintf(to, "}");
 }
 

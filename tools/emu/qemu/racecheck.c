@@ -11,7 +11,7 @@
  * hart has executed. Left out: what semihosting and the calls of host.h read and write.
  */
 #include "tools/emu/qemu/checks.h"
-#include "tools/emu/check/found.h"
+#include "tools/emu/check/cure.h"
 #include "tools/emu/check/stream.h"
 
 #define TEXT_BYTES 64
@@ -80,6 +80,7 @@ void npu_racecheck_event(const struct npu_event *e)
         return;
     }
     if (check.race) {
+        tape_event(&check.findings.tape, check.race, e);
         race_event(check.race, &check.npu->model, e);
     }
     npu_memcheck_event(e);
@@ -231,6 +232,31 @@ static void write_semaphores(const char *name, const struct record *a,
     fprintf(check.file, "]");
 }
 
+static void write_cure(uint32_t finding)
+{
+    static const char *const hows[] = {[CURE_TAKE] = "take",
+                                       [CURE_POST] = "post",
+                                       [CURE_EARLY] = "early",
+                                       [CURE_PAIR] = "pair"};
+    struct cure cure = cure_of(&check.findings, finding, check.race);
+
+    if (cure.how != CURE_NONE) {
+        fprintf(check.file,
+                ",\"cure\":{\"how\":\"%s\",\"turned\":%s,\"semaphore\":%u,\"first\":%u"
+                ",\"posts\":%u,\"takes\":%u",
+                hows[cure.how], cure.turned ? "true" : "false", cure.sem, cure.first,
+                cure.n_post, cure.n_take);
+        if (cure.other) {
+            struct record other = {.lane = lane_of(cure.other->core, cure.other->pipe),
+                                   .site = {.pc = cure.other->pc,
+                                            .caller = cure.other->caller,
+                                            .opcode = OP_NOP}};
+            npu_checks_record("other", &other, NULL);
+        }
+        fprintf(check.file, "}");
+    }
+}
+
 static void write_finding(const struct finding *f)
 {
     fprintf(check.file,
@@ -242,6 +268,7 @@ static void write_finding(const struct finding *f)
     write_semaphores("back", &f->b, &f->a);
     npu_checks_record("first", &f->a, &f->buffer_a);
     npu_checks_record("second", &f->b, &f->buffer_b);
+    write_cure((uint32_t)(f - check.findings.finding));
     fprintf(check.file, "}");
 }
 

@@ -94,6 +94,8 @@ void event_sem(const struct npu *n, enum npu_happens what, struct sem_user by,
         const struct npu_pipe *p = &n->s->core[by.core].pipe[by.pipe];
         event.number = p->serial;
         add_command(&event, p, p->head);
+    } else if (by.pipe == NPU_BY_HART && n->host->hart) {
+        n->host->hart(n->ctx, &event.pc, &event.ra);
     }
     n->host->event(n->ctx, &event);
 }

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+#
+# What findings are told with: who did what where, and what a race lacks, in words. Nothing
+# is guessed: a semaphore is named if the buffer is of its queue, or if it was tried on the
+# record of the run (tools/emu/check/cure.h).
+
+
+def place(access):
+    f = access["source"]
+    return f"{f.file}:{f.line}" if f.line else f"pc {access['pc']:#x}"
+
+
+def who(access):
+    name = access["by"]
+    if name != "hart":
+        name += f" of core {access['core']}"
+    return name + (f", task {access['task']}" if access["task"] else "")
+
+
+def what(access):
+    if not access["command"] and access["does"] == "write" and not access["bytes"]:
+        return "free()"
+    if not access["command"]:
+        return "a store" if access["does"] == "write" else "a load"
+    verb = {"read": "reads", "write": "writes", "atomic": "updates"}[access["does"]]
+    end = access["base"] + access["bytes"]
+    return (f"{access['command']} {verb} {access['operand']} "
+            f"[{access['base']:#x}, {end:#x})")
+
+
+def overlap(a, b):
+    """In words, if two buffers lie over each other; None otherwise."""
+    x, y = a.get("buffer"), b.get("buffer")
+    if x and y and x != y:
+        reach = a if a["base"] + a["bytes"] > x["base"] + x["bytes"] else b
+        of, other = (x, y) if reach is a else (y, x)
+        return (f"overlap: {what(reach)}, in buffer {of['name']} ({of['where']}), reaches "
+                f"into {other['name']} ({other['where']})")
+    if not a["bytes"] or not b["bytes"]:
+        return None
+    first, last = sorted((a, b), key=lambda access: access["base"])
+    if first["base"] < last["base"] and (
+            first["base"] + first["bytes"] < last["base"] + last["bytes"]):
+        return "overlap: the operands have only a part in common, so these are two buffers"
+    return None
+
+
+def of_queue(a, b):
+    """The semaphore of a queue that the second access should have waited for."""
+    queue = a.get("buffer") or {}
+    if {a["by"], b["by"]} != {queue.get("producer"), queue.get("consumer")}:
+        return None
+    role = "FULL" if a["by"] == queue["producer"] else "FREE"
+    return (f"missing: {b['by']} begins before {a['by']} has ended; what orders them is {role} "
+            f"(semaphore {queue[role.lower()]}) of queue {queue['name']} ({queue['where']})")
+
+
+def of_hart(a, b):
+    engine = next((x for x in (a, b) if x["by"] != "hart"), a)
+    if "hart" not in (a["by"], b["by"]):
+        return None
+    return (f"missing: between the push and its access the hart does not wait for "
+            f"{engine['by']} of core {engine['core']}: task_wait for what it posts, or task_drain")
+
+
+def command(access):
+    return f"{access['command']} ({place(access)})"
+
+
+def cured(f):
+    """What was tried on the record of the run, and orders all of them without a deadlock."""
+    cure = f.get("cure")
+    if not cure:
+        return None
+    a, b = (f["second"], f["first"]) if cure["turned"] else (f["first"], f["second"])
+    times = f"all {f['count']}" if f["count"] > 1 else "them"
+    sem, other = f"semaphore {cure['semaphore']}", cure.get("other")
+    if cure["how"] == "take":
+        return (f"missing: {command(b)} does not wait for {sem}, which {a['by']} posts and no "
+                f"command takes; that wait orders {times}")
+    if cure["how"] == "post":
+        return (f"{sem} is posted too early, at {place(other)}: posted by {command(a)} it "
+                f"orders {times}")
+    if cure["how"] == "early":
+        return (f"{sem} is waited for too late, at {place(other)}: waited for by {command(b)} it "
+                f"orders {times}")
+    return (f"missing: no semaphore goes from {a['by']} to {b['by']} for this buffer; one that "
+            f"holds {cure['first']} at first, {command(a)} posts {cure['posts']}, {command(b)} "
+            f"waits for {cure['takes']}: orders {times}")
+
+
+def advice(f):
+    """What is missing, as far as that is known: nothing is guessed."""
+    a, b, way = f["first"], f["second"], "forth"
+    if a["task"] == b["task"] and a["core"] == b["core"] and a["pushed"] > b["pushed"]:
+        a, b, way = b, a, "back"  # as the task means them, whoever came first in this run
+    found = of_hart(a, b) or overlap(a, b)
+    if found or f["class"] == "order":
+        return found or ""
+    queue, cure = of_queue(a, b), cured(f)
+    if queue or cure:
+        known = not queue or "other" in f.get("cure", ())
+        return "; ".join(filter(None, (queue, cure if known else None)))
+    some = ", ".join(map(str, f[way]))
+    cores = "" if a["core"] == b["core"] else " of core {}"
+    way = f"from {a['by']}{cores.format(a['core'])} to {b['by']}{cores.format(b['core'])}"
+    if not some:
+        return f"missing: no semaphore goes {way}"
+    return f"missing: none of the semaphores that go {way} ({some}) orders these two"

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a race lacks. The run is gone through once more as it is on record, with a wait more:
+ * every command begins as soon as it may, and the clocks tell what is ordered then. Only
+ * what orders all instances of the race, and lets everything come to its end, is named.
+ */
+#ifndef TOOLS_EMU_CHECK_CURE_H
+#define TOOLS_EMU_CHECK_CURE_H
+
+#include "tools/emu/check/found.h"
+
+enum cure_how {
+    CURE_NONE, /* not found */
+    CURE_TAKE, /* the semaphore is posted already; the second command has to wait for it */
+    CURE_POST,  /* it is posted by another command of the pipe, before the first one */
+    CURE_EARLY, /* another command of the pipe waits for it, behind the second one */
+    CURE_PAIR,  /* a semaphore of its own */
+};
+
+struct cure {
+    enum cure_how how;
+    bool turned;    /* the first command, that posts, is b of the finding */
+    unsigned sem;   /* not of CURE_PAIR */
+    unsigned first; /* units that it holds at first */
+    unsigned n_post, n_take;
+    const struct tape_cmd *other; /* CURE_POST, CURE_EARLY */
+};
+
+struct cure cure_of(const struct findings *f, uint32_t finding, const struct race *r);
+
+#endif
