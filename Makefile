@@ -58,62 +58,116 @@ ifeq ($(filter -j% --jobs%,$(MAKEFLAGS)),)
 MAKEFLAGS += -j$(shell nproc)
 endif
 
-LIBC    ?= picolibc
-CROSS   ?= riscv64-unknown-elf-
-CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
-B       := build
-Q       := $(if $(V),,@)
-say      = $(if $(V),,@echo "  $(1)" $(patsubst $(B)/%,%,$@))
+LIBC  ?= picolibc
+CROSS ?= riscv64-unknown-elf-
+CC    := $(if $(filter default,$(origin CC)),gcc,$(CC))
+B     := build
+Q     := $(if $(V),,@)
+say    = $(if $(V),,@echo "  $(1)" $(patsubst $(B)/%,%,$@))
+OTHER := $(IMAGE)# make record IMAGE=..., another than the next
+override IMAGE := $(B)/salai.elf
 export CORES PROFILE MEM SEED TIMING TRACE CORE CROSS
+
+# --- what you can type: DO_x is what `make x` runs ---
+
+DO_run          = tools/salai -- $(ARGS)
+DO_test         = tests/run $(T)
+DO_test-full    = tests/run --full $(T)
+DO_test-chroots = for s in $(or $(SUITES),bookworm); do tests/chroot $$s || exit; done
+DO_debug        = tools/gdb/debug -- $(ARGS)
+DO_debug-server = tools/gdb/debug --server -- $(ARGS)
+DO_debug-core   = tools/gdb/debug $(OTHER:%=--image %) --core $(FILE)
+DO_record       = tools/gdb/record $(OTHER:%=--image %) -- $(ARGS)
+DO_replay       = tools/gdb/debug --replay
+DO_bench        = tools/bench
+DO_bench-tile   = tools/bench-tile
+DO_bench-host   = tools/bench-host $(B)/bench/blas
+DO_bench-model  = for b in $^; do $$b; done
+DO_calibrate    = $^
+DO_perturb      = tools/perturb --seeds $(or $(SEEDS),100) -- $(ARGS)
+DO_faults       = tools/faults -- $(ARGS)
+DO_soak         = tools/soak $(MINUTES)
+DO_fuzz         = tests/fuzz/run $(or $(SECONDS),60) $(FUZZ)
+DO_coverage     = tests/coverage $(ARGS)
+RUNS := $(patsubst DO_%,%,$(filter DO_%,$(.VARIABLES)))
+
+.PHONY: all check docs format clean help model-rv FORCE $(RUNS)
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.SECONDARY:
+
+all: $(B)/npu.so $(IMAGE)
+# tests/run knows every test, and what it needs.
+TESTING := $(filter test test-full,$(MAKECMDGOALS))
+test test-full: $(if $(TESTING),$(shell tests/run --needs \
+    $(filter --full,$(TESTING:test-%=--%)) $(T))) $(if $(T),,model-rv)
+run debug debug-server record replay bench bench-tile bench-host perturb faults soak fuzz: all
+debug debug-server debug-core replay: $(B)/packages-debug
+record: $(OTHER)
+bench bench-tile soak fuzz: $(B)/fw-picolibc/test.elf
+bench-host: $(B)/bench/blas
+bench-model: $(patsubst %,$(B)/bench/%,cube move vector)
+calibrate: $(B)/bench/calibrate
+fuzz: $(patsubst %,$(B)/fuzz-%,program snapshot tile)
+coverage: $(patsubst %,$(B)/cov/%,host-tests check-streams fuzz-program fuzz-snapshot)
+
+$(RUNS):
+	@$(UNLOCK) $(DO_$@)
+
+check: $(B)/regdoc
+	tools/check
+	$(B)/regdoc --check $(wildcard hal/contract/*.md)
+
+docs: $(B)/regdoc
+	$(B)/regdoc $(wildcard hal/contract/*.md)
+
+format:
+	@{ git diff --name-only --diff-filter=d HEAD; git ls-files -o --exclude-standard; } | \
+	    grep '\.[ch]$$' | xargs -r clang-format -i
+
+clean:
+	rm -rf $(B)
+
+help:
+	@sed -n 's/^#//p' Makefile | sed '/^ ---/,$$d'
 
 # --- sources: a file that lies in the right folder is found ---
 
-find       = $(sort $(shell find $(1) -name '*.[cS]'))
-TABLES    := hal/contract/tables.c
-FW_SRC    := $(call find,boot hal sched kernels)
+find        = $(sort $(shell find $(1) -name '*.[cS]'))
+TABLES     := hal/contract/tables.c
+FW_SRC     := $(call find,boot hal sched kernels)
 TARGET_SRC := $(call find,tests/target tests/broken tests/tile) tests/test.c \
     $(patsubst %,tests/bench/%.c,hart launch sequence soak tile)
-MODEL_SRC := $(call find,tools/emu/model) $(TABLES)
-CHECK_SRC := $(call find,tools/emu/check)
-QEMU_SRC  := $(call find,tools/emu/qemu)
+MODEL_SRC  := $(call find,tools/emu/model) $(TABLES)
+CHECK_SRC  := $(call find,tools/emu/check)
 # Of tile programs what is not of the machine.
-TILE_SRC  := $(addprefix kernels/,lib/near.c $(addsuffix .c,$(addprefix tile/,ir build kernel \
-             lower fold lex expr text ref ref_ops)))
-HOST_SRC  := $(call find,tests/model tests/host tests/fuzz tests/tile) tests/test.c hal/err.c \
-             kernels/cli/npy_header.c $(TILE_SRC) $(MODEL_SRC) $(CHECK_SRC) \
-             tests/check/memory_test.c
-STREAMS_SRC := tests/check/streams.c $(TABLES) \
-             $(filter-out %/stream.c %/memory.c %/sync.c,$(CHECK_SRC))
-FUZZ_SRC  := $(addprefix tests/fuzz/,program.c snapshot.c) tests/model/rig.c $(MODEL_SRC)
-FUZZERS   := program snapshot tile
-COV       := $(addprefix $(B)/cov/,host-tests check-streams fuzz-program fuzz-snapshot)
-FUZZ_TILE_SRC := tests/fuzz/tile.c $(TILE_SRC) $(TABLES)
-BENCHES   := calibrate cube move vector
+TILE_SRC   := kernels/lib/near.c $(patsubst %,kernels/tile/%.c,ir build kernel lower fold lex \
+    expr text ref ref_ops)
+HOST_SRC   := $(call find,tests/model tests/host tests/fuzz tests/tile) tests/test.c \
+    $(patsubst %,tests/check/%.c,host memory_test) hal/err.c kernels/cli/npy_header.c \
+    $(TILE_SRC) $(MODEL_SRC) $(CHECK_SRC)
+STREAMS_SRC := $(patsubst %,tests/check/%.c,host streams) $(TABLES) \
+    $(filter-out %/stream.c %/memory.c %/sync.c,$(CHECK_SRC))
+FUZZ_SRC   := $(patsubst %,tests/fuzz/%.c,program snapshot) tests/model/rig.c $(MODEL_SRC)
 
 # --- flags ---
 
 WARN     := -Wall -Wextra -Wconversion -Wshadow -Werror
 RV64     := -march=rv64gc -mabi=lp64d -mcmodel=medany
-none     :=
-comma    := ,
 FW_FLAGS := -std=gnu11 $(WARN) -O2 -g $(RV64) -ffunction-sections -fdata-sections \
-            -fno-common -fno-eliminate-unused-debug-types -malign-data=natural
+    -fno-common -fno-eliminate-unused-debug-types -malign-data=natural
 # An image is the same, byte for byte, in whatever directory it is built: this one, which
 # gcc and as take from PWD, goes by a name that all have, and is told as a dot.
-FW_CC     = PWD=/proc/self/cwd $(CROSS)gcc -fdebug-prefix-map=/proc/self/cwd=.
-FW_LINK   = $(CROSS)gcc $(RV64) -nostartfiles -static -T linker/npu.ld -Wl,--gc-sections \
-            -Wl,--fatal-warnings -Wl,--build-id -Wl,-Map=$(@:.elf=.map) \
-            -Wl,--defsym=__image_limit=$(IMAGE_KIB)K $(HEAP)
-# boot/heap.c
-HEAP     := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc aligned_alloc free \
-    _malloc_r _calloc_r _realloc_r _free_r)
+FW_CC     = PWD=/proc/self/cwd $(CROSS)gcc -fdebug-prefix-map=/proc/self/cwd=. $(FW_FLAGS)
+# The functions that boot/heap.c is between.
+HEAP     := malloc calloc realloc aligned_alloc free _malloc_r _calloc_r _realloc_r _free_r
 # The model's arithmetic is what its sources say, on every host.
 EXACT    := -ffp-contract=off -fno-math-errno -fno-trapping-math
-MODEL_FLAGS := -std=c11 $(WARN) $(EXACT) $$(OPT) -g
+MODEL_FLAGS = -std=c11 $(WARN) $(EXACT) $(OPT) -g
 SAN_FLAGS := -std=gnu11 -Wall -Wextra -Werror $(EXACT) -O1 -g -fsanitize=address,undefined \
-             -fno-sanitize-recover=undefined
+    -fno-sanitize-recover=undefined
 COV_FLAGS := -std=gnu11 $(EXACT) -O1 -fprofile-instr-generate -fcoverage-mapping
-PLUGIN_FLAGS = -std=gnu11 -O2 -g -fPIC -Wall -Wextra -Wno-unused-parameter -Werror \
+PLUGIN_FLAGS := -std=gnu11 -O2 -g -fPIC -Wall -Wextra -Wno-unused-parameter -Werror \
     -fno-strict-aliasing -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -isystem $(B)/qemu/config \
     -isystem $(B)/qemu/include -isystem $(B)/qemu/qapi -I$(B)/qemu -fvisibility=hidden \
     $$(pkg-config --cflags glib-2.0)
@@ -131,10 +185,10 @@ ifneq ($(findstring x86_64,$(shell $(CC) -dumpmachine)),)
 %_avx512.c.o: SIMD := -mavx512f -mavx512bw -mavx512dq -mavx512vl
 %/vec_avx512.c.o: SIMD += -mfma -mf16c -mprefer-vector-width=512
 endif
-# The same loops for every type and operation: a fifth of the time would go into -g.
-%/vec_avx512.c.o %/vec_avx2.c.o %/vec_plain.c.o: SIMD += -g0
-# What loops over elements want of -O3: the rest takes a third longer and makes none faster.
+# What loops over elements wants -O3: the rest takes a third longer and makes none faster. The
+# same loops for every type and operation want less of it; a fifth of the time would go into -g.
 OPT := -O3
+%/vec_avx512.c.o %/vec_avx2.c.o %/vec_plain.c.o: SIMD += -g0
 %/vec_avx512.c.o %/vec_avx2.c.o %/vec_plain.c.o: OPT := $(if $(findstring clang,$(CC)),-O3,-O2 \
     -ftree-loop-vectorize -fvect-cost-model=dynamic -funswitch-loops)
 $(B)/model/tools/emu/model/machine/%: OPT := -O2
@@ -142,104 +196,6 @@ $(B)/model/tools/emu/model/machine/%: OPT := -O2
 %/heap.c.o %_op.c.o %/demo.c.o %/mla_prolog_ref.c.o %/trap.c.o %/hal/host.c.o %/report.c.o \
     %/measure.c.o %/tque.c.o \
     $(patsubst %,$(B)/fw-%/kernels/cli/%.o,picolibc newlib): FW_FLAGS += -Os -msave-restore
-
-.PHONY: all run test test-full test-chroots check format docs model-rv clean help FORCE \
-    bench bench-tile bench-host bench-model perturb soak faults fuzz coverage calibrate \
-    debug debug-server debug-core record replay
-.DELETE_ON_ERROR:
-.SUFFIXES:
-.SECONDARY:
-
-# --- what you can type ---
-
-IMAGE_ASKED := $(IMAGE)# make record IMAGE=..., another than the next
-override IMAGE := $(B)/salai.elf
-TEST_ELF  := $(B)/fw-picolibc/test.elf
-ASKED      = $(if $(IMAGE_ASKED),--image $(IMAGE_ASKED))
-
-all: $(B)/npu.so $(IMAGE)
-
-run: all
-	@$(UNLOCK) tools/salai -- $(ARGS)
-
-# tests/run knows every test, and what it needs.
-test: TESTS := $(T)
-test-full: TESTS := --full $(T)
-ifneq ($(filter test test-full,$(MAKECMDGOALS)),)
-test test-full: $(shell tests/run --needs --full $(T)) $(if $(T),,model-rv)
-endif
-test test-full:
-	@$(UNLOCK) tests/run $(TESTS)
-
-# The model also compiles for a bare RISC-V machine, without a C library.
-model-rv: $(MODEL_SRC:%=$(B)/model-rv/%.o)
-
-test-chroots:
-	@for s in $(or $(SUITES),bookworm); do tests/chroot $$s || exit; done
-
-debug debug-server replay debug-core: $(B)/packages-debug
-debug debug-server: all
-	@$(UNLOCK) tools/gdb/debug $(if $(@:debug=),--server) -- $(ARGS)
-
-record: all $(IMAGE_ASKED)
-	@$(UNLOCK) tools/gdb/record $(ASKED) -- $(ARGS)
-
-replay: all
-	@$(UNLOCK) tools/gdb/debug --replay
-
-debug-core:
-	@tools/gdb/debug $(ASKED) --core $(FILE)
-
-# What the scheduler costs and what pipelines over it reach.
-bench: all $(TEST_ELF)
-	@$(UNLOCK) tools/bench
-
-faults: all
-	@$(UNLOCK) tools/faults -- $(ARGS)
-
-soak: all $(TEST_ELF)
-	@$(UNLOCK) tools/soak $(MINUTES)
-
-bench-tile: all $(TEST_ELF)
-	@$(UNLOCK) tools/bench-tile
-
-bench-host: all $(B)/bench/blas
-	@$(UNLOCK) tools/bench-host $(B)/bench/blas
-
-# Rates of the model's inner loops on this host.
-bench-model: $(filter-out %/calibrate,$(BENCHES:%=$(B)/bench/%))
-	@$(UNLOCK) for b in $^; do $$b; done
-
-# Does the timing show in the result? tools/perturb says how it is compared.
-perturb: all
-	@$(UNLOCK) tools/perturb --seeds $(or $(SEEDS),100) -- $(ARGS)
-
-fuzz: all $(FUZZERS:%=$(B)/fuzz-%) $(TEST_ELF)
-	@$(UNLOCK) tests/fuzz/run $(or $(SECONDS),60) $(FUZZ)
-
-coverage: $(COV)
-	@$(UNLOCK) tests/coverage $(ARGS)
-
-# Published against modelled cycles.
-calibrate: $(B)/bench/calibrate
-	@$(UNLOCK) $<
-
-check: $(B)/regdoc
-	tools/check
-	$(B)/regdoc --check $(wildcard hal/contract/*.md)
-
-docs: $(B)/regdoc
-	$(B)/regdoc $(wildcard hal/contract/*.md)
-
-help:
-	@sed -n 's/^#//p' Makefile | sed '/^ ---/,$$d'
-
-format:
-	@{ git diff --name-only --diff-filter=d HEAD; git ls-files -o --exclude-standard; } | \
-	    grep '\.[ch]$$' | xargs -r clang-format -i
-
-clean:
-	rm -rf $(B)
 
 # --- objects ---
 
@@ -251,25 +207,21 @@ $(B)/$(1)/%.o: % Makefile $(3) | $(4)
 	$(Q)mkdir -p $$(@D)
 	$(Q)$(2) -I. -MMD -MP -c $$< -o $$@
 endef
-# $(call link,COMMAND): the recipe of a program from the objects and sources that it needs.
-define link
-$(call say,LINK)
-$(Q)mkdir -p $(@D)
-$(Q)$(1) $(filter %.o %.c,$^) $(LIBS) -o $@
-endef
-PACKAGES := $(B)/packages-run
-PACKAGES_TEST := $(B)/packages-test
-
-$(eval $(call compile,fw-picolibc,$$(FW_CC) $(CC_picolibc) $$(FW_FLAGS),,$(PACKAGES)))
-$(eval $(call compile,fw-newlib,$$(FW_CC) $(CC_newlib) $$(FW_FLAGS),$(B)/newlib/lib/libc.a,))
-$(eval $(call compile,model,$$(CC) $(MODEL_FLAGS) $$(SIMD) -fPIC -fvisibility=hidden,,$(PACKAGES)))
-$(eval $(call compile,model-rv,$$(CROSS)gcc $(MODEL_FLAGS) $(RV64) -ffreestanding,,$(PACKAGES)))
-$(eval $(call compile,plugin,$$(CC) $(subst $$,$$$$,$(PLUGIN_FLAGS)),$(B)/qemu/stamp,))
-$(eval $(call compile,host,$$(CC) -std=gnu11 -Wall -Wextra -Werror -O2 -g,,$(PACKAGES)))
-$(eval $(call compile,san,$$(CC) $(SAN_FLAGS) $$(SIMD),,$(PACKAGES_TEST)))
-$(eval $(call compile,cov,clang $(COV_FLAGS) $$(SIMD),,$(PACKAGES_TEST)))
+$(eval $(call compile,fw-picolibc,$$(FW_CC) $(CC_picolibc),,$(B)/packages-run))
+$(eval $(call compile,fw-newlib,$$(FW_CC) $(CC_newlib),$(B)/newlib/lib/libc.a,))
+$(eval $(call compile,model,$(CC) $$(MODEL_FLAGS) $$(SIMD) -fPIC -fvisibility=hidden,,\
+    $(B)/packages-run))
+$(eval $(call compile,model-rv,$(CROSS)gcc $$(MODEL_FLAGS) $(RV64) -ffreestanding,,\
+    $(B)/packages-run))
+$(eval $(call compile,plugin,$(CC) $$(PLUGIN_FLAGS),$(B)/qemu/stamp,))
+$(eval $(call compile,host,$(CC) -std=gnu11 -Wall -Wextra -Werror -O2 -g,,$(B)/packages-run))
+$(eval $(call compile,san,$(CC) $(SAN_FLAGS) $$(SIMD),,$(B)/packages-test))
+$(eval $(call compile,cov,clang $(COV_FLAGS) $$(SIMD),,$(B)/packages-test))
 $(eval $(call compile,fuzzer,clang $(SAN_FLAGS) $$(SIMD) -fsanitize=fuzzer-no-link,,\
-    $(PACKAGES_TEST)))
+    $(B)/packages-test))
+
+# The model for a bare RISC-V machine, without a C library.
+model-rv: $(MODEL_SRC:%=$(B)/model-rv/%.o)
 
 # --- firmware ---
 
@@ -282,20 +234,21 @@ $(if $(UNKNOWN),$(error OPERATORS: no folder kernels/$(firstword $(UNKNOWN))))
 KERNELS := $(call uses,$(call uses,$(OPERATORS)))
 FW_LESS := $(filter-out kernels/%,$(FW_SRC)) $(filter $(KERNELS:%=kernels/%/%),$(FW_SRC))
 endif
-IMAGE_SRC := $(or $(FW_LESS),$(FW_SRC))
-NAME      := salai$(subst $(none) ,,$(OPERATORS:%=-%))
+NAME := salai$(subst $() ,,$(OPERATORS:%=-%))
 
 # Reached whenever it is asked for: with another LIBC or OPERATORS the copy is another.
 $(IMAGE): $(B)/fw-$(LIBC)/$(NAME).elf FORCE
 	$(Q)cmp -s $< $@ || { cp $< $@.new && mv $@.new $@; }
 
 # The image, and one that has the self-tests as well, with each C library.
-FW   := $(B)/fw-picolibc $(B)/fw-newlib
-LD   := $(wildcard linker/*.ld)
-$(FW:=/$(NAME).elf): %/$(NAME).elf: $(addprefix %/,$(IMAGE_SRC:=.o)) $(LD)
-	$(call link,$(FW_LINK))
-$(FW:=/test.elf): %/test.elf: $(addprefix %/,$(FW_SRC:=.o) $(TARGET_SRC:=.o)) $(LD)
-	$(call link,$(FW_LINK))
+FW := $(B)/fw-picolibc $(B)/fw-newlib
+$(FW:=/$(NAME).elf): %/$(NAME).elf: $(addprefix %/,$(patsubst %,%.o,$(or $(FW_LESS),$(FW_SRC))))
+$(FW:=/test.elf): %/test.elf: $(addprefix %/,$(FW_SRC:=.o) $(TARGET_SRC:=.o))
+$(FW:=/$(NAME).elf) $(FW:=/test.elf): $(wildcard linker/*.ld)
+$(B)/fw-%.elf: LINK = $(CROSS)gcc $(RV64) -nostartfiles -static -T linker/npu.ld \
+    -Wl,--gc-sections,--fatal-warnings,--build-id,-Map=$(@:.elf=.map) $(HEAP:%=-Wl,--wrap=%) \
+    -Wl,--defsym=__image_limit=$(IMAGE_KIB)K
+$(B)/fw-%.elf: LIBS = $(LD_$(@D:$(B)/fw-%=%))
 # KiB of text + rodata, so that one notices what an image begins to carry: 90 for what every
 # image has, the texts of the contract foremost, 10 for each operator and 150 for tile
 # programs: parser, planner, interpreter and libm's functions in double precision. newlib's
@@ -303,19 +256,17 @@ $(FW:=/test.elf): %/test.elf: $(addprefix %/,$(FW_SRC:=.o) $(TARGET_SRC:=.o)) $(
 OPERATOR_FOLDERS := $(filter-out %/cli/ %/lib/ %/tile/,$(wildcard kernels/*/))
 limit = $(shell expr $(1) + 10 \* $(words $(OPERATOR_FOLDERS)) + 150)
 $(B)/fw-picolibc/%.elf: IMAGE_KIB = $(call limit,90)
-$(B)/fw-picolibc/%.elf: LIBS = $(LD_picolibc)
 $(B)/fw-newlib/%.elf: IMAGE_KIB = $(call limit,122)
-$(B)/fw-newlib/%.elf: LIBS = $(LD_newlib)
 $(FW:=/test.elf): IMAGE_KIB = 576
 
-$(B)/newlib/lib/libc.a: tools/newlib | $(PACKAGES_TEST)
+$(B)/newlib/lib/libc.a: tools/newlib | $(B)/packages-test
 	$(call say,NEWLIB)
 	$(Q)tools/newlib $(B)/newlib
 
 # --- plugin, host programs ---
 
 # Looks each time whether QEMU is still the one that the headers are of.
-$(B)/qemu/stamp: FORCE | $(PACKAGES)
+$(B)/qemu/stamp: FORCE | $(B)/packages-run
 	$(Q)tools/emu/qemu/headers $(B)/qemu
 
 FORCE:
@@ -324,57 +275,52 @@ $(B)/qemu/version.h: $(B)/qemu/stamp ;
 
 # The headers first: they come over the network while the model is compiled.
 $(B)/npu.so: $(B)/qemu/stamp $(patsubst %,$(B)/model/%.o,$(MODEL_SRC) $(CHECK_SRC)) \
-    $(QEMU_SRC:%=$(B)/plugin/%.o)
-	$(Q)mkdir -p $(B)/scratch
-	$(call link,$(CC) -shared)
+    $(patsubst %,$(B)/plugin/%.o,$(call find,tools/emu/qemu))
+$(B)/npu.so: LINK = $(CC) -shared
 
-$(B)/san/host-tests: LIBS := -lmpfr -lgmp -lm
 $(B)/san/host-tests: $(HOST_SRC:%=$(B)/san/%.o)
-	$(call link,$(CC) $(SAN_FLAGS))
-
 $(B)/check-streams: $(STREAMS_SRC:%=$(B)/san/%.o)
-	$(call link,$(CC) $(SAN_FLAGS))
+$(B)/san/host-tests $(B)/check-streams: LINK = $(CC) $(SAN_FLAGS)
+%/host-tests: LIBS = -lmpfr -lgmp -lm
+
+$(B)/fuzz-program $(B)/fuzz-snapshot: $(FUZZ_SRC:%=$(B)/fuzzer/%.o)
+$(B)/fuzz-tile: $(patsubst %,$(B)/fuzzer/%.o,tests/fuzz/tile.c $(TILE_SRC) $(TABLES))
+$(B)/fuzz-%: LINK = clang $(SAN_FLAGS)
+$(B)/fuzz-% $(B)/cov/fuzz-%: LIBS = -lm -fsanitize=fuzzer \
+    -Xlinker --defsym=LLVMFuzzerTestOneInput=$(patsubst fuzz-%,fuzz_%_input,$(@F))
 
 # The same with counters in the model and the race check; the tests need gcc, for _Float16.
 counted = $(patsubst %,$(B)/cov/%.o,$(filter tools/emu/%,$(1))) \
     $(patsubst %,$(B)/host/%.o,$(filter-out tools/emu/%,$(1)))
-$(B)/cov/host-tests: LIBS := -lmpfr -lgmp -lm
 $(B)/cov/host-tests: $(call counted,$(HOST_SRC))
 $(B)/cov/check-streams: $(call counted,$(STREAMS_SRC))
-$(B)/cov/fuzz-%: LIBS = -lm -fsanitize=fuzzer \
-    -Xlinker --defsym=LLVMFuzzerTestOneInput=fuzz_$(@:$(B)/cov/fuzz-%=%)_input
 $(B)/cov/fuzz-program $(B)/cov/fuzz-snapshot: $(call counted,$(FUZZ_SRC))
-$(COV):
-	$(call link,clang $(COV_FLAGS))
-
-$(B)/fuzz-program $(B)/fuzz-snapshot: $(FUZZ_SRC:%=$(B)/fuzzer/%.o)
-$(B)/fuzz-tile: $(FUZZ_TILE_SRC:%=$(B)/fuzzer/%.o)
-$(FUZZERS:%=$(B)/fuzz-%): LIBS = -lm \
-    -Xlinker --defsym=LLVMFuzzerTestOneInput=fuzz_$(@:$(B)/fuzz-%=%)_input
-$(FUZZERS:%=$(B)/fuzz-%):
-	$(call link,clang $(SAN_FLAGS) -fsanitize=fuzzer)
+$(B)/cov/%: LINK = clang $(COV_FLAGS)
 
 $(B)/plumbing: $(patsubst %,$(B)/host/%.o,tests/qemu/device/plumbing.c tests/test.c \
     tests/host/main.c hal/err.c $(TABLES))
-	$(call link,$(CC))
-
-$(B)/bench/blas: LIBS := -lopenblas
-$(B)/bench/blas: tests/bench/blas.c | $(B)/packages-bench
-	$(call link,$(CC) -O2)
-
+$(B)/regdoc: $(patsubst %,$(B)/host/%.o,tools/regdoc.c $(TABLES))
+$(B)/bench/blas: $(B)/host/tests/bench/blas.c.o | $(B)/packages-bench
+$(B)/bench/blas: LIBS = -lopenblas
 $(B)/bench/calibrate: $(patsubst %,$(B)/host/%.o,\
     $(filter-out %_test.c,$(call find,tests/model/calibrate)))
-$(BENCHES:%=$(B)/bench/%): $(B)/bench/%: $(B)/host/tests/bench/%.c.o \
-    $(B)/host/tests/model/rig.c.o $(MODEL_SRC:%=$(B)/model/%.o)
-	$(call link,$(CC))
+BENCHES := $(patsubst %,$(B)/bench/%,calibrate cube move vector)
+$(BENCHES): $(B)/bench/%: $(B)/host/tests/bench/%.c.o $(B)/host/tests/model/rig.c.o \
+    $(MODEL_SRC:%=$(B)/model/%.o)
 
-$(B)/regdoc: tools/regdoc.c $(TABLES) $(wildcard hal/contract/*.def hal/contract/*.h) | $(PACKAGES)
-	$(call link,$(CC) -std=gnu11 -Wall -Wextra -Werror -O1 -I.)
+LINK = $(CC)
+LIBS =
+PROGRAMS := npu.so san/host-tests check-streams fuzz-program fuzz-snapshot fuzz-tile \
+    cov/host-tests cov/check-streams cov/fuzz-program cov/fuzz-snapshot plumbing regdoc bench/blas
+$(PROGRAMS:%=$(B)/%) $(BENCHES) $(FW:=/$(NAME).elf) $(FW:=/test.elf):
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D) $(B)/scratch
+	$(Q)$(LINK) $(filter %.o,$^) $(LIBS) -o $@
 
 # --- packages, and what else make has to know ---
 
 # One after the other: apt locks out a second.
-$(addprefix $(B)/packages-,debug test bench): $(PACKAGES)
+$(addprefix $(B)/packages-,debug test bench): $(B)/packages-run
 $(B)/packages-%: tools/setup
 	@tools/setup $*
 	@mkdir -p $(B) && touch $@

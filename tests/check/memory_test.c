@@ -3,9 +3,9 @@
  * The memory check and the sync check on made-up streams of hints, accesses and events: what
  * is found and, beside each, the twin in which nothing is.
  */
-#include <stdlib.h>
 #include <string.h>
 
+#include "tests/check/host.h"
 #include "tests/test.h"
 #include "tools/emu/check/memory.h"
 #include "tools/emu/check/sync.h"
@@ -18,24 +18,6 @@ enum {
     SIZE = 64
 };
 
-static void *get(void *ctx, size_t bytes)
-{
-    void *p = calloc(1, bytes);
-
-    (void)ctx;
-    if (!p) {
-        abort();
-    }
-    return p;
-}
-
-static void give_back(void *ctx, void *p, size_t bytes)
-{
-    (void)ctx, (void)bytes;
-    free(p);
-}
-
-static const struct check_host host = {get, give_back, NULL};
 static const struct race_config config = {
     .cores = 2, .profile = PROFILE_a2, .gm_base = GM, .gm_bytes = GM_BYTES};
 
@@ -43,7 +25,7 @@ static const struct race_config config = {
 
 static struct memory *open_heap(void)
 {
-    struct memory *m = memory_new(&host, &config);
+    struct memory *m = memory_new(&test_host, &config);
 
     memory_hint(m, 0,
                 &(struct hint){.kind = HINT_HEAP, .addr = HEAP, .bytes = GM_BYTES / 2});
@@ -265,7 +247,7 @@ static const char *told(struct sync *s)
 
 TEST(sync, leftovers)
 {
-    struct sync *s = sync_new(&host, 2);
+    struct sync *s = sync_new(&test_host, 2);
 
     move(s, NPU_POSTS, 3, 1);
     scope(s, HINT_BEGIN);
@@ -274,12 +256,12 @@ TEST(sync, leftovers)
     scope(s, HINT_END);
     reset(s);
     CHECK(strcmp(told(s), "") == 0);
-    s = sync_new(&host, 2);
+    s = sync_new(&test_host, 2);
     scope(s, HINT_BEGIN);
     move(s, NPU_POSTS, 3, 1);
     scope(s, HINT_END);
     ok(strcmp(told(s), "L") == 0, "sync/a_unit_that_is_left");
-    s = sync_new(&host, 2);
+    s = sync_new(&test_host, 2);
     scope(s, HINT_BEGIN);
     move(s, NPU_POSTS, 3, 1);
     reset(s);
@@ -288,7 +270,7 @@ TEST(sync, leftovers)
 
 TEST(sync, waits)
 {
-    struct sync *s = sync_new(&host, 2);
+    struct sync *s = sync_new(&test_host, 2);
     struct npu_event pushed = of(NPU_PUSHED, PIPE_V), begins = of(NPU_BEGINS, PIPE_M);
 
     cmd = (union cmd){.head = {.wait_sem = {5}, .wait_n = {2}}};
@@ -296,7 +278,7 @@ TEST(sync, waits)
     move(s, NPU_POSTS, 5, 1);
     reset(s);
     ok(strcmp(told(s), "U") == 0, "sync/a_wait_without_its_post");
-    s = sync_new(&host, 2);
+    s = sync_new(&test_host, 2);
     sync_event(s, &pushed);
     sync_event(s, &begins); /* M runs: it may post */
     reset(s);
@@ -332,7 +314,7 @@ TEST(sync, where_the_hart_began_to_wait)
 
 TEST(sync, settings)
 {
-    struct sync *s = sync_new(&host, 2);
+    struct sync *s = sync_new(&test_host, 2);
     union cmd mask = {.set_mask = {.lo = 1}};
 
     mask.head.opcode = OP_SET_MASK;
@@ -349,7 +331,7 @@ TEST(sync, settings)
     cmd = (union cmd){.head = {.opcode = OP_VADD}};
     run(s, PIPE_V);
     CHECK(strcmp(told(s), "") == 0);
-    s = sync_new(&host, 2);
+    s = sync_new(&test_host, 2);
     scope(s, HINT_BEGIN);
     cmd = mask;
     run(s, PIPE_V);

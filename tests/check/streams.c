@@ -20,29 +20,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tests/check/host.h"
 #include "tools/emu/check/race.h"
 
 enum { GM = 0x80000000, GM_BYTES = 1 << 20, NUMBERS = 5 };
 
 static uint64_t number[NUMBERS];
 static struct race *race;
-
-static void *get(void *ctx, size_t bytes)
-{
-    void *p = calloc(1, bytes);
-
-    (void)ctx;
-    if (!p) {
-        abort();
-    }
-    return p;
-}
-
-static void give_back(void *ctx, void *p, size_t bytes)
-{
-    (void)ctx, (void)bytes;
-    free(p);
-}
 
 static void found(void *ctx, const struct race_pair *p)
 {
@@ -59,12 +43,11 @@ static void mixed(void *ctx, unsigned core, unsigned sem, unsigned a, unsigned b
 
 static void begin(unsigned cores)
 {
-    static const struct check_host host = {.alloc = get, .free = give_back};
     static const struct race_report report = {.found = found, .mixed = mixed};
     struct race_config config = {
         .cores = cores, .profile = PROFILE_a2, .gm_base = GM, .gm_bytes = GM_BYTES};
 
-    race = race_new(&host, &config, &report);
+    race = race_new(&test_host, &config, &report);
 }
 
 static void reset(unsigned core, unsigned pipe)
