@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: MIT
+#
+# What npu.so has found, with its places in the source and as lines for people: for
+# tools/findings and for `npu races` of gdb.
+import collections
+import os
+import re
+import subprocess
+
+from advice import advice, place, what, who
+
+CROSS = os.environ.get("CROSS", "riscv64-unknown-elf-")
+# Frames that are not where the mistake is: who called them is.
+BENEATH = re.compile(r"^(hal|sched|boot)/|^\?\?|^/")
+LEVEL = {"race": "error", "out-of-bounds": "error", "use-after-free": "error",
+         "unallocated": "error", "double-free": "error", "bad-free": "error", "leak": "error",
+         "leftover": "error", "unserved": "error", "misaligned": "warning",
+         "left-set": "error", "order": "note", "mixed": "warning"}
+CORE_SEMS = 64  # SEM_CORE of the contract
+SIDES = "first", "second", "release", "wanted"
+Frame = collections.namedtuple("Frame", "function file line")
+
+
+# --- where in the source ---
+
+def address(access):
+    """Addresses that lead to an access, the nearest first: a return address is that behind
+    the call."""
+    if access["command"] and not access["caller"]:
+        return [access["pc"] - 2]
+    return [access["pc"]] + [access["caller"] - 2] * (access["caller"] > 2)
+
+
+def frames_of(image, addresses):
+    """{address: its frames, those that were compiled in first}"""
+    wanted = sorted(set(addresses))
+    if not wanted:
+        return {}
+    try:
+        text = subprocess.run([CROSS + "addr2line", "-e", image, "-a", "-f", "-i"],
+                              input="".join(f"{a:#x}\n" for a in wanted), text=True,
+                              capture_output=True).stdout
+    except OSError:
+        return {}
+    frames, now = {}, None
+    lines = iter(text.splitlines())
+    for line in lines:
+        if re.fullmatch("0x[0-9a-f]{8,}", line):
+            now = frames.setdefault(int(line, 16), [])
+        else:
+            file, _, number = next(lines).partition(":")
+            number = re.match(r"\d+", number)
+            now.append(Frame(line, os.path.normpath(file), int(number[0]) if number else 0))
+    return frames
+
+
+def source(access, frames):
+    """The innermost frame of a kernel; else the innermost above the drivers."""
+    chain = [f for a in address(access) for f in frames.get(a, [])]
+    return next((f for f in chain if not BENEATH.search(f.file)),
+                next((f for f in chain if f.line and not f.file.startswith("hal/")),
+                     next((f for f in chain if f.line), Frame("?", "??", 0))))
+
+
+# --- findings ---
+
+def located(raw, image):
+    """The findings, with their sources; those of the same two lines and memory are one."""
+    for f in raw["findings"]:
+        if f.get("freed"):
+            f["release"] = f["first"] | {"pc": f["freed"]}
+    accesses = [f[side] for f in raw["findings"] for side in SIDES if side in f]
+    accesses += [f["cure"]["other"] for f in raw["findings"] if "other" in f.get("cure", {})]
+    buffers = [access["buffer"] for access in accesses if "buffer" in access]
+    buffers += [f["queue"] for f in raw["findings"] if "queue" in f]
+    frames = frames_of(image, [a for access in accesses for a in address(access)] +
+                       [b["site"] - 2 for b in buffers])
+    for access in accesses:
+        access["source"] = source(access, frames)
+    for b in buffers:
+        frame = (frames.get(b["site"] - 2) or [Frame("?", "??", 0)])[0]
+        b["where"], b["frame"] = f"{frame.file}:{frame.line}", frame
+    merged = {}
+    for f in raw["findings"]:
+        if "wanted" in f and BENEATH.search(f["second"]["source"].file):
+            f["second"] = f["wanted"]  # the scheduler has taken it for who has to wait
+        f.pop("wanted", None)
+        for side in SIDES:  # the first units of a queue come with it
+            if "queue" in f and BENEATH.search(f.get(side, f["first"])["source"].file):
+                f[side]["source"] = f["queue"]["frame"]
+        both = sorted((place(f["first"]), place(f["second"])))
+        same = merged.setdefault((f["class"], f["memory"], *both), f)
+        if same is not f:
+            same["count"] += f["count"]
+    for m in raw["mixed"]:
+        merged["mixed", m["core"], m["semaphore"]] = dict(m, **{"class": "mixed"}, count=1)
+    return sorted(merged.values(), key=lambda f: (list(LEVEL).index(f["class"]),
+                                                  f.get("second", {}).get("cycle", 0)))
+
+
+# --- in words ---
+
+def allocation(f):
+    """What a finding of the memory check is about."""
+    a = f["first"]
+    name = f" {f['name']}" if f["name"] else ""
+    text = f"{f['kind']}{name} of {a['bytes']} bytes at {a['base']:#x}"
+    return text if f["class"] != "leak" else f"{text} is left when {f['scope']} ends"
+
+
+def verdict(f):
+    """How what is touched lies to its allocation."""
+    a, addr = f["first"], f["address"]
+    end = a["base"] + a["bytes"]
+    side = (f"{addr - end} bytes behind" if addr >= end else
+            f"{a['base'] - addr} bytes before" if addr < a["base"] else
+            f"{addr - a['base']} bytes into")
+    return f"  {addr:#x} is {side} the {f['kind']}"
+
+
+def of_memory(f):
+    """Lines of a finding of the memory check."""
+    lines = []
+    if f["class"] != "leak":
+        lines.append(line_of(f["second"], f"{what(f['second'])}  {who(f['second'])}"))
+    if f["kind"]:
+        lines.append(line_of(f["first"], allocation(f)))
+    if "release" in f:
+        lines.append(line_of(f["release"], "was given back here"))
+    if f["kind"] and f["class"] != "leak":
+        lines.append(verdict(f))
+    return lines
+
+
+def of_sync(f):
+    """Lines of a finding of the sync check."""
+    sides = []
+    if f["class"] == "left-set":
+        return [line_of(f["second"], f"{f['second']['command']} in {f['scope']} works with it  "
+                        f"{who(f['second'])}"),
+                line_of(f["first"], f"{f['first']['command']} set it before  "
+                        f"{who(f['first'])}")]
+    if f["posted"]:
+        sides.append(("first", "posted it last"))
+    if f["taken"]:
+        sides.append(("second", f"waits for {f['want']}" if f["class"] == "unserved" else
+                      "took from it last"))
+    return ([line_of(f[side], f"{who(f[side])} {f[side]['command']} {text}")
+             for side, text in sides] +
+            ["  nobody has posted it"] * (not f["posted"]) +
+            ["  nobody has taken from it"] * (not f["taken"]))
+
+
+def where(f):
+    if f.get("setting"):
+        return f"{f['setting']} of core {f['core']}"
+    if f["memory"] == "semaphore":
+        core = "the chip" if f["semaphore"] >= CORE_SEMS else f"core {f['core']}"
+        queue = f.get("queue")
+        queue = f" ({f['role']} of queue {queue['name']}, {queue['where']})" if queue else ""
+        return f"semaphore {f['semaphore']} of {core}{queue}, which holds {f['value']}"
+    core = "" if f["memory"] == "GM" else f" of core {f['core']}"
+    return f"{f['memory'].upper()}{core} at {f['address']:#x}"
+
+
+def headline(f):
+    if f["class"] == "mixed":
+        return (f"mixed: semaphore {f['semaphore']} of core {f['core']} is posted by "
+                f"{who(f['first'] | {'task': ''})} and by {who(f['second'] | {'task': ''})} "
+                "in any order; a race behind it may not show")
+    times = f"{f['count']} times" if f["count"] > 1 else "once"
+    return f"{f['class']}: {where(f)}, {times}, first in cycle {f['second']['cycle']}"
+
+
+def line_of(access, text):
+    return f"  {place(access):<36} {text}"
+
+
+def message(f):
+    """One finding as lines."""
+    lines = [headline(f)]
+    if "kind" in f or "setting" in f:
+        return lines + (of_memory(f) if "kind" in f else of_sync(f))
+    both = (f["first"], f["second"]) if f["class"] != "mixed" else ()
+    width = max([len(place(access)) for access in both], default=0)
+    for access in both:
+        lines.append(f"  {place(access):<{width}}  {what(access)}")
+        lines.append(f"  {'':<{width}}  {who(access)}, cycle {access['cycle']}")
+    if f["class"] != "mixed" and advice(f):
+        lines += ["  " + part for part in advice(f).split("; ")]
+    return lines
