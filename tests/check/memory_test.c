@@ -288,7 +288,7 @@ TEST(sync, waits)
 /* The hart has waited where it tried first; the scheduler takes for it elsewhere. */
 TEST(sync, where_the_hart_began_to_wait)
 {
-    struct sync *s = sync_new(&host, 2);
+    struct sync *s = sync_new(&test_host, 2);
     struct npu_event tries[] = {of(NPU_LACKS, NPU_BY_HART), of(NPU_LACKS, NPU_BY_HART),
                                 of(NPU_LACKS, NPU_BY_HART), of(NPU_TAKES, NPU_BY_HART),
                                 of(NPU_POSTS, NPU_BY_HART)};
