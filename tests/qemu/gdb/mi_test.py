@@ -78,6 +78,17 @@ def vs_code(name, server, *more):
     ok(not os.path.exists(SOCKET.removesuffix(".sock") + ".pid"), f"mi/{what}_leaves_nothing")
 
 
+def end_of_what_has_ended():
+    """The server writes its pid, and QEMU has ended before --end comes to it, or has not begun."""
+    path, ended = SOCKET.removesuffix(".sock") + ".pid", subprocess.Popen("true")
+    ended.wait()
+    same(started("--end").strip(), "status 0", "mi/end_of_nothing_is_quiet")
+    with open(path, "w") as f:
+        f.write(f"{ended.pid}\n")
+    same(started("--end").strip(), "status 0", "mi/end_of_what_has_ended_is_quiet")
+    os.unlink(path)
+
+
 def vs_code_entries():
     vs_code("Salai: debug an operator (C/C++)", ["--", *"vadd --n 1000".split()])
     recorder("--", *VADD.split()).communicate()
@@ -168,4 +179,4 @@ def finish_of_a_task():
 
 
 gdb.execute("source tools/gdb/npu.py")
-main(make_debug, vs_code_entries, vs_code_core, backwards, finish_of_a_task)
+main(make_debug, end_of_what_has_ended, vs_code_entries, vs_code_core, backwards, finish_of_a_task)
