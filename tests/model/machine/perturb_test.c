@@ -312,10 +312,96 @@ TEST(perturb, snapshot)
        "perturb/goes_on_alike");
     seed = b.config.seed;
     b.config.seed = seed + 1;
-    ok(!npu_restored(&b.npu, &b.config, b.now), "perturb/a_snapshot_of_another_seed_is_refused");
+    ok(!npu_restored(&b.npu, &b.config, b.now),
+       "perturb/a_snapshot_of_another_seed_is_refused");
     b.config.seed = seed;
     b.npu.s->core[0].pipe[PIPE_M].hold = 1;
-    ok(!npu_restored(&b.npu, &b.config, b.now), "perturb/a_hold_without_a_command_is_refused");
+    ok(!npu_restored(&b.npu, &b.config, b.now),
+       "perturb/a_hold_without_a_command_is_refused");
     rig_close(&a);
     rig_close(&b);
+}
+
+/* Cycles by which two commands begin late that are pushed to an idle core. */
+static uint64_t late_by(struct rig *r, unsigned core, bool *together)
+{
+    uint64_t now = r->now, first;
+    union cmd c = nop(0, 0);
+
+    rig_push(r, core, PIPE_V, &c);
+    rig_push(r, core, PIPE_MTE2, &c);
+    rig_drain(r);
+    first = pipe_state(r, core, PIPE_V)->begin;
+    *together &= pipe_state(r, core, PIPE_MTE2)->begin == first;
+    return first - now;
+}
+
+/* All of a core begins late, and nothing else does: only that delay is left. */
+TEST(perturb, late_core)
+{
+    bool together = true, others = true;
+    unsigned late = 0;
+    struct rig r;
+
+    for (uint32_t seed = 1; seed <= 100; seed++) {
+        uint64_t key =
+            (uint64_t)NPU_LATE_CORE << 60 | (uint64_t)1 << 52 | (uint64_t)NPU_PIPES << 48;
+        struct npu_only only = {1, &key};
+        rig_open(&r, 2, PROFILE_a2);
+        r.config.seed = seed;
+        r.config.only = &only;
+        npu_init(&r.npu, &r.config);
+        late += late_by(&r, 1, &together) > 0;
+        others &= late_by(&r, 0, &together) == 0;
+        rig_close(&r);
+    }
+    ok(late > 10 && late < 90, "perturb/an_idle_core_may_begin_late");
+    ok(together, "perturb/all_of_its_pipes_do");
+    ok(others, "perturb/others_begin_at_once");
+}
+
+TEST(perturb, only)
+{
+    static const uint64_t none[1];
+    struct npu_only only = {0, none};
+    uint64_t plain;
+    struct rig r;
+
+    open_seeded(&r, 2, 0);
+    plain = history(&r, 50);
+    rig_close(&r);
+    rig_open(&r, 2, PROFILE_a2);
+    r.config.seed = 7;
+    r.config.only = &only;
+    npu_init(&r.npu, &r.config);
+    ok(history(&r, 50) == plain, "perturb/without_its_delays_a_seed_changes_no_cycle");
+    r.config.only = NULL;
+    ok(!npu_restored(&r.npu, &r.config, r.now),
+       "perturb/a_snapshot_of_other_delays_is_refused");
+    rig_close(&r);
+}
+
+TEST(perturb, slow_hart)
+{
+    unsigned slow = 0;
+    struct rig r;
+
+    for (uint32_t seed = 0; seed <= 100; seed++) {
+        open_seeded(&r, 1, seed);
+        for (unsigned i = 0; i < 100; i++) {
+            npu_slow_hart(&r.npu);
+        }
+        slow += npu_hart_late(&r.npu) > 0;
+        if (seed == 0) {
+            ok(slow == 0, "perturb/without_a_seed_the_hart_is_never_late");
+        }
+        rig_close(&r);
+    }
+    ok(slow > 50, "perturb/the_hart_may_be_late_at_an_access");
+    open_seeded(&r, 1, 1);
+    r.npu.s->hart_late = 11;
+    rig_to(&r, 10);
+    ok(!npu_restored(&r.npu, &r.config, r.now),
+       "perturb/a_hart_that_is_later_than_it_is_is_refused");
+    rig_close(&r);
 }

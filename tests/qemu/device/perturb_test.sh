@@ -63,8 +63,34 @@ caught()
     (eval "${again}") 2>&1 | diff - told > differ
     tap_check perturb/and_the_command_that_it_prints_shows_it "$(cat differ
         [ -s told ] || echo "no bytes were told")"
+    explained
     perturb --seeds "$SEEDS" "${in_test[@]}" -- race --sound
     tap_check perturb/race_with_the_wait_is_sound "$(all_equal)"
+}
+
+# What was printed of the first seed that differs: who, and which delays are enough.
+explained()
+{
+    local line says_first few delayed
+
+    cp "$log/out" why
+    line=$(grep -n 'PIPE_V, &cmd' "$root/tests/broken/race.c" | tail -n 1 | cut -d: -f1)
+    says_first="V command [0-9]+ of core 0 \(VADD\), tests/broken/race.c:$line: "
+    says_first+='dst element [0-9]+, UB at 0x[0-9a-f]+ is [^ ]+, [^ ]+ in the plain run$'
+    tap_check perturb/names_the_first_other_result "$(
+        grep -Eq "^    first other result: $says_first" why || cat why)"
+    few=$(sed -En 's/^    of [0-9]+ delays ([0-9]+) .* the result:$/\1/p' why)
+    tap_check perturb/one_or_two_delays_are_enough "$(
+        [ "${few:-9}" -le 2 ] || cat why
+        grep -Eq '^        (delaying|holding|letting) .* by [0-9]+ cycles$' why || cat why)"
+    delayed=$(sed -n 's/^    \(.*--delays .*\)/\1/p' why)
+    eval "$delayed" > few 2>&1
+    tap_check perturb/those_alone_bring_other_bytes "$(grep -q '^digest race' few || cat few
+        ! diff -q few lucky > differ || echo "as in the plain run")"
+    salai "${in_test[@]}" --delays "$root/build/perturb/none" --seed 1 race
+    tap_check perturb/no_list_of_delays "$(has_status 2; says err 'delays=')"
+    salai "${in_test[@]}" --delays "$root/build/perturb" race
+    tap_check perturb/delays_want_a_seed "$(has_status 2; says err 'is for a seed')"
 }
 
 # --- the same again ---

@@ -36,7 +36,7 @@ TEST(align, to_a_cycle_of_the_engines)
     }
 }
 
-TEST(align, agrees_with_the_chip)
+TEST_CYCLES(align, agrees_with_the_chip)
 {
     for (unsigned i = 0; i < 100; i++) {
         uint64_t before, after;

@@ -112,7 +112,7 @@ TEST(chip, heap_may_use_all_dram)
 }
 
 /* 3000 instructions of the hart between the two reads, give or take the reads. */
-TEST(chip, a_cycle_is_an_instruction_of_each_core)
+TEST_CYCLES(chip, a_cycle_is_an_instruction_of_each_core)
 {
     uint64_t begin = chip_cycle(), count = 1000, cycles;
 
@@ -122,7 +122,7 @@ TEST(chip, a_cycle_is_an_instruction_of_each_core)
     CHECK(cycles <= 3000 / chip_cores() + 24);
 }
 
-TEST(chip, cores_share_one_clock)
+TEST_CYCLES(chip, cores_share_one_clock)
 {
     uint64_t first = chip_cycle(), second = read64(core_base(0) + CORE_CYCLE);
 
@@ -201,7 +201,7 @@ TEST(pipe, copies_the_command_at_once)
     }
 }
 
-TEST(pipe, reset_drops_what_waits_and_what_runs)
+TEST_CYCLES(pipe, reset_drops_what_waits_and_what_runs)
 {
     uint8_t *ub = chip_local(0, NPU_MEM_UB, 0);
     union cmd cmd;

@@ -46,7 +46,7 @@ TEST(irq, sleep_ends_at_the_armed_count)
     CHECK_OK(sem_try_take(0, SEM, 20));
 }
 
-TEST(irq, room_in_a_queue_wakes_the_hart)
+TEST_CYCLES(irq, room_in_a_queue_wakes_the_hart)
 {
     union cmd cmd;
 
@@ -62,7 +62,7 @@ TEST(irq, room_in_a_queue_wakes_the_hart)
     pipe_reset(0, PIPE_MTE2);
 }
 
-TEST(irq, wait_returns_at_once_for_what_is_there)
+TEST_CYCLES(irq, wait_returns_at_once_for_what_is_there)
 {
     uint64_t begin;
 

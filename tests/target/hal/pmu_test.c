@@ -110,7 +110,7 @@ TEST_CYCLES(pmu, elements_are_those_of_the_count)
 }
 
 /* Every cycle is busy, waiting or empty. */
-TEST(pmu, cycles_add_up)
+TEST_CYCLES(pmu, cycles_add_up)
 {
     uint64_t begin, end, sum;
     union cmd cmd;

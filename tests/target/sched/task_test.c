@@ -194,7 +194,7 @@ static void post_later(void *arg)
         cmd_nop(&cmd);
         cmd_post(&cmd, sem, 1);
         task_issue(PIPE_V, &cmd);
-        task_sleep_until(chip_cycle() + 1000);
+        task_sleep_until(chip_cycle() + 100000); /* no seed delays one so long */
     }
 }
 

@@ -40,6 +40,16 @@ enum npu_happens {
     NPU_NAMES,   /* the hart has named what it does (CHIP_TRACE) */
     NPU_HINTS,   /* it has told what it does with memory (CHIP_HINT) */
     NPU_LACKS,   /* it would have taken units of a semaphore that held fewer */
+    NPU_DELAYS,  /* a seed holds something up */
+};
+
+/* What a seed holds up. Numbers 3 and 4 are drawn for something else. */
+enum npu_delay {
+    NPU_LATE_BEGIN, /* of a command */
+    NPU_LATE_END,
+    NPU_LATE_LINE,     /* an interrupt line */
+    NPU_LATE_HART = 5, /* the hart, at an access to a register */
+    NPU_LATE_CORE,     /* all begins of a core that was idle */
 };
 
 /* Who, where it is no pipe: the hart, through a register page; a barrier unit. */
@@ -79,6 +89,11 @@ struct npu_event {
     /* NPU_NAMES: address of a string in guest memory, 0: nothing; NPU_HINTS: of a
      * struct hint */
     uint64_t name;
+
+    /* NPU_DELAYS, of a command its begin or end: by how many cycles, and its key */
+    enum npu_delay delay;
+    unsigned cycles;
+    uint64_t key;
 };
 
 struct npu_host {
@@ -114,13 +129,22 @@ struct npu_defect {
     uint64_t at, bit;
 };
 
+/* Delays, by their keys, in ascending order; NPU_OTHER_ORDER is that of what happens in one
+ * cycle. */
+enum { NPU_OTHER_ORDER = 1 }; /* no delay has this key, since pipe 0 has no queue */
+struct npu_only {
+    size_t n;
+    const uint64_t *key;
+};
+
 struct npu_config {
     unsigned cores;           /* 1 .. NPU_MAX_CORES */
     enum npu_profile profile; /* timing and sizes */
     enum npu_timing timing;   /* which of its prices */
     uint64_t gm_base;         /* DRAM, as the capability block shows it */
     uint64_t gm_size;
-    uint32_t seed; /* perturb.c; 0: off */
+    uint32_t seed;               /* perturb.c; 0: off */
+    const struct npu_only *only; /* of the seed's delays only these; NULL: all */
     unsigned n_defects;
     struct npu_defect defect[NPU_DEFECTS];
 };
@@ -135,7 +159,8 @@ struct npu {
     void *ctx; /* first argument of every host function */
     uint8_t *mem[NPU_MAX_CORES][NPU_MEM_COUNT];
     struct plan plan[NPU_MAX_CORES][NPU_PIPES];
-    const uint8_t *offsets; /* for npu_touch() while an end is told: see touch.c */
+    const uint8_t *offsets;      /* for npu_touch() while an end is told: see touch.c */
+    const struct npu_only *only; /* the configuration's */
 };
 
 /* Bytes of the flat state. */
@@ -180,6 +205,11 @@ void npu_flow(const struct npu *n, unsigned core, unsigned pipe,
 
 /* Number, as that of an event, of the command at the head of a queue, or of the next. */
 uint64_t npu_head_number(const struct npu *n, unsigned core, unsigned pipe);
+
+/* With a seed the hart is slower than the caller's clock says: by so many cycles, which
+ * belong to each `now`. npu_slow_hart() is called before an access of the hart's. */
+uint64_t npu_hart_late(const struct npu *n);
+void npu_slow_hart(struct npu *n);
 
 /* Register access of `size` bytes at `offset` of a core's register page (or of
  * NPU_CHIP's). Advances to `now` first. Never fails: a bad access raises the

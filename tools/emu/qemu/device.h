@@ -150,6 +150,12 @@ bool npu_replay_stops(void);
 /* The replay stands where npu_replay_stops() had it stop, and has nothing left to do. */
 bool npu_replay_at_end(void);
 
+/* perturb.c: leaves the results of commands and the delays of the seed in a file, and the
+ * bytes of command CORE:PIPE:NUMBER, `of`, or NULL; the delays that a file lists. */
+void npu_results_open(const char *path, const char *of);
+void npu_results_event(SalaiNPU *npu, const struct npu_event *e);
+const struct npu_only *npu_read_delays(const char *path);
+
 /* trace.c: writes every command and what the hart does to a file, from npu_trace_open()
  * on, which fails with the errno, to npu_trace_close() or the end of QEMU. */
 int npu_trace_open(SalaiNPU *npu, const char *path);

@@ -66,6 +66,7 @@ static void event(void *ctx, const struct npu_event *e)
     npu_trace_event(npu, e);
     npu_core_event(e);
     npu_racecheck_event(e);
+    npu_results_event(npu, e);
     if (npu->debug) {
         npu_history_event(npu, e);
         npu_debug_event(npu, e);

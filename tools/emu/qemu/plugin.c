@@ -5,7 +5,8 @@
  *   -plugin npu.so[,cores=1..32][,profile=NAME][,timing=v1|v2][,seed=N][,trace=FILE]
  *   [,debug=on][,core=FILE][,record=DIR|,replay=DIR][,confine=off|kernel]
  *   [,simd=plain|avx2|avx512|vnni][,fail=N][,fault=LIST]
- *   [,check=NAME[+NAME]...,findings=FILE]
+ *   [,check=NAME[+NAME]...,findings=FILE][,delays=FILE]
+ *   [,results=FILE[,bytes=CORE:PIPE:NUMBER]]
  *
  * Invariant: past npu_attach() the machine is the one that the design describes (virt,
  * riscv64, one hart, icount shift=0 sleep=off) in the QEMU that npu.so was built for.
@@ -27,6 +28,8 @@ static struct {
     const char *findings;        /* file, or NULL */
     const char *faults;          /* see defect.c, or NULL */
     const char *at;              /* addresses of functions, see core.c */
+    const char *delays;          /* see perturb.c, or NULL; so are the next two */
+    const char *results, *bytes;
     qemu_plugin_id_t id;
     bool debug;
     unsigned checks; /* CHECK_* */
@@ -211,14 +214,25 @@ static const struct {
     void (*set)(const char *value);
     const char **text;
 } known[] = {
-    {"cores", .set = set_cores},         {"profile", .set = set_profile},
-    {"seed", .set = set_seed},           {"trace", .text = &options.trace},
-    {"debug", .set = set_debug},         {"confine", .set = set_confine},
-    {"simd", .set = set_simd},           {"fail", .set = set_fail},
-    {"core", .text = &options.core},     {"at", .text = &options.at},
-    {"record", .text = &options.record}, {"replay", .text = &options.replay},
-    {"check", .set = set_check},         {"findings", .text = &options.findings},
-    {"fault", .text = &options.faults},  {"timing", .set = set_timing},
+    {"cores", .set = set_cores},
+    {"profile", .set = set_profile},
+    {"seed", .set = set_seed},
+    {"trace", .text = &options.trace},
+    {"debug", .set = set_debug},
+    {"confine", .set = set_confine},
+    {"simd", .set = set_simd},
+    {"fail", .set = set_fail},
+    {"core", .text = &options.core},
+    {"at", .text = &options.at},
+    {"record", .text = &options.record},
+    {"replay", .text = &options.replay},
+    {"check", .set = set_check},
+    {"findings", .text = &options.findings},
+    {"fault", .text = &options.faults},
+    {"delays", .text = &options.delays},
+    {"results", .text = &options.results},
+    {"bytes", .text = &options.bytes},
+    {"timing", .set = set_timing},
 };
 
 static void set_option(const char *arg)
@@ -276,6 +290,23 @@ static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
     npu_racecheck_translated(tb);
 }
 
+/* What tools/perturb asks for. */
+static void open_perturbed(void)
+{
+    if (options.delays && options.config.seed == 0) {
+        npu_die("npu.so: delays=: is for a seed, whose delays they are");
+    }
+    if (options.bytes && !options.results) {
+        npu_die("npu.so: bytes=: is for results=");
+    }
+    if (options.delays) {
+        options.config.only = npu_read_delays(options.delays);
+    }
+    if (options.results) {
+        npu_results_open(options.results, options.bytes);
+    }
+}
+
 static void attach(Notifier *notifier, void *data)
 {
     MachineState *machine = current_machine;
@@ -300,6 +331,7 @@ static void attach(Notifier *notifier, void *data)
     if (options.faults) {
         npu_parse_faults(options.faults, &options.config);
     }
+    open_perturbed();
     npu = npu_create(&options.config, options.debug);
     if (options.trace && npu_trace_open(npu, options.trace)) {
         npu_die("npu.so: trace=%s: %s", options.trace, strerror(errno));

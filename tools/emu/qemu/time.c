@@ -4,18 +4,21 @@
  *
  * Invariant: cycle c of the engines is nanosecond c * cores of the virtual clock,
  * which under -icount shift=0,sleep=off is the number of instructions that the hart
- * has retired plus what it slept. No wall clock, no bottom half, no thread: a run is
+ * has retired plus what it slept. With a seed the engines are ahead of that by the cycles
+ * for which their machine has held up the hart. No wall clock, no bottom half, no thread: a run is
  * the same on every host. Source: QEMU 7.2 softmmu/icount.c and util/qemu-timer.c.
  */
 #include "tools/emu/qemu/device.h"
 
 uint64_t npu_now(const SalaiNPU *npu)
 {
-    return (uint64_t)qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) / npu->config.cores;
+    return (uint64_t)qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) / npu->config.cores +
+           npu_hart_late(&npu->model);
 }
 
 static int64_t cycle_to_ns(const SalaiNPU *npu, uint64_t cycle)
 {
+    cycle -= npu_hart_late(&npu->model);
     return cycle <= (uint64_t)INT64_MAX / npu->config.cores
                ? (int64_t)(cycle * npu->config.cores)
                : INT64_MAX;

@@ -115,3 +115,25 @@ void event_access(const struct npu *n, enum npu_happens what, unsigned core,
         n->host->event(n->ctx, &event);
     }
 }
+
+void event_delay(const struct npu *n, enum npu_delay what, unsigned core, unsigned pipe,
+                 uint64_t key, unsigned cycles)
+{
+    struct npu_event event = {.what = NPU_DELAYS,
+                              .npu = n,
+                              .now = n->s->now,
+                              .core = core,
+                              .pipe = pipe,
+                              .delay = what,
+                              .key = key,
+                              .cycles = cycles};
+
+    if (pipe < NPU_PIPES) {
+        const struct npu_pipe *p = &n->s->core[core].pipe[pipe];
+        event.number = p->serial;
+        add_command(&event, p, p->head);
+    }
+    if (n->host->event) {
+        n->host->event(n->ctx, &event);
+    }
+}

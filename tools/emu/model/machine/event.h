@@ -29,5 +29,8 @@ void event_sem(const struct npu *n, enum npu_happens what, struct sem_user by,
  * chip. */
 void event_access(const struct npu *n, enum npu_happens what, unsigned core,
                   unsigned pipe, unsigned fault, uint64_t name);
+/* That a seed holds something up; pipe NPU_PIPES: no pipe's. */
+void event_delay(const struct npu *n, enum npu_delay what, unsigned core, unsigned pipe,
+                 uint64_t key, unsigned cycles);
 
 #endif

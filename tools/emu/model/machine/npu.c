@@ -31,6 +31,8 @@ void npu_init(struct npu *n, const struct npu_config *config)
     s->gm_base = config->gm_base;
     s->gm_size = config->gm_size;
     s->seed = config->seed;
+    s->only = perturb_digest(config->only);
+    n->only = config->only;
     s->n_defects = config->n_defects;
     memcpy(s->defect, config->defect, sizeof(s->defect));
     npu_reset(n, 0);
@@ -105,7 +107,7 @@ static unsigned core_at(const struct npu_state *s, struct order order, unsigned 
 /* Begins what may begin on the cores whose bits are set. */
 void npu_kick(struct npu *n, uint32_t cores)
 {
-    struct order order = perturb_order(n->s);
+    struct order order = perturb_order(n);
 
     for (unsigned i = 0; i < n->s->cores; i++) {
         unsigned c = core_at(n->s, order, i);
@@ -127,7 +129,7 @@ void npu_kick(struct npu *n, uint32_t cores)
 /* Ends what ends now; returns the cores on which something may begin. */
 static uint32_t finish_due(struct npu *n)
 {
-    struct order order = perturb_order(n->s);
+    struct order order = perturb_order(n);
     uint64_t now = n->s->now;
     uint32_t touched = 0;
 

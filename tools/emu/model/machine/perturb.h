@@ -15,6 +15,8 @@
 bool perturb_hold(struct npu *n, unsigned core, unsigned pipe, bool ready);
 /* Cycles by which the command that begins now ends later. */
 uint32_t perturb_end(const struct npu *n, unsigned core, unsigned pipe);
+/* Before a push to a core, which may have been idle: then all of it starts late. */
+void perturb_push(struct npu *n, unsigned core);
 /* True while the core's line, which is low, is kept from rising; rise: it is to be high.
  */
 bool perturb_line(struct npu *n, unsigned core, bool rise);
@@ -23,6 +25,8 @@ bool perturb_line(struct npu *n, unsigned core, bool rise);
 struct order {
     unsigned core, pipe;
 };
-struct order perturb_order(const struct npu_state *s);
+struct order perturb_order(const struct npu *n);
+/* A number for a list of delays, 0: none. */
+uint64_t perturb_digest(const struct npu_only *only);
 
 #endif

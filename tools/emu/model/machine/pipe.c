@@ -121,6 +121,7 @@ void pipe_push(struct npu *n, unsigned core, unsigned pipe, uint64_t value)
         pipe_stop(n, core, pipe, &fault, NULL);
         return;
     }
+    perturb_push(n, core);
     p->head_since = p->count ? p->head_since : s->now;
     for (unsigned i = 0; i < count; i++) {
         unsigned slot = (p->head + p->count) % PIPE_DEPTH;

@@ -219,6 +219,8 @@ static bool core_valid(struct npu *n, unsigned core)
     return armed_valid(c) && c->taken <= 1 && c->irq_enable <= CORE_IRQ_ENABLE_BITS &&
            c->irq_level <= 1 && fault_valid(&c->fault) && c->fault_size <= 8 &&
            c->fault_write <= 1 && units_valid(n, core) &&
+           (in_past(n, c->start) ||
+            (n->s->seed != 0 && c->start - n->s->now < PERTURB_MOST)) &&
            (c->pmu_first == NPU_NEVER || in_past(n, c->pmu_first)) &&
            in_past(n, c->pmu_last) && line_valid(n, core) && c->next == npu_due(c);
 }
@@ -231,7 +233,13 @@ static bool config_valid(const struct npu_state *s, const struct npu_config *con
            s->profile == (uint32_t)config->profile &&
            s->timing == (uint32_t)config->timing && s->gm_base == config->gm_base &&
            s->gm_size == config->gm_size && s->seed == config->seed &&
-           defect_restored(s, config);
+           s->only == perturb_digest(config->only) && defect_restored(s, config);
+}
+
+/* The hart is late within the time that there was. */
+static bool hart_valid(const struct npu_state *s)
+{
+    return s->hart_late <= s->now && (s->seed != 0 || s->hart_late == 0);
 }
 
 /* A unit that could release does so at once. */
@@ -252,7 +260,8 @@ bool npu_restored(struct npu *n, const struct npu_config *config, uint64_t now)
 {
     const struct npu_state *s = n->s;
 
-    if (!config_valid(s, config) || s->now > now || !barriers_valid(s)) {
+    if (!config_valid(s, config) || !hart_valid(s) || s->now > now ||
+        !barriers_valid(s)) {
         return false;
     }
     for (unsigned c = 0; c < s->cores; c++) {

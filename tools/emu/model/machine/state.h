@@ -65,7 +65,9 @@ struct npu_core {
     uint64_t pmu_first, pmu_last;      /* NPU_NEVER: nothing began yet */
     uint64_t line_due;                 /* perturb.c: when a held line rises, or 0 */
     uint64_t line_rises;               /* times that it was to rise */
-    uint64_t next; /* when something is due: an end, a held begin, a held line */
+    uint64_t start;  /* perturb.c: cycle before which no command takes, or past */
+    uint64_t starts; /* times that it was idle and got something to do */
+    uint64_t next;   /* when something is due: an end, a held begin, a held line */
 };
 
 struct npu_state {
@@ -73,6 +75,8 @@ struct npu_state {
     uint32_t cores, profile;
     uint64_t gm_base, gm_size;
     uint64_t seed;
+    uint64_t only; /* perturb.c: which of its delays there are, 0: all */
+    uint64_t hart_late, hart_accesses; /* perturb.c */
     uint64_t now;
     uint64_t flow_next; /* cycle at which shared rates change, or NPU_NEVER */
     uint64_t posts;     /* of commands, counted if there are defects */
