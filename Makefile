@@ -10,7 +10,9 @@
 #   make bench-tile        tile programs: cycles, and those predicted; build/bench-tile.csv
 #   make bench-host        speed of the emulated Cube against OpenBLAS on this machine
 #   make bench-model       rates of the model's inner loops
-#   make calibrate         published against modelled cycles
+#   make calibrate         measured against modelled cycles, and how much of it proves
+#                          something; build/calibrate.csv. OLD=file.csv: beside what an
+#                          earlier run saved. CSV=op_summary.csv: rows of your own msprof
 #   make perturb ARGS=...  the same bytes under SEEDS=100 other timings? (SEED=n: one of them)
 #   make faults ARGS=...   what broken hardware does to it (FAULT=bitflip:l0c@12000: one of them)
 #   make soak MINUTES=10   thousands of launches in a boot, days of emulated time: any drift?
@@ -83,7 +85,7 @@ DO_bench        = tools/bench
 DO_bench-tile   = tools/bench-tile
 DO_bench-host   = tools/bench-host $(B)/bench/blas
 DO_bench-model  = for b in $^; do $$b; done
-DO_calibrate    = $^
+DO_calibrate    = tools/calibrate $(OLD:%=--old %) $(if $(CSV),--csv $(CSV),--save $(B)/calibrate.csv)
 DO_perturb      = tools/perturb --seeds $(or $(SEEDS),100) -- $(ARGS)
 DO_faults       = tools/faults -- $(ARGS)
 DO_soak         = tools/soak $(MINUTES)
@@ -101,7 +103,8 @@ all: $(B)/npu.so $(IMAGE)
 TESTING := $(filter test test-full,$(MAKECMDGOALS))
 test test-full: $(if $(TESTING),$(shell tests/run --needs \
     $(filter --full,$(TESTING:test-%=--%)) $(T))) $(if $(T),,model-rv)
-run debug debug-server record replay bench bench-tile bench-host perturb faults soak fuzz: all
+run debug debug-server record replay bench bench-tile bench-host calibrate perturb faults \
+    soak fuzz: all
 debug debug-server debug-core replay: $(B)/packages-debug
 record: $(OTHER)
 bench bench-tile soak fuzz: $(B)/fw-picolibc/test.elf

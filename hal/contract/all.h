@@ -44,6 +44,9 @@
 #ifndef TIMING
 #define TIMING(name, number, text)
 #endif
+#ifndef PATH
+#define PATH(name, text, predicted, median, worst, fitted, fits_worst)
+#endif
 #ifndef ERROR
 #define ERROR(name, code, text)
 #endif
@@ -80,6 +83,7 @@
 #include "hal/contract/pmu.def"
 #include "hal/contract/chip.def"
 #include "hal/contract/profile.def"
+#include "hal/contract/accuracy.def"
 #include "hal/contract/error.def"
 #include "hal/contract/type.def"
 #include "hal/contract/cmd.def"
@@ -105,6 +109,7 @@
 #undef COST
 #undef COST_V2
 #undef TIMING
+#undef PATH
 #undef ERROR
 #undef TYPE
 #undef QUANT

@@ -99,6 +99,12 @@ enum npu_cost {
     COST_COUNT,
 };
 
+#define PATH(name, text, predicted, median, worst, fitted, fits_worst) PATH_##name,
+enum npu_path {
+#include "hal/contract/all.h"
+    PATH_COUNT,
+};
+
 #define ERROR(name, code, text) NPU_ERR_##name = (code),
 enum npu_error {
 #include "hal/contract/all.h"
@@ -222,6 +228,13 @@ int npu_timing_find(const char *name);
 /* A number of a profile. */
 uint32_t npu_profile_cost(enum npu_profile profile, enum npu_timing timing,
                           enum npu_cost cost);
+/* How far the cycles of what a run spends them on are from measured ones (accuracy.def):
+ * numbers of rows, errors in percent. */
+struct npu_accuracy {
+    const char *text;
+    uint16_t predicted, median, worst, fitted, fits_worst;
+};
+const struct npu_accuracy *npu_accuracy(enum npu_path path);
 /* Offset of a memory in its core's window (0: not mapped) and its size. */
 uint32_t npu_mem_offset(enum npu_mem mem);
 enum npu_cost npu_mem_cost(enum npu_mem mem); /* the entry that holds its size */

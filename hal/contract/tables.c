@@ -229,6 +229,17 @@ static int find_name(const char *const *names, int length, const char *name)
     return -1;
 }
 
+const struct npu_accuracy *npu_accuracy(enum npu_path path)
+{
+#define PATH(name, text, predicted, median, worst, fitted, fits_worst)                   \
+    {text, predicted, median, worst, fitted, fits_worst},
+    static const struct npu_accuracy accuracies[] = {
+#include "hal/contract/all.h"
+    };
+
+    return &accuracies[path];
+}
+
 int npu_profile_find(const char *name)
 {
     return find_name(profile_names, PROFILE_COUNT, name);

@@ -6,13 +6,6 @@
 
 enum { KIB = 1024 };
 
-/* Cycles until everything that was pushed has ended. */
-static uint64_t drain(struct rig *r, uint64_t begin)
-{
-    rig_drain(r);
-    return r->now - begin;
-}
-
 static uint64_t gm_l1(struct rig *r, uint64_t bytes)
 {
     union cmd c = rig_copy_in(0, 0, (uint32_t)bytes);
@@ -179,56 +172,67 @@ static uint64_t vadd(struct rig *r, uint64_t arg)
 #define MNK(m, n, k)    ((uint64_t)(m) << 32 | (uint64_t)(n) << 16 | (k))
 
 static const struct row rows[] = {
-    {"GM -> L1, 1 KiB", "mskpp", 177, 8, gm_l1, 1 * KIB},
-    {"GM -> L1, 2 KiB", "mskpp", 197, 1, gm_l1, 2 * KIB},
-    {"GM -> L1, 4 KiB", "mskpp", 240, 13, gm_l1, 4 * KIB},
-    {"GM -> L1, 8 KiB", "mskpp", 243, 4, gm_l1, 8 * KIB},
-    {"GM -> L1, 16 KiB", "mskpp", 302, 6, gm_l1, 16 * KIB},
-    {"GM -> L1, 32 KiB", "mskpp", 382, 2, gm_l1, 32 * KIB},
-    {"GM -> L1, 48 KiB", "mskpp", 508, 4, gm_l1, 48 * KIB},
-    {"GM -> L1, 64 KiB", "mskpp", 638, 8, gm_l1, 64 * KIB},
-    {"GM -> L1, 128 KiB", "mskpp", 968, 4, gm_l1, 128 * KIB},
-    {"GM -> L1, 256 KiB", "mskpp", 1722, 6, gm_l1, 256 * KIB},
-    {"GM -> L1, 512 KiB", "mskpp", 3437, 1, gm_l1, 512 * KIB},
-    {"GM -> UB, 1 KiB", "mskpp", 216, 7, gm_ub, 1 * KIB},
-    {"GM -> UB, 2 KiB", "mskpp", 216, 4, gm_ub, 2 * KIB},
-    {"GM -> UB, 4 KiB", "mskpp", 238, 6, gm_ub, 4 * KIB},
-    {"GM -> UB, 8 KiB", "mskpp", 239, 8, gm_ub, 8 * KIB},
-    {"GM -> UB, 20 KiB", "mskpp", 358, 1, gm_ub, 20 * KIB},
-    {"GM -> UB, 44 KiB", "mskpp", 525, 6, gm_ub, 44 * KIB},
-    {"GM -> UB, 96 KiB", "mskpp", 970, 1, gm_ub, 96 * KIB},
-    {"GM -> UB, 192 KiB", "mskpp", 1765, 1, gm_ub, 192 * KIB},
-    {"UB -> GM, 1 KiB", "mskpp", 151, 7, ub_gm, 1 * KIB},
-    {"UB -> GM, 2 KiB", "mskpp", 155, 1, ub_gm, 2 * KIB},
-    {"UB -> GM, 4 KiB", "mskpp", 181, 1, ub_gm, 4 * KIB},
-    {"UB -> GM, 10 KiB", "mskpp", 257, 1, ub_gm, 10 * KIB},
-    {"UB -> GM, 20 KiB", "mskpp", 361, 9, ub_gm, 20 * KIB},
-    {"UB -> GM, 76 KiB", "mskpp", 1184, 5, ub_gm, 76 * KIB},
-    {"ND2NZ, 4 KiB", "mskpp", 780, 1, nd2nz, 4 * KIB},
-    {"ND2NZ, 16 KiB", "mskpp", 794, 1, nd2nz, 16 * KIB},
-    {"ND2NZ, 64 KiB", "mskpp", 826, 1, nd2nz, 64 * KIB},
-    {"ND2NZ, 128 KiB", "mskpp", 1150, 1, nd2nz, 128 * KIB},
-    {"ND2NZ, 192 KiB", "mskpp", 1615, 1, nd2nz, 192 * KIB},
-    {"L0C -> GM, 1 KiB", "mskpp", 82, 1, l0c_gm, 1 * KIB},
-    {"L0C -> GM, 9 KiB", "mskpp", 93, 12, l0c_gm, 9 * KIB},
-    {"L0C -> GM, 17 KiB", "mskpp", 143, 5, l0c_gm, 17 * KIB},
-    {"L0C -> GM, 128 KiB", "mskpp", 1116, 1, l0c_gm, 128 * KIB},
-    {"L1 -> L0A, 64 KiB", "mskpp", 251, 12, l1_l0a, 64 * KIB},
-    {"L1 -> L0B, 64 KiB", "mskpp", 500, 7, l1_l0b, 64 * KIB},
-    {"loads of a, b 64^3", "msopprof", 143, 1, load_pair, MNK(64, 64, 64)},
-    {"loads of a, b 128x256x64", "msopprof", 367, 1, load_pair, MNK(128, 256, 64)},
-    {"Mmad 64^3 after a wait", "msopprof", 125, 1, mmad_first, MNK(64, 64, 64)},
-    {"Mmad 128x256x64 after a wait", "msopprof", 575, 1, mmad_first, MNK(128, 256, 64)},
-    {"Mmad 128x256x64 behind another", "msopprof", 521.1, 1, mmad_next,
+    {"GM -> L1, 1 KiB", "mskpp", FITTED, PATH_MTE2, 177, 8, gm_l1, 1 * KIB},
+    {"GM -> L1, 2 KiB", "mskpp", FITTED, PATH_MTE2, 197, 1, gm_l1, 2 * KIB},
+    {"GM -> L1, 4 KiB", "mskpp", FITTED, PATH_MTE2, 240, 13, gm_l1, 4 * KIB},
+    {"GM -> L1, 8 KiB", "mskpp", FITTED, PATH_MTE2, 243, 4, gm_l1, 8 * KIB},
+    {"GM -> L1, 16 KiB", "mskpp", FITTED, PATH_MTE2, 302, 6, gm_l1, 16 * KIB},
+    {"GM -> L1, 32 KiB", "mskpp", FITTED, PATH_MTE2, 382, 2, gm_l1, 32 * KIB},
+    {"GM -> L1, 48 KiB", "mskpp", FITTED, PATH_MTE2, 508, 4, gm_l1, 48 * KIB},
+    {"GM -> L1, 64 KiB", "mskpp", FITTED, PATH_MTE2, 638, 8, gm_l1, 64 * KIB},
+    {"GM -> L1, 128 KiB", "mskpp", FITTED, PATH_MTE2, 968, 4, gm_l1, 128 * KIB},
+    {"GM -> L1, 256 KiB", "mskpp", FITTED, PATH_MTE2, 1722, 6, gm_l1, 256 * KIB},
+    {"GM -> L1, 512 KiB", "mskpp", FITTED, PATH_MTE2, 3437, 1, gm_l1, 512 * KIB},
+    {"GM -> UB, 1 KiB", "mskpp", FITTED, PATH_MTE2, 216, 7, gm_ub, 1 * KIB},
+    {"GM -> UB, 2 KiB", "mskpp", FITTED, PATH_MTE2, 216, 4, gm_ub, 2 * KIB},
+    {"GM -> UB, 4 KiB", "mskpp", FITTED, PATH_MTE2, 238, 6, gm_ub, 4 * KIB},
+    {"GM -> UB, 8 KiB", "mskpp", FITTED, PATH_MTE2, 239, 8, gm_ub, 8 * KIB},
+    {"GM -> UB, 20 KiB", "mskpp", FITTED, PATH_MTE2, 358, 1, gm_ub, 20 * KIB},
+    {"GM -> UB, 44 KiB", "mskpp", FITTED, PATH_MTE2, 525, 6, gm_ub, 44 * KIB},
+    {"GM -> UB, 96 KiB", "mskpp", FITTED, PATH_MTE2, 970, 1, gm_ub, 96 * KIB},
+    {"GM -> UB, 192 KiB", "mskpp", FITTED, PATH_MTE2, 1765, 1, gm_ub, 192 * KIB},
+    {"UB -> GM, 1 KiB", "mskpp", FITTED, PATH_MTE3, 151, 7, ub_gm, 1 * KIB},
+    {"UB -> GM, 2 KiB", "mskpp", FITTED, PATH_MTE3, 155, 1, ub_gm, 2 * KIB},
+    {"UB -> GM, 4 KiB", "mskpp", FITTED, PATH_MTE3, 181, 1, ub_gm, 4 * KIB},
+    {"UB -> GM, 10 KiB", "mskpp", FITTED, PATH_MTE3, 257, 1, ub_gm, 10 * KIB},
+    {"UB -> GM, 20 KiB", "mskpp", FITTED, PATH_MTE3, 361, 9, ub_gm, 20 * KIB},
+    {"UB -> GM, 76 KiB", "mskpp", FITTED, PATH_MTE3, 1184, 5, ub_gm, 76 * KIB},
+    {"ND2NZ, 4 KiB", "mskpp", FITTED, PATH_MTE2, 780, 1, nd2nz, 4 * KIB},
+    {"ND2NZ, 16 KiB", "mskpp", FITTED, PATH_MTE2, 794, 1, nd2nz, 16 * KIB},
+    {"ND2NZ, 64 KiB", "mskpp", FITTED, PATH_MTE2, 826, 1, nd2nz, 64 * KIB},
+    {"ND2NZ, 128 KiB", "mskpp", FITTED, PATH_MTE2, 1150, 1, nd2nz, 128 * KIB},
+    {"ND2NZ, 192 KiB", "mskpp", FITTED, PATH_MTE2, 1615, 1, nd2nz, 192 * KIB},
+    {"L0C -> GM, 1 KiB", "mskpp", FITTED, PATH_FIX, 82, 1, l0c_gm, 1 * KIB},
+    {"L0C -> GM, 9 KiB", "mskpp", FITTED, PATH_FIX, 93, 12, l0c_gm, 9 * KIB},
+    {"L0C -> GM, 17 KiB", "mskpp", FITTED, PATH_FIX, 143, 5, l0c_gm, 17 * KIB},
+    {"L0C -> GM, 128 KiB", "mskpp", FITTED, PATH_FIX, 1116, 1, l0c_gm, 128 * KIB},
+    {"L1 -> L0A, 64 KiB", "mskpp", PREDICTED, PATH_MTE1, 251, 12, l1_l0a, 64 * KIB},
+    {"L1 -> L0B, 64 KiB", "mskpp", PREDICTED, PATH_MTE1, 500, 7, l1_l0b, 64 * KIB},
+    {"loads of a, b 64^3", "msopprof", FITTED, PATH_MTE1, 143, 1, load_pair,
+     MNK(64, 64, 64)},
+    {"loads of a, b 128x256x64", "msopprof", FITTED, PATH_MTE1, 367, 1, load_pair,
      MNK(128, 256, 64)},
-    {"8 Mmad 128x256x64", "devkit", 4225, 1, mmad_8, MNK(128, 256, 64)},
-    {"8 Mmad 128x128x64", "devkit", 2172, 1, mmad_8, MNK(128, 128, 64)},
-    {"Mmad 128 fractals behind another", "mskpp", 130, 6, mmad_next, MNK(128, 64, 64)},
-    {"Mmad 40x50x60 (half)", "PTO", 62, 78, mmad_first, MNK(40, 50, 60)},
-    {"VADD 64 repeats, no conflict", "devkit", 88, 5, vadd, VADD(0x10100, 0x20000)},
-    {"VADD 64 repeats, read-read", "devkit", 154, 5, vadd, VADD(0x10000, 0x20000)},
-    {"VADD 64 repeats, read-write", "devkit", 139, 5, vadd, VADD(0x10100, 0x4100)},
-    {"Mmad 16^3 alone", "mskpp", 25, 152, mmad_first, MNK(16, 16, 16)},
+    {"Mmad 64^3 after a wait", "msopprof", FITTED, PATH_M, 125, 1, mmad_first,
+     MNK(64, 64, 64)},
+    {"Mmad 128x256x64 after a wait", "msopprof", FITTED, PATH_M, 575, 1, mmad_first,
+     MNK(128, 256, 64)},
+    {"Mmad 128x256x64 behind another", "msopprof", FITTED, PATH_M, 521.1, 1, mmad_next,
+     MNK(128, 256, 64)},
+    {"8 Mmad 128x256x64", "devkit", PREDICTED, PATH_M, 4225, 1, mmad_8,
+     MNK(128, 256, 64)},
+    {"8 Mmad 128x128x64", "devkit", PREDICTED, PATH_M, 2172, 1, mmad_8,
+     MNK(128, 128, 64)},
+    {"Mmad 128 fractals behind another", "mskpp", PREDICTED, PATH_M, 130, 6, mmad_next,
+     MNK(128, 64, 64)},
+    {"Mmad 40x50x60 (half)", "PTO", PREDICTED, PATH_M, 62, 78, mmad_first,
+     MNK(40, 50, 60)},
+    {"VADD 64 repeats, no conflict", "devkit", FITTED, PATH_V, 88, 5, vadd,
+     VADD(0x10100, 0x20000)},
+    {"VADD 64 repeats, read-read", "devkit", FITTED, PATH_V, 154, 5, vadd,
+     VADD(0x10000, 0x20000)},
+    {"VADD 64 repeats, read-write", "devkit", FITTED, PATH_V, 139, 5, vadd,
+     VADD(0x10100, 0x4100)},
+    {"Mmad 16^3 alone", "mskpp", PREDICTED, PATH_M, 25, 152, mmad_first, MNK(16, 16, 16)},
 };
 
 static void show_some(const struct row *some, size_t n, row_shown show)
@@ -250,4 +254,5 @@ void calibrate(row_shown show)
     show_some(rows, sizeof(rows) / sizeof(rows[0]), show);
     show_some(vector_rows, n_vector_rows, show);
     show_some(matmul_rows, n_matmul_rows, show);
+    show_some(silicon_rows, n_silicon_rows, show);
 }

@@ -83,7 +83,7 @@ static uint64_t once(struct rig *r, uint64_t op)
 
 /* clang-format off */
 #define FIT(name, slope, fixed, accepted) \
-    {#name, "PTO", (slope) * REPEATS + (fixed), accepted, element, OP_##name}
+    {#name, "PTO", TYPED_IN, PATH_V, (slope) * REPEATS + (fixed), accepted, element, OP_##name}
 
 const struct row vector_rows[] = {
     FIT(VADD, 2.11, 24, 6),
@@ -113,9 +113,9 @@ const struct row vector_rows[] = {
     FIT(VCOPY, 1, 24, 1),
     FIT(VDUP, 1, 24, 1),
     FIT(VREDUCEV2, 14, 34, 1),
-    {"VBRCB, 1 repeat", "PTO", 18, 6, once, OP_VBRCB},
-    {"VGATHER, 1 repeat", "PTO", 26, 1, once, OP_VGATHER},
-    {"VMRGSORT, 4 lists of 32", "PTO", 78 + 20, 15, once, OP_VMRGSORT},
+    {"VBRCB, 1 repeat", "PTO", TYPED_IN, PATH_V, 18, 6, once, OP_VBRCB},
+    {"VGATHER, 1 repeat", "PTO", TYPED_IN, PATH_V, 26, 1, once, OP_VGATHER},
+    {"VMRGSORT, 4 lists of 32", "PTO", TYPED_IN, PATH_V, 78 + 20, 15, once, OP_VMRGSORT},
 };
 /* clang-format on */
 const unsigned n_vector_rows = sizeof(vector_rows) / sizeof(vector_rows[0]);
