@@ -85,7 +85,8 @@ DO_bench        = tools/bench
 DO_bench-tile   = tools/bench-tile
 DO_bench-host   = tools/bench-host $(B)/bench/blas
 DO_bench-model  = for b in $^; do $$b; done
-DO_calibrate    = tools/calibrate $(OLD:%=--old %) $(if $(CSV),--csv $(CSV),--save $(B)/calibrate.csv)
+DO_calibrate    = tools/calibrate $(OLD:%=--old %) $(CSV:%=--csv %) \
+    --save $(B)/$(if $(CSV),op_summary,calibrate).csv
 DO_perturb      = tools/perturb --seeds $(or $(SEEDS),100) -- $(ARGS)
 DO_faults       = tools/faults -- $(ARGS)
 DO_soak         = tools/soak $(MINUTES)
