@@ -168,9 +168,10 @@ HEAP     := malloc calloc realloc aligned_alloc free _malloc_r _calloc_r _reallo
 # The model's arithmetic is what its sources say, on every host.
 EXACT    := -ffp-contract=off -fno-math-errno -fno-trapping-math
 MODEL_FLAGS = -std=c11 $(WARN) $(EXACT) $(OPT) -g
+# CHECK_EDGES: tools/emu/check/edge.h
 SAN_FLAGS := -std=gnu11 -Wall -Wextra -Werror $(EXACT) -O1 -g -fsanitize=address,undefined \
-    -fno-sanitize-recover=undefined
-COV_FLAGS := -std=gnu11 $(EXACT) -O1 -fprofile-instr-generate -fcoverage-mapping
+    -fno-sanitize-recover=undefined -DCHECK_EDGES
+COV_FLAGS := -std=gnu11 $(EXACT) -DCHECK_EDGES -O1 -fprofile-instr-generate -fcoverage-mapping
 PLUGIN_FLAGS := -std=gnu11 -O2 -g -fPIC -Wall -Wextra -Wno-unused-parameter -Werror \
     -fno-strict-aliasing -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -isystem $(B)/qemu/config \
     -isystem $(B)/qemu/include -isystem $(B)/qemu/qapi -I$(B)/qemu -fvisibility=hidden \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
+ * streams --edges     prints the names of what orders, see tools/emu/check/edge.h
  * streams < EVENTS    tells the race check what happens, a line each, and prints the pairs
  *                     that it finds; for race_test.py, which says what they must be
  *
@@ -13,6 +14,7 @@
  *     - CORE WHO SEM COUNT          a take           + ...    a post
  *     d CORE PIPE                   a drain          x CORE PIPE  a reset; 8: of the core
  *     h WRITE CORE MEM FIRST BYTES  an access of the hart's
+ *     l EDGE                        from here on that edge is left out
  *
  * A pair is `lane serial lane serial inexact`, and `~ core semaphore` a mixed one.
  */
@@ -21,6 +23,7 @@
 #include <stdlib.h>
 
 #include "tests/check/host.h"
+#include "tools/emu/check/edge.h"
 #include "tools/emu/check/race.h"
 
 enum { GM = 0x80000000, GM_BYTES = 1 << 20, NUMBERS = 5 };
@@ -130,15 +133,30 @@ static void happens(char what)
     case 'h':
         accessed();
         break;
+    case 'l':
+        check_left_out = (enum edge)a;
+        break;
     default:
         exit(2);
     }
 }
 
-int main(void)
+static void print_edges(void)
+{
+#define EDGE(name, text) puts(#name);
+#define RULE(name, text) puts(#name);
+#include "tools/emu/check/edge.def"
+}
+
+int main(int argc, char **argv)
 {
     char line[128], *at;
 
+    (void)argv;
+    if (argc > 1) {
+        print_edges();
+        return 0;
+    }
     while (fgets(line, sizeof(line), stdin)) {
         at = line + 1;
         for (unsigned i = 0; i < NUMBERS; i++) {

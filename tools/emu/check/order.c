@@ -3,6 +3,7 @@
  * What orders commands and the hart: pushes, semaphores, units of L0C, drains, resets.
  */
 #include "tools/emu/check/agent.h"
+#include "tools/emu/check/edge.h"
 
 static const uint16_t NOBODY = UINT16_MAX; /* posts of a barrier unit: no lane's */
 
@@ -20,7 +21,9 @@ static struct clock *own(struct race *r, struct clock **clock)
 static void learn(struct race *r, struct clock *to, const struct stamp *from)
 {
     clock_join(&r->clocks, to, from->clock);
-    clock_reach(to, LANE_HART, from->hart);
+    if (HOLDS(STORED)) {
+        clock_reach(to, LANE_HART, from->hart);
+    }
 }
 
 /* --- the hart --- */
@@ -50,7 +53,8 @@ static void hart_learns(struct race *r, unsigned core, const struct clock *from)
 /* What the hart hands on, by a push or a post through a core's page. */
 static struct stamp hart_stamp(struct race *r, unsigned core)
 {
-    struct stamp stamp = {clock_get(r->task ? r->hart[core] : r->all), r->hart_serial};
+    bool alone = HOLDS(SCALARS) && (r->task || !HOLDS(OUTSIDE));
+    struct stamp stamp = {clock_get(alone ? r->hart[core] : r->all), r->hart_serial};
 
     r->hart_told = true;
     return stamp;
@@ -58,7 +62,7 @@ static struct stamp hart_stamp(struct race *r, unsigned core)
 
 void race_task(struct race *r, uint64_t name)
 {
-    if (name && !r->task) {
+    if (name && !r->task && HOLDS(LAUNCH)) {
         for (unsigned c = 0; c < r->config.cores; c++) {
             clock_put(&r->clocks, r->hart[c]);
             r->hart[c] = clock_get(r->all);
@@ -83,7 +87,9 @@ void race_push(struct race *r, unsigned core, unsigned pipe, const struct race_s
 
 void race_drained(struct race *r, unsigned core, unsigned pipe)
 {
-    hart_learns(r, core, r->agent[core][pipe].clock);
+    if (HOLDS(DRAINED)) {
+        hart_learns(r, core, r->agent[core][pipe].clock);
+    }
 }
 
 /* --- semaphores --- */
@@ -133,7 +139,11 @@ static void take(struct race *r, unsigned core, unsigned sem, unsigned count,
     struct fifo *f = fifo_of(r, core, sem);
 
     while (count && f->n) {
-        struct unit *u = unit_at(f, 0);
+        struct unit *u = unit_at(f, 0), newest = *unit_at(f, f->n - 1);
+        if (!HOLDS(OLDEST)) {
+            *unit_at(f, f->n - 1) = *u;
+            *u = newest;
+        }
         unsigned n = u->count < count ? u->count : count;
         learn(r, to, &u->stamp);
         if (u->lane != NOBODY) {
@@ -155,7 +165,7 @@ void race_take(struct race *r, unsigned core, unsigned who, unsigned sem, unsign
 {
     struct clock *got;
 
-    if (who < NPU_PIPES) {
+    if (who < NPU_PIPES && HOLDS(TAKEN)) {
         struct agent *a = &r->agent[core][who];
         r->used[core][sem].taken |= (uint16_t)(1u << who);
         clock_put(&r->clocks, a->posted);
@@ -168,16 +178,21 @@ void race_take(struct race *r, unsigned core, unsigned who, unsigned sem, unsign
     if (who == RACE_BARRIER) {
         clock_put(&r->clocks, r->barrier.clock);
         r->barrier.clock = got;
-    } else {
-        hart_learns(r, core, got);
-        clock_put(&r->clocks, got);
+        return;
     }
+    if (who == RACE_HART && HOLDS(HART_TAKEN)) {
+        hart_learns(r, core, got);
+    }
+    clock_put(&r->clocks, got);
 }
 
 static struct stamp stamp_of(struct race *r, unsigned core, unsigned who)
 {
     struct agent *a;
 
+    if (who == RACE_HART ? !HOLDS(HART_POSTED) : who == RACE_BARRIER && !HOLDS(BARRIER)) {
+        return (struct stamp){clock_new(&r->clocks), 0};
+    }
     if (who == RACE_HART) {
         return hart_stamp(r, core);
     }
@@ -234,6 +249,9 @@ void race_units_wait(struct race *r, unsigned core, unsigned pipe, const uint64_
 {
     struct clock *to = r->agent[core][pipe].clock, *last = NULL;
 
+    if (!(pipe == PIPE_M ? HOLDS(GIVEN_BACK) : HOLDS(HANDED_ON))) {
+        return;
+    }
     for (unsigned w = 0; w < ROW_UNIT_MARK; w++) {
         for (uint64_t bits = units[w]; bits; bits &= bits - 1) {
             struct clock *mark = r->mark[core][w * 64 + (unsigned)__builtin_ctzll(bits)];
@@ -265,7 +283,7 @@ void race_units_pass(struct race *r, unsigned core, unsigned pipe, const uint64_
 /* Units that are dropped order nothing any more. */
 static void empty(struct race *r, struct fifo *f)
 {
-    while (f->n) {
+    while (f->n && HOLDS(EMPTIED)) {
         drop_first(r, f);
     }
     f->taken = 0;
@@ -285,7 +303,9 @@ void race_reset_pipe(struct race *r, unsigned core, unsigned pipe)
         clock_put(&r->clocks, r->mark[core][u]);
         r->mark[core][u] = NULL;
     }
-    hart_learns(r, core, a->clock);
+    if (HOLDS(RESET)) {
+        hart_learns(r, core, a->clock);
+    }
 }
 
 void race_reset_core(struct race *r, unsigned core)

@@ -10,6 +10,7 @@
 #include "tools/emu/check/race.h"
 
 #include "tools/emu/check/agent.h"
+#include "tools/emu/check/edge.h"
 
 struct race *race_new(const struct check_host *host, const struct race_config *config,
                       const struct race_report *report)
@@ -56,6 +57,10 @@ size_t race_bytes(const struct race *r)
            records->pool_room * sizeof(*records->pool);
 }
 
+#ifdef CHECK_EDGES
+enum edge check_left_out = EDGES;
+#endif
+
 /* --- commands --- */
 
 void race_begin(struct race *r, unsigned core, unsigned pipe, uint64_t cycle)
@@ -66,11 +71,18 @@ void race_begin(struct race *r, unsigned core, unsigned pipe, uint64_t cycle)
     a->cycle = cycle;
     if (a->count) {
         const struct stamp *from = &a->slot[a->head].from;
-        clock_join(&r->clocks, a->clock, from->clock);
-        clock_reach(a->clock, LANE_HART, from->hart);
+        if (HOLDS(PUSH)) {
+            clock_join(&r->clocks, a->clock, from->clock);
+        }
+        if (HOLDS(STORED)) {
+            clock_reach(a->clock, LANE_HART, from->hart);
+        }
     }
     if (pipe == PIPE_M) {
         clock_reach(a->clock, lane_of(core, LANE_RESULTS), a->serial);
+        if (!HOLDS(RESULTS)) {
+            clock_reach(a->clock, lane_of(core, pipe), a->serial);
+        }
     }
     clock_put(&r->clocks, a->posted);
     a->posted = NULL;
@@ -89,7 +101,9 @@ void race_end(struct race *r, unsigned core, unsigned pipe, uint64_t cycle)
 
     a->ended = a->serial;
     a->cycle = cycle;
-    clock_reach(a->clock, lane_of(core, pipe), a->serial);
+    if (HOLDS(ENDED)) {
+        clock_reach(a->clock, lane_of(core, pipe), a->serial);
+    }
     r->behind = true;
     sweep(r);
     if (a->count) {

@@ -12,6 +12,8 @@
  */
 #include "tools/emu/check/shadow.h"
 
+#include "tools/emu/check/edge.h"
+
 #define CELL_SPLIT  (1u << 31)
 #define MOST        (4u * NPU_MAX_CORES * NPU_PIPES) /* of a set, a few for each lane */
 #define SPLITS      1024u
@@ -125,6 +127,11 @@ static bool knows(const struct clock *clock, const struct record *x)
     return clock->lane[x->lane] >= x->serial;
 }
 
+static bool ordered(const struct toucher *t, const struct record *x)
+{
+    return x->lane == t->lane ? HOLDS(PROGRAM) : knows(t->clock, x);
+}
+
 /* Whoever is told of the access need not be told of x, which it knows of. */
 static bool replaces(const struct toucher *t, const struct record *x)
 {
@@ -148,7 +155,7 @@ static void look(const struct shadow *s, const struct toucher *t, uint32_t name,
     v->n_unordered = v->n_kept = 0;
     for (uint32_t i = 0; i < n; i++) {
         const struct record *x = record_at(&s->records, list[i]);
-        if (x->lane != t->lane && !knows(t->clock, x)) {
+        if (!ordered(t, x)) {
             v->unordered[v->n_unordered++] = list[i];
         } else if (!replaces(t, x)) {
             keep(v, list[i]);
@@ -169,8 +176,8 @@ static void meet_writers(struct shadow *s, struct toucher *t, struct verdict *v,
 {
     for (uint32_t i = 0; i < v->n_unordered; i++) {
         const struct record *x = record_at(&s->records, v->unordered[i]);
-        bool commute = t->kind >= ACCESS_ATOMIC && x->kind == t->kind;
-        if (!commute || x->kind & ACCESS_INEXACT) {
+        bool commute = HOLDS(COMMUTE) && t->kind >= ACCESS_ATOMIC && x->kind == t->kind;
+        if (!commute || (x->kind & ACCESS_INEXACT && HOLDS(INEXACT))) {
             t->met(t, v->unordered[i], addr);
         }
         if (commute) {
