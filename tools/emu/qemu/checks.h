@@ -23,8 +23,9 @@ void npu_memcheck_init(SalaiNPU *npu, unsigned checks, const struct check_host *
 void npu_memcheck_event(const struct npu_event *e);
 void npu_memcheck_hint(uint64_t cycle, const struct hint *hint);
 void npu_memcheck_hart(const struct race_hart_access *a);
-/* Its findings, each behind a comma unless it is the first of all. */
-void npu_memcheck_write(FILE *to, bool first);
+uint32_t npu_memcheck_count(void);
+/* Its findings, at most so many, each behind a comma unless it is the first of all. */
+void npu_memcheck_write(FILE *to, bool first, uint32_t most);
 uint64_t npu_memcheck_lost(void);
 size_t npu_memcheck_bytes(void);
 

@@ -23,10 +23,11 @@
 #define HITS_MOST 16
 #define ANY       UINT64_MAX
 #define ON_SEM    (NPU_FAULTS + 1) /* beside those of enum npu_happens */
+#define ON_FOUND  (NPU_FAULTS + 2)
 
 static const char *const events[] = {
     [NPU_PUSHED] = "pushed", [NPU_BEGINS] = "begins", [NPU_ENDS] = "ends",
-    [NPU_FAULTS] = "faults", [ON_SEM] = "sem",
+    [NPU_FAULTS] = "faults", [ON_SEM] = "sem",        [ON_FOUND] = "found",
 };
 
 typedef struct Stop {
@@ -184,6 +185,18 @@ void npu_debug_event(SalaiNPU *npu, const struct npu_event *e)
                 " opcode=%u pc=%" PRIu64 " fault=%u",
                 events[e->what], e->now, e->core, e->pipe, e->number,
                 e->cmd ? e->cmd->head.opcode : 0, e->ra ? e->ra : e->pc, e->fault);
+        }
+    }
+}
+
+void npu_debug_found(uint64_t cycle, unsigned number)
+{
+    for (unsigned i = debug.stops ? debug.stops->len : 0; i-- > 0 && stops_count();) {
+        Stop *stop = &g_array_index(debug.stops, Stop, i);
+
+        if (stop->on >> ON_FOUND & 1) {
+            hit(stop->id, "what=%s cycle=%" PRIu64 " number=%u", events[ON_FOUND], cycle,
+                number);
         }
     }
 }

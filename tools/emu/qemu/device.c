@@ -121,6 +121,7 @@ static void npu_device_reset(DeviceState *dev)
     SalaiNPU *npu = SALAI_NPU(dev);
 
     npu_snapshot_reset(npu);
+    npu_racecheck_reset();
     npu_reset(&npu->model, npu_now(npu));
     npu_arm(npu);
 }

@@ -91,6 +91,8 @@ void npu_memory_init(SalaiNPU *npu);
  * /machine/npu; stops the machine where it has asked for that. */
 void npu_debug_init(SalaiNPU *npu);
 void npu_debug_event(SalaiNPU *npu, const struct npu_event *e);
+/* The checks have found something, now; of all runs through here. */
+void npu_debug_found(uint64_t cycle, unsigned number);
 /* Instructions that the hart has retired, in a replay; else 0. */
 uint64_t npu_replay_icount(void);
 
@@ -113,7 +115,9 @@ enum { CHECK_RACE = 1, CHECK_HART = 2, CHECK_MEMORY = 4, CHECK_SYNC = 8 };
 void npu_racecheck_init(SalaiNPU *npu, unsigned checks, const char *path);
 void npu_racecheck_event(const struct npu_event *e);
 void npu_racecheck_translated(struct qemu_plugin_tb *tb);
-/* A debugger may have gone back: what is heard until the present is known already. */
+/* Before a reset, which may be the beginning of a debugger's step back; after that: what
+ * is heard until the present is known already. */
+void npu_racecheck_reset(void);
 void npu_racecheck_restored(void);
 
 /* files.c: answers the calls of hal/contract/host.h. Before record.c, which records them. */

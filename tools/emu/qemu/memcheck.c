@@ -111,7 +111,7 @@ static void write_sync(FILE *to, const struct sync_finding *f)
     fprintf(to, "}");
 }
 
-void npu_memcheck_write(FILE *to, bool first)
+void npu_memcheck_write(FILE *to, bool first, uint32_t most)
 {
     const struct memory_finding *memory = NULL;
     const struct sync_finding *sync = NULL;
@@ -124,7 +124,7 @@ void npu_memcheck_write(FILE *to, bool first)
     if (check.sync) {
         sync = sync_findings(check.sync, &n_sync, &lost);
     }
-    for (uint32_t i = 0; i < n_memory + n_sync; i++) {
+    for (uint32_t i = 0; i < MIN(n_memory + n_sync, most); i++) {
         fprintf(to, "%s\n", first && i == 0 ? "" : ",");
         if (i < n_memory) {
             write_memory(to, &memory[i]);
@@ -132,6 +132,20 @@ void npu_memcheck_write(FILE *to, bool first)
             write_sync(to, &sync[i - n_memory]);
         }
     }
+}
+
+uint32_t npu_memcheck_count(void)
+{
+    uint32_t memory = 0, sync = 0;
+    uint64_t lost;
+
+    if (check.memory) {
+        memory_findings(check.memory, &memory, &lost);
+    }
+    if (check.sync) {
+        sync_findings(check.sync, &sync, &lost);
+    }
+    return memory + sync;
 }
 
 uint64_t npu_memcheck_lost(void)

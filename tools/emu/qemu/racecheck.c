@@ -15,6 +15,12 @@
 #include "tools/emu/check/stream.h"
 
 #define TEXT_BYTES 64
+#define SHOWN_MOST 100 /* findings of a kind, in the debugger */
+
+/* Where in a run: so many events of a cycle, so many of the hart's accesses behind them. */
+typedef struct Instant {
+    uint64_t cycle, events, accesses;
+} Instant;
 
 static struct {
     SalaiNPU *npu;
@@ -22,10 +28,12 @@ static struct {
     struct findings findings;
     FILE *file;
     const char *path;
-    uint64_t now;         /* cycle of the last event: an access cannot read the clock */
-    uint64_t heard;       /* events of that cycle */
-    uint64_t until, skip; /* 0, or the cycle up to which all is heard again, and so many
-                           * events of it */
+    uint64_t now;  /* cycle of the last event: an access cannot read the clock */
+    Instant at;    /* what is heard */
+    Instant known; /* what was heard at the most, while less is heard again */
+    bool past;     /* that is so */
+    bool leaves;   /* a snapshot is being loaded, which resets the machine first */
+    GArray *found; /* of Instant: when there was a finding more */
     bool hart, memory;
 } check;
 
@@ -52,38 +60,95 @@ static void hinted(uint64_t addr)
     }
 }
 
-void npu_racecheck_restored(void)
+/* --- a replay that goes back --- */
+
+void npu_racecheck_reset(void)
 {
-    check.until = check.now;
-    check.skip = check.heard;
+    if (runstate_is_running() || check.now == 0) {
+        return; /* a reset as any */
+    }
+    if (!check.past) {
+        check.known = check.at;
+    }
+    check.past = check.leaves = true;
 }
 
-/* Whether an event is of the past, which a replay goes through once more. */
-static bool known(const struct npu_event *e)
+void npu_racecheck_restored(void)
 {
-    bool again = e->now < check.until || (e->now == check.until && check.skip > 0);
+    check.leaves = false;
+    check.at = (Instant){0};
+}
 
-    check.skip -= again && e->now == check.until;
-    check.until = again ? check.until : 0;
-    return again;
+static void tell(CPUState *cpu, run_on_cpu_data number)
+{
+    npu_debug_found(check.at.cycle, number.host_int);
+}
+
+/* At an access the machine cannot be stopped; it is as soon as the hart is between two
+ * instructions. */
+static void tell_debugger(unsigned number, bool access)
+{
+    if (access) {
+        async_run_on_cpu(current_cpu, tell, RUN_ON_CPU_HOST_INT(number));
+    } else {
+        npu_debug_found(check.at.cycle, number);
+    }
+}
+
+static bool before(const Instant *a, const Instant *b)
+{
+    return a->cycle != b->cycle     ? a->cycle < b->cycle
+           : a->events != b->events ? a->events < b->events
+                                    : a->accesses < b->accesses;
+}
+
+/* Whether what has come to check.at is of the past, which a replay goes through once more:
+ * nothing is found again, but it stops where something was. */
+static bool again(bool access)
+{
+    check.past = check.past && !before(&check.known, &check.at);
+    for (unsigned i = 0; check.past && i < check.found->len; i++) {
+        const Instant *found = &g_array_index(check.found, Instant, i);
+        if (!before(found, &check.at) && !before(&check.at, found)) {
+            tell_debugger(i + 1, access);
+        }
+    }
+    return check.past;
+}
+
+static void look_for_new(bool access)
+{
+    uint32_t n = check.findings.n + npu_memcheck_count();
+
+    while (check.found->len < n) {
+        g_array_append_val(check.found, check.at);
+        tell_debugger(check.found->len, access);
+    }
 }
 
 void npu_racecheck_event(const struct npu_event *e)
 {
-    if (!check.npu || (check.until && known(e))) {
-        return; /* nothing is checked, or it is told again */
+    if (!check.npu || (check.leaves && e->what == NPU_RESETS)) {
+        return; /* nothing is checked, or nothing happens */
     }
-    check.heard = e->now == check.now ? check.heard + 1 : 1;
+    check.leaves = false;
+    check.at.events = e->now == check.at.cycle ? check.at.events + 1 : 1;
+    check.at.cycle = e->now;
+    check.at.accesses = 0;
+    if (again(false)) {
+        return;
+    }
     check.now = e->now;
     if (e->what == NPU_HINTS) {
         hinted(e->name);
-        return;
+    } else {
+        if (check.race) {
+            tape_event(&check.findings.tape, check.race, e);
+            race_event(check.race, &check.npu->model, e);
+        }
+        npu_memcheck_event(e);
     }
-    if (check.race) {
-        tape_event(&check.findings.tape, check.race, e);
-        race_event(check.race, &check.npu->model, e);
-    }
-    npu_memcheck_event(e);
+    look_for_new(false);
 }
 
 /* --- the hart --- */
@@ -115,7 +180,8 @@ static void accessed(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addr, v
 
     bool race = check.race && race_hart_matters(check.race);
 
-    if ((!race && !check.memory) || check.until) {
+    check.at.accesses++;
+    if ((check.past && again(true)) || (!race && !check.memory)) {
         return;
     }
     if (addr - config->gm_base >= config->gm_size) {
@@ -133,6 +199,7 @@ static void accessed(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addr, v
         race_hart(check.race, &access);
     }
     npu_memcheck_hart(&access);
+    look_for_new(true);
 }
 
 void npu_racecheck_translated(struct qemu_plugin_tb *tb)
@@ -278,7 +345,8 @@ static void write_lane(const char *name, unsigned lane)
             lane == LANE_HART ? "hart" : pipe_name(lane % NPU_PIPES), lane / NPU_PIPES);
 }
 
-static bool write_all(void)
+/* At most so many findings of each kind. */
+static void write_all(uint32_t most)
 {
     const struct findings *f = &check.findings;
 
@@ -286,11 +354,11 @@ static bool write_all(void)
             check.now, f->lost + npu_memcheck_lost(),
             npu_memcheck_bytes() + (check.race ? race_bytes(check.race) : 0));
     fprintf(check.file, ",\"findings\":[");
-    for (uint32_t i = 0; i < f->n; i++) {
+    for (uint32_t i = 0; i < MIN(f->n, most); i++) {
         fprintf(check.file, "%s\n", i ? "," : "");
         write_finding(&f->finding[i]);
     }
-    npu_memcheck_write(check.file, f->n == 0);
+    npu_memcheck_write(check.file, f->n == 0, most);
     fprintf(check.file, "],\"mixed\":[");
     for (unsigned i = 0; i < f->n_mixed; i++) {
         fprintf(check.file, "%s\n{\"core\":%u,\"semaphore\":%u", i ? "," : "",
@@ -300,12 +368,26 @@ static bool write_all(void)
         fprintf(check.file, "}");
     }
     fprintf(check.file, "]}\n");
-    return !(ferror(check.file) | fclose(check.file));
+}
+
+/* For the debugger: what has been found so far. */
+static char *get_findings(Object *obj, Error **errp)
+{
+    FILE *file = check.file;
+    char *text = NULL;
+    size_t bytes;
+
+    check.file = open_memstream(&text, &bytes);
+    write_all(SHOWN_MOST);
+    fclose(check.file);
+    check.file = file;
+    return text;
 }
 
 static void at_exit(int status, void *opaque)
 {
-    if (!write_all()) {
+    write_all(UINT32_MAX);
+    if (ferror(check.file) | fclose(check.file)) {
         error_report("npu.so: findings=%s: could not be written completely", check.path);
         npu_exit_worse(status);
     }
@@ -330,9 +412,11 @@ void npu_racecheck_init(SalaiNPU *npu, unsigned checks, const char *path)
         npu_die("npu.so: findings=%s: %s", path, strerror(errno));
     }
     findings_open(&check.findings, &host);
+    check.found = g_array_new(false, false, sizeof(Instant));
     if (checks & CHECK_RACE) {
         check.race = race_new(&host, &config, &report);
     }
     npu_memcheck_init(npu, checks, &host, &config);
+    object_property_add_str(OBJECT(npu), "findings", get_findings, NULL);
     on_exit(at_exit, NULL);
 }

@@ -33,6 +33,14 @@ def ask(request):
     return get("debug")
 
 
+def findings():
+    """What the checks have found so far, as npu.so leaves it at the end of a run."""
+    text = monitor(f"qom-get {OBJECT} findings")
+    if text.startswith("Error"):
+        raise machine.Error("this run is not checked: CHECK=race, as in `make debug CHECK=race`")
+    return json.loads(json.loads(text))
+
+
 def pairs(line):
     """`a=1 b=-2` as {"a": 1, "b": -2}; texts are those of `what` and `cmd`."""
     found = (word.partition("=") for word in line.split())

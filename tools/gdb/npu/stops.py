@@ -65,6 +65,8 @@ def line(hit):
     at = f"at cycle {hit['cycle']}"
     if hit["what"] == "sem":
         return f"semaphore {hit['sem']} of core {hit['core']} is {hit['value']} {at}"
+    if hit["what"] == "found":
+        return f"the checks find something {at}, number {hit['number']}; `npu races` tells more"
     if hit["what"] == "faults":
         error = machine.texts("error_names")[hit["fault"]]
         return f"{who(hit)} faults {at}: {error}; `npu faults` tells more"

@@ -4,13 +4,14 @@
 npu break OPCODE [PIPE]      where such a command begins, as MMAD
 npu break sem N [VALUE]      where semaphore N changes, or becomes VALUE
 npu break fault              where a command or an access breaks a rule
+npu break race               where a check finds something new; `npu races` shows it
 npu break                    lists all stops; `npu delete` removes them
 
 The machine stops at that very cycle, which no stop changes. -e: where the command ends."""
 from npu import decode, device, machine, queues, stops
 
 OPTIONS = "e"
-USAGE = "npu break [PIPE [N|+N] | OPCODE [PIPE] | sem N [VALUE] | fault]"
+USAGE = "npu break [PIPE [N|+N] | OPCODE [PIPE] | sem N [VALUE] | fault | race]"
 
 
 def nth(core, pipe, text):
@@ -29,7 +30,7 @@ def opcode(text):
         if command[0] == text.upper():
             return number
     raise machine.Error(f"{text}: no pipe ({', '.join(machine.pipes().values())}), no opcode, "
-                        "nor sem or fault")
+                        "nor sem, fault or race")
 
 
 def semaphore(text):
@@ -42,8 +43,10 @@ def semaphore(text):
 def keys(words, core):
     """What the words ask for, as keys of the device."""
     kind = words[0].lower()
-    if kind == "fault":
+    if kind in ("fault", "race"):
         machine.wants(words, 1, 1, USAGE)
+        if kind == "race":
+            device.findings()  # there are checks
         return {}
     machine.wants(words, 2 if kind == "sem" else 1, 3 if kind == "sem" else 2, USAGE)
     if kind == "sem":
@@ -62,7 +65,7 @@ def run(words, options, core):
         print("\n".join(f"{n}: {text}" for n, text in stops.known().items()) or "no stops")
         return
     asked = keys(words, core)
-    event = {"sem": "sem", "fault": "faults"}.get(words[0].lower(),
-                                                   "ends" if "-e" in options else "begins")
+    event = {"sem": "sem", "fault": "faults", "race": "found"}.get(
+        words[0].lower(), "ends" if "-e" in options else "begins")
     text = " ".join(["npu break", *words] + ["-e"] * ("-e" in options))
     print(f"stop {stops.add(event, text, **asked)}: {text}")
