@@ -63,13 +63,20 @@ uint32_t emit_elements(const struct emit *e, unsigned has)
     }
 }
 
-uint8_t buffer_of_class(struct emit *e, unsigned has, unsigned type)
+uint32_t emit_bytes(const struct emit *e, unsigned has, unsigned type)
 {
     uint64_t elements = round_up(emit_elements(e, has), LANES);
     /* A repeat that begins in the last row may end behind it. */
     uint64_t more = has == FULL && e->w->pitch % LANES ? REPEAT_BYTES : 0;
-    uint8_t b = buffer_new(e, type == TILE_MASK ? elements / 8
-                                                : elements * esize_of(type) + more);
+
+    return (uint32_t)round_up(type == TILE_MASK ? elements / 8
+                                                : elements * esize_of(type) + more,
+                              REPEAT_BYTES);
+}
+
+uint8_t buffer_of_class(struct emit *e, unsigned has, unsigned type)
+{
+    uint8_t b = buffer_new(e, emit_bytes(e, has, type));
 
     e->buffer[b - 1].full = has == FULL && type != TILE_MASK;
     return b;

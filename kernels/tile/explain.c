@@ -67,7 +67,7 @@ static void tell_cycles(const struct tile_plan *t, FILE *to)
             (unsigned long long)p->mte2, (unsigned long long)p->mte3);
 }
 
-void tile_explain(const struct tile_plan *t, FILE *to)
+void plan_explain(const struct tile_plan *t, FILE *to)
 {
     fprintf(to, "%s on %u core%s, planned in %llu instructions, %u candidates\n", t->name,
             t->cores, t->cores == 1 ? "" : "s", (unsigned long long)t->planning,

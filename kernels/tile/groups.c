@@ -54,8 +54,7 @@ static bool comes_later(const struct tile_kernel *k, unsigned d, tile_dims left)
     return false;
 }
 
-/* The dimensions in an order that every tensor has; how many, or -1: there is none. */
-static int order_dims(const struct tile_kernel *k, uint8_t *order)
+int program_order(const struct tile_kernel *k, uint8_t *order)
 {
     tile_dims left = long_dims(k);
     int n = 0;
@@ -74,9 +73,32 @@ static int order_dims(const struct tile_kernel *k, uint8_t *order)
     return n;
 }
 
-/* Whether every value has both dimensions or none of them. */
+/* Elements of a tensor between two neighbours of dimension d; 0: it does not have it. */
+static uint64_t dim_stride(const struct tile_kernel *k, const struct tile_tensor *t,
+                           unsigned d)
+{
+    uint64_t stride = 1;
+
+    for (unsigned i = t->rank; i-- > 0;) {
+        stride = t->apart && i + 1 == t->row ? t->apart : stride;
+        if (t->dim[i] == d) {
+            return stride;
+        }
+        stride *= k->dim[t->dim[i]].size;
+    }
+    return 0;
+}
+
+/* Whether every value has both dimensions or none of them, side by side. */
 static bool together(const struct tile_kernel *k, unsigned a, unsigned b)
 {
+    for (unsigned i = 0; i < k->n_params + k->n_results; i++) {
+        const struct tile_tensor *t = program_tensor(k, i);
+        if (dim_stride(k, t, a) && dim_stride(k, t, b) &&
+            dim_stride(k, t, a) != dim_stride(k, t, b) * k->dim[b].size) {
+            return false;
+        }
+    }
     for (unsigned i = 1; i <= k->n_nodes; i++) {
         tile_dims dims = k->node[i].dims;
         if ((dims >> a & 1) != (dims >> b & 1)) {
@@ -108,7 +130,7 @@ int program_groups(struct program *p, struct tile_error *error)
 {
     const struct tile_kernel *k = p->k;
     uint8_t order[TILE_DIMS];
-    int n = order_dims(k, order);
+    int n = program_order(k, order);
 
     if (n < 0) {
         return program_refuse(error, NULL, ERR_SHAPE,
@@ -144,13 +166,11 @@ uint64_t program_stride(const struct program *p, const struct tile_tensor *t,
                         unsigned group)
 {
     tile_dims dims = p->group[group].dims;
-    uint64_t stride = 1;
 
     for (unsigned i = t->rank; i-- > 0;) {
         if (dims >> t->dim[i] & 1) {
-            return stride;
+            return dim_stride(p->k, t, t->dim[i]);
         }
-        stride *= p->k->dim[t->dim[i]].size;
     }
     return 0;
 }

@@ -112,12 +112,15 @@ struct tile_dim {
     uint32_t size;    /* 0: not known yet */
 };
 
-/* A tensor in GM, row-major: its dimensions in order, each once. */
+/* A tensor in GM, row-major: its dimensions in order, each once. One that is a part of
+ * another: what its dimensions from `row` on hold lies `apart` elements from the next. */
 struct tile_tensor {
     const char *name;
     uint8_t type; /* enum type */
     uint8_t rank;
     uint8_t dim[TILE_RANK];
+    uint8_t row;
+    uint64_t apart; /* 0: side by side */
     uint16_t line, column;
 };
 struct tile_result {

@@ -152,13 +152,10 @@ static void note_result(struct emit *e, uint16_t node, uint8_t b)
 uint8_t result_buffer(struct emit *e, uint16_t node, uint16_t x, uint16_t y)
 {
     const struct node *n = &e->p->node[node];
-    uint64_t elements = round_up(emit_elements(e, n->has), LANES);
-    uint32_t bytes =
-        (uint32_t)(n->type == TILE_MASK ? elements / 8 : elements * esize_of(n->type));
+    uint32_t bytes = emit_bytes(e, n->has, n->type);
     bool result = result_of(e, node) && !e->invariant;
     uint8_t b = 0;
 
-    bytes = (uint32_t)round_up(bytes, REPEAT_BYTES);
     for (unsigned i = 0; i < 2; i++) {
         uint16_t o = i ? y : x;
         const struct buffer *of = &e->buffer[o ? e->form[o].dense - 1 : 0];

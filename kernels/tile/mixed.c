@@ -7,6 +7,8 @@
 #include "hal/vector.h"
 #include "kernels/tile/plan.h"
 
+enum { IN_TURNS = 80 /* repeats from which on two commands are faster than one */ };
+
 struct mixed {
     uint16_t node, x, y; /* x has rows and columns, y lacks one of them */
     bool swapped;        /* y is the first operand */
@@ -104,6 +106,28 @@ static void row_by_row(struct emit *e, const struct mixed *m, uint8_t y, bool co
     }
 }
 
+/* Half of a row a command: every other repeat, since each wants the copy of y in the other
+ * groups. In place a repeat would wait for the one before it, which was written to its
+ * groups. */
+static void row_in_turns(struct emit *e, const struct mixed *m, uint8_t y)
+{
+    uint32_t lanes = REPEAT_BYTES / m->esize, whole = e->w->cols / lanes;
+
+    for (uint32_t r = 0; r < e->w->rows; r++) {
+        for (uint32_t odd = 0; odd < 2; odd++) {
+            uint32_t at = r * m->row + odd * REPEAT_BYTES;
+            uint32_t x = tile_at(e, m->x) + at, dst = tile_at(e, m->node) + at;
+            uint32_t copy = buffer_at(e, y) + r * TWICE_BYTES;
+            bool same = x / REPEAT_BYTES % 2 == 0;
+            mask_count(e, (uint64_t)(whole + 1 - odd) / 2 * lanes +
+                              (whole % 2 == odd ? e->w->cols % lanes : 0));
+            mixed_put(e, m, vec_repeats(dst, 2 * VEC_BLOCKS),
+                      vec_repeats(x, 2 * VEC_BLOCKS),
+                      vec_same_repeat(copy + (same ? REPEAT_BYTES : 0)), 1);
+        }
+    }
+}
+
 enum mixing { BY_BLOCKS, BY_COLUMNS, BY_ROWS, ROW_BY_ROW, MIXINGS };
 
 /* Cycles of a way to read y, which is the same along rows, by fixed parts and repeats. */
@@ -150,6 +174,8 @@ static void emit_by_row_values(struct emit *e, const struct mixed *m)
         by_columns_of_blocks(e, m);
     } else if (best == BY_ROWS) {
         by_rows(e, m, form_wide(e, m->y), (uint16_t)(4 / m->esize * VEC_BLOCKS), 0);
+    } else if (e->w->far && e->w->cols * m->esize > IN_TURNS * REPEAT_BYTES) {
+        row_in_turns(e, m, form_twice(e, m->y));
     } else {
         row_by_row(e, m, form_wide(e, m->y), false);
     }

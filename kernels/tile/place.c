@@ -7,7 +7,7 @@
 #include "hal/chip.h"
 #include "kernels/tile/plan.h"
 
-enum { TURN = 16 * BLOCK /* after which groups are the same again */ };
+enum { TURN = TWICE_BYTES };
 
 struct placed {
     uint32_t from, to;
@@ -107,9 +107,10 @@ static void place_small(struct places *p, struct emit *e, const struct placing *
         struct buffer *b = &e->buffer[i];
         struct placed want = life(b);
         for (unsigned c = 0; !b->full && c < copies_of(e, b); c++) {
-            uint32_t at = find(p, &want, b->bytes, from, 0, 2 * BLOCK);
+            uint32_t step = b->turn ? TURN : 2 * BLOCK;
+            uint32_t at = find(p, &want, b->bytes, from, 0, step);
             e->at[i][c] =
-                at + b->bytes <= p->end ? at : find(p, &want, b->bytes, 0, 0, 2 * BLOCK);
+                at + b->bytes <= p->end ? at : find(p, &want, b->bytes, 0, 0, step);
             put_at(p, want, e->at[i][c], b->bytes);
         }
     }

@@ -67,6 +67,12 @@ static int make_plan(struct search *s, struct tile_arena *arena, struct tile_pla
     t->order = s->order;
     t->p = s->p;
     t->cores = s->cores;
+    for (unsigned i = 0; i < TILE_PARAMS; i++) {
+        t->in[i] = (struct origin){OF_PARAM, (uint8_t)i, 0};
+    }
+    for (unsigned i = 0; i < TILE_RESULTS; i++) {
+        t->out[i] = (struct origin){OF_RESULT, (uint8_t)i, 0};
+    }
     for (unsigned i = 1; i < s->n_best; i++) {
         tell_lost(s, &s->best[i]);
     }
@@ -156,8 +162,8 @@ static unsigned cores_of(const struct tile_kernel *k, unsigned cores)
     return cores ? cores : c ? c->number : chip_cores();
 }
 
-int tile_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cores,
-              struct tile_arena *arena, struct tile_error *error)
+int plan_tiles(struct tile_plan **plan, const struct tile_kernel *k, unsigned cores,
+               struct tile_arena *arena, struct tile_error *error, uint32_t *wanted)
 {
     uint64_t began = hart_clock();
     struct tile_plan *t = tile_alloc(arena, sizeof(*t));
@@ -177,6 +183,9 @@ int tile_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cor
         if (!err) {
             search_for_cores(s);
             err = s->n_best ? make_plan(s, arena, t) : no_plan(s, error);
+            if (wanted && err == ERR_LOCAL) {
+                *wanted = s->none.most;
+            }
         }
         free(s->body);
         free(s->pre);
@@ -190,9 +199,4 @@ int tile_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cor
     }
     *plan = t;
     return err;
-}
-
-struct tile_cycles tile_predicted(const struct tile_plan *plan)
-{
-    return plan->predicted;
 }

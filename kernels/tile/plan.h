@@ -12,6 +12,7 @@
 
 #include "hal/vector.h"
 #include "kernels/tile/cost.h"
+#include "kernels/tile/cut.h"
 #include "kernels/tile/tile.h"
 #include "sched/sequence.h"
 
@@ -26,9 +27,10 @@ enum {
     PLAN_NOTES = 6,
     PLAN_CONSTANTS = 16,
     PLAN_INDICES = 8,
-    LANES = 128,       /* elements of the longest repeat */
-    BLOCK = 32,        /* bytes */
-    REPEAT_BYTES = 256 /* of a command of the Vector */
+    LANES = 128,                   /* elements of the longest repeat */
+    BLOCK = 32,                    /* bytes */
+    REPEAT_BYTES = 256,            /* of a command of the Vector */
+    TWICE_BYTES = 2 * REPEAT_BYTES /* after which bank groups are the same again */
 };
 
 /* --- the program --- */
@@ -70,6 +72,9 @@ struct program {
     char note[PLAN_NOTES][96]; /* rewrites that were made */
 };
 
+/* The dimensions with more than one element in an order that every tensor has; how many,
+ * or -1: there is none. */
+int program_order(const struct tile_kernel *k, uint8_t *order);
 /* Elements between two neighbours of a group in a tensor; 0: it does not have it. */
 uint64_t program_stride(const struct program *p, const struct tile_tensor *t,
                         unsigned group);
@@ -110,6 +115,7 @@ struct buffer {
     uint16_t first, last; /* commands of the body that touch it */
     uint8_t load, store;  /* 1 + number of the parameter, of the result; 0: none */
     uint16_t value;       /* node that has it now */
+    bool turn;            /* begins where groups begin anew */
     bool always;          /* of the preamble: lives as long as the launch */
     bool full;            /* of the large ones, whose banks matter */
     bool touched;         /* by the body */
@@ -120,6 +126,7 @@ struct forms {
     uint8_t dense; /* as its class has it: rows by pitch, rows, columns, or one */
     uint8_t block; /* of rows: a block for each, twice, in turn */
     uint8_t wide;  /* of rows or one: a repeat's lanes for each */
+    uint8_t twice; /* of rows: two of them */
     uint8_t full;  /* of anything: spread over the tile */
 };
 
@@ -188,6 +195,8 @@ uint8_t buffer_new(struct emit *e, uint64_t bytes);
 uint32_t buffer_at(struct emit *e, uint8_t buffer);
 /* Elements that a value has room for in a class (HAS_), and those that count. */
 uint32_t emit_elements(const struct emit *e, unsigned has);
+/* What a value of a class takes; a buffer for one. */
+uint32_t emit_bytes(const struct emit *e, unsigned has, unsigned type);
 uint8_t buffer_of_class(struct emit *e, unsigned has, unsigned type);
 bool emit_varies(const struct emit *e, const struct node *n);
 void put(struct emit *e, union cmd *cmd);
@@ -223,10 +232,12 @@ bool emit_mixed(struct emit *e, uint16_t node);
 /* spread.c: other forms of values in `dense`. */
 uint8_t spread_block(struct emit *e, uint8_t dense, unsigned esize);
 uint8_t spread_wide(struct emit *e, uint8_t dense, unsigned esize, uint32_t rows);
+uint8_t spread_twice(struct emit *e, uint8_t dense, unsigned esize);
 uint8_t spread_full(struct emit *e, uint8_t dense, unsigned type, unsigned has);
 uint8_t form_block(struct emit *e, uint16_t x);
 uint8_t form_wide(struct emit *e, uint16_t x);
 uint8_t form_full(struct emit *e, uint16_t x);
+uint8_t form_twice(struct emit *e, uint16_t x);
 
 /* reduce.c */
 void emit_reduce(struct emit *e, uint16_t node);
@@ -323,7 +334,22 @@ struct tile_plan {
     struct candidate lost[PLAN_LOST];
     unsigned n_lost, n_tried, n_body;
     uint64_t planning; /* instructions */
+    struct origin in[TILE_PARAMS], out[TILE_RESULTS];
+    struct tile_plan *next; /* that runs behind it */
+    uint64_t scratch;       /* of the first: bytes that all share */
 };
+
+/* plan.c: of one program in tiles. *wanted (or NULL): bytes of UB that it wants, if that is
+ * why there is none. */
+int plan_tiles(struct tile_plan **plan, const struct tile_kernel *k, unsigned cores,
+               struct tile_arena *arena, struct tile_error *error, uint32_t *wanted);
+/* explain.c, replay.c: of one. */
+void plan_explain(const struct tile_plan *t, FILE *to);
+int plan_bind(const struct tile_plan *t, const struct tile_call *call,
+              struct sched_report *report);
+void plan_play(const struct tile_plan *t); /* the share of the task's block */
+/* A tile of a result is stored more than once. */
+bool plan_stores_again(const struct tile_plan *t);
 
 /* loops.c: which loops a way has; false: more than a sequence nests. */
 bool loops_make(const struct program *p, const struct way *w, struct loop *loop,

@@ -18,7 +18,7 @@ enum {
 };
 
 struct reduction {
-    enum op group, pair; /* of blocks to elements; of two elements */
+    enum op group, pair, whole; /* of blocks to elements; of two elements; of repeats */
     uint8_t x, dst;
     uint32_t rows, cols, row; /* row: bytes from one to the next */
 };
@@ -202,6 +202,39 @@ static uint32_t shorter(uint32_t n)
     return div_up(n, PER_REPEAT) * VEC_BLOCKS;
 }
 
+/* A command that reduces a repeat to one element has a greater fixed part than one that
+ * leaves 8, and takes longer for a repeat, but there is no second one. */
+static bool whole_is_faster(const struct reduction *r)
+{
+    const struct cmd_info *whole = cmd_find(r->whole), *part = cmd_find(r->group);
+    uint32_t eights = div_up(r->rows, EIGHT);
+
+    return whole->fixed + whole->slope32 * r->rows <
+           2u * part->fixed + part->slope32 * (r->rows + eights);
+}
+
+static void whole_rows(struct emit *e, const struct reduction *r, uint8_t x,
+                       uint32_t from)
+{
+    union cmd cmd;
+
+    vector_reduce_strided(
+        &cmd, &(struct vec_reduce){.op = r->whole,
+                                   .type = TYPE_F32,
+                                   .dst = buffer_at(e, r->dst),
+                                   .dst_rep = 1,
+                                   .x = {buffer_at(e, x), 1, (uint16_t)(from / BLOCK)},
+                                   .repeat = r->rows,
+                                   .flags = r->whole == OP_VCADD ? 0 : VCMAX_VALUE_ONLY});
+    put(e, &cmd);
+}
+
+/* Rows side by side in whole repeats are one. */
+static bool in_one(const struct reduction *r, uint32_t length, uint32_t from)
+{
+    return from == length * ESIZE && length % PER_REPEAT == 0 && r->rows > 1;
+}
+
 static void row_by_row(struct emit *e, const struct reduction *r)
 {
     uint32_t length = r->cols, from = r->row;
@@ -209,9 +242,10 @@ static void row_by_row(struct emit *e, const struct reduction *r)
 
     while (length > PER_REPEAT) {
         uint32_t less = shorter(length), step = less * ESIZE;
+        uint32_t once = in_one(r, length, from) ? r->rows : 1;
         uint8_t next = buffer_new(e, (uint64_t)step * r->rows + REPEAT_BYTES);
-        for (uint32_t row = 0; row < r->rows; row++) {
-            mask_count(e, length);
+        for (uint32_t row = 0; row < r->rows; row += once) {
+            mask_count(e, (uint64_t)length * once);
             group(e, r, buffer_at(e, next) + row * step, 1,
                   vec_dense(buffer_at(e, x) + row * from), 1);
         }
@@ -219,8 +253,12 @@ static void row_by_row(struct emit *e, const struct reduction *r)
         from = step;
         length = less;
     }
-    part = buffer_new(e, round_up(r->rows, EIGHT) * BLOCK);
     mask_lanes(e, length);
+    if (whole_is_faster(r)) {
+        whole_rows(e, r, x, from);
+        return;
+    }
+    part = buffer_new(e, round_up(r->rows, EIGHT) * BLOCK);
     group_rows(e, r, part, x, 0, from);
     finish_rows(e, r, part);
 }
@@ -253,8 +291,10 @@ static uint64_t row_by_row_cycles(const struct reduction *r)
 {
     uint64_t cycles = 2 * FIXED + r->rows;
 
-    for (uint32_t n = r->cols; n > PER_REPEAT; n = shorter(n)) {
-        cycles += r->rows * (FIXED + div_up(n, PER_REPEAT));
+    for (uint32_t n = r->cols, from = r->row; n > PER_REPEAT; n = shorter(n)) {
+        cycles +=
+            (in_one(r, n, from) ? 1 : r->rows) * FIXED + r->rows * div_up(n, PER_REPEAT);
+        from = shorter(n) * ESIZE;
     }
     return r->rows > UINT8_MAX ? UINT64_MAX : cycles;
 }
@@ -324,6 +364,7 @@ void emit_reduce(struct emit *e, uint16_t node)
 
     r.group = n->op == TILE_SUM ? OP_VCGADD : n->op == TILE_MOST ? OP_VCGMAX : OP_VCGMIN;
     r.pair = n->op == TILE_SUM ? OP_VADD : n->op == TILE_MOST ? OP_VMAX : OP_VMIN;
+    r.whole = n->op == TILE_SUM ? OP_VCADD : n->op == TILE_MOST ? OP_VCMAX : OP_VCMIN;
     if (n->group == e->p->row && x->has == FULL) {
         emit_down(e, node, r.pair);
         return;

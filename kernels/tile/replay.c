@@ -215,11 +215,6 @@ int plan_parts(struct tile_plan *t, struct tile_arena *arena)
 
 /* --- running --- */
 
-struct run {
-    const struct tile_plan *t;
-    const struct tile_call *call;
-};
-
 static void rebase(const struct tile_plan *t, struct sequence *s,
                    const struct share *rounds, unsigned i, uint64_t base)
 {
@@ -232,17 +227,16 @@ static void rebase(const struct tile_plan *t, struct sequence *s,
 }
 
 /* Addresses of this call. */
-static void bind(const struct run *r, struct part *part)
+static void bind(const struct tile_plan *t, const struct tile_call *call,
+                 struct part *part)
 {
-    const struct tile_plan *t = r->t;
-
     for (unsigned i = 0; i < part->once[LANE_LOAD].n; i++) {
         part->once[LANE_LOAD].cmds[i].copy_in.src =
-            (uintptr_t)r->call->in[part->once_param[i]];
+            (uintptr_t)call->in[part->once_param[i]];
     }
     for (unsigned i = 0; i < part->once[LANE_STORE].n; i++) {
         part->once[LANE_STORE].cmds[i].copy_out.dst =
-            (uintptr_t)r->call->out[part->once_result[i]];
+            (uintptr_t)call->out[part->once_result[i]];
     }
     for (unsigned variant = 0; variant < VARIANTS; variant++) {
         struct share rounds;
@@ -253,31 +247,60 @@ static void bind(const struct run *r, struct part *part)
         for (unsigned i = 0; i < in->n_patches; i++) {
             uint8_t b = t->order.load[i % in->n];
             rebase(t, in, &rounds, i,
-                   (uintptr_t)r->call->in[t->emit->buffer[b - 1].load - 1]);
+                   (uintptr_t)call->in[t->emit->buffer[b - 1].load - 1]);
         }
         for (unsigned i = 0; i < v->n_patches; i++) {
             rebase(t, v, &rounds, i, 0);
         }
         for (unsigned i = 0; i < out->n_patches; i++) {
             rebase(t, out, &rounds, i,
-                   (uintptr_t)r->call->out[t->order.store_result[i % out->n]]);
+                   (uintptr_t)call->out[t->order.store_result[i % out->n]]);
         }
     }
 }
 
-static void kernel(void *arg)
+/* Looks at the commands before the launch, or it would wait for that. */
+static int check(struct part *part, char *text, size_t size)
 {
-    const struct run *r = arg;
-    const struct order *o = &r->t->order;
-    struct part *part = &r->t->part[task_block()];
+    int err = 0;
+
+    for (unsigned lane = 0; lane < PLAN_LANES; lane++) {
+        for (unsigned i = 0; i < part->n_legs[lane] && !err; i++) {
+            struct sequence *s = part->leg[lane][i].seq;
+            err = s->checked == s->cmds ? 0 : sequence_check(s, text, size);
+        }
+    }
+    return err;
+}
+
+int plan_bind(const struct tile_plan *t, const struct tile_call *call,
+              struct sched_report *report)
+{
+    int err = 0;
+
+    for (unsigned c = 0; c < t->cores && !err; c++) {
+        bind(t, call, &t->part[c]);
+        err = check(&t->part[c], report->text, sizeof(report->text));
+    }
+    return err;
+}
+
+void plan_play(const struct tile_plan *t)
+{
+    const struct order *o = &t->order;
     struct seq_lane lanes[PLAN_LANES];
+    struct part *part;
     unsigned n = 0;
 
+    if (task_block() >= t->cores) {
+        return;
+    }
+    part = &t->part[task_block()];
     for (unsigned i = 0; i < o->n_sems; i++) {
         sched_label(task_core(), i, o->label[i], o->role[i]);
     }
     for (unsigned i = 0; i < o->n_free; i++) {
-        task_post(o->free_sems[i], r->t->way.ring);
+        task_post(o->free_sems[i], t->way.ring);
     }
     for (unsigned lane = 0; lane < PLAN_LANES; lane++) {
         if (part->n_legs[lane]) {
@@ -287,38 +310,11 @@ static void kernel(void *arg)
     sequence_play(lanes, n);
     task_drain(); /* or what is taken here would be what a command waits for */
     for (unsigned i = 0; i < o->n_free; i++) {
-        task_wait(o->free_sems[i], r->t->way.ring);
+        task_wait(o->free_sems[i], t->way.ring);
     }
 }
 
-static bool in_place(const struct tile_plan *t, const struct tile_call *call)
+bool plan_stores_again(const struct tile_plan *t)
 {
-    bool same = false;
-
-    for (unsigned r = 0; r < t->p->k->n_results; r++) {
-        for (unsigned i = 0; i < t->p->k->n_params; i++) {
-            same |= call->out[r] == call->in[i];
-        }
-    }
-    return same;
-}
-
-int tile_run(const struct tile_plan *plan, const struct tile_call *call,
-             struct sched_report *report)
-{
-    struct run r = {plan, call};
-
-    if (loops_store_again(plan->p, plan->loop, plan->n_loops) && in_place(plan, call)) {
-        snprintf(report->text, sizeof(report->text),
-                 "%s: a result in the place of a parameter is stored more than once",
-                 plan->name);
-        return ERR_ARG;
-    }
-    for (unsigned c = 0; c < plan->cores; c++) {
-        bind(&r, &plan->part[c]);
-    }
-    return launch(
-        &(struct launch){
-            .name = plan->name, .kernel = kernel, .arg = &r, .cores = plan->cores},
-        report);
+    return loops_store_again(t->p, t->loop, t->n_loops);
 }

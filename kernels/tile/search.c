@@ -10,6 +10,8 @@
 #include "hal/chip.h"
 #include "kernels/tile/search.h"
 
+enum { LONG_ROW = 4096 };
+
 /* --- one candidate --- */
 
 static void use_way(struct search *s, const struct way *w)
@@ -270,6 +272,21 @@ static void consider_pitches(struct search *s, struct way w)
     }
 }
 
+/* Where no tile has to have all columns: parts of long rows, so that there are more tiles
+ * at one time. */
+static void consider_columns(struct search *s, struct way w)
+{
+    uint32_t rows = s->wanted.rows ? s->wanted.rows : 1;
+
+    for (unsigned parts = 2; parts <= 3; parts++) {
+        w.rows = rows;
+        w.cols = (uint32_t)round_up(div_up(s->p->cols, parts), LANES);
+        w.pitch = w.cols;
+        w.ring = s->wanted.ring ? s->wanted.ring : 3;
+        consider(s, &w);
+    }
+}
+
 /* What else can be chosen, with what was best so far. */
 static void consider_others(struct search *s)
 {
@@ -343,9 +360,12 @@ static void search(struct search *s)
     } else {
         w.cols = s->wanted.cols ? s->wanted.cols : (uint32_t)s->p->cols;
         consider_pitches(s, w);
-        if (s->n_best == 0) {
-            w.spread = w.far = false;
+        if (s->n_best == 0 || s->best[0].way.rows < VEC_BLOCKS) {
+            w.spread = w.far = false; /* takes less memory: there may be more rows */
             consider_pitches(s, w);
+        }
+        if (!s->p->reduces && !s->wanted.cols && s->p->cols > LONG_ROW) {
+            consider_columns(s, w);
         }
         if (s->n_best == 0 && !s->p->reduces && !s->wanted.cols) {
             w.rows = s->p->rows < 8 ? (uint32_t)s->p->rows : 8;

@@ -37,6 +37,20 @@ uint8_t spread_block(struct emit *e, uint8_t dense, unsigned esize)
     return block;
 }
 
+/* Two repeats side by side for each row: one of them lies in other groups than a repeat of
+ * the tile, whichever that is. */
+uint8_t spread_twice(struct emit *e, uint8_t dense, unsigned esize)
+{
+    uint32_t per_block = BLOCK / esize;
+    uint8_t block = spread_block(e, dense, esize);
+    uint8_t twice =
+        buffer_new(e, (uint64_t)round_up(e->w->rows, VEC_BLOCKS) * TWICE_BYTES);
+
+    broadcast(e, esize, twice, 0, block, e->w->rows * 2 * per_block, 1);
+    e->buffer[twice - 1].turn = true;
+    return twice;
+}
+
 uint8_t spread_wide(struct emit *e, uint8_t dense, unsigned esize, uint32_t rows)
 {
     uint32_t blocks = (uint32_t)round_up(rows, VEC_BLOCKS);
@@ -173,6 +187,18 @@ uint8_t form_block(struct emit *e, uint16_t x)
     }
     e->to = was;
     return f->block;
+}
+
+uint8_t form_twice(struct emit *e, uint16_t x)
+{
+    struct forms *f = &e->form[x];
+    struct stream *was = where_of(e, x);
+
+    if (!f->twice) {
+        f->twice = spread_twice(e, f->dense, esize_of(e->p->node[x].type));
+    }
+    e->to = was;
+    return f->twice;
 }
 
 uint8_t form_wide(struct emit *e, uint16_t x)

@@ -35,6 +35,9 @@ MUST_CHECK int tile_run(const struct tile_plan *plan, const struct tile_call *ca
                         struct sched_report *report);
 /* Loops, layout, memory, semaphores, limits, what lost and why: `tile --explain`. */
 void tile_explain(const struct tile_plan *plan, FILE *to);
+/* What stage i of a plan computes, in operations of the Vector; NULL: there are fewer. A
+ * program that no tile holds is run in several, each of which tile_explain() tells. */
+const struct tile_kernel *tile_stage(const struct tile_plan *plan, unsigned i);
 /* What the plan is predicted to take on the core that has most to do, in cycles: from its
  * first command to its last; each pipe's work. */
 struct tile_cycles {

@@ -111,11 +111,6 @@ static int plan(struct tile_program *p, const struct op_call *call)
     if (err) {
         return refuse(p, &error, err);
     }
-    p->lowered = tile_lower(p->k, &p->arena);
-    if (p->lowered == NULL) {
-        return refuse(p, &(struct tile_error){.text = "no memory for its limit"},
-                      ERR_NOMEM);
-    }
     if (args_of(call)->explain) {
         tile_explain(p->plan, stdout);
     }
@@ -239,17 +234,28 @@ static void work_on_vector(const struct tile_kernel *k, struct work *w)
     }
 }
 
+static struct tensor tensor_of(const struct tile_kernel *k, const struct tile_tensor *t)
+{
+    return (struct tensor){.count = tile_count(k, tile_tensor_dims(t)),
+                           .type = (enum type)t->type};
+}
+
+/* Of a program in stages what each of them has to do: what does not fit into a core's
+ * memory is read as often as that. */
 static void work(const struct op_call *call, struct work *w)
 {
-    const struct tile_program *p = program_of(call);
+    const struct tile_kernel *k;
 
-    work_on_vector(p->lowered, w);
-
-    for (unsigned i = 0; i < p->k->n_params; i++) {
-        work_in(w, NPU_MEM_UB, &call->in[i]);
-    }
-    for (unsigned i = 0; i < p->k->n_results; i++) {
-        work_out(w, NPU_MEM_UB, &call->out[i]);
+    for (unsigned s = 0; (k = tile_stage(program_of(call)->plan, s)) != NULL; s++) {
+        work_on_vector(k, w);
+        for (unsigned i = 0; i < k->n_params; i++) {
+            struct tensor t = tensor_of(k, &k->param[i]);
+            work_in(w, NPU_MEM_UB, &t);
+        }
+        for (unsigned i = 0; i < k->n_results; i++) {
+            struct tensor t = tensor_of(k, &k->result[i].tensor);
+            work_out(w, NPU_MEM_UB, &t);
+        }
     }
 }
 

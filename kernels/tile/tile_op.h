@@ -26,7 +26,7 @@ struct tile_args {
 /* An operator made of a program. The description comes first: a call leads back to it. */
 struct tile_program {
     struct opdesc op;
-    struct tile_kernel *k, *lowered;
+    struct tile_kernel *k;
     struct tile_arena arena;
     struct tile_plan *plan;
     struct tile_ref *ref;

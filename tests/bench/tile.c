@@ -15,7 +15,7 @@
 #include "kernels/tile/tile.h"
 #include "sched/measure.h"
 
-enum { ARENA_BYTES = 1 << 20 };
+enum { ARENA_BYTES = 4 << 20 };
 
 static const char vadd[] = "kernel vadd(x: f32[n], y: f32[n]) -> z: f32[n]\n z = x + y\n";
 static const char vadd_f16[] = "kernel vadd_f16(x: f16[n], y: f16[n]) -> z: f16[n]\n z = "
@@ -36,11 +36,12 @@ static const struct {
     const char *text;
     uint32_t m, n;
 } programs[] = {
-    {vadd, 1, 1 << 22},      {vadd_f16, 1, 1 << 22},   {chain, 1, 1 << 22},
-    {silu_mul, 1, 1 << 22},  {softmax, 256, 1024},     {softmax, 2048, 1024},
-    {softmax, 1024, 512},    {softmax, 2048, 256},     {softmax, 4096, 64},
-    {softmax, 513, 1003},    {softmax_f16, 256, 1024}, {softmax, 64, 8192},
-    {layernorm, 2048, 1024}, {layernorm, 2048, 128},
+    {vadd, 1, 1 << 22},     {vadd_f16, 1, 1 << 22},   {chain, 1, 1 << 22},
+    {silu_mul, 1, 1 << 22}, {softmax, 256, 1024},     {softmax, 2048, 1024},
+    {softmax, 1024, 512},   {softmax, 2048, 256},     {softmax, 4096, 64},
+    {softmax, 513, 1003},   {softmax_f16, 256, 1024}, {softmax, 64, 8192},
+    {softmax, 8, 65536},    {softmax, 1, 1000000},    {layernorm, 2048, 1024},
+    {layernorm, 2048, 128}, {layernorm, 16, 65536},
 };
 
 struct bench {

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A program as one plan, or, where no tile holds it, as several; see tile.h and cut.h.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "hal/chip.h"
+#include "hal/pmu.h"
+#include "kernels/tile/plan.h"
+#include "sched/launch.h"
+
+enum {
+    DEPTH = 4, /* stages of stages */
+    PLAN_STAGES = 32,
+    LEAST_PIECE = 64,
+    INNER = 256,        /* columns beside which rows are reduced, about */
+    STEP_CYCLES = 2800, /* from a stage to the next, about */
+};
+
+static int plan_stages(struct tile_plan **first, const struct tile_kernel *k,
+                       unsigned cores, struct tile_arena *arena, struct tile_error *error,
+                       unsigned depth);
+
+/* Where a tensor of a stage of a stage lies. */
+static void inherit(struct origin *o, const struct stage *outer, uint64_t scratch)
+{
+    const struct origin *of =
+        o->of == OF_PARAM ? &outer->in[o->index] : &outer->out[o->index];
+    uint64_t bytes = o->bytes;
+
+    if (o->of == OF_SCRATCH) {
+        o->bytes += scratch;
+        return;
+    }
+    *o = *of;
+    o->bytes += bytes;
+}
+
+/* All stages, one behind the other; *wanted: bytes of UB that one of pieces wants. */
+static int plan_cut(struct tile_plan **first, const struct cut *cut, unsigned cores,
+                    struct tile_arena *arena, struct tile_error *error, unsigned depth,
+                    uint32_t *wanted)
+{
+    struct tile_plan **end = first;
+    uint64_t scratch = cut->scratch, own;
+    unsigned n = 0;
+    int err = 0;
+
+    *first = NULL;
+    for (unsigned i = 0; i < cut->n && !err; i++) {
+        const struct stage *s = &cut->stage[i];
+        err = s->whole ? plan_tiles(end, s->k, cores, arena, error, wanted)
+                       : plan_stages(end, s->k, cores, arena, error, depth + 1);
+        own = err ? 0 : (*end)->scratch;
+        for (struct tile_plan *t = err ? NULL : *end; t; t = t->next) {
+            for (unsigned j = 0; j < t->p->k->n_params; j++) {
+                inherit(&t->in[j], s, scratch);
+            }
+            for (unsigned j = 0; j < t->p->k->n_results; j++) {
+                inherit(&t->out[j], s, scratch);
+            }
+            end = &t->next;
+            t->scratch = 0;
+            err = ++n > PLAN_STAGES ? ERR_NOMEM : err;
+        }
+        scratch += own;
+    }
+    if (!err) {
+        (*first)->scratch = scratch;
+    }
+    return err;
+}
+
+/* How many elements of the dimension that is reduced a piece may have, to begin with. */
+static uint32_t longest_piece(const struct tile_kernel *k, unsigned dim)
+{
+    uint64_t inner = 1, most = chip_mem(NPU_MEM_UB) / 4 * 10 / 22;
+
+    for (unsigned i = 0; i < k->n_params; i++) {
+        const struct tile_tensor *t = &k->param[i];
+        uint64_t n = 1;
+        for (unsigned j = t->rank; j-- > 0 && tile_tensor_dims(t) >> dim & 1;) {
+            if (t->dim[j] == dim) {
+                inner = n > inner ? n : inner;
+                break;
+            }
+            n *= k->dim[t->dim[j]].size;
+        }
+    }
+    return (uint32_t)(most / (inner < INNER ? inner : INNER));
+}
+
+static int plan_pieces(struct tile_plan **first, const struct tile_kernel *k,
+                       unsigned cores, struct tile_arena *arena, struct tile_error *error,
+                       unsigned depth)
+{
+    unsigned dim = (unsigned)__builtin_ctz(cut_reduced(k));
+    size_t used = arena->used;
+    uint32_t most = longest_piece(k, dim);
+    int err = ERR_LOCAL;
+
+    while (err && most >= LEAST_PIECE) {
+        struct cut *cut;
+        uint32_t ub = chip_mem(NPU_MEM_UB), wanted = 0;
+        arena->used = used;
+        cut = tile_alloc(arena, sizeof(*cut));
+        err = ERR_LOCAL;
+        if (cut && cut_in_pieces(cut, k, most, arena)) {
+            err = plan_cut(first, cut, cores, arena, error, depth, &wanted);
+        }
+        wanted = wanted > ub ? wanted : ub;
+        most = (uint32_t)((uint64_t)most * ub / wanted) * 15 / 16;
+    }
+    return err;
+}
+
+/* What a schedule says of tiles is of the whole program. */
+static bool may_cut(const struct tile_kernel *k, int err, unsigned depth)
+{
+    return err != ERR_TYPE && depth < DEPTH && cut_reduced(k) &&
+           !tile_chosen(k, TILE_CHOICE_TILE, TILE_NO_DIM) &&
+           !tile_chosen(k, TILE_CHOICE_BUFFERS, TILE_NO_DIM);
+}
+
+static int plan_stages(struct tile_plan **first, const struct tile_kernel *k,
+                       unsigned cores, struct tile_arena *arena, struct tile_error *error,
+                       unsigned depth)
+{
+    size_t used = arena->used;
+    tile_dims reduced = cut_reduced(k);
+    struct tile_error other;
+    struct cut *cut;
+    int err = plan_tiles(first, k, cores, arena, error, NULL), cut_err = ERR_LOCAL;
+
+    if (err == 0 || !may_cut(k, err, depth)) {
+        return err;
+    }
+    arena->used = used;
+    if ((reduced & (reduced - 1)) == 0) {
+        cut_err = plan_pieces(first, k, cores, arena, &other, depth);
+    } else {
+        cut = tile_alloc(arena, sizeof(*cut));
+        if (cut && cut_by_reductions(cut, k, arena)) {
+            cut_err = plan_cut(first, cut, cores, arena, &other, depth, NULL);
+        }
+    }
+    return cut_err ? err : 0;
+}
+
+int tile_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cores,
+              struct tile_arena *arena, struct tile_error *error)
+{
+    const struct tile_choice *c = tile_chosen(k, TILE_CHOICE_CORES, TILE_NO_DIM);
+    uint64_t began = hart_clock();
+    int err;
+
+    cores = cores ? cores : c ? c->number : chip_cores();
+    *plan = NULL;
+    err = plan_stages(plan, k, cores, arena, error, 0);
+    if (!err) {
+        (*plan)->planning = hart_clock() - began;
+    }
+    return err;
+}
+
+const struct tile_kernel *tile_stage(const struct tile_plan *plan, unsigned i)
+{
+    while (plan && i--) {
+        plan = plan->next;
+    }
+    return plan ? plan->p->k : NULL;
+}
+
+struct tile_cycles tile_predicted(const struct tile_plan *plan)
+{
+    struct tile_cycles sum = plan->predicted;
+
+    while ((plan = plan->next) != NULL) {
+        sum.span += plan->predicted.span + STEP_CYCLES;
+        sum.v += plan->predicted.v;
+        sum.mte2 += plan->predicted.mte2;
+        sum.mte3 += plan->predicted.mte3;
+    }
+    return sum;
+}
+
+void tile_explain(const struct tile_plan *plan, FILE *to)
+{
+    for (; plan; plan = plan->next) {
+        plan_explain(plan, to);
+    }
+}
+
+/* --- running --- */
+
+struct run {
+    const struct tile_plan *t;
+    struct tile_call call;
+};
+
+static void *address(const struct origin *o, const struct tile_call *call, char *scratch)
+{
+    char *base = o->of == OF_PARAM    ? (char *)(uintptr_t)call->in[o->index]
+                 : o->of == OF_RESULT ? call->out[o->index]
+                                      : scratch;
+
+    return base + o->bytes;
+}
+
+/* A result that was written in the place of a parameter which is still wanted. */
+static bool is_overwritten(const struct tile_plan *plan, const struct tile_call *call)
+{
+    bool bad = false;
+
+    for (const struct tile_plan *t = plan; t; t = t->next) {
+        bool again = plan_stores_again(t);
+        for (const struct tile_plan *u = again ? t : t->next; u; u = u->next) {
+            for (unsigned r = 0; r < t->p->k->n_results; r++) {
+                for (unsigned i = 0; i < u->p->k->n_params; i++) {
+                    bad |= t->out[r].of == OF_RESULT && u->in[i].of == OF_PARAM &&
+                           call->out[t->out[r].index] == call->in[u->in[i].index];
+                }
+            }
+        }
+    }
+    return bad;
+}
+
+/* One stage after the other; what a stage reads has been written by all cores. */
+static void kernel(void *arg)
+{
+    const struct run *r = arg;
+
+    for (unsigned i = 0; r[i].t; i++) {
+        if (i && task_blocks() > 1) {
+            task_barrier();
+        }
+        plan_play(r[i].t);
+    }
+}
+
+/* Addresses of a call, of all stages behind one another; how many cores there are. */
+static unsigned bind(struct run *r, const struct tile_plan *t,
+                     const struct tile_call *call, char *scratch)
+{
+    unsigned cores = 1;
+
+    for (; t; t = t->next, r++) {
+        *r = (struct run){.t = t};
+        for (unsigned i = 0; i < t->p->k->n_params; i++) {
+            r->call.in[i] = address(&t->in[i], call, scratch);
+        }
+        for (unsigned i = 0; i < t->p->k->n_results; i++) {
+            r->call.out[i] = address(&t->out[i], call, scratch);
+        }
+        cores = t->cores > cores ? t->cores : cores;
+    }
+    r->t = NULL;
+    return cores;
+}
+
+int tile_run(const struct tile_plan *plan, const struct tile_call *call,
+             struct sched_report *report)
+{
+    struct run run[PLAN_STAGES + 1];
+    char *scratch = plan->scratch ? malloc(plan->scratch) : NULL;
+    unsigned cores;
+    int err = 0;
+
+    if (plan->scratch && scratch == NULL) {
+        snprintf(report->text, sizeof(report->text), "%s: no memory for %llu bytes",
+                 plan->name, (unsigned long long)plan->scratch);
+        return ERR_NOMEM;
+    }
+    if (is_overwritten(plan, call)) {
+        snprintf(report->text, sizeof(report->text),
+                 "%s: a result in the place of a parameter is stored more than once",
+                 plan->name);
+        err = ERR_ARG;
+    }
+    cores = bind(run, plan, call, scratch);
+    for (unsigned i = 0; run[i].t && !err; i++) {
+        err = plan_bind(run[i].t, &run[i].call, report);
+    }
+    if (!err) {
+        err = launch(
+            &(struct launch){
+                .name = plan->name, .kernel = kernel, .arg = run, .cores = cores},
+            report);
+    }
+    free(scratch);
+    return err;
+}
