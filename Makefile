@@ -17,7 +17,7 @@
 #   make faults ARGS=...   what broken hardware does to it (FAULT=bitflip:l0c@12000: one of them)
 #   make soak MINUTES=10   thousands of launches in a boot, days of emulated time: any drift?
 #   make fuzz [FUZZ=...]   SECONDS=60 of each fuzzer, or of those named: program, snapshot,
-#                          tile, device (what each is: tests/fuzz/run)
+#                          tile, device, requests, files (what each is: tests/fuzz/run)
 #   make coverage          lines and branches of the model that the host's tests reach
 #   make debug ARGS=...    gdb at the kernel's first line, with the npu commands
 #   make debug-server ARGS=...   QEMU waiting for an IDE's debugger
@@ -152,7 +152,7 @@ HOST_SRC   := $(call find,tests/model tests/host tests/fuzz tests/tile) tests/te
     $(TILE_SRC) $(MODEL_SRC) $(CHECK_SRC)
 STREAMS_SRC := $(patsubst %,tests/check/%.c,host streams) $(TABLES) \
     $(filter-out %/stream.c %/memory.c %/sync.c,$(CHECK_SRC))
-FUZZ_SRC   := $(patsubst %,tests/fuzz/%.c,program snapshot) tests/model/rig.c $(MODEL_SRC)
+FUZZ_SRC   := $(patsubst %,tests/fuzz/%.c,look program snapshot) tests/model/rig.c $(MODEL_SRC)
 
 # --- flags ---
 

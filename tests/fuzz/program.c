@@ -24,6 +24,14 @@ uint64_t fuzz_take(struct fuzz_input *in, unsigned bytes)
     return value;
 }
 
+void fuzz_skip(struct fuzz_input *in, size_t bytes)
+{
+    size_t n = bytes < in->left ? bytes : in->left;
+
+    in->data += n;
+    in->left -= n;
+}
+
 /* Mostly a small number, or an address at which something is. */
 static uint64_t likely_value(struct fuzz_input *in, const struct cmd_info *info,
                              const struct cmd_arg *arg)
@@ -326,6 +334,7 @@ struct rig *fuzz_chip(struct fuzz_input *in)
     r->config.timing = which & 2 ? TIMING_v1 : TIMING_v2;
     r->config.seed = (uint32_t)(which & 1) * (uint32_t)fuzz_take(in, 2);
     npu_init(&r->npu, &r->config);
+    memset(r->irq, 0, sizeof(r->irq));
     r->now = 0;
     return r;
 }
@@ -339,7 +348,7 @@ int fuzz_program_input(const uint8_t *data, size_t size)
         fuzz_step(r, &in);
     }
     rig_drain(r);
-    if (r->maps != 0 || !npu_restored(&r->npu, &r->config, r->now)) {
+    if (r->maps != 0 || fuzz_look(r) || !npu_restored(&r->npu, &r->config, r->now)) {
         abort();
     }
     return 0;

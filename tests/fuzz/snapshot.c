@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Damaged snapshots: a program runs, the state that it leaves is changed here and there,
+ * Damaged snapshots: a program runs, fields of the state that it leaves are changed,
  * restored and, unless that is refused, run on. It may then compute anything, but not
- * crash, run for ever, or become a state that no machine can be in.
+ * crash, run for ever, say in its registers what no machine says (look.c), or become a
+ * state that no machine can be in.
+ *
+ * What is changed stands first in an input, so that a fuzzer can vary it and leave the
+ * program behind it as it is.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -12,7 +16,9 @@
 
 #include "tools/emu/model/machine/state.h"
 
-#define EVENTS_MOST 2000 /* after which nothing new comes */
+#define CHANGES_MOST 4
+#define CHANGE_BYTES 16
+#define EVENTS_MOST  100000 /* more than all queues can have */
 
 unsigned fuzz_taken, fuzz_refused;
 
@@ -65,54 +71,80 @@ static const struct place in_chip[] = {
 
 #define LENGTH(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Changes an element of a field: by a bit, a little, or to something. */
-static void change(struct fuzz_input *in, uint8_t *at, unsigned bytes, uint64_t now)
+/* Values that something may be wrong with: about nothing, about all, about now, about what
+ * is there, and any. */
+static uint64_t odd_value(struct fuzz_input *in, uint64_t old, uint64_t now)
 {
-    uint64_t old = 0, value = fuzz_take(in, 1);
+    uint64_t n = fuzz_take(in, 1), any = fuzz_take(in, 8);
 
-    memcpy(&old, at, bytes);
-    switch (fuzz_take(in, 1) % 8) {
+    switch (fuzz_take(in, 1) % 12) {
     case 0:
-        value = old ^ 1ull << value % (8 * bytes);
-        break;
+        return old ^ 1ull << n % 64;
     case 1:
-        value = old + value + 1;
-        break;
+        return old + n + 1;
     case 2:
-        value = old - value - 1;
-        break;
+        return old - n - 1;
     case 3:
-        value = now + value;
-        break;
+        return now + n;
     case 4:
-        value = now - value;
-        break;
+        return now - n;
     case 5:
-        value = fuzz_take(in, 8);
-        break;
+        return any;
     case 6:
-        value = ~value;
-        break;
+        return ~n;
+    case 7:
+        return 0;
+    case 8:
+        return 1ull << n % 64;
+    case 9:
+        return (1ull << n % 64) - 1;
     default:
-        break;
+        return n;
     }
-    memcpy(at, &value, bytes);
 }
 
+static void put(uint8_t *base, const struct place *place, unsigned element,
+                uint64_t value)
+{
+    element %= place->bytes / place->each;
+    memcpy(base + place->offset + element * place->each, &value, place->each);
+}
+
+/* Changes an element of a field and, if that is asked for, of the next one alike. */
 static void change_field(struct fuzz_input *in, uint8_t *base, const struct place *place,
-                         uint64_t now)
+                         uint64_t now, bool next)
 {
     unsigned element = (unsigned)fuzz_take(in, 1) % (place->bytes / place->each);
+    uint64_t value = 0;
 
-    change(in, base + place->offset + element * place->each, place->each, now);
+    memcpy(&value, base + place->offset + element * place->each, place->each);
+    value = odd_value(in, value, now);
+    put(base, place, element, value);
+    if (next) {
+        put(base, place + 1, element, value);
+    }
+}
+
+/* The which-th of a core's pipes in a state, or if none is, of all. */
+static struct npu_pipe *pipe_in(struct npu_core *core, unsigned state, unsigned which)
+{
+    unsigned found[NPU_PIPES], n = 0;
+
+    for (unsigned p = 0; p < NPU_PIPES; p++) {
+        if (core->pipe[p].state == state) {
+            found[n++] = p;
+        }
+    }
+    return &core->pipe[n ? found[which % n] : which % NPU_PIPES];
 }
 
 static void damage(struct rig *r, struct fuzz_input *in)
 {
     struct npu_state *s = r->npu.s;
-    struct npu_core *core = &s->core[fuzz_take(in, 1) % r->config.cores];
-    struct npu_pipe *pipe = &core->pipe[fuzz_take(in, 1) % NPU_PIPES];
     unsigned kind = (unsigned)fuzz_take(in, 1), which = (unsigned)fuzz_take(in, 1);
+    unsigned core_of = (unsigned)fuzz_take(in, 1), pipe_of = (unsigned)fuzz_take(in, 1);
+    struct npu_core *core = &s->core[core_of % r->config.cores];
+    struct npu_pipe *pipe;
 
     switch (kind % 8) {
     case 0: /* any byte */
@@ -122,15 +154,49 @@ static void damage(struct rig *r, struct fuzz_input *in)
         memset(r->npu.mem[core - s->core][NPU_MEM_STAGE_V], (int)which, 4096);
         break;
     case 2:
-        change_field(in, (uint8_t *)s, &in_chip[which % LENGTH(in_chip)], s->now);
+        change_field(in, (uint8_t *)s, &in_chip[which % LENGTH(in_chip)], s->now, false);
         break;
     case 3:
-        change_field(in, (uint8_t *)core, &in_core[which % LENGTH(in_core)], s->now);
+        change_field(in, (uint8_t *)core, &in_core[which % LENGTH(in_core)], s->now,
+                     false);
+        break;
+    case 4: /* of a pipe in any state */
+        pipe = pipe_in(core, pipe_of / 8 % 4, pipe_of);
+        change_field(in, (uint8_t *)pipe, &in_pipe[which % LENGTH(in_pipe)], s->now,
+                     false);
+        break;
+    case 5: /* two that belong together */
+        pipe = pipe_in(core, PIPE_RUNNING, pipe_of);
+        change_field(in, (uint8_t *)pipe, &in_pipe[which % (LENGTH(in_pipe) - 1)], s->now,
+                     true);
         break;
     default:
-        change_field(in, (uint8_t *)pipe, &in_pipe[which % LENGTH(in_pipe)], s->now);
+        pipe = pipe_in(core, PIPE_RUNNING, pipe_of);
+        change_field(in, (uint8_t *)pipe, &in_pipe[which % LENGTH(in_pipe)], s->now,
+                     false);
         break;
     }
+}
+
+/* Something in every state: transfers that share, a command that waits, one that has
+ * failed, a semaphore that interrupts. */
+static void make_busy(struct rig *r, unsigned how)
+{
+    union cmd in = rig_copy_in(0, 0, 65536), wait = rig_command(OP_NOP, TYPE_NONE);
+
+    for (unsigned c = 0; c < r->config.cores; c++) {
+        rig_push(r, c, PIPE_MTE2, &in);
+        rig_push(r, c, PIPE_MTE2, &in);
+        rig_write(r, c, SEM_ARM + 8 * (how % 8), how & 3);
+        rig_write(r, c, SEM_POST + 8 * (how % 8), how >> 2 & 3);
+        rig_write(r, c, CORE_IRQ_ENABLE, how % 32);
+    }
+    wait.head.wait_n[0] = 1;
+    rig_push(r, 0, PIPE_V, &wait);
+    rig_push(r, 0, PIPE_MTE1, &in);
+    npu_write(&r->npu, r->now, NPU_CHIP, CHIP_BARRIER, field_put(CHIP_BARRIER_COUNT, 2),
+              8);
+    rig_to(r, r->now + how);
 }
 
 /* Ends the test, with what is wrong. */
@@ -140,42 +206,80 @@ static void wrong(const char *what)
     abort();
 }
 
-/* From event to event, as a timer would; every one is later than the last. */
+static void look(const struct rig *r)
+{
+    const char *what = fuzz_look(r);
+
+    if (what) {
+        wrong(what);
+    }
+}
+
+/* From event to event, as a timer would; every one is later than the last, and there is a
+ * last. An alarm may be as late as it likes. */
 static void run_on(struct rig *r)
 {
-    for (unsigned i = 0; i < EVENTS_MOST && npu_next(&r->npu) != NPU_NEVER; i++) {
+    uint64_t begin = r->now;
+    unsigned events = 0;
+
+    for (unsigned c = 0; c < r->config.cores; c++) {
+        if (rig_read(r, c, CORE_ALARM) > begin + FUZZ_LONGEST) {
+            rig_write(r, c, CORE_ALARM, 0);
+        }
+    }
+    while (npu_next(&r->npu) != NPU_NEVER) {
         if (npu_next(&r->npu) <= r->npu.s->now) {
             wrong("time stands still");
         }
+        if (events++ == EVENTS_MOST || npu_next(&r->npu) - begin > FUZZ_LONGEST) {
+            wrong("no end can be seen");
+        }
         rig_to(r, npu_next(&r->npu));
+    }
+    for (unsigned c = 0; c < r->config.cores; c++) {
+        if (field_get(CORE_STATUS_RUNNING, rig_read(r, c, CORE_STATUS))) {
+            wrong("what runs does not end");
+        }
     }
 }
 
 int fuzz_snapshot_input(const uint8_t *data, size_t size)
 {
-    struct fuzz_input in = {data, size};
-    struct rig *r = fuzz_chip(&in);
-    unsigned steps = (unsigned)fuzz_take(&in, 1) % 32, changes;
+    struct fuzz_input changes = {data, size}, in;
+    struct rig *r = fuzz_chip(&changes);
+    unsigned steps = (unsigned)fuzz_take(&changes, 1),
+             how = (unsigned)fuzz_take(&changes, 1);
+    unsigned n = (unsigned)fuzz_take(&changes, 1) % CHANGES_MOST + 1;
 
-    while (steps-- && in.left) {
+    in = changes;
+    fuzz_skip(&in, CHANGES_MOST * CHANGE_BYTES);
+    for (unsigned i = 0; i < steps % 32 && in.left; i++) {
         fuzz_step(r, &in);
+    }
+    if (steps & 32) {
+        make_busy(r, how);
     }
     if (!npu_restored(&r->npu, &r->config, r->now)) {
         wrong("one that is whole is refused");
     }
-    changes = (unsigned)fuzz_take(&in, 1) % 4 + 1;
-    while (changes-- && in.left) {
-        damage(r, &in);
+    look(r);
+    for (unsigned i = 0; i < n; i++) {
+        struct fuzz_input change = changes;
+
+        fuzz_skip(&changes, CHANGE_BYTES);
+        damage(r, &change);
     }
     if (!npu_restored(&r->npu, &r->config, r->now)) {
         fuzz_refused++;
         return 0;
     }
     fuzz_taken++;
+    look(r);
     for (unsigned i = 0; i < 16 && in.left; i++) {
         fuzz_step(r, &in);
     }
     run_on(r);
+    look(r);
     if (!npu_restored(&r->npu, &r->config, r->now)) {
         wrong("what was taken becomes what is refused");
     }
