@@ -83,6 +83,11 @@ calls()
         salai "${escape[@]}" $way @secret secret -o secret
         tap_check "closed/$way" "$(is_refused $way)"
     done
+    echo a > a
+    salai "${escape[@]}" clock @a a
+    tap_check closed/clock "$(has_status 0; says out '^clock: refused$')"
+    UNCONFINED=1 salai "${escape[@]}" clock @a a
+    tap_check unconfined/clock "$(comes_through clock)"
     salai "${escape[@]}" system "@touch ran" "touch ran"
     tap_check closed/system "$(is_refused system; ls | grep ran)"
     for way in /proc/self/mem /proc/self/environ /dev/tty /etc/passwd "$root/build/npu.so" \
@@ -130,7 +135,7 @@ unconfined()
 }
 
 all="read update write append input output remove rename system name unknown long_name
-    no_length nowhere"
+    no_length nowhere clock"
 ways
 files
 calls

@@ -13,6 +13,7 @@
 #include NPU_TCG_OPS_H
 
 #define EBREAK_BYTES 4
+#define CALL_PAGE    4096ull
 #define A0           10
 #define A1           11
 
@@ -57,6 +58,29 @@ static inline char *call_text(CPUState *cpu, uint64_t addr, uint64_t len)
 
     cpu_memory_rw_debug(cpu, addr, text, MIN(len, PATH_MAX), false);
     return text;
+}
+
+/* Whether all of it is memory. What is not, a clock's register say, may read otherwise the
+ * next time: QEMU would do what nobody has looked at. */
+static inline bool call_in_memory(CPUState *cpu, uint64_t addr, uint64_t len)
+{
+    for (uint64_t at = addr, end = addr + len; at < end;
+         at = ROUND_UP(at + 1, CALL_PAGE)) {
+        hwaddr page = cpu_get_phys_page_debug(cpu, at & -CALL_PAGE);
+        MemoryRegionSection found;
+        bool memory;
+
+        if (page == (hwaddr)-1) {
+            return false;
+        }
+        found = memory_region_find(get_system_memory(), page + at % CALL_PAGE, 1);
+        memory = found.mr && memory_region_is_ram(found.mr);
+        memory_region_unref(found.mr);
+        if (!memory) {
+            return false;
+        }
+    }
+    return addr + len >= addr;
 }
 
 /* Answers a call in QEMU's place. */

@@ -11,7 +11,7 @@
  *
  * Invariant: a call that is not known here does not pass. What is asked for is judged by
  * where it leads now, after all links; the guest can make no links, so it leads there
- * still when it is opened.
+ * still when it is opened. It stands in memory, which nothing writes to until then.
  */
 #include "tools/emu/qemu/call.h"
 #include "hal/contract/host.h"
@@ -24,6 +24,7 @@
 #define MODE_WRITE  4 /* SYS_OPEN: the first that is not for reading */
 #define MODE_UPDATE 2 /* ... of each four, these two write as well */
 #define TOLD_MAX    8
+#define BLOCK_BYTES 24 /* of a call with a path, at most */
 
 /* Where the texts of the demonstration are, and where the firmware's own tests may leave
  * what they write: a folder beside npu.so, nothing of which is ever run. */
@@ -187,6 +188,8 @@ static bool is_harmless(uint32_t op)
 
 static bool allowed(CPUState *cpu, uint32_t op, uint64_t block, char **path)
 {
+    uint64_t text, len;
+
     if (is_harmless(op)) {
         return true;
     }
@@ -194,8 +197,16 @@ static bool allowed(CPUState *cpu, uint32_t op, uint64_t block, char **path)
         op != NPU_HOST_OUTPUT) {
         return false;
     }
-    *path = call_text(cpu, call_word(cpu, block),
-                      call_word(cpu, block + (op == SYS_REMOVE ? 8 : 16)));
+    if (!call_in_memory(cpu, block, BLOCK_BYTES)) {
+        return false;
+    }
+    text = call_word(cpu, block);
+    len = call_word(cpu, block + (op == SYS_REMOVE ? 8 : 16));
+    if (!call_in_memory(cpu, text,
+                        MIN(len, PATH_MAX) + 1)) { /* a 0 behind it, for QEMU */
+        return false;
+    }
+    *path = call_text(cpu, text, len);
     switch (op) {
     case SYS_OPEN:
         return may_open(*path, call_word(cpu, block + 8));
