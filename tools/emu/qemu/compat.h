@@ -19,6 +19,7 @@
 #include "qapi-commands-control.h"
 #include "block/block.h"
 #include "block/snapshot.h"
+#include "chardev/char.h"
 #include "exec/address-spaces.h"
 #include "exec/cpu-common.h"
 #include "exec/memory.h"
@@ -99,6 +100,15 @@ extern unsigned int bdrv_drain_all_count;
 
 /* exec/gdbstub.h of 7.2 wants headers of the target. */
 void gdb_set_stop_cpu(CPUState *cpu);
+
+/* A debugger is to look at the hart; QEMU would crash if it has none, neither here nor to
+ * come (-gdb). */
+static inline void npu_show_hart(void)
+{
+    if (qemu_chr_find("gdb")) {
+        gdb_set_stop_cpu(first_cpu);
+    }
+}
 
 /* Bytes that QEMU gives an object of a type. 10.0 has no function for it: they are the
  * third word of its private TypeImpl, as npu.so's check of five known types confirms. */

@@ -203,7 +203,8 @@ void npu_debug_found(uint64_t cycle, unsigned number)
 
 /* --- requests --- */
 
-/* The value of KEY= among the words, which it then takes out. */
+/* The value of KEY= among the words, which it then takes out. Of several mistakes the first
+ * is told. */
 static uint64_t take(char **words, const char *key, uint64_t otherwise, Error **errp)
 {
     size_t length = strlen(key);
@@ -211,7 +212,7 @@ static uint64_t take(char **words, const char *key, uint64_t otherwise, Error **
 
     for (; *words; words++) {
         if (strncmp(*words, key, length) == 0 && (*words)[length] == '=') {
-            if (qemu_strtou64(*words + length + 1, NULL, 0, &value)) {
+            if (qemu_strtou64(*words + length + 1, NULL, 0, &value) && !*errp) {
                 error_setg(errp, "%s: no number", *words);
             }
             (*words)[0] = '\0';
@@ -283,6 +284,18 @@ static void request_delete(char **words, Error **errp)
     }
 }
 
+static void request_gate(char **words, Error **errp)
+{
+    uint64_t when = take(words, "when", ANY, errp);
+    uint64_t until = take(words, "until", ANY, errp);
+
+    nothing_left(words, errp);
+    if (!*errp) {
+        debug.gate = when;
+        debug.until = until;
+    }
+}
+
 static char *request_list(void)
 {
     GString *text = g_string_new(NULL);
@@ -345,8 +358,7 @@ static void set_debug(Object *obj, const char *text, Error **errp)
     } else if (strcmp(verb, "delete") == 0) {
         request_delete(words + 1, &err);
     } else if (strcmp(verb, "gate") == 0) {
-        debug.gate = take(words + 1, "when", -1, &err);
-        debug.until = take(words + 1, "until", -1, &err);
+        request_gate(words + 1, &err);
     } else if (strcmp(verb, "list") == 0) {
         answer = request_list();
     } else if (strcmp(verb, "who") == 0) {

@@ -218,7 +218,7 @@ bool npu_replay_stops(void)
     rec.ended = true;
     rec.end = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
     rec.end_icount = npu_replay_icount();
-    gdb_set_stop_cpu(first_cpu);
+    npu_show_hart();
     vm_stop(RUN_STATE_DEBUG);
     return true;
 }

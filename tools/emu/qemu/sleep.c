@@ -81,7 +81,7 @@ void npu_stop(void)
     if (current_cpu) {
         cpu_exit(current_cpu);
     }
-    gdb_set_stop_cpu(first_cpu);
+    npu_show_hart();
     qemu_system_debug_request();
 }
 
