@@ -77,6 +77,12 @@ def damaged():
     through_the_monitor("another_section_is_refused_by_loadvm", "cannot be loaded")
     put(changed(image, timer, bytes(state - timer)))
     refused("one_that_is_cut_off_is_refused", "cannot be loaded")
+    for name, end, word in (("to_nothing", 0, "not in qcow2 format"),
+                            ("in_its_header", 50, "reference count table"),
+                            ("behind_its_header", 72, "does not exist"),
+                            ("in_the_middle", len(image) // 2, "does not exist")):
+        put(image[:end])
+        refused(f"a_disk_cut_{name}_is_refused", word)
 
 
 main(damaged)

@@ -89,6 +89,8 @@ static void at_exit(int status, void *opaque)
         lines = g_strsplit(kept, "\n", 2);
         say("the snapshot cannot be loaded: %s", lines[0] ?: "");
         npu_exit_worse(status);
+    } else if (runstate_check(RUN_STATE_PRELAUNCH)) { /* -loadvm of one that is not there */
+        npu_exit_worse(status);
     }
 }
 
