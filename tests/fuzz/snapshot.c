@@ -77,7 +77,7 @@ static uint64_t odd_value(struct fuzz_input *in, uint64_t old, uint64_t now)
 {
     uint64_t n = fuzz_take(in, 1), any = fuzz_take(in, 8);
 
-    switch (fuzz_take(in, 1) % 12) {
+    switch (fuzz_take(in, 1) % 16) {
     case 0:
         return old ^ 1ull << n % 64;
     case 1:
@@ -98,8 +98,13 @@ static uint64_t odd_value(struct fuzz_input *in, uint64_t old, uint64_t now)
         return 1ull << n % 64;
     case 9:
         return (1ull << n % 64) - 1;
-    default:
+    case 10:
         return n;
+    case 11:
+    case 12:
+        return old ^ 1;
+    default:
+        return n % 4;
     }
 }
 
@@ -149,13 +154,13 @@ static void damage(struct rig *r, struct fuzz_input *in)
     switch (kind % 8) {
     case 0: /* any byte */
         ((uint8_t *)s)[fuzz_take(in, 4) % sizeof(*s)] = (uint8_t)which;
-        break;
-    case 1: /* the results of what runs, which a snapshot brings back too */
+        /* the results of what runs, which a snapshot brings back too */
         memset(r->npu.mem[core - s->core][NPU_MEM_STAGE_V], (int)which, 4096);
         break;
-    case 2:
+    case 1:
         change_field(in, (uint8_t *)s, &in_chip[which % LENGTH(in_chip)], s->now, false);
         break;
+    case 2:
     case 3:
         change_field(in, (uint8_t *)core, &in_core[which % LENGTH(in_core)], s->now,
                      false);
