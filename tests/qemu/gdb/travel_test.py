@@ -148,6 +148,15 @@ def others_are_refused():
     tool("--image", other, "--", "vadd", "--n", "1000")
     os.unlink(other)
     same(tool("--replay")[0], 0, "travel/takes_the_same_image_elsewhere")
+    for part, at, pattern in (("calls", -1, "calls is damaged"), ("calls", 16, "is damaged"),
+                              ("args", 1, "args is not what was recorded")):
+        with open(os.path.join(REC, part), "r+b") as f:
+            whole = f.read()
+            f.seek(at % len(whole))
+            f.write(bytes([whole[at] ^ 1]))
+        refused(f"damaged_{part}_at_{at % 64}", tool("--replay"), pattern)
+        with open(os.path.join(REC, part), "wb") as f:
+            f.write(whole)
     shutil.copy(os.path.join(REC, "calls"), DIR)
     os.truncate(os.path.join(REC, "calls"), 100)
     refused("a_cut_recording", tool("--replay"), "the run is not the recorded one")

@@ -8,7 +8,8 @@
  * is read or written, only what went to the console is shown again, each line once. So
  * a replay may go back over calls whose handles are long closed.
  *
- * Invariant: a call is known by its nanosecond of virtual time, which no two share.
+ * Invariant: a call is known by its nanosecond of virtual time, which no two share. Each has
+ * a sum over itself, since QEMU waits for ever in a replay that has gone another way.
  */
 #include "tools/emu/qemu/call.h"
 #include "hal/contract/host.h"
@@ -22,6 +23,7 @@ typedef struct Call {
     uint64_t op, result;
     uint64_t console; /* SYS_WRITE: file descriptor of this process, or 0 */
     uint64_t addr[2], len[2];
+    uint64_t sum;
 } Call;
 
 static struct {
@@ -33,6 +35,22 @@ static struct {
 static uint64_t padding(const Call *call)
 {
     return -(call->len[0] + call->len[1]) % sizeof(uint64_t);
+}
+
+/* FNV-1a; `sum` is that of what comes before. */
+static uint64_t sum_of(uint64_t sum, const void *data, uint64_t bytes)
+{
+    const uint8_t *at = data;
+
+    for (uint64_t i = 0; i < bytes; i++) {
+        sum = (sum ^ at[i]) * 0x100000001b3ull;
+    }
+    return sum;
+}
+
+static uint64_t sum_of_call(const Call *call)
+{
+    return sum_of(0xcbf29ce484222325ull, call, offsetof(Call, sum));
 }
 
 static struct {
@@ -125,6 +143,7 @@ static void record_call(CPUState *cpu)
 {
     uint64_t *gpr = npu_gpr(cpu), block = gpr[A1];
     Call call = {.when = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL), .op = (uint32_t)gpr[A0]};
+    g_autofree char *bytes = NULL;
 
     if (call.op == NPU_HOST_INPUT ||
         (call.op == SYS_OPEN && call_word(cpu, block + 8) < 4)) {
@@ -136,14 +155,12 @@ static void record_call(CPUState *cpu)
         npu_die("npu.so: record: host call 0x%" PRIx64 " cannot be recorded", call.op);
     }
     call.console = console_of(cpu, &call, block);
+    bytes = g_malloc0(call.len[0] + call.len[1] + padding(&call));
+    cpu_memory_rw_debug(cpu, call.addr[0], bytes, call.len[0], false);
+    cpu_memory_rw_debug(cpu, call.addr[1], bytes + call.len[0], call.len[1], false);
+    call.sum = sum_of(sum_of_call(&call), bytes, call.len[0] + call.len[1]);
     fwrite(&call, sizeof(call), 1, rec.calls);
-    for (unsigned i = 0; i < ARRAY_SIZE(call.len); i++) {
-        g_autofree char *bytes = g_malloc(call.len[i]);
-
-        cpu_memory_rw_debug(cpu, call.addr[i], bytes, call.len[i], false);
-        fwrite(bytes, 1, call.len[i], rec.calls);
-    }
-    fwrite((char[sizeof(uint64_t)]){0}, 1, padding(&call), rec.calls);
+    fwrite(bytes, 1, call.len[0] + call.len[1] + padding(&call), rec.calls);
 }
 
 static void record_end(int status, void *opaque)
@@ -392,6 +409,9 @@ void npu_replay(const char *dir)
 
         if (call->len[0] > left || call->len[1] > left - call->len[0]) {
             break; /* the recording was cut off here */
+        }
+        if (call->sum != sum_of(sum_of_call(call), call + 1, call->len[0] + call->len[1])) {
+            npu_die("npu.so: replay=%s: calls is damaged", dir);
         }
         g_ptr_array_add(rec.call, call);
         at += sizeof(Call) + call->len[0] + call->len[1] + padding(call);
