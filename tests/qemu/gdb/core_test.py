@@ -143,6 +143,25 @@ def another_image():
     os.unlink(left[0])
 
 
+def another_contract():
+    """`make debug-core` says so before gdb shows what is not there."""
+    path = fails("fault bounds", ["--image", TEST_IMAGE])[1][0]
+    with open(path, "rb") as f:
+        core = bytearray(f.read())
+    version = core.find(number("CHIP_ID_MAGIC").to_bytes(4, "little")) + 4
+    for name, at, pattern in (("another_contract", version, r"version \d+ of the contract, this"),
+                              ("what_is_no_core", 0, "is no core of a run with the NPU")):
+        changed = bytearray(core)
+        changed[at] ^= 1
+        with open(path, "wb") as f:
+            f.write(changed)
+        done = subprocess.run(["tools/gdb/debug", "--core", path], stdin=subprocess.DEVNULL,
+                              text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        ok(done.returncode == 2 and re.fullmatch(f"debug: {path}.*{pattern}.*\n", done.stdout),
+           f"core/refuses_{name}", done)
+    os.unlink(path)
+
+
 gdb.execute("source tools/gdb/npu.py")
 main(faults, traps_and_checks, success_leaves_none, asks_nothing, who,
-     another_image)
+     another_image, another_contract)
