@@ -80,16 +80,15 @@ static bool moves(const uint8_t *sem, const uint8_t *n, unsigned which)
     return (sem[0] == which && n[0]) || (sem[1] == which && n[1]);
 }
 
-/* A command of the pipe that posts or takes, of another place than `not`; NULL: none. */
+/* A command of the pipe that posts or takes, of another place than `except`; NULL: none. */
 static const struct tape_cmd *who_moves(const struct patient *p, const struct segment *s,
                                         unsigned pipe, unsigned sem, bool post,
-                                        uint64_t not )
+                                        uint64_t except)
 {
     for (uint32_t i = 0; i < s->n_cmds; i++) {
         const struct tape_cmd *c = &s->cmd[i];
-        if (c->core == p->core && c->pipe == pipe &&
-            tape_place(c) != not &&moves(post ? c->post_sem : c->wait_sem,
-                                         post ? c->post_n : c->wait_n, sem)) {
+        if (c->core == p->core && c->pipe == pipe && tape_place(c) != except &&
+            moves(post ? c->post_sem : c->wait_sem, post ? c->post_n : c->wait_n, sem)) {
             return c;
         }
     }
