@@ -75,18 +75,28 @@ def cured(f):
     a, b = (f["second"], f["first"]) if cure["turned"] else (f["first"], f["second"])
     times = f"all {f['count']}" if f["count"] > 1 else "them"
     sem, other = f"semaphore {cure['semaphore']}", cure.get("other")
+    where = ", with each new buffer," if cure["some"] else ""
     if cure["how"] == "take":
-        return (f"missing: {command(b)} does not wait for {sem}, which {a['by']} posts and no "
-                f"command takes; that wait orders {times}")
+        return (f"missing: {command(b)}{where} does not wait for {sem}, which {a['by']} posts and "
+                f"of which units are left over; that wait orders {times}")
     if cure["how"] == "post":
-        return (f"{sem} is posted too early, at {place(other)}: posted by {command(a)} it "
+        return (f"{sem} is posted too early, at {place(other)}; posted by {command(a)} it "
                 f"orders {times}")
     if cure["how"] == "early":
-        return (f"{sem} is waited for too late, at {place(other)}: waited for by {command(b)} it "
-                f"orders {times}")
-    return (f"missing: no semaphore goes from {a['by']} to {b['by']} for this buffer; one that "
-            f"holds {cure['first']} at first, {command(a)} posts {cure['posts']}, {command(b)} "
-            f"waits for {cure['takes']}: orders {times}")
+        return (f"{sem} is waited for too late, at {place(other)}; waited for by {command(b)} it "
+                f"orders {times}; or one of the two has the wrong one of several buffers")
+    if cure["how"] == "twice":
+        return f"{sem} is posted more than once by {command(other)}; posted once it orders {times}"
+    if cure["how"] == "fewer":
+        units = f"{cure['units']} unit" + "s" * (cure["units"] > 1)
+        return (f"{sem} lets {b['by']} go on too soon; with {units} less at first it orders {times}"
+                ": there are fewer buffers than units, or two of them lie over each other")
+    use = (f"one that {command(a)} posts and {command(b)} waits for with each new one"
+           if cure["some"] else
+           f"one that holds {cure['units']} at first, {command(a)} posts 1, {command(b)} waits "
+           "for 1")
+    return (f"missing: no semaphore goes from {a['by']} to {b['by']} for this buffer; {use}: "
+            f"orders {times}")
 
 
 def advice(f):
@@ -99,7 +109,7 @@ def advice(f):
         return found or ""
     queue, cure = of_queue(a, b), cured(f)
     if queue or cure:
-        known = not queue or "other" in f.get("cure", ())
+        known = not queue or f.get("cure", {}).get("how") not in (None, "pair")
         return "; ".join(filter(None, (queue, cure if known else None)))
     some = ", ".join(map(str, f[way]))
     cores = "" if a["core"] == b["core"] else " of core {}"

@@ -88,7 +88,7 @@ def located(raw, image):
         for side in SIDES:  # the first units of a queue come with it
             if "queue" in f and BENEATH.search(f.get(side, f["first"])["source"].file):
                 f[side]["source"] = f["queue"]["frame"]
-        both = sorted((place(f["first"]), place(f["second"])))
+        both = sorted(place(x) + x["command"] for x in (f["first"], f["second"]))
         same = merged.setdefault((f["class"], f["memory"], *both), f)
         if same is not f:
             same["count"] += f["count"]

@@ -217,7 +217,7 @@ static const struct {
     {"either", either, 1, "mixed - MTE2 V -"},
     {"look_too_early", look_too_early, 1, "race GM COPY_UB_GM.dst read hart"},
     {"wrong_wait", wrong_wait, 1, "race GM COPY_UB_GM.dst read hart"},
-    {"unheard", unheard, 1, "race ub COPY_GM_UB.dst VADD.src1 takes;"},
+    {"unheard", unheard, 1, "race ub COPY_GM_UB.dst VADD.src1 over;"},
     {"late_wait", late_wait, 1, "race ub COPY_GM_UB.dst VADD.src1 late,"},
 };
 

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a race lacks; see cure.h. What may be added, sim.c tries.
+ * What a race lacks; see cure.h. Here is what may be added, in the order in which it is
+ * tried: first a wait for what is posted already, then that semaphores which go from the one
+ * pipe to the other are used at other commands or hold less, then one more. sim.c tries.
  */
 #include "tools/emu/check/cure.h"
 
 #include "tools/emu/check/agent.h"
 #include "tools/emu/check/sim.h"
 
-enum { FIRST_MOST = 8, WORK_MOST = 20 << 20 };
+enum { UNITS_MOST = 8, FEWER_MOST = 4, WORK_MOST = 16 << 20 };
+
+static const struct cure nothing = {.how = CURE_NONE};
 
 /* A finding of two engines of one core, and what is tried for it. */
 struct patient {
@@ -15,12 +19,14 @@ struct patient {
     const struct race *r;
     uint32_t finding;
     unsigned core;
-    uint64_t work; /* steps that were gone through */
+    const struct segment *s;        /* the first that has an instance */
+    const struct record *from, *to; /* in the order that is tried */
+    uint64_t *work;                 /* steps that were gone through */
 };
 
 static uint64_t place(const struct record *x)
 {
-    return race_place(x->site.pc, x->site.caller);
+    return race_place(x->site.pc, x->site.caller, x->site.opcode);
 }
 
 static unsigned pipe_of(const struct record *x)
@@ -43,8 +49,8 @@ static bool cures(struct patient *p, const struct sim_edit *edit)
             continue;
         }
         last = x->segment;
-        p->work += s->n_steps;
-        if (s->broken || p->work > WORK_MOST ||
+        *p->work += s->n_steps;
+        if (s->broken || *p->work > WORK_MOST ||
             !sim_orders(f, p->finding, last, p->r, edit)) {
             return false;
         }
@@ -52,105 +58,189 @@ static bool cures(struct patient *p, const struct sim_edit *edit)
     return last != UINT32_MAX;
 }
 
-/* Commands of a place that a segment has, on the core. */
-static unsigned count(const struct patient *p, const struct segment *s, uint64_t at)
+static struct sim_edit edit_of(const struct patient *p, unsigned sem)
 {
-    unsigned n = 0;
-
-    for (uint32_t i = 0; i < s->n_cmds; i++) {
-        n += tape_place(&s->cmd[i]) == at && s->cmd[i].core == p->core;
-    }
-    return n;
+    return (struct sim_edit){
+        .sem = sem, .pipe_post = pipe_of(p->from), .pipe_take = pipe_of(p->to)};
 }
 
-static const struct segment *first_segment(const struct patient *p)
+static unsigned units(const uint8_t *sem, const uint8_t *n, unsigned which)
 {
-    uint32_t i = 0;
-
-    while (i < p->f->n_instances && p->f->instance[i].finding != p->finding) {
-        i++;
-    }
-    return i < p->f->n_instances ? &p->f->tape.segment[p->f->instance[i].segment] : NULL;
+    return (sem[0] == which ? n[0] : 0u) + (sem[1] == which ? n[1] : 0u);
 }
 
-/* --- semaphores that are there --- */
-
-static bool moves(const uint8_t *sem, const uint8_t *n, unsigned which)
+/* A command of the pipe that posts or takes so many units or more, of another place than
+ * `except`; NULL: none. */
+static const struct tape_cmd *who(const struct patient *p, unsigned pipe, unsigned sem,
+                                  bool post, unsigned least, uint64_t except)
 {
-    return (sem[0] == which && n[0]) || (sem[1] == which && n[1]);
-}
-
-/* A command of the pipe that posts or takes, of another place than `except`; NULL: none. */
-static const struct tape_cmd *who_moves(const struct patient *p, const struct segment *s,
-                                        unsigned pipe, unsigned sem, bool post,
-                                        uint64_t except)
-{
-    for (uint32_t i = 0; i < s->n_cmds; i++) {
-        const struct tape_cmd *c = &s->cmd[i];
+    for (uint32_t i = 0; i < p->s->n_cmds; i++) {
+        const struct tape_cmd *c = &p->s->cmd[i];
+        unsigned n = post ? units(c->post_sem, c->post_n, sem)
+                          : units(c->wait_sem, c->wait_n, sem);
         if (c->core == p->core && c->pipe == pipe && tape_place(c) != except &&
-            moves(post ? c->post_sem : c->wait_sem, post ? c->post_n : c->wait_n, sem)) {
+            n >= least) {
             return c;
         }
     }
     return NULL;
 }
 
-/* Whether the segment's commands or the hart take a semaphore anywhere. */
-static bool is_taken(const struct segment *s, unsigned core, unsigned sem)
+/* Whether commands of its place do. */
+static bool takes(const struct patient *p, const struct record *x, unsigned sem)
 {
-    for (uint32_t i = 0; i < s->n_cmds; i++) {
-        const struct tape_cmd *c = &s->cmd[i];
-        if (c->core == core && moves(c->wait_sem, c->wait_n, sem)) {
+    for (uint32_t i = 0; i < p->s->n_cmds; i++) {
+        const struct tape_cmd *c = &p->s->cmd[i];
+        if (tape_place(c) == place(x) && units(c->wait_sem, c->wait_n, sem)) {
             return true;
         }
     }
     return false;
 }
 
-static struct cure with_semaphore(struct patient *p, const struct segment *s,
-                                  const struct record *from, const struct record *to,
-                                  unsigned sem)
+/* Units that nobody takes. */
+static bool has_left(const struct patient *p, unsigned sem)
 {
-    struct sim_edit edit = {
-        .sem = sem, .pipe_post = pipe_of(from), .pipe_take = pipe_of(to)};
-    bool posts = who_moves(p, s, pipe_of(from), sem, true, 0);
-    bool takes = who_moves(p, s, pipe_of(to), sem, false, 0);
-    struct cure cure = {.sem = sem, .n_post = 1, .n_take = 1};
+    int left = p->s->value[p->core][sem];
 
-    if (posts && !is_taken(s, p->core, sem)) {
-        edit.take_at = place(to);
-        edit.n_take = 1;
-        cure.how = cures(p, &edit) ? CURE_TAKE : CURE_NONE;
-        return cure;
+    for (uint32_t i = 0; i < p->s->n_cmds; i++) {
+        const struct tape_cmd *c = &p->s->cmd[i];
+        if (c->core == p->core) {
+            left += (int)units(c->post_sem, c->post_n, sem);
+            left -= (int)units(c->wait_sem, c->wait_n, sem);
+        }
     }
-    cure.other =
-        posts && takes ? who_moves(p, s, pipe_of(from), sem, true, place(from)) : NULL;
-    if (cure.other) {
-        edit.move_post = true;
-        edit.post_at = place(from);
-        edit.n_post = 1;
-        cure.how = cures(p, &edit) ? CURE_POST : CURE_NONE;
+    for (uint32_t i = 0; i < p->s->n_steps; i++) {
+        const struct tape_step *x = &p->s->step[i];
+        if (x->core == p->core && x->sem == sem) {
+            left += x->what == TAPE_POST   ? x->count
+                    : x->what == TAPE_TAKE ? -x->count
+                                           : 0;
+        }
     }
-    if (posts && takes && cure.how == CURE_NONE) {
-        cure.other = who_moves(p, s, pipe_of(to), sem, false, place(to));
-        edit = (struct sim_edit){.sem = sem,
-                                 .pipe_post = pipe_of(from),
-                                 .pipe_take = pipe_of(to),
-                                 .move_take = true,
-                                 .take_at = place(to),
-                                 .n_take = 1};
-        cure.how = cure.other && cures(p, &edit) ? CURE_EARLY : CURE_NONE;
-    }
-    return cure;
+    return left > 0;
 }
 
-static struct cure with_any(struct patient *p, const struct segment *s,
-                            const struct record *from, const struct record *to)
+/* --- semaphores that are there --- */
+
+/* Places from which the second pipe races with the first one on this memory. */
+static void add_places(const struct patient *p, struct sim_edit *edit)
 {
-    struct cure cure = {.how = CURE_NONE};
+    const struct finding *me = &p->f->finding[p->finding];
+
+    for (uint32_t i = 0; i < p->f->n && edit->n_take_at < SIM_PLACES; i++) {
+        const struct finding *x = &p->f->finding[i];
+        const struct record *to = x->a.lane == p->to->lane ? &x->a : &x->b;
+        const struct record *from = x->a.lane == p->to->lane ? &x->b : &x->a;
+        bool known = to->lane != p->to->lane || from->lane != p->from->lane ||
+                     x->mem != me->mem || !to->site.opcode;
+        for (unsigned k = 0; k < edit->n_take_at; k++) {
+            known |= edit->take_at[k] == place(to);
+        }
+        if (!known) {
+            edit->take_at[edit->n_take_at++] = place(to);
+        }
+    }
+}
+
+/* A wait is missing: of all commands of the place, of all such places, of some commands. */
+static struct cure with_wait(struct patient *p, unsigned sem)
+{
+    struct cure cure = {.how = CURE_TAKE, .sem = sem};
+    struct sim_edit edit = edit_of(p, sem);
+
+    edit.take_at[0] = place(p->to);
+    edit.n_take_at = 1;
+    if (cures(p, &edit)) {
+        return cure;
+    }
+    add_places(p, &edit);
+    if (edit.n_take_at > 1 && cures(p, &edit)) {
+        return cure;
+    }
+    edit.n_take_at = 1;
+    edit.some = cure.some = true;
+    return cures(p, &edit) ? cure : nothing;
+}
+
+/* It is posted too often. */
+static struct cure with_one_post(struct patient *p, unsigned sem)
+{
+    struct cure cure = {.how = CURE_TWICE,
+                        .sem = sem,
+                        .other = who(p, pipe_of(p->from), sem, true, 2, 0)};
+    struct sim_edit edit = edit_of(p, sem);
+
+    edit.one_post = true;
+    return cure.other && cures(p, &edit) ? cure : nothing;
+}
+
+/* It is posted by the wrong command. */
+static struct cure with_other_post(struct patient *p, unsigned sem)
+{
+    struct cure cure = {.how = CURE_POST,
+                        .sem = sem,
+                        .other = who(p, pipe_of(p->from), sem, true, 1, place(p->from))};
+    struct sim_edit edit = edit_of(p, sem);
+
+    edit.move_post = true;
+    edit.post_at[edit.n_post_at++] = place(p->from);
+    return cure.other && cures(p, &edit) ? cure : nothing;
+}
+
+/* The wrong command waits for it. */
+static struct cure with_other_wait(struct patient *p, unsigned sem)
+{
+    struct cure cure = {.how = CURE_EARLY,
+                        .sem = sem,
+                        .other = who(p, pipe_of(p->to), sem, false, 1, place(p->to))};
+    struct sim_edit edit = edit_of(p, sem);
+
+    edit.move_take = true;
+    edit.take_at[edit.n_take_at++] = place(p->to);
+    return cure.other && cures(p, &edit) ? cure : nothing;
+}
+
+/* It lets through too many. */
+static struct cure with_fewer(struct patient *p, unsigned sem)
+{
+    struct cure cure = {.how = CURE_FEWER, .sem = sem};
+    struct sim_edit edit = edit_of(p, sem);
+
+    for (unsigned i = 0; i < SEM_CORE; i++) {
+        if (has_left(p, i) && (who(p, edit.pipe_post, i, true, 1, 0) ||
+                               who(p, edit.pipe_take, i, true, 1, 0))) {
+            return nothing; /* a wait is missing rather */
+        }
+    }
+    for (edit.fewer = 1; edit.fewer <= FEWER_MOST; edit.fewer++) {
+        cure.units = edit.fewer;
+        if (cures(p, &edit)) {
+            return cure;
+        }
+    }
+    return nothing;
+}
+
+/* What may be wrong with a semaphore, the likeliest first, and of which. */
+static const struct {
+    struct cure (*try)(struct patient *p, unsigned sem);
+    bool taken; /* by the second pipe; else one of which units are left, and not by to */
+} tries[] = {
+    {with_one_post, true},   {with_wait, false}, {with_other_post, true},
+    {with_other_wait, true}, {with_fewer, true},
+};
+
+static struct cure with_any(struct patient *p, unsigned i)
+{
+    struct cure cure = nothing;
 
     for (unsigned sem = 0; sem < SEM_CORE && cure.how == CURE_NONE; sem++) {
-        cure = with_semaphore(p, s, from, to, sem);
+        bool fits = tries[i].taken ? who(p, pipe_of(p->to), sem, false, 1, 0) != NULL
+                                   : has_left(p, sem) && !takes(p, p->to, sem);
+        if (fits && who(p, pipe_of(p->from), sem, true, 1, 0)) {
+            cure = tries[i].try(p, sem);
+        }
     }
     return cure;
 }
@@ -158,32 +248,25 @@ static struct cure with_any(struct patient *p, const struct segment *s,
 /* --- a semaphore of its own --- */
 
 /* As many units at first as can be: the hand-over is then as loose as it may be. */
-static struct cure with_pair(struct patient *p, const struct segment *s,
-                             const struct record *from, const struct record *to)
+static struct cure with_pair(struct patient *p)
 {
-    unsigned posts = count(p, s, place(from)), takes = count(p, s, place(to));
-    unsigned n_take = takes && posts > takes && posts % takes == 0 ? posts / takes : 1;
-    unsigned n_post = posts && takes > posts && takes % posts == 0 ? takes / posts : 1;
-    struct sim_edit edit = {.post_at = place(from),
-                            .take_at = place(to),
-                            .pipe_post = pipe_of(from),
-                            .pipe_take = pipe_of(to),
-                            .n_post = n_post,
-                            .n_take = n_take};
+    struct cure cure = {.how = CURE_PAIR};
+    struct sim_edit edit = edit_of(p, 0);
 
-    if (n_post > SEM_MAX || n_take > SEM_MAX || !sim_free_sem(s, &edit.sem)) {
-        return (struct cure){.how = CURE_NONE};
+    if (!sim_free_sem(p->s, &edit.sem)) {
+        return nothing;
     }
-    for (int k = FIRST_MOST; k >= 0; k--) {
-        edit.first = (unsigned)k * n_take;
-        if (edit.first <= SEM_MAX && cures(p, &edit)) {
-            return (struct cure){.how = CURE_PAIR,
-                                 .first = edit.first,
-                                 .n_post = n_post,
-                                 .n_take = n_take};
+    edit.post_at[edit.n_post_at++] = place(p->from);
+    edit.take_at[edit.n_take_at++] = place(p->to);
+    for (cure.units = UNITS_MOST + 1; cure.units-- > 0;) {
+        edit.first = cure.units;
+        if (cures(p, &edit)) {
+            return cure;
         }
     }
-    return (struct cure){.how = CURE_NONE};
+    edit.first = cure.units = 0;
+    edit.some = cure.some = true;
+    return cures(p, &edit) ? cure : nothing;
 }
 
 /* In which order the program means two commands: that of a task, or that of the run. */
@@ -192,23 +275,38 @@ static bool is_turned(const struct record *a, const struct record *b)
     return a->site.task == b->site.task && a->site.pushed > b->site.pushed;
 }
 
-struct cure cure_of(const struct findings *f, uint32_t finding, const struct race *r)
+static const struct segment *first_segment(const struct findings *f, uint32_t finding)
+{
+    uint32_t i = 0;
+
+    while (i < f->n_instances && f->instance[i].finding != finding) {
+        i++;
+    }
+    return i < f->n_instances ? &f->tape.segment[f->instance[i].segment] : NULL;
+}
+
+struct cure cure_of(const struct findings *f, uint32_t finding, const struct race *r,
+                    uint64_t *work)
 {
     const struct finding *x = &f->finding[finding];
-    struct patient p = {
-        .f = f, .r = r, .finding = finding, .core = x->a.lane / NPU_PIPES};
+    struct patient p = {.f = f,
+                        .r = r,
+                        .finding = finding,
+                        .core = x->a.lane / NPU_PIPES,
+                        .s = first_segment(f, finding),
+                        .work = work};
     bool turned = is_turned(&x->a, &x->b);
-    const struct segment *s = first_segment(&p);
-    struct cure cure = {.how = CURE_NONE};
+    const unsigned n = sizeof(tries) / sizeof(tries[0]);
+    struct cure cure = nothing;
 
-    if (!s || s->broken || !x->a.site.opcode || !x->b.site.opcode ||
-        p.core != x->b.lane / NPU_PIPES || pipe_of(&x->a) == pipe_of(&x->b) ||
-        place(&x->a) == place(&x->b)) {
+    if (!p.s || p.s->broken || !x->a.site.opcode || !x->b.site.opcode ||
+        p.core != x->b.lane / NPU_PIPES || pipe_of(&x->a) == pipe_of(&x->b)) {
         return cure;
     }
-    for (unsigned i = 0; i < 4 && cure.how == CURE_NONE; i++) {
-        const struct record *from = turned ? &x->b : &x->a, *to = turned ? &x->a : &x->b;
-        cure = i < 2 ? with_any(&p, s, from, to) : with_pair(&p, s, from, to);
+    for (unsigned i = 0; i < 2 * (n + 1) && cure.how == CURE_NONE; i++) {
+        p.from = turned ? &x->b : &x->a;
+        p.to = turned ? &x->a : &x->b;
+        cure = i / 2 < n ? with_any(&p, i / 2) : with_pair(&p);
         cure.turned = turned;
         turned = !turned;
     }

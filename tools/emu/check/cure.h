@@ -14,18 +14,22 @@ enum cure_how {
     CURE_TAKE, /* the semaphore is posted already; the second command has to wait for it */
     CURE_POST,  /* it is posted by another command of the pipe, before the first one */
     CURE_EARLY, /* another command of the pipe waits for it, behind the second one */
+    CURE_TWICE, /* a command of the first pipe posts it more than once */
+    CURE_FEWER, /* the hart posts more units at first than there are buffers */
     CURE_PAIR,  /* a semaphore of its own */
 };
 
 struct cure {
     enum cure_how how;
     bool turned;    /* the first command, that posts, is b of the finding */
+    bool some;      /* not each command of the two places posts, waits */
     unsigned sem;   /* not of CURE_PAIR */
-    unsigned first; /* units that it holds at first */
-    unsigned n_post, n_take;
-    const struct tape_cmd *other; /* CURE_POST, CURE_EARLY */
+    unsigned units; /* CURE_PAIR: that it holds at first; CURE_FEWER: that are too many */
+    const struct tape_cmd *other; /* CURE_POST, CURE_EARLY, CURE_TWICE: who does */
 };
 
-struct cure cure_of(const struct findings *f, uint32_t finding, const struct race *r);
+/* work: of all calls so far, 0 at first; when it is too much nothing is tried any more. */
+struct cure cure_of(const struct findings *f, uint32_t finding, const struct race *r,
+                    uint64_t *work);
 
 #endif

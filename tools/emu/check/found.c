@@ -25,7 +25,7 @@ void findings_close(struct findings *f)
 
 static uint64_t place(const struct record *x)
 {
-    return race_place(x->site.pc, x->site.opcode ? x->site.caller : 0);
+    return race_place(x->site.pc, x->site.opcode ? x->site.caller : 0, x->site.opcode);
 }
 
 static bool same(const struct finding *f, const struct race_pair *p)

@@ -19,11 +19,11 @@
 /* Who posts and takes, where it is no pipe. */
 enum { RACE_HART = NPU_PIPES, RACE_BARRIER };
 
-/* Where a command comes from, as one number: what was pushed by a function of the
- * scheduler comes from whoever called that. */
-static inline uint64_t race_place(uint64_t pc, uint64_t caller)
+/* Where a command comes from and what it is, as one number: what was pushed by a function
+ * of the scheduler comes from whoever called that, and one line may issue many. */
+static inline uint64_t race_place(uint64_t pc, uint64_t caller, unsigned opcode)
 {
-    return pc ^ caller << 20;
+    return pc ^ caller << 20 ^ (uint64_t)opcode << 48;
 }
 
 struct race_config {

@@ -14,8 +14,8 @@ struct sim {
     const struct segment *s;
     const struct sim_edit *edit;
     struct race *race;
-    const struct findings *f;
-    uint32_t finding, segment;
+    const struct instance *instance[INSTANCES_MOST];
+    uint32_t n_instances;
     uint32_t step;              /* of the hart */
     uint32_t barrier[BARRIERS]; /* the step that each barrier unit looks at */
     unsigned value[NPU_MAX_CORES + 1][SEM_CORE];
@@ -23,9 +23,10 @@ struct sim {
     struct {
         uint32_t cmd[PIPE_DEPTH];
         unsigned head, count;
-        uint32_t ended; /* how many */
     } queue[NPU_MAX_CORES][NPU_PIPES];
-    uint32_t left, wanted, ordered; /* commands; instances */
+    unsigned fewer[NPU_MAX_CORES]; /* units that are still left out */
+    unsigned taken[NPU_MAX_CORES], by_hart[NPU_MAX_CORES]; /* of the edit's semaphore */
+    uint32_t left, ordered;                                /* commands; instances */
     bool overflow;
 };
 
@@ -44,6 +45,37 @@ static void post(struct sim *m, unsigned core, unsigned who, unsigned sem, unsig
     race_post(m->race, core, who, sem, count);
 }
 
+/* By the hart, less what the edit leaves out. */
+static void hart_posts(struct sim *m, unsigned core, unsigned sem, unsigned count)
+{
+    unsigned less = sem == m->edit->sem ? m->fewer[core] : 0;
+
+    less = less < count ? less : count;
+    m->fewer[core] -= less;
+    m->by_hart[core] += sem == m->edit->sem ? count - less : 0;
+    if (count > less) {
+        post(m, core, RACE_HART, sem, count - less);
+    }
+}
+
+static bool hart_takes(struct sim *m, unsigned core, unsigned sem, unsigned count)
+{
+    unsigned *value = value_of(m, core, sem);
+
+    if (sem == m->edit->sem) {
+        count -= m->edit->fewer < count ? m->edit->fewer : count;
+    }
+    if (*value < count) {
+        return false;
+    }
+    *value -= count;
+    m->taken[core] += sem == m->edit->sem ? count : 0;
+    if (count) {
+        race_take(m->race, core, RACE_HART, sem, count);
+    }
+    return true;
+}
+
 /* --- commands --- */
 
 struct moves {
@@ -51,22 +83,111 @@ struct moves {
     unsigned n[MOVES];
 };
 
-static struct moves posts_of(const struct sim *m, const struct tape_cmd *c)
+static uint32_t base_of(const struct segment *s, unsigned lane)
+{
+    return s
+        ->base[lane % NPU_PIPES == LANE_RESULTS ? lane - LANE_RESULTS + PIPE_M : lane];
+}
+
+/* Whether an instance's side, `serial` in lane `of`, is command `number` of a pipe. */
+static bool is_side(const struct sim *m, unsigned lane, uint32_t number, unsigned of,
+                    uint32_t serial)
+{
+    bool results = lane % NPU_PIPES == PIPE_M && of == lane - PIPE_M + LANE_RESULTS;
+
+    return (of == lane || results) && serial - base_of(m->s, of) == number;
+}
+
+/* The number of the last command of the edit's other pipe that is in an instance with
+ * command `number` of a pipe; 0: it is in none. */
+static uint32_t partner(const struct sim *m, unsigned lane, uint32_t number)
+{
+    uint32_t last = 0;
+
+    for (uint32_t i = 0; i < m->n_instances; i++) {
+        const struct instance *x = m->instance[i];
+        uint32_t other = 0;
+        if (is_side(m, lane, number, x->lane_a, x->serial_a)) {
+            other = x->serial_b - base_of(m->s, x->lane_b);
+        } else if (is_side(m, lane, number, x->lane_b, x->serial_b)) {
+            other = x->serial_a - base_of(m->s, x->lane_a);
+        }
+        last = other > last ? other : last;
+    }
+    return last;
+}
+
+/* Whether the edit adds to command `number` of its pipe. */
+static bool is_meant(const struct sim *m, const struct tape_cmd *c, uint32_t number,
+                     const uint64_t *places, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        if (places[i] == tape_place(c)) {
+            return !m->edit->some || partner(m, lane_of(c->core, c->pipe), number);
+        }
+    }
+    return false;
+}
+
+static struct moves posts_of(const struct sim *m, const struct tape_cmd *c,
+                             uint32_t number)
 {
     const struct sim_edit *e = m->edit;
     struct moves moves = {{c->post_sem[0], c->post_sem[1], (uint8_t)e->sem},
                           {c->post_n[0], c->post_n[1], 0}};
 
-    for (unsigned i = 0; i < 2 && e->move_post && c->pipe == e->pipe_post; i++) {
-        moves.n[i] = moves.sem[i] == e->sem ? 0 : moves.n[i];
+    for (unsigned i = 0; i < 2 && c->pipe == e->pipe_post; i++) {
+        if (moves.sem[i] == e->sem && moves.n[i]) {
+            moves.n[i] = e->move_post ? 0 : e->one_post ? 1 : moves.n[i];
+        }
     }
-    moves.n[2] = e->post_at && tape_place(c) == e->post_at && c->pipe == e->pipe_post
-                     ? e->n_post
-                     : 0;
+    moves.n[2] =
+        c->pipe == e->pipe_post && is_meant(m, c, number, e->post_at, e->n_post_at);
     return moves;
 }
 
-static struct moves takes_of(const struct sim *m, const struct tape_cmd *c)
+/* Units of the edit's semaphore that its first pipe has posted when the first post at or
+ * behind its command `number` has come. */
+static unsigned posted_with(const struct sim *m, unsigned core, uint32_t number)
+{
+    unsigned n = 0;
+    uint32_t k = 0;
+
+    for (uint32_t i = 0; i < m->s->n_cmds; i++) {
+        const struct tape_cmd *c = &m->s->cmd[i];
+        if (c->core == core && c->pipe == m->edit->pipe_post) {
+            struct moves moves = posts_of(m, c, ++k);
+            unsigned was = n;
+            for (unsigned p = 0; p < MOVES; p++) {
+                n += moves.sem[p] == m->edit->sem ? moves.n[p] : 0;
+            }
+            if (k >= number && n > was) {
+                break;
+            }
+        }
+    }
+    return n;
+}
+
+/* What a command wants beside what is on the tape. */
+static unsigned added(const struct sim *m, const struct tape_cmd *c, uint32_t number)
+{
+    const struct sim_edit *e = m->edit;
+    unsigned want;
+
+    if (c->pipe != e->pipe_take || !is_meant(m, c, number, e->take_at, e->n_take_at)) {
+        return 0;
+    }
+    if (!e->some) {
+        return 1;
+    }
+    want = m->by_hart[c->core] +
+           posted_with(m, c->core, partner(m, lane_of(c->core, c->pipe), number));
+    return want > m->taken[c->core] ? want - m->taken[c->core] : 0;
+}
+
+static struct moves takes_of(const struct sim *m, const struct tape_cmd *c,
+                             uint32_t number)
 {
     const struct sim_edit *e = m->edit;
     struct moves moves = {{c->wait_sem[0], c->wait_sem[1], (uint8_t)e->sem},
@@ -75,9 +196,7 @@ static struct moves takes_of(const struct sim *m, const struct tape_cmd *c)
     for (unsigned i = 0; i < 2 && e->move_take && c->pipe == e->pipe_take; i++) {
         moves.n[i] = moves.sem[i] == e->sem ? 0 : moves.n[i];
     }
-    moves.n[2] = e->take_at && tape_place(c) == e->take_at && c->pipe == e->pipe_take
-                     ? e->n_take
-                     : 0;
+    moves.n[2] = added(m, c, number);
     return moves;
 }
 
@@ -125,31 +244,21 @@ static void units(struct sim *m, const struct tape_cmd *c, bool ended)
     }
 }
 
-static uint32_t base_of(const struct segment *s, unsigned lane)
-{
-    return s
-        ->base[lane % NPU_PIPES == LANE_RESULTS ? lane - LANE_RESULTS + PIPE_M : lane];
-}
-
 /* Instances of which this command is one side and knows of the other. */
 static void look(struct sim *m, const struct tape_cmd *c)
 {
     const struct clock *clock = m->race->agent[c->core][c->pipe].clock;
-    uint32_t serial = m->race->agent[c->core][c->pipe].serial;
+    uint32_t number = m->race->agent[c->core][c->pipe].serial;
     unsigned lane = lane_of(c->core, c->pipe);
-    unsigned results = c->pipe == PIPE_M ? lane_of(c->core, LANE_RESULTS) : lane;
 
-    for (uint32_t i = 0; i < m->f->n_instances; i++) {
-        const struct instance *x = &m->f->instance[i];
-        uint32_t a = x->serial_a - base_of(m->s, x->lane_a);
-        uint32_t b = x->serial_b - base_of(m->s, x->lane_b);
-        if (x->finding != m->finding || x->segment != m->segment) {
-            continue;
-        }
-        if ((x->lane_a == lane || x->lane_a == results) && a == serial) {
-            m->ordered += clock->lane[x->lane_b] >= b;
-        } else if ((x->lane_b == lane || x->lane_b == results) && b == serial) {
-            m->ordered += clock->lane[x->lane_a] >= a;
+    for (uint32_t i = 0; i < m->n_instances; i++) {
+        const struct instance *x = m->instance[i];
+        if (is_side(m, lane, number, x->lane_a, x->serial_a)) {
+            m->ordered +=
+                clock->lane[x->lane_b] >= x->serial_b - base_of(m->s, x->lane_b);
+        } else if (is_side(m, lane, number, x->lane_b, x->serial_b)) {
+            m->ordered +=
+                clock->lane[x->lane_a] >= x->serial_a - base_of(m->s, x->lane_a);
         }
     }
 }
@@ -158,7 +267,8 @@ static bool run_head(struct sim *m, unsigned core, unsigned pipe)
 {
     uint32_t at = m->queue[core][pipe].cmd[m->queue[core][pipe].head % PIPE_DEPTH];
     const struct tape_cmd *c = &m->s->cmd[at];
-    struct moves takes = takes_of(m, c), posts = posts_of(m, c);
+    uint32_t number = m->race->agent[core][pipe].serial + 1;
+    struct moves takes = takes_of(m, c, number), posts = posts_of(m, c, number);
 
     if (!has(m, core, &takes) || (c->units && !units_ready(m, c))) {
         return false;
@@ -166,6 +276,7 @@ static bool run_head(struct sim *m, unsigned core, unsigned pipe)
     for (unsigned i = 0; i < MOVES; i++) {
         if (takes.n[i]) {
             *value_of(m, core, takes.sem[i]) -= takes.n[i];
+            m->taken[core] += takes.sem[i] == m->edit->sem ? takes.n[i] : 0;
             race_take(m->race, core, pipe, takes.sem[i], takes.n[i]);
         }
     }
@@ -265,18 +376,11 @@ static bool run_step(struct sim *m)
         return drained(m, x);
     case TAPE_POST:
         if (x->by == TAPE_HART) {
-            post(m, x->core, RACE_HART, x->sem, x->count);
+            hart_posts(m, x->core, x->sem, x->count);
         }
         return true;
     default:
-        if (x->by == TAPE_HART) {
-            if (*value_of(m, x->core, x->sem) < x->count) {
-                return false;
-            }
-            *value_of(m, x->core, x->sem) -= x->count;
-            race_take(m->race, x->core, RACE_HART, x->sem, x->count);
-        }
-        return true;
+        return x->by != TAPE_HART || hart_takes(m, x->core, x->sem, x->count);
     }
 }
 
@@ -285,12 +389,15 @@ static bool run_step(struct sim *m)
 static void set_up(struct sim *m)
 {
     race_task(m->race, m->s->task);
+    for (unsigned c = 0; c < race_cores(m->race); c++) {
+        m->fewer[c] = m->edit->fewer;
+    }
     for (unsigned c = 0; c < NPU_MAX_CORES + 1; c++) {
         unsigned core = c == NPU_CHIP ? 0 : c, from = c == NPU_CHIP ? SEM_CORE : 0;
         for (unsigned i = 0; i < SEM_CORE && (c == NPU_CHIP || c < race_cores(m->race));
              i++) {
             if (m->s->value[c][i]) {
-                post(m, core, RACE_HART, from + i, m->s->value[c][i]);
+                hart_posts(m, core, from + i, m->s->value[c][i]);
             }
         }
     }
@@ -298,10 +405,6 @@ static void set_up(struct sim *m)
         post(m, c, RACE_HART, m->edit->sem, m->edit->first);
     }
     m->left = m->s->n_cmds;
-    for (uint32_t i = 0; i < m->f->n_instances; i++) {
-        m->wanted += m->f->instance[i].finding == m->finding &&
-                     m->f->instance[i].segment == m->segment;
-    }
 }
 
 static void run(struct sim *m)
@@ -341,16 +444,18 @@ bool sim_orders(const struct findings *f, uint32_t finding, uint32_t segment,
     bool good;
 
     config.gm_bytes = 0; /* nothing is touched */
-    *m = (struct sim){.s = &f->tape.segment[segment],
-                      .edit = edit,
-                      .f = f,
-                      .finding = finding,
-                      .segment = segment};
+    m->s = &f->tape.segment[segment];
+    m->edit = edit;
+    for (uint32_t i = 0; i < f->n_instances && m->n_instances < INSTANCES_MOST; i++) {
+        if (f->instance[i].finding == finding && f->instance[i].segment == segment) {
+            m->instance[m->n_instances++] = &f->instance[i];
+        }
+    }
     m->race = race_new(f->host, &config, &report);
     set_up(m);
     run(m);
     good = !m->overflow && m->left == 0 && m->step == m->s->n_steps &&
-           m->ordered == m->wanted;
+           m->ordered == m->n_instances;
     race_free(m->race);
     f->host->free(f->host->ctx, m, sizeof(*m));
     return good;

@@ -15,9 +15,10 @@ struct use {
 
 struct semaphore {
     struct use post, take;
-    struct record wanted; /* where the hart has begun to wait for what was taken last */
+    struct record wanted;  /* where the hart has begun to wait for what was taken last */
     struct record lack[2]; /* it found too few here, the last time first; of two places */
-    struct hint queue, of; /* whose FREE or FULL it is, was when last used; kind 0: none's */
+    struct hint queue,
+        of; /* whose FREE or FULL it is, was when last used; kind 0: none's */
     unsigned value;
 };
 
@@ -29,6 +30,7 @@ struct waiter {
 struct queue {
     struct waiter at[PIPE_DEPTH];
     unsigned head, count;
+    uint64_t task[PIPE_DEPTH]; /* who has pushed what lies in a slot of the machine's */
     bool runs;
 };
 
@@ -284,6 +286,7 @@ static struct record who(const struct sync *s, const struct npu_event *e)
         r.site.caller = e->ra;
         r.site.opcode = e->cmd->head.opcode;
         r.site.tag = e->cmd->head.tag;
+        r.site.task = s->queue[e->core][e->pipe].task[e->slot];
     } else {
         r.site.pc = e->pc;
         r.site.caller = e->ra;
@@ -296,6 +299,7 @@ static void push(struct sync *s, const struct npu_event *e)
     struct queue *q = &s->queue[e->core][e->pipe];
     struct waiter *w = &q->at[(q->head + q->count) % PIPE_DEPTH];
 
+    q->task[e->slot] = s->task;
     *w = (struct waiter){.by = who(s, e)};
     for (unsigned i = 0; i < 2; i++) {
         w->sem[i] = e->cmd->head.wait_sem[i];

@@ -131,8 +131,11 @@ static void push(struct tape *t, const struct npu_event *e)
     }
     s->cmd = room_for(t, s->cmd, s->n_cmds, &s->cmd_room, sizeof(*s->cmd));
     cmd = &s->cmd[s->n_cmds];
-    *cmd = (struct tape_cmd){
-        .pc = e->pc, .caller = e->ra, .core = (uint8_t)e->core, .pipe = (uint8_t)e->pipe};
+    *cmd = (struct tape_cmd){.pc = e->pc,
+                             .caller = e->ra,
+                             .opcode = head->opcode,
+                             .core = (uint8_t)e->core,
+                             .pipe = (uint8_t)e->pipe};
     for (unsigned i = 0; i < 2; i++) {
         cmd->wait_sem[i] = head->wait_sem[i];
         cmd->wait_n[i] = head->wait_n[i];

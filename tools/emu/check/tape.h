@@ -16,7 +16,8 @@
 struct tape_cmd {
     uint64_t pc, caller; /* where it comes from, as in struct race_site */
     uint32_t units; /* which of L0C it waits for: index in units[], plus 1; 0: none */
-    uint8_t unit;   /* UNIT_* */
+    uint16_t opcode;
+    uint8_t unit; /* UNIT_* */
     uint8_t core, pipe;
     uint8_t wait_sem[2], wait_n[2], post_sem[2], post_n[2];
 };
@@ -66,7 +67,7 @@ uint32_t tape_keep(struct tape *t);
 
 static inline uint64_t tape_place(const struct tape_cmd *c)
 {
-    return race_place(c->pc, c->caller);
+    return race_place(c->pc, c->caller, c->opcode);
 }
 
 #endif

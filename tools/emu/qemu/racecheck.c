@@ -34,6 +34,7 @@ static struct {
     bool past;     /* that is so */
     bool leaves;   /* a snapshot is being loaded, which resets the machine first */
     GArray *found; /* of Instant: when there was a finding more */
+    uint64_t work; /* of looking for what races lack */
     bool hart, memory;
 } check;
 
@@ -301,23 +302,22 @@ static void write_semaphores(const char *name, const struct record *a,
 
 static void write_cure(uint32_t finding)
 {
-    static const char *const hows[] = {[CURE_TAKE] = "take",
-                                       [CURE_POST] = "post",
-                                       [CURE_EARLY] = "early",
-                                       [CURE_PAIR] = "pair"};
-    struct cure cure = cure_of(&check.findings, finding, check.race);
+    static const char *const hows[] = {
+        [CURE_TAKE] = "take",   [CURE_POST] = "post",   [CURE_EARLY] = "early",
+        [CURE_TWICE] = "twice", [CURE_FEWER] = "fewer", [CURE_PAIR] = "pair"};
+    struct cure cure = cure_of(&check.findings, finding, check.race, &check.work);
 
     if (cure.how != CURE_NONE) {
         fprintf(check.file,
-                ",\"cure\":{\"how\":\"%s\",\"turned\":%s,\"semaphore\":%u,\"first\":%u"
-                ",\"posts\":%u,\"takes\":%u",
-                hows[cure.how], cure.turned ? "true" : "false", cure.sem, cure.first,
-                cure.n_post, cure.n_take);
+                ",\"cure\":{\"how\":\"%s\",\"turned\":%s,\"some\":%s,\"semaphore\":%u"
+                ",\"units\":%u",
+                hows[cure.how], cure.turned ? "true" : "false",
+                cure.some ? "true" : "false", cure.sem, cure.units);
         if (cure.other) {
             struct record other = {.lane = lane_of(cure.other->core, cure.other->pipe),
                                    .site = {.pc = cure.other->pc,
                                             .caller = cure.other->caller,
-                                            .opcode = OP_NOP}};
+                                            .opcode = cure.other->opcode}};
             npu_checks_record("other", &other, NULL);
         }
         fprintf(check.file, "}");
@@ -350,6 +350,7 @@ static void write_all(uint32_t most)
 {
     const struct findings *f = &check.findings;
 
+    check.work = 0;
     fprintf(check.file, "{\"cycle\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"memory\":%zu",
             check.now, f->lost + npu_memcheck_lost(),
             npu_memcheck_bytes() + (check.race ? race_bytes(check.race) : 0));
