@@ -64,6 +64,15 @@ static void biased(union cmd *cmd)
                                        .from = CUBE_FROM_BIAS});
 }
 
+/* Of L0B what goes with an index meets as well: it has the fractals beside them. */
+static void multiply_sparse(union cmd *cmd)
+{
+    cube_mmad_sparse(
+        cmd,
+        &(struct cube_mmad){
+            .type = TYPE_S8, .c = 2 * FAR, .a = FAR, .b = 0, .m = 16, .n = 16, .k = 128});
+}
+
 /* clang-format off */
 ACTOR(mte2_to_ub, "ub", MTE2, COPY_GM_UB, "dst", mte_gm_to_ub(cmd, 0, gm + FAR, BYTES))
 ACTOR(v_from_ub, "ub", V, VADD, "src0", vector_add(cmd, TYPE_F32, 2 * FAR, 0, FAR))
@@ -87,6 +96,9 @@ ACTOR(mte1_to_l0b, "l0b", MTE1, FRACTALS_L1_L0B, "dst",
 ACTOR(mte2_to_l0b, "l0b", MTE2, FRACTALS_GM_L0B, "dst",
       mte_gm_to_l0b_fractals(cmd, 0, gm + FAR, &fractals))
 ACTOR(m_from_l0b, "l0b", M, MMAD, "b", multiply(cmd, 2 * FAR, FAR, 0))
+ACTOR(mte1_to_l0b_index, "l0b_index", MTE1, SPARSE_L1_L0B, "dst",
+      mte_l1_to_l0b_sparse(cmd, 0, FAR, FAR, 2))
+ACTOR(m_from_l0b_index, "l0b_index", M, MMAD_SPARSE, "b", multiply_sparse(cmd))
 ACTOR(m_to_l0c, "l0c", M, MMAD, "dst", multiply(cmd, 0, FAR, FAR))
 ACTOR(fix_from_l0c, "l0c", FIX, FIX_L0C_GM, "src", fixpipe_to_gm(cmd, gm + 2 * FAR, 0, &tile))
 ACTOR(mte1_to_bt, "bt", MTE1, COPY_L1_BT, "dst", mte_l1_to_bt(cmd, 0, FAR, TYPE_F32, 64))

@@ -61,6 +61,11 @@ size_t race_bytes(const struct race *r)
 enum edge check_left_out = EDGES;
 #endif
 
+uint64_t race_touched(const struct race *r)
+{
+    return shadow_touched(&r->shadow);
+}
+
 /* --- commands --- */
 
 void race_begin(struct race *r, unsigned core, unsigned pipe, uint64_t cycle)

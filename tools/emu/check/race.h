@@ -58,6 +58,8 @@ void race_free(struct race *r);
 unsigned race_cores(const struct race *r);
 /* Bytes of the host's memory that it holds. */
 size_t race_bytes(const struct race *r);
+/* Bytes of memories that have been touched, see shadow_touched(). */
+uint64_t race_touched(const struct race *r);
 
 /* --- commands --- */
 

@@ -325,6 +325,21 @@ bool shadow_engine(const struct shadow *s, uint64_t addr)
     return page < s->pages && s->engine[page];
 }
 
+uint64_t shadow_touched(const struct shadow *s)
+{
+    uint64_t bytes = 0;
+
+    for (uint64_t i = 0; i < s->pages; i++) {
+        bytes += s->page[i] ? SHADOW_PAGE : 0;
+    }
+    for (unsigned c = 0; c < NPU_MAX_CORES; c++) {
+        for (unsigned m = 0; m < NPU_MEM_COUNT; m++) {
+            bytes += s->local[c][m] ? npu_mem_size(s->profile, (enum npu_mem)m) : 0;
+        }
+    }
+    return bytes;
+}
+
 /* --- what nobody needs any more --- */
 
 static void mark_cells(struct shadow *s, const struct cell *cell, uint64_t n)

@@ -52,6 +52,9 @@ void shadow_touch(struct shadow *s, struct toucher *t, unsigned core, unsigned m
                   uint64_t first, uint64_t bytes);
 /* Whether an engine has touched the page of GM that has this byte. */
 bool shadow_engine(const struct shadow *s, uint64_t addr);
+/* Bytes of the memories that it stands for: of GM the pages in which something was touched,
+ * of the others those in which something was. */
+uint64_t shadow_touched(const struct shadow *s);
 /* Forgets records that nobody needs, if there are many. */
 bool shadow_sweep(struct shadow *s);
 

@@ -351,9 +351,12 @@ static void write_all(uint32_t most)
     const struct findings *f = &check.findings;
 
     check.work = 0;
-    fprintf(check.file, "{\"cycle\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"memory\":%zu",
+    fprintf(check.file,
+            "{\"cycle\":%" PRIu64 ",\"lost\":%" PRIu64
+            ",\"memory\":%zu,\"touched\":%" PRIu64,
             check.now, f->lost + npu_memcheck_lost(),
-            npu_memcheck_bytes() + (check.race ? race_bytes(check.race) : 0));
+            npu_memcheck_bytes() + (check.race ? race_bytes(check.race) : 0),
+            check.race ? race_touched(check.race) : 0);
     fprintf(check.file, ",\"findings\":[");
     for (uint32_t i = 0; i < MIN(f->n, most); i++) {
         fprintf(check.file, "%s\n", i ? "," : "");
