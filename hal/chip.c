@@ -7,7 +7,7 @@
 #include "hal/ram.h"
 
 static struct {
-    unsigned cores;
+    unsigned cores, shared;
     enum npu_profile profile;
     enum npu_timing timing;
     uint32_t cost[COST_COUNT];
@@ -22,6 +22,7 @@ int chip_init(void)
         return ERR_ABSENT;
     }
     chip.cores = (unsigned)read64(NPU_CHIP_BASE + CHIP_CORES);
+    chip.shared = (unsigned)read64(NPU_CHIP_BASE + CHIP_SHARE);
     chip.profile = (enum npu_profile)read64(NPU_CHIP_BASE + CHIP_PROFILE);
     chip.timing = (enum npu_timing)read64(NPU_CHIP_BASE + CHIP_TIMING);
     for (unsigned i = 0; i < COST_COUNT; i++) {
@@ -57,6 +58,18 @@ uint32_t chip_mem(enum npu_mem mem)
     return chip.cost[npu_mem_cost(mem)];
 }
 
+void chip_share(unsigned cores, bool launch)
+{
+    write64(NPU_CHIP_BASE + CHIP_SHARE,
+            field_put(CHIP_SHARE_CORES, cores) | field_put(CHIP_SHARE_LAUNCH, launch));
+    chip.shared = (unsigned)read64(NPU_CHIP_BASE + CHIP_SHARE);
+}
+
+unsigned chip_shared(void)
+{
+    return chip.shared;
+}
+
 void chip_reset(void)
 {
     write64(NPU_CHIP_BASE + CHIP_CTRL, CHIP_CTRL_RESET);
@@ -83,7 +96,7 @@ uint64_t chip_cycle(void)
 }
 
 /*
- * The hart's cycle counter is its clock, CORES of whose cycles are one of the engines'. The
+ * The hart's cycle counter is its clock, chip.shared of whose cycles are one of the engines'. The
  * jump skips as many of the 32 nops as the engines' cycle is old already, so that what
  * follows them is executed when a cycle begins: between the read and the first nop there
  * are ALIGN_BEHIND instructions, the read among them.
@@ -112,7 +125,7 @@ void chip_align(void)
                      "1:\n\t"
                      ".option pop"
                      : "=&r"(age), "=&r"(skip)
-                     : "r"((uint64_t)chip.cores), "i"(ALIGN_BEHIND), "i"(ALIGN_NOPS)
+                     : "r"((uint64_t)chip.shared), "i"(ALIGN_BEHIND), "i"(ALIGN_NOPS)
                      : "memory");
 }
 

@@ -39,12 +39,27 @@ static inline void chip_mark(const char *name)
     fence_push();
     write64(NPU_CHIP_BASE + CHIP_TRACE, (uintptr_t)name);
 }
+/* The same while it works for a core, whose scalar unit it then is: what chip_works takes. */
+static inline uint64_t chip_work(const char *name, unsigned core)
+{
+    return (uintptr_t)name | field_put(CHIP_TRACE_CORE, core + 1);
+}
+static inline void chip_works(uint64_t work)
+{
+    fence_push();
+    write64(NPU_CHIP_BASE + CHIP_TRACE, work);
+}
 /* Tells checkers what memory is for; the struct is read at once. */
 static inline void chip_hint(const struct hint *hint)
 {
     fence_push();
     write64(NPU_CHIP_BASE + CHIP_HINT, (uintptr_t)hint);
 }
+/* How many cores' scalar units the hart is from now on: a cycle is so many of its
+ * instructions; launch: one of them begins, at its price. Under TIMING=v1 it is always
+ * those of all cores. chip_shared() tells. */
+void chip_share(unsigned cores, bool launch);
+unsigned chip_shared(void);
 /* Sets the semaphores of the chip to 0 and turns its barrier units off. */
 void chip_reset(void);
 /* Cores, a bit each, that have commands; of these, that run one, so that something will

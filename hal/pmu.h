@@ -23,7 +23,7 @@ uint64_t pmu_span(unsigned core);
 uint64_t pmu_event(unsigned core, unsigned selector, enum pmu_event event);
 
 /* The hart's own counter: 1 for an instruction, and it goes on while the hart sleeps. An
- * engine cycle is chip_cores() of them. */
+ * engine cycle is chip_shared() of them. */
 static inline uint64_t hart_clock(void)
 {
     uint64_t now;

@@ -180,9 +180,10 @@ static void run_blocks(void *arg)
 
 /* What ran before must not show in the cycles of a launch: in what the hart knows of
  * lines, nor in when it begins, which a longer path on the command line moves. */
-static void begin_anew(void)
+static void begin_anew(unsigned cores)
 {
     irq_forget();
+    chip_share(cores, true);
     chip_align();
 }
 
@@ -287,10 +288,11 @@ int launch(const struct launch *l, struct sched_report *report)
     }
     hint_name(HINT_BEGIN, l->name);
     measure_call();
-    begin_anew();
+    begin_anew(l->blocks && l->blocks < cores ? l->blocks : cores);
     measure_enter();
     err = run_with_retries(l, cores, report);
     measure_return();
+    chip_share(chip_cores(), false);
     hint_name(HINT_END, l->name);
     return err;
 }

@@ -22,7 +22,7 @@ uint64_t hart_parts[HART_PARTS];
 
 static struct {
     unsigned starts; /* pmu_starts() when it began */
-    unsigned launches, number;
+    unsigned launches, number, shared;
     uint64_t called, entered, returned, inside; /* entered: by the launch that runs */
     bool running;
     struct sched_stats stats;
@@ -78,6 +78,7 @@ void measure_return(void)
     now.stats.in_vain += stats.in_vain;
     sched_charge(&hart_parts[HART_LAUNCH]);
     now.returned = chip_cycle();
+    now.shared = chip_shared();
     now.inside += now.returned - now.entered;
 }
 
@@ -85,6 +86,7 @@ void measure_run(void)
 {
     if (!now.running) {
         skip();
+        chip_share(chip_cores(), false);
     }
 }
 
@@ -202,7 +204,7 @@ static void read_hart(struct launch_report *r)
         [HART_LAUNCH] = "launching",
         [HART_SCHEDULER] = "scheduler",
     };
-    uint64_t outside = (r->before + r->after) * chip_cores();
+    uint64_t outside = (r->before + r->after) * r->shared;
 
     for (unsigned i = 0; i < NAMES && now.task[i].name; i++) {
         r->user[r->n_users++] = now.task[i];
@@ -265,7 +267,7 @@ static void judge(struct launch_report *r, const struct spread *spread)
     } else if (at_least(used(&r->chip[most]), FULL, all)) {
         bool shared = at_least(r->chip[most].bandwidth, 100 - FULL, all);
         r->limit = shared ? LIMIT_RATE : LIMIT_PIPE;
-    } else if (at_least(r->awake_in_span, FULL, r->span * chip_cores())) {
+    } else if (at_least(r->awake_in_span, FULL, r->span * r->shared)) {
         r->limit = LIMIT_HART;
         r->limit_pipe = starved(r, most, all);
     } else if (at_least(spread->late + spread->early, SOME, all)) {
@@ -282,10 +284,12 @@ void measure_read(struct launch_report *r)
     uint64_t first, last;
 
     memset(r, 0, sizeof(*r));
+    r->shared = chip_shared();
     read_span(r, &first, &last);
     if (now.starts == pmu_starts()) {
         r->launches = now.launches;
         r->number = now.number;
+        r->shared = now.shared;
         r->call = now.inside;
         r->stats = now.stats;
         read_hart(r);

@@ -51,6 +51,7 @@ struct hart_use {
 struct launch_report {
     unsigned launches, number; /* how many; which since power-on the last one was */
     unsigned cores;            /* that had commands */
+    unsigned shared;           /* the hart, of the last launch: chip_shared() */
     /* Cycles: from call to return, all launches added up; of the first one until the
      * first command, the span, and of the last one from the last command on. */
     uint64_t call, before, span, after;

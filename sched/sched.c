@@ -158,7 +158,7 @@ __attribute__((always_inline)) static inline void run(struct context *from,
     running = t;
     task_window = t->window;
     task_ports = t->ports;
-    chip_mark(t->name);
+    chip_works(t->work);
     task_switch(from, &t->context);
 }
 

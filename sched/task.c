@@ -61,6 +61,7 @@ void task_renew(struct task *t, const char *name, unsigned core, void (*fn)(void
     t->fn = fn;
     t->arg = arg;
     t->core = core;
+    t->work = chip_work(name, core);
     t->ports = pipe_ports[core];
     t->window = sem_window(core);
     t->low = t->stack + TASK_STACK_BYTES;

@@ -32,6 +32,7 @@ struct context {
 struct task {
     struct context context;
     const char *name;
+    uint64_t work; /* chip_work of name and core */
     void (*fn)(void *arg);
     void *arg;
     char *stack; /* lowest byte; the guard lies below */

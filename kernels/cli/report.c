@@ -81,11 +81,11 @@ static void print_launches(const struct launch_report *r)
 /* Who had the hart, in percent of the time from call to return, the largest first. */
 static void print_hart(const struct launch_report *r)
 {
-    uint64_t all = r->call * chip_cores();
+    uint64_t all = r->call * r->shared;
     struct hart_use left[MEASURE_USERS];
     int column =
         printf("  hart: awake %.1f %% of that, %.1f %% of the span;",
-               percent(r->awake, all), percent(r->awake_in_span, r->span * chip_cores()));
+               percent(r->awake, all), percent(r->awake_in_span, r->span * r->shared));
 
     memcpy(left, r->user, sizeof(left));
     for (unsigned n = r->n_users; n > 0; n--) {

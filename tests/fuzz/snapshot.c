@@ -48,6 +48,7 @@ static const struct place in_pipe[] = {
     IN(npu_pipe, flow.left, 8),  IN(npu_pipe, flow.updated, 8),
     IN(npu_pipe, fault.code, 2), IN(npu_pipe, fault.field, 1),
     IN(npu_pipe, counter, 8),    IN(npu_pipe, queue, 1),
+    IN(npu_pipe, from, 8),
 };
 
 static const struct place in_core[] = {
@@ -60,13 +61,14 @@ static const struct place in_core[] = {
     IN(npu_core, unit_at, 8),     IN(npu_core, pmu_first, 8),
     IN(npu_core, pmu_last, 8),    IN(npu_core, line_due, 8),
     IN(npu_core, line_rises, 8),  IN(npu_core, next, 8),
+    IN(npu_core, scalar, 8),
 };
 
 static const struct place in_chip[] = {
-    IN(npu_state, magic, 8), IN(npu_state, cores, 4),   IN(npu_state, profile, 4),
-    IN(npu_state, timing, 4),
-    IN(npu_state, seed, 8),  IN(npu_state, now, 8),     IN(npu_state, flow_next, 8),
-    IN(npu_state, sem, 1),   IN(npu_state, barrier, 8),
+    IN(npu_state, magic, 8),   IN(npu_state, cores, 4),     IN(npu_state, profile, 4),
+    IN(npu_state, timing, 4),  IN(npu_state, hart, 4),      IN(npu_state, seed, 8),
+    IN(npu_state, now, 8),     IN(npu_state, flow_next, 8), IN(npu_state, sem, 1),
+    IN(npu_state, barrier, 8),
 };
 
 #define LENGTH(a) (sizeof(a) / sizeof((a)[0]))

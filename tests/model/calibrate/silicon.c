@@ -114,8 +114,8 @@ static void no_irq(void *ctx, unsigned core, bool level)
  * alike. */
 static uint64_t stream(struct rig *r, uint64_t arg)
 {
-    static const struct npu_host host = {mirror_map, mirror_unmap, NULL,
-                                         no_irq,     NULL,         NULL};
+    static const struct npu_host host = {
+        .gm_map = mirror_map, .gm_unmap = mirror_unmap, .irq = no_irq};
     union cmd c = rig_copy_in(0, 0, CHUNK);
     uint64_t begin = r->now;
 

@@ -112,6 +112,9 @@ struct npu_host {
     /* Program counter and return address of the hart, which pushes a command without a pc
      * of its own, or posts or takes. May be NULL, and nothing depends on them. */
     void (*hart)(void *ctx, uint64_t *pc, uint64_t *ra);
+    /* The hart's clock: an instruction is 1, and it goes on while the hart sleeps. NULL: the
+     * caller has no hart whose time would count. */
+    uint64_t (*clock)(void *ctx);
 };
 
 /* Hardware that is broken (machine/defect.h), of core `core`. */
@@ -206,8 +209,12 @@ void npu_flow(const struct npu *n, unsigned core, unsigned pipe,
 /* Number, as that of an event, of the command at the head of a queue, or of the next. */
 uint64_t npu_head_number(const struct npu *n, unsigned core, unsigned pipe);
 
-/* With a seed the hart is slower than the caller's clock says: by so many cycles, which
- * belong to each `now`. npu_slow_hart() is called before an access of the hart's. */
+/* The cycle that belongs to each `now`, out of the hart's clock; the clock when a cycle
+ * begins, at most INT64_MAX. */
+uint64_t npu_cycle(const struct npu *n, uint64_t clock);
+uint64_t npu_clock(const struct npu *n, uint64_t cycle);
+/* With a seed the hart is slower than its clock says: by so many cycles, which npu_cycle()
+ * adds. npu_slow_hart() is called before an access of the hart's. */
 uint64_t npu_hart_late(const struct npu *n);
 void npu_slow_hart(struct npu *n);
 

@@ -81,6 +81,11 @@ static void hart(void *ctx, uint64_t *pc, uint64_t *ra)
     }
 }
 
+static uint64_t hart_clock(void *ctx)
+{
+    return (uint64_t)qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+}
+
 const struct npu_host npu_host_ops = {
     .gm_map = gm_map,
     .gm_unmap = gm_unmap,
@@ -88,6 +93,7 @@ const struct npu_host npu_host_ops = {
     .irq = irq,
     .event = event,
     .hart = hart,
+    .clock = hart_clock,
 };
 
 /* A RAM region that migrates; id: by which name a snapshot has it. */

@@ -2,31 +2,23 @@
  *
  * Time: the virtual clock drives the model through one timer, and nothing else does.
  *
- * Invariant: cycle c of the engines is nanosecond c * cores of the virtual clock,
- * which under -icount shift=0,sleep=off is the number of instructions that the hart
- * has retired plus what it slept. With a seed the engines are ahead of that by the cycles
- * for which their machine has held up the hart. No wall clock, no bottom half, no thread: a run is
- * the same on every host. Source: QEMU 7.2 softmmu/icount.c and util/qemu-timer.c.
+ * Invariant: the hart's clock is the virtual clock, which under -icount
+ * shift=0,sleep=off is the number of instructions that the hart has retired plus what it
+ * slept; the model makes cycles of it, as many nanoseconds each as cores share the hart.
+ * With a seed the engines are ahead of that by the cycles for which their machine has held
+ * up the hart. No wall clock, no bottom half, no thread: a run is the same on every host.
+ * Source: QEMU 7.2 softmmu/icount.c and util/qemu-timer.c.
  */
 #include "tools/emu/qemu/device.h"
 
 uint64_t npu_now(const SalaiNPU *npu)
 {
-    return (uint64_t)qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) / npu->config.cores +
-           npu_hart_late(&npu->model);
-}
-
-static int64_t cycle_to_ns(const SalaiNPU *npu, uint64_t cycle)
-{
-    cycle -= npu_hart_late(&npu->model);
-    return cycle <= (uint64_t)INT64_MAX / npu->config.cores
-               ? (int64_t)(cycle * npu->config.cores)
-               : INT64_MAX;
+    return npu_cycle(&npu->model, (uint64_t)qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL));
 }
 
 void npu_arm(SalaiNPU *npu)
 {
-    int64_t ns = cycle_to_ns(npu, npu_next(&npu->model));
+    int64_t ns = (int64_t)npu_clock(&npu->model, npu_next(&npu->model));
 
     if (ns == npu->armed) {
         return;

@@ -8,6 +8,7 @@
 #include "tools/emu/model/machine/defect.h"
 #include "tools/emu/model/machine/event.h"
 #include "tools/emu/model/machine/flow.h"
+#include "tools/emu/model/machine/hart.h"
 #include "tools/emu/model/machine/perturb.h"
 #include "tools/emu/model/machine/pipe.h"
 #include "tools/emu/model/machine/restore.h"
@@ -44,6 +45,7 @@ void npu_reset(struct npu *n, uint64_t now)
 
     s->now = now;
     s->flow_next = NPU_NEVER;
+    hart_reset(n);
     memset(s->sem, 0, sizeof(s->sem));
     memset(s->barrier, 0, sizeof(s->barrier));
     for (unsigned c = 0; c < s->cores; c++) {
@@ -226,6 +228,9 @@ void npu_update_irq(struct npu *n, unsigned core)
     }
     if (level != c->irq_level) {
         c->irq_level = level;
+        if (level) {
+            hart_wanted(n, core);
+        }
         n->host->irq(n->ctx, core, level);
     }
 }

@@ -11,6 +11,7 @@
 #include "tools/emu/model/machine/defect.h"
 #include "tools/emu/model/machine/event.h"
 #include "tools/emu/model/machine/flow.h"
+#include "tools/emu/model/machine/hart.h"
 #include "tools/emu/model/machine/perturb.h"
 #include "tools/emu/model/machine/rules.h"
 #include "tools/emu/model/machine/sem.h"
@@ -105,7 +106,7 @@ void pipe_push(struct npu *n, unsigned core, unsigned pipe, uint64_t value)
     uint64_t addr = field_get(PIPE_PUSH_ADDR, value);
     unsigned count = (unsigned)field_get(PIPE_PUSH_MORE, value) + 1;
     struct npu_fault fault = {.addr = addr, .value = value};
-    struct npu_from hart = {0};
+    struct npu_from hart = {.scalar = hart_scalar(n, core)};
     const void *from;
 
     if (count > PIPE_DEPTH - (unsigned)p->count) {
@@ -248,12 +249,24 @@ static bool pipe_run(struct npu *n, unsigned core, unsigned pipe, struct npu_fau
     return fault->code == 0;
 }
 
-/* Whether marks and semaphores let the head begin; takes the semaphores. */
+/* Whether the core's scalar unit has come to the push of the head. */
+static bool pipe_has_head(const struct npu *n, struct npu_pipe *p)
+{
+    uint64_t at = p->from[p->head].scalar;
+
+    p->hold = n->s->now < at ? at : p->hold == at ? 0 : p->hold;
+    return n->s->now >= at;
+}
+
+/* Whether the scalar unit, marks and semaphores let the head begin; takes the semaphores. */
 static bool pipe_may_begin(struct npu *n, unsigned core, unsigned pipe)
 {
     struct npu_pipe *p = &n->s->core[core].pipe[pipe];
     const union cmd *cmd = pipe_head(p);
 
+    if (!pipe_has_head(n, p)) {
+        return false;
+    }
     p->for_units = unit_mode(cmd) != UNIT_NONE && !unit_ready(n, core, pipe);
     return !perturb_hold(n, core, pipe, !p->for_units) && !p->for_units &&
            sem_take(n, core, cmd->head.wait_sem, cmd->head.wait_n, 2);

@@ -7,6 +7,7 @@
 #include "tools/emu/model/machine/regs.h"
 
 #include "tools/emu/model/machine/event.h"
+#include "tools/emu/model/machine/hart.h"
 #include "tools/emu/model/machine/pipe.h"
 #include "tools/emu/model/machine/sem.h"
 #include "tools/emu/model/mem.h"
@@ -187,6 +188,7 @@ static unsigned write_core(struct npu *n, unsigned core, uint32_t reg, uint64_t 
 static unsigned write_chip(struct npu *n, uint32_t reg, uint64_t value)
 {
     if (reg == CHIP_TRACE) {
+        hart_works(n, (unsigned)field_get(CHIP_TRACE_CORE, value));
         event_access(n, NPU_NAMES, NPU_CHIP, NPU_BY_HART, 0,
                      field_get(CHIP_TRACE_ADDR, value));
         return 0;
@@ -194,6 +196,10 @@ static unsigned write_chip(struct npu *n, uint32_t reg, uint64_t value)
     if (reg == CHIP_HINT) {
         event_access(n, NPU_HINTS, NPU_CHIP, NPU_BY_HART, 0,
                      field_get(CHIP_HINT_ADDR, value));
+        return 0;
+    }
+    if (reg == CHIP_SHARE) {
+        hart_share(n, value);
         return 0;
     }
     if (ROW(reg, CHIP_BARRIER) >= 0) {

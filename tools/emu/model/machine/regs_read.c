@@ -237,6 +237,9 @@ static bool read_chip(const struct npu *n, uint64_t now, uint32_t reg, uint64_t 
     case CHIP_HINT:
         *v = 0;
         return true;
+    case CHIP_SHARE:
+        *v = s->hart.share;
+        return true;
     case CHIP_CYCLE:
         *v = now;
         return true;

@@ -9,6 +9,7 @@
 #include "tools/emu/model/machine/defect.h"
 #include "tools/emu/model/machine/event.h"
 #include "tools/emu/model/machine/flow.h"
+#include "tools/emu/model/machine/hart.h"
 #include "tools/emu/model/machine/perturb.h"
 #include "tools/emu/model/machine/pipe.h"
 #include "tools/emu/model/machine/restore.h"
@@ -128,6 +129,23 @@ static uint64_t waits_most(const struct npu *n, unsigned core, unsigned pipe)
                    : 0;
 }
 
+/* What is held waits for its scalar unit or, with a seed, a while. */
+static bool hold_valid(const struct npu *n, const struct npu_pipe *p)
+{
+    return p->hold == p->from[p->head].scalar ||
+           (n->s->seed != 0 && p->hold - n->s->now < PERTURB_MOST);
+}
+
+static bool pushes_valid(const struct npu *n, const struct npu_pipe *p)
+{
+    for (unsigned i = 0; i < PIPE_DEPTH; i++) {
+        if (p->from[i].scalar > hart_ahead(n->s)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* What the state of a pipe says of the rest of it. */
 static bool progress_valid(struct npu *n, unsigned core, unsigned pipe)
 {
@@ -146,8 +164,7 @@ static bool progress_valid(struct npu *n, unsigned core, unsigned pipe)
                 : !stopped && p->end != NPU_NEVER && !in_past(n, p->end)) {
         return false;
     }
-    if (p->hold && (n->s->seed == 0 || !waiting || in_past(n, p->hold) ||
-                    p->hold - n->s->now >= PERTURB_MOST)) {
+    if (p->hold && (!waiting || in_past(n, p->hold) || !hold_valid(n, p))) {
         return false;
     }
     return (running || p->flow.pools == 0) && (!p->for_units || waiting || stopped) &&
@@ -163,7 +180,8 @@ static bool pipe_valid(struct npu *n, unsigned core, unsigned pipe)
            p->checked <= p->count && p->for_units <= 1 && p->arm <= PIPE_ARM_SLOTS &&
            (p->ended == 0 || cmd_find(p->ended)) && specials_valid(n, pipe, p->special) &&
            in_past(n, p->since) && in_past(n, p->head_since) && in_past(n, p->begin) &&
-           p->serial != 0 && fault_valid(&p->fault) && progress_valid(n, core, pipe);
+           p->serial != 0 && fault_valid(&p->fault) && pushes_valid(n, p) &&
+           progress_valid(n, core, pipe);
 }
 
 /* --- cores --- */
@@ -218,7 +236,7 @@ static bool core_valid(struct npu *n, unsigned core)
     }
     return armed_valid(c) && c->taken <= 1 && c->irq_enable <= CORE_IRQ_ENABLE_BITS &&
            c->irq_level <= 1 && fault_valid(&c->fault) && c->fault_size <= 8 &&
-           c->fault_write <= 1 && units_valid(n, core) &&
+           c->fault_write <= 1 && units_valid(n, core) && c->scalar <= hart_ahead(n->s) &&
            (in_past(n, c->start) ||
             (n->s->seed != 0 && c->start - n->s->now < PERTURB_MOST)) &&
            (c->pmu_first == NPU_NEVER || in_past(n, c->pmu_first)) &&
@@ -236,10 +254,18 @@ static bool config_valid(const struct npu_state *s, const struct npu_config *con
            s->only == perturb_digest(config->only) && defect_restored(s, config);
 }
 
-/* The hart is late within the time that there was. */
-static bool hart_valid(const struct npu_state *s)
+/* The hart is late within the time that there was, and its clock is not yet behind what it
+ * is counted from. */
+static bool hart_valid(const struct npu *n)
 {
-    return s->hart_late <= s->now && (s->seed != 0 || s->hart_late == 0);
+    const struct npu_state *s = n->s;
+    const struct npu_hart *h = &s->hart;
+    uint64_t now = n->host->clock ? n->host->clock(n->ctx) : h->since;
+
+    return s->hart_late <= s->now && (s->seed != 0 || s->hart_late == 0) &&
+           h->share != 0 && h->share <= s->cores && h->of <= s->cores &&
+           h->since <= now && h->clock <= now && h->cycle <= s->now - s->hart_late &&
+           (s->timing != TIMING_v1 || h->share == s->cores);
 }
 
 /* A unit that could release does so at once. */
@@ -260,7 +286,7 @@ bool npu_restored(struct npu *n, const struct npu_config *config, uint64_t now)
 {
     const struct npu_state *s = n->s;
 
-    if (!config_valid(s, config) || !hart_valid(s) || s->now > now ||
+    if (!config_valid(s, config) || !hart_valid(n) || s->now > now ||
         !barriers_valid(s)) {
         return false;
     }

@@ -22,9 +22,17 @@ struct npu_flow {
     uint64_t updated;
 };
 
-/* The hart, when it pushed a command without a pc of its own; 0: not known. */
+/* The hart, when it pushed a command: told in events and nowhere else, if the command has
+ * no pc of its own, or 0; the cycle in which its core's scalar unit had the command. */
 struct npu_from {
-    uint64_t pc, ra;
+    uint64_t pc, ra, scalar;
+};
+
+/* hart.c: cycle `cycle` began with the hart's clock at `clock`, and `share` of the clock are
+ * a cycle; the hart works for core `of` - 1, or for none, since its clock was `since`. */
+struct npu_hart {
+    uint64_t clock, cycle, since;
+    uint32_t share, of;
 };
 
 struct npu_pipe {
@@ -46,7 +54,7 @@ struct npu_pipe {
     struct npu_fault fault;
     uint64_t counter[PMU_COUNTERS];
     union cmd queue[PIPE_DEPTH];
-    struct npu_from from[PIPE_DEPTH]; /* told in events, and nowhere else */
+    struct npu_from from[PIPE_DEPTH];
 };
 
 struct npu_core {
@@ -65,6 +73,7 @@ struct npu_core {
     uint64_t pmu_first, pmu_last;      /* NPU_NEVER: nothing began yet */
     uint64_t line_due;                 /* perturb.c: when a held line rises, or 0 */
     uint64_t line_rises;               /* times that it was to rise */
+    uint64_t scalar; /* hart.c: cycle to which its scalar unit has come */
     uint64_t start;  /* perturb.c: cycle before which no command takes, or past */
     uint64_t starts; /* times that it was idle and got something to do */
     uint64_t next;   /* when something is due: an end, a held begin, a held line */
@@ -77,10 +86,11 @@ struct npu_state {
     uint64_t seed;
     uint64_t only; /* perturb.c: which of its delays there are, 0: all */
     uint64_t hart_late, hart_accesses; /* perturb.c */
+    struct npu_hart hart;
     uint64_t now;
     uint64_t flow_next; /* cycle at which shared rates change, or NPU_NEVER */
     uint64_t posts;     /* of commands, counted if there are defects */
-    uint32_t timing; /* enum npu_timing */
+    uint32_t timing;    /* enum npu_timing */
     uint32_t n_defects;
     struct npu_defect defect[NPU_DEFECTS];
     uint8_t sem[SEM_CHIP];
