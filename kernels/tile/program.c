@@ -133,6 +133,9 @@ static uint16_t reduce_s32(struct making *m, enum tile_op op, uint16_t x, unsign
     return map(m, TILE_ADD, best, cast(m, low, TYPE_S32));
 }
 
+/* Columns up to which sums of F16 are begun in F16, a repeat's lanes each. */
+enum { SUM_F16 = 8192 };
+
 static uint16_t reduce(struct making *m, enum tile_op op, uint16_t x)
 {
     enum type type = (enum type)m->p->node[x].type;
@@ -159,6 +162,10 @@ static uint16_t reduce(struct making *m, enum tile_op op, uint16_t x)
     }
     if (type == TYPE_S32) {
         return reduce_s32(m, op, x, group);
+    }
+    if (type == TYPE_F16 && group == m->p->col && m->p->node[x].has == FULL &&
+        m->p->cols > LANES && (op != TILE_SUM || m->p->cols <= SUM_F16)) {
+        return reduce_along(m, op, x, group); /* its last steps are in F32 */
     }
     return type == TYPE_F32
                ? reduce_along(m, op, x, group)

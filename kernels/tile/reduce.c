@@ -353,14 +353,128 @@ static void sign(struct emit *e, uint32_t how)
     e->signature = e->signature * 31 + how;
 }
 
+/* The fastest way; false: there is none. */
+static bool reduce_rows(struct emit *e, const struct reduction *r)
+{
+    uint64_t blocks = by_blocks_cycles(r), rows = by_rows_cycles(r);
+    uint64_t single = row_by_row_cycles(r);
+
+    if (blocks <= rows && blocks <= single && blocks != UINT64_MAX) {
+        sign(e, BY_BLOCKS * (r->rows + 1));
+        by_blocks(e, r);
+    } else if (rows <= single && rows != UINT64_MAX) {
+        sign(e, BY_ROWS);
+        by_rows(e, r);
+    } else if (single != UINT64_MAX) {
+        sign(e, ROW_BY_ROW);
+        row_by_row(e, r);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* --- of F16 --- */
+
+static void convert(struct emit *e, enum type from, enum type to, uint8_t dst, uint8_t x,
+                    uint8_t repeats)
+{
+    union cmd cmd;
+
+    vector_convert_strided(
+        &cmd,
+        &(struct vec_convert){
+            .from = from,
+            .to = to,
+            .round = ROUND_RINT,
+            .dst = vec_dense_of(buffer_at(e, dst), type_bits(to), type_bits(TYPE_F32)),
+            .x = vec_dense_of(buffer_at(e, x), type_bits(from), type_bits(TYPE_F32)),
+            .repeat = repeats});
+    put(e, &cmd);
+}
+
+/* The first columns of some rows times 1: side by side with those of other rows. */
+static void first_columns(struct emit *e, struct vec_at to, struct vec_at x, uint8_t rows)
+{
+    union cmd cmd;
+
+    mask_lanes(e, LANES);
+    vector_scalar_strided(&cmd, &(struct vec_scalar){.op = OP_VMULS,
+                                                     .type = TYPE_F16,
+                                                     .dst = to,
+                                                     .x = x,
+                                                     .scalar = number_bits(TYPE_F16, 1),
+                                                     .repeat = rows});
+    put(e, &cmd);
+}
+
+/* A repeat's columns after the other, of some rows, to one repeat a row. */
+static void fold_columns(struct emit *e, const struct reduction *r, uint8_t sum,
+                         uint32_t first, uint8_t rows)
+{
+    bool two = r->cols >= 2 * LANES;
+    uint16_t down = (uint16_t)(r->row / BLOCK);
+    union cmd cmd;
+
+    if (!two) {
+        first_columns(e, vec_dense(buffer_at(e, sum) + first * REPEAT_BYTES),
+                      (struct vec_at){buffer_at(e, r->x) + first * r->row, 1, down},
+                      rows);
+    }
+    for (uint32_t c = LANES; c < r->cols; c += LANES) {
+        uint32_t left = r->cols - c;
+        struct vec_at to = vec_dense(buffer_at(e, sum) + first * REPEAT_BYTES);
+        struct vec_at x = {buffer_at(e, r->x) + first * r->row, 1, down};
+        mask_lanes(e, left < LANES ? left : LANES);
+        vector_binary_strided(&cmd, &(struct vec_binary){.op = r->pair,
+                                                         .type = TYPE_F16,
+                                                         .dst = to,
+                                                         .x = two && c == LANES ? x : to,
+                                                         .y = {x.addr + c * 2, 1, down},
+                                                         .repeat = rows});
+        put(e, &cmd);
+    }
+}
+
+static uint8_t to_one_repeat(struct emit *e, const struct reduction *r)
+{
+    uint8_t sum = buffer_new(e, (uint64_t)way_rows(e->w) * REPEAT_BYTES);
+
+    for (uint32_t first = 0; first < r->rows; first += UINT8_MAX) {
+        uint32_t rows = r->rows - first < UINT8_MAX ? r->rows - first : UINT8_MAX;
+        fold_columns(e, r, sum, first, (uint8_t)rows);
+    }
+    return sum;
+}
+
+/* In F16 as far as whole repeats go, the rest in F32. */
+static bool reduce_f16(struct emit *e, const struct reduction *of, uint16_t node)
+{
+    struct reduction r = *of;
+    uint8_t sum = to_one_repeat(e, of);
+    uint32_t rows = way_rows(e->w);
+    bool done;
+
+    r.x = buffer_new(e, (uint64_t)rows * LANES * ESIZE);
+    convert(e, TYPE_F16, TYPE_F32, r.x, sum,
+            mask_repeats(e, rows * LANES / PER_REPEAT, PER_REPEAT));
+    r.cols = LANES;
+    r.row = LANES * ESIZE;
+    r.dst = buffer_of_class(e, HAS_ROW, TYPE_F32);
+    done = reduce_rows(e, &r);
+    convert(e, TYPE_F32, TYPE_F16, result_buffer(e, node, 0, 0), r.dst,
+            mask_repeats(e, div_up(rows, PER_REPEAT), PER_REPEAT));
+    return done;
+}
+
 void emit_reduce(struct emit *e, uint16_t node)
 {
     const struct node *n = &e->p->node[node], *x = &e->p->node[n->in[0]];
     struct reduction r = {.rows = x->has & HAS_ROW ? e->w->rows : 1,
                           .cols = e->w->cols,
-                          .row = e->w->pitch * ESIZE,
+                          .row = e->w->pitch * esize_of(n->type),
                           .x = e->form[n->in[0]].dense};
-    uint64_t blocks, rows, single;
+    bool done;
 
     r.group = n->op == TILE_SUM ? OP_VCGADD : n->op == TILE_MOST ? OP_VCGMAX : OP_VCGMIN;
     r.pair = n->op == TILE_SUM ? OP_VADD : n->op == TILE_MOST ? OP_VMAX : OP_VMIN;
@@ -373,20 +487,13 @@ void emit_reduce(struct emit *e, uint16_t node)
         r.cols = e->w->rows;
         r.rows = 1;
     }
-    blocks = by_blocks_cycles(&r);
-    rows = by_rows_cycles(&r);
-    single = row_by_row_cycles(&r);
-    r.dst = result_buffer(e, node, 0, 0);
-    if (blocks <= rows && blocks <= single && blocks != UINT64_MAX) {
-        sign(e, BY_BLOCKS * (r.rows + 1));
-        by_blocks(e, &r);
-    } else if (rows <= single && rows != UINT64_MAX) {
-        sign(e, BY_ROWS);
-        by_rows(e, &r);
-    } else if (single != UINT64_MAX) {
-        sign(e, ROW_BY_ROW);
-        row_by_row(e, &r);
+    if (n->type == TYPE_F16) {
+        done = reduce_f16(e, &r, node);
     } else {
+        r.dst = result_buffer(e, node, 0, 0);
+        done = reduce_rows(e, &r);
+    }
+    if (!done) {
         emit_fail(e, ERR_ARG, "no way to reduce %lu rows", (unsigned long)r.rows);
     }
 }

@@ -253,6 +253,20 @@ static void consider_rows(struct search *s, struct way w)
     }
 }
 
+/* Whether something is computed in F16 of a value and one of rows or columns. */
+static bool works_in_f16(const struct program *p)
+{
+    for (unsigned i = 1; i <= p->n; i++) {
+        const struct node *n = &p->node[i];
+        if (n->type == TYPE_F16 && n->has == FULL && n->last &&
+            tile_op_info[n->op].operands == 2 &&
+            p->node[n->in[0]].has != p->node[n->in[1]].has) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void consider_pitches(struct search *s, struct way w)
 {
     uint32_t least = block_elements(s->p);
@@ -268,6 +282,14 @@ static void consider_pitches(struct search *s, struct way w)
     }
     if (other != dense) {
         w.pitch = other;
+        consider_rows(s, w);
+    }
+    if (works_in_f16(s->p)) { /* the same there; a repeat's columns in the other half */
+        for (w.pitch = dense; w.pitch / 16 % 4 != 2; w.pitch += 16) {
+        }
+        consider_rows(s, w);
+        for (w.pitch = dense; w.pitch / 16 % 16 != 8; w.pitch += 16) {
+        }
         consider_rows(s, w);
     }
 }

@@ -28,6 +28,9 @@ static const char softmax[] = "kernel softmax(x: f32[m, n]) -> y: f32[m, n]\n"
                               " e = exp(x - max(x, n))\n y = e / sum(e, n)\n";
 static const char softmax_f16[] = "kernel softmax_f16(x: f16[m, n]) -> y: f16[m, n]\n"
                                   " e = exp(x - max(x, n))\n y = f16(e / sum(e, n))\n";
+static const char softmax_arith[] =
+    "kernel softmax_f16a(x: f16[m, n]) -> y: f16[m, n]\n"
+    " e = exp(x - max(x, n))\n y = e / sum(e, n)\nschedule arith f16\n";
 static const char layernorm[] =
     "kernel layernorm(x: f32[m, n], g: f32[n], b: f32[n], eps = 1e-5) -> y: f32[m, n]\n"
     " d = x - mean(x, n)\n y = d * rsqrt(mean(d * d, n) + eps) * g + b\n";
@@ -36,12 +39,12 @@ static const struct {
     const char *text;
     uint32_t m, n;
 } programs[] = {
-    {vadd, 1, 1 << 22},     {vadd_f16, 1, 1 << 22},   {chain, 1, 1 << 22},
-    {silu_mul, 1, 1 << 22}, {softmax, 256, 1024},     {softmax, 2048, 1024},
-    {softmax, 1024, 512},   {softmax, 2048, 256},     {softmax, 4096, 64},
-    {softmax, 513, 1003},   {softmax_f16, 256, 1024}, {softmax, 64, 8192},
-    {softmax, 8, 65536},    {softmax, 1, 1000000},    {layernorm, 2048, 1024},
-    {layernorm, 2048, 128}, {layernorm, 16, 65536},
+    {vadd, 1, 1 << 22},      {vadd_f16, 1, 1 << 22},   {chain, 1, 1 << 22},
+    {silu_mul, 1, 1 << 22},  {softmax, 256, 1024},     {softmax, 2048, 1024},
+    {softmax, 1024, 512},    {softmax, 2048, 256},     {softmax, 4096, 64},
+    {softmax, 513, 1003},    {softmax_f16, 256, 1024}, {softmax_arith, 256, 1024},
+    {softmax, 64, 8192},     {softmax, 8, 65536},      {softmax, 1, 1000000},
+    {layernorm, 2048, 1024}, {layernorm, 2048, 128},   {layernorm, 16, 65536},
 };
 
 struct bench {

@@ -198,6 +198,10 @@ TEST(tile_plan, other_types)
     CHECK_ALL("kernel k(x: f16[m, n], y: f16[m, n]) -> z: f16[m, n]\n z = exp(x) * y\n"
               "schedule arith f16\n",
               {0, 5, 9}, {0, 40, 130});
+    CHECK_ALL("kernel k(x: f16[m, n]) -> y: f16[m, n], z: f16[m]\n"
+              " e = exp(x - max(x, n))\n y = e / sum(e, n)\n z = min(x, n)\n"
+              "schedule arith f16\n",
+              {0, 5, 9}, {0, 40, 130}, {0, 33, 257}, {0, 9, 1003}, {0, 260, 385});
 }
 
 TEST(tile_plan, reductions_along_rows)
