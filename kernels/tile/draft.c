@@ -51,6 +51,7 @@ struct draft *draft_begin(struct cutting *c, const char *what,
     d->c = c;
     d->segment = segment;
     d->stage.k = d->k;
+    d->k->is_stage = true;
     d->k->file = c->from->file;
     d->k->arith = c->from->arith;
     d->k->exact = c->from->exact;

@@ -2,6 +2,7 @@
  *
  * What a plan is, in words; see tile.h.
  */
+#include "hal/chip.h"
 #include "kernels/tile/plan.h"
 
 static void tell_way(FILE *to, const struct way *w)
@@ -62,9 +63,38 @@ static void tell_cycles(const struct tile_plan *t, FILE *to)
 {
     const struct tile_cycles *p = &t->predicted;
 
-    fprintf(to, "predicted %llu cycles: V %llu, MTE2 %llu, MTE3 %llu\n",
-            (unsigned long long)p->span, (unsigned long long)p->v,
-            (unsigned long long)p->mte2, (unsigned long long)p->mte3);
+    const struct {
+        const char *pipe;
+        uint64_t busy;
+    } row[] = {{"V", p->v}, {"MTE2", p->mte2}, {"MTE3", p->mte3}};
+
+    fprintf(to, "predicted %llu cycles; alone", (unsigned long long)p->span);
+    for (unsigned i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+        fprintf(to, "%s %s takes %llu (%llu %%)", i ? "," : "", row[i].pipe,
+                (unsigned long long)row[i].busy,
+                (unsigned long long)(row[i].busy * 100 / (p->span ? p->span : 1)));
+    }
+    fprintf(to, "\n");
+}
+
+/* Ways that were not taken: by how much they are slower, or what they lack. */
+static void tell_others(const struct tile_plan *t, FILE *to)
+{
+    uint32_t ub = chip_mem(NPU_MEM_UB);
+
+    for (unsigned i = 0; i < t->n_lost; i++) {
+        fprintf(to, "lost     ");
+        tell_way(to, &t->lost[i].way);
+        fprintf(to, ": %+lld cycles\n",
+                (long long)(t->lost[i].cycles.span - t->predicted.span));
+    }
+    for (unsigned i = 0; i < t->n_unfit; i++) {
+        const struct candidate *c = &t->unfit[i];
+        fprintf(to, "no room  ");
+        tell_way(to, &c->way);
+        fprintf(to, ": %lu rows of %lu want %lu KiB more\n", (unsigned long)c->way.rows,
+                (unsigned long)c->way.cols, (unsigned long)(c->most - ub + 1023) / 1024);
+    }
 }
 
 void plan_explain(const struct tile_plan *t, FILE *to)
@@ -85,10 +115,5 @@ void plan_explain(const struct tile_plan *t, FILE *to)
     }
     tell_semaphores(t, to);
     tell_cycles(t, to);
-    for (unsigned i = 0; i < t->n_lost; i++) {
-        fprintf(to, "lost     ");
-        tell_way(to, &t->lost[i].way);
-        fprintf(to, ": %+lld cycles\n",
-                (long long)(t->lost[i].cycles.span - t->predicted.span));
-    }
+    tell_others(t, to);
 }

@@ -281,14 +281,15 @@ void tile_choose(struct tile_kernel *k, const struct tile_choice *choice)
 {
     struct tile_choice *c = &k->choice[k->n_choices];
     bool by_dim = choice->kind == TILE_CHOICE_TILE,
-         by_value = choice->kind == TILE_CHOICE_KEEP;
+         by_value = choice->kind == TILE_CHOICE_KEEP,
+         many = choice->kind == TILE_CHOICE_LAYOUT;
 
     if (tile_failed(k)) {
         return;
     }
     for (unsigned i = 0; i < k->n_choices; i++) {
         const struct tile_choice *o = &k->choice[i];
-        if (o->kind == choice->kind && (!by_dim || o->dim == choice->dim) &&
+        if (o->kind == choice->kind && !many && (!by_dim || o->dim == choice->dim) &&
             (!by_value || o->value == choice->value)) {
             tile_fail(k, "the schedule says this twice");
             return;

@@ -167,6 +167,7 @@ enum tile_choice_kind {
     TILE_CHOICE_CORES,    /* number */
     TILE_CHOICE_KEEP,     /* value, place */
     TILE_CHOICE_STRATEGY, /* word */
+    TILE_CHOICE_LAYOUT,   /* word: one more decision of a plan, as --explain prints it */
     TILE_CHOICE_EXACT,    /* no rewrites that change a bit */
     TILE_CHOICE_ARITH,    /* type of arithmetic on f16 operands: F16 */
 };
@@ -199,6 +200,7 @@ struct tile_kernel {
     struct tile_choice choice[TILE_CHOICES];
     struct tile_name *names;
     struct tile_node *node;
+    bool is_stage;   /* of a program that is cut (cut.h) */
     enum type arith; /* of operands that are f16: F32 or, if the schedule says so, F16 */
     bool exact;
 

@@ -352,7 +352,7 @@ static struct draft *make_rest(struct pieces *p, const struct segment *segment)
 
 /* --- all --- */
 
-enum { PIECE_UNIT = 64 /* elements: of a repeat of the Vector */ };
+enum { PIECE_UNIT = 64, EQUAL_UNIT = 16 }; /* elements: of a repeat, of a block */
 
 /* Equal pieces if they are not much smaller for that, else a last one with what is left. */
 static unsigned make_segments(struct segment *to, uint32_t n, uint32_t most)
@@ -360,7 +360,7 @@ static unsigned make_segments(struct segment *to, uint32_t n, uint32_t most)
     uint32_t pieces = div_up(n, most), size;
 
     for (uint32_t q = pieces; q <= pieces + pieces / 3; q++) {
-        if (n % q == 0 && n / q % PIECE_UNIT == 0) {
+        if (n % q == 0 && n / q % EQUAL_UNIT == 0) {
             to[0] = (struct segment){0, q, n / q};
             return 1;
         }

@@ -61,6 +61,7 @@ static int make_plan(struct search *s, struct tile_arena *arena, struct tile_pla
     evaluate(s, best, true);
     t->name = s->p->k->name;
     t->way = best->way;
+    t->placing = best->placing;
     memcpy(t->loop, s->loop, sizeof(t->loop));
     t->n_loops = s->n_loops;
     t->predicted = best->cycles;
@@ -78,6 +79,8 @@ static int make_plan(struct search *s, struct tile_arena *arena, struct tile_pla
     }
     memcpy(t->lost, s->lost, sizeof(t->lost));
     t->n_lost = s->n_lost;
+    memcpy(t->unfit, s->unfit, sizeof(t->unfit));
+    t->n_unfit = s->n_unfit;
     t->n_tried = s->n_tried;
     err = keep_commands(s, arena, t);
     return err ? err : plan_parts(t, arena);
@@ -131,11 +134,14 @@ static int choose_tile(struct search *s, const struct tile_choice *c,
 static int choose(struct search *s, struct tile_error *error)
 {
     const struct tile_kernel *k = s->p->k;
+    bool layout = tile_chosen(k, TILE_CHOICE_LAYOUT, TILE_NO_DIM);
     int err = 0;
 
     for (unsigned i = 0; i < k->n_choices && !err; i++) {
         const struct tile_choice *c = &k->choice[i];
-        if (c->kind == TILE_CHOICE_TILE) {
+        if (layout && (c->kind == TILE_CHOICE_TILE || c->kind == TILE_CHOICE_BUFFERS)) {
+            err = refuse(error, c, "the layouts of this schedule say that already");
+        } else if (c->kind == TILE_CHOICE_TILE) {
             err = choose_tile(s, c, error);
         } else if (c->kind == TILE_CHOICE_BUFFERS) {
             s->wanted.ring = (uint8_t)c->number;
@@ -155,15 +161,54 @@ static int choose(struct search *s, struct tile_error *error)
     return err;
 }
 
-static unsigned cores_of(const struct tile_kernel *k, unsigned cores)
+/* A way that a schedule names has to be one that the search could have found. */
+static bool way_is_right(const struct search *s, const struct way *w)
 {
-    const struct tile_choice *c = tile_chosen(k, TILE_CHOICE_CORES, TILE_NO_DIM);
+    const struct program *p = s->p;
+    uint32_t least = search_block(p);
 
-    return cores ? cores : c ? c->number : chip_cores();
+    return w->rows <= p->rows && w->cols <= p->cols &&
+           (!p->reduces_rows || w->rows == p->rows) &&
+           (!p->reduces || w->cols == p->cols) && w->pitch >= w->cols &&
+           w->pitch % least == 0 && (w->cols == p->cols || w->cols % LANES == 0) &&
+           (uint64_t)w->rows * w->pitch <= chip_mem(NPU_MEM_UB);
 }
 
-int plan_tiles(struct tile_plan **plan, const struct tile_kernel *k, unsigned cores,
-               struct tile_arena *arena, struct tile_error *error, uint32_t *wanted)
+/* The one way of a schedule. */
+static int follow(struct search *s, const struct tile_choice *c, struct tile_error *error)
+{
+    struct candidate *best = &s->best[0];
+
+    *best = (struct candidate){0};
+    if (!script_read_way(c->word, &best->way, &best->placing) ||
+        !way_is_right(s, &best->way)) {
+        return refuse(error, c, "layout %s is none of this program", c->word);
+    }
+    if (!evaluate(s, best, true)) {
+        return refuse(error, c, "layout %s: %s", c->word, best->why);
+    }
+    s->n_best = 1;
+    return 0;
+}
+
+static int find_way(struct search *s, const struct tile_choice *by,
+                    struct tile_error *error)
+{
+    int err = choose(s, error);
+
+    if (!err && by) {
+        return follow(s, by, error);
+    }
+    if (!err) {
+        search_for_cores(s);
+        err = s->n_best ? 0 : no_plan(s, error);
+    }
+    return err;
+}
+
+int plan_tiles(struct tile_plan **plan, const struct tile_kernel *k,
+               const struct planning *how, struct tile_arena *arena,
+               struct tile_error *error, uint32_t *wanted)
 {
     uint64_t began = hart_clock();
     struct tile_plan *t = tile_alloc(arena, sizeof(*t));
@@ -175,18 +220,16 @@ int plan_tiles(struct tile_plan **plan, const struct tile_kernel *k, unsigned co
     if (t && p && s) {
         s->p = p;
         s->e.p = p;
-        s->cores = cores_of(k, cores);
+        s->cores = how->cores;
+        s->quick = how->quick;
         s->body = malloc(PLAN_COMMANDS * PLAN_RING * sizeof(union cmd));
         s->pre = malloc(PRE_COMMANDS * sizeof(union cmd));
         err = s->body && s->pre ? program_make(p, k, arena, error) : ERR_NOMEM;
-        err = err ? err : choose(s, error);
-        if (!err) {
-            search_for_cores(s);
-            err = s->n_best ? make_plan(s, arena, t) : no_plan(s, error);
-            if (wanted && err == ERR_LOCAL) {
-                *wanted = s->none.most;
-            }
+        err = err ? err : find_way(s, how->by, error);
+        if (wanted && err == ERR_LOCAL) {
+            *wanted = s->none.most;
         }
+        err = err ? err : make_plan(s, arena, t);
         free(s->body);
         free(s->pre);
     }

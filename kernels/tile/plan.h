@@ -23,7 +23,8 @@ enum {
     PLAN_RING = 4,       /* tiles at one time */
     PLAN_LOOPS = SEQ_LOOPS,
     PLAN_GROUPS = 8,
-    PLAN_LOST = 8, /* candidates that are told */
+    PLAN_LOST = 8,  /* candidates that are told */
+    PLAN_UNFIT = 3, /* such that do not fit */
     PLAN_NOTES = 6,
     PLAN_CONSTANTS = 16,
     PLAN_INDICES = 8,
@@ -318,9 +319,22 @@ struct part {
     uint8_t once_param[TILE_PARAMS], once_result[TILE_RESULTS];
 };
 
+/* What was decided on the way to a plan, in words of a schedule; or what a schedule says
+ * is to be. */
+enum { SCRIPT_WORDS = TILE_CHOICES - 3 /* room for cores, exact and arith */ };
+struct script {
+    const struct tile_kernel *k; /* with the schedule */
+    bool follows;                /* it has such words */
+    bool full;
+    unsigned next; /* choice of the schedule */
+    unsigned n;
+    char word[SCRIPT_WORDS][TILE_NAME_BYTES];
+};
+
 struct tile_plan {
     struct program *p;
     struct way way;
+    struct placing placing;
     struct emit *emit; /* of the way that is taken: buffers */
     struct order order;
     struct loop loop[PLAN_LOOPS];
@@ -332,17 +346,37 @@ struct tile_plan {
     const char *name;
     struct tile_cycles predicted;
     struct candidate lost[PLAN_LOST];
-    unsigned n_lost, n_tried, n_body;
+    struct candidate unfit[PLAN_UNFIT];
+    unsigned n_lost, n_unfit, n_tried, n_body;
+    const char *why;   /* of the first: why there are several; NULL: there are not */
     uint64_t planning; /* instructions */
     struct origin in[TILE_PARAMS], out[TILE_RESULTS];
     struct tile_plan *next; /* that runs behind it */
     uint64_t scratch;       /* of the first: bytes that all share */
+    const char *schedule;   /* of the first: leads to the same plan; NULL: too long */
 };
+
+/* script.c */
+void script_begin(struct script *s, const struct tile_kernel *k);
+const struct tile_choice *script_next(struct script *s); /* NULL: there is no more */
+__attribute__((format(printf, 2, 3))) void script_add(struct script *s,
+                                                      const char *format, ...);
+void script_add_way(struct script *s, const struct way *w, const struct placing *p);
+/* False, 0: it is no such word. */
+bool script_read_way(const char *word, struct way *w, struct placing *p);
+uint32_t script_read_pieces(const char *word);
+char *script_text(const struct script *s, struct tile_arena *arena);
 
 /* plan.c: of one program in tiles. *wanted (or NULL): bytes of UB that it wants, if that is
  * why there is none. */
-int plan_tiles(struct tile_plan **plan, const struct tile_kernel *k, unsigned cores,
-               struct tile_arena *arena, struct tile_error *error, uint32_t *wanted);
+struct planning {
+    unsigned cores;
+    bool quick;                   /* the best of few ways will do */
+    const struct tile_choice *by; /* the way that a schedule names; NULL: the fastest */
+};
+int plan_tiles(struct tile_plan **plan, const struct tile_kernel *k,
+               const struct planning *how, struct tile_arena *arena,
+               struct tile_error *error, uint32_t *wanted);
 /* explain.c, replay.c: of one. */
 void plan_explain(const struct tile_plan *t, FILE *to);
 int plan_bind(const struct tile_plan *t, const struct tile_call *call,

@@ -107,6 +107,25 @@ static void keep(struct search *s, const struct candidate *c)
     s->best[i] = *c;
 }
 
+/* Those that come nearest to fit are told. */
+static void note_unfit(struct search *s, const struct candidate *c)
+{
+    unsigned i = s->n_unfit;
+
+    if (c->err != ERR_LOCAL || c->most <= chip_mem(NPU_MEM_UB)) {
+        return;
+    }
+    while (i > 0 && c->most < s->unfit[i - 1].most) {
+        i--;
+    }
+    if (i == PLAN_UNFIT) {
+        return;
+    }
+    s->n_unfit += s->n_unfit < PLAN_UNFIT;
+    memmove(&s->unfit[i + 1], &s->unfit[i], (s->n_unfit - 1 - i) * sizeof(*c));
+    s->unfit[i] = *c;
+}
+
 /* A way that was not looked at yet; false: it cannot be done. */
 static bool consider(struct search *s, const struct way *w)
 {
@@ -128,7 +147,10 @@ static bool consider(struct search *s, const struct way *w)
     }
     if (fits) {
         keep(s, &c);
-    } else if (s->none.err == 0 || (c.err == ERR_LOCAL && c.most < s->none.most)) {
+    } else {
+        note_unfit(s, &c);
+    }
+    if (!fits && (s->none.err == 0 || (c.err == ERR_LOCAL && c.most < s->none.most))) {
         s->none = c;
     }
     return fits;
@@ -164,11 +186,17 @@ static uint32_t most_that_fits(struct search *s, struct way w, bool columns,
         return one > ub ? 0 : step;
     }
     per_step = two - one;
-    return (uint32_t)((ub - one) / per_step + 1) * step;
+    *n = (uint32_t)((ub - one) / per_step + 1) * step;
+    one += (uint32_t)(*n / step * per_step); /* the next larger one */
+    *n += step;
+    if (!columns && *n <= s->p->rows) {
+        note_unfit(s, &(struct candidate){.way = w, .most = one, .err = ERR_LOCAL});
+    }
+    return *n - step;
 }
 
 /* Elements between rows: whole blocks of every type that is loaded or stored. */
-static uint32_t block_elements(const struct program *p)
+uint32_t search_block(const struct program *p)
 {
     uint32_t elements = BLOCK / 4;
 
@@ -269,7 +297,7 @@ static bool works_in_f16(const struct program *p)
 
 static void consider_pitches(struct search *s, struct way w)
 {
-    uint32_t least = block_elements(s->p);
+    uint32_t least = search_block(s->p);
     uint32_t dense = (uint32_t)round_up(w.cols, least), other = dense;
 
     w.pitch = dense;
@@ -398,7 +426,7 @@ static void search(struct search *s)
             consider(s, &w);
         }
     }
-    if (s->n_best) {
+    if (s->n_best && !s->quick) {
         consider_others(s);
         for (unsigned i = 0; i < s->n_best && i < 2; i++) {
             consider_places(s, &s->best[i]);

@@ -25,11 +25,16 @@ struct search {
     unsigned n_lost;
     uint32_t signature; /* that a way must have; 0: any */
     struct way wanted;  /* what the schedule says of it; 0: nothing */
+    bool quick;         /* a small part of a program: no search for the last cycle */
+    struct candidate unfit[PLAN_UNFIT];
+    unsigned n_unfit;
 };
 
 /* Emits a way, gives it memory, simulates it; `anew`: it is not the one before. False:
  * c->err and c->why tell why not. */
 bool evaluate(struct search *s, struct candidate *c, bool anew);
+/* What a pitch is a multiple of: elements that are whole blocks of every type. */
+uint32_t search_block(const struct program *p);
 /* The best ways are in s->best then, the best one first. */
 void search_for_cores(struct search *s);
 /* Of ways that lost, for --explain. */

@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "hal/chip.h"
 #include "hal/pmu.h"
@@ -14,13 +15,21 @@ enum {
     DEPTH = 4, /* stages of stages */
     PLAN_STAGES = 32,
     LEAST_PIECE = 64,
+    SMALL = 1 << 15,    /* elements */
     INNER = 256,        /* columns beside which rows are reduced, about */
     STEP_CYCLES = 2800, /* from a stage to the next, about */
 };
 
-static int plan_stages(struct tile_plan **first, const struct tile_kernel *k,
-                       unsigned cores, struct tile_arena *arena, struct tile_error *error,
-                       unsigned depth);
+/* What all stages are planned with. */
+struct guide {
+    unsigned cores;
+    struct tile_arena *arena;
+    struct tile_error *error;
+    struct script script;
+};
+
+static int plan_stages(struct guide *g, struct tile_plan **first,
+                       const struct tile_kernel *k, unsigned depth);
 
 /* Where a tensor of a stage of a stage lies. */
 static void inherit(struct origin *o, const struct stage *outer, uint64_t scratch)
@@ -37,10 +46,57 @@ static void inherit(struct origin *o, const struct stage *outer, uint64_t scratc
     o->bytes += bytes;
 }
 
+static int too_few(struct guide *g)
+{
+    snprintf(g->error->text, sizeof(g->error->text),
+             "the schedule has too few layouts for this plan");
+    return ERR_ARG;
+}
+
+/* A stage that puts together what others have left. */
+static bool is_small(const struct tile_kernel *k)
+{
+    uint64_t most = 0;
+
+    for (unsigned i = 0; i < k->n_params + k->n_results; i++) {
+        uint64_t n = tile_count(k, tile_tensor_dims(program_tensor(k, i)));
+        most = n > most ? n : most;
+    }
+    return k->is_stage && most <= SMALL;
+}
+
+/* One program in tiles; told to the script. */
+static int plan_leaf(struct guide *g, struct tile_plan **plan,
+                     const struct tile_kernel *k, const struct tile_choice *by,
+                     uint32_t *wanted)
+{
+    struct planning how = {g->cores, is_small(k), by};
+    int err = plan_tiles(plan, k, &how, g->arena, g->error, wanted);
+
+    if (!err) {
+        script_add_way(&g->script, &(*plan)->way, &(*plan)->placing);
+    }
+    return err;
+}
+
+/* A stage that has to be one plan. */
+static int plan_whole(struct guide *g, struct tile_plan **plan,
+                      const struct tile_kernel *k, uint32_t *wanted)
+{
+    const struct tile_choice *by = NULL;
+
+    if (g->script.follows) {
+        by = script_next(&g->script);
+        if (by == NULL) {
+            return too_few(g);
+        }
+    }
+    return plan_leaf(g, plan, k, by, wanted);
+}
+
 /* All stages, one behind the other; *wanted: bytes of UB that one of pieces wants. */
-static int plan_cut(struct tile_plan **first, const struct cut *cut, unsigned cores,
-                    struct tile_arena *arena, struct tile_error *error, unsigned depth,
-                    uint32_t *wanted)
+static int plan_cut(struct guide *g, struct tile_plan **first, const struct cut *cut,
+                    unsigned depth, uint32_t *wanted)
 {
     struct tile_plan **end = first;
     uint64_t scratch = cut->scratch, own;
@@ -50,8 +106,8 @@ static int plan_cut(struct tile_plan **first, const struct cut *cut, unsigned co
     *first = NULL;
     for (unsigned i = 0; i < cut->n && !err; i++) {
         const struct stage *s = &cut->stage[i];
-        err = s->whole ? plan_tiles(end, s->k, cores, arena, error, wanted)
-                       : plan_stages(end, s->k, cores, arena, error, depth + 1);
+        err = s->whole ? plan_whole(g, end, s->k, wanted)
+                       : plan_stages(g, end, s->k, depth + 1);
         own = err ? 0 : (*end)->scratch;
         for (struct tile_plan *t = err ? NULL : *end; t; t = t->next) {
             for (unsigned j = 0; j < t->p->k->n_params; j++) {
@@ -91,26 +147,72 @@ static uint32_t longest_piece(const struct tile_kernel *k, unsigned dim)
     return (uint32_t)(most / (inner < INNER ? inner : INNER));
 }
 
-static int plan_pieces(struct tile_plan **first, const struct tile_kernel *k,
-                       unsigned cores, struct tile_arena *arena, struct tile_error *error,
-                       unsigned depth)
+static int cut_and_plan(struct guide *g, struct tile_plan **first,
+                        const struct tile_kernel *k, uint32_t pieces, unsigned depth,
+                        uint32_t *wanted)
 {
-    unsigned dim = (unsigned)__builtin_ctz(cut_reduced(k));
-    size_t used = arena->used;
-    uint32_t most = longest_piece(k, dim);
+    struct cut *cut = tile_alloc(g->arena, sizeof(*cut));
+    bool done = cut && (pieces ? cut_in_pieces(cut, k, pieces, g->arena)
+                               : cut_by_reductions(cut, k, g->arena));
+
+    if (!done) {
+        return ERR_LOCAL;
+    }
+    if (pieces) {
+        script_add(&g->script, "y%lu", (unsigned long)pieces);
+    } else {
+        script_add(&g->script, "x");
+    }
+    return plan_cut(g, first, cut, depth, wanted);
+}
+
+static int search_pieces(struct guide *g, struct tile_plan **first,
+                         const struct tile_kernel *k, unsigned depth)
+{
+    unsigned words = g->script.n;
+    size_t used = g->arena->used;
+    uint32_t most = longest_piece(k, (unsigned)__builtin_ctz(cut_reduced(k)));
     int err = ERR_LOCAL;
 
     while (err && most >= LEAST_PIECE) {
-        struct cut *cut;
         uint32_t ub = chip_mem(NPU_MEM_UB), wanted = 0;
-        arena->used = used;
-        cut = tile_alloc(arena, sizeof(*cut));
-        err = ERR_LOCAL;
-        if (cut && cut_in_pieces(cut, k, most, arena)) {
-            err = plan_cut(first, cut, cores, arena, error, depth, &wanted);
-        }
+        g->arena->used = used;
+        g->script.n = words;
+        err = cut_and_plan(g, first, k, most, depth, &wanted);
         wanted = wanted > ub ? wanted : ub;
         most = (uint32_t)((uint64_t)most * ub / wanted) * 15 / 16;
+    }
+    return err;
+}
+
+static const char *keep_text(struct tile_arena *arena, const char *text)
+{
+    char *copy = tile_alloc(arena, strlen(text) + 1);
+
+    return copy ? strcpy(copy, text) : NULL;
+}
+
+/* By the next word of the schedule. */
+static int follow(struct guide *g, struct tile_plan **first, const struct tile_kernel *k,
+                  unsigned depth)
+{
+    const struct tile_choice *c = script_next(&g->script);
+    uint32_t pieces = c ? script_read_pieces(c->word) : 0, wanted;
+    int err;
+
+    if (c == NULL) {
+        return too_few(g);
+    }
+    if (pieces == 0 && strcmp(c->word, "x") != 0) {
+        return plan_leaf(g, first, k, c, NULL);
+    }
+    err = depth < DEPTH && cut_reduced(k)
+              ? cut_and_plan(g, first, k, pieces, depth, &wanted)
+              : ERR_LOCAL;
+    if (err && g->error->text[0] == '\0') {
+        *g->error = (struct tile_error){.line = c->line, .column = c->column};
+        snprintf(g->error->text, sizeof(g->error->text),
+                 "layout %s: there is nothing to cut", c->word);
     }
     return err;
 }
@@ -123,29 +225,33 @@ static bool may_cut(const struct tile_kernel *k, int err, unsigned depth)
            !tile_chosen(k, TILE_CHOICE_BUFFERS, TILE_NO_DIM);
 }
 
-static int plan_stages(struct tile_plan **first, const struct tile_kernel *k,
-                       unsigned cores, struct tile_arena *arena, struct tile_error *error,
-                       unsigned depth)
+static int plan_stages(struct guide *g, struct tile_plan **first,
+                       const struct tile_kernel *k, unsigned depth)
 {
-    size_t used = arena->used;
+    size_t used = g->arena->used;
     tile_dims reduced = cut_reduced(k);
-    struct tile_error other;
-    struct cut *cut;
-    int err = plan_tiles(first, k, cores, arena, error, NULL), cut_err = ERR_LOCAL;
+    unsigned words = g->script.n;
+    struct tile_error error;
+    int err, cut;
 
+    if (g->script.follows) {
+        return follow(g, first, k, depth);
+    }
+    err = plan_leaf(g, first, k, NULL, NULL);
     if (err == 0 || !may_cut(k, err, depth)) {
         return err;
     }
-    arena->used = used;
-    if ((reduced & (reduced - 1)) == 0) {
-        cut_err = plan_pieces(first, k, cores, arena, &other, depth);
-    } else {
-        cut = tile_alloc(arena, sizeof(*cut));
-        if (cut && cut_by_reductions(cut, k, arena)) {
-            cut_err = plan_cut(first, cut, cores, arena, &other, depth, NULL);
-        }
+    error = *g->error;
+    g->arena->used = used;
+    cut = reduced & (reduced - 1) ? cut_and_plan(g, first, k, 0, depth, NULL)
+                                  : search_pieces(g, first, k, depth);
+    if (cut) {
+        *g->error = error;
+        g->script.n = words;
+        return err;
     }
-    return cut_err ? err : 0;
+    (*first)->why = keep_text(g->arena, error.text);
+    return 0;
 }
 
 int tile_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cores,
@@ -153,15 +259,31 @@ int tile_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cor
 {
     const struct tile_choice *c = tile_chosen(k, TILE_CHOICE_CORES, TILE_NO_DIM);
     uint64_t began = hart_clock();
+    struct guide g = {.arena = arena, .error = error};
     int err;
 
-    cores = cores ? cores : c ? c->number : chip_cores();
+    g.cores = cores ? cores : c ? c->number : chip_cores();
+    script_begin(&g.script, k);
     *plan = NULL;
-    err = plan_stages(plan, k, cores, arena, error, 0);
+    *error = (struct tile_error){0};
+    err = plan_stages(&g, plan, k, 0);
+    c = !err && g.script.follows ? script_next(&g.script) : NULL;
+    if (c) {
+        *error = (struct tile_error){.line = c->line, .column = c->column};
+        snprintf(error->text, sizeof(error->text), "layout %s: the plan is complete",
+                 c->word);
+        err = ERR_ARG;
+    }
     if (!err) {
+        (*plan)->schedule = script_text(&g.script, arena);
         (*plan)->planning = hart_clock() - began;
     }
     return err;
+}
+
+const char *tile_schedule(const struct tile_plan *plan)
+{
+    return plan->schedule;
 }
 
 const struct tile_kernel *tile_stage(const struct tile_plan *plan, unsigned i)
@@ -187,8 +309,14 @@ struct tile_cycles tile_predicted(const struct tile_plan *plan)
 
 void tile_explain(const struct tile_plan *plan, FILE *to)
 {
-    for (; plan; plan = plan->next) {
-        plan_explain(plan, to);
+    for (const struct tile_plan *t = plan; t; t = t->next) {
+        if (t->why) {
+            fprintf(to, "stages   %s\n", t->why);
+        }
+        plan_explain(t, to);
+    }
+    if (plan->schedule) {
+        fprintf(to, "schedule %s\n", plan->schedule);
     }
 }
 

@@ -288,7 +288,8 @@ static void choice(struct parser *p)
         [TILE_CHOICE_TILE] = "tile",       [TILE_CHOICE_LANES] = "lanes",
         [TILE_CHOICE_BUFFERS] = "buffers", [TILE_CHOICE_CORES] = "cores",
         [TILE_CHOICE_KEEP] = "keep",       [TILE_CHOICE_STRATEGY] = "strategy",
-        [TILE_CHOICE_EXACT] = "exact",     [TILE_CHOICE_ARITH] = "arith",
+        [TILE_CHOICE_LAYOUT] = "layout",   [TILE_CHOICE_EXACT] = "exact",
+        [TILE_CHOICE_ARITH] = "arith",
     };
     struct tile_choice c = {.dim = TILE_NO_DIM};
     struct token word, name = {0};
@@ -300,7 +301,8 @@ static void choice(struct parser *p)
         c.kind++;
     }
     if (word.kind != LEX_NAME || strcmp(words[c.kind], word.text) != 0) {
-        parse_expected(p, "tile, lanes, buffers, cores, keep, strategy, exact or arith");
+        parse_expected(p, "tile, lanes, buffers, cores, keep, strategy, layout, "
+                          "exact or arith");
         return;
     }
     lex_next(p);
@@ -317,6 +319,9 @@ static void choice(struct parser *p)
         break;
     case TILE_CHOICE_KEEP:
         good = keep(p, &c);
+        break;
+    case TILE_CHOICE_LAYOUT:
+        good = new_name(p, &name, "a word of --explain's schedule");
         break;
     case TILE_CHOICE_STRATEGY:
         good = new_name(p, &name, "a strategy's name");

@@ -26,7 +26,7 @@
  *     schedule  = "schedule" , choice , { "," , choice } , NL ;
  *     choice    = "tile" , NAME , INTEGER | "lanes" , NAME | "buffers" , INTEGER
  *               | "cores" , INTEGER | "keep" , NAME , "in" , ( "ub" | "l1" | "gm" )
- *               | "strategy" , NAME | "exact" | "arith" , TYPE ;
+ *               | "strategy" , NAME | "layout" , NAME | "exact" | "arith" , TYPE ;
  *
  * "#" and what follows it in a line is blank; so is a newline within brackets. A name that
  * is a dimension's is its index, or, as the last argument of a reduction, the dimension.

@@ -35,6 +35,9 @@ MUST_CHECK int tile_run(const struct tile_plan *plan, const struct tile_call *ca
                         struct sched_report *report);
 /* Loops, layout, memory, semaphores, limits, what lost and why: `tile --explain`. */
 void tile_explain(const struct tile_plan *plan, FILE *to);
+/* `layout ..`, words of a schedule that lead to the same plan without a search; NULL: there
+ * are too many. */
+const char *tile_schedule(const struct tile_plan *plan);
 /* What stage i of a plan computes, in operations of the Vector; NULL: there are fewer. A
  * program that no tile holds is run in several, each of which tile_explain() tells. */
 const struct tile_kernel *tile_stage(const struct tile_plan *plan, unsigned i);

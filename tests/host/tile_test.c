@@ -119,7 +119,7 @@ static const char *const refused[][2] = {
     {"%    y = x\nschedule tile m 0\n", "3:17: expected a number from 1 to 2147483647"},
     {"%    y = x\nschedule tile m 4, tile m 5\n", "3:20: the schedule says this twice"},
     {"%    y = x\nschedule fast\n", "3:10: expected tile, lanes, buffers, cores, keep, "
-                                    "strategy, exact or arith, got 'fast'"},
+                                    "strategy, layout, exact or arith, got 'fast'"},
     {"%    y = x\nschedule keep x in l2\n",
      "3:20: expected 'ub', 'l1' or 'gm', got 'l2'"},
     {"%    loop n carry a = 0[m]\n        b = x\n    end\n    y = x\n",

@@ -188,6 +188,27 @@ def planned():
 
 # --- what is refused ---
 
+SOFT = ("kernel soft(x: f32[m, n]) -> y: f32[m, n]\n    e = exp(x - max(x, n))\n"
+        "    y = e / sum(e, n)\n")
+PROGRAMS = {
+    "soft": "kernel soft(x: f32[m, n]) -> y: f32[m, n]\n    y = exp(x - max(x, k))\n",
+    "good": "kernel good(x: f32[m, n]) -> y: f32[m, n]\n    y = exp(x)\n",
+    "two": "kernel two(x: f32[m, n], z: f32[n]) -> y: f32[m, n]\n    y = x + z\n",
+    "fixed": "kernel fixed(x: f32[m, 4]) -> y: f32[m, 4]\n    y = x\n",
+    "rows": "kernel rows(x: f32[v, n], i: s32[k]) -> y: f32[k, n]\n    y = gather(x, i, v)\n",
+    "scalar": "kernel scalar(x: f32[n], a) -> y: f32[n]\n    y = x * a\n",
+    "option": "kernel option(x: f32[n], cores = 2) -> y: f32[n]\n    y = x * cores\n",
+    "layout": SOFT + "schedule layout r8c5p8\n",
+    "few": SOFT + "schedule layout x, layout r3c5p8n2\n",
+    "many": SOFT + "schedule layout r3c5p8n2, layout x\n",
+    "twice": SOFT + "schedule tile m 3, layout r3c5p8n2\n",
+    "beyond": SOFT + "schedule buffers 9\n",
+    "wide": SOFT + "schedule tile n 2\n",
+    "useless": SOFT + "schedule lanes n\n",
+    "half": "kernel half(x: f32[m, n]) -> y: bf16[m, n]\n    y = bf16(x)\n",
+}
+
+
 def refused():
     x = np.zeros((3, 5), np.float32)
     np.save("x.npy", x)
@@ -195,17 +216,7 @@ def refused():
     np.save("line.npy", x[0])
     with open("indices.npy", "wb") as f:
         np.save(f, np.array([0, 3], np.int32))
-    programs = {
-        "soft": "kernel soft(x: f32[m, n]) -> y: f32[m, n]\n    y = exp(x - max(x, k))\n",
-        "good": "kernel good(x: f32[m, n]) -> y: f32[m, n]\n    y = exp(x)\n",
-        "two": "kernel two(x: f32[m, n], z: f32[n]) -> y: f32[m, n]\n    y = x + z\n",
-        "fixed": "kernel fixed(x: f32[m, 4]) -> y: f32[m, 4]\n    y = x\n",
-        "rows": "kernel rows(x: f32[v, n], i: s32[k]) -> y: f32[k, n]\n    y = gather(x, i, v)\n",
-        "scalar": "kernel scalar(x: f32[n], a) -> y: f32[n]\n    y = x * a\n",
-        "option": "kernel option(x: f32[n], cores = 2) -> y: f32[n]\n    y = x * cores\n",
-        "half": "kernel half(x: f32[m, n]) -> y: bf16[m, n]\n    y = bf16(x)\n",
-    }
-    for name, text in programs.items():
+    for name, text in PROGRAMS.items():
         with open(name + ".tile", "w") as f:
             f.write(text)
     with open("large.tile", "wb") as f:
@@ -228,6 +239,17 @@ def refused():
         ("scalar", "scalar line.npy", "scalar.tile:1:26: 'a' has no default"),
         ("name_of_an_option", "option line.npy",
          "option.tile:1:26: 'cores' is an option of the command line"),
+        ("layout_of_another", "layout x.npy",
+         "layout.tile:4:10: layout r8c5p8 is none of this program"),
+        ("too_few_layouts", "few x.npy", "few.tile: the schedule has too few layouts"),
+        ("too_many_layouts", "many x.npy", "many.tile:4:27: layout x: the plan is complete"),
+        ("tile_beside_layout", "twice x.npy",
+         "twice.tile:4:10: the layouts of this schedule say that already"),
+        ("buffers_beyond", "beyond x.npy", "beyond.tile:4:10: buffers are 1 to 4"),
+        ("tile_of_what_is_reduced", "wide x.npy",
+         "wide.tile:4:10: tile n: it is reduced, so a tile has all of it"),
+        ("choice_without_effect", "useless x.npy",
+         "useless.tile:4:10: a program without products has no such choice"),
         ("bf16_to_a_file", "half x.npy", "half.tile:1:30: no .npy file holds bf16"),
         ("no_kernel", "good x.npy --kernel bad", "good.tile: no kernel 'bad'"),
     ]
