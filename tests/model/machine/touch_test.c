@@ -102,12 +102,14 @@ static void note(void *opaque, const struct access *a, enum touch_kind kind)
 /* Shadows as npu_flow() wants them, and whether it is asked. */
 static struct {
     _Alignas(64) uint8_t mem[MEMORIES][COST_MAX_L1_BYTES];
+    uint64_t cmpmask[2];
     bool on;
 } shadow;
 
 static void flow(const struct npu_event *e)
 {
-    struct npu_shadow of_core = {.gm = shadow.mem[NPU_MEM_COUNT]};
+    struct npu_shadow of_core = {.gm = shadow.mem[NPU_MEM_COUNT],
+                                 .cmpmask = shadow.cmpmask};
 
     for (unsigned m = 0; m < NPU_MEM_COUNT; m++) {
         of_core.mem[m] = shadow.mem[m];
@@ -326,6 +328,9 @@ static const char *flows(const struct touch_program *p, const struct image *befo
     static struct image changed, told;
     bool exact = moves(&p->cmd) && !at_end.blurred;
     unsigned rare = 1u << rnd() % 8;
+    const uint64_t *of_v =
+        &chip->npu.s->core[0].pipe[PIPE_V].special[SPECIAL_CMPMASK_LO];
+    uint64_t cmpmask[2];
 
     told = at_end.bytes;
     changed = *before;
@@ -337,11 +342,19 @@ static const char *flows(const struct touch_program *p, const struct image *befo
             changed.mem[m][i] ^= shadow.mem[m][i];
         }
     }
+    memset(shadow.cmpmask, 0, sizeof(shadow.cmpmask));
     shadow.on = true;
     run_on(p, before);
     shadow.on = false;
+    memcpy(cmpmask, of_v, sizeof(cmpmask));
     if (!run_on(p, &changed) || memcmp(&told, &at_end.bytes, sizeof(told))) {
         return NULL; /* how much there is depends on them */
+    }
+    *mem = NPU_MEM_UB;
+    for (*at = 0; *at < 2; ++*at) {
+        if ((cmpmask[*at] ^ of_v[*at]) & ~shadow.cmpmask[*at]) {
+            return "(of the compare mask) called defined";
+        }
     }
     for (*mem = 0; *mem < MEMORIES; ++*mem) {
         for (*at = 0; *at < window(*mem); ++*at) {

@@ -195,16 +195,20 @@ void npu_touch(const struct npu *n, unsigned core, unsigned pipe, touch_told *to
 struct npu_shadow {
     uint8_t *mem[NPU_MEM_COUNT];
     uint8_t *gm;
+    uint64_t *cmpmask; /* 128 bits: of the Vector's compare mask register, 1: undefined */
 };
 
 /* What the command at the head of a queue does to the shadows of its core, to be
- * asked while the host hears of its NPU_ENDS. Padding and constants are defined; so
- * is the compare mask register. Moved bytes and elements are exact, those of m x n go
- * by rows and columns, sums and the like by what is summed, sorting by the whole
- * command. Undefined offsets and indices are the caller's matter: npu_touch() names
- * their operand. */
+ * asked while the host hears of its NPU_ENDS. Padding and constants are defined.
+ * Moved bytes, elements and bits are exact, those of m x n go by rows and columns, sums
+ * and the like by what is summed, sorting by the whole command. Undefined offsets and
+ * indices are the caller's matter, who knows them by npu_guides(). */
 void npu_flow(const struct npu *n, unsigned core, unsigned pipe,
               const struct npu_shadow *shadow);
+/* Whether what that command reads by this access says where others are, or which of them
+ * count. */
+bool npu_guides(const struct npu *n, unsigned core, unsigned pipe,
+                const struct access *a);
 
 /* Number, as that of an event, of the command at the head of a queue, or of the next. */
 uint64_t npu_head_number(const struct npu *n, unsigned core, unsigned pipe);

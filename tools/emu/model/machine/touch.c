@@ -9,6 +9,8 @@
 #include "tools/emu/model/machine/pipe.h"
 #include "tools/emu/model/mem.h"
 
+enum { CMPMASK_BYTES = 16 };
+
 void touch_keep(struct npu *n, unsigned core, unsigned pipe)
 {
     static uint8_t kept[COST_MAX_UB_BYTES];
@@ -77,15 +79,16 @@ void npu_flow(const struct npu *n, unsigned core, unsigned pipe,
     const struct plan *plan = c.plan;
     uint64_t special[SPECIALS];
 
-    if (!op->flow || !plan->has_dst || access_bytes(&plan->dst) == 0) {
+    if (!op->flow ||
+        (plan->has_dst ? access_bytes(&plan->dst) : plan_bytes_read(plan)) == 0) {
         return;
     }
     memcpy(special, c.special, sizeof(special));
     special[SPECIAL_PAD] = special[SPECIAL_SATURATE] = 0;
-    special[SPECIAL_CMPMASK_LO] = special[SPECIAL_CMPMASK_HI] = 0;
+    memcpy(&special[SPECIAL_CMPMASK_LO], shadow->cmpmask, CMPMASK_BYTES);
     c.special = special;
     c.stage = stage;
-    c.to = shadow_of(n, shadow, &plan->dst);
+    c.to = plan->has_dst ? shadow_of(n, shadow, &plan->dst) : NULL;
     for (unsigned i = 0; i < plan->n_src; i++) {
         c.src[i] = n->offsets && op->offsets == i + 1
                        ? n->offsets
@@ -96,4 +99,15 @@ void npu_flow(const struct npu *n, unsigned core, unsigned pipe,
         op_store_rows(shadow_of(n, shadow, &plan->also), stage + access_bytes(&plan->dst),
                       &plan->also);
     }
+    memcpy(shadow->cmpmask, &special[SPECIAL_CMPMASK_LO], CMPMASK_BYTES);
+}
+
+bool npu_guides(const struct npu *n, unsigned core, unsigned pipe, const struct access *a)
+{
+    const struct npu_pipe *p = &n->s->core[core].pipe[pipe];
+    const struct plan *plan = &n->plan[core][pipe];
+    unsigned source = op_find(pipe_head(p)->head.opcode)->offsets;
+
+    return (a->mem == NPU_MEM_L0B_INDEX && pipe == PIPE_M) ||
+           (source && source <= plan->n_src && a->field == plan->src[source - 1].field);
 }

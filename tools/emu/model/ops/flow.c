@@ -51,6 +51,9 @@ void flow_store(const struct op_ctx *c)
 {
     const struct operation *op = op_find(c->cmd->head.opcode);
 
+    if (!c->plan->has_dst) {
+        return; /* the compare mask register has it */
+    }
     if (op_stores(c) == TOUCH_COMBINES) {
         combine(c, type_bits(ATOMIC_TYPE(c)) / 8);
     } else if (op->store) {

@@ -51,8 +51,8 @@ static void set_cmpmask_run(const struct op_ctx *c)
     memcpy(&c->special[SPECIAL_CMPMASK_LO], c->src[0], 16);
 }
 
-const struct operation op_SET_CMPMASK = {.plan = set_cmpmask_plan,
-                                         .run = set_cmpmask_run};
+const struct operation op_SET_CMPMASK = {
+    .plan = set_cmpmask_plan, .run = set_cmpmask_run, .flow = set_cmpmask_run};
 
 static unsigned get_cmpmask_plan(const struct op_ctx *c)
 {
@@ -71,7 +71,7 @@ static void get_cmpmask_run(const struct op_ctx *c)
 }
 
 const struct operation op_GET_CMPMASK = {
-    .plan = get_cmpmask_plan, .run = get_cmpmask_run, .flow = flow_defined};
+    .plan = get_cmpmask_plan, .run = get_cmpmask_run, .flow = flow_move};
 
 static unsigned set_deqscale_plan(const struct op_ctx *c)
 {
