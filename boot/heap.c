@@ -36,11 +36,12 @@ static bool begin(void)
     return true;
 }
 
-static void *end_for(void *p, size_t size, void *site, bool library)
+/* is: HINT_COUNT_ */
+static void *end_for(void *p, size_t size, void *site, unsigned is)
 {
     if (--depth == 0) {
         hint(&(struct hint){.kind = HINT_BLOCK,
-                            .count = library,
+                            .count = (uint8_t)is,
                             .addr = (uintptr_t)p,
                             .bytes = size,
                             .site = (uintptr_t)site});
@@ -50,7 +51,7 @@ static void *end_for(void *p, size_t size, void *site, bool library)
 
 static void *end(void *p, size_t size, void *site)
 {
-    return end_for(p, size, site, false);
+    return end_for(p, size, site, 0);
 }
 
 void *__wrap_malloc(size_t size)
@@ -60,7 +61,8 @@ void *__wrap_malloc(size_t size)
 
 void *__wrap_calloc(size_t n, size_t size)
 {
-    return begin() ? end(__real_calloc(n, size), n * size, __builtin_return_address(0))
+    return begin() ? end_for(__real_calloc(n, size), n * size,
+                             __builtin_return_address(0), HINT_COUNT_ZEROS)
                    : NULL;
 }
 
@@ -120,7 +122,7 @@ void __wrap__free_r(struct _reent *r, void *p);
 
 static void *end_own(void *p, size_t size, void *site)
 {
-    return end_for(p, size, site, true);
+    return end_for(p, size, site, HINT_COUNT_LIBRARY);
 }
 
 void *__wrap__malloc_r(struct _reent *r, size_t size)

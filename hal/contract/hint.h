@@ -15,8 +15,9 @@ enum hint_kind {
     /* The allocator is at work: until HINT_BLOCK or HINT_REST the hart's loads and stores
      * in the heap are its own. */
     HINT_WORK,
-    /* It has handed out a block, addr 0: it could not; the end of its work. count 1: to
-     * the C library itself, which may keep it. */
+    /* It has handed out a block, addr 0: it could not; the end of its work. count: bits
+     * HINT_COUNT_. What the bytes of a block are is undefined, unless they are zeros or
+     * those of a block that is given back just before (realloc). */
     HINT_BLOCK,
     /* A block is given back, at addr; the allocator's work begins. */
     HINT_FREE,
@@ -28,7 +29,7 @@ enum hint_kind {
     /* From here on nobody holds any of the core's memories. */
     HINT_OPEN,
     /* `count` buffers of `bytes` bytes each, from addr in memory `mem` of the core, side by
-     * side: of a queue, one for a pipe alone. */
+     * side: of a queue, one for a pipe alone. What they hold is undefined. */
     HINT_QUEUE,
     HINT_BUFFER,
     /* A launch or an operator, called `name`, begins or ends: what it has allocated and not
@@ -36,6 +37,11 @@ enum hint_kind {
     HINT_BEGIN,
     HINT_END,
     HINT_KINDS,
+};
+
+enum {
+    HINT_COUNT_LIBRARY = 1, /* the C library has it itself, and may keep it */
+    HINT_COUNT_ZEROS = 2,   /* all bytes are 0 */
 };
 
 struct hint {

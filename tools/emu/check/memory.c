@@ -169,6 +169,19 @@ static struct space *space_of(struct memory *m, unsigned core, unsigned mem)
     return mem == NPU_MEM_GM ? &m->gm : &m->local[core][mem];
 }
 
+bool memory_holds(struct memory *m, unsigned core, unsigned mem, uint64_t addr,
+                  struct allocation *held)
+{
+    struct space *s = space_of(m, core, mem);
+    uint32_t n = below(s, addr);
+
+    if (n == 0 || addr - s->at[n - 1].addr >= s->at[n - 1].bytes) {
+        return false;
+    }
+    *held = s->at[n - 1];
+    return true;
+}
+
 /* --- hints --- */
 
 /* In the call that returns there. */
@@ -272,7 +285,7 @@ static void block(struct memory *m, const struct hint *h)
                &(struct allocation){.addr = h->addr,
                                     .bytes = h->bytes,
                                     .site = call_before(h->site),
-                                    .serial = h->count ? 0 : ++m->serial,
+                                    .serial = h->count & HINT_COUNT_LIBRARY ? 0 : ++m->serial,
                                     .kind = HINT_BLOCK});
     }
 }

@@ -60,6 +60,9 @@ const struct memory_finding *memory_findings(const struct memory *m, uint32_t *n
                                              uint64_t *lost);
 
 void memory_hint(struct memory *m, uint64_t cycle, const struct hint *h);
+/* The allocation that has a byte, also one that was given back; false: none has. */
+bool memory_holds(struct memory *m, unsigned core, unsigned mem, uint64_t addr,
+                  struct allocation *held);
 /* Bytes [first, first + bytes) of an access whose operand has its base at who->base. */
 void memory_touch(struct memory *m, const struct record *who, unsigned core, unsigned mem,
                   uint64_t first, uint64_t bytes);
