@@ -3,12 +3,14 @@
  * What mla_prolog is: its description, in one launch and in three.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "kernels/cli/data.h"
 #include "kernels/cli/limit.h"
 #include "kernels/cli/text.h"
 #include "kernels/lib/f16.h"
 #include "kernels/mla_prolog/mla_prolog.h"
+#include "kernels/mla_prolog/tiles.h"
 
 enum { WORDS = 24 /* of a passage */ };
 
@@ -57,6 +59,16 @@ static int read_texts(struct op_call *c, const char *const *paths, unsigned n)
     return 0;
 }
 
+/* Tiles have lanes of rows that are not there: they are brought and stored like the others,
+ * with what a product never writes. */
+static void clear_lanes(const struct mla_prolog *p, float *x)
+{
+    uint32_t rows = p->m % LANES;
+    uint64_t bytes = rows ? p->n * (uint64_t)ROW : 0;
+
+    memset((char *)(x + mla_work_elements(p)) - bytes, 0, bytes);
+}
+
 static int prepare(struct op_call *c)
 {
     struct mla_prolog p = parameters(c);
@@ -67,6 +79,7 @@ static int prepare(struct op_call *c)
             return ERR_NOMEM;
         }
     }
+    clear_lanes(&p, c->work[0]);
     return 0;
 }
 
