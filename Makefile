@@ -148,10 +148,11 @@ CHECK_SRC  := $(call find,tools/emu/check)
 TILE_SRC   := kernels/lib/near.c $(patsubst %,kernels/tile/%.c,ir build kernel lower fold lex \
     expr text ref ref_ops)
 HOST_SRC   := $(call find,tests/model tests/host tests/fuzz tests/tile) tests/test.c \
-    $(patsubst %,tests/check/%.c,host memory_test exact_test corpus_test) hal/err.c \
-    kernels/cli/npy_header.c $(TILE_SRC) $(MODEL_SRC) $(CHECK_SRC)
+    $(patsubst %,tests/check/%.c,host memory_test exact_test init_test corpus_test) \
+    hal/err.c kernels/cli/npy_header.c $(TILE_SRC) $(MODEL_SRC) $(CHECK_SRC)
 STREAMS_SRC := $(patsubst %,tests/check/%.c,host streams) $(TABLES) \
-    $(filter-out %/stream.c %/memory.c %/sync.c,$(CHECK_SRC))
+    $(filter-out $(addprefix %/,$(addsuffix .c,stream memory sync init undefined local)), \
+    $(CHECK_SRC))
 FUZZ_SRC   := $(patsubst %,tests/fuzz/%.c,look program snapshot) tests/model/rig.c $(MODEL_SRC)
 
 # --- flags ---
