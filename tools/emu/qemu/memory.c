@@ -9,6 +9,8 @@
  */
 #include "tools/emu/qemu/device.h"
 
+#define POISON 0xff
+
 /* Bytes [p, p + len) of a RAM region have been written behind QEMU's back. */
 static void written(MemoryRegion *mr, void *p, uint64_t len)
 {
@@ -58,11 +60,38 @@ static void irq(void *ctx, unsigned core, bool level)
     }
 }
 
+/* Buffers that are handed out hold noise on real hardware. Here they hold NaN, of integers
+ * -1, an offset beyond every memory: what reads them unwritten shows in its results, in
+ * every run. That it is every run and not only a checked one is what keeps bytes, cycles,
+ * recordings and replays the same with and without a check, also of programs that are
+ * wrong. */
+static void poison(SalaiNPU *npu, uint64_t addr)
+{
+    uint64_t off = addr - npu->config.gm_base, bytes;
+    struct hint h;
+
+    if (off > npu->config.gm_size || sizeof(h) > npu->config.gm_size - off) {
+        return;
+    }
+    memcpy(&h, npu->gm_host + off, sizeof(h));
+    bytes = h.bytes * h.count;
+    if ((h.kind == HINT_QUEUE || h.kind == HINT_BUFFER) && h.core < npu->config.cores &&
+        h.mem < NPU_MEM_COUNT && npu_mem_offset(h.mem) &&
+        h.addr <= npu_mem_size(npu->config.profile, h.mem) && h.bytes <= UINT32_MAX &&
+        bytes <= npu_mem_size(npu->config.profile, h.mem) - h.addr) {
+        memset(npu->model.mem[h.core][h.mem] + h.addr, POISON, bytes);
+        mem_dirty(npu, h.core, h.mem, h.addr, bytes);
+    }
+}
+
 /* Who hears of what happens. */
 static void event(void *ctx, const struct npu_event *e)
 {
     SalaiNPU *npu = ctx;
 
+    if (e->what == NPU_HINTS) {
+        poison(npu, e->name);
+    }
     npu_trace_event(npu, e);
     npu_core_event(e);
     npu_racecheck_event(e);
