@@ -15,9 +15,9 @@ BENEATH = re.compile(r"^(hal|sched|boot)/|^\?\?|^/")
 LEVEL = {"race": "error", "out-of-bounds": "error", "use-after-free": "error",
          "unallocated": "error", "double-free": "error", "bad-free": "error", "leak": "error",
          "leftover": "error", "unserved": "error", "misaligned": "warning",
-         "left-set": "error", "order": "note", "mixed": "warning"}
+         "left-set": "error", "init": "error", "order": "note", "mixed": "warning"}
 CORE_SEMS = 64  # SEM_CORE of the contract
-SIDES = "first", "second", "release", "wanted"
+SIDES = "first", "second", "release", "wanted", "handed"
 Frame = collections.namedtuple("Frame", "function file line")
 
 
@@ -151,6 +151,28 @@ def of_sync(f):
             ["  nobody has taken from it"] * (not f["taken"]))
 
 
+def of_init(f):
+    """Lines of a finding of the init check."""
+    use, first, source = f["second"], f["first"], f["source"]
+    some = f"{f['undefined']} bytes are undefined, the first {f['address'] - use['base']} bytes in"
+    text = {"store": f"{what(use)}: {some}",
+            "load": f"loads {use['bytes']} undefined bytes",
+            "guide": f"{what(use)}, which is undefined from {f['address']:#x} on",
+            "output": f"[{use['base']:#x}, {use['base'] + use['bytes']:#x}) goes to a file: "
+                      f"{some}"}[f["use"]]
+    lines = [line_of(use, f"{text}  {who(use)}")]
+    if (first["number"], first["pc"]) != (use["number"], use["pc"]):
+        lines.append(line_of(first, f"they come from here: {what(first)}  {who(first)}"))
+    lines.append(f"  {where(source)} was never written")
+    if "handed" in f:
+        a = f["handed"]
+        name = f" {source['name']}" if source["name"] else ""
+        lines[-1] += (f" since it was handed out: byte {source['address'] - a['base']} of")
+        lines.append(line_of(a, f"{source['kind']}{name} of {a['bytes']} bytes at "
+                             f"{a['base']:#x}"))
+    return lines
+
+
 def where(f):
     if f.get("setting"):
         return f"{f['setting']} of core {f['core']}"
@@ -179,6 +201,8 @@ def line_of(access, text):
 def message(f):
     """One finding as lines."""
     lines = [headline(f)]
+    if f["class"] == "init":
+        return lines + of_init(f)
     if "kind" in f or "setting" in f:
         return lines + (of_memory(f) if "kind" in f else of_sync(f))
     both = (f["first"], f["second"]) if f["class"] != "mixed" else ()

@@ -111,10 +111,21 @@ void npu_core_translated(struct qemu_plugin_tb *tb);
 
 /* racecheck.c: finds what the checks, a bit each, look for, and leaves it in a file when
  * QEMU ends; CHECK_HART: in the hart's loads and stores as well. */
-enum { CHECK_RACE = 1, CHECK_HART = 2, CHECK_MEMORY = 4, CHECK_SYNC = 8 };
+enum {
+    CHECK_RACE = 1,
+    CHECK_HART = 2,
+    CHECK_MEMORY = 4,
+    CHECK_SYNC = 8,
+    CHECK_INIT = 16,
+    CHECK_ALL = 31,
+    CHECKS_OF_HART = CHECK_HART | CHECK_INIT, /* these want its accesses */
+};
 void npu_racecheck_init(SalaiNPU *npu, unsigned checks, const char *path);
 void npu_racecheck_event(const struct npu_event *e);
 void npu_racecheck_translated(struct qemu_plugin_tb *tb);
+/* initcheck.c: what the image writes to files is looked at, if that is wanted. Behind all
+ * that answers its calls. */
+void npu_initcheck_hook(void);
 /* Before a reset, which may be the beginning of a debugger's step back; after that: what
  * is heard until the present is known already. */
 void npu_racecheck_reset(void);

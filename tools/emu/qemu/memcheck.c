@@ -9,13 +9,15 @@ static struct {
     SalaiNPU *npu;
     struct memory *memory; /* NULL: not wanted */
     struct sync *sync;     /* likewise */
+    bool judged;           /* its memory: accesses are */
 } check;
 
 void npu_memcheck_init(SalaiNPU *npu, unsigned checks, const struct check_host *host,
                        const struct race_config *config)
 {
     check.npu = npu;
-    check.memory = checks & CHECK_MEMORY ? memory_new(host, config) : NULL;
+    check.memory = checks & (CHECK_MEMORY | CHECK_INIT) ? memory_new(host, config) : NULL;
+    check.judged = checks & CHECK_MEMORY;
     check.sync = checks & CHECK_SYNC ? sync_new(host, config->cores) : NULL;
 }
 
@@ -31,7 +33,7 @@ void npu_memcheck_hint(uint64_t cycle, const struct hint *hint)
 
 void npu_memcheck_event(const struct npu_event *e)
 {
-    if (check.memory) {
+    if (check.judged) {
         memory_event(check.memory, &check.npu->model, e);
     }
     if (check.sync) {
@@ -41,14 +43,17 @@ void npu_memcheck_event(const struct npu_event *e)
 
 void npu_memcheck_hart(const struct race_hart_access *a)
 {
-    if (check.memory) {
-        memory_hart(check.memory, a);
-    }
+    memory_hart(check.memory, a);
+}
+
+struct memory *npu_memcheck_memory(void)
+{
+    return check.memory;
 }
 
 /* --- what was found --- */
 
-static const char *kind_name(unsigned kind)
+const char *npu_checks_kind(unsigned kind)
 {
     return kind == HINT_BLOCK    ? "block"
            : kind == HINT_QUEUE  ? "queue"
@@ -71,7 +76,7 @@ static void write_memory(FILE *to, const struct memory_finding *f)
             "{\"class\":\"%s\",\"memory\":\"%s\",\"core\":%u,\"address\":%" PRIu64
             ",\"count\":%" PRIu64 ",\"kind\":\"%s\",\"freed\":%" PRIu64 ",\"name\":",
             classes[f->what], npu_checks_mem(f->mem), f->core, f->addr, f->count,
-            kind_name(f->of.kind), f->of.freed);
+            npu_checks_kind(f->of.kind), f->of.freed);
     npu_checks_text(to, f->of.name);
     fprintf(to, ",\"scope\":");
     npu_checks_text(to, f->scope);
@@ -111,14 +116,14 @@ static void write_sync(FILE *to, const struct sync_finding *f)
     fprintf(to, "}");
 }
 
-void npu_memcheck_write(FILE *to, bool first, uint32_t most)
+bool npu_memcheck_write(FILE *to, bool first, uint32_t most)
 {
     const struct memory_finding *memory = NULL;
     const struct sync_finding *sync = NULL;
     uint32_t n_memory = 0, n_sync = 0;
     uint64_t lost;
 
-    if (check.memory) {
+    if (check.judged) {
         memory = memory_findings(check.memory, &n_memory, &lost);
     }
     if (check.sync) {
@@ -132,6 +137,7 @@ void npu_memcheck_write(FILE *to, bool first, uint32_t most)
             write_sync(to, &sync[i - n_memory]);
         }
     }
+    return first && n_memory + n_sync == 0;
 }
 
 uint32_t npu_memcheck_count(void)
@@ -139,7 +145,7 @@ uint32_t npu_memcheck_count(void)
     uint32_t memory = 0, sync = 0;
     uint64_t lost;
 
-    if (check.memory) {
+    if (check.judged) {
         memory_findings(check.memory, &memory, &lost);
     }
     if (check.sync) {
@@ -153,7 +159,7 @@ uint64_t npu_memcheck_lost(void)
     uint64_t memory = 0, sync = 0;
     uint32_t n;
 
-    if (check.memory) {
+    if (check.judged) {
         memory_findings(check.memory, &n, &memory);
     }
     if (check.sync) {

@@ -185,7 +185,8 @@ static const struct {
     {"hart", CHECK_HART},
     {"memory", CHECK_MEMORY},
     {"sync", CHECK_SYNC},
-    {"all", CHECK_RACE | CHECK_HART | CHECK_MEMORY | CHECK_SYNC},
+    {"init", CHECK_INIT},
+    {"all", CHECK_ALL},
 };
 
 static void set_check(const char *value)
@@ -200,7 +201,8 @@ static void set_check(const char *value)
             k++;
         }
         if (k == ARRAY_SIZE(known_checks)) {
-            npu_die("npu.so: check=%s: race, hart, memory, sync and all are allowed",
+            npu_die("npu.so: check=%s: race, hart, memory, sync, init and all are "
+                    "allowed",
                     names[i] ?: "");
         }
         options.checks |= known_checks[k].checks;
@@ -353,7 +355,7 @@ static void attach(Notifier *notifier, void *data)
     if (options.core) {
         npu_core_init(npu, options.core, options.at ?: "");
     }
-    if (options.core || options.checks & CHECK_HART) {
+    if (options.core || options.checks & CHECKS_OF_HART) {
         qemu_plugin_register_vcpu_tb_trans_cb(options.id, translated);
     }
     if (options.record) {
@@ -361,6 +363,7 @@ static void attach(Notifier *notifier, void *data)
     } else if (options.replay) {
         npu_replay(options.replay);
     }
+    npu_initcheck_hook();
 }
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info,

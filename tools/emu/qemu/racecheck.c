@@ -35,7 +35,7 @@ static struct {
     bool leaves;   /* a snapshot is being loaded, which resets the machine first */
     GArray *found; /* of Instant: when there was a finding more */
     uint64_t work; /* of looking for what races lack */
-    bool hart, memory;
+    bool hart, memory, accesses; /* accesses: of the hart's are wanted */
 } check;
 
 static void *get(void *ctx, size_t bytes)
@@ -57,6 +57,7 @@ static void hinted(uint64_t addr)
     if (off <= config->gm_size && sizeof(hint) <= config->gm_size - off) {
         memcpy(&hint, check.npu->gm_host + off, sizeof(hint));
         hints_hear(&check.findings.hints, &hint);
+        npu_initcheck_hint(&hint);
         npu_memcheck_hint(check.now, &hint);
     }
 }
@@ -119,7 +120,7 @@ static bool again(bool access)
 
 static void look_for_new(bool access)
 {
-    uint32_t n = check.findings.n + npu_memcheck_count();
+    uint32_t n = check.findings.n + npu_memcheck_count() + npu_initcheck_count();
 
     while (check.found->len < n) {
         g_array_append_val(check.found, check.at);
@@ -148,8 +149,15 @@ void npu_racecheck_event(const struct npu_event *e)
             race_event(check.race, &check.npu->model, e);
         }
         npu_memcheck_event(e);
+        npu_initcheck_event(e);
     }
     look_for_new(false);
+}
+
+bool npu_racecheck_now(uint64_t *cycle)
+{
+    *cycle = check.now;
+    return !check.past;
 }
 
 /* --- the hart --- */
@@ -178,38 +186,48 @@ static void accessed(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addr, v
 {
     const struct npu_config *config = &check.npu->config;
     struct race_hart_access access = {.mem = NPU_MEM_GM, .first = addr};
-
-    bool race = check.race && race_hart_matters(check.race);
+    bool race = check.hart && check.race && race_hart_matters(check.race), init;
 
     check.at.accesses++;
-    if ((check.past && again(true)) || (!race && !check.memory)) {
+    if (check.past && again(true)) {
         return;
     }
+    access.bytes = 1ull << qemu_plugin_mem_size_shift(info);
     if (addr - config->gm_base >= config->gm_size) {
         access.mem = window_mem(&access.first, &access.core);
         if (access.mem == NPU_MEM_COUNT) {
             return; /* a device's register */
         }
     }
+    init = npu_initcheck_matters(access.mem, access.first, access.bytes);
+    if (!race && !check.memory && !init) {
+        return;
+    }
     access.site.pc = (uintptr_t)pc;
     access.site.caller = npu_gpr(current_cpu)[1];
     access.cycle = check.now;
-    access.bytes = 1ull << qemu_plugin_mem_size_shift(info);
     access.write = qemu_plugin_mem_is_store(info);
     if (race) {
         race_hart(check.race, &access);
     }
-    npu_memcheck_hart(&access);
+    if (init) {
+        npu_initcheck_hart(&access);
+    }
+    if (check.memory) {
+        npu_memcheck_hart(&access);
+    }
     look_for_new(true);
 }
 
+/* The init check alone needs no more than what the hart stores. */
 void npu_racecheck_translated(struct qemu_plugin_tb *tb)
 {
-    for (size_t i = 0; check.hart && i < qemu_plugin_tb_n_insns(tb); i++) {
+    enum qemu_plugin_mem_rw which = check.hart ? QEMU_PLUGIN_MEM_RW : QEMU_PLUGIN_MEM_W;
+
+    for (size_t i = 0; check.accesses && i < qemu_plugin_tb_n_insns(tb); i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 
-        qemu_plugin_register_vcpu_mem_cb(insn, accessed, QEMU_PLUGIN_CB_NO_REGS,
-                                         QEMU_PLUGIN_MEM_RW,
+        qemu_plugin_register_vcpu_mem_cb(insn, accessed, QEMU_PLUGIN_CB_NO_REGS, which,
                                          (void *)(uintptr_t)qemu_plugin_insn_vaddr(insn));
     }
 }
@@ -354,15 +372,17 @@ static void write_all(uint32_t most)
     fprintf(check.file,
             "{\"cycle\":%" PRIu64 ",\"lost\":%" PRIu64
             ",\"memory\":%zu,\"touched\":%" PRIu64,
-            check.now, f->lost + npu_memcheck_lost(),
-            npu_memcheck_bytes() + (check.race ? race_bytes(check.race) : 0),
+            check.now, f->lost + npu_memcheck_lost() + npu_initcheck_lost(),
+            npu_memcheck_bytes() + npu_initcheck_bytes() +
+                (check.race ? race_bytes(check.race) : 0),
             check.race ? race_touched(check.race) : 0);
     fprintf(check.file, ",\"findings\":[");
     for (uint32_t i = 0; i < MIN(f->n, most); i++) {
         fprintf(check.file, "%s\n", i ? "," : "");
         write_finding(&f->finding[i]);
     }
-    npu_memcheck_write(check.file, f->n == 0, most);
+    npu_initcheck_write(check.file, npu_memcheck_write(check.file, f->n == 0, most),
+                        most);
     fprintf(check.file, "],\"mixed\":[");
     for (unsigned i = 0; i < f->n_mixed; i++) {
         fprintf(check.file, "%s\n{\"core\":%u,\"semaphore\":%u", i ? "," : "",
@@ -409,7 +429,8 @@ void npu_racecheck_init(SalaiNPU *npu, unsigned checks, const char *path)
 
     check.npu = npu;
     check.hart = checks & CHECK_HART;
-    check.memory = checks & CHECK_MEMORY;
+    check.memory = check.hart && checks & CHECK_MEMORY;
+    check.accesses = checks & CHECKS_OF_HART;
     check.path = path;
     check.file = fopen(path, "w");
     if (!check.file) {
@@ -421,6 +442,7 @@ void npu_racecheck_init(SalaiNPU *npu, unsigned checks, const char *path)
         check.race = race_new(&host, &config, &report);
     }
     npu_memcheck_init(npu, checks, &host, &config);
+    npu_initcheck_init(npu, checks, &host, &config, npu_memcheck_memory());
     object_property_add_str(OBJECT(npu), "findings", get_findings, NULL);
     on_exit(at_exit, NULL);
 }
