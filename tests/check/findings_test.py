@@ -86,7 +86,8 @@ def corpus():
             problems.append(f"{name}: {got[0]['first']['file']}:{got[0]['first']['line']}")
     ok("checked/each_pair_of_pipes_is_named", problems + [f"also {n}" for n in found] +
        ([] if len(wanted) > 70 and ran.returncode == 1 else [f"status {ran.returncode}"]))
-    ok("checked/and_with_the_wait_nothing", silent(*checked(*IMAGE, "races", "--sound", checks=TIMES)))
+    ok("checked/and_with_the_wait_nothing",
+       silent(*checked(*IMAGE, "races", "--sound", checks=TIMES)))
     without = [f for f in checked(*IMAGE, "races", checks="race")[1]["findings"]
                if "hart" in (f["first"]["by"], f["second"]["by"])]
     ok("checked/race_alone_leaves_the_hart_out", without)

@@ -34,7 +34,7 @@ void undefined_close(struct undefined *u)
 
 size_t undefined_bytes(const struct undefined *u)
 {
-    return u->arena.used + u->window_bytes + u->pages * sizeof(struct undefined_page *);
+    return u->arena.used + u->window_bytes;
 }
 
 static struct undefined_local *local_of(struct undefined *u, unsigned core, unsigned mem)

@@ -38,7 +38,8 @@ struct undefined {
 void undefined_open(struct undefined *u, const struct check_host *host,
                     const struct race_config *config);
 void undefined_close(struct undefined *u);
-/* Bytes of the host's memory that it holds. */
+/* Bytes of the host's memory that it holds, but for the table of the pages, of which the
+ * host has as much as is touched, 8 bytes a page. */
 size_t undefined_bytes(const struct undefined *u);
 
 /* Makes the bytes [first, first + bytes) of a memory undefined, from here on, or defined. */
