@@ -309,6 +309,11 @@ static void kernel(void *arg)
                       .kc = 512 / esize,
                       .kl = 256 / esize};
 
+    if (p->tiling == MATMUL_PUBLISHED) {
+        matmul_published(p,
+                         &(struct matmul_part){s.m_begin, s.m_end, s.n_begin, s.n_end});
+        return;
+    }
     s.resident = p->k <= BUFFERS * s.ka;
     task_post(A_FREE, BUFFERS);
     task_post(B_FREE, BUFFERS);
@@ -331,6 +336,17 @@ static void kernel(void *arg)
     task_wait(C_FREE, BUFFERS);
 }
 
+/* Rows of the published grid, which is as square as the cores allow: 4 x 6 of 24. */
+static unsigned grid_rows(unsigned cores)
+{
+    unsigned rows = 1;
+
+    for (unsigned r = 1; r * r <= cores; r++) {
+        rows = cores % r == 0 ? r : rows;
+    }
+    return rows;
+}
+
 int matmul(const struct matmul *p, struct sched_report *report)
 {
     unsigned cores = p->cores ? p->cores : chip_cores();
@@ -345,7 +361,8 @@ int matmul(const struct matmul *p, struct sched_report *report)
         !(p->in == TYPE_S8 && p->out == TYPE_S32)) {
         return ERR_TYPE;
     }
-    plan.rows = min_u32((p->m - 1) / TM + 1, cores);
+    plan.rows = min_u32((p->m - 1) / TM + 1,
+                        p->tiling == MATMUL_PUBLISHED ? grid_rows(cores) : cores);
     plan.columns = min_u32((p->n - 1) / TN + 1, cores / plan.rows);
     l.blocks = plan.rows * plan.columns;
     return launch(&l, report);

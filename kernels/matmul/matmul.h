@@ -9,6 +9,8 @@
  * Buffers  no alignment wanted (512 bytes is fastest); c must not overlap a or b.
  * Uses     L1, L0A, L0B, L0C whole, semaphores MATMUL_SEM_FIRST to _LAST of each core.
  * Errors   ERR_ARG, ERR_TYPE: nothing was started. ERR_FAULT, ERR_DEADLOCK: *report.
+ * Tilings  MATMUL_OWN, the fastest, or MATMUL_PUBLISHED, that of pto-isa's GEMM, whose times
+ *          on a card are known: `make calibrate` compares. Both give the same bits.
  * Source   tiling after the published base tile 128 x 256 (hal/contract/profile.md, 2.2).
  */
 #ifndef KERNELS_MATMUL_MATMUL_H
@@ -16,17 +18,25 @@
 
 #include "sched/sched.h"
 
+enum matmul_tiling { MATMUL_OWN, MATMUL_PUBLISHED };
+
 struct matmul {
     const void *a, *b;
     void *c;
     uint32_t m, n, k;
     enum type in, out;
     unsigned cores; /* tiles of c are dealt out to so many; 0: all of the chip */
+    enum matmul_tiling tiling;
 };
 
 enum { MATMUL_SEM_FIRST = 0, MATMUL_SEM_LAST = 7 };
 
 MUST_CHECK int matmul(const struct matmul *p, struct sched_report *report);
+/* published.c: one core's part of c in the published tiling. */
+struct matmul_part {
+    uint32_t m_begin, m_end, n_begin, n_end;
+};
+void matmul_published(const struct matmul *p, const struct matmul_part *part);
 /* Element (row, column) by the definition above, computed by the hart, as the bits that
  * the Cube must give. */
 uint32_t matmul_ref(const struct matmul *p, uint32_t row, uint32_t column);

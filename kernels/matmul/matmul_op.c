@@ -20,6 +20,19 @@ static struct matmul parameters(const struct op_call *c)
                            .cores = c->cores};
 }
 
+struct own {
+    uint32_t tiling;
+};
+
+static int run(const struct op_call *c, struct sched_report *report)
+{
+    const struct own *own = (const void *)c->args;
+    struct matmul p = parameters(c);
+
+    p.tiling = (enum matmul_tiling)own->tiling;
+    return matmul(&p, report);
+}
+
 int matmul_op_run(const struct op_call *c, struct sched_report *report)
 {
     struct matmul p = parameters(c);
@@ -50,17 +63,20 @@ void matmul_op_work(const struct op_call *c, struct work *w)
 }
 
 OPERATOR(matmul, .summary = "c = a x b on the Cube", .io = "a[m,k] b[k,n] -> c[m,n]",
-         .types = "f16 f16 -> f32; f16 f16 -> f16; s8 s8 -> s32", .run = matmul_op_run,
+         .types = "f16 f16 -> f32; f16 f16 -> f16; s8 s8 -> s32", .run = run,
+         .options = OPTIONS(CHOICE(struct own, tiling, "own|published",
+                                   "that of pto-isa's GEMM, to compare with a card")),
          .ref = matmul_op_ref, .check = 64, .work = matmul_op_work,
          .numpy = "product(a, b)",
-         .cases = CASES("--m 1 --n 1 --k 1", "--m 7 --n 5 --k 13",
-                        "--m 7 --n 5 --k 13 --out f16", "--m 7 --n 5 --k 13 --type s8",
-                        "--m 37 --n 41 --k 3 --data special",
-                        "--m 37 --n 41 --k 3 --data special --out f16",
-                        "--m 40 --n 300 --k 2 --data bits --out f16",
-                        "--m 130 --n 129 --k 257", "--m 130 --n 129 --k 257 --out f16",
-                        "--m 130 --n 129 --k 257 --type s8 --data bits",
-                        "--m 1 --n 33 --k 515", "--m 261 --n 1 --k 3",
-                        "--m 17 --n 19 --k 2049 --out f16",
-                        "--m 2 --n 2 --k 131073 --type s8 --data lowest",
-                        "--m 200 --n 300 --k 700", "--m 300 --n 130 --k 500 --type s8"));
+         .cases = CASES(
+             "--m 1 --n 1 --k 1", "--m 7 --n 5 --k 13", "--m 7 --n 5 --k 13 --out f16",
+             "--m 7 --n 5 --k 13 --type s8", "--m 37 --n 41 --k 3 --data special",
+             "--m 37 --n 41 --k 3 --data special --out f16",
+             "--m 40 --n 300 --k 2 --data bits --out f16", "--m 130 --n 129 --k 257",
+             "--m 130 --n 300 --k 300 --tiling published",
+             "--m 257 --n 33 --k 70 --tiling published --type s8",
+             "--m 130 --n 129 --k 257 --out f16",
+             "--m 130 --n 129 --k 257 --type s8 --data bits", "--m 1 --n 33 --k 515",
+             "--m 261 --n 1 --k 3", "--m 17 --n 19 --k 2049 --out f16",
+             "--m 2 --n 2 --k 131073 --type s8 --data lowest", "--m 200 --n 300 --k 700",
+             "--m 300 --n 130 --k 500 --type s8"));
