@@ -9,6 +9,7 @@
 #   make bench             what the scheduler costs, what pipelines reach, 1 to 32 cores
 #   make bench-tile        tile programs: cycles, and those predicted; build/bench-tile.csv
 #   make bench-host        speed of the emulated Cube against OpenBLAS on this machine
+#   make bench-check       what checked runs cost the host, beside runs without
 #   make bench-model       rates of the model's inner loops
 #   make calibrate         measured against modelled cycles, and how much of it proves
 #                          something; build/calibrate.csv. OLD=file.csv: beside what an
@@ -84,6 +85,7 @@ DO_replay       = tools/gdb/debug --replay
 DO_bench        = tools/bench
 DO_bench-tile   = tools/bench-tile
 DO_bench-host   = tools/bench-host $(B)/bench/blas
+DO_bench-check  = tools/bench-check
 DO_bench-model  = for b in $^; do $$b; done
 DO_calibrate    = tools/calibrate $(OLD:%=--old %) $(CSV:%=--csv %) \
     --save $(B)/$(if $(CSV),op_summary,calibrate).csv
@@ -104,8 +106,8 @@ all: $(B)/npu.so $(IMAGE)
 TESTING := $(filter test test-full,$(MAKECMDGOALS))
 test test-full: $(if $(TESTING),$(shell tests/run --needs \
     $(filter --full,$(TESTING:test-%=--%)) $(T))) $(if $(T),,model-rv)
-run debug debug-server record replay bench bench-tile bench-host calibrate perturb faults \
-    soak fuzz: all
+run debug debug-server record replay bench bench-tile bench-host bench-check calibrate perturb \
+    faults soak fuzz: all
 debug debug-server debug-core replay: $(B)/packages-debug
 record: $(OTHER)
 bench bench-tile soak fuzz: $(B)/fw-picolibc/test.elf

@@ -12,6 +12,8 @@ enum {
     RED_ZONE = 512,
     FOUND_MOST = 1024,
     SCOPES_MOST = 16,
+    SEEN = 16,
+    SEEN_PAGE = 4096,
     RETURN = 2 /* bytes of the shortest call */
 };
 
@@ -25,7 +27,10 @@ struct memory {
     struct race_config config;
     struct space gm, local[NPU_MAX_CORES][NPU_MEM_COUNT];
     uint64_t heap, heap_end;
-    bool at_work;    /* the allocator is */
+    bool at_work; /* the allocator is */
+    struct {
+        uint64_t addr, bytes;
+    } seen[SEEN];    /* blocks of the hart's last accesses to some page */
     uint32_t serial; /* of the newest block */
     struct {
         uint64_t name;
@@ -292,6 +297,7 @@ static void block(struct memory *m, const struct hint *h)
 
 void memory_hint(struct memory *m, uint64_t cycle, const struct hint *h)
 {
+    memset(m->seen, 0, sizeof(m->seen));
     switch (h->kind) {
     case HINT_HEAP:
         m->heap = h->addr;
@@ -373,7 +379,7 @@ void memory_touch(struct memory *m, const struct record *who, unsigned core, uns
     add(m, &f);
 }
 
-void memory_hart(struct memory *m, const struct race_hart_access *a)
+static void hart_touch(struct memory *m, const struct race_hart_access *a)
 {
     struct record who = {.site = a->site,
                          .lane = LANE_HART,
@@ -392,6 +398,37 @@ void memory_hart(struct memory *m, const struct race_hart_access *a)
     }
     if (a->mem != NPU_MEM_GM || !m->at_work) {
         memory_touch(m, &who, a->core, a->mem, a->first, a->bytes);
+    }
+}
+
+bool memory_passes(struct memory *m, uint64_t first, uint64_t bytes)
+{
+    unsigned i = (unsigned)(first / SEEN_PAGE % SEEN);
+    const struct allocation *of;
+    uint32_t n;
+
+    if (first & (bytes - 1)) {
+        return false;
+    }
+    if (m->at_work || first - m->heap >= m->heap_end - m->heap) {
+        return true;
+    }
+    if (first - m->seen[i].addr >= m->seen[i].bytes) {
+        n = below(&m->gm, first);
+        of = n ? &m->gm.at[n - 1] : NULL;
+        if (!of || of->gone || first - of->addr >= of->bytes) {
+            return false;
+        }
+        m->seen[i].addr = of->addr;
+        m->seen[i].bytes = of->bytes;
+    }
+    return first - m->seen[i].addr + bytes <= m->seen[i].bytes;
+}
+
+void memory_hart(struct memory *m, const struct race_hart_access *a)
+{
+    if (a->mem != NPU_MEM_GM || !memory_passes(m, a->first, a->bytes)) {
+        hart_touch(m, a);
     }
 }
 

@@ -27,6 +27,8 @@ void npu_memcheck_init(SalaiNPU *npu, unsigned checks, const struct check_host *
                        const struct race_config *config);
 void npu_memcheck_event(const struct npu_event *e);
 void npu_memcheck_hint(uint64_t cycle, const struct hint *hint);
+/* Nothing can be wrong with that access of the hart's to GM. */
+bool npu_memcheck_passes(uint64_t first, uint64_t bytes);
 void npu_memcheck_hart(const struct race_hart_access *a);
 uint32_t npu_memcheck_count(void);
 /* Its findings, at most so many, each behind a comma unless it is the first of all; whether

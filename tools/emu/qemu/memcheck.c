@@ -41,6 +41,11 @@ void npu_memcheck_event(const struct npu_event *e)
     }
 }
 
+bool npu_memcheck_passes(uint64_t first, uint64_t bytes)
+{
+    return memory_passes(check.memory, first, bytes);
+}
+
 void npu_memcheck_hart(const struct race_hart_access *a)
 {
     memory_hart(check.memory, a);

@@ -185,27 +185,33 @@ static unsigned window_mem(uint64_t *addr, unsigned *core)
 static void accessed(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addr, void *pc)
 {
     const struct npu_config *config = &check.npu->config;
-    struct race_hart_access access = {.mem = NPU_MEM_GM, .first = addr};
+    uint64_t first = addr, bytes = 1ull << qemu_plugin_mem_size_shift(info);
     bool race = check.hart && check.race && race_hart_matters(check.race), init;
+    unsigned mem = NPU_MEM_GM, core = 0;
+    struct race_hart_access access;
 
     check.at.accesses++;
     if (check.past && again(true)) {
         return;
     }
-    access.bytes = 1ull << qemu_plugin_mem_size_shift(info);
     if (addr - config->gm_base >= config->gm_size) {
-        access.mem = window_mem(&access.first, &access.core);
-        if (access.mem == NPU_MEM_COUNT) {
+        mem = window_mem(&first, &core);
+        if (mem == NPU_MEM_COUNT) {
             return; /* a device's register */
         }
     }
-    init = npu_initcheck_matters(access.mem, access.first, access.bytes);
-    if (!race && !check.memory && !init) {
+    init = npu_initcheck_matters(mem, first, bytes);
+    if (!race && !init &&
+        (!check.memory || (mem == NPU_MEM_GM && npu_memcheck_passes(first, bytes)))) {
         return;
     }
-    access.site.pc = (uintptr_t)pc;
+    access = (struct race_hart_access){.site = {.pc = (uintptr_t)pc},
+                                       .cycle = check.now,
+                                       .core = core,
+                                       .mem = mem,
+                                       .first = first,
+                                       .bytes = bytes};
     access.site.caller = npu_gpr(current_cpu)[1];
-    access.cycle = check.now;
     access.write = qemu_plugin_mem_is_store(info);
     if (race) {
         race_hart(check.race, &access);
