@@ -310,8 +310,8 @@ $(B)/plumbing: $(patsubst %,$(B)/host/%.o,tests/qemu/device/plumbing.c tests/tes
 $(B)/regdoc: $(patsubst %,$(B)/host/%.o,tools/regdoc.c $(TABLES))
 $(B)/bench/blas: $(B)/host/tests/bench/blas.c.o | $(B)/packages-bench
 $(B)/bench/blas: LIBS = -lopenblas
-$(B)/bench/calibrate: $(patsubst %,$(B)/host/%.o,\
-    $(filter-out %_test.c,$(call find,tests/model/calibrate)))
+$(B)/bench/calibrate: $(patsubst %,$(B)/host/%.o,tests/test.c hal/err.c \
+    $(call find,tests/model/calibrate))
 BENCHES := $(patsubst %,$(B)/bench/%,calibrate cube move vector)
 $(BENCHES): $(B)/bench/%: $(B)/host/tests/bench/%.c.o $(B)/host/tests/model/rig.c.o \
     $(MODEL_SRC:%=$(B)/model/%.o)

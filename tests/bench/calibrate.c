@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * Published and modelled cycles of the rows that need no QEMU, as CSV for tools/calibrate.
+ * With arguments, those of tests/host/main.c, it is the test of them.
  */
 #include <stdio.h>
 #include "tests/model/calibrate/calibrate.h"
+#include "tests/test.h"
 
 static void line(const struct row *row, double cycles, double error)
 {
@@ -14,8 +16,11 @@ static void line(const struct row *row, double cycles, double error)
            npu_accuracy(row->path)->text, row->published, cycles, row->accepted);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1) {
+        return test_main(argc, argv);
+    }
     printf("what,source,basis,path,published,modelled,accepted\n");
     calibrate(line);
     return 0;

@@ -209,7 +209,7 @@ TEST(libc, malloc_gives_back)
     size_t size = 64u << 20;
 
     /* More often than there is room for; where in it is the library's own affair. */
-    for (size_t i = 0; i < ram_left() / size + 64; i++) {
+    for (size_t i = 0; i < ram_left() / size + 2; i++) {
         char *block = malloc(size);
 
         CHECK(block != NULL);

@@ -135,7 +135,7 @@ static void tell(const struct opdesc *op, const char *line, unsigned number)
     }
 }
 
-TEST(operator, every_case_equals_its_definition)
+TEST_SHAPES(operator, every_case_equals_its_definition)
 {
     for (const struct opdesc *op = next(NULL); op && !test_failed(); op = next(op)) {
         for (const char *const *c = op->cases; *c && !test_failed(); c++) {
@@ -160,7 +160,7 @@ static const char *middle(const struct opdesc *op)
     return op->cases[n / 2];
 }
 
-TEST(operator, operands_at_any_address)
+TEST_SHAPES(operator, operands_at_any_address)
 {
     for (const struct opdesc *op = next(NULL); op && !test_failed(); op = next(op)) {
         begin(op, middle(op));
