@@ -8,23 +8,43 @@
 set -u
 . "$(dirname "$0")/../cli.sh"
 
-# As refused, with an output that is new and with one that is there, in one boot.
-refused_output()
+names=() patterns=() commands=()
+
+# refuse NAME PATTERN ARGUMENT...    as refused, of an operator; in one boot with others, once
+# there are enough of them or `refuse_all` says so
+refuse()
 {
-    local before output lines n=0 command=("${@:3}")
+    names+=("$1") patterns+=("$2") commands+=("${@:3}" +)
+    [ ${#commands[@]} -lt 200 ] || refuse_all # of HOST_ARGS_MAX
+}
+
+refuse_all()
+{
+    local before n lines shared reason
 
     before=$(files)
-    salai "${command[@]}" -o new.npy + "${command[@]}" -o old.npy
+    salai "${commands[@]:0:${#commands[@]}-1}"
     mapfile -t lines < "$log/err"
-    for output in no_output old_output; do
-        tap_check "$1/$output" "$(
-            has_status 2
-            [ ${#lines[@]} -eq 2 ] || echo "${#lines[@]} lines on stderr, want 2: ${lines[*]}"
-            grep -qE -- "$2" <<< "${lines[n]:-}" || echo "no '$2' in '${lines[n]:-}'"
-            diff <(echo "$before") <(files) | sed -n 's/^[<>]/files changed:&/p'
-        )"
-        n=$((n + 1))
+    shared=$(
+        has_status 2
+        [ ${#lines[@]} -eq ${#names[@]} ] ||
+            echo "${#lines[@]} lines on stderr, want ${#names[@]}: ${lines[*]}"
+        diff <(echo "$before") <(files) | sed -n 's/^[<>]/files changed:&/p'
+    )
+    for n in "${!names[@]}"; do
+        reason=$shared
+        [[ ${lines[n]:-} =~ ${patterns[n]} ]] ||
+            reason+="no '${patterns[n]}' in '${lines[n]:-}'"
+        tap_check "${names[n]}" "$reason"
     done
+    names=() patterns=() commands=()
+}
+
+# With an output that is new and with one that is there.
+refuse_output()
+{
+    refuse "$1/no_output" "$2" "${@:3}" -o new.npy
+    refuse "$1/old_output" "$2" "${@:3}" -o old.npy
 }
 
 # First operands that matmul must refuse, and why, as a pattern.
@@ -73,27 +93,28 @@ bad_files()
     for entry in "${wrong_files[@]}"; do
         file=${entry%%|*}
         why=${entry#*|}
-        refused_output "matmul/${file%.npy}" "$file.*($why)" matmul "$file" b.npy
+        refuse_output "matmul/${file%.npy}" "$file.*($why)" matmul "$file" b.npy
     done
-    refused_output matmul/second_missing 'missing.npy.*no such file' matmul a.npy missing.npy
-    refused_output matmul/second_short 'short.npy.*truncated' matmul b.npy short.npy
-    refused_output matmul/mixed_types \
+    refuse_output matmul/second_missing 'missing.npy.*no such file' matmul a.npy missing.npy
+    refuse_output matmul/second_short 'short.npy.*truncated' matmul b.npy short.npy
+    refuse_output matmul/mixed_types \
         'int8.npy: b is int8, want float16 with a.npy' matmul a.npy int8.npy
-    refused_output matmul/second_complex \
+    refuse_output matmul/second_complex \
         'complex64.npy: b is complex64, want float16 with a.npy' matmul a.npy complex64.npy
-    refused_output matmul/wrong_k '5x5.npy: b is \(5, 5\), but k is 6 by a.npy' \
+    refuse_output matmul/wrong_k '5x5.npy: b is \(5, 5\), but k is 6 by a.npy' \
         matmul a.npy 5x5.npy
-    refused_output vadd/missing 'missing.npy.*no such file' vadd a.npy missing.npy
-    refused_output vadd/shapes 'b.npy: y is \(6, 4\), but the shape is \(4, 6\) by a.npy' \
+    refuse_output vadd/missing 'missing.npy.*no such file' vadd a.npy missing.npy
+    refuse_output vadd/shapes 'b.npy: y is \(6, 4\), but the shape is \(4, 6\) by a.npy' \
         vadd a.npy b.npy
-    refused_output vadd/rank '1-d.npy: y is \(4,\), but the shape is \(4, 6\) by a.npy' \
+    refuse_output vadd/rank '1-d.npy: y is \(4,\), but the shape is \(4, 6\) by a.npy' \
         vadd a.npy 1-d.npy
-    refused_output vadd/types 'float32.npy: y is float32, want float16 with a.npy' \
+    refuse_output vadd/types 'float32.npy: y is float32, want float16 with a.npy' \
         vadd a.npy float32.npy
-    refused_output vadd/int8 'int8.npy: x is int8, want float32 or float16' \
+    refuse_output vadd/int8 'int8.npy: x is int8, want float32 or float16' \
         vadd int8.npy int8.npy
-    refused_output vadd/no_elements 'no rows.npy: x is \(0, 6\), which is no elements' \
+    refuse_output vadd/no_elements 'no rows.npy: x is \(0, 6\), which is no elements' \
         vadd 'no rows.npy' 'no rows.npy'
+    refuse_all
 }
 
 bad_outputs()
@@ -150,38 +171,39 @@ bad_options()
 {
     local sizes=(--m 3 --n 3 --k 3)
 
-    refused option/unknown 'matmul: no option --bogus' matmul a.npy b.npy --bogus 3
-    refused option/unknown_short "vadd: no option -x; 'help vadd' lists them" vadd a.npy a.npy -x
-    refused option/without_value '-o wants a value' matmul a.npy b.npy -o
+    refuse option/unknown 'matmul: no option --bogus' matmul a.npy b.npy --bogus 3
+    refuse option/unknown_short "vadd: no option -x; 'help vadd' lists them" vadd a.npy a.npy -x
+    refuse option/without_value '-o wants a value' matmul a.npy b.npy -o
     refused option/without_value_before_plus '-o wants a value' matmul a.npy b.npy -o + empty
-    refused option/zero '--m 0: want a number' matmul --m 0 --n 3 --k 3
-    refused option/negative '--m -1: want a number' matmul --m -1 --n 3 --k 3
-    refused option/too_large '--m 2147483648: want' matmul --m 2147483648 --n 3 --k 3
-    refused option/far_too_large '--n 9{30}: want' vadd --n 999999999999999999999999999999
-    refused option/not_a_number '--k 3x: want' matmul --m 3 --n 3 --k 3x
+    refuse option/zero '--m 0: want a number' matmul --m 0 --n 3 --k 3
+    refuse option/negative '--m -1: want a number' matmul --m -1 --n 3 --k 3
+    refuse option/too_large '--m 2147483648: want' matmul --m 2147483648 --n 3 --k 3
+    refuse option/far_too_large '--n 9{30}: want' vadd --n 999999999999999999999999999999
+    refuse option/not_a_number '--k 3x: want' matmul --m 3 --n 3 --k 3x
     refused option/empty_number '--m : want' matmul --m '' --n 3 --k 3
-    refused option/too_many_cores '--cores 2: want.* 1 to 1' matmul "${sizes[@]}" --cores 2
+    refuse option/too_many_cores '--cores 2: want.* 1 to 1' matmul "${sizes[@]}" --cores 2
     refused option/cores_of_chip '--cores 4: want.* 1 to 3' \
         --cores 3 matmul "${sizes[@]}" --cores 4
-    refused option/type '--type f64: a is f16 or s8' matmul "${sizes[@]}" --type f64
-    refused option/out '--out s32: c is f32 or f16' matmul a.npy b.npy --out s32 -o new.npy
-    refused option/out_of_int8 '--out f16: c is s32' matmul "${sizes[@]}" --type s8 --out f16
-    refused option/memory '(memory|MEM)' vadd --n 4294967295
-    refused option/type_with_files '--type is for made-up data' matmul a.npy b.npy --type f16
-    refused option/type_with_texts '--type is for made-up data' mla_prolog --text --type f16
-    refused option/type_without_sizes 'want 3 .npy files .*, or --m' mla_prolog --type f16
-    refused option/data_with_files '--data is for made-up data' matmul a.npy b.npy --data range
-    refused option/repeat_of_pieces 'no option --repeat' mla_prolog "${sizes[@]}" --repeat 2
-    refused option/sizes_with_files '--k is for made-up data' matmul a.npy b.npy --k 6
-    refused option/two_results '-o two: z goes to one already' vadd a.npy a.npy -o one -o two
-    refused option/data '--data odd: want range.special' vadd --n 5 --data odd
-    refused option/of_another 'vadd: no option --no-separate' vadd --n 5 --no-separate
-    refused option/underscore 'no option --no_separate' mla_prolog --no_separate
-    refused option/single_dash 'no option -n' vadd -n 5
-    refused files/three 'one file too many: fortran.npy' matmul a.npy b.npy fortran.npy
-    refused files/one 'want 2 .npy files \(a, b\), or --m, --k and --n' matmul a.npy -o new.npy
-    refused files/none 'want 2 .npy files' matmul -o new.npy
-    refused files/none_vadd 'want 2 .npy files \(x, y\), or --n$' vadd
+    refuse option/type '--type f64: a is f16 or s8' matmul "${sizes[@]}" --type f64
+    refuse option/out '--out s32: c is f32 or f16' matmul a.npy b.npy --out s32 -o new.npy
+    refuse option/out_of_int8 '--out f16: c is s32' matmul "${sizes[@]}" --type s8 --out f16
+    refuse option/memory '(memory|MEM)' vadd --n 4294967295
+    refuse option/type_with_files '--type is for made-up data' matmul a.npy b.npy --type f16
+    refuse option/type_with_texts '--type is for made-up data' mla_prolog --text --type f16
+    refuse option/type_without_sizes 'want 3 .npy files .*, or --m' mla_prolog --type f16
+    refuse option/data_with_files '--data is for made-up data' matmul a.npy b.npy --data range
+    refuse option/repeat_of_pieces 'no option --repeat' mla_prolog "${sizes[@]}" --repeat 2
+    refuse option/sizes_with_files '--k is for made-up data' matmul a.npy b.npy --k 6
+    refuse option/two_results '-o two: z goes to one already' vadd a.npy a.npy -o one -o two
+    refuse option/data '--data odd: want range.special' vadd --n 5 --data odd
+    refuse option/of_another 'vadd: no option --no-separate' vadd --n 5 --no-separate
+    refuse option/underscore 'no option --no_separate' mla_prolog --no_separate
+    refuse option/single_dash 'no option -n' vadd -n 5
+    refuse files/three 'one file too many: fortran.npy' matmul a.npy b.npy fortran.npy
+    refuse files/one 'want 2 .npy files \(a, b\), or --m, --k and --n' matmul a.npy -o new.npy
+    refuse files/none 'want 2 .npy files' matmul -o new.npy
+    refuse files/none_vadd 'want 2 .npy files \(x, y\), or --n$' vadd
+    refuse_all
     refused operator/unknown "no operator 'nonsense'" nonsense a.npy
     refused operator/unknown_help "no operator 'nonsense'" help nonsense
     refused operator/help_of_two "one NAME at most: --json" help vadd --json

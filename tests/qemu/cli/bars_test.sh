@@ -20,11 +20,10 @@ at_least()
 
 salai -- matmul --m 1024 --n 1024 --k 1024
 tap_check bars/cube_busy_90_percent_at_1024 "$(has_status 0; at_least "$(busy M)" 90)"
+salai -- vadd --n 4194304 --check 4096
+tap_check bars/mte2_busy_95_percent_in_vadd "$(has_status 0; at_least "$(busy MTE2)" 95)"
 salai -- matmul --m 2048 --n 2048 --k 2048 --check 8
 tap_check bars/cube_busy_95_percent_at_2048 "$(has_status 0; at_least "$(busy M)" 95)"
-salai -- vadd --n 4194304
-tap_check bars/mte2_busy_95_percent_in_vadd "$(has_status 0; at_least "$(busy MTE2)" 95)"
-salai -- matmul --m 2048 --n 2048 --k 2048
 tap_check bars/matmul_2048_sleeps_2000_times_at_most \
     "$(awk '$1 == "hart" && $6 <= 2000 && $8 == 0 { ok = 1 }
             END { if (!ok) print "slept too often, or in vain" }' "$log/out")"

@@ -114,10 +114,10 @@ vary_folder()
 
     long=$work/$(printf 'a%.0s' {1..100})/$(printf 'b%.0s' {1..99})
     mkdir -p "$long"
-    for folder in "$root" / /usr /usr/share "$work" "$long"; do
+    for folder in "$root" / ${FULL:+/usr /usr/share} "$work" "$long"; do
         (cd "$folder" && alike "$work/files/$op" "$lines" "${wide[@]}" "${@:3}")
     done
-    for folder in "$work" "$long"; do
+    for folder in ${FULL:+"$work"} "$long"; do
         cp "$IMAGE" "$folder/i.elf"
         alike "$op" "$lines" "${wide[@]}" --image "$folder/i.elf" "${@:3}"
         (cd "$folder" &&
@@ -129,7 +129,7 @@ vary_environment()
 {
     local op=$1 lines=$2 bytes
 
-    for bytes in 1 1000 100000; do
+    for bytes in 1 ${FULL:+1000} 100000; do
         MORE=$(head -c "$bytes" /dev/zero | tr '\0' x) \
             alike "$op" "$lines" "${wide[@]}" "${@:3}"
     done
@@ -143,7 +143,7 @@ vary_spelling()
 {
     local op=$1 lines=$2 zeros
 
-    for zeros in 0 00 000 0000 00000; do
+    for zeros in 0 ${FULL:+00 000} 0000 ${FULL:+00000}; do
         alike "$op" "$lines" "${wide[@]}" "${@:3}" --check 0 --check "${zeros}16"
     done
     alike "$op" "$lines" "${wide[@]}" -- "${@:3}"

@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from session import *  # noqa: E402
 
 VADD = "vadd --n 100000" + SPARING  # 8 full tiles of 48 KiB and a rest
+VADD_ASLEEP = "vadd --n 1000000 --buffers 1" + SPARING
 MATMUL = "matmul --m 1500 --n 600 --k 700" + SPARING  # sleeps six times
 CORE = "(unsigned long)NPU_CORE_BASE"
 UB = 0x08080000
@@ -80,17 +81,16 @@ def wfi_ends_its_page():
     return f"*{at[0]:#x}", f"*{at[0] + 4:#x}"
 
 
-
 def stops_change_nothing():
     wfi, behind = wfi_ends_its_page()
-    for args in (MATMUL, "vadd --n 2000000 --buffers 1" + SPARING):
+    for args, step in ((MATMUL, 1), (VADD_ASLEEP, 1 if FULL else 2)):
         quiet = run(args)
         for name, command in (("break_at_issue", "break task_issue"),
                               ("hbreak_at_issue", "hbreak task_issue"),
                               ("break_at_the_wfi", f"break {wfi}"),
                               ("break_behind_the_wfi", f"break {behind}"),
                               ("watch_sleeps", "watch sleeps"),
-                              ("watch_tasks", "watch running")):
+                              ("watch_tasks", "watch running"))[::step]:
             process, stops = debug(args), 0
             go_to("sched_run")
             gdb.execute("delete")

@@ -233,7 +233,7 @@ def change_nothing():
                                   "watch l0c 0x100 4 -a")),
                         (VADD, ("break -e V", "finish MTE3", "breakpoints"))):
         quiet, who = run(args), args.split()[0]
-        for stop in stops:
+        for stop in stops[::1 if FULL else 2]:
             new_image()
             mode = f"rrfile={os.path.join(DIR, 'stops.rr')},rrsnapshot=start"
             name = who + "_" + re.sub("[^a-z0-9]+", "_", stop.lower())

@@ -12,7 +12,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from session import *  # noqa: E402
 
-VADD = "vadd --n 2000000 --buffers 1" + SPARING  # some sleeps with every queue full
+VADD = "vadd --n 1000000 --buffers 1" + SPARING  # some sleeps with every queue full
 MATMUL = "matmul --m 900 --n 600 --k 700" + SPARING  # its tasks issue from inlined functions
 
 
@@ -105,9 +105,9 @@ def traces():
 
 def in_inlined_functions():
     """The hart has several frames where functions are inlined."""
-    process = all_wait(VADD)
+    process, levels = all_wait(VADD), 50 if FULL else 16
     want, level, wrong = traces(), 0, []
-    while gdb.selected_thread() and level < 50:
+    while gdb.selected_thread() and level < levels:
         gdb.execute("stepi", to_string=True)
         if gdb.newest_frame().type() != gdb.INLINE_FRAME:
             continue
@@ -118,7 +118,7 @@ def in_inlined_functions():
         wrong += [] if gdb.selected_frame().name() == "compute" else [text]
         wrong += [] if re.search(r"^#\d+ .* compute .*\n#\d+ .* task_entry ", trace, re.M) else \
             [trace]
-    same((level, wrong), (50, []), "npu/task_while_the_hart_is_in_an_inlined_function")
+    same((level, wrong), (levels, []), "npu/task_while_the_hart_is_in_an_inlined_function")
     over(process)
 
 
