@@ -53,9 +53,10 @@ static void add(struct pieces_table *t, const struct op_piece *piece,
     struct work work = {0};
 
     *l = (struct pieces_launch){.piece = piece};
+    measure_read(&l->measured);
+    l->cycles = l->measured.span;
     l->gm_out = piece->fix_out ? piece->fix_out(call) : 0;
     for (unsigned core = 0; core < chip_cores(); core++) {
-        l->cycles = largest(l->cycles, pmu_span(core));
         for (unsigned i = 0; i < PIPES; i++) {
             l->busy[i] = largest(l->busy[i], pmu_read(core, order[i], PMU_BUSY));
         }
@@ -189,7 +190,7 @@ void pieces_print(const struct pieces_table *t)
     for (unsigned i = 0; i < t->n; i++) {
         printf(" %11s", t->launch[i].piece->name);
     }
-    printf("%s\n", t->n > 1 ? "    separate" : "");
+    printf("%s%s\n", t->n > 1 ? "    separate" : "", report_timing());
     print_row(t, "cycles", cycles_of, 0, 0);
     for (unsigned i = 0; i < PIPES; i++) {
         char name[16];
@@ -208,4 +209,5 @@ void pieces_print(const struct pieces_table *t)
     if (t->n > 1) {
         print_comparison(t);
     }
+    report_accuracy(&t->launch[0].measured);
 }

@@ -7,12 +7,15 @@
 #define KERNELS_CLI_PIECES_H
 
 #include "kernels/cli/limit.h"
+#include "sched/measure.h"
 
 enum { PIECES_MAX = 6 };
 
-/* Of one launch; with several cores cycles are those of the slowest, bytes the sum. */
+/* Of one launch; cycles from the first command of any core to the last of any, bytes the
+ * sum. */
 struct pieces_launch {
     const struct op_piece *piece;
+    struct launch_report measured;
     uint64_t cycles, busy[NPU_PIPES]; /* busy: of the core that is busiest */
     uint64_t gm_in, gm_out, beyond;   /* bytes; beyond: all but reading operands */
     struct work_limit limit;

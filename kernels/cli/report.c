@@ -74,8 +74,9 @@ static void print_launches(const struct launch_report *r)
     } else {
         printf("  launches %u to %u", r->number - r->launches + 1, r->number);
     }
-    printf(": %llu cycles call to return, %llu to the first command, %llu from the last\n",
-           (number)r->call, (number)r->before, (number)r->after);
+    printf(
+        ": %llu cycles call to return, %llu to the first command, %llu from the last\n",
+        (number)r->call, (number)r->before, (number)r->after);
 }
 
 /* Who had the hart, in percent of the time from call to return, the largest first. */
@@ -122,9 +123,10 @@ static void print_limit(const struct launch_report *r)
         printf("  limit: %s, busy %.1f %% of the span\n", pipe, percent(use->busy, all));
         break;
     case LIMIT_RATE:
-        printf("  limit: bandwidth that is shared: %s was busy %.1f %% of the span and lost "
-               "%.1f %%\n",
-               pipe, percent(use->busy, all), percent(use->bandwidth, all));
+        printf(
+            "  limit: bandwidth that is shared: %s was busy %.1f %% of the span and lost "
+            "%.1f %%\n",
+            pipe, percent(use->busy, all), percent(use->bandwidth, all));
         break;
     case LIMIT_HART:
         printf("  limit: the hart: %s's queue was empty %.1f %% of the span while it was "
@@ -142,11 +144,52 @@ static void print_limit(const struct launch_report *r)
         printf("  limit: the cores' shares: the fastest ends long before the slowest\n");
         break;
     case LIMIT_WAITS:
-        printf("  limit: no pipe alone: %s was busy %.1f %% of the span, waited %.1f %%, had "
+        printf("  limit: no pipe alone: %s was busy %.1f %% of the span, waited %.1f %%, "
+               "had "
                "nothing queued %.1f %%\n",
                pipe, percent(use->busy, all), percent(use->sem, all),
                percent(use->empty, all));
         break;
+    }
+}
+
+const char *report_timing(void)
+{
+    return chip_timing() == TIMING_v1 ? ", TIMING=v1" : "";
+}
+
+/* What the cycles of a launch were held against: those of the pipe that works most or, where
+ * a product is not limited by one, of products. */
+static enum npu_path path_of(const struct launch_report *r)
+{
+#define PIPE(NAME, name, number, stage, text) [number] = PATH_##NAME,
+    static const uint8_t paths[NPU_PIPES] = {
+#include "hal/contract/all.h"
+    };
+    bool one = r->limit != LIMIT_RATE && r->limit != LIMIT_WAITS;
+
+    return one || !r->chip[PIPE_M].commands ? (enum npu_path)paths[r->limit_pipe]
+                                            : PATH_WHOLE;
+}
+
+void report_accuracy(const struct launch_report *r)
+{
+    const struct npu_accuracy *a = npu_accuracy(path_of(r));
+    bool hart = r->limit == LIMIT_HART || r->limit == LIMIT_SETUP;
+
+    if (r->limit == LIMIT_NOTHING || chip_timing() == TIMING_v1) {
+        return; /* what v1 leaves out has no bound */
+    }
+    if (hart || chip_profile() != PROFILE_a2) {
+        printf("  error: not known, no card was measured for %s\n",
+               hart ? "the hart's part" : npu_profile_name(chip_profile()));
+    } else if (a->predicted) {
+        printf("  error: %s: %u predicted row%s, the middle one within %u %%, all within "
+               "%u %%\n",
+               a->text, a->predicted, a->predicted == 1 ? "" : "s", a->median, a->worst);
+    } else {
+        printf("  error: %s: no predicted row, %u fitted ones within %u %%\n", a->text,
+               a->fitted, a->fits_worst);
     }
 }
 
@@ -161,15 +204,12 @@ void report_launch(const struct launch_report *r, unsigned n_cores, uint64_t mac
         printf("%u of %u cores", r->cores, n_cores);
     }
     printf(", profile %s: %llu cycles = %.1f us at %.2f GHz",
-           npu_profile_name(chip_profile()), (number)r->span,
-           (double)r->span / ghz / 1e3, ghz);
+           npu_profile_name(chip_profile()), (number)r->span, (double)r->span / ghz / 1e3,
+           ghz);
     if (macs && r->span) {
         printf(", %.0f multiply-adds a cycle", (double)macs / (double)r->span);
     }
-    printf("\n");
-    if (chip_timing() == TIMING_v1) {
-        printf("  timing v1: neither L2 nor HBM nor what else costs cycles since v2\n");
-    }
+    printf("%s\n", report_timing());
     if (r->launches) {
         print_launches(r);
     }
@@ -179,6 +219,7 @@ void report_launch(const struct launch_report *r, unsigned n_cores, uint64_t mac
         print_hart(r);
     }
     print_limit(r);
+    report_accuracy(r);
 }
 
 /* One command that turns the text's program counters into lines of source. */

@@ -20,6 +20,11 @@ enum report_detail {
  * multiply-adds of all launches, or 0. */
 void report_launch(const struct launch_report *report, unsigned n_cores, uint64_t macs,
                    enum report_detail detail);
+/* ", TIMING=v1" behind the first line of a report if these prices hold, else "". */
+const char *report_timing(void);
+/* Prints how far cycles of what took most of a launch are from those of a card, as far as
+ * rows of `make calibrate` tell (hal/contract/accuracy.def). */
+void report_accuracy(const struct launch_report *report);
 /* Prints why sched_run failed, on stderr, and returns the run_status for it. */
 int report_error(const char *who, int err, const struct sched_report *report);
 

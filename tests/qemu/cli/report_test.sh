@@ -42,6 +42,16 @@ tap_check report/time_adds_up "$(has_status 0; adds_up)"
 tap_check report/pipe_is_the_limit "$(says out '^  limit: MTE2, busy 9[0-9.]* % of the span$')"
 tap_check report/hart_is_told_by_task "$(says out '^  hart: awake [0-9.]+ % of that, '
     says out 'vadd copy-in [0-9.]+ %')"
+row=$(sed -n 's/^PATH(MTE2, "\(.*\)", \([0-9]*\), \([0-9]*\), \([0-9]*\), .*/\1: \2 predicted/p' \
+    "$root/hal/contract/accuracy.def")
+tap_check report/error_of_what_limits "$(says out "^  error: $row rows?, the middle one within")"
+salai --timing v1 -- vadd --n 3000
+tap_check report/timing_that_is_not_the_default "$(has_status 0
+    says out '^core 0, profile a2: .*, TIMING=v1$'
+    ! grep -q '^  error:' "$log/out" || echo "an error bar of v2")"
+salai --profile ascend310 -- vadd --n 100000
+tap_check report/error_of_a_chip_without_a_card "$(has_status 0
+    says out '^  error: not known, no card was measured for ascend310$')"
 salai -- matmul --m 64 --n 64 --k 64 --repeat 3
 tap_check report/launches_are_counted "$(has_status 0; says out '^  launches 1 to 3: ')"
 tap_check report/hart_is_the_limit \
