@@ -21,7 +21,7 @@ static inline void hint_range(enum hint_kind kind, const void *addr, size_t byte
     hint(&(struct hint){.kind = kind, .addr = (uintptr_t)addr, .bytes = bytes});
 }
 
-/* A launch or an operator; names stay where they are. */
+/* A launch or an operator. */
 static inline void hint_name(enum hint_kind kind, const char *name)
 {
     hint(&(struct hint){.kind = kind, .name = (uintptr_t)name});

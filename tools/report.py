@@ -173,6 +173,10 @@ def of_init(f):
     return lines
 
 
+def called(buffer):
+    return f"{buffer['kind']} {buffer['name']}".strip()
+
+
 def where(f):
     if f.get("setting"):
         return f"{f['setting']} of core {f['core']}"
@@ -182,7 +186,9 @@ def where(f):
         queue = f" ({f['role']} of queue {queue['name']}, {queue['where']})" if queue else ""
         return f"semaphore {f['semaphore']} of {core}{queue}, which holds {f['value']}"
     core = "" if f["memory"] == "GM" else f" of core {f['core']}"
-    return f"{f['memory'].upper()}{core} at {f['address']:#x}"
+    buffer = next((f[side]["buffer"] for side in ("first", "second") if "buffer" in f[side]), None)
+    text = f" in {called(buffer)} ({buffer['where']})" if buffer else ""
+    return f"{f['memory'].upper()}{core} at {f['address']:#x}{text}"
 
 
 def headline(f):

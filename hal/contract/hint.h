@@ -2,7 +2,7 @@
  *
  * What the firmware tells whoever watches it about memory: the record whose address it
  * stores to CHIP_HINT. The machine itself does nothing with it. The record is read at the
- * store, so it may lie on the stack; names are strings in DRAM that stay where they are.
+ * store, so it may lie on the stack, and its name with it.
  */
 #ifndef HAL_CONTRACT_HINT_H
 #define HAL_CONTRACT_HINT_H
@@ -22,7 +22,8 @@ enum hint_kind {
     /* A block is given back, at addr; the allocator's work begins. */
     HINT_FREE,
     HINT_REST,
-    /* Of a block, at addr, so many bytes are used: the rest is there for its alignment. */
+    /* Of a block, at addr, so many bytes are used: the rest is there for its alignment. With
+     * a name, what it is. */
     HINT_USED,
     /* Those bytes have come from a file. */
     HINT_INPUT,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "hal/chip.h"
+#include "hal/hint.h"
 #include "kernels/lib/near.h"
 
 const struct option line_options[] = {
@@ -411,6 +412,17 @@ static int make_result(const struct line *line, struct op_call *call,
     return t->data ? 0 : ERR_NOMEM;
 }
 
+/* What a checker calls an operand. */
+static void name_operand(const struct io_operand *operand, const struct tensor *t)
+{
+    if (t->data) {
+        hint(&(struct hint){.kind = HINT_USED,
+                            .addr = (uintptr_t)t->data,
+                            .bytes = t->count * (type_bits(t->type) / 8),
+                            .name = (uintptr_t)operand->name});
+    }
+}
+
 enum run_status line_call(const struct line *line, struct op_call *call)
 {
     struct io_sizes sizes = {0};
@@ -421,6 +433,10 @@ enum run_status line_call(const struct line *line, struct op_call *call)
     }
     if (!err && line->op->prepare) {
         err = line->op->prepare(call);
+    }
+    for (unsigned i = 0; !err && i < line->io.n_in + line->io.n_out; i++) {
+        name_operand(&line->io.operand[i],
+                     i < line->io.n_in ? &call->in[i] : &call->out[i - line->io.n_in]);
     }
     return err ? RUN_INPUT : RUN_OK;
 }

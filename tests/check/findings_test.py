@@ -113,6 +113,11 @@ def hazards():
         ok(f"checked/hazard_{name}", [] if len(got) == 1 else [
             f"{len(got)} of {[(f['class'], f.get('advice')) for f in left]}"])
         left = [f for f in left if f not in got]
+    blocks = {f["first"]["buffer"]["where"] for f in report["findings"] if
+              f.get("memory") == "GM"}
+    at = line_of("tests/broken/hazards.c", "gm = aligned_alloc(")
+    ok("checked/buffers_of_gm_are_named", [] if blocks == {f"tests/broken/hazards.c:{at}"} else [
+        blocks])
     ok("checked/and_nothing_else_of_them", [(f["class"], f.get("advice")) for f in left])
     ok("checked/hazards_corrected", silent(*checked(*two, "--sound", checks=TIMES)))
 

@@ -188,6 +188,22 @@ TEST(memory, buffers)
     ok(strcmp(found(m), "BN") == 0, "memory/buffers_of_a_queue");
 }
 
+/* For the race check: what a byte of GM is part of. */
+TEST(memory, block_of_a_byte)
+{
+    struct memory *m = open_heap();
+    struct allocation a;
+
+    tell(m, HINT_BLOCK, X, SIZE);
+    memory_hint(m, 1,
+                &(struct hint){.kind = HINT_USED, .addr = X, .bytes = SIZE, .name = 7});
+    ok(memory_holds(m, 0, NPU_MEM_GM, X + SIZE - 1, &a) && a.addr == X &&
+           a.bytes == SIZE && a.name == 7,
+       "memory/name_of_a_block");
+    ok(!memory_holds(m, 0, NPU_MEM_GM, X + SIZE, &a), "memory/no_block_there");
+    memory_free(m);
+}
+
 /* --- sync --- */
 
 static union cmd cmd;

@@ -49,9 +49,13 @@ static void grow(struct findings *f)
 static struct hint buffer_of(const struct findings *f, const struct race_pair *p,
                              const struct record *x)
 {
-    const struct hint *hint =
-        hints_find(&f->hints, p->core, p->mem, x->bytes ? x->base : p->addr);
+    uint64_t at = x->bytes ? x->base : p->addr;
+    const struct hint *hint = hints_find(&f->hints, p->core, p->mem, at);
+    struct hint block = {0};
 
+    if (p->mem == NPU_MEM_GM && f->block && f->block(at, &block)) {
+        return block;
+    }
     return hint ? *hint : (struct hint){0};
 }
 

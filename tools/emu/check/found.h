@@ -39,8 +39,12 @@ enum {
     INSTANCES_MOST = 256, /* that are kept of a finding */
 };
 
+/* What a byte of GM is part of, as a hint of a block; false: not known. */
+typedef bool findings_block(uint64_t addr, struct hint *hint);
+
 struct findings {
     const struct check_host *host;
+    findings_block *block; /* or NULL */
     struct finding *finding;
     uint32_t n, room;
     uint32_t bucket[FINDING_BUCKETS]; /* index plus 1 */

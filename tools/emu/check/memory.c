@@ -14,7 +14,6 @@ enum {
     SCOPES_MOST = 16,
     SEEN = 16,
     SEEN_PAGE = 4096,
-    RETURN = 2 /* bytes of the shortest call */
 };
 
 struct space {
@@ -192,7 +191,7 @@ bool memory_holds(struct memory *m, unsigned core, unsigned mem, uint64_t addr,
 /* In the call that returns there. */
 static uint64_t call_before(uint64_t site)
 {
-    return site ? site - RETURN : 0;
+    return site ? site - CALL_BYTES : 0;
 }
 
 static struct record hart_at(uint64_t place, uint64_t cycle)
@@ -277,8 +276,10 @@ static void block_used(struct memory *m, const struct hint *h)
 {
     uint32_t n = below(&m->gm, h->addr);
 
-    if (n && m->gm.at[n - 1].addr == h->addr && h->bytes < m->gm.at[n - 1].bytes) {
-        m->gm.at[n - 1].bytes = h->bytes;
+    if (n && m->gm.at[n - 1].addr == h->addr && !m->gm.at[n - 1].gone) {
+        struct allocation *a = &m->gm.at[n - 1];
+        a->bytes = h->bytes < a->bytes ? h->bytes : a->bytes;
+        a->name = h->name ? h->name : a->name;
     }
 }
 
@@ -290,7 +291,8 @@ static void block(struct memory *m, const struct hint *h)
                &(struct allocation){.addr = h->addr,
                                     .bytes = h->bytes,
                                     .site = call_before(h->site),
-                                    .serial = h->count & HINT_COUNT_LIBRARY ? 0 : ++m->serial,
+                                    .serial =
+                                        h->count & HINT_COUNT_LIBRARY ? 0 : ++m->serial,
                                     .kind = HINT_BLOCK});
     }
 }

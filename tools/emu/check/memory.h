@@ -27,6 +27,8 @@ enum memory_class {
     MEMORY_CLASSES,
 };
 
+enum { CALL_BYTES = 2 /* of the shortest call */ };
+
 struct allocation {
     uint64_t addr, bytes;
     uint64_t name;        /* address of a string in GM, or 0 */

@@ -16,7 +16,10 @@
 void npu_checks_record(const char *name, const struct record *x,
                        const struct hint *buffer);
 const char *npu_checks_mem(unsigned mem);
-void npu_checks_text(FILE *to, uint64_t addr);
+/* name: a number that a hint's has got, or an address. */
+void npu_checks_text(FILE *to, uint64_t name);
+/* Of an enum hint_kind. */
+const char *npu_checks_kind(unsigned kind);
 
 const char *npu_checks_kind(unsigned kind); /* of an allocation: enum hint_kind */
 /* The cycle of what is heard now; false: it is known already, and not to be looked at. */
@@ -30,6 +33,8 @@ void npu_memcheck_hint(uint64_t cycle, const struct hint *hint);
 /* Nothing can be wrong with that access of the hart's to GM. */
 bool npu_memcheck_passes(uint64_t first, uint64_t bytes);
 void npu_memcheck_hart(const struct race_hart_access *a);
+/* A findings_block. */
+bool npu_memcheck_block(uint64_t addr, struct hint *hint);
 uint32_t npu_memcheck_count(void);
 /* Its findings, at most so many, each behind a comma unless it is the first of all; whether
  * the next would be. */

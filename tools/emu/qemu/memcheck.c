@@ -7,25 +7,23 @@
 
 static struct {
     SalaiNPU *npu;
-    struct memory *memory; /* NULL: not wanted */
-    struct sync *sync;     /* likewise */
-    bool judged;           /* its memory: accesses are */
+    struct memory *memory; /* knows blocks even where its findings are not wanted */
+    bool judged;           /* they are: accesses are judged */
+    struct sync *sync;     /* NULL: not wanted */
 } check;
 
 void npu_memcheck_init(SalaiNPU *npu, unsigned checks, const struct check_host *host,
                        const struct race_config *config)
 {
     check.npu = npu;
-    check.memory = checks & (CHECK_MEMORY | CHECK_INIT) ? memory_new(host, config) : NULL;
+    check.memory = memory_new(host, config);
     check.judged = checks & CHECK_MEMORY;
     check.sync = checks & CHECK_SYNC ? sync_new(host, config->cores) : NULL;
 }
 
 void npu_memcheck_hint(uint64_t cycle, const struct hint *hint)
 {
-    if (check.memory) {
-        memory_hint(check.memory, cycle, hint);
-    }
+    memory_hint(check.memory, cycle, hint);
     if (check.sync) {
         sync_hint(check.sync, cycle, hint);
     }
@@ -48,12 +46,31 @@ bool npu_memcheck_passes(uint64_t first, uint64_t bytes)
 
 void npu_memcheck_hart(const struct race_hart_access *a)
 {
-    memory_hart(check.memory, a);
+    if (check.judged) {
+        memory_hart(check.memory, a);
+    }
 }
 
 struct memory *npu_memcheck_memory(void)
 {
     return check.memory;
+}
+
+bool npu_memcheck_block(uint64_t addr, struct hint *hint)
+{
+    struct allocation a;
+
+    if (!memory_holds(check.memory, 0, NPU_MEM_GM, addr, &a)) {
+        return false;
+    }
+    *hint = (struct hint){.kind = a.kind,
+                          .mem = NPU_MEM_GM,
+                          .count = 1,
+                          .addr = a.addr,
+                          .bytes = a.bytes,
+                          .name = a.name,
+                          .site = a.site + CALL_BYTES};
+    return true;
 }
 
 /* --- what was found --- */
@@ -175,6 +192,5 @@ uint64_t npu_memcheck_lost(void)
 
 size_t npu_memcheck_bytes(void)
 {
-    return (check.memory ? memory_bytes(check.memory) : 0) +
-           (check.sync ? sync_bytes(check.sync) : 0);
+    return memory_bytes(check.memory) + (check.sync ? sync_bytes(check.sync) : 0);
 }

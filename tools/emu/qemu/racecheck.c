@@ -28,13 +28,14 @@ static struct {
     struct findings findings;
     FILE *file;
     const char *path;
-    uint64_t now;  /* cycle of the last event: an access cannot read the clock */
-    Instant at;    /* what is heard */
-    Instant known; /* what was heard at the most, while less is heard again */
-    bool past;     /* that is so */
-    bool leaves;   /* a snapshot is being loaded, which resets the machine first */
-    GArray *found; /* of Instant: when there was a finding more */
-    uint64_t work; /* of looking for what races lack */
+    uint64_t now;     /* cycle of the last event: an access cannot read the clock */
+    Instant at;       /* what is heard */
+    Instant known;    /* what was heard at the most, while less is heard again */
+    bool past;        /* that is so */
+    bool leaves;      /* a snapshot is being loaded, which resets the machine first */
+    GArray *found;    /* of Instant: when there was a finding more */
+    GPtrArray *names; /* that hints have had */
+    uint64_t work;    /* of looking for what races lack */
     bool hart, memory, accesses; /* accesses: of the hart's are wanted */
 } check;
 
@@ -48,6 +49,39 @@ static void give_back(void *ctx, void *p, size_t bytes)
     g_free(p);
 }
 
+/* A string of the guest's, as far as it can stand in JSON as it is. */
+static void copy_text(char text[TEXT_BYTES], uint64_t addr)
+{
+    const struct npu_config *config = &check.npu->config;
+    uint64_t off = addr - config->gm_base;
+    unsigned i = 0;
+
+    for (; i < TEXT_BYTES - 1 && off + i < config->gm_size; i++) {
+        text[i] = (char)check.npu->gm_host[off + i];
+        if (!g_ascii_isprint(text[i]) || strchr("\"\\", text[i])) {
+            break;
+        }
+    }
+    text[i] = 0;
+}
+
+/* A number for a name as it is now, below all addresses of DRAM. */
+static uint64_t keep_name(uint64_t addr)
+{
+    char text[TEXT_BYTES];
+    guint i;
+
+    if (addr == 0) {
+        return 0;
+    }
+    copy_text(text, addr);
+    if (!g_ptr_array_find_with_equal_func(check.names, text, g_str_equal, &i)) {
+        i = check.names->len;
+        g_ptr_array_add(check.names, g_strdup(text));
+    }
+    return i + 1;
+}
+
 static void hinted(uint64_t addr)
 {
     const struct npu_config *config = &check.npu->config;
@@ -56,6 +90,7 @@ static void hinted(uint64_t addr)
 
     if (off <= config->gm_size && sizeof(hint) <= config->gm_size - off) {
         memcpy(&hint, check.npu->gm_host + off, sizeof(hint));
+        hint.name = keep_name(hint.name);
         hints_hear(&check.findings.hints, &hint);
         npu_initcheck_hint(&hint);
         npu_memcheck_hint(check.now, &hint);
@@ -240,19 +275,14 @@ void npu_racecheck_translated(struct qemu_plugin_tb *tb)
 
 /* --- what is left --- */
 
-/* A string of the guest's, as far as it can stand in JSON as it is. */
-void npu_checks_text(FILE *to, uint64_t addr)
+void npu_checks_text(FILE *to, uint64_t name)
 {
-    const struct npu_config *config = &check.npu->config;
     char text[TEXT_BYTES] = "";
-    uint64_t off = addr - config->gm_base;
 
-    for (unsigned i = 0; i < TEXT_BYTES - 1 && off + i < config->gm_size; i++) {
-        text[i] = (char)check.npu->gm_host[off + i];
-        if (!g_ascii_isprint(text[i]) || strchr("\"\\", text[i])) {
-            text[i] = 0;
-            break;
-        }
+    if (name && name <= check.names->len) {
+        pstrcpy(text, sizeof(text), check.names->pdata[name - 1]);
+    } else if (name) {
+        copy_text(text, name);
     }
     fprintf(to, "\"%s\"", text);
 }
@@ -266,8 +296,8 @@ static void write_buffer(const struct hint *b)
 {
     fprintf(check.file,
             ",\"buffer\":{\"base\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"site\":%" PRIu64
-            ",\"name\":",
-            b->addr, b->bytes * b->count, b->site);
+            ",\"kind\":\"%s\",\"name\":",
+            b->addr, b->bytes * b->count, b->site, npu_checks_kind(b->kind));
     npu_checks_text(check.file, b->name);
     if (b->kind == HINT_QUEUE) {
         fprintf(check.file,
@@ -443,6 +473,8 @@ void npu_racecheck_init(SalaiNPU *npu, unsigned checks, const char *path)
         npu_die("npu.so: findings=%s: %s", path, strerror(errno));
     }
     findings_open(&check.findings, &host);
+    check.findings.block = npu_memcheck_block;
+    check.names = g_ptr_array_new();
     check.found = g_array_new(false, false, sizeof(Instant));
     if (checks & CHECK_RACE) {
         check.race = race_new(&host, &config, &report);
