@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A cut by reductions, and where a program is cut at all; see cut.h.
+ * Cuts by reductions and by gathers, and where a program is cut at all; see cut.h.
  */
 #include "kernels/tile/draft.h"
 
@@ -47,6 +47,18 @@ static tile_value take(struct draft *d, tile_value v)
     return draft_take(d, v);
 }
 
+/* All results, by what other stages have made. */
+static bool finish_rest(struct draft *rest, const bool *made)
+{
+    rest->made = made;
+    rest->make = take;
+    for (unsigned r = 0; r < rest->c->from->n_results; r++) {
+        draft_program_result(rest, r);
+    }
+    draft_end(rest);
+    return !rest->c->failed;
+}
+
 bool cut_by_reductions(struct cut *cut, const struct tile_kernel *k,
                        struct tile_arena *arena)
 {
@@ -76,11 +88,39 @@ bool cut_by_reductions(struct cut *cut, const struct tile_kernel *k,
         return false;
     }
     draft_end(d);
-    rest->made = set;
-    rest->make = take;
-    for (unsigned r = 0; r < k->n_results; r++) {
-        draft_program_result(rest, r);
+    return finish_rest(rest, set);
+}
+
+bool cut_gathers(struct cut *cut, const struct tile_kernel *k, struct tile_arena *arena)
+{
+    struct cutting c;
+    bool none[TILE_NODES + 1] = {false}, set[TILE_NODES + 1] = {false};
+    struct draft *rest;
+    unsigned n = 0;
+
+    if (!cutting_begin(&c, cut, k, arena)) {
+        return false;
     }
-    draft_end(rest);
-    return !c.failed;
+    for (tile_value v = 1; v <= k->n_nodes && !c.failed; v++) {
+        struct draft *d = NULL;
+        set[v] = k->node[v].op == TILE_GATHER;
+        n += set[v];
+        d = set[v] ? draft_begin(&c, "gather", NULL) : NULL;
+        if (d) {
+            bool all = k->n_results == 1 && k->result[0].value == v;
+            d->made = none;
+            d->stage.gather = true;
+            if (all) {
+                draft_program_result(d, 0);
+            } else {
+                draft_leave(d, v, cutting_given(&c, v));
+            }
+            draft_end(d);
+            if (all) {
+                return !c.failed;
+            }
+        }
+    }
+    rest = n && !c.failed ? draft_begin(&c, "rest", NULL) : NULL;
+    return rest && finish_rest(rest, set);
 }

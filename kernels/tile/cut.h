@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * A program that no tile holds, as several that run one after the other: stages. Two cuts
+ * A program that no tile holds, as several that run one after the other: stages. Three cuts
  * lead there:
  *  - by reductions: those that depend on no other are a program of their own, the rest
  *    takes their values as parameters;
+ *  - by gathers: rows that are found by index are copied together first;
  *  - in pieces: a reduction over a dimension that is too long gives a partial result for
  *    each piece of it, a second program makes one of them, the rest is a third.
  * What a stage leaves for another lies in GM. Pieces follow from the sizes alone, so that
@@ -27,7 +28,8 @@ struct origin {
 
 struct stage {
     struct tile_kernel *k;
-    bool whole; /* is to be planned as it is, or in other pieces */
+    bool gather; /* its one result is a GATHER */
+    bool whole;  /* is to be planned as it is, or in other pieces */
     struct origin in[TILE_PARAMS], out[TILE_RESULTS];
 };
 
@@ -44,6 +46,8 @@ tile_dims cut_reduced(const struct tile_kernel *k);
  * operations than a program may. */
 bool cut_by_reductions(struct cut *c, const struct tile_kernel *k,
                        struct tile_arena *arena);
+/* Each GATHER is a program of its own. */
+bool cut_gathers(struct cut *c, const struct tile_kernel *k, struct tile_arena *arena);
 /* The same of a program that reduces over one dimension only; a piece has at most so many
  * elements of it. */
 bool cut_in_pieces(struct cut *c, const struct tile_kernel *k, uint32_t most,

@@ -99,6 +99,10 @@ static void tell_others(const struct tile_plan *t, FILE *to)
 
 void plan_explain(const struct tile_plan *t, FILE *to)
 {
+    if (t->gather) {
+        gather_explain(t, to);
+        return;
+    }
     fprintf(to, "%s on %u core%s, planned in %llu instructions, %u candidates\n", t->name,
             t->cores, t->cores == 1 ? "" : "s", (unsigned long long)t->planning,
             t->n_tried);

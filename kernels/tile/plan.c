@@ -53,6 +53,16 @@ static int keep_commands(struct search *s, struct tile_arena *arena, struct tile
     return 0;
 }
 
+void plan_begin(struct tile_plan *t)
+{
+    for (unsigned i = 0; i < TILE_PARAMS; i++) {
+        t->in[i] = (struct origin){OF_PARAM, (uint8_t)i, 0};
+    }
+    for (unsigned i = 0; i < TILE_RESULTS; i++) {
+        t->out[i] = (struct origin){OF_RESULT, (uint8_t)i, 0};
+    }
+}
+
 static int make_plan(struct search *s, struct tile_arena *arena, struct tile_plan *t)
 {
     struct candidate *best = &s->best[0];
@@ -68,12 +78,7 @@ static int make_plan(struct search *s, struct tile_arena *arena, struct tile_pla
     t->order = s->order;
     t->p = s->p;
     t->cores = s->cores;
-    for (unsigned i = 0; i < TILE_PARAMS; i++) {
-        t->in[i] = (struct origin){OF_PARAM, (uint8_t)i, 0};
-    }
-    for (unsigned i = 0; i < TILE_RESULTS; i++) {
-        t->out[i] = (struct origin){OF_RESULT, (uint8_t)i, 0};
-    }
+    plan_begin(t);
     for (unsigned i = 1; i < s->n_best; i++) {
         tell_lost(s, &s->best[i]);
     }

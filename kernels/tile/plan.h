@@ -331,6 +331,20 @@ struct script {
     char word[SCRIPT_WORDS][TILE_NAME_BYTES];
 };
 
+/* gather.c: a stage that copies rows of a tensor by their indices. */
+struct gather {
+    uint64_t row_bytes, rows, step;   /* step: bytes from an index to the next */
+    unsigned n;                       /* dimensions of the result before the row */
+    uint32_t size[TILE_RANK];         /* of these */
+    uint64_t x_stride[TILE_RANK];     /* bytes; 0: the tensor does not have it */
+    uint64_t index_stride[TILE_RANK]; /* elements */
+    uint16_t line;
+    uint8_t x, index; /* parameters */
+    const char *from; /* of the call */
+    const int32_t *place;
+    char *to;
+};
+
 struct tile_plan {
     struct program *p;
     struct way way;
@@ -353,6 +367,7 @@ struct tile_plan {
     struct origin in[TILE_PARAMS], out[TILE_RESULTS];
     struct tile_plan *next; /* that runs behind it */
     uint64_t scratch;       /* of the first: bytes that all share */
+    struct gather *gather;  /* that is all it does; NULL: it is in tiles */
     const char *schedule;   /* of the first: leads to the same plan; NULL: too long */
 };
 
@@ -377,6 +392,14 @@ struct planning {
 int plan_tiles(struct tile_plan **plan, const struct tile_kernel *k,
                const struct planning *how, struct tile_arena *arena,
                struct tile_error *error, uint32_t *wanted);
+/* Tensors are those of its own program, until it is a stage of another. */
+void plan_begin(struct tile_plan *t);
+/* Of a kernel whose one result is a GATHER. */
+int gather_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cores,
+                struct tile_arena *arena, struct tile_error *error);
+void gather_bind(struct gather *g, const struct tile_call *call);
+void gather_play(const struct gather *g); /* the share of the task's block */
+void gather_explain(const struct tile_plan *t, FILE *to);
 /* explain.c, replay.c: of one. */
 void plan_explain(const struct tile_plan *t, FILE *to);
 int plan_bind(const struct tile_plan *t, const struct tile_call *call,

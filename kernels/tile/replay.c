@@ -71,6 +71,7 @@ static int make_transfers(struct tile_plan *t, struct part *part, unsigned lane,
         uint8_t b = (lane == LANE_STORE ? o->store : o->load)[i % n];
         loops_command(t->p, &t->way, t->loop, t->n_loops, tensor, lane == LANE_STORE,
                       variant, t->emit->at[b - 1][i / n], &s->cmds[i]);
+        s->cmds[i].head.tag = tensor->line;
         sync_transfer(o, lane, i % n, &s->cmds[i]);
         s->patches[i].cmd = (uint16_t)i;
         s->patches[i].field =
@@ -278,6 +279,10 @@ int plan_bind(const struct tile_plan *t, const struct tile_call *call,
 {
     int err = 0;
 
+    if (t->gather) {
+        gather_bind(t->gather, call);
+        return 0;
+    }
     for (unsigned c = 0; c < t->cores && !err; c++) {
         bind(t, call, &t->part[c]);
         err = check(&t->part[c], report->text, sizeof(report->text));
@@ -292,6 +297,10 @@ void plan_play(const struct tile_plan *t)
     struct part *part;
     unsigned n = 0;
 
+    if (t->gather) {
+        gather_play(t->gather);
+        return;
+    }
     if (task_block() >= t->cores) {
         return;
     }

@@ -106,8 +106,9 @@ static int plan_cut(struct guide *g, struct tile_plan **first, const struct cut 
     *first = NULL;
     for (unsigned i = 0; i < cut->n && !err; i++) {
         const struct stage *s = &cut->stage[i];
-        err = s->whole ? plan_whole(g, end, s->k, wanted)
-                       : plan_stages(g, end, s->k, depth + 1);
+        err = s->gather  ? gather_plan(end, s->k, g->cores, g->arena, g->error)
+              : s->whole ? plan_whole(g, end, s->k, wanted)
+                         : plan_stages(g, end, s->k, depth + 1);
         own = err ? 0 : (*end)->scratch;
         for (struct tile_plan *t = err ? NULL : *end; t; t = t->next) {
             for (unsigned j = 0; j < t->p->k->n_params; j++) {
@@ -225,6 +226,31 @@ static bool may_cut(const struct tile_kernel *k, int err, unsigned depth)
            !tile_chosen(k, TILE_CHOICE_BUFFERS, TILE_NO_DIM);
 }
 
+static bool has_gather(const struct tile_kernel *k)
+{
+    bool has = false;
+
+    for (tile_value v = 1; v <= k->n_nodes; v++) {
+        has = has || k->node[v].op == TILE_GATHER;
+    }
+    return has;
+}
+
+/* Rows by index are copied before all else. */
+static int plan_gathers(struct guide *g, struct tile_plan **first,
+                        const struct tile_kernel *k, unsigned depth)
+{
+    struct cut *cut = tile_alloc(g->arena, sizeof(*cut));
+    int err = cut && cut_gathers(cut, k, g->arena) ? plan_cut(g, first, cut, depth, NULL)
+                                                   : ERR_ARG;
+
+    if (err && g->error->text[0] == '\0') {
+        snprintf(g->error->text, sizeof(g->error->text),
+                 "%s gathers from too many tensors", k->name);
+    }
+    return err;
+}
+
 static int plan_stages(struct guide *g, struct tile_plan **first,
                        const struct tile_kernel *k, unsigned depth)
 {
@@ -234,6 +260,9 @@ static int plan_stages(struct guide *g, struct tile_plan **first,
     struct tile_error error;
     int err, cut;
 
+    if (has_gather(k)) {
+        return plan_gathers(g, first, k, depth);
+    }
     if (g->script.follows) {
         return follow(g, first, k, depth);
     }
@@ -355,6 +384,9 @@ static bool is_overwritten(const struct tile_plan *plan, const struct tile_call 
     return bad;
 }
 
+/* For debuggers: the stage that is played, or NULL. */
+const struct tile_plan *tile_played;
+
 /* One stage after the other; what a stage reads has been written by all cores. */
 static void kernel(void *arg)
 {
@@ -364,7 +396,21 @@ static void kernel(void *arg)
         if (i && task_blocks() > 1) {
             task_barrier();
         }
+        tile_played = r[i].t;
         plan_play(r[i].t);
+    }
+}
+
+/* A command's tag is the line that it is of. */
+static void tell_line(const struct tile_plan *plan, struct sched_report *report)
+{
+    const struct tile_kernel *k = plan->p->k;
+    size_t at = strlen(report->text);
+    uint16_t line = (uint16_t)report->fault.tag;
+
+    if (k->file && line) {
+        snprintf(report->text + at, sizeof(report->text) - at, "\n  of %s:%u", k->file,
+                 line);
     }
 }
 
@@ -416,6 +462,10 @@ int tile_run(const struct tile_plan *plan, const struct tile_call *call,
             &(struct launch){
                 .name = plan->name, .kernel = kernel, .arg = run, .cores = cores},
             report);
+        tile_played = NULL;
+    }
+    if (err == ERR_FAULT) {
+        tell_line(plan, report);
     }
     free(scratch);
     return err;

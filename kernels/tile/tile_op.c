@@ -212,7 +212,8 @@ static enum op command_for(const struct tile_node *n)
         return OP_VTANH;
     case TILE_ERF:
         return OP_VERF;
-    case TILE_RELU: /* of VADDRELU and its like */
+    case TILE_GATHER: /* of no pipe but those that copy */
+    case TILE_RELU:   /* of VADDRELU and its like */
     case TILE_NOT:
         return 0;
     default:

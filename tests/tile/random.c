@@ -303,6 +303,10 @@ static void sizes(struct random *r, uint32_t most, uint32_t *size)
         if (d + 1 == r->n_dims && pick(r, 4) == 0) { /* a long row */
             size[d] = 100 + pick(r, 1200);
         }
+        if (most > RANDOM_LONG) { /* rows that no tile has, and few of them */
+            size[d] =
+                d + 1 == r->n_dims ? RANDOM_LONG + pick(r, RANDOM_LONG) : 1 + pick(r, 2);
+        }
         while (size[d] > 1 && size[d] > most) {
             size[d] /= 2;
         }

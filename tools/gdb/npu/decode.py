@@ -55,6 +55,27 @@ def place(pc, call=True):
     return f"{sal.symtab.filename.split('/')[-1]}:{sal.line} {block.function if block else ''}"
 
 
+def issued(pc, tag):
+    """The same of a command; where it is of a tile program, that one's line, which its tag
+    is."""
+    at = place(pc)
+    line = tag & 0xffff
+    if not at.startswith(("replay.c:", "stages.c:")) or not line:
+        return at
+    plan = played()
+    name = plan["p"]["k"]["file"] if plan is not None else None
+    return f"{name.string().split('/')[-1]}:{line}" if name else f"line {line}, {at}"
+
+
+def played():
+    """The stage of a tile program that is played, or None."""
+    try:
+        plan = gdb.parse_and_eval("tile_played")
+    except gdb.error:
+        return None
+    return plan.dereference() if int(plan) else None
+
+
 def sem_name(sem, pc, core=0):
     """What a semaphore of a core is called: by the scheduler's label, which may change any
     time, or by the source around pc. '' if by neither."""

@@ -8,7 +8,7 @@ import os
 
 import gdb
 
-from npu import decode, device, machine
+from npu import decode, device, machine, queues
 
 texts = {}  # number: the command that made it
 numbers = itertools.count(1)
@@ -73,7 +73,13 @@ def line(hit):
     command = decode.commands().get(hit["opcode"], (f"opcode {hit['opcode']:#x}",))[0]
     what = {"pushed": "is issued"}.get(hit["what"], hit["what"])
     return f"{who(hit)} command {hit['number']} ({command}) {what} {at}" \
-        + (f", issued at {decode.place(hit['pc'])}" if hit["pc"] else "")
+        + (f", issued at {decode.issued(hit['pc'], tag_of(hit))}" if hit["pc"] else "")
+
+
+def tag_of(hit):
+    """Of a command that begins, which is the head of its queue then; else 0."""
+    commands = queues.read(hit["core"], hit["pipe"]) if hit["what"] == "begins" else None
+    return commands[0].tag if commands else 0
 
 
 def lines(always):

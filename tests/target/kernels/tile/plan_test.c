@@ -10,6 +10,7 @@
 #include "hal/chip.h"
 #include "hal/pmu.h"
 #include "kernels/cli/data.h"
+#include "kernels/tile/plan.h"
 #include "kernels/tile/ref.h"
 #include "kernels/tile/text.h"
 #include "kernels/tile/tile.h"
@@ -30,12 +31,25 @@ struct run {
     struct tile_call call;
 };
 
+static uint32_t gathered; /* size of the dimension that s32 parameters are indices of */
+
+static void make_indices(int32_t *index, uint64_t n)
+{
+    for (uint64_t i = 0; i < n && gathered; i++) {
+        index[i] = (int32_t)((uint32_t)index[i] % gathered);
+    }
+}
+
 static void make_tensors(struct run *r)
 {
     for (unsigned i = 0; i < r->k->n_params; i++) {
         const struct tile_tensor *t = &r->k->param[i];
-        r->call.in[i] = data_make("test", (enum type)t->type,
-                                  tile_count(r->k, tile_tensor_dims(t)), i + 1);
+        uint64_t n = tile_count(r->k, tile_tensor_dims(t));
+        void *data = data_make("test", (enum type)t->type, n, i + 1);
+        r->call.in[i] = data;
+        if (t->type == TYPE_S32) {
+            make_indices(data, n);
+        }
     }
     for (unsigned i = 0; i < r->k->n_results; i++) {
         const struct tile_tensor *t = &r->k->result[i].tensor;
@@ -300,6 +314,56 @@ TEST(tile_plan, a_stored_schedule_needs_no_search)
     check_schedule("kernel k(x: f32[m, n]) -> y: f32[m], z: f32[n]\n"
                    " y = sum(x, n)\n z = min(x - y, m)\n",
                    300, 400);
+}
+
+/* Indices of data_make() are of any s32; those of a gather lie in its dimension. */
+static void check_gather(const char *text, struct shape shape)
+{
+    gathered = shape.b;
+    check(text, shape);
+    gathered = 0;
+}
+
+TEST(tile_plan, rows_by_index)
+{
+    check_gather("kernel k(x: f32[b, n], i: s32[m]) -> y: f32[m, n]\n"
+                 " y = gather(x, i, b) * 2\n",
+                 (struct shape){50, 33, 70});
+    check_gather(
+        "kernel k(x: f16[b, n], i: s32[m], g: f32[n]) -> y: f32[m], z: f16[m, n]\n"
+        " z = gather(x, i, b)\n y = sum(z * g, n)\n",
+        (struct shape){9, 200, 129});
+    check_gather("kernel k(x: f32[n, b], i: s32[m]) -> y: f32[n, m]\n"
+                 " y = exp(gather(x, i, b))\n",
+                 (struct shape){9, 5, 3});
+}
+
+/* A command that the engine refuses is told by the program's line. */
+TEST(tile_plan, a_fault_names_the_line)
+{
+    static const char text[] =
+        "kernel k(x: f32[n]) -> y: f32[n]\n e = exp(x)\n y = e + x\n";
+    struct tile_arena arena = {malloc(ARENA_BYTES), ARENA_BYTES, 0};
+    static float x[64], y[64];
+    struct tile_call call = {{x}, {y}};
+    struct tile_error error;
+    struct tile_kernel *k = tile_parse(&arena, text, strlen(text), NULL, &error);
+    struct tile_plan *plan;
+    struct sequence *body;
+
+    k->file = "some/k.tile";
+    CHECK_OK(tile_set_size(k, tile_find_dim(k, "n"), 64));
+    CHECK_OK(tile_plan(&plan, k, 1, &arena, &error));
+    CHECK_OK(tile_run(plan, &call, &report));
+    body = &plan->part[0].tile[LANE_VECTOR][0];
+    for (unsigned i = 0; i < body->n * body->positions; i++) {
+        if (body->cmds[i].head.opcode == OP_VADD) {
+            body->cmds[i].vec2.src0 = 1;
+        }
+    }
+    CHECK_EQ(tile_run(plan, &call, &report), ERR_FAULT);
+    CHECK(strstr(report.text, "of some/k.tile:3") != NULL);
+    free(arena.base);
 }
 
 TEST(tile_plan, numbers_as_results)

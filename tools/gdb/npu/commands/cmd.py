@@ -13,7 +13,8 @@ def run(words, options, core):
     print(f"{command.name}: {command.text}")
     rows = [("opcode", f"{command.opcode:#x}", ""), ("type", command.type, "")]
     rows += [("flags", " ".join(command.flags) or "none", "")]
-    rows += [("tag", f"{command.tag:#x}", ""), ("pc", decode.place(command.pc) or "none", "")]
+    rows += [("tag", f"{command.tag:#x}", "")]
+    rows += [("pc", decode.issued(command.pc, command.tag) or "none", "")]
     rows += [("waits for", command.show([pair]), "") for pair in command.waits]
     rows += [("posts", command.show([pair]), "") for pair in command.posts]
     rows += [(name, decode.shown(name, value), command.texts.get(name, ""))

@@ -17,4 +17,4 @@ def run(words, options, core):
     if commands is None:
         raise machine.Error("this device does not show its queues")
     for i, command in enumerate(commands):
-        print(f"{i:3} {command.line()}\n      {decode.place(command.pc)}")
+        print(f"{i:3} {command.line()}\n      {decode.issued(command.pc, command.tag)}")

@@ -20,7 +20,7 @@ def pipe_line(core, pipe, name):
     state, commands = queues.state(core, pipe), queues.read(core, pipe)
     line = f"  {name:5}{state:9}{queues.depth(core, pipe):3} queued"
     if commands:
-        line += f"  {queues.when(core, pipe)}  {decode.place(commands[0].pc)}"
+        line += f"  {queues.when(core, pipe)}  {decode.issued(commands[0].pc, commands[0].tag)}"
         line += f"\n         {commands[0].line()}"
     return line
 

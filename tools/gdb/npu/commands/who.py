@@ -66,6 +66,7 @@ def run(words, options, core):
         pipe = machine.pipes()[found["pipe"]]
         print(f"{where}: {pipe} command {found['number']} of core {found['core']} wrote it last, "
               f"cycle {found['begin']} to {found['end']}\n  {found['command'].line()}\n"
-              f"  issued at {decode.place(history.issuer(found))}")
+              f"  issued at "
+              + decode.issued(history.issuer(found), found["command"].tag))
     if "-g" in options:
         go(found, where, memory, machine.hart_address(owner, memory, first))
