@@ -186,7 +186,8 @@ def where(f):
         queue = f" ({f['role']} of queue {queue['name']}, {queue['where']})" if queue else ""
         return f"semaphore {f['semaphore']} of {core}{queue}, which holds {f['value']}"
     core = "" if f["memory"] == "GM" else f" of core {f['core']}"
-    buffer = next((f[side]["buffer"] for side in ("first", "second") if "buffer" in f[side]), None)
+    both = (f.get(side, {}) for side in ("first", "second"))
+    buffer = next((access["buffer"] for access in both if "buffer" in access), None)
     text = f" in {called(buffer)} ({buffer['where']})" if buffer else ""
     return f"{f['memory'].upper()}{core} at {f['address']:#x}{text}"
 

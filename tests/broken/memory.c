@@ -19,6 +19,7 @@
 /* The mistakes are what later compilers would warn of. */
 #pragma GCC diagnostic ignored "-Wuse-after-free"
 #pragma GCC diagnostic ignored "-Warray-bounds"
+#pragma GCC diagnostic ignored "-Wfree-nonheap-object"
 
 enum { TILE = 1024, MORE = 32 /* bytes too many */, TURN = 0 /* semaphore */ };
 
@@ -67,7 +68,7 @@ static void compute(const struct job *j, struct tque *in, struct tque *out)
     union cmd c;
 
     if (!j->again || !plant(j, "mask")) {
-        vector_count(&c, TILE / 4);
+        vector_count(&c, plant(j, "half") ? TILE / 8 : TILE / 4);
         task_issue(PIPE_V, &c);
     }
     vector_add(&c, TYPE_F32, plant(j, "local") ? z + TILE : z, x, x);
@@ -83,6 +84,9 @@ static void copy_out(const struct job *j, struct tque *out)
 
     mte_ub_to_gm(&c, j->z, z, tile(j, "destination"));
     tque_free(out, z, &c);
+    if (plant(j, "wait")) {
+        cmd_wait(&c, TURN, 1);
+    }
     task_issue(PIPE_MTE3, &c);
 }
 
@@ -159,7 +163,9 @@ static int run(int argc, char **argv)
     if (plant(&j, "twice")) {
         free(j.x);
     }
-    if (!plant(&j, "leak")) {
+    if (plant(&j, "no-block")) {
+        free(j.z + MORE);
+    } else if (!plant(&j, "leak")) {
         free(j.z);
     }
     return status;

@@ -122,6 +122,17 @@ def hazards():
     ok("checked/hazards_corrected", silent(*checked(*two, "--sound", checks=TIMES)))
 
 
+def classes():
+    """Every class that a report may have is that of a mistake that some test plants."""
+    with open(f"{ROOT}/tests/qemu/device/memory_test.sh") as f:
+        planted = set(re.findall(r"(?:found |err '\^)([\w-]+)", f.read())) | {"race"}
+    planted |= {line.split()[1] for line in salai(*IMAGE, "hazards", "--list").stdout.splitlines()}
+    with open(f"{ROOT}/tools/report.py") as f:
+        known = re.findall(r'"([\w-]+)": "(?:error|warning|note)"', f.read())
+    ok("checked/every_class_is_planted", [c for c in known if c not in planted] or
+       len(known) < 14 and known)
+
+
 def two_lines():
     path = "tests/broken/race.c"
     ran, report = checked(*IMAGE, "race")
@@ -256,6 +267,7 @@ def sarif():
 
 corpus()
 hazards()
+classes()
 two_lines()
 operators()
 suppressions()

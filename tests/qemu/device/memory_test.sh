@@ -32,7 +32,7 @@ checked()
     for name; do
         words+=(${words:++} memory $name)
     done
-    CHECK=memory,sync,hart salai "${in_test[@]}" "${words[@]}"
+    CHECK=${CHECKS:-memory,sync,hart} salai "${in_test[@]}" "${words[@]}"
 }
 
 local_and_engines()
@@ -40,7 +40,7 @@ local_and_engines()
     local in out load
 
     in=$(line 'c, x, from' 2) # where it is issued
-    out=$(line 'mte_ub_to_gm(' 2)
+    out=$(line 'task_issue(PIPE_MTE3')
     load=$(line 'vector_add(' 3)
     checked source destination local unallocated freed
     tap_check memory/status "$(has_status 1)"
@@ -65,6 +65,9 @@ hart()
     checked store
     tap_check hart/stores_behind_a_block \
         "$(has_status 1; found unallocated "$(line '? TILE : 0] = 1')" 'behind the block')"
+    checked no-block
+    tap_check hart/frees_what_is_no_block "$(has_status 1
+        found bad-free "$(line 'free(j.z + MORE)')" '32 bytes into the block')"
     checked twice
     tap_check hart/frees_twice "$(has_status 1; found double-free "$broken" 'was given back here')"
 }
@@ -74,9 +77,22 @@ sync()
     checked post
     tap_check sync/a_unit_is_left "$(has_status 3
         says err '^leftover: semaphore 0 of core 0, which holds 1')"
+    checked wait
+    tap_check sync/a_wait_that_nobody_serves "$(has_status 3
+        found unserved "$(line 'task_issue(PIPE_MTE3')" 'waits for 1')"
     checked mask
     tap_check sync/mask_of_another_launch "$(has_status 1
         found left-set "$(line 'vector_add(' 3)" 'VADD in memory works with it')"
+}
+
+# Half of the tile is computed, and all of it is copied out.
+undefined()
+{
+    CHECKS=init checked half
+    tap_check init/half_of_a_tile "$(has_status 1
+        found init "$(line 'task_issue(PIPE_MTE3')" 'COPY_UB_GM')"
+    CHECKS=init checked "half --sound"
+    tap_check init/all_of_it "$(has_status 0; cat "$log/err")"
 }
 
 twins()
@@ -84,7 +100,7 @@ twins()
     local name all=()
 
     for name in source destination local unallocated freed skewed load-freed leak \
-                leak-launch store twice post mask; do
+                leak-launch store twice post mask wait no-block half; do
         all+=("$name --sound")
     done
     checked "${all[@]}"
@@ -95,5 +111,6 @@ work_begin memory
 local_and_engines
 hart
 sync
+undefined
 twins
 tap_done
