@@ -235,7 +235,8 @@ struct ended {
     const struct npu *n;
     const struct npu_event *e;
     struct npu_shadow shadow;
-    bool undefined; /* something that it reads is: */
+    bool undefined; /* something that it reads is, */
+    bool found;     /* and that is known to come from: */
     struct init_source source;
     uint32_t origin;
 };
@@ -290,9 +291,9 @@ static void judge(void *opaque, const struct access *a, enum touch_kind kind)
     } else if (npu_guides(x->n, x->e->core, x->e->pipe, a)) {
         guided(x, a, first);
         undefined_define(u, x->e->core, a);
-    } else if (!x->undefined) {
+    } else if (!x->found) {
         struct record r = operand(x, a, kind);
-        x->undefined = true;
+        x->undefined = x->found = true;
         x->origin = undefined_origin(u, x->e->core, a->mem, first);
         if (!x->origin) {
             x->source = source_at(x->i, &r, x->e->core, a->mem, first);
@@ -349,7 +350,7 @@ static void ends(struct init *i, const struct npu *n, const struct npu_event *e)
 
     if (e->pipe == PIPE_V && (cmpmask[0] | cmpmask[1])) {
         x.undefined = true;
-        x.origin = i->cmpmask_origin[e->core];
+        x.origin = i->cmpmask_origin[e->core]; /* if nothing else is */
     }
     npu_touch(n, e->core, e->pipe, judge, &x);
     if (!x.undefined) {
@@ -365,6 +366,24 @@ static void ends(struct init *i, const struct npu *n, const struct npu_event *e)
     npu_touch(n, e->core, e->pipe, take, &x);
     if (before[0] != cmpmask[0] || before[1] != cmpmask[1]) {
         i->cmpmask_origin[e->core] = x.origin;
+    }
+}
+
+/* Of a command that is refused because of its data only what guides it is of interest. */
+static void judge_guides(void *opaque, const struct access *a, enum touch_kind kind)
+{
+    struct ended *x = opaque;
+
+    if (kind == TOUCH_READS && npu_guides(x->n, x->e->core, x->e->pipe, a)) {
+        judge(opaque, a, kind);
+    }
+}
+
+static void faults(struct init *i, const struct npu *n, const struct npu_event *e)
+{
+    if (e->src) {
+        npu_touch(n, e->core, e->pipe, judge_guides,
+                  &(struct ended){.i = i, .n = n, .e = e});
     }
 }
 
@@ -389,6 +408,9 @@ void init_event(struct init *i, const struct npu *n, const struct npu_event *e)
         break;
     case NPU_ENDS:
         ends(i, n, e);
+        break;
+    case NPU_FAULTS:
+        faults(i, n, e);
         break;
     case NPU_RESETS:
         reset(i, e);

@@ -67,9 +67,10 @@ struct npu_event {
     /* Where from: the command's own, or the hart's at the push; the hart's where it posts
      * and takes itself. */
     uint64_t pc, ra;
-    unsigned fault;       /* NPU_FAULTS: enum npu_error */
+    unsigned fault; /* NPU_FAULTS: enum npu_error */
 
-    /* NPU_BEGINS, NPU_ENDS */
+    /* NPU_BEGINS, NPU_ENDS; NPU_FAULTS: of a command that the data are wrong for, else
+     * src is NULL */
     const struct access *src, *dst; /* dst may be NULL */
     const struct access *also;      /* a second destination, or NULL */
     unsigned n_src;
@@ -184,7 +185,8 @@ void npu_advance(struct npu *n, uint64_t now);
 uint64_t npu_next(const struct npu *n);
 
 /* Tells which bytes the command at the head of a queue touches, those it reads first:
- * to be asked while the host hears of its NPU_BEGINS or NPU_ENDS. Exact, masks, tails
+ * to be asked while the host hears of its NPU_BEGINS or NPU_ENDS, or of NPU_FAULTS for what
+ * it reads. Exact, masks, tails
  * and what follows from data included; a byte may be told more than once. */
 void npu_touch(const struct npu *n, unsigned core, unsigned pipe, touch_told *told,
                void *opaque);

@@ -79,7 +79,8 @@ static void pipe_stop(struct npu *n, unsigned core, unsigned pipe,
         p->fault.tag = head->tag;
         p->fault.pc = head->pc;
     }
-    event_command(n, core, pipe, NPU_FAULTS, head ? p->head : PIPE_DEPTH, NULL);
+    event_command(n, core, pipe, NPU_FAULTS, head ? p->head : PIPE_DEPTH,
+                  head && p->checked ? &n->plan[core][pipe] : NULL);
 }
 
 void pipe_reset(struct npu *n, unsigned core, unsigned pipe, uint64_t now)
