@@ -28,7 +28,8 @@ def address(access):
     the call."""
     if access["command"] and not access["caller"]:
         return [access["pc"] - 2]
-    return [access["pc"]] + [access["caller"] - 2] * (access["caller"] > 2)
+    callers = [access["caller"], *access.get("callers", ())]
+    return [access["pc"]] + [caller - 2 for caller in callers if caller > 2]
 
 
 def frames_of(image, addresses):
@@ -69,6 +70,9 @@ def located(raw, image):
     for f in raw["findings"]:
         if f.get("freed"):
             f["release"] = f["first"] | {"pc": f["freed"]}
+        if f.get("use") == "output":  # ra is nobody's at a call to the host
+            f["second"] |= {"caller": 0, "callers": f.pop("callers")}
+            f["first"] = f["second"]
     accesses = [f[side] for f in raw["findings"] for side in SIDES if side in f]
     accesses += [f["cure"]["other"] for f in raw["findings"] if "other" in f.get("cure", {})]
     buffers = [access["buffer"] for access in accesses if "buffer" in access]

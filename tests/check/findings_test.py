@@ -153,6 +153,54 @@ def two_lines():
         ran.stderr, re.M) else [ran.stderr])
 
 
+# --- what nobody has written ---
+
+def marks():
+    """{a kernel of `unwritten`: {`used` or `from`: its line}}"""
+    found = {}
+    for name in ("init.c", "init_local.c"):
+        kernel = None
+        with open(f"{ROOT}/tests/broken/{name}") as f:
+            for n, line in enumerate(f, 1):
+                begins = re.match(r"(?:static )?void (\w+)\(", line)
+                kernel = begins[1] if begins else kernel
+                comment = re.search(r"/\* ((?:from|used)[, a-z]*) \*/$", line)
+                for word in comment[1].split(", ") if comment else ():
+                    found.setdefault(kernel, {})[word] = f"tests/broken/{name}:{n}"
+    return found
+
+
+def unwritten():
+    words = (*IMAGE, "unwritten")
+    wanted = [line.split() for line in salai(*words, "--list").stdout.splitlines()]
+    ran, report = checked(*words, checks="init,hart")
+    lines, found, problems = marks(), {}, []
+    for f in report["findings"]:
+        found.setdefault(f["second"]["task"], []).append(f)
+    for name, use, memory, access, source, first in wanted:
+        got = [[f["class"], f["use"], f["memory"], access_text(f["second"]),
+                f["source"]["memory"], access_text(f["first"]),
+                *(f"{x['file']}:{x['line']}" for x in (f["second"], f["first"]))]
+               for f in found.pop(name, [])]
+        want = ["init", use, memory, access, source, first, *(
+            lines[name][mark] for mark in ("used", "from"))]
+        problems += [] if got == [want] else [f"{name}: {got}, want {want}"]
+    ok("checked/each_use_of_what_is_undefined", problems + [f"also {n}" for n in found] +
+       ([] if len(wanted) > 20 and ran.returncode == 1 else [f"status {ran.returncode}"]))
+    ok("checked/and_with_what_was_missing_nothing", silent(*checked(*words, "--sound")))
+    ok("checked/init_tells_where_bytes_come_from", [] if re.search(
+        r"^init: GM at 0x\w+, 2 times, first in cycle \d+\n"
+        r"  tests/broken/init_local.c:\d+ +COPY_UB_GM writes dst \[\w+, \w+\): 64 bytes are "
+        r"undefined, the first 960 bytes in  MTE3 of core 0, task tail_not_loaded\n"
+        r"  tests/broken/init_local.c:\d+ +they come from here: VADD reads src0 .*\n"
+        r"  UB of core 0 at 0x3c0 was never written since it was handed out: byte 960 of\n"
+        r"  tests/broken/init_local.c:\d+ +buffer in of 2048 bytes at 0x0$",
+        ran.stderr, re.M) else [ran.stderr])
+    alone = checked(*words, checks="init")[1]["findings"]
+    ok("checked/init_alone_leaves_loads_out", [f["use"] for f in alone if f["use"] == "load"] +
+       ([] if len(alone) > 18 else [f"{len(alone)} findings"]))
+
+
 # --- silence ---
 
 def command_lines():
@@ -177,7 +225,8 @@ def self_tests():
                     ("--cores", "32", "--profile", "ascend310")):
         suppress = ("--suppress", "tests/check/suppress")
         ran, report = checked(*IMAGE, "test", options=(*options, *suppress))
-        left = [f for f in report["findings"] if "suppressed" not in f and f["class"] == "race"]
+        left = [f for f in report["findings"] if "suppressed" not in f and
+                f["class"] in ("race", "init")]
         ok(f"checked/self_tests_are_silent{''.join(options).replace('-', '_')}",
            silent(ran, report | {"findings": left}))
 
@@ -269,6 +318,7 @@ corpus()
 hazards()
 classes()
 two_lines()
+unwritten()
 operators()
 suppressions()
 sarif()
