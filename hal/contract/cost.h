@@ -172,6 +172,17 @@ static inline uint64_t cost_gm_rows(uint64_t rows, uint64_t row_bytes, uint32_t 
     return row_bytes ? (bytes + rate - 1) / rate : 0;
 }
 
+/* Bytes of a row of GM that are slow because it begins between two lines and ends beyond
+ * the first; so many percent slower (COST_GM_UNALIGNED). A short row is one line. */
+static inline uint64_t cost_gm_unaligned(uint64_t first, uint64_t row_bytes)
+{
+    uint64_t off = first % L2_LINE_BYTES;
+
+    return off == 0 || off + row_bytes <= L2_LINE_BYTES ? 0
+           : row_bytes < L2_LINE_BYTES                  ? L2_LINE_BYTES
+                                                        : row_bytes;
+}
+
 /* Cycles of a command that nothing holds up: its work at its own rate, but at least so
  * many cycles. No command takes none. */
 static inline uint64_t cost_cycles(uint64_t fixed, uint64_t work, uint64_t rate,

@@ -52,6 +52,18 @@ static void *zeroed(size_t bytes)
     return p;
 }
 
+static enum npu_timing prices = TIMING_v2;
+
+void rig_prices(enum npu_timing timing)
+{
+    prices = timing;
+    if (rig.gm) {
+        rig.config.timing = timing;
+        rig.npu.host = &host;
+        npu_init(&rig.npu, &rig.config);
+    }
+}
+
 void rig_reset(struct rig *r)
 {
     r->npu.host = &host;
@@ -75,9 +87,10 @@ void rig_open(struct rig *r, unsigned cores, enum npu_profile profile)
     r->npu.host = &host;
     r->npu.ctx = r;
     r->npu.s = zeroed(npu_state_size());
+    r->npu.l2 = zeroed(npu_l2_bytes(profile));
     r->config = (struct npu_config){.cores = cores,
                                     .profile = profile,
-                                    .timing = TIMING_v2,
+                                    .timing = prices,
                                     .gm_base = RIG_GM_BASE,
                                     .gm_size = RIG_GM_BYTES};
     for (unsigned c = 0; c < cores; c++) {
@@ -96,6 +109,7 @@ void rig_close(struct rig *r)
         }
     }
     free(r->npu.s);
+    free(r->npu.l2);
     free(r->gm);
 }
 

@@ -24,6 +24,9 @@ struct rig {
  * each byte out of place. */
 void rig_open(struct rig *r, unsigned cores, enum npu_profile profile);
 void rig_close(struct rig *r);
+/* Whose prices hold, until the running test ends, in rigs that are opened from now on and
+ * in the chip below: v2, if a test does not say that its cycles are those of v1. */
+void rig_prices(enum npu_timing timing);
 /* As it was opened; the memories stay where they are. */
 void rig_reset(struct rig *r);
 /* Advances to a cycle; to the end of all that runs. */

@@ -13,6 +13,7 @@ void test_begin(void)
 {
     rnd_begin();
     simd_limit(SIMD_COUNT);
+    rig_prices(TIMING_v2);
     fresh();
 }
 

@@ -6,22 +6,71 @@
 
 enum { KIB = 1024 };
 
+/* Of a command alone; twice: when L2 has what it reads. */
+static uint64_t alone(struct rig *r, enum pipe pipe, const union cmd *c)
+{
+    uint64_t begin = r->now;
+
+    rig_push(r, 0, pipe, c);
+    return drain(r, begin);
+}
+
+static uint64_t again(struct rig *r, enum pipe pipe, const union cmd *c)
+{
+    alone(r, pipe, c);
+    return alone(r, pipe, c);
+}
+
+/* Of the second of two that follow each other. */
+static uint64_t behind(struct rig *r, enum pipe pipe, const union cmd *c)
+{
+    uint64_t first, begin = r->now;
+
+    rig_push(r, 0, pipe, c);
+    rig_push(r, 0, pipe, c);
+    first = npu_next(&r->npu);
+    return drain(r, begin) - (first - begin);
+}
+
 static uint64_t gm_l1(struct rig *r, uint64_t bytes)
 {
     union cmd c = rig_copy_in(0, 0, (uint32_t)bytes);
 
     c.head.opcode = OP_COPY_GM_L1;
-    rig_push(r, 0, PIPE_MTE2, &c);
-    return drain(r, 0);
+    return again(r, PIPE_MTE2, &c);
 }
 
 static uint64_t gm_ub(struct rig *r, uint64_t bytes)
 {
     union cmd c = rig_copy_in(0, 0, (uint32_t)bytes);
-    uint64_t begin = r->now;
 
-    rig_push(r, 0, PIPE_MTE2, &c);
-    return drain(r, begin);
+    return again(r, PIPE_MTE2, &c);
+}
+
+/* From a place between two lines on. */
+static uint64_t unaligned(struct rig *r, uint64_t bytes)
+{
+    union cmd c = rig_copy_in(0, 32, (uint32_t)bytes);
+
+    return again(r, PIPE_MTE2, &c);
+}
+
+/* As many percent as all cores in one place take of what each in its own does. */
+static uint64_t one_line(struct rig *r, uint64_t arg)
+{
+    enum { BYTES = 131072 };
+    unsigned cores = (unsigned)(arg >> 56);
+    uint64_t took[2], begin;
+
+    for (unsigned turn = 0; turn < 4; turn++) { /* the first and the third fill L2 */
+        begin = r->now;
+        for (unsigned core = 0; core < cores; core++) {
+            union cmd c = rig_copy_in(0, turn / 2 * core * BYTES, BYTES);
+            rig_push(r, core, PIPE_MTE2, &c);
+        }
+        took[turn / 2] = drain(r, begin);
+    }
+    return 100 * took[0] / took[1];
 }
 
 static uint64_t ub_gm(struct rig *r, uint64_t bytes)
@@ -40,7 +89,6 @@ static uint64_t ub_gm(struct rig *r, uint64_t bytes)
 static uint64_t nd2nz(struct rig *r, uint64_t bytes)
 {
     union cmd c = rig_command(OP_ND2NZ_GM_L1, TYPE_F16);
-    uint64_t begin = r->now;
 
     c.nd2nz.src = RIG_GM_BASE;
     c.nd2nz.n_rows = (uint16_t)(bytes / 512);
@@ -49,8 +97,7 @@ static uint64_t nd2nz(struct rig *r, uint64_t bytes)
     c.nd2nz.n_mats = 1;
     c.nd2nz.dst_c0_stride = c.nd2nz.n_rows;
     c.nd2nz.dst_row_stride = 1;
-    rig_push(r, 0, PIPE_MTE2, &c);
-    return drain(r, begin);
+    return again(r, PIPE_MTE2, &c);
 }
 
 static union cmd load(enum op op, uint64_t rows, uint64_t cols)
@@ -63,34 +110,30 @@ static union cmd load(enum op op, uint64_t rows, uint64_t cols)
     return c;
 }
 
-/* arg: m, n, k in 16 bits each. Loads of one slice of a (m, k) and of b (k, n). */
+/* arg: m, n, k in 16 bits each. Loads of one slice of a (m, k) and of b (k, n), each when
+ * GM has brought it to L1. */
 static uint64_t load_pair(struct rig *r, uint64_t arg)
 {
     uint64_t m = arg >> 32 & 0xffff, n = arg >> 16 & 0xffff, k = arg & 0xffff;
     union cmd a = load(OP_LOAD2D_L0A, m, k), b = load(OP_LOAD2D_L0B, k, n);
-    uint64_t begin = r->now;
+    uint64_t first = alone(r, PIPE_MTE1, &a);
 
-    rig_push(r, 0, PIPE_MTE1, &a);
-    rig_push(r, 0, PIPE_MTE1, &b);
-    return drain(r, begin);
+    rig_to(r, r->now + 1);
+    return first + alone(r, PIPE_MTE1, &b);
 }
 
 static uint64_t l1_l0a(struct rig *r, uint64_t bytes)
 {
     union cmd c = load(OP_LOAD2D_L0A, bytes / 512, 256);
-    uint64_t begin = r->now;
 
-    rig_push(r, 0, PIPE_MTE1, &c);
-    return drain(r, begin);
+    return behind(r, PIPE_MTE1, &c);
 }
 
 static uint64_t l1_l0b(struct rig *r, uint64_t bytes)
 {
     union cmd c = load(OP_LOAD2D_L0B, bytes / 512, 256);
-    uint64_t begin = r->now;
 
-    rig_push(r, 0, PIPE_MTE1, &c);
-    return drain(r, begin);
+    return behind(r, PIPE_MTE1, &c);
 }
 
 static union cmd mmad(uint64_t arg)
@@ -113,16 +156,11 @@ static uint64_t mmad_first(struct rig *r, uint64_t arg)
     return drain(r, begin);
 }
 
-/* The second of two that follow each other. */
 static uint64_t mmad_next(struct rig *r, uint64_t arg)
 {
     union cmd c = mmad(arg);
-    uint64_t first, begin = r->now;
 
-    rig_push(r, 0, PIPE_M, &c);
-    rig_push(r, 0, PIPE_M, &c);
-    first = npu_next(&r->npu);
-    return drain(r, begin) - (first - begin);
+    return behind(r, PIPE_M, &c);
 }
 
 /* Eight of them, one slice of k each, into one tile. */
@@ -138,19 +176,19 @@ static uint64_t mmad_8(struct rig *r, uint64_t arg)
     return drain(r, begin);
 }
 
+/* Bytes of L0C, of which half are written. */
 static uint64_t l0c_gm(struct rig *r, uint64_t bytes)
 {
     union cmd c = rig_command(OP_FIX_L0C_GM, TYPE_F32);
-    uint64_t begin = r->now;
 
     c.fix_gm.dst = RIG_GM_BASE;
     c.fix_gm.m = (uint16_t)(bytes / 512);
     c.fix_gm.n = 128;
     c.fix_gm.nd_num = 1;
+    c.fix_gm.quant = QUANT_F322F16;
     c.fix_gm.dst_pitch = 128;
     c.fix_gm.src_c0_stride = c.fix_gm.m;
-    rig_push(r, 0, PIPE_FIX, &c);
-    return drain(r, begin);
+    return behind(r, PIPE_FIX, &c);
 }
 
 /* 64 repeats of VADD, fp32; arg: address of the second source, of the destination. */
@@ -206,6 +244,10 @@ static const struct row rows[] = {
     {"L0C -> GM, 9 KiB", "mskpp", FITTED, PATH_FIX, 93, 12, l0c_gm, 9 * KIB},
     {"L0C -> GM, 17 KiB", "mskpp", FITTED, PATH_FIX, 143, 5, l0c_gm, 17 * KIB},
     {"L0C -> GM, 128 KiB", "mskpp", FITTED, PATH_FIX, 1116, 1, l0c_gm, 128 * KIB},
+    {"GM -> UB, 64 KiB between lines", "devkit", TYPED_IN, PATH_MTE2, 941, 1, unaligned,
+     64 * KIB},
+    {"GM -> UB in one line, 8 cores, %", "devkit", TYPED_IN, PATH_MTE2, 110, 2, one_line,
+     8ull << 56},
     {"L1 -> L0A, 64 KiB", "mskpp", PREDICTED, PATH_MTE1, 251, 12, l1_l0a, 64 * KIB},
     {"L1 -> L0B, 64 KiB", "mskpp", PREDICTED, PATH_MTE1, 500, 7, l1_l0b, 64 * KIB},
     {"loads of a, b 64^3", "msopprof", FITTED, PATH_MTE1, 143, 1, load_pair,

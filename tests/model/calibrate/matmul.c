@@ -13,6 +13,9 @@ enum { STEPS = 16, TILES = 4, PITCH = 8192 };
 /* Semaphores: the full and the free halves of L0, of a and of b in L1, and the tile. */
 enum { FULL = 1, FREE, A_FULL, A_FREE, B_FULL, B_FREE, TILE_FULL, TILE_FREE };
 enum { B_IN_L1 = 262144 };
+/* Cores in 4 rows of 6: those of a row share a, those of a column b. */
+#define A_AT(core) ((core) / 6 * 512)
+#define B_AT(core) (4096 + (core) % 6 * 512)
 
 static const struct shape {
     uint16_t m, n, k;
@@ -37,12 +40,12 @@ static void wait_post(union cmd *c, unsigned wait, unsigned post)
     c->head.post_n[0] = post != 0;
 }
 
-/* rows x cols of fp16 out of rows of 8192. */
-static union cmd from_gm(uint32_t l1, unsigned rows, unsigned cols)
+/* rows x cols of fp16 out of rows of 8192, from a column on. */
+static union cmd from_gm(uint64_t column, uint32_t l1, unsigned rows, unsigned cols)
 {
     union cmd c = rig_command(OP_ND2NZ_GM_L1, TYPE_F16);
 
-    c.nd2nz.src = RIG_GM_BASE;
+    c.nd2nz.src = RIG_GM_BASE + 2 * column;
     c.nd2nz.dst = l1;
     c.nd2nz.n_rows = (uint16_t)rows;
     c.nd2nz.n_cols = (uint16_t)cols;
@@ -174,8 +177,6 @@ static struct result product(struct rig *r, const struct shape *s)
         [CUBE] = PIPE_M, [MTE1_] = PIPE_MTE1, [MTE2_] = PIPE_MTE2};
     unsigned n = STEPS * TILES;
     uint64_t half = 0;
-    union cmd a = from_gm(0, s->m, s->k * s->ahead_a);
-    union cmd b = from_gm(B_IN_L1, s->n, s->k * s->ahead_b);
     struct result result;
 
     for (unsigned core = 0; core < s->cores; core++) {
@@ -187,6 +188,8 @@ static struct result product(struct rig *r, const struct shape *s)
     for (unsigned i = 0; i < n; i++) {
         half = i == n / 2 ? r->now : half;
         for (unsigned core = 0; core < s->cores; core++) {
+            union cmd a = from_gm(A_AT(core), 0, s->m, s->k * s->ahead_a);
+            union cmd b = from_gm(B_AT(core), B_IN_L1, s->n, s->k * s->ahead_b);
             load_in(r, core, i, &a, side_a(s));
             load_in(r, core, i, &b, side_b(s));
             step(r, core, i, s);
@@ -231,13 +234,13 @@ const struct row matmul_rows[] = {
     {"8192^3 case 8: Cube a step", "msopprof", FITTED, PATH_M, 521.1, 1,
      RUN(10, CUBE, 1)},
     {"8192^3 case 4: MTE1 a step", "msopprof", PREDICTED, PATH_MTE1, 395, 8,
-     RUN(9, MTE1_, 1)},
+     RUN(4, MTE1_, 24)},
     {"8192^3 case 5: MTE1 a step", "msopprof", PREDICTED, PATH_MTE1, 466, 22,
-     RUN(9, MTE1_, 1)},
+     RUN(5, MTE1_, 24)},
     {"8192^3 case 7: MTE1 a step", "msopprof", PREDICTED, PATH_MTE1, 442, 18,
-     RUN(9, MTE1_, 1)},
+     RUN(5, MTE1_, 24)},
     {"8192^3 case 8: MTE1 a step", "msopprof", PREDICTED, PATH_MTE1, 429, 15,
-     RUN(10, MTE1_, 1)},
+     RUN(8, MTE1_, 24)},
     {"8192^3 case 0: MTE2 a step", "msopprof", FITTED, PATH_MTE2, 513.9, 1,
      RUN(0, MTE2_, 1)},
     {"8192^3 case 1: MTE2 a step", "msopprof", FITTED, PATH_MTE2, 1380.5, 5,

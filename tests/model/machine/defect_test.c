@@ -106,6 +106,7 @@ TEST(defect, slow_pipe)
     struct rig r;
     uint64_t sound, slow;
 
+    rig_prices(TIMING_v1);
     open_broken(&r,
                 (struct npu_defect){.kind = NPU_SLOW, .what = PIPE_MTE2, .times = 10});
     slow = cycles_to_copy(&r, 0);

@@ -138,6 +138,7 @@ TEST(event, order)
     struct npu_host host;
     union cmd c = rig_copy_in(0, 0, 12288);
 
+    rig_prices(TIMING_v1);
     listen(&r, &host, 1);
     c.head.post_sem[0] = 3;
     c.head.post_n[0] = 2;
@@ -162,6 +163,7 @@ TEST(event, numbers)
     struct npu_host host;
     union cmd c = rig_copy_in(0, 0, 12288);
 
+    rig_prices(TIMING_v1);
     listen(&r, &host, 1);
     rig_push(&r, 0, PIPE_MTE2, &c);
     rig_drain(&r);
@@ -186,6 +188,7 @@ TEST(event, post_beyond_the_maximum)
     struct npu_host host;
     union cmd c = rig_copy_in(0, 0, 12288);
 
+    rig_prices(TIMING_v1);
     listen(&r, &host, 1);
     rig_write(&r, 0, SEM_POST + 8 * 3, SEM_MAX);
     c.head.post_sem[0] = 3;

@@ -240,6 +240,7 @@ TEST(perturb, repeats)
     uint64_t hash[4];
     struct rig r;
 
+    rig_prices(TIMING_v1);
     for (unsigned i = 0; i < 4; i++) {
         open_seeded(&r, 2, i < 2 ? 7 : i);
         hash[i] = history(&r, 100);
@@ -286,6 +287,7 @@ TEST(perturb, shape)
 static void copy_machine(struct rig *to, const struct rig *from)
 {
     memcpy(to->npu.s, from->npu.s, npu_state_size());
+    memcpy(to->npu.l2, from->npu.l2, npu_l2_bytes(PROFILE_a2));
     for (unsigned c = 0; c < from->config.cores; c++) {
         for (unsigned m = 0; m < NPU_MEM_COUNT; m++) {
             memcpy(to->npu.mem[c][m], from->npu.mem[c][m],

@@ -110,6 +110,7 @@ TEST(machine, copy)
     struct rig r;
     union cmd c = rig_copy_in(64, 0, 1200);
 
+    rig_prices(TIMING_v1);
     rig_open(&r, 1, PROFILE_a2);
     for (unsigned i = 0; i < 1200; i++) {
         r.gm[i] = (uint8_t)(i * 7);
@@ -144,6 +145,7 @@ TEST(machine, short_rows)
     struct rig r;
     union cmd c = rig_copy_in(0, 0, 128);
 
+    rig_prices(TIMING_v1);
     rig_open(&r, 1, PROFILE_a2);
     c.copy_in.n_blocks = 4;
     c.copy_in.src_gap = 128;
@@ -179,6 +181,7 @@ TEST(machine, nd2nz_next)
     struct rig r;
     union cmd c = nd2nz(64, 256), nop = rig_command(OP_NOP, TYPE_NONE);
 
+    rig_prices(TIMING_v1);
     rig_open(&r, 1, PROFILE_a2);
     rig_push(&r, 0, PIPE_MTE2, &c);
     rig_push(&r, 0, PIPE_MTE2, &c);
@@ -201,6 +204,7 @@ TEST(machine, nd2nz_curve)
     } points[] = {{4, 780}, {16, 794}, {64, 826}, {128, 1150}, {192, 1615}};
     struct rig r;
 
+    rig_prices(TIMING_v1);
     for (unsigned i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
         union cmd c = nd2nz(points[i].kib * 2, 256);
         uint64_t cycles;
@@ -369,6 +373,7 @@ TEST(machine, shared_bandwidth)
     union cmd c = rig_copy_in(0, 0, 12288);
     uint64_t begin;
 
+    rig_prices(TIMING_v1);
     rig_open(&r, 32, PROFILE_a2);
     for (unsigned i = 0; i < 32; i++) {
         rig_push(&r, i, PIPE_MTE2, &c);

@@ -26,6 +26,7 @@ TEST(snapshot, snapshot)
     rig_push(&a, 0, PIPE_MTE2, &c);
     rig_to(&a, 100);
     memcpy(b.npu.s, a.npu.s, npu_state_size());
+    memcpy(b.npu.l2, a.npu.l2, npu_l2_bytes(PROFILE_a2));
     for (unsigned m = 0; m < NPU_MEM_COUNT; m++) {
         memcpy(b.npu.mem[0][m], a.npu.mem[0][m],
                npu_mem_size(PROFILE_a2, (enum npu_mem)m));

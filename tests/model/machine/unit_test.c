@@ -31,6 +31,7 @@ static void note(void *ctx, const struct npu_event *e)
 /* L0A and L0B full of small fp16 numbers. */
 static void open_rig(void)
 {
+    rig_prices(TIMING_v1);
     rig_open(&r, 1, PROFILE_a2);
     host = *r.npu.host;
     host.event = note;

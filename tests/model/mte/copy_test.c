@@ -85,6 +85,7 @@ TEST(mte, pad)
 {
     static const enum type types[] = {TYPE_S8, TYPE_F16, TYPE_F32};
 
+    rig_prices(TIMING_v1);
     for (unsigned t = 0; t < 3; t++) {
         unsigned esize = 1u << t, most = 32 / esize;
         bool value = true, first = true;
@@ -180,6 +181,7 @@ static bool check_fractals(enum op op, bool transpose)
 
 TEST(mte, fractals)
 {
+    rig_prices(TIMING_v1);
     ok(check_fractals(OP_FRACTALS_L1_L0A, false), "fractals/l1_to_l0a");
     ok(check_fractals(OP_FRACTALS_L1_L0B, false), "fractals/l1_to_l0b");
     ok(check_fractals(OP_FRACTALS_L1_L0A, true), "fractals/l1_to_l0a_transposed");
@@ -271,6 +273,7 @@ TEST(mte, costs)
 {
     union cmd c = pad_command(OP_COPY_PAD_GM_UB, TYPE_F16, 1, 32, 1);
 
+    rig_prices(TIMING_v1);
     ok(cost(c) == 192 + 13, "pad/costs_its_rows_of_gm"); /* 3 * 512 / 125 */
     c = rig_command(OP_INIT_L0B, TYPE_F16);
     c.init.repeat = 1;

@@ -56,6 +56,7 @@ TEST(sparse, load)
     union cmd c = rig_command(OP_FRACTALS_L1_L0B, TYPE_S8);
     uint64_t now;
 
+    rig_prices(TIMING_v1);
     ok(loads(0, 0, L0, 0, 1), "sparse/load_of_a_fractal");
     ok(loads(1536, 32, L0 + 96, 3, 40), "sparse/load_from_a_fractal_on");
     ok(loads(0, 0, L0, 0, 128), "sparse/load_of_all_of_l0b");
@@ -118,6 +119,7 @@ TEST(sparse, snapshot)
     rig_to(&rig, 50);
     rig_open(&b, 1, PROFILE_a2);
     memcpy(b.npu.s, rig.npu.s, npu_state_size());
+    memcpy(b.npu.l2, rig.npu.l2, npu_l2_bytes(PROFILE_a2));
     for (unsigned m = 0; m < NPU_MEM_COUNT; m++) {
         memcpy(b.npu.mem[0][m], mem((enum npu_mem)m),
                npu_mem_size(PROFILE_a2, (enum npu_mem)m));

@@ -211,6 +211,7 @@ static unsigned elements(const struct cmd_head *head)
 
 TEST(cost, shared_by_32_cores)
 {
+    rig_prices(TIMING_v1);
     /* 2030 / 32 = 63.4375 bytes a cycle each; with writes 3784 / 64 = 59.125 */
     ok(all_cores(126875, 0) == 2000 + 192, "cost/reads_of_32_cores_share");
     ok(all_cores(59125, 59125) == 1000 + 192, "cost/reads_and_writes_of_32_cores_share");

@@ -459,6 +459,7 @@ TEST(cycles, of_every_command)
 {
     struct rig r;
 
+    rig_prices(TIMING_v1);
     rig_open(&r, 1, PROFILE_a2);
     for (unsigned i = 0; i < ROWS; i++) {
         uint64_t took = cycles(&rows[i], &r);

@@ -125,6 +125,7 @@ static uint64_t cycles(enum op op, unsigned size)
 
 TEST(fixpipe, costs)
 {
+    rig_prices(TIMING_v1);
     ok(cycles(OP_FIX_L0C_GM, 64) == 16384 / 117 + 1, "fixpipe/cost_to_gm");
     ok(cycles(OP_FIX_L0C_GM, 16) == 82, "fixpipe/least_cost_to_gm");
     ok(cycles(OP_FIX_L0C_UB, 64) == 30 + 128, "fixpipe/cost_to_ub");
@@ -242,7 +243,7 @@ static const struct rule rules[] = {
      SET(relu), 4, ERR(RANGE), AT(relu)},
     {"leaky_relu_of_integers", GM, Q(NONE), TYPE_S32, 0, 1, 0, SET(relu), 2, ERR(TYPE), AT(relu)},
     {"clip_of_integers", GM, Q(NONE), TYPE_S32, CLIP, 1, 0, NOTHING, ERR(FLAGS), FLAGS_AT},
-    {"unknown_flag", GM, Q(NONE), TYPE_F32, 128, 1, 0, NOTHING, ERR(FLAGS), FLAGS_AT},
+    {"unknown_flag", GM, Q(NONE), TYPE_F32, 64, 1, 0, NOTHING, ERR(FLAGS), FLAGS_AT},
     {"split_without_nz", GM, Q(NONE), TYPE_F32, SPLIT, 1, 0, NOTHING, ERR(FLAGS), FLAGS_AT},
     {"split_of_integers", GM, Q(NONE), TYPE_S32, NZ | SPLIT, 1, 0, NOTHING, ERR(FLAGS), FLAGS_AT},
     {"split_of_fp16", GM, Q(F322F16), TYPE_F32, NZ | SPLIT, 1, 0, NOTHING, ERR(FLAGS), FLAGS_AT},

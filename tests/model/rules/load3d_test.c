@@ -189,6 +189,7 @@ TEST(load3d, nothing)
         {"m_len", MEMBER(load3d, m_len)},       {"filter_h", MEMBER(load3d, filter_h)},
         {"filter_w", MEMBER(load3d, filter_w)}};
 
+    rig_prices(TIMING_v1);
     for (unsigned i = 0; i <= sizeof(t) / sizeof(t[0]); i++) {
         union cmd c = rig_load3d(OP_LOAD3D_L0A, TYPE_F16);
         uint64_t before;
@@ -252,6 +253,7 @@ TEST(load3d, costs)
     uint32_t read = rig_pipe(PIPE_MTE1, PMU_BYTES_READ);
     uint64_t before;
 
+    rig_prices(TIMING_v1);
     start();
     before = rig.now;
     set_repeat(1, 3, LOAD3D_ALONG_M);

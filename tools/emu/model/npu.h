@@ -163,13 +163,16 @@ struct npu {
     void *ctx; /* first argument of every host function */
     uint8_t *mem[NPU_MAX_CORES][NPU_MEM_COUNT];
     struct plan plan[NPU_MAX_CORES][NPU_PIPES];
+    uint32_t *l2; /* its tags, npu_l2_bytes(), lent too and part of a snapshot */
     const uint8_t *offsets;      /* for npu_touch() while an end is told: see touch.c */
     const struct npu_only *only; /* the configuration's */
 };
 
 /* Bytes of the flat state. */
 size_t npu_state_size(void);
-/* Cold start. n->s, n->host, n->ctx and n->mem[0 .. cores-1][] must be set. */
+/* Bytes of the tags of L2. */
+size_t npu_l2_bytes(enum npu_profile profile);
+/* Cold start. n->s, n->host, n->ctx, n->l2 and n->mem[0 .. cores-1][] must be set. */
 void npu_init(struct npu *n, const struct npu_config *config);
 /* Power-on reset at cycle `now`; the configuration stays, memories stay. */
 void npu_reset(struct npu *n, uint64_t now);

@@ -10,10 +10,12 @@
 
 #include "tools/emu/model/access.h"
 
-enum { POOL_READ = 1, POOL_WRITE = 2 };
+/* What a transfer shares: the chip's way to GM, reading or writing; L1 of its core. */
+enum { POOL_READ = 1, POOL_WRITE = 2, POOL_GM = 3, POOL_FROM_L1 = 4, POOL_TO_L1 = 8 };
 
-/* Which command has to have ended in the very cycle for `fixed_next` to count. */
-enum plan_behind { BEHIND_NOTHING, BEHIND_ANY, BEHIND_ITS_KIND };
+/* Which command has to have ended in the very cycle for `fixed_next` to count; or every
+ * cycle that the command has waited in its queue is one less, down to that. */
+enum plan_behind { BEHIND_NOTHING, BEHIND_ANY, BEHIND_ITS_KIND, BEHIND_WAITING };
 
 struct plan {
     struct access src[4], dst;
@@ -27,6 +29,7 @@ struct plan {
     uint32_t fixed_next;       /* instead, if it begins directly behind another one */
     uint64_t work;             /* bytes, or cycles with rate 1 */
     uint32_t rate;             /* per cycle */
+    uint32_t latency;          /* of GM, with all that is read in L2 */
     uint64_t ops;              /* for the PMU */
     uint64_t bank_group, bank; /* cycles of `work` that conflicts in UB cost */
     uint64_t at_least;         /* cycles that the work takes however fast it could go */

@@ -136,7 +136,8 @@ static uint8_t *init_ram(SalaiNPU *npu, MemoryRegion *mr, const char *name,
 }
 
 /* Lends the model its memories: a region each, but one for all that are not mapped,
- * since QEMU's time to make n blocks grows with the cube of n (0.12 s for 400). */
+ * and one for the tags of L2, of which a snapshot has the pages that are not 0, since
+ * QEMU's time to make n blocks grows with the cube of n (0.12 s for 400). */
 void npu_memory_init(SalaiNPU *npu)
 {
     enum npu_profile profile = npu->config.profile;
@@ -148,6 +149,8 @@ void npu_memory_init(SalaiNPU *npu)
         stage_bytes += npu_mem_offset(m) ? 0 : npu_mem_size(profile, m);
     }
     stage = init_ram(npu, &npu->stage, "npu.stage", id, stage_bytes * npu->config.cores);
+    npu->model.l2 = (uint32_t *)init_ram(npu, &npu->l2, "npu.l2", "npu.l2",
+                                         npu_l2_bytes(profile));
     for (unsigned c = 0; c < npu->config.cores; c++) {
         for (int m = 0; m < NPU_MEM_COUNT; m++) {
             uint32_t bytes = npu_mem_size(profile, m);

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bandwidth that pipes and cores share: every transfer to or from GM draws from the
- * chip's L2, reads from the read limit and all from the total (profile.def: L2_*).
- * Rates are max-min fair: whoever wants less than an equal share gets it all, the
- * others share the rest equally. A transfer draws while it has work left; its fixed
- * latency follows. Integer arithmetic in 1/256 byte, so every host computes the same.
+ * Bandwidth that pipes and cores share: every transfer to or from GM draws from HBM what
+ * L2 does not have (l2.c), and from the chip's L2, reads from the read limit and all from
+ * the total (profile.def: HBM_RATE, L2_*). Rates are max-min fair: whoever wants less than
+ * an equal share gets it all, the others share the rest equally. A transfer draws while it
+ * has work left; its fixed latency follows. What reads L1 is slower while GM is written to
+ * it, and shares with nobody else. Integer arithmetic in 1/256 byte, so every host computes
+ * the same.
  */
 #include "tools/emu/model/machine/flow.h"
 
 #include "hal/contract/cost.h"
 #include "tools/emu/model/machine/defect.h"
 #include "tools/emu/model/machine/event.h"
+#include "tools/emu/model/machine/l2.h"
 #include "tools/emu/model/machine/perturb.h"
 
 static bool flow_active(const struct npu_pipe *p)
 {
-    return p->state == PIPE_RUNNING && p->flow.pools && p->flow.left;
+    return p->state == PIPE_RUNNING && (p->flow.pools & POOL_GM) && p->flow.left;
 }
 
 /* Largest share such that the sum over min(rate, share) fits into the limit. */
@@ -66,22 +69,46 @@ struct flow_rates {
     bool shared; /* one of them has less than alone */
 };
 
+/* Of its own rate, what HBM leaves each: it draws flow.hbm bytes for 256 of work. */
+static void share_hbm(const struct npu_state *s, struct flow_rates *r)
+{
+    uint32_t draws[NPU_MAX_CORES * NPU_PIPES] = {0};
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < r->count; i++) {
+        const struct npu_flow *f = &r->active[i]->flow;
+        uint64_t draw = (uint64_t)f->own * f->hbm / 256;
+        r->rate[i] = f->own;
+        if (draw) {
+            draws[count++] = draw < UINT32_MAX ? (uint32_t)draw : UINT32_MAX;
+        }
+    }
+    uint32_t share = fair_share(draws, count, (uint64_t)cost(s, COST_HBM_RATE) * 256);
+    for (unsigned i = 0; count && i < r->count; i++) {
+        const struct npu_flow *f = &r->active[i]->flow;
+        uint64_t most = f->hbm ? (uint64_t)share * 256 / f->hbm : f->own;
+        most = most ? most : 1;
+        r->rate[i] = most < f->own ? (uint32_t)most : f->own;
+    }
+}
+
 static void flow_share(const struct npu_state *s, struct flow_rates *r)
 {
     uint32_t reads[NPU_MAX_CORES * NPU_PIPES] = {0};
     unsigned n_reads = 0;
 
+    share_hbm(s, r);
     for (unsigned i = 0; i < r->count; i++) {
         if (r->active[i]->flow.pools & POOL_READ) {
-            reads[n_reads++] = r->active[i]->flow.own;
+            reads[n_reads++] = r->rate[i];
         }
     }
     uint32_t read_share =
         fair_share(reads, n_reads, (uint64_t)cost(s, COST_L2_READ_RATE) * 256);
     for (unsigned i = 0; i < r->count; i++) {
-        uint32_t own = r->active[i]->flow.own;
-        bool limited = (r->active[i]->flow.pools & POOL_READ) && own > read_share;
-        r->rate[i] = limited ? read_share : own;
+        bool limited =
+            (r->active[i]->flow.pools & POOL_READ) && r->rate[i] > read_share;
+        r->rate[i] = limited ? read_share : r->rate[i];
     }
     uint32_t share = fair_share(r->rate, r->count, (uint64_t)cost(s, COST_L2_RATE) * 256);
     r->shared = false;
@@ -143,6 +170,40 @@ void flow_update(struct npu *n)
     s->flow_next = flow_next(&r);
 }
 
+/* --- L1 of one core --- */
+
+/* What reads L1 at its own rate gets there now. */
+static uint32_t l1_rate(const struct npu *n, unsigned core, uint32_t own)
+{
+    const struct npu_pipe *in = &n->s->core[core].pipe[PIPE_MTE2];
+    bool written = in->state == PIPE_RUNNING && (in->flow.pools & POOL_TO_L1);
+    uint64_t slower = (uint64_t)own * 100 / (100 + cost(n->s, COST_L1_SHARED));
+
+    return !written ? own : slower ? (uint32_t)slower : 1;
+}
+
+static bool reads_l1(const struct npu_pipe *p)
+{
+    return p->state == PIPE_RUNNING && (p->flow.pools & POOL_FROM_L1);
+}
+
+/* Behind a begin or an end of what writes L1. */
+static void l1_update(struct npu *n, unsigned core)
+{
+    struct npu_pipe *out = &n->s->core[core].pipe[PIPE_MTE1];
+    uint32_t rate;
+
+    if (!reads_l1(out)) {
+        return;
+    }
+    flow_progress(&out->flow, n->s->now);
+    rate = l1_rate(n, core, out->flow.own);
+    if (out->flow.left && rate != out->flow.rate) {
+        flow_set_rate(out, rate, n->s->now);
+        npu_update_next(&n->s->core[core]);
+    }
+}
+
 bool flow_valid(const struct npu *n)
 {
     struct flow_rates r;
@@ -153,8 +214,15 @@ bool flow_valid(const struct npu *n)
     for (unsigned i = 0; i < r.count; i++) {
         same = same && r.rate[i] == r.active[i]->flow.rate;
     }
+    for (unsigned c = 0; c < n->s->cores; c++) {
+        const struct npu_pipe *out = &n->s->core[c].pipe[PIPE_MTE1];
+        same = same && (!reads_l1(out) || out->flow.left == 0 ||
+                        out->flow.rate == l1_rate(n, c, out->flow.own));
+    }
     return same && n->s->flow_next == flow_next(&r);
 }
+
+/* --- one transfer --- */
 
 /* What a command asks for: its plan, or as slow as its pipe is. */
 struct demand {
@@ -168,34 +236,116 @@ static struct demand demand_of(const struct plan *plan, uint32_t times)
                            plan->at_least * times};
 }
 
-/* Its rate alone: below its own if short rows, or another engine on its way, hold it. */
-static uint32_t rate_alone(const struct demand *d, uint32_t rate)
+/* Cycles of its work without anybody else. Of what comes from HBM no more is under way at
+ * a time than of what comes from L2, which takes the latency of GM to come. */
+static uint64_t work_cycles(const struct npu_state *s, const struct plan *plan,
+                            const struct demand *d, const struct npu_flow *f)
 {
-    bool held = d->at_least > div_up(d->work, rate);
-    uint64_t alone = held ? div_up(d->work * 256, d->at_least) : rate * 256ull;
+    uint64_t bytes = div_up(d->work, plan->rate);
+    uint64_t cycles = d->at_least > bytes ? d->at_least : bytes;
+
+    if (f->late) {
+        cycles += div_up(cycles * f->late * cost(s, COST_L2_MISS),
+                         plan->work * plan->latency);
+    }
+    return f->same_line ? cycles + cycles * cost(s, COST_GM_SAME_LINE) / 100 : cycles;
+}
+
+/* Its rate alone: below its own if short rows, or another engine on its way, hold it. */
+static uint32_t rate_alone(const struct demand *d, uint32_t rate, uint64_t cycles)
+{
+    bool held = cycles > div_up(d->work, rate);
+    uint64_t alone = held ? div_up(d->work * 256, cycles) : rate * 256ull;
 
     return (uint32_t)(alone ? alone : 1);
 }
 
-void flow_begin(struct npu *n, struct npu_pipe *p, const struct plan *plan,
-                uint32_t fixed, uint32_t times)
+/* The line of GM in which a transfer begins; UINT64_MAX: in none. */
+static uint64_t first_line(const struct plan *plan)
+{
+    const struct access *a = plan->n_src && plan->src[0].mem == NPU_MEM_GM ? &plan->src[0]
+                                                                          : &plan->dst;
+
+    return a->mem == NPU_MEM_GM ? a->base / L2_LINE_BYTES : UINT64_MAX;
+}
+
+/* Another core transfers what begins there. */
+static bool line_taken(const struct npu *n, unsigned core, uint64_t line)
+{
+    for (unsigned c = 0; c < n->s->cores; c++) {
+        for (unsigned p = 0; c != core && p < NPU_PIPES; p++) {
+            if (flow_active(&n->s->core[c].pipe[p]) &&
+                first_line(&n->plan[c][p]) == line) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void gm_begin(struct npu *n, unsigned core, unsigned pipe, struct npu_flow *f)
+{
+    const struct plan *plan = &n->plan[core][pipe];
+    struct l2_found found = l2_begin(n, core, pipe);
+
+    f->hits = found.hits;
+    f->misses = found.misses;
+    f->late = (uint32_t)found.late;
+    f->hbm = (uint32_t)div_up(found.hbm * 256, plan->work);
+    f->same_line = cost(n->s, COST_GM_SAME_LINE) && line_taken(n, core, first_line(plan));
+}
+
+void flow_begin(struct npu *n, unsigned core, unsigned pipe, uint32_t fixed,
+                uint32_t times)
 {
     struct npu_state *s = n->s;
+    struct npu_pipe *p = &s->core[core].pipe[pipe];
+    const struct plan *plan = &n->plan[core][pipe];
     struct demand d = demand_of(plan, times);
-    uint32_t rate = rate_alone(&d, plan->rate);
+    uint64_t cycles;
 
     p->begin = s->now;
-    p->end = p->nominal = s->now + cost_cycles(fixed, d.work, plan->rate, d.at_least);
     p->flow = (struct npu_flow){0};
-    if (plan->pools && d.work) {
-        p->flow = (struct npu_flow){.pools = plan->pools,
-                                    .own = rate,
-                                    .rate = rate,
-                                    .fixed = fixed,
-                                    .left = d.work * 256,
-                                    .updated = s->now};
-        flow_update(n);
+    if ((plan->pools & POOL_GM) && d.work) {
+        gm_begin(n, core, pipe, &p->flow);
     }
+    fixed += p->flow.late ? cost(s, COST_L2_MISS) * times : 0;
+    cycles = work_cycles(s, plan, &d, &p->flow);
+    p->end = p->nominal = s->now + cost_cycles(fixed, d.work, plan->rate, cycles);
+    if (plan->pools && d.work) {
+        p->flow.pools = plan->pools;
+        p->flow.own = p->flow.rate = rate_alone(&d, plan->rate, cycles);
+        p->flow.fixed = fixed;
+        p->flow.left = d.work * 256;
+        p->flow.updated = s->now;
+        if (plan->pools & POOL_GM) {
+            flow_update(n);
+        }
+        l1_update(n, core);
+    }
+}
+
+void flow_end(struct npu *n, unsigned core, unsigned pipe)
+{
+    struct npu_pipe *p = &n->s->core[core].pipe[pipe];
+
+    if (p->state == PIPE_RUNNING) {
+        l2_end(n, core, pipe);
+    }
+    p->flow.pools = 0;
+    l1_update(n, core);
+}
+
+/* What it says of L2 can be of the plan. */
+static bool found_plausible(const struct npu *n, const struct plan *plan,
+                            const struct npu_flow *f)
+{
+    bool l2 = cost(n->s, COST_L2_BYTES) != 0;
+
+    return f->same_line <= (cost(n->s, COST_GM_SAME_LINE) != 0) &&
+           f->late <= plan_bytes_read(plan) &&
+           (l2 || (f->hits | f->misses | f->late | f->hbm) == 0) &&
+           (!f->late || plan->latency);
 }
 
 bool flow_plausible(const struct npu *n, unsigned core, unsigned pipe, uint64_t waits)
@@ -203,10 +353,19 @@ bool flow_plausible(const struct npu *n, unsigned core, unsigned pipe, uint64_t 
     const struct npu_pipe *p = &n->s->core[core].pipe[pipe];
     const struct npu_flow *f = &p->flow;
     const struct plan *plan = &n->plan[core][pipe];
-    struct demand d = demand_of(plan, defect_slow(n->s, core, pipe));
-    uint64_t fixed = (d.fixed > d.fixed_next ? d.fixed : d.fixed_next) + PERTURB_MOST;
-    uint64_t longest = cost_cycles(fixed, d.work, plan->rate, d.at_least) + waits;
-    uint32_t alone = rate_alone(&d, plan->rate);
+    uint32_t times = defect_slow(n->s, core, pipe);
+    struct demand d = demand_of(plan, times);
+    uint64_t fixed = (d.fixed > d.fixed_next ? d.fixed : d.fixed_next) + PERTURB_MOST +
+                     (uint64_t)cost(n->s, COST_L2_MISS) * times;
+    uint64_t cycles, longest;
+    uint32_t alone;
+
+    if (!found_plausible(n, plan, f)) {
+        return false;
+    }
+    cycles = work_cycles(n->s, plan, &d, f);
+    longest = cost_cycles(fixed, d.work, plan->rate, cycles) + waits;
+    alone = rate_alone(&d, plan->rate, cycles);
 
     if (p->nominal <= p->begin || p->nominal - p->begin > longest) {
         return false;

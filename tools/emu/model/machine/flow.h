@@ -9,8 +9,10 @@
 
 /* Sets the end of a command that begins now; fixed: its cycles besides the work, which
  * takes `times` as long as the plan has it. */
-void flow_begin(struct npu *n, struct npu_pipe *p, const struct plan *plan,
-                uint32_t fixed, uint32_t times);
+void flow_begin(struct npu *n, unsigned core, unsigned pipe, uint32_t fixed,
+                uint32_t times);
+/* The command that a pipe runs, if it does, ends or is given up; it is still running. */
+void flow_end(struct npu *n, unsigned core, unsigned pipe);
 /* Brings every transfer up to now and shares the limits anew. */
 void flow_update(struct npu *n);
 /* Of a snapshot: whether a running command, whose plan is made, can take the time that it

@@ -9,6 +9,7 @@
 #include "tools/emu/model/machine/event.h"
 #include "tools/emu/model/machine/flow.h"
 #include "tools/emu/model/machine/hart.h"
+#include "tools/emu/model/machine/l2.h"
 #include "tools/emu/model/machine/perturb.h"
 #include "tools/emu/model/machine/pipe.h"
 #include "tools/emu/model/machine/restore.h"
@@ -46,6 +47,7 @@ void npu_reset(struct npu *n, uint64_t now)
     s->now = now;
     s->flow_next = NPU_NEVER;
     hart_reset(n);
+    l2_empty(n);
     memset(s->sem, 0, sizeof(s->sem));
     memset(s->barrier, 0, sizeof(s->barrier));
     for (unsigned c = 0; c < s->cores; c++) {

@@ -69,9 +69,9 @@ static void pipe_stop(struct npu *n, unsigned core, unsigned pipe,
     if (p->state == PIPE_RUNNING) {
         unit_reset(n, core, pipe);
     }
+    flow_end(n, core, pipe);
     p->state = PIPE_STOPPED;
     p->hold = 0;
-    p->flow.pools = 0;
     flow_update(n);
     p->fault = *fault;
     if (head) {
@@ -94,6 +94,7 @@ void pipe_reset(struct npu *n, unsigned core, unsigned pipe, uint64_t now)
 
     op_reset_special(fresh.special);
     pipe_account(p, now);
+    flow_end(n, core, pipe);
     memcpy(fresh.counter, p->counter, sizeof(fresh.counter));
     *p = fresh;
     unit_reset(n, core, pipe);
@@ -132,6 +133,7 @@ void pipe_push(struct npu *n, unsigned core, unsigned pipe, uint64_t value)
             n->host->hart(n->ctx, &hart.pc, &hart.ra);
         }
         p->from[slot] = hart;
+        p->pushed[slot] = s->now;
         event_command(n, core, pipe, NPU_PUSHED, slot, NULL);
         p->count++;
     }
@@ -278,10 +280,17 @@ static uint32_t pipe_fixed(const struct npu_pipe *p, const struct plan *plan,
                            uint64_t now)
 {
     unsigned behind = p->end == now ? p->ended : 0; /* ended in this very cycle */
+    uint64_t scalar = p->from[p->head].scalar, pushed = p->pushed[p->head];
+    uint64_t known = scalar > pushed ? scalar : pushed;
+    uint64_t waited = now > known ? now - known : 0;
+    uint64_t most = plan->fixed - plan->fixed_next;
     bool next = plan->behind == BEHIND_ANY ? behind != 0
                                            : plan->behind == BEHIND_ITS_KIND &&
                                                  behind == pipe_head(p)->head.opcode;
 
+    if (plan->behind == BEHIND_WAITING) {
+        return plan->fixed - (uint32_t)(waited < most ? waited : most);
+    }
     return next ? plan->fixed_next : plan->fixed;
 }
 
@@ -301,7 +310,7 @@ static void pipe_begin(struct npu *n, unsigned core, unsigned pipe)
         return;
     }
     p->state = PIPE_RUNNING;
-    flow_begin(n, p, plan,
+    flow_begin(n, core, pipe,
                pipe_fixed(p, plan, n->s->now) * slow + perturb_end(n, core, pipe), slow);
     event_command(n, core, pipe, NPU_BEGINS, p->head, plan);
     c->pmu_first = c->pmu_first == NPU_NEVER ? n->s->now : c->pmu_first;
@@ -416,6 +425,8 @@ static void pipe_count(struct npu_pipe *p, const struct plan *plan)
     counter[PMU_INDEX_OPS] += plan->ops;
     counter[PMU_INDEX_BANK_GROUP] += plan->bank_group;
     counter[PMU_INDEX_BANK] += plan->bank;
+    counter[PMU_INDEX_L2_HIT] += p->flow.hits;
+    counter[PMU_INDEX_L2_MISS] += p->flow.misses;
 }
 
 /* Posts what a command that has ended posts; whether to a semaphore of the chip. The pipe
@@ -462,7 +473,7 @@ bool pipe_finish(struct npu *n, unsigned core, unsigned pipe)
     pipe_count(p, plan);
     event_command(n, core, pipe, NPU_ENDS, p->head, plan);
     touch_drop(n);
-    p->flow.pools = 0;
+    flow_end(n, core, pipe);
     p->state = PIPE_EMPTY;
     chip = pipe_post(n, core, pipe, &head); /* a fault is still the head's */
     p->head = (uint8_t)((p->head + 1) % PIPE_DEPTH);

@@ -8,6 +8,7 @@
 
 #include "tools/emu/model/machine/event.h"
 #include "tools/emu/model/machine/hart.h"
+#include "tools/emu/model/machine/l2.h"
 #include "tools/emu/model/machine/pipe.h"
 #include "tools/emu/model/machine/sem.h"
 #include "tools/emu/model/mem.h"
@@ -209,6 +210,9 @@ static unsigned write_chip(struct npu *n, uint32_t reg, uint64_t value)
     }
     if (reg != CHIP_CTRL) {
         return NPU_ERR_READ_ONLY;
+    }
+    if (value & CHIP_CTRL_L2) {
+        l2_empty(n);
     }
     if (value & CHIP_CTRL_RESET) {
         memset(n->s->sem, 0, sizeof(n->s->sem));

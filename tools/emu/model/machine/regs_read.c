@@ -68,14 +68,14 @@ static bool read_pipe(const struct npu_pipe *p, uint64_t now, uint32_t reg, uint
 
 static uint64_t event_count(const struct npu_core *c, unsigned event, uint64_t now)
 {
-    switch (event) {
+    uint64_t count = 0;
+
 #define EVENT(name, number, pipe_name, counter_name, text)                               \
-    case number:                                                                         \
-        return pipe_counter(&c->pipe[PIPE_##pipe_name], PMU_INDEX_##counter_name, now);
-#include "hal/contract/all.h"
-    default:
-        return 0;
+    if (event == (number)) {                                                             \
+        count += pipe_counter(&c->pipe[PIPE_##pipe_name], PMU_INDEX_##counter_name, now); \
     }
+#include "hal/contract/all.h"
+    return count;
 }
 
 static uint64_t core_status(const struct npu_core *c)

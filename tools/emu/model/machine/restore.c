@@ -10,6 +10,7 @@
 #include "tools/emu/model/machine/event.h"
 #include "tools/emu/model/machine/flow.h"
 #include "tools/emu/model/machine/hart.h"
+#include "tools/emu/model/machine/l2.h"
 #include "tools/emu/model/machine/perturb.h"
 #include "tools/emu/model/machine/pipe.h"
 #include "tools/emu/model/machine/restore.h"
@@ -139,7 +140,7 @@ static bool hold_valid(const struct npu *n, const struct npu_pipe *p)
 static bool pushes_valid(const struct npu *n, const struct npu_pipe *p)
 {
     for (unsigned i = 0; i < PIPE_DEPTH; i++) {
-        if (p->from[i].scalar > hart_ahead(n->s)) {
+        if (p->from[i].scalar > hart_ahead(n->s) || !in_past(n, p->pushed[i])) {
             return false;
         }
     }
@@ -287,7 +288,7 @@ bool npu_restored(struct npu *n, const struct npu_config *config, uint64_t now)
     const struct npu_state *s = n->s;
 
     if (!config_valid(s, config) || !hart_valid(n) || s->now > now ||
-        !barriers_valid(s)) {
+        !barriers_valid(s) || !l2_valid(n)) {
         return false;
     }
     for (unsigned c = 0; c < s->cores; c++) {

@@ -59,6 +59,10 @@ static unsigned check_chip(const struct npu *n, unsigned pipe, const union cmd *
         cost(n->s, COST_L0B_INDEX_BYTES) == 0) {
         return fail(f, NPU_ERR_CHIP, offsetof(struct cmd_head, opcode), opcode);
     }
+    if ((pipe == PIPE_MTE2 || pipe == PIPE_MTE3 || pipe == PIPE_FIX) &&
+        (cmd->head.flags & CMD_NO_L2) && cost(n->s, COST_L2_HINTS) == 0) {
+        return fail(f, NPU_ERR_CHIP, offsetof(struct cmd_head, flags), cmd->head.flags);
+    }
     if (pipe != PIPE_V && pipe != PIPE_FIX && !cube) {
         return 0; /* others only move bytes */
     }

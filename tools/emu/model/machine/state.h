@@ -18,6 +18,10 @@ struct npu_flow {
     uint32_t own;   /* rate without anybody else */
     uint32_t rate;  /* rate now */
     uint32_t fixed; /* cycles after the last byte of work */
+    uint32_t hbm;   /* bytes that HBM moves for 256 bytes of work */
+    uint32_t hits, misses; /* lines, see l2.h */
+    uint32_t late;         /* bytes that were not in L2 */
+    uint8_t same_line;     /* another core was in the line in which it begins */
     uint64_t left;  /* work in 1/256 byte at cycle `updated` */
     uint64_t updated;
 };
@@ -47,6 +51,7 @@ struct npu_pipe {
     uint64_t head_since;        /* cycle from which the head has been the head */
     uint64_t begin, end;        /* of the running command, or of the last one */
     uint64_t nominal;           /* end if nothing were shared */
+    uint64_t pushed[PIPE_DEPTH]; /* cycle at which a command was queued */
     uint64_t hold;   /* perturb.c: cycle before which the head may not take, or 0 */
     uint64_t serial; /* number of the head; no two commands since power-on share one */
     uint8_t tries;   /* of the head to take */
@@ -89,6 +94,7 @@ struct npu_state {
     struct npu_hart hart;
     uint64_t now;
     uint64_t flow_next; /* cycle at which shared rates change, or NPU_NEVER */
+    uint64_t l2_lines;  /* that are in L2 */
     uint64_t posts;     /* of commands, counted if there are defects */
     uint32_t timing;    /* enum npu_timing */
     uint32_t n_defects;

@@ -10,7 +10,7 @@
 #include "tools/emu/model/arith/num.h"
 #include "tools/emu/model/arith/quant.h"
 #include "tools/emu/model/arith/simd.h"
-#include "tools/emu/model/ops/op.h"
+#include "tools/emu/model/ops/mte.h"
 
 /* fix_gm and fix_local differ in the range of dst only: one code reads both. */
 _Static_assert(sizeof(struct cmd_fix_gm) == sizeof(struct cmd_fix_local) &&
@@ -174,14 +174,37 @@ static unsigned fix_plan(const struct op_ctx *c, enum npu_mem to)
     return 0;
 }
 
+/* To GM what is written has to pass as well as what is read; it is the written bytes that
+ * draw from L2. */
+static void fix_gm_written(const struct op_ctx *c)
+{
+    struct plan *plan = c->plan;
+    uint32_t out = op_cost(c, COST_L0C_GM_OUT_RATE);
+    uint64_t read = div_up(plan->work, plan->rate);
+
+    if (out && plan->work) {
+        plan->at_least = read > plan->at_least ? read : plan->at_least;
+        plan->work = access_bytes(&plan->dst);
+        plan->rate = out;
+        mte_out_unaligned(c);
+    }
+}
+
 static unsigned fix_gm_plan(const struct op_ctx *c)
 {
     struct plan *plan = c->plan;
+    unsigned code;
 
     plan->at_least = op_cost(c, COST_L0C_GM_LEAST);
     plan->rate = op_cost(c, COST_L0C_GM_RATE);
     plan->pools = POOL_WRITE;
-    return fix_plan(c, NPU_MEM_GM);
+    plan->fixed = op_cost(c, COST_L0C_GM_FIXED);
+    plan->behind = BEHIND_ANY;
+    code = fix_plan(c, NPU_MEM_GM);
+    if (code == 0) {
+        fix_gm_written(c);
+    }
+    return code;
 }
 
 static unsigned fix_ub_plan(const struct op_ctx *c)

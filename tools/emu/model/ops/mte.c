@@ -8,7 +8,26 @@
 #include "tools/emu/model/mem.h"
 #include "tools/emu/model/arith/move.h"
 
-uint64_t mte_gm_cost(const struct op_ctx *c, enum npu_cost rate)
+static bool count_unaligned(void *ctx, uint64_t first, uint64_t bytes)
+{
+    *(uint64_t *)ctx += cost_gm_unaligned(first, bytes);
+    return true;
+}
+
+uint64_t mte_unaligned(const struct op_ctx *c, const struct access *a)
+{
+    uint64_t bytes = 0, strides = a->stride[0] | a->stride[1] | a->stride[2];
+    uint32_t percent = op_cost(c, COST_GM_UNALIGNED);
+
+    if (percent && access_bytes(a) && strides % L2_LINE_BYTES == 0) {
+        bytes = cost_gm_unaligned(a->base, a->row_bytes) * a->n[0] * a->n[1] * a->n[2];
+    } else if (percent) {
+        access_each(a, count_unaligned, &bytes);
+    }
+    return bytes * percent / 100;
+}
+
+uint64_t mte_gm_cost(const struct op_ctx *c, enum npu_cost rate, enum npu_cost latency)
 {
     struct plan *plan = c->plan;
     const struct access *a = &plan->src[0];
@@ -17,9 +36,31 @@ uint64_t mte_gm_cost(const struct op_ctx *c, enum npu_cost rate)
     plan->rate = op_cost(c, rate);
     plan->work = access_bytes(a);
     plan->at_least =
-        cost_gm_rows(rows, a->row_bytes, op_cost(c, COST_GM_ROW_BYTES), plan->rate);
+        cost_gm_rows(rows, a->row_bytes, op_cost(c, COST_GM_ROW_BYTES), plan->rate) +
+        div_up(mte_unaligned(c, a), plan->rate);
     plan->pools = POOL_READ;
+    plan->latency = op_cost(c, latency);
     return plan->at_least;
+}
+
+void mte_out_unaligned(const struct op_ctx *c)
+{
+    struct plan *plan = c->plan;
+    uint64_t slow = mte_unaligned(c, &plan->dst);
+    uint64_t cycles = slow ? div_up(plan->work + slow, plan->rate) : 0;
+
+    plan->at_least = cycles > plan->at_least ? cycles : plan->at_least;
+}
+
+void mte_load_cost(const struct op_ctx *c, enum npu_cost rate)
+{
+    struct plan *plan = c->plan;
+
+    plan->behind = BEHIND_ANY;
+    plan->fixed = op_cost(c, COST_L1_L0_FIXED);
+    plan->fixed_next = op_cost(c, COST_L1_L0_NEXT);
+    plan->rate = op_cost(c, rate);
+    plan->pools = op_cost(c, COST_L1_SHARED) ? POOL_FROM_L1 : 0;
 }
 
 void mte_set_pad_run(const struct op_ctx *c)

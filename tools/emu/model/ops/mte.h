@@ -26,8 +26,17 @@ static inline unsigned mte_move_bytes(uint8_t type)
 
 /* Cost of a read from GM, plan->src[0], at a rate: a row below GM_ROW_BYTES takes as long
  * as one of that size, but draws only its bytes from what is shared. Gives the cycles of
- * the rows. */
-uint64_t mte_gm_cost(const struct op_ctx *c, enum npu_cost rate);
+ * the rows. latency: of GM, whose fixed cycles are. */
+uint64_t mte_gm_cost(const struct op_ctx *c, enum npu_cost rate, enum npu_cost latency);
+/* What it costs that rows of GM begin between lines, in bytes. */
+uint64_t mte_unaligned(const struct op_ctx *c, const struct access *a);
+
+/* The same of a write to GM, plan->dst, whose rate and work are known. */
+void mte_out_unaligned(const struct op_ctx *c);
+
+/* Cost of a load from L1 to L0, but for its work: its start is there once, not for each
+ * that follows directly. */
+void mte_load_cost(const struct op_ctx *c, enum npu_cost rate);
 
 /* run() of SET_PAD_*. */
 void mte_set_pad_run(const struct op_ctx *c);

@@ -53,8 +53,7 @@ static unsigned load2d_plan(const struct op_ctx *c)
     plan->dst = access_rows(to_l0b ? NPU_MEM_L0B : NPU_MEM_L0A,
                             offsetof(struct cmd_load2d, dst), a->dst, bytes, 1, bytes);
     plan->has_dst = true;
-    plan->fixed = op_cost(c, COST_L1_L0_FIXED);
-    plan->rate = op_cost(c, to_l0b ? COST_L1_L0B_RATE : COST_L1_L0A_RATE);
+    mte_load_cost(c, to_l0b ? COST_L1_L0B_RATE : COST_L1_L0A_RATE);
     plan->work = bytes;
     return load2d_rules(c, a);
 }
@@ -116,8 +115,7 @@ static unsigned fractals_plan(const struct op_ctx *c, const struct cmd_fractals 
                                      .dst = a->dst,
                                      .dst_gap = a->dst_gap,
                                      .repeat = a->repeat});
-    plan->fixed = op_cost(c, COST_L1_L0_FIXED);
-    plan->rate = op_cost(c, rate);
+    mte_load_cost(c, rate);
     plan->work = access_bytes(&plan->dst);
     if ((a->head.flags & FRACTALS_L1_L0A_TRANSPOSE) && type_bits(a->head.type) != 16) {
         return op_fail(c, offsetof(struct cmd_head, type), NPU_ERR_TYPE);
@@ -179,8 +177,7 @@ static unsigned sparse_plan(const struct op_ctx *c)
     plan->n_src = 2;
     plan->also = access_rows(NPU_MEM_L0B_INDEX, offsetof(struct cmd_sparse, dst),
                              a->dst / 512 * bytes, bytes, a->repeat, bytes);
-    plan->fixed = op_cost(c, COST_L1_L0_FIXED);
-    plan->rate = op_cost(c, COST_L1_L0B_RATE);
+    mte_load_cost(c, COST_L1_L0B_RATE);
     plan->work = access_bytes(&plan->dst) + access_bytes(&plan->also);
     return 0;
 }

@@ -263,8 +263,7 @@ static unsigned load3d_plan(const struct op_ctx *c)
         plan->dst.stride[1] = rep.times > 1 ? bytes : 0;
         load3d_sources(c, a, &rep);
     }
-    plan->fixed = op_cost(c, COST_L1_L0_FIXED);
-    plan->rate = op_cost(c, to_l0b ? COST_L1_L0B_RATE : COST_L1_L0A_RATE);
+    mte_load_cost(c, to_l0b ? COST_L1_L0B_RATE : COST_L1_L0A_RATE);
     plan->work = access_bytes(&plan->dst);
     return 0;
 }

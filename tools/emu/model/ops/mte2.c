@@ -7,6 +7,14 @@
 #include "tools/emu/model/arith/move.h"
 #include "tools/emu/model/ops/mte.h"
 
+/* While GM is written to L1, what reads L1 is slower. */
+static void to_l1(const struct op_ctx *c)
+{
+    if (c->plan->dst.mem == NPU_MEM_L1 && op_cost(c, COST_L1_SHARED)) {
+        c->plan->pools |= POOL_TO_L1;
+    }
+}
+
 /* --- blocks of bytes --- */
 
 static void copy_in_plan(const struct op_ctx *c, const struct cmd_copy_in *a,
@@ -22,7 +30,8 @@ static void copy_in_plan(const struct op_ctx *c, const struct cmd_copy_in *a,
                             n, round_up(a->len_bytes, 32) + 32ull * a->dst_gap);
     plan->has_dst = true;
     plan->fixed = op_cost(c, fixed);
-    mte_gm_cost(c, rate);
+    mte_gm_cost(c, rate, fixed);
+    to_l1(c);
 }
 
 static unsigned copy_gm_ub_plan(const struct op_ctx *c)
@@ -60,7 +69,8 @@ static unsigned copy_pad_plan(const struct op_ctx *c, const struct cmd_copy_pad 
                             row + 32ull * a->dst_gap);
     plan->has_dst = true;
     plan->fixed = op_cost(c, fixed);
-    mte_gm_cost(c, rate);
+    mte_gm_cost(c, rate, fixed);
+    to_l1(c);
     if (a->len_bytes % esize) {
         return op_fail(c, offsetof(struct cmd_copy_pad, len_bytes), NPU_ERR_ALIGN);
     }
@@ -137,19 +147,27 @@ static unsigned nd2nz_rules(const struct op_ctx *c, const struct cmd_nd2nz *a,
                : 0;
 }
 
-/* The larger of two lines: a floor that hardly depends on the size, and a rate. Behind
- * another of its kind the requests are on their way already. */
+/* The larger of two lines: a floor that hardly depends on the size, and a rate. Rows
+ * that wait in the queue are asked for already; under v1 all of them are, once another
+ * matrix comes directly before. */
 static void nd2nz_cost(const struct op_ctx *c)
 {
     struct plan *plan = c->plan;
-    uint64_t rows = mte_gm_cost(c, COST_ND2NZ_RATE);
+    uint64_t rows = mte_gm_cost(c, COST_ND2NZ_RATE, COST_GM_L1_FIXED);
     uint64_t fixed = op_cost(c, COST_ND2NZ_FIXED);
+    uint32_t ahead = op_cost(c, COST_ND2NZ_AHEAD);
     uint64_t floor = op_cost(c, COST_ND2NZ_FLOOR) +
                      div_up(rows * plan->rate, op_cost(c, COST_ND2NZ_FLOOR_RATE));
 
-    plan->behind = BEHIND_ITS_KIND;
     plan->fixed = (uint32_t)(fixed + rows < floor ? floor - rows : fixed);
     plan->fixed_next = op_cost(c, COST_ND2NZ_NEXT);
+    plan->behind = BEHIND_ITS_KIND;
+    if (ahead) {
+        plan->behind = BEHIND_WAITING;
+        plan->fixed_next = plan->fixed > plan->fixed_next + ahead ? plan->fixed - ahead
+                                                                 : plan->fixed_next;
+    }
+    to_l1(c);
 }
 
 static unsigned nd2nz_plan(const struct op_ctx *c)
@@ -224,7 +242,7 @@ static void fractals_in_plan(const struct op_ctx *c, const struct cmd_fractals_i
                                      .dst_gap = a->dst_gap,
                                      .repeat = a->repeat});
     plan->fixed = op_cost(c, COST_GM_L1_FIXED);
-    mte_gm_cost(c, COST_GM_L0_RATE);
+    mte_gm_cost(c, COST_GM_L0_RATE, COST_GM_L1_FIXED);
 }
 
 static unsigned fractals_gm_l0a_plan(const struct op_ctx *c)

@@ -24,6 +24,7 @@ static unsigned copy_out_plan(const struct op_ctx *c, const struct cmd_copy_out 
     plan->rate = op_cost(c, rate);
     plan->work = access_bytes(&plan->src[0]);
     plan->pools = POOL_WRITE;
+    mte_out_unaligned(c);
     return atomic_check(c, offsetof(struct cmd_copy_out, len_bytes), a->len_bytes);
 }
 
