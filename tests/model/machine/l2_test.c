@@ -54,7 +54,8 @@ TEST(l2, hit_and_miss)
     /* as much on its way as from L2, for 183 + 150 cycles instead of 183 */
     ok(cold == 183 + 150 + 103 + (103 * 150 + 182) / 183, "l2/a_miss_is_slower");
     ok(cycles_of(read_l1(0, 16 * KIB)) == WARM_16K, "l2/a_hit_is_not");
-    ok(cycles_of(read_l1(8 * KIB, 16 * KIB)) == 183 + 150 + 103 + (51 * 150 + 182) / 183 + 1,
+    ok(cycles_of(read_l1(8 * KIB, 16 * KIB)) ==
+           183 + 150 + 103 + (51 * 150 + 182) / 183 + 1,
        "l2/half_of_each_costs_half");
     rig_write(&rig, NPU_CHIP, CHIP_CTRL, CHIP_CTRL_L2);
     ok(cycles_of(read_l1(0, 16 * KIB)) == cold, "l2/can_be_emptied");

@@ -46,6 +46,7 @@ TEST_CYCLES(pmu, copy_in_takes_fixed_plus_bytes_over_rate)
     union cmd cmd;
 
     mte_gm_to_ub(&cmd, 0, gm, 8001);
+    run_on(PIPE_MTE2, &cmd); /* then L2 has it */
     count(PIPE_MTE2, &cmd);
     CHECK_EQ(counted(PIPE_MTE2, PMU_BUSY),
              chip_cost(COST_GM_UB_FIXED) + div_up(8001, chip_cost(COST_GM_UB_RATE)));
@@ -58,6 +59,7 @@ TEST_CYCLES(pmu, short_copy_in_takes_as_long_as_a_row)
     union cmd cmd;
 
     mte_gm_to_ub(&cmd, 0, gm, 1);
+    run_on(PIPE_MTE2, &cmd);
     count(PIPE_MTE2, &cmd);
     CHECK_EQ(counted(PIPE_MTE2, PMU_BUSY),
              chip_cost(COST_GM_UB_FIXED) +

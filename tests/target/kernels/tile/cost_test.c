@@ -141,11 +141,16 @@ TEST_CYCLES(tile_cost, copies_in_and_out)
 {
     struct tile_costs costs;
 
+    union cmd cmd;
+
     tile_costs_init(&costs);
+    mte_gm_to_ub(&cmd, 0, gm, sizeof(gm)); /* so that L2 has it */
+    run_on(PIPE_MTE2, &cmd);
     for (uint32_t bytes = 0; bytes < 1500; bytes += 61) {
-        struct mte_rows rows = {
-            .n_rows = bytes % 7, .row_bytes = bytes, .gm_pitch_bytes = bytes + bytes % 3};
-        union cmd cmd;
+        uint32_t lines = (bytes + L2_LINE_BYTES) / L2_LINE_BYTES * L2_LINE_BYTES;
+        struct mte_rows rows = {.n_rows = bytes % 7,
+                                .row_bytes = bytes,
+                                .gm_pitch_bytes = bytes % 3 ? lines : bytes};
         mte_gm_to_ub_rows(&cmd, 0, gm, &rows);
         check_cost(&costs, PIPE_MTE2, &cmd);
         rows.n_rows = bytes % 5;

@@ -106,8 +106,7 @@ static void flow_share(const struct npu_state *s, struct flow_rates *r)
     uint32_t read_share =
         fair_share(reads, n_reads, (uint64_t)cost(s, COST_L2_READ_RATE) * 256);
     for (unsigned i = 0; i < r->count; i++) {
-        bool limited =
-            (r->active[i]->flow.pools & POOL_READ) && r->rate[i] > read_share;
+        bool limited = (r->active[i]->flow.pools & POOL_READ) && r->rate[i] > read_share;
         r->rate[i] = limited ? read_share : r->rate[i];
     }
     uint32_t share = fair_share(r->rate, r->count, (uint64_t)cost(s, COST_L2_RATE) * 256);
@@ -245,8 +244,8 @@ static uint64_t work_cycles(const struct npu_state *s, const struct plan *plan,
     uint64_t cycles = d->at_least > bytes ? d->at_least : bytes;
 
     if (f->late) {
-        cycles += div_up(cycles * f->late * cost(s, COST_L2_MISS),
-                         plan->work * plan->latency);
+        cycles +=
+            div_up(cycles * f->late * cost(s, COST_L2_MISS), plan->work * plan->latency);
     }
     return f->same_line ? cycles + cycles * cost(s, COST_GM_SAME_LINE) / 100 : cycles;
 }
@@ -263,8 +262,8 @@ static uint32_t rate_alone(const struct demand *d, uint32_t rate, uint64_t cycle
 /* The line of GM in which a transfer begins; UINT64_MAX: in none. */
 static uint64_t first_line(const struct plan *plan)
 {
-    const struct access *a = plan->n_src && plan->src[0].mem == NPU_MEM_GM ? &plan->src[0]
-                                                                          : &plan->dst;
+    const struct access *a =
+        plan->n_src && plan->src[0].mem == NPU_MEM_GM ? &plan->src[0] : &plan->dst;
 
     return a->mem == NPU_MEM_GM ? a->base / L2_LINE_BYTES : UINT64_MAX;
 }

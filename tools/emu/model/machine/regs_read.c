@@ -72,7 +72,8 @@ static uint64_t event_count(const struct npu_core *c, unsigned event, uint64_t n
 
 #define EVENT(name, number, pipe_name, counter_name, text)                               \
     if (event == (number)) {                                                             \
-        count += pipe_counter(&c->pipe[PIPE_##pipe_name], PMU_INDEX_##counter_name, now); \
+        count +=                                                                         \
+            pipe_counter(&c->pipe[PIPE_##pipe_name], PMU_INDEX_##counter_name, now);     \
     }
 #include "hal/contract/all.h"
     return count;

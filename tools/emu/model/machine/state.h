@@ -14,15 +14,15 @@
 
 /* A running command's use of shared bandwidth; rates in 1/256 byte a cycle. */
 struct npu_flow {
-    uint8_t pools;  /* POOL_* that it draws from, 0: none */
-    uint32_t own;   /* rate without anybody else */
-    uint32_t rate;  /* rate now */
-    uint32_t fixed; /* cycles after the last byte of work */
-    uint32_t hbm;   /* bytes that HBM moves for 256 bytes of work */
+    uint8_t pools;         /* POOL_* that it draws from, 0: none */
+    uint32_t own;          /* rate without anybody else */
+    uint32_t rate;         /* rate now */
+    uint32_t fixed;        /* cycles after the last byte of work */
+    uint32_t hbm;          /* bytes that HBM moves for 256 bytes of work */
     uint32_t hits, misses; /* lines, see l2.h */
     uint32_t late;         /* bytes that were not in L2 */
     uint8_t same_line;     /* another core was in the line in which it begins */
-    uint64_t left;  /* work in 1/256 byte at cycle `updated` */
+    uint64_t left;         /* work in 1/256 byte at cycle `updated` */
     uint64_t updated;
 };
 
@@ -45,12 +45,12 @@ struct npu_pipe {
     uint8_t checked;   /* the head has passed its checks */
     uint8_t for_units; /* it waits for marks of L0C */
     uint16_t arm;
-    uint16_t ended;             /* opcode of the last command that ended, or 0 */
-    uint64_t special[SPECIALS]; /* what SET_ commands of this queue have set */
-    uint64_t since;             /* cycle up to which the PMU counts are complete */
-    uint64_t head_since;        /* cycle from which the head has been the head */
-    uint64_t begin, end;        /* of the running command, or of the last one */
-    uint64_t nominal;           /* end if nothing were shared */
+    uint16_t ended;              /* opcode of the last command that ended, or 0 */
+    uint64_t special[SPECIALS];  /* what SET_ commands of this queue have set */
+    uint64_t since;              /* cycle up to which the PMU counts are complete */
+    uint64_t head_since;         /* cycle from which the head has been the head */
+    uint64_t begin, end;         /* of the running command, or of the last one */
+    uint64_t nominal;            /* end if nothing were shared */
     uint64_t pushed[PIPE_DEPTH]; /* cycle at which a command was queued */
     uint64_t hold;   /* perturb.c: cycle before which the head may not take, or 0 */
     uint64_t serial; /* number of the head; no two commands since power-on share one */

@@ -496,20 +496,3 @@ static void l1_fb_run(const struct op_ctx *c)
 
 const struct operation op_COPY_L1_FB = {
     .plan = l1_fb_plan, .run = l1_fb_run, .flow = flow_move};
-
-/* --- registers --- */
-
-static void set_quant_run(const struct op_ctx *c)
-{
-    c->special[SPECIAL_QUANT] = c->cmd->set_quant.word;
-}
-
-const struct operation op_SET_QUANT = {.plan = op_set_plan, .run = set_quant_run};
-
-static void set_relu_run(const struct op_ctx *c)
-{
-    c->special[SPECIAL_RELU] = c->cmd->set_relu.slope | (uint64_t)c->cmd->set_relu.clip
-                                                            << 32;
-}
-
-const struct operation op_SET_RELU = {.plan = op_set_plan, .run = set_relu_run};

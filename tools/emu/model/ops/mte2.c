@@ -165,7 +165,7 @@ static void nd2nz_cost(const struct op_ctx *c)
     if (ahead) {
         plan->behind = BEHIND_WAITING;
         plan->fixed_next = plan->fixed > plan->fixed_next + ahead ? plan->fixed - ahead
-                                                                 : plan->fixed_next;
+                                                                  : plan->fixed_next;
     }
     to_l1(c);
 }
