@@ -9,12 +9,26 @@ static bool is_reduction(const struct tile_kernel *k, tile_value v)
     return tile_op_info[k->node[v].op].kind == KIND_REDUCE;
 }
 
+void cut_live(const struct tile_kernel *k, bool *live)
+{
+    for (unsigned r = 0; r < k->n_results; r++) {
+        live[k->result[r].value] = true;
+    }
+    for (unsigned v = k->n_nodes; v; v--) {
+        for (unsigned i = 0; i < 3 && live[v]; i++) {
+            live[k->node[v].operand[i]] = true;
+        }
+    }
+}
+
 tile_dims cut_reduced(const struct tile_kernel *k)
 {
+    bool live[TILE_NODES + 1] = {false};
     tile_dims dims = 0;
 
+    cut_live(k, live);
     for (tile_value v = 1; v <= k->n_nodes; v++) {
-        if (is_reduction(k, v) && k->dim[k->node[v].dim].size > 1) {
+        if (live[v] && is_reduction(k, v) && k->dim[k->node[v].dim].size > 1) {
             dims |= (tile_dims)(1u << k->node[v].dim);
         }
     }
@@ -22,7 +36,7 @@ tile_dims cut_reduced(const struct tile_kernel *k)
 }
 
 /* Reductions that depend on no other, all over the dimension of the first of them. */
-static unsigned innermost(const struct tile_kernel *k, bool *set)
+static unsigned innermost(const struct tile_kernel *k, const bool *live, bool *set)
 {
     bool depends[TILE_NODES + 1] = {false};
     unsigned n = 0, dim = TILE_NO_DIM;
@@ -32,7 +46,7 @@ static unsigned innermost(const struct tile_kernel *k, bool *set)
         for (unsigned i = 0; i < 3; i++) {
             depends[v] |= node->operand[i] && depends[node->operand[i]];
         }
-        if (is_reduction(k, v)) {
+        if (live[v] && is_reduction(k, v) && k->dim[node->dim].size > 1) {
             set[v] = !depends[v] && (n == 0 || node->dim == dim);
             dim = set[v] ? node->dim : dim;
             n += set[v];
@@ -66,7 +80,7 @@ bool cut_by_reductions(struct cut *cut, const struct tile_kernel *k,
     bool made[TILE_NODES + 1] = {false}, set[TILE_NODES + 1] = {false};
     struct draft *d = NULL, *rest;
 
-    if (!cutting_begin(&c, cut, k, arena) || innermost(k, set) == 0) {
+    if (!cutting_begin(&c, cut, k, arena) || innermost(k, c.live, set) == 0) {
         return false;
     }
     for (tile_value v = 1; v <= k->n_nodes && !c.failed; v++) {
@@ -103,7 +117,7 @@ bool cut_gathers(struct cut *cut, const struct tile_kernel *k, struct tile_arena
     }
     for (tile_value v = 1; v <= k->n_nodes && !c.failed; v++) {
         struct draft *d = NULL;
-        set[v] = k->node[v].op == TILE_GATHER;
+        set[v] = c.live[v] && k->node[v].op == TILE_GATHER;
         n += set[v];
         d = set[v] ? draft_begin(&c, "gather", NULL) : NULL;
         if (d) {

@@ -40,6 +40,8 @@ struct cut {
     uint64_t scratch; /* bytes */
 };
 
+/* Nodes that some result needs. */
+void cut_live(const struct tile_kernel *k, bool *live);
 /* The dimensions that something is reduced over. */
 tile_dims cut_reduced(const struct tile_kernel *k);
 /* False: there is nothing to cut in this way, or a stage would have more tensors or

@@ -21,6 +21,12 @@ bool cutting_begin(struct cutting *c, struct cut *cut, const struct tile_kernel 
     *c = (struct cutting){.cut = cut, .from = k, .arena = arena, .dim = TILE_NO_DIM};
     n = program_order(k, c->order);
     c->n_order = n < 0 ? 0 : (unsigned)n;
+    for (unsigned i = 0; i < k->n_dims; i++) { /* those of one element: anywhere */
+        if (k->dim[i].size == 1) {
+            c->order[c->n_order++] = (uint8_t)i;
+        }
+    }
+    cut_live(k, c->live);
     return n >= 0 && k->n_loops == 0;
 }
 
@@ -237,7 +243,8 @@ void draft_result(struct draft *d, struct tile_tensor t, const char *name,
     }
     t.name = tile_copy_text(k, name);
     d->stage.out[k->n_results] = origin;
-    k->result[k->n_results++] = (struct tile_result){t, false, value};
+    k->result[k->n_results++] = (struct tile_result){
+        .tensor = t, .scratch = origin.of == OF_SCRATCH, .value = value};
 }
 
 bool draft_full(const struct draft *d)

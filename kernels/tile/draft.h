@@ -29,6 +29,7 @@ struct cutting {
     uint8_t order[TILE_DIMS]; /* dimensions as all tensors have them */
     unsigned n_order;
     uint8_t dim; /* that is cut in pieces */
+    bool live[TILE_NODES + 1]; /* some result needs it */
     struct given given[GIVEN];
     unsigned n_given;
     bool failed;

@@ -90,7 +90,7 @@ unsigned loops_dealt(const struct program *p, const struct loop *loop, unsigned 
     for (unsigned r = 0; r < p->k->n_results; r++) {
         const struct tile_tensor *t = &p->k->result[r].tensor;
         uint64_t bytes = tensor_stride(p, t, loop[dealt].group) * loop[dealt].tile;
-        while (bytes * *unit % BLOCK) {
+        while (!p->k->result[r].scratch && bytes * *unit % BLOCK) {
             *unit *= 2;
         }
     }

@@ -106,7 +106,7 @@ static void find_reductions(struct pieces *p)
         for (unsigned i = 0; i < 3; i++) {
             p->level[v] |= p->level[node_of(p, v)->operand[i]];
         }
-        if (is_reduction(p, v) && k->dim[node_of(p, v)->dim].size > 1) {
+        if (p->c.live[v] && is_reduction(p, v) && k->dim[node_of(p, v)->dim].size > 1) {
             enum joining how = joining_of(p, v);
             if (how != NOTHING) {
                 add_partial(p, v, how);
@@ -274,6 +274,9 @@ static bool only_divided(struct pieces *p, tile_value x)
 {
     p->n_scales = 0;
     for (tile_value v = 1; v <= p->c.from->n_nodes; v++) {
+        if (!p->c.live[v]) {
+            continue;
+        }
         const struct tile_node *n = node_of(p, v);
         bool divided = n->op == TILE_DIV && n->operand[0] == x && p->done[n->operand[1]];
         if (is_reduction(p, v) && !p->done[v]) {

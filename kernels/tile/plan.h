@@ -414,7 +414,7 @@ bool loops_make(const struct program *p, const struct way *w, struct loop *loop,
 /* A result is stored more than once: it lacks the dimension of a loop. */
 bool loops_store_again(const struct program *p, const struct loop *loop, unsigned n);
 /* The loop whose tiles cores share, and in how many of them together: no two cores write
- * bytes of the same block. */
+ * bytes of the same block of a result. */
 unsigned loops_dealt(const struct program *p, const struct loop *loop, unsigned n,
                      uint32_t *unit);
 struct share loops_share(const struct loop *loop, unsigned n, unsigned dealt,

@@ -297,7 +297,7 @@ static bool works_in_f16(const struct program *p)
 
 static void consider_pitches(struct search *s, struct way w)
 {
-    uint32_t least = search_block(s->p);
+    uint32_t least = search_block(s->p), per_block;
     uint32_t dense = (uint32_t)round_up(w.cols, least), other = dense;
 
     w.pitch = dense;
@@ -305,19 +305,13 @@ static void consider_pitches(struct search *s, struct way w)
     if (s->p->rows < 8) {
         return;
     }
-    while (other / 8 % 4 != 2 && other < dense + 4 * LANES) { /* 8 rows in even groups */
-        other += least;
+    least = works_in_f16(s->p) ? BLOCK / 2 : least;
+    per_block = works_in_f16(s->p) ? BLOCK / 2 : BLOCK / 4;
+    while (other / per_block % 4 != 2 && other < dense + 4 * LANES) {
+        other += least; /* until 8 rows are in even groups */
     }
     if (other != dense) {
         w.pitch = other;
-        consider_rows(s, w);
-    }
-    if (works_in_f16(s->p)) { /* the same there; a repeat's columns in the other half */
-        for (w.pitch = dense; w.pitch / 16 % 4 != 2; w.pitch += 16) {
-        }
-        consider_rows(s, w);
-        for (w.pitch = dense; w.pitch / 16 % 16 != 8; w.pitch += 16) {
-        }
         consider_rows(s, w);
     }
 }
@@ -420,10 +414,13 @@ static void search(struct search *s)
         if (s->n_best == 0 && !s->p->reduces && !s->wanted.cols) {
             w.rows = s->p->rows < 8 ? (uint32_t)s->p->rows : 8;
             w.rows = s->wanted.rows ? s->wanted.rows : w.rows;
-            w.cols = most_that_fits(s, w, true, 128);
-            w.cols = w.cols ? w.cols : 128;
+            w.cols = most_that_fits(s, w, true, LANES);
+            w.cols = w.cols ? w.cols : LANES;
             w.pitch = w.cols;
-            consider(s, &w);
+            while (!consider(s, &w) && w.cols > LANES) { /* it was an estimate */
+                w.cols = (uint32_t)round_up(w.cols / 4 * 3, LANES);
+                w.pitch = w.cols;
+            }
         }
     }
     if (s->n_best && !s->quick) {
