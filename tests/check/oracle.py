@@ -99,7 +99,7 @@ class Oracle:
 
     def on_r(self, first, count):
         for at in range(first, first + count):
-            self.touch(self.access, at, True)
+            self.touch(self.access, at, lambda x: True)
 
     def on_take(self, core, who, sem, count):
         units, mask = self.fifo.setdefault(fifo_of(core, sem), []), 0
@@ -133,12 +133,19 @@ class Oracle:
 
     def on_h(self, write, core, mem, first, count):
         bit = self.bit()
+
+        def known_by_all(x):
+            """By whatever the hart pushes from now on, as any core's scalar unit."""
+            return x[0] == 0 or not self.task or all(known & x[2] for known in self.hart)
+
+        y = (0, 0, bit, WRITE if write else READ, self.all, core, mem)
         for at in range(first, first + count):
-            self.touch((0, 0, bit, WRITE if write else READ, self.all, core, mem), at, False)
+            self.touch(y, at, known_by_all)
         self.accesses |= bit
 
     def touch(self, y, at, forgets):
-        """forgets: what y is ordered behind need not be remembered beside it."""
+        """forgets: whether what y is ordered behind need not be remembered beside it, since
+        who knows of y knows of it too."""
         lane, _, _, kind, known, core, mem = y
         place = (0 if mem == MEM[GM] else core, mem, at)
         writers, readers, everybody = self.bytes.setdefault(place, ([], [], []))
@@ -159,16 +166,16 @@ class Oracle:
                 self.found.add(pair(x, y))
         everybody.append(y)
         if kind == READ:
-            readers[:] = [x for x in readers if unordered(x) or not forgets] + [y]
-        elif forgets:
+            readers[:] = [x for x in readers if unordered(x) or not forgets(x)] + [y]
+        elif lane:
             # Others of an atomic one's kind are not told of it, so it stands for its kind.
             other = kind >= ATOMIC
             writers[:] = [x for x in writers if
                           (commute(x) if unordered(x) else other and x[3] != kind)] + [y]
             readers[:] = [x for x in readers if other and not unordered(x)]
         else:
-            writers[:] = [x for x in writers if not unordered(x)] + [y]
-            readers[:] = [x for x in readers if not unordered(x)]
+            writers[:] = [x for x in writers if not (unordered(x) or forgets(x))] + [y]
+            readers[:] = [x for x in readers if not (unordered(x) or forgets(x))]
 
 
 def pair(x, y):

@@ -231,7 +231,7 @@ static void waits_for_nothing(void *arg)
 {
     struct want none[] = {{20, 0}}, zeros[] = {{20, 0}, {21, 0}},
                 mixed[] = {{20, 0}, {21, 1}};
-    uint64_t until = chip_cycle() + 5000;
+    uint64_t until = chip_cycle() + 1000000;
 
     (void)arg;
     task_wait(20, 0);

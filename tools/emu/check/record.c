@@ -4,7 +4,7 @@
  */
 #include "tools/emu/check/record.h"
 
-enum { FIRST_ROOM = 1024, LEAST_LIMIT = 1 << 13, BUCKETS = 1 << 12 };
+enum { FIRST_ROOM = 1024, LEAST_LIMIT = 1 << 12, BUCKETS = 1 << 12 };
 
 void records_open(struct records *r, const struct check_host *host)
 {

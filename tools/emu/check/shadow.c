@@ -18,6 +18,7 @@
 #define MOST        (4u * NPU_MAX_CORES * NPU_PIPES) /* of a set, a few for each lane */
 #define SPLITS      1024u
 #define NO_SPLIT    UINT32_MAX
+#define SWEEP_BYTES 2048u /* for each so many that are touched a record may be kept */
 #define PAGE_CELLS  (SHADOW_PAGE / CELL_BYTES)
 #define CELLS_OF(n) (((n) + CELL_BYTES - 1) / CELL_BYTES)
 
@@ -359,6 +360,8 @@ static void mark_cells(struct shadow *s, const struct cell *cell, uint64_t n)
 
 bool shadow_sweep(struct shadow *s)
 {
+    uint32_t least;
+
     if (!records_full(&s->records)) {
         return false;
     }
@@ -377,5 +380,8 @@ bool shadow_sweep(struct shadow *s)
         }
     }
     records_sweep(&s->records);
+    /* To go over all cells costs as much as to touch them once: seldom enough. */
+    least = (uint32_t)(shadow_touched(s) / SWEEP_BYTES);
+    s->records.limit = s->records.limit < least ? least : s->records.limit;
     return true;
 }
