@@ -68,7 +68,7 @@ static const struct place in_chip[] = {
     IN(npu_state, magic, 8),   IN(npu_state, cores, 4),     IN(npu_state, profile, 4),
     IN(npu_state, timing, 4),  IN(npu_state, hart, 4),      IN(npu_state, seed, 8),
     IN(npu_state, now, 8),     IN(npu_state, flow_next, 8), IN(npu_state, sem, 1),
-    IN(npu_state, barrier, 8),
+    IN(npu_state, barrier, 8), IN(npu_state, hart_late, 8),
 };
 
 #define LENGTH(a) (sizeof(a) / sizeof((a)[0]))
