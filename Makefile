@@ -19,7 +19,7 @@
 #   make soak MINUTES=10   thousands of launches in a boot, days of emulated time: any drift?
 #   make fuzz [FUZZ=...]   SECONDS=60 of each fuzzer, or of those named: program, snapshot,
 #                          tile, device, requests, files (what each is: tests/fuzz/run)
-#   make coverage          lines and branches of the model that the host's tests reach
+#   make coverage          lines and branches of the model and of hal that tests reach
 #   make debug ARGS=...    gdb at the kernel's first line, with the npu commands
 #   make debug-server ARGS=...   QEMU waiting for an IDE's debugger
 #   make record ARGS=...   a run that can be gone through forwards and backwards:
@@ -115,7 +115,8 @@ bench-host: $(B)/bench/blas
 bench-model: $(patsubst %,$(B)/bench/%,cube move vector)
 calibrate: $(B)/bench/calibrate
 fuzz: $(patsubst %,$(B)/fuzz-%,program snapshot tile)
-coverage: $(patsubst %,$(B)/cov/%,host-tests check-streams fuzz-program fuzz-snapshot)
+coverage: all $(B)/fw-cov/test.elf \
+    $(patsubst %,$(B)/cov/%,host-tests check-streams fuzz-program fuzz-snapshot)
 
 $(RUNS):
 	@$(UNLOCK) $(DO_$@)
@@ -217,6 +218,8 @@ $(B)/$(1)/%.o: % Makefile $(3) | $(4)
 endef
 $(eval $(call compile,fw-picolibc,$$(FW_CC) $(CC_picolibc),,$(B)/packages-run))
 $(eval $(call compile,fw-newlib,$$(FW_CC) $(CC_newlib),$(B)/newlib/lib/libc.a,))
+$(eval $(call compile,fw-cov,$$(FW_CC) $(CC_picolibc) -fprofile-arcs -ftest-coverage \
+    -fprofile-info-section=gcov_info -w -DNDEBUG $$(PLAIN),,$(B)/packages-run))
 $(eval $(call compile,model,$(CC) $$(MODEL_FLAGS) $$(SIMD) -fPIC -fvisibility=hidden,,\
     $(B)/packages-run))
 $(eval $(call compile,model-rv,$(CROSS)gcc $$(MODEL_FLAGS) $(RV64) -ffreestanding,,\
@@ -252,7 +255,15 @@ $(IMAGE): $(B)/fw-$(LIBC)/$(NAME).elf FORCE
 FW := $(B)/fw-picolibc $(B)/fw-newlib
 $(FW:=/$(NAME).elf): %/$(NAME).elf: $(addprefix %/,$(patsubst %,%.o,$(or $(FW_LESS),$(FW_SRC))))
 $(FW:=/test.elf): %/test.elf: $(addprefix %/,$(FW_SRC:=.o) $(TARGET_SRC:=.o))
-$(FW:=/$(NAME).elf) $(FW:=/test.elf): $(wildcard linker/*.ld)
+# That counts what of it runs, for make coverage: functions as they are written, without
+# assertions, which nothing is to reach. (The function idle() of one file would share the
+# section of the wfi, were it not part of another.)
+$(B)/fw-cov/%.o: PLAIN = -Og -fno-inline
+$(B)/fw-cov/sched/sched.c.o: PLAIN =
+$(B)/fw-cov/test.elf: $(addprefix $(B)/fw-cov/,$(FW_SRC:=.o) $(TARGET_SRC:=.o) tests/coverage.c.o)
+$(B)/fw-cov/test.elf: IMAGE_KIB = 4096
+LD_cov := $(LD_picolibc) -lgcov -Wl,--wrap=host_exit
+$(FW:=/$(NAME).elf) $(FW:=/test.elf) $(B)/fw-cov/test.elf: $(wildcard linker/*.ld)
 $(B)/fw-%.elf: LINK = $(CROSS)gcc $(RV64) -nostartfiles -static -T linker/npu.ld \
     -Wl,--gc-sections,--fatal-warnings,--build-id,-Map=$(@:.elf=.map) $(HEAP:%=-Wl,--wrap=%) \
     -Wl,--defsym=__image_limit=$(IMAGE_KIB)K
@@ -320,7 +331,7 @@ LINK = $(CC)
 LIBS =
 PROGRAMS := npu.so san/host-tests check-streams fuzz-program fuzz-snapshot fuzz-tile \
     cov/host-tests cov/check-streams cov/fuzz-program cov/fuzz-snapshot plumbing regdoc bench/blas
-$(PROGRAMS:%=$(B)/%) $(BENCHES) $(FW:=/$(NAME).elf) $(FW:=/test.elf):
+$(PROGRAMS:%=$(B)/%) $(BENCHES) $(FW:=/$(NAME).elf) $(FW:=/test.elf) $(B)/fw-cov/test.elf:
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) $(B)/scratch
 	$(Q)$(LINK) $(filter %.o,$^) $(LIBS) -o $@

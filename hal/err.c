@@ -6,15 +6,12 @@
 
 const char *err_text(int err)
 {
-    switch (err) {
-    case ERR_OK:
-        return "no error";
-#define ERR_CASE(name, value, text)                                                      \
-    case name:                                                                           \
-        return text;
-        ERR_LIST(ERR_CASE)
-#undef ERR_CASE
-    default:
-        return "unknown error number";
-    }
+    static const char *const texts[] = {[ERR_OK] = "no error",
+#define ERR_TEXT(name, value, text) [-(value)] = text,
+                                        ERR_LIST(ERR_TEXT)
+#undef ERR_TEXT
+    };
+    unsigned at = -(unsigned)err;
+
+    return at < sizeof(texts) / sizeof(texts[0]) ? texts[at] : "unknown error number";
 }

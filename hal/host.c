@@ -283,46 +283,36 @@ int host_errno(void)
 /* The host is Linux: its numbers, and its words for what a user can mend. */
 const char *host_errno_text(void)
 {
-    switch (last_errno) {
-    case 0:
-        return "the host gives no reason";
-    case 1:
-        return "operation not permitted";
-    case 2:
-        return "no such file or directory";
-    case 5:
-        return "input/output error";
-    case 6: /* of NPU_HOST_INPUT and NPU_HOST_OUTPUT alone */
-        return "is not a regular file";
-    case 13:
-        return "permission denied";
-    case 16: /* of NPU_HOST_OUTPUT alone */
-        return "another output of this run goes there";
-    case 17:
-        return "file exists";
-    case 20:
-        return "a part of the path is not a directory";
-    case 21:
-        return "is a directory";
-    case 24:
-        return "too many open files";
-    case 27:
-        return "file too large";
-    case 28:
-        return "no space left on device";
-    case 30:
-        return "read-only file system";
-    case 32:
-        return "broken pipe";
-    case 36:
-        return "file name too long";
-    case 40:
-        return "too many symbolic links";
-    case 122:
-        return "disk quota exceeded";
-    default:
-        return "host error";
+    static const struct {
+        int number;
+        const char *text;
+    } known[] = {
+        {0, "the host gives no reason"},
+        {1, "operation not permitted"},
+        {2, "no such file or directory"},
+        {5, "input/output error"},
+        {6, "is not a regular file"}, /* of NPU_HOST_INPUT and NPU_HOST_OUTPUT alone */
+        {13, "permission denied"},
+        {16, "another output of this run goes there"}, /* of NPU_HOST_OUTPUT alone */
+        {17, "file exists"},
+        {20, "a part of the path is not a directory"},
+        {21, "is a directory"},
+        {24, "too many open files"},
+        {27, "file too large"},
+        {28, "no space left on device"},
+        {30, "read-only file system"},
+        {32, "broken pipe"},
+        {36, "file name too long"},
+        {40, "too many symbolic links"},
+        {122, "disk quota exceeded"},
+    };
+
+    for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (known[i].number == last_errno) {
+            return known[i].text;
+        }
     }
+    return "host error";
 }
 
 _Noreturn void host_exit(int status)

@@ -309,6 +309,67 @@ TEST(fault, post_beyond_255)
     CHECK_OK(sem_try_take(0, 4, 1));
 }
 
+/* What cannot be pushed stops the pipe as well. */
+TEST(fault, address_of_a_push)
+{
+    char text[256];
+    struct fault f;
+
+    write64(pipe_base(0, PIPE_V) + PIPE_PUSH, 16);
+    CHECK(core_fault(0, &f));
+    CHECK_STR(npu_error_name(f.code), "PUSH_ADDR");
+    CHECK(fault_text(&f, text, sizeof(text)) > 0);
+    CHECK(strstr(text, "core 0 pipe V: PUSH = 0x10\n  PUSH_ADDR: ") != NULL);
+    CHECK(!pipe_waits(0, PIPE_V));
+    pipe_reset(0, PIPE_V);
+    check_usable(PIPE_V);
+}
+
+/* As snprintf: what there is room for, and how much it would be. */
+TEST(fault, text_without_room)
+{
+    struct fault f = {.pipe = PIPE_V, .code = NPU_ERR_TYPE, .opcode = OP_VADD};
+    char text[8];
+
+    CHECK(fault_text(&f, text, sizeof(text)) > (int)sizeof(text));
+    CHECK_STR(text, "core 0 ");
+    CHECK_STR(err_text(1), "unknown error number");
+    CHECK_STR(err_text(ERR_SEQUENCE - 1), "unknown error number");
+}
+
+/* --- what a command writes to GM, for the report of a deadlock --- */
+
+static uint64_t bytes_written(const union cmd *cmd)
+{
+    uint64_t begin, end;
+
+    return cmd_writes_gm(cmd, &begin, &end) && begin == (uintptr_t)gm ? end - begin : 0;
+}
+
+TEST(fault, bytes_that_a_command_writes)
+{
+    struct fixpipe_tile t = {.type = TYPE_F32, .m = 20, .n = 30, .pitch_elems = 100};
+    union cmd cmd;
+
+    fixpipe_to_gm(&cmd, gm, 0, &t);
+    CHECK_EQ(bytes_written(&cmd), (19 * 100 + 30) * 4u);
+    cmd.head.flags = FIX_L0C_GM_NZ; /* one more column block, of 16 columns */
+    CHECK_EQ(bytes_written(&cmd), 32u * cmd.fix_gm.dst_pitch + 20 * 16 * 4);
+    cmd.fix_gm.quant = QUANT_QF322B8_PRE; /* 32 columns of a byte */
+    CHECK_EQ(bytes_written(&cmd), 20 * 32u);
+    cmd.fix_gm.quant = UINT8_MAX; /* refused before it writes */
+    CHECK_EQ(bytes_written(&cmd), 32u * cmd.fix_gm.dst_pitch + 20 * 16 * 4);
+    cmd.fix_gm.m = 0;
+    CHECK_EQ(bytes_written(&cmd), 0u);
+    cmd.fix_gm.m = 1;
+    cmd.fix_gm.n = 0;
+    CHECK_EQ(bytes_written(&cmd), 0u);
+    mte_ub_to_gm(&cmd, gm, 0, 64);
+    CHECK_EQ(bytes_written(&cmd), 64u);
+    cmd_nop(&cmd);
+    CHECK_EQ(bytes_written(&cmd), 0u);
+}
+
 /* --- the hart's accesses --- */
 
 static void check_access(unsigned code, size_t offset, uint64_t value)
