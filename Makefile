@@ -225,7 +225,8 @@ $(eval $(call compile,model,$(CC) $$(MODEL_FLAGS) $$(SIMD) -fPIC -fvisibility=hi
 $(eval $(call compile,model-rv,$(CROSS)gcc $$(MODEL_FLAGS) $(RV64) -ffreestanding,,\
     $(B)/packages-run))
 $(eval $(call compile,plugin,$(CC) $$(PLUGIN_FLAGS),$(B)/qemu/stamp,))
-$(eval $(call compile,host,$(CC) -std=gnu11 -Wall -Wextra -Werror -O2 -g -DCHECK_EDGES,,$(B)/packages-run))
+$(eval $(call compile,host,$(CC) -std=gnu11 -Wall -Wextra -Werror -O2 -g -DCHECK_EDGES,,\
+    $(B)/packages-run))
 $(eval $(call compile,san,$(CC) $(SAN_FLAGS) $$(SIMD),,$(B)/packages-test))
 $(eval $(call compile,cov,clang $(COV_FLAGS) $$(SIMD),,$(B)/packages-test))
 $(eval $(call compile,fuzzer,clang $(SAN_FLAGS) $$(SIMD) -fsanitize=fuzzer-no-link,,\
