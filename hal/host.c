@@ -36,7 +36,7 @@ static int last_errno;
  * instructions and in one page, hence the alignment. The memory clobber: the host
  * reads and writes what the block points to.
  */
-static __attribute__((noinline)) long host_call(unsigned op, const void *block)
+__attribute__((noinline)) long host_call(unsigned op, const void *block)
 {
     register long a0 __asm__("a0") = (long)op;
     register const void *a1 __asm__("a1") = block;

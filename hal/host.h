@@ -21,6 +21,10 @@
 /* fopen's rb, wb and ab. */
 enum host_mode { HOST_READ = 1, HOST_WRITE = 5, HOST_APPEND = 9 };
 
+/* One call of semihosting (its SYS_ number) and what it returns; the block is the call's. For
+ * hal/host.c, and for tests of what the machine lets an image do. */
+long host_call(unsigned op, const void *block);
+
 /* The command line in argv (HOST_ARGS_MAX + 1 entries, NULL-terminated; the program's
  * name is argv[0]). Strings live for ever and may be written. Returns their number or
  * ERR_OVERFLOW (too long), ERR_IO (no command line). Calling it again starts over. */

@@ -118,14 +118,14 @@ uint32_t tbuf_init_at(struct tpipe *pipe, const char *name, enum tposition posit
 /* --- the four verbs; what follows them in this file is for them alone --- */
 
 /* The next buffer to fill: its address. The producer's next command waits for it. */
-#define tque_alloc(que) tque_alloc_at((que), __LINE__, SCHED_HERE)
+#define tque_alloc(que) tque_take((que), false, __LINE__, SCHED_HERE)
 /* cmd, which the task issues next, fills the buffer to its end. */
-#define tque_enque(que, buffer, cmd) tque_enque_at((que), (buffer), (cmd), SCHED_HERE)
+#define tque_enque(que, buffer, cmd) tque_give((que), false, (buffer), (cmd), SCHED_HERE)
 /* The next full buffer: its address. The consumer's next command waits for it. */
-#define tque_deque(que) tque_deque_at((que), __LINE__, SCHED_HERE)
+#define tque_deque(que) tque_take((que), true, __LINE__, SCHED_HERE)
 /* cmd, which the task issues next, is the last that uses the buffer. Buffers are freed in
  * the order in which they were dequeued. */
-#define tque_free(que, buffer, cmd) tque_free_at((que), (buffer), (cmd), SCHED_HERE)
+#define tque_free(que, buffer, cmd) tque_give((que), true, (buffer), (cmd), SCHED_HERE)
 
 extern struct pipe_port tque_hart;
 /* The hart waits itself, a pipe in its next command that has room for the wait. */
@@ -162,48 +162,32 @@ static inline void tque_hand_on(const struct tque *que, union cmd *cmd, uint32_t
     }
 }
 
-static inline uint32_t tque_alloc_at(struct tque *que, unsigned line, const char *where)
-{
-    const struct tslot *slot = que->alloc.slot;
-
-    que->alloc.line = line;
-    tque_owe(que->producer_port, que->free_one, where);
-    que->alloc.slot = slot->next;
-    return slot->addr;
-}
-
-static inline void tque_enque_at(struct tque *que, uint32_t buffer, union cmd *cmd,
+/* alloc and deque: the next buffer of the producer, or of the consumer. */
+static inline uint32_t tque_take(struct tque *que, bool consumer, unsigned line,
                                  const char *where)
 {
-    const struct tslot *slot = que->enque.slot;
+    struct tturn *turn = consumer ? &que->deque : &que->alloc;
+    const struct tslot *slot = turn->slot;
 
-    if (slot == que->alloc.slot || slot->addr != buffer) {
-        tque_bad_order(que, false, buffer, where);
-    }
-    que->enque.slot = slot->next;
-    tque_hand_on(que, cmd, que->full_one, where);
-}
-
-static inline uint32_t tque_deque_at(struct tque *que, unsigned line, const char *where)
-{
-    const struct tslot *slot = que->deque.slot;
-
-    que->deque.line = line;
-    tque_owe(que->consumer_port, que->full_one, where);
-    que->deque.slot = slot->next;
+    turn->line = line;
+    tque_owe(consumer ? que->consumer_port : que->producer_port,
+             consumer ? que->full_one : que->free_one, where);
+    turn->slot = slot->next;
     return slot->addr;
 }
 
-static inline void tque_free_at(struct tque *que, uint32_t buffer, union cmd *cmd,
-                                const char *where)
+/* enque and free: the first buffer that it has taken goes to the other one. */
+static inline void tque_give(struct tque *que, bool consumer, uint32_t buffer,
+                             union cmd *cmd, const char *where)
 {
-    const struct tslot *slot = que->freed.slot;
+    struct tturn *turn = consumer ? &que->freed : &que->enque;
+    const struct tslot *slot = turn->slot;
 
-    if (slot == que->deque.slot || slot->addr != buffer) {
-        tque_bad_order(que, true, buffer, where);
+    if (slot == (consumer ? que->deque : que->alloc).slot || slot->addr != buffer) {
+        tque_bad_order(que, consumer, buffer, where);
     }
-    que->freed.slot = slot->next;
-    tque_hand_on(que, cmd, que->free_one, where);
+    turn->slot = slot->next;
+    tque_hand_on(que, cmd, consumer ? que->free_one : que->full_one, where);
 }
 
 /* What the last pipe of a core has not got back: takes the queues' semaphores, names in

@@ -15,24 +15,6 @@
 
 enum { SYS_OPEN = 1, SYS_REMOVE = 14, SYS_RENAME = 15, SYS_TMPNAM = 13, SYS_SYSTEM = 18 };
 
-static __attribute__((noinline)) long call(unsigned op, const void *block)
-{
-    register long a0 __asm__("a0") = (long)op;
-    register const void *a1 __asm__("a1") = block;
-
-    __asm__ volatile(".balign 16\n\t"
-                     ".option push\n\t"
-                     ".option norvc\n\t"
-                     "slli zero, zero, 0x1f\n\t"
-                     "ebreak\n\t"
-                     "srai zero, zero, 7\n\t"
-                     ".option pop"
-                     : "+r"(a0)
-                     : "r"(a1)
-                     : "memory");
-    return a0;
-}
-
 struct block {
     const char *text;
     size_t second, third;
@@ -40,7 +22,7 @@ struct block {
 
 static long open_as(const char *path, size_t mode)
 {
-    return call(SYS_OPEN, &(struct block){path, mode, strlen(path)});
+    return host_call(SYS_OPEN, &(struct block){path, mode, strlen(path)});
 }
 
 static long read_call(const char *path)
@@ -65,35 +47,35 @@ static long append_call(const char *path)
 
 static long input_call(const char *path)
 {
-    return call(NPU_HOST_INPUT, &(struct block){path, 0, strlen(path)});
+    return host_call(NPU_HOST_INPUT, &(struct block){path, 0, strlen(path)});
 }
 
 static long output_call(const char *path)
 {
-    long fd = call(NPU_HOST_OUTPUT, &(struct block){path, 0, strlen(path)});
+    long fd = host_call(NPU_HOST_OUTPUT, &(struct block){path, 0, strlen(path)});
 
     if (fd < 0) {
         return fd;
     }
-    return call(NPU_HOST_OUTPUT_END, (size_t[]){(size_t)fd, 1});
+    return host_call(NPU_HOST_OUTPUT_END, (size_t[]){(size_t)fd, 1});
 }
 
 static long remove_call(const char *path)
 {
-    return call(SYS_REMOVE, &(struct block){path, strlen(path), 0});
+    return host_call(SYS_REMOVE, &(struct block){path, strlen(path), 0});
 }
 
 static long rename_call(const char *path)
 {
     static const char new[] = "renamed";
 
-    return call(SYS_RENAME, (size_t[]){(size_t)path, strlen(path), (size_t) new, 7});
+    return host_call(SYS_RENAME, (size_t[]){(size_t)path, strlen(path), (size_t) new, 7});
 }
 
 /* PATH is the command. */
 static long system_call(const char *path)
 {
-    return call(SYS_SYSTEM, &(struct block){path, strlen(path), 0});
+    return host_call(SYS_SYSTEM, &(struct block){path, strlen(path), 0});
 }
 
 static long name_call(const char *path)
@@ -101,30 +83,30 @@ static long name_call(const char *path)
     static char name[64];
 
     (void)path;
-    return call(SYS_TMPNAM, &(struct block){name, 1, sizeof(name)});
+    return host_call(SYS_TMPNAM, &(struct block){name, 1, sizeof(name)});
 }
 
 static long unknown_call(const char *path)
 {
-    return call(0x77, &(struct block){path, strlen(path), 0});
+    return host_call(0x77, &(struct block){path, strlen(path), 0});
 }
 
 /* Says that the name is longer, or shorter, than it is. */
 static long long_name(const char *path)
 {
-    return call(SYS_OPEN, &(struct block){path, 1, (size_t)-1});
+    return host_call(SYS_OPEN, &(struct block){path, 1, (size_t)-1});
 }
 
 static long no_length(const char *path)
 {
-    return call(SYS_OPEN, &(struct block){path, 1, 0});
+    return host_call(SYS_OPEN, &(struct block){path, 1, 0});
 }
 
 /* A block and a text that are nowhere. */
 static long nowhere(const char *path)
 {
     (void)path;
-    return call(SYS_OPEN, &(struct block){(const char *)16, 1, 5});
+    return host_call(SYS_OPEN, &(struct block){(const char *)16, 1, 5});
 }
 
 /* Has registers of the machine's clock for a block: its time points at the name, a letter, and
@@ -144,7 +126,7 @@ static long clock_call(const char *path)
     for (unsigned i = 0; names && fd < 0 && i < 64; i++) {
         clock[1] = (uint32_t)((uintptr_t)names >> 32);
         clock[0] = (uint32_t)(uintptr_t)names + i;
-        fd = call(SYS_OPEN, (const void *)clock);
+        fd = host_call(SYS_OPEN, (const void *)clock);
     }
     free(names);
     return fd;

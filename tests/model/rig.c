@@ -136,6 +136,16 @@ void rig_write(struct rig *r, unsigned core, uint32_t reg, uint64_t value)
     npu_write(&r->npu, r->now, core, reg, value, 8);
 }
 
+uint64_t rig_sem(struct rig *r, unsigned core, unsigned sem)
+{
+    return rig_read(r, core, SEM_VALUE + 8 * sem);
+}
+
+void rig_post(struct rig *r, unsigned core, unsigned sem, unsigned count)
+{
+    rig_write(r, core, SEM_POST + 8 * sem, count);
+}
+
 uint32_t rig_pipe(enum pipe pipe, uint32_t reg)
 {
     return PIPE_BASE + (uint32_t)pipe * PIPE_STRIDE + reg;
@@ -158,6 +168,17 @@ unsigned rig_error(struct rig *r, unsigned core, enum pipe pipe)
 union cmd rig_command(enum op op, enum type type)
 {
     return (union cmd){.head = {.opcode = (uint16_t)op, .type = (uint8_t)type}};
+}
+
+union cmd rig_nop(unsigned wait, unsigned post)
+{
+    union cmd c = rig_command(OP_NOP, TYPE_NONE);
+
+    c.head.wait_sem[0] = (uint8_t)wait;
+    c.head.wait_n[0] = wait != 0;
+    c.head.post_sem[0] = (uint8_t)post;
+    c.head.post_n[0] = post != 0;
+    return c;
 }
 
 union cmd rig_copy_in(uint32_t ub, uint64_t gm, uint32_t bytes)

@@ -36,14 +36,19 @@ void rig_drain(struct rig *r);
 uint64_t rig_read(struct rig *r, unsigned core, uint32_t reg);
 void rig_write(struct rig *r, unsigned core, uint32_t reg, uint64_t value);
 uint32_t rig_pipe(enum pipe pipe, uint32_t reg);
+/* A semaphore as the core reads it, and a post of the hart's. */
+uint64_t rig_sem(struct rig *r, unsigned core, unsigned sem);
+void rig_post(struct rig *r, unsigned core, unsigned sem, unsigned count);
 /* Puts a command into GM and pushes it. */
 void rig_push(struct rig *r, unsigned core, enum pipe pipe, const union cmd *cmd);
 /* Error code that a pipe has stopped with, 0 if it has not. */
 unsigned rig_error(struct rig *r, unsigned core, enum pipe pipe);
 
-/* A command with nothing but its opcode and type; a copy of bytes from offset gm of GM.
- */
+/* A command with nothing but its opcode and type. */
 union cmd rig_command(enum op op, enum type type);
+/* A NOP that takes one of a semaphore and posts one of another; 0: none. */
+union cmd rig_nop(unsigned wait, unsigned post);
+/* A copy of bytes from offset gm of GM. */
 union cmd rig_copy_in(uint32_t ub, uint64_t gm, uint32_t bytes);
 /* A LOAD3D: a 3 x 3 filter on 9 x 11 pixels of two channel blocks, padding 1. */
 union cmd rig_load3d(enum op op, enum type type);

@@ -19,16 +19,6 @@ static void set_unit(struct rig *r, unsigned unit, unsigned count, uint32_t core
     rig_write(r, NPU_CHIP, CHIP_BARRIER + 8 * unit, unit_value(count, cores));
 }
 
-static void post(struct rig *r, unsigned core, unsigned sem, unsigned count)
-{
-    rig_write(r, core, SEM_POST + 8 * sem, count);
-}
-
-static uint64_t value(struct rig *r, unsigned core, unsigned sem)
-{
-    return rig_read(r, core, SEM_VALUE + 8 * sem);
-}
-
 TEST(barrier, register)
 {
     struct rig r;
@@ -38,8 +28,8 @@ TEST(barrier, register)
     for (unsigned i = 0; i < ROW_CHIP_BARRIER; i++) {
         off &= rig_read(&r, NPU_CHIP, CHIP_BARRIER + 8 * i) == 0;
     }
-    post(&r, 0, ARRIVE, 1);
-    ok(off && value(&r, 0, ARRIVE) == 1, "barrier/is_off_at_power_on");
+    rig_post(&r, 0, ARRIVE, 1);
+    ok(off && rig_sem(&r, 0, ARRIVE) == 1, "barrier/is_off_at_power_on");
     rig_write(&r, NPU_CHIP, CHIP_BARRIER + 8 * 15, ~unit_value(0, 0) & ~0xff00ull);
     ok(rig_read(&r, NPU_CHIP, CHIP_BARRIER + 8 * 15) == 0xffffffff0036003c &&
            npu_peek(&r.npu, 0, NPU_CHIP, CHIP_BARRIER + 8 * 15 + 4, 4) == 0xffffffff,
@@ -56,8 +46,8 @@ TEST(barrier, first)
     rig_write(&r, NPU_CHIP, CHIP_BARRIER,
               field_put(CHIP_BARRIER_COUNT, 2) | field_put(CHIP_BARRIER_TARGET, GO) |
                   field_put(CHIP_BARRIER_CORES, 1));
-    post(&r, 0, SEM_CORE, 2);
-    ok(value(&r, 0, SEM_CORE) == 0 && value(&r, 0, GO) == 1,
+    rig_post(&r, 0, SEM_CORE, 2);
+    ok(rig_sem(&r, 0, SEM_CORE) == 0 && rig_sem(&r, 0, GO) == 1,
        "barrier/watches_the_first_semaphore_of_the_chip");
     rig_close(&r);
 }
@@ -68,28 +58,28 @@ TEST(barrier, counts)
 
     rig_open(&r, 3, PROFILE_a2);
     set_unit(&r, 2, 3, 5);
-    post(&r, 0, ARRIVE, 1);
-    post(&r, 1, ARRIVE, 1);
-    ok(value(&r, 0, ARRIVE) == 2 && value(&r, 0, GO) == 0,
+    rig_post(&r, 0, ARRIVE, 1);
+    rig_post(&r, 1, ARRIVE, 1);
+    ok(rig_sem(&r, 0, ARRIVE) == 2 && rig_sem(&r, 0, GO) == 0,
        "barrier/waits_below_its_count");
-    post(&r, 2, ARRIVE, 1);
-    ok(value(&r, 0, ARRIVE) == 0 && value(&r, 0, GO) == 1 && value(&r, 2, GO) == 1,
+    rig_post(&r, 2, ARRIVE, 1);
+    ok(rig_sem(&r, 0, ARRIVE) == 0 && rig_sem(&r, 0, GO) == 1 && rig_sem(&r, 2, GO) == 1,
        "barrier/counts_posts_of_the_hart");
-    ok(value(&r, 1, GO) == 0, "barrier/leaves_other_cores_alone");
-    post(&r, 1, ARRIVE, 4);
-    ok(value(&r, 1, ARRIVE) == 1 && value(&r, 0, GO) == 2, "barrier/fires_again");
-    post(&r, 1, ARRIVE, 9);
-    ok(value(&r, 1, ARRIVE) == 1 && value(&r, 0, GO) == 5 && value(&r, 2, GO) == 5,
+    ok(rig_sem(&r, 1, GO) == 0, "barrier/leaves_other_cores_alone");
+    rig_post(&r, 1, ARRIVE, 4);
+    ok(rig_sem(&r, 1, ARRIVE) == 1 && rig_sem(&r, 0, GO) == 2, "barrier/fires_again");
+    rig_post(&r, 1, ARRIVE, 9);
+    ok(rig_sem(&r, 1, ARRIVE) == 1 && rig_sem(&r, 0, GO) == 5 && rig_sem(&r, 2, GO) == 5,
        "barrier/repeats_while_it_holds_enough");
     set_unit(&r, 2, 0, 5);
-    post(&r, 0, ARRIVE, 7);
-    ok(value(&r, 0, ARRIVE) == 8, "barrier/count_0_turns_it_off");
+    rig_post(&r, 0, ARRIVE, 7);
+    ok(rig_sem(&r, 0, ARRIVE) == 8, "barrier/count_0_turns_it_off");
     set_unit(&r, 2, 8, 7);
-    ok(value(&r, 0, ARRIVE) == 0 && value(&r, 1, GO) == 1,
+    ok(rig_sem(&r, 0, ARRIVE) == 0 && rig_sem(&r, 1, GO) == 1,
        "barrier/fires_when_it_is_set");
     set_unit(&r, 2, 1, 0xfffffff8);
-    post(&r, 0, ARRIVE, 1);
-    ok(value(&r, 0, ARRIVE) == 0 && value(&r, 0, GO) == 6 &&
+    rig_post(&r, 0, ARRIVE, 1);
+    ok(rig_sem(&r, 0, ARRIVE) == 0 && rig_sem(&r, 0, GO) == 6 &&
            rig_read(&r, 0, CORE_FAULT) == 0,
        "barrier/passes_over_cores_that_do_not_exist");
     rig_close(&r);
@@ -131,12 +121,12 @@ TEST(barrier, commands)
     push_nop(&r, 1, PIPE_MTE3, 0, 1);
     rig_to(&r, 101);
     ok(r.irq[2], "barrier/leaves_the_line_of_an_armed_watch_up");
-    post(&r, 2, GO, 1); /* core 2's command needs no barrier; its GO stays */
+    rig_post(&r, 2, GO, 1); /* core 2's command needs no barrier; its GO stays */
     rig_to(&r, 150);
     push_nop(&r, 3, PIPE_FIX, 0, 1);
     ok(pipe_state(&r, 0, PIPE_V) == PIPE_WAITING, "barrier/a_command_posts_at_its_end");
     rig_to(&r, 151);
-    ok(value(&r, 0, ARRIVE) == 0 && value(&r, 2, GO) == 1,
+    ok(rig_sem(&r, 0, ARRIVE) == 0 && rig_sem(&r, 2, GO) == 1,
        "barrier/counts_posts_of_commands");
     ok(pipe_state(&r, 0, PIPE_V) == PIPE_RUNNING &&
            pipe_state(&r, 3, PIPE_V) == PIPE_RUNNING && npu_next(&r.npu) == 152,
@@ -159,15 +149,15 @@ TEST(barrier, order)
     push_nop(&r, 0, PIPE_V, ARRIVE, 0);
     push_nop(&r, 0, PIPE_M, 0, 2);
     rig_drain(&r);
-    ok(pipe_state(&r, 0, PIPE_V) == PIPE_WAITING && value(&r, 1, GO) == 1,
+    ok(pipe_state(&r, 0, PIPE_V) == PIPE_WAITING && rig_sem(&r, 1, GO) == 1,
        "barrier/comes_before_commands");
-    post(&r, 0, ARRIVE, 1);
+    rig_post(&r, 0, ARRIVE, 1);
     ok(pipe_state(&r, 0, PIPE_V) == PIPE_RUNNING, "barrier/leaves_what_is_too_little");
-    ok(value(&r, 0, GO) == 0, "barrier/lower_unit_takes_first");
+    ok(rig_sem(&r, 0, GO) == 0, "barrier/lower_unit_takes_first");
     push_nop(&r, 0, PIPE_MTE1, GO, 0);
     set_unit(&r, 4, 0, 0);
     set_unit(&r, 7, 0, 0);
-    post(&r, 0, ARRIVE, 2);
+    rig_post(&r, 0, ARRIVE, 2);
     set_unit(&r, 7, 2, 1);
     ok(pipe_state(&r, 0, PIPE_MTE1) == PIPE_RUNNING,
        "barrier/commands_begin_when_it_is_set");
@@ -180,16 +170,17 @@ TEST(barrier, overflow)
 
     rig_open(&r, 3, PROFILE_a2);
     set_unit(&r, 1, 2, 7);
-    post(&r, 1, GO, SEM_MAX);
+    rig_post(&r, 1, GO, SEM_MAX);
     rig_write(&r, 1, CORE_IRQ_ENABLE, CORE_IRQ_STATUS_FAULT);
-    post(&r, 0, ARRIVE, 2);
+    rig_post(&r, 0, ARRIVE, 2);
     ok(field_get(CORE_FAULT_CODE, rig_read(&r, 1, CORE_FAULT)) == NPU_ERR_SEM_OVERFLOW &&
            field_get(CORE_FAULT_SIZE, rig_read(&r, 1, CORE_FAULT)) == 0 &&
            rig_read(&r, 1, CORE_FAULT_ADDR) == CHIP_BARRIER + 8 &&
            rig_read(&r, 1, CORE_FAULT_VALUE) == unit_value(2, 7) && r.irq[1],
        "barrier/overflow_is_a_fault_of_that_core");
-    ok(value(&r, 1, GO) == SEM_MAX && value(&r, 0, GO) == 1 && value(&r, 2, GO) == 1 &&
-           value(&r, 0, ARRIVE) == 0 && rig_read(&r, 0, CORE_FAULT) == 0,
+    ok(rig_sem(&r, 1, GO) == SEM_MAX && rig_sem(&r, 0, GO) == 1 &&
+           rig_sem(&r, 2, GO) == 1 && rig_sem(&r, 0, ARRIVE) == 0 &&
+           rig_read(&r, 0, CORE_FAULT) == 0,
        "barrier/overflow_lets_the_others_go");
     rig_close(&r);
 }
@@ -200,10 +191,10 @@ TEST(barrier, reset)
 
     rig_open(&r, 2, PROFILE_a2);
     set_unit(&r, 1, 2, 3);
-    post(&r, 0, ARRIVE, 1);
+    rig_post(&r, 0, ARRIVE, 1);
     rig_write(&r, 0, CORE_CTRL, CORE_CTRL_RESET);
-    post(&r, 0, ARRIVE, 1);
-    ok(value(&r, 0, GO) == 1, "barrier/reset_of_a_core_does_not");
+    rig_post(&r, 0, ARRIVE, 1);
+    ok(rig_sem(&r, 0, GO) == 1, "barrier/reset_of_a_core_does_not");
     rig_write(&r, NPU_CHIP, CHIP_CTRL, CHIP_CTRL_RESET);
     ok(rig_read(&r, NPU_CHIP, CHIP_BARRIER + 8) == 0,
        "barrier/reset_of_the_chip_turns_it_off");

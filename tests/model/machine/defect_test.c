@@ -19,22 +19,6 @@ static void open_broken(struct rig *r, struct npu_defect d)
     npu_init(&r->npu, &r->config);
 }
 
-static union cmd nop(unsigned wait, unsigned post)
-{
-    union cmd c = rig_command(OP_NOP, TYPE_NONE);
-
-    c.head.wait_sem[0] = (uint8_t)wait;
-    c.head.wait_n[0] = wait != 0;
-    c.head.post_sem[0] = (uint8_t)post;
-    c.head.post_n[0] = post != 0;
-    return c;
-}
-
-static uint64_t sem(struct rig *r, unsigned core, unsigned i)
-{
-    return rig_read(r, core, SEM_VALUE + 8 * i);
-}
-
 static uint64_t ended(struct rig *r, unsigned core, enum pipe pipe)
 {
     return r->npu.s->core[core].pipe[pipe].counter[PMU_INDEX_COMMANDS];
@@ -43,7 +27,7 @@ static uint64_t ended(struct rig *r, unsigned core, enum pipe pipe)
 TEST(defect, dead_core)
 {
     struct rig r;
-    union cmd c = nop(0, SEM);
+    union cmd c = rig_nop(0, SEM);
 
     open_broken(&r, (struct npu_defect){.kind = NPU_DEAD, .core = 1});
     rig_push(&r, 0, PIPE_V, &c);
@@ -52,14 +36,14 @@ TEST(defect, dead_core)
     CHECK_EQ(ended(&r, 0, PIPE_V), 1u);
     CHECK_EQ(ended(&r, 1, PIPE_V), 0u);
     CHECK_EQ(r.npu.s->core[1].pipe[PIPE_V].state, PIPE_WAITING);
-    CHECK_EQ(sem(&r, 1, SEM), 0u);
+    CHECK_EQ(rig_sem(&r, 1, SEM), 0u);
     rig_close(&r);
 }
 
 TEST(defect, stuck_semaphore)
 {
     struct rig r;
-    union cmd c = nop(0, SEM), other = nop(0, OTHER), waits = nop(SEM, 0);
+    union cmd c = rig_nop(0, SEM), other = rig_nop(0, OTHER), waits = rig_nop(SEM, 0);
 
     open_broken(&r, (struct npu_defect){.kind = NPU_STUCK, .what = SEM});
     rig_push(&r, 0, PIPE_V, &c);
@@ -68,9 +52,9 @@ TEST(defect, stuck_semaphore)
     rig_push(&r, 0, PIPE_MTE2, &waits);
     rig_write(&r, 0, SEM_POST + 8 * SEM, 3);
     rig_to(&r, 100000);
-    CHECK_EQ(sem(&r, 0, SEM), 0u);
-    CHECK_EQ(sem(&r, 0, OTHER), 1u);
-    CHECK_EQ(sem(&r, 1, SEM), 1u);
+    CHECK_EQ(rig_sem(&r, 0, SEM), 0u);
+    CHECK_EQ(rig_sem(&r, 0, OTHER), 1u);
+    CHECK_EQ(rig_sem(&r, 1, SEM), 1u);
     CHECK_EQ(ended(&r, 0, PIPE_MTE2), 0u);
     rig_close(&r);
 }
@@ -78,16 +62,16 @@ TEST(defect, stuck_semaphore)
 TEST(defect, lost_post)
 {
     struct rig r;
-    union cmd c = nop(0, SEM);
+    union cmd c = rig_nop(0, SEM);
 
     open_broken(&r, (struct npu_defect){.kind = NPU_DROP, .at = 2});
     for (unsigned i = 0; i < 3; i++) {
         rig_push(&r, 0, PIPE_V, &c);
         rig_to(&r, 1000 * (i + 1));
-        CHECK_EQ(sem(&r, 0, SEM), i == 0 ? 1u : i);
+        CHECK_EQ(rig_sem(&r, 0, SEM), i == 0 ? 1u : i);
     }
     rig_write(&r, 0, SEM_POST + 8 * SEM, 1); /* the hart's are never lost */
-    CHECK_EQ(sem(&r, 0, SEM), 3u);
+    CHECK_EQ(rig_sem(&r, 0, SEM), 3u);
     rig_close(&r);
 }
 

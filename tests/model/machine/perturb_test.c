@@ -19,26 +19,10 @@ static void open_seeded(struct rig *r, unsigned cores, uint32_t seed)
     npu_init(&r->npu, &r->config);
 }
 
-static union cmd nop(unsigned wait, unsigned post)
-{
-    union cmd c = rig_command(OP_NOP, TYPE_NONE);
-
-    c.head.wait_sem[0] = (uint8_t)wait;
-    c.head.wait_n[0] = wait != 0;
-    c.head.post_sem[0] = (uint8_t)post;
-    c.head.post_n[0] = post != 0;
-    return c;
-}
-
 static const struct npu_pipe *pipe_state(const struct rig *r, unsigned core,
                                          enum pipe pipe)
 {
     return &r->npu.s->core[core].pipe[pipe];
-}
-
-static uint64_t sem(struct rig *r, unsigned core, unsigned i)
-{
-    return rig_read(r, core, SEM_VALUE + 8 * i);
 }
 
 /* Opens the first machine that holds back a command of pipe V by at least `cycles`. */
@@ -46,7 +30,7 @@ static void open_held(struct rig *r, uint64_t cycles, const union cmd *c)
 {
     for (uint32_t seed = 1; seed < SEEDS; seed++) {
         open_seeded(r, 2, seed);
-        rig_write(r, 0, SEM_POST + 8 * SEM, 1);
+        rig_post(r, 0, SEM, 1);
         rig_push(r, 0, PIPE_V, c);
         if (pipe_state(r, 0, PIPE_V)->hold >= cycles) {
             return;
@@ -59,14 +43,14 @@ static void open_held(struct rig *r, uint64_t cycles, const union cmd *c)
 TEST(perturb, held_begin)
 {
     struct rig r;
-    union cmd c = nop(SEM, OTHER);
+    union cmd c = rig_nop(SEM, OTHER);
     uint64_t until;
 
     open_held(&r, 50, &c);
     until = pipe_state(&r, 0, PIPE_V)->hold;
     rig_write(&r, 0, CORE_IRQ_ENABLE, CORE_IRQ_STATUS_IDLE);
     rig_to(&r, until - 1);
-    ok(until && sem(&r, 0, SEM) == 1 &&
+    ok(until && rig_sem(&r, 0, SEM) == 1 &&
            field_get(PIPE_STATUS_STATE, rig_read(&r, 0, rig_pipe(PIPE_V, PIPE_STATUS))) ==
                PIPE_WAITING,
        "perturb/a_held_command_has_taken_nothing");
@@ -74,12 +58,12 @@ TEST(perturb, held_begin)
            field_get(CORE_STATUS_RUNNING, rig_read(&r, 0, CORE_STATUS)) == 1u << PIPE_V,
        "perturb/a_held_command_is_in_flight");
     rig_to(&r, until);
-    ok(sem(&r, 0, SEM) == 0 && pipe_state(&r, 0, PIPE_V)->begin == until,
+    ok(rig_sem(&r, 0, SEM) == 0 && pipe_state(&r, 0, PIPE_V)->begin == until,
        "perturb/it_takes_when_it_begins");
     ok(rig_read(&r, 0, rig_pipe(PIPE_V, PMU_STALL_SEM)) == until,
        "perturb/a_late_begin_counts_as_waiting");
     rig_drain(&r);
-    ok(sem(&r, 0, OTHER) == 1 && r.irq[0], "perturb/and_ends_as_ever");
+    ok(rig_sem(&r, 0, OTHER) == 1 && r.irq[0], "perturb/and_ends_as_ever");
     rig_close(&r);
 }
 
@@ -87,7 +71,7 @@ TEST(perturb, held_begin)
 TEST(perturb, lost_race)
 {
     struct rig r;
-    union cmd c = nop(SEM, OTHER);
+    union cmd c = rig_nop(SEM, OTHER);
 
     open_held(&r, 50, &c);
     rig_write(&r, 0, SEM_TAKE + 8 * SEM, 1);
@@ -96,21 +80,22 @@ TEST(perturb, lost_race)
     ok(pipe_state(&r, 0, PIPE_V)->state == PIPE_WAITING &&
            !field_get(CORE_STATUS_RUNNING, rig_read(&r, 0, CORE_STATUS)),
        "perturb/who_lost_waits_and_is_not_in_flight");
-    rig_write(&r, 0, SEM_POST + 8 * SEM, 1);
+    rig_post(&r, 0, SEM, 1);
     rig_drain(&r);
-    ok(sem(&r, 0, SEM) == 0 && sem(&r, 0, OTHER) == 1, "perturb/and_gets_the_next");
+    ok(rig_sem(&r, 0, SEM) == 0 && rig_sem(&r, 0, OTHER) == 1,
+       "perturb/and_gets_the_next");
     rig_close(&r);
 }
 
 TEST(perturb, held_pipe_stops)
 {
     struct rig r;
-    union cmd c = nop(SEM, OTHER);
+    union cmd c = rig_nop(SEM, OTHER);
 
     open_held(&r, 50, &c);
     rig_write(&r, 0, rig_pipe(PIPE_V, PIPE_PUSH), RIG_GM_BASE + 4);
     rig_drain(&r);
-    ok(rig_error(&r, 0, PIPE_V) == NPU_ERR_PUSH_ADDR && sem(&r, 0, SEM) == 1 &&
+    ok(rig_error(&r, 0, PIPE_V) == NPU_ERR_PUSH_ADDR && rig_sem(&r, 0, SEM) == 1 &&
            !field_get(CORE_STATUS_RUNNING, rig_read(&r, 0, CORE_STATUS)),
        "perturb/a_held_command_of_a_stopped_pipe_never_begins");
     rig_close(&r);
@@ -164,7 +149,7 @@ TEST(perturb, line)
         open_seeded(&r, 2, seed);
         rig_write(&r, 1, CORE_IRQ_ENABLE, CORE_IRQ_STATUS_SEM);
         rig_write(&r, 1, SEM_ARM + 8 * SEM, 1);
-        rig_write(&r, 1, SEM_POST + 8 * SEM, 1);
+        rig_post(&r, 1, SEM, 1);
         due = npu_next(&r.npu) == NPU_NEVER ? 0 : npu_next(&r.npu);
         if (due < 50) {
             rig_close(&r);
@@ -180,7 +165,7 @@ TEST(perturb, line)
     for (unsigned i = 0; i < 1000 && (prompt == 0 || npu_next(&r.npu) == NPU_NEVER);
          i++) {
         rig_write(&r, 1, SEM_TAKE + 8 * SEM, 1);
-        rig_write(&r, 1, SEM_POST + 8 * SEM, 1);
+        rig_post(&r, 1, SEM, 1);
         prompt += r.irq[1];
     }
     ok(npu_next(&r.npu) != NPU_NEVER && !r.irq[1] && prompt,
@@ -194,7 +179,7 @@ TEST(perturb, line)
 TEST(perturb, arbitration)
 {
     unsigned won[2][2] = {{0}}, late = 0;
-    union cmd c = nop(SEM_CORE + 1, 0);
+    union cmd c = rig_nop(SEM_CORE + 1, 0);
     struct rig r;
 
     for (uint32_t seed = 1; seed <= 200; seed++) {
@@ -204,7 +189,7 @@ TEST(perturb, arbitration)
             rig_push(&r, core, PIPE_M, &c);
         }
         rig_to(&r, 10);
-        rig_write(&r, 0, SEM_POST + 8 * (SEM_CORE + 1), 1);
+        rig_post(&r, 0, SEM_CORE + 1, 1);
         late += npu_next(&r.npu) != 11;
         rig_drain(&r);
         for (unsigned core = 0; core < 2; core++) {
@@ -224,7 +209,7 @@ TEST(perturb, arbitration)
 static uint64_t history(struct rig *r, unsigned commands)
 {
     uint64_t hash = 0;
-    union cmd c = nop(0, 0), d = rig_copy_in(0, 0, 4096);
+    union cmd c = rig_nop(0, 0), d = rig_copy_in(0, 0, 4096);
 
     for (unsigned i = 0; i < commands; i++) {
         rig_push(r, i % 2, PIPE_V, &c);
@@ -259,7 +244,7 @@ TEST(perturb, repeats)
 TEST(perturb, shape)
 {
     unsigned none = 0, few = 0, some = 0, many = 0, all = 0;
-    union cmd c = nop(0, 0);
+    union cmd c = rig_nop(0, 0);
     struct rig r;
 
     for (uint32_t seed = 1; seed <= 100; seed++) {
@@ -301,7 +286,7 @@ static void copy_machine(struct rig *to, const struct rig *from)
 TEST(perturb, snapshot)
 {
     struct rig a, b;
-    union cmd c = nop(SEM, OTHER);
+    union cmd c = rig_nop(SEM, OTHER);
     uint32_t seed;
 
     open_held(&a, 50, &c);
@@ -328,7 +313,7 @@ TEST(perturb, snapshot)
 static uint64_t late_by(struct rig *r, unsigned core, bool *together)
 {
     uint64_t now = r->now, first;
-    union cmd c = nop(0, 0);
+    union cmd c = rig_nop(0, 0);
 
     rig_push(r, core, PIPE_V, &c);
     rig_push(r, core, PIPE_MTE2, &c);

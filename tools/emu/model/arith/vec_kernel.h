@@ -99,26 +99,32 @@ static const struct {
 
 /* --- arithmetic --- */
 
-/* fn, which takes and gives F32, on n_src sources of F16; with `wide` the last one and
- * the result are F32 already. */
-LOOP through_F32(vec_fn *fn, unsigned n_src, bool wide, void *dst, const void *const *src,
-                 size_t n, const struct vec_imm *imm)
+/* A function that takes and gives F32 on sources of F16; with `wide` the last one and the
+ * result are F32 already. */
+struct through {
+    vec_fn *fn;
+    unsigned n_src;
+    bool wide;
+};
+
+LOOP through_F32(const struct through t, void *dst, const void *const *src, size_t n,
+                 const struct vec_imm *imm)
 {
     float x[3][PIECE], y[PIECE];
     const void *from[3];
 
     for (size_t i = 0; i < n; i += PIECE) {
         size_t part = n - i < PIECE ? n - i : PIECE;
-        for (unsigned k = 0; k < n_src; k++) {
-            if (wide && k + 1 == n_src) {
+        for (unsigned k = 0; k < t.n_src; k++) {
+            if (t.wide && k + 1 == t.n_src) {
                 from[k] = (const float *)src[k] + i;
             } else {
                 take_F16(x[k], (const uint16_t *)src[k] + i, part);
                 from[k] = x[k];
             }
         }
-        fn(wide ? (float *)dst + i : y, from, part, imm);
-        if (!wide) {
+        t.fn(t.wide ? (float *)dst + i : y, from, part, imm);
+        if (!t.wide) {
             F16_RINT((uint16_t *)dst + i, y, part);
         }
     }
@@ -145,7 +151,7 @@ LOOP through_F32(vec_fn *fn, unsigned n_src, bool wide, void *dst, const void *c
     static void name(void *dst, const void *const *src, size_t n,                        \
                      const struct vec_imm *imm)                                          \
     {                                                                                    \
-        through_F32(fn, n_src, wide, dst, src, n, imm);                                  \
+        through_F32((struct through){fn, n_src, wide}, dst, src, n, imm);                \
     }
 #define REAL(NAME, n_src, result)                                                        \
     REAL_OF(NAME##_F32, n_src, false, result)                                            \

@@ -35,6 +35,14 @@ static void add_plan(struct npu_event *e, const struct npu_pipe *p,
     }
 }
 
+/* What every event has. */
+static struct npu_event event_of(const struct npu *n, enum npu_happens what,
+                                 unsigned core, unsigned pipe)
+{
+    return (struct npu_event){
+        .what = what, .npu = n, .now = n->s->now, .core = core, .pipe = pipe};
+}
+
 void event_command(const struct npu *n, unsigned core, unsigned pipe,
                    enum npu_happens what, unsigned slot, const struct plan *plan)
 {
@@ -45,19 +53,13 @@ void event_command(const struct npu *n, unsigned core, unsigned pipe,
     if (!n->host->event) {
         return;
     }
-    event = (struct npu_event){
-        .what = what,
-        .npu = n,
-        .now = n->s->now,
-        .core = core,
-        .pipe = pipe,
-        .slot = slot,
-        .number = p->serial + (what == NPU_PUSHED ? p->count : 0u),
-        .fault = p->fault.code,
-        .head_since = p->head_since,
-        .begin = p->begin,
-        .end = p->end,
-    };
+    event = event_of(n, what, core, pipe);
+    event.slot = slot;
+    event.number = p->serial + (what == NPU_PUSHED ? p->count : 0u);
+    event.fault = p->fault.code;
+    event.head_since = p->head_since;
+    event.begin = p->begin;
+    event.end = p->end;
     if (slot < PIPE_DEPTH) {
         add_command(&event, p, slot);
     }
@@ -71,25 +73,19 @@ void event_command(const struct npu *n, unsigned core, unsigned pipe,
 }
 
 void event_sem(const struct npu *n, enum npu_happens what, struct sem_user by,
-               unsigned core, unsigned sem, unsigned count, unsigned value)
+               struct sem_units units)
 {
     struct npu_event event;
 
     if (!n->host->event) {
         return;
     }
-    event = (struct npu_event){
-        .what = what,
-        .npu = n,
-        .now = n->s->now,
-        .core = by.core,
-        .pipe = by.pipe,
-        .barrier = by.barrier,
-        .sem_core = sem < SEM_CORE ? core : NPU_CHIP,
-        .sem = sem,
-        .count = count,
-        .value = value,
-    };
+    event = event_of(n, what, by.core, by.pipe);
+    event.barrier = by.barrier;
+    event.sem_core = units.sem < SEM_CORE ? units.core : NPU_CHIP;
+    event.sem = units.sem;
+    event.count = units.count;
+    event.value = units.value;
     if (by.pipe < NPU_PIPES) {
         const struct npu_pipe *p = &n->s->core[by.core].pipe[by.pipe];
         event.number = p->serial;
@@ -103,14 +99,10 @@ void event_sem(const struct npu *n, enum npu_happens what, struct sem_user by,
 void event_access(const struct npu *n, enum npu_happens what, unsigned core,
                   unsigned pipe, unsigned fault, uint64_t name)
 {
-    struct npu_event event = {.what = what,
-                              .npu = n,
-                              .now = n->s->now,
-                              .core = core,
-                              .pipe = pipe,
-                              .fault = fault,
-                              .name = name};
+    struct npu_event event = event_of(n, what, core, pipe);
 
+    event.fault = fault;
+    event.name = name;
     if (n->host->event) {
         n->host->event(n->ctx, &event);
     }
@@ -119,15 +111,11 @@ void event_access(const struct npu *n, enum npu_happens what, unsigned core,
 void event_delay(const struct npu *n, enum npu_delay what, unsigned core, unsigned pipe,
                  uint64_t key, unsigned cycles)
 {
-    struct npu_event event = {.what = NPU_DELAYS,
-                              .npu = n,
-                              .now = n->s->now,
-                              .core = core,
-                              .pipe = pipe,
-                              .delay = what,
-                              .key = key,
-                              .cycles = cycles};
+    struct npu_event event = event_of(n, NPU_DELAYS, core, pipe);
 
+    event.delay = what;
+    event.key = key;
+    event.cycles = cycles;
     if (pipe < NPU_PIPES) {
         const struct npu_pipe *p = &n->s->core[core].pipe[pipe];
         event.number = p->serial;

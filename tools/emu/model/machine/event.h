@@ -23,8 +23,11 @@ uint64_t npu_sem_ready(const struct npu *n, unsigned core, unsigned word);
 void event_command(const struct npu *n, unsigned core, unsigned pipe,
                    enum npu_happens what, unsigned slot, const struct plan *plan);
 /* That units of a semaphore move, or should have; value: what it then holds. */
+struct sem_units {
+    unsigned core, sem, count, value;
+};
 void event_sem(const struct npu *n, enum npu_happens what, struct sem_user by,
-               unsigned core, unsigned sem, unsigned count, unsigned value);
+               struct sem_units units);
 /* What an access of the hart's does to a pipe, or, with NPU_BY_HART, to the core or the
  * chip. */
 void event_access(const struct npu *n, enum npu_happens what, unsigned core,

@@ -139,7 +139,8 @@ static unsigned write_sem(struct npu *n, unsigned core, uint32_t reg, uint64_t v
         if (c->taken) {
             sem_taken(n, hart, core, &sem, &count, 1);
         } else if (value <= SEM_MAX) {
-            event_sem(n, NPU_LACKS, hart, core, sem, count, sem_value(n, core, sem));
+            event_sem(n, NPU_LACKS, hart,
+                      (struct sem_units){core, sem, count, sem_value(n, core, sem)});
         }
         return 0;
     }

@@ -52,7 +52,8 @@ void barrier_run(struct npu *n, unsigned sem)
         while (count && field_get(CHIP_BARRIER_WATCH, reg) == sem - SEM_CORE &&
                *value >= count) {
             *value = (uint8_t)(*value - count);
-            event_sem(n, NPU_TAKES, barrier_user(unit), NPU_CHIP, sem, count, *value);
+            event_sem(n, NPU_TAKES, barrier_user(unit),
+                      (struct sem_units){NPU_CHIP, sem, count, *value});
             barrier_release(n, unit);
         }
     }
@@ -73,7 +74,7 @@ bool sem_post(struct npu *n, struct sem_user by, unsigned core, unsigned sem,
     }
     if (count) {
         *sem_at(n, core, sem) = (uint8_t)value;
-        event_sem(n, NPU_POSTS, by, core, sem, count, value);
+        event_sem(n, NPU_POSTS, by, (struct sem_units){core, sem, count, value});
     }
     if (sem >= SEM_CORE) {
         barrier_run(n, sem);
@@ -119,7 +120,8 @@ void sem_taken(const struct npu *n, struct sem_user by, unsigned core,
             value += sems[j] == sems[i] ? counts[j] : 0u;
         }
         if (counts[i]) {
-            event_sem(n, NPU_TAKES, by, core, sems[i], counts[i], value);
+            event_sem(n, NPU_TAKES, by,
+                      (struct sem_units){core, sems[i], counts[i], value});
         }
     }
 }

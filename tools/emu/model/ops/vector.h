@@ -20,13 +20,24 @@ void vec_lanes(const struct op_ctx *c, unsigned esize, uint64_t repeat,
 uint64_t block_lanes(const uint64_t lanes[2], unsigned block, unsigned esize);
 /* In counter mode an operand without gaps is one row, exactly as long as the count. */
 bool vec_one_row(const struct op_ctx *c, unsigned blk, unsigned rep);
+
+/* Where the elements of an operand lie: those of a block side by side, blocks and repeats
+ * at a distance in bytes. */
+struct vec_elements {
+    size_t field;
+    uint64_t base;
+    unsigned esize, per_block;
+    uint64_t blk, rep;
+};
+/* Blocks of 32 bytes, distances in blocks. */
+struct vec_elements vec_elements(size_t field, uint32_t base, unsigned esize,
+                                 unsigned blk, unsigned rep);
 /* What an operand of whole repeats of 8 blocks touches. */
-struct access vec_access(const struct op_ctx *c, size_t field, unsigned esize,
-                         uint64_t repeats, uint32_t base, unsigned blk, unsigned rep);
-/* Writes the elements whose lanes are on, repeat by repeat and block by block; what lies
- * between them is not touched. The stage holds 256 bytes a repeat. */
-void vec_store(const struct op_ctx *c, unsigned esize, unsigned repeat, unsigned blk,
-               unsigned rep, uint8_t *to, const uint8_t *stage);
+struct access vec_access(const struct op_ctx *c, uint64_t repeats, struct vec_elements e);
+/* Writes the elements whose lanes are on from the stage, which holds 256 bytes a repeat,
+ * repeat by repeat and block by block; what lies between them is not touched. */
+void vec_store(const struct op_ctx *c, unsigned repeat, unsigned blk, unsigned rep);
+
 /* --- vector_touch.c: for touch() --- */
 
 /* Lanes that take part: those of `repeats` repeats that are alike, and of one behind
@@ -43,17 +54,6 @@ struct vec_lane_set vec_lanes_of(const struct op_ctx *c, unsigned esize, unsigne
 /* Bytes of a row of bits, one for each lane, of which one is on. */
 struct vec_lane_set vec_lane_bytes(const struct vec_lane_set *l);
 
-/* Where the elements of an operand lie: those of a block side by side, blocks and repeats
- * at a distance in bytes. */
-struct vec_elements {
-    size_t field;
-    uint64_t base;
-    unsigned esize, per_block;
-    uint64_t blk, rep;
-};
-/* Blocks of 32 bytes, distances in blocks. */
-struct vec_elements vec_elements(size_t field, uint32_t base, unsigned esize, unsigned blk,
-                                 unsigned rep);
 void vec_touch(const struct touch *t, enum touch_kind kind, const struct vec_elements *e,
                const struct vec_lane_set *l);
 /* Bytes somewhere in UB. */
@@ -64,10 +64,10 @@ void vec_touch_row(const struct touch *t, enum touch_kind kind, size_t field,
 void vec_cost(const struct op_ctx *c, uint64_t repeats);
 /* Work of the repeats in cycles, at least `slope` each: accesses to the same bank group
  * of UB go one after the other, and reading a bank that is being written waits
- * (vector.md). */
-void vec_bank_cycles(const struct op_ctx *c, const struct vec_operand *src,
-                     unsigned n_src, const struct vec_operand *dst, uint64_t repeats,
-                     unsigned per_repeat, unsigned slope);
+ * (vector.md); work->bank_wait comes from the profile. */
+void vec_bank_cycles(const struct op_ctx *c, struct vec_work work,
+                     const struct vec_operand *src, unsigned n_src,
+                     const struct vec_operand *dst);
 /* Not the same bytes in the same order, and not apart either. */
 bool vec_overlap(const struct access *dst, const struct access *src);
 

@@ -19,8 +19,8 @@ unsigned vec_deq_plan(const struct op_ctx *c)
     bool in_place =
         a->dst == a->src && a->dst_blk == a->src_blk && a->dst_rep == a->src_rep;
 
-    plan->src[0] =
-        vec_access(c, FIELD_OF(src), 2, repeats, a->src, a->src_blk, a->src_rep);
+    plan->src[0] = vec_access(
+        c, repeats, vec_elements(FIELD_OF(src), a->src, 2, a->src_blk, a->src_rep));
     plan->src[1] = vec_row(FIELD_OF(words), a->words, vector && repeats ? 128 : 0);
     plan->n_src = 2;
     plan->dst = access_rows(NPU_MEM_UB, FIELD_OF(dst),

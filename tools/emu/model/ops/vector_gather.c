@@ -63,8 +63,9 @@ static unsigned vgather_plan(const struct op_ctx *c)
                                esize, (uint32_t)n, 0);
     plan->src[1] = vec_row(offsetof(struct cmd_vec_gather, offsets), a->offsets, 4 * n);
     plan->n_src = 2;
-    plan->dst = vec_access(c, offsetof(struct cmd_vec_gather, dst), esize, repeats,
-                           a->dst, 1, a->dst_rep);
+    plan->dst = vec_access(
+        c, repeats,
+        vec_elements(offsetof(struct cmd_vec_gather, dst), a->dst, esize, 1, a->dst_rep));
     plan->has_dst = true;
     vec_cost(c, repeats);
     plan->ops = n;
@@ -104,7 +105,7 @@ static void vgather_store(const struct op_ctx *c)
 {
     const struct cmd_vec_gather *a = &c->cmd->vec_gather;
 
-    vec_store(c, vec_esize(c), a->repeat, 1, a->dst_rep, c->to, c->stage);
+    vec_store(c, a->repeat, 1, a->dst_rep);
 }
 
 /* The offsets of the lanes that are on, and where they lead to. */
@@ -221,8 +222,9 @@ static unsigned vscatter_plan(const struct op_ctx *c)
     uint64_t n = n_offsets(c, esize, repeats), bytes = n * esize;
     uint64_t room = a->dst < ub ? ub - a->dst : 32;
 
-    plan->src[0] = vec_access(c, offsetof(struct cmd_vec_scatter, src), esize, repeats,
-                              a->src, 1, a->src_rep);
+    plan->src[0] = vec_access(c, repeats,
+                              vec_elements(offsetof(struct cmd_vec_scatter, src), a->src,
+                                           esize, 1, a->src_rep));
     plan->src[1] = vec_row(offsetof(struct cmd_vec_scatter, offsets), a->offsets, 4 * n);
     plan->n_src = 2;
     plan->dst = vec_hull(offsetof(struct cmd_vec_scatter, dst), a->dst, room,

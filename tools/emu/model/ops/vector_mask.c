@@ -45,19 +45,20 @@ uint64_t block_lanes(const uint64_t lanes[2], unsigned block, unsigned esize)
 }
 
 /* Writes the elements whose lanes are on; what lies between them is not touched. */
-void vec_store(const struct op_ctx *c, unsigned esize, unsigned repeat, unsigned blk,
-               unsigned rep, uint8_t *to, const uint8_t *stage)
+void vec_store(const struct op_ctx *c, unsigned repeat, unsigned blk, unsigned rep)
 {
+    unsigned esize = vec_esize(c);
     uint64_t full = (1ull << (32 / esize)) - 1, lanes[2];
+    const uint8_t *stage = c->stage;
 
     if (vec_one_row(c, blk, rep)) {
-        op_store_rows(to, stage, &c->plan->dst);
+        op_store_rows(c->to, stage, &c->plan->dst);
         return;
     }
     for (uint64_t r = 0; r < vec_repeats(c, esize, repeat); r++) {
         vec_lanes(c, esize, r, lanes);
         for (unsigned b = 0; b < 8; b++, stage += 32) {
-            uint8_t *block = to + r * 32 * rep + b * 32ull * blk;
+            uint8_t *block = c->to + r * 32 * rep + b * 32ull * blk;
             uint64_t on = block_lanes(lanes, b, esize);
             for (unsigned i = 0; on != full && i < 32 / esize; i++) {
                 if (on >> i & 1) {
@@ -72,19 +73,17 @@ void vec_store(const struct op_ctx *c, unsigned esize, unsigned repeat, unsigned
 }
 
 /* What an operand touches. */
-struct access vec_access(const struct op_ctx *c, size_t field, unsigned esize,
-                         uint64_t repeats, uint32_t base, unsigned blk, unsigned rep)
+struct access vec_access(const struct op_ctx *c, uint64_t repeats, struct vec_elements e)
 {
-    uint32_t n = (uint32_t)(repeats < UINT16_MAX ? repeats : UINT16_MAX);
-    struct access a = access_rows(NPU_MEM_UB, field, base, 32, 8, 32ull * blk);
+    struct access a = access_rows(NPU_MEM_UB, e.field, e.base, 32, 8, e.blk);
 
-    if (vec_one_row(c, blk, rep)) {
-        uint64_t bytes = c->special[SPECIAL_MASK_LO] * esize;
+    if (vec_one_row(c, (unsigned)(e.blk / 32), (unsigned)(e.rep / 32))) {
+        uint64_t bytes = c->special[SPECIAL_MASK_LO] * e.esize;
         bytes = bytes < UINT32_MAX ? bytes : UINT32_MAX;
-        return access_rows(NPU_MEM_UB, field, base, bytes, 1, bytes);
+        return access_rows(NPU_MEM_UB, e.field, e.base, bytes, 1, bytes);
     }
-    a.n[1] = n;
-    a.stride[1] = 32ull * rep;
+    a.n[1] = (uint32_t)(repeats < UINT16_MAX ? repeats : UINT16_MAX);
+    a.stride[1] = e.rep;
     return a;
 }
 

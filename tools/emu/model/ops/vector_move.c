@@ -18,11 +18,13 @@ static unsigned vcopy_plan(const struct op_ctx *c)
     unsigned esize = vec_esize(c);
     uint64_t repeats = vec_repeats(c, esize, a->repeat);
 
-    plan->src[0] = vec_access(c, offsetof(struct cmd_vec_copy, src), esize, repeats,
-                              a->src, a->src_blk, a->src_rep);
+    plan->src[0] = vec_access(c, repeats,
+                              vec_elements(offsetof(struct cmd_vec_copy, src), a->src,
+                                           esize, a->src_blk, a->src_rep));
     plan->n_src = 1;
-    plan->dst = vec_access(c, offsetof(struct cmd_vec_copy, dst), esize, repeats, a->dst,
-                           a->dst_blk, a->dst_rep);
+    plan->dst = vec_access(c, repeats,
+                           vec_elements(offsetof(struct cmd_vec_copy, dst), a->dst, esize,
+                                        a->dst_blk, a->dst_rep));
     plan->has_dst = true;
     vec_cost(c, repeats);
     plan->ops = vec_ops(c, esize, repeats);
@@ -53,7 +55,7 @@ static void vcopy_store(const struct op_ctx *c)
 {
     const struct cmd_vec_copy *a = &c->cmd->vec_copy;
 
-    vec_store(c, vec_esize(c), a->repeat, a->dst_blk, a->dst_rep, c->to, c->stage);
+    vec_store(c, a->repeat, a->dst_blk, a->dst_rep);
 }
 
 static void vcopy_touch(const struct op_ctx *c, const struct touch *t)
@@ -85,8 +87,9 @@ static unsigned fill_plan(const struct op_ctx *c)
     unsigned esize = vec_esize(c);
     uint64_t repeats = vec_repeats(c, esize, a->repeat);
 
-    plan->dst = vec_access(c, offsetof(struct cmd_vec_fill, dst), esize, repeats, a->dst,
-                           a->dst_blk, a->dst_rep);
+    plan->dst = vec_access(c, repeats,
+                           vec_elements(offsetof(struct cmd_vec_fill, dst), a->dst, esize,
+                                        a->dst_blk, a->dst_rep));
     plan->has_dst = true;
     vec_cost(c, repeats);
     plan->ops = vec_ops(c, esize, repeats);
@@ -174,7 +177,7 @@ static void fill_store(const struct op_ctx *c)
 {
     const struct cmd_vec_fill *a = &c->cmd->vec_fill;
 
-    vec_store(c, vec_esize(c), a->repeat, a->dst_blk, a->dst_rep, c->to, c->stage);
+    vec_store(c, a->repeat, a->dst_blk, a->dst_rep);
 }
 
 static void fill_touch(const struct op_ctx *c, const struct touch *t)

@@ -80,8 +80,9 @@ static unsigned reduce_plan(const struct op_ctx *c)
     unsigned esize = vec_esize(c), result = result_bytes(c);
     uint64_t repeats = vec_repeats(c, esize, a->repeat);
 
-    plan->src[0] = vec_access(c, offsetof(struct cmd_vec_reduce, src), esize, repeats,
-                              a->src, a->src_blk, a->src_rep);
+    plan->src[0] = vec_access(c, repeats,
+                              vec_elements(offsetof(struct cmd_vec_reduce, src), a->src,
+                                           esize, a->src_blk, a->src_rep));
     plan->n_src = 1;
     plan->dst = access_rows(NPU_MEM_UB, offsetof(struct cmd_vec_reduce, dst), a->dst,
                             result, (uint32_t)repeats, (uint64_t)result * a->dst_rep);

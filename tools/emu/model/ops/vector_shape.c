@@ -145,8 +145,13 @@ unsigned shape_plan(const struct op_ctx *c, struct shape *s)
     plan->has_dst = !s->to_cmpmask;
     plan->in_order = true;
     plan->fixed = info->fixed;
-    vec_bank_cycles(c, s->src, plan->n_src, &s->dst, e.repeats, e.per_repeat,
-                    type_bits(c->cmd->head.type) == 32 ? info->slope32 : info->slope16);
+    vec_bank_cycles(c,
+                    (struct vec_work){.repeats = e.repeats,
+                                      .per_repeat = e.per_repeat,
+                                      .slope = type_bits(c->cmd->head.type) == 32
+                                                   ? info->slope32
+                                                   : info->slope16},
+                    s->src, plan->n_src, &s->dst);
     plan->ops = e.count << s->pairs;
     return 0;
 }
