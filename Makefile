@@ -2,8 +2,9 @@
 #
 #   make run [ARGS=...]    boot and run an operator: ARGS="matmul a.npy b.npy -o c.npy",
 #                          ARGS=help lists them; without ARGS: a demonstration
-#   make run CHECK=all ARGS=...   names races and mistakes with memory and
-#                          semaphores (race, memory, sync, hart: its loads and stores too)
+#   make run CHECK=all ARGS=...   names races, mistakes with memory and semaphores, and
+#                          what nobody has written (race, memory, sync, init, hart: its loads
+#                          and stores too)
 #   make test [T=part]     every test, or those with it in their name or file: builds
 #                          what they need, and one is run in half a second
 #   make bench             what the scheduler costs, what pipelines reach, 1 to 32 cores
