@@ -127,6 +127,34 @@ TEST(tque, memory_is_handed_out_by_position)
     CHECK_OK(run("hands out", hands_out, NULL, &report));
 }
 
+/* Not what somebody has left there. */
+static void hands_out_noise(void *arg)
+{
+    struct tpipe *pipe = tpipe_open();
+    uint32_t before = tbuf_init(pipe, "before", VECCALC, 64);
+    uint32_t at = tbuf_init(pipe, "x", VECCALC, 64);
+    volatile uint32_t *ub = chip_local(task_core(), NPU_MEM_UB, before);
+
+    (void)arg;
+    CHECK_EQ(at, before + 64);
+    for (unsigned round = 0; round < 2; round++) {
+        for (unsigned i = 0; i < 48; i++) {
+            ub[i] = i;
+        }
+        tque_init(tpipe_open(), "y", VECIN, PIPE_MTE2, PIPE_V, 2, 64);
+        CHECK_EQ(ub[0], UINT32_MAX);
+        CHECK_EQ(ub[31], UINT32_MAX);
+        CHECK_EQ(ub[32], 32u); /* is nobody's */
+    }
+}
+
+TEST(tque, buffers_hold_nan_when_they_are_handed_out)
+{
+    struct sched_report report;
+
+    CHECK_OK(run("noise", hands_out_noise, NULL, &report));
+}
+
 /* --- mistakes --- */
 
 static void check_next_launch_works(void)
