@@ -31,9 +31,9 @@ struct init {
     unsigned depth;
     uint64_t pushed[NPU_MAX_CORES][NPU_PIPES][PIPE_DEPTH]; /* by which task */
     struct init_source *source; /* an origin's is [origin - 1] */
-    uint32_t n_sources, slot[SOURCE_SLOTS];
+    uint32_t n_sources, sources_room, slot[SOURCE_SLOTS];
     struct init_finding *found;
-    uint32_t n_found;
+    uint32_t n_found, found_room;
     uint64_t lost;
 };
 
@@ -46,8 +46,6 @@ struct init *init_new(const struct check_host *host, const struct race_config *c
     i->config = *config;
     i->memory = memory;
     undefined_open(&i->undefined, host, config);
-    i->source = host->alloc(host->ctx, SOURCES_MOST * sizeof(*i->source));
-    i->found = host->alloc(host->ctx, FOUND_MOST * sizeof(*i->found));
     return i;
 }
 
@@ -56,15 +54,19 @@ void init_free(struct init *i)
     const struct check_host *host = i->host;
 
     undefined_close(&i->undefined);
-    host->free(host->ctx, i->source, SOURCES_MOST * sizeof(*i->source));
-    host->free(host->ctx, i->found, FOUND_MOST * sizeof(*i->found));
+    if (i->source) {
+        host->free(host->ctx, i->source, i->sources_room * sizeof(*i->source));
+    }
+    if (i->found) {
+        host->free(host->ctx, i->found, i->found_room * sizeof(*i->found));
+    }
     host->free(host->ctx, i, sizeof(*i));
 }
 
 size_t init_bytes(const struct init *i)
 {
     return sizeof(*i) + undefined_bytes(&i->undefined) +
-           SOURCES_MOST * sizeof(*i->source) + FOUND_MOST * sizeof(*i->found);
+           i->sources_room * sizeof(*i->source) + i->found_room * sizeof(*i->found);
 }
 
 const struct init_finding *init_findings(const struct init *i, uint32_t *n,
@@ -81,6 +83,19 @@ bool init_undefined(struct init *i, unsigned core, unsigned mem, uint64_t addr)
 }
 
 /* --- findings --- */
+
+/* Room for one more of an array that has n; the array, which may have moved. */
+static void *room_for(struct init *i, void *array, uint32_t n, uint32_t *room,
+                      size_t each)
+{
+    uint32_t more = *room ? 2 * *room : 16;
+
+    if (n == *room) {
+        array = host_grow(i->host, array, *room * each, more * each);
+        *room = more;
+    }
+    return array;
+}
 
 static bool same_place(const struct record *a, const struct record *b)
 {
@@ -107,6 +122,7 @@ static void add(struct init *i, const struct init_finding *f)
         i->lost++;
         return;
     }
+    i->found = room_for(i, i->found, i->n_found, &i->found_room, sizeof(*f));
     i->found[i->n_found] = *f;
     i->found[i->n_found++].count = 1;
 }
@@ -137,6 +153,7 @@ static uint32_t origin_of(struct init *i, const struct init_source *source)
     if (i->n_sources == SOURCES_MOST) {
         return 0;
     }
+    i->source = room_for(i, i->source, i->n_sources, &i->sources_room, sizeof(*source));
     i->source[i->n_sources] = *source;
     i->slot[slot] = ++i->n_sources;
     return i->n_sources;

@@ -190,7 +190,7 @@ void undefined_set(struct undefined *u, unsigned core, unsigned mem, uint64_t fi
 {
     if (mem == NPU_MEM_GM) {
         gm_set(u, first, bytes, undefined);
-    } else {
+    } else if (!undefined || u->local[core][mem].byte) { /* else all of it is */
         local_set(local_of(u, core, mem), first, bytes, undefined);
     }
 }
