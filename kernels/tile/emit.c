@@ -148,7 +148,7 @@ static void mask_bits(struct emit *e, uint64_t lo, uint64_t hi)
 
 void mask_pattern(struct emit *e, uint64_t lanes)
 {
-    mask_bits(e, lanes, 0);
+    mask_bits(e, lanes, lanes);
 }
 
 void mask_lanes(struct emit *e, unsigned lanes)

@@ -162,6 +162,12 @@ int program_groups(struct program *p, struct tile_error *error)
     return 0;
 }
 
+bool program_is_across(const struct program *p, const struct tile_tensor *t)
+{
+    return p->row < p->n_groups && !program_stride(p, t, p->col) &&
+           program_stride(p, t, p->row) > 1;
+}
+
 uint64_t program_stride(const struct program *p, const struct tile_tensor *t,
                         unsigned group)
 {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "hal/vector_move.h"
+#include "hal/vector_reduce.h"
 #include "kernels/tile/plan.h"
 
 /* --- which command --- */
@@ -330,17 +331,42 @@ static void emit_index(struct emit *e, uint16_t node)
 
 /* --- all --- */
 
+/* Rows that lie each in a block of its own: the greatest of the first element alone. */
+static uint8_t bring_together(struct emit *e, const struct node *n, uint8_t blocks)
+{
+    unsigned per_block = BLOCK / esize_of(n->type);
+    uint64_t first = per_block == 8 ? 0x0101010101010101 : 0x0001000100010001;
+    uint8_t dense = buffer_of_class(e, n->has, n->type);
+    union cmd cmd;
+
+    mask_pattern(e, first);
+    vector_reduce_strided(
+        &cmd, &(struct vec_reduce){.op = OP_VCGMAX,
+                                   .type = (enum type)n->type,
+                                   .dst = buffer_at(e, dense),
+                                   .dst_rep = 1,
+                                   .x = vec_dense(buffer_at(e, blocks)),
+                                   .repeat = div_up(way_rows(e->w), VEC_BLOCKS)});
+    put(e, &cmd);
+    return dense;
+}
+
 static void emit_input(struct emit *e, uint16_t node)
 {
     const struct node *n = &e->p->node[node];
+    bool across = program_is_across(e->p, &e->p->k->param[n->index]);
     struct stream *was = e->to;
     uint8_t b;
 
+    if (across && way_rows(e->w) > UINT8_MAX * VEC_BLOCKS) {
+        emit_fail(e, ERR_LOCAL, "%lu rows across", (unsigned long)e->w->rows);
+    }
     e->to = e->invariant ? &e->pre : &e->body;
-    b = buffer_of_class(e, n->has, n->type);
+    b = across ? buffer_new(e, (uint64_t)round_up(way_rows(e->w), VEC_BLOCKS) * BLOCK)
+               : buffer_of_class(e, n->has, n->type);
     e->buffer[b - 1].load = (uint8_t)(n->index + 1);
-    e->form[node].dense = b;
-    note_result(e, node, b);
+    e->form[node].dense = across && !e->err ? bring_together(e, n, b) : b;
+    note_result(e, node, e->form[node].dense);
     e->to = was;
 }
 

@@ -171,6 +171,10 @@ void loops_command(const struct program *p, const struct way *w, const struct lo
         r.n_rows = rows;
         r.gm_pitch_bytes = rows > 1 ? (uint32_t)down : 0;
         r.local_pitch_bytes = w->pitch * esize;
+    } else if (down > esize) { /* each in a block of its own */
+        r.n_rows = rows;
+        r.gm_pitch_bytes = rows > 1 ? (uint32_t)down : 0;
+        r.local_pitch_bytes = BLOCK;
     } else if (down) {
         r.row_bytes = rows * esize;
     }

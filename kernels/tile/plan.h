@@ -77,6 +77,8 @@ struct program {
  * or -1: there is none. */
 int program_order(const struct tile_kernel *k, uint8_t *order);
 /* Elements between two neighbours of a group in a tensor; 0: it does not have it. */
+/* One of rows alone, which do not lie side by side. */
+bool program_is_across(const struct program *p, const struct tile_tensor *t);
 uint64_t program_stride(const struct program *p, const struct tile_tensor *t,
                         unsigned group);
 /* Parameters and behind them results. */

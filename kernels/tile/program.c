@@ -288,15 +288,16 @@ static uint16_t fill(struct making *m, const struct node *x, const struct tile_t
     return add(m, &n);
 }
 
-/* Elements of a row lie side by side, those of rows alone too. */
+/* Elements of a row lie side by side, those of rows alone too, unless they are floats of a
+ * parameter, which can be brought together. */
 static int check_tensors(const struct program *p, struct tile_error *error)
 {
     const struct tile_kernel *k = p->k;
 
     for (unsigned i = 0; i < k->n_params + k->n_results; i++) {
         const struct tile_tensor *t = program_tensor(k, i);
-        if (p->row < p->n_groups && !program_stride(p, t, p->col) &&
-            program_stride(p, t, p->row) > 1) {
+        bool floats = t->type == TYPE_F32 || t->type == TYPE_F16;
+        if (program_is_across(p, t) && (i >= k->n_params || !floats)) {
             return program_refuse(error, NULL, ERR_SHAPE,
                                   "%s lies across what is reduced", t->name);
         }

@@ -397,6 +397,14 @@ static struct tile_number reduce(struct tile_ref *ref, tile_value v)
 
 /* --- nodes --- */
 
+/* What the program names, as its type holds it. */
+static struct tile_number number(double x, enum type type)
+{
+    return type == TYPE_F16
+               ? tile_ref_settle((struct tile_number){x, 0}, TYPE_F16, 1)
+               : (struct tile_number){type == TYPE_F32 ? (double)(float)x : x, 0};
+}
+
 static struct tile_number compute(struct tile_ref *ref, tile_value v)
 {
     const struct tile_kernel *k = ref->k;
@@ -409,13 +417,9 @@ static struct tile_number compute(struct tile_ref *ref, tile_value v)
     case TILE_INPUT:
         return (struct tile_number){input(ref, n->index), 0};
     case TILE_SCALAR:
-        return tile_ref_settle((struct tile_number){k->scalar[n->index].value, 0},
-                               (enum type)n->type, n->type == TYPE_F16);
+        return number(k->scalar[n->index].value, (enum type)n->type);
     case TILE_NUMBER:
-        return n->type == TYPE_F16
-                   ? tile_ref_settle((struct tile_number){n->number, 0}, TYPE_F16, 1)
-                   : (struct tile_number){
-                         n->type == TYPE_F32 ? (double)(float)n->number : n->number, 0};
+        return number(n->number, (enum type)n->type);
     case TILE_INDEX:
         return (struct tile_number){ref->index[n->dim], 0};
     case TILE_GATHER:

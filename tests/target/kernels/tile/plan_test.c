@@ -366,6 +366,17 @@ TEST(tile_plan, a_fault_names_the_line)
     free(arena.base);
 }
 
+/* v has rows alone, which lie n apart. */
+TEST(tile_plan, a_parameter_across_what_is_reduced)
+{
+    CHECK_ALL("kernel k(x: f32[b, m, n], v: f32[b, m]) -> y: f32[m, n]\n"
+              " y = max(x * v, b)\n",
+              {5, 7, 9}, {33, 3, 40});
+    CHECK_ALL("kernel k(x: f16[b, m, n], v: f16[b, m]) -> y: f16[m, n]\n"
+              " y = max(x + v, b)\nschedule arith f16\n",
+              {5, 7, 9}, {33, 3, 40});
+}
+
 TEST(tile_plan, numbers_as_results)
 {
     CHECK_ALL("kernel k(x: f32[m, n], s = 2.5) -> y: f16, z: s32[m]\n"
