@@ -251,7 +251,8 @@ NAME := salai$(subst $() ,,$(OPERATORS:%=-%))
 
 # Reached whenever it is asked for: with another LIBC or OPERATORS the copy is another.
 $(IMAGE): $(B)/fw-$(LIBC)/$(NAME).elf FORCE
-	$(Q)cmp -s $< $@ || { cp $< $@.new && mv $@.new $@; }
+	$(Q)if ! cmp -s $< $@; then cp $< $@.new && mv $@.new $@ && echo "  COPY $(<F) of $(<D)"; \
+	else $(if $(filter $@,$(MAKECMDGOALS)),echo "  $@ is up to date",:); fi
 
 # The image, and one that has the self-tests as well, with each C library.
 FW := $(B)/fw-picolibc $(B)/fw-newlib

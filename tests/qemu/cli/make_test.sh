@@ -72,7 +72,10 @@ anywhere()
 targets()
 {
     rm -f build/salai.elf
-    tap_check target/image_is_made "$(made 0 build/salai.elf; cmp build/salai.elf $image.elf 2>&1)"
+    tap_check target/image_is_made "$(made 0 build/salai.elf; cmp build/salai.elf $image.elf 2>&1
+        says out 'COPY salai.elf of build/fw-picolibc')"
+    tap_check target/image_that_is_there_is_told "$(made 0 build/salai.elf
+        says out 'build/salai.elf is up to date')"
     tap_check target/image_is_of_this_libc_again "$(echo another > build/salai.elf
         made 0 build/salai.elf; cmp build/salai.elf $image.elf 2>&1)"
     tap_check target/of_another_folder "$(makefile=$PWD/Makefile
