@@ -182,8 +182,14 @@ uint32_t number_bits(unsigned type, double value)
         return bits;
     case TYPE_F16:
         return f32_to_f16(f);
+    case TYPE_BF16: /* which the value is one of */
+        memcpy(&bits, &f, sizeof(bits));
+        return bits >> 16;
     case TYPE_S16:
         return (uint16_t)(int32_t)value;
+    case TYPE_S8:
+    case TYPE_U8:
+        return (uint8_t)(int32_t)value;
     default:
         return (uint32_t)(int64_t)value;
     }

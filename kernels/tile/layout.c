@@ -294,19 +294,23 @@ static void emit_binary(struct emit *e, uint16_t node)
     put(e, &cmd);
 }
 
-/* A number as large as a result. */
+/* A number as large as a result; of bytes two at a time. */
 static void emit_fill(struct emit *e, uint16_t node)
 {
     const struct node *n = &e->p->node[node];
     uint8_t dst = result_buffer(e, node, 0, 0);
+    unsigned esize = esize_of(n->type), lanes = REPEAT_BYTES / esize;
+    uint32_t repeats = div_up(emit_elements(e, n->has), lanes);
+    uint32_t bits = number_bits(n->type, n->number);
     union cmd cmd;
 
-    vector_fill_strided(&cmd,
-                        &(struct vec_fill){.op = OP_VDUP,
-                                           .type = (enum type)n->type,
-                                           .dst = vec_dense(buffer_at(e, dst)),
-                                           .bits = number_bits(n->type, n->number),
-                                           .repeat = all(e, n->has, esize_of(n->type))});
+    vector_fill_strided(
+        &cmd, &(struct vec_fill){
+                  .op = OP_VDUP,
+                  .type = esize == 1 ? TYPE_S16 : (enum type)n->type,
+                  .dst = vec_dense(buffer_at(e, dst)),
+                  .bits = esize == 1 ? bits * 0x101 : bits,
+                  .repeat = mask_repeats(e, repeats, lanes < LANES ? lanes : LANES)});
     put(e, &cmd);
 }
 

@@ -377,6 +377,81 @@ TEST(tile_plan, a_parameter_across_what_is_reduced)
               {5, 7, 9}, {33, 3, 40});
 }
 
+TEST(tile_plan, numbers_of_every_type_as_results)
+{
+    CHECK_ALL(
+        "kernel k(x: f32[m, n], s = 2.5) -> a: s8[m, n], b: u8[m, n], c: s16[m, n], "
+        "d: f16[m, n]\n"
+        " a = s8(where(s > 2, -3, x))\n b = u8(where(s > 2, 200, x))\n"
+        " c = s16(where(s > 2, -300, x))\n d = f16(where(s < 2, x, 0.1))\n",
+        {0, 5, 9}, {0, 3, 700});
+    if (chip_has_type(PIPE_V, TYPE_BF16)) {
+        CHECK_ALL("kernel k(x: f32[m, n], s = 2.5) -> a: bf16[m, n]\n"
+                  " a = bf16(where(s > 2, 0.5, x))\n",
+                  {0, 5, 9}, {0, 3, 700});
+    }
+}
+
+/* Each operation on each type that it takes, by what the table says. */
+static void check_operation(unsigned op, const char *type)
+{
+    const struct tile_op_info *o = &tile_op_info[op];
+    char text[256], call[64];
+    const char *y = strcmp(type, "f32") == 0 || strcmp(type, "f16") == 0 ? "abs(y)" : "y";
+
+    if (o->kind == KIND_REDUCE) {
+        snprintf(call, sizeof(call), "%s(x, n)", o->name);
+    } else if (o->kind == KIND_SHIFT) {
+        snprintf(call, sizeof(call), "%s(x, 3)", o->name);
+    } else if (o->kind == KIND_SELECT) {
+        snprintf(call, sizeof(call), "where(x < y, x, y)");
+    } else if (o->operands == 1) {
+        snprintf(call, sizeof(call), "%s(%s)", o->name, op == TILE_NEG ? "x" : y);
+    } else if (o->name) {
+        snprintf(call, sizeof(call), "%s(x, y + 0)", o->name);
+    } else if (o->kind == KIND_COMPARE) {
+        snprintf(call, sizeof(call), "where(x %s y, x, 1)", tile_op_text(op));
+    } else {
+        snprintf(call, sizeof(call), "x %s (%s + 1)", tile_op_text(op), y);
+    }
+    snprintf(text, sizeof(text),
+             "kernel k(x: %s[m, n], y: %s[m, n]) -> z: %s[m%s]\n z = %s\n"
+             "schedule arith f16\n",
+             type, type, op == TILE_ARGMAX ? "s32" : type,
+             o->kind == KIND_REDUCE ? "" : ", n", call);
+    check(text, (struct shape){0, 5, 33});
+}
+
+TEST(tile_plan, operations_by_type)
+{
+    static const struct {
+        enum type type;
+        const char *name;
+    } types[] = {
+        {TYPE_F32, "f32"}, {TYPE_F16, "f16"}, {TYPE_S32, "s32"}, {TYPE_S16, "s16"}};
+
+    for (unsigned op = TILE_NEG; op < TILE_GATHER; op++) {
+        for (unsigned i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+            if (tile_op_info[op].types >> types[i].type & 1 && op != TILE_CAST) {
+                check_operation(op, types[i].name);
+            }
+        }
+    }
+}
+
+TEST(tile_plan, casts_by_type)
+{
+    static const char *const types[] = {"f32", "f16", "s32", "s16", "s8", "u8", "bf16"};
+    unsigned n = sizeof(types) / sizeof(types[0]) - !chip_has_type(PIPE_V, TYPE_BF16);
+    char text[160];
+
+    for (unsigned i = 0; i < n * n; i++) {
+        snprintf(text, sizeof(text), "kernel k(x: %s[n]) -> y: %s[n]\n y = %s(x)\n",
+                 types[i / n], types[i % n], types[i % n]);
+        check(text, (struct shape){0, 0, 77});
+    }
+}
+
 TEST(tile_plan, numbers_as_results)
 {
     CHECK_ALL("kernel k(x: f32[m, n], s = 2.5) -> y: f16, z: s32[m]\n"
