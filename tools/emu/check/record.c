@@ -34,9 +34,10 @@ uint32_t record_add(struct records *r, const struct record *record)
         r->free = r->record[name].serial;
     } else {
         if (r->n == r->room) {
+            uint32_t room = r->room + r->room / 2;
             r->record = host_grow(r->host, r->record, r->room * sizeof(*r->record),
-                                  2 * r->room * sizeof(*r->record));
-            r->room *= 2;
+                                  room * sizeof(*r->record));
+            r->room = room;
         }
         name = r->n++;
     }
@@ -183,5 +184,6 @@ void records_sweep(struct records *r)
         }
     }
     sweep_sets(r);
-    r->limit = 2 * r->live > LEAST_LIMIT ? 2 * r->live : LEAST_LIMIT;
+    r->limit = r->live + r->live / 2;
+    r->limit = r->limit > LEAST_LIMIT ? r->limit : LEAST_LIMIT;
 }
