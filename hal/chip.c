@@ -75,6 +75,11 @@ void chip_reset(void)
     write64(NPU_CHIP_BASE + CHIP_CTRL, CHIP_CTRL_RESET);
 }
 
+void chip_l2_empty(void)
+{
+    write64(NPU_CHIP_BASE + CHIP_CTRL, CHIP_CTRL_L2);
+}
+
 uint32_t chip_busy(void)
 {
     return (uint32_t)read64(NPU_CHIP_BASE + CHIP_BUSY);

@@ -62,6 +62,8 @@ void chip_share(unsigned cores, bool launch);
 unsigned chip_shared(void);
 /* Sets the semaphores of the chip to 0 and turns its barrier units off. */
 void chip_reset(void);
+/* Empties L2: what is read next comes from HBM, as if the chip had just begun. */
+void chip_l2_empty(void);
 /* Cores, a bit each, that have commands; of these, that run one, so that something will
  * still end; that want the hart (hal/irq.h). */
 uint32_t chip_busy(void);

@@ -16,6 +16,13 @@
 
 enum { MTE_BLOCK = 32, MTE_FRACTAL = 512 /* bytes */ };
 
+/* What this command, to or from GM, does not find in L2 passes it by: for data that nobody
+ * reads again soon. Not on every chip: COST_L2_HINTS. */
+static inline void mte_past_l2(union cmd *cmd)
+{
+    cmd->head.flags |= CMD_NO_L2;
+}
+
 /* --- GM and UB or L1: COPY_GM_UB, COPY_GM_L1, COPY_UB_GM, COPY_L1_GM --- */
 
 /* Rows of bytes, in GM anywhere, in UB and L1 each from a multiple of 32 on. */

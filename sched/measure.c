@@ -115,6 +115,8 @@ static void read_pipe(unsigned core, enum pipe pipe, uint64_t span, struct pipe_
         .bytes_read = pmu_read(core, pipe, PMU_BYTES_READ),
         .bytes_written = pmu_read(core, pipe, PMU_BYTES_WRITTEN),
         .ops = pmu_read(core, pipe, PMU_OPS),
+        .hits = pmu_read(core, pipe, PMU_L2_HIT),
+        .misses = pmu_read(core, pipe, PMU_L2_MISS),
     };
     known = use->busy + use->sem + use->bandwidth;
     use->empty = known < span ? span - known : 0;
@@ -140,6 +142,8 @@ static void add(struct pipe_use *sum, const struct pipe_use *use)
     sum->commands += use->commands;
     sum->bytes_read += use->bytes_read;
     sum->bytes_written += use->bytes_written;
+    sum->hits += use->hits;
+    sum->misses += use->misses;
     sum->ops += use->ops;
 }
 

@@ -23,6 +23,7 @@ struct pipe_use {
     uint64_t bandwidth; /* lost to others on a shared path */
     uint64_t empty;     /* nothing was queued */
     uint64_t commands, bytes_read, bytes_written, ops;
+    uint64_t hits, misses; /* lines of GM that were in L2, that were not */
 };
 
 struct core_use {

@@ -19,6 +19,7 @@ const struct option line_options[] = {
     NUMBER(struct line, cores, 0, 1, NPU_MAX_CORES, "cores to use; all of the chip"),
     SIGNED(struct line, check, -1, 0, INT32_MAX, "elements, or rows, to compare"),
     NUMBER(struct line, repeat, 1, 1, 1000, "launches, one after the other"),
+    FLAG(struct line, cold, "with L2 empty before each launch"),
     FLAG(struct line, digest, "print a hash of each result"),
     FLAG(struct line, text, "operands from texts"),
     FLAG(struct line, no_separate, "only the one launch, not the separate ones"),

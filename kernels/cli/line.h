@@ -23,7 +23,7 @@ struct line {
     const char *type, *out;
     uint32_t data, cores, repeat;
     int32_t check; /* below 0: the operator's own */
-    bool digest, text, no_separate;
+    bool cold, digest, text, no_separate;
 };
 
 /* Those of every operator; they end with a name of NULL. */

@@ -40,6 +40,24 @@ static void print_pipes(const struct pipe_use *pipes, uint64_t span)
     }
 }
 
+/* How much of what passed between GM and the cores L2 had, and whether it had what was
+ * read: none of what is new to it, all of what has just been there. */
+static void print_l2(const struct pipe_use *pipes)
+{
+    uint64_t hits = 0, misses = 0;
+
+    for (unsigned i = 0; i < NPU_PIPES; i++) {
+        hits += pipes[i].hits;
+        misses += pipes[i].misses;
+    }
+    if (hits + misses) {
+        printf("; L2: %.1f %% hits, %s", percent(hits, hits + misses),
+               pipes[PIPE_MTE2].misses == 0 ? "warm"
+               : pipes[PIPE_MTE2].hits == 0 ? "cold"
+                                            : "mixed");
+    }
+}
+
 static void print_core(const struct launch_report *r, const struct core_use *use,
                        const char *what)
 {
@@ -105,8 +123,10 @@ static void print_hart(const struct launch_report *r)
         left[most].spent = 0;
     }
     /* A sleep after which nobody can run is as good as busy waiting. */
-    printf("\n  hart %12llu switches between tasks, %llu sleeps, %llu of them in vain\n",
+    printf("\n  hart %12llu switches between tasks, %llu sleeps, %llu of them in vain",
            (number)r->stats.switches, (number)r->stats.sleeps, (number)r->stats.in_vain);
+    print_l2(r->chip);
+    printf("\n");
 }
 
 static void print_limit(const struct launch_report *r)

@@ -55,6 +55,9 @@ static int launch_alone(const struct line *line, const struct op_call *call)
 
     measure_start();
     for (uint32_t i = 0; i < line->repeat && !err; i++) {
+        if (line->cold) {
+            chip_l2_empty();
+        }
         err = line->op->run(call, &report);
     }
     if (err) {
@@ -86,7 +89,12 @@ static int launch_both(const struct line *line, const struct op_call *call,
                        const struct op_call *separate)
 {
     struct pieces_table table = {0};
-    int status = (int)pieces_run(&table, call, line->no_separate ? NULL : separate);
+    int status;
+
+    if (line->cold) {
+        chip_l2_empty();
+    }
+    status = (int)pieces_run(&table, call, line->no_separate ? NULL : separate);
 
     if (status != RUN_OK) {
         return status;

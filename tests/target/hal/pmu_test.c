@@ -179,3 +179,33 @@ TEST(pmu, unknown_event_counts_nothing)
     CHECK_EQ(pmu_event(core(), 0, EVENT_CUBE_INSTR), 1u);
     CHECK_EQ(pmu_event(core(), 0, (enum pmu_event)2), 0u);
 }
+
+/* Lines that a copy from GM finds in L2 and not. */
+static void finds(const union cmd *cmd, uint64_t hits, uint64_t misses)
+{
+    count(PIPE_MTE2, cmd);
+    CHECK_EQ(pmu_event(core(), 0, EVENT_L2_READ_HIT), hits);
+    CHECK_EQ(pmu_event(core(), 1, EVENT_L2_READ_MISS), misses);
+}
+
+TEST(pmu, l2_is_empty_until_something_is_read)
+{
+    union cmd cmd, past;
+
+    if (chip_timing() == TIMING_v1) {
+        return;
+    }
+    mte_gm_to_ub(&cmd, 0, gm, 4096);
+    past = cmd;
+    if (chip_cost(COST_L2_HINTS)) {
+        mte_past_l2(&past);
+    }
+    chip_l2_empty();
+    finds(&past, 0, 8);
+    if (chip_cost(COST_L2_HINTS)) {
+        finds(&past, 0, 8);
+        finds(&cmd, 0, 8);
+    }
+    finds(&cmd, 8, 0);
+    finds(&past, 8, 0);
+}
