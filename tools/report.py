@@ -15,7 +15,8 @@ BENEATH = re.compile(r"^(hal|sched|boot)/|^\?\?|^/")
 LEVEL = {"race": "error", "out-of-bounds": "error", "use-after-free": "error",
          "unallocated": "error", "double-free": "error", "bad-free": "error", "leak": "error",
          "leftover": "error", "unserved": "error", "misaligned": "warning",
-         "left-set": "error", "init": "error", "order": "note", "mixed": "warning"}
+         "left-set": "error",
+         "redundant": "note", "init": "error", "order": "note", "mixed": "warning"}
 CORE_SEMS = 64  # SEM_CORE of the contract
 SIDES = "first", "second", "release", "wanted", "handed"
 Frame = collections.namedtuple("Frame", "function file line")
@@ -67,6 +68,7 @@ def source(access, frames):
 
 def located(raw, image):
     """The findings, with their sources; those of the same two lines and memory are one."""
+    raw["findings"] += raw.get("redundant") or []
     for f in raw["findings"]:
         if f.get("freed"):
             f["release"] = f["first"] | {"pc": f["freed"]}
@@ -93,7 +95,7 @@ def located(raw, image):
             if "queue" in f and BENEATH.search(f.get(side, f["first"])["source"].file):
                 f[side]["source"] = f["queue"]["frame"]
         both = sorted(place(x) + x["command"] for x in (f["first"], f["second"]))
-        same = merged.setdefault((f["class"], f["memory"], *both), f)
+        same = merged.setdefault((f["class"], f["memory"], f.get("semaphore"), *both), f)
         if same is not f:
             same["count"] += f["count"]
     for m in raw["mixed"]:
@@ -196,13 +198,31 @@ def where(f):
     return f"{f['memory'].upper()}{core} at {f['address']:#x}{text}"
 
 
+def of_wait(f):
+    """A wait that orders nothing, with what it costs as far as that was measured."""
+    cost = f.get("cycles")
+    less = "; what it costs is not known, "
+    if not f["alone"]:
+        less += "since other lines wait for it too"
+    elif cost is None:
+        less += "since the run does not end well without"
+    else:
+        less = f"; without it {abs(cost)} cycles {'less' if cost >= 0 else 'more'}"
+    return [f"redundant: {f['first']['command']} waits for semaphore {f['semaphore']}, {times(f)}, "
+            f"which is not needed for anything in this run{less}",
+            line_of(f["first"], who(f["first"]))]
+
+
+def times(f):
+    return f"{f['count']} times" if f["count"] > 1 else "once"
+
+
 def headline(f):
     if f["class"] == "mixed":
         return (f"mixed: semaphore {f['semaphore']} of core {f['core']} is posted by "
                 f"{who(f['first'] | {'task': ''})} and by {who(f['second'] | {'task': ''})} "
                 "in any order; a race behind it may not show")
-    times = f"{f['count']} times" if f["count"] > 1 else "once"
-    return f"{f['class']}: {where(f)}, {times}, first in cycle {f['second']['cycle']}"
+    return f"{f['class']}: {where(f)}, {times(f)}, first in cycle {f['second']['cycle']}"
 
 
 def line_of(access, text):
@@ -211,6 +231,8 @@ def line_of(access, text):
 
 def message(f):
     """One finding as lines."""
+    if f["class"] == "redundant":
+        return of_wait(f)
     lines = [headline(f)]
     if f["class"] == "init":
         return lines + of_init(f)

@@ -125,7 +125,7 @@ def hazards():
 def classes():
     """Every class that a report may have is that of a mistake that some test plants."""
     with open(f"{ROOT}/tests/qemu/device/memory_test.sh") as f:
-        planted = set(re.findall(r"(?:found |err '\^)([\w-]+)", f.read())) | {"race"}
+        planted = set(re.findall(r"(?:found |err '\^)([\w-]+)", f.read())) | {"race", "redundant"}
     planted |= {line.split()[1] for line in salai(*IMAGE, "hazards", "--list").stdout.splitlines()}
     with open(f"{ROOT}/tools/report.py") as f:
         known = re.findall(r'"([\w-]+)": "(?:error|warning|note)"', f.read())
@@ -201,6 +201,22 @@ def unwritten():
        ([] if len(alone) > 18 else [f"{len(alone)} findings"]))
 
 
+def redundant():
+    """Either of two waits orders all, and one of them is dear."""
+    ran, report = checked(*IMAGE, "waits", checks="redundant")
+    line = line_of("tests/broken/waits.c", "cmd_post(&cmd, DONE, 1);") + 1
+    got = [(f["class"], f["semaphore"], f["first"]["line"]) for f in report["findings"]]
+    cycles = [f["cycles"] for f in report["findings"]]
+    ok("checked/redundant_waits_are_named", [] if got == [
+        ("redundant", sem, line) for sem in (0, 1)] else [got])
+    ok("checked/and_what_they_cost", [] if cycles[0] == 0 and cycles[1] > 0 and re.search(
+        rf"^redundant: VADD waits for semaphore 1, once, .*; without it {cycles[1]} cycles less$",
+        ran.stderr, re.M) and ran.returncode == 0 else [cycles, ran.stderr])
+    ran = checked(*IMAGE, "race", checks="redundant")[0]
+    ok("checked/not_where_there_are_races", [] if "without races only" in ran.stderr else [
+        ran.stderr])
+
+
 # --- silence ---
 
 def command_lines():
@@ -262,7 +278,7 @@ def suppressions():
         refused("a_suppression_names_a_class", ":1: want CLASS", "--sanitize", "race",
                 *entry("rice a b -- c"))
     refused("no_suppression_file", "No such file", "--sanitize", "race", "--suppress", "/no/such")
-    refused("no_such_check", "check=rice: race, hart, memory, sync, init and all",
+    refused("no_such_check", "check=rice: race, hart, memory, sync, init, redundant and all",
             "--sanitize", "rice")
     refused("a_report_that_cannot_be", "No such file", "--sanitize", "race", "--sarif", "/no/such")
     refused("a_report_without_checks", "are for --sanitize", "--json", "/tmp/none")
@@ -319,6 +335,7 @@ hazards()
 classes()
 two_lines()
 unwritten()
+redundant()
 operators()
 suppressions()
 sarif()

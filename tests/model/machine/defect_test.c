@@ -59,6 +59,33 @@ TEST(defect, stuck_semaphore)
     rig_close(&r);
 }
 
+/* By commands, of all cores or of one; what the hart does with it counts. */
+TEST(defect, skipped_semaphore)
+{
+    struct rig r;
+    union cmd c = nop(SEM, OTHER), other = nop(OTHER, SEM);
+
+    open_broken(&r, (struct npu_defect){.kind = NPU_SKIP, .core = NPU_CHIP, .what = SEM});
+    for (unsigned core = 0; core < 2; core++) {
+        rig_push(&r, core, PIPE_V, &c);
+        rig_push(&r, core, PIPE_MTE2, &other);
+    }
+    rig_write(&r, 0, SEM_POST + 8 * SEM, 3);
+    rig_to(&r, 100000);
+    CHECK_EQ(sem(&r, 0, SEM), 3u);
+    CHECK_EQ(sem(&r, 1, SEM), 0u);
+    CHECK_EQ(ended(&r, 1, PIPE_V), 1u);
+    CHECK_EQ(ended(&r, 1, PIPE_MTE2), 1u);
+    rig_close(&r);
+    open_broken(&r, (struct npu_defect){.kind = NPU_SKIP, .core = 1, .what = SEM});
+    rig_push(&r, 0, PIPE_V, &c);
+    rig_push(&r, 1, PIPE_V, &c);
+    rig_to(&r, 100000);
+    CHECK_EQ(ended(&r, 0, PIPE_V), 0u);
+    CHECK_EQ(ended(&r, 1, PIPE_V), 1u);
+    rig_close(&r);
+}
+
 TEST(defect, lost_post)
 {
     struct rig r;

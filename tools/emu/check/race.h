@@ -95,6 +95,8 @@ void race_between(const struct race *r, unsigned from, unsigned to,
  * its last take has brought. */
 void race_take(struct race *r, unsigned core, unsigned who, unsigned sem, unsigned count);
 void race_post(struct race *r, unsigned core, unsigned who, unsigned sem, unsigned count);
+/* A take that orders nothing. */
+void race_drop(struct race *r, unsigned core, unsigned sem, unsigned count);
 /* The hart has seen that a pipe is done. */
 void race_drained(struct race *r, unsigned core, unsigned pipe);
 void race_reset_pipe(struct race *r, unsigned core, unsigned pipe);

@@ -4,6 +4,8 @@
  */
 #include "tools/emu/check/stream.h"
 
+#include "tools/emu/check/journal.h"
+
 /* How a command combines its results with what is there. Minima, maxima and sums of
  * integers of one type come out alike in any order, sums of floats do not. */
 static unsigned kind_of(const struct npu_event *e)
@@ -17,7 +19,13 @@ static unsigned kind_of(const struct npu_event *e)
 }
 _Static_assert(ACCESS_ATOMIC + TYPE_COUNT * ATOMIC_MIN <= ACCESS_INEXACT, "kinds");
 
-/* An Mmad whose result the fixpipe may take before it has ended. */
+static uint8_t access_kind(const struct npu_event *e, enum touch_kind kind)
+{
+    return kind == TOUCH_READS      ? ACCESS_READ
+           : kind == TOUCH_COMBINES ? (uint8_t)kind_of(e)
+                                    : ACCESS_WRITE;
+}
+
 static bool hands_on(const struct npu_event *e)
 {
     return e->pipe == PIPE_M && e->unit == UNIT_PASS && e->units;
@@ -40,9 +48,7 @@ static void told(void *opaque, const struct access *a, enum touch_kind kind)
 {
     const struct told *t = opaque;
     const struct npu_event *e = t->event;
-    struct race_operand o = {.kind = kind == TOUCH_READS      ? ACCESS_READ
-                                     : kind == TOUCH_COMBINES ? (uint8_t)kind_of(e)
-                                                              : ACCESS_WRITE,
+    struct race_operand o = {.kind = access_kind(e, kind),
                              .field = a->field,
                              .mem = a->mem,
                              .results = t->results,
@@ -169,4 +175,169 @@ void race_event(struct race *r, const struct npu *n, const struct npu_event *e)
     default:
         break;
     }
+}
+
+/* --- the same for a journal --- */
+
+static struct entry entry_of(enum entry_what what, const struct npu_event *e)
+{
+    return (struct entry){
+        .what = (uint8_t)what, .core = (uint8_t)e->core, .pipe = (uint8_t)e->pipe};
+}
+
+static void note_add(struct journal *j, enum entry_what what, const struct npu_event *e)
+{
+    struct entry entry = entry_of(what, e);
+
+    journal_add(j, &entry);
+}
+
+struct noted {
+    struct journal *journal;
+    const struct npu_event *event;
+    bool results;
+};
+
+static bool note_range(void *ctx, uint64_t first, uint64_t bytes)
+{
+    journal_add(ctx,
+                &(struct entry){
+                    .what = ENTRY_RANGE, .n = 1, .at = first, .bytes = (uint32_t)bytes});
+    return true;
+}
+
+static void note_told(void *opaque, const struct access *a, enum touch_kind kind)
+{
+    const struct noted *t = opaque;
+    struct entry entry = entry_of(ENTRY_OPERAND, t->event);
+
+    if (access_extent(a) && t->results == (hands_on(t->event) && kind == TOUCH_WRITES)) {
+        entry.sem = access_kind(t->event, kind);
+        entry.n = a->mem;
+        entry.bytes = t->results;
+        journal_add(t->journal, &entry);
+        access_each(a, note_range, t->journal);
+    }
+}
+
+static void note_touches(struct journal *j, const struct npu_event *e, bool results)
+{
+    struct noted t = {j, e, results};
+
+    npu_touch(e->npu, e->core, e->pipe, note_told, &t);
+}
+
+static void note_units(struct journal *j, enum entry_what what, const struct npu_event *e)
+{
+    for (unsigned w = 0; w < ROW_UNIT_MARK; w++) {
+        if (e->units[w]) {
+            journal_add(j, &(struct entry){.what = ENTRY_UNITS,
+                                           .sem = (uint8_t)w,
+                                           .at = e->units[w]});
+        }
+    }
+    note_add(j, what, e);
+}
+
+static void note_push(struct journal *j, const struct npu_event *e)
+{
+    struct entry entry = entry_of(ENTRY_PUSH, e);
+
+    entry.n = e->cmd->head.opcode;
+    entry.at = e->pc;
+    entry.bytes = (uint32_t)e->ra;
+    journal_add(j, &entry);
+}
+
+static void note_begins(struct journal *j, const struct npu_event *e)
+{
+    const struct cmd_head *head = &e->cmd->head;
+    struct entry entry = entry_of(ENTRY_TAKE, e);
+
+    for (unsigned i = 0; i < 2; i++) {
+        entry.sem = head->wait_sem[i];
+        entry.n = head->wait_n[i];
+        if (entry.n) {
+            journal_add(j, &entry);
+        }
+    }
+    note_add(j, ENTRY_BEGIN, e);
+    if (e->units) {
+        note_units(j, ENTRY_WAITS, e);
+    }
+    if (hands_on(e)) {
+        note_units(j, ENTRY_PASSES, e);
+        note_touches(j, e, true);
+    }
+}
+
+static void note_ends(struct journal *j, const struct npu_event *e)
+{
+    note_add(j, ENTRY_END, e);
+    note_touches(j, e, false);
+    if (e->pipe == PIPE_FIX && e->unit == UNIT_PASS && e->units) {
+        note_units(j, ENTRY_PASSES, e);
+    }
+}
+
+static void note_moves(struct journal *j, const struct npu_event *e)
+{
+    struct entry entry = {.what = e->what == NPU_TAKES ? ENTRY_TAKE : ENTRY_POST,
+                          .core = (uint8_t)page_of(e),
+                          .pipe = (uint8_t)who(e),
+                          .sem = (uint8_t)e->sem,
+                          .n = e->count};
+
+    if (e->what == NPU_POSTS || entry.pipe >= NPU_PIPES) {
+        journal_add(j, &entry);
+    }
+}
+
+static void note_reset(struct journal *j, const struct npu_event *e)
+{
+    note_add(j,
+             e->core == NPU_CHIP      ? ENTRY_RESET_CHIP
+             : e->pipe == NPU_BY_HART ? ENTRY_RESET_CORE
+                                      : ENTRY_RESET_PIPE,
+             e);
+}
+
+void journal_event(struct journal *j, const struct npu_event *e)
+{
+    switch (e->what) {
+    case NPU_PUSHED:
+        note_push(j, e);
+        break;
+    case NPU_BEGINS:
+        note_begins(j, e);
+        break;
+    case NPU_ENDS:
+        note_ends(j, e);
+        break;
+    case NPU_TAKES:
+    case NPU_POSTS:
+        note_moves(j, e);
+        break;
+    case NPU_RESETS:
+        note_reset(j, e);
+        break;
+    case NPU_DRAINED:
+        note_add(j, ENTRY_DRAINED, e);
+        break;
+    case NPU_NAMES:
+        journal_add(j, &(struct entry){.what = ENTRY_TASK, .at = e->name});
+        break;
+    default:
+        break;
+    }
+}
+
+void journal_hart(struct journal *j, const struct race_hart_access *a)
+{
+    journal_add(j, &(struct entry){.what = ENTRY_HART,
+                                   .core = (uint8_t)a->core,
+                                   .pipe = (uint8_t)a->mem,
+                                   .sem = a->write,
+                                   .at = a->first,
+                                   .bytes = (uint32_t)a->bytes});
 }

@@ -118,13 +118,14 @@ struct npu_host {
     uint64_t (*clock)(void *ctx);
 };
 
-/* Hardware that is broken (machine/defect.h), of core `core`. */
+/* Hardware that is broken (machine/defect.h), of core `core`; NPU_SKIP: or NPU_CHIP, all. */
 enum npu_defect_kind {
     NPU_FLIP,  /* bit `bit` of memory `what` changes at cycle `at` */
     NPU_STUCK, /* semaphore `what` keeps its value */
     NPU_DROP,  /* the post number `at` of all commands is lost, from 1 on */
     NPU_SLOW,  /* commands of pipe `what` take `times` as long */
     NPU_DEAD,  /* no command begins */
+    NPU_SKIP,  /* commands neither wait for semaphore `what` nor post it */
 };
 enum { NPU_DEFECTS = 8 };
 struct npu_defect {

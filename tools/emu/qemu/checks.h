@@ -57,4 +57,11 @@ void npu_initcheck_write(FILE *to, bool first, uint32_t most);
 uint64_t npu_initcheck_lost(void);
 size_t npu_initcheck_bytes(void);
 
+/* waitcheck.c: what the race check is told; a member of an object, behind a comma. */
+void npu_waitcheck_init(unsigned checks, const struct check_host *host,
+                        const struct race_config *config);
+void npu_waitcheck_event(const struct npu_event *e);
+void npu_waitcheck_hart(const struct race_hart_access *a);
+void npu_waitcheck_write(FILE *to);
+
 #endif

@@ -7,6 +7,7 @@
  *   bitflip:MEM@CYCLE     one bit of a memory (gm, l1, l0a, ub, ...) changes at that cycle;
  *                         MEM+BYTE: one of that byte's; which one is drawn from the seed
  *   stuck:semN            posts and takes leave the semaphore as it is
+ *   skip:semN             commands neither wait for the semaphore nor post it, on any core
  *   drop:post@N           the N-th post of a command, of all cores, is lost
  *   slow:PIPExN           its commands take N times as long
  *   dead:coreN            none of its commands begins
@@ -125,6 +126,13 @@ static void parse_stuck(const char *item, const char *what, struct npu_defect *d
     d->what = number(item, name + strlen("sem"), SEM_COUNT - 1);
 }
 
+/* Of all cores, unless one is named. */
+static void parse_skip(const char *item, const char *what, struct npu_defect *d)
+{
+    d->core = NPU_CHIP;
+    parse_stuck(item, what, d);
+}
+
 static void parse_drop(const char *item, const char *what, struct npu_defect *d)
 {
     if (!g_str_has_prefix(what, "post@")) {
@@ -165,7 +173,7 @@ static const struct {
 } kinds[] = {
     {"bitflip", NPU_FLIP, parse_flip}, {"stuck", NPU_STUCK, parse_stuck},
     {"drop", NPU_DROP, parse_drop},    {"slow", NPU_SLOW, parse_slow},
-    {"dead", NPU_DEAD, parse_dead},
+    {"dead", NPU_DEAD, parse_dead},    {"skip", NPU_SKIP, parse_skip},
 };
 
 static void parse_item(const char *item)

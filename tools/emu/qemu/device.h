@@ -119,6 +119,7 @@ enum {
     CHECK_SYNC = 8,
     CHECK_INIT = 16,
     CHECK_ALL = 31,
+    CHECK_REDUNDANT = 32, /* waits */
     CHECKS_OF_HART = CHECK_HART | CHECK_INIT, /* these want its accesses */
 };
 void npu_racecheck_init(SalaiNPU *npu, unsigned checks, const char *path);

@@ -187,6 +187,7 @@ static const struct {
     {"sync", CHECK_SYNC},
     {"init", CHECK_INIT},
     {"all", CHECK_ALL},
+    {"redundant", CHECK_REDUNDANT | CHECK_RACE | CHECK_HART},
 };
 
 static void set_check(const char *value)
@@ -201,8 +202,8 @@ static void set_check(const char *value)
             k++;
         }
         if (k == ARRAY_SIZE(known_checks)) {
-            npu_die("npu.so: check=%s: race, hart, memory, sync, init and all are "
-                    "allowed",
+            npu_die("npu.so: check=%s: race, hart, memory, sync, init, redundant and "
+                    "all are allowed",
                     names[i] ?: "");
         }
         options.checks |= known_checks[k].checks;

@@ -182,6 +182,7 @@ void npu_racecheck_event(const struct npu_event *e)
         if (check.race) {
             tape_event(&check.findings.tape, check.race, e);
             race_event(check.race, &check.npu->model, e);
+            npu_waitcheck_event(e);
         }
         npu_memcheck_event(e);
         npu_initcheck_event(e);
@@ -250,6 +251,7 @@ static void accessed(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addr, v
     access.write = qemu_plugin_mem_is_store(info);
     if (race) {
         race_hart(check.race, &access);
+        npu_waitcheck_hart(&access);
     }
     if (init) {
         npu_initcheck_hart(&access);
@@ -427,7 +429,7 @@ static void write_all(uint32_t most)
         write_lane("second", f->mixed[i].lane_b);
         fprintf(check.file, "}");
     }
-    fprintf(check.file, "]}\n");
+    fprintf(check.file, "]");
 }
 
 /* For the debugger: what has been found so far. */
@@ -439,6 +441,7 @@ static char *get_findings(Object *obj, Error **errp)
 
     check.file = open_memstream(&text, &bytes);
     write_all(SHOWN_MOST);
+    fprintf(check.file, "}");
     fclose(check.file);
     check.file = file;
     return text;
@@ -447,6 +450,8 @@ static char *get_findings(Object *obj, Error **errp)
 static void at_exit(int status, void *opaque)
 {
     write_all(UINT32_MAX);
+    npu_waitcheck_write(check.file);
+    fprintf(check.file, "}\n");
     if (ferror(check.file) | fclose(check.file)) {
         error_report("npu.so: findings=%s: could not be written completely", check.path);
         npu_exit_worse(status);
@@ -476,6 +481,7 @@ void npu_racecheck_init(SalaiNPU *npu, unsigned checks, const char *path)
     check.findings.block = npu_memcheck_block;
     check.names = g_ptr_array_new();
     check.found = g_array_new(false, false, sizeof(Instant));
+    npu_waitcheck_init(checks, &host, &config);
     if (checks & CHECK_RACE) {
         check.race = race_new(&host, &config, &report);
     }

@@ -47,6 +47,19 @@ bool defect_stuck(const struct npu_state *s, unsigned core, unsigned sem)
     return false;
 }
 
+void defect_skip(const struct npu_state *s, unsigned core, struct cmd_head *head)
+{
+    for (unsigned i = 0; i < s->n_defects; i++) {
+        const struct npu_defect *d = &s->defect[i];
+        for (unsigned k = 0;
+             k < 2 && d->kind == NPU_SKIP && (d->core == NPU_CHIP || d->core == core);
+             k++) {
+            head->wait_n[k] = head->wait_sem[k] == d->what ? 0 : head->wait_n[k];
+            head->post_n[k] = head->post_sem[k] == d->what ? 0 : head->post_n[k];
+        }
+    }
+}
+
 bool defect_loses_post(struct npu_state *s)
 {
     bool lost = false;

@@ -14,6 +14,8 @@ bool defect_dead(const struct npu_state *s, unsigned core);
 uint32_t defect_slow(const struct npu_state *s, unsigned core, unsigned pipe);
 /* Posts and takes leave the semaphore as it is; a take finds what it holds. */
 bool defect_stuck(const struct npu_state *s, unsigned core, unsigned sem);
+/* What a command does with semaphores that are left out is taken out of it. */
+void defect_skip(const struct npu_state *s, unsigned core, struct cmd_head *head);
 /* To be asked for each post of a command's: this one is lost. */
 bool defect_loses_post(struct npu_state *s);
 /* The first cycle after now at which a bit flips, or NPU_NEVER; flips those that flip now. */

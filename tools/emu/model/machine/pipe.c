@@ -129,6 +129,7 @@ void pipe_push(struct npu *n, unsigned core, unsigned pipe, uint64_t value)
     for (unsigned i = 0; i < count; i++) {
         unsigned slot = (p->head + p->count) % PIPE_DEPTH;
         memcpy(&p->queue[slot], (const uint8_t *)from + i * CMD_BYTES, CMD_BYTES);
+        defect_skip(s, core, &p->queue[slot].head);
         if (p->queue[slot].head.pc == 0 && hart.pc == 0 && n->host->hart) {
             n->host->hart(n->ctx, &hart.pc, &hart.ra);
         }
