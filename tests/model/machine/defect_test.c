@@ -63,7 +63,7 @@ TEST(defect, stuck_semaphore)
 TEST(defect, skipped_semaphore)
 {
     struct rig r;
-    union cmd c = nop(SEM, OTHER), other = nop(OTHER, SEM);
+    union cmd c = rig_nop(SEM, OTHER), other = rig_nop(OTHER, SEM);
 
     open_broken(&r, (struct npu_defect){.kind = NPU_SKIP, .core = NPU_CHIP, .what = SEM});
     for (unsigned core = 0; core < 2; core++) {
@@ -72,8 +72,8 @@ TEST(defect, skipped_semaphore)
     }
     rig_write(&r, 0, SEM_POST + 8 * SEM, 3);
     rig_to(&r, 100000);
-    CHECK_EQ(sem(&r, 0, SEM), 3u);
-    CHECK_EQ(sem(&r, 1, SEM), 0u);
+    CHECK_EQ(rig_sem(&r, 0, SEM), 3u);
+    CHECK_EQ(rig_sem(&r, 1, SEM), 0u);
     CHECK_EQ(ended(&r, 1, PIPE_V), 1u);
     CHECK_EQ(ended(&r, 1, PIPE_MTE2), 1u);
     rig_close(&r);
