@@ -23,7 +23,8 @@ uint64_t hart_parts[HART_PARTS];
 static struct {
     unsigned starts; /* pmu_starts() when it began */
     unsigned launches, number, shared;
-    uint64_t called, entered, returned, inside; /* entered: by the launch that runs */
+    uint64_t price, called, entered, returned,
+        inside; /* entered: by the launch that runs */
     bool running;
     struct sched_stats stats;
     struct hart_use task[NAMES];
@@ -53,6 +54,7 @@ void measure_call(void)
         now.starts = pmu_starts();
         now.launches = 0;
         now.inside = 0;
+        now.price = chip_cost(COST_LAUNCH); /* goes by before measure_enter */
     }
 }
 
@@ -79,7 +81,7 @@ void measure_return(void)
     sched_charge(&hart_parts[HART_LAUNCH]);
     now.returned = chip_cycle();
     now.shared = chip_shared();
-    now.inside += now.returned - now.entered;
+    now.inside += now.price + now.returned - now.entered;
 }
 
 void measure_run(void)
@@ -168,7 +170,8 @@ static void read_span(struct launch_report *r, uint64_t *first, uint64_t *last)
     }
     if (r->cores) {
         r->span = *last - *first;
-        r->before = launched && *first > now.called ? *first - now.called : 0;
+        r->price = launched ? now.price : 0;
+        r->before = launched && *first > now.called ? r->price + *first - now.called : 0;
         r->after = launched && now.returned > *last ? now.returned - *last : 0;
     }
 }
@@ -208,7 +211,7 @@ static void read_hart(struct launch_report *r)
         [HART_LAUNCH] = "launching",
         [HART_SCHEDULER] = "scheduler",
     };
-    uint64_t outside = (r->before + r->after) * r->shared;
+    uint64_t outside = (r->before - r->price + r->after) * r->shared;
 
     for (unsigned i = 0; i < NAMES && now.task[i].name; i++) {
         r->user[r->n_users++] = now.task[i];
@@ -258,6 +261,7 @@ static enum pipe starved(const struct launch_report *r, enum pipe most, uint64_t
 static void judge(struct launch_report *r, const struct spread *spread)
 {
     uint64_t all = r->span * r->cores;
+    uint64_t prices = r->launches ? (r->launches - 1) * r->price : 0; /* within the span */
     enum pipe most = flow[0];
 
     for (unsigned i = 1; i < FLOW; i++) {
@@ -266,12 +270,12 @@ static void judge(struct launch_report *r, const struct spread *spread)
     r->limit_pipe = most;
     if (r->cores == 0) {
         r->limit = LIMIT_NOTHING;
-    } else if (r->launches && r->before > r->span) {
+    } else if (r->launches && r->before - r->price > r->span) {
         r->limit = LIMIT_SETUP;
     } else if (at_least(used(&r->chip[most]), FULL, all)) {
         bool shared = at_least(r->chip[most].bandwidth, 100 - FULL, all);
         r->limit = shared ? LIMIT_RATE : LIMIT_PIPE;
-    } else if (at_least(r->awake_in_span, FULL, r->span * r->shared)) {
+    } else if (at_least(r->awake_in_span, FULL, (r->span - prices) * r->shared)) {
         r->limit = LIMIT_HART;
         r->limit_pipe = starved(r, most, all);
     } else if (at_least(spread->late + spread->early, SOME, all)) {

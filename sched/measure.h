@@ -56,6 +56,7 @@ struct launch_report {
     /* Cycles: from call to return, all launches added up; of the first one until the
      * first command, the span, and of the last one from the last command on. */
     uint64_t call, before, span, after;
+    uint64_t price; /* of a launch (COST_LAUNCH), which is in `before` and `call` */
     struct core_use slowest, fastest; /* of these cores, by their own first to last */
     struct pipe_use chip[NPU_PIPES];  /* sum of all cores */
     /* The hart, in instructions (hart_clock): not asleep from call to return, of this

@@ -35,20 +35,20 @@ struct place {
     }
 
 static const struct place in_pipe[] = {
-    IN(npu_pipe, state, 1),      IN(npu_pipe, head, 1),
-    IN(npu_pipe, count, 1),      IN(npu_pipe, checked, 1),
-    IN(npu_pipe, for_units, 1),  IN(npu_pipe, arm, 2),
-    IN(npu_pipe, ended, 2),      IN(npu_pipe, special, 8),
-    IN(npu_pipe, since, 8),      IN(npu_pipe, head_since, 8),
-    IN(npu_pipe, begin, 8),      IN(npu_pipe, end, 8),
-    IN(npu_pipe, nominal, 8),    IN(npu_pipe, hold, 8),
-    IN(npu_pipe, serial, 8),     IN(npu_pipe, tries, 1),
-    IN(npu_pipe, flow.pools, 1), IN(npu_pipe, flow.own, 4),
-    IN(npu_pipe, flow.rate, 4),  IN(npu_pipe, flow.fixed, 4),
-    IN(npu_pipe, flow.left, 8),  IN(npu_pipe, flow.updated, 8),
-    IN(npu_pipe, fault.code, 2), IN(npu_pipe, fault.field, 1),
-    IN(npu_pipe, counter, 8),    IN(npu_pipe, queue, 1),
-    IN(npu_pipe, from, 8),
+    IN(npu_pipe, state, 1),        IN(npu_pipe, head, 1),
+    IN(npu_pipe, count, 1),        IN(npu_pipe, checked, 1),
+    IN(npu_pipe, for_units, 1),    IN(npu_pipe, ahead, 1),
+    IN(npu_pipe, arm, 2),          IN(npu_pipe, ended, 2),
+    IN(npu_pipe, special, 8),      IN(npu_pipe, since, 8),
+    IN(npu_pipe, head_since, 8),   IN(npu_pipe, begin, 8),
+    IN(npu_pipe, end, 8),          IN(npu_pipe, nominal, 8),
+    IN(npu_pipe, hold, 8),         IN(npu_pipe, serial, 8),
+    IN(npu_pipe, tries, 1),        IN(npu_pipe, flow.pools, 1),
+    IN(npu_pipe, flow.own, 4),     IN(npu_pipe, flow.rate, 4),
+    IN(npu_pipe, flow.fixed, 4),   IN(npu_pipe, flow.left, 8),
+    IN(npu_pipe, flow.updated, 8), IN(npu_pipe, fault.code, 2),
+    IN(npu_pipe, fault.field, 1),  IN(npu_pipe, counter, 8),
+    IN(npu_pipe, queue, 1),        IN(npu_pipe, from, 8),
 };
 
 static const struct place in_core[] = {

@@ -6,7 +6,8 @@
  * for a core (CHIP_TRACE), each instruction is a cycle of that core's scalar unit, and a
  * command that it pushes begins no sooner than in the cycle that its unit has come to. A
  * unit that sleeps goes on when the core's line rises; one that has only waited for the hart
- * to come round has lost nothing. Under TIMING=v1 none of this: all cores always share.
+ * to come round has lost nothing. The price of a launch goes by while the hart's clock
+ * stands. Under TIMING=v1 none of this: all cores always share.
  *
  * Invariant: no unit is ahead of the instructions that the hart can have retired.
  */
@@ -65,11 +66,13 @@ void hart_share(struct npu *n, uint64_t value)
     if (!counts(n)) {
         return;
     }
+    if (value & CHIP_SHARE_LAUNCH) {
+        npu_advance(n, n->s->now + cost(n->s, COST_LAUNCH));
+    }
     share(n, cores != 0 && cores <= n->s->cores ? (unsigned)cores : n->s->cores);
     n->s->hart.since = clock_now(n);
     for (unsigned c = 0; c < n->s->cores; c++) {
-        n->s->core[c].scalar =
-            n->s->now + (value & CHIP_SHARE_LAUNCH ? cost(n->s, COST_LAUNCH) : 0);
+        n->s->core[c].scalar = n->s->now;
     }
 }
 
@@ -107,5 +110,5 @@ void hart_wanted(struct npu *n, unsigned core)
 
 uint64_t hart_ahead(const struct npu_state *s)
 {
-    return (s->now + 1) * s->cores + cost(s, COST_LAUNCH);
+    return (s->now + 1) * s->cores;
 }

@@ -38,7 +38,7 @@ static void pipe_account(struct npu_pipe *p, uint64_t now)
         [PIPE_STOPPED] = PMU_INDEX_STALL_EMPTY,
     };
 
-    p->counter[counters[p->state]] += now - p->since;
+    p->counter[p->ahead ? PMU_INDEX_STALL_EMPTY : counters[p->state]] += now - p->since;
     p->since = now;
 }
 
@@ -71,6 +71,7 @@ static void pipe_stop(struct npu *n, unsigned core, unsigned pipe,
     }
     flow_end(n, core, pipe);
     p->state = PIPE_STOPPED;
+    p->ahead = 0;
     p->hold = 0;
     flow_update(n);
     p->fault = *fault;
@@ -258,8 +259,9 @@ static bool pipe_has_head(const struct npu *n, struct npu_pipe *p)
 {
     uint64_t at = p->from[p->head].scalar;
 
-    p->hold = n->s->now < at ? at : p->hold == at ? 0 : p->hold;
-    return n->s->now >= at;
+    p->ahead = n->s->now < at;
+    p->hold = p->ahead ? at : p->hold == at ? 0 : p->hold;
+    return !p->ahead;
 }
 
 /* Whether the scalar unit, marks and semaphores let the head begin; takes the semaphores. */

@@ -133,8 +133,8 @@ static uint64_t waits_most(const struct npu *n, unsigned core, unsigned pipe)
 /* What is held waits for its scalar unit or, with a seed, a while. */
 static bool hold_valid(const struct npu *n, const struct npu_pipe *p)
 {
-    return p->hold == p->from[p->head].scalar ||
-           (n->s->seed != 0 && p->hold - n->s->now < PERTURB_MOST);
+    return p->ahead ? p->hold == p->from[p->head].scalar
+                    : (n->s->seed != 0 && p->hold - n->s->now < PERTURB_MOST);
 }
 
 static bool pushes_valid(const struct npu *n, const struct npu_pipe *p)
@@ -163,6 +163,9 @@ static bool progress_valid(struct npu *n, unsigned core, unsigned pipe)
     }
     if (running ? in_past(n, p->end)
                 : !stopped && p->end != NPU_NEVER && !in_past(n, p->end)) {
+        return false;
+    }
+    if ((p->ahead != 0 && p->hold == 0) || p->ahead > 1) {
         return false;
     }
     if (p->hold && (!waiting || in_past(n, p->hold) || !hold_valid(n, p))) {

@@ -44,6 +44,7 @@ struct npu_pipe {
     uint8_t head, count;
     uint8_t checked;   /* the head has passed its checks */
     uint8_t for_units; /* it waits for marks of L0C */
+    uint8_t ahead; /* its core's scalar unit has not come to it: it counts for nothing */
     uint16_t arm;
     uint16_t ended;              /* opcode of the last command that ended, or 0 */
     uint64_t special[SPECIALS];  /* what SET_ commands of this queue have set */
