@@ -168,9 +168,9 @@ static void read_span(struct launch_report *r, uint64_t *first, uint64_t *last)
             r->cores++;
         }
     }
+    r->price = launched ? now.price : 0;
     if (r->cores) {
         r->span = *last - *first;
-        r->price = launched ? now.price : 0;
         r->before = launched && *first > now.called ? r->price + *first - now.called : 0;
         r->after = launched && now.returned > *last ? now.returned - *last : 0;
     }
