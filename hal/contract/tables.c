@@ -73,10 +73,11 @@ enum {
 };
 
 #define CMD(NAME, pipe, opcode, types, flags, format, text)                              \
-    [opcode] = (uint16_t)(INDEX_##NAME + 1),
-static const uint16_t by_opcode[CMD_OPCODES] = {
+    [opcode] = (uint8_t)(INDEX_##NAME + 1),
+static const uint8_t by_opcode[CMD_OPCODES] = {
 #include "hal/contract/all.h"
 };
+_Static_assert(sizeof(commands) / sizeof(commands[0]) <= UINT8_MAX, "by_opcode");
 
 const struct cmd_info *cmd_find(unsigned opcode)
 {
