@@ -192,9 +192,14 @@ static enum npu_path path_of(const struct launch_report *r)
 #include "hal/contract/all.h"
     };
     bool one = r->limit != LIMIT_RATE && r->limit != LIMIT_WAITS;
+    enum npu_path path = (enum npu_path)paths[r->limit_pipe];
 
-    return one || !r->chip[PIPE_M].commands ? (enum npu_path)paths[r->limit_pipe]
-                                            : PATH_WHOLE;
+    if (!one && r->chip[PIPE_M].commands) {
+        return PATH_WHOLE;
+    }
+    return path == PATH_MTE2 && r->chip[PIPE_MTE2].misses > r->chip[PIPE_MTE2].hits
+               ? PATH_HBM
+               : path;
 }
 
 void report_accuracy(const struct launch_report *r)

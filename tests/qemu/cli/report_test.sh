@@ -45,6 +45,8 @@ tap_check report/hart_is_told_by_task "$(says out '^  hart: awake [0-9.]+ % of t
 row=$(sed -n 's/^PATH(MTE2, "\(.*\)", \([0-9]*\), \([0-9]*\), \([0-9]*\), .*/\1: \2 predicted/p' \
     "$root/hal/contract/accuracy.def")
 tap_check report/error_of_what_limits "$(says out "^  error: $row rows?, the middle one within")"
+salai --cores 24 -- vadd --n 400000
+tap_check report/error_of_what_comes_from_hbm "$(says out '^  error: MTE2 from HBM: ')"
 salai --timing v1 -- vadd --n 3000
 tap_check report/timing_that_is_not_the_default "$(has_status 0
     says out '^core 0, profile a2: .*, TIMING=v1$'
