@@ -42,11 +42,18 @@ tap_check report/time_adds_up "$(has_status 0; adds_up)"
 tap_check report/pipe_is_the_limit "$(says out '^  limit: MTE2, busy 9[0-9.]* % of the span$')"
 tap_check report/hart_is_told_by_task "$(says out '^  hart: awake [0-9.]+ % of that, '
     says out 'vadd copy-in [0-9.]+ %')"
-row=$(sed -n 's/^PATH(MTE2, "\(.*\)", \([0-9]*\), \([0-9]*\), \([0-9]*\), .*/\1: \2 predicted/p' \
-    "$root/hal/contract/accuracy.def")
-tap_check report/error_of_what_limits "$(says out "^  error: $row rows?, the middle one within")"
-salai --cores 24 -- vadd --n 400000
-tap_check report/error_of_what_comes_from_hbm "$(says out '^  error: MTE2 from HBM: ')"
+# error_of PATH    what accuracy.def has of it is said
+error_of()
+{
+    local row
+
+    row=$(sed -n "s/^PATH($1, \"\(.*\)\", \([0-9]*\), .*/\1: \2 predicted/p" \
+        "$root/hal/contract/accuracy.def")
+    says out "^  error: ${row:-no $1} rows?, the middle one within"
+}
+tap_check report/error_of_what_limits "$(error_of HBM)"
+salai -- vadd --n 1000000 --repeat 4
+tap_check report/error_of_what_l2_has "$(error_of MTE2)"
 salai --timing v1 -- vadd --n 3000
 tap_check report/timing_that_is_not_the_default "$(has_status 0
     says out '^core 0, profile a2: .*, TIMING=v1$'
