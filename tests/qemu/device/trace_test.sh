@@ -15,15 +15,18 @@ events = json.load(open(sys.argv[1]))["traceEvents"]
 report = open(sys.argv[2]).read()
 pipes = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
 for pipe in ("MTE2", "MTE1", "M", "FIX"):
-    row = re.search(rf"^  {pipe} +(\d+) +\S+ % +(\d+) +\d+ +\S+ % +(\d+)", report, re.M)
+    row = re.search(rf"^  {pipe} +(\d+) +\S+ % +(\d+) +(\d+) +\S+ % +(\d+)", report, re.M)
+    busy, semaphores, bandwidth, count = map(int, row.groups())
     mine = [e for e in events if e["ph"] == "X" and e["pid"] == 0 and pipes[e["tid"]] == pipe]
     commands = [e for e in mine if e["name"] != "wait"]
-    busy = round(sum(e["dur"] for e in commands) * 1000)
+    ran = round(sum(e["dur"] for e in commands) * 1000)
     waited = round(sum(e["dur"] for e in mine if e["name"] == "wait") * 1000)
-    if (busy, len(commands)) != (int(row[1]), int(row[3])):
-        print(f"{pipe}: {len(commands)} commands, {busy} cycles; counters: {row[3]}, {row[1]}")
-    if waited != int(row[2]):
-        print(f"{pipe}: waited {waited} cycles; counters: {row[2]}")
+    # A command lasts as long as its pipe is busy with it, and as it waits for bandwidth.
+    if (ran, len(commands)) != (busy + bandwidth, count):
+        print(f"{pipe}: {len(commands)} commands, {ran} cycles; "
+              f"counters: {count}, {busy} + {bandwidth}")
+    if waited != semaphores:
+        print(f"{pipe}: waited {waited} cycles; counters: {semaphores}")
 hart = {e["name"] for e in events if e["ph"] == "X" and e["pid"] == 32}
 for name in ("matmul copy-in", "matmul compute", "matmul copy-out", "idle"):
     if name not in hart:
