@@ -27,6 +27,7 @@ tap_check bars/cube_busy_95_percent_at_2048 "$(has_status 0; at_least "$(busy M)
 tap_check bars/matmul_2048_sleeps_2000_times_at_most \
     "$(awk '$1 == "hart" && $6 <= 2000 && $8 == 0 { ok = 1 }
             END { if (!ok) print "slept too often, or in vain" }' "$log/out")"
-salai --image "$TEST_IMAGE" -- bench
+# The launches' bars are cycles of v1, as in tools/bench.
+salai --timing v1 --image "$TEST_IMAGE" -- bench
 tap_check bars/switch_85_issue_40_wait_8_instructions "$(has_status 0)"
 tap_done

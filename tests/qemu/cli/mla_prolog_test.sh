@@ -54,8 +54,9 @@ tap_check mla_prolog/is_the_default "$(has_status 0; cat "$log/err"
 salai mla_prolog --text "$here/../../README.md"
 tap_check mla_prolog/takes_texts "$(has_status 0; says out 'from 1 texts')"
 
+# Bars of the kernel, given in the cycles of v1.
 for m in 1024 4096; do
-    salai mla_prolog --m $m --n 1024 --k 1024 --check 2
+    salai --timing v1 mla_prolog --m $m --n 1024 --k 1024 --check 2
     tap_check mla_prolog/latency_36_percent_lower_at_$m "$(has_status 0
         at_least "$(fewer_cycles)" 36)"
     tap_check mla_prolog/traffic_beyond_operands_60_percent_less_at_$m \
