@@ -202,9 +202,9 @@ OPT := -O3
 %/vec_avx512.c.o %/vec_avx2.c.o %/vec_plain.c.o: OPT := $(if $(findstring clang,$(CC)),-O3,-O2 \
     -ftree-loop-vectorize -fvect-cost-model=dynamic -funswitch-loops)
 $(B)/model/tools/emu/model/machine/%: OPT := -O2
-# What runs before and after the engines, or when a task has to wait, may be slow.
-%/heap.c.o %_op.c.o %_ref.c.o %/demo.c.o %/trap.c.o %/hal/host.c.o %/hal/pipe.c.o \
-    %/console.c.o %/report.c.o %/measure.c.o %/tque.c.o %/sched/stack.c.o %/sched/wait.c.o \
+# What runs before and after the engines may be slow.
+%/heap.c.o %_op.c.o %_ref.c.o %/demo.c.o %/trap.c.o %/hal/host.c.o \
+    %/hal/fault.c.o %/console.c.o %/report.c.o %/measure.c.o %/tque.c.o %/stack.c.o \
     %/lib/f16.c.o %/lib/near.c.o $(patsubst %,$(B)/fw-%/kernels/cli/%.o,picolibc newlib): \
     FW_FLAGS += -Os -msave-restore -fno-jump-tables
 # Here to be held against a card, not to be fast.
