@@ -134,6 +134,12 @@ static void print_hart(const struct launch_report *r)
     printf("\n");
 }
 
+/* On the line of the limit: a line of its own would say no more. */
+static const char *hart_error(void)
+{
+    return chip_timing() == TIMING_v1 ? "" : "; error: not known";
+}
+
 static void print_limit(const struct launch_report *r)
 {
     const struct pipe_use *use = &r->chip[r->limit_pipe];
@@ -154,13 +160,14 @@ static void print_limit(const struct launch_report *r)
             pipe, percent(use->busy, all), percent(use->bandwidth, all));
         break;
     case LIMIT_HART:
-        printf("  limit: the hart: %s's queue was empty %.1f %% of the span while it was "
-               "busy issuing\n",
-               pipe, percent(use->empty, all));
+        printf("  limit: the hart: %s's queue was empty %.1f %% of the span while it "
+               "issued%s\n",
+               pipe, percent(use->empty, all), hart_error());
         break;
     case LIMIT_SETUP:
         printf("  limit: the hart: more cycles before the first command than from it to "
-               "the last\n");
+               "the last%s\n",
+               hart_error());
         break;
     case LIMIT_START:
         printf("  limit: the hart, which begins the cores one after another\n");
@@ -202,10 +209,15 @@ static enum npu_path path_of(const struct launch_report *r)
                : path;
 }
 
+static bool hart_limits(const struct launch_report *r)
+{
+    return r->limit == LIMIT_HART || r->limit == LIMIT_SETUP;
+}
+
 void report_accuracy(const struct launch_report *r)
 {
     const struct npu_accuracy *a = npu_accuracy(path_of(r));
-    bool hart = r->limit == LIMIT_HART || r->limit == LIMIT_SETUP;
+    bool hart = hart_limits(r);
 
     if (r->limit == LIMIT_NOTHING || chip_timing() == TIMING_v1) {
         return; /* what v1 leaves out has no bound */
@@ -249,7 +261,9 @@ void report_launch(const struct launch_report *r, unsigned n_cores, uint64_t mac
         print_hart(r);
     }
     print_limit(r);
-    report_accuracy(r);
+    if (!hart_limits(r)) {
+        report_accuracy(r);
+    }
 }
 
 /* One command that turns the text's program counters into lines of source. */
