@@ -151,7 +151,9 @@ vary_spelling()
     CORES=7 PROFILE=a2 SEED=0 alike "$op" "$lines" --mem 3G "${@:3}"
 }
 
-# What ran before in the same boot, which has used the heap, the stacks and the queues.
+# What ran before in the same boot, which has used the heap, the stacks and the queues. It
+# may leave nothing but what L2 holds: the program that is compared begins with that empty,
+# as after a boot.
 vary_what_was_before()
 {
     local op=$1 lines=$2 other
@@ -160,7 +162,7 @@ vary_what_was_before()
         'matmul --m 50 --n 60 --k 70' 'empty + empty + vadd --n 1000000 --check 16' \
         "mla_prolog --m 100 --n 100 --k 100 --check 4"; do
         # shellcheck disable=SC2086 # words
-        alike "$op" "$lines" "${wide[@]}" $other + "${@:3}"
+        alike "$op" "$lines" "${wide[@]}" $other + "${@:3}" --cold
     done
 }
 
