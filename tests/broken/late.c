@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The operator `late`: a copy through UB with a mistake, for tools/gdb/README.md to find.
- * MTE2 fills two buffers in turn, MTE3 empties them, more slowly; nobody waits until a
- * buffer is free.
+ * The operator `late`: x again and again through UB to z, with a mistake for
+ * tools/gdb/README.md to find. MTE2 fills two buffers in turn, MTE3 empties them, more
+ * slowly once x is in L2; nobody waits until a buffer is free.
  */
 #include <stdio.h>
 
@@ -12,7 +12,8 @@
 #include "kernels/cli/report.h"
 
 enum { FULL, DONE };
-enum { TILE = 32768 /* bytes */, TILES = 16, COUNT = TILES * TILE / 4 };
+enum { TILE = 32768 /* bytes */, X_TILES = 3, TILES = 24 };
+enum { X_COUNT = X_TILES * TILE / 4, COUNT = TILES * TILE / 4 };
 
 float *late_x, *late_z;
 
@@ -22,7 +23,7 @@ static void copy_in(void *arg)
 
     (void)arg;
     for (unsigned i = 0; i < TILES; i++) {
-        mte_gm_to_ub(&cmd, i % 2 * TILE, (char *)late_x + i * TILE, TILE);
+        mte_gm_to_ub(&cmd, i % 2 * TILE, (char *)late_x + i % X_TILES * TILE, TILE);
         cmd_post(&cmd, FULL, 1);
         task_issue(PIPE_MTE2, &cmd);
     }
@@ -45,9 +46,11 @@ static void copy_out(void *arg)
 static int check(void)
 {
     for (unsigned i = 0; i < COUNT; i++) {
-        if (late_z[i] != late_x[i]) {
+        float want = late_x[i % X_COUNT];
+
+        if (late_z[i] != want) {
             printf("late: late_z[%u] is %g, want %g\n", i, (double)late_z[i],
-                   (double)late_x[i]);
+                   (double)want);
             return RUN_CHECK;
         }
     }
@@ -60,7 +63,7 @@ static int run(int argc, char **argv)
     int err;
 
     (void)argc, (void)argv;
-    late_x = data_make("late", TYPE_F32, COUNT, 1);
+    late_x = data_make("late", TYPE_F32, X_COUNT, 1);
     late_z = late_x ? data_alloc("late", TYPE_F32, COUNT) : NULL;
     if (!late_z) {
         return RUN_INPUT;
@@ -71,4 +74,4 @@ static int run(int argc, char **argv)
     return err ? report_error("late", err, &report) : check();
 }
 
-COMMAND(late, "", "z = x through UB, with a wait left out", run);
+COMMAND(late, "", "z = x, repeated, through UB, with a wait left out", run);

@@ -348,9 +348,9 @@ def hunt():
     process = replay()
     texts = [gdb.execute(line, to_string=True) for line in lines[2:]]
     ok(len(texts) <= 5, "hunt/takes_five_commands", lines)
-    matches("hunt/who_wrote_it", texts[1], r"MTE3 command 11 of core 0 wrote it", " src=0 ")
-    matches("hunt/where_it_began", texts[3], r"^stopped: MTE3 command 11 .* begins at cycle")
-    matches("hunt/the_guilty_line", texts[4], r"MTE2 command 13 ",
+    matches("hunt/who_wrote_it", texts[1], r"MTE3 command 13 of core 0 wrote it", " src=0 ")
+    matches("hunt/where_it_began", texts[3], r"^stopped: MTE3 command 13 .* begins at cycle")
+    matches("hunt/the_guilty_line", texts[4], r"MTE2 command 15 ",
             r"issued at late\.c:\d+ copy_in$")
     over(process)
     gdb.execute("file build/salai.elf")
