@@ -40,7 +40,7 @@ enum hint_kind {
     HINT_KINDS,
 };
 
-enum {
+enum hint_count {
     HINT_COUNT_LIBRARY = 1, /* the C library has it itself, and may keep it */
     HINT_COUNT_ZEROS = 2,   /* all bytes are 0 */
 };
