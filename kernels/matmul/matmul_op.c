@@ -24,19 +24,13 @@ struct own {
     uint32_t tiling;
 };
 
-static int run(const struct op_call *c, struct sched_report *report)
+/* What has no options, like demo, has arguments of 0: MATMUL_OWN. */
+int matmul_op_run(const struct op_call *c, struct sched_report *report)
 {
     const struct own *own = (const void *)c->args;
     struct matmul p = parameters(c);
 
     p.tiling = (enum matmul_tiling)own->tiling;
-    return matmul(&p, report);
-}
-
-int matmul_op_run(const struct op_call *c, struct sched_report *report)
-{
-    struct matmul p = parameters(c);
-
     return matmul(&p, report);
 }
 
@@ -63,7 +57,7 @@ void matmul_op_work(const struct op_call *c, struct work *w)
 }
 
 OPERATOR(matmul, .summary = "c = a x b on the Cube", .io = "a[m,k] b[k,n] -> c[m,n]",
-         .types = "f16 f16 -> f32; f16 f16 -> f16; s8 s8 -> s32", .run = run,
+         .types = "f16 f16 -> f32; f16 f16 -> f16; s8 s8 -> s32", .run = matmul_op_run,
          .options = OPTIONS(CHOICE(struct own, tiling, "own|published",
                                    "that of pto-isa's GEMM, to compare with a card")),
          .ref = matmul_op_ref, .check = 64, .work = matmul_op_work,
