@@ -465,7 +465,8 @@ TEST(sequence, record_that_is_full_is_named)
                   "sequence body: command 3, which is one more than it has room for");
 }
 
-/* Both cores play the same record at one time. */
+/* Both cores play the same record in one run, core 0 first. Without the barrier a core that
+ * begins late finds that the other has done both blocks. */
 static void share(void *arg)
 {
     struct negate *r = &recorded;
@@ -473,9 +474,15 @@ static void share(void *arg)
     struct seq_lane lane = {.legs = &leg, .n_legs = 1};
 
     (void)arg;
+    if (task_core() != 0) {
+        task_barrier();
+    }
     task_post(X_FREE, 1);
     sequence_play(&lane, 1);
     task_wait(X_FULL, 1);
+    if (task_core() == 0) {
+        task_barrier();
+    }
 }
 
 TEST(sequence, patches_shared_by_two_cores_are_named)
