@@ -451,10 +451,8 @@ TEST(sequence, more_commands_than_a_queue_holds_are_named)
 
 static void add_too_many(void *arg)
 {
-    struct negate *r = &recorded;
-
     (void)arg;
-    sequence_add(&r->body, LENGTH, &r->work[0]);
+    sequence_add(&recorded.body, LENGTH, &recorded.work[0]);
 }
 
 TEST(sequence, record_that_is_full_is_named)
@@ -465,12 +463,10 @@ TEST(sequence, record_that_is_full_is_named)
                   "sequence body: command 3, which is one more than it has room for");
 }
 
-/* Both cores play the same record in one run, core 0 first. Without the barrier a core that
- * begins late finds that the other has done both blocks. */
+/* Core 0 plays first; the barrier keeps it from taking the other core's block as well. */
 static void share(void *arg)
 {
-    struct negate *r = &recorded;
-    struct seq_leg leg = {.seq = &r->load, .rounds = {1}};
+    struct seq_leg leg = {.seq = &recorded.load, .rounds = {1}};
     struct seq_lane lane = {.legs = &leg, .n_legs = 1};
 
     (void)arg;
@@ -488,14 +484,12 @@ static void share(void *arg)
 TEST(sequence, patches_shared_by_two_cores_are_named)
 {
     struct sched_report report;
-    int err;
 
     if (chip_cores() < 2) {
         return;
     }
     record(&recorded);
-    err = launch(&(struct launch){"share", share, .cores = 2}, &report);
-    CHECK_EQ(err, ERR_SEQUENCE);
+    CHECK_EQ(launch(&(struct launch){"share", share, .cores = 2}, &report), ERR_SEQUENCE);
     CHECK(strstr(report.text,
                  "sequence load has patches and is core 0's in this run, not "
                  "core 1's") != NULL);
