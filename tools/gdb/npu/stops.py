@@ -13,6 +13,7 @@ from npu import decode, device, machine, queues
 texts = {}  # number: the command that made it
 numbers = itertools.count(1)
 told = 0  # sequence of the last hits that were shown
+gated = False  # the next stop is one that settle_by_stops() goes to
 in_replay = False  # npu start has seen that
 END = "{} ends here; `npu back`, `npu who -g` and reverse-continue go back"
 
@@ -99,12 +100,17 @@ def lines(always):
 
 def on_stop(event):
     """gdb's own line follows."""
+    global gated
     try:
+        if gated:
+            gated = False
+            device.ask("gate")
         if texts or in_replay:
             for text in lines(False):
                 print(text)
-            if isinstance(event, gdb.SignalEvent):
-                gdb.post_event(settle)
+            # What QEMU stops with is SIGTRAP, which gdb takes for no signal.
+            if speaks_mi() and type(event) is gdb.StopEvent:
+                gdb.post_event(settle_by_stops)
     except gdb.error:
         pass
 
@@ -155,6 +161,21 @@ def settle():
         if found["now"] > found["when"]:
             quietly("reverse-stepi")
         through_gate(f"when={found['when']}")
+
+
+def settle_by_stops():
+    """One step of settle() a stop, because behind an event of MI gdb waits for none."""
+    global gated
+    thread = gdb.selected_thread()
+    if not texts or thread is None or thread.is_running():
+        return
+    found = head()
+    if found["settle"] and found["now"] > found["when"]:
+        gdb.execute("reverse-stepi")
+    elif found["settle"]:
+        gated = True
+        device.ask(f"gate when={found['when']}")
+        gdb.execute("continue")
 
 
 def through_gate(gate):
