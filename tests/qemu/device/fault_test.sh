@@ -87,6 +87,17 @@ refused()
     done
 }
 
+# The table of make faults, to which make gives CORES empty.
+table()
+{
+    CORES='' "$root/tools/faults" --each 1 -- vadd --n 1000 > "$log/out" 2> "$log/err"
+    status=$?
+    tap_check faults/table "$(has_status 0; says out '^drop post .* 1 ')"
+    CORES=x "$root/tools/faults" -- vadd > "$log/out" 2> "$log/err"
+    status=$?
+    tap_check faults/cores_are_a_number "$(has_status 2; says err 'want a number')"
+}
+
 work_begin fault
 salai "${vadd[@]}"
 cp "$log/out" sound
@@ -94,4 +105,5 @@ told
 changed
 retried
 refused
+table
 tap_done
