@@ -96,9 +96,8 @@ static void print_launches(const struct launch_report *r)
         ": %llu cycles call to return, %llu to the first command, %llu from the last\n",
         (number)r->call, (number)r->before, (number)r->after);
     if (r->price) {
-        printf(
-            "  a launch costs %llu cycles of these = %.1f us before its first command\n",
-            (number)r->price, (double)r->price / chip_cost(COST_CLOCK_KHZ) * 1e3);
+        printf("  a launch costs %llu cycles of these = %.1f us\n", (number)r->price,
+               (double)r->price / chip_cost(COST_CLOCK_KHZ) * 1e3);
     }
 }
 
