@@ -184,6 +184,18 @@ varied()
     done
 }
 
+# Each length of the image's path begins the launch at another instruction of a cycle.
+any_length_of_path()
+{
+    local name=i
+
+    while [ ${#name} -le 8 ]; do
+        cp "$IMAGE" "$name"
+        alike length 20 "${wide[@]}" --image "$PWD/$name" vadd --n 100000 --check 16
+        name+=i
+    done
+}
+
 # The names of its files are the firmware's too.
 any_file_name()
 {
@@ -246,5 +258,6 @@ trap 'load_end; work_end' EXIT
 boot_time
 same_bytes
 varied
+tap_check determinism/any_length_of_path "$(any_length_of_path)"
 tap_check determinism/any_file_name "$(any_file_name)"
 tap_done
