@@ -32,22 +32,22 @@ static inline bool chip_has_sparse(void)
 }
 /* Bytes of a core's memory; 0 if this chip does not have it. */
 uint32_t chip_mem(enum npu_mem mem);
-/* Names what the hart does from now on, in the trace if there is one; NULL: nothing. The
- * string must stay where it is while others run. */
-static inline void chip_mark(const char *name)
-{
-    fence_push();
-    write64(NPU_CHIP_BASE + CHIP_TRACE, (uintptr_t)name);
-}
-/* The same while it works for a core, whose scalar unit it then is: what chip_works takes. */
-static inline uint64_t chip_work(const char *name, unsigned core)
-{
-    return (uintptr_t)name | field_put(CHIP_TRACE_CORE, core + 1);
-}
+/* What the hart does from now on, for the trace if there is one: a name, and if chip_work()
+ * made it also the core whose scalar unit it then is. */
 static inline void chip_works(uint64_t work)
 {
     fence_push();
     write64(NPU_CHIP_BASE + CHIP_TRACE, work);
+}
+static inline uint64_t chip_work(const char *name, unsigned core)
+{
+    return (uintptr_t)name | field_put(CHIP_TRACE_CORE, core + 1);
+}
+/* It works for no core; NULL: does nothing. The string must stay where it is while others
+ * run. */
+static inline void chip_mark(const char *name)
+{
+    chip_works((uintptr_t)name);
 }
 /* Tells checkers what memory is for; the struct is read at once. */
 static inline void chip_hint(const struct hint *hint)
