@@ -23,8 +23,7 @@ uint64_t hart_parts[HART_PARTS];
 static struct {
     unsigned starts; /* pmu_starts() when it began */
     unsigned launches, number, shared;
-    uint64_t price, called, entered, returned,
-        inside; /* entered: by the launch that runs */
+    uint64_t price, called, entered, returned, inside; /* entered: by the one that runs */
     bool running;
     struct sched_stats stats;
     struct hart_use task[NAMES];
