@@ -54,7 +54,6 @@ static void add(struct pieces_table *t, const struct op_piece *piece,
 
     *l = (struct pieces_launch){.piece = piece};
     measure_read(&l->measured);
-    l->cycles = l->measured.span;
     l->gm_out = piece->fix_out ? piece->fix_out(call) : 0;
     for (unsigned core = 0; core < chip_cores(); core++) {
         for (unsigned i = 0; i < PIPES; i++) {
@@ -99,7 +98,7 @@ static struct pieces_launch sum_of(const struct pieces_table *t)
 
     for (unsigned i = 1; i < t->n; i++) {
         const struct pieces_launch *l = &t->launch[i];
-        sum.cycles += l->cycles;
+        sum.measured.span += l->measured.span;
         sum.gm_in += l->gm_in;
         sum.gm_out += l->gm_out;
         sum.beyond += l->beyond;
@@ -131,12 +130,12 @@ static void print_row(const struct pieces_table *t, const char *name,
 static double cycles_of(const struct pieces_launch *l, unsigned pipe)
 {
     (void)pipe;
-    return (double)l->cycles;
+    return (double)l->measured.span;
 }
 
 static double busy_of(const struct pieces_launch *l, unsigned pipe)
 {
-    return 100.0 * (double)l->busy[pipe] / (double)l->cycles;
+    return 100.0 * (double)l->busy[pipe] / (double)l->measured.span;
 }
 
 static double limit_of(const struct pieces_launch *l, unsigned pipe)
@@ -148,7 +147,7 @@ static double limit_of(const struct pieces_launch *l, unsigned pipe)
 static double reached_of(const struct pieces_launch *l, unsigned pipe)
 {
     (void)pipe;
-    return 100.0 * l->limit.cycles / (double)l->cycles;
+    return 100.0 * l->limit.cycles / (double)l->measured.span;
 }
 
 static double in_of(const struct pieces_launch *l, unsigned pipe)
@@ -177,7 +176,8 @@ static void print_comparison(const struct pieces_table *t)
         "%s: 1 launch for %u, %.1f %% fewer cycles (%.1f %% if each reached its limit),"
         "\n  %.1f %% fewer bytes of GM; beyond reading the operands %llu KiB for %llu, "
         "%.1f %% fewer\n",
-        one->piece->name, t->n - 1, fewer((double)one->cycles, (double)sum.cycles),
+        one->piece->name, t->n - 1,
+        fewer((double)one->measured.span, (double)sum.measured.span),
         fewer(one->limit.cycles, sum.limit.cycles),
         fewer((double)(one->gm_in + one->gm_out), (double)(sum.gm_in + sum.gm_out)),
         (unsigned long long)(one->beyond / 1024), (unsigned long long)(sum.beyond / 1024),

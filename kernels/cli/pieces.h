@@ -11,12 +11,11 @@
 
 enum { PIECES_MAX = 6 };
 
-/* Of one launch; cycles from the first command of any core to the last of any, bytes the
- * sum. */
+/* Of one launch; bytes are the sum of its cores. */
 struct pieces_launch {
     const struct op_piece *piece;
     struct launch_report measured;
-    uint64_t cycles, busy[NPU_PIPES]; /* busy: of the core that is busiest */
+    uint64_t busy[NPU_PIPES];         /* of the core that is busiest */
     uint64_t gm_in, gm_out, beyond;   /* bytes; beyond: all but reading operands */
     struct work_limit limit;
 };
