@@ -24,27 +24,15 @@
 #include "hal/mte.h"
 #include "hal/sem.h"
 #include "kernels/lib/share.h"
+#include "kernels/matmul/tiles.h"
 #include "sched/launch.h"
 
 enum {
-    TM = 128,            /* rows of a tile */
-    TN = 256,            /* its columns */
     TH = 128,            /* columns of a half */
     L1_SLOT = 128 << 10, /* bytes */
     L0_SLOT = 32 << 10,
     L0C_HALF = 64 << 10,
     BUFFERS = 2, /* of everything */
-};
-
-enum {
-    A_FREE = MATMUL_SEM_FIRST,
-    A_FULL,
-    B_FREE,
-    B_FULL,
-    L0_FREE,
-    L0_FULL,
-    C_FREE,
-    C_FULL = MATMUL_SEM_LAST,
 };
 
 /* How c is cut into blocks. */
@@ -71,12 +59,6 @@ static uint32_t l1_a(unsigned slot)
 static uint32_t l1_b(unsigned slot)
 {
     return (BUFFERS + slot % BUFFERS) * L1_SLOT;
-}
-
-static const void *element(const void *base, uint64_t row, uint64_t pitch, uint64_t col,
-                           uint32_t esize)
-{
-    return (const char *)base + (row * pitch + col) * esize;
 }
 
 /* --- copy-in: MTE2 --- */

@@ -32,11 +32,6 @@ struct matmul {
 enum { MATMUL_SEM_FIRST = 0, MATMUL_SEM_LAST = 7 };
 
 MUST_CHECK int matmul(const struct matmul *p, struct sched_report *report);
-/* published.c: one core's part of c in the published tiling. */
-struct matmul_part {
-    uint32_t m_begin, m_end, n_begin, n_end;
-};
-void matmul_published(const struct matmul *p, const struct matmul_part *part);
 /* Element (row, column) by the definition above, computed by the hart, as the bits that
  * the Cube must give. */
 uint32_t matmul_ref(const struct matmul *p, uint32_t row, uint32_t column);

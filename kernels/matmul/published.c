@@ -7,37 +7,22 @@
  *   L1   two slots of a (128 x 4 slices of k) and of b (4 slices x 256): an issue of four
  *   L0   two slices of a and of b, 128 and 256 wide, 64 of k in fp16
  *   L0C  one tile, so the Cube waits while the fixpipe drains it
- *
- * FREE counts empty buffers, FULL filled ones.
  */
 #include "hal/cube.h"
 #include "hal/fixpipe.h"
 #include "hal/mte.h"
 #include "hal/sem.h"
 #include "kernels/lib/share.h"
-#include "kernels/matmul/matmul.h"
+#include "kernels/matmul/tiles.h"
 #include "sched/launch.h"
 
 enum {
-    TM = 128,
-    TN = 256,
     KL_BYTES = 128, /* of a row of a slice */
     STEPS = 4,      /* slices that a load from GM brings */
     L1_A = TM * KL_BYTES * STEPS,
     L1_B = TN * KL_BYTES * STEPS,
     L0_A = TM * KL_BYTES,
     L0_B = TN * KL_BYTES,
-};
-
-enum {
-    A_FREE = MATMUL_SEM_FIRST,
-    A_FULL,
-    B_FREE,
-    B_FULL,
-    L0_FREE,
-    L0_FULL,
-    C_FREE,
-    C_FULL = MATMUL_SEM_LAST,
 };
 
 /* Where a core is: tile and its size, k and the size of the chunk, buffers counted up. */
@@ -58,18 +43,12 @@ static uint32_t l1_b(const struct walk *w)
     return 2 * L1_A + w->l1 % 2 * L1_B;
 }
 
-static const void *element(const struct walk *w, const void *base, uint64_t row,
-                           uint64_t pitch, uint64_t column)
-{
-    return (const char *)base + (row * pitch + column) * w->esize;
-}
-
 static void copy_in(const struct walk *w)
 {
     const struct matmul *p = w->p;
     union cmd cmd;
 
-    mte_gm_to_l1_nz(&cmd, l1_a(w), element(w, p->a, w->m0, p->k, w->k0),
+    mte_gm_to_l1_nz(&cmd, l1_a(w), element(p->a, w->m0, p->k, w->k0, w->esize),
                     &(struct mte_nz){.type = p->in,
                                      .n_rows = w->mt,
                                      .n_cols = w->kt,
@@ -79,7 +58,7 @@ static void copy_in(const struct walk *w)
     cmd_post(&cmd, A_FULL, 1);
     task_issue(PIPE_MTE2, &cmd);
     mte_gm_to_l1_nz(
-        &cmd, l1_b(w), element(w, p->b, w->k0, p->n, w->n0),
+        &cmd, l1_b(w), element(p->b, w->k0, p->n, w->n0, w->esize),
         &(struct mte_nz){
             .type = p->in, .n_rows = w->kt, .n_cols = w->nt, .gm_pitch_elems = p->n});
     cmd_wait(&cmd, B_FREE, 1);
