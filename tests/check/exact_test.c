@@ -100,7 +100,7 @@ static void hear(void *ctx, const struct npu_event *e)
     if (!by_touch) {
         return;
     }
-    race_event(by_touch, &rig.npu, e);
+    race_event(by_touch, e);
     if (e->what == NPU_PUSHED) {
         race_push(by_plan, 0, e->pipe, &(struct race_site){.pc = 1});
     } else if (e->what == NPU_BEGINS) {

@@ -263,7 +263,7 @@ static void hear(void *ctx, const struct npu_event *e)
         npu_touch(e->npu, 0, e->pipe, note, &c);
     }
     if (c == 0) {
-        init_event(init, e->npu, e);
+        init_event(init, e);
     }
 }
 

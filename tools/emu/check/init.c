@@ -249,7 +249,6 @@ static uint64_t doing(const struct init *i)
 
 struct ended {
     struct init *i;
-    const struct npu *n;
     const struct npu_event *e;
     struct npu_shadow shadow;
     bool undefined; /* something that it reads is, */
@@ -305,7 +304,7 @@ static void judge(void *opaque, const struct access *a, enum touch_kind kind)
         }
     } else if (!undefined_in(u, x->e->core, a, &first)) {
         return;
-    } else if (npu_guides(x->n, x->e->core, x->e->pipe, a)) {
+    } else if (npu_guides(x->e->npu, x->e->core, x->e->pipe, a)) {
         guided(x, a, first);
         undefined_define(u, x->e->core, a);
     } else if (!x->found) {
@@ -360,27 +359,27 @@ static void take(void *opaque, const struct access *a, enum touch_kind kind)
     undefined_hide(&x->i->undefined, &x->shadow, a);
 }
 
-static void ends(struct init *i, const struct npu *n, const struct npu_event *e)
+static void ends(struct init *i, const struct npu_event *e)
 {
-    struct ended x = {.i = i, .n = n, .e = e};
+    struct ended x = {.i = i, .e = e};
     uint64_t *cmpmask = i->cmpmask[e->core], before[CMPMASK_WORDS];
 
     if (e->pipe == PIPE_V && (cmpmask[0] | cmpmask[1])) {
         x.undefined = true;
         x.origin = i->cmpmask_origin[e->core]; /* if nothing else is */
     }
-    npu_touch(n, e->core, e->pipe, judge, &x);
+    npu_touch(e->npu, e->core, e->pipe, judge, &x);
     if (!x.undefined) {
         return;
     }
     x.shadow = undefined_shadow(&i->undefined, e);
     x.shadow.cmpmask = cmpmask;
     if (x.shadow.gm) {
-        npu_touch(n, e->core, e->pipe, show, &x);
+        npu_touch(e->npu, e->core, e->pipe, show, &x);
     }
     memcpy(before, cmpmask, sizeof(before));
-    npu_flow(n, e->core, e->pipe, &x.shadow);
-    npu_touch(n, e->core, e->pipe, take, &x);
+    npu_flow(e->npu, e->core, e->pipe, &x.shadow);
+    npu_touch(e->npu, e->core, e->pipe, take, &x);
     if (before[0] != cmpmask[0] || before[1] != cmpmask[1]) {
         i->cmpmask_origin[e->core] = x.origin;
     }
@@ -391,16 +390,16 @@ static void judge_guides(void *opaque, const struct access *a, enum touch_kind k
 {
     struct ended *x = opaque;
 
-    if (kind == TOUCH_READS && npu_guides(x->n, x->e->core, x->e->pipe, a)) {
+    if (kind == TOUCH_READS && npu_guides(x->e->npu, x->e->core, x->e->pipe, a)) {
         judge(opaque, a, kind);
     }
 }
 
-static void faults(struct init *i, const struct npu *n, const struct npu_event *e)
+static void faults(struct init *i, const struct npu_event *e)
 {
     if (e->src) {
-        npu_touch(n, e->core, e->pipe, judge_guides,
-                  &(struct ended){.i = i, .n = n, .e = e});
+        npu_touch(e->npu, e->core, e->pipe, judge_guides,
+                  &(struct ended){.i = i, .e = e});
     }
 }
 
@@ -414,7 +413,7 @@ static void reset(struct init *i, const struct npu_event *e)
     }
 }
 
-void init_event(struct init *i, const struct npu *n, const struct npu_event *e)
+void init_event(struct init *i, const struct npu_event *e)
 {
     switch (e->what) {
     case NPU_NAMES:
@@ -424,10 +423,10 @@ void init_event(struct init *i, const struct npu *n, const struct npu_event *e)
         i->pushed[e->core][e->pipe][e->slot] = i->task;
         break;
     case NPU_ENDS:
-        ends(i, n, e);
+        ends(i, e);
         break;
     case NPU_FAULTS:
-        faults(i, n, e);
+        faults(i, e);
         break;
     case NPU_RESETS:
         reset(i, e);

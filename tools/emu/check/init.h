@@ -57,7 +57,7 @@ const struct init_finding *init_findings(const struct init *i, uint32_t *n,
                                          uint64_t *lost);
 
 void init_hint(struct init *i, const struct hint *h);
-void init_event(struct init *i, const struct npu *n, const struct npu_event *e);
+void init_event(struct init *i, const struct npu_event *e);
 /* Whether an access of the hart's changes or finds anything: the rest need not come. */
 bool init_hart_matters(const struct init *i, unsigned mem, uint64_t first,
                        uint64_t bytes);

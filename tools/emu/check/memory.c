@@ -478,7 +478,7 @@ static void touched(void *ctx, const struct access *a, enum touch_kind kind)
     access_each(a, range, x);
 }
 
-void memory_event(struct memory *m, const struct npu *n, const struct npu_event *e)
+void memory_event(struct memory *m, const struct npu_event *e)
 {
     if (e->what == NPU_NAMES) {
         m->task = e->name;
@@ -494,6 +494,6 @@ void memory_event(struct memory *m, const struct npu *n, const struct npu_event 
                                 .lane = lane_of(e->core, e->pipe),
                                 .serial = (uint32_t)e->number,
                                 .cycle = e->now};
-        npu_touch(n, e->core, e->pipe, touched, &x);
+        npu_touch(e->npu, e->core, e->pipe, touched, &x);
     }
 }

@@ -71,7 +71,7 @@ void memory_touch(struct memory *m, const struct record *who, unsigned core, uns
 void memory_hart(struct memory *m, const struct race_hart_access *a);
 /* Whether nothing can be wrong with such an access to GM, as is nearly always so. */
 bool memory_passes(struct memory *m, uint64_t first, uint64_t bytes);
-/* What commands do; n: the machine, which is asked for the bytes. Hints are left out. */
-void memory_event(struct memory *m, const struct npu *n, const struct npu_event *e);
+/* What commands do. Hints are left out. */
+void memory_event(struct memory *m, const struct npu_event *e);
 
 #endif

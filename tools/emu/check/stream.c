@@ -61,15 +61,14 @@ static void told(void *opaque, const struct access *a, enum touch_kind kind)
     }
 }
 
-static void tell(struct race *r, const struct npu *n, const struct npu_event *e,
-                 bool results)
+static void tell(struct race *r, const struct npu_event *e, bool results)
 {
     struct told t = {r, e, results};
 
-    npu_touch(n, e->core, e->pipe, told, &t);
+    npu_touch(e->npu, e->core, e->pipe, told, &t);
 }
 
-static void begins(struct race *r, const struct npu *n, const struct npu_event *e)
+static void begins(struct race *r, const struct npu_event *e)
 {
     const struct cmd_head *head = &e->cmd->head;
 
@@ -84,14 +83,14 @@ static void begins(struct race *r, const struct npu *n, const struct npu_event *
     }
     if (hands_on(e)) {
         race_units_pass(r, e->core, e->pipe, e->units);
-        tell(r, n, e, true);
+        tell(r, e, true);
     }
 }
 
-static void ends(struct race *r, const struct npu *n, const struct npu_event *e)
+static void ends(struct race *r, const struct npu_event *e)
 {
     race_end(r, e->core, e->pipe, e->now);
-    tell(r, n, e, false);
+    tell(r, e, false);
     if (e->pipe == PIPE_FIX && e->unit == UNIT_PASS && e->units) {
         race_units_pass(r, e->core, e->pipe, e->units);
     }
@@ -142,17 +141,17 @@ static void drained(struct race *r, const struct npu_event *e)
     }
 }
 
-void race_event(struct race *r, const struct npu *n, const struct npu_event *e)
+void race_event(struct race *r, const struct npu_event *e)
 {
     switch (e->what) {
     case NPU_PUSHED:
         push(r, e);
         break;
     case NPU_BEGINS:
-        begins(r, n, e);
+        begins(r, e);
         break;
     case NPU_ENDS:
-        ends(r, n, e);
+        ends(r, e);
         break;
     case NPU_TAKES: /* what a command takes, it takes where it begins */
         if (who(e) >= NPU_PIPES) {

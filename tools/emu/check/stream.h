@@ -8,7 +8,6 @@
 #include "tools/emu/check/race.h"
 #include "tools/emu/model/npu.h"
 
-/* n: whose event it is. */
-void race_event(struct race *r, const struct npu *n, const struct npu_event *e);
+void race_event(struct race *r, const struct npu_event *e);
 
 #endif

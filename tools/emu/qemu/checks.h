@@ -26,7 +26,7 @@ const char *npu_checks_kind(unsigned kind); /* of an allocation: enum hint_kind 
 bool npu_racecheck_now(uint64_t *cycle);
 
 /* checks: CHECK_MEMORY, CHECK_SYNC; CHECK_INIT wants to know what is allocated. */
-void npu_memcheck_init(SalaiNPU *npu, unsigned checks, const struct check_host *host,
+void npu_memcheck_init(unsigned checks, const struct check_host *host,
                        const struct race_config *config);
 void npu_memcheck_event(const struct npu_event *e);
 void npu_memcheck_hint(uint64_t cycle, const struct hint *hint);

@@ -42,7 +42,7 @@ void npu_initcheck_hint(const struct hint *hint)
 void npu_initcheck_event(const struct npu_event *e)
 {
     if (check.init) {
-        init_event(check.init, &check.npu->model, e);
+        init_event(check.init, e);
     }
 }
 

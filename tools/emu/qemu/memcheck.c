@@ -6,16 +6,14 @@
 #include "tools/emu/qemu/checks.h"
 
 static struct {
-    SalaiNPU *npu;
     struct memory *memory; /* knows blocks even where its findings are not wanted */
     bool judged;           /* they are: accesses are judged */
     struct sync *sync;     /* NULL: not wanted */
 } check;
 
-void npu_memcheck_init(SalaiNPU *npu, unsigned checks, const struct check_host *host,
+void npu_memcheck_init(unsigned checks, const struct check_host *host,
                        const struct race_config *config)
 {
-    check.npu = npu;
     check.memory = memory_new(host, config);
     check.judged = checks & CHECK_MEMORY;
     check.sync = checks & CHECK_SYNC ? sync_new(host, config->cores) : NULL;
@@ -32,7 +30,7 @@ void npu_memcheck_hint(uint64_t cycle, const struct hint *hint)
 void npu_memcheck_event(const struct npu_event *e)
 {
     if (check.judged) {
-        memory_event(check.memory, &check.npu->model, e);
+        memory_event(check.memory, e);
     }
     if (check.sync) {
         sync_event(check.sync, e);

@@ -181,7 +181,7 @@ void npu_racecheck_event(const struct npu_event *e)
     } else {
         if (check.race) {
             tape_event(&check.findings.tape, check.race, e);
-            race_event(check.race, &check.npu->model, e);
+            race_event(check.race, e);
             npu_waitcheck_event(e);
         }
         npu_memcheck_event(e);
@@ -485,7 +485,7 @@ void npu_racecheck_init(SalaiNPU *npu, unsigned checks, const char *path)
     if (checks & CHECK_RACE) {
         check.race = race_new(&host, &config, &report);
     }
-    npu_memcheck_init(npu, checks, &host, &config);
+    npu_memcheck_init(checks, &host, &config);
     npu_initcheck_init(npu, checks, &host, &config, npu_memcheck_memory());
     object_property_add_str(OBJECT(npu), "findings", get_findings, NULL);
     on_exit(at_exit, NULL);
