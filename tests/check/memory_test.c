@@ -236,7 +236,7 @@ static void move(struct sync *s, enum npu_happens what, unsigned sem, unsigned v
 
 static void scope(struct sync *s, enum hint_kind kind)
 {
-    sync_hint(s, 1, &(struct hint){.kind = (uint8_t)kind});
+    sync_hint(s, &(struct hint){.kind = (uint8_t)kind});
 }
 
 static void reset(struct sync *s)

@@ -178,9 +178,8 @@ static void queues(struct sync *s, const struct hint *h)
     }
 }
 
-void sync_hint(struct sync *s, uint64_t cycle, const struct hint *h)
+void sync_hint(struct sync *s, const struct hint *h)
 {
-    (void)cycle;
     if ((h->kind == HINT_QUEUE || h->kind == HINT_OPEN) && h->core < s->cores) {
         queues(s, h);
     } else if (h->kind == HINT_BEGIN) {

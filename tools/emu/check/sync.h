@@ -47,6 +47,6 @@ size_t sync_bytes(const struct sync *s);
 const struct sync_finding *sync_findings(const struct sync *s, uint32_t *n,
                                          uint64_t *lost);
 void sync_event(struct sync *s, const struct npu_event *e);
-void sync_hint(struct sync *s, uint64_t cycle, const struct hint *h);
+void sync_hint(struct sync *s, const struct hint *h);
 
 #endif

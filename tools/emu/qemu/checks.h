@@ -21,7 +21,6 @@ void npu_checks_text(FILE *to, uint64_t name);
 /* Of an enum hint_kind. */
 const char *npu_checks_kind(unsigned kind);
 
-const char *npu_checks_kind(unsigned kind); /* of an allocation: enum hint_kind */
 /* The cycle of what is heard now; false: it is known already, and not to be looked at. */
 bool npu_racecheck_now(uint64_t *cycle);
 
@@ -41,7 +40,7 @@ uint32_t npu_memcheck_count(void);
 bool npu_memcheck_write(FILE *to, bool first, uint32_t most);
 uint64_t npu_memcheck_lost(void);
 size_t npu_memcheck_bytes(void);
-/* What is allocated; NULL: nobody wants to know. */
+/* What is allocated. */
 struct memory *npu_memcheck_memory(void);
 
 /* The same of CHECK_INIT; its hints before those of the memory check. */

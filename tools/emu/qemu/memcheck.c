@@ -23,7 +23,7 @@ void npu_memcheck_hint(uint64_t cycle, const struct hint *hint)
 {
     memory_hint(check.memory, cycle, hint);
     if (check.sync) {
-        sync_hint(check.sync, cycle, hint);
+        sync_hint(check.sync, hint);
     }
 }
 
