@@ -101,6 +101,7 @@ static int check_patch(const struct sequence *s, unsigned i, char *text, size_t 
                      p->field);
     }
     p->bytes = arg->size;
+    p->in_gm = in_gm(arg);
     return 0;
 }
 
@@ -135,8 +136,6 @@ __attribute__((noinline)) int sequence_check(struct sequence *s, char *text, siz
 static int check_way(const struct sequence *s, const struct seq_patch *p,
                      const uint32_t *rounds, char *text, size_t size)
 {
-    const struct cmd_arg *arg =
-        cmd_arg_at(cmd_find(s->cmds[p->cmd].head.opcode), p->field);
     int64_t least = (int64_t)p->base, most = least, end;
 
     for (unsigned l = 0; l < SEQ_LOOPS; l++) {
@@ -144,13 +143,15 @@ static int check_way(const struct sequence *s, const struct seq_patch *p,
         least += way < 0 ? way : 0;
         most += way > 0 ? way : 0;
     }
-    if (in_gm(arg)) {
+    if (p->in_gm) {
         end = (int64_t)ram_end - 1;
         least -= least == 0; /* NULL is nobody's address */
     } else {
         end = p->bytes == sizeof(uint64_t) ? INT64_MAX : (1ll << 8 * p->bytes) - 1;
     }
     if (least < 0 || most > end) {
+        const struct cmd_arg *arg =
+            cmd_arg_at(cmd_find(s->cmds[p->cmd].head.opcode), p->field);
         return wrong(s, p->cmd, text, size, "%s is patched from 0x%llx to 0x%llx",
                      arg->name, (unsigned long long)least, (unsigned long long)most);
     }
@@ -328,17 +329,32 @@ static bool sweep(struct seq_lane *lanes, unsigned n, unsigned bodies, uint8_t *
     return left;
 }
 
+static void prepare_lanes(struct seq_lane *lanes, unsigned n, uintptr_t pc,
+                          const char *where)
+{
+    for (unsigned i = 0; i < n; i++) {
+        for (unsigned l = 0; l < lanes[i].n_legs && !lanes[i].prepared; l++) {
+            prepare(lanes[i].legs[l].seq, lanes[i].legs[l].rounds, pc, where);
+        }
+        lanes[i].prepared = true;
+    }
+}
+
+__attribute__((noinline)) void sequence_prepare_at(struct seq_lane *lanes, unsigned n,
+                                                   const char *where)
+{
+    prepare_lanes(lanes, n, (uintptr_t)__builtin_return_address(0), where);
+}
+
 __attribute__((noinline)) void sequence_play_at(struct seq_lane *lanes, unsigned n,
                                                 const char *where)
 {
-    uintptr_t pc = (uintptr_t)__builtin_return_address(0);
     unsigned bodies = 1; /* of each lane at first, so that all cores begin early */
 
+    prepare_lanes(lanes, n, (uintptr_t)__builtin_return_address(0), where);
     for (unsigned i = 0; i < n; i++) {
-        for (unsigned l = 0; l < lanes[i].n_legs; l++) {
-            prepare(lanes[i].legs[l].seq, lanes[i].legs[l].rounds, pc, where);
-        }
         lanes[i].cursor = (struct seq_cursor){0};
+        lanes[i].prepared = false;
     }
     for (;;) {
         uint8_t slots[NPU_PIPES] = {0};

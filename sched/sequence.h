@@ -55,7 +55,8 @@ enum { SEQ_LOOPS = 3 }; /* that one leg may nest */
 struct seq_patch {
     uint16_t cmd;  /* of the sequence's n * positions */
     uint8_t field; /* SEQ_FIELD() of an operand */
-    uint8_t bytes; /* of it: set by the check */
+    uint8_t bytes; /* of it, and whether it is an address in GM: set by the check */
+    bool in_gm;
     uint64_t base; /* where every index is 0; may change while nothing plays */
     int64_t stride[SEQ_LOOPS];
 };
@@ -89,7 +90,8 @@ struct seq_leg {
 struct seq_lane {
     const struct seq_leg *legs;
     unsigned n_legs;
-    /* Of sequence.c: where the lane is. */
+    /* Of sequence.c: whether the next play finds all checked; where the lane is. */
+    bool prepared;
     struct seq_cursor {
         unsigned leg;         /* the next to begin */
         struct sequence *seq; /* of the leg that has begun, or NULL */
@@ -113,6 +115,9 @@ MUST_CHECK int sequence_check(struct sequence *s, char *text, size_t size);
  * is pushed; the task waits while no queue has room. Lanes may be played again. */
 #define sequence_play(lanes, n) sequence_play_at((lanes), (n), SCHED_HERE)
 void sequence_play_at(struct seq_lane *lanes, unsigned n, const char *where);
+/* What that does before its first push, while the hart has nothing else to do. */
+#define sequence_prepare(lanes, n) sequence_prepare_at((lanes), (n), SCHED_HERE)
+void sequence_prepare_at(struct seq_lane *lanes, unsigned n, const char *where);
 
 /* The body of one round, at most PIPE_DEPTH commands, by one store; waits while there is no
  * room. The round counts the only loop; or position and index[SEQ_LOOPS] say which it is. */

@@ -82,25 +82,36 @@ static void add_store(struct order *o, const struct emit *e, unsigned result,
     sync_at(o, b->first, o->store_free[s], false);
 }
 
+/* Loads of buffers that a result takes over, or of the others: these need not wait for a
+ * store, and what is made of them alone need not wait for those. */
+static void add_loads(struct order *o, const struct emit *e, bool stored)
+{
+    unsigned first = UINT16_MAX, n = o->n_loads;
+    uint8_t sem;
+
+    for (uint8_t b = 1; b <= e->n_buffers; b++) {
+        const struct buffer *f = &e->buffer[b - 1];
+        if (f->load && !f->always && (f->store != 0) == stored) {
+            o->load[o->n_loads++] = b;
+            first = f->first < first ? f->first : first;
+        }
+    }
+    if (o->n_loads > n) {
+        sem = n ? new_sem(o, "results", "FULL") : SEM_FULL;
+        o->load_full[o->n_loads - 1] = sem;
+        sync_at(o, first, sem, false);
+    }
+}
+
 void order_make(struct order *o, const struct emit *e)
 {
-    unsigned first = UINT16_MAX;
-
     memset(o, 0, sizeof(*o));
     o->n_sems = SEM_OTHERS;
     o->label[SEM_PRE] = o->label[SEM_MADE] = "constants";
     o->label[SEM_FULL] = "tile";
     o->role[SEM_PRE] = o->role[SEM_MADE] = o->role[SEM_FULL] = "FULL";
-    for (uint8_t b = 1; b <= e->n_buffers; b++) {
-        const struct buffer *f = &e->buffer[b - 1];
-        if (f->load && !f->always) {
-            o->load[o->n_loads++] = b;
-            first = f->first < first ? f->first : first;
-        }
-    }
-    if (o->n_loads) {
-        sync_at(o, first, SEM_FULL, false);
-    }
+    add_loads(o, e, false);
+    add_loads(o, e, true);
     for (unsigned r = 0; r < e->p->k->n_results; r++) {
         uint8_t b = e->form[e->p->result[r]].dense;
         if (!e->buffer[b - 1].always) {

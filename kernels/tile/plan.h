@@ -278,7 +278,8 @@ struct sync {
 struct order {
     unsigned n_sems, n_syncs, n_loads, n_stores;
     struct sync sync[PLAN_SYNCS];
-    uint8_t load[TILE_PARAMS], load_free[TILE_PARAMS]; /* buffers; semaphores, 0: none */
+    uint8_t load[TILE_PARAMS]; /* buffers; with semaphores, 0: none */
+    uint8_t load_free[TILE_PARAMS], load_full[TILE_PARAMS];
     uint8_t store[TILE_RESULTS], store_out[TILE_RESULTS], store_free[TILE_RESULTS];
     uint8_t store_result[TILE_RESULTS];
     uint8_t free_sems[PLAN_SEMS]; /* those that hold `ring` before and behind it all */
@@ -406,7 +407,10 @@ void gather_explain(const struct tile_plan *t, FILE *to);
 void plan_explain(const struct tile_plan *t, FILE *to);
 int plan_bind(const struct tile_plan *t, const struct tile_call *call,
               struct sched_report *report);
-void plan_play(const struct tile_plan *t); /* the share of the task's block */
+/* The share of the task's block: looks at its commands; issues them; waits for their end. */
+void plan_prepare(const struct tile_plan *t);
+void plan_play(const struct tile_plan *t);
+void plan_finish(const struct tile_plan *t);
 /* A tile of a result is stored more than once. */
 bool plan_stores_again(const struct tile_plan *t);
 

@@ -49,8 +49,8 @@ static void sync_transfer(const struct order *o, unsigned lane, unsigned i,
     if (lane == LANE_LOAD && o->load_free[i]) {
         cmd_wait(cmd, o->load_free[i], 1);
     }
-    if (lane == LANE_LOAD && i == o->n_loads - 1) {
-        cmd_post(cmd, SEM_FULL, 1);
+    if (lane == LANE_LOAD && o->load_full[i]) {
+        cmd_post(cmd, o->load_full[i], 1);
     }
 }
 
@@ -165,7 +165,8 @@ static void add_leg(struct part *part, unsigned lane, struct sequence *s,
     for (unsigned l = 0; l < n_loops && rounds; l++) {
         part->leg[lane][i].rounds[l] = rounds->count[l];
     }
-    part->lane[lane] = (struct seq_lane){part->leg[lane], ++part->n_legs[lane], {0}};
+    part->lane[lane] = (struct seq_lane){.legs = part->leg[lane],
+                                           .n_legs = ++part->n_legs[lane]};
 }
 
 static int make_part(struct tile_plan *t, struct part *part, struct tile_arena *arena)
@@ -239,6 +240,9 @@ static void bind(const struct tile_plan *t, const struct tile_call *call,
         part->once[LANE_STORE].cmds[i].copy_out.dst =
             (uintptr_t)call->out[part->once_result[i]];
     }
+    for (unsigned lane = 0; lane < PLAN_LANES; lane++) {
+        part->lane[lane].prepared = false; /* if the last launch failed */
+    }
     for (unsigned variant = 0; variant < VARIANTS; variant++) {
         struct share rounds;
         struct sequence *in = &part->tile[LANE_LOAD][variant];
@@ -290,33 +294,48 @@ int plan_bind(const struct tile_plan *t, const struct tile_call *call,
     return err;
 }
 
+/* What the task's block plays of a plan; NULL: nothing. */
+static struct part *part_of(const struct tile_plan *t)
+{
+    return !t->gather && task_block() < t->cores ? &t->part[task_block()] : NULL;
+}
+
+void plan_prepare(const struct tile_plan *t)
+{
+    struct part *part = part_of(t);
+
+    if (part) {
+        sequence_prepare(part->lane, PLAN_LANES);
+    }
+}
+
 void plan_play(const struct tile_plan *t)
 {
     const struct order *o = &t->order;
-    struct seq_lane lanes[PLAN_LANES];
-    struct part *part;
-    unsigned n = 0;
+    struct part *part = part_of(t);
 
     if (t->gather) {
         gather_play(t->gather);
+    }
+    if (part == NULL) {
         return;
     }
-    if (task_block() >= t->cores) {
-        return;
-    }
-    part = &t->part[task_block()];
     for (unsigned i = 0; i < o->n_sems; i++) {
         sched_label(task_core(), i, o->label[i], o->role[i]);
     }
     for (unsigned i = 0; i < o->n_free; i++) {
         task_post(o->free_sems[i], t->way.ring);
     }
-    for (unsigned lane = 0; lane < PLAN_LANES; lane++) {
-        if (part->n_legs[lane]) {
-            lanes[n++] = part->lane[lane];
-        }
+    sequence_play(part->lane, PLAN_LANES);
+}
+
+void plan_finish(const struct tile_plan *t)
+{
+    const struct order *o = &t->order;
+
+    if (part_of(t) == NULL) {
+        return;
     }
-    sequence_play(lanes, n);
     task_drain(); /* or what is taken here would be what a command waits for */
     for (unsigned i = 0; i < o->n_free; i++) {
         task_wait(o->free_sems[i], t->way.ring);

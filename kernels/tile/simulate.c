@@ -74,8 +74,8 @@ static void tile(struct simulation *s, unsigned position, unsigned variant)
                                   : s->mte2;
         s->mte2 += s->load[variant][l];
         s->busy_in += s->load[variant][l];
+        s->posted[o->load_full[l]][position] = s->mte2;
     }
-    s->posted[SEM_FULL][position] = s->mte2;
     s->v = later(s->v, s->hart - s->hart_tile / 2);
     for (unsigned i = 0; i < o->n_syncs; i++) {
         const struct segment *g = &s->segment[position][i];

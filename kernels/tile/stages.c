@@ -17,7 +17,7 @@ enum {
     LEAST_PIECE = 64,
     SMALL = 1 << 15,    /* elements */
     INNER = 256,        /* columns beside which rows are reduced, about */
-    STEP_CYCLES = 2800, /* from a stage to the next, about */
+    STEP_CYCLES = 1500, /* from a stage to the next, about */
 };
 
 /* What all stages are planned with. */
@@ -398,6 +398,10 @@ static void kernel(void *arg)
         }
         tile_played = r[i].t;
         plan_play(r[i].t);
+        if (r[i + 1].t) { /* while the last commands are running */
+            plan_prepare(r[i + 1].t);
+        }
+        plan_finish(r[i].t);
     }
 }
 
