@@ -326,12 +326,36 @@ static int sets(const union cmd *c, enum sync_setting *which)
     }
 }
 
+/* Commands of the Vector that work on all of their repeats, whatever the mask. */
+static bool masked(unsigned opcode)
+{
+    switch (opcode) {
+    case OP_VBRCB:
+    case OP_VTRANSPOSE:
+    case OP_VTRANSDATA:
+    case OP_VINTLV:
+    case OP_VDINTLV:
+    case OP_VMULL:
+    case OP_VGATHERB:
+    case OP_VSORT32:
+    case OP_VMRGSORT:
+    case OP_VRPSORT16:
+    case OP_VRPCONCAT:
+    case OP_VRPEXTRACT:
+    case OP_GET_COUNT:
+    case OP_GET_CMPMASK:
+        return false;
+    default:
+        return true;
+    }
+}
+
 /* Which settings what a command computes depends on. */
 static bool depends(const struct npu_event *e, enum sync_setting on)
 {
     switch (on) {
     case SETTING_MASK:
-        return e->pipe == PIPE_V;
+        return e->pipe == PIPE_V && masked(e->cmd->head.opcode);
     case SETTING_ATOMIC:
         return e->atomic_op != ATOMIC_NONE && e->dst && e->dst->mem == NPU_MEM_GM;
     default:
