@@ -55,6 +55,18 @@ def of_queue(a, b):
             f"(semaphore {queue[role.lower()]}) of queue {queue['name']} ({queue['where']})")
 
 
+def of_shares(a, b):
+    """Two blocks of a launch that write the same."""
+    if a["core"] == b["core"] or "hart" in (a["by"], b["by"]) or place(a) != place(b):
+        return None
+    if a["does"] == "read" or b["does"] == "read":
+        return None
+    how = ("one of them replaces what the other updates" if a["does"] != b["does"] else
+           "their kinds of update are not the same" if a["does"] == "atomic" else
+           "both replace them")
+    return f"cores {a['core']} and {b['core']} write the same bytes, and {how}"
+
+
 def of_hart(a, b):
     engine = next((x for x in (a, b) if x["by"] != "hart"), a)
     if "hart" not in (a["by"], b["by"]):
@@ -75,10 +87,21 @@ def cured(f):
     a, b = (f["second"], f["first"]) if cure["turned"] else (f["first"], f["second"])
     times = f"all {f['count']}" if f["count"] > 1 else "them"
     sem, other = f"semaphore {cure['semaphore']}", cure.get("other")
+    chip = " of the chip" if a["core"] != b["core"] else ""
+    sem += chip
     where = ", with each new buffer," if cure["some"] else ""
     if cure["how"] == "take":
         return (f"missing: {command(b)}{where} does not wait for {sem}, which {a['by']} posts and "
                 f"of which units are left over; that wait orders {times}")
+    if cure["how"] == "more":
+        return (f"{command(b)} waits for too few units of {sem}; with one more it orders {times}")
+    if cure["how"] == "drain":
+        return (f"missing: the hart of core {a['core']} tells core {b['core']} of what "
+                f"{a['by']} has not ended; a task_drain before that orders {times}")
+    if cure["how"] == "barrier":
+        return (f"missing: no semaphore goes from {a['by']} of one core to {b['by']} of another "
+                f"for this buffer; a barrier of all cores at which {command(a)} arrives and for "
+                f"which {command(b)} waits: orders {times}")
     if cure["how"] == "post":
         return (f"{sem} is posted too early, at {place(other)}; posted by {command(a)} it "
                 f"orders {times}")
@@ -93,10 +116,11 @@ def cured(f):
                 ": there are fewer buffers than units, or two of them lie over each other")
     use = (f"one that {command(a)} posts and {command(b)} waits for with each new one"
            if cure["some"] else
-           f"one that holds {cure['units']} at first, {command(a)} posts 1, {command(b)} waits "
-           "for 1")
-    return (f"missing: no semaphore goes from {a['by']} to {b['by']} for this buffer; {use}: "
-            f"orders {times}")
+           f"one{chip} that holds {cure['units']} at first, {command(a)} posts 1, {command(b)} "
+           "waits for 1")
+    of_a, of_b = (f" of core {x['core']}" if chip else "" for x in (a, b))
+    return (f"missing: no semaphore goes from {a['by']}{of_a} to {b['by']}{of_b} for this buffer; "
+            f"{use}: orders {times}")
 
 
 def advice(f):
@@ -104,9 +128,11 @@ def advice(f):
     a, b, way = f["first"], f["second"], "forth"
     if a["task"] == b["task"] and a["core"] == b["core"] and a["pushed"] > b["pushed"]:
         a, b, way = b, a, "back"  # as the task means them, whoever came first in this run
-    found = of_hart(a, b) or overlap(a, b)
-    if found or f["class"] == "order":
-        return found or ""
+    if f["class"] == "order":
+        return ""
+    found = of_hart(a, b) or of_shares(a, b) or overlap(a, b)
+    if found:
+        return found
     queue, cure = of_queue(a, b), cured(f)
     if queue or cure:
         known = not queue or f.get("cure", {}).get("how") not in (None, "pair")

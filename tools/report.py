@@ -11,7 +11,7 @@ from advice import advice, place, what, who
 
 CROSS = os.environ.get("CROSS", "riscv64-unknown-elf-")
 # Frames that are not where the mistake is: who called them is.
-BENEATH = re.compile(r"^(hal|sched|boot)/|^\?\?|^/")
+BENEATH = re.compile(r"^(hal|sched|boot)/|^\?\?|^/|^\.\./")
 LEVEL = {"race": "error", "out-of-bounds": "error", "use-after-free": "error",
          "unallocated": "error", "double-free": "error", "bad-free": "error", "leak": "error",
          "leftover": "error", "unserved": "error", "misaligned": "warning",

@@ -212,7 +212,7 @@ static const struct {
     {"full_too_early", full_too_early, 1, "race ub COPY_GM_UB.dst VADD.src1 early,"},
     {"free_too_early", free_too_early, 1, "race ub COPY_GM_UB.dst VADD.src1 FREE"},
     {"too_long", too_long, 1, "race ub COPY_GM_UB.dst VADD.dst overlap"},
-    {"same_result", same_result, 0, "race GM COPY_UB_GM.dst COPY_UB_GM.dst semaphore"},
+    {"same_result", same_result, 0, "race GM COPY_UB_GM.dst COPY_UB_GM.dst replace"},
     {"sums", sums, 0, "order GM COPY_UB_GM.dst COPY_UB_GM.dst -"},
     {"either", either, 1, "mixed - MTE2 V -"},
     {"look_too_early", look_too_early, 1, "race GM COPY_UB_GM.dst read hart"},

@@ -41,6 +41,18 @@ static bool is_behind(const struct race *r)
     return false;
 }
 
+bool race_settled(const struct race *r)
+{
+    bool settled = !race_hart_matters(r);
+
+    for (unsigned c = 0; settled && r->task && c < r->config.cores; c++) {
+        settled =
+            r->hart[c] == r->all || !memcmp(r->hart[c]->lane, r->all->lane,
+                                            r->clocks.lanes * sizeof(r->all->lane[0]));
+    }
+    return settled;
+}
+
 static void hart_learns(struct race *r, unsigned core, const struct clock *from)
 {
     clock_join(&r->clocks, own(r, &r->all), from);

@@ -105,6 +105,10 @@ void race_reset_chip(struct race *r);
 /* The hart names what it does. 0: no run; then it knows all that any core knows. */
 void race_task(struct race *r, uint64_t name);
 
+/* Whether nothing is queued and the scalar unit of every core knows of all that has ended:
+ * what comes is ordered behind it. */
+bool race_settled(const struct race *r);
+
 /* --- the hart's loads and stores --- */
 
 /* False: no access of the hart's can be part of a race now. */

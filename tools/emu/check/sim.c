@@ -2,39 +2,13 @@
  *
  * A segment once more; see sim.h. The hart's steps come in the order in which they are on
  * the tape, which is one that a scheduler may choose, and each waits for what it needs;
- * commands begin and end as soon as they may. What orders them is the race check's matter.
+ * commands begin and end as soon as they may, and before the hart, which sees of a semaphore
+ * what they leave. What orders them is the race check's matter.
  */
 #include "tools/emu/check/sim.h"
 
 #include "tools/emu/check/agent.h"
-
-enum { BARRIERS = ROW_CHIP_BARRIER, MOVES = 3 };
-
-struct sim {
-    const struct segment *s;
-    const struct sim_edit *edit;
-    struct race *race;
-    const struct instance *instance[INSTANCES_MOST];
-    uint32_t n_instances;
-    uint32_t step;              /* of the hart */
-    uint32_t barrier[BARRIERS]; /* the step that each barrier unit looks at */
-    unsigned value[NPU_MAX_CORES + 1][SEM_CORE];
-    uint64_t mark[NPU_MAX_CORES][ROW_UNIT_MARK];
-    struct {
-        uint32_t cmd[PIPE_DEPTH];
-        unsigned head, count;
-    } queue[NPU_MAX_CORES][NPU_PIPES];
-    unsigned fewer[NPU_MAX_CORES]; /* units that are still left out */
-    unsigned taken[NPU_MAX_CORES], by_hart[NPU_MAX_CORES]; /* of the edit's semaphore */
-    uint32_t left, ordered;                                /* commands; instances */
-    bool overflow;
-};
-
-static unsigned *value_of(struct sim *m, unsigned core, unsigned sem)
-{
-    return sem < SEM_CORE ? &m->value[core][sem]
-                          : &m->value[NPU_CHIP][(sem - SEM_CORE) % SEM_CORE];
-}
+#include "tools/emu/check/edit.h"
 
 static void post(struct sim *m, unsigned core, unsigned who, unsigned sem, unsigned count)
 {
@@ -45,160 +19,57 @@ static void post(struct sim *m, unsigned core, unsigned who, unsigned sem, unsig
     race_post(m->race, core, who, sem, count);
 }
 
+static void take(struct sim *m, unsigned core, unsigned who, unsigned sem, unsigned count)
+{
+    *value_of(m, core, sem) -= count;
+    race_take(m->race, core, who, sem, count);
+}
+
 /* By the hart, less what the edit leaves out. */
 static void hart_posts(struct sim *m, unsigned core, unsigned sem, unsigned count)
 {
-    unsigned less = sem == m->edit->sem ? m->fewer[core] : 0;
+    unsigned owner = owner_of(core, sem),
+             less = sem == m->edit->sem ? m->fewer[owner] : 0;
 
     less = less < count ? less : count;
-    m->fewer[core] -= less;
-    m->by_hart[core] += sem == m->edit->sem ? count - less : 0;
+    m->fewer[owner] -= less;
+    m->by_hart[owner] += sem == m->edit->sem ? count - less : 0;
     if (count > less) {
         post(m, core, RACE_HART, sem, count - less);
     }
 }
 
+/* Before it tells another core it waits for its own, if the edit says so. */
+static bool hart_tells(struct sim *m, const struct tape_step *x)
+{
+    if (m->edit->drain && x->sem >= SEM_CORE) {
+        if (m->queue[x->core][m->edit->pipe_post].count) {
+            return false;
+        }
+        race_drained(m->race, x->core, m->edit->pipe_post);
+    }
+    hart_posts(m, x->core, x->sem, x->count);
+    return true;
+}
+
+/* By the hart, less what was not posted or is taken by commands with the edit. */
 static bool hart_takes(struct sim *m, unsigned core, unsigned sem, unsigned count)
 {
-    unsigned *value = value_of(m, core, sem);
+    unsigned owner = owner_of(core, sem), less = sem == m->edit->sem ? m->less[owner] : 0;
 
-    if (sem == m->edit->sem) {
-        count -= m->edit->fewer < count ? m->edit->fewer : count;
-    }
-    if (*value < count) {
+    less = less < count ? less : count;
+    if (*value_of(m, core, sem) < count - less) {
         return false;
     }
-    *value -= count;
-    m->taken[core] += sem == m->edit->sem ? count : 0;
-    if (count) {
-        race_take(m->race, core, RACE_HART, sem, count);
+    m->less[owner] -= less;
+    m->taken[owner] += sem == m->edit->sem ? count - less : 0;
+    if (count > less) {
+        take(m, core, RACE_HART, sem, count - less);
     }
     return true;
 }
 
 /* --- commands --- */
-
-struct moves {
-    uint8_t sem[MOVES];
-    unsigned n[MOVES];
-};
-
-static uint32_t base_of(const struct segment *s, unsigned lane)
-{
-    return s
-        ->base[lane % NPU_PIPES == LANE_RESULTS ? lane - LANE_RESULTS + PIPE_M : lane];
-}
-
-/* Whether an instance's side, `serial` in lane `of`, is command `number` of a pipe. */
-static bool is_side(const struct sim *m, unsigned lane, uint32_t number, unsigned of,
-                    uint32_t serial)
-{
-    bool results = lane % NPU_PIPES == PIPE_M && of == lane - PIPE_M + LANE_RESULTS;
-
-    return (of == lane || results) && serial - base_of(m->s, of) == number;
-}
-
-/* The number of the last command of the edit's other pipe that is in an instance with
- * command `number` of a pipe; 0: it is in none. */
-static uint32_t partner(const struct sim *m, unsigned lane, uint32_t number)
-{
-    uint32_t last = 0;
-
-    for (uint32_t i = 0; i < m->n_instances; i++) {
-        const struct instance *x = m->instance[i];
-        uint32_t other = 0;
-        if (is_side(m, lane, number, x->lane_a, x->serial_a)) {
-            other = x->serial_b - base_of(m->s, x->lane_b);
-        } else if (is_side(m, lane, number, x->lane_b, x->serial_b)) {
-            other = x->serial_a - base_of(m->s, x->lane_a);
-        }
-        last = other > last ? other : last;
-    }
-    return last;
-}
-
-/* Whether the edit adds to command `number` of its pipe. */
-static bool is_meant(const struct sim *m, const struct tape_cmd *c, uint32_t number,
-                     const uint64_t *places, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++) {
-        if (places[i] == tape_place(c)) {
-            return !m->edit->some || partner(m, lane_of(c->core, c->pipe), number);
-        }
-    }
-    return false;
-}
-
-static struct moves posts_of(const struct sim *m, const struct tape_cmd *c,
-                             uint32_t number)
-{
-    const struct sim_edit *e = m->edit;
-    struct moves moves = {{c->post_sem[0], c->post_sem[1], (uint8_t)e->sem},
-                          {c->post_n[0], c->post_n[1], 0}};
-
-    for (unsigned i = 0; i < 2 && c->pipe == e->pipe_post; i++) {
-        if (moves.sem[i] == e->sem && moves.n[i]) {
-            moves.n[i] = e->move_post ? 0 : e->one_post ? 1 : moves.n[i];
-        }
-    }
-    moves.n[2] =
-        c->pipe == e->pipe_post && is_meant(m, c, number, e->post_at, e->n_post_at);
-    return moves;
-}
-
-/* Units of the edit's semaphore that its first pipe has posted when the first post at or
- * behind its command `number` has come. */
-static unsigned posted_with(const struct sim *m, unsigned core, uint32_t number)
-{
-    unsigned n = 0;
-    uint32_t k = 0;
-
-    for (uint32_t i = 0; i < m->s->n_cmds; i++) {
-        const struct tape_cmd *c = &m->s->cmd[i];
-        if (c->core == core && c->pipe == m->edit->pipe_post) {
-            struct moves moves = posts_of(m, c, ++k);
-            unsigned was = n;
-            for (unsigned p = 0; p < MOVES; p++) {
-                n += moves.sem[p] == m->edit->sem ? moves.n[p] : 0;
-            }
-            if (k >= number && n > was) {
-                break;
-            }
-        }
-    }
-    return n;
-}
-
-/* What a command wants beside what is on the tape. */
-static unsigned added(const struct sim *m, const struct tape_cmd *c, uint32_t number)
-{
-    const struct sim_edit *e = m->edit;
-    unsigned want;
-
-    if (c->pipe != e->pipe_take || !is_meant(m, c, number, e->take_at, e->n_take_at)) {
-        return 0;
-    }
-    if (!e->some) {
-        return 1;
-    }
-    want = m->by_hart[c->core] +
-           posted_with(m, c->core, partner(m, lane_of(c->core, c->pipe), number));
-    return want > m->taken[c->core] ? want - m->taken[c->core] : 0;
-}
-
-static struct moves takes_of(const struct sim *m, const struct tape_cmd *c,
-                             uint32_t number)
-{
-    const struct sim_edit *e = m->edit;
-    struct moves moves = {{c->wait_sem[0], c->wait_sem[1], (uint8_t)e->sem},
-                          {c->wait_n[0], c->wait_n[1], 0}};
-
-    for (unsigned i = 0; i < 2 && e->move_take && c->pipe == e->pipe_take; i++) {
-        moves.n[i] = moves.sem[i] == e->sem ? 0 : moves.n[i];
-    }
-    moves.n[2] = added(m, c, number);
-    return moves;
-}
 
 static bool has(struct sim *m, unsigned core, const struct moves *moves)
 {
@@ -253,12 +124,12 @@ static void look(struct sim *m, const struct tape_cmd *c)
 
     for (uint32_t i = 0; i < m->n_instances; i++) {
         const struct instance *x = m->instance[i];
-        if (is_side(m, lane, number, x->lane_a, x->serial_a)) {
+        if (edit_is_side(m, lane, number, x->lane_a, x->serial_a)) {
             m->ordered +=
-                clock->lane[x->lane_b] >= x->serial_b - base_of(m->s, x->lane_b);
-        } else if (is_side(m, lane, number, x->lane_b, x->serial_b)) {
+                clock->lane[x->lane_b] >= x->serial_b - edit_base(m->s, x->lane_b);
+        } else if (edit_is_side(m, lane, number, x->lane_b, x->serial_b)) {
             m->ordered +=
-                clock->lane[x->lane_a] >= x->serial_a - base_of(m->s, x->lane_a);
+                clock->lane[x->lane_a] >= x->serial_a - edit_base(m->s, x->lane_a);
         }
     }
 }
@@ -268,16 +139,17 @@ static bool run_head(struct sim *m, unsigned core, unsigned pipe)
     uint32_t at = m->queue[core][pipe].cmd[m->queue[core][pipe].head % PIPE_DEPTH];
     const struct tape_cmd *c = &m->s->cmd[at];
     uint32_t number = m->race->agent[core][pipe].serial + 1;
-    struct moves takes = takes_of(m, c, number), posts = posts_of(m, c, number);
+    struct moves takes = edit_takes(m, c, number), posts = edit_posts(m, c, number);
 
     if (!has(m, core, &takes) || (c->units && !units_ready(m, c))) {
         return false;
     }
     for (unsigned i = 0; i < MOVES; i++) {
         if (takes.n[i]) {
-            *value_of(m, core, takes.sem[i]) -= takes.n[i];
-            m->taken[core] += takes.sem[i] == m->edit->sem ? takes.n[i] : 0;
-            race_take(m->race, core, pipe, takes.sem[i], takes.n[i]);
+            unsigned owner = owner_of(core, takes.sem[i]);
+            m->taken[owner] += takes.sem[i] == m->edit->sem ? takes.n[i] : 0;
+            m->less[owner] += i == 2 && m->edit->more ? takes.n[i] : 0;
+            take(m, core, pipe, takes.sem[i], takes.n[i]);
         }
     }
     race_begin(m->race, core, pipe, 0);
@@ -296,8 +168,23 @@ static bool run_head(struct sim *m, unsigned core, unsigned pipe)
     }
     m->queue[core][pipe].head++;
     m->queue[core][pipe].count--;
+    m->queued[core]--;
     m->left--;
     return true;
+}
+
+static bool run_heads(struct sim *m)
+{
+    bool moved = false;
+
+    for (unsigned c = 0; c < race_cores(m->race); c++) {
+        for (unsigned p = 0; m->queued[c] && p < NPU_PIPES; p++) {
+            while (m->queue[c][p].count && run_head(m, c, p)) {
+                moved = true;
+            }
+        }
+    }
+    return moved;
 }
 
 /* --- barrier units --- */
@@ -317,12 +204,28 @@ static bool run_barrier(struct sim *m, unsigned unit)
         } else if (*value_of(m, x->core, x->sem) < x->count) {
             return moved;
         } else {
-            *value_of(m, x->core, x->sem) -= x->count;
-            race_take(m->race, x->core, RACE_BARRIER, x->sem, x->count);
+            take(m, x->core, RACE_BARRIER, x->sem, x->count);
         }
         moved = true;
     }
     return moved;
+}
+
+/* That of the edit. */
+static bool run_added(struct sim *m)
+{
+    const struct sim_edit *e = m->edit;
+
+    if (!e->barrier || !m->arrive || *value_of(m, 0, e->sem) < m->arrive) {
+        return false;
+    }
+    take(m, 0, RACE_BARRIER, e->sem, m->arrive);
+    for (unsigned c = 0; c < race_cores(m->race); c++) {
+        if (m->go >> c & 1) {
+            post(m, c, RACE_BARRIER, e->go, 1);
+        }
+    }
+    return true;
 }
 
 /* --- the hart --- */
@@ -358,6 +261,7 @@ static bool push(struct sim *m, uint32_t at)
         return false;
     }
     m->queue[c->core][c->pipe].cmd[(head + (*n)++) % PIPE_DEPTH] = at;
+    m->queued[c->core]++;
     race_push(m->race, c->core, c->pipe, &site);
     return true;
 }
@@ -375,10 +279,7 @@ static bool run_step(struct sim *m)
     case TAPE_DRAIN:
         return drained(m, x);
     case TAPE_POST:
-        if (x->by == TAPE_HART) {
-            hart_posts(m, x->core, x->sem, x->count);
-        }
-        return true;
+        return x->by != TAPE_HART || hart_tells(m, x);
     default:
         return x->by != TAPE_HART || hart_takes(m, x->core, x->sem, x->count);
     }
@@ -389,8 +290,8 @@ static bool run_step(struct sim *m)
 static void set_up(struct sim *m)
 {
     race_task(m->race, m->s->task);
-    for (unsigned c = 0; c < race_cores(m->race); c++) {
-        m->fewer[c] = m->edit->fewer;
+    for (unsigned c = 0; c < OWNERS; c++) {
+        m->fewer[c] = m->less[c] = m->edit->fewer;
     }
     for (unsigned c = 0; c < NPU_MAX_CORES + 1; c++) {
         unsigned core = c == NPU_CHIP ? 0 : c, from = c == NPU_CHIP ? SEM_CORE : 0;
@@ -405,6 +306,13 @@ static void set_up(struct sim *m)
         post(m, c, RACE_HART, m->edit->sem, m->edit->first);
     }
     m->left = m->s->n_cmds;
+    if (m->edit->barrier) {
+        uint32_t arrive = sim_cores(m->s, m->edit->post_at[0]);
+        m->go = sim_cores(m->s, m->edit->take_at[0]);
+        for (unsigned c = 0; c < NPU_MAX_CORES; c++) {
+            m->arrive += arrive >> c & 1;
+        }
+    }
 }
 
 static void run(struct sim *m)
@@ -412,20 +320,13 @@ static void run(struct sim *m)
     bool moved = true;
 
     while (moved && !m->overflow) {
-        moved = false;
-        while (m->step < m->s->n_steps && run_step(m)) {
-            m->step++;
-            moved = true;
-        }
-        for (unsigned c = 0; c < race_cores(m->race); c++) {
-            for (unsigned p = 0; p < NPU_PIPES; p++) {
-                while (m->queue[c][p].count && run_head(m, c, p)) {
-                    moved = true;
-                }
-            }
-        }
+        moved = run_heads(m) | run_added(m);
         for (unsigned u = 0; u < BARRIERS; u++) {
             moved |= run_barrier(m, u);
+        }
+        if (!moved && m->step < m->s->n_steps && run_step(m)) {
+            m->step++;
+            moved = true;
         }
     }
 }
@@ -461,20 +362,30 @@ bool sim_orders(const struct findings *f, uint32_t finding, uint32_t segment,
     return good;
 }
 
-bool sim_free_sem(const struct segment *s, unsigned *sem)
+bool sim_free_sem(const struct segment *s, unsigned first, unsigned *sem)
 {
-    bool used[SEM_CORE] = {false};
+    bool used[SEM_COUNT] = {false};
 
     for (uint32_t i = 0; i < s->n_cmds; i++) {
         for (unsigned k = 0; k < 2; k++) {
-            used[s->cmd[i].wait_sem[k] % SEM_CORE] |= s->cmd[i].wait_n[k] != 0;
-            used[s->cmd[i].post_sem[k] % SEM_CORE] |= s->cmd[i].post_n[k] != 0;
+            used[s->cmd[i].wait_sem[k] % SEM_COUNT] |= s->cmd[i].wait_n[k] != 0;
+            used[s->cmd[i].post_sem[k] % SEM_COUNT] |= s->cmd[i].post_n[k] != 0;
         }
     }
     for (uint32_t i = 0; i < s->n_steps; i++) {
-        used[s->step[i].sem % SEM_CORE] |= s->step[i].count != 0;
+        used[s->step[i].sem % SEM_COUNT] |= s->step[i].count != 0;
     }
-    for (*sem = 0; *sem < SEM_CORE && used[*sem]; ++*sem) {
+    for (*sem = first; *sem < first + SEM_CORE && used[*sem]; ++*sem) {
     }
-    return *sem < SEM_CORE;
+    return *sem < first + SEM_CORE;
+}
+
+uint32_t sim_cores(const struct segment *s, uint64_t place)
+{
+    uint32_t cores = 0;
+
+    for (uint32_t i = 0; i < s->n_cmds; i++) {
+        cores |= (uint32_t)(tape_place(&s->cmd[i]) == place) << s->cmd[i].core;
+    }
+    return cores;
 }

@@ -23,13 +23,21 @@ struct sim_edit {
         fewer; /* that the hart posts fewer, of the first ones, and takes fewer back */
     /* The other commands of the pipe do not post, take any more; post no more than one. */
     bool move_post, move_take, one_post;
+    bool more;  /* they take it already: one more, and the hart as many fewer */
+    bool drain; /* the hart waits for the first pipe before it posts to the chip's */
+    /* A barrier unit watches `sem`, of the chip, and posts `go` when all cores have come. */
+    bool barrier;
+    unsigned go;
 };
 
 /* Whether all comes to its end and each instance of the finding in the segment is ordered.
  * r: of the same chip. */
 bool sim_orders(const struct findings *f, uint32_t finding, uint32_t segment,
                 const struct race *r, const struct sim_edit *edit);
-/* A semaphore of a core that nobody uses in a segment. */
-bool sim_free_sem(const struct segment *s, unsigned *sem);
+/* The cores that have commands of a place in a segment, a bit each. */
+uint32_t sim_cores(const struct segment *s, uint64_t place);
+/* A semaphore that nobody uses in a segment: of the core from 0 on, of the chip from
+ * SEM_CORE on. */
+bool sim_free_sem(const struct segment *s, unsigned first, unsigned *sem);
 
 #endif

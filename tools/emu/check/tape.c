@@ -182,7 +182,7 @@ static void moves(struct tape *t, const struct npu_event *e)
 /* What is dropped is not done again. */
 static void resets(struct tape *t, const struct race *r, const struct npu_event *e)
 {
-    now(t)->broken |= race_hart_matters(r);
+    now(t)->broken |= !race_settled(r);
     if (e->core == NPU_CHIP) {
         memset(t->value[NPU_CHIP], 0, sizeof(t->value[NPU_CHIP]));
         return;
@@ -199,7 +199,7 @@ static void resets(struct tape *t, const struct race *r, const struct npu_event 
 
 void tape_event(struct tape *t, const struct race *r, const struct npu_event *e)
 {
-    if (t->n == 0 || (e->what == NPU_PUSHED && !race_hart_matters(r))) {
+    if (t->n == 0 || (e->what == NPU_PUSHED && race_settled(r))) {
         begin(t, r);
     }
     switch (e->what) {

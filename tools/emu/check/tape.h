@@ -5,7 +5,8 @@
  * cure.c goes through it again with a wait more.
  *
  * A segment begins with a push when nothing is queued and the hart knows of all that has
- * been, so nothing before it can race with what comes. One in which nothing is found is forgotten.
+ * been, as the scalar unit of every core, so nothing before it can race with what comes. One
+ * in which nothing is found is forgotten.
  */
 #ifndef TOOLS_EMU_CHECK_TAPE_H
 #define TOOLS_EMU_CHECK_TAPE_H

@@ -359,8 +359,9 @@ static void write_semaphores(const char *name, const struct record *a,
 static void write_cure(uint32_t finding)
 {
     static const char *const hows[] = {
-        [CURE_TAKE] = "take",   [CURE_POST] = "post",   [CURE_EARLY] = "early",
-        [CURE_TWICE] = "twice", [CURE_FEWER] = "fewer", [CURE_PAIR] = "pair"};
+        [CURE_TAKE] = "take",   [CURE_MORE] = "more",   [CURE_POST] = "post",
+        [CURE_EARLY] = "early", [CURE_TWICE] = "twice", [CURE_FEWER] = "fewer",
+        [CURE_DRAIN] = "drain", [CURE_PAIR] = "pair",   [CURE_BARRIER] = "barrier"};
     struct cure cure = cure_of(&check.findings, finding, check.race, &check.work);
 
     if (cure.how != CURE_NONE) {
