@@ -122,6 +122,48 @@ def hazards():
     ok("checked/hazards_corrected", silent(*checked(*two, "--sound", checks=TIMES)))
 
 
+def marked_lines():
+    """{a kernel of `plants`: lines whose accesses are to be named}"""
+    of = {}
+    for name in ("vector", "hart", "cube", "cores"):
+        kernel, path = None, f"tests/broken/plants_{name}.c"
+        with open(f"{ROOT}/{path}") as f:
+            for n, line in enumerate(f, 1):
+                begins = re.match(r"(?:\S+ )?(?:static )?void (\w+)\(", line)
+                calls = re.match(r"    (\w+)\(\);", line)
+                if begins:
+                    kernel = begins[1]
+                    of[kernel] = set()
+                elif re.search(r"/\* (one|two|one, two) \*/$", line):
+                    of[kernel].add(f"{path}:{n}")
+                elif calls and kernel:
+                    of[kernel] |= of.get(calls[1], set())
+    return of
+
+
+def plants():
+    """Mistakes as somebody makes them who has read the pages once."""
+    two = (*IMAGE, "--cores", "2", "plants")
+    lines, problems, found = marked_lines(), [], {}
+    for f in checked(*two)[1]["findings"]:
+        found.setdefault(f["second"].get("task") or f["first"]["task"], []).append(f)
+    for line in salai(*two, "--list").stdout.splitlines():
+        name, *want = line.split()
+        got = found.pop(name, [])
+        sides = ("first", "second") if want[3] != "-" else ("second",)
+        if len(got) != 1:
+            problems.append(f"{name}: {[(f['class'], f['memory']) for f in got]}")
+            continue
+        f = got[0]
+        is_ = [f["class"], f["memory"], {access_text(f[s]) for s in sides},
+               {f"{f[s]['file']}:{f[s]['line']}" for s in sides}]
+        if is_ != [*want[:2], set(want[2:2 + len(sides)]), lines[name]] or (
+                want[4] != "-" and want[4] not in f["advice"]):
+            problems.append(f"{name}: {is_}, {f.get('advice')}, want {want} {lines[name]}")
+    ok("checked/each_plant_is_named", problems + [f"also {n}" for n in found])
+    ok("checked/plants_corrected", silent(*checked(*two, "--sound")))
+
+
 def classes():
     """Every class that a report may have is that of a mistake that some test plants."""
     with open(f"{ROOT}/tests/qemu/device/memory_test.sh") as f:
@@ -332,6 +374,7 @@ def sarif():
 
 corpus()
 hazards()
+plants()
 classes()
 two_lines()
 unwritten()
