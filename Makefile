@@ -148,12 +148,14 @@ TARGET_SRC := $(call find,tests/target tests/broken tests/tile) tests/test.c \
     $(patsubst %,tests/bench/%.c,hart launch sequence soak tile)
 MODEL_SRC  := $(call find,tools/emu/model) $(TABLES)
 CHECK_SRC  := $(call find,tools/emu/check)
+FOLLOW_SRC := $(call find,tools/emu/trace)
 # Of tile programs what is not of the machine.
 TILE_SRC   := kernels/lib/near.c $(patsubst %,kernels/tile/%.c,ir build kernel lower fold lex \
     expr text ref ref_ops)
 HOST_SRC   := $(call find,tests/model tests/host tests/fuzz tests/tile) tests/test.c \
     $(patsubst %,tests/check/%.c,host memory_test exact_test init_test corpus_test) \
-    hal/err.c kernels/cli/npy_header.c $(TILE_SRC) $(MODEL_SRC) $(CHECK_SRC)
+    hal/err.c kernels/cli/npy_header.c $(TILE_SRC) $(MODEL_SRC) $(CHECK_SRC) \
+    $(FOLLOW_SRC)
 STREAMS_SRC := $(patsubst %,tests/check/%.c,host streams) $(TABLES) \
     $(filter-out $(addprefix %/,$(addsuffix .c,stream memory sync init undefined local)), \
     $(CHECK_SRC))
@@ -299,9 +301,11 @@ FORCE:
 $(B)/qemu/version.h: $(B)/qemu/stamp ;
 
 # The headers first: they come over the network while the model is compiled.
-$(B)/npu.so: $(B)/qemu/stamp $(patsubst %,$(B)/model/%.o,$(MODEL_SRC) $(CHECK_SRC)) \
+$(B)/npu.so: $(B)/qemu/stamp $(patsubst %,$(B)/model/%.o,$(MODEL_SRC) $(CHECK_SRC) \
+    $(FOLLOW_SRC)) \
     $(patsubst %,$(B)/plugin/%.o,$(call find,tools/emu/qemu))
 $(B)/npu.so: LINK = $(CC) -shared
+$(B)/npu.so: LIBS = -lz
 
 $(B)/san/host-tests: $(HOST_SRC:%=$(B)/san/%.o)
 $(B)/check-streams: $(STREAMS_SRC:%=$(B)/san/%.o)

@@ -109,6 +109,9 @@ static void event(void *ctx, const struct npu_event *e)
     size_t room = sizeof(seen) - used;
 
     (void)ctx;
+    if (e->what >= sizeof(words) / sizeof(words[0])) {
+        return;
+    }
     if (e->what <= NPU_FAULTS) {
         used +=
             (size_t)snprintf(seen + used, room, "%s %llu@%llu,", words[e->what],

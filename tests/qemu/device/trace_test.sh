@@ -13,11 +13,12 @@ agrees()
 import json, re, sys
 events = json.load(open(sys.argv[1]))["traceEvents"]
 report = open(sys.argv[2]).read()
-pipes = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
+pipes = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
 for pipe in ("MTE2", "MTE1", "M", "FIX"):
     row = re.search(rf"^  {pipe} +(\d+) +\S+ % +(\d+) +(\d+) +\S+ % +(\d+)", report, re.M)
     busy, semaphores, bandwidth, count = map(int, row.groups())
-    mine = [e for e in events if e["ph"] == "X" and e["pid"] == 0 and pipes[e["tid"]] == pipe]
+    mine = [e for e in events if e["ph"] == "X" and (e["pid"], e["tid"]) in pipes
+            and pipes[e["pid"], e["tid"]] == pipe]
     commands = [e for e in mine if e["name"] != "wait"]
     ran = round(sum(e["dur"] for e in commands) * 1000)
     waited = round(sum(e["dur"] for e in mine if e["name"] == "wait") * 1000)
@@ -31,8 +32,8 @@ hart = {e["name"] for e in events if e["ph"] == "X" and e["pid"] == 32}
 for name in ("matmul copy-in", "matmul compute", "matmul copy-out", "idle"):
     if name not in hart:
         print(f"the hart never did '{name}'")
-shape = {(e["args"]["m"], e["args"]["n"]) for e in events if e["name"] == "MMAD"}
-if shape != {(128, 128), (128, 44), (72, 128), (72, 44)}:
+shape = {tuple(e["args"]["shape"].split()[:3]) for e in events if e["name"] == "MMAD"}
+if shape != {("F16", f"m={m}", f"n={n}") for m in (128, 72) for n in (128, 44)}:
     print("shapes of MMAD:", sorted(shape))
 END
 }

@@ -41,6 +41,9 @@ enum npu_happens {
     NPU_HINTS,   /* it has told what it does with memory (CHIP_HINT) */
     NPU_LACKS,   /* it would have taken units of a semaphore that held fewer */
     NPU_DELAYS,  /* a seed holds something up */
+    NPU_LINE,    /* a core's interrupt line rises or falls */
+    NPU_CALLED,  /* a launch begins (CHIP_SHARE), whose price goes by next */
+    NPU_CLOCKED, /* the hart has read CHIP_CYCLE */
 };
 
 /* What a seed holds up. Numbers 3 and 4 are drawn for something else. */
@@ -75,7 +78,13 @@ struct npu_event {
     const struct access *also;      /* a second destination, or NULL */
     unsigned n_src;
     uint64_t head_since; /* cycle from which it was the head of its queue */
+    uint64_t
+        known; /* from which it was pushed and its core's scalar unit had come to it */
     uint64_t begin, end;
+    /* Of these cycles: lost to others on a shared path; what is not in L2 cost; what banks
+     * of UB cost. */
+    uint64_t shared, missed, banks;
+    uint32_t hits, misses; /* lines of GM that were in L2, that were not */
     uint64_t bytes_read, bytes_written, ops;
     unsigned atomic_op, atomic_type; /* of its writes to GM, ATOMIC_NONE: they replace */
     unsigned unit;                   /* UNIT_*: what it does to marks of L0C */
@@ -91,7 +100,10 @@ struct npu_event {
      * struct hint */
     uint64_t name;
 
-    /* NPU_DELAYS, of a command its begin or end: by how many cycles, and its key */
+    bool level; /* NPU_LINE */
+
+    /* NPU_DELAYS, of a command its begin or end: by how many cycles, and its key; NPU_CALLED:
+     * the price */
     enum npu_delay delay;
     unsigned cycles;
     uint64_t key;

@@ -5,13 +5,16 @@
  */
 #include "tools/emu/model/machine/event.h"
 
+#include "tools/emu/model/machine/flow.h"
 #include "tools/emu/model/machine/unit.h"
 #include "tools/emu/model/ops/atomic.h"
 
-/* Where a command of a queue comes from. */
+/* Where a command of a queue comes from, and since when it is there. */
 static void add_command(struct npu_event *e, const struct npu_pipe *p, unsigned slot)
 {
     e->slot = slot;
+    e->known =
+        p->pushed[slot] > p->from[slot].scalar ? p->pushed[slot] : p->from[slot].scalar;
     e->cmd = &p->queue[slot];
     e->pc = e->cmd->head.pc ? e->cmd->head.pc : p->from[slot].pc;
     e->ra = e->cmd->head.pc ? 0 : p->from[slot].ra;
@@ -29,6 +32,9 @@ static void add_plan(struct npu_event *e, const struct npu_pipe *p,
     e->bytes_read = plan_bytes_read(plan);
     e->bytes_written = plan_bytes_written(plan);
     e->ops = plan->ops;
+    e->banks = plan->bank_group + plan->bank;
+    e->hits = p->flow.hits;
+    e->misses = p->flow.misses;
     if (e->dst && e->dst->mem == NPU_MEM_GM && atomic_active(&c)) {
         e->atomic_op = ATOMIC_OP(&c);
         e->atomic_type = ATOMIC_TYPE(&c);
@@ -60,11 +66,13 @@ void event_command(const struct npu *n, unsigned core, unsigned pipe,
     event.head_since = p->head_since;
     event.begin = p->begin;
     event.end = p->end;
+    event.shared = p->end > p->nominal ? p->end - p->nominal : 0;
     if (slot < PIPE_DEPTH) {
         add_command(&event, p, slot);
     }
     if (plan) {
         add_plan(&event, p, plan);
+        event.missed = flow_missed(n, core, pipe);
         event.unit = unit_mode(event.cmd);
         event.units =
             event.unit != UNIT_NONE && unit_set(n, core, pipe, units) ? units : NULL;
@@ -121,6 +129,26 @@ void event_delay(const struct npu *n, enum npu_delay what, unsigned core, unsign
         event.number = p->serial;
         add_command(&event, p, p->head);
     }
+    if (n->host->event) {
+        n->host->event(n->ctx, &event);
+    }
+}
+
+void event_line(const struct npu *n, unsigned core)
+{
+    struct npu_event event = event_of(n, NPU_LINE, core, NPU_BY_HART);
+
+    event.level = n->s->core[core].irq_level;
+    if (n->host->event) {
+        n->host->event(n->ctx, &event);
+    }
+}
+
+void event_called(const struct npu *n, unsigned price)
+{
+    struct npu_event event = event_of(n, NPU_CALLED, NPU_CHIP, NPU_BY_HART);
+
+    event.cycles = price;
     if (n->host->event) {
         n->host->event(n->ctx, &event);
     }

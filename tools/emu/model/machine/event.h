@@ -35,5 +35,8 @@ void event_access(const struct npu *n, enum npu_happens what, unsigned core,
 /* That a seed holds something up; pipe NPU_PIPES: no pipe's. */
 void event_delay(const struct npu *n, enum npu_delay what, unsigned core, unsigned pipe,
                  uint64_t key, unsigned cycles);
+/* That the core's line has changed; that a launch begins. */
+void event_line(const struct npu *n, unsigned core);
+void event_called(const struct npu *n, unsigned price);
 
 #endif

@@ -235,18 +235,31 @@ static struct demand demand_of(const struct plan *plan, uint32_t times)
                            plan->at_least * times};
 }
 
-/* Cycles of its work without anybody else. Of what comes from HBM no more is under way at
- * a time than of what comes from L2, which takes the latency of GM to come. */
+/* Cycles of its work, all of it at hand, or as fast as it could go. */
+static uint64_t least_cycles(const struct plan *plan, const struct demand *d)
+{
+    uint64_t bytes = div_up(d->work, plan->rate);
+
+    return d->at_least > bytes ? d->at_least : bytes;
+}
+
+/* What comes from HBM adds to these: no more of it is under way at a time than of what comes
+ * from L2, which takes the latency of GM to come. */
+static uint64_t late_cycles(const struct npu_state *s, const struct plan *plan,
+                            const struct npu_flow *f, uint64_t cycles)
+{
+    return f->late ? div_up(cycles * f->late * cost(s, COST_L2_MISS),
+                            plan->work * plan->latency)
+                   : 0;
+}
+
+/* Cycles of its work without anybody else. */
 static uint64_t work_cycles(const struct npu_state *s, const struct plan *plan,
                             const struct demand *d, const struct npu_flow *f)
 {
-    uint64_t bytes = div_up(d->work, plan->rate);
-    uint64_t cycles = d->at_least > bytes ? d->at_least : bytes;
+    uint64_t cycles = least_cycles(plan, d);
 
-    if (f->late) {
-        cycles +=
-            div_up(cycles * f->late * cost(s, COST_L2_MISS), plan->work * plan->latency);
-    }
+    cycles += late_cycles(s, plan, f, cycles);
     return f->same_line ? cycles + cycles * cost(s, COST_GM_SAME_LINE) / 100 : cycles;
 }
 
@@ -333,6 +346,18 @@ void flow_end(struct npu *n, unsigned core, unsigned pipe)
     }
     p->flow.pools = 0;
     l1_update(n, core);
+}
+
+uint64_t flow_missed(const struct npu *n, unsigned core, unsigned pipe)
+{
+    const struct npu_flow *f = &n->s->core[core].pipe[pipe].flow;
+    const struct plan *plan = &n->plan[core][pipe];
+    uint32_t times = defect_slow(n->s, core, pipe);
+    struct demand d = demand_of(plan, times);
+
+    return f->late ? (uint64_t)cost(n->s, COST_L2_MISS) * times +
+                         late_cycles(n->s, plan, f, least_cycles(plan, &d))
+                   : 0;
 }
 
 /* What it says of L2 can be of the plan. */

@@ -13,6 +13,8 @@ void flow_begin(struct npu *n, unsigned core, unsigned pipe, uint32_t fixed,
                 uint32_t times);
 /* The command that a pipe runs, if it does, ends or is given up; it is still running. */
 void flow_end(struct npu *n, unsigned core, unsigned pipe);
+/* Cycles of the command that a pipe runs which what is not in L2 costs it alone. */
+uint64_t flow_missed(const struct npu *n, unsigned core, unsigned pipe);
 /* Brings every transfer up to now and shares the limits anew. */
 void flow_update(struct npu *n);
 /* Of a snapshot: whether a running command, whose plan is made, can take the time that it

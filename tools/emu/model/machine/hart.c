@@ -13,6 +13,8 @@
  */
 #include "tools/emu/model/machine/hart.h"
 
+#include "tools/emu/model/machine/event.h"
+
 static uint64_t clock_now(const struct npu *n)
 {
     return n->host->clock ? n->host->clock(n->ctx) : 0;
@@ -63,6 +65,9 @@ void hart_share(struct npu *n, uint64_t value)
 {
     uint64_t cores = field_get(CHIP_SHARE_CORES, value);
 
+    if (value & CHIP_SHARE_LAUNCH) {
+        event_called(n, counts(n) ? cost(n->s, COST_LAUNCH) : 0);
+    }
     if (!counts(n)) {
         return;
     }

@@ -234,5 +234,6 @@ void npu_update_irq(struct npu *n, unsigned core)
             hart_wanted(n, core);
         }
         n->host->irq(n->ctx, core, level);
+        event_line(n, core);
     }
 }

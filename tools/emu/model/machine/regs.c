@@ -57,6 +57,8 @@ uint64_t npu_read(struct npu *n, uint64_t now, unsigned core, uint32_t offset,
     }
     if (v == 0 && core == NPU_CHIP && offset == CHIP_BUSY) {
         event_access(n, NPU_DRAINED, NPU_CHIP, NPU_BY_HART, 0, 0);
+    } else if (core == NPU_CHIP && offset == CHIP_CYCLE) {
+        event_access(n, NPU_CLOCKED, NPU_CHIP, NPU_BY_HART, 0, 0);
     } else if (v == 0 && core != NPU_CHIP && is_pipe(offset, &pipe) &&
                (offset - PIPE_BASE) % PIPE_STRIDE == PIPE_LEFT) {
         event_access(n, NPU_DRAINED, core, pipe, 0, 0);

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Files that appear when they are complete; see out.h. The hart's thread, which closes them
+ * when the image exits, may have given up the right to rename (confine.c): so a thread does
+ * it that was there before.
+ */
+#include "tools/emu/qemu/out.h"
+#include <zlib.h>
+
+#define BUFFER   (1 << 16)
+#define LEVEL_GZ "wb1" /* fast: the texts are alike */
+#define LEVEL_NO "wbT"
+
+struct Out {
+    char *path, *part; /* part: NULL if it is written where it is */
+    gzFile file;
+    bool lost, keep;
+    size_t n;
+    QemuThread thread;
+    QemuSemaphore end;
+    char buffer[BUFFER];
+};
+
+/* The thread's whole work. */
+static void *finish(void *opaque)
+{
+    Out *o = opaque;
+
+    qemu_sem_wait(&o->end);
+    if (o->keep && !o->lost) {
+        o->lost = rename(o->part, o->path) != 0;
+    }
+    if (!o->keep || o->lost) {
+        unlink(o->part);
+    }
+    return NULL;
+}
+
+/* Whether the file may be made anew, beside what is there. */
+static bool is_file(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) != 0 || S_ISREG(st.st_mode);
+}
+
+Out *out_open(const char *path)
+{
+    bool file = is_file(path);
+    g_autofree char *part = file ? g_strconcat(path, ".part", NULL) : NULL;
+    int fd, err;
+    Out *o;
+
+    if (file && access(path, F_OK) == 0 && access(path, W_OK) != 0) {
+        return NULL;
+    }
+    fd = open(part ?: path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        return NULL;
+    }
+    o = g_new0(Out, 1);
+    o->file = gzdopen(fd, g_str_has_suffix(path, ".gz") ? LEVEL_GZ : LEVEL_NO);
+    if (!o->file) {
+        err = errno;
+        close(fd);
+        g_free(o);
+        errno = err;
+        return NULL;
+    }
+    o->path = g_strdup(path);
+    o->part = g_steal_pointer(&part);
+    if (o->part) {
+        qemu_sem_init(&o->end, 0);
+        qemu_thread_create(&o->thread, "npu-out", finish, o, QEMU_THREAD_JOINABLE);
+    }
+    return o;
+}
+
+static void flush(Out *o)
+{
+    o->lost |= o->n && gzwrite(o->file, o->buffer, o->n) != (int)o->n;
+    o->n = 0;
+}
+
+void out_bytes(Out *o, const void *bytes, size_t n)
+{
+    const char *from = bytes;
+
+    while (n > 0) {
+        size_t some = MIN(n, BUFFER - o->n);
+
+        memcpy(o->buffer + o->n, from, some);
+        o->n += some;
+        from += some;
+        n -= some;
+        if (o->n == BUFFER) {
+            flush(o);
+        }
+    }
+}
+
+void out_text(Out *o, const char *text)
+{
+    out_bytes(o, text, strlen(text));
+}
+
+void out_number(Out *o, uint64_t n)
+{
+    char digits[20];
+    size_t at = sizeof(digits);
+
+    do {
+        digits[--at] = '0' + n % 10;
+        n /= 10;
+    } while (n);
+    out_bytes(o, digits + at, sizeof(digits) - at);
+}
+
+bool out_close(Out *o, bool keep)
+{
+    bool good;
+
+    flush(o);
+    o->lost |= gzclose(o->file) != Z_OK;
+    if (o->part) {
+        o->keep = keep;
+        qemu_sem_post(&o->end);
+        qemu_thread_join(&o->thread);
+        qemu_sem_destroy(&o->end);
+    }
+    good = keep && !o->lost;
+    g_free(o->path);
+    g_free(o->part);
+    g_free(o);
+    return good;
+}

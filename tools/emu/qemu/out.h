@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A file that is written while a run goes on and appears under its name when it is
+ * complete: until then it is NAME.part. What is no regular file, as /dev/null, is written
+ * where it is. A name that ends in .gz is compressed.
+ */
+#ifndef TOOLS_EMU_QEMU_OUT_H
+#define TOOLS_EMU_QEMU_OUT_H
+
+#include "tools/emu/qemu/compat.h"
+
+typedef struct Out Out;
+
+/* NULL and errno. */
+Out *out_open(const char *path);
+/* Never fails: what is lost is told by out_close(), which is false and leaves nothing then,
+ * or if the file is not wanted (keep). */
+void out_bytes(Out *o, const void *bytes, size_t n);
+void out_text(Out *o, const char *text);
+void out_number(Out *o, uint64_t n);
+bool out_close(Out *o, bool keep);
+
+#endif
