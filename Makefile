@@ -264,10 +264,8 @@ FW := $(B)/fw-picolibc $(B)/fw-newlib
 $(FW:=/$(NAME).elf): %/$(NAME).elf: $(addprefix %/,$(patsubst %,%.o,$(or $(FW_LESS),$(FW_SRC))))
 $(FW:=/test.elf): %/test.elf: $(addprefix %/,$(FW_SRC:=.o) $(TARGET_SRC:=.o))
 # That counts what of it runs, for make coverage: functions as they are written, without
-# assertions, which nothing is to reach. (The function idle() of one file would share the
-# section of the wfi, were it not part of another.)
+# assertions, which nothing is to reach.
 $(B)/fw-cov/%.o: PLAIN = -Og -fno-inline
-$(B)/fw-cov/sched/sched.c.o: PLAIN =
 $(B)/fw-cov/test.elf: $(addprefix $(B)/fw-cov/,$(FW_SRC:=.o) $(TARGET_SRC:=.o) tests/coverage.c.o)
 $(B)/fw-cov/test.elf: IMAGE_KIB = 4096
 LD_cov := $(LD_picolibc) -lgcov -Wl,--wrap=host_exit

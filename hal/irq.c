@@ -95,7 +95,7 @@ bool irq_fault(unsigned core)
  * the debugger, and replay would hang. A block ends with its page.
  */
 void idle(void);
-__asm__(".pushsection .text.idle, \"ax\", @progbits\n\t"
+__asm__(".pushsection .idle, \"ax\", @progbits\n\t"
         ".type idle, @function\n"
         "idle:\n\t"
         "wfi\n\t"

@@ -27,8 +27,7 @@ def save(name, problems):
 
 
 def in_a_kernel():
-    wfi = gdb.execute("find /w __text_start, __text_end - 4, 0x10500073", to_string=True)
-    gdb.execute(f"set var $wfi = (char *){wfi.split()[0]}")
+    gdb.execute("set var $wfi = (char *)&__idle_start")
     places = (("issuing", "task_issue", 20), ("issuing_later", "task_issue", 90),
               ("going_to_sleep", "irq_wait", 1), ("awake", "task_issue", 40),
               ("looking", "irq_wait", 2), ("at_the_wfi", "*$wfi", 1),

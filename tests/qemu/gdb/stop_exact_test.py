@@ -76,9 +76,11 @@ def wfi_ends_its_page():
     ends it, but one instruction when a step, a breakpoint in the page or a timer has cut
     the block short. Only at the end of a page does a wfi always cost the same."""
     found = gdb.execute("find /w __text_start, __text_end - 4, 0x10500073", to_string=True)
-    at = [int(word, 16) for word in found.split() if word.startswith("0x")]
-    ok(at and all(a % 4096 == 4092 for a in at), "stops/every_wfi_ends_its_page", found)
-    return f"*{at[0]:#x}", f"*{at[0] + 4:#x}"
+    at = int(gdb.parse_and_eval("(long)&__idle_start"))
+    word = int(gdb.parse_and_eval(f"*(unsigned *){at:#x}"))
+    ok("not found" in found and word == 0x10500073 and at % 4096 == 4092,
+       "stops/every_wfi_ends_its_page", f"{found} {at:#x}: {word:#x}")
+    return f"*{at:#x}", f"*{at + 4:#x}"
 
 
 def stops_change_nothing():

@@ -227,8 +227,7 @@ def places(args, stop, how, mode):
 
 
 def change_nothing():
-    found = gdb.execute("find /w __text_start, __text_end - 4, 0x10500073", to_string=True)
-    gdb.execute(f"set var $wfi = (char *){re.search('0x[0-9a-f]+ ', found)[0]}")
+    gdb.execute("set var $wfi = (char *)&__idle_start")
     for args, stops in ((MATMUL, ("step", "finish MTE2", "break sem 2", "breakpoints",
                                   "watch l0c 0x100 4 -a")),
                         (VADD, ("break -e V", "finish MTE3", "breakpoints"))):
