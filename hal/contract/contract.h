@@ -188,12 +188,12 @@ struct cmd_range {
 };
 struct cmd_info {
     const char *name;
-    uint16_t opcode;
-    uint8_t pipe;   /* 0: any */
-    uint8_t flags;  /* bits that may be set */
-    uint32_t types; /* bit n: type n is taken */
-    uint8_t n_args;
     const struct cmd_arg *args;
+    uint32_t types; /* bit n: type n is taken */
+    uint16_t opcode;
+    uint8_t pipe;  /* 0: any */
+    uint8_t flags; /* bits that may be set */
+    uint8_t n_args;
     /* Vector: cycles of a repeat with 4-byte and with smaller elements, and besides. */
     uint8_t slope32, slope16, fixed;
 };

@@ -11,12 +11,11 @@
 #define T(name) (1u << TYPE_##name)
 #define T_BYTES (T(F32) | T(F16) | T(BF16) | T(S32) | T(S16) | T(S8) | T(U8))
 
-/* Operands, one array a format, ended by a row with size 0; and what they may be. */
+/* Operands, one array a format, empty where it has none; and what they may be. */
 #define FORMAT(name) static const struct cmd_arg args_##name[] = {
 #define ARG(format, ctype, field, min, max, multiple, text)                              \
     {(uint8_t)offsetof(struct cmd_##format, field), (uint8_t)sizeof(ctype), #field, text},
 #define FORMAT_END(name)                                                                 \
-    {0, 0, "", ""},                                                                      \
     }                                                                                    \
     ;
 #include "hal/contract/all.h"
@@ -24,7 +23,6 @@
 #define FORMAT(name) static const struct cmd_range ranges_##name[] = {
 #define ARG(format, ctype, field, min, max, multiple, text) {max, min, multiple},
 #define FORMAT_END(name)                                                                 \
-    {0, 0, 1},                                                                           \
     }                                                                                    \
     ;
 #include "hal/contract/all.h"
@@ -41,16 +39,8 @@ enum {
 #define VEC(NAME, opcode, types, flags, format, slope32, slope16, fixed, text)           \
     COMMAND(NAME, V, opcode, types, flags, format, slope32, slope16, fixed)
 #define COMMAND(NAME, pipe, opcode, types, flags, format, slope32, slope16, fixed)       \
-    {#NAME,                                                                              \
-     opcode,                                                                             \
-     CMD_PIPE(pipe),                                                                     \
-     flags,                                                                              \
-     types,                                                                              \
-     (uint8_t)(LENGTH(args_##format) - 1),                                               \
-     args_##format,                                                                      \
-     slope32,                                                                            \
-     slope16,                                                                            \
-     fixed},
+    {#NAME, args_##format,         types,   opcode,  CMD_PIPE(pipe),                     \
+     flags, LENGTH(args_##format), slope32, slope16, fixed},
 static const struct cmd_info commands[] = {
 #include "hal/contract/all.h"
 };
@@ -88,9 +78,9 @@ const struct cmd_info *cmd_find(unsigned opcode)
 
 unsigned cmd_length(const struct cmd_info *info)
 {
-    const struct cmd_arg *last = &info->args[info->n_args];
+    const struct cmd_arg *end = info->args + info->n_args;
 
-    return info->n_args ? last[-1].offset + last[-1].size
+    return info->n_args ? end[-1].offset + end[-1].size
                         : (unsigned)sizeof(struct cmd_head);
 }
 
@@ -162,9 +152,11 @@ static const uint32_t costs[COST_COUNT][PROFILE_COUNT] = {
 #include "hal/contract/all.h"
 };
 
-#define COST(name, a2, ascend910, ascend310, unit, source) {a2, ascend910, ascend310},
-#define COST_V2(name, a2, ascend910, ascend310, v1, unit, source) {v1, v1, v1},
-static const uint32_t costs_v1[COST_COUNT][PROFILE_COUNT] = {
+/* Those that are another in TIMING=v1, of all profiles. */
+#define COST_V2(name, a2, ascend910, ascend310, v1, unit, source) {COST_##name, v1},
+static const struct {
+    uint32_t cost, value;
+} costs_v1[] = {
 #include "hal/contract/all.h"
 };
 
@@ -259,7 +251,12 @@ int npu_timing_find(const char *name)
 uint32_t npu_profile_cost(enum npu_profile profile, enum npu_timing timing,
                           enum npu_cost cost)
 {
-    return timing == TIMING_v1 ? costs_v1[cost][profile] : costs[cost][profile];
+    for (size_t i = 0; timing == TIMING_v1 && i < LENGTH(costs_v1); i++) {
+        if (costs_v1[i].cost == cost) {
+            return costs_v1[i].value;
+        }
+    }
+    return costs[cost][profile];
 }
 
 uint32_t npu_mem_offset(enum npu_mem mem)
