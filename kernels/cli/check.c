@@ -11,6 +11,7 @@
 #include "kernels/cli/data.h"
 #include "kernels/cli/io.h"
 #include "kernels/cli/limit.h"
+#include "kernels/lib/f16.h"
 
 static uint64_t row_of(const struct op_call *call, const struct tensor *t)
 {
@@ -50,14 +51,7 @@ static uint64_t sample_at(uint64_t s, uint64_t samples, uint64_t count, bool row
 /* Distance of the numbers of a type around a value. */
 static double ulp(enum type type, double value)
 {
-    int exponent, least = type == TYPE_F16 ? -13 : -125,
-                  digits = type == TYPE_F16 ? 11 : 24;
-
-    if (type != TYPE_F16 && type != TYPE_F32) {
-        return 1;
-    }
-    (void)frexp(value, &exponent);
-    return ldexp(1.0, (exponent < least ? least : exponent) - digits);
+    return type == TYPE_F16 ? ulp_f16(value) : type == TYPE_F32 ? ulp_f32(value) : 1;
 }
 
 /* Of one element: what was got, wanted and allowed. */

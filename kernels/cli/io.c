@@ -4,11 +4,11 @@
  */
 #include "kernels/cli/io.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "kernels/cli/data.h"
+#include "kernels/lib/ascii.h"
 
 /* --- reading a description --- */
 
@@ -34,7 +34,7 @@ static bool take_name(const char **at, char *name)
     size_t n = 0;
 
     skip_blanks(at);
-    while (isalnum((unsigned char)**at) || **at == '_') {
+    while (is_letter(**at) || is_digit(**at) || **at == '_') {
         if (n == IO_NAME - 1) {
             return false;
         }
@@ -92,7 +92,7 @@ enum type io_type(const char *name, size_t len)
     for (unsigned t = TYPE_NONE + 1; t < TYPE_COUNT; t++) {
         const char *known = type_name(t);
         size_t i = 0;
-        while (i < len && name[i] == (char)tolower((unsigned char)known[i])) {
+        while (i < len && name[i] == lower(known[i])) {
             i++;
         }
         if (i == len && known[i] == '\0') {
@@ -185,7 +185,7 @@ void io_print_types(FILE *to, const struct io *io, io_rows rows, unsigned i, boo
             continue;
         }
         for (const char *c = type_name(type); *c != '\0'; c++) {
-            fputc(tolower((unsigned char)*c), to);
+            fputc(lower(*c), to);
         }
     }
 }
@@ -246,7 +246,7 @@ uint32_t io_fixed(const struct io *io, unsigned dim)
 {
     uint32_t size = 0;
 
-    for (const char *c = io->dim[dim]; *c >= '0' && *c <= '9'; c++) {
+    for (const char *c = io->dim[dim]; is_digit(*c); c++) {
         size = size * 10 + (uint32_t)(*c - '0');
     }
     return size;
@@ -263,7 +263,8 @@ static int note_dim(const struct note *n, unsigned dim, uint64_t size)
     }
     if (io_fixed(n->io, dim) != 0 && io_fixed(n->io, dim) != size) {
         refuse(n);
-        fprintf(stderr, ", want %s for %llu\n", n->io->dim[dim], (unsigned long long)size);
+        fprintf(stderr, ", want %s for %llu\n", n->io->dim[dim],
+                (unsigned long long)size);
         return ERR_SHAPE;
     }
     if (s->size[dim] != 0 && s->size[dim] != size) {

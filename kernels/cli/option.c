@@ -6,8 +6,9 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "kernels/lib/ascii.h"
 
 bool option_is(const struct option *o, const char *word)
 {
@@ -73,28 +74,28 @@ static int refuse(const char *who, const struct option *o, const char *value,
     return ERR_ARG;
 }
 
-static int set_number(const char *who, const struct option *o, char *to, const char *text)
-{
-    char *end;
-    long long n = strtoll(text, &end, 10);
-    uint32_t number = (uint32_t)n;
-    const char *digit = text + (*text == '-');
-
-    if (*digit < '0' || *digit > '9' || *end != '\0' || (double)n < o->min ||
-        (double)n > o->max) {
-        return refuse(who, o, text, "a number from");
-    }
-    memcpy(to, &number, sizeof(number));
-    return 0;
-}
-
 static double digits(const char **at, double number, int *n)
 {
-    while (**at >= '0' && **at <= '9') {
+    while (is_digit(**at)) {
         number = number * 10 + (*(*at)++ - '0');
         (*n)++;
     }
     return number;
+}
+
+static int set_number(const char *who, const struct option *o, char *to, const char *text)
+{
+    const char *at = text + (*text == '-');
+    int n = 0;
+    double size = digits(&at, 0, &n), value = *text == '-' ? -size : size;
+    uint32_t number;
+
+    if (n == 0 || *at != '\0' || value < o->min || value > o->max) {
+        return refuse(who, o, text, "a number from");
+    }
+    number = (uint32_t)(int64_t)value;
+    memcpy(to, &number, sizeof(number));
+    return 0;
 }
 
 /* `-1.5e-3` and the like, `inf`; false if it is none. As a double this may be off by its

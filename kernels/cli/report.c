@@ -5,11 +5,11 @@
 #include "kernels/cli/report.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "hal/chip.h"
 #include "hal/host.h"
+#include "kernels/lib/ascii.h"
 
 enum { WIDTH = 96, PCS = 6 };
 
@@ -272,9 +272,12 @@ static void print_lines(const struct sched_report *report)
     unsigned n = 0;
 
     for (const char *at = strstr(report->text, "pc 0x"); at && n < PCS;
-         at = strstr(at + 1, "pc 0x")) {
+         at = strstr(at, "pc 0x")) {
         unsigned i = 0;
-        pc[n] = strtoull(at + 3, NULL, 16);
+        at += strlen("pc 0x");
+        for (pc[n] = 0; is_digit(*at) || is_letter(*at); at++) {
+            pc[n] = pc[n] * 16 + (number)(is_digit(*at) ? *at - '0' : *at - 'a' + 10);
+        }
         while (pc[i] != pc[n]) {
             i++;
         }

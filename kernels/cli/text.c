@@ -4,13 +4,13 @@
  */
 #include "kernels/cli/text.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/cli/data.h"
+#include "kernels/lib/ascii.h"
 #include "kernels/lib/f16.h"
 
 static const char *const default_texts[] = {
@@ -45,14 +45,14 @@ static uint32_t next_word(const char *text, size_t len, size_t *at)
 {
     uint32_t hash = 2166136261u;
 
-    while (*at < len && !isalpha((unsigned char)text[*at])) {
+    while (*at < len && !is_letter(text[*at])) {
         (*at)++;
     }
     if (*at == len) {
         return 0;
     }
-    while (*at < len && isalpha((unsigned char)text[*at])) {
-        hash = (hash ^ (unsigned)tolower((unsigned char)text[*at])) * 16777619u;
+    while (*at < len && is_letter(text[*at])) {
+        hash = (hash ^ (unsigned char)lower(text[*at])) * 16777619u;
         (*at)++;
     }
     return hash | 1;

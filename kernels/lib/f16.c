@@ -52,3 +52,27 @@ uint16_t f32_to_f16(float f)
     memcpy(&bits, &magnitude, sizeof(bits));
     return (uint16_t)(sign | ((bits >> 13) - (112u << 10)));
 }
+
+/* Of numbers with so many digits, the normal ones from 2^least up. */
+static double ulp(double value, int least, int digits)
+{
+    uint64_t bits;
+    int exponent;
+
+    memcpy(&bits, &value, sizeof(bits));
+    exponent = (int)(bits >> 52 & 0x7ff) - 1023;
+    exponent = (exponent < least ? least : exponent) - (digits - 1);
+    bits = (uint64_t)(exponent + 1023) << 52;
+    memcpy(&value, &bits, sizeof(bits));
+    return value;
+}
+
+double ulp_f16(double value)
+{
+    return ulp(value, -14, 11);
+}
+
+double ulp_f32(double value)
+{
+    return ulp(value, -126, 24);
+}

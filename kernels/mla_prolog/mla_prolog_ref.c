@@ -31,15 +31,6 @@ static double product_row(const struct mla_prolog *p, uint32_t row, double *x,
     return largest;
 }
 
-/* Distance of the fp16 numbers around a value. */
-static double ulp_f16(double value)
-{
-    int exponent;
-
-    (void)frexp(value, &exponent);
-    return ldexp(1.0, (exponent < -13 ? -13 : exponent) - 11);
-}
-
 void mla_ref_row(const struct mla_prolog *p, uint32_t row, double *want, double *bound)
 {
     double size = product_row(p, row, want, bound);
@@ -52,7 +43,7 @@ void mla_ref_row(const struct mla_prolog *p, uint32_t row, double *want, double 
         var += (want[j] - mean) * (want[j] - mean) / p->n;
     }
     sigma = sqrt(var + (double)MLA_EPS);
-    per_y = ldexp(2 * (4 * sqrt(p->k) + 16) * size / sigma + 64, -24);
+    per_y = (2 * (4 * sqrt(p->k) + 16) * size / sigma + 64) * 0x1p-24;
     for (uint32_t j = 0; j < p->n; j++) {
         double y = (want[j] - mean) / sigma;
         want[j] = y / 2 * (1 + erf(y * M_SQRT1_2));
