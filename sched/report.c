@@ -60,27 +60,63 @@ void report_forget_posts(unsigned core, unsigned sems)
     }
 }
 
-int sched_append(char *text, size_t size, const char *format, ...)
+/* The text that is being written, and its size. */
+static struct {
+    char *text;
+    size_t size;
+} out;
+
+static int append(char *text, size_t size, const char *format, va_list args)
 {
     size_t used = strlen(text);
+
+    return vsnprintf(text + used, size - used, format, args);
+}
+
+int sched_append(char *text, size_t size, const char *format, ...)
+{
     va_list args;
     int n;
 
     va_start(args, format);
-    n = vsnprintf(text + used, size - used, format, args);
+    n = append(text, size, format, args);
     va_end(args);
     return n;
 }
 
-#define put(...) sched_append(text, SCHED_TEXT, __VA_ARGS__)
+static void write_to(char *text, size_t size)
+{
+    out.text = text;
+    out.size = size;
+}
 
-static void put_sem(char *text, unsigned core, unsigned sem)
+__attribute__((format(printf, 1, 2))) static void put(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    append(out.text, out.size, format, args);
+    va_end(args);
+}
+
+static void put_name(unsigned core, unsigned sem)
 {
     put("semaphore %u", sem);
     if (sem < SEM_CORE && labels[core][sem].name) {
         put(" (%s %s)", labels[core][sem].name, labels[core][sem].role);
     }
+}
+
+static void put_sem(unsigned core, unsigned sem)
+{
+    put_name(core, sem);
     put(sem < SEM_CORE ? " of core %u" : " of the chip", core);
+}
+
+/* Behind what has been found before. */
+static void put_comma(void)
+{
+    put("%s", out.text[0] ? ", " : "");
 }
 
 static bool has_queue(unsigned pipe)
@@ -123,6 +159,7 @@ bool report_writer(char *text, uint64_t begin, uint64_t end)
                     continue;
                 }
                 if (text) {
+                    write_to(text, SCHED_TEXT);
                     put("\n  %s of task %s, core %u, pc 0x%llx, wrote 0x%llx to 0x%llx",
                         op_name(cmd.head.opcode), issuer(&cmd.head), c,
                         (unsigned long long)cmd.head.pc, (unsigned long long)from,
@@ -148,42 +185,48 @@ static bool takes(const struct cmd_head *head, unsigned sem)
 }
 
 /* The command of a pipe that has ended last of those which post, or take, a semaphore. */
-static void append_last(char *text, size_t size, unsigned core, unsigned pipe,
-                        unsigned sem, bool post)
+static bool put_user(unsigned core, unsigned pipe, unsigned sem, bool post)
 {
     for (unsigned i = PIPE_DEPTH; i-- > depth(core, pipe);) {
         struct cmd_head head = pipe_queued(core, (enum pipe)pipe, i);
         if (post ? posts(&head, sem) : takes(&head, sem)) {
-            sched_append(text, size,
-                         "\n    last %s by %s of task %s in %s of core %u, pc 0x%llx",
-                         post ? "posted" : "taken", op_name(head.opcode), issuer(&head),
-                         pipe_name(pipe), core, (unsigned long long)head.pc);
-            return;
+            put("\n    last %s by %s of task %s in %s of core %u, pc 0x%llx",
+                post ? "posted" : "taken", op_name(head.opcode), issuer(&head),
+                pipe_name(pipe), core, (unsigned long long)head.pc);
+            return true;
         }
+    }
+    return false;
+}
+
+static void put_history(unsigned core, unsigned sem)
+{
+    const char *hart = hart_posts[sem < SEM_CORE ? core : NPU_MAX_CORES][sem % SEM_CORE];
+    const char *where = sem < SEM_CORE ? labels[core][sem].where : NULL;
+    bool found = hart || where;
+
+    if (where) {
+        put("\n    named at %s", where);
+    }
+    if (hart) {
+        put("\n    last posted by the hart at %s", hart);
+    }
+    for (unsigned n = 0; n < 2 * NPU_PIPES; n++) {
+        for (unsigned c = 0; c < chip_cores() && has_queue(n % NPU_PIPES); c++) {
+            if (c == core || sem >= SEM_CORE) {
+                found |= put_user(c, n % NPU_PIPES, sem, n < NPU_PIPES);
+            }
+        }
+    }
+    if (!found) {
+        put("\n    no command that the pipes still know uses it");
     }
 }
 
 void report_history(unsigned core, unsigned sem, char *text, size_t size)
 {
-    const char *hart = hart_posts[sem < SEM_CORE ? core : NPU_MAX_CORES][sem % SEM_CORE];
-    size_t used = strlen(text);
-
-    if (sem < SEM_CORE && labels[core][sem].where) {
-        sched_append(text, size, "\n    named at %s", labels[core][sem].where);
-    }
-    if (hart) {
-        sched_append(text, size, "\n    last posted by the hart at %s", hart);
-    }
-    for (unsigned n = 0; n < 2 * NPU_PIPES; n++) {
-        for (unsigned c = 0; c < chip_cores() && has_queue(n % NPU_PIPES); c++) {
-            if (c == core || sem >= SEM_CORE) {
-                append_last(text, size, c, n % NPU_PIPES, sem, n < NPU_PIPES);
-            }
-        }
-    }
-    if (strlen(text) == used) {
-        sched_append(text, size, "\n    no command that the pipes still know uses it");
-    }
+    write_to(text, size);
+    put_history(core, sem);
 }
 
 void report_fault(struct sched_report *report)
@@ -199,7 +242,7 @@ void report_fault(struct sched_report *report)
 }
 
 /* Queued commands that would post a semaphore if they could begin. */
-static void put_posters(char *text, unsigned waiter, unsigned sem)
+static void put_posters(unsigned waiter, unsigned sem)
 {
     unsigned found = 0;
 
@@ -220,13 +263,13 @@ static void put_posters(char *text, unsigned waiter, unsigned sem)
     }
 }
 
-static void put_wait(char *text, unsigned core, unsigned sem, unsigned count)
+static void put_wait(unsigned core, unsigned sem, unsigned count)
 {
-    put_sem(text, core, sem);
+    put_sem(core, sem);
     put(": %u of %u", sem_value(core, sem), count);
 }
 
-static void put_task(char *text, const struct task *t)
+static void put_task(const struct task *t)
 {
     unsigned long long since = t->since;
 
@@ -235,9 +278,9 @@ static void put_task(char *text, const struct task *t)
     } else if (t->state == TASK_WAIT_SEM) {
         for (unsigned i = 0; i < t->n_wants; i++) {
             put("\n  task %s waits since cycle %llu for ", t->name, since);
-            put_wait(text, t->core, t->wants[i].sem, t->wants[i].count);
+            put_wait(t->core, t->wants[i].sem, t->wants[i].count);
             put("%s%s", t->where ? ", " : "", t->where ? t->where : "");
-            put_posters(text, t->core, t->wants[i].sem);
+            put_posters(t->core, t->wants[i].sem);
         }
     } else if (t->state == TASK_WAIT_ROOM) {
         put("\n  task %s waits since cycle %llu for room in %s of core %u", t->name,
@@ -261,7 +304,7 @@ static void put_task(char *text, const struct task *t)
     }
 }
 
-static void put_head(char *text, unsigned core, unsigned pipe)
+static void put_head(unsigned core, unsigned pipe)
 {
     struct cmd_head head = pipe_queued(core, (enum pipe)pipe, 0);
     bool lacks = pipe_waits_for_units(core, (enum pipe)pipe);
@@ -276,8 +319,8 @@ static void put_head(char *text, unsigned core, unsigned pipe)
     for (unsigned i = 0; i < 2; i++) {
         if (head.wait_n[i] && sem_value(core, head.wait_sem[i]) < head.wait_n[i]) {
             put("\n      needs ");
-            put_wait(text, core, head.wait_sem[i], head.wait_n[i]);
-            put_posters(text, core, head.wait_sem[i]);
+            put_wait(core, head.wait_sem[i], head.wait_n[i]);
+            put_posters(core, head.wait_sem[i]);
             lacks = true;
         }
     }
@@ -286,28 +329,17 @@ static void put_head(char *text, unsigned core, unsigned pipe)
     }
 }
 
-static void append_name(char *text, size_t size, unsigned core, unsigned sem)
-{
-    sched_append(text, size, "semaphore %u", sem);
-    if (sem < SEM_CORE && labels[core][sem].name) {
-        sched_append(text, size, " (%s %s)", labels[core][sem].name,
-                     labels[core][sem].role);
-    }
-}
-
 /* Waits that a pipe owes, each behind what stands between two things. */
-static unsigned append_owed(char *text, size_t size, unsigned core, unsigned pipe,
-                            const char *between)
+static unsigned put_owed(unsigned core, unsigned pipe, const char *between)
 {
     unsigned found = 0;
 
     for (uint32_t owed = pipe_ports[core][pipe].owed; owed >> 16;
          owed = owed >> 8 & 0xff00ff) {
-        sched_append(text, size, "%s%s owes a wait for ", text[0] ? between : "",
-                     pipe_name(pipe));
-        append_name(text, size, core, owed & 0xff);
-        if (!tque_owes(core, owed & 0xff, text, size)) {
-            sched_append(text, size, ", no command was issued to it since");
+        put("%s%s owes a wait for ", out.text[0] ? between : "", pipe_name(pipe));
+        put_name(core, owed & 0xff);
+        if (!tque_owes(core, owed & 0xff, out.text, out.size)) {
+            put(", no command was issued to it since");
         }
         found++;
     }
@@ -320,21 +352,22 @@ unsigned report_owed(unsigned core, char *text, size_t size)
     uint32_t post = task_forget_posts(core);
     unsigned found = 0;
 
+    write_to(text, size);
     if (post) {
-        sched_append(text, size, "no command was issued that posts ");
-        append_name(text, size, core, post & 0xff);
+        put("no command was issued that posts ");
+        put_name(core, post & 0xff);
         found++;
     }
     for (unsigned p = 0; p < NPU_PIPES; p++, port++) {
         if (port->owed) {
-            found += append_owed(text, size, core, p, ", ");
+            found += put_owed(core, p, ", ");
             port->owed = 0;
         }
     }
     return found;
 }
 
-static void put_last(char *text, unsigned core, unsigned pipe)
+static void put_last(unsigned core, unsigned pipe)
 {
     unsigned shown = 0;
 
@@ -351,29 +384,29 @@ static void put_last(char *text, unsigned core, unsigned pipe)
     }
 }
 
-static void put_everything(char *text)
+static void put_everything(void)
 {
     for (unsigned i = 0; i < sched_tasks(); i++) {
-        put_task(text, sched_task(i));
+        put_task(sched_task(i));
     }
     for (unsigned c = 0; c < chip_cores(); c++) {
         for (unsigned p = 0; p < NPU_PIPES; p++) {
             if (has_queue(p) && !pipe_idle(c, (enum pipe)p)) {
-                put_head(text, c, p);
+                put_head(c, p);
             }
         }
     }
     for (unsigned c = 0; c < chip_cores(); c++) {
         for (unsigned p = 0; p < NPU_PIPES; p++) {
             if (has_queue(p)) {
-                append_owed(text, SCHED_TEXT, c, p, "\n  ");
-                put_last(text, c, p);
+                put_owed(c, p, "\n  ");
+                put_last(c, p);
             }
         }
         for (unsigned s = 0; s < (c ? SEM_CORE : SEM_COUNT); s++) {
             if (sem_value(c, s)) {
                 put("\n  left over: ");
-                put_sem(text, c, s);
+                put_sem(c, s);
                 put(" holds %u", sem_value(c, s));
             }
         }
@@ -382,49 +415,41 @@ static void put_everything(char *text)
 
 void report_deadlock(struct sched_report *report)
 {
-    char *text = report->text;
-
-    text[0] = 0;
+    report->text[0] = 0;
+    write_to(report->text, SCHED_TEXT);
     put("deadlock at cycle %llu: nobody can run and nothing is in flight",
         (unsigned long long)chip_cycle());
-    put_everything(text);
+    put_everything();
 }
 
 void report_overdue(struct sched_report *report, const char *name, uint64_t limit)
 {
-    char *text = report->text;
-
-    text[0] = 0;
+    report->text[0] = 0;
+    write_to(report->text, SCHED_TEXT);
     put("watchdog at cycle %llu: %s has not ended within its %llu cycles",
         (unsigned long long)chip_cycle(), name, (unsigned long long)limit);
-    put_everything(text);
+    put_everything();
 }
 
-static void append_sem(char *text, size_t size, unsigned core, unsigned sem)
-{
-    sched_append(text, size, "%s", text[0] ? ", " : "");
-    append_name(text, size, core, sem);
-    sched_append(text, size, " of core %u is %u", core, sem_value(core, sem));
-}
-
-static unsigned tell_left(unsigned core, unsigned sems, unsigned told, char *text,
-                          size_t size)
+static unsigned tell_left(unsigned core, unsigned sems, unsigned told)
 {
     unsigned found = 0;
 
     for (unsigned p = 0; p < NPU_PIPES; p++) {
         if (has_queue(p) && !pipe_idle(core, (enum pipe)p)) {
-            sched_append(text, size, "%spipe %s of core %u is not empty",
-                         text[0] ? ", " : "", pipe_name(p), core);
+            put_comma();
+            put("pipe %s of core %u is not empty", pipe_name(p), core);
             found++;
         }
     }
     for (unsigned s = 0; s < sems; s++) {
         if (sem_value(core, s) != 0) {
-            append_sem(text, size, core, s);
+            put_comma();
+            put_name(core, s);
+            put(" of core %u is %u", core, sem_value(core, s));
             found++;
             if (told) {
-                report_history(core, s, text, size);
+                put_history(core, s);
                 told--;
             }
         }
@@ -434,8 +459,10 @@ static unsigned tell_left(unsigned core, unsigned sems, unsigned told, char *tex
 
 unsigned left_behind(unsigned core, unsigned sems, unsigned told, char *text, size_t size)
 {
-    unsigned found = tell_left(core, sems, told, text, size);
+    unsigned found;
 
+    write_to(text, size);
+    found = tell_left(core, sems, told);
     report_forget_posts(core, sems);
     return found;
 }
