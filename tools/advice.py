@@ -36,7 +36,7 @@ def overlap(a, b):
         of, other = (x, y) if reach is a else (y, x)
         return (f"overlap: {what(reach)}, in buffer {of['name']} ({of['where']}), reaches "
                 f"into {other['name']} ({other['where']})")
-    if not a["bytes"] or not b["bytes"]:
+    if not a["bytes"] or not b["bytes"] or x and x == y:
         return None
     first, last = sorted((a, b), key=lambda access: access["base"])
     if first["base"] < last["base"] and (

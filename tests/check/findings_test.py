@@ -125,19 +125,19 @@ def hazards():
 def marked_lines():
     """{a kernel of `plants`: lines whose accesses are to be named}"""
     of = {}
-    for name in ("vector", "hart", "cube", "cores"):
+    for name in ("vector", "hart", "cube", "cores", "size", "tasks"):
         kernel, path = None, f"tests/broken/plants_{name}.c"
         with open(f"{ROOT}/{path}") as f:
             for n, line in enumerate(f, 1):
                 begins = re.match(r"(?:\S+ )?(?:static )?void (\w+)\(", line)
-                calls = re.match(r"    (\w+)\(\);", line)
                 if begins:
                     kernel = begins[1]
                     of[kernel] = set()
                 elif re.search(r"/\* (one|two|one, two) \*/$", line):
                     of[kernel].add(f"{path}:{n}")
-                elif calls and kernel:
-                    of[kernel] |= of.get(calls[1], set())
+                elif kernel:
+                    for word in re.findall(r"\w+", line):
+                        of[kernel] |= of.get(word, set())
     return of
 
 
