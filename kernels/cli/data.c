@@ -38,7 +38,15 @@ enum npy_type data_npy_type(enum type type)
     return NPY_F4;
 }
 
-void *data_alloc(const char *who, enum type type, uint64_t count)
+void data_used(const char *name, const void *data, enum type type, uint64_t count)
+{
+    hint(&(struct hint){.kind = HINT_USED,
+                        .addr = (uintptr_t)data,
+                        .bytes = count * (type_bits(type) / 8),
+                        .name = (uintptr_t)name});
+}
+
+void *data_named(const char *who, const char *name, enum type type, uint64_t count)
 {
     uint64_t bytes =
         (count * (type_bits(type) / 8) + NPY_ALIGN - 1) & -(uint64_t)NPY_ALIGN;
@@ -48,7 +56,7 @@ void *data_alloc(const char *who, enum type type, uint64_t count)
         fprintf(stderr, "%s: no memory for %llu elements; MEM= gives the machine more\n",
                 who, (unsigned long long)count);
     } else {
-        hint_range(HINT_USED, data, count * (type_bits(type) / 8));
+        data_used(name, data, type, count);
     }
     return data;
 }

@@ -11,8 +11,15 @@
 /* The machine's type for an array of the file, or TYPE_NONE; and the other way round. */
 enum type data_type(enum npy_type type);
 enum npy_type data_npy_type(enum type type);
-/* malloc for `count` elements, 512-byte aligned; on failure one line on stderr. */
-void *data_alloc(const char *who, enum type type, uint64_t count);
+/* malloc for `count` elements, 512-byte aligned, which a checker calls `name`; NULL: it has
+ * none. On failure one line on stderr. */
+void *data_named(const char *who, const char *name, enum type type, uint64_t count);
+static inline void *data_alloc(const char *who, enum type type, uint64_t count)
+{
+    return data_named(who, NULL, type, count);
+}
+/* Tells a checker how many elements are used of memory that has come in another way. */
+void data_used(const char *name, const void *data, enum type type, uint64_t count);
 
 /* What made-up values are like. All are the same on every run. */
 #define DATA_KINDS "range|special|bits|lowest"

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "hal/chip.h"
-#include "hal/hint.h"
 #include "kernels/lib/near.h"
 
 const struct option line_options[] = {
@@ -207,6 +206,7 @@ int line_parse(const struct opdesc *op, int argc, char **argv, struct line *line
         }
     }
     call->cores = line->cores;
+    call->cold = line->cold;
     return 0;
 }
 
@@ -248,8 +248,11 @@ static int read_file(const struct line *line, unsigned i, struct tensor *t, io_r
                          .path = line->word[i]};
     memcpy(t->shape, npy.shape, sizeof(t->shape));
     *rows = io_rows_with(&line->io, *rows, i, t->type);
-    return *rows ? io_note(line->op->name, &line->io, sizes, i, t)
-                 : refuse_type(line, i, npy_type_name(npy.type), before);
+    if (*rows == 0) {
+        return refuse_type(line, i, npy_type_name(npy.type), before);
+    }
+    data_used(input_name(line, i), t->data, t->type, t->count);
+    return io_note(line->op->name, &line->io, sizes, i, t);
 }
 
 /* Rows of types in which operand i has the type that an option names. */
@@ -360,7 +363,7 @@ static int make_operands(const struct line *line, struct op_call *call,
         if (err) {
             return err;
         }
-        t->data = data_alloc(line->op->name, t->type, t->count);
+        t->data = data_named(line->op->name, input_name(line, i), t->type, t->count);
         if (t->data == NULL) {
             return ERR_NOMEM;
         }
@@ -382,7 +385,9 @@ static int inputs(const struct line *line, struct op_call *call, struct io_sizes
         err = give_types(line, call, rows);
         err = err ? err : line->op->text(call, line->word, line->n_words);
         for (unsigned i = 0; !err && i < line->io.n_in; i++) {
-            err = io_note(line->op->name, &line->io, sizes, i, &call->in[i]);
+            const struct tensor *t = &call->in[i];
+            err = io_note(line->op->name, &line->io, sizes, i, t);
+            data_used(input_name(line, i), t->data, t->type, t->count);
         }
         return err;
     }
@@ -409,19 +414,8 @@ static int make_result(const struct line *line, struct op_call *call,
     if (err) {
         return err;
     }
-    t->data = data_alloc(op->name, t->type, t->count);
+    t->data = data_named(op->name, result_name(line, i), t->type, t->count);
     return t->data ? 0 : ERR_NOMEM;
-}
-
-/* What a checker calls an operand. */
-static void name_operand(const struct io_operand *operand, const struct tensor *t)
-{
-    if (t->data) {
-        hint(&(struct hint){.kind = HINT_USED,
-                            .addr = (uintptr_t)t->data,
-                            .bytes = t->count * (type_bits(t->type) / 8),
-                            .name = (uintptr_t)operand->name});
-    }
 }
 
 enum run_status line_call(const struct line *line, struct op_call *call)
@@ -434,10 +428,6 @@ enum run_status line_call(const struct line *line, struct op_call *call)
     }
     if (!err && line->op->prepare) {
         err = line->op->prepare(call);
-    }
-    for (unsigned i = 0; !err && i < line->io.n_in + line->io.n_out; i++) {
-        name_operand(&line->io.operand[i],
-                     i < line->io.n_in ? &call->in[i] : &call->out[i - line->io.n_in]);
     }
     return err ? RUN_INPUT : RUN_OK;
 }

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "hal/hint.h"
 #include "hal/host.h"
 #include "kernels/cli/npy.h"
 
@@ -84,7 +83,6 @@ static int read_data(int fd, const char *path, struct npy *npy, size_t offset, c
         snprintf(text, sizeof(text), "no memory for %zu bytes", npy->bytes);
         return blame(path, why, ERR_NOMEM, text);
     }
-    hint_range(HINT_USED, npy->data, npy->bytes);
     if (host_seek(fd, offset) != 0 || host_read(fd, npy->data, npy->bytes) != 0) {
         free(npy->data);
         npy->data = NULL;

@@ -48,6 +48,7 @@ struct op_call {
     struct tensor in[OP_IN], out[OP_OUT];
     void *work[OP_WORK];                  /* allocated by op->prepare, freed behind it */
     unsigned cores;                       /* 0: all of the chip */
+    bool cold;                            /* L2 is emptied before each launch */
     _Alignas(8) char args[OP_ARGS_BYTES]; /* what op->options are stored into */
 };
 
@@ -61,13 +62,16 @@ struct op_want {
 /* How a result is compared: a number of ulps of its type, or one of these. */
 enum { OP_EXACT = 0, OP_BOUND = -1 };
 
+/* Fills a kernel's parameter struct and calls it. Returns 0 or an error as sched_run(). */
+typedef int op_run_fn(const struct op_call *call, struct sched_report *report);
+
 struct work; /* kernels/cli/limit.h */
 
 /* A launch. The first of an operator's is all of it, like its run; those behind it, in
  * order, compute the same into results of their own. */
 struct op_piece {
     const char *name;
-    int (*run)(const struct op_call *call, struct sched_report *report);
+    op_run_fn *run;
     void (*work)(const struct op_call *call, struct work *work);
     bool reads_operands; /* else all that it reads is what another launch has left */
     /* Bytes that FIX writes to GM, and those of them that it reads again; NULL: none. */
@@ -91,9 +95,7 @@ struct opdesc {
     /* Rows of what is allowed, the default first: `f16 f16 -> f32; s8 s8 -> s32`. */
     const char *types;
     const struct option *options; /* its own: OPTIONS(...) */
-    /* Fills the kernel's own parameter struct and calls it. Returns 0 or an error as
-     * sched_run() does. */
-    int (*run)(const struct op_call *call, struct sched_report *report);
+    op_run_fn *run;
     /* Before the first run: workspaces. 0, or an error that has been told. NULL: none. */
     int (*prepare)(struct op_call *call);
     /* Elements first .. first + n - 1 of a result by definition; n is `row` or 1. */
@@ -145,5 +147,7 @@ const struct opdesc *op_find(const char *name);
 int op_command_line(int argc, char **argv);
 /* Runs an operator with its arguments, argv[0] apart: an enum run_status. */
 int op_run(const struct opdesc *op, int argc, char **argv);
+/* One launch of a call, with L2 as the call wants it. */
+int op_launch(const struct op_call *call, op_run_fn *run, struct sched_report *report);
 
 #endif

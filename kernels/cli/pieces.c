@@ -81,7 +81,7 @@ enum run_status pieces_run(struct pieces_table *t, const struct op_call *call,
             break;
         }
         measure_start();
-        err = p->run(on, &report);
+        err = op_launch(on, p->run, &report);
         if (err) {
             return (enum run_status)report_error(call->op->name, err, &report);
         }

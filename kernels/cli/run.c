@@ -45,6 +45,14 @@ static void print_digests(const struct line *line, const char *who,
     }
 }
 
+int op_launch(const struct op_call *call, op_run_fn *run, struct sched_report *report)
+{
+    if (call->cold) {
+        chip_l2_empty();
+    }
+    return run(call, report);
+}
+
 static int launch_alone(const struct line *line, const struct op_call *call)
 {
     static struct sched_report report; /* too large for a stack */
@@ -55,10 +63,7 @@ static int launch_alone(const struct line *line, const struct op_call *call)
 
     measure_start();
     for (uint32_t i = 0; i < line->repeat && !err; i++) {
-        if (line->cold) {
-            chip_l2_empty();
-        }
-        err = line->op->run(call, &report);
+        err = op_launch(call, line->op->run, &report);
     }
     if (err) {
         return report_error(line->op->name, err, &report);
@@ -89,12 +94,7 @@ static int launch_both(const struct line *line, const struct op_call *call,
                        const struct op_call *separate)
 {
     struct pieces_table table = {0};
-    int status;
-
-    if (line->cold) {
-        chip_l2_empty();
-    }
-    status = (int)pieces_run(&table, call, line->no_separate ? NULL : separate);
+    int status = (int)pieces_run(&table, call, line->no_separate ? NULL : separate);
 
     if (status != RUN_OK) {
         return status;

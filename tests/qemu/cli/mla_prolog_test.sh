@@ -54,6 +54,16 @@ tap_check mla_prolog/is_the_default "$(has_status 0; cat "$log/err"
 salai mla_prolog --text "$here/../../README.md"
 tap_check mla_prolog/takes_texts "$(has_status 0; says out 'from 1 texts')"
 
+# What a launch reads, the one before it has read or written.
+columns='2 3 4'
+salai mla_prolog --m 256 --n 256 --k 256 --check 1
+warm=$(for c in $columns; do busy "$c" MTE2; done)
+salai mla_prolog --m 256 --n 256 --k 256 --check 1 --cold
+tap_check mla_prolog/l2_is_cold_before_each_launch "$(has_status 0
+    for c in $columns; do busy "$c" MTE2; done | paste - <(echo "$warm") |
+        awk '$1 <= $2 { print "MTE2 busy " $1 " %, warm " $2 " %" }
+             END { if (NR != 3) print NR " launches" }')"
+
 # Bars of the kernel, given in the cycles of v1.
 for m in 1024 4096; do
     salai --timing v1 mla_prolog --m $m --n 1024 --k 1024 --check 2
