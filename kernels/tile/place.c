@@ -21,22 +21,16 @@ struct places {
 };
 
 /* The lowest place from `from` on, at `phase` of a turn of groups, where nothing lies that
- * lives in the same time. */
+ * lives in the same time. What lies there is in order, so that one look is enough. */
 static uint32_t find(const struct places *p, const struct placed *want, uint32_t bytes,
                      uint32_t from, uint32_t phase, uint32_t step)
 {
     uint32_t at = (uint32_t)round_up(from, step) + phase;
-    bool moved = true;
 
-    while (moved) {
-        moved = false;
-        for (unsigned i = 0; i < p->n; i++) {
-            const struct placed *o = &p->at[i];
-            if (o->first <= want->last && want->first <= o->last && at < o->to &&
-                o->from < at + bytes) {
-                at = (uint32_t)round_up(o->to, step) + phase;
-                moved = true;
-            }
+    for (unsigned i = 0; i < p->n && p->at[i].from < at + bytes; i++) {
+        const struct placed *o = &p->at[i];
+        if (at < o->to && o->first <= want->last && want->first <= o->last) {
+            at = (uint32_t)round_up(o->to, step) + phase;
         }
     }
     return at;
@@ -44,9 +38,14 @@ static uint32_t find(const struct places *p, const struct placed *want, uint32_t
 
 static void put_at(struct places *p, struct placed want, uint32_t at, uint32_t bytes)
 {
+    unsigned i = p->n++;
+
     want.from = at;
     want.to = at + bytes;
-    p->at[p->n++] = want;
+    for (; i > 0 && p->at[i - 1].from > at; i--) {
+        p->at[i] = p->at[i - 1];
+    }
+    p->at[i] = want;
     p->most = want.to > p->most ? want.to : p->most;
 }
 

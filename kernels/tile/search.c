@@ -126,10 +126,21 @@ static void note_unfit(struct search *s, const struct candidate *c)
     s->unfit[i] = *c;
 }
 
-/* A way that was not looked at yet; false: it cannot be done. */
-static bool consider(struct search *s, const struct way *w)
+/* What the program makes no difference of is the same in all ways. */
+static struct way usual_way(const struct search *s, const struct way *w)
 {
-    struct candidate c = {.way = *w, .placing = {.banks = true}};
+    struct way usual = *w;
+
+    usual.spread |= !s->with_columns;
+    usual.far |= !s->with_columns && !s->with_rows;
+    return usual;
+}
+
+/* A way that was not looked at yet; false: it cannot be done. */
+static bool consider(struct search *s, const struct way *way)
+{
+    struct candidate c = {.way = usual_way(s, way), .placing = {.banks = true}};
+    const struct way *w = &c.way;
     bool fits;
 
     for (unsigned i = 0; i < s->n_ways; i++) {
@@ -351,13 +362,13 @@ static void consider_others(struct search *s)
     }
 }
 
-/* Takes over a better placing of a way; true: it is one. */
+/* Takes over a better placing of the way that was emitted last; true: it is one. */
 static bool try_placing(struct search *s, struct candidate *best,
                         const struct placing *placing)
 {
     struct candidate c = {.way = best->way, .placing = *placing};
 
-    if (!evaluate(s, &c, true) || c.cycles.span >= best->cycles.span) {
+    if (!evaluate(s, &c, false) || c.cycles.span >= best->cycles.span) {
         return false;
     }
     *best = c;
@@ -370,12 +381,12 @@ static void consider_places(struct search *s, struct candidate *best)
     struct placing how = best->placing;
     unsigned large = 0;
 
+    use_way(s, &best->way);
     for (unsigned i = 1; i < 4; i++) {
         how.banks = best->placing.banks ^ (i & 1);
         how.behind = best->placing.behind ^ (i >> 1);
         try_placing(s, best, &how);
     }
-    use_way(s, &best->way);
     for (unsigned b = 0; b < s->e.n_buffers; b++) {
         large += s->e.buffer[b].full;
     }
@@ -388,11 +399,23 @@ static void consider_places(struct search *s, struct candidate *best)
     }
 }
 
+static void look_for_rows_and_columns(struct search *s)
+{
+    for (unsigned i = 1; i <= s->p->n; i++) {
+        const struct node *n = &s->p->node[i];
+        for (unsigned o = 0; o < 2 && n->last && n->has == FULL; o++) {
+            s->with_columns |= s->p->node[n->in[o]].has == HAS_COL;
+            s->with_rows |= s->p->node[n->in[o]].has == HAS_ROW;
+        }
+    }
+}
+
 static void search(struct search *s)
 {
     bool flat = s->p->row == s->p->n_groups && !s->p->reduces;
-    struct way w = {.ring = 2, .far = !flat, .spread = true, .rows = 1};
+    struct way w = {.ring = 2, .far = true, .spread = true, .rows = 1};
 
+    look_for_rows_and_columns(s);
     w.ring = s->wanted.ring ? s->wanted.ring : w.ring;
     if (s->p->reduces_rows) {
         s->wanted.rows = (uint32_t)s->p->rows;

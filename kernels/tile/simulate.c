@@ -5,6 +5,7 @@
  * they are issued, and each wait here finds a post that came before, what is simulated is
  * an execution: the plan cannot deadlock, and this is what it takes.
  */
+#include <limits.h>
 #include <string.h>
 
 #include "kernels/tile/plan.h"
@@ -31,28 +32,49 @@ struct simulation {
     uint64_t hart_tile, number, skipped;
 };
 
+/* The first command from `from` on that waits or posts. */
+static unsigned next_sync(const struct order *o, unsigned from)
+{
+    unsigned next = UINT_MAX;
+
+    for (unsigned j = 0; j < o->n_syncs; j++) {
+        unsigned command = o->sync[j].command;
+        next = command >= from && command < next ? command : next;
+    }
+    return next;
+}
+
+/* Ends a segment with each wait, or each post, of a command. */
+static void end_segments(struct simulation *s, unsigned position, unsigned command,
+                         bool post, unsigned *k, uint64_t *cycles)
+{
+    for (unsigned j = 0; j < s->o->n_syncs; j++) {
+        const struct sync *sync = &s->o->sync[j];
+        if (sync->command == command && sync->post == post) {
+            s->segment[position][(*k)++] = (struct segment){*cycles, *sync};
+            *cycles = 0;
+        }
+    }
+}
+
 /* The Vector's cycles of a position between what it waits for and what it posts. */
 static void segments(struct simulation *s, const struct emit *e, unsigned position)
 {
     struct tile_costs costs;
     const union cmd *cmd = e->body.cmd + position * e->body.n;
+    unsigned k = 0, next = next_sync(s->o, 0);
     uint64_t cycles = 0;
-    unsigned k = 0;
 
     tile_costs_init(&costs);
     for (unsigned i = 0; i < e->body.n; i++) {
-        for (unsigned j = 0; j < s->o->n_syncs; j++) {
-            if (s->o->sync[j].command == i && !s->o->sync[j].post) {
-                s->segment[position][k++] = (struct segment){cycles, s->o->sync[j]};
-                cycles = 0;
-            }
+        bool here = i == next;
+        if (here) {
+            end_segments(s, position, i, false, &k, &cycles);
         }
         cycles += tile_cost(&costs, &cmd[i]);
-        for (unsigned j = 0; j < s->o->n_syncs; j++) {
-            if (s->o->sync[j].command == i && s->o->sync[j].post) {
-                s->segment[position][k++] = (struct segment){cycles, s->o->sync[j]};
-                cycles = 0;
-            }
+        if (here) {
+            end_segments(s, position, i, true, &k, &cycles);
+            next = next_sync(s->o, i + 1);
         }
     }
     s->rest[position] = cycles;
