@@ -29,7 +29,8 @@ void tile_costs_init(struct tile_costs *c)
                              .in_fixed = chip_cost(COST_GM_UB_FIXED),
                              .in_rate = chip_cost(COST_GM_UB_RATE),
                              .out_fixed = chip_cost(COST_UB_GM_FIXED),
-                             .out_rate = chip_cost(COST_UB_GM_RATE)};
+                             .out_rate = chip_cost(COST_UB_GM_RATE),
+                             .unaligned = chip_cost(COST_GM_UNALIGNED)};
 }
 
 uint64_t tile_repeats(const struct tile_costs *c, unsigned esize, unsigned repeat)
@@ -208,6 +209,30 @@ static uint64_t copy_in(const struct tile_costs *c, uint64_t n, uint32_t len,
                          : cost_gm_rows(n != 0, n * len, c->row_least, c->in_rate);
 
     return cost_cycles(c->in_fixed, n * len, c->in_rate, least);
+}
+
+uint64_t tile_unaligned(const struct tile_costs *c, const union cmd *cmd, uint64_t step)
+{
+    enum { TILES = 16 }; /* after which most begin in a line where others did */
+    bool out = cmd->head.opcode == OP_COPY_UB_GM;
+    uint32_t rows = out ? cmd->copy_out.n_blocks : cmd->copy_in.n_blocks;
+    uint64_t bytes = out ? cmd->copy_out.len_bytes : cmd->copy_in.len_bytes;
+    uint64_t gap = out ? cmd->copy_out.dst_gap : cmd->copy_in.src_gap;
+    uint64_t pitch = bytes + gap, slow = 0;
+
+    if (gap == 0) {
+        bytes *= rows;
+        rows = 1;
+    }
+    if (c->unaligned == 0 || (step | (rows > 1 ? pitch : 0)) % L2_LINE_BYTES == 0) {
+        return 0;
+    }
+    for (unsigned t = 0; t < TILES; t++) {
+        for (uint32_t r = 0; r < rows; r++) {
+            slow += cost_gm_unaligned(t * step + r * pitch, bytes);
+        }
+    }
+    return slow * c->unaligned / 100 / TILES / (out ? c->out_rate : c->in_rate);
 }
 
 uint64_t tile_cost(struct tile_costs *c, const union cmd *cmd)

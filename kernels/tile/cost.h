@@ -13,13 +13,16 @@
 struct tile_costs {
     bool counter; /* the mask is a count */
     uint64_t count;
-    uint32_t bank_wait, row_least, in_fixed, in_rate, out_fixed, out_rate;
+    uint32_t bank_wait, row_least, in_fixed, in_rate, out_fixed, out_rate, unaligned;
 };
 
 /* As a reset of the pipes leaves it. */
 void tile_costs_init(struct tile_costs *c);
 /* Cycles of the command; *c then has what it has set. 0: not a command that this knows. */
 uint64_t tile_cost(struct tile_costs *c, const union cmd *cmd);
+/* How much longer a transfer takes because rows begin between two lines of L2, where the
+ * tensor begins with one and tiles are `step` bytes apart: cycles, on average. */
+uint64_t tile_unaligned(const struct tile_costs *c, const union cmd *cmd, uint64_t step);
 /* Repeats of a command of the Vector with elements of so many bytes. */
 uint64_t tile_repeats(const struct tile_costs *c, unsigned esize, unsigned repeat);
 

@@ -77,6 +77,19 @@ static void tell_cycles(const struct tile_plan *t, FILE *to)
     fprintf(to, "\n");
 }
 
+/* What the prediction is of: the contract, "L2 and HBM". */
+static void tell_assumption(FILE *to)
+{
+    uint32_t miss = chip_cost(COST_L2_MISS), hit = chip_cost(COST_GM_UB_FIXED);
+
+    if (miss) {
+        fprintf(to,
+                "assumes  that L2 holds what is loaded; what it does not, as at a first "
+                "launch, takes MTE2 %lu %% of that\n",
+                (unsigned long)(100 + 100 * miss / hit));
+    }
+}
+
 /* Ways that were not taken: by how much they are slower, or what they lack. */
 static void tell_others(const struct tile_plan *t, FILE *to)
 {
@@ -119,5 +132,6 @@ void plan_explain(const struct tile_plan *t, FILE *to)
     }
     tell_semaphores(t, to);
     tell_cycles(t, to);
+    tell_assumption(to);
     tell_others(t, to);
 }

@@ -4,6 +4,7 @@
  * on no other give a partial result for each piece; what depends on nothing else than them
  * and has not the dimension is made where they are put together.
  */
+#include "hal/chip.h"
 #include "kernels/tile/pieces.h"
 
 #include <float.h>
@@ -355,21 +356,24 @@ static struct draft *make_rest(struct pieces *p, const struct segment *segment)
 
 /* --- all --- */
 
-enum { PIECE_UNIT = 64, EQUAL_UNIT = 16 }; /* elements: of a repeat, of a block */
+enum { LEAST_UNIT = 64, EQUAL_UNIT = 16 }; /* elements: of a repeat, of a block */
 
-/* Equal pieces if they are not much smaller for that, else a last one with what is left. */
+/* Equal pieces if they are not much smaller for that, else a last one with what is left.
+ * Where it costs to begin between two lines of L2, all begin with one. */
 static unsigned make_segments(struct segment *to, uint32_t n, uint32_t most)
 {
-    uint32_t pieces = div_up(n, most), size;
+    bool lines = chip_cost(COST_GM_UNALIGNED) && most > L2_LINE_BYTES;
+    uint32_t unit = lines ? L2_LINE_BYTES / 4 : LEAST_UNIT;
+    uint32_t equal = lines ? unit : EQUAL_UNIT, pieces = div_up(n, most), size;
 
     for (uint32_t q = pieces; q <= pieces + pieces / 3; q++) {
-        if (n % q == 0 && n / q % EQUAL_UNIT == 0) {
+        if (n % q == 0 && n / q % equal == 0) {
             to[0] = (struct segment){0, q, n / q};
             return 1;
         }
     }
-    size = (uint32_t)round_up(div_up(n, pieces), PIECE_UNIT);
-    size = size < most || most <= PIECE_UNIT ? size : most - most % PIECE_UNIT;
+    size = (uint32_t)round_up(div_up(n, pieces), unit);
+    size = size < most || most <= unit ? size : most - most % unit;
     to[0] = (struct segment){0, n / size, size};
     to[1] = (struct segment){(uint64_t)(n / size) * size, 1, n % size};
     return 1 + (n % size != 0);

@@ -145,24 +145,32 @@ static void preamble(struct simulation *s, const struct emit *e, const struct lo
     s->v = s->mte2 + v;
 }
 
-static void costs_of_variant(struct simulation *s, const struct emit *e,
-                             const struct loop *loop, unsigned n_loops, unsigned variant)
+/* Of a tile of a tensor, which is loaded or stored. */
+static uint64_t transfer(const struct emit *e, const struct loop *loop, unsigned n_loops,
+                         const struct tile_tensor *t, bool store, unsigned variant)
 {
     struct tile_costs costs;
     union cmd cmd;
 
     tile_costs_init(&costs);
+    loops_command(e->p, e->w, loop, n_loops, t, store, variant, 0, &cmd);
+    return tile_cost(&costs, &cmd) +
+           tile_unaligned(&costs, &cmd, loops_stride(e->p, &loop[0], t));
+}
+
+static void costs_of_variant(struct simulation *s, const struct emit *e,
+                             const struct loop *loop, unsigned n_loops, unsigned variant)
+{
     for (unsigned l = 0; l < s->o->n_loads; l++) {
         const struct buffer *b = &e->buffer[s->o->load[l] - 1];
-        loops_command(e->p, e->w, loop, n_loops, &e->p->k->param[b->load - 1], false,
-                      variant, 0, &cmd);
-        s->load[variant][l] = tile_cost(&costs, &cmd);
+        s->load[variant][l] = transfer(e, loop, n_loops, &e->p->k->param[b->load - 1],
+                                       false, variant);
     }
     for (unsigned t = 0; t < s->o->n_stores; t++) {
         const struct buffer *b = &e->buffer[s->o->store[t] - 1];
-        loops_command(e->p, e->w, loop, n_loops, &e->p->k->result[b->store - 1].tensor,
-                      true, variant, 0, &cmd);
-        s->store[variant][t] = tile_cost(&costs, &cmd);
+        s->store[variant][t] =
+            transfer(e, loop, n_loops, &e->p->k->result[b->store - 1].tensor, true,
+                     variant);
     }
 }
 
