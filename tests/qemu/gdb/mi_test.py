@@ -158,8 +158,9 @@ def backwards():
        "mi/every_way_back_is_answered", seen)
     seen = [command(mi.ask("-exec-continue", TOLD)), command(mi.console("npu step V", TOLD))]
     ok(seen[1] == seen[0] + 1, "mi/and_every_way_forward", seen)
-    text = mi.console("npu who ub 0 -g", "#\\d+ .* copy_in ")
-    matches("mi/who_goes_to_the_issuer", text, r"is issued at cycle \d+", r"copy_in \(arg=")
+    text = mi.console("npu who ub 0 -g", r"is issued at cycle \d+")
+    matches("mi/who_goes_to_the_issuer", text + mi.ask("-stack-info-frame"),
+            r"is issued at cycle \d+", r'func="copy_in"')
     text = mi.console("npu back -c 99")
     matches("mi/a_mistake_is_an_error", text, r'\^error,msg="npu back: no core 99')
     mi.ask("-gdb-exit")
