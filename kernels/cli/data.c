@@ -103,35 +103,46 @@ static uint32_t next(uint32_t seed)
     return seed * 1664525u + 1013904223u;
 }
 
-/* There may be tens of millions of them. */
-static void fill_range(void *data, enum type type, uint64_t count, uint32_t seed)
+/* Of floating-point types: of i in 0..1023, the bits of (i - 512) / 512. */
+static uint32_t of_range(enum type type, unsigned i)
 {
-    unsigned bits = type_bits(type);
-    uint16_t as_half[1024];
+    float x = ((float)i - 512) / 512;
     uint32_t word;
 
-    for (unsigned i = 0; i < 1024; i++) {
-        as_half[i] = f32_to_f16(((float)i - 512) / 512);
+    memcpy(&word, &x, sizeof(x));
+    return type == TYPE_F32 ? word : type == TYPE_F16 ? f32_to_f16(x) : word >> 16;
+}
+
+/* One loop a case, since there may be tens of millions of them. */
+#define FILL(element, value)                                                             \
+    for (uint64_t i = 0; i < count; i++) {                                               \
+        seed = next(seed);                                                               \
+        ((element *)data)[i] = (element)(value);                                         \
+    }                                                                                    \
+    break
+
+static void fill_range(void *data, enum type type, uint64_t count, uint32_t seed)
+{
+    bool is_float = type == TYPE_F32 || type == TYPE_F16 || type == TYPE_BF16;
+    unsigned bits = type_bits(type);
+    uint32_t table[1024];
+
+    for (unsigned i = 0; i < 1024 && is_float; i++) {
+        table[i] = of_range(type, i);
     }
-    for (uint64_t i = 0; i < count; i++) {
-        seed = next(seed);
-        if (type == TYPE_F32) {
-            ((float *)data)[i] = ((float)(seed >> 22) - 512) / 512;
-        } else if (type == TYPE_F16) {
-            ((uint16_t *)data)[i] = as_half[seed >> 22];
-        } else if (type == TYPE_BF16) { /* the upper half of an F32 */
-            float x = ((float)(seed >> 22) - 512) / 512;
-            memcpy(&word, &x, sizeof(x));
-            ((uint16_t *)data)[i] = (uint16_t)(word >> 16);
-        } else if (bits == 8) {
-            ((uint8_t *)data)[i] = (uint8_t)(seed >> 24);
-        } else if (bits == 16) {
-            ((uint16_t *)data)[i] = (uint16_t)(seed >> 16);
-        } else if (bits == 32) {
-            ((uint32_t *)data)[i] = seed;
-        } else {
-            ((int64_t *)data)[i] = (int32_t)seed;
-        }
+    switch (is_float ? bits + 1 : bits) {
+    case 32 + 1:
+        FILL(uint32_t, table[seed >> 22]);
+    case 16 + 1:
+        FILL(uint16_t, table[seed >> 22]);
+    case 8:
+        FILL(uint8_t, seed >> 24);
+    case 16:
+        FILL(uint16_t, seed >> 16);
+    case 32:
+        FILL(uint32_t, seed);
+    default:
+        FILL(int64_t, (int32_t)seed);
     }
 }
 
