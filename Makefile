@@ -282,7 +282,7 @@ OPERATOR_FOLDERS := $(filter-out %/cli/ %/lib/ %/tile/,$(wildcard kernels/*/))
 limit = $(shell expr $(1) + 10 \* $(words $(OPERATOR_FOLDERS)) + 150)
 $(B)/fw-picolibc/%.elf: IMAGE_KIB = $(call limit,90)
 $(B)/fw-newlib/%.elf: IMAGE_KIB = $(call limit,122)
-$(FW:=/test.elf): IMAGE_KIB = 640
+$(FW:=/test.elf): IMAGE_KIB = 736
 
 $(B)/newlib/lib/libc.a: tools/newlib | $(B)/packages-test
 	$(call say,NEWLIB)
