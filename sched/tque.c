@@ -81,12 +81,11 @@ static uint32_t up(uint32_t bytes, uint32_t align)
 }
 
 /* Who holds what of the memory that is full, and the smallest change that fits. */
-static _Noreturn void overflow(const struct tpipe *pipe, const char *name,
-                               enum tposition position, unsigned n, uint32_t bytes,
-                               const char *where)
+static _Noreturn void overflow(const struct tpipe *pipe, const struct tque_spec *spec)
 {
-    unsigned mem = positions[position].mem;
-    uint32_t left = tpipe_free(pipe, position), align = positions[position].align;
+    unsigned mem = positions[spec->position].mem, n = spec->n;
+    uint32_t left = tpipe_free(pipe, spec->position);
+    uint32_t align = positions[spec->position].align, bytes = spec->bytes;
     uint32_t fits = left / n / align * align, had = 0;
     char map[SCHED_TEXT / 2];
 
@@ -110,46 +109,45 @@ static _Noreturn void overflow(const struct tpipe *pipe, const char *name,
                      "\n  fits: nothing; the largest holder has %lu bytes",
                      (unsigned long)had);
     }
-    task_fail(ERR_LOCAL, where,
+    task_fail(ERR_LOCAL, spec->where,
               "%s overflow: %s (%s) wants %u x %lu bytes, %lu of %lu are free\n"
               "    offset    bytes  what%s",
-              npu_mem_name((enum npu_mem)mem), name, positions[position].name, n,
-              (unsigned long)bytes, (unsigned long)left,
+              npu_mem_name((enum npu_mem)mem), spec->name, positions[spec->position].name,
+              n, (unsigned long)bytes, (unsigned long)left,
               (unsigned long)chip_mem((enum npu_mem)mem), map);
 }
 
-static struct tque *take(struct tpipe *pipe, const char *name, enum tposition position,
-                         unsigned n, uint32_t bytes, const char *where)
+static struct tque *take(struct tpipe *pipe, const struct tque_spec *spec)
 {
-    unsigned mem = positions[position].mem;
-    uint32_t each = up(bytes, positions[position].align);
+    unsigned mem = positions[spec->position].mem;
+    uint32_t align = positions[spec->position].align, each = up(spec->bytes, align);
     struct tque *item = &pipe->item[pipe->n];
 
     if (pipe->n == TPIPE_ITEMS) {
-        task_fail(ERR_LOCAL, where, "%s is one more than the %u of a pipe", name,
-                  TPIPE_ITEMS);
+        task_fail(ERR_LOCAL, spec->where, "%s is one more than the %u of a pipe",
+                  spec->name, TPIPE_ITEMS);
     }
-    pipe->used[mem] = up(pipe->used[mem], positions[position].align);
+    pipe->used[mem] = up(pipe->used[mem], align);
     if (pipe->used[mem] > chip_mem((enum npu_mem)mem) ||
-        (uint64_t)n * each > tpipe_free(pipe, position)) {
-        overflow(pipe, name, position, n, bytes, where);
+        (uint64_t)spec->n * each > tpipe_free(pipe, spec->position)) {
+        overflow(pipe, spec);
     }
-    *item = (struct tque){.name = name,
-                          .where = where,
+    *item = (struct tque){.name = spec->name,
+                          .where = spec->where,
                           .begin = pipe->used[mem],
                           .bytes = each,
                           .core = (uint8_t)pipe->core,
                           .mem = (uint8_t)mem,
-                          .n = (uint8_t)n};
-    pipe->used[mem] += n * each;
+                          .n = (uint8_t)spec->n};
+    pipe->used[mem] += spec->n * each;
     pipe->n++;
     return item;
 }
 
-static uint8_t take_sem(struct tpipe *pipe, const char *name, const char *role,
-                        const char *where)
+static uint8_t take_sem(struct tpipe *pipe, const struct tque_spec *spec,
+                        const char *role)
 {
-    sched_label_at(pipe->core, pipe->sem, name, role, where);
+    sched_label_at(pipe->core, pipe->sem, spec->name, role, spec->where);
     return (uint8_t)pipe->sem--;
 }
 
@@ -176,8 +174,8 @@ static const char *user_name(unsigned pipe)
 }
 
 /* `verb` is what the pipe should do with buffers at the position, and cannot. */
-static _Noreturn void bad_user(const char *name, enum tposition position, unsigned pipe,
-                               const char *verb, unsigned can, const char *where)
+static _Noreturn void bad_user(const struct tque_spec *spec, unsigned pipe,
+                               const char *verb, unsigned can)
 {
     char list[64] = "";
 
@@ -186,23 +184,21 @@ static _Noreturn void bad_user(const char *name, enum tposition position, unsign
             sched_append(list, sizeof(list), "%s%s", list[0] ? ", " : "", user_name(p));
         }
     }
-    task_fail(ERR_QUEUE, where,
-              "queue %s: %s (pipe %u) cannot %s buffers at %s, in %s; who can: %s", name,
-              user_name(pipe), pipe, verb, positions[position].name,
-              npu_mem_name((enum npu_mem)positions[position].mem), list);
+    task_fail(ERR_QUEUE, spec->where,
+              "queue %s: %s (pipe %u) cannot %s buffers at %s, in %s; who can: %s",
+              spec->name, user_name(pipe), pipe, verb, positions[spec->position].name,
+              npu_mem_name((enum npu_mem)positions[spec->position].mem), list);
 }
 
-static void check_users(const char *name, enum tposition position, unsigned producer,
-                        unsigned consumer, const char *where)
+static void check_users(const struct tque_spec *spec)
 {
-    unsigned fill = users[positions[position].mem].fill;
-    unsigned use = users[positions[position].mem].use;
+    unsigned mem = positions[spec->position].mem;
 
-    if (producer >= NPU_PIPES || !(fill & BIT(producer))) {
-        bad_user(name, position, producer, "fill", fill, where);
+    if (spec->producer >= NPU_PIPES || !(users[mem].fill & BIT(spec->producer))) {
+        bad_user(spec, spec->producer, "fill", users[mem].fill);
     }
-    if (consumer >= NPU_PIPES || !(use & BIT(consumer))) {
-        bad_user(name, position, consumer, "use", use, where);
+    if (spec->consumer >= NPU_PIPES || !(users[mem].use & BIT(spec->consumer))) {
+        bad_user(spec, spec->consumer, "use", users[mem].use);
     }
 }
 
@@ -211,18 +207,18 @@ static struct pipe_port *port_of(unsigned pipe)
     return pipe == TQUE_HART ? &tque_hart : &task_ports[pipe];
 }
 
-struct tque *tque_init_at(struct tpipe *pipe, const char *name, enum tposition position,
-                          unsigned producer, unsigned consumer, unsigned n,
-                          uint32_t bytes, const char *where)
+struct tque *tque_init_at(struct tpipe *pipe, const struct tque_spec *spec)
 {
+    unsigned n = spec->n, producer = spec->producer, consumer = spec->consumer;
     struct tque *que;
 
     if (n == 0 || n > TQUE_DEPTH) {
-        task_fail(ERR_QUEUE, where, "queue %s wants %u buffers: 1 to %u are possible",
-                  name, n, TQUE_DEPTH);
+        task_fail(ERR_QUEUE, spec->where,
+                  "queue %s wants %u buffers: 1 to %u are possible", spec->name, n,
+                  TQUE_DEPTH);
     }
-    check_users(name, position, producer, consumer, where);
-    que = take(pipe, name, position, n, bytes, where);
+    check_users(spec);
+    que = take(pipe, spec);
     for (unsigned i = 0; i < 2 * n; i++) {
         que->ring[i].addr = que->begin + i % n * que->bytes;
         que->ring[i].next = &que->ring[(i + 1) % (2 * n)];
@@ -232,8 +228,8 @@ struct tque *tque_init_at(struct tpipe *pipe, const char *name, enum tposition p
     que->consumer = (uint8_t)consumer;
     que->producer_port = port_of(producer);
     que->consumer_port = port_of(consumer);
-    que->free_sem = take_sem(pipe, name, "FREE", where);
-    que->full_sem = take_sem(pipe, name, "FULL", where);
+    que->free_sem = take_sem(pipe, spec, "FREE");
+    que->full_sem = take_sem(pipe, spec, "FULL");
     que->free_one = que->free_sem | 1u << 16;
     que->full_one = que->full_sem | 1u << 16;
     sem_post(pipe->core, que->free_sem, n);
@@ -241,10 +237,9 @@ struct tque *tque_init_at(struct tpipe *pipe, const char *name, enum tposition p
     return que;
 }
 
-uint32_t tbuf_init_at(struct tpipe *pipe, const char *name, enum tposition position,
-                      uint32_t bytes, const char *where)
+uint32_t tbuf_init_at(struct tpipe *pipe, const struct tque_spec *spec)
 {
-    const struct tque *item = take(pipe, name, position, 1, bytes, where);
+    const struct tque *item = take(pipe, spec);
 
     tell(item, HINT_BUFFER, 0, 0, __builtin_return_address(0));
     return item->begin;
