@@ -327,6 +327,8 @@ $(B)/cov/%: LINK = clang $(COV_FLAGS)
 $(B)/plumbing: $(patsubst %,$(B)/host/%.o,tests/qemu/device/plumbing.c tests/test.c \
     tests/host/main.c hal/err.c $(TABLES))
 $(B)/regdoc: $(patsubst %,$(B)/host/%.o,tools/regdoc.c $(TABLES))
+$(B)/report: $(patsubst %,$(B)/host/%.o,$(call find,tools/profile) $(TABLES))
+$(B)/report: LIBS = -lz
 $(B)/bench/blas: $(B)/host/tests/bench/blas.c.o | $(B)/packages-bench
 $(B)/bench/blas: LIBS = -lopenblas
 $(B)/bench/calibrate: $(patsubst %,$(B)/host/%.o,tests/test.c hal/err.c \
@@ -338,7 +340,8 @@ $(BENCHES): $(B)/bench/%: $(B)/host/tests/bench/%.c.o $(B)/host/tests/model/rig.
 LINK = $(CC)
 LIBS =
 PROGRAMS := npu.so san/host-tests check-streams fuzz-program fuzz-snapshot fuzz-tile \
-    cov/host-tests cov/check-streams cov/fuzz-program cov/fuzz-snapshot plumbing regdoc bench/blas
+    cov/host-tests cov/check-streams cov/fuzz-program cov/fuzz-snapshot plumbing regdoc report \
+    bench/blas
 $(PROGRAMS:%=$(B)/%) $(BENCHES) $(FW:=/$(NAME).elf) $(FW:=/test.elf) $(B)/fw-cov/test.elf:
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) $(B)/scratch

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The order of a run, and what it would take under other costs.
+ */
+#include <stdlib.h>
+
+#include "tools/profile/order.h"
+
+static void *zeroed(uint32_t n, size_t size)
+{
+    void *p = calloc((size_t)n + 1, size);
+
+    if (!p) {
+        abort();
+    }
+    return p;
+}
+
+/* --- how it was --- */
+
+static void order_lanes(struct order *o)
+{
+    struct lanes lanes;
+
+    lanes_make(&lanes, o->t);
+    for (uint32_t l = 0; l < lanes.n; l++) {
+        uint32_t before = NO_ONE;
+        for (uint32_t k = lanes.first[l]; k < lanes.first[l + 1]; k++) {
+            o->before[lanes.order[k]] = before;
+            before = lanes.order[k];
+        }
+    }
+    lanes_free(&lanes);
+}
+
+static void order_edges(struct order *o)
+{
+    const struct trace *t = o->t;
+    uint32_t *last = zeroed(t->texts.n, sizeof(*last));
+
+    for (uint32_t e = 0; e < t->edges; e++) {
+        o->older[e] = last[t->edge[e].sem] ? last[t->edge[e].sem] - 1 : NO_ONE;
+        last[t->edge[e].sem] = e + 1;
+    }
+    free(last);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct push *x = a, *y = b;
+
+    if (x->at != y->at) {
+        return x->at < y->at ? -1 : 1;
+    }
+    return x->command < y->command ? -1 : x->command > y->command;
+}
+
+/* Commands by their ends, for who woke the hart. */
+static const struct command *sorted;
+static int by_end(const void *a, const void *b)
+{
+    uint64_t x = sorted[*(const uint32_t *)a].end, y = sorted[*(const uint32_t *)b].end;
+
+    return x < y ? -1 : x > y;
+}
+
+/* Cycles of [from, to) in which the price of a launch went by. */
+static uint64_t prices(const struct trace *t, uint64_t from, uint64_t to)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < t->launches; i++) {
+        uint64_t begin = t->launch[i].call, end = begin + t->launch[i].price;
+        begin = begin > from ? begin : from;
+        end = end < to ? end : to;
+        sum += end > begin ? end - begin : 0;
+    }
+    return sum;
+}
+
+/* Takes what the hart slept between two pushes out of `awake`. `h` goes on with time. */
+static void sleeps(struct order *o, struct push *p, uint64_t from, uint32_t h,
+                   const uint32_t *ends, uint32_t idle)
+{
+    const struct trace *t = o->t;
+    uint64_t slept = 0, up = 0;
+    uint32_t low = 0, high = t->commands;
+
+    for (; h < t->harts && t->hart[h].begin < p->at; h++) {
+        const struct range *r = &t->hart[h];
+        if (r->name == idle && r->end > from) {
+            uint64_t begin = r->begin > from ? r->begin : from;
+            up = r->end < p->at ? r->end : p->at;
+            slept += up - begin;
+        }
+    }
+    p->awake = p->at - from - slept;
+    if (slept == 0) {
+        return;
+    }
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (t->command[ends[middle]].end <= up) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low) {
+        p->waker = ends[low - 1];
+        p->lag = up - t->command[p->waker].end;
+        p->since = p->at - up;
+    }
+}
+
+static void order_pushes(struct order *o)
+{
+    struct trace *t = (struct trace *)o->t;
+    uint32_t *last = zeroed(t->cores, sizeof(*last));
+    uint32_t *ends = zeroed(t->commands, sizeof(*ends)), h = 0;
+    uint32_t idle = text_of(&t->texts, "idle", 4);
+
+    for (uint32_t i = 0; i < t->commands; i++) {
+        const struct command *c = &t->command[i];
+        o->push_of[i] = NO_ONE;
+        ends[i] = i;
+        if (c->issued <= c->begin) {
+            uint64_t at = c->issued > t->begin ? c->issued : t->begin;
+            o->push[o->pushes++] = (struct push){.command = i, .at = at};
+        }
+    }
+    o->push[o->pushes++] = (struct push){.command = NO_ONE, .at = t->end};
+    qsort(o->push, o->pushes, sizeof(o->push[0]), by_time);
+    sorted = t->command;
+    qsort(ends, t->commands, sizeof(*ends), by_end);
+    for (uint32_t c = 0; c < t->cores; c++) {
+        last[c] = NO_ONE;
+    }
+    for (uint32_t k = 0; k < o->pushes; k++) {
+        struct push *p = &o->push[k];
+        uint32_t core = p->command == NO_ONE ? 0 : t->command[p->command].core;
+        p->before = p->command == NO_ONE && k ? k - 1 : last[core];
+        p->waker = NO_ONE;
+        uint64_t from = p->before == NO_ONE ? t->begin : o->push[p->before].at;
+        uint64_t least = k ? o->push[k - 1].at : t->begin;
+        for (uint32_t c = 0; c < t->cores; c++) { /* the core that is furthest back */
+            uint64_t at = last[c] == NO_ONE ? t->begin : o->push[last[c]].at;
+            least = at < least ? at : least;
+        }
+        while (h < t->harts && t->hart[h].end <= least) {
+            h++;
+        }
+        sleeps(o, p, from, h, ends, idle);
+        p->price = prices(t, from, p->at);
+        p->price = p->price < p->awake ? p->price : p->awake;
+        p->inner = p->before != NO_ONE && p->command != NO_ONE && p->price == 0;
+        if (p->command == NO_ONE && t->harts == 0) { /* nothing is known of the hart */
+            p->waker = ends[t->commands - 1];
+            p->since = t->end - t->command[p->waker].end;
+            p->awake = 0;
+        }
+        last[core] = k;
+        if (p->command != NO_ONE) {
+            o->push_of[p->command] = k;
+        }
+    }
+    free(last);
+    free(ends);
+}
+
+/* --- how it would be --- */
+
+struct now {
+    uint64_t at;
+    enum reason reason;
+    uint32_t from;
+};
+
+static void later(struct now *now, uint64_t at, enum reason reason, uint32_t from)
+{
+    if (at > now->at || now->reason == FROM_START) {
+        *now = (struct now){at, reason, from};
+    }
+}
+
+static void replay_push(struct order *o, struct push *p, const struct change *ch)
+{
+    uint64_t share = ch && p->inner ? 100 - ch->percent : 100;
+    uint64_t from = p->before == NO_ONE ? o->t->begin : o->push[p->before].now;
+
+    p->now = from + p->price + (p->awake - p->price) * share / 100;
+    p->woken = false;
+    if (p->waker != NO_ONE) {
+        uint64_t at = o->end[p->waker] + p->lag + p->since * share / 100;
+        p->woken = at >= p->now;
+        p->now = p->woken ? at : p->now;
+    }
+}
+
+/* Who posts the unit that an edge takes, with more units at first. */
+static uint32_t poster(const struct order *o, uint32_t e, const struct change *ch)
+{
+    const struct edge *edge = &o->t->edge[e];
+
+    for (unsigned n = ch && ch->ring && ch->ring[edge->sem] ? ch->more : 0; n; n--) {
+        e = o->older[e];
+        if (e == NO_ONE) {
+            return BY_HART;
+        }
+    }
+    return o->t->edge[e].from;
+}
+
+static struct now ready(const struct order *o, uint32_t i, const struct change *ch)
+{
+    const struct command *c = &o->t->command[i];
+    struct now now = {o->t->begin, FROM_START, NO_ONE};
+
+    if (o->push_of[i] != NO_ONE) {
+        later(&now, o->push[o->push_of[i]].now, FROM_HART, NO_ONE);
+    }
+    if (o->before[i] != NO_ONE) {
+        later(&now, o->end[o->before[i]], FROM_PIPE, o->before[i]);
+    }
+    for (uint32_t e = c->wait; e < c->wait + c->waits; e++) {
+        uint32_t from = ch && ch->drop && ch->drop[e] ? BY_HART : poster(o, e, ch);
+        if (from != BY_HART) {
+            later(&now, o->end[from], FROM_SEM, from);
+        }
+    }
+    return now;
+}
+
+/* Goes through pushes and commands in the order of the run, in which nothing waits for
+ * what comes later. */
+uint64_t order_replay(struct order *o, const struct change *ch)
+{
+    const struct trace *t = o->t;
+    uint32_t k = 0;
+
+    for (uint32_t i = 0; i < t->commands; i++) {
+        const struct command *c = &t->command[i];
+        while (k < o->pushes && o->push[k].at <= c->begin &&
+               o->push[k].command != NO_ONE) {
+            replay_push(o, &o->push[k++], ch);
+        }
+        struct now now = ready(o, i, ch);
+        o->reason[i] = (uint8_t)now.reason;
+        o->from[i] = now.from;
+        o->begin[i] = now.at + (uint64_t)o->rest[i];
+        o->end[i] = o->begin[i] + (ch && ch->cycles ? ch->cycles[i] : c->end - c->begin);
+    }
+    for (; k < o->pushes; k++) {
+        replay_push(o, &o->push[k], ch);
+    }
+    return o->push[o->pushes - 1].now;
+}
+
+/* The first time: what nothing explains is found out. */
+static void explain(struct order *o)
+{
+    const struct trace *t = o->t;
+
+    for (uint32_t k = 0; k < o->pushes; k++) {
+        o->push[k].now = o->push[k].at;
+    }
+    for (uint32_t i = 0; i < t->commands; i++) {
+        o->begin[i] = t->command[i].begin;
+        o->end[i] = t->command[i].end;
+    }
+    for (uint32_t i = 0; i < t->commands; i++) {
+        o->rest[i] = (int64_t)(t->command[i].begin - ready(o, i, NULL).at);
+    }
+}
+
+/* --- the critical path --- */
+
+static void add_step(struct order *o, uint64_t begin, uint64_t end, uint32_t what,
+                     uint32_t text, uint32_t command)
+{
+    struct step *last = o->steps ? &o->step[o->steps - 1] : NULL;
+
+    if (end <= begin) {
+        return;
+    }
+    if (last && last->what == what && last->text == text && last->begin == end &&
+        what >= PATH_HART) {
+        last->begin = begin;
+        return;
+    }
+    o->step = array_grow(o->step, o->steps, sizeof(o->step[0]));
+    o->step[o->steps++] = (struct step){begin, end, what, text, command};
+}
+
+/* What the hart did from begin to end, backwards. */
+static void hart_steps(struct order *o, uint64_t begin, uint64_t end, uint32_t *h)
+{
+    const struct trace *t = o->t;
+
+    while (end > begin) {
+        while (*h > 0 && t->hart[*h - 1].begin >= end) {
+            --*h;
+        }
+        const struct range *r = *h ? &t->hart[*h - 1] : NULL;
+        uint64_t from = r && r->end >= end    ? r->begin
+                        : r && r->end > begin ? r->end
+                                              : begin;
+        uint32_t text = r && r->end >= end ? r->name : 0;
+        from = from > begin ? from : begin;
+        add_step(o, from, end, PATH_HART, text, NO_ONE);
+        end = from;
+    }
+}
+
+static void walk(struct order *o)
+{
+    const struct trace *t = o->t;
+    uint32_t k = o->pushes - 1, i = NO_ONE, h = t->harts;
+
+    while (k != NO_ONE || i != NO_ONE) {
+        if (i == NO_ONE) {
+            const struct push *p = &o->push[k];
+            uint64_t from = p->woken              ? t->command[p->waker].end
+                            : p->before == NO_ONE ? t->begin
+                                                  : o->push[p->before].at;
+            hart_steps(o, from, p->at, &h);
+            i = p->woken ? p->waker : NO_ONE;
+            k = p->woken ? NO_ONE : p->before;
+            continue;
+        }
+        const struct command *c = &t->command[i];
+        uint64_t bound = c->begin - (uint64_t)o->rest[i];
+        o->critical[i] = true;
+        add_step(o, c->begin, c->end, c->pipe, c->name, i);
+        add_step(o, bound, c->begin, PATH_REST, 0, i);
+        k = o->reason[i] == FROM_HART ? o->push_of[i] : NO_ONE;
+        if (o->reason[i] == FROM_START) {
+            hart_steps(o, t->begin, bound, &h);
+        }
+        i = o->from[i];
+    }
+    for (uint32_t a = 0, b = o->steps; a + 1 < b; a++) {
+        struct step swap = o->step[a];
+        o->step[a] = o->step[--b];
+        o->step[b] = swap;
+    }
+}
+
+void order_make(struct order *o, const struct trace *t)
+{
+    *o = (struct order){.t = t};
+    o->before = zeroed(t->commands, sizeof(o->before[0]));
+    o->older = zeroed(t->edges, sizeof(o->older[0]));
+    o->push = zeroed(t->commands + 1, sizeof(o->push[0]));
+    o->push_of = zeroed(t->commands, sizeof(o->push_of[0]));
+    o->rest = zeroed(t->commands, sizeof(o->rest[0]));
+    o->begin = zeroed(t->commands, sizeof(o->begin[0]));
+    o->end = zeroed(t->commands, sizeof(o->end[0]));
+    o->reason = zeroed(t->commands, sizeof(o->reason[0]));
+    o->from = zeroed(t->commands, sizeof(o->from[0]));
+    o->critical = zeroed(t->commands, sizeof(o->critical[0]));
+    order_lanes(o);
+    order_edges(o);
+    order_pushes(o);
+    explain(o);
+    order_replay(o, NULL);
+    walk(o);
+}
+
+void order_free(struct order *o)
+{
+    void *all[] = {o->before, o->older, o->push,   o->push_of,  o->rest, o->begin,
+                   o->end,    o->from,  o->reason, o->critical, o->step};
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        free(all[i]);
+    }
+    *o = (struct order){0};
+}

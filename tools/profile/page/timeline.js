@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: MIT
+//
+// The timeline: rows of slices on a canvas. What is narrower than a pixel is drawn as the
+// share of the pixel that is filled, from prefix sums, so a frame costs pixels and not
+// commands.
+"use strict";
+const ROW = 20, RULER = 22;
+const view = {from: 0, to: D.cycles, top: 0}; // what is shown: cycles, rows in pixels
+const state = {hover: null, kept: null, range: null, core: -1, match: null, selecting: false};
+const canvas = $("canvas"), overview = $("overview");
+let rows = [], paint = null, wanted = false;
+const label = () => canvas.clientWidth < 600 ? 46 : 92;
+
+function row(name, begin, took, first, last, tint, text, more) {
+  return {name, begin, took, first, last, tint, text, ...more};
+}
+
+function makeRows() {
+  const fixed = [];
+  const all = C["path.begin"].length, slices = C["hart.begin"].length;
+  if (all) {
+    fixed.push(row("critical", C["path.begin"], C["path.took"], 0, all,
+      i => pathName(C["path.what"][i]),
+      i => T[C["path.text"][i]] || pathName(C["path.what"][i]), {path: true}));
+  }
+  const ranges = D.launches.filter(l => l[5] === 0);
+  if (ranges.length) {
+    fixed.push(row("launch", Float64Array.from(ranges, l => l[1]),
+      Float64Array.from(ranges, l => l[2]), 0, ranges.length, () => "rest",
+      i => T[ranges[i][0]]));
+  }
+  if (slices) {
+    fixed.push(row("hart", C["hart.begin"], C["hart.took"], 0, slices,
+      i => T[C["hart.name"][i]] === "idle" ? "empty" : "hart", i => T[C["hart.name"][i]],
+      {hart: true}));
+  }
+  const lanes = inOrder.filter(lane => state.core < 0 || lane.core === state.core);
+  rows = fixed.concat(lanes.map(lane => row((cores.length > 1 ? lane.core + " " : "") + lane.pipe,
+    C.begin, C.took, lane.first, lane.last, () => lane.pipe, i => T[C.name[i]],
+    {lane, first_of_core: lane === inOrder.find(other => other.core === lane.core)})));
+  rows.forEach(r => { r.fill = r.lane ? prefix("took") : sums(r.took); });
+}
+
+const x_of = t => label() + (t - view.from) / (view.to - view.from) * (canvas.clientWidth - label());
+const t_of = x => view.from + (x - label()) / (canvas.clientWidth - label()) * (view.to - view.from);
+
+function redraw() {
+  if (!wanted) {
+    wanted = true;
+    requestAnimationFrame(() => { wanted = false; draw(); });
+  }
+}
+
+function fitCanvas(c, height) {
+  const ratio = window.devicePixelRatio || 1;
+  const w = Math.round(c.clientWidth * ratio), h = Math.round(height * ratio);
+  c.style.height = height + "px";
+  if (c.width !== w || c.height !== h) {
+    c.width = w;
+    c.height = h;
+  }
+  const g = c.getContext("2d");
+  g.setTransform(ratio, 0, 0, ratio, 0, 0);
+  return g;
+}
+
+const stageHeight = () => Math.min(RULER + rows.length * ROW + 4,
+  Math.max(260, window.innerHeight * .62));
+
+function draw() {
+  const height = stageHeight(), width = canvas.clientWidth;
+  const g = fitCanvas(canvas, height);
+  style = null;
+  view.top = Math.max(0, Math.min(view.top, RULER + rows.length * ROW + 4 - height));
+  g.fillStyle = color("card");
+  g.fillRect(0, 0, width, height);
+  g.save();
+  g.beginPath();
+  g.rect(0, RULER, width, height - RULER);
+  g.clip();
+  rows.forEach((r, n) => {
+    const y = RULER + n * ROW - view.top;
+    if (y > RULER - ROW && y < height) {
+      drawRow(g, r, y, width);
+    }
+  });
+  drawRange(g, height);
+  drawArrows(g);
+  g.restore();
+  drawRuler(g, width);
+  drawOverview();
+}
+
+function drawRow(g, r, y, width) {
+  const left = label();
+  g.fillStyle = color("lane");
+  g.fillRect(left, y + 1, width - left, ROW - 2);
+  g.font = "12px system-ui, sans-serif";
+  g.textBaseline = "middle";
+  g.fillStyle = color("soft");
+  g.textAlign = "right";
+  g.fillText(label() < 60 ? r.name.slice(0, 6) : r.name, left - 8, y + ROW / 2);
+  g.textAlign = "left";
+  g.save();
+  g.beginPath();
+  g.rect(left, y, width - left, ROW);
+  g.clip();
+  if (r.lane) {
+    drawWaits(g, r, y);
+  }
+  drawSlices(g, r, y, width);
+  g.restore();
+}
+
+// Slices, those narrower than a pixel together.
+function drawSlices(g, r, y, width) {
+  const scale = (width - label()) / (view.to - view.from);
+  let i = Math.max(r.first, atLeast(r.begin, view.from, r.first, r.last) - 1);
+  const tints = {};
+  while (i < r.last && r.begin[i] < view.to) {
+    const w = r.took[i] * scale, x = x_of(r.begin[i]), tint = r.tint(i);
+    g.fillStyle = tints[tint] = tints[tint] || color(tint);
+    if (w >= 1.5) {
+      drawSlice(g, r, i, x, y, w);
+      i++;
+      continue;
+    }
+    const pixel = Math.floor(x), end = t_of(pixel + 1);
+    let next = i + 1;
+    for (let step = 1; next < r.last && r.begin[next] < end; step *= 2) {
+      next += step;
+    }
+    next = atLeast(r.begin, end, i + 1, Math.min(next, r.last));
+    const filled = (r.fill[next] - r.fill[i]) * scale;
+    g.globalAlpha = dim(r, i) * Math.min(1, .25 + .75 * filled);
+    g.fillRect(pixel, y + 2, 1, ROW - 4);
+    g.globalAlpha = 1;
+    i = next;
+  }
+}
+
+const dim = (r, i) => !state.match || (r.lane && state.match(i)) ? 1 : .22;
+
+function drawSlice(g, r, i, x, y, w) {
+  g.globalAlpha = dim(r, i);
+  const gap = w > 4 ? .6 : 0;
+  g.fillRect(x, y + 2, w - gap, ROW - 4);
+  if (r.lane && w > 3) {
+    const lost = (C.lost[i] + C.missed[i] + C.banks[i]) / r.took[i];
+    if (lost) {
+      g.fillStyle = color(C.lost[i] ? "shared" : C.missed[i] ? "l2" : "bank");
+      g.fillRect(x + (w - gap) * (1 - lost), y + 2, (w - gap) * lost, 4);
+    }
+    if (C.path[i] & 128) {
+      g.fillStyle = color("mark");
+      g.fillRect(x, y + ROW - 5, w - gap, 3);
+    }
+  }
+  if (w > 34) {
+    const from = Math.max(x, label()), room = x + w - from - 8;
+    const text = r.text(i);
+    if (room > 26) {
+      g.fillStyle = r.tint(i) === "empty" ? color("soft") : "#fff";
+      g.fillText(clipped(g, text, room), from + 4, y + ROW / 2 + .5);
+    }
+  }
+  g.globalAlpha = 1;
+  const s = state.kept || state.hover;
+  if (s && s.row === r && s.i === i) {
+    g.strokeStyle = color("ink");
+    g.lineWidth = 2;
+    g.strokeRect(x + .5, y + 1.5, Math.max(w - 1, 2), ROW - 3);
+  }
+}
+
+function clipped(g, text, room) {
+  if (g.measureText(text).width <= room) {
+    return text;
+  }
+  const n = Math.floor(text.length * room / g.measureText(text).width) - 1;
+  return n > 1 ? text.slice(0, n) + "\u2026" : "";
+}
+
+// Before a command, the time at the head of its queue for a semaphore.
+function drawWaits(g, r, y) {
+  const scale = (canvas.clientWidth - label()) / (view.to - view.from);
+  let i = Math.max(r.first, atLeast(r.begin, view.from, r.first, r.last) - 1);
+  if (r.last - i > 4000 && (atLeast(r.begin, view.to, i, r.last) - i) > 4000) {
+    return;
+  }
+  g.fillStyle = color("sem");
+  for (; i < r.last && r.begin[i] - C.waited[i] < view.to; i++) {
+    if (C.waited[i] * scale > 1) {
+      g.globalAlpha = .45;
+      g.fillRect(x_of(r.begin[i] - C.waited[i]), y + ROW / 2 - 2, C.waited[i] * scale, 4);
+    }
+  }
+  g.globalAlpha = 1;
+}
+
+function drawRuler(g, width) {
+  const span = view.to - view.from, room = width - label();
+  let step = 10 ** Math.floor(Math.log10(span / (room / 90)));
+  step *= [1, 2, 5, 10].find(k => span / (step * k) <= room / 90) || 10;
+  step = Math.max(step, 1);
+  g.fillStyle = color("card");
+  g.fillRect(0, 0, width, RULER);
+  g.fillStyle = g.strokeStyle = color("soft");
+  g.font = "11px system-ui, sans-serif";
+  g.textBaseline = "middle";
+  g.textAlign = "center";
+  g.lineWidth = 1;
+  for (let t = Math.ceil(view.from / step) * step; t <= view.to; t += step) {
+    const x = Math.round(x_of(t)) + .5, text = grouped(t);
+    if (x + g.measureText(text).width / 2 < width && x - g.measureText(text).width / 2 > label()) {
+      g.fillText(text, x, RULER / 2 - 1);
+    }
+    g.beginPath();
+    g.moveTo(x, RULER - 5);
+    g.lineTo(x, RULER);
+    g.stroke();
+  }
+  g.textAlign = "right";
+  g.fillText("cycles", label() - 8, RULER / 2 - 1);
+  g.textAlign = "left";
+}
+
+function drawRange(g, height) {
+  if (!state.range) {
+    return;
+  }
+  const a = Math.max(label(), x_of(state.range.from)), b = x_of(state.range.to);
+  if (b > a) {
+    g.fillStyle = color("accent");
+    g.globalAlpha = .13;
+    g.fillRect(a, RULER, b - a, height);
+    g.globalAlpha = 1;
+    g.fillRect(a - 1, RULER, 1.5, height);
+    g.fillRect(b - .5, RULER, 1.5, height);
+  }
+}
+
+// Arrows from who posted to the command that is looked at, and from it to who took.
+function drawArrows(g) {
+  const s = state.kept || state.hover;
+  if (!s || !s.row.lane) {
+    return;
+  }
+  if (C.by[s.i] > 1) {
+    arrow(g, C.by[s.i] - 2, s.i);
+  }
+  if (state.kept) {
+    for (const i of takers(s.i)) {
+      arrow(g, s.i, i);
+    }
+  }
+}
+
+let takersOf = -1, takersAre = [];
+function takers(i) {
+  if (takersOf !== i) {
+    takersOf = i;
+    takersAre = [];
+    for (let k = 0; k < C.by.length && takersAre.length < 8; k++) {
+      if (C.by[k] === i + 2) {
+        takersAre.push(k);
+      }
+    }
+  }
+  return takersAre;
+}
+
+const yOf = i => {
+  const n = rows.findIndex(r => r.lane && i >= r.first && i < r.last);
+  return n < 0 ? -1 : RULER + n * ROW - view.top + ROW / 2;
+};
+
+function arrow(g, from, to) {
+  const x0 = x_of(C.begin[from] + C.took[from]), x1 = x_of(C.begin[to]);
+  const y0 = yOf(from), y1 = yOf(to);
+  if (y0 < 0 || y1 < 0) {
+    return;
+  }
+  g.strokeStyle = g.fillStyle = color("ink");
+  g.lineWidth = 1.5;
+  g.beginPath();
+  g.moveTo(x0, y0);
+  const bow = Math.max(14, Math.abs(x1 - x0) / 3);
+  g.bezierCurveTo(x0 + bow, y0, x1 - bow, y1, x1, y1);
+  g.stroke();
+  g.beginPath();
+  g.moveTo(x1, y1);
+  g.lineTo(x1 - 7, y1 - 4);
+  g.lineTo(x1 - 7, y1 + 4);
+  g.fill();
+}
+
+// The whole run in one strip: how many of the pipes work.
+let strip = null;
+function makeStrip(width) {
+  const load = new Float32Array(width), lanes = rows.filter(r => r.lane);
+  for (const r of lanes) {
+    let i = r.first;
+    for (let x = 0; x < width; x++) {
+      const next = atLeast(r.begin, (x + 1) / width * D.cycles, i, r.last);
+      load[x] += (r.fill[next] - r.fill[i]) / (D.cycles / width);
+      i = next;
+    }
+  }
+  const most = load.reduce((a, b) => Math.max(a, b), 0) || 1;
+  return {width, load: load.map(v => v / most), core: state.core};
+}
+
+function drawOverview() {
+  const g = fitCanvas(overview, 34), width = overview.clientWidth;
+  const n = Math.max(1, Math.floor(width - label()));
+  if (!strip || strip.width !== n || strip.core !== state.core) {
+    strip = makeStrip(n);
+  }
+  g.clearRect(0, 0, width, 34);
+  g.fillStyle = color("rest");
+  for (let x = 0; x < n; x++) {
+    g.fillRect(label() + x, 32 - 28 * Math.min(1, strip.load[x]), 1, 28 * Math.min(1, strip.load[x]));
+  }
+  const a = label() + view.from / D.cycles * n, b = label() + view.to / D.cycles * n;
+  g.fillStyle = color("accent");
+  g.globalAlpha = .16;
+  g.fillRect(a, 2, Math.max(2, b - a), 31);
+  g.globalAlpha = 1;
+  g.strokeStyle = color("accent");
+  g.strokeRect(a + .5, 2.5, Math.max(2, b - a - 1), 30);
+}

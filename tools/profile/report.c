@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * report [--page DIR] [--title TEXT] TRACE [-o OUT.html]    where the cycles of a run went
+ *
+ * Prints what limits the run of a trace (TRACE= of tools/salai), what would help and how many
+ * cycles that would save at most, and writes one page that opens offline. DIR has the parts of
+ * the page (tools/profile/page). Exit status 2: bad input, or OUT cannot be written; then
+ * there is no OUT.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/profile/advice.h"
+#include "tools/profile/page.h"
+
+struct options {
+    const char *page, *title, *trace, *out;
+};
+
+static const char usage[] =
+    "usage: report [--page DIR] [--title TEXT] TRACE [-o OUT.html]\n";
+
+static bool parse(struct options *o, int argc, char **argv)
+{
+    *o = (struct options){.page = "tools/profile/page"};
+    for (int i = 1; i < argc; i++) {
+        const char **to = strcmp(argv[i], "--page") == 0    ? &o->page
+                          : strcmp(argv[i], "--title") == 0 ? &o->title
+                          : strcmp(argv[i], "-o") == 0      ? &o->out
+                                                            : NULL;
+        if (to ? i + 1 == argc : argv[i][0] == '-' || o->trace) {
+            return false;
+        }
+        *(to ? to : &o->trace) = to ? argv[++i] : argv[i];
+    }
+    return o->trace != NULL;
+}
+
+static void print(const struct trace *t, const struct advice *a)
+{
+    uint64_t all = t->end - t->begin;
+
+    printf("%s (%s): %s\n", a->bound, a->class, a->reason);
+    for (unsigned i = 0; i < a->n; i++) {
+        const struct remedy *r = &a->remedy[i];
+        printf("%u. %s: %s\n   %s: at most %ju cycles less, %.1f %%\n", i + 1, r->kind,
+               r->why, r->help, (uintmax_t)r->cycles,
+               100.0 * (double)r->cycles / (double)all);
+    }
+}
+
+/* Under another name until it is whole. */
+static bool write_page(const struct options *opt, const struct trace *t,
+                       const struct sums *s, const struct order *o,
+                       const struct advice *a)
+{
+    char name[4096];
+    FILE *out;
+    bool good;
+
+    snprintf(name, sizeof(name), "%s.part", opt->out);
+    out = fopen(name, "w");
+    if (!out) {
+        fprintf(stderr, "report: %s: %s\n", opt->out, strerror(errno));
+        return false;
+    }
+    good = page_write(out, opt->page, opt->title ? opt->title : opt->trace, t, s, o, a);
+    if (ferror(out) | fclose(out)) {
+        fprintf(stderr, "report: %s: could not be written completely\n", opt->out);
+        good = false;
+    }
+    if (good && rename(name, opt->out) != 0) {
+        fprintf(stderr, "report: %s: %s\n", opt->out, strerror(errno));
+        good = false;
+    }
+    if (!good) {
+        unlink(name);
+    }
+    return good;
+}
+
+int main(int argc, char **argv)
+{
+    static struct advice advice;
+    struct options options;
+    struct trace t;
+    struct sums s;
+    struct order o;
+    char error[512];
+    bool good = true;
+
+    if (!parse(&options, argc, argv)) {
+        fputs(usage, stderr);
+        return 2;
+    }
+    if (!trace_read(&t, options.trace, error, sizeof(error))) {
+        fprintf(stderr, "report: %s\n", error);
+        return 2;
+    }
+    sums_make(&s, &t);
+    order_make(&o, &t);
+    advice_make(&advice, &t, &s, &o);
+    print(&t, &advice);
+    if (options.out) {
+        good = write_page(&options, &t, &s, &o, &advice);
+    }
+    order_free(&o);
+    sums_free(&s);
+    trace_free(&t);
+    return good ? 0 : 2;
+}

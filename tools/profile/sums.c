@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sums over a trace.
+ */
+#include <stdlib.h>
+
+#include "tools/profile/sums.h"
+
+const char *cause_name(enum cause cause)
+{
+    static const char *const names[CAUSES] = {
+        [CAUSE_SEM] = "semaphore",      [CAUSE_EMPTY] = "queue empty",
+        [CAUSE_SHARED] = "bandwidth",   [CAUSE_L2] = "L2 miss",
+        [CAUSE_BANK] = "bank conflict",
+    };
+
+    return names[cause];
+}
+
+static void add_stall(struct sums *s, uint32_t lane, enum cause cause, uint32_t text,
+                      uint64_t cycles)
+{
+    uint32_t i;
+
+    if (cycles == 0) {
+        return;
+    }
+    s->lane[lane].cause[cause] += cycles;
+    for (i = 0; i < s->stalls; i++) {
+        struct stall *x = &s->stall[i];
+        if (x->lane == lane && x->cause == cause && x->text == text) {
+            break;
+        }
+    }
+    if (i == s->stalls) {
+        s->stall = array_grow(s->stall, i, sizeof(s->stall[0]));
+        s->stall[s->stalls++] = (struct stall){lane, text, cause, 0};
+    }
+    s->stall[i].cycles += cycles;
+}
+
+/* What the hart did while a queue was empty. `at` goes on from call to call. */
+static void blame(struct sums *s, const struct trace *t, uint32_t lane, uint64_t begin,
+                  uint64_t end, uint32_t *at)
+{
+    while (*at < t->harts && t->hart[*at].end <= begin) {
+        ++*at;
+    }
+    for (uint32_t i = *at; begin < end; i++) {
+        uint64_t from = i < t->harts && t->hart[i].begin < end ? t->hart[i].begin : end;
+        if (from > begin) { /* nobody has said what */
+            add_stall(s, lane, CAUSE_EMPTY, 0, from - begin);
+            begin = from;
+        }
+        if (begin < end) {
+            uint64_t to = t->hart[i].end < end ? t->hart[i].end : end;
+            add_stall(s, lane, CAUSE_EMPTY, t->hart[i].name, to > begin ? to - begin : 0);
+            begin = to > begin ? to : begin;
+        }
+    }
+}
+
+/* The semaphore that a command has waited for: whose unit came last. */
+static uint32_t awaited(const struct trace *t, const struct command *c)
+{
+    uint64_t latest = 0;
+    uint32_t sem = 0;
+
+    for (uint32_t i = 0; i < c->waits; i++) {
+        const struct edge *e = &t->edge[c->wait + i];
+        uint64_t came = e->from == BY_HART ? e->cycles : t->command[e->from].end;
+        if (came >= latest) {
+            latest = came;
+            sem = e->sem;
+        }
+    }
+    return sem;
+}
+
+static void sum_lane(struct sums *s, const struct trace *t, uint32_t lane)
+{
+    const struct lanes *l = &s->lanes;
+    struct lane_sum *sum = &s->lane[lane];
+    uint64_t done = t->begin;
+    uint32_t at = 0;
+
+    for (uint32_t k = l->first[lane]; k < l->first[lane + 1]; k++) {
+        const struct command *c = &t->command[l->order[k]];
+        uint64_t head =
+            c->begin - (c->waited < c->begin - done ? c->waited : c->begin - done);
+        uint64_t lost = c->lost + c->missed + c->banks;
+        blame(s, t, lane, done, head, &at);
+        sum->before += k == l->first[lane] ? head - done : 0;
+        add_stall(s, lane, CAUSE_SEM, awaited(t, c), c->begin - head);
+        add_stall(s, lane, CAUSE_SHARED, 0, c->lost);
+        add_stall(s, lane, CAUSE_L2, 0, c->missed);
+        add_stall(s, lane, CAUSE_BANK, 0, c->banks);
+        sum->busy += c->end - c->begin - lost;
+        sum->commands++;
+        sum->read += c->read;
+        sum->written += c->written;
+        sum->ops += c->ops;
+        done = c->end;
+    }
+    sum->after = t->end - done;
+    blame(s, t, lane, done, t->end, &at);
+}
+
+static void add_path(struct sums *s, const struct command *c)
+{
+    uint32_t i;
+
+    for (i = 0; i < s->paths; i++) {
+        if (s->path[i].from == c->from && s->path[i].to == c->to) {
+            break;
+        }
+    }
+    if (i == s->paths) {
+        s->path = array_grow(s->path, i, sizeof(s->path[0]));
+        s->path[s->paths++] = (struct path){.from = c->from, .to = c->to};
+    }
+    s->path[i].commands++;
+    s->path[i].bytes += c->written > c->read || c->from == c->to ? c->written : c->read;
+    s->path[i].cycles += c->end - c->begin;
+}
+
+/* Lines by text and pipe: `table` has for each text and pipe its number + 1. */
+static void add_line(struct sums *s, uint32_t *table, const struct command *c)
+{
+    uint32_t *known = &table[c->line * NPU_PIPES + c->pipe];
+    struct line *l;
+
+    if (*known == 0) {
+        s->line = array_grow(s->line, s->lines, sizeof(s->line[0]));
+        s->line[s->lines++] =
+            (struct line){.line = c->line, .pipe = c->pipe, .name = c->name};
+        *known = s->lines;
+    }
+    l = &s->line[*known - 1];
+    l->commands++;
+    l->cycles += c->end - c->begin;
+    l->waited += c->waited;
+    l->lost += c->lost + c->missed + c->banks;
+    l->bytes += c->read > c->written ? c->read : c->written;
+    l->ops += c->ops;
+}
+
+static int longest(const void *a, const void *b)
+{
+    const struct stall *x = a, *y = b;
+
+    return x->cycles < y->cycles ? 1 : x->cycles > y->cycles ? -1 : 0;
+}
+
+static int hottest(const void *a, const void *b)
+{
+    const struct line *x = a, *y = b;
+
+    return x->cycles < y->cycles ? 1 : x->cycles > y->cycles ? -1 : 0;
+}
+
+void sums_make(struct sums *s, const struct trace *t)
+{
+    uint32_t *table = calloc(t->texts.n * (size_t)NPU_PIPES, sizeof(*table));
+
+    *s = (struct sums){0};
+    lanes_make(&s->lanes, t);
+    s->lane = calloc(s->lanes.n + 1, sizeof(s->lane[0]));
+    for (uint32_t lane = 0; lane < s->lanes.n; lane++) {
+        sum_lane(s, t, lane);
+    }
+    for (uint32_t i = 0; i < t->commands; i++) {
+        const struct command *c = &t->command[i];
+        add_line(s, table, c);
+        if (c->from <= NPU_MEM_GM) {
+            add_path(s, c);
+        }
+    }
+    free(table);
+    if (s->stalls) {
+        qsort(s->stall, s->stalls, sizeof(s->stall[0]), longest);
+    }
+    qsort(s->line, s->lines, sizeof(s->line[0]), hottest);
+}
+
+void sums_free(struct sums *s)
+{
+    lanes_free(&s->lanes);
+    free(s->lane);
+    free(s->stall);
+    free(s->path);
+    free(s->line);
+    *s = (struct sums){0};
+}
