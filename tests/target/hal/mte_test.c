@@ -156,6 +156,30 @@ TEST(mte, between_l1_and_ub_and_to_the_bias_table)
     CHECK(bt[0] == -2 && bt[1] == 1.5f && bt[15] == 1.5f);
 }
 
+static int run_code(const void *code)
+{
+    __asm__ volatile("fence.i" ::: "memory");
+    return ((int (*)(void))(uintptr_t)code)();
+}
+
+/* What the hart has run from a memory and an engine writes over is no longer run. */
+TEST(mte, writes_over_code)
+{
+    static uint32_t code[8] __attribute__((aligned(32))) = {0, 0x00008067 /* ret */};
+    static uint32_t copy[8] __attribute__((aligned(32)));
+    union cmd cmd;
+
+    for (uint32_t i = 1; i <= 3; i++) {
+        code[0] = i << 20 | 0x00000513; /* li a0, i */
+        mte_gm_to_ub(&cmd, 0, code, sizeof(code));
+        run_on(PIPE_MTE2, &cmd);
+        CHECK_EQ(run_code(chip_local(core(), NPU_MEM_UB, 0)), i);
+        mte_ub_to_gm(&cmd, copy, 0, sizeof(copy));
+        run_on(PIPE_MTE3, &cmd);
+        CHECK_EQ(run_code(copy), i);
+    }
+}
+
 /* Two rows of 64 bytes, in L1 96, in UB 160 bytes apart, there and back. */
 TEST(mte, local_rows_keep_their_pitch)
 {

@@ -37,6 +37,7 @@ struct SalaiNPU {
     NPUPage core[NPU_MAX_CORES];
     MemoryRegion mem[NPU_MAX_CORES][NPU_MEM_COUNT]; /* those that are mapped */
     MemoryRegion stage;                             /* the others, of all cores */
+    uint8_t *stage_host;
     MemoryRegion l2;                                /* its tags */
     qemu_irq irq[NPU_MAX_CORES];
     MemoryRegion *gm; /* the machine's DRAM */

@@ -9,11 +9,36 @@
  */
 #include "tools/emu/qemu/device.h"
 
-#define POISON 0xff
+#define POISON     0xff
+#define PAGE_BYTES 4096 /* TARGET_PAGE_SIZE, of which a bit says whether it is dirty */
 
-/* Bytes [p, p + len) of a RAM region have been written behind QEMU's back. */
-static void written(MemoryRegion *mr, void *p, uint64_t len)
+/* Every page of bytes [off, off + len) of a RAM region is dirty for all that want to know:
+ * then nothing of QEMU's has to change. Else it goes through all blocks of RAM to find the
+ * one of a host address, and those are many where cores are. The big lock keeps the bits. */
+static bool all_dirty(MemoryRegion *mr, uint64_t off, uint64_t len)
 {
+    uint8_t wanted = memory_region_get_dirty_log_mask(mr);
+    uint64_t first = memory_region_get_ram_addr(mr) + off;
+    uint64_t end = (first + len - 1) / PAGE_BYTES + 1;
+
+    for (unsigned client = 0; client < DIRTY_MEMORY_NUM; client++) {
+        unsigned long **blocks = ram_list.dirty_memory[client]->blocks;
+        for (uint64_t at = first / PAGE_BYTES; wanted >> client & 1 && at < end; at++) {
+            if (!test_bit(at % DIRTY_MEMORY_BLOCK_SIZE,
+                          blocks[at / DIRTY_MEMORY_BLOCK_SIZE])) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Bytes [off, off + len), at p, of a RAM region have been written behind QEMU's back. */
+static void written(MemoryRegion *mr, uint64_t off, void *p, uint64_t len)
+{
+    if (all_dirty(mr, off, len)) {
+        return;
+    }
     memory_region_ref(mr); /* which the unmap gives back */
     address_space_unmap(&address_space_memory, p, len, true, len);
 }
@@ -34,7 +59,7 @@ static void gm_unmap(void *ctx, void *p, uint64_t addr, uint64_t len, bool write
     SalaiNPU *npu = ctx;
 
     if (write && len) {
-        written(npu->gm, p, len);
+        written(npu->gm, addr - npu->config.gm_base, p, len);
     }
 }
 
@@ -42,10 +67,12 @@ static void mem_dirty(void *ctx, unsigned core, enum npu_mem mem, uint32_t off,
                       uint32_t len)
 {
     SalaiNPU *npu = ctx;
+    uint8_t *p = npu->model.mem[core][mem] + off;
 
-    if (len) {
-        written(npu_mem_offset(mem) ? &npu->mem[core][mem] : &npu->stage,
-                npu->model.mem[core][mem] + off, len);
+    if (len && npu_mem_offset(mem)) {
+        written(&npu->mem[core][mem], off, p, len);
+    } else if (len) {
+        written(&npu->stage, p - npu->stage_host, p, len);
     }
 }
 
@@ -149,6 +176,7 @@ void npu_memory_init(SalaiNPU *npu)
         stage_bytes += npu_mem_offset(m) ? 0 : npu_mem_size(profile, m);
     }
     stage = init_ram(npu, &npu->stage, "npu.stage", id, stage_bytes * npu->config.cores);
+    npu->stage_host = stage;
     npu->model.l2 = (uint32_t *)init_ram(npu, &npu->l2, "npu.l2", "npu.l2",
                                          npu_l2_bytes(profile));
     for (unsigned c = 0; c < npu->config.cores; c++) {
