@@ -18,6 +18,7 @@ LEVEL = {"race": "error", "out-of-bounds": "error", "use-after-free": "error",
          "left-set": "error",
          "redundant": "note", "init": "error", "order": "note", "mixed": "warning"}
 CORE_SEMS = 64  # SEM_CORE of the contract
+LINE = 0xffffff  # of a tag: what the kernel gave it
 SIDES = "first", "second", "release", "wanted", "handed"
 Frame = collections.namedtuple("Frame", "function file line")
 
@@ -56,6 +57,18 @@ def frames_of(image, addresses):
     return frames
 
 
+def of_program(access, frame, command):
+    """Of a command of a tile program the line of that, which its tag is. The file is an
+    argument, as a rule of the program's own name."""
+    line = access.get("tag", 0) & LINE
+    if not (line and access["command"] and frame.file.startswith("kernels/tile/")):
+        return frame
+    name = access["task"] + ".tile"
+    files = [f for word in command for f in re.findall(r"\barg=([^,]*\.tile)\b", word)]
+    files = [f for f in files if os.path.basename(f) == name] + files + [name]
+    return Frame(access["task"], os.path.normpath(files[0]), line)
+
+
 def source(access, frames):
     """The innermost frame of a kernel; else the innermost above the drivers."""
     chain = [f for a in address(access) for f in frames.get(a, [])]
@@ -66,7 +79,7 @@ def source(access, frames):
 
 # --- findings ---
 
-def located(raw, image):
+def located(raw, image, command=()):
     """The findings, with their sources; those of the same two lines and memory are one."""
     raw["findings"] += raw.get("redundant") or []
     for f in raw["findings"]:
@@ -82,7 +95,7 @@ def located(raw, image):
     frames = frames_of(image, [a for access in accesses for a in address(access)] +
                        [b["site"] - 2 for b in buffers])
     for access in accesses:
-        access["source"] = source(access, frames)
+        access["source"] = of_program(access, source(access, frames), command)
     for b in buffers:
         frame = (frames.get(b["site"] - 2) or [Frame("?", "??", 0)])[0]
         b["where"], b["frame"] = f"{frame.file}:{frame.line}", frame

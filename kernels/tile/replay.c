@@ -123,10 +123,11 @@ static int make_once(struct tile_plan *t, struct part *part, struct tile_arena *
     in->n = out->n = v->n = 0;
     for (unsigned b = 0; b < e->n_buffers; b++) {
         if (e->buffer[b].always && e->buffer[b].load) {
+            const struct tile_tensor *tensor = &t->p->k->param[e->buffer[b].load - 1];
             part->once_param[in->n] = (uint8_t)(e->buffer[b].load - 1);
-            loops_command(t->p, &t->way, t->loop, t->n_loops,
-                          &t->p->k->param[e->buffer[b].load - 1], false, 0, e->at[b][0],
-                          &in->cmds[in->n++]);
+            loops_command(t->p, &t->way, t->loop, t->n_loops, tensor, false, 0,
+                          e->at[b][0], &in->cmds[in->n]);
+            in->cmds[in->n++].head.tag = tensor->line;
         }
     }
     if (in->n) {

@@ -438,6 +438,14 @@ static unsigned bind(struct run *r, const struct tile_plan *t,
     return cores;
 }
 
+/* Of the whole program: behind the last dot of a stage's. */
+static const char *program_name(const struct tile_plan *plan)
+{
+    const char *dot = strrchr(plan->name, '.');
+
+    return dot ? dot + 1 : plan->name;
+}
+
 int tile_run(const struct tile_plan *plan, const struct tile_call *call,
              struct sched_report *report)
 {
@@ -448,13 +456,13 @@ int tile_run(const struct tile_plan *plan, const struct tile_call *call,
 
     if (plan->scratch && scratch == NULL) {
         snprintf(report->text, sizeof(report->text), "%s: no memory for %llu bytes",
-                 plan->name, (unsigned long long)plan->scratch);
+                 program_name(plan), (unsigned long long)plan->scratch);
         return ERR_NOMEM;
     }
     if (is_overwritten(plan, call)) {
         snprintf(report->text, sizeof(report->text),
                  "%s: a result in the place of a parameter is stored more than once",
-                 plan->name);
+                 program_name(plan));
         err = ERR_ARG;
     }
     cores = bind(run, plan, call, scratch);
@@ -464,7 +472,7 @@ int tile_run(const struct tile_plan *plan, const struct tile_call *call,
     if (!err) {
         err = launch(
             &(struct launch){
-                .name = plan->name, .kernel = kernel, .arg = run, .cores = cores},
+                .name = program_name(plan), .kernel = kernel, .arg = run, .cores = cores},
             report);
         tile_played = NULL;
     }

@@ -186,6 +186,22 @@ def planned():
     ok(good, f"tile/{PLANNED}_random_programs_planned", ran.stdout[:2000] + ran.stderr)
 
 
+# --- lines of a program ---
+
+def lines():
+    """A finding names the program's lines, of a stage those of the whole program."""
+    for name, sizes, want in (
+            ("softmax", "--m 64 --n 1024", {"softmax.tile:1  COPY_GM_UB", "softmax.tile:2  VSUB"}),
+            ("layernorm", "--m 1 --n 65536", {"layernorm.tile:1  COPY_GM_UB"})):
+        words = f"--sanitize race -- tile {ROOT}/kernels/tile/{name}.tile {sizes} --check 0"
+        ran = subprocess.run([*SALAI, *words.split()], stdin=subprocess.DEVNULL, timeout=120,
+                             capture_output=True, text=True, env={**os.environ,
+                                                                  "FAULT": "skip:sem2"})
+        missing = [w for w in want if f"{ROOT}/kernels/tile/{w}" not in ran.stderr]
+        ok(ran.returncode == 1 and not missing, f"tile/race_at_lines_of_{name}",
+           "\n".join([*missing, ran.stderr]))
+
+
 # --- what is refused ---
 
 SOFT = ("kernel soft(x: f32[m, n]) -> y: f32[m, n]\n    e = exp(x - max(x, n))\n"
@@ -271,6 +287,7 @@ with tempfile.TemporaryDirectory(prefix="tile-", dir=ROOT + "/build/test") as fo
     against_numpy()
     page()
     planned()
+    lines()
     refused()
     os.chdir(ROOT)
 print(f"1..{count}")

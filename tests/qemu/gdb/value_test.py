@@ -38,5 +38,28 @@ def values():
     end(process)
 
 
+def lines():
+    process = debug(SOFTMAX)
+    npu("break softmax.tile:3")
+    go()
+    matches("npu/stop_at_a_line", "\n".join(stopped()),
+            r"V command \d+ \(\w+\) begins at .*, issued at softmax\.tile:3$")
+    npu("delete")
+    npu("break kernels/tile/softmax.tile:1 MTE2")
+    go()
+    matches("npu/stop_at_a_line_of_a_pipe", "\n".join(stopped()),
+            r"MTE2 command \d+ \(COPY_GM_UB\) begins at .*, issued at softmax\.tile:1$")
+    one_line("npu/stop_at_another_program", npu("break soft.tile:2"),
+             "soft.tile:2: the program that runs is softmax.tile")
+    one_line("npu/stop_at_a_line_without_commands", npu("break softmax.tile:4"),
+             "softmax.tile:4: of lines 1, 2, 3 are commands")
+    end(process)
+
+
+def all_of_it():
+    values()
+    lines()
+
+
 gdb.execute("source tools/gdb/npu.py")
-main(values)
+main(all_of_it)

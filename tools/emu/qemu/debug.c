@@ -33,6 +33,7 @@ static const char *const events[] = {
 typedef struct Stop {
     unsigned on; /* bits 1 << what */
     uint64_t id, core, pipe, number, opcode;
+    uint64_t tag, bits; /* of a command's tag these bits, all of them unless told */
     uint64_t mem, first, bytes, reads, writes; /* an access */
     uint64_t sem, value;
 } Stop;
@@ -155,6 +156,8 @@ static bool event_matches(SalaiNPU *npu, const Stop *stop, const struct npu_even
     return (stop->on >> e->what & 1) && is(stop->core, e->core) &&
            is(stop->pipe, e->pipe) && is(stop->number, e->number) &&
            (stop->opcode == ANY || (e->cmd && e->cmd->head.opcode == stop->opcode)) &&
+           (stop->tag == ANY ||
+            (e->cmd && (e->cmd->head.tag & stop->bits) == stop->tag)) &&
            accesses(npu, stop, e);
 }
 
@@ -255,8 +258,9 @@ static void request_stop(char **words, Error **errp)
     static const struct {
         const char *name;
         size_t offset;
-    } keys[] = {KEY(id),    KEY(core),  KEY(pipe),  KEY(number), KEY(opcode), KEY(mem),
-                KEY(first), KEY(bytes), KEY(reads), KEY(writes), KEY(sem),    KEY(value)};
+    } keys[] = {KEY(id),    KEY(core),   KEY(pipe), KEY(number), KEY(opcode),
+                KEY(tag),   KEY(bits),   KEY(mem),  KEY(first),  KEY(bytes),
+                KEY(reads), KEY(writes), KEY(sem),  KEY(value)};
     Stop stop = {.on = take_events(words)};
 
     for (unsigned i = 0; i < ARRAY_SIZE(keys) && !*errp; i++) {

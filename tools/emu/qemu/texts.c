@@ -118,17 +118,23 @@ static void name_poster(char *to, const struct by *by)
 
 /* --- lines --- */
 
-/* The argument that names the program's file; else the program's name. */
+/* The argument that names the program's file: that of its name, or of another, of which it
+ * is a part; else the program's name. */
 void npu_text_launch(const char *name)
 {
     g_free(texts.program);
     texts.program = NULL;
-    for (int i = 0; i < semihosting_get_argc() && !texts.program; i++) {
+    for (int i = 0; i < semihosting_get_argc(); i++) {
         const char *word = semihosting_get_arg(i);
         g_autofree char *base = g_path_get_basename(word);
         g_autofree char *file = g_strconcat(name, ".tile", NULL);
 
         if (strcmp(base, file) == 0) {
+            g_free(texts.program);
+            texts.program = g_strdup(word);
+            return;
+        }
+        if (!texts.program && g_str_has_suffix(word, ".tile")) {
             texts.program = g_strdup(word);
         }
     }

@@ -7,6 +7,8 @@ import gdb
 
 from npu import machine
 
+LINE = 0xffffff  # of a tag: what the kernel gave it; a tile program: the line
+
 
 @machine.from_image
 def commands():
@@ -59,12 +61,19 @@ def issued(pc, tag):
     """The same of a command; where it is of a tile program, that one's line, which its tag
     is."""
     at = place(pc)
-    line = tag & 0xffff
+    line = tag & LINE
     if not at.startswith(("replay.c:", "stages.c:")) or not line:
         return at
     plan = played()
     name = plan["p"]["k"]["file"] if plan is not None else None
     return f"{name.string().split('/')[-1]}:{line}" if name else f"line {line}, {at}"
+
+
+def program(plan):
+    """Name of a stage's file, and the lines that its commands are of."""
+    file, p = plan["p"]["k"]["file"], plan["p"]
+    lines = {int(p["node"][i]["line"]) for i in range(1, int(p["n"]) + 1)}
+    return file.string().split("/")[-1] if int(file) else "", sorted(lines - {0})
 
 
 def played():

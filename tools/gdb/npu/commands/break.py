@@ -2,16 +2,20 @@
 """npu break PIPE [N|+N]     stops where a command of the pipe begins: each, the N-th, or
                              the N-th from now; N counts from power-on
 npu break OPCODE [PIPE]      where such a command begins, as MMAD
+npu break FILE:LINE [PIPE]   where a command of that line of a tile program begins
 npu break sem N [VALUE]      where semaphore N changes, or becomes VALUE
 npu break fault              where a command or an access breaks a rule
 npu break race               where a check finds something new; `npu races` shows it
 npu break                    lists all stops; `npu delete` removes them
 
 The machine stops at that very cycle, which no stop changes. -e: where the command ends."""
+import os
+
 from npu import decode, device, machine, queues, stops
 
 OPTIONS = "e"
-USAGE = "npu break [PIPE [N|+N] | OPCODE [PIPE] | sem N [VALUE] | fault | race]"
+USAGE = ("npu break [PIPE [N|+N] | OPCODE [PIPE] | FILE:LINE [PIPE] | sem N [VALUE] | fault "
+         "| race]")
 
 
 def nth(core, pipe, text):
@@ -30,7 +34,7 @@ def opcode(text):
         if command[0] == text.upper():
             return number
     raise machine.Error(f"{text}: no pipe ({', '.join(machine.pipes().values())}), no opcode, "
-                        "nor sem, fault or race")
+                        "no FILE:LINE, nor sem, fault or race")
 
 
 def semaphore(text):
@@ -38,6 +42,19 @@ def semaphore(text):
     if value >= count:
         raise machine.Error(f"no semaphore {value}: they are 0 to {count - 1}")
     return value
+
+
+def line(text):
+    """The tag of a line's commands. The program that runs tells which lines have some."""
+    file, _, number = text.rpartition(":")
+    number, plan = machine.number(number), decode.played()
+    if plan is not None:
+        name, lines = decode.program(plan)
+        if os.path.basename(file) != name:
+            raise machine.Error(f"{text}: the program that runs is {name}")
+        if number not in lines:
+            raise machine.Error(f"{text}: of lines {', '.join(map(str, lines))} are commands")
+    return number
 
 
 def keys(words, core):
@@ -57,6 +74,8 @@ def keys(words, core):
         number = {"number": nth(core, pipe, words[1])} if len(words) > 1 else {}
         return {"core": core, "pipe": pipe, **number}
     pipe = {"pipe": machine.pipe_number(words[1])} if len(words) > 1 else {}
+    if ":" in words[0]:
+        return {"core": core, "tag": line(words[0]), "bits": decode.LINE, **pipe}
     return {"core": core, "opcode": opcode(words[0]), **pipe}
 
 
