@@ -312,8 +312,7 @@ static void settle_vector(union cmd *cmd)
             cmd->head.flags = half ? cmd->head.flags : 0;
         } else if (cmd->head.opcode == OP_VMLA) {
             cmd->head.flags = half ? cmd->head.flags : 0;
-        } else if (cmd_find(cmd->head.opcode)->args[0].size == 4 &&
-                   (cmd->head.opcode >= OP_VCADD && cmd->head.opcode <= OP_VCPADD)) {
+        } else if (cmd->head.opcode >= OP_VCADD && cmd->head.opcode <= OP_VCPADD) {
             cmd->vec_reduce.dst -= cmd->vec_reduce.dst % 32;
         }
         break;

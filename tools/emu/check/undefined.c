@@ -21,11 +21,28 @@ void undefined_open(struct undefined *u, const struct check_host *host,
     u->all.n = UNDEFINED_PAGE;
 }
 
+/* Bytes of shadow of all memories of a core, each from a multiple of ALIGN on. */
+static size_t core_bytes(const struct undefined *u)
+{
+    size_t bytes = ALIGN;
+
+    for (unsigned m = 0; m < NPU_MEM_COUNT; m++) {
+        bytes +=
+            (npu_mem_size(u->config.profile, (enum npu_mem)m) + ALIGN) / ALIGN * ALIGN;
+    }
+    return bytes;
+}
+
 void undefined_close(struct undefined *u)
 {
     const struct check_host *host = u->arena.host;
 
     host->free(host->ctx, u->page, u->pages * sizeof(struct undefined_page *));
+    for (unsigned c = 0; c < NPU_MAX_CORES; c++) {
+        if (u->shadow[c]) {
+            host->free(host->ctx, u->shadow[c], core_bytes(u));
+        }
+    }
     if (u->window) {
         host->free(host->ctx, u->window, u->window_bytes);
     }
@@ -34,17 +51,37 @@ void undefined_close(struct undefined *u)
 
 size_t undefined_bytes(const struct undefined *u)
 {
-    return u->arena.used + u->window_bytes;
+    size_t bytes = u->arena.used + u->window_bytes;
+
+    for (unsigned c = 0; c < NPU_MAX_CORES; c++) {
+        for (unsigned m = 0; m < NPU_MEM_COUNT; m++) {
+            bytes += local_bytes(&u->local[c][m]);
+        }
+    }
+    return bytes;
+}
+
+/* The memories of a core come all at once, so that the host has them from where zeros cost
+ * nothing. */
+static void open_core(struct undefined *u, unsigned core)
+{
+    const struct check_host *host = u->arena.host;
+    uint8_t *at = u->shadow[core] = host->alloc(host->ctx, core_bytes(u));
+
+    at += -(uintptr_t)at % ALIGN;
+    for (unsigned m = 0; m < NPU_MEM_COUNT; m++) {
+        uint32_t bytes = npu_mem_size(u->config.profile, (enum npu_mem)m);
+        local_open(&u->local[core][m], &u->arena, at, bytes);
+        at += (bytes + ALIGN) / ALIGN * ALIGN;
+    }
 }
 
 static struct undefined_local *local_of(struct undefined *u, unsigned core, unsigned mem)
 {
-    struct undefined_local *l = &u->local[core][mem];
-
-    if (!l->byte) {
-        local_open(l, &u->arena, npu_mem_size(u->config.profile, (enum npu_mem)mem));
+    if (!u->shadow[core]) {
+        open_core(u, core);
     }
-    return l;
+    return &u->local[core][mem];
 }
 
 /* --- GM --- */
@@ -223,7 +260,7 @@ uint32_t undefined_origin(const struct undefined *u, unsigned core, unsigned mem
         return 0; /* what gets there was told, and is defined */
     }
     l = &u->local[core][mem];
-    return l->byte ? l->origin[addr / UNDEFINED_BLOCK] : 0;
+    return l->byte ? l->origin[addr / ORIGIN_BLOCK] : 0;
 }
 
 /* Whether nothing from the first to the last byte of an access can be undefined; a false
@@ -303,7 +340,7 @@ static void want(struct undefined *u, unsigned core, const struct access *a,
     uint64_t bytes = a ? access_extent(a) : 0;
 
     if (bytes && a->mem != NPU_MEM_GM) {
-        local_of(u, core, a->mem);
+        local_tell(local_of(u, core, a->mem), a->base, bytes);
     } else if (bytes) {
         uint64_t first = a->base - u->config.gm_base;
         hull->first = first < hull->first ? first : hull->first;
@@ -324,6 +361,31 @@ static void widen(struct undefined *u, uint64_t bytes)
     }
 }
 
+static bool tell(void *ctx, uint64_t first, uint64_t bytes)
+{
+    const struct looking *l = ctx;
+
+    local_tell(&l->u->local[l->core][l->mem], first, bytes);
+    return true;
+}
+
+struct telling {
+    struct undefined *u;
+    unsigned core;
+};
+
+/* What data lead to lies outside of the accesses of the plan. */
+static void tell_touched(void *opaque, const struct access *a, enum touch_kind kind)
+{
+    const struct telling *t = opaque;
+
+    (void)kind;
+    if (a->mem != NPU_MEM_GM) {
+        local_of(t->u, t->core, a->mem);
+        access_each(a, tell, &(struct looking){t->u, t->core, a->mem, 0});
+    }
+}
+
 struct npu_shadow undefined_shadow(struct undefined *u, const struct npu_event *e)
 {
     struct npu_shadow shadow = {0};
@@ -334,6 +396,7 @@ struct npu_shadow undefined_shadow(struct undefined *u, const struct npu_event *
     }
     want(u, e->core, e->dst, &hull);
     want(u, e->core, e->also, &hull);
+    npu_touch(e->npu, e->core, e->pipe, tell_touched, &(struct telling){u, e->core});
     for (unsigned m = 0; m < NPU_MEM_COUNT; m++) {
         shadow.mem[m] = u->local[e->core][m].byte;
     }

@@ -4,7 +4,7 @@
  * was written follows from such bytes.
  *
  * The memories of the cores have a byte of shadow for each byte (local.h), as npu_flow()
- * works on. GM has a bit, in pages that are there only while they have bytes of both kinds;
+ * works on, and pages of it cost memory once they are written. GM has a bit, in pages that are there only while they have bytes of both kinds;
  * npu_flow() gets a window in which the bytes of one command stand while it is asked.
  */
 #ifndef TOOLS_EMU_CHECK_UNDEFINED_H
@@ -27,6 +27,7 @@ struct undefined_page {
 struct undefined {
     struct race_config config;
     struct arena arena;
+    uint8_t *shadow[NPU_MAX_CORES]; /* of all memories of a core, once one is touched */
     struct undefined_local local[NPU_MAX_CORES][NPU_MEM_COUNT];
     struct undefined_page **page; /* NULL: all defined; &all: all undefined */
     struct undefined_page all, *free;
