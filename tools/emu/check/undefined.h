@@ -4,8 +4,9 @@
  * was written follows from such bytes.
  *
  * The memories of the cores have a byte of shadow for each byte (local.h), as npu_flow()
- * works on, and pages of it cost memory once they are written. GM has a bit, in pages that are there only while they have bytes of both kinds;
- * npu_flow() gets a window in which the bytes of one command stand while it is asked.
+ * works on, of which pages cost memory once they are written. GM has a bit, in pages that are
+ * there only while they have bytes of both kinds; npu_flow() gets a window in which the bytes
+ * of one command stand while it is asked.
  */
 #ifndef TOOLS_EMU_CHECK_UNDEFINED_H
 #define TOOLS_EMU_CHECK_UNDEFINED_H
