@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# The trace file: complete, true to the counters, and without any effect on the run.
+# The trace file and the tables of a profile: complete, true to the counters, by the rules of
+# their formats, and without any effect on the run.
 set -u
 . "$(dirname "$0")/../cli.sh"
 work_begin trace
@@ -38,12 +39,206 @@ if shape != {("F16", f"m={m}", f"n={n}") for m in (128, 72) for n in (128, 44)}:
 END
 }
 
+# The Trace Event Format's rules, and what is promised of each command: reasons, if any.
+follows_rules()
+{
+    /usr/bin/python3 - "$@" << 'END'
+import collections, gzip, json, sys
+path = sys.argv[1]
+with (gzip.open if path.endswith(".gz") else open)(path, "rt") as f:
+    events = json.load(f)["traceEvents"]
+WANTED = ("cmd", "core", "pipe", "op", "line", "issued")
+named, depth, arrows, last = set(), 0, collections.defaultdict(dict), collections.defaultdict(list)
+def wrong(*text):
+    print(*text)
+for e in events:
+    ph = e["ph"]
+    if ph not in "MXBEsfCi":
+        wrong("phase", e)
+    if ph == "M":
+        named.add((e["pid"], e.get("tid", 0)))
+        if e["args"].get("name") == "?":
+            wrong("a track has no name", e)
+        continue
+    if not isinstance(e["ts"], (int, float)) or e["ts"] < 0 or "pid" not in e:
+        wrong("when, where", e)
+    if ph != "C" and (e["pid"], e["tid"]) not in named:
+        wrong("on a track that nobody has named", e)
+    if ph == "X":
+        last[e["pid"], e["tid"]].append(e)
+    depth += {"B": 1, "E": -1}.get(ph, 0)
+    if depth < 0:
+        wrong("an end without a begin", e)
+    if ph in "sf":
+        arrows[e["id"]][ph] = e
+    if ph == "C" and not all(isinstance(v, (int, float)) for v in e["args"].values()):
+        wrong("a counter that is no number", e)
+if depth:
+    wrong(depth, "ranges do not end")
+for track, slices in last.items():
+    end = 0
+    for e in sorted(slices, key=lambda e: (round(1000 * e["ts"]), -round(1000 * e["dur"]))):
+        if round(1000 * e["ts"]) < end:
+            wrong("two slices of a track at once", e)
+        end = round(1000 * (e["ts"] + e["dur"]))
+def within(e):
+    at = round(1000 * e["ts"])
+    return any(round(1000 * s["ts"]) <= at < round(1000 * (s["ts"] + s["dur"]))
+               for s in last[e["pid"], e["tid"]])
+for i, both in arrows.items():
+    if set(both) != {"s", "f"} or both["s"]["ts"] > both["f"]["ts"]:
+        wrong("an arrow without two ends in order", i, both)
+    elif not within(both["s"]) or not within(both["f"]):
+        wrong("an arrow that begins or ends at no slice", both)
+commands = [e for e in events if "cmd" in e.get("args", {})]
+by = {f"{e['args']['core']}.{e['args']['pipe']}.{e['args']['cmd']}": e for e in commands}
+if len(by) != len(commands) or not commands:
+    wrong(len(commands), "commands have", len(by), "numbers")
+for e in commands:
+    a = e["args"]
+    if not all(key in a for key in WANTED):
+        wrong("lacks", set(WANTED) - set(a), e)
+    if a["issued"] > round(1000 * e["ts"]):
+        wrong("begins before it is pushed", e)
+    if "from" not in a and "to" not in a and a["op"] not in ("NOP",) and a.get("bytes"):
+        wrong("bytes of nowhere", e)
+    for w in a.get("waited", ()):
+        if w["by"] != "hart" and (w["by"] not in by and len(sys.argv) == 2):
+            wrong("posted by nobody", e)
+        if w["by"] in by and "barrier" not in w and w["cycles"]:
+            post = by[w["by"]]
+            if round(1000 * (post["ts"] + post["dur"])) > round(1000 * e["ts"]):
+                wrong("takes what is not yet posted", e, post)
+END
+}
+
+# Of what launches take by their own reports the steps of the critical paths, which are lines
+# of $1 without a gap; reasons, if any. $2: how many launches.
+is_exact()
+{
+    /usr/bin/python3 - "$1" "$2" "$log/out" << 'END'
+import collections, csv, re, sys
+rows = list(csv.DictReader(open(sys.argv[1] + "/critical.csv")))
+said = [int(n) for n in re.findall(r"(\d+) cycles call to return", open(sys.argv[3]).read())]
+launches = collections.defaultdict(list)
+for row in rows:
+    launches[row["launch"]].append(row)
+    if int(row["to"]) - int(row["from"]) != int(row["cycles"]) or row["cycles"] == "0":
+        print("a step of", row)
+found = []
+for steps in launches.values():
+    found.append(int(steps[-1]["to"]) - int(steps[0]["from"]))
+    if any(a["to"] != b["from"] for a, b in zip(steps, steps[1:])):
+        print("a gap in launch", steps[0]["launch"])
+if len(found) != int(sys.argv[2]) or (said and sum(said) != sum(found)):
+    print(f"call to return: {said}; critical paths: {found}")
+# What a command's step ends by is there; the last but the hart's returns.
+if any(steps[-1]["via"] != "return" for steps in launches.values()):
+    print("a path that does not end with a return")
+if not any(row["kind"] == "command" for row in rows):
+    print("no command on the way")
+info = list(csv.DictReader(open(sys.argv[1] + "/OpBasicInfo.csv")))
+for row, cycles in zip(info, found):
+    us = cycles / float(row["Current Freq"])
+    if abs(float(row["Task Duration(us)"]) - us) > 0.0006:
+        print("duration", row, us)
+END
+}
+
+# A pipe's busy time in the tables against the report's.
+tables_agree()
+{
+    /usr/bin/python3 - "$1" "$log/out" << 'END'
+import csv, re, sys
+row = next(csv.DictReader(open(sys.argv[1] + "/PipeUtilization.csv")))
+memory = next(csv.DictReader(open(sys.argv[1] + "/Memory.csv")))
+waits = next(csv.DictReader(open(sys.argv[1] + "/ResourceConflictRatio.csv")))
+report = open(sys.argv[2]).read()
+span = int(re.search(r"profile a2: (\d+) cycles", report)[1])
+near = lambda a, b: abs(a - b) < 1e-9
+for name, pipe in (("aic_mte2", "MTE2"), ("aic_mte1", "MTE1"), ("aic_cube", "M")):
+    busy, sem, shared, n, = map(int, re.search(
+        rf"^  {pipe} +(\d+) +\S+ % +(\d+) +(\d+) +\S+ % +(\d+)", report, re.M).groups())
+    if not near(float(row[name + "_ratio"]), (busy + shared) / span):
+        print(pipe, row[name + "_ratio"], busy + shared, span)
+    if not near(float(waits[name + "_wait_ratio"]), sem / span):
+        print(pipe, "waits", waits[name + "_wait_ratio"], sem, span)
+    if pipe != "M" and int(memory[name + "_instructions"]) != n:
+        print(pipe, "instructions", memory[name + "_instructions"], n)
+for pipe, column, which in (("MTE2", "GM_to_L1", 1), ("FIX", "L0C_to_GM", 2)):
+    kib = float(re.search(rf"^  {pipe} .* (\S+) +(\S+)$", report, re.M)[which])
+    if abs(float(memory[column + "_datas(KB)"]) - kib) > 0.05:
+        print(column, memory[column + "_datas(KB)"], kib)
+END
+}
+
 args=(matmul --m 200 --n 300 --k 700)
 salai -- "${args[@]}"
 cp "$log/out" plain
-salai --trace "a,b c.json" -- "${args[@]}"
+mkdir tables
+salai --trace "a,b c.json" --tables tables -- "${args[@]}"
 tap_check trace/run_is_the_same_with_it "$(diff plain "$log/out" 2>&1)"
 tap_check trace/agrees_with_the_counters "$(agrees "a,b c.json" 2>&1)"
-salai --trace missing/t.json -- "${args[@]}"
-tap_check trace/tells_that_it_cannot_write "$(has_status 2; one_line; says err 'missing/t.json')"
+tap_check trace/follows_the_rules "$(follows_rules "a,b c.json" 2>&1)"
+tap_check trace/tables_agree_with_the_report "$(tables_agree tables 2>&1)"
+tap_check trace/appears_when_it_is_complete "$(ls | grep -v -x -e plain -e tables -e 'a,b c.json')"
+tap_check path/is_as_long_as_the_launch_of_matmul "$(is_exact tables 1 2>&1)"
+
+# Others, on one core and on seven: NAME CORES LAUNCHES ARGUMENT...; mla_prolog tells no
+# cycles of launches.
+tile=$root/kernels/tile/softmax.tile
+runs=('vadd 7 1 --n 60000' 'mla_prolog 1 4 --m 64 --n 256 --k 64' "tile 7 1 $tile --m 64 --n 256")
+[ -z "${FULL:-}" ] || runs=('vadd 1 1 --n 60000' 'matmul 7 1 --m 200 --n 300 --k 700'
+    'mla_prolog 7 4 --m 64 --n 256 --k 64' "tile 1 1 $tile --m 64 --n 256" "${runs[@]}")
+for run in "${runs[@]}"; do
+    read -r name cores launches options <<< "$run"
+    read -ra options <<< "$options"
+    salai --cores "$cores" -- "$name" "${options[@]}"
+    cp "$log/out" plain
+    salai --cores "$cores" --trace t.json.gz --tables tables -- "$name" "${options[@]}"
+    tap_check "trace/same_run_of_${name}_on_$cores" "$(has_status 0; diff plain "$log/out" 2>&1)"
+    tap_check "trace/rules_of_${name}_on_$cores" "$(follows_rules t.json.gz 2>&1)"
+    tap_check "path/is_as_long_as_the_launch_of_${name}_on_$cores" \
+        "$(is_exact tables "$launches" 2>&1)"
+done
+tap_check trace/lines_of_tile_programs "$(gzip -dc t.json.gz | grep -q "\"line\":\"$tile:2\"" ||
+    echo "no line 2 of $tile: $(gzip -dc t.json.gz | grep -m1 -o '"line":"[^"]*"')")"
+
+# A part of a run.
+export TRACE_PIPES=m+Mte1 TRACE_CORES=0..1 TRACE_COMMANDS=2..9
+salai --cores 3 --trace part.json -- matmul --m 200 --n 300 --k 700
+unset TRACE_PIPES TRACE_CORES TRACE_COMMANDS
+tap_check window/has_its_commands_alone "$(has_status 0; follows_rules part.json part 2>&1
+    /usr/bin/python3 - << 'END'
+import json
+args = [e["args"] for e in json.load(open("part.json"))["traceEvents"]
+        if "cmd" in e.get("args", {})]
+found = {(a["core"], a["pipe"], a["cmd"]) for a in args}
+want = {(c, p, n) for c in (0, 1) for p in ("M", "MTE1") for n in range(2, 10)}
+if found != want:
+    print("too many:", sorted(found - want)[:5], "missing:", sorted(want - found)[:5])
+END
+)"
+for bad in 'TRACE_CYCLES=9..1 9\.\.1: want' 'TRACE_PIPES=X X: want' 'TRACE_CORES=32 32: want' \
+    'TRACE_COMMANDS=-1 -1: want'; do
+    read -r variable pattern <<< "$bad"
+    export "${variable?}"
+    refused "window/refuses_$variable" "$pattern" --trace no.json -- vadd --n 100
+    unset "${variable%%=*}"
+done
+export TRACE_CORES=0
+refused window/refused_without_a_trace 'are for trace=' vadd --n 100
+unset TRACE_CORES
+
+refused trace/tells_that_it_cannot_write 'missing/t.json' --trace missing/t.json -- vadd --n 100
+refused trace/refuses_tables_without_a_folder 'missing/.*csv: No such file' --tables missing -- \
+    vadd --n 100
+
+# A disk that is full in the middle: nothing is left under the name.
+trap '' XFSZ
+ulimit -S -f 64
+salai --trace full.json -- matmul --m 200 --n 300 --k 700
+ulimit -S -f unlimited
+tap_check trace/leaves_nothing_of_a_full_disk "$(has_status 2; one_line
+    says err 'full.json: could not be written completely'; ls full.json* 2> /dev/null)"
 tap_done

@@ -37,9 +37,9 @@ enum npu_happens {
     NPU_RESETS,  /* of a pipe, a core or, core NPU_CHIP, what the chip's reset clears */
     NPU_DRAINED, /* the hart has read (PIPE_LEFT) that a pipe has nothing left to do, or
                   * (CHIP_BUSY; core NPU_CHIP) that no pipe has */
-    NPU_NAMES,   /* the hart has named what it does (CHIP_TRACE) */
-    NPU_HINTS,   /* it has told what it does with memory (CHIP_HINT) */
-    NPU_LACKS,   /* it would have taken units of a semaphore that held fewer */
+    NPU_NAMES, /* the hart has named what it does, for core `core` or none (CHIP_TRACE) */
+    NPU_HINTS, /* it has told what it does with memory (CHIP_HINT) */
+    NPU_LACKS, /* it would have taken units of a semaphore that held fewer */
     NPU_DELAYS,  /* a seed holds something up */
     NPU_LINE,    /* a core's interrupt line rises or falls */
     NPU_CALLED,  /* a launch begins (CHIP_SHARE), whose price goes by next */
@@ -81,9 +81,9 @@ struct npu_event {
     uint64_t
         known; /* from which it was pushed and its core's scalar unit had come to it */
     uint64_t begin, end;
-    /* Of these cycles: lost to others on a shared path; what is not in L2 cost; what banks
-     * of UB cost. */
-    uint64_t shared, missed, banks;
+    /* Of these cycles: lost to others on a shared path; what is not in L2 cost; what bank
+     * groups of UB and banks cost. */
+    uint64_t shared, missed, bank_groups, banks;
     uint32_t hits, misses; /* lines of GM that were in L2, that were not */
     uint64_t bytes_read, bytes_written, ops;
     unsigned atomic_op, atomic_type; /* of its writes to GM, ATOMIC_NONE: they replace */

@@ -179,5 +179,12 @@ const struct npu_only *npu_read_delays(const char *path);
 int npu_trace_open(SalaiNPU *npu, const char *path);
 void npu_trace_close(SalaiNPU *npu);
 void npu_trace_event(SalaiNPU *npu, const struct npu_event *e);
+/* window.c: what of a run is traced, `what` is cycles, commands, cores or pipes. False: the
+ * text says nothing of the kind. */
+bool npu_window_set(const char *what, const char *text);
+
+/* tables.c: leaves the tables of a profile in a folder that is there. */
+void npu_tables_open(SalaiNPU *npu, const char *folder);
+void npu_tables_event(SalaiNPU *npu, const struct npu_event *e);
 
 #endif

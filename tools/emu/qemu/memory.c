@@ -120,6 +120,7 @@ static void event(void *ctx, const struct npu_event *e)
         poison(npu, e->name);
     }
     npu_trace_event(npu, e);
+    npu_tables_event(npu, e);
     npu_core_event(e);
     npu_racecheck_event(e);
     npu_results_event(npu, e);

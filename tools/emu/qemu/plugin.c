@@ -3,8 +3,9 @@
  * The entry of npu.so: options, and the refusal of everything that would not be exact.
  *
  *   -plugin npu.so[,cores=1..32][,profile=NAME][,timing=v1|v2][,seed=N][,trace=FILE]
- *   [,debug=on][,core=FILE][,record=DIR|,replay=DIR][,confine=off|kernel]
- *   [,simd=plain|avx2|avx512|vnni][,fail=N][,fault=LIST]
+ *   [,trace-cycles=FROM..TO][,trace-commands=FROM..TO][,trace-cores=LIST]
+ *   [,trace-pipes=LIST][,tables=DIR][,debug=on][,core=FILE][,record=DIR|,replay=DIR]
+ *   [,confine=off|kernel][,simd=plain|avx2|avx512|vnni][,fail=N][,fault=LIST]
  *   [,check=NAME[+NAME]...,findings=FILE][,delays=FILE]
  *   [,results=FILE[,bytes=CORE:PIPE:NUMBER]]
  *
@@ -23,6 +24,7 @@ static struct {
     struct npu_config config;    /* but for guest memory */
     uint64_t fail;               /* the call to the host that fails, from 1 on; 0: none */
     const char *trace;           /* file, or NULL */
+    const char *tables;          /* folder, or NULL */
     const char *record, *replay; /* directory, or NULL */
     const char *core;            /* file, or NULL */
     const char *findings;        /* file, or NULL */
@@ -32,6 +34,7 @@ static struct {
     const char *results, *bytes;
     qemu_plugin_id_t id;
     bool debug;
+    bool window;     /* not all of the run is traced */
     unsigned checks; /* CHECK_* */
     enum { CONFINE_OFF, CONFINE_KERNEL, CONFINE_ON } confine;
 } options = {.config = {.cores = 1, .profile = PROFILE_a2, .timing = TIMING_v2},
@@ -176,6 +179,34 @@ static void set_simd(const char *value)
     simd_limit(level);
 }
 
+static void set_window(const char *what, const char *value, const char *allowed)
+{
+    if (!npu_window_set(what, value)) {
+        npu_die("npu.so: trace-%s=%s: want %s", what, value, allowed);
+    }
+    options.window = true;
+}
+
+static void set_trace_cycles(const char *value)
+{
+    set_window("cycles", value, "FROM..TO or one cycle");
+}
+
+static void set_trace_commands(const char *value)
+{
+    set_window("commands", value, "FROM..TO or one number");
+}
+
+static void set_trace_cores(const char *value)
+{
+    set_window("cores", value, "numbers and FROM..TO with + between");
+}
+
+static void set_trace_pipes(const char *value)
+{
+    set_window("pipes", value, "MTE1, MTE2, MTE3, M, V and FIX with + between");
+}
+
 /* Each check by its name; what the hart does is no check of its own, races if alone. */
 static const struct {
     const char *name;
@@ -221,6 +252,11 @@ static const struct {
     {"profile", .set = set_profile},
     {"seed", .set = set_seed},
     {"trace", .text = &options.trace},
+    {"trace-cycles", .set = set_trace_cycles},
+    {"trace-commands", .set = set_trace_commands},
+    {"trace-cores", .set = set_trace_cores},
+    {"trace-pipes", .set = set_trace_pipes},
+    {"tables", .text = &options.tables},
     {"debug", .set = set_debug},
     {"confine", .set = set_confine},
     {"simd", .set = set_simd},
@@ -336,8 +372,14 @@ static void attach(Notifier *notifier, void *data)
     }
     open_perturbed();
     npu = npu_create(&options.config, options.debug);
+    if (options.window && !options.trace) {
+        npu_die("npu.so: trace-cycles= and its like: are for trace=");
+    }
     if (options.trace && npu_trace_open(npu, options.trace)) {
         npu_die("npu.so: trace=%s: %s", options.trace, strerror(errno));
+    }
+    if (options.tables) {
+        npu_tables_open(npu, options.tables);
     }
     if (!options.checks != !options.findings) {
         npu_die("npu.so: check= and findings=: both or none of them");

@@ -31,6 +31,17 @@ const char *npu_text_of_guest(const SalaiNPU *npu, uint64_t addr)
     return texts.guest;
 }
 
+bool npu_hint_of_guest(const SalaiNPU *npu, uint64_t addr, struct hint *hint)
+{
+    uint64_t off = addr - npu->config.gm_base;
+
+    if (off > npu->config.gm_size || sizeof(*hint) > npu->config.gm_size - off) {
+        return false;
+    }
+    memcpy(hint, npu->gm_host + off, sizeof(*hint));
+    return true;
+}
+
 const char *npu_text_mem(unsigned mem)
 {
     static const char *const names[] = {

@@ -10,6 +10,8 @@
 /* The string at an address of guest memory, cut short; "" if there is none. Until the next
  * call. */
 const char *npu_text_of_guest(const SalaiNPU *npu, uint64_t addr);
+/* The record of a hint; false: it is not in guest memory. */
+bool npu_hint_of_guest(const SalaiNPU *npu, uint64_t addr, struct hint *hint);
 /* The name of a memory or of GM. */
 const char *npu_text_mem(unsigned mem);
 /* Fills in the texts of a command, whose e and f are set. Until the next call. */

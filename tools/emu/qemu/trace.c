@@ -101,13 +101,11 @@ static void end_range(uint64_t now)
 
 static void hear_hint(const struct npu_event *e)
 {
-    uint64_t off = e->name - trace.npu->config.gm_base;
     struct hint h;
 
-    if (off > trace.npu->config.gm_size || sizeof(h) > trace.npu->config.gm_size - off) {
+    if (!npu_hint_of_guest(trace.npu, e->name, &h)) {
         return;
     }
-    memcpy(&h, trace.npu->gm_host + off, sizeof(h));
     if (h.kind == HINT_BEGIN) {
         begin_range(e->now, h.name);
     } else if (h.kind == HINT_END) {
@@ -339,8 +337,7 @@ int npu_trace_open(SalaiNPU *npu, const char *path)
         trace.busy[c] = trace.up[c] = NPU_NEVER;
         trace.queued[c] = 0;
     }
-    trace.format =
-        &npu_trace_json;
+    trace.format = &npu_trace_json;
     trace.format->open(trace.out);
     npu_count_open(trace.format, npu);
     npu_lines_open();

@@ -53,8 +53,7 @@ typedef struct TraceFormat {
 
 extern const TraceFormat npu_trace_json;
 
-/* window.c: which part of a run is traced. False: the text says nothing of the kind. */
-bool npu_window_set(const char *what, const char *text);
+/* window.c: whether it is in the part of the run that is traced. */
 bool npu_window_cycles(uint64_t from, uint64_t to);
 bool npu_window_core(unsigned core);
 bool npu_window_pipe(unsigned pipe);

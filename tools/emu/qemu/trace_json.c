@@ -147,7 +147,7 @@ static void stalls(const TraceCommand *c)
     const struct followed *f = c->f;
     bool first = true;
 
-    if (f->empty | f->sem | f->marks | f->delay | c->e->shared | c->e->banks |
+    if (f->empty | f->sem | f->marks | f->delay | c->e->shared | c->e->bank_groups | c->e->banks |
         c->e->missed) {
         text(",\"stall\":{");
         pair("empty", f->empty, &first);
@@ -155,7 +155,7 @@ static void stalls(const TraceCommand *c)
         pair("units", f->marks, &first);
         pair("delay", f->delay, &first);
         pair("bandwidth", c->e->shared, &first);
-        pair("bank", c->e->banks, &first);
+        pair("bank", c->e->bank_groups + c->e->banks, &first);
         pair("l2", c->e->missed, &first);
         text("}");
     }

@@ -294,7 +294,9 @@ static void judge(struct followed *c, const struct lane *l, const struct npu_eve
 
     c->empty = l->last && ready > l->last_end ? ready - l->last_end : 0;
     c->cause = order ? CAUSE_ORDER : e->known > c->issued ? CAUSE_SCALAR : CAUSE_PUSH;
-    c->by = (struct by){(uint8_t)e->core, (uint8_t)e->pipe, 0, l->last, l->last_end};
+    c->by = order
+                ? (struct by){(uint8_t)e->core, (uint8_t)e->pipe, 0, l->last, l->last_end}
+                : (struct by){.core = (uint8_t)e->core, .who = NPU_BY_HART, .at = ready};
     for (unsigned i = 0; i < c->n_waited; i++) {
         struct waited *w = &c->waited[i];
         w->cycles = w->by.at > ready ? w->by.at - ready : 0;
@@ -308,7 +310,7 @@ static void judge(struct followed *c, const struct lane *l, const struct npu_eve
     if (e->begin > last) {
         bool units = c->units.number != 0;
         *(units ? &c->marks : &c->delay) = e->begin - last;
-        c->cause = units ? CAUSE_UNITS : CAUSE_DELAY;
+        c->cause = units ? CAUSE_UNITS : c->cause;
         c->by = units ? c->units : c->by;
     }
 }

@@ -27,7 +27,6 @@ enum cause {
     CAUSE_ORDER,  /* the command before it in its queue has ended */
     CAUSE_SEM,
     CAUSE_UNITS, /* of L0C: another engine has marked them, or taken the marks */
-    CAUSE_DELAY, /* nothing of these: a seed, a defect */
 };
 
 struct waited {
@@ -47,7 +46,9 @@ struct followed {
     /* Known when it ends: cycles that the pipe stood still before it, by what for. */
     uint64_t empty, sem, marks, delay;
     enum cause cause;
-    struct by by; /* whom it goes back to: not of CAUSE_PUSH and CAUSE_DELAY */
+    struct by
+        by; /* whom it goes back to and when, which is before the begin if a seed or a
+                   * defect has held it up besides */
 };
 
 /* The hart, from one name to the next. */

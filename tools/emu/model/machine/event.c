@@ -32,7 +32,8 @@ static void add_plan(struct npu_event *e, const struct npu_pipe *p,
     e->bytes_read = plan_bytes_read(plan);
     e->bytes_written = plan_bytes_written(plan);
     e->ops = plan->ops;
-    e->banks = plan->bank_group + plan->bank;
+    e->bank_groups = plan->bank_group;
+    e->banks = plan->bank;
     e->hits = p->flow.hits;
     e->misses = p->flow.misses;
     if (e->dst && e->dst->mem == NPU_MEM_GM && atomic_active(&c)) {

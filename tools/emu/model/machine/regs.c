@@ -191,10 +191,12 @@ static unsigned write_core(struct npu *n, unsigned core, uint32_t reg, uint64_t 
 
 static unsigned write_chip(struct npu *n, uint32_t reg, uint64_t value)
 {
+    unsigned of = (unsigned)field_get(CHIP_TRACE_CORE, value);
+
     if (reg == CHIP_TRACE) {
-        hart_works(n, (unsigned)field_get(CHIP_TRACE_CORE, value));
-        event_access(n, NPU_NAMES, NPU_CHIP, NPU_BY_HART, 0,
-                     field_get(CHIP_TRACE_ADDR, value));
+        hart_works(n, of);
+        event_access(n, NPU_NAMES, of && of <= n->s->cores ? of - 1 : NPU_CHIP,
+                     NPU_BY_HART, 0, field_get(CHIP_TRACE_ADDR, value));
         return 0;
     }
     if (reg == CHIP_HINT) {
