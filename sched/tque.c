@@ -81,11 +81,12 @@ static uint32_t up(uint32_t bytes, uint32_t align)
 }
 
 /* Who holds what of the memory that is full, and the smallest change that fits. */
-static _Noreturn void overflow(const struct tpipe *pipe, const struct tque_spec *spec)
+static _Noreturn void overflow(const struct tpipe *pipe, const char *name,
+                               enum tposition position, struct troom room,
+                               const char *where)
 {
-    unsigned mem = positions[spec->position].mem, n = spec->n;
-    uint32_t left = tpipe_free(pipe, spec->position);
-    uint32_t align = positions[spec->position].align, bytes = spec->bytes;
+    unsigned mem = positions[position].mem, n = room.n;
+    uint32_t left = tpipe_free(pipe, position), align = positions[position].align;
     uint32_t fits = left / n / align * align, had = 0;
     char map[SCHED_TEXT / 2];
 
@@ -99,67 +100,68 @@ static _Noreturn void overflow(const struct tpipe *pipe, const struct tque_spec 
             had = t->n * t->bytes > had ? t->n * t->bytes : had;
         }
     }
-    if (n > 1 && left / (n - 1) / align * align >= bytes) {
+    if (n > 1 && left / (n - 1) / align * align >= room.bytes) {
         sched_append(map, sizeof(map), "\n  fits: %u buffers instead of %u", n - 1, n);
     } else if (fits) {
         sched_append(map, sizeof(map), "\n  fits: buffers of %lu bytes instead of %lu",
-                     (unsigned long)fits, (unsigned long)bytes);
+                     (unsigned long)fits, (unsigned long)room.bytes);
     } else {
         sched_append(map, sizeof(map),
                      "\n  fits: nothing; the largest holder has %lu bytes",
                      (unsigned long)had);
     }
-    task_fail(ERR_LOCAL, spec->where,
+    task_fail(ERR_LOCAL, where,
               "%s overflow: %s (%s) wants %u x %lu bytes, %lu of %lu are free\n"
               "    offset    bytes  what%s",
-              npu_mem_name((enum npu_mem)mem), spec->name, positions[spec->position].name,
-              n, (unsigned long)bytes, (unsigned long)left,
+              npu_mem_name((enum npu_mem)mem), name, positions[position].name, n,
+              (unsigned long)room.bytes, (unsigned long)left,
               (unsigned long)chip_mem((enum npu_mem)mem), map);
 }
 
-static struct tque *take(struct tpipe *pipe, const struct tque_spec *spec)
+static struct tque *take(struct tpipe *pipe, const char *name, enum tposition position,
+                         struct troom room, const char *where)
 {
-    unsigned mem = positions[spec->position].mem;
-    uint32_t align = positions[spec->position].align, each = up(spec->bytes, align);
+    unsigned mem = positions[position].mem;
+    uint32_t each = up(room.bytes, positions[position].align);
     struct tque *item = &pipe->item[pipe->n];
 
     if (pipe->n == TPIPE_ITEMS) {
-        task_fail(ERR_LOCAL, spec->where, "%s is one more than the %u of a pipe",
-                  spec->name, TPIPE_ITEMS);
+        task_fail(ERR_LOCAL, where, "%s is one more than the %u of a pipe", name,
+                  TPIPE_ITEMS);
     }
-    pipe->used[mem] = up(pipe->used[mem], align);
+    pipe->used[mem] = up(pipe->used[mem], positions[position].align);
     if (pipe->used[mem] > chip_mem((enum npu_mem)mem) ||
-        (uint64_t)spec->n * each > tpipe_free(pipe, spec->position)) {
-        overflow(pipe, spec);
+        (uint64_t)room.n * each > tpipe_free(pipe, position)) {
+        overflow(pipe, name, position, room, where);
     }
-    *item = (struct tque){.name = spec->name,
-                          .where = spec->where,
+    *item = (struct tque){.name = name,
+                          .where = where,
                           .begin = pipe->used[mem],
                           .bytes = each,
                           .core = (uint8_t)pipe->core,
                           .mem = (uint8_t)mem,
-                          .n = (uint8_t)spec->n};
-    pipe->used[mem] += spec->n * each;
+                          .n = (uint8_t)room.n};
+    pipe->used[mem] += room.n * each;
     pipe->n++;
     return item;
 }
 
-static uint8_t take_sem(struct tpipe *pipe, const struct tque_spec *spec,
-                        const char *role)
+static uint8_t take_sem(struct tpipe *pipe, const char *name, const char *role,
+                        const char *where)
 {
-    sched_label_at(pipe->core, pipe->sem, spec->name, role, spec->where);
+    sched_label_at(pipe->core, pipe->sem, name, role, where);
     return (uint8_t)pipe->sem--;
 }
 
-static void tell(const struct tque *que, enum hint_kind kind, unsigned producer,
-                 unsigned consumer, const void *site)
+static void tell(const struct tque *que, enum hint_kind kind, struct tends ends,
+                 const void *site)
 {
     chip_hint(&(struct hint){.kind = (uint8_t)kind,
                              .mem = que->mem,
                              .core = que->core,
                              .count = que->n,
-                             .producer = (uint8_t)producer,
-                             .consumer = (uint8_t)consumer,
+                             .producer = (uint8_t)ends.producer,
+                             .consumer = (uint8_t)ends.consumer,
                              .free_sem = que->free_sem,
                              .full_sem = que->full_sem,
                              .addr = que->begin,
@@ -174,8 +176,8 @@ static const char *user_name(unsigned pipe)
 }
 
 /* `verb` is what the pipe should do with buffers at the position, and cannot. */
-static _Noreturn void bad_user(const struct tque_spec *spec, unsigned pipe,
-                               const char *verb, unsigned can)
+static _Noreturn void bad_user(const char *name, enum tposition position, unsigned pipe,
+                               const char *verb, unsigned can, const char *where)
 {
     char list[64] = "";
 
@@ -184,21 +186,23 @@ static _Noreturn void bad_user(const struct tque_spec *spec, unsigned pipe,
             sched_append(list, sizeof(list), "%s%s", list[0] ? ", " : "", user_name(p));
         }
     }
-    task_fail(ERR_QUEUE, spec->where,
-              "queue %s: %s (pipe %u) cannot %s buffers at %s, in %s; who can: %s",
-              spec->name, user_name(pipe), pipe, verb, positions[spec->position].name,
-              npu_mem_name((enum npu_mem)positions[spec->position].mem), list);
+    task_fail(ERR_QUEUE, where,
+              "queue %s: %s (pipe %u) cannot %s buffers at %s, in %s; who can: %s", name,
+              user_name(pipe), pipe, verb, positions[position].name,
+              npu_mem_name((enum npu_mem)positions[position].mem), list);
 }
 
-static void check_users(const struct tque_spec *spec)
+static void check_users(const char *name, enum tposition position, struct tends ends,
+                        const char *where)
 {
-    unsigned mem = positions[spec->position].mem;
+    unsigned fill = users[positions[position].mem].fill;
+    unsigned use = users[positions[position].mem].use;
 
-    if (spec->producer >= NPU_PIPES || !(users[mem].fill & BIT(spec->producer))) {
-        bad_user(spec, spec->producer, "fill", users[mem].fill);
+    if (ends.producer >= NPU_PIPES || !(fill & BIT(ends.producer))) {
+        bad_user(name, position, ends.producer, "fill", fill, where);
     }
-    if (spec->consumer >= NPU_PIPES || !(users[mem].use & BIT(spec->consumer))) {
-        bad_user(spec, spec->consumer, "use", users[mem].use);
+    if (ends.consumer >= NPU_PIPES || !(use & BIT(ends.consumer))) {
+        bad_user(name, position, ends.consumer, "use", use, where);
     }
 }
 
@@ -207,41 +211,42 @@ static struct pipe_port *port_of(unsigned pipe)
     return pipe == TQUE_HART ? &tque_hart : &task_ports[pipe];
 }
 
-struct tque *tque_init_at(struct tpipe *pipe, const struct tque_spec *spec)
+struct tque *tque_init_at(struct tpipe *pipe, const char *name, enum tposition position,
+                          struct tends ends, struct troom room, const char *where)
 {
-    unsigned n = spec->n, producer = spec->producer, consumer = spec->consumer;
+    unsigned n = room.n;
     struct tque *que;
 
     if (n == 0 || n > TQUE_DEPTH) {
-        task_fail(ERR_QUEUE, spec->where,
-                  "queue %s wants %u buffers: 1 to %u are possible", spec->name, n,
-                  TQUE_DEPTH);
+        task_fail(ERR_QUEUE, where, "queue %s wants %u buffers: 1 to %u are possible",
+                  name, n, TQUE_DEPTH);
     }
-    check_users(spec);
-    que = take(pipe, spec);
+    check_users(name, position, ends, where);
+    que = take(pipe, name, position, room, where);
     for (unsigned i = 0; i < 2 * n; i++) {
         que->ring[i].addr = que->begin + i % n * que->bytes;
         que->ring[i].next = &que->ring[(i + 1) % (2 * n)];
     }
     que->alloc.slot = que->enque.slot = que->deque.slot = que->freed.slot = que->ring;
-    que->producer = (uint8_t)producer;
-    que->consumer = (uint8_t)consumer;
-    que->producer_port = port_of(producer);
-    que->consumer_port = port_of(consumer);
-    que->free_sem = take_sem(pipe, spec, "FREE");
-    que->full_sem = take_sem(pipe, spec, "FULL");
+    que->producer = (uint8_t)ends.producer;
+    que->consumer = (uint8_t)ends.consumer;
+    que->producer_port = port_of(ends.producer);
+    que->consumer_port = port_of(ends.consumer);
+    que->free_sem = take_sem(pipe, name, "FREE", where);
+    que->full_sem = take_sem(pipe, name, "FULL", where);
     que->free_one = que->free_sem | 1u << 16;
     que->full_one = que->full_sem | 1u << 16;
     sem_post(pipe->core, que->free_sem, n);
-    tell(que, HINT_QUEUE, producer, consumer, __builtin_return_address(0));
+    tell(que, HINT_QUEUE, ends, __builtin_return_address(0));
     return que;
 }
 
-uint32_t tbuf_init_at(struct tpipe *pipe, const struct tque_spec *spec)
+uint32_t tbuf_init_at(struct tpipe *pipe, const char *name, enum tposition position,
+                      uint32_t bytes, const char *where)
 {
-    const struct tque *item = take(pipe, spec);
+    const struct tque *item = take(pipe, name, position, (struct troom){1, bytes}, where);
 
-    tell(item, HINT_BUFFER, 0, 0, __builtin_return_address(0));
+    tell(item, HINT_BUFFER, (struct tends){0, 0}, __builtin_return_address(0));
     return item->begin;
 }
 

@@ -86,19 +86,20 @@ struct tque {
     struct tslot ring[2 * TQUE_DEPTH];
 };
 
+/* Of a queue: its pipes, and n buffers of so many bytes. */
+struct tends {
+    unsigned producer, consumer;
+};
+struct troom {
+    unsigned n;
+    uint32_t bytes;
+};
+
 /* The local memory of a core, handed out from 0 up. */
 struct tpipe {
     unsigned core, n, sem;
     uint32_t used[NPU_MEM_COUNT];
     struct tque item[TPIPE_ITEMS];
-};
-
-/* What is asked for: name, line in the source, and the rest of tque_init(). */
-struct tque_spec {
-    const char *name, *where;
-    enum tposition position;
-    unsigned producer, consumer, n;
-    uint32_t bytes;
 };
 
 /* The memory of the task's core, all of it free; its queues live until the block ends or
@@ -112,15 +113,15 @@ uint32_t tpipe_free(const struct tpipe *pipe, enum tposition position);
  * runs out the run ends with ERR_LOCAL and a map of who holds what; ERR_QUEUE: no command
  * of the producer fills, or none of the consumer uses, what lies at the position. */
 #define tque_init(pipe, name, position, producer, consumer, n, bytes)                    \
-    tque_init_at((pipe),                                                                 \
-                 &(const struct tque_spec){(name), SCHED_HERE, (position), (producer),   \
-                                           (consumer), (n), (bytes)})
-struct tque *tque_init_at(struct tpipe *pipe, const struct tque_spec *spec);
+    tque_init_at((pipe), (name), (position), (struct tends){(producer), (consumer)},     \
+                 (struct troom){(n), (bytes)}, SCHED_HERE)
+struct tque *tque_init_at(struct tpipe *pipe, const char *name, enum tposition position,
+                          struct tends ends, struct troom room, const char *where);
 /* A buffer for one pipe alone (TBuf): its address. */
 #define tbuf_init(pipe, name, position, bytes)                                           \
-    tbuf_init_at((pipe), &(const struct tque_spec){(name), SCHED_HERE, (position), 0, 0, \
-                                                   1, (bytes)})
-uint32_t tbuf_init_at(struct tpipe *pipe, const struct tque_spec *spec);
+    tbuf_init_at((pipe), (name), (position), (bytes), SCHED_HERE)
+uint32_t tbuf_init_at(struct tpipe *pipe, const char *name, enum tposition position,
+                      uint32_t bytes, const char *where);
 
 /* --- the four verbs; what follows them in this file is for them alone --- */
 
