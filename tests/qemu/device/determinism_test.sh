@@ -152,8 +152,7 @@ vary_spelling()
 }
 
 # What ran before in the same boot, which has used the heap, the stacks and the queues. It
-# may leave nothing but what L2 holds: the program that is compared begins with that empty,
-# as after a boot.
+# may leave nothing but what L2 holds, which is empty before each launch of what is compared.
 vary_what_was_before()
 {
     local op=$1 lines=$2 other
@@ -162,7 +161,7 @@ vary_what_was_before()
         'matmul --m 50 --n 60 --k 70' 'empty + empty + vadd --n 1000000 --check 16' \
         "mla_prolog --m 100 --n 100 --k 100 --check 4"; do
         # shellcheck disable=SC2086 # words
-        alike "$op" "$lines" "${wide[@]}" $other + "${@:3}" --cold
+        alike "$op" "$lines" "${wide[@]}" $other + "${@:3}"
     done
 }
 
@@ -174,7 +173,7 @@ varied()
     runs=([mla_prolog]='--m 64 --n 64 --k 64')
     [ -z "${FULL:-}" ] || runs[vadd]='--n 300000'
     for op in "${!runs[@]}"; do
-        read -ra command <<< "$op ${runs[$op]} --check 16 --digest"
+        read -ra command <<< "$op ${runs[$op]} --check 16 --digest --cold"
         salai "${wide[@]}" "${command[@]}"
         lines=$(wc -l < "$log/out")
         for what in folder environment spelling what_was_before; do
