@@ -52,24 +52,23 @@ static bool lane(const uint64_t on[2], unsigned i)
     return on[i / 64] >> i % 64 & 1;
 }
 
-/* The same lanes of `repeats` repeats that begin at `base`. */
+/* The lanes that are on, the same in all repeats but for the tail. */
 static void touch_lanes(const struct touch *t, enum touch_kind kind,
-                        const struct vec_elements *e, uint64_t base, uint64_t repeats,
-                        unsigned per_repeat, const uint64_t on[2])
+                        const struct vec_elements *e, const struct vec_lane_set *l)
 {
     bool dense = e->blk == (uint64_t)e->per_block * e->esize;
     unsigned end;
 
-    for (unsigned i = 0; repeats && i < per_repeat; i = end) {
+    for (unsigned i = 0; l->repeats && i < l->per_repeat; i = end) {
         unsigned block = i / e->per_block;
-        unsigned stop = dense ? per_repeat : (block + 1) * e->per_block;
-        for (end = i + 1; end < stop && lane(on, end) == lane(on, i); end++) {
+        unsigned stop = dense ? l->per_repeat : (block + 1) * e->per_block;
+        for (end = i + 1; end < stop && lane(l->on, end) == lane(l->on, i); end++) {
         }
-        if (lane(on, i)) {
-            struct access a = access_rows(
-                NPU_MEM_UB, e->field, base + block * e->blk + i % e->per_block * e->esize,
-                (end - i) * e->esize, 1, 0);
-            a.n[1] = (uint32_t)repeats;
+        if (lane(l->on, i)) {
+            uint64_t at = e->base + block * e->blk + i % e->per_block * e->esize;
+            struct access a =
+                access_rows(NPU_MEM_UB, e->field, at, (end - i) * e->esize, 1, 0);
+            a.n[1] = (uint32_t)l->repeats;
             a.stride[1] = e->rep;
             touch_access(t, a, kind);
         }
@@ -90,10 +89,14 @@ void vec_touch(const struct touch *t, enum touch_kind kind, const struct vec_ele
         a.stride[1] = e->rep;
         touch_access(t, a, kind);
     } else {
-        touch_lanes(t, kind, e, e->base, l->repeats, l->per_repeat, l->on);
+        touch_lanes(t, kind, e, l);
     }
     if (l->tail[0]) {
-        touch_lanes(t, kind, e, e->base + l->repeats * e->rep, 1, l->per_repeat, l->tail);
+        struct vec_elements behind = *e;
+        struct vec_lane_set tail = {
+            .per_repeat = l->per_repeat, .repeats = 1, .on = {l->tail[0], l->tail[1]}};
+        behind.base += l->repeats * e->rep;
+        touch_lanes(t, kind, &behind, &tail);
     }
 }
 

@@ -207,32 +207,31 @@ static void vtransdata_store(const struct op_ctx *c)
     }
 }
 
-/* The blocks of a list, or one half of each. */
+/* The blocks of the list that is read, or written; or one half of each. */
 static void touch_list(const struct op_ctx *c, const struct touch *t,
-                       enum touch_kind kind, unsigned list, size_t field, unsigned stride,
-                       bool high)
+                       enum touch_kind kind)
 {
-    struct blocks b = blocks_of(c, list);
+    const struct cmd_vec_transdata *a = &c->cmd->vec_transdata;
+    bool reads = kind == TOUCH_READS;
+    struct blocks b = blocks_of(c, reads ? SPECIAL_VA_SRC : SPECIAL_VA_DST);
+    bool high = a->head.flags & (reads ? VTRANSDATA_SRC_HIGH : VTRANSDATA_DST_HIGH);
+    size_t field = reads ? offsetof(struct cmd_vec_transdata, src_rep)
+                         : offsetof(struct cmd_vec_transdata, dst_rep);
     unsigned bytes = vec_esize(c) == 1 ? 16 : 32;
+    uint64_t stride = 32ull * (reads ? a->src_rep : a->dst_rep);
 
     for (unsigned i = 0; i < 16; i++) {
         touch_access(t,
                      access_rows(NPU_MEM_UB, field, 32ull * b.at[i] + (high ? 16 : 0),
-                                 bytes, c->cmd->vec_transdata.repeat, 32ull * stride),
+                                 bytes, a->repeat, stride),
                      kind);
     }
 }
 
 static void vtransdata_touch(const struct op_ctx *c, const struct touch *t)
 {
-    const struct cmd_vec_transdata *a = &c->cmd->vec_transdata;
-
-    touch_list(c, t, TOUCH_READS, SPECIAL_VA_SRC,
-               offsetof(struct cmd_vec_transdata, src_rep), a->src_rep,
-               a->head.flags & VTRANSDATA_SRC_HIGH);
-    touch_list(c, t, TOUCH_WRITES, SPECIAL_VA_DST,
-               offsetof(struct cmd_vec_transdata, dst_rep), a->dst_rep,
-               a->head.flags & VTRANSDATA_DST_HIGH);
+    touch_list(c, t, TOUCH_READS);
+    touch_list(c, t, TOUCH_WRITES);
 }
 
 const struct operation op_VTRANSDATA = {.plan = vtransdata_plan,
