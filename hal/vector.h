@@ -26,7 +26,7 @@ struct vec_at {
     uint16_t rep;  /* from a repeat to the next */
 };
 
-enum { VEC_BLOCKS = 8 /* of a repeat */ };
+enum vec_blocks { VEC_BLOCKS = 8 /* of a repeat */ };
 
 /* Block after block without gaps. */
 static inline struct vec_at vec_dense(uint32_t addr)

@@ -14,7 +14,9 @@
 #include "hal/pmu.h"
 #include "sched/sched.h"
 
-enum { MEASURE_USERS = 16 }; /* names among which the hart's time is divided */
+enum measure_users {
+    MEASURE_USERS = 16
+}; /* names among which the hart's time is divided */
 
 /* Cycles of a pipe within the span, or of the same pipe of several cores, added up. */
 struct pipe_use {

@@ -46,7 +46,7 @@
 
 #include "sched/sched.h"
 
-enum { SEQ_LOOPS = 3 }; /* that one leg may nest */
+enum seq_loops { SEQ_LOOPS = 3 }; /* that one leg may nest */
 
 /* Offset of a field in a command, for patches. */
 #define SEQ_FIELD(member) offsetof(union cmd, member)

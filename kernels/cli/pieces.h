@@ -9,7 +9,7 @@
 #include "kernels/cli/limit.h"
 #include "sched/measure.h"
 
-enum { PIECES_MAX = 6 };
+enum pieces_max { PIECES_MAX = 6 };
 
 /* Of one launch; bytes are the sum of its cores. */
 struct pieces_launch {

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-enum { NEAR_BYTES = 32 /* of a name, with the 0 at its end */ };
+enum near_bytes { NEAR_BYTES = 32 /* of a name, with the 0 at its end */ };
 
 /* Letters to put in, leave out or change that make b of the first len characters of a;
  * b is shorter than NEAR_BYTES. */
