@@ -15,7 +15,7 @@ static void tell_way(FILE *to, const struct way *w)
 
 static const char *loop_name(const struct tile_plan *t, unsigned l)
 {
-    unsigned g = t->loop[l].group;
+    unsigned g = t->loops.loop[l].group;
 
     for (unsigned d = 0; d < t->p->k->n_dims && g < t->p->n_groups; d++) {
         if (t->p->group[g].dims >> d & 1) {
@@ -27,13 +27,15 @@ static const char *loop_name(const struct tile_plan *t, unsigned l)
 
 static void tell_loops(const struct tile_plan *t, FILE *to)
 {
-    for (unsigned l = t->n_loops; l-- > 0;) {
+    for (unsigned l = t->loops.n; l-- > 0;) {
         fprintf(to, "loop     %s: %lu of %lu", loop_name(t, l),
-                (unsigned long)t->loop[l].count, (unsigned long)t->loop[l].tile);
-        if (t->loop[l].tail) {
-            fprintf(to, ", the last of %lu", (unsigned long)t->loop[l].tail);
+                (unsigned long)t->loops.loop[l].count,
+                (unsigned long)t->loops.loop[l].tile);
+        if (t->loops.loop[l].tail) {
+            fprintf(to, ", the last of %lu", (unsigned long)t->loops.loop[l].tail);
         }
-        fprintf(to, "%s\n", l == t->dealt && t->cores > 1 ? ", shared by the cores" : "");
+        fprintf(to, "%s\n",
+                l == t->loops.dealt && t->cores > 1 ? ", shared by the cores" : "");
     }
 }
 

@@ -7,38 +7,21 @@
 #include "kernels/lib/share.h"
 #include "kernels/tile/plan.h"
 
-static bool add(struct loop *loop, unsigned *n, unsigned group, uint64_t size,
-                uint32_t tile)
+static bool add(struct loops *l, unsigned group, uint64_t size, uint32_t tile)
 {
     uint64_t count = (size + tile - 1) / tile;
 
-    if (count <= 1 && *n) {
+    if (count <= 1 && l->n) {
         return true;
     }
-    if (*n == PLAN_LOOPS || count > UINT32_MAX) {
+    if (l->n == PLAN_LOOPS || count > UINT32_MAX) {
         return false;
     }
-    loop[(*n)++] = (struct loop){.group = (uint8_t)group,
-                                 .count = (uint32_t)count,
-                                 .tile = tile,
-                                 .tail = (uint32_t)(size % tile)};
+    l->loop[l->n++] = (struct loop){.group = (uint8_t)group,
+                                    .count = (uint32_t)count,
+                                    .tile = tile,
+                                    .tail = (uint32_t)(size % tile)};
     return true;
-}
-
-bool loops_make(const struct program *p, const struct way *w, struct loop *loop,
-                unsigned *n)
-{
-    bool fits;
-
-    *n = 0;
-    fits =
-        add(loop, n, p->row, p->rows, w->rows) && add(loop, n, p->col, p->cols, w->cols);
-    for (unsigned g = p->n_groups; g-- > 0 && fits;) {
-        if (g != p->row && g != p->col) {
-            fits = add(loop, n, g, p->group[g].size, 1);
-        }
-    }
-    return fits;
 }
 
 static uint64_t tensor_stride(const struct program *p, const struct tile_tensor *t,
@@ -61,105 +44,125 @@ static bool all_results_have(const struct program *p, const struct loop *loop)
     return true;
 }
 
-bool loops_store_again(const struct program *p, const struct loop *loop, unsigned n)
+bool loops_store_again(const struct loops *l)
 {
-    for (unsigned l = 0; l < n; l++) {
-        if (!all_results_have(p, &loop[l])) {
+    for (unsigned i = 0; i < l->n; i++) {
+        if (!all_results_have(l->p, &l->loop[i])) {
             return true;
         }
     }
     return false;
 }
 
-unsigned loops_dealt(const struct program *p, const struct loop *loop, unsigned n,
-                     uint32_t *unit)
+static void deal(struct loops *l)
 {
-    unsigned dealt = n;
+    const struct program *p = l->p;
+    const struct loop *dealt;
 
-    for (unsigned l = 0; l < n; l++) {
-        if (all_results_have(p, &loop[l]) &&
-            (dealt == n || loop[l].count > loop[dealt].count)) {
-            dealt = l;
+    l->dealt = l->n;
+    for (unsigned i = 0; i < l->n; i++) {
+        if (all_results_have(p, &l->loop[i]) &&
+            (l->dealt == l->n || l->loop[i].count > l->loop[l->dealt].count)) {
+            l->dealt = i;
         }
     }
-    if (dealt == n) { /* one core has it all */
-        *unit = loop[0].count;
-        return 0;
+    if (l->dealt == l->n) { /* one core has it all */
+        l->unit = l->loop[0].count;
+        l->dealt = 0;
+        return;
     }
-    *unit = 1;
+    l->unit = 1;
+    dealt = &l->loop[l->dealt];
     for (unsigned r = 0; r < p->k->n_results; r++) {
         const struct tile_tensor *t = &p->k->result[r].tensor;
-        uint64_t bytes = tensor_stride(p, t, loop[dealt].group) * loop[dealt].tile;
-        while (!p->k->result[r].scratch && bytes * *unit % BLOCK) {
-            *unit *= 2;
+        uint64_t bytes = tensor_stride(p, t, dealt->group) * dealt->tile;
+        while (!p->k->result[r].scratch && bytes * l->unit % BLOCK) {
+            l->unit *= 2;
         }
     }
-    return dealt;
 }
 
-struct share loops_share(const struct loop *loop, unsigned n, unsigned dealt,
-                         uint32_t unit, unsigned core, unsigned cores)
+bool loops_make(struct loops *l, const struct program *p, const struct way *w)
 {
+    bool fits;
+
+    *l = (struct loops){.p = p, .w = w};
+    fits = add(l, p->row, p->rows, w->rows) && add(l, p->col, p->cols, w->cols);
+    for (unsigned g = p->n_groups; g-- > 0 && fits;) {
+        if (g != p->row && g != p->col) {
+            fits = add(l, g, p->group[g].size, 1);
+        }
+    }
+    if (fits) {
+        deal(l);
+    }
+    return fits;
+}
+
+struct share loops_share(const struct loops *l, unsigned core, unsigned cores)
+{
+    uint32_t count = l->loop[l->dealt].count, first;
     struct share s = {0};
 
-    for (unsigned l = 0; l < n; l++) {
-        s.count[l] = loop[l].count;
+    for (unsigned i = 0; i < l->n; i++) {
+        s.count[i] = l->loop[i].count;
     }
-    s.first[dealt] = (uint32_t)share_begin(loop[dealt].count, unit, core, cores);
-    s.count[dealt] =
-        (uint32_t)share_begin(loop[dealt].count, unit, core + 1, cores) - s.first[dealt];
+    first = (uint32_t)share_begin(count, l->unit, core, cores);
+    s.first[l->dealt] = first;
+    s.count[l->dealt] = (uint32_t)share_begin(count, l->unit, core + 1, cores) - first;
     return s;
 }
 
-uint64_t loops_stride(const struct program *p, const struct loop *loop,
-                      const struct tile_tensor *t)
+uint64_t loops_stride(const struct loops *l, unsigned i, const struct tile_tensor *t)
 {
-    return tensor_stride(p, t, loop->group) * loop->tile;
+    return tensor_stride(l->p, t, l->loop[i].group) * l->loop[i].tile;
 }
 
-uint64_t loops_tiles(const struct program *p, const struct loop *loop, unsigned n,
-                     const struct share *share, unsigned variant, struct share *rounds)
+uint64_t loops_tiles(const struct loops *l, const struct share *share, unsigned variant,
+                     struct share *rounds)
 {
     unsigned tails = 0;
     uint64_t tiles = 1;
 
-    for (unsigned l = 0; l < n; l++) {
-        unsigned bit = loop[l].group == p->row ? 1 : loop[l].group == p->col ? 2 : 0;
-        uint32_t whole = loop[l].count - (loop[l].tail != 0);
-        uint32_t first = share->first[l], end = first + share->count[l];
+    for (unsigned i = 0; i < l->n; i++) {
+        const struct loop *o = &l->loop[i];
+        unsigned bit = o->group == l->p->row ? 1 : o->group == l->p->col ? 2 : 0;
+        uint32_t whole = o->count - (o->tail != 0);
+        uint32_t first = share->first[i], end = first + share->count[i];
         bool tail = variant & bit;
-        uint32_t count = tail            ? loop[l].tail && first <= whole && whole < end
+        uint32_t count = tail            ? o->tail && first <= whole && whole < end
                          : end < whole   ? end - first
                          : first < whole ? whole - first
                                          : 0;
         tails |= bit;
         tiles *= count;
         if (rounds) {
-            rounds->first[l] = tail ? whole : first;
-            rounds->count[l] = count;
+            rounds->first[i] = tail ? whole : first;
+            rounds->count[i] = count;
         }
     }
     return variant & ~tails ? 0 : tiles;
 }
 
-/* Elements of a group in a tile of the variant. */
-static uint32_t extent(const struct loop *loop, unsigned n, unsigned group, uint64_t size,
-                       uint32_t tile, bool tail)
+/* Elements of a group in a tile, the last one of the loop over it or another. */
+static uint32_t extent(const struct loops *l, unsigned group, uint32_t tile, bool tail)
 {
-    for (unsigned l = 0; l < n; l++) {
-        if (loop[l].group == group && tail) {
-            return loop[l].tail;
+    uint64_t size = group == l->p->row ? l->p->rows : l->p->cols;
+
+    for (unsigned i = 0; i < l->n; i++) {
+        if (l->loop[i].group == group && tail) {
+            return l->loop[i].tail;
         }
     }
     return size < tile ? (uint32_t)size : tile;
 }
 
-void loops_command(const struct program *p, const struct way *w, const struct loop *loop,
-                   unsigned n, const struct tile_tensor *t, bool store, unsigned variant,
-                   uint32_t ub, union cmd *cmd)
+void loops_command(const struct loops *l, const struct transfer *x, union cmd *cmd)
 {
-    uint32_t rows = extent(loop, n, p->row, p->rows, w->rows, variant & 1);
-    uint32_t cols = extent(loop, n, p->col, p->cols, w->cols, variant & 2);
+    const struct program *p = l->p;
+    const struct tile_tensor *t = x->tensor;
+    uint32_t rows = extent(l, p->row, l->w->rows, x->variant & 1);
+    uint32_t cols = extent(l, p->col, l->w->cols, x->variant & 2);
     uint32_t esize = esize_of(t->type);
     uint64_t down = tensor_stride(p, t, p->row), along = tensor_stride(p, t, p->col);
     struct mte_rows r = {.n_rows = 1, .row_bytes = esize};
@@ -170,7 +173,7 @@ void loops_command(const struct program *p, const struct way *w, const struct lo
     if (along && down) {
         r.n_rows = rows;
         r.gm_pitch_bytes = rows > 1 ? (uint32_t)down : 0;
-        r.local_pitch_bytes = w->pitch * esize;
+        r.local_pitch_bytes = l->w->pitch * esize;
     } else if (down > esize) { /* each in a block of its own */
         r.n_rows = rows;
         r.gm_pitch_bytes = rows > 1 ? (uint32_t)down : 0;
@@ -184,9 +187,9 @@ void loops_command(const struct program *p, const struct way *w, const struct lo
         r.n_rows = 1;
         r.gm_pitch_bytes = r.local_pitch_bytes = 0;
     }
-    if (store) {
-        mte_ub_to_gm_rows(cmd, NULL, ub, &r);
+    if (x->store) {
+        mte_ub_to_gm_rows(cmd, NULL, x->ub, &r);
     } else {
-        mte_gm_to_ub_rows(cmd, ub, NULL, &r);
+        mte_gm_to_ub_rows(cmd, x->ub, NULL, &r);
     }
 }

@@ -72,8 +72,8 @@ static int make_plan(struct search *s, struct tile_arena *arena, struct tile_pla
     t->name = s->p->k->name;
     t->way = best->way;
     t->placing = best->placing;
-    memcpy(t->loop, s->loop, sizeof(t->loop));
-    t->n_loops = s->n_loops;
+    t->loops = s->loops;
+    t->loops.w = &t->way;
     t->predicted = best->cycles;
     t->order = s->order;
     t->p = s->p;

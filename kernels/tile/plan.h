@@ -260,12 +260,27 @@ bool place(struct emit *e, const struct placing *how, uint32_t *most);
 
 /* --- the order of commands --- */
 
-/* Loops over tiles, the innermost first. */
 struct loop {
     uint8_t group;  /* n_groups: of the one row, or the one column, that there is */
     uint32_t count; /* tiles */
     uint32_t tile;  /* elements of the group in a tile */
     uint32_t tail;  /* of the last one, if it has fewer; else 0 */
+};
+/* Loops over the tiles of a way, the innermost first. The cores share the tiles of one, in
+ * so many of them together: no two cores write bytes of the same block of a result. */
+struct loops {
+    const struct program *p;
+    const struct way *w;
+    struct loop loop[PLAN_LOOPS];
+    unsigned n, dealt;
+    uint32_t unit;
+};
+/* A tile of a tensor that is loaded or stored. */
+struct transfer {
+    const struct tile_tensor *tensor;
+    bool store;
+    uint8_t variant;
+    uint32_t ub;
 };
 
 /* Semaphores of a body, and where they are waited for and posted. */
@@ -354,8 +369,7 @@ struct tile_plan {
     struct placing placing;
     struct emit *emit; /* of the way that is taken: buffers */
     struct order order;
-    struct loop loop[PLAN_LOOPS];
-    unsigned n_loops, dealt; /* which of them the cores share */
+    struct loops loops;
     unsigned cores;
     struct part *part;     /* of each core */
     union cmd *body, *pre; /* with addresses; the body with semaphores */
@@ -415,31 +429,21 @@ void plan_finish(const struct tile_plan *t);
 bool plan_stores_again(const struct tile_plan *t);
 
 /* loops.c: which loops a way has; false: more than a sequence nests. */
-bool loops_make(const struct program *p, const struct way *w, struct loop *loop,
-                unsigned *n);
+bool loops_make(struct loops *l, const struct program *p, const struct way *w);
 /* A result is stored more than once: it lacks the dimension of a loop. */
-bool loops_store_again(const struct program *p, const struct loop *loop, unsigned n);
-/* The loop whose tiles cores share, and in how many of them together: no two cores write
- * bytes of the same block of a result. */
-unsigned loops_dealt(const struct program *p, const struct loop *loop, unsigned n,
-                     uint32_t *unit);
-struct share loops_share(const struct loop *loop, unsigned n, unsigned dealt,
-                         uint32_t unit, unsigned core, unsigned cores);
+bool loops_store_again(const struct loops *l);
+struct share loops_share(const struct loops *l, unsigned core, unsigned cores);
 /* Tiles of a variant in a share; if asked, its rounds of each loop, from which one on. */
-uint64_t loops_tiles(const struct program *p, const struct loop *loop, unsigned n,
-                     const struct share *share, unsigned variant, struct share *rounds);
-/* Bytes from a tile to the next of a loop in a tensor. */
-uint64_t loops_stride(const struct program *p, const struct loop *loop,
-                      const struct tile_tensor *t);
-/* A load or a store of a tile of a variant; the address is that of the tensor. */
-void loops_command(const struct program *p, const struct way *w, const struct loop *loop,
-                   unsigned n, const struct tile_tensor *t, bool store, unsigned variant,
-                   uint32_t ub, union cmd *cmd);
-/* simulate.c */
+uint64_t loops_tiles(const struct loops *l, const struct share *share, unsigned variant,
+                     struct share *rounds);
+/* Bytes from a tile to the next of loop i in a tensor. */
+uint64_t loops_stride(const struct loops *l, unsigned i, const struct tile_tensor *t);
+/* A load or a store; the address is that of the tensor. */
+void loops_command(const struct loops *l, const struct transfer *x, union cmd *cmd);
 /* replay.c: the sequences of all cores. */
 int plan_parts(struct tile_plan *t, struct tile_arena *arena);
+/* simulate.c */
 struct tile_cycles simulate(const struct emit *e, const struct order *o,
-                            const struct loop *loop, unsigned n_loops,
-                            const struct share *share);
+                            const struct loops *loops, const struct share *share);
 
 #endif

@@ -7,21 +7,7 @@
  *  - by rows: a repeat's columns of all rows a command, added up; then VCG twice;
  *  - row by row: VCG over a row, over its results, and so on, for few long rows.
  */
-#include "hal/vector_reduce.h"
-#include "kernels/tile/plan.h"
-
-enum {
-    ESIZE = 4,
-    PER_BLOCK = BLOCK / ESIZE,
-    PER_REPEAT = REPEAT_BYTES / ESIZE,
-    EIGHT = VEC_BLOCKS, /* rows that a repeat takes together */
-};
-
-struct reduction {
-    enum op group, pair, whole; /* of blocks to elements; of two elements; of repeats */
-    uint8_t x, dst;
-    uint32_t rows, cols, row; /* row: bytes from one to the next */
-};
+#include "kernels/tile/reduce.h"
 
 static void group(struct emit *e, const struct reduction *r, uint32_t dst,
                   uint32_t dst_rep, struct vec_at x, uint8_t repeat)
@@ -90,17 +76,23 @@ static void fold(struct emit *e, const struct reduction *r, uint8_t part, uint32
     }
 }
 
+/* Groups of 8 rows from a row on, and where their partial results go; 0: they are whole. */
+struct eights {
+    uint32_t first, n;
+    uint8_t part;
+};
+
 /* VCG over some blocks of columns of each group of 8 rows: results of a block of columns
  * lie side by side, or are at once those of the rows. */
-static void group_blocks(struct emit *e, const struct reduction *r, uint32_t first,
-                         uint32_t eights, uint8_t part, uint32_t column, uint32_t blocks)
+static void group_blocks(struct emit *e, const struct reduction *r,
+                         const struct eights *of, uint32_t column, uint32_t blocks)
 {
-    for (uint32_t g = 0; g < eights; g++) {
-        uint32_t x = (first + g * EIGHT) * r->row + column * BLOCK;
-        uint32_t to = part ? (column * eights + g) * BLOCK : (first + g * EIGHT) * ESIZE;
+    for (uint32_t g = 0; g < of->n; g++) {
+        uint32_t row = of->first + g * EIGHT, x = row * r->row + column * BLOCK;
+        uint32_t to = of->part ? (column * of->n + g) * BLOCK : row * ESIZE;
         uint8_t n = (uint8_t)(blocks < UINT8_MAX ? blocks : UINT8_MAX);
 
-        group(e, r, buffer_at(e, part ? part : r->dst) + to, eights,
+        group(e, r, buffer_at(e, of->part ? of->part : r->dst) + to, of->n,
               (struct vec_at){buffer_at(e, r->x) + x, (uint16_t)(r->row / BLOCK), 1}, n);
     }
 }
@@ -111,14 +103,15 @@ static void by_blocks_of(struct emit *e, const struct reduction *r, uint32_t fir
     uint32_t whole = r->cols / PER_BLOCK, tail = r->cols % PER_BLOCK;
     uint32_t of = (whole + (tail != 0)) * eights;
     uint8_t part = of == eights ? 0 : buffer_new(e, (uint64_t)of * BLOCK);
+    struct eights rows = {first, eights, part};
 
     if (whole) {
         mask_repeats(e, whole, PER_REPEAT);
-        group_blocks(e, r, first, eights, part, 0, whole);
+        group_blocks(e, r, &rows, 0, whole);
     }
     if (tail) {
         mask_pattern(e, ((1ull << tail) - 1) * 0x0101010101010101);
-        group_blocks(e, r, first, eights, part, whole, 1);
+        group_blocks(e, r, &rows, whole, 1);
     }
     if (part) {
         fold(e, r, part, of, eights, first * ESIZE);
@@ -302,18 +295,16 @@ static uint64_t row_by_row_cycles(const struct reduction *r)
 /* --- along the columns of a tile --- */
 
 /* Exactly these rows: behind them lie others that are still wanted. */
-static void rows_pair(struct emit *e, const struct node *n, enum op pair_op, uint32_t dst,
-                      uint32_t x, uint32_t y, uint32_t rows)
+static void rows_pair(struct emit *e, struct vec_binary *cmd_of, uint32_t dst, uint32_t x,
+                      uint32_t y, uint32_t rows)
 {
     union cmd cmd;
 
     mask_count(e, (uint64_t)(rows - 1) * e->w->pitch + e->w->cols);
-    vector_binary_strided(&cmd, &(struct vec_binary){.op = pair_op,
-                                                     .type = (enum type)n->type,
-                                                     .dst = vec_dense(dst),
-                                                     .x = vec_dense(x),
-                                                     .y = vec_dense(y),
-                                                     .repeat = 1});
+    cmd_of->dst = vec_dense(dst);
+    cmd_of->x = vec_dense(x);
+    cmd_of->y = vec_dense(y);
+    vector_binary_strided(&cmd, cmd_of);
     put(e, &cmd);
 }
 
@@ -324,6 +315,7 @@ static void emit_down(struct emit *e, uint16_t node, enum op pair_op)
     const struct node *n = &e->p->node[node];
     uint32_t rows = e->w->rows, row = e->w->pitch * esize_of(n->type);
     uint8_t x = e->form[n->in[0]].dense, dst, part;
+    struct vec_binary two = {.op = pair_op, .type = (enum type)n->type, .repeat = 1};
 
     dst = result_buffer(e, node, 0, 0);
     part = rows > 3 ? buffer_of_class(e, FULL, n->type) : 0;
@@ -332,14 +324,14 @@ static void emit_down(struct emit *e, uint16_t node, enum op pair_op)
         uint8_t to = half == 1 && rows == 2 ? dst : part ? part : dst;
         if (rows % 2) { /* the last row joins the one before it */
             uint32_t from = buffer_at(e, x), at = buffer_at(e, to);
-            rows_pair(e, n, pair_op, at, from, from + half * row, half);
+            rows_pair(e, &two, at, from, from + half * row, half);
             from = buffer_at(e, x);
             at = buffer_at(e, to);
-            rows_pair(e, n, pair_op, half == 1 ? buffer_at(e, dst) : at, at,
+            rows_pair(e, &two, half == 1 ? buffer_at(e, dst) : at, at,
                       from + (rows - 1) * row, 1);
         } else {
             uint32_t from = buffer_at(e, x);
-            rows_pair(e, n, pair_op, buffer_at(e, to), from, from + half * row, half);
+            rows_pair(e, &two, buffer_at(e, to), from, from + half * row, half);
         }
         x = to;
         rows = half;
@@ -353,8 +345,7 @@ static void sign(struct emit *e, uint32_t how)
     e->signature = e->signature * 31 + how;
 }
 
-/* The fastest way; false: there is none. */
-static bool reduce_rows(struct emit *e, const struct reduction *r)
+bool reduce_rows(struct emit *e, const struct reduction *r)
 {
     uint64_t blocks = by_blocks_cycles(r), rows = by_rows_cycles(r);
     uint64_t single = row_by_row_cycles(r);
@@ -372,99 +363,6 @@ static bool reduce_rows(struct emit *e, const struct reduction *r)
         return false;
     }
     return true;
-}
-
-/* --- of F16 --- */
-
-static void convert(struct emit *e, enum type from, enum type to, uint8_t dst, uint8_t x,
-                    uint8_t repeats)
-{
-    union cmd cmd;
-
-    vector_convert_strided(
-        &cmd,
-        &(struct vec_convert){
-            .from = from,
-            .to = to,
-            .round = ROUND_RINT,
-            .dst = vec_dense_of(buffer_at(e, dst), type_bits(to), type_bits(TYPE_F32)),
-            .x = vec_dense_of(buffer_at(e, x), type_bits(from), type_bits(TYPE_F32)),
-            .repeat = repeats});
-    put(e, &cmd);
-}
-
-/* The first columns of some rows times 1: side by side with those of other rows. */
-static void first_columns(struct emit *e, struct vec_at to, struct vec_at x, uint8_t rows)
-{
-    union cmd cmd;
-
-    mask_lanes(e, LANES);
-    vector_scalar_strided(&cmd, &(struct vec_scalar){.op = OP_VMULS,
-                                                     .type = TYPE_F16,
-                                                     .dst = to,
-                                                     .x = x,
-                                                     .scalar = number_bits(TYPE_F16, 1),
-                                                     .repeat = rows});
-    put(e, &cmd);
-}
-
-/* A repeat's columns after the other, of some rows, to one repeat a row. */
-static void fold_columns(struct emit *e, const struct reduction *r, uint8_t sum,
-                         uint32_t first, uint8_t rows)
-{
-    bool two = r->cols >= 2 * LANES;
-    uint16_t down = (uint16_t)(r->row / BLOCK);
-    union cmd cmd;
-
-    if (!two) {
-        first_columns(e, vec_dense(buffer_at(e, sum) + first * REPEAT_BYTES),
-                      (struct vec_at){buffer_at(e, r->x) + first * r->row, 1, down},
-                      rows);
-    }
-    for (uint32_t c = LANES; c < r->cols; c += LANES) {
-        uint32_t left = r->cols - c;
-        struct vec_at to = vec_dense(buffer_at(e, sum) + first * REPEAT_BYTES);
-        struct vec_at x = {buffer_at(e, r->x) + first * r->row, 1, down};
-        mask_lanes(e, left < LANES ? left : LANES);
-        vector_binary_strided(&cmd, &(struct vec_binary){.op = r->pair,
-                                                         .type = TYPE_F16,
-                                                         .dst = to,
-                                                         .x = two && c == LANES ? x : to,
-                                                         .y = {x.addr + c * 2, 1, down},
-                                                         .repeat = rows});
-        put(e, &cmd);
-    }
-}
-
-static uint8_t to_one_repeat(struct emit *e, const struct reduction *r)
-{
-    uint8_t sum = buffer_new(e, (uint64_t)way_rows(e->w) * REPEAT_BYTES);
-
-    for (uint32_t first = 0; first < r->rows; first += UINT8_MAX) {
-        uint32_t rows = r->rows - first < UINT8_MAX ? r->rows - first : UINT8_MAX;
-        fold_columns(e, r, sum, first, (uint8_t)rows);
-    }
-    return sum;
-}
-
-/* In F16 as far as whole repeats go, the rest in F32. */
-static bool reduce_f16(struct emit *e, const struct reduction *of, uint16_t node)
-{
-    struct reduction r = *of;
-    uint8_t sum = to_one_repeat(e, of);
-    uint32_t rows = way_rows(e->w);
-    bool done;
-
-    r.x = buffer_new(e, (uint64_t)rows * LANES * ESIZE);
-    convert(e, TYPE_F16, TYPE_F32, r.x, sum,
-            mask_repeats(e, rows * LANES / PER_REPEAT, PER_REPEAT));
-    r.cols = LANES;
-    r.row = LANES * ESIZE;
-    r.dst = buffer_of_class(e, HAS_ROW, TYPE_F32);
-    done = reduce_rows(e, &r);
-    convert(e, TYPE_F32, TYPE_F16, result_buffer(e, node, 0, 0), r.dst,
-            mask_repeats(e, div_up(rows, PER_REPEAT), PER_REPEAT));
-    return done;
 }
 
 void emit_reduce(struct emit *e, uint16_t node)

@@ -69,15 +69,17 @@ static int make_transfers(struct tile_plan *t, struct part *part, unsigned lane,
     for (unsigned i = 0; i < all; i++) {
         const struct tile_tensor *tensor = tensor_of(t, lane, i % n);
         uint8_t b = (lane == LANE_STORE ? o->store : o->load)[i % n];
-        loops_command(t->p, &t->way, t->loop, t->n_loops, tensor, lane == LANE_STORE,
-                      variant, t->emit->at[b - 1][i / n], &s->cmds[i]);
+        loops_command(&t->loops,
+                      &(struct transfer){tensor, lane == LANE_STORE, (uint8_t)variant,
+                                         t->emit->at[b - 1][i / n]},
+                      &s->cmds[i]);
         s->cmds[i].head.tag = tensor->line;
         sync_transfer(o, lane, i % n, &s->cmds[i]);
         s->patches[i].cmd = (uint16_t)i;
         s->patches[i].field =
             lane == LANE_STORE ? SEQ_FIELD(copy_out.dst) : SEQ_FIELD(copy_in.src);
-        for (unsigned l = 0; l < t->n_loops; l++) {
-            s->patches[i].stride[l] = (int64_t)loops_stride(t->p, &t->loop[l], tensor);
+        for (unsigned l = 0; l < t->loops.n; l++) {
+            s->patches[i].stride[l] = (int64_t)loops_stride(&t->loops, l, tensor);
         }
     }
     return 0;
@@ -99,9 +101,9 @@ static int make_body(struct tile_plan *t, struct part *part, unsigned variant,
         const struct index_patch *x = &e->index[i % e->n_index];
         s->patches[i].cmd = (uint16_t)(i / e->n_index * n + t->moved[x->command]);
         s->patches[i].field = SEQ_FIELD(vec_fill.value);
-        for (unsigned l = 0; l < t->n_loops; l++) {
-            bool mine = t->loop[l].group == x->group;
-            s->patches[i].stride[l] = mine ? t->loop[l].tile : 0;
+        for (unsigned l = 0; l < t->loops.n; l++) {
+            const struct loop *loop = &t->loops.loop[l];
+            s->patches[i].stride[l] = loop->group == x->group ? loop->tile : 0;
         }
     }
     return 0;
@@ -125,8 +127,8 @@ static int make_once(struct tile_plan *t, struct part *part, struct tile_arena *
         if (e->buffer[b].always && e->buffer[b].load) {
             const struct tile_tensor *tensor = &t->p->k->param[e->buffer[b].load - 1];
             part->once_param[in->n] = (uint8_t)(e->buffer[b].load - 1);
-            loops_command(t->p, &t->way, t->loop, t->n_loops, tensor, false, 0,
-                          e->at[b][0], &in->cmds[in->n]);
+            loops_command(&t->loops, &(struct transfer){tensor, false, 0, e->at[b][0]},
+                          &in->cmds[in->n]);
             in->cmds[in->n++].head.tag = tensor->line;
         }
     }
@@ -141,8 +143,10 @@ static int make_once(struct tile_plan *t, struct part *part, struct tile_arena *
         uint8_t b = e->form[t->p->result[r]].dense;
         if (e->buffer[b - 1].always) {
             part->once_result[out->n] = (uint8_t)r;
-            loops_command(t->p, &t->way, t->loop, t->n_loops, &t->p->k->result[r].tensor,
-                          true, 0, e->at[b - 1][0], &out->cmds[out->n++]);
+            loops_command(
+                &t->loops,
+                &(struct transfer){&t->p->k->result[r].tensor, true, 0, e->at[b - 1][0]},
+                &out->cmds[out->n++]);
         }
     }
     if (out->n) {
@@ -154,7 +158,7 @@ static int make_once(struct tile_plan *t, struct part *part, struct tile_arena *
 }
 
 static void add_leg(struct part *part, unsigned lane, struct sequence *s,
-                    const struct share *rounds, unsigned n_loops, uint64_t first)
+                    const struct share *rounds, uint64_t first)
 {
     unsigned i = part->n_legs[lane];
 
@@ -163,11 +167,11 @@ static void add_leg(struct part *part, unsigned lane, struct sequence *s,
     }
     part->leg[lane][i] = (struct seq_leg){.seq = s};
     part->leg[lane][i].first = (uint16_t)(first % s->positions);
-    for (unsigned l = 0; l < n_loops && rounds; l++) {
+    for (unsigned l = 0; l < PLAN_LOOPS && rounds; l++) {
         part->leg[lane][i].rounds[l] = rounds->count[l];
     }
-    part->lane[lane] = (struct seq_lane){.legs = part->leg[lane],
-                                           .n_legs = ++part->n_legs[lane]};
+    part->lane[lane] =
+        (struct seq_lane){.legs = part->leg[lane], .n_legs = ++part->n_legs[lane]};
 }
 
 static int make_part(struct tile_plan *t, struct part *part, struct tile_arena *arena)
@@ -176,12 +180,11 @@ static int make_part(struct tile_plan *t, struct part *part, struct tile_arena *
     int err = make_once(t, part, arena);
 
     for (unsigned lane = 0; lane < PLAN_LANES && !err; lane++) {
-        add_leg(part, lane, &part->once[lane], NULL, 0, 0);
+        add_leg(part, lane, &part->once[lane], NULL, 0);
     }
     for (unsigned variant = 0; variant < VARIANTS && !err; variant++) {
-        struct share rounds;
-        uint64_t tiles =
-            loops_tiles(t->p, t->loop, t->n_loops, &part->share, variant, &rounds);
+        struct share rounds = {0};
+        uint64_t tiles = loops_tiles(&t->loops, &part->share, variant, &rounds);
         if (tiles == 0) {
             continue;
         }
@@ -189,7 +192,7 @@ static int make_part(struct tile_plan *t, struct part *part, struct tile_arena *
         err = err ? err : make_body(t, part, variant, arena);
         err = err ? err : make_transfers(t, part, LANE_STORE, variant, arena);
         for (unsigned lane = 0; lane < PLAN_LANES && !err; lane++) {
-            add_leg(part, lane, &part->tile[lane][variant], &rounds, t->n_loops, number);
+            add_leg(part, lane, &part->tile[lane][variant], &rounds, number);
         }
         number += tiles;
     }
@@ -198,19 +201,16 @@ static int make_part(struct tile_plan *t, struct part *part, struct tile_arena *
 
 int plan_parts(struct tile_plan *t, struct tile_arena *arena)
 {
-    uint32_t unit;
+    uint32_t most = div_up(t->loops.loop[t->loops.dealt].count, t->loops.unit);
     int err = 0;
 
-    t->dealt = loops_dealt(t->p, t->loop, t->n_loops, &unit);
-    if (t->cores > div_up(t->loop[t->dealt].count, unit)) {
-        t->cores = div_up(t->loop[t->dealt].count, unit);
-    }
+    t->cores = t->cores < most ? t->cores : most;
     t->part = tile_alloc(arena, t->cores * sizeof(*t->part));
     if (t->part == NULL) {
         return ERR_NOMEM;
     }
     for (unsigned c = 0; c < t->cores && !err; c++) {
-        t->part[c].share = loops_share(t->loop, t->n_loops, t->dealt, unit, c, t->cores);
+        t->part[c].share = loops_share(&t->loops, c, t->cores);
         err = make_part(t, &t->part[c], arena);
     }
     return err;
@@ -223,7 +223,7 @@ static void rebase(const struct tile_plan *t, struct sequence *s,
 {
     struct seq_patch *patch = &s->patches[i];
 
-    for (unsigned l = 0; l < t->n_loops; l++) {
+    for (unsigned l = 0; l < t->loops.n; l++) {
         base += (uint64_t)patch->stride[l] * rounds->first[l];
     }
     patch->base = base;
@@ -249,7 +249,7 @@ static void bind(const struct tile_plan *t, const struct tile_call *call,
         struct sequence *in = &part->tile[LANE_LOAD][variant];
         struct sequence *v = &part->tile[LANE_VECTOR][variant];
         struct sequence *out = &part->tile[LANE_STORE][variant];
-        (void)loops_tiles(t->p, t->loop, t->n_loops, &part->share, variant, &rounds);
+        (void)loops_tiles(&t->loops, &part->share, variant, &rounds);
         for (unsigned i = 0; i < in->n_patches; i++) {
             uint8_t b = t->order.load[i % in->n];
             rebase(t, in, &rounds, i,
@@ -345,5 +345,5 @@ void plan_finish(const struct tile_plan *t)
 
 bool plan_stores_again(const struct tile_plan *t)
 {
-    return loops_store_again(t->p, t->loop, t->n_loops);
+    return loops_store_again(&t->loops);
 }

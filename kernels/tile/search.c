@@ -10,7 +10,10 @@
 #include "hal/chip.h"
 #include "kernels/tile/search.h"
 
-enum { LONG_ROW = 4096 };
+enum {
+    LONG_ROW = 4096,
+    FAR_BEYOND = 4 /* times UB: no way takes so much less than another */
+};
 
 /* --- one candidate --- */
 
@@ -48,8 +51,6 @@ static bool fails(struct candidate *c, int err, const char *why)
 
 bool evaluate(struct search *s, struct candidate *c, bool anew)
 {
-    uint32_t unit;
-    unsigned dealt;
     struct share share;
 
     s->n_tried++;
@@ -60,7 +61,7 @@ bool evaluate(struct search *s, struct candidate *c, bool anew)
     if (s->e.err) {
         return fails(c, s->e.err, s->e.why);
     }
-    if (!loops_make(s->p, &c->way, s->loop, &s->n_loops)) {
+    if (!loops_make(&s->loops, s->p, &c->way)) {
         return fails(c, ERR_SHAPE, "more loops than a sequence nests");
     }
     if (s->signature && s->e.signature != s->signature) {
@@ -74,9 +75,8 @@ bool evaluate(struct search *s, struct candidate *c, bool anew)
         return fails(c, s->e.err, s->e.why);
     }
     order_make(&s->order, &s->e);
-    dealt = loops_dealt(s->p, s->loop, s->n_loops, &unit);
-    share = loops_share(s->loop, s->n_loops, dealt, unit, s->cores - 1, s->cores);
-    c->cycles = simulate(&s->e, &s->order, s->loop, s->n_loops, &share);
+    share = loops_share(&s->loops, s->cores - 1, s->cores);
+    c->cycles = simulate(&s->e, &s->order, &s->loops, &share);
     return true;
 }
 
@@ -427,6 +427,10 @@ static void search(struct search *s)
     } else {
         w.cols = s->wanted.cols ? s->wanted.cols : (uint32_t)s->p->cols;
         consider_pitches(s, w);
+        if (s->p->reduces && s->n_best == 0 &&
+            s->none.most / FAR_BEYOND > chip_mem(NPU_MEM_UB)) {
+            return;
+        }
         if (s->n_best == 0 || s->best[0].way.rows < VEC_BLOCKS) {
             w.spread = w.far = false; /* takes less memory: there may be more rows */
             consider_pitches(s, w);

@@ -13,8 +13,8 @@ struct search {
     struct program *p;
     struct emit e;
     struct order order;
-    struct loop loop[PLAN_LOOPS];
-    unsigned n_loops, cores;
+    struct loops loops;
+    unsigned cores;
     union cmd *body, *pre; /* room for commands */
     struct candidate best[KEPT];
     unsigned n_best, n_tried;

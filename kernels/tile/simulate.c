@@ -23,6 +23,7 @@ struct segment {
 
 struct simulation {
     const struct order *o;
+    struct tile_costs costs;
     unsigned ring;
     uint64_t load[VARIANTS][TILE_PARAMS], store[VARIANTS][TILE_RESULTS];
     struct segment segment[PLAN_RING][PLAN_SYNCS];
@@ -60,12 +61,11 @@ static void end_segments(struct simulation *s, unsigned position, unsigned comma
 /* The Vector's cycles of a position between what it waits for and what it posts. */
 static void segments(struct simulation *s, const struct emit *e, unsigned position)
 {
-    struct tile_costs costs;
+    struct tile_costs costs = s->costs;
     const union cmd *cmd = e->body.cmd + position * e->body.n;
     unsigned k = 0, next = next_sync(s->o, 0);
     uint64_t cycles = 0;
 
-    tile_costs_init(&costs);
     for (unsigned i = 0; i < e->body.n; i++) {
         bool here = i == next;
         if (here) {
@@ -121,18 +121,19 @@ static void tile(struct simulation *s, unsigned position, unsigned variant)
 }
 
 /* Before the first tile: what is loaded and made once. */
-static void preamble(struct simulation *s, const struct emit *e, const struct loop *loop,
-                     unsigned n_loops)
+static void preamble(struct simulation *s, const struct emit *e,
+                     const struct loops *loops)
 {
-    struct tile_costs costs;
+    struct tile_costs costs = s->costs;
     uint64_t v = 0;
 
-    tile_costs_init(&costs);
     for (unsigned b = 0; b < e->n_buffers; b++) {
         if (e->buffer[b].load && e->buffer[b].always) {
             union cmd cmd;
-            loops_command(e->p, e->w, loop, n_loops,
-                          &e->p->k->param[e->buffer[b].load - 1], false, 0, 0, &cmd);
+            loops_command(
+                loops,
+                &(struct transfer){.tensor = &e->p->k->param[e->buffer[b].load - 1]},
+                &cmd);
             s->busy_in += tile_cost(&costs, &cmd);
             v = 1;
         }
@@ -146,31 +147,31 @@ static void preamble(struct simulation *s, const struct emit *e, const struct lo
 }
 
 /* Of a tile of a tensor, which is loaded or stored. */
-static uint64_t transfer(const struct emit *e, const struct loop *loop, unsigned n_loops,
-                         const struct tile_tensor *t, bool store, unsigned variant)
+static uint64_t transfer_cycles(struct simulation *s, const struct loops *loops,
+                                const struct transfer *x)
 {
-    struct tile_costs costs;
     union cmd cmd;
 
-    tile_costs_init(&costs);
-    loops_command(e->p, e->w, loop, n_loops, t, store, variant, 0, &cmd);
-    return tile_cost(&costs, &cmd) +
-           tile_unaligned(&costs, &cmd, loops_stride(e->p, &loop[0], t));
+    loops_command(loops, x, &cmd);
+    return tile_cost(&s->costs, &cmd) +
+           tile_unaligned(&s->costs, &cmd, loops_stride(loops, 0, x->tensor));
 }
 
 static void costs_of_variant(struct simulation *s, const struct emit *e,
-                             const struct loop *loop, unsigned n_loops, unsigned variant)
+                             const struct loops *loops, unsigned variant)
 {
     for (unsigned l = 0; l < s->o->n_loads; l++) {
         const struct buffer *b = &e->buffer[s->o->load[l] - 1];
-        s->load[variant][l] = transfer(e, loop, n_loops, &e->p->k->param[b->load - 1],
-                                       false, variant);
+        s->load[variant][l] = transfer_cycles(
+            s, loops,
+            &(struct transfer){&e->p->k->param[b->load - 1], false, (uint8_t)variant, 0});
     }
     for (unsigned t = 0; t < s->o->n_stores; t++) {
         const struct buffer *b = &e->buffer[s->o->store[t] - 1];
         s->store[variant][t] =
-            transfer(e, loop, n_loops, &e->p->k->result[b->store - 1].tensor, true,
-                     variant);
+            transfer_cycles(s, loops,
+                            &(struct transfer){&e->p->k->result[b->store - 1].tensor,
+                                               true, (uint8_t)variant, 0});
     }
 }
 
@@ -197,25 +198,25 @@ static void tiles_of(struct simulation *s, uint64_t tiles, unsigned variant)
 }
 
 struct tile_cycles simulate(const struct emit *e, const struct order *o,
-                            const struct loop *loop, unsigned n_loops,
-                            const struct share *share)
+                            const struct loops *loops, const struct share *share)
 {
     static struct simulation s;
     uint64_t end;
 
     memset(&s, 0, sizeof(s));
     s.o = o;
+    tile_costs_init(&s.costs);
     s.ring = e->w->ring;
     s.hart_tile =
         HART_TILE + HART_COMMAND * (uint64_t)(e->body.n + o->n_loads + o->n_stores);
     for (unsigned p = 0; p < e->w->ring; p++) {
         segments(&s, e, p);
     }
-    preamble(&s, e, loop, n_loops);
+    preamble(&s, e, loops);
     for (unsigned variant = 0; variant < VARIANTS; variant++) {
-        uint64_t tiles = loops_tiles(e->p, loop, n_loops, share, variant, NULL);
+        uint64_t tiles = loops_tiles(loops, share, variant, NULL);
         if (tiles) {
-            costs_of_variant(&s, e, loop, n_loops, variant);
+            costs_of_variant(&s, e, loops, variant);
             tiles_of(&s, tiles, variant);
         }
     }

@@ -7,9 +7,16 @@
 #include "hal/vector_move.h"
 #include "kernels/tile/plan.h"
 
-/* Element i of `src` fills block i * step of dst. */
-static void broadcast(struct emit *e, unsigned esize, uint8_t dst, uint32_t dst_offset,
-                      uint8_t src, uint32_t elements, uint16_t step)
+/* Every so many blocks of a buffer from an offset on. */
+struct blocks {
+    uint8_t buffer;
+    uint32_t offset;
+    uint16_t step;
+};
+
+/* Element i of `src` fills block i of dst. */
+static void broadcast(struct emit *e, unsigned esize, struct blocks dst, uint8_t src,
+                      uint32_t elements)
 {
     uint32_t repeats = div_up(elements, VEC_BLOCKS);
 
@@ -17,10 +24,11 @@ static void broadcast(struct emit *e, unsigned esize, uint8_t dst, uint32_t dst_
         union cmd cmd;
         uint32_t n = repeats - r < UINT8_MAX ? repeats - r : UINT8_MAX;
         vector_broadcast(&cmd, esize == 4 ? TYPE_F32 : TYPE_F16,
-                         buffer_at(e, dst) + dst_offset + r * VEC_BLOCKS * step * BLOCK,
+                         buffer_at(e, dst.buffer) + dst.offset +
+                             r * VEC_BLOCKS * dst.step * BLOCK,
                          buffer_at(e, src) + r * VEC_BLOCKS * esize, n);
-        cmd.vec_brcb.dst_blk = step;
-        cmd.vec_brcb.dst_rep = (uint16_t)(VEC_BLOCKS * step);
+        cmd.vec_brcb.dst_blk = dst.step;
+        cmd.vec_brcb.dst_rep = (uint16_t)(VEC_BLOCKS * dst.step);
         put(e, &cmd);
     }
 }
@@ -32,8 +40,8 @@ uint8_t spread_block(struct emit *e, uint8_t dense, unsigned esize)
     uint32_t rows = (uint32_t)round_up(way_rows(e->w), VEC_BLOCKS);
     uint8_t block = buffer_new(e, (uint64_t)rows * 2 * BLOCK);
 
-    broadcast(e, esize, block, 0, dense, rows, 2);
-    broadcast(e, esize, block, BLOCK, dense, rows, 2);
+    broadcast(e, esize, (struct blocks){block, 0, 2}, dense, rows);
+    broadcast(e, esize, (struct blocks){block, BLOCK, 2}, dense, rows);
     return block;
 }
 
@@ -46,7 +54,7 @@ uint8_t spread_twice(struct emit *e, uint8_t dense, unsigned esize)
     uint8_t twice =
         buffer_new(e, (uint64_t)round_up(e->w->rows, VEC_BLOCKS) * TWICE_BYTES);
 
-    broadcast(e, esize, twice, 0, block, e->w->rows * 2 * per_block, 1);
+    broadcast(e, esize, (struct blocks){twice, 0, 1}, block, e->w->rows * 2 * per_block);
     e->buffer[twice - 1].turn = true;
     return twice;
 }
@@ -57,8 +65,8 @@ uint8_t spread_wide(struct emit *e, uint8_t dense, unsigned esize, uint32_t rows
     uint8_t narrow = buffer_new(e, (uint64_t)blocks * BLOCK);
     uint8_t wide = buffer_new(e, (uint64_t)blocks * REPEAT_BYTES * 4 / esize);
 
-    broadcast(e, esize, narrow, 0, dense, rows, 1);
-    broadcast(e, esize, wide, 0, narrow, rows * (BLOCK / esize), 1);
+    broadcast(e, esize, (struct blocks){narrow, 0, 1}, dense, rows);
+    broadcast(e, esize, (struct blocks){wide, 0, 1}, narrow, rows * (BLOCK / esize));
     return wide;
 }
 
