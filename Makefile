@@ -147,7 +147,7 @@ help:
 find        = $(sort $(shell find $(1) -name '*.[cS]'))
 TABLES     := hal/contract/tables.c
 FW_SRC     := $(call find,boot hal sched kernels)
-TARGET_SRC := $(call find,tests/target tests/broken tests/tile) tests/test.c \
+TARGET_SRC := $(call find,tests/target tests/broken tests/tile tests/profile) tests/test.c \
     $(patsubst %,tests/bench/%.c,hart launch sequence soak tile)
 MODEL_SRC  := $(call find,tools/emu/model) $(TABLES)
 CHECK_SRC  := $(call find,tools/emu/check)

@@ -45,7 +45,7 @@ void trial_reset(struct trial *x)
         x->cycles[i] = x->t->command[i].end - x->t->command[i].begin;
     }
     memset(x->drop, 0, x->t->edges * sizeof(x->drop[0]));
-    memset(x->ring, 0, x->t->texts.n * sizeof(x->ring[0]));
+    memset(x->more, 0, x->t->texts.n * sizeof(x->more[0]));
 }
 
 uint32_t trial_cost(const struct trial *x, enum npu_cost cost)
@@ -170,7 +170,7 @@ void advice_make(struct advice *a, const struct trace *t, const struct sums *s,
     *a = (struct advice){0};
     x.cycles = calloc(t->commands + 1, sizeof(x.cycles[0]));
     x.drop = calloc(t->edges + 1, sizeof(x.drop[0]));
-    x.ring = calloc(t->texts.n + 1, sizeof(x.ring[0]));
+    x.more = calloc(t->texts.n + 1, sizeof(x.more[0]));
     bound(&x);
     try_buffers(&x);
     try_waits(&x);
@@ -185,5 +185,5 @@ void advice_make(struct advice *a, const struct trace *t, const struct sums *s,
     order_replay(o, NULL);
     free(x.cycles);
     free(x.drop);
-    free(x.ring);
+    free(x.more);
 }

@@ -14,9 +14,10 @@ static uint64_t took(const struct command *c)
     return c->end - c->begin;
 }
 
-uint64_t trial_fixed(const struct trial *x, const struct command *c)
+/* The same if all of it is in L2. */
+static uint64_t trial_start(const struct trial *x, const struct command *c)
 {
-    uint64_t fixed = 0, miss = c->misses ? trial_cost(x, COST_L2_MISS) : 0;
+    uint64_t fixed = 0;
 
     if (c->from == NPU_MEM_GM && c->to == NPU_MEM_UB) {
         fixed = trial_cost(x, COST_GM_UB_FIXED);
@@ -38,9 +39,14 @@ uint64_t trial_fixed(const struct trial *x, const struct command *c)
                 info && strcmp(info->name, trace_text(x->t, c->name)) == 0 ? info : NULL;
         }
         fixed = info ? info->fixed : 0;
-        miss = 0;
     }
-    fixed += miss;
+    return fixed < took(c) ? fixed : took(c) - 1;
+}
+
+uint64_t trial_fixed(const struct trial *x, const struct command *c)
+{
+    uint64_t fixed = trial_start(x, c) + (c->missed ? trial_cost(x, COST_L2_MISS) : 0);
+
     return fixed < took(c) ? fixed : took(c) - 1;
 }
 
@@ -70,7 +76,8 @@ void try_rows(struct trial *x)
     for (uint32_t i = 0; i < t->commands; i++) {
         const struct command *c = &t->command[i];
         if (c->from == NPU_MEM_GM && c->rows > 1 && c->row_bytes < least) {
-            uint64_t fixed = trial_fixed(x, c);
+            uint64_t fixed = trial_start(x, c) + c->missed; /* L2 brings the same bytes */
+            fixed = fixed < took(c) ? fixed : took(c);
             x->cycles[i] = fixed + (took(c) - fixed) * c->row_bytes / least;
             see(&sight, c, c->read);
         }
@@ -238,9 +245,7 @@ static uint64_t merge(struct trial *x, uint64_t times, struct sight *sight)
             see(sight, c, start);
         }
     }
-    for (uint32_t e = 0; e < t->edges; e++) {
-        x->ring[t->edge[e].sem] = true;
-    }
+    trial_rings(x, (uint32_t)times - 1);
     free(first);
     free(n);
     return fixed;
@@ -250,7 +255,7 @@ void try_tiles(struct trial *x)
 {
     uint64_t times = growth(x);
     struct sight sight = {0};
-    struct change change = {.cycles = x->cycles, .ring = x->ring};
+    struct change change = {.cycles = x->cycles, .more = x->more};
     const struct trace *t = x->t;
     struct remedy *r;
 
@@ -261,7 +266,6 @@ void try_tiles(struct trial *x)
         return;
     }
     merge(x, times, &sight);
-    change.more = 0;
     change.percent = (unsigned)(100 - 100 / times);
     if (sight.n && (r = trial_add(x, "small tiles", trial_saves(x, &change))) != NULL) {
         const struct line *l = &x->s->line[0];

@@ -72,36 +72,39 @@ void try_launches(struct trial *x)
     }
 }
 
-/* Work divided evenly among the cores that have any. */
+/* The same work for each core that has any. The hart lets them begin one after the other, so
+ * the last one that begins is then the last one that ends. */
 void try_shares(struct trial *x)
 {
     const struct trace *t = x->t;
-    uint64_t first[NPU_MAX_CORES], last[NPU_MAX_CORES] = {0}, sum = 0, most = 0;
+    uint64_t first[NPU_MAX_CORES] = {0}, last[NPU_MAX_CORES] = {0}, sum = 0, begin = 0,
+             end = 0;
     unsigned cores = 0, longest = 0;
     struct remedy *r;
 
     for (uint32_t i = 0; i < t->commands; i++) {
         const struct command *c = &t->command[i];
-        if (last[c->core] == 0) {
-            first[c->core] = c->begin;
-        }
+        first[c->core] = last[c->core] ? first[c->core] : c->begin;
         last[c->core] = c->end > last[c->core] ? c->end : last[c->core];
     }
     for (unsigned c = 0; c < t->cores; c++) {
         if (last[c]) {
-            uint64_t span = last[c] - first[c];
             cores++;
-            sum += span;
-            longest = span > most ? c : longest;
-            most = span > most ? span : most;
+            sum += last[c] - first[c];
+            begin = first[c] > begin ? first[c] : begin;
+            longest = last[c] > end ? c : longest;
+            end = last[c] > end ? last[c] : end;
         }
     }
-    if (cores > 1 && (r = trial_add(x, "uneven shares", most - sum / cores)) != NULL) {
+    if (cores > 1 && begin + sum / cores < end &&
+        (r = trial_add(x, "uneven shares", end - begin - sum / cores)) != NULL) {
         snprintf(r->why, sizeof(r->why),
                  "core %u works %ju cycles from its first to its last command, the %u "
                  "cores on "
                  "average %ju",
-                 longest, (uintmax_t)most, cores, (uintmax_t)(sum / cores));
-        snprintf(r->help, sizeof(r->help), "Divide the work so that all end together.");
+                 longest, (uintmax_t)(end - first[longest]), cores,
+                 (uintmax_t)(sum / cores));
+        snprintf(r->help, sizeof(r->help),
+                 "Give each core as much; less to those that begin late.");
     }
 }

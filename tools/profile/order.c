@@ -36,13 +36,18 @@ static void order_lanes(struct order *o)
 static void order_edges(struct order *o)
 {
     const struct trace *t = o->t;
-    uint32_t *last = zeroed(t->texts.n, sizeof(*last));
+    uint32_t sum = 0;
 
     for (uint32_t e = 0; e < t->edges; e++) {
-        o->older[e] = last[t->edge[e].sem] ? last[t->edge[e].sem] - 1 : NO_ONE;
-        last[t->edge[e].sem] = e + 1;
+        o->place[e] = o->first_unit[t->edge[e].sem + 1]++;
     }
-    free(last);
+    for (uint32_t i = 0; i <= t->texts.n; i++) {
+        sum += o->first_unit[i];
+        o->first_unit[i] = sum;
+    }
+    for (uint32_t e = 0; e < t->edges; e++) {
+        o->unit[o->first_unit[t->edge[e].sem] + o->place[e]] = e;
+    }
 }
 
 static int by_time(const void *a, const void *b)
@@ -78,13 +83,29 @@ static uint64_t prices(const struct trace *t, uint64_t from, uint64_t to)
     return sum;
 }
 
+/* How many commands have ended by a cycle. */
+static uint32_t ended(const struct trace *t, const uint32_t *ends, uint64_t by)
+{
+    uint32_t low = 0, high = t->commands;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (t->command[ends[middle]].end <= by) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
 /* Takes what the hart slept between two pushes out of `awake`. `h` goes on with time. */
 static void sleeps(struct order *o, struct push *p, uint64_t from, uint32_t h,
                    const uint32_t *ends, uint32_t idle)
 {
     const struct trace *t = o->t;
     uint64_t slept = 0, up = 0;
-    uint32_t low = 0, high = t->commands;
+    uint32_t before;
 
     for (; h < t->harts && t->hart[h].begin < p->at; h++) {
         const struct range *r = &t->hart[h];
@@ -98,19 +119,24 @@ static void sleeps(struct order *o, struct push *p, uint64_t from, uint32_t h,
     if (slept == 0) {
         return;
     }
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (t->command[ends[middle]].end <= up) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low) {
-        p->waker = ends[low - 1];
+    before = ended(t, ends, up);
+    if (before) {
+        p->waker = ends[before - 1];
         p->lag = up - t->command[p->waker].end;
         p->since = p->at - up;
     }
+}
+
+/* The first push of a launch, and the return of the last one, come when all that was before
+ * has ended. */
+static void after_all(struct push *p, const struct trace *t, const uint32_t *ends)
+{
+    uint32_t before = ended(t, ends, p->at);
+
+    p->waker = before ? ends[before - 1] : NO_ONE;
+    p->lag = before ? p->at - t->command[p->waker].end : 0;
+    p->since = 0;
+    p->awake = t->harts ? p->awake : 0;
 }
 
 static void order_pushes(struct order *o)
@@ -154,10 +180,8 @@ static void order_pushes(struct order *o)
         p->price = prices(t, from, p->at);
         p->price = p->price < p->awake ? p->price : p->awake;
         p->inner = p->before != NO_ONE && p->command != NO_ONE && p->price == 0;
-        if (p->command == NO_ONE && t->harts == 0) { /* nothing is known of the hart */
-            p->waker = ends[t->commands - 1];
-            p->since = t->end - t->command[p->waker].end;
-            p->awake = 0;
+        if (!p->inner && p->at > t->begin) {
+            after_all(p, t, ends);
         }
         last[core] = k;
         if (p->command != NO_ONE) {
@@ -202,11 +226,12 @@ static uint32_t poster(const struct order *o, uint32_t e, const struct change *c
 {
     const struct edge *edge = &o->t->edge[e];
 
-    for (unsigned n = ch && ch->ring && ch->ring[edge->sem] ? ch->more : 0; n; n--) {
-        e = o->older[e];
-        if (e == NO_ONE) {
+    if (ch && ch->more) {
+        uint32_t more = ch->more[edge->sem];
+        if (o->place[e] < more) {
             return BY_HART;
         }
+        e = o->unit[o->first_unit[edge->sem] + o->place[e] - more];
     }
     return o->t->edge[e].from;
 }
@@ -350,7 +375,9 @@ void order_make(struct order *o, const struct trace *t)
 {
     *o = (struct order){.t = t};
     o->before = zeroed(t->commands, sizeof(o->before[0]));
-    o->older = zeroed(t->edges, sizeof(o->older[0]));
+    o->unit = zeroed(t->edges, sizeof(o->unit[0]));
+    o->place = zeroed(t->edges, sizeof(o->place[0]));
+    o->first_unit = zeroed(t->texts.n + 2, sizeof(o->first_unit[0]));
     o->push = zeroed(t->commands + 1, sizeof(o->push[0]));
     o->push_of = zeroed(t->commands, sizeof(o->push_of[0]));
     o->rest = zeroed(t->commands, sizeof(o->rest[0]));
@@ -369,8 +396,9 @@ void order_make(struct order *o, const struct trace *t)
 
 void order_free(struct order *o)
 {
-    void *all[] = {o->before, o->older, o->push,   o->push_of,  o->rest, o->begin,
-                   o->end,    o->from,  o->reason, o->critical, o->step};
+    void *all[] = {o->before,  o->unit, o->place,   o->first_unit, o->push,
+                   o->push_of, o->rest, o->begin,   o->end,        o->reason,
+                   o->from,    o->step, o->critical};
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         free(all[i]);

@@ -47,7 +47,9 @@ struct step {
 struct order {
     const struct trace *t;
     uint32_t *before; /* in the pipe, by command */
-    uint32_t *older;  /* by edge: the unit before it of the same semaphore, or NO_ONE */
+    /* Units by semaphores, in the order in which they were taken: edges, the first of each
+     * text and the place of each edge. */
+    uint32_t *unit, *first_unit, *place;
     struct push *push;
     uint32_t pushes;
     uint32_t *push_of;     /* by command */
@@ -65,8 +67,7 @@ struct change {
     const uint64_t *cycles; /* of commands, by command: what they take */
     const bool *drop;       /* edges that are not waited for */
     unsigned percent;       /* of the hart's work in loops that is left out */
-    const bool *ring;       /* by text: semaphores that hold `more` units more at first */
-    unsigned more;
+    const uint32_t *more;   /* by text: units that a semaphore holds more at first */
 };
 
 void order_make(struct order *o, const struct trace *t);

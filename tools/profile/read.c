@@ -319,6 +319,60 @@ static void bounds(struct trace *t)
     }
 }
 
+/* What a counter holds in [begin, end): the last value before is that at its begin. */
+static void cut_counter(struct counter *c, uint64_t begin, uint64_t end)
+{
+    uint32_t n = 0, kept = 0;
+
+    for (uint32_t i = 0; i < c->n && c->sample[i].at < end; i++) {
+        if (c->sample[i].at <= begin) {
+            kept = 0;
+        }
+        n = kept++;
+        c->sample[n] = c->sample[i];
+        c->sample[n].at = c->sample[n].at > begin ? c->sample[n].at : begin;
+    }
+    c->n = kept;
+}
+
+/* Leaves launches `first` to `last` of a trace; false: it has not all of them. */
+static bool cut(struct trace *t, unsigned first, unsigned last)
+{
+    uint32_t n = 0, found = 0;
+
+    t->begin = UINT64_MAX;
+    t->end = 0;
+    for (uint32_t i = 0; i < t->launches; i++) {
+        struct range l = t->launch[i];
+        if (l.number >= first && l.number <= last && l.number) {
+            t->begin = l.call < t->begin ? l.call : t->begin;
+            t->end = l.back > t->end ? l.back : t->end;
+            t->launch[found++] = l;
+        }
+    }
+    t->launches = found;
+    if (found != last - first + 1) {
+        return false;
+    }
+    for (uint32_t i = 0; i < t->commands; i++) {
+        if (t->command[i].begin >= t->begin && t->command[i].end <= t->end) {
+            t->command[n++] = t->command[i];
+        }
+    }
+    t->commands = n;
+    n = 0;
+    for (uint32_t i = 0; i < t->harts; i++) {
+        if (t->hart[i].end > t->begin && t->hart[i].begin < t->end) {
+            t->hart[n++] = t->hart[i];
+        }
+    }
+    t->harts = n;
+    for (uint32_t i = 0; i < t->counters; i++) {
+        cut_counter(&t->counter[i], t->begin, t->end);
+    }
+    return t->commands != 0;
+}
+
 static uint32_t numbered(const struct trace *t, const struct lanes *lanes, unsigned core,
                          unsigned pipe, uint64_t n)
 {
@@ -358,6 +412,9 @@ static void make_edges(struct reader *r)
         const struct post *p = &r->post[i];
         uint32_t to = numbered(t, &lanes, p->core, p->pipe, p->number);
         uint32_t from = numbered(t, &lanes, p->by_core, p->by_pipe, p->by_number);
+        if (to == LANE_NONE) {
+            continue; /* it has been cut off */
+        }
         t->edge = array_grow(t->edge, t->edges, sizeof(t->edge[0]));
         t->edge[t->edges++] =
             (struct edge){from == LANE_NONE ? BY_HART : from, to, p->sem, p->cycles};
@@ -372,10 +429,33 @@ static void make_edges(struct reader *r)
     lanes_free(&lanes);
 }
 
-static bool read_text(struct trace *t, const char *json, size_t bytes, char *error,
-                      size_t room)
+/* Order among what has been read; why that is not possible, or NULL. */
+static const char *put_in_order(struct reader *r, unsigned first, unsigned last)
+{
+    struct trace *t = r->t;
+
+    if (t->commands == 0) {
+        return "there is no command in it";
+    }
+    qsort(t->command, t->commands, sizeof(t->command[0]), compare);
+    name_launches(t);
+    if (t->harts) {
+        qsort(t->hart, t->harts, sizeof(t->hart[0]), compare_ranges);
+    }
+    if (first == 0) {
+        bounds(t);
+    } else if (!cut(t, first, last)) {
+        return "these launches are not in it";
+    }
+    make_edges(r);
+    return NULL;
+}
+
+static bool read_text(struct trace *t, const char *json, size_t bytes,
+                      const struct window *window, char *error, size_t room)
 {
     struct reader *r = calloc(1, sizeof(*r));
+    const char *why = NULL;
     bool good;
 
     r->t = t;
@@ -385,20 +465,12 @@ static bool read_text(struct trace *t, const char *json, size_t bytes, char *err
     while (good && json_next(&r->json)) {
         read_event(r);
     }
-    good = !r->json.error && t->commands != 0;
     if (r->json.error) {
         snprintf(error, room, "%u: %s", json_line(&r->json), r->json.error);
-    } else if (!good) {
-        snprintf(error, room, "1: there is no command in it");
-    } else {
-        qsort(t->command, t->commands, sizeof(t->command[0]), compare);
-        name_launches(t);
-        if (t->harts) {
-            qsort(t->hart, t->harts, sizeof(t->hart[0]), compare_ranges);
-        }
-        bounds(t);
-        make_edges(r);
+    } else if ((why = put_in_order(r, window->first, window->last)) != NULL) {
+        snprintf(error, room, " %s", why);
     }
+    good = !r->json.error && !why;
     free(r->post);
     free(r);
     return good;
@@ -431,7 +503,8 @@ static char *whole_file(const char *path, size_t *bytes, char *error, size_t roo
     return all;
 }
 
-bool trace_read(struct trace *t, const char *path, char *error, size_t room)
+bool trace_read(struct trace *t, const char *path, const struct window *window,
+                char *error, size_t room)
 {
     size_t bytes;
     char *json = whole_file(path, &bytes, error, room), why[128];
@@ -439,7 +512,7 @@ bool trace_read(struct trace *t, const char *path, char *error, size_t room)
 
     *t = (struct trace){0};
     if (json) {
-        good = read_text(t, json, bytes, why, sizeof(why));
+        good = read_text(t, json, bytes, window, why, sizeof(why));
         if (!good) {
             snprintf(error, room, "%s:%s", path, why);
         }

@@ -81,7 +81,8 @@ static unsigned find_sems(const struct trial *x, struct sem *all)
             const struct command *from = &t->command[edge->from];
             s->first = s->begun ? s->first : e;
             s->begun = true;
-            s->useful |= related(from, &t->command[edge->to]);
+            s->useful |= related(from, &t->command[edge->to]) ||
+                         (from->atomic && t->command[edge->to].atomic);
         } else if (!s->begun && edge->sem == s->text) {
             s->units++;
         }
@@ -92,11 +93,11 @@ static unsigned find_sems(const struct trial *x, struct sem *all)
     return n;
 }
 
-static void mark(struct trial *x, unsigned number)
+static void mark(struct trial *x, unsigned number, uint32_t more)
 {
     for (uint32_t e = 0; e < x->t->edges; e++) {
         if (number_of(x->t, x->t->edge[e].sem) == number) {
-            x->ring[x->t->edge[e].sem] = true;
+            x->more[x->t->edge[e].sem] = more;
         }
     }
 }
@@ -123,20 +124,32 @@ static void name_ring(const struct trial *x, const struct sem *s, char *text)
         (uintmax_t)s->waited, trace_text(t, s->text));
 }
 
+void trial_rings(struct trial *x, uint32_t times)
+{
+    struct sem *all = calloc(x->t->edges + 1, sizeof(*all));
+    unsigned n = find_sems(x, all);
+
+    for (unsigned i = 0; i < n; i++) {
+        if (is_ring(&all[i])) {
+            mark(x, all[i].number, times * all[i].units);
+        }
+    }
+    free(all);
+}
+
 /* One buffer more: of all that have one, and of each that is waited for. */
 void try_buffers(struct trial *x)
 {
     struct sem *all = calloc(x->t->edges + 1, sizeof(*all));
     unsigned n = find_sems(x, all), singles = 0;
-    struct change change = {.ring = x->ring, .more = 1};
+    struct change change = {.more = x->more};
     struct remedy *r;
 
     trial_reset(x);
     for (unsigned i = n; i-- > 0;) {
         if (is_ring(&all[i]) && all[i].units == 1) {
-            mark(x, all[i].number);
-            singles = singles ? singles : i + 1;
-            singles = i + 1;
+            mark(x, all[i].number, 1);
+            singles = i + 1; /* in the end the one that is waited for longest */
         }
     }
     if (singles && (r = trial_add(x, "single buffer", trial_saves(x, &change))) != NULL) {
@@ -147,7 +160,7 @@ void try_buffers(struct trial *x)
     for (unsigned i = 0; i < n && i < SEMS_TRIED; i++) {
         if (is_ring(&all[i]) && all[i].units > 1 && all[i].waited) {
             trial_reset(x);
-            mark(x, all[i].number);
+            mark(x, all[i].number, 1);
             r = trial_add(x, "buffers", trial_saves(x, &change));
             if (r) {
                 name_ring(x, &all[i], r->why);

@@ -16,7 +16,7 @@ struct trial {
     uint64_t all;     /* cycles of the run */
     uint64_t *cycles; /* by command: for a change */
     bool *drop;       /* by edge */
-    bool *ring;       /* by text */
+    uint32_t *more;   /* by text */
 };
 
 /* Cycles that a change saves. */
@@ -35,6 +35,8 @@ uint64_t trial_fixed(const struct trial *x, const struct command *c);
 void try_buffers(struct trial *x);
 void try_waits(struct trial *x);
 void try_atomics(struct trial *x);
+/* Marks all semaphores that count free buffers, each with `times` times its units more. */
+void trial_rings(struct trial *x, uint32_t times);
 /* costs.c: what commands take */
 void try_rows(struct trial *x);
 void try_banks(struct trial *x);

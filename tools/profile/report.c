@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * report [--page DIR] [--title TEXT] TRACE [-o OUT.html]    where the cycles of a run went
+ * report [--page DIR] [--title TEXT] [--launches A[-B]] TRACE [-o OUT.html]
  *
- * Prints what limits the run of a trace (TRACE= of tools/salai), what would help and how many
+ * Where the cycles of a run went, or of launches A to B of it, numbered from 1. Prints what limits the run of a trace (TRACE= of tools/salai), what would help and how many
  * cycles that would save at most, and writes one page that opens offline. DIR has the parts of
  * the page (tools/profile/page). Exit status 2: bad input, or OUT cannot be written; then
  * there is no OUT.
@@ -17,32 +17,44 @@
 #include "tools/profile/page.h"
 
 struct options {
-    const char *page, *title, *trace, *out;
+    const char *page, *title, *trace, *out, *launches;
+    struct window window;
 };
 
 static const char usage[] =
-    "usage: report [--page DIR] [--title TEXT] TRACE [-o OUT.html]\n";
+    "usage: report [--page DIR] [--title TEXT] [--launches A[-B]] TRACE [-o OUT.html]\n";
+
+/* "A" or "A-B". */
+static bool parse_launches(struct window *w, const char *text)
+{
+    int end = 0, n = sscanf(text, "%u%n-%u%n", &w->first, &end, &w->last, &end);
+
+    w->last = n == 1 ? w->first : w->last;
+    return n >= 1 && text[end] == '\0' && w->first && w->first <= w->last;
+}
 
 static bool parse(struct options *o, int argc, char **argv)
 {
     *o = (struct options){.page = "tools/profile/page"};
     for (int i = 1; i < argc; i++) {
-        const char **to = strcmp(argv[i], "--page") == 0    ? &o->page
-                          : strcmp(argv[i], "--title") == 0 ? &o->title
-                          : strcmp(argv[i], "-o") == 0      ? &o->out
-                                                            : NULL;
+        const char **to = strcmp(argv[i], "--page") == 0       ? &o->page
+                          : strcmp(argv[i], "--title") == 0    ? &o->title
+                          : strcmp(argv[i], "--launches") == 0 ? &o->launches
+                          : strcmp(argv[i], "-o") == 0         ? &o->out
+                                                               : NULL;
         if (to ? i + 1 == argc : argv[i][0] == '-' || o->trace) {
             return false;
         }
         *(to ? to : &o->trace) = to ? argv[++i] : argv[i];
     }
-    return o->trace != NULL;
+    return o->trace && (!o->launches || parse_launches(&o->window, o->launches));
 }
 
 static void print(const struct trace *t, const struct advice *a)
 {
     uint64_t all = t->end - t->begin;
 
+    printf("%ju cycles, %u commands\n", (uintmax_t)all, t->commands);
     printf("%s (%s): %s\n", a->bound, a->class, a->reason);
     for (unsigned i = 0; i < a->n; i++) {
         const struct remedy *r = &a->remedy[i];
@@ -96,7 +108,7 @@ int main(int argc, char **argv)
         fputs(usage, stderr);
         return 2;
     }
-    if (!trace_read(&t, options.trace, error, sizeof(error))) {
+    if (!trace_read(&t, options.trace, &options.window, error, sizeof(error))) {
         fprintf(stderr, "report: %s\n", error);
         return 2;
     }

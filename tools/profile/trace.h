@@ -85,8 +85,14 @@ struct trace {
     uint64_t begin, end;         /* from the first launch to the return of the last */
 };
 
+/* Launches, by their numbers; first 0: the whole trace. */
+struct window {
+    unsigned first, last;
+};
+
 /* Reads a trace file. False: `error`, which has the line, is what is wrong. */
-bool trace_read(struct trace *t, const char *path, char *error, size_t bytes);
+bool trace_read(struct trace *t, const char *path, const struct window *window,
+                char *error, size_t room);
 void trace_free(struct trace *t);
 
 uint32_t text_of(struct texts *texts, const char *text, size_t bytes);
