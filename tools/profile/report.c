@@ -2,8 +2,9 @@
  *
  * report [--page DIR] [--title TEXT] [--launches A[-B]] TRACE [-o OUT.html]
  *
- * Where the cycles of a run went, or of launches A to B of it, numbered from 1. Prints what limits the run of a trace (TRACE= of tools/salai), what would help and how many
- * cycles that would save at most, and writes one page that opens offline. DIR has the parts of
+ * Where the cycles of a run went, or of launches A to B of it, which are numbered from 1: reads
+ * a trace (TRACE= of tools/salai), prints what limits, what would help and how many cycles
+ * that would save at most, and writes one page that opens offline. DIR has the parts of
  * the page (tools/profile/page). Exit status 2: bad input, or OUT cannot be written; then
  * there is no OUT.
  */
