@@ -11,7 +11,7 @@
 #                          path, in build/profile/ or OUT=folder
 #   make bench             what the scheduler costs, what pipelines reach, 1 to 32 cores
 #   make bench-tile        tile programs: cycles, and those predicted; build/bench-tile.csv
-#   make bench-host        speed of the emulated Cube against OpenBLAS on this machine
+#   make bench-host        speed of the emulator on this machine, OpenBLAS and NumPy beside it
 #   make bench-check       what checked runs cost the host, beside runs without
 #   make bench-model       rates of the model's inner loops
 #   make calibrate         measured against modelled cycles, and how much of it proves

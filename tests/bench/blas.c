@@ -12,7 +12,7 @@ static double seconds(void)
 {
     struct timespec t;
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); /* others run too */
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 

@@ -177,6 +177,7 @@ struct npu {
     uint8_t *mem[NPU_MAX_CORES][NPU_MEM_COUNT];
     struct plan plan[NPU_MAX_CORES][NPU_PIPES];
     uint32_t *l2; /* its tags, npu_l2_bytes(), lent too and part of a snapshot */
+    uint8_t works; /* pipe whose command's data are at work right now, 0: for who looks on */
     const uint8_t *offsets;      /* for npu_touch() while an end is told: see touch.c */
     const struct npu_only *only; /* the configuration's */
 };

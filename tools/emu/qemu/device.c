@@ -30,11 +30,13 @@ static uint64_t page_read(void *opaque, hwaddr addr, unsigned size)
     if (!from_hart()) {
         return npu_peek(&npu->model, npu_now(npu), page->core, addr, size);
     }
+    npu->inside = true;
     npu_started();
     npu_slow_hart(&npu->model);
     value = npu_read(&npu->model, npu_now(npu), page->core, addr, size);
     npu_arm(npu);
     npu_record_access(npu);
+    npu->inside = false;
     return value;
 }
 
@@ -46,10 +48,12 @@ static MemTxResult page_write(void *opaque, hwaddr addr, uint64_t value, unsigne
     SalaiNPU *npu = page->npu;
 
     if (!npu_from_debugger(attrs)) {
+        npu->inside = true;
         npu_slow_hart(&npu->model);
         npu_write(&npu->model, npu_now(npu), page->core, addr, value, size);
         npu_arm(npu);
         npu_record_access(npu);
+        npu->inside = false;
     }
     return MEMTX_OK;
 }

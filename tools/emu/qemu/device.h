@@ -43,6 +43,8 @@ struct SalaiNPU {
     MemoryRegion *gm; /* the machine's DRAM */
     uint8_t *gm_host;
 
+    bool inside, told; /* the machine works; tells of an event: for phases.c */
+
     QEMUTimer *timer;
     int64_t armed; /* when the timer fires, INT64_MAX: never */
 
@@ -64,6 +66,9 @@ void npu_register_type(void);
 /* Makes the device and attaches it to the running `virt` machine. */
 /* Of the configuration all but guest memory is the caller's. */
 SalaiNPU *npu_create(const struct npu_config *asked, bool debug);
+
+/* phases.c: what the host's time goes into, to be written at the end. */
+void npu_phases_open(SalaiNPU *npu, const char *path);
 
 /* time.c: engine cycle of the virtual clock now. */
 uint64_t npu_now(const SalaiNPU *npu);

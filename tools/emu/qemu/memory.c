@@ -119,6 +119,7 @@ static void event(void *ctx, const struct npu_event *e)
     if (e->what == NPU_HINTS) {
         poison(npu, e->name);
     }
+    npu->told = true;
     npu_trace_event(npu, e);
     npu_tables_event(npu, e);
     npu_core_event(e);
@@ -128,6 +129,7 @@ static void event(void *ctx, const struct npu_event *e)
         npu_history_event(npu, e);
         npu_debug_event(npu, e);
     }
+    npu->told = false;
 }
 
 static void hart(void *ctx, uint64_t *pc, uint64_t *ra)

@@ -7,7 +7,7 @@
  *   [,trace-pipes=LIST][,tables=DIR][,debug=on][,core=FILE][,record=DIR|,replay=DIR]
  *   [,confine=off|kernel][,simd=plain|avx2|avx512|vnni][,fail=N][,fault=LIST]
  *   [,check=NAME[+NAME]...,findings=FILE][,delays=FILE]
- *   [,results=FILE[,bytes=CORE:PIPE:NUMBER]]
+ *   [,results=FILE[,bytes=CORE:PIPE:NUMBER]][,host=FILE]
  *
  * Invariant: past npu_attach() the machine is the one that the design describes (virt,
  * riscv64, one hart, icount shift=0 sleep=off) in the QEMU that npu.so was built for.
@@ -32,6 +32,7 @@ static struct {
     const char *at;              /* addresses of functions, see core.c */
     const char *delays;          /* see perturb.c, or NULL; so are the next two */
     const char *results, *bytes;
+    const char *host; /* file, see phases.c, or NULL */
     qemu_plugin_id_t id;
     bool debug;
     bool window;     /* not all of the run is traced */
@@ -271,6 +272,7 @@ static const struct {
     {"delays", .text = &options.delays},
     {"results", .text = &options.results},
     {"bytes", .text = &options.bytes},
+    {"host", .text = &options.host},
     {"timing", .set = set_timing},
 };
 
@@ -386,6 +388,9 @@ static void attach(Notifier *notifier, void *data)
     }
     if (options.checks) {
         npu_racecheck_init(npu, options.checks, options.findings);
+    }
+    if (options.host) {
+        npu_phases_open(npu, options.host);
     }
     npu_sleep_init(npu);
     npu_files_init();

@@ -37,9 +37,11 @@ static void timer_fired(void *opaque)
 {
     SalaiNPU *npu = opaque;
 
+    npu->inside = true;
     npu->armed = INT64_MAX;
     npu_advance(&npu->model, npu_now(npu));
     npu_arm(npu);
+    npu->inside = false;
 }
 
 void npu_time_init(SalaiNPU *npu)

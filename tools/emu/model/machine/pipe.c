@@ -243,7 +243,9 @@ static bool pipe_run(struct npu *n, unsigned core, unsigned pipe, struct npu_fau
         fault->field = plan->src[0].field;
         fault->addr = plan->src[0].base;
     } else if (op->run && !nothing) {
+        n->works = (uint8_t)pipe;
         op->run(&c);
+        n->works = 0;
         if (plan->has_dst && n->host->mem_dirty) {
             n->host->mem_dirty(n->ctx, core, pipe_stage(pipe), 0,
                                (uint32_t)(plan->stage_bytes ? plan->stage_bytes
@@ -397,7 +399,9 @@ static bool pipe_commit(struct npu *n, unsigned core, unsigned pipe,
         return true;
     }
     if (dst->mem != NPU_MEM_GM) {
+        n->works = (uint8_t)pipe;
         store_local(n, core, &c);
+        n->works = 0;
         return true;
     }
     to = n->host->gm_map(n->ctx, dst->base, extent, true);
@@ -407,7 +411,9 @@ static bool pipe_commit(struct npu *n, unsigned core, unsigned pipe,
         fault->addr = dst->base;
         return false;
     }
+    n->works = (uint8_t)pipe;
     pipe_store(&c, to);
+    n->works = 0;
     n->host->gm_unmap(n->ctx, to, dst->base, extent, true);
     return true;
 }
