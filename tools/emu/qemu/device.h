@@ -67,7 +67,7 @@ void npu_register_type(void);
 /* Of the configuration all but guest memory is the caller's. */
 SalaiNPU *npu_create(const struct npu_config *asked, bool debug);
 
-/* phases.c: what the host's time goes into, to be written at the end. */
+/* phases.c: what the host's time goes into, to be written at the end; NULL: nowhere. */
 void npu_phases_open(SalaiNPU *npu, const char *path);
 
 /* time.c: engine cycle of the virtual clock now. */

@@ -104,6 +104,9 @@ void npu_phases_open(SalaiNPU *npu, const char *path)
 {
     pthread_t thread;
 
+    if (!path) {
+        return;
+    }
     phases.npu = npu;
     phases.path = path;
     phases.out = fopen(path, "w");

@@ -389,9 +389,7 @@ static void attach(Notifier *notifier, void *data)
     if (options.checks) {
         npu_racecheck_init(npu, options.checks, options.findings);
     }
-    if (options.host) {
-        npu_phases_open(npu, options.host);
-    }
+    npu_phases_open(npu, options.host);
     npu_sleep_init(npu);
     npu_files_init();
     if (options.confine && !options.replay) { /* a replay reaches nothing anyway */
