@@ -25,8 +25,9 @@ static struct {
     unsigned queued[NPU_MAX_CORES];
     uint64_t busy[NPU_MAX_CORES], up[NPU_MAX_CORES]; /* NPU_NEVER: it is not */
     unsigned depth;                                  /* of ranges */
-    bool range[RANGES_MOST];                         /* those that have been written */
-    GHashTable *tasks;                               /* whose threads have been named */
+    bool range[RANGES_MOST]; /* those that have been written, and the names of all */
+    unsigned name[RANGES_MOST];
+    GHashTable *tasks; /* whose threads have been named */
 } trace;
 
 /* --- what the hart does --- */
@@ -78,6 +79,7 @@ static void begin_range(uint64_t now, uint64_t name)
     follow_begins(trace.follow, follow_name(trace.follow, text));
     npu_text_launch(text);
     if (trace.depth < RANGES_MOST) {
+        trace.name[trace.depth] = follow_name(trace.follow, text);
         trace.range[trace.depth] = npu_window_cycles(now, UINT64_MAX);
         if (trace.range[trace.depth]) {
             trace.format->begin(text, now);
@@ -94,7 +96,8 @@ static void end_range(uint64_t now)
 
     trace.depth -= trace.depth != 0;
     if (trace.depth < RANGES_MOST && trace.range[trace.depth]) {
-        trace.format->end(launched ? &l : NULL, now);
+        trace.format->end(follow_text(trace.follow, trace.name[trace.depth]),
+                          launched ? &l : NULL, now);
         trace.range[trace.depth] = false;
     }
 }
@@ -316,6 +319,12 @@ static void name_tracks(void)
     trace.format->process(TRACE_CHIP, "chip");
 }
 
+/* The format goes by the name, compressed or not. */
+static bool is_perfetto(const char *path)
+{
+    return g_str_has_suffix(path, ".pftrace") || g_str_has_suffix(path, ".pftrace.gz");
+}
+
 /* Opens the file and writes who is who. */
 int npu_trace_open(SalaiNPU *npu, const char *path)
 {
@@ -337,7 +346,7 @@ int npu_trace_open(SalaiNPU *npu, const char *path)
         trace.busy[c] = trace.up[c] = NPU_NEVER;
         trace.queued[c] = 0;
     }
-    trace.format = &npu_trace_json;
+    trace.format = is_perfetto(path) ? &npu_trace_perfetto : &npu_trace_json;
     trace.format->open(trace.out);
     npu_count_open(trace.format, npu);
     npu_lines_open();

@@ -44,14 +44,14 @@ typedef struct TraceFormat {
     /* Of TRACE_RANGES; they nest. */
     void (*begin)(const char *name, uint64_t at);
     /* The last one that has begun ends; l: it was this launch, or NULL. */
-    void (*end)(const struct launched *l, uint64_t at);
+    void (*end)(const char *name, const struct launched *l, uint64_t at);
     void (*counter)(unsigned process, const char *name, const char *unit, uint64_t at,
                     uint64_t value);
     void (*memory)(const TraceMemory *m);
     void (*close)(void);
 } TraceFormat;
 
-extern const TraceFormat npu_trace_json;
+extern const TraceFormat npu_trace_json, npu_trace_perfetto;
 
 /* window.c: whether it is in the part of the run that is traced. */
 bool npu_window_cycles(uint64_t from, uint64_t to);

@@ -147,8 +147,8 @@ static void stalls(const TraceCommand *c)
     const struct followed *f = c->f;
     bool first = true;
 
-    if (f->empty | f->sem | f->marks | f->delay | c->e->shared | c->e->bank_groups | c->e->banks |
-        c->e->missed) {
+    if (f->empty | f->sem | f->marks | f->delay | c->e->shared | c->e->bank_groups |
+        c->e->banks | c->e->missed) {
         text(",\"stall\":{");
         pair("empty", f->empty, &first);
         pair("semaphore", f->sem, &first);
@@ -234,9 +234,9 @@ static void begin(const char *name, uint64_t at)
     text("}");
 }
 
-static void end(const struct launched *l, uint64_t at)
+static void end(const char *name, const struct launched *l, uint64_t at)
 {
-    event("", "E", TRACE_HART, TRACE_RANGES);
+    event(name, "E", TRACE_HART, TRACE_RANGES);
     time_of(",\"ts\":", at);
     if (l) {
         text(",\"args\":{\"launch\":");

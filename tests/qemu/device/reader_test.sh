@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Traces, read by others: the two formats tell the same of a run. FULL=1: protoc finds no field
+# that Perfetto's description has not (protobuf-compiler), and the trace engine of Chrome's
+# developer tools (@paulirish/trace_engine, of npm) reads the JSON and has nothing to say
+# against it. What is not there is skipped.
+set -u
+. "$(dirname "$0")/../cli.sh"
+work_begin reader
+
+same()
+{
+    /usr/bin/python3 "$root/tests/qemu/device/pftrace.py" "$@" 2>&1
+}
+
+args=(matmul --m 200 --n 300 --k 700)
+salai --trace t.json -- "${args[@]}"
+salai --trace t.pftrace -- "${args[@]}"
+tap_check reader/formats_say_the_same_of_matmul "$(has_status 0; same t.pftrace t.json raw)"
+salai --cores 2 --trace t2.json -- vadd --n 20000
+salai --cores 2 --trace t2.pftrace -- vadd --n 20000
+tap_check reader/formats_say_the_same_of_vadd "$(has_status 0; same t2.pftrace t2.json)"
+[ -n "${FULL:-}" ] || { tap_done; exit; }
+
+if command -v protoc > /dev/null; then
+    protoc --proto_path="$root/tests/qemu/device" --decode=perfetto.protos.Trace perfetto.proto \
+        < raw > decoded 2> protoc.err
+    tap_check reader/protoc_knows_every_field "$(cat protoc.err
+        grep -m3 -E '^ *[0-9]+[:{ ]' decoded
+        [ "$(grep -c track_event decoded)" -gt 100 ] || echo 'hardly any event')"
+else
+    tap_skip reader/protoc_knows_every_field 'no protoc: apt-get install protobuf-compiler'
+fi
+
+cat > read.mjs << 'END'
+import fs from 'fs';
+globalThis.DOMRect = class { constructor(x, y, w, h) { Object.assign(this, { x, y, w, h }); } };
+const { TraceModel } = await import('@paulirish/trace_engine');
+const { traceEvents } = JSON.parse(fs.readFileSync(process.argv[2]));
+const model = TraceModel.Model.createWithAllHandlers();
+await model.parse(traceEvents, {});
+const { Meta } = model.parsedTrace(0).data;
+const names = [...Meta.processNames.values()].map(e => e.args.name).sort();
+const threads = [...Meta.threadsInProcess.values()].flatMap(t => [...t.values()])
+    .map(e => e.args.name);
+if (names.join() !== 'chip,core 0,hart,tasks') console.log('processes', names);
+for (const name of ['MTE1', 'MTE2', 'M', 'FIX', 'hart', 'ranges'])
+    if (!threads.includes(name)) console.log('no thread', name, threads);
+END
+if command -v npm > /dev/null && timeout 120 npm install --no-audit --no-fund --ignore-scripts \
+    @paulirish/trace_engine@0.0.65 > npm.log 2>&1; then
+    tap_check reader/chrome_reads_it "$(node read.mjs t.json 2>&1 | head -n 5)"
+else
+    tap_skip reader/chrome_reads_it 'no npm, or no registry for it'
+fi
+tap_done
