@@ -311,6 +311,56 @@ static tile_value lower(struct tile_kernel *k, const struct tile_node *n)
     return tile_add(k, *n);
 }
 
+/* --- in half --- */
+
+/* A value that is one of F16, whatever its type. */
+static bool fits_f16(const struct tile_kernel *k, tile_value v)
+{
+    const struct tile_node *n = &k->node[v];
+
+    return (n->op == TILE_CAST && k->node[n->operand[0]].type == TYPE_F16) ||
+           (n->op == TILE_NUMBER && fold_round(n->number, TYPE_F16) == n->number);
+}
+
+/* f16(x + y) of two F16 and the like: rounding to F32 before changes nothing, since that has
+ * more than twice the digits, so one command in F16 gives the same bits. */
+static bool is_half(const struct tile_kernel *k, tile_value v)
+{
+    const struct tile_node *n = &k->node[v], *of = &k->node[n->operand[0]];
+
+    return n->op == TILE_CAST && n->type == TYPE_F16 && of->type == TYPE_F32 &&
+           (of->op == TILE_ADD || of->op == TILE_SUB || of->op == TILE_MUL ||
+            of->op == TILE_MAX || of->op == TILE_MIN) &&
+           fits_f16(k, of->operand[0]) && fits_f16(k, of->operand[1]);
+}
+
+/* Operand i of what is_half(). */
+static tile_value half_operand(const struct tile_kernel *k, tile_value v, unsigned i)
+{
+    tile_value of = k->node[k->node[v].operand[0]].operand[i];
+
+    return k->node[of].op == TILE_CAST ? k->node[of].operand[0] : of;
+}
+
+static tile_value lower_half(struct tile_kernel *k, const struct tile_kernel *from,
+                             tile_value v, const tile_value *to)
+{
+    enum tile_op op = (enum tile_op)from->node[from->node[v].operand[0]].op;
+    enum type arith = k->arith;
+    tile_value x[2];
+
+    for (unsigned i = 0; i < 2; i++) {
+        tile_value of = half_operand(from, v, i);
+        x[i] = from->node[of].op == TILE_NUMBER
+                   ? number(k, from->node[of].number, TYPE_F16)
+                   : to[of];
+    }
+    k->arith = TYPE_F16;
+    x[0] = map2(k, op, x[0], x[1]);
+    k->arith = arith;
+    return x[0];
+}
+
 /* --- the kernel --- */
 
 /* Marks what results, loops and the schedule need. */
@@ -330,6 +380,11 @@ static void mark(const struct tile_kernel *k, uint8_t *live)
     while (more) { /* a second time for what loops carry on */
         more = false;
         for (unsigned v = k->n_nodes; v != 0; v--) {
+            if (live[v] && is_half(k, (tile_value)v)) {
+                live[half_operand(k, (tile_value)v, 0)] = 1;
+                live[half_operand(k, (tile_value)v, 1)] = 1;
+                continue;
+            }
             for (unsigned i = 0; i < 3 && live[v]; i++) {
                 more |= k->node[v].operand[i] > v && !live[k->node[v].operand[i]];
                 live[k->node[v].operand[i]] = 1;
@@ -377,7 +432,8 @@ static void lower_all(struct tile_kernel *k, const struct tile_kernel *from,
         for (unsigned i = 0; i < 3; i++) {
             n.operand[i] = n.operand[i] < v ? to[n.operand[i]] : 0;
         }
-        to[v] = lower(k, &n);
+        to[v] = is_half(from, (tile_value)v) ? lower_half(k, from, (tile_value)v, to)
+                                             : lower(k, &n);
     }
     k->in_loop = 0;
     rename_values(k, to);

@@ -338,9 +338,7 @@ static void emit_down(struct emit *e, uint16_t node, enum op pair_op)
     }
 }
 
-/* What the order of additions depends on. */
-enum { BY_ROWS = 1, ROW_BY_ROW, BY_BLOCKS };
-static void sign(struct emit *e, uint32_t how)
+void reduce_sign(struct emit *e, uint32_t how)
 {
     e->signature = e->signature * 31 + how;
 }
@@ -351,13 +349,13 @@ bool reduce_rows(struct emit *e, const struct reduction *r)
     uint64_t single = row_by_row_cycles(r);
 
     if (blocks <= rows && blocks <= single && blocks != UINT64_MAX) {
-        sign(e, BY_BLOCKS * (r->rows + 1));
+        reduce_sign(e, BY_BLOCKS * (r->rows + 1));
         by_blocks(e, r);
     } else if (rows <= single && rows != UINT64_MAX) {
-        sign(e, BY_ROWS);
+        reduce_sign(e, BY_ROWS);
         by_rows(e, r);
     } else if (single != UINT64_MAX) {
-        sign(e, ROW_BY_ROW);
+        reduce_sign(e, ROW_BY_ROW);
         row_by_row(e, r);
     } else {
         return false;

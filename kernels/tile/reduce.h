@@ -21,9 +21,12 @@ struct reduction {
     uint32_t rows, cols, row; /* row: bytes from one to the next */
 };
 
+/* What the order of additions depends on, for the signature of a way. */
+enum { BY_ROWS = 1, ROW_BY_ROW, BY_PAIRS, BY_BLOCKS };
+void reduce_sign(struct emit *e, uint32_t how);
 /* In F32, the fastest way; false: there is none. */
 bool reduce_rows(struct emit *e, const struct reduction *r);
 /* Of a node in F16. */
-bool reduce_f16(struct emit *e, const struct reduction *of, uint16_t node);
+bool reduce_f16(struct emit *e, const struct reduction *r, uint16_t node);
 
 #endif

@@ -18,12 +18,15 @@
 enum { ARENA_BYTES = 4 << 20 };
 
 static const char vadd[] = "kernel vadd(x: f32[n], y: f32[n]) -> z: f32[n]\n z = x + y\n";
-static const char vadd_f16[] = "kernel vadd_f16(x: f16[n], y: f16[n]) -> z: f16[n]\n z = "
-                               "x + y\nschedule arith f16\n";
+static const char vadd_f16[] =
+    "kernel vadd_f16(x: f16[n], y: f16[n]) -> z: f16[n]\n z = f16(x + y)\n";
 static const char chain[] = "kernel chain8(x: f32[n]) -> y: f32[n]\n"
                             " y = abs(neg(abs(neg(abs(neg(abs(neg(x))))))))\n";
 static const char silu_mul[] =
     "kernel silu_mul(x: f32[n], u: f32[n]) -> y: f32[n]\n y = silu(x) * u\n";
+static const char silu_arith[] =
+    "kernel silu_mul_f16a(x: f16[n], u: f16[n]) -> y: f16[n]\n"
+    " y = silu(x) * u\nschedule arith f16\n";
 static const char softmax[] = "kernel softmax(x: f32[m, n]) -> y: f32[m, n]\n"
                               " e = exp(x - max(x, n))\n y = e / sum(e, n)\n";
 static const char softmax_f16[] = "kernel softmax_f16(x: f16[m, n]) -> y: f16[m, n]\n"
@@ -39,12 +42,13 @@ static const struct {
     const char *text;
     uint32_t m, n;
 } programs[] = {
-    {vadd, 1, 1 << 22},      {vadd_f16, 1, 1 << 22},   {chain, 1, 1 << 22},
-    {silu_mul, 1, 1 << 22},  {softmax, 256, 1024},     {softmax, 2048, 1024},
-    {softmax, 1024, 512},    {softmax, 2048, 256},     {softmax, 4096, 64},
-    {softmax, 513, 1003},    {softmax_f16, 256, 1024}, {softmax_arith, 256, 1024},
-    {softmax, 64, 8192},     {softmax, 8, 65536},      {softmax, 1, 1000000},
-    {layernorm, 2048, 1024}, {layernorm, 2048, 128},   {layernorm, 16, 65536},
+    {vadd, 1, 1 << 22},         {vadd_f16, 1, 1 << 22},   {chain, 1, 1 << 22},
+    {silu_mul, 1, 1 << 22},     {silu_arith, 1, 1 << 22}, {softmax, 256, 1024},
+    {softmax, 2048, 1024},      {softmax, 1024, 512},     {softmax, 2048, 256},
+    {softmax, 4096, 64},        {softmax, 513, 1003},     {softmax_f16, 256, 1024},
+    {softmax_arith, 256, 1024}, {softmax, 64, 8192},      {softmax, 8, 65536},
+    {softmax, 1, 1000000},      {layernorm, 2048, 1024},  {layernorm, 2048, 128},
+    {layernorm, 16, 65536},
 };
 
 struct bench {
