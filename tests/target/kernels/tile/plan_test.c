@@ -10,7 +10,6 @@
 #include "hal/chip.h"
 #include "hal/pmu.h"
 #include "kernels/cli/data.h"
-#include "kernels/lib/f16.h"
 #include "kernels/tile/plan.h"
 #include "kernels/tile/ref.h"
 #include "kernels/tile/text.h"
@@ -192,46 +191,6 @@ TEST(tile_plan, indices)
               {0, 5, 9}, {0, 40, 33}, {0, 300, 20});
     CHECK_ALL("kernel k(x: f32[n]) -> y: f32[n]\n y = x + f32(n)\n", {0, 0, 9},
               {0, 0, 50000});
-}
-
-/* Each F16 and another, the sum, the product and so on rounded to F32 before. */
-TEST(tile_plan, one_command_in_f16_rounds_as_two)
-{
-    static const char *const signs[] = {"x + y", "x - y", "x * y", "max(x, y)"};
-    enum { ALL = 1 << 16 };
-    struct run r = {.arena = {malloc(ARENA_BYTES), ARENA_BYTES, 0}};
-    uint16_t *x = malloc(2 * ALL * sizeof(*x)), *y = x + ALL, *z = malloc(ALL * 2);
-    float *u = malloc(ALL * sizeof(*u));
-
-    for (uint32_t i = 0; i < ALL; i++) {
-        x[i] = (uint16_t)i;
-        y[i] = (uint16_t)(i * 40503u >> 3);
-    }
-    r.call = (struct tile_call){{x, y}, {z, u}};
-    for (unsigned s = 0; s < sizeof(signs) / sizeof(signs[0]); s++) {
-        struct tile_error error;
-        struct tile_plan *plan;
-        char text[160];
-        unsigned wrong = 0;
-        snprintf(text, sizeof(text),
-                 "kernel k(x: f16[n], y: f16[n]) -> z: f16[n], u: f32[n]\n"
-                 " z = f16(%s)\n u = %s\n",
-                 signs[s], signs[s]);
-        r.arena.used = 0;
-        r.k = tile_parse(&r.arena, text, strlen(text), NULL, &error);
-        CHECK_OK(tile_set_size(r.k, 0, ALL));
-        CHECK_OK(tile_plan(&plan, r.k, 0, &r.arena, &error));
-        CHECK_OK(tile_run(plan, &r.call, &report));
-        for (uint32_t i = 0; i < ALL; i++) {
-            uint16_t want = f32_to_f16(u[i]);
-            wrong += want != z[i] && !(isnan(u[i]) && (z[i] & 0x7fff) > 0x7c00);
-        }
-        CHECK_EQ(wrong, 0u);
-    }
-    free(r.arena.base);
-    free(x);
-    free(z);
-    free(u);
 }
 
 TEST(tile_plan, other_types)
