@@ -116,6 +116,7 @@ debug debug-server debug-core replay: $(B)/packages-debug
 record: $(OTHER)
 bench bench-tile soak fuzz: $(B)/fw-picolibc/test.elf
 bench-host: $(B)/bench/blas
+profile: $(B)/report
 bench-model: $(patsubst %,$(B)/bench/%,cube move vector)
 calibrate: $(B)/bench/calibrate
 fuzz: $(patsubst %,$(B)/fuzz-%,program snapshot tile)

@@ -50,10 +50,7 @@ void trial_reset(struct trial *x)
 
 uint32_t trial_cost(const struct trial *x, enum npu_cost cost)
 {
-    int profile = npu_profile_find(trace_text(x->t, x->t->profile));
-
-    return npu_profile_cost(profile < 0 ? PROFILE_a2 : (enum npu_profile)profile,
-                            (enum npu_timing)npu_timing_find("v2"), cost);
+    return npu_profile_cost(x->t->profile, x->t->timing, cost);
 }
 
 /* --- what limits --- */
@@ -106,21 +103,10 @@ static unsigned busiest(const struct trial *x, struct share *share)
     return best;
 }
 
-/* Cycles of the critical path, within the span, in which the hart works. */
-static uint64_t hart_on_path(const struct trial *x)
+/* Cycles that the run waits for the hart: without them it would end so much sooner. */
+static uint64_t waits_for_hart(struct trial *x)
 {
-    uint64_t sum = 0, first = x->t->command[0].begin, last = 0;
-
-    for (uint32_t i = 0; i < x->o->steps; i++) {
-        last = x->o->step[i].what < PATH_HART ? x->o->step[i].end : last;
-    }
-    for (uint32_t i = 0; i < x->o->steps; i++) {
-        const struct step *s = &x->o->step[i];
-        if (s->what == PATH_HART && s->begin >= first && s->end <= last) {
-            sum += s->end - s->begin;
-        }
-    }
-    return sum;
+    return trial_saves(x, &(struct change){.percent = 100});
 }
 
 static bool computes(unsigned pipe)
@@ -136,7 +122,7 @@ static void bound(struct trial *x)
     unsigned p = busiest(x, &share);
     double span = (double)(share.span ? share.span : 1), all = (double)x->all;
     double works = 100 * (double)share.works[p] / span;
-    uint64_t hart = hart_on_path(x);
+    uint64_t hart = waits_for_hart(x);
 
     if (2 * share.span < x->all) {
         a->bound = "Launch bound";
@@ -150,14 +136,14 @@ static void bound(struct trial *x)
         a->class = "scalar bound";
     } else {
         a->bound = "Latency bound";
-        a->class = share.waits[p] * 4 > share.span ? "latency bound: pipeline caused"
-                   : computes(p)                   ? "latency bound: compute caused"
-                                                   : "latency bound: memory caused";
+        a->class = share.waits[p] * 4 > share.span ? "pipeline caused"
+                   : computes(p)                   ? "compute caused"
+                                                   : "memory caused";
     }
     snprintf(a->reason, sizeof(a->reason),
              "From first to last command %.1f %% of the run; of that %s, the busiest "
              "pipe, works "
-             "%.1f %% and waits %.1f %%, and the end waits for the hart %.1f %%.",
+             "%.1f %% and waits %.1f %%; a hart that took no time would save %.1f %%.",
              100 * (double)share.span / all, pipe_name(p), works,
              100 * (double)share.waits[p] / span, 100 * (double)hart / span);
 }

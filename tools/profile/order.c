@@ -298,79 +298,6 @@ static void explain(struct order *o)
     }
 }
 
-/* --- the critical path --- */
-
-static void add_step(struct order *o, uint64_t begin, uint64_t end, uint32_t what,
-                     uint32_t text, uint32_t command)
-{
-    struct step *last = o->steps ? &o->step[o->steps - 1] : NULL;
-
-    if (end <= begin) {
-        return;
-    }
-    if (last && last->what == what && last->text == text && last->begin == end &&
-        what >= PATH_HART) {
-        last->begin = begin;
-        return;
-    }
-    o->step = array_grow(o->step, o->steps, sizeof(o->step[0]));
-    o->step[o->steps++] = (struct step){begin, end, what, text, command};
-}
-
-/* What the hart did from begin to end, backwards. */
-static void hart_steps(struct order *o, uint64_t begin, uint64_t end, uint32_t *h)
-{
-    const struct trace *t = o->t;
-
-    while (end > begin) {
-        while (*h > 0 && t->hart[*h - 1].begin >= end) {
-            --*h;
-        }
-        const struct range *r = *h ? &t->hart[*h - 1] : NULL;
-        uint64_t from = r && r->end >= end    ? r->begin
-                        : r && r->end > begin ? r->end
-                                              : begin;
-        uint32_t text = r && r->end >= end ? r->name : 0;
-        from = from > begin ? from : begin;
-        add_step(o, from, end, PATH_HART, text, NO_ONE);
-        end = from;
-    }
-}
-
-static void walk(struct order *o)
-{
-    const struct trace *t = o->t;
-    uint32_t k = o->pushes - 1, i = NO_ONE, h = t->harts;
-
-    while (k != NO_ONE || i != NO_ONE) {
-        if (i == NO_ONE) {
-            const struct push *p = &o->push[k];
-            uint64_t from = p->woken              ? t->command[p->waker].end
-                            : p->before == NO_ONE ? t->begin
-                                                  : o->push[p->before].at;
-            hart_steps(o, from, p->at, &h);
-            i = p->woken ? p->waker : NO_ONE;
-            k = p->woken ? NO_ONE : p->before;
-            continue;
-        }
-        const struct command *c = &t->command[i];
-        uint64_t bound = c->begin - (uint64_t)o->rest[i];
-        o->critical[i] = true;
-        add_step(o, c->begin, c->end, c->pipe, c->name, i);
-        add_step(o, bound, c->begin, PATH_REST, 0, i);
-        k = o->reason[i] == FROM_HART ? o->push_of[i] : NO_ONE;
-        if (o->reason[i] == FROM_START) {
-            hart_steps(o, t->begin, bound, &h);
-        }
-        i = o->from[i];
-    }
-    for (uint32_t a = 0, b = o->steps; a + 1 < b; a++) {
-        struct step swap = o->step[a];
-        o->step[a] = o->step[--b];
-        o->step[b] = swap;
-    }
-}
-
 void order_make(struct order *o, const struct trace *t)
 {
     *o = (struct order){.t = t};
@@ -385,20 +312,17 @@ void order_make(struct order *o, const struct trace *t)
     o->end = zeroed(t->commands, sizeof(o->end[0]));
     o->reason = zeroed(t->commands, sizeof(o->reason[0]));
     o->from = zeroed(t->commands, sizeof(o->from[0]));
-    o->critical = zeroed(t->commands, sizeof(o->critical[0]));
     order_lanes(o);
     order_edges(o);
     order_pushes(o);
     explain(o);
     order_replay(o, NULL);
-    walk(o);
 }
 
 void order_free(struct order *o)
 {
-    void *all[] = {o->before,  o->unit, o->place,   o->first_unit, o->push,
-                   o->push_of, o->rest, o->begin,   o->end,        o->reason,
-                   o->from,    o->step, o->critical};
+    void *all[] = {o->before, o->unit,  o->place, o->first_unit, o->push, o->push_of,
+                   o->rest,   o->begin, o->end,   o->reason,     o->from};
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         free(all[i]);

@@ -3,7 +3,7 @@
  * The order of a run: what each command had to wait for before it could begin. With it the
  * run can be gone through again under other costs: every command begins when the last of
  * what it waits for has come, as in the run, so what has not changed takes the cycles that it
- * took. And the chain that ends last is the critical path.
+ * took.
  *
  * A command waits for the command before it in its pipe, for its push, and for the units of
  * its semaphores. The hart pushes commands in the order of the run; between two of them it
@@ -35,15 +35,6 @@ struct push {
     bool inner;     /* of a loop: neither the first of a core in a launch nor the end */
 };
 
-/* A stretch of the critical path: of a command (what: its pipe, text: its name), or of the
- * hart (PATH_HART, text: what it did), or of neither (PATH_REST: the chip between them). */
-enum { PATH_HART = NPU_PIPES, PATH_REST };
-struct step {
-    uint64_t begin, end;
-    uint32_t what, text;
-    uint32_t command; /* or NO_ONE */
-};
-
 struct order {
     const struct trace *t;
     uint32_t *before; /* in the pipe, by command */
@@ -57,9 +48,6 @@ struct order {
     uint64_t *begin, *end; /* of the last replay, by command */
     uint8_t *reason;       /* enum reason */
     uint32_t *from;        /* the command that it waited for, or NO_ONE */
-    bool *critical;        /* of the run as it was */
-    struct step *step;     /* the critical path, from the beginning on */
-    uint32_t steps;
 };
 
 /* What is different. NULL and 0: as it was. */

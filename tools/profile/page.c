@@ -74,12 +74,11 @@ enum property {
     P_SHAPE,
     P_BY,
     P_SEM,
-    P_PATH,
     PROPERTIES,
 };
 
-static uint64_t property(const struct trace *t, const struct order *o,
-                         const uint32_t *place, uint32_t i, enum property p)
+static uint64_t property(const struct trace *t, const uint32_t *place, uint32_t i,
+                         enum property p)
 {
     const struct command *c = &t->command[i];
     const struct edge *e = c->waits ? &t->edge[c->wait] : NULL;
@@ -122,33 +121,37 @@ static uint64_t property(const struct trace *t, const struct order *o,
         return c->shape;
     case P_BY:
         return !e ? 0 : e->from == BY_HART ? 1 : place[e->from] + 2;
-    case P_SEM:
-        return e ? e->sem : 0;
     default:
-        return o->reason[i] | (uint64_t)o->critical[i] << 7;
+        return e ? e->sem : 0;
     }
 }
 
-static void columns(FILE *out, const struct trace *t, const struct sums *s,
-                    const struct order *o)
+/* By command, its place on the page: commands stand there pipe by pipe. */
+static uint32_t *places(const struct trace *t, const struct sums *s)
 {
-    static const char *const names[PROPERTIES] = {
-        "begin", "took", "waited", "lost", "missed", "banks", "age", "read", "written",
-        "ops",   "name", "line",   "task", "shape",  "by",    "sem", "path"};
-    uint64_t *values = malloc((t->commands + 1) * sizeof(*values));
     uint32_t *place = malloc((t->commands + 1) * sizeof(*place));
 
     for (uint32_t k = 0; k < t->commands; k++) {
         place[s->lanes.order[k]] = k;
     }
+    return place;
+}
+
+static void columns(FILE *out, const struct trace *t, const struct sums *s,
+                    const uint32_t *place)
+{
+    static const char *const names[PROPERTIES] = {
+        "begin",   "took", "waited", "lost", "missed", "banks", "age", "read",
+        "written", "ops",  "name",   "line", "task",   "shape", "by",  "sem"};
+    uint64_t *values = malloc((t->commands + 1) * sizeof(*values));
+
     for (enum property p = 0; p < PROPERTIES; p++) {
         for (uint32_t k = 0; k < t->commands; k++) {
-            values[k] = property(t, o, place, s->lanes.order[k], p);
+            values[k] = property(t, place, s->lanes.order[k], p);
         }
         column(out, names[p], values, t->commands);
     }
     free(values);
-    free(place);
 }
 
 /* What the hart did while the run went on. */
@@ -303,32 +306,36 @@ static void remedies(FILE *out, const struct advice *a)
     putc(']', out);
 }
 
-/* The critical path, from the beginning on. */
-static void path(FILE *out, const struct trace *t, const struct order *o)
+/* The critical path, from the beginning on; `command`: place of the command + 1. */
+static void path(FILE *out, const struct trace *t, const struct sums *s,
+                 const uint32_t *place)
 {
     static const char *const names[] = {"path.begin", "path.took", "path.what",
-                                        "path.text"};
-    uint64_t *values = malloc((o->steps + 1) * sizeof(*values));
+                                        "path.text",  "path.via",  "path.command"};
+    uint64_t *values = malloc((t->steps + 1) * sizeof(*values));
 
-    for (unsigned p = 0; p < 4; p++) {
-        for (uint32_t i = 0; i < o->steps; i++) {
-            const struct step *x = &o->step[i];
-            values[i] = p == 0   ? x->begin - t->begin
-                        : p == 1 ? x->end - x->begin
-                        : p == 2 ? x->what
-                                 : x->text;
+    for (unsigned p = 0; p < sizeof(names) / sizeof(names[0]); p++) {
+        for (uint32_t i = 0; i < t->steps; i++) {
+            const struct step *x = &t->step[i];
+            uint32_t c = x->what < STEP_HART
+                             ? lane_number(&s->lanes, t, x->core, x->what, x->number)
+                             : LANE_NONE;
+            uint64_t of[] = {x->begin - t->begin,
+                             x->end - x->begin,
+                             x->what,
+                             x->text,
+                             x->via,
+                             c == LANE_NONE ? 0 : place[c] + 1};
+            values[i] = of[p];
         }
-        column(out, names[p], values, o->steps);
+        column(out, names[p], values, t->steps);
     }
     free(values);
 }
 
 static uint32_t rate(const struct trace *t, enum npu_cost cost)
 {
-    int profile = npu_profile_find(trace_text(t, t->profile));
-
-    return npu_profile_cost(profile < 0 ? 0 : (enum npu_profile)profile,
-                            (enum npu_timing)npu_timing_find("v2"), cost);
+    return npu_profile_cost(t->profile, t->timing, cost);
 }
 
 /* The type, which is the first word of a shape, that a pipe has computed most with. */
@@ -393,7 +400,7 @@ static void chip(FILE *out, const struct trace *t)
     };
 
     fprintf(out, ",\n\"chip\":{\"cores\":%u,\"profile\":", t->cores);
-    string(out, t->profile ? trace_text(t, t->profile) : npu_profile_name(0), true);
+    string(out, npu_profile_name(t->profile), true);
     for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
         fprintf(out, ",\"%s\":%u", rates[i].name, rate(t, rates[i].cost));
     }
@@ -402,8 +409,10 @@ static void chip(FILE *out, const struct trace *t)
 }
 
 static void data(FILE *out, const char *title, const struct trace *t,
-                 const struct sums *s, const struct order *o, const struct advice *a)
+                 const struct sums *s, const struct advice *a)
 {
+    uint32_t *place = places(t, s);
+
     fputs("<script type=\"application/json\" id=\"data\">\n{\"title\":", out);
     string(out, title, false);
     fprintf(out, ",\"begin\":%ju,\"cycles\":%ju,\"commands\":%u", (uintmax_t)t->begin,
@@ -424,8 +433,9 @@ static void data(FILE *out, const char *title, const struct trace *t,
         fprintf(out, "%s\"%s\"", p ? "," : "", pipe_name(p));
     }
     fputs("]}\n</script>\n", out);
-    path(out, t, o);
-    columns(out, t, s, o);
+    path(out, t, s, place);
+    columns(out, t, s, place);
+    free(place);
     hart(out, t);
     counters(out, t);
 }
@@ -457,7 +467,7 @@ static bool part(FILE *out, const char *folder, const char *line, const char *ke
 }
 
 bool page_write(FILE *out, const char *folder, const char *title, const struct trace *t,
-                const struct sums *s, const struct order *o, const struct advice *a)
+                const struct sums *s, const struct advice *a)
 {
     char name[4096], line[1024];
     bool good = true;
@@ -475,7 +485,7 @@ bool page_write(FILE *out, const char *folder, const char *title, const struct t
         } else if (strstr(line, "<script src=\"")) {
             good = part(out, folder, line, "src=\"", "<script>\n", "</script>\n");
         } else if (strstr(line, "<!-- data -->")) {
-            data(out, title, t, s, o, a);
+            data(out, title, t, s, a);
         } else {
             fputs(line, out);
         }

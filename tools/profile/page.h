@@ -10,11 +10,10 @@
 #include "tools/profile/sums.h"
 
 struct advice;
-struct order;
 
 /* Writes the page. False: one of its parts in `folder` cannot be read. What is wrong with
  * `out` is for the caller to ask it. */
 bool page_write(FILE *out, const char *folder, const char *title, const struct trace *t,
-                const struct sums *s, const struct order *o, const struct advice *a);
+                const struct sums *s, const struct advice *a);
 
 #endif

@@ -203,12 +203,21 @@ static void read_memory(struct reader *r)
     }
 }
 
+/* Processes "hart" and "chip PROFILE TIMING". */
 static void read_name(struct reader *r)
 {
-    if (json_is(field(r, "name"), "process_name") && json_is(arg(r, "name"), "hart")) {
-        r->hart = json_number(field(r, "pid"), 1);
+    char profile[32], timing[32];
+
+    if (!json_is(field(r, "name"), "process_name")) {
+        return;
     }
-    r->t->profile = arg(r, "profile") ? intern(r, arg(r, "profile")) : r->t->profile;
+    if (json_is(arg(r, "name"), "hart")) {
+        r->hart = json_number(field(r, "pid"), 1);
+    } else if (sscanf(text(r, "name"), "chip %31s %31s", profile, timing) == 2) {
+        int p = npu_profile_find(profile), v = npu_timing_find(timing);
+        r->t->profile = p < 0 ? PROFILE_a2 : (enum npu_profile)p;
+        r->t->timing = v < 0 ? TIMING_v2 : (enum npu_timing)v;
+    }
 }
 
 static void read_event(struct reader *r)
@@ -298,7 +307,7 @@ bool trace_read(struct trace *t, const char *path, const struct window *window,
     char *json = whole_file(path, &bytes, error, room), why[128];
     bool good = false;
 
-    *t = (struct trace){0};
+    *t = (struct trace){.profile = PROFILE_a2, .timing = TIMING_v2};
     if (json) {
         good = read_text(t, json, bytes, window, why, sizeof(why));
         if (!good) {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * report [--page DIR] [--title TEXT] [--launches A[-B]] TRACE [-o OUT.html]
+ * report [--page DIR] [--title TEXT] [--path CSV] [--launches A[-B]] TRACE [-o OUT.html]
  *
- * Where the cycles of a run went, or of launches A to B of it, which are numbered from 1: reads
- * a trace (TRACE= of tools/salai), prints what limits, what would help and how many cycles
- * that would save at most, and writes one page that opens offline. DIR has the parts of
- * the page (tools/profile/page). Exit status 2: bad input, or OUT cannot be written; then
- * there is no OUT.
+ * Where the cycles of a run went, or of launches A to B of it, which are numbered from 1:
+ * reads a trace (TRACE= of tools/salai), prints what limits, what would help and how many
+ * cycles that would save at most, and writes one page that opens offline. CSV: the
+ * critical path that `make profile` leaves. DIR has the parts of the page
+ * (tools/profile/page). Exit status 2: bad input, or OUT cannot be written; then there is
+ * no OUT.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,12 +19,13 @@
 #include "tools/profile/page.h"
 
 struct options {
-    const char *page, *title, *trace, *out, *launches;
+    const char *page, *title, *trace, *out, *launches, *path;
     struct window window;
 };
 
 static const char usage[] =
-    "usage: report [--page DIR] [--title TEXT] [--launches A[-B]] TRACE [-o OUT.html]\n";
+    "usage: report [--page DIR] [--title TEXT] [--path CSV] [--launches A[-B]] TRACE "
+    "[-o OUT.html]\n";
 
 /* "A" or "A-B". */
 static bool parse_launches(struct window *w, const char *text)
@@ -40,6 +42,7 @@ static bool parse(struct options *o, int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         const char **to = strcmp(argv[i], "--page") == 0       ? &o->page
                           : strcmp(argv[i], "--title") == 0    ? &o->title
+                          : strcmp(argv[i], "--path") == 0     ? &o->path
                           : strcmp(argv[i], "--launches") == 0 ? &o->launches
                           : strcmp(argv[i], "-o") == 0         ? &o->out
                                                                : NULL;
@@ -67,8 +70,7 @@ static void print(const struct trace *t, const struct advice *a)
 
 /* Under another name until it is whole. */
 static bool write_page(const struct options *opt, const struct trace *t,
-                       const struct sums *s, const struct order *o,
-                       const struct advice *a)
+                       const struct sums *s, const struct advice *a)
 {
     char name[4096];
     FILE *out;
@@ -80,7 +82,7 @@ static bool write_page(const struct options *opt, const struct trace *t,
         fprintf(stderr, "report: %s: %s\n", opt->out, strerror(errno));
         return false;
     }
-    good = page_write(out, opt->page, opt->title ? opt->title : opt->trace, t, s, o, a);
+    good = page_write(out, opt->page, opt->title ? opt->title : opt->trace, t, s, a);
     if (ferror(out) | fclose(out)) {
         fprintf(stderr, "report: %s: could not be written completely\n", opt->out);
         good = false;
@@ -113,12 +115,16 @@ int main(int argc, char **argv)
         fprintf(stderr, "report: %s\n", error);
         return 2;
     }
+    if (options.path && !trace_read_path(&t, options.path, error, sizeof(error))) {
+        fprintf(stderr, "report: %s\n", error);
+        return 2;
+    }
     sums_make(&s, &t);
     order_make(&o, &t);
     advice_make(&advice, &t, &s, &o);
     print(&t, &advice);
     if (options.out) {
-        good = write_page(&options, &t, &s, &o, &advice);
+        good = write_page(&options, &t, &s, &advice);
     }
     order_free(&o);
     sums_free(&s);

@@ -120,28 +120,33 @@ static void add_path(struct sums *s, const struct command *c)
         s->path[s->paths++] = (struct path){.from = c->from, .to = c->to};
     }
     s->path[i].commands++;
-    s->path[i].bytes += c->written > c->read || c->from == c->to ? c->written : c->read;
+    s->path[i].bytes += c->written ? c->written : c->read;
     s->path[i].cycles += c->end - c->begin;
 }
 
-/* Lines by text and pipe: `table` has for each text and pipe its number + 1. */
-static void add_line(struct sums *s, uint32_t *table, const struct command *c)
+/* Commands by line and name, which `table` finds: numbers of lines + 1. */
+static void add_line(struct sums *s, uint32_t *table, uint32_t room,
+                     const struct command *c)
 {
-    uint32_t *known = &table[c->line * NPU_PIPES + c->pipe];
+    uint32_t h = (c->line * 31 + c->name) * 2654435761u >> 7;
     struct line *l;
 
-    if (*known == 0) {
+    while (table[h % room] && (s->line[table[h % room] - 1].line != c->line ||
+                               s->line[table[h % room] - 1].name != c->name)) {
+        h++;
+    }
+    if (table[h % room] == 0) {
         s->line = array_grow(s->line, s->lines, sizeof(s->line[0]));
         s->line[s->lines++] =
             (struct line){.line = c->line, .pipe = c->pipe, .name = c->name};
-        *known = s->lines;
+        table[h % room] = s->lines;
     }
-    l = &s->line[*known - 1];
+    l = &s->line[table[h % room] - 1];
     l->commands++;
     l->cycles += c->end - c->begin;
     l->waited += c->waited;
     l->lost += c->lost + c->missed + c->banks;
-    l->bytes += c->read > c->written ? c->read : c->written;
+    l->bytes += c->written ? c->written : c->read;
     l->ops += c->ops;
 }
 
@@ -161,7 +166,7 @@ static int hottest(const void *a, const void *b)
 
 void sums_make(struct sums *s, const struct trace *t)
 {
-    uint32_t *table = calloc(t->texts.n * (size_t)NPU_PIPES, sizeof(*table));
+    uint32_t room = 2 * t->commands + 1, *table = calloc(room, sizeof(*table));
 
     *s = (struct sums){0};
     lanes_make(&s->lanes, t);
@@ -171,7 +176,7 @@ void sums_make(struct sums *s, const struct trace *t)
     }
     for (uint32_t i = 0; i < t->commands; i++) {
         const struct command *c = &t->command[i];
-        add_line(s, table, c);
+        add_line(s, table, room, c);
         if (c->from <= NPU_MEM_GM) {
             add_path(s, c);
         }

@@ -40,9 +40,8 @@ struct path {
 };
 
 struct line {
-    uint32_t line;
+    uint32_t line, name; /* texts; commands of a line that have a name */
     uint8_t pipe;
-    uint32_t name; /* of one of its commands */
     uint64_t commands, cycles, waited, lost, bytes, ops;
 };
 

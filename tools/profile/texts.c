@@ -90,5 +90,6 @@ void trace_free(struct trace *t)
     free(t->launch);
     free(t->counter);
     free(t->allocation);
+    free(t->step);
     *t = (struct trace){0};
 }

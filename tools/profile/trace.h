@@ -73,6 +73,16 @@ struct counter {
     uint32_t n, room;
 };
 
+/* A stretch of the critical path: of a command (what: its pipe, text: its name), of the hart
+ * (text: what it did), or of the chip between them. */
+enum { STEP_HART = NPU_PIPES, STEP_CHIP };
+struct step {
+    uint64_t begin, end;
+    uint32_t what, text, via;
+    uint64_t number; /* of the command in its pipe, 0: of none */
+    uint16_t core;
+};
+
 struct trace {
     struct texts texts;
     struct command *command;
@@ -80,9 +90,11 @@ struct trace {
     struct range *hart, *launch;
     struct counter *counter;
     struct allocation *allocation;
-    uint32_t commands, edges, harts, launches, counters, allocations, cores;
-    uint32_t profile, arguments; /* texts: of the chip, of the run */
-    uint64_t begin, end;         /* from the first launch to the return of the last */
+    struct step *step;
+    uint32_t commands, edges, harts, launches, counters, allocations, steps, cores;
+    enum npu_profile profile;
+    enum npu_timing timing;
+    uint64_t begin, end; /* from the first launch to the return of the last */
 };
 
 /* Launches, by their numbers; first 0: the whole trace. */
@@ -93,6 +105,8 @@ struct window {
 /* Reads a trace file. False: `error`, which has the line, is what is wrong. */
 bool trace_read(struct trace *t, const char *path, const struct window *window,
                 char *error, size_t room);
+/* Reads the critical path of what has been read (critical.csv of `make profile`). */
+bool trace_read_path(struct trace *t, const char *path, char *error, size_t room);
 void trace_free(struct trace *t);
 
 uint32_t text_of(struct texts *texts, const char *text, size_t bytes);

@@ -316,7 +316,9 @@ static void name_tracks(void)
     trace.format->thread(TRACE_HART, TRACE_DOES, "hart");
     trace.format->thread(TRACE_HART, TRACE_RANGES, "ranges");
     trace.format->process(TRACE_TASKS, "tasks");
-    trace.format->process(TRACE_CHIP, "chip");
+    g_autofree char *chip = g_strdup_printf("chip %s %s", npu_profile_name(config->profile),
+                                            npu_timing_name(config->timing));
+    trace.format->process(TRACE_CHIP, chip);
 }
 
 /* The format goes by the name, compressed or not. */

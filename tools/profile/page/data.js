@@ -22,6 +22,10 @@ const C = {}; // columns: C.begin[i] is when command i began, in cycles of the r
   }
 })();
 
+// By command: whether it is on the critical path.
+const critical = new Uint8Array(C.begin.length);
+C["path.command"].forEach(place => place && (critical[place - 1] = 1));
+
 const $ = id => document.getElementById(id);
 const byPipe = {MTE2: 0, MTE1: 1, M: 2, FIX: 3, V: 4, MTE3: 5};
 D.lanes.forEach((lane, number) => { lane.number = number; lane.last = lane.first + lane.n; });
@@ -53,7 +57,7 @@ function color(name) {
 }
 // What a stretch of the critical path is: a pipe, the hart, or the chip in between.
 const pathName = what => what < D.pipes.length ? D.pipes[what]
-  : what === D.pipes.length ? "hart" : "rest";
+  : what === D.pipes.length ? "hart" : "chip";
 
 // First i of [low, high) for which a[i] is at least `value`, where a ascends.
 function atLeast(a, value, low, high) {
@@ -103,7 +107,7 @@ function factsOf(i, lane) {
   add("lost", C.lost[i] && grouped(C.lost[i]) + " cycles to shared bandwidth");
   add("L2", C.missed[i] && grouped(C.missed[i]) + " cycles of what was not in it");
   add("banks", C.banks[i] && grouped(C.banks[i]) + " cycles of conflicts");
-  add("critical path", C.path[i] & 128 ? "yes" : "");
+  add("critical path", critical[i] ? "yes" : "");
   return facts;
 }
 

@@ -125,7 +125,7 @@ function pipes() {
 
 // --- critical path ---
 
-function critical() {
+function criticalPath() {
   const sum = new Map(), by = {};
   let all = 0;
   for (let i = 0; i < C["path.took"].length; i++) {
@@ -138,15 +138,15 @@ function critical() {
     by[row.what] = (by[row.what] || 0) + took;
     all += took;
   }
+  $("critical").hidden = all === 0;
   $("critical-text").textContent = `What the end of the run waited for, back to its begin: ${
     grouped(all)} cycles in ${grouped(C["path.took"].length)} stretches. Only what is on it can make ` +
     "the run shorter.";
   $("critical-bar").innerHTML = Object.entries(by).sort((a, b) => b[1] - a[1]).map(([what, n]) =>
     `<span style="width:${100 * n / all}%;background:var(--${what})" title="${what}: ${
       percent(n, all)}"></span>`).join("");
-  const label = {rest: "between commands"};
   table("critical-table", [
-    {name: "by", text: true, value: d => d.what, show: d => keyed(d.what, label[d.what] || d.what)},
+    {name: "by", text: true, value: d => d.what, show: d => keyed(d.what, d.what)},
     {name: "what", text: true, value: d => d.text},
     {name: "stretches", value: d => d.n, show: d => grouped(d.n)},
     {name: "cycles", value: d => d.cycles, show: d => grouped(d.cycles)},
@@ -326,7 +326,7 @@ function thinned(values) {
 
 header();
 pipes();
-critical();
+criticalPath();
 pathTable();
 lineTable();
 launches();

@@ -151,7 +151,7 @@ function drawSlice(g, r, i, x, y, w) {
       g.fillStyle = color(C.lost[i] ? "shared" : C.missed[i] ? "l2" : "bank");
       g.fillRect(x + (w - gap) * (1 - lost), y + 2, (w - gap) * lost, 4);
     }
-    if (C.path[i] & 128) {
+    if (critical[i]) {
       g.fillStyle = color("mark");
       g.fillRect(x, y + ROW - 5, w - gap, 3);
     }
