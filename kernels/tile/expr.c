@@ -20,12 +20,11 @@ struct arg {
 };
 
 /* Functions that are no operation of their own; want says what they are called with. */
-enum builtin { CLIP, DOT, GATHER, QUANTISE, DEQUANTISE, BUILTINS };
+enum builtin { DOT, GATHER, QUANTISE, DEQUANTISE, BUILTINS };
 static const struct {
     const char *name, *want;
     unsigned args;
 } builtins[BUILTINS] = {
-    [CLIP] = {"clip", "clip(x, low, high)", 3},
     [DOT] = {"dot", "dot(x, y, dimension)", 3},
     [GATHER] = {"gather", "gather(x, index, dimension)", 3},
     [QUANTISE] = {"quantise", "quantise(x, scale, zero, s8 or u8)", 4},
@@ -67,6 +66,9 @@ const char *parse_nearest(const struct parser *p, const char *name, bool functio
     }
     for (unsigned i = 0; function && i < BUILTINS; i++) {
         consider(name, builtins[i].name, &best, &least);
+    }
+    for (unsigned i = 0; function && i < tile_function_count; i++) {
+        consider(name, tile_functions[i].name, &best, &least);
     }
     text[0] = '\0';
     if (best) {
@@ -194,8 +196,6 @@ static tile_value call_builtin(struct parser *p, enum builtin b, const struct to
     }
     parse_here(p, name);
     switch (b) {
-    case CLIP:
-        return tile_map2(p->k, TILE_MIN, tile_map2(p->k, TILE_MAX, v[0], v[1]), v[2]);
     case DOT:
         return tile_dot(p->k, v[0], v[1], last->dim);
     case GATHER:
@@ -207,9 +207,30 @@ static tile_value call_builtin(struct parser *p, enum builtin b, const struct to
     }
 }
 
+/* One that is made of operations. */
+static tile_value call_function(struct parser *p, const struct tile_function *f,
+                                const struct token *name, struct arg *arg, unsigned n)
+{
+    struct arg *last = &arg[n - 1];
+    tile_value v[ARGS];
+
+    if (f->over && last->dim == TILE_NO_DIM) {
+        last->dim = last->digits;
+    }
+    if (n != f->args || (f->over && last->dim == TILE_NO_DIM)) {
+        return parse_fail(p, name, "expected %s", f->want);
+    }
+    if (!values(p, arg, n - f->over, v)) {
+        return 0;
+    }
+    parse_here(p, name);
+    return f->make(p->k, v, last->dim);
+}
+
 static tile_value call(struct parser *p)
 {
     struct token name = p->now;
+    const struct tile_function *function;
     struct arg arg[ARGS];
     tile_value v[ARGS];
     enum tile_op op;
@@ -226,6 +247,10 @@ static tile_value call(struct parser *p)
         if (strcmp(builtins[b].name, name.text) == 0) {
             return call_builtin(p, (enum builtin)b, &name, arg, n);
         }
+    }
+    function = tile_find_function(name.text);
+    if (function) {
+        return call_function(p, function, &name, arg, n);
     }
     op = find_op(name.text, n, arg[n - 1].dim != TILE_NO_DIM, &known);
     if (op == TILE_NONE && arg[n - 1].digits != TILE_NO_DIM) {

@@ -269,6 +269,19 @@ tile_value tile_quantise(struct tile_kernel *k, tile_value x, tile_value scale,
 tile_value tile_dequantise(struct tile_kernel *k, tile_value x, tile_value scale,
                            tile_value zero);
 
+/* Functions that are made of operations: their arguments are values, the last one a
+ * dimension where `over` says so. */
+struct tile_function {
+    const char *name, *want; /* in programs: clip, and how it is called */
+    uint8_t args;
+    bool over;
+    tile_value (*make)(struct tile_kernel *k, const tile_value *v, uint8_t dim);
+};
+extern const struct tile_function tile_functions[];
+extern const unsigned tile_function_count;
+/* The one of that name; NULL: there is none. */
+const struct tile_function *tile_find_function(const char *name);
+
 /* A loop: begin, carry each value from its first (a number in some dimensions), compute,
  * hand on each, end. tile_carry() gives the value in the body, tile_loop_end() changes
  * k->carry[].last to the values behind. */

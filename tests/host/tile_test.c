@@ -239,6 +239,13 @@ TEST(tile, lowering_gives_what_the_vector_has)
         {"softplus(x)", "abs * exp + log relu + "},
         {"x + f32(count(x > 0, n))", "> where sum s32 f32 + "},
         {"floor(x)", "floor "},
+        {"pow(x, 3)", "* * "},
+        {"pow(x, -2)", "* rec "},
+        {"pow(x, 1.5)", "log * exp "},
+        {"elu(x, 0.5)", "min exp + * max + "},
+        {"mod(x, 3)", "/ floor * - "},
+        {"sign(x)", "< > not where not where "},
+        {"where(isnan(x), 0, x)", "!= == where "},
     };
     char text[256], got[256];
 

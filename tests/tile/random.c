@@ -124,13 +124,18 @@ static void unary(struct random *r, const struct value *x)
     if (pick(r, 2) != 0) {
         put(r, "    %s = %s(%s)\n", v->name,
             ONE_OF(r, "abs", "relu", "tanh", "erf", "sigmoid", "silu", "gelu",
-                   "gelu_tanh", "softplus", "neg", "floor", "round", "ceil", "trunc"),
+                   "gelu_tanh", "softplus", "neg", "floor", "round", "ceil", "trunc",
+                   "sign", "hard_sigmoid", "hard_swish"),
             x->name);
         return;
     }
-    switch (pick(r, 5)) {
+    switch (pick(r, 6)) {
     case 0:
         put(r, "    %s = exp(clip(%s, -4, 4))\n", v->name, x->name);
+        break;
+    case 5:
+        put(r, "    %s = %s(%s, %s)\n", v->name, ONE_OF(r, "elu", "mod"), x->name,
+            number(r));
         break;
     case 1:
         put(r, "    %s = log(abs(%s) + 0.01)\n", v->name, x->name);

@@ -64,6 +64,12 @@ FUNCTIONS = {
     "gelu_tanh": lambda x: x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) *
                                                 (x + 0.044715 * x ** 3))),
     "softplus": lambda x: np.logaddexp(0, x), "prelu": lambda x, y: np.where(x < 0, x * y, x),
+    "sign": np.sign, "mod": np.mod, "pow": np.power, "isnan": np.isnan, "isinf": np.isinf,
+    "elu": lambda x, a: np.where(x < 0, a * np.expm1(np.minimum(x, 0)), x),
+    "hard_sigmoid": lambda x: np.clip(x / 6 + 0.5, 0, 1),
+    "hard_swish": lambda x: x * np.clip(x / 6 + 0.5, 0, 1), "xor": np.logical_xor,
+    "argmin": reduction(lambda x, a: np.expand_dims(x.argmin(a), a).astype(np.int32)),
+    "all": keep(np.all), "norm": keep(lambda x, **k: np.sqrt(np.sum(x * x, **k))),
     "where": lambda m, x, y: value(np.where(m, x, y)), "clip": np.clip,
     "max": reduction(lambda x, axis: x.max(axis, keepdims=True), np.maximum),
     "min": reduction(lambda x, axis: x.min(axis, keepdims=True), np.minimum),

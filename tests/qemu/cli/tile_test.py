@@ -22,6 +22,7 @@ TEST = [*SALAI, "--image", ROOT + "/build/fw-picolibc/test.elf"]
 RANDOM = 2000 if os.environ.get("FULL") else 30
 PLANNED = 20000 if os.environ.get("FULL") else 500  # random programs that run on the machine
 AT_ONCE = 20  # programs of one boot: what a command line holds
+SIZES = {"m": 7, "n": 45, "h": 3, "s": 5, "d": 8}
 EXAMPLES = {"attention": "h=2 s=9 t=13 d=5", "linear_gelu": "m=5 k=33 n=17"}
 MORE = """kernel attention(q: f16[h, s, d], k: f16[h, t, d], v: f16[h, t, d], scale = 0.3) \
 -> o: f16[h, s, d]
@@ -37,6 +38,13 @@ MORE = """kernel attention(q: f16[h, s, d], k: f16[h, t, d], v: f16[h, t, d], sc
     o = f16(acc / l)
 kernel linear_gelu(a: f16[m, k], b: f16[k, n], bias: f32[n]) -> out: f16[m, n]
     out = f16(gelu(a @ b + bias))
+"""
+FUNCTIONS = """kernel functions(x: f32[m, n], z: f32[m, n]) -> a: f32[m, n], b: f32[m, n], \
+c: f32[m, n], d: f32[m, n]
+    a = sign(x) + elu(x, 0.75) * pow(x, 3) + pow(z, 0)
+    b = mod(x, 0.375) + hard_swish(x * 8) + pow(abs(z) + 0.125, 1.75) + hard_sigmoid(z)
+    c = where(isnan(x / (z - z)), 1, where(isinf(1 / (x - x)), 2, x)) + clip(z, -0.5, 0.25)
+    d = where(xor(x > 0, z > 0), norm(x, n), f32(argmin(x, n))) + where(all(x > -1, n), 1, 0)
 """
 rng = np.random.default_rng(15)
 count = 0
@@ -57,7 +65,9 @@ def salai(command, words):
 
 # --- against NumPy ---
 
-def made_up(type_, shape):
+def made_up(type_, shape, below):
+    if type_ == "s32" and below:
+        return rng.integers(0, below, shape, dtype=np.int32)
     if type_.startswith("f"):
         return (rng.integers(-512, 512, shape) / 512).astype(TYPES[type_])
     limits = np.iinfo(TYPES[type_])
@@ -65,9 +75,10 @@ def made_up(type_, shape):
 
 
 class Case:
-    """A program with its operands as files of the working directory."""
+    """A program with its operands as files of the working directory; indices are below a
+    number."""
 
-    def __init__(self, name, text, sizes, kernel=None):
+    def __init__(self, name, text, sizes, kernel=None, below=0):
         self.name, self.sizes = name, sizes
         of = rf"kernel {kernel}.*?(?=^kernel|\Z)"
         self.program = Program(re.search(of, text, re.S | re.M)[0] if kernel else text)
@@ -75,7 +86,7 @@ class Case:
             f.write(text)
         self.arrays, words = {}, []
         for param, type_, dims in self.program.params:
-            self.arrays[param] = made_up(type_, [sizes[d] for d in dims])
+            self.arrays[param] = made_up(type_, [sizes[d] for d in dims], below)
             np.save(f"{name}.{param}.npy", self.arrays[param])
             words.append(f"{name}.{param}.npy")
         names = [result for result, _, _ in self.program.results]
@@ -112,7 +123,7 @@ class Case:
 def examples():
     for path in sorted(glob.glob(ROOT + "/kernels/tile/*.tile")):
         with open(path) as f:
-            yield Case(os.path.basename(path)[:-5], f.read(), {"m": 7, "n": 45})
+            yield Case(os.path.basename(path)[:-5], f.read(), SIZES, below=SIZES["n"])
     for name, sizes in EXAMPLES.items():
         sizes = {d: int(n) for d, n in (word.split("=") for word in sizes.split())}
         yield Case(name, MORE, sizes, name)
@@ -137,6 +148,8 @@ def page():
         text = f.read()
     with open(ROOT + "/kernels/tile/ops.def") as f:
         names = re.findall(r'TILE_OP\(\w+, "(\w+)"', f.read())
+    with open(ROOT + "/kernels/tile/build.c") as f:
+        names += re.findall(r'^    \{"(\w+)", "', f.read(), re.M)
     missing = [name for name in names if f"`{name}" not in text]
     ok(not missing, "tile/page_has_every_function", " ".join(missing))
     example = re.search(r"```\n(kernel .*?)```", text, re.S)[1]
@@ -167,8 +180,12 @@ def run_cases(cases):
 
 
 def against_numpy():
-    for name, reason in run_cases(list(examples())).items():
+    made_of_others = Case("functions", FUNCTIONS, {"m": 11, "n": 45})
+    for name, reason in run_cases([*examples(), made_of_others]).items():
         ok(not reason, f"tile/{name}_by_the_interpreter", reason)
+    ran = salai(SALAI, [w for w in made_of_others.words if w != "--interpret"])
+    ok(ran.returncode == 0 and "verified: " in ran.stdout, "tile/functions_on_the_machine",
+       ran.stdout + ran.stderr)
     wrong = run_cases(list(random_programs()))
     bad = [f"{name}: {reason}" for name, reason in wrong.items() if reason]
     ok(not bad, f"tile/{len(wrong)}_random_programs_by_the_interpreter", "\n".join(bad[:5]))
@@ -220,6 +237,8 @@ PROGRAMS = {
     "twice": SOFT + "schedule tile m 3, layout r3c5p8n2\n",
     "beyond": SOFT + "schedule buffers 9\n",
     "wide": SOFT + "schedule tile n 2\n",
+    "sign": "kernel sign(x: f32[n]) -> y: f32[n]\n    y = sign(x, x)\n",
+    "argmin": "kernel argmin(x: f32[n]) -> y: s32\n    y = argmin(x, x)\n",
     "useless": SOFT + "schedule lanes n\n",
     "half": "kernel half(x: f32[m, n]) -> y: bf16[m, n]\n    y = bf16(x)\n",
 }
@@ -266,6 +285,9 @@ def refused():
          "wide.tile:4:10: tile n: it is reduced, so a tile has all of it"),
         ("choice_without_effect", "useless x.npy",
          "useless.tile:4:10: a program without products has no such choice"),
+        ("too_many_arguments", "sign line.npy", "sign.tile:2:9: expected sign(x)"),
+        ("no_dimension", "argmin line.npy",
+         "argmin.tile:2:9: expected argmin(x, dimension)"),
         ("bf16_to_a_file", "half x.npy", "half.tile:1:30: no .npy file holds bf16"),
         ("no_kernel", "good x.npy --kernel bad", "good.tile: no kernel 'bad'"),
     ]
