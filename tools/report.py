@@ -16,7 +16,8 @@ LEVEL = {"race": "error", "out-of-bounds": "error", "use-after-free": "error",
          "unallocated": "error", "double-free": "error", "bad-free": "error", "leak": "error",
          "leftover": "error", "unserved": "error", "misaligned": "warning",
          "left-set": "error",
-         "redundant": "note", "init": "error", "order": "note", "mixed": "warning"}
+         "redundant": "note", "init": "error", "order": "note", "mixed": "warning",
+         "contended": "warning"}
 CORE_SEMS = 64  # SEM_CORE of the contract
 LINE = 0xffffff  # of a tag: what the kernel gave it
 SIDES = "first", "second", "release", "wanted", "handed"
@@ -88,7 +89,8 @@ def located(raw, image, command=()):
         if f.get("use") == "output":  # ra is nobody's at a call to the host
             f["second"] |= {"caller": 0, "callers": f.pop("callers")}
             f["first"] = f["second"]
-    accesses = [f[side] for f in raw["findings"] for side in SIDES if side in f]
+    pairs = raw["findings"] + [m for m in raw["mixed"] if m["class"] == "contended"]
+    accesses = [f[side] for f in pairs for side in SIDES if side in f]
     accesses += [f["cure"]["other"] for f in raw["findings"] if "other" in f.get("cure", {})]
     buffers = [access["buffer"] for access in accesses if "buffer" in access]
     buffers += [f["queue"] for f in raw["findings"] if "queue" in f]
@@ -112,7 +114,8 @@ def located(raw, image, command=()):
         if same is not f:
             same["count"] += f["count"]
     for m in raw["mixed"]:
-        merged["mixed", m["core"], m["semaphore"]] = dict(m, **{"class": "mixed"}, count=1)
+        both = [place(m[side]) for side in ("first", "second") if m["class"] == "contended"]
+        merged[m["class"], m["core"], m["semaphore"], *both] = dict(m, count=1)
     return sorted(merged.values(), key=lambda f: (list(LEVEL).index(f["class"]),
                                                   f.get("second", {}).get("cycle", 0)))
 
@@ -192,6 +195,11 @@ def of_init(f):
     return lines
 
 
+def owned(f):
+    core = "the chip" if f["semaphore"] >= CORE_SEMS else f"core {f['core']}"
+    return f"semaphore {f['semaphore']} of {core}"
+
+
 def called(buffer):
     return f"{buffer['kind']} {buffer['name']}".strip()
 
@@ -200,15 +208,22 @@ def where(f):
     if f.get("setting"):
         return f"{f['setting']} of core {f['core']}"
     if f["memory"] == "semaphore":
-        core = "the chip" if f["semaphore"] >= CORE_SEMS else f"core {f['core']}"
         queue = f.get("queue")
         queue = f" ({f['role']} of queue {queue['name']}, {queue['where']})" if queue else ""
-        return f"semaphore {f['semaphore']} of {core}{queue}, which holds {f['value']}"
+        return f"{owned(f)}{queue}, which holds {f['value']}"
     core = "" if f["memory"] == "GM" else f" of core {f['core']}"
     both = (f.get(side, {}) for side in ("first", "second"))
     buffer = next((access["buffer"] for access in both if "buffer" in access), None)
     text = f" in {called(buffer)} ({buffer['where']})" if buffer else ""
     return f"{f['memory'].upper()}{core} at {f['address']:#x}{text}"
+
+
+def of_contest(f):
+    """Two takers of a semaphore's units."""
+    return [f"contended: {owned(f)}, from which two take units of several posts in any order; at "
+            "another time each gets what the other waits for, so that it hangs or goes on too soon",
+            *(line_of(x, f"{x['command']} takes from it  {who(x)}".strip())
+              for x in (f["first"], f["second"]))]
 
 
 def of_wait(f):
@@ -232,8 +247,7 @@ def times(f):
 
 def headline(f):
     if f["class"] == "mixed":
-        return (f"mixed: semaphore {f['semaphore']} of core {f['core']} is posted by "
-                f"{who(f['first'] | {'task': ''})} and by {who(f['second'] | {'task': ''})} "
+        return (f"mixed: {owned(f)} is posted by {who(f['first'])} and by {who(f['second'])} "
                 "in any order; a race behind it may not show")
     return f"{f['class']}: {where(f)}, {times(f)}, first in cycle {f['second']['cycle']}"
 
@@ -244,18 +258,20 @@ def line_of(access, text):
 
 def message(f):
     """One finding as lines."""
-    if f["class"] == "redundant":
-        return of_wait(f)
+    if f["class"] in ("redundant", "contended"):
+        return of_wait(f) if f["class"] == "redundant" else of_contest(f)
     lines = [headline(f)]
     if f["class"] == "init":
         return lines + of_init(f)
     if "kind" in f or "setting" in f:
         return lines + (of_memory(f) if "kind" in f else of_sync(f))
-    both = (f["first"], f["second"]) if f["class"] != "mixed" else ()
+    if f["class"] == "mixed":
+        return lines
+    both = (f["first"], f["second"])
     width = max([len(place(access)) for access in both], default=0)
     for access in both:
         lines.append(f"  {place(access):<{width}}  {what(access)}")
         lines.append(f"  {'':<{width}}  {who(access)}, cycle {access['cycle']}")
-    if f["class"] != "mixed" and advice(f):
+    if advice(f):
         lines += ["  " + part for part in advice(f).split("; ")]
     return lines

@@ -72,6 +72,7 @@ void two_buffers_three_units(void *arg)
         cube_mmad(&cmd, &p);
         GO_SYNC(PIPE_M, &cmd, FULL, FREE); /* two */
     }
+    task_drain();
     task_wait(FREE, right ? 2 : 3);
 }
 

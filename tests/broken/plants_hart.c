@@ -98,6 +98,27 @@ void hart_sleeps(void *arg)
     task_wait(DONE, !right);
 }
 
+/* The hart wants back what it has said is free, and may be before the next load. */
+void hart_takes_it_away(void *arg)
+{
+    union cmd cmd;
+
+    (void)arg;
+    fill_ub();
+    work_on(BYTES);
+    task_post(FREE, 1);
+    for (unsigned i = 0; i < 4; i++) {
+        mte_gm_to_ub(&cmd, 0, gm + i * BYTES, BYTES);
+        GO_SYNC(PIPE_MTE2, &cmd, FREE, FULL); /* one */
+        vector_add(&cmd, TYPE_F32, FAR, 0, 2 * FAR);
+        GO_SYNC(PIPE_V, &cmd, FULL, FREE);
+    }
+    if (right) {
+        task_drain();
+    }
+    task_wait(FREE, 1); /* two */
+}
+
 /* A workspace is given back when the last command that uses it has been issued. */
 void hart_gives_back_too_early(void *arg)
 {

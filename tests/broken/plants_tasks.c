@@ -140,6 +140,7 @@ void recorded_at_one_position(void *arg)
         sequence_push(&loads, i);
         sequence_push(&works, i);
     }
+    task_drain();
     task_wait(FREE, 2);
 }
 
@@ -228,5 +229,6 @@ void in_place_with_a_border(void *arg)
         mte_ub_to_gm(&cmd, to + i * BYTES, i % 2 * FAR + 128, BYTES);
         GO_SYNC(PIPE_MTE3, &cmd, FULL, FREE); /* two */
     }
+    task_drain();
     task_wait(FREE, 2);
 }

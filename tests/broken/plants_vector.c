@@ -101,6 +101,7 @@ void other_buffer(void *arg)
                       2 * FAR);
         GO_SYNC(PIPE_V, &cmd, FULL, FREE); /* two */
     }
+    task_drain();
     task_wait(FREE, 2);
 }
 
@@ -119,6 +120,7 @@ void one_of_two_loads(void *arg)
     vector_add(&cmd, TYPE_F32, FAR, 0, BYTES);
     cmd_wait(&cmd, FULL, right ? 2 : 1);
     GO(PIPE_V, &cmd); /* two */
+    task_drain();
     task_wait(FULL, right ? 0 : 1);
 }
 
@@ -156,6 +158,7 @@ void one_buffer_two_units(void *arg)
         vector_add(&cmd, TYPE_F32, FAR, 0, 2 * FAR);
         GO_SYNC(PIPE_V, &cmd, FULL, FREE); /* two */
     }
+    task_drain();
     task_wait(FREE, right ? 1 : 2);
 }
 

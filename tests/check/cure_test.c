@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a race lacks: small programs on the bare model with one mistake each, and what the
- * check names from its record of the run (tape.c, sim.c, edit.c, cure.c). The hart is the
- * test; a command's pc is its line here.
+ * What a race lacks, and who may take the units of whom: small programs on the bare model
+ * with one mistake each, and what the check names from its record of the run (tape.c, sim.c,
+ * edit.c, cure.c). The hart is the test; a command's pc is its line here.
  */
 #include "tests/check/host.h"
 #include "tests/host/data.h"
@@ -253,6 +253,54 @@ TEST(cure, none_behind_a_reset)
     rig_write(&chip, 0, CORE_CTRL, CORE_CTRL_RESET);
     end();
     CHECK_EQ(cure.how, CURE_NONE);
+    forget();
+}
+
+/* --- who takes --- */
+
+/* The hart takes back what it has posted; whether it has looked that all is done. */
+static void takes_back(bool looks)
+{
+    rounds(1, 1, FREE);
+    rig_drain(&chip);
+    for (unsigned p = 0; looks && p < 2; p++) {
+        const enum pipe both[] = {PIPE_MTE2, PIPE_V};
+        CHECK_EQ(rig_read(&chip, 0, rig_pipe(both[p], PIPE_LEFT)), 0u);
+    }
+    takes(0, FREE, 1);
+    CHECK_EQ(found.n, 0u);
+}
+
+TEST(contended, by_the_hart_and_a_command)
+{
+    takes_back(false);
+    CHECK_EQ(found.n_mixed, 1u);
+    CHECK(found.mixed[0].takes);
+    CHECK_EQ(found.mixed[0].sem, FREE);
+    forget();
+}
+
+TEST(contended, not_if_nothing_is_left_to_do)
+{
+    takes_back(true);
+    CHECK_EQ(found.n_mixed, 0u);
+    forget();
+}
+
+/* Two consumers of what one command posts have a unit each, whoever comes first. */
+TEST(contended, not_for_units_of_one_post)
+{
+    union cmd c = at_line(load(BUFFER), __LINE__);
+
+    begin();
+    c.head.post_sem[0] = FULL;
+    c.head.post_n[0] = 2;
+    rig_push(&chip, 0, PIPE_MTE2, &c);
+    PUSH(0, use(BUFFER), FULL, 0);
+    c = store(ELSEWHERE);
+    PUSH(0, c, FULL, 0);
+    rig_drain(&chip);
+    CHECK_EQ(found.n_mixed, 0u);
     forget();
 }
 

@@ -45,8 +45,8 @@ def checked(*words, checks="all", files=("json",), options=()):
 
 
 def silent(ran, report):
-    return [f"{f['class']} {f['memory']}: {f['first']['file']}:{f['first']['line']}, "
-            f"{f['second']['file']}:{f['second']['line']}" for f in report["findings"]] + (
+    return [f"{f['class']} {f.get('memory')}: {f['first'].get('file')}:{f['first'].get('line')}, "
+            f"{f['second'].get('file')}:{f['second'].get('line')}" for f in report["findings"]] + (
                 [] if ran.returncode == 0 else [f"status {ran.returncode}: {ran.stderr[:300]}"])
 
 
@@ -65,6 +65,8 @@ def line_of(path, text):
 
 
 def access_text(x):
+    if "does" not in x:
+        return x["command"] or "takes"
     return f"{x['command']}.{x['operand']}" if x["command"] else x["does"]
 
 
@@ -152,23 +154,27 @@ def plants():
         got = found.pop(name, [])
         sides = ("first", "second") if want[3] != "-" else ("second",)
         if len(got) != 1:
-            problems.append(f"{name}: {[(f['class'], f['memory']) for f in got]}")
+            problems.append(f"{name}: {[(f['class'], f.get('memory')) for f in got]}")
             continue
         f = got[0]
-        is_ = [f["class"], f["memory"], {access_text(f[s]) for s in sides},
+        is_ = [f["class"], f.get("memory", "-"), {access_text(f[s]) for s in sides},
                {f"{f[s]['file']}:{f[s]['line']}" for s in sides}]
         if is_ != [*want[:2], set(want[2:2 + len(sides)]), lines[name]] or (
                 want[4] != "-" and want[4] not in f["advice"]):
             problems.append(f"{name}: {is_}, {f.get('advice')}, want {want} {lines[name]}")
     ok("checked/each_plant_is_named", problems + [f"also {n}" for n in found])
     ok("checked/plants_corrected", silent(*checked(*two, "--sound")))
+    for seed in range(1, 21 if FULL else 3):
+        ran = salai(*two[:2], "--seed", str(seed), *two[2:], "--sound")
+        ok(f"checked/plants_corrected_seed_{seed}", ran.returncode and [ran.stderr[:500]])
 
 
 def classes():
     """Every class that a report may have is that of a mistake that some test plants."""
     with open(f"{ROOT}/tests/qemu/device/memory_test.sh") as f:
         planted = set(re.findall(r"(?:found |err '\^)([\w-]+)", f.read())) | {"race", "redundant"}
-    planted |= {line.split()[1] for line in salai(*IMAGE, "hazards", "--list").stdout.splitlines()}
+    planted |= {line.split()[1] for name in ("hazards", "plants")
+                for line in salai(*IMAGE, name, "--list").stdout.splitlines()}
     with open(f"{ROOT}/tools/report.py") as f:
         known = re.findall(r'"([\w-]+)": "(?:error|warning|note)"', f.read())
     ok("checked/every_class_is_planted", [c for c in known if c not in planted] or

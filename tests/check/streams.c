@@ -38,10 +38,10 @@ static void found(void *ctx, const struct race_pair *p)
            p->inexact);
 }
 
-static void mixed(void *ctx, unsigned core, unsigned sem, unsigned a, unsigned b)
+static void mixed(void *ctx, const struct race_mixed *m)
 {
-    (void)ctx, (void)a, (void)b;
-    printf("~ %u %u\n", core, sem);
+    (void)ctx;
+    printf("~ %u %u\n", m->core, m->sem);
 }
 
 static void begin(unsigned cores)

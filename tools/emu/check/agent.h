@@ -40,8 +40,18 @@ struct unit {
     uint8_t count;
 };
 
+/* Who has taken units of a semaphore last. */
+struct taker {
+    struct race_site site;
+    uint32_t serial; /* 0: nobody */
+    uint16_t lane;
+    struct race_site
+        lack[2]; /* where the hart found too few since, the last place first */
+};
+
 struct fifo {
     struct unit *unit; /* SEM_MAX + 1 of them, a ring */
+    struct taker *last;
     uint8_t head;
     unsigned n;
     uint32_t taken; /* serial of the unit that was taken last, of lane taken_lane */

@@ -133,12 +133,30 @@ void findings_add(void *ctx, const struct race_pair *p)
     }
 }
 
-void findings_mixed(void *ctx, unsigned core, unsigned sem, unsigned lane_a,
-                    unsigned lane_b)
+static uint64_t site(const struct race_site *s)
+{
+    return race_place(s->pc, s->opcode ? s->caller : 0, s->opcode);
+}
+
+/* Of the same two places. */
+static bool same_contest(const struct race_mixed *x, const struct race_mixed *y)
+{
+    uint64_t a = site(&x->site_a), b = site(&x->site_b);
+    uint64_t c = site(&y->site_a), d = site(&y->site_b);
+
+    return x->takes && ((a == c && b == d) || (a == d && b == c));
+}
+
+void findings_mixed(void *ctx, const struct race_mixed *mixed)
 {
     struct findings *f = ctx;
 
+    for (unsigned i = 0; i < f->n_mixed && mixed->takes; i++) {
+        if (same_contest(&f->mixed[i], mixed)) {
+            return;
+        }
+    }
     if (f->n_mixed < MIXED_MOST) {
-        f->mixed[f->n_mixed++] = (struct mixed){core, sem, lane_a, lane_b};
+        f->mixed[f->n_mixed++] = *mixed;
     }
 }

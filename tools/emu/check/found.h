@@ -27,11 +27,6 @@ struct instance {
     uint16_t lane_a, lane_b;
 };
 
-/* A semaphore whose units two lanes post in any order. */
-struct mixed {
-    unsigned core, sem, lane_a, lane_b;
-};
-
 enum {
     FINDINGS_MOST = 4096,
     MIXED_MOST = 64,
@@ -49,7 +44,7 @@ struct findings {
     uint32_t n, room;
     uint32_t bucket[FINDING_BUCKETS]; /* index plus 1 */
     uint64_t lost;                    /* pairs beyond FINDINGS_MOST places */
-    struct mixed mixed[MIXED_MOST];
+    struct race_mixed mixed[MIXED_MOST];
     unsigned n_mixed;
     struct instance *instance;
     uint32_t n_instances, instance_room;
@@ -61,7 +56,6 @@ void findings_open(struct findings *f, const struct check_host *host);
 void findings_close(struct findings *f);
 /* For struct race_report; ctx: the findings. */
 void findings_add(void *ctx, const struct race_pair *pair);
-void findings_mixed(void *ctx, unsigned core, unsigned sem, unsigned lane_a,
-                    unsigned lane_b);
+void findings_mixed(void *ctx, const struct race_mixed *mixed);
 
 #endif

@@ -74,9 +74,9 @@ static void found(void *ctx, const struct race_pair *pair)
     r->races |= !pair->inexact;
 }
 
-static void mixed(void *ctx, unsigned core, unsigned sem, unsigned a, unsigned b)
+static void mixed(void *ctx, const struct race_mixed *m)
 {
-    (void)ctx, (void)core, (void)sem, (void)a, (void)b;
+    (void)ctx, (void)m;
 }
 
 static const struct race_site *head_of(const struct race *r, const struct entry *e)

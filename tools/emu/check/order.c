@@ -113,6 +113,7 @@ static struct fifo *fifo_of(struct race *r, unsigned core, unsigned sem)
 
     if (!f->unit) {
         f->unit = arena_alloc(&r->arena, (SEM_MAX + 1) * sizeof(*f->unit));
+        f->last = arena_alloc(&r->arena, sizeof(*f->last));
     }
     return f;
 }
@@ -122,18 +123,24 @@ static struct unit *unit_at(const struct fifo *f, unsigned i)
     return &f->unit[(f->head + i) % (SEM_MAX + 1)];
 }
 
-/* Tells, once, if unit u could as well have come before one of `serial` in `lane`: its
+/* Whether who learns from the stamp knows of `serial` in `lane`. */
+static bool tells_of(const struct stamp *s, unsigned lane, uint32_t serial)
+{
+    return s->clock->lane[lane] >= serial || (lane == LANE_HART && s->hart >= serial);
+}
+
+/* Tells, once, if unit u could as well have come before the one that was taken last: its
  * poster did not know of that, so another timing may hand it to whoever took the other. */
 static void look_for_mixed(struct race *r, unsigned core, unsigned sem, struct fifo *f,
-                           const struct unit *u, unsigned lane, uint32_t serial)
+                           const struct unit *u)
 {
-    uint32_t knows = lane == LANE_HART ? u->stamp.hart : 0;
-    uint32_t learnt = u->stamp.clock->lane[lane];
-
-    knows = learnt > knows ? learnt : knows;
-    if (u->lane != lane && u->lane != NOBODY && knows < serial) {
+    if (u->lane != f->taken_lane && u->lane != NOBODY &&
+        !tells_of(&u->stamp, f->taken_lane, f->taken)) {
         f->told = true;
-        r->report.mixed(r->report.ctx, core, sem, lane, u->lane);
+        r->report.mixed(r->report.ctx, &(struct race_mixed){.core = core,
+                                                            .sem = sem,
+                                                            .lane_a = f->taken_lane,
+                                                            .lane_b = u->lane});
     }
 }
 
@@ -169,8 +176,95 @@ static void take(struct race *r, unsigned core, unsigned sem, unsigned count,
         }
     }
     for (unsigned i = 0; i < f->n && !f->told && f->taken; i++) {
-        look_for_mixed(r, core, sem, f, unit_at(f, i), f->taken_lane, f->taken);
+        look_for_mixed(r, core, sem, f, unit_at(f, i));
     }
+}
+
+/* --- who takes --- */
+
+/* Whether of units that are taken some come from another post than the last that were. */
+static bool are_others(const struct fifo *f, unsigned count)
+{
+    for (unsigned i = 0, n = 0; i < f->n && n < count; n += unit_at(f, i++)->count) {
+        const struct unit *u = unit_at(f, i);
+        if (u->lane != NOBODY && (u->lane != f->taken_lane || u->serial != f->taken)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a command learns of something by its push, or by what it takes beside. */
+static bool comes_with(struct race *r, const struct race_want *w, const struct taker *of)
+{
+    const struct agent *a = &r->agent[w->core][w->who];
+    struct fifo *f = fifo_of(r, w->core, w->beside);
+    bool known = a->clock->lane[of->lane] >= of->serial ||
+                 (a->count && tells_of(&a->slot[a->head].from, of->lane, of->serial));
+
+    for (unsigned i = 0, n = 0; !known && i < f->n && n < w->n_beside;
+         n += unit_at(f, i++)->count) {
+        known = tells_of(&unit_at(f, i)->stamp, of->lane, of->serial);
+    }
+    return known;
+}
+
+static bool is_known(struct race *r, const struct race_want *w, const struct taker *of)
+{
+    const struct clock *hart = r->task ? r->hart[w->core] : r->all;
+
+    return w->who < NPU_PIPES ? comes_with(r, w, of) : hart->lane[of->lane] >= of->serial;
+}
+
+static struct taker taker_of(struct race *r, const struct race_want *w,
+                             const struct taker *last)
+{
+    const struct agent *a = &r->agent[w->core][w->who % NPU_PIPES];
+    const struct race_site *lack = &last->lack[last->lack[0].pc == w->pc];
+
+    if (w->who < NPU_PIPES) {
+        return (struct taker){.site = a->slot[a->head].site,
+                              .serial = a->serial + 1,
+                              .lane = (uint16_t)lane_of(w->core, w->who)};
+    }
+    r->hart_serial++;
+    return (struct taker){
+        .site = lack->pc
+                    ? *lack
+                    : (struct race_site){.pc = w->pc, .caller = w->ra, .task = r->task},
+        .serial = r->hart_serial,
+        .lane = LANE_HART};
+}
+
+void race_lacks(struct race *r, const struct race_want *w)
+{
+    struct taker *last = fifo_of(r, w->core, w->sem)->last;
+
+    if (last->lack[0].pc != w->pc) {
+        last->lack[1] = last->lack[0];
+    }
+    last->lack[0] = (struct race_site){.pc = w->pc, .caller = w->ra, .task = r->task};
+}
+
+void race_contend(struct race *r, const struct race_want *w)
+{
+    struct fifo *f = fifo_of(r, w->core, w->sem);
+    struct taker now = taker_of(r, w, f->last);
+
+    if (f->last->serial && f->last->lane != now.lane && f->taken &&
+        are_others(f, w->count) && !is_known(r, w, f->last)) {
+        r->report.mixed(r->report.ctx, &(struct race_mixed){.core = w->core,
+                                                            .sem = w->sem,
+                                                            .lane_a = f->last->lane,
+                                                            .lane_b = now.lane,
+                                                            .takes = true,
+                                                            .site_a = f->last->site,
+                                                            .site_b = now.site});
+    }
+    if (now.lane != LANE_HART) { /* which still waits where it did */
+        memcpy(now.lack, f->last->lack, sizeof(now.lack));
+    }
+    *f->last = now;
 }
 
 void race_drop(struct race *r, unsigned core, unsigned sem, unsigned count)
@@ -247,7 +341,7 @@ void race_post(struct race *r, unsigned core, unsigned who, unsigned sem, unsign
     }
     f->n++;
     if (f->taken && !f->told) {
-        look_for_mixed(r, core, sem, f, u, f->taken_lane, f->taken);
+        look_for_mixed(r, core, sem, f, u);
     }
 }
 
@@ -307,6 +401,9 @@ static void empty(struct race *r, struct fifo *f)
         drop_first(r, f);
     }
     f->taken = 0;
+    if (f->last) {
+        f->last->serial = 0;
+    }
 }
 
 void race_reset_pipe(struct race *r, unsigned core, unsigned pipe)

@@ -41,12 +41,18 @@ struct race_pair {
     bool inexact; /* sums of floats in any order: other bytes, but no byte is torn */
 };
 
+/* A semaphore that two lanes post in any order gave units of one: a wait may match the lucky
+ * one, so a race behind it may not show. Or two lanes take from it in any order units of
+ * several posts: under another timing each gets what the other waits for. */
+struct race_mixed {
+    unsigned core, sem, lane_a, lane_b;
+    bool takes;
+    struct race_site site_a, site_b; /* of takes */
+};
+
 struct race_report {
     void (*found)(void *ctx, const struct race_pair *pair);
-    /* A semaphore that two lanes post in any order gave units of one: a wait may match
-     * the lucky one, so a race behind it may not show. */
-    void (*mixed)(void *ctx, unsigned core, unsigned sem, unsigned lane_a,
-                  unsigned lane_b);
+    void (*mixed)(void *ctx, const struct race_mixed *mixed);
     void *ctx;
 };
 
@@ -94,6 +100,16 @@ void race_between(const struct race *r, unsigned from, unsigned to,
 /* who: a pipe of `core`; RACE_HART, by that core's page; RACE_BARRIER, for posts of what
  * its last take has brought. */
 void race_take(struct race *r, unsigned core, unsigned who, unsigned sem, unsigned count);
+/* Before that: whether it might as well have come before the last take of the semaphore. */
+struct race_want {
+    unsigned core, who, sem, count;
+    unsigned beside, n_beside; /* what the command takes at once with it */
+    uint64_t pc, ra;           /* the hart's */
+};
+void race_contend(struct race *r, const struct race_want *want);
+/* The hart would have taken units, and there were too few. A task that has to wait tries
+ * where it is, then the scheduler does for it, always in one place. */
+void race_lacks(struct race *r, const struct race_want *want);
 void race_post(struct race *r, unsigned core, unsigned who, unsigned sem, unsigned count);
 /* A take that orders nothing. */
 void race_drop(struct race *r, unsigned core, unsigned sem, unsigned count);

@@ -331,9 +331,9 @@ static void run(struct sim *m)
     }
 }
 
-static void nothing(void *ctx, unsigned core, unsigned sem, unsigned a, unsigned b)
+static void nothing(void *ctx, const struct race_mixed *m)
 {
-    (void)ctx, (void)core, (void)sem, (void)a, (void)b;
+    (void)ctx, (void)m;
 }
 
 bool sim_orders(const struct findings *f, uint32_t finding, uint32_t segment,

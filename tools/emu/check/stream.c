@@ -74,6 +74,12 @@ static void begins(struct race *r, const struct npu_event *e)
 
     for (unsigned i = 0; i < 2; i++) {
         if (head->wait_n[i]) {
+            race_contend(r, &(struct race_want){.core = e->core,
+                                                .who = e->pipe,
+                                                .sem = head->wait_sem[i],
+                                                .count = head->wait_n[i],
+                                                .beside = head->wait_sem[!i],
+                                                .n_beside = i ? 0 : head->wait_n[1]});
             race_take(r, e->core, e->pipe, head->wait_sem[i], head->wait_n[i]);
         }
     }
@@ -143,6 +149,13 @@ static void drained(struct race *r, const struct npu_event *e)
 
 void race_event(struct race *r, const struct npu_event *e)
 {
+    const struct race_want wanted = {.core = page_of(e),
+                                     .who = RACE_HART,
+                                     .sem = e->sem,
+                                     .count = e->count,
+                                     .pc = e->pc,
+                                     .ra = e->ra};
+
     switch (e->what) {
     case NPU_PUSHED:
         push(r, e);
@@ -154,12 +167,18 @@ void race_event(struct race *r, const struct npu_event *e)
         ends(r, e);
         break;
     case NPU_TAKES: /* what a command takes, it takes where it begins */
+        if (who(e) == RACE_HART) {
+            race_contend(r, &wanted);
+        }
         if (who(e) >= NPU_PIPES) {
             race_take(r, page_of(e), who(e), e->sem, e->count);
         }
         break;
     case NPU_POSTS:
         race_post(r, page_of(e), who(e), e->sem, e->count);
+        break;
+    case NPU_LACKS:
+        race_lacks(r, &wanted);
         break;
     case NPU_RESETS:
         reset(r, e);

@@ -1,25 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What the checks in QEMU have in common: racecheck.c carries them all and writes what they
- * have found; memcheck.c is its part with the memory check and the sync check, initcheck.c
- * that with the init check.
+ * What the checks in QEMU have in common: racecheck.c carries them all, racewrite.c writes
+ * what they have found; memcheck.c is its part with the memory check and the sync check,
+ * initcheck.c that with the init check.
  */
 #ifndef TOOLS_EMU_QEMU_CHECKS_H
 #define TOOLS_EMU_QEMU_CHECKS_H
 
 #include "tools/emu/qemu/device.h"
+#include "tools/emu/check/found.h"
 #include "tools/emu/check/init.h"
 #include "tools/emu/check/sync.h"
 
 /* As JSON: an access, as the member `name` behind others, with its buffer if that is not
  * NULL; a memory; a string of the guest's as far as it can stand there as it is. */
-void npu_checks_record(const char *name, const struct record *x,
+void npu_checks_record(FILE *to, const char *name, const struct record *x,
                        const struct hint *buffer);
 const char *npu_checks_mem(unsigned mem);
 /* name: a number that a hint's has got, or an address. */
 void npu_checks_text(FILE *to, uint64_t name);
 /* Of an enum hint_kind. */
 const char *npu_checks_kind(unsigned kind);
+
+/* Races, at most so many, and semaphores that are mixed or contended: objects with commas
+ * between them. */
+void npu_races_write(FILE *to, const struct findings *f, const struct race *race,
+                     uint32_t most);
+void npu_races_mixed(FILE *to, const struct findings *f);
 
 /* The cycle of what is heard now; false: it is known already, and not to be looked at. */
 bool npu_racecheck_now(uint64_t *cycle);

@@ -157,10 +157,10 @@ static void write_finding(FILE *to, const struct init_finding *f, uint32_t numbe
     write_callers(to, number);
     fprintf(to, "]");
     if (from->of.kind) {
-        npu_checks_record("handed", &handed, NULL);
+        npu_checks_record(to, "handed", &handed, NULL);
     }
-    npu_checks_record("first", &from->access, NULL);
-    npu_checks_record("second", &f->access, NULL);
+    npu_checks_record(to, "first", &from->access, NULL);
+    npu_checks_record(to, "second", &f->access, NULL);
     fprintf(to, "}");
 }
 

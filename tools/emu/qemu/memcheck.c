@@ -100,8 +100,8 @@ static void write_memory(FILE *to, const struct memory_finding *f)
     npu_checks_text(to, f->of.name);
     fprintf(to, ",\"scope\":");
     npu_checks_text(to, f->scope);
-    npu_checks_record("first", f->of.kind ? &site : &f->access, NULL);
-    npu_checks_record("second", &f->access, NULL);
+    npu_checks_record(to, "first", f->of.kind ? &site : &f->access, NULL);
+    npu_checks_record(to, "second", &f->access, NULL);
     fprintf(to, "}");
 }
 
@@ -122,10 +122,10 @@ static void write_sync(FILE *to, const struct sync_finding *f)
             f->posted ? "true" : "false", f->taken ? "true" : "false",
             f->what == SYNC_SETTING ? settings[f->sem] : "");
     npu_checks_text(to, f->scope);
-    npu_checks_record("first", &f->post, NULL);
-    npu_checks_record("second", f->taken ? &f->take : &f->post, NULL);
+    npu_checks_record(to, "first", &f->post, NULL);
+    npu_checks_record(to, "second", f->taken ? &f->take : &f->post, NULL);
     if (f->wanted.site.pc) {
-        npu_checks_record("wanted", &f->wanted, NULL);
+        npu_checks_record(to, "wanted", &f->wanted, NULL);
     }
     if (f->queue.kind) {
         fprintf(to, ",\"role\":\"%s\",\"queue\":{\"site\":%" PRIu64 ",\"name\":",

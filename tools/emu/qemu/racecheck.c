@@ -11,7 +11,7 @@
  * hart has executed. Left out: what semihosting and the calls of host.h read and write.
  */
 #include "tools/emu/qemu/checks.h"
-#include "tools/emu/check/cure.h"
+#include "tools/emu/check/found.h"
 #include "tools/emu/check/stream.h"
 
 #define TEXT_BYTES 64
@@ -35,7 +35,6 @@ static struct {
     bool leaves;      /* a snapshot is being loaded, which resets the machine first */
     GArray *found;    /* of Instant: when there was a finding more */
     GPtrArray *names; /* that hints have had */
-    uint64_t work;    /* of looking for what races lack */
     bool hart, memory, accesses; /* accesses: of the hart's are wanted */
 } check;
 
@@ -289,125 +288,11 @@ void npu_checks_text(FILE *to, uint64_t name)
     fprintf(to, "\"%s\"", text);
 }
 
-static const char *kind_name(const struct record *x)
-{
-    return x->kind == ACCESS_READ ? "read" : x->kind == ACCESS_WRITE ? "write" : "atomic";
-}
-
-static void write_buffer(const struct hint *b)
-{
-    fprintf(check.file,
-            ",\"buffer\":{\"base\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"site\":%" PRIu64
-            ",\"kind\":\"%s\",\"name\":",
-            b->addr, b->bytes * b->count, b->site, npu_checks_kind(b->kind));
-    npu_checks_text(check.file, b->name);
-    if (b->kind == HINT_QUEUE) {
-        fprintf(check.file,
-                ",\"producer\":\"%s\",\"consumer\":\"%s\",\"free\":%u,\"full\":%u",
-                b->producer ? pipe_name(b->producer) : "hart",
-                b->consumer ? pipe_name(b->consumer) : "hart", b->free_sem, b->full_sem);
-    }
-    fprintf(check.file, "}");
-}
-
-void npu_checks_record(const char *name, const struct record *x,
-                       const struct hint *buffer)
-{
-    const struct cmd_info *info = cmd_find(x->site.opcode);
-    const struct cmd_arg *arg = info ? cmd_arg_at(info, x->field) : NULL;
-    unsigned pipe = x->lane % NPU_PIPES;
-
-    pipe = pipe == LANE_RESULTS ? PIPE_M : pipe;
-    fprintf(check.file,
-            ",\"%s\":{\"by\":\"%s\",\"core\":%u,\"command\":\"%s\","
-            "\"operand\":\"%s\",\"does\":\"%s\",\"base\":%" PRIu64 ",\"bytes\":%" PRIu64
-            ",\"cycle\":%" PRIu64 ",\"pc\":%" PRIu64 ",\"caller\":%" PRIu64
-            ",\"tag\":%u,\"number\":%u,\"pushed\":%u,\"task\":",
-            name, info ? pipe_name(pipe) : "hart", x->lane / NPU_PIPES,
-            info ? info->name : "", arg ? arg->name : "", kind_name(x), x->base, x->bytes,
-            x->cycle, x->site.pc, x->site.caller, x->site.tag, x->serial, x->site.pushed);
-    npu_checks_text(check.file, x->site.task);
-    if (buffer && buffer->kind) {
-        write_buffer(buffer);
-    }
-    fprintf(check.file, "}");
-}
-
-const char *npu_checks_mem(unsigned mem)
-{
-    return mem == NPU_MEM_GM ? "GM" : npu_mem_name(mem);
-}
-
-/* Those that go from the first one's pipe to the second one's. */
-static void write_semaphores(const char *name, const struct record *a,
-                             const struct record *b)
-{
-    uint64_t sems[SEM_COUNT / 64] = {0};
-    const char *comma = "";
-
-    race_between(check.race, a->lane, b->lane, sems);
-    fprintf(check.file, ",\"%s\":[", name);
-    for (unsigned i = 0; i < SEM_COUNT; i++) {
-        if (sems[i / 64] >> i % 64 & 1) {
-            fprintf(check.file, "%s%u", comma, i);
-            comma = ",";
-        }
-    }
-    fprintf(check.file, "]");
-}
-
-static void write_cure(uint32_t finding)
-{
-    static const char *const hows[] = {
-        [CURE_TAKE] = "take",   [CURE_MORE] = "more",   [CURE_POST] = "post",
-        [CURE_EARLY] = "early", [CURE_TWICE] = "twice", [CURE_FEWER] = "fewer",
-        [CURE_DRAIN] = "drain", [CURE_PAIR] = "pair",   [CURE_BARRIER] = "barrier"};
-    struct cure cure = cure_of(&check.findings, finding, check.race, &check.work);
-
-    if (cure.how != CURE_NONE) {
-        fprintf(check.file,
-                ",\"cure\":{\"how\":\"%s\",\"turned\":%s,\"some\":%s,\"semaphore\":%u"
-                ",\"units\":%u",
-                hows[cure.how], cure.turned ? "true" : "false",
-                cure.some ? "true" : "false", cure.sem, cure.units);
-        if (cure.other) {
-            struct record other = {.lane = lane_of(cure.other->core, cure.other->pipe),
-                                   .site = {.pc = cure.other->pc,
-                                            .caller = cure.other->caller,
-                                            .opcode = cure.other->opcode}};
-            npu_checks_record("other", &other, NULL);
-        }
-        fprintf(check.file, "}");
-    }
-}
-
-static void write_finding(const struct finding *f)
-{
-    fprintf(check.file,
-            "{\"class\":\"%s\",\"memory\":\"%s\",\"core\":%u,\"address\":%" PRIu64
-            ",\"count\":%" PRIu64,
-            f->inexact ? "order" : "race", npu_checks_mem(f->mem), f->core, f->addr,
-            f->count);
-    write_semaphores("forth", &f->a, &f->b);
-    write_semaphores("back", &f->b, &f->a);
-    npu_checks_record("first", &f->a, &f->buffer_a);
-    npu_checks_record("second", &f->b, &f->buffer_b);
-    write_cure((uint32_t)(f - check.findings.finding));
-    fprintf(check.file, "}");
-}
-
-static void write_lane(const char *name, unsigned lane)
-{
-    fprintf(check.file, ",\"%s\":{\"by\":\"%s\",\"core\":%u}", name,
-            lane == LANE_HART ? "hart" : pipe_name(lane % NPU_PIPES), lane / NPU_PIPES);
-}
-
 /* At most so many findings of each kind. */
 static void write_all(uint32_t most)
 {
     const struct findings *f = &check.findings;
 
-    check.work = 0;
     fprintf(check.file,
             "{\"cycle\":%" PRIu64 ",\"lost\":%" PRIu64
             ",\"memory\":%zu,\"touched\":%" PRIu64,
@@ -416,20 +301,11 @@ static void write_all(uint32_t most)
                 (check.race ? race_bytes(check.race) : 0),
             check.race ? race_touched(check.race) : 0);
     fprintf(check.file, ",\"findings\":[");
-    for (uint32_t i = 0; i < MIN(f->n, most); i++) {
-        fprintf(check.file, "%s\n", i ? "," : "");
-        write_finding(&f->finding[i]);
-    }
+    npu_races_write(check.file, f, check.race, most);
     npu_initcheck_write(check.file, npu_memcheck_write(check.file, f->n == 0, most),
                         most);
     fprintf(check.file, "],\"mixed\":[");
-    for (unsigned i = 0; i < f->n_mixed; i++) {
-        fprintf(check.file, "%s\n{\"core\":%u,\"semaphore\":%u", i ? "," : "",
-                f->mixed[i].core, f->mixed[i].sem);
-        write_lane("first", f->mixed[i].lane_a);
-        write_lane("second", f->mixed[i].lane_b);
-        fprintf(check.file, "}");
-    }
+    npu_races_mixed(check.file, f);
     fprintf(check.file, "]");
 }
 

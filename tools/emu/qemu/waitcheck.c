@@ -54,8 +54,8 @@ void npu_waitcheck_write(FILE *to)
                     "%s\n{\"class\":\"redundant\",\"memory\":\"semaphore\",\"core\":%u"
                     ",\"address\":0,\"count\":%u,\"semaphore\":%u,\"alone\":%s",
                     comma, w->core, w->count, w->sem, w->alone ? "true" : "false");
-            npu_checks_record("first", &by, NULL);
-            npu_checks_record("second", &by, NULL);
+            npu_checks_record(to, "first", &by, NULL);
+            npu_checks_record(to, "second", &by, NULL);
             fprintf(to, "}");
             comma = ",";
         }
