@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/profile/advice.h"
@@ -68,15 +69,16 @@ static void print(const struct trace *t, const struct advice *a)
     }
 }
 
-/* Under another name until it is whole. */
+/* A file appears under its name when it is whole; what is no file is written to as it is. */
 static bool write_page(const struct options *opt, const struct trace *t,
                        const struct sums *s, const struct advice *a)
 {
+    struct stat is;
+    bool direct = stat(opt->out, &is) == 0 && !S_ISREG(is.st_mode), good;
     char name[4096];
     FILE *out;
-    bool good;
 
-    snprintf(name, sizeof(name), "%s.part", opt->out);
+    snprintf(name, sizeof(name), "%s%s", opt->out, direct ? "" : ".part");
     out = fopen(name, "w");
     if (!out) {
         fprintf(stderr, "report: %s: %s\n", opt->out, strerror(errno));
@@ -87,11 +89,11 @@ static bool write_page(const struct options *opt, const struct trace *t,
         fprintf(stderr, "report: %s: could not be written completely\n", opt->out);
         good = false;
     }
-    if (good && rename(name, opt->out) != 0) {
+    if (good && !direct && rename(name, opt->out) != 0) {
         fprintf(stderr, "report: %s: %s\n", opt->out, strerror(errno));
         good = false;
     }
-    if (!good) {
+    if (!good && !direct) {
         unlink(name);
     }
     return good;

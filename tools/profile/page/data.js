@@ -50,10 +50,10 @@ function bytes(n) {
   return (unit && value < 100 ? value.toFixed(1) : Math.round(value)) + " " + name;
 }
 
-let style = null;
+let colors = {}; // of this frame, so that they follow day and night
 function color(name) {
-  style = style || getComputedStyle(document.documentElement);
-  return style.getPropertyValue("--" + name).trim();
+  return colors[name] = colors[name] ||
+    getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 }
 // What a stretch of the critical path is: a pipe, the hart, or the chip in between.
 const pathName = what => what < D.pipes.length ? D.pipes[what]

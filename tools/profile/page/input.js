@@ -23,10 +23,10 @@ const pan = share => show(view.from + share * (view.to - view.from),
 // The slice under a point, or null.
 function under(x, y) {
   const r = rows[Math.floor((y - RULER + view.top) / ROW)];
-  if (!r || y < RULER || x < label()) {
+  if (!r || y < RULER || x < size.left) {
     return null;
   }
-  const t = t_of(x), near = 2 * (view.to - view.from) / canvas.clientWidth;
+  const t = t_of(x), near = 2 * (view.to - view.from) / size.width;
   const i = atLeast(r.begin, t, r.first, r.last);
   for (const k of [i - 1, i]) {
     if (k >= r.first && k < r.last && t >= r.begin[k] - near && t < r.begin[k] + r.took[k] + near) {
@@ -54,7 +54,7 @@ function tip(s, x, y) {
   if (s) {
     box.innerHTML = `<b>${escape(s.row.text(s.i))}</b>` + listed(factsOfSlice(s));
     const w = box.offsetWidth, h = box.offsetHeight;
-    box.style.left = Math.max(0, Math.min(x + 16, canvas.clientWidth - w - 4)) + "px";
+    box.style.left = Math.max(0, Math.min(x + 16, size.width - w - 4)) + "px";
     box.style.top = (y + 18 + h > canvas.clientHeight + 120 ? Math.max(0, y - h - 14) : y + 18) + "px";
   }
 }
@@ -154,6 +154,7 @@ function at(e, c) {
 canvas.addEventListener("pointerdown", e => {
   const p = at(e, canvas);
   canvas.setPointerCapture(e.pointerId);
+  tip(null);
   pointers.set(e.pointerId, p);
   drag = {x: p.x, y: p.y, from: view.from, to: view.to, top: view.top, moved: false,
     select: e.shiftKey || state.selecting || p.y < RULER, begin: t_of(p.x)};
@@ -182,7 +183,7 @@ canvas.addEventListener("pointermove", e => {
     const t = t_of(p.x);
     select(Math.min(t, drag.begin), Math.max(t, drag.begin));
   } else if (drag.moved) {
-    const t = (drag.x - p.x) / (canvas.clientWidth - label()) * (drag.to - drag.from);
+    const t = (drag.x - p.x) / (size.width - size.left) * (drag.to - drag.from);
     view.top = drag.top + drag.y - p.y;
     show(drag.from + t, drag.to + t);
   }
@@ -209,7 +210,7 @@ canvas.addEventListener("wheel", e => {
     view.top += e.deltaY;
     redraw();
   } else if (Math.abs(e.deltaX) > Math.abs(e.deltaY)) {
-    pan(e.deltaX / canvas.clientWidth);
+    pan(e.deltaX / size.width);
   } else {
     zoom(1.0016 ** Math.max(-400, Math.min(400, e.deltaY)), t_of(at(e, canvas).x));
   }
@@ -218,7 +219,7 @@ canvas.addEventListener("wheel", e => {
 overview.addEventListener("pointerdown", e => { overview.setPointerCapture(e.pointerId); jump(e); });
 overview.addEventListener("pointermove", e => e.buttons && jump(e));
 function jump(e) {
-  const t = (at(e, overview).x - label()) / (overview.clientWidth - label()) * D.cycles;
+  const t = (at(e, overview).x - size.left) / (overview.clientWidth - size.left) * D.cycles;
   const span = view.to - view.from;
   show(t - span / 2, t + span / 2);
 }

@@ -332,4 +332,4 @@ lineTable();
 launches();
 roofs();
 memory();
-document.documentElement.dataset.ready = "yes";
+document.documentElement.dataset.ready = Math.round(performance.now()); // ms

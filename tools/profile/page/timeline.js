@@ -9,7 +9,12 @@ const view = {from: 0, to: D.cycles, top: 0}; // what is shown: cycles, rows in 
 const state = {hover: null, kept: null, range: null, core: -1, match: null, selecting: false};
 const canvas = $("canvas"), overview = $("overview");
 let rows = [], paint = null, wanted = false;
-const label = () => canvas.clientWidth < 600 ? 46 : 92;
+// What asks the browser for sizes is slow: they are asked for once a frame.
+const size = {width: 0, left: 0};
+function measure() {
+  size.width = canvas.clientWidth;
+  size.left = size.width < 600 ? 46 : 92;
+}
 
 function row(name, begin, took, first, last, tint, text, more) {
   return {name, begin, took, first, last, tint, text, ...more};
@@ -23,11 +28,13 @@ function makeRows() {
       i => pathName(C["path.what"][i]),
       i => T[C["path.text"][i]] || pathName(C["path.what"][i]), {path: true}));
   }
-  const ranges = D.launches.filter(l => l[5] === 0);
-  if (ranges.length) {
-    fixed.push(row("launch", Float64Array.from(ranges, l => l[1]),
-      Float64Array.from(ranges, l => l[2]), 0, ranges.length, () => "rest",
-      i => T[ranges[i][0]]));
+  for (const [name, of] of [["range", l => !l[4] && l[5] === 0], ["launch", l => l[4]]]) {
+    const ranges = D.launches.filter(of);
+    if (ranges.length) {
+      fixed.push(row(name, Float64Array.from(ranges, l => l[1]),
+        Float64Array.from(ranges, l => l[2]), 0, ranges.length, () => "rest",
+        i => T[ranges[i][0]]));
+    }
   }
   if (slices) {
     fixed.push(row("hart", C["hart.begin"], C["hart.took"], 0, slices,
@@ -41,8 +48,8 @@ function makeRows() {
   rows.forEach(r => { r.fill = r.lane ? prefix("took") : sums(r.took); });
 }
 
-const x_of = t => label() + (t - view.from) / (view.to - view.from) * (canvas.clientWidth - label());
-const t_of = x => view.from + (x - label()) / (canvas.clientWidth - label()) * (view.to - view.from);
+const x_of = t => size.left + (t - view.from) / (view.to - view.from) * (size.width - size.left);
+const t_of = x => view.from + (x - size.left) / (size.width - size.left) * (view.to - view.from);
 
 function redraw() {
   if (!wanted) {
@@ -68,9 +75,10 @@ const stageHeight = () => Math.min(RULER + rows.length * ROW + 4,
   Math.max(260, window.innerHeight * .62));
 
 function draw() {
-  const height = stageHeight(), width = canvas.clientWidth;
+  measure();
+  const height = stageHeight(), width = size.width;
   const g = fitCanvas(canvas, height);
-  style = null;
+  colors = {};
   view.top = Math.max(0, Math.min(view.top, RULER + rows.length * ROW + 4 - height));
   g.fillStyle = color("card");
   g.fillRect(0, 0, width, height);
@@ -92,14 +100,14 @@ function draw() {
 }
 
 function drawRow(g, r, y, width) {
-  const left = label();
+  const left = size.left;
   g.fillStyle = color("lane");
   g.fillRect(left, y + 1, width - left, ROW - 2);
   g.font = "12px system-ui, sans-serif";
   g.textBaseline = "middle";
   g.fillStyle = color("soft");
   g.textAlign = "right";
-  g.fillText(label() < 60 ? r.name.slice(0, 6) : r.name, left - 8, y + ROW / 2);
+  g.fillText(size.left < 60 ? r.name.slice(0, 6) : r.name, left - 8, y + ROW / 2);
   g.textAlign = "left";
   g.save();
   g.beginPath();
@@ -114,29 +122,43 @@ function drawRow(g, r, y, width) {
 
 // Slices, those narrower than a pixel together.
 function drawSlices(g, r, y, width) {
-  const scale = (width - label()) / (view.to - view.from);
+  const scale = (width - size.left) / (view.to - view.from);
   let i = Math.max(r.first, atLeast(r.begin, view.from, r.first, r.last) - 1);
-  const tints = {};
+  let before = null, alpha = 1;
   while (i < r.last && r.begin[i] < view.to) {
-    const w = r.took[i] * scale, x = x_of(r.begin[i]), tint = r.tint(i);
-    g.fillStyle = tints[tint] = tints[tint] || color(tint);
+    const w = r.took[i] * scale, tint = r.tint(i);
+    if (tint !== before) {
+      g.fillStyle = color(before = tint);
+    }
     if (w >= 1.5) {
-      drawSlice(g, r, i, x, y, w);
+      if (alpha !== 1) {
+        g.globalAlpha = alpha = 1;
+      }
+      drawSlice(g, r, i, x_of(r.begin[i]), y, w);
+      before = null;
       i++;
       continue;
     }
-    const pixel = Math.floor(x), end = t_of(pixel + 1);
-    let next = i + 1;
-    for (let step = 1; next < r.last && r.begin[next] < end; step *= 2) {
-      next += step;
+    const pixel = Math.floor(x_of(r.begin[i])), next = behind(r, i, t_of(pixel + 1));
+    const filled = Math.min(1, .25 + .75 * (r.fill[next] - r.fill[i]) * scale);
+    const shade = Math.round(16 * dim(r, i) * filled) / 16;
+    if (shade !== alpha) {
+      g.globalAlpha = alpha = shade;
     }
-    next = atLeast(r.begin, end, i + 1, Math.min(next, r.last));
-    const filled = (r.fill[next] - r.fill[i]) * scale;
-    g.globalAlpha = dim(r, i) * Math.min(1, .25 + .75 * filled);
     g.fillRect(pixel, y + 2, 1, ROW - 4);
-    g.globalAlpha = 1;
     i = next;
   }
+  g.globalAlpha = 1;
+}
+
+// The first slice behind i that begins at `end` or later.
+function behind(r, i, end) {
+  let low = i + 1, high = low;
+  for (let step = 1; high < r.last && r.begin[high] < end; step *= 2) {
+    low = high + 1;
+    high += step;
+  }
+  return atLeast(r.begin, end, low, Math.min(high, r.last));
 }
 
 const dim = (r, i) => !state.match || (r.lane && state.match(i)) ? 1 : .22;
@@ -157,7 +179,7 @@ function drawSlice(g, r, i, x, y, w) {
     }
   }
   if (w > 34) {
-    const from = Math.max(x, label()), room = x + w - from - 8;
+    const from = Math.max(x, size.left), room = x + w - from - 8;
     const text = r.text(i);
     if (room > 26) {
       g.fillStyle = r.tint(i) === "empty" ? color("soft") : "#fff";
@@ -183,7 +205,7 @@ function clipped(g, text, room) {
 
 // Before a command, the time at the head of its queue for a semaphore.
 function drawWaits(g, r, y) {
-  const scale = (canvas.clientWidth - label()) / (view.to - view.from);
+  const scale = (size.width - size.left) / (view.to - view.from);
   let i = Math.max(r.first, atLeast(r.begin, view.from, r.first, r.last) - 1);
   if (r.last - i > 4000 && (atLeast(r.begin, view.to, i, r.last) - i) > 4000) {
     return;
@@ -199,7 +221,7 @@ function drawWaits(g, r, y) {
 }
 
 function drawRuler(g, width) {
-  const span = view.to - view.from, room = width - label();
+  const span = view.to - view.from, room = width - size.left;
   let step = 10 ** Math.floor(Math.log10(span / (room / 90)));
   step *= [1, 2, 5, 10].find(k => span / (step * k) <= room / 90) || 10;
   step = Math.max(step, 1);
@@ -212,7 +234,7 @@ function drawRuler(g, width) {
   g.lineWidth = 1;
   for (let t = Math.ceil(view.from / step) * step; t <= view.to; t += step) {
     const x = Math.round(x_of(t)) + .5, text = grouped(t);
-    if (x + g.measureText(text).width / 2 < width && x - g.measureText(text).width / 2 > label()) {
+    if (x + g.measureText(text).width / 2 < width && x - g.measureText(text).width / 2 > size.left) {
       g.fillText(text, x, RULER / 2 - 1);
     }
     g.beginPath();
@@ -221,7 +243,7 @@ function drawRuler(g, width) {
     g.stroke();
   }
   g.textAlign = "right";
-  g.fillText("cycles", label() - 8, RULER / 2 - 1);
+  g.fillText("cycles", size.left - 8, RULER / 2 - 1);
   g.textAlign = "left";
 }
 
@@ -229,7 +251,7 @@ function drawRange(g, height) {
   if (!state.range) {
     return;
   }
-  const a = Math.max(label(), x_of(state.range.from)), b = x_of(state.range.to);
+  const a = Math.max(size.left, x_of(state.range.from)), b = x_of(state.range.to);
   if (b > a) {
     g.fillStyle = color("accent");
     g.globalAlpha = .13;
@@ -313,16 +335,16 @@ function makeStrip(width) {
 
 function drawOverview() {
   const g = fitCanvas(overview, 34), width = overview.clientWidth;
-  const n = Math.max(1, Math.floor(width - label()));
+  const n = Math.max(1, Math.floor(width - size.left));
   if (!strip || strip.width !== n || strip.core !== state.core) {
     strip = makeStrip(n);
   }
   g.clearRect(0, 0, width, 34);
   g.fillStyle = color("rest");
   for (let x = 0; x < n; x++) {
-    g.fillRect(label() + x, 32 - 28 * Math.min(1, strip.load[x]), 1, 28 * Math.min(1, strip.load[x]));
+    g.fillRect(size.left + x, 32 - 28 * Math.min(1, strip.load[x]), 1, 28 * Math.min(1, strip.load[x]));
   }
-  const a = label() + view.from / D.cycles * n, b = label() + view.to / D.cycles * n;
+  const a = size.left + view.from / D.cycles * n, b = size.left + view.to / D.cycles * n;
   g.fillStyle = color("accent");
   g.globalAlpha = .16;
   g.fillRect(a, 2, Math.max(2, b - a), 31);
