@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cli/data.h"
 #include "kernels/lib/f16.h"
+#include "kernels/tile/ref.h"
 #include "kernels/tile/text.h"
 #include "kernels/tile/tile.h"
 #include "tests/target/test.h"
@@ -55,4 +57,67 @@ TEST(tile_half, one_command_rounds_as_two)
     free(x);
     free(z);
     free(u);
+}
+
+/* A unit in the last place of F16. */
+static double ulp(double x)
+{
+    int exponent;
+
+    (void)frexp(x, &exponent);
+    return ldexp(1, (exponent < -13 ? -13 : exponent) - 11);
+}
+
+/* How far results are from double precision at most. */
+static double farthest(const struct tile_kernel *k, const struct tile_call *call,
+                       struct tile_arena *arena, uint64_t count)
+{
+    struct tile_ref *ref = tile_ref_begin(k, call->in, arena);
+    double most = 0;
+
+    for (uint64_t i = 0; ref && i < count; i++) {
+        double want = tile_ref_at(ref, 0, i).value;
+        double got = data_value(data_bits(call->out[0], TYPE_F16, i), TYPE_F16);
+        most = fmax(most, fabs(got - want) / ulp(want));
+    }
+    return ref ? most : INFINITY;
+}
+
+TEST(tile_half, norms_and_activations_within_two_units)
+{
+    enum { M = 9, N = 300 };
+    static const char *const bodies[] = {
+        " e = exp(x - max(x, n))\n y = f16(e / sum(e, n))\n",
+        " y = f16(x - max(x, n) - log(sum(exp(x - max(x, n)), n)))\n",
+        " y = f16((x - mean(x, n)) * rsqrt(var(x, n) + 1e-5) * g + g)\n",
+        " y = f16(x * rsqrt(mean(x * x, n) + 1e-6) * g)\n",
+        " y = f16(gelu(x * 4) + g - g)\n",
+        " y = f16(gelu_tanh(x * 4) + g - g)\n",
+        " y = f16(silu(x * 8) + g - g)\n",
+    };
+    struct tile_arena arena = {malloc(ARENA_BYTES), ARENA_BYTES, 0};
+    struct tile_call call = {
+        {data_make("test", TYPE_F16, M * N, 1), data_make("test", TYPE_F16, N, 2)},
+        {data_alloc("test", TYPE_F16, M * N)}};
+
+    for (unsigned b = 0; b < sizeof(bodies) / sizeof(bodies[0]); b++) {
+        struct tile_error error;
+        struct tile_kernel *k;
+        struct tile_plan *plan;
+        char text[256];
+        snprintf(text, sizeof(text),
+                 "kernel k(x: f16[m, n], g: f16[n]) -> y: f16[m, n]\n%s", bodies[b]);
+        arena.used = 0;
+        k = tile_parse(&arena, text, strlen(text), NULL, &error);
+        CHECK(k != NULL);
+        CHECK_OK(tile_set_size(k, tile_find_dim(k, "m"), M));
+        CHECK_OK(tile_set_size(k, tile_find_dim(k, "n"), N));
+        CHECK_OK(tile_plan(&plan, k, 0, &arena, &error));
+        CHECK_OK(tile_run(plan, &call, &report));
+        CHECK(farthest(k, &call, &arena, M * N) <= 2);
+    }
+    free(arena.base);
+    free((void *)(uintptr_t)call.in[0]);
+    free((void *)(uintptr_t)call.in[1]);
+    free(call.out[0]);
 }
