@@ -55,13 +55,15 @@ function tip(s, x, y) {
     box.innerHTML = `<b>${escape(s.row.text(s.i))}</b>` + listed(factsOfSlice(s));
     const w = box.offsetWidth, h = box.offsetHeight;
     box.style.left = Math.max(0, Math.min(x + 16, size.width - w - 4)) + "px";
-    box.style.top = (y + 18 + h > canvas.clientHeight + 120 ? Math.max(0, y - h - 14) : y + 18) + "px";
+    const below = y + 18 + h <= canvas.clientHeight + 120;
+    box.style.top = (below ? y + 18 : Math.max(0, y - h - 14)) + "px";
   }
 }
 
 function keep(s) {
   state.kept = s;
-  $("detail").innerHTML = s ? `<b>${escape(s.row.text(s.i))}</b>` + listed(factsOfSlice(s), true) : "";
+  $("detail").innerHTML = !s ? ""
+    : `<b>${escape(s.row.text(s.i))}</b>` + listed(factsOfSlice(s), true);
   redraw();
 }
 
@@ -133,7 +135,8 @@ function select(from, to) {
       cores.length > 1 ? lane.core + " " : ""}${lane.pipe}</td><td>${grouped(busy)}</td><td>${
       percent(busy, to - from)}</td><td>${grouped(sum("waited"))}</td><td>${
       grouped(sum("lost") + sum("missed") + sum("banks"))}</td><td>${grouped(n)}</td><td>${
-      bytes(sum("read"))}</td><td>${bytes(sum("written"))}</td><td>${grouped(sum("ops"))}</td></tr>`;
+      bytes(sum("read"))}</td><td>${bytes(sum("written"))}</td><td>${
+      grouped(sum("ops"))}</td></tr>`;
   }).join("");
   box.innerHTML = `<b>${grouped(to - from)} cycles</b>, ${micros(to - from)}: from ${
     grouped(from)} to ${grouped(to)}<div class="scroll"><table><thead><tr><th class="text">pipe</th>
@@ -216,7 +219,10 @@ canvas.addEventListener("wheel", e => {
   }
 }, {passive: false});
 
-overview.addEventListener("pointerdown", e => { overview.setPointerCapture(e.pointerId); jump(e); });
+overview.addEventListener("pointerdown", e => {
+  overview.setPointerCapture(e.pointerId);
+  jump(e);
+});
 overview.addEventListener("pointermove", e => e.buttons && jump(e));
 function jump(e) {
   const t = (at(e, overview).x - size.left) / (overview.clientWidth - size.left) * D.cycles;
@@ -252,7 +258,13 @@ const mode = () => {
   canvas.classList.toggle("select", state.selecting);
   document.querySelector("[data-do=range]").setAttribute("aria-pressed", state.selecting);
 };
-const forget = () => { keep(null); select(0, 0); tip(null); state.match = null; $("find").value = ""; };
+const forget = () => {
+  keep(null);
+  select(0, 0);
+  tip(null);
+  state.match = null;
+  $("find").value = "";
+};
 const actions = {in: () => zoom(1 / 1.6), out: () => zoom(1.6), fit: () => show(0, D.cycles),
   range: mode, seen: () => select(view.from, view.to), help: () => {
     $("keys").hidden = !$("keys").hidden;

@@ -53,7 +53,8 @@ function table(id, columns, data, options = {}) {
   body();
 }
 
-const keyed = (name, text) => `<i class="key" style="background:var(--${name})"></i>${escape(text)}`;
+const keyed = (name, text) =>
+  `<i class="key" style="background:var(--${name})"></i>${escape(text)}`;
 const meter = (part, all) => percent(part, all) +
   `<span class="meter"><i style="width:${all ? Math.min(100, 100 * part / all) : 0}%"></i></span>`;
 
@@ -68,18 +69,21 @@ function header() {
   $("advice").innerHTML = D.advice.map(a => `<li><span class="save">\u2212${
     percent(a.cycles, D.cycles)}<small>${grouped(a.cycles)} cycles</small></span><span><b>${
     escape(a.kind)}</b>: ${escape(a.why)} <span class="help">${escape(a.help)}</span></span></li>`)
-    .join("") || "<li><span></span><span>Nothing that was tried on the order of this run saves 1 % " +
-    "of it.</span></li>";
-  $("legend").innerHTML = Object.keys(byPipe).filter(p => D.lanes.some(l => l.pipe === p)).map(p =>
-    `<span>${keyed(p, p)}</span>`).join("") + `<span>${keyed("sem", "waits for a semaphore")}</span>` +
-    `<span>${keyed("mark", "on the critical path")}</span><span>${keyed("hart", "hart")}</span>`;
+    .join("") || "<li><span></span><span>Nothing that was tried on the order of this run saves " +
+    "1 % of it.</span></li>";
+  const pipes = Object.keys(byPipe).filter(p => D.lanes.some(l => l.pipe === p));
+  $("legend").innerHTML = [...pipes.map(p => [p, p]), ["hart", "hart"],
+    ["sem", "waits for a semaphore"], ["mark", "on the critical path"],
+    ["shared", "lost to others"], ["l2", "L2 misses"]].map(([tint, text]) =>
+    `<span>${keyed(tint, text)}</span>`).join("");
 }
 
 // --- pipes ---
 
-const parts = [["busy", null, "works"], ["shared", "shared", "bandwidth"], ["l2", "l2", "L2 misses"],
-  ["bank", "bank", "bank conflicts"], ["sem", "sem", "semaphore"],
-  ["late", "late", "queue empty between commands"], ["edge", "empty", "before the first, after the last"]];
+const parts = [["busy", null, "works"], ["shared", "shared", "bandwidth"],
+  ["l2", "l2", "L2 misses"], ["bank", "bank", "bank conflicts"], ["sem", "sem", "semaphore"],
+  ["late", "late", "queue empty between commands"],
+  ["edge", "empty", "before the first, after the last"]];
 
 function pipes() {
   const of = {};
@@ -96,14 +100,15 @@ function pipes() {
   $("use").className = "use";
   $("use").innerHTML = Object.keys(of).map(pipe => {
     const all = D.cycles * of[pipe].lanes;
+    const told = parts.map(([k, , text]) => `${text} ${percent(of[pipe][k], all)}`);
     return `<span class="who">${pipe}</span><span class="stack" role="img" aria-label="${pipe}: ${
-      parts.map(([k, , text]) => text + " " + percent(of[pipe][k], all)).join(", ")}">` +
-      parts.map(([k, tint, text]) => `<span style="width:${100 * of[pipe][k] / all}%;background:var(--${
-        tint || pipe})" title="${text}: ${percent(of[pipe][k], all)}"></span>`).join("") +
-      `</span><span class="share">${percent(of[pipe].busy, all)}</span>`;
+      told.join(", ")}">` + parts.map(([k, tint], i) => `<span style="width:${
+      100 * of[pipe][k] / all}%;background:var(--${tint || pipe})" title="${told[i]}"></span>`)
+      .join("") + `</span><span class="share">${percent(of[pipe].busy, all)}</span>`;
   }).join("");
   $("stall-legend").innerHTML = parts.slice(1).map(([, tint, text]) =>
-    `<span>${keyed(tint, text)}</span>`).join("") + "<span>right: share of the run that it works</span>";
+    `<span>${keyed(tint, text)}</span>`).join("") +
+    "<span>right: share of the run that it works</span>";
   const merged = new Map();
   for (const [lane, cause, text, cycles] of D.stalls) {
     const key = D.lanes[lane].pipe + cause + text;
@@ -111,15 +116,16 @@ function pipes() {
     row.cycles += cycles;
     merged.set(key, row);
   }
-  const fault = d => d.cause === "queue empty"
-    ? (d.text === "idle" ? "the hart slept: it waited itself" : d.text ? "the hart: " + d.text : "nobody has said")
-    : d.text || (d.cause === "semaphore" ? "one of the command's" : "");
+  const fault = d => d.cause !== "queue empty" ? d.text || (d.cause === "semaphore" ? "L0C" : "")
+    : d.text === "idle" ? "the hart slept: it waited itself"
+      : d.text ? "the hart: " + d.text : "the hart: nothing that has a name";
   table("stalls", [
     {name: "pipe", text: true, value: d => d.pipe, show: d => keyed(d.pipe, d.pipe)},
     {name: "cause", text: true, value: d => d.cause},
     {name: "which, or whose fault", text: true, value: fault},
     {name: "cycles", value: d => d.cycles, show: d => grouped(d.cycles)},
-    {name: "of the run", value: d => d.cycles, show: d => meter(d.cycles, D.cycles * of[d.pipe].lanes)},
+    {name: "of the run", value: d => d.cycles,
+      show: d => meter(d.cycles, D.cycles * of[d.pipe].lanes)},
   ], [...merged.values()], {by: 3});
 }
 
@@ -140,8 +146,8 @@ function criticalPath() {
   }
   $("critical").hidden = all === 0;
   $("critical-text").textContent = `What the end of the run waited for, back to its begin: ${
-    grouped(all)} cycles in ${grouped(C["path.took"].length)} stretches. Only what is on it can make ` +
-    "the run shorter.";
+    grouped(all)} cycles in ${grouped(C["path.took"].length)} stretches. Only what is on it can ` +
+    "make the run shorter.";
   $("critical-bar").innerHTML = Object.entries(by).sort((a, b) => b[1] - a[1]).map(([what, n]) =>
     `<span style="width:${100 * n / all}%;background:var(--${what})" title="${what}: ${
       percent(n, all)}"></span>`).join("");
@@ -218,56 +224,73 @@ function launches() {
 
 const svg = (w, h, inside, text) =>
   `<svg viewBox="0 0 ${w} ${h}" role="img" aria-label="${escape(text)}">${inside}</svg>`;
+const stroke = (x1, y1, x2, y2, tint, width = 1) => `<line x1="${x1}" y1="${y1}" x2="${x2}" ` +
+  `y2="${y2}" stroke="var(--${tint})" stroke-width="${width}"/>`;
+const words = (x, y, text, anchor = "start", more = "") =>
+  `<text x="${x}" y="${y}" text-anchor="${anchor}" ${more}>${escape(text)}</text>`;
+const power = e => e >= 0 ? grouped(10 ** e) : (10 ** e).toFixed(-e);
+
+// What there is to draw: pipes that compute, with their peaks; paths, with their rates.
+function roofData() {
+  const gm = D.paths.filter(p => p[0] === "GM" || p[1] === "GM").reduce((s, p) => s + p[3], 0);
+  const ops = pipe => D.lanes.filter(l => l.pipe === pipe).reduce((s, l) => s + l.ops, 0);
+  const cores = D.chip.cores, of = cores > 1 ? `, ${cores} cores` : "";
+  return {
+    points: [["M", "Cube", ops("M"), D.chip.cube * cores],
+      ["V", "Vector", ops("V"), D.chip.vector * cores]].filter(p => p[2] && gm)
+      .map(([pipe, name, n, peak]) => ({pipe, name, peak, x: n / gm, y: n / D.cycles})),
+    bands: [["HBM", D.chip.HBM], ["L2", D.chip["L2 read"]],
+      ["GM to L1" + of, D.chip["GM to L1"] * cores]].filter(band => band[1]),
+  };
+}
 
 function roofs() {
-  const gm = D.paths.filter(p => p[0] === "GM" || p[1] === "GM").reduce((s, p) => s + p[3], 0);
-  const of = pipe => D.lanes.filter(l => l.pipe === pipe).reduce((s, l) => s + l.ops, 0);
-  const k = D.chip.cores;
-  const points = [["M", "Cube: multiply-adds", of("M"), D.chip.cube * k],
-    ["V", "Vector: elements", of("V"), D.chip.vector * k]].filter(p => p[2] && gm);
+  const {points, bands} = roofData(), box = $("roof");
   $("roofline").hidden = points.length === 0;
   if (!points.length) {
     return;
   }
-  const bands = [["HBM", D.chip.HBM], ["L2", D.chip["L2 read"]],
-    [`GM to L1, ${k} core${k > 1 ? "s" : ""}`, D.chip["GM to L1"] * k]].filter(b => b[1]);
-  const W = 640, H = 360, left = 62, low = 38;
-  const xs = points.map(p => p[2] / gm), ys = points.map(p => p[2] / D.cycles);
-  const tops = points.map(p => p[3]), knee = Math.max(...tops) / Math.min(...bands.map(b => b[1]));
-  const x0 = Math.floor(Math.log10(Math.min(...xs, .5) / 2));
-  const x1 = Math.ceil(Math.log10(Math.max(...xs, knee) * 2));
-  const y1 = Math.log10(Math.max(...tops) * 2.2);
-  const y0 = Math.min(Math.floor(Math.log10(Math.min(...ys) / 2)), Math.floor(y1) - 2);
-  const X = v => left + (Math.log10(v) - x0) / (x1 - x0) * (W - left - 12);
+  const W = Math.max(320, Math.min(680, box.clientWidth)), H = Math.max(280, W * .56);
+  const left = 58, low = 38, right = W - 12, slowest = Math.min(...bands.map(b => b[1]));
+  const top = Math.max(...points.map(p => p.peak));
+  const x0 = Math.floor(Math.log10(Math.min(...points.map(p => p.x), .5) / 2));
+  const x1 = Math.ceil(Math.log10(Math.max(...points.map(p => p.x), top / slowest) * 2));
+  const y1 = Math.log10(top * 2.2);
+  const y0 = Math.min(Math.floor(Math.log10(Math.min(...points.map(p => p.y)) / 2)),
+    Math.floor(y1) - 2);
+  const X = v => left + (Math.log10(v) - x0) / (x1 - x0) * (right - left);
   const Y = v => H - low - (Math.log10(v) - y0) / (y1 - y0) * (H - low - 10);
   let out = "";
   for (let e = x0; e <= x1; e++) {
-    out += `<line x1="${X(10 ** e)}" x2="${X(10 ** e)}" y1="10" y2="${H - low}" stroke="var(--faint)"/>` +
-      `<text x="${X(10 ** e)}" y="${H - low + 16}" text-anchor="middle">${10 ** e >= 1 ? 10 ** e : (10 ** e).toFixed(-e)}</text>`;
+    out += stroke(X(10 ** e), 10, X(10 ** e), H - low, "faint") +
+      words(X(10 ** e), H - low + 16, power(e), "middle");
   }
   for (let e = y0; e <= y1; e++) {
-    out += `<line x1="${left}" x2="${W - 12}" y1="${Y(10 ** e)}" y2="${Y(10 ** e)}" stroke="var(--faint)"/>` +
-      `<text x="${left - 6}" y="${Y(10 ** e) + 4}" text-anchor="end">${10 ** e >= 1 ? 10 ** e : (10 ** e).toFixed(-e)}</text>`;
+    out += stroke(left, Y(10 ** e), right, Y(10 ** e), "faint") +
+      words(left - 6, Y(10 ** e) + 4, power(e), "end");
   }
-  const top = Math.max(...tops);
   bands.forEach(([name, rate], i) => {
     const a = Math.max(10 ** x0, 10 ** y0 / rate), b = Math.min(top / rate, 10 ** x1);
-    out += `<line x1="${X(a)}" y1="${Y(a * rate)}" x2="${X(b)}" y2="${Y(b * rate)}" stroke="var(--rest)" stroke-width="1.6"/>`;
-    const at = a * (b / a) ** (.2 + .2 * i);
-    const slope = -Math.atan2(Y(a * rate) - Y(b * rate), X(b) - X(a)) * 180 / Math.PI;
-    out += `<text transform="translate(${X(at)} ${Y(at * rate) - 5}) rotate(${slope})">${name} ${grouped(rate)} B/cycle</text>`;
+    const at = a * (b / a) ** (.12 + .2 * i);
+    const turn = -Math.atan2(Y(a * rate) - Y(b * rate), X(b) - X(a)) * 180 / Math.PI;
+    out += stroke(X(a), Y(a * rate), X(b), Y(b * rate), "rest", 1.6) +
+      words(0, 0, `${name} ${grouped(rate)} B`, "start",
+        `transform="translate(${X(at)} ${Y(at * rate) - 5}) rotate(${turn})"`);
   });
-  points.forEach(([pipe, name, ops, peak]) => {
-    const x = ops / gm, y = ops / D.cycles;
-    out += `<line x1="${X(Math.max(10 ** x0, peak / bands[bands.length - 1][1] / 4))}" x2="${W - 12}" y1="${Y(peak)}" y2="${Y(peak)}" stroke="var(--${pipe})" stroke-width="2"/>` +
-      `<text x="${W - 14}" y="${Y(peak) - 6}" text-anchor="end">${name.split(":")[0]} ${grouped(peak)} a cycle</text>` +
-      `<circle cx="${X(x)}" cy="${Y(y)}" r="6" fill="var(--${pipe})"/>` +
-      `<text class="ink" x="${X(x) + (X(x) > W - 190 ? -10 : 10)}" y="${Y(y) + 4}" text-anchor="${X(x) > W - 190 ? "end" : "start"}">${name.split(":")[0]} ${y < 10 ? y.toFixed(1) : grouped(y)} (${percent(y, peak)})</text>`;
-  });
-  out += `<text x="${(W + left) / 2}" y="${H - 5}" text-anchor="middle">operations for each byte of GM</text>` +
-    `<text transform="translate(13 ${H / 2 - 10}) rotate(-90)" text-anchor="middle">operations a cycle</text>`;
-  $("roof").innerHTML = svg(W, H, out, points.map(([, name, ops, peak]) =>
-    `${name}: ${(ops / D.cycles).toFixed(1)} a cycle of ${peak}`).join("; "));
+  for (const p of points) {
+    const from = Math.max(10 ** x0, p.peak / bands[bands.length - 1][1] / 4);
+    const flip = X(p.x) > W - 180;
+    out += stroke(X(from), Y(p.peak), right, Y(p.peak), p.pipe, 2) +
+      words(right - 2, Y(p.peak) - 6, `${p.name} ${grouped(p.peak)}`, "end") +
+      `<circle cx="${X(p.x)}" cy="${Y(p.y)}" r="6" fill="var(--${p.pipe})"/>` +
+      words(X(p.x) + (flip ? -10 : 10), Y(p.y) + 4, `${p.name} ${
+        p.y < 10 ? p.y.toFixed(1) : grouped(p.y)} (${percent(p.y, p.peak)})`,
+      flip ? "end" : "start", 'class="ink"');
+  }
+  out += words((W + left) / 2, H - 5, "operations for each byte of GM", "middle") +
+    words(0, 0, "operations a cycle", "middle", `transform="translate(12 ${H / 2}) rotate(-90)"`);
+  box.innerHTML = svg(W, H, out, points.map(p =>
+    `${p.name}: ${p.y.toFixed(1)} operations a cycle of ${p.peak}`).join("; "));
 }
 
 // What was handed out at a cycle, of a memory: the largest first.
@@ -286,8 +309,9 @@ function held(process, mem, at) {
 }
 
 function memory() {
-  const of = D.counters.map(([process, name], i) => ({process, name: T[name], at: C[`counter.${i}.at`],
-    value: C[`counter.${i}.value`]})).filter(c => / in use$/.test(c.name) && c.value.some(v => v));
+  const of = D.counters.map(([process, name], i) => ({process, name: T[name],
+    at: C[`counter.${i}.at`], value: C[`counter.${i}.value`]}))
+    .filter(c => / in use$/.test(c.name) && c.value.some(v => v));
   $("memory").hidden = of.length === 0;
   $("mem").innerHTML = of.slice(0, 24).map(c => {
     const W = 700, H = 74, peak = c.value.reduce((a, v, i) => v > c.value[a] ? i : a, 0);
@@ -299,13 +323,14 @@ function memory() {
       before = c.value[i];
     }
     d += `L${X(D.cycles)} ${Y(before)}L${X(D.cycles)} ${Y(0)}Z`;
-    const at = held(c.process, mem, c.at[peak]);
-    const size = D.chip.sizes[mem];
-    return `<div class="mem"><div><b>${escape(mem)}${c.process < 32 && cores.length > 1 ? " of core " +
-      c.process : ""}</b><br><span class="soft">peak ${bytes(most)}${size ? " of " + bytes(size) : ""
-      }, cycle ${grouped(c.at[peak])}</span><br><span class="soft">${at.slice(0, 6).map(([name, n]) =>
-      `${escape(name)} ${bytes(n)}`).join(", ")}${at.length > 6 ? ", \u2026" : ""}</span></div>` +
-      svg(W, H, `<path d="${d}" fill="var(--accent)" fill-opacity=".22" stroke="var(--accent)"/>` +
+    const at = held(c.process, mem, c.at[peak]), limit = D.chip.sizes[mem];
+    const core = c.process < 32 && cores.length > 1 ? ` of core ${c.process}` : "";
+    const names = at.slice(0, 6).map(([name, n]) => `${escape(name)} ${bytes(n)}`).join(", ");
+    return `<div class="mem"><div><b>${escape(mem)}${core}</b><br><span class="soft">peak ${
+      bytes(most)}${limit ? " of " + bytes(limit) : ""}, cycle ${grouped(c.at[peak])}<br>${
+      names}${at.length > 6 ? ", \u2026" : ""}</span></div>` +
+      svg(W, H, `<path d="${d}" fill="var(--accent)" fill-opacity=".22" ` +
+      'stroke="var(--accent)"/>' +
       `<circle cx="${X(c.at[peak])}" cy="${Y(most)}" r="4" fill="var(--mark)"/>`,
       `${mem}: peak ${bytes(most)}`) + "</div>";
   }).join("");
@@ -332,4 +357,5 @@ lineTable();
 launches();
 roofs();
 memory();
+window.addEventListener("resize", roofs);
 document.documentElement.dataset.ready = Math.round(performance.now()); // ms

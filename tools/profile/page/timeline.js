@@ -13,7 +13,7 @@ let rows = [], paint = null, wanted = false;
 const size = {width: 0, left: 0};
 function measure() {
   size.width = canvas.clientWidth;
-  size.left = size.width < 600 ? 46 : 92;
+  size.left = size.width < 600 ? 56 : 92;
 }
 
 function row(name, begin, took, first, last, tint, text, more) {
@@ -107,7 +107,7 @@ function drawRow(g, r, y, width) {
   g.textBaseline = "middle";
   g.fillStyle = color("soft");
   g.textAlign = "right";
-  g.fillText(size.left < 60 ? r.name.slice(0, 6) : r.name, left - 8, y + ROW / 2);
+  g.fillText(r.name, left - 8, y + ROW / 2);
   g.textAlign = "left";
   g.save();
   g.beginPath();
@@ -233,8 +233,8 @@ function drawRuler(g, width) {
   g.textAlign = "center";
   g.lineWidth = 1;
   for (let t = Math.ceil(view.from / step) * step; t <= view.to; t += step) {
-    const x = Math.round(x_of(t)) + .5, text = grouped(t);
-    if (x + g.measureText(text).width / 2 < width && x - g.measureText(text).width / 2 > size.left) {
+    const x = Math.round(x_of(t)) + .5, text = grouped(t), half = g.measureText(text).width / 2;
+    if (x + half < width && x - half > size.left) {
       g.fillText(text, x, RULER / 2 - 1);
     }
     g.beginPath();
@@ -342,7 +342,7 @@ function drawOverview() {
   g.clearRect(0, 0, width, 34);
   g.fillStyle = color("rest");
   for (let x = 0; x < n; x++) {
-    g.fillRect(size.left + x, 32 - 28 * Math.min(1, strip.load[x]), 1, 28 * Math.min(1, strip.load[x]));
+    g.fillRect(size.left + x, 32 - 28 * strip.load[x], 1, 28 * strip.load[x]);
   }
   const a = size.left + view.from / D.cycles * n, b = size.left + view.to / D.cycles * n;
   g.fillStyle = color("accent");
