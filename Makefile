@@ -9,6 +9,8 @@
 #                          what they need, and one is run in half a second
 #   make profile ARGS=...  where the cycles went: trace, tables as msopprof's and the critical
 #                          path, in build/profile/ or OUT=folder
+#   make whatif ARGS=...   what a free hart, no bank conflicts, twice a bandwidth would bring;
+#                          SET="UB_GM_RATE=156,hart=0": these (prices of profile.def)
 #   make bench             what the scheduler costs, what pipelines reach, 1 to 32 cores
 #   make bench-tile        tile programs: cycles, and those predicted; build/bench-tile.csv
 #   make bench-host        speed of the emulator on this machine, OpenBLAS and NumPy beside it
@@ -86,6 +88,7 @@ DO_debug-core   = tools/gdb/debug $(OTHER:%=--image %) --core $(FILE)
 DO_record       = tools/gdb/record $(OTHER:%=--image %) -- $(ARGS)
 DO_replay       = tools/gdb/debug --replay
 DO_profile      = tools/profile/profile $(OUT:%=--out %) -- $(ARGS)
+DO_whatif       = tools/whatif $(if $(SET),--set '$(SET)') -- $(ARGS)
 DO_bench        = tools/bench
 DO_bench-tile   = tools/bench-tile
 DO_bench-host   = tools/bench-host $(B)/bench/blas
@@ -110,8 +113,8 @@ all: $(B)/npu.so $(IMAGE)
 TESTING := $(filter test test-full,$(MAKECMDGOALS))
 test test-full: $(if $(TESTING),$(shell tests/run --needs \
     $(filter --full,$(TESTING:test-%=--%)) $(T))) $(if $(T),,model-rv)
-run profile debug debug-server record replay bench bench-tile bench-host bench-check calibrate \
-    perturb faults soak fuzz: all
+run profile whatif debug debug-server record replay bench bench-tile bench-host bench-check \
+    calibrate perturb faults soak fuzz: all
 debug debug-server debug-core replay: $(B)/packages-debug
 record: $(OTHER)
 bench bench-tile soak fuzz: $(B)/fw-picolibc/test.elf

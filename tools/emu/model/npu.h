@@ -146,6 +146,15 @@ struct npu_defect {
     uint64_t at, bit;
 };
 
+/* What a run takes for other than it is, to see what that would bring: numbers of the profile
+ * (which software reads as they are), and what can be free of charge. */
+struct npu_changes {
+    bool changed[COST_COUNT];
+    uint32_t cost[COST_COUNT];
+    bool free_hart;  /* its instructions take no time */
+    bool free_banks; /* nor do conflicts in UB */
+};
+
 /* Delays, by their keys, in ascending order; NPU_OTHER_ORDER is that of what happens in one
  * cycle. */
 enum { NPU_OTHER_ORDER = 1 }; /* no delay has this key, since pipe 0 has no queue */
@@ -164,6 +173,7 @@ struct npu_config {
     const struct npu_only *only; /* of the seed's delays only these; NULL: all */
     unsigned n_defects;
     struct npu_defect defect[NPU_DEFECTS];
+    const struct npu_changes *changes; /* NULL: none */
 };
 
 /* mem[] are the memories of mem.def, npu_mem_size() bytes each; the STAGE ones hold
@@ -177,7 +187,8 @@ struct npu {
     uint8_t *mem[NPU_MAX_CORES][NPU_MEM_COUNT];
     struct plan plan[NPU_MAX_CORES][NPU_PIPES];
     uint32_t *l2; /* its tags, npu_l2_bytes(), lent too and part of a snapshot */
-    uint8_t works; /* pipe whose command's data are at work right now, 0: for who looks on */
+    uint8_t
+        works; /* pipe whose command's data are at work right now, 0: for who looks on */
     const uint8_t *offsets;      /* for npu_touch() while an end is told: see touch.c */
     const struct npu_only *only; /* the configuration's */
 };

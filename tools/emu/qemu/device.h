@@ -153,6 +153,9 @@ void npu_confine(const char *core, bool calls);
  * guest memory are set. */
 void npu_parse_faults(const char *list, struct npu_config *to);
 
+/* changes.c: has a run take other numbers than its profile's, whose configuration has it. */
+void npu_parse_changes(const char *list, struct npu_config *to);
+
 /* inject.c: call number n to the host fails. After confine.c, before record.c. */
 void npu_fail_call(uint64_t n);
 

@@ -7,7 +7,7 @@
  *   [,trace-pipes=LIST][,tables=DIR][,debug=on][,core=FILE][,record=DIR|,replay=DIR]
  *   [,confine=off|kernel][,simd=plain|avx2|avx512|vnni][,fail=N][,fault=LIST]
  *   [,check=NAME[+NAME]...,findings=FILE][,delays=FILE]
- *   [,results=FILE[,bytes=CORE:PIPE:NUMBER]][,host=FILE]
+ *   [,results=FILE[,bytes=CORE:PIPE:NUMBER]][,host=FILE][,set=LIST]
  *
  * Invariant: past npu_attach() the machine is the one that the design describes (virt,
  * riscv64, one hart, icount shift=0 sleep=off) in the QEMU that npu.so was built for.
@@ -30,6 +30,7 @@ static struct {
     const char *findings;        /* file, or NULL */
     const char *faults;          /* see defect.c, or NULL */
     const char *at;              /* addresses of functions, see core.c */
+    const char *changes;         /* see changes.c, or NULL */
     const char *delays;          /* see perturb.c, or NULL; so are the next two */
     const char *results, *bytes;
     const char *host; /* file, see phases.c, or NULL */
@@ -269,6 +270,7 @@ static const struct {
     {"check", .set = set_check},
     {"findings", .text = &options.findings},
     {"fault", .text = &options.faults},
+    {"set", .text = &options.changes},
     {"delays", .text = &options.delays},
     {"results", .text = &options.results},
     {"bytes", .text = &options.bytes},
@@ -348,6 +350,19 @@ static void open_perturbed(void)
     }
 }
 
+/* What is known of the machine when it is complete. */
+static void configure(uint64_t gm_size)
+{
+    options.config.gm_size = gm_size;
+    if (options.faults) {
+        npu_parse_faults(options.faults, &options.config);
+    }
+    if (options.changes) {
+        npu_parse_changes(options.changes, &options.config);
+    }
+    open_perturbed();
+}
+
 static void attach(Notifier *notifier, void *data)
 {
     MachineState *machine = current_machine;
@@ -368,11 +383,7 @@ static void attach(Notifier *notifier, void *data)
     }
     npu_check_machine(!options.debug); /* a debugger has all the time */
     qemu_register_shutdown_notifier(&shutdown);
-    options.config.gm_size = machine->ram_size;
-    if (options.faults) {
-        npu_parse_faults(options.faults, &options.config);
-    }
-    open_perturbed();
+    configure(machine->ram_size);
     npu = npu_create(&options.config, options.debug);
     if (options.window && !options.trace) {
         npu_die("npu.so: trace-cycles= and its like: are for trace=");

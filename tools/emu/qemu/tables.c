@@ -255,9 +255,10 @@ static void put_launch(const struct launched *l)
             cores++;
         }
     }
-    put(TABLE_OpBasicInfo, "%u,%s,mix,%.3f,%u,%u,0,0,%.0f,%.0f\n", l->number,
-        plain(follow_text(tables.follow, l->name)), us(l->back - l->call), cores, cores,
-        khz() / 1e3, khz() / 1e3);
+    put(TABLE_OpBasicInfo, "%u,%s%s,mix,%.3f,%u,%u,0,0,%.0f,%.0f\n", l->number,
+        plain(follow_text(tables.follow, l->name)),
+        tables.npu->config.changes ? " (what if)" : "", us(l->back - l->call), cores,
+        cores, khz() / 1e3, khz() / 1e3);
     tables.launch = l->number;
     path_tell(tables.path, l, put_step, NULL);
     memset(&tables.sums, 0, sizeof(tables.sums));

@@ -16,6 +16,8 @@ uint64_t npu_due(const struct npu_core *core);
 void npu_update_next(struct npu_core *core);
 void npu_update_irq(struct npu *n, unsigned core);
 uint64_t npu_irq_status(const struct npu *n, unsigned core);
+/* A number of the profile, as the configuration has it. */
+uint32_t npu_config_cost(const struct npu_config *config, enum npu_cost c);
 uint64_t npu_sem_ready(const struct npu *n, unsigned core, unsigned word);
 
 /* Tells the host what happens to a command of a queue, or, with PIPE_DEPTH for its slot,

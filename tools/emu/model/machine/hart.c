@@ -20,6 +20,20 @@ static uint64_t clock_now(const struct npu *n)
     return n->host->clock ? n->host->clock(n->ctx) : 0;
 }
 
+/* A hart that is free of charge has so many instructions for one. */
+enum { FREE = 1 << 16 };
+
+static uint64_t times(const struct npu *n)
+{
+    return n->s->free_hart ? FREE : 1;
+}
+
+/* Instructions of a cycle. */
+static uint64_t in_cycle(const struct npu *n)
+{
+    return (n->s->hart.share ? n->s->hart.share : 1) * times(n);
+}
+
 static bool counts(const struct npu *n)
 {
     return n->s->timing != TIMING_v1 && n->host->clock;
@@ -29,7 +43,7 @@ uint64_t npu_cycle(const struct npu *n, uint64_t clock)
 {
     const struct npu_hart *h = &n->s->hart;
 
-    return h->cycle + (clock - h->clock) / (h->share ? h->share : 1) + n->s->hart_late;
+    return h->cycle + (clock - h->clock) / in_cycle(n) + n->s->hart_late;
 }
 
 uint64_t npu_clock(const struct npu *n, uint64_t cycle)
@@ -37,8 +51,8 @@ uint64_t npu_clock(const struct npu *n, uint64_t cycle)
     const struct npu_hart *h = &n->s->hart;
     uint64_t cycles = cycle - n->s->hart_late - h->cycle;
 
-    return cycles <= ((uint64_t)INT64_MAX - h->clock) / h->share
-               ? h->clock + cycles * h->share
+    return cycles <= ((uint64_t)INT64_MAX - h->clock) / in_cycle(n)
+               ? h->clock + cycles * in_cycle(n)
                : (uint64_t)INT64_MAX;
 }
 
@@ -50,7 +64,7 @@ static void share(struct npu *n, unsigned cores)
     uint64_t now = clock_now(n);
 
     h->share = cores;
-    h->clock = now - now % cores;
+    h->clock = now - now % in_cycle(n);
     h->cycle = n->s->now - n->s->hart_late;
 }
 
@@ -86,7 +100,7 @@ uint64_t hart_scalar(const struct npu *n, unsigned core)
     const struct npu_hart *h = &n->s->hart;
 
     return h->of == core + 1 && counts(n)
-               ? n->s->core[core].scalar + (clock_now(n) - h->since)
+               ? n->s->core[core].scalar + (clock_now(n) - h->since) / times(n)
                : 0;
 }
 

@@ -21,6 +21,22 @@ size_t npu_state_size(void)
     return sizeof(struct npu_state);
 }
 
+uint32_t npu_config_cost(const struct npu_config *config, enum npu_cost c)
+{
+    return config->changes && config->changes->changed[c]
+               ? config->changes->cost[c]
+               : npu_profile_cost(config->profile, config->timing, c);
+}
+
+static void set_costs(struct npu_state *s, const struct npu_config *config)
+{
+    for (enum npu_cost c = 0; c < COST_COUNT; c++) {
+        s->cost[c] = npu_config_cost(config, c);
+    }
+    s->free_hart = config->changes && config->changes->free_hart;
+    s->free_banks = config->changes && config->changes->free_banks;
+}
+
 void npu_init(struct npu *n, const struct npu_config *config)
 {
     struct npu_state *s = n->s;
@@ -36,6 +52,7 @@ void npu_init(struct npu *n, const struct npu_config *config)
     s->only = perturb_digest(config->only);
     n->only = config->only;
     s->n_defects = config->n_defects;
+    set_costs(s, config);
     memcpy(s->defect, config->defect, sizeof(s->defect));
     npu_reset(n, 0);
 }

@@ -149,7 +149,8 @@ struct op_ctx pipe_context(struct npu *n, unsigned core, unsigned pipe,
 
     return (struct op_ctx){.cmd = pipe_head(p),
                            .profile = (enum npu_profile)n->s->profile,
-                           .timing = (enum npu_timing)n->s->timing,
+                           .cost = n->s->cost,
+                           .free_banks = n->s->free_banks,
                            .special = p->special,
                            .plan = &n->plan[core][pipe],
                            .fault = fault,
@@ -288,7 +289,7 @@ static uint32_t pipe_fixed(const struct npu_pipe *p, const struct plan *plan,
     uint64_t scalar = p->from[p->head].scalar, pushed = p->pushed[p->head];
     uint64_t known = scalar > pushed ? scalar : pushed;
     uint64_t waited = now > known ? now - known : 0;
-    uint64_t most = plan->fixed - plan->fixed_next;
+    uint64_t most = plan->fixed > plan->fixed_next ? plan->fixed - plan->fixed_next : 0;
     bool next = plan->behind == BEHIND_ANY ? behind != 0
                                            : plan->behind == BEHIND_ITS_KIND &&
                                                  behind == pipe_head(p)->head.opcode;

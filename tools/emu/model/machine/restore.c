@@ -249,13 +249,27 @@ static bool core_valid(struct npu *n, unsigned core)
 
 /* --- the chip --- */
 
+static bool costs_valid(const struct npu_state *s, const struct npu_config *config)
+{
+    const struct npu_changes *changes = config->changes;
+
+    for (enum npu_cost c = 0; c < COST_COUNT; c++) {
+        if (s->cost[c] != npu_config_cost(config, c)) {
+            return false;
+        }
+    }
+    return s->free_hart == (changes && changes->free_hart) &&
+           s->free_banks == (changes && changes->free_banks);
+}
+
 static bool config_valid(const struct npu_state *s, const struct npu_config *config)
 {
     return s->magic == NPU_STATE_MAGIC && s->cores == config->cores &&
            s->profile == (uint32_t)config->profile &&
            s->timing == (uint32_t)config->timing && s->gm_base == config->gm_base &&
            s->gm_size == config->gm_size && s->seed == config->seed &&
-           s->only == perturb_digest(config->only) && defect_restored(s, config);
+           s->only == perturb_digest(config->only) && defect_restored(s, config) &&
+           costs_valid(s, config);
 }
 
 /* The hart is late within the time that there was, and its clock is not yet behind what it

@@ -100,6 +100,8 @@ struct npu_state {
     uint32_t timing;    /* enum npu_timing */
     uint32_t n_defects;
     struct npu_defect defect[NPU_DEFECTS];
+    uint32_t cost[COST_COUNT]; /* of the profile, or what a run takes for them */
+    uint8_t free_hart, free_banks;
     uint8_t sem[SEM_CHIP];
     uint64_t barrier[ROW_CHIP_BARRIER]; /* the registers */
     struct npu_core core[NPU_MAX_CORES];
@@ -107,7 +109,7 @@ struct npu_state {
 
 static inline uint32_t cost(const struct npu_state *s, enum npu_cost c)
 {
-    return npu_profile_cost((enum npu_profile)s->profile, (enum npu_timing)s->timing, c);
+    return s->cost[c];
 }
 
 /* Something of it will still end or begin without anybody's help. */

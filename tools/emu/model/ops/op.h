@@ -47,7 +47,8 @@ enum {
 struct op_ctx {
     const union cmd *cmd;
     enum npu_profile profile;
-    enum npu_timing timing;
+    const uint32_t *cost; /* [COST_COUNT] */
+    bool free_banks;
     uint64_t *special; /* [SPECIALS]; run() may change what SET_ commands change */
     struct plan *plan; /* plan() fills it, all 0 but a rate of 1; then it stays */
     struct npu_fault *fault;
@@ -97,7 +98,7 @@ static inline unsigned op_set_plan(const struct op_ctx *c)
 
 static inline uint32_t op_cost(const struct op_ctx *c, enum npu_cost cost)
 {
-    return npu_profile_cost(c->profile, c->timing, cost);
+    return c->cost[cost];
 }
 
 static inline uint32_t op_mem_size(const struct op_ctx *c, enum npu_mem mem)
