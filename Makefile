@@ -152,7 +152,7 @@ find        = $(sort $(shell find $(1) -name '*.[cS]'))
 TABLES     := hal/contract/tables.c
 FW_SRC     := $(call find,boot hal sched kernels)
 TARGET_SRC := $(call find,tests/target tests/broken tests/tile tests/profile) tests/test.c \
-    $(patsubst %,tests/bench/%.c,hart launch sequence soak tile)
+    $(patsubst %,tests/bench/%.c,hart launch mm sequence soak tile)
 MODEL_SRC  := $(call find,tools/emu/model) $(TABLES)
 CHECK_SRC  := $(call find,tools/emu/check)
 FOLLOW_SRC := $(call find,tools/emu/trace)
@@ -282,11 +282,11 @@ $(B)/fw-%.elf: LINK = $(CROSS)gcc $(RV64) -nostartfiles -static -T linker/npu.ld
     -Wl,--defsym=__image_limit=$(IMAGE_KIB)K
 $(B)/fw-%.elf: LIBS = $(LD_$(@D:$(B)/fw-%=%))
 # KiB of text + rodata, so that one notices what an image begins to carry: 90 for what every
-# image has, the texts of the contract foremost, 10 for each operator and 150 for tile
-# programs: parser, planner, interpreter and libm's functions in double precision. newlib's
-# printf and its like are 32 larger; the image of the tests has all of them.
-OPERATOR_FOLDERS := $(filter-out %/cli/ %/lib/ %/tile/,$(wildcard kernels/*/))
-limit = $(shell expr $(1) + 10 \* $(words $(OPERATOR_FOLDERS)) + 150)
+# image has, the texts of the contract foremost, 10 for each operator, 32 for the Matmul object
+# and 150 for tile programs: parser, planner, interpreter and libm's functions in double
+# precision. newlib's printf and its like are 32 larger; the image of the tests has all of them.
+OPERATOR_FOLDERS := $(filter-out %/cli/ %/lib/ %/mm/ %/tile/,$(wildcard kernels/*/))
+limit = $(shell expr $(1) + 10 \* $(words $(OPERATOR_FOLDERS)) + 32 + 150)
 $(B)/fw-picolibc/%.elf: IMAGE_KIB = $(call limit,90)
 $(B)/fw-newlib/%.elf: IMAGE_KIB = $(call limit,122)
 $(FW:=/test.elf): IMAGE_KIB = 736

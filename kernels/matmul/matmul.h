@@ -16,7 +16,7 @@
 #ifndef KERNELS_MATMUL_MATMUL_H
 #define KERNELS_MATMUL_MATMUL_H
 
-#include "sched/sched.h"
+#include "kernels/mm/mm.h"
 
 enum matmul_tiling { MATMUL_OWN, MATMUL_PUBLISHED };
 
@@ -27,11 +27,15 @@ struct matmul {
     enum type in, out;
     unsigned cores; /* tiles of c are dealt out to so many; 0: all of the chip */
     enum matmul_tiling tiling;
+    enum mm_strategy strategy; /* of MATMUL_OWN */
+    uint32_t batch;            /* products, one behind the other; 0: one; MATMUL_OWN */
 };
 
 enum { MATMUL_SEM_FIRST = 0, MATMUL_SEM_LAST = 7 };
 
 MUST_CHECK int matmul(const struct matmul *p, struct sched_report *report);
+/* The object that MATMUL_OWN runs; ERR_ARG, ERR_LOCAL, ERR_TYPE: `why` says what is wrong. */
+MUST_CHECK int matmul_plan(const struct matmul *p, struct mm *mm, char why[MM_TEXT]);
 /* Element (row, column) by the definition above, computed by the hart, as the bits that
  * the Cube must give. */
 uint32_t matmul_ref(const struct matmul *p, uint32_t row, uint32_t column);

@@ -2,6 +2,9 @@
  *
  * What matmul is: its description. The definition is in matmul_ref.c.
  */
+#include <stdio.h>
+#include <string.h>
+
 #include "kernels/cli/limit.h"
 #include "kernels/cli/op.h"
 #include "kernels/matmul/matmul.h"
@@ -21,8 +24,26 @@ static struct matmul parameters(const struct op_call *c)
 }
 
 struct own {
-    uint32_t tiling;
+    uint32_t tiling, strategy;
+    bool explain;
 };
+
+/* How it is done, once for all repetitions. */
+static void explain(const struct matmul *p)
+{
+    static char told[MM_TEXT];
+    char text[MM_TEXT];
+    struct mm mm;
+
+    if (matmul_plan(p, &mm, text) != 0) {
+        return; /* the run will tell */
+    }
+    mm_explain(&mm, text);
+    if (strcmp(text, told) != 0) {
+        strcpy(told, text);
+        printf("matmul: %s\n", text);
+    }
+}
 
 /* What has no options, like demo, has arguments of 0: MATMUL_OWN. */
 int matmul_op_run(const struct op_call *c, struct sched_report *report)
@@ -31,6 +52,10 @@ int matmul_op_run(const struct op_call *c, struct sched_report *report)
     struct matmul p = parameters(c);
 
     p.tiling = (enum matmul_tiling)own->tiling;
+    p.strategy = (enum mm_strategy)own->strategy;
+    if (own->explain && p.tiling == MATMUL_OWN) {
+        explain(&p);
+    }
     return matmul(&p, report);
 }
 
@@ -59,7 +84,11 @@ void matmul_op_work(const struct op_call *c, struct work *w)
 OPERATOR(matmul, .summary = "c = a x b on the Cube", .io = "a[m,k] b[k,n] -> c[m,n]",
          .types = "f16 f16 -> f32; f16 f16 -> f16; s8 s8 -> s32", .run = matmul_op_run,
          .options = OPTIONS(CHOICE(struct own, tiling, "own|published",
-                                   "that of pto-isa's GEMM, to compare with a card")),
+                                   "that of pto-isa's GEMM, to compare with a card"),
+                            CHOICE(struct own, strategy,
+                                   "auto|general|small|tall|gemv|split-k|batch",
+                                   "how the work is cut"),
+                            FLAG(struct own, explain, "print how it is cut")),
          .ref = matmul_op_ref, .check = 64, .work = matmul_op_work,
          .numpy = "product(a, b)",
          .cases = CASES(

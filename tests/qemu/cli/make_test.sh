@@ -26,14 +26,30 @@ made()
     has_status "$want"
 }
 
-# at_most KIB IMAGE    of text and rodata
+# at_most KIB IMAGE [BYTES]    of text and rodata, BYTES of them not counted
 at_most()
 {
-    "$size" -A "$2" | awk -v kib="$1" '$1 == ".text" || $1 == ".rodata" { n += $2 }
-        END { if (!n || n > kib * 1024) print n " bytes of text + rodata, at most " kib " KiB" }'
+    "$size" -A "$2" | awk -v kib="$1" -v n="-${3:-0}" '$1 == ".text" || $1 == ".rodata" { n += $2 }
+        END { if (n <= 0 || n > kib * 1024) print n " bytes of text + rodata, at most " kib " KiB" }'
 }
 
-# What an image may come to; later operators and tile programs have what is left of 768.
+# of_room ROOM IMAGE    bytes of text and rodata from a room, as the linker's map has them
+of_room()
+{
+    local bytes=0 size
+
+    while read -r size; do
+        bytes=$((bytes + size))
+    done < <(awk -v room="/$1/" '/^Linker script and memory map/ { laid_out = 1 }
+        NF == 1 { name = $1; next }
+        NF == 3 { $0 = name " " $0 }
+        laid_out && $1 ~ /^\.(text|rodata)/ && $2 !~ /^0x0+$/ && index($4, room) { print $3 }
+        { name = "" }' "${2%.elf}.map")
+    echo "$bytes"
+}
+
+# What an image may come to. The Matmul object is a library, as tile programs are: it, later
+# operators and tile programs have what is left of 768, so it is not counted before that.
 sizes()
 {
     local kib operators elf
@@ -41,8 +57,8 @@ sizes()
     while read -r kib operators; do
         elf=$image-${operators// /-}.elf
         tap_check "image/${operators// /_}_within_${kib}_kib" "$(
-            made 0 OPERATORS="$operators" IMAGE_KIB="$kib" "$elf"
-            at_most "$kib" "$elf")"
+            made 0 OPERATORS="$operators" IMAGE_KIB="$((kib + 32))" "$elf"
+            at_most "$kib" "$elf" "$(of_room kernels/mm "$elf")")"
     done <<< '96 vadd
 97 matmul
 128 vadd matmul mla_prolog'

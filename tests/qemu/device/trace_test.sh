@@ -30,7 +30,7 @@ for pipe in ("MTE2", "MTE1", "M", "FIX"):
     if waited != semaphores:
         print(f"{pipe}: waited {waited} cycles; counters: {semaphores}")
 hart = {e["name"] for e in events if e["ph"] == "X" and e["pid"] == 32}
-for name in ("matmul copy-in", "matmul compute", "matmul copy-out", "idle"):
+for name in ("matmul", "idle"):
     if name not in hart:
         print(f"the hart never did '{name}'")
 shape = {tuple(e["args"]["shape"].split()[:3]) for e in events if e["name"] == "MMAD"}

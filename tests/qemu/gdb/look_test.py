@@ -153,7 +153,7 @@ def commands():
           r"^  posts +sem 1$")
     go_to("irq_wait")
     shows("queue_names_semaphores_as_the_source", npu("queue MTE2"),
-          "waits sem 0 A_FREE posts sem 1 A_FULL\n", "waits sem 2 B_FREE posts sem 3 B_FULL\n")
+          "waits sem 0 MM_A_FREE posts sem 1 MM_A_FULL\n")
     over(process)
 
 
@@ -170,9 +170,10 @@ def tiles(args, kind, sizes, out):
     process = debug(f"{args} --m {m} --n {n} --k {k}")
     a, b, c = arrays("matmul", "a", "b", "c")
     go_to("report_launch")
+    in_l1 = number("'matmul.c'::last.mm.l1_b")
     for name, tile, reference in (
             ("l1_nz", f"l1 0 {m}x{k} {kind} nz", a),
-            ("l1_nz_pitch", f"l1 2*131072 {k}x{n} {kind} nz -p {k}", b),
+            ("l1_nz_pitch", f"l1 {in_l1} {k}x{n} {kind} nz -p {k}", b),
             ("l0a_zz", f"l0a 0 {m}x{k} {kind} zz", a), ("l0b_zn", f"l0b 0 {k}x{n} {kind} zn", b),
             ("l0c_nz", f"l0c 0 {m}x{n} {out} nz", c)):
         text = npu(f"diff {tile} {reference}")
@@ -337,12 +338,12 @@ def readme():
     npu("start")
     for line in lines:
         texts[line.split()[0] + " " + line.split()[-1]] = gdb.execute(line, to_string=True)
-    shows("readme_status", texts["npu status"], "^  FIX +WAITING .*\n.* waits sem 7 C_FULL")
-    shows("readme_task", texts["npu 2"],
-          r'^task 2 "matmul compute": (ready|waits for \d+ slots of \w+)$',
-          r"multiply \(.*matmul\.c:\d+$")
-    shows("readme_tile_equals_a", texts["npu s->p->a"], ": equal, 131072 elements$")
-    shows("readme_print", texts["print t->load_b"], "= LOAD2D_L0B F16 dst=")
+    shows("readme_status", texts["npu status"], "^  FIX +WAITING .*\n.* waits sem 8 MM_C_FULL")
+    shows("readme_task", texts["npu 0"],
+          r'^task 0 "matmul": (ready|waits for \d+ slots of \w+)$',
+          r"push \(.*record\.c:\d+$")
+    shows("readme_tile_equals_a", texts["npu 'matmul.c'::last.p.a"], ": equal, 131072 elements$")
+    shows("readme_print", texts["print cmds[0]"], r"= (ND2NZ_GM_L1|LOAD2D_L0A|MMAD) F16 dst=")
     same(len(texts), 8, "npu/readme_has_all_lines")
     over(process)
 

@@ -167,14 +167,14 @@ def backwards():
 
 
 def finish_of_a_task():
-    mi = connected(lambda: launch("matmul --m 900 --n 600 --k 700", options=["--gdb"]))
+    mi = connected(lambda: launch("matmul --m 900 --n 600 --k 700 --tiling published", options=["--gdb"]))
     mi.ask("-break-insert irq_wait")
     mi.ask("-exec-continue", STOPPED)
     mi.ask("-exec-continue", STOPPED)
     mi.ask("-break-delete 1")
-    mi.console("npu task 2")
+    mi.console("npu task 0")
     text = mi.ask("-exec-finish", STOPPED + '.*reason="(end-stepping-range|function-finished)"')
-    same(mi.where(), "multiply_chunk", "mi/finishes_an_inlined_function_of_a_task")
+    same(mi.where(), "tile", "mi/finishes_an_inlined_function_of_a_task")
     ok("^error" not in text, "mi/finish_is_answered", text)
     mi.ask("-gdb-exit")
 

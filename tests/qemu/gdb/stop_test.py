@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from session import *  # noqa: E402
 from session import DIR, ENV, FULL  # noqa: E402
 
-MATMUL = "matmul --m 300 --n 300 --k 700" + SPARING
+MATMUL = "matmul --m 300 --n 300 --k 700 --tiling published" + SPARING
 VADD = "vadd --n 400000" + SPARING
 TILE = 48 << 10  # bytes, of vadd
 BREAK_AT_WAITS = "irq_wait", "task_switch", "wait_as", "*$wfi", "*($wfi + 4)"

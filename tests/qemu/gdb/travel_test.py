@@ -20,7 +20,7 @@ from session import *  # noqa: E402
 from session import DIR  # noqa: E402
 
 VADD = "vadd --n 500000" + SPARING
-MATMUL = "matmul --m 300 --n 300 --k 700" + SPARING
+MATMUL = "matmul --m 300 --n 300 --k 700 --tiling published" + SPARING
 FOR_EVER = "matmul --m 256 --n 256 --k 512 --repeat 1000"
 TILE = 48 << 10
 REC = os.path.join(DIR, "rec")

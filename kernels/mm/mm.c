@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The Matmul object from the first tile to the last; see mm.h.
+ *
+ *   L1   slots of a and of b, a chunk of k each; a panel that stays has a slot for each of
+ *        its chunks. Behind them two slots of bias and two of scales, where there are such.
+ *   L0   two slots of a and b each, a slice of a chunk
+ *   L0C  two slots: tiles in turn, or the left and the right columns of each
+ *
+ * Loads are issued some chunks ahead of what uses them: so many that the slots of L1 are
+ * full, so few that MTE2's queue never holds loads alone that wait for commands behind them.
+ */
+#include "kernels/mm/mm.h"
+
+#include "kernels/lib/share.h"
+#include "kernels/mm/inside.h"
+#include "kernels/mm/record.h"
+#include "kernels/mm/room.h"
+
+enum {
+    AHEAD = 7,
+    ONCE = 4,  /* chunks of a share that is not recorded */
+    LOADS = 4, /* of a chunk, at most: a, b, bias, scales */
+};
+_Static_assert(AHEAD *LOADS < PIPE_DEPTH, "MTE2's queue holds them");
+
+/* --- what is to be computed --- */
+
+void mm_init(struct mm *mm, const struct mm_shape *shape, const struct mm_tiling *tiling)
+{
+    *mm = (struct mm){.shape = *shape, .tiled = tiling != NULL};
+    mm->shape.batch = shape->batch ? shape->batch : 1;
+    if (tiling) {
+        mm->tiling = *tiling;
+    }
+}
+
+static void set(struct mm_operand *o, const void *gm, enum type type,
+                enum mm_layout layout, bool transposed, uint32_t pitch)
+{
+    *o = (struct mm_operand){gm, type, layout, transposed, pitch, 0};
+}
+
+/* What lies in GM as rows x columns: its pitch, and what one of a batch takes, if these are
+ * not told. */
+static void complete(struct mm_operand *o, uint32_t rows, uint32_t columns)
+{
+    bool nz = o->layout == MM_NZ;
+
+    if (o->pitch == 0) {
+        o->pitch = nz ? mm_up(rows, 16) : columns;
+    }
+    if (o->product == 0) {
+        o->product = nz ? (uint64_t)o->pitch * mm_up(columns, type_c0(o->type))
+                        : (uint64_t)o->pitch * rows;
+    }
+}
+
+void mm_set_a(struct mm *mm, const void *gm, enum type type, enum mm_layout layout,
+              bool transposed, uint32_t pitch)
+{
+    const struct mm_shape *s = &mm->shape;
+
+    set(&mm->a, gm, type, layout, transposed, pitch);
+    complete(&mm->a, transposed ? s->k : s->m, transposed ? s->m : s->k);
+    mm->c_type = mm->c_type ? mm->c_type : mm_sum_type(mm);
+}
+
+void mm_set_b(struct mm *mm, const void *gm, enum type type, enum mm_layout layout,
+              bool transposed, uint32_t pitch)
+{
+    const struct mm_shape *s = &mm->shape;
+
+    set(&mm->b, gm, type, layout, transposed, pitch);
+    complete(&mm->b, transposed ? s->n : s->k, transposed ? s->k : s->n);
+}
+
+void mm_set_c(struct mm *mm, enum type type, uint32_t pitch)
+{
+    mm->c_type = type;
+    mm->c_pitch = pitch;
+}
+
+void mm_set_bias(struct mm *mm, const void *gm)
+{
+    mm->bias = gm;
+}
+
+void mm_set_scale(struct mm *mm, uint64_t word, const uint64_t *gm)
+{
+    mm->scaled = true;
+    mm->scale_word = word;
+    mm->scale_words = gm;
+}
+
+void mm_set_activation(struct mm *mm, const struct mm_activation *activation)
+{
+    mm->act = *activation;
+}
+
+/* --- the first tile --- */
+
+/* Nobody waits for them yet, so no task has to be woken. */
+static void post_free(const struct mm *mm)
+{
+    unsigned core = task_core(), sem = mm->sem;
+
+    sem_post(core, sem + MM_A_FREE, mm->tiling.a_slots);
+    sem_post(core, sem + MM_B_FREE, mm->tiling.b_slots);
+    sem_post(core, sem + MM_L0_FREE, MM_L0_SLOTS);
+    for (unsigned c = 0; c < MM_C_SLOTS; c++) {
+        sem_post(core, sem + MM_C_FREE + c, 1);
+    }
+    if (mm->bias) {
+        sem_post(core, sem + MM_BIAS_FREE, MM_SMALL_SLOTS);
+    }
+    if (mm->scale_words) {
+        sem_post(core, sem + MM_SCALE_FREE, MM_SMALL_SLOTS);
+    }
+}
+
+static void take_free(const struct mm *mm)
+{
+    task_wait(mm->sem + MM_A_FREE, mm->tiling.a_slots);
+    task_wait(mm->sem + MM_B_FREE, mm->tiling.b_slots);
+    task_wait(mm->sem + MM_L0_FREE, MM_L0_SLOTS);
+    for (unsigned c = 0; c < MM_C_SLOTS; c++) {
+        task_wait(mm->sem + MM_C_FREE + c, 1);
+    }
+    if (mm->bias) {
+        task_wait(mm->sem + MM_BIAS_FREE, MM_SMALL_SLOTS);
+    }
+    if (mm->scale_words) {
+        task_wait(mm->sem + MM_SCALE_FREE, MM_SMALL_SLOTS);
+    }
+}
+
+static void set_fixpipe(const struct mm *mm)
+{
+    union cmd cmd;
+
+    if (mm->scaled && mm->scale_words == NULL) {
+        fixpipe_set_quant(&cmd, mm->scale_word);
+        task_issue(PIPE_FIX, &cmd);
+    }
+    if (mm->act.relu == FIX_RELU_LEAKY || mm->act.clip) {
+        fixpipe_set_relu(&cmd, mm->act.slope, mm->act.limit);
+        task_issue(PIPE_FIX, &cmd);
+    }
+}
+
+static uint64_t fold_in(uint64_t sum, uint64_t word)
+{
+    sum = (sum ^ word) * 0x9e3779b97f4a7c15u;
+    return sum ^ sum >> 29;
+}
+
+static uint64_t fold_operand(uint64_t sum, const struct mm_operand *o)
+{
+    sum = fold_in(sum, (uint64_t)o->type << 8 | (uint64_t)o->layout << 1 | o->transposed);
+    return fold_in(sum, o->pitch);
+}
+
+/* All that recordings depend on besides their keys; addresses in GM are patched. */
+static uint64_t fold(const struct mm *mm)
+{
+    const struct mm_tiling *t = &mm->tiling;
+    uint64_t sum = fold_operand(fold_operand(mm->sem, &mm->a), &mm->b);
+
+    sum = fold_in(sum, (uint64_t)t->m << 32 | t->n);
+    sum = fold_in(sum, (uint64_t)t->columns << 32 | t->k);
+    sum =
+        fold_in(sum, (uint64_t)t->slice << 32 | (uint32_t)t->a_slots << 16 | t->b_slots);
+    sum = fold_in(sum, (uint64_t)mm->c_pitch << 32 | mm->l1_a);
+    sum = fold_in(sum, (uint64_t)mm->c_type << 32 | mm->cube_flags);
+    sum = fold_in(sum, (uint64_t)mm->act.relu << 8 | (uint64_t)mm->act.clip);
+    sum =
+        fold_in(sum, (uint64_t)(mm->bias != NULL) << 2 |
+                         (uint64_t)(mm->scale_words != NULL) << 1 | (uint64_t)mm->scaled);
+    return sum;
+}
+
+/* The object's share of the list, and the cursors at its begin. */
+static void take_share(struct mm *mm)
+{
+    uint32_t first = 0;
+
+    if (mm->shares == 0) {
+        mm->share = task_block();
+        mm->shares = task_blocks();
+    }
+    mm->tile_end = mm->tiles;
+    if (mm->shares > 1) {
+        first = (uint32_t)share_begin(mm->tiles, 1, mm->share, mm->shares);
+        mm->tile_end = (uint32_t)share_begin(mm->tiles, 1, mm->share + 1, mm->shares);
+    }
+    mm->load.tile = first;
+    if (first < mm->tile_end) {
+        mm_seek(mm, &mm->load, first, first);
+    }
+    mm->now = mm->load;
+    mm->once = (mm->tile_end - first) * mm->load.chunks <= ONCE;
+}
+
+static void begin(struct mm *mm)
+{
+    char why[MM_TEXT];
+    int err = mm->tiled ? 0 : mm_plan(mm, task_blocks(), MM_GENERAL, why);
+
+    err = err || mm->checked ? err : mm_check(mm, why);
+    if (err) {
+        task_fail(err, SCHED_HERE, "%s", why);
+    }
+    take_share(mm);
+    mm->room = mm_room_take(task_core(), mm->once ? 0 : fold(mm));
+    if (mm->room == NULL) {
+        task_fail(ERR_NOMEM, SCHED_HERE, "no memory for recorded commands");
+    }
+    post_free(mm);
+    set_fixpipe(mm);
+    mm->most_ahead = mm_min(AHEAD, mm_max(mm->tiling.a_stays ? 2 : mm->tiling.a_slots,
+                                          mm->tiling.b_stays ? 2 : mm->tiling.b_slots));
+    mm->begun = true;
+}
+
+/* --- tiles --- */
+
+/* The next chunk's loads. */
+static void load_chunk(struct mm *mm)
+{
+    const struct mm_cursor *at = &mm->load;
+
+    if (at->a_first) {
+        mm_push_load_a(mm, at);
+    }
+    if (at->b_first) {
+        mm_push_load_b(mm, at);
+    }
+    if (at->chunk == 0 && mm->bias && at->part == 0) {
+        mm_push_load_bias(mm, at);
+    }
+    if (at->chunk == 0 && mm->scale_words) {
+        mm_push_load_scale(mm, at);
+    }
+    mm_step(mm, &mm->load);
+    mm->ahead++;
+}
+
+/* The columns that slot h of L0C takes of a tile in halves, or all of them. */
+static bool half(const struct mm *mm, unsigned h, uint32_t *h0, uint32_t *ht)
+{
+    *h0 = h * mm->tiling.columns;
+    *ht = *h0 < mm->now.nt ? mm_min(mm->tiling.columns, mm->now.nt - *h0) : 0;
+    return *ht != 0;
+}
+
+static unsigned slot_of(const struct mm *mm, unsigned h)
+{
+    return mm->tiling.columns < mm->tiling.n ? h : mm->c % MM_C_SLOTS;
+}
+
+static void multiply_chunk(struct mm *mm)
+{
+    uint32_t h0, ht;
+
+    for (unsigned h = 0; half(mm, h, &h0, &ht); h++) {
+        mm_push_products(mm, &mm->now, h0, ht, slot_of(mm, h));
+        if (mm->ahead < mm->most_ahead && mm->load.tile < mm->tile_end) {
+            load_chunk(mm); /* one by one, or the Cube would wait while others load */
+        }
+    }
+    mm->ahead--;
+}
+
+bool mm_iterate(struct mm *mm)
+{
+    if (!mm->begun) {
+        begin(mm);
+    } else if (mm->open) {
+        task_fail(ERR_ARG, SCHED_HERE, "mm_iterate: the tile before has not been got");
+    } else if (mm->now.tile < mm->tile_end) {
+        mm_step(mm, &mm->now);
+    }
+    if (mm->now.tile >= mm->tile_end) {
+        return false;
+    }
+    for (;;) {
+        if (mm->ahead == 0) {
+            load_chunk(mm);
+            if (mm->shares > 1) {
+                task_yield(); /* other cores begin to load too */
+            }
+        }
+        multiply_chunk(mm);
+        if (mm->now.chunk + 1 == mm->now.chunks) {
+            break;
+        }
+        mm_step(mm, &mm->now);
+    }
+    mm->open = true;
+    return true;
+}
+
+/* --- the way out --- */
+
+static void set_atomic(const struct mm *mm, bool atomic)
+{
+    union cmd cmd;
+
+    fixpipe_set_atomic(&cmd, atomic ? ATOMIC_ADD : ATOMIC_NONE, mm->c_type);
+    task_issue(PIPE_FIX, &cmd);
+}
+
+static uint64_t out_at(const struct mm *mm, enum mm_place place, uint64_t to, uint32_t h0)
+{
+    const struct mm_cursor *at = &mm->now;
+    uint32_t esize = type_bits(mm->c_type) / 8;
+
+    if (place == MM_GM) {
+        return to + (at->product * mm->c_product + (uint64_t)at->m0 * mm->c_pitch +
+                     at->n0 + h0) *
+                        esize;
+    }
+    return place == MM_UB ? to + h0 * esize
+                          : to + h0 / type_c0(mm->c_type) * mm_up(at->mt, 16) * 32;
+}
+
+void mm_get_c(struct mm *mm, enum mm_place place, uint64_t to, bool atomic)
+{
+    uint32_t h0, ht;
+
+    if (!mm->open) {
+        task_fail(ERR_ARG, SCHED_HERE, "mm_get_c: there is no tile");
+    }
+    if (atomic) {
+        set_atomic(mm, true);
+    }
+    for (unsigned h = 0; half(mm, h, &h0, &ht); h++) {
+        mm_push_out(mm, &mm->now, h0, ht, slot_of(mm, h), place,
+                    out_at(mm, place, to, h0));
+    }
+    if (atomic) {
+        set_atomic(mm, false);
+    }
+    mm->c++;
+    mm->open = false;
+}
+
+void mm_iterate_all(struct mm *mm, void *c, bool atomic)
+{
+    while (mm_iterate(mm)) {
+        mm_get_c(mm, MM_GM, (uintptr_t)c, atomic);
+    }
+}
+
+void mm_end(struct mm *mm)
+{
+    if (!mm->begun) {
+        return;
+    }
+    task_drain(); /* or the waits would take what the commands need */
+    take_free(mm);
+    mm_room_give(mm->room);
+    mm->begun = false;
+}

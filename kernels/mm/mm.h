@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The Matmul object: products on the Cube as part of a kernel, after Ascend C's Matmul.
+ *
+ *     c = a x b + bias    a (m, k), b (k, n), c (m, n), bias (n), for each of a batch
+ *
+ * A block of a launch computes its share of c, tile by tile:
+ *
+ *     struct mm mm;
+ *     mm_init(&mm, &(struct mm_shape){.m = m, .n = n, .k = k}, NULL);
+ *     mm_set_a(&mm, a, TYPE_F16, MM_ND, false, 0);
+ *     mm_set_b(&mm, b, TYPE_F16, MM_ND, false, 0);
+ *     while (mm_iterate(&mm)) {
+ *         mm_get_c(&mm, MM_GM, (uintptr_t)c, false);
+ *     }
+ *     mm_end(&mm);
+ *
+ * The hart only issues: it runs ahead of the engines and never waits for data.
+ *
+ * Types    a and b alike: F16, BF16, F32 (c F32, F16, BF16), S8 (c S32, and with a scale
+ *          F16, S8, U8). A float c may be scaled to S8 or U8.
+ * Numbers  hal/contract/cube.md: products exact, k ascending, one rounding a step, the sum
+ *          begins with the bias; converted once (fixpipe.md). The same bits for every tiling
+ *          and number of cores, but for MM_SPLIT_K, whose partial sums mm_parts() tells.
+ * Uses     mm_l1_bytes() of L1, L0A, L0B, L0C whole, with a bias BT, with a
+ *          scale for each column FB; semaphores `sem` to `sem` + MM_SEMS - 1 of its core.
+ * Errors   mm_check() says what is wrong with all that was set; in a task the same ends the
+ *          run with that error and text before any command is issued.
+ */
+#ifndef KERNELS_MM_MM_H
+#define KERNELS_MM_MM_H
+
+#include "sched/sched.h"
+
+enum {
+    MM_SEMS = 14,  /* semaphores of an object */
+    MM_TEXT = 160, /* bytes of what is wrong, or of how it is done */
+};
+
+struct mm_shape {
+    uint32_t m, n, k;
+    uint32_t batch; /* products, one behind the other in a, b and c; 0: one */
+};
+
+enum mm_layout {
+    MM_ND, /* rows */
+    MM_NZ, /* column blocks of 32 bytes, in them a row of 32 bytes behind the other */
+};
+
+enum mm_place { MM_GM, MM_UB, MM_L1 };
+
+/* How the work is cut. What is chosen is the cheapest by the contract's rates; the names say
+ * what came out, or what it has to be. */
+enum mm_strategy {
+    MM_AUTO,
+    MM_GENERAL,
+    MM_SMALL,   /* c is one tile */
+    MM_TALL,    /* b stays in L1, or, of a wide c, a */
+    MM_GEMV,    /* m is 1: c as a column, b to L0A, which takes twice as much a cycle */
+    MM_SPLIT_K, /* k in parts, whose sums are added in order */
+    MM_BATCH,   /* each product is a tile or a few */
+    MM_STRATEGIES,
+};
+
+/* Of a tiling, in elements. All of it is made by mm_plan(); who gives one of his own fills
+ * in m, n, k and the rest as far as it is not to be the default. */
+struct mm_tiling {
+    enum mm_strategy strategy;
+    uint32_t m, n; /* of a tile of c at most: what comes to L1 for it */
+    uint32_t
+        columns; /* of it that L0C takes in one of its two slots; 0: n, or half of it */
+    uint32_t k;  /* of a slot in L1 */
+    uint32_t slice;            /* of k, of a slot in L0; 0: what fits */
+    uint16_t a_slots, b_slots; /* in L1; 0: 2, or all of k of what stays */
+    bool a_stays, b_stays;     /* while tiles of one row, one column follow each other */
+    uint64_t cycles;           /* that it is expected to take; 0: not known */
+};
+
+/* One of the operands as it lies in GM. */
+struct mm_operand {
+    const void *gm;
+    enum type type;
+    enum mm_layout layout;
+    bool transposed;  /* it lies there with its columns as rows */
+    uint32_t pitch;   /* elements from a row to the next; MM_NZ: rows of a column block */
+    uint64_t product; /* elements from one of a batch to the next */
+};
+
+/* Where an object is in the list of its tiles: mm_walk.h. */
+struct mm_cursor {
+    _Alignas(8) uint32_t tile;        /* of the list; so that it is copied by words */
+    uint32_t chunk, product, part;
+    uint32_t m0, mt, n0, nt, k0, kt;  /* its place in c and size; the chunk's */
+    uint32_t k_begin, k_end, chunks;  /* of the part: where it lies, its chunks */
+    uint32_t a, b;                    /* slots of L1 that were used before the panels */
+    bool a_first, a_last, b_first,
+        b_last; /* the tile loads the panel, is its last user */
+};
+
+struct mm_room; /* recorded commands: record.c */
+
+struct mm {
+    struct mm_shape shape;
+    struct mm_operand a, b;
+    const void *bias;
+    enum type c_type;
+    uint32_t c_pitch;   /* 0: n */
+    uint64_t c_product; /* 0: m rows of c_pitch */
+    uint8_t cube_flags; /* MMAD_HF32, MMAD_HF32_ZERO */
+    bool scaled;
+    uint64_t scale_word;
+    const uint64_t *scale_words; /* one for each column; NULL: scale_word for all */
+    struct mm_activation {
+        uint8_t relu; /* FIX_RELU_ */
+        bool clip;
+        float slope, limit;
+    } act;
+    unsigned sem;                /* the first of its semaphores; 0 unless it is set */
+    unsigned share, shares;      /* of the tiles; 0 of 0: those of the task's block */
+    uint32_t l1_begin, l1_bytes; /* of L1: where its part begins; 0: all behind that */
+    struct mm_tiling tiling;
+    bool tiled;   /* `tiling` holds */
+    bool checked; /* as it is */
+    bool turned;  /* a, b and c are each other's columns as rows: MM_GEMV */
+    /* What follows from all that, once it is checked: how many tiles (of all shares), where
+     * buffers begin; and where the object is in its share. */
+    uint32_t parts, rows, cols, tiles, tile_end;
+    uint32_t unit_m, unit_n, unit_k; /* in whose multiples it is cut */
+    uint32_t slot_a, slot_b, l1_a, l1_b, l1_bias, l1_scale, c1, l0a_slot, l0b_slot, c0,
+        c_bits;
+    enum quant quant;
+    struct mm_cursor load, now;
+    uint32_t l0, c;             /* buffers, counted up */
+    uint32_t ahead, most_ahead; /* chunks that `load` is, and may be, ahead of `now` */
+    bool begun, open;           /* the tile of `now` has begun; it has not been got yet */
+    bool once;                  /* the share is too little to record anything */
+    struct mm_room *room;
+};
+
+/* An object for products of a shape, with a tiling or NULL for the one that mm_plan() finds.
+ * In a task or outside: blocks of a launch may begin with copies of what was set before. */
+void mm_init(struct mm *mm, const struct mm_shape *shape, const struct mm_tiling *tiling);
+/* pitch 0: rows lie side by side. What is transposed lies in GM as (k, m), as (n, k). */
+void mm_set_a(struct mm *mm, const void *gm, enum type type, enum mm_layout layout,
+              bool transposed, uint32_t pitch);
+void mm_set_b(struct mm *mm, const void *gm, enum type type, enum mm_layout layout,
+              bool transposed, uint32_t pitch);
+/* c's type, and elements from one of its rows in GM to the next, 0: n. Without it c is F32,
+ * or S32, and its rows lie side by side. */
+void mm_set_c(struct mm *mm, enum type type, uint32_t pitch);
+/* n numbers, F32 or S32 as the sums are, the same for each product; NULL: none. */
+void mm_set_bias(struct mm *mm, const void *gm);
+/* c is scaled: by one word (fixpipe_word), or by one for each column, n words in GM. */
+void mm_set_scale(struct mm *mm, uint64_t word, const uint64_t *gm);
+void mm_set_activation(struct mm *mm, const struct mm_activation *activation);
+
+/* 0, or an error, and in `why` what is wrong: no command would be issued. */
+MUST_CHECK int mm_check(struct mm *mm, char why[MM_TEXT]);
+/* Chooses the cheapest tiling for so many cores (0: all), as `strategy` says. ERR_ARG: that
+ * strategy cannot do the shape; ERR_LOCAL: no tiling fits; `why` says what would. */
+MUST_CHECK int mm_plan(struct mm *mm, unsigned cores, enum mm_strategy strategy,
+                       char why[MM_TEXT]);
+/* The tiling in words. */
+void mm_explain(const struct mm *mm, char text[MM_TEXT]);
+const char *mm_strategy_name(enum mm_strategy strategy);
+/* L1 that the tiling takes. */
+uint32_t mm_l1_bytes(const struct mm *mm);
+
+/* Issues all that the next tile of the share needs but its way out; false: there is none. */
+bool mm_iterate(struct mm *mm);
+/* The tile's way out, once for each: to c in GM, of which `to` is the first element, adding
+ * to what is there if `atomic`; or its rows to UB or L1 at `to`, nt elements rounded up to 32
+ * bytes from a row to the next (mm->now says which tile). */
+void mm_get_c(struct mm *mm, enum mm_place place, uint64_t to, bool atomic);
+/* All tiles of the share to GM. */
+void mm_iterate_all(struct mm *mm, void *c, bool atomic);
+/* Waits until the object's commands have ended; its semaphores are then 0. */
+void mm_end(struct mm *mm);
+
+#endif

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Commands of an object, recorded and pushed; see record.h.
+ */
+#include "kernels/mm/record.h"
+
+#include "hal/cube.h"
+#include "hal/mte.h"
+#include "kernels/mm/inside.h"
+#include "kernels/mm/room.h"
+#include "kernels/mm/walk.h"
+
+/* Of PRODUCTS: what its first or its last command waits for or posts. */
+enum {
+    A_BEGIN = 1,
+    A_END = 2,
+    B_BEGIN = 4,
+    B_END = 8,
+    SUM_BEGIN = 16,
+    SUM_END = 32,
+    BIAS = 64,
+    /* Likewise of what is for a tile's columns: bias, or of OUT the scales. */
+    BIAS_BEGIN = 128,
+    BIAS_END = 256
+};
+
+static void push(enum pipe pipe, union cmd *cmds, unsigned n)
+{
+    if (n == 1) {
+        task_issue(pipe, cmds);
+    } else {
+        task_issue_many(pipe, cmds, n);
+    }
+}
+
+/* Its last command is a transfer, with that address in GM. */
+static void push_transfer(struct mm_recording *r, uint64_t address)
+{
+    union cmd *cmd = &r->cmds[r->n - 1];
+
+    if (r->pipe == PIPE_FIX) {
+        cmd->fix_gm.dst = address;
+    } else {
+        cmd->nd2nz.src = address;
+    }
+    push(r->pipe, r->cmds, r->n);
+}
+_Static_assert(offsetof(union cmd, copy_in.src) == offsetof(union cmd, nd2nz.src) &&
+                   offsetof(union cmd, copy_in.dst) == offsetof(union cmd, nd2nz.dst),
+               "operands of both loads");
+
+/* --- loads --- */
+
+/* Rows r0 .. of an operand as it lies in GM, from column c0 on, to a slot of L1. */
+struct window {
+    uint32_t r0, rows, c0, cols;
+};
+
+static uint64_t window_at(const struct mm_operand *o, const struct window *w,
+                          uint32_t product)
+{
+    unsigned bits = type_bits(o->type);
+    uint64_t at = product * o->product;
+
+    if (o->layout == MM_NZ) {
+        at = at * bits / 8 + (uint64_t)w->c0 * bits / 8 * o->pitch + w->r0 * MTE_BLOCK;
+    } else {
+        at = (at + (uint64_t)w->r0 * o->pitch + w->c0) * bits / 8;
+    }
+    return (uintptr_t)o->gm + at;
+}
+
+/* A column block has as many rows in L1 as `block_rows` says. */
+static void build_load(union cmd *cmd, const struct mm_operand *o, const struct window *w,
+                       uint32_t l1, uint32_t block_rows)
+{
+    if (o->layout == MM_NZ) {
+        mte_gm_to_l1_rows(
+            cmd, l1, NULL,
+            &(struct mte_rows){.n_rows = mm_count(w->cols, type_c0(o->type)),
+                               .row_bytes = w->rows * MTE_BLOCK,
+                               .gm_pitch_bytes = o->pitch * MTE_BLOCK,
+                               .local_pitch_bytes = block_rows * MTE_BLOCK});
+    } else {
+        mte_gm_to_l1_nz(cmd, l1, NULL,
+                        &(struct mte_nz){.type = o->type,
+                                         .n_rows = w->rows,
+                                         .n_cols = w->cols,
+                                         .gm_pitch_elems = o->pitch,
+                                         .block_rows = block_rows});
+    }
+}
+
+static struct mm_recording *record_load(struct mm *mm, const struct mm_key *key,
+                                        const struct mm_operand *o,
+                                        const struct window *w, uint32_t block_rows)
+{
+    bool a = key->kind == MM_LOAD_A;
+    uint32_t l1 = a ? mm->l1_a + key->a * mm->slot_a : mm->l1_b + key->b * mm->slot_b;
+    struct mm_recording *r = mm_record(mm, key, PIPE_MTE2, 1, 0);
+    const struct mm_recording *other = mm_like(mm, r);
+
+    if (other) {
+        r->cmds[0] = other->cmds[0];
+        r->cmds[0].nd2nz.dst = l1;
+        return r;
+    }
+    build_load(r->cmds, o, w, l1, block_rows);
+    cmd_wait(r->cmds, mm->sem + (a ? MM_A_FREE : MM_B_FREE), 1);
+    cmd_post(r->cmds, mm->sem + (a ? MM_A_FULL : MM_B_FULL), 1);
+    return r;
+}
+
+void mm_push_load_a(struct mm *mm, const struct mm_cursor *at)
+{
+    const struct window w = mm->a.transposed
+                                ? (struct window){at->k0, at->kt, at->m0, at->mt}
+                                : (struct window){at->m0, at->mt, at->k0, at->kt};
+    const struct mm_key key = {.kind = MM_LOAD_A,
+                               .a = (uint16_t)((at->a + at->chunk) % mm->tiling.a_slots),
+                               .mt = (uint16_t)at->mt,
+                               .kt = (uint16_t)at->kt};
+    struct mm_recording *r = mm_recorded(mm, &key);
+
+    if (r == NULL) {
+        r = record_load(mm, &key, &mm->a, &w, mm_a_rows(mm, at));
+    }
+    push_transfer(r, window_at(&mm->a, &w, at->product));
+}
+
+void mm_push_load_b(struct mm *mm, const struct mm_cursor *at)
+{
+    const struct window w = mm->b.transposed
+                                ? (struct window){at->n0, at->nt, at->k0, at->kt}
+                                : (struct window){at->k0, at->kt, at->n0, at->nt};
+    const struct mm_key key = {.kind = MM_LOAD_B,
+                               .b = (uint16_t)((at->b + at->chunk) % mm->tiling.b_slots),
+                               .nt = (uint16_t)at->nt,
+                               .kt = (uint16_t)at->kt};
+    struct mm_recording *r = mm_recorded(mm, &key);
+
+    if (r == NULL) {
+        r = record_load(mm, &key, &mm->b, &w, mm_b_rows(mm, at));
+    }
+    push_transfer(r, window_at(&mm->b, &w, at->product));
+}
+
+/* Bias or scales of a tile's columns, to the slot of the tile's number. */
+static void push_load_small(struct mm *mm, const struct mm_cursor *at, enum mm_kind kind)
+{
+    const struct mm_key key = {.kind = (uint16_t)kind,
+                               .c = (uint16_t)(at->tile % MM_SMALL_SLOTS),
+                               .nt = (uint16_t)at->nt};
+    bool bias = kind == MM_LOAD_BIAS;
+    uint32_t size = bias ? MM_BIAS_BYTES : MM_SCALE_BYTES;
+    uintptr_t gm = bias ? (uintptr_t)mm->bias : (uintptr_t)mm->scale_words;
+    struct mm_recording *r = mm_recorded(mm, &key);
+
+    if (r == NULL) {
+        uint32_t l1 = bias ? mm->l1_bias : mm->l1_scale;
+        r = mm_record(mm, &key, PIPE_MTE2, 1, 0);
+        mte_gm_to_l1(r->cmds, l1 + key.c * mm_small_slot(mm, size), NULL, at->nt * size);
+        cmd_wait(r->cmds, mm->sem + (bias ? MM_BIAS_FREE : MM_SCALE_FREE), 1);
+        cmd_post(r->cmds, mm->sem + (bias ? MM_BIAS_FULL : MM_SCALE_FULL), 1);
+    }
+    push_transfer(r, gm + (uint64_t)at->n0 * size);
+}
+
+void mm_push_load_bias(struct mm *mm, const struct mm_cursor *at)
+{
+    push_load_small(mm, at, MM_LOAD_BIAS);
+}
+
+void mm_push_load_scale(struct mm *mm, const struct mm_cursor *at)
+{
+    push_load_small(mm, at, MM_LOAD_SCALE);
+}
+
+/* --- products --- */
+
+/* Where MM_PRODUCTS writes its commands, and the slice of k that it is at. What follows from
+ * the key alone is worked out once. */
+struct tape {
+    struct mm *mm;
+    const struct mm_key *key;
+    uint32_t at, kl; /* in the chunk */
+    bool first, last;
+    unsigned slot;                 /* of L0 */
+    uint32_t a, b, step_a, step_b; /* where the slice lies in L1, from slice to slice */
+    union cmd *feed, *work;
+    const union cmd *common; /* what the slices have in common: load a, load b, mmad */
+};
+
+static void record_bias(struct tape *t)
+{
+    const struct mm_key *key = t->key;
+    union cmd *cmd = t->feed++;
+
+    mte_l1_to_bt(cmd, key->c * mm_bt_slot(),
+                 t->mm->l1_bias + key->place * mm_small_slot(t->mm, MM_BIAS_BYTES) +
+                     key->h0 * MM_BIAS_BYTES,
+                 mm_sum_type(t->mm), mm_up(key->ht, 16));
+    if (key->flags & BIAS_BEGIN) {
+        cmd_wait(cmd, t->mm->sem + MM_BIAS_FULL, 1);
+    }
+    if (key->flags & BIAS_END) {
+        cmd_post(cmd, t->mm->sem + MM_BIAS_FREE, 1);
+    }
+}
+
+/* a and b of the slice to L0. */
+static void record_loads(struct tape *t)
+{
+    const struct mm *mm = t->mm;
+    unsigned flags = t->key->flags;
+    union cmd *cmd = t->feed++;
+
+    *cmd = t->common[0];
+    cmd->load2d.dst = t->slot * mm->l0a_slot;
+    cmd->load2d.src = t->a;
+    cmd->load2d.n_cols = (uint16_t)t->kl;
+    if (t->first && (flags & A_BEGIN)) {
+        cmd_wait(cmd, mm->sem + MM_A_FULL, 1);
+    }
+    if (t->last && (flags & A_END)) {
+        cmd_post(cmd, mm->sem + MM_A_FREE, 1);
+    }
+    if (t->first && (flags & BIAS)) {
+        record_bias(t); /* L0 is free, so is BT: M has used it two products ago */
+    }
+    cmd = t->feed++;
+    *cmd = t->common[1];
+    cmd->load2d.dst = t->slot * mm->l0b_slot;
+    cmd->load2d.src = t->b;
+    cmd->load2d.n_rows = (uint16_t)t->kl;
+    if (t->first && (flags & B_BEGIN)) {
+        cmd_wait(cmd, mm->sem + MM_B_FULL, 1);
+    }
+    if (t->last && (flags & B_END)) {
+        cmd_post(cmd, mm->sem + MM_B_FREE, 1);
+    }
+}
+
+static void record_mmad(struct tape *t)
+{
+    const struct mm *mm = t->mm;
+    const struct mm_key *key = t->key;
+    union cmd *cmd = t->work++;
+
+    *cmd = t->common[2];
+    cmd->mmad.dst = key->c * mm->c1;
+    cmd->mmad.a = t->slot * mm->l0a_slot;
+    cmd->mmad.b = t->slot * mm->l0b_slot;
+    cmd->mmad.k = (uint16_t)t->kl;
+    if (t->first && (key->flags & SUM_BEGIN)) {
+        bool bias = key->flags & BIAS;
+        cube_set_from(cmd, bias ? CUBE_FROM_BIAS : CUBE_FROM_ZERO);
+        cmd->mmad.bias = bias ? key->c * mm_bt_slot() : 0;
+        cmd_wait(cmd, mm->sem + MM_C_FREE + key->c, 1);
+    }
+    if (t->last && (key->flags & SUM_END)) {
+        cmd_post(cmd, mm->sem + MM_C_FULL + key->c, 1);
+    }
+}
+
+/* What all slices of a size of tile have in common. */
+static void build_common(const struct mm *mm, const struct mm_key *key, uint32_t a_rows,
+                         uint32_t b_rows, union cmd *cmd)
+{
+    mte_l1_to_l0a(&cmd[0], 0, 0,
+                  &(struct mte_window){.type = mm->a.type,
+                                       .n_rows = key->mt,
+                                       .block_rows = a_rows,
+                                       .transpose = mm->a.transposed});
+    cmd_wait(&cmd[0], mm->sem + MM_L0_FREE, 1);
+    mte_l1_to_l0b(&cmd[1], 0, 0,
+                  &(struct mte_window){.type = mm->a.type,
+                                       .n_cols = key->ht,
+                                       .block_rows = b_rows,
+                                       .transpose = mm->b.transposed});
+    cmd_post(&cmd[1], mm->sem + MM_L0_FULL, 1);
+    cube_mmad(&cmd[2], &(struct cube_mmad){.type = mm->a.type,
+                                           .m = key->mt,
+                                           .n = key->ht,
+                                           .from = CUBE_FROM_C,
+                                           .flags = mm->cube_flags});
+    cmd_wait(&cmd[2], mm->sem + MM_L0_FULL, 1);
+    cmd_post(&cmd[2], mm->sem + MM_L0_FREE, 1);
+}
+
+/* The same, built once for those that follow. */
+static const union cmd *common(const struct mm *mm, const struct mm_key *key,
+                               uint32_t a_rows, uint32_t b_rows)
+{
+    struct mm_common *c = &mm->room->common[key->h0 != 0];
+
+    if (c->mt != key->mt || c->ht != key->ht || c->a_rows != a_rows ||
+        c->b_rows != b_rows) {
+        *c = (struct mm_common){key->mt, key->ht, a_rows, b_rows, {{{0}}}};
+        build_common(mm, key, a_rows, b_rows, c->cmd);
+    }
+    return c->cmd;
+}
+
+static void begin_tape(struct tape *t, const struct mm_cursor *at)
+{
+    const struct mm *mm = t->mm;
+    const struct mm_key *key = t->key;
+    uint32_t a_rows = mm_a_rows(mm, at), b_rows = mm_b_rows(mm, at), c0 = mm->c0;
+    uint32_t slice = mm->tiling.slice;
+
+    t->a = mm->l1_a + key->a * mm->slot_a;
+    t->step_a = (mm->a.transposed ? slice : slice / c0 * a_rows) * MTE_BLOCK;
+    t->b = mm->l1_b + key->b * mm->slot_b +
+           (mm->b.transposed ? key->h0 : key->h0 / c0 * b_rows) * MTE_BLOCK;
+    t->step_b = (mm->b.transposed ? slice / c0 * b_rows : slice) * MTE_BLOCK;
+    t->common = common(mm, key, a_rows, b_rows);
+}
+
+static struct mm_recording *record_products(struct mm *mm, const struct mm_cursor *at,
+                                            const struct mm_key *key)
+{
+    uint32_t slices = mm_count(at->kt, mm->tiling.slice);
+    unsigned feeds = 2 * slices + (key->flags & BIAS ? 1 : 0);
+    struct mm_recording *r = mm_record(mm, key, PIPE_MTE1, feeds, slices);
+    struct tape t = {.mm = mm, .key = key, .feed = r->cmds, .work = r->cmds + feeds};
+
+    begin_tape(&t, at);
+    for (uint32_t i = 0; i < slices; i++) {
+        t.kl = mm_min(mm->tiling.slice, at->kt - t.at);
+        t.first = i == 0;
+        t.last = i == slices - 1;
+        t.slot = (key->l0 + i) % MM_L0_SLOTS;
+        record_loads(&t);
+        record_mmad(&t);
+        t.at += mm->tiling.slice;
+        t.a += t.step_a;
+        t.b += t.step_b;
+    }
+    return r;
+}
+
+static uint16_t product_flags(const struct mm *mm, const struct mm_cursor *at,
+                              uint32_t h0, uint32_t ht)
+{
+    bool left = h0 == 0, right = h0 + ht == at->nt, begins = at->chunk == 0;
+    unsigned flags =
+        (begins ? SUM_BEGIN : 0) | (at->chunk + 1 == at->chunks ? SUM_END : 0) |
+        (left && at->a_first ? A_BEGIN : 0) | (left && at->b_first ? B_BEGIN : 0) |
+        (right && at->a_last ? A_END : 0) | (right && at->b_last ? B_END : 0);
+
+    if (mm->bias && begins && at->part == 0) {
+        flags |= BIAS | (left ? BIAS_BEGIN : 0) | (right ? BIAS_END : 0);
+    }
+    return (uint16_t)flags;
+}
+
+void mm_push_products(struct mm *mm, const struct mm_cursor *at, uint32_t h0, uint32_t ht,
+                      unsigned c)
+{
+    const struct mm_key key = {.kind = MM_PRODUCTS,
+                               .flags = product_flags(mm, at, h0, ht),
+                               .a = (uint16_t)((at->a + at->chunk) % mm->tiling.a_slots),
+                               .b = (uint16_t)((at->b + at->chunk) % mm->tiling.b_slots),
+                               .c = (uint16_t)c,
+                               .l0 = (uint16_t)(mm->l0 % MM_L0_SLOTS),
+                               .mt = (uint16_t)at->mt,
+                               .nt = (uint16_t)at->nt,
+                               .kt = (uint16_t)at->kt,
+                               .h0 = (uint16_t)h0,
+                               .ht = (uint16_t)ht,
+                               .place = (uint16_t)(at->tile % MM_SMALL_SLOTS)};
+    struct mm_recording *r = mm_recorded(mm, &key);
+
+    if (r == NULL) {
+        r = record_products(mm, at, &key);
+    }
+    mm->l0 += r->more;
+    push(PIPE_MTE1, r->cmds, r->n);
+    push(PIPE_M, r->cmds + r->n, r->more);
+}
+
+/* --- out --- */
+
+static void build_out(const struct mm *mm, const struct mm_key *key, union cmd *cmd)
+{
+    uint32_t row = MTE_BLOCK * 8 / type_bits(mm->c_type); /* elements of 32 bytes */
+    struct fixpipe_tile tile = {.type = mm_sum_type(mm),
+                                .m = key->mt,
+                                .n = key->ht,
+                                .quant = mm_quant(mm),
+                                .relu = mm->act.relu,
+                                .flags = mm->act.clip ? FIX_L0C_GM_CLIP : 0};
+
+    if (key->place == MM_GM) {
+        tile.pitch_elems = mm->c_pitch;
+        fixpipe_to_gm(cmd, NULL, key->c * mm->c1, &tile);
+    } else if (key->place == MM_UB) {
+        tile.pitch_elems = mm_up(key->nt, row);
+        fixpipe_to_ub(cmd, 0, key->c * mm->c1, &tile);
+    } else {
+        tile.n = mm_up(key->ht, 16);
+        tile.nz_rows = mm_up(key->mt, 16);
+        tile.flags |= mm->c_type == TYPE_F32 ? FIX_L0C_GM_SPLIT : 0;
+        fixpipe_to_l1(cmd, 0, key->c * mm->c1, &tile);
+    }
+    cmd_wait(cmd, mm->sem + MM_C_FULL + key->c, 1);
+    cmd_post(cmd, mm->sem + MM_C_FREE + key->c, 1);
+}
+
+/* The scales of a tile's columns from L1 to FB, where only FIX looks at them. */
+static void record_words(const struct mm *mm, const struct mm_key *key, union cmd *cmd)
+{
+    fixpipe_l1_to_fb(cmd, 0,
+                     mm->l1_scale + key->l0 * mm_small_slot(mm, MM_SCALE_BYTES) +
+                         key->h0 * MM_SCALE_BYTES,
+                     mm_up(key->ht * MM_SCALE_BYTES, 64));
+    if (key->flags & BIAS_BEGIN) {
+        cmd_wait(cmd, mm->sem + MM_SCALE_FULL, 1);
+    }
+    if (key->flags & BIAS_END) {
+        cmd_post(cmd, mm->sem + MM_SCALE_FREE, 1);
+    }
+}
+
+static struct mm_recording *record_out(struct mm *mm, const struct mm_key *key)
+{
+    unsigned words = mm->scale_words != NULL;
+    struct mm_recording *r = mm_record(mm, key, PIPE_FIX, words + 1, 0);
+
+    if (words) {
+        record_words(mm, key, r->cmds);
+    }
+    build_out(mm, key, r->cmds + words);
+    return r;
+}
+
+void mm_push_out(struct mm *mm, const struct mm_cursor *at, uint32_t h0, uint32_t ht,
+                 unsigned c, enum mm_place place, uint64_t to)
+{
+    bool words = mm->scale_words != NULL;
+    unsigned flags = (h0 == 0 ? BIAS_BEGIN : 0) | (h0 + ht == at->nt ? BIAS_END : 0);
+    const struct mm_key key = {.kind = MM_OUT,
+                               .flags = (uint16_t)(words ? flags : 0),
+                               .c = (uint16_t)c,
+                               .l0 = (uint16_t)(words ? at->tile % MM_SMALL_SLOTS : 0),
+                               .mt = (uint16_t)at->mt,
+                               .nt = (uint16_t)at->nt,
+                               .h0 = (uint16_t)(words ? h0 : 0),
+                               .ht = (uint16_t)ht,
+                               .place = (uint16_t)place};
+    struct mm_recording *r = mm_recorded(mm, &key);
+
+    if (r == NULL) {
+        r = record_out(mm, &key);
+    }
+    push_transfer(r, to);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The commands of an object, recorded: what a chunk of k needs on MTE1 and M, a load, a way
+ * out. Tiles of a size and buffers of a ring come again and again, so each is built once for
+ * each of them and then pushed, with the address in GM as a patch.
+ */
+#ifndef KERNELS_MM_RECORD_H
+#define KERNELS_MM_RECORD_H
+
+#include "kernels/mm/mm.h"
+
+/* From the object's first one up. FREE counts empty buffers, FULL filled ones; each slot of
+ * L0C has its own. (Debuggers name semaphores by enums without a name that count up.) */
+enum {
+    MM_A_FREE,
+    MM_A_FULL,
+    MM_B_FREE,
+    MM_B_FULL,
+    MM_L0_FREE,
+    MM_L0_FULL,
+    MM_C_FREE,
+    MM_C_RIGHT_FREE,
+    MM_C_FULL,
+    MM_C_RIGHT_FULL,
+    MM_BIAS_FREE,
+    MM_BIAS_FULL,
+    MM_SCALE_FREE,
+    MM_SCALE_FULL,
+};
+_Static_assert(MM_SCALE_FULL + 1 == MM_SEMS, "as mm.h says");
+
+enum {
+    MM_L0_SLOTS = 2,
+    MM_C_SLOTS = 2,
+    MM_SMALL_SLOTS = 2 /* of bias and scales in L1 */
+};
+
+/* Push what the cursor is at. */
+void mm_push_load_a(struct mm *mm, const struct mm_cursor *at);
+void mm_push_load_b(struct mm *mm, const struct mm_cursor *at);
+void mm_push_load_bias(struct mm *mm, const struct mm_cursor *at);
+void mm_push_load_scale(struct mm *mm, const struct mm_cursor *at);
+/* Columns h0 .. h0 + ht - 1 of the tile over one chunk, into slot c of L0C. */
+void mm_push_products(struct mm *mm, const struct mm_cursor *at, uint32_t h0, uint32_t ht,
+                      unsigned c);
+/* The same columns out of L0C. */
+void mm_push_out(struct mm *mm, const struct mm_cursor *at, uint32_t h0, uint32_t ht,
+                 unsigned c, enum mm_place place, uint64_t to);
+
+#endif

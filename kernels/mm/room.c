@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rooms of recorded commands; see room.h.
+ */
+#include "kernels/mm/room.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct mm_room *rooms[NPU_MAX_CORES];
+
+static void forget(struct mm_room *room)
+{
+    memset(room->slot, 0, sizeof(room->slot));
+    memset(room->like, 0, sizeof(room->like));
+    room->common[0].mt = room->common[1].mt = 0;
+    room->used = 0;
+    room->n = 0;
+}
+
+struct mm_room *mm_room_take(unsigned core, uint64_t of)
+{
+    struct mm_room *room = rooms[core];
+
+    while (room && room->taken && room->run == sched_run_number) {
+        room = room->next;
+    }
+    if (room == NULL) {
+        room = malloc(sizeof(*room));
+        if (room == NULL) {
+            return NULL;
+        }
+        room->next = rooms[core];
+        room->of = ~of;
+        rooms[core] = room;
+    }
+    room->run = sched_run_number;
+    room->taken = true;
+    room->common[0].mt = room->common[1].mt = 0;
+    if (room->of != of && of) {
+        forget(room);
+    }
+    room->of = of;
+    return room;
+}
+
+void mm_room_give(struct mm_room *room)
+{
+    room->taken = false;
+}
+
+static unsigned place_of(const struct mm_key *key)
+{
+    const uint64_t *word = (const void *)key;
+    uint64_t mix = (word[0] ^ word[1] << 7 ^ word[2] << 3) * 0x9e3779b97f4a7c15u;
+
+    return (unsigned)(mix >> 58);
+}
+_Static_assert(MM_ROOM_SLOTS == 1 << (64 - 58), "the upper bits of the mix");
+
+/* The recording of that key, or NULL; *at is then a free place of the table. */
+static struct mm_recording *find(const struct mm_room *room, const struct mm_key *key,
+                                 unsigned *at)
+{
+    const uint64_t *want = (const void *)key;
+
+    for (*at = place_of(key); room->slot[*at]; *at = (*at + 1) % MM_ROOM_SLOTS) {
+        const uint64_t *have = (const void *)&room->slot[*at]->key;
+        if (have[0] == want[0] && have[1] == want[1] && have[2] == want[2]) {
+            return room->slot[*at];
+        }
+    }
+    return NULL;
+}
+
+struct mm_recording *mm_recorded(const struct mm *mm, const struct mm_key *key)
+{
+    return mm->once ? NULL : find(mm->room, key, &mm->room->free);
+}
+
+struct mm_recording *mm_record(const struct mm *mm, const struct mm_key *key,
+                               enum pipe pipe, unsigned n, unsigned more)
+{
+    size_t bytes = sizeof(struct mm_recording) + (n + more) * sizeof(union cmd);
+    struct mm_room *room = mm->room;
+    struct mm_recording *r;
+
+    if (mm->once) {
+        room->used = 0; /* nothing is kept */
+    } else if (room->used + bytes > sizeof(room->bytes) ||
+               room->n == MM_ROOM_SLOTS / 4 * 3) {
+        forget(room);
+        room->free = place_of(key);
+    }
+    r = (void *)(room->bytes + room->used);
+    r->key = *key;
+    r->pipe = pipe;
+    r->n = (uint8_t)n;
+    r->more = (uint8_t)more;
+    if (!mm->once) {
+        room->used += bytes;
+        room->n++;
+        room->slot[room->free] = r;
+    }
+    return r;
+}
+
+const struct mm_recording *mm_like(const struct mm *mm, struct mm_recording *r)
+{
+    const struct mm_recording *last = mm->once ? NULL : mm->room->like[r->key.kind];
+
+    mm->room->like[r->key.kind] = r;
+    return last && last->key.mt == r->key.mt && last->key.nt == r->key.nt &&
+                   last->key.kt == r->key.kt
+               ? last
+               : NULL;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where an object's recorded commands are kept: those of one core, found by what they depend
+ * on. When a room is full all are forgotten, since what was pushed is copied.
+ */
+#ifndef KERNELS_MM_ROOM_H
+#define KERNELS_MM_ROOM_H
+
+#include "kernels/mm/mm.h"
+
+enum {
+    MM_ROOM_SLOTS = 64, /* of the table, a power of 2; a quarter stays free */
+    MM_ROOM_BYTES = 32 << 10,
+};
+
+enum mm_kind {
+    MM_LOAD_A,
+    MM_LOAD_B,
+    MM_LOAD_BIAS,
+    MM_LOAD_SCALE,
+    MM_PRODUCTS,
+    MM_OUT,
+    MM_KINDS
+};
+
+/* All that commands of an object depend on but for what mm_set_ has said. */
+struct mm_key {
+    uint16_t kind, flags, a, b, c, l0; /* slots */
+    uint16_t mt, nt, kt, h0, ht, place;
+};
+_Static_assert(sizeof(struct mm_key) == 3 * sizeof(uint64_t), "compared by words");
+
+/* Commands of one pipe, `more` of which follow that go to M. */
+struct mm_recording {
+    struct mm_key key;
+    enum pipe pipe;
+    uint8_t n, more;
+    union cmd cmds[];
+};
+
+/* Commands of a slice that products of one size of tile have in common: load a, load b,
+ * multiply. */
+struct mm_common {
+    uint32_t mt, ht, a_rows, b_rows;
+    union cmd cmd[3];
+};
+
+struct mm_room {
+    struct mm_room *next;
+    uint32_t run;
+    bool taken;
+    uint64_t of;                         /* what else its recordings depend on, folded */
+    struct mm_recording *like[MM_KINDS]; /* the last of each kind */
+    struct mm_common common[2];          /* of the left and the right columns */
+    struct mm_recording *slot[MM_ROOM_SLOTS];
+    unsigned n, free; /* recordings; the place of the table that was looked at last */
+    size_t used;
+    _Alignas(8) char bytes[MM_ROOM_BYTES];
+};
+
+/* A room for the object's recordings, with those that an object which agrees in `of`, all
+ * that they depend on, has left there in an earlier run: launches that are repeated do not
+ * record again. of 0: for an object that records nothing. NULL: no memory. */
+struct mm_room *mm_room_take(unsigned core, uint64_t of);
+void mm_room_give(struct mm_room *room);
+/* The recording of a key, or NULL. */
+struct mm_recording *mm_recorded(const struct mm *mm, const struct mm_key *key);
+/* One of n commands and `more`, of a key that was not found, for who fills them in. */
+struct mm_recording *mm_record(const struct mm *mm, const struct mm_key *key,
+                               enum pipe pipe, unsigned n, unsigned more);
+/* The one of its kind that was recorded before r, if it still stands and is for a tile of the
+ * same size: what differs are buffers. */
+const struct mm_recording *mm_like(const struct mm *mm, struct mm_recording *r);
+
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a tiling comes to, whether it fits, and what is wrong otherwise.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "kernels/mm/inside.h"
+#include "kernels/mm/record.h"
+
+static const char *const names[MM_STRATEGIES] = {"auto", "general", "small", "tall",
+                                                 "gemv", "split-k", "batch"};
+
+const char *mm_strategy_name(enum mm_strategy strategy)
+{
+    return strategy < MM_STRATEGIES ? names[strategy] : "?";
+}
+
+enum quant mm_quant(const struct mm *mm)
+{
+    bool words = mm->scale_words != NULL;
+
+    if (mm_sum_type(mm) == TYPE_F32) {
+        return mm->scaled                ? words ? QUANT_VQF322B8_PRE : QUANT_QF322B8_PRE
+               : mm->c_type == TYPE_F16  ? QUANT_F322F16
+               : mm->c_type == TYPE_BF16 ? QUANT_F322BF16
+                                         : QUANT_NONE;
+    }
+    if (!mm->scaled) {
+        return QUANT_NONE;
+    }
+    return mm->c_type == TYPE_F16 ? words ? QUANT_VDEQF16 : QUANT_DEQF16
+           : words                ? QUANT_VREQ8
+                                  : QUANT_REQ8;
+}
+
+uint32_t mm_k_parts(const struct mm *mm)
+{
+    return mm->tiling.strategy == MM_SPLIT_K ? 2 : 1;
+}
+
+/* Bytes of a chunk of an operand in L1 whose other side is `side`. */
+static uint32_t slot_bytes(const struct mm *mm, uint32_t side)
+{
+    uint32_t unit = mm_unit(mm, true);
+
+    return mm_up(side, unit) * mm_up(mm->tiling.k, unit) * (type_bits(mm->a.type) / 8);
+}
+
+static void fill_in(struct mm *mm)
+{
+    struct mm_tiling *t = &mm->tiling;
+    uint32_t unit = mm_unit_k(mm), es = type_bits(mm->a.type) / 8, most;
+    uint32_t chunks = mm_count(mm->shape.k, t->k);
+
+    if (t->columns == 0) {
+        bool twice = 2 * t->m * t->n * MM_SUM_BYTES <= chip_mem(NPU_MEM_L0C);
+        t->columns = twice ? t->n : mm_up(mm_count(t->n, 2), mm_unit_n(mm));
+    }
+    if (t->slice == 0 && t->m != 0) {
+        most = mm_min(mm_l0a_slot() / (t->m * es),
+                      mm_l0b_slot() / (mm_up(t->columns, 16) * es));
+        t->slice = mm_min(t->k, most / unit * unit);
+    }
+    t->a_slots = t->a_slots ? t->a_slots : (uint16_t)(t->a_stays ? chunks : 2);
+    t->b_slots = t->b_slots ? t->b_slots : (uint16_t)(t->b_stays ? chunks : 2);
+}
+
+void mm_lay_out(struct mm *mm)
+{
+    const struct mm_tiling *t = &mm->tiling;
+
+    if (t->strategy == MM_GEMV && !mm->turned) {
+        mm_turn(mm);
+    }
+    fill_in(mm);
+    mm->parts = mm_k_parts(mm);
+    mm->rows = mm_pieces(mm->shape.m, mm_unit_m(mm), t->m);
+    mm->cols = mm_pieces(mm->shape.n, mm_unit_n(mm), t->n);
+    mm->tiles = mm->rows * mm->cols * mm->shape.batch * mm->parts;
+    mm->c_pitch = mm->c_pitch ? mm->c_pitch : mm->shape.n;
+    mm->c_product = mm->c_product ? mm->c_product : (uint64_t)mm->shape.m * mm->c_pitch;
+    mm->c0 = type_c0(mm->a.type);
+    mm->unit_m = mm_unit_m(mm);
+    mm->unit_n = mm_unit_n(mm);
+    mm->unit_k = mm_unit_k(mm);
+    mm->l0a_slot = mm_l0a_slot();
+    mm->l0b_slot = mm_l0b_slot();
+    mm->slot_a = slot_bytes(mm, t->m);
+    mm->slot_b = slot_bytes(mm, t->n);
+    mm->l1_a = mm->l1_begin;
+    mm->l1_b = mm->l1_a + t->a_slots * mm->slot_a;
+    mm->l1_bias = mm->l1_b + t->b_slots * mm->slot_b;
+    mm->l1_scale = mm->l1_bias;
+    if (mm->bias) {
+        mm->l1_scale += MM_SMALL_SLOTS * mm_small_slot(mm, MM_BIAS_BYTES);
+    }
+    mm->c1 = t->m * mm_up(t->columns, 16) * MM_SUM_BYTES;
+}
+
+uint32_t mm_l1_bytes(const struct mm *mm)
+{
+    struct mm all = *mm;
+
+    mm_lay_out(&all);
+    return all.l1_scale - all.l1_begin +
+           (mm->scale_words ? MM_SMALL_SLOTS * mm_small_slot(&all, MM_SCALE_BYTES) : 0);
+}
+
+void mm_explain(const struct mm *mm, char text[MM_TEXT])
+{
+    const struct mm_tiling *t = &mm->tiling;
+
+    snprintf(
+        text, MM_TEXT,
+        "%s: %lu tiles of %lu x %lu, %s in L0C, k by %lu in L1 (%u + %u slots%s), by "
+        "%lu in L0; %llu cycles expected",
+        mm_strategy_name(t->strategy), (unsigned long)mm->tiles, (unsigned long)t->m,
+        (unsigned long)t->n, t->columns < t->n ? "in halves" : "two", (unsigned long)t->k,
+        t->a_slots, t->b_slots,
+        t->a_stays   ? ", a stays"
+        : t->b_stays ? ", b stays"
+                     : "",
+        (unsigned long)t->slice, (unsigned long long)t->cycles);
+}
+
+/* --- what is wrong --- */
+
+__attribute__((format(printf, 3, 4))) static int wrong(char *why, int err,
+                                                       const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(why, MM_TEXT, format, args);
+    va_end(args);
+    return err;
+}
+
+static int check_types(const struct mm *mm, char *why)
+{
+    enum type in = mm->a.type, c = mm->c_type;
+    bool takes = in == TYPE_F16 || in == TYPE_BF16 || in == TYPE_F32 || in == TYPE_S8;
+    bool bytes = c == TYPE_S8 || c == TYPE_U8;
+    bool gives = in == TYPE_S8 ? mm->scaled ? bytes || c == TYPE_F16 : c == TYPE_S32
+                 : mm->scaled  ? bytes
+                               : c == TYPE_F32 || c == TYPE_F16 || c == TYPE_BF16;
+
+    if (!takes || in != mm->b.type || !gives) {
+        return wrong(why, ERR_TYPE, "%s x %s to %s%s: no such product", type_name(in),
+                     type_name(mm->b.type), type_name(c), mm->scaled ? ", scaled" : "");
+    }
+    if (!chip_has_type(PIPE_M, in)) {
+        return wrong(why, ERR_TYPE, "this chip's Cube has no %s", type_name(in));
+    }
+    if (mm->cube_flags && in != TYPE_F32) {
+        return wrong(why, ERR_TYPE, "HF32 is a way to multiply F32, not %s",
+                     type_name(in));
+    }
+    return 0;
+}
+
+/* Rows and columns of an operand as it lies in GM. */
+static int check_operand(const struct mm_operand *o, const char *name, uint32_t rows,
+                         uint32_t columns, char *why)
+{
+    uint32_t least = o->layout == MM_NZ ? rows : columns;
+
+    if (o->gm == NULL || o->pitch < least) {
+        return wrong(why, ERR_ARG, "%s: %s", name,
+                     o->gm ? "its pitch is less than a row" : "it was not set");
+    }
+    return 0;
+}
+
+static int check_sides(const struct mm *mm, char *why)
+{
+    const struct mm_tiling *t = &mm->tiling;
+    uint32_t um = mm_unit_m(mm), un = mm_unit_n(mm), uk = mm_unit_k(mm);
+
+    if (t->m == 0 || t->m % um || t->n == 0 || t->n % un || t->columns % un ||
+        t->k == 0 || t->k % uk || t->slice % uk) {
+        return wrong(why, ERR_ARG,
+                     "tiling %lu x %lu by %lu: wants multiples of %lu, %lu, %lu",
+                     (unsigned long)t->m, (unsigned long)t->n, (unsigned long)t->k,
+                     (unsigned long)um, (unsigned long)un, (unsigned long)uk);
+    }
+    return 0;
+}
+
+static int check_memory(const struct mm *mm, char *why)
+{
+    const struct mm_tiling *t = &mm->tiling;
+    uint32_t es = type_bits(mm->a.type) / 8, um = mm_unit_m(mm), un = mm_unit_n(mm);
+    uint32_t columns = mm_up(t->columns, 16), right = t->n - t->columns;
+    uint32_t l1 = mm->l1_bytes ? mm->l1_bytes : chip_mem(NPU_MEM_L1) - mm->l1_begin;
+    uint32_t needs = mm_l1_bytes(mm);
+    const char *full = NULL;
+
+    if (t->slice == 0 || t->m * t->slice * es > mm_l0a_slot()) {
+        full = "L0A";
+    } else if (columns * t->slice * es > mm_l0b_slot()) {
+        full = "L0B";
+    } else if (t->m * (columns + (right ? right : columns)) * MM_SUM_BYTES >
+               chip_mem(NPU_MEM_L0C)) {
+        full = "L0C";
+    } else if (mm->bias && columns * MM_BIAS_BYTES > mm_bt_slot()) {
+        full = "BT";
+    } else if (mm->scale_words && columns * MM_SCALE_BYTES > chip_mem(NPU_MEM_FB)) {
+        full = "FB";
+    } else if (needs > l1) {
+        full = "L1";
+    }
+    return full ? wrong(why, ERR_LOCAL,
+                        "tiling %lu x %lu by %lu: %s is too small; the smallest is %lu x "
+                        "%lu by %lu",
+                        (unsigned long)t->m, (unsigned long)t->n, (unsigned long)t->k,
+                        full, (unsigned long)um, (unsigned long)un,
+                        (unsigned long)mm_unit_k(mm))
+                : 0;
+}
+
+static int check_tiling(const struct mm *mm, char *why)
+{
+    const struct mm_tiling *t = &mm->tiling;
+    int err;
+
+    if (t->columns > t->n || 2 * t->columns < t->n) {
+        return wrong(why, ERR_ARG, "tiling: %lu columns of %lu in a slot of L0C",
+                     (unsigned long)t->columns, (unsigned long)t->n);
+    }
+    err = check_memory(mm, why);
+    if (!err && 2 * mm_count(t->k, t->slice) + 1 > PIPE_DEPTH) {
+        err = wrong(why, ERR_ARG, "tiling: %lu slices in a chunk, 15 at most",
+                    (unsigned long)mm_count(t->k, t->slice));
+    }
+    if (!err && t->a_stays && t->b_stays) {
+        err = wrong(why, ERR_ARG, "tiling: a and b cannot both stay");
+    }
+    return err;
+}
+
+int mm_check(struct mm *mm, char why[MM_TEXT])
+{
+    const struct mm_shape *s = &mm->shape;
+    int err = 0;
+
+    why[0] = 0;
+    if (s->m == 0 || s->n == 0 || s->k == 0) {
+        return wrong(why, ERR_ARG, "a product of %lu x %lu x %lu", (unsigned long)s->m,
+                     (unsigned long)s->n, (unsigned long)s->k);
+    }
+    err = check_types(mm, why);
+    err = err ? err
+              : check_operand(&mm->a, "a", mm->a.transposed ? s->k : s->m,
+                              mm->a.transposed ? s->m : s->k, why);
+    err = err ? err
+              : check_operand(&mm->b, "b", mm->b.transposed ? s->n : s->k,
+                              mm->b.transposed ? s->k : s->n, why);
+    if (!err && mm->c_pitch && mm->c_pitch < s->n) {
+        err = wrong(why, ERR_ARG, "c: its pitch is less than a row");
+    }
+    if (!err && mm->tiled) {
+        err = check_sides(mm, why);
+        if (!err) {
+            mm_lay_out(mm);
+            err = check_tiling(mm, why);
+        }
+    }
+    mm->checked = mm->tiled && !err;
+    return err;
+}

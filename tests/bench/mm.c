@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Products by the Matmul object on all cores of the machine: cycles of the second launch
+ * beside what the machine allows, as comma-separated values. Without arguments those whose
+ * bars are known.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hal/chip.h"
+#include "hal/host.h"
+#include "kernels/cli/limit.h"
+#include "kernels/matmul/matmul.h"
+#include "sched/launch.h"
+#include "sched/measure.h"
+
+struct product {
+    uint32_t m, n, k, batch;
+    unsigned cores;
+    enum type in, out;
+};
+
+/* A product's operands: what is in them changes no cycle. */
+static void *operand(uint64_t count, enum type type)
+{
+    return calloc(count * type_bits(type) / 8 + 64, 1);
+}
+
+/* The limit that is asked for: every pipe's rate, and what the first and the last command of
+ * each must take besides. */
+static double limit_of(const struct product *p)
+{
+    struct work w = {0};
+    double fixed = chip_cost(COST_ND2NZ_FLOOR) + chip_cost(COST_L1_L0_FIXED) +
+                   chip_cost(COST_MMAD_FIRST) + chip_cost(COST_L0C_GM_LEAST);
+    struct tensor a = {.type = p->in, .count = (uint64_t)p->m * p->k * p->batch};
+    struct tensor b = {.type = p->in, .count = (uint64_t)p->k * p->n * p->batch};
+    struct tensor c = {.type = p->out, .count = (uint64_t)p->m * p->n * p->batch};
+
+    work_in(&w, NPU_MEM_L1, &a);
+    work_in(&w, NPU_MEM_L1, &b);
+    work_matmul(&w, p->in, p->m, p->n, p->k);
+    w.cycles[PIPE_M] *= p->batch;
+    work_out(&w, NPU_MEM_L0C, &c);
+    return work_limit(&w, 0).cycles + fixed;
+}
+
+static int bench(const struct product *p)
+{
+    static struct sched_report text;
+    struct launch_report r;
+    struct matmul call = {
+        .m = p->m, .n = p->n, .k = p->k, .batch = p->batch, .in = p->in, .out = p->out};
+    struct mm mm;
+    char how[MM_TEXT];
+    int err = 0;
+
+    call.a = operand((uint64_t)p->batch * p->m * p->k, p->in);
+    call.b = operand((uint64_t)p->batch * p->k * p->n, p->in);
+    call.c = operand((uint64_t)p->batch * p->m * p->n, p->out);
+    for (unsigned i = 0; i < 2 && !err; i++) {
+        measure_start();
+        err = matmul(&call, &text);
+    }
+    measure_read(&r);
+    if (!err && matmul_plan(&call, &mm, how) == 0) {
+        mm_explain(&mm, how);
+        printf("%u,%lu,%lu,%lu,%lu,%s,%s,%llu,%.0f,%llu,%llu,%llu,%s\n", chip_cores(),
+               (unsigned long)p->batch, (unsigned long)p->m, (unsigned long)p->n,
+               (unsigned long)p->k, type_name(p->in), type_name(p->out),
+               (unsigned long long)r.span, limit_of(p),
+               (unsigned long long)r.chip[PIPE_M].busy, (unsigned long long)r.call,
+               (unsigned long long)mm.tiling.cycles, how);
+    } else {
+        fprintf(stderr, "benchmm: %s\n", text.text);
+    }
+    free((void *)(uintptr_t)call.a);
+    free((void *)(uintptr_t)call.b);
+    free(call.c);
+    return err;
+}
+
+/* In the order of the table; cores 0: any number. */
+static const struct product products[] = {
+    {1024, 1024, 1024, 1, 1, TYPE_F16, TYPE_F32},
+};
+
+static int bench_mm(int argc, char **argv)
+{
+    struct product p = {.batch = 1, .in = TYPE_F16, .out = TYPE_F32};
+
+    printf("cores,batch,m,n,k,in,out,cycles,limit,cube,call to return,predicted,how\n");
+    if (argc >= 4) {
+        p.m = (uint32_t)strtoul(argv[1], NULL, 0);
+        p.n = (uint32_t)strtoul(argv[2], NULL, 0);
+        p.k = (uint32_t)strtoul(argv[3], NULL, 0);
+        p.batch = argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 0) : 1;
+        if (argc > 5 && strcmp(argv[5], "s8") == 0) {
+            p.in = TYPE_S8;
+            p.out = TYPE_S32;
+        }
+        return bench(&p) ? RUN_FAULT : RUN_OK;
+    }
+    for (unsigned i = 0; i < sizeof(products) / sizeof(products[0]); i++) {
+        if ((products[i].cores == 0 || products[i].cores == chip_cores()) &&
+            bench(&products[i])) {
+            return RUN_FAULT;
+        }
+    }
+    return RUN_OK;
+}
+
+COMMAND(benchmm, "[M N K [BATCH [s8]]]", "cycles of products beside their limits",
+        bench_mm);
