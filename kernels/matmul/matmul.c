@@ -16,13 +16,13 @@ static struct {
     struct matmul p;
     unsigned cores;
     struct mm mm;
-} last;
+} matmul_last;
 
 static bool planned(const struct matmul *p, unsigned cores)
 {
-    const struct matmul *l = &last.p;
+    const struct matmul *l = &matmul_last.p;
 
-    return last.cores == cores && l->m == p->m && l->n == p->n && l->k == p->k &&
+    return matmul_last.cores == cores && l->m == p->m && l->n == p->n && l->k == p->k &&
            l->batch == p->batch && l->in == p->in && l->out == p->out &&
            l->strategy == p->strategy;
 }
@@ -30,7 +30,7 @@ static bool planned(const struct matmul *p, unsigned cores)
 /* A copy of the object, of this call's operands. */
 static void object(const struct matmul *p, struct mm *mm)
 {
-    *mm = last.mm;
+    *mm = matmul_last.mm;
     mm->a.gm = mm->turned ? p->b : p->a;
     mm->b.gm = mm->turned ? p->a : p->b;
 }
@@ -86,16 +86,16 @@ static unsigned plan_published(struct plan *plan, unsigned cores)
     return plan->rows * plan->columns;
 }
 
-/* Makes `last` the object for the call. */
+/* Makes matmul_last the object for the call. */
 static int plan_own(const struct matmul *p, unsigned cores, char why[MM_TEXT])
 {
-    struct mm *mm = &last.mm;
+    struct mm *mm = &matmul_last.mm;
     int err;
 
     if (planned(p, cores)) {
         return 0;
     }
-    last.cores = 0;
+    matmul_last.cores = 0;
     mm_init(mm, &(struct mm_shape){p->m, p->n, p->k, p->batch}, NULL);
     mm_set_a(mm, p->a, p->in, MM_ND, false, 0);
     mm_set_b(mm, p->b, p->in, MM_ND, false, 0);
@@ -104,8 +104,8 @@ static int plan_own(const struct matmul *p, unsigned cores, char why[MM_TEXT])
     err = err ? err : mm_plan(mm, cores, p->strategy, why);
     err = err ? err : mm_check(mm, why);
     if (!err) {
-        last.p = *p;
-        last.cores = cores;
+        matmul_last.p = *p;
+        matmul_last.cores = cores;
     }
     return err;
 }
@@ -141,7 +141,7 @@ int matmul(const struct matmul *p, struct sched_report *report)
         l.blocks = plan_published(&plan, cores);
     } else {
         err = plan_own(p, cores, report->text);
-        l.blocks = err ? 0 : min_u32(last.mm.tiles, cores);
+        l.blocks = err ? 0 : min_u32(matmul_last.mm.tiles, cores);
     }
     return err ? err : launch(&l, report);
 }

@@ -26,11 +26,12 @@ made()
     has_status "$want"
 }
 
-# at_most KIB IMAGE [BYTES]    of text and rodata, BYTES of them not counted
+# at_most KIB IMAGE [BYTES]    of text and rodata, BYTES of them left out
 at_most()
 {
-    "$size" -A "$2" | awk -v kib="$1" -v n="-${3:-0}" '$1 == ".text" || $1 == ".rodata" { n += $2 }
-        END { if (n <= 0 || n > kib * 1024) print n " bytes of text + rodata, at most " kib " KiB" }'
+    "$size" -A "$2" | awk -v kib="$1" -v n="-${3:-0}" '
+        $1 == ".text" || $1 == ".rodata" { n += $2 }
+        END { if (n <= 0 || n > kib * 1024) print n " bytes of text + rodata, not " kib " KiB" }'
 }
 
 # of_room ROOM IMAGE    bytes of text and rodata from a room, as the linker's map has them

@@ -34,7 +34,7 @@ for name in ("matmul", "idle"):
     if name not in hart:
         print(f"the hart never did '{name}'")
 shape = {tuple(e["args"]["shape"].split()[:3]) for e in events if e["name"] == "MMAD"}
-if shape != {("F16", f"m={m}", f"n={n}") for m in (128, 72) for n in (128, 44)}:
+if shape != {("F16", f"m={m}", f"n={n}") for m in (104, 96) for n in (108, 96)}:
     print("shapes of MMAD:", sorted(shape))
 END
 }

@@ -170,7 +170,7 @@ def tiles(args, kind, sizes, out):
     process = debug(f"{args} --m {m} --n {n} --k {k}")
     a, b, c = arrays("matmul", "a", "b", "c")
     go_to("report_launch")
-    in_l1 = number("'matmul.c'::last.mm.l1_b")
+    in_l1 = number("matmul_last.mm.l1_b")
     for name, tile, reference in (
             ("l1_nz", f"l1 0 {m}x{k} {kind} nz", a),
             ("l1_nz_pitch", f"l1 {in_l1} {k}x{n} {kind} nz -p {k}", b),
@@ -342,8 +342,8 @@ def readme():
     shows("readme_task", texts["npu 0"],
           r'^task 0 "matmul": (ready|waits for \d+ slots of \w+)$',
           r"push \(.*record\.c:\d+$")
-    shows("readme_tile_equals_a", texts["npu 'matmul.c'::last.p.a"], ": equal, 131072 elements$")
-    shows("readme_print", texts["print cmds[0]"], r"= (ND2NZ_GM_L1|LOAD2D_L0A|MMAD) F16 dst=")
+    shows("readme_tile_equals_a", texts["npu matmul_last.p.a"], ": equal, 131072 elements$")
+    shows("readme_print", texts["print cmds[0]"], r"= (ND2NZ_GM_L1|LOAD2D_L0A|MMAD) F16 ")
     same(len(texts), 8, "npu/readme_has_all_lines")
     over(process)
 

@@ -167,7 +167,8 @@ def backwards():
 
 
 def finish_of_a_task():
-    mi = connected(lambda: launch("matmul --m 900 --n 600 --k 700 --tiling published", options=["--gdb"]))
+    args = "matmul --m 900 --n 600 --k 700 --tiling published"
+    mi = connected(lambda: launch(args, options=["--gdb"]))
     mi.ask("-break-insert irq_wait")
     mi.ask("-exec-continue", STOPPED)
     mi.ask("-exec-continue", STOPPED)

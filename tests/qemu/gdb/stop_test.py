@@ -165,7 +165,7 @@ def rows_and_gaps():
     """Of a tile of the result each row is written, not what lies between."""
     process = begin(MATMUL)
     c = number("p->c")
-    npu(f"watch {c + 4 * 128} 4")  # row 0, column 128: the second block
+    npu(f"watch {c + 4 * 256} 4")  # row 0, column 256: the second tile
     go()
     text = "\n".join(stopped())
     ok(register("FIX", "PMU_COMMANDS") == 2, "stop/rows_with_gaps", text)
