@@ -315,14 +315,6 @@ const char *tile_schedule(const struct tile_plan *plan)
     return plan->schedule;
 }
 
-const struct tile_kernel *tile_stage(const struct tile_plan *plan, unsigned i)
-{
-    while (plan && i--) {
-        plan = plan->next;
-    }
-    return plan ? plan->p->k : NULL;
-}
-
 struct tile_cycles tile_predicted(const struct tile_plan *plan)
 {
     struct tile_cycles sum = plan->predicted;

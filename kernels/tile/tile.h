@@ -38,9 +38,6 @@ void tile_explain(const struct tile_plan *plan, FILE *to);
 /* `layout ..`, words of a schedule that lead to the same plan without a search; NULL: there
  * are too many. */
 const char *tile_schedule(const struct tile_plan *plan);
-/* What stage i of a plan computes, in operations of the Vector; NULL: there are fewer. A
- * program that no tile holds is run in several, each of which tile_explain() tells. */
-const struct tile_kernel *tile_stage(const struct tile_plan *plan, unsigned i);
 /* What the plan is predicted to take on the core that has most to do, in cycles: from its
  * first command to its last; each pipe's work. */
 struct tile_cycles {

@@ -108,6 +108,11 @@ static int plan(struct tile_program *p, const struct op_call *call)
     struct tile_error error;
     int err = tile_plan(&p->plan, p->k, call->cores, &p->arena, &error);
 
+    p->lowered = err ? NULL : tile_lower(p->k, &p->arena);
+    if (!err && p->lowered == NULL) {
+        snprintf(error.text, sizeof(error.text), "no memory for a plan");
+        err = ERR_NOMEM;
+    }
     if (err) {
         return refuse(p, &error, err);
     }
@@ -241,22 +246,20 @@ static struct tensor tensor_of(const struct tile_kernel *k, const struct tile_te
                            .type = (enum type)t->type};
 }
 
-/* Of a program in stages what each of them has to do: what does not fit into a core's
- * memory is read as often as that. */
+/* Of the whole program, however it is planned: what stages leave for each other in GM is no
+ * work of the formula. */
 static void work(const struct op_call *call, struct work *w)
 {
-    const struct tile_kernel *k;
+    const struct tile_kernel *k = program_of(call)->lowered;
 
-    for (unsigned s = 0; (k = tile_stage(program_of(call)->plan, s)) != NULL; s++) {
-        work_on_vector(k, w);
-        for (unsigned i = 0; i < k->n_params; i++) {
-            struct tensor t = tensor_of(k, &k->param[i]);
-            work_in(w, NPU_MEM_UB, &t);
-        }
-        for (unsigned i = 0; i < k->n_results; i++) {
-            struct tensor t = tensor_of(k, &k->result[i].tensor);
-            work_out(w, NPU_MEM_UB, &t);
-        }
+    work_on_vector(k, w);
+    for (unsigned i = 0; i < k->n_params; i++) {
+        struct tensor t = tensor_of(k, &k->param[i]);
+        work_in(w, NPU_MEM_UB, &t);
+    }
+    for (unsigned i = 0; i < k->n_results; i++) {
+        struct tensor t = tensor_of(k, &k->result[i].tensor);
+        work_out(w, NPU_MEM_UB, &t);
     }
 }
 

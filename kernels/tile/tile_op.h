@@ -29,6 +29,7 @@ struct tile_program {
     struct tile_kernel *k;
     struct tile_arena arena;
     struct tile_plan *plan;
+    const struct tile_kernel *lowered; /* the program, in operations of the Vector */
     struct tile_ref *ref;
     const char *path; /* of the source, for messages */
     char io[TILE_IO_BYTES], types[(TILE_PARAMS + TILE_RESULTS + 1) * 8];
