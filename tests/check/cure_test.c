@@ -2,21 +2,14 @@
  *
  * What a race lacks, and who may take the units of whom: small programs on the bare model
  * with one mistake each, and what the check names from its record of the run (tape.c, sim.c,
- * edit.c, cure.c). The hart is the test; a command's pc is its line here.
+ * edit.c, cure.c).
  */
 #include "tests/check/host.h"
-#include "tests/host/data.h"
-#include "tests/model/rig.h"
+#include "tests/check/small.h"
 #include "tests/test.h"
 #include "tools/emu/check/cure.h"
 #include "tools/emu/check/stream.h"
 
-/* Semaphores of a core, of the chip; a buffer in UB. */
-enum { FULL = 1, FREE, DONE, MESSAGE = SEM_CORE + 1 };
-enum { BUFFER = 0, ELSEWHERE = 16 << 10, BYTES = 256, CORES = 2 };
-
-static struct rig chip;
-static struct npu_host hearing;
 static struct findings found;
 static struct race *race;
 static struct cure cure;
@@ -30,23 +23,12 @@ static void hear(void *ctx, const struct npu_event *e)
 
 static void begin(void)
 {
-    const struct race_report report = {findings_add, findings_mixed, &found};
-    struct race_config config = {.cores = CORES,
-                                 .profile = PROFILE_a2,
-                                 .gm_base = RIG_GM_BASE,
-                                 .gm_bytes = RIG_GM_BYTES};
+    static const struct race_report report = {findings_add, findings_mixed, &found};
 
-    if (!chip.gm) {
-        rig_open(&chip, CORES, PROFILE_a2);
-    }
-    rig_reset(&chip);
     findings_open(&found, &test_host);
-    race = race_new(&test_host, &config, &report);
-    hearing = *chip.npu.host;
-    hearing.event = hear;
-    chip.npu.host = &hearing;
+    race = race_new(&test_host, &small_config, &report);
     cure = (struct cure){.how = CURE_NONE};
-    rig_write(&chip, NPU_CHIP, CHIP_TRACE, RIG_GM_BASE);
+    small_begin(hear);
 }
 
 /* What the one finding lacks. */
@@ -54,7 +36,7 @@ static void end(void)
 {
     uint64_t work = 0;
 
-    rig_drain(&chip);
+    rig_drain(&small);
     CHECK_EQ(found.n, 1u);
     cure = cure_of(&found, 0, race, &work);
 }
@@ -64,62 +46,6 @@ static void forget(void)
 {
     race_free(race);
     findings_close(&found);
-}
-
-/* --- the hart --- */
-
-/* A command of a line, which waits for `takes` units and posts one; 0: no semaphore. */
-static void push(unsigned core, union cmd c, unsigned wait, unsigned takes, unsigned post)
-{
-    c.head.wait_sem[0] = (uint8_t)wait;
-    c.head.wait_n[0] = (uint8_t)(wait ? takes : 0);
-    c.head.post_sem[0] = (uint8_t)post;
-    c.head.post_n[0] = post != 0;
-    rig_push(&chip, core, pipe_of(&c), &c);
-}
-
-#define PUSH(core, c, wait, post) push(core, at_line(c, __LINE__), wait, 1, post)
-
-static union cmd at_line(union cmd c, unsigned line)
-{
-    c.head.pc = line;
-    return c;
-}
-
-static void takes(unsigned core, unsigned sem, unsigned count)
-{
-    rig_drain(&chip);
-    rig_write(&chip, core, SEM_TAKE + 8 * sem, count);
-    CHECK_EQ(rig_read(&chip, core, SEM_TAKEN), 1u);
-}
-
-/* --- commands --- */
-
-static union cmd load(uint32_t ub)
-{
-    return rig_copy_in(ub, 0, BYTES);
-}
-
-static union cmd store(uint64_t gm)
-{
-    union cmd c = rig_command(OP_COPY_UB_GM, TYPE_NONE);
-
-    c.copy_out.dst = RIG_GM_BASE + gm;
-    c.copy_out.len_bytes = BYTES;
-    c.copy_out.n_blocks = 1;
-    return c;
-}
-
-static union cmd use(uint32_t ub)
-{
-    union cmd c = rig_command(OP_VABS, TYPE_F32);
-
-    c.vec1.src = ub;
-    c.vec1.dst = ELSEWHERE;
-    c.vec1.src_blk = c.vec1.dst_blk = 1;
-    c.vec1.src_rep = c.vec1.dst_rep = 8;
-    c.vec1.repeat = 1;
-    return c;
 }
 
 /* --- of one core --- */
@@ -138,10 +64,10 @@ TEST(cure, nobody_waits_for_what_is_posted)
 TEST(cure, a_unit_too_few)
 {
     begin();
-    PUSH(0, load(ELSEWHERE / 2), 0, FULL);
+    PUSH(0, load(BESIDE), 0, FULL);
     PUSH(0, load(BUFFER), 0, FULL);
     PUSH(0, use(BUFFER), FULL, 0);
-    takes(0, FULL, 1);
+    small_take(0, FULL, 1);
     end();
     CHECK_EQ(cure.how, CURE_MORE);
     CHECK_EQ(cure.sem, FULL);
@@ -153,7 +79,7 @@ TEST(cure, posted_too_early)
     unsigned line;
 
     begin();
-    PUSH(0, load(ELSEWHERE / 2), 0, FULL), line = __LINE__;
+    PUSH(0, load(BESIDE), 0, FULL), line = __LINE__;
     PUSH(0, load(BUFFER), 0, 0);
     PUSH(0, use(BUFFER), FULL, 0);
     end();
@@ -170,7 +96,7 @@ TEST(cure, waited_for_too_late)
     begin();
     PUSH(0, load(BUFFER), 0, FULL);
     PUSH(0, use(BUFFER), 0, 0);
-    PUSH(0, use(ELSEWHERE / 2), FULL, 0), line = __LINE__;
+    PUSH(0, use(BESIDE), FULL, 0), line = __LINE__;
     end();
     CHECK_EQ(cure.how, CURE_EARLY);
     CHECK_EQ(cure.sem, FULL);
@@ -184,7 +110,7 @@ static void rounds(unsigned first, unsigned units, unsigned free)
 {
     begin();
     if (first) {
-        rig_post(&chip, 0, FREE, first);
+        rig_post(&small, 0, FREE, first);
     }
     for (unsigned i = 0; i < 4; i++) {
         union cmd c = at_line(use(BUFFER), __LINE__);
@@ -193,14 +119,14 @@ static void rounds(unsigned first, unsigned units, unsigned free)
         c.head.wait_n[0] = 1;
         c.head.post_sem[0] = (uint8_t)free;
         c.head.post_n[0] = (uint8_t)units;
-        rig_push(&chip, 0, PIPE_V, &c);
+        rig_push(&small, 0, PIPE_V, &c);
     }
 }
 
 TEST(cure, units_for_more_buffers_than_there_are)
 {
     rounds(2, 1, FREE);
-    takes(0, FREE, 2);
+    small_take(0, FREE, 2);
     end();
     CHECK_EQ(cure.how, CURE_FEWER);
     CHECK_EQ(cure.sem, FREE);
@@ -233,12 +159,55 @@ TEST(cure, in_the_order_of_the_program)
     begin();
     PUSH(0, use(BUFFER), DONE, 0);
     PUSH(0, load(BUFFER), 0, 0);
-    rig_drain(&chip);
-    rig_post(&chip, 0, DONE, 1);
+    rig_drain(&small);
+    rig_post(&small, 0, DONE, 1);
     end();
     CHECK_EQ(found.finding[0].b.site.opcode, OP_VABS);
     CHECK_EQ(cure.how, CURE_PAIR);
     CHECK(cure.turned);
+    forget();
+}
+
+/* Two loads fill a buffer in turn with one that is used at once: what is missing is a wait of
+ * those alone whose buffer is new. */
+TEST(cure, of_some_commands_of_a_line)
+{
+    begin();
+    for (unsigned i = 0; i < 4; i++) {
+        union cmd c = at_line(load(i < 2 ? BUFFER : BESIDE), 1);
+        small_push(0, c, 0, 0, i == 1 ? FULL : 0);
+        small_push(0, at_line(use(i < 2 ? BUFFER : ELSEWHERE / 4), 2), 0, 0, 0);
+    }
+    end();
+    CHECK(cure.some);
+    forget();
+}
+
+/* A result goes from the Cube to the fixpipe by marks; what is in L0B is not ordered so. */
+TEST(cure, beside_marks_of_L0C)
+{
+    union cmd m = rig_command(OP_MMAD, TYPE_F16),
+              f = rig_command(OP_FIX_L0C_UB, TYPE_F32);
+    union cmd l = rig_command(OP_INIT_L0B, TYPE_F16);
+
+    m.head.flags = MMAD_INIT;
+    m.mmad.m = m.mmad.n = m.mmad.k = 16;
+    m.mmad.unit = UNIT_PASS;
+    f.fix_local.m = f.fix_local.n = 16;
+    f.fix_local.src_c0_stride = 16;
+    f.fix_local.dst_pitch = 16;
+    f.fix_local.nd_num = 1;
+    f.fix_local.unit = UNIT_PASS;
+    l.init.repeat = 1;
+    l.init.len = 1;
+    begin();
+    for (unsigned i = 0; i < 2; i++) {
+        small_push(0, at_line(m, 1), 0, 0, 0);
+        small_push(0, at_line(f, 2), 0, 0, 0);
+    }
+    PUSH(0, l, 0, 0);
+    end();
+    CHECK_EQ(cure.how, CURE_PAIR);
     forget();
 }
 
@@ -249,8 +218,8 @@ TEST(cure, none_behind_a_reset)
     PUSH(0, load(BUFFER), 0, FULL);
     PUSH(0, use(BUFFER), 0, 0);
     PUSH(0, use(BUFFER), DONE, 0);
-    rig_drain(&chip);
-    rig_write(&chip, 0, CORE_CTRL, CORE_CTRL_RESET);
+    rig_drain(&small);
+    rig_write(&small, 0, CORE_CTRL, CORE_CTRL_RESET);
     end();
     CHECK_EQ(cure.how, CURE_NONE);
     forget();
@@ -262,12 +231,11 @@ TEST(cure, none_behind_a_reset)
 static void takes_back(bool looks)
 {
     rounds(1, 1, FREE);
-    rig_drain(&chip);
-    for (unsigned p = 0; looks && p < 2; p++) {
-        const enum pipe both[] = {PIPE_MTE2, PIPE_V};
-        CHECK_EQ(rig_read(&chip, 0, rig_pipe(both[p], PIPE_LEFT)), 0u);
+    if (looks) {
+        small_look(0, PIPE_MTE2);
+        small_look(0, PIPE_V);
     }
-    takes(0, FREE, 1);
+    small_take(0, FREE, 1);
     CHECK_EQ(found.n, 0u);
 }
 
@@ -295,11 +263,11 @@ TEST(contended, not_for_units_of_one_post)
     begin();
     c.head.post_sem[0] = FULL;
     c.head.post_n[0] = 2;
-    rig_push(&chip, 0, PIPE_MTE2, &c);
+    rig_push(&small, 0, PIPE_MTE2, &c);
     PUSH(0, use(BUFFER), FULL, 0);
     c = store(ELSEWHERE);
     PUSH(0, c, FULL, 0);
-    rig_drain(&chip);
+    rig_drain(&small);
     CHECK_EQ(found.n_mixed, 0u);
     forget();
 }
@@ -333,9 +301,28 @@ TEST(cure, a_drain_before_the_hart_tells)
 {
     begin();
     PUSH(0, store(0), 0, 0);
-    rig_post(&chip, 0, MESSAGE, 1);
-    takes(1, MESSAGE, 1);
+    rig_post(&small, 0, MESSAGE, 1);
+    small_take(1, MESSAGE, 1);
     PUSH(1, load(BUFFER), 0, 0);
+    end();
+    CHECK_EQ(cure.how, CURE_DRAIN);
+    forget();
+}
+
+/* A barrier unit is there, and only the store lacks its post: the pair has none of its own. */
+TEST(cure, beside_a_barrier_unit)
+{
+    begin();
+    rig_write(&small, NPU_CHIP, CHIP_BARRIER,
+              field_put(CHIP_BARRIER_WATCH, MESSAGE - SEM_CORE) |
+                  field_put(CHIP_BARRIER_COUNT, CORES) |
+                  field_put(CHIP_BARRIER_TARGET, LATE) |
+                  field_put(CHIP_BARRIER_CORES, 3));
+    PUSH(0, store(0), 0, 0);
+    rig_post(&small, 0, MESSAGE, 1);
+    rig_post(&small, 1, MESSAGE, 1);
+    PUSH(1, load(BUFFER), LATE, 0);
+    small_take(0, LATE, 1);
     end();
     CHECK_EQ(cure.how, CURE_DRAIN);
     forget();
@@ -349,8 +336,8 @@ TEST(cure, a_barrier)
         union cmd to = at_line(store(c * BYTES), __LINE__);
         union cmd from =
             at_line(rig_copy_in(ELSEWHERE, (1 - c) * BYTES, BYTES), __LINE__);
-        rig_push(&chip, c, PIPE_MTE3, &to);
-        rig_push(&chip, c, PIPE_MTE2, &from);
+        rig_push(&small, c, PIPE_MTE3, &to);
+        rig_push(&small, c, PIPE_MTE2, &from);
     }
     end();
     CHECK_EQ(cure.how, CURE_BARRIER);
@@ -374,8 +361,7 @@ TEST(cure, a_drain_of_one_core_ends_no_record)
 {
     begin();
     PUSH(0, store(0), 0, 0);
-    rig_drain(&chip);
-    CHECK_EQ(rig_read(&chip, 0, rig_pipe(PIPE_MTE3, PIPE_LEFT)), 0u);
+    small_look(0, PIPE_MTE3);
     PUSH(1, load(BUFFER), 0, 0);
     end();
     CHECK_EQ(cure.how, CURE_PAIR);

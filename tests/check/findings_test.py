@@ -5,6 +5,7 @@
 #                              that are broken, silence about those that are not, reports
 #
 # --full: more cases of the operators, more seeds and cores, and the self-tests. TAP on stdout.
+import glob
 import json
 import os
 import re
@@ -147,7 +148,8 @@ def plants():
     """Mistakes as somebody makes them who has read the pages once."""
     two = (*IMAGE, "--cores", "2", "plants")
     lines, problems, found = marked_lines(), [], {}
-    for f in checked(*two)[1]["findings"]:
+    report, log = checked(*two, files=("json", "sarif"))[1:]
+    for f in report["findings"]:
         found.setdefault(f["second"].get("task") or f["first"]["task"], []).append(f)
     for line in salai(*two, "--list").stdout.splitlines():
         name, *want = line.split()
@@ -163,6 +165,7 @@ def plants():
                 want[4] != "-" and want[4] not in f["advice"]):
             problems.append(f"{name}: {is_}, {f.get('advice')}, want {want} {lines[name]}")
     ok("checked/each_plant_is_named", problems + [f"also {n}" for n in found])
+    ok("checked/sarif_of_each_plant_fits_its_schema", misfits(log, SARIF))
     ok("checked/plants_corrected", silent(*checked(*two, "--sound")))
     for seed in range(1, 21 if FULL else 3):
         ran = salai(*two[:2], "--seed", str(seed), *two[2:], "--sound")
@@ -267,21 +270,41 @@ def redundant():
 
 # --- silence ---
 
+def programs():
+    """The tile programs, in several sizes; and with FULL random ones."""
+    sizes = ["7 4 6"] + FULL * ["130 258 64", "1 1002 8"]
+    for path in sorted(glob.glob(f"{ROOT}/kernels/tile/*.tile")):
+        with open(path) as f:
+            dims = set(re.findall(r"\w+", " ".join(re.findall(r"\[(.*?)\]", f.read()))))
+        yield [["tile", os.path.relpath(path, ROOT), *(
+            w for d, n in zip(sorted(dims), size.split()) for w in (f"--{d}", n))]
+            for size in sizes]
+
+
 def command_lines():
     """The smallest case of every operator in one run; or all of each operator's."""
     listed = json.loads(salai("help", "--json").stdout)
     cases = [[f"{op['name']} {case}".split() for case in op["cases"]] for op in listed]
+    cases += programs()
     for some in cases if FULL else [[all_of[0] for all_of in cases]]:
         yield [w for case in some for w in [*case, "+"]][:-1]
+    if FULL:
+        yield [*IMAGE, "tile_random", "0", "300"]
+
+
+SURROUNDINGS = [""] + FULL * [
+    "--cores 24", "--cores 2 --seed 7", "--cores 7 --profile ascend910 --seed 3",
+    "--cores 32 --profile ascend310", "--cores 32 --seed 5", "--seed 11 --profile ascend310"]
 
 
 def operators():
-    problems = []
-    for options in ((), ("--cores", "24"), ("--cores", "2", "--seed", "7")) if FULL else ((),):
+    for options in SURROUNDINGS:
+        problems = []
         for words in command_lines():
-            got = silent(*checked(*words, options=options))
-            problems += [f"{options} {words[0]}: {p}" for p in got]
-    ok("checked/operators_are_silent", problems)
+            got = silent(*checked(*words, options=options.split()))
+            problems += [f"{words[:4]}: {p}" for p in got]
+        name = re.sub("[- ]+", "_", options)
+        ok(f"checked/operators_are_silent{name}", problems)
 
 
 def self_tests():
