@@ -116,6 +116,9 @@ def refuses(folder):
     for name, text, want in (("half_a_trace", good[:90], ":2: a"),
                              ("no_json", "hello", ":1: no JSON"),
                              ("no_commands", '{"traceEvents":[]}', "no command"),
+                             ("a_core_that_no_chip_has", good.replace('core":0', 'core":32'),
+                              ":2: a command of no core"),
+                             ("a_pipe_that_no_core_has", good.replace('"M"', '"Q"'), "or pipe"),
                              ("an_empty_file", "", "no JSON")):
         with open(trace, "w") as f:
             f.write(text)

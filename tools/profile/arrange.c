@@ -202,6 +202,9 @@ const char *trace_arrange(struct trace *t, const struct posts *posts,
     }
     if (window->first == 0) {
         bounds(t);
+        for (uint32_t i = 0; i < t->counters; i++) {
+            cut_counter(&t->counter[i], t->begin, t->end + 1);
+        }
     } else if (!cut(t, window->first, window->last)) {
         return "these launches are not in it";
     }

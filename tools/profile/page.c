@@ -216,8 +216,9 @@ static void tables(FILE *out, const struct sums *s)
     fputs(",\n\"stalls\":[", out);
     for (uint32_t i = 0; i < s->stalls; i++) {
         const struct stall *x = &s->stall[i];
-        fprintf(out, "%s[%u,\"%s\",%u,%ju]", i ? "," : "", x->lane, cause_name(x->cause),
-                x->text, (uintmax_t)x->cycles);
+        fprintf(out, "%s[%u,\"%s\",%u,%ju,\"%s\"]", i ? "," : "", x->lane,
+                cause_name(x->cause), x->text, (uintmax_t)x->cycles,
+                x->by ? pipe_name(x->by) : "");
     }
     fputs("],\n\"paths\":[", out);
     for (uint32_t i = 0; i < s->paths; i++) {

@@ -94,6 +94,10 @@ static void read_command(struct reader *r)
                         .core = (uint16_t)number(r, "core"),
                         .pipe = word_pipe(text(r, "pipe"))};
 
+    if (number(r, "core") >= NPU_MAX_CORES || c.pipe == 0) {
+        r->json.error = "a command of no core or pipe";
+        return;
+    }
     c.end = c.begin + ticks(r, "dur");
     c.name = intern(r, arg(r, "op"));
     c.line = intern(r, arg(r, "line"));

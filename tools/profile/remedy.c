@@ -114,19 +114,22 @@ static void name_ring(const struct trial *x, const struct sem *s, char *text)
     const struct trace *t = x->t;
     const struct edge *e = &t->edge[s->first];
     const struct command *from = &t->command[e->from], *to = &t->command[e->to];
+    char which[32] = "its only buffer";
 
-    snprintf(
-        text, ADVICE_TEXT,
-        "%s (%s, %s) waits for %s (%s) to give back its %u %s in %s, %ju cycles for %s",
-        pipe_name(to->pipe), trace_text(t, to->name), trace_text(t, to->line),
-        pipe_name(from->pipe), trace_text(t, from->name), s->units,
-        s->units == 1 ? "only buffer" : "buffers", word_memory(to->to),
-        (uintmax_t)s->waited, trace_text(t, s->text));
+    if (s->units > 1) {
+        snprintf(which, sizeof(which), "one of its %u buffers", s->units);
+    }
+    snprintf(text, ADVICE_TEXT,
+             "%s (%s, %s) waits for %s (%s) to give back %s in %s: %ju cycles for "
+             "semaphore %u",
+             pipe_name(to->pipe), trace_text(t, to->name), trace_text(t, to->line),
+             pipe_name(from->pipe), trace_text(t, from->name), which, word_memory(to->to),
+             (uintmax_t)s->waited, s->number);
 }
 
 void trial_rings(struct trial *x, uint32_t times)
 {
-    struct sem *all = calloc(x->t->edges + 1, sizeof(*all));
+    struct sem *all = calloc(SEM_COUNT, sizeof(*all));
     unsigned n = find_sems(x, all);
 
     for (unsigned i = 0; i < n; i++) {
@@ -140,7 +143,7 @@ void trial_rings(struct trial *x, uint32_t times)
 /* One buffer more: of all that have one, and of each that is waited for. */
 void try_buffers(struct trial *x)
 {
-    struct sem *all = calloc(x->t->edges + 1, sizeof(*all));
+    struct sem *all = calloc(SEM_COUNT, sizeof(*all));
     unsigned n = find_sems(x, all), singles = 0;
     struct change change = {.more = x->more};
     struct remedy *r;
@@ -175,7 +178,7 @@ void try_buffers(struct trial *x)
 /* A semaphore that never orders two commands which touch the same bytes. */
 void try_waits(struct trial *x)
 {
-    struct sem *all = calloc(x->t->edges + 1, sizeof(*all));
+    struct sem *all = calloc(SEM_COUNT, sizeof(*all));
     unsigned n = find_sems(x, all);
     const struct trace *t = x->t;
 
@@ -196,10 +199,10 @@ void try_waits(struct trial *x)
             snprintf(
                 r->why, sizeof(r->why),
                 "%s (%s, %s) waits %ju cycles for %s of %s, with which it has no byte in "
-                "common (%s)",
+                "common (semaphore %u)",
                 pipe_name(to->pipe), trace_text(t, to->name), trace_text(t, to->line),
                 (uintmax_t)all[i].waited, trace_text(t, from->name),
-                pipe_name(from->pipe), trace_text(t, all[i].text));
+                pipe_name(from->pipe), all[i].number);
             snprintf(r->help, sizeof(r->help),
                      "Leave the wait out, if CHECK=redundant says the same.");
         }

@@ -113,12 +113,10 @@ int main(int argc, char **argv)
         fputs(usage, stderr);
         return 2;
     }
-    if (!trace_read(&t, options.trace, &options.window, error, sizeof(error))) {
+    if (!trace_read(&t, options.trace, &options.window, error, sizeof(error)) ||
+        (options.path && !trace_read_path(&t, options.path, error, sizeof(error)))) {
         fprintf(stderr, "report: %s\n", error);
-        return 2;
-    }
-    if (options.path && !trace_read_path(&t, options.path, error, sizeof(error))) {
-        fprintf(stderr, "report: %s\n", error);
+        trace_free(&t);
         return 2;
     }
     sums_make(&s, &t);

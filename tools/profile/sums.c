@@ -17,26 +17,27 @@ const char *cause_name(enum cause cause)
     return names[cause];
 }
 
-static void add_stall(struct sums *s, uint32_t lane, enum cause cause, uint32_t text,
-                      uint64_t cycles)
+static void add_stall(struct sums *s, const struct stall *stall)
 {
     uint32_t i;
 
-    if (cycles == 0) {
+    if (stall->cycles == 0) {
         return;
     }
-    s->lane[lane].cause[cause] += cycles;
+    s->lane[stall->lane].cause[stall->cause] += stall->cycles;
     for (i = 0; i < s->stalls; i++) {
-        struct stall *x = &s->stall[i];
-        if (x->lane == lane && x->cause == cause && x->text == text) {
+        const struct stall *x = &s->stall[i];
+        if (x->lane == stall->lane && x->cause == stall->cause &&
+            x->text == stall->text && x->by == stall->by) {
             break;
         }
     }
     if (i == s->stalls) {
         s->stall = array_grow(s->stall, i, sizeof(s->stall[0]));
-        s->stall[s->stalls++] = (struct stall){lane, text, cause, 0};
+        s->stall[s->stalls] = *stall;
+        s->stall[s->stalls++].cycles = 0;
     }
-    s->stall[i].cycles += cycles;
+    s->stall[i].cycles += stall->cycles;
 }
 
 /* What the hart did while a queue was empty. `at` goes on from call to call. */
@@ -49,32 +50,33 @@ static void blame(struct sums *s, const struct trace *t, uint32_t lane, uint64_t
     for (uint32_t i = *at; begin < end; i++) {
         uint64_t from = i < t->harts && t->hart[i].begin < end ? t->hart[i].begin : end;
         if (from > begin) { /* nobody has said what */
-            add_stall(s, lane, CAUSE_EMPTY, 0, from - begin);
+            add_stall(s, &(struct stall){lane, 0, 0, CAUSE_EMPTY, from - begin});
             begin = from;
         }
         if (begin < end) {
             uint64_t to = t->hart[i].end < end ? t->hart[i].end : end;
-            add_stall(s, lane, CAUSE_EMPTY, t->hart[i].name, to > begin ? to - begin : 0);
+            add_stall(s, &(struct stall){lane, t->hart[i].name, 0, CAUSE_EMPTY,
+                                         to > begin ? to - begin : 0});
             begin = to > begin ? to : begin;
         }
     }
 }
 
-/* The semaphore that a command has waited for: whose unit came last. */
-static uint32_t awaited(const struct trace *t, const struct command *c)
+/* What a command has waited for: the semaphore whose unit came last. */
+static struct stall awaited(const struct trace *t, const struct command *c)
 {
-    uint64_t latest = 0;
-    uint32_t sem = 0;
+    struct stall stall = {.cause = CAUSE_SEM};
+    uint64_t most = 0;
 
     for (uint32_t i = 0; i < c->waits; i++) {
         const struct edge *e = &t->edge[c->wait + i];
-        uint64_t came = e->from == BY_HART ? e->cycles : t->command[e->from].end;
-        if (came >= latest) {
-            latest = came;
-            sem = e->sem;
+        if (e->cycles > most) {
+            most = e->cycles;
+            stall.text = e->sem;
+            stall.by = e->from == BY_HART ? 0 : t->command[e->from].pipe;
         }
     }
-    return sem;
+    return stall;
 }
 
 static void sum_lane(struct sums *s, const struct trace *t, uint32_t lane)
@@ -82,6 +84,7 @@ static void sum_lane(struct sums *s, const struct trace *t, uint32_t lane)
     const struct lanes *l = &s->lanes;
     struct lane_sum *sum = &s->lane[lane];
     uint64_t done = t->begin;
+    struct stall waited;
     uint32_t at = 0;
 
     for (uint32_t k = l->first[lane]; k < l->first[lane + 1]; k++) {
@@ -91,10 +94,13 @@ static void sum_lane(struct sums *s, const struct trace *t, uint32_t lane)
         uint64_t lost = c->lost + c->missed + c->banks;
         blame(s, t, lane, done, head, &at);
         sum->before += k == l->first[lane] ? head - done : 0;
-        add_stall(s, lane, CAUSE_SEM, awaited(t, c), c->begin - head);
-        add_stall(s, lane, CAUSE_SHARED, 0, c->lost);
-        add_stall(s, lane, CAUSE_L2, 0, c->missed);
-        add_stall(s, lane, CAUSE_BANK, 0, c->banks);
+        waited = awaited(t, c);
+        waited.lane = lane;
+        waited.cycles = c->begin - head;
+        add_stall(s, &waited);
+        add_stall(s, &(struct stall){lane, 0, 0, CAUSE_SHARED, c->lost});
+        add_stall(s, &(struct stall){lane, 0, 0, CAUSE_L2, c->missed});
+        add_stall(s, &(struct stall){lane, 0, 0, CAUSE_BANK, c->banks});
         sum->busy += c->end - c->begin - lost;
         sum->commands++;
         sum->read += c->read;

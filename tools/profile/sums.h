@@ -30,6 +30,7 @@ struct lane_sum {
 
 struct stall {
     uint32_t lane, text;
+    uint8_t by; /* CAUSE_SEM: pipe that posted late, 0: the hart */
     enum cause cause;
     uint64_t cycles;
 };

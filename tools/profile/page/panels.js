@@ -110,13 +110,15 @@ function pipes() {
     `<span>${keyed(tint, text)}</span>`).join("") +
     "<span>right: share of the run that it works</span>";
   const merged = new Map();
-  for (const [lane, cause, text, cycles] of D.stalls) {
-    const key = D.lanes[lane].pipe + cause + text;
-    const row = merged.get(key) || {pipe: D.lanes[lane].pipe, cause, text: T[text], cycles: 0};
+  for (const [lane, cause, text, cycles, by] of D.stalls) {
+    const key = [D.lanes[lane].pipe, cause, text, by].join();
+    const row = merged.get(key) || {pipe: D.lanes[lane].pipe, cause, text: T[text], by, cycles: 0};
     row.cycles += cycles;
     merged.set(key, row);
   }
-  const fault = d => d.cause !== "queue empty" ? d.text || (d.cause === "semaphore" ? "L0C" : "")
+  const fault = d => d.cause === "semaphore"
+    ? (!d.text ? "marks of L0C" : `${d.by || "the hart"}: ${d.text}`)
+    : d.cause !== "queue empty" ? d.text
     : d.text === "idle" ? "the hart slept: it waited itself"
       : d.text ? "the hart: " + d.text : "the hart: nothing that has a name";
   table("stalls", [
