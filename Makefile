@@ -7,8 +7,8 @@
 #                          and stores too)
 #   make test [T=part]     every test, or those with it in their name or file: builds
 #                          what they need, and one is run in half a second
-#   make profile ARGS=...  where the cycles went: trace, tables as msopprof's and the critical
-#                          path, in build/profile/ or OUT=folder
+#   make profile ARGS=...  where the cycles went and what would help: report.html, trace, tables
+#                          as msopprof's, critical path, in build/profile/ or OUT=folder
 #   make whatif ARGS=...   what a free hart, no bank conflicts, twice a bandwidth would bring;
 #                          SET="UB_GM_RATE=156,hart=0": these (prices of profile.def)
 #   make bench             what the scheduler costs, what pipelines reach, 1 to 32 cores

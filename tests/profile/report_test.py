@@ -3,7 +3,7 @@
 #
 # What `report` makes of a trace: for each kernel with one bottleneck (tests/profile) it names
 # that first, and what it would save is within 15 % of what mending it saves; its sums are the
-# counters of the machine; what it refuses. TAP on stdout.
+# counters of the machine; what it refuses. -v: what was told and saved. TAP on stdout.
 import base64
 import json
 import os
@@ -59,8 +59,10 @@ def advice(trace):
         test = name.replace(" ", "_")
         ok(first and first[1] == name, f"advice/{test}_is_named_first", text)
         off = 100 * (int(first[2]) - saves) / saves if first else 100
-        ok(abs(off) <= WITHIN, f"advice/{test}_saves_so_much",
-           f"{first and first[2]} told, {saves} saved: {off:+.1f} %")
+        said = f"{first and first[2]} cycles told, {saves} saved: {off:+.1f} %"
+        ok(abs(off) <= WITHIN, f"advice/{test}_saves_so_much", said)
+        if "-v" in sys.argv:
+            print("#", said)
     ok(len(runs) == 20, "advice/ten_kernels", told)
 
 
