@@ -161,7 +161,7 @@ TILE_SRC   := kernels/lib/near.c $(patsubst %,kernels/tile/%.c,ir build kernel l
     expr text ref ref_ops)
 HOST_SRC   := $(call find,tests/model tests/host tests/fuzz tests/tile) tests/test.c \
     $(patsubst %,tests/check/%.c,host small memory_test exact_test init_test corpus_test \
-    cure_test journal_test) \
+    cure_test journal_test follow_test) \
     hal/err.c kernels/cli/npy_header.c $(TILE_SRC) $(MODEL_SRC) $(CHECK_SRC) \
     $(FOLLOW_SRC)
 STREAMS_SRC := $(patsubst %,tests/check/%.c,host streams) $(TABLES) \

@@ -230,6 +230,10 @@ export TRACE_CORES=0
 refused window/refused_without_a_trace 'are for trace=' vadd --n 100
 unset TRACE_CORES
 
+salai --trace fault.json --image "$TEST_IMAGE" fault align
+tap_check trace/shows_a_fault "$(has_status 3; follows_rules fault.json part 2>&1 | grep -v numbers
+    grep -q '"fault","ph":"i".*"error":"ALIGN"' fault.json || echo 'no fault')"
+
 refused trace/tells_that_it_cannot_write 'missing/t.json' --trace missing/t.json -- vadd --n 100
 refused trace/refuses_tables_without_a_folder 'missing/.*csv: No such file' --tables missing -- \
     vadd --n 100

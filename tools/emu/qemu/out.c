@@ -16,24 +16,37 @@ struct Out {
     gzFile file;
     bool lost, keep;
     size_t n;
-    QemuThread thread;
-    QemuSemaphore end;
+    QemuSemaphore done;
     char buffer[BUFFER];
 };
+
+static GAsyncQueue *closed; /* what the thread has to do: Out */
 
 /* The thread's whole work. */
 static void *finish(void *opaque)
 {
-    Out *o = opaque;
+    for (;;) {
+        Out *o = g_async_queue_pop(closed);
 
-    qemu_sem_wait(&o->end);
-    if (o->keep && !o->lost) {
-        o->lost = rename(o->part, o->path) != 0;
-    }
-    if (!o->keep || o->lost) {
-        unlink(o->part);
+        if (o->keep && !o->lost) {
+            o->lost = rename(o->part, o->path) != 0;
+        }
+        if (!o->keep || o->lost) {
+            unlink(o->part);
+        }
+        qemu_sem_post(&o->done);
     }
     return NULL;
+}
+
+static void start_thread(void)
+{
+    static QemuThread thread;
+
+    if (!closed) {
+        closed = g_async_queue_new();
+        qemu_thread_create(&thread, "npu-out", finish, NULL, QEMU_THREAD_DETACHED);
+    }
 }
 
 /* Whether the file may be made anew, beside what is there. */
@@ -47,10 +60,13 @@ static bool is_file(const char *path)
 Out *out_open(const char *path)
 {
     bool file = is_file(path);
-    g_autofree char *part = file ? g_strconcat(path, ".part", NULL) : NULL;
+    char *real = realpath(path, NULL); /* or there is none yet */
+    g_autofree char *there = g_strdup(real ?: path);
+    g_autofree char *part = file ? g_strconcat(there, ".part", NULL) : NULL;
     int fd, err;
     Out *o;
 
+    free(real);
     if (file && access(path, F_OK) == 0 && access(path, W_OK) != 0) {
         return NULL;
     }
@@ -67,11 +83,11 @@ Out *out_open(const char *path)
         errno = err;
         return NULL;
     }
-    o->path = g_strdup(path);
+    o->path = g_steal_pointer(&there);
     o->part = g_steal_pointer(&part);
     if (o->part) {
-        qemu_sem_init(&o->end, 0);
-        qemu_thread_create(&o->thread, "npu-out", finish, o, QEMU_THREAD_JOINABLE);
+        qemu_sem_init(&o->done, 0);
+        start_thread();
     }
     return o;
 }
@@ -124,9 +140,9 @@ bool out_close(Out *o, bool keep)
     o->lost |= gzclose(o->file) != Z_OK;
     if (o->part) {
         o->keep = keep;
-        qemu_sem_post(&o->end);
-        qemu_thread_join(&o->thread);
-        qemu_sem_destroy(&o->end);
+        g_async_queue_push(closed, o);
+        qemu_sem_wait(&o->done);
+        qemu_sem_destroy(&o->done);
     }
     good = keep && !o->lost;
     g_free(o->path);

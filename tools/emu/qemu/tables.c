@@ -45,7 +45,10 @@ static struct {
     struct follow *follow;
     struct path *path;
     struct sums sums;
-    GArray *works;     /* since the last launch, of Works */
+    GArray *works; /* since the last launch, of Works */
+    uint64_t
+        last;   /* cycle of the last event; as of the trace, what a debugger goes back */
+    bool again; /* over is known */
     unsigned does_for; /* the core that the hart works for, or NPU_CHIP */
     unsigned launch;   /* number of the one that is told */
 } tables;
@@ -314,6 +317,11 @@ void npu_tables_event(SalaiNPU *npu, const struct npu_event *e)
     if (!tables.npu) {
         return;
     }
+    tables.again = e->now < tables.last || (tables.again && e->now == tables.last);
+    if (tables.again) {
+        return;
+    }
+    tables.last = e->now;
     follow_event(tables.follow, e);
     if (e->what == NPU_NAMES) {
         name_hart(e);
@@ -331,11 +339,11 @@ void npu_tables_event(SalaiNPU *npu, const struct npu_event *e)
 
 static void at_exit(int status, void *opaque)
 {
-    bool good = true;
+    bool keep = tables.last != 0, good = true;
 
     tables.npu = NULL;
     for (unsigned t = 0; t < TABLES; t++) {
-        if (!out_close(tables.out[t], true)) {
+        if (tables.out[t] && !out_close(tables.out[t], keep) && keep) {
             error_report("npu.so: tables=%s: %s" CSV " could not be written completely",
                          tables.folder, names[t]);
             good = false;
@@ -348,6 +356,8 @@ static void at_exit(int status, void *opaque)
 
 void npu_tables_open(SalaiNPU *npu, const char *folder)
 {
+    tables.folder = g_strdup(folder);
+    on_exit(at_exit, NULL);
     for (unsigned t = 0; t < TABLES; t++) {
         g_autofree char *path = g_strdup_printf("%s/%s" CSV, folder, names[t]);
 
@@ -356,7 +366,6 @@ void npu_tables_open(SalaiNPU *npu, const char *folder)
             npu_die("npu.so: tables=%s: %s", path, strerror(errno));
         }
     }
-    tables.folder = g_strdup(folder);
     tables.follow = follow_new(npu->config.cores);
     tables.path = path_new();
     tables.works = g_array_new(false, false, sizeof(Works));
@@ -364,5 +373,4 @@ void npu_tables_open(SalaiNPU *npu, const char *folder)
     tables.npu = npu;
     put_heads();
     npu_lines_open();
-    on_exit(at_exit, NULL);
 }

@@ -173,6 +173,13 @@ static void ended(const struct npu_event *e)
     }
 }
 
+static void faults(const struct npu_event *e)
+{
+    if (in_window(e->core, e->pipe) && npu_window_cycles(e->now, e->now)) {
+        trace.format->fault(e, npu_error_name(e->fault));
+    }
+}
+
 static void line(const struct npu_event *e)
 {
     if (e->level) {
@@ -213,6 +220,9 @@ static void hear(const struct npu_event *e)
     case NPU_TAKES:
     case NPU_POSTS:
         npu_count_units(e);
+        break;
+    case NPU_FAULTS:
+        faults(e);
         break;
     case NPU_LINE:
         line(e);
@@ -316,8 +326,8 @@ static void name_tracks(void)
     trace.format->thread(TRACE_HART, TRACE_DOES, "hart");
     trace.format->thread(TRACE_HART, TRACE_RANGES, "ranges");
     trace.format->process(TRACE_TASKS, "tasks");
-    g_autofree char *chip = g_strdup_printf("chip %s %s", npu_profile_name(config->profile),
-                                            npu_timing_name(config->timing));
+    g_autofree char *chip = g_strdup_printf(
+        "chip %s %s", npu_profile_name(config->profile), npu_timing_name(config->timing));
     trace.format->process(TRACE_CHIP, chip);
 }
 

@@ -48,6 +48,8 @@ typedef struct TraceFormat {
     void (*counter)(unsigned process, const char *name, const char *unit, uint64_t at,
                     uint64_t value);
     void (*memory)(const TraceMemory *m);
+    /* A pipe has stopped, or a core at an access to a register: with this error. */
+    void (*fault)(const struct npu_event *e, const char *error);
     void (*close)(void);
 } TraceFormat;
 

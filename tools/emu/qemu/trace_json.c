@@ -279,6 +279,16 @@ static void memory(const TraceMemory *m)
     text("}}");
 }
 
+static void fault(const struct npu_event *e, const char *error)
+{
+    event("fault", "i", e->core, e->pipe < NPU_PIPES ? e->pipe : TRACE_CORE);
+    time_of(",\"cat\":\"fault\",\"s\":\"t\",\"ts\":", e->now);
+    text(",\"args\":{\"number\":");
+    number(e->number);
+    words("error", error);
+    text("}}");
+}
+
 static void close_json(void)
 {
     text("\n]}\n");
@@ -294,5 +304,6 @@ const TraceFormat npu_trace_json = {
     .end = end,
     .counter = counter,
     .memory = memory,
+    .fault = fault,
     .close = close_json,
 };

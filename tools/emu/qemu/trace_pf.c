@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
  * A trace in Perfetto's own format: packets of protobuf, their texts interned, compressed in
- * blocks. It is a tenth of the JSON and is read faster. What is written of protobuf are
- * varints, eight bytes and lengths, so no library is asked for that. Source: Perfetto,
+ * blocks. It is a tenth of the JSON and is read faster. Source: Perfetto,
  * protos/perfetto/trace (trace_packet, track_event, debug_annotation, interned_data).
  *
  * One cycle is one nanosecond. A command's arguments are those of the JSON but for core, pipe
  * and op, which its track and its name say.
  */
+#include "tools/emu/qemu/protobuf.h"
 #include "tools/emu/qemu/trace.h"
 #include <zlib.h>
 
@@ -53,11 +53,6 @@ enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
 enum { FLAG_BEGINS = 1, FLAG_INTERNED = 2 };
 enum { TABLE_NAMES, TABLE_NOTES, TABLE_TEXTS, TABLES };
 
-/* A message that is being written; they nest by being appended to one another. */
-typedef struct Message {
-    GByteArray *bytes;
-} Message;
-
 static struct {
     Out *out;
     GByteArray *block;
@@ -67,53 +62,6 @@ static struct {
     uint64_t n_counters, arrows;
     bool begun;
 } pf;
-
-/* --- protobuf --- */
-
-static void add_varint(Message *m, uint64_t n)
-{
-    uint8_t bytes[10];
-    unsigned used = 0;
-
-    do {
-        bytes[used++] = (n & 0x7f) | (n > 0x7f ? 0x80 : 0);
-        n >>= 7;
-    } while (n);
-    g_byte_array_append(m->bytes, bytes, used);
-}
-
-static void add_number(Message *m, unsigned field, uint64_t n)
-{
-    add_varint(m, field << 3);
-    add_varint(m, n);
-}
-
-static void add_fixed(Message *m, unsigned field, uint64_t n)
-{
-    uint64_t little = GUINT64_TO_LE(n);
-
-    add_varint(m, field << 3 | 1);
-    g_byte_array_append(m->bytes, (const guint8 *)&little, sizeof(little));
-}
-
-static void add_bytes(Message *m, unsigned field, const void *bytes, size_t n)
-{
-    add_varint(m, field << 3 | 2);
-    add_varint(m, n);
-    g_byte_array_append(m->bytes, bytes, n);
-}
-
-static void add_text(Message *m, unsigned field, const char *text)
-{
-    add_bytes(m, field, text, strlen(text));
-}
-
-/* What `inner` has become, which is then empty. */
-static void add_message(Message *m, unsigned field, Message *inner)
-{
-    add_bytes(m, field, inner->bytes->data, inner->bytes->len);
-    g_byte_array_set_size(inner->bytes, 0);
-}
 
 /* --- packets --- */
 
@@ -337,6 +285,17 @@ static void memory(const TraceMemory *m)
     end_event();
 }
 
+static void fault(const struct npu_event *e, const char *error)
+{
+    begin_event(TYPE_INSTANT,
+                thread_track(e->core, e->pipe < NPU_PIPES ? e->pipe : TRACE_CORE),
+                e->now);
+    name_event("fault");
+    note_number(&pf.event, EVENT_ANNOTATIONS, "number", e->number);
+    note_text(&pf.event, EVENT_ANNOTATIONS, "error", error, true);
+    end_event();
+}
+
 /* --- commands --- */
 
 /* Where an arrow begins: within who posted, whose slice has been or will be there. */
@@ -486,5 +445,6 @@ const TraceFormat npu_trace_perfetto = {
     .end = end_range,
     .counter = counter,
     .memory = memory,
+    .fault = fault,
     .close = close_pf,
 };
