@@ -19,12 +19,10 @@ void pipe_init(unsigned n)
     }
 }
 
-void pipe_forget(void)
+void pipe_forget(unsigned core)
 {
-    for (unsigned core = 0; core < chip_cores(); core++) {
-        for (unsigned p = 0; p < NPU_PIPES; p++) {
-            pipe_ports[core][p].room = pipe_ports[core][p].owed = 0;
-        }
+    for (unsigned p = 0; p < NPU_PIPES; p++) {
+        pipe_ports[core][p].room = pipe_ports[core][p].owed = 0;
     }
 }
 

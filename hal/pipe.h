@@ -27,8 +27,8 @@ static inline uint32_t pipe_refresh(struct pipe_port *port)
     return port->room;
 }
 
-/* Nothing is known of room, which depends on what was pushed, and nothing is owed. */
-void pipe_forget(void);
+/* Nothing is known of a core's room, which depends on what was pushed, and nothing is owed. */
+void pipe_forget(unsigned core);
 
 /* Appends a command where there is room. */
 static inline void pipe_store(struct pipe_port *port, const union cmd *cmd)

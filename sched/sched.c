@@ -31,6 +31,7 @@ static struct task tasks[TASK_MAX];
 static unsigned n_tasks; /* slots of tasks[] in use, ended ones among them */
 static unsigned n_left;  /* tasks that have not ended */
 static unsigned n_timed; /* tasks whose wait has a time-out */
+static uint32_t in_use;  /* a bit for each core that has tasks; others cost nothing */
 /* What every switch needs, side by side. */
 static struct {
     struct task *last, *end; /* that ran last; behind those in use */
@@ -301,6 +302,7 @@ int sched_begin(const char *name, unsigned core, void (*fn)(void *arg), void *ar
     t->block = parent ? parent->block : 0;
     t->blocks = parent ? parent->blocks : 1;
     t->context.ra = (uintptr_t)task_entry;
+    in_use |= 1u << core;
     n_tasks += slot == n_tasks;
     hot.end = tasks + n_tasks;
     n_of_priority[t->priority]++;
@@ -440,9 +442,8 @@ static void end_tasks(void)
         }
         measure_task(tasks[i].name, tasks[i].context.spent);
     }
-    tpipe_forget();
-    for (unsigned core = 0; core < chip_cores(); core++) {
-        (void)task_forget_posts(core);
+    for (; in_use; in_use &= in_use - 1) {
+        task_forget((unsigned)__builtin_ctz(in_use));
     }
     running = NULL;
     n_tasks = n_left = n_timed = 0;
@@ -473,7 +474,6 @@ int sched_run(struct sched_report *report)
     }
     run_report = report;
     sched_run_number++;
-    pipe_forget();
     measure_run();
     stats = (struct sched_stats){0};
     hot.last = tasks + n_tasks - 1;

@@ -352,6 +352,13 @@ uint32_t task_forget_posts(unsigned core)
     return first;
 }
 
+void task_forget(unsigned core)
+{
+    pipe_forget(core);
+    tpipe_forget(core);
+    (void)task_forget_posts(core);
+}
+
 void task_owe_wait(enum pipe pipe, unsigned sem, unsigned count)
 {
     task_owe(&task_ports[pipe], sem | count << 16);

@@ -120,13 +120,15 @@ bool task_owe_post(struct pipe_port *port, uint32_t post);
 extern uint32_t task_owed_posts; /* cores that have such, a bit each */
 /* Forgets those of a core; returns one of them, or 0. */
 uint32_t task_forget_posts(unsigned core);
+/* Forgets what a run leaves of a core: its queues, what its pipes owe and have room for. */
+void task_forget(unsigned core);
 /* Which queue of a core, and in which line, has let a pipe owe a wait for the semaphore;
  * false: none. */
 bool tque_owes(unsigned core, unsigned sem, char *text, size_t size);
 /* report.c: names waits that the core's pipes owe and nobody has issued, and forgets them. */
 unsigned report_owed(unsigned core, char *text, size_t size);
-/* tque.c: forgets every core's queues, at the end of a run. */
-void tpipe_forget(void);
+/* tque.c: forgets a core's queues, at the end of a run. */
+void tpipe_forget(unsigned core);
 /* stack.c */
 void stack_repaint(struct task *t);
 /* Whether the guard is as it was: its highest word; its ends, and the caller, who runs on

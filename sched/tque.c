@@ -353,11 +353,9 @@ unsigned tpipe_leftovers(unsigned core, char *text, size_t size)
     return found;
 }
 
-void tpipe_forget(void)
+void tpipe_forget(unsigned core)
 {
     char left[8] = "";
 
-    for (unsigned core = 0; core < chip_cores(); core++) {
-        (void)tpipe_leftovers(core, left, sizeof(left));
-    }
+    (void)tpipe_leftovers(core, left, sizeof(left));
 }
