@@ -47,6 +47,9 @@ void calibrate(row_shown show);
 extern const struct row vector_rows[], matmul_rows[], silicon_rows[];
 extern const unsigned n_vector_rows, n_matmul_rows, n_silicon_rows;
 
+/* Powers the rig's chip on with so much GM, of which it does not matter what it holds. */
+void calibrate_gm(struct rig *r, uint64_t bytes);
+
 /* Cycles until everything that was pushed has ended. */
 static inline uint64_t drain(struct rig *r, uint64_t begin)
 {

@@ -117,14 +117,15 @@ TEST(l2, replaces_the_oldest)
     rig_close(&r);
 }
 
-/* Two cores want one line: the second finds it on its way, and need not fetch it again. */
+/* Cores want one line: the second finds it on its way, and need not fetch it again. */
 TEST(l2, on_its_way)
 {
     struct rig r;
     union cmd c = read_l1(0, 16 * KIB);
-    const struct npu_flow *first, *second;
+    const struct npu_flow *first, *second, *third;
 
-    rig_open(&r, 2, PROFILE_a2);
+    rig_open(&r, 3, PROFILE_a2);
+    third = &r.npu.s->core[2].pipe[PIPE_MTE2].flow;
     first = &r.npu.s->core[0].pipe[PIPE_MTE2].flow;
     second = &r.npu.s->core[1].pipe[PIPE_MTE2].flow;
     rig_push(&r, 0, PIPE_MTE2, &c);
@@ -132,7 +133,11 @@ TEST(l2, on_its_way)
     ok(first->misses == LINES_16K && first->hbm == 256, "l2/the_first_fetches");
     ok(second->misses == LINES_16K && second->late == 16 * KIB && second->hbm == 0,
        "l2/on_its_way_is_missing_but_fetched_once");
-    ok(second->same_line && !first->same_line, "l2/the_second_in_a_line_waits");
+    rig_push(&r, 2, PIPE_MTE2, &c);
+    ok(first->same_line == 0 && second->same_line == 1 && third->same_line == 2,
+       "l2/whoever_comes_to_a_line_waits_for_the_others");
+    ok(first->left == 16 * KIB * 256 && third->left == 16 * KIB * 1024 / 1000 * 256,
+       "l2/12_of_1000_for_each_of_them");
     rig_drain(&r);
     rig_push(&r, 1, PIPE_MTE2, &c);
     ok(second->misses == 0, "l2/has_come_when_the_command_ends");
@@ -163,7 +168,8 @@ TEST(l2, dirty_lines)
     rig_close(&r);
 }
 
-/* 16 cores that miss want 16 * 88 of HBM's 784 bytes a cycle; hits are not held up. */
+/* 16 cores that miss want 16 * 88 of HBM's 784 bytes a cycle; hits are held up by what L2
+ * passes on of that only: of their 160, 2703 / sqrt(2703^2 + 784^2) are left. */
 TEST(l2, hbm)
 {
     enum { CORES = 17, BYTES = 128 * KIB };
@@ -184,9 +190,43 @@ TEST(l2, hbm)
         uint64_t took = r.npu.s->core[core].pipe[PIPE_MTE2].end - r.now;
         cold = took > cold ? took : cold;
     }
-    ok(warm == 183 + (BYTES + 159) / 160, "l2/hits_do_not_share_hbm");
+    ok(warm == 183 + (BYTES * 256ull + 39338) / 39339, "l2/hits_do_not_share_hbm");
     ok(cold == 183 + 150 + (BYTES + 48) / 49, "l2/misses_share_hbm");
     rig_close(&r);
+}
+
+/* Cycles of a transfer of core 0 while others read; L2 has it all. */
+static uint64_t beside_readers(unsigned others, bool writes)
+{
+    enum pipe pipe = writes ? PIPE_MTE3 : PIPE_MTE2;
+    union cmd mine = writes ? write_ub(0, 64 * KIB) : rig_copy_in(0, 0, 64 * KIB);
+    uint64_t took = 0;
+    struct rig r;
+
+    rig_open(&r, others + 1, PROFILE_a2);
+    for (unsigned turn = 0; turn < 2; turn++) {
+        for (unsigned core = 1; core <= others; core++) {
+            union cmd c = rig_copy_in(0, core * 64 * KIB, 64 * KIB);
+            rig_push(&r, core, PIPE_MTE2, &c);
+        }
+        rig_push(&r, 0, pipe, &mine);
+        took = r.npu.s->core[0].pipe[pipe].end - r.now;
+        rig_drain(&r);
+    }
+    rig_close(&r);
+    return took;
+}
+
+/* 8 others ask L2 for 1000 bytes a cycle. Of its own 125 a read has 2703 / sqrt(2703^2 +
+ * 1000^2) left, of 78 a write 3784 / sqrt(3784^2 + 951^2), for those have 951 left. */
+TEST(l2, meets_others)
+{
+    ok(beside_readers(0, false) == 192 + 525, "l2/alone_a_read_meets_nobody");
+    ok(beside_readers(8, false) == 192 + 560, "l2/reads_meet_each_other");
+    ok(beside_readers(0, true) == 127 + 841, "l2/alone_a_write_meets_nobody");
+    ok(beside_readers(8, true) == 127 + 867, "l2/a_write_meets_reads");
+    rig_prices(TIMING_v1);
+    ok(beside_readers(8, false) == 192 + 525, "l2/under_v1_nobody_does");
 }
 
 TEST(l2, snapshot)

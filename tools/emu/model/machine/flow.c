@@ -47,6 +47,18 @@ static uint32_t fair_share(const uint32_t *rates, unsigned count, uint64_t limit
     return low ? (uint32_t)low : 1;
 }
 
+/* Integer part of a square root. */
+static uint64_t root(uint64_t n)
+{
+    uint64_t result = 0;
+
+    for (uint64_t bit = 1ull << 31; bit; bit >>= 1) {
+        uint64_t with = result | bit;
+        result = with * with <= n ? with : result;
+    }
+    return result;
+}
+
 static void flow_progress(struct npu_flow *f, uint64_t now)
 {
     uint64_t done = (now - f->updated) * f->rate;
@@ -92,12 +104,48 @@ static void share_hbm(const struct npu_state *s, struct flow_rates *r)
     }
 }
 
+/* Reads, or writes: L2 answers later the more it is asked for, and what a transfer has
+ * under way at a time stays the same; all that is asked for is `wanted`. */
+static void meet(struct flow_rates *r, bool reads, uint64_t wanted, uint64_t peak)
+{
+    uint64_t of = 0, slow = peak; /* for a rate of `of`, peak / slow of its own is left */
+
+    for (unsigned i = 0; i < r->count && peak; i++) {
+        const struct npu_flow *f = &r->active[i]->flow;
+        if (!(f->pools & POOL_READ) == reads) {
+            continue;
+        }
+        if (r->rate[i] != of) {
+            uint64_t others = wanted - r->rate[i];
+            of = r->rate[i];
+            slow = root(peak * peak + others * others);
+        }
+        uint64_t most = f->own * peak / slow;
+        most = most ? most : 1;
+        r->rate[i] = most < r->rate[i] ? (uint32_t)most : r->rate[i];
+    }
+}
+
+static uint64_t sum_of(const struct flow_rates *r, bool writes_too)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < r->count; i++) {
+        bool counts = writes_too || (r->active[i]->flow.pools & POOL_READ);
+        sum += counts ? r->rate[i] : 0;
+    }
+    return sum;
+}
+
 static void flow_share(const struct npu_state *s, struct flow_rates *r)
 {
     uint32_t reads[NPU_MAX_CORES * NPU_PIPES] = {0};
+    uint64_t all = (uint64_t)cost(s, COST_L2_RATE) * 256;
+    uint64_t peak = (uint64_t)cost(s, COST_L2_READ_PEAK) * 256;
     unsigned n_reads = 0;
 
     share_hbm(s, r);
+    meet(r, true, sum_of(r, false), peak);
     for (unsigned i = 0; i < r->count; i++) {
         if (r->active[i]->flow.pools & POOL_READ) {
             reads[n_reads++] = r->rate[i];
@@ -109,7 +157,8 @@ static void flow_share(const struct npu_state *s, struct flow_rates *r)
         bool limited = (r->active[i]->flow.pools & POOL_READ) && r->rate[i] > read_share;
         r->rate[i] = limited ? read_share : r->rate[i];
     }
-    uint32_t share = fair_share(r->rate, r->count, (uint64_t)cost(s, COST_L2_RATE) * 256);
+    meet(r, false, sum_of(r, true), peak ? all : 0);
+    uint32_t share = fair_share(r->rate, r->count, all);
     r->shared = false;
     for (unsigned i = 0; i < r->count; i++) {
         r->rate[i] = r->rate[i] < share ? r->rate[i] : share;
@@ -235,6 +284,17 @@ static struct demand demand_of(const struct plan *plan, uint32_t times)
                            plan->at_least * times};
 }
 
+/* A line goes to one core after the other: whoever comes there behind others waits for
+ * them in every line of the transfer, and so does what shares its way. */
+static void same_line(const struct npu_state *s, struct demand *d,
+                      const struct npu_flow *f)
+{
+    uint32_t more = f->same_line * cost(s, COST_GM_SAME_LINE);
+
+    d->work += d->work * more / 1000;
+    d->at_least += d->at_least * more / 1000;
+}
+
 /* Cycles of its work, all of it at hand, or as fast as it could go. */
 static uint64_t least_cycles(const struct plan *plan, const struct demand *d)
 {
@@ -259,8 +319,7 @@ static uint64_t work_cycles(const struct npu_state *s, const struct plan *plan,
 {
     uint64_t cycles = least_cycles(plan, d);
 
-    cycles += late_cycles(s, plan, f, cycles);
-    return f->same_line ? cycles + cycles * cost(s, COST_GM_SAME_LINE) / 100 : cycles;
+    return cycles + late_cycles(s, plan, f, cycles);
 }
 
 /* Its rate alone: below its own if short rows, or another engine on its way, hold it. */
@@ -281,18 +340,20 @@ static uint64_t first_line(const struct plan *plan)
     return a->mem == NPU_MEM_GM ? a->base / L2_LINE_BYTES : UINT64_MAX;
 }
 
-/* Another core transfers what begins there. */
-static bool line_taken(const struct npu *n, unsigned core, uint64_t line)
+/* How many other cores transfer what begins there. */
+static uint8_t line_taken(const struct npu *n, unsigned core, uint64_t line)
 {
+    unsigned others = 0;
+
     for (unsigned c = 0; c < n->s->cores; c++) {
+        bool taken = false;
         for (unsigned p = 0; c != core && p < NPU_PIPES; p++) {
-            if (flow_active(&n->s->core[c].pipe[p]) &&
-                first_line(&n->plan[c][p]) == line) {
-                return true;
-            }
+            taken |=
+                flow_active(&n->s->core[c].pipe[p]) && first_line(&n->plan[c][p]) == line;
         }
+        others += taken;
     }
-    return false;
+    return (uint8_t)others;
 }
 
 static void gm_begin(struct npu *n, unsigned core, unsigned pipe, struct npu_flow *f)
@@ -304,7 +365,8 @@ static void gm_begin(struct npu *n, unsigned core, unsigned pipe, struct npu_flo
     f->misses = found.misses;
     f->late = (uint32_t)found.late;
     f->hbm = (uint32_t)div_up(found.hbm * 256, plan->work);
-    f->same_line = cost(n->s, COST_GM_SAME_LINE) && line_taken(n, core, first_line(plan));
+    f->same_line =
+        cost(n->s, COST_GM_SAME_LINE) ? line_taken(n, core, first_line(plan)) : 0;
 }
 
 void flow_begin(struct npu *n, unsigned core, unsigned pipe, uint32_t fixed,
@@ -320,6 +382,7 @@ void flow_begin(struct npu *n, unsigned core, unsigned pipe, uint32_t fixed,
     p->flow = (struct npu_flow){0};
     if ((plan->pools & POOL_GM) && d.work) {
         gm_begin(n, core, pipe, &p->flow);
+        same_line(s, &d, &p->flow);
     }
     fixed += p->flow.late ? cost(s, COST_L2_MISS) * times : 0;
     cycles = work_cycles(s, plan, &d, &p->flow);
@@ -355,6 +418,7 @@ uint64_t flow_missed(const struct npu *n, unsigned core, unsigned pipe)
     uint32_t times = defect_slow(n->s, core, pipe);
     struct demand d = demand_of(plan, times);
 
+    same_line(n->s, &d, f);
     return f->late ? (uint64_t)cost(n->s, COST_L2_MISS) * times +
                          late_cycles(n->s, plan, f, least_cycles(plan, &d))
                    : 0;
@@ -366,7 +430,7 @@ static bool found_plausible(const struct npu *n, const struct plan *plan,
 {
     bool l2 = cost(n->s, COST_L2_BYTES) != 0;
 
-    return f->same_line <= (cost(n->s, COST_GM_SAME_LINE) != 0) &&
+    return f->same_line < (cost(n->s, COST_GM_SAME_LINE) ? n->s->cores : 1) &&
            f->late <= plan_bytes_read(plan) &&
            (l2 || (f->hits | f->misses | f->late | f->hbm) == 0) &&
            (!f->late || plan->latency);
@@ -387,6 +451,7 @@ bool flow_plausible(const struct npu *n, unsigned core, unsigned pipe, uint64_t 
     if (!found_plausible(n, plan, f)) {
         return false;
     }
+    same_line(n->s, &d, f);
     cycles = work_cycles(n->s, plan, &d, f);
     longest = cost_cycles(fixed, d.work, plan->rate, cycles) + waits;
     alone = rate_alone(&d, plan->rate, cycles);
