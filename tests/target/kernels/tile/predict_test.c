@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a plan is predicted to take is what it takes, where L2 holds what is loaded: within
+ * 3 % from the first command to the last, within 1 % of each pipe. And planning is short.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "hal/chip.h"
+#include "hal/pmu.h"
+#include "kernels/cli/data.h"
+#include "kernels/tile/text.h"
+#include "kernels/tile/tile.h"
+#include "sched/measure.h"
+#include "tests/target/test.h"
+
+enum { ARENA_BYTES = 4 << 20, PLANNING = 3700000 /* instructions at the most */ };
+
+static struct sched_report text;
+
+struct program {
+    struct tile_arena arena;
+    struct tile_kernel *k;
+    struct tile_plan *plan;
+    struct tile_call call;
+};
+
+static int make(struct program *p, const char *source, uint32_t m, uint32_t n)
+{
+    struct tile_error error;
+    int err = 0;
+
+    p->k = tile_parse(&p->arena, source, strlen(source), NULL, &error);
+    for (unsigned d = 0; p->k && d < p->k->n_dims && !err; d++) {
+        err = tile_set_size(p->k, (uint8_t)d, p->k->dim[d].name[0] == 'm' ? m : n);
+    }
+    err = p->k ? err : ERR_FORMAT;
+    return err ? err : tile_plan(&p->plan, p->k, 1, &p->arena, &error);
+}
+
+static void make_tensors(struct program *p)
+{
+    for (unsigned i = 0; i < p->k->n_params; i++) {
+        const struct tile_tensor *t = &p->k->param[i];
+        p->call.in[i] = data_make("test", (enum type)t->type,
+                                  tile_count(p->k, tile_tensor_dims(t)), i + 1);
+    }
+    p->call.out[0] =
+        data_alloc("test", (enum type)p->k->result[0].tensor.type,
+                   tile_count(p->k, tile_tensor_dims(&p->k->result[0].tensor)));
+}
+
+static void free_tensors(struct program *p)
+{
+    for (unsigned i = 0; i < p->k->n_params; i++) {
+        free((void *)(uintptr_t)p->call.in[i]);
+    }
+    free(p->call.out[0]);
+}
+
+/* Whether the two are so many percent of the first apart at the most. */
+static bool near(uint64_t is, uint64_t said, unsigned percent)
+{
+    return (is > said ? is - said : said - is) * 100 <= is * percent;
+}
+
+static bool as_predicted(const struct program *p, const struct launch_report *r)
+{
+    struct tile_cycles said = tile_predicted(p->plan);
+
+    test_note(
+        "%llu cycles, predicted %llu; V %llu, %llu; MTE2 %llu, %llu; MTE3 %llu, %llu",
+        (unsigned long long)r->span, (unsigned long long)said.span,
+        (unsigned long long)r->chip[PIPE_V].busy, (unsigned long long)said.v,
+        (unsigned long long)r->chip[PIPE_MTE2].busy, (unsigned long long)said.mte2,
+        (unsigned long long)r->chip[PIPE_MTE3].busy, (unsigned long long)said.mte3);
+    return near(r->span, said.span, 3) && near(r->chip[PIPE_V].busy, said.v, 1) &&
+           near(r->chip[PIPE_MTE2].busy, said.mte2, 1) &&
+           near(r->chip[PIPE_MTE3].busy, said.mte3, 1);
+}
+
+/* The second launch of a program on one core. */
+static void check(const char *source, uint32_t m, uint32_t n)
+{
+    struct program p = {.arena = {malloc(ARENA_BYTES), ARENA_BYTES, 0}};
+    struct launch_report report;
+    uint64_t began = hart_clock();
+
+    CHECK_OK(make(&p, source, m, n));
+    if (chip_profile() == PROFILE_a2) {
+        CHECK(hart_clock() - began <= PLANNING);
+    }
+    make_tensors(&p);
+    for (unsigned i = 0; i < 2; i++) {
+        measure_start();
+        CHECK_OK(tile_run(p.plan, &p.call, &text));
+    }
+    measure_read(&report);
+    CHECK(as_predicted(&p, &report));
+    free_tensors(&p);
+    free(p.arena.base);
+}
+
+TEST_CYCLES(tile_predict, element_by_element)
+{
+    check("kernel a(x: f32[n], y: f32[n]) -> z: f32[n]\n z = x + y\n", 0, 1 << 19);
+    check("kernel a(x: f16[n], y: f16[n]) -> z: f16[n]\n z = f16(x + y)\n", 0, 1 << 19);
+    check("kernel a(x: f32[n], u: f32[n]) -> y: f32[n]\n y = silu(x) * u\n", 0, 1 << 19);
+}
+
+#define SOFTMAX(type)                                                                    \
+    "kernel a(x: " type "[m, n]) -> y: " type "[m, n]\n"                                 \
+    " e = exp(x - max(x, n))\n y = e / sum(e, n)\n"
+
+TEST_CYCLES(tile_predict, softmax)
+{
+    check(SOFTMAX("f32"), 256, 1024);
+    check(SOFTMAX("f32"), 2048, 64);
+    check(SOFTMAX("f32"), 400, 1003);
+    check(SOFTMAX("f32"), 32, 8192);
+    check(SOFTMAX("f32"), 4, 65536);
+    check(SOFTMAX("f32"), 1, 300000);
+    check(SOFTMAX("f16") "schedule arith f16\n", 256, 1024);
+}
+
+TEST_CYCLES(tile_predict, layernorm)
+{
+    static const char source[] =
+        "kernel a(x: f32[m, n], g: f32[n], b: f32[n], eps = 1e-5) -> y: f32[m, n]\n"
+        " d = x - mean(x, n)\n y = d * rsqrt(mean(d * d, n) + eps) * g + b\n";
+
+    check(source, 512, 1024);
+    check(source, 4, 65536);
+}
