@@ -163,6 +163,7 @@ void advice_make(struct advice *a, const struct trace *t, const struct sums *s,
     try_atomics(&x);
     try_rows(&x);
     try_banks(&x);
+    try_shared(&x);
     try_reuse(&x);
     try_tiles(&x);
     try_hart(&x);

@@ -119,8 +119,43 @@ void try_banks(struct trial *x)
         snprintf(r->help, sizeof(r->help),
                  "Let operands begin in other groups of %u (32 bytes each), a result in "
                  "another "
-                 "bank (%u KiB).",
+                 "bank (%u KiB). make whatif SET=banks=0 runs it without conflicts.",
                  (unsigned)UB_GROUPS, (unsigned)UB_BANK_SPAN >> 10);
+    }
+}
+
+/* What others take from a command's rate: other cores of L2 and HBM, MTE2 of L1. */
+void try_shared(struct trial *x)
+{
+    const struct trace *t = x->t;
+    struct change change = {.cycles = x->cycles};
+    struct sight sight = {0};
+    uint64_t most = 0;
+    struct remedy *r;
+
+    trial_reset(x);
+    for (uint32_t i = 0; i < t->commands; i++) {
+        const struct command *c = &t->command[i];
+        if (c->lost && c->lost < took(c)) {
+            x->cycles[i] -= c->lost;
+            sight.c = c->lost > most ? c : sight.c;
+            most = c->lost > most ? c->lost : most;
+            see(&sight, c, c->lost);
+        }
+    }
+    if (sight.n && (r = trial_add(x, "bandwidth", trial_saves(x, &change))) != NULL) {
+        bool gm = sight.c->from == NPU_MEM_GM || sight.c->to == NPU_MEM_GM;
+        snprintf(
+            r->why, sizeof(r->why),
+            "%ju commands lose %ju cycles to others on a shared path, %ju of them one "
+            "(%s, %s)",
+            (uintmax_t)sight.n, (uintmax_t)sight.bytes, (uintmax_t)most,
+            trace_text(t, sight.c->name), trace_text(t, sight.c->line));
+        snprintf(r->help, sizeof(r->help), "%s",
+                 gm ? "Fewer bytes of GM: larger tiles, operands that stay in L1, or "
+                      "cores that "
+                      "read the same at different times."
+                    : "MTE2 fills L1 meanwhile: bring in less, or at another time.");
     }
 }
 

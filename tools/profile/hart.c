@@ -26,8 +26,10 @@ void try_hart(struct trial *x)
                  "take for "
                  "what it issues",
                  (double)awake / (double)pushes);
-        snprintf(r->help, sizeof(r->help),
-                 "Record the loop (sched/sequence.h), or give each command more to do.");
+        snprintf(
+            r->help, sizeof(r->help),
+            "Record the loop (sched/sequence.h), or give each command more to do. make "
+            "whatif SET=hart=0 runs it with a free hart.");
     }
 }
 

@@ -40,6 +40,7 @@ void trial_rings(struct trial *x, uint32_t times);
 /* costs.c: what commands take */
 void try_rows(struct trial *x);
 void try_banks(struct trial *x);
+void try_shared(struct trial *x);
 void try_reuse(struct trial *x);
 void try_tiles(struct trial *x);
 /* hart.c: the hart, launches and cores */

@@ -111,8 +111,9 @@ function pipes() {
     "<span>right: share of the run that it works</span>";
   const merged = new Map();
   for (const [lane, cause, text, cycles, by] of D.stalls) {
-    const key = [D.lanes[lane].pipe, cause, text, by].join();
-    const row = merged.get(key) || {pipe: D.lanes[lane].pipe, cause, text: T[text], by, cycles: 0};
+    const pipe = D.lanes[lane].pipe, all = T[text].replace(/ of core \d+$/, "");
+    const key = [pipe, cause, all, by].join();
+    const row = merged.get(key) || {pipe, cause, text: all, by, cycles: 0};
     row.cycles += cycles;
     merged.set(key, row);
   }
@@ -237,12 +238,14 @@ function roofData() {
   const gm = D.paths.filter(p => p[0] === "GM" || p[1] === "GM").reduce((s, p) => s + p[3], 0);
   const ops = pipe => D.lanes.filter(l => l.pipe === pipe).reduce((s, l) => s + l.ops, 0);
   const cores = D.chip.cores, of = cores > 1 ? `, ${cores} cores` : "";
+  const [from, to] = [...D.paths].filter(p => p[0] === "GM" && D.chip[`GM to ${p[1]}`])
+    .sort((a, b) => b[3] - a[3])[0] || ["GM", "L1"];
   return {
     points: [["M", "Cube", ops("M"), D.chip.cube * cores],
       ["V", "Vector", ops("V"), D.chip.vector * cores]].filter(p => p[2] && gm)
       .map(([pipe, name, n, peak]) => ({pipe, name, peak, x: n / gm, y: n / D.cycles})),
     bands: [["HBM", D.chip.HBM], ["L2", D.chip["L2 read"]],
-      ["GM to L1" + of, D.chip["GM to L1"] * cores]].filter(band => band[1]),
+      [`${from} to ${to}${of}`, D.chip[`${from} to ${to}`] * cores]].filter(band => band[1]),
   };
 }
 
@@ -310,13 +313,14 @@ function held(process, mem, at) {
   return [...now.values()].sort((a, b) => b[1] - a[1]);
 }
 
+const SHOWN = 4; // memories, unless all are wanted
 function memory() {
   const of = D.counters.map(([process, name], i) => ({process, name: T[name],
     at: C[`counter.${i}.at`], value: C[`counter.${i}.value`]}))
     .filter(c => / in use$/.test(c.name) && c.value.some(v => v));
-  $("memory").hidden = of.length === 0;
-  $("mem").innerHTML = of.slice(0, 24).map(c => {
-    const W = 700, H = 74, peak = c.value.reduce((a, v, i) => v > c.value[a] ? i : a, 0);
+  const all = memory.all || of.length <= SHOWN;
+  $("mem").innerHTML = of.slice(0, all ? of.length : SHOWN).map(c => {
+    const W = 700, H = 60, peak = c.value.reduce((a, v, i) => v > c.value[a] ? i : a, 0);
     const most = c.value[peak], mem = c.name.replace(" in use", "");
     const X = t => t / D.cycles * (W - 8), Y = v => H - 4 - v / most * (H - 14);
     let d = `M${X(0)} ${Y(0)}`, before = 0;
@@ -335,6 +339,38 @@ function memory() {
       'stroke="var(--accent)"/>' +
       `<circle cx="${X(c.at[peak])}" cy="${Y(most)}" r="4" fill="var(--mark)"/>`,
       `${mem}: peak ${bytes(most)}`) + "</div>";
+  }).join("") + (all ? "" : `<button class="more">All ${of.length} memories</button>`);
+  if (!all) {
+    $("mem").lastChild.onclick = () => { memory.all = true; memory(); };
+  }
+}
+
+// GM's bytes a cycle, all cores together, as the samples of the trace have them.
+function traffic() {
+  const W = 700, H = 60, n = Math.min(700, Math.ceil(D.cycles / 512));
+  const of = ["GM read", "GM written"].map(what => {
+    const sum = new Float64Array(n);
+    D.counters.forEach(([process, name], k) => {
+      const at = C[`counter.${k}.at`], value = C[`counter.${k}.value`];
+      for (let i = 0; T[name] === what && i < at.length; i++) {
+        const end = i + 1 < at.length ? at[i + 1] : D.cycles;
+        const a = Math.floor(at[i] / D.cycles * n), b = Math.max(a + 1, end / D.cycles * n);
+        for (let x = a; x < b && x < n; x++) {
+          sum[x] += value[i];
+        }
+      }
+    });
+    return [what, sum];
+  }).filter(([, sum]) => sum.some(v => v));
+  const top = Math.max(1, ...of.map(([, sum]) => Math.max(...sum)));
+  $("traffic").innerHTML = of.map(([what, sum]) => {
+    let d = "M0 " + H;
+    sum.forEach((v, i) => d += `L${i / n * W} ${H - 4 - v / top * (H - 14)}`);
+    const mean = sum.reduce((a, v) => a + v, 0) / n, peak = Math.max(...sum);
+    return `<div class="mem"><div><b>${what}</b><br><span class="soft">at most ${
+      peak.toFixed(0)} bytes a cycle, on average ${mean.toFixed(1)}</span></div>` + svg(W, H,
+      `<path d="${d}L${W} ${H}Z" fill="var(--${what === "GM read" ? "MTE2" : "MTE3"})" ` +
+      'fill-opacity=".5"/>', what) + "</div>";
   }).join("");
 }
 
@@ -359,5 +395,7 @@ lineTable();
 launches();
 roofs();
 memory();
+traffic();
+$("memory").hidden = !$("mem").innerHTML && !$("traffic").innerHTML;
 window.addEventListener("resize", roofs);
 document.documentElement.dataset.ready = Math.round(performance.now()); // ms
