@@ -35,6 +35,12 @@ span=$(sed -n 's/.*profile a2: \([0-9]*\) cycles.*/\1/p' "$log/out")
 whatif --set hart=0+LAUNCH=0 -- vadd --n 20000
 tap_check whatif/free_hart_leaves_the_engines "$(has_status 0
     says out "^what if hart=0\+LAUNCH=0 +$span +$((plain - span)) fewer")"
+salai --tables . -- vadd --n 20000 --buffers 1
+single=$(sed -n 's/.*launch 1: \([0-9]*\) cycles call.*/\1/p' "$log/out")
+whatif --set --buffers=1 -- vadd --n 20000 --buffers 2
+tap_check whatif/takes_options_of_the_operator "$(has_status 0
+    says out "^as it is, from call to return +$plain cycles"
+    says out "^what if --buffers=1 +$single +$((single - plain)) more")"
 for bad in 'FOO=1 FOO is no price' 'UB_BYTES=1 UB_BYTES is no price' 'UB_GM_RATE=0 1\.\.1000000' \
     'UB_GM_RATE=x want a number' 'hart=1 0 is allowed' 'HBM_RATE want a number'; do
     read -r set pattern <<< "$bad"
