@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "kernels/cli/check.h"
-#include "kernels/cli/limit.h"
 #include "kernels/cli/line.h"
 
 _Static_assert((int)TILE_PARAMS <= (int)OP_IN && (int)TILE_RESULTS <= (int)OP_OUT &&
@@ -246,12 +245,8 @@ static struct tensor tensor_of(const struct tile_kernel *k, const struct tile_te
                            .type = (enum type)t->type};
 }
 
-/* Of the whole program, however it is planned: what stages leave for each other in GM is no
- * work of the formula. */
-static void work(const struct op_call *call, struct work *w)
+void tile_work(const struct tile_kernel *k, struct work *w)
 {
-    const struct tile_kernel *k = program_of(call)->lowered;
-
     work_on_vector(k, w);
     for (unsigned i = 0; i < k->n_params; i++) {
         struct tensor t = tensor_of(k, &k->param[i]);
@@ -261,6 +256,11 @@ static void work(const struct op_call *call, struct work *w)
         struct tensor t = tensor_of(k, &k->result[i].tensor);
         work_out(w, NPU_MEM_UB, &t);
     }
+}
+
+static void work(const struct op_call *call, struct work *w)
+{
+    tile_work(program_of(call)->lowered, w);
 }
 
 /* --- the description --- */

@@ -7,7 +7,7 @@
 #ifndef KERNELS_TILE_TILE_OP_H
 #define KERNELS_TILE_TILE_OP_H
 
-#include "kernels/cli/op.h"
+#include "kernels/cli/limit.h"
 #include "kernels/tile/ref.h"
 #include "kernels/tile/tile.h"
 
@@ -36,6 +36,9 @@ struct tile_program {
     struct option options[TILE_SCALARS + 4];
 };
 
+/* What a kernel in operations of the Vector has to do at the least, as a whole: what stages
+ * leave for each other in GM is no work of the formula. */
+void tile_work(const struct tile_kernel *k, struct work *w);
 /* Makes the description of program->k. 0, or ERR_ARG after one line on stderr: a name
  * that is one of the command line's options. */
 MUST_CHECK int tile_describe(struct tile_program *program);

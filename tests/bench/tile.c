@@ -12,7 +12,7 @@
 #include "kernels/cli/data.h"
 #include "kernels/cli/op.h"
 #include "kernels/tile/text.h"
-#include "kernels/tile/tile.h"
+#include "kernels/tile/tile_op.h"
 #include "sched/measure.h"
 
 enum { ARENA_BYTES = 4 << 20 };
@@ -57,6 +57,7 @@ struct bench {
     struct tile_plan *plan;
     struct tile_call call;
     uint64_t planning;
+    struct work work;
 };
 
 static int prepare(struct bench *b, const char *text, uint32_t m, uint32_t n)
@@ -76,6 +77,7 @@ static int prepare(struct bench *b, const char *text, uint32_t m, uint32_t n)
         fprintf(stderr, "bench-tile: %s\n", error.text);
         return err;
     }
+    tile_work(tile_lower(b->k, &b->arena), &b->work);
     for (unsigned i = 0; i < b->k->n_params; i++) {
         const struct tile_tensor *t = &b->k->param[i];
         b->call.in[i] = data_make("bench-tile", (enum type)t->type,
@@ -111,13 +113,13 @@ static void print(const struct bench *b, uint32_t m, uint32_t n,
 {
     struct tile_cycles p = tile_predicted(b->plan);
 
-    printf("%s,%lu,%lu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu\n", b->k->name,
-           (unsigned long)m, (unsigned long)n, (unsigned long long)r->span,
+    printf("%s,%lu,%lu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%.0f\n",
+           b->k->name, (unsigned long)m, (unsigned long)n, (unsigned long long)r->span,
            (unsigned long long)p.span, (unsigned long long)r->chip[PIPE_V].busy,
            (unsigned long long)p.v, (unsigned long long)r->chip[PIPE_MTE2].busy,
            (unsigned long long)p.mte2, (unsigned long long)r->chip[PIPE_MTE3].busy,
            (unsigned long long)p.mte3, (unsigned long long)r->call,
-           (unsigned long long)b->planning);
+           (unsigned long long)b->planning, work_limit(&b->work, 1).cycles);
 }
 
 static int bench_tile(int argc, char **argv)
@@ -125,7 +127,7 @@ static int bench_tile(int argc, char **argv)
     (void)argc;
     (void)argv;
     printf("program,m,n,cycles,predicted,v,v predicted,mte2,mte2 predicted,mte3,"
-           "mte3 predicted,call to return,planning\n");
+           "mte3 predicted,call to return,planning,limit\n");
     for (unsigned i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
         struct bench b = {.arena = {malloc(ARENA_BYTES), ARENA_BYTES, 0}};
         struct launch_report report;
