@@ -122,7 +122,7 @@ void __wrap__free_r(struct _reent *r, void *p);
 
 static void *end_own(void *p, size_t size, void *site)
 {
-    return end_for(p, size, site, HINT_COUNT_LIBRARY);
+    return end_for(p, size, site, HINT_COUNT_KEPT);
 }
 
 void *__wrap__malloc_r(struct _reent *r, size_t size)

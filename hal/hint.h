@@ -21,6 +21,15 @@ static inline void hint_range(enum hint_kind kind, const void *addr, size_t byte
     hint(&(struct hint){.kind = kind, .addr = (uintptr_t)addr, .bytes = bytes});
 }
 
+/* A block of the heap that stays for later calls, and is no leak. */
+static inline void hint_kept(const void *block, size_t bytes)
+{
+    hint(&(struct hint){.kind = HINT_USED,
+                        .count = HINT_COUNT_KEPT,
+                        .addr = (uintptr_t)block,
+                        .bytes = bytes});
+}
+
 /* A launch or an operator. */
 static inline void hint_name(enum hint_kind kind, const char *name)
 {

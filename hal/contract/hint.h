@@ -23,7 +23,7 @@ enum hint_kind {
     HINT_FREE,
     HINT_REST,
     /* Of a block, at addr, so many bytes are used: the rest is there for its alignment. With
-     * a name, what it is. */
+     * a name, what it is. count: HINT_COUNT_KEPT, or 0. */
     HINT_USED,
     /* Those bytes have come from a file. */
     HINT_INPUT,
@@ -41,8 +41,8 @@ enum hint_kind {
 };
 
 enum hint_count {
-    HINT_COUNT_LIBRARY = 1, /* the C library has it itself, and may keep it */
-    HINT_COUNT_ZEROS = 2,   /* all bytes are 0 */
+    HINT_COUNT_KEPT = 1,  /* who has it may keep it, as the C library its own */
+    HINT_COUNT_ZEROS = 2, /* all bytes are 0 */
 };
 
 struct hint {

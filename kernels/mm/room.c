@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hal/hint.h"
+
 static struct mm_room *rooms[NPU_MAX_CORES];
 
 static void forget(struct mm_room *room)
@@ -30,6 +32,7 @@ struct mm_room *mm_room_take(unsigned core, uint64_t of)
         if (room == NULL) {
             return NULL;
         }
+        hint_kept(room, sizeof(*room));
         room->next = rooms[core];
         room->of = ~of;
         rooms[core] = room;

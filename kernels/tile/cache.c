@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hal/hint.h"
+
 enum { ARENA_BYTES = 4 << 20 };
 
 static int make_plan(struct tile_cache *cache, struct tile_cached *e,
@@ -52,6 +54,7 @@ int tile_cache_plan(struct tile_cache *cache, const uint32_t *size, unsigned cor
     free(oldest->arena.base);
     oldest->arena = (struct tile_arena){malloc(ARENA_BYTES), ARENA_BYTES, 0};
     if (oldest->arena.base) {
+        hint_kept(oldest->arena.base, ARENA_BYTES);
         err = make_plan(cache, oldest, size, cores, error);
     }
     oldest->used = err ? 0 : ++cache->now;

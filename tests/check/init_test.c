@@ -102,7 +102,7 @@ TEST(init, blocks)
     ok(count_of(GM, X, SIZE) == SIZE - 5008, "init/files_define");
     hint(HINT_BLOCK, HINT_COUNT_ZEROS, 0, X, SIZE);
     CHECK_EQ(count_of(GM, X, SIZE), 0);
-    hint(HINT_BLOCK, HINT_COUNT_LIBRARY, 0, X, SIZE);
+    hint(HINT_BLOCK, HINT_COUNT_KEPT, 0, X, SIZE);
     ok(count_of(GM, X, SIZE) == 0, "init/zeros_and_the_library_s_are_defined");
     end();
 }

@@ -166,6 +166,14 @@ TEST(memory, leaks)
                 &(struct hint){.kind = HINT_BLOCK, .count = 1, .addr = X, .bytes = SIZE});
     tell(m, HINT_END, 0, 0);
     ok(strcmp(found(m), "") == 0, "memory/library_may_keep_its_own");
+    m = open_heap();
+    tell(m, HINT_BEGIN, 0, 0);
+    tell(m, HINT_BLOCK, X, SIZE);
+    memory_hint(m, 1,
+                &(struct hint){
+                    .kind = HINT_USED, .count = HINT_COUNT_KEPT, .addr = X, .bytes = SIZE});
+    tell(m, HINT_END, 0, 0);
+    ok(strcmp(found(m), "") == 0, "memory/what_is_kept_is_no_leak");
 }
 
 TEST(memory, buffers)

@@ -280,6 +280,7 @@ static void block_used(struct memory *m, const struct hint *h)
         struct allocation *a = &m->gm.at[n - 1];
         a->bytes = h->bytes < a->bytes ? h->bytes : a->bytes;
         a->name = h->name ? h->name : a->name;
+        a->serial = h->count & HINT_COUNT_KEPT ? 0 : a->serial;
     }
 }
 
@@ -292,7 +293,7 @@ static void block(struct memory *m, const struct hint *h)
                                     .bytes = h->bytes,
                                     .site = call_before(h->site),
                                     .serial =
-                                        h->count & HINT_COUNT_LIBRARY ? 0 : ++m->serial,
+                                        h->count & HINT_COUNT_KEPT ? 0 : ++m->serial,
                                     .kind = HINT_BLOCK});
     }
 }
