@@ -224,7 +224,7 @@ static void wait_for_nobody(void *arg)
     finished = true; /* never */
 }
 
-TEST(sched, deadlock_is_told_at_once)
+TEST_CYCLES(sched, deadlock_is_told_at_once)
 {
     uint64_t begin = chip_cycle();
     struct sched_report report;

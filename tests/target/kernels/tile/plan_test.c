@@ -151,7 +151,7 @@ TEST_SHAPES(tile_plan, softmax)
               {0, 5, 8191});
 }
 
-TEST(tile_plan, layernorm)
+TEST_SHAPES(tile_plan, layernorm)
 {
     CHECK_ALL("kernel layernorm(x: f32[m, n], g: f32[n], b: f32[n], eps = 1e-5) -> y: "
               "f32[m, n]\n"
@@ -193,7 +193,7 @@ TEST(tile_plan, indices)
               {0, 0, 50000});
 }
 
-TEST(tile_plan, other_types)
+TEST_SHAPES(tile_plan, other_types)
 {
     CHECK_ALL(
         "kernel k(x: f16[m, n], y: f16[m, n]) -> z: f16[m, n]\n z = f16(x * y + 1)\n",
@@ -228,7 +228,7 @@ TEST(tile_plan, reductions_along_rows)
 }
 
 /* No tile has a whole row, or all rows: pieces, put together. */
-TEST(tile_plan, rows_longer_than_the_memory)
+TEST_SHAPES(tile_plan, rows_longer_than_the_memory)
 {
     CHECK_ALL("kernel softmax(x: f32[m, n]) -> y: f32[m, n]\n"
               " e = exp(x - max(x, n))\n y = e / sum(e, n)\n",
@@ -242,7 +242,7 @@ TEST(tile_plan, rows_longer_than_the_memory)
               {0, 2, 24000});
 }
 
-TEST(tile_plan, reductions_in_pieces)
+TEST_SHAPES(tile_plan, reductions_in_pieces)
 {
     CHECK_ALL("kernel k(x: f32[m, n]) -> a: s32[m], c: s32[m], d: f32[m], e: u8[m]\n"
               " a = argmax(x, n)\n c = count(x > 0.9, n)\n d = min(x, n) + var(x, n)\n"
@@ -257,7 +257,7 @@ TEST(tile_plan, reductions_in_pieces)
 }
 
 /* Where the maximum of a piece is -inf its exp(x - max) is 0, not NaN. */
-TEST(tile_plan, pieces_without_a_finite_maximum)
+TEST_SHAPES(tile_plan, pieces_without_a_finite_maximum)
 {
     CHECK_ALL("kernel k(x: f32[m, n]) -> y: f32[m, n]\n"
               " z = where(n < 100, x, -inf)\n e = exp(z - max(z, n))\n"
@@ -422,7 +422,7 @@ static void check_operation(unsigned op, const char *type)
     check(text, (struct shape){0, 5, 33});
 }
 
-TEST(tile_plan, operations_by_type)
+TEST_SHAPES(tile_plan, operations_by_type)
 {
     static const struct {
         enum type type;
