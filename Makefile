@@ -212,6 +212,9 @@ OPT := -O3
 %/vec_avx512.c.o %/vec_avx2.c.o %/vec_plain.c.o: OPT := $(if $(findstring clang,$(CC)),-O3,-O2 \
     -ftree-loop-vectorize -fvect-cost-model=dynamic -funswitch-loops)
 $(B)/model/tools/emu/model/machine/%: OPT := -O2
+# What these two would find the address sanitizer finds, too; its reports want lines alone.
+# A third of what the same loops take to compile.
+$(B)/san/tools/emu/model/arith/%: SIMD += -g1 -fno-sanitize=null,object-size
 # What runs before and after the engines may be slow.
 %/heap.c.o %_op.c.o %_ref.c.o %/demo.c.o %/trap.c.o %/hal/host.c.o \
     %/hal/fault.c.o %/console.c.o %/report.c.o %/measure.c.o %/tque.c.o %/stack.c.o \
