@@ -16,6 +16,7 @@
 static int no_plan(const struct search *s, struct tile_error *error)
 {
     const struct candidate *c = &s->none;
+    const struct tile_choice *by = tile_chosen(s->p->k, TILE_CHOICE_TILE, TILE_NO_DIM);
     uint32_t ub = chip_mem(NPU_MEM_UB);
 
     if (c->err != ERR_LOCAL) {
@@ -26,6 +27,10 @@ static int no_plan(const struct search *s, struct tile_error *error)
              "%s does not fit: %lu rows of %lu want %lu KiB more", s->p->k->name,
              (unsigned long)c->way.rows, (unsigned long)c->way.cols,
              (unsigned long)(c->most - ub + 1023) / 1024);
+    if (by) { /* it would, were it not for the schedule */
+        error->line = by->line;
+        error->column = by->column;
+    }
     return ERR_LOCAL;
 }
 
@@ -135,7 +140,37 @@ static int choose_tile(struct search *s, const struct tile_choice *c,
     return 0;
 }
 
-/* What the schedule says; what has no meaning for a program of the Vector is refused. */
+static bool has_type(const struct tile_kernel *k, enum type type)
+{
+    for (tile_value v = 1; v <= k->n_nodes; v++) {
+        if (k->node[v].type == type) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int plan_check_schedule(const struct tile_kernel *k, struct tile_error *error)
+{
+    for (unsigned i = 0; i < k->n_choices; i++) {
+        const struct tile_choice *c = &k->choice[i];
+        if (c->kind == TILE_CHOICE_CORES &&
+            (c->number == 0 || c->number > chip_cores())) {
+            return refuse(error, c, "cores %lu: the chip has %u",
+                          (unsigned long)c->number, chip_cores());
+        }
+        if (c->kind == TILE_CHOICE_LANES || c->kind == TILE_CHOICE_KEEP ||
+            c->kind == TILE_CHOICE_STRATEGY) {
+            return refuse(error, c, "a program without products has no such choice");
+        }
+        if (c->kind == TILE_CHOICE_ARITH && !has_type(k, TYPE_F16)) {
+            return refuse(error, c, "arith f16: nothing is f16");
+        }
+    }
+    return 0;
+}
+
+/* What the schedule says of tiles. */
 static int choose(struct search *s, struct tile_error *error)
 {
     const struct tile_kernel *k = s->p->k;
@@ -153,14 +188,6 @@ static int choose(struct search *s, struct tile_error *error)
             err = c->number == 0 || c->number > PLAN_RING
                       ? refuse(error, c, "buffers are 1 to %d", PLAN_RING)
                       : 0;
-        } else if (c->kind == TILE_CHOICE_CORES) {
-            err = c->number == 0 || c->number > chip_cores()
-                      ? refuse(error, c, "cores %lu: the chip has %u",
-                               (unsigned long)c->number, chip_cores())
-                      : 0;
-        } else if (c->kind == TILE_CHOICE_LANES || c->kind == TILE_CHOICE_KEEP ||
-                   c->kind == TILE_CHOICE_STRATEGY) {
-            err = refuse(error, c, "a program without products has no such choice");
         }
     }
     return err;

@@ -399,7 +399,10 @@ bool script_read_way(const char *word, struct way *w, struct placing *p);
 uint32_t script_read_pieces(const char *word);
 char *script_text(const struct script *s, struct tile_arena *arena);
 
-/* plan.c: of one program in tiles. *wanted (or NULL): bytes of UB that it wants, if that is
+/* plan.c: what a schedule says that has no meaning for a program of the Vector, or no
+ * effect, is refused. */
+int plan_check_schedule(const struct tile_kernel *k, struct tile_error *error);
+/* Of one program in tiles. *wanted (or NULL): bytes of UB that it wants, if that is
  * why there is none. */
 struct planning {
     unsigned cores;

@@ -300,7 +300,8 @@ int tile_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cor
     script_begin(&g.script, k);
     *plan = NULL;
     *error = (struct tile_error){0};
-    err = plan_stages(&g, plan, k, 0);
+    err = plan_check_schedule(k, error);
+    err = err ? err : plan_stages(&g, plan, k, 0);
     c = !err && g.script.follows ? script_next(&g.script) : NULL;
     if (c) {
         *error = (struct tile_error){.line = c->line, .column = c->column};

@@ -240,8 +240,52 @@ PROGRAMS = {
     "sign": "kernel sign(x: f32[n]) -> y: f32[n]\n    y = sign(x, x)\n",
     "argmin": "kernel argmin(x: f32[n]) -> y: s32\n    y = argmin(x, x)\n",
     "useless": SOFT + "schedule lanes n\n",
+    "cores": SOFT + "schedule cores 99\n",
+    "much": SOFT + "schedule tile m 200\n",
+    "arith": SOFT + "schedule arith f16\n",
     "half": "kernel half(x: f32[m, n]) -> y: bf16[m, n]\n    y = bf16(x)\n",
 }
+
+REFUSED = [
+    ("unknown_dimension", "soft x.npy", "soft.tile:2:24: no value or dimension 'k'"),
+    ("no_file", "none.tile x.npy", "tile: none.tile: no such file or directory"),
+    ("a_folder", ". x.npy", "tile: .: is a directory"),
+    ("no_program", "", "tile: want FILE.tile"),
+    ("100_megabytes", "large.tile x.npy", "large.tile: a program has 65535 bytes at the most"),
+    ("nul", "nul.tile x.npy", "nul.tile:2:9: a NUL byte: this is no text"),
+    ("another_type", "good bad.npy", "good: bad.npy: x is float16, want float32"),
+    ("another_rank", "good line.npy", "good: line.npy: x is (5,), want (m, n)"),
+    ("another_size", "two x.npy bad.npy", "two: bad.npy: z is float16, want float32"),
+    ("contradiction", "two x.npy x.npy", "two: x.npy: z is (3, 5), want (n,)"),
+    ("fixed_size", "fixed x.npy", "fixed: x.npy: x is (3, 5), want 4 for 5"),
+    ("index", "rows x.npy indices.npy", "rows: indices.npy: index 3, but v is 3"),
+    ("scalar", "scalar line.npy", "scalar.tile:1:26: 'a' has no default"),
+    ("name_of_an_option", "option line.npy",
+     "option.tile:1:26: 'cores' is an option of the command line"),
+    ("layout_of_another", "layout x.npy",
+     "layout.tile:4:10: layout r8c5p8 is none of this program"),
+    ("too_few_layouts", "few x.npy", "few.tile: the schedule has too few layouts"),
+    ("too_many_layouts", "many x.npy", "many.tile:4:27: layout x: the plan is complete"),
+    ("tile_beside_layout", "twice x.npy",
+     "twice.tile:4:10: the layouts of this schedule say that already"),
+    ("buffers_beyond", "beyond x.npy", "beyond.tile:4:10: buffers are 1 to 4"),
+    ("tile_of_what_is_reduced", "wide x.npy",
+     "wide.tile:4:10: tile n: it is reduced, so a tile has all of it"),
+    ("choice_without_effect", "useless x.npy",
+     "useless.tile:4:10: a program without products has no such choice"),
+    ("too_many_arguments", "sign line.npy", "sign.tile:2:9: expected sign(x)"),
+    ("no_dimension", "argmin line.npy",
+     "argmin.tile:2:9: expected argmin(x, dimension)"),
+    ("more_cores_than_there_are", "cores.tile --m 256 --n 1024",
+     "cores.tile:4:10: cores 99: the chip has 1"),
+    ("keeping_by_pieces", "useless.tile --m 256 --n 1024",
+     "useless.tile:4:10: a program without products has no such choice"),
+    ("a_tile_beyond_the_memory", "much.tile --m 256 --n 1024",
+     "much.tile:4:10: soft does not fit: 200 rows of 1024 want 2266 KiB more"),
+    ("arithmetic_of_another_type", "arith x.npy", "arith.tile:4:10: arith f16: nothing is f16"),
+    ("bf16_to_a_file", "half x.npy", "half.tile:1:30: no .npy file holds bf16"),
+    ("no_kernel", "good x.npy --kernel bad", "good.tile: no kernel 'bad'"),
+]
 
 
 def refused():
@@ -258,41 +302,8 @@ def refused():
         f.truncate(100 << 20)
     with open("nul.tile", "wb") as f:
         f.write(b"kernel a(x: f32[n]) -> y: f32[n]\n    y = \0x\n")
-    rows = [
-        ("unknown_dimension", "soft x.npy", "soft.tile:2:24: no value or dimension 'k'"),
-        ("no_file", "none.tile x.npy", "tile: none.tile: no such file or directory"),
-        ("a_folder", ". x.npy", "tile: .: is a directory"),
-        ("no_program", "", "tile: want FILE.tile"),
-        ("100_megabytes", "large.tile x.npy", "large.tile: a program has 65535 bytes at the most"),
-        ("nul", "nul.tile x.npy", "nul.tile:2:9: a NUL byte: this is no text"),
-        ("another_type", "good bad.npy", "good: bad.npy: x is float16, want float32"),
-        ("another_rank", "good line.npy", "good: line.npy: x is (5,), want (m, n)"),
-        ("another_size", "two x.npy bad.npy", "two: bad.npy: z is float16, want float32"),
-        ("contradiction", "two x.npy x.npy", "two: x.npy: z is (3, 5), want (n,)"),
-        ("fixed_size", "fixed x.npy", "fixed: x.npy: x is (3, 5), want 4 for 5"),
-        ("index", "rows x.npy indices.npy", "rows: indices.npy: index 3, but v is 3"),
-        ("scalar", "scalar line.npy", "scalar.tile:1:26: 'a' has no default"),
-        ("name_of_an_option", "option line.npy",
-         "option.tile:1:26: 'cores' is an option of the command line"),
-        ("layout_of_another", "layout x.npy",
-         "layout.tile:4:10: layout r8c5p8 is none of this program"),
-        ("too_few_layouts", "few x.npy", "few.tile: the schedule has too few layouts"),
-        ("too_many_layouts", "many x.npy", "many.tile:4:27: layout x: the plan is complete"),
-        ("tile_beside_layout", "twice x.npy",
-         "twice.tile:4:10: the layouts of this schedule say that already"),
-        ("buffers_beyond", "beyond x.npy", "beyond.tile:4:10: buffers are 1 to 4"),
-        ("tile_of_what_is_reduced", "wide x.npy",
-         "wide.tile:4:10: tile n: it is reduced, so a tile has all of it"),
-        ("choice_without_effect", "useless x.npy",
-         "useless.tile:4:10: a program without products has no such choice"),
-        ("too_many_arguments", "sign line.npy", "sign.tile:2:9: expected sign(x)"),
-        ("no_dimension", "argmin line.npy",
-         "argmin.tile:2:9: expected argmin(x, dimension)"),
-        ("bf16_to_a_file", "half x.npy", "half.tile:1:30: no .npy file holds bf16"),
-        ("no_kernel", "good x.npy --kernel bad", "good.tile: no kernel 'bad'"),
-    ]
     before = sorted(os.listdir())
-    for name, words, want in rows:
+    for name, words, want in REFUSED:
         words = words.split()
         words[:1] = [words[0] if "." in words[0] else words[0] + ".tile"] if words else []
         ran = salai(SALAI, ["tile", *words, "-o", "y.npy"] if words else ["tile"])

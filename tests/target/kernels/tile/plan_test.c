@@ -415,10 +415,9 @@ static void check_operation(unsigned op, const char *type)
         snprintf(call, sizeof(call), "x %s (%s + 1)", tile_op_text(op), y);
     }
     snprintf(text, sizeof(text),
-             "kernel k(x: %s[m, n], y: %s[m, n]) -> z: %s[m%s]\n z = %s\n"
-             "schedule arith f16\n",
-             type, type, op == TILE_ARGMAX ? "s32" : type,
-             o->kind == KIND_REDUCE ? "" : ", n", call);
+             "kernel k(x: %s[m, n], y: %s[m, n]) -> z: %s[m%s]\n z = %s\n%s", type, type,
+             op == TILE_ARGMAX ? "s32" : type, o->kind == KIND_REDUCE ? "" : ", n", call,
+             strcmp(type, "f16") == 0 ? "schedule arith f16\n" : "");
     check(text, (struct shape){0, 5, 33});
 }
 
