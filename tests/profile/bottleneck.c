@@ -51,8 +51,8 @@ static const struct kernel kernels[] = {
      .mended = {LARGE, .buffers = 2}},
     {.name = "redundant wait",
      .kernel = slow_stream,
-     .bad = {LARGE, .buffers = 2, .late = true},
-     .mended = {LARGE, .buffers = 2}},
+     .bad = {LARGE, .buffers = 2, .twice = true, .late = true},
+     .mended = {LARGE, .buffers = 2, .twice = true}},
     {.name = "serialised atomics", .kernel = slow_atomics, .cores = 4},
     {.name = "launches",
      .kernel = slow_stream,
@@ -67,6 +67,49 @@ static const struct kernel kernels[] = {
              .constant = true,
              .again = true},
      .mended = {.tile = 36 << 10, .buffers = 2, .bytes = 1 << 20, .constant = true}},
+    /* The same in other sizes, and on other numbers of cores. */
+    {.name = "single buffer, 48 KiB",
+     .kernel = slow_stream,
+     .bad = {.tile = 6 * SMALL, .bytes = SLOW_BYTES, .buffers = 1},
+     .mended = {.tile = 6 * SMALL, .bytes = SLOW_BYTES, .buffers = 2}},
+    {.name = "small tiles, 16 KiB",
+     .kernel = slow_stream,
+     .bad = {.tile = 2 * SMALL, .buffers = 2, .bytes = SLOW_BYTES},
+     .mended = {.tile = 6 * SMALL, .buffers = 2, .bytes = SLOW_BYTES}},
+    {.name = "small tiles, 4 KiB",
+     .kernel = slow_stream,
+     .bad = {.tile = SMALL / 2, .buffers = 2, .bytes = SLOW_BYTES / 2},
+     .mended = {.tile = 6 * SMALL, .buffers = 2, .bytes = SLOW_BYTES / 2}},
+    {.name = "short rows, 64 bytes",
+     .kernel = slow_stream,
+     .bad = {LARGE, .buffers = 2, .row_bytes = ROWS / 2},
+     .mended = {LARGE, .buffers = 2}},
+    {.name = "short rows, 256 bytes on 4 cores",
+     .kernel = slow_stream,
+     .cores = 4,
+     .bad = {LARGE, .buffers = 2, .row_bytes = 2 * ROWS},
+     .mended = {LARGE, .buffers = 2}},
+    {.name = "bank conflicts, on 2 cores",
+     .kernel = slow_stream,
+     .cores = 2,
+     .bad = {.tile = UB_BANK_SPAN / 2,
+             .bytes = 1 << 20,
+             .buffers = 2,
+             .adds = 10,
+             .clash = true},
+     .mended = {.tile = UB_BANK_SPAN / 2, .bytes = 1 << 20, .buffers = 2, .adds = 10}},
+    {.name = "uneven shares, on 2 cores",
+     .kernel = slow_stream,
+     .cores = 2,
+     .bad = {LARGE, .buffers = 2, .uneven = true},
+     .mended = {LARGE, .buffers = 2}},
+    {.name = "serialised atomics, on 2 cores", .kernel = slow_atomics, .cores = 2},
+    {.name = "launches, on 4 cores",
+     .kernel = slow_stream,
+     .cores = 4,
+     .launches = TIMES,
+     .bad = {.tile = TILE, .buffers = 2, .bytes = 8 * TILE},
+     .mended = {.tile = TILE, .buffers = 2, .bytes = 8 * TILE}},
 };
 
 /* Launches of a kernel; those of the mended one are steps of one. */
@@ -99,8 +142,8 @@ static int run(int argc, char **argv)
     unsigned launches = 0;
     int status = RUN_OK;
 
-    slow_x = aligned_alloc(L2_LINE_BYTES, 2 * SLOW_BYTES);
-    slow_y = slow_x + SLOW_BYTES;
+    slow_x = aligned_alloc(L2_LINE_BYTES, SLOW_X + SLOW_BYTES);
+    slow_y = slow_x + SLOW_X;
     for (size_t i = 0; slow_x && i < sizeof(kernels) / sizeof(kernels[0]); i++) {
         const struct kernel *p = &kernels[i];
         for (int mended = 0; mended < 2 && (argc < 2 || strcmp(argv[1], p->name) == 0);

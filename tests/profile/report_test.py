@@ -56,14 +56,14 @@ def advice(trace):
         saves = cycles[0] - cycles[1]
         text = report("--launches", f"{slow[2]}-{slow[3]}", trace).stdout
         first = re.search(r"^1\. ([\w ]+): .*\n.*: at most (\d+) cycles less", text, re.M)
-        test = name.replace(" ", "_")
-        ok(first and first[1] == name, f"advice/{test}_is_named_first", text)
+        test = name.replace(", ", ":").replace(" ", "_")
+        ok(first and first[1] == name.split(",")[0], f"advice/{test}_is_named_first", text)
         off = 100 * (int(first[2]) - saves) / saves if first else 100
         said = f"{first and first[2]} cycles told, {saves} saved: {off:+.1f} %"
         ok(abs(off) <= WITHIN, f"advice/{test}_saves_so_much", said)
         if "-v" in sys.argv:
             print("#", said)
-    ok(len(runs) == 20, "advice/ten_kernels", told)
+    ok(len(runs) >= 20, "advice/ten_kernels", told)
 
 
 # --- sums ---

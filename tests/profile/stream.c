@@ -35,8 +35,8 @@ static void copy_in(const struct here *h, uint64_t at)
     if (s->row_bytes) {
         struct mte_rows rows = {.n_rows = s->tile / s->row_bytes,
                                 .row_bytes = s->row_bytes,
-                                .gm_pitch_bytes = 4 * s->row_bytes};
-        mte_gm_to_ub_rows(&cmd, x, slow_x + at % (SLOW_BYTES / 4) * 4, &rows);
+                                .gm_pitch_bytes = SLOW_X / SLOW_BYTES * s->row_bytes};
+        mte_gm_to_ub_rows(&cmd, x, slow_x + at * (SLOW_X / SLOW_BYTES), &rows);
     } else {
         mte_gm_to_ub(&cmd, x, slow_x + at, s->tile);
     }
@@ -67,9 +67,9 @@ static void compute(const struct here *h, bool first)
     uint32_t x = tque_deque(h->in), y;
     union cmd cmd;
 
-    if (s->late) {
+    if (s->twice) {
         vector_scalar(&cmd, OP_VMULS, TYPE_F32, x, x, HALF);
-        if (!first) {
+        if (s->late && !first) {
             cmd_wait(&cmd, LATE, 1);
         }
         task_issue(PIPE_V, &cmd);

@@ -14,8 +14,7 @@ static uint64_t took(const struct command *c)
     return c->end - c->begin;
 }
 
-/* The same if all of it is in L2. */
-static uint64_t trial_start(const struct trial *x, const struct command *c)
+uint64_t trial_fixed(const struct trial *x, const struct command *c)
 {
     uint64_t fixed = 0;
 
@@ -40,13 +39,7 @@ static uint64_t trial_start(const struct trial *x, const struct command *c)
         }
         fixed = info ? info->fixed : 0;
     }
-    return fixed < took(c) ? fixed : took(c) - 1;
-}
-
-uint64_t trial_fixed(const struct trial *x, const struct command *c)
-{
-    uint64_t fixed = trial_start(x, c) + (c->missed ? trial_cost(x, COST_L2_MISS) : 0);
-
+    fixed += c->missed ? trial_cost(x, COST_L2_MISS) : 0;
     return fixed < took(c) ? fixed : took(c) - 1;
 }
 
@@ -76,8 +69,7 @@ void try_rows(struct trial *x)
     for (uint32_t i = 0; i < t->commands; i++) {
         const struct command *c = &t->command[i];
         if (c->from == NPU_MEM_GM && c->rows > 1 && c->row_bytes < least) {
-            uint64_t fixed = trial_start(x, c) + c->missed; /* L2 brings the same bytes */
-            fixed = fixed < took(c) ? fixed : took(c);
+            uint64_t fixed = trial_fixed(x, c);
             x->cycles[i] = fixed + (took(c) - fixed) * c->row_bytes / least;
             see(&sight, c, c->read);
         }
