@@ -13,13 +13,27 @@ whatif()
     status=$?
 }
 
+of_changed() # what the run has printed, without what every line has to say
+{
+    sed -n "s/^what if $1: //p" "$log/out"
+}
+
+# What may not change: digests and what the machine allows by the profile.
+facts()
+{
+    grep -E '^(digest|  the machine allows [0-9]* cycles)' | sed 's/: .*//'
+}
+
 salai --tables . -- vadd --n 20000 --digest
 plain=$(sed -n 's/.*launch 1: \([0-9]*\) cycles call.*/\1/p' "$log/out")
-grep -E '^(digest|  the machine allows [0-9]* cycles)' "$log/out" | sed 's/: .*//' > bytes
+facts < "$log/out" > bytes
 NPU_ARGS=set=UB_GM_RATE=10+hart=0+banks=0 salai -- vadd --n 20000 --digest
 tap_check whatif/results_and_limits_stay "$(has_status 0
-    grep -E '^(digest|  the machine allows [0-9]* cycles)' "$log/out" | sed 's/: .*//' |
-        diff bytes - 2>&1; [ "$(wc -l < bytes)" -eq 2 ] || cat bytes)"
+    of_changed UB_GM_RATE=10+hart=0+banks=0 | facts | diff bytes - 2>&1
+    [ "$(wc -l < bytes)" -eq 2 ] || cat bytes)"
+
+tap_check whatif/every_line_says_so "$(grep -v '^what if UB_GM_RATE=10+hart=0+banks=0: ' "$log/out"
+    [ "$(wc -l < "$log/out")" -gt 10 ] || cat "$log/out")"
 
 price=$(sed -n 's/^COST_V2(LAUNCH, \([0-9]*\),.*/\1/p' "$root/hal/contract/profile.def")
 whatif --set LAUNCH=0,LAUNCH=x2 -- vadd --n 20000

@@ -172,7 +172,7 @@ for pipe, column, which in (("MTE2", "GM_to_L1", 1), ("FIX", "L0C_to_GM", 2)):
 END
 }
 
-args=(matmul --m 200 --n 300 --k 700)
+args=(matmul --m 200 --n 300 --k 700 --digest)
 salai -- "${args[@]}"
 cp "$log/out" plain
 mkdir tables
@@ -187,7 +187,8 @@ tap_check path/is_as_long_as_the_launch_of_matmul "$(is_exact tables 1 2>&1)"
 # Others, on one core and on seven: NAME CORES LAUNCHES ARGUMENT...; mla_prolog tells no
 # cycles of launches.
 tile=$root/kernels/tile/softmax.tile
-runs=('vadd 7 1 --n 60000' 'mla_prolog 1 4 --m 64 --n 256 --k 64' "tile 7 1 $tile --m 64 --n 256")
+runs=('vadd 7 1 --n 60000 --digest' 'mla_prolog 1 4 --m 64 --n 256 --k 64 --digest'
+    "tile 7 1 $tile --m 64 --n 256")
 [ -z "${FULL:-}" ] || runs=('vadd 1 1 --n 60000' 'matmul 7 1 --m 200 --n 300 --k 700'
     'mla_prolog 7 4 --m 64 --n 256 --k 64' "tile 1 1 $tile --m 64 --n 256" "${runs[@]}")
 for run in "${runs[@]}"; do
@@ -238,8 +239,22 @@ refused trace/tells_that_it_cannot_write 'missing/t.json' --trace missing/t.json
 refused trace/refuses_tables_without_a_folder 'missing/.*csv: No such file' --tables missing -- \
     vadd --n 100
 
-# A disk that is full in the middle: nothing is left under the name.
+# The folder of a profile that cannot be made; one without room.
+touch taken
+"$root/tools/profile/profile" --out taken/here -- vadd --n 100 > "$log/out" 2> "$log/err"
+status=$?
+tap_check profile/refuses_a_folder_that_cannot_be "$(has_status 2; one_line
+    says err 'taken/here: cannot be written to'; [ -s "$log/out" ] && cat "$log/out")"
 trap '' XFSZ
+ulimit -S -f 2
+"$root/tools/profile/profile" --out small -- vadd --n 9000 > /dev/null 2> "$log/err"
+status=$?
+ulimit -S -f unlimited
+tap_check profile/leaves_nothing_of_a_full_disk "$(has_status 2; one_line
+    says err 'could not be written completely'
+    ls small/trace* small/*.part small/*.html 2> /dev/null)"
+
+# A disk that is full in the middle: nothing is left under the name.
 ulimit -S -f 64
 salai --trace full.json -- matmul --m 200 --n 300 --k 700
 ulimit -S -f unlimited

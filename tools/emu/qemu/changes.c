@@ -97,3 +97,56 @@ void npu_parse_changes(const char *list, struct npu_config *to)
     }
     to->changes = &changes;
 }
+
+/* --- every line says so --- */
+
+static struct {
+    char *mark;
+    FILE *from, *to; /* what the run prints; where it goes */
+    QemuSemaphore done;
+    bool lost;
+} output;
+
+static void *mark_lines(void *opaque)
+{
+    g_autofree char *line = NULL;
+    size_t room = 0;
+    ssize_t n;
+
+    while ((n = getline(&line, &room, output.from)) > 0) {
+        fprintf(output.to, "%s%s", output.mark, line);
+        output.lost |= fflush(output.to) != 0;
+    }
+    qemu_sem_post(&output.done);
+    return NULL;
+}
+
+/* The last line has been printed: what reads it comes to its end. */
+static void at_exit(int status, void *opaque)
+{
+    fflush(stdout);
+    dup2(fileno(output.to), STDOUT_FILENO);
+    qemu_sem_wait(&output.done);
+    if (output.lost) {
+        error_report("npu.so: set=: standard output could not be written");
+        npu_exit_worse(status);
+    }
+}
+
+void npu_mark_output(const char *list)
+{
+    int fds[2], to = dup(STDOUT_FILENO);
+    QemuThread thread;
+
+    if (to < 0 || pipe(fds) != 0) {
+        npu_die("npu.so: set=: %s", strerror(errno));
+    }
+    output.mark = g_strdup_printf("what if %s: ", list);
+    output.from = fdopen(fds[0], "r");
+    output.to = fdopen(to, "w");
+    dup2(fds[1], STDOUT_FILENO);
+    close(fds[1]);
+    qemu_sem_init(&output.done, 0);
+    qemu_thread_create(&thread, "npu-mark", mark_lines, NULL, QEMU_THREAD_DETACHED);
+    on_exit(at_exit, NULL);
+}

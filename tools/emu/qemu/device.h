@@ -155,6 +155,8 @@ void npu_parse_faults(const char *list, struct npu_config *to);
 
 /* changes.c: has a run take other numbers than its profile's, whose configuration has it. */
 void npu_parse_changes(const char *list, struct npu_config *to);
+/* And has every line that it prints say so. Before the image is confined. */
+void npu_mark_output(const char *list);
 
 /* inject.c: call number n to the host fails. After confine.c, before record.c. */
 void npu_fail_call(uint64_t n);

@@ -20,6 +20,7 @@ struct Out {
     char buffer[BUFFER];
 };
 
+static bool told;           /* that something was lost */
 static GAsyncQueue *closed; /* what the thread has to do: Out */
 
 /* The thread's whole work. */
@@ -83,6 +84,7 @@ Out *out_open(const char *path)
         errno = err;
         return NULL;
     }
+    told = false;
     o->path = g_steal_pointer(&there);
     o->part = g_steal_pointer(&part);
     if (o->part) {
@@ -144,7 +146,11 @@ bool out_close(Out *o, bool keep)
         qemu_sem_wait(&o->done);
         qemu_sem_destroy(&o->done);
     }
-    good = keep && !o->lost;
+    good = !keep || !o->lost;
+    if (!good && !told) {
+        error_report("npu.so: %s: could not be written completely", o->path);
+        told = true;
+    }
     g_free(o->path);
     g_free(o->part);
     g_free(o);

@@ -13,8 +13,8 @@ typedef struct Out Out;
 
 /* NULL and errno. */
 Out *out_open(const char *path);
-/* Never fails: what is lost is told by out_close(), which is false and leaves nothing then,
- * or if the file is not wanted (keep). */
+/* Never fails: out_close() tells that something was lost, once for all files, is false then
+ * and leaves nothing; nor does it if the file is not wanted (keep). */
 void out_bytes(Out *o, const void *bytes, size_t n);
 void out_text(Out *o, const char *text);
 void out_number(Out *o, uint64_t n);

@@ -359,6 +359,7 @@ static void configure(uint64_t gm_size)
     }
     if (options.changes) {
         npu_parse_changes(options.changes, &options.config);
+        npu_mark_output(options.changes);
     }
     open_perturbed();
 }

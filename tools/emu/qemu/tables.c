@@ -40,7 +40,6 @@ typedef struct Works {
 
 static struct {
     SalaiNPU *npu;
-    char *folder;
     Out *out[TABLES];
     struct follow *follow;
     struct path *path;
@@ -343,11 +342,7 @@ static void at_exit(int status, void *opaque)
 
     tables.npu = NULL;
     for (unsigned t = 0; t < TABLES; t++) {
-        if (tables.out[t] && !out_close(tables.out[t], keep) && keep) {
-            error_report("npu.so: tables=%s: %s" CSV " could not be written completely",
-                         tables.folder, names[t]);
-            good = false;
-        }
+        good = (!tables.out[t] || out_close(tables.out[t], keep)) && good;
     }
     if (!good) {
         npu_exit_worse(status);
@@ -356,7 +351,6 @@ static void at_exit(int status, void *opaque)
 
 void npu_tables_open(SalaiNPU *npu, const char *folder)
 {
-    tables.folder = g_strdup(folder);
     on_exit(at_exit, NULL);
     for (unsigned t = 0; t < TABLES; t++) {
         g_autofree char *path = g_strdup_printf("%s/%s" CSV, folder, names[t]);

@@ -18,7 +18,6 @@ static struct {
     const TraceFormat *format;
     SalaiNPU *npu;
     struct follow *follow;
-    char *path;
     uint64_t last; /* cycle of the last event */
     bool again;    /* what is heard is known: the machine has gone back */
     /* Of the cores: since when they have something to do, or their line is up. */
@@ -277,14 +276,10 @@ static bool finish(void)
     }
     end_all(trace.last);
     trace.format->close();
-    good = out_close(trace.out, keep) || !keep;
+    good = out_close(trace.out, keep);
     trace.out = NULL;
     follow_free(trace.follow);
     g_hash_table_destroy(trace.tasks);
-    if (!good) {
-        error_report("npu.so: trace=%s: could not be written completely", trace.path);
-    }
-    g_free(trace.path);
     return good;
 }
 
@@ -348,7 +343,6 @@ int npu_trace_open(SalaiNPU *npu, const char *path)
         return errno;
     }
     trace.npu = npu;
-    trace.path = g_strdup(path);
     trace.follow = follow_new(npu->config.cores);
     trace.tasks = g_hash_table_new(NULL, NULL);
     trace.last = 0;
