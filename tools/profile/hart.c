@@ -74,38 +74,54 @@ void try_launches(struct trial *x)
     }
 }
 
-/* The same work for each core that has any. The hart lets them begin one after the other, so
- * the last one that begins is then the last one that ends. */
-void try_shares(struct trial *x)
+/* When a core is ready, and what its busiest pipe works. */
+struct share {
+    uint64_t last, pipe[NPU_PIPES], work;
+};
+
+static unsigned find_shares(const struct trace *t, struct share *share, uint64_t *mean)
 {
-    const struct trace *t = x->t;
-    uint64_t first[NPU_MAX_CORES] = {0}, last[NPU_MAX_CORES] = {0}, sum = 0, begin = 0,
-             end = 0;
-    unsigned cores = 0, longest = 0;
-    struct remedy *r;
+    uint64_t sum = 0;
+    unsigned cores = 0;
 
     for (uint32_t i = 0; i < t->commands; i++) {
         const struct command *c = &t->command[i];
-        first[c->core] = last[c->core] ? first[c->core] : c->begin;
-        last[c->core] = c->end > last[c->core] ? c->end : last[c->core];
+        struct share *s = &share[c->core];
+        s->last = c->end > s->last ? c->end : s->last;
+        s->pipe[c->pipe] += c->end - c->begin - c->lost;
+        s->work = s->pipe[c->pipe] > s->work ? s->pipe[c->pipe] : s->work;
     }
     for (unsigned c = 0; c < t->cores; c++) {
-        if (last[c]) {
-            cores++;
-            sum += last[c] - first[c];
-            begin = first[c] > begin ? first[c] : begin;
-            longest = last[c] > end ? c : longest;
-            end = last[c] > end ? last[c] : end;
-        }
+        cores += share[c].last != 0;
+        sum += share[c].work;
     }
-    if (cores > 1 && begin + sum / cores < end &&
-        (r = trial_add(x, "uneven shares", end - begin - sum / cores)) != NULL) {
+    *mean = cores ? sum / cores : 0;
+    return cores;
+}
+
+/* The same work for each core that has any: each is ready so much earlier or later. The
+ * hart lets them begin one after the other, as before. */
+void try_shares(struct trial *x)
+{
+    struct share share[NPU_MAX_CORES] = {0};
+    uint64_t mean, end = 0, then = 0;
+    unsigned cores = find_shares(x->t, share, &mean), most = 0;
+    struct remedy *r;
+
+    for (unsigned c = 0; c < x->t->cores; c++) {
+        const struct share *s = &share[c];
+        uint64_t even = s->last ? s->last + mean - s->work : 0;
+        then = even > then ? even : then;
+        end = s->last > end ? s->last : end;
+        most = s->work > share[most].work ? c : most;
+    }
+    if (cores > 1 && then < end &&
+        (r = trial_add(x, "uneven shares", end - then)) != NULL) {
         snprintf(r->why, sizeof(r->why),
-                 "core %u works %ju cycles from its first to its last command, the %u "
-                 "cores on "
-                 "average %ju",
-                 longest, (uintmax_t)(end - first[longest]), cores,
-                 (uintmax_t)(sum / cores));
+                 "the busiest pipe of core %u works %ju cycles, that of the %u cores on "
+                 "average "
+                 "%ju",
+                 most, (uintmax_t)share[most].work, cores, (uintmax_t)mean);
         snprintf(r->help, sizeof(r->help),
                  "Give each core as much; less to those that begin late.");
     }

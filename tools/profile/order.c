@@ -99,26 +99,65 @@ static uint32_t ended(const struct trace *t, const uint32_t *ends, uint64_t by)
     return low;
 }
 
-/* Takes what the hart slept between two pushes out of `awake`. `h` goes on with time. */
-static void sleeps(struct order *o, struct push *p, uint64_t from, uint32_t h,
-                   const uint32_t *ends, uint32_t idle)
-{
-    const struct trace *t = o->t;
-    uint64_t slept = 0, up = 0;
-    uint32_t before;
+/* When the hart slept: what of it was before each time. */
+struct sleeps {
+    struct range *range;
+    uint64_t *sum; /* cycles of those before it */
+    uint32_t n;
+};
 
-    for (; h < t->harts && t->hart[h].begin < p->at; h++) {
-        const struct range *r = &t->hart[h];
-        if (r->name == idle && r->end > from) {
-            uint64_t begin = r->begin > from ? r->begin : from;
-            up = r->end < p->at ? r->end : p->at;
-            slept += up - begin;
+static void sleeps_make(struct sleeps *s, const struct trace *t, uint32_t idle)
+{
+    s->range = zeroed(t->harts, sizeof(s->range[0]));
+    s->sum = zeroed(t->harts, sizeof(s->sum[0]));
+    s->n = 0;
+    for (uint32_t i = 0; i < t->harts; i++) {
+        if (t->hart[i].name == idle) {
+            s->range[s->n] = t->hart[i];
+            s->sum[s->n + 1] = s->sum[s->n] + t->hart[i].end - t->hart[i].begin;
+            s->n++;
         }
     }
+}
+
+/* Number of sleeps that begin before a cycle. */
+static uint32_t sleeps_before(const struct sleeps *s, uint64_t at)
+{
+    uint32_t low = 0, high = s->n;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (s->range[middle].begin < at) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* Cycles of sleep before one. */
+static uint64_t slept_by(const struct sleeps *s, uint64_t at)
+{
+    uint32_t n = sleeps_before(s, at);
+    uint64_t over = n && s->range[n - 1].end > at ? s->range[n - 1].end - at : 0;
+
+    return s->sum[n] - over;
+}
+
+/* Of what was between two pushes, what the hart was awake, and who has woken it last. */
+static void find_waker(struct push *p, const struct trace *t, const struct sleeps *s,
+                       uint64_t from, const uint32_t *ends)
+{
+    uint64_t slept = slept_by(s, p->at) - slept_by(s, from), up;
+    uint32_t before;
+
     p->awake = p->at - from - slept;
     if (slept == 0) {
         return;
     }
+    up = s->range[sleeps_before(s, p->at) - 1].end;
+    up = up < p->at ? up : p->at;
     before = ended(t, ends, up);
     if (before) {
         p->waker = ends[before - 1];
@@ -139,17 +178,14 @@ static void after_all(struct push *p, const struct trace *t, const uint32_t *end
     p->awake = t->harts ? p->awake : 0;
 }
 
-static void order_pushes(struct order *o)
+/* The points of the hart's way, in the order of time. */
+static void list_pushes(struct order *o)
 {
-    struct trace *t = (struct trace *)o->t;
-    uint32_t *last = zeroed(t->cores, sizeof(*last));
-    uint32_t *ends = zeroed(t->commands, sizeof(*ends)), h = 0;
-    uint32_t idle = text_of(&t->texts, "idle", 4);
+    const struct trace *t = o->t;
 
     for (uint32_t i = 0; i < t->commands; i++) {
         const struct command *c = &t->command[i];
         o->push_of[i] = NO_ONE;
-        ends[i] = i;
         if (c->issued <= c->begin) {
             uint64_t at = c->issued > t->begin ? c->issued : t->begin;
             o->push[o->pushes++] = (struct push){.command = i, .at = at};
@@ -157,6 +193,20 @@ static void order_pushes(struct order *o)
     }
     o->push[o->pushes++] = (struct push){.command = NO_ONE, .at = t->end};
     qsort(o->push, o->pushes, sizeof(o->push[0]), by_time);
+}
+
+static void order_pushes(struct order *o)
+{
+    struct trace *t = (struct trace *)o->t;
+    uint32_t *last = zeroed(t->cores, sizeof(*last));
+    uint32_t *ends = zeroed(t->commands, sizeof(*ends));
+    struct sleeps sleeps;
+
+    list_pushes(o);
+    sleeps_make(&sleeps, t, text_of(&t->texts, "idle", 4));
+    for (uint32_t i = 0; i < t->commands; i++) {
+        ends[i] = i;
+    }
     sorted = t->command;
     qsort(ends, t->commands, sizeof(*ends), by_end);
     for (uint32_t c = 0; c < t->cores; c++) {
@@ -168,15 +218,7 @@ static void order_pushes(struct order *o)
         p->before = p->command == NO_ONE && k ? k - 1 : last[core];
         p->waker = NO_ONE;
         uint64_t from = p->before == NO_ONE ? t->begin : o->push[p->before].at;
-        uint64_t least = k ? o->push[k - 1].at : t->begin;
-        for (uint32_t c = 0; c < t->cores; c++) { /* the core that is furthest back */
-            uint64_t at = last[c] == NO_ONE ? t->begin : o->push[last[c]].at;
-            least = at < least ? at : least;
-        }
-        while (h < t->harts && t->hart[h].end <= least) {
-            h++;
-        }
-        sleeps(o, p, from, h, ends, idle);
+        find_waker(p, t, &sleeps, from, ends);
         p->price = prices(t, from, p->at);
         p->price = p->price < p->awake ? p->price : p->awake;
         p->inner = p->before != NO_ONE && p->command != NO_ONE && p->price == 0;
@@ -188,6 +230,8 @@ static void order_pushes(struct order *o)
             o->push_of[p->command] = k;
         }
     }
+    free(sleeps.range);
+    free(sleeps.sum);
     free(last);
     free(ends);
 }

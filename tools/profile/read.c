@@ -167,6 +167,15 @@ static void read_end(struct reader *r)
     }
 }
 
+/* Memories and traffic; queues and semaphores, which may be thousands, are not shown. */
+static bool wanted(const char *counter)
+{
+    size_t bytes = strlen(counter);
+
+    return strncmp(counter, "GM ", 3) == 0 ||
+           (bytes > 7 && strcmp(counter + bytes - 7, " in use") == 0);
+}
+
 static void read_counter(struct reader *r)
 {
     struct trace *t = r->t;
@@ -174,6 +183,9 @@ static void read_counter(struct reader *r)
     uint16_t process = (uint16_t)json_number(field(r, "pid"), 1);
     const struct json_node *value = json_child(&r->json, field(r, "args"));
 
+    if (!wanted(trace_text(t, name))) {
+        return;
+    }
     for (i = 0; i < t->counters; i++) {
         if (t->counter[i].name == name && t->counter[i].process == process) {
             break;

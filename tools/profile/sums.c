@@ -17,27 +17,54 @@ const char *cause_name(enum cause cause)
     return names[cause];
 }
 
+/* Where a stall of that lane, cause, text and poster stands, or will stand, in the table of
+ * numbers + 1, which is enlarged before it is half full. */
+static uint32_t *find_stall(struct sums *s, const struct stall *stall)
+{
+    uint32_t h =
+        (((stall->lane * 8 + stall->cause) * 16 + stall->by) * 65537 + stall->text) *
+        2654435761u;
+    uint32_t *at;
+
+    for (h ^= h >> 15;; h++) {
+        at = &s->table[h & (s->room - 1)];
+        const struct stall *x = *at ? &s->stall[*at - 1] : NULL;
+        if (!x || (x->lane == stall->lane && x->cause == stall->cause &&
+                   x->text == stall->text && x->by == stall->by)) {
+            return at;
+        }
+    }
+}
+
+static void enlarge_table(struct sums *s)
+{
+    s->room = s->room ? 2 * s->room : 1024;
+    free(s->table);
+    s->table = calloc(s->room, sizeof(s->table[0]));
+    for (uint32_t i = 0; i < s->stalls; i++) {
+        *find_stall(s, &s->stall[i]) = i + 1;
+    }
+}
+
 static void add_stall(struct sums *s, const struct stall *stall)
 {
-    uint32_t i;
+    uint32_t *at;
 
     if (stall->cycles == 0) {
         return;
     }
+    if (2 * s->stalls >= s->room) {
+        enlarge_table(s);
+    }
     s->lane[stall->lane].cause[stall->cause] += stall->cycles;
-    for (i = 0; i < s->stalls; i++) {
-        const struct stall *x = &s->stall[i];
-        if (x->lane == stall->lane && x->cause == stall->cause &&
-            x->text == stall->text && x->by == stall->by) {
-            break;
-        }
-    }
-    if (i == s->stalls) {
-        s->stall = array_grow(s->stall, i, sizeof(s->stall[0]));
+    at = find_stall(s, stall);
+    if (*at == 0) {
+        s->stall = array_grow(s->stall, s->stalls, sizeof(s->stall[0]));
         s->stall[s->stalls] = *stall;
-        s->stall[s->stalls++].cycles = 0;
+        s->stall[s->stalls].cycles = 0;
+        *at = ++s->stalls;
     }
-    s->stall[i].cycles += stall->cycles;
+    s->stall[*at - 1].cycles += stall->cycles;
 }
 
 /* What the hart did while a queue was empty. `at` goes on from call to call. */
@@ -188,6 +215,8 @@ void sums_make(struct sums *s, const struct trace *t)
         }
     }
     free(table);
+    free(s->table);
+    s->table = NULL;
     if (s->stalls) {
         qsort(s->stall, s->stalls, sizeof(s->stall[0]), longest);
     }

@@ -53,6 +53,7 @@ struct sums {
     struct path *path;
     struct line *line;
     uint32_t stalls, paths, lines;
+    uint32_t *table, room; /* of stalls, while they are added up */
 };
 
 void sums_make(struct sums *s, const struct trace *t);
