@@ -10,6 +10,8 @@
  */
 #include "kernels/vadd/vadd.h"
 
+#include <stdio.h>
+
 #include "hal/chip.h"
 #include "hal/mte.h"
 #include "hal/vector.h"
@@ -38,9 +40,9 @@ static uint32_t x_tile(const struct share *s, unsigned i)
     return s->x + i % s->buffers * TILE;
 }
 
-static void copy_in(void *arg)
+/* A copy for each hint, so that there being one costs those without it no instruction. */
+__attribute__((always_inline)) static inline void fill(const struct share *s, bool past)
 {
-    const struct share *s = arg;
     unsigned i = 0;
     union cmd cmd;
 
@@ -50,14 +52,30 @@ static void copy_in(void *arg)
             y = tque_alloc(s->y); /* the x before is used until y is free */
         }
         mte_gm_to_ub(&cmd, x_tile(s, i), (const char *)s->p->x + at, tile_bytes(s, at));
+        if (past) {
+            mte_past_l2(&cmd);
+        }
         task_issue(PIPE_MTE2, &cmd);
         if (s->buffers != 1) {
             y = tque_alloc(s->y);
         }
         mte_gm_to_ub(&cmd, y, (const char *)s->p->y + at, tile_bytes(s, at));
+        if (past) {
+            mte_past_l2(&cmd);
+        }
         tque_enque(s->y, y, &cmd);
         task_issue(PIPE_MTE2, &cmd);
     }
+}
+
+static void copy_in(void *arg)
+{
+    fill(arg, false);
+}
+
+static void copy_in_past_l2(void *arg)
+{
+    fill(arg, true);
 }
 
 static void compute(void *arg)
@@ -83,17 +101,29 @@ static void compute(void *arg)
     }
 }
 
-static void copy_out(void *arg)
+__attribute__((always_inline)) static inline void empty(const struct share *s, bool past)
 {
-    const struct share *s = arg;
     union cmd cmd;
 
     for (uint64_t at = s->begin; at < s->end; at += TILE) {
         uint32_t z = tque_deque(s->z);
         mte_ub_to_gm(&cmd, (char *)s->p->z + at, z, tile_bytes(s, at));
+        if (past) {
+            mte_past_l2(&cmd);
+        }
         tque_free(s->z, z, &cmd);
         task_issue(PIPE_MTE3, &cmd);
     }
+}
+
+static void copy_out(void *arg)
+{
+    empty(arg, false);
+}
+
+static void copy_out_past_l2(void *arg)
+{
+    empty(arg, true);
 }
 
 static void kernel(void *arg)
@@ -109,9 +139,9 @@ static void kernel(void *arg)
     s.x = tbuf_init(pipe, "tiles of x", VECIN, s.buffers * TILE);
     s.y = tque_init(pipe, "x and y", VECIN, PIPE_MTE2, PIPE_V, 1, TILE);
     s.z = tque_init(pipe, "z", VECOUT, PIPE_V, PIPE_MTE3, 1, TILE);
-    task_spawn("vadd copy-in", copy_in, &s);
+    task_spawn("vadd copy-in", p->past_l2 ? copy_in_past_l2 : copy_in, &s);
     task_spawn("vadd compute", compute, &s);
-    task_spawn("vadd copy-out", copy_out, &s);
+    task_spawn("vadd copy-out", p->past_l2 ? copy_out_past_l2 : copy_out, &s);
     task_join_all();
 }
 
@@ -129,13 +159,26 @@ int vadd(const struct vadd *p, struct sched_report *report)
     return launch(&l, report);
 }
 
+/* Not every chip has the hint. */
+static int prepare(struct op_call *c)
+{
+    const struct vadd *o = (const void *)c->args;
+
+    if (o->past_l2 && !chip_cost(COST_L2_HINTS)) {
+        fprintf(stderr, "vadd: --past-l2: profile %s has no hints for L2\n",
+                npu_profile_name(chip_profile()));
+        return ERR_ABSENT;
+    }
+    return 0;
+}
+
 static int run(const struct op_call *c, struct sched_report *report)
 {
     const struct tensor *x = &c->in[0], *y = &c->in[1], *z = &c->out[0];
     const struct vadd *o = (const void *)c->args;
 
     return vadd(&(struct vadd){x->data, y->data, z->data, z->count, z->type, c->cores,
-                               o->buffers},
+                               o->buffers, o->past_l2},
                 report);
 }
 
@@ -159,8 +202,9 @@ static void work(const struct op_call *c, struct work *w)
 
 OPERATOR(vadd, .summary = "z = x + y on the Vector", .io = "x[...] y[...] -> z[...]",
          .types = "f32 f32 -> f32; f16 f16 -> f16", .run = run, .ref = ref, .work = work,
-         .options = OPTIONS(NUMBER(struct vadd, buffers, 2, 1, 2, "of x")),
-         .in_place = true, .check = 1024, .numpy = "x + y",
+         .options = OPTIONS(NUMBER(struct vadd, buffers, 2, 1, 2, "of x"),
+                            FLAG(struct vadd, past_l2, "nothing stays in L2")),
+         .prepare = prepare, .in_place = true, .check = 1024, .numpy = "x + y",
          .cases = CASES("--n 1", "--n 63", "--n 65", "--n 129 --type f16", "--n 12289",
                         "--n 12287 --buffers 1", "--n 5000 --data special", "--n 24576",
                         "--n 5000 --type f16 --data special", "--n 24577 --data bits",

@@ -23,6 +23,7 @@ struct vadd {
     enum type type;
     unsigned cores;   /* the elements are split over so many; 0: all of the chip */
     uint32_t buffers; /* of each queue: 2 overlaps copying and adding, 1 does not; 0: 2 */
+    bool past_l2; /* x, y and z pass L2 by, where the chip has such a hint (L2_HINTS) */
 };
 
 /* noinline: `make debug` stops here by name. */

@@ -54,6 +54,12 @@ error_of()
 tap_check report/error_of_what_limits "$(error_of HBM)"
 salai -- vadd --n 1000000 --repeat 4
 tap_check report/error_of_what_l2_has "$(error_of MTE2)"
+salai -- vadd --n 100000 --repeat 2 --past-l2
+tap_check report/nothing_stays_in_l2_that_passes_it "$(has_status 0; says out 'L2: 0.0 % hits, cold$')"
+salai --profile ascend910 -- vadd --n 3000 --past-l2
+tap_check report/refuses_a_hint_that_the_chip_has_not "$(has_status 2
+    says err '^vadd: --past-l2: profile ascend910 has no hints for L2$'
+    [ "$(wc -l < "$log/err")" -eq 1 ] || echo "more than a line")"
 salai --timing v1 -- vadd --n 3000
 tap_check report/timing_that_is_not_the_default "$(has_status 0
     says out '^core 0, profile a2: .*, TIMING=v1$'
