@@ -53,12 +53,31 @@ void work_vector(struct work *w, enum op code, enum type type, uint64_t elements
                          (bits == 32 ? info->slope32 : info->slope16);
 }
 
+static double above(double n, double most)
+{
+    return n > most ? n - most : 0;
+}
+
+/* Bytes that have to come from HBM or go there: what L2 has not yet, or cannot hold. */
+static double hbm_bytes(const struct work *w)
+{
+    double room = chip_cost(COST_L2_BYTES);
+
+    return w->cold ? w->gm_read + above(w->gm_written, room)
+                   : above(w->gm_read + w->gm_written, room);
+}
+
 struct work_limit work_limit(const struct work *w, unsigned cores)
 {
     double read = w->gm_read / chip_cost(COST_L2_READ_RATE);
     double all = (w->gm_read + w->gm_written) / chip_cost(COST_L2_RATE);
+    double hbm_rate = chip_cost(COST_HBM_RATE); /* 0 under v1 */
     struct work_limit limit = {read > all ? read : all, "L2"};
     uint64_t whole;
+
+    if (hbm_rate > 0 && hbm_bytes(w) / hbm_rate > limit.cycles) {
+        limit = (struct work_limit){hbm_bytes(w) / hbm_rate, "HBM"};
+    }
 
     cores = cores ? cores : chip_cores();
     for (unsigned pipe = 0; pipe < NPU_PIPES; pipe++) {

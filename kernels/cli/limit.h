@@ -16,6 +16,7 @@ struct work {
     double cycles[NPU_PIPES];   /* of one core that did everything */
     double gm_read, gm_written; /* bytes */
     uint64_t macs;
+    bool cold; /* L2 has nothing of what is read */
 };
 
 /* Bytes that come from GM into L1 or UB by MTE2; each once. */
@@ -29,7 +30,7 @@ void work_vector(struct work *w, enum op code, enum type type, uint64_t elements
 
 struct work_limit {
     double cycles;
-    const char *by; /* the pipe, or `L2` */
+    const char *by; /* the pipe, `L2` or `HBM` */
 };
 /* On so many cores (0: all of the chip), work shared out evenly; whole cycles. */
 struct work_limit work_limit(const struct work *w, unsigned cores);

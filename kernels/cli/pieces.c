@@ -50,7 +50,7 @@ static void add(struct pieces_table *t, const struct op_piece *piece,
                 const struct op_call *call)
 {
     struct pieces_launch *l = &t->launch[t->n++];
-    struct work work = {0};
+    struct work work = {.cold = call->cold};
 
     *l = (struct pieces_launch){.piece = piece};
     measure_read(&l->measured);

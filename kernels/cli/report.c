@@ -139,6 +139,12 @@ static const char *hart_error(void)
     return chip_timing() == TIMING_v1 ? "" : "; error: not known";
 }
 
+/* Whether most of what is read is not in L2. */
+static bool from_hbm(const struct launch_report *r)
+{
+    return r->chip[PIPE_MTE2].misses > r->chip[PIPE_MTE2].hits;
+}
+
 static void print_limit(const struct launch_report *r)
 {
     const struct pipe_use *use = &r->chip[r->limit_pipe];
@@ -153,10 +159,11 @@ static void print_limit(const struct launch_report *r)
         printf("  limit: %s, busy %.1f %% of the span\n", pipe, percent(use->busy, all));
         break;
     case LIMIT_RATE:
-        printf(
-            "  limit: bandwidth that is shared: %s was busy %.1f %% of the span and lost "
-            "%.1f %%\n",
-            pipe, percent(use->busy, all), percent(use->bandwidth, all));
+        printf("  limit: bandwidth of %s that is shared: %s was busy %.1f %% of the span "
+               "and "
+               "lost %.1f %%\n",
+               from_hbm(r) ? "HBM" : "L2", pipe, percent(use->busy, all),
+               percent(use->bandwidth, all));
         break;
     case LIMIT_HART:
         printf("  limit: the hart: %s's queue was empty %.1f %% of the span while it "
@@ -203,9 +210,7 @@ static enum npu_path path_of(const struct launch_report *r)
     if (!one && r->chip[PIPE_M].commands) {
         return PATH_WHOLE;
     }
-    return path == PATH_MTE2 && r->chip[PIPE_MTE2].misses > r->chip[PIPE_MTE2].hits
-               ? PATH_HBM
-               : path;
+    return path == PATH_MTE2 && from_hbm(r) ? PATH_HBM : path;
 }
 
 static bool hart_limits(const struct launch_report *r)

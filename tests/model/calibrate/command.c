@@ -191,6 +191,53 @@ static uint64_t l0c_gm(struct rig *r, uint64_t bytes)
     return behind(r, PIPE_FIX, &c);
 }
 
+/* 128 x 256 of fp32, a tile of the published products, while every core reads from L2. FIX
+ * works 3 to 8 % of the time there, so two cores at a time write. */
+static uint64_t tile_under_load(struct rig *r, uint64_t arg)
+{
+    enum { READ = 131072, READS = 8 };
+    union cmd c = rig_command(OP_FIX_L0C_GM, TYPE_F32);
+    unsigned cores = (unsigned)(arg >> 56);
+    uint64_t begin;
+
+    c.fix_gm.m = c.fix_gm.src_c0_stride = 128;
+    c.fix_gm.n = c.fix_gm.dst_pitch = 256;
+    c.fix_gm.nd_num = 1;
+    for (unsigned turn = 0; turn < 2; turn++) { /* at first it fills L2 */
+        begin = r->now;
+        for (unsigned i = 0; i < READS * cores; i++) {
+            union cmd in = rig_copy_in(0, i % cores * READ, READ);
+            in.head.opcode = OP_COPY_GM_L1;
+            rig_push(r, i % cores, PIPE_MTE2, &in);
+        }
+        for (unsigned core = 0; core < cores; core += cores / 2) {
+            c.fix_gm.dst = RIG_GM_BASE + cores * READ + core * 2 * KIB;
+            rig_push(r, core, PIPE_FIX, &c);
+        }
+        while (rig_read(r, 0, rig_pipe(PIPE_FIX, PIPE_LEFT))) {
+            rig_to(r, npu_next(&r->npu));
+        }
+        begin = r->now - begin;
+        rig_drain(r);
+    }
+    return begin;
+}
+
+/* Bytes a cycle that come to all cores when none of it is in L2. */
+static uint64_t streams(struct rig *r, uint64_t arg)
+{
+    enum { CHUNK = 262144, CHUNKS = 8 };
+    unsigned cores = (unsigned)(arg >> 56);
+
+    calibrate_gm(r, (uint64_t)cores * CHUNKS * CHUNK);
+    for (unsigned i = 0; i < cores * CHUNKS; i++) {
+        union cmd c = rig_copy_in(0, (uint64_t)i * CHUNK, CHUNK);
+        c.head.opcode = OP_COPY_GM_L1;
+        rig_push(r, i % cores, PIPE_MTE2, &c);
+    }
+    return (uint64_t)cores * CHUNKS * CHUNK / drain(r, 0);
+}
+
 /* 64 repeats of VADD, fp32; arg: address of the second source, of the destination. */
 static uint64_t vadd(struct rig *r, uint64_t arg)
 {
@@ -248,6 +295,10 @@ static const struct row rows[] = {
      64 * KIB},
     {"GM -> UB in one line, 24 cores, %", "devkit", TYPED_IN, PATH_MTE2, 115, 4, one_line,
      24ull << 56},
+    {"L0C -> GM, 128 KiB of each under load", "msopprof", FITTED, PATH_FIX, 1956, 2,
+     tile_under_load, 24ull << 56},
+    {"GM -> L1 of 24 cores beyond L2, B/c", "devkit", TYPED_IN, PATH_HBM, 784, 10,
+     streams, 24ull << 56},
     {"L1 -> L0A, 64 KiB", "mskpp", PREDICTED, PATH_MTE1, 251, 3, l1_l0a, 64 * KIB},
     {"L1 -> L0B, 64 KiB", "mskpp", PREDICTED, PATH_MTE1, 500, 3, l1_l0b, 64 * KIB},
     {"loads of a, b 64^3", "msopprof", FITTED, PATH_MTE1, 143, 1, load_pair,

@@ -55,7 +55,8 @@ tap_check report/error_of_what_limits "$(error_of HBM)"
 salai -- vadd --n 1000000 --repeat 4
 tap_check report/error_of_what_l2_has "$(error_of MTE2)"
 salai -- vadd --n 100000 --repeat 2 --past-l2
-tap_check report/nothing_stays_in_l2_that_passes_it "$(has_status 0; says out 'L2: 0.0 % hits, cold$')"
+tap_check report/nothing_stays_in_l2_that_passes_it \
+    "$(has_status 0; says out 'L2: 0.0 % hits, cold$')"
 salai --profile ascend910 -- vadd --n 3000 --past-l2
 tap_check report/refuses_a_hint_that_the_chip_has_not "$(has_status 2
     says err '^vadd: --past-l2: profile ascend910 has no hints for L2$'
@@ -76,6 +77,10 @@ tap_check report/of_many_cores_is_short "$(has_status 0; wide
     [ "$(wc -l < "$log/out")" -le 30 ] || echo "$(wc -l < "$log/out") lines")"
 salai --cores 24 -- matmul --m 2048 --n 2048 --k 256
 tap_check report/fits_100_columns "$(awk 'length > 100 { print NR ": " length }' "$log/out")"
+salai --cores 24 -- vadd --n 300000
+tap_check report/limit_knows_hbm "$(says out '^  the machine allows 3062 cycles \(HBM\): ')"
+salai --cores 24 -- vadd --n 300000 --repeat 2
+tap_check report/limit_of_what_l2_has "$(says out '^  the machine allows [0-9]+ cycles \(L2\): ')"
 salai --cores 32 -- vadd --n 5
 tap_check report/limit_is_at_least_a_cycle \
     "$(has_status 0; says out '^  the machine allows [1-9][0-9]* cycles? \(.*: 0\.[1-9] % of')"
