@@ -27,22 +27,31 @@ static bool planned(const struct matmul *p, unsigned cores)
            l->strategy == p->strategy;
 }
 
-/* A copy of the object, of this call's operands. */
-static void object(const struct matmul *p, struct mm *mm)
+/* The object, with this call's operands. */
+static void take_operands(const struct matmul *p, struct mm *mm)
 {
-    *mm = matmul_last.mm;
     mm->a.gm = mm->turned ? p->b : p->a;
     mm->b.gm = mm->turned ? p->a : p->b;
+    mm->begun = false;
+}
+
+static void compute(const struct matmul *p, struct mm *mm)
+{
+    mm_iterate_all(mm, p->c, false);
+    mm_end(mm);
+}
+
+/* A block that is alone needs no copy of the object. */
+static void alone(void *arg)
+{
+    compute(arg, &matmul_last.mm);
 }
 
 static void kernel(void *arg)
 {
-    const struct matmul *p = arg;
-    struct mm mm;
+    struct mm mm = matmul_last.mm;
 
-    object(p, &mm);
-    mm_iterate_all(&mm, p->c, false);
-    mm_end(&mm);
+    compute(arg, &mm);
 }
 
 /* Blocks of the published tiling. */
@@ -115,7 +124,8 @@ int matmul_plan(const struct matmul *p, struct mm *mm, char why[MM_TEXT])
     int err = plan_own(p, p->cores ? p->cores : chip_cores(), why);
 
     if (!err) {
-        object(p, mm);
+        *mm = matmul_last.mm;
+        take_operands(p, mm);
     }
     return err;
 }
@@ -141,7 +151,9 @@ int matmul(const struct matmul *p, struct sched_report *report)
         l.blocks = plan_published(&plan, cores);
     } else {
         err = plan_own(p, cores, report->text);
+        take_operands(p, &matmul_last.mm);
         l.blocks = err ? 0 : min_u32(matmul_last.mm.tiles, cores);
+        l.kernel = l.blocks == 1 ? alone : kernel;
     }
     return err ? err : launch(&l, report);
 }

@@ -53,6 +53,13 @@ static inline uint32_t mm_small_slot(const struct mm *mm, uint32_t size)
     return mm_up(mm->tiling.n * size, 64);
 }
 
+/* Two slots of L0C hold a tile, its left and its right columns; else they hold a tile each,
+ * or columns of it in turn. */
+static inline bool mm_in_halves(const struct mm_tiling *t)
+{
+    return t->columns < t->n && 2 * t->columns >= t->n;
+}
+
 /* How what L0C holds becomes c. */
 enum quant mm_quant(const struct mm *mm);
 /* Sets what follows from shape and tiling alone: rows and columns of tiles, parts, slots. */

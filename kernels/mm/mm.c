@@ -19,7 +19,7 @@
 
 enum {
     AHEAD = 7,
-    ONCE = 4,  /* chunks of a share that is not recorded */
+    ONCE = 2,  /* chunks of a share that is not recorded */
     LOADS = 4, /* of a chunk, at most: a, b, bias, scales */
 };
 _Static_assert(AHEAD *LOADS < PIPE_DEPTH, "MTE2's queue holds them");
@@ -180,42 +180,44 @@ static uint64_t fold(const struct mm *mm)
     return sum;
 }
 
-/* The object's share of the list, and the cursors at its begin. */
-static void take_share(struct mm *mm)
+/* The object's share of the list: its first tile. */
+static uint32_t take_share(struct mm *mm)
 {
-    uint32_t first = 0;
+    unsigned share = mm->shares ? mm->share : task_block(), first = 0;
+    unsigned shares = mm->shares ? mm->shares : task_blocks();
 
-    if (mm->shares == 0) {
-        mm->share = task_block();
-        mm->shares = task_blocks();
-    }
     mm->tile_end = mm->tiles;
-    if (mm->shares > 1) {
-        first = (uint32_t)share_begin(mm->tiles, 1, mm->share, mm->shares);
-        mm->tile_end = (uint32_t)share_begin(mm->tiles, 1, mm->share + 1, mm->shares);
+    if (shares > 1) {
+        first = (uint32_t)share_begin(mm->tiles, 1, share, shares);
+        mm->tile_end = (uint32_t)share_begin(mm->tiles, 1, share + 1, shares);
     }
-    mm->load.tile = first;
-    if (first < mm->tile_end) {
-        mm_seek(mm, &mm->load, first, first);
-    }
-    mm->now = mm->load;
-    mm->once = (mm->tile_end - first) * mm->load.chunks <= ONCE;
+    mm->once =
+        (mm->tile_end - first) * mm_count(mm->shape.k, mm->tiling.k) <= ONCE * mm->parts;
+    return first;
 }
 
 static void begin(struct mm *mm)
 {
     char why[MM_TEXT];
     int err = mm->tiled ? 0 : mm_plan(mm, task_blocks(), MM_GENERAL, why);
+    uint32_t first;
 
     err = err || mm->checked ? err : mm_check(mm, why);
     if (err) {
         task_fail(err, SCHED_HERE, "%s", why);
     }
-    take_share(mm);
+    first = take_share(mm);
     mm->room = mm_room_take(task_core(), mm->once ? 0 : fold(mm));
     if (mm->room == NULL) {
         task_fail(ERR_NOMEM, SCHED_HERE, "no memory for recorded commands");
     }
+    mm->room->ring[0].tile = first;
+    mm->room->ring[0].a = mm->room->ring[0].b = 0;
+    if (first < mm->tile_end) {
+        mm_seek(mm, &mm->room->ring[0], first, first);
+    }
+    mm->now = &mm->room->ring[0];
+    mm->loads = mm->done = mm->l0 = mm->c = 0;
     post_free(mm);
     set_fixpipe(mm);
     mm->most_ahead = mm_min(AHEAD, mm_max(mm->tiling.a_stays ? 2 : mm->tiling.a_slots,
@@ -225,10 +227,17 @@ static void begin(struct mm *mm)
 
 /* --- tiles --- */
 
-/* The next chunk's loads. */
+static bool may_load(const struct mm *mm)
+{
+    return mm->loads - mm->done < mm->most_ahead &&
+           mm->room->ring[mm->loads % MM_RING].tile < mm->tile_end;
+}
+
+/* The next chunk's loads; the cursor behind it takes the next place of the ring. */
 static void load_chunk(struct mm *mm)
 {
-    const struct mm_cursor *at = &mm->load;
+    const struct mm_cursor *at = &mm->room->ring[mm->loads % MM_RING];
+    struct mm_cursor *next = &mm->room->ring[++mm->loads % MM_RING];
 
     if (at->a_first) {
         mm_push_load_a(mm, at);
@@ -242,34 +251,39 @@ static void load_chunk(struct mm *mm)
     if (at->chunk == 0 && mm->scale_words) {
         mm_push_load_scale(mm, at);
     }
-    mm_step(mm, &mm->load);
-    mm->ahead++;
+    if (at->chunk + 1 == at->chunks && at->tile + 1 == mm->tile_end) {
+        next->tile = mm->tile_end;
+    } else {
+        *next = *at;
+        mm_step(mm, next);
+    }
 }
 
-/* The columns that slot h of L0C takes of a tile in halves, or all of them. */
-static bool half(const struct mm *mm, unsigned h, uint32_t *h0, uint32_t *ht)
+/* The slot of L0C in which a tile begins: halves are not of one size, the right one is in
+ * its own. */
+static unsigned first_slot(const struct mm *mm)
 {
-    *h0 = h * mm->tiling.columns;
-    *ht = *h0 < mm->now.nt ? mm_min(mm->tiling.columns, mm->now.nt - *h0) : 0;
-    return *ht != 0;
-}
-
-static unsigned slot_of(const struct mm *mm, unsigned h)
-{
-    return mm->tiling.columns < mm->tiling.n ? h : mm->c % MM_C_SLOTS;
+    return mm_in_halves(&mm->tiling) ? 0 : mm->c % MM_C_SLOTS;
 }
 
 static void multiply_chunk(struct mm *mm)
 {
-    uint32_t h0, ht;
+    uint32_t pieces = mm_columns(mm, mm->now->nt);
+    uint32_t group = mm->now->chunks == 1 ? mm->group : 1;
+    unsigned slot = first_slot(mm);
 
-    for (unsigned h = 0; half(mm, h, &h0, &ht); h++) {
-        mm_push_products(mm, &mm->now, h0, ht, slot_of(mm, h));
-        if (mm->ahead < mm->most_ahead && mm->load.tile < mm->tile_end) {
+    for (uint32_t i = 0; i < pieces; i += group) {
+        mm_push_products(mm, mm->now, i, mm_min(group, pieces - i),
+                         (slot + i) % MM_C_SLOTS);
+        if (may_load(mm)) {
             load_chunk(mm); /* one by one, or the Cube would wait while others load */
         }
     }
-    mm->ahead--;
+}
+
+static void next_chunk(struct mm *mm)
+{
+    mm->now = &mm->room->ring[++mm->done % MM_RING];
 }
 
 bool mm_iterate(struct mm *mm)
@@ -278,24 +292,24 @@ bool mm_iterate(struct mm *mm)
         begin(mm);
     } else if (mm->open) {
         task_fail(ERR_ARG, SCHED_HERE, "mm_iterate: the tile before has not been got");
-    } else if (mm->now.tile < mm->tile_end) {
-        mm_step(mm, &mm->now);
+    } else if (mm->now->tile < mm->tile_end) {
+        next_chunk(mm);
     }
-    if (mm->now.tile >= mm->tile_end) {
+    if (mm->now->tile >= mm->tile_end) {
         return false;
     }
     for (;;) {
-        if (mm->ahead == 0) {
+        if (mm->loads == mm->done) {
             load_chunk(mm);
-            if (mm->shares > 1) {
+            if (task_blocks() > 1) {
                 task_yield(); /* other cores begin to load too */
             }
         }
         multiply_chunk(mm);
-        if (mm->now.chunk + 1 == mm->now.chunks) {
+        if (mm->now->chunk + 1 == mm->now->chunks) {
             break;
         }
-        mm_step(mm, &mm->now);
+        next_chunk(mm);
     }
     mm->open = true;
     return true;
@@ -311,38 +325,25 @@ static void set_atomic(const struct mm *mm, bool atomic)
     task_issue(PIPE_FIX, &cmd);
 }
 
-static uint64_t out_at(const struct mm *mm, enum mm_place place, uint64_t to, uint32_t h0)
-{
-    const struct mm_cursor *at = &mm->now;
-    uint32_t esize = type_bits(mm->c_type) / 8;
-
-    if (place == MM_GM) {
-        return to + (at->product * mm->c_product + (uint64_t)at->m0 * mm->c_pitch +
-                     at->n0 + h0) *
-                        esize;
-    }
-    return place == MM_UB ? to + h0 * esize
-                          : to + h0 / type_c0(mm->c_type) * mm_up(at->mt, 16) * 32;
-}
-
 void mm_get_c(struct mm *mm, enum mm_place place, uint64_t to, bool atomic)
 {
-    uint32_t h0, ht;
+    const struct mm_cursor *at = mm->now;
 
     if (!mm->open) {
         task_fail(ERR_ARG, SCHED_HERE, "mm_get_c: there is no tile");
     }
+    if (place == MM_GM) {
+        to += (at->product * mm->c_product + (uint64_t)at->m0 * mm->c_pitch + at->n0) *
+              type_bits(mm->c_type) / 8;
+    }
     if (atomic) {
         set_atomic(mm, true);
     }
-    for (unsigned h = 0; half(mm, h, &h0, &ht); h++) {
-        mm_push_out(mm, &mm->now, h0, ht, slot_of(mm, h), place,
-                    out_at(mm, place, to, h0));
-    }
+    mm_push_out(mm, at, first_slot(mm), place, to);
     if (atomic) {
         set_atomic(mm, false);
     }
-    mm->c++;
+    mm->c += mm_columns(mm, at->nt);
     mm->open = false;
 }
 

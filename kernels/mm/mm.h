@@ -88,11 +88,11 @@ struct mm_operand {
 
 /* Where an object is in the list of its tiles: mm_walk.h. */
 struct mm_cursor {
-    _Alignas(8) uint32_t tile;        /* of the list; so that it is copied by words */
+    _Alignas(8) uint32_t tile; /* of the list; so that it is copied by words */
     uint32_t chunk, product, part;
-    uint32_t m0, mt, n0, nt, k0, kt;  /* its place in c and size; the chunk's */
-    uint32_t k_begin, k_end, chunks;  /* of the part: where it lies, its chunks */
-    uint32_t a, b;                    /* slots of L1 that were used before the panels */
+    uint32_t m0, mt, n0, nt, k0, kt; /* its place in c and size; the chunk's */
+    uint32_t k_begin, k_end, chunks; /* of the part: where it lies, its chunks */
+    uint32_t a, b;                   /* slots of L1 that were used before the panels */
     bool a_first, a_last, b_first,
         b_last; /* the tile loads the panel, is its last user */
 };
@@ -127,13 +127,13 @@ struct mm {
     uint32_t parts, rows, cols, tiles, tile_end;
     uint32_t unit_m, unit_n, unit_k; /* in whose multiples it is cut */
     uint32_t slot_a, slot_b, l1_a, l1_b, l1_bias, l1_scale, c1, l0a_slot, l0b_slot, c0,
-        c_bits;
-    enum quant quant;
-    struct mm_cursor load, now;
-    uint32_t l0, c;             /* buffers, counted up */
-    uint32_t ahead, most_ahead; /* chunks that `load` is, and may be, ahead of `now` */
-    bool begun, open;           /* the tile of `now` has begun; it has not been got yet */
-    bool once;                  /* the share is too little to record anything */
+        group;                   /* pieces of a chunk that are recorded together */
+    const struct mm_cursor *now; /* the tile that was begun last */
+    uint32_t loads, done;        /* chunks that are loaded, that are multiplied */
+    uint32_t most_ahead;         /* that the one may be more than the other */
+    uint32_t l0, c;              /* buffers, counted up */
+    bool begun, open; /* the tile of `now` has begun; it has not been got yet */
+    bool once;        /* the share is too little to record anything */
     struct mm_room *room;
 };
 
@@ -170,7 +170,7 @@ uint32_t mm_l1_bytes(const struct mm *mm);
 bool mm_iterate(struct mm *mm);
 /* The tile's way out, once for each: to c in GM, of which `to` is the first element, adding
  * to what is there if `atomic`; or its rows to UB or L1 at `to`, nt elements rounded up to 32
- * bytes from a row to the next (mm->now says which tile). */
+ * bytes from a row to the next (mm->now->nt; it says which tile). */
 void mm_get_c(struct mm *mm, enum mm_place place, uint64_t to, bool atomic);
 /* All tiles of the share to GM. */
 void mm_iterate_all(struct mm *mm, void *c, bool atomic);

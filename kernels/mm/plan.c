@@ -10,6 +10,7 @@
 
 #include "hal/contract/cost.h"
 #include "kernels/mm/inside.h"
+#include "kernels/mm/room.h"
 
 enum {
     SLOTS_MORE = 2 /* than two */,
@@ -19,11 +20,10 @@ enum {
 
 /* Instructions of the hart for a tile, a load, the products of a chunk; a recording more. */
 enum {
-    HART_TILE = 900,
+    HART_TILE = 500,
     HART_LOAD = 280,
     HART_PRODUCTS = 180,
     HART_RECORD = 450,
-    HART_KEYS = 48
 };
 
 /* What the chip costs. */
@@ -53,6 +53,7 @@ struct candidate {
         half_out;              /* cycles of a chunk on M, MTE1; of a tile on FIX */
     uint64_t a_bytes, b_bytes; /* of a chunk */
     uint64_t a_work, b_work;   /* its cycles, without a start */
+    uint64_t first;            /* until the Cube begins */
 };
 
 static struct rates rates_of_the_chip(void)
@@ -106,12 +107,20 @@ static uint64_t start_of(const struct rates *r, uint64_t work)
     return (floor > line ? floor : line) - work;
 }
 
+/* The last chunk may be less than the others: of all of them the mean. */
+static void even(const struct search *s, const struct candidate *c, uint64_t *of,
+                 uint32_t kt)
+{
+    *of = *of * s->k / ((uint64_t)c->chunks * kt);
+}
+
 static void cost_chunk(const struct search *s, struct candidate *c)
 {
     const struct mm *mm = s->mm;
     const struct rates *r = &s->r;
     uint32_t es = type_bits(mm->a.type) / 8, c0 = type_c0(mm->a.type);
     uint32_t kt = mm_min(c->t.k, s->k), fm = mm_count(c->mt, 16), left = c->nt;
+    uint32_t pieces = mm_count(c->nt, c->t.columns);
     uint32_t slices = mm_count(kt, c->t.slice), twice = mm->a.type == TYPE_F32 ? 2 : 1;
 
     twice = mm->cube_flags & MMAD_HF32 ? 1 : twice;
@@ -128,6 +137,13 @@ static void cost_chunk(const struct search *s, struct candidate *c)
                                  : work_of(r, &mm->a, c->mt, kt, &c->a_bytes);
     c->b_work = mm->b.transposed ? work_of(r, &mm->b, c->nt, kt, &c->b_bytes)
                                  : work_of(r, &mm->b, kt, c->nt, &c->b_bytes);
+    c->first = start_of(r, c->a_work) + c->a_work + c->b_work + c->feed / pieces / slices;
+    even(s, c, &c->product, kt);
+    even(s, c, &c->feed, kt);
+    even(s, c, &c->a_work, kt);
+    even(s, c, &c->b_work, kt);
+    even(s, c, &c->a_bytes, kt);
+    even(s, c, &c->b_bytes, kt);
 }
 
 /* Tiles that follow each other on a core share a panel: how often it is loaded. */
@@ -155,10 +171,9 @@ static uint64_t cost_hart(const struct candidate *c, uint64_t halves, uint32_t r
     uint64_t products = rounds * c->chunks * halves;
     uint64_t keys = least_multiple(least_multiple(c->t.a_slots, c->t.b_slots), 2);
 
-    keys = keys > HART_KEYS / 4 ? products : 4 * keys; /* first, last, in between */
-    keys = keys < products ? keys : products;
+    keys = 4 * keys < MM_ROOM_SLOTS / 2 ? keys : products; /* first, last, in between */
     return (uint64_t)rounds * HART_TILE + loads * HART_LOAD + products * HART_PRODUCTS +
-           keys * HART_RECORD;
+           (keys < products ? keys : products) * HART_RECORD;
 }
 
 /* Cycles of a core that loads with `sharers` others, of `rounds` tiles. */
@@ -186,6 +201,11 @@ static uint64_t cost_rounds(const struct search *s, const struct candidate *c,
     load = c->chunks * (a * (c->a_work + r->next) + b * (c->b_work + r->next)) * rounds /
            c->rounds;
     bytes = c->chunks * (a * c->a_bytes + b * c->b_bytes) * sharers * rounds / c->rounds;
+    if (c->chunks == 1 && c->t.a_stays && c->t.a_slots == 1) {
+        tile += (a - 1) * (c->a_work + start_of(r, c->a_work)) / c->rounds;
+    } else if (c->chunks == 1 && c->t.b_stays && c->t.b_slots == 1) {
+        tile += (b - 1) * (c->b_work + start_of(r, c->b_work)) / c->rounds;
+    }
     load = max_u64(load, cost_hart(c, halves, rounds, c->chunks * (a + b)));
     return max_u64(max_u64(rounds * tile, load), bytes / r->l2) + load / SLACK;
 }
@@ -193,7 +213,7 @@ static uint64_t cost_rounds(const struct search *s, const struct candidate *c,
 static uint64_t cost(const struct search *s, const struct candidate *c)
 {
     uint32_t full = c->tiles / s->cores, left = c->tiles % s->cores;
-    uint64_t cycles = start_of(&s->r, c->a_work) + c->a_work + c->b_work + c->half_out;
+    uint64_t cycles = c->first + c->half_out;
 
     if (full) {
         cycles += cost_rounds(s, c, full, s->cores);
@@ -201,7 +221,7 @@ static uint64_t cost(const struct search *s, const struct candidate *c)
     if (left) {
         cycles += cost_rounds(s, c, 1, left);
     }
-    return cycles + c->feed / mm_count(mm_min(c->t.k, s->k), c->t.slice);
+    return cycles;
 }
 
 /* --- candidates --- */
@@ -238,6 +258,13 @@ static bool share_l1(const struct search *s, struct candidate *c)
     if (needs > all) {
         return false;
     }
+    if (c->chunks == 1 && c->t.a_stays && needs + a <= all) {
+        c->t.a_slots = 2; /* or each new panel would be waited for */
+        needs += a;
+    } else if (c->chunks == 1 && c->t.b_stays && needs + b <= all) {
+        c->t.b_slots = 2;
+        needs += b;
+    }
     for (unsigned more = SLOTS_MORE; more; more--) { /* what streams */
         uint32_t bytes = (c->t.a_stays ? 0 : a) + (c->t.b_stays ? 0 : b);
         if (needs + more * bytes <= all) {
@@ -249,26 +276,25 @@ static bool share_l1(const struct search *s, struct candidate *c)
     return true;
 }
 
-static void try_chunks(struct search *s, struct candidate *c)
+/* What is more than two pieces of columns is recorded whole. */
+static bool few(const struct candidate *c, uint32_t slices)
 {
-    static const uint16_t bytes[] = {512, 1024, 2048, 256, 128};
-    uint32_t es = type_bits(s->mm->a.type) / 8, unit = mm_unit_k(s->mm), last = 0;
-    uint32_t most = c->t.slice;
+    uint32_t pieces = mm_count(c->t.n, c->t.columns);
 
-    for (unsigned i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
-        uint32_t k = mm_min(mm_up(s->k, unit), mm_up(bytes[i] / es, unit)), slices;
+    return pieces <= 2 || (c->chunks == 1 && pieces * (2 * slices + 1) <= PIPE_DEPTH);
+}
+
+/* With k in so many chunks. */
+static void try_chunk(struct search *s, struct candidate *c, uint32_t chunks)
+{
+    uint32_t unit = mm_unit_k(s->mm), most = c->t.slice, slices;
+
+    c->t.k = mm_up(mm_count(s->k, chunks), unit);
+    c->chunks = mm_count(s->k, c->t.k);
+    slices = mm_count(c->t.k, most);
+    c->t.slice = mm_up(mm_count(c->t.k, slices), unit);
+    if (slices <= PIPE_DEPTH / 2 - 1 && few(c, slices) && share_l1(s, c)) {
         uint64_t cycles;
-        if (k == last) {
-            continue;
-        }
-        last = k;
-        c->t.k = k;
-        c->chunks = mm_count(s->k, k);
-        slices = mm_count(k, most);
-        c->t.slice = mm_up(mm_count(k, slices), unit);
-        if (slices > PIPE_DEPTH / 2 - 1 || !share_l1(s, c)) {
-            continue;
-        }
         cost_chunk(s, c);
         cycles = cost(s, c);
         if (!s->found || cycles < s->best) {
@@ -278,6 +304,24 @@ static void try_chunks(struct search *s, struct candidate *c)
         }
     }
     c->t.slice = most;
+}
+
+/* Chunks whose rows in GM are some powers of two of bytes, or a little more: k in equal
+ * pieces. */
+static void try_chunks(struct search *s, struct candidate *c)
+{
+    uint32_t es = type_bits(s->mm->a.type) / 8, last = 0;
+
+    for (uint32_t bytes = 2048; bytes >= 128; bytes /= 2) {
+        uint32_t chunks = mm_count(s->k, bytes / es);
+        if (chunks - 1 > last && chunks < 8) {
+            try_chunk(s, c, chunks - 1);
+        }
+        if (chunks > last) {
+            try_chunk(s, c, chunks);
+        }
+        last = chunks;
+    }
 }
 
 /* Tiles of fm x fn units; false: L0 or L0C is too small. */
@@ -294,12 +338,19 @@ static bool size(const struct search *s, struct candidate *c, uint32_t fm, uint3
         (mm->bias && c->t.n * MM_BIAS_BYTES > mm_bt_slot())) {
         c->t.columns = mm_count(fn, 2) * un;
     }
+    if (c->t.m * c->t.n * MM_SUM_BYTES > s->r.l0c_bytes) { /* columns by turns */
+        uint32_t most = s->r.l0c_bytes / 2 / (c->t.m * MM_SUM_BYTES) / un;
+        c->t.columns = most ? mm_count(fn, mm_count(fn, most)) * un : 0;
+    }
+    if (c->t.columns == 0) {
+        return false;
+    }
     a = mm_l0a_slot() / (c->t.m * es) / unit * unit;
     b = mm_l0b_slot() / (mm_up(c->t.columns, 16) * es) / unit * unit;
     c->t.slice = mm_min(a, b);
-    return c->t.m * c->t.n * MM_SUM_BYTES <= s->r.l0c_bytes &&
-           (c->t.columns < c->t.n ||
-            2 * c->t.m * c->t.n * MM_SUM_BYTES <= s->r.l0c_bytes) &&
+    return (mm_in_halves(&c->t) ? c->t.m * c->t.n : 2 * c->t.m * c->t.columns) *
+                   MM_SUM_BYTES <=
+               s->r.l0c_bytes &&
            (!mm->bias || c->t.columns * MM_BIAS_BYTES <= mm_bt_slot()) &&
            (!mm->scale_words || c->t.columns * MM_SCALE_BYTES <= chip_mem(NPU_MEM_FB)) &&
            c->t.slice >= unit && c->t.m <= 4080 && c->t.columns <= 4080;

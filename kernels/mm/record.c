@@ -19,7 +19,6 @@ enum {
     SUM_BEGIN = 16,
     SUM_END = 32,
     BIAS = 64,
-    /* Likewise of what is for a tile's columns: bias, or of OUT the scales. */
     BIAS_BEGIN = 128,
     BIAS_END = 256
 };
@@ -33,17 +32,11 @@ static void push(enum pipe pipe, union cmd *cmds, unsigned n)
     }
 }
 
-/* Its last command is a transfer, with that address in GM. */
-static void push_transfer(struct mm_recording *r, uint64_t address)
+/* From that address in GM. */
+static void push_load(struct mm_recording *r, uint64_t address)
 {
-    union cmd *cmd = &r->cmds[r->n - 1];
-
-    if (r->pipe == PIPE_FIX) {
-        cmd->fix_gm.dst = address;
-    } else {
-        cmd->nd2nz.src = address;
-    }
-    push(r->pipe, r->cmds, r->n);
+    r->cmds[0].nd2nz.src = address;
+    push(PIPE_MTE2, r->cmds, 1);
 }
 _Static_assert(offsetof(union cmd, copy_in.src) == offsetof(union cmd, nd2nz.src) &&
                    offsetof(union cmd, copy_in.dst) == offsetof(union cmd, nd2nz.dst),
@@ -125,7 +118,7 @@ void mm_push_load_a(struct mm *mm, const struct mm_cursor *at)
     if (r == NULL) {
         r = record_load(mm, &key, &mm->a, &w, mm_a_rows(mm, at));
     }
-    push_transfer(r, window_at(&mm->a, &w, at->product));
+    push_load(r, window_at(&mm->a, &w, at->product));
 }
 
 void mm_push_load_b(struct mm *mm, const struct mm_cursor *at)
@@ -142,7 +135,7 @@ void mm_push_load_b(struct mm *mm, const struct mm_cursor *at)
     if (r == NULL) {
         r = record_load(mm, &key, &mm->b, &w, mm_b_rows(mm, at));
     }
-    push_transfer(r, window_at(&mm->b, &w, at->product));
+    push_load(r, window_at(&mm->b, &w, at->product));
 }
 
 /* Bias or scales of a tile's columns, to the slot of the tile's number. */
@@ -163,7 +156,7 @@ static void push_load_small(struct mm *mm, const struct mm_cursor *at, enum mm_k
         cmd_wait(r->cmds, mm->sem + (bias ? MM_BIAS_FREE : MM_SCALE_FREE), 1);
         cmd_post(r->cmds, mm->sem + (bias ? MM_BIAS_FULL : MM_SCALE_FULL), 1);
     }
-    push_transfer(r, gm + (uint64_t)at->n0 * size);
+    push_load(r, gm + (uint64_t)at->n0 * size);
 }
 
 void mm_push_load_bias(struct mm *mm, const struct mm_cursor *at)
@@ -178,11 +171,13 @@ void mm_push_load_scale(struct mm *mm, const struct mm_cursor *at)
 
 /* --- products --- */
 
-/* Where MM_PRODUCTS writes its commands, and the slice of k that it is at. What follows from
- * the key alone is worked out once. */
+/* Where MM_PRODUCTS writes its commands, the columns that it is at and their slice of k. */
 struct tape {
     struct mm *mm;
     const struct mm_key *key;
+    uint32_t h0, ht; /* columns of the tile */
+    unsigned c;      /* their slot of L0C */
+    unsigned flags;  /* those of the key that are for these columns */
     uint32_t at, kl; /* in the chunk */
     bool first, last;
     unsigned slot;                 /* of L0 */
@@ -193,17 +188,16 @@ struct tape {
 
 static void record_bias(struct tape *t)
 {
-    const struct mm_key *key = t->key;
     union cmd *cmd = t->feed++;
 
-    mte_l1_to_bt(cmd, key->c * mm_bt_slot(),
-                 t->mm->l1_bias + key->place * mm_small_slot(t->mm, MM_BIAS_BYTES) +
-                     key->h0 * MM_BIAS_BYTES,
-                 mm_sum_type(t->mm), mm_up(key->ht, 16));
-    if (key->flags & BIAS_BEGIN) {
+    mte_l1_to_bt(cmd, t->c * mm_bt_slot(),
+                 t->mm->l1_bias + t->key->place * mm_small_slot(t->mm, MM_BIAS_BYTES) +
+                     t->h0 * MM_BIAS_BYTES,
+                 mm_sum_type(t->mm), mm_up(t->ht, 16));
+    if (t->flags & BIAS_BEGIN) {
         cmd_wait(cmd, t->mm->sem + MM_BIAS_FULL, 1);
     }
-    if (key->flags & BIAS_END) {
+    if (t->flags & BIAS_END) {
         cmd_post(cmd, t->mm->sem + MM_BIAS_FREE, 1);
     }
 }
@@ -212,7 +206,7 @@ static void record_bias(struct tape *t)
 static void record_loads(struct tape *t)
 {
     const struct mm *mm = t->mm;
-    unsigned flags = t->key->flags;
+    unsigned flags = t->flags;
     union cmd *cmd = t->feed++;
 
     *cmd = t->common[0];
@@ -244,44 +238,42 @@ static void record_loads(struct tape *t)
 static void record_mmad(struct tape *t)
 {
     const struct mm *mm = t->mm;
-    const struct mm_key *key = t->key;
     union cmd *cmd = t->work++;
 
     *cmd = t->common[2];
-    cmd->mmad.dst = key->c * mm->c1;
+    cmd->mmad.dst = t->c * mm->c1;
     cmd->mmad.a = t->slot * mm->l0a_slot;
     cmd->mmad.b = t->slot * mm->l0b_slot;
     cmd->mmad.k = (uint16_t)t->kl;
-    if (t->first && (key->flags & SUM_BEGIN)) {
-        bool bias = key->flags & BIAS;
+    if (t->first && (t->flags & SUM_BEGIN)) {
+        bool bias = t->flags & BIAS;
         cube_set_from(cmd, bias ? CUBE_FROM_BIAS : CUBE_FROM_ZERO);
-        cmd->mmad.bias = bias ? key->c * mm_bt_slot() : 0;
-        cmd_wait(cmd, mm->sem + MM_C_FREE + key->c, 1);
+        cmd->mmad.bias = bias ? t->c * mm_bt_slot() : 0;
+        cmd_wait(cmd, mm->sem + MM_C_FREE + t->c, 1);
     }
-    if (t->last && (key->flags & SUM_END)) {
-        cmd_post(cmd, mm->sem + MM_C_FULL + key->c, 1);
+    if (t->last && (t->flags & SUM_END)) {
+        cmd_post(cmd, mm->sem + MM_C_FULL + t->c, 1);
     }
 }
 
 /* What all slices of a size of tile have in common. */
-static void build_common(const struct mm *mm, const struct mm_key *key, uint32_t a_rows,
-                         uint32_t b_rows, union cmd *cmd)
+static void build_common(const struct mm *mm, const struct mm_common *c, union cmd *cmd)
 {
     mte_l1_to_l0a(&cmd[0], 0, 0,
                   &(struct mte_window){.type = mm->a.type,
-                                       .n_rows = key->mt,
-                                       .block_rows = a_rows,
+                                       .n_rows = c->mt,
+                                       .block_rows = c->a_rows,
                                        .transpose = mm->a.transposed});
     cmd_wait(&cmd[0], mm->sem + MM_L0_FREE, 1);
     mte_l1_to_l0b(&cmd[1], 0, 0,
                   &(struct mte_window){.type = mm->a.type,
-                                       .n_cols = key->ht,
-                                       .block_rows = b_rows,
+                                       .n_cols = c->ht,
+                                       .block_rows = c->b_rows,
                                        .transpose = mm->b.transposed});
     cmd_post(&cmd[1], mm->sem + MM_L0_FULL, 1);
     cube_mmad(&cmd[2], &(struct cube_mmad){.type = mm->a.type,
-                                           .m = key->mt,
-                                           .n = key->ht,
+                                           .m = c->mt,
+                                           .n = c->ht,
                                            .from = CUBE_FROM_C,
                                            .flags = mm->cube_flags});
     cmd_wait(&cmd[2], mm->sem + MM_L0_FULL, 1);
@@ -289,61 +281,77 @@ static void build_common(const struct mm *mm, const struct mm_key *key, uint32_t
 }
 
 /* The same, built once for those that follow. */
-static const union cmd *common(const struct mm *mm, const struct mm_key *key,
+static const union cmd *common(const struct mm *mm, uint32_t mt, uint32_t ht,
                                uint32_t a_rows, uint32_t b_rows)
 {
-    struct mm_common *c = &mm->room->common[key->h0 != 0];
+    struct mm_common *c = &mm->room->common[ht != mm->tiling.columns];
 
-    if (c->mt != key->mt || c->ht != key->ht || c->a_rows != a_rows ||
-        c->b_rows != b_rows) {
-        *c = (struct mm_common){key->mt, key->ht, a_rows, b_rows, {{{0}}}};
-        build_common(mm, key, a_rows, b_rows, c->cmd);
+    if (c->mt != mt || c->ht != ht || c->a_rows != a_rows || c->b_rows != b_rows) {
+        *c = (struct mm_common){mt, ht, a_rows, b_rows, {{{0}}}};
+        build_common(mm, c, c->cmd);
     }
     return c->cmd;
 }
 
-static void begin_tape(struct tape *t, const struct mm_cursor *at)
+/* To piece i of the tile, which is cut into so many. */
+static void begin_piece(struct tape *t, const struct mm_cursor *at, uint32_t i,
+                        uint32_t pieces)
 {
     const struct mm *mm = t->mm;
     const struct mm_key *key = t->key;
     uint32_t a_rows = mm_a_rows(mm, at), b_rows = mm_b_rows(mm, at), c0 = mm->c0;
     uint32_t slice = mm->tiling.slice;
+    unsigned begins = i == key->first ? 0 : A_BEGIN | B_BEGIN | BIAS_BEGIN;
+    unsigned ends = i == key->first + key->pieces - 1u ? 0 : A_END | B_END | BIAS_END;
 
+    t->h0 = mm_column(mm, key->nt, i, pieces);
+    t->ht = mm_column(mm, key->nt, i + 1, pieces) - t->h0;
+    t->c = (key->c + i - key->first) % MM_C_SLOTS;
+    t->flags = key->flags & ~(begins | ends);
+    t->at = 0;
     t->a = mm->l1_a + key->a * mm->slot_a;
     t->step_a = (mm->a.transposed ? slice : slice / c0 * a_rows) * MTE_BLOCK;
     t->b = mm->l1_b + key->b * mm->slot_b +
-           (mm->b.transposed ? key->h0 : key->h0 / c0 * b_rows) * MTE_BLOCK;
+           (mm->b.transposed ? t->h0 : t->h0 / c0 * b_rows) * MTE_BLOCK;
     t->step_b = (mm->b.transposed ? slice / c0 * b_rows : slice) * MTE_BLOCK;
-    t->common = common(mm, key, a_rows, b_rows);
+    t->common = common(mm, key->mt, t->ht, a_rows, b_rows);
+}
+
+static void record_columns(struct tape *t, uint32_t kt, uint32_t slices)
+{
+    for (uint32_t i = 0; i < slices; i++) {
+        t->kl = mm_min(t->mm->tiling.slice, kt - t->at);
+        t->first = i == 0;
+        t->last = i == slices - 1;
+        record_loads(t);
+        record_mmad(t);
+        t->slot = (t->slot + 1) % MM_L0_SLOTS;
+        t->at += t->mm->tiling.slice;
+        t->a += t->step_a;
+        t->b += t->step_b;
+    }
 }
 
 static struct mm_recording *record_products(struct mm *mm, const struct mm_cursor *at,
                                             const struct mm_key *key)
 {
-    uint32_t slices = mm_count(at->kt, mm->tiling.slice);
-    unsigned feeds = 2 * slices + (key->flags & BIAS ? 1 : 0);
-    struct mm_recording *r = mm_record(mm, key, PIPE_MTE1, feeds, slices);
-    struct tape t = {.mm = mm, .key = key, .feed = r->cmds, .work = r->cmds + feeds};
+    uint32_t slices = mm_count(at->kt, mm->tiling.slice), all = mm_columns(mm, at->nt);
+    unsigned feeds = key->pieces * (2 * slices + (key->flags & BIAS ? 1 : 0));
+    struct mm_recording *r = mm_record(mm, key, PIPE_MTE1, feeds, key->pieces * slices);
+    struct tape t = {
+        .mm = mm, .key = key, .slot = key->l0, .feed = r->cmds, .work = r->cmds + feeds};
 
-    begin_tape(&t, at);
-    for (uint32_t i = 0; i < slices; i++) {
-        t.kl = mm_min(mm->tiling.slice, at->kt - t.at);
-        t.first = i == 0;
-        t.last = i == slices - 1;
-        t.slot = (key->l0 + i) % MM_L0_SLOTS;
-        record_loads(&t);
-        record_mmad(&t);
-        t.at += mm->tiling.slice;
-        t.a += t.step_a;
-        t.b += t.step_b;
+    for (uint32_t i = 0; i < key->pieces; i++) {
+        begin_piece(&t, at, key->first + i, all);
+        record_columns(&t, at->kt, slices);
     }
     return r;
 }
 
-static uint16_t product_flags(const struct mm *mm, const struct mm_cursor *at,
-                              uint32_t h0, uint32_t ht)
+static uint16_t product_flags(const struct mm *mm, const struct mm_cursor *at, bool left,
+                              bool right)
 {
-    bool left = h0 == 0, right = h0 + ht == at->nt, begins = at->chunk == 0;
+    bool begins = at->chunk == 0;
     unsigned flags =
         (begins ? SUM_BEGIN : 0) | (at->chunk + 1 == at->chunks ? SUM_END : 0) |
         (left && at->a_first ? A_BEGIN : 0) | (left && at->b_first ? B_BEGIN : 0) |
@@ -355,11 +363,12 @@ static uint16_t product_flags(const struct mm *mm, const struct mm_cursor *at,
     return (uint16_t)flags;
 }
 
-void mm_push_products(struct mm *mm, const struct mm_cursor *at, uint32_t h0, uint32_t ht,
-                      unsigned c)
+void mm_push_products(struct mm *mm, const struct mm_cursor *at, uint32_t first,
+                      uint32_t n, unsigned c)
 {
+    bool right = first + n == mm_columns(mm, at->nt);
     const struct mm_key key = {.kind = MM_PRODUCTS,
-                               .flags = product_flags(mm, at, h0, ht),
+                               .flags = product_flags(mm, at, first == 0, right),
                                .a = (uint16_t)((at->a + at->chunk) % mm->tiling.a_slots),
                                .b = (uint16_t)((at->b + at->chunk) % mm->tiling.b_slots),
                                .c = (uint16_t)c,
@@ -367,9 +376,9 @@ void mm_push_products(struct mm *mm, const struct mm_cursor *at, uint32_t h0, ui
                                .mt = (uint16_t)at->mt,
                                .nt = (uint16_t)at->nt,
                                .kt = (uint16_t)at->kt,
-                               .h0 = (uint16_t)h0,
-                               .ht = (uint16_t)ht,
-                               .place = (uint16_t)(at->tile % MM_SMALL_SLOTS)};
+                               .first = (uint16_t)first,
+                               .pieces = (uint16_t)n,
+                               .place = mm->bias ? at->tile % MM_SMALL_SLOTS : 0};
     struct mm_recording *r = mm_recorded(mm, &key);
 
     if (r == NULL) {
@@ -382,77 +391,101 @@ void mm_push_products(struct mm *mm, const struct mm_cursor *at, uint32_t h0, ui
 
 /* --- out --- */
 
-static void build_out(const struct mm *mm, const struct mm_key *key, union cmd *cmd)
+/* Columns of a tile on their way out. */
+struct piece {
+    uint32_t h0, ht;
+    unsigned c;
+};
+
+static void build_out(const struct mm *mm, const struct mm_key *key,
+                      const struct piece *p, union cmd *cmd)
 {
     uint32_t row = MTE_BLOCK * 8 / type_bits(mm->c_type); /* elements of 32 bytes */
     struct fixpipe_tile tile = {.type = mm_sum_type(mm),
                                 .m = key->mt,
-                                .n = key->ht,
+                                .n = p->ht,
                                 .quant = mm_quant(mm),
                                 .relu = mm->act.relu,
                                 .flags = mm->act.clip ? FIX_L0C_GM_CLIP : 0};
 
     if (key->place == MM_GM) {
         tile.pitch_elems = mm->c_pitch;
-        fixpipe_to_gm(cmd, NULL, key->c * mm->c1, &tile);
+        fixpipe_to_gm(cmd, NULL, p->c * mm->c1, &tile);
     } else if (key->place == MM_UB) {
         tile.pitch_elems = mm_up(key->nt, row);
-        fixpipe_to_ub(cmd, 0, key->c * mm->c1, &tile);
+        fixpipe_to_ub(cmd, 0, p->c * mm->c1, &tile);
     } else {
-        tile.n = mm_up(key->ht, 16);
+        tile.n = mm_up(p->ht, 16);
         tile.nz_rows = mm_up(key->mt, 16);
         tile.flags |= mm->c_type == TYPE_F32 ? FIX_L0C_GM_SPLIT : 0;
-        fixpipe_to_l1(cmd, 0, key->c * mm->c1, &tile);
+        fixpipe_to_l1(cmd, 0, p->c * mm->c1, &tile);
     }
-    cmd_wait(cmd, mm->sem + MM_C_FULL + key->c, 1);
-    cmd_post(cmd, mm->sem + MM_C_FREE + key->c, 1);
+    cmd_wait(cmd, mm->sem + MM_C_FULL + p->c, 1);
+    cmd_post(cmd, mm->sem + MM_C_FREE + p->c, 1);
 }
 
-/* The scales of a tile's columns from L1 to FB, where only FIX looks at them. */
-static void record_words(const struct mm *mm, const struct mm_key *key, union cmd *cmd)
+/* The scales of a piece's columns from L1 to FB, where only FIX looks at them. */
+static void build_words(const struct mm *mm, const struct mm_key *key,
+                        const struct piece *p, union cmd *cmd)
 {
     fixpipe_l1_to_fb(cmd, 0,
                      mm->l1_scale + key->l0 * mm_small_slot(mm, MM_SCALE_BYTES) +
-                         key->h0 * MM_SCALE_BYTES,
-                     mm_up(key->ht * MM_SCALE_BYTES, 64));
-    if (key->flags & BIAS_BEGIN) {
+                         p->h0 * MM_SCALE_BYTES,
+                     mm_up(p->ht * MM_SCALE_BYTES, 64));
+    if (p->h0 == 0) {
         cmd_wait(cmd, mm->sem + MM_SCALE_FULL, 1);
     }
-    if (key->flags & BIAS_END) {
+    if (p->h0 + p->ht == key->nt) {
         cmd_post(cmd, mm->sem + MM_SCALE_FREE, 1);
     }
 }
 
 static struct mm_recording *record_out(struct mm *mm, const struct mm_key *key)
 {
-    unsigned words = mm->scale_words != NULL;
-    struct mm_recording *r = mm_record(mm, key, PIPE_FIX, words + 1, 0);
+    uint32_t pieces = key->pieces;
+    unsigned each = mm->scale_words ? 2 : 1;
+    struct mm_recording *r = mm_record(mm, key, PIPE_FIX, pieces * each, 0);
+    union cmd *cmd = r->cmds;
 
-    if (words) {
-        record_words(mm, key, r->cmds);
+    for (uint32_t i = 0; i < pieces; i++) {
+        struct piece p = {.h0 = mm_column(mm, key->nt, i, pieces),
+                          .c = (key->c + i) % MM_C_SLOTS};
+        p.ht = mm_column(mm, key->nt, i + 1, pieces) - p.h0;
+        if (mm->scale_words) {
+            build_words(mm, key, &p, cmd++);
+        }
+        build_out(mm, key, &p, cmd++);
     }
-    build_out(mm, key, r->cmds + words);
     return r;
 }
 
-void mm_push_out(struct mm *mm, const struct mm_cursor *at, uint32_t h0, uint32_t ht,
-                 unsigned c, enum mm_place place, uint64_t to)
+/* Where column h0 of a tile goes, above where the tile does. */
+static uint64_t piece_at(const struct mm *mm, const struct mm_key *key, uint32_t h0)
 {
-    bool words = mm->scale_words != NULL;
-    unsigned flags = (h0 == 0 ? BIAS_BEGIN : 0) | (h0 + ht == at->nt ? BIAS_END : 0);
+    return key->place == MM_L1
+               ? (uint64_t)h0 / type_c0(mm->c_type) * mm_up(key->mt, 16) * MTE_BLOCK
+               : h0 * type_bits(mm->c_type) / 8;
+}
+
+void mm_push_out(struct mm *mm, const struct mm_cursor *at, unsigned c,
+                 enum mm_place place, uint64_t to)
+{
+    unsigned each = mm->scale_words ? 2 : 1;
     const struct mm_key key = {.kind = MM_OUT,
-                               .flags = (uint16_t)(words ? flags : 0),
                                .c = (uint16_t)c,
-                               .l0 = (uint16_t)(words ? at->tile % MM_SMALL_SLOTS : 0),
+                               .l0 = mm->scale_words ? at->tile % MM_SMALL_SLOTS : 0,
                                .mt = (uint16_t)at->mt,
                                .nt = (uint16_t)at->nt,
-                               .h0 = (uint16_t)(words ? h0 : 0),
-                               .ht = (uint16_t)ht,
+                               .pieces = (uint16_t)mm_columns(mm, at->nt),
                                .place = (uint16_t)place};
     struct mm_recording *r = mm_recorded(mm, &key);
 
     if (r == NULL) {
         r = record_out(mm, &key);
     }
-    push_transfer(r, to);
+    for (uint32_t i = 0; i < key.pieces; i++) {
+        r->cmds[i * each + each - 1].fix_gm.dst =
+            to + piece_at(mm, &key, mm_column(mm, at->nt, i, key.pieces));
+    }
+    push(PIPE_FIX, r->cmds, r->n);
 }

@@ -40,11 +40,12 @@ void mm_push_load_a(struct mm *mm, const struct mm_cursor *at);
 void mm_push_load_b(struct mm *mm, const struct mm_cursor *at);
 void mm_push_load_bias(struct mm *mm, const struct mm_cursor *at);
 void mm_push_load_scale(struct mm *mm, const struct mm_cursor *at);
-/* Columns h0 .. h0 + ht - 1 of the tile over one chunk, into slot c of L0C. */
-void mm_push_products(struct mm *mm, const struct mm_cursor *at, uint32_t h0, uint32_t ht,
-                      unsigned c);
-/* The same columns out of L0C. */
-void mm_push_out(struct mm *mm, const struct mm_cursor *at, uint32_t h0, uint32_t ht,
-                 unsigned c, enum mm_place place, uint64_t to);
+/* Pieces of the tile over one chunk, the first of them into slot c of L0C, what is more into
+ * the other by turns. */
+void mm_push_products(struct mm *mm, const struct mm_cursor *at, uint32_t first,
+                      uint32_t n, unsigned c);
+/* The tile, which begins in slot c, out of L0C. */
+void mm_push_out(struct mm *mm, const struct mm_cursor *at, unsigned c,
+                 enum mm_place place, uint64_t to);
 
 #endif

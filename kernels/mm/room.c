@@ -57,9 +57,9 @@ static unsigned place_of(const struct mm_key *key)
     const uint64_t *word = (const void *)key;
     uint64_t mix = (word[0] ^ word[1] << 7 ^ word[2] << 3) * 0x9e3779b97f4a7c15u;
 
-    return (unsigned)(mix >> 58);
+    return (unsigned)(mix >> 57);
 }
-_Static_assert(MM_ROOM_SLOTS == 1 << (64 - 58), "the upper bits of the mix");
+_Static_assert(MM_ROOM_SLOTS == 1 << (64 - 57), "the upper bits of the mix");
 
 /* The recording of that key, or NULL; *at is then a free place of the table. */
 static struct mm_recording *find(const struct mm_room *room, const struct mm_key *key,

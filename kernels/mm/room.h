@@ -9,8 +9,9 @@
 #include "kernels/mm/mm.h"
 
 enum {
-    MM_ROOM_SLOTS = 64, /* of the table, a power of 2; a quarter stays free */
+    MM_ROOM_SLOTS = 128, /* of the table, a power of 2; a quarter stays free */
     MM_ROOM_BYTES = 32 << 10,
+    MM_RING = 8,
 };
 
 enum mm_kind {
@@ -26,7 +27,7 @@ enum mm_kind {
 /* All that commands of an object depend on but for what mm_set_ has said. */
 struct mm_key {
     uint16_t kind, flags, a, b, c, l0; /* slots */
-    uint16_t mt, nt, kt, h0, ht, place;
+    uint16_t mt, nt, kt, first, pieces, place;
 };
 _Static_assert(sizeof(struct mm_key) == 3 * sizeof(uint64_t), "compared by words");
 
@@ -51,7 +52,8 @@ struct mm_room {
     bool taken;
     uint64_t of;                         /* what else its recordings depend on, folded */
     struct mm_recording *like[MM_KINDS]; /* the last of each kind */
-    struct mm_common common[2];          /* of the left and the right columns */
+    struct mm_common common[2];          /* of whole columns and of the last */
+    struct mm_cursor ring[MM_RING];      /* of chunks that are loaded, and the next */
     struct mm_recording *slot[MM_ROOM_SLOTS];
     unsigned n, free; /* recordings; the place of the table that was looked at last */
     size_t used;

@@ -96,6 +96,7 @@ void mm_lay_out(struct mm *mm)
         mm->l1_scale += MM_SMALL_SLOTS * mm_small_slot(mm, MM_BIAS_BYTES);
     }
     mm->c1 = t->m * mm_up(t->columns, 16) * MM_SUM_BYTES;
+    mm->group = PIPE_DEPTH / (2 * mm_count(t->k, t->slice) + 1);
 }
 
 uint32_t mm_l1_bytes(const struct mm *mm)
@@ -116,8 +117,11 @@ void mm_explain(const struct mm *mm, char text[MM_TEXT])
         "%s: %lu tiles of %lu x %lu, %s in L0C, k by %lu in L1 (%u + %u slots%s), by "
         "%lu in L0; %llu cycles expected",
         mm_strategy_name(t->strategy), (unsigned long)mm->tiles, (unsigned long)t->m,
-        (unsigned long)t->n, t->columns < t->n ? "in halves" : "two", (unsigned long)t->k,
-        t->a_slots, t->b_slots,
+        (unsigned long)t->n,
+        mm_in_halves(t)     ? "in halves"
+        : t->columns < t->n ? "in columns"
+                            : "two",
+        (unsigned long)t->k, t->a_slots, t->b_slots,
         t->a_stays   ? ", a stays"
         : t->b_stays ? ", b stays"
                      : "",
@@ -192,7 +196,8 @@ static int check_memory(const struct mm *mm, char *why)
 {
     const struct mm_tiling *t = &mm->tiling;
     uint32_t es = type_bits(mm->a.type) / 8, um = mm_unit_m(mm), un = mm_unit_n(mm);
-    uint32_t columns = mm_up(t->columns, 16), right = t->n - t->columns;
+    uint32_t columns = mm_up(t->columns, 16);
+    uint32_t right = mm_in_halves(t) ? t->n - t->columns : columns;
     uint32_t l1 = mm->l1_bytes ? mm->l1_bytes : chip_mem(NPU_MEM_L1) - mm->l1_begin;
     uint32_t needs = mm_l1_bytes(mm);
     const char *full = NULL;
@@ -201,8 +206,7 @@ static int check_memory(const struct mm *mm, char *why)
         full = "L0A";
     } else if (columns * t->slice * es > mm_l0b_slot()) {
         full = "L0B";
-    } else if (t->m * (columns + (right ? right : columns)) * MM_SUM_BYTES >
-               chip_mem(NPU_MEM_L0C)) {
+    } else if (t->m * (columns + right) * MM_SUM_BYTES > chip_mem(NPU_MEM_L0C)) {
         full = "L0C";
     } else if (mm->bias && columns * MM_BIAS_BYTES > mm_bt_slot()) {
         full = "BT";
@@ -225,9 +229,14 @@ static int check_tiling(const struct mm *mm, char *why)
     const struct mm_tiling *t = &mm->tiling;
     int err;
 
-    if (t->columns > t->n || 2 * t->columns < t->n) {
-        return wrong(why, ERR_ARG, "tiling: %lu columns of %lu in a slot of L0C",
-                     (unsigned long)t->columns, (unsigned long)t->n);
+    uint32_t pieces = mm_count(t->n, t->columns);
+
+    if (t->columns > t->n || (pieces > 2 && (t->k < mm->shape.k || mm->group < pieces))) {
+        return wrong(
+            why, ERR_ARG,
+            "tiling: %lu columns of %lu in a slot of L0C, so k must be one chunk of "
+            "few slices",
+            (unsigned long)t->columns, (unsigned long)t->n);
     }
     err = check_memory(mm, why);
     if (!err && 2 * mm_count(t->k, t->slice) + 1 > PIPE_DEPTH) {

@@ -32,16 +32,19 @@ void mm_seek(const struct mm *mm, struct mm_cursor *at, uint32_t tile, uint32_t 
         uint32_t sum = line / lines;
         at->part = sum % mm->parts;
         at->product = sum / mm->parts;
+    }
+    if (tile == first ||
+        (begins && mm->parts > 1)) { /* what there is one of stays as it is */
         piece(s->k, mm->unit_k, at->part, mm->parts, &at->k_begin, &at->k_end);
         at->chunks = mm_count(at->k_end, mm->tiling.k);
         at->k_end += at->k_begin;
     }
     at->k0 = at->k_begin;
-    if (begins || by_columns) {
+    if (tile == first || (mm->rows > 1 && (begins || by_columns))) {
         uint32_t row = by_columns ? in_line : line % lines;
         piece(s->m, mm->unit_m, row, mm->rows, &at->m0, &at->mt);
     }
-    if (begins || !by_columns) {
+    if (tile == first || (mm->cols > 1 && (begins || !by_columns))) {
         uint32_t col = by_columns ? line % lines : in_line;
         piece(s->n, mm->unit_n, col, mm->cols, &at->n0, &at->nt);
     }
@@ -62,9 +65,5 @@ void mm_step(const struct mm *mm, struct mm_cursor *at)
     }
     at->a += at->a_last ? at->chunks : 0;
     at->b += at->b_last ? at->chunks : 0;
-    if (at->tile + 1 < mm->tile_end) {
-        mm_seek(mm, at, at->tile + 1, UINT32_MAX);
-    } else {
-        at->tile++;
-    }
+    mm_seek(mm, at, at->tile + 1, UINT32_MAX);
 }

@@ -58,6 +58,21 @@ static inline uint32_t mm_cut(uint32_t all, uint32_t unit, uint32_t i, uint32_t 
     return mm_min(all, (uint32_t)((uint64_t)mm_count(all, unit) * i / pieces) * unit);
 }
 
+/* A tile goes through L0C in pieces of columns, alike to a unit, the wider ones first: how
+ * many there are, and where piece i begins. */
+static inline uint32_t mm_columns(const struct mm *mm, uint32_t nt)
+{
+    return mm_count(nt, mm->tiling.columns);
+}
+
+static inline uint32_t mm_column(const struct mm *mm, uint32_t nt, uint32_t i,
+                                 uint32_t pieces)
+{
+    uint32_t units = mm_count(nt, mm->unit_n);
+
+    return i == 0 ? 0 : i == pieces ? nt : mm_count(units * i, pieces) * mm->unit_n;
+}
+
 /* Pieces of at most `most`, a multiple of the unit. */
 static inline uint32_t mm_pieces(uint32_t all, uint32_t unit, uint32_t most)
 {
@@ -66,7 +81,7 @@ static inline uint32_t mm_pieces(uint32_t all, uint32_t unit, uint32_t most)
 
 /* To the first chunk of a tile of the share, whose first tile is `first`. */
 void mm_seek(const struct mm *mm, struct mm_cursor *at, uint32_t tile, uint32_t first);
-/* To the next chunk, or to the first of the next tile. */
+/* To the next chunk, or to the first of the next tile, which the share has. */
 void mm_step(const struct mm *mm, struct mm_cursor *at);
 
 #endif
