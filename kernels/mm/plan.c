@@ -448,8 +448,10 @@ void mm_turn(struct mm *mm)
     mm->b.transposed = !mm->b.transposed;
     mm->shape.m = mm->shape.n;
     mm->shape.n = m;
+    mm->c_product = mm->c_product ? mm->c_product
+                    : mm->c_pitch ? mm->c_pitch
+                                  : mm->shape.m;
     mm->c_pitch = 1;
-    mm->c_product = mm->shape.m;
     mm->turned = true;
 }
 
