@@ -16,6 +16,7 @@
 #                          SET="UB_GM_RATE=156,hart=0": these (prices of profile.def)
 #   make bench             what the scheduler costs, what pipelines reach, 1 to 32 cores
 #   make bench-tile        tile programs: cycles, and those predicted; build/bench-tile.csv
+#   make bench-matmul      products: cycles, limits, bars; build/bench-matmul.csv
 #   make bench-host        speed of the emulator on this machine, OpenBLAS and NumPy beside it
 #   make bench-check       what checked runs cost the host, beside runs without
 #   make bench-model       rates of the model's inner loops
@@ -94,6 +95,7 @@ DO_profile      = tools/profile/profile $(OUT:%=--out %) -- $(ARGS)
 DO_whatif       = tools/whatif $(if $(SET),--set '$(SET)') -- $(ARGS)
 DO_bench        = tools/bench
 DO_bench-tile   = tools/bench-tile
+DO_bench-matmul = tools/bench-matmul
 DO_bench-host   = tools/bench-host $(B)/bench/blas
 DO_bench-check  = tools/bench-check
 DO_bench-model  = for b in $^; do $$b; done
@@ -116,11 +118,11 @@ all: $(B)/npu.so $(IMAGE)
 TESTING := $(filter test test-full,$(MAKECMDGOALS))
 test test-full: $(if $(TESTING),$(shell tests/run --needs \
     $(filter --full,$(TESTING:test-%=--%)) $(T))) $(if $(T),,model-rv)
-run profile whatif debug debug-server record replay bench bench-tile bench-host bench-check \
+run profile whatif debug debug-server record replay bench bench-matmul bench-tile bench-host bench-check \
     calibrate perturb faults soak fuzz: all
 debug debug-server debug-core replay: $(B)/packages-debug
 record: $(OTHER)
-bench bench-tile soak fuzz: $(B)/fw-picolibc/test.elf
+bench bench-matmul bench-tile soak fuzz: $(B)/fw-picolibc/test.elf
 bench-host: $(B)/bench/blas
 profile: $(B)/report
 bench-model: $(patsubst %,$(B)/bench/%,cube move vector)

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Costs of a tiling; see cost.h. What a tile takes is what its busiest pipe takes, loads with
+ * the wait for a slot of L1, or the hart that issues it; cores that load at one time share L2's
+ * rate.
+ */
+#include "kernels/mm/cost.h"
+
+#include "hal/contract/cost.h"
+#include "kernels/mm/inside.h"
+#include "kernels/mm/room.h"
+
+enum { SLACK = 32 /* of loads: what they are to have left */ };
+
+/* Instructions of the hart for a tile, a load, the products of a chunk; a recording more. */
+enum {
+    HART_TILE = 500,
+    HART_LOAD = 280,
+    HART_PRODUCTS = 180,
+    HART_RECORD = 450,
+};
+
+struct mm_rates mm_rates_of_the_chip(void)
+{
+    return (struct mm_rates){.floor = chip_cost(COST_ND2NZ_FLOOR),
+                             .floor_rate = chip_cost(COST_ND2NZ_FLOOR_RATE),
+                             .fixed = chip_cost(COST_ND2NZ_FIXED),
+                             .rate = chip_cost(COST_ND2NZ_RATE),
+                             .next = chip_cost(COST_ND2NZ_NEXT),
+                             .row = chip_cost(COST_GM_ROW_BYTES),
+                             .l0a = chip_cost(COST_L1_L0A_RATE),
+                             .l0b = chip_cost(COST_L1_L0B_RATE),
+                             .feed = chip_cost(COST_L1_L0_FIXED),
+                             .mmad = chip_cost(COST_MMAD_NEXT),
+                             .out = chip_cost(COST_L0C_GM_RATE),
+                             .least = chip_cost(COST_L0C_GM_LEAST),
+                             .l2 = chip_cost(COST_L2_READ_RATE),
+                             .l1_bytes = chip_mem(NPU_MEM_L1),
+                             .l0c_bytes = chip_mem(NPU_MEM_L0C)};
+}
+
+static uint64_t max_u64(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Bytes of a window of an operand and cycles that it takes to load. */
+static uint64_t work_of(const struct mm_rates *r, const struct mm_operand *o,
+                        uint32_t rows, uint32_t columns, uint64_t *bytes)
+{
+    uint32_t bits = type_bits(o->type);
+    uint64_t row = (uint64_t)columns * bits / 8;
+    bool whole = o->pitch == columns && o->layout == MM_ND;
+
+    *bytes = row * rows;
+    if (o->layout == MM_NZ) {
+        row = (uint64_t)rows * 32;
+        rows = mm_count(columns, type_c0(o->type));
+        whole = rows == o->pitch;
+    }
+    return whole ? *bytes / r->rate : cost_gm_rows(rows, row, r->row, r->rate);
+}
+
+/* What begins a load that was waited for, above its bytes. */
+static uint64_t start_of(const struct mm_rates *r, uint64_t work)
+{
+    uint64_t floor = r->floor + work * r->rate / r->floor_rate, line = r->fixed + work;
+
+    return (floor > line ? floor : line) - work;
+}
+
+/* The last chunk may be less than the others: of all of them the mean. */
+static void even(const struct mm_search *s, const struct mm_candidate *c, uint64_t *of,
+                 uint32_t kt)
+{
+    *of = *of * s->k / ((uint64_t)c->chunks * kt);
+}
+
+static void cost_chunk(const struct mm_search *s, struct mm_candidate *c)
+{
+    const struct mm *mm = s->mm;
+    const struct mm_rates *r = &s->r;
+    uint32_t es = type_bits(mm->a.type) / 8, c0 = type_c0(mm->a.type);
+    uint32_t kt = mm_min(c->t.k, s->k), fm = mm_count(c->mt, 16), left = c->nt;
+    uint32_t pieces = mm_count(c->nt, c->t.columns);
+    uint32_t slices = mm_count(kt, c->t.slice), twice = mm->a.type == TYPE_F32 ? 2 : 1;
+
+    twice = mm->cube_flags & MMAD_HF32 ? 1 : twice;
+    c->product = c->feed = c->out = 0;
+    for (; left; left -= mm_min(left, c->t.columns)) {
+        uint32_t fn = mm_count(mm_min(left, c->t.columns), 16);
+        c->product += slices * r->mmad + (uint64_t)fm * fn * mm_count(kt, c0) * twice;
+        c->feed += slices * 2 * r->feed + (uint64_t)fm * 16 * kt * es / r->l0a +
+                   (uint64_t)fn * 16 * kt * es / r->l0b;
+        c->half_out = max_u64(r->least, (uint64_t)c->mt * 64 * fn / r->out);
+        c->out += c->half_out;
+    }
+    c->a_work = mm->a.transposed ? work_of(r, &mm->a, kt, c->mt, &c->a_bytes)
+                                 : work_of(r, &mm->a, c->mt, kt, &c->a_bytes);
+    c->b_work = mm->b.transposed ? work_of(r, &mm->b, c->nt, kt, &c->b_bytes)
+                                 : work_of(r, &mm->b, kt, c->nt, &c->b_bytes);
+    c->first = start_of(r, c->a_work) + c->a_work + c->b_work + c->feed / pieces / slices;
+    even(s, c, &c->product, kt);
+    even(s, c, &c->feed, kt);
+    even(s, c, &c->a_work, kt);
+    even(s, c, &c->b_work, kt);
+    even(s, c, &c->a_bytes, kt);
+    even(s, c, &c->b_bytes, kt);
+}
+
+/* Tiles that follow each other on a core share a panel: how often it is loaded. */
+static uint32_t panels(const struct mm_candidate *c, bool stays, uint32_t line)
+{
+    return stays ? mm_count(c->rounds, mm_min(line, c->rounds)) : c->rounds;
+}
+
+static uint32_t least_multiple(uint32_t a, uint32_t b)
+{
+    uint32_t x = a, y = b;
+
+    while (y) {
+        uint32_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return a / x * b;
+}
+
+/* What the hart takes for them: it issues, and records what is new. */
+static uint64_t cost_hart(const struct mm_candidate *c, uint64_t halves, uint32_t rounds,
+                          uint64_t loads)
+{
+    uint64_t products = rounds * c->chunks * halves;
+    uint64_t keys = least_multiple(least_multiple(c->t.a_slots, c->t.b_slots), 2);
+
+    keys = 4 * keys < MM_ROOM_SLOTS / 2 ? keys : products; /* first, last, in between */
+    return (uint64_t)rounds * HART_TILE + loads * HART_LOAD + products * HART_PRODUCTS +
+           (keys < products ? keys : products) * HART_RECORD;
+}
+
+/* Cycles of a core that loads with `sharers` others, of `rounds` tiles. */
+static uint64_t cost_rounds(const struct mm_search *s, const struct mm_candidate *c,
+                            uint32_t rounds, uint32_t sharers)
+{
+    const struct mm_rates *r = &s->r;
+    uint64_t stream = 0, chunk = max_u64(c->product, c->feed), tile, load, bytes;
+    uint64_t halves = c->t.columns < c->nt ? 2 : 1;
+    uint32_t slots = c->t.a_stays ? c->t.b_slots : c->t.a_slots;
+    uint64_t a = panels(c, c->t.a_stays, c->cols), b = panels(c, c->t.b_stays, c->rows);
+
+    if (!c->t.a_stays) {
+        stream += c->a_work + r->next;
+    }
+    if (!c->t.b_stays) {
+        stream += c->b_work + r->next;
+    }
+    stream = max_u64(stream, (stream + start_of(r, c->a_work) / 2) / (slots - 1));
+    chunk = c->chunks > 1 ? max_u64(chunk, stream) : chunk;
+    tile = c->chunks * chunk;
+    tile +=
+        halves == 2 && c->half_out > c->product / 2 ? c->half_out - c->product / 2 : 0;
+    tile = max_u64(tile, c->out);
+    load = c->chunks * (a * (c->a_work + r->next) + b * (c->b_work + r->next)) * rounds /
+           c->rounds;
+    bytes = c->chunks * (a * c->a_bytes + b * c->b_bytes) * sharers * rounds / c->rounds;
+    if (c->chunks == 1 && c->t.a_stays && c->t.a_slots == 1) {
+        tile += (a - 1) * (c->a_work + start_of(r, c->a_work)) / c->rounds;
+    } else if (c->chunks == 1 && c->t.b_stays && c->t.b_slots == 1) {
+        tile += (b - 1) * (c->b_work + start_of(r, c->b_work)) / c->rounds;
+    }
+    load = max_u64(load, cost_hart(c, halves, rounds, c->chunks * (a + b)));
+    return max_u64(max_u64(rounds * tile, load), bytes / r->l2) + load / SLACK;
+}
+
+uint64_t mm_cost(const struct mm_search *s, struct mm_candidate *c)
+{
+    uint32_t full = c->tiles / s->cores, left = c->tiles % s->cores;
+    uint64_t cycles;
+
+    cost_chunk(s, c);
+    cycles = c->first + c->half_out;
+
+    if (full) {
+        cycles += cost_rounds(s, c, full, s->cores);
+    }
+    if (left) {
+        cycles += cost_rounds(s, c, 1, left);
+    }
+    return cycles;
+}

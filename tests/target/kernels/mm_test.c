@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The Matmul object as a kernel uses it, the example of kernels/README.md first; what it
+ * refuses, before any command is issued; tiles to UB and L1.
+ */
+#include <string.h>
+
+#include "hal/chip.h"
+#include "hal/fixpipe.h"
+#include "hal/mte.h"
+#include "kernels/lib/f16.h"
+#include "kernels/mm/mm.h"
+#include "sched/launch.h"
+#include "sched/tque.h"
+#include "tests/target/test.h"
+
+enum { M = 70, N = 90, K = 50 };
+
+static uint16_t a[M * K], b[N * K];
+static float bias[N], c[M * N];
+static struct sched_report report;
+
+/* --- the example --- */
+
+/* c = relu(a x b' + bias) */
+static void linear(void *arg)
+{
+    struct mm mm;
+
+    (void)arg;
+    mm_init(&mm, &(struct mm_shape){.m = M, .n = N, .k = K}, NULL);
+    mm_set_a(&mm, a, TYPE_F16, MM_ND, false, 0);
+    mm_set_b(&mm, b, TYPE_F16, MM_ND, true, 0); /* lies there as (N, K) */
+    mm_set_bias(&mm, bias);
+    mm_set_activation(&mm, &(struct mm_activation){.relu = FIX_RELU_PLAIN});
+    while (mm_iterate(&mm)) {
+        mm_get_c(&mm, MM_GM, (uintptr_t)c, false);
+    }
+    mm_end(&mm);
+}
+
+/* Small whole numbers, so that every order gives the same sum. */
+static void fill(void)
+{
+    for (unsigned i = 0; i < M * K; i++) {
+        a[i] = f32_to_f16((float)(int)(i % 7) - 3);
+    }
+    for (unsigned i = 0; i < N * K; i++) {
+        b[i] = f32_to_f16((float)(int)(i % 5) - 2);
+    }
+    for (unsigned i = 0; i < N; i++) {
+        bias[i] = (float)i - 40;
+    }
+    memset(c, 0xff, sizeof(c));
+}
+
+static float sum_of(unsigned row, unsigned column)
+{
+    float sum = 0;
+
+    for (unsigned i = 0; i < K; i++) {
+        sum += f16_to_f32(a[row * K + i]) * f16_to_f32(b[column * K + i]);
+    }
+    return sum;
+}
+
+TEST(mm, example_of_the_page)
+{
+    fill();
+    CHECK_OK(launch(&(struct launch){"linear", linear, NULL, .cores = 0}, &report));
+    for (unsigned i = 0; i < M * N; i++) {
+        float x = sum_of(i / N, i % N) + bias[i % N];
+        CHECK(c[i] == (x > 0 ? x : 0));
+    }
+}
+
+/* --- other places --- */
+
+/* Tiles to UB over a queue, and from there to GM. */
+static void by_ub(void *arg)
+{
+    struct mm mm;
+    struct tque *out;
+    union cmd cmd;
+
+    (void)arg;
+    mm_init(&mm, &(struct mm_shape){.m = M, .n = N, .k = K},
+            &(struct mm_tiling){.m = 32, .n = 48, .k = 32});
+    mm_set_a(&mm, a, TYPE_F16, MM_ND, false, 0);
+    mm_set_b(&mm, b, TYPE_F16, MM_ND, true, 0);
+    out = tque_init(tpipe_open(), "out", VECOUT, PIPE_FIX, PIPE_MTE3, 2, 32 * 48 * 4);
+    while (mm_iterate(&mm)) {
+        const struct mm_cursor *at = mm.now;
+        uint32_t ub = tque_alloc(out);
+        mm_get_c(&mm, MM_UB, ub, false);
+        cmd_nop(&cmd);
+        tque_enque(out, ub, &cmd);
+        task_issue(PIPE_FIX, &cmd);
+        ub = tque_deque(out);
+        mte_ub_to_gm_rows(&cmd, &c[at->m0 * N + at->n0], ub,
+                          &(struct mte_rows){.n_rows = at->mt,
+                                             .row_bytes = at->nt * 4,
+                                             .gm_pitch_bytes = N * 4,
+                                             .local_pitch_bytes = (at->nt + 7) / 8 * 32});
+        tque_free(out, ub, &cmd);
+        task_issue(PIPE_MTE3, &cmd);
+    }
+    mm_end(&mm);
+}
+
+TEST(mm, tiles_go_to_ub_over_a_queue)
+{
+    fill();
+    CHECK_OK(launch(&(struct launch){"by_ub", by_ub, NULL, .cores = 1}, &report));
+    for (unsigned i = 0; i < M * N; i++) {
+        CHECK(c[i] == sum_of(i / N, i % N));
+    }
+}
+
+/* c = c + a x b', by atomic additions. */
+static void added(void *arg)
+{
+    struct mm mm;
+
+    (void)arg;
+    mm_init(&mm, &(struct mm_shape){.m = M, .n = N, .k = K}, NULL);
+    mm_set_a(&mm, a, TYPE_F16, MM_ND, false, 0);
+    mm_set_b(&mm, b, TYPE_F16, MM_ND, true, 0);
+    mm_iterate_all(&mm, c, true);
+    mm_end(&mm);
+}
+
+TEST(mm, adds_to_what_is_there)
+{
+    fill();
+    for (unsigned i = 0; i < M * N; i++) {
+        c[i] = (float)i;
+    }
+    CHECK_OK(launch(&(struct launch){"added", added, NULL, .cores = 0}, &report));
+    for (unsigned i = 0; i < M * N; i++) {
+        CHECK(c[i] == sum_of(i / N, i % N) + (float)i);
+    }
+}
+
+/* --- what is refused --- */
+
+static struct mm asked(const struct mm_tiling *tiling)
+{
+    struct mm mm;
+
+    mm_init(&mm, &(struct mm_shape){.m = M, .n = N, .k = K}, tiling);
+    mm_set_a(&mm, a, TYPE_F16, MM_ND, false, 0);
+    mm_set_b(&mm, b, TYPE_F16, MM_ND, true, 0);
+    return mm;
+}
+
+static void refused(struct mm mm, int err, const char *text)
+{
+    char why[MM_TEXT];
+
+    CHECK_EQ(mm_check(&mm, why), err);
+    CHECK_STR(why, text);
+}
+
+TEST(mm, refuses_what_is_no_product)
+{
+    struct mm mm = asked(NULL);
+
+    mm.shape.k = 0;
+    refused(mm, ERR_ARG, "a product of 70 x 90 x 0");
+    mm = asked(NULL);
+    mm_set_b(&mm, b, TYPE_BF16, MM_ND, true, 0);
+    refused(mm, ERR_TYPE, "F16 x BF16 to F32: no such product");
+    mm = asked(NULL);
+    mm_set_c(&mm, TYPE_S8, 0);
+    refused(mm, ERR_TYPE, "F16 x F16 to S8: no such product");
+    mm = asked(NULL);
+    mm_set_a(&mm, a, TYPE_F16, MM_ND, false, K - 1);
+    refused(mm, ERR_ARG, "a: its pitch is less than a row");
+    mm = asked(NULL);
+    mm_set_a(&mm, NULL, TYPE_F16, MM_ND, false, 0);
+    refused(mm, ERR_ARG, "a: it was not set");
+    mm = asked(NULL);
+    mm_set_c(&mm, TYPE_F32, N - 1);
+    refused(mm, ERR_ARG, "c: its pitch is less than a row");
+}
+
+TEST(mm, refuses_tilings_that_no_memory_holds)
+{
+    refused(asked(&(struct mm_tiling){.m = 20, .n = 32, .k = 32}), ERR_ARG,
+            "tiling 20 x 32 by 32: wants multiples of 16, 16, 16");
+    refused(asked(&(struct mm_tiling){.m = 2048, .n = 32, .k = 32}), ERR_LOCAL,
+            "tiling 2048 x 32 by 32: L0A is too small; the smallest is 16 x 16 by 16");
+    refused(asked(&(struct mm_tiling){.m = 512, .n = 512, .k = 32, .slice = 16}),
+            ERR_LOCAL,
+            "tiling 512 x 512 by 32: L0C is too small; the smallest is 16 x 16 by 16");
+    refused(asked(&(struct mm_tiling){
+                .m = 128, .n = 128, .k = 32, .a_slots = 64, .b_slots = 64}),
+            ERR_LOCAL,
+            "tiling 128 x 128 by 32: L1 is too small; the smallest is 16 x 16 by 16");
+    refused(asked(&(struct mm_tiling){
+                .m = 16, .n = 16, .k = 16, .a_stays = true, .b_stays = true}),
+            ERR_ARG, "tiling: a and b cannot both stay");
+}
+
+TEST(mm, refuses_strategies_that_cannot)
+{
+    struct mm mm = asked(NULL);
+    char why[MM_TEXT];
+
+    CHECK_EQ(mm_plan(&mm, 1, MM_GEMV, why), ERR_ARG);
+    CHECK_STR(why, "strategy gemv wants m = 1, no bias and no scales of columns");
+    CHECK_EQ(mm_plan(&mm, 1, MM_BATCH, why), ERR_ARG);
+    CHECK_STR(why, "strategy batch wants a batch");
+    mm.shape.m = mm.shape.n = 4096;
+    CHECK_EQ(mm_plan(&mm, 1, MM_SMALL, why), ERR_ARG);
+    CHECK_STR(why, "strategy small: no tiling of 4096 x 4096 x 50 fits");
+}
+
+/* In a task the same ends the run before any command. */
+static void bad(void *arg)
+{
+    struct mm mm = asked(&(struct mm_tiling){.m = 2048, .n = 32, .k = 32});
+
+    (void)arg;
+    mm_iterate(&mm);
+}
+
+static void twice(void *arg)
+{
+    struct mm mm = asked(&(struct mm_tiling){.m = 16, .n = 16, .k = 16});
+
+    (void)arg;
+    mm_iterate(&mm);
+    mm_iterate(&mm);
+}
+
+TEST(mm, mistakes_of_a_task_end_the_run)
+{
+    CHECK_EQ(launch(&(struct launch){"bad", bad, NULL, .cores = 1}, &report), ERR_LOCAL);
+    CHECK(strstr(report.text, "L0A is too small") != NULL);
+    CHECK_EQ(launch(&(struct launch){"twice", twice, NULL, .cores = 1}, &report),
+             ERR_ARG);
+    CHECK(strstr(report.text, "the tile before has not been got") != NULL);
+}
