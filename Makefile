@@ -118,8 +118,8 @@ all: $(B)/npu.so $(IMAGE)
 TESTING := $(filter test test-full,$(MAKECMDGOALS))
 test test-full: $(if $(TESTING),$(shell tests/run --needs \
     $(filter --full,$(TESTING:test-%=--%)) $(T))) $(if $(T),,model-rv)
-run profile whatif debug debug-server record replay bench bench-matmul bench-tile bench-host bench-check \
-    calibrate perturb faults soak fuzz: all
+run profile whatif debug debug-server record replay bench bench-matmul bench-tile bench-host \
+    bench-check calibrate perturb faults soak fuzz: all
 debug debug-server debug-core replay: $(B)/packages-debug
 record: $(OTHER)
 bench bench-matmul bench-tile soak fuzz: $(B)/fw-picolibc/test.elf
