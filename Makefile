@@ -47,7 +47,7 @@
 # IMAGE_KIB=n is how large text + rodata of the image may be.
 # SEED=n delays engines by legal random amounts.  V=1 shows commands.
 # TIMING=v1 has the prices of before L2 and HBM (hal/contract/profile.md), v2 all.
-# TRACE=file.json writes every command for Perfetto.  UNCONFINED=1 and SIMD=: tools/salai.
+# TRACE=file.json writes every command for Perfetto.  UNCONFINED=1, SIMD=, THREADS=2: tools/salai.
 # NO_INSTALL=1 never installs packages.
 
 # --- one at a time ---
@@ -167,8 +167,8 @@ TILE_SRC   := kernels/lib/near.c $(patsubst %,kernels/tile/%.c,ir build kernel l
 HOST_SRC   := $(call find,tests/model tests/host tests/fuzz tests/tile) tests/test.c \
     $(patsubst %,tests/check/%.c,host small memory_test exact_test init_test corpus_test \
     cure_test journal_test follow_test) \
-    hal/err.c kernels/cli/npy_header.c $(TILE_SRC) $(MODEL_SRC) $(CHECK_SRC) \
-    $(FOLLOW_SRC)
+    hal/err.c kernels/cli/npy_header.c tools/emu/qemu/queue.c $(TILE_SRC) $(MODEL_SRC) \
+    $(CHECK_SRC) $(FOLLOW_SRC)
 STREAMS_SRC := $(patsubst %,tests/check/%.c,host streams) $(TABLES) \
     $(filter-out $(addprefix %/,$(addsuffix .c,stream memory sync init undefined local)), \
     $(CHECK_SRC))

@@ -128,7 +128,14 @@ struct npu_host {
     /* The hart's clock: an instruction is 1, and it goes on while the hart sleeps. NULL: the
      * caller has no hart whose time would count. */
     uint64_t (*clock)(void *ctx);
+    /* While npu.apart is set: room for a job of npu_job_bytes(); what has been put there is
+     * given, for npu_job_do() behind all jobs before, by whatever thread, and has a ticket,
+     * higher than those before; waits until a job is done. */
+    void *(*job)(void *ctx);
+    uint64_t (*give)(void *ctx);
+    void (*wait)(void *ctx, uint64_t ticket);
 };
+#define NPU_ALL UINT64_MAX /* jobs that have been given */
 
 /* Hardware that is broken (machine/defect.h), of core `core`; NPU_SKIP: or NPU_CHIP, all. */
 enum npu_defect_kind {
@@ -180,6 +187,15 @@ struct npu_config {
  * the results of running commands, are not mapped, but belong to a snapshot. plan[] is
  * what the heads of the queues will do or do, from their checks to their ends; it follows
  * from the state, and npu_restored() makes it again. */
+enum { NPU_SPARES = 8 };
+struct npu_later {
+    uint64_t ticket[NPU_PIPES];   /* the last job of a pipe's command */
+    uint8_t *results[NPU_PIPES];  /* where those of the running one are, NULL: its stage */
+    uint8_t *spare[NPU_SPARES];   /* stages of MTE2, if the host is ever `apart` */
+    uint64_t until[NPU_SPARES];   /* job with which it is free again */
+    uint8_t next;
+};
+
 struct npu {
     struct npu_state *s;
     const struct npu_host *host;
@@ -187,8 +203,13 @@ struct npu {
     uint8_t *mem[NPU_MAX_CORES][NPU_MEM_COUNT];
     struct plan plan[NPU_MAX_CORES][NPU_PIPES];
     uint32_t *l2; /* its tags, npu_l2_bytes(), lent too and part of a snapshot */
-    uint8_t
-        works; /* pipe whose command's data are at work right now, 0: for who looks on */
+    uint8_t works; /* pipe whose command's data are at work now, 0: for who looks on */
+    /* The work on local memories goes to another thread, as jobs. Set and cleared by the
+     * host, to be cleared only with nothing left, and before anybody but the machine looks
+     * at a local memory; `could` counts commands whose work could go there. */
+    bool apart;
+    uint32_t could;
+    struct npu_later later[NPU_MAX_CORES];
     const uint8_t *offsets;      /* for npu_touch() while an end is told: see touch.c */
     const struct npu_only *only; /* the configuration's */
 };
@@ -211,6 +232,13 @@ bool npu_restored(struct npu *n, const struct npu_config *config, uint64_t now);
 void npu_advance(struct npu *n, uint64_t now);
 /* First cycle at which npu_advance has something to do, or NPU_NEVER. */
 uint64_t npu_next(const struct npu *n);
+
+/* Bytes of a job; does it. */
+size_t npu_job_bytes(void);
+void npu_job_do(void *job);
+/* For a snapshot: all that has been given is done, the stages hold the results of what
+ * runs, and are otherwise 0. */
+void npu_settle(struct npu *n);
 
 /* Tells which bytes the command at the head of a queue touches, those it reads first:
  * to be asked while the host hears of its NPU_BEGINS or NPU_ENDS, or of NPU_FAULTS for what

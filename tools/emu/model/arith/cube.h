@@ -14,7 +14,8 @@
  * or column >= n get what `in` has there (0 if NULL); what a and b hold beyond m, n and k
  * never matters. k may be 0. a and b have at most CUBE_L0_BYTES each (checked: traps)
  * and any alignment; 64 bytes for all is fastest.
- * Not reentrant: works in static scratch memory, but keeps nothing between calls.
+ * Not reentrant: works in static scratch memory, but keeps nothing between calls; another
+ * thread may do one call, and the next may be of this one.
  * Source: hal/contract/cube.md, "Functional model".
  */
 #ifndef TOOLS_EMU_MODEL_ARITH_CUBE_H

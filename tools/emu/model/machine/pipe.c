@@ -12,6 +12,7 @@
 #include "tools/emu/model/machine/event.h"
 #include "tools/emu/model/machine/flow.h"
 #include "tools/emu/model/machine/hart.h"
+#include "tools/emu/model/machine/later.h"
 #include "tools/emu/model/machine/perturb.h"
 #include "tools/emu/model/machine/rules.h"
 #include "tools/emu/model/machine/sem.h"
@@ -146,6 +147,7 @@ struct op_ctx pipe_context(struct npu *n, unsigned core, unsigned pipe,
                            struct npu_fault *fault)
 {
     struct npu_pipe *p = &n->s->core[core].pipe[pipe];
+    uint8_t *results = n->later[core].results[pipe];
 
     return (struct op_ctx){.cmd = pipe_head(p),
                            .profile = (enum npu_profile)n->s->profile,
@@ -154,7 +156,8 @@ struct op_ctx pipe_context(struct npu *n, unsigned core, unsigned pipe,
                            .special = p->special,
                            .plan = &n->plan[core][pipe],
                            .fault = fault,
-                           .stage = n->mem[core][pipe_stage(pipe)]};
+                           .stage = results ? results
+                                            : n->mem[core][pipe_stage(pipe)]};
 }
 
 /* Checks the head and works out its plan; 0 or the error, with *fault filled in. */
@@ -245,7 +248,7 @@ static bool pipe_run(struct npu *n, unsigned core, unsigned pipe, struct npu_fau
         fault->addr = plan->src[0].base;
     } else if (op->run && !nothing) {
         n->works = (uint8_t)pipe;
-        op->run(&c);
+        later_run(n, core, pipe, &c);
         n->works = 0;
         if (plan->has_dst && n->host->mem_dirty) {
             n->host->mem_dirty(n->ctx, core, pipe_stage(pipe), 0,
@@ -352,19 +355,6 @@ void pipe_start(struct npu *n, unsigned core, unsigned pipe)
     sem_taken(n, as_user(core, pipe), core, head->wait_sem, head->wait_n, 2);
 }
 
-/* From the stage to `to`, the host's address of the destination. */
-static void pipe_store(struct op_ctx *c, uint8_t *to)
-{
-    const struct operation *op = op_find(c->cmd->head.opcode);
-
-    c->to = to;
-    if (op->store) {
-        op->store(c);
-    } else {
-        op_store_rows(to, c->stage, &c->plan->dst);
-    }
-}
-
 static void mark_dirty(struct npu *n, unsigned core, const struct access *a)
 {
     if (n->host->mem_dirty) {
@@ -373,15 +363,15 @@ static void mark_dirty(struct npu *n, unsigned core, const struct access *a)
     }
 }
 
-static void store_local(struct npu *n, unsigned core, struct op_ctx *c)
+static void store_local(struct npu *n, unsigned core, unsigned pipe, struct op_ctx *c)
 {
     const struct access *dst = &c->plan->dst, *also = &c->plan->also;
+    bool second = access_bytes(also) != 0;
 
-    pipe_store(c, n->mem[core][dst->mem] + dst->base);
+    c->to = n->mem[core][dst->mem] + dst->base;
+    later_store(n, core, pipe, c, second ? n->mem[core][also->mem] + also->base : NULL);
     mark_dirty(n, core, dst);
-    if (access_bytes(also)) {
-        op_store_rows(n->mem[core][also->mem] + also->base, c->stage + access_bytes(dst),
-                      also);
+    if (second) {
         mark_dirty(n, core, also);
     }
 }
@@ -401,7 +391,7 @@ static bool pipe_commit(struct npu *n, unsigned core, unsigned pipe,
     }
     if (dst->mem != NPU_MEM_GM) {
         n->works = (uint8_t)pipe;
-        store_local(n, core, &c);
+        store_local(n, core, pipe, &c);
         n->works = 0;
         return true;
     }
@@ -412,8 +402,10 @@ static bool pipe_commit(struct npu *n, unsigned core, unsigned pipe,
         fault->addr = dst->base;
         return false;
     }
+    later_wait(n, core, pipe);
     n->works = (uint8_t)pipe;
-    pipe_store(&c, to);
+    c.to = to;
+    later_store_now(&c, NULL);
     n->works = 0;
     n->host->gm_unmap(n->ctx, to, dst->base, extent, true);
     return true;

@@ -16,6 +16,7 @@
 #include "tools/emu/model/machine/restore.h"
 #include "tools/emu/model/machine/sem.h"
 #include "tools/emu/model/machine/unit.h"
+#include "tools/emu/model/mem.h"
 
 _Static_assert(SEM_MAX == UINT8_MAX && SEM_ARM_COUNT == UINT8_MAX,
                "every value of these bytes is one that a register can have");
@@ -307,6 +308,9 @@ bool npu_restored(struct npu *n, const struct npu_config *config, uint64_t now)
     if (!config_valid(s, config) || !hart_valid(n) || s->now > now ||
         !barriers_valid(s) || !l2_valid(n)) {
         return false;
+    }
+    for (unsigned c = 0; c < s->cores; c++) {
+        memset(n->later[c].results, 0, sizeof(n->later[c].results));
     }
     for (unsigned c = 0; c < s->cores; c++) {
         if (!core_valid(n, c)) {

@@ -8,6 +8,7 @@
  */
 #include "tools/emu/model/machine/unit.h"
 
+#include "tools/emu/model/machine/later.h"
 #include "tools/emu/model/mem.h"
 
 enum { WORDS = ROW_UNIT_MARK };
@@ -178,9 +179,11 @@ static uint64_t follow(const struct npu *n, unsigned core, const struct plan *mm
 /* Results of the running MMAD go to L0C, where the fixpipe is about to read them. */
 static void write_early(struct npu *n, unsigned core, const struct plan *mmad)
 {
-    uint8_t *l0c = n->mem[core][NPU_MEM_L0C];
+    struct npu_fault ignored;
+    struct op_ctx c = pipe_context(n, core, PIPE_M, &ignored);
 
-    op_store_rows(l0c + mmad->dst.base, n->mem[core][NPU_MEM_STAGE_M], &mmad->dst);
+    c.to = n->mem[core][NPU_MEM_L0C] + mmad->dst.base;
+    later_store(n, core, PIPE_M, &c, NULL);
     if (n->host->mem_dirty) {
         n->host->mem_dirty(n->ctx, core, NPU_MEM_L0C, (uint32_t)mmad->dst.base,
                            (uint32_t)access_bytes(&mmad->dst));

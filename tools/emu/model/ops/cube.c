@@ -364,4 +364,4 @@ static void mmad_flow(const struct op_ctx *c)
 const struct operation op_MMAD = {
     .plan = mmad_plan, .run = mmad_run, .touch = mmad_touch, .flow = mmad_flow};
 const struct operation op_MMAD_SPARSE = {
-    .plan = mmad_plan, .run = mmad_run, .touch = mmad_touch, .flow = mmad_flow};
+    .decides = true, .plan = mmad_plan, .run = mmad_run, .touch = mmad_touch, .flow = mmad_flow};

@@ -69,6 +69,7 @@ struct operation {
     void (*touch)(const struct op_ctx *c, const struct touch *t);
     /* How undefined bytes travel (flow.h); NULL: it writes no memory. */
     void (*flow)(const struct op_ctx *c);
+    bool decides;    /* run() looks at data for more than results: faults, registers */
     uint8_t offsets; /* 1 + the source that says where others are; 0: none does */
 };
 

@@ -164,7 +164,7 @@ static void vbi_touch(const struct op_ctx *c, const struct touch *t)
     vec_touch(t, TOUCH_WRITES, &dst, &l);
 }
 
-const struct operation op_VBI = {.plan = vbi_plan,
+const struct operation op_VBI = {.decides = true, .plan = vbi_plan,
                                  .run = vbi_run,
                                  .store = vbi_store,
                                  .touch = vbi_touch,

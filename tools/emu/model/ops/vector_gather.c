@@ -142,7 +142,7 @@ static void vgather_touch(const struct op_ctx *c, const struct touch *t)
     vec_touch(t, TOUCH_WRITES, &dst, &l);
 }
 
-const struct operation op_VGATHER = {.plan = vgather_plan,
+const struct operation op_VGATHER = {.decides = true, .plan = vgather_plan,
                                      .run = vgather_run,
                                      .store = vgather_store,
                                      .touch = vgather_touch,
@@ -205,7 +205,7 @@ static void vgatherb_touch(const struct op_ctx *c, const struct touch *t)
     touch_access(t, c->plan->dst, TOUCH_WRITES);
 }
 
-const struct operation op_VGATHERB = {.plan = vgatherb_plan,
+const struct operation op_VGATHERB = {.decides = true, .plan = vgatherb_plan,
                                       .run = vgatherb_run,
                                       .touch = vgatherb_touch,
                                       .flow = flow_move,
@@ -312,7 +312,7 @@ static void vscatter_touch(const struct op_ctx *c, const struct touch *t)
     }
 }
 
-const struct operation op_VSCATTER = {.plan = vscatter_plan,
+const struct operation op_VSCATTER = {.decides = true, .plan = vscatter_plan,
                                       .run = vscatter_run,
                                       .store = vscatter_store,
                                       .touch = vscatter_touch,

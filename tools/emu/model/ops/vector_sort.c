@@ -339,7 +339,7 @@ static void vmrgsort_touch(const struct op_ctx *c, const struct touch *t)
     }
 }
 
-const struct operation op_VMRGSORT = {.plan = vmrgsort_plan,
+const struct operation op_VMRGSORT = {.decides = true, .plan = vmrgsort_plan,
                                       .run = vmrgsort_run,
                                       .store = vmrgsort_store,
                                       .touch = vmrgsort_touch,

@@ -171,7 +171,7 @@ static void vreducev2_touch(const struct op_ctx *c, const struct touch *t)
                   c->special[SPECIAL_KEPT] * esize);
 }
 
-const struct operation op_VREDUCEV2 = {.plan = vreducev2_plan,
+const struct operation op_VREDUCEV2 = {.decides = true, .plan = vreducev2_plan,
                                        .run = vreducev2_run,
                                        .store = vreducev2_store,
                                        .touch = vreducev2_touch,
