@@ -53,6 +53,7 @@ static MemTxResult page_write(void *opaque, hwaddr addr, uint64_t value, unsigne
         npu_write(&npu->model, npu_now(npu), page->core, addr, value, size);
         npu_arm(npu);
         npu_record_access(npu);
+        npu_apart(npu);
         npu->inside = false;
     }
     return MEMTX_OK;
@@ -73,7 +74,8 @@ static void map_page(SalaiNPU *npu, NPUPage *page, unsigned core, hwaddr base,
     page->npu = npu;
     page->core = core;
     memory_region_init_io(&page->mr, OBJECT(npu), &page_ops, page, name, bytes);
-    memory_region_add_subregion(&npu->window, base - NPU_CHIP_BASE, &page->mr);
+    memory_region_add_subregion_overlap(&npu->window, base - NPU_CHIP_BASE, &page->mr,
+                                        NPU_OVER_MEMORIES + 1);
 }
 
 static void map_core(SalaiNPU *npu, unsigned core)
@@ -124,6 +126,7 @@ static void npu_device_reset(DeviceState *dev)
 {
     SalaiNPU *npu = SALAI_NPU(dev);
 
+    npu_together(npu);
     npu_snapshot_reset(npu);
     npu_racecheck_reset();
     npu_reset(&npu->model, npu_now(npu));

@@ -106,6 +106,9 @@ static void poison(SalaiNPU *npu, uint64_t addr)
         h.mem < NPU_MEM_COUNT && npu_mem_offset(h.mem) &&
         h.addr <= npu_mem_size(npu->config.profile, h.mem) && h.bytes <= UINT32_MAX &&
         bytes <= npu_mem_size(npu->config.profile, h.mem) - h.addr) {
+        if (npu->model.apart) {
+            npu_apart_wait(npu, NPU_ALL);
+        }
         memset(npu->model.mem[h.core][h.mem] + h.addr, POISON, bytes);
         mem_dirty(npu, h.core, h.mem, h.addr, bytes);
     }
@@ -153,6 +156,9 @@ const struct npu_host npu_host_ops = {
     .event = event,
     .hart = hart,
     .clock = hart_clock,
+    .job = npu_apart_job,
+    .give = npu_apart_give,
+    .wait = npu_apart_wait,
 };
 
 /* A RAM region that migrates; id: by which name a snapshot has it. */

@@ -8,6 +8,7 @@
  *   [,confine=off|kernel][,simd=plain|avx2|avx512|vnni][,fail=N][,fault=LIST]
  *   [,check=NAME[+NAME]...,findings=FILE][,delays=FILE]
  *   [,results=FILE[,bytes=CORE:PIPE:NUMBER]][,host=FILE][,set=LIST]
+ *   [,threads=1..16]
  *
  * Invariant: past npu_attach() the machine is the one that the design describes (virt,
  * riscv64, one hart, icount shift=0 sleep=off) in the QEMU that npu.so was built for.
@@ -17,6 +18,8 @@
 #include "tools/emu/qemu/device.h"
 #include "tools/emu/model/arith/simd.h"
 #include "version.h"
+
+#define THREADS_MOST 16
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 
@@ -36,11 +39,13 @@ static struct {
     const char *host; /* file, see phases.c, or NULL */
     qemu_plugin_id_t id;
     bool debug;
+    unsigned threads;
     bool window;     /* not all of the run is traced */
     unsigned checks; /* CHECK_* */
     enum { CONFINE_OFF, CONFINE_KERNEL, CONFINE_ON } confine;
 } options = {.config = {.cores = 1, .profile = PROFILE_a2, .timing = TIMING_v2},
-             .confine = CONFINE_ON};
+             .confine = CONFINE_ON,
+             .threads = 1};
 
 /* Structures are laid out by headers; a build of QEMU with other switches would show
  * here and not as a crash. */
@@ -244,6 +249,20 @@ static void set_check(const char *value)
     options.checks |= options.checks == CHECK_HART ? CHECK_RACE : 0;
 }
 
+static void set_threads(const char *value)
+{
+    int n;
+
+    if (qemu_strtoi(value, NULL, 10, &n) || n < 1 || n > THREADS_MOST) {
+        npu_die("npu.so: threads=%s: 1..%d are allowed", value, THREADS_MOST);
+    }
+    options.threads = n;
+    if (n > sysconf(_SC_NPROCESSORS_ONLN)) {
+        warn_report("npu.so: threads=%d: this host has %ld", n,
+                    sysconf(_SC_NPROCESSORS_ONLN));
+    }
+}
+
 /* An option has a function that sets it, or is a text to be kept. */
 static const struct {
     const char *name;
@@ -275,6 +294,7 @@ static const struct {
     {"results", .text = &options.results},
     {"bytes", .text = &options.bytes},
     {"host", .text = &options.host},
+    {"threads", .set = set_threads},
     {"timing", .set = set_timing},
 };
 
@@ -364,6 +384,28 @@ static void configure(uint64_t gm_size)
     open_perturbed();
 }
 
+static void open_traces(SalaiNPU *npu)
+{
+    if (options.window && !options.trace) {
+        npu_die("npu.so: trace-cycles= and its like: are for trace=");
+    }
+    if (options.trace && npu_trace_open(npu, options.trace)) {
+        npu_die("npu.so: trace=%s: %s", options.trace, strerror(errno));
+    }
+    if (options.tables) {
+        npu_tables_open(npu, options.tables);
+    }
+}
+
+/* Whoever looks at memories or goes back in time has all work in one place. */
+static unsigned threads(void)
+{
+    bool one = options.checks || options.debug || options.record || options.replay ||
+               options.core || options.results || options.config.n_defects;
+
+    return one ? 1 : options.threads;
+}
+
 static void attach(Notifier *notifier, void *data)
 {
     MachineState *machine = current_machine;
@@ -386,15 +428,7 @@ static void attach(Notifier *notifier, void *data)
     qemu_register_shutdown_notifier(&shutdown);
     configure(machine->ram_size);
     npu = npu_create(&options.config, options.debug);
-    if (options.window && !options.trace) {
-        npu_die("npu.so: trace-cycles= and its like: are for trace=");
-    }
-    if (options.trace && npu_trace_open(npu, options.trace)) {
-        npu_die("npu.so: trace=%s: %s", options.trace, strerror(errno));
-    }
-    if (options.tables) {
-        npu_tables_open(npu, options.tables);
-    }
+    open_traces(npu);
     if (!options.checks != !options.findings) {
         npu_die("npu.so: check= and findings=: both or none of them");
     }
@@ -422,6 +456,7 @@ static void attach(Notifier *notifier, void *data)
         npu_replay(options.replay);
     }
     npu_initcheck_hook();
+    npu_apart_init(npu, threads()); /* the first to hear of a call */
 }
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info,

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The arithmetic of the engines on a thread of its own (threads=2): the machine goes on with
+ * its events and the hart with its instructions, while the Cube multiplies. What is done
+ * there, and in which order, is the model's matter (machine/later.c).
+ *
+ * Invariant: while work is apart nobody but the model can reach a local memory. A region
+ * lies over the windows of all of them: the first access of the hart's, or of whoever else,
+ * waits for all that has been given, takes the region away, and everything is as it is with
+ * one thread until many commands have gone by without one. So do a call to the host, which
+ * may name a buffer there, a stop of the machine and its reset.
+ */
+#include "tools/emu/qemu/call.h"
+#include "tools/emu/qemu/queue.h"
+
+#define AFTER_LEAST 64 /* commands, of those that could be apart */
+#define AFTER_MOST  (1u << 16)
+
+static struct {
+    struct queue *queue; /* NULL: one thread */
+    uint64_t given;
+    uint32_t after; /* so many commands work goes apart */
+    MemoryRegion over;
+    const struct TCGCPUOps *qemu;
+} apart;
+
+/* --- for the model --- */
+
+void *npu_apart_job(void *ctx)
+{
+    return queue_room(apart.queue);
+}
+
+uint64_t npu_apart_give(void *ctx)
+{
+    apart.given = queue_give(apart.queue);
+    return apart.given;
+}
+
+void npu_apart_wait(void *ctx, uint64_t ticket)
+{
+    queue_wait(apart.queue, MIN(ticket, apart.given));
+}
+
+uint64_t npu_apart_jobs(void)
+{
+    return apart.given;
+}
+
+/* --- to and fro --- */
+
+void npu_apart(SalaiNPU *npu)
+{
+    if (apart.queue && !npu->model.apart && npu->model.could >= apart.after) {
+        memory_region_set_enabled(&apart.over, true);
+        npu->model.apart = true;
+    }
+}
+
+void npu_together(SalaiNPU *npu)
+{
+    npu->model.could = 0;
+    if (npu->model.apart) {
+        npu_apart_wait(npu, NPU_ALL);
+        npu->model.apart = false;
+        memory_region_set_enabled(&apart.over, false);
+    }
+}
+
+/* Who looks once may look again: the more often, the longer it takes to be apart. */
+static void looked(SalaiNPU *npu)
+{
+    npu_together(npu);
+    apart.after = MIN(apart.after * 2, AFTER_MOST);
+}
+
+static MemTxResult over_read(void *opaque, hwaddr addr, uint64_t *value, unsigned size,
+                             MemTxAttrs attrs)
+{
+    MemTxResult result;
+    uint8_t bytes[8];
+
+    looked(opaque);
+    result = address_space_read(&address_space_memory, NPU_CHIP_BASE + addr, attrs, bytes,
+                                size);
+    *value = ldn_le_p(bytes, size);
+    return result;
+}
+
+static MemTxResult over_write(void *opaque, hwaddr addr, uint64_t value, unsigned size,
+                              MemTxAttrs attrs)
+{
+    uint8_t bytes[8];
+
+    looked(opaque);
+    stn_le_p(bytes, size, value);
+    return address_space_write(&address_space_memory, NPU_CHIP_BASE + addr, attrs, bytes,
+                               size);
+}
+
+static const MemoryRegionOps over_ops = {
+    .read_with_attrs = over_read,
+    .write_with_attrs = over_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
+    .impl = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
+};
+
+static SalaiNPU *of_calls;
+
+static void do_interrupt(CPUState *cpu)
+{
+    if (cpu->exception_index == NPU_EXCP_SEMIHOST) {
+        npu_together(of_calls);
+    }
+    apart.qemu->do_interrupt(cpu);
+}
+
+static void stopped(void *opaque, bool running, RunState state)
+{
+    SalaiNPU *npu = opaque;
+
+    if (!running) {
+        npu_together(npu);
+        if (state == RUN_STATE_SAVE_VM || !npu->debug) {
+            npu_settle(&npu->model);
+        }
+    }
+}
+
+void npu_apart_init(SalaiNPU *npu, unsigned threads)
+{
+    static struct TCGCPUOps ops;
+    uint64_t bytes = npu_mem_size(npu->config.profile, NPU_MEM_STAGE_MTE2);
+    uint8_t *spare;
+
+    qemu_add_vm_change_state_handler(stopped, npu);
+    if (threads < 2) {
+        return;
+    }
+    spare = aligned_alloc(4096, bytes * NPU_SPARES * npu->config.cores); /* never freed */
+    for (unsigned c = 0; c < npu->config.cores; c++) {
+        for (unsigned i = 0; i < NPU_SPARES; i++, spare += bytes) {
+            npu->model.later[c].spare[i] = spare;
+        }
+    }
+    memory_region_init_io(&apart.over, OBJECT(npu), &over_ops, npu, "npu.apart",
+                          memory_region_size(&npu->window));
+    memory_region_set_enabled(&apart.over, false);
+    memory_region_add_subregion_overlap(&npu->window, 0, &apart.over, NPU_OVER_MEMORIES);
+    of_calls = npu;
+    apart.qemu = call_hook(&ops, do_interrupt);
+    apart.after = AFTER_LEAST;
+    apart.queue = queue_open(npu_job_bytes(), npu_job_do);
+}
