@@ -152,6 +152,9 @@ static void find_waker(struct push *p, const struct trace *t, const struct sleep
     uint64_t slept = slept_by(s, p->at) - slept_by(s, from), up;
     uint32_t before;
 
+    if (p->command != NO_ONE && t->command[p->command].behind) {
+        slept = 0; /* the scalar unit works meanwhile */
+    }
     p->awake = p->at - from - slept;
     if (slept == 0) {
         return;

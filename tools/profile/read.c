@@ -89,6 +89,7 @@ static void read_command(struct reader *r)
 {
     struct trace *t = r->t;
     const struct json_node *stall = arg(r, "stall");
+    uint64_t stood;
     struct command c = {.begin = ticks(r, "ts"),
                         .number = number(r, "cmd"),
                         .core = (uint16_t)number(r, "core"),
@@ -114,6 +115,12 @@ static void read_command(struct reader *r)
     c.banks = json_number(json_get(&r->json, stall, "bank"), 1);
     c.waited = json_number(json_get(&r->json, stall, "semaphore"), 1) +
                json_number(json_get(&r->json, stall, "units"), 1);
+    stood = c.waited + json_number(json_get(&r->json, stall, "delay"), 1);
+    if (json_get(&r->json, stall, "empty") && stood <= c.begin &&
+        c.begin - stood > c.issued) {
+        c.issued = c.begin - stood;
+        c.behind = true;
+    }
     c.from = word_operand(text(r, "from"), &c.src);
     c.to = word_operand(text(r, "to"), &c.dst);
     word_rows(&c, trace_text(t, c.shape));

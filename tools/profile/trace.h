@@ -37,6 +37,7 @@ struct command {
     uint16_t core;
     uint8_t pipe, from, to; /* enum pipe, npu_mem; NPU_MEM_COUNT + 1: none */
     bool atomic;
+    bool behind; /* its core's scalar unit came to the push later than the hart: then */
 };
 
 /* A unit of a semaphore on its way from who posted to who took. */

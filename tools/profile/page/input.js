@@ -22,7 +22,7 @@ const pan = share => show(view.from + share * (view.to - view.from),
 
 // The slice under a point, or null.
 function under(x, y) {
-  const r = rows[Math.floor((y - RULER + view.top) / ROW)];
+  const r = rows[Math.floor((y - RULER + (y < pinned() ? 0 : view.top)) / ROW)];
   if (!r || y < RULER || x < size.left) {
     return null;
   }
@@ -79,9 +79,9 @@ function goTo(i) {
     const want = Math.min(span, Math.max(C.took[i] * 30, LEAST));
     show((begin + end - want) / 2, (begin + end + want) / 2);
   }
-  const y = RULER + rows.indexOf(r) * ROW;
-  if (y - view.top < RULER || y + ROW - view.top > canvas.clientHeight) {
-    view.top = y - canvas.clientHeight / 2;
+  const y = rowY(rows.indexOf(r));
+  if (y < pinned() || y + ROW > canvas.clientHeight) {
+    view.top += y - canvas.clientHeight / 2;
   }
   keep({row: r, i});
 }

@@ -48,6 +48,9 @@ function makeRows() {
   rows.forEach(r => { r.fill = r.lane ? prefix("took") : sums(r.took); });
 }
 
+// Rows that are no pipe's stay above the others, which move by view.top.
+const pinned = () => RULER + ROW * rows.filter(r => !r.lane).length;
+const rowY = n => RULER + n * ROW - (rows[n].lane ? view.top : 0);
 const x_of = t => size.left + (t - view.from) / (view.to - view.from) * (size.width - size.left);
 const t_of = x => view.from + (x - size.left) / (size.width - size.left) * (view.to - view.from);
 
@@ -82,19 +85,20 @@ function draw() {
   view.top = Math.max(0, Math.min(view.top, RULER + rows.length * ROW + 4 - height));
   g.fillStyle = color("card");
   g.fillRect(0, 0, width, height);
+  const top = pinned();
   g.save();
   g.beginPath();
-  g.rect(0, RULER, width, height - RULER);
+  g.rect(0, top, width, height - top);
   g.clip();
   rows.forEach((r, n) => {
-    const y = RULER + n * ROW - view.top;
-    if (y > RULER - ROW && y < height) {
-      drawRow(g, r, y, width);
+    if (r.lane && rowY(n) > top - ROW && rowY(n) < height) {
+      drawRow(g, r, rowY(n), width);
     }
   });
-  drawRange(g, height);
   drawArrows(g);
   g.restore();
+  rows.forEach((r, n) => r.lane || drawRow(g, r, rowY(n), width));
+  drawRange(g, height);
   drawRuler(g, width);
   drawOverview();
 }
@@ -158,7 +162,9 @@ function behind(r, i, end) {
     low = high + 1;
     high += step;
   }
-  return atLeast(r.begin, end, low, Math.min(high, r.last));
+  const next = atLeast(r.begin, end, low, Math.min(high, r.last));
+  // The last of them may go on beyond this pixel.
+  return next - 1 > i && r.begin[next - 1] + r.took[next - 1] > end ? next - 1 : next;
 }
 
 const dim = (r, i) => !state.match || (r.lane && state.match(i)) ? 1 : .22;
@@ -294,13 +300,13 @@ function takers(i) {
 
 const yOf = i => {
   const n = rows.findIndex(r => r.lane && i >= r.first && i < r.last);
-  return n < 0 ? -1 : RULER + n * ROW - view.top + ROW / 2;
+  return n < 0 ? null : rowY(n) + ROW / 2;
 };
 
 function arrow(g, from, to) {
   const x0 = x_of(C.begin[from] + C.took[from]), x1 = x_of(C.begin[to]);
   const y0 = yOf(from), y1 = yOf(to);
-  if (y0 < 0 || y1 < 0) {
+  if (y0 === null || y1 === null) {
     return;
   }
   g.strokeStyle = g.fillStyle = color("ink");
@@ -320,13 +326,10 @@ function arrow(g, from, to) {
 // The whole run in one strip: how many of the pipes work.
 let strip = null;
 function makeStrip(width) {
-  const load = new Float32Array(width), lanes = rows.filter(r => r.lane);
-  for (const r of lanes) {
-    let i = r.first;
+  const load = new Float32Array(width);
+  for (const {lane} of rows.filter(r => r.lane)) {
     for (let x = 0; x < width; x++) {
-      const next = atLeast(r.begin, (x + 1) / width * D.cycles, i, r.last);
-      load[x] += (r.fill[next] - r.fill[i]) / (D.cycles / width);
-      i = next;
+      load[x] += busyWithin(lane, x / width * D.cycles, (x + 1) / width * D.cycles);
     }
   }
   const most = load.reduce((a, b) => Math.max(a, b), 0) || 1;
