@@ -200,16 +200,6 @@ static struct {
     uint64_t marked, differ;
 } sum;
 
-static unsigned window(unsigned m)
-{
-    uint32_t bytes =
-        m == NPU_MEM_COUNT ? TOUCH_WINDOW : npu_mem_size(PROFILE_a2, (enum npu_mem)m);
-
-    return m < NPU_MEM_COUNT && npu_mem_offset((enum npu_mem)m) == 0 ? 0 /* a stage */
-           : bytes < TOUCH_WINDOW                                    ? bytes
-                                                                     : TOUCH_WINDOW;
-}
-
 static unsigned size(unsigned m)
 {
     return m == NPU_MEM_COUNT ? RIG_GM_BYTES : npu_mem_size(PROFILE_a2, (enum npu_mem)m);
@@ -236,7 +226,7 @@ static bool note_range(void *ctx, uint64_t first, uint64_t bytes)
     uint64_t at = first - base(n->mem), *hash = &told.hash[n->chip];
 
     *hash = (*hash ^ (at << 20) ^ (bytes << 2) ^ n->kind) * 0x9e3779b97f4a7c15;
-    if (at + bytes > window(n->mem)) {
+    if (at + bytes > touch_window(n->mem)) {
         told.outside = true;
         return false;
     }
@@ -278,19 +268,19 @@ static void fill(void)
         rig_write(&chip[c], 0, CORE_CTRL, CORE_CTRL_RESET);
     }
     for (unsigned m = 0; m < MEMORIES; m++) {
-        noise(bytes_of(0, m), window(m));
-        for (unsigned i = 1; rnd() % 2 && i < window(m); i += 2) { /* seldom NaN */
+        noise(bytes_of(0, m), touch_window(m));
+        for (unsigned i = 1; rnd() % 2 && i < touch_window(m); i += 2) { /* seldom NaN */
             bytes_of(0, m)[i] = (uint8_t)(0x38 | (bytes_of(0, m)[i] & 0x87));
         }
-        memcpy(bytes_of(1, m), bytes_of(0, m), all ? size(m) : window(m));
-        hart(true, m, base(m), window(m));
+        memcpy(bytes_of(1, m), bytes_of(0, m), all ? size(m) : touch_window(m));
+        hart(true, m, base(m), touch_window(m));
     }
     for (unsigned i = 0; i < ranges; i++) {
         unsigned m = rnd() % MEMORIES, first, bytes;
-        if (window(m)) {
-            first = rnd() % window(m);
+        if (touch_window(m)) {
+            first = rnd() % touch_window(m);
             bytes = 1 + rnd() % (1u << rnd() % 12);
-            bytes = bytes < window(m) - first ? bytes : window(m) - first;
+            bytes = bytes < touch_window(m) - first ? bytes : touch_window(m) - first;
             hint(m == NPU_MEM_COUNT ? HINT_BLOCK : HINT_BUFFER, m != NPU_MEM_COUNT, m,
                  base(m) + first, bytes);
             for (unsigned at = first; at < first + bytes; at++) {
@@ -307,11 +297,11 @@ static void prepare(const union cmd *cmd)
     static uint8_t was[2][TOUCH_WINDOW];
 
     for (unsigned i = 0; i < 2; i++) {
-        memcpy(was[i], bytes_of(0, mems[i]), window(mems[i]));
+        memcpy(was[i], bytes_of(0, mems[i]), touch_window(mems[i]));
     }
     touch_data(cmd, bytes_of(0, NPU_MEM_UB), bytes_of(0, NPU_MEM_L0B_INDEX));
     for (unsigned i = 0; i < 2; i++) {
-        for (unsigned at = 0; at < window(mems[i]); at++) {
+        for (unsigned at = 0; at < touch_window(mems[i]); at++) {
             if (was[i][at] != bytes_of(0, mems[i])[at]) {
                 bytes_of(1, mems[i])[at] = bytes_of(0, mems[i])[at];
                 hart(true, mems[i], at, 1);
@@ -361,7 +351,7 @@ static bool unsound(const union cmd *cmd)
 {
     for (unsigned m = 0; m < MEMORIES; m++) {
         const uint8_t *a = bytes_of(0, m), *b = bytes_of(1, m);
-        unsigned n = memcmp(a, b, window(m)) ? window(m) : 0;
+        unsigned n = memcmp(a, b, touch_window(m)) ? touch_window(m) : 0;
         for (unsigned i = 0; i < n; i++) {
             if (a[i] != b[i] && !init_undefined(init, 0, m, base(m) + i)) {
                 test_note("%s.%s flags %u: byte %u of %s is called defined",
@@ -378,7 +368,7 @@ static bool unsound(const union cmd *cmd)
 static void weigh(void)
 {
     for (unsigned m = 0; m < NPU_MEM_COUNT; m++) {
-        for (unsigned i = 0; i < window(m); i++) {
+        for (unsigned i = 0; i < touch_window(m); i++) {
             if (written[m][i] && init_undefined(init, 0, m, i)) {
                 sum.marked++;
                 sum.differ += bytes_of(0, m)[i] != bytes_of(1, m)[i];

@@ -10,6 +10,16 @@
 
 /* Bytes of each memory in which the operands lie; the destinations in the upper half. */
 #define TOUCH_WINDOW 8192
+/* How many of them memory m, NPU_MEM_COUNT for GM, has; 0: it is no memory but a stage. */
+static inline unsigned touch_window(unsigned m)
+{
+    uint32_t bytes =
+        m == NPU_MEM_COUNT ? TOUCH_WINDOW : npu_mem_size(PROFILE_a2, (enum npu_mem)m);
+
+    return m < NPU_MEM_COUNT && npu_mem_offset((enum npu_mem)m) == 0 ? 0
+           : bytes < TOUCH_WINDOW                                    ? bytes
+                                                                     : TOUCH_WINDOW;
+}
 
 /* Register commands that go before it, and the command. */
 struct touch_program {

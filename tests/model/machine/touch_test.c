@@ -33,16 +33,6 @@ static struct told {
 static struct rig *chip;
 static unsigned opcode; /* of the command */
 
-static unsigned window(unsigned m)
-{
-    uint32_t bytes =
-        m == NPU_MEM_COUNT ? TOUCH_WINDOW : npu_mem_size(PROFILE_a2, (enum npu_mem)m);
-
-    return m < NPU_MEM_COUNT && npu_mem_offset((enum npu_mem)m) == 0 ? 0 /* a stage */
-           : bytes < TOUCH_WINDOW                                    ? bytes
-                                                                     : TOUCH_WINDOW;
-}
-
 static uint8_t *memory(unsigned m)
 {
     return m == NPU_MEM_COUNT ? chip->gm : chip->npu.mem[0][m];
@@ -58,7 +48,7 @@ static bool note_range(void *ctx, uint64_t first, uint64_t bytes)
 {
     struct noting *n = ctx;
 
-    if (first + bytes > window(n->mem)) {
+    if (first + bytes > touch_window(n->mem)) {
         n->to->outside = true;
         return false;
     }
@@ -138,7 +128,7 @@ static bool run_on(const struct touch_program *p, const struct image *image)
 
     rig_write(chip, 0, CORE_CTRL, CORE_CTRL_RESET);
     for (unsigned m = 0; m < MEMORIES; m++) {
-        memcpy(memory(m), image->mem[m], window(m));
+        memcpy(memory(m), image->mem[m], touch_window(m));
     }
     opcode = p->cmd.head.opcode;
     for (unsigned i = 0; i < p->n_set; i++) {
@@ -161,8 +151,8 @@ static void poison(struct image *image)
         pool[0] |= 1;
     }
     for (unsigned m = 0; m < MEMORIES; m++) {
-        memcpy(image->mem[m], pool + rnd() % (3 * TOUCH_WINDOW), window(m));
-        for (unsigned i = 0; small && i < window(m); i += 2) {
+        memcpy(image->mem[m], pool + rnd() % (3 * TOUCH_WINDOW), touch_window(m));
+        for (unsigned i = 0; small && i < touch_window(m); i += 2) {
             image->mem[m][i + 1] = (uint8_t)(0x38 | (image->mem[m][i + 1] & 0x87));
         }
     }
@@ -179,10 +169,10 @@ static void poison_rest(struct image *other, const struct image *image)
     uint8_t by = (uint8_t)(1 + rnd() % 255);
 
     for (unsigned m = 0; m < MEMORIES; m++) {
-        for (unsigned i = 0; i < window(m); i++) {
+        for (unsigned i = 0; i < touch_window(m); i++) {
             other->mem[m][i] = image->mem[m][i] ^ by;
         }
-        for (unsigned i = 0; (at_end.memories >> m & 1) && i < window(m); i++) {
+        for (unsigned i = 0; (at_end.memories >> m & 1) && i < touch_window(m); i++) {
             other->mem[m][i] = read_told(m, i) ? image->mem[m][i] : other->mem[m][i];
         }
     }
@@ -191,7 +181,7 @@ static void poison_rest(struct image *other, const struct image *image)
 static void take_results(struct image *results)
 {
     for (unsigned m = 0; m < MEMORIES; m++) {
-        memcpy(results->mem[m], memory(m), window(m));
+        memcpy(results->mem[m], memory(m), touch_window(m));
     }
 }
 
@@ -200,10 +190,11 @@ static const char *find_wrong(const struct image before[2], const struct image a
                               unsigned *mem, unsigned *at)
 {
     for (*mem = 0; *mem < MEMORIES; ++*mem) {
-        bool same = !(at_end.memories >> *mem & 1) &&
-                    !memcmp(after[0].mem[*mem], before[0].mem[*mem], window(*mem)) &&
-                    !memcmp(after[1].mem[*mem], before[1].mem[*mem], window(*mem));
-        for (*at = 0; !same && *at < window(*mem); ++*at) {
+        bool same =
+            !(at_end.memories >> *mem & 1) &&
+            !memcmp(after[0].mem[*mem], before[0].mem[*mem], touch_window(*mem)) &&
+            !memcmp(after[1].mem[*mem], before[1].mem[*mem], touch_window(*mem));
+        for (*at = 0; !same && *at < touch_window(*mem); ++*at) {
             uint8_t a = after[0].mem[*mem][*at], b = after[1].mem[*mem][*at];
             if (at_end.bytes.mem[*mem][*at] & (1 << TOUCH_WRITES | 1 << TOUCH_COMBINES)) {
                 if (a != b) {
@@ -272,7 +263,7 @@ static bool counts(const struct touch_program *p, const struct image *before,
     unsigned left = 0;
 
     for (unsigned m = 0; m < MEMORIES; m++) {
-        for (unsigned i = 0; (at_end.memories >> m & 1) && i < window(m); i++) {
+        for (unsigned i = 0; (at_end.memories >> m & 1) && i < touch_window(m); i++) {
             left += at_end.bytes.mem[m][i] == 1 << TOUCH_READS;
         }
     }
@@ -281,7 +272,7 @@ static bool counts(const struct touch_program *p, const struct image *before,
     }
     left = rnd() % left + 1;
     for (*mem = 0;; ++*mem) {
-        for (*at = 0; (at_end.memories >> *mem & 1) && *at < window(*mem); ++*at) {
+        for (*at = 0; (at_end.memories >> *mem & 1) && *at < touch_window(*mem); ++*at) {
             if (at_end.bytes.mem[*mem][*at] == 1 << TOUCH_READS && --left == 0) {
                 changed = *before;
                 changed.mem[*mem][*at] ^= 0xff;
@@ -291,7 +282,7 @@ static bool counts(const struct touch_program *p, const struct image *before,
                 changed = *after;
                 changed.mem[*mem][*at] ^= 0xff;
                 for (unsigned m = 0; m < MEMORIES; m++) {
-                    if (memcmp(memory(m), changed.mem[m], window(m))) {
+                    if (memcmp(memory(m), changed.mem[m], touch_window(m))) {
                         return true;
                     }
                 }
@@ -328,14 +319,13 @@ static const char *flows(const struct touch_program *p, const struct image *befo
     static struct image changed, told;
     bool exact = moves(&p->cmd) && !at_end.blurred;
     unsigned rare = 1u << rnd() % 8;
-    const uint64_t *of_v =
-        &chip->npu.s->core[0].pipe[PIPE_V].special[SPECIAL_CMPMASK_LO];
+    const uint64_t *of_v = &chip->npu.s->core[0].pipe[PIPE_V].special[SPECIAL_CMPMASK_LO];
     uint64_t cmpmask[2];
 
     told = at_end.bytes;
     changed = *before;
     for (unsigned m = 0; m < MEMORIES; m++) {
-        for (unsigned i = 0; i < window(m); i++) {
+        for (unsigned i = 0; i < touch_window(m); i++) {
             bool undefined =
                 read_told(m, i) && !(told.mem[m][i] & GUIDE) && rnd() % rare == 0;
             shadow.mem[m][i] = undefined ? 0xff : 0;
@@ -357,7 +347,7 @@ static const char *flows(const struct touch_program *p, const struct image *befo
         }
     }
     for (*mem = 0; *mem < MEMORIES; ++*mem) {
-        for (*at = 0; *at < window(*mem); ++*at) {
+        for (*at = 0; *at < touch_window(*mem); ++*at) {
             bool differs = memory(*mem)[*at] != after->mem[*mem][*at];
             bool undefined = shadow.mem[*mem][*at];
             if (written_told(*mem, *at) && differs && !undefined) {

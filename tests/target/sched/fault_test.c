@@ -217,6 +217,16 @@ TEST(sched, bad_register_access_ends_the_run)
 
 /* --- deadlocks --- */
 
+/* A task that waits for ever, and what is told of it. */
+static void check_deadlock(const char *name, void (*fn)(void *arg), const char *told)
+{
+    struct sched_report report;
+
+    CHECK_OK(task_create(name, 0, fn, NULL));
+    CHECK_EQ(sched_run(&report), ERR_DEADLOCK);
+    CHECK(strstr(report.text, told) != NULL);
+}
+
 static void wait_for_nobody(void *arg)
 {
     (void)arg;
@@ -279,11 +289,8 @@ static void read_what_nobody_passes(void *arg)
 
 TEST(sched, deadlock_names_a_pipe_that_waits_for_marks)
 {
-    struct sched_report report;
-
-    CHECK_OK(task_create("reader", 0, read_what_nobody_passes, NULL));
-    CHECK_EQ(sched_run(&report), ERR_DEADLOCK);
-    CHECK(strstr(report.text, "needs units of L0C that no Mmad has marked") != NULL);
+    check_deadlock("reader", read_what_nobody_passes,
+                   "needs units of L0C that no Mmad has marked");
     check_next_run_works(PIPE_FIX);
 }
 
@@ -301,11 +308,7 @@ static void fill_a_queue(void *arg)
 
 TEST(sched, deadlock_names_a_queue_without_room)
 {
-    struct sched_report report;
-
-    CHECK_OK(task_create("filler", 0, fill_a_queue, NULL));
-    CHECK_EQ(sched_run(&report), ERR_DEADLOCK);
-    CHECK(strstr(report.text, "for room in V of core 0") != NULL);
+    check_deadlock("filler", fill_a_queue, "for room in V of core 0");
     check_next_run_works(PIPE_V);
 }
 
@@ -390,11 +393,8 @@ static void wait_in_the_pipe_and_leave(void *arg)
 
 TEST(sched, command_that_waits_for_ever_behind_the_last_task_is_a_deadlock)
 {
-    struct sched_report report;
-
-    CHECK_OK(task_create("leaver", 0, wait_in_the_pipe_and_leave, NULL));
-    CHECK_EQ(sched_run(&report), ERR_DEADLOCK);
-    CHECK(strstr(report.text, "pipe V of core 0 waits with 1 command(s)") != NULL);
+    check_deadlock("leaver", wait_in_the_pipe_and_leave,
+                   "pipe V of core 0 waits with 1 command(s)");
     check_next_run_works(PIPE_V);
 }
 
@@ -447,10 +447,6 @@ TEST(sched, deadlock_behind_a_running_command_is_told_when_it_ends)
 
 TEST(sched, deadlock_of_a_queue_behind_the_last_task_is_told_too)
 {
-    struct sched_report report;
-
-    CHECK_OK(task_create("copier", 0, copy_then_wait, NULL));
-    CHECK_EQ(sched_run(&report), ERR_DEADLOCK);
-    CHECK(strstr(report.text, "pipe MTE2 of core 0 waits") != NULL);
+    check_deadlock("copier", copy_then_wait, "pipe MTE2 of core 0 waits");
     check_next_run_works(PIPE_V);
 }
