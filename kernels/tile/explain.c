@@ -7,10 +7,10 @@
 
 static void tell_way(FILE *to, const struct way *w)
 {
-    fprintf(to, "%lu x %lu, pitch %lu, %u buffers%s%s%s", (unsigned long)w->rows,
+    fprintf(to, "%lu x %lu, pitch %lu, %u buffers%s%s%s%s", (unsigned long)w->rows,
             (unsigned long)w->cols, (unsigned long)w->pitch, w->ring,
             w->apart ? ", results apart" : "", w->far ? "" : ", rows in place",
-            w->spread ? "" : ", columns not spread");
+            w->spread ? "" : ", columns not spread", w->single ? ", operands once" : "");
 }
 
 static const char *loop_name(const struct tile_plan *t, unsigned l)
@@ -42,7 +42,7 @@ static void tell_loops(const struct tile_plan *t, FILE *to)
 static void tell_buffer(const struct tile_plan *t, FILE *to, unsigned b)
 {
     const struct buffer *o = &t->emit->buffer[b];
-    unsigned copies = (o->load || o->store) && !o->always ? t->way.ring : 1;
+    unsigned copies = way_copies(&t->way, o);
     uint16_t of = t->p->node[o->value].of;
 
     fprintf(to, "ub       %-12s %6lu bytes at", of ? tile_name_of(t->p->k, of) : "",

@@ -18,11 +18,12 @@ static uint8_t new_sem(struct order *o, const char *label, const char *role)
     return sem;
 }
 
-static uint8_t new_free(struct order *o, const char *label)
+static uint8_t new_free(struct order *o, const char *label, unsigned copies)
 {
     uint8_t sem = new_sem(o, label, "FREE");
 
     o->free_sems[o->n_free++] = sem;
+    o->copies[sem] = (uint8_t)copies;
     return sem;
 }
 
@@ -40,7 +41,9 @@ static void free_by_vector(struct order *o, const struct emit *e)
     for (unsigned l = 0; l < o->n_loads; l++) {
         const struct buffer *b = &e->buffer[o->load[l] - 1];
         if (!b->store) {
-            sem = sem ? sem : new_free(o, e->p->k->param[b->load - 1].name);
+            sem =
+                sem ? sem
+                    : new_free(o, e->p->k->param[b->load - 1].name, way_copies(e->w, b));
             last = b->last > last ? b->last : last;
         }
     }
@@ -71,7 +74,7 @@ static void add_store(struct order *o, const struct emit *e, unsigned result,
         }
     }
     o->store_out[s] = new_sem(o, name, "FULL");
-    o->store_free[s] = new_free(o, name);
+    o->store_free[s] = new_free(o, name, e->w->ring);
     sync_at(o, b->last, o->store_out[s], true);
     for (unsigned l = 0; l < o->n_loads; l++) {
         if (o->load[l] == buffer) {
@@ -83,7 +86,8 @@ static void add_store(struct order *o, const struct emit *e, unsigned result,
 }
 
 /* Loads of buffers that a result takes over, or of the others: these need not wait for a
- * store, and what is made of them alone need not wait for those. */
+ * store, and what is made of them alone need not wait for those. Where they are there once
+ * they wait for the Vector, and come last. */
 static void add_loads(struct order *o, const struct emit *e, bool stored)
 {
     unsigned first = UINT16_MAX, n = o->n_loads;
@@ -97,7 +101,7 @@ static void add_loads(struct order *o, const struct emit *e, bool stored)
         }
     }
     if (o->n_loads > n) {
-        sem = n ? new_sem(o, "results", "FULL") : SEM_FULL;
+        sem = n ? new_sem(o, stored ? "results" : "operands", "FULL") : SEM_FULL;
         o->load_full[o->n_loads - 1] = sem;
         sync_at(o, first, sem, false);
     }
@@ -110,8 +114,8 @@ void order_make(struct order *o, const struct emit *e)
     o->label[SEM_PRE] = o->label[SEM_MADE] = "constants";
     o->label[SEM_FULL] = "tile";
     o->role[SEM_PRE] = o->role[SEM_MADE] = o->role[SEM_FULL] = "FULL";
-    add_loads(o, e, false);
-    add_loads(o, e, true);
+    add_loads(o, e, e->w->single);
+    add_loads(o, e, !e->w->single);
     for (unsigned r = 0; r < e->p->k->n_results; r++) {
         uint8_t b = e->form[e->p->result[r]].dense;
         if (!e->buffer[b - 1].always) {

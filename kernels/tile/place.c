@@ -76,9 +76,12 @@ static uint32_t phase_of(const struct placing *how, unsigned k)
     return phases[how->phase[k % PLACE_LARGE]];
 }
 
-static unsigned copies_of(const struct emit *e, const struct buffer *b)
+/* A buffer that is there once lies in the same place for all positions of the ring. */
+static void at_all_positions(struct emit *e, unsigned i)
 {
-    return (b->load || b->store) && !b->always ? e->w->ring : 1;
+    for (unsigned c = way_copies(e->w, &e->buffer[i]); c < e->w->ring; c++) {
+        e->at[i][c] = e->at[i][0];
+    }
 }
 
 static void place_large(struct places *p, struct emit *e, const struct placing *how)
@@ -89,7 +92,7 @@ static void place_large(struct places *p, struct emit *e, const struct placing *
         struct buffer *b = &e->buffer[i];
         struct placed want = life(b);
         uint32_t phase = phase_of(how, k);
-        for (unsigned c = 0; b->full && c < copies_of(e, b); c++, turn++) {
+        for (unsigned c = 0; b->full && c < way_copies(e->w, b); c++, turn++) {
             e->at[i][c] = how->banks ? large(p, &want, b->bytes, turn, phase)
                                      : find(p, &want, b->bytes, 0, phase, TURN);
             put_at(p, want, e->at[i][c], b->bytes);
@@ -105,7 +108,7 @@ static void place_small(struct places *p, struct emit *e, const struct placing *
     for (unsigned i = 0; i < e->n_buffers; i++) {
         struct buffer *b = &e->buffer[i];
         struct placed want = life(b);
-        for (unsigned c = 0; !b->full && c < copies_of(e, b); c++) {
+        for (unsigned c = 0; !b->full && c < way_copies(e->w, b); c++) {
             uint32_t step = b->turn ? TURN : 2 * BLOCK;
             uint32_t at = find(p, &want, b->bytes, from, 0, step);
             e->at[i][c] =
@@ -124,6 +127,9 @@ bool place(struct emit *e, const struct placing *how, uint32_t *most)
     p.end = chip_mem(NPU_MEM_UB);
     place_large(&p, e, how);
     place_small(&p, e, how);
+    for (unsigned i = 0; i < e->n_buffers; i++) {
+        at_all_positions(e, i);
+    }
     *most = p.most;
     return p.most <= p.end;
 }

@@ -102,6 +102,7 @@ struct way {
     bool apart;          /* results have buffers of their own, else those of parameters */
     bool far;            /* no operation by rows writes where it reads */
     bool spread;         /* what is the same for all rows is there for each of them */
+    bool single;         /* what only the Vector reads is there once, and loaded last */
 };
 
 /* Rows for which there is memory: groups of 8, where there are so many. */
@@ -254,6 +255,13 @@ struct placing {
     bool banks, behind;
     uint8_t phase[PLACE_LARGE];
 };
+/* Tiles of a buffer at one time. */
+static inline unsigned way_copies(const struct way *w, const struct buffer *b)
+{
+    bool one = b->always || !(b->load || b->store) || (w->single && !b->store);
+
+    return one ? 1 : w->ring;
+}
 /* Gives the buffers of an emitted program addresses. False: UB does not hold them; *most is
  * what it would have to. */
 bool place(struct emit *e, const struct placing *how, uint32_t *most);
@@ -297,7 +305,8 @@ struct order {
     uint8_t load_free[TILE_PARAMS], load_full[TILE_PARAMS];
     uint8_t store[TILE_RESULTS], store_out[TILE_RESULTS], store_free[TILE_RESULTS];
     uint8_t store_result[TILE_RESULTS];
-    uint8_t free_sems[PLAN_SEMS]; /* those that hold `ring` before and behind it all */
+    uint8_t free_sems[PLAN_SEMS]; /* those that hold units before and behind it all: */
+    uint8_t copies[PLAN_SEMS];    /* so many, by number; 0: a position of the ring each */
     unsigned n_free;
     const char *label[PLAN_SEMS], *role[PLAN_SEMS];
 };

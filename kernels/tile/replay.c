@@ -325,7 +325,7 @@ void plan_play(const struct tile_plan *t)
         sched_label(task_core(), i, o->label[i], o->role[i]);
     }
     for (unsigned i = 0; i < o->n_free; i++) {
-        task_post(o->free_sems[i], t->way.ring);
+        task_post(o->free_sems[i], o->copies[o->free_sems[i]]);
     }
     sequence_play(part->lane, PLAN_LANES);
 }
@@ -339,7 +339,7 @@ void plan_finish(const struct tile_plan *t)
     }
     task_drain(); /* or what is taken here would be what a command waits for */
     for (unsigned i = 0; i < o->n_free; i++) {
-        task_wait(o->free_sems[i], t->way.ring);
+        task_wait(o->free_sems[i], o->copies[o->free_sems[i]]);
     }
 }
 

@@ -55,10 +55,10 @@ void script_add_way(struct script *s, const struct way *w, const struct placing 
         phases[i] = (char)('0' + p->phase[i]);
     }
     phases[n] = '\0';
-    script_add(s, "r%luc%lup%lun%u%s%s%s%s%s%s", (unsigned long)w->rows,
+    script_add(s, "r%luc%lup%lun%u%s%s%s%s%s%s%s", (unsigned long)w->rows,
                (unsigned long)w->cols, (unsigned long)w->pitch, w->ring,
                w->apart ? "a" : "", w->far ? "f" : "", w->spread ? "s" : "",
-               p->banks ? "b" : "", p->behind ? "h" : "", phases);
+               w->single ? "o" : "", p->banks ? "b" : "", p->behind ? "h" : "", phases);
 }
 
 /* The number behind a letter. */
@@ -96,6 +96,7 @@ bool script_read_way(const char *word, struct way *w, struct placing *p)
     w->apart = letter(&word, 'a');
     w->far = letter(&word, 'f');
     w->spread = letter(&word, 's');
+    w->single = letter(&word, 'o');
     p->banks = letter(&word, 'b');
     p->behind = letter(&word, 'h');
     for (unsigned i = 0; i < PLACE_LARGE && *word >= '0' && *word < '0' + PLACE_PHASES;

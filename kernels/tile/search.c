@@ -424,6 +424,11 @@ static void search(struct search *s)
         consider_flat(s, w);
         w.ring = s->wanted.ring ? s->wanted.ring : 3;
         consider_flat(s, w);
+        if (s->n_best && s->best[0].cycles.mte2 > s->best[0].cycles.v) {
+            w.ring = s->wanted.ring ? s->wanted.ring : 2;
+            w.single = s->p->k->n_params > 1; /* larger loads */
+            consider_flat(s, w);
+        }
     } else {
         w.cols = s->wanted.cols ? s->wanted.cols : (uint32_t)s->p->cols;
         consider_pitches(s, w);

@@ -85,6 +85,12 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+/* When a semaphore was posted last for a position; of what is there once, for any. */
+static uint64_t *posted(struct simulation *s, uint8_t sem, unsigned position)
+{
+    return &s->posted[sem][s->o->copies[sem] == 1 ? 0 : position];
+}
+
 static void tile(struct simulation *s, unsigned position, unsigned variant)
 {
     const struct order *o = s->o;
@@ -92,11 +98,11 @@ static void tile(struct simulation *s, unsigned position, unsigned variant)
     s->hart += s->hart_tile;
     s->mte2 = later(s->mte2, s->hart - s->hart_tile);
     for (unsigned l = 0; l < o->n_loads; l++) {
-        s->mte2 = o->load_free[l] ? later(s->mte2, s->posted[o->load_free[l]][position])
+        s->mte2 = o->load_free[l] ? later(s->mte2, *posted(s, o->load_free[l], position))
                                   : s->mte2;
         s->mte2 += s->load[variant][l];
         s->busy_in += s->load[variant][l];
-        s->posted[o->load_full[l]][position] = s->mte2;
+        *posted(s, o->load_full[l], position) = s->mte2;
     }
     s->v = later(s->v, s->hart - s->hart_tile / 2);
     for (unsigned i = 0; i < o->n_syncs; i++) {
@@ -104,19 +110,19 @@ static void tile(struct simulation *s, unsigned position, unsigned variant)
         s->v += g->cycles;
         s->busy_v += g->cycles;
         if (g->sync.post) {
-            s->posted[g->sync.sem][position] = s->v;
+            *posted(s, g->sync.sem, position) = s->v;
         } else {
-            s->v = later(s->v, s->posted[g->sync.sem][position]);
+            s->v = later(s->v, *posted(s, g->sync.sem, position));
         }
     }
     s->v += s->rest[position];
     s->busy_v += s->rest[position];
     for (unsigned t = 0; t < o->n_stores; t++) {
-        s->mte3 = o->store_out[t] ? later(s->mte3, s->posted[o->store_out[t]][position])
+        s->mte3 = o->store_out[t] ? later(s->mte3, *posted(s, o->store_out[t], position))
                                   : s->mte3;
         s->mte3 += s->store[variant][t];
         s->busy_out += s->store[variant][t];
-        s->posted[o->store_free[t]][position] = s->mte3;
+        *posted(s, o->store_free[t], position) = s->mte3;
     }
 }
 

@@ -50,7 +50,9 @@ def type_of(node):
 def addresses(plan, buffer):
     b, emit = plan["emit"]["buffer"][buffer], plan["emit"]
     ring = (int(b["load"]) or int(b["store"])) and not int(b["always"])
-    return [int(emit["at"][buffer][c]) for c in range(int(plan["way"]["ring"]) if ring else 1)]
+    once = plan["way"]["single"] and not int(b["store"])
+    copies = int(plan["way"]["ring"]) if ring and not once else 1
+    return [int(emit["at"][buffer][c]) for c in range(copies)]
 
 
 def head(plan, name, node, buffer):
