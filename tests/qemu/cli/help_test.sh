@@ -9,14 +9,24 @@ work_begin help
 page=$root/kernels/README.md
 in_test=(--image "$TEST_IMAGE")
 
-# code_differs PAGE EXAMPLE: lines of the page that are C and are not, one after the other, in
-# the example.
+# code_differs PAGE EXAMPLE...    blocks of C of the page whose lines are not, one after the
+# other, in one of the examples.
 code_differs()
 {
-    awk '/^```/ { code = $0 == "```c"; next } code' "$1" > code
-    [ -s code ] || echo "no code in $1"
-    awk 'NR == FNR { want[++n] = $0; next } at < n && $0 == want[at + 1] { at++ }
-        END { if (at != n) print "not in " FILENAME ": " want[at + 1] }' code "$2"
+    local page=$1 block example
+
+    shift
+    rm -f code.*
+    awk '/^```/ { code = $0 == "```c"; n += code; next } code { print > "code." n }' "$page"
+    for block in code.*; do
+        for example; do
+            awk 'NR == FNR { want[++n] = $0; next } at < n && $0 == want[at + 1] { at++ }
+                END { if (!n || at != n) print "not in " FILENAME ": " want[at + 1] }' \
+                "$block" "$example" > differ 2>&1
+            [ -s differ ] || continue 2
+        done
+        cat differ
+    done
 }
 
 salai help
@@ -40,7 +50,7 @@ salai help --markdown
 tap_check help/table_of_the_page "$(has_status 0
     sed -n '/^<!-- table of/,/^<!-- end/{/^<!--/!p}' "$page" | diff - "$log/out")"
 tap_check help/code_of_the_page "$(code_differs "$page" \
-    "$root/tests/target/kernels/scale.c")"
+    "$root/tests/target/kernels/"{scale,mm_test}.c)"
 tap_check help/code_of_sequences "$(code_differs "$root/sched/README.md" \
     "$root/tests/target/sched/negate_test.c")"
 salai help --json
