@@ -63,8 +63,15 @@ static void add_step(struct trace *t, const struct table *c)
                      .what = strcmp(c->cell[KIND], "hart") == 0 ? STEP_HART : STEP_CHIP,
                      .number = strtoull(c->cell[CMD], NULL, 10),
                      .core = (uint16_t)strtoul(c->cell[CORE], NULL, 10)};
-    const char *what = *c->cell[WHAT] ? c->cell[WHAT] : c->cell[KIND];
+    char what[256];
 
+    snprintf(what, sizeof(what), "%s", c->cell[WHAT]);
+    if (strcmp(c->cell[KIND], "price") == 0) {
+        snprintf(what, sizeof(what), "price of a launch");
+    } else if (s.what == STEP_CHIP && strcmp(c->cell[KIND], "command") != 0) {
+        snprintf(what, sizeof(what), "%s%s%.200s", c->cell[KIND],
+                 *c->cell[WHAT] ? ": " : "", c->cell[WHAT]);
+    }
     if (strcmp(c->cell[KIND], "command") == 0) {
         s.what = word_pipe(c->cell[PIPE]);
     }

@@ -19,6 +19,8 @@
 #include "tools/profile/advice.h"
 #include "tools/profile/page.h"
 
+enum { WIDTH = 96 };
+
 struct options {
     const char *page, *title, *trace, *out, *launches, *path;
     struct window window;
@@ -55,17 +57,38 @@ static bool parse(struct options *o, int argc, char **argv)
     return o->trace && (!o->launches || parse_launches(&o->window, o->launches));
 }
 
+/* A paragraph within WIDTH columns, all lines but the first indented. */
+static void paragraph(const char *text)
+{
+    int column = 0;
+
+    while (*text) {
+        int n = (int)strcspn(text, " ");
+        if (column && column + 1 + n > WIDTH) {
+            column = printf("\n   %.*s", n, text) - 1;
+        } else {
+            column += printf("%s%.*s", column ? " " : "", n, text);
+        }
+        text += n;
+        text += strspn(text, " ");
+    }
+    putchar('\n');
+}
+
 static void print(const struct trace *t, const struct advice *a)
 {
     uint64_t all = t->end - t->begin;
+    char text[3 * ADVICE_TEXT];
 
     printf("%ju cycles, %u commands\n", (uintmax_t)all, t->commands);
-    printf("%s (%s): %s\n", a->bound, a->class, a->reason);
+    snprintf(text, sizeof(text), "%s (%s): %s", a->bound, a->class, a->reason);
+    paragraph(text);
     for (unsigned i = 0; i < a->n; i++) {
         const struct remedy *r = &a->remedy[i];
-        printf("%u. %s: %s\n   %s: at most %ju cycles less, %.1f %%\n", i + 1, r->kind,
-               r->why, r->help, (uintmax_t)r->cycles,
-               100.0 * (double)r->cycles / (double)all);
+        snprintf(text, sizeof(text), "%u. %s, at most %ju cycles less, %.1f %%: %s. %s",
+                 i + 1, r->kind, (uintmax_t)r->cycles,
+                 100.0 * (double)r->cycles / (double)all, r->why, r->help);
+        paragraph(text);
     }
 }
 
