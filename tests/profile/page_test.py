@@ -231,7 +231,8 @@ def many(b, folder):
         clock.append(b.open(page))
         took.append(b.busy() - before)
     # Of processors: how much else the machine does is not the page's.
-    print(f"# {min(clock)} ms of the clock, {min(took):.0f} of processors for {MILLION} commands")
+    print(f"# {min(clock)} ms of the clock, {min(took):.0f} of processors for {MILLION} commands "
+          f"in {os.path.getsize(page) >> 20} MiB")
     ok(b.js("D.commands") == MILLION and 0 < min(took) <= LIMIT_MS,
        "page/opens_a_million_in_3_s", took)
     before = b.busy()

@@ -148,6 +148,25 @@ static void bound(struct trial *x)
              100 * (double)share.waits[p] / span, 100 * (double)hart / span);
 }
 
+/* Commands by the texts that name them. */
+static const struct cmd_info **infos(const struct trace *t)
+{
+    const struct cmd_info **info = calloc(t->texts.n + 1, sizeof(*info));
+    bool *names = calloc(t->texts.n + 1, sizeof(*names));
+
+    for (uint32_t i = 0; i < t->commands; i++) {
+        names[t->command[i].name] = true;
+    }
+    for (uint32_t i = 0; i < t->texts.n; i++) {
+        for (unsigned op = 0; names[i] && op < CMD_OPCODES && !info[i]; op++) {
+            const struct cmd_info *c = cmd_find(op);
+            info[i] = c && strcmp(c->name, trace_text(t, i)) == 0 ? c : NULL;
+        }
+    }
+    free(names);
+    return info;
+}
+
 void advice_make(struct advice *a, const struct trace *t, const struct sums *s,
                  struct order *o)
 {
@@ -157,6 +176,7 @@ void advice_make(struct advice *a, const struct trace *t, const struct sums *s,
     x.cycles = calloc(t->commands + 1, sizeof(x.cycles[0]));
     x.drop = calloc(t->edges + 1, sizeof(x.drop[0]));
     x.more = calloc(t->texts.n + 1, sizeof(x.more[0]));
+    x.info = infos(t);
     bound(&x);
     try_buffers(&x);
     try_waits(&x);
@@ -173,4 +193,5 @@ void advice_make(struct advice *a, const struct trace *t, const struct sums *s,
     free(x.cycles);
     free(x.drop);
     free(x.more);
+    free(x.info);
 }

@@ -31,12 +31,7 @@ uint64_t trial_fixed(const struct trial *x, const struct command *c)
     } else if (c->pipe == PIPE_M) {
         fixed = trial_cost(x, COST_MMAD_NEXT);
     } else if (c->pipe == PIPE_V) {
-        const struct cmd_info *info = NULL;
-        for (unsigned op = 0; op < CMD_OPCODES && !info; op++) {
-            info = cmd_find(op);
-            info =
-                info && strcmp(info->name, trace_text(x->t, c->name)) == 0 ? info : NULL;
-        }
+        const struct cmd_info *info = x->info[c->name];
         fixed = info ? info->fixed : 0;
     }
     fixed += c->missed ? trial_cost(x, COST_L2_MISS) : 0;

@@ -13,10 +13,11 @@ struct trial {
     const struct trace *t;
     const struct sums *s;
     struct order *o;
-    uint64_t all;     /* cycles of the run */
-    uint64_t *cycles; /* by command: for a change */
-    bool *drop;       /* by edge */
-    uint32_t *more;   /* by text */
+    uint64_t all;                 /* cycles of the run */
+    uint64_t *cycles;             /* by command: for a change */
+    bool *drop;                   /* by edge */
+    uint32_t *more;               /* by text */
+    const struct cmd_info **info; /* by text: the command of that name, or NULL */
 };
 
 /* Cycles that a change saves. */

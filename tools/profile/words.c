@@ -3,10 +3,8 @@
  * Words of a trace.
  */
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "tools/profile/words.h"
 
@@ -21,17 +19,20 @@ uint8_t word_pipe(const char *name)
 }
 
 /* The contract has them in small letters. */
+static char memories[NPU_MEM_GM + 1][16];
+
 const char *word_memory(uint8_t mem)
 {
-    static char name[NPU_MEM_GM + 1][16];
-
     if (mem > NPU_MEM_GM) {
         return "";
     }
-    for (unsigned i = 0; i < sizeof(name[0]) - 1 && npu_mem_name(mem)[i]; i++) {
-        name[mem][i] = (char)toupper((unsigned char)npu_mem_name(mem)[i]);
+    if (memories[mem][0] == '\0') {
+        const char *name = npu_mem_name(mem);
+        for (unsigned i = 0; i < sizeof(memories[0]) - 1 && name[i]; i++) {
+            memories[mem][i] = (char)toupper((unsigned char)name[i]);
+        }
     }
-    return name[mem];
+    return memories[mem];
 }
 
 uint8_t word_operand(const char *text, uint64_t *address)
@@ -40,8 +41,9 @@ uint8_t word_operand(const char *text, uint64_t *address)
 
     *address = text[bytes] == ' ' ? strtoull(text + bytes + 1, NULL, 0) : 0;
     for (uint8_t m = 0; bytes && m <= NPU_MEM_GM; m++) {
-        if (strlen(word_memory(m)) == bytes &&
-            strncmp(word_memory(m), text, bytes) == 0) {
+        const char *name = word_memory(m);
+        if (name[0] == text[0] && strncmp(name, text, bytes) == 0 &&
+            name[bytes] == '\0') {
             return m;
         }
     }
