@@ -116,7 +116,9 @@ static void put_sem(unsigned core, unsigned sem)
 /* Behind what has been found before. */
 static void put_comma(void)
 {
-    put("%s", out.text[0] ? ", " : "");
+    if (out.text[0]) {
+        put(", ");
+    }
 }
 
 static bool has_queue(unsigned pipe)
