@@ -233,9 +233,11 @@ void npu_advance(struct npu *n, uint64_t now);
 /* First cycle at which npu_advance has something to do, or NPU_NEVER. */
 uint64_t npu_next(const struct npu *n);
 
-/* Bytes of a job; does it. */
+/* Bytes of a job; does it. ahead() gives the i-th job behind it, from 1 on, if it has been
+ * given already, else NULL. */
+typedef void *npu_ahead(void *ctx, unsigned i);
 size_t npu_job_bytes(void);
-void npu_job_do(void *job);
+void npu_job_do(void *job, npu_ahead *ahead, void *ctx);
 /* For a snapshot: all that has been given is done, the stages hold the results of what
  * runs, and are otherwise 0. */
 void npu_settle(struct npu *n);

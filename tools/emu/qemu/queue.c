@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#define SLOTS 128
+#define SLOTS 256
 #define LOOKS 4000 /* some 20 us */
 
 struct queue {
@@ -25,7 +25,7 @@ struct queue {
     pthread_mutex_t lock;
     pthread_cond_t more, less;
     size_t bytes;
-    void (*work)(void *job);
+    queue_work *work;
     uint8_t *jobs;
 };
 
@@ -58,6 +58,14 @@ static void sleep_for_more(struct queue *q, uint64_t last)
     pthread_mutex_unlock(&q->lock);
 }
 
+static void *ahead(void *opaque, unsigned i)
+{
+    struct queue *q = opaque;
+    uint64_t ticket = atomic_load(&q->done) + 1 + i;
+
+    return ticket <= atomic_load(&q->given) ? slot(q, ticket) : NULL;
+}
+
 static void *work(void *opaque)
 {
     struct queue *q = opaque;
@@ -66,7 +74,7 @@ static void *work(void *opaque)
         uint64_t wanted;
 
         sleep_for_more(q, next - 1);
-        q->work(slot(q, next));
+        q->work(slot(q, next), ahead, q);
         atomic_store(&q->done, next);
         wanted = atomic_load(&q->wanted);
         if (wanted && wanted <= next) {
@@ -78,7 +86,7 @@ static void *work(void *opaque)
     return NULL;
 }
 
-struct queue *queue_open(size_t bytes, void (*of)(void *job))
+struct queue *queue_open(size_t bytes, queue_work *of)
 {
     struct queue *q = aligned_alloc(64, (sizeof(*q) + 63) / 64 * 64);
     sigset_t all, before;

@@ -11,9 +11,12 @@
 
 struct queue;
 
+/* The i-th job behind the one that is done, from 1 on; NULL: not given yet. */
+typedef void *queue_ahead(void *q, unsigned i);
 /* A thread that calls work() for each job of `bytes` bytes; NULL: the host has none. It ends
  * with the process. */
-struct queue *queue_open(size_t bytes, void (*work)(void *job));
+typedef void queue_work(void *job, queue_ahead *ahead, void *q);
+struct queue *queue_open(size_t bytes, queue_work *work);
 /* Room for a job; waits while there is none. */
 void *queue_room(struct queue *q);
 /* Gives the job that has been put there; its ticket, 1 the first time and 1 more each. */

@@ -14,8 +14,10 @@
 #include "tools/emu/model/mem.h"
 
 struct npu_job {
-    const struct operation *op;
-    bool stores;
+    const struct operation *op;       /* NULL: it stores */
+    const struct operation *straight; /* not run yet: its results go where they belong */
+    uint8_t core, pipe;
+    bool early; /* it stores the results of a command that has not ended */
     uint8_t *also;
     struct op_ctx c;
     struct npu_fault fault; /* nobody's: it decides nothing */
@@ -29,14 +31,72 @@ size_t npu_job_bytes(void)
     return sizeof(struct npu_job);
 }
 
-void npu_job_do(void *opaque)
+/* Results may go straight to where they belong: they are bytes side by side, and what they
+ * replace is either no source or one that is read where it is written. */
+static bool may_go_straight(const struct npu_job *job)
+{
+    const struct access *dst = &job->plan.dst;
+    const struct cmd_mmad *mmad = &job->cmd.mmad;
+
+    if (job->op->store || access_bytes(dst) != dst->row_bytes ||
+        access_bytes(&job->plan.also) || job->plan.stage_bytes) {
+        return false;
+    }
+    return dst->mem == NPU_MEM_L0A || dst->mem == NPU_MEM_L0B ||
+           (job->pipe == PIPE_M && (mmad->head.flags & (MMAD_INIT | MMAD_BIAS) ||
+                                    (mmad->m % 16 == 0 && mmad->n % 16 == 0)));
+}
+
+static bool overlaps(const struct access *a, const struct access *b)
+{
+    return a->mem == b->mem && !access_apart(a, b);
+}
+
+/* A store writes what the run of another command reads. */
+static bool disturbs(const struct npu_job *store, const struct npu_job *run)
+{
+    bool some = false;
+
+    for (unsigned i = 0; i < run->plan.n_src; i++) {
+        some |= overlaps(&store->plan.dst, &run->plan.src[i]) ||
+                overlaps(&store->plan.also, &run->plan.src[i]);
+    }
+    return some;
+}
+
+/* The store of what this would compute, if nothing that it reads changes before. */
+static struct npu_job *its_store(const struct npu_job *run, npu_ahead *ahead, void *ctx)
+{
+    struct npu_job *job;
+
+    for (unsigned i = 1; (job = ahead(ctx, i)); i++) {
+        if (job->core == run->core && job->pipe == run->pipe) {
+            return job->op || job->early ? NULL : job;
+        }
+        if (job->core == run->core && !job->op && disturbs(job, run)) {
+            return NULL;
+        }
+    }
+    return NULL;
+}
+
+/* Of a store that is to come the run may be left until then: it needs no stage. */
+void npu_job_do(void *opaque, npu_ahead *ahead, void *ctx)
 {
     struct npu_job *job = opaque;
+    struct npu_job *store =
+        job->op && may_go_straight(job) ? its_store(job, ahead, ctx) : NULL;
 
-    if (job->stores) {
-        later_store_now(&job->c, job->also);
-    } else {
+    if (store) {
+        memcpy(store->c.src, job->c.src, sizeof(store->c.src));
+        store->straight = job->op;
+    } else if (job->op) {
         job->op->run(&job->c);
+    } else if (job->straight) {
+        job->c.stage = job->c.to;
+        job->straight->run(&job->c);
+    } else {
+        later_store_now(&job->c, job->also);
     }
 }
 
@@ -65,7 +125,10 @@ static bool give(struct npu *n, unsigned core, unsigned pipe, const struct op_ct
     }
     job = n->host->job(n->ctx);
     job->op = op;
-    job->stores = !op;
+    job->straight = NULL;
+    job->core = (uint8_t)core;
+    job->pipe = (uint8_t)pipe;
+    job->early = !op && n->s->now < n->s->core[core].pipe[pipe].end;
     job->also = also;
     job->plan = *c->plan;
     job->cmd = *c->cmd;
