@@ -168,6 +168,7 @@ static const struct {
     KERNEL(offsets_not_there, "guide ub VGATHER.offsets ub VGATHER.offsets"),
     KERNEL(pattern_not_there, "guide ub VREDUCEV2.bits ub VREDUCEV2.bits"),
     KERNEL(bits_of_a_tail, "store GM COPY_UB_GM.dst ub VCMP.src1"),
+    KERNEL(bits_of_both, "store GM COPY_UB_GM.dst ub VCMP.src1"),
     KERNEL(mask_of_a_tail, "store GM COPY_UB_GM.dst ub VCMP.src1"),
     KERNEL(half_twice, "store GM COPY_L1_GM.dst ub VCOPY.src"),
     KERNEL(k_beyond_what_is_loaded, "store GM FIX_L0C_GM.dst l0a MMAD.a"),

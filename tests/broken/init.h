@@ -33,6 +33,7 @@ void scalar_not_there(void *arg);
 void offsets_not_there(void *arg);
 void pattern_not_there(void *arg);
 void bits_of_a_tail(void *arg);
+void bits_of_both(void *arg);
 void mask_of_a_tail(void *arg);
 void half_twice(void *arg);
 void k_beyond_what_is_loaded(void *arg);

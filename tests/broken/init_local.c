@@ -182,6 +182,30 @@ void bits_of_a_tail(void *arg)
     GO(PIPE_MTE3, &cmd); /* used */
 }
 
+/* 17 elements are there: the bits of a byte are not alike, and stay so when bits of two
+ * comparisons come together. */
+void bits_of_both(void *arg)
+{
+    struct tpipe *pipe = tpipe_open();
+    uint32_t in = buffer(pipe, "in", VECIN), out = buffer(pipe, "out", VECOUT);
+    uint32_t other = buffer(pipe, "other", VECIN), bits = buffer(pipe, "bits", VECCALC);
+    union cmd cmd;
+
+    (void)arg;
+    load(in, 256);
+    load(other, 17 * 4);
+    count(64);
+    vector_compare(&cmd, TYPE_F32, CMP_LT, bits, in, other);
+    GO(PIPE_V, &cmd); /* from */
+    count(4);
+    vector_binary(&cmd, OP_VOR, TYPE_S16, bits, bits, bits);
+    GO(PIPE_V, &cmd);
+    count(64);
+    select_by(false, in, out, bits);
+    mte_ub_to_gm(&cmd, z, out, sound ? 17 * 4 : 18 * 4);
+    GO(PIPE_MTE3, &cmd); /* used */
+}
+
 void mask_of_a_tail(void *arg)
 {
     struct tpipe *pipe = tpipe_open();

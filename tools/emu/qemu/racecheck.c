@@ -67,6 +67,7 @@ static void copy_text(char text[TEXT_BYTES], uint64_t addr)
 /* A number for a name as it is now, below all addresses of DRAM. */
 static uint64_t keep_name(uint64_t addr)
 {
+    static uint64_t last, number; /* tasks come again and again */
     char text[TEXT_BYTES];
     guint i;
 
@@ -74,11 +75,15 @@ static uint64_t keep_name(uint64_t addr)
         return 0;
     }
     copy_text(text, addr);
+    if (addr == last && g_str_equal(text, check.names->pdata[number - 1])) {
+        return number;
+    }
     if (!g_ptr_array_find_with_equal_func(check.names, text, g_str_equal, &i)) {
         i = check.names->len;
         g_ptr_array_add(check.names, g_strdup(text));
     }
-    return i + 1;
+    last = addr;
+    return number = i + 1;
 }
 
 static void hinted(uint64_t addr)
@@ -162,8 +167,21 @@ static void look_for_new(bool access)
     }
 }
 
+static void tell_checks(const struct npu_event *e)
+{
+    if (check.race) {
+        tape_event(&check.findings.tape, check.race, e);
+        race_event(check.race, e);
+        npu_waitcheck_event(e);
+    }
+    npu_memcheck_event(e);
+    npu_initcheck_event(e);
+}
+
 void npu_racecheck_event(const struct npu_event *e)
 {
+    struct npu_event named;
+
     if (!check.npu || (check.leaves && e->what == NPU_RESETS)) {
         return; /* nothing is checked, or nothing happens */
     }
@@ -177,14 +195,12 @@ void npu_racecheck_event(const struct npu_event *e)
     check.now = e->now;
     if (e->what == NPU_HINTS) {
         hinted(e->name);
+    } else if (e->what == NPU_NAMES) { /* the string may be gone when it is reported */
+        named = *e;
+        named.name = keep_name(e->name);
+        tell_checks(&named);
     } else {
-        if (check.race) {
-            tape_event(&check.findings.tape, check.race, e);
-            race_event(check.race, e);
-            npu_waitcheck_event(e);
-        }
-        npu_memcheck_event(e);
-        npu_initcheck_event(e);
+        tell_checks(e);
     }
     look_for_new(false);
 }

@@ -169,6 +169,17 @@ static void saturate(const struct shape *s, uint8_t *to, uint64_t n)
     }
 }
 
+static void flow_bits(const struct shape *s, uint8_t *to, const uint8_t *const *src,
+                      uint64_t bytes)
+{
+    memset(to, 0, bytes);
+    for (unsigned k = 0; k < s->n_src; k++) {
+        for (uint64_t i = 0; i < bytes; i++) {
+            to[i] |= src[k][i];
+        }
+    }
+}
+
 /* A result is undefined if one of its sources is; bits count one by one. */
 static void flow(const struct shape *s, uint8_t *to, const uint8_t *const *src,
                  uint64_t n)
@@ -196,6 +207,10 @@ static void compute(const struct shape *s, uint8_t *to, const uint8_t *const *sr
     _Alignas(64) uint8_t between[REPEAT_BYTES * 4];
     const void *from[3] = {src[0], src[1], src[2]}, *results[1] = {between};
 
+    if (s->flow && s->bits) {
+        flow_bits(s, to, src, n * s->dst.esize);
+        return;
+    }
     if (s->flow) {
         flow(s, to, src, n);
         return;

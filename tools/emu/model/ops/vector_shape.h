@@ -17,6 +17,7 @@ struct shape {
     struct vec_imm imm;
     bool to_cmpmask, from_cmpmask;
     bool flow;      /* of undefined bytes, instead of the arithmetic */
+    bool bits;      /* a bit of a result follows from that bit of each source alone */
     bool pairs;     /* S4: an element is two numbers, so that it has whole bytes */
     uint8_t result; /* enum type that saturation (SET_CTRL) knows; NONE: bits */
 };
