@@ -344,7 +344,9 @@ $(B)/plumbing: $(patsubst %,$(B)/host/%.o,tests/qemu/device/plumbing.c tests/tes
     tests/host/main.c hal/err.c $(TABLES))
 $(B)/regdoc: $(patsubst %,$(B)/host/%.o,tools/regdoc.c $(TABLES))
 $(B)/report: $(patsubst %,$(B)/host/%.o,$(call find,tools/profile) $(TABLES))
-$(B)/report: LIBS = -lz
+$(B)/san/report: $(patsubst %,$(B)/san/%.o,$(call find,tools/profile) $(TABLES))
+$(B)/san/report: LINK = $(CC) $(SAN_FLAGS)
+$(B)/report $(B)/san/report: LIBS = -lz
 $(B)/bench/blas: $(B)/host/tests/bench/blas.c.o | $(B)/packages-bench
 $(B)/bench/blas: LIBS = -lopenblas
 $(B)/bench/calibrate: $(patsubst %,$(B)/host/%.o,tests/test.c hal/err.c \
@@ -357,7 +359,7 @@ LINK = $(CC)
 LIBS =
 PROGRAMS := npu.so san/host-tests check-streams fuzz-program fuzz-snapshot fuzz-tile \
     cov/host-tests cov/check-streams cov/fuzz-program cov/fuzz-snapshot plumbing regdoc report \
-    bench/blas
+    san/report bench/blas
 $(PROGRAMS:%=$(B)/%) $(BENCHES) $(FW:=/$(NAME).elf) $(FW:=/test.elf) $(B)/fw-cov/test.elf:
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) $(B)/scratch
