@@ -15,7 +15,9 @@
  * Sources: mskpp = its resource tables for the 910B (one core, GiB/s turned into cycles
  * at 1.8 GHz); msopprof = the profiler rows of asc-devkit's matmul_high_performance
  * README, divided by the number of commands; PTO = pto-isa's documentation of its cost
- * model; devkit = asc-devkit's bank_conflict example and, for Mmad, its page UnitFlag.
+ * model, pto-isa = the busy shares of its GEMM by the number of commands; devkit =
+ * asc-devkit's bank_conflict example, for Mmad its page UnitFlag, for GM its pages of
+ * performance. Of a range that is published a row has the middle.
  */
 #ifndef TESTS_MODEL_CALIBRATE_CALIBRATE_H
 #define TESTS_MODEL_CALIBRATE_CALIBRATE_H

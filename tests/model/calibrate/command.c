@@ -122,6 +122,26 @@ static uint64_t load_pair(struct rig *r, uint64_t arg)
     return first + alone(r, PIPE_MTE1, &b);
 }
 
+/* The same while GM comes to L1. */
+static uint64_t load_pair_beside(struct rig *r, uint64_t arg)
+{
+    uint64_t m = arg >> 32 & 0xffff, n = arg >> 16 & 0xffff, k = arg & 0xffff;
+    union cmd in = rig_copy_in(0, 0, 512 * KIB);
+    union cmd pair[] = {load(OP_LOAD2D_L0A, m, k), load(OP_LOAD2D_L0B, k, n)};
+    uint64_t begin;
+
+    in.head.opcode = OP_COPY_GM_L1;
+    rig_push(r, 0, PIPE_MTE2, &in);
+    rig_to(r, r->now + KIB);
+    begin = r->now;
+    rig_push(r, 0, PIPE_MTE1, &pair[0]);
+    rig_push(r, 0, PIPE_MTE1, &pair[1]);
+    while (rig_read(r, 0, rig_pipe(PIPE_MTE1, PIPE_LEFT))) {
+        rig_to(r, npu_next(&r->npu));
+    }
+    return r->now - begin;
+}
+
 static uint64_t l1_l0a(struct rig *r, uint64_t bytes)
 {
     union cmd c = load(OP_LOAD2D_L0A, bytes / 512, 256);
@@ -305,6 +325,8 @@ static const struct row rows[] = {
      MNK(64, 64, 64)},
     {"loads of a, b 128x256x64", "msopprof", FITTED, PATH_MTE1, 367, 1, load_pair,
      MNK(128, 256, 64)},
+    {"the same while MTE2 writes L1", "pto-isa", FITTED, PATH_MTE1, 415, 2,
+     load_pair_beside, MNK(128, 256, 64)},
     {"Mmad 64^3 after a wait", "msopprof", FITTED, PATH_M, 125, 1, mmad_first,
      MNK(64, 64, 64)},
     {"Mmad 128x256x64 after a wait", "msopprof", FITTED, PATH_M, 575, 1, mmad_first,
