@@ -5,6 +5,8 @@
  */
 #include "kernels/matmul/matmul.h"
 
+#include <stdlib.h>
+
 #include "hal/chip.h"
 #include "kernels/lib/share.h"
 #include "kernels/matmul/tiles.h"
@@ -52,6 +54,35 @@ static void kernel(void *arg)
     struct mm mm = matmul_last.mm;
 
     compute(arg, &mm);
+}
+
+/* Sums of the parts of k; kept, because who calls once calls again. */
+static struct {
+    void *data;
+    size_t bytes;
+} sums;
+
+static void split(void *arg)
+{
+    const struct matmul *p = arg;
+    struct mm mm = matmul_last.mm;
+
+    mm_iterate_all(&mm, sums.data, false);
+    mm_add_parts(&mm, sums.data, p->c);
+    mm_end(&mm);
+}
+
+static int make_room(const struct mm *mm)
+{
+    size_t bytes = (size_t)mm->shape.m * mm->shape.n * mm->parts * sizeof(float);
+
+    if (bytes > sums.bytes) {
+        free(sums.data);
+        sums.data =
+            aligned_alloc(L2_LINE_BYTES, (bytes / L2_LINE_BYTES + 1) * L2_LINE_BYTES);
+        sums.bytes = sums.data ? bytes : 0;
+    }
+    return sums.data ? 0 : ERR_NOMEM;
 }
 
 /* Blocks of the published tiling. */
@@ -154,6 +185,11 @@ int matmul(const struct matmul *p, struct sched_report *report)
         take_operands(p, &matmul_last.mm);
         l.blocks = err ? 0 : min_u32(matmul_last.mm.tiles, cores);
         l.kernel = l.blocks == 1 ? alone : kernel;
+    }
+    if (!err && p->tiling == MATMUL_OWN && matmul_last.mm.parts > 1) {
+        err = make_room(&matmul_last.mm);
+        l.blocks = cores;
+        l.kernel = split;
     }
     return err ? err : launch(&l, report);
 }

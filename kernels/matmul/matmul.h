@@ -5,7 +5,8 @@
  * Types    a, b F16: c F32 or F16; a, b S8: c S32.
  * Ranges   m, n, k from 1 up.
  * Numbers  F16: products exact, summed in fp32 with k ascending, one rounding a step,
- *          converted to c's type once. S8: exact modulo 2^32.
+ *          converted to c's type once. S8: exact modulo 2^32. Of a long k and a small c, by
+ *          the shape alone, parts of k have sums of their own: mm_add_parts().
  * Buffers  no alignment wanted (512 bytes is fastest); c must not overlap a or b.
  * Uses     L1, L0A, L0B, L0C whole, semaphores MATMUL_SEM_FIRST to _LAST of each core.
  * Errors   ERR_ARG, ERR_TYPE: nothing was started. ERR_FAULT, ERR_DEADLOCK: *report.
@@ -28,6 +29,7 @@ struct matmul {
     unsigned cores; /* tiles of c are dealt out to so many; 0: all of the chip */
     enum matmul_tiling tiling;
     enum mm_strategy strategy; /* of MATMUL_OWN */
+    uint32_t parts;            /* of k, for matmul_ref(): what matmul_plan() says */
     uint32_t batch;            /* products, one behind the other; 0: one; MATMUL_OWN */
 };
 

@@ -10,9 +10,19 @@
 #include "kernels/matmul/matmul.h"
 #include "kernels/matmul/matmul_op.h"
 
+struct own {
+    uint32_t tiling, strategy;
+    bool explain;
+};
+
+/* What has no options, like demo, has arguments of 0: MATMUL_OWN, MM_AUTO. */
 static struct matmul parameters(const struct op_call *c)
 {
-    return (struct matmul){.a = c->in[0].data,
+    const struct own *own = (const void *)c->args;
+
+    return (struct matmul){.tiling = (enum matmul_tiling)own->tiling,
+                           .strategy = (enum mm_strategy)own->strategy,
+                           .a = c->in[0].data,
                            .b = c->in[1].data,
                            .c = c->out[0].data,
                            .m = (uint32_t)c->in[0].shape[0],
@@ -22,11 +32,6 @@ static struct matmul parameters(const struct op_call *c)
                            .out = c->out[0].type,
                            .cores = c->cores};
 }
-
-struct own {
-    uint32_t tiling, strategy;
-    bool explain;
-};
 
 /* How it is done, once for all repetitions. */
 static void explain(const struct matmul *p)
@@ -45,14 +50,11 @@ static void explain(const struct matmul *p)
     }
 }
 
-/* What has no options, like demo, has arguments of 0: MATMUL_OWN. */
 int matmul_op_run(const struct op_call *c, struct sched_report *report)
 {
     const struct own *own = (const void *)c->args;
     struct matmul p = parameters(c);
 
-    p.tiling = (enum matmul_tiling)own->tiling;
-    p.strategy = (enum mm_strategy)own->strategy;
     if (own->explain && p.tiling == MATMUL_OWN) {
         explain(&p);
     }
@@ -63,8 +65,13 @@ void matmul_op_ref(const struct op_call *c, unsigned out, uint64_t first, uint64
                    struct op_want *want)
 {
     struct matmul p = parameters(c);
+    char why[MM_TEXT];
+    struct mm mm;
 
     (void)out;
+    if (p.tiling == MATMUL_OWN && matmul_plan(&p, &mm, why) == 0) {
+        p.parts = mm.parts;
+    }
     for (uint64_t i = 0; i < n; i++) {
         want->bits[i] =
             matmul_ref(&p, (uint32_t)((first + i) / p.n), (uint32_t)((first + i) % p.n));

@@ -66,7 +66,5 @@ enum quant mm_quant(const struct mm *mm);
 void mm_lay_out(struct mm *mm);
 /* Makes a and b each other as columns, and c a column: of one row. */
 void mm_turn(struct mm *mm);
-/* k in so many parts, each with sums of its own: 1 unless it is MM_SPLIT_K. */
-uint32_t mm_k_parts(const struct mm *mm);
 
 #endif

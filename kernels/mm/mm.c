@@ -333,7 +333,8 @@ void mm_get_c(struct mm *mm, enum mm_place place, uint64_t to, bool atomic)
         task_fail(ERR_ARG, SCHED_HERE, "mm_get_c: there is no tile");
     }
     if (place == MM_GM) {
-        to += (at->product * mm->c_product + (uint64_t)at->m0 * mm->c_pitch + at->n0) *
+        to += ((at->product * mm->parts + at->part) * mm->c_product +
+               (uint64_t)at->m0 * mm->c_pitch + at->n0) *
               type_bits(mm->c_type) / 8;
     }
     if (atomic) {

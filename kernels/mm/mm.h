@@ -34,6 +34,7 @@
 
 enum {
     MM_SEMS = 14,  /* semaphores of an object */
+    MM_PARTS = 24, /* of k, at most */
     MM_TEXT = 160, /* bytes of what is wrong, or of how it is done */
 };
 
@@ -72,6 +73,7 @@ struct mm_tiling {
     uint32_t k;  /* of a slot in L1 */
     uint32_t slice;            /* of k, of a slot in L0; 0: what fits */
     uint16_t a_slots, b_slots; /* in L1; 0: 2, or all of k of what stays */
+    uint32_t parts;            /* of k, each with sums of its own: MM_SPLIT_K; 0: one */
     bool a_stays, b_stays;     /* while tiles of one row, one column follow each other */
     uint64_t cycles;           /* that it is expected to take; 0: not known */
 };
@@ -172,6 +174,12 @@ bool mm_iterate(struct mm *mm);
  * to what is there if `atomic`; or its rows to UB or L1 at `to`, nt elements rounded up to 32
  * bytes from a row to the next (mm->now->nt; it says which tile). */
 void mm_get_c(struct mm *mm, enum mm_place place, uint64_t to, bool atomic);
+/* MM_SPLIT_K: part i of k begins with row mm_part_begin() of b; each part's sums go to GM as a
+ * matrix of their own, one behind the other, instead of to c. mm_add_parts(), by all blocks of
+ * the launch at once and behind their tiles, adds them: as long as there are n of them, the
+ * upper n / 2 to the lower ones in their order, rounding each time. mm_end() comes behind it. */
+uint32_t mm_part_begin(const struct mm *mm, uint32_t i);
+void mm_add_parts(struct mm *mm, const void *sums, void *c);
 /* All tiles of the share to GM. */
 void mm_iterate_all(struct mm *mm, void *c, bool atomic);
 /* Waits until the object's commands have ended; its semaphores are then 0. */

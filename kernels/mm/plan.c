@@ -12,6 +12,10 @@
 enum {
     SLOTS_MORE = 2 /* than two */,
     FRACTALS = 64 /* of a side of a tile, at most */,
+    SPLIT_K = 1536,       /* k that is worth to be cut */
+    SPLIT_AREA = 1 << 18, /* elements of c, at most */
+    SPLIT_CORES = 24,     /* of the chip that is cut for */
+    ADDING = 3000,        /* cycles until all cores have come so far, and of the Vector */
 };
 
 /* Bytes of a chunk of each operand in L1. */
@@ -199,15 +203,71 @@ static void search(struct mm_search *s)
 }
 
 static struct mm_search plan_for(const struct mm *mm, unsigned cores,
-                                 enum mm_strategy strategy)
+                                 enum mm_strategy strategy, uint32_t parts)
 {
-    struct mm_search s = {
-        .mm = mm, .r = mm_rates_of_the_chip(), .cores = cores, .strategy = strategy};
+    uint32_t unit = mm_unit_k(mm);
+    struct mm_search s = {.mm = mm,
+                          .r = mm_rates_of_the_chip(),
+                          .cores = cores,
+                          .strategy = strategy,
+                          .parts = parts};
 
-    s.parts = strategy == MM_SPLIT_K ? mm_k_parts(mm) : 1;
-    s.k = mm_cut(mm->shape.k, mm_unit_k(mm), 1, s.parts);
+    s.k = mm_min(mm->shape.k, mm_count(mm_count(mm->shape.k, unit), parts) * unit);
     search(&s);
+    s.tiling.parts = parts;
     return s;
+}
+
+/* What it takes to add the parts of c, on so many cores. */
+static uint64_t cost_of_parts(const struct mm *mm, unsigned cores, uint32_t parts)
+{
+    uint64_t bytes = (uint64_t)mm->shape.m * mm->shape.n * parts * MM_SUM_BYTES;
+
+    return 2 * chip_cost(COST_GM_UB_FIXED) + chip_cost(COST_UB_GM_FIXED) + ADDING +
+           bytes / cores / chip_cost(COST_GM_UB_RATE);
+}
+
+/* Sums of parts can be added: they are c as it is. */
+static bool may_split(const struct mm *mm)
+{
+    const struct mm_shape *s = &mm->shape;
+
+    return s->batch == 1 && s->k >= SPLIT_K && !mm->scaled && !mm->act.relu &&
+           !mm->act.clip && mm->c_type == mm_sum_type(mm) &&
+           (mm->c_pitch == 0 || mm->c_pitch == s->n);
+}
+
+/* So many cores compute c in parts and add them. */
+static uint64_t cost_in_parts(const struct mm *mm, unsigned cores, uint32_t parts)
+{
+    struct mm_search s = plan_for(mm, cores, MM_GENERAL, parts);
+
+    return !s.found ? UINT64_MAX
+                    : s.best + (parts > 1 ? cost_of_parts(mm, cores, parts) : 0);
+}
+
+/* In how many parts k is cheapest on a chip of SPLIT_CORES cores, where it gains a third and
+ * costs a single core a fifth more at most. What the machine has does not matter, or results
+ * would depend on it. */
+static uint32_t best_parts(const struct mm *mm)
+{
+    static const uint8_t tried[] = {2, 3, 4, 6, 8, 12, MM_PARTS};
+    uint64_t least, alone;
+    uint32_t best = 1;
+
+    if (!may_split(mm) || (uint64_t)mm->shape.m * mm->shape.n > SPLIT_AREA) {
+        return 1;
+    }
+    least = cost_in_parts(mm, SPLIT_CORES, 1) * 2 / 3;
+    alone = cost_in_parts(mm, 1, 1) * 6 / 5;
+    for (unsigned i = 0; i < sizeof(tried); i++) {
+        uint64_t cycles = cost_in_parts(mm, SPLIT_CORES, tried[i]);
+        if (cycles < least && cost_in_parts(mm, 1, tried[i]) <= alone) {
+            least = cycles;
+            best = tried[i];
+        }
+    }
+    return best;
 }
 
 /* What the tiling turned out to be. */
@@ -256,7 +316,7 @@ static const char *cannot(const struct mm *mm, enum mm_strategy strategy)
         return may_turn(mm, strategy) ? NULL
                                       : "wants m = 1, no bias and no scales of columns";
     case MM_SPLIT_K:
-        return mm_k_parts(mm) > 1 ? NULL : "wants a k of several parts";
+        return may_split(mm) ? NULL : "wants a long k and sums as they are";
     case MM_BATCH:
         return mm->shape.batch > 1 ? NULL : "wants a batch";
     default:
@@ -264,30 +324,41 @@ static const char *cannot(const struct mm *mm, enum mm_strategy strategy)
     }
 }
 
+/* The best tiling of the object, or of it turned. */
+static struct mm_search best_of(struct mm *mm, unsigned cores, enum mm_strategy strategy)
+{
+    struct mm_search s = {0}, t;
+    uint32_t parts = strategy == MM_AUTO ? best_parts(mm) : 1;
+    struct mm turned = *mm;
+
+    if (strategy == MM_SPLIT_K) {
+        parts = mm_max(2, best_parts(mm));
+    }
+    if (strategy != MM_GEMV) {
+        s = plan_for(mm, cores, strategy, parts);
+    }
+    if (parts == 1 && may_turn(mm, strategy)) {
+        mm_turn(&turned);
+        t = plan_for(&turned, cores, strategy, 1);
+        if (t.found && (!s.found || t.best < s.best)) {
+            *mm = turned;
+            s = t;
+        }
+    }
+    return s;
+}
+
 int mm_plan(struct mm *mm, unsigned cores, enum mm_strategy strategy, char why[MM_TEXT])
 {
     const char *no = cannot(mm, strategy);
-    struct mm_search s = {0};
+    struct mm_search s;
 
     why[0] = 0;
     if (no) {
         snprintf(why, MM_TEXT, "strategy %s %s", mm_strategy_name(strategy), no);
         return ERR_ARG;
     }
-    cores = cores ? cores : chip_cores();
-    if (strategy != MM_GEMV) {
-        s = plan_for(mm, cores, strategy);
-    }
-    if (may_turn(mm, strategy)) {
-        struct mm turned = *mm;
-        struct mm_search t;
-        mm_turn(&turned);
-        t = plan_for(&turned, cores, strategy);
-        if (t.found && (!s.found || t.best < s.best)) {
-            *mm = turned;
-            s = t;
-        }
-    }
+    s = best_of(mm, cores ? cores : chip_cores(), strategy);
     if (!s.found) {
         snprintf(why, MM_TEXT, "strategy %s: no tiling of %lu x %lu x %lu fits",
                  mm_strategy_name(strategy), (unsigned long)mm->shape.m,
@@ -296,9 +367,9 @@ int mm_plan(struct mm *mm, unsigned cores, enum mm_strategy strategy, char why[M
     }
     mm->tiling = s.tiling;
     mm->tiling.cycles = s.best;
-    mm->tiling.strategy = mm->turned               ? MM_GEMV
-                          : strategy == MM_SPLIT_K ? strategy
-                                                   : name_of(mm);
+    mm->tiling.strategy = mm->turned           ? MM_GEMV
+                          : s.tiling.parts > 1 ? MM_SPLIT_K
+                                               : name_of(mm);
     mm->tiled = true;
     return 0;
 }

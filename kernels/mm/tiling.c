@@ -34,9 +34,9 @@ enum quant mm_quant(const struct mm *mm)
                                   : QUANT_REQ8;
 }
 
-uint32_t mm_k_parts(const struct mm *mm)
+uint32_t mm_part_begin(const struct mm *mm, uint32_t i)
 {
-    return mm->tiling.strategy == MM_SPLIT_K ? 2 : 1;
+    return mm_cut(mm->shape.k, mm_unit_k(mm), i, mm_max(1, mm->tiling.parts));
 }
 
 /* Bytes of a chunk of an operand in L1 whose other side is `side`. */
@@ -74,7 +74,7 @@ void mm_lay_out(struct mm *mm)
         mm_turn(mm);
     }
     fill_in(mm);
-    mm->parts = mm_k_parts(mm);
+    mm->parts = mm_max(1, t->parts);
     mm->rows = mm_pieces(mm->shape.m, mm_unit_m(mm), t->m);
     mm->cols = mm_pieces(mm->shape.n, mm_unit_n(mm), t->n);
     mm->tiles = mm->rows * mm->cols * mm->shape.batch * mm->parts;

@@ -187,6 +187,37 @@ TEST(matmul, operands_at_any_address)
     }
 }
 
+/* A long k and a small c: parts of k have sums of their own, as many as the shape says, so the
+ * bits are the same on any number of cores. */
+TEST(matmul, parts_of_k)
+{
+    struct matmul p = {.m = 20,
+                       .n = 40,
+                       .k = 2999,
+                       .in = TYPE_F16,
+                       .out = TYPE_F32,
+                       .strategy = MM_SPLIT_K};
+    char why[MM_TEXT];
+    struct mm mm;
+
+    fill(a_room, p.in, 20 * 2999, 1);
+    fill(b_room, p.in, 2999 * 40, 2);
+    p.a = a_room;
+    p.b = b_room;
+    for (p.cores = 1; p.cores <= chip_cores() && p.cores <= 3; p.cores++) {
+        CHECK_OK(matmul_plan(&p, &mm, why));
+        CHECK_EQ(mm.parts > 1, true);
+        CHECK_EQ(p.parts == 0 || p.parts == mm.parts, true);
+        p.parts = mm.parts;
+        check_run(p, 0);
+    }
+    p.in = TYPE_S8;
+    p.out = TYPE_S32;
+    p.cores = chip_cores();
+    p.parts = 0; /* whole numbers do not mind */
+    check_run(p, 0);
+}
+
 /* --- values --- */
 
 TEST(matmul, lowest_bytes)
