@@ -41,7 +41,8 @@ static uint32_t x_tile(const struct share *s, unsigned i)
 }
 
 /* A copy for each hint, so that there being one costs those without it no instruction. */
-__attribute__((always_inline)) static inline void fill(const struct share *s, bool past)
+__attribute__((always_inline)) static inline void copy_in(const struct share *s,
+                                                          bool past)
 {
     unsigned i = 0;
     union cmd cmd;
@@ -68,14 +69,14 @@ __attribute__((always_inline)) static inline void fill(const struct share *s, bo
     }
 }
 
-static void copy_in(void *arg)
+static void in_by_l2(void *arg)
 {
-    fill(arg, false);
+    copy_in(arg, false);
 }
 
-static void copy_in_past_l2(void *arg)
+static void in_past_l2(void *arg)
 {
-    fill(arg, true);
+    copy_in(arg, true);
 }
 
 static void compute(void *arg)
@@ -101,7 +102,8 @@ static void compute(void *arg)
     }
 }
 
-__attribute__((always_inline)) static inline void empty(const struct share *s, bool past)
+__attribute__((always_inline)) static inline void copy_out(const struct share *s,
+                                                           bool past)
 {
     union cmd cmd;
 
@@ -116,14 +118,14 @@ __attribute__((always_inline)) static inline void empty(const struct share *s, b
     }
 }
 
-static void copy_out(void *arg)
+static void out_by_l2(void *arg)
 {
-    empty(arg, false);
+    copy_out(arg, false);
 }
 
-static void copy_out_past_l2(void *arg)
+static void out_past_l2(void *arg)
 {
-    empty(arg, true);
+    copy_out(arg, true);
 }
 
 static void kernel(void *arg)
@@ -139,9 +141,9 @@ static void kernel(void *arg)
     s.x = tbuf_init(pipe, "tiles of x", VECIN, s.buffers * TILE);
     s.y = tque_init(pipe, "x and y", VECIN, PIPE_MTE2, PIPE_V, 1, TILE);
     s.z = tque_init(pipe, "z", VECOUT, PIPE_V, PIPE_MTE3, 1, TILE);
-    task_spawn("vadd copy-in", p->past_l2 ? copy_in_past_l2 : copy_in, &s);
+    task_spawn("vadd copy-in", p->past_l2 ? in_past_l2 : in_by_l2, &s);
     task_spawn("vadd compute", compute, &s);
-    task_spawn("vadd copy-out", p->past_l2 ? copy_out_past_l2 : copy_out, &s);
+    task_spawn("vadd copy-out", p->past_l2 ? out_past_l2 : out_by_l2, &s);
     task_join_all();
 }
 
