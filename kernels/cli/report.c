@@ -310,5 +310,5 @@ int report_error(const char *who, int err, const struct sched_report *report)
                 (number)report->fault.pc - 1); /* inside the call */
     }
     print_lines(report);
-    return RUN_FAULT;
+    return err == ERR_ARG ? RUN_INPUT : RUN_FAULT; /* nothing was started */
 }

@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Products by the Matmul object: random ones against their definition, the same bytes on any
+# number of cores and under other timings, without findings of the checker; strategies that
+# cannot do a shape. FULL=1: 2000 random products, more cores and seeds.
+set -u
+. "$(dirname "$0")/../cli.sh"
+work_begin mm
+
+# right COUNT SEED OPTION...    random products
+right()
+{
+    local count=$1 seed=$2
+
+    shift 2
+    salai "$@" --image "$TEST_IMAGE" -- mmrandom "$count" "$seed"
+    has_status 0
+    says out "^$count products are right$"
+}
+
+# digest NAME OPTION... -- ARGUMENT...    of matmul, as it was the first time for that name
+digest()
+{
+    local name=$1
+
+    shift
+    salai "$@" --digest --check 4
+    has_status 0
+    grep '^digest' "$log/out" > "$log/now"
+    [ -f "$log/$name" ] || cp "$log/now" "$log/$name"
+    cmp "$log/$name" "$log/now" 2>&1
+}
+
+# refused NAME TEXT ARGUMENT...    before anything is run
+refused()
+{
+    local name=$1 text=$2
+
+    shift 2
+    salai -- matmul "$@"
+    tap_check "mm/refuses_$name" "$(has_status 2; one_line; says err "$text")"
+}
+
+count=${FULL:+400}
+count=${count:-20}
+for cores in 1 7 ${FULL:+2 24 32}; do
+    tap_check "mm/random_products_on_${cores}_cores" \
+        "$(right "$count" "$cores" --cores "$cores")"
+    tap_check "mm/same_bytes_on_${cores}_cores" \
+        "$(digest tiles --cores "$cores" -- matmul --m 300 --n 500 --k 200)"
+    tap_check "mm/same_sums_of_parts_on_${cores}_cores" \
+        "$(digest parts --cores "$cores" -- matmul --m 20 --n 60 --k 3000 --strategy split-k)"
+done
+for seed in 1 2 ${FULL:+$(seq 3 100)}; do
+    tap_check "mm/same_bytes_with_seed_$seed" \
+        "$(digest tiles --seed "$seed" --cores 3 -- matmul --m 300 --n 500 --k 200)"
+done
+tap_check mm/no_findings "$(right 12 5 --cores 3 --sanitize race,hart,memory,sync)"
+refused gemv_of_rows 'strategy gemv wants m = 1' --m 4 --n 4 --k 4 --strategy gemv
+refused split_of_a_short_k 'strategy split-k wants a long k' --m 4 --n 4 --k 4 --strategy split-k
+refused batch_of_one 'strategy batch wants a batch' --m 4 --n 4 --k 4 --strategy batch
+refused small_of_a_large_c 'strategy small: no tiling of 4000 x 400 x 40 fits' \
+    --m 4000 --n 400 --k 40 --strategy small
+tap_done
