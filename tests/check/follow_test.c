@@ -19,6 +19,7 @@ static struct npu_host host;
 static struct follow *follow;
 static struct path *path;
 static struct sums sums;
+static uint64_t took[8], missed[8]; /* of MTE2's commands, by their numbers */
 static struct followed seen[NPU_MAX_CORES][NPU_PIPES][8]; /* by their numbers */
 
 static void event(void *ctx, const struct npu_event *e)
@@ -31,14 +32,18 @@ static void event(void *ctx, const struct npu_event *e)
     if (e->what == NPU_ENDS) {
         const struct followed *c = follow_ended(follow);
         seen[e->core][e->pipe][e->number % 8] = *c;
+        if (e->pipe == PIPE_MTE2) {
+            took[e->number % 8] = e->end - e->begin;
+            missed[e->number % 8] = e->missed;
+        }
         path_ended(path, e, c, "here");
         sums_ended(&sums, e, c);
     }
 }
 
-static void open_chip(unsigned cores)
+static void open_chip_of(unsigned cores, enum npu_timing timing)
 {
-    rig_prices(TIMING_v1);
+    rig_prices(timing);
     rig_open(&chip, cores, PROFILE_a2);
     host = *chip.npu.host;
     host.event = event;
@@ -47,6 +52,11 @@ static void open_chip(unsigned cores)
     path = path_new();
     memset(&sums, 0, sizeof(sums));
     memset(seen, 0, sizeof(seen));
+}
+
+static void open_chip(unsigned cores)
+{
+    open_chip_of(cores, TIMING_v1);
 }
 
 static void close_chip(void)
@@ -192,6 +202,22 @@ TEST(follow, unknown)
     rig_write(&chip, 0, CORE_CTRL, CORE_CTRL_RESET);
     ok(follow_units(follow, 0, 3) == 0 && follow_depth(follow, 0, PIPE_V) == 0,
        "follow/reset_takes_it_away");
+    close_chip();
+}
+
+/* What is not in L2 costs what it costs more than the same once more. */
+TEST(follow, l2)
+{
+    open_chip_of(1, TIMING_v2);
+    push(0, PIPE_MTE2, copy(0));
+    rig_drain(&chip);
+    rig_to(&chip, chip.now + 1000);
+    push(0, PIPE_MTE2, copy(0));
+    rig_drain(&chip);
+    test_note("%llu and %llu cycles, of these %llu", (unsigned long long)took[1],
+              (unsigned long long)took[2], (unsigned long long)missed[1]);
+    ok(missed[1] != 0 && missed[2] == 0 && took[1] - took[2] == missed[1],
+       "follow/knows_what_l2_lacks");
     close_chip();
 }
 
