@@ -289,7 +289,7 @@ def command_lines():
     for some in cases if FULL else [[all_of[0] for all_of in cases]]:
         yield [w for case in some for w in [*case, "+"]][:-1]
     if FULL:
-        yield [*IMAGE, "tile_random", "0", "300"]
+        yield [*IMAGE, "tile_random", "0", "100"]
 
 
 SURROUNDINGS = [""] + FULL * [

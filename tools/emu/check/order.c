@@ -80,6 +80,10 @@ void race_task(struct race *r, uint64_t name)
             r->hart[c] = clock_get(r->all);
         }
     }
+    if (!name && r->task && !race_hart_matters(r) && HOLDS(LAUNCH)) {
+        shadow_clear(&r->shadow);
+        memset(r->cache, 0, sizeof(r->cache));
+    }
     r->task = name;
 }
 

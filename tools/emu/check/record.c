@@ -187,3 +187,11 @@ void records_sweep(struct records *r)
     r->limit = r->live + r->live / 2;
     r->limit = r->limit > LEAST_LIMIT ? r->limit : LEAST_LIMIT;
 }
+
+void records_clear(struct records *r)
+{
+    memset(r->bucket, 0, BUCKETS * sizeof(*r->bucket));
+    r->n = r->n_sets = 1;
+    r->live = r->free = r->free_set = r->pool_used = 0;
+    r->limit = LEAST_LIMIT;
+}

@@ -86,5 +86,7 @@ bool records_full(const struct records *r);
 void records_unmark(struct records *r);
 void records_mark(struct records *r, uint32_t name);
 void records_sweep(struct records *r);
+/* No cell names any. */
+void records_clear(struct records *r);
 
 #endif

@@ -18,7 +18,7 @@
 #define MOST        (4u * NPU_MAX_CORES * NPU_PIPES) /* of a set, a few for each lane */
 #define SPLITS      1024u
 #define NO_SPLIT    UINT32_MAX
-#define SWEEP_BYTES 2048u /* for each so many that are touched a record may be kept */
+#define SWEEP_BYTES 768u /* for each so many that are touched a record may be kept */
 #define PAGE_CELLS  (SHADOW_PAGE / CELL_BYTES)
 #define CELLS_OF(n) (((n) + CELL_BYTES - 1) / CELL_BYTES)
 
@@ -29,7 +29,7 @@ void shadow_open(struct shadow *s, const struct check_host *host,
     s->free_split = NO_SPLIT;
     s->pages = (gm_bytes + SHADOW_PAGE - 1) / SHADOW_PAGE;
     s->page = arena_alloc(&s->arena, s->pages * sizeof(*s->page));
-    s->engine = arena_alloc(&s->arena, s->pages);
+    s->used = arena_alloc(&s->arena, s->pages);
     records_open(&s->records, host);
 }
 
@@ -65,7 +65,7 @@ static uint32_t new_split(struct shadow *s)
                              room * sizeof(*s->split));
         s->split_room = room;
     }
-    if (i % SPLITS == 0) {
+    if (!s->split[i / SPLITS]) {
         s->split[i / SPLITS] =
             arena_alloc(&s->arena, (size_t)SPLITS * CELL_BYTES * sizeof(struct cell));
     }
@@ -279,7 +279,7 @@ static struct cell *gm_page(struct shadow *s, const struct toucher *t, uint64_t 
     if (!s->page[page]) {
         s->page[page] = arena_alloc(&s->arena, PAGE_CELLS * sizeof(struct cell));
     }
-    s->engine[page] |= t->lane != LANE_HART;
+    s->used[page] |= t->lane == LANE_HART ? SHADOW_USED : SHADOW_USED | SHADOW_ENGINE;
     return s->page[page];
 }
 
@@ -315,6 +315,7 @@ void shadow_touch(struct shadow *s, struct toucher *t, unsigned core, unsigned m
         s->local[core][mem] =
             arena_alloc(&s->arena, CELLS_OF(size) * sizeof(struct cell));
     }
+    s->local_used[core][mem] = true;
     touch_cells(s, t, s->local[core][mem] + first / CELL_BYTES, first,
                 size - first < bytes ? size - first : bytes);
 }
@@ -323,7 +324,7 @@ bool shadow_engine(const struct shadow *s, uint64_t addr)
 {
     uint64_t page = (addr - s->gm_base) / SHADOW_PAGE;
 
-    return page < s->pages && s->engine[page];
+    return page < s->pages && s->used[page] & SHADOW_ENGINE;
 }
 
 uint64_t shadow_touched(const struct shadow *s)
@@ -384,4 +385,26 @@ bool shadow_sweep(struct shadow *s)
     least = (uint32_t)(shadow_touched(s) / SWEEP_BYTES);
     s->records.limit = s->records.limit < least ? least : s->records.limit;
     return true;
+}
+
+void shadow_clear(struct shadow *s)
+{
+    for (uint64_t i = 0; i < s->pages; i++) {
+        if (s->used[i]) {
+            s->used[i] = 0;
+            memset(s->page[i], 0, PAGE_CELLS * sizeof(struct cell));
+        }
+    }
+    for (unsigned c = 0; c < NPU_MAX_CORES; c++) {
+        for (unsigned m = 0; m < NPU_MEM_COUNT; m++) {
+            if (s->local_used[c][m]) {
+                uint64_t size = npu_mem_size(s->profile, (enum npu_mem)m);
+                s->local_used[c][m] = false;
+                memset(s->local[c][m], 0, CELLS_OF(size) * sizeof(struct cell));
+            }
+        }
+    }
+    s->n_splits = 0;
+    s->free_split = NO_SPLIT;
+    records_clear(&s->records);
 }

@@ -11,6 +11,8 @@
 #include "tools/emu/check/record.h"
 
 enum { CELL_BYTES = 32, SHADOW_PAGE = 1 << 16 };
+/* Somebody has been there since the shadow was cleared; an engine has. */
+enum { SHADOW_USED = 1, SHADOW_ENGINE = 2 };
 
 struct cell {
     uint32_t writers; /* the last, or several atomic ones; or CELL_SPLIT */
@@ -37,8 +39,9 @@ struct shadow {
     enum npu_profile profile;
     uint64_t gm_base, pages;
     struct cell **page; /* of GM */
-    uint8_t *engine;    /* of a page of GM: an engine has been there */
+    uint8_t *used;      /* of a page of GM: SHADOW_ bits */
     struct cell *local[NPU_MAX_CORES][NPU_MEM_COUNT];
+    bool local_used[NPU_MAX_CORES][NPU_MEM_COUNT];
     struct cell **split; /* blocks of SPLITS split cells */
     uint32_t n_splits, split_room, free_split;
 };
@@ -57,5 +60,7 @@ bool shadow_engine(const struct shadow *s, uint64_t addr);
 uint64_t shadow_touched(const struct shadow *s);
 /* Forgets records that nobody needs, if there are many. */
 bool shadow_sweep(struct shadow *s);
+/* Forgets all: whatever comes is ordered behind it. */
+void shadow_clear(struct shadow *s);
 
 #endif
