@@ -10,8 +10,8 @@
 
 /* What the chip costs. */
 struct mm_rates {
-    uint32_t floor, floor_rate, fixed, rate, next, row, l1, l0a, l0b, feed, mmad, out,
-        least, l2, l1_bytes, l0c_bytes;
+    uint32_t floor, floor_rate, fixed, rate, next, row, l0a, l0b, feed, mmad, out, least,
+        l2, l1_bytes, l0c_bytes;
 };
 
 /* A search: what is planned for, on how many cores, and the best so far. */

@@ -42,11 +42,13 @@ refused()
     tap_check "mm/refuses_$name" "$(has_status 2; one_line; says err "$text")"
 }
 
-count=${FULL:+400}
-count=${count:-20}
+count=20
+[ -z "${FULL:-}" ] || count=100
 for cores in 1 7 ${FULL:+2 24 32}; do
-    tap_check "mm/random_products_on_${cores}_cores" \
-        "$(right "$count" "$cores" --cores "$cores")"
+    for part in 1 ${FULL:+2 3 4}; do
+        tap_check "mm/random_products_${part}_on_${cores}_cores" \
+            "$(right "$count" "$((cores * 10 + part))" --cores "$cores")"
+    done
     tap_check "mm/same_bytes_on_${cores}_cores" \
         "$(digest tiles --cores "$cores" -- matmul --m 300 --n 500 --k 200)"
     tap_check "mm/same_sums_of_parts_on_${cores}_cores" \

@@ -117,6 +117,40 @@ TEST(mm, tiles_go_to_ub_over_a_queue)
     }
 }
 
+/* One tile to L1 as F16, and from there, as it lies, to GM. */
+static uint16_t blocks[6 * 80 * 16]; /* column blocks of 16, of M rounded up to 16 rows */
+
+static void by_l1(void *arg)
+{
+    const uint32_t at = 256 << 10; /* above what the object uses */
+    struct mm mm;
+    union cmd cmd;
+
+    (void)arg;
+    mm_init(&mm, &(struct mm_shape){.m = M, .n = N, .k = K},
+            &(struct mm_tiling){.m = 80, .n = 96, .k = 64});
+    mm_set_a(&mm, a, TYPE_F16, MM_ND, false, 0);
+    mm_set_b(&mm, b, TYPE_F16, MM_ND, true, 0);
+    mm_set_c(&mm, TYPE_F16, 0);
+    while (mm_iterate(&mm)) {
+        mm_get_c(&mm, MM_L1, at, false);
+    }
+    mm_end(&mm);
+    mte_l1_to_gm(&cmd, blocks, at, sizeof(blocks));
+    task_issue(PIPE_MTE3, &cmd);
+}
+
+TEST(mm, a_tile_goes_to_l1_as_fractals)
+{
+    fill();
+    CHECK_OK(launch(&(struct launch){"by_l1", by_l1, NULL, .cores = 1}, &report));
+    for (unsigned i = 0; i < M * N; i++) {
+        unsigned row = i / N, column = i % N;
+        CHECK_EQ(blocks[(column / 16 * 80 + row) * 16 + column % 16],
+                 f32_to_f16(sum_of(row, column)));
+    }
+}
+
 /* c = c + a x b', by atomic additions. */
 static void added(void *arg)
 {
