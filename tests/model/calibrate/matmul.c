@@ -218,11 +218,11 @@ static void warm(struct rig *r, const struct shape *s, bool first)
     unsigned steps = first ? LEAD : LEAD + STEPS * TILES;
 
     for (unsigned core = 0; core < s->cores && s->ahead_a; core++) {
-        for (unsigned i = 0; i < steps; i += s->ahead_a) {
+        for (unsigned i = 0; core % CORE_COLUMNS == 0 && i < steps; i += s->ahead_a) {
             union cmd a = load_a(s, core, i);
             push(r, 0, PIPE_MTE2, &a);
         }
-        for (unsigned i = 0; i < LEAD; i += s->ahead_b) {
+        for (unsigned i = 0; core < CORE_COLUMNS && i < LEAD; i += s->ahead_b) {
             union cmd b = load_b(s, core, i);
             push(r, 0, PIPE_MTE2, &b);
         }
