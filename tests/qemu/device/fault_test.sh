@@ -45,9 +45,9 @@ changed()
     tap_check changed/slow_pipe "$(broken slow:MTE2x10 "${vadd[@]}"; has_status 0
         diff <(digest) <(digest sound)
         cmp -s "$log/out" sound && echo 'not slower')"
-    # Semaphore 5 of matmul is L0_FULL: the Cube begins before its operands are there.
+    # Semaphore 5 of matmul is MM_L0_FULL: the Cube begins before its operands are there.
     tap_check changed/result_is_told_by_row_column_and_address "$(broken skip:sem5 \
-        matmul --m 30 --n 20 --k 40; has_status 1; one_line
+        matmul --m 300 --n 300 --k 300; has_status 1; one_line
         says err '^matmul: c\[[0-9]+, [0-9]+\] is .* \(0x[0-9a-f]{8}\), want .*; at 0x8[0-9a-f]+$')"
     tap_check changed/flip_of_an_unused_byte "$(broken bitflip:l0c+0@1000 "${vadd[@]}"
         has_status 0; diff "$log/out" sound)"

@@ -12,6 +12,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from session import *  # noqa: E402
 
+MANY = "task_issue_many_at"  # by which the Matmul object issues
 MATMUL = "matmul --m 300 --n 600 --k 1400" + SPARING
 VADD = "vadd --n 800000 --buffers 1" + SPARING
 RUNS = (MATMUL, VADD) if FULL else (MATMUL,)
@@ -28,11 +29,12 @@ def save(name, problems):
 
 def in_a_kernel():
     gdb.execute("set var $wfi = (char *)&__idle_start")
-    places = (("issuing", "task_issue", 20), ("issuing_later", "task_issue", 90),
-              ("going_to_sleep", "irq_wait", 1), ("awake", "task_issue", 40),
-              ("looking", "irq_wait", 2), ("at_the_wfi", "*$wfi", 1),
-              ("behind_the_wfi", "*($wfi + 4)", 1))
     for args in RUNS:
+        issue = MANY if args == MATMUL else "task_issue"
+        places = (("issuing", issue, 20), ("issuing_later", issue, 90),
+                  ("going_to_sleep", "irq_wait", 1), ("awake", issue, 40),
+                  ("looking", "irq_wait", 2), ("at_the_wfi", "*$wfi", 1),
+                  ("behind_the_wfi", "*($wfi + 4)", 1))
         quiet, problems, taken = run(args), [], []
         new_image()
         process = debug(args, DRIVE)
@@ -112,7 +114,7 @@ def perturbed():
     quiet, taken = run(MATMUL), []
     new_image()
     process = debug(MATMUL, DRIVE)
-    for name, where, hits in (("early", "task_issue", 30), ("later", "task_issue", 60),
+    for name, where, hits in (("early", MANY, 30), ("later", MANY, 60),
                               ("asleep", "irq_wait", 3)):
         if go_to(where, hits) and number(BUSY):
             save(name, [])
