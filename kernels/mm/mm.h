@@ -88,7 +88,7 @@ struct mm_operand {
     uint64_t product; /* elements from one of a batch to the next */
 };
 
-/* Where an object is in the list of its tiles: mm_walk.h. */
+/* Where an object is in the list of its tiles: walk.h. */
 struct mm_cursor {
     _Alignas(8) uint32_t tile; /* of the list; so that it is copied by words */
     uint32_t chunk, product, part;
@@ -99,7 +99,7 @@ struct mm_cursor {
         b_last; /* the tile loads the panel, is its last user */
 };
 
-struct mm_room; /* recorded commands: record.c */
+struct mm_room; /* recorded commands: room.h */
 
 struct mm {
     struct mm_shape shape;

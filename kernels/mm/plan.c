@@ -4,7 +4,6 @@
  * and the cheapest (cost.h) is taken.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "kernels/mm/cost.h"
 #include "kernels/mm/inside.h"

@@ -212,14 +212,15 @@ static void set_result(struct product *p)
     uint32_t n = mm->shape.n, kind = below(whole ? 3 : 4);
     enum type type = whole ? TYPE_S32 : TYPE_F32;
 
-    if (kind == 1) {
-        type = whole ? TYPE_F16 : TYPE_S8;
-        mm_set_scale(mm, fixpipe_word(whole ? 0.01f : 9.5f, 3, true), NULL);
+    if (kind == 1 || (kind == 2 && whole)) {
+        bool narrow = !whole || kind == 2, is_signed = below(2);
+        type = !narrow ? TYPE_F16 : is_signed ? TYPE_S8 : TYPE_U8;
+        mm_set_scale(mm, fixpipe_word(whole ? 0.01f : 9.5f, 3, is_signed), NULL);
         if (below(2)) {
             p->words = malloc(n * sizeof(uint64_t));
             for (uint32_t i = 0; i < n; i++) {
-                p->words[i] =
-                    fixpipe_word((float)(1 + i % 7) * 0.013f, (int)(i % 5) - 2, true);
+                p->words[i] = fixpipe_word((float)(1 + i % 7) * 0.013f, (int)(i % 5) - 2,
+                                           is_signed);
             }
             mm_set_scale(mm, 0, p->words);
         }
