@@ -153,7 +153,7 @@ def commands():
           r"^  posts +sem 1$")
     go_to("irq_wait")
     shows("queue_names_semaphores_as_the_source", npu("queue MTE2"),
-          "waits sem 0 MM_A_FREE posts sem 1 MM_A_FULL\n")
+          "waits sem 2 MM_B_FREE posts sem 3 MM_B_FULL\n")
     over(process)
 
 
@@ -338,9 +338,9 @@ def readme():
     npu("start")
     for line in lines:
         texts[line.split()[0] + " " + line.split()[-1]] = gdb.execute(line, to_string=True)
-    shows("readme_status", texts["npu status"], "^  FIX +WAITING .*\n.* waits sem 8 MM_C_FULL")
+    shows("readme_status", texts["npu status"], "^  MTE2 +RUNNING .*\n.* waits sem 2 MM_B_FREE")
     shows("readme_task", texts["npu 0"],
-          r'^task 0 "matmul": (ready|waits for \d+ slots of \w+)$',
+          r'^task 0 "matmul": (runs|ready|waits for \d+ slots of \w+)$',
           r"push \(.*record\.c:\d+$")
     shows("readme_tile_equals_a", texts["npu matmul_last.p.a"], ": equal, 131072 elements$")
     shows("readme_print", texts["print cmds[0]"], r"= (ND2NZ_GM_L1|LOAD2D_L0A|MMAD) F16 ")
