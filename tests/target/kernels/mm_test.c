@@ -229,9 +229,9 @@ TEST(mm, refuses_tilings_that_no_memory_holds)
             ERR_LOCAL,
             "tiling 512 x 512 by 32: L0C is too small; the smallest is 16 x 16 by 16");
     refused(asked(&(struct mm_tiling){
-                .m = 128, .n = 128, .k = 32, .a_slots = 64, .b_slots = 64}),
+                .m = 128, .n = 128, .k = 64, .a_slots = 64, .b_slots = 64}),
             ERR_LOCAL,
-            "tiling 128 x 128 by 32: L1 is too small; the smallest is 16 x 16 by 16");
+            "tiling 128 x 128 by 64: L1 is too small; the smallest is 16 x 16 by 16");
     refused(asked(&(struct mm_tiling){
                 .m = 16, .n = 16, .k = 16, .a_stays = true, .b_stays = true}),
             ERR_ARG, "tiling: a and b cannot both stay");
