@@ -17,9 +17,9 @@
 #define AFTER_MOST  (1u << 16)
 
 static struct {
-    struct queue *queue; /* NULL: one thread */
+    struct queue *queue;
     uint64_t given;
-    uint32_t after; /* so many commands work goes apart */
+    uint32_t after; /* so many commands work goes apart; 0: never */
     MemoryRegion over;
     const struct TCGCPUOps *qemu;
 } apart;
@@ -49,12 +49,20 @@ uint64_t npu_apart_jobs(void)
 
 /* --- to and fro --- */
 
+/* The hart's thread comes here first, and has given up its rights by then (confine.c): the
+ * thread that it makes has none either. */
 void npu_apart(SalaiNPU *npu)
 {
-    if (apart.queue && !npu->model.apart && npu->model.could >= apart.after) {
-        memory_region_set_enabled(&apart.over, true);
-        npu->model.apart = true;
+    if (apart.after == 0 || npu->model.apart || npu->model.could < apart.after) {
+        return;
     }
+    apart.queue = apart.queue ?: queue_open(npu_job_bytes(), npu_job_do);
+    if (!apart.queue) {
+        apart.after = 0; /* this host gives no more threads */
+        return;
+    }
+    memory_region_set_enabled(&apart.over, true);
+    npu->model.apart = true;
 }
 
 void npu_together(SalaiNPU *npu)
@@ -151,5 +159,4 @@ void npu_apart_init(SalaiNPU *npu, unsigned threads)
     of_calls = npu;
     apart.qemu = call_hook(&ops, do_interrupt);
     apart.after = AFTER_LEAST;
-    apart.queue = queue_open(npu_job_bytes(), npu_job_do);
 }
