@@ -288,13 +288,13 @@ static void block(struct memory *m, const struct hint *h)
 {
     m->at_work = false;
     if (h->addr) {
-        insert(m, &m->gm,
-               &(struct allocation){.addr = h->addr,
-                                    .bytes = h->bytes,
-                                    .site = call_before(h->site),
-                                    .serial =
-                                        h->count & HINT_COUNT_KEPT ? 0 : ++m->serial,
-                                    .kind = HINT_BLOCK});
+        insert(
+            m, &m->gm,
+            &(struct allocation){.addr = h->addr,
+                                 .bytes = h->bytes,
+                                 .site = call_before(h->site),
+                                 .serial = h->count & HINT_COUNT_KEPT ? 0 : ++m->serial,
+                                 .kind = HINT_BLOCK});
     }
 }
 
@@ -350,36 +350,36 @@ static bool kept(const struct memory *m, const struct space *s, unsigned mem,
     return mem == NPU_MEM_GM ? base - m->heap < m->heap_end - m->heap : s->n != 0;
 }
 
+/* A range of an access that has its base at `base`; `of`: what begins there or below. */
+static bool is_wrong(unsigned mem, const struct allocation *of, uint64_t base,
+                     uint64_t first, uint64_t end, enum memory_class *what)
+{
+    if (!of || base - of->addr >= of->bytes) {
+        *what = MEMORY_NOWHERE; /* a kernel may lay out by hand what no buffer has */
+        return mem == NPU_MEM_GM || (of && base - end_of(of) < RED_ZONE);
+    }
+    *what = of->gone ? MEMORY_FREED : MEMORY_BEYOND;
+    return of->gone || first < of->addr || end > of->addr + of->bytes;
+}
+
 void memory_touch(struct memory *m, const struct record *who, unsigned core, unsigned mem,
                   uint64_t first, uint64_t bytes)
 {
     struct space *s = space_of(m, core, mem);
-    struct memory_finding f = {.access = *who, .core = core, .mem = mem, .addr = first};
-    uint32_t n;
+    uint32_t n = kept(m, s, mem, who->base) ? below(s, who->base) : 0;
+    const struct allocation *of = n ? &s->at[n - 1] : NULL;
+    enum memory_class what;
 
-    if (!kept(m, s, mem, who->base)) {
-        return;
-    }
-    n = below(s, who->base);
-    if (n) {
-        f.of = s->at[n - 1];
-    }
-    if (n == 0 || who->base - f.of.addr >= f.of.bytes) {
-        if (mem != NPU_MEM_GM && (n == 0 || who->base - end_of(&f.of) >= RED_ZONE)) {
-            return; /* a kernel may lay out by hand what no buffer has */
+    if (kept(m, s, mem, who->base) &&
+        is_wrong(mem, of, who->base, first, first + bytes, &what)) {
+        struct memory_finding f = {
+            .what = what, .access = *who, .core = core, .mem = mem, .addr = first};
+        f.of = of ? *of : f.of;
+        if (what == MEMORY_BEYOND && first - of->addr < of->bytes) {
+            f.addr = of->addr + of->bytes;
         }
-        f.what = MEMORY_NOWHERE;
-    } else if (f.of.gone) {
-        f.what = MEMORY_FREED;
-    } else if (first < f.of.addr || first + bytes > f.of.addr + f.of.bytes) {
-        f.what = MEMORY_BEYOND;
-        if (first >= f.of.addr && first < f.of.addr + f.of.bytes) {
-            f.addr = f.of.addr + f.of.bytes;
-        }
-    } else {
-        return;
+        add(m, &f);
     }
-    add(m, &f);
 }
 
 static void hart_touch(struct memory *m, const struct race_hart_access *a)

@@ -84,11 +84,10 @@ void undefined_flowed(struct undefined *u, unsigned core, const struct access *a
 static inline bool undefined_never(const struct undefined *u, uint64_t addr,
                                    uint64_t bytes)
 {
-    uint64_t off = addr - u->config.gm_base;
+    uint64_t off = addr - u->config.gm_base, page = off / UNDEFINED_PAGE;
+    uint64_t last = (off + bytes - 1) / UNDEFINED_PAGE;
 
-    return (off + bytes - 1) / UNDEFINED_PAGE >= u->pages ||
-           (!u->page[off / UNDEFINED_PAGE] &&
-            !u->page[(off + bytes - 1) / UNDEFINED_PAGE]);
+    return last >= u->pages || (!u->page[page] && (page == last || !u->page[last]));
 }
 
 #endif
