@@ -220,8 +220,10 @@ void from_malloc(void *arg)
 /* A list has grown, and the command goes by where it was. */
 void old_address(void *arg)
 {
-    char *list = calloc(BYTES, 1), *longer = realloc(list, 64 * BYTES);
-    uintptr_t from = (uintptr_t)(right ? longer : list);
+    char *list = calloc(BYTES, 1);
+    uintptr_t before = (uintptr_t)list; /* compilers see through what is freed */
+    char *longer = realloc(list, 64 * BYTES);
+    uintptr_t from = right ? (uintptr_t)longer : before;
     union cmd cmd;
 
     (void)arg;
