@@ -37,7 +37,7 @@ wide()
     [ "$(grep -c '^  MTE2 ' "$log/out")" -eq 3 ] || echo "not three tables"
 }
 
-salai -- vadd --n 1000000
+salai -- vadd --n 1000000 --check 100
 tap_check report/time_adds_up "$(has_status 0; adds_up)"
 tap_check report/pipe_is_the_limit "$(says out '^  limit: MTE2, busy 9[0-9.]* % of the span$')"
 tap_check report/hart_is_told_by_task "$(says out '^  hart: awake [0-9.]+ % of that, '
@@ -52,7 +52,7 @@ error_of()
     says out "^  error: ${row:-no $1} rows?, the middle one within"
 }
 tap_check report/error_of_what_limits "$(error_of HBM)"
-salai -- vadd --n 1000000 --repeat 4
+salai -- vadd --n 1000000 --check 100 --repeat 4
 tap_check report/error_of_what_l2_has "$(error_of MTE2)"
 salai -- vadd --n 100000 --repeat 2 --past-l2
 tap_check report/nothing_stays_in_l2_that_passes_it \
