@@ -67,10 +67,9 @@ enum mm_strategy {
  * in m, n, k and the rest as far as it is not to be the default. */
 struct mm_tiling {
     enum mm_strategy strategy;
-    uint32_t m, n; /* of a tile of c at most: what comes to L1 for it */
-    uint32_t
-        columns; /* of it that L0C takes in one of its two slots; 0: n, or half of it */
-    uint32_t k;  /* of a slot in L1 */
+    uint32_t m, n;             /* of a tile of c at most: what comes to L1 for it */
+    uint32_t columns;          /* of it in one of L0C's two slots; 0: n, or half of it */
+    uint32_t k;                /* of a slot in L1 */
     uint32_t slice;            /* of k, of a slot in L0; 0: what fits */
     uint16_t a_slots, b_slots; /* in L1; 0: 2, or all of k of what stays */
     uint32_t parts;            /* of k, each with sums of its own: MM_SPLIT_K; 0: one */
@@ -95,8 +94,8 @@ struct mm_cursor {
     uint32_t m0, mt, n0, nt, k0, kt; /* its place in c and size; the chunk's */
     uint32_t k_begin, k_end, chunks; /* of the part: where it lies, its chunks */
     uint32_t a, b;                   /* slots of L1 that were used before the panels */
-    bool a_first, a_last, b_first,
-        b_last; /* the tile loads the panel, is its last user */
+    bool a_first, a_last;            /* the tile loads the panel of a, is its last user */
+    bool b_first, b_last;            /* that of b */
 };
 
 struct mm_room; /* recorded commands: room.h */
@@ -128,8 +127,8 @@ struct mm {
      * buffers begin; and where the object is in its share. */
     uint32_t parts, rows, cols, tiles, tile_end;
     uint32_t unit_m, unit_n, unit_k; /* in whose multiples it is cut */
-    uint32_t slot_a, slot_b, l1_a, l1_b, l1_bias, l1_scale, c1, l0a_slot, l0b_slot, c0,
-        group;                   /* pieces of a chunk that are recorded together */
+    uint32_t slot_a, slot_b, l1_a, l1_b, l1_bias, l1_scale, c1, l0a_slot, l0b_slot, c0;
+    uint32_t group;              /* pieces of a chunk that are recorded together */
     const struct mm_cursor *now; /* the tile that was begun last */
     uint32_t loads, done;        /* chunks that are loaded, that are multiplied */
     uint32_t most_ahead;         /* that the one may be more than the other */
