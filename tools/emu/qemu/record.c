@@ -226,11 +226,25 @@ static void replay_call(CPUState *cpu)
     call_return(cpu, call->result);
 }
 
-/* A signal of this process's own takes -no-shutdown back. */
+static void go_on(void *opaque)
+{
+    if (runstate_check(RUN_STATE_SAVE_VM)) {
+        vm_start();
+    }
+}
+
+/* A signal of this process's own takes -no-shutdown back. Where QEMU passes the end on its
+ * way backwards it stops by itself, and may be elsewhere by the time that it asks here and
+ * would stop: it does so in a state that no debugger hears of, and goes on. */
 bool npu_replay_stops(void)
 {
     if (replay_mode != REPLAY_MODE_PLAY || shutdown_action != SHUTDOWN_ACTION_PAUSE) {
         return false;
+    }
+    if (replay_running_debug()) {
+        vm_stop(RUN_STATE_SAVE_VM);
+        aio_bh_schedule_oneshot(qemu_get_aio_context(), go_on, NULL);
+        return true;
     }
     rec.ended = true;
     rec.end = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);

@@ -206,12 +206,17 @@ def back_in_sleep():
 def back(when=None):
     """Goes back to the last stop, or breakpoint; to one at an instant (ns), which may be
     this one."""
-    if when != head()["now"] and (when is not None or not back_in_sleep()):
+    before = head()
+    if when != before["now"] and (when is not None or not back_in_sleep()):
         try:
             device.ask("gate" if when is None else f"gate when={when}")
             quietly("reverse-continue")
         finally:
             device.ask("gate")
+    # From the end of a recording that a signal has cut QEMU may stop on its way there.
+    found = head()
+    if found["back"] and found["now"] < found["when"] != before["when"]:
+        through_gate(f"when={found['when']}")
     for line_ in lines(True):
         print(line_)
     gdb.execute("frame")
