@@ -258,7 +258,7 @@ status=$?
 ulimit -S -f unlimited
 tap_check profile/leaves_nothing_of_a_full_disk "$(has_status 2; one_line
     says err 'could not be written completely'
-    ls small/trace* small/*.part small/*.html 2> /dev/null)"
+    ls small/trace* small/.*.salai-* small/*.html 2> /dev/null)"
 
 # A disk that is full in the middle: nothing is left under the name.
 ulimit -S -f 64

@@ -339,6 +339,8 @@ static void request_trace(SalaiNPU *npu, const char *path, Error **errp)
 
     if (!path) {
         npu_trace_close(npu);
+    } else if (!*path) {
+        error_setg(errp, "trace: file= names none");
     } else if ((err = npu_trace_open(npu, path))) {
         error_setg(errp, "%s: %s", path, strerror(err));
     }

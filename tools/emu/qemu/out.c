@@ -5,6 +5,8 @@
  * it that was there before.
  */
 #include "tools/emu/qemu/out.h"
+#include <sys/file.h>
+#include <sys/random.h>
 #include <zlib.h>
 
 #define BUFFER   (1 << 16)
@@ -50,28 +52,41 @@ static void start_thread(void)
     }
 }
 
-/* Whether the file may be made anew, beside what is there. */
-static bool is_file(const char *path)
+/* A new file of a name that nobody has, beside the one that it will replace, whose mode it
+ * gets; named and locked as outputs are, whose leftovers the next one removes (files.c). */
+static int open_part(const char *path, const struct stat *old, char **part)
 {
-    struct stat st;
+    g_autofree char *dir = g_path_get_dirname(path), *base = g_path_get_basename(path);
+    uint64_t random;
+    int fd;
 
-    return stat(path, &st) != 0 || S_ISREG(st.st_mode);
+    if (getrandom(&random, sizeof(random), 0) != sizeof(random)) {
+        return -1;
+    }
+    *part = g_strdup_printf("%s/.%s.salai-%016" PRIx64, dir, base, random);
+    fd = open(*part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0) {
+        (void)!flock(fd, LOCK_EX);
+        (void)!(old && fchmod(fd, old->st_mode & 0777));
+    }
+    return fd;
 }
 
 Out *out_open(const char *path)
 {
-    bool file = is_file(path);
     char *real = realpath(path, NULL); /* or there is none yet */
-    g_autofree char *there = g_strdup(real ?: path);
-    g_autofree char *part = file ? g_strconcat(there, ".part", NULL) : NULL;
+    g_autofree char *there = g_strdup(real ?: path), *part = NULL;
+    struct stat st;
+    bool old = stat(path, &st) == 0, file = !old || S_ISREG(st.st_mode);
     int fd, err;
     Out *o;
 
     free(real);
-    if (file && access(path, F_OK) == 0 && access(path, W_OK) != 0) {
+    if (old && file && access(path, W_OK) != 0) {
         return NULL;
     }
-    fd = open(part ?: path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    fd = file ? open_part(there, old ? &st : NULL, &part)
+              : open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0) {
         return NULL;
     }
@@ -80,6 +95,7 @@ Out *out_open(const char *path)
     if (!o->file) {
         err = errno;
         close(fd);
+        (void)!(part && unlink(part));
         g_free(o);
         errno = err;
         return NULL;
