@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
  * A file that is written while a run goes on and appears under its name when it is
- * complete: until then it is NAME.part. What is no regular file, as /dev/null, is written
- * where it is. A name that ends in .gz is compressed.
+ * complete: until then it has a name that nobody has. What is no regular file, as
+ * /dev/null, is written where it is. A name that ends in .gz is compressed.
  */
 #ifndef TOOLS_EMU_QEMU_OUT_H
 #define TOOLS_EMU_QEMU_OUT_H
