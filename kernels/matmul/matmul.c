@@ -9,8 +9,7 @@
 
 #include "hal/chip.h"
 #include "kernels/lib/share.h"
-#include "kernels/matmul/tiles.h"
-#include "kernels/mm/mm.h"
+#include "kernels/matmul/published.h"
 #include "sched/launch.h"
 
 /* What the last plan was made for: who calls again and again plans once. */
@@ -85,47 +84,6 @@ static int make_room(const struct mm *mm)
     return sums.data ? 0 : ERR_NOMEM;
 }
 
-/* Blocks of the published tiling. */
-struct plan {
-    const struct matmul *p;
-    unsigned rows, columns;
-};
-
-static void published(void *arg)
-{
-    const struct plan *plan = arg;
-    const struct matmul *p = plan->p;
-    unsigned row = task_block() / plan->columns, column = task_block() % plan->columns;
-    struct matmul_part part = {
-        .m_begin = (uint32_t)share_begin(p->m, TM, row, plan->rows),
-        .m_end = (uint32_t)share_begin(p->m, TM, row + 1, plan->rows),
-        .n_begin = (uint32_t)share_begin(p->n, TN, column, plan->columns),
-        .n_end = (uint32_t)share_begin(p->n, TN, column + 1, plan->columns)};
-
-    matmul_published(p, &part);
-}
-
-/* Rows of the published grid, which is as square as the cores allow: 4 x 6 of 24. */
-static unsigned grid_rows(unsigned cores)
-{
-    unsigned rows = 1;
-
-    for (unsigned r = 1; r * r <= cores; r++) {
-        rows = cores % r == 0 ? r : rows;
-    }
-    return rows;
-}
-
-/* Blocks of the published tiling: rows of tiles are dealt out first, then columns. */
-static unsigned plan_published(struct plan *plan, unsigned cores)
-{
-    const struct matmul *p = plan->p;
-
-    plan->rows = min_u32((p->m - 1) / TM + 1, grid_rows(cores));
-    plan->columns = min_u32((p->n - 1) / TN + 1, cores / plan->rows);
-    return plan->rows * plan->columns;
-}
-
 /* Makes matmul_last the object for the call. */
 static int plan_own(const struct matmul *p, unsigned cores, char why[MM_TEXT])
 {
@@ -164,7 +122,7 @@ int matmul_plan(const struct matmul *p, struct mm *mm, char why[MM_TEXT])
 int matmul(const struct matmul *p, struct sched_report *report)
 {
     unsigned cores = p->cores ? p->cores : chip_cores();
-    struct plan plan = {.p = p};
+    struct published published;
     struct launch l = {"matmul", kernel, (void *)(uintptr_t)p, .cores = p->cores};
     int err = 0;
 
@@ -177,9 +135,9 @@ int matmul(const struct matmul *p, struct sched_report *report)
         return ERR_TYPE;
     }
     if (p->tiling == MATMUL_PUBLISHED) {
-        l.kernel = published;
-        l.arg = &plan;
-        l.blocks = plan_published(&plan, cores);
+        l.kernel = matmul_published;
+        l.arg = &published;
+        l.blocks = matmul_plan_published(&published, p, cores);
     } else {
         err = plan_own(p, cores, report->text);
         take_operands(p, &matmul_last.mm);

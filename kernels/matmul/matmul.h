@@ -8,7 +8,7 @@
  *          converted to c's type once. S8: exact modulo 2^32. Of a long k and a small c, by
  *          the shape alone, parts of k have sums of their own: mm_add_parts().
  * Buffers  no alignment wanted (512 bytes is fastest); c must not overlap a or b.
- * Uses     L1, L0A, L0B, L0C whole, semaphores MATMUL_SEM_FIRST to _LAST of each core.
+ * Uses     L1, L0A, L0B, L0C whole, semaphores 0 to MM_SEMS - 1 of each core.
  * Errors   ERR_ARG, ERR_TYPE: nothing was started. ERR_FAULT, ERR_DEADLOCK: *report.
  * Tilings  MATMUL_OWN, the fastest, or MATMUL_PUBLISHED, that of pto-isa's GEMM, whose times
  *          on a card are known: `make calibrate` compares. Both give the same bits.
@@ -32,8 +32,6 @@ struct matmul {
     uint32_t parts;            /* of k, for matmul_ref(): what matmul_plan() says */
     uint32_t batch;            /* products, one behind the other; 0: one; MATMUL_OWN */
 };
-
-enum { MATMUL_SEM_FIRST = 0, MATMUL_SEM_LAST = 7 };
 
 MUST_CHECK int matmul(const struct matmul *p, struct sched_report *report);
 /* The object that MATMUL_OWN runs; ERR_ARG, ERR_LOCAL, ERR_TYPE: `why` says what is wrong. */

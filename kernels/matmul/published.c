@@ -13,10 +13,15 @@
 #include "hal/mte.h"
 #include "hal/sem.h"
 #include "kernels/lib/share.h"
-#include "kernels/matmul/tiles.h"
+#include "kernels/matmul/published.h"
 #include "sched/launch.h"
 
+/* Of this tiling; FREE counts empty buffers, FULL filled ones. */
+enum { A_FREE, A_FULL, B_FREE, B_FULL, L0_FREE, L0_FULL, C_FREE, C_FULL };
+
 enum {
+    TM = 128,       /* rows of a tile */
+    TN = 256,       /* its columns */
     KL_BYTES = 128, /* of a row of a slice */
     STEPS = 4,      /* slices that a load from GM brings */
     L1_A = TM * KL_BYTES * STEPS,
@@ -32,6 +37,12 @@ struct walk {
     uint32_t m0, mt, n0, nt, k0, kt;
     unsigned l1, l0;
 };
+
+static const void *element(const void *base, uint64_t row, uint64_t pitch, uint64_t col,
+                           uint32_t esize)
+{
+    return (const char *)base + (row * pitch + col) * esize;
+}
 
 static uint32_t l1_a(const struct walk *w)
 {
@@ -157,8 +168,14 @@ static void tile(struct walk *w)
     copy_out(w);
 }
 
-void matmul_published(const struct matmul *p, const struct matmul_part *part)
+void matmul_published(void *arg)
 {
+    const struct published *plan = arg;
+    const struct matmul *p = plan->p;
+    unsigned row = task_block() / plan->columns, column = task_block() % plan->columns;
+    uint32_t m_end = (uint32_t)share_begin(p->m, TM, row + 1, plan->rows);
+    uint32_t n_begin = (uint32_t)share_begin(p->n, TN, column, plan->columns);
+    uint32_t n_end = (uint32_t)share_begin(p->n, TN, column + 1, plan->columns);
     struct walk w = {.p = p, .esize = type_bits(p->in) / 8};
 
     w.kl = KL_BYTES / w.esize;
@@ -166,10 +183,11 @@ void matmul_published(const struct matmul *p, const struct matmul_part *part)
     task_post(B_FREE, 2);
     task_post(L0_FREE, 2);
     task_post(C_FREE, 1);
-    for (w.m0 = part->m_begin; w.m0 < part->m_end; w.m0 += TM) {
-        w.mt = min_u32(TM, part->m_end - w.m0);
-        for (w.n0 = part->n_begin; w.n0 < part->n_end; w.n0 += TN) {
-            w.nt = min_u32(TN, part->n_end - w.n0);
+    for (w.m0 = (uint32_t)share_begin(p->m, TM, row, plan->rows); w.m0 < m_end;
+         w.m0 += TM) {
+        w.mt = min_u32(TM, m_end - w.m0);
+        for (w.n0 = n_begin; w.n0 < n_end; w.n0 += TN) {
+            w.nt = min_u32(TN, n_end - w.n0);
             tile(&w);
         }
     }
@@ -178,4 +196,24 @@ void matmul_published(const struct matmul *p, const struct matmul_part *part)
     task_wait(B_FREE, 2);
     task_wait(L0_FREE, 2);
     task_wait(C_FREE, 1);
+}
+
+/* Rows of the grid, which is as square as the cores allow: 4 x 6 of 24. */
+static unsigned grid_rows(unsigned cores)
+{
+    unsigned rows = 1;
+
+    for (unsigned r = 1; r * r <= cores; r++) {
+        rows = cores % r == 0 ? r : rows;
+    }
+    return rows;
+}
+
+unsigned matmul_plan_published(struct published *plan, const struct matmul *p,
+                               unsigned cores)
+{
+    plan->p = p;
+    plan->rows = min_u32((p->m - 1) / TM + 1, grid_rows(cores));
+    plan->columns = min_u32((p->n - 1) / TN + 1, cores / plan->rows);
+    return plan->rows * plan->columns;
 }
