@@ -160,8 +160,7 @@ static void print_limit(const struct launch_report *r)
         break;
     case LIMIT_RATE:
         printf("  limit: bandwidth of %s that is shared: %s was busy %.1f %% of the span "
-               "and "
-               "lost %.1f %%\n",
+               "and lost %.1f %%\n",
                from_hbm(r) ? "HBM" : "L2", pipe, percent(use->busy, all),
                percent(use->bandwidth, all));
         break;

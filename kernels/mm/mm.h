@@ -21,7 +21,7 @@
  *          F16, S8, U8). A float c may be scaled to S8 or U8.
  * Numbers  hal/contract/cube.md: products exact, k ascending, one rounding a step, the sum
  *          begins with the bias; converted once (fixpipe.md). The same bits for every tiling
- *          and number of cores, but for MM_SPLIT_K, whose partial sums mm_parts() tells.
+ *          and number of cores, but for MM_SPLIT_K: mm_add_parts().
  * Uses     mm_l1_bytes() of L1, L0A, L0B, L0C whole, with a bias BT, with a
  *          scale for each column FB; semaphores `sem` to `sem` + MM_SEMS - 1 of its core.
  * Errors   mm_check() says what is wrong with all that was set; in a task the same ends the
