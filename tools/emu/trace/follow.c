@@ -102,11 +102,6 @@ const char *follow_text(const struct follow *f, unsigned name)
     return f->name[name];
 }
 
-unsigned follow_names(const struct follow *f)
-{
-    return f->n_names;
-}
-
 /* --- the hart --- */
 
 void follow_hart(struct follow *f, uint64_t now, unsigned name)

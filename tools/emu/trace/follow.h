@@ -73,7 +73,6 @@ void follow_event(struct follow *f, const struct npu_event *e);
 /* The number of a name: 0 is "". The same text has the same number. */
 unsigned follow_name(struct follow *f, const char *text);
 const char *follow_text(const struct follow *f, unsigned name);
-unsigned follow_names(const struct follow *f);
 /* The hart does something else from now on. */
 void follow_hart(struct follow *f, uint64_t now, unsigned name);
 const struct hart_does *follow_does(const struct follow *f);
