@@ -47,7 +47,7 @@
 # IMAGE_KIB=n is how large text + rodata of the image may be.
 # SEED=n delays engines by legal random amounts.  V=1 shows commands.
 # TIMING=v1 has the prices of before L2 and HBM (hal/contract/profile.md), v2 all.
-# TRACE=file.json writes every command for Perfetto.  UNCONFINED=1, SIMD=, THREADS=2: tools/salai.
+# TRACE=file.json writes every command for Perfetto.  UNCONFINED=1, SIMD=, THREADS=: tools/salai.
 # NO_INSTALL=1 never installs packages.
 
 # --- one at a time ---

@@ -36,6 +36,14 @@ tap_check same/with_a_seed \
     "$(SEED=7 same -- mla_prolog --m 128 --n 128 --k 128 --digest)"
 tap_check same/hart_looks_at_memories \
     "$(jobs='^jobs ' same --image "$TEST_IMAGE" -- test mte cube)"
+one_processor()
+{
+    first=$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')
+    NPU_ARGS=host=phases THREADS=auto taskset -c "$first" "$SALAI" \
+        matmul --m 512 --n 512 --k 512 > "$log/out" 2>&1
+    grep -qx 'jobs 0' phases || tail -n 1 phases
+}
+tap_check auto/one_on_one_processor "$(one_processor)"
 for bad in 0 -1 abc 10000; do
     THREADS=$bad salai empty
     tap_check "refuses/$bad" "$(has_status 2; one_line

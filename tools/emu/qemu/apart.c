@@ -15,6 +15,7 @@
 
 #define AFTER_LEAST 64 /* commands, of those that could be apart */
 #define AFTER_MOST  (1u << 16)
+#define USEFUL      2 /* threads: a third would find no work */
 
 static struct {
     struct queue *queue;
@@ -23,6 +24,32 @@ static struct {
     MemoryRegion over;
     const struct TCGCPUOps *qemu;
 } apart;
+
+/* --- how many --- */
+
+/* What runs on the host at this moment is the fourth number of /proc/loadavg, this thread
+ * among it; the averages in front of it still count the compiler that has just ended. */
+unsigned npu_apart_idle(void)
+{
+    g_autofree char *load = NULL;
+    int running, idle;
+    cpu_set_t ours;
+
+    if (sched_getaffinity(0, sizeof(ours), &ours) != 0 ||
+        !g_file_get_contents("/proc/loadavg", &load, NULL, NULL) ||
+        sscanf(load, "%*f %*f %*f %d/", &running) != 1) {
+        return 1;
+    }
+    idle = CPU_COUNT(&ours) - running;
+    return idle > 0 ? MIN(1 + idle, USEFUL) : 1;
+}
+
+static void tell(void)
+{
+    if (apart.given) {
+        fprintf(stderr, "npu.so: %d threads of the host\n", USEFUL);
+    }
+}
 
 /* --- for the model --- */
 
@@ -159,4 +186,7 @@ void npu_apart_init(SalaiNPU *npu, unsigned threads)
     of_calls = npu;
     apart.qemu = call_hook(&ops, do_interrupt);
     apart.after = AFTER_LEAST;
+    if (isatty(STDERR_FILENO)) {
+        atexit(tell);
+    }
 }

@@ -71,6 +71,7 @@ SalaiNPU *npu_create(const struct npu_config *asked, bool debug);
  * commands have come whose work could; until npu_together(). */
 #define NPU_OVER_MEMORIES 1 /* priority of regions: register pages are above all */
 void npu_apart_init(SalaiNPU *npu, unsigned threads);
+unsigned npu_apart_idle(void); /* threads that would help, with this host's load */
 void npu_apart(SalaiNPU *npu);
 void npu_together(SalaiNPU *npu);
 void *npu_apart_job(void *ctx);

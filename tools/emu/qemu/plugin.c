@@ -8,7 +8,7 @@
  *   [,confine=off|kernel][,simd=plain|avx2|avx512|vnni][,fail=N][,fault=LIST]
  *   [,check=NAME[+NAME]...,findings=FILE][,delays=FILE]
  *   [,results=FILE[,bytes=CORE:PIPE:NUMBER]][,host=FILE][,set=LIST]
- *   [,threads=1..16]
+ *   [,threads=1..16|auto]
  *
  * Invariant: past npu_attach() the machine is the one that the design describes (virt,
  * riscv64, one hart, icount shift=0 sleep=off) in the QEMU that npu.so was built for.
@@ -253,6 +253,10 @@ static void set_threads(const char *value)
 {
     int n;
 
+    if (strcmp(value, "auto") == 0) {
+        options.threads = npu_apart_idle();
+        return;
+    }
     if (qemu_strtoi(value, NULL, 10, &n) || n < 1 || n > THREADS_MOST) {
         npu_die("npu.so: threads=%s: 1..%d are allowed", value, THREADS_MOST);
     }
