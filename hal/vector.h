@@ -187,8 +187,8 @@ static inline void vector_scalar(union cmd *cmd, enum op op, enum type type, uin
                                                     .scalar = scalar});
 }
 
-/* dst = x op y: VADD VSUB VMUL VDIV VMAX VMIN VAND VOR VADDRELU VSUBRELU VMADD VMADDRELU
- * VMLA VPRELU; VADDDEQRELU, whose type is S32 and whose results are F16. */
+/* dst = x op y: VADD VSUB VMUL VDIV VMAX VMIN VAND VOR VXOR VADDRELU VSUBRELU VMADD
+ * VMADDRELU VMLA VPRELU; VADDDEQRELU, whose type is S32 and whose results are F16. */
 struct vec_binary {
     enum op op;
     enum type type;

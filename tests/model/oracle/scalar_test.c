@@ -184,6 +184,9 @@ static uint64_t whole(unsigned j, uint64_t scalar)
     case OP_VOR:
         r = a | b;
         break;
+    case OP_VXOR:
+        r = a ^ b;
+        break;
     case OP_VNEG:
         r = -a;
         break;
@@ -222,9 +225,9 @@ static union cmd command(uint64_t scalar)
 TEST(numeric, integers)
 {
     static const enum op ops[] = {OP_VADD,     OP_VSUB,     OP_VMUL,  OP_VMAX,  OP_VMIN,
-                                  OP_VADDRELU, OP_VSUBRELU, OP_VAND,  OP_VOR,   OP_VNEG,
-                                  OP_VNOT,     OP_VRELU,    OP_VADDS, OP_VMULS, OP_VMAXS,
-                                  OP_VMINS,    OP_VSHL,     OP_VSHR};
+                                  OP_VADDRELU, OP_VSUBRELU, OP_VAND,  OP_VOR,   OP_VXOR,
+                                  OP_VNEG,     OP_VNOT,     OP_VRELU, OP_VADDS, OP_VMULS,
+                                  OP_VMAXS,    OP_VMINS,    OP_VSHL,  OP_VSHR};
 
     oracle_open();
     for (unsigned i = 0; i < 2 * sizeof(ops) / sizeof(ops[0]); i++) {

@@ -79,6 +79,7 @@ static const struct {
     TWO(VMIN, F16, 24),
     TWO(VAND, S16, 21),
     TWO(VOR, S16, 21),
+    TWO(VXOR, S16, 21),
     TWO(VADDRELU, F32, 25),
     TWO(VADDRELU, F16, 25),
     TWO(VSUBRELU, F32, 25),

@@ -129,7 +129,7 @@ static void shape_op(const union cmd *cmd, bool wide, struct shape *s)
     s->fn = k->fn;
     s->result = (uint8_t)(wide ? TYPE_F32 : cmd->head.type);
     s->bits = cmd->head.opcode == OP_VAND || cmd->head.opcode == OP_VOR ||
-              cmd->head.opcode == OP_VNOT;
+              cmd->head.opcode == OP_VXOR || cmd->head.opcode == OP_VNOT;
     if (k->n_src > s->n_src) {
         s->src[s->n_src++] = s->dst;
     }
