@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "hal/chip.h"
+#include "hal/hint.h"
 #include "kernels/lib/share.h"
 #include "kernels/matmul/published.h"
 #include "sched/launch.h"
@@ -65,9 +66,10 @@ static void split(void *arg)
 {
     const struct matmul *p = arg;
     struct mm mm = matmul_last.mm;
+    struct tpipe *pipe = tpipe_open();
 
     mm_iterate_all(&mm, sums.data, false);
-    mm_add_parts(&mm, sums.data, p->c);
+    mm_add_parts(&mm, pipe, sums.data, p->c);
     mm_end(&mm);
 }
 
@@ -80,6 +82,9 @@ static int make_room(const struct mm *mm)
         sums.data =
             aligned_alloc(L2_LINE_BYTES, (bytes / L2_LINE_BYTES + 1) * L2_LINE_BYTES);
         sums.bytes = sums.data ? bytes : 0;
+        if (sums.data) {
+            hint_kept(sums.data, bytes);
+        }
     }
     return sums.data ? 0 : ERR_NOMEM;
 }

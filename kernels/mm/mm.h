@@ -31,6 +31,7 @@
 #define KERNELS_MM_MM_H
 
 #include "sched/sched.h"
+#include "sched/tque.h"
 
 enum {
     MM_SEMS = 14,  /* semaphores of an object */
@@ -176,9 +177,10 @@ void mm_get_c(struct mm *mm, enum mm_place place, uint64_t to, bool atomic);
 /* MM_SPLIT_K: part i of k begins with row mm_part_begin() of b; each part's sums go to GM as a
  * matrix of their own, one behind the other, instead of to c. mm_add_parts(), by all blocks of
  * the launch at once and behind their tiles, adds them: as long as there are n of them, the
- * upper n / 2 to the lower ones in their order, rounding each time. mm_end() comes behind it. */
+ * upper n / 2 to the lower ones in their order, rounding each time, in UB that the pipe has
+ * left, which was opened before the first tile. mm_end() comes behind it. */
 uint32_t mm_part_begin(const struct mm *mm, uint32_t i);
-void mm_add_parts(struct mm *mm, const void *sums, void *c);
+void mm_add_parts(struct mm *mm, struct tpipe *pipe, const void *sums, void *c);
 /* All tiles of the share to GM. */
 void mm_iterate_all(struct mm *mm, void *c, bool atomic);
 /* Waits until the object's commands have ended; its semaphores are then 0. */

@@ -45,14 +45,13 @@ static void add(enum type type, uint32_t at, uint32_t out, uint32_t pitch, uint3
     }
 }
 
-void mm_add_parts(struct mm *mm, const void *sums, void *c)
+void mm_add_parts(struct mm *mm, struct tpipe *pipe, const void *sums, void *c)
 {
     uint32_t all = mm->shape.m * mm->shape.n, parts = mm->parts;
     uint64_t at = share_begin(all, UNIT, task_block(), task_blocks());
     uint64_t end = share_begin(all, UNIT, task_block() + 1, task_blocks());
     uint32_t step =
-        chip_mem(NPU_MEM_UB) / MM_SUM_BYTES / BUFFERS / (parts + 1) / UNIT * UNIT;
-    struct tpipe *pipe = tpipe_open();
+        tpipe_free(pipe, VECIN) / MM_SUM_BYTES / BUFFERS / (parts + 1) / UNIT * UNIT;
     struct tque *in = tque_init(pipe, "parts", VECIN, PIPE_MTE2, PIPE_V, BUFFERS,
                                 step * parts * MM_SUM_BYTES);
     struct tque *out =

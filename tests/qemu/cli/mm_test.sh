@@ -58,7 +58,9 @@ for seed in 1 2 ${FULL:+$(seq 3 100)}; do
     tap_check "mm/same_bytes_with_seed_$seed" \
         "$(digest tiles --seed "$seed" --cores 3 -- matmul --m 300 --n 500 --k 200)"
 done
-tap_check mm/no_findings "$(right 12 5 --cores 3 --sanitize race,hart,memory,sync)"
+tap_check mm/no_findings "$(right 12 5 --cores 3 --sanitize race,hart,memory,sync,init)"
+tap_check mm/no_findings_in_parts "$(digest parts --cores 2 --sanitize race,hart,memory,sync,init \
+    -- matmul --m 20 --n 60 --k 3000 --strategy split-k)"
 refused gemv_of_rows 'strategy gemv wants m = 1' --m 4 --n 4 --k 4 --strategy gemv
 refused split_of_a_short_k 'strategy split-k wants a long k' --m 4 --n 4 --k 4 --strategy split-k
 refused batch_of_one 'strategy batch wants a batch' --m 4 --n 4 --k 4 --strategy batch
