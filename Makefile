@@ -20,6 +20,8 @@
 #   make bench-host        speed of the emulator on this machine, OpenBLAS and NumPy beside it
 #   make bench-check       what checked runs cost the host, beside runs without
 #   make bench-model       rates of the model's inner loops
+#   make bench-compare OLD=a.csv NEW=b.csv   what got slower between two of these files, two
+#                          traces (where they part) or two folders of make profile
 #   make calibrate         measured against modelled cycles, and how much of it proves
 #                          something; build/calibrate.csv. OLD=file.csv: beside what an
 #                          earlier run saved. CSV=op_summary.csv: rows of your own msprof
@@ -99,6 +101,7 @@ DO_bench-matmul = tools/bench-matmul
 DO_bench-host   = tools/bench-host $(B)/bench/blas
 DO_bench-check  = tools/bench-check
 DO_bench-model  = for b in $^; do $$b; done
+DO_bench-compare = $(B)/compare "$(OLD)" "$(NEW)"
 DO_calibrate    = tools/calibrate $(OLD:%=--old %) $(CSV:%=--csv %) \
     --save $(B)/$(if $(CSV),op_summary,calibrate).csv
 DO_perturb      = tools/perturb --seeds $(or $(SEEDS),100) -- $(ARGS)
@@ -124,6 +127,7 @@ debug debug-server debug-core replay: $(B)/packages-debug
 record: $(OTHER)
 bench bench-matmul bench-tile soak fuzz: $(B)/fw-picolibc/test.elf
 bench-host: $(B)/bench/blas
+bench-compare: $(B)/compare
 profile: $(B)/report
 bench-model: $(patsubst %,$(B)/bench/%,cube move vector)
 calibrate: $(B)/bench/calibrate
@@ -345,8 +349,10 @@ $(B)/plumbing: $(patsubst %,$(B)/host/%.o,tests/qemu/device/plumbing.c tests/tes
 $(B)/regdoc: $(patsubst %,$(B)/host/%.o,tools/regdoc.c $(TABLES))
 $(B)/report: $(patsubst %,$(B)/host/%.o,$(call find,tools/profile) $(TABLES))
 $(B)/san/report: $(patsubst %,$(B)/san/%.o,$(call find,tools/profile) $(TABLES))
+$(B)/compare: $(patsubst %,$(B)/host/%.o,$(call find,tools/compare) $(TABLES) \
+    $(patsubst %,tools/profile/%.c,json read arrange words texts lane))
 $(B)/san/report: LINK = $(CC) $(SAN_FLAGS)
-$(B)/report $(B)/san/report: LIBS = -lz
+$(B)/report $(B)/san/report $(B)/compare: LIBS = -lz
 $(B)/bench/blas: $(B)/host/tests/bench/blas.c.o | $(B)/packages-bench
 $(B)/bench/blas: LIBS = -lopenblas
 $(B)/bench/calibrate: $(patsubst %,$(B)/host/%.o,tests/test.c hal/err.c \
@@ -359,7 +365,7 @@ LINK = $(CC)
 LIBS =
 PROGRAMS := npu.so san/host-tests check-streams fuzz-program fuzz-snapshot fuzz-tile \
     cov/host-tests cov/check-streams cov/fuzz-program cov/fuzz-snapshot plumbing regdoc report \
-    san/report bench/blas
+    san/report compare bench/blas
 $(PROGRAMS:%=$(B)/%) $(BENCHES) $(FW:=/$(NAME).elf) $(FW:=/test.elf) $(B)/fw-cov/test.elf:
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) $(B)/scratch

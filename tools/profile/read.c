@@ -226,7 +226,7 @@ static void read_memory(struct reader *r)
     }
 }
 
-/* Processes "hart" and "chip PROFILE TIMING". */
+/* Processes "core N", "hart" and "chip PROFILE TIMING". */
 static void read_name(struct reader *r)
 {
     char profile[32], timing[32];
@@ -236,6 +236,8 @@ static void read_name(struct reader *r)
     }
     if (json_is(arg(r, "name"), "hart")) {
         r->hart = json_number(field(r, "pid"), 1);
+    } else if (strncmp(text(r, "name"), "core ", 5) == 0) {
+        r->t->chip_cores++;
     } else if (sscanf(text(r, "name"), "chip %31s %31s", profile, timing) == 2) {
         int p = npu_profile_find(profile), v = npu_timing_find(timing);
         r->t->profile = p < 0 ? PROFILE_a2 : (enum npu_profile)p;

@@ -92,7 +92,8 @@ struct trace {
     struct counter *counter;
     struct allocation *allocation;
     struct step *step;
-    uint32_t commands, edges, harts, launches, counters, allocations, steps, cores;
+    uint32_t commands, edges, harts, launches, counters, allocations, steps;
+    uint32_t cores, chip_cores; /* those that had commands; those of the machine */
     enum npu_profile profile;
     enum npu_timing timing;
     uint64_t begin, end; /* from the first launch to the return of the last */
