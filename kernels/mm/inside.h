@@ -62,6 +62,9 @@ static inline bool mm_in_halves(const struct mm_tiling *t)
 
 /* How what L0C holds becomes c. */
 enum quant mm_quant(const struct mm *mm);
+/* Commands of FIX for a whole tile through the ring; bytes of its largest piece. */
+unsigned mm_ring_most(const struct mm *mm);
+uint32_t mm_ring_bytes(const struct mm *mm);
 /* Sets what follows from shape and tiling alone: rows and columns of tiles, parts, slots. */
 void mm_lay_out(struct mm *mm);
 /* Makes a and b each other as columns, and c a column: of one row. */

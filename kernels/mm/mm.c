@@ -98,6 +98,11 @@ void mm_set_activation(struct mm *mm, const struct mm_activation *activation)
     mm->act = *activation;
 }
 
+void mm_set_ring(struct mm *mm, const struct mm_ring *ring)
+{
+    mm->ring = *ring;
+}
+
 /* --- the first tile --- */
 
 /* Nobody waits for them yet, so no task has to be woken. */
@@ -177,7 +182,10 @@ static uint64_t fold(const struct mm *mm)
     sum =
         fold_in(sum, (uint64_t)(mm->bias != NULL) << 2 |
                          (uint64_t)(mm->scale_words != NULL) << 1 | (uint64_t)mm->scaled);
-    return sum;
+    sum = fold_in(sum, (uint64_t)mm->ring.begin << 32 | mm->ring.bytes);
+    sum = fold_in(sum, (uint64_t)mm->ring.rows << 32 | mm->ring.slots);
+    return fold_in(sum, (uint64_t)mm->ring.pitch_bytes << 32 | mm->ring.free << 16 |
+                            mm->ring.full);
 }
 
 /* The object's share of the list: its first tile. */
@@ -217,7 +225,7 @@ static void begin(struct mm *mm)
         mm_seek(mm, &mm->room->ring[0], first, first);
     }
     mm->now = &mm->room->ring[0];
-    mm->loads = mm->done = mm->l0 = mm->c = 0;
+    mm->loads = mm->done = mm->l0 = mm->c = mm->out = 0;
     post_free(mm);
     set_fixpipe(mm);
     mm->most_ahead = mm_min(AHEAD, mm_max(mm->tiling.a_stays ? 2 : mm->tiling.a_slots,

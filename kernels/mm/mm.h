@@ -88,6 +88,25 @@ struct mm_operand {
     uint64_t product; /* elements from one of a batch to the next */
 };
 
+/* Slots of UB, all alike, that pieces of c go round in (MM_UB): some rows of what a slot of
+ * L0C holds. A piece's command takes 1 of `free` and posts 1 of `full`; so the caller posts
+ * `slots` of `free` before the first tile, the first of his commands that reads a piece waits
+ * for 1 of `full`, the last posts 1 of `free`. The hart waits for nothing if he issues those
+ * of a tile before the next mm_iterate(). L0C hands two pieces or more over at one time: with
+ * less than four slots the Cube waits for the Vector. */
+struct mm_ring {
+    uint32_t begin, bytes; /* in UB: the first slot, from a slot to the next */
+    uint32_t slots;        /* 0: there is no ring */
+    uint32_t rows;         /* of a piece at most; 0: of a tile */
+    uint32_t pitch_bytes;  /* from a row to the next; 0: the piece's, up to 32 bytes */
+    unsigned free, full;   /* semaphores of the core */
+};
+
+/* A piece of c on its way through a ring: its place in c, and in UB. */
+struct mm_piece {
+    uint32_t m0, mt, n0, nt, ub, pitch_bytes;
+};
+
 /* Where an object is in the list of its tiles: walk.h. */
 struct mm_cursor {
     _Alignas(8) uint32_t tile; /* of the list; so that it is copied by words */
@@ -117,6 +136,7 @@ struct mm {
         bool clip;
         float slope, limit;
     } act;
+    struct mm_ring ring;
     unsigned sem;                /* the first of its semaphores; 0 unless it is set */
     unsigned share, shares;      /* of the tiles; 0 of 0: those of the task's block */
     uint32_t l1_begin, l1_bytes; /* of L1: where its part begins; 0: all behind that */
@@ -133,7 +153,7 @@ struct mm {
     const struct mm_cursor *now; /* the tile that was begun last */
     uint32_t loads, done;        /* chunks that are loaded, that are multiplied */
     uint32_t most_ahead;         /* that the one may be more than the other */
-    uint32_t l0, c;              /* buffers, counted up */
+    uint32_t l0, c, out;         /* buffers, counted up; pieces into the ring */
     bool begun, open; /* the tile of `now` has begun; it has not been got yet */
     bool once;        /* the share is too little to record anything */
     struct mm_room *room;
@@ -155,6 +175,8 @@ void mm_set_bias(struct mm *mm, const void *gm);
 /* c is scaled: by one word (fixpipe_word), or by one for each column, n words in GM. */
 void mm_set_scale(struct mm *mm, uint64_t word, const uint64_t *gm);
 void mm_set_activation(struct mm *mm, const struct mm_activation *activation);
+/* Tiles go to UB through a ring. */
+void mm_set_ring(struct mm *mm, const struct mm_ring *ring);
 
 /* 0, or an error, and in `why` what is wrong: no command would be issued. */
 MUST_CHECK int mm_check(struct mm *mm, char why[MM_TEXT]);
@@ -174,6 +196,10 @@ bool mm_iterate(struct mm *mm);
  * to what is there if `atomic`; or its rows to UB or L1 at `to`, nt elements rounded up to 32
  * bytes from a row to the next (mm->now->nt; it says which tile). */
 void mm_get_c(struct mm *mm, enum mm_place place, uint64_t to, bool atomic);
+/* With a ring: to UB through it, whatever `to` is. Pieces of the tile that was got last, in
+ * the order in which they come, and where piece i is. */
+unsigned mm_ring_pieces(const struct mm *mm);
+void mm_ring_piece(const struct mm *mm, unsigned i, struct mm_piece *piece);
 /* MM_SPLIT_K: part i of k begins with row mm_part_begin() of b; each part's sums go to GM as a
  * matrix of their own, one behind the other, instead of to c. mm_add_parts(), by all blocks of
  * the launch at once and behind their tiles, adds them: as long as there are n of them, the

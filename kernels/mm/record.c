@@ -23,7 +23,7 @@ enum {
     BIAS_END = 256
 };
 
-static void push(enum pipe pipe, union cmd *cmds, unsigned n)
+void mm_push(enum pipe pipe, union cmd *cmds, unsigned n)
 {
     if (n == 1) {
         task_issue(pipe, cmds);
@@ -36,7 +36,7 @@ static void push(enum pipe pipe, union cmd *cmds, unsigned n)
 static void push_load(struct mm_recording *r, uint64_t address)
 {
     r->cmds[0].nd2nz.src = address;
-    push(PIPE_MTE2, r->cmds, 1);
+    mm_push(PIPE_MTE2, r->cmds, 1);
 }
 _Static_assert(offsetof(union cmd, copy_in.src) == offsetof(union cmd, nd2nz.src) &&
                    offsetof(union cmd, copy_in.dst) == offsetof(union cmd, nd2nz.dst),
@@ -385,107 +385,6 @@ void mm_push_products(struct mm *mm, const struct mm_cursor *at, uint32_t first,
         r = record_products(mm, at, &key);
     }
     mm->l0 += r->more;
-    push(PIPE_MTE1, r->cmds, r->n);
-    push(PIPE_M, r->cmds + r->n, r->more);
-}
-
-/* --- out --- */
-
-/* Columns of a tile on their way out. */
-struct piece {
-    uint32_t h0, ht;
-    unsigned c;
-};
-
-static void build_out(const struct mm *mm, const struct mm_key *key,
-                      const struct piece *p, union cmd *cmd)
-{
-    uint32_t row = MTE_BLOCK * 8 / type_bits(mm->c_type); /* elements of 32 bytes */
-    struct fixpipe_tile tile = {.type = mm_sum_type(mm),
-                                .m = key->mt,
-                                .n = p->ht,
-                                .quant = mm_quant(mm),
-                                .relu = mm->act.relu,
-                                .flags = mm->act.clip ? FIX_L0C_GM_CLIP : 0};
-
-    if (key->place == MM_GM) {
-        tile.pitch_elems = mm->c_pitch;
-        fixpipe_to_gm(cmd, NULL, p->c * mm->c1, &tile);
-    } else if (key->place == MM_UB) {
-        tile.pitch_elems = mm_up(key->nt, row);
-        fixpipe_to_ub(cmd, 0, p->c * mm->c1, &tile);
-    } else {
-        tile.n = mm_up(p->ht, 16);
-        tile.nz_rows = mm_up(key->mt, 16);
-        tile.flags |= mm->c_type == TYPE_F32 ? FIX_L0C_GM_SPLIT : 0;
-        fixpipe_to_l1(cmd, 0, p->c * mm->c1, &tile);
-    }
-    cmd_wait(cmd, mm->sem + MM_C_FULL + p->c, 1);
-    cmd_post(cmd, mm->sem + MM_C_FREE + p->c, 1);
-}
-
-/* The scales of a piece's columns from L1 to FB, where only FIX looks at them. */
-static void build_words(const struct mm *mm, const struct mm_key *key,
-                        const struct piece *p, union cmd *cmd)
-{
-    fixpipe_l1_to_fb(cmd, 0,
-                     mm->l1_scale + key->l0 * mm_small_slot(mm, MM_SCALE_BYTES) +
-                         p->h0 * MM_SCALE_BYTES,
-                     mm_up(p->ht * MM_SCALE_BYTES, 64));
-    if (p->h0 == 0) {
-        cmd_wait(cmd, mm->sem + MM_SCALE_FULL, 1);
-    }
-    if (p->h0 + p->ht == key->nt) {
-        cmd_post(cmd, mm->sem + MM_SCALE_FREE, 1);
-    }
-}
-
-static struct mm_recording *record_out(struct mm *mm, const struct mm_key *key)
-{
-    uint32_t pieces = key->pieces;
-    unsigned each = mm->scale_words ? 2 : 1;
-    struct mm_recording *r = mm_record(mm, key, PIPE_FIX, pieces * each, 0);
-    union cmd *cmd = r->cmds;
-
-    for (uint32_t i = 0; i < pieces; i++) {
-        struct piece p = {.h0 = mm_column(mm, key->nt, i, pieces),
-                          .c = (key->c + i) % MM_C_SLOTS};
-        p.ht = mm_column(mm, key->nt, i + 1, pieces) - p.h0;
-        if (mm->scale_words) {
-            build_words(mm, key, &p, cmd++);
-        }
-        build_out(mm, key, &p, cmd++);
-    }
-    return r;
-}
-
-/* Where column h0 of a tile goes, above where the tile does. */
-static uint64_t piece_at(const struct mm *mm, const struct mm_key *key, uint32_t h0)
-{
-    return key->place == MM_L1
-               ? (uint64_t)h0 / type_c0(mm->c_type) * mm_up(key->mt, 16) * MTE_BLOCK
-               : h0 * type_bits(mm->c_type) / 8;
-}
-
-void mm_push_out(struct mm *mm, const struct mm_cursor *at, unsigned c,
-                 enum mm_place place, uint64_t to)
-{
-    unsigned each = mm->scale_words ? 2 : 1;
-    const struct mm_key key = {.kind = MM_OUT,
-                               .c = (uint16_t)c,
-                               .l0 = mm->scale_words ? at->tile % MM_SMALL_SLOTS : 0,
-                               .mt = (uint16_t)at->mt,
-                               .nt = (uint16_t)at->nt,
-                               .pieces = (uint16_t)mm_columns(mm, at->nt),
-                               .place = (uint16_t)place};
-    struct mm_recording *r = mm_recorded(mm, &key);
-
-    if (r == NULL) {
-        r = record_out(mm, &key);
-    }
-    for (uint32_t i = 0; i < key.pieces; i++) {
-        r->cmds[i * each + each - 1].fix_gm.dst =
-            to + piece_at(mm, &key, mm_column(mm, at->nt, i, key.pieces));
-    }
-    push(PIPE_FIX, r->cmds, r->n);
+    mm_push(PIPE_MTE1, r->cmds, r->n);
+    mm_push(PIPE_M, r->cmds + r->n, r->more);
 }

@@ -35,6 +35,8 @@ enum {
     MM_SMALL_SLOTS = 2 /* of bias and scales in L1 */
 };
 
+/* n commands, recorded or not. */
+void mm_push(enum pipe pipe, union cmd *cmds, unsigned n);
 /* Push what the cursor is at. */
 void mm_push_load_a(struct mm *mm, const struct mm_cursor *at);
 void mm_push_load_b(struct mm *mm, const struct mm_cursor *at);

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "hal/mte.h"
 #include "kernels/mm/inside.h"
 #include "kernels/mm/record.h"
 
@@ -249,6 +250,31 @@ static int check_tiling(const struct mm *mm, char *why)
     return err;
 }
 
+static int check_ring(const struct mm *mm, char *why)
+{
+    const struct mm_ring *r = &mm->ring;
+    uint32_t needs = mm_ring_bytes(mm);
+
+    if (r->pitch_bytes % MTE_BLOCK || r->begin % MTE_BLOCK || r->bytes % MTE_BLOCK) {
+        return wrong(why, ERR_ARG, "ring: wants multiples of %u bytes", MTE_BLOCK);
+    }
+    if (r->pitch_bytes &&
+        r->pitch_bytes < mm->tiling.columns * type_bits(mm->c_type) / 8) {
+        return wrong(why, ERR_ARG, "ring: its pitch is less than a row");
+    }
+    if (needs > r->bytes ||
+        r->begin + (uint64_t)r->slots * r->bytes > chip_mem(NPU_MEM_UB)) {
+        return wrong(why, ERR_LOCAL, "ring: %lu slots of %lu bytes, of %lu that it wants",
+                     (unsigned long)r->slots, (unsigned long)r->bytes,
+                     (unsigned long)needs);
+    }
+    if (mm_ring_most(mm) > PIPE_DEPTH) {
+        return wrong(why, ERR_ARG, "ring: %u commands for a tile, %u at most",
+                     mm_ring_most(mm), PIPE_DEPTH);
+    }
+    return 0;
+}
+
 int mm_check(struct mm *mm, char why[MM_TEXT])
 {
     const struct mm_shape *s = &mm->shape;
@@ -274,6 +300,7 @@ int mm_check(struct mm *mm, char why[MM_TEXT])
         if (!err) {
             mm_lay_out(mm);
             err = check_tiling(mm, why);
+            err = err || mm->ring.slots == 0 ? err : check_ring(mm, why);
         }
     }
     mm->checked = mm->tiled && !err;

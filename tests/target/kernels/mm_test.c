@@ -8,6 +8,7 @@
 #include "hal/chip.h"
 #include "hal/fixpipe.h"
 #include "hal/mte.h"
+#include "hal/vector.h"
 #include "kernels/lib/f16.h"
 #include "kernels/mm/mm.h"
 #include "sched/launch.h"
@@ -114,6 +115,72 @@ TEST(mm, tiles_go_to_ub_over_a_queue)
     CHECK_OK(launch(&(struct launch){"by_ub", by_ub, NULL, .cores = 1}, &report));
     for (unsigned i = 0; i < M * N; i++) {
         CHECK(c[i] == sum_of(i / N, i % N));
+    }
+}
+
+/* Twice a x b', by the Vector: pieces of 16 rows through a ring, out of it in place. */
+enum { RING_FREE = MM_SEMS, RING_FULL, RING_DONE, RING_SLOTS = 3, RING_BYTES = 16 * 192 };
+
+static void double_piece(const struct mm_piece *p)
+{
+    union cmd cmd;
+
+    vector_count(&cmd, p->mt * p->pitch_bytes / 4);
+    cmd_wait(&cmd, RING_FULL, 1);
+    task_issue(PIPE_V, &cmd);
+    vector_add(&cmd, TYPE_F32, p->ub, p->ub, p->ub);
+    cmd_post(&cmd, RING_DONE, 1);
+    task_issue(PIPE_V, &cmd);
+    mte_ub_to_gm_rows(&cmd, &c[p->m0 * N + p->n0], p->ub,
+                      &(struct mte_rows){.n_rows = p->mt,
+                                         .row_bytes = p->nt * 4,
+                                         .gm_pitch_bytes = N * 4,
+                                         .local_pitch_bytes = p->pitch_bytes});
+    cmd_wait(&cmd, RING_DONE, 1);
+    cmd_post(&cmd, RING_FREE, 1);
+    task_issue(PIPE_MTE3, &cmd);
+}
+
+static void by_ring(void *arg)
+{
+    struct mm_ring ring = {.bytes = RING_BYTES,
+                           .slots = RING_SLOTS,
+                           .rows = 16,
+                           .pitch_bytes = *(uint32_t *)arg,
+                           .free = RING_FREE,
+                           .full = RING_FULL};
+    struct mm_piece piece;
+    struct mm mm;
+
+    mm_init(&mm, &(struct mm_shape){.m = M, .n = N, .k = K},
+            &(struct mm_tiling){.m = 64, .n = 48, .columns = 32, .k = 32});
+    mm_set_a(&mm, a, TYPE_F16, MM_ND, false, 0);
+    mm_set_b(&mm, b, TYPE_F16, MM_ND, true, 0);
+    ring.begin = tbuf_init(tpipe_open(), "ring", VECCALC, RING_SLOTS * RING_BYTES);
+    mm_set_ring(&mm, &ring);
+    task_post(RING_FREE, RING_SLOTS);
+    while (mm_iterate(&mm)) {
+        mm_get_c(&mm, MM_UB, 0, false);
+        for (unsigned i = 0; i < mm_ring_pieces(&mm); i++) {
+            mm_ring_piece(&mm, i, &piece);
+            double_piece(&piece);
+        }
+    }
+    mm_end(&mm);
+    task_wait(RING_FREE, RING_SLOTS);
+}
+
+TEST(mm, tiles_go_through_a_ring_of_ub)
+{
+    for (unsigned cores = 1; cores <= chip_cores(); cores++) {
+        for (uint32_t pitch = 0; pitch <= 192; pitch += 192) {
+            fill();
+            CHECK_OK(launch(&(struct launch){"by_ring", by_ring, &pitch, .cores = cores},
+                            &report));
+            for (unsigned i = 0; i < M * N; i++) {
+                CHECK(c[i] == 2 * sum_of(i / N, i % N));
+            }
+        }
     }
 }
 
@@ -235,6 +302,22 @@ TEST(mm, refuses_tilings_that_no_memory_holds)
     refused(asked(&(struct mm_tiling){
                 .m = 16, .n = 16, .k = 16, .a_stays = true, .b_stays = true}),
             ERR_ARG, "tiling: a and b cannot both stay");
+}
+
+TEST(mm, refuses_rings_that_do_not_hold_a_piece)
+{
+    struct mm mm = asked(&(struct mm_tiling){.m = 64, .n = 48, .k = 32});
+
+    mm_set_ring(&mm, &(struct mm_ring){.bytes = 100, .slots = 2});
+    refused(mm, ERR_ARG, "ring: wants multiples of 32 bytes");
+    mm_set_ring(&mm, &(struct mm_ring){.bytes = 4096, .slots = 2, .pitch_bytes = 96});
+    refused(mm, ERR_ARG, "ring: its pitch is less than a row");
+    mm_set_ring(&mm, &(struct mm_ring){.bytes = 4096, .slots = 2});
+    refused(mm, ERR_LOCAL, "ring: 2 slots of 4096 bytes, of 12288 that it wants");
+    mm_set_ring(&mm, &(struct mm_ring){.bytes = 4096, .slots = 200, .rows = 16});
+    refused(mm, ERR_LOCAL, "ring: 200 slots of 4096 bytes, of 3072 that it wants");
+    mm_set_ring(&mm, &(struct mm_ring){.bytes = 4096, .slots = 2, .rows = 1});
+    refused(mm, ERR_ARG, "ring: 64 commands for a tile, 32 at most");
 }
 
 TEST(mm, refuses_strategies_that_cannot)

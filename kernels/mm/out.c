@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The way out of L0C, recorded: to GM, UB or L1 slot by slot of L0C, through a ring of UB in
+ * pieces of their rows; see record.h.
+ */
+#include "hal/mte.h"
+#include "kernels/mm/inside.h"
+#include "kernels/mm/record.h"
+#include "kernels/mm/room.h"
+#include "kernels/mm/walk.h"
+
+/* What leaves with one command: columns of a tile, their slot of L0C, some of their rows. */
+struct part {
+    uint32_t h0, ht, r0, rt;
+    unsigned c;
+    bool first, last; /* of the slot's */
+};
+
+static uint32_t rows_of(const struct mm *mm, enum mm_place place, uint32_t mt)
+{
+    bool cut = place == MM_UB && mm->ring.slots && mm->ring.rows;
+
+    return cut ? mm_min(mm->ring.rows, mt) : mt;
+}
+
+/* Part i of a tile, whose columns go through L0C in `columns` pieces, the first in slot c. */
+static struct part part_of(const struct mm *mm, const struct mm_key *key, unsigned i)
+{
+    uint32_t rows = rows_of(mm, (enum mm_place)key->place, key->mt);
+    uint32_t each = mm_count(key->mt, rows), column = i / each, row = i % each;
+    struct part p = {.h0 = mm_column(mm, key->nt, column, key->pieces),
+                     .r0 = row * rows,
+                     .c = (key->c + column) % MM_C_SLOTS,
+                     .first = row == 0,
+                     .last = row == each - 1};
+
+    p.ht = mm_column(mm, key->nt, column + 1, key->pieces) - p.h0;
+    p.rt = mm_min(rows, key->mt - p.r0);
+    return p;
+}
+
+static unsigned parts_of(const struct mm *mm, const struct mm_key *key)
+{
+    return key->pieces *
+           mm_count(key->mt, rows_of(mm, (enum mm_place)key->place, key->mt));
+}
+
+static uint32_t out_bytes(const struct mm *mm)
+{
+    return type_bits(mm->c_type) / 8;
+}
+
+/* Bytes from a row of a part in the ring to the next. */
+static uint32_t ring_pitch(const struct mm *mm, uint32_t columns)
+{
+    return mm->ring.pitch_bytes ? mm->ring.pitch_bytes
+                                : mm_up(columns * out_bytes(mm), MTE_BLOCK);
+}
+
+static void build_out(const struct mm *mm, const struct mm_key *key, const struct part *p,
+                      unsigned slot, union cmd *cmd)
+{
+    uint32_t row = MTE_BLOCK / out_bytes(mm); /* elements of 32 bytes */
+    uint32_t l0c = p->c * mm->c1 + p->r0 * 16 * MM_SUM_BYTES;
+    struct fixpipe_tile tile = {.type = mm_sum_type(mm),
+                                .m = p->rt,
+                                .n = p->ht,
+                                .block_rows = mm_up(key->mt, 16),
+                                .quant = mm_quant(mm),
+                                .relu = mm->act.relu,
+                                .flags = mm->act.clip ? FIX_L0C_GM_CLIP : 0};
+
+    if (key->place == MM_GM) {
+        tile.pitch_elems = mm->c_pitch;
+        fixpipe_to_gm(cmd, NULL, l0c, &tile);
+    } else if (key->place == MM_L1) {
+        tile.n = mm_up(p->ht, 16);
+        tile.nz_rows = mm_up(key->mt, 16);
+        tile.flags |= mm->c_type == TYPE_F32 ? FIX_L0C_GM_SPLIT : 0;
+        fixpipe_to_l1(cmd, 0, l0c, &tile);
+    } else if (mm->ring.slots) {
+        tile.pitch_elems = ring_pitch(mm, p->ht) / out_bytes(mm);
+        fixpipe_to_ub(cmd, mm->ring.begin + slot * mm->ring.bytes, l0c, &tile);
+        cmd_wait(cmd, mm->ring.free, 1);
+        cmd_post(cmd, mm->ring.full, 1);
+    } else {
+        tile.pitch_elems = mm_up(key->nt, row);
+        fixpipe_to_ub(cmd, 0, l0c, &tile);
+    }
+    if (p->first) {
+        cmd_wait(cmd, mm->sem + MM_C_FULL + p->c, 1);
+    }
+    if (p->last) {
+        cmd_post(cmd, mm->sem + MM_C_FREE + p->c, 1);
+    }
+}
+
+/* The scales of a part's columns from L1 to FB, where only FIX looks at them. */
+static void build_words(const struct mm *mm, const struct mm_key *key,
+                        const struct part *p, union cmd *cmd)
+{
+    fixpipe_l1_to_fb(cmd, 0,
+                     mm->l1_scale + key->l0 * mm_small_slot(mm, MM_SCALE_BYTES) +
+                         p->h0 * MM_SCALE_BYTES,
+                     mm_up(p->ht * MM_SCALE_BYTES, 64));
+    if (p->h0 == 0) {
+        cmd_wait(cmd, mm->sem + MM_SCALE_FULL, 1);
+    }
+    if (p->h0 + p->ht == key->nt) {
+        cmd_post(cmd, mm->sem + MM_SCALE_FREE, 1);
+    }
+}
+
+static struct mm_recording *record_out(struct mm *mm, const struct mm_key *key)
+{
+    unsigned words = mm->scale_words ? key->pieces : 0, n = parts_of(mm, key);
+    struct mm_recording *r = mm_record(mm, key, PIPE_FIX, n + words, 0);
+    union cmd *cmd = r->cmds;
+
+    for (unsigned i = 0; i < n; i++) {
+        struct part p = part_of(mm, key, i);
+        if (words && p.first) {
+            build_words(mm, key, &p, cmd++);
+        }
+        build_out(mm, key, &p, (key->a + i) % mm_max(1, mm->ring.slots), cmd++);
+    }
+    return r;
+}
+
+/* Where column h0 of a tile goes, above where the tile does. */
+static uint64_t piece_at(const struct mm *mm, const struct mm_key *key, uint32_t h0)
+{
+    return key->place == MM_L1
+               ? (uint64_t)h0 / type_c0(mm->c_type) * mm_up(key->mt, 16) * MTE_BLOCK
+               : h0 * out_bytes(mm);
+}
+
+static struct mm_key key_of(const struct mm *mm, const struct mm_cursor *at, unsigned c,
+                            enum mm_place place)
+{
+    return (struct mm_key){
+        .kind = MM_OUT,
+        .a = (uint16_t)(place == MM_UB && mm->ring.slots ? mm->out % mm->ring.slots : 0),
+        .c = (uint16_t)c,
+        .l0 = mm->scale_words ? at->tile % MM_SMALL_SLOTS : 0,
+        .mt = (uint16_t)at->mt,
+        .nt = (uint16_t)at->nt,
+        .pieces = (uint16_t)mm_columns(mm, at->nt),
+        .place = (uint16_t)place};
+}
+
+void mm_push_out(struct mm *mm, const struct mm_cursor *at, unsigned c,
+                 enum mm_place place, uint64_t to)
+{
+    unsigned each = mm->scale_words ? 2 : 1;
+    const struct mm_key key = key_of(mm, at, c, place);
+    struct mm_recording *r = mm_recorded(mm, &key);
+
+    if (r == NULL) {
+        r = record_out(mm, &key);
+    }
+    if (place == MM_UB && mm->ring.slots) {
+        mm->out += parts_of(mm, &key);
+    } else {
+        for (uint32_t i = 0; i < key.pieces; i++) {
+            r->cmds[i * each + each - 1].fix_gm.dst =
+                to + piece_at(mm, &key, mm_column(mm, at->nt, i, key.pieces));
+        }
+    }
+    mm_push(PIPE_FIX, r->cmds, r->n);
+}
+
+unsigned mm_ring_most(const struct mm *mm)
+{
+    const struct mm_key key = {.mt = (uint16_t)mm->tiling.m,
+                               .pieces = (uint16_t)mm_columns(mm, mm->tiling.n),
+                               .place = MM_UB};
+
+    return parts_of(mm, &key) + (mm->scale_words ? key.pieces : 0u);
+}
+
+uint32_t mm_ring_bytes(const struct mm *mm)
+{
+    return ring_pitch(mm, mm->tiling.columns) * rows_of(mm, MM_UB, mm->tiling.m);
+}
+
+unsigned mm_ring_pieces(const struct mm *mm)
+{
+    const struct mm_key key = key_of(mm, mm->now, 0, MM_UB);
+
+    return parts_of(mm, &key);
+}
+
+void mm_ring_piece(const struct mm *mm, unsigned i, struct mm_piece *piece)
+{
+    const struct mm_key key = key_of(mm, mm->now, 0, MM_UB);
+    struct part p = part_of(mm, &key, i);
+    uint32_t slot = (mm->out - parts_of(mm, &key) + i) % mm->ring.slots;
+
+    *piece = (struct mm_piece){.m0 = mm->now->m0 + p.r0,
+                               .mt = p.rt,
+                               .n0 = mm->now->n0 + p.h0,
+                               .nt = p.ht,
+                               .ub = mm->ring.begin + slot * mm->ring.bytes,
+                               .pitch_bytes = ring_pitch(mm, p.ht)};
+}
