@@ -28,6 +28,7 @@ enum {
     PLAN_NOTES = 6,
     PLAN_CONSTANTS = 16,
     PLAN_INDICES = 8,
+    PLAN_STAGES = 32,
     LANES = 128,                   /* elements of the longest repeat */
     BLOCK = 32,                    /* bytes */
     REPEAT_BYTES = 256,            /* of a command of the Vector */

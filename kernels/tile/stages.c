@@ -3,17 +3,14 @@
  * A program as one plan, or, where no tile holds it, as several; see tile.h and cut.h.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "hal/chip.h"
 #include "hal/pmu.h"
 #include "kernels/tile/plan.h"
-#include "sched/launch.h"
 
 enum {
     DEPTH = 4, /* stages of stages */
-    PLAN_STAGES = 32,
     LEAST_PIECE = 64,
     SMALL = 1 << 15, /* elements */
     INNER = 256,     /* columns beside which rows are reduced, about */
@@ -361,138 +358,4 @@ void tile_explain(const struct tile_plan *plan, FILE *to)
     if (plan->schedule) {
         fprintf(to, "schedule %s\n", plan->schedule);
     }
-}
-
-/* --- running --- */
-
-struct run {
-    const struct tile_plan *t;
-    struct tile_call call;
-};
-
-static void *address(const struct origin *o, const struct tile_call *call, char *scratch)
-{
-    char *base = o->of == OF_PARAM    ? (char *)(uintptr_t)call->in[o->index]
-                 : o->of == OF_RESULT ? call->out[o->index]
-                                      : scratch;
-
-    return base + o->bytes;
-}
-
-/* A result that was written in the place of a parameter which is still wanted. */
-static bool is_overwritten(const struct tile_plan *plan, const struct tile_call *call)
-{
-    bool bad = false;
-
-    for (const struct tile_plan *t = plan; t; t = t->next) {
-        bool again = plan_stores_again(t);
-        for (const struct tile_plan *u = again ? t : t->next; u; u = u->next) {
-            for (unsigned r = 0; r < t->p->k->n_results; r++) {
-                for (unsigned i = 0; i < u->p->k->n_params; i++) {
-                    bad |= t->out[r].of == OF_RESULT && u->in[i].of == OF_PARAM &&
-                           call->out[t->out[r].index] == call->in[u->in[i].index];
-                }
-            }
-        }
-    }
-    return bad;
-}
-
-/* For debuggers: the stage that is played, or NULL. */
-const struct tile_plan *tile_played;
-
-/* One stage after the other; what a stage reads has been written by all cores. */
-static void kernel(void *arg)
-{
-    const struct run *r = arg;
-
-    for (unsigned i = 0; r[i].t; i++) {
-        if (i && task_blocks() > 1) {
-            task_barrier();
-        }
-        tile_played = r[i].t;
-        plan_play(r[i].t);
-        if (r[i + 1].t) { /* while the last commands are running */
-            plan_prepare(r[i + 1].t);
-        }
-        plan_finish(r[i].t);
-    }
-}
-
-/* A command's tag is the line that it is of. */
-static void tell_line(const struct tile_plan *plan, struct sched_report *report)
-{
-    const struct tile_kernel *k = plan->p->k;
-    size_t at = strlen(report->text);
-    uint16_t line = (uint16_t)report->fault.tag;
-
-    if (k->file && line) {
-        snprintf(report->text + at, sizeof(report->text) - at, "\n  of %s:%u", k->file,
-                 line);
-    }
-}
-
-/* Addresses of a call, of all stages behind one another; how many cores there are. */
-static unsigned bind(struct run *r, const struct tile_plan *t,
-                     const struct tile_call *call, char *scratch)
-{
-    unsigned cores = 1;
-
-    for (; t; t = t->next, r++) {
-        *r = (struct run){.t = t};
-        for (unsigned i = 0; i < t->p->k->n_params; i++) {
-            r->call.in[i] = address(&t->in[i], call, scratch);
-        }
-        for (unsigned i = 0; i < t->p->k->n_results; i++) {
-            r->call.out[i] = address(&t->out[i], call, scratch);
-        }
-        cores = t->cores > cores ? t->cores : cores;
-    }
-    r->t = NULL;
-    return cores;
-}
-
-/* Of the whole program: behind the last dot of a stage's. */
-static const char *program_name(const struct tile_plan *plan)
-{
-    const char *dot = strrchr(plan->name, '.');
-
-    return dot ? dot + 1 : plan->name;
-}
-
-int tile_run(const struct tile_plan *plan, const struct tile_call *call,
-             struct sched_report *report)
-{
-    struct run run[PLAN_STAGES + 1];
-    char *scratch = plan->scratch ? malloc(plan->scratch) : NULL;
-    unsigned cores;
-    int err = 0;
-
-    if (plan->scratch && scratch == NULL) {
-        snprintf(report->text, sizeof(report->text), "%s: no memory for %llu bytes",
-                 program_name(plan), (unsigned long long)plan->scratch);
-        return ERR_NOMEM;
-    }
-    if (is_overwritten(plan, call)) {
-        snprintf(report->text, sizeof(report->text),
-                 "%s: a result in the place of a parameter is stored more than once",
-                 program_name(plan));
-        err = ERR_ARG;
-    }
-    cores = bind(run, plan, call, scratch);
-    for (unsigned i = 0; run[i].t && !err; i++) {
-        err = plan_bind(run[i].t, &run[i].call, report);
-    }
-    if (!err) {
-        err = launch(
-            &(struct launch){
-                .name = program_name(plan), .kernel = kernel, .arg = run, .cores = cores},
-            report);
-        tile_played = NULL;
-    }
-    if (err == ERR_FAULT) {
-        tell_line(plan, report);
-    }
-    free(scratch);
-    return err;
 }

@@ -62,11 +62,11 @@ def issued(pc, tag):
     is."""
     at = place(pc)
     line = tag & LINE
-    if not at.startswith(("replay.c:", "stages.c:")) or not line:
+    plan = played() if line else None
+    if plan is None:
         return at
-    plan = played()
-    name = plan["p"]["k"]["file"] if plan is not None else None
-    return f"{name.string().split('/')[-1]}:{line}" if name else f"line {line}, {at}"
+    name = plan["p"]["k"]["file"]
+    return f"{name.string().split('/')[-1]}:{line}" if int(name) else f"line {line}, {at}"
 
 
 def program(plan):
