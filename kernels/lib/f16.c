@@ -7,22 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-float f16_to_f32(uint16_t h)
-{
-    unsigned exponent = h >> 10 & 31, fraction = h & 0x3ff;
-    float magnitude;
-
-    if (exponent == 31) {
-        magnitude = fraction ? NAN : INFINITY;
-    } else if (exponent == 0) {
-        magnitude = (float)fraction * 0x1p-24f;
-    } else {
-        uint32_t bits = (uint32_t)(exponent + 112) << 23 | (uint32_t)fraction << 13;
-        memcpy(&magnitude, &bits, sizeof(bits));
-    }
-    return h & 0x8000 ? -magnitude : magnitude;
-}
-
 /* Adding and taking away a large number leaves the nearest multiple of its last place,
  * rounded by the hart as IEEE 754 asks. */
 uint16_t f32_to_f16(float f)
