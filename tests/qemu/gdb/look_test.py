@@ -260,7 +260,8 @@ def writes_are_dropped():
 ALL = ["status", "tasks", "sem", "pmu", "faults", "tile ub 0 1x1 fp32", "cmd 0x80000000",
        "regs core",
        "queue V", "task 0", "diff ub 0 1x1 fp32 0x80000000"]
-HELP = "start break watch delete step finish trace back who".split()
+HELP = ("start break watch delete step finish trace back who goto history log condition ignore "
+        "commands").split()
 MISTAKES = [
     ("queue", "usage: npu queue PIPE"), ("queue Q", "no pipe Q: V, MTE1"),
     ("queue V 9", "no core 9: .* has 1"),

@@ -1,27 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What a debugger asks of the device, and the stops that it has asked for.
+ * The stops that a debugger has asked for (requests.c); the property "stopped" of /machine/npu
+ * tells what has stopped the machine where it stands.
  *
- * QEMU drops register writes of a debugger, so requests are texts in two properties of
- * /machine/npu, which gdb reaches as `monitor qom-set /machine/npu debug REQUEST` and
- * `monitor qom-get /machine/npu debug`:
- *
- *   stop id=N EVENT... [KEY=N]...   stops at such events of which all that is given holds
- *   delete [id=N] | list | gate [when=NS] [until=NS] | who core=N mem=N addr=N
- *   head core=N pipe=N
- *   trace file=PATH | trace
- *
- * A gate lets stops count at one instant alone, or be noted only, until one. The other
- * is "stopped", which tells what has stopped the machine where it stands.
+ * A gate lets stops count at one instant alone, or be noted only, until one.
  *
  * Invariant: the stops are no part of the machine. They change no result, no cycle and
  * no snapshot, and the hart stops behind the same instruction live, recorded and
  * replayed. Numbers are those of the contract; npu.py has the words.
  */
-#include "tools/emu/qemu/device.h"
+#include "tools/emu/qemu/debug.h"
 
 #define HITS_MOST 16
-#define ANY       UINT64_MAX
+#define LOG_MOST  1000
 #define ON_SEM    (NPU_FAULTS + 1) /* beside those of enum npu_happens */
 #define ON_FOUND  (NPU_FAULTS + 2)
 
@@ -30,17 +21,11 @@ static const char *const events[] = {
     [NPU_FAULTS] = "faults", [ON_SEM] = "sem",        [ON_FOUND] = "found",
 };
 
-typedef struct Stop {
-    unsigned on; /* bits 1 << what */
-    uint64_t id, core, pipe, number, opcode;
-    uint64_t tag, bits; /* of a command's tag these bits, all of them unless told */
-    uint64_t mem, first, bytes, reads, writes; /* an access */
-    uint64_t sem, value;
-} Stop;
-
 static struct {
     GArray *stops; /* of Stop */
-    char *answer;  /* to the last request */
+    GString *log;  /* what was noted, a line each */
+    uint64_t n_log;
+    QEMUTimer *alarm;
     GString *hits; /* at `when`, a line each */
     unsigned n_hits;
     int64_t when;      /* ns */
@@ -59,11 +44,16 @@ uint64_t npu_replay_icount(void)
 
 /* --- stops --- */
 
+static bool backwards(void)
+{
+    return replay_running_debug() || debug.until >= 0;
+}
+
 /* On the way backwards QEMU runs forward twice: to find the last stop, and to come back
  * to it, or to the beginning of the sleep in which it is. The last one is kept. */
 static bool begin_hit(int64_t now)
 {
-    bool back = replay_running_debug() || debug.until >= 0;
+    bool back = backwards();
 
     if (back && !debug.over && now < debug.when) {
         return false;
@@ -80,8 +70,17 @@ static bool begin_hit(int64_t now)
     return debug.n_hits++ < HITS_MOST;
 }
 
-/* Notes why, in a line of its own, and stops. */
-static void G_GNUC_PRINTF(2, 3) hit(uint64_t id, const char *format, ...)
+/* What need not be noted twice: of what is gone through once more. */
+static void note(const char *line)
+{
+    if (!backwards() && ++debug.n_log <= LOG_MOST) {
+        g_string_append(debug.log, line);
+    }
+}
+
+/* Notes why, in a line of its own, and stops. On the way backwards none is passed over, for
+ * their number is that of the way forward. */
+static void G_GNUC_PRINTF(2, 3) hit(Stop *stop, const char *format, ...)
 {
     int64_t now = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
     g_autofree char *what = NULL, *line = NULL;
@@ -90,7 +89,15 @@ static void G_GNUC_PRINTF(2, 3) hit(uint64_t id, const char *format, ...)
     va_start(args, format);
     what = g_strdup_vprintf(format, args);
     va_end(args);
-    line = g_strdup_printf("\nid=%" PRIu64 " %s", id, what);
+    line = g_strdup_printf("\nid=%" PRIu64 " %s", stop->id, what);
+    if (stop->log == 1) {
+        note(line);
+        return;
+    }
+    if (stop->ignore != ANY && stop->ignore != 0 && !backwards()) {
+        stop->ignore--;
+        return;
+    }
     if (begin_hit(now) && !strstr(debug.hits->str, line)) {
         g_string_append(debug.hits, line);
     }
@@ -179,15 +186,15 @@ void npu_debug_event(SalaiNPU *npu, const struct npu_event *e)
         Stop *stop = &g_array_index(debug.stops, Stop, i);
 
         if (of_sem && sem_matches(stop, e)) {
-            hit(stop->id, "what=%s cycle=%" PRIu64 " core=%u sem=%u value=%u",
-                events[ON_SEM], e->now, e->core == NPU_CHIP ? 0 : e->core, e->sem,
-                e->value);
+            hit(stop, "what=%s cycle=%" PRIu64 " core=%u sem=%u value=%u", events[ON_SEM],
+                e->now, e->core == NPU_CHIP ? 0 : e->core, e->sem, e->value);
         } else if (e->what <= NPU_FAULTS && event_matches(npu, stop, e)) {
-            hit(stop->id,
+            hit(stop,
                 "what=%s cycle=%" PRIu64 " core=%u pipe=%u number=%" PRIu64
-                " opcode=%u pc=%" PRIu64 " fault=%u",
+                " opcode=%u tag=%u pc=%" PRIu64 " fault=%u",
                 events[e->what], e->now, e->core, e->pipe, e->number,
-                e->cmd ? e->cmd->head.opcode : 0, e->ra ? e->ra : e->pc, e->fault);
+                e->cmd ? e->cmd->head.opcode : 0, e->cmd ? e->cmd->head.tag : 0,
+                e->ra ? e->ra : e->pc, e->fault);
         }
     }
 }
@@ -198,109 +205,48 @@ void npu_debug_found(uint64_t cycle, unsigned number)
         Stop *stop = &g_array_index(debug.stops, Stop, i);
 
         if (stop->on >> ON_FOUND & 1) {
-            hit(stop->id, "what=%s cycle=%" PRIu64 " number=%u", events[ON_FOUND], cycle,
+            hit(stop, "what=%s cycle=%" PRIu64 " number=%u", events[ON_FOUND], cycle,
                 number);
         }
     }
 }
 
-/* --- requests --- */
+/* --- what requests.c asks for --- */
 
-/* The value of KEY= among the words, which it then takes out. Of several mistakes the first
- * is told. */
-static uint64_t take(char **words, const char *key, uint64_t otherwise, Error **errp)
+unsigned npu_stop_event(const char *name)
 {
-    size_t length = strlen(key);
-    uint64_t value = otherwise;
-
-    for (; *words; words++) {
-        if (strncmp(*words, key, length) == 0 && (*words)[length] == '=') {
-            if (qemu_strtou64(*words + length + 1, NULL, 0, &value) && !*errp) {
-                error_setg(errp, "%s: no number", *words);
-            }
-            (*words)[0] = '\0';
+    for (unsigned i = 0; i < ARRAY_SIZE(events); i++) {
+        if (strcmp(events[i], name) == 0) {
+            return 1u << i;
         }
     }
-    return value;
+    return 0;
 }
 
-/* Bits of the events that are named, which it then takes out. */
-static unsigned take_events(char **words)
+void npu_stop_add(const Stop *stop)
 {
-    unsigned on = 0;
-
-    for (; *words; words++) {
-        for (unsigned i = 0; i < ARRAY_SIZE(events); i++) {
-            if (strcmp(*words, events[i]) == 0) {
-                on |= 1u << i;
-                (*words)[0] = '\0';
-            }
-        }
-    }
-    return on;
+    g_array_append_vals(debug.stops, stop, 1);
 }
 
-static void nothing_left(char **words, Error **errp)
+void npu_stop_delete(uint64_t id)
 {
-    for (; *words; words++) {
-        if (**words && !*errp) {
-            error_setg(errp, "%s: not known", *words);
-        }
-    }
-}
-
-static void request_stop(char **words, Error **errp)
-{
-#define KEY(name)                                                                        \
-    {                                                                                    \
-#name, offsetof(Stop, name)                                                      \
-    }
-    static const struct {
-        const char *name;
-        size_t offset;
-    } keys[] = {KEY(id),    KEY(core),   KEY(pipe), KEY(number), KEY(opcode),
-                KEY(tag),   KEY(bits),   KEY(mem),  KEY(first),  KEY(bytes),
-                KEY(reads), KEY(writes), KEY(sem),  KEY(value)};
-    Stop stop = {.on = take_events(words)};
-
-    for (unsigned i = 0; i < ARRAY_SIZE(keys) && !*errp; i++) {
-        *(uint64_t *)((char *)&stop + keys[i].offset) =
-            take(words, keys[i].name, ANY, errp);
-    }
-    nothing_left(words, errp);
-    if (!*errp && (stop.id == ANY || !stop.on)) {
-        error_setg(errp, "a stop wants id= and an event");
-    }
-    if (!*errp) {
-        g_array_append_val(debug.stops, stop);
-    }
-}
-
-static void request_delete(char **words, Error **errp)
-{
-    uint64_t id = take(words, "id", ANY, errp);
-
-    nothing_left(words, errp);
-    for (unsigned i = debug.stops->len; !*errp && i-- > 0;) {
+    for (unsigned i = debug.stops->len; i-- > 0;) {
         if (is(id, g_array_index(debug.stops, Stop, i).id)) {
             g_array_remove_index(debug.stops, i);
         }
     }
 }
 
-static void request_gate(char **words, Error **errp)
+void npu_stop_ignore(uint64_t id, uint64_t times)
 {
-    uint64_t when = take(words, "when", ANY, errp);
-    uint64_t until = take(words, "until", ANY, errp);
+    for (unsigned i = 0; i < debug.stops->len; i++) {
+        Stop *stop = &g_array_index(debug.stops, Stop, i);
 
-    nothing_left(words, errp);
-    if (!*errp) {
-        debug.gate = when;
-        debug.until = until;
+        stop->ignore = stop->id == id ? times : stop->ignore;
     }
 }
 
-static char *request_list(void)
+char *npu_stop_list(void)
 {
     GString *text = g_string_new(NULL);
 
@@ -311,77 +257,38 @@ static char *request_list(void)
     return g_string_free(text, FALSE);
 }
 
-static char *request_who(SalaiNPU *npu, char **words, Error **errp)
+char *npu_stop_log(void)
 {
-    uint64_t core = take(words, "core", 0, errp), mem = take(words, "mem", ANY, errp);
-    uint64_t addr = take(words, "addr", 0, errp);
+    uint64_t more = debug.n_log - MIN(debug.n_log, LOG_MOST);
+    char *text = g_strdup_printf("left_out=%" PRIu64 "%s", more, debug.log->str);
 
-    nothing_left(words, errp);
-    return *errp ? NULL : npu_history_who(npu, core, mem, addr);
+    g_string_truncate(debug.log, 0);
+    debug.n_log = 0;
+    return text;
 }
 
-/* The number of the head of a queue, which is the next to end. */
-static char *request_head(SalaiNPU *npu, char **words, Error **errp)
+void npu_stop_gate(uint64_t when, uint64_t until)
 {
-    uint64_t core = take(words, "core", ANY, errp), pipe = take(words, "pipe", ANY, errp);
+    debug.gate = (int64_t)when;
+    debug.until = (int64_t)until;
+}
 
-    nothing_left(words, errp);
-    if (!*errp && (core >= npu->config.cores || pipe >= NPU_PIPES)) {
-        error_setg(errp, "head: no such pipe");
+static void alarm_rings(void *opaque)
+{
+    SalaiNPU *npu = opaque;
+    Stop stop = {.ignore = ANY};
+
+    npu_advance(&npu->model, npu_now(npu));
+    hit(&stop, "what=time cycle=%" PRIu64, npu_now(npu));
+    npu_arm(npu);
+}
+
+void npu_stop_at(SalaiNPU *npu, int64_t ns)
+{
+    if (!debug.alarm) {
+        debug.alarm = timer_new_ns(QEMU_CLOCK_VIRTUAL, alarm_rings, npu);
     }
-    return *errp ? NULL
-                 : g_strdup_printf("%" PRIu64, npu_head_number(&npu->model, core, pipe));
-}
-
-static void request_trace(SalaiNPU *npu, const char *path, Error **errp)
-{
-    int err;
-
-    if (!path) {
-        npu_trace_close(npu);
-    } else if (!*path) {
-        error_setg(errp, "trace: file= names none");
-    } else if ((err = npu_trace_open(npu, path))) {
-        error_setg(errp, "%s: %s", path, strerror(err));
-    }
-}
-
-static void set_debug(Object *obj, const char *text, Error **errp)
-{
-    SalaiNPU *npu = SALAI_NPU(obj);
-    g_auto(GStrv) words = g_strsplit(text, " ", 0);
-    const char *verb = words[0] ?: "";
-    char *answer = NULL;
-    Error *err = NULL;
-
-    if (strcmp(verb, "trace") == 0) {
-        text = strstr(text, "file=");
-        request_trace(npu, text ? text + 5 : NULL, &err);
-    } else if (!npu->debug) {
-        error_setg(&err, "npu.so was started without debug=on");
-    } else if (strcmp(verb, "stop") == 0) {
-        request_stop(words + 1, &err);
-    } else if (strcmp(verb, "delete") == 0) {
-        request_delete(words + 1, &err);
-    } else if (strcmp(verb, "gate") == 0) {
-        request_gate(words + 1, &err);
-    } else if (strcmp(verb, "list") == 0) {
-        answer = request_list();
-    } else if (strcmp(verb, "who") == 0) {
-        answer = request_who(npu, words + 1, &err);
-    } else if (strcmp(verb, "head") == 0) {
-        answer = request_head(npu, words + 1, &err);
-    } else {
-        error_setg(&err, "%s: no such request", verb);
-    }
-    g_free(debug.answer);
-    debug.answer = answer;
-    error_propagate(errp, err);
-}
-
-static char *get_debug(Object *obj, Error **errp)
-{
-    return g_strdup(debug.answer ?: "");
+    timer_mod(debug.alarm, ns);
 }
 
 /* What has happened, and whether at this very instant; `sequence` tells it from what was
@@ -411,8 +318,9 @@ void npu_debug_init(SalaiNPU *npu)
 {
     debug.stops = g_array_new(false, false, sizeof(Stop));
     debug.hits = g_string_new(NULL);
+    debug.log = g_string_new(NULL);
     debug.when = debug.gate = debug.until = -1;
     qemu_add_vm_change_state_handler(state_changed, npu);
-    object_property_add_str(OBJECT(npu), "debug", get_debug, set_debug);
+    npu_requests_init(npu);
     object_property_add_str(OBJECT(npu), "stopped", get_stopped, NULL);
 }

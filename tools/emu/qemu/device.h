@@ -106,7 +106,7 @@ extern const VMStateDescription npu_vmstate;
 extern const struct npu_host npu_host_ops;
 void npu_memory_init(SalaiNPU *npu);
 
-/* debug.c: what a debugger asks of the device, through the property "debug" of
+/* debug.c, requests.c: what a debugger asks of the device, through the property "debug" of
  * /machine/npu; stops the machine where it has asked for that. */
 void npu_debug_init(SalaiNPU *npu);
 void npu_debug_event(SalaiNPU *npu, const struct npu_event *e);
@@ -115,13 +115,24 @@ void npu_debug_found(uint64_t cycle, unsigned number);
 /* Instructions that the hart has retired, in a replay; else 0. */
 uint64_t npu_replay_icount(void);
 
-/* history.c: every command that has ended, with what it wrote. */
+/* history.c: every command that has ended, with what it wrote, and that has begun, with what
+ * it read. */
 void npu_history_event(SalaiNPU *npu, const struct npu_event *e);
 void npu_history_restored(SalaiNPU *npu);
+/* The last command that ended by `ns`, and the one after it, as "ns=N icount=N next=N
+ * next_icount=N when=N"; next 0: none is known. */
+char *npu_history_before(const SalaiNPU *npu, uint64_t ns);
+/* The last `most` commands that read byte `addr` of a memory, a line each. */
+char *npu_history_readers(unsigned core, unsigned mem, uint64_t addr, unsigned most);
 /* The last command that wrote byte `addr` of a memory, as text; never NULL. */
 char *npu_history_who(const SalaiNPU *npu, unsigned core, unsigned mem, uint64_t addr);
 void npu_history_dump(const SalaiNPU *npu, GByteArray *to);
 extern const VMStateDescription npu_history_vmstate;
+
+/* semlog.c: every post and take of a semaphore; the last `most` of one, a line each. */
+void npu_semlog_event(const struct npu_event *e);
+void npu_semlog_restored(void);
+char *npu_semlog(unsigned core, unsigned sem, unsigned most);
 
 /* core.c: leaves the file when the run fails; at: addresses of functions. */
 void npu_core_init(SalaiNPU *npu, const char *path, const char *at);

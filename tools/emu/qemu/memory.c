@@ -130,6 +130,7 @@ static void event(void *ctx, const struct npu_event *e)
     npu_results_event(npu, e);
     if (npu->debug) {
         npu_history_event(npu, e);
+        npu_semlog_event(e);
         npu_debug_event(npu, e);
     }
     npu->told = false;

@@ -145,7 +145,8 @@ static void state_changed(void *opaque, bool running, RunState state)
     if (stop_asked) {
         stop_asked = false;
         npu_arm(npu);
-    } else if (replay_mode == REPLAY_MODE_PLAY && state == RUN_STATE_DEBUG) {
+    } else if (replay_mode == REPLAY_MODE_PLAY &&
+               (state == RUN_STATE_DEBUG || state == RUN_STATE_PAUSED)) {
         npu_advance(&npu->model, npu_now(npu));
     }
 }

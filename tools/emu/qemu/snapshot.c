@@ -155,6 +155,7 @@ static int npu_post_load(void *opaque, int version)
     kept = give_back();
     fputs(kept, stderr);
     npu_history_restored(npu);
+    npu_semlog_restored();
     npu_racecheck_restored();
     npu_arm(npu);
     npu_started();

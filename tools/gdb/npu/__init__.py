@@ -2,15 +2,16 @@
 #
 # The command `npu` itself; sourced through tools/gdb/npu.py. Each file of commands/ is a
 # sub-command: its docstring is the help, OPTIONS its getopt letters (-c CORE is always
-# there), run(words, options, core) what it does; it is refused where no machine stands
-# still, unless NEEDS_MACHINE is False.
+# there), run(words, options, core) what it does, where CONDITIONAL with `if` and an expression
+# as the last two words; it is refused where no machine stands still, unless NEEDS_MACHINE is
+# False.
 import getopt
 import importlib
 import os
 
 import gdb
 
-from npu import history, machine, printers, stops  # noqa: F401 (stops: its line at each stop)
+from npu import history, machine, printers, wanted  # noqa: F401 (wanted: at each stop)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -28,6 +29,7 @@ it is left out. Where there is no machine, or no such thing, one line says so.""
 class SubCommand(gdb.Command):
     def __init__(self, name, module):
         self.module = module
+        self.conditional = getattr(module, "CONDITIONAL", False)
         self.name = f"npu {name}"
         self.__doc__ = module.__doc__.strip()
         super().__init__(self.name, gdb.COMMAND_DATA, gdb.COMPLETE_EXPRESSION)
@@ -36,7 +38,9 @@ class SubCommand(gdb.Command):
         self.dont_repeat()
         try:
             letters = "c:" + getattr(self.module, "OPTIONS", "")
+            text, found, condition = text.partition(" if ") if self.conditional else (text, "", "")
             pairs, words = getopt.gnu_getopt(gdb.string_to_argv(text), letters)
+            words += ["if", condition.strip()] if found else []
             options = dict(pairs)
             core = machine.number(options.get("-c", "0"))
             if getattr(self.module, "NEEDS_MACHINE", True):

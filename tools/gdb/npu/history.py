@@ -27,6 +27,15 @@ def last_writer(core, memory, address):
     return found
 
 
+def last_readers(core, memory, address, most):
+    """Entries of the last commands that read a byte, the last first."""
+    if core_file():
+        raise machine.Error("a core file does not know who read")
+    found = [device.pairs(line) for line in device.ask(
+        f"who core={core} mem={memory} addr={address} readers={most}").splitlines()]
+    return [{**f, "command": decode.Cmd(bytes.fromhex(f["cmd"]))} for f in found]
+
+
 def core_file():
     """Path of the core file that gdb looks at, or None."""
     found = re.search(r"core dump file:\s+`(.*)', file type",

@@ -8,11 +8,12 @@ import os
 
 import gdb
 
-from npu import decode, device, machine, queues
+from npu import decode, device, machine
 
 texts = {}  # number: the command that made it
 numbers = itertools.count(1)
 told = 0  # sequence of the last hits that were shown
+quiet = False  # the machine goes on for what it is to come to, not for who has asked
 gated = False  # the next stop is one that settle_by_stops() goes to
 in_replay = False  # npu start has seen that
 END = "{} ends here; `npu back`, `npu who -g` and reverse-continue go back"
@@ -22,6 +23,14 @@ def known():
     """{number: text} of those that the device still has."""
     left = {int(n) for n in device.ask("list").split()}
     return {n: t for n, t in texts.items() if n in left}
+
+
+def one(text):
+    """The number of a stop that is there."""
+    number = machine.number(text)
+    if number not in known():
+        raise machine.Error(f"no stop {number}: `npu break` lists them")
+    return number
 
 
 def add(events, text, **keys):
@@ -64,6 +73,8 @@ def who(hit):
 
 def line(hit):
     at = f"at cycle {hit['cycle']}"
+    if hit["what"] == "time":
+        return f"here it is cycle {hit['cycle']}"
     if hit["what"] == "sem":
         return f"semaphore {hit['sem']} of core {hit['core']} is {hit['value']} {at}"
     if hit["what"] == "found":
@@ -74,13 +85,23 @@ def line(hit):
     command = decode.commands().get(hit["opcode"], (f"opcode {hit['opcode']:#x}",))[0]
     what = {"pushed": "is issued"}.get(hit["what"], hit["what"])
     return f"{who(hit)} command {hit['number']} ({command}) {what} {at}" \
-        + (f", issued at {decode.issued(hit['pc'], tag_of(hit))}" if hit["pc"] else "")
+        + (f", issued at {decode.issued(hit['pc'], hit['tag'])}" if hit["pc"] else "")
 
 
-def tag_of(hit):
-    """Of a command that begins, which is the head of its queue then; else 0."""
-    commands = queues.read(hit["core"], hit["pipe"]) if hit["what"] == "begins" else None
-    return commands[0].tag if commands else 0
+def hits():
+    """What the machine stands at, as pairs."""
+    head_, *found = device.get("stopped").splitlines()
+    return [device.pairs(h) for h in found] if device.pairs(head_)["here"] else []
+
+
+def noted():
+    """Lines of `npu log` since they were asked for last."""
+    if not any(text.startswith("npu log") for text in texts.values()):
+        return []
+    left, *found = device.ask("log").splitlines()
+    more = device.pairs(left)["left_out"]
+    return ["log: " + line(device.pairs(h)) for h in found] \
+        + ([f"log: {more} more"] if more else [])
 
 
 def lines(always):
@@ -96,23 +117,6 @@ def lines(always):
     word = "stopped" if head["here"] else "passed"
     more = [f"{word}: {head['left_out']} more"] if head["left_out"] else []
     return [f"{word}: {line(device.pairs(h))}" for h in hits] + more + end
-
-
-def on_stop(event):
-    """gdb's own line follows."""
-    global gated
-    try:
-        if gated:
-            gated = False
-            device.ask("gate")
-        if texts or in_replay:
-            for text in lines(False):
-                print(text)
-            # What QEMU stops with is SIGTRAP, which gdb takes for no signal.
-            if speaks_mi() and type(event) is gdb.StopEvent:
-                gdb.post_event(settle_by_stops)
-    except gdb.error:
-        pass
 
 
 def head():
@@ -138,13 +142,16 @@ def quietly(command):
     if speaks_mi():
         gdb.execute(command, to_string=True)
         return
+    global quiet
     gdb.flush()
     kept, nothing = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, 1)
+    quiet = True
     try:
         gdb.execute(command, to_string=True)
         gdb.flush()
     finally:
+        quiet = False
         os.dup2(kept, 1)
         os.close(kept)
         os.close(nothing)
@@ -164,11 +171,12 @@ def settle():
 
 
 def settle_by_stops():
-    """One step of settle() a stop, because behind an event of MI gdb waits for none."""
+    """One step of settle() a stop, because behind an event of MI gdb waits for none. False:
+    there is none to do."""
     global gated
     thread = gdb.selected_thread()
     if not texts or thread is None or thread.is_running():
-        return
+        return True
     found = head()
     if found["settle"] and found["now"] > found["when"]:
         gdb.execute("reverse-stepi")
@@ -176,6 +184,15 @@ def settle_by_stops():
         gated = True
         device.ask(f"gate when={found['when']}")
         gdb.execute("continue")
+    return found["settle"]
+
+
+def ungate():
+    """At the stop that settle_by_stops() went to."""
+    global gated
+    if gated:
+        gated = False
+        device.ask("gate")
 
 
 def through_gate(gate):
@@ -203,7 +220,7 @@ def back_in_sleep():
     return True
 
 
-def back(when=None):
+def back_once(when=None):
     """Goes back to the last stop, or breakpoint; to one at an instant (ns), which may be
     this one."""
     before = head()
@@ -217,17 +234,14 @@ def back(when=None):
     found = head()
     if found["back"] and found["now"] < found["when"] != before["when"]:
         through_gate(f"when={found['when']}")
+
+
+def back(when=None):
+    back_once(when)
+    show()
+
+
+def show():
     for line_ in lines(True):
         print(line_)
     gdb.execute("frame")
-
-
-def hook():
-    """gdb's own reverse-continue knows the stops, too. Where gdb does not wait for it, as
-    with MI, the hook finds the machine running, and on_stop() sees to it."""
-    gdb.execute("define hookpost-reverse-continue\n"
-                "python import sys; sys.modules['npu.stops'].settle()\nend")
-
-
-gdb.events.stop.connect(on_stop)
-hook()

@@ -3,11 +3,11 @@
 
 Breakpoints and watchpoints of gdb count, too. gdb's own reverse-continue does not see
 what engines have done since the hart fell asleep."""
-from npu import device, machine, stops
+from npu import device, machine, wanted
 
 
 def run(words, options, core):
     machine.wants(words, 0, 0, "npu back")
     if not device.replaying():
         raise machine.Error("only a replay goes back: `make record`, then `make replay`")
-    stops.back()
+    wanted.back()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""npu task [N]     shows the task N of `npu tasks` to gdb; without N: back to the hart
+"""npu task [N]           shows the task N of `npu tasks` to gdb; without N: back to the hart
+npu task all COMMAND   does a command in each task, as `npu task all "info locals"`
 
 Frames behind the hart's own are then the task's, as it waits: `up`, `info locals`,
 `print`, `backtrace`, `finish` and breakpoints work. Nothing of the machine is changed,
@@ -29,16 +30,36 @@ def kernel_frame(frame):
     return at if at and at.find_sal().symtab else frame
 
 
+def show(task):
+    live = task.live()
+    view.unwinder.show(None if live else task)
+    kernel_frame(view.at(0 if live else view.hart_frames())).select()
+    print(f'task {task.index} "{task.name}": {task.doing()}')
+
+
+def to_hart():
+    view.unwinder.show(None)
+    gdb.newest_frame().select()
+
+
+def each(command):
+    """As gdb's `thread apply all`; those that have not begun have no frames."""
+    for task in tasks.tasks():
+        if not task.ended and (task.live() or not task.fresh):
+            show(task)
+            gdb.execute(command)
+    to_hart()
+
+
 def run(words, options, core):
+    if words[:1] == ["all"]:
+        machine.wants(words, 2, 100, "npu task all COMMAND")
+        each(" ".join(words[1:]))
+        return
     machine.wants(words, 0, 1, "npu task [N]")
     if not words:
-        view.unwinder.show(None)
-        gdb.newest_frame().select()
+        to_hart()
         print("the hart")
     else:
-        task = choose(words[0])
-        live = task.live()
-        view.unwinder.show(None if live else task)
-        kernel_frame(view.at(0 if live else view.hart_frames())).select()
-        print(f'task {task.index} "{task.name}": {task.doing()}')
+        show(choose(words[0]))
     gdb.execute("frame")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """npu who [MEM] ADDRESS [-g] [-c CORE]     which command wrote that byte last
+npu who -r [MEM] ADDRESS [-c CORE]       which have read it since, the last first
 
 With its cycles and the line that issued it. MEM: gm, l1, ub, l0a, l0b, l0b_index, l0c, bt,
 fb, with an offset in it; without MEM, an address as the hart sees it. Elements that a mask leaves
@@ -9,7 +10,8 @@ import gdb
 
 from npu import decode, device, history, machine, stops
 
-OPTIONS = "g"
+OPTIONS = "gr"
+READERS = 8  # at most
 
 
 def hart_watch(memory, address):
@@ -55,18 +57,36 @@ def to_issuer(found):
         print("where it was issued is not known: before the snapshot that this run began with")
 
 
+def described(found, did):
+    pipe = machine.pipes()[found["pipe"]]
+    return (f"{pipe} command {found['number']} of core {found['core']} {did}, cycle "
+            f"{found['begin']} to {found['end']}\n  {found['command'].line()}\n  issued at "
+            + decode.issued(history.issuer(found), found["command"].tag))
+
+
+def readers(owner, memory, first, where):
+    """They read where they begin, so not before the writer has ended."""
+    written = history.last_writer(owner, memory, first)
+    since = written["end"] if written else 0
+    found = [f for f in history.last_readers(owner, memory, first, READERS)
+             if f["begin"] >= since]
+    for f in found:
+        print(f"{where}: " + described(f, "read it"))
+    if not found:
+        print(f"no command has read {where}" + (" since it was written" if written else ""))
+
+
 def run(words, options, core):
-    machine.wants(words, 1, 2, "npu who [MEM] ADDRESS [-g]")
+    machine.wants(words, 1, 2, "npu who [-r] [MEM] ADDRESS [-g]")
     owner, memory, first = machine.locate(words, core)
     where = f"{machine.memory_name(memory)} {first:#x}"
+    if "-r" in options:
+        readers(owner, memory, first, where)
+        return
     found = history.last_writer(owner, memory, first)
-    if not found:
-        print(f"no command has written {where}: {history.hint()}")
+    if found:
+        print(f"{where}: " + described(found, "wrote it last"))
     else:
-        pipe = machine.pipes()[found["pipe"]]
-        print(f"{where}: {pipe} command {found['number']} of core {found['core']} wrote it last, "
-              f"cycle {found['begin']} to {found['end']}\n  {found['command'].line()}\n"
-              f"  issued at "
-              + decode.issued(history.issuer(found), found["command"].tag))
+        print(f"no command has written {where}: {history.hint()}")
     if "-g" in options:
         go(found, where, memory, machine.hart_address(owner, memory, first))
