@@ -188,6 +188,9 @@ tap_check trace/agrees_with_the_counters "$(agrees "a,b c.json" 2>&1)"
 tap_check trace/follows_the_rules "$(follows_rules "a,b c.json" 2>&1)"
 tap_check trace/tables_agree_with_the_report "$(tables_agree tables 2>&1)"
 tap_check trace/appears_when_it_is_complete "$(ls | grep -v -x -e plain -e tables -e 'a,b c.json')"
+# Loads of a and b, of L0, products and the way out are lines of their own.
+tap_check trace/lines_of_products "$(grep -o '"line":"kernels/mm/[a-z]*.c:[0-9]*"' "a,b c.json" |
+    sort -u | awk 'END { if (NR < 5) print NR, "lines" }')"
 tap_check path/is_as_long_as_the_launch_of_matmul "$(is_exact tables 1 2>&1)"
 
 # Others, on one core and on seven: NAME CORES LAUNCHES ARGUMENT...; mla_prolog tells no
@@ -244,6 +247,20 @@ tap_check trace/shows_a_fault "$(has_status 3; follows_rules fault.json part 2>&
 refused trace/tells_that_it_cannot_write 'missing/t.json' --trace missing/t.json -- vadd --n 100
 refused trace/refuses_tables_without_a_folder 'missing/.*csv: No such file' --tables missing -- \
     vadd --n 100
+
+# A run that is checked as well: the same tables, the trace, and what it found. `race` has one.
+"$root/tools/profile/profile" --out plain_profile --image "$TEST_IMAGE" -- race > "$log/out" \
+    2> "$log/err"
+"$root/tools/profile/profile" --out checked --sanitize race,hart --image "$TEST_IMAGE" -- race \
+    > "$log/out" 2> "$log/err"
+status=$?
+tap_check profile/with_checks "$(has_status 1; says err 'checks found: 1 race'
+    diff -r -x report.html plain_profile checked
+    [ -s checked/report.html ] && [ -s checked/trace.json ] || echo 'no report or no trace')"
+salai --trace names.json -- vadd --n 20000
+tap_check trace/names_buffers "$(has_status 0
+    grep -q '"to":"UB 0x[0-9a-f]* (x and y)"' names.json || echo 'no operand has the name'
+    grep -q '"name":"UB: x and y","ph":"C"' names.json || echo 'no counter has')"
 
 # The folder of a profile that cannot be made; one without room.
 touch taken

@@ -31,6 +31,13 @@ typedef struct Units {
     unsigned core, sem, value;
 } Units;
 
+/* Buffers of a queue, or one for a pipe alone. */
+typedef struct Named {
+    unsigned core, mem;
+    uint64_t addr, bytes;
+    const char *name; /* of many, each once */
+} Named;
+
 static struct {
     const TraceFormat *format;
     unsigned cores;
@@ -40,6 +47,7 @@ static struct {
     uint64_t units_at;
     uint8_t units_told[NPU_MAX_CORES + 1][SEM_CORE];
     uint64_t held[NPU_MAX_CORES][NPU_MEM_COUNT], heap;
+    GArray *named;      /* of Named: local memory that somebody holds */
     GHashTable *blocks; /* address -> bytes */
 } count;
 
@@ -265,6 +273,46 @@ static void tell_held(uint64_t now, unsigned core, unsigned mem)
     tell(core, name, "bytes", now, count.held[core][mem]);
 }
 
+static void tell_named(uint64_t now, const Named *n, uint64_t bytes)
+{
+    g_autofree char *name = g_strdup_printf("%s: %s", npu_text_mem(n->mem), n->name);
+
+    tell(n->core, name, "bytes", now, bytes);
+}
+
+static void name_buffer(SalaiNPU *npu, uint64_t now, const struct hint *h)
+{
+    const char *name = h->name ? npu_text_of_guest(npu, h->name) : "";
+    Named named = {h->core, h->mem, h->addr, h->bytes * h->count, g_intern_string(name)};
+
+    if (*name) {
+        g_array_append_val(count.named, named);
+        tell_named(now, &named, named.bytes);
+    }
+}
+
+const char *npu_count_buffer(unsigned core, unsigned mem, uint64_t addr)
+{
+    for (unsigned i = count.named ? count.named->len : 0; i-- > 0;) {
+        const Named *n = &g_array_index(count.named, Named, i);
+
+        if (n->core == core && n->mem == mem && addr - n->addr < n->bytes) {
+            return n->name;
+        }
+    }
+    return "";
+}
+
+static void forget_named(uint64_t now, unsigned core)
+{
+    for (unsigned i = count.named->len; i-- > 0;) {
+        if (g_array_index(count.named, Named, i).core == core) {
+            tell_named(now, &g_array_index(count.named, Named, i), 0);
+            g_array_remove_index(count.named, i);
+        }
+    }
+}
+
 static void local(SalaiNPU *npu, uint64_t now, const struct hint *h)
 {
     if (h->core >= count.cores || h->mem >= NPU_MEM_COUNT) {
@@ -272,6 +320,7 @@ static void local(SalaiNPU *npu, uint64_t now, const struct hint *h)
     }
     count.held[h->core][h->mem] += h->bytes * h->count;
     tell_held(now, h->core, h->mem);
+    name_buffer(npu, now, h);
     tell_block(npu, now, h,
                (TraceMemory){.process = h->core,
                              .mem = npu_text_mem(h->mem),
@@ -287,6 +336,7 @@ static void open_core(uint64_t now, unsigned core)
             tell_held(now, core, m);
         }
     }
+    forget_named(now, core);
 }
 
 void npu_count_memory(SalaiNPU *npu, uint64_t now, const struct hint *h)
@@ -325,6 +375,7 @@ void npu_count_open(const TraceFormat *format, SalaiNPU *npu)
     memset(count.units_told, 0, sizeof(count.units_told));
     count.units = count.units ?: g_array_new(false, false, sizeof(Units));
     count.blocks = count.blocks ?: g_hash_table_new(NULL, NULL);
+    count.named = count.named ?: g_array_new(false, false, sizeof(Named));
     g_array_set_size(count.units, 0);
     count.format = format;
     count.cores = npu->config.cores;

@@ -16,5 +16,7 @@ void npu_count_ended(const struct follow *f, const struct npu_event *e);
 void npu_count_units(const struct npu_event *e);
 void npu_count_reset(const struct follow *f, const struct npu_event *e);
 void npu_count_memory(SalaiNPU *npu, uint64_t now, const struct hint *h);
+/* What the firmware calls the buffer at an address, "" if it has not said. */
+const char *npu_count_buffer(unsigned core, unsigned mem, uint64_t addr);
 
 #endif

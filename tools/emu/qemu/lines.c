@@ -5,6 +5,8 @@
  */
 #include "tools/emu/qemu/lines.h"
 
+#define TEXT_BYTES 1024
+
 static struct {
     FILE *ask, *answer; /* NULL: there is none */
     GHashTable *known;  /* text of an address and its caller -> line, or "" */
@@ -28,7 +30,8 @@ void npu_lines_open(void)
     const char *image = current_machine->kernel_filename, *cross = g_getenv("CROSS");
     g_autofree char *tool =
         g_strconcat(cross ?: "riscv64-unknown-elf-", "addr2line", NULL);
-    char *argv[] = {tool, (char *)"-e", (char *)image, (char *)"-a", (char *)"-i", NULL};
+    char *argv[] = {tool,         (char *)"-e", (char *)image, (char *)"-a",
+                    (char *)"-i", (char *)"-f", NULL};
     int in, out;
 
     if (lines.known || !image) {
@@ -57,32 +60,54 @@ static bool read_line(char *text, int size)
     return true;
 }
 
-/* Of the frames at an address, inlined ones first, the first one above the drivers; else,
- * if `any`, the outermost that has a line. Address 0, asked for behind it, ends the answer. */
+/* The next frame of the answer, "file:line"; false: the answer ends. */
+static bool read_frame(char *function, char *file)
+{
+    char text[TEXT_BYTES], *space;
+
+    if (!read_line(function, TEXT_BYTES) || g_str_has_prefix(function, "0x") ||
+        !read_line(text, sizeof(text))) {
+        return false;
+    }
+    space = strstr(text, " (discriminator");
+    if (space) {
+        *space = '\0';
+    }
+    g_strlcpy(file, g_str_has_prefix(text, "./") ? text + 2 : text, TEXT_BYTES);
+    return true;
+}
+
+/* By its name it pushes what somebody else has built: whoever calls it says more. */
+static bool passes_on(const char *function)
+{
+    return strstr(function, "push") || strstr(function, "issue");
+}
+
+/* Of the frames at an address, inlined ones first, the first one above the drivers that does
+ * not only pass on, or the last that does; else, if `any`, the outermost that has a line.
+ * Address 0, asked for behind it, ends the answer. */
 static char *ask(uint64_t address, bool any)
 {
-    char text[1024];
+    char function[TEXT_BYTES], file[TEXT_BYTES];
     char *found = NULL, *last = NULL;
+    bool better = true; /* may be found */
 
     fprintf(lines.ask, "0x%" PRIx64 "\n0x0\n", address);
     fflush(lines.ask);
-    read_line(text, sizeof(text)); /* the address */
-    while (read_line(text, sizeof(text)) && !g_str_has_prefix(text, "0x")) {
-        const char *file = g_str_has_prefix(text, "./") ? text + 2 : text;
-        char *space = strstr(text, " (discriminator");
-
-        if (space) {
-            *space = '\0';
-        }
-        if (!found && !is_beneath(file)) {
+    read_line(file, sizeof(file)); /* the address */
+    while (read_frame(function, file)) {
+        if (better && !is_beneath(file)) {
+            g_free(found);
             found = g_strdup(file);
+            better = passes_on(function);
         }
         if (file[0] != '?' && !strstr(file, ":?")) {
             g_free(last);
             last = g_strdup(file);
         }
     }
-    read_line(text, sizeof(text)); /* of address 0 */
+    read_line(file, sizeof(file)); /* of address 0: function and line */
+    read_line(file, sizeof(file));
     if (!found && any) {
         return last;
     }

@@ -3,6 +3,7 @@
  * What a command is, in words; see texts.h.
  */
 #include "tools/emu/qemu/texts.h"
+#include "tools/emu/qemu/counters.h"
 #include "tools/emu/qemu/lines.h"
 #include "semihosting/semihost.h"
 
@@ -94,10 +95,15 @@ static void shape(const struct npu_event *e, const struct cmd_info *info)
     }
 }
 
-static void operand(char *to, const struct access *a)
+static void operand(char *to, unsigned core, const struct access *a)
 {
+    const char *name = npu_count_buffer(core, a->mem, a->base);
+
     if (access_bytes(a)) {
         add(to, "%s%s 0x%" PRIx64, *to ? ", " : "", npu_text_mem(a->mem), a->base);
+        if (*name) {
+            add(to, " (%s)", name);
+        }
     }
 }
 
@@ -105,13 +111,13 @@ static void operands(const struct npu_event *e)
 {
     texts.from[0] = texts.to[0] = '\0';
     for (unsigned i = 0; i < e->n_src; i++) {
-        operand(texts.from, &e->src[i]);
+        operand(texts.from, e->core, &e->src[i]);
     }
     if (e->dst) {
-        operand(texts.to, e->dst);
+        operand(texts.to, e->core, e->dst);
     }
     if (e->also) {
-        operand(texts.to, e->also);
+        operand(texts.to, e->core, e->also);
     }
 }
 
