@@ -32,13 +32,19 @@ def type_name(code):
     return machine.names("type", "TYPE_").get(code, f"type {code}")
 
 
+@machine.from_image
+def flags_of(op):
+    """[(name, bit)]; OP_FLAG of enum cmd_flag belongs to the longest op that fits."""
+    ops = [c[0] for c in commands().values()]
+    return [(name[len(op) + 1:], bit) for name, bit in machine.enum("cmd_flag").items()
+            if op == max((o for o in ops if name.startswith(o + "_")), key=len, default="")]
+
+
 def flag_names(op, flags):
-    """Names of flags; OP_FLAG of enum cmd_flag belongs to the longest op that fits."""
-    ops, found = [c[0] for c in commands().values()], []
-    for name, bit in machine.enum("cmd_flag").items():
-        owner = max((o for o in ops if name.startswith(o + "_")), key=len, default="")
-        if owner == op and flags & bit:
-            found.append(name[len(op) + 1:])
+    found = []
+    for name, bit in flags_of(op):
+        if flags & bit:
+            found.append(name)
             flags &= ~bit
     return found + ([f"{flags:#x}"] if flags else [])
 
@@ -103,10 +109,11 @@ def source_name(sem, pc):
     symtab = gdb.find_pc_line(pc).symtab if pc else None
     for symbol in symtab.static_block() if symtab else ():
         kind = symbol.type
-        if symbol.addr_class == gdb.SYMBOL_LOC_CONST and kind.code == gdb.TYPE_CODE_ENUM:
+        if (symbol.addr_class == gdb.SYMBOL_LOC_CONST and kind.code == gdb.TYPE_CODE_ENUM
+                and kind.tag is None and int(symbol.value()) == sem):
             values = [f.enumval for f in kind.fields()]
-            if kind.tag is None and values == list(range(values[0], values[0] + len(values))):
-                found.update(f.name for f in kind.fields() if f.enumval == sem)
+            if values == list(range(values[0], values[0] + len(values))):
+                found.add(symbol.name)
     return f" {found.pop()}" if len(found) == 1 else ""
 
 
