@@ -72,6 +72,15 @@ static uint64_t likely_value(struct fuzz_input *in, const struct cmd_info *info,
     return arg->size >= 4 ? value % 64 * range->multiple : value % 32 * range->multiple;
 }
 
+/* Sixteen blocks side by side. */
+static void set_blocks(union cmd *cmd, unsigned first)
+{
+    for (unsigned i = 0; i < 16; i++) {
+        uint16_t block = (uint16_t)(first + i);
+        memcpy(cmd->bytes + offsetof(struct cmd_set_va, block0) + 2 * i, &block, 2);
+    }
+}
+
 /* Mostly makes those operands fit together that must. */
 static void settle(union cmd *cmd)
 {
@@ -115,10 +124,12 @@ static void settle(union cmd *cmd)
         }
         break;
     case OP_SET_VA:
-        for (uint16_t i = 0; i < 16 && cmd->set_va.block15 % 8 != 1; i++) {
-            uint16_t block = (uint16_t)(cmd->set_va.block0 + i);
-            memcpy(cmd->bytes + offsetof(struct cmd_set_va, block0) + 2 * i, &block, 2);
+        if (cmd->set_va.block15 % 8 != 1) {
+            set_blocks(cmd, cmd->set_va.block0);
         }
+        break;
+    case OP_VTRANSDATA:
+        cmd->vec_transdata.repeat %= 4;
         break;
     default:
         break;
@@ -168,6 +179,14 @@ static void push_shaped(struct rig *r, struct fuzz_input *in, unsigned core)
     if (pipe_name(pipe)[0] != '?' && rig_error(r, core, (enum pipe)pipe) &&
         fuzz_take(in, 1) % 16) {
         rig_write(r, core, rig_pipe((enum pipe)pipe, PIPE_CTRL), PIPE_CTRL_RESET);
+    }
+    if (cmd.head.opcode == OP_VTRANSDATA && cmd.vec_transdata.src_rep % 8 != 1) {
+        for (unsigned dst = 0; dst < 2; dst++) { /* from blocks that are not where it goes */
+            union cmd set = rig_command(OP_SET_VA, TYPE_NONE);
+            set.head.flags = (uint8_t)(dst * SET_VA_DST);
+            set_blocks(&set, dst * 2048);
+            rig_push(r, core, (enum pipe)pipe, &set);
+        }
     }
     rig_push(r, core, (enum pipe)pipe, &cmd);
 }
@@ -221,7 +240,7 @@ static void push_units(struct rig *r, struct fuzz_input *in, unsigned core)
     fix.fix_gm.dst_pitch = fix.fix_gm.n;
     fix.fix_gm.nd_num = 1;
     if (bits >> 30 & 1) {
-        fix.head.opcode = OP_FIX_L0C_UB;
+        fix.head.opcode = bits >> 31 ? OP_FIX_L0C_L1 : OP_FIX_L0C_UB;
         fix.fix_local.dst = 0;
         fix.fix_local.dst_pitch = 64;
     }
