@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 #
-# golden.py make       writes inputs, expected outputs and the list `cases`
+# golden.py make [OPERATOR]...   writes inputs, expected outputs and the list `cases`
 # golden.py make-bad   writes files that are to be refused, and good ones beside them
 # golden.py make-mla   writes operands for mla_prolog, and some that are to be refused
 # golden.py make-large writes a.npy and b.npy for a matmul of four rows of tiles
@@ -227,9 +227,9 @@ def perturb():
             print(f"{options}|{op['name']} {line}")
 
 
-def make():
+def make(*names):
     for op in operators():
-        if op["texts"]:  # makes its operands of them
+        if op["texts"] or (names and op["name"] not in names):  # makes its operands of texts
             continue
         for i, line in enumerate(op["cases"]):
             case(op, f"{op['name']}_{i}", line)
@@ -327,4 +327,4 @@ def compare():
 
 
 {"make": make, "make-bad": make_bad, "make-mla": make_mla, "make-large": make_large,
- "compare": compare, "perturb": perturb}[sys.argv[1]]()
+ "compare": compare, "perturb": perturb}[sys.argv[1]](*sys.argv[2:])

@@ -65,7 +65,7 @@ tap_check mla_prolog/l2_is_cold_before_each_launch "$(has_status 0
              END { if (NR != 3) print NR " launches" }')"
 
 # Bars of the kernel, given in the cycles of v1.
-for m in 1024 4096; do
+for m in 1024 ${FULL:+4096}; do
     salai --timing v1 mla_prolog --m $m --n 1024 --k 1024 --check 2
     tap_check mla_prolog/latency_36_percent_lower_at_$m "$(has_status 0
         at_least "$(fewer_cycles)" 36)"

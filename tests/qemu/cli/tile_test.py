@@ -20,7 +20,7 @@ ROOT = os.path.abspath(os.path.dirname(os.path.abspath(__file__)) + "/../../..")
 SALAI = [ROOT + "/tools/salai"]
 TEST = [*SALAI, "--image", ROOT + "/build/fw-picolibc/test.elf"]
 RANDOM = 2000 if os.environ.get("FULL") else 30
-PLANNED = 20000 if os.environ.get("FULL") else 500  # random programs that run on the machine
+PLANNED = 20000 if os.environ.get("FULL") else 200  # random programs that run on the machine
 AT_ONCE = 20  # programs of one boot: what a command line holds
 SIZES = {"m": 7, "n": 45, "h": 3, "s": 5, "d": 8}
 EXAMPLES = {"attention": "h=2 s=9 t=13 d=5", "linear_gelu": "m=5 k=33 n=17"}

@@ -65,20 +65,21 @@ same()
 same_bytes()
 {
     local table='^  cycles +[0-9]+ '
+    local three=(mla_prolog --m 256 --n 256 --k 256 --check 4)
     local wide=(--cores 4 matmul a.npy b.npy -o c.npy) cores='^4 of 4 cores, .* cycles'
     local n=${FULL:+5} all
 
     "$here/golden.py" make-large || exit 1
     n=${n:-1}
     all=$((2 * n))
-    repeat default 1 $n
+    repeat table 1 $n "${three[@]}"
     repeat cores 1 $n "${wide[@]}"
     load_begin
-    repeat default $((n + 1)) $all
+    repeat table $((n + 1)) $all "${three[@]}"
     repeat cores $((n + 1)) $all "${wide[@]}"
     load_end
-    tap_check determinism/default_idle "$(same default $n "$table")"
-    tap_check determinism/default_on_a_busy_host "$(same default $all "$table")"
+    tap_check determinism/fused_and_separate_idle "$(same table $n "$table")"
+    tap_check determinism/fused_and_separate_on_a_busy_host "$(same table $all "$table")"
     tap_check determinism/4_cores_idle "$(same cores $n "$cores")"
     tap_check determinism/4_cores_on_a_busy_host "$(same cores $all "$cores")"
     tap_check determinism/4_cores_write_the_same "$(same cores $all '^[0-9]+ 240128 c.npy$')"

@@ -45,7 +45,7 @@ for row in "${rows[@]}"; do
     read -ra words <<< "${row#*|}"
     for profile in "${profiles[@]}"; do
         tap_check "same_on_$profile/${words[0]}_${words[*]:1}" \
-            "$(same "${options[@]}" --profile "$profile" -- "${words[@]}" --digest)"
+            "$(same "${options[@]}" --profile "$profile" -- "${words[@]}" --check 4 --digest)"
     done
 done
 SIMD=sse salai empty

@@ -101,7 +101,7 @@ def asks_nothing():
 
 def who():
     """The same answer as live, of a kernel before the one that fails."""
-    args = "vadd --n 100000 + fault bounds"
+    args = "vadd --n 100000 --check 20 + fault bounds"
     gdb.execute("file " + TEST_IMAGE)
     if os.path.exists(SOCKET):
         os.unlink(SOCKET)

@@ -117,7 +117,7 @@ def steps_change_nothing():
 
 def interrupts_change_nothing():
     """As Ctrl-C does, at instants that nobody chose, as many as fit into the run."""
-    args = "matmul --m 512 --n 512 --k 1024 --repeat 20 --check 20"
+    args = "matmul --m 512 --n 512 --k 1024 --repeat 8 --check 20"
     quiet = run(args)
     process = launch(args, WITH_MONITOR)
     stops = 0

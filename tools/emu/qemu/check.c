@@ -11,8 +11,8 @@
 #define ENTRY 0x80000000u /* where -bios none begins, linker/memory.ld */
 
 /* An image that has not found the NPU after so much time of the host's processors,
- * fifty times what a boot takes, never will: it traps for ever, or is not ours. */
-#define START_SECONDS 2
+ * twenty times what a boot takes, never will: it traps for ever, or is not ours. */
+#define START_SECONDS 1
 #define START_POLL_MS 100
 
 static struct {
