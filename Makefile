@@ -159,15 +159,16 @@ help:
 
 find        = $(sort $(shell find $(1) -name '*.[cS]'))
 TABLES     := hal/contract/tables.c
-FW_SRC     := $(call find,boot hal sched kernels)
+PROGRAMS   := $(wildcard kernels/ops/*.tile)
+FW_SRC     := $(call find,boot hal sched kernels) $(PROGRAMS)
 TARGET_SRC := $(call find,tests/target tests/broken tests/tile tests/profile) tests/test.c \
     $(patsubst %,tests/bench/%.c,hart launch mm sequence soak tile)
 MODEL_SRC  := $(call find,tools/emu/model) $(TABLES)
 CHECK_SRC  := $(call find,tools/emu/check)
 FOLLOW_SRC := $(call find,tools/emu/trace)
 # Of tile programs what is not of the machine.
-TILE_SRC   := kernels/lib/near.c $(patsubst %,kernels/tile/%.c,ir build kernel lower fold lex \
-    expr text ref ref_ops)
+TILE_SRC   := kernels/lib/near.c $(patsubst %,kernels/tile/%.c,ir build kernel over \
+    lower fold lex expr signature text ref ref_ops)
 HOST_SRC   := $(call find,tests/model tests/host tests/fuzz tests/tile) tests/test.c \
     $(patsubst %,tests/check/%.c,host small memory_test exact_test init_test corpus_test \
     cure_test journal_test follow_test) \
@@ -232,6 +233,8 @@ $(B)/san/tools/emu/model/arith/%: SIMD += -g1 -fno-sanitize=null,object-size
 # What results are held against: accesses to the flags of exceptions, which nobody asks for,
 # are what QEMU is slowest at.
 %_ref.c.o %/tile/ref.c.o %/tile/ref_ops.c.o: FW_FLAGS += -fno-trapping-math
+# An operator that is a tile program: what is compiled has its text in it.
+%.tile.o: FROM = -DPROGRAM=$(basename $(<F)) -x c kernels/ops/entry.inc
 # Here to be held against a card, not to be fast.
 %/published.c.o: FW_FLAGS += -O1
 
@@ -243,7 +246,7 @@ define compile
 $(B)/$(1)/%.o: % Makefile $(3) | $(4)
 	$$(call say,CC)
 	$(Q)mkdir -p $$(@D)
-	$(Q)$(2) -I. -MMD -MP -c $$< -o $$@
+	$(Q)$(2) -I. -MMD -MP -c $$(or $$(FROM),$$<) -o $$@
 endef
 $(eval $(call compile,fw-picolibc,$$(FW_CC) $(CC_picolibc),,$(B)/packages-run))
 $(eval $(call compile,fw-newlib,$$(FW_CC) $(CC_newlib),$(B)/newlib/lib/libc.a,))

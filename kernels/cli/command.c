@@ -24,6 +24,11 @@ const struct opdesc *op_find(const char *name)
     return NULL;
 }
 
+const struct opdesc *op_open(const struct opdesc *op)
+{
+    return op->open ? op->open(op) : op;
+}
+
 /* Number of arguments before the next separator or the end. */
 static int one_command(int argc, char **argv)
 {
@@ -59,11 +64,14 @@ int op_command_line(int argc, char **argv)
         return RUN_INPUT;
     }
     for (int i = 0, n; i <= argc; i += n + 1) {
-        const struct opdesc *op = op_find(argv[i]);
+        const struct opdesc *op = op_open(op_find(argv[i]));
         int status;
 
         n = one_command(argc - i, argv + i);
         argv[i + n] = NULL;
+        if (op == NULL) {
+            return RUN_FAULT;
+        }
         hint_name(HINT_BEGIN, op->name);
         status = op->command ? op->command(n, argv + i) : op_run(op, n, argv + i);
         hint_name(HINT_END, op->name);

@@ -61,6 +61,19 @@ void *data_named(const char *who, const char *name, enum type type, uint64_t cou
     return data;
 }
 
+uint64_t data_narrow(void *data, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        int64_t x = ((int64_t *)data)[i];
+        int32_t y = (int32_t)x;
+        if (x != y) {
+            return i;
+        }
+        memcpy((char *)data + i * sizeof(y), &y, sizeof(y));
+    }
+    return count;
+}
+
 /* Zeros, ones, subnormals, the smallest and the largest normal ones, of both signs, what
  * rounds beside them, infinities, NaN quiet and signalling. */
 static const uint32_t floats[] = {

@@ -21,6 +21,9 @@ static inline void *data_alloc(const char *who, enum type type, uint64_t count)
 /* Tells a checker how many elements are used of memory that has come in another way. */
 void data_used(const char *name, const void *data, enum type type, uint64_t count);
 
+/* int64 as int32, in the same place: the number of the first one that is none, or count. */
+uint64_t data_narrow(void *data, uint64_t count);
+
 /* What made-up values are like. All are the same on every run. */
 #define DATA_KINDS "range|special|bits|lowest"
 enum data_kind {

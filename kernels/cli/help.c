@@ -3,6 +3,8 @@
  * The command `help`: what operators there are and how each is used, for people, for the
  * page kernels/README.md and, as JSON, for programs.
  */
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -105,8 +107,9 @@ static void print_all(void)
 {
     struct io io;
 
-    for (const struct opdesc *op = __operators_start; op < __operators_end; op++) {
-        if (!is_operator(op) || io_parse(op, &io)) {
+    for (const struct opdesc *e = __operators_start; e < __operators_end; e++) {
+        const struct opdesc *op = op_open(e);
+        if (op && (!is_operator(op) || io_parse(op, &io))) {
             print_usage(op, &io);
             printf("        %s\n", op->summary);
         }
@@ -119,8 +122,9 @@ static void print_all(void)
 static void print_markdown(void)
 {
     printf("| operator | what | shapes | types | compared |\n|---|---|---|---|---|\n");
-    for (const struct opdesc *op = __operators_start; op < __operators_end; op++) {
-        if (!is_operator(op)) {
+    for (const struct opdesc *e = __operators_start; e < __operators_end; e++) {
+        const struct opdesc *op = op_open(e);
+        if (op == NULL || !is_operator(op)) {
             continue;
         }
         printf("| `%s` | %s | `%s` | %s | ", op->name, op->summary, op->io, op->types);
@@ -148,6 +152,12 @@ static void print_text(const char *name, const char *text, const char *behind)
     printf("\"%s", behind);
 }
 
+/* A number that JSON has: instead of infinity and NaN the largest. */
+static double in_range(double x)
+{
+    return isfinite(x) ? x : copysign(DBL_MAX, x);
+}
+
 static void print_json_option(const struct option *o)
 {
     static const char *const kinds[] = {"number", "float", "text", "choice", "flag"};
@@ -156,15 +166,17 @@ static void print_json_option(const struct option *o)
     print_text("name", dashed(o), ", ");
     print_text("kind", kinds[o->kind], ", ");
     print_text("words", o->words, ", ");
-    printf("\"default\": %.9g, \"min\": %.9g, \"max\": %.9g}", o->first, o->min, o->max);
+    printf("\"default\": %.9g, \"min\": %.9g, \"max\": %.9g}", in_range(o->first),
+           in_range(o->min), in_range(o->max));
 }
 
 static void print_json(void)
 {
     const char *comma = "[";
 
-    for (const struct opdesc *op = __operators_start; op < __operators_end; op++) {
-        if (!is_operator(op)) {
+    for (const struct opdesc *e = __operators_start; e < __operators_end; e++) {
+        const struct opdesc *op = op_open(e);
+        if (op == NULL || !is_operator(op)) {
             continue;
         }
         printf("%s{", comma);
@@ -173,7 +185,9 @@ static void print_json(void)
         print_text("io", op->io, ", ");
         print_text("types", op->types, ", ");
         print_text("numpy", op->numpy, ", ");
-        printf("\"tolerance\": %d, \"texts\": %s, \"options\": [", op->tolerance,
+        printf("\"tolerance\": %d, \"ulps\": %u, \"program\": %s, \"texts\": %s, "
+               "\"options\": [",
+               op->tolerance, op->ulps, e->open ? "true" : "false",
                op->text_only ? "true" : "false");
         for (const struct option *o = op->options; o && o->name; o++) {
             printf(o == op->options ? "" : ", ");
@@ -193,6 +207,7 @@ static int help(int argc, char **argv)
 {
     const struct opdesc *one = argc > 1 ? op_find(argv[1]) : NULL;
 
+    one = one ? op_open(one) : NULL;
     if (argc > 2) {
         fprintf(stderr, "help: one NAME at most: %s\n", argv[2]);
         return RUN_INPUT;

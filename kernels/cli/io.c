@@ -5,6 +5,7 @@
 #include "kernels/cli/io.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/cli/data.h"
@@ -102,14 +103,22 @@ enum type io_type(const char *name, size_t len)
     return TYPE_NONE;
 }
 
-static bool take_row(const char **at, struct io *io, uint8_t *row)
+bool io_is_bool(const char *name)
 {
+    return strcmp(name, "bool") == 0;
+}
+
+static bool take_row(const char **at, struct io *io, unsigned number)
+{
+    uint8_t *row = io->type[number];
+
     for (unsigned i = 0; i < io->n_in + io->n_out; i++) {
         char name[IO_NAME];
         if ((i == io->n_in) != take(at, "->") || !take_name(at, name)) {
             return false;
         }
-        row[i] = (uint8_t)io_type(name, strlen(name));
+        row[i] = (uint8_t)(io_is_bool(name) ? TYPE_U8 : io_type(name, strlen(name)));
+        io->booleans[number] |= (uint16_t)(io_is_bool(name) << i);
         if (row[i] == TYPE_NONE) {
             return false;
         }
@@ -117,15 +126,18 @@ static bool take_row(const char **at, struct io *io, uint8_t *row)
     return true;
 }
 
-/* Made-up data wants an option for `...` too: it is of one dimension then, --n if that is
- * no other. */
+/* Made-up data wants an option for `...` too: it is of one dimension then, --n or --m if
+ * that is no other. */
 static void name_pack(struct io *io)
 {
-    const char *name = "n";
+    bool n = false, m = false;
+    const char *name;
 
     for (unsigned i = 0; i < io->n_dims; i++) {
-        name = strcmp(io->dim[i], "n") == 0 ? "batch" : name;
+        n = n || strcmp(io->dim[i], "n") == 0;
+        m = m || strcmp(io->dim[i], "m") == 0;
     }
+    name = !n ? "n" : !m ? "m" : "batch";
     if (io->pack != IO_DIMS) {
         strcpy(io->dim[io->pack], name);
     }
@@ -135,7 +147,7 @@ bool io_parse(const struct opdesc *op, struct io *io)
 {
     const char *at = op->io;
 
-    *io = (struct io){.pack = IO_DIMS};
+    *io = (struct io){.pack = IO_DIMS, .broadcast = op->broadcast};
     while (!take(&at, "->")) {
         if (io->n_in == OP_IN || !take_operand(&at, io, &io->operand[io->n_in++])) {
             return false;
@@ -151,7 +163,7 @@ bool io_parse(const struct opdesc *op, struct io *io)
     } while (*at != '\0');
     at = op->types;
     do {
-        if (io->n_rows == IO_ROWS || !take_row(&at, io, io->type[io->n_rows++])) {
+        if (io->n_rows == IO_ROWS || !take_row(&at, io, io->n_rows++)) {
             return false;
         }
     } while (take(&at, ";"));
@@ -161,10 +173,17 @@ bool io_parse(const struct opdesc *op, struct io *io)
 
 /* --- types --- */
 
-io_rows io_rows_with(const struct io *io, io_rows rows, unsigned i, enum type type)
+static bool is_bool(const struct io *io, unsigned row, unsigned i)
+{
+    return (io->booleans[row] >> i & 1) != 0;
+}
+
+io_rows io_rows_with(const struct io *io, io_rows rows, unsigned i, enum type type,
+                     bool boolean)
 {
     for (unsigned row = 0; row < io->n_rows; row++) {
-        rows &= ~((io_rows)(io->type[row][i] != type) << row);
+        bool other = io->type[row][i] != type || is_bool(io, row, i) != boolean;
+        rows &= ~((io_rows)other << row);
     }
     return rows;
 }
@@ -174,12 +193,16 @@ void io_print_types(FILE *to, const struct io *io, io_rows rows, unsigned i, boo
     uint32_t told = 0;
 
     for (unsigned row = 0; row < io->n_rows; row++) {
-        unsigned type = io->type[row][i];
+        unsigned type = is_bool(io, row, i) ? TYPE_COUNT : io->type[row][i];
         if ((rows >> row & 1) == 0 || (told >> type & 1) != 0) {
             continue;
         }
         fputs(told ? " or " : "", to);
         told |= 1u << type;
+        if (type == TYPE_COUNT) {
+            fputs("bool", to);
+            continue;
+        }
         if (people) {
             fputs(npy_type_name(data_npy_type((enum type)type)), to);
             continue;
@@ -218,12 +241,35 @@ static int refuse(const struct note *n)
     return ERR_SHAPE;
 }
 
+/* What `...` is so far and the first `ndim` dimensions, one beside the other from the last
+ * on, where a 1 becomes what the other is; false: they do not fit. */
+static bool broadcast(struct io_sizes *s, const uint64_t *shape, unsigned ndim)
+{
+    uint64_t both[NPY_MAX_DIMS];
+    unsigned most = ndim > s->pack_ndim ? ndim : s->pack_ndim;
+
+    for (unsigned i = 0; i < most; i++) {
+        uint64_t a = i < ndim ? shape[ndim - 1 - i] : 1;
+        uint64_t b = i < s->pack_ndim ? s->pack[s->pack_ndim - 1 - i] : 1;
+        if (a != b && a != 1 && b != 1) {
+            return false;
+        }
+        both[most - 1 - i] = a == 1 ? b : a;
+    }
+    memcpy(s->pack, both, most * sizeof(*both));
+    s->pack_ndim = most;
+    return true;
+}
+
 /* The first `ndim` dimensions are what `...` stands for. */
 static int note_pack(const struct note *n, unsigned ndim)
 {
     struct io_sizes *s = n->s;
     const struct tensor *t = n->t;
 
+    if (s->pack_known && n->io->broadcast && broadcast(s, t->shape, ndim)) {
+        return 0;
+    }
     if (s->pack_known && (s->pack_ndim != ndim ||
                           memcmp(s->pack, t->shape, ndim * sizeof(*s->pack)) != 0)) {
         refuse(n);
@@ -357,4 +403,27 @@ int io_shape(const char *who, const struct io *io, const struct io_sizes *s, uns
         }
     }
     return 0;
+}
+
+int io_take_shapes(const char *who, const struct io *io, const char *text,
+                   struct tensor *t, struct io_sizes *sizes)
+{
+    const char *at = text;
+    unsigned n = 0;
+    int err = 0;
+
+    do {
+        for (; is_digit(*at) && t[n].ndim < NPY_MAX_DIMS; at += *at == 'x') {
+            t[n].shape[t[n].ndim++] = strtoull(at, (char **)(uintptr_t)&at, 10);
+        }
+        t[n].path = "--shapes";
+        err = io_count(who, io, n, &t[n]);
+        err = err ? err : io_note(who, io, sizes, n, &t[n]);
+        n++;
+    } while (!err && n < io->n_in && *at == ',' && at++);
+    if (!err && (*at != '\0' || (n < io->n_in && !io->operand[n].optional))) {
+        fprintf(stderr, "%s: --shapes %s: want each as 3x1x5\n", who, text);
+        err = ERR_SHAPE;
+    }
+    return err;
 }

@@ -14,6 +14,7 @@
 const struct option line_options[] = {
     TEXT(struct line, type, NULL, "type of the first operand, if made up"),
     TEXT(struct line, out, NULL, "type of the result, where there is a choice"),
+    TEXT(struct line, shapes, NULL, "of made-up operands, each as 3x1x5"),
     CHOICE(struct line, data, DATA_KINDS, "what made-up values are like"),
     NUMBER(struct line, cores, 0, 1, NPU_MAX_CORES, "cores to use; all of the chip"),
     SIGNED(struct line, check, -1, 0, INT32_MAX, "elements, or rows, to compare"),
@@ -33,6 +34,8 @@ bool line_has(const struct line *line, const struct option *o)
            : o->offset == offsetof(struct line, no_separate) ? op->pieces != NULL
            : o->offset == offsetof(struct line, repeat)      ? op->pieces == NULL
            : o->offset == offsetof(struct line, check)       ? op->ref != NULL
+           : o->offset == offsetof(struct line, shapes)
+               ? !op->text_only && strstr(op->io, "...")
            : o->offset == offsetof(struct line, type) ||
                    o->offset == offsetof(struct line, out) ||
                    o->offset == offsetof(struct line, data)
@@ -101,6 +104,7 @@ static bool is_made_up(const struct option *o)
 
     return (o->offset >= sizes && o->offset < sizes + sizeof(((struct line *)0)->size)) ||
            o->offset == offsetof(struct line, type) ||
+           o->offset == offsetof(struct line, shapes) ||
            o->offset == offsetof(struct line, data);
 }
 
@@ -228,6 +232,24 @@ static int refuse_type(const struct line *line, unsigned i, const char *type,
     return ERR_TYPE;
 }
 
+/* int64, where only int32 is taken: by value. */
+static int narrow(const struct line *line, unsigned i, struct tensor *t, io_rows rows)
+{
+    uint64_t at = t->count;
+
+    if (t->type == TYPE_S64 && io_rows_with(&line->io, rows, i, TYPE_S64, false) == 0 &&
+        io_rows_with(&line->io, rows, i, TYPE_S32, false) != 0) {
+        at = data_narrow(t->data, t->count);
+        t->type = TYPE_S32;
+    }
+    if (at != t->count) {
+        fprintf(stderr, "%s: %s: element %llu is %lld, no int32\n", line->op->name,
+                t->path, (unsigned long long)at, (long long)((int64_t *)t->data)[at]);
+        return ERR_TYPE;
+    }
+    return 0;
+}
+
 /* Operand i from its file: type and shape must fit those before it. */
 static int read_file(const struct line *line, unsigned i, struct tensor *t, io_rows *rows,
                      struct io_sizes *sizes)
@@ -241,13 +263,18 @@ static int read_file(const struct line *line, unsigned i, struct tensor *t, io_r
         return err == ERR_TYPE ? refuse_type(line, i, npy.other, before)
                                : refuse(line->op, why, "");
     }
-    *t = (struct tensor){.type = data_type(npy.type),
+    *t = (struct tensor){.type = npy.type == NPY_B1 ? TYPE_U8 : data_type(npy.type),
+                         .boolean = npy.type == NPY_B1,
                          .ndim = npy.ndim,
                          .count = npy_count(&npy),
                          .data = npy.data,
                          .path = line->word[i]};
     memcpy(t->shape, npy.shape, sizeof(t->shape));
-    *rows = io_rows_with(&line->io, *rows, i, t->type);
+    err = narrow(line, i, t, before);
+    if (err) {
+        return err;
+    }
+    *rows = io_rows_with(&line->io, *rows, i, t->type, t->boolean);
     if (*rows == 0) {
         return refuse_type(line, i, npy_type_name(npy.type), before);
     }
@@ -260,7 +287,10 @@ static int choose(const struct line *line, const char *option, const char *name,
                   unsigned i, io_rows *rows)
 {
     io_rows chosen =
-        name ? io_rows_with(&line->io, *rows, i, io_type(name, strlen(name))) : *rows;
+        !name ? *rows
+        : io_is_bool(name)
+            ? io_rows_with(&line->io, *rows, i, TYPE_U8, true)
+            : io_rows_with(&line->io, *rows, i, io_type(name, strlen(name)), false);
 
     if (chosen == 0) {
         fprintf(stderr, "%s: --%s %s: %s is ", line->op->name, option, name,
@@ -340,15 +370,16 @@ static int from_files(const struct line *line, struct op_call *call, io_rows *ro
 static int give_types(const struct line *line, struct op_call *call, io_rows rows)
 {
     const struct io *io = &line->io;
-    const uint8_t *row;
+    unsigned row;
 
     if (choose(line, "out", line->out, io->n_in, &rows)) {
         return ERR_TYPE;
     }
-    row = io->type[__builtin_ctz(rows)];
+    row = (unsigned)__builtin_ctz(rows);
     for (unsigned i = 0; i < io->n_in + io->n_out; i++) {
-        (i < io->n_in ? &call->in[i] : &call->out[i - io->n_in])->type =
-            (enum type)row[i];
+        struct tensor *t = i < io->n_in ? &call->in[i] : &call->out[i - io->n_in];
+        t->type = (enum type)io->type[row][i];
+        t->boolean = (io->booleans[row] >> i & 1) != 0;
     }
     return 0;
 }
@@ -358,16 +389,20 @@ static int make_operands(const struct line *line, struct op_call *call,
 {
     for (unsigned i = 0; i < line->io.n_in; i++) {
         struct tensor *t = &call->in[i];
-        int err = io_shape(line->op->name, &line->io, sizes, i, t);
+        int err = line->shapes ? 0 : io_shape(line->op->name, &line->io, sizes, i, t);
         err = err ? err : io_count(line->op->name, &line->io, i, t);
-        if (err) {
+        if (err || (line->shapes && t->path == NULL)) {
             return err;
         }
+        t->path = NULL;
         t->data = data_named(line->op->name, input_name(line, i), t->type, t->count);
         if (t->data == NULL) {
             return ERR_NOMEM;
         }
         data_fill((enum data_kind)line->data, t->data, t->type, t->count, i + 1);
+        for (uint64_t j = 0; t->boolean && j < t->count; j++) {
+            ((uint8_t *)t->data)[j] &= 1;
+        }
     }
     return 0;
 }
@@ -395,7 +430,9 @@ static int inputs(const struct line *line, struct op_call *call, struct io_sizes
         err = from_files(line, call, &rows, sizes);
         return err ? err : give_types(line, call, rows);
     }
-    err = made_up_sizes(line, sizes);
+    err = line->shapes
+              ? io_take_shapes(line->op->name, &line->io, line->shapes, call->in, sizes)
+              : made_up_sizes(line, sizes);
     err = err ? err : choose(line, "type", line->type, 0, &rows);
     err = err ? err : give_types(line, call, rows);
     return err ? err : make_operands(line, call, sizes);

@@ -30,6 +30,7 @@ enum {
 
 struct tensor {
     enum type type;
+    bool boolean; /* of U8: 0 or 1, NumPy's bool */
     unsigned ndim;
     uint64_t shape[NPY_MAX_DIMS], count;
     void *data;       /* NULL: an operand that may be left out, and was */
@@ -82,10 +83,12 @@ struct op_piece {
 struct opdesc {
     const char *name, *summary;
     /* Operands and results: `a[m,k] b[k,n] -> c[m,n]`. Equal names are equal sizes. `...`
-     * is any number of dimensions, alike in all operands. `bias?[n]` may be left out;
+     * is any number of dimensions, alike in all operands, or, with broadcast, as NumPy
+     * broadcasts them. `bias?[n]` may be left out;
      * such operands are the last. A result's name that no operand has, `y[k]`, is a size
      * that `shape` tells. */
     const char *io;
+    bool broadcast;
     /* Where the rule cannot say a result's shape, because it depends on options or is
      * computed: makes out->ndim (up to NPY_MAX_DIMS) and out->shape of result `number`
      * right. They hold what the rule says, 0 for what no operand has; operands have their
@@ -114,11 +117,17 @@ struct opdesc {
     bool text_only;
     void (*show)(const struct op_call *call); /* prints what the result means; or NULL */
     /* For tests/qemu/golden.py: an expression for the result, or statements that assign
-     * to each result by its name and, with OP_BOUND, to `bound`. */
+     * to each result by its name and, with OP_BOUND, to `bound`; or `ulps` are the bound. */
     const char *numpy;
+    unsigned ulps;
     /* Command lines for tests, CASES(...), smallest first; the last two, or the one that
      * there is, also run under many timings (tests/qemu/device/perturb_test.sh). */
     const char *const *cases;
+
+    /* Of an operator that is a text: makes all of the above of it, name and text apart.
+     * NULL after a line on stderr. What it returns is good until it is called again. */
+    const struct opdesc *(*open)(const struct opdesc *entry);
+    const char *program;
 
     /* Of a COMMAND instead of all that: argv[0] is the name, argv[argc] NULL. Returns an
      * enum run_status. */
@@ -143,6 +152,8 @@ extern const struct opdesc __operators_start[], __operators_end[]; /* npu.ld */
 
 /* The operator or command of that name, or NULL. */
 const struct opdesc *op_find(const char *name);
+/* Its description, which is the operator itself unless it is a text; NULL: see `open`. */
+const struct opdesc *op_open(const struct opdesc *op);
 /* Runs what a command line names, see kernels/cli/command.c: an enum run_status. */
 int op_command_line(int argc, char **argv);
 /* Runs an operator with its arguments, argv[0] apart: an enum run_status. */

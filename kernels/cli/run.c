@@ -20,7 +20,7 @@ static void print_tensors(const struct io *io, const struct tensor *t, unsigned 
         if (t[i].data) {
             printf(" %s ", io->operand[from + i].name);
             io_print_shape(stdout, t[i].ndim, t[i].shape);
-            printf(" %s", type_name(t[i].type));
+            printf(" %s", t[i].boolean ? "BOOL" : type_name(t[i].type));
         }
     }
 }
@@ -144,8 +144,9 @@ static int write_results(const struct line *line, const struct op_call *call)
 {
     for (unsigned i = 0; i < line->io.n_out; i++) {
         const struct tensor *t = &call->out[i];
-        struct npy npy = {
-            .type = data_npy_type(t->type), .ndim = t->ndim, .data = t->data};
+        struct npy npy = {.type = t->boolean ? NPY_B1 : data_npy_type(t->type),
+                          .ndim = t->ndim,
+                          .data = t->data};
         char why[NPY_WHY_BYTES];
         if (!line->out_path[i]) {
             continue;

@@ -16,6 +16,7 @@ struct arg {
     tile_value value;
     uint8_t dim;    /* a lone name of a dimension, else TILE_NO_DIM */
     uint8_t digits; /* a lone number that a dimension is called by, likewise */
+    tile_dims axes; /* the word `axes`: dimensions, of which dim is one; else 0 */
     enum type type; /* a lone type, else TYPE_NONE */
 };
 
@@ -91,7 +92,9 @@ static bool parse_arg(struct parser *p, struct arg *a)
         return true;
     }
     if (alone && p->now.kind == LEX_NAME) {
-        a->dim = tile_find_dim(p->k, p->now.text);
+        a->axes = parse_axes(p);
+        a->dim =
+            a->axes ? (uint8_t)__builtin_ctz(a->axes) : tile_find_dim(p->k, p->now.text);
     }
     if (alone && p->now.kind == LEX_INTEGER) {
         a->digits = tile_find_dim(p->k, p->now.text);
@@ -217,7 +220,8 @@ static tile_value call_function(struct parser *p, const struct tile_function *f,
     if (f->over && last->dim == TILE_NO_DIM) {
         last->dim = last->digits;
     }
-    if (n != f->args || (f->over && last->dim == TILE_NO_DIM)) {
+    if (n != f->args || (f->over && last->dim == TILE_NO_DIM) ||
+        (last->axes & (last->axes - 1)) != 0) {
         return parse_fail(p, name, "expected %s", f->want);
     }
     if (!values(p, arg, n - f->over, v)) {
@@ -225,6 +229,20 @@ static tile_value call_function(struct parser *p, const struct tile_function *f,
     }
     parse_here(p, name);
     return f->make(p->k, v, last->dim);
+}
+
+/* Dimensions that all arguments behind the first are, or 0. */
+static tile_dims several(const struct arg *arg, unsigned n)
+{
+    tile_dims set = 0;
+
+    for (unsigned i = 1; i < n; i++) {
+        if (arg[i].dim == TILE_NO_DIM) {
+            return 0;
+        }
+        set = (tile_dims)(set | arg[i].axes | 1u << arg[i].dim);
+    }
+    return set;
 }
 
 static tile_value call(struct parser *p)
@@ -257,6 +275,9 @@ static tile_value call(struct parser *p)
         arg[n - 1].dim = arg[n - 1].digits;
         op = find_op(name.text, n, true, &known);
     }
+    if (op == TILE_NONE && n > 2 && several(arg, n) != 0) {
+        op = find_op(name.text, 2, true, &known);
+    }
     if (!known) {
         return parse_fail(p, &name, "no function '%s'%s", name.text,
                           parse_nearest(p, name.text, true, near));
@@ -269,7 +290,7 @@ static tile_value call(struct parser *p)
     }
     parse_here(p, &name);
     if (tile_op_info[op].kind == KIND_REDUCE) {
-        return tile_reduce(p->k, op, v[0], arg[1].dim);
+        return tile_reduce_all(p->k, op, v[0], several(arg, n));
     }
     return n == 1   ? tile_map1(p->k, op, v[0])
            : n == 2 ? tile_map2(p->k, op, v[0], v[1])
@@ -295,6 +316,11 @@ static tile_value cast(struct parser *p)
         return 0;
     }
     parse_here(p, &type);
+    if (type.boolean && v != 0) { /* whether it is not 0 */
+        return p->k->node[v].type == TILE_MASK
+                   ? v
+                   : tile_map2(p->k, TILE_NE, v, tile_number(p->k, 0));
+    }
     return tile_cast(p->k, v, type.type);
 }
 

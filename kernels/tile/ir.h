@@ -117,6 +117,7 @@ struct tile_dim {
 struct tile_tensor {
     const char *name;
     uint8_t type; /* enum type */
+    bool boolean; /* of U8: 0 or 1, in a program a condition */
     uint8_t rank;
     uint8_t dim[TILE_RANK];
     uint8_t row;
@@ -258,6 +259,10 @@ tile_value tile_map2(struct tile_kernel *k, enum tile_op op, tile_value x, tile_
 tile_value tile_map3(struct tile_kernel *k, enum tile_op op, tile_value x, tile_value y,
                      tile_value z);
 tile_value tile_reduce(struct tile_kernel *k, enum tile_op op, tile_value x, uint8_t dim);
+/* The same over each dimension of a set, which operations and functions allow that come
+ * to the same in any order, and VAR. */
+tile_value tile_reduce_all(struct tile_kernel *k, enum tile_op op, tile_value x,
+                           tile_dims dims);
 tile_value tile_cast(struct tile_kernel *k, tile_value x, enum type type);
 /* index is S32 and a parameter; elements of x outside of dim are refused before a run. */
 tile_value tile_gather(struct tile_kernel *k, tile_value x, tile_value index,

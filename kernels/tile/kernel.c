@@ -128,6 +128,12 @@ static tile_value as_result(struct tile_kernel *k, const struct tile_result *r,
         tile_dims_text(k, tile_tensor_dims(t), want, sizeof(want));
         return tile_fail(k, "%s has dimensions %s, but this value %s", t->name, want, is);
     }
+    if (t->boolean) {
+        v = from != TILE_MASK
+                ? tile_fail(k, "%s is bool, but this value no condition", t->name)
+                : tile_map3(k, TILE_WHERE, v, tile_number(k, 1), tile_number(k, 0));
+        return tile_cast(k, v, TYPE_U8);
+    }
     if (from != t->type && !widens) {
         return tile_fail(k, "%s is %s, but this value %s: %s(...) casts it", t->name,
                          tile_type_text(t->type, a), tile_type_text(from, b), a);

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const words[] = {"kernel", "loop", "while",
-                                    "carry",  "end",  "schedule"};
+static const char *const words[] = {"kernel", "loop",     "while", "carry",
+                                    "end",    "schedule", "types"};
 static const struct {
     const char *text;
     unsigned kind;
@@ -187,6 +187,20 @@ static void name(struct parser *p)
             t->type = (enum type)types[i];
         }
     }
+    if (strcmp(t->text, "bool") == 0) {
+        t->kind = LEX_TYPE;
+        t->type = TYPE_U8;
+        t->boolean = true;
+    }
+    for (unsigned i = 0; i < p->open.n_vars && p->open.n_rows != 0; i++) {
+        unsigned row = p->bound ? p->bound->row : 0;
+        if (strcmp(p->open.var[i], t->text) == 0) {
+            t->kind = LEX_TYPE;
+            t->type = (enum type)p->open.row[row][i].type;
+            t->boolean = p->open.row[row][i].boolean;
+            t->var = (uint8_t)(i + 1);
+        }
+    }
     if (strcmp(t->text, "inf") == 0) {
         t->kind = LEX_INF;
         t->number = INFINITY;
@@ -259,6 +273,14 @@ static void sign(struct parser *p)
     struct token *t = &p->now;
     const char *from = p->at;
 
+    if (p->end - p->at >= 3 && memcmp(p->at, "...", 3) == 0) {
+        step(p);
+        step(p);
+        step(p);
+        keep(t, from, p->at);
+        t->kind = LEX_PACK;
+        return;
+    }
     for (unsigned i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
         if (p->end - p->at >= 2 && memcmp(signs[i].text, p->at, 2) == 0) {
             step(p);
@@ -293,7 +315,9 @@ void lex_next(struct parser *p)
         name(p);
     } else if (is_digit(*p->at)) {
         number(p);
-    } else if (strchr("()[],:=+-*/@<>!", *p->at) && *p->at != '\0') {
+    } else if (p->end - p->at >= 3 && memcmp(p->at, "...", 3) == 0) {
+        sign(p);
+    } else if (strchr("()[],:=+-*/@<>!?", *p->at) && *p->at != '\0') {
         sign(p);
     } else if (*p->at == '\0') {
         bad(t, "a NUL byte: this is no text");

@@ -6,6 +6,7 @@
 #define KERNELS_TILE_LEX_H
 
 #include "kernels/tile/build.h"
+#include "kernels/tile/text.h"
 
 /* Kinds of tokens. Signs of one character are that character. */
 enum {
@@ -23,6 +24,7 @@ enum {
     LEX_GE,
     LEX_EQ,
     LEX_NE,
+    LEX_PACK, /* ... */
     /* Words with a meaning of their own, in the order of lex_words. */
     LEX_KERNEL,
     LEX_LOOP,
@@ -30,6 +32,7 @@ enum {
     LEX_CARRY,
     LEX_LOOP_END,
     LEX_SCHEDULE,
+    LEX_TYPES,
 };
 
 struct token {
@@ -37,6 +40,8 @@ struct token {
     uint16_t line, column;
     char text[TILE_NAME_BYTES]; /* as it was written; cut if longer */
     enum type type;             /* LEX_TYPE */
+    bool boolean;               /* the same: bool, of which an element is a U8 */
+    uint8_t var;                /* the same: a variable, from 1; 0: a type's own name */
     double number;              /* LEX_INTEGER, LEX_FLOAT, LEX_INF */
 };
 
@@ -47,6 +52,8 @@ struct parser {
     struct token now;
     unsigned depth; /* of expressions in expressions */
     struct tile_kernel *k;
+    struct tile_open open;          /* what the kernel leaves open so far */
+    const struct tile_bound *bound; /* and what it is; or NULL */
     struct tile_error error;
 };
 
@@ -65,6 +72,17 @@ bool parse_failed(const struct parser *p);
 bool parse_take(struct parser *p, unsigned kind, const char *what);
 /* Nodes that are built from now on are of this token. */
 void parse_here(struct parser *p, const struct token *at);
+
+/* kernels/tile/text.c: an end that a statement has. */
+bool parse_end_of_line(struct parser *p);
+/* kernels/tile/signature.c: a line of types, if there is one; parameters and results; a name
+ * for something new; `[m, 16]`, which may be absent, as names with blanks between. */
+void parse_types(struct parser *p);
+void parse_signature(struct parser *p);
+bool parse_new_name(struct parser *p, struct token *name, const char *what);
+bool parse_dims(struct parser *p, char *to, size_t size);
+/* Which dimensions the word `axes` means, where a kernel has `...`; 0: another word. */
+tile_dims parse_axes(struct parser *p);
 
 /* kernels/tile/expr.c: an expression; a number with its sign. */
 tile_value parse_expr(struct parser *p);

@@ -10,104 +10,9 @@
 
 #include "kernels/tile/lex.h"
 
-/* --- tensors --- */
-
-/* A name for something new. */
-static bool new_name(struct parser *p, struct token *name, const char *what)
-{
-    *name = p->now;
-    return parse_take(p, LEX_NAME, what);
-}
-
-/* `[m, 16]`, which may be absent, as names with blanks between. */
-static bool dims(struct parser *p, char *to, size_t size)
-{
-    size_t at = 0;
-
-    to[0] = '\0';
-    if (p->now.kind != '[') {
-        return true;
-    }
-    do {
-        lex_next(p);
-        parse_here(p, &p->now);
-        if (p->now.kind != LEX_NAME && p->now.kind != LEX_INTEGER) {
-            parse_expected(p, "a dimension, a name or a number");
-            return false;
-        }
-        if (at + strlen(p->now.text) + 2 > size) {
-            parse_fail(p, &p->now, "more than %d dimensions", TILE_RANK);
-            return false;
-        }
-        at += (size_t)snprintf(to + at, size - at, "%s%s", at ? " " : "", p->now.text);
-        if (tile_dim(p->k, p->now.text) == TILE_NO_DIM) {
-            return false;
-        }
-        lex_next(p);
-    } while (p->now.kind == ',');
-    return parse_take(p, ']', "',' or ']'");
-}
-
-/* TYPE [dims] behind a colon. */
-static bool tensor(struct parser *p, enum type *type, char *names, size_t size)
-{
-    if (!parse_take(p, ':', "':' and a type")) {
-        return false;
-    }
-    *type = p->now.type;
-    return parse_take(p, LEX_TYPE, "a type: f32, f16, bf16, s32, s16, s8 or u8") &&
-           dims(p, names, size);
-}
-
-static void param(struct parser *p)
-{
-    char names[TILE_RANK * TILE_NAME_BYTES];
-    struct token name;
-    enum type type;
-    double value = 0;
-    bool given;
-
-    if (!new_name(p, &name, "a parameter's name")) {
-        return;
-    }
-    if (p->now.kind == ':') {
-        if (tensor(p, &type, names, sizeof(names))) {
-            parse_here(p, &name);
-            tile_input(p->k, name.text, type, names);
-        }
-        return;
-    }
-    given = p->now.kind == '=';
-    if (given) {
-        lex_next(p);
-        given = parse_number(p, &value);
-    }
-    parse_here(p, &name);
-    tile_scalar(p->k, name.text, value, given);
-}
-
-static void result(struct parser *p)
-{
-    char names[TILE_RANK * TILE_NAME_BYTES];
-    struct token name;
-    enum type type;
-    bool adds;
-
-    if (!new_name(p, &name, "a result's name") ||
-        !tensor(p, &type, names, sizeof(names))) {
-        return;
-    }
-    adds = p->now.kind == LEX_PLUS_EQ;
-    if (adds) {
-        lex_next(p);
-    }
-    parse_here(p, &name);
-    tile_result(p->k, name.text, type, names, adds);
-}
-
 /* --- statements --- */
 
-static bool end_of_line(struct parser *p)
+bool parse_end_of_line(struct parser *p)
 {
     if (p->now.kind == LEX_END || parse_failed(p)) {
         return !parse_failed(p);
@@ -135,7 +40,7 @@ static tile_dims set_of(struct parser *p)
     char names[TILE_RANK * TILE_NAME_BYTES], *rest = NULL;
     tile_dims set = 0;
 
-    if (!dims(p, names, sizeof(names))) {
+    if (!parse_dims(p, names, sizeof(names))) {
         return 0;
     }
     for (char *name = strtok_r(names, " ", &rest); name;
@@ -151,7 +56,7 @@ static void carried(struct parser *p)
     double first;
 
     lex_next(p); /* carry or , */
-    if (new_name(p, &name, "a name that is carried") && parse_take(p, '=', "'='") &&
+    if (parse_new_name(p, &name, "a name that is carried") && parse_take(p, '=', "'='") &&
         parse_number(p, &first)) {
         tile_dims set = set_of(p);
         parse_here(p, &name);
@@ -168,7 +73,7 @@ static void loop(struct parser *p)
     char near[64];
 
     lex_next(p);
-    if (!new_name(p, &name, "the dimension of the loop")) {
+    if (!parse_new_name(p, &name, "the dimension of the loop")) {
         return;
     }
     dim = tile_find_dim(p->k, name.text);
@@ -195,7 +100,7 @@ static void loop(struct parser *p)
     do {
         carried(p);
     } while (p->now.kind == ',' && !parse_failed(p));
-    if (end_of_line(p)) {
+    if (parse_end_of_line(p)) {
         lines(p);
     }
     parse_here(p, &p->now);
@@ -214,7 +119,7 @@ static void lines(struct parser *p)
         } else if (p->now.kind == LEX_LOOP) {
             loop(p);
         }
-        if (!end_of_line(p)) {
+        if (!parse_end_of_line(p)) {
             return;
         }
     }
@@ -239,7 +144,7 @@ static bool dimension(struct parser *p, uint8_t *dim)
     struct token name;
     char near[64];
 
-    if (!new_name(p, &name, "a dimension")) {
+    if (!parse_new_name(p, &name, "a dimension")) {
         return false;
     }
     *dim = tile_find_dim(p->k, name.text);
@@ -257,7 +162,7 @@ static bool keep(struct parser *p, struct tile_choice *c)
     struct token name, in;
     char near[64];
 
-    if (!new_name(p, &name, "a value's name")) {
+    if (!parse_new_name(p, &name, "a value's name")) {
         return false;
     }
     c->value = tile_named(p->k, name.text);
@@ -321,10 +226,10 @@ static void choice(struct parser *p)
         good = keep(p, &c);
         break;
     case TILE_CHOICE_LAYOUT:
-        good = new_name(p, &name, "a word of --explain's schedule");
+        good = parse_new_name(p, &name, "a word of --explain's schedule");
         break;
     case TILE_CHOICE_STRATEGY:
-        good = new_name(p, &name, "a strategy's name");
+        good = parse_new_name(p, &name, "a strategy's name");
         break;
     case TILE_CHOICE_ARITH:
         good = p->now.type == TYPE_F16 || p->now.type == TYPE_F32;
@@ -349,7 +254,7 @@ static enum type arith_of(const struct parser *p)
     bool schedule = false;
 
     while (ahead.now.kind != LEX_END && ahead.now.kind != LEX_BAD &&
-           ahead.now.kind != LEX_KERNEL) {
+           ahead.now.kind != LEX_KERNEL && ahead.now.kind != LEX_TYPES) {
         bool arith = schedule && strcmp(ahead.now.text, "arith") == 0;
         schedule = schedule || ahead.now.kind == LEX_SCHEDULE;
         lex_next(&ahead);
@@ -362,39 +267,15 @@ static enum type arith_of(const struct parser *p)
 
 /* --- kernels --- */
 
-static void list(struct parser *p, void (*one)(struct parser *p))
-{
-    one(p);
-    while (p->now.kind == ',' && !parse_failed(p)) {
-        lex_next(p);
-        one(p);
-    }
-}
-
-static void signature(struct parser *p)
-{
-    if (!parse_take(p, '(', "'(' and the parameters")) {
-        return;
-    }
-    if (p->now.kind != ')') {
-        list(p, param);
-    }
-    if (!parse_failed(p) && parse_take(p, ')', "',' or ')'") &&
-        parse_take(p, LEX_ARROW, "'->' and the results")) {
-        list(p, result);
-        if (!parse_failed(p) && p->now.kind != LEX_END) {
-            parse_take(p, LEX_NL, "',' or the end of the line");
-        }
-    }
-}
-
 static void kernel(struct parser *p, struct tile_arena *arena)
 {
     struct token at = p->now, name;
 
     p->k = NULL;
-    if (!parse_take(p, LEX_KERNEL, "'kernel'") ||
-        !new_name(p, &name, "a kernel's name")) {
+    p->open = (struct tile_open){0};
+    parse_types(p);
+    if (parse_failed(p) || !parse_take(p, LEX_KERNEL, "'kernel'") ||
+        !parse_new_name(p, &name, "a kernel's name")) {
         return;
     }
     p->k = tile_begin(arena, name.text);
@@ -403,7 +284,7 @@ static void kernel(struct parser *p, struct tile_arena *arena)
         return;
     }
     p->k->arith = arith_of(p);
-    signature(p);
+    parse_signature(p);
     if (!parse_failed(p)) {
         lines(p);
     }
@@ -411,12 +292,13 @@ static void kernel(struct parser *p, struct tile_arena *arena)
         do {
             choice(p);
         } while (p->now.kind == ',' && !parse_failed(p));
-        end_of_line(p);
+        parse_end_of_line(p);
     }
     while (!parse_failed(p) && p->now.kind == LEX_NL) {
         lex_next(p);
     }
-    if (!parse_failed(p) && p->now.kind != LEX_KERNEL && p->now.kind != LEX_END) {
+    if (!parse_failed(p) && p->now.kind != LEX_KERNEL && p->now.kind != LEX_TYPES &&
+        p->now.kind != LEX_END) {
         parse_expected(p, "a statement, a schedule or a kernel");
     }
     parse_here(p, &at);
@@ -425,10 +307,14 @@ static void kernel(struct parser *p, struct tile_arena *arena)
     }
 }
 
-struct tile_kernel *tile_parse(struct tile_arena *arena, const char *text, size_t bytes,
-                               const char *name, struct tile_error *error)
+struct tile_kernel *tile_parse_open(struct tile_arena *arena, const char *text,
+                                    size_t bytes, const char *name,
+                                    struct tile_open *open,
+                                    const struct tile_bound *bound,
+                                    struct tile_error *error)
 {
-    struct parser p = {.at = text, .end = text + bytes, .line = 1, .column = 1};
+    struct parser p = {
+        .at = text, .end = text + bytes, .line = 1, .column = 1, .bound = bound};
     struct tile_kernel *found = NULL;
     size_t used = arena->used;
 
@@ -451,6 +337,7 @@ struct tile_kernel *tile_parse(struct tile_arena *arena, const char *text, size_
                 parse_fail(&p, &at, "a second kernel: say which one");
             }
             found = p.k;
+            *open = p.open;
             used = arena->used;
         }
     } while (!parse_failed(&p) && p.now.kind != LEX_END);
@@ -460,4 +347,12 @@ struct tile_kernel *tile_parse(struct tile_arena *arena, const char *text, size_
     }
     *error = p.error;
     return p.error.text[0] == '\0' ? found : NULL;
+}
+
+struct tile_kernel *tile_parse(struct tile_arena *arena, const char *text, size_t bytes,
+                               const char *name, struct tile_error *error)
+{
+    struct tile_open open;
+
+    return tile_parse_open(arena, text, bytes, name, &open, NULL, error);
 }

@@ -3,12 +3,15 @@
  * Tile programs as text, in a grammar of which each step is decided by one token:
  *
  *     file      = { NL } , kernel , { kernel } ;
- *     kernel    = "kernel" , NAME , "(" , [ param , { "," , param } ] , ")" , "->" ,
- *                 result , { "," , result } , NL , { line } , [ schedule ] ;
- *     param     = NAME , ":" , tensor | NAME , [ "=" , number ] ;
+ *     kernel    = [ types ] , "kernel" , NAME , "(" , [ param , { "," , param } ] , ")" ,
+ *                 "->" , result , { "," , result } , NL , { line } , [ schedule ] ;
+ *     types     = "types" , NAME , { NAME } , ":" , row , { "," , row } , NL ;
+ *     row       = TYPE , { TYPE } ;
+ *     param     = NAME , ":" , tensor | NAME , [ "=" , number ]
+ *               | NAME , "?" , ":" , tensor , "=" , number ;
  *     result    = NAME , ":" , tensor , [ "+=" ] ;
  *     tensor    = TYPE , [ dims ] ;
- *     dims      = "[" , dim , { "," , dim } , "]" ;
+ *     dims      = "[" , ( dim | "..." ) , { "," , dim } , [ "," , "..." ] , "]" ;
  *     dim       = NAME | INTEGER ;
  *     line      = [ statement ] , NL ;
  *     statement = NAME , "=" , expr | loop ;
@@ -29,18 +32,61 @@
  *               | "strategy" , NAME | "layout" , NAME | "exact" | "arith" , TYPE ;
  *
  * "#" and what follows it in a line is blank; so is a newline within brackets. A name that
- * is a dimension's is its index, or, as the last argument of a reduction, the dimension.
+ * is a dimension's is its index, or, as a last argument of a reduction, the dimension.
+ *
+ * A kernel may leave open what its operands tell, when they are there: which types its
+ * variables T are, a row of `types`; what dimensions `...` is, as NumPy broadcasts them;
+ * which of them `axes` names in a reduction, `[rest]` being the others; where in
+ * `[..., n, ...]` the n is; whether there is an `x?`, a number otherwise.
  */
 #ifndef KERNELS_TILE_TEXT_H
 #define KERNELS_TILE_TEXT_H
 
 #include "kernels/tile/ir.h"
 
-enum { TILE_TEXT_MAX = 65535 }; /* bytes of a text */
+enum {
+    TILE_TEXT_MAX = 65535, /* bytes of a text */
+    TILE_VARS = 3,         /* variables for types */
+    TILE_ROWS = 32,
+    TILE_NO_VAR = 0,
+};
+
+/* What a kernel leaves open. */
+struct tile_open {
+    unsigned n_vars, n_rows, n_params; /* n_params: with those that may be absent */
+    char var[TILE_VARS][TILE_NAME_BYTES];
+    struct {
+        uint8_t type;
+        bool boolean;
+    } row[TILE_ROWS][TILE_VARS];
+    /* Of parameters, results behind them. */
+    struct tile_open_tensor {
+        uint8_t var; /* its type, from 1; TILE_NO_VAR: not open */
+        bool optional, rest;
+        bool before, behind; /* `...` first, last */
+    } tensor[TILE_PARAMS + TILE_RESULTS];
+    bool pack, axis, axes; /* has `...`, `[..., n, ...]`, reductions over axes */
+};
+
+/* What it is: names with blanks between for dimensions. */
+struct tile_bound {
+    unsigned row;
+    bool absent[TILE_PARAMS];
+    const char *before[TILE_PARAMS], *behind[TILE_PARAMS]; /* of parameters */
+    const char *all_before, *all_behind;                   /* of results */
+    const char *axes, *rest;
+};
 
 /* Reads the kernel of that name, NULL: the only one, into the arena; the text need not
  * live on. NULL: *error says what was expected, and where. */
 struct tile_kernel *tile_parse(struct tile_arena *arena, const char *text, size_t bytes,
                                const char *name, struct tile_error *error);
+/* The same of a kernel that leaves something open, which *open tells. bound NULL: the first
+ * row of types, every operand, and a `...` of one dimension that is called so. */
+struct tile_kernel *tile_parse_open(struct tile_arena *arena, const char *text,
+                                    size_t bytes, const char *name,
+                                    struct tile_open *open,
+                                    const struct tile_bound *bound,
+                                    struct tile_error *error);
 
 #endif

@@ -60,17 +60,8 @@ static bool cannot_write(const struct tile_program *p, char **argv)
 static int run_program(struct tile_program *p, const char *text, size_t bytes, int argc,
                        char **argv)
 {
-    struct tile_error error;
-    char line[2 * TILE_TEXT_BYTES];
-
-    p->k = tile_parse(&p->arena, text, bytes, value_of("--kernel", argv), &error);
-    if (p->k == NULL) {
-        tile_error_print(line, sizeof(line), p->path, &error);
-        fprintf(stderr, "%s\n", line);
-        return RUN_INPUT;
-    }
-    p->k->file = p->path;
-    if (tile_describe(p) != 0 || cannot_write(p, argv)) {
+    if (tile_describe(p, text, bytes, value_of("--kernel", argv)) != 0 ||
+        cannot_write(p, argv)) {
         return RUN_INPUT;
     }
     return op_run(&p->op, argc, argv);

@@ -12,22 +12,9 @@
 #include "kernels/cli/check.h"
 #include "kernels/cli/line.h"
 
-_Static_assert((int)TILE_PARAMS <= (int)OP_IN && (int)TILE_RESULTS <= (int)OP_OUT &&
-                   (int)TILE_DIMS <= (int)IO_DIMS && TILE_RANK <= NPY_MAX_DIMS &&
-                   (int)TILE_NAME_BYTES <= (int)IO_NAME &&
-                   sizeof(struct tile_args) <= OP_ARGS_BYTES,
-               "a program may have more than an operator");
-
 /* Operations of the interpreter that are no wait: all elements of a result are compared
  * where they take no more, and as many as fit into this elsewhere. */
 enum { CHECK_COST = 1 << 19 };
-
-static const struct option own[] = {
-    TEXT(struct tile_args, kernel, NULL, "which kernel of the file"),
-    FLAG(struct tile_args, explain, "tell the plan: layout, memory, limits, what lost"),
-    FLAG(struct tile_args, interpret, "results by the interpreter, without engines"),
-};
-enum { OWN = sizeof(own) / sizeof(own[0]) };
 
 static struct tile_program *program_of(const struct op_call *call)
 {
@@ -39,8 +26,7 @@ static const struct tile_args *args_of(const struct op_call *call)
     return (const struct tile_args *)call->args;
 }
 
-/* One line on stderr with the place in the source. */
-static int refuse(const struct tile_program *p, const struct tile_error *error, int err)
+int tile_refuse(const struct tile_program *p, const struct tile_error *error, int err)
 {
     char line[2 * TILE_TEXT_BYTES];
 
@@ -51,20 +37,6 @@ static int refuse(const struct tile_program *p, const struct tile_error *error, 
 
 /* --- before a run --- */
 
-/* Sizes of the dimensions from the shapes of all tensors. */
-static int set_sizes(struct tile_program *p, const struct op_call *call)
-{
-    for (unsigned i = 0; i < p->k->n_params; i++) {
-        const struct tile_tensor *t = &p->k->param[i];
-        for (unsigned d = 0; d < t->rank; d++) {
-            if (tile_set_size(p->k, t->dim[d], call->in[i].shape[d]) != 0) {
-                return refuse(p, &p->k->error, ERR_SHAPE);
-            }
-        }
-    }
-    return 0;
-}
-
 static int set_scalars(struct tile_program *p, const struct tile_args *args)
 {
     for (unsigned i = 0; i < p->k->n_scalars; i++) {
@@ -73,7 +45,7 @@ static int set_scalars(struct tile_program *p, const struct tile_args *args)
             struct tile_error error = {.line = s->line, .column = s->column};
             snprintf(error.text, sizeof(error.text),
                      "'%s' has no default, and there is no --%s", s->name, s->name);
-            return refuse(p, &error, ERR_ARG);
+            return tile_refuse(p, &error, ERR_ARG);
         }
         s->value = (double)args->scalar[i];
         s->given = true;
@@ -87,8 +59,12 @@ static int check_indices(const struct tile_program *p, const struct op_call *cal
 {
     uint32_t size = p->k->dim[n->dim].size;
     unsigned param = p->k->node[n->operand[1]].index;
-    const struct tensor *t = &call->in[param];
-    int32_t *index = t->data;
+    const struct tensor *present[TILE_PARAMS], *t;
+    int32_t *index;
+
+    (void)tile_operands(call, present);
+    t = present[param];
+    index = t->data;
 
     for (uint64_t i = 0; i < t->count; i++) {
         if (t->path == NULL) {
@@ -113,7 +89,7 @@ static int plan(struct tile_program *p, const struct op_call *call)
         err = ERR_NOMEM;
     }
     if (err) {
-        return refuse(p, &error, err);
+        return tile_refuse(p, &error, err);
     }
     if (args_of(call)->explain) {
         tile_explain(p->plan, stdout);
@@ -121,11 +97,12 @@ static int plan(struct tile_program *p, const struct op_call *call)
     return 0;
 }
 
-static int prepare(struct op_call *call)
+int tile_prepare(struct op_call *call)
 {
     struct tile_program *p = program_of(call);
+    const struct tensor *present[TILE_PARAMS];
     const void *in[TILE_PARAMS];
-    int err = set_sizes(p, call);
+    int err = tile_bind(p, call);
 
     err = err ? err : set_scalars(p, args_of(call));
     for (unsigned v = 1; v <= p->k->n_nodes && !err; v++) {
@@ -135,13 +112,13 @@ static int prepare(struct op_call *call)
     if (err) {
         return err;
     }
-    for (unsigned i = 0; i < p->k->n_params; i++) {
-        in[i] = call->in[i].data;
+    for (unsigned i = 0, n = tile_operands(call, present); i < n; i++) {
+        in[i] = present[i]->data;
     }
     p->ref = tile_ref_begin(p->k, in, &p->arena);
     if (p->ref == NULL) {
         struct tile_error error = {.text = "no memory for the interpreter"};
-        return refuse(p, &error, ERR_NOMEM);
+        return tile_refuse(p, &error, ERR_NOMEM);
     }
     for (unsigned i = 0; i < p->k->n_results; i++) {
         p->op.cost = fmax(p->op.cost, tile_ref_cost(p->ref, i) * CHECK_ALL / CHECK_COST);
@@ -160,10 +137,11 @@ static int prepare(struct op_call *call)
 static int run_planned(struct tile_program *p, const struct op_call *call,
                        struct sched_report *report)
 {
+    const struct tensor *present[TILE_PARAMS];
     struct tile_call where = {0};
 
-    for (unsigned i = 0; i < p->k->n_params; i++) {
-        where.in[i] = call->in[i].data;
+    for (unsigned i = 0, n = tile_operands(call, present); i < n; i++) {
+        where.in[i] = present[i]->data;
     }
     for (unsigned i = 0; i < p->k->n_results; i++) {
         where.out[i] = call->out[i].data;
@@ -184,15 +162,15 @@ static int interpret(struct tile_program *p, const struct op_call *call)
     return 0;
 }
 
-static int run(const struct op_call *call, struct sched_report *report)
+int tile_op_run(const struct op_call *call, struct sched_report *report)
 {
     struct tile_program *p = program_of(call);
 
     return args_of(call)->interpret ? interpret(p, call) : run_planned(p, call, report);
 }
 
-static void reference(const struct op_call *call, unsigned out, uint64_t first,
-                      uint64_t n, struct op_want *want)
+void tile_reference(const struct op_call *call, unsigned out, uint64_t first, uint64_t n,
+                    struct op_want *want)
 {
     (void)n; /* 1 */
     struct tile_number x = tile_ref_at(program_of(call)->ref, out, first);
@@ -258,97 +236,7 @@ void tile_work(const struct tile_kernel *k, struct work *w)
     }
 }
 
-static void work(const struct op_call *call, struct work *w)
+void tile_op_work(const struct op_call *call, struct work *w)
 {
     tile_work(program_of(call)->lowered, w);
-}
-
-/* --- the description --- */
-
-/* `x[m,n]`, and its type to the row of types. */
-static void describe_tensor(struct tile_program *p, const struct tile_tensor *t)
-{
-    char *io = p->io + strlen(p->io), *types = p->types + strlen(p->types), text[8];
-
-    io += sprintf(io, "%s[", t->name);
-    for (unsigned d = 0; d < t->rank; d++) {
-        io += sprintf(io, "%s%s", d ? "," : "", p->k->dim[t->dim[d]].name);
-    }
-    strcpy(io, "] ");
-    sprintf(types, "%s ", tile_type_text(t->type, text));
-}
-
-/* Whether a name is one of the command line's options. */
-static bool is_option(const struct tile_program *p, const char *name, unsigned line,
-                      unsigned column)
-{
-    struct tile_error error = {.line = (uint16_t)line, .column = (uint16_t)column};
-    bool found = false;
-
-    for (const struct option *o = line_options; o->name; o++) {
-        found = found || strcmp(o->name, name) == 0;
-    }
-    for (unsigned i = 0; i < OWN; i++) {
-        found = found || strcmp(own[i].name, name) == 0;
-    }
-    if (found) {
-        snprintf(error.text, sizeof(error.text),
-                 "'%s' is an option of the command line: another name", name);
-        refuse(p, &error, ERR_ARG);
-    }
-    return found;
-}
-
-static void describe_scalar(struct tile_program *p, unsigned i)
-{
-    const struct tile_scalar *s = &p->k->scalar[i];
-
-    p->options[OWN + i] = (struct option){
-        .name = s->name,
-        .kind = OPTION_FLOAT,
-        .offset = offsetof(struct tile_args, scalar) + i * sizeof(float),
-        .first = s->given ? s->value : NAN,
-        .min = -INFINITY,
-        .max = INFINITY,
-        .help = "of the program",
-    };
-}
-
-int tile_describe(struct tile_program *p)
-{
-    const struct tile_kernel *k = p->k;
-
-    for (unsigned d = 0; d < k->n_dims; d++) {
-        if (is_option(p, k->dim[d].name, 0, 0)) {
-            return ERR_ARG;
-        }
-    }
-    memcpy(p->options, own, sizeof(own));
-    for (unsigned i = 0; i < k->n_scalars; i++) {
-        if (is_option(p, k->scalar[i].name, k->scalar[i].line, k->scalar[i].column)) {
-            return ERR_ARG;
-        }
-        describe_scalar(p, i);
-    }
-    for (unsigned i = 0; i < k->n_params; i++) {
-        describe_tensor(p, &k->param[i]);
-    }
-    strcat(p->io, "->");
-    strcat(p->types, "-> ");
-    for (unsigned i = 0; i < k->n_results; i++) {
-        strcat(p->io, " ");
-        describe_tensor(p, &k->result[i].tensor);
-    }
-    p->types[strlen(p->types) - 1] = '\0';
-    p->op = (struct opdesc){.name = k->name,
-                            .summary = "a tile program",
-                            .io = p->io,
-                            .types = p->types,
-                            .options = p->options,
-                            .run = run,
-                            .prepare = prepare,
-                            .ref = reference,
-                            .tolerance = OP_BOUND,
-                            .work = work};
-    return 0;
 }

@@ -5,7 +5,6 @@
 #                              that are broken, silence about those that are not, reports
 #
 # --full: more cases of the operators, more seeds and cores, and the self-tests. TAP on stdout.
-import glob
 import json
 import os
 import re
@@ -270,22 +269,10 @@ def redundant():
 
 # --- silence ---
 
-def programs():
-    """The tile programs, in several sizes; and with FULL random ones."""
-    sizes = ["7 4 6"] + FULL * ["130 258 64", "1 1002 8"]
-    for path in sorted(glob.glob(f"{ROOT}/kernels/tile/*.tile")):
-        with open(path) as f:
-            dims = set(re.findall(r"\w+", " ".join(re.findall(r"\[(.*?)\]", f.read()))))
-        yield [["tile", os.path.relpath(path, ROOT), *(
-            w for d, n in zip(sorted(dims), size.split()) for w in (f"--{d}", n))]
-            for size in sizes]
-
-
 def command_lines():
     """The smallest case of every operator in one run; or all of each operator's."""
     listed = json.loads(salai("help", "--json").stdout)
     cases = [[f"{op['name']} {case}".split() for case in op["cases"]] for op in listed]
-    cases += programs()
     for some in cases if FULL else [[all_of[0] for all_of in cases]]:
         yield [w for case in some for w in [*case, "+"]][:-1]
     if FULL:
@@ -313,8 +300,8 @@ def left_out():
     problems, named = [], 0
     for words in ("vadd --n 100000", "matmul --m 300 --n 300 --k 300",
                   "mla_prolog --m 200 --n 300 --k 100",
-                  "tile kernels/tile/softmax.tile --m 300 --n 200",
-                  "tile kernels/tile/layernorm.tile --m 300 --n 200"):
+                  "softmax --m 300 --n 200",
+                  "layernorm --m 300 --n 200"):
         for sem in (*range(24), *range(56, 64)):
             ran, report = checked(*words.split(), checks="race", FAULT=f"skip:sem{sem}")
             found = {f["class"] for f in report["findings"]} if report else set()

@@ -35,7 +35,7 @@ from numpy.lib import format as npy
 
 ROOT = os.path.dirname(os.path.abspath(__file__)) + "/../.."
 TYPES = {"f32": np.float32, "f16": np.float16, "s8": np.int8, "u8": np.uint8,
-         "s16": np.int16, "s32": np.int32, "s64": np.int64}
+         "s16": np.int16, "s32": np.int32, "s64": np.int64, "bool": np.bool_}
 rng = np.random.default_rng(20240229)
 cases = []
 
@@ -92,21 +92,26 @@ def ulp(x):
     return np.ldexp(1.0, np.maximum(np.frexp(x)[1], -13) - 11)
 
 
-HELPERS = {"np": np, "product": product, "ulp": ulp, "erf": np.vectorize(math.erf, [float])}
+HELPERS = {"np": np, "unit": 2.0**-23,
+           "product": product, "ulp": ulp, "erf": np.vectorize(math.erf, [float])}
 
 
 def options_of(op, given):
     """The operator's own options by name, as its NumPy text sees them."""
-    kinds = {"number": int, "float": float}
-    return {o["name"][2:].replace("-", "_"):
-            kinds[o["kind"]](given.get(o["name"], o["default"]))
-            for o in op["options"] if o["kind"] in kinds}
+    kinds = {"number": int, "float": float, "flag": bool}
+    options = {o["name"][2:].replace("-", "_"):
+               kinds[o["kind"]](given.get(o["name"], o["default"]))
+               for o in op["options"] if o["kind"] in kinds}
+    axes = given.get("--axes")  # as NumPy has it: None is all
+    return options | {"axes": tuple(map(int, axes.split(","))) if axes else None}
 
 
 def expected(op, inputs, sizes, out_names):
     """Results, and bounds or None, of the operator's own NumPy text."""
     if op["tolerance"] == -1:
-        inputs = {k: v.astype(np.float64) for k, v in inputs.items()}
+        wide = {"f": np.float64, "i": np.int64, "u": np.int64, "b": np.bool_}
+        inputs = {k: v if v is None else v.astype(wide[v.dtype.kind])
+                  for k, v in inputs.items()}
     space = HELPERS | sizes | inputs
     if re.search(r"^\w+ =", op["numpy"]):
         exec(op["numpy"], space)
@@ -125,6 +130,8 @@ VALUES = {"special": (SPECIAL, SPECIAL),
 
 def make_input(kind, number, dtype, shape):
     size = np.dtype(dtype).itemsize
+    if dtype == np.bool_:
+        return rng.integers(0, 2, shape).astype(bool)
     if kind == "lowest":
         info = np.iinfo(dtype) if np.dtype(dtype).kind in "iu" else np.finfo(dtype)
         return np.full(shape, info.min, dtype)
@@ -158,33 +165,67 @@ def row_for(rows, n_in, names):
     raise SystemExit(f"golden.py: no such types: {names}")
 
 
+def parsed(op, line):
+    """Options by name; a flag's value is an empty text."""
+    flags = {o["name"] for o in op["options"] if o["kind"] == "flag"}
+    words, given = line.split(), {}
+    while words:
+        option = words.pop(0)
+        given[option] = "" if option in flags else words.pop(0)
+    return given
+
+
+def shapes_of(ins, given, pack):
+    """Shapes of the operands, None where one is absent; sizes by name."""
+    if "--shapes" in given:
+        shapes = [tuple(map(int, s.split("x"))) if s else () for s in given["--shapes"].split(",")]
+        sizes = {d: s[j - len(names)] for (_, names), s in zip(ins, shapes)
+                 for j, d in enumerate(names) if d != "..."}
+        return shapes + [None] * (len(ins) - len(shapes)), sizes
+    sizes = {d: int(given[f"--{d}"]) for _, names in ins for d in names if d != "..."}
+    name = next(n for n in ("n", "m", "batch") if n not in sizes)
+    pack = pack if pack is not None else (int(given.get(f"--{name}", 0)),)
+    return [sum([pack if d == "..." else (sizes[d],) for d in names], ())
+            for _, names in ins], sizes
+
+
+def bound_of(op, want, bound):
+    """Of a program, whose arithmetic is float32: what its text says, and so many ulps of the
+    result, of float16 one."""
+    bound = np.broadcast_to(0 if bound is None else bound, want.shape)
+    if want.dtype.kind != "f":
+        return bound
+    ulps = op["ulps"] if want.dtype == np.float32 else 1
+    return bound + ulps * np.abs(np.spacing(want)).astype(np.float64)
+
+
 def case(op, name, line, kind=None, pack=None, cores=1, version=(1, 0), files=None,
          more=""):
     """One of the operator's own, or changed; pack: shape that stands for `...`"""
     ins, outs, rows = split(op)
-    words = line.split()
-    given = dict(zip(words[::2], words[1::2]))
+    given = parsed(op, line)
     row = row_for(rows, len(ins), given)
-    dims = {d: int(given[f"--{d}"]) for _, names in ins for d in names if d != "..."}
-    pack = pack if pack is not None else (int(given.get("--n", 0)),)
-    inputs = {}
-    for i, (operand, names) in enumerate(ins):
-        shape = sum([pack if d == "..." else (dims[d],) for d in names], ())
-        inputs[operand] = make_input(kind or given.get("--data"), i, row[i], shape)
-    files = files or [f"{name}.{operand}.npy" for operand in inputs]
+    shapes, dims = shapes_of(ins, given, pack)
+    inputs = {operand: None if shape is None else
+              make_input(kind or given.get("--data"), i, row[i], shape)
+              for i, ((operand, _), shape) in enumerate(zip(ins, shapes))}
+    files = files or [f"{name}.{o}.npy" for o, array in inputs.items() if array is not None]
     for file, array in zip(files, inputs.values()):
         save(file, array, version)
     with np.errstate(all="ignore"):
         wants, bound = expected(op, inputs, dims | options_of(op, given),
                                 [o for o, _ in outs])
         for i, want in enumerate(wants):
-            save(f"{name}.{i}.wide.npy", np.asarray(want))
-            want = np.asarray(want).astype(row[len(ins) + i])
+            wide, want = np.asarray(want), np.asarray(want).astype(row[len(ins) + i])
+            if op["program"]:
+                save(f"{name}.{i}.bound.npy", bound_of(op, want, bound))
+                wide = np.where(np.isinf(want), want, wide)
+            elif bound is not None:
+                save(f"{name}.{i}.bound.npy", bound)
+            save(f"{name}.{i}.wide.npy", wide)
             save(f"{name}.{i}.want.npy", with_canonical_nan(want))
-    if bound is not None:
-        save(f"{name}.0.bound.npy", bound)
-    made_up = {f"--{d}" for d in dims} | {"--n", "--type", "--data"}
-    options = [w for o, v in given.items() if o not in made_up for w in (o, v)]
+    made_up = {f"--{d}" for d in dims} | {"--n", "--m", "--type", "--data", "--shapes"}
+    options = [w for o, v in given.items() if o not in made_up for w in (o, v) if w]
     for i, (out, _) in enumerate(outs):
         options += ["-o", (f"{out}=" if len(outs) > 1 else "") + f"{name}.{i}.out.npy"]
     cases.append("\t".join((name, str(cores), op["name"], " ".join(options + more.split()),
@@ -223,6 +264,8 @@ def operators():
 
 def perturb():
     for op in operators():
+        if op["program"] and not os.environ.get("FULL"):  # one planner makes them all
+            continue
         for options, line in zip(("", "--cores 2 --profile ascend310"), op["cases"][-2:]):
             print(f"{options}|{op['name']} {line}")
 
@@ -231,9 +274,12 @@ def make(*names):
     for op in operators():
         if op["texts"] or (names and op["name"] not in names):  # makes its operands of texts
             continue
+        few = op["program"] and not os.environ.get("FULL")  # one says what it computes
         for i, line in enumerate(op["cases"]):
-            case(op, f"{op['name']}_{i}", line)
-        other_cases(op)
+            if not few or i in (1, 2):
+                case(op, f"{op['name']}_{i}", line)
+        if not op["program"]:
+            other_cases(op)
     with open("cases", "w") as f:
         f.write("\n".join(cases) + "\n")
 

@@ -3,7 +3,6 @@
 #
 # Tile programs around QEMU: what the interpreter computes against NumPy, for the examples
 # and for random programs, and what is refused. TAP on stdout.
-import glob
 import os
 import re
 import subprocess
@@ -22,7 +21,6 @@ TEST = [*SALAI, "--image", ROOT + "/build/fw-picolibc/test.elf"]
 RANDOM = 2000 if os.environ.get("FULL") else 30
 PLANNED = 20000 if os.environ.get("FULL") else 200  # random programs that run on the machine
 AT_ONCE = 20  # programs of one boot: what a command line holds
-SIZES = {"m": 7, "n": 45, "h": 3, "s": 5, "d": 8}
 EXAMPLES = {"attention": "h=2 s=9 t=13 d=5", "linear_gelu": "m=5 k=33 n=17"}
 MORE = """kernel attention(q: f16[h, s, d], k: f16[h, t, d], v: f16[h, t, d], scale = 0.3) \
 -> o: f16[h, s, d]
@@ -121,9 +119,6 @@ class Case:
 
 
 def examples():
-    for path in sorted(glob.glob(ROOT + "/kernels/tile/*.tile")):
-        with open(path) as f:
-            yield Case(os.path.basename(path)[:-5], f.read(), SIZES, below=SIZES["n"])
     for name, sizes in EXAMPLES.items():
         sizes = {d: int(n) for d, n in (word.split("=") for word in sizes.split())}
         yield Case(name, MORE, sizes, name)
@@ -207,14 +202,17 @@ def planned():
 
 def lines():
     """A finding names the program's lines, of a stage those of the whole program."""
-    for name, sizes, want in (
-            ("softmax", "--m 64 --n 1024", {"softmax.tile:1  COPY_GM_UB", "softmax.tile:2  VSUB"}),
-            ("layernorm", "--m 1 --n 65536", {"layernorm.tile:1  COPY_GM_UB"})):
-        words = f"--sanitize race -- tile {ROOT}/kernels/tile/{name}.tile {sizes} --check 0"
+    for name, sizes, codes in (("softmax", "--m 64 --n 1024", ("COPY_GM_UB", "VSUB")),
+                               ("layernorm", "--m 1 --n 65536", ("COPY_GM_UB",))):
+        path = f"{ROOT}/kernels/ops/{name}.tile"
+        with open(path) as f:
+            first = [line.startswith("kernel") for line in f].index(True) + 1
+        want = {f"{path}:{first + i}  {code}" for i, code in enumerate(codes)}
+        words = f"--sanitize race -- tile {path} {sizes} --check 0"
         ran = subprocess.run([*SALAI, *words.split()], stdin=subprocess.DEVNULL, timeout=120,
                              capture_output=True, text=True, env={**os.environ,
                                                                   "FAULT": "skip:sem2"})
-        missing = [w for w in want if f"{ROOT}/kernels/tile/{w}" not in ran.stderr]
+        missing = [w for w in want if w not in ran.stderr]
         ok(ran.returncode == 1 and not missing, f"tile/race_at_lines_of_{name}",
            "\n".join([*missing, ran.stderr]))
 

@@ -11,7 +11,10 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from session import *  # noqa: E402
 
-SOFTMAX = "tile kernels/tile/softmax.tile --m 64 --n 1024" + SPARING
+with open("kernels/ops/softmax.tile") as program:
+    FIRST = [line.startswith("kernel") for line in program].index(True) + 1
+AT = range(FIRST, FIRST + 3)  # where the program's three lines are
+SOFTMAX = "tile kernels/ops/softmax.tile --m 64 --n 1024" + SPARING
 
 
 def values():
@@ -19,10 +22,13 @@ def values():
     one_line("npu/value_before_a_program", npu("value"), "no tile program is running")
     npu("break VEXP")
     go()
-    matches("npu/stop_names_the_program", "\n".join(stopped()), r"VEXP.*issued at softmax\.tile:2$")
+    matches("npu/stop_names_the_program", "\n".join(stopped()),
+            rf"VEXP.*issued at softmax\.tile:{AT[1]}$")
     text = npu("value")
-    matches("npu/value_lists_names", text, r"^x: fp32 8x1024, softmax.tile:1, ub 0x\w+ 0x\w+$",
-            r"^e: fp32 8x1024, softmax.tile:2, ub 0x\w+$", "^y: fp32 8x1024, softmax.tile:3, ub")
+    matches("npu/value_lists_names", text,
+            rf"^x: fp32 8x1024, softmax.tile:{AT[0]}, ub 0x\w+ 0x\w+$",
+            rf"^e: fp32 8x1024, softmax.tile:{AT[1]}, ub 0x\w+$",
+            f"^y: fp32 8x1024, softmax.tile:{AT[2]}, ub")
     place = re.search(r"^e: .* ub (\w+)$", text, re.M)[1]
     way = gdb.parse_and_eval("tile_played->way")
     same(npu("value e").splitlines()[1:],
@@ -30,29 +36,29 @@ def values():
          "npu/value_shows_what_lies_there")
     one_line("npu/value_unknown", npu("value z"), "no value z in UB: x, e, y")
     one_line("npu/value_copy", npu("value x 9"), "x is there 2 times: 0 to 1")
-    matches("npu/queue_names_the_program", npu("queue V"), r"^ +softmax\.tile:2$",
-            r"^ +softmax\.tile:3$")
+    matches("npu/queue_names_the_program", npu("queue V"), rf"^ +softmax\.tile:{AT[1]}$",
+            rf"^ +softmax\.tile:{AT[2]}$")
     npu("finish V")
     matches("npu/who_names_the_program", npu(f"who ub {place}"), "VEXP",
-            r"issued at softmax\.tile:2$")
+            rf"issued at softmax\.tile:{AT[1]}$")
     end(process)
 
 
 def lines():
     process = debug(SOFTMAX)
-    npu("break softmax.tile:3")
+    npu(f"break softmax.tile:{AT[2]}")
     go()
     matches("npu/stop_at_a_line", "\n".join(stopped()),
-            r"V command \d+ \(\w+\) begins at .*, issued at softmax\.tile:3$")
+            rf"V command \d+ \(\w+\) begins at .*, issued at softmax\.tile:{AT[2]}$")
     npu("delete")
-    npu("break kernels/tile/softmax.tile:1 MTE2")
+    npu(f"break kernels/ops/softmax.tile:{AT[0]} MTE2")
     go()
     matches("npu/stop_at_a_line_of_a_pipe", "\n".join(stopped()),
-            r"MTE2 command \d+ \(COPY_GM_UB\) begins at .*, issued at softmax\.tile:1$")
+            rf"MTE2 command \d+ \(COPY_GM_UB\) begins at .*, issued at softmax\.tile:{AT[0]}$")
     one_line("npu/stop_at_another_program", npu("break soft.tile:2"),
              "soft.tile:2: the program that runs is softmax.tile")
-    one_line("npu/stop_at_a_line_without_commands", npu("break softmax.tile:4"),
-             "softmax.tile:4: of lines 1, 2, 3 are commands")
+    one_line("npu/stop_at_a_line_without_commands", npu(f"break softmax.tile:{AT[2] + 1}"),
+             f"softmax.tile:{AT[2] + 1}: of lines {AT[0]}, {AT[1]}, {AT[2]} are commands")
     end(process)
 
 

@@ -84,7 +84,7 @@ static void check_run(int (*run)(const struct op_call *call, struct sched_report
     struct checked checked = {0};
     int err;
 
-    for (unsigned i = 0; i < r.line.io.n_in && shift; i++) {
+    for (unsigned i = 0; i < r.line.io.n_in && shift && r.call.in[i].data; i++) {
         uint64_t bytes = bytes_of(&r.call.in[i]);
         char *room = malloc(bytes + 2 * GUARD);
         CHECK(room != NULL);
@@ -96,7 +96,7 @@ static void check_run(int (*run)(const struct op_call *call, struct sched_report
         moved.out[i].data = r.room[i] + GUARD - shift;
     }
     err = run(&moved, &report);
-    for (unsigned i = 0; i < r.line.io.n_in && shift; i++) {
+    for (unsigned i = 0; i < r.line.io.n_in && shift && r.call.in[i].data; i++) {
         free((char *)moved.in[i].data - (i + 1) * shift % GUARD);
     }
     CHECK_OK(err);
@@ -118,13 +118,20 @@ static void check_all(unsigned shift)
     }
 }
 
-static const struct opdesc *next(const struct opdesc *op)
+/* The next operator that is a kernel in C; the entry of the next one that is a program. */
+static const struct opdesc *next_of(const struct opdesc *op, bool program)
 {
     op = op ? op + 1 : __operators_start;
-    while (op < __operators_end && (op->command || op->text_only)) {
+    while (op < __operators_end &&
+           (op->command || op->text_only || (op->open != NULL) != program)) {
         op++;
     }
     return op < __operators_end ? op : NULL;
+}
+
+static const struct opdesc *next(const struct opdesc *op)
+{
+    return next_of(op, false);
 }
 
 /* Says which case has failed. */
@@ -145,6 +152,24 @@ TEST_SHAPES(operator, every_case_equals_its_definition)
             }
             end();
             tell(op, *c, 0);
+        }
+    }
+}
+
+/* Of programs, which are planned for their sizes before they run. */
+TEST(operator, every_program_equals_the_interpreter)
+{
+    for (const struct opdesc *e = next_of(NULL, true); e && !test_failed();
+         e = next_of(e, true)) {
+        const struct opdesc *op = op_open(e);
+        CHECK(op != NULL && op->cases[0] != NULL);
+        for (unsigned i = 0; op->cases[i] && !test_failed(); i++) {
+            begin(op, op->cases[i]);
+            if (!test_failed()) {
+                check_run(op->run, i % 2 ? 1 + i * 6 % 31 : 0, true);
+            }
+            end();
+            tell(op, op->cases[i], 0);
         }
     }
 }
@@ -308,8 +333,15 @@ TEST(operator, descriptions_can_be_read)
 {
     unsigned n = 0;
 
-    for (const struct opdesc *op = next(NULL); op; op = next(op), n++) {
+    for (const struct opdesc *e = __operators_start; e < __operators_end; e++) {
+        const struct opdesc *op = op_open(e);
         struct io io;
+        CHECK(op != NULL);
+        if (op->command || op->text_only) {
+            continue;
+        }
+        n++;
+        CHECK(strcmp(op->name, e->name) == 0);
         CHECK(io_parse(op, &io));
         CHECK(op->summary && op->run && op->ref && op->cases && op->cases[0]);
         CHECK(op->pieces == NULL || op->pieces[0].run == op->run);

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operators from tile programs; see ops.h.
+ */
+#include "kernels/ops/ops.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/tile/tile_op.h"
+
+enum { CASES = 24 };
+
+/* The one that is open. */
+static struct {
+    struct tile_program program;
+    const char *cases[CASES + 1];
+    unsigned n_cases;
+    char path[64];
+} now;
+
+/* So many characters, in the arena. */
+static char *copy(const char *text, size_t n)
+{
+    char *to = tile_alloc(&now.program.arena, n + 1);
+
+    return to ? memcpy(to, text, n) : NULL;
+}
+
+/* What a comment says behind `word`; NULL: it says something else. */
+static const char *behind(const char *comment, const char *word)
+{
+    size_t n = strlen(word);
+
+    return strncmp(comment, word, n) == 0 && comment[n] == ' ' ? comment + n + 1 : NULL;
+}
+
+/* One line more of what NumPy does. */
+static const char *add_line(const char *lines, const char *line, size_t n)
+{
+    size_t before = lines ? strlen(lines) + 1 : 0;
+    char *to = tile_alloc(&now.program.arena, before + n + 1);
+
+    if (to && lines) {
+        memcpy(to, lines, before);
+        to[before - 1] = '\n';
+    }
+    return to ? memcpy(to + before, line, n) - before : lines;
+}
+
+/* One comment, without its `# `. */
+static void take(struct opdesc *op, const char *comment, size_t length, bool first)
+{
+    const char *end = comment + length, *word;
+
+    if (first) {
+        op->summary = copy(comment, length);
+    } else if ((word = behind(comment, "numpy"))) {
+        op->numpy = add_line(op->numpy, word, (size_t)(end - word));
+    } else if ((word = behind(comment, "case")) && now.n_cases < CASES) {
+        now.cases[now.n_cases++] = copy(word, (size_t)(end - word));
+    } else if ((word = behind(comment, "ulps"))) {
+        op->ulps = (unsigned)atoi(word);
+    }
+}
+
+static bool read_text(const struct opdesc *entry)
+{
+    struct tile_program *p = &now.program;
+    const char *at = entry->program;
+
+    snprintf(now.path, sizeof(now.path), "kernels/ops/%s.tile", entry->name);
+    p->path = now.path;
+    p->built_in = true;
+    if (tile_describe(p, at, strlen(at), NULL) != 0) {
+        return false;
+    }
+    p->op.ulps = 2;
+    now.n_cases = 0;
+    for (bool first = true; at[0] == '#'; first = false) {
+        size_t n = strcspn(at, "\n");
+        take(&p->op, at + 2, n - 2, first);
+        at += n + 1;
+    }
+    now.cases[now.n_cases] = NULL;
+    p->op.cases = now.cases;
+    p->described = p->arena.used;
+    return p->arena.used < p->arena.size;
+}
+
+const struct opdesc *ops_open(const struct opdesc *entry)
+{
+    struct tile_arena arena = now.program.arena;
+
+    if (arena.base == NULL) {
+        arena = (struct tile_arena){malloc(TILE_ARENA_BYTES), TILE_ARENA_BYTES, 0};
+    }
+    memset(&now.program, 0, sizeof(now.program));
+    arena.used = 0;
+    now.program.arena = arena;
+    if (arena.base == NULL) {
+        fprintf(stderr, "%s: no memory for a program\n", entry->name);
+        return NULL;
+    }
+    return read_text(entry) ? &now.program.op : NULL;
+}
