@@ -69,9 +69,6 @@ int op_command_line(int argc, char **argv)
 
         n = one_command(argc - i, argv + i);
         argv[i + n] = NULL;
-        if (op == NULL) {
-            return RUN_FAULT;
-        }
         hint_name(HINT_BEGIN, op->name);
         status = op->command ? op->command(n, argv + i) : op_run(op, n, argv + i);
         hint_name(HINT_END, op->name);

@@ -88,7 +88,7 @@ static bool take_operand(const char **at, struct io *io, struct io_operand *o)
     return true;
 }
 
-enum type io_type(const char *name, size_t len)
+unsigned io_type(const char *name, size_t len)
 {
     for (unsigned t = TYPE_NONE + 1; t < TYPE_COUNT; t++) {
         const char *known = type_name(t);
@@ -97,28 +97,20 @@ enum type io_type(const char *name, size_t len)
             i++;
         }
         if (i == len && known[i] == '\0') {
-            return (enum type)t;
+            return t;
         }
     }
-    return TYPE_NONE;
+    return strcmp(name, "bool") == 0 ? (unsigned)IO_BOOL : TYPE_NONE;
 }
 
-bool io_is_bool(const char *name)
+static bool take_row(const char **at, struct io *io, uint8_t *row)
 {
-    return strcmp(name, "bool") == 0;
-}
-
-static bool take_row(const char **at, struct io *io, unsigned number)
-{
-    uint8_t *row = io->type[number];
-
     for (unsigned i = 0; i < io->n_in + io->n_out; i++) {
         char name[IO_NAME];
         if ((i == io->n_in) != take(at, "->") || !take_name(at, name)) {
             return false;
         }
-        row[i] = (uint8_t)(io_is_bool(name) ? TYPE_U8 : io_type(name, strlen(name)));
-        io->booleans[number] |= (uint16_t)(io_is_bool(name) << i);
+        row[i] = (uint8_t)io_type(name, strlen(name));
         if (row[i] == TYPE_NONE) {
             return false;
         }
@@ -163,7 +155,7 @@ bool io_parse(const struct opdesc *op, struct io *io)
     } while (*at != '\0');
     at = op->types;
     do {
-        if (io->n_rows == IO_ROWS || !take_row(&at, io, io->n_rows++)) {
+        if (io->n_rows == IO_ROWS || !take_row(&at, io, io->type[io->n_rows++])) {
             return false;
         }
     } while (take(&at, ";"));
@@ -173,17 +165,10 @@ bool io_parse(const struct opdesc *op, struct io *io)
 
 /* --- types --- */
 
-static bool is_bool(const struct io *io, unsigned row, unsigned i)
-{
-    return (io->booleans[row] >> i & 1) != 0;
-}
-
-io_rows io_rows_with(const struct io *io, io_rows rows, unsigned i, enum type type,
-                     bool boolean)
+io_rows io_rows_with(const struct io *io, io_rows rows, unsigned i, unsigned type)
 {
     for (unsigned row = 0; row < io->n_rows; row++) {
-        bool other = io->type[row][i] != type || is_bool(io, row, i) != boolean;
-        rows &= ~((io_rows)other << row);
+        rows &= ~((io_rows)(io->type[row][i] != type) << row);
     }
     return rows;
 }
@@ -193,22 +178,17 @@ void io_print_types(FILE *to, const struct io *io, io_rows rows, unsigned i, boo
     uint32_t told = 0;
 
     for (unsigned row = 0; row < io->n_rows; row++) {
-        unsigned type = is_bool(io, row, i) ? TYPE_COUNT : io->type[row][i];
+        unsigned type = io->type[row][i];
+        const char *name = type == IO_BOOL ? "bool"
+                           : people        ? npy_type_name(data_npy_type((enum type)type))
+                                           : type_name(type);
         if ((rows >> row & 1) == 0 || (told >> type & 1) != 0) {
             continue;
         }
         fputs(told ? " or " : "", to);
         told |= 1u << type;
-        if (type == TYPE_COUNT) {
-            fputs("bool", to);
-            continue;
-        }
-        if (people) {
-            fputs(npy_type_name(data_npy_type((enum type)type)), to);
-            continue;
-        }
-        for (const char *c = type_name(type); *c != '\0'; c++) {
-            fputc(lower(*c), to);
+        for (; *name != '\0'; name++) {
+            fputc(lower(*name), to);
         }
     }
 }
@@ -245,19 +225,19 @@ static int refuse(const struct note *n)
  * on, where a 1 becomes what the other is; false: they do not fit. */
 static bool broadcast(struct io_sizes *s, const uint64_t *shape, unsigned ndim)
 {
-    uint64_t both[NPY_MAX_DIMS];
-    unsigned most = ndim > s->pack_ndim ? ndim : s->pack_ndim;
+    unsigned more = ndim > s->pack_ndim ? ndim - s->pack_ndim : 0;
+    uint64_t *pack = s->pack;
 
-    for (unsigned i = 0; i < most; i++) {
-        uint64_t a = i < ndim ? shape[ndim - 1 - i] : 1;
-        uint64_t b = i < s->pack_ndim ? s->pack[s->pack_ndim - 1 - i] : 1;
-        if (a != b && a != 1 && b != 1) {
+    memmove(pack + more, pack, s->pack_ndim * sizeof(*pack));
+    memcpy(pack, shape, more * sizeof(*pack));
+    s->pack_ndim += more;
+    for (unsigned i = more, less = s->pack_ndim - ndim; i < ndim; i++) {
+        uint64_t *both = &pack[less + i];
+        if (*both != shape[i] && *both != 1 && shape[i] != 1) {
             return false;
         }
-        both[most - 1 - i] = a == 1 ? b : a;
+        *both = *both == 1 ? shape[i] : *both;
     }
-    memcpy(s->pack, both, most * sizeof(*both));
-    s->pack_ndim = most;
     return true;
 }
 
@@ -266,25 +246,21 @@ static int note_pack(const struct note *n, unsigned ndim)
 {
     struct io_sizes *s = n->s;
     const struct tensor *t = n->t;
+    struct io_sizes before = *s;
 
-    if (s->pack_known && n->io->broadcast && broadcast(s, t->shape, ndim)) {
-        return 0;
-    }
-    if (s->pack_known && (s->pack_ndim != ndim ||
-                          memcmp(s->pack, t->shape, ndim * sizeof(*s->pack)) != 0)) {
+    if (s->pack_known && !n->io->broadcast
+            ? s->pack_ndim != ndim ||
+                  memcmp(s->pack, t->shape, ndim * sizeof(*s->pack)) != 0
+            : !broadcast(s, t->shape, ndim)) {
         refuse(n);
         fputs(", but ", stderr);
         fputs(n->io->n_known > 1 ? "... is " : "the shape is ", stderr);
-        io_print_shape(stderr, s->pack_ndim, s->pack);
+        io_print_shape(stderr, before.pack_ndim, before.pack);
         fprintf(stderr, " by %s\n", s->by[n->io->pack]);
         return ERR_SHAPE;
     }
-    if (!s->pack_known) {
-        memcpy(s->pack, t->shape, ndim * sizeof(*s->pack));
-        s->pack_ndim = ndim;
-        s->pack_known = true;
-        s->by[n->io->pack] = t->path;
-    }
+    s->pack_known = true;
+    s->by[n->io->pack] = t->path;
     return 0;
 }
 
@@ -421,9 +397,7 @@ int io_take_shapes(const char *who, const struct io *io, const char *text,
         err = err ? err : io_note(who, io, sizes, n, &t[n]);
         n++;
     } while (!err && n < io->n_in && *at == ',' && at++);
-    if (!err && (*at != '\0' || (n < io->n_in && !io->operand[n].optional))) {
-        fprintf(stderr, "%s: --shapes %s: want each as 3x1x5\n", who, text);
-        err = ERR_SHAPE;
-    }
-    return err;
+    return err                                                         ? err
+           : *at == '\0' && (n == io->n_in || io->operand[n].optional) ? 0
+                                                                       : ERR_FORMAT;
 }

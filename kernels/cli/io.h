@@ -10,7 +10,12 @@
 #include "kernels/cli/op.h"
 #include "kernels/lib/near.h"
 
-enum { IO_DIMS = 16, IO_NAME = NEAR_BYTES, IO_ROWS = 32 };
+enum {
+    IO_DIMS = 16,
+    IO_NAME = NEAR_BYTES,
+    IO_ROWS = 32,
+    IO_BOOL = TYPE_COUNT /* of types */
+};
 
 struct io_operand {
     char name[IO_NAME];
@@ -27,21 +32,18 @@ struct io {
     unsigned pack; /* number of the dimension that stands for `...`, or IO_DIMS */
     unsigned n_rows;
     uint8_t type[IO_ROWS][OP_OPERANDS];
-    uint16_t booleans[IO_ROWS]; /* of these: bit i if it is bool, an element in a U8 */
-    bool broadcast;             /* `...` as NumPy broadcasts */
+    bool broadcast; /* `...` as NumPy broadcasts */
 };
 
 /* Reads op->io and op->types; false if they are not as op.h has it. */
 bool io_parse(const struct opdesc *op, struct io *io);
 /* Type of that name in small letters, such as `f16` (len characters), or TYPE_NONE; of
- * `bool` U8. */
-enum type io_type(const char *name, size_t len);
-bool io_is_bool(const char *name);
+ * `bool` IO_BOOL. */
+unsigned io_type(const char *name, size_t len);
 /* A bit for each row of types that has so far fitted. */
 typedef uint32_t io_rows;
-/* Of `rows`, those in which operand i is of a type, or bool, for which type is U8. */
-io_rows io_rows_with(const struct io *io, io_rows rows, unsigned i, enum type type,
-                     bool boolean);
+/* Of `rows`, those in which operand i is of a type, or IO_BOOL. */
+io_rows io_rows_with(const struct io *io, io_rows rows, unsigned i, unsigned type);
 /* Prints the types that operand i has in `rows`, each once, as `f16 or s8`; people: as
  * NumPy calls them. */
 void io_print_types(FILE *to, const struct io *io, io_rows rows, unsigned i, bool people);
@@ -61,8 +63,8 @@ uint32_t io_fixed(const struct io *io, unsigned dim);
 /* Notes the sizes of operand i, a file; or ERR_SHAPE after one line on stderr. */
 MUST_CHECK int io_note(const char *who, const struct io *io, struct io_sizes *sizes,
                        unsigned i, const struct tensor *t);
-/* The shapes of the operands, 3x1x5,5, noted, too; t->path says which have one. 0, or
- * ERR_SHAPE after one line. */
+/* The shapes of the operands, 3x1x5,5, noted, too; t->path says which have one. 0,
+ * ERR_SHAPE after one line, or ERR_FORMAT: that is not what the text says. */
 MUST_CHECK int io_take_shapes(const char *who, const struct io *io, const char *text,
                               struct tensor *t, struct io_sizes *sizes);
 /* Gives operand i, a result or made-up data, its shape as far as the rule tells it: a

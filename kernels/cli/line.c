@@ -14,7 +14,7 @@
 const struct option line_options[] = {
     TEXT(struct line, type, NULL, "type of the first operand, if made up"),
     TEXT(struct line, out, NULL, "type of the result, where there is a choice"),
-    TEXT(struct line, shapes, NULL, "of made-up operands, each as 3x1x5"),
+    TEXT(struct line, shapes, NULL, "of made-up operands, as 3x1x5,5"),
     CHOICE(struct line, data, DATA_KINDS, "what made-up values are like"),
     NUMBER(struct line, cores, 0, 1, NPU_MAX_CORES, "cores to use; all of the chip"),
     SIGNED(struct line, check, -1, 0, INT32_MAX, "elements, or rows, to compare"),
@@ -26,6 +26,16 @@ const struct option line_options[] = {
     {0},
 };
 
+/* Whether an option of struct line says what made-up data is like. */
+static bool is_made_up(const struct option *o)
+{
+    size_t sizes = offsetof(struct line, size);
+
+    return (o->offset >= sizes && o->offset < sizes + sizeof(((struct line *)0)->size)) ||
+           (o->offset >= offsetof(struct line, type) &&
+            o->offset <= offsetof(struct line, data));
+}
+
 bool line_has(const struct line *line, const struct option *o)
 {
     const struct opdesc *op = line->op;
@@ -34,13 +44,8 @@ bool line_has(const struct line *line, const struct option *o)
            : o->offset == offsetof(struct line, no_separate) ? op->pieces != NULL
            : o->offset == offsetof(struct line, repeat)      ? op->pieces == NULL
            : o->offset == offsetof(struct line, check)       ? op->ref != NULL
-           : o->offset == offsetof(struct line, shapes)
-               ? !op->text_only && strstr(op->io, "...")
-           : o->offset == offsetof(struct line, type) ||
-                   o->offset == offsetof(struct line, out) ||
-                   o->offset == offsetof(struct line, data)
-               ? !op->text_only
-               : true;
+           : is_made_up(o) || o->offset == offsetof(struct line, out) ? !op->text_only
+                                                                      : true;
 }
 
 bool line_size(const struct io *io, unsigned i, struct option *o)
@@ -95,17 +100,6 @@ static bool find(struct line *line, struct op_call *call, const char *name,
         }
     }
     return false;
-}
-
-/* Whether an option of struct line says what made-up data is like. */
-static bool is_made_up(const struct option *o)
-{
-    size_t sizes = offsetof(struct line, size);
-
-    return (o->offset >= sizes && o->offset < sizes + sizeof(((struct line *)0)->size)) ||
-           o->offset == offsetof(struct line, type) ||
-           o->offset == offsetof(struct line, shapes) ||
-           o->offset == offsetof(struct line, data);
 }
 
 /* The result whose name is nearest to that of so many characters. */
@@ -237,8 +231,8 @@ static int narrow(const struct line *line, unsigned i, struct tensor *t, io_rows
 {
     uint64_t at = t->count;
 
-    if (t->type == TYPE_S64 && io_rows_with(&line->io, rows, i, TYPE_S64, false) == 0 &&
-        io_rows_with(&line->io, rows, i, TYPE_S32, false) != 0) {
+    if (t->type == TYPE_S64 && io_rows_with(&line->io, rows, i, TYPE_S64) == 0 &&
+        io_rows_with(&line->io, rows, i, TYPE_S32) != 0) {
         at = data_narrow(t->data, t->count);
         t->type = TYPE_S32;
     }
@@ -274,7 +268,7 @@ static int read_file(const struct line *line, unsigned i, struct tensor *t, io_r
     if (err) {
         return err;
     }
-    *rows = io_rows_with(&line->io, *rows, i, t->type, t->boolean);
+    *rows = io_rows_with(&line->io, *rows, i, t->boolean ? (unsigned)IO_BOOL : t->type);
     if (*rows == 0) {
         return refuse_type(line, i, npy_type_name(npy.type), before);
     }
@@ -287,10 +281,7 @@ static int choose(const struct line *line, const char *option, const char *name,
                   unsigned i, io_rows *rows)
 {
     io_rows chosen =
-        !name ? *rows
-        : io_is_bool(name)
-            ? io_rows_with(&line->io, *rows, i, TYPE_U8, true)
-            : io_rows_with(&line->io, *rows, i, io_type(name, strlen(name)), false);
+        name ? io_rows_with(&line->io, *rows, i, io_type(name, strlen(name))) : *rows;
 
     if (chosen == 0) {
         fprintf(stderr, "%s: --%s %s: %s is ", line->op->name, option, name,
@@ -378,8 +369,8 @@ static int give_types(const struct line *line, struct op_call *call, io_rows row
     row = (unsigned)__builtin_ctz(rows);
     for (unsigned i = 0; i < io->n_in + io->n_out; i++) {
         struct tensor *t = i < io->n_in ? &call->in[i] : &call->out[i - io->n_in];
-        t->type = (enum type)io->type[row][i];
-        t->boolean = (io->booleans[row] >> i & 1) != 0;
+        t->boolean = io->type[row][i] == IO_BOOL;
+        t->type = t->boolean ? TYPE_U8 : (enum type)io->type[row][i];
     }
     return 0;
 }
@@ -433,6 +424,7 @@ static int inputs(const struct line *line, struct op_call *call, struct io_sizes
     err = line->shapes
               ? io_take_shapes(line->op->name, &line->io, line->shapes, call->in, sizes)
               : made_up_sizes(line, sizes);
+    err = err == ERR_FORMAT ? want_operands(line) : err;
     err = err ? err : choose(line, "type", line->type, 0, &rows);
     err = err ? err : give_types(line, call, rows);
     return err ? err : make_operands(line, call, sizes);

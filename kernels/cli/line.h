@@ -20,7 +20,7 @@ struct line {
     uint32_t size[IO_DIMS];       /* of made-up data; 0: not given */
     const char *made_up; /* an option that only made-up data has, as it was typed */
     /* Options that every operator has. */
-    const char *type, *out, *shapes;
+    const char *out, *type, *shapes; /* from type to data: of made-up data */
     uint32_t data, cores, repeat;
     int32_t check; /* below 0: the operator's own */
     bool cold, digest, text, no_separate;

@@ -125,7 +125,7 @@ struct opdesc {
     const char *const *cases;
 
     /* Of an operator that is a text: makes all of the above of it, name and text apart.
-     * NULL after a line on stderr. What it returns is good until it is called again. */
+     * What it returns is good until it is called again. */
     const struct opdesc *(*open)(const struct opdesc *entry);
     const char *program;
 
@@ -152,7 +152,7 @@ extern const struct opdesc __operators_start[], __operators_end[]; /* npu.ld */
 
 /* The operator or command of that name, or NULL. */
 const struct opdesc *op_find(const char *name);
-/* Its description, which is the operator itself unless it is a text; NULL: see `open`. */
+/* Its description, which is the operator itself unless it is a text: see `open`. */
 const struct opdesc *op_open(const struct opdesc *op);
 /* Runs what a command line names, see kernels/cli/command.c: an enum run_status. */
 int op_command_line(int argc, char **argv);

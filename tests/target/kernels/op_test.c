@@ -162,7 +162,7 @@ TEST(operator, every_program_equals_the_interpreter)
     for (const struct opdesc *e = next_of(NULL, true); e && !test_failed();
          e = next_of(e, true)) {
         const struct opdesc *op = op_open(e);
-        CHECK(op != NULL && op->cases[0] != NULL);
+        CHECK(op->cases[0] != NULL);
         for (unsigned i = 0; op->cases[i] && !test_failed(); i++) {
             begin(op, op->cases[i]);
             if (!test_failed()) {
@@ -336,7 +336,6 @@ TEST(operator, descriptions_can_be_read)
     for (const struct opdesc *e = __operators_start; e < __operators_end; e++) {
         const struct opdesc *op = op_open(e);
         struct io io;
-        CHECK(op != NULL);
         if (op->command || op->text_only) {
             continue;
         }
