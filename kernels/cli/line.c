@@ -237,8 +237,8 @@ static int narrow(const struct line *line, unsigned i, struct tensor *t, io_rows
         t->type = TYPE_S32;
     }
     if (at != t->count) {
-        fprintf(stderr, "%s: %s: element %llu is %lld, no int32\n", line->op->name,
-                t->path, (unsigned long long)at, (long long)((int64_t *)t->data)[at]);
+        fprintf(stderr, "%s: %s: %lld at %llu is no int32\n", line->op->name, t->path,
+                (unsigned long long)at, (long long)((int64_t *)t->data)[at]);
         return ERR_TYPE;
     }
     return 0;

@@ -117,7 +117,8 @@ struct opdesc {
     bool text_only;
     void (*show)(const struct op_call *call); /* prints what the result means; or NULL */
     /* For tests/qemu/golden.py: an expression for the result, or statements that assign
-     * to each result by its name and, with OP_BOUND, to `bound`; or `ulps` are the bound. */
+     * to each result by its name and, with OP_BOUND, to `bound`; of tile programs so many
+     * `ulps` are added to that. */
     const char *numpy;
     unsigned ulps;
     /* Command lines for tests, CASES(...), smallest first; the last two, or the one that

@@ -217,7 +217,7 @@ def case(op, name, line, kind=None, pack=None, cores=1, version=(1, 0), files=No
                                 [o for o, _ in outs])
         for i, want in enumerate(wants):
             wide, want = np.asarray(want), np.asarray(want).astype(row[len(ins) + i])
-            if op["program"]:
+            if op["ulps"]:
                 save(f"{name}.{i}.bound.npy", bound_of(op, want, bound))
                 wide = np.where(np.isinf(want), want, wide)
             elif bound is not None:
@@ -264,7 +264,7 @@ def operators():
 
 def perturb():
     for op in operators():
-        if op["program"] and not os.environ.get("FULL"):  # one planner makes them all
+        if op["ulps"] and not os.environ.get("FULL"):  # one planner makes them all
             continue
         for options, line in zip(("", "--cores 2 --profile ascend310"), op["cases"][-2:]):
             print(f"{options}|{op['name']} {line}")
@@ -274,11 +274,11 @@ def make(*names):
     for op in operators():
         if op["texts"] or (names and op["name"] not in names):  # makes its operands of texts
             continue
-        few = op["program"] and not os.environ.get("FULL")  # one says what it computes
+        few = op["ulps"] and not os.environ.get("FULL")  # one says what it computes
         for i, line in enumerate(op["cases"]):
             if not few or i in (1, 2):
                 case(op, f"{op['name']}_{i}", line)
-        if not op["program"]:
+        if not op["ulps"]:
             other_cases(op)
     with open("cases", "w") as f:
         f.write("\n".join(cases) + "\n")
