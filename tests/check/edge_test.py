@@ -11,6 +11,10 @@ import sys
 from oracle import (ATOMIC, BARRIER, FIX, GM, GM_BASE, HART, INEXACT, L0C, M, MEM, MTE1, MTE2,
                     MTE3, READ, UB, V, WRITE)
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from tap import check, done, ok  # noqa: E402
+
 STREAMS = os.environ.get("STREAMS") or (
     os.path.dirname(os.path.abspath(__file__)) + "/../../build/check-streams")
 CHIP_SEM = 64  # the first of the chip's
@@ -120,20 +124,14 @@ def races(edges, left_out):
 def main():
     edges = subprocess.run([STREAMS, "--edges"], capture_output=True, text=True,
                            check=True).stdout.split()
-    good = len(edges) > 15 and set(TWINS) == set(edges)
-    print(f"{'ok' if good else 'not ok'} 1 - edge/each_has_a_twin")
-    for name in sorted(set(edges) ^ set(TWINS)):
-        print(f"# {name} has no {'edge' if name in TWINS else 'twin'}")
-    for i, (name, holds, without) in enumerate(
-            zip(edges, races(edges, False), races(edges, True)), 2):
+    check("edge/each_has_a_twin", [f"{name} has no {'edge' if name in TWINS else 'twin'}"
+                                   for name in sorted(set(edges) ^ set(TWINS))]
+          or len(edges) <= 15 and [f"only {edges}"])
+    for name, holds, without in zip(edges, races(edges, False), races(edges, True)):
         want = (1, 0) if name in RULES else (0, 1)
-        right = (min(holds, 1), min(without, 1)) == want
-        good &= right
-        if not right:
-            print(f"# {holds} races, {without} without it")
-        print(f"{'ok' if right else 'not ok'} {i} - edge/{name.lower()}")
-    print(f"1..{1 + len(edges)}")
-    return 0 if good else 1
+        ok((min(holds, 1), min(without, 1)) == want, f"edge/{name.lower()}",
+           f"{holds} races, {without} without it")
+    return done()
 
 
 sys.exit(main())

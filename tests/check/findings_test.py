@@ -13,21 +13,16 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.abspath(__file__)) + "/../.."
+sys.dont_write_bytecode = True
+sys.path.insert(0, ROOT + "/tests")
+from tap import check, done  # noqa: E402
+
 FULL = "--full" in sys.argv
 IMAGE = ("--image", "build/fw-picolibc/test.elf")
 ENV = {k: v for k, v in os.environ.items()
        if k not in ("CORES", "PROFILE", "MEM", "SEED", "TRACE", "TIMING")
        and not k.startswith("CHECK")}
 TIMES = "race,hart,memory,sync"  # of kernels whose data are what happens to be there
-verdicts = []
-
-
-def ok(name, problems):
-    problems = [str(p) for p in ([] if problems is True else problems or [])][:8]
-    verdicts.append(not problems)
-    for p in problems:
-        print("#", p)
-    print("not ok" if problems else "ok", len(verdicts), "-", name, flush=True)
 
 
 def salai(*words, **env):
@@ -86,13 +81,13 @@ def corpus():
         elif name in lines and {(x["file"], x["line"]) for x in (
                 got[0]["first"], got[0]["second"])} != {("tests/broken/races.def", lines[name])}:
             problems.append(f"{name}: {got[0]['first']['file']}:{got[0]['first']['line']}")
-    ok("checked/each_pair_of_pipes_is_named", problems + [f"also {n}" for n in found] +
-       ([] if len(wanted) > 70 and ran.returncode == 1 else [f"status {ran.returncode}"]))
-    ok("checked/and_with_the_wait_nothing",
-       silent(*checked(*IMAGE, "races", "--sound", checks=TIMES)))
+    check("checked/each_pair_of_pipes_is_named", problems + [f"also {n}" for n in found] +
+          ([] if len(wanted) > 70 and ran.returncode == 1 else [f"status {ran.returncode}"]))
+    check("checked/and_with_the_wait_nothing",
+          silent(*checked(*IMAGE, "races", "--sound", checks=TIMES)))
     without = [f for f in checked(*IMAGE, "races", checks="race")[1]["findings"]
                if "hart" in (f["first"]["by"], f["second"]["by"])]
-    ok("checked/race_alone_leaves_the_hart_out", without)
+    check("checked/race_alone_leaves_the_hart_out", without)
 
 
 def says(name, f, want):
@@ -112,16 +107,16 @@ def hazards():
     left = report["findings"]
     for name, *want in wanted:
         got = [f for f in left if says(name, f, want)]
-        ok(f"checked/hazard_{name}", [] if len(got) == 1 else [
+        check(f"checked/hazard_{name}", [] if len(got) == 1 else [
             f"{len(got)} of {[(f['class'], f.get('advice')) for f in left]}"])
         left = [f for f in left if f not in got]
     blocks = {f["first"]["buffer"]["where"] for f in report["findings"] if
               f.get("memory") == "GM"}
     at = line_of("tests/broken/hazards.c", "gm = aligned_alloc(")
-    ok("checked/buffers_of_gm_are_named", [] if blocks == {f"tests/broken/hazards.c:{at}"} else [
+    check("checked/buffers_of_gm_are_named", [] if blocks == {f"tests/broken/hazards.c:{at}"} else [
         blocks])
-    ok("checked/and_nothing_else_of_them", [(f["class"], f.get("advice")) for f in left])
-    ok("checked/hazards_corrected", silent(*checked(*two, "--sound", checks=TIMES)))
+    check("checked/and_nothing_else_of_them", [(f["class"], f.get("advice")) for f in left])
+    check("checked/hazards_corrected", silent(*checked(*two, "--sound", checks=TIMES)))
 
 
 def marked_lines():
@@ -163,12 +158,12 @@ def plants():
         if is_ != [*want[:2], set(want[2:2 + len(sides)]), lines[name]] or (
                 want[4] != "-" and want[4] not in f["advice"]):
             problems.append(f"{name}: {is_}, {f.get('advice')}, want {want} {lines[name]}")
-    ok("checked/each_plant_is_named", problems + [f"also {n}" for n in found])
-    ok("checked/sarif_of_each_plant_fits_its_schema", misfits(log, SARIF))
-    ok("checked/plants_corrected", silent(*checked(*two, "--sound")))
+    check("checked/each_plant_is_named", problems + [f"also {n}" for n in found])
+    check("checked/sarif_of_each_plant_fits_its_schema", misfits(log, SARIF))
+    check("checked/plants_corrected", silent(*checked(*two, "--sound")))
     for seed in range(1, 21 if FULL else 3):
         ran = salai(*two[:2], "--seed", str(seed), *two[2:], "--sound")
-        ok(f"checked/plants_corrected_seed_{seed}", ran.returncode and [ran.stderr[:500]])
+        check(f"checked/plants_corrected_seed_{seed}", ran.returncode and [ran.stderr[:500]])
 
 
 def classes():
@@ -179,8 +174,8 @@ def classes():
                 for line in salai(*IMAGE, name, "--list").stdout.splitlines()}
     with open(f"{ROOT}/tools/report.py") as f:
         known = re.findall(r'"([\w-]+)": "(?:error|warning|note)"', f.read())
-    ok("checked/every_class_is_planted", [c for c in known if c not in planted] or
-       len(known) < 14 and known)
+    check("checked/every_class_is_planted", [c for c in known if c not in planted] or
+          len(known) < 14 and known)
 
 
 def two_lines():
@@ -189,14 +184,14 @@ def two_lines():
     want = {line_of(path, "task_issue(PIPE_MTE2"), line_of(path, "cmd_post(&cmd, OUT_FULL") + 4}
     got = [({x["line"] for x in (f["first"], f["second"])}, f["count"], f["advice"])
            for f in report["findings"]]
-    ok("checked/both_lines_count_and_what_is_missing",
-       [] if len(got) == 1 and got[0][:2] == (want, 15) and got[0][2].startswith(
-           "missing: no semaphore goes from V to MTE2 for this buffer; one that holds 1 at first, "
-           "VADD (tests/broken/race.c:") and got[0][2].endswith("orders all 15")
-       else [got, want])
-    ok("checked/violations_are_status_1",
-       ran.returncode != 1 and [f"status {ran.returncode}"])
-    ok("checked/the_table_says_the_same", [] if re.search(
+    check("checked/both_lines_count_and_what_is_missing",
+          [] if len(got) == 1 and got[0][:2] == (want, 15) and got[0][2].startswith(
+              "missing: no semaphore goes from V to MTE2 for this buffer; one that holds 1 at "
+              "first, VADD (tests/broken/race.c:") and got[0][2].endswith("orders all 15")
+          else [got, want])
+    check("checked/violations_are_status_1",
+          ran.returncode != 1 and [f"status {ran.returncode}"])
+    check("checked/the_table_says_the_same", [] if re.search(
         r"^race: UB of core 0 at 0x0, 15 times, first in cycle \d+\n"
         r"  tests/broken/race\.c:\d+ +VADD reads src1 \[0x0, 0x1000\)\n +V of core 0, "
         r"task race compute, cycle \d+\n  tests/broken/race\.c:\d+ +COPY_GM_UB writes dst",
@@ -235,10 +230,10 @@ def unwritten():
         want = ["init", use, memory, access, source, first, *(
             lines[name][mark] for mark in ("used", "from"))]
         problems += [] if got == [want] else [f"{name}: {got}, want {want}"]
-    ok("checked/each_use_of_what_is_undefined", problems + [f"also {n}" for n in found] +
-       ([] if len(wanted) > 20 and ran.returncode == 1 else [f"status {ran.returncode}"]))
-    ok("checked/and_with_what_was_missing_nothing", silent(*checked(*words, "--sound")))
-    ok("checked/init_tells_where_bytes_come_from", [] if re.search(
+    check("checked/each_use_of_what_is_undefined", problems + [f"also {n}" for n in found] +
+          ([] if len(wanted) > 20 and ran.returncode == 1 else [f"status {ran.returncode}"]))
+    check("checked/and_with_what_was_missing_nothing", silent(*checked(*words, "--sound")))
+    check("checked/init_tells_where_bytes_come_from", [] if re.search(
         r"^init: GM at 0x\w+, 2 times, first in cycle \d+\n"
         r"  tests/broken/init_local.c:\d+ +COPY_UB_GM writes dst \[\w+, \w+\): 64 bytes are "
         r"undefined, the first 960 bytes in  MTE3 of core 0, task tail_not_loaded\n"
@@ -247,8 +242,8 @@ def unwritten():
         r"  tests/broken/init_local.c:\d+ +buffer in of 2048 bytes at 0x0$",
         ran.stderr, re.M) else [ran.stderr])
     alone = checked(*words, checks="init")[1]["findings"]
-    ok("checked/init_alone_leaves_loads_out", [f["use"] for f in alone if f["use"] == "load"] +
-       ([] if len(alone) > 18 else [f"{len(alone)} findings"]))
+    check("checked/init_alone_leaves_loads_out", [f["use"] for f in alone if f["use"] == "load"] +
+          ([] if len(alone) > 18 else [f"{len(alone)} findings"]))
 
 
 def redundant():
@@ -257,13 +252,13 @@ def redundant():
     line = line_of("tests/broken/waits.c", "cmd_post(&cmd, DONE, 1);") + 1
     got = [(f["class"], f["semaphore"], f["first"]["line"]) for f in report["findings"]]
     cycles = [f["cycles"] for f in report["findings"]]
-    ok("checked/redundant_waits_are_named", [] if got == [
+    check("checked/redundant_waits_are_named", [] if got == [
         ("redundant", sem, line) for sem in (0, 1)] else [got])
-    ok("checked/and_what_they_cost", [] if cycles[0] == 0 and cycles[1] > 0 and re.search(
+    check("checked/and_what_they_cost", [] if cycles[0] == 0 and cycles[1] > 0 and re.search(
         rf"^redundant: VADD waits for semaphore 1, once, .*; without it {cycles[1]} cycles less$",
         ran.stderr, re.M) and ran.returncode == 0 else [cycles, ran.stderr])
     ran = checked(*IMAGE, "race", checks="redundant")[0]
-    ok("checked/not_where_there_are_races", [] if "without races only" in ran.stderr else [
+    check("checked/not_where_there_are_races", [] if "without races only" in ran.stderr else [
         ran.stderr])
 
 
@@ -291,7 +286,7 @@ def operators():
             got = silent(*checked(*words, options=options.split()))
             problems += [f"{words[:4]}: {p}" for p in got]
         name = re.sub("[- ]+", "_", options)
-        ok(f"checked/operators_are_silent{name}", problems)
+        check(f"checked/operators_are_silent{name}", problems)
 
 
 def left_out():
@@ -308,7 +303,7 @@ def left_out():
             named += "race" in found
             if not found and ran.returncode:
                 problems.append(f"{words}: {sem}: {ran.stderr[:200]}")
-    ok("checked/each_semaphore_left_out", problems + ([] if named >= 30 else [f"{named} named"]))
+    check("checked/each_semaphore_left_out", problems + ([] if named >= 30 else [f"{named} named"]))
 
 
 def self_tests():
@@ -318,16 +313,16 @@ def self_tests():
         ran, report = checked(*IMAGE, "test", options=(*options, *suppress))
         left = [f for f in report["findings"] if "suppressed" not in f and
                 f["class"] in ("race", "init")]
-        ok(f"checked/self_tests_are_silent{''.join(options).replace('-', '_')}",
-           silent(ran, report | {"findings": left}))
+        check(f"checked/self_tests_are_silent{''.join(options).replace('-', '_')}",
+              silent(ran, report | {"findings": left}))
 
 
 # --- suppressions and bad input ---
 
 def refused(name, pattern, *words, status=2):
     ran = salai(*words, *IMAGE, "race")
-    ok(f"checked/{name}", [] if ran.returncode == status and re.search(pattern, ran.stderr) and
-       ran.stderr.count("\n") == 1 else [f"status {ran.returncode}", ran.stderr])
+    check(f"checked/{name}", [] if ran.returncode == status and re.search(pattern, ran.stderr) and
+          ran.stderr.count("\n") == 1 else [f"status {ran.returncode}", ran.stderr])
 
 
 def suppressions():
@@ -342,12 +337,12 @@ def suppressions():
 
         ran, report = checked(*IMAGE, "race", options=entry(
             f"# known\nrace {sides} -- is meant to"))
-        ok("checked/a_suppressed_one_is_no_violation",
-           (ran.returncode or [x.get("suppressed") for x in report["findings"]] !=
-            ["is meant to"]) and [ran.returncode, ran.stderr])
+        check("checked/a_suppressed_one_is_no_violation",
+              (ran.returncode or [x.get("suppressed") for x in report["findings"]] !=
+               ["is meant to"]) and [ran.returncode, ran.stderr])
         ran = checked(*IMAGE, "race", options=entry("race x.c y.c:3 -- not there"))[0]
-        ok("checked/one_that_matches_nothing_is_a_warning", [] if ran.returncode == 1 and
-           ":1: warning: matches nothing" in ran.stderr else [ran.returncode, ran.stderr])
+        check("checked/one_that_matches_nothing_is_a_warning", [] if ran.returncode == 1 and
+              ":1: warning: matches nothing" in ran.stderr else [ran.returncode, ran.stderr])
         refused("a_suppression_wants_a_reason", ":1: no reason", "--sanitize", "race",
                 *entry(f"race {sides}"))
         refused("a_suppression_names_a_class", ":1: want CLASS", "--sanitize", "race",
@@ -402,7 +397,7 @@ def sarif():
         rules = {rule["id"] for rule in run["tool"]["driver"]["rules"]}
         if [r["ruleId"] for r in run["results"]] != ["race"] or not rules >= {"race"}:
             problems = [run["results"]]
-    ok("checked/sarif_fits_its_schema", problems)
+    check("checked/sarif_fits_its_schema", problems)
 
 
 corpus()
@@ -418,5 +413,4 @@ sarif()
 if FULL:
     left_out()
     self_tests()
-print(f"1..{len(verdicts)}")
-sys.exit(0 if all(verdicts) else 1)
+sys.exit(done())

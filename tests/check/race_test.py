@@ -16,6 +16,10 @@ import sys
 from oracle import Oracle
 from programs import Small, random_stream, small_program
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from tap import done, ok, say  # noqa: E402
+
 STREAMS = os.environ.get("STREAMS") or (
     os.path.dirname(os.path.abspath(__file__)) + "/../../build/check-streams")
 
@@ -89,16 +93,6 @@ def enumerate_all(seed, count, problems):
     return races
 
 
-verdicts = []
-
-
-def verdict(good, name, notes=()):
-    verdicts.append(good)
-    for note in list(notes)[:5]:
-        print("#", note)
-    print("ok" if good else "not ok", len(verdicts), "-", name)
-
-
 def main():
     full = "--full" in sys.argv
     for name, work, count, rounds in (
@@ -108,10 +102,10 @@ def main():
         problems, races = [], 0
         for seed in range(rounds):
             races += work(seed, count, problems)
-        print(f"# {rounds * count} of them, {races} with a race")
-        verdict(not problems and races > count * rounds // 5, f"race/{name}", problems)
-    print(f"1..{len(verdicts)}")
-    return 0 if all(verdicts) else 1
+        say(f"# {rounds * count} of them, {races} with a race")
+        ok(not problems and races > count * rounds // 5, f"race/{name}",
+           "\n".join(problems[:5]))
+    return done()
 
 
 sys.exit(main())

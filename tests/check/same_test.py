@@ -14,6 +14,10 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.abspath(__file__)) + "/../.."
+sys.dont_write_bytecode = True
+sys.path.insert(0, ROOT + "/tests")
+from tap import check, done  # noqa: E402
+
 FULL = "--full" in sys.argv
 ENV = {k: v for k, v in os.environ.items()
        if k not in ("CORES", "PROFILE", "MEM", "SEED", "TRACE") and not k.startswith("CHECK")}
@@ -27,14 +31,6 @@ if FULL:
     RUNS = [(cores, seed, True, words) for words in (MLA, VADD, MATMUL, (*TEST, "races"),
                                                      (*TEST, "hazards"))
             for cores, seed in (("1", "0"), ("2", "9"), ("7", "3"), ("32", "5"))]
-verdicts = []
-
-
-def ok(name, problems):
-    verdicts.append(not problems)
-    for p in problems[:5]:
-        print("#", p)
-    print("not ok" if problems else "ok", len(verdicts), "-", name, flush=True)
 
 
 class Run:
@@ -103,11 +99,10 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             plain = Run(f"{folder}/plain", *run)
             checked = Run(f"{folder}/checked", *run, check=True)
-            ok(f"same/{name}", plain.differs(plain) + checked.differs(plain))
+            check(f"same/{name}", plain.differs(plain) + checked.differs(plain))
             if recorded:
-                ok(f"same/{name}_recorded", recordings(folder, run, plain, checked))
-    print(f"1..{len(verdicts)}")
-    return 0 if all(verdicts) else 1
+                check(f"same/{name}_recorded", recordings(folder, run, plain, checked))
+    return done()
 
 
 sys.exit(main())

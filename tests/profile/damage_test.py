@@ -6,7 +6,12 @@
 import os
 import random
 import subprocess
+import sys
 import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from tap import done, ok, say  # noqa: E402
 
 ROOT = os.path.abspath(os.path.dirname(os.path.abspath(__file__)) + "/../..")
 REPORT = [f"{ROOT}/build/san/report", "--page", f"{ROOT}/tools/profile/page"]
@@ -59,12 +64,10 @@ def main():
             if ran.returncode not in (0, 2) or lines != (ran.returncode == 2):
                 bad.append(f"{i}: status {ran.returncode}, {ran.stderr[:1500]}")
             read += ran.returncode == 0
-        for line in "\n".join(bad).splitlines():
-            print("#", line)
-        print(f"# {read} of {TIMES} read")
-        print("not " * bool(bad) + "ok 1 - damage/is_read_or_told")
-        print("not " * (not TIMES / 4 < read < TIMES) + "ok 2 - damage/some_is_and_some_is_not")
-        print("1..2")
+        say(f"# {read} of {TIMES} read")
+        ok(not bad, "damage/is_read_or_told", "\n".join(bad))
+        ok(TIMES / 4 < read < TIMES, "damage/some_is_and_some_is_not")
+        return done()
 
 
-main()
+sys.exit(main())

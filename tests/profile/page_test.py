@@ -15,20 +15,15 @@ import tempfile
 import urllib.request
 
 ROOT = os.path.abspath(os.path.dirname(os.path.abspath(__file__)) + "/../..")
+sys.dont_write_bytecode = True
+sys.path.insert(0, ROOT + "/tests")
+from tap import done, ok, skip  # noqa: E402
+
 PAGE = ["--page", f"{ROOT}/tools/profile/page"]
 ENV = dict(os.environ, MEM="256M", CORES="2", PROFILE="a2", SEED="0", TIMING="v2", TRACE="")
 MILLION, LIMIT_MS = 1000000, 3000
 FRAMES, FRAME_MS = 20, 100
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # of the standard
-count = 0
-
-
-def ok(good, name, reason=""):
-    global count
-    count += 1
-    for line in str(reason).splitlines() if not good else ():
-        print("#", line)
-    print(f"{'ok' if good else 'not ok'} {count} - {name}", flush=True)
 
 
 class Browser:
@@ -245,7 +240,8 @@ def many(b, folder):
 
 def main():
     if not shutil.which("chromedriver") or not shutil.which("chromium"):
-        print("ok 1 - page # SKIP no browser: apt-get install chromium chromium-driver\n1..1")
+        skip("page", "no browser: apt-get install chromium chromium-driver")
+        done()
         return
     shots = sys.argv[1] if len(sys.argv) > 1 else None
     b = Browser()
@@ -258,7 +254,7 @@ def main():
             ok(b.problems() == [], "page/has_no_errors", b.problems())
         finally:
             b.end()
-    print(f"1..{count}")
+    return done()
 
 
-main()
+sys.exit(main())

@@ -13,18 +13,13 @@ import sys
 import tempfile
 
 ROOT = os.path.abspath(os.path.dirname(os.path.abspath(__file__)) + "/../..")
+sys.dont_write_bytecode = True
+sys.path.insert(0, ROOT + "/tests")
+from tap import done, ok  # noqa: E402
+
 REPORT = ROOT + "/build/report"
 ENV = dict(os.environ, MEM="256M", CORES="1", PROFILE="a2", SEED="0", TIMING="v2", TRACE="")
 WITHIN = 15  # percent
-count = 0
-
-
-def ok(good, name, reason=""):
-    global count
-    count += 1
-    for line in str(reason).splitlines() if not good else ():
-        print("#", line)
-    print(f"{'ok' if good else 'not ok'} {count} - {name}", flush=True)
 
 
 def salai(words, image="test.elf", **env):
@@ -147,8 +142,7 @@ def refuses(folder):
 
 
 with tempfile.TemporaryDirectory(prefix="salai-") as scratch:
-    sys.dont_write_bytecode = True
     advice(f"{scratch}/slow.json")
     sums(scratch)
     refuses(scratch)
-print(f"1..{count}")
+sys.exit(done())

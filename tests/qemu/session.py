@@ -18,6 +18,11 @@ import time
 
 import gdb
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import tap  # noqa: E402
+from tap import ok, skip  # noqa: E402
+
 ENV = dict(os.environ, MEM="64M", CORES="1", PROFILE="a2", SEED="0", TIMING="v2")
 FULL = bool(ENV.get("FULL"))  # what is many of a kind is all run
 DIR = tempfile.mkdtemp(prefix="salai-", dir=os.environ.get("TMPDIR", "/tmp"))
@@ -30,8 +35,8 @@ TEST_IMAGE = "build/fw-picolibc/test.elf"
 # The hart takes five times as long to work out each element again as all else takes; that
 # two runs have the same bits is told by the digest.
 SPARING = " --check 20 --digest"
-count = failed = 0
 running = []
+tap.to = 3
 
 
 def launch_json():
@@ -39,20 +44,6 @@ def launch_json():
     with open("tools/gdb/vscode/launch.json") as f:
         text = f.read().replace("${workspaceFolder}/build/gdb.sock", os.path.abspath(SOCKET))
     return json.loads(text.replace("${workspaceFolder}", os.getcwd()))["configurations"]
-
-
-def ok(good, name, reason=""):
-    global count, failed
-    count += 1
-    failed += not good
-    lines = [f"# {line}" for line in str(reason).splitlines()] if not good else []
-    lines.append(f"{'ok' if good else 'not ok'} {count} - {name}")
-    os.write(3, ("\n".join(lines) + "\n").encode())
-
-
-def skip(name, reason):
-    """Neither good nor bad."""
-    ok(True, f"{name} # SKIP {reason}")
 
 
 def same(got, want, name):
@@ -229,5 +220,4 @@ def main(*tests):
         if gdb.selected_inferior().pid:
             gdb.execute("disconnect")
     shutil.rmtree(DIR)
-    os.write(3, f"1..{count}\n".encode())
-    os._exit(1 if failed else 0)
+    os._exit(tap.done())

@@ -17,21 +17,16 @@ import tempfile
 
 QEMU = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ROOT = os.path.dirname(os.path.dirname(QEMU))
+sys.dont_write_bytecode = True
+sys.path.insert(0, ROOT + "/tests")
+from tap import check, done  # noqa: E402
+
 SALAI = os.environ.get("SALAI", f"{ROOT}/tools/salai")
 IMAGE = os.environ.get("TEST_IMAGE", f"{ROOT}/build/fw-picolibc/test.elf")
 FAILS = re.compile(r"npu\.so: fail=\d+: (host call 0x[0-9a-f]+) fails\n")
 LOST = "salai: standard output could not be written\n"
 ALL = os.environ.get("ALL", "0") != "0"
 MOST = 1000  # calls or allocations of a run: more is a run that does not end
-passed = failed = 0
-
-
-def ok(name, problems):
-    global passed, failed
-    for problem in problems[:5]:
-        print(f"# {problem}")
-    print(f"{'not ok' if problems else 'ok'} {passed + failed + 1} - {name}", flush=True)
-    passed, failed = passed + (not problems), failed + bool(problems)
 
 
 def salai(words, npu_args=""):
@@ -125,21 +120,20 @@ def main():
     subprocess.run([f"{QEMU}/golden.py", "make", *([] if ALL else ["vadd"])], check=True)
     with open("cases") as f:
         cases = [line.rstrip("\n").split("\t") for line in f]
-    done = set()
+    tried = set()
     for case in cases:
         out = f"{case[0]}.0.out.npy"
-        if case[2] in done or case[1] != "1" or not (ALL or case[2] == "vadd"):
+        if case[2] in tried or case[1] != "1" or not (ALL or case[2] == "vadd"):
             continue
-        done.add(case[2])
+        tried.add(case[2])
         salai([case[2], *case[3].split(), *case[4:]])
         os.rename(out, "right.npy")
-        ok(f"inject/{case[0]}/each_call", each_call(case, out, "right.npy"))
-        ok(f"inject/{case[0]}/each_allocation", each_allocation(case, out, "right.npy"))
-    ok("inject/operators", [] if len(done) >= (3 if ALL else 1) else [f"only {done}"])
-    print(f"1..{passed + failed}")
+        check(f"inject/{case[0]}/each_call", each_call(case, out, "right.npy"))
+        check(f"inject/{case[0]}/each_allocation", each_allocation(case, out, "right.npy"))
+    check("inject/operators", [] if len(tried) >= (3 if ALL else 1) else [f"only {tried}"])
     os.chdir("/")
     shutil.rmtree(work)
-    return 1 if failed else 0
+    return done()
 
 
 if __name__ == "__main__":

@@ -12,10 +12,11 @@ import tempfile
 import numpy as np
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.abspath(os.path.dirname(os.path.abspath(__file__)) + "/../../..")
+sys.path[:0] = [ROOT + "/tests", ROOT + "/tests/qemu/cli"]
+from tap import done, ok  # noqa: E402
 from tile_numpy import TYPES, Program  # noqa: E402
 
-ROOT = os.path.abspath(os.path.dirname(os.path.abspath(__file__)) + "/../../..")
 SALAI = [ROOT + "/tools/salai"]
 TEST = [*SALAI, "--image", ROOT + "/build/fw-picolibc/test.elf"]
 RANDOM = 2000 if os.environ.get("FULL") else 30
@@ -45,15 +46,6 @@ c: f32[m, n], d: f32[m, n]
     d = where(xor(x > 0, z > 0), norm(x, n), f32(argmin(x, n))) + where(all(x > -1, n), 1, 0)
 """
 rng = np.random.default_rng(15)
-count = 0
-
-
-def ok(good, name, reason=""):
-    global count
-    count += 1
-    for line in str(reason).splitlines() if not good else ():
-        print("#", line)
-    print(f"{'ok' if good else 'not ok'} {count} - {name}", flush=True)
 
 
 def salai(command, words):
@@ -321,4 +313,4 @@ with tempfile.TemporaryDirectory(prefix="tile-", dir=ROOT + "/build/test") as fo
     lines()
     refused()
     os.chdir(ROOT)
-print(f"1..{count}")
+sys.exit(done())

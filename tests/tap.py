@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+#
+# Test output of the Python tests, as qemu/tap.sh has it for those in shell: TAP, reasons in
+# `# ` lines before the verdict.
+#
+#   ok(good, NAME, reason)     reason: anything, one a line
+#   check(NAME, problems)      ok if there are none: a list, of which the first few are shown
+#   skip(NAME, reason)         neither good nor bad
+#   done()                     the plan; returns the exit status, 1 if something failed
+#
+# To standard output; those that run in gdb, which writes what it likes there, set `to`.
+import os
+
+MOST = 8  # problems of a verdict that are shown
+to = 1
+count = failed = 0
+
+
+def ok(good, name, reason=""):
+    global count, failed
+    count += 1
+    failed += not good
+    lines = [f"# {line}" for line in str(reason).splitlines()] if not good else []
+    lines.append(f"{'ok' if good else 'not ok'} {count} - {name}")
+    say("\n".join(lines))
+
+
+def check(name, problems):
+    ok(not problems, name, "\n".join(map(str, (problems or [])[:MOST])))
+
+
+def skip(name, reason):
+    ok(True, f"{name} # SKIP {reason}")
+
+
+def say(line):
+    os.write(to, f"{line}\n".encode())
+
+
+def done():
+    say(f"1..{count}")
+    return 1 if failed or not count else 0
