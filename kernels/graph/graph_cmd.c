@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The command `graph`: runs a model that tools/graph has made a plan of.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hal/chip.h"
+#include "hal/host.h"
+#include "kernels/cli/op.h"
+#include "kernels/cli/report.h"
+#include "kernels/graph/run.h"
+
+#define USAGE "PLAN [IN.npy]... [-o [NAME=]OUT.npy]... [--steps] [--cores N]"
+
+/* What a command line says. */
+struct asked {
+    const char *in[PLAN_FILES], *out[PLAN_FILES];
+    unsigned n_in, n_out;
+    bool steps;
+};
+
+static int refuse(const char *path, const char *why)
+{
+    fprintf(stderr, "graph: %s: %s\n", path, why);
+    return RUN_INPUT;
+}
+
+/* --- the plan --- */
+
+static int read_plan(struct graph_run *run)
+{
+    int fd = host_open(run->path, HOST_READ), status = RUN_INPUT;
+    int64_t bytes = fd < 0 ? -1 : host_size(fd);
+    const char *why = NULL;
+
+    if (bytes < 0) {
+        return refuse(run->path, host_errno_text());
+    }
+    run->file = aligned_alloc(PLAN_ALIGN, ((size_t)bytes / PLAN_ALIGN + 1) * PLAN_ALIGN);
+    why = !run->file                                     ? "no memory for it"
+          : host_read(fd, run->file, (size_t)bytes) != 0 ? "cannot be read"
+                                                         : NULL;
+    (void)!host_close(fd);
+    why = why ? why : plan_open(&run->plan, run->file, (uint64_t)bytes);
+    if (!why) {
+        size_t arena = run->plan.head->arena;
+        run->arena = aligned_alloc(PLAN_ALIGN, arena ? arena : PLAN_ALIGN);
+        why = run->arena ? NULL : "no memory for what it computes: MEM=";
+        status = RUN_OK;
+    }
+    return why ? refuse(run->path, why) : status;
+}
+
+/* --- files --- */
+
+static size_t element(const struct plan_tensor *t)
+{
+    return type_bits(t->type) / 8;
+}
+
+/* Whole numbers of 64 bits as the machine has them. False: element *i does not fit. */
+static bool narrow(const int64_t *from, int32_t *to, uint64_t n, uint64_t *i)
+{
+    for (*i = 0; *i < n; (*i)++) {
+        if (from[*i] != (int32_t)from[*i]) {
+            return false;
+        }
+        to[*i] = (int32_t)from[*i];
+    }
+    return true;
+}
+
+static bool same_shape(const struct plan_tensor *t, const struct npy *npy)
+{
+    bool same = t->rank == npy->ndim;
+
+    for (unsigned d = 0; same && d < t->rank; d++) {
+        same = t->size[d] == npy->shape[d];
+    }
+    return same;
+}
+
+static int read_input(const struct graph_run *run, unsigned i, const char *path)
+{
+    const struct plan_tensor *t = &run->plan.tensor[run->plan.head->input[i]];
+    const char *name = plan_text(&run->plan, t->name);
+    char *to = graph_at(run, run->plan.head->input[i]), why[NPY_WHY_BYTES];
+    uint64_t n = plan_count(t), at;
+    struct npy npy;
+
+    if (npy_read(path, &npy, why) != 0) {
+        fprintf(stderr, "graph: %s\n", why);
+        return RUN_INPUT;
+    }
+    if (npy.type != t->file || !same_shape(t, &npy)) {
+        fprintf(stderr, "graph: %s: input %s is %s of", path, name,
+                npy_type_name((enum npy_type)t->file));
+        for (unsigned d = 0; d < t->rank; d++) {
+            fprintf(stderr, " %lu", (unsigned long)t->size[d]);
+        }
+        fprintf(stderr, t->rank ? "\n" : " one\n");
+        free(npy.data);
+        return RUN_INPUT;
+    }
+    if (npy.type == NPY_I8 && !narrow(npy.data, npy.data, n, &at)) {
+        fprintf(stderr, "graph: %s: element %llu does not fit 32 bits\n", path,
+                (unsigned long long)at);
+        free(npy.data);
+        return RUN_INPUT;
+    }
+    if (t->place == PLAN_CONSTANT && memcmp(to, npy.data, n * element(t)) != 0) {
+        fprintf(stderr, "graph: %s: the plan was made for another value of %s\n", path,
+                name);
+        free(npy.data);
+        return RUN_INPUT;
+    }
+    if (t->place == PLAN_ARENA) {
+        memcpy(to, npy.data, n * element(t));
+    }
+    free(npy.data);
+    return RUN_OK;
+}
+
+static int read_inputs(const struct graph_run *run, const struct asked *asked)
+{
+    unsigned want = run->plan.head->n_inputs;
+    int status = RUN_OK;
+
+    if (asked->n_in != want) {
+        fprintf(stderr, "graph: %s: want %u inputs:", run->path, want);
+        for (unsigned i = 0; i < want; i++) {
+            const struct plan_tensor *t = &run->plan.tensor[run->plan.head->input[i]];
+            fprintf(stderr, " %s", plan_text(&run->plan, t->name));
+        }
+        fprintf(stderr, "\n");
+        return RUN_INPUT;
+    }
+    for (unsigned i = 0; i < want && status == RUN_OK; i++) {
+        status = read_input(run, i, asked->in[i]);
+    }
+    return status;
+}
+
+/* Which output `NAME=PATH` or a PATH is of, and its path; ~0: none. */
+static unsigned output_of(const struct graph_run *run, const char *word,
+                          const char **path)
+{
+    for (unsigned i = 0; i < run->plan.head->n_outputs; i++) {
+        const struct plan_tensor *t = &run->plan.tensor[run->plan.head->output[i]];
+        const char *name = plan_text(&run->plan, t->name);
+        size_t len = strlen(name);
+        if (strncmp(word, name, len) == 0 && word[len] == '=') {
+            *path = word + len + 1;
+            return i;
+        }
+    }
+    *path = word;
+    return run->plan.head->n_outputs == 1 ? 0 : ~0u;
+}
+
+static int write_output(const struct graph_run *run, const char *word)
+{
+    const char *path;
+    unsigned i = output_of(run, word, &path);
+    const struct plan_tensor *t =
+        &run->plan.tensor[run->plan.head->output[i == ~0u ? 0 : i]];
+    struct npy npy = {.type = (enum npy_type)t->file, .ndim = t->rank};
+    const char *from = graph_at(run, run->plan.head->output[i == ~0u ? 0 : i]);
+    uint64_t n = plan_count(t);
+    size_t bytes = npy_type_bytes(npy.type);
+    char why[NPY_WHY_BYTES], *data;
+    int err;
+
+    if (i == ~0u) {
+        return refuse(word, "which output? -o NAME=PATH");
+    }
+    for (unsigned d = 0; d < NPY_MAX_DIMS; d++) {
+        npy.shape[d] = d < t->rank ? t->size[d] : 1;
+    }
+    npy.data = data = malloc(n * bytes + 1);
+    if (!data) {
+        return refuse(path, "no memory to write it");
+    }
+    for (uint64_t e = 0; e < n; e++) {
+        int64_t whole = 0;
+        memcpy(&whole, from + e * element(t), element(t));
+        whole = t->type == TYPE_S32    ? (int32_t)whole
+                : t->type == TYPE_BF16 ? (int64_t)((uint64_t)whole << 16)
+                                       : whole;
+        memcpy(data + e * bytes, &whole, bytes);
+    }
+    err = npy_write(path, &npy, why);
+    free(data);
+    if (err) {
+        fprintf(stderr, "graph: %s\n", why);
+    }
+    return err ? RUN_INPUT : RUN_OK;
+}
+
+/* --- the run --- */
+
+static void print_step(const struct graph_run *run, uint32_t i,
+                       const struct launch_report *measured)
+{
+    const struct plan_step *s = &run->plan.step[i];
+
+    printf("  %-24s %-12s %12llu cycles\n", plan_text(&run->plan, s->nodes),
+           s->op ? plan_text(&run->plan, s->op) : "program",
+           (unsigned long long)measured->span);
+}
+
+static int compute(struct graph_run *run, bool steps)
+{
+    uint64_t cycles = 0;
+
+    for (uint32_t i = 0; i < run->plan.head->n_steps; i++) {
+        struct launch_report measured;
+        int err;
+        measure_start();
+        err = graph_step(run, i);
+        if (err) {
+            return err == ERR_ARG ? RUN_INPUT : err;
+        }
+        measure_read(&measured);
+        cycles += measured.span;
+        if (steps) {
+            print_step(run, i, &measured);
+        }
+    }
+    printf("graph: %lu step%s, %llu cycles, %llu KiB for what is computed\n",
+           (unsigned long)run->plan.head->n_steps,
+           run->plan.head->n_steps == 1 ? "" : "s", (unsigned long long)cycles,
+           (unsigned long long)run->plan.head->arena / 1024);
+    return RUN_OK;
+}
+
+static int run_graph(struct graph_run *run, const struct asked *asked)
+{
+    int status = read_plan(run);
+
+    status = status == RUN_OK ? read_inputs(run, asked) : status;
+    status = status == RUN_OK ? compute(run, asked->steps) : status;
+    for (unsigned i = 0; i < asked->n_out && status == RUN_OK; i++) {
+        status = write_output(run, asked->out[i]);
+    }
+    free(run->file);
+    free(run->arena);
+    return status;
+}
+
+static int graph(int argc, char **argv)
+{
+    struct graph_run run = {0};
+    struct asked asked = {0};
+
+    for (int i = 1; i < argc; i++) {
+        bool value = i + 1 < argc;
+        if (strcmp(argv[i], "-o") == 0 && value && asked.n_out < PLAN_FILES) {
+            asked.out[asked.n_out++] = argv[++i];
+        } else if (strcmp(argv[i], "--steps") == 0) {
+            asked.steps = true;
+        } else if (strcmp(argv[i], "--cores") == 0 && value) {
+            unsigned long cores = strtoul(argv[++i], NULL, 10);
+            if (cores < 1 || cores > chip_cores()) {
+                return refuse(argv[i], "there are not so many cores");
+            }
+            run.cores = (unsigned)cores;
+        } else if (argv[i][0] == '-' || asked.n_in == PLAN_FILES) {
+            return refuse(argv[i], "want " USAGE);
+        } else if (!run.path) {
+            run.path = argv[i];
+        } else {
+            asked.in[asked.n_in++] = argv[i];
+        }
+    }
+    if (!run.path) {
+        fprintf(stderr, "graph: want " USAGE "\n");
+        return RUN_INPUT;
+    }
+    return run_graph(&run, &asked);
+}
+
+COMMAND(graph, USAGE, "runs a plan that tools/graph has made of a model", graph);

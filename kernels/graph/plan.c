@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A plan's file, checked; see plan.h. Compiles for the host too.
+ */
+#include "kernels/graph/plan.h"
+
+#include <string.h>
+
+#include "hal/contract/contract.h"
+#include "kernels/cli/npy.h"
+
+uint32_t plan_crc(const void *data, uint64_t bytes)
+{
+    static uint32_t table[256];
+    const uint8_t *p = data;
+    uint32_t crc = ~UINT32_C(0);
+
+    for (uint32_t i = 0; i < 256 && !table[255]; i++) {
+        table[i] = i;
+        for (unsigned k = 0; k < 8; k++) {
+            table[i] = table[i] >> 1 ^ (table[i] & 1 ? UINT32_C(0xedb88320) : 0);
+        }
+    }
+    for (uint64_t i = 0; i < bytes; i++) {
+        crc = table[(crc ^ p[i]) & 255] ^ crc >> 8;
+    }
+    return ~crc;
+}
+
+uint64_t plan_count(const struct plan_tensor *t)
+{
+    uint64_t n = 1;
+
+    for (unsigned d = 0; d < t->rank; d++) {
+        n *= t->size[d];
+    }
+    return n;
+}
+
+/* `n` things of so many bytes lie in front of `end`. */
+static bool lies(uint64_t at, uint64_t n, uint64_t size, uint64_t end)
+{
+    return at <= end && at % 8 == 0 && n <= (end - at) / size;
+}
+
+static bool tensor_holds(const struct plan *p, const struct plan_tensor *t,
+                         uint64_t texts)
+{
+    const struct plan_header *h = p->head;
+    uint64_t end = t->place == PLAN_CONSTANT ? h->bytes : h->arena, n = 1;
+
+    if (t->name >= texts || t->rank > PLAN_RANK || t->place > PLAN_ARENA ||
+        t->type >= TYPE_COUNT || type_bits(t->type) < 8 || t->file >= NPY_TYPES) {
+        return false;
+    }
+    for (unsigned d = 0; d < t->rank; d++) {
+        if (t->size[d] && n > UINT64_C(0x80000000) / t->size[d]) {
+            return false;
+        }
+        n *= t->size[d];
+    }
+    return t->at % PLAN_ALIGN == 0 && t->at <= end &&
+           n <= (end - t->at) / (type_bits(t->type) / 8) &&
+           (t->place == PLAN_ARENA || t->at >= h->constants);
+}
+
+static bool step_holds(const struct plan *p, const struct plan_step *s, uint64_t texts)
+{
+    bool good = s->op < texts && s->text < texts && s->nodes < texts &&
+                s->n_in <= PLAN_IN && s->n_out <= PLAN_OUT && s->n_out;
+
+    for (unsigned i = 0; good && i < s->n_in; i++) {
+        good = s->in[i] < p->head->n_tensors;
+    }
+    for (unsigned i = 0; good && i < s->n_out; i++) {
+        good = s->out[i] < p->head->n_tensors && p->tensor[s->out[i]].place == PLAN_ARENA;
+    }
+    return good;
+}
+
+static bool files_hold(const struct plan *p)
+{
+    const struct plan_header *h = p->head;
+    bool good = h->n_inputs <= PLAN_FILES && h->n_outputs <= PLAN_FILES;
+
+    for (unsigned i = 0; good && i < h->n_inputs; i++) {
+        good = h->input[i] < h->n_tensors;
+    }
+    for (unsigned i = 0; good && i < h->n_outputs; i++) {
+        good = h->output[i] < h->n_tensors;
+    }
+    return good;
+}
+
+const char *plan_open(struct plan *plan, const void *data, uint64_t bytes)
+{
+    const struct plan_header *h = data;
+    const char *base = data;
+    uint64_t texts;
+    bool good;
+
+    if (bytes < sizeof(*h) || memcmp(h->magic, PLAN_MAGIC, sizeof(h->magic)) != 0) {
+        return "is no plan";
+    }
+    if (h->version != PLAN_VERSION || h->contract != CONTRACT_VERSION) {
+        return "is a plan for another version of the machine: make it again";
+    }
+    if (h->bytes != bytes ||
+        h->crc != plan_crc(base + PLAN_CRC_FROM, bytes - PLAN_CRC_FROM)) {
+        return "is a damaged plan";
+    }
+    good = h->constants <= bytes && h->texts < h->constants &&
+           h->n_tensors <= PLAN_MOST && h->n_steps <= PLAN_MOST &&
+           lies(h->tensors, h->n_tensors, sizeof(struct plan_tensor), h->texts) &&
+           lies(h->steps, h->n_steps, sizeof(struct plan_step), h->texts) &&
+           base[h->constants - 1] == '\0';
+    *plan = (struct plan){.head = h,
+                          .tensor = (const void *)(base + h->tensors),
+                          .step = (const void *)(base + h->steps),
+                          .texts = base + h->texts};
+    texts = h->constants - h->texts;
+    for (uint32_t i = 0; good && i < h->n_tensors; i++) {
+        good = tensor_holds(plan, &plan->tensor[i], texts);
+    }
+    for (uint32_t i = 0; good && i < h->n_steps; i++) {
+        good = step_holds(plan, &plan->step[i], texts);
+    }
+    return good && files_hold(plan) ? NULL : "is a damaged plan";
+}

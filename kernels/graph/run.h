@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Steps of a plan on the machine.
+ */
+#ifndef KERNELS_GRAPH_RUN_H
+#define KERNELS_GRAPH_RUN_H
+
+#include "kernels/graph/plan.h"
+#include "sched/sched.h"
+
+/* A plan in memory, and memory for what it computes. */
+struct graph_run {
+    const char *path; /* for messages */
+    struct plan plan;
+    char *file, *arena;
+    unsigned cores; /* 0: all of the chip */
+};
+
+/* Where a tensor lies. */
+void *graph_at(const struct graph_run *run, uint32_t tensor);
+/* Computes a step, in a launch of its own. 0, or an error after one line on stderr. */
+MUST_CHECK int graph_step(struct graph_run *run, uint32_t step);
+
+#endif
