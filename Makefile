@@ -2,6 +2,8 @@
 #
 #   make run [ARGS=...]    boot and run an operator: ARGS="matmul a.npy b.npy -o c.npy",
 #                          ARGS=help lists them; without ARGS: a demonstration
+#   make run-onnx MODEL=m.onnx IN=x.npy OUT=y.npy    a model of ONNX (OUT="a=y.npy b=z.npy",
+#                          SIZES="batch=8" for sizes that it only names)
 #   make run CHECK=all ARGS=...   names races, mistakes with memory and semaphores, and
 #                          what nobody has written (race, memory, sync, init, hart: its loads
 #                          and stores too)
@@ -85,6 +87,7 @@ export CORES PROFILE MEM SEED TIMING TRACE CORE CROSS
 # --- what you can type: DO_x is what `make x` runs ---
 
 DO_run          = tools/salai -- $(ARGS)
+DO_run-onnx     = tools/graph/run $(MODEL) $(SIZES:%=--size %) $(IN) $(OUT:%=-o %) $(ARGS)
 DO_test         = tests/run $(T)
 DO_test-full    = tests/run --full $(T)
 DO_test-chroots = for s in $(or $(SUITES),bookworm); do tests/chroot $$s || exit; done
@@ -121,11 +124,12 @@ all: $(B)/npu.so $(IMAGE)
 TESTING := $(filter test test-full,$(MAKECMDGOALS))
 test test-full: $(if $(TESTING),$(shell tests/run --needs \
     $(filter --full,$(TESTING:test-%=--%)) $(T))) $(if $(T),,model-rv)
-run profile whatif debug debug-server record replay bench bench-matmul bench-tile bench-host \
-    bench-check calibrate perturb faults soak fuzz: all
+run run-onnx profile whatif debug debug-server record replay bench bench-matmul bench-tile \
+    bench-host bench-check calibrate perturb faults soak fuzz: all
 debug debug-server debug-core replay: $(B)/packages-debug
 record: $(OTHER)
 bench bench-matmul bench-tile soak fuzz: $(B)/fw-picolibc/test.elf
+run-onnx: $(B)/graph
 bench-host: $(B)/bench/blas
 bench-compare: $(B)/compare
 profile: $(B)/report
@@ -359,6 +363,17 @@ $(B)/compare: $(patsubst %,$(B)/host/%.o,$(call find,tools/compare) $(TABLES) \
     $(patsubst %,tools/profile/%.c,json read arrange words texts lane))
 $(B)/san/report: LINK = $(CC) $(SAN_FLAGS)
 $(B)/report $(B)/san/report $(B)/compare: LIBS = -lz
+# The reader of models is made of ONNX's own description of them.
+ONNX := $(B)/onnx/onnx.pb-c
+$(ONNX).c: | $(B)/packages-graph
+	$(call say,PROTOC)
+	$(Q)mkdir -p $(@D)
+	$(Q)protoc-c --proto_path=/usr/include/onnx --c_out=$(@D) onnx.proto
+$(ONNX).h: $(ONNX).c ;
+$(B)/host/tools/graph/read.c.o: $(ONNX).h
+$(B)/graph: $(patsubst %,$(B)/host/%.o,$(call find,tools/graph) $(ONNX).c kernels/graph/plan.c \
+    kernels/lib/f16.c kernels/cli/npy_header.c hal/err.c $(TABLES))
+$(B)/graph: LIBS = -lprotobuf-c -lm
 $(B)/bench/blas: $(B)/host/tests/bench/blas.c.o | $(B)/packages-bench
 $(B)/bench/blas: LIBS = -lopenblas
 $(B)/bench/calibrate: $(patsubst %,$(B)/host/%.o,tests/test.c hal/err.c \
@@ -371,7 +386,7 @@ LINK = $(CC)
 LIBS =
 PROGRAMS := npu.so san/host-tests check-streams fuzz-program fuzz-snapshot fuzz-tile \
     cov/host-tests cov/check-streams cov/fuzz-program cov/fuzz-snapshot plumbing regdoc report \
-    san/report compare bench/blas
+    san/report compare bench/blas graph
 $(PROGRAMS:%=$(B)/%) $(BENCHES) $(FW:=/$(NAME).elf) $(FW:=/test.elf) $(B)/fw-cov/test.elf:
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) $(B)/scratch
@@ -380,7 +395,7 @@ $(PROGRAMS:%=$(B)/%) $(BENCHES) $(FW:=/$(NAME).elf) $(FW:=/test.elf) $(B)/fw-cov
 # --- packages, and what else make has to know ---
 
 # One after the other: apt locks out a second.
-$(addprefix $(B)/packages-,debug test bench): $(B)/packages-run
+$(addprefix $(B)/packages-,debug test bench graph): $(B)/packages-run
 $(B)/packages-%: tools/setup
 	@tools/setup $*
 	@mkdir -p $(B) && touch $@

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Memory, errors, nodes and tensors of a model; see graph.h.
+ */
+#include "tools/graph/graph.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/lib/f16.h"
+
+/* --- memory and errors --- */
+
+void *graph_alloc(size_t n, size_t size)
+{
+    void *p = calloc(n ? n : 1, size);
+
+    if (!p) {
+        fprintf(stderr, "graph: no memory for %zu bytes\n", n * size);
+        exit(2);
+    }
+    return p;
+}
+
+static char *text_of(const char *format, va_list args)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *to = open_memstream(&text, &bytes);
+
+    if (!to || vfprintf(to, format, args) < 0 || fclose(to) != 0) {
+        fprintf(stderr, "graph: no memory for a text\n");
+        exit(2);
+    }
+    return text;
+}
+
+char *graph_text(const char *format, ...)
+{
+    va_list args;
+    char *text;
+
+    va_start(args, format);
+    text = text_of(format, args);
+    va_end(args);
+    return text;
+}
+
+/* A name that a model has given goes to a terminal: nothing but what can be printed. */
+static void die(char *line)
+{
+    for (char *c = line; *c; c++) {
+        *c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c;
+    }
+    fprintf(stderr, "%s\n", line);
+    exit(2);
+}
+
+void graph_die(const struct graph *g, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    die(graph_text("%s: %s", g->path, text_of(format, args)));
+    abort();
+}
+
+void node_die(const struct graph *g, const struct node *n, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    die(graph_text("%s: node '%s' (%s): %s", g->path, n->name, n->op,
+                   text_of(format, args)));
+    abort();
+}
+
+/* --- the graph --- */
+
+struct tensor *graph_tensor(struct graph *g, const char *name)
+{
+    struct tensor *t;
+
+    for (t = g->tensors; t; t = t->next) {
+        if (strcmp(t->name, name) == 0) {
+            return t;
+        }
+    }
+    t = graph_alloc(1, sizeof(*t));
+    t->name = graph_text("%s", name);
+    *g->last_tensor = t;
+    g->last_tensor = &t->next;
+    return t;
+}
+
+struct node *graph_node(struct graph *g, const char *op, const char *name)
+{
+    struct node *n = graph_alloc(1, sizeof(*n));
+
+    n->op = op;
+    n->name = name;
+    *g->last_node = n;
+    g->last_node = &n->next;
+    return n;
+}
+
+static const struct rule *const families[] = {
+    rules_elementwise, rules_reduce, rules_view,  rules_move,     rules_norm,
+    rules_product,     rules_loss,   rules_index, rules_quantise, rules_resize,
+};
+
+const struct rule *graph_rule(const char *op)
+{
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+        for (const struct rule *r = families[i]; r->op; r++) {
+            if (strcmp(r->op, op) == 0) {
+                return r;
+            }
+        }
+    }
+    return NULL;
+}
+
+static bool values_known(const struct node *n)
+{
+    for (unsigned i = 0; i < n->n_in; i++) {
+        if (n->in[i] && !n->in[i]->value) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What is rounded to its type on the machine is so here. */
+static void round_values(struct node *n)
+{
+    for (unsigned i = 0; i < n->n_out; i++) {
+        struct tensor *t = n->out[i];
+        for (int64_t e = 0; t && t->value && e < tensor_count(t); e++) {
+            t->value[e] = elem_round(t->type, t->value[e]);
+        }
+    }
+}
+
+/* A value that shapes depend on: the plan holds for what was given, and for nothing else. */
+static void fix_value(const struct graph *g, const struct node *n, struct tensor *t)
+{
+    if (!t->value && t->given) {
+        t->value = t->given->value;
+        t->fixed = true;
+    }
+    if (!t->value) {
+        node_die(g, n, "'%s', which its shape depends on, is known in a run only: --in",
+                 t->name);
+    }
+}
+
+static void infer_node(struct graph *g, struct node *n)
+{
+    n->rule = graph_rule(n->op);
+    if (!n->rule) {
+        node_die(g, n, "no such operator of opset %d here", g->opset);
+    }
+    for (unsigned i = 0; i < n->n_in; i++) {
+        if (n->in[i] && !n->in[i]->known) {
+            node_die(g, n, "nothing computes its operand '%s'", n->in[i]->name);
+        }
+        if (n->in[i] && (n->rule->wants & UINT32_C(1) << i)) {
+            fix_value(g, n, n->in[i]);
+        }
+    }
+    n->rule->shape(g, n);
+    if (n->rule->value && values_known(n)) {
+        n->rule->value(g, n);
+        round_values(n);
+        n->done = true;
+    }
+}
+
+void graph_infer(struct graph *g)
+{
+    for (struct node *n = g->nodes; n; n = n->next) {
+        infer_node(g, n);
+    }
+    for (unsigned i = 0; i < g->n_outputs; i++) {
+        if (!g->output[i]->known) {
+            graph_die(g, "nothing computes the output '%s'", g->output[i]->name);
+        }
+    }
+}
+
+/* --- reading nodes --- */
+
+const struct attr *node_attr(const struct node *n, const char *name)
+{
+    for (unsigned i = 0; i < n->n_attrs; i++) {
+        if (strcmp(n->attr[i].name, name) == 0) {
+            return &n->attr[i];
+        }
+    }
+    return NULL;
+}
+
+int64_t node_int(const struct node *n, const char *name, int64_t otherwise)
+{
+    const struct attr *a = node_attr(n, name);
+
+    return a ? a->i : otherwise;
+}
+
+double node_float(const struct node *n, const char *name, double otherwise)
+{
+    const struct attr *a = node_attr(n, name);
+
+    return a ? a->f : otherwise;
+}
+
+unsigned node_axis(const struct graph *g, const struct node *n, int64_t axis,
+                   unsigned rank)
+{
+    int64_t at = axis < 0 ? axis + rank : axis;
+
+    if (at < 0 || at >= rank) {
+        node_die(g, n, "axis %lld of %u dimensions", (long long)axis, rank);
+    }
+    return (unsigned)at;
+}
+
+struct tensor *node_in(const struct graph *g, const struct node *n, unsigned i)
+{
+    if (i >= n->n_in || !n->in[i]) {
+        node_die(g, n, "operand %u is missing", i);
+    }
+    return n->in[i];
+}
+
+unsigned node_ints(const struct graph *g, const struct node *n, const char *attr,
+                   unsigned i, int64_t to[GRAPH_OPERANDS])
+{
+    const struct attr *a = attr ? node_attr(n, attr) : NULL;
+    const struct tensor *t = node_maybe(n, i);
+    int64_t count = a ? (int64_t)a->n_ints : t ? tensor_count(t) : 0;
+
+    if (count > GRAPH_OPERANDS || (!a && t && !t->value)) {
+        node_die(g, n, "%s",
+                 count > GRAPH_OPERANDS ? "too many numbers in a list"
+                                        : "a list that only a run knows");
+    }
+    for (int64_t k = 0; k < count; k++) {
+        double x = a ? 0 : t->value[k];
+        to[k] = a                 ? a->ints[k]
+                : x >= 0x1p63     ? INT64_MAX
+                : !(x >= -0x1p63) ? INT64_MIN
+                                  : (int64_t)x;
+    }
+    return (unsigned)count;
+}
+
+/* --- tensors --- */
+
+void tensor_check(const struct graph *g, const struct tensor *t)
+{
+    int64_t count = 1;
+
+    for (unsigned d = 0; d < t->shape.n; d++) {
+        int64_t size = t->shape.dim[d];
+        if (size < 0 || (size && count > GRAPH_ELEMENTS / size)) {
+            graph_die(g, "'%s' would be %s", t->name, shape_text(&t->shape));
+        }
+        count *= size;
+    }
+}
+
+void tensor_is(const struct graph *g, struct node *n, unsigned i, enum elem type,
+               const struct shape *shape)
+{
+    struct tensor *t = i < n->n_out ? n->out[i] : NULL;
+
+    if (!t) {
+        return;
+    }
+    t->type = type;
+    t->shape = *shape;
+    tensor_check(g, t);
+    t->known = true;
+}
+
+int64_t tensor_count(const struct tensor *t)
+{
+    return shape_count(&t->shape);
+}
+
+double *tensor_values(struct tensor *t)
+{
+    t->value = graph_alloc((size_t)tensor_count(t), sizeof(double));
+    return t->value;
+}
+
+struct tensor *tensor_view(struct tensor *t, const struct shape *shape)
+{
+    struct tensor *view = graph_alloc(1, sizeof(*view));
+
+    *view = (struct tensor){.name = t->name,
+                            .type = t->type,
+                            .shape = *shape,
+                            .known = true,
+                            .value = t->value,
+                            .alias = t};
+    return view;
+}
+
+static const struct {
+    const char *name;
+    unsigned bits; /* of an integer */
+    bool is_float, is_signed;
+} elems[] = {
+    [ELEM_NONE] = {"none"},
+    [ELEM_F32] = {"float32", .is_float = true},
+    [ELEM_F16] = {"float16", .is_float = true},
+    [ELEM_BF16] = {"bfloat16", .is_float = true},
+    [ELEM_F64] = {"float64", .is_float = true},
+    [ELEM_I64] = {"int64"},
+    [ELEM_I32] = {"int32", 32, .is_signed = true},
+    [ELEM_I16] = {"int16", 16, .is_signed = true},
+    [ELEM_I8] = {"int8", 8, .is_signed = true},
+    [ELEM_U8] = {"uint8", 8},
+    [ELEM_BOOL] = {"bool"},
+    [ELEM_OTHER] = {"a type that the machine has not"},
+};
+
+bool elem_is_float(enum elem type)
+{
+    return elems[type].is_float;
+}
+
+const char *elem_text(enum elem type)
+{
+    return elems[type].name;
+}
+
+double elem_round(enum elem type, double x)
+{
+    double size = ldexp(1, (int)elems[type].bits);
+
+    switch (type) {
+    case ELEM_F32:
+        return (double)(float)x;
+    case ELEM_F16:
+        return (double)f16_to_f32(f32_to_f16((float)x));
+    case ELEM_BOOL:
+        return x != 0;
+    case ELEM_I64:
+        return trunc(x);
+    default:
+        break;
+    }
+    if (elems[type].bits == 0) {
+        return x;
+    }
+    x = isnan(x) ? 0 : trunc(x);
+    x -= floor(x / size) * size;
+    return elems[type].is_signed && x >= size / 2 ? x - size : x;
+}

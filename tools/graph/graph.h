@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A model as a graph: tensors, and nodes that compute them of others. What ONNX says of an
+ * operator is a rule: shapes and types of its results, their values in double precision
+ * where all operands are known before a run, and the steps of a plan that compute them on
+ * the machine.
+ *
+ * All memory lives as long as the process; what is wrong with a model ends it with one line
+ * and exit status 2.
+ */
+#ifndef GRAPH_GRAPH_H
+#define GRAPH_GRAPH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    GRAPH_RANK = 8,
+    GRAPH_OPERANDS = 32, /* of a node, and results */
+    GRAPH_OPSET_MIN = 1,
+    GRAPH_OPSET_MAX = 17,
+};
+#define GRAPH_ELEMENTS (INT64_C(1) << 31) /* of a tensor, at most */
+
+/* Types of elements, by the names of ONNX: TensorProto.DataType. */
+enum elem {
+    ELEM_NONE,
+    ELEM_F32,
+    ELEM_F16,
+    ELEM_BF16,
+    ELEM_F64,
+    ELEM_I64,
+    ELEM_I32,
+    ELEM_I16,
+    ELEM_I8,
+    ELEM_U8,
+    ELEM_BOOL,
+    ELEM_OTHER, /* a type that the machine has not */
+};
+
+struct shape {
+    unsigned n;
+    int64_t dim[GRAPH_RANK];
+};
+
+struct node;
+
+struct tensor {
+    const char *name;
+    enum elem type;
+    struct shape shape;
+    bool known;           /* type and shape hold */
+    bool input, output;   /* of the graph */
+    bool fixed;           /* an input whose value the plan was made for */
+    struct tensor *given; /* a value that it may be made for, or NULL */
+    double *value;        /* known before a run; integers beyond 2^53 are rounded */
+    struct node *from;    /* that computes it; NULL: input or constant */
+    struct tensor *alias; /* the same bytes: a view */
+    struct tensor *next;
+    unsigned id; /* in the plan */
+};
+
+struct attr {
+    const char *name;
+    int64_t i;
+    double f;
+    const char *s; /* or NULL */
+    size_t n_ints, n_floats;
+    const int64_t *ints;
+    const double *floats;
+    struct tensor *t;
+};
+
+struct rule;
+struct graph;
+
+struct node {
+    const char *op, *name;
+    const struct rule *rule;
+    struct tensor *in[GRAPH_OPERANDS], *out[GRAPH_OPERANDS]; /* NULL: left out */
+    unsigned n_in, n_out, n_attrs;
+    struct attr *attr;
+    struct node *next;
+    bool done; /* its results are known, or views: no step computes it */
+};
+
+struct graph {
+    const char *path;
+    int opset;
+    struct tensor *tensors, **last_tensor; /* in the order in which they were named */
+    struct node *nodes, **last_node;       /* each behind what it reads */
+    struct tensor *input[GRAPH_OPERANDS], *output[GRAPH_OPERANDS];
+    unsigned n_inputs, n_outputs;
+};
+
+struct emit; /* emit.h */
+
+struct rule {
+    const char *op;
+    /* Types and shapes of the results; their values, if all operands have theirs; steps. */
+    void (*shape)(struct graph *g, struct node *n);
+    void (*value)(struct graph *g, struct node *n);
+    void (*emit)(struct emit *e, struct node *n);
+    /* Bit i: the shape of the results depends on the values of operand i. */
+    uint32_t wants;
+    const void *own; /* of its family */
+};
+
+/* Families of rules; each ends with an op of NULL. */
+extern const struct rule rules_elementwise[], rules_reduce[], rules_view[], rules_move[],
+    rules_norm[], rules_product[], rules_loss[], rules_index[], rules_quantise[],
+    rules_resize[];
+
+/* --- memory and errors: graph.c --- */
+
+void *graph_alloc(size_t n, size_t size); /* zeros */
+char *graph_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* `model.onnx: text` */
+_Noreturn void graph_die(const struct graph *g, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* `model.onnx: node 'name' (Op): text` */
+_Noreturn void node_die(const struct graph *g, const struct node *n, const char *format,
+                        ...) __attribute__((format(printf, 3, 4)));
+
+/* --- the graph: graph.c --- */
+
+/* read.c: a model; a tensor in a file of its own; the type of that number in ONNX. */
+struct graph *graph_read(const char *path);
+struct tensor *graph_read_tensor(const char *path);
+enum elem graph_elem(int64_t type);
+/* npy.c: the same of a file of NumPy's; dies as they do. */
+struct tensor *graph_read_npy(const char *path);
+/* --size NAME=N of the command line; dies if nobody gave the size of this dimension. */
+int64_t graph_size(const struct graph *g, const struct tensor *t, unsigned d,
+                   const char *name);
+/* The tensor of a name, which is made unless it is there. */
+struct tensor *graph_tensor(struct graph *g, const char *name);
+struct node *graph_node(struct graph *g, const char *op, const char *name);
+/* Shapes and types of all tensors; values of those that are known before a run. */
+void graph_infer(struct graph *g);
+const struct rule *graph_rule(const char *op);
+
+/* --- reading nodes --- */
+
+const struct attr *node_attr(const struct node *n, const char *name);
+int64_t node_int(const struct node *n, const char *name, int64_t otherwise);
+double node_float(const struct node *n, const char *name, double otherwise);
+/* An axis from -rank to rank - 1 as 0 to rank - 1. */
+unsigned node_axis(const struct graph *g, const struct node *n, int64_t axis,
+                   unsigned rank);
+/* Operand i, which has to be there; NULL where it may be left out. */
+struct tensor *node_in(const struct graph *g, const struct node *n, unsigned i);
+static inline struct tensor *node_maybe(const struct node *n, unsigned i)
+{
+    return i < n->n_in ? n->in[i] : NULL;
+}
+/* Whole numbers of an attribute, or of operand i, whose values must be known: how many. */
+unsigned node_ints(const struct graph *g, const struct node *n, const char *attr,
+                   unsigned i, int64_t to[GRAPH_OPERANDS]);
+
+/* --- shapes: shape.c --- */
+
+int64_t shape_count(const struct shape *s);
+bool shape_equal(const struct shape *a, const struct shape *b);
+/* `[2, 3]` */
+const char *shape_text(const struct shape *s);
+/* Elements from an index to the next in each dimension. */
+void shape_strides(const struct shape *s, int64_t stride[GRAPH_RANK]);
+/* What NumPy broadcasts both to. */
+struct shape shape_broadcast(const struct graph *g, const struct node *n,
+                             const struct shape *a, const struct shape *b);
+/* Without dimensions of one element, neighbours that are both among `axes` or both not made
+ * one; *axes: of what is left. */
+struct shape shape_merge(const struct shape *s, uint32_t *axes);
+/* The next index of a shape in order; false behind the last. */
+bool shape_step(const struct shape *s, int64_t at[GRAPH_RANK]);
+/* Where an element of a broadcast lies in an operand of fewer or smaller dimensions. */
+int64_t shape_at(const struct shape *of, const struct shape *broadcast,
+                 const int64_t at[GRAPH_RANK]);
+
+/* --- tensors --- */
+
+/* Result i has this type and shape. */
+void tensor_is(const struct graph *g, struct node *n, unsigned i, enum elem type,
+               const struct shape *shape);
+/* Dies if no machine holds a tensor of that shape. */
+void tensor_check(const struct graph *g, const struct tensor *t);
+int64_t tensor_count(const struct tensor *t);
+double *tensor_values(struct tensor *t); /* zeros, to be filled in */
+/* The same bytes in another shape. */
+struct tensor *tensor_view(struct tensor *t, const struct shape *shape);
+bool elem_is_float(enum elem type);
+const char *elem_text(enum elem type);
+/* The nearest value that the type has; integers wrap. */
+double elem_round(enum elem type, double x);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * graph COMMAND ...: models on their way to the machine.
+ *
+ *     graph compile MODEL.onnx PLAN [--size NAME=N]... [--in X.npy]...
+ *                                          a plan that the firmware runs; with its inputs,
+ *                                          where shapes depend on what they hold
+ *     graph npy TENSOR.pb FILE.npy         a tensor of ONNX as NumPy's
+ *
+ * Exit status 2 and one line on stderr for whatever cannot be done; nothing is written then.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cli/npy.h"
+#include "kernels/lib/f16.h"
+#include "tools/graph/write.h"
+
+enum { SIZES = 32 };
+
+static struct {
+    const char *name;
+    size_t length;
+    int64_t size;
+} sizes[SIZES];
+static unsigned n_sizes;
+static const char *given[GRAPH_OPERANDS];
+static unsigned n_given;
+
+static _Noreturn void usage(void)
+{
+    fprintf(stderr,
+            "usage: graph compile MODEL.onnx PLAN [--size NAME=N]... [--in X.npy]...\n"
+            "       graph npy TENSOR.pb FILE.npy\n");
+    exit(2);
+}
+
+int64_t graph_size(const struct graph *g, const struct tensor *t, unsigned d,
+                   const char *name)
+{
+    const char *number = graph_text("%s.%u", t->name, d); /* for one without a name */
+
+    for (unsigned i = 0; i < n_sizes; i++) {
+        const char *of =
+            strncmp(sizes[i].name, number, sizes[i].length) == 0 ? number : name;
+        if (strlen(of) == sizes[i].length &&
+            strncmp(sizes[i].name, of, strlen(of)) == 0) {
+            return sizes[i].size;
+        }
+    }
+    graph_die(g, "dimension %u of input '%s' has no size: --size %s=N", d, t->name,
+              name[0] ? name : number);
+}
+
+static void take_size(const char *word)
+{
+    const char *sign = strrchr(word, '=');
+    char *end;
+
+    if (!sign || n_sizes == SIZES) {
+        usage();
+    }
+    sizes[n_sizes].name = word;
+    sizes[n_sizes].length = (size_t)(sign - word);
+    sizes[n_sizes].size = strtoll(sign + 1, &end, 10);
+    if (*end || end == sign + 1 || sizes[n_sizes++].size < 1) {
+        usage();
+    }
+}
+
+/* A file that is there when it is complete. */
+static FILE *begin(const char *path, char **temporary)
+{
+    int fd;
+    FILE *f;
+
+    *temporary = graph_text("%s.XXXXXX", path);
+    fd = mkstemp(*temporary);
+    f = fd < 0 ? NULL : fdopen(fd, "wb");
+    if (!f) {
+        fprintf(stderr, "graph: %s: %s\n", path, strerror(errno));
+        exit(2);
+    }
+    return f;
+}
+
+static void end(FILE *f, const char *temporary, const char *path)
+{
+    if (fclose(f) != 0 || rename(temporary, path) != 0) {
+        fprintf(stderr, "graph: %s: %s\n", path, strerror(errno));
+        (void)remove(temporary);
+        exit(2);
+    }
+}
+
+/* Values of the inputs, in order: a plan is made for one where shapes depend on it. */
+static void give(struct graph *g)
+{
+    for (unsigned i = 0; i < n_given; i++) {
+        struct tensor *t = i < g->n_inputs ? g->input[i] : NULL;
+        if (!t) {
+            graph_die(g, "%s: it has %u inputs", given[i], g->n_inputs);
+        }
+        t->given = graph_read_npy(given[i]);
+        if (!shape_equal(&t->given->shape, &t->shape) || t->given->type != t->type) {
+            graph_die(g, "%s: input '%s' is %s %s", given[i], t->name, elem_text(t->type),
+                      shape_text(&t->shape));
+        }
+    }
+}
+
+static void compile(const char *model, const char *path)
+{
+    struct graph *g = graph_read(model);
+    struct emit *e;
+    char *temporary;
+    FILE *f;
+
+    give(g);
+    graph_infer(g);
+    e = emit_graph(g);
+    f = begin(path, &temporary);
+    write_plan(e, f);
+    end(f, temporary, path);
+}
+
+static void npy(const char *from, const char *path)
+{
+    static const enum npy_type type[] = {
+        [ELEM_F32] = NPY_F4, [ELEM_F16] = NPY_F2, [ELEM_BF16] = NPY_F4,
+        [ELEM_F64] = NPY_F8, [ELEM_I64] = NPY_I8, [ELEM_I32] = NPY_I4,
+        [ELEM_I16] = NPY_I2, [ELEM_I8] = NPY_I1,  [ELEM_U8] = NPY_U1,
+        [ELEM_BOOL] = NPY_B1};
+    const struct tensor *t = graph_read_tensor(from);
+    struct npy header = {.type = type[t->type], .ndim = t->shape.n};
+    char text[256], *temporary;
+    int bytes;
+    FILE *f;
+
+    for (unsigned d = 0; d < NPY_MAX_DIMS; d++) {
+        header.shape[d] = d < t->shape.n ? (size_t)t->shape.dim[d] : 1;
+    }
+    bytes = npy_format_header(&header, text, sizeof(text));
+    f = begin(path, &temporary);
+    fwrite(text, 1, (size_t)bytes, f);
+    for (int64_t i = 0; i < tensor_count(t); i++) {
+        double x = t->value[i];
+        float single = (float)x;
+        uint16_t half = f32_to_f16(single);
+        int64_t whole = elem_is_float(t->type) ? 0 : (int64_t)x;
+        const void *from_x = header.type == NPY_F8   ? (const void *)&x
+                             : header.type == NPY_F4 ? (const void *)&single
+                             : header.type == NPY_F2 ? (const void *)&half
+                                                     : (const void *)&whole;
+        fwrite(from_x, npy_type_bytes(header.type), 1, f);
+    }
+    end(f, temporary, path);
+}
+
+/* The outputs, a line each. */
+static void names(const char *model)
+{
+    const struct graph *g = graph_read(model);
+
+    for (unsigned i = 0; i < g->n_outputs; i++) {
+        printf("%s\n", g->output[i]->name);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *word[3] = {0};
+    unsigned n = 0;
+
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--size") == 0 && i + 1 < argc) {
+            take_size(argv[++i]);
+        } else if (strcmp(argv[i], "--in") == 0 && i + 1 < argc &&
+                   n_given < GRAPH_OPERANDS) {
+            given[n_given++] = argv[++i];
+        } else if (argv[i][0] == '-' || n == 3) {
+            usage();
+        } else {
+            word[n++] = argv[i];
+        }
+    }
+    if (n == 3 && strcmp(word[0], "compile") == 0) {
+        compile(word[1], word[2]);
+    } else if (n == 2 && strcmp(word[0], "names") == 0) {
+        names(word[1]);
+    } else if (n == 3 && strcmp(word[0], "npy") == 0) {
+        npy(word[1], word[2]);
+    } else {
+        usage();
+    }
+    return 0;
+}

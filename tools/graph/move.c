@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operators that bring elements to other places and compute nothing.
+ */
+#include <string.h>
+
+#include "tools/graph/emit.h"
+
+/* --- Transpose --- */
+
+static void permutation(const struct graph *g, const struct node *n,
+                        unsigned to[GRAPH_RANK])
+{
+    unsigned rank = node_in(g, n, 0)->shape.n;
+    const struct attr *perm = node_attr(n, "perm");
+    uint32_t seen = 0;
+
+    if (perm && perm->n_ints != rank) {
+        node_die(g, n, "a permutation of %zu of %u dimensions", perm->n_ints, rank);
+    }
+    for (unsigned d = 0; d < rank; d++) {
+        to[d] = perm ? node_axis(g, n, perm->ints[d], rank) : rank - 1 - d;
+        seen |= 1u << to[d];
+    }
+    if (seen != (1u << rank) - 1) {
+        node_die(g, n, "a dimension is there twice");
+    }
+}
+
+static void transpose_shape(struct graph *g, struct node *n)
+{
+    const struct shape *from = &node_in(g, n, 0)->shape;
+    struct shape to = {.n = from->n};
+    unsigned perm[GRAPH_RANK], last = 0;
+    bool moves = false;
+
+    permutation(g, n, perm);
+    for (unsigned d = 0; d < from->n; d++) {
+        to.dim[d] = from->dim[perm[d]];
+        if (to.dim[d] != 1) { /* those of one element lie anywhere */
+            moves |= perm[d] < last;
+            last = perm[d];
+        }
+    }
+    tensor_is(g, n, 0, n->in[0]->type, &to);
+    if (!moves) {
+        n->out[0]->alias = n->in[0];
+        n->done = true;
+    }
+}
+
+static void transpose_values(struct graph *g, struct node *n)
+{
+    int64_t stride[GRAPH_RANK], at[GRAPH_RANK] = {0}, e = 0;
+    unsigned perm[GRAPH_RANK];
+    double *to = tensor_values(n->out[0]);
+
+    permutation(g, n, perm);
+    shape_strides(&n->in[0]->shape, stride);
+    if (tensor_count(n->out[0]) == 0) {
+        return;
+    }
+    do {
+        int64_t from = 0;
+        for (unsigned d = 0; d < n->out[0]->shape.n; d++) {
+            from += at[d] * stride[perm[d]];
+        }
+        to[e++] = n->in[0]->value[from];
+    } while (shape_step(&n->out[0]->shape, at));
+}
+
+/* --- Concat --- */
+
+static void concat_shape(struct graph *g, struct node *n)
+{
+    struct shape to = node_in(g, n, 0)->shape;
+    unsigned axis = node_axis(g, n, node_int(n, "axis", 0), to.n);
+
+    for (unsigned i = 1; i < n->n_in; i++) {
+        struct shape of = node_in(g, n, i)->shape, as = to;
+        as.dim[axis] = of.n == to.n ? of.dim[axis] : 0;
+        if (!shape_equal(&of, &as)) {
+            node_die(g, n, "%s does not go behind %s", shape_text(&of), shape_text(&to));
+        }
+        to.dim[axis] += of.dim[axis];
+    }
+    tensor_is(g, n, 0, n->in[0]->type, &to);
+}
+
+static void concat_values(struct graph *g, struct node *n)
+{
+    const struct shape *s = &n->out[0]->shape;
+    unsigned axis = node_axis(g, n, node_int(n, "axis", 0), s->n);
+    double *to = tensor_values(n->out[0]);
+    int64_t outer = 1, inner = 1;
+
+    for (unsigned d = 0; d < s->n; d++) {
+        outer *= d < axis ? s->dim[d] : 1;
+        inner *= d > axis ? s->dim[d] : 1;
+    }
+    for (int64_t o = 0; o < outer; o++) {
+        for (unsigned i = 0; i < n->n_in; i++) {
+            int64_t count = n->in[i]->shape.dim[axis] * inner;
+            memcpy(to, n->in[i]->value + o * count, (size_t)count * sizeof(*to));
+            to += count;
+        }
+    }
+}
+
+/* --- Slice --- */
+
+struct range {
+    int64_t first[GRAPH_RANK], step[GRAPH_RANK];
+    struct shape shape;
+};
+
+static int64_t between(int64_t x, int64_t low, int64_t high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
+static struct range ranges(const struct graph *g, const struct node *n)
+{
+    const struct shape *s = &node_in(g, n, 0)->shape;
+    int64_t from[GRAPH_OPERANDS], to[GRAPH_OPERANDS], axis[GRAPH_OPERANDS];
+    int64_t step[GRAPH_OPERANDS];
+    unsigned count = node_ints(g, n, "starts", 1, from);
+    unsigned n_axes = node_ints(g, n, "axes", 3, axis), n_steps;
+    struct range r = {.shape = *s};
+
+    n_steps = node_ints(g, n, NULL, 4, step);
+    if (node_ints(g, n, "ends", 2, to) != count || (n_axes && n_axes != count) ||
+        (n_steps && n_steps != count) || count > s->n) {
+        node_die(g, n, "lists of different lengths");
+    }
+    for (unsigned d = 0; d < s->n; d++) {
+        r.step[d] = 1;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        unsigned d = node_axis(g, n, n_axes ? axis[i] : (int64_t)i, s->n);
+        int64_t size = s->dim[d], by = n_steps ? step[i] : 1;
+        int64_t a = from[i] < 0 ? from[i] + size : from[i];
+        int64_t b = to[i] < 0 && to[i] > INT64_MIN / 2 ? to[i] + size : to[i];
+        if (by == 0 || by > INT32_MAX || by < INT32_MIN) {
+            node_die(g, n, "a step of %lld", (long long)by);
+        }
+        a = by > 0 ? between(a, 0, size) : between(a, 0, size - 1);
+        b = by > 0 ? between(b, 0, size) : between(b, -1, size - 1);
+        r.first[d] = a;
+        r.step[d] = by;
+        r.shape.dim[d] = by > 0 ? (b > a ? (b - a + by - 1) / by : 0)
+                                : (a > b ? (a - b - by - 1) / -by : 0);
+    }
+    return r;
+}
+
+static void slice_shape(struct graph *g, struct node *n)
+{
+    struct range r = ranges(g, n);
+
+    tensor_is(g, n, 0, n->in[0]->type, &r.shape);
+}
+
+static void slice_values(struct graph *g, struct node *n)
+{
+    struct range r = ranges(g, n);
+    int64_t stride[GRAPH_RANK], at[GRAPH_RANK] = {0}, e = 0;
+    double *to = tensor_values(n->out[0]);
+
+    shape_strides(&n->in[0]->shape, stride);
+    if (tensor_count(n->out[0]) == 0) {
+        return;
+    }
+    do {
+        int64_t from = 0;
+        for (unsigned d = 0; d < r.shape.n; d++) {
+            from += (r.first[d] + at[d] * r.step[d]) * stride[d];
+        }
+        to[e++] = n->in[0]->value[from];
+    } while (shape_step(&r.shape, at));
+}
+
+/* --- Gather --- */
+
+static void gather_shape(struct graph *g, struct node *n)
+{
+    const struct tensor *x = node_in(g, n, 0), *i = node_in(g, n, 1);
+    unsigned axis = node_axis(g, n, node_int(n, "axis", 0), x->shape.n);
+    struct shape to = {.n = x->shape.n + i->shape.n - 1};
+
+    if (to.n > GRAPH_RANK) {
+        node_die(g, n, "%u dimensions, at most %d", to.n, GRAPH_RANK);
+    }
+    memcpy(to.dim, x->shape.dim, axis * sizeof(to.dim[0]));
+    memcpy(to.dim + axis, i->shape.dim, i->shape.n * sizeof(to.dim[0]));
+    memcpy(to.dim + axis + i->shape.n, x->shape.dim + axis + 1,
+           (x->shape.n - axis - 1) * sizeof(to.dim[0]));
+    tensor_is(g, n, 0, x->type, &to);
+}
+
+static void gather_values(struct graph *g, struct node *n)
+{
+    const struct tensor *x = n->in[0], *index = n->in[1];
+    unsigned axis = node_axis(g, n, node_int(n, "axis", 0), x->shape.n);
+    int64_t outer = 1, inner = 1, size = x->shape.dim[axis];
+    double *to = tensor_values(n->out[0]);
+
+    for (unsigned d = 0; d < x->shape.n; d++) {
+        outer *= d < axis ? x->shape.dim[d] : 1;
+        inner *= d > axis ? x->shape.dim[d] : 1;
+    }
+    for (int64_t o = 0; o < outer; o++) {
+        for (int64_t k = 0; k < tensor_count(index); k++) {
+            int64_t i = (int64_t)index->value[k];
+            i = i < 0 ? i + size : i;
+            if (i < 0 || i >= size) {
+                node_die(g, n, "index %lld of %lld", (long long)i, (long long)size);
+            }
+            memcpy(to, x->value + (o * size + i) * inner, (size_t)inner * sizeof(*to));
+            to += inner;
+        }
+    }
+}
+
+/* --- Expand --- */
+
+static void expand_shape(struct graph *g, struct node *n)
+{
+    int64_t size[GRAPH_OPERANDS];
+    struct shape to = {.n = node_ints(g, n, NULL, 1, size)};
+
+    if (to.n > GRAPH_RANK) {
+        node_die(g, n, "%u dimensions, at most %d", to.n, GRAPH_RANK);
+    }
+    memcpy(to.dim, size, to.n * sizeof(size[0]));
+    to = shape_broadcast(g, n, &node_in(g, n, 0)->shape, &to);
+    tensor_is(g, n, 0, n->in[0]->type, &to);
+}
+
+static void expand_values(struct graph *g, struct node *n)
+{
+    double *to = tensor_values(n->out[0]);
+    int64_t at[GRAPH_RANK] = {0}, e = 0;
+
+    (void)g;
+    if (tensor_count(n->out[0]) == 0) {
+        return;
+    }
+    do {
+        to[e++] = n->in[0]->value[shape_at(&n->in[0]->shape, &n->out[0]->shape, at)];
+    } while (shape_step(&n->out[0]->shape, at));
+}
+
+static void expand_emit(struct emit *e, struct node *n)
+{
+    struct program p = program_begin(e, n);
+    unsigned rank = n->out[0]->shape.n;
+    const char *const *dims = program_dims_of(n->in[0], rank);
+    const char *x = program_in(&p, n->in[0], dims);
+
+    x = n->out[0]->type == ELEM_BOOL ? program_line(&p, graph_text("where(%s, 1, 0)", x))
+                                     : x;
+    x = program_spread(&p, x, n->in[0], dims, n->out[0], program_dims);
+    program_out(&p, n->out[0], program_dims, x, false);
+    program_end(&p);
+}
+
+const struct rule rules_move[] = {
+    {.op = "Transpose", .shape = transpose_shape, .value = transpose_values},
+    {.op = "Concat", .shape = concat_shape, .value = concat_values},
+    {.op = "Slice", .shape = slice_shape, .value = slice_values, .wants = 0x1e},
+    {.op = "Gather", .shape = gather_shape, .value = gather_values},
+    {.op = "Expand",
+     .shape = expand_shape,
+     .value = expand_values,
+     .emit = expand_emit,
+     .wants = 1 << 1},
+    {0},
+};

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Matrix products.
+ */
+#include <string.h>
+
+#include "tools/graph/emit.h"
+
+/* --- MatMul --- */
+
+/* Both with at least two dimensions: a vector is a matrix of one row, of one column. */
+static void matrix(const struct tensor *t, bool is_row, struct shape *s)
+{
+    *s = t->shape;
+    if (s->n == 1) {
+        s->dim[is_row ? 1 : 0] = t->shape.dim[0];
+        s->dim[is_row ? 0 : 1] = 1;
+        s->n = 2;
+    }
+}
+
+static void matmul_shape(struct graph *g, struct node *n)
+{
+    const struct tensor *a = node_in(g, n, 0), *b = node_in(g, n, 1);
+    struct shape x, y, to;
+
+    matrix(a, true, &x);
+    matrix(b, false, &y);
+    if (a->shape.n == 0 || b->shape.n == 0 || x.dim[x.n - 1] != y.dim[y.n - 2]) {
+        node_die(g, n, "%s and %s have no product", shape_text(&a->shape),
+                 shape_text(&b->shape));
+    }
+    int64_t rows = x.dim[x.n - 2], cols = y.dim[y.n - 1];
+    x.n -= 2;
+    y.n -= 2;
+    to = shape_broadcast(g, n, &x, &y);
+    if (a->shape.n > 1) {
+        to.dim[to.n++] = rows;
+    }
+    if (b->shape.n > 1) {
+        to.dim[to.n++] = cols;
+    }
+    tensor_is(g, n, 0, a->type, &to);
+}
+
+/* `dot(a, b, k)`, the dimensions in front by their place from the end. */
+static void matmul_emit(struct emit *e, struct node *n)
+{
+    static const char *const batch[] = {"b0", "b1", "b2", "b3", "b4", "b5"};
+    struct tensor *a = n->in[0], *b = n->in[1];
+    unsigned front = n->out[0]->shape.n - (a->shape.n > 1) - (b->shape.n > 1), rank = 0;
+    const char *da[GRAPH_RANK], *db[GRAPH_RANK], *dc[GRAPH_RANK], *x, *y;
+    struct program p = program_begin(e, n);
+
+    for (unsigned d = 0; d + 2 < a->shape.n; d++) {
+        da[d] = batch[front - (a->shape.n - 2) + d];
+    }
+    for (unsigned d = 0; d + 2 < b->shape.n; d++) {
+        db[d] = batch[front - (b->shape.n - 2) + d];
+    }
+    for (; rank < front; rank++) {
+        dc[rank] = batch[rank];
+    }
+    if (a->shape.n > 1) {
+        da[a->shape.n - 2] = dc[rank++] = "m";
+    }
+    if (b->shape.n > 1) {
+        db[b->shape.n - 1] = dc[rank++] = "n";
+    }
+    da[a->shape.n - 1] = "k";
+    db[b->shape.n > 1 ? b->shape.n - 2 : 0] = "k";
+    x = program_in(&p, a, da);
+    y = program_in(&p, b, db);
+    program_out(&p, n->out[0], dc,
+                a->shape.dim[a->shape.n - 1] == 1 ? graph_text("%s * %s", x, y)
+                                                  : graph_text("dot(%s, %s, k)", x, y),
+                false);
+    program_end(&p);
+}
+
+/* --- Gemm: alpha * a' b' + beta * c --- */
+
+static void gemm_shape(struct graph *g, struct node *n)
+{
+    const struct shape *a = &node_in(g, n, 0)->shape, *b = &node_in(g, n, 1)->shape;
+    unsigned ta = node_int(n, "transA", 0) != 0, tb = node_int(n, "transB", 0) != 0;
+    struct shape to = {.n = 2};
+
+    if (a->n != 2 || b->n != 2 || a->dim[!ta] != b->dim[tb]) {
+        node_die(g, n, "%s and %s have no product", shape_text(a), shape_text(b));
+    }
+    to.dim[0] = a->dim[ta];
+    to.dim[1] = b->dim[!tb];
+    tensor_is(g, n, 0, n->in[0]->type, &to);
+}
+
+static void gemm_emit(struct emit *e, struct node *n)
+{
+    static const char *const of_a[][2] = {{"m", "k"}, {"k", "m"}};
+    static const char *const of_b[][2] = {{"k", "n"}, {"n", "k"}};
+    static const char *const of_c[] = {"m", "n"};
+    double alpha = node_float(n, "alpha", 1), beta = node_float(n, "beta", 1);
+    bool ta = node_int(n, "transA", 0) != 0;
+    struct tensor *c = node_maybe(n, 2);
+    struct program p = program_begin(e, n);
+    const char *a = program_in(&p, n->in[0], of_a[ta]);
+    const char *b = program_in(&p, n->in[1], of_b[node_int(n, "transB", 0) != 0]), *y;
+
+    y = n->in[0]->shape.dim[!ta] == 1 ? graph_text("%s * %s", a, b)
+                                      : graph_text("dot(%s, %s, k)", a, b);
+    if (alpha != 1) {
+        y = graph_text("%s * %.9g", y, alpha);
+    }
+    if (c && beta != 0) {
+        const char *z = program_in(&p, c, of_c + (2 - c->shape.n));
+        y = beta == 1 ? graph_text("%s + %s", y, z)
+                      : graph_text("%s + %s * %.9g", y, z, beta);
+    }
+    program_out(&p, n->out[0], of_c, y, false);
+    program_end(&p);
+}
+
+const struct rule rules_product[] = {
+    {"MatMul", matmul_shape, .emit = matmul_emit},
+    {"Gemm", gemm_shape, .emit = gemm_emit},
+    {0},
+};

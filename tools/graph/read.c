@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A model's file into a graph. The format is read by code that protoc-c makes of ONNX's own
+ * description; what it leaves is checked here, since any file may be given.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/lib/f16.h"
+#include "build/onnx/onnx.pb-c.h"
+#include "tools/graph/graph.h"
+
+#define FILE_MAX (INT64_C(1) << 31)
+
+static enum elem elem_of(int32_t type)
+{
+    switch (type) {
+    case ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT:
+        return ELEM_F32;
+    case ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT16:
+        return ELEM_F16;
+    case ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16:
+        return ELEM_BF16;
+    case ONNX__TENSOR_PROTO__DATA_TYPE__DOUBLE:
+        return ELEM_F64;
+    case ONNX__TENSOR_PROTO__DATA_TYPE__INT64:
+        return ELEM_I64;
+    case ONNX__TENSOR_PROTO__DATA_TYPE__INT32:
+        return ELEM_I32;
+    case ONNX__TENSOR_PROTO__DATA_TYPE__INT16:
+        return ELEM_I16;
+    case ONNX__TENSOR_PROTO__DATA_TYPE__INT8:
+        return ELEM_I8;
+    case ONNX__TENSOR_PROTO__DATA_TYPE__UINT8:
+        return ELEM_U8;
+    case ONNX__TENSOR_PROTO__DATA_TYPE__BOOL:
+        return ELEM_BOOL;
+    default:
+        return ELEM_OTHER;
+    }
+}
+
+enum elem graph_elem(int64_t type)
+{
+    return elem_of((int32_t)type);
+}
+
+/* --- tensors --- */
+
+static double half_of(uint16_t bits, enum elem type)
+{
+    uint32_t wide = (uint32_t)bits << 16;
+    float f;
+
+    memcpy(&f, &wide, sizeof(f));
+    return (double)(type == ELEM_BF16 ? f : f16_to_f32(bits));
+}
+
+/* Element i of the bytes that a model keeps of most types. */
+static double raw_at(const uint8_t *p, enum elem type, size_t i)
+{
+    union {
+        float f;
+        double d;
+        int64_t l;
+        int32_t w;
+        int16_t h;
+        uint16_t u;
+        int8_t b;
+    } x;
+    static const uint8_t bytes[] = {
+        [ELEM_F32] = 4, [ELEM_F16] = 2, [ELEM_BF16] = 2, [ELEM_F64] = 8, [ELEM_I64] = 8,
+        [ELEM_I32] = 4, [ELEM_I16] = 2, [ELEM_I8] = 1,   [ELEM_U8] = 1,  [ELEM_BOOL] = 1};
+
+    memcpy(&x, p + i * bytes[type], bytes[type]);
+    switch (type) {
+    case ELEM_F32:
+        return (double)x.f;
+    case ELEM_F16:
+    case ELEM_BF16:
+        return half_of(x.u, type);
+    case ELEM_F64:
+        return x.d;
+    case ELEM_I64:
+        return (double)x.l;
+    case ELEM_I32:
+        return x.w;
+    case ELEM_I16:
+        return x.h;
+    case ELEM_I8:
+        return x.b;
+    default:
+        return (uint8_t)x.b;
+    }
+}
+
+static size_t raw_bytes(enum elem type)
+{
+    return type == ELEM_F64 || type == ELEM_I64                      ? 8
+           : type == ELEM_F32 || type == ELEM_I32                    ? 4
+           : type == ELEM_I8 || type == ELEM_U8 || type == ELEM_BOOL ? 1
+                                                                     : 2;
+}
+
+static double listed_at(const Onnx__TensorProto *p, enum elem type, size_t i)
+{
+    switch (type) {
+    case ELEM_F32:
+        return (double)p->float_data[i];
+    case ELEM_F64:
+        return p->double_data[i];
+    case ELEM_I64:
+        return (double)p->int64_data[i];
+    case ELEM_F16:
+    case ELEM_BF16:
+        return half_of((uint16_t)p->int32_data[i], type);
+    default:
+        return p->int32_data[i];
+    }
+}
+
+static size_t listed(const Onnx__TensorProto *p, enum elem type)
+{
+    return type == ELEM_F32   ? p->n_float_data
+           : type == ELEM_F64 ? p->n_double_data
+           : type == ELEM_I64 ? p->n_int64_data
+                              : p->n_int32_data;
+}
+
+/* Values that the model holds, as those of t. */
+static void read_values(const struct graph *g, const Onnx__TensorProto *p,
+                        struct tensor *t)
+{
+    size_t count = 1, have;
+
+    if (p->n_dims > GRAPH_RANK) {
+        graph_die(g, "'%s' has %zu dimensions, at most %d", t->name, p->n_dims,
+                  GRAPH_RANK);
+    }
+    t->type = elem_of(p->data_type);
+    t->shape.n = (unsigned)p->n_dims;
+    for (unsigned d = 0; d < t->shape.n; d++) {
+        t->shape.dim[d] = p->dims[d];
+        if (p->dims[d] < 0 ||
+            (p->dims[d] && (int64_t)count > GRAPH_ELEMENTS / p->dims[d])) {
+            graph_die(g, "'%s' has a size of %lld", t->name, (long long)p->dims[d]);
+        }
+        count *= (size_t)p->dims[d];
+    }
+    if (p->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL) {
+        graph_die(g, "'%s' lies in a file of its own, which is not read", t->name);
+    }
+    t->known = true;
+    if (t->type == ELEM_OTHER) {
+        return; /* whoever uses it is told of the type */
+    }
+    have = p->has_raw_data ? p->raw_data.len / raw_bytes(t->type) : listed(p, t->type);
+    if (have != count || (p->has_raw_data && p->raw_data.len % raw_bytes(t->type))) {
+        graph_die(g, "'%s' is %s, but has values of %zu elements", t->name,
+                  shape_text(&t->shape), have);
+    }
+    tensor_values(t);
+    for (size_t i = 0; i < count; i++) {
+        t->value[i] = p->has_raw_data ? raw_at(p->raw_data.data, t->type, i)
+                                      : listed_at(p, t->type, i);
+    }
+}
+
+/* --- nodes --- */
+
+static void read_attr(const struct graph *g, const Onnx__AttributeProto *p,
+                      struct attr *a)
+{
+    int64_t *ints = graph_alloc(p->n_ints, sizeof(*ints));
+    double *floats = graph_alloc(p->n_floats, sizeof(*floats));
+
+    *a = (struct attr){.name = graph_text("%s", p->name ? p->name : ""),
+                       .i = p->has_i ? p->i : 0,
+                       .f = p->has_f ? (double)p->f : 0,
+                       .n_ints = p->n_ints,
+                       .n_floats = p->n_floats,
+                       .ints = ints,
+                       .floats = floats};
+    for (size_t i = 0; i < p->n_ints; i++) {
+        ints[i] = p->ints[i];
+    }
+    for (size_t i = 0; i < p->n_floats; i++) {
+        floats[i] = (double)p->floats[i];
+    }
+    if (p->has_s) {
+        a->s = graph_text("%.*s", (int)(p->s.len < 64 ? p->s.len : 64),
+                          (const char *)p->s.data);
+    }
+    if (p->t) {
+        a->t = graph_alloc(1, sizeof(*a->t));
+        a->t->name = a->name;
+        read_values(g, p->t, a->t);
+    }
+}
+
+static unsigned read_edges(struct graph *g, const struct node *n, char **names,
+                           size_t count, struct tensor **to)
+{
+    if (count > GRAPH_OPERANDS) {
+        node_die(g, n, "%zu operands or results, at most %d", count, GRAPH_OPERANDS);
+    }
+    for (size_t i = 0; i < count; i++) {
+        to[i] = names[i] && names[i][0] ? graph_tensor(g, names[i]) : NULL;
+    }
+    return (unsigned)count;
+}
+
+static void read_node(struct graph *g, const Onnx__NodeProto *p, unsigned number)
+{
+    const char *op = p->op_type ? p->op_type : "";
+    struct node *n = graph_node(g, graph_text("%s", op),
+                                p->name && p->name[0] ? graph_text("%s", p->name)
+                                                      : graph_text("%s_%u", op, number));
+
+    if (p->domain && p->domain[0] && strcmp(p->domain, "ai.onnx") != 0) {
+        node_die(g, n, "domain '%s': only ONNX's own operators are known", p->domain);
+    }
+    n->n_in = read_edges(g, n, p->input, p->n_input, n->in);
+    n->n_out = read_edges(g, n, p->output, p->n_output, n->out);
+    n->n_attrs = (unsigned)p->n_attribute;
+    n->attr = graph_alloc(n->n_attrs, sizeof(n->attr[0]));
+    for (unsigned i = 0; i < n->n_attrs; i++) {
+        read_attr(g, p->attribute[i], &n->attr[i]);
+    }
+    for (unsigned i = 0; i < n->n_out; i++) {
+        if (n->out[i] && (n->out[i]->from || n->out[i]->known)) {
+            node_die(g, n, "'%s' is there already", n->out[i]->name);
+        }
+        if (n->out[i]) {
+            n->out[i]->from = n;
+        }
+    }
+}
+
+/* --- the model --- */
+
+/* An input's type and shape. A size that has a name is asked for by it: sizes.c. */
+static void read_input(struct graph *g, const Onnx__ValueInfoProto *p)
+{
+    const Onnx__TypeProto *type = p->type;
+    const Onnx__TensorShapeProto *shape;
+    struct tensor *t = graph_tensor(g, p->name ? p->name : "");
+
+    if (t->value) {
+        return; /* an initializer, which older models list here as well */
+    }
+    if (!type || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ||
+        !type->tensor_type) {
+        graph_die(g, "input '%s' is no tensor", t->name);
+    }
+    shape = type->tensor_type->shape;
+    if (!shape || shape->n_dim > GRAPH_RANK) {
+        graph_die(g, "input '%s' has %s dimensions", t->name, shape ? "too many" : "no");
+    }
+    t->type = elem_of(type->tensor_type->elem_type);
+    t->shape.n = (unsigned)shape->n_dim;
+    for (unsigned d = 0; d < t->shape.n; d++) {
+        const Onnx__TensorShapeProto__Dimension *dim = shape->dim[d];
+        bool sized =
+            dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+        bool named =
+            dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
+        t->shape.dim[d] =
+            sized ? dim->dim_value : graph_size(g, t, d, named ? dim->dim_param : "");
+    }
+    t->input = true;
+    if (g->n_inputs == GRAPH_OPERANDS) {
+        graph_die(g, "more than %d inputs", GRAPH_OPERANDS);
+    }
+    g->input[g->n_inputs++] = t;
+    tensor_check(g, t);
+    t->known = true;
+}
+
+static void read_outputs(struct graph *g, const Onnx__GraphProto *p)
+{
+    if (p->n_output > GRAPH_OPERANDS) {
+        graph_die(g, "more than %d outputs", GRAPH_OPERANDS);
+    }
+    for (size_t i = 0; i < p->n_output; i++) {
+        struct tensor *t = graph_tensor(g, p->output[i]->name ? p->output[i]->name : "");
+        t->output = true;
+        g->output[g->n_outputs++] = t;
+    }
+}
+
+static int opset_of(const struct graph *g, const Onnx__ModelProto *m)
+{
+    for (size_t i = 0; i < m->n_opset_import; i++) {
+        const Onnx__OperatorSetIdProto *o = m->opset_import[i];
+        if (!o->domain || !o->domain[0] || strcmp(o->domain, "ai.onnx") == 0) {
+            if (o->version < GRAPH_OPSET_MIN || o->version > GRAPH_OPSET_MAX) {
+                graph_die(g, "opset %lld: %d to %d are known", (long long)o->version,
+                          GRAPH_OPSET_MIN, GRAPH_OPSET_MAX);
+            }
+            return (int)o->version;
+        }
+    }
+    graph_die(g, "it names no opset of ONNX");
+}
+
+static uint8_t *read_file(const struct graph *g, size_t *bytes)
+{
+    FILE *f = fopen(g->path, "rb");
+    uint8_t *data;
+    long size;
+
+    if (!f || fseek(f, 0, SEEK_END) != 0 || (size = ftell(f)) < 0 || size > FILE_MAX ||
+        fseek(f, 0, SEEK_SET) != 0) {
+        graph_die(g, "%s", f && errno == 0 ? "too large" : strerror(errno));
+    }
+    data = graph_alloc((size_t)size, 1);
+    if (fread(data, 1, (size_t)size, f) != (size_t)size) {
+        graph_die(g, "cannot be read");
+    }
+    (void)fclose(f);
+    *bytes = (size_t)size;
+    return data;
+}
+
+struct graph *graph_read(const char *path)
+{
+    struct graph *g = graph_alloc(1, sizeof(*g));
+    const Onnx__GraphProto *p;
+    Onnx__ModelProto *m;
+    uint8_t *data;
+    size_t bytes;
+
+    *g = (struct graph){.path = path, .last_tensor = &g->tensors, .last_node = &g->nodes};
+    data = read_file(g, &bytes);
+    m = onnx__model_proto__unpack(NULL, bytes, data);
+    free(data);
+    if (!m || !m->graph) {
+        graph_die(g, "is no ONNX model");
+    }
+    p = m->graph;
+    g->opset = opset_of(g, m);
+    for (size_t i = 0; i < p->n_initializer; i++) {
+        const char *name = p->initializer[i]->name ? p->initializer[i]->name : "";
+        struct tensor *t = graph_tensor(g, name);
+        if (t->known) {
+            graph_die(g, "'%s' is there twice", name);
+        }
+        read_values(g, p->initializer[i], t);
+    }
+    for (size_t i = 0; i < p->n_input; i++) {
+        read_input(g, p->input[i]);
+    }
+    for (size_t i = 0; i < p->n_node; i++) {
+        read_node(g, p->node[i], (unsigned)i);
+    }
+    read_outputs(g, p);
+    onnx__model_proto__free_unpacked(m, NULL);
+    return g;
+}
+
+struct tensor *graph_read_tensor(const char *path)
+{
+    struct graph *g = graph_alloc(1, sizeof(*g));
+    struct tensor *t = graph_alloc(1, sizeof(*t));
+    Onnx__TensorProto *p;
+    uint8_t *data;
+    size_t bytes;
+
+    g->path = path;
+    data = read_file(g, &bytes);
+    p = onnx__tensor_proto__unpack(NULL, bytes, data);
+    free(data);
+    if (!p) {
+        graph_die(g, "is no tensor of ONNX");
+    }
+    t->name = graph_text("%s", p->name ? p->name : "");
+    read_values(g, p, t);
+    onnx__tensor_proto__free_unpacked(p, NULL);
+    if (!t->value) {
+        graph_die(g, "%s", elem_text(t->type));
+    }
+    return t;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reductions over any dimensions, and the position of the largest or smallest over one.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "tools/graph/emit.h"
+
+/* What is summed, how two are joined, and what the result is made of. */
+struct reduce {
+    const char *text; /* with $0: an expression to reduce, behind `|`: how, and of that */
+    double (*each)(double x);
+    double (*join)(double a, double b);
+    double (*end)(double a, double count);
+    double first;
+};
+
+static double same(double x)
+{
+    return x;
+}
+static double square(double x)
+{
+    return x * x;
+}
+static double add(double a, double b)
+{
+    return a + b;
+}
+static double times(double a, double b)
+{
+    return a * b;
+}
+static double most(double a, double b)
+{
+    return fmax(a, b);
+}
+static double least(double a, double b)
+{
+    return fmin(a, b);
+}
+static double as_it_is(double a, double count)
+{
+    (void)count;
+    return a;
+}
+static double mean(double a, double count)
+{
+    return a / count;
+}
+static double root(double a, double count)
+{
+    (void)count;
+    return sqrt(a);
+}
+static double logarithm(double a, double count)
+{
+    (void)count;
+    return log(a);
+}
+
+static const struct reduce sum_of = {"$0|sum|$0", same, add, as_it_is, 0};
+static const struct reduce mean_of = {"$0|mean|$0", same, add, mean, 0};
+static const struct reduce max_of = {"$0|max|$0", same, most, as_it_is, -INFINITY};
+static const struct reduce min_of = {"$0|min|$0", same, least, as_it_is, INFINITY};
+static const struct reduce prod_of = {"$0|prod|$0", same, times, as_it_is, 1};
+static const struct reduce l1_of = {"abs($0)|sum|$0", fabs, add, as_it_is, 0};
+static const struct reduce l2_of = {"$0 * $0|sum|sqrt($0)", square, add, root, 0};
+static const struct reduce squares_of = {"$0 * $0|sum|$0", square, add, as_it_is, 0};
+static const struct reduce log_sum_of = {"$0|sum|log($0)", same, add, logarithm, 0};
+static const struct reduce log_sum_exp_of = {"exp($0)|sum|log($0)", exp, add, logarithm,
+                                             0};
+
+/* Which dimensions go, bit d. */
+static uint32_t axes_of(const struct graph *g, const struct node *n)
+{
+    unsigned rank = n->in[0]->shape.n, count;
+    int64_t axis[GRAPH_OPERANDS];
+    uint32_t all = (1u << rank) - 1, axes = 0;
+
+    count = node_ints(g, n, "axes", 1, axis);
+    if (count == 0) {
+        return node_int(n, "noop_with_empty_axes", 0) ? 0 : all;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        axes |= 1u << node_axis(g, n, axis[i], rank);
+    }
+    return axes;
+}
+
+static struct shape without(const struct shape *s, uint32_t axes, bool keep)
+{
+    struct shape to = {0};
+
+    for (unsigned d = 0; d < s->n; d++) {
+        bool gone = axes >> d & 1;
+        if (!gone || keep) {
+            to.dim[to.n++] = gone ? 1 : s->dim[d];
+        }
+    }
+    return to;
+}
+
+static void shape_of(struct graph *g, struct node *n)
+{
+    struct tensor *x = node_in(g, n, 0);
+    struct shape to = without(&x->shape, axes_of(g, n), node_int(n, "keepdims", 1) != 0);
+
+    tensor_is(g, n, 0, x->type, &to);
+}
+
+static void values(struct graph *g, struct node *n)
+{
+    const struct reduce *r = n->rule->own;
+    const struct tensor *x = n->in[0];
+    uint32_t axes = axes_of(g, n);
+    struct shape kept = without(&x->shape, axes, true);
+    double *to = tensor_values(n->out[0]);
+    int64_t at[GRAPH_RANK] = {0}, e = 0, count = tensor_count(n->out[0]);
+
+    for (int64_t i = 0; i < count; i++) {
+        to[i] = r->first;
+    }
+    if (tensor_count(x) != 0) {
+        do {
+            double *one = &to[shape_at(&kept, &x->shape, at)];
+            *one = r->join(*one, r->each(x->value[e++]));
+        } while (shape_step(&x->shape, at));
+    }
+    for (int64_t i = 0; i < count; i++) {
+        to[i] = r->end(to[i], count ? (double)tensor_count(x) / (double)count : 0);
+    }
+}
+
+static void emit(struct emit *e, struct node *n)
+{
+    const struct reduce *r = n->rule->own;
+    uint32_t axes = axes_of(e->g, n);
+    struct shape whole = shape_merge(&n->in[0]->shape, &axes);
+    struct shape kept = without(&whole, axes, false);
+    struct program p = program_begin(e, n);
+    const char *value = program_in(&p, tensor_view(n->in[0], &whole), program_dims);
+    const char *bar = strchr(r->text, '|'), *last = strrchr(r->text, '|') + 1;
+    const char *names[GRAPH_RANK];
+    unsigned rank = 0;
+
+    value = text_with(graph_text("%.*s", (int)(bar - r->text), r->text), &value, NULL);
+    for (unsigned d = 0; d < whole.n; d++) {
+        if (axes >> d & 1) {
+            value = graph_text("%.*s(%s, %s)", (int)(last - bar) - 2, bar + 1, value,
+                               program_dims[d]);
+        } else {
+            names[rank++] = program_dims[d];
+        }
+    }
+    program_out(&p, tensor_view(n->out[0], &kept), names, text_with(last, &value, NULL),
+                false);
+    program_end(&p);
+}
+
+/* --- ArgMax, ArgMin --- */
+
+static void arg_shape(struct graph *g, struct node *n)
+{
+    struct tensor *x = node_in(g, n, 0);
+    unsigned axis = node_axis(g, n, node_int(n, "axis", 0), x->shape.n);
+    struct shape to = without(&x->shape, 1u << axis, node_int(n, "keepdims", 1) != 0);
+
+    tensor_is(g, n, 0, ELEM_I64, &to);
+}
+
+static void arg_emit(struct emit *e, struct node *n)
+{
+    struct tensor *x = n->in[0];
+    unsigned axis = node_axis(e->g, n, node_int(n, "axis", 0), x->shape.n), rank = 0;
+    bool last = node_int(n, "select_last_index", 0) != 0;
+    const char *dim = program_dims[axis], *names[GRAPH_RANK], *value;
+    struct program p;
+
+    p = program_begin(e, n);
+    value = program_in(&p, x, program_dims);
+    for (unsigned d = 0; d < x->shape.n; d++) {
+        if (d != axis || node_int(n, "keepdims", 1)) {
+            names[rank++] = program_dims[d];
+        }
+    }
+    if (x->shape.dim[axis] == 1) {
+        value = graph_text("s32(where(%s == %s, 0, 0))", value, value);
+    } else if (
+        last) { /* the last of equal ones: the largest index of those that are equal */
+        bool is_max = strcmp(n->op, "ArgMax") == 0;
+        value = graph_text("max(where(%s == %s(%s, %s), %s, -1), %s)", value,
+                           is_max ? "max" : "min", value, dim, dim, dim);
+    } else {
+        value = graph_text(
+            "%s(%s, %s)", strcmp(n->op, "ArgMax") == 0 ? "argmax" : "argmin", value, dim);
+    }
+    program_out(&p, n->out[0], names, value, false);
+    program_end(&p);
+}
+
+const struct rule rules_reduce[] = {
+    {"ReduceSum", shape_of, values, emit, 1 << 1, &sum_of},
+    {"ReduceMean", shape_of, values, emit, 1 << 1, &mean_of},
+    {"ReduceMax", shape_of, values, emit, 1 << 1, &max_of},
+    {"ReduceMin", shape_of, values, emit, 1 << 1, &min_of},
+    {"ReduceProd", shape_of, values, emit, 1 << 1, &prod_of},
+    {"ReduceL1", shape_of, values, emit, 1 << 1, &l1_of},
+    {"ReduceL2", shape_of, values, emit, 1 << 1, &l2_of},
+    {"ReduceSumSquare", shape_of, values, emit, 1 << 1, &squares_of},
+    {"ReduceLogSum", shape_of, values, emit, 1 << 1, &log_sum_of},
+    {"ReduceLogSumExp", shape_of, values, emit, 1 << 1, &log_sum_exp_of},
+    {"ArgMax", arg_shape, .emit = arg_emit},
+    {"ArgMin", arg_shape, .emit = arg_emit},
+    {0},
+};
