@@ -1,0 +1,128 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""onnx_test.py [-v | --list] [NAME]...    the models of ONNX's own tests, from file to result
+
+libonnx-testdata has 1072 models with inputs and results. models.txt names those that are
+computed; each has to come within rtol 1e-3 and atol 1e-7. The others have to be refused: one
+line, status 2, no result. Briefly every twentieth of both, with FULL all of them; -v tells what
+each of the refused ones was refused for. TAP on stdout; --list: the text of models.txt instead."""
+
+import concurrent.futures
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import textwrap
+
+import numpy as np
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+GRAPH, SALAI = f"{ROOT}/build/graph", f"{ROOT}/tools/salai"
+DATA = "/usr/share/libonnx-testdata/data"
+LISTED = f"{ROOT}/tests/graph/models.txt"
+BRIEF = 20  # every so many
+
+
+class Refused(Exception):
+    """What said no, with status 2 and one line."""
+
+
+def run(*words):
+    """What a program prints, or Refused; anything else that it ends with is a failure."""
+    done = subprocess.run(["timeout", "120", *words], capture_output=True, text=True,
+                          errors="replace", check=False)
+    lines = done.stderr.strip().split("\n")
+    if done.returncode == 2 and len(lines) == 1 and lines[0]:
+        raise Refused(lines[0])
+    if done.returncode:
+        raise RuntimeError(f"status {done.returncode}: {lines[-1]}")
+    return done.stdout
+
+
+def numbered(folder, what):
+    return sorted(glob.glob(f"{folder}/test_data_set_0/{what}_*.pb"),
+                  key=lambda path: int(re.findall(r"\d+", path)[-1]))
+
+
+def arrays(paths, work, name):
+    """The same as files of NumPy's."""
+    for i, path in enumerate(paths):
+        run(GRAPH, "npy", path, f"{work}/{name}{i}.npy")
+        yield f"{work}/{name}{i}.npy"
+
+
+def compare(got, want):
+    if got.shape != want.shape or got.dtype != want.dtype:
+        return f"{got.dtype} {got.shape}, want {want.dtype} {want.shape}"
+    near = np.isclose(got.astype(float), want.astype(float), rtol=1e-3, atol=1e-7,
+                      equal_nan=True)
+    return "" if near.all() else f"{(~near).sum()} of {near.size}: {got[~near].ravel()[:3]}, " \
+                                 f"want {want[~near].ravel()[:3]}"
+
+
+def compute(folder, work):
+    """What is wrong with the results, or nothing."""
+    model = f"{folder}/model.onnx"
+    inputs = list(arrays(numbered(folder, "input"), work, "in"))
+    run(GRAPH, "compile", model, f"{work}/plan", *(w for path in inputs for w in ("--in", path)))
+    wanted = list(arrays(numbered(folder, "output"), work, "want"))
+    outputs = [f"{work}/out{i}.npy" for i in range(len(wanted))]
+    names = run(GRAPH, "names", model).split("\n")
+    run(SALAI, "--", "graph", f"{work}/plan", *inputs,
+        *(w for name, path in zip(names, outputs) for w in ("-o", f"{name}={path}")))
+    for got, want in zip(outputs, wanted):
+        wrong = compare(np.load(got), np.load(want))
+        if wrong:
+            return wrong
+    return ""
+
+
+def judge(job):
+    """(name, what is wrong, what it was refused for)"""
+    name, folder, listed = job
+    with tempfile.TemporaryDirectory(prefix="onnx.", dir=f"{ROOT}/build/test") as work:
+        try:
+            wrong = compute(folder, work)
+        except Refused as refused:
+            return name, str(refused) if listed else "", str(refused)
+        except (RuntimeError, OSError, ValueError) as error:
+            return name, str(error), ""
+    return name, wrong if listed else wrong or "it is computed: a line for models.txt", ""
+
+
+def main():
+    verbose, only = "-v" in sys.argv, [w for w in sys.argv[1:] if not w.startswith("-")]
+    os.makedirs(f"{ROOT}/build/test", exist_ok=True)
+    with open(LISTED, encoding="ascii") as f:
+        listed = {name for line in f if line[0] != "#" for name in line.split()}
+    folders = {os.path.basename(os.path.dirname(path)): os.path.dirname(path)
+               for path in glob.glob(f"{DATA}/*/*/model.onnx")}
+    jobs = [(name, folders[name], name in listed) for name in sorted(folders)]
+    if only:
+        jobs = [job for job in jobs if job[0] in only]
+    elif not os.environ.get("FULL") and "--list" not in sys.argv:
+        jobs = [job for want in (True, False)
+                for job in [j for j in jobs if j[2] == want][::BRIEF if want else 4 * BRIEF]]
+    if "--list" in sys.argv:
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            good = [job[0] for job, (_, wrong, refused) in zip(jobs, pool.map(judge, jobs))
+                    if not refused and (not wrong or wrong.startswith("it is computed"))]
+        print("# Models of libonnx-testdata 1.12 that are computed: onnx_test.py --list.")
+        print("\n".join(textwrap.wrap(" ".join(good), 98, break_on_hyphens=False)))
+        return
+    missing = sorted(listed - set(folders))
+    count = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for name, wrong, refused in pool.map(judge, jobs):
+            count += 1
+            print(f"{'not ' if wrong else ''}ok {count} - onnx/{name}")
+            print(f"# {wrong}\n" if wrong else f"# {refused}\n" if verbose and refused else "",
+                  end="")
+    print(f"{'not ' if missing else ''}ok {count + 1} - onnx/all_of_the_list_are_there")
+    print(f"# {missing[:3]}\n" if missing else "", end="")
+    print(f"1..{count + 1}")
+
+
+main()
