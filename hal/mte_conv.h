@@ -76,6 +76,36 @@ static inline void mte_img2col_to_l0b(union cmd *cmd, uint32_t l0b, uint32_t l1,
     mte_load3d(cmd, OP_LOAD3D_L0B, l0b, l1, i);
 }
 
+/* Matrices in GM, each of which becomes an Nz one in L1. A map of rows of pixels with their
+ * channels side by side (NHWC) becomes one of NC1HWC0: a matrix for each row of the map. A
+ * filter of such rows (OHWI) becomes what mte_l1_to_l0b() wants for the columns of an
+ * img2col matrix: a matrix for each tap. Distances in GM are elements, in L1 rows of 32
+ * bytes. */
+struct mte_nz_many {
+    enum type type;
+    uint32_t n_mats, n_rows, n_cols;
+    uint32_t gm_pitch, gm_mat; /* from a row, from a matrix to the next in GM */
+    uint32_t block_rows,
+        l1_mat; /* from a column block, from a matrix to the next in L1 */
+};
+
+/* MTE2. */
+static inline void mte_gm_to_l1_nz_many(union cmd *cmd, uint32_t l1, const void *gm,
+                                        const struct mte_nz_many *nz)
+{
+    cmd_init(cmd, OP_ND2NZ_GM_L1, nz->type);
+    cmd->nd2nz.src = (uintptr_t)gm;
+    cmd->nd2nz.dst = l1;
+    cmd->nd2nz.src_pitch = nz->gm_pitch;
+    cmd->nd2nz.src_nd_stride = nz->gm_mat;
+    cmd->nd2nz.dst_nd_stride = nz->l1_mat * type_c0(nz->type);
+    cmd->nd2nz.dst_row_stride = 1;
+    CMD_SET(cmd->nd2nz.n_mats, nz->n_mats);
+    CMD_SET(cmd->nd2nz.n_rows, nz->n_rows);
+    CMD_SET(cmd->nd2nz.n_cols, nz->n_cols);
+    CMD_SET(cmd->nd2nz.dst_c0_stride, nz->block_rows);
+}
+
 /* MTE1: the img2col loads behind it in the queue are done `times` times, to L0 one behind
  * the other. mode LOAD3D_ALONG_M: m moves on by 16 * stride; LOAD3D_ALONG_K: k by
  * C0 * stride. Stays so until the next one; at first once. */

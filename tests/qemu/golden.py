@@ -75,16 +75,62 @@ def check_exactly(a, b, c, samples=8):
         assert acc == int(float(c[i, j]) * 2**48), "golden.py does not sum as it says"
 
 
-def product(a, b):
+def product(a, b, bias=None):
     if a.dtype == np.int8:
-        return (a.astype(np.int64) @ b.astype(np.int64)).astype(np.uint32).view(np.int32)
+        sums = a.astype(np.int64) @ b.astype(np.int64) + (0 if bias is None else bias)
+        return sums.astype(np.uint32).view(np.int32)
     acc = np.zeros((a.shape[0], b.shape[1]), np.float32)
+    acc = acc if bias is None else acc + bias
     a32, b32 = a.astype(np.float32), b.astype(np.float32)
     for k in range(a.shape[1]):
         acc = acc + a32[:, k : k + 1] * b32[k : k + 1, :]
-    if np.isfinite(acc).all():
+    if bias is None and np.isfinite(acc).all():
         check_exactly(a, b, acc)
     return acc
+
+
+def img2col(x, kh, kw, o):
+    """Windows of x (n, h, w, c) as rows, and how high and wide y is: columns are blocks of
+    as many channels as 32 bytes hold, in each filter rows, filter columns, channels; missing
+    channels are 0."""
+    down, across = o["dilation"], o["dilation_w"] or o["dilation"]
+    sh, sw = o["stride"], o["stride_w"] or o["stride"]
+    left = o["pad"] if o["pad_left"] < 0 else o["pad_left"]
+    c0 = 32 // x.itemsize
+    bottom = o["pad"] if o["pad_bottom"] < 0 else o["pad_bottom"]
+    x = np.pad(x, ((0, 0), (o["pad"], bottom),
+                   (left, left if o["pad_right"] < 0 else o["pad_right"]),
+                   (0, -x.shape[3] % c0)))
+    oh = (x.shape[1] - (kh - 1) * down - 1) // sh + 1
+    ow = (x.shape[2] - (kw - 1) * across - 1) // sw + 1
+    columns = [x[:, r * down : r * down + (oh - 1) * sh + 1 : sh,
+                 s * across : s * across + (ow - 1) * sw + 1 : sw, c : c + c0]
+               for c in range(0, x.shape[3], c0) for r in range(kh) for s in range(kw)]
+    return np.concatenate(columns, 3).reshape(x.shape[0] * oh * ow, -1), (oh, ow)
+
+
+def conv2d(x, weight, bias, o):
+    """The fixpipe's scale has 11 significant bits."""
+    groups, (filters, kh, kw, inner) = o["groups"], weight.shape
+    weight = np.pad(weight, ((0, 0), (0, 0), (0, 0), (0, -inner % (32 // x.itemsize))))
+    y, c0 = [], 32 // x.itemsize
+    for x_, weight_, bias_ in zip(np.split(x, groups, 3), np.split(weight, groups),
+                                  [None] * groups if bias is None
+                                  else np.split(bias, groups)):
+        columns, size = img2col(x_, kh, kw, o)
+        rows = [weight_[:, r, s, c : c + c0] for c in range(0, weight.shape[3], c0)
+                for r in range(kh) for s in range(kw)]
+        y.append(product(columns, np.concatenate(rows, 1).T, bias_))
+    y = np.concatenate(y, 1).reshape(x.shape[0], *size, filters)
+    if x.dtype == np.int8 and o["out"] != np.int32:
+        fraction, exponent = np.frexp(np.float32(o["scale"]))
+        scale = np.ldexp(np.rint(fraction * 2048), exponent - 11)
+        y = y.astype(np.float32) * np.float32(scale)
+    if o["activation"] == "relu":
+        y = np.where(y <= 0, y.dtype.type(0), y)
+    if o["out"] == np.int8:
+        y = np.clip(np.rint(y + np.float32(o["zero"])), -128, 127)
+    return y
 
 
 def ulp(x):
@@ -92,13 +138,13 @@ def ulp(x):
     return np.ldexp(1.0, np.maximum(np.frexp(x)[1], -13) - 11)
 
 
-HELPERS = {"np": np, "unit": 2.0**-23,
-           "product": product, "ulp": ulp, "erf": np.vectorize(math.erf, [float])}
+HELPERS = {"np": np, "unit": 2.0**-23, "product": product, "conv2d": conv2d, "ulp": ulp,
+           "erf": np.vectorize(math.erf, [float])}
 
 
 def options_of(op, given):
     """The operator's own options by name, as its NumPy text sees them."""
-    kinds = {"number": int, "float": float, "flag": bool}
+    kinds = {"number": int, "float": float, "flag": bool, "choice": str}
     options = {o["name"][2:].replace("-", "_"):
                kinds[o["kind"]](given.get(o["name"], o["default"]))
                for o in op["options"] if o["kind"] in kinds}
@@ -106,13 +152,13 @@ def options_of(op, given):
     return options | {"axes": tuple(map(int, axes.split(","))) if axes else None}
 
 
-def expected(op, inputs, sizes, out_names):
+def expected(op, inputs, sizes, options, out_names):
     """Results, and bounds or None, of the operator's own NumPy text."""
     if op["tolerance"] == -1:
         wide = {"f": np.float64, "i": np.int64, "u": np.int64, "b": np.bool_}
         inputs = {k: v if v is None else v.astype(wide[v.dtype.kind])
                   for k, v in inputs.items()}
-    space = HELPERS | sizes | inputs
+    space = HELPERS | sizes | inputs | {"options": options}
     if re.search(r"^\w+ =", op["numpy"]):
         exec(op["numpy"], space)
         return [space[name] for name in out_names], space.get("bound")
@@ -213,7 +259,8 @@ def case(op, name, line, kind=None, pack=None, cores=1, version=(1, 0), files=No
     for file, array in zip(files, inputs.values()):
         save(file, array, version)
     with np.errstate(all="ignore"):
-        wants, bound = expected(op, inputs, dims | options_of(op, given),
+        options = options_of(op, given)
+        wants, bound = expected(op, inputs, dims | options, options | {"out": row[len(ins)]},
                                 [o for o, _ in outs])
         for i, want in enumerate(wants):
             wide, want = np.asarray(want), np.asarray(want).astype(row[len(ins) + i])

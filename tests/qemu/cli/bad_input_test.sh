@@ -241,6 +241,21 @@ bad_results()
     rm here
 }
 
+bad_convolutions()
+{
+    local sizes=(conv2d --n 1 --h 8 --w 9 --c 4 --o 6 --kh 3 --kw 3)
+
+    refuse conv2d/channels 'weight has 3 channels, want the 4 of x / 1 groups' "${sizes[@]}" --i 3
+    refuse conv2d/groups '4 groups of 4 channels in, 6 out' "${sizes[@]}" --i 1 --groups 4
+    refuse conv2d/filter 'along h: the filter.s extent of 9 is more than 8' "${sizes[@]}" --i 4 \
+        --dilation 4
+    refuse conv2d/pads 'along w: pads 1, 3 leave windows without x' "${sizes[@]}" --i 4 --pad 1 \
+        --pad-right 3
+    refuse conv2d/tile 'a filter of 60 x 60 is too large for the smallest tile' conv2d --n 1 \
+        --h 60 --w 60 --c 1 --o 1 --kh 60 --kw 60 --i 1
+    refuse_all
+}
+
 bad_texts()
 {
     refused demo/missing_text 'demo: missing text: no such file' demo 'missing text'
@@ -257,5 +272,6 @@ bad_files
 bad_outputs
 bad_options
 bad_results
+bad_convolutions
 bad_texts
 tap_done

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * y = act(conv(x, weight) + bias)     x (n, h, w, c), weight (o, kh, kw, c / groups),
+ *                                     bias (o) or none, y (n, oh, ow, o)
+ *
+ *   y[n, p, q, o] = sum over r < kh, s < kw, i < c / groups of weight[o, r, s, i] *
+ *       x[n, p * stride_h + r * dilation_h - pad_top, q * stride_w + s * dilation_w - pad_left,
+ *         o / (o's groups) * (c / groups) + i],  where x outside of its map is 0
+ *
+ * Layout   channels last, in x, y and weight: NHWC and OHWI, which is what TFLite has, and
+ *          PyTorch as memory_format=channels_last. x and y are not converted in GM: MTE2
+ *          makes NC1HWC0 of what it brings to L1, the fixpipe rows of pixels of what it
+ *          stores. Weights are constants: conv_pack() makes fractals of them (FRACTAL_Z) in
+ *          a launch of its own, once, as ATC does.
+ * Types    F16: y F16 or F32, bias F32. S8: y S32, or S8 or F16 times scale; bias S32.
+ * Numbers  F16: products exact, summed in fp32 from the bias on, one rounding a step, in the
+ *          order of blocks of 16 channels, then filter rows, columns, channels of the block;
+ *          channels that are missing to a whole block count as 0 x 0. S8: exact modulo 2^32.
+ *          scale has 11 significant bits (hal/contract/fixpipe.md). A batch normalisation
+ *          that follows is folded into weight and bias by who makes them.
+ * Ranges   all sizes from 1 up; strides to 63, dilations to 255, pads to 255 and below the
+ *          extent of the filter, which fits into the padded map; h, w, kh, kw within LOAD3D's.
+ * Buffers  no alignment wanted (512 bytes is fastest); y must not overlap the others.
+ * Uses     L1, L0A, L0B, L0C, BT; seven queues of each core.
+ * Errors   ERR_ARG, ERR_SHAPE, ERR_TYPE, ERR_LOCAL (a filter too large for the smallest
+ *          tile): nothing was started. ERR_FAULT, ERR_DEADLOCK: *report.
+ * Source   img2col by LoadData3Dv2 (hal/contract/mte.md), as Ascend's Conv2D.
+ */
+#ifndef KERNELS_CONV_H
+#define KERNELS_CONV_H
+
+#include "sched/sched.h"
+
+enum conv_act { CONV_LINEAR, CONV_RELU };
+enum { CONV_TEXT = 160 };
+
+struct conv {
+    const void *x, *weight, *bias; /* weight: of conv2d() packed, of conv_ref() not */
+    void *y;
+    uint32_t n, h, w, c, o, kh, kw;
+    uint32_t stride_h, stride_w, dilation_h, dilation_w, groups;
+    uint32_t pad_top, pad_left, pad_bottom, pad_right;
+    enum type in, out;
+    float scale;  /* S8 to S8 or F16 */
+    int32_t zero; /* S8 to S8: what 0 becomes */
+    enum conv_act act;
+    unsigned cores; /* 0: all of the chip */
+};
+
+/* Height and width of y. */
+uint32_t conv_oh(const struct conv *p);
+uint32_t conv_ow(const struct conv *p);
+/* Whether there is such a convolution; `why` says what is wrong. */
+MUST_CHECK int conv_check(const struct conv *p, char why[CONV_TEXT]);
+
+/* Weights (o, kh, kw, c / groups) as conv2d() wants them, and how many bytes these are. */
+uint64_t conv_packed_bytes(const struct conv *p);
+MUST_CHECK int conv_pack(const struct conv *p, const void *weight, void *packed,
+                         struct sched_report *report);
+MUST_CHECK int conv2d(const struct conv *p, struct sched_report *report);
+/* Element i of y by the definition above, computed by the hart, as the bits that the machine
+ * must give. */
+uint32_t conv_ref(const struct conv *p, uint64_t i);
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Convolution as a product over img2col windows; see conv.h, and plan.h for how it is cut.
+ * Two tasks a core, which walk the same units: one brings patches and weights to L1, the
+ * other loads from there, multiplies and stores (multiply.c).
+ */
+#include "kernels/conv/conv.h"
+
+#include <stdlib.h>
+
+#include "hal/chip.h"
+#include "kernels/conv/inside.h"
+#include "kernels/lib/share.h"
+#include "sched/launch.h"
+
+/* --- copy in --- */
+
+static void load_patch(const struct conv_share *s, const struct conv_unit *u,
+                       struct conv_chunk chunk)
+{
+    const struct conv *p = &s->plan->p;
+    uint32_t to = tque_alloc(s->patch), pixels = (uint32_t)u->map.map_h * u->map.map_w;
+    bool whole = u->map.map_w == p->w;
+    struct mte_nz_many nz = {.type = p->in,
+                             .n_mats = whole ? 1 : u->map.map_h,
+                             .n_rows = whole ? pixels : u->map.map_w,
+                             .n_cols = chunk.channels,
+                             .gm_pitch = p->c,
+                             .gm_mat = p->w * p->c,
+                             .block_rows = pixels,
+                             .l1_mat = u->map.map_w};
+    union cmd cmd;
+
+    for (uint32_t i = 0; i < u->images; i++) {
+        uint64_t pixel =
+            ((uint64_t)(u->image + i) * p->h + u->map_row) * p->w + u->map_col;
+        uint64_t from = pixel * p->c + u->group * s->plan->in + chunk.first;
+        mte_gm_to_l1_nz_many(&cmd, to + i * chunk.blocks * pixels * MTE_BLOCK,
+                             conv_at(p->x, from, p->in), &nz);
+        if (i + 1 == u->images) {
+            tque_enque(s->patch, to, &cmd);
+        }
+        task_issue(PIPE_MTE2, &cmd);
+    }
+}
+
+/* Rows of L1 for each block of k: the unit's output channels, from a block to the next of
+ * which all of the group lie in GM. */
+static void load_weights(const struct conv_share *s, const struct conv_unit *u,
+                         struct conv_chunk chunk)
+{
+    const struct conv_plan *l = s->plan;
+    uint32_t to = tque_alloc(s->weights), all = up16(l->out), n = up16(u->n_count);
+    uint64_t block = ((uint64_t)u->group * l->blocks + chunk.first / l->c0) * l->taps;
+    union cmd cmd;
+
+    mte_gm_to_l1_rows(&cmd, to,
+                      (const char *)l->p.weight + (block * all + u->n_first) * MTE_BLOCK,
+                      &(struct mte_rows){.n_rows = chunk.blocks * l->taps,
+                                         .row_bytes = n * MTE_BLOCK,
+                                         .gm_pitch_bytes = all * MTE_BLOCK});
+    tque_enque(s->weights, to, &cmd);
+    task_issue(PIPE_MTE2, &cmd);
+}
+
+static void load_bias(const struct conv_share *s, const struct conv_unit *u)
+{
+    const struct conv_plan *l = s->plan;
+    uint32_t to = tque_alloc(s->bias);
+    union cmd cmd;
+
+    mte_gm_to_l1(&cmd, to, conv_at(l->p.bias, u->group * l->out + u->n_first, TYPE_F32),
+                 u->n_count * 4);
+    tque_enque(s->bias, to, &cmd);
+    task_issue(PIPE_MTE2, &cmd);
+}
+
+static void load_unit(const struct conv_share *s, uint32_t unit,
+                      const struct conv_unit *u)
+{
+    const struct conv_plan *l = s->plan;
+    uint32_t loads = l->chunks > 1 ? conv_sets(l, u) * l->chunks : 1;
+    bool first = conv_first_of_weights(s, unit);
+
+    if (l->p.bias && first) {
+        load_bias(s, u);
+    }
+    if (l->whole) {
+        load_patch(s, u, conv_all(l));
+    }
+    for (uint32_t i = 0; i < loads; i++) {
+        struct conv_chunk chunk = conv_chunk(l, i % l->chunks);
+        if (!l->whole) {
+            load_patch(s, u, chunk);
+        }
+        if (l->chunks > 1 || first) {
+            load_weights(s, u, chunk);
+        }
+    }
+}
+
+static void copy_in(void *arg)
+{
+    const struct conv_share *s = arg;
+    struct conv_unit u;
+
+    for (uint32_t unit = s->begin; unit < s->end; unit++) {
+        conv_unit(s->plan, unit, &u);
+        load_unit(s, unit, &u);
+    }
+}
+
+/* --- launch --- */
+
+/* What the blocks of a launch share. */
+struct run {
+    const struct conv_plan *plan;
+    struct conv_room *rooms;
+};
+
+static void kernel(void *arg)
+{
+    const struct run *run = arg;
+    const struct conv_plan *l = run->plan;
+    struct tpipe *pipe = tpipe_open();
+    struct conv_share s = {
+        .plan = l,
+        .room = &run->rooms[task_block()],
+        .begin = (uint32_t)share_begin(l->units, 1, task_block(), task_blocks()),
+        .end = (uint32_t)share_begin(l->units, 1, task_block() + 1, task_blocks())};
+
+    if (l->p.bias) {
+        s.bias = tque_init(pipe, "bias", C1, PIPE_MTE2, PIPE_MTE1, 1, CONV_BIAS_BYTES);
+        s.bt = tbuf_init(pipe, "bias of columns", C2, CONV_BIAS_BYTES);
+    }
+    s.weights =
+        tque_init(pipe, "weights", B1, PIPE_MTE2, PIPE_MTE1, l->b_bufs, l->b_bytes);
+    s.patch = tque_init(pipe, "patch", A1, PIPE_MTE2, PIPE_MTE1, 2, l->a_bytes);
+    s.l0a = tbuf_init(pipe, "windows", A2, CONV_L0_SLOTS * conv_a_bytes(l));
+    s.l0b = tbuf_init(pipe, "slices of weights", B2,
+                      l->b_stays ? l->nt * l->chunk * l->taps * MTE_BLOCK
+                                 : CONV_L0_SLOTS * conv_b_bytes(l));
+    s.l0c = tbuf_init(pipe, "pieces", CO1, l->slots * conv_slot_bytes(l));
+    sem_post(task_core(), CONV_L0_FREE, CONV_L0_SLOTS);
+    sem_post(task_core(), CONV_C_FREE, l->slots);
+    task_spawn("conv copy-in", copy_in, &s);
+    task_spawn("conv multiply", conv_multiply, &s);
+    task_join_all();
+    task_drain(); /* or what is taken here would be missing to commands */
+    task_wait(CONV_L0_FREE, CONV_L0_SLOTS);
+    task_wait(CONV_C_FREE, l->slots);
+}
+
+int conv2d(const struct conv *p, struct sched_report *report)
+{
+    unsigned cores = p->cores ? p->cores : chip_cores();
+    struct conv_plan plan;
+    struct run run = {&plan, NULL};
+    struct launch l = {"conv2d", kernel, &run, .cores = p->cores};
+    char why[CONV_TEXT];
+    int err = conv_check(p, why);
+
+    report->text[0] = 0;
+    err = err ? err : conv_make_plan(p, &plan);
+    if (err) {
+        return err;
+    }
+    run.rooms = malloc(cores * sizeof(*run.rooms));
+    err = run.rooms ? launch(&l, report) : ERR_NOMEM;
+    free(run.rooms);
+    return err;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What conv2d is: its description. The definition is in conv_ref.c.
+ */
+#include <stdio.h>
+
+#include "kernels/cli/limit.h"
+#include "kernels/cli/op.h"
+#include "kernels/conv/conv.h"
+
+struct own {
+    uint32_t stride, stride_w, dilation, dilation_w, groups, pad, activation;
+    int32_t pad_left, pad_bottom, pad_right, zero;
+    float scale;
+};
+
+static struct conv parameters(const struct op_call *c)
+{
+    const struct own *o = (const void *)c->args;
+    const uint64_t *x = c->in[0].shape, *weight = c->in[1].shape;
+    int32_t pad = (int32_t)o->pad, left = o->pad_left < 0 ? pad : o->pad_left;
+
+    return (struct conv){.x = c->in[0].data,
+                         .weight = c->in[1].data,
+                         .bias = c->in[2].data,
+                         .y = c->out[0].data,
+                         .n = (uint32_t)x[0],
+                         .h = (uint32_t)x[1],
+                         .w = (uint32_t)x[2],
+                         .c = (uint32_t)x[3],
+                         .o = (uint32_t)weight[0],
+                         .kh = (uint32_t)weight[1],
+                         .kw = (uint32_t)weight[2],
+                         .stride_h = o->stride,
+                         .stride_w = o->stride_w ? o->stride_w : o->stride,
+                         .dilation_h = o->dilation,
+                         .dilation_w = o->dilation_w ? o->dilation_w : o->dilation,
+                         .groups = o->groups,
+                         .pad_top = (uint32_t)pad,
+                         .pad_left = (uint32_t)left,
+                         .pad_bottom =
+                             (uint32_t)(o->pad_bottom < 0 ? pad : o->pad_bottom),
+                         .pad_right = (uint32_t)(o->pad_right < 0 ? left : o->pad_right),
+                         .in = c->in[0].type,
+                         .out = c->out[0].type,
+                         .scale = o->scale,
+                         .zero = o->zero,
+                         .act = (enum conv_act)o->activation,
+                         .cores = c->cores};
+}
+
+static int shape(const struct op_call *c, unsigned number, struct tensor *out)
+{
+    struct conv p = parameters(c);
+    char why[CONV_TEXT];
+    int err;
+
+    (void)number;
+    if (c->in[1].shape[3] * p.groups != p.c) {
+        fprintf(stderr, "%s: weight has %llu channels, want the %lu of x / %lu groups\n",
+                c->op->name, (unsigned long long)c->in[1].shape[3], (unsigned long)p.c,
+                (unsigned long)p.groups);
+        return ERR_SHAPE;
+    }
+    err = conv_check(&p, why);
+    if (err) {
+        fprintf(stderr, "%s: %s\n", c->op->name, why);
+        return ERR_SHAPE;
+    }
+    out->shape[1] = conv_oh(&p);
+    out->shape[2] = conv_ow(&p);
+    return 0;
+}
+
+/* The weights' fractals, which no launch that is measured makes. */
+static int prepare(struct op_call *c)
+{
+    static struct sched_report report;
+    struct conv p = parameters(c);
+    int err;
+
+    c->work[0] =
+        data_alloc(c->op->name, p.in, conv_packed_bytes(&p) * 8 / type_bits(p.in));
+    if (c->work[0] == NULL) {
+        return ERR_NOMEM;
+    }
+    err = conv_pack(&p, p.weight, c->work[0], &report);
+    if (err) {
+        fprintf(stderr, "%s: weights: %s\n%s\n", c->op->name, err_text(err), report.text);
+    }
+    return err;
+}
+
+static int run(const struct op_call *c, struct sched_report *report)
+{
+    struct conv p = parameters(c);
+    char why[CONV_TEXT];
+    int err = conv_check(&p, why);
+
+    report->text[0] = 0;
+    if (err) {
+        return err;
+    }
+    if (c->in[1].shape[3] * p.groups != p.c || c->out[0].shape[1] != conv_oh(&p) ||
+        c->out[0].shape[2] != conv_ow(&p)) {
+        return ERR_ARG;
+    }
+    p.weight = c->work[0];
+    return conv2d(&p, report);
+}
+
+static void ref(const struct op_call *c, unsigned out, uint64_t first, uint64_t n,
+                struct op_want *want)
+{
+    struct conv p = parameters(c);
+
+    (void)out;
+    for (uint64_t i = 0; i < n; i++) {
+        want->bits[i] = conv_ref(&p, first + i);
+    }
+}
+
+static void work(const struct op_call *c, struct work *w)
+{
+    struct conv p = parameters(c);
+
+    work_in(w, NPU_MEM_L1, &c->in[0]);
+    work_in(w, NPU_MEM_L1, &c->in[1]);
+    for (uint32_t g = 0; g < p.groups; g++) {
+        work_matmul(w, p.in, (uint64_t)p.n * conv_oh(&p) * conv_ow(&p), p.o / p.groups,
+                    (uint64_t)p.c / p.groups * p.kh * p.kw);
+    }
+    work_out(w, NPU_MEM_L0C, &c->out[0]);
+}
+
+OPERATOR(conv2d, .summary = "y = act(convolution of x + bias), channels last",
+         .io = "x[n,h,w,c] weight[o,kh,kw,i] bias?[o] -> y[n,oh,ow,o]", .shape = shape,
+         .types = "f16 f16 f32 -> f16; f16 f16 f32 -> f32; s8 s8 s32 -> s32; "
+                  "s8 s8 s32 -> s8; s8 s8 s32 -> f16",
+         .prepare = prepare, .run = run, .ref = ref, .check = 64, .work = work,
+         .options = OPTIONS(
+             NUMBER(struct own, stride, 1, 1, 63, "rows, and columns"),
+             NUMBER(struct own, stride_w, 0, 0, 63, "columns; 0: as rows"),
+             NUMBER(struct own, dilation, 1, 1, 255, "rows, and columns"),
+             NUMBER(struct own, dilation_w, 0, 0, 255, "columns; 0: as rows"),
+             NUMBER(struct own, groups, 1, 1, 65535, "of channels"),
+             NUMBER(struct own, pad, 0, 0, 255, "above x, and on each side"),
+             SIGNED(struct own, pad_left, -1, -1, 255, "-1: as --pad"),
+             SIGNED(struct own, pad_bottom, -1, -1, 255, "-1: as --pad"),
+             SIGNED(struct own, pad_right, -1, -1, 255, "-1: as --pad-left"),
+             FLOAT(struct own, scale, 0.001, 0, 1e30, "of s8 to s8 or f16"),
+             SIGNED(struct own, zero, 0, -128, 127, "of s8 to s8: what 0 becomes"),
+             CHOICE(struct own, activation, "none|relu", "behind the bias")),
+         .numpy = "conv2d(x, weight, bias, options)",
+         .cases = CASES(
+             "--n 1 --h 1 --w 1 --c 1 --o 1 --kh 1 --kw 1 --i 1",
+             "--n 2 --h 5 --w 6 --c 3 --o 5 --kh 3 --kw 2 --i 3 --pad 1 --pad-right 0",
+             "--n 1 --h 9 --w 7 --c 6 --o 8 --kh 3 --kw 3 --i 3 --groups 2 --stride 2",
+             "--n 1 --h 11 --w 9 --c 40 --o 35 --kh 2 --kw 3 --i 40 --dilation 2 "
+             "--dilation-w 3 --activation relu --type s8 --out s8 --zero 5 --scale 1e-4",
+             "--n 3 --h 4 --w 3 --c 33 --o 17 --kh 1 --kw 1 --i 33 --out f32",
+             "--shapes 1x6x5x20,3x2x2x20 --type s8"));

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the tasks of a convolution's block share.
+ */
+#ifndef KERNELS_CONV_INSIDE_H
+#define KERNELS_CONV_INSIDE_H
+
+#include "kernels/conv/plan.h"
+#include "sched/tque.h"
+
+/* Semaphores of each core. MTE1 fills slots of L0, of which each holds what one MMAD reads,
+ * the Cube empties them; the Cube fills slots of L0C, the fixpipe empties them. */
+enum conv_sem { CONV_L0_FREE, CONV_L0_FULL, CONV_C_FREE, CONV_C_FULL };
+
+enum {
+    CONV_L0_SLOTS = 2,
+    CONV_L0C_ROW = 64,     /* bytes of a row of a fractal in L0C */
+    CONV_BIAS_BYTES = 512, /* of as many columns as a unit has at most */
+    CONV_MMADS = CONV_SET_MMADS,
+    CONV_LOADS = 2 * CONV_MMADS,
+    CONV_PARTS = 4, /* of a chunk, whose commands are kept */
+};
+
+/* The commands of a part, which are built once and then changed where sets differ. */
+struct conv_record {
+    uint32_t n, pieces, k, k_count; /* output channels, 0: none is built; blocks of k */
+    uint32_t slices, n_load, n_mmad;
+    union cmd load[CONV_LOADS], mmad[CONV_MMADS];
+};
+
+/* By the part of the chunk; by whether the chunk is the first, another, the last. */
+struct conv_room {
+    struct conv_record record[CONV_PARTS][3];
+};
+
+/* What one core does: units [begin, end). */
+struct conv_share {
+    const struct conv_plan *plan;
+    struct conv_room *room;
+    uint32_t begin, end;
+    struct tque *patch, *weights, *bias;
+    uint32_t bt, l0a, l0b, l0c; /* where they begin */
+};
+
+/* The weights of the unit before are others. */
+static inline bool conv_first_of_weights(const struct conv_share *s, uint32_t unit)
+{
+    uint32_t patches = s->plan->deep * s->plan->down * s->plan->across;
+
+    return unit == s->begin || unit % patches == 0;
+}
+
+static inline uint32_t conv_sets(const struct conv_plan *l, const struct conv_unit *u)
+{
+    return (conv_pieces(l, u) + l->set - 1) / l->set;
+}
+
+/* A slot of L0A, of L0B where weights do not stay there, of L0C. */
+static inline uint32_t conv_a_bytes(const struct conv_plan *l)
+{
+    return l->piece * l->slice * MTE_BLOCK;
+}
+
+static inline uint32_t conv_b_bytes(const struct conv_plan *l)
+{
+    return l->nt * l->slice * MTE_BLOCK;
+}
+
+static inline uint32_t conv_slot_bytes(const struct conv_plan *l)
+{
+    return l->piece * l->nt * 4;
+}
+
+static inline const char *conv_at(const void *base, uint64_t element, enum type type)
+{
+    return (const char *)base + element * (type_bits(type) / 8);
+}
+
+/* The task that issues to MTE1, M and FIX; arg: a struct conv_share. */
+void conv_multiply(void *arg);
+/* What it has to say to FIX first; the command that stores a piece of the unit, but for what
+ * pieces differ in; that of a piece in L0C. */
+void conv_store_begin(const struct conv_share *s);
+void conv_store_make(const struct conv_plan *l, const struct conv_unit *u,
+                     union cmd *cmd);
+void conv_store(const struct conv_plan *l, const struct conv_unit *u, uint32_t from,
+                const struct conv_piece *piece, union cmd *cmd);
+
+#endif

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Cutting a convolution; see plan.h. No bit of a result depends on it.
+ */
+#include "kernels/conv/plan.h"
+
+#include <stdio.h>
+
+#include "hal/chip.h"
+#include "kernels/lib/share.h"
+
+enum {
+    BLOCK = 32,       /* bytes of C0 elements */
+    COLUMNS = 128,    /* of a product, so that loads of a and b take less than it */
+    SMALL = 1024,     /* bytes of L1 for biases */
+    UNITS = 3,        /* of a core, at least, so that cores end together */
+    LEAST_ROWS = 64,  /* of a patch that is cut for that */
+    PATCH = 96 << 10, /* bytes of one: what lies before the first product, too */
+    LOAD_K = 4095,    /* of LOAD2D */
+
+    MOST_PADS = 255, /* of LOAD3D, and so on */
+    MOST_STRIDE = 63,
+    MOST_MAP = 32767,
+    MOST_FILTER = 511,
+};
+
+static uint32_t up(uint32_t n, uint32_t to)
+{
+    return (n + to - 1) / to;
+}
+
+static uint32_t max_u32(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint32_t extent(uint32_t filter, uint32_t dilation)
+{
+    return (filter - 1) * dilation + 1;
+}
+
+uint32_t conv_oh(const struct conv *p)
+{
+    return (p->h + p->pad_top + p->pad_bottom - extent(p->kh, p->dilation_h)) /
+               p->stride_h +
+           1;
+}
+
+uint32_t conv_ow(const struct conv *p)
+{
+    return (p->w + p->pad_left + p->pad_right - extent(p->kw, p->dilation_w)) /
+               p->stride_w +
+           1;
+}
+
+/* --- what is wrong --- */
+
+/* One side of the map: its size, filter and so on. */
+struct side {
+    const char *size, *filter;
+    uint32_t map, taps, stride, dilation, before, after;
+};
+
+static int check_side(const struct side *s, char why[CONV_TEXT])
+{
+    uint64_t reach = (uint64_t)(s->taps - 1) * s->dilation + 1;
+
+    if (s->map > MOST_MAP || s->taps > MOST_FILTER) {
+        snprintf(why, CONV_TEXT, "%s is %lu, %s %lu; the machine takes up to %d and %d",
+                 s->size, (unsigned long)s->map, s->filter, (unsigned long)s->taps,
+                 MOST_MAP, MOST_FILTER);
+        return ERR_SHAPE;
+    }
+    if (s->stride == 0 || s->stride > MOST_STRIDE || s->dilation == 0 ||
+        s->dilation > MOST_PADS || s->before > MOST_PADS || s->after > MOST_PADS) {
+        snprintf(why, CONV_TEXT,
+                 "along %s: stride %lu (1 to %d), dilation %lu (1 to %d), pads %lu, %lu "
+                 "(0 to %d)",
+                 s->size, (unsigned long)s->stride, MOST_STRIDE,
+                 (unsigned long)s->dilation, MOST_PADS, (unsigned long)s->before,
+                 (unsigned long)s->after, MOST_PADS);
+        return ERR_ARG;
+    }
+    if (s->before >= reach || s->after >= reach) {
+        snprintf(why, CONV_TEXT,
+                 "along %s: pads %lu, %lu leave windows without x: the "
+                 "filter's extent is %lu",
+                 s->size, (unsigned long)s->before, (unsigned long)s->after,
+                 (unsigned long)reach);
+        return ERR_ARG;
+    }
+    if (reach > (uint64_t)s->map + s->before + s->after) {
+        snprintf(why, CONV_TEXT,
+                 "along %s: the filter's extent of %lu is more than %lu "
+                 "with its pads",
+                 s->size, (unsigned long)reach,
+                 (unsigned long)(s->map + s->before + s->after));
+        return ERR_SHAPE;
+    }
+    return 0;
+}
+
+int conv_check(const struct conv *p, char why[CONV_TEXT])
+{
+    struct side high = {"h",         "kh",          p->h,       p->kh,
+                        p->stride_h, p->dilation_h, p->pad_top, p->pad_bottom};
+    struct side wide = {"w",         "kw",          p->w,        p->kw,
+                        p->stride_w, p->dilation_w, p->pad_left, p->pad_right};
+    bool f16 = p->in == TYPE_F16 && (p->out == TYPE_F16 || p->out == TYPE_F32);
+    bool s8 = p->in == TYPE_S8 &&
+              (p->out == TYPE_S32 || p->out == TYPE_S8 || p->out == TYPE_F16);
+    struct conv_plan plan;
+    int err;
+
+    if (!f16 && !s8) {
+        snprintf(why, CONV_TEXT, "no convolution of %s to %s", type_name(p->in),
+                 type_name(p->out));
+        return ERR_TYPE;
+    }
+    if (p->n == 0 || p->h == 0 || p->w == 0 || p->c == 0 || p->o == 0 || p->kh == 0 ||
+        p->kw == 0) {
+        snprintf(why, CONV_TEXT, "a size of 0");
+        return ERR_ARG;
+    }
+    if (p->groups == 0 || p->c % p->groups || p->o % p->groups) {
+        snprintf(why, CONV_TEXT, "%lu groups of %lu channels in, %lu out",
+                 (unsigned long)p->groups, (unsigned long)p->c, (unsigned long)p->o);
+        return ERR_SHAPE;
+    }
+    err = check_side(&high, why);
+    err = err ? err : check_side(&wide, why);
+    if (!err && (err = conv_make_plan(p, &plan)) != 0) {
+        snprintf(why, CONV_TEXT,
+                 "a filter of %lu x %lu is too large for the smallest tile",
+                 (unsigned long)p->kh, (unsigned long)p->kw);
+    }
+    return err;
+}
+
+/* --- sizes --- */
+
+/* Bytes in L1 of the input under so many rows and columns of y, of `blocks` blocks. */
+static uint64_t patch_bytes(const struct conv_plan *l, uint32_t rows, uint32_t cols,
+                            uint32_t blocks)
+{
+    const struct conv *p = &l->p;
+    uint64_t high = (uint64_t)(rows - 1) * p->stride_h + extent(p->kh, p->dilation_h);
+    uint64_t wide = (uint64_t)(cols - 1) * p->stride_w + extent(p->kw, p->dilation_w);
+
+    high = high < p->h ? high : p->h;
+    wide = wide < p->w ? wide : p->w;
+    return high * wide * blocks * BLOCK;
+}
+
+static uint64_t weight_bytes(const struct conv_plan *l, uint32_t blocks)
+{
+    return (uint64_t)blocks * l->taps * BLOCK * l->nt;
+}
+
+/* Output channels of a unit and, if the weights of all input channels fit into half of L1,
+ * one chunk, else as many as fit twice. */
+static int cut_channels(struct conv_plan *l, uint32_t l1)
+{
+    l->n_blocks = up(l->out, COLUMNS);
+    l->nt = up16(up(l->out, l->n_blocks));
+    while (2 * weight_bytes(l, 1) > l1 / 2 && l->nt > 16) {
+        l->nt = up16(l->nt / 2);
+    }
+    l->n_blocks = up(l->out, l->nt);
+    l->chunk = l->blocks;
+    if (weight_bytes(l, l->blocks) > l1 / 2) {
+        l->chunk = (uint32_t)(l1 / 4 / weight_bytes(l, 1));
+    }
+    while (l->chunk > 1 && patch_bytes(l, 1, 1, l->chunk) > l1 / 4) {
+        l->chunk /= 2;
+    }
+    if (l->chunk == 0 || patch_bytes(l, 1, 1, l->chunk) > l1 / 4) {
+        return ERR_LOCAL;
+    }
+    l->chunks = up(l->blocks, l->chunk);
+    l->chunk = up(l->blocks, l->chunks);
+    l->chunks = up(l->blocks, l->chunk);
+    l->b_bytes = (uint32_t)weight_bytes(l, l->chunk);
+    l->b_bufs = 2 * l->b_bytes <= l1 / 2 ? 2 : 1;
+    return 0;
+}
+
+/* Rows of a piece, at most: two of them in L0C, and a slice that is not short. */
+static uint32_t most_rows(const struct conv_plan *l)
+{
+    uint32_t rows = chip_mem(NPU_MEM_L0C) / 2 / (l->nt * 4) / 16 * 16;
+
+    return min_u32(rows, 256);
+}
+
+/* The patch: as many rows of y as its part of L1 holds, or, if not even one fits, a part of
+ * a row; of small images several. */
+static void cut_patch(struct conv_plan *l, uint32_t room, unsigned cores)
+{
+    uint32_t most = most_rows(l), others = l->n_blocks * l->p.groups * l->p.n;
+    uint32_t wanted = up(UNITS * cores, others), rows, held;
+
+    l->cols = l->ow;
+    rows = l->chunks > 1 ? max_u32(most / l->cols, 1) : l->oh;
+    rows = min_u32(rows, l->oh);
+    l->whole = l->chunks == 1 || patch_bytes(l, rows, l->cols, l->blocks) <= room;
+    held = l->whole ? l->blocks : l->chunk;
+    while (patch_bytes(l, 1, l->cols, held) > room) {
+        l->cols = up(l->cols, 2);
+    }
+    if (wanted > 1) {
+        rows = min_u32(rows, max_u32(l->oh / wanted, up(LEAST_ROWS, l->cols)));
+    }
+    while (rows > 1 && patch_bytes(l, rows, l->cols, held) > room) {
+        rows--;
+    }
+    l->down = up(l->oh, rows);
+    l->rows = up(l->oh, l->down);
+    l->down = up(l->oh, l->rows);
+    l->across = up(l->ow, l->cols);
+    l->piece = up16(up(l->rows * l->cols, up(l->rows * l->cols, most)));
+    l->slots = min_u32(chip_mem(NPU_MEM_L0C) / (l->piece * l->nt * 4), 8);
+    l->set = l->chunks > 1 ? l->slots : l->slots / 2;
+    l->images = 1;
+    if (l->down == 1 && l->across == 1) {
+        uint64_t each = patch_bytes(l, l->rows, l->cols, held);
+        uint32_t of = up(l->rows * l->cols, l->piece);
+        l->images = max_u32(1, min_u32(l->set / of, (uint32_t)(room / each)));
+        l->images = min_u32(l->images, max_u32(1, others / (UNITS * cores)));
+        l->images = min_u32(l->images, l->p.n);
+    }
+    l->deep = up(l->p.n, l->images);
+    l->a_bytes = (uint32_t)patch_bytes(l, l->rows, l->cols, held) * l->images;
+}
+
+/* Blocks of k that one load brings to L0A, and to L0B unless all of it stays there. */
+static void cut_slices(struct conv_plan *l)
+{
+    uint32_t all = l->chunk * l->taps;
+    uint32_t most = chip_mem(NPU_MEM_L0A) / 2 / (l->piece * BLOCK);
+
+    l->b_stays =
+        l->chunks == 1 && l->b_bytes <= chip_mem(NPU_MEM_L0B) && all * l->c0 <= LOAD_K;
+    if (!l->b_stays) {
+        most = min_u32(most, chip_mem(NPU_MEM_L0B) / 2 / (l->nt * BLOCK));
+    }
+    most = min_u32(most, LOAD_K / l->c0);
+    l->slice = up(all, up(all, most));
+    if (l->b_stays) { /* pieces share nothing: as many as make the hart's work worth it */
+        l->set = max_u32(1, min_u32(CONV_SET_MMADS / up(all, l->slice), CONV_SET_MMADS));
+    }
+}
+
+int conv_make_plan(const struct conv *p, struct conv_plan *l)
+{
+    uint32_t l1 = chip_mem(NPU_MEM_L1) - SMALL, room;
+    unsigned cores = p->cores ? p->cores : chip_cores();
+
+    *l = (struct conv_plan){.p = *p, .c0 = type_c0(p->in)};
+    l->taps = p->kh * p->kw;
+    l->in = p->c / p->groups;
+    l->out = p->o / p->groups;
+    l->blocks = up(l->in, l->c0);
+    if (l->taps == 1 && p->stride_h == 1 && p->stride_w == 1) {
+        l->p.h *= p->n; /* no window reaches across images, so they may be one */
+        l->p.n = 1;
+    }
+    l->oh = conv_oh(&l->p);
+    l->ow = conv_ow(&l->p);
+    if (cut_channels(l, l1)) {
+        return ERR_LOCAL;
+    }
+    room = (l1 - l->b_bufs * l->b_bytes) / 2 / BLOCK * BLOCK;
+    room = l->chunks > 1 ? room : min_u32(room, max_u32(PATCH, l1 / 4));
+    cut_patch(l, room, cores);
+    cut_slices(l);
+    l->units = p->groups * l->n_blocks * l->deep * l->down * l->across;
+    return 0;
+}
+
+/* --- parts --- */
+
+/* One side of a patch of x under `count` places of y from `first` on: what of it is there,
+ * and what is padding. */
+struct under {
+    uint32_t first, count;
+    uint8_t before, after;
+};
+
+static struct under under(uint32_t first, uint32_t count, uint32_t stride, uint32_t reach,
+                          uint32_t before, uint32_t map)
+{
+    int64_t begin = (int64_t)first * stride - before;
+    int64_t end = begin + (int64_t)(count - 1) * stride + reach;
+    int64_t from = begin < 0 ? 0 : begin, to = end > map ? map : end;
+
+    return (struct under){(uint32_t)from, (uint32_t)(to - from), (uint8_t)(from - begin),
+                          (uint8_t)(end - to)};
+}
+
+void conv_unit(const struct conv_plan *l, uint32_t unit, struct conv_unit *u)
+{
+    const struct conv *p = &l->p;
+    uint32_t patches = l->deep * l->down * l->across, i = unit % patches;
+    struct under high, wide;
+
+    u->weights = unit / patches;
+    u->group = u->weights / l->n_blocks;
+    u->n_first = u->weights % l->n_blocks * l->nt;
+    u->n_count = min_u32(l->nt, l->out - u->n_first);
+    u->col = i % l->across * l->cols;
+    u->cols = min_u32(l->cols, l->ow - u->col);
+    u->row = i / l->across % l->down * l->rows;
+    u->rows = min_u32(l->rows, l->oh - u->row);
+    u->image = i / l->across / l->down * l->images;
+    u->images = min_u32(l->images, p->n - u->image);
+    high = under(u->row, u->rows, p->stride_h, extent(p->kh, p->dilation_h), p->pad_top,
+                 p->h);
+    wide = under(u->col, u->cols, p->stride_w, extent(p->kw, p->dilation_w), p->pad_left,
+                 p->w);
+    u->map_row = high.first;
+    u->map_col = wide.first;
+    u->map = (struct mte_conv){.map_h = (uint16_t)high.count,
+                               .map_w = (uint16_t)wide.count,
+                               .filter_h = (uint16_t)p->kh,
+                               .filter_w = (uint16_t)p->kw,
+                               .stride_h = (uint8_t)p->stride_h,
+                               .stride_w = (uint8_t)p->stride_w,
+                               .dilation_h = (uint8_t)p->dilation_h,
+                               .dilation_w = (uint8_t)p->dilation_w,
+                               .pad_left = wide.before,
+                               .pad_right = wide.after,
+                               .pad_top = high.before,
+                               .pad_bottom = high.after};
+}
+
+struct conv_chunk conv_chunk(const struct conv_plan *l, uint32_t i)
+{
+    uint32_t first = i * l->chunk, blocks = min_u32(l->chunk, l->blocks - first);
+    uint32_t channels = min_u32(blocks * l->c0, l->in - first * l->c0);
+
+    return (struct conv_chunk){first * l->c0, channels, blocks};
+}
+
+struct conv_chunk conv_all(const struct conv_plan *l)
+{
+    return (struct conv_chunk){0, l->in, l->blocks};
+}
+
+static uint32_t pieces_of_image(const struct conv_plan *l, const struct conv_unit *u)
+{
+    return up(u->rows * u->cols, l->piece);
+}
+
+uint32_t conv_pieces(const struct conv_plan *l, const struct conv_unit *u)
+{
+    return pieces_of_image(l, u) * u->images;
+}
+
+struct conv_piece conv_piece(const struct conv_plan *l, const struct conv_unit *u,
+                             uint32_t i)
+{
+    uint32_t of = pieces_of_image(l, u), m = i % of * l->piece;
+
+    return (struct conv_piece){i / of, m, min_u32(l->piece, u->rows * u->cols - m)};
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How a convolution is cut. A unit is what a core does at a time: the columns of one block
+ * of output channels for one patch of the output, which is rows and columns of an image, or
+ * several whole images. L1 holds the patch of the input under it and the weights. A patch is
+ * img2col rows; a piece of them is what one MMAD multiplies, a set of pieces what L0C holds
+ * at a time, which share each slice of the weights in L0B.
+ *
+ * Where the weights of a block of output channels do not fit into L1 they come in chunks of
+ * input channels, again for each set, and so does the patch, which is then one set, unless
+ * it fits with all of its channels.
+ */
+#ifndef KERNELS_CONV_PLAN_H
+#define KERNELS_CONV_PLAN_H
+
+#include "hal/mte_conv.h"
+#include "kernels/conv/conv.h"
+
+enum { CONV_SET_MMADS = 16 }; /* of a part of a set, whose commands are issued at once */
+
+struct conv_plan {
+    struct conv p; /* one of 1 x 1 as a single image */
+    uint32_t oh, ow;
+    uint32_t c0, taps, in,
+        out;                /* elements of a block; of the filter; channels of a group */
+    uint32_t blocks;        /* of input channels, C0 each */
+    uint32_t chunk, chunks; /* blocks of a chunk */
+    uint32_t nt, n_blocks;  /* output channels of a unit */
+    uint32_t rows, cols, images;       /* of a patch */
+    uint32_t across, down, deep;       /* patches */
+    uint32_t piece, set;               /* rows of a piece, pieces of a set */
+    uint32_t slice;                    /* blocks of k, C0 each, of a load to L0 */
+    uint32_t slots;                    /* pieces in L0C */
+    uint32_t a_bytes, b_bytes, b_bufs; /* in L1 */
+    bool b_stays;                      /* in L0B, all of it */
+    bool whole;                        /* a patch has all input channels */
+    uint32_t units;
+};
+
+/* 0; or ERR_LOCAL: no tile holds the filter. */
+MUST_CHECK int conv_make_plan(const struct conv *p, struct conv_plan *plan);
+
+/* What a unit is of. */
+struct conv_unit {
+    uint32_t group, n_first, n_count; /* output channels of the group */
+    uint32_t weights;                 /* number of the group's block of output channels */
+    uint32_t image, images;           /* from, how many */
+    uint32_t row, rows, col, cols;    /* of y */
+    uint32_t map_row, map_col;        /* of x: the first ones that are there */
+    struct mte_conv map;              /* the patch of x under it; channels of a chunk */
+};
+void conv_unit(const struct conv_plan *plan, uint32_t unit, struct conv_unit *u);
+
+/* A chunk: its first channel of the group, how many, and as blocks. */
+struct conv_chunk {
+    uint32_t first, channels, blocks;
+};
+struct conv_chunk conv_chunk(const struct conv_plan *plan, uint32_t i);
+/* All of them. */
+struct conv_chunk conv_all(const struct conv_plan *plan);
+
+/* Pieces of a unit, and piece i: its image of the patch, its first row, how many. */
+struct conv_piece {
+    uint32_t image, m, m_len;
+};
+uint32_t conv_pieces(const struct conv_plan *plan, const struct conv_unit *u);
+struct conv_piece conv_piece(const struct conv_plan *plan, const struct conv_unit *u,
+                             uint32_t i);
+
+#endif
