@@ -19,6 +19,10 @@ import textwrap
 import numpy as np
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.dont_write_bytecode = True
+sys.path.insert(0, ROOT + "/tests")
+import tap  # noqa: E402
+
 GRAPH, SALAI = f"{ROOT}/build/graph", f"{ROOT}/tools/salai"
 DATA = "/usr/share/libonnx-testdata/data"
 LISTED = f"{ROOT}/tests/graph/models.txt"
@@ -111,18 +115,14 @@ def main():
                     if not refused and (not wrong or wrong.startswith("it is computed"))]
         print("# Models of libonnx-testdata 1.12 that are computed: onnx_test.py --list.")
         print("\n".join(textwrap.wrap(" ".join(good), 98, break_on_hyphens=False)))
-        return
-    missing = sorted(listed - set(folders))
-    count = 0
+        return 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for name, wrong, refused in pool.map(judge, jobs):
-            count += 1
-            print(f"{'not ' if wrong else ''}ok {count} - onnx/{name}")
-            print(f"# {wrong}\n" if wrong else f"# {refused}\n" if verbose and refused else "",
-                  end="")
-    print(f"{'not ' if missing else ''}ok {count + 1} - onnx/all_of_the_list_are_there")
-    print(f"# {missing[:3]}\n" if missing else "", end="")
-    print(f"1..{count + 1}")
+            tap.ok(not wrong, f"onnx/{name}", wrong)
+            if verbose and refused:
+                tap.say(f"# {refused}")
+    tap.check("onnx/all_of_the_list_are_there", sorted(listed - set(folders)))
+    return tap.done()
 
 
-main()
+sys.exit(main())
