@@ -331,7 +331,7 @@ $(B)/qemu/version.h: $(B)/qemu/stamp ;
 # The headers first: they come over the network while the model is compiled.
 $(B)/npu.so: $(B)/qemu/stamp $(patsubst %,$(B)/model/%.o,$(MODEL_SRC) $(CHECK_SRC) \
     $(FOLLOW_SRC)) \
-    $(patsubst %,$(B)/plugin/%.o,$(call find,tools/emu/qemu))
+    $(patsubst %,$(B)/plugin/%.o,tools/emu/part.c $(call find,tools/emu/qemu))
 $(B)/npu.so: LINK = $(CC) -shared
 $(B)/npu.so: LIBS = -lz
 
@@ -357,8 +357,9 @@ $(B)/cov/%: LINK = clang $(COV_FLAGS)
 $(B)/plumbing: $(patsubst %,$(B)/host/%.o,tests/qemu/device/plumbing.c tests/test.c \
     tests/host/main.c hal/err.c $(TABLES))
 $(B)/regdoc: $(patsubst %,$(B)/host/%.o,tools/regdoc.c $(TABLES))
-$(B)/report: $(patsubst %,$(B)/host/%.o,$(call find,tools/profile) $(TABLES))
-$(B)/san/report: $(patsubst %,$(B)/san/%.o,$(call find,tools/profile) $(TABLES))
+REPORT_SRC := $(call find,tools/profile) tools/emu/part.c $(TABLES)
+$(B)/report: $(REPORT_SRC:%=$(B)/host/%.o)
+$(B)/san/report: $(REPORT_SRC:%=$(B)/san/%.o)
 $(B)/compare: $(patsubst %,$(B)/host/%.o,$(call find,tools/compare) $(TABLES) \
     $(patsubst %,tools/profile/%.c,json read arrange words texts lane))
 $(B)/san/report: LINK = $(CC) $(SAN_FLAGS)

@@ -2,10 +2,9 @@
  *
  * Inputs and outputs of the firmware: the calls of hal/contract/host.h.
  *
- * An output is a new file beside what it will replace, .NAME.salai-XXXXXXXXXXXXXXXX,
- * which takes its place in one step when it is complete. It goes away when the run ends
- * without that, in whatever way but SIGKILL; the lock on it tells a leftover, which the
- * next output of that name removes, from the file of another run.
+ * An output is a new file beside what it will replace (tools/emu/part.h), which takes its
+ * place in one step when it is complete. It goes away when the run ends without that, in
+ * whatever way but SIGKILL; what is left then the next output of that name removes.
  *
  * A signal may come at any instant, on any thread, also between the creation of a file and
  * the note of it. So whoever changes the list of outputs, and the files with it, takes it,
@@ -16,15 +15,12 @@
  * lead to it. Nothing of the random name is seen by the guest.
  */
 #include "tools/emu/qemu/call.h"
+#include "tools/emu/part.h"
 #include "semihosting/guestfd.h"
 #include "hal/contract/host.h"
 #include <poll.h>
-#include <sys/file.h>
-#include <sys/random.h>
 
-#define MARK      ".salai-"
-#define LINKS_MAX 40  /* as Linux */
-#define BASE_MAX  200 /* bytes of NAME that go into the new file's name */
+#define LINKS_MAX 40 /* as Linux */
 
 static struct {
     enum { FREE, TAKEN, ENDED } state;
@@ -137,90 +133,27 @@ char *npu_follow_links(const char *path)
 }
 
 /* Whether this name is one of ours for that output. */
-static bool is_part_of(const char *name, const char *prefix)
-{
-    size_t n = strlen(prefix);
-
-    return strncmp(name, prefix, n) == 0 && strlen(name) == n + 16 &&
-           strspn(name + n, "0123456789abcdef") == 16;
-}
-
-/* Removes what runs that were killed have left behind. */
-static void remove_leftovers(int dir, const char *prefix)
-{
-    int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *d = fd < 0 ? NULL : fdopendir(fd);
-    const struct dirent *entry;
-
-    while (d && (entry = readdir(d))) {
-        if (is_part_of(entry->d_name, prefix)) {
-            int left = openat(dir, entry->d_name,
-                              O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-
-            if (left >= 0 && flock(left, LOCK_EX | LOCK_NB) == 0) {
-                unlinkat(dir, entry->d_name, 0);
-            }
-            close(left);
-        }
-    }
-    if (d) {
-        closedir(d);
-    }
-}
-
-/* Owner, if that is possible, and mode of the file that will be replaced. What its group
- * might do is not for another group. */
-static void take_over(int fd, const struct stat *old)
-{
-    mode_t mode = old->st_mode & 0777;
-
-    if (fchown(fd, old->st_uid, old->st_gid) != 0 && fchown(fd, -1, old->st_gid) != 0) {
-        mode &= ~(mode_t)070;
-    }
-    (void)!fchmod(fd, mode);
-}
-
-/* A new, locked file, o->fd. */
-static int create_file(struct output *o, const char *prefix, mode_t mode)
-{
-    struct stat now;
-    uint64_t random;
-
-    do { /* again if another's remove_leftovers() was faster than our lock */
-        if (getrandom(&random, sizeof(random), 0) != sizeof(random)) {
-            return -EIO;
-        }
-        snprintf(o->part, sizeof(o->part), "%s%016" PRIx64, prefix, random);
-        o->fd = openat(o->dir, o->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-        if (o->fd < 0) {
-            return -errno;
-        }
-        (void)!flock(o->fd, LOCK_EX);
-        if (fstat(o->fd, &now) != 0) {
-            now.st_nlink = 1;
-        }
-    } while (now.st_nlink == 0 && close(o->fd) == 0);
-    return 0;
-}
-
 /* The file of the next output, and its note; old: what is there, or NULL. */
 static int create_part(struct output *o, const struct stat *old)
 {
-    g_autofree char *prefix = g_strdup_printf(".%.*s" MARK, BASE_MAX, o->base);
+    char prefix[NAME_MAX + 1];
     sigset_t before;
-    int err;
 
-    remove_leftovers(o->dir, prefix);
+    part_prefix(prefix, o->base);
+    part_remove_leftovers(o->dir, prefix);
     if (!take_list(&before)) {
         return -EINTR;
     }
-    err = create_file(o, prefix, old ? 0600 : 0666);
-    pending.n += !err;
+    o->fd = part_create(o->dir, prefix, old ? 0600 : 0666, o->part);
+    pending.n += o->fd >= 0;
     give_list(&before);
-    if (!err && old) {
-        take_over(o->fd, old);
+    if (o->fd < 0) {
+        return o->fd;
     }
-    return err;
+    if (old) {
+        part_take_over(o->fd, old);
+    }
+    return 0;
 }
 
 /* Whether an output of this run goes to the same place. */

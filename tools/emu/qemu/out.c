@@ -5,8 +5,7 @@
  * it that was there before.
  */
 #include "tools/emu/qemu/out.h"
-#include <sys/file.h>
-#include <sys/random.h>
+#include "tools/emu/part.h"
 #include <zlib.h>
 
 #define BUFFER   (1 << 16)
@@ -52,23 +51,25 @@ static void start_thread(void)
     }
 }
 
-/* A new file of a name that nobody has, beside the one that it will replace, whose mode it
- * gets; named and locked as outputs are, whose leftovers the next one removes (files.c). */
+/* A new file beside the one that it will replace, whose mode it gets. */
 static int open_part(const char *path, const struct stat *old, char **part)
 {
     g_autofree char *dir = g_path_get_dirname(path), *base = g_path_get_basename(path);
-    uint64_t random;
-    int fd;
+    char prefix[NAME_MAX + 1], name[NAME_MAX + 1];
+    int in = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd;
 
-    if (getrandom(&random, sizeof(random), 0) != sizeof(random)) {
+    if (in < 0) {
         return -1;
     }
-    *part = g_strdup_printf("%s/.%s.salai-%016" PRIx64, dir, base, random);
-    fd = open(*part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd >= 0) {
-        (void)!flock(fd, LOCK_EX);
-        (void)!(old && fchmod(fd, old->st_mode & 0777));
+    part_prefix(prefix, base);
+    part_remove_leftovers(in, prefix);
+    fd = part_create(in, prefix, old ? 0600 : 0666, name);
+    if (fd >= 0 && old) {
+        part_take_over(fd, old);
     }
+    close(in);
+    *part = g_build_filename(dir, name, NULL);
+    errno = fd < 0 ? -fd : 0;
     return fd;
 }
 
