@@ -80,7 +80,7 @@ bool cut_by_reductions(struct cut *cut, const struct tile_kernel *k,
     bool made[TILE_NODES + 1] = {false}, set[TILE_NODES + 1] = {false};
     struct draft *d = NULL, *rest;
 
-    if (!cutting_begin(&c, cut, k, arena) || innermost(k, c.live, set) == 0) {
+    if (!cutting_begin(&c, cut, k, UINT32_MAX, arena) || innermost(k, c.live, set) == 0) {
         return false;
     }
     for (tile_value v = 1; v <= k->n_nodes && !c.failed; v++) {
@@ -112,7 +112,7 @@ bool cut_gathers(struct cut *cut, const struct tile_kernel *k, struct tile_arena
     struct draft *rest;
     unsigned n = 0;
 
-    if (!cutting_begin(&c, cut, k, arena)) {
+    if (!cutting_begin(&c, cut, k, UINT32_MAX, arena)) {
         return false;
     }
     for (tile_value v = 1; v <= k->n_nodes && !c.failed; v++) {

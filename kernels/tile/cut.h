@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * A program that no tile holds, as several that run one after the other: stages. Three cuts
+ * A program that no tile holds, as several that run one after the other: stages. Four cuts
  * lead there:
  *  - by reductions: those that depend on no other are a program of their own, the rest
  *    takes their values as parameters;
  *  - by gathers: rows that are found by index are copied together first;
+ *  - by products: each is a stage of its own, with what is computed of it elementwise;
  *  - in pieces: a reduction over a dimension that is too long gives a partial result for
  *    each piece of it, a second program makes one of them, the rest is a third.
  * What a stage leaves for another lies in GM. Pieces follow from the sizes alone, so that
@@ -28,8 +29,9 @@ struct origin {
 
 struct stage {
     struct tile_kernel *k;
-    bool gather; /* its one result is a GATHER */
-    bool whole;  /* is to be planned as it is, or in other pieces */
+    bool gather;  /* its one result is a GATHER */
+    bool product; /* of two parameters, and what is computed of it elementwise */
+    bool whole;   /* is to be planned as it is, or in other pieces */
     struct origin in[TILE_PARAMS], out[TILE_RESULTS];
 };
 
@@ -50,6 +52,11 @@ bool cut_by_reductions(struct cut *c, const struct tile_kernel *k,
                        struct tile_arena *arena);
 /* Each GATHER is a program of its own. */
 bool cut_gathers(struct cut *c, const struct tile_kernel *k, struct tile_arena *arena);
+/* The first product that some result needs; 0: there is none. */
+tile_value cut_first_product(const struct tile_kernel *k);
+/* Each product is a program of its own; `fuse`: with what can be computed of it at once. */
+bool cut_products(struct cut *c, const struct tile_kernel *k, bool fuse,
+                  struct tile_arena *arena);
 /* The same of a program that reduces over one dimension only; a piece has at most so many
  * elements of it. */
 bool cut_in_pieces(struct cut *c, const struct tile_kernel *k, uint32_t most,

@@ -13,13 +13,13 @@
 enum { SCRATCH_ALIGN = 512 };
 
 bool cutting_begin(struct cutting *c, struct cut *cut, const struct tile_kernel *k,
-                   struct tile_arena *arena)
+                   uint32_t tensors, struct tile_arena *arena)
 {
     int n;
 
     *cut = (struct cut){0};
     *c = (struct cutting){.cut = cut, .from = k, .arena = arena, .dim = TILE_NO_DIM};
-    n = program_order(k, c->order);
+    n = program_order(k, tensors, c->order);
     c->n_order = n < 0 ? 0 : (unsigned)n;
     for (unsigned i = 0; i < k->n_dims; i++) { /* those of one element: anywhere */
         if (k->dim[i].size == 1) {

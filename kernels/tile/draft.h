@@ -28,7 +28,7 @@ struct cutting {
     struct tile_arena *arena;
     uint8_t order[TILE_DIMS]; /* dimensions as all tensors have them */
     unsigned n_order;
-    uint8_t dim; /* that is cut in pieces */
+    uint8_t dim;               /* that is cut in pieces */
     bool live[TILE_NODES + 1]; /* some result needs it */
     struct given given[GIVEN];
     unsigned n_given;
@@ -47,9 +47,9 @@ struct draft {
     tile_value to[TILE_NODES + 1];
 };
 
-/* False: tensors have no common order. */
+/* False: tensors of a set (program_order()) have no common order. */
 bool cutting_begin(struct cutting *c, struct cut *cut, const struct tile_kernel *k,
-                   struct tile_arena *arena);
+                   uint32_t tensors, struct tile_arena *arena);
 /* Room in the scratch. */
 uint64_t cutting_room(struct cutting *c, uint64_t bytes);
 /* Where a value will lie that a stage leaves for another. */

@@ -3,7 +3,7 @@
  * What a plan is, in words; see tile.h.
  */
 #include "hal/chip.h"
-#include "kernels/tile/plan.h"
+#include "kernels/tile/product.h"
 
 static void tell_way(FILE *to, const struct way *w)
 {
@@ -116,6 +116,10 @@ void plan_explain(const struct tile_plan *t, FILE *to)
 {
     if (t->gather) {
         gather_explain(t, to);
+        return;
+    }
+    if (t->product) {
+        product_explain(t, to);
         return;
     }
     fprintf(to, "%s on %u core%s, planned in %llu instructions, %u candidates\n", t->name,

@@ -38,13 +38,14 @@ static tile_dims long_dims(const struct tile_kernel *k)
     return dims;
 }
 
-/* Whether d comes behind a dimension of `left` in some tensor. */
-static bool comes_later(const struct tile_kernel *k, unsigned d, tile_dims left)
+/* Whether d comes behind a dimension of `left` in some tensor of a set. */
+static bool comes_later(const struct tile_kernel *k, uint32_t tensors, unsigned d,
+                        tile_dims left)
 {
     for (unsigned i = 0; i < k->n_params + k->n_results; i++) {
         const struct tile_tensor *t = program_tensor(k, i);
         tile_dims before = 0;
-        for (unsigned j = 0; j < t->rank; j++) {
+        for (unsigned j = 0; j < t->rank && (tensors >> i & 1); j++) {
             if (t->dim[j] == d && (before & left)) {
                 return true;
             }
@@ -54,14 +55,14 @@ static bool comes_later(const struct tile_kernel *k, unsigned d, tile_dims left)
     return false;
 }
 
-int program_order(const struct tile_kernel *k, uint8_t *order)
+int program_order(const struct tile_kernel *k, uint32_t tensors, uint8_t *order)
 {
     tile_dims left = long_dims(k);
     int n = 0;
 
     while (left) {
         unsigned d = 0;
-        while (d < k->n_dims && !((left >> d & 1) && !comes_later(k, d, left))) {
+        while (d < k->n_dims && !((left >> d & 1) && !comes_later(k, tensors, d, left))) {
             d++;
         }
         if (d == k->n_dims) {
@@ -73,9 +74,8 @@ int program_order(const struct tile_kernel *k, uint8_t *order)
     return n;
 }
 
-/* Elements of a tensor between two neighbours of dimension d; 0: it does not have it. */
-static uint64_t dim_stride(const struct tile_kernel *k, const struct tile_tensor *t,
-                           unsigned d)
+uint64_t program_dim_stride(const struct tile_kernel *k, const struct tile_tensor *t,
+                            unsigned d)
 {
     uint64_t stride = 1;
 
@@ -94,8 +94,8 @@ static bool together(const struct tile_kernel *k, unsigned a, unsigned b)
 {
     for (unsigned i = 0; i < k->n_params + k->n_results; i++) {
         const struct tile_tensor *t = program_tensor(k, i);
-        if (dim_stride(k, t, a) && dim_stride(k, t, b) &&
-            dim_stride(k, t, a) != dim_stride(k, t, b) * k->dim[b].size) {
+        if (program_dim_stride(k, t, a) && program_dim_stride(k, t, b) &&
+            program_dim_stride(k, t, a) != program_dim_stride(k, t, b) * k->dim[b].size) {
             return false;
         }
     }
@@ -130,7 +130,7 @@ int program_groups(struct program *p, struct tile_error *error)
 {
     const struct tile_kernel *k = p->k;
     uint8_t order[TILE_DIMS];
-    int n = program_order(k, order);
+    int n = program_order(k, UINT32_MAX, order);
 
     if (n < 0) {
         return program_refuse(error, NULL, ERR_SHAPE,
@@ -175,7 +175,7 @@ uint64_t program_stride(const struct program *p, const struct tile_tensor *t,
 
     for (unsigned i = t->rank; i-- > 0;) {
         if (dims >> t->dim[i] & 1) {
-            return dim_stride(p->k, t, t->dim[i]);
+            return program_dim_stride(p->k, t, t->dim[i]);
         }
     }
     return 0;

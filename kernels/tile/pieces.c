@@ -395,7 +395,7 @@ bool cut_in_pieces(struct cut *cut, const struct tile_kernel *k, uint32_t most,
     struct pieces *p = tile_alloc(arena, sizeof(*p));
     struct draft *rest[SEGMENTS] = {NULL};
 
-    if (p == NULL || !cutting_begin(&p->c, cut, k, arena)) {
+    if (p == NULL || !cutting_begin(&p->c, cut, k, UINT32_MAX, arena)) {
         return false;
     }
     p->c.dim = (uint8_t)__builtin_ctz(cut_reduced(k));

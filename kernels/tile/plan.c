@@ -161,7 +161,14 @@ int plan_check_schedule(const struct tile_kernel *k, struct tile_error *error)
         }
         if (c->kind == TILE_CHOICE_LANES || c->kind == TILE_CHOICE_KEEP ||
             c->kind == TILE_CHOICE_STRATEGY) {
-            return refuse(error, c, "a program without products has no such choice");
+            return refuse(error, c,
+                          cut_first_product(k)
+                              ? "the planner chooses that of products"
+                              : "a program without products has no such choice");
+        }
+        if ((c->kind == TILE_CHOICE_TILE || c->kind == TILE_CHOICE_BUFFERS) &&
+            cut_first_product(k)) {
+            return refuse(error, c, "the planner chooses that of products");
         }
         if (c->kind == TILE_CHOICE_ARITH && !has_type(k, TYPE_F16)) {
             return refuse(error, c, "arith f16: nothing is f16");

@@ -74,14 +74,17 @@ struct program {
     char note[PLAN_NOTES][96]; /* rewrites that were made */
 };
 
-/* The dimensions with more than one element in an order that every tensor has; how many,
- * or -1: there is none. */
-int program_order(const struct tile_kernel *k, uint8_t *order);
-/* Elements between two neighbours of a group in a tensor; 0: it does not have it. */
+/* The dimensions with more than one element in an order that every tensor of a set (bit i:
+ * that of program_tensor()) has; how many, or -1: there is none. */
+int program_order(const struct tile_kernel *k, uint32_t tensors, uint8_t *order);
 /* One of rows alone, which do not lie side by side. */
 bool program_is_across(const struct program *p, const struct tile_tensor *t);
+/* Elements between two neighbours of a group, of a dimension in a tensor; 0: it does not
+ * have it. */
 uint64_t program_stride(const struct program *p, const struct tile_tensor *t,
                         unsigned group);
+uint64_t program_dim_stride(const struct tile_kernel *k, const struct tile_tensor *t,
+                            unsigned d);
 /* Parameters and behind them results. */
 const struct tile_tensor *program_tensor(const struct tile_kernel *k, unsigned i);
 /* Fills *error in, at a node's place unless it is NULL; returns err. */
@@ -392,10 +395,11 @@ struct tile_plan {
     const char *why;   /* of the first: why there are several; NULL: there are not */
     uint64_t planning; /* instructions */
     struct origin in[TILE_PARAMS], out[TILE_RESULTS];
-    struct tile_plan *next; /* that runs behind it */
-    uint64_t scratch;       /* of the first: bytes that all share */
-    struct gather *gather;  /* that is all it does; NULL: it is in tiles */
-    const char *schedule;   /* of the first: leads to the same plan; NULL: too long */
+    struct tile_plan *next;  /* that runs behind it */
+    uint64_t scratch;        /* of the first: bytes that all share */
+    struct gather *gather;   /* that is all it does; NULL: it is in tiles */
+    struct product *product; /* likewise (product.h) */
+    const char *schedule;    /* of the first: leads to the same plan; NULL: too long */
 };
 
 /* script.c */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/tile/plan.h"
+#include "kernels/tile/product.h"
 #include "sched/launch.h"
 
 /* --- building --- */
@@ -288,6 +288,10 @@ int plan_bind(const struct tile_plan *t, const struct tile_call *call,
         gather_bind(t->gather, call);
         return 0;
     }
+    if (t->product) {
+        product_bind(t->product, call);
+        return 0;
+    }
     for (unsigned c = 0; c < t->cores && !err; c++) {
         bind(t, call, &t->part[c]);
         err = check(&t->part[c], report->text, sizeof(report->text));
@@ -298,7 +302,7 @@ int plan_bind(const struct tile_plan *t, const struct tile_call *call,
 /* What the task's block plays of a plan; NULL: nothing. */
 static struct part *part_of(const struct tile_plan *t)
 {
-    return !t->gather && task_block() < t->cores ? &t->part[task_block()] : NULL;
+    return t->part && task_block() < t->cores ? &t->part[task_block()] : NULL;
 }
 
 void plan_prepare(const struct tile_plan *t)
@@ -317,6 +321,9 @@ void plan_play(const struct tile_plan *t)
 
     if (t->gather) {
         gather_play(t->gather);
+    }
+    if (t->product) {
+        product_play(t);
     }
     if (part == NULL) {
         return;

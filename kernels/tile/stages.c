@@ -7,7 +7,7 @@
 
 #include "hal/chip.h"
 #include "hal/pmu.h"
-#include "kernels/tile/plan.h"
+#include "kernels/tile/product.h"
 
 enum {
     DEPTH = 4, /* stages of stages */
@@ -96,6 +96,9 @@ static int plan_whole(struct guide *g, struct tile_plan **plan,
     return plan_leaf(g, plan, k, by, wanted);
 }
 
+static int plan_product(struct guide *g, struct tile_plan **first,
+                        const struct tile_kernel *k, unsigned depth);
+
 /* All stages, one behind the other; *wanted: bytes of UB that one of pieces wants. */
 static int plan_cut(struct guide *g, struct tile_plan **first, const struct cut *cut,
                     unsigned depth, uint32_t *wanted)
@@ -108,9 +111,10 @@ static int plan_cut(struct guide *g, struct tile_plan **first, const struct cut 
     *first = NULL;
     for (unsigned i = 0; i < cut->n && !err; i++) {
         const struct stage *s = &cut->stage[i];
-        err = s->gather  ? gather_plan(end, s->k, g->cores, g->arena, g->error)
-              : s->whole ? plan_whole(g, end, s->k, wanted)
-                         : plan_stages(g, end, s->k, depth + 1);
+        err = s->gather    ? gather_plan(end, s->k, g->cores, g->arena, g->error)
+              : s->product ? plan_product(g, end, s->k, depth)
+              : s->whole   ? plan_whole(g, end, s->k, wanted)
+                           : plan_stages(g, end, s->k, depth + 1);
         own = err ? 0 : (*end)->scratch;
         for (struct tile_plan *t = err ? NULL : *end; t; t = t->next) {
             for (unsigned j = 0; j < t->p->k->n_params; j++) {
@@ -253,6 +257,39 @@ static int plan_gathers(struct guide *g, struct tile_plan **first,
     return err;
 }
 
+static int plan_products(struct guide *g, struct tile_plan **first,
+                         const struct tile_kernel *k, bool fuse, unsigned depth)
+{
+    struct cut *cut = tile_alloc(g->arena, sizeof(*cut));
+    int err = cut && cut_products(cut, k, fuse, g->arena)
+                  ? plan_cut(g, first, cut, depth, NULL)
+                  : ERR_ARG;
+
+    if (err && g->error->text[0] == '\0') {
+        err =
+            program_refuse(g->error, &k->node[cut_first_product(k)], err,
+                           "a product of tensors whose dimensions have no common order");
+    }
+    return err;
+}
+
+/* A product with what is computed of it, or behind each other. */
+static int plan_product(struct guide *g, struct tile_plan **first,
+                        const struct tile_kernel *k, unsigned depth)
+{
+    size_t used = g->arena->used;
+    int err = product_plan(first, k, g->cores, g->arena, g->error);
+
+    bool bare = k->n_results == 1 && k->result[0].value == cut_first_product(k);
+
+    if (err != ERR_LOCAL || depth == DEPTH || bare) {
+        return err;
+    }
+    g->arena->used = used;
+    *g->error = (struct tile_error){0};
+    return plan_products(g, first, k, false, depth + 1);
+}
+
 static int plan_stages(struct guide *g, struct tile_plan **first,
                        const struct tile_kernel *k, unsigned depth)
 {
@@ -262,6 +299,9 @@ static int plan_stages(struct guide *g, struct tile_plan **first,
     struct tile_error error;
     int err, cut;
 
+    if (k->n_loops == 0 && cut_first_product(k)) {
+        return plan_products(g, first, k, true, depth);
+    }
     if (has_gather(k)) {
         return plan_gathers(g, first, k, depth);
     }
@@ -324,7 +364,7 @@ static uint64_t look_cycles(const struct tile_plan *before, const struct tile_pl
     const struct order *o = &t->order;
     uint64_t hidden = before->predicted.span, all;
 
-    if (t->gather) {
+    if (t->gather || t->product) {
         return 0;
     }
     all = LOOK_COMMAND * t->n_body + LOOK_PATCH * (o->n_loads + o->n_stores);

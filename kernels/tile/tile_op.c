@@ -194,6 +194,7 @@ static enum op command_for(const struct tile_node *n)
         return OP_VTANH;
     case TILE_ERF:
         return OP_VERF;
+    case TILE_DOT:
     case TILE_GATHER: /* of no pipe but those that copy */
     case TILE_RELU:   /* of VADDRELU and its like */
     case TILE_NOT:
@@ -223,16 +224,57 @@ static struct tensor tensor_of(const struct tile_kernel *k, const struct tile_te
                            .type = (enum type)t->type};
 }
 
+/* A product of what only one of the operands has, for each index that both have. */
+static void work_on_cube(const struct tile_kernel *k, const struct tile_node *n,
+                         struct work *w)
+{
+    const struct tile_node *a = &k->node[n->operand[0]], *b = &k->node[n->operand[1]];
+    tile_dims along = (tile_dims)(1u << n->dim), both = a->dims & b->dims;
+    struct work one = {0};
+    uint64_t times = tile_count(k, both & (tile_dims)~along);
+
+    work_matmul(&one, (enum type)a->type, tile_count(k, a->dims & (tile_dims)~both),
+                tile_count(k, b->dims & (tile_dims)~both), k->dim[n->dim].size);
+    w->cycles[PIPE_M] += one.cycles[PIPE_M] * (double)times;
+    w->macs += one.macs * times;
+}
+
+/* Where a parameter is first wanted: L1, if a product takes it as it is. */
+static enum npu_mem wanted_in(const struct tile_kernel *k, unsigned param)
+{
+    for (tile_value v = 1; v <= k->n_nodes; v++) {
+        for (unsigned i = 0; i < 2 && k->node[v].op == TILE_DOT; i++) {
+            const struct tile_node *x = &k->node[k->node[v].operand[i]];
+            if (x->op == TILE_INPUT && x->index == param) {
+                return NPU_MEM_L1;
+            }
+        }
+    }
+    return NPU_MEM_UB;
+}
+
+/* Where a result comes from: L0C, if it is a product, or one in fewer bytes. */
+static enum npu_mem made_in(const struct tile_kernel *k, tile_value v)
+{
+    v = k->node[v].op == TILE_CAST ? k->node[v].operand[0] : v;
+    return k->node[v].op == TILE_DOT ? NPU_MEM_L0C : NPU_MEM_UB;
+}
+
 void tile_work(const struct tile_kernel *k, struct work *w)
 {
     work_on_vector(k, w);
+    for (tile_value v = 1; v <= k->n_nodes; v++) {
+        if (k->node[v].op == TILE_DOT) {
+            work_on_cube(k, &k->node[v], w);
+        }
+    }
     for (unsigned i = 0; i < k->n_params; i++) {
         struct tensor t = tensor_of(k, &k->param[i]);
-        work_in(w, NPU_MEM_UB, &t);
+        work_in(w, wanted_in(k, i), &t);
     }
     for (unsigned i = 0; i < k->n_results; i++) {
         struct tensor t = tensor_of(k, &k->result[i].tensor);
-        work_out(w, NPU_MEM_UB, &t);
+        work_out(w, made_in(k, k->result[i].value), &t);
     }
 }
 

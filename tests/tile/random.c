@@ -27,6 +27,7 @@ struct random {
     char *text;
     size_t left;
     unsigned n_dims, n_values;
+    bool products;
     struct value value[VALUES];
 };
 
@@ -261,12 +262,46 @@ static void integer(struct random *r, const struct value *x)
     }
 }
 
+/* As it is if it is declared so, else a cast of what stays moderate. */
+static void put_operand(struct random *r, const struct value *x, const char *type)
+{
+    if (strcmp(x->type, type) == 0) {
+        put(r, "%s", x->name);
+    } else {
+        put(r, "%s(%s(%s))", type, strcmp(type, "s8") == 0 ? "f32" : "tanh", x->name);
+    }
+}
+
+/* Over one of the dimensions that both have. */
+static void product(struct random *r, const struct value *x, const struct value *y)
+{
+    const char *type = ONE_OF(r, "f16", "f16", "f16", "bf16", "s8", "f32");
+    unsigned d = some_dim(r, x->dims & y->dims);
+    struct value *v = add(r, NUMBER, (x->dims | y->dims) & ~(1u << d));
+
+    v->varies = true;
+    v->kind = strcmp(type, "s8") == 0 ? INTEGER : NUMBER;
+    put(r, "    %s = dot(", v->name);
+    put_operand(r, x, type);
+    put(r, ", ");
+    put_operand(r, y, type);
+    put(r, ", %s)\n", dim_names[d]);
+}
+
 static void statement(struct random *r)
 {
     const struct value *x = some(r, NUMBER), *y = some(r, NUMBER), *m = some(r, MASK),
                        *i = some(r, INTEGER);
 
-    switch (pick(r, 10)) {
+    switch (pick(r, r->products ? 14 : 10)) {
+    case 10:
+    case 11:
+    case 12:
+    case 13:
+        if (x->dims & y->dims) {
+            product(r, x, y);
+        }
+        break;
     case 0:
     case 1:
         binary(r, x, y);
@@ -387,7 +422,10 @@ static void params(struct random *r)
 unsigned random_program(uint32_t seed, uint32_t most, char *text,
                         uint32_t size[RANDOM_DIMS])
 {
-    struct random r = {.seed = seed * 2654435761u + 1, .text = text, .left = RANDOM_TEXT};
+    struct random r = {.seed = seed * 2654435761u + 1,
+                       .text = text,
+                       .left = RANDOM_TEXT,
+                       .products = seed & RANDOM_PRODUCTS};
     char body[RANDOM_TEXT], signature[256];
     struct random inside;
     unsigned n_params, statements;

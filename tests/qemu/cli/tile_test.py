@@ -21,6 +21,8 @@ SALAI = [ROOT + "/tools/salai"]
 TEST = [*SALAI, "--image", ROOT + "/build/fw-picolibc/test.elf"]
 RANDOM = 2000 if os.environ.get("FULL") else 30
 PLANNED = 20000 if os.environ.get("FULL") else 200  # random programs that run on the machine
+PRODUCTS = 2000 if os.environ.get("FULL") else 20  # of such with products
+WITH_PRODUCTS = 1 << 30  # as tests/tile/random.h has it
 AT_ONCE = 20  # programs of one boot: what a command line holds
 EXAMPLES = {"attention": "h=2 s=9 t=13 d=5", "linear_gelu": "m=5 k=33 n=17"}
 MORE = """kernel attention(q: f16[h, s, d], k: f16[h, t, d], v: f16[h, t, d], scale = 0.3) \
@@ -180,14 +182,14 @@ def against_numpy():
 
 # --- on the machine ---
 
-def planned():
+def planned(what, first, count):
     """Against the interpreter; what cannot be planned is counted by its reason."""
-    ran = subprocess.run([*TEST, "tile_random", "0", str(PLANNED)], stdin=subprocess.DEVNULL,
-                         capture_output=True, text=True, timeout=280)
+    ran = subprocess.run([*TEST, "tile_random", str(first), str(count)],
+                         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=280)
     last = ran.stdout.splitlines()[-1:]
     ran_all = re.match(r"programs: (\d+) run, (\d+) refused, 0 wrong", last[0] if last else "")
     good = ran.returncode == 0 and ran_all and int(ran_all[1]) > 2 * int(ran_all[2])
-    ok(good, f"tile/{PLANNED}_random_programs_planned", ran.stdout[:2000] + ran.stderr)
+    ok(good, f"tile/{count}_random_{what}_planned", ran.stdout[:2000] + ran.stderr)
 
 
 # --- lines of a program ---
@@ -309,7 +311,8 @@ with tempfile.TemporaryDirectory(prefix="tile-", dir=ROOT + "/build/test") as fo
     os.chdir(folder)
     against_numpy()
     page()
-    planned()
+    planned("programs", 0, PLANNED)
+    planned("products", WITH_PRODUCTS, PRODUCTS)
     lines()
     refused()
     os.chdir(ROOT)

@@ -2,8 +2,6 @@
  *
  * Programs of all kinds and shapes, planned and run, against the interpreter.
  */
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,144 +9,36 @@
 #include "hal/pmu.h"
 #include "kernels/cli/data.h"
 #include "kernels/tile/plan.h"
-#include "kernels/tile/ref.h"
 #include "kernels/tile/text.h"
 #include "kernels/tile/tile.h"
+#include "tests/target/kernels/tile/check.h"
 #include "tests/target/test.h"
 
-enum { ARENA_BYTES = 4 << 20, LOOKED_AT = 150 };
+enum { ARENA_BYTES = 4 << 20 };
 
 static struct sched_report report;
 
-/* Sizes by the name of a dimension, and 0. */
-struct shape {
-    uint32_t b, m, n;
-};
-
-struct run {
-    struct tile_arena arena;
-    struct tile_kernel *k;
-    struct tile_call call;
-};
-
-static uint32_t gathered; /* size of the dimension that s32 parameters are indices of */
-
-static void make_indices(int32_t *index, uint64_t n)
-{
-    for (uint64_t i = 0; i < n && gathered; i++) {
-        index[i] = (int32_t)((uint32_t)index[i] % gathered);
-    }
-}
-
-static void make_tensors(struct run *r)
-{
-    for (unsigned i = 0; i < r->k->n_params; i++) {
-        const struct tile_tensor *t = &r->k->param[i];
-        uint64_t n = tile_count(r->k, tile_tensor_dims(t));
-        void *data = data_make("test", (enum type)t->type, n, i + 1);
-        r->call.in[i] = data;
-        if (t->type == TYPE_S32) {
-            make_indices(data, n);
-        }
-    }
-    for (unsigned i = 0; i < r->k->n_results; i++) {
-        const struct tile_tensor *t = &r->k->result[i].tensor;
-        r->call.out[i] =
-            data_alloc("test", (enum type)t->type, tile_count(r->k, tile_tensor_dims(t)));
-    }
-}
-
-/* How many elements of a result, of those that are looked at, are not what they should. */
-static unsigned wrong(struct run *r, struct tile_ref *ref, unsigned result)
-{
-    const struct tile_tensor *t = &r->k->result[result].tensor;
-    uint64_t count = tile_count(r->k, tile_tensor_dims(t));
-    unsigned bad = 0;
-
-    for (uint64_t i = 0; i < LOOKED_AT && i < count; i++) {
-        uint64_t at = count <= LOOKED_AT ? i : i * (count - 1) / (LOOKED_AT - 1);
-        struct tile_number want = tile_ref_at(ref, result, at);
-        double got = data_value(data_bits(r->call.out[result], (enum type)t->type, at),
-                                (enum type)t->type);
-        bool same = got == want.value || (isnan(got) && isnan(want.value)) ||
-                    fabs(got - want.value) <= want.bound || isinf(want.bound);
-        if (!same && !bad) {
-            test_note("%s of %s, element %lu: %g, want %g +- %g", t->name, r->k->name,
-                      (unsigned long)at, got, want.value, want.bound);
-        }
-        bad += !same;
-    }
-    return bad;
-}
-
-static void check(const char *text, struct shape shape)
-{
-    struct run r = {.arena = {malloc(ARENA_BYTES), ARENA_BYTES, 0}};
-    struct tile_error error = {0};
-    struct tile_plan *plan;
-    int err;
-
-    r.k = tile_parse(&r.arena, text, strlen(text), NULL, &error);
-    for (unsigned d = 0; r.k && d < r.k->n_dims; d++) {
-        char name = r.k->dim[d].name[0];
-        CHECK_OK(tile_set_size(r.k, (uint8_t)d,
-                               name == 'b'   ? shape.b
-                               : name == 'm' ? shape.m
-                                             : shape.n));
-    }
-    err = r.k ? tile_plan(&plan, r.k, 0, &r.arena, &error) : ERR_FORMAT;
-    if (err) {
-        test_note("%s", error.text);
-    }
-    CHECK_OK(err);
-    make_tensors(&r);
-    err = tile_run(plan, &r.call, &report);
-    if (err) {
-        test_note("%lu x %lu: %s", (unsigned long)shape.m, (unsigned long)shape.n,
-                  report.text);
-        tile_explain(plan, stdout);
-    }
-    CHECK_OK(err);
-    for (unsigned i = 0; i < r.k->n_results; i++) {
-        CHECK_EQ(wrong(&r, tile_ref_begin(r.k, r.call.in, &r.arena), i), 0u);
-        free(r.call.out[i]);
-    }
-    for (unsigned i = 0; i < r.k->n_params; i++) {
-        free((void *)(uintptr_t)r.call.in[i]);
-    }
-    free(r.arena.base);
-}
-
-static void check_all(const char *text, const struct shape *shapes, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++) {
-        check(text, shapes[i]);
-    }
-}
-#define CHECK_ALL(text, ...)                                                             \
-    check_all(text, (const struct shape[]){__VA_ARGS__},                                 \
-              sizeof((const struct shape[]){__VA_ARGS__}) / sizeof(struct shape))
-
 TEST(tile_plan, element_by_element)
 {
-    CHECK_ALL("kernel vadd(x: f32[n], y: f32[n]) -> z: f32[n]\n z = x + y\n", {0, 0, 1},
-              {0, 0, 7}, {0, 0, 64}, {0, 0, 1000}, {0, 0, 12345}, {0, 0, 100003});
+    CHECK_ALL("kernel vadd(x: f32[n], y: f32[n]) -> z: f32[n]\n z = x + y\n",
+              {0, 0, 1, 0}, {0, 0, 7, 0}, {0, 0, 64, 0}, {0, 0, 1000, 0},
+              {0, 0, 12345, 0}, {0, 0, 100003, 0});
 }
 
 TEST(tile_plan, a_parameter_handed_through)
 {
     CHECK_ALL(
         "kernel same(x: f32[m, n]) -> y: f32[m, n], z: f32[m, n]\n y = x\n z = -x\n",
-        {0, 3, 5}, {0, 100, 700});
+        {0, 3, 5, 0}, {0, 100, 700, 0});
 }
 
 TEST_SHAPES(tile_plan, softmax)
 {
     CHECK_ALL("kernel softmax(x: f32[m, n]) -> y: f32[m, n]\n"
               " e = exp(x - max(x, n))\n y = e / sum(e, n)\n",
-              {0, 1, 1}, {0, 1, 9}, {0, 5, 3}, {0, 9, 1}, {0, 8, 64}, {0, 33, 65},
-              {0, 300, 17}, {0, 17, 129}, {0, 21, 255}, {0, 20, 1003}, {0, 9, 2050},
-              {0, 5, 8191});
+              {0, 1, 1, 0}, {0, 1, 9, 0}, {0, 5, 3, 0}, {0, 9, 1, 0}, {0, 8, 64, 0},
+              {0, 33, 65, 0}, {0, 300, 17, 0}, {0, 17, 129, 0}, {0, 21, 255, 0},
+              {0, 20, 1003, 0}, {0, 9, 2050, 0}, {0, 5, 8191, 0});
 }
 
 TEST_SHAPES(tile_plan, layernorm)
@@ -156,7 +46,8 @@ TEST_SHAPES(tile_plan, layernorm)
     CHECK_ALL("kernel layernorm(x: f32[m, n], g: f32[n], b: f32[n], eps = 1e-5) -> y: "
               "f32[m, n]\n"
               " d = x - mean(x, n)\n y = d * rsqrt(mean(d * d, n) + eps) * g + b\n",
-              {0, 1, 5}, {0, 7, 33}, {0, 70, 64}, {0, 19, 1000}, {0, 3, 5000});
+              {0, 1, 5, 0}, {0, 7, 33, 0}, {0, 70, 64, 0}, {0, 19, 1000, 0},
+              {0, 3, 5000, 0});
 }
 
 TEST(tile_plan, results_of_rows_and_of_columns)
@@ -164,7 +55,7 @@ TEST(tile_plan, results_of_rows_and_of_columns)
     CHECK_ALL("kernel k(x: f32[m, n], g: f32[n], r: f32[m]) -> y: f32[m], z: f32[n], u: "
               "f32[m, n]\n"
               " y = sum(x * g, n) + r\n z = g * g + 1\n u = r * g\n",
-              {0, 1, 5}, {0, 13, 40}, {0, 100, 100}, {0, 40, 900});
+              {0, 1, 5, 0}, {0, 13, 40, 0}, {0, 100, 100, 0}, {0, 40, 900, 0});
 }
 
 TEST(tile_plan, three_dimensions)
@@ -172,59 +63,60 @@ TEST(tile_plan, three_dimensions)
     CHECK_ALL("kernel k(x: f32[b, m, n], g: f32[b, n], r: f32[m], c: f32[b]) -> y: "
               "f32[b, m, n]\n"
               " y = (x * g + r) * c\n",
-              {3, 5, 9}, {2, 30, 70}, {7, 9, 300}, {1, 4, 8}, {4, 1, 6});
+              {3, 5, 9, 0}, {2, 30, 70, 0}, {7, 9, 300, 0}, {1, 4, 8, 0}, {4, 1, 6, 0});
 }
 
 TEST(tile_plan, masks)
 {
     CHECK_ALL("kernel k(x: f32[m, n], r: f32[m], g: f32[n]) -> y: f32[m, n]\n"
               " y = where(x < r, x * 2, where(x > g, g, r))\n",
-              {0, 5, 9}, {0, 40, 33}, {0, 9, 500});
+              {0, 5, 9, 0}, {0, 40, 33, 0}, {0, 9, 500, 0});
     CHECK_ALL("kernel k(x: f32[m, n]) -> y: s32[m], z: s32[m]\n"
               " y = count(x > 0.25, n)\n z = argmax(x, n)\n",
-              {0, 5, 9}, {0, 40, 33}, {0, 9, 500});
+              {0, 5, 9, 0}, {0, 40, 33, 0}, {0, 9, 500, 0});
 }
 
 TEST(tile_plan, indices)
 {
     CHECK_ALL("kernel k(x: f32[m, n]) -> y: f32[m, n]\n y = where(n <= m, x, -1)\n",
-              {0, 5, 9}, {0, 40, 33}, {0, 300, 20});
-    CHECK_ALL("kernel k(x: f32[n]) -> y: f32[n]\n y = x + f32(n)\n", {0, 0, 9},
-              {0, 0, 50000});
+              {0, 5, 9, 0}, {0, 40, 33, 0}, {0, 300, 20, 0});
+    CHECK_ALL("kernel k(x: f32[n]) -> y: f32[n]\n y = x + f32(n)\n", {0, 0, 9, 0},
+              {0, 0, 50000, 0});
 }
 
 TEST_SHAPES(tile_plan, other_types)
 {
     CHECK_ALL(
         "kernel k(x: f16[m, n], y: f16[m, n]) -> z: f16[m, n]\n z = f16(x * y + 1)\n",
-        {0, 5, 9}, {0, 40, 33}, {0, 1, 30000});
+        {0, 5, 9, 0}, {0, 40, 33, 0}, {0, 1, 30000, 0});
     CHECK_ALL("kernel k(x: f16[m, n]) -> y: f16[m, n]\n"
               " e = exp(x - max(x, n))\n y = f16(e / sum(e, n))\n",
-              {0, 5, 9}, {0, 40, 33}, {0, 9, 1003});
+              {0, 5, 9, 0}, {0, 40, 33, 0}, {0, 9, 1003, 0});
     if (chip_has_type(PIPE_V, TYPE_BF16)) {
         CHECK_ALL("kernel k(x: bf16[m, n]) -> y: bf16[m, n]\n y = bf16(x * 3)\n",
-                  {0, 5, 9}, {0, 40, 33});
+                  {0, 5, 9, 0}, {0, 40, 33, 0});
     }
     CHECK_ALL("kernel k(x: s32[m, n]) -> y: s32[m, n], z: s32[m]\n"
               " y = x * 3 - 1\n z = max(x, n)\n",
-              {0, 5, 9}, {0, 40, 33}, {0, 9, 500});
+              {0, 5, 9, 0}, {0, 40, 33, 0}, {0, 9, 500, 0});
     CHECK_ALL("kernel k(x: s8[m, n], s: f32[m]) -> y: f32[m, n], z: s8[m, n]\n"
               " y = f32(x) * s\n z = s8(y * 0.5)\n",
-              {0, 5, 9}, {0, 40, 33}, {0, 9, 500});
+              {0, 5, 9, 0}, {0, 40, 33, 0}, {0, 9, 500, 0});
     CHECK_ALL("kernel k(x: f16[m, n], y: f16[m, n]) -> z: f16[m, n]\n z = exp(x) * y\n"
               "schedule arith f16\n",
-              {0, 5, 9}, {0, 40, 130});
+              {0, 5, 9, 0}, {0, 40, 130, 0});
     CHECK_ALL("kernel k(x: f16[m, n]) -> y: f16[m, n], z: f16[m]\n"
               " e = exp(x - max(x, n))\n y = e / sum(e, n)\n z = min(x, n)\n"
               "schedule arith f16\n",
-              {0, 5, 9}, {0, 40, 130}, {0, 33, 257}, {0, 9, 1003}, {0, 260, 385});
+              {0, 5, 9, 0}, {0, 40, 130, 0}, {0, 33, 257, 0}, {0, 9, 1003, 0},
+              {0, 260, 385, 0});
 }
 
 TEST(tile_plan, reductions_along_rows)
 {
     CHECK_ALL("kernel k(x: f32[m, n]) -> y: f32[n], z: f32[m, n], s: f32\n"
               " y = sum(x, m)\n z = x - y\n s = max(y, n)\n",
-              {0, 1, 5}, {0, 3, 8}, {0, 15, 7}, {0, 40, 33}, {0, 9, 500});
+              {0, 1, 5, 0}, {0, 3, 8, 0}, {0, 15, 7, 0}, {0, 40, 33, 0}, {0, 9, 500, 0});
 }
 
 /* No tile has a whole row, or all rows: pieces, put together. */
@@ -232,14 +124,14 @@ TEST_SHAPES(tile_plan, rows_longer_than_the_memory)
 {
     CHECK_ALL("kernel softmax(x: f32[m, n]) -> y: f32[m, n]\n"
               " e = exp(x - max(x, n))\n y = e / sum(e, n)\n",
-              {0, 2, 24000}, {0, 1, 65537});
+              {0, 2, 24000, 0}, {0, 1, 65537, 0});
     CHECK_ALL("kernel log_softmax(x: f16[m, n]) -> y: f32[m, n]\n"
               " d = x - max(x, n)\n y = d - log(sum(exp(d), n))\n",
-              {0, 2, 30001});
+              {0, 2, 30001, 0});
     CHECK_ALL("kernel layernorm(x: f32[m, n], g: f32[n], b: f32[n], eps = 1e-5) -> y: "
               "f32[m, n]\n"
               " d = x - mean(x, n)\n y = d * rsqrt(mean(d * d, n) + eps) * g + b\n",
-              {0, 2, 24000});
+              {0, 2, 24000, 0});
 }
 
 TEST_SHAPES(tile_plan, reductions_in_pieces)
@@ -247,13 +139,13 @@ TEST_SHAPES(tile_plan, reductions_in_pieces)
     CHECK_ALL("kernel k(x: f32[m, n]) -> a: s32[m], c: s32[m], d: f32[m], e: u8[m]\n"
               " a = argmax(x, n)\n c = count(x > 0.9, n)\n d = min(x, n) + var(x, n)\n"
               " e = u8(any(x > 0.9999, n))\n",
-              {0, 2, 20011});
+              {0, 2, 20011, 0});
     CHECK_ALL("kernel k(x: f32[m, n], s = 3) -> y: f32[n], z: f32[m, n]\n"
               " y = sum(x, m) + mean(x * s, m)\n z = x - max(x, m)\n",
-              {0, 1201, 70});
+              {0, 1201, 70, 0});
     CHECK_ALL("kernel k(x: s32[n], y: f16[n]) -> z: s32, w: f16\n"
               " z = max(where(n < 30000, x, 0), n)\n w = f16(sum(y, n))\n",
-              {0, 0, 40000});
+              {0, 0, 40000, 0});
 }
 
 /* Where the maximum of a piece is -inf its exp(x - max) is 0, not NaN. */
@@ -262,18 +154,18 @@ TEST_SHAPES(tile_plan, pieces_without_a_finite_maximum)
     CHECK_ALL("kernel k(x: f32[m, n]) -> y: f32[m, n]\n"
               " z = where(n < 100, x, -inf)\n e = exp(z - max(z, n))\n"
               " y = e / sum(e, n)\n",
-              {0, 1, 70000});
+              {0, 1, 70000, 0});
 }
 
 TEST(tile_plan, reductions_over_several_dimensions)
 {
     CHECK_ALL("kernel k(x: f32[b, m, n]) -> y: f32[m], z: f32[b, n], u: f32[b, m, n]\n"
               " y = sum(sum(x, b), n)\n z = max(x, m)\n u = x - z + y\n",
-              {3, 5, 9}, {2, 30, 70});
+              {3, 5, 9, 0}, {2, 30, 70, 0});
     CHECK_ALL("kernel k(x: f32[b, m, n]) -> y: s32[m, n], z: f32[n], w: s32[b]\n"
               " y = argmax(x, b)\n z = var(mean(x, b), m)\n"
               " w = count(any(x > 0.5, n), m)\n",
-              {3, 5, 9}, {4, 31, 70});
+              {3, 5, 9, 0}, {4, 31, 70, 0});
 }
 
 /* The words that a plan prints lead to it again, by a fraction of the instructions. */
@@ -319,23 +211,23 @@ TEST(tile_plan, a_stored_schedule_needs_no_search)
 /* Indices of data_make() are of any s32; those of a gather lie in its dimension. */
 static void check_gather(const char *text, struct shape shape)
 {
-    gathered = shape.b;
-    check(text, shape);
-    gathered = 0;
+    check_gathered = shape.b;
+    check_program(text, shape);
+    check_gathered = 0;
 }
 
 TEST(tile_plan, rows_by_index)
 {
     check_gather("kernel k(x: f32[b, n], i: s32[m]) -> y: f32[m, n]\n"
                  " y = gather(x, i, b) * 2\n",
-                 (struct shape){50, 33, 70});
+                 (struct shape){50, 33, 70, 0});
     check_gather(
         "kernel k(x: f16[b, n], i: s32[m], g: f32[n]) -> y: f32[m], z: f16[m, n]\n"
         " z = gather(x, i, b)\n y = sum(z * g, n)\n",
-        (struct shape){9, 200, 129});
+        (struct shape){9, 200, 129, 0});
     check_gather("kernel k(x: f32[n, b], i: s32[m]) -> y: f32[n, m]\n"
                  " y = exp(gather(x, i, b))\n",
-                 (struct shape){9, 5, 3});
+                 (struct shape){9, 5, 3, 0});
 }
 
 /* A command that the engine refuses is told by the program's line. */
@@ -371,10 +263,10 @@ TEST(tile_plan, a_parameter_across_what_is_reduced)
 {
     CHECK_ALL("kernel k(x: f32[b, m, n], v: f32[b, m]) -> y: f32[m, n]\n"
               " y = max(x * v, b)\n",
-              {5, 7, 9}, {33, 3, 40});
+              {5, 7, 9, 0}, {33, 3, 40, 0});
     CHECK_ALL("kernel k(x: f16[b, m, n], v: f16[b, m]) -> y: f16[m, n]\n"
               " y = max(x + v, b)\nschedule arith f16\n",
-              {5, 7, 9}, {33, 3, 40});
+              {5, 7, 9, 0}, {33, 3, 40, 0});
 }
 
 TEST(tile_plan, numbers_of_every_type_as_results)
@@ -384,11 +276,11 @@ TEST(tile_plan, numbers_of_every_type_as_results)
         "d: f16[m, n]\n"
         " a = s8(where(s > 2, -3, x))\n b = u8(where(s > 2, 200, x))\n"
         " c = s16(where(s > 2, -300, x))\n d = f16(where(s < 2, x, 0.1))\n",
-        {0, 5, 9}, {0, 3, 700});
+        {0, 5, 9, 0}, {0, 3, 700, 0});
     if (chip_has_type(PIPE_V, TYPE_BF16)) {
         CHECK_ALL("kernel k(x: f32[m, n], s = 2.5) -> a: bf16[m, n]\n"
                   " a = bf16(where(s > 2, 0.5, x))\n",
-                  {0, 5, 9}, {0, 3, 700});
+                  {0, 5, 9, 0}, {0, 3, 700, 0});
     }
 }
 
@@ -418,7 +310,7 @@ static void check_operation(unsigned op, const char *type)
              "kernel k(x: %s[m, n], y: %s[m, n]) -> z: %s[m%s]\n z = %s\n%s", type, type,
              op == TILE_ARGMAX ? "s32" : type, o->kind == KIND_REDUCE ? "" : ", n", call,
              strcmp(type, "f16") == 0 ? "schedule arith f16\n" : "");
-    check(text, (struct shape){0, 5, 33});
+    check_program(text, (struct shape){0, 5, 33, 0});
 }
 
 TEST_SHAPES(tile_plan, operations_by_type)
@@ -447,7 +339,7 @@ TEST(tile_plan, casts_by_type)
     for (unsigned i = 0; i < n * n; i++) {
         snprintf(text, sizeof(text), "kernel k(x: %s[n]) -> y: %s[n]\n y = %s(x)\n",
                  types[i / n], types[i % n], types[i % n]);
-        check(text, (struct shape){0, 0, 77});
+        check_program(text, (struct shape){0, 0, 77, 0});
     }
 }
 
@@ -455,12 +347,12 @@ TEST(tile_plan, numbers_as_results)
 {
     CHECK_ALL("kernel k(x: f32[m, n], s = 2.5) -> y: f16, z: s32[m]\n"
               " y = f16(s * 3)\n z = argmax(x, n)\n",
-              {0, 4, 1}, {0, 30, 1});
+              {0, 4, 1, 0}, {0, 30, 1, 0});
 }
 
 TEST(tile_plan, exact)
 {
     CHECK_ALL("kernel k(x: f32[m, n]) -> y: f32[m, n]\n y = x / (sum(abs(x), n) + 1)\n"
               "schedule exact\n",
-              {0, 5, 9}, {0, 40, 33}, {0, 9, 500});
+              {0, 5, 9, 0}, {0, 40, 33, 0}, {0, 9, 500, 0});
 }

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A program of some shape, planned, run and compared; see check.h.
+ */
+#include "tests/target/kernels/tile/check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cli/data.h"
+#include "kernels/tile/ref.h"
+#include "kernels/tile/text.h"
+#include "kernels/tile/tile.h"
+#include "tests/target/test.h"
+
+enum { ARENA_BYTES = 4 << 20, LOOKED_AT = 150 };
+
+static struct sched_report report;
+
+struct run {
+    struct tile_arena arena;
+    struct tile_kernel *k;
+    struct tile_call call;
+};
+
+uint32_t check_gathered;
+
+static void make_indices(int32_t *index, uint64_t n)
+{
+    for (uint64_t i = 0; i < n && check_gathered; i++) {
+        index[i] = (int32_t)((uint32_t)index[i] % check_gathered);
+    }
+}
+
+static void make_tensors(struct run *r)
+{
+    for (unsigned i = 0; i < r->k->n_params; i++) {
+        const struct tile_tensor *t = &r->k->param[i];
+        uint64_t n = tile_count(r->k, tile_tensor_dims(t));
+        void *data = data_make("test", (enum type)t->type, n, i + 1);
+        r->call.in[i] = data;
+        if (t->type == TYPE_S32) {
+            make_indices(data, n);
+        }
+    }
+    for (unsigned i = 0; i < r->k->n_results; i++) {
+        const struct tile_tensor *t = &r->k->result[i].tensor;
+        r->call.out[i] =
+            data_alloc("test", (enum type)t->type, tile_count(r->k, tile_tensor_dims(t)));
+    }
+}
+
+/* How many elements of a result, of those that are looked at, are not what they should. */
+static unsigned wrong(struct run *r, struct tile_ref *ref, unsigned result)
+{
+    const struct tile_tensor *t = &r->k->result[result].tensor;
+    uint64_t count = tile_count(r->k, tile_tensor_dims(t));
+    unsigned bad = 0;
+
+    for (uint64_t i = 0; i < LOOKED_AT && i < count; i++) {
+        uint64_t at = count <= LOOKED_AT ? i : i * (count - 1) / (LOOKED_AT - 1);
+        struct tile_number want = tile_ref_at(ref, result, at);
+        double got = data_value(data_bits(r->call.out[result], (enum type)t->type, at),
+                                (enum type)t->type);
+        bool same = got == want.value || (isnan(got) && isnan(want.value)) ||
+                    fabs(got - want.value) <= want.bound || isinf(want.bound);
+        if (!same && !bad) {
+            test_note("%s of %s, element %lu: %g, want %g +- %g", t->name, r->k->name,
+                      (unsigned long)at, got, want.value, want.bound);
+        }
+        bad += !same;
+    }
+    return bad;
+}
+
+void check_program(const char *text, struct shape shape)
+{
+    struct run r = {.arena = {malloc(ARENA_BYTES), ARENA_BYTES, 0}};
+    struct tile_error error = {0};
+    struct tile_plan *plan;
+    int err;
+
+    r.k = tile_parse(&r.arena, text, strlen(text), NULL, &error);
+    for (unsigned d = 0; r.k && d < r.k->n_dims; d++) {
+        char name = r.k->dim[d].name[0];
+        if (r.k->dim[d].size) { /* digits */
+            continue;
+        }
+        CHECK_OK(tile_set_size(r.k, (uint8_t)d,
+                               name == 'b'   ? shape.b
+                               : name == 'm' ? shape.m
+                               : name == 'k' ? shape.k
+                                             : shape.n));
+    }
+    err = r.k ? tile_plan(&plan, r.k, 0, &r.arena, &error) : ERR_FORMAT;
+    if (err) {
+        test_note("%s", error.text);
+    }
+    CHECK_OK(err);
+    make_tensors(&r);
+    err = tile_run(plan, &r.call, &report);
+    if (err) {
+        test_note("%lu x %lu: %s", (unsigned long)shape.m, (unsigned long)shape.n,
+                  report.text);
+        tile_explain(plan, stdout);
+    }
+    CHECK_OK(err);
+    for (unsigned i = 0; i < r.k->n_results; i++) {
+        CHECK_EQ(wrong(&r, tile_ref_begin(r.k, r.call.in, &r.arena), i), 0u);
+        free(r.call.out[i]);
+    }
+    for (unsigned i = 0; i < r.k->n_params; i++) {
+        free((void *)(uintptr_t)r.call.in[i]);
+    }
+    free(r.arena.base);
+}
+
+void check_programs(const char *text, const struct shape *shapes, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        check_program(text, shapes[i]);
+    }
+}

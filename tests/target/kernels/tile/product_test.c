@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Programs with products, planned and run, against the interpreter.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/tile/plan.h"
+#include "kernels/tile/text.h"
+#include "kernels/tile/tile.h"
+#include "tests/target/kernels/tile/check.h"
+#include "tests/target/test.h"
+
+TEST(tile_product, alone)
+{
+    CHECK_ALL("kernel mm(a: f16[m, k], b: f16[k, n]) -> c: f32[m, n]\n c = a @ b\n",
+              {.m = 1, .n = 1, .k = 1}, {.m = 1, .n = 33, .k = 515},
+              {.m = 261, .n = 1, .k = 3}, {.m = 17, .n = 16, .k = 15},
+              {.m = 130, .n = 300, .k = 70});
+    CHECK_ALL("kernel mm(a: bf16[m, k], b: bf16[k, n]) -> c: f32[m, n]\n c = a @ b\n",
+              {.m = 35, .n = 50, .k = 70});
+    CHECK_ALL("kernel mm(a: f32[m, k], b: f32[k, n]) -> c: f16[m, n]\n c = f16(a @ b)\n",
+              {.m = 35, .n = 50, .k = 70});
+    CHECK_ALL("kernel mm(a: s8[m, k], b: s8[k, n]) -> c: s32[m, n]\n c = a @ b\n",
+              {.m = 35, .n = 50, .k = 70});
+}
+
+TEST(tile_product, operands_that_lie_otherwise)
+{
+    const struct shape shape = {.m = 35, .n = 50, .k = 70};
+
+    check_program("kernel t(a: f16[k, m], b: f16[k, n]) -> c: f32[m, n]\n c = a @ b\n",
+                  shape);
+    check_program("kernel t(a: f16[m, k], b: f16[n, k]) -> c: f32[m, n]\n c = a @ b\n",
+                  shape);
+    check_program("kernel t(a: f16[k, m], b: f16[n, k]) -> c: f32[m, n]\n c = a @ b\n",
+                  shape);
+    check_program("kernel t(a: f16[m, k], b: f16[k, n]) -> c: f32[n, m]\n c = a @ b\n",
+                  shape);
+    check_program("kernel t(a: f16[m, k], b: f16[k]) -> c: f32[m]\n c = a @ b\n", shape);
+    check_program("kernel t(a: f16[k], b: f16[k, n]) -> c: f32[n]\n c = a @ b\n", shape);
+}
+
+TEST(tile_product, batches)
+{
+    const struct shape shape = {.b = 3, .m = 18, .n = 20, .k = 35};
+
+    check_program("kernel t(x: f16[b, m, k], y: f16[b, k, n]) -> c: f32[b, m, n]\n"
+                  " c = dot(x, y, k)\n",
+                  shape);
+    check_program("kernel t(x: f16[m, b, k], y: f16[n, b, k]) -> c: f32[b, m, n]\n"
+                  " c = dot(x, y, k)\n",
+                  shape);
+    check_program("kernel t(x: f16[m, k], y: f16[b, k, n]) -> c: f32[b, m, n]\n"
+                  " c = dot(x, y, k)\n",
+                  shape);
+    check_program("kernel t(x: f16[m, b, k], y: f16[b, k]) -> c: f32[m, b]\n"
+                  " c = dot(x, y, k)\n",
+                  shape);
+    /* Batches that no single distance leads through. */
+    check_program(
+        "kernel t(x: f16[2, m, b, k], y: f16[2, n, b, k]) -> c: f32[2, b, m, n]\n"
+        " c = dot(x, y, k)\n",
+        shape);
+}
+
+TEST(tile_product, on_its_way_out)
+{
+    CHECK_ALL("kernel l(a: f16[m, k], b: f16[k, n], bias: f32[n]) -> c: f16[m, n]\n"
+              " c = f16(relu(a @ b + bias))\n",
+              {.m = 35, .n = 50, .k = 70}, {.m = 1, .n = 20, .k = 300});
+    CHECK_ALL("kernel l(a: s8[m, k], b: s8[k, n], bias: s32[n]) -> c: s32[m, n]\n"
+              " c = relu(bias + a @ b)\n",
+              {.m = 35, .n = 50, .k = 70});
+    CHECK_ALL("kernel l(a: f16[m, k], b: f16[k, n], slope = 0.25) -> c: bf16[m, n]\n"
+              " c = bf16(prelu(a @ b, slope))\n",
+              {.m = 35, .n = 50, .k = 70});
+}
+
+TEST(tile_product, with_the_vector)
+{
+    CHECK_ALL("kernel l(a: f16[m, k], b: f16[k, n], bias: f32[n]) -> c: f16[m, n]\n"
+              " c = f16(gelu(a @ b + bias))\n",
+              {.m = 1, .n = 1, .k = 1}, {.m = 35, .n = 50, .k = 70},
+              {.m = 1, .n = 700, .k = 20}, {.m = 300, .n = 9, .k = 33},
+              {.m = 257, .n = 391, .k = 100});
+    CHECK_ALL("kernel l(a: f16[m, k], b: f16[k, n], s: f32[n], r: f16[m, n], q: f32[m])"
+              " -> c: f32[m, n]\n c = where(n <= m, silu(a @ b) * s + r, q)\n",
+              {.m = 35, .n = 50, .k = 70}, {.m = 300, .n = 200, .k = 33});
+    CHECK_ALL("kernel l(a: s8[m, k], b: s8[k, n], s: f32[n]) -> c: s8[m, n]\n"
+              " c = s8(f32(a @ b) * s * 0.01)\n",
+              {.m = 35, .n = 50, .k = 70}, {.m = 140, .n = 270, .k = 70});
+    CHECK_ALL("kernel l(x: f16[b, m, k], y: f16[b, n, k], s: f32[b]) -> c: f32[b, m, n],"
+              " d: f16[b, m, n]\n z = dot(x, y, k) * s + f32(b)\n c = exp(-abs(z))\n"
+              " d = f16(z)\n",
+              {.b = 3, .m = 35, .n = 50, .k = 70}, {.b = 5, .m = 17, .n = 3, .k = 9});
+}
+
+TEST(tile_product, rows_of_it_reduced)
+{
+    CHECK_ALL("kernel p(a: f16[m, k], b: f16[k, n], bias: f16[n]) -> out: f16[m, n]\n"
+              " x = a @ b + bias\n"
+              " out = f16(gelu((x - mean(x, n)) * rsqrt(var(x, n) + 1e-5)))\n",
+              {.m = 35, .n = 50, .k = 70}, {.m = 3, .n = 300, .k = 16},
+              {.m = 150, .n = 130, .k = 31});
+}
+
+TEST(tile_product, of_what_is_computed)
+{
+    CHECK_ALL("kernel p(a: f16[m, k], b: f32[k, n], s: f32[m]) -> out: f32[m, n],"
+              " w: f32[m]\n x = f16(silu(a)) @ f16(b * 0.5)\n out = x * s\n"
+              " w = sum(x, n)\n",
+              {.m = 35, .n = 50, .k = 70});
+    CHECK_ALL("kernel p(a: f16[m, k], b: f16[k, n]) -> c: f32[m, n], d: f32[m, n]\n"
+              " c = a @ b\n d = c\n",
+              {.m = 35, .n = 50, .k = 70});
+}
+
+TEST(tile_product, of_products)
+{
+    CHECK_ALL("kernel p(x: f16[m, k], y: f16[k, n], z: f16[n, b]) -> d: f32[m, b]\n"
+              " d = f16(relu(x @ y)) @ z\n",
+              {.b = 19, .m = 35, .n = 50, .k = 70});
+    CHECK_ALL("kernel p(q: f16[b, m, k], x: f16[b, n, k], v: f16[b, n, k]) ->"
+              " o: f16[b, m, k]\n s = dot(q, x, k) * 0.125\n e = exp(s - max(s, n))\n"
+              " o = f16(dot(f16(e / sum(e, n)), v, n))\n",
+              {.b = 2, .m = 20, .n = 33, .k = 64});
+}
+
+/* What cannot be done is told with its place. */
+static void refused(const char *text, struct shape shape, unsigned line, unsigned column,
+                    const char *why)
+{
+    struct tile_arena arena = {malloc(4 << 20), 4 << 20, 0};
+    struct tile_error error = {0};
+    struct tile_kernel *k = tile_parse(&arena, text, strlen(text), NULL, &error);
+    struct tile_plan *plan;
+
+    for (unsigned d = 0; k && d < k->n_dims; d++) {
+        char name = k->dim[d].name[0];
+        CHECK_OK(tile_set_size(k, (uint8_t)d,
+                               name == 'm'   ? shape.m
+                               : name == 'k' ? shape.k
+                                             : shape.n));
+    }
+    CHECK(k && tile_plan(&plan, k, 0, &arena, &error) != 0);
+    test_note("%u:%u: %s", error.line, error.column, error.text);
+    CHECK_EQ(error.line, line);
+    CHECK_EQ(error.column, column);
+    CHECK(strstr(error.text, why) != NULL);
+    free(arena.base);
+}
+
+TEST(tile_product, refusals_name_the_place)
+{
+    const struct shape shape = {.m = 35, .n = 50, .k = 70};
+
+    refused(
+        "kernel p(x: f16[m, k, n], y: f16[n, k]) -> c: f32[m, n]\n c = dot(x, y, k)\n",
+        shape, 2, 6, "product: neither k nor what the result has of x lies side by side");
+    refused("kernel p(a: f16[m, k], b: f16[k, n]) -> c: f32[m, n]\n c = a @ b\n"
+            "schedule buffers 3\n",
+            shape, 3, 10, "the planner chooses that of products");
+}
