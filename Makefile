@@ -19,6 +19,10 @@
 #   make bench             what the scheduler costs, what pipelines reach, 1 to 32 cores
 #   make bench-tile        tile programs: cycles, and those predicted; build/bench-tile.csv
 #   make bench-matmul      products: cycles, limits, bars; build/bench-matmul.csv
+#   make bench-launches [ARGS=...]   percentiles of launches with other data each: WARMUP=100
+#                          LAUNCHES=500; BATCH="1 2 4": {N} in ARGS becomes N times that
+#   make serve-sim [ARGS=...]   what a service would feel: p50, p90, p99, use of the cores before
+#                          and after each measure; SERVE="--rate 20000 --burst 8": tools/serve
 #   make bench-host        speed of the emulator on this machine, OpenBLAS and NumPy beside it
 #   make bench-check       what checked runs cost the host, beside runs without
 #   make bench-model       rates of the model's inner loops
@@ -101,6 +105,8 @@ DO_whatif       = tools/whatif $(if $(SET),--set '$(SET)') -- $(ARGS)
 DO_bench        = tools/bench
 DO_bench-tile   = tools/bench-tile
 DO_bench-matmul = tools/bench-matmul
+DO_bench-launches = tools/bench-launches $(ARGS)
+DO_serve-sim    = tools/serve/serve-sim $(SERVE) $(if $(ARGS),-- $(ARGS))
 DO_bench-host   = tools/bench-host $(B)/bench/blas
 DO_bench-check  = tools/bench-check
 DO_bench-model  = for b in $^; do $$b; done
@@ -128,7 +134,7 @@ run run-onnx profile whatif debug debug-server record replay bench bench-matmul 
     bench-host bench-check calibrate perturb faults soak fuzz: all
 debug debug-server debug-core replay: $(B)/packages-debug
 record: $(OTHER)
-bench bench-matmul bench-tile soak fuzz: $(B)/fw-picolibc/test.elf
+bench bench-matmul bench-tile serve-sim soak fuzz: $(B)/fw-picolibc/test.elf
 run-onnx: $(B)/graph
 bench-host: $(B)/bench/blas
 bench-compare: $(B)/compare
