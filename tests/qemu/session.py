@@ -29,6 +29,7 @@ DIR = tempfile.mkdtemp(prefix="salai-", dir=os.environ.get("TMPDIR", "/tmp"))
 IMAGE = os.path.join(DIR, "snapshots.qcow2")
 DRIVE = f"-drive if=none,id=snapshots,format=qcow2,file={IMAGE}"
 MONITOR = os.path.join(DIR, "monitor")
+REC = os.path.join(DIR, "rec")  # of recorder()
 DEADLINE = 60  # seconds for a run on a loaded host; the longest takes one on a quiet one
 SOCKET = ENV["GDB_SOCKET"] = os.path.join(DIR, "gdb.sock")  # tools/salai --gdb
 TEST_IMAGE = "build/fw-picolibc/test.elf"
@@ -120,6 +121,35 @@ def debug(args, extra="", icount="", image=None):
     process = launch(args, extra, icount, ["--gdb", *(["--image", image] if image else [])])
     until(lambda: gdb.execute(f"target remote {SOCKET}"), process, gdb.error)
     return process
+
+
+def recorder(*arguments):
+    """tools/gdb/record with the folder of this script."""
+    process = subprocess.Popen(["timeout", "-s", "KILL", str(2 * DEADLINE), "tools/gdb/record",
+                                "--dir", REC, *arguments], env=ENV, text=True,
+                               start_new_session=True, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    running.append(process)
+    return process
+
+
+def replay(started=True):
+    """gdb at the first line of the operator of the recording."""
+    if os.path.exists(SOCKET):
+        os.unlink(SOCKET)
+    process = recorder("--replay", "--gdb")
+    until(lambda: gdb.execute(f"target remote {SOCKET}"), process, gdb.error)
+    if started:
+        npu("start")
+    return process
+
+
+def here():
+    """Where a run is: cycle, pc, sp, and what every pipe does since when."""
+    cycle = load64("(unsigned long)NPU_CHIP_BASE + CHIP_CYCLE")
+    states = [load64(f"(unsigned long)NPU_CORE_BASE + PIPE_BASE + {p} * (unsigned long)PIPE_STRIDE"
+                     f" + {r}") for p in range(7) for r in ("PIPE_STATUS", "PIPE_SINCE")]
+    return cycle, number("$pc"), number("$sp"), tuple(states)
 
 
 def go(times=1):

@@ -38,38 +38,59 @@ uint64_t trial_fixed(const struct trial *x, const struct command *c)
     return fixed < took(c) ? fixed : took(c) - 1;
 }
 
-/* A line of the source as an example, and how often. */
+/* Commands that are alike: the first and the worst as examples, and how often. */
 struct sight {
-    const struct command *c;
-    uint64_t n, bytes;
+    const struct command *c, *worst;
+    uint64_t n, sum, most;
 };
 
-static void see(struct sight *s, const struct command *c, uint64_t bytes)
+static void see(struct sight *s, const struct command *c, uint64_t what)
 {
     s->c = s->c ? s->c : c;
+    s->worst = what > s->most ? c : s->worst;
+    s->most = what > s->most ? what : s->most;
     s->n++;
-    s->bytes += bytes;
+    s->sum += what;
 }
 
-/* Rows that are shorter than those that GM is as fast for. */
-void try_rows(struct trial *x)
+/* A run whose commands take less by what is lost in them; NULL if that saves too little. */
+static struct remedy *without(struct trial *x, const char *kind, struct sight *sight,
+                              uint64_t (*lost)(const struct trial *x,
+                                               const struct command *c))
 {
     const struct trace *t = x->t;
-    uint32_t least = trial_cost(x, COST_GM_ROW_BYTES);
     struct change change = {.cycles = x->cycles};
-    struct sight sight = {0};
-    struct remedy *r;
 
     trial_reset(x);
     for (uint32_t i = 0; i < t->commands; i++) {
         const struct command *c = &t->command[i];
-        if (c->from == NPU_MEM_GM && c->rows > 1 && c->row_bytes < least) {
-            uint64_t fixed = trial_fixed(x, c);
-            x->cycles[i] = fixed + (took(c) - fixed) * c->row_bytes / least;
-            see(&sight, c, c->read);
+        uint64_t less = lost(x, c);
+        if (less && less < took(c)) {
+            x->cycles[i] -= less;
+            see(sight, c, less);
         }
     }
-    if (sight.n && (r = trial_add(x, "short rows", trial_saves(x, &change))) != NULL) {
+    return sight->n ? trial_add(x, kind, trial_saves(x, &change)) : NULL;
+}
+
+/* Rows that are shorter than those that GM is as fast for. */
+static uint64_t short_rows(const struct trial *x, const struct command *c)
+{
+    uint32_t least = trial_cost(x, COST_GM_ROW_BYTES);
+    uint64_t work = took(c) - trial_fixed(x, c);
+    bool is_short = c->from == NPU_MEM_GM && c->rows > 1 && c->row_bytes < least;
+
+    return is_short ? work - work * c->row_bytes / least : 0;
+}
+
+void try_rows(struct trial *x)
+{
+    const struct trace *t = x->t;
+    uint32_t least = trial_cost(x, COST_GM_ROW_BYTES);
+    struct sight sight = {0};
+    struct remedy *r = without(x, "short rows", &sight, short_rows);
+
+    if (r) {
         snprintf(
             r->why, sizeof(r->why),
             "%ju commands (%s, %s) read rows of %u bytes of GM, which take as long as %u",
@@ -82,27 +103,23 @@ void try_rows(struct trial *x)
     }
 }
 
+static uint64_t bank_conflicts(const struct trial *x, const struct command *c)
+{
+    (void)x;
+    return c->banks;
+}
+
 void try_banks(struct trial *x)
 {
     const struct trace *t = x->t;
-    struct change change = {.cycles = x->cycles};
     struct sight sight = {0};
-    struct remedy *r;
+    struct remedy *r = without(x, "bank conflicts", &sight, bank_conflicts);
 
-    trial_reset(x);
-    for (uint32_t i = 0; i < t->commands; i++) {
-        const struct command *c = &t->command[i];
-        if (c->banks && c->banks < took(c)) {
-            x->cycles[i] -= c->banks;
-            see(&sight, c, c->banks);
-        }
-    }
-    if (sight.n &&
-        (r = trial_add(x, "bank conflicts", trial_saves(x, &change))) != NULL) {
+    if (r) {
         snprintf(r->why, sizeof(r->why),
                  "%ju commands (%s, %s) lose %ju cycles to conflicts of banks of UB",
                  (uintmax_t)sight.n, trace_text(t, sight.c->name),
-                 trace_text(t, sight.c->line), (uintmax_t)sight.bytes);
+                 trace_text(t, sight.c->line), (uintmax_t)sight.sum);
         snprintf(r->help, sizeof(r->help),
                  "Let operands begin in other groups of %u (32 bytes each), a result in "
                  "another "
@@ -112,32 +129,27 @@ void try_banks(struct trial *x)
 }
 
 /* What others take from a command's rate: other cores of L2 and HBM, MTE2 of L1. */
+static uint64_t lost_to_others(const struct trial *x, const struct command *c)
+{
+    (void)x;
+    return c->lost;
+}
+
 void try_shared(struct trial *x)
 {
     const struct trace *t = x->t;
-    struct change change = {.cycles = x->cycles};
     struct sight sight = {0};
-    uint64_t most = 0;
-    struct remedy *r;
+    struct remedy *r = without(x, "bandwidth", &sight, lost_to_others);
 
-    trial_reset(x);
-    for (uint32_t i = 0; i < t->commands; i++) {
-        const struct command *c = &t->command[i];
-        if (c->lost && c->lost < took(c)) {
-            x->cycles[i] -= c->lost;
-            sight.c = c->lost > most ? c : sight.c;
-            most = c->lost > most ? c->lost : most;
-            see(&sight, c, c->lost);
-        }
-    }
-    if (sight.n && (r = trial_add(x, "bandwidth", trial_saves(x, &change))) != NULL) {
-        bool gm = sight.c->from == NPU_MEM_GM || sight.c->to == NPU_MEM_GM;
+    if (r) {
+        const struct command *c = sight.worst;
+        bool gm = c->from == NPU_MEM_GM || c->to == NPU_MEM_GM;
         snprintf(
             r->why, sizeof(r->why),
             "%ju commands lose %ju cycles to others on a shared path, %ju of them one "
             "(%s, %s)",
-            (uintmax_t)sight.n, (uintmax_t)sight.bytes, (uintmax_t)most,
-            trace_text(t, sight.c->name), trace_text(t, sight.c->line));
+            (uintmax_t)sight.n, (uintmax_t)sight.sum, (uintmax_t)sight.most,
+            trace_text(t, c->name), trace_text(t, c->line));
         snprintf(r->help, sizeof(r->help), "%s",
                  gm ? "Fewer bytes of GM: larger tiles, operands that stay in L1, or "
                       "cores that "
@@ -197,20 +209,20 @@ void try_reuse(struct trial *x)
             bool first = k < 2 || !same_source(c, &t->command[reads[k - 2]]);
             x->cycles[reads[k]] = 0;
             see(&again, c, c->read);
-            once.bytes += first ? c->read : 0;
+            once.sum += first ? c->read : 0;
         }
     }
     if (again.n &&
-        once.bytes / t->cores <= trial_cost(x, npu_mem_cost(again.c->to)) / 2 &&
+        once.sum / t->cores <= trial_cost(x, npu_mem_cost(again.c->to)) / 2 &&
         (r = trial_add(x, "no reuse", trial_saves(x, &change))) != NULL) {
         snprintf(r->why, sizeof(r->why),
                  "%ju commands (%s, %s) read %ju KiB of GM again that have been in %s",
                  (uintmax_t)again.n, trace_text(t, again.c->name),
-                 trace_text(t, again.c->line), (uintmax_t)(again.bytes >> 10),
+                 trace_text(t, again.c->line), (uintmax_t)(again.sum >> 10),
                  word_memory(again.c->to));
         snprintf(r->help, sizeof(r->help),
                  "Keep the %ju KiB that they are in %s, read once.",
-                 (uintmax_t)(once.bytes >> 10), word_memory(again.c->to));
+                 (uintmax_t)(once.sum >> 10), word_memory(again.c->to));
     }
     free(reads);
 }
@@ -295,7 +307,7 @@ void try_tiles(struct trial *x)
                  "local memory holds tiles %ju times as large; %ju commands pay %ju "
                  "cycles for "
                  "their begin (most in %s)",
-                 (uintmax_t)times, (uintmax_t)sight.n, (uintmax_t)sight.bytes,
+                 (uintmax_t)times, (uintmax_t)sight.n, (uintmax_t)sight.sum,
                  trace_text(t, l->line));
         snprintf(r->help, sizeof(r->help), "Tiles %ju times as large.", (uintmax_t)times);
     }

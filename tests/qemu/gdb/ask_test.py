@@ -4,7 +4,6 @@
 # what is noted without a stop; who posted, took and read; to a cycle and back.
 import os
 import re
-import subprocess
 import sys
 import time
 
@@ -13,11 +12,10 @@ import gdb
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from session import *  # noqa: E402
-from session import DIR, ENV, FULL  # noqa: E402
+from session import ENV, FULL  # noqa: E402
 
 VADD = "vadd --n 400000" + SPARING
 TILE = 48 << 10  # bytes
-REC = os.path.join(DIR, "rec")
 COMMANDS = "(unsigned long)NPU_CORE_BASE + PIPE_BASE + PIPE_{} * (unsigned long)PIPE_STRIDE" \
     " + PMU_COMMANDS"
 
@@ -122,35 +120,11 @@ def live():
     same((status, text), run(VADD), "ask/the_run_is_the_same")
 
 
-def record(*arguments):
-    subprocess.run(["tools/gdb/record", "--dir", REC, "--", *arguments], env=ENV, check=True,
-                   stdout=subprocess.DEVNULL)
-
-
-def replay():
-    if os.path.exists(SOCKET):
-        os.unlink(SOCKET)
-    process = subprocess.Popen(["timeout", "-s", "KILL", str(2 * DEADLINE), "tools/gdb/record",
-                                "--dir", REC, "--replay", "--gdb"], env=ENV, text=True,
-                               start_new_session=True, stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    running.append(process)
-    until(lambda: gdb.execute(f"target remote {SOCKET}"), process, gdb.error)
-    npu("start")
-    return process
-
-
-def here():
-    states = [load64(f"(unsigned long)NPU_CORE_BASE + PIPE_BASE + {p} * (unsigned long)PIPE_STRIDE"
-                     f" + {r}") for p in range(7) for r in ("PIPE_STATUS", "PIPE_SINCE")]
-    return cycle(), number("$pc"), number("$sp"), tuple(states)
-
-
 def to_cycles():
     """What stood there when the run came through stands there again, whichever way."""
     if not FULL:
         return
-    record(*VADD.split())
+    result(recorder("--", *VADD.split()))
     process, been = replay(), []
     for stop in "break V", "break -e MTE2", "break sem 61":
         npu(stop)
@@ -193,7 +167,7 @@ def backwards_from_a_long_end():
     """Each step at the end of four hundred million instructions."""
     if not FULL:
         return
-    record(*"mla_prolog --m 1024 --n 1024 --k 1024".split())
+    result(recorder("--", *"mla_prolog --m 1024 --n 1024 --k 1024".split()))
     process = replay()
     go()
     for command in "reverse-stepi", "reverse-step", "reverse-next":

@@ -17,9 +17,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from dap import DAP  # noqa: E402
 from session import *  # noqa: E402
-from session import DIR  # noqa: E402
 
-REC = os.path.join(DIR, "rec")
 VADD = "vadd --n 400000" + SPARING
 FOLDERS = [os.environ.get("CDT_GDB_ADAPTER", ""),
            *glob.glob("/usr/**/lib/node_modules/cdt-gdb-adapter")]
@@ -68,9 +66,8 @@ def live():
     leave(dap)
 
 
-def replay():
-    subprocess.run(["tools/gdb/record", "--dir", REC, "--", *VADD.split()], env=ENV, check=True,
-                   stdout=subprocess.DEVNULL)
+def of_a_replay():
+    result(recorder("--", *VADD.split()))
     dap = begin("Salai: replay the recording", ["--replay", REC])
     same(to_report(dap), ("function breakpoint", ["report_launch"]), "dap/replay_goes_forwards")
     dap.console("npu break V")
@@ -93,4 +90,4 @@ def not_there():
 
 
 gdb.execute("source tools/gdb/npu.py")
-main(*((live, replay) if ADAPTER and shutil.which("node") else (not_there,)))
+main(*((live, of_a_replay) if ADAPTER and shutil.which("node") else (not_there,)))

@@ -16,10 +16,8 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from mi import MI  # noqa: E402
 from session import *  # noqa: E402
-from session import DIR  # noqa: E402
 
 VADD = "vadd --n 800000" + SPARING
-REC = os.path.join(DIR, "rec")
 STOPPED = r"^\*stopped"
 TOLD = r"^~\"stopped: "
 
@@ -126,15 +124,6 @@ def connected(start):
     mi.ask(f"-target-select remote {SOCKET}")
     mi.ask("npu start", STOPPED)
     return mi
-
-
-def recorder(*arguments):
-    process = subprocess.Popen(["timeout", "-s", "KILL", str(2 * DEADLINE), "tools/gdb/record",
-                                "--dir", REC, *arguments], env=ENV, start_new_session=True,
-                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT)
-    running.append(process)
-    return process
 
 
 def command(text):

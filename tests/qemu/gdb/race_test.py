@@ -5,7 +5,6 @@
 # has gone back.
 import os
 import re
-import subprocess
 import sys
 
 import gdb
@@ -13,9 +12,7 @@ import gdb
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from session import *  # noqa: E402
-from session import DIR  # noqa: E402
 
-REC = os.path.join(DIR, "rec")
 FINDING = (r"^1: race: UB of core 0 at 0x0, once, first in cycle (\d+)$",
            r"^  tests/broken/race\.c:\d+  VADD reads src1",
            r"^  tests/broken/race\.c:\d+  COPY_GM_UB writes dst",
@@ -54,29 +51,16 @@ def without_checks():
     over(process)
 
 
-def record():
+def recorded():
+    """Without checks; its replay is checked."""
     ENV["CHECK"] = ""
-    subprocess.run(["timeout", str(DEADLINE), "tools/gdb/record", "--dir", REC, "--image",
-                    TEST_IMAGE, "race"], env=ENV, check=True, stdout=subprocess.DEVNULL)
-
-
-def replay():
+    result(recorder("--image", TEST_IMAGE, "race"))
     ENV["CHECK"] = "race,hart"
-    if os.path.exists(SOCKET):
-        os.unlink(SOCKET)
-    process = subprocess.Popen(
-        ["timeout", "-s", "KILL", str(DEADLINE), "tools/gdb/record", "--dir", REC, "--replay",
-         "--gdb"], env=ENV, text=True, start_new_session=True, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    running.append(process)
-    until(lambda: gdb.execute(f"target remote {SOCKET}"), process, gdb.error)
-    npu("start")
-    return process
+    return replay()
 
 
 def back_and_forth():
-    record()
-    process = replay()
+    process = recorded()
     npu("break race")
     go()
     first, text = stopped(), npu("races")

@@ -26,11 +26,6 @@ def register(pipe, name):
                   f" + PIPE_{pipe} * (unsigned long)PIPE_STRIDE + {name}")
 
 
-def here():
-    cycle = load64("(unsigned long)NPU_CHIP_BASE + CHIP_CYCLE")
-    return cycle, number("$pc"), number("$sp")
-
-
 def alive():
     return gdb.selected_inferior().pid != 0
 

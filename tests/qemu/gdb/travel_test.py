@@ -23,7 +23,6 @@ VADD = "vadd --n 500000" + SPARING
 MATMUL = "matmul --m 300 --n 300 --k 700 --tiling published" + SPARING
 FOR_EVER = "matmul --m 256 --n 256 --k 512 --repeat 1000"
 TILE = 48 << 10
-REC = os.path.join(DIR, "rec")
 
 
 def tool(*arguments, **variables):
@@ -64,36 +63,10 @@ def has_snapshot(since):
 def record_until(signal_, since, *arguments):
     """Ends a recording that would go on for ever when it has a snapshot after `since`."""
     shutil.rmtree(REC, ignore_errors=True)
-    recorder = subprocess.Popen(["timeout", "-s", "KILL", str(DEADLINE), "tools/gdb/record",
-                                 "--dir", REC, *arguments], env=ENV, start_new_session=True,
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT, text=True)
-    running.append(recorder)
-    until(lambda: has_snapshot(since), recorder, (OSError, LookupError, struct.error))
-    os.killpg(recorder.pid, signal_)
-    return recorder.wait()
-
-
-def replay(started=True):
-    """gdb at the first line of the operator of the recording."""
-    if os.path.exists(SOCKET):
-        os.unlink(SOCKET)
-    process = subprocess.Popen(["timeout", "-s", "KILL", str(2 * DEADLINE), "tools/gdb/record",
-                                "--dir", REC, "--replay", "--gdb"], env=ENV, text=True,
-                               start_new_session=True, stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    running.append(process)
-    until(lambda: gdb.execute(f"target remote {SOCKET}"), process, gdb.error)
-    if started:
-        npu("start")
-    return process
-
-
-def here():
-    cycle = load64("(unsigned long)NPU_CHIP_BASE + CHIP_CYCLE")
-    states = [load64(f"(unsigned long)NPU_CORE_BASE + PIPE_BASE + {p} * (unsigned long)PIPE_STRIDE"
-                     f" + {r}") for p in range(7) for r in ("PIPE_STATUS", "PIPE_SINCE")]
-    return cycle, number("$pc"), number("$sp"), tuple(states)
+    process = recorder(*arguments)
+    until(lambda: has_snapshot(since), process, (OSError, LookupError, struct.error))
+    os.killpg(process.pid, signal_)
+    return process.wait()
 
 
 def is_the_run():
