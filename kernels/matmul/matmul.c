@@ -26,7 +26,7 @@ static bool planned(const struct matmul *p, unsigned cores)
 
     return matmul_last.cores == cores && l->m == p->m && l->n == p->n && l->k == p->k &&
            l->batch == p->batch && l->in == p->in && l->out == p->out &&
-           l->strategy == p->strategy;
+           l->strategy == p->strategy && l->any_order == p->any_order;
 }
 
 /* The object, with this call's operands. */
@@ -37,45 +37,22 @@ static void take_operands(const struct matmul *p, struct mm *mm)
     mm->begun = false;
 }
 
-static void compute(const struct matmul *p, struct mm *mm)
-{
-    mm_iterate_all(mm, p->c, false);
-    mm_end(mm);
-}
-
-/* A block that is alone needs no copy of the object. */
-static void alone(void *arg)
-{
-    compute(arg, &matmul_last.mm);
-}
-
-static void kernel(void *arg)
-{
-    struct mm mm = matmul_last.mm;
-
-    compute(arg, &mm);
-}
-
 /* Sums of the parts of k; kept, because who calls once calls again. */
 static struct {
     void *data;
     size_t bytes;
 } sums;
 
-static void split(void *arg)
+static void kernel(void *arg)
 {
     const struct matmul *p = arg;
-    struct mm mm = matmul_last.mm;
-    struct tpipe *pipe = tpipe_open();
 
-    mm_iterate_all(&mm, sums.data, false);
-    mm_add_parts(&mm, pipe, sums.data, p->c);
-    mm_end(&mm);
+    mm_run(&matmul_last.mm, p->c, sums.data);
 }
 
 static int make_room(const struct mm *mm)
 {
-    size_t bytes = (size_t)mm->shape.m * mm->shape.n * mm->parts * sizeof(float);
+    size_t bytes = (size_t)mm_sums_bytes(mm);
 
     if (bytes > sums.bytes) {
         free(sums.data);
@@ -86,7 +63,7 @@ static int make_room(const struct mm *mm)
             hint_kept(sums.data, bytes);
         }
     }
-    return sums.data ? 0 : ERR_NOMEM;
+    return bytes == 0 || sums.data ? 0 : ERR_NOMEM;
 }
 
 /* Makes matmul_last the object for the call. */
@@ -103,6 +80,8 @@ static int plan_own(const struct matmul *p, unsigned cores, char why[MM_TEXT])
     mm_set_a(mm, p->a, p->in, MM_ND, false, 0);
     mm_set_b(mm, p->b, p->in, MM_ND, false, 0);
     mm_set_c(mm, p->out, 0);
+    mm->adds = true;
+    mm->any_order = p->any_order;
     err = mm_check(mm, why);
     err = err ? err : mm_plan(mm, cores, p->strategy, why);
     err = err ? err : mm_check(mm, why);
@@ -147,12 +126,10 @@ int matmul(const struct matmul *p, struct sched_report *report)
         err = plan_own(p, cores, report->text);
         take_operands(p, &matmul_last.mm);
         l.blocks = err ? 0 : min_u32(matmul_last.mm.tiles, cores);
-        l.kernel = l.blocks == 1 ? alone : kernel;
     }
     if (!err && p->tiling == MATMUL_OWN && matmul_last.mm.parts > 1) {
         err = make_room(&matmul_last.mm);
         l.blocks = cores;
-        l.kernel = split;
     }
     return err ? err : launch(&l, report);
 }

@@ -30,6 +30,7 @@ struct matmul {
     enum matmul_tiling tiling;
     enum mm_strategy strategy; /* of MATMUL_OWN */
     uint32_t parts;            /* of k, for matmul_ref(): what matmul_plan() says */
+    bool any_order;            /* parts of k are added as they come: other bits, sooner */
     uint32_t batch;            /* products, one behind the other; 0: one; MATMUL_OWN */
 };
 

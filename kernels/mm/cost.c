@@ -12,8 +12,10 @@
 
 enum { SLACK = 32 /* of loads: what they are to have left */ };
 
-/* Instructions of the hart for a tile, a load, the products of a chunk; a recording more. */
+/* Instructions of the hart for a block to begin, a tile, a load, the products of a chunk; a
+ * recording more. */
 enum {
+    HART_BLOCK = 800,
     HART_TILE = 500,
     HART_LOAD = 280,
     HART_PRODUCTS = 180,
@@ -27,6 +29,8 @@ struct mm_rates mm_rates_of_the_chip(void)
                              .fixed = chip_cost(COST_ND2NZ_FIXED),
                              .rate = chip_cost(COST_ND2NZ_RATE),
                              .next = chip_cost(COST_ND2NZ_NEXT),
+                             .copy_fixed = chip_cost(COST_GM_L1_FIXED),
+                             .copy_rate = chip_cost(COST_GM_L1_RATE),
                              .row = chip_cost(COST_GM_ROW_BYTES),
                              .l0a = chip_cost(COST_L1_L0A_RATE),
                              .l0b = chip_cost(COST_L1_L0B_RATE),
@@ -45,12 +49,12 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
 }
 
 /* Bytes of a window of an operand and cycles that it takes to load. */
-static uint64_t work_of(const struct mm_rates *r, const struct mm_operand *o,
+static uint64_t work_of(const struct mm_rates *r, const struct mm_operand *o, bool copied,
                         uint32_t rows, uint32_t columns, uint64_t *bytes)
 {
-    uint32_t bits = type_bits(o->type);
+    uint32_t bits = type_bits(o->type), rate = copied ? r->copy_rate : r->rate;
     uint64_t row = (uint64_t)columns * bits / 8;
-    bool whole = o->pitch == columns && o->layout == MM_ND;
+    bool whole = o->pitch == columns && o->layout == MM_ND && !(copied && row % 32);
 
     *bytes = row * rows;
     if (o->layout == MM_NZ) {
@@ -58,15 +62,44 @@ static uint64_t work_of(const struct mm_rates *r, const struct mm_operand *o,
         rows = mm_count(columns, type_c0(o->type));
         whole = rows == o->pitch;
     }
-    return whole ? *bytes / r->rate : cost_gm_rows(rows, row, r->row, r->rate);
+    return whole ? *bytes / rate : cost_gm_rows(rows, row, r->row, rate);
 }
 
 /* What begins a load that was waited for, above its bytes. */
-static uint64_t start_of(const struct mm_rates *r, uint64_t work)
+static uint64_t start_of(const struct mm_rates *r, bool copied, uint64_t work)
 {
     uint64_t floor = r->floor + work * r->rate / r->floor_rate, line = r->fixed + work;
 
-    return (floor > line ? floor : line) - work;
+    return copied ? r->copy_fixed : (floor > line ? floor : line) - work;
+}
+
+/* An operand's loads are plain copies. */
+static bool is_copied(const struct mm *mm, const struct mm_candidate *c,
+                      const struct mm_operand *o)
+{
+    return o->layout == MM_NZ || (c->t.rows && mm_may_be_rows(mm, o));
+}
+
+static void cost_loads(const struct mm_search *s, struct mm_candidate *c, uint32_t kt)
+{
+    const struct mm *mm = s->mm;
+    const struct mm_rates *r = &s->r;
+    bool a = is_copied(mm, c, &mm->a), b = is_copied(mm, c, &mm->b);
+
+    c->a_work = mm->a.transposed ? work_of(r, &mm->a, a, kt, c->mt, &c->a_bytes)
+                                 : work_of(r, &mm->a, a, c->mt, kt, &c->a_bytes);
+    c->b_work = mm->b.transposed ? work_of(r, &mm->b, b, c->nt, kt, &c->b_bytes)
+                                 : work_of(r, &mm->b, b, kt, c->nt, &c->b_bytes);
+    if (c->t.a_whole) { /* its rows are longer */
+        c->a_work = mm->a.transposed ? work_of(r, &mm->a, a, s->k, c->mt, &c->a_bytes)
+                                     : work_of(r, &mm->a, a, c->mt, s->k, &c->a_bytes);
+        c->a_work /= c->chunks;
+        c->a_bytes /= c->chunks;
+    }
+    c->a_start = start_of(r, a, c->a_work);
+    c->b_start = start_of(r, b, c->b_work);
+    c->a_next = a ? r->copy_fixed : r->next;
+    c->b_next = b ? r->copy_fixed : r->next;
 }
 
 /* The last chunk may be less than the others: of all of them the mean. */
@@ -95,11 +128,8 @@ static void cost_chunk(const struct mm_search *s, struct mm_candidate *c)
         c->half_out = max_u64(r->least, (uint64_t)c->mt * 64 * fn / r->out);
         c->out += c->half_out;
     }
-    c->a_work = mm->a.transposed ? work_of(r, &mm->a, kt, c->mt, &c->a_bytes)
-                                 : work_of(r, &mm->a, c->mt, kt, &c->a_bytes);
-    c->b_work = mm->b.transposed ? work_of(r, &mm->b, c->nt, kt, &c->b_bytes)
-                                 : work_of(r, &mm->b, kt, c->nt, &c->b_bytes);
-    c->first = start_of(r, c->a_work) + c->a_work + c->b_work + c->feed / pieces / slices;
+    cost_loads(s, c, kt);
+    c->first = c->a_start + c->a_work + c->b_next + c->b_work + c->feed / pieces / slices;
     even(s, c, &c->product, kt);
     even(s, c, &c->feed, kt);
     even(s, c, &c->a_work, kt);
@@ -149,27 +179,58 @@ static uint64_t cost_rounds(const struct mm_search *s, const struct mm_candidate
     uint64_t a = panels(c, c->t.a_stays, c->cols), b = panels(c, c->t.b_stays, c->rows);
 
     if (!c->t.a_stays) {
-        stream += c->a_work + r->next;
+        stream += c->a_work + c->a_next;
     }
     if (!c->t.b_stays) {
-        stream += c->b_work + r->next;
+        stream += c->b_work + c->b_next;
     }
-    stream = max_u64(stream, (stream + start_of(r, c->a_work) / 2) / (slots - 1));
+    stream = max_u64(stream, (stream + c->a_start / 2) / (slots - 1));
     chunk = c->chunks > 1 ? max_u64(chunk, stream) : chunk;
     tile = c->chunks * chunk;
     tile +=
         halves == 2 && c->half_out > c->product / 2 ? c->half_out - c->product / 2 : 0;
     tile = max_u64(tile, c->out);
-    load = c->chunks * (a * (c->a_work + r->next) + b * (c->b_work + r->next)) * rounds /
-           c->rounds;
+    load = c->chunks * (a * (c->a_work + c->a_next) + b * (c->b_work + c->b_next)) *
+           rounds / c->rounds;
     bytes = c->chunks * (a * c->a_bytes + b * c->b_bytes) * sharers * rounds / c->rounds;
     if (c->chunks == 1 && c->t.a_stays && c->t.a_slots == 1) {
-        tile += (a - 1) * (c->a_work + start_of(r, c->a_work)) / c->rounds;
+        tile += (a - 1) * (c->a_work + c->a_start) / c->rounds;
     } else if (c->chunks == 1 && c->t.b_stays && c->t.b_slots == 1) {
-        tile += (b - 1) * (c->b_work + start_of(r, c->b_work)) / c->rounds;
+        tile += (b - 1) * (c->b_work + c->b_start) / c->rounds;
     }
     load = max_u64(load, cost_hart(c, halves, rounds, c->chunks * (a + b)));
     return max_u64(max_u64(rounds * tile, load), bytes / r->l2) + load / SLACK;
+}
+
+/* Whether the commands of one tile are few enough to be kept (script.h). */
+static bool is_script(const struct mm_candidate *c, uint64_t pieces)
+{
+    uint32_t slices = mm_count(c->t.k, c->t.slice);
+
+    return 2 * c->chunks <= MM_SCRIPT_LOADS &&
+           pieces * c->chunks * (2 * slices + 1) <= MM_SCRIPT_FEEDS;
+}
+
+/* Cycles of a core that has one tile: loads one behind the other, at what the cores share,
+ * and behind the last of them its products; or the products behind the first. */
+static uint64_t cost_tile(const struct mm_search *s, const struct mm_candidate *c)
+{
+    const struct mm_rates *r = &s->r;
+    uint64_t sharers = mm_min(c->tiles, s->cores), pieces = mm_count(c->nt, c->t.columns);
+    uint64_t chunk = max_u64(c->product, c->feed);
+    uint64_t load = c->chunks * (c->a_work + c->b_work);
+    uint64_t shared = c->chunks * (c->a_bytes + c->b_bytes) * sharers / r->l2;
+    uint64_t more = c->out - c->half_out, begins, cycles, hart;
+
+    /* Not all of them load at one time: the last one begins that much later. */
+    begins = HART_BLOCK * sharers / s->cores;
+    load = max_u64(load, shared > begins ? shared - begins : 0);
+    load += c->chunks * c->b_next + (c->t.a_whole ? 1 : c->chunks) * c->a_next;
+    cycles = max_u64(load + chunk, load / c->chunks + c->chunks * chunk);
+    cycles += c->half_out + (more > chunk / 2 ? more - chunk / 2 : 0);
+    cycles += c->a_start - mm_min((uint32_t)c->a_start, (uint32_t)c->a_next);
+    hart = is_script(c, pieces) ? 0 : cost_hart(c, pieces, 1, 2 * c->chunks);
+    return begins + max_u64(cycles, hart) + hart / SLACK;
 }
 
 uint64_t mm_cost(const struct mm_search *s, struct mm_candidate *c)
@@ -178,6 +239,9 @@ uint64_t mm_cost(const struct mm_search *s, struct mm_candidate *c)
     uint64_t cycles;
 
     cost_chunk(s, c);
+    if (c->rounds == 1) {
+        return cost_tile(s, c);
+    }
     cycles = c->first + c->half_out;
 
     if (full) {

@@ -11,7 +11,7 @@
 /* What the chip costs. */
 struct mm_rates {
     uint32_t floor, floor_rate, fixed, rate, next, row, l0a, l0b, feed, mmad, out, least,
-        l2, l1_bytes, l0c_bytes;
+        l2, copy_fixed, copy_rate, l1_bytes, l0c_bytes;
 };
 
 /* A search: what is planned for, on how many cores, and the best so far. */
@@ -33,9 +33,10 @@ struct mm_candidate {
     uint32_t mt, nt;
     uint64_t product, feed, out,
         half_out; /* cycles of a chunk on M, MTE1; of a tile, of its last piece on FIX */
-    uint64_t a_bytes, b_bytes; /* of a chunk */
-    uint64_t a_work, b_work;   /* its cycles, without a start */
-    uint64_t first;            /* until the Cube begins */
+    uint64_t a_bytes, b_bytes;                 /* of a chunk */
+    uint64_t a_work, b_work;                   /* its cycles, without a start: */
+    uint64_t a_start, b_start, a_next, b_next; /* of one waited for, behind another */
+    uint64_t first;                            /* until the Cube begins */
 };
 
 struct mm_rates mm_rates_of_the_chip(void);

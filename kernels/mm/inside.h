@@ -14,6 +14,7 @@ enum {
     MM_SUM_BYTES = 4,   /* of an element in L0C */
     MM_BIAS_BYTES = 4,  /* of a column */
     MM_SCALE_BYTES = 8, /* likewise */
+    MM_ROW_PIXELS = 511 /* of a filter that is a row */
 };
 
 static inline enum type mm_sum_type(const struct mm *mm)
@@ -30,6 +31,62 @@ static inline uint32_t mm_a_rows(const struct mm *mm, const struct mm_cursor *at
 static inline uint32_t mm_b_rows(const struct mm *mm, const struct mm_cursor *at)
 {
     return mm->b.transposed ? mm_up(at->nt, 16) : at->kt;
+}
+
+/* Whether parts of k are added by atomics: whole numbers are the same in any order. */
+static inline bool mm_in_any_order(const struct mm *mm)
+{
+    return mm->any_order || mm_sum_type(mm) == TYPE_S32;
+}
+
+/* Whether an operand can lie in L1 in rows, each up to 32 bytes, and MTE1 makes the fractals:
+ * its window is then the img2col matrix of a filter as wide as a row. Columns of that matrix
+ * come in 32 bytes: not where they are rows or columns of c, which come in 16 elements. */
+static inline bool mm_may_be_rows(const struct mm *mm, const struct mm_operand *o)
+{
+    bool along_k = o == &mm->a ? !o->transposed : o->transposed;
+
+    return o->layout == MM_ND && (along_k || type_c0(o->type) <= 16);
+}
+
+static inline bool mm_in_rows(const struct mm *mm, const struct mm_operand *o)
+{
+    return mm->tiling.rows && mm_may_be_rows(mm, o);
+}
+
+/* k of a part, at most; of a slot of a in L1. */
+static inline uint32_t mm_part_k(const struct mm *mm, uint32_t parts)
+{
+    uint32_t unit = mm_unit_k(mm), all = mm_count(mm->shape.k, unit);
+
+    return mm_count(all, parts) * unit;
+}
+
+/* Where a chunk's part of a begins in its slot. */
+static inline uint32_t mm_a_begin(const struct mm *mm, const struct mm_cursor *at)
+{
+    return mm->tiling.a_whole ? at->k0 - at->k_begin : 0;
+}
+
+static inline uint32_t mm_a_k(const struct mm *mm, const struct mm_cursor *at)
+{
+    return mm->tiling.a_whole ? at->k_end - at->k_begin : at->kt;
+}
+
+/* Whether a chunk is the first, the last that uses its slot of a. */
+static inline bool mm_a_first(const struct mm *mm, const struct mm_cursor *at)
+{
+    return at->a_first && (!mm->tiling.a_whole || at->chunk == 0);
+}
+
+static inline bool mm_a_last(const struct mm *mm, const struct mm_cursor *at)
+{
+    return at->a_last && (!mm->tiling.a_whole || at->chunk + 1 == at->chunks);
+}
+
+static inline uint32_t mm_a_slot(const struct mm *mm, const struct mm_cursor *at)
+{
+    return (at->a + (mm->tiling.a_whole ? 0 : at->chunk)) % mm->tiling.a_slots;
 }
 
 /* Halves of L0A, L0B and BT; a slot of L1 for a tile's bias or scales. */
@@ -60,11 +117,16 @@ static inline bool mm_in_halves(const struct mm_tiling *t)
     return t->columns < t->n && 2 * t->columns >= t->n;
 }
 
+/* Makes the block's share of c zeros; tiles behind it wait until all blocks have. */
+void mm_clear(struct mm *mm, void *c);
 /* How what L0C holds becomes c. */
 enum quant mm_quant(const struct mm *mm);
 /* Commands of FIX for a whole tile through the ring; bytes of its largest piece. */
 unsigned mm_ring_most(const struct mm *mm);
 uint32_t mm_ring_bytes(const struct mm *mm);
+/* All that recorded commands depend on but for their keys, and for addresses in GM, which
+ * are patched. */
+uint64_t mm_fold(const struct mm *mm);
 /* Sets what follows from shape and tiling alone: rows and columns of tiles, parts, slots. */
 void mm_lay_out(struct mm *mm);
 /* Makes a and b each other as columns, and c a column: of one row. */

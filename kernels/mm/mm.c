@@ -12,10 +12,13 @@
  */
 #include "kernels/mm/mm.h"
 
+#include <string.h>
+
 #include "kernels/lib/share.h"
 #include "kernels/mm/inside.h"
 #include "kernels/mm/record.h"
 #include "kernels/mm/room.h"
+#include "kernels/mm/script.h"
 
 enum {
     AHEAD = 7,
@@ -105,52 +108,57 @@ void mm_set_ring(struct mm *mm, const struct mm_ring *ring)
 
 /* --- the first tile --- */
 
+/* How many buffers there are of those that semaphores count as free. */
+static void count_free(const struct mm *mm, uint8_t free[MM_SEMS])
+{
+    memset(free, 0, MM_SEMS);
+    free[MM_A_FREE] = (uint8_t)mm->tiling.a_slots;
+    free[MM_B_FREE] = (uint8_t)mm->tiling.b_slots;
+    free[MM_L0_FREE] = MM_L0_SLOTS;
+    for (unsigned c = 0; c < MM_C_SLOTS; c++) {
+        free[MM_C_FREE + c] = 1;
+    }
+    free[MM_BIAS_FREE] = mm->bias ? MM_SMALL_SLOTS : 0;
+    free[MM_SCALE_FREE] = mm->scale_words ? MM_SMALL_SLOTS : 0;
+    free[MM_PART_FREE] = mm->parts > 1 ? MM_PART_SLOTS : 0;
+}
+
 /* Nobody waits for them yet, so no task has to be woken. */
 static void post_free(const struct mm *mm)
 {
-    unsigned core = task_core(), sem = mm->sem;
+    uint8_t free[MM_SEMS];
 
-    sem_post(core, sem + MM_A_FREE, mm->tiling.a_slots);
-    sem_post(core, sem + MM_B_FREE, mm->tiling.b_slots);
-    sem_post(core, sem + MM_L0_FREE, MM_L0_SLOTS);
-    for (unsigned c = 0; c < MM_C_SLOTS; c++) {
-        sem_post(core, sem + MM_C_FREE + c, 1);
-    }
-    if (mm->bias) {
-        sem_post(core, sem + MM_BIAS_FREE, MM_SMALL_SLOTS);
-    }
-    if (mm->scale_words) {
-        sem_post(core, sem + MM_SCALE_FREE, MM_SMALL_SLOTS);
+    count_free(mm, free);
+    for (unsigned i = 0; i < MM_SEMS; i++) {
+        if (free[i]) {
+            sem_post(task_core(), mm->sem + i, free[i]);
+        }
     }
 }
 
 static void take_free(const struct mm *mm)
 {
-    task_wait(mm->sem + MM_A_FREE, mm->tiling.a_slots);
-    task_wait(mm->sem + MM_B_FREE, mm->tiling.b_slots);
-    task_wait(mm->sem + MM_L0_FREE, MM_L0_SLOTS);
-    for (unsigned c = 0; c < MM_C_SLOTS; c++) {
-        task_wait(mm->sem + MM_C_FREE + c, 1);
-    }
-    if (mm->bias) {
-        task_wait(mm->sem + MM_BIAS_FREE, MM_SMALL_SLOTS);
-    }
-    if (mm->scale_words) {
-        task_wait(mm->sem + MM_SCALE_FREE, MM_SMALL_SLOTS);
+    uint8_t free[MM_SEMS];
+
+    count_free(mm, free);
+    for (unsigned i = 0; i < MM_SEMS; i++) {
+        if (free[i]) {
+            task_wait(mm->sem + i, free[i]);
+        }
     }
 }
 
-static void set_fixpipe(const struct mm *mm)
+static void set_fixpipe(struct mm *mm)
 {
     union cmd cmd;
 
     if (mm->scaled && mm->scale_words == NULL) {
         fixpipe_set_quant(&cmd, mm->scale_word);
-        task_issue(PIPE_FIX, &cmd);
+        mm_push(mm, PIPE_FIX, &cmd, 1, MM_NO_BASE);
     }
     if (mm->act.relu == FIX_RELU_LEAKY || mm->act.clip) {
         fixpipe_set_relu(&cmd, mm->act.slope, mm->act.limit);
-        task_issue(PIPE_FIX, &cmd);
+        mm_push(mm, PIPE_FIX, &cmd, 1, MM_NO_BASE);
     }
 }
 
@@ -160,20 +168,29 @@ static uint64_t fold_in(uint64_t sum, uint64_t word)
     return sum ^ sum >> 29;
 }
 
+static uint32_t bits_of(float f)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &f, sizeof(bits));
+    return bits;
+}
+
 static uint64_t fold_operand(uint64_t sum, const struct mm_operand *o)
 {
     sum = fold_in(sum, (uint64_t)o->type << 8 | (uint64_t)o->layout << 1 | o->transposed);
-    return fold_in(sum, o->pitch);
+    return fold_in(fold_in(sum, o->pitch), o->product);
 }
 
-/* All that recordings depend on besides their keys; addresses in GM are patched. */
-static uint64_t fold(const struct mm *mm)
+uint64_t mm_fold(const struct mm *mm)
 {
     const struct mm_tiling *t = &mm->tiling;
+    const struct mm_shape *s = &mm->shape;
     uint64_t sum = fold_operand(fold_operand(mm->sem, &mm->a), &mm->b);
 
     sum = fold_in(sum, (uint64_t)t->m << 32 | t->n);
-    sum = fold_in(sum, (uint64_t)t->columns << 32 | t->k);
+    sum = fold_in(sum, (uint64_t)t->columns << 32 | (uint64_t)t->rows << 31 |
+                           (uint64_t)t->a_whole << 30 | t->k);
     sum =
         fold_in(sum, (uint64_t)t->slice << 32 | (uint32_t)t->a_slots << 16 | t->b_slots);
     sum = fold_in(sum, (uint64_t)mm->c_pitch << 32 | mm->l1_a);
@@ -182,6 +199,11 @@ static uint64_t fold(const struct mm *mm)
     sum =
         fold_in(sum, (uint64_t)(mm->bias != NULL) << 2 |
                          (uint64_t)(mm->scale_words != NULL) << 1 | (uint64_t)mm->scaled);
+    sum = fold_in(sum, (uint64_t)s->m << 32 | s->n);
+    sum = fold_in(sum, (uint64_t)s->k << 32 | s->batch << 8 | mm->parts);
+    sum = fold_in(fold_in(sum, mm->c_product), mm->scale_word);
+    sum = fold_in(sum, (uint64_t)mm->ub_begin << 32 | mm->ub_bytes);
+    sum = fold_in(sum, (uint64_t)bits_of(mm->act.slope) << 32 | bits_of(mm->act.limit));
     sum = fold_in(sum, (uint64_t)mm->ring.begin << 32 | mm->ring.bytes);
     sum = fold_in(sum, (uint64_t)mm->ring.rows << 32 | mm->ring.slots);
     return fold_in(sum, (uint64_t)mm->ring.pitch_bytes << 32 | mm->ring.free << 16 |
@@ -204,7 +226,8 @@ static uint32_t take_share(struct mm *mm)
     return first;
 }
 
-static void begin(struct mm *mm)
+/* Plans and checks what was not, and takes the core's room. */
+static uint32_t prepare(struct mm *mm)
 {
     char why[MM_TEXT];
     int err = mm->tiled ? 0 : mm_plan(mm, task_blocks(), MM_GENERAL, why);
@@ -215,10 +238,15 @@ static void begin(struct mm *mm)
         task_fail(err, SCHED_HERE, "%s", why);
     }
     first = take_share(mm);
-    mm->room = mm_room_take(task_core(), mm->once ? 0 : fold(mm));
+    mm->room = mm_room_take(task_core(), mm->once ? 0 : mm->folded);
     if (mm->room == NULL) {
         task_fail(ERR_NOMEM, SCHED_HERE, "no memory for recorded commands");
     }
+    return first;
+}
+
+static void begin(struct mm *mm, uint32_t first)
+{
     mm->room->ring[0].tile = first;
     mm->room->ring[0].a = mm->room->ring[0].b = 0;
     if (first < mm->tile_end) {
@@ -230,7 +258,7 @@ static void begin(struct mm *mm)
     set_fixpipe(mm);
     mm->most_ahead = mm_min(AHEAD, mm_max(mm->tiling.a_stays ? 2 : mm->tiling.a_slots,
                                           mm->tiling.b_stays ? 2 : mm->tiling.b_slots));
-    mm->begun = true;
+    mm->begun = mm->fresh = true;
 }
 
 /* --- tiles --- */
@@ -247,7 +275,7 @@ static void load_chunk(struct mm *mm)
     const struct mm_cursor *at = &mm->room->ring[mm->loads % MM_RING];
     struct mm_cursor *next = &mm->room->ring[++mm->loads % MM_RING];
 
-    if (at->a_first) {
+    if (mm_a_first(mm, at)) {
         mm_push_load_a(mm, at);
     }
     if (at->b_first) {
@@ -297,12 +325,13 @@ static void next_chunk(struct mm *mm)
 bool mm_iterate(struct mm *mm)
 {
     if (!mm->begun) {
-        begin(mm);
+        begin(mm, prepare(mm));
     } else if (mm->open) {
         task_fail(ERR_ARG, SCHED_HERE, "mm_iterate: the tile before has not been got");
-    } else if (mm->now->tile < mm->tile_end) {
+    } else if (!mm->fresh && mm->now->tile < mm->tile_end) {
         next_chunk(mm);
     }
+    mm->fresh = false;
     if (mm->now->tile >= mm->tile_end) {
         return false;
     }
@@ -325,12 +354,12 @@ bool mm_iterate(struct mm *mm)
 
 /* --- the way out --- */
 
-static void set_atomic(const struct mm *mm, bool atomic)
+static void set_atomic(struct mm *mm, bool atomic)
 {
     union cmd cmd;
 
     fixpipe_set_atomic(&cmd, atomic ? ATOMIC_ADD : ATOMIC_NONE, mm->c_type);
-    task_issue(PIPE_FIX, &cmd);
+    mm_push(mm, PIPE_FIX, &cmd, 1, MM_NO_BASE);
 }
 
 void mm_get_c(struct mm *mm, enum mm_place place, uint64_t to, bool atomic)
@@ -341,7 +370,8 @@ void mm_get_c(struct mm *mm, enum mm_place place, uint64_t to, bool atomic)
         task_fail(ERR_ARG, SCHED_HERE, "mm_get_c: there is no tile");
     }
     if (place == MM_GM) {
-        to += ((at->product * mm->parts + at->part) * mm->c_product +
+        uint32_t sum = at->product * mm->parts + at->part;
+        to += ((atomic ? at->product : sum) * mm->c_product +
                (uint64_t)at->m0 * mm->c_pitch + at->n0) *
               type_bits(mm->c_type) / 8;
     }
@@ -361,6 +391,33 @@ void mm_iterate_all(struct mm *mm, void *c, bool atomic)
     while (mm_iterate(mm)) {
         mm_get_c(mm, MM_GM, (uintptr_t)c, atomic);
     }
+}
+
+void mm_run(const struct mm *mm, void *c, void *sums)
+{
+    uint8_t free[MM_SEMS];
+    bool kept = mm->parts > 1 && !mm_in_any_order(mm); /* the sums of parts */
+    struct mm own;
+    uint32_t first;
+
+    if (mm_script_play(mm, c, sums)) {
+        return;
+    }
+    own = *mm;
+    own.out_base = kept ? MM_BASE_SUMS : MM_BASE_C;
+    first = prepare(&own);
+    (void)mm_script_begin(&own, c, sums);
+    begin(&own, first);
+    if (mm->parts > 1 && !kept) {
+        mm_clear(&own, c);
+    }
+    mm_iterate_all(&own, kept ? sums : c, mm->parts > 1 && !kept);
+    if (kept) {
+        mm_add_parts(&own, sums, c);
+    }
+    count_free(mm, free);
+    mm_script_end(&own, free);
+    mm_end(&own);
 }
 
 void mm_end(struct mm *mm)

@@ -31,12 +31,11 @@
 #define KERNELS_MM_MM_H
 
 #include "sched/sched.h"
-#include "sched/tque.h"
 
 enum {
-    MM_SEMS = 14,  /* semaphores of an object */
+    MM_SEMS = 17,  /* semaphores of an object */
     MM_PARTS = 24, /* of k, at most */
-    MM_TEXT = 160, /* bytes of what is wrong, or of how it is done */
+    MM_TEXT = 192, /* bytes of what is wrong, or of how it is done */
 };
 
 struct mm_shape {
@@ -75,7 +74,10 @@ struct mm_tiling {
     uint16_t a_slots, b_slots; /* in L1; 0: 2, or all of k of what stays */
     uint32_t parts;            /* of k, each with sums of its own: MM_SPLIT_K; 0: one */
     bool a_stays, b_stays;     /* while tiles of one row, one column follow each other */
-    uint64_t cycles;           /* that it is expected to take; 0: not known */
+    bool
+        rows; /* operands lie in L1 as in GM, if that is MM_ND: copies that begin sooner */
+    bool a_whole;    /* with that: a tile's panel of a comes by one load, not in chunks */
+    uint64_t cycles; /* that it is expected to take; 0: not known */
 };
 
 /* One of the operands as it lies in GM. */
@@ -119,6 +121,7 @@ struct mm_cursor {
 };
 
 struct mm_room; /* recorded commands: room.h */
+struct mm_script;
 
 struct mm {
     struct mm_shape shape;
@@ -140,10 +143,13 @@ struct mm {
     unsigned sem;                /* the first of its semaphores; 0 unless it is set */
     unsigned share, shares;      /* of the tiles; 0 of 0: those of the task's block */
     uint32_t l1_begin, l1_bytes; /* of L1: where its part begins; 0: all behind that */
+    uint32_t ub_begin, ub_bytes; /* likewise of UB, for mm_add_parts() */
     struct mm_tiling tiling;
-    bool tiled;   /* `tiling` holds */
-    bool checked; /* as it is */
-    bool turned;  /* a, b and c are each other's columns as rows: MM_GEMV */
+    bool any_order; /* parts of k may be added in any: MM_SPLIT_K */
+    bool adds;      /* who uses it adds parts of k, so that MM_AUTO may choose them */
+    bool tiled;     /* `tiling` holds */
+    bool checked;   /* as it is */
+    bool turned;    /* a, b and c are each other's columns as rows: MM_GEMV */
     /* What follows from all that, once it is checked: how many tiles (of all shares), where
      * buffers begin; and where the object is in its share. */
     uint32_t parts, rows, cols, tiles, tile_end;
@@ -154,8 +160,12 @@ struct mm {
     uint32_t loads, done;        /* chunks that are loaded, that are multiplied */
     uint32_t most_ahead;         /* that the one may be more than the other */
     uint32_t l0, c, out;         /* buffers, counted up; pieces into the ring */
-    bool begun, open; /* the tile of `now` has begun; it has not been got yet */
-    bool once;        /* the share is too little to record anything */
+    bool begun, fresh;           /* the first tile has; not even that */
+    bool open;                   /* the tile of `now` has not been got yet */
+    bool once;                   /* the share is too little to record anything */
+    uint64_t folded;             /* all that recordings depend on, once it is checked */
+    uint8_t out_base;            /* what tiles go to in GM: enum mm_base */
+    struct mm_script *writes;    /* where what is pushed is written down, or NULL */
     struct mm_room *room;
 };
 
@@ -203,12 +213,19 @@ void mm_ring_piece(const struct mm *mm, unsigned i, struct mm_piece *piece);
 /* MM_SPLIT_K: part i of k begins with row mm_part_begin() of b; each part's sums go to GM as a
  * matrix of their own, one behind the other, instead of to c. mm_add_parts(), by all blocks of
  * the launch at once and behind their tiles, adds them: as long as there are n of them, the
- * upper n / 2 to the lower ones in their order, rounding each time, in UB that the pipe has
- * left, which was opened before the first tile. mm_end() comes behind it. */
+ * upper n / 2 to the lower ones in their order, rounding each time. mm_end() comes behind it. */
 uint32_t mm_part_begin(const struct mm *mm, uint32_t i);
-void mm_add_parts(struct mm *mm, struct tpipe *pipe, const void *sums, void *c);
+void mm_add_parts(struct mm *mm, const void *sums, void *c);
 /* All tiles of the share to GM. */
 void mm_iterate_all(struct mm *mm, void *c, bool atomic);
+/* The block's whole part of the product, from what was planned and checked: all of that up to
+ * mm_end(), with mm_add_parts() if there are parts, for which `sums` is the room. A share of
+ * few commands is kept, and costs the hart a store a pipe the next time. With `any_order`, and
+ * of whole numbers, parts are added to c by atomics as they come, `sums` is not used, and
+ * floats depend on which core is when ready. */
+void mm_run(const struct mm *mm, void *c, void *sums);
+/* Bytes of that room. */
+uint64_t mm_sums_bytes(const struct mm *mm);
 /* Waits until the object's commands have ended; its semaphores are then 0. */
 void mm_end(struct mm *mm);
 

@@ -167,7 +167,7 @@ void mm_push_out(struct mm *mm, const struct mm_cursor *at, unsigned c,
                 to + piece_at(mm, &key, mm_column(mm, at->nt, i, key.pieces));
         }
     }
-    mm_push(PIPE_FIX, r->cmds, r->n);
+    mm_push(mm, PIPE_FIX, r->cmds, r->n, place == MM_GM ? mm->out_base : MM_NO_BASE);
 }
 
 unsigned mm_ring_most(const struct mm *mm)

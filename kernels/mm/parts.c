@@ -2,83 +2,162 @@
  *
  * The sums of the parts of k, added on the Vector in an order that the shape alone decides.
  * Each block takes its share of c's elements, in steps that UB holds: one load brings all
- * parts of a step, the upper half of them is added to the lower one until there is one.
+ * parts of a step, the upper half of them is added to the lower one until there is one. Where
+ * any order will do, c is made zeros first and parts are added to it.
  */
 #include "hal/chip.h"
 #include "hal/mte.h"
 #include "hal/vector.h"
+#include "hal/vector_move.h"
 #include "kernels/lib/share.h"
 #include "kernels/mm/inside.h"
+#include "kernels/mm/record.h"
 #include "sched/launch.h"
-#include "sched/tque.h"
 
-enum { UNIT = 64 /* elements that a share is a multiple of */, BUFFERS = 2 };
+enum {
+    UNIT = 64,    /* elements that a share and a step are a multiple of */
+    LEAST = 128,  /* of a share: 512 bytes, as a row of GM takes at the least */
+    STEPS = 4,    /* of a share at most, if it fits, */
+    ZEROS = 4096, /* elements that are stored by one command */
+    WORTH = 8192, /* additions that are worth one more, so that pipes overlap */
+};
 
-/* Behind the block's tiles, before it loads what others have stored. */
-static void barrier(void)
+/* A command that arrives at the barrier, one that waits until all have. */
+static void arrive(struct mm *mm, enum pipe pipe)
 {
     union cmd cmd;
 
     cmd_nop(&cmd);
     cmd_post(&cmd, LAUNCH_ARRIVE, 1);
-    task_issue(PIPE_FIX, &cmd);
-    cmd_nop(&cmd);
-    cmd_wait(&cmd, LAUNCH_GO, 1);
-    task_issue(PIPE_MTE2, &cmd);
+    mm_push(mm, pipe, &cmd, 1, MM_NO_BASE);
 }
 
-/* n sums of `pitch` elements each: the last command that adds two of them, to `out`, is left
- * in *cmd. */
-static void add(enum type type, uint32_t at, uint32_t out, uint32_t pitch, uint32_t n,
-                union cmd *cmd)
+static void go(struct mm *mm, enum pipe pipe)
 {
-    for (;;) {
+    union cmd cmd;
+
+    cmd_nop(&cmd);
+    cmd_wait(&cmd, LAUNCH_GO, 1);
+    mm_push(mm, pipe, &cmd, 1, MM_NO_BASE);
+}
+
+/* Behind the block's tiles, before it loads what others have stored. */
+static void barrier(struct mm *mm, bool adds)
+{
+    arrive(mm, PIPE_FIX);
+    go(mm, adds ? PIPE_MTE2 : PIPE_FIX);
+}
+
+/* The block's share of the elements. */
+static void take_share(uint32_t all, uint32_t *at, uint32_t *end)
+{
+    unsigned block = task_block(), blocks = mm_min(task_blocks(), mm_count(all, LEAST));
+
+    *at = *end = 0;
+    if (block < blocks) {
+        *at = (uint32_t)share_begin(all, UNIT, block, blocks);
+        *end = (uint32_t)share_begin(all, UNIT, block + 1, blocks);
+    }
+}
+
+/* Elements of a step. */
+static uint32_t step_of(const struct mm *mm, uint32_t share)
+{
+    uint32_t ub = mm->ub_bytes ? mm->ub_bytes : chip_mem(NPU_MEM_UB) - mm->ub_begin;
+    uint32_t most = ub / MM_SUM_BYTES / MM_PART_SLOTS / mm->parts / UNIT * UNIT;
+    uint32_t steps =
+        mm_max(mm_min(STEPS, share * mm->parts / WORTH), mm_count(share, most));
+
+    return mm_up(mm_count(share, mm_max(1, steps)), UNIT);
+}
+
+/* n sums of `pitch` elements each become one, in the place of the first. */
+static void add(struct mm *mm, uint32_t at, uint32_t pitch, uint32_t n)
+{
+    union cmd cmd[2];
+    bool first = true;
+
+    while (n > 1) {
         uint32_t low = mm_count(n, 2);
-        vector_count(cmd, (n - low) * pitch);
-        task_issue(PIPE_V, cmd);
-        vector_add(cmd, type, n == 2 ? out : at, at, at + low * pitch * MM_SUM_BYTES);
-        if (n == 2) {
-            return;
+        vector_count(&cmd[0], (n - low) * pitch);
+        vector_add(&cmd[1], mm_sum_type(mm), at, at, at + low * pitch * MM_SUM_BYTES);
+        if (first) {
+            cmd_wait(&cmd[0], mm->sem + MM_PART_FULL, 1);
         }
-        task_issue(PIPE_V, cmd);
+        if (low == 1) {
+            cmd_post(&cmd[1], mm->sem + MM_SUM_FULL, 1);
+        }
+        mm_push(mm, PIPE_V, cmd, 2, MM_NO_BASE);
+        first = false;
         n = low;
     }
 }
 
-void mm_add_parts(struct mm *mm, struct tpipe *pipe, const void *sums, void *c)
+static void add_step(struct mm *mm, const char *sums, char *c, uint32_t ub, uint32_t n)
 {
-    uint32_t all = mm->shape.m * mm->shape.n, parts = mm->parts;
-    uint64_t at = share_begin(all, UNIT, task_block(), task_blocks());
-    uint64_t end = share_begin(all, UNIT, task_block() + 1, task_blocks());
-    uint32_t step =
-        tpipe_free(pipe, VECIN) / MM_SUM_BYTES / BUFFERS / (parts + 1) / UNIT * UNIT;
-    struct tque *in = tque_init(pipe, "parts", VECIN, PIPE_MTE2, PIPE_V, BUFFERS,
-                                step * parts * MM_SUM_BYTES);
-    struct tque *out =
-        tque_init(pipe, "sum", VECOUT, PIPE_V, PIPE_MTE3, BUFFERS, step * MM_SUM_BYTES);
+    uint32_t all = mm->shape.m * mm->shape.n, pitch = mm_up(n, 8);
     union cmd cmd;
 
-    barrier();
-    for (; at < end; at += step) {
-        uint32_t n = (uint32_t)(end - at < step ? end - at : step), pitch = mm_up(n, 8);
-        uint32_t x = tque_alloc(in), y;
+    mte_gm_to_ub_rows(&cmd, ub, sums,
+                      &(struct mte_rows){.n_rows = mm->parts,
+                                         .row_bytes = n * MM_SUM_BYTES,
+                                         .gm_pitch_bytes = all * MM_SUM_BYTES,
+                                         .local_pitch_bytes = pitch * MM_SUM_BYTES});
+    cmd_wait(&cmd, mm->sem + MM_PART_FREE, 1);
+    cmd_post(&cmd, mm->sem + MM_PART_FULL, 1);
+    mm_push(mm, PIPE_MTE2, &cmd, 1, MM_BASE_SUMS);
+    add(mm, ub, pitch, mm->parts);
+    mte_ub_to_gm(&cmd, c, ub, n * MM_SUM_BYTES);
+    cmd_wait(&cmd, mm->sem + MM_SUM_FULL, 1);
+    cmd_post(&cmd, mm->sem + MM_PART_FREE, 1);
+    mm_push(mm, PIPE_MTE3, &cmd, 1, MM_BASE_C);
+}
 
-        mte_gm_to_ub_rows(&cmd, x, (const char *)sums + at * MM_SUM_BYTES,
-                          &(struct mte_rows){.n_rows = parts,
-                                             .row_bytes = n * MM_SUM_BYTES,
-                                             .gm_pitch_bytes = all * MM_SUM_BYTES,
-                                             .local_pitch_bytes = pitch * MM_SUM_BYTES});
-        tque_enque(in, x, &cmd);
-        task_issue(PIPE_MTE2, &cmd);
-        x = tque_deque(in);
-        y = tque_alloc(out);
-        add(mm_sum_type(mm), x, y, pitch, parts, &cmd);
-        tque_free(in, x, &cmd);
-        tque_enque(out, y, &cmd);
-        task_issue(PIPE_V, &cmd);
-        y = tque_deque(out);
-        mte_ub_to_gm(&cmd, (char *)c + at * MM_SUM_BYTES, y, n * MM_SUM_BYTES);
-        tque_free(out, y, &cmd);
-        task_issue(PIPE_MTE3, &cmd);
+void mm_add_parts(struct mm *mm, const void *sums, void *c)
+{
+    uint32_t all = mm->shape.m * mm->shape.n, at, end, step, slot = 0;
+
+    take_share(all, &at, &end);
+    barrier(mm, at < end);
+    step = step_of(mm, end - at);
+    for (; at < end; at += step) {
+        add_step(mm, (const char *)sums + (uint64_t)at * MM_SUM_BYTES,
+                 (char *)c + (uint64_t)at * MM_SUM_BYTES,
+                 mm->ub_begin + slot * step * mm->parts * MM_SUM_BYTES,
+                 mm_min(step, end - at));
+        slot = (slot + 1) % MM_PART_SLOTS;
     }
+}
+
+uint64_t mm_sums_bytes(const struct mm *mm)
+{
+    bool kept = mm->parts > 1 && !mm_in_any_order(mm);
+
+    return kept ? (uint64_t)mm->shape.m * mm->shape.n * mm->parts * MM_SUM_BYTES : 0;
+}
+
+void mm_clear(struct mm *mm, void *c)
+{
+    uint32_t all = mm->shape.m * mm->shape.n, at, end, n;
+    union cmd cmd;
+
+    take_share(all, &at, &end);
+    n = mm_min(end - at, ZEROS);
+    if (n) {
+        vector_count(&cmd, n);
+        mm_push(mm, PIPE_V, &cmd, 1, MM_NO_BASE);
+        vector_fill(&cmd, OP_VDUP, TYPE_S32, mm->ub_begin, 0);
+        cmd_post(&cmd, mm->sem + MM_SUM_FULL, 1);
+        mm_push(mm, PIPE_V, &cmd, 1, MM_NO_BASE);
+    }
+    for (uint32_t i = at; i < end; i += ZEROS) {
+        mte_ub_to_gm(&cmd, (char *)c + (uint64_t)i * MM_SUM_BYTES, mm->ub_begin,
+                     mm_min(ZEROS, end - i) * MM_SUM_BYTES);
+        if (i == at) {
+            cmd_wait(&cmd, mm->sem + MM_SUM_FULL, 1);
+        }
+        mm_push(mm, PIPE_MTE3, &cmd, 1, MM_BASE_C);
+    }
+    arrive(mm, PIPE_MTE3);
+    go(mm, PIPE_FIX);
 }

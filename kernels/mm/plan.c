@@ -5,16 +5,20 @@
  */
 #include <stdio.h>
 
+#include "hal/contract/cost.h"
 #include "kernels/mm/cost.h"
 #include "kernels/mm/inside.h"
 
 enum {
     SLOTS_MORE = 2 /* than two */,
     FRACTALS = 64 /* of a side of a tile, at most */,
-    SPLIT_K = 1536,       /* k that is worth to be cut */
+    SPLIT_K = 1024,       /* k that is worth to be cut */
     SPLIT_AREA = 1 << 18, /* elements of c, at most */
     SPLIT_CORES = 24,     /* of the chip that is cut for */
-    ADDING = 3000,        /* cycles until all cores have come so far, and of the Vector */
+    BARRIER = 100,        /* cycles until all cores have come so far */
+    ADD = 20,        /* cycles that an addition of the Vector takes besides its repeats */
+    ADD_LEAST = 128, /* elements of a core that adds, as parts.c has it */
+    LANES = 64,
 };
 
 /* Bytes of a chunk of each operand in L1. */
@@ -36,11 +40,12 @@ static uint32_t small_bytes(const struct mm *mm, uint32_t n)
 static bool share_l1(const struct mm_search *s, struct mm_candidate *c)
 {
     const struct mm *mm = s->mm;
-    uint32_t a = chunk_bytes(mm, c->t.m, c->t.k), b = chunk_bytes(mm, c->t.n, c->t.k);
+    uint32_t a = chunk_bytes(mm, c->t.m, c->t.a_whole ? s->k : c->t.k);
+    uint32_t b = chunk_bytes(mm, c->t.n, c->t.k);
     uint32_t all = mm->l1_bytes ? mm->l1_bytes : s->r.l1_bytes - mm->l1_begin;
     uint32_t small = small_bytes(mm, c->t.n), needs;
 
-    c->t.a_slots = (uint16_t)(c->t.a_stays ? c->chunks : 2);
+    c->t.a_slots = (uint16_t)(c->t.a_stays ? c->chunks : c->t.a_whole ? 1 : 2);
     c->t.b_slots = (uint16_t)(c->t.b_stays ? c->chunks : 2);
     if (c->chunks > 255 && (c->t.a_stays || c->t.b_stays)) {
         return false;
@@ -57,9 +62,10 @@ static bool share_l1(const struct mm_search *s, struct mm_candidate *c)
         needs += b;
     }
     for (unsigned more = SLOTS_MORE; more; more--) { /* what streams */
-        uint32_t bytes = (c->t.a_stays ? 0 : a) + (c->t.b_stays ? 0 : b);
+        bool still = c->t.a_stays || c->t.a_whole;
+        uint32_t bytes = (still ? 0 : a) + (c->t.b_stays ? 0 : b);
         if (needs + more * bytes <= all) {
-            c->t.a_slots = (uint16_t)(c->t.a_slots + (c->t.a_stays ? 0 : more));
+            c->t.a_slots = (uint16_t)(c->t.a_slots + (still ? 0 : more));
             c->t.b_slots = (uint16_t)(c->t.b_slots + (c->t.b_stays ? 0 : more));
             break;
         }
@@ -154,6 +160,15 @@ static bool allowed(const struct mm_search *s, const struct mm_candidate *c)
                                     : true;
 }
 
+/* Whether a tile's panel of a can come by one load. */
+static bool may_be_whole(const struct mm_search *s, const struct mm_candidate *c)
+{
+    const struct mm_operand *a = &s->mm->a;
+    uint32_t columns = a->transposed ? c->t.m : s->k;
+
+    return mm_may_be_rows(s->mm, a) && columns <= MM_ROW_PIXELS * type_c0(a->type);
+}
+
 static void try_tile(struct mm_search *s, uint32_t fm, uint32_t fn)
 {
     const struct mm_shape *shape = &s->mm->shape;
@@ -179,7 +194,17 @@ static void try_tile(struct mm_search *s, uint32_t fm, uint32_t fn)
             (stays == 2 && c.rows == 1)) {
             continue;
         }
+        c.t.rows = false;
         try_chunks(s, &c);
+        c.t.rows = c.rounds == 1; /* in a longer stream their start is paid too often */
+        if (c.t.rows) {
+            try_chunks(s, &c);
+        }
+        c.t.a_whole = c.t.rows && stays == 0 && may_be_whole(s, &c);
+        if (c.t.a_whole) {
+            try_chunks(s, &c);
+            c.t.a_whole = false;
+        }
     }
 }
 
@@ -220,10 +245,21 @@ static struct mm_search plan_for(const struct mm *mm, unsigned cores,
 /* What it takes to add the parts of c, on so many cores. */
 static uint64_t cost_of_parts(const struct mm *mm, unsigned cores, uint32_t parts)
 {
-    uint64_t bytes = (uint64_t)mm->shape.m * mm->shape.n * parts * MM_SUM_BYTES;
+    uint32_t all = mm->shape.m * mm->shape.n;
+    uint32_t adders = mm_min(cores, mm_count(all, ADD_LEAST)), share = all / adders;
+    uint64_t bytes = (uint64_t)all * parts * MM_SUM_BYTES;
+    uint64_t load =
+        cost_gm_rows(parts, share * MM_SUM_BYTES, chip_cost(COST_GM_ROW_BYTES),
+                     chip_cost(COST_GM_UB_RATE));
+    uint64_t shared = bytes / chip_cost(COST_L2_READ_RATE);
+    uint64_t adds = (uint64_t)share / LANES * (parts - 1) / 2 + ADD * parts;
 
-    return 2 * chip_cost(COST_GM_UB_FIXED) + chip_cost(COST_UB_GM_FIXED) + ADDING +
-           bytes / cores / chip_cost(COST_GM_UB_RATE);
+    if (mm_in_any_order(mm)) {
+        return 0; /* c is made zeros while the first loads are under way */
+    }
+    return BARRIER + chip_cost(COST_GM_UB_FIXED) + chip_cost(COST_UB_GM_FIXED) +
+           (load > shared ? load : shared) + adds +
+           share * MM_SUM_BYTES / chip_cost(COST_UB_GM_RATE) / 2;
 }
 
 /* Sums of parts can be added: they are c as it is. */
@@ -245,8 +281,8 @@ static uint64_t cost_in_parts(const struct mm *mm, unsigned cores, uint32_t part
                     : s.best + (parts > 1 ? cost_of_parts(mm, cores, parts) : 0);
 }
 
-/* In how many parts k is cheapest on a chip of SPLIT_CORES cores, where it gains a third and
- * costs a single core a fifth more at most. What the machine has does not matter, or results
+/* In how many parts k is cheapest on a chip of SPLIT_CORES cores, where it gains a seventh and
+ * costs a single core two thirds more at most. What the machine has does not matter, or results
  * would depend on it. */
 static uint32_t best_parts(const struct mm *mm)
 {
@@ -257,8 +293,8 @@ static uint32_t best_parts(const struct mm *mm)
     if (!may_split(mm) || (uint64_t)mm->shape.m * mm->shape.n > SPLIT_AREA) {
         return 1;
     }
-    least = cost_in_parts(mm, SPLIT_CORES, 1) * 2 / 3;
-    alone = cost_in_parts(mm, 1, 1) * 6 / 5;
+    least = cost_in_parts(mm, SPLIT_CORES, 1) * 6 / 7;
+    alone = cost_in_parts(mm, 1, 1) * 5 / 3;
     for (unsigned i = 0; i < sizeof(tried); i++) {
         uint64_t cycles = cost_in_parts(mm, SPLIT_CORES, tried[i]);
         if (cycles < least && cost_in_parts(mm, 1, tried[i]) <= alone) {
@@ -327,7 +363,7 @@ static const char *cannot(const struct mm *mm, enum mm_strategy strategy)
 static struct mm_search best_of(struct mm *mm, unsigned cores, enum mm_strategy strategy)
 {
     struct mm_search s = {0}, t;
-    uint32_t parts = strategy == MM_AUTO ? best_parts(mm) : 1;
+    uint32_t parts = strategy == MM_AUTO && mm->adds ? best_parts(mm) : 1;
     struct mm turned = *mm;
 
     if (strategy == MM_SPLIT_K) {
@@ -336,9 +372,9 @@ static struct mm_search best_of(struct mm *mm, unsigned cores, enum mm_strategy 
     if (strategy != MM_GEMV) {
         s = plan_for(mm, cores, strategy, parts);
     }
-    if (parts == 1 && may_turn(mm, strategy)) {
+    if (may_turn(mm, strategy)) {
         mm_turn(&turned);
-        t = plan_for(&turned, cores, strategy, 1);
+        t = plan_for(&turned, cores, strategy, parts);
         if (t.found && (!s.found || t.best < s.best)) {
             *mm = turned;
             s = t;

@@ -5,9 +5,10 @@
 #include "kernels/mm/record.h"
 
 #include "hal/cube.h"
-#include "hal/mte.h"
+#include "hal/mte_conv.h"
 #include "kernels/mm/inside.h"
 #include "kernels/mm/room.h"
+#include "kernels/mm/script.h"
 #include "kernels/mm/walk.h"
 
 /* Of PRODUCTS: what its first or its last command waits for or posts. */
@@ -23,20 +24,26 @@ enum {
     BIAS_END = 256
 };
 
-void mm_push(enum pipe pipe, union cmd *cmds, unsigned n)
+void mm_push(struct mm *mm, enum pipe pipe, union cmd *cmds, unsigned n,
+             enum mm_base base)
 {
+
     if (n == 1) {
         task_issue(pipe, cmds);
     } else {
         task_issue_many(pipe, cmds, n);
     }
+    if (mm->writes) { /* as they were issued, with the tag */
+        mm_script_add(mm, pipe, cmds, n, base);
+    }
 }
 
 /* From that address in GM. */
-static void push_load(struct mm_recording *r, uint64_t address)
+static void push_load(struct mm *mm, struct mm_recording *r, uint64_t address,
+                      enum mm_base base)
 {
     r->cmds[0].nd2nz.src = address;
-    mm_push(PIPE_MTE2, r->cmds, 1);
+    mm_push(mm, PIPE_MTE2, r->cmds, 1, base);
 }
 _Static_assert(offsetof(union cmd, copy_in.src) == offsetof(union cmd, nd2nz.src) &&
                    offsetof(union cmd, copy_in.dst) == offsetof(union cmd, nd2nz.dst),
@@ -64,10 +71,20 @@ static uint64_t window_at(const struct mm_operand *o, const struct window *w,
 }
 
 /* A column block has as many rows in L1 as `block_rows` says. */
-static void build_load(union cmd *cmd, const struct mm_operand *o, const struct window *w,
-                       uint32_t l1, uint32_t block_rows)
+static void build_load(const struct mm *mm, union cmd *cmd, const struct mm_operand *o,
+                       const struct window *w, uint32_t l1, uint32_t block_rows)
 {
-    if (o->layout == MM_NZ) {
+    uint32_t row = w->cols * type_bits(o->type) / 8;
+
+    if (mm_in_rows(mm, o) && o->pitch == w->cols && row % MTE_BLOCK == 0) {
+        mte_gm_to_l1(cmd, l1, NULL, w->rows * row); /* short rows side by side are fast */
+    } else if (mm_in_rows(mm, o)) {
+        mte_gm_to_l1_rows(
+            cmd, l1, NULL,
+            &(struct mte_rows){.n_rows = w->rows,
+                               .row_bytes = row,
+                               .gm_pitch_bytes = o->pitch * type_bits(o->type) / 8});
+    } else if (o->layout == MM_NZ) {
         mte_gm_to_l1_rows(
             cmd, l1, NULL,
             &(struct mte_rows){.n_rows = mm_count(w->cols, type_c0(o->type)),
@@ -98,7 +115,7 @@ static struct mm_recording *record_load(struct mm *mm, const struct mm_key *key,
         r->cmds[0].nd2nz.dst = l1;
         return r;
     }
-    build_load(r->cmds, o, w, l1, block_rows);
+    build_load(mm, r->cmds, o, w, l1, block_rows);
     cmd_wait(r->cmds, mm->sem + (a ? MM_A_FREE : MM_B_FREE), 1);
     cmd_post(r->cmds, mm->sem + (a ? MM_A_FULL : MM_B_FULL), 1);
     return r;
@@ -106,19 +123,19 @@ static struct mm_recording *record_load(struct mm *mm, const struct mm_key *key,
 
 void mm_push_load_a(struct mm *mm, const struct mm_cursor *at)
 {
-    const struct window w = mm->a.transposed
-                                ? (struct window){at->k0, at->kt, at->m0, at->mt}
-                                : (struct window){at->m0, at->mt, at->k0, at->kt};
+    uint32_t k0 = at->k0 - mm_a_begin(mm, at), kt = mm_a_k(mm, at);
+    const struct window w = mm->a.transposed ? (struct window){k0, kt, at->m0, at->mt}
+                                             : (struct window){at->m0, at->mt, k0, kt};
     const struct mm_key key = {.kind = MM_LOAD_A,
-                               .a = (uint16_t)((at->a + at->chunk) % mm->tiling.a_slots),
+                               .a = (uint16_t)mm_a_slot(mm, at),
                                .mt = (uint16_t)at->mt,
-                               .kt = (uint16_t)at->kt};
+                               .kt = (uint16_t)kt};
     struct mm_recording *r = mm_recorded(mm, &key);
 
     if (r == NULL) {
         r = record_load(mm, &key, &mm->a, &w, mm_a_rows(mm, at));
     }
-    push_load(r, window_at(&mm->a, &w, at->product));
+    push_load(mm, r, window_at(&mm->a, &w, at->product), MM_BASE_A);
 }
 
 void mm_push_load_b(struct mm *mm, const struct mm_cursor *at)
@@ -135,7 +152,7 @@ void mm_push_load_b(struct mm *mm, const struct mm_cursor *at)
     if (r == NULL) {
         r = record_load(mm, &key, &mm->b, &w, mm_b_rows(mm, at));
     }
-    push_load(r, window_at(&mm->b, &w, at->product));
+    push_load(mm, r, window_at(&mm->b, &w, at->product), MM_BASE_B);
 }
 
 /* Bias or scales of a tile's columns, to the slot of the tile's number. */
@@ -156,7 +173,7 @@ static void push_load_small(struct mm *mm, const struct mm_cursor *at, enum mm_k
         cmd_wait(r->cmds, mm->sem + (bias ? MM_BIAS_FREE : MM_SCALE_FREE), 1);
         cmd_post(r->cmds, mm->sem + (bias ? MM_BIAS_FULL : MM_SCALE_FULL), 1);
     }
-    push_load(r, gm + (uint64_t)at->n0 * size);
+    push_load(mm, r, gm + (uint64_t)at->n0 * size, bias ? MM_BASE_BIAS : MM_BASE_SCALE);
 }
 
 void mm_push_load_bias(struct mm *mm, const struct mm_cursor *at)
@@ -171,6 +188,11 @@ void mm_push_load_scale(struct mm *mm, const struct mm_cursor *at)
 
 /* --- products --- */
 
+/* An operand's chunk in L1 as an image: rows of pixels of 32 bytes. */
+struct map {
+    uint16_t rows, pixels;
+};
+
 /* Where MM_PRODUCTS writes its commands, the columns that it is at and their slice of k. */
 struct tape {
     struct mm *mm;
@@ -181,7 +203,8 @@ struct tape {
     uint32_t at, kl; /* in the chunk */
     bool first, last;
     unsigned slot;                 /* of L0 */
-    uint32_t a, b, step_a, step_b; /* where the slice lies in L1, from slice to slice */
+    uint32_t a, b, step_a, step_b; /* where the slice lies in L1, from slice to slice; */
+    struct map map_a, map_b;       /* in rows: where the chunk does */
     union cmd *feed, *work;
     const union cmd *common; /* what the slices have in common: load a, load b, mmad */
 };
@@ -202,6 +225,53 @@ static void record_bias(struct tape *t)
     }
 }
 
+/* Part of an operand that lies in L1 in rows: rows x columns of what lies there. */
+static void place_rows(union cmd *cmd, uint32_t l0, uint32_t l1, const struct map *map,
+                       const struct window *w, uint32_t c0)
+{
+    cmd->load3d.dst = l0;
+    cmd->load3d.src = l1;
+    cmd->load3d.map_h = map->rows;
+    cmd->load3d.map_w = cmd->load3d.filter_w = map->pixels;
+    cmd->load3d.m_start = (uint16_t)w->r0;
+    cmd->load3d.m_len = (uint16_t)w->rows;
+    cmd->load3d.k_start = (uint16_t)w->c0;
+    cmd->load3d.k_len = (uint16_t)mm_up(w->cols, c0);
+}
+
+static void place_a(const struct tape *t, union cmd *cmd)
+{
+    const struct mm *mm = t->mm;
+
+    if (mm_in_rows(mm, &mm->a)) {
+        uint32_t k = t->key->a_begin + t->at;
+        const struct window w = mm->a.transposed
+                                    ? (struct window){k, t->kl, 0, t->key->mt}
+                                    : (struct window){0, t->key->mt, k, t->kl};
+        place_rows(cmd, t->slot * mm->l0a_slot, t->a, &t->map_a, &w, mm->c0);
+    } else {
+        cmd->load2d.dst = t->slot * mm->l0a_slot;
+        cmd->load2d.src = t->a;
+        cmd->load2d.n_cols = (uint16_t)t->kl;
+    }
+}
+
+static void place_b(const struct tape *t, union cmd *cmd)
+{
+    const struct mm *mm = t->mm;
+
+    if (mm_in_rows(mm, &mm->b)) {
+        const struct window w = mm->b.transposed
+                                    ? (struct window){t->h0, t->ht, t->at, t->kl}
+                                    : (struct window){t->at, t->kl, t->h0, t->ht};
+        place_rows(cmd, t->slot * mm->l0b_slot, t->b, &t->map_b, &w, mm->c0);
+    } else {
+        cmd->load2d.dst = t->slot * mm->l0b_slot;
+        cmd->load2d.src = t->b;
+        cmd->load2d.n_rows = (uint16_t)t->kl;
+    }
+}
+
 /* a and b of the slice to L0. */
 static void record_loads(struct tape *t)
 {
@@ -210,9 +280,7 @@ static void record_loads(struct tape *t)
     union cmd *cmd = t->feed++;
 
     *cmd = t->common[0];
-    cmd->load2d.dst = t->slot * mm->l0a_slot;
-    cmd->load2d.src = t->a;
-    cmd->load2d.n_cols = (uint16_t)t->kl;
+    place_a(t, cmd);
     if (t->first && (flags & A_BEGIN)) {
         cmd_wait(cmd, mm->sem + MM_A_FULL, 1);
     }
@@ -224,9 +292,7 @@ static void record_loads(struct tape *t)
     }
     cmd = t->feed++;
     *cmd = t->common[1];
-    cmd->load2d.dst = t->slot * mm->l0b_slot;
-    cmd->load2d.src = t->b;
-    cmd->load2d.n_rows = (uint16_t)t->kl;
+    place_b(t, cmd);
     if (t->first && (flags & B_BEGIN)) {
         cmd_wait(cmd, mm->sem + MM_B_FULL, 1);
     }
@@ -259,17 +325,35 @@ static void record_mmad(struct tape *t)
 /* What all slices of a size of tile have in common. */
 static void build_common(const struct mm *mm, const struct mm_common *c, union cmd *cmd)
 {
-    mte_l1_to_l0a(&cmd[0], 0, 0,
-                  &(struct mte_window){.type = mm->a.type,
-                                       .n_rows = c->mt,
-                                       .block_rows = c->a_rows,
-                                       .transpose = mm->a.transposed});
+    static const struct mte_conv rows = {0};
+
+    if (mm_in_rows(mm, &mm->a)) {
+        mte_img2col_to_l0a(&cmd[0], 0, 0,
+                           &(struct mte_img2col){.type = mm->a.type,
+                                                 .conv = &rows,
+                                                 .transpose = mm->a.transposed});
+        cmd[0].load3d.channels = (uint16_t)mm->c0;
+    } else {
+        mte_l1_to_l0a(&cmd[0], 0, 0,
+                      &(struct mte_window){.type = mm->a.type,
+                                           .n_rows = c->mt,
+                                           .block_rows = c->a_rows,
+                                           .transpose = mm->a.transposed});
+    }
     cmd_wait(&cmd[0], mm->sem + MM_L0_FREE, 1);
-    mte_l1_to_l0b(&cmd[1], 0, 0,
-                  &(struct mte_window){.type = mm->a.type,
-                                       .n_cols = c->ht,
-                                       .block_rows = c->b_rows,
-                                       .transpose = mm->b.transposed});
+    if (mm_in_rows(mm, &mm->b)) {
+        mte_img2col_to_l0b(&cmd[1], 0, 0,
+                           &(struct mte_img2col){.type = mm->a.type,
+                                                 .conv = &rows,
+                                                 .transpose = mm->b.transposed});
+        cmd[1].load3d.channels = (uint16_t)mm->c0;
+    } else {
+        mte_l1_to_l0b(&cmd[1], 0, 0,
+                      &(struct mte_window){.type = mm->a.type,
+                                           .n_cols = c->ht,
+                                           .block_rows = c->b_rows,
+                                           .transpose = mm->b.transposed});
+    }
     cmd_post(&cmd[1], mm->sem + MM_L0_FULL, 1);
     cube_mmad(&cmd[2], &(struct cube_mmad){.type = mm->a.type,
                                            .m = c->mt,
@@ -293,6 +377,11 @@ static const union cmd *common(const struct mm *mm, uint32_t mt, uint32_t ht,
     return c->cmd;
 }
 
+static struct map map_of(const struct mm *mm, uint32_t rows, uint32_t columns)
+{
+    return (struct map){(uint16_t)rows, (uint16_t)mm_count(columns, mm->c0)};
+}
+
 /* To piece i of the tile, which is cut into so many. */
 static void begin_piece(struct tape *t, const struct mm_cursor *at, uint32_t i,
                         uint32_t pieces)
@@ -314,6 +403,17 @@ static void begin_piece(struct tape *t, const struct mm_cursor *at, uint32_t i,
     t->b = mm->l1_b + key->b * mm->slot_b +
            (mm->b.transposed ? t->h0 : t->h0 / c0 * b_rows) * MTE_BLOCK;
     t->step_b = (mm->b.transposed ? slice / c0 * b_rows : slice) * MTE_BLOCK;
+    if (mm_in_rows(mm, &mm->a)) {
+        t->map_a = map_of(mm, mm->a.transposed ? key->a_k : key->mt,
+                          mm->a.transposed ? key->mt : key->a_k);
+        t->step_a = 0;
+    }
+    if (mm_in_rows(mm, &mm->b)) {
+        t->map_b = map_of(mm, mm->b.transposed ? at->nt : at->kt,
+                          mm->b.transposed ? at->kt : at->nt);
+        t->b = mm->l1_b + key->b * mm->slot_b;
+        t->step_b = 0;
+    }
     t->common = common(mm, key->mt, t->ht, a_rows, b_rows);
 }
 
@@ -354,8 +454,8 @@ static uint16_t product_flags(const struct mm *mm, const struct mm_cursor *at, b
     bool begins = at->chunk == 0;
     unsigned flags =
         (begins ? SUM_BEGIN : 0) | (at->chunk + 1 == at->chunks ? SUM_END : 0) |
-        (left && at->a_first ? A_BEGIN : 0) | (left && at->b_first ? B_BEGIN : 0) |
-        (right && at->a_last ? A_END : 0) | (right && at->b_last ? B_END : 0);
+        (left && mm_a_first(mm, at) ? A_BEGIN : 0) | (left && at->b_first ? B_BEGIN : 0) |
+        (right && mm_a_last(mm, at) ? A_END : 0) | (right && at->b_last ? B_END : 0);
 
     if (mm->bias && begins && at->part == 0) {
         flags |= BIAS | (left ? BIAS_BEGIN : 0) | (right ? BIAS_END : 0);
@@ -369,13 +469,15 @@ void mm_push_products(struct mm *mm, const struct mm_cursor *at, uint32_t first,
     bool right = first + n == mm_columns(mm, at->nt);
     const struct mm_key key = {.kind = MM_PRODUCTS,
                                .flags = product_flags(mm, at, first == 0, right),
-                               .a = (uint16_t)((at->a + at->chunk) % mm->tiling.a_slots),
+                               .a = (uint16_t)mm_a_slot(mm, at),
                                .b = (uint16_t)((at->b + at->chunk) % mm->tiling.b_slots),
                                .c = (uint16_t)c,
                                .l0 = (uint16_t)(mm->l0 % MM_L0_SLOTS),
                                .mt = (uint16_t)at->mt,
                                .nt = (uint16_t)at->nt,
                                .kt = (uint16_t)at->kt,
+                               .a_begin = (uint16_t)mm_a_begin(mm, at),
+                               .a_k = (uint16_t)mm_a_k(mm, at),
                                .first = (uint16_t)first,
                                .pieces = (uint16_t)n,
                                .place = mm->bias ? at->tile % MM_SMALL_SLOTS : 0};
@@ -385,6 +487,6 @@ void mm_push_products(struct mm *mm, const struct mm_cursor *at, uint32_t first,
         r = record_products(mm, at, &key);
     }
     mm->l0 += r->more;
-    mm_push(PIPE_MTE1, r->cmds, r->n);
-    mm_push(PIPE_M, r->cmds + r->n, r->more);
+    mm_push(mm, PIPE_MTE1, r->cmds, r->n, MM_NO_BASE);
+    mm_push(mm, PIPE_M, r->cmds + r->n, r->more, MM_NO_BASE);
 }

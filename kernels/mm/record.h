@@ -26,17 +26,34 @@ enum {
     MM_BIAS_FULL,
     MM_SCALE_FREE,
     MM_SCALE_FULL,
+    MM_PART_FREE, /* steps of mm_add_parts() in UB */
+    MM_PART_FULL,
+    MM_SUM_FULL,
 };
-_Static_assert(MM_SCALE_FULL + 1 == MM_SEMS, "as mm.h says");
+_Static_assert(MM_SUM_FULL + 1 == MM_SEMS, "as mm.h says");
 
 enum {
     MM_L0_SLOTS = 2,
     MM_C_SLOTS = 2,
-    MM_SMALL_SLOTS = 2 /* of bias and scales in L1 */
+    MM_SMALL_SLOTS = 2, /* of bias and scales in L1 */
+    MM_PART_SLOTS = 2   /* of UB */
 };
 
-/* n commands, recorded or not. */
-void mm_push(enum pipe pipe, union cmd *cmds, unsigned n);
+/* What a command's address in GM belongs to. */
+enum mm_base {
+    MM_NO_BASE,
+    MM_BASE_A,
+    MM_BASE_B,
+    MM_BASE_BIAS,
+    MM_BASE_SCALE,
+    MM_BASE_C,
+    MM_BASE_SUMS,
+    MM_BASES
+};
+
+/* n commands, recorded or not, whose addresses in GM belong to `base`. */
+void mm_push(struct mm *mm, enum pipe pipe, union cmd *cmds, unsigned n,
+             enum mm_base base);
 /* Push what the cursor is at. */
 void mm_push_load_a(struct mm *mm, const struct mm_cursor *at);
 void mm_push_load_b(struct mm *mm, const struct mm_cursor *at);

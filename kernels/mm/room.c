@@ -20,13 +20,20 @@ static void forget(struct mm_room *room)
     room->n = 0;
 }
 
-struct mm_room *mm_room_take(unsigned core, uint64_t of)
+struct mm_room *mm_room_of(unsigned core)
 {
     struct mm_room *room = rooms[core];
 
     while (room && room->taken && room->run == sched_run_number) {
         room = room->next;
     }
+    return room;
+}
+
+struct mm_room *mm_room_take(unsigned core, uint64_t of)
+{
+    struct mm_room *room = mm_room_of(core);
+
     if (room == NULL) {
         room = malloc(sizeof(*room));
         if (room == NULL) {
@@ -35,6 +42,7 @@ struct mm_room *mm_room_take(unsigned core, uint64_t of)
         hint_kept(room, sizeof(*room));
         room->next = rooms[core];
         room->of = ~of;
+        room->script.state = MM_SCRIPT_NONE;
         rooms[core] = room;
     }
     room->run = sched_run_number;
@@ -55,7 +63,8 @@ void mm_room_give(struct mm_room *room)
 static unsigned place_of(const struct mm_key *key)
 {
     const uint64_t *word = (const void *)key;
-    uint64_t mix = (word[0] ^ word[1] << 7 ^ word[2] << 3) * 0x9e3779b97f4a7c15u;
+    uint64_t mix =
+        (word[0] ^ word[1] << 7 ^ word[2] << 3 ^ word[3] << 11) * 0x9e3779b97f4a7c15u;
 
     return (unsigned)(mix >> 57);
 }
@@ -69,7 +78,8 @@ static struct mm_recording *find(const struct mm_room *room, const struct mm_key
 
     for (*at = place_of(key); room->slot[*at]; *at = (*at + 1) % MM_ROOM_SLOTS) {
         const uint64_t *have = (const void *)&room->slot[*at]->key;
-        if (have[0] == want[0] && have[1] == want[1] && have[2] == want[2]) {
+        if (have[0] == want[0] && have[1] == want[1] && have[2] == want[2] &&
+            have[3] == want[3]) {
             return room->slot[*at];
         }
     }

@@ -7,6 +7,7 @@
 #define KERNELS_MM_ROOM_H
 
 #include "kernels/mm/mm.h"
+#include "kernels/mm/script.h"
 
 enum {
     MM_ROOM_SLOTS = 128, /* of the table, a power of 2; a quarter stays free */
@@ -28,8 +29,9 @@ enum mm_kind {
 struct mm_key {
     uint16_t kind, flags, a, b, c, l0; /* slots */
     uint16_t mt, nt, kt, first, pieces, place;
+    uint16_t a_begin, a_k, none[2];
 };
-_Static_assert(sizeof(struct mm_key) == 3 * sizeof(uint64_t), "compared by words");
+_Static_assert(sizeof(struct mm_key) == 4 * sizeof(uint64_t), "compared by words");
 
 /* Commands of one pipe, `more` of which follow that go to M. */
 struct mm_recording {
@@ -54,6 +56,7 @@ struct mm_room {
     struct mm_recording *like[MM_KINDS]; /* the last of each kind */
     struct mm_common common[2];          /* of whole columns and of the last */
     struct mm_cursor ring[MM_RING];      /* of chunks that are loaded, and the next */
+    struct mm_script script;
     struct mm_recording *slot[MM_ROOM_SLOTS];
     unsigned n, free; /* recordings; the place of the table that was looked at last */
     size_t used;
@@ -65,6 +68,8 @@ struct mm_room {
  * record again. of 0: for an object that records nothing. NULL: no memory. */
 struct mm_room *mm_room_take(unsigned core, uint64_t of);
 void mm_room_give(struct mm_room *room);
+/* The room that the core's next object would get; NULL: there is none yet. */
+struct mm_room *mm_room_of(unsigned core);
 /* The recording of a key, or NULL. */
 struct mm_recording *mm_recorded(const struct mm *mm, const struct mm_key *key);
 /* One of n commands and `more`, of a key that was not found, for who fills them in. */

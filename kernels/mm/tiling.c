@@ -40,12 +40,12 @@ uint32_t mm_part_begin(const struct mm *mm, uint32_t i)
     return mm_cut(mm->shape.k, mm_unit_k(mm), i, mm_max(1, mm->tiling.parts));
 }
 
-/* Bytes of a chunk of an operand in L1 whose other side is `side`. */
-static uint32_t slot_bytes(const struct mm *mm, uint32_t side)
+/* Bytes of k of an operand in L1 whose other side is `side`. */
+static uint32_t slot_bytes(const struct mm *mm, uint32_t side, uint32_t k)
 {
     uint32_t unit = mm_unit(mm, true);
 
-    return mm_up(side, unit) * mm_up(mm->tiling.k, unit) * (type_bits(mm->a.type) / 8);
+    return mm_up(side, unit) * mm_up(k, unit) * (type_bits(mm->a.type) / 8);
 }
 
 static void fill_in(struct mm *mm)
@@ -87,8 +87,8 @@ void mm_lay_out(struct mm *mm)
     mm->unit_k = mm_unit_k(mm);
     mm->l0a_slot = mm_l0a_slot();
     mm->l0b_slot = mm_l0b_slot();
-    mm->slot_a = slot_bytes(mm, t->m);
-    mm->slot_b = slot_bytes(mm, t->n);
+    mm->slot_a = slot_bytes(mm, t->m, t->a_whole ? mm_part_k(mm, mm->parts) : t->k);
+    mm->slot_b = slot_bytes(mm, t->n, t->k);
     mm->l1_a = mm->l1_begin;
     mm->l1_b = mm->l1_a + t->a_slots * mm->slot_a;
     mm->l1_bias = mm->l1_b + t->b_slots * mm->slot_b;
@@ -115,14 +115,18 @@ void mm_explain(const struct mm *mm, char text[MM_TEXT])
 
     snprintf(
         text, MM_TEXT,
-        "%s: %lu tiles of %lu x %lu, %s in L0C, k by %lu in L1 (%u + %u slots%s), by "
+        "%s: %lu tiles of %lu x %lu, %s in L0C, k by %lu in L1 (%s%u + %u slots%s), by "
         "%lu in L0; %llu cycles expected",
         mm_strategy_name(t->strategy), (unsigned long)mm->tiles, (unsigned long)t->m,
         (unsigned long)t->n,
         mm_in_halves(t)     ? "in halves"
         : t->columns < t->n ? "in columns"
                             : "two",
-        (unsigned long)t->k, t->a_slots, t->b_slots,
+        (unsigned long)t->k,
+        t->a_whole ? "rows, a at once, "
+        : t->rows  ? "rows, "
+                   : "",
+        t->a_slots, t->b_slots,
         t->a_stays   ? ", a stays"
         : t->b_stays ? ", b stays"
                      : "",
@@ -225,6 +229,17 @@ static int check_memory(const struct mm *mm, char *why)
                 : 0;
 }
 
+/* A row is as wide as a filter may be. */
+static bool rows_too_wide(const struct mm *mm)
+{
+    const struct mm_tiling *t = &mm->tiling;
+    uint32_t k = t->a_whole ? mm_part_k(mm, mm->parts) : t->k;
+    uint32_t a = mm->a.transposed ? t->m : k, b = mm->b.transposed ? t->k : t->n;
+
+    return (mm_in_rows(mm, &mm->a) && mm_count(a, mm->c0) > MM_ROW_PIXELS) ||
+           (mm_in_rows(mm, &mm->b) && mm_count(b, mm->c0) > MM_ROW_PIXELS);
+}
+
 static int check_tiling(const struct mm *mm, char *why)
 {
     const struct mm_tiling *t = &mm->tiling;
@@ -232,7 +247,8 @@ static int check_tiling(const struct mm *mm, char *why)
 
     uint32_t pieces = mm_count(t->n, t->columns);
 
-    if (t->columns > t->n || (pieces > 2 && (t->k < mm->shape.k || mm->group < pieces))) {
+    if (t->columns > t->n ||
+        (pieces > 2 && (t->k < mm_part_k(mm, mm->parts) || mm->group < pieces))) {
         return wrong(
             why, ERR_ARG,
             "tiling: %lu columns of %lu in a slot of L0C, so k must be one chunk of "
@@ -243,6 +259,13 @@ static int check_tiling(const struct mm *mm, char *why)
     if (!err && 2 * mm_count(t->k, t->slice) + 1 > PIPE_DEPTH) {
         err = wrong(why, ERR_ARG, "tiling: %lu slices in a chunk, 15 at most",
                     (unsigned long)mm_count(t->k, t->slice));
+    }
+    if (!err && t->rows && rows_too_wide(mm)) {
+        err = wrong(why, ERR_ARG, "tiling: rows of more than %u bytes in L1",
+                    MM_ROW_PIXELS * MTE_BLOCK);
+    }
+    if (!err && t->a_whole && (t->a_stays || !mm_in_rows(mm, &mm->a))) {
+        err = wrong(why, ERR_ARG, "tiling: a at one time wants rows, and does not stay");
     }
     if (!err && t->a_stays && t->b_stays) {
         err = wrong(why, ERR_ARG, "tiling: a and b cannot both stay");
@@ -304,5 +327,6 @@ int mm_check(struct mm *mm, char why[MM_TEXT])
         }
     }
     mm->checked = mm->tiled && !err;
+    mm->folded = mm->checked ? mm_fold(mm) : 0;
     return err;
 }

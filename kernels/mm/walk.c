@@ -63,7 +63,7 @@ void mm_step(const struct mm *mm, struct mm_cursor *at)
         chunk(mm, at);
         return;
     }
-    at->a += at->a_last ? at->chunks : 0;
+    at->a += !at->a_last ? 0 : mm->tiling.a_whole ? 1 : at->chunks;
     at->b += at->b_last ? at->chunks : 0;
     mm_seek(mm, at, at->tile + 1, UINT32_MAX);
 }

@@ -10,6 +10,7 @@
 
 #include "hal/chip.h"
 #include "kernels/cli/data.h"
+#include "kernels/lib/f16.h"
 #include "kernels/matmul/matmul.h"
 #include "tests/target/test.h"
 
@@ -74,6 +75,8 @@ static void check_run(struct matmul p, unsigned shift)
     uint8_t *c = c_room + GUARD - shift;
     struct matmul moved;
     struct sched_report report;
+    char why[MM_TEXT];
+    struct mm mm;
 
     CHECK((uint64_t)p.m * p.k * esize <= MAX_A && (uint64_t)p.k * p.n * esize <= MAX_B);
     CHECK(size <= MAX_C);
@@ -85,6 +88,10 @@ static void check_run(struct matmul p, unsigned shift)
         moved.b = memcpy(shifted_b + 2 * shift, b_room, (size_t)p.k * p.n * esize);
     }
     moved.c = c;
+    if (p.tiling == MATMUL_OWN) {
+        CHECK_OK(matmul_plan(&moved, &mm, why));
+        p.parts = mm.parts;
+    }
     memset(c_room, 0xa5, GUARD + size + GUARD);
     CHECK_OK(matmul(&moved, &report));
     check_result(&p, c);
@@ -216,6 +223,28 @@ TEST(matmul, parts_of_k)
     p.cores = chip_cores();
     p.parts = 0; /* whole numbers do not mind */
     check_run(p, 0);
+}
+
+/* Small whole numbers, whose sums are the same in any order; twice, since commands are kept,
+ * the second time from and to elsewhere. */
+TEST(matmul, parts_in_any_order)
+{
+    struct matmul p = {.m = 20,
+                       .n = 40,
+                       .k = 2999,
+                       .in = TYPE_F16,
+                       .out = TYPE_F32,
+                       .strategy = MM_SPLIT_K,
+                       .any_order = true};
+
+    for (unsigned i = 0; i < 2999 * 40; i++) {
+        ((uint16_t *)(void *)b_room)[i] = f32_to_f16((float)(int)(i % 7) - 3);
+        ((uint16_t *)(void *)a_room)[i % (20 * 2999)] = f32_to_f16((float)(i % 5));
+    }
+    for (p.cores = 1; p.cores <= chip_cores(); p.cores++) {
+        check_run(p, 0);
+        check_run(p, 4);
+    }
 }
 
 /* --- values --- */

@@ -2,7 +2,8 @@
  *
  * Random products by the Matmul object against their definition, bit for bit: shapes from 1
  * up, types, layouts, transposed operands, pitches, a bias, scales, activations, batches, any
- * number of blocks. What lies around c and between its rows must stay as it was.
+ * number of blocks; run twice, since commands are kept. What lies around c and between its rows
+ * must stay as it was.
  */
 #include <math.h>
 #include <stdio.h>
@@ -30,6 +31,7 @@ enum { FILL = 0xa5 };
 struct product {
     struct mm mm, planned; /* as it was asked for, as it runs */
     unsigned blocks;
+    bool whole; /* by mm_run(), or tile by tile */
     void *a, *b, *bias;
     uint64_t *words;
     uint8_t *c;
@@ -242,6 +244,12 @@ static void set_result(struct product *p)
     }
 }
 
+/* c between two guards, twice. */
+static uint64_t c_room(const struct product *p)
+{
+    return 2 * (p->c_bytes + 2 * GUARD);
+}
+
 static void make(struct product *p)
 {
     struct mm_shape s = {some(SIDE), some(SIDE), some(SIDE_K),
@@ -259,8 +267,9 @@ static void make(struct product *p)
     set_operand(p, false);
     set_result(p);
     p->c_bytes = (uint64_t)s.batch * s.m * p->pitch * type_bits(p->mm.c_type) / 8;
-    p->c = malloc(p->c_bytes + 2 * GUARD);
-    memset(p->c, FILL, p->c_bytes + 2 * GUARD);
+    p->c = malloc(c_room(p));
+    memset(p->c, FILL, c_room(p));
+    p->whole = below(2);
     p->blocks = 1 + below(chip_cores());
 }
 
@@ -275,13 +284,20 @@ static void drop(struct product *p)
 
 /* --- running and comparing --- */
 
+static bool again; /* the second run, to the other c */
+
 static void kernel(void *arg)
 {
     const struct product *p = arg;
     struct mm mm = p->planned;
+    uint8_t *c = p->c + GUARD + (again ? p->c_bytes + 2 * GUARD : 0);
 
-    mm_iterate_all(&mm, p->c + GUARD, false);
-    mm_end(&mm);
+    if (p->whole) {
+        mm_run(&p->planned, c, NULL);
+    } else {
+        mm_iterate_all(&mm, c, false);
+        mm_end(&mm);
+    }
 }
 
 /* The first wrong element, or what was written beside; false: all is right. */
@@ -310,6 +326,10 @@ static bool differs(const struct product *p, char text[MM_TEXT])
             snprintf(text, MM_TEXT, "written beside c");
             return true;
         }
+    }
+    if (memcmp(p->c, p->c + p->c_bytes + 2 * GUARD, p->c_bytes + 2 * GUARD) != 0) {
+        snprintf(text, MM_TEXT, "the second run gave others");
+        return true;
     }
     return false;
 }
@@ -346,7 +366,10 @@ static bool run(void)
     err = err ? err : mm_check(&p.planned, why);
     if (!err) {
         l.blocks = p.blocks;
+        again = false;
         err = launch(&l, &report);
+        again = true;
+        err = err ? err : launch(&l, &report);
         if (err) {
             printf("# %s\n", report.text);
         }

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Scripts of whole shares; see script.h. The hart posts nothing: of the commands that wait
+ * for an empty buffer the first ones find one and do not wait, and the last ones that empty
+ * one do not post, so that a script leaves each semaphore as it was.
+ */
+#include "kernels/mm/script.h"
+
+#include <string.h>
+
+#include "kernels/mm/inside.h"
+#include "kernels/mm/room.h"
+
+static void take_bases(const struct mm *mm, void *c, void *sums, uint64_t bases[MM_BASES])
+{
+    bases[MM_NO_BASE] = 0;
+    bases[MM_BASE_A] = (uintptr_t)mm->a.gm;
+    bases[MM_BASE_B] = (uintptr_t)mm->b.gm;
+    bases[MM_BASE_BIAS] = (uintptr_t)mm->bias;
+    bases[MM_BASE_SCALE] = (uintptr_t)mm->scale_words;
+    bases[MM_BASE_C] = (uintptr_t)c;
+    bases[MM_BASE_SUMS] = (uintptr_t)sums;
+}
+
+static unsigned share_of(const struct mm *mm, unsigned *shares)
+{
+    *shares = mm->shares ? mm->shares : task_blocks();
+    return mm->shares ? mm->share : task_block();
+}
+
+static bool is_of(const struct mm_script *s, const struct mm *mm)
+{
+    unsigned shares, share = share_of(mm, &shares);
+
+    return s->of == mm->folded && s->share == share && s->shares == shares;
+}
+
+bool mm_script_begin(struct mm *mm, void *c, void *sums)
+{
+    struct mm_script *s = &mm->room->script;
+
+    if (s->state == MM_SCRIPT_TOO_LONG && is_of(s, mm)) {
+        return false;
+    }
+    s->state = MM_SCRIPT_NONE;
+    s->of = mm->folded;
+    s->share = share_of(mm, &s->shares);
+    take_bases(mm, c, sums, s->bases);
+    memset(s->n, 0, sizeof(s->n));
+    mm->writes = s;
+    return true;
+}
+
+/* The commands of a pipe. */
+static union cmd *of_pipe(struct mm_script *s, unsigned pipe, unsigned *room)
+{
+    *room = pipe == PIPE_MTE1 ? MM_SCRIPT_FEEDS
+            : pipe == PIPE_M  ? MM_SCRIPT_PRODUCTS
+            : pipe == PIPE_V  ? MM_SCRIPT_ADDS
+                              : PIPE_DEPTH;
+    switch (pipe) {
+    case PIPE_MTE2:
+        return s->loads;
+    case PIPE_MTE1:
+        return s->feeds;
+    case PIPE_M:
+        return s->products;
+    case PIPE_FIX:
+        return s->outs;
+    case PIPE_V:
+        return s->adds;
+    default:
+        return s->stores;
+    }
+}
+
+void mm_script_add(struct mm *mm, enum pipe pipe, const union cmd *cmds, unsigned n,
+                   enum mm_base base)
+{
+    struct mm_script *s = mm->writes;
+    unsigned at = s->n[pipe], room;
+    union cmd *to = of_pipe(s, pipe, &room);
+
+    if (at + n > room) {
+        s->state = MM_SCRIPT_TOO_LONG;
+        mm->writes = NULL;
+        return;
+    }
+    memcpy(&to[at], cmds, n * sizeof(*cmds));
+    for (unsigned i = 0; room == PIPE_DEPTH && i < n;
+         i++) { /* scales go to FB on their way */
+        bool gm = pipe != PIPE_FIX || cmds[i].head.opcode == OP_FIX_L0C_GM;
+        s->base[pipe][at + i] = (uint8_t)(gm ? base : MM_NO_BASE);
+    }
+    s->n[pipe] = (uint8_t)(at + n);
+}
+
+/* Takes the semaphore out of a command's pair, whose other one moves up. */
+static bool drop(uint8_t sem[2], uint8_t count[2], unsigned which)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        if (count[i] && sem[i] == which) {
+            sem[i] = i == 0 ? sem[1] : 0;
+            count[i] = i == 0 ? count[1] : 0;
+            sem[1] = 0;
+            count[1] = 0;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The first `n` waits for a semaphore, the last `n` posts of it. */
+static void drop_free(struct mm_script *s, unsigned sem, unsigned n)
+{
+    for (unsigned pipe = 0; pipe < NPU_PIPES; pipe++) {
+        unsigned waits = n, posts = n, room;
+        union cmd *cmds = of_pipe(s, pipe, &room);
+        for (unsigned i = 0; i < s->n[pipe] && waits; i++) {
+            struct cmd_head *head = &cmds[i].head;
+            waits -= drop(head->wait_sem, head->wait_n, sem);
+        }
+        for (unsigned i = s->n[pipe]; i > 0 && posts; i--) {
+            struct cmd_head *head = &cmds[i - 1].head;
+            posts -= drop(head->post_sem, head->post_n, sem);
+        }
+    }
+}
+
+static void add_leg(struct mm_script *s, enum pipe pipe, unsigned from, unsigned n)
+{
+    unsigned room;
+    union cmd *cmds = of_pipe(s, pipe, &room);
+
+    if (n) {
+        s->legs[s->n_legs++] = (struct mm_leg){(uint8_t)pipe, (uint8_t)n, cmds + from};
+    }
+}
+
+/* First what empty queues hold, of each pipe, so that nobody waits for what is not there yet.
+ * The other products go with what feeds them, two or three commands for each: by so few that
+ * those in front of them have been fed. */
+static void make_legs(struct mm_script *s)
+{
+    unsigned feeds = s->n[PIPE_MTE1], fed = mm_min(feeds, PIPE_DEPTH);
+    unsigned products = s->n[PIPE_M], done = mm_min(products, PIPE_DEPTH);
+    unsigned adds = s->n[PIPE_V], added = mm_min(adds, PIPE_DEPTH);
+
+    s->n_legs = 0;
+    add_leg(s, PIPE_MTE2, 0, s->n[PIPE_MTE2]);
+    add_leg(s, PIPE_MTE1, 0, fed);
+    add_leg(s, PIPE_M, 0, done);
+    add_leg(s, PIPE_FIX, 0, s->n[PIPE_FIX]);
+    add_leg(s, PIPE_V, 0, added);
+    add_leg(s, PIPE_MTE3, 0, s->n[PIPE_MTE3]);
+    while (fed < feeds || done < products) {
+        unsigned feed = mm_min(PIPE_DEPTH, feeds - fed);
+        unsigned work = mm_min(PIPE_DEPTH / 2, products - done);
+        add_leg(s, PIPE_MTE1, fed, feed);
+        add_leg(s, PIPE_M, done, work);
+        fed += feed;
+        done += work;
+    }
+    add_leg(s, PIPE_V, added, adds - added);
+}
+_Static_assert(4 + MM_SCRIPT_FEEDS / PIPE_DEPTH + 2 * MM_SCRIPT_PRODUCTS / PIPE_DEPTH <=
+                   MM_SCRIPT_LEGS,
+               "legs");
+
+void mm_script_end(struct mm *mm, const uint8_t free[MM_SEMS])
+{
+    struct mm_script *s = mm->writes;
+
+    if (s == NULL) {
+        return;
+    }
+    for (unsigned i = 0; i < MM_SEMS; i++) {
+        if (free[i]) {
+            drop_free(s, mm->sem + i, free[i]);
+        }
+    }
+    make_legs(s);
+    s->last = s->n[PIPE_MTE3] && !mm_in_any_order(mm) ? PIPE_MTE3 : PIPE_FIX;
+    s->state = MM_SCRIPT_KEPT;
+    mm->writes = NULL;
+}
+
+/* Moves the addresses of a pipe to where the operands lie now. */
+static void move(struct mm_script *s, unsigned pipe, const uint64_t by[MM_BASES])
+{
+    unsigned room;
+    union cmd *cmds = of_pipe(s, pipe, &room);
+
+    for (unsigned i = 0; i < s->n[pipe]; i++) {
+        union cmd *cmd = &cmds[i];
+        uint64_t *address = pipe == PIPE_MTE2  ? &cmd->copy_in.src
+                            : pipe == PIPE_FIX ? &cmd->fix_gm.dst
+                                               : &cmd->copy_out.dst;
+        if (s->base[pipe][i] != MM_NO_BASE) {
+            *address += by[s->base[pipe][i]];
+        }
+    }
+}
+
+__attribute__((noinline)) static void move_to(struct mm_script *s, const struct mm *mm,
+                                              void *c, void *sums)
+{
+    uint64_t by[MM_BASES], bases[MM_BASES];
+
+    take_bases(mm, c, sums, bases);
+    for (unsigned i = 0; i < MM_BASES; i++) {
+        by[i] = bases[i] - s->bases[i];
+        s->bases[i] = bases[i];
+    }
+    move(s, PIPE_MTE2, by);
+    move(s, PIPE_FIX, by);
+    move(s, PIPE_MTE3, by);
+}
+
+/* Whether all lies where it did; few instructions, since each block begins with them. */
+static bool lies_there(const struct mm_script *s, const struct mm *mm, const void *c,
+                       const void *sums)
+{
+    const uint64_t *at = s->bases;
+
+    return ((at[MM_BASE_A] ^ (uintptr_t)mm->a.gm) |
+            (at[MM_BASE_B] ^ (uintptr_t)mm->b.gm) |
+            (at[MM_BASE_BIAS] ^ (uintptr_t)mm->bias) |
+            (at[MM_BASE_SCALE] ^ (uintptr_t)mm->scale_words) |
+            (at[MM_BASE_C] ^ (uintptr_t)c) | (at[MM_BASE_SUMS] ^ (uintptr_t)sums)) == 0;
+}
+
+bool mm_script_play(const struct mm *mm, void *c, void *sums)
+{
+    struct mm_room *room = mm_room_of(task_core());
+    struct mm_script *s = room ? &room->script : NULL;
+    const struct mm_leg *leg, *end;
+
+    if (s == NULL || s->state != MM_SCRIPT_KEPT || !is_of(s, mm)) {
+        return false;
+    }
+    if (!lies_there(s, mm, c, sums)) {
+        move_to(s, mm, c, sums);
+    }
+    for (leg = s->legs, end = leg + s->n_legs; leg < end; leg++) {
+        struct pipe_port *port = &task_ports[leg->pipe];
+        if (port->room < leg->n) {
+            (void)pipe_refresh(port); /* or the slow way is taken, as in each new block */
+        }
+        task_issue_many((enum pipe)leg->pipe, leg->cmds, leg->n);
+    }
+    (void)!task_wait_room(s->last, PIPE_DEPTH, SCHED_FOREVER); /* the others have ended */
+    return true;
+}
