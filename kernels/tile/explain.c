@@ -122,6 +122,10 @@ void plan_explain(const struct tile_plan *t, FILE *to)
         product_explain(t, to);
         return;
     }
+    if (t->loop) {
+        loop_explain(t, to);
+        return;
+    }
     fprintf(to, "%s on %u core%s, planned in %llu instructions, %u candidates\n", t->name,
             t->cores, t->cores == 1 ? "" : "s", (unsigned long long)t->planning,
             t->n_tried);

@@ -13,7 +13,7 @@
 
 /* --- which command --- */
 
-static enum op unary_op(unsigned op)
+enum op unary_op(unsigned op)
 {
     switch (op) {
     case TILE_NEG:
@@ -65,8 +65,7 @@ enum op binary_op(unsigned op)
     }
 }
 
-/* The command with a number for its second operand, or 0. */
-static unsigned number_op(unsigned op)
+unsigned number_op(unsigned op)
 {
     switch (op) {
     case TILE_ADD:
@@ -88,7 +87,7 @@ static unsigned number_op(unsigned op)
     }
 }
 
-static uint8_t rounding(unsigned op)
+uint8_t rounding_of(unsigned op)
 {
     return op == TILE_FLOOR   ? ROUND_FLOOR
            : op == TILE_CEIL  ? ROUND_CEIL
@@ -230,7 +229,7 @@ static void emit_cast(struct emit *e, uint16_t node)
     vector_convert_strided(
         &cmd, &(struct vec_convert){.from = (enum type)x->type,
                                     .to = (enum type)n->type,
-                                    .round = rounding(n->op),
+                                    .round = rounding_of(n->op),
                                     .dst = vec_dense_of(buffer_at(e, dst), to, wide),
                                     .x = at,
                                     .repeat = all(e, n->has, wide / 8)});
@@ -386,7 +385,7 @@ void emit_node(struct emit *e, uint16_t node)
         emit_fill(e, node);
     } else if (n->op == TILE_INDEX) {
         emit_index(e, node);
-    } else if (n->op == TILE_CAST || rounding(n->op) != ROUND_RINT ||
+    } else if (n->op == TILE_CAST || rounding_of(n->op) != ROUND_RINT ||
                n->op == TILE_ROUND) {
         emit_cast(e, node);
     } else if (kind == KIND_REDUCE) {

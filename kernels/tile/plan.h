@@ -223,7 +223,11 @@ void emit_node(struct emit *e, uint16_t node);
 /* The buffer for a node's value in its own form; x and y: whose buffers it may be in. */
 uint8_t result_buffer(struct emit *e, uint16_t node, uint16_t x, uint16_t y);
 
+/* The command of an operation; with a number for its second operand, or 0; its rounding. */
+enum op unary_op(unsigned op);
 enum op binary_op(unsigned op);
+unsigned number_op(unsigned op);
+uint8_t rounding_of(unsigned op);
 /* Prepares the form in which a value is read beside those of a class; where that is. */
 void prepare(struct emit *e, uint16_t x, unsigned has);
 struct vec_at operand(struct emit *e, uint16_t x, unsigned has);
@@ -376,6 +380,8 @@ struct gather {
     char *to;
 };
 
+struct loop_plan;
+
 struct tile_plan {
     struct program *p;
     struct way way;
@@ -399,6 +405,7 @@ struct tile_plan {
     uint64_t scratch;        /* of the first: bytes that all share */
     struct gather *gather;   /* that is all it does; NULL: it is in tiles */
     struct product *product; /* likewise (product.h) */
+    struct loop_plan *loop;  /* likewise (loop.h) */
     const char *schedule;    /* of the first: leads to the same plan; NULL: too long */
 };
 
@@ -434,6 +441,13 @@ int gather_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned c
 void gather_bind(struct gather *g, const struct tile_call *call);
 void gather_play(const struct gather *g); /* the share of the task's block */
 void gather_explain(const struct tile_plan *t, FILE *to);
+/* Of a kernel with a loop (loop.h): the same. */
+int loop_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cores,
+              struct tile_arena *arena, struct tile_error *error);
+void loop_bind(const struct loop_plan *p, const struct tile_call *call);
+void loop_play(const struct loop_plan *p);
+void loop_finish(const struct loop_plan *p);
+void loop_explain(const struct tile_plan *t, FILE *to);
 /* explain.c, replay.c: of one. */
 void plan_explain(const struct tile_plan *t, FILE *to);
 int plan_bind(const struct tile_plan *t, const struct tile_call *call,

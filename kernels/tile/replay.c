@@ -292,6 +292,10 @@ int plan_bind(const struct tile_plan *t, const struct tile_call *call,
         product_bind(t->product, call);
         return 0;
     }
+    if (t->loop) {
+        loop_bind(t->loop, call);
+        return 0;
+    }
     for (unsigned c = 0; c < t->cores && !err; c++) {
         bind(t, call, &t->part[c]);
         err = check(&t->part[c], report->text, sizeof(report->text));
@@ -325,6 +329,9 @@ void plan_play(const struct tile_plan *t)
     if (t->product) {
         product_play(t);
     }
+    if (t->loop) {
+        loop_play(t->loop);
+    }
     if (part == NULL) {
         return;
     }
@@ -341,6 +348,9 @@ void plan_finish(const struct tile_plan *t)
 {
     const struct order *o = &t->order;
 
+    if (t->loop) {
+        loop_finish(t->loop);
+    }
     if (part_of(t) == NULL) {
         return;
     }
@@ -352,5 +362,5 @@ void plan_finish(const struct tile_plan *t)
 
 bool plan_stores_again(const struct tile_plan *t)
 {
-    return loops_store_again(&t->loops);
+    return t->part && loops_store_again(&t->loops);
 }

@@ -337,6 +337,9 @@ int tile_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cor
     script_begin(&g.script, k);
     *plan = NULL;
     *error = (struct tile_error){0};
+    if (k->n_loops) {
+        return loop_plan(plan, k, g.cores, arena, error);
+    }
     err = plan_check_schedule(k, error);
     err = err ? err : plan_stages(&g, plan, k, 0);
     c = !err && g.script.follows ? script_next(&g.script) : NULL;

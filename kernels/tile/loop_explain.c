@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a plan of a loop takes, from the contract's costs, and what it is in words; see
+ * loop.h. The prediction plays the steps of the core that has most of them, pipe by pipe,
+ * in the order in which they are pushed.
+ */
+#include <string.h>
+
+#include "hal/chip.h"
+#include "hal/contract/cost.h"
+#include "kernels/tile/loop.h"
+
+enum { C0_BYTES = 32, FRACTAL = 16 };
+
+/* What each pipe takes for a tile of so many keys. */
+struct tile_costs_of {
+    uint64_t load[2], floor[2]; /* behind another, and at the least alone: keys, values */
+    uint64_t l0_k, l0_v, l0_p, mmad_s, mmad_o, fix_s, fix_o, copy_p;
+};
+
+static uint64_t up16(uint64_t n)
+{
+    return round_up(n, FRACTAL);
+}
+
+static void load_costs(const struct loop_plan *p, unsigned param, unsigned row,
+                       unsigned col, uint32_t keys, uint64_t *next, uint64_t *alone)
+{
+    const struct tile_tensor *t = &p->form.k->param[param];
+    uint64_t bytes = (uint64_t)p->form.k->dim[col].size * esize_of(t->type);
+    bool whole = loop_stride(p->form.k, t, row) == p->form.k->dim[col].size;
+    uint32_t rate = chip_cost(COST_ND2NZ_RATE), least = chip_cost(COST_GM_ROW_BYTES);
+    uint64_t rows = whole ? cost_gm_rows(1, bytes * keys, least, rate)
+                          : cost_gm_rows(keys, bytes, least, rate);
+    uint64_t floor =
+        chip_cost(COST_ND2NZ_FLOOR) + rows * rate / chip_cost(COST_ND2NZ_FLOOR_RATE);
+
+    *next = rows + chip_cost(COST_ND2NZ_NEXT);
+    *alone = rows + chip_cost(COST_ND2NZ_FIXED);
+    *alone = *alone > floor ? *alone : floor;
+}
+
+static struct tile_costs_of costs_of(const struct loop_plan *p, uint32_t keys)
+{
+    const struct loop_form *f = &p->form;
+    uint64_t d = up16(f->k->dim[f->d].size), wide = up16(p->room.width), k = up16(keys);
+    uint64_t fixed = chip_cost(COST_L1_L0_FIXED), out = chip_cost(COST_L0C_UB_FIXED);
+    uint64_t a = chip_cost(COST_L1_L0A_RATE), b = chip_cost(COST_L1_L0B_RATE);
+    struct tile_costs_of c = {0};
+
+    load_costs(p, f->key, f->t, f->d, keys, &c.load[0], &c.floor[0]);
+    if (f->value) {
+        load_costs(p, f->v, f->t, f->e, keys, &c.load[1], &c.floor[1]);
+    }
+    c.l0_k = fixed + k * d * 2 / a;
+    c.l0_v = fixed + k * wide * 2 / a;
+    c.l0_p = fixed + k * LOOP_LANES * 2 / b;
+    c.mmad_s = k * d / (FRACTAL * FRACTAL) * (LOOP_LANES / FRACTAL);
+    c.mmad_o = k * wide / (FRACTAL * FRACTAL) * (LOOP_LANES / FRACTAL);
+    c.fix_s = out + (uint64_t)keys * LOOP_REPEAT / chip_cost(COST_L0C_UB_RATE);
+    c.fix_o = out + (uint64_t)p->room.width * LOOP_REPEAT / chip_cost(COST_L0C_UB_RATE);
+    c.copy_p = fixed + (uint64_t)keys * LOOP_LANES * 2 / chip_cost(COST_L1_UB_RATE);
+    return c;
+}
+
+uint64_t loop_load_cycles(const struct loop_plan *p, uint32_t keys)
+{
+    struct tile_costs_of c = costs_of(p, keys);
+
+    return c.load[0] + c.load[1];
+}
+
+/* --- prediction --- */
+
+static uint64_t first_load(const struct loop_plan *p)
+{
+    uint64_t next, alone;
+
+    load_costs(p, p->form.q, p->form.s, p->form.d, LOOP_LANES, &next, &alone);
+    return alone;
+}
+
+/* When pipes are free, and when what one hands to another is there. */
+struct played {
+    const struct loop_plan *p;
+    uint64_t mte2, mte1, m, fix, v, mte3;
+    uint64_t loaded[LOOP_RING][2], used[LOOP_RING][2]; /* keys, values in L1 */
+    uint64_t s_full, s_free, cs_free, l0k_free, o_full, o_free, co_free, l0v_free;
+    uint64_t p_free, lp_free, out_free;
+    uint64_t busy_v, busy_in, busy_out;
+};
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void play_loads(struct played *s, const struct tile_costs_of *c, uint64_t number)
+{
+    unsigned slot = (unsigned)(number % s->p->room.ring);
+
+    for (unsigned i = 0; i < 1u + (s->p->form.value != 0); i++) {
+        uint64_t at = later(s->mte2, s->used[slot][i]);
+        uint64_t takes = at == s->mte2 && number + i ? c->load[i] : c->floor[i];
+        s->mte2 = at + takes;
+        s->busy_in += takes;
+        s->loaded[slot][i] = s->mte2;
+    }
+}
+
+static void play_score(struct played *s, const struct tile_costs_of *c, uint64_t number)
+{
+    unsigned slot = (unsigned)(number % s->p->room.ring);
+    uint64_t at = later(later(s->mte1, s->loaded[slot][0]), s->l0k_free);
+
+    s->mte1 = s->used[slot][0] = at + c->l0_k;
+    at = later(later(s->m, s->mte1), s->cs_free);
+    s->m = at + chip_cost(at == s->m ? COST_MMAD_NEXT : COST_MMAD_FIRST) + c->mmad_s;
+    s->l0k_free = s->m;
+    at = later(later(s->fix, s->m), s->s_free);
+    s->fix = s->cs_free = s->s_full = at + c->fix_s;
+}
+
+static void play_value(struct played *s, const struct tile_costs_of *c, uint64_t number,
+                       uint64_t given)
+{
+    unsigned slot = (unsigned)(number % s->p->room.ring);
+    uint64_t at = later(later(s->mte3, given), s->lp_free);
+
+    s->mte3 = s->p_free = at + c->copy_p;
+    s->busy_out += c->copy_p;
+    at = later(later(s->mte1, s->loaded[slot][1]), s->l0v_free);
+    s->mte1 = s->used[slot][1] = at + c->l0_v;
+    s->mte1 = s->lp_free = later(s->mte1, s->mte3) + c->l0_p;
+    at = later(later(s->m, s->mte1), s->co_free);
+    s->m = at + chip_cost(at == s->m ? COST_MMAD_NEXT : COST_MMAD_FIRST) + c->mmad_o;
+    s->l0v_free = s->m;
+    at = later(later(s->fix, s->m), s->o_free);
+    s->fix = s->co_free = s->o_full = at + c->fix_o;
+}
+
+static void on_vector(struct played *s, const struct loop_part_commands *part)
+{
+    s->v += part->cycles;
+    s->busy_v += part->cycles;
+}
+
+/* What a step leaves until the next one has begun. */
+static void play_after(struct played *s, bool last)
+{
+    uint64_t out = chip_cost(COST_UB_GM_FIXED) + (uint64_t)LOOP_LANES * s->p->room.width *
+                                                     2 / chip_cost(COST_UB_GM_RATE);
+
+    if (s->p->form.value) {
+        s->v = later(s->v, s->o_full);
+        on_vector(s, s->p->part[PART_AFTER]);
+        s->o_free = s->v;
+    }
+    if (last) {
+        s->v = later(s->v, s->out_free);
+        on_vector(s, s->p->part[PART_END]);
+        s->mte3 = later(s->mte3, s->v) + out;
+        s->busy_out += out;
+        s->out_free = s->mte3;
+    }
+}
+
+/* The items of the core that has most steps. */
+static void longest(const struct loop_plan *p, uint64_t *begin, uint64_t *end)
+{
+    uint64_t most = 0;
+
+    for (unsigned c = 0; c < p->cores; c++) {
+        uint64_t from, to, steps;
+        loop_share(p, c, &from, &to);
+        steps = to / p->form.blocks * p->steps + p->before[to % p->form.blocks] -
+                from / p->form.blocks * p->steps - p->before[from % p->form.blocks];
+        if (steps > most) {
+            most = steps;
+            *begin = from;
+            *end = to;
+        }
+    }
+}
+
+static void play_next_score(struct played *s, struct loop_cursor *c)
+{
+    struct tile_costs_of costs;
+
+    if (!c->done) {
+        costs = costs_of(s->p, loop_variant(s->p, c)->rows);
+        play_score(s, &costs, c->number);
+        loop_next(s->p, c);
+    }
+}
+
+/* A step, with the first product of the next one. */
+static void play_step(struct played *s, const struct loop_cursor *now,
+                      struct loop_cursor *score, bool last_before)
+{
+    const struct loop_variant *variant = loop_variant(s->p, now);
+    const struct loop_part_commands *before = variant->before;
+    struct tile_costs_of c = costs_of(s->p, variant->rows);
+    uint64_t given;
+
+    if (now->first && now->number) {
+        on_vector(s, s->p->part[LOOP_SAVES]);
+    }
+    if (now->first) {
+        on_vector(s, s->p->part[LOOP_COLUMNS]);
+    }
+    s->v = later(s->v, s->s_full);
+    s->s_free = s->v + before->free_at;
+    given = later(s->v + before->given_at, s->p_free);
+    s->v = given - before->given_at;
+    on_vector(s, before);
+    play_next_score(s, score);
+    if (s->p->form.value) {
+        play_value(s, &c, now->number, given + before->given_cycles);
+    }
+    if (now->number) {
+        play_after(s, last_before);
+    }
+    if (now->first) {
+        on_vector(s, s->p->part[LOOP_PLANES]);
+    }
+    on_vector(s, s->p->part[PART_BESIDE]);
+}
+
+struct tile_cycles loop_predict(const struct loop_plan *p)
+{
+    struct played s = {.p = p};
+    struct loop_cursor load, score, now;
+    uint64_t begin = 0, end = 0;
+    bool last = false;
+
+    longest(p, &begin, &end);
+    load = score = now = loop_begin(p, begin, end);
+    on_vector(&s, p->part[LOOP_ONCE]);
+    s.mte2 = first_load(p);
+    for (; !now.done; last = now.last, loop_next(p, &now)) {
+        for (; !load.done && load.number < now.number + p->room.ring;
+             loop_next(p, &load)) {
+            struct tile_costs_of c = costs_of(p, loop_variant(p, &load)->rows);
+            play_loads(&s, &c, load.number);
+        }
+        if (now.number == 0) {
+            play_next_score(&s, &score);
+        }
+        play_step(&s, &now, &score, last);
+    }
+    on_vector(&s, p->part[LOOP_SAVES]);
+    play_after(&s, true);
+    return (struct tile_cycles){later(s.v, s.mte3), s.busy_v, s.busy_in, s.busy_out};
+}
+
+/* --- in words --- */
+
+void loop_explain(const struct tile_plan *t, FILE *to)
+{
+    const struct loop_plan *p = t->loop;
+    const struct tile_kernel *k = p->form.k;
+
+    fprintf(to, "%s on %u core%s, planned in %llu instructions, %u candidates\n", t->name,
+            t->cores, t->cores == 1 ? "" : "s", (unsigned long long)t->planning,
+            p->n_tried);
+    fprintf(to, "loop     %s in tiles of %lu", k->dim[p->form.t].name,
+            (unsigned long)p->room.tile);
+    if (p->tail != p->room.tile) {
+        fprintf(to, ", the last %lu", (unsigned long)p->tail);
+    }
+    fprintf(to, "; lanes %s; %llu blocks of %d, %llu steps\n", k->dim[p->form.s].name,
+            (unsigned long long)p->form.items, LOOP_LANES,
+            (unsigned long long)(p->form.items / p->form.blocks * p->steps));
+    for (unsigned i = 0; i < p->n_variants; i++) {
+        fprintf(to, "tile     %lu x %lu: %u commands, %llu cycles%s\n",
+                (unsigned long)p->variant_steps[i], (unsigned long)p->variant[i].rows,
+                p->variant[i].before->n + p->part[PART_AFTER]->n +
+                    p->part[PART_BESIDE]->n,
+                (unsigned long long)(p->variant[i].before->cycles +
+                                     p->part[PART_AFTER]->cycles +
+                                     p->part[PART_BESIDE]->cycles),
+                "");
+    }
+    fprintf(
+        to, "around   %llu cycles where an item begins and ends\n",
+        (unsigned long long)(p->part[LOOP_SAVES]->cycles + p->part[LOOP_COLUMNS]->cycles +
+                             p->part[LOOP_PLANES]->cycles + p->part[PART_END]->cycles));
+    for (unsigned i = 0; i < p->room.n_slots; i++) {
+        static const char *const kinds[] = {"between", "first product", "second product",
+                                            "carried"};
+        const struct loop_slot *s = &p->room.slot[i];
+        fprintf(to, "ub       0x%05lx %6lu bytes, %s%s%s\n", (unsigned long)s->at,
+                (unsigned long)s->rows * LOOP_REPEAT, kinds[s->kind],
+                s->kind == SLOT_CARRY ? " " : "",
+                s->kind == SLOT_CARRY ? k->carry[s->carry].name : "");
+    }
+    fprintf(to, "cycles   %llu predicted; V %llu, MTE2 %llu, MTE3 %llu\n",
+            (unsigned long long)t->predicted.span, (unsigned long long)t->predicted.v,
+            (unsigned long long)t->predicted.mte2, (unsigned long long)t->predicted.mte3);
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Planning a loop: how many keys a tile has and where it lies; see loop.h. Each candidate is
+ * emitted and costed; the one that takes the Vector the fewest cycles is kept.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hal/chip.h"
+#include "hal/pmu.h"
+#include "kernels/tile/loop.h"
+
+/* A search: the form is known, the rest is a candidate's. */
+struct search {
+    struct loop_plan *p;
+    struct loop_emit e;
+    unsigned how, best_how;
+    uint32_t best_tile;
+    uint64_t best;
+    char why[TILE_TEXT_BYTES];
+    int err;
+};
+
+/* --- which tiles there are --- */
+
+static struct loop_window window(const struct loop_plan *p, uint32_t block, uint32_t tile)
+{
+    uint32_t rows = p->form.k->dim[p->form.s].size;
+    uint32_t keys = p->form.k->dim[p->form.t].size;
+    struct loop_window w = {.t0 = tile * p->room.tile, .s0 = block * LOOP_LANES};
+
+    w.t1 = keys - w.t0 < p->room.tile ? keys - 1 : w.t0 + p->room.tile - 1;
+    w.s1 = rows - w.s0 < LOOP_LANES ? rows - 1 : w.s0 + LOOP_LANES - 1;
+    return w;
+}
+
+/* Conditions that choose between values. */
+static void find_states(const struct loop_form *f, const struct loop_window *w,
+                        uint8_t *state)
+{
+    memset(state, LOOP_SOMETIMES, TILE_NODES + 1);
+    for (tile_value v = 1; v <= f->k->n_nodes; v++) {
+        tile_value mask = f->k->node[v].operand[0];
+        if (f->k->node[v].op == TILE_WHERE && f->part[v] == PART_BEFORE) {
+            state[mask] = (uint8_t)loop_holds(f, mask, w);
+        }
+    }
+}
+
+/* The number of the variant, which may be new; of what is beyond the last, one where all
+ * conditions hold sometimes. */
+static unsigned variant_of(struct loop_plan *p, uint32_t rows, uint8_t *state)
+{
+    unsigned i = 0;
+
+    if (p->n_variants >= LOOP_VARIANTS - 2) {
+        memset(state, LOOP_SOMETIMES, TILE_NODES + 1);
+    }
+    while (i < p->n_variants && (p->variant[i].rows != rows ||
+                                 memcmp(p->variant[i].state, state, TILE_NODES + 1))) {
+        i++;
+    }
+    if (i == p->n_variants) {
+        p->variant[i].rows = rows;
+        memcpy(p->variant[i].state, state, TILE_NODES + 1);
+        p->n_variants++;
+    }
+    return i;
+}
+
+static void find_tiles(struct loop_plan *p)
+{
+    uint32_t keys = p->form.k->dim[p->form.t].size;
+    uint8_t state[TILE_NODES + 1];
+
+    p->tiles = div_up(keys, p->room.tile);
+    p->tail = keys - (p->tiles - 1) * p->room.tile;
+    p->n_variants = 0;
+    p->steps = 0;
+    memset(p->variant_steps, 0, sizeof(p->variant_steps));
+    for (uint32_t b = 0; b < p->form.blocks; b++) {
+        uint64_t before = p->steps;
+        p->before[b] = before;
+        for (uint32_t j = 0; j < p->tiles; j++) {
+            struct loop_window w = window(p, b, j);
+            bool last = j == p->tiles - 1;
+            bool out = p->form.loop->condition &&
+                       loop_holds(&p->form, p->form.loop->condition, &w) == LOOP_NEVER;
+            uint8_t *which = &p->which[(uint64_t)b * p->tiles + j];
+            *which = 0;
+            if (!out || (last && p->steps == before)) { /* one at the least */
+                unsigned v;
+                find_states(&p->form, &w, state);
+                v = variant_of(p, w.t1 - w.t0 + 1, state);
+                *which = (uint8_t)(v + 1);
+                p->variant_steps[v]++;
+                p->steps++;
+            }
+        }
+    }
+    p->before[p->form.blocks] = p->steps;
+}
+
+/* --- candidates --- */
+
+static void emit_all(struct search *s)
+{
+    struct loop_plan *p = s->p;
+    struct loop_emit *e = &s->e;
+
+    memset(e, 0, sizeof(*e));
+    e->f = &p->form;
+    e->room = &p->room;
+    e->next = p->room.columns;
+    e->low = p->room.ub_bytes;
+    loop_emit_columns(e, p->part[LOOP_COLUMNS]);
+    loop_emit_saves(e, p->part[LOOP_SAVES]);
+    for (unsigned i = 0; i < p->n_variants && !e->err; i++) {
+        loop_emit_before(e, &p->variant[i], p->variant[i].before);
+    }
+    loop_emit_beside(e, p->part[PART_BESIDE]);
+    loop_emit_after(e, p->part[PART_AFTER]);
+    loop_emit_end(e, p->part[PART_END]);
+    loop_emit_planes(e, p->part[LOOP_PLANES]);
+    loop_emit_once(e, p->part[LOOP_ONCE]);
+}
+
+/* Cycles of a batch: of the Vector, or of MTE2 where that takes longer. */
+static uint64_t cost_of(const struct loop_plan *p)
+{
+    uint64_t step = p->part[PART_AFTER]->cycles + p->part[PART_BESIDE]->cycles;
+    uint64_t item = p->part[LOOP_SAVES]->cycles + p->part[LOOP_COLUMNS]->cycles +
+                    p->part[LOOP_PLANES]->cycles + p->part[PART_END]->cycles;
+    uint64_t cycles = p->form.blocks * item;
+
+    for (unsigned i = 0; i < p->n_variants; i++) {
+        uint64_t v = p->variant[i].before->cycles + step;
+        uint64_t loads = loop_load_cycles(p, p->variant[i].rows);
+        cycles += p->variant_steps[i] * (v > loads ? v : loads);
+    }
+    return cycles;
+}
+
+static void try(struct search *s, uint32_t tile, unsigned how)
+{
+    char why[TILE_TEXT_BYTES];
+    uint64_t cycles;
+
+    if (!loop_room_make(&s->p->room, &s->p->form, tile, how, why)) {
+        if (s->best == UINT64_MAX) {
+            memcpy(s->why, why, sizeof(why));
+            s->err = ERR_LOCAL;
+        }
+        return;
+    }
+    if ((uint64_t)s->p->form.blocks * div_up(s->p->form.k->dim[s->p->form.t].size, tile) >
+        LOOP_STEPS) {
+        snprintf(s->why, sizeof(s->why), "more than %d tiles of one product", LOOP_STEPS);
+        s->err = ERR_SHAPE;
+        return;
+    }
+    s->p->n_tried++;
+    find_tiles(s->p);
+    emit_all(s);
+    if (s->e.err) {
+        if (s->best == UINT64_MAX) {
+            memcpy(s->why, s->e.why, sizeof(s->why));
+            s->err = s->e.err;
+        }
+        return;
+    }
+    cycles = cost_of(s->p);
+    if (cycles < s->best) {
+        s->best = cycles;
+        s->best_tile = tile;
+        s->best_how = how;
+    }
+}
+
+/* A tile in both ways to cut UB. */
+static void try_tile(struct search *s, uint32_t tile)
+{
+    try(s, tile, 0);
+    try(s, tile, LOOP_ORDERS);
+}
+
+static int search(struct search *s, struct tile_error *error)
+{
+    static const uint8_t tiles[] = {LOOP_ROWS_MOST, 192, 160, 128, 112, 96, 64, 32, 16};
+    const struct loop_form *f = &s->p->form;
+    const struct tile_choice *c = tile_chosen(f->k, TILE_CHOICE_TILE, f->t);
+    uint32_t keys = f->k->dim[f->t].size;
+
+    s->best = UINT64_MAX;
+    if (c) {
+        try_tile(s, c->number < keys ? c->number : keys);
+    } else {
+        if (keys < LOOP_ROWS_MOST) {
+            try_tile(s, keys);
+        }
+        for (unsigned i = 0; i < sizeof(tiles); i++) {
+            if (tiles[i] < keys) {
+                try_tile(s, tiles[i]);
+            }
+        }
+    }
+    for (unsigned how = 1; how < LOOP_ORDERS && s->best != UINT64_MAX; how++) {
+        try(s, s->best_tile, s->best_how / LOOP_ORDERS * LOOP_ORDERS + how);
+    }
+    if (s->best == UINT64_MAX) {
+        *error = (struct tile_error){.line = c ? c->line : s->e.why_line,
+                                     .column = c ? c->column : s->e.why_column};
+        snprintf(error->text, sizeof(error->text), "%s", s->why);
+        return s->err;
+    }
+    if (!loop_room_make(&s->p->room, f, s->best_tile, s->best_how, s->why)) {
+        return ERR_LOCAL; /* it did before */
+    }
+    find_tiles(s->p);
+    emit_all(s);
+    return 0;
+}
+
+/* --- the schedule --- */
+
+static int refuse(struct tile_error *error, const struct tile_choice *c,
+                  const char *format, const char *name)
+{
+    struct tile_node at = {.line = c->line, .column = c->column};
+
+    return program_refuse(error, &at, ERR_ARG, format, name);
+}
+
+static int check_schedule(const struct loop_form *f, struct tile_error *error)
+{
+    int err = 0;
+
+    for (unsigned i = 0; i < f->k->n_choices && !err; i++) {
+        const struct tile_choice *c = &f->k->choice[i];
+        switch (c->kind) {
+        case TILE_CHOICE_TILE:
+            if (c->dim == f->s && c->number != LOOP_LANES) {
+                err = refuse(error, c, "tile %s: the lanes of a tile are 64",
+                             f->k->dim[c->dim].name);
+            } else if (c->dim == f->t && (c->number == 0 || c->number > LOOP_ROWS_MOST)) {
+                err = refuse(error, c, "tile %s: a tile has 1 to 240 of it",
+                             f->k->dim[c->dim].name);
+            } else if (c->dim != f->s && c->dim != f->t) {
+                err = refuse(error, c, "tile %s: it is no loop of its own",
+                             f->k->dim[c->dim].name);
+            }
+            break;
+        case TILE_CHOICE_CORES:
+            if (c->number == 0 || c->number > chip_cores()) {
+                err = refuse(error, c, "cores: the chip has fewer%s", "");
+            }
+            break;
+        case TILE_CHOICE_LANES:
+        case TILE_CHOICE_EXACT:
+            break;
+        default:
+            err = refuse(error, c, "a loop has no such choice%s", "");
+        }
+    }
+    return err;
+}
+
+/* --- the plan --- */
+
+static int make_memory(struct loop_plan *p, struct tile_arena *arena)
+{
+    uint64_t most = (uint64_t)p->form.blocks * div_up(p->form.k->dim[p->form.t].size, 16);
+
+    most = most < LOOP_STEPS ? most : LOOP_STEPS;
+    p->which = tile_alloc(arena, most);
+    p->before = tile_alloc(arena, (p->form.blocks + 1) * sizeof(*p->before));
+    for (unsigned i = 0; i < LOOP_PARTS; i++) {
+        p->part[i] = tile_alloc(arena, sizeof(*p->part[i]));
+        if (p->part[i] == NULL) {
+            return ERR_NOMEM;
+        }
+    }
+    for (unsigned i = 0; i < LOOP_VARIANTS; i++) {
+        p->variant[i].before = tile_alloc(arena, sizeof(*p->variant[i].before));
+        if (p->variant[i].before == NULL) {
+            return ERR_NOMEM;
+        }
+    }
+    return p->which && p->before ? 0 : ERR_NOMEM;
+}
+
+static int plan_loop(struct loop_plan *p, struct search *s, unsigned cores,
+                     struct tile_arena *arena, struct tile_error *error)
+{
+    int err = check_schedule(&p->form, error);
+
+    err = err ? err : make_memory(p, arena);
+    s->p = p;
+    err = err ? err : search(s, error);
+    p->cores = cores < p->form.items ? cores : (unsigned)p->form.items;
+    return err ? err : loop_cores(p, arena);
+}
+
+int loop_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cores,
+              struct tile_arena *arena, struct tile_error *error)
+{
+    uint64_t began = hart_clock();
+    struct tile_plan *t = tile_alloc(arena, sizeof(*t));
+    struct program *p = tile_alloc(arena, sizeof(*p));
+    struct loop_plan *l = tile_alloc(arena, sizeof(*l));
+    const struct tile_kernel *lowered = t && p && l ? tile_lower(k, arena) : NULL;
+    struct search *s = calloc(1, sizeof(*s));
+    int err = ERR_NOMEM;
+
+    *plan = t;
+    if (s && lowered && lowered->error.text[0]) {
+        *error = lowered->error;
+        err = ERR_ARG;
+    } else if (s && lowered) {
+        err = loop_form_make(&l->form, lowered, error);
+        err = err ? err : plan_loop(l, s, cores, arena, error);
+        p->k = lowered;
+        *t = (struct tile_plan){.p = p, .loop = l, .name = k->name, .cores = l->cores};
+        plan_begin(t);
+        if (!err) {
+            t->predicted = loop_predict(l);
+        }
+        t->planning = hart_clock() - began;
+    }
+    free(s);
+    if (err == ERR_NOMEM && error->text[0] == '\0') {
+        snprintf(error->text, sizeof(error->text), "no memory for a plan");
+    }
+    return err;
+}

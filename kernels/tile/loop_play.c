@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A loop on its cores: each plays its items, step by step, by one task; see loop.h. What is
+ * pushed in a turn of the hart's loop is, in this order,
+ *
+ *     the loads of a step some turns ahead
+ *     the first product of the next step
+ *     the way of what BEFORE of this step gives to L1, the second product
+ *     BEFORE, AFTER of the step before, END and stores if that was an item's last, BESIDE
+ *
+ * The Vector's queue alone is ever full, since the others get a few commands a turn, and
+ * what the Vector waits for has been pushed before: nobody can wait for ever.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "hal/mte.h"
+#include "kernels/tile/loop.h"
+#include "sched/launch.h"
+
+enum { CHUNK = 16 /* commands of the Vector that are pushed together */ };
+
+/* Commands of a pipe that are pushed together, for whole tiles and for the last one. */
+enum {
+    GROUP_LOAD_Q,
+    GROUP_LOAD,
+    GROUP_L0_FIRST,
+    GROUP_L0,
+    GROUP_MMAD_S,
+    GROUP_FIX_S,
+    GROUP_COPY_P,
+    GROUP_L0_P,
+    GROUP_MMAD_O,
+    GROUP_FIX_O,
+    GROUPS
+};
+static const struct {
+    uint8_t pipe, n, of[2];
+} groups[GROUPS] = {
+    [GROUP_LOAD_Q] = {PIPE_MTE2, 1, {LOOP_LOAD_Q}},
+    [GROUP_LOAD] = {PIPE_MTE2, 2, {LOOP_LOAD_K, LOOP_LOAD_V}},
+    [GROUP_L0_FIRST] = {PIPE_MTE1, 2, {LOOP_L0_Q, LOOP_L0_K}},
+    [GROUP_L0] = {PIPE_MTE1, 1, {LOOP_L0_K}},
+    [GROUP_MMAD_S] = {PIPE_M, 1, {LOOP_MMAD_S}},
+    [GROUP_FIX_S] = {PIPE_FIX, 1, {LOOP_FIX_S}},
+    [GROUP_COPY_P] = {PIPE_MTE3, 1, {LOOP_COPY_P}},
+    [GROUP_L0_P] = {PIPE_MTE1, 2, {LOOP_L0_V, LOOP_L0_P}},
+    [GROUP_MMAD_O] = {PIPE_M, 1, {LOOP_MMAD_O}},
+    [GROUP_FIX_O] = {PIPE_FIX, 1, {LOOP_FIX_O}},
+};
+
+struct played {
+    struct sequence seq;
+    union cmd cmd[2];
+};
+
+/* Parts of the Vector's, in pieces that are pushed one after the other. */
+struct pieces_of {
+    union cmd *cmd;                        /* the core's own where they are patched */
+    const struct loop_part_commands *part; /* whose patches they have */
+    struct sequence *seq;
+    unsigned n;
+};
+
+struct loop_core {
+    uint64_t begin, end; /* items */
+    struct played group[GROUPS][2];
+    struct pieces_of part[LOOP_PARTS], before[LOOP_VARIANTS];
+    struct pieces_of step[LOOP_VARIANTS]; /* BEFORE, AFTER and BESIDE in one */
+    struct sequence store;
+    union cmd stores[TILE_RESULTS];
+    const struct tile_call *call;
+    uint64_t key, value; /* bytes from a tile's first to the next one's */
+};
+
+/* --- building --- */
+
+/* Parts one behind the other, of which the first may have patches. */
+static bool make_pieces(struct pieces_of *to,
+                        const struct loop_part_commands *const *part, unsigned parts,
+                        struct tile_arena *arena)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < parts; i++) {
+        n += part[i]->n;
+    }
+    *to = (struct pieces_of){.part = part[0], .n = div_up(n, CHUNK)};
+    to->cmd = (union cmd *)(uintptr_t)part[0]->cmd;
+    to->seq = tile_alloc(arena, (to->n + 1) * sizeof(*to->seq));
+    if (parts > 1 || part[0]->n_patches) {
+        to->cmd = tile_alloc(arena, (n + 1) * sizeof(*to->cmd));
+    }
+    if (to->cmd == NULL || to->seq == NULL) {
+        return false;
+    }
+    for (unsigned i = 0, at = 0; i < parts && to->cmd != part[0]->cmd; i++) {
+        memcpy(&to->cmd[at], part[i]->cmd, part[i]->n * sizeof(*to->cmd));
+        at += part[i]->n;
+    }
+    for (unsigned i = 0; i < to->n; i++) {
+        unsigned from = n * i / to->n, end = n * (i + 1) / to->n;
+        to->seq[i] = (struct sequence){.name = "compute",
+                                       .pipe = PIPE_V,
+                                       .cmds = to->cmd + from,
+                                       .n = (uint16_t)(end - from)};
+    }
+    return true;
+}
+
+static uint32_t keys_of(const struct loop_plan *p, unsigned tail)
+{
+    return tail ? p->tail : p->room.tile;
+}
+
+static void make_groups(const struct loop_plan *p, struct loop_core *core)
+{
+    uint32_t rows = p->form.k->dim[p->form.s].size;
+
+    for (unsigned g = 0; g < GROUPS; g++) {
+        for (unsigned tail = 0; tail < 2; tail++) {
+            struct played *to = &core->group[g][tail];
+            uint32_t keys = keys_of(p, tail);
+            unsigned n = groups[g].n;
+            if (g == GROUP_LOAD_Q) {
+                keys = tail ? rows - (p->form.blocks - 1) * LOOP_LANES : LOOP_LANES;
+            }
+            n = g == GROUP_LOAD && p->form.value == 0 ? 1 : n;
+            to->seq = (struct sequence){.name = "product",
+                                        .pipe = (enum pipe)groups[g].pipe,
+                                        .cmds = to->cmd,
+                                        .n = (uint16_t)n};
+            for (unsigned i = 0; i < n && (g < GROUP_COPY_P || p->form.value); i++) {
+                loop_cube_command(p, (enum loop_command)groups[g].of[i], keys,
+                                  &to->cmd[i]);
+            }
+            if (g == GROUP_L0_FIRST) { /* q has waited already */
+                to->cmd[1].head.wait_n[1] = to->cmd[1].head.wait_sem[1] = 0;
+            }
+        }
+    }
+}
+
+static int make_core(const struct loop_plan *p, struct loop_core *core,
+                     struct tile_arena *arena)
+{
+    const struct tile_tensor *param = p->form.k->param;
+    bool made = true;
+
+    make_groups(p, core);
+    for (unsigned i = 0; i < LOOP_PARTS; i++) {
+        const struct loop_part_commands *of[] = {p->part[i]};
+        made = made && make_pieces(&core->part[i], of, 1, arena);
+    }
+    for (unsigned i = 0; i < p->n_variants; i++) {
+        const struct loop_part_commands *of[] = {
+            p->variant[i].before, p->part[PART_AFTER], p->part[PART_BESIDE]};
+        made = made && make_pieces(&core->before[i], of, 1, arena) &&
+               make_pieces(&core->step[i], of, 3, arena);
+    }
+    core->store = (struct sequence){.name = "store",
+                                    .pipe = PIPE_MTE3,
+                                    .cmds = core->stores,
+                                    .n = (uint16_t)p->form.k->n_results};
+    core->key = loop_stride(p->form.k, &param[p->form.key], p->form.t) * p->room.tile *
+                esize_of(param[p->form.key].type);
+    core->value = loop_stride(p->form.k, &param[p->form.v], p->form.t) * p->room.tile *
+                  esize_of(param[p->form.v].type);
+    return made ? 0 : ERR_NOMEM;
+}
+
+int loop_cores(struct loop_plan *p, struct tile_arena *arena)
+{
+    int err = 0;
+
+    p->core = tile_alloc(arena, p->cores * sizeof(*p->core));
+    for (unsigned c = 0; c < p->cores && p->core && !err; c++) {
+        loop_share(p, c, &p->core[c].begin, &p->core[c].end);
+        err = make_core(p, &p->core[c], arena);
+    }
+    return p->core ? err : ERR_NOMEM;
+}
+
+/* --- pushing --- */
+
+/* Waits for room by itself: the sequence looks at all of its commands when it has to. */
+static inline void push_sequence(struct sequence *s)
+{
+    struct pipe_port *port = &task_ports[s->pipe];
+
+    while (port->room < s->n && pipe_refresh(port) < s->n) {
+        (void)!task_wait_room(s->pipe, s->n, SCHED_FOREVER);
+    }
+    sequence_push(s, 0);
+}
+
+static void patch_part(struct pieces_of *part, const struct loop_cursor *c,
+                       const struct loop_plan *p)
+{
+    for (unsigned i = 0; i < part->part->n_patches; i++) {
+        const struct loop_patch *patch = &part->part->patch[i];
+        uint64_t batch = c->item / p->form.blocks;
+        uint32_t at = patch->of == 0 ? c->tile * p->room.tile : c->block * LOOP_LANES;
+        for (unsigned b = p->form.n_batch; b-- > 0 && patch->of >= 2;) {
+            uint32_t size = p->form.k->dim[p->form.batch[b]].size;
+            at = b + 2u == patch->of ? (uint32_t)(batch % size) : at;
+            batch /= size;
+        }
+        part->cmd[patch->command].vec_fill.value =
+            part->part->cmd[patch->command].vec_fill.value + at * patch->factor;
+    }
+}
+
+static void push_part(struct pieces_of *part, const struct loop_cursor *c,
+                      const struct loop_plan *p)
+{
+    if (part->part->n_patches) {
+        patch_part(part, c, p);
+    }
+    for (unsigned i = 0; i < part->n; i++) {
+        push_sequence(&part->seq[i]);
+    }
+}
+
+static struct played *group_of(const struct loop_plan *p, struct loop_core *core,
+                               unsigned g, const struct loop_cursor *c)
+{
+    return &core->group[g][c->tile == p->tiles - 1];
+}
+
+static uint64_t address(const struct tile_call *call, const struct loop_form *f,
+                        unsigned param, uint64_t element)
+{
+    return (uintptr_t)call->in[param] + element * esize_of(f->k->param[param].type);
+}
+
+static void push_loads(const struct loop_plan *p, struct loop_core *core,
+                       const struct loop_cursor *c)
+{
+    const struct loop_form *f = &p->form;
+    const struct loop_room *r = &p->room;
+    struct played *load = group_of(p, core, GROUP_LOAD, c);
+    uint32_t slot = (uint32_t)c->number % r->ring;
+
+    if (c->first) {
+        struct played *q = &core->group[GROUP_LOAD_Q][c->block == f->blocks - 1];
+        q->cmd[0].nd2nz.src = address(core->call, f, f->q, c->q);
+        q->cmd[0].nd2nz.dst = r->l1_q + (uint32_t)(c->item % 2) * r->q_bytes;
+        push_sequence(&q->seq);
+    }
+    load->cmd[0].nd2nz.src = address(core->call, f, f->key, c->k) + c->tile * core->key;
+    load->cmd[0].nd2nz.dst = r->l1_k + slot * r->k_bytes;
+    if (f->value) {
+        load->cmd[1].nd2nz.src =
+            address(core->call, f, f->v, c->v) + c->tile * core->value;
+        load->cmd[1].nd2nz.dst = r->l1_v + slot * r->v_bytes;
+    }
+    push_sequence(&load->seq);
+}
+
+static void push_score(const struct loop_plan *p, struct loop_core *core,
+                       const struct loop_cursor *c)
+{
+    const struct loop_room *r = &p->room;
+    struct played *l0 = group_of(p, core, c->first ? GROUP_L0_FIRST : GROUP_L0, c);
+    uint32_t slot = (uint32_t)c->number % r->ring;
+
+    if (c->first) {
+        l0->cmd[0].load2d.src = r->l1_q + (uint32_t)(c->item % 2) * r->q_bytes;
+    }
+    l0->cmd[c->first].load2d.src = r->l1_k + slot * r->k_bytes;
+    push_sequence(&l0->seq);
+    push_sequence(&group_of(p, core, GROUP_MMAD_S, c)->seq);
+    push_sequence(&group_of(p, core, GROUP_FIX_S, c)->seq);
+}
+
+static void push_value(const struct loop_plan *p, struct loop_core *core,
+                       const struct loop_cursor *c)
+{
+    struct played *l0 = group_of(p, core, GROUP_L0_P, c);
+
+    push_sequence(&group_of(p, core, GROUP_COPY_P, c)->seq);
+    l0->cmd[0].load2d.src =
+        p->room.l1_v + (uint32_t)c->number % p->room.ring * p->room.v_bytes;
+    push_sequence(&l0->seq);
+    push_sequence(&group_of(p, core, GROUP_MMAD_O, c)->seq);
+    push_sequence(&group_of(p, core, GROUP_FIX_O, c)->seq);
+}
+
+/* Results of the item, rows of which may be fewer than lanes. */
+static void push_stores(const struct loop_plan *p, struct loop_core *core,
+                        const struct loop_cursor *c)
+{
+    const struct tile_kernel *k = p->form.k;
+    uint32_t left = k->dim[p->form.s].size - c->block * LOOP_LANES;
+    uint32_t rows = left < LOOP_LANES ? left : LOOP_LANES;
+
+    for (unsigned i = 0; i < k->n_results; i++) {
+        const struct tile_tensor *t = &k->result[i].tensor;
+        unsigned esize = esize_of(t->type);
+        bool wide = loop_class(&p->form, k->result[i].value) == LOOP_WIDTH;
+        struct mte_rows to = {.n_rows = wide ? rows : 1,
+                              .row_bytes = (wide ? p->room.width : rows) * esize};
+        to.gm_pitch_bytes =
+            wide ? (uint32_t)loop_stride(k, t, p->form.s) * esize : to.row_bytes;
+        to.local_pitch_bytes =
+            wide ? p->room.out_pitch[i] : (uint32_t)round_up(to.row_bytes, BLOCK);
+        mte_ub_to_gm_rows(
+            &core->stores[i],
+            (char *)core->call->out[i] +
+                loop_offset(p, t, c->item, (uint64_t)c->block * LOOP_LANES) * esize,
+            p->room.out[i], &to);
+        core->stores[i].head.tag = t->line;
+    }
+    cmd_wait(&core->stores[0], LOOP_OUT_FULL, 1);
+    cmd_post(&core->stores[k->n_results - 1], LOOP_OUT_FREE, 1);
+    push_sequence(&core->store);
+}
+
+/* What a step leaves until the next one has begun. */
+static void push_after(const struct loop_plan *p, struct loop_core *core,
+                       const struct loop_cursor *c)
+{
+    push_part(&core->part[PART_AFTER], c, p);
+    if (c->last) {
+        push_part(&core->part[PART_END], c, p);
+        push_stores(p, core, c);
+    }
+}
+
+static void push_step(const struct loop_plan *p, struct loop_core *core,
+                      const struct loop_cursor *c, const struct loop_cursor *before)
+{
+    unsigned variant = c->which[c->tile] - 1u;
+
+    if (p->form.value) {
+        push_value(p, core, c);
+    }
+    if (!c->first) {
+        push_part(&core->step[variant], c, p);
+        return;
+    }
+    if (c->number) {
+        push_part(&core->part[LOOP_SAVES], c, p);
+    }
+    push_part(&core->part[LOOP_COLUMNS], c, p);
+    push_part(&core->before[variant], c, p);
+    if (c->number) {
+        push_after(p, core, before);
+    }
+    push_part(&core->part[LOOP_PLANES], c, p);
+    push_part(&core->part[PART_BESIDE], c, p);
+}
+
+static const struct {
+    uint8_t sem, units; /* 0: as many as tiles are in L1 */
+} empty[] = {
+    {LOOP_Q_FREE, 2},   {LOOP_K_FREE, 0},  {LOOP_V_FREE, 0},  {LOOP_L0K_FREE, 1},
+    {LOOP_L0V_FREE, 1}, {LOOP_CS_FREE, 1}, {LOOP_CO_FREE, 1}, {LOOP_S_FREE, 1},
+    {LOOP_O_FREE, 1},   {LOOP_P_FREE, 1},  {LOOP_LP_FREE, 1}, {LOOP_OUT_FREE, 1},
+};
+
+static unsigned units_of(const struct loop_plan *p, unsigned i)
+{
+    return empty[i].units ? empty[i].units : p->room.ring;
+}
+
+static void label_sems(void)
+{
+    static const char *const names[LOOP_SEMS / 2] = {
+        "first factor",         "keys",          "values",         "keys in L0",
+        "values in L0",         "first product", "second product", "first product in UB",
+        "second product in UB", "cast",          "cast in L1",     "results"};
+
+    for (unsigned i = 0; i < LOOP_SEMS / 2; i++) {
+        sched_label(task_core(), 2 * i + LOOP_Q_FREE, names[i], "FREE");
+        sched_label(task_core(), 2 * i + LOOP_Q_FULL, names[i], "FULL");
+    }
+}
+
+void loop_play(const struct loop_plan *p)
+{
+    struct loop_core *core = &p->core[task_block()];
+    struct loop_cursor load, score, now, before;
+
+    if (task_block() >= p->cores || core->begin == core->end) {
+        return;
+    }
+    label_sems();
+    for (unsigned i = 0; i < sizeof(empty) / sizeof(empty[0]); i++) {
+        task_post(empty[i].sem, units_of(p, i));
+    }
+    load = score = now = before = loop_begin(p, core->begin, core->end);
+    push_part(&core->part[LOOP_ONCE], &now, p);
+    for (unsigned i = 0; i + 1 < p->room.ring && !load.done; i++) {
+        push_loads(p, core, &load);
+        loop_next(p, &load);
+    }
+    push_score(p, core, &score);
+    loop_next(p, &score);
+    for (; !now.done; before = now, loop_next(p, &now)) {
+        if (!load.done) {
+            push_loads(p, core, &load);
+            loop_next(p, &load);
+        }
+        if (!score.done) {
+            push_score(p, core, &score);
+            loop_next(p, &score);
+        }
+        push_step(p, core, &now, &before);
+    }
+    push_part(&core->part[LOOP_SAVES], &before, p);
+    push_after(p, core, &before);
+}
+
+void loop_finish(const struct loop_plan *p)
+{
+    const struct loop_core *core = &p->core[task_block()];
+
+    if (task_block() >= p->cores || core->begin == core->end) {
+        return;
+    }
+    task_drain();
+    for (unsigned i = 0; i < sizeof(empty) / sizeof(empty[0]); i++) {
+        task_wait(empty[i].sem, units_of(p, i));
+    }
+}
+
+void loop_bind(const struct loop_plan *p, const struct tile_call *call)
+{
+    for (unsigned c = 0; c < p->cores; c++) {
+        p->core[c].call = call;
+    }
+}

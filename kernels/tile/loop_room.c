@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where a tile lies in the memories of the core; see loop.h. In UB the order of the large
+ * buffers decides which banks meet: it is one of LOOP_ORDERS, and who searches tries them.
+ */
+#include <stdio.h>
+
+#include "hal/chip.h"
+#include "kernels/tile/loop.h"
+
+enum {
+    LARGE = 5,  /* the product's tiles, what is carried, what is between, half of that */
+    PHASED = 1, /* of them begins with the other half of the groups */
+    LEAST_COLUMNS = 8 << 10,
+};
+
+/* Permutation number `how` of LARGE things. */
+static void permute(unsigned how, uint8_t order[LARGE])
+{
+    bool used[LARGE] = {false};
+
+    for (unsigned i = 0, n = 120; i < LARGE; i++) {
+        unsigned pick, j = 0;
+        n /= LARGE - i;
+        pick = how / n;
+        how %= n;
+        while (used[j] || pick--) {
+            j++;
+        }
+        used[j] = true;
+        order[i] = (uint8_t)j;
+    }
+}
+
+static void add_slot(struct loop_room *r, uint32_t *at, uint32_t rows, unsigned kind,
+                     unsigned carry)
+{
+    uint32_t phase = kind == SLOT_VALUE ? LOOP_REPEAT : 0;
+
+    *at = (uint32_t)round_up(*at, LOOP_TWICE) + phase;
+    r->slot[r->n_slots++] = (struct loop_slot){
+        .at = *at, .rows = rows, .kind = kind, .carry = (uint8_t)carry};
+    *at += rows * LOOP_REPEAT;
+}
+
+static void add_carried(struct loop_room *r, const struct loop_form *f, uint32_t *at)
+{
+    for (unsigned i = 0; i < f->k->n_carried; i++) {
+        if (loop_class(f, f->k->carry[i].value) == LOOP_WIDTH) {
+            add_slot(r, at, r->width, SLOT_CARRY, i);
+        }
+    }
+}
+
+static uint32_t lay_out_ub(struct loop_room *r, const struct loop_form *f, unsigned how)
+{
+    uint32_t wide = r->width > r->tile ? r->width : r->tile, at = 0;
+    uint8_t order[LARGE];
+
+    permute(how % LOOP_ORDERS, order);
+    wide = how < LOOP_ORDERS ? wide : r->tile;
+    r->n_slots = 0;
+    for (unsigned i = 0; i < LARGE; i++) {
+        if (order[i] == 0) {
+            add_slot(r, &at, r->tile, SLOT_SCORE, 0);
+        } else if (order[i] == 1 && f->value) {
+            add_slot(r, &at, r->width, SLOT_VALUE, 0);
+        } else if (order[i] == 2) {
+            add_carried(r, f, &at);
+        } else if (order[i] == 3) {
+            add_slot(r, &at, wide, SLOT_SPARE, 0);
+        } else if (order[i] == 4) {
+            add_slot(r, &at, (r->tile + 1) / 2, SLOT_SPARE, 0);
+        }
+    }
+    r->given = (uint32_t)round_up(at, LOOP_REPEAT);
+    r->given_rows = r->tile + 1; /* four blocks of a repeat lie in four groups */
+    at = r->given + (f->value ? 4 * r->given_rows * BLOCK : 0);
+    for (unsigned i = 0; i < f->k->n_results; i++) {
+        const struct tile_tensor *t = &f->k->result[i].tensor;
+        bool is_wide = loop_class(f, f->k->result[i].value) == LOOP_WIDTH;
+        r->out[i] = (uint32_t)round_up(at, LOOP_REPEAT);
+        r->out_pitch[i] = (uint32_t)round_up(r->width, 16) * esize_of(t->type);
+        at = r->out[i] + (is_wide ? LOOP_LANES * r->out_pitch[i] : LOOP_REPEAT);
+    }
+    r->columns = (uint32_t)round_up(at, LOOP_TWICE);
+    r->ub_bytes = chip_mem(NPU_MEM_UB);
+    return r->columns + LEAST_COLUMNS;
+}
+
+static bool too_much(char *why, const char *memory, uint32_t tile, uint32_t wanted,
+                     uint32_t has)
+{
+    if (wanted > has) {
+        snprintf(why, TILE_TEXT_BYTES, "%lu keys want %lu KiB of %s, which has %lu",
+                 (unsigned long)tile, (unsigned long)(wanted + 1023) / 1024, memory,
+                 (unsigned long)has / 1024);
+    }
+    return wanted > has;
+}
+
+bool loop_room_make(struct loop_room *r, const struct loop_form *f, uint32_t tile,
+                    unsigned how, char why[TILE_TEXT_BYTES])
+{
+    const struct tile_kernel *k = f->k;
+    uint32_t up = (uint32_t)round_up(tile, 16), d = k->dim[f->d].size, ub;
+    uint32_t wide = f->value ? k->dim[f->e].size : 0, rows = LOOP_LANES * 2;
+
+    *r = (struct loop_room){.tile = tile, .width = wide};
+    d = (uint32_t)round_up(d, 16);
+    wide = (uint32_t)round_up(wide, 16);
+    ub = lay_out_ub(r, f, how);
+    r->q_bytes = d * rows;
+    r->k_bytes = up * d * 2;
+    r->v_bytes = up * wide * 2;
+    r->l0a_v = (uint32_t)round_up(r->k_bytes, 512);
+    r->l0b_p = (uint32_t)round_up(r->q_bytes, 512);
+    r->l0c_v = (uint32_t)round_up(up * LOOP_REPEAT, 1024);
+    r->ring = LOOP_RING;
+    r->l1_q = 0;
+    r->l1_p = 2 * r->q_bytes;
+    r->l1_k = r->l1_p + up * rows;
+    while (r->ring > 2 &&
+           r->l1_k + r->ring * (r->k_bytes + r->v_bytes) > chip_mem(NPU_MEM_L1)) {
+        r->ring--;
+    }
+    r->l1_v = r->l1_k + r->ring * r->k_bytes;
+    return !too_much(why, "UB", tile, ub, r->ub_bytes) &&
+           !too_much(why, "L1", tile, r->l1_v + r->ring * r->v_bytes,
+                     chip_mem(NPU_MEM_L1)) &&
+           !too_much(why, "L0A", tile, r->l0a_v + r->v_bytes, chip_mem(NPU_MEM_L0A)) &&
+           !too_much(why, "L0B", tile, r->l0b_p + up * rows, chip_mem(NPU_MEM_L0B)) &&
+           !too_much(why, "L0C", tile, r->l0c_v + wide * LOOP_REPEAT,
+                     chip_mem(NPU_MEM_L0C));
+}
