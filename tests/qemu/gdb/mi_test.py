@@ -46,9 +46,12 @@ def make_debug():
 
 def cpptools(entry, connect, *more):
     """What gdb answers to what cpptools sends for an entry, through its machine interface. Its
-    engine, MIEngine, sends setupCommands first, then program, then where to connect to."""
+    engine, MIEngine, sends setupCommands first, then program, then where to connect to; what is
+    no command of MI it has the console execute."""
     steps = [c["text"] for c in entry["setupCommands"]]
-    steps += [f"-file-exec-and-symbols {entry['program']}", f"-target-select {connect}", *more]
+    steps += ["set pagination off", f"-environment-cd {entry['cwd']}",
+              f"-file-exec-and-symbols {entry['program']}", f"-target-select {connect}", *more]
+    steps = [s if s[0] == "-" else f"-interpreter-exec console {json.dumps(s)}" for s in steps]
     return subprocess.run(["timeout", str(DEADLINE), entry["miDebuggerPath"], "-nx", "-q",
                            "--interpreter=mi"], cwd=entry["cwd"],
                           input="\n".join(steps) + "\n", text=True,
@@ -68,7 +71,7 @@ def vs_code(name, server, *more):
        f"mi/{what}_server_says_ready", line)
     told = cpptools(launch_, f"remote {launch_['miDebuggerServerAddress']}",
                     *(c["text"] for c in launch_["postRemoteConnectCommands"]),
-                    "-stack-info-frame", '-interpreter-exec console "npu status"', *more)
+                    "-stack-info-frame", "npu status", *more)
     matches(f"mi/{what}", told, r'^\^done,frame=.*func="vadd".*line="\d+"', r'^~"cycle \d+')
     ok("^error" not in told, f"mi/{what}_no_error", told)
     subprocess.run(tasks[launch_["postDebugTask"]]["command"], shell=True, check=True, env=ENV)
@@ -105,8 +108,7 @@ def vs_code_core():
     ENV["CORE"] = "0"
     core = (set(glob.glob("build/core/*.core")) - before).pop()
     told = cpptools(entry | {"program": TEST_IMAGE}, "core " + os.path.abspath(core),
-                    "-thread-info", "-stack-list-frames 0 20", "-interpreter-exec console "
-                    '"npu faults"', '-interpreter-exec console "npu who ub 0"')
+                    "-thread-info", "-stack-list-frames 0 20", "npu faults", "npu who ub 0")
     matches("mi/core", told, r'^\^done,stack=.*func="fault_bounds".*line="\d+"',
             r'^~"core 0 V: BOUNDS')
     ok("^error" not in told, "mi/core_no_error", told)
