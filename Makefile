@@ -51,7 +51,7 @@
 #   make all | clean | help
 #
 # CORES=1..32  PROFILE=a2|ascend910|ascend310  MEM=2G  LIBC=picolibc|newlib
-# OPERATORS="vadd matmul" links only these folders of kernels/ and what they use.
+# OPERATORS="vadd matmul softmax" links only these, and what they use.
 # IMAGE_KIB=n is how large text + rodata of the image may be.
 # SEED=n delays engines by legal random amounts.  V=1 shows commands.
 # TIMING=v1 has the prices of before L2 and HBM (hal/contract/profile.md), v2 all.
@@ -283,10 +283,15 @@ model-rv: $(MODEL_SRC:%=$(B)/model-rv/%.o)
 uses = $(sort $(1) $(shell cat $(1:%=kernels/%/*.[ch]) | \
     sed -n 's|^#include "kernels/\([^/]*\)/.*|\1|p'))
 ifdef OPERATORS
-UNKNOWN := $(filter-out $(notdir $(wildcard kernels/*)),$(OPERATORS))
+NAMES   := $(PROGRAMS:kernels/ops/%.tile=%)
+UNKNOWN := $(filter-out $(notdir $(wildcard kernels/*)) $(NAMES),$(OPERATORS))
 $(if $(UNKNOWN),$(error OPERATORS: no folder kernels/$(firstword $(UNKNOWN))))
-KERNELS := $(call uses,$(call uses,$(OPERATORS)))
-FW_LESS := $(filter-out kernels/%,$(FW_SRC)) $(filter $(KERNELS:%=kernels/%/%),$(FW_SRC))
+KERNELS := $(call uses,$(call uses,$(filter-out $(NAMES),$(OPERATORS)) \
+    $(if $(filter $(NAMES),$(OPERATORS)),ops)))
+UNUSED  := $(if $(filter ops,$(OPERATORS)),,\
+    $(filter-out $(OPERATORS:%=kernels/ops/%.tile),$(PROGRAMS)))
+FW_LESS := $(filter-out kernels/%,$(FW_SRC)) \
+    $(filter-out $(UNUSED),$(filter $(KERNELS:%=kernels/%/%),$(FW_SRC)))
 endif
 NAME := salai$(subst $() ,,$(OPERATORS:%=-%))
 

@@ -105,7 +105,7 @@ int tile_prepare(struct op_call *call)
     int err = tile_bind(p, call);
 
     err = err ? err : set_scalars(p, args_of(call));
-    for (unsigned v = 1; v <= p->k->n_nodes && !err; v++) {
+    for (unsigned v = 1; !err && v <= p->k->n_nodes; v++) {
         err =
             p->k->node[v].op == TILE_GATHER ? check_indices(p, call, &p->k->node[v]) : 0;
     }

@@ -138,8 +138,12 @@ def ulp(x):
     return np.ldexp(1.0, np.maximum(np.frexp(x)[1], -13) - 11)
 
 
-HELPERS = {"np": np, "unit": 2.0**-23, "product": product, "conv2d": conv2d, "ulp": ulp,
-           "erf": np.vectorize(math.erf, [float])}
+def limits(dtype):
+    return np.iinfo(dtype).min, np.iinfo(dtype).max
+
+
+HELPERS = {"np": np, "limits": limits, "unit": 2.0**-23, "product": product,
+           "conv2d": conv2d, "ulp": ulp, "erf": np.vectorize(math.erf, [float])}
 
 
 def options_of(op, given):
@@ -159,7 +163,7 @@ def expected(op, inputs, sizes, options, out_names):
         inputs = {k: v if v is None else v.astype(wide[v.dtype.kind])
                   for k, v in inputs.items()}
     space = HELPERS | sizes | inputs | {"options": options}
-    if re.search(r"^\w+ =", op["numpy"]):
+    if re.search(r"^\w+ = ", op["numpy"]):
         exec(op["numpy"], space)
         return [space[name] for name in out_names], space.get("bound")
     return [eval(op["numpy"], space)], None
