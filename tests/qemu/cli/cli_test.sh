@@ -41,8 +41,11 @@ goldens()
     local name reasons part cores n=0
 
     for cores in $(cut -f 2 cases | sort -u); do
-        awk -F '\t' -v cores="$cores" '$2 == cores' cases |
-            split -l 12 - "on.$cores." # as many as a command line holds
+        awk -F '\t' -v cores="$cores" '$2 == cores { # as many as a command line has words for
+            used += n = split($4, words, " ") + NF - 2
+            if (used > 250) { part++; used = n }
+            print > "on." cores "." part + 0
+        }' cases
         for part in on."$cores".*; do
             golden "$cores" "$part"
         done
