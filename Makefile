@@ -315,12 +315,13 @@ $(B)/fw-%.elf: LINK = $(CROSS)gcc $(RV64) -nostartfiles -static -T linker/npu.ld
     -Wl,--gc-sections,--fatal-warnings,--build-id,-Map=$(@:.elf=.map) $(HEAP:%=-Wl,--wrap=%) \
     -Wl,--defsym=__image_limit=$(IMAGE_KIB)K
 $(B)/fw-%.elf: LIBS = $(LD_$(@D:$(B)/fw-%=%))
-# KiB of text + rodata, so that one notices what an image begins to carry: 90 for what every
-# image has, the texts of the contract foremost, 10 for each operator, 32 for the Matmul object
-# and 220 for tile programs: parser, planners, interpreter and libm's functions in double
-# precision. newlib's printf and its like are 32 larger; the image of the tests has all of them.
+# KiB of text + rodata, so that one notices what an image begins to carry: 90 for what every image
+# has, the texts of the contract foremost, 10 for each operator, 1 for one that is a tile program,
+# 32 for the Matmul object and 220 for tile programs: parser, planners, interpreter and libm's
+# functions in double precision. newlib's printf and its like are 32 larger; the image of the
+# tests has all of them.
 OPERATOR_FOLDERS := $(filter-out %/cli/ %/lib/ %/mm/ %/tile/,$(wildcard kernels/*/))
-limit = $(shell expr $(1) + 10 \* $(words $(OPERATOR_FOLDERS)) + 32 + 220)
+limit = $(shell expr $(1) + 10 \* $(words $(OPERATOR_FOLDERS)) + $(words $(PROGRAMS)) + 32 + 220)
 $(B)/fw-picolibc/%.elf: IMAGE_KIB = $(call limit,90)
 $(B)/fw-newlib/%.elf: IMAGE_KIB = $(call limit,122)
 $(FW:=/test.elf): IMAGE_KIB = 896
