@@ -16,6 +16,8 @@
  * Numbers  F16: products exact, summed in fp32 from the bias on, one rounding a step, in the
  *          order of blocks of 16 channels, then filter rows, columns, channels of the block;
  *          channels that are missing to a whole block count as 0 x 0. S8: exact modulo 2^32.
+ *          Depthwise (as many groups as channels in and out, F16): the other 15 channels of
+ *          its block count as x times 0, so infinity and NaN make NaN of them.
  *          scale has 11 significant bits (hal/contract/fixpipe.md). A batch normalisation
  *          that follows is folded into weight and bias by who makes them.
  * Ranges   all sizes from 1 up; strides to 63, dilations to 255, pads to 255 and below the
@@ -50,6 +52,9 @@ struct conv {
 /* Height and width of y. */
 uint32_t conv_oh(const struct conv *p);
 uint32_t conv_ow(const struct conv *p);
+/* Whether it is one of each channel by itself, of F16, with a filter that the smallest tile
+ * of these holds. */
+bool conv_is_depthwise(const struct conv *p);
 /* Whether there is such a convolution; `why` says what is wrong. */
 MUST_CHECK int conv_check(const struct conv *p, char why[CONV_TEXT]);
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "hal/chip.h"
+#include "kernels/conv/depthwise.h"
 #include "kernels/conv/inside.h"
 #include "kernels/lib/share.h"
 #include "sched/launch.h"
@@ -161,6 +162,11 @@ int conv2d(const struct conv *p, struct sched_report *report)
     int err = conv_check(p, why);
 
     report->text[0] = 0;
+    if (!err && conv_is_depthwise(p)) {
+        struct depthwise_plan apart;
+        err = depthwise_plan(p, &apart);
+        return err ? err : depthwise(&apart, report);
+    }
     err = err ? err : conv_make_plan(p, &plan);
     if (err) {
         return err;

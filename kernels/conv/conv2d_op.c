@@ -120,43 +120,51 @@ static void ref(const struct op_call *c, unsigned out, uint64_t first, uint64_t 
     }
 }
 
+/* Depthwise each block of channels is a product with a diagonal for each tap. */
 static void work(const struct op_call *c, struct work *w)
 {
     struct conv p = parameters(c);
+    bool apart = conv_is_depthwise(&p);
+    uint64_t pixels = (uint64_t)p.n * conv_oh(&p) * conv_ow(&p), taps = p.kh * p.kw;
+    uint32_t block = type_c0(p.in), groups = apart ? (p.c + block - 1) / block : p.groups;
 
     work_in(w, NPU_MEM_L1, &c->in[0]);
     work_in(w, NPU_MEM_L1, &c->in[1]);
-    for (uint32_t g = 0; g < p.groups; g++) {
-        work_matmul(w, p.in, (uint64_t)p.n * conv_oh(&p) * conv_ow(&p), p.o / p.groups,
-                    (uint64_t)p.c / p.groups * p.kh * p.kw);
+    for (uint32_t g = 0; g < groups; g++) {
+        work_matmul(w, p.in, pixels, apart ? block : p.o / p.groups,
+                    taps * (apart ? block : p.c / p.groups));
     }
+    w->macs = pixels * p.o * taps * (p.c / p.groups);
     work_out(w, NPU_MEM_L0C, &c->out[0]);
 }
 
-OPERATOR(conv2d, .summary = "y = act(convolution of x + bias), channels last",
-         .io = "x[n,h,w,c] weight[o,kh,kw,i] bias?[o] -> y[n,oh,ow,o]", .shape = shape,
-         .types = "f16 f16 f32 -> f16; f16 f16 f32 -> f32; s8 s8 s32 -> s32; "
-                  "s8 s8 s32 -> s8; s8 s8 s32 -> f16",
-         .prepare = prepare, .run = run, .ref = ref, .check = 64, .work = work,
-         .options = OPTIONS(
-             NUMBER(struct own, stride, 1, 1, 63, "rows, and columns"),
-             NUMBER(struct own, stride_w, 0, 0, 63, "columns; 0: as rows"),
-             NUMBER(struct own, dilation, 1, 1, 255, "rows, and columns"),
-             NUMBER(struct own, dilation_w, 0, 0, 255, "columns; 0: as rows"),
-             NUMBER(struct own, groups, 1, 1, 65535, "of channels"),
-             NUMBER(struct own, pad, 0, 0, 255, "above x, and on each side"),
-             SIGNED(struct own, pad_left, -1, -1, 255, "-1: as --pad"),
-             SIGNED(struct own, pad_bottom, -1, -1, 255, "-1: as --pad"),
-             SIGNED(struct own, pad_right, -1, -1, 255, "-1: as --pad-left"),
-             FLOAT(struct own, scale, 0.001, 0, 1e30, "of s8 to s8 or f16"),
-             SIGNED(struct own, zero, 0, -128, 127, "of s8 to s8: what 0 becomes"),
-             CHOICE(struct own, activation, "none|relu", "behind the bias")),
-         .numpy = "conv2d(x, weight, bias, options)",
-         .cases = CASES(
-             "--n 1 --h 1 --w 1 --c 1 --o 1 --kh 1 --kw 1 --i 1",
-             "--n 2 --h 5 --w 6 --c 3 --o 5 --kh 3 --kw 2 --i 3 --pad 1 --pad-right 0",
-             "--n 1 --h 9 --w 7 --c 6 --o 8 --kh 3 --kw 3 --i 3 --groups 2 --stride 2",
-             "--n 1 --h 11 --w 9 --c 40 --o 35 --kh 2 --kw 3 --i 40 --dilation 2 "
-             "--dilation-w 3 --activation relu --type s8 --out s8 --zero 5 --scale 1e-4",
-             "--n 3 --h 4 --w 3 --c 33 --o 17 --kh 1 --kw 1 --i 33 --out f32",
-             "--shapes 1x6x5x20,3x2x2x20 --type s8"));
+OPERATOR(
+    conv2d, .summary = "y = act(convolution of x + bias), channels last",
+    .io = "x[n,h,w,c] weight[o,kh,kw,i] bias?[o] -> y[n,oh,ow,o]", .shape = shape,
+    .types = "f16 f16 f32 -> f16; f16 f16 f32 -> f32; s8 s8 s32 -> s32; "
+             "s8 s8 s32 -> s8; s8 s8 s32 -> f16",
+    .prepare = prepare, .run = run, .ref = ref, .check = 64, .work = work,
+    .options = OPTIONS(NUMBER(struct own, stride, 1, 1, 63, "rows, and columns"),
+                       NUMBER(struct own, stride_w, 0, 0, 63, "columns; 0: as rows"),
+                       NUMBER(struct own, dilation, 1, 1, 255, "rows, and columns"),
+                       NUMBER(struct own, dilation_w, 0, 0, 255, "columns; 0: as rows"),
+                       NUMBER(struct own, groups, 1, 1, 65535, "of channels"),
+                       NUMBER(struct own, pad, 0, 0, 255, "above x, and on each side"),
+                       SIGNED(struct own, pad_left, -1, -1, 255, "-1: as --pad"),
+                       SIGNED(struct own, pad_bottom, -1, -1, 255, "-1: as --pad"),
+                       SIGNED(struct own, pad_right, -1, -1, 255, "-1: as --pad-left"),
+                       FLOAT(struct own, scale, 0.001, 0, 1e30, "of s8 to s8 or f16"),
+                       SIGNED(struct own, zero, 0, -128, 127,
+                              "of s8 to s8: what 0 becomes"),
+                       CHOICE(struct own, activation, "none|relu", "behind the bias")),
+    .numpy = "conv2d(x, weight, bias, options)",
+    .cases = CASES(
+        "--n 1 --h 1 --w 1 --c 1 --o 1 --kh 1 --kw 1 --i 1",
+        "--n 2 --h 5 --w 6 --c 3 --o 5 --kh 3 --kw 2 --i 3 --pad 1 --pad-right 0",
+        "--n 1 --h 9 --w 7 --c 6 --o 8 --kh 3 --kw 3 --i 3 --groups 2 --stride 2",
+        "--n 1 --h 11 --w 9 --c 40 --o 35 --kh 2 --kw 3 --i 40 --dilation 2 "
+        "--dilation-w 3 --activation relu --type s8 --out s8 --zero 5 --scale 1e-4",
+        "--n 3 --h 4 --w 3 --c 33 --o 17 --kh 1 --kw 1 --i 33 --out f32",
+        "--shapes 1x6x5x20,3x2x2x20 --type s8",
+        "--n 1 --h 9 --w 37 --c 20 --o 20 --kh 3 --kw 3 --i 1 --groups 20 --pad 1",
+        "--n 2 --h 13 --w 8 --c 40 --o 40 --kh 3 --kw 2 --i 1 --groups 40 --stride 2"));

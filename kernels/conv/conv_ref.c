@@ -18,35 +18,47 @@ struct place {
     uint32_t whole;
 };
 
-/* x times weight at filter row r, column s, channel i of the group. */
-static void add(const struct conv *p, struct place *e, uint32_t r, uint32_t s, uint32_t i)
+/* x under filter row r, column s, of a channel, times a weight: bits of F16, or S8. */
+static void add(const struct conv *p, struct place *e, uint32_t r, uint32_t s,
+                uint32_t channel, int weight)
 {
     int64_t row = (int64_t)e->row * p->stride_h + (int64_t)r * p->dilation_h - p->pad_top;
     int64_t col =
         (int64_t)e->col * p->stride_w + (int64_t)s * p->dilation_w - p->pad_left;
-    uint64_t x = (((uint64_t)e->n * p->h + (uint64_t)row) * p->w + (uint64_t)col) * p->c +
-                 e->first + i;
-    uint64_t weight = (((uint64_t)e->o * p->kh + r) * p->kw + s) * e->in + i;
+    uint64_t x =
+        (((uint64_t)e->n * p->h + (uint64_t)row) * p->w + (uint64_t)col) * p->c + channel;
     bool there = row >= 0 && row < p->h && col >= 0 && col < p->w;
 
     if (p->in == TYPE_S8) {
-        int a = there ? ((const int8_t *)p->x)[x] : 0;
-        e->whole += (uint32_t)(a * ((const int8_t *)p->weight)[weight]);
+        e->whole += (uint32_t)((there ? ((const int8_t *)p->x)[x] : 0) * weight);
     } else {
         float a = there ? f16_to_f32(((const uint16_t *)p->x)[x]) : 0;
-        e->sum = fmaf(a, f16_to_f32(((const uint16_t *)p->weight)[weight]), e->sum);
+        e->sum = fmaf(a, f16_to_f32((uint16_t)weight), e->sum);
     }
 }
 
-static void add_block(const struct conv *p, struct place *e, uint32_t block)
+/* Weight of the element's filter at r, s, channel i of the group. */
+static int weight_at(const struct conv *p, const struct place *e, uint32_t r, uint32_t s,
+                     uint32_t i)
+{
+    uint64_t at = (((uint64_t)e->o * p->kh + r) * p->kw + s) * e->in + i;
+
+    return p->in == TYPE_S8 ? ((const int8_t *)p->weight)[at]
+                            : ((const uint16_t *)p->weight)[at];
+}
+
+/* Channels [first, first + 16) of the group, or, depthwise, of all. */
+static void add_block(const struct conv *p, struct place *e, uint32_t first, bool apart)
 {
     for (uint32_t r = 0; r < p->kh; r++) {
         for (uint32_t s = 0; s < p->kw; s++) {
-            for (uint32_t i = block; i < block + F16_BLOCK; i++) {
-                if (i < e->in) {
-                    add(p, e, r, s, i);
-                } else {
+            for (uint32_t i = first; i < first + F16_BLOCK; i++) {
+                if (i >= (apart ? p->c : e->in)) {
                     e->sum += 0.0f; /* which makes -0 a +0 */
+                } else if (!apart) {
+                    add(p, e, r, s, e->first + i, weight_at(p, e, r, s, i));
+                } else {
+                    add(p, e, r, s, i, i == e->o ? weight_at(p, e, r, s, 0) : 0);
                 }
             }
         }
@@ -102,8 +114,12 @@ uint32_t conv_ref(const struct conv *p, uint64_t i)
     } else if (p->bias) {
         e.sum = ((const float *)p->bias)[e.o];
     }
-    for (uint32_t block = 0; block < e.in; block += F16_BLOCK) {
-        add_block(p, &e, block);
+    if (conv_is_depthwise(p)) {
+        add_block(p, &e, e.o / F16_BLOCK * F16_BLOCK, true);
+    } else {
+        for (uint32_t first = 0; first < e.in; first += F16_BLOCK) {
+            add_block(p, &e, first, false);
+        }
     }
     return finish(p, &e);
 }

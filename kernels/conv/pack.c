@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "hal/chip.h"
+#include "kernels/conv/depthwise.h"
 #include "kernels/conv/plan.h"
 #include "kernels/lib/share.h"
 #include "sched/launch.h"
@@ -91,6 +92,9 @@ uint64_t conv_packed_bytes(const struct conv *p)
 {
     uint32_t in = p->c / p->groups, c0 = type_c0(p->in);
 
+    if (conv_is_depthwise(p)) {
+        return (uint64_t)up16(p->c) / 16 * p->kh * p->kw * MTE_FRACTAL;
+    }
     return (uint64_t)p->groups * ((in + c0 - 1) / c0) * p->kh * p->kw *
            up16(p->o / p->groups) * MTE_BLOCK;
 }
@@ -111,6 +115,9 @@ int conv_pack(const struct conv *p, const void *weight, void *packed,
     int err = conv_check(p, why);
 
     report->text[0] = 0;
+    if (!err && conv_is_depthwise(p)) {
+        return depthwise_pack(p, weight, packed, report);
+    }
     k.blocks = (k.in + c0 - 1) / c0;
     k.chunk = min_u32(k.blocks, room / (k.taps * k.n * MTE_BLOCK));
     return err ? err : launch(&l, report);

@@ -129,6 +129,9 @@ int conv_check(const struct conv *p, char why[CONV_TEXT])
     }
     err = check_side(&high, why);
     err = err ? err : check_side(&wide, why);
+    if (!err && conv_is_depthwise(p)) {
+        return 0;
+    }
     if (!err && (err = conv_make_plan(p, &plan)) != 0) {
         snprintf(why, CONV_TEXT,
                  "a filter of %lu x %lu is too large for the smallest tile",
@@ -280,29 +283,22 @@ int conv_make_plan(const struct conv *p, struct conv_plan *l)
 
 /* --- parts --- */
 
-/* One side of a patch of x under `count` places of y from `first` on: what of it is there,
- * and what is padding. */
-struct under {
-    uint32_t first, count;
-    uint8_t before, after;
-};
-
-static struct under under(uint32_t first, uint32_t count, uint32_t stride, uint32_t reach,
-                          uint32_t before, uint32_t map)
+struct conv_under conv_under(uint32_t first, uint32_t count, uint32_t stride,
+                             uint32_t reach, uint32_t before, uint32_t map)
 {
     int64_t begin = (int64_t)first * stride - before;
     int64_t end = begin + (int64_t)(count - 1) * stride + reach;
     int64_t from = begin < 0 ? 0 : begin, to = end > map ? map : end;
 
-    return (struct under){(uint32_t)from, (uint32_t)(to - from), (uint8_t)(from - begin),
-                          (uint8_t)(end - to)};
+    return (struct conv_under){(uint32_t)from, (uint32_t)(to - from),
+                               (uint8_t)(from - begin), (uint8_t)(end - to)};
 }
 
 void conv_unit(const struct conv_plan *l, uint32_t unit, struct conv_unit *u)
 {
     const struct conv *p = &l->p;
     uint32_t patches = l->deep * l->down * l->across, i = unit % patches;
-    struct under high, wide;
+    struct conv_under high, wide;
 
     u->weights = unit / patches;
     u->group = u->weights / l->n_blocks;
@@ -314,10 +310,10 @@ void conv_unit(const struct conv_plan *l, uint32_t unit, struct conv_unit *u)
     u->rows = min_u32(l->rows, l->oh - u->row);
     u->image = i / l->across / l->down * l->images;
     u->images = min_u32(l->images, p->n - u->image);
-    high = under(u->row, u->rows, p->stride_h, extent(p->kh, p->dilation_h), p->pad_top,
-                 p->h);
-    wide = under(u->col, u->cols, p->stride_w, extent(p->kw, p->dilation_w), p->pad_left,
-                 p->w);
+    high = conv_under(u->row, u->rows, p->stride_h, extent(p->kh, p->dilation_h),
+                      p->pad_top, p->h);
+    wide = conv_under(u->col, u->cols, p->stride_w, extent(p->kw, p->dilation_w),
+                      p->pad_left, p->w);
     u->map_row = high.first;
     u->map_col = wide.first;
     u->map = (struct mte_conv){.map_h = (uint16_t)high.count,

@@ -40,6 +40,15 @@ struct conv_plan {
 /* 0; or ERR_LOCAL: no tile holds the filter. */
 MUST_CHECK int conv_make_plan(const struct conv *p, struct conv_plan *plan);
 
+/* One side of a patch of x under `count` places of y from `first` on: what of it is there,
+ * and what is padding. reach: of the filter. */
+struct conv_under {
+    uint32_t first, count;
+    uint8_t before, after;
+};
+struct conv_under conv_under(uint32_t first, uint32_t count, uint32_t stride,
+                             uint32_t reach, uint32_t before, uint32_t map);
+
 /* What a unit is of. */
 struct conv_unit {
     uint32_t group, n_first, n_count; /* output channels of the group */

@@ -110,8 +110,17 @@ def img2col(x, kh, kw, o):
 
 
 def conv2d(x, weight, bias, o):
-    """The fixpipe's scale has 11 significant bits."""
+    """Depthwise, float16, channels go by 16s, each with its own weight and 0 for the others.
+    The fixpipe's scale has 11 significant bits."""
     groups, (filters, kh, kw, inner) = o["groups"], weight.shape
+    if 1 < groups == x.shape[3] == filters and x.dtype == np.float16:
+        short = [(0, -filters % 16)]
+        wide = np.zeros((filters + short[0][1], kh, kw, 16), np.float16)
+        for i in range(filters):
+            wide[i, :, :, i % 16] = weight[i, :, :, 0]
+        bias = None if bias is None else np.pad(bias, short)
+        y = conv2d(np.pad(x, [(0, 0)] * 3 + short), wide, bias, o | {"groups": len(wide) // 16})
+        return y[..., :filters]
     weight = np.pad(weight, ((0, 0), (0, 0), (0, 0), (0, -inner % (32 // x.itemsize))))
     y, c0 = [], 32 // x.itemsize
     for x_, weight_, bias_ in zip(np.split(x, groups, 3), np.split(weight, groups),
