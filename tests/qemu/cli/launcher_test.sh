@@ -52,6 +52,7 @@ lost_outputs()
     tap_check lost/snapshot "$(has_status 0)"
     rm -rf record
     refused lost/trace_is_a_folder 'trace=.: Is a directory' --trace . empty
+    NPU_ARGS=trace= refused lost/trace_without_a_name 'trace=: No such file' empty
 }
 
 # --- machines that would not start ---

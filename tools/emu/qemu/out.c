@@ -83,7 +83,8 @@ Out *out_open(const char *path)
     Out *o;
 
     free(real);
-    if (old && file && access(path, W_OK) != 0) {
+    if (!*path || (old && file && access(path, W_OK) != 0)) {
+        errno = *path ? errno : ENOENT;
         return NULL;
     }
     fd = file ? open_part(there, old ? &st : NULL, &part)
