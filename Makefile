@@ -195,9 +195,10 @@ WARN     := -Wall -Wextra -Wconversion -Wshadow -Werror
 RV64     := -march=rv64gc -mabi=lp64d -mcmodel=medany
 FW_FLAGS := -std=gnu11 $(WARN) -O2 -g $(RV64) -ffunction-sections -fdata-sections \
     -fno-common -fno-eliminate-unused-debug-types -malign-data=natural
-# An image is the same, byte for byte, in whatever directory it is built: this one, which
-# gcc and as take from PWD, goes by a name that all have, and is told as a dot.
-FW_CC     = PWD=/proc/self/cwd $(CROSS)gcc -fdebug-prefix-map=/proc/self/cwd=. $(FW_FLAGS)
+# Images and npu.so are the same, byte for byte, in whatever directory they are built: this
+# one, which gcc and as take from PWD, goes by a name that all have, and is told as a dot.
+FW_CC     = $(call here,$(CROSS)gcc) $(FW_FLAGS)
+here      = PWD=/proc/self/cwd $(1) -fdebug-prefix-map=/proc/self/cwd=.
 # The functions that boot/heap.c is between.
 HEAP     := malloc calloc realloc aligned_alloc free _malloc_r _calloc_r _realloc_r _free_r
 # The model's arithmetic is what its sources say, on every host.
@@ -262,11 +263,11 @@ $(eval $(call compile,fw-picolibc,$$(FW_CC) $(CC_picolibc),,$(B)/packages-run))
 $(eval $(call compile,fw-newlib,$$(FW_CC) $(CC_newlib),$(B)/newlib/lib/libc.a,))
 $(eval $(call compile,fw-cov,$$(FW_CC) $(CC_picolibc) -fprofile-arcs -ftest-coverage \
     -fprofile-info-section=gcov_info -w -DNDEBUG $$(PLAIN),,$(B)/packages-run))
-$(eval $(call compile,model,$(CC) $$(MODEL_FLAGS) $$(SIMD) -fPIC -fvisibility=hidden,,\
-    $(B)/packages-run))
+$(eval $(call compile,model,$(call here,$(CC)) $$(MODEL_FLAGS) $$(SIMD) -fPIC \
+    -fvisibility=hidden,,$(B)/packages-run))
 $(eval $(call compile,model-rv,$(CROSS)gcc $$(MODEL_FLAGS) $(RV64) -ffreestanding,,\
     $(B)/packages-run))
-$(eval $(call compile,plugin,$(CC) $$(PLUGIN_FLAGS),$(B)/qemu/stamp,))
+$(eval $(call compile,plugin,$(call here,$(CC)) $$(PLUGIN_FLAGS),$(B)/qemu/stamp,))
 $(eval $(call compile,host,$(CC) -std=gnu11 -Wall -Wextra -Werror -O2 -g -DCHECK_EDGES,,\
     $(B)/packages-run))
 $(eval $(call compile,san,$(CC) $(SAN_FLAGS) $$(SIMD),,$(B)/packages-test))
