@@ -142,7 +142,7 @@ def others_are_refused():
 def there_and_back():
     """Every stop of the device again, from the last to the first."""
     for args, stop in ((VADD, "break V"), (VADD, "watch ub 0x10000 32768 -a"),
-                       (MATMUL, "break sem 2"), (MATMUL, "break FIX"))[::1 if FULL else 2]:
+                       (MATMUL, "break sem 2"), (MATMUL, "break M"))[::1 if FULL else 2]:
         name = re.sub("[^a-z0-9]+", "_", f"{args.split()[0]} {stop}".lower())
         tool("--", *args.split())
         process, forward = replay(), []
