@@ -18,6 +18,7 @@
 #                          SET="UB_GM_RATE=156,hart=0": these (prices of profile.def)
 #   make bench             what the scheduler costs, what pipelines reach, 1 to 32 cores
 #   make bench-tile        tile programs: cycles, and those predicted; build/bench-tile.csv
+#   make bench-ops         operators: cycles, limits, what fusing is worth; build/ops.csv
 #   make bench-matmul      products: cycles, limits, bars; build/bench-matmul.csv
 #   make bench-launches [ARGS=...]   percentiles of launches with other data each: WARMUP=100
 #                          LAUNCHES=500; BATCH="1 2 4": {N} in ARGS becomes N times that
@@ -104,6 +105,7 @@ DO_profile      = tools/profile/profile $(OUT:%=--out %) -- $(ARGS)
 DO_whatif       = tools/whatif $(if $(SET),--set '$(SET)') -- $(ARGS)
 DO_bench        = tools/bench
 DO_bench-tile   = tools/bench-tile
+DO_bench-ops    = tools/bench-ops
 DO_bench-matmul = tools/bench-matmul
 DO_bench-launches = tools/bench-launches $(ARGS)
 DO_serve-sim    = tools/serve/serve-sim $(SERVE) $(if $(ARGS),-- $(ARGS))
@@ -130,11 +132,11 @@ all: $(B)/npu.so $(IMAGE)
 TESTING := $(filter test test-full,$(MAKECMDGOALS))
 test test-full: $(if $(TESTING),$(shell tests/run --needs \
     $(filter --full,$(TESTING:test-%=--%)) $(T))) $(if $(T),,model-rv)
-run run-onnx profile whatif debug debug-server record replay bench bench-matmul bench-tile \
-    bench-host bench-check calibrate perturb faults soak fuzz: all
+run run-onnx profile whatif debug debug-server record replay bench bench-matmul bench-ops \
+    bench-tile bench-host bench-check calibrate perturb faults soak fuzz: all
 debug debug-server debug-core replay: $(B)/packages-debug
 record: $(OTHER)
-bench bench-matmul bench-tile serve-sim soak fuzz: $(B)/fw-picolibc/test.elf
+bench bench-matmul bench-ops bench-tile serve-sim soak fuzz: $(B)/fw-picolibc/test.elf
 run-onnx: $(B)/graph
 bench-host: $(B)/bench/blas
 bench-compare: $(B)/compare
@@ -172,7 +174,7 @@ TABLES     := hal/contract/tables.c
 PROGRAMS   := $(wildcard kernels/ops/*.tile)
 FW_SRC     := $(call find,boot hal sched kernels) $(PROGRAMS)
 TARGET_SRC := $(call find,tests/target tests/broken tests/tile tests/profile) tests/test.c \
-    $(patsubst %,tests/bench/%.c,hart launch mm sequence soak tile)
+    $(patsubst %,tests/bench/%.c,hart launch mm ops sequence soak tile)
 MODEL_SRC  := $(call find,tools/emu/model) $(TABLES)
 CHECK_SRC  := $(call find,tools/emu/check)
 FOLLOW_SRC := $(call find,tools/emu/trace)

@@ -51,6 +51,14 @@ static const char *add_line(const char *lines, const char *line, size_t n)
     return to ? memcpy(to + before, line, n) - before : lines;
 }
 
+/* The axis that is meant unless --axis says another. */
+static void set_axis(int axis)
+{
+    for (struct option *o = now.program.options; o->name; o++) {
+        o->first = strcmp(o->name, "axis") == 0 ? axis : o->first;
+    }
+}
+
 /* One comment, without its `# `. */
 static void take(struct opdesc *op, const char *comment, size_t length, bool first)
 {
@@ -64,6 +72,8 @@ static void take(struct opdesc *op, const char *comment, size_t length, bool fir
         now.cases[now.n_cases++] = copy(word, (size_t)(end - word));
     } else if ((word = behind(comment, "ulps"))) {
         op->ulps = (unsigned)atoi(word);
+    } else if ((word = behind(comment, "axis"))) {
+        set_axis(atoi(word));
     }
 }
 

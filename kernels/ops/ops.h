@@ -7,6 +7,7 @@
  *     # numpy 1 / (1 + np.exp(-x))             an expression, or statements, one a line
  *     # ulps 2                                 of the result's type, that NumPy's may be off
  *     # case --n 300 --type f16                a command line for the tests
+ *     # axis 1                                 --axis, unless it is the last
  *     # Source: ...                            anything else is for readers
  */
 #ifndef KERNELS_OPS_OPS_H

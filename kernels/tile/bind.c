@@ -248,7 +248,7 @@ static int set_sizes(const struct shapes *s, unsigned j, unsigned i)
 {
     struct tile_kernel *k = s->p->k;
     const struct tensor *t = &s->call->in[i];
-    unsigned at = s->p->open.axis ? s->axis : t->ndim - s->p->named[i];
+    unsigned at = has_pack(s, i) && s->p->open.axis ? s->axis : t->ndim - s->p->named[i];
 
     for (unsigned d = 0; d < k->param[j].rank; d++) {
         uint8_t dim = k->param[j].dim[d];

@@ -36,15 +36,27 @@ static bool is_dim(const struct tile_program *p, const struct tile_tensor *t, un
     return d < t->rank && strcmp(p->k->dim[t->dim[d]].name, name) == 0;
 }
 
+/* Whether another parameter tells the size of `[..., n, ...]`: then it need not be last. */
+static bool is_told(const struct tile_program *p, const struct tile_open_tensor *open)
+{
+    bool told = false;
+
+    for (unsigned i = 0; i < p->open.n_params && open->behind; i++) {
+        told = told || (!p->open.tensor[i].before && p->k->param[i].rank == 1);
+    }
+    return told;
+}
+
 /* `x[...,n]` */
 static void describe_tensor(struct tile_program *p, const struct tile_tensor *t,
                             const struct tile_open_tensor *open)
 {
     char *io = p->io + strlen(p->io);
+    unsigned rank = is_told(p, open) ? 1 : t->rank; /* the first one is `...` */
 
     io += sprintf(io, "%s%s[%s", t->name, open->optional ? "?" : "",
                   open->rest ? "..." : "");
-    for (unsigned d = 0; d < t->rank; d++) {
+    for (unsigned d = 0; d < rank; d++) {
         io += sprintf(io, "%s%s", d ? "," : "", p->k->dim[t->dim[d]].name);
     }
     strcpy(io, "] ");

@@ -53,6 +53,9 @@ void parse_types(struct parser *p)
     }
     do {
         lex_next(p);
+        while (p->now.kind == LEX_NL) {
+            lex_next(p);
+        }
         row(p);
     } while (p->now.kind == ',' && !parse_failed(p));
     parse_end_of_line(p);

@@ -5,7 +5,7 @@
  *     file      = { NL } , kernel , { kernel } ;
  *     kernel    = [ types ] , "kernel" , NAME , "(" , [ param , { "," , param } ] , ")" ,
  *                 "->" , result , { "," , result } , NL , { line } , [ schedule ] ;
- *     types     = "types" , NAME , { NAME } , ":" , row , { "," , row } , NL ;
+ *     types     = "types" , NAME , { NAME } , ":" , row , { "," , { NL } , row } , NL ;
  *     row       = TYPE , { TYPE } ;
  *     param     = NAME , ":" , tensor | NAME , [ "=" , number ]
  *               | NAME , "?" , ":" , tensor , "=" , number ;
