@@ -3,6 +3,7 @@
  * A machine that takes other numbers than its profile's: what its commands then cost, and
  * that software does not see it.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/model/rig.h"
@@ -99,6 +100,49 @@ TEST(changes, hart)
     ok(npu_cycle(&r.npu, 100) == 0 && npu_clock(&r.npu, 1) > 10000,
        "changes/hart_takes_no_time");
     rig_close(&r);
+}
+
+/* A hundred commands where 32 have room: all are held, run in their order and are told of. */
+TEST(changes, queues)
+{
+    enum { COMMANDS = 100 };
+    union cmd nop = rig_command(OP_NOP, TYPE_NONE);
+    void *spill = calloc(1, npu_spill_bytes(1));
+
+    memset(&changes, 0, sizeof(changes));
+    changes.endless = true;
+    rig_prices(TIMING_v1);
+    rig_open(&r, 1, PROFILE_a2);
+    r.config.changes = &changes;
+    r.npu.spill = spill;
+    npu_init(&r.npu, &r.config);
+    nop.head.wait_sem[0] = 1;
+    nop.head.wait_n[0] = 1;
+    for (unsigned i = 0; i < COMMANDS; i++) {
+        nop.head.post_n[0] = i == COMMANDS - 1;
+        nop.head.post_sem[0] = 2;
+        rig_push(&r, 0, PIPE_V, &nop);
+    }
+    ok(rig_read(&r, 0, rig_pipe(PIPE_V, PIPE_FREE)) == PIPE_DEPTH - 1 &&
+           rig_read(&r, 0, rig_pipe(PIPE_V, PIPE_LEFT)) == COMMANDS,
+       "changes/queues_have_room");
+    for (unsigned i = 0; i < COMMANDS - 1; i++) {
+        rig_write(&r, 0, SEM_POST + 8, 1);
+        rig_drain(&r);
+    }
+    ok(rig_read(&r, 0, SEM_VALUE + 16) == 0 &&
+           rig_read(&r, 0, rig_pipe(PIPE_V, PIPE_LEFT)) == 1,
+       "changes/queues_keep_the_order");
+    rig_write(&r, 0, SEM_POST + 8, 1);
+    rig_drain(&r);
+    ok(rig_read(&r, 0, SEM_VALUE + 16) == 1 &&
+           rig_read(&r, 0, rig_pipe(PIPE_V, PMU_COMMANDS)) == COMMANDS &&
+           rig_read(&r, 0, rig_pipe(PIPE_V, PIPE_FREE)) == PIPE_DEPTH,
+       "changes/queues_lose_nothing");
+    ok(!npu_restored(&r.npu, &r.config, r.now), "changes/no_snapshot_of_endless_queues");
+    r.npu.spill = NULL;
+    rig_close(&r);
+    free(spill);
 }
 
 /* A snapshot of a machine with other numbers is of another one. */

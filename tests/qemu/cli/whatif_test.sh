@@ -27,12 +27,13 @@ facts()
 salai --tables . -- vadd --n 20000 --digest
 plain=$(sed -n 's/.*launch 1: \([0-9]*\) cycles call.*/\1/p' "$log/out")
 facts < "$log/out" > bytes
-NPU_ARGS=set=UB_GM_RATE=10+hart=0+banks=0 salai -- vadd --n 20000 --digest
+changes=UB_GM_RATE=10+hart=0+banks=0+queue=0
+NPU_ARGS=set=$changes salai -- vadd --n 20000 --digest
 tap_check whatif/results_and_limits_stay "$(has_status 0
-    of_changed UB_GM_RATE=10+hart=0+banks=0 | facts | diff bytes - 2>&1
+    of_changed $changes | facts | diff bytes - 2>&1
     [ "$(wc -l < bytes)" -eq 2 ] || cat bytes)"
 
-tap_check whatif/every_line_says_so "$(grep -v '^what if UB_GM_RATE=10+hart=0+banks=0: ' "$log/out"
+tap_check whatif/every_line_says_so "$(grep -v "^what if $changes: " "$log/out"
     [ "$(wc -l < "$log/out")" -gt 10 ] || cat "$log/out")"
 
 price=$(sed -n 's/^COST_V2(LAUNCH, \([0-9]*\),.*/\1/p' "$root/hal/contract/profile.def")
@@ -49,6 +50,9 @@ span=$(sed -n 's/.*profile a2: \([0-9]*\) cycles.*/\1/p' "$log/out")
 whatif --set hart=0+LAUNCH=0 -- vadd --n 20000
 tap_check whatif/free_hart_leaves_the_engines "$(has_status 0
     says out "^what if hart=0\+LAUNCH=0 +$span +$((plain - span)) fewer")"
+whatif --set queue=0 -- vadd --n 20000
+tap_check whatif/queues_without_an_end "$(has_status 0
+    says out "^what if queue=0 +$plain +0 fewer ")" # it never had 32 commands in a queue
 salai --tables . -- vadd --n 20000 --buffers 1
 single=$(sed -n 's/.*launch 1: \([0-9]*\) cycles call.*/\1/p' "$log/out")
 whatif --set --buffers=1 -- vadd --n 20000 --buffers 2
@@ -56,7 +60,8 @@ tap_check whatif/takes_options_of_the_operator "$(has_status 0
     says out "^as it is, from call to return +$plain cycles"
     says out "^what if --buffers=1 +$single +$((single - plain)) more")"
 for bad in 'FOO=1 FOO is no price' 'UB_BYTES=1 UB_BYTES is no price' 'UB_GM_RATE=0 1\.\.1000000' \
-    'UB_GM_RATE=x want a number' 'hart=1 0 is allowed' 'HBM_RATE want a number'; do
+    'UB_GM_RATE=x want a number' 'hart=1 0 is allowed' \
+    'queue=64 0 is allowed' 'HBM_RATE want a number'; do
     read -r set pattern <<< "$bad"
     whatif --set "$set" -- vadd --n 100
     tap_check "whatif/refuses_$set" "$(has_status 2; one_line; says err "$pattern")"

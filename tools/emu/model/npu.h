@@ -21,6 +21,7 @@
 
 struct npu;
 struct npu_state;
+struct npu_spill;
 
 /*
  * What happens, for traces, debuggers and checkers: one stream, in the order in which it
@@ -160,6 +161,7 @@ struct npu_changes {
     uint32_t cost[COST_COUNT];
     bool free_hart;  /* its instructions take no time */
     bool free_banks; /* nor do conflicts in UB */
+    bool endless;    /* no queue is ever full: npu.spill is there */
 };
 
 /* Delays, by their keys, in ascending order; NPU_OTHER_ORDER is that of what happens in one
@@ -203,6 +205,7 @@ struct npu {
     uint8_t *mem[NPU_MAX_CORES][NPU_MEM_COUNT];
     struct plan plan[NPU_MAX_CORES][NPU_PIPES];
     uint32_t *l2; /* its tags, npu_l2_bytes(), lent too and part of a snapshot */
+    struct npu_spill *spill; /* npu_spill_bytes() zeros, lent too, or NULL */
     uint8_t works; /* pipe whose command's data are at work now, 0: for who looks on */
     /* The work on local memories goes to another thread, as jobs. Set and cleared by the
      * host, to be cleared only with nothing left, and before anybody but the machine looks
@@ -216,6 +219,8 @@ struct npu {
 
 /* Bytes of the flat state. */
 size_t npu_state_size(void);
+/* Bytes of what endless queues hold. */
+size_t npu_spill_bytes(unsigned cores);
 /* Bytes of the tags of L2. */
 size_t npu_l2_bytes(enum npu_profile profile);
 /* Cold start. n->s, n->host, n->ctx, n->l2 and n->mem[0 .. cores-1][] must be set. */

@@ -2,8 +2,9 @@
  *
  * What would a run take, were it not for ...? set=LIST has the run take other numbers than
  * those of its profile: words NAME=VALUE or NAME=xTIMES of profile.def, hart=0 (the hart's
- * instructions take no time) and banks=0 (nor do conflicts in UB), with + between. The
- * firmware reads the profile as it is, so it does what it always does.
+ * instructions take no time), banks=0 (nor do conflicts in UB) and queue=0 (none is ever
+ * full), with + between. The firmware reads the profile as it is, so it does what it always
+ * does.
  */
 #include "tools/emu/qemu/device.h"
 
@@ -61,8 +62,8 @@ static void change(const struct npu_config *config, const char *word, const char
     uint32_t now;
 
     if (c == COST_COUNT || !is_price(c)) {
-        npu_die("npu.so: set=%s: %s is no price of profile.def, nor hart or banks", word,
-                name);
+        npu_die("npu.so: set=%s: %s is no price of profile.def, nor hart, banks or queue",
+                word, name);
     }
     now = npu_profile_cost(config->profile, config->timing, c);
     if (!g_ascii_isdigit(value[times]) || qemu_strtou64(value + times, NULL, 10, &n) ||
@@ -85,13 +86,15 @@ void npu_parse_changes(const char *list, struct npu_config *to)
         g_auto(GStrv) parts = g_strsplit(words[i] ?: "", "=", 2);
         const char *name = parts[0] ?: "", *value = parts[0] && parts[1] ? parts[1] : "";
         bool hart = strcmp(name, "hart") == 0, banks = strcmp(name, "banks") == 0;
+        bool queue = strcmp(name, "queue") == 0;
 
-        if ((hart || banks) && strcmp(value, "0") != 0) {
+        if ((hart || banks || queue) && strcmp(value, "0") != 0) {
             npu_die("npu.so: set=%s: 0 is allowed", words[i]);
         }
         changes.free_hart |= hart;
         changes.free_banks |= banks;
-        if (!hart && !banks) {
+        changes.endless |= queue;
+        if (!hart && !banks && !queue) {
             change(to, words[i] ?: "", name, value);
         }
     }

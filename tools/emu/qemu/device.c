@@ -118,6 +118,9 @@ static void npu_realize(DeviceState *dev, Error **errp)
     npu->model.s = npu->state;
     npu->model.host = &npu_host_ops;
     npu->model.ctx = npu;
+    if (npu->config.changes && npu->config.changes->endless) {
+        npu->model.spill = g_malloc0(npu_spill_bytes(npu->config.cores));
+    }
     npu_time_init(npu);
     npu_init(&npu->model, &npu->config);
 }

@@ -14,11 +14,17 @@
 #include "tools/emu/model/machine/pipe.h"
 #include "tools/emu/model/machine/restore.h"
 #include "tools/emu/model/machine/sem.h"
+#include "tools/emu/model/machine/spill.h"
 #include "tools/emu/model/mem.h"
 
 size_t npu_state_size(void)
 {
     return sizeof(struct npu_state);
+}
+
+size_t npu_spill_bytes(unsigned cores)
+{
+    return cores * NPU_PIPES * sizeof(struct npu_spill);
 }
 
 uint32_t npu_config_cost(const struct npu_config *config, enum npu_cost c)
@@ -35,6 +41,7 @@ static void set_costs(struct npu_state *s, const struct npu_config *config)
     }
     s->free_hart = config->changes && config->changes->free_hart;
     s->free_banks = config->changes && config->changes->free_banks;
+    s->endless = config->changes && config->changes->endless;
 }
 
 void npu_init(struct npu *n, const struct npu_config *config)
@@ -228,7 +235,7 @@ uint64_t npu_irq_status(const struct npu *n, unsigned core)
         const struct npu_pipe *pipe = &c->pipe[p];
         fault |= pipe->state == PIPE_STOPPED;
         running |= pipe_in_flight(pipe);
-        room |= pipe->arm && PIPE_DEPTH - pipe->count >= pipe->arm;
+        room |= pipe->arm && queue_free(n, core, p) >= pipe->arm;
     }
     return (fault ? CORE_IRQ_STATUS_FAULT : 0) |
            (npu_sem_ready(n, core, 0) || npu_sem_ready(n, core, 1) ? CORE_IRQ_STATUS_SEM

@@ -16,6 +16,7 @@
 #include "tools/emu/model/machine/perturb.h"
 #include "tools/emu/model/machine/rules.h"
 #include "tools/emu/model/machine/sem.h"
+#include "tools/emu/model/machine/spill.h"
 #include "tools/emu/model/machine/touch.h"
 #include "tools/emu/model/machine/unit.h"
 #include "tools/emu/model/mem.h"
@@ -58,8 +59,8 @@ uint64_t npu_head_number(const struct npu *n, unsigned core, unsigned pipe)
     return n->s->core[core].pipe[pipe].serial;
 }
 
-static void pipe_stop(struct npu *n, unsigned core, unsigned pipe,
-                      const struct npu_fault *fault, const struct cmd_head *head)
+void pipe_stop(struct npu *n, unsigned core, unsigned pipe, const struct npu_fault *fault,
+               const struct cmd_head *head)
 {
     struct npu_pipe *p = &n->s->core[core].pipe[pipe];
 
@@ -92,55 +93,19 @@ void pipe_reset(struct npu *n, unsigned core, unsigned pipe, uint64_t now)
                              .arm = p->arm,
                              .since = now,
                              .end = NPU_NEVER,
-                             .serial = p->serial + p->count + (p->serial == 0)};
+                             .serial = p->serial + p->count + spilled(n, core, pipe) +
+                                       (p->serial == 0)};
 
     op_reset_special(fresh.special);
     pipe_account(p, now);
     flow_end(n, core, pipe);
     memcpy(fresh.counter, p->counter, sizeof(fresh.counter));
     *p = fresh;
+    if (n->spill) {
+        spill_of(n, core, pipe)->n = 0;
+    }
     unit_reset(n, core, pipe);
     flow_update(n);
-}
-
-void pipe_push(struct npu *n, unsigned core, unsigned pipe, uint64_t value)
-{
-    struct npu_state *s = n->s;
-    struct npu_pipe *p = &s->core[core].pipe[pipe];
-    uint64_t addr = field_get(PIPE_PUSH_ADDR, value);
-    unsigned count = (unsigned)field_get(PIPE_PUSH_MORE, value) + 1;
-    struct npu_fault fault = {.addr = addr, .value = value};
-    struct npu_from hart = {.scalar = hart_scalar(n, core)};
-    const void *from;
-
-    if (count > PIPE_DEPTH - (unsigned)p->count) {
-        fault.code = NPU_ERR_QUEUE_FULL;
-        pipe_stop(n, core, pipe, &fault, NULL);
-        return;
-    }
-    from = addr % 8 || addr < s->gm_base
-               ? NULL
-               : n->host->gm_map(n->ctx, addr, count * CMD_BYTES, false);
-    if (!from) {
-        fault.code = NPU_ERR_PUSH_ADDR;
-        pipe_stop(n, core, pipe, &fault, NULL);
-        return;
-    }
-    perturb_push(n, core);
-    p->head_since = p->count ? p->head_since : s->now;
-    for (unsigned i = 0; i < count; i++) {
-        unsigned slot = (p->head + p->count) % PIPE_DEPTH;
-        memcpy(&p->queue[slot], (const uint8_t *)from + i * CMD_BYTES, CMD_BYTES);
-        defect_skip(s, core, &p->queue[slot].head);
-        if (p->queue[slot].head.pc == 0 && hart.pc == 0 && n->host->hart) {
-            n->host->hart(n->ctx, &hart.pc, &hart.ra);
-        }
-        p->from[slot] = hart;
-        p->pushed[slot] = s->now;
-        event_command(n, core, pipe, NPU_PUSHED, slot, NULL);
-        p->count++;
-    }
-    n->host->gm_unmap(n->ctx, (void *)(uintptr_t)from, addr, count * CMD_BYTES, false);
 }
 
 struct op_ctx pipe_context(struct npu *n, unsigned core, unsigned pipe,
@@ -156,8 +121,7 @@ struct op_ctx pipe_context(struct npu *n, unsigned core, unsigned pipe,
                            .special = p->special,
                            .plan = &n->plan[core][pipe],
                            .fault = fault,
-                           .stage = results ? results
-                                            : n->mem[core][pipe_stage(pipe)]};
+                           .stage = results ? results : n->mem[core][pipe_stage(pipe)]};
 }
 
 /* Checks the head and works out its plan; 0 or the error, with *fault filled in. */
@@ -486,5 +450,6 @@ bool pipe_finish(struct npu *n, unsigned core, unsigned pipe)
     p->serial++;
     p->tries = 0;
     c->pmu_last = n->s->now;
+    pipe_refill(n, core, pipe);
     return chip;
 }

@@ -12,6 +12,11 @@ enum npu_mem pipe_stage(unsigned pipe);
 void pipe_reset(struct npu *n, unsigned core, unsigned pipe, uint64_t now);
 /* value: address and number of further commands, see PIPE_PUSH. */
 void pipe_push(struct npu *n, unsigned core, unsigned pipe, uint64_t value);
+/* A command has left its queue. */
+void pipe_refill(struct npu *n, unsigned core, unsigned pipe);
+/* With an error, of the head or, NULL, of a push. */
+void pipe_stop(struct npu *n, unsigned core, unsigned pipe, const struct npu_fault *fault,
+               const struct cmd_head *head);
 /* Makes the plan of a snapshot's head that has passed its checks; false if it does not. */
 bool pipe_planned(struct npu *n, unsigned core, unsigned pipe);
 /* The head as its operation sees it. */

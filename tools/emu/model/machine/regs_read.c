@@ -7,6 +7,7 @@
 #include "tools/emu/model/machine/event.h"
 #include "tools/emu/model/machine/pipe.h"
 #include "tools/emu/model/machine/sem.h"
+#include "tools/emu/model/machine/spill.h"
 
 static const uint64_t *fault_words(const struct npu_fault *f, uint64_t words[5])
 {
@@ -20,8 +21,10 @@ static const uint64_t *fault_words(const struct npu_fault *f, uint64_t words[5])
     return words;
 }
 
-static bool read_pipe(const struct npu_pipe *p, uint64_t now, uint32_t reg, uint64_t *v)
+static bool read_pipe(const struct npu *n, unsigned core, unsigned pipe, uint64_t now,
+                      uint32_t reg, uint64_t *v)
 {
+    const struct npu_pipe *p = &n->s->core[core].pipe[pipe];
     uint64_t words[5];
 
     switch (reg) {
@@ -30,10 +33,10 @@ static bool read_pipe(const struct npu_pipe *p, uint64_t now, uint32_t reg, uint
         *v = 0;
         return true;
     case PIPE_FREE:
-        *v = PIPE_DEPTH - (uint64_t)p->count;
+        *v = queue_free(n, core, pipe);
         return true;
     case PIPE_LEFT:
-        *v = p->count;
+        *v = p->count + spilled(n, core, pipe);
         return true;
     case PIPE_ARM:
         *v = p->arm;
@@ -202,7 +205,7 @@ static bool read_core(const struct npu *n, uint64_t now, unsigned core, uint32_t
         return true;
     default:
         if (is_pipe(reg, &pipe)) {
-            return read_pipe(&c->pipe[pipe], now, (reg - PIPE_BASE) % PIPE_STRIDE, v);
+            return read_pipe(n, core, pipe, now, (reg - PIPE_BASE) % PIPE_STRIDE, v);
         }
         return read_rows(n, now, core, reg, v);
     }

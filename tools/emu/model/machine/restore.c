@@ -260,7 +260,8 @@ static bool costs_valid(const struct npu_state *s, const struct npu_config *conf
         }
     }
     return s->free_hart == (changes && changes->free_hart) &&
-           s->free_banks == (changes && changes->free_banks);
+           s->free_banks == (changes && changes->free_banks) && !s->endless &&
+           !(changes && changes->endless); /* what it spills is in no snapshot */
 }
 
 static bool config_valid(const struct npu_state *s, const struct npu_config *config)

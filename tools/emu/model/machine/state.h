@@ -101,7 +101,7 @@ struct npu_state {
     uint32_t n_defects;
     struct npu_defect defect[NPU_DEFECTS];
     uint32_t cost[COST_COUNT]; /* of the profile, or what a run takes for them */
-    uint8_t free_hart, free_banks;
+    uint8_t free_hart, free_banks, endless;
     uint8_t sem[SEM_CHIP];
     uint64_t barrier[ROW_CHIP_BARRIER]; /* the registers */
     struct npu_core core[NPU_MAX_CORES];
