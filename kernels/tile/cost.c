@@ -163,6 +163,8 @@ static uint64_t plain_repeats(const struct tile_costs *c, const union cmd *cmd,
         return cmd->vec_brcb.repeat;
     case AS_vec_gatherb:
         return cmd->vec_gatherb.repeat;
+    case AS_vec_transdata:
+        return cmd->vec_transdata.repeat;
     default:
         return 0;
     }
@@ -248,6 +250,7 @@ uint64_t tile_cost(struct tile_costs *c, const union cmd *cmd)
         c->count = cmd->set_mask.lo;
         return 1;
     case OP_NOP:
+    case OP_SET_VA:
     case OP_SET_PAD_MTE2:
         return 1;
     case OP_COPY_GM_UB:

@@ -41,10 +41,10 @@ enum {
     LOOP_COMMANDS = 160, /* of a part */
     LOOP_PATCHES = 12,
     LOOP_VARIANTS = 12,
+    LOOP_MASKS = 8,
     LOOP_BATCH = TILE_DIMS,
     LOOP_STEPS = 1 << 18, /* tiles of all blocks of rows */
     LOOP_RING = 4,        /* tiles of keys in L1 */
-    LOOP_ORDERS = 120,    /* of the large buffers in UB; twice: with less between */
 };
 
 enum loop_class { LOOP_NUMBER, LOOP_COLUMN, LOOP_KEYS, LOOP_WIDTH };
@@ -116,7 +116,7 @@ struct loop_part_commands {
 
 /* A kind of tile: so many keys, and where conditions hold. */
 struct loop_variant {
-    uint32_t rows;
+    uint32_t rows, states; /* of mask[] of the plan, two bits each */
     uint8_t state[TILE_NODES + 1];
     struct loop_part_commands *before;
 };
@@ -141,7 +141,8 @@ struct loop_emit {
     tile_value holds[LOOP_SLOTS];
     int16_t first[LOOP_SLOTS], last[LOOP_SLOTS]; /* commands that touch it; -1: none */
     uint32_t mask[TILE_NODES + 1];
-    unsigned given_at; /* the command of the cast */
+    unsigned given_at;         /* the command of the cast */
+    bool done[TILE_NODES + 1]; /* as part of another */
     /* Bytes of UB that nobody has: what stays is taken from the lower end, what is of one
      * part alone from the upper one. */
     uint32_t next, low;
@@ -186,13 +187,18 @@ void loop_rows(struct loop_emit *e, const struct loop_op *op, uint32_t n);
 /* The same where operand x, or with `second` y, is a column: in one command, or in two that
  * meet no conflicts. */
 void loop_with_column(struct loop_emit *e, struct loop_op op, bool second, uint32_t n);
-/* n repeats at x to one, which is put twice to `column`; `spare` are places of so many
- * repeats for what is between. */
+/* n repeats at x, and one at `with` unless that is 0, to one, which is put twice to `column`;
+ * `spare` are places of so many repeats for what is between. */
 struct loop_spare {
     uint32_t at, rows;
 };
-void loop_reduce(struct loop_emit *e, enum op op, uint32_t x, uint32_t n,
-                 const struct loop_spare *spare, unsigned n_spare, uint32_t column);
+struct loop_reduction {
+    enum op op;
+    uint32_t x, n, with, column;
+    struct loop_spare spare[LOOP_SLOTS + 1];
+    unsigned n_spare;
+};
+void loop_reduce(struct loop_emit *e, const struct loop_reduction *r);
 /* n repeats of F16 or F32 at x, lanes for rows: rows `pitch` bytes apart at `to`. */
 void loop_transpose(struct loop_emit *e, unsigned esize, uint32_t to, uint32_t pitch,
                     uint32_t x, uint32_t n);
@@ -219,6 +225,7 @@ struct vec_at loop_at(struct loop_emit *e, tile_value v);
 void loop_make(struct loop_emit *e, tile_value v, uint32_t dst);
 void loop_index(struct loop_emit *e, tile_value v, uint32_t dst);
 void loop_mask(struct loop_emit *e, tile_value v);
+/* Of a reduction, with what is added or compared to it if nothing else reads it. */
 void loop_sum(struct loop_emit *e, tile_value v);
 
 /* loop_emit.c: all nodes of the part that the seeds need. */
@@ -271,9 +278,15 @@ enum {
 
 int loop_form_make(struct loop_form *f, const struct tile_kernel *k,
                    struct tile_error *error);
-/* False: a memory does not hold tiles of so many keys; `why` says which. */
+/* The large buffers of UB, in their order, and whether there is one between for what is as
+ * wide as v. False: a memory does not hold tiles of so many keys; `why` says which. */
+enum { LOOP_SCORE, LOOP_VALUE, LOOP_CARRIED, LOOP_BETWEEN, LOOP_HALF, LOOP_LARGE };
+struct loop_order {
+    uint8_t of[LOOP_LARGE];
+    bool wide;
+};
 bool loop_room_make(struct loop_room *r, const struct loop_form *f, uint32_t tile,
-                    unsigned how, char why[TILE_TEXT_BYTES]);
+                    const struct loop_order *order, char why[TILE_TEXT_BYTES]);
 /* Elements from an index to the next in a tensor; 0: it does not have it. */
 uint64_t loop_stride(const struct tile_kernel *k, const struct tile_tensor *t,
                      unsigned dim);
@@ -286,11 +299,12 @@ struct loop_plan {
     struct loop_form form;
     struct loop_room room;
     struct loop_variant variant[LOOP_VARIANTS];
-    unsigned n_variants, n_tried;
-    uint32_t tiles, tail; /* of keys; how many the last one has */
-    uint8_t *which;       /* of each block and tile: the variant + 1; 0: left out */
-    uint64_t steps;       /* of a batch */
-    uint64_t *before;     /* steps of the blocks before each one, and of all */
+    unsigned n_variants, n_tried, n_masks;
+    tile_value mask[LOOP_MASKS]; /* conditions that choose between values */
+    uint32_t tiles, tail;        /* of keys; how many the last one has */
+    uint8_t *which;   /* of each block and tile: the variant + 1; 0: left out */
+    uint64_t steps;   /* of a batch */
+    uint64_t *before; /* steps of the blocks before each one, and of all */
     uint32_t variant_steps[LOOP_VARIANTS];
     struct loop_part_commands *part[LOOP_PARTS];
     unsigned cores;
@@ -329,14 +343,10 @@ struct loop_cursor {
     uint64_t number;      /* of the step */
     bool first, last;     /* of its item */
     bool done;
-    uint64_t q, k, v; /* elements from where the item's lie */
 };
 void loop_share(const struct loop_plan *p, unsigned core, uint64_t *begin, uint64_t *end);
 struct loop_cursor loop_begin(const struct loop_plan *p, uint64_t begin, uint64_t end);
 void loop_next(const struct loop_plan *p, struct loop_cursor *c);
-/* Elements from where rows of a block of an item lie in a tensor. */
-uint64_t loop_offset(const struct loop_plan *p, const struct tile_tensor *t,
-                     uint64_t item, uint64_t row);
 const struct loop_variant *loop_variant(const struct loop_plan *p,
                                         const struct loop_cursor *c);
 

@@ -69,8 +69,8 @@ static unsigned pick(struct loop_emit *e, tile_value v)
             loop_make(e, v, e->room->slot[i].at);
         }
         e->dry = false;
-        cost =
-            carried ? 0 : 2 * (e->cycles - was) + (e->room->slot[i].kind != SLOT_SPARE);
+        /* As fast as elsewhere it rather stays where it is. */
+        cost = carried ? 0 : 2 * (e->cycles - was) + (e->holds[i] == 0);
         e->cycles = was;
         if (cost < least) {
             least = cost;
@@ -212,7 +212,9 @@ static void emit_and_free(struct loop_emit *e, tile_value v)
     const struct tile_node *n = &e->f->k->node[v];
     unsigned from = e->to->n, slot;
 
-    emit_one(e, v);
+    if (!e->done[v]) {
+        emit_one(e, v);
+    }
     for (unsigned i = 0; i < loop_sources(n); i++) {
         note_use(e, e->slot[loop_source(e, n, i)], from);
     }
@@ -229,6 +231,7 @@ void loop_nodes(struct loop_emit *e, const tile_value *seed, unsigned n)
     bool needed[TILE_NODES + 1] = {false};
 
     memset(e->uses, 0, sizeof(e->uses));
+    memset(e->done, 0, sizeof(e->done));
     for (unsigned i = 0; i < n; i++) {
         demand(e, loop_real(e, seed[i]), needed);
     }

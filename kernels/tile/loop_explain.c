@@ -10,11 +10,12 @@
 #include "hal/contract/cost.h"
 #include "kernels/tile/loop.h"
 
-enum { C0_BYTES = 32, FRACTAL = 16 };
+enum { FRACTAL = 16 };
 
 /* What each pipe takes for a tile of so many keys. */
 struct tile_costs_of {
     uint64_t load[2], floor[2]; /* behind another, and at the least alone: keys, values */
+    uint64_t query, query_floor;
     uint64_t l0_k, l0_v, l0_p, mmad_s, mmad_o, fix_s, fix_o, copy_p;
 };
 
@@ -48,6 +49,7 @@ static struct tile_costs_of costs_of(const struct loop_plan *p, uint32_t keys)
     uint64_t a = chip_cost(COST_L1_L0A_RATE), b = chip_cost(COST_L1_L0B_RATE);
     struct tile_costs_of c = {0};
 
+    load_costs(p, f->q, f->s, f->d, LOOP_LANES, &c.query, &c.query_floor);
     load_costs(p, f->key, f->t, f->d, keys, &c.load[0], &c.floor[0]);
     if (f->value) {
         load_costs(p, f->v, f->t, f->e, keys, &c.load[1], &c.floor[1]);
@@ -72,14 +74,6 @@ uint64_t loop_load_cycles(const struct loop_plan *p, uint32_t keys)
 
 /* --- prediction --- */
 
-static uint64_t first_load(const struct loop_plan *p)
-{
-    uint64_t next, alone;
-
-    load_costs(p, p->form.q, p->form.s, p->form.d, LOOP_LANES, &next, &alone);
-    return alone;
-}
-
 /* When pipes are free, and when what one hands to another is there. */
 struct played {
     const struct loop_plan *p;
@@ -95,13 +89,20 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static void play_loads(struct played *s, const struct tile_costs_of *c, uint64_t number)
+static void play_loads(struct played *s, const struct tile_costs_of *c, uint64_t number,
+                       bool first)
 {
     unsigned slot = (unsigned)(number % s->p->room.ring);
 
+    if (first) {
+        uint64_t takes = number ? c->query : c->query_floor;
+        s->mte2 += takes;
+        s->busy_in += takes;
+    }
+
     for (unsigned i = 0; i < 1u + (s->p->form.value != 0); i++) {
         uint64_t at = later(s->mte2, s->used[slot][i]);
-        uint64_t takes = at == s->mte2 && number + i ? c->load[i] : c->floor[i];
+        uint64_t takes = at == s->mte2 ? c->load[i] : c->floor[i];
         s->mte2 = at + takes;
         s->busy_in += takes;
         s->loaded[slot][i] = s->mte2;
@@ -121,17 +122,19 @@ static void play_score(struct played *s, const struct tile_costs_of *c, uint64_t
     s->fix = s->cs_free = s->s_full = at + c->fix_s;
 }
 
-static void play_value(struct played *s, const struct tile_costs_of *c, uint64_t number,
-                       uint64_t given)
+static void play_copy(struct played *s, const struct tile_costs_of *c, uint64_t given)
+{
+    s->mte3 = s->p_free = later(later(s->mte3, given), s->lp_free) + c->copy_p;
+    s->busy_out += c->copy_p;
+}
+
+static void play_value(struct played *s, const struct tile_costs_of *c, uint64_t number)
 {
     unsigned slot = (unsigned)(number % s->p->room.ring);
-    uint64_t at = later(later(s->mte3, given), s->lp_free);
+    uint64_t at = later(later(s->mte1, s->loaded[slot][1]), s->l0v_free);
 
-    s->mte3 = s->p_free = at + c->copy_p;
-    s->busy_out += c->copy_p;
-    at = later(later(s->mte1, s->loaded[slot][1]), s->l0v_free);
     s->mte1 = s->used[slot][1] = at + c->l0_v;
-    s->mte1 = s->lp_free = later(s->mte1, s->mte3) + c->l0_p;
+    s->mte1 = s->lp_free = later(s->mte1, s->p_free) + c->l0_p;
     at = later(later(s->m, s->mte1), s->co_free);
     s->m = at + chip_cost(at == s->m ? COST_MMAD_NEXT : COST_MMAD_FIRST) + c->mmad_o;
     s->l0v_free = s->m;
@@ -216,10 +219,13 @@ static void play_step(struct played *s, const struct loop_cursor *now,
     on_vector(s, before);
     play_next_score(s, score);
     if (s->p->form.value) {
-        play_value(s, &c, now->number, given + before->given_cycles);
+        play_copy(s, &c, given + before->given_cycles);
     }
     if (now->number) {
         play_after(s, last_before);
+    }
+    if (s->p->form.value) {
+        play_value(s, &c, now->number);
     }
     if (now->first) {
         on_vector(s, s->p->part[LOOP_PLANES]);
@@ -236,13 +242,11 @@ struct tile_cycles loop_predict(const struct loop_plan *p)
 
     longest(p, &begin, &end);
     load = score = now = loop_begin(p, begin, end);
-    on_vector(&s, p->part[LOOP_ONCE]);
-    s.mte2 = first_load(p);
     for (; !now.done; last = now.last, loop_next(p, &now)) {
         for (; !load.done && load.number < now.number + p->room.ring;
              loop_next(p, &load)) {
             struct tile_costs_of c = costs_of(p, loop_variant(p, &load)->rows);
-            play_loads(&s, &c, load.number);
+            play_loads(&s, &c, load.number, load.first);
         }
         if (now.number == 0) {
             play_next_score(&s, &score);

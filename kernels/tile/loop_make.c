@@ -321,21 +321,49 @@ static unsigned spares(const struct loop_emit *e, struct loop_spare *to)
     return n;
 }
 
+/* The one node that reads a reduction and does the same with it and a column that is there
+ * already: max(m, max(x, t)). 0: there is none. */
+static tile_value together(const struct loop_emit *e, tile_value v, tile_value *other)
+{
+    const struct tile_kernel *k = e->f->k;
+    unsigned op = k->node[v].op == TILE_SUM    ? TILE_ADD
+                  : k->node[v].op == TILE_MOST ? TILE_MAX
+                                               : TILE_MIN;
+    tile_value reader = 0;
+
+    for (tile_value u = v + 1; u <= k->n_nodes; u++) {
+        const struct tile_node *n = &k->node[u];
+        if (n->operand[0] == v || n->operand[1] == v || n->operand[2] == v) {
+            reader = reader ? TILE_NODES : u;
+        }
+    }
+    if (reader == 0 || reader == TILE_NODES || k->node[reader].op != op ||
+        e->f->part[reader] != e->part) {
+        return 0;
+    }
+    *other = k->node[reader].operand[k->node[reader].operand[0] == v];
+    return *other < v && k->node[*other].op == TILE_CARRY ? reader : 0;
+}
+
 void loop_sum(struct loop_emit *e, tile_value v)
 {
     const struct tile_node *n = &e->f->k->node[v];
-    tile_value x = loop_source(e, n, 0);
-    unsigned slot = e->slot[x] - 1u, count;
-    struct loop_spare spare[LOOP_SLOTS + 1];
-    uint32_t at = e->room->slot[slot].at, rows = loop_repeats(e, loop_class(e->f, x));
+    tile_value x = loop_source(e, n, 0), other = 0, reader = together(e, v, &other);
+    const struct loop_slot *slot = &e->room->slot[e->slot[x] - 1u];
+    struct loop_reduction r = {
+        .op = n->op == TILE_SUM    ? OP_VADD
+              : n->op == TILE_MOST ? OP_VMAX
+                                   : OP_VMIN,
+        .x = slot->at,
+        .n = loop_repeats(e, loop_class(e->f, x)),
+        .with = reader ? loop_column_of(e, other) : 0,
+        .column = loop_column_of(e, reader ? reader : v),
+    };
 
-    count = spares(e, spare);
-    if (e->uses[x] == 1 && e->room->slot[slot].kind == SLOT_SPARE) {
-        spare[count++] = (struct loop_spare){at, rows};
+    r.n_spare = spares(e, r.spare);
+    if (e->uses[x] == 1 && slot->kind == SLOT_SPARE) {
+        r.spare[r.n_spare++] = (struct loop_spare){slot->at, r.n};
     }
-    loop_reduce(e,
-                n->op == TILE_SUM    ? OP_VADD
-                : n->op == TILE_MOST ? OP_VMAX
-                                     : OP_VMIN,
-                at, rows, spare, count, loop_column_of(e, v));
+    loop_reduce(e, &r);
+    e->done[reader] = reader != 0;
 }

@@ -200,59 +200,85 @@ static uint32_t halve(struct loop_emit *e, enum op op, uint32_t *x, uint32_t n,
     return half;
 }
 
-void loop_reduce(struct loop_emit *e, enum op op, uint32_t x, uint32_t n,
-                 const struct loop_spare *spare, unsigned n_spare, uint32_t column)
+/* One repeat kept in a place of its own: levels of the tree overwrite each other. */
+static uint32_t put_aside(struct loop_emit *e, uint32_t x)
 {
-    uint32_t odd[8], n_odd = 0, last;
+    uint32_t at = loop_bytes(e, LOOP_REPEAT);
+    struct loop_op o = {.how = DO_SCALAR,
+                        .op = OP_VMULS,
+                        .type = TYPE_F32,
+                        .dst = vec_dense(at),
+                        .x = vec_dense(x),
+                        .number = number_bits(TYPE_F32, 1)};
+
+    loop_rows(e, &o, 1);
+    return at;
+}
+
+/* n repeats at x to one, one after the other: into the first of them, or elsewhere where
+ * they may not be written; where that is. */
+static uint32_t gather_up(struct loop_emit *e, enum op op, uint32_t x, uint32_t n,
+                          bool scratch)
+{
+    uint32_t sum = x;
     struct loop_op o;
 
+    if (n < 2) {
+        return x;
+    }
+    if (!scratch) {
+        sum = loop_bytes(e, LOOP_REPEAT);
+        o = pair(op, vec_dense(sum), vec_dense(x), vec_dense(x + LOOP_REPEAT));
+        loop_rows(e, &o, 1);
+        x += LOOP_REPEAT;
+        n--;
+    }
+    if (n > 1) {
+        o = pair(op, vec_same_repeat(sum), vec_same_repeat(sum),
+                 vec_dense(x + LOOP_REPEAT));
+        loop_rows(e, &o, n - 1);
+    }
+    return sum;
+}
+
+void loop_reduce(struct loop_emit *e, const struct loop_reduction *r)
+{
+    uint32_t left[8], n_left = 0, x = r->x, n = r->n, sum;
+    bool scratch = false;
+    struct loop_op o;
+
+    if (r->with) {
+        left[n_left++] = r->with;
+    }
     while (n > TREE) {
         uint32_t end = x + (n - 1) * LOOP_REPEAT;
-        uint32_t half = halve(e, op, &x, n, spare, n_spare);
+        uint32_t half = halve(e, r->op, &x, n, r->spare, r->n_spare);
         if (half == 0) {
             break;
         }
-        if (n % 2) { /* is kept in a place of its own: levels overwrite each other */
-            uint32_t at = loop_bytes(e, LOOP_REPEAT);
-            o = (struct loop_op){.how = DO_SCALAR,
-                                 .op = OP_VMULS,
-                                 .type = TYPE_F32,
-                                 .dst = vec_dense(at),
-                                 .x = vec_dense(end),
-                                 .number = number_bits(TYPE_F32, 1)};
-            loop_rows(e, &o, 1);
-            odd[n_odd++] = at;
+        if (n % 2) {
+            left[n_left++] = put_aside(e, end);
         }
+        scratch = true;
         n = half;
     }
-    last = x;
-    if (n >
-        2) { /* one after the other, the last but one to a place that may be written */
-        uint32_t sum = loop_bytes(e, LOOP_REPEAT);
-        o = pair(op, vec_dense(sum), vec_dense(x), vec_dense(x + LOOP_REPEAT));
-        loop_rows(e, &o, 1);
-        o = pair(op, vec_same_repeat(sum), vec_same_repeat(sum),
-                 vec_dense(x + 2 * LOOP_REPEAT));
-        loop_rows(e, &o, n - 2);
-        last = sum;
-    } else if (n == 2) {
-        odd[n_odd++] = x + LOOP_REPEAT;
+    if (n_left == 0 && n > 1) { /* the last one makes both copies of the result */
+        left[n_left++] = x + --n * LOOP_REPEAT;
     }
-    for (uint32_t i = 0; i + 1 < n_odd; i++) {
-        uint32_t sum = loop_bytes(e, LOOP_REPEAT);
-        o = pair(op, vec_dense(sum), vec_dense(last), vec_dense(odd[i]));
+    sum = gather_up(e, r->op, x, n, scratch);
+    for (uint32_t i = 1; i < n_left; i++) {
+        uint32_t to = loop_bytes(e, LOOP_REPEAT);
+        o = pair(r->op, vec_dense(to), vec_dense(sum), vec_dense(left[i]));
         loop_rows(e, &o, 1);
-        last = sum;
+        sum = to;
     }
-    if (n_odd) {
-        o = pair(op, vec_dense(column), vec_same_repeat(last),
-                 vec_same_repeat(odd[n_odd - 1]));
-    } else {
+    o = pair(r->op, vec_dense(r->column), vec_same_repeat(sum), vec_same_repeat(left[0]));
+    if (n_left == 0) {
         o = (struct loop_op){.how = DO_SCALAR,
                              .op = OP_VMULS,
                              .type = TYPE_F32,
-                             .dst = vec_dense(column),
-                             .x = vec_same_repeat(last),
+                             .dst = vec_dense(r->column),
+                             .x = vec_same_repeat(sum),
                              .number = number_bits(TYPE_F32, 1)};
     }
     loop_rows(e, &o, 2);

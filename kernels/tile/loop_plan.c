@@ -15,8 +15,8 @@
 struct search {
     struct loop_plan *p;
     struct loop_emit e;
-    unsigned how, best_how;
-    uint32_t best_tile;
+    struct loop_order best_order;
+    uint32_t best_tile, tile; /* that p->which is of */
     uint64_t best;
     char why[TILE_TEXT_BYTES];
     int err;
@@ -35,36 +35,56 @@ static struct loop_window window(const struct loop_plan *p, uint32_t block, uint
     return w;
 }
 
-/* Conditions that choose between values. */
-static void find_states(const struct loop_form *f, const struct loop_window *w,
-                        uint8_t *state)
+/* Conditions that choose between values, as many as fit in a key. */
+static void find_masks(struct loop_plan *p)
 {
-    memset(state, LOOP_SOMETIMES, TILE_NODES + 1);
+    const struct loop_form *f = &p->form;
+
     for (tile_value v = 1; v <= f->k->n_nodes; v++) {
         tile_value mask = f->k->node[v].operand[0];
-        if (f->k->node[v].op == TILE_WHERE && f->part[v] == PART_BEFORE) {
-            state[mask] = (uint8_t)loop_holds(f, mask, w);
+        unsigned i = 0;
+        while (i < p->n_masks && p->mask[i] != mask) {
+            i++;
+        }
+        if (f->k->node[v].op == TILE_WHERE && f->part[v] == PART_BEFORE &&
+            i == p->n_masks && i < LOOP_MASKS) {
+            p->mask[p->n_masks++] = mask;
         }
     }
 }
 
+/* Where they hold in a tile: two bits each. */
+static uint32_t find_states(const struct loop_plan *p, const struct loop_window *w)
+{
+    uint32_t states = 0;
+
+    for (unsigned i = 0; i < p->n_masks; i++) {
+        states |= (uint32_t)loop_holds(&p->form, p->mask[i], w) << 2 * i;
+    }
+    return states;
+}
+
 /* The number of the variant, which may be new; of what is beyond the last, one where all
  * conditions hold sometimes. */
-static unsigned variant_of(struct loop_plan *p, uint32_t rows, uint8_t *state)
+static unsigned variant_of(struct loop_plan *p, uint32_t rows, uint32_t states)
 {
     unsigned i = 0;
 
-    if (p->n_variants >= LOOP_VARIANTS - 2) {
-        memset(state, LOOP_SOMETIMES, TILE_NODES + 1);
-    }
-    while (i < p->n_variants && (p->variant[i].rows != rows ||
-                                 memcmp(p->variant[i].state, state, TILE_NODES + 1))) {
+    while (i < p->n_variants &&
+           (p->variant[i].rows != rows || p->variant[i].states != states)) {
         i++;
     }
+    if (i == p->n_variants && i >= LOOP_VARIANTS - 2 && states) {
+        return variant_of(p, rows, 0);
+    }
     if (i == p->n_variants) {
-        p->variant[i].rows = rows;
-        memcpy(p->variant[i].state, state, TILE_NODES + 1);
-        p->n_variants++;
+        struct loop_variant *v = &p->variant[p->n_variants++];
+        v->rows = rows;
+        v->states = states;
+        memset(v->state, LOOP_SOMETIMES, sizeof(v->state));
+        for (unsigned m = 0; m < p->n_masks; m++) {
+            v->state[p->mask[m]] = states >> 2 * m & 3;
+        }
     }
     return i;
 }
@@ -72,7 +92,6 @@ static unsigned variant_of(struct loop_plan *p, uint32_t rows, uint8_t *state)
 static void find_tiles(struct loop_plan *p)
 {
     uint32_t keys = p->form.k->dim[p->form.t].size;
-    uint8_t state[TILE_NODES + 1];
 
     p->tiles = div_up(keys, p->room.tile);
     p->tail = keys - (p->tiles - 1) * p->room.tile;
@@ -90,9 +109,7 @@ static void find_tiles(struct loop_plan *p)
             uint8_t *which = &p->which[(uint64_t)b * p->tiles + j];
             *which = 0;
             if (!out || (last && p->steps == before)) { /* one at the least */
-                unsigned v;
-                find_states(&p->form, &w, state);
-                v = variant_of(p, w.t1 - w.t0 + 1, state);
+                unsigned v = variant_of(p, w.t1 - w.t0 + 1, find_states(p, &w));
                 *which = (uint8_t)(v + 1);
                 p->variant_steps[v]++;
                 p->steps++;
@@ -104,10 +121,23 @@ static void find_tiles(struct loop_plan *p)
 
 /* --- candidates --- */
 
-static void emit_all(struct search *s)
+/* The variant that most tiles are. */
+static unsigned main_variant(const struct loop_plan *p)
+{
+    unsigned most = 0;
+
+    for (unsigned i = 1; i < p->n_variants; i++) {
+        most = p->variant_steps[i] > p->variant_steps[most] ? i : most;
+    }
+    return most;
+}
+
+/* All commands, or of most tiles alone, which tell orders in UB apart. */
+static void emit(struct search *s, bool all)
 {
     struct loop_plan *p = s->p;
     struct loop_emit *e = &s->e;
+    unsigned most = main_variant(p);
 
     memset(e, 0, sizeof(*e));
     e->f = &p->form;
@@ -117,13 +147,17 @@ static void emit_all(struct search *s)
     loop_emit_columns(e, p->part[LOOP_COLUMNS]);
     loop_emit_saves(e, p->part[LOOP_SAVES]);
     for (unsigned i = 0; i < p->n_variants && !e->err; i++) {
-        loop_emit_before(e, &p->variant[i], p->variant[i].before);
+        if (all || i == most) {
+            loop_emit_before(e, &p->variant[i], p->variant[i].before);
+        }
     }
     loop_emit_beside(e, p->part[PART_BESIDE]);
     loop_emit_after(e, p->part[PART_AFTER]);
-    loop_emit_end(e, p->part[PART_END]);
-    loop_emit_planes(e, p->part[LOOP_PLANES]);
-    loop_emit_once(e, p->part[LOOP_ONCE]);
+    if (all) {
+        loop_emit_end(e, p->part[PART_END]);
+        loop_emit_planes(e, p->part[LOOP_PLANES]);
+        loop_emit_once(e, p->part[LOOP_ONCE]);
+    }
 }
 
 /* Cycles of a batch: of the Vector, or of MTE2 where that takes longer. */
@@ -142,12 +176,14 @@ static uint64_t cost_of(const struct loop_plan *p)
     return cycles;
 }
 
-static void try(struct search *s, uint32_t tile, unsigned how)
+/* `again`: the tile is that of the one before. */
+static void try(struct search *s, uint32_t tile, const struct loop_order *order,
+                bool again)
 {
     char why[TILE_TEXT_BYTES];
     uint64_t cycles;
 
-    if (!loop_room_make(&s->p->room, &s->p->form, tile, how, why)) {
+    if (!loop_room_make(&s->p->room, &s->p->form, tile, order, why)) {
         if (s->best == UINT64_MAX) {
             memcpy(s->why, why, sizeof(why));
             s->err = ERR_LOCAL;
@@ -161,8 +197,11 @@ static void try(struct search *s, uint32_t tile, unsigned how)
         return;
     }
     s->p->n_tried++;
-    find_tiles(s->p);
-    emit_all(s);
+    if (!again) {
+        s->tile = tile;
+        find_tiles(s->p);
+    }
+    emit(s, !again);
     if (s->e.err) {
         if (s->best == UINT64_MAX) {
             memcpy(s->why, s->e.why, sizeof(s->why));
@@ -174,15 +213,45 @@ static void try(struct search *s, uint32_t tile, unsigned how)
     if (cycles < s->best) {
         s->best = cycles;
         s->best_tile = tile;
-        s->best_how = how;
+        s->best_order = *order;
     }
 }
 
 /* A tile in both ways to cut UB. */
 static void try_tile(struct search *s, uint32_t tile)
 {
-    try(s, tile, 0);
-    try(s, tile, LOOP_ORDERS);
+    static const struct loop_order orders[] = {
+        {{LOOP_BETWEEN, LOOP_VALUE, LOOP_SCORE, LOOP_CARRIED, LOOP_HALF}, true},
+        {{LOOP_BETWEEN, LOOP_VALUE, LOOP_SCORE, LOOP_CARRIED, LOOP_HALF}, false}};
+
+    try(s, tile, &orders[0], false);
+    try(s, tile, &orders[1], false);
+}
+
+/* Better orders: any two buffers of the best one so far changed, as long as that helps. */
+static void improve(struct search *s)
+{
+    uint64_t was;
+
+    try(s, s->best_tile, &s->best_order, false);
+    do {
+        struct loop_order from = s->best_order;
+        was = s->best;
+        for (unsigned i = 0; i < LOOP_LARGE; i++) {
+            for (unsigned j = i + 1; j < LOOP_LARGE; j++) {
+                struct loop_order o = from;
+                o.of[i] = from.of[j];
+                o.of[j] = from.of[i];
+                try(s, s->best_tile, &o, true);
+            }
+        }
+    } while (s->best < was);
+}
+
+/* A tile that is less than half of the best one has twice as many steps. */
+static bool worse(const struct search *s, uint32_t tile)
+{
+    return s->best != UINT64_MAX && 2 * tile < s->best_tile;
 }
 
 static int search(struct search *s, struct tile_error *error)
@@ -199,14 +268,14 @@ static int search(struct search *s, struct tile_error *error)
         if (keys < LOOP_ROWS_MOST) {
             try_tile(s, keys);
         }
-        for (unsigned i = 0; i < sizeof(tiles); i++) {
+        for (unsigned i = 0; i < sizeof(tiles) && !worse(s, tiles[i]); i++) {
             if (tiles[i] < keys) {
                 try_tile(s, tiles[i]);
             }
         }
     }
-    for (unsigned how = 1; how < LOOP_ORDERS && s->best != UINT64_MAX; how++) {
-        try(s, s->best_tile, s->best_how / LOOP_ORDERS * LOOP_ORDERS + how);
+    if (s->best != UINT64_MAX) {
+        improve(s);
     }
     if (s->best == UINT64_MAX) {
         *error = (struct tile_error){.line = c ? c->line : s->e.why_line,
@@ -214,12 +283,11 @@ static int search(struct search *s, struct tile_error *error)
         snprintf(error->text, sizeof(error->text), "%s", s->why);
         return s->err;
     }
-    if (!loop_room_make(&s->p->room, f, s->best_tile, s->best_how, s->why)) {
+    if (!loop_room_make(&s->p->room, f, s->best_tile, &s->best_order, s->why)) {
         return ERR_LOCAL; /* it did before */
     }
-    find_tiles(s->p);
-    emit_all(s);
-    return 0;
+    emit(s, true);
+    return s->e.err;
 }
 
 /* --- the schedule --- */
@@ -296,6 +364,7 @@ static int plan_loop(struct loop_plan *p, struct search *s, unsigned cores,
     int err = check_schedule(&p->form, error);
 
     err = err ? err : make_memory(p, arena);
+    find_masks(p);
     s->p = p;
     err = err ? err : search(s, error);
     p->cores = cores < p->form.items ? cores : (unsigned)p->form.items;

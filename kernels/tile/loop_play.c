@@ -62,15 +62,22 @@ struct pieces_of {
     unsigned n;
 };
 
+/* Bytes from where one tensor's block of rows lies to the next one's, and from one of a batch
+ * to the next; where those of an item lie. */
+struct offsets {
+    uint64_t block, batch[LOOP_BATCH], now;
+};
+
 struct loop_core {
     uint64_t begin, end; /* items */
+    struct offsets q, key, v, out[TILE_RESULTS];
+    uint64_t next_key, next_v; /* bytes from a tile to the next */
     struct played group[GROUPS][2];
     struct pieces_of part[LOOP_PARTS], before[LOOP_VARIANTS];
     struct pieces_of step[LOOP_VARIANTS]; /* BEFORE, AFTER and BESIDE in one */
     struct sequence store;
     union cmd stores[TILE_RESULTS];
     const struct tile_call *call;
-    uint64_t key, value; /* bytes from a tile's first to the next one's */
 };
 
 /* --- building --- */
@@ -141,6 +148,22 @@ static void make_groups(const struct loop_plan *p, struct loop_core *core)
     }
 }
 
+static struct offsets offsets_of(const struct loop_form *f, const struct tile_tensor *t)
+{
+    struct offsets o = {.block =
+                            LOOP_LANES * loop_stride(f->k, t, f->s) * esize_of(t->type)};
+
+    for (unsigned i = 0; i < f->n_batch; i++) {
+        o.batch[i] = loop_stride(f->k, t, f->batch[i]) * esize_of(t->type);
+    }
+    return o;
+}
+
+static uint64_t tile_bytes(const struct loop_plan *p, const struct tile_tensor *t)
+{
+    return loop_stride(p->form.k, t, p->form.t) * p->room.tile * esize_of(t->type);
+}
+
 static int make_core(const struct loop_plan *p, struct loop_core *core,
                      struct tile_arena *arena)
 {
@@ -162,10 +185,14 @@ static int make_core(const struct loop_plan *p, struct loop_core *core,
                                     .pipe = PIPE_MTE3,
                                     .cmds = core->stores,
                                     .n = (uint16_t)p->form.k->n_results};
-    core->key = loop_stride(p->form.k, &param[p->form.key], p->form.t) * p->room.tile *
-                esize_of(param[p->form.key].type);
-    core->value = loop_stride(p->form.k, &param[p->form.v], p->form.t) * p->room.tile *
-                  esize_of(param[p->form.v].type);
+    core->q = offsets_of(&p->form, &param[p->form.q]);
+    core->key = offsets_of(&p->form, &param[p->form.key]);
+    core->v = offsets_of(&p->form, &param[p->form.v]);
+    core->next_key = tile_bytes(p, &param[p->form.key]);
+    core->next_v = tile_bytes(p, &param[p->form.v]);
+    for (unsigned r = 0; r < p->form.k->n_results; r++) {
+        core->out[r] = offsets_of(&p->form, &p->form.k->result[r].tensor);
+    }
     return made ? 0 : ERR_NOMEM;
 }
 
@@ -183,15 +210,15 @@ int loop_cores(struct loop_plan *p, struct tile_arena *arena)
 
 /* --- pushing --- */
 
-/* Waits for room by itself: the sequence looks at all of its commands when it has to. */
-static inline void push_sequence(struct sequence *s)
+/* By one store: loop_bind() has looked at the commands. */
+static inline void push_sequence(const struct sequence *s)
 {
     struct pipe_port *port = &task_ports[s->pipe];
 
     while (port->room < s->n && pipe_refresh(port) < s->n) {
         (void)!task_wait_room(s->pipe, s->n, SCHED_FOREVER);
     }
-    sequence_push(s, 0);
+    pipe_store_many(port, s->cmds, s->n);
 }
 
 static void patch_part(struct pieces_of *part, const struct loop_cursor *c,
@@ -228,33 +255,54 @@ static struct played *group_of(const struct loop_plan *p, struct loop_core *core
     return &core->group[g][c->tile == p->tiles - 1];
 }
 
-static uint64_t address(const struct tile_call *call, const struct loop_form *f,
-                        unsigned param, uint64_t element)
+static uint64_t offset(const struct loop_form *f, const struct offsets *o,
+                       const struct loop_cursor *c)
 {
-    return (uintptr_t)call->in[param] + element * esize_of(f->k->param[param].type);
+    uint64_t at = c->block * o->block, batch = f->n_batch ? c->item / f->blocks : 0;
+
+    for (unsigned i = f->n_batch; i-- > 0 && batch;) {
+        uint32_t size = f->k->dim[f->batch[i]].size;
+        at += batch % size * o->batch[i];
+        batch /= size;
+    }
+    return at;
+}
+
+static void set_query(const struct loop_plan *p, struct loop_core *core, unsigned tail,
+                      const struct loop_cursor *c)
+{
+    const struct loop_form *f = &p->form;
+    union cmd *cmd = core->group[GROUP_LOAD_Q][tail].cmd;
+
+    cmd->nd2nz.src = (uintptr_t)core->call->in[f->q] + offset(f, &core->q, c);
+    cmd->nd2nz.dst = p->room.l1_q + (uint32_t)(c->item % 2) * p->room.q_bytes;
+    core->key.now = (uintptr_t)core->call->in[f->key] + offset(f, &core->key, c);
+    core->v.now = (uintptr_t)core->call->in[f->v] + offset(f, &core->v, c);
+}
+
+static void set_loads(const struct loop_plan *p, const struct loop_core *core,
+                      struct played *load, const struct loop_cursor *c)
+{
+    const struct loop_room *r = &p->room;
+    uint32_t slot = (uint32_t)c->number % r->ring;
+
+    load->cmd[0].nd2nz.src = core->key.now + c->tile * core->next_key;
+    load->cmd[0].nd2nz.dst = r->l1_k + slot * r->k_bytes;
+    load->cmd[1].nd2nz.src = core->v.now + c->tile * core->next_v;
+    load->cmd[1].nd2nz.dst = r->l1_v + slot * r->v_bytes;
 }
 
 static void push_loads(const struct loop_plan *p, struct loop_core *core,
                        const struct loop_cursor *c)
 {
-    const struct loop_form *f = &p->form;
-    const struct loop_room *r = &p->room;
     struct played *load = group_of(p, core, GROUP_LOAD, c);
-    uint32_t slot = (uint32_t)c->number % r->ring;
+    unsigned last = c->block == p->form.blocks - 1;
 
     if (c->first) {
-        struct played *q = &core->group[GROUP_LOAD_Q][c->block == f->blocks - 1];
-        q->cmd[0].nd2nz.src = address(core->call, f, f->q, c->q);
-        q->cmd[0].nd2nz.dst = r->l1_q + (uint32_t)(c->item % 2) * r->q_bytes;
-        push_sequence(&q->seq);
+        set_query(p, core, last, c);
+        push_sequence(&core->group[GROUP_LOAD_Q][last].seq);
     }
-    load->cmd[0].nd2nz.src = address(core->call, f, f->key, c->k) + c->tile * core->key;
-    load->cmd[0].nd2nz.dst = r->l1_k + slot * r->k_bytes;
-    if (f->value) {
-        load->cmd[1].nd2nz.src =
-            address(core->call, f, f->v, c->v) + c->tile * core->value;
-        load->cmd[1].nd2nz.dst = r->l1_v + slot * r->v_bytes;
-    }
+    set_loads(p, core, load, c);
     push_sequence(&load->seq);
 }
 
@@ -288,8 +336,8 @@ static void push_value(const struct loop_plan *p, struct loop_core *core,
 }
 
 /* Results of the item, rows of which may be fewer than lanes. */
-static void push_stores(const struct loop_plan *p, struct loop_core *core,
-                        const struct loop_cursor *c)
+static void set_stores(const struct loop_plan *p, struct loop_core *core,
+                       const struct loop_cursor *c)
 {
     const struct tile_kernel *k = p->form.k;
     uint32_t left = k->dim[p->form.s].size - c->block * LOOP_LANES;
@@ -305,16 +353,13 @@ static void push_stores(const struct loop_plan *p, struct loop_core *core,
             wide ? (uint32_t)loop_stride(k, t, p->form.s) * esize : to.row_bytes;
         to.local_pitch_bytes =
             wide ? p->room.out_pitch[i] : (uint32_t)round_up(to.row_bytes, BLOCK);
-        mte_ub_to_gm_rows(
-            &core->stores[i],
-            (char *)core->call->out[i] +
-                loop_offset(p, t, c->item, (uint64_t)c->block * LOOP_LANES) * esize,
-            p->room.out[i], &to);
+        mte_ub_to_gm_rows(&core->stores[i],
+                          (char *)core->call->out[i] + offset(&p->form, &core->out[i], c),
+                          p->room.out[i], &to);
         core->stores[i].head.tag = t->line;
     }
     cmd_wait(&core->stores[0], LOOP_OUT_FULL, 1);
     cmd_post(&core->stores[k->n_results - 1], LOOP_OUT_FREE, 1);
-    push_sequence(&core->store);
 }
 
 /* What a step leaves until the next one has begun. */
@@ -324,7 +369,8 @@ static void push_after(const struct loop_plan *p, struct loop_core *core,
     push_part(&core->part[PART_AFTER], c, p);
     if (c->last) {
         push_part(&core->part[PART_END], c, p);
-        push_stores(p, core, c);
+        set_stores(p, core, c);
+        push_sequence(&core->store);
     }
 }
 
@@ -391,13 +437,15 @@ void loop_play(const struct loop_plan *p)
         task_post(empty[i].sem, units_of(p, i));
     }
     load = score = now = before = loop_begin(p, core->begin, core->end);
-    push_part(&core->part[LOOP_ONCE], &now, p);
     for (unsigned i = 0; i + 1 < p->room.ring && !load.done; i++) {
         push_loads(p, core, &load);
         loop_next(p, &load);
+        if (i == 0) {
+            push_score(p, core, &score);
+            loop_next(p, &score);
+            push_part(&core->part[LOOP_ONCE], &now, p);
+        }
     }
-    push_score(p, core, &score);
-    loop_next(p, &score);
     for (; !now.done; before = now, loop_next(p, &now)) {
         if (!load.done) {
             push_loads(p, core, &load);
@@ -426,9 +474,62 @@ void loop_finish(const struct loop_plan *p)
     }
 }
 
-void loop_bind(const struct loop_plan *p, const struct tile_call *call)
+/* --- before a launch --- */
+
+static int check(struct sequence *s, struct sched_report *report)
 {
-    for (unsigned c = 0; c < p->cores; c++) {
-        p->core[c].call = call;
+    return s->n == 0 || s->checked == s->cmds
+               ? 0
+               : sequence_check(s, report->text, sizeof(report->text));
+}
+
+static int check_pieces(struct pieces_of *of, struct sched_report *report)
+{
+    int err = 0;
+
+    for (unsigned i = 0; i < of->n && !err; i++) {
+        err = check(&of->seq[i], report);
     }
+    return err;
+}
+
+/* Looks at all commands, once; those with an address in GM have that of the call. */
+static int check_core(const struct loop_plan *p, struct loop_core *core,
+                      const struct loop_cursor *c, struct sched_report *report)
+{
+    int err = 0;
+
+    for (unsigned tail = 0; tail < 2; tail++) {
+        set_query(p, core, tail, c);
+        set_loads(p, core, &core->group[GROUP_LOAD][tail], c);
+        for (unsigned g = 0; g < GROUPS && !err; g++) {
+            bool there = g < GROUP_COPY_P || p->form.value;
+            err = there ? check(&core->group[g][tail].seq, report) : 0;
+        }
+    }
+    for (unsigned i = 0; i < LOOP_PARTS && !err; i++) {
+        err = check_pieces(&core->part[i], report);
+    }
+    for (unsigned i = 0; i < p->n_variants && !err; i++) {
+        err = check_pieces(&core->before[i], report);
+        err = err ? err : check_pieces(&core->step[i], report);
+    }
+    set_stores(p, core, c);
+    return err ? err : check(&core->store, report);
+}
+
+int loop_bind(const struct loop_plan *p, const struct tile_call *call,
+              struct sched_report *report)
+{
+    int err = 0;
+
+    for (unsigned c = 0; c < p->cores && !err; c++) {
+        struct loop_core *core = &p->core[c];
+        core->call = call;
+        if (core->begin < core->end) {
+            struct loop_cursor first = loop_begin(p, core->begin, core->end);
+            err = check_core(p, core, &first, report);
+        }
+    }
+    return err;
 }

@@ -1,36 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * Where a tile lies in the memories of the core; see loop.h. In UB the order of the large
- * buffers decides which banks meet: it is one of LOOP_ORDERS, and who searches tries them.
+ * buffers decides which banks meet: who searches tries several.
  */
 #include <stdio.h>
 
 #include "hal/chip.h"
 #include "kernels/tile/loop.h"
 
-enum {
-    LARGE = 5,  /* the product's tiles, what is carried, what is between, half of that */
-    PHASED = 1, /* of them begins with the other half of the groups */
-    LEAST_COLUMNS = 8 << 10,
-};
-
-/* Permutation number `how` of LARGE things. */
-static void permute(unsigned how, uint8_t order[LARGE])
-{
-    bool used[LARGE] = {false};
-
-    for (unsigned i = 0, n = 120; i < LARGE; i++) {
-        unsigned pick, j = 0;
-        n /= LARGE - i;
-        pick = how / n;
-        how %= n;
-        while (used[j] || pick--) {
-            j++;
-        }
-        used[j] = true;
-        order[i] = (uint8_t)j;
-    }
-}
+enum { LEAST_COLUMNS = 8 << 10 };
 
 static void add_slot(struct loop_room *r, uint32_t *at, uint32_t rows, unsigned kind,
                      unsigned carry)
@@ -52,24 +30,22 @@ static void add_carried(struct loop_room *r, const struct loop_form *f, uint32_t
     }
 }
 
-static uint32_t lay_out_ub(struct loop_room *r, const struct loop_form *f, unsigned how)
+static uint32_t lay_out_ub(struct loop_room *r, const struct loop_form *f,
+                           const struct loop_order *o)
 {
-    uint32_t wide = r->width > r->tile ? r->width : r->tile, at = 0;
-    uint8_t order[LARGE];
+    uint32_t wide = r->width > r->tile && o->wide ? r->width : r->tile, at = 0;
 
-    permute(how % LOOP_ORDERS, order);
-    wide = how < LOOP_ORDERS ? wide : r->tile;
     r->n_slots = 0;
-    for (unsigned i = 0; i < LARGE; i++) {
-        if (order[i] == 0) {
+    for (unsigned i = 0; i < LOOP_LARGE; i++) {
+        if (o->of[i] == LOOP_SCORE) {
             add_slot(r, &at, r->tile, SLOT_SCORE, 0);
-        } else if (order[i] == 1 && f->value) {
+        } else if (o->of[i] == LOOP_VALUE && f->value) {
             add_slot(r, &at, r->width, SLOT_VALUE, 0);
-        } else if (order[i] == 2) {
+        } else if (o->of[i] == LOOP_CARRIED) {
             add_carried(r, f, &at);
-        } else if (order[i] == 3) {
+        } else if (o->of[i] == LOOP_BETWEEN) {
             add_slot(r, &at, wide, SLOT_SPARE, 0);
-        } else if (order[i] == 4) {
+        } else if (o->of[i] == LOOP_HALF) {
             add_slot(r, &at, (r->tile + 1) / 2, SLOT_SPARE, 0);
         }
     }
@@ -100,7 +76,7 @@ static bool too_much(char *why, const char *memory, uint32_t tile, uint32_t want
 }
 
 bool loop_room_make(struct loop_room *r, const struct loop_form *f, uint32_t tile,
-                    unsigned how, char why[TILE_TEXT_BYTES])
+                    const struct loop_order *order, char why[TILE_TEXT_BYTES])
 {
     const struct tile_kernel *k = f->k;
     uint32_t up = (uint32_t)round_up(tile, 16), d = k->dim[f->d].size, ub;
@@ -109,7 +85,7 @@ bool loop_room_make(struct loop_room *r, const struct loop_form *f, uint32_t til
     *r = (struct loop_room){.tile = tile, .width = wide};
     d = (uint32_t)round_up(d, 16);
     wide = (uint32_t)round_up(wide, 16);
-    ub = lay_out_ub(r, f, how);
+    ub = lay_out_ub(r, f, order);
     r->q_bytes = d * rows;
     r->k_bytes = up * d * 2;
     r->v_bytes = up * wide * 2;

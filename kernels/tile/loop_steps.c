@@ -5,20 +5,6 @@
  */
 #include "kernels/tile/loop.h"
 
-uint64_t loop_offset(const struct loop_plan *p, const struct tile_tensor *t,
-                     uint64_t item, uint64_t row)
-{
-    const struct loop_form *f = &p->form;
-    uint64_t at = row * loop_stride(f->k, t, f->s), batch = item / f->blocks;
-
-    for (unsigned i = f->n_batch; i-- > 0;) {
-        uint32_t size = f->k->dim[f->batch[i]].size;
-        at += batch % size * loop_stride(f->k, t, f->batch[i]);
-        batch /= size;
-    }
-    return at;
-}
-
 static void skip(struct loop_cursor *c)
 {
     while (c->which[c->tile] == 0) {
@@ -28,8 +14,6 @@ static void skip(struct loop_cursor *c)
 
 static void begin_item(const struct loop_plan *p, struct loop_cursor *c)
 {
-    const struct tile_tensor *param = p->form.k->param;
-
     c->block = (uint32_t)(c->item % p->form.blocks);
     c->which = &p->which[(uint64_t)c->block * p->tiles];
     c->steps = (uint32_t)(p->before[c->block + 1] - p->before[c->block]);
@@ -37,9 +21,6 @@ static void begin_item(const struct loop_plan *p, struct loop_cursor *c)
     skip(c);
     c->first = true;
     c->last = c->steps == 1;
-    c->q = loop_offset(p, &param[p->form.q], c->item, (uint64_t)c->block * LOOP_LANES);
-    c->k = loop_offset(p, &param[p->form.key], c->item, 0);
-    c->v = loop_offset(p, &param[p->form.v], c->item, 0);
 }
 
 struct loop_cursor loop_begin(const struct loop_plan *p, uint64_t begin, uint64_t end)

@@ -444,7 +444,8 @@ void gather_explain(const struct tile_plan *t, FILE *to);
 /* Of a kernel with a loop (loop.h): the same. */
 int loop_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cores,
               struct tile_arena *arena, struct tile_error *error);
-void loop_bind(const struct loop_plan *p, const struct tile_call *call);
+int loop_bind(const struct loop_plan *p, const struct tile_call *call,
+              struct sched_report *report);
 void loop_play(const struct loop_plan *p);
 void loop_finish(const struct loop_plan *p);
 void loop_explain(const struct tile_plan *t, FILE *to);

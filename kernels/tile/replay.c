@@ -293,8 +293,7 @@ int plan_bind(const struct tile_plan *t, const struct tile_call *call,
         return 0;
     }
     if (t->loop) {
-        loop_bind(t->loop, call);
-        return 0;
+        return loop_bind(t->loop, call, report);
     }
     for (unsigned c = 0; c < t->cores && !err; c++) {
         bind(t, call, &t->part[c]);

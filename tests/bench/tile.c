@@ -38,6 +38,17 @@ static const char layernorm[] =
     "kernel layernorm(x: f32[m, n], g: f32[n], b: f32[n], eps = 1e-5) -> y: f32[m, n]\n"
     " d = x - mean(x, n)\n y = d * rsqrt(mean(d * d, n) + eps) * g + b\n";
 
+#define ATTENTION(name, head, score)                                                      \
+    "kernel " name "(q: f16[m, 128], k: f16[n, 128], v: f16[n, 128]) -> o: f16[m, 128]\n"  \
+    " loop n " head "carry most = -inf[m], l = 0[m], acc = 0[m, 128]\n"                   \
+    "  x = " score "\n  top = max(most, max(x, n))\n  p = exp(x - top)\n"                 \
+    "  r = exp(most - top)\n  l = l * r + sum(p, n)\n"                                    \
+    "  acc = acc * r + dot(f16(p), v, n)\n  most = top\n end\n o = f16(acc / l)\n"
+#define SCORE "dot(q, k, 128) * 0.08838834764"
+static const char attention[] = ATTENTION("attention", "", SCORE);
+static const char causal[] =
+    ATTENTION("causal", "while n <= m ", "where(n <= m, " SCORE ", -inf)");
+
 static const struct {
     const char *text;
     uint32_t m, n;
@@ -48,7 +59,7 @@ static const struct {
     {softmax, 4096, 64},        {softmax, 513, 1003},     {softmax_f16, 256, 1024},
     {softmax_arith, 256, 1024}, {softmax, 64, 8192},      {softmax, 8, 65536},
     {softmax, 1, 1000000},      {layernorm, 2048, 1024},  {layernorm, 2048, 128},
-    {layernorm, 16, 65536},
+    {layernorm, 16, 65536},     {attention, 4096, 4096},  {causal, 4096, 4096},
 };
 
 struct bench {
@@ -68,7 +79,8 @@ static int prepare(struct bench *b, const char *text, uint32_t m, uint32_t n)
 
     b->k = tile_parse(&b->arena, text, strlen(text), NULL, &error);
     for (unsigned d = 0; b->k && d < b->k->n_dims && !err; d++) {
-        err = tile_set_size(b->k, (uint8_t)d, b->k->dim[d].name[0] == 'm' ? m : n);
+        uint32_t size = b->k->dim[d].name[0] == 'm' ? m : n;
+        err = b->k->dim[d].size ? 0 : tile_set_size(b->k, (uint8_t)d, size);
     }
     began = hart_clock();
     err = b->k && !err ? tile_plan(&b->plan, b->k, 0, &b->arena, &error) : ERR_FORMAT;
