@@ -350,7 +350,7 @@ void loop_next(const struct loop_plan *p, struct loop_cursor *c);
 const struct loop_variant *loop_variant(const struct loop_plan *p,
                                         const struct loop_cursor *c);
 
-/* loop_play.c: what each core plays. */
+/* loop_build.c: what each core plays. */
 int loop_cores(struct loop_plan *p, struct tile_arena *arena);
 /* loop_explain.c */
 struct tile_cycles loop_predict(const struct loop_plan *p);

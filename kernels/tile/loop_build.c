@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The commands of each core of a loop, as sequences; see loop.h. Commands of the Vector are
+ * shared by cores but for those that are patched.
+ */
+#include <string.h>
+
+#include "kernels/tile/loop_core.h"
+
+enum { CHUNK = 16 /* commands of the Vector that are pushed together */ };
+
+static const struct {
+    uint8_t pipe, n, of[2];
+} groups[GROUPS] = {
+    [GROUP_LOAD_Q] = {PIPE_MTE2, 1, {LOOP_LOAD_Q}},
+    [GROUP_LOAD] = {PIPE_MTE2, 2, {LOOP_LOAD_K, LOOP_LOAD_V}},
+    [GROUP_L0_FIRST] = {PIPE_MTE1, 2, {LOOP_L0_Q, LOOP_L0_K}},
+    [GROUP_L0] = {PIPE_MTE1, 1, {LOOP_L0_K}},
+    [GROUP_MMAD_S] = {PIPE_M, 1, {LOOP_MMAD_S}},
+    [GROUP_FIX_S] = {PIPE_FIX, 1, {LOOP_FIX_S}},
+    [GROUP_COPY_P] = {PIPE_MTE3, 1, {LOOP_COPY_P}},
+    [GROUP_L0_P] = {PIPE_MTE1, 2, {LOOP_L0_V, LOOP_L0_P}},
+    [GROUP_MMAD_O] = {PIPE_M, 1, {LOOP_MMAD_O}},
+    [GROUP_FIX_O] = {PIPE_FIX, 1, {LOOP_FIX_O}},
+};
+
+/* Parts one behind the other, of which the first may have patches. */
+static bool make_pieces(struct pieces_of *to,
+                        const struct loop_part_commands *const *part, unsigned parts,
+                        struct tile_arena *arena)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < parts; i++) {
+        n += part[i]->n;
+    }
+    *to = (struct pieces_of){.part = part[0], .n = div_up(n, CHUNK)};
+    to->cmd = (union cmd *)(uintptr_t)part[0]->cmd;
+    to->seq = tile_alloc(arena, (to->n + 1) * sizeof(*to->seq));
+    if (parts > 1 || part[0]->n_patches) {
+        to->cmd = tile_alloc(arena, (n + 1) * sizeof(*to->cmd));
+    }
+    if (to->cmd == NULL || to->seq == NULL) {
+        return false;
+    }
+    for (unsigned i = 0, at = 0; i < parts && to->cmd != part[0]->cmd; i++) {
+        memcpy(&to->cmd[at], part[i]->cmd, part[i]->n * sizeof(*to->cmd));
+        at += part[i]->n;
+    }
+    for (unsigned i = 0; i < to->n; i++) {
+        unsigned from = n * i / to->n, end = n * (i + 1) / to->n;
+        to->seq[i] = (struct sequence){.name = "compute",
+                                       .pipe = PIPE_V,
+                                       .cmds = to->cmd + from,
+                                       .n = (uint16_t)(end - from)};
+    }
+    return true;
+}
+
+static uint32_t keys_of(const struct loop_plan *p, unsigned tail)
+{
+    return tail ? p->tail : p->room.tile;
+}
+
+static void make_groups(const struct loop_plan *p, struct loop_core *core)
+{
+    uint32_t rows = p->form.k->dim[p->form.s].size;
+
+    for (unsigned g = 0; g < GROUPS; g++) {
+        for (unsigned tail = 0; tail < 2; tail++) {
+            struct played *to = &core->group[g][tail];
+            uint32_t keys = keys_of(p, tail);
+            unsigned n = groups[g].n;
+            if (g == GROUP_LOAD_Q) {
+                keys = tail ? rows - (p->form.blocks - 1) * LOOP_LANES : LOOP_LANES;
+            }
+            n = g == GROUP_LOAD && p->form.value == 0 ? 1 : n;
+            to->seq = (struct sequence){.name = "product",
+                                        .pipe = (enum pipe)groups[g].pipe,
+                                        .cmds = to->cmd,
+                                        .n = (uint16_t)n};
+            for (unsigned i = 0; i < n && (g < GROUP_COPY_P || p->form.value); i++) {
+                loop_cube_command(p, (enum loop_command)groups[g].of[i], keys,
+                                  &to->cmd[i]);
+            }
+            if (g == GROUP_L0_FIRST) { /* q has waited already */
+                to->cmd[1].head.wait_n[1] = to->cmd[1].head.wait_sem[1] = 0;
+            }
+        }
+    }
+}
+
+static struct offsets offsets_of(const struct loop_form *f, const struct tile_tensor *t)
+{
+    struct offsets o = {.block =
+                            LOOP_LANES * loop_stride(f->k, t, f->s) * esize_of(t->type)};
+
+    for (unsigned i = 0; i < f->n_batch; i++) {
+        o.batch[i] = loop_stride(f->k, t, f->batch[i]) * esize_of(t->type);
+    }
+    return o;
+}
+
+static uint64_t tile_bytes(const struct loop_plan *p, const struct tile_tensor *t)
+{
+    return loop_stride(p->form.k, t, p->form.t) * p->room.tile * esize_of(t->type);
+}
+
+static int make_core(const struct loop_plan *p, struct loop_core *core,
+                     struct tile_arena *arena)
+{
+    const struct tile_tensor *param = p->form.k->param;
+    bool made = true;
+
+    make_groups(p, core);
+    for (unsigned i = 0; i < LOOP_PARTS; i++) {
+        const struct loop_part_commands *of[] = {p->part[i]};
+        made = made && make_pieces(&core->part[i], of, 1, arena);
+    }
+    for (unsigned i = 0; i < p->n_variants; i++) {
+        const struct loop_part_commands *of[] = {
+            p->variant[i].before, p->part[PART_AFTER], p->part[PART_BESIDE]};
+        made = made && make_pieces(&core->before[i], of, 1, arena) &&
+               make_pieces(&core->step[i], of, 3, arena);
+    }
+    core->store = (struct sequence){.name = "store",
+                                    .pipe = PIPE_MTE3,
+                                    .cmds = core->stores,
+                                    .n = (uint16_t)p->form.k->n_results};
+    core->q = offsets_of(&p->form, &param[p->form.q]);
+    core->key = offsets_of(&p->form, &param[p->form.key]);
+    core->v = offsets_of(&p->form, &param[p->form.v]);
+    core->next_key = tile_bytes(p, &param[p->form.key]);
+    core->next_v = tile_bytes(p, &param[p->form.v]);
+    for (unsigned r = 0; r < p->form.k->n_results; r++) {
+        core->out[r] = offsets_of(&p->form, &p->form.k->result[r].tensor);
+    }
+    return made ? 0 : ERR_NOMEM;
+}
+
+int loop_cores(struct loop_plan *p, struct tile_arena *arena)
+{
+    int err = 0;
+
+    p->core = tile_alloc(arena, p->cores * sizeof(*p->core));
+    for (unsigned c = 0; c < p->cores && p->core && !err; c++) {
+        loop_share(p, c, &p->core[c].begin, &p->core[c].end);
+        err = make_core(p, &p->core[c], arena);
+    }
+    return p->core ? err : ERR_NOMEM;
+}
