@@ -77,10 +77,10 @@ static struct shape broadcast(const struct graph *g, const struct node *n)
     return shape;
 }
 
-static const char *const *dims_of(const struct graph *g, const struct node *n, unsigned i,
-                                  unsigned rank)
+static const uint8_t *dims_of(const struct graph *g, const struct node *n, unsigned i,
+                              unsigned rank)
 {
-    return program_dims + (rank - operand_shape(g, n, i).n);
+    return program_axes + (rank - operand_shape(g, n, i).n);
 }
 
 static void shape_of(struct graph *g, struct node *n)
@@ -146,12 +146,11 @@ static void emit(struct emit *e, struct node *n)
     }
     while ((line = strchr(text, '\n')) != NULL) {
         const char *one = graph_text("%.*s", (int)(line - text), text);
-        p.body = graph_text("%s    %s\n", p.body, text_with(one, in, attr));
+        p.group->body = graph_text("%s    %s\n", p.group->body, text_with(one, in, attr));
         text = line + 1;
     }
-    program_out(&p, n->out[0], program_dims, text_with(text, in, attr),
+    program_out(&p, n->out[0], program_axes, text_with(text, in, attr),
                 own(n)->result == RESULT_BOOL || n->out[0]->type == ELEM_BOOL);
-    program_end(&p);
 }
 
 /* --- any number of operands --- */
@@ -196,7 +195,7 @@ static void many_emit(struct emit *e, struct node *n)
     const char *sum = NULL;
 
     for (unsigned i = 0; i < n->n_in; i++) {
-        const char *x = program_in(&p, n->in[i], program_dims_of(n->in[i], rank));
+        const char *x = program_in(&p, n->in[i], program_axes_of(n->in[i], rank));
         sum = !sum                        ? x
               : strcmp(n->op, "Max") == 0 ? graph_text("max(%s, %s)", sum, x)
               : strcmp(n->op, "Min") == 0 ? graph_text("min(%s, %s)", sum, x)
@@ -205,8 +204,7 @@ static void many_emit(struct emit *e, struct node *n)
     if (strcmp(n->op, "Mean") == 0) {
         sum = graph_text("(%s) / %u", sum, n->n_in);
     }
-    program_out(&p, n->out[0], program_dims, sum, false);
-    program_end(&p);
+    program_out(&p, n->out[0], program_axes, sum, false);
 }
 
 /* --- Clip --- */
@@ -237,20 +235,19 @@ static void clip_values(struct graph *g, struct node *n)
 static void clip_emit(struct emit *e, struct node *n)
 {
     struct program p = program_begin(e, n);
-    const char *x = program_in(&p, n->in[0], program_dims);
+    const char *x = program_in(&p, n->in[0], program_axes);
     static const char *const which[] = {"max", "min"};
 
     for (unsigned i = 0; i < 2; i++) {
         const char *name = i ? "max" : "min";
         struct tensor *t = node_maybe(n, 1 + i);
         if (t) {
-            x = graph_text("%s(%s, %s)", which[i], x, program_in(&p, t, program_dims));
+            x = graph_text("%s(%s, %s)", which[i], x, program_in(&p, t, program_axes));
         } else if (node_attr(n, name)) {
             x = graph_text("%s(%s, %.9g)", which[i], x, node_float(n, name, 0));
         }
     }
-    program_out(&p, n->out[0], program_dims, x, false);
-    program_end(&p);
+    program_out(&p, n->out[0], program_axes, x, false);
 }
 
 /* --- Cast, CastLike --- */
@@ -276,15 +273,14 @@ static void cast_values(struct graph *g, struct node *n)
 static void cast_emit(struct emit *e, struct node *n)
 {
     struct program p = program_begin(e, n);
-    const char *x = program_in(&p, n->in[0], program_dims);
+    const char *x = program_in(&p, n->in[0], program_axes);
     bool mask = n->in[0]->type == ELEM_BOOL, to_mask = n->out[0]->type == ELEM_BOOL;
 
     x = mask && !to_mask   ? graph_text("where(%s, 1, 0)", x)
         : to_mask && !mask ? graph_text("%s != 0", x)
         : elem_is_float(n->in[0]->type) && whole(n->out[0]) ? graph_text("trunc(%s)", x)
                                                             : x;
-    program_out(&p, n->out[0], program_dims, x, to_mask);
-    program_end(&p);
+    program_out(&p, n->out[0], program_axes, x, to_mask);
 }
 
 /* --- Div, Mod, Pow: of floats, or of whole numbers --- */
@@ -357,7 +353,9 @@ static void divide_emit(struct emit *e, struct node *n)
     bool pow = strcmp(n->op, "Pow") == 0, mod = strcmp(n->op, "Mod") == 0;
     bool c = node_int(n, "fmod", 0) != 0, ints = whole(n->out[0]);
 
-    p.exact = ints;
+    if (ints) {
+        program_exact(&p);
+    }
     x = n->in[0]->type == ELEM_I16 ? graph_text("f32(%s)", x) : x;
     y = n->in[1]->type == ELEM_I16 ? graph_text("f32(%s)", y) : y;
     if (pow) {
@@ -379,8 +377,7 @@ static void divide_emit(struct emit *e, struct node *n)
                           : graph_text("floor(%s / %s)", x, y);
         x = mod ? graph_text("%s - %s * %s", x, y, q) : q;
     }
-    program_out(&p, n->out[0], program_dims, x, false);
-    program_end(&p);
+    program_out(&p, n->out[0], program_axes, x, false);
 }
 
 /* --- IsInf --- */
@@ -393,17 +390,16 @@ static void isinf_shape(struct graph *g, struct node *n)
 static void isinf_emit(struct emit *e, struct node *n)
 {
     struct program p = program_begin(e, n);
-    const char *x = program_in(&p, n->in[0], program_dims);
+    const char *x = program_in(&p, n->in[0], program_axes);
     bool up = node_int(n, "detect_positive", 1) != 0;
     bool down = node_int(n, "detect_negative", 1) != 0;
 
-    program_out(&p, n->out[0], program_dims,
+    program_out(&p, n->out[0], program_axes,
                 up && down ? graph_text("isinf(%s)", x)
                 : up       ? graph_text("%s == inf", x)
                 : down     ? graph_text("%s == -inf", x)
                            : graph_text("and(%s == inf, %s == -inf)", x, x),
                 true);
-    program_end(&p);
 }
 
 #define ELEMENTWISE(name, n, result, attrs, text, expr)                                  \

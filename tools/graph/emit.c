@@ -1,44 +1,176 @@
 /* SPDX-License-Identifier: MIT
  *
- * Steps, and tile programs as text; see emit.h.
+ * Which nodes are one program, and the order of steps; see emit.h. A node joins the program
+ * that has computed one of its operands, if the planner can do the whole of it and nothing
+ * else has to be computed in between.
  */
 #include "tools/graph/emit.h"
 
-#include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-const char *const program_dims[GRAPH_RANK] = {"d0", "d1", "d2", "d3",
-                                              "d4", "d5", "d6", "d7"};
+#include "tools/graph/trial.h"
 
-/* --- steps --- */
+/* --- operators --- */
 
-struct step *emit_step(struct emit *e, const struct node *n, const char *op,
-                       const char *text)
+struct group *operator_begin(struct emit *e, struct node *n, const char *op,
+                             const char *options)
 {
-    struct step *s = graph_alloc(1, sizeof(*s));
+    struct group *s = graph_alloc(1, sizeof(*s));
 
-    *s = (struct step){.op = op, .text = text, .nodes = n->name};
-    *e->last = s;
-    e->last = &s->next;
+    *s = (struct group){
+        .op = op, .text = options, .alone = true, .n_nodes = 1, .node = {n}};
+    if (e->join) {
+        e->join->wrong = "an operator";
+        return s;
+    }
+    n->group = s;
+    *e->last_group = s;
+    e->last_group = &s->next;
     return s;
 }
 
-void step_in(struct emit *e, struct step *s, struct tensor *t)
+void operator_in(struct emit *e, struct group *s, struct tensor *t)
 {
     if (s->n_in == PLAN_IN) {
-        graph_die(e->g, "node '%s': more than %d operands", s->nodes, PLAN_IN);
+        node_die(e->g, s->node[0], "more than %d operands", PLAN_IN);
     }
-    s->in[s->n_in++] = t;
+    s->in[s->n_in++].t = t;
 }
 
-void step_out(struct emit *e, struct step *s, struct tensor *t)
+void operator_out(struct group *s, struct tensor *t)
 {
-    if (s->n_out == PLAN_OUT) {
-        graph_die(e->g, "node '%s': more than %d results", s->nodes, PLAN_OUT);
+    s->made[s->n_made++].t = t;
+}
+
+/* --- who wants what --- */
+
+/* Whether t has the bytes of `of`. */
+static bool is_of(const struct tensor *t, const struct tensor *of)
+{
+    for (; t; t = t->alias) {
+        if (t == of) {
+            return true;
+        }
     }
-    s->out[s->n_out++] = t;
+    return false;
+}
+
+bool group_gives(const struct group *group, const struct graph *g, const struct tensor *t)
+{
+    if (group->alone) { /* several steps of one node hand on to each other */
+        return true;
+    }
+    for (unsigned i = 0; i < g->n_outputs; i++) {
+        if (is_of(g->output[i], t)) {
+            return true;
+        }
+    }
+    for (const struct node *n = g->nodes; n; n = n->next) {
+        for (unsigned i = 0; !n->done && n->group != group && i < n->n_in; i++) {
+            if (n->in[i] && is_of(n->in[i], t)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The node that computes a tensor, views looked through; NULL: input or constant. */
+static struct node *maker(const struct tensor *t)
+{
+    while (t->alias) {
+        t = t->alias;
+    }
+    return t->value || !t->from || t->from->done ? NULL : t->from;
+}
+
+/* Whether what a node reads comes of a group, by way of others. */
+static bool comes_of(const struct node *n, const struct group *group, unsigned pass)
+{
+    for (unsigned i = 0; i < n->n_in; i++) {
+        struct node *from = n->in[i] ? maker(n->in[i]) : NULL;
+        if (!from || from->seen == pass) {
+            continue;
+        }
+        from->seen = pass;
+        if (from->group == group) {
+            return true;
+        }
+        for (unsigned k = 0; from->group && k < from->group->n_nodes; k++) {
+            if (comes_of(from->group->node[k], group, pass)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Nothing that the node reads besides may wait for the group. */
+static bool may_join(const struct node *n, const struct group *group)
+{
+    static unsigned pass;
+
+    for (unsigned i = 0; i < n->n_in; i++) {
+        struct node *from = n->in[i] ? maker(n->in[i]) : NULL;
+        if (!from || from->group == group) {
+            continue;
+        }
+        pass++;
+        for (unsigned k = 0; from->group && k < from->group->n_nodes; k++) {
+            if (comes_of(from->group->node[k], group, pass)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* --- joining --- */
+
+static unsigned results(const struct emit *e, const struct group *group)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < group->n_made; i++) {
+        n += group_gives(group, e->g, group->made[i].t);
+    }
+    return n;
+}
+
+/* The node's program as part of a copy of the group. */
+static bool written(struct emit *e, struct node *n, struct group *copy,
+                    const struct group *of, bool binds)
+{
+    *copy = *of;
+    e->join = copy;
+    e->binds = binds;
+    n->rule->emit(e, n);
+    e->join = NULL;
+    e->binds = false;
+    return !copy->wrong;
+}
+
+static bool join(struct emit *e, struct node *n, struct group *group)
+{
+    struct group *copy = graph_alloc(1, sizeof(*copy));
+    bool good;
+
+    memset(e->bound, NO_AXIS, sizeof(e->bound));
+    good = !group->alone && may_join(n, group) && written(e, n, copy, group, true) &&
+           written(e, n, copy, group, false);
+    if (good) { /* nodes of the group are asked for by its address */
+        struct group before = *group;
+        *group = *copy;
+        n->group = group;
+        good = results(e, group) <= PLAN_OUT && trial_better(e, &before, group, n);
+        if (!good) {
+            *group = before;
+        }
+    }
+    if (!good) {
+        n->group = NULL;
+    }
+    return good;
 }
 
 static bool empty(const struct node *n)
@@ -51,171 +183,91 @@ static bool empty(const struct node *n)
     return true;
 }
 
-struct emit *emit_graph(struct graph *g)
+static void emit_node(struct emit *e, struct node *n, bool fuse)
+{
+    if (!n->rule->emit) {
+        node_die(e->g, n, "the machine has no operator for it");
+    }
+    for (unsigned i = 0; fuse && !n->rule->alone && i < n->n_in; i++) {
+        struct node *from = n->in[i] ? maker(n->in[i]) : NULL;
+        if (from && from->group && join(e, n, from->group)) {
+            return;
+        }
+    }
+    n->rule->emit(e, n);
+    for (struct group *s = e->groups; s; s = s->next) {
+        if (s->node[0] == n) {
+            s->alone |= n->rule->alone;
+            if (s->wrong) {
+                node_die(e->g, n, "%s", s->wrong);
+            }
+        }
+    }
+}
+
+/* --- steps --- */
+
+static void put_step(struct emit *e, struct group *group)
+{
+    struct step *s = graph_alloc(1, sizeof(*s));
+
+    if (group->op) {
+        *s = (struct step){.op = group->op,
+                           .text = group->text,
+                           .nodes = group->node[0]->name,
+                           .n_in = group->n_in,
+                           .n_out = group->n_made};
+        for (unsigned i = 0; i < s->n_in; i++) {
+            s->in[i] = group->in[i].t;
+        }
+        for (unsigned i = 0; i < s->n_out; i++) {
+            s->out[i] = group->made[i].t;
+        }
+    } else {
+        program_step(e, group, s);
+    }
+    if (s->n_out) {
+        *e->last = s;
+        e->last = &s->next;
+    }
+}
+
+/* Behind those that compute what it reads. */
+static void emit_steps(struct emit *e, struct group *group)
+{
+    if (group->emitted) {
+        return;
+    }
+    group->emitted = true;
+    for (unsigned k = 0; k < group->n_nodes; k++) {
+        const struct node *n = group->node[k];
+        for (unsigned i = 0; i < n->n_in; i++) {
+            struct node *from = n->in[i] ? maker(n->in[i]) : NULL;
+            for (struct group *s = e->groups; from && s; s = s->next) {
+                for (unsigned j = 0; j < s->n_nodes && s != group; j++) {
+                    if (s->node[j] == from) {
+                        emit_steps(e, s);
+                    }
+                }
+            }
+        }
+    }
+    put_step(e, group);
+}
+
+struct emit *emit_graph(struct graph *g, bool fuse)
 {
     struct emit *e = graph_alloc(1, sizeof(*e));
 
-    *e = (struct emit){.g = g, .last = &e->steps};
+    *e = (struct emit){.g = g, .last = &e->steps, .last_group = &e->groups};
     for (struct node *n = g->nodes; n; n = n->next) {
-        if (n->done || empty(n)) {
-            continue;
+        n->done = n->done || empty(n);
+        if (!n->done) {
+            emit_node(e, n, fuse);
         }
-        if (!n->rule->emit) {
-            node_die(g, n, "the machine has no operator for it");
-        }
-        n->rule->emit(e, n);
+    }
+    for (struct group *s = e->groups; s; s = s->next) {
+        emit_steps(e, s);
     }
     return e;
-}
-
-/* --- programs --- */
-
-const char *program_type(const struct emit *e, const struct node *n,
-                         const struct tensor *t)
-{
-    switch (t->type) {
-    case ELEM_F32:
-        return "f32";
-    case ELEM_F16:
-        return "f16";
-    case ELEM_BF16:
-        return "bf16";
-    case ELEM_I64:
-    case ELEM_I32:
-        return "s32";
-    case ELEM_I16:
-        return "s16";
-    case ELEM_I8:
-        return "s8";
-    case ELEM_U8:
-    case ELEM_BOOL:
-        return "u8";
-    default:
-        node_die(e->g, n, "'%s' is %s", t->name, elem_text(t->type));
-    }
-}
-
-struct program program_begin(struct emit *e, const struct node *n)
-{
-    return (struct program){.e = e,
-                            .n = n,
-                            .step = emit_step(e, n, NULL, NULL),
-                            .params = "",
-                            .results = "",
-                            .body = ""};
-}
-
-/* `name: f32[d0, d2]` */
-static const char *declare(const struct program *p, const char *name,
-                           const struct tensor *t, const char *const *dims)
-{
-    const char *list = "";
-
-    for (unsigned d = 0; d < t->shape.n; d++) {
-        if (t->shape.dim[d] != 1) {
-            list = graph_text("%s%s%s", list, *list ? ", " : "", dims[d]);
-        }
-    }
-    return graph_text(*list ? "%s: %s[%s]" : "%s: %s", name, program_type(p->e, p->n, t),
-                      list);
-}
-
-const char *program_in(struct program *p, struct tensor *t, const char *const *dims)
-{
-    const char *name = graph_text("x%u", p->step->n_in), *text;
-
-    text = declare(p, name, t, dims);
-    p->params = graph_text("%s%s%s", p->params, *p->params ? ", " : "", text);
-    step_in(p->e, p->step, t);
-    return t->type == ELEM_BOOL ? graph_text("(%s != 0)", name) : name;
-}
-
-const char *program_index(struct program *p, int64_t size, const char *dim)
-{
-    struct tensor *t = graph_alloc(1, sizeof(*t));
-
-    *t = (struct tensor){.name = graph_text("0..%lld", (long long)size - 1),
-                         .type = ELEM_I32,
-                         .known = true,
-                         .shape = {.n = 1, .dim = {size}}};
-    tensor_values(t);
-    for (int64_t i = 0; i < size; i++) {
-        t->value[i] = (double)i;
-    }
-    return program_in(p, t, &dim);
-}
-
-const char *program_spread(struct program *p, const char *expr, const struct tensor *t,
-                           const char *const *dims, const struct tensor *to,
-                           const char *const *to_dims)
-{
-    for (unsigned d = 0; d < to->shape.n; d++) {
-        bool has = to->shape.dim[d] == 1;
-        for (unsigned k = 0; k < t->shape.n && !has; k++) {
-            has = t->shape.dim[k] != 1 && strcmp(dims[k], to_dims[d]) == 0;
-        }
-        expr =
-            has ? expr
-                : graph_text("where(%s >= 0, %s, %s)",
-                             program_index(p, to->shape.dim[d], to_dims[d]), expr, expr);
-    }
-    return expr;
-}
-
-const char *program_line(struct program *p, const char *expr)
-{
-    const char *name = graph_text("t%u", p->lines++);
-
-    p->body = graph_text("%s    %s = %s\n", p->body, name, expr);
-    return name;
-}
-
-void program_out(struct program *p, struct tensor *t, const char *const *dims,
-                 const char *expr, bool is_mask)
-{
-    const char *name = graph_text("y%u", p->step->n_out);
-    const char *text = declare(p, name, t, dims), *type = program_type(p->e, p->n, t);
-
-    p->results = graph_text("%s%s%s", p->results, *p->results ? ", " : "", text);
-    expr = is_mask ? graph_text("where(%s, 1, 0)", expr) : expr;
-    p->body = graph_text(strcmp(type, "f32") == 0 ? "%s    %s = %.0s%s\n"
-                                                  : "%s    %s = %s(%s)\n",
-                         p->body, name, type, expr);
-    step_out(p->e, p->step, t);
-}
-
-/* A name of letters and digits, as a kernel's is. */
-static const char *kernel_name(const char *name)
-{
-    char text[24] = "", *to = text;
-
-    for (; *name && to < text + sizeof(text) - 1; name++) {
-        *to++ = isalnum((unsigned char)*name) ? (char)tolower((unsigned char)*name) : '_';
-    }
-    return graph_text("%s%s", isdigit((unsigned char)text[0]) ? "n" : "", text);
-}
-
-void program_end(struct program *p)
-{
-    p->step->text =
-        graph_text("kernel node_%s(%s) -> %s\n%s%s", kernel_name(p->n->name), p->params,
-                   p->results, p->body, p->exact ? "schedule exact\n" : "");
-}
-
-const char *text_with(const char *text, const char *const *value, const char *const *attr)
-{
-    char *to = NULL;
-    size_t bytes;
-    FILE *f = open_memstream(&to, &bytes);
-
-    for (; f && *text; text++) {
-        if (text[0] == '$' && isdigit((unsigned char)text[1])) {
-            fputs(value[*++text - '0'], f);
-        } else if (text[0] == '$' && text[1]) {
-            fputs(attr[*++text - 'a'], f);
-        } else {
-            fputc(*text, f);
-        }
-    }
-    return f && fclose(f) == 0 ? to : graph_text("%s", "");
 }

@@ -1,13 +1,46 @@
 /* SPDX-License-Identifier: MIT
  *
  * Steps of a plan: what the machine is to compute, in order. A step is an operator of the
- * firmware with its options, as on a command line, or a tile program in its text form.
+ * firmware with its options, as on a command line, or a tile program in its text form that
+ * computes a group of nodes.
+ *
+ * A rule writes the program of its node alone: operands and results with numbers for their
+ * dimensions, expressions between. Whether it becomes a program of its own, or lines of one
+ * that has computed an operand, is group.c's matter; then numbers that stand for the same
+ * dimension are made one.
  */
 #ifndef GRAPH_EMIT_H
 #define GRAPH_EMIT_H
 
 #include "kernels/graph/plan.h"
 #include "tools/graph/graph.h"
+
+enum { GROUP_AXES = 24, GROUP_VALUES = 64, GROUP_NODES = 48, NO_AXIS = 255 };
+
+/* A tensor in a program: which of its axes each dimension is, NO_AXIS if it has one element. */
+struct value {
+    struct tensor *t;
+    const char *name;
+    uint8_t axis[GRAPH_RANK];
+    bool is_mask;
+};
+
+/* Nodes that are one program, or one that is an operator's step. */
+struct group {
+    const char *op, *text; /* of an operator; its options */
+    struct node *node[GROUP_NODES];
+    struct value in[PLAN_IN], made[GROUP_VALUES];
+    unsigned n_nodes, n_in, n_made, n_axes;
+    int64_t size[GROUP_AXES];
+    bool whole[GROUP_AXES]; /* no part of another: its index is used */
+    const char *body;
+    unsigned lines;
+    bool exact;        /* bits count: no rewrites */
+    bool alone;        /* nothing joins it */
+    const char *wrong; /* why it cannot be; NULL: nothing */
+    bool emitted;
+    struct group *next;
+};
 
 struct step {
     const char *op;    /* operator; NULL: `text` is a program */
@@ -20,55 +53,66 @@ struct step {
 
 struct emit {
     struct graph *g;
+    struct group *groups, **last_group;
     struct step *steps, **last;
+    struct group *join; /* that a node tries to become part of */
+    bool binds;         /* ... and first learns what its axes are there */
+    uint8_t bound[GROUP_AXES];
 };
 
 /* Steps of all nodes that are not done. */
-struct emit *emit_graph(struct graph *g);
-/* One more step, without operands. */
-struct step *emit_step(struct emit *e, const struct node *n, const char *op,
-                       const char *text);
-void step_in(struct emit *e, struct step *s, struct tensor *t);
-void step_out(struct emit *e, struct step *s, struct tensor *t);
+struct emit *emit_graph(struct graph *g, bool fuse);
 
-/* --- programs --- */
+/* --- operators of the firmware --- */
 
-/* A tile program that grows: `kernel NODE(x0: f32[a, b], ..) -> y0: ..` and lines. */
+struct group *operator_begin(struct emit *e, struct node *n, const char *op,
+                             const char *options);
+void operator_in(struct emit *e, struct group *s, struct tensor *t);
+void operator_out(struct group *s, struct tensor *t);
+
+/* --- programs: program.c --- */
+
+/* The program of a node: its numbers for axes, from 0. */
 struct program {
     struct emit *e;
-    const struct node *n;
-    struct step *step;
-    const char *params, *results, *body;
-    unsigned lines;
-    bool exact; /* bits count: no rewrites */
+    struct node *n;
+    struct group *group;
+    uint8_t axis[GROUP_AXES]; /* what each is in the group */
 };
-struct program program_begin(struct emit *e, const struct node *n);
-/* An operand whose dimensions have these names, in order (those of one element are left
- * out); its name: a mask where its type is BOOL. */
-const char *program_in(struct program *p, struct tensor *t, const char *const *dims);
-/* A result, and the expression that it is: converted to its type, masks too. */
-void program_out(struct program *p, struct tensor *t, const char *const *dims,
+struct program program_begin(struct emit *e, struct node *n);
+/* An operand; dimension i is axis[i]. Its name in expressions, a mask where it is BOOL. */
+const char *program_in(struct program *p, struct tensor *t, const uint8_t *axis);
+/* A result, and the expression that it is, or condition: converted to its type. */
+void program_out(struct program *p, struct tensor *t, const uint8_t *axis,
                  const char *expr, bool is_mask);
-/* An operand that holds 0, 1, ... along a dimension that no other one has; its name. */
-const char *program_index(struct program *p, int64_t size, const char *dim);
-/* An expression of t's dimensions repeated along those that `to` has besides. */
-const char *program_spread(struct program *p, const char *expr, const struct tensor *t,
-                           const char *const *dims, const struct tensor *to,
-                           const char *const *to_dims);
 /* `name = expr` in front; the name. */
 const char *program_line(struct program *p, const char *expr);
-/* All of it. */
-void program_end(struct program *p);
-/* d0, d1, ...: names for the dimensions of a shape, or for the last ones of a broadcast. */
-extern const char *const program_dims[GRAPH_RANK];
+/* `how(expr, ...)` over some axes, bit by bit. */
+const char *program_over(struct program *p, const char *how, uint32_t axes,
+                         const char *expr);
+/* Where an element lies along an axis of some tensor. */
+const char *program_index(struct program *p, uint8_t axis);
+/* The same of an axis that no operand has: one that holds 0, 1, ... is made. */
+const char *program_count(struct program *p, uint8_t axis, int64_t size);
+/* An expression of t's dimensions repeated along those that `to` has besides. */
+const char *program_spread(struct program *p, const char *expr, const struct tensor *t,
+                           const uint8_t *axis, const struct tensor *to,
+                           const uint8_t *to_axis);
+void program_exact(struct program *p);
+/* 0, 1, 2, ... */
+extern const uint8_t program_axes[GROUP_AXES];
 /* Those of an operand that is broadcast to so many dimensions. */
-static inline const char *const *program_dims_of(const struct tensor *t, unsigned rank)
+static inline const uint8_t *program_axes_of(const struct tensor *t, unsigned rank)
 {
-    return program_dims + (rank - t->shape.n);
+    return program_axes + (rank - t->shape.n);
 }
-/* The machine's type: `f32`. Dies where it has none. */
-const char *program_type(const struct emit *e, const struct node *n,
-                         const struct tensor *t);
+/* The machine's type: `f32`; NULL: it has none. */
+const char *program_type(const struct tensor *t);
+/* The step that a group is; *s without operands. Results are what others want of it. */
+void program_step(const struct emit *e, const struct group *group, struct step *s);
+/* Whether another node, or who runs the model, wants this tensor of a group. */
+bool group_gives(const struct group *group, const struct graph *g,
+                 const struct tensor *t);
 
 /* Text with each $0 .. $9 from `value`, $a .. $f from `attr`. */
 const char *text_with(const char *text, const char *const *value,

@@ -82,7 +82,9 @@ struct node {
     unsigned n_in, n_out, n_attrs;
     struct attr *attr;
     struct node *next;
-    bool done; /* its results are known, or views: no step computes it */
+    bool done;           /* its results are known, or views: no step computes it */
+    struct group *group; /* emit.h: that computes it */
+    unsigned seen;       /* by a search */
 };
 
 struct graph {
@@ -105,6 +107,7 @@ struct rule {
     /* Bit i: the shape of the results depends on the values of operand i. */
     uint32_t wants;
     const void *own; /* of its family */
+    bool alone;      /* its steps are no part of others */
 };
 
 /* Families of rules; each ends with an op of NULL. */
@@ -170,9 +173,6 @@ void shape_strides(const struct shape *s, int64_t stride[GRAPH_RANK]);
 /* What NumPy broadcasts both to. */
 struct shape shape_broadcast(const struct graph *g, const struct node *n,
                              const struct shape *a, const struct shape *b);
-/* Without dimensions of one element, neighbours that are both among `axes` or both not made
- * one; *axes: of what is left. */
-struct shape shape_merge(const struct shape *s, uint32_t *axes);
 /* The next index of a shape in order; false behind the last. */
 bool shape_step(const struct shape *s, int64_t at[GRAPH_RANK]);
 /* Where an element of a broadcast lies in an operand of fewer or smaller dimensions. */

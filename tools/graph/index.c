@@ -15,30 +15,24 @@ static void same_shape(struct graph *g, struct node *n)
 
 static void trilu_emit(struct emit *e, struct node *n)
 {
-    static const char *const dims[] = {"b", "m", "n"};
     struct tensor *x = n->in[0], *k = node_maybe(n, 1);
-    unsigned rank = x->shape.n;
-    struct shape s = {.n = 3, .dim = {1}};
+    uint8_t rank = (uint8_t)x->shape.n;
     bool upper = node_int(n, "upper", 1) != 0, mask = x->type == ELEM_BOOL;
+    const char *v, *row, *column;
     struct program p;
-    const char *v;
 
     if (rank < 2) {
         node_die(e->g, n, "of %s", shape_text(&x->shape));
     }
-    for (unsigned d = 0; d < rank; d++) {
-        int64_t *to = &s.dim[d + 2 < rank ? 0 : d + 3 - rank];
-        *to = d + 2 < rank ? *to * x->shape.dim[d] : x->shape.dim[d];
-    }
     p = program_begin(e, n);
-    v = program_in(&p, tensor_view(x, &s), dims);
+    v = program_in(&p, x, program_axes);
     v = mask ? graph_text("where(%s, 1, 0)", v) : v;
-    program_out(&p, tensor_view(n->out[0], &s), dims,
-                graph_text("where(%s - %s %s %lld, %s, 0)", s.dim[2] == 1 ? "0 * m" : "n",
-                           s.dim[1] == 1 ? "0 * n" : "m",
+    row = program_index(&p, (uint8_t)(rank - 2));
+    column = program_index(&p, (uint8_t)(rank - 1));
+    program_out(&p, n->out[0], program_axes,
+                graph_text("where(%s - %s %s %lld, %s, 0)", column, row,
                            upper ? ">=" : "<=", k ? (long long)k->value[0] : 0, v),
                 false);
-    program_end(&p);
 }
 
 static void trilu_values(struct graph *g, struct node *n)
@@ -76,28 +70,24 @@ static void one_hot_shape(struct graph *g, struct node *n)
 static void one_hot_emit(struct emit *e, struct node *n)
 {
     struct tensor *x = n->in[0];
-    unsigned rank = n->out[0]->shape.n;
-    unsigned axis = node_axis(e->g, n, node_int(n, "axis", -1), rank);
+    uint8_t rank = (uint8_t)n->out[0]->shape.n, axes[GRAPH_RANK];
+    uint8_t axis = (uint8_t)node_axis(e->g, n, node_int(n, "axis", -1), rank);
     int64_t depth = n->out[0]->shape.dim[axis];
     struct program p = program_begin(e, n);
-    const char *dims[GRAPH_RANK], *v;
+    const char *v;
 
-    if (elem_is_float(n->out[0]->type) && depth == 1) {
-        node_die(e->g, n, "of one class");
-    }
-    for (unsigned d = 0, at = 0; d < rank; d++) {
+    for (uint8_t d = 0, at = 0; d < rank; d++) {
         if (d != axis) {
-            dims[at++] = program_dims[d];
+            axes[at++] = d;
         }
     }
-    v = program_in(&p, x, dims);
+    v = program_in(&p, x, axes);
     v = program_line(
         &p, x->type == ELEM_I64 || x->type == ELEM_I32 ? v : graph_text("s32(%s)", v));
     v = graph_text("where(where(%s < 0, %s + %lld, %s) == %s, %.9g, %.9g)", v, v,
-                   (long long)depth, v, program_index(&p, depth, program_dims[axis]),
+                   (long long)depth, v, program_count(&p, axis, depth),
                    n->in[2]->value[1], n->in[2]->value[0]);
-    program_out(&p, n->out[0], program_dims, v, false);
-    program_end(&p);
+    program_out(&p, n->out[0], program_axes, v, false);
 }
 
 /* --- GatherElements: element k of the axis of x where k is the index --- */
@@ -117,28 +107,34 @@ static void gather_elements_shape(struct graph *g, struct node *n)
     tensor_is(g, n, 0, x->type, &i->shape);
 }
 
+/* Axes of an operand that has another one in place of `axis`; that. */
+static uint8_t other_axis(const struct tensor *t, unsigned axis, uint8_t to[GRAPH_RANK])
+{
+    uint8_t rank = (uint8_t)t->shape.n;
+
+    for (uint8_t d = 0; d < rank; d++) {
+        to[d] = d == axis ? rank : d;
+    }
+    return rank;
+}
+
 static void gather_elements_emit(struct emit *e, struct node *n)
 {
-    struct tensor *x = n->in[0], *index = n->in[1];
-    unsigned rank = x->shape.n;
-    unsigned axis = node_axis(e->g, n, node_int(n, "axis", 0), rank);
-    const char *dims[GRAPH_RANK], *v, *i;
-    struct program p;
+    struct tensor *x = n->in[0];
+    unsigned axis = node_axis(e->g, n, node_int(n, "axis", 0), x->shape.n);
+    struct program p = program_begin(e, n);
+    uint8_t axes[GRAPH_RANK], k = other_axis(x, axis, axes);
+    const char *v, *i;
 
-    if (!elem_is_float(x->type) || x->shape.dim[axis] == 1) {
-        node_die(e->g, n, "of %s %s", elem_text(x->type), shape_text(&x->shape));
+    if (!elem_is_float(x->type)) {
+        node_die(e->g, n, "of %s", elem_text(x->type));
     }
-    for (unsigned d = 0; d < rank; d++) {
-        dims[d] = d == axis ? "k" : program_dims[d];
-    }
-    p = program_begin(e, n);
-    v = program_in(&p, x, dims);
-    i = program_in(&p, index, program_dims);
+    v = program_in(&p, x, axes);
+    i = program_in(&p, n->in[1], program_axes);
     i = program_line(&p, graph_text("where(%s < 0, %s + %lld, %s)", i, i,
                                     (long long)x->shape.dim[axis], i));
-    program_out(&p, n->out[0], program_dims,
-                graph_text("sum(where(k == %s, %s, 0), k)", i, v), false);
-    program_end(&p);
+    v = graph_text("where(%s == %s, %s, 0)", program_index(&p, k), i, v);
+    program_out(&p, n->out[0], program_axes, program_over(&p, "sum", 1u << k, v), false);
 }
 
 /* --- CumSum: the sum of those that do not lie behind --- */
@@ -146,21 +142,21 @@ static void gather_elements_emit(struct emit *e, struct node *n)
 static void cumsum_emit(struct emit *e, struct node *n)
 {
     struct tensor *x = n->in[0];
-    unsigned axis = node_axis(e->g, n, (int64_t)n->in[1]->value[0], x->shape.n);
+    uint8_t axis = (uint8_t)node_axis(e->g, n, (int64_t)n->in[1]->value[0], x->shape.n);
     bool less = node_int(n, "exclusive", 0) != 0, back = node_int(n, "reverse", 0) != 0;
-    const char *dims[GRAPH_RANK], *v;
     struct program p = program_begin(e, n);
+    uint8_t axes[GRAPH_RANK], k = other_axis(x, axis, axes);
+    const char *v = program_in(&p, x, axes), *at;
 
-    for (unsigned d = 0; d < x->shape.n; d++) {
-        dims[d] = d == axis ? "k" : program_dims[d];
+    if (x->shape.dim[axis] == 1) {
+        v = graph_text(less ? "0 * %s" : "%s", v);
+    } else {
+        at = program_count(&p, axis, x->shape.dim[axis]);
+        v = graph_text("where(%s %s%s %s, %s, 0)", program_index(&p, k), back ? ">" : "<",
+                       less ? "" : "=", at, v);
+        v = program_over(&p, "sum", 1u << k, v);
     }
-    v = program_in(&p, x, dims);
-    v = x->shape.dim[axis] == 1
-            ? graph_text(less ? "0 * %s" : "%s", v)
-            : graph_text("sum(where(k %s%s %s, %s, 0), k)", back ? ">" : "<",
-                         less ? "" : "=", program_dims[axis], v);
-    program_out(&p, n->out[0], program_dims, v, false);
-    program_end(&p);
+    program_out(&p, n->out[0], program_axes, v, false);
 }
 
 const struct rule rules_index[] = {

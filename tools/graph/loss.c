@@ -6,9 +6,9 @@
 
 #include "tools/graph/emit.h"
 
-/* x is (n, c, d...), target (n, d...): as (n, c, d). */
-static const char *const of_x[] = {"n", "c", "d"}, *const of_target[] = {"n", "d"},
-                         *const of_weight[] = {"c"};
+/* x is (n, c, d...), the target (n, d...). */
+enum { CLASSES = 1 };
+static const uint8_t of_target[GRAPH_RANK] = {0, 2, 3, 4, 5, 6, 7}, of_weight[] = {CLASSES};
 
 static bool softmax_first(const struct node *n)
 {
@@ -41,67 +41,54 @@ static void loss_shape(struct graph *g, struct node *n)
     }
 }
 
-/* The sum of an expression over all samples. */
-static const char *sum_of(const struct shape *rows, const char *expr)
+/* The element of the target's class. */
+static const char *of_class(struct program *p, const char *target, const char *v)
 {
-    for (unsigned d = 2; d-- > 0;) {
-        if (rows->dim[d] != 1) {
-            expr = graph_text("sum(%s, %s)", expr, of_target[d]);
-        }
-    }
-    return expr;
+    v = graph_text("where(%s == %s, %s, 0)", program_index(p, CLASSES), target, v);
+    return program_over(p, "sum", 1u << CLASSES, v);
 }
 
 static void loss_emit(struct emit *e, struct node *n)
 {
     struct tensor *x = n->in[0], *weight = node_maybe(n, 2);
-    int64_t samples = x->shape.dim[0], classes = x->shape.dim[1];
-    struct shape all = {.n = 3, .dim = {samples, classes, 1}};
-    struct shape rows = {.n = 2, .dim = {samples, 1}}, none = {0};
+    uint32_t samples = ((1u << x->shape.n) - 1) & ~(1u << CLASSES),
+             classes = 1u << CLASSES;
     const struct attr *ignore = node_attr(n, "ignore_index");
-    const char *how = reduction(n), *v, *t, *w = "1", *loss;
+    const char *how = reduction(n), *v, *t, *w = "1.0", *loss, *by;
     struct program p = program_begin(e, n);
 
-    all.dim[2] = rows.dim[1] =
-        samples && classes ? tensor_count(x) / samples / classes : 0;
-    v = program_in(&p, tensor_view(x, &all), of_x);
-    t = program_in(&p, tensor_view(n->in[1], &rows), of_target);
+    v = program_in(&p, x, program_axes);
+    t = program_in(&p, n->in[1], of_target);
     if (softmax_first(n)) {
-        v = program_line(&p, classes == 1 ? graph_text("%s - %s", v, v)
-                                          : graph_text("%s - max(%s, c)", v, v));
-        v = program_line(
-            &p, classes == 1 ? v : graph_text("%s - log(sum(exp(%s), c))", v, v));
+        v = program_line(&p,
+                         graph_text("%s - %s", v, program_over(&p, "max", classes, v)));
+        loss = program_over(&p, "sum", classes, graph_text("exp(%s)", v));
+        v = program_line(&p, graph_text("%s - log(%s)", v, loss));
     }
-    loss = classes == 1 ? graph_text("-%s", v)
-                        : graph_text("sum(where(c == %s, -%s, 0), c)", t, v);
+    loss = of_class(&p, t, graph_text("-%s", v));
     if (weight) {
-        w = program_in(&p, weight, of_weight);
-        w = program_line(
-            &p, classes == 1 ? w : graph_text("sum(where(c == %s, %s, 0), c)", t, w));
+        w = program_line(&p, of_class(&p, t, program_in(&p, weight, of_weight)));
         loss = graph_text("(%s) * %s", loss, w);
     }
     if (ignore) {
-        loss = graph_text("where(%s == %lld, 0, %s)", t, (long long)ignore->i, loss);
-        w = program_line(
-            &p, graph_text("where(%s == %lld, 0.0, %s)", t, (long long)ignore->i, w));
+        long long index = (long long)ignore->i;
+        loss = graph_text("where(%s == %lld, 0, %s)", t, index, loss);
+        w = program_line(&p, graph_text("where(%s == %lld, 0.0, %s)", t, index, w));
     }
     loss = program_line(&p, loss);
     if (strcmp(how, "none") == 0) {
-        program_out(&p, tensor_view(n->out[0], &rows), of_target, loss, false);
-    } else if (strcmp(how, "sum") == 0) {
-        program_out(&p, tensor_view(n->out[0], &none), of_target, sum_of(&rows, loss),
-                    false);
+        program_out(&p, n->out[0], of_target, loss, false);
     } else {
-        const char *by = weight || ignore
-                             ? sum_of(&rows, w)
-                             : graph_text("%lld", (long long)tensor_count(n->in[1]));
-        program_out(&p, tensor_view(n->out[0], &none), of_target,
-                    graph_text("%s / %s", sum_of(&rows, loss), by), false);
+        loss = program_over(&p, "sum", samples, loss);
+        by = weight || ignore ? program_over(&p, "sum", samples, w)
+                              : graph_text("%lld", (long long)tensor_count(n->in[1]));
+        program_out(&p, n->out[0], program_axes,
+                    strcmp(how, "sum") == 0 ? loss : graph_text("%s / %s", loss, by),
+                    false);
     }
     if (n->n_out > 1 && n->out[1]) {
-        program_out(&p, tensor_view(n->out[1], &all), of_x, v, false);
+        program_out(&p, n->out[1], program_axes, v, false);
     }
-    program_end(&p);
 }
 
 const struct rule rules_loss[] = {

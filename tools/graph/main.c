@@ -28,12 +28,13 @@ static struct {
 static unsigned n_sizes;
 static const char *given[GRAPH_OPERANDS];
 static unsigned n_given;
+static bool fuse = true;
 
 static _Noreturn void usage(void)
 {
-    fprintf(stderr,
-            "usage: graph compile MODEL.onnx PLAN [--size NAME=N]... [--in X.npy]...\n"
-            "       graph npy TENSOR.pb FILE.npy\n");
+    fprintf(stderr, "usage: graph compile MODEL.onnx PLAN [--size NAME=N]... [--in "
+                    "X.npy]... [--no-fusion]\n"
+                    "       graph npy TENSOR.pb FILE.npy\n");
     exit(2);
 }
 
@@ -120,7 +121,7 @@ static void compile(const char *model, const char *path)
 
     give(g);
     graph_infer(g);
-    e = emit_graph(g);
+    e = emit_graph(g, fuse);
     f = begin(path, &temporary);
     write_plan(e, f);
     end(f, temporary, path);
@@ -180,6 +181,8 @@ int main(int argc, char **argv)
         } else if (strcmp(argv[i], "--in") == 0 && i + 1 < argc &&
                    n_given < GRAPH_OPERANDS) {
             given[n_given++] = argv[++i];
+        } else if (strcmp(argv[i], "--no-fusion") == 0) {
+            fuse = false;
         } else if (argv[i][0] == '-' || n == 3) {
             usage();
         } else {

@@ -255,14 +255,13 @@ static void expand_emit(struct emit *e, struct node *n)
 {
     struct program p = program_begin(e, n);
     unsigned rank = n->out[0]->shape.n;
-    const char *const *dims = program_dims_of(n->in[0], rank);
-    const char *x = program_in(&p, n->in[0], dims);
+    const uint8_t *axes = program_axes_of(n->in[0], rank);
+    const char *x = program_in(&p, n->in[0], axes);
 
     x = n->out[0]->type == ELEM_BOOL ? program_line(&p, graph_text("where(%s, 1, 0)", x))
                                      : x;
-    x = program_spread(&p, x, n->in[0], dims, n->out[0], program_dims);
-    program_out(&p, n->out[0], program_dims, x, false);
-    program_end(&p);
+    x = program_spread(&p, x, n->in[0], axes, n->out[0], program_axes);
+    program_out(&p, n->out[0], program_axes, x, false);
 }
 
 const struct rule rules_move[] = {

@@ -11,45 +11,19 @@ static void same_shape(struct graph *g, struct node *n)
     tensor_is(g, n, 0, node_in(g, n, 0)->type, &n->in[0]->shape);
 }
 
-/* What is computed over some dimensions of x and repeated for the others: with neighbours made
- * one, and names for these. */
-struct rows {
-    struct shape shape;
-    uint32_t axes;
-};
-
-static struct rows rows_of(const struct tensor *x, uint32_t axes)
-{
-    struct rows r = {.axes = axes};
-
-    r.shape = shape_merge(&x->shape, &r.axes);
-    return r;
-}
-
 /* Dimensions from .. to - 1. */
 static uint32_t between(unsigned from, unsigned to)
 {
     return from < to ? ((UINT32_C(1) << to) - 1) & ~((UINT32_C(1) << from) - 1) : 0;
 }
 
-/* `how(expr, dimension)` over them. */
-static const char *over(const struct rows *r, const char *how, const char *expr)
-{
-    for (unsigned d = r->shape.n; d-- > 0;) {
-        if (r->axes >> d & 1) {
-            expr = graph_text("%s(%s, %s)", how, expr, program_dims[d]);
-        }
-    }
-    return expr;
-}
-
-/* x less its mean, and one over the root of its variance. */
-static void normal(struct program *p, const struct rows *r, const char *x, double eps,
+/* x less its mean over some axes, the mean, and one over the root of the variance. */
+static void normal(struct program *p, uint32_t axes, const char *x, double eps,
                    const char **less, const char **mean, const char **rec)
 {
-    *mean = program_line(p, over(r, "mean", x));
+    *mean = program_line(p, program_over(p, "mean", axes, x));
     *less = program_line(p, graph_text("%s - %s", x, *mean));
-    *rec = over(r, "mean", graph_text("%s * %s", *less, *less));
+    *rec = program_over(p, "mean", axes, graph_text("%s * %s", *less, *less));
     *rec = program_line(p, graph_text("rsqrt(%s + %.9g)", *rec, eps));
 }
 
@@ -61,18 +35,17 @@ static void softmax(struct emit *e, struct node *n)
     const struct shape *s = &n->in[0]->shape;
     bool flat = e->g->opset < 13, is_log = strcmp(n->op, "LogSoftmax") == 0;
     unsigned from = node_axis(e->g, n, node_int(n, "axis", flat ? 1 : -1), s->n);
-    struct rows r = rows_of(n->in[0], between(from, flat ? s->n : from + 1));
+    uint32_t axes = between(from, flat ? s->n : from + 1);
     struct program p = program_begin(e, n);
-    const char *x = program_in(&p, tensor_view(n->in[0], &r.shape), program_dims);
+    const char *x = program_in(&p, n->in[0], program_axes);
     const char *z, *sum;
 
-    z = program_line(&p, graph_text("%s - %s", x, over(&r, "max", x)));
-    sum = over(&r, "sum", graph_text("exp(%s)", z));
-    program_out(&p, tensor_view(n->out[0], &r.shape), program_dims,
+    z = program_line(&p, graph_text("%s - %s", x, program_over(&p, "max", axes, x)));
+    sum = program_over(&p, "sum", axes, graph_text("exp(%s)", z));
+    program_out(&p, n->out[0], program_axes,
                 is_log ? graph_text("%s - log(%s)", z, sum)
                        : graph_text("exp(%s) / %s", z, sum),
                 false);
-    program_end(&p);
 }
 
 /* One at the first of the largest, zeros elsewhere. */
@@ -82,23 +55,23 @@ static void hardmax(struct emit *e, struct node *n)
     bool flat = e->g->opset < 13;
     unsigned axis = node_axis(e->g, n, node_int(n, "axis", flat ? 1 : -1), s->n);
     struct program p = program_begin(e, n);
-    const char *x = program_in(&p, n->in[0], program_dims), *d = program_dims[axis];
+    const char *x = program_in(&p, n->in[0], program_axes), *most;
 
     if (flat && axis + 1 != s->n) {
         node_die(e->g, n, "over several dimensions, as before opset 13");
     }
-    program_out(&p, n->out[0], program_dims,
-                s->dim[axis] == 1
-                    ? graph_text("where(%s == %s, 1, 1)", x, x)
-                    : graph_text("where(argmax(%s, %s) == %s, 1, 0)", x, d, d),
+    most = program_over(&p, "argmax", 1u << axis, x);
+    program_out(&p, n->out[0], program_axes,
+                s->dim[axis] == 1 ? graph_text("where(%s == %s, 1, 1)", x, x)
+                                  : graph_text("where(%s == %s, 1, 0)", most,
+                                               program_index(&p, (uint8_t)axis)),
                 false);
-    program_end(&p);
 }
 
 /* --- normalisations --- */
 
-/* Names of the dimensions of a tensor of one dimension, the channels of x. */
-static const char *const channel[] = {"d1"};
+/* The axis of a tensor of one dimension, the channels of x. */
+static const uint8_t channel[] = {1};
 
 static void batchnorm_shape(struct graph *g, struct node *n)
 {
@@ -121,38 +94,28 @@ static void batchnorm(struct emit *e, struct node *n)
 {
     double eps = node_float(n, "epsilon", 1e-5);
     struct program p = program_begin(e, n);
-    const char *x = program_in(&p, n->in[0], program_dims), *t[5];
+    const char *x = program_in(&p, n->in[0], program_axes), *t[5];
 
     for (unsigned i = 1; i < 5; i++) {
         t[i] = program_in(&p, n->in[i], channel);
     }
     t[0] = program_line(&p, graph_text("%s * rsqrt(%s + %.9g)", t[1], t[4], eps));
-    program_out(&p, n->out[0], program_dims,
+    program_out(&p, n->out[0], program_axes,
                 graph_text("(%s - %s) * %s + %s", x, t[3], t[0], t[2]), false);
-    program_end(&p);
 }
 
 static void instance_norm(struct emit *e, struct node *n)
 {
-    struct shape s = n->in[0]->shape;
+    uint32_t axes = between(2, n->in[0]->shape.n);
     double eps = node_float(n, "epsilon", 1e-5);
     struct program p = program_begin(e, n);
-    const char *x, *mean, *rec, *scale, *bias;
-    struct rows r = {.axes = 1 << 2};
+    const char *x = program_in(&p, n->in[0], program_axes), *mean, *rec;
+    const char *scale = program_in(&p, node_in(e->g, n, 1), channel);
+    const char *bias = program_in(&p, node_in(e->g, n, 2), channel);
 
-    for (unsigned d = 3; d < s.n; d++) { /* all behind the channels are one dimension */
-        s.dim[2] *= s.dim[d];
-    }
-    s.n = s.n > 3 ? 3 : s.n;
-    r.shape = s;
-    r.axes = s.n == 3 && s.dim[2] != 1 ? r.axes : 0;
-    x = program_in(&p, tensor_view(n->in[0], &s), program_dims);
-    scale = program_in(&p, node_in(e->g, n, 1), channel);
-    bias = program_in(&p, node_in(e->g, n, 2), channel);
-    normal(&p, &r, x, eps, &x, &mean, &rec);
-    program_out(&p, tensor_view(n->out[0], &s), program_dims,
+    normal(&p, axes, x, eps, &x, &mean, &rec);
+    program_out(&p, n->out[0], program_axes,
                 graph_text("%s * %s * %s + %s", x, rec, scale, bias), false);
-    program_end(&p);
 }
 
 static void layernorm_shape(struct graph *g, struct node *n)
@@ -169,63 +132,43 @@ static void layernorm_shape(struct graph *g, struct node *n)
     tensor_is(g, n, 2, ELEM_F32, &rows);
 }
 
-/* A tensor of the last dimensions, in one. */
-static const char *of_row(struct program *p, const struct rows *r, struct tensor *t)
-{
-    struct shape one = {.n = 1, .dim = {tensor_count(t)}};
-
-    return program_in(p, tensor_view(t, &one), program_dims + r->shape.n - 1);
-}
-
 static void layernorm(struct emit *e, struct node *n)
 {
     const struct shape *s = &n->in[0]->shape;
-    unsigned axis = node_axis(e->g, n, node_int(n, "axis", -1), s->n);
-    struct rows r = rows_of(n->in[0], between(axis, s->n));
+    uint32_t axes = between(node_axis(e->g, n, node_int(n, "axis", -1), s->n), s->n);
     double eps = node_float(n, "epsilon", 1e-5);
-    struct program p = program_begin(e, n);
-    const char *x = program_in(&p, tensor_view(n->in[0], &r.shape), program_dims);
-    const char *y, *mean, *rec, *value[3];
     struct tensor *scale = node_in(e->g, n, 1), *bias = node_maybe(n, 2);
-    struct shape rows = {.n = r.shape.n && r.axes == 2, .dim = {r.shape.dim[0]}};
+    struct program p = program_begin(e, n);
+    const char *x = program_in(&p, n->in[0], program_axes), *value[3];
 
-    if (tensor_count(scale) * (rows.n ? rows.dim[0] : 1) != tensor_count(n->in[0])) {
-        node_die(e->g, n, "a scale of %s", shape_text(&scale->shape));
-    }
-    normal(&p, &r, x, eps, &y, &mean, &rec);
-    value[0] = graph_text("%s * %s * %s", y, rec, of_row(&p, &r, scale));
+    normal(&p, axes, x, eps, &value[0], &value[1], &value[2]);
+    value[0] = graph_text("%s * %s * %s", value[0], value[2],
+                          program_in(&p, scale, program_axes_of(scale, s->n)));
     if (bias) {
-        value[0] = graph_text("%s + %s", value[0], of_row(&p, &r, bias));
+        value[0] = graph_text("%s + %s", value[0],
+                              program_in(&p, bias, program_axes_of(bias, s->n)));
     }
-    value[1] = mean;
-    value[2] = rec;
     for (unsigned i = 0; i < 3 && i < n->n_out; i++) {
         if (n->out[i]) {
-            program_out(&p, tensor_view(n->out[i], i ? &rows : &r.shape), program_dims,
-                        value[i], false);
+            program_out(&p, n->out[i], program_axes, value[i], false);
         }
     }
-    program_end(&p);
 }
 
 static void mean_variance(struct emit *e, struct node *n)
 {
     const struct attr *axes = node_attr(n, "axes");
-    uint32_t over_axes = axes ? 0 : 1 << 0 | 1 << 2 | 1 << 3;
+    uint32_t of = axes ? 0 : 1 << 0 | 1 << 2 | 1 << 3;
     struct program p = program_begin(e, n);
-    const char *x, *y, *v;
-    struct rows r;
+    const char *x = program_in(&p, n->in[0], program_axes), *y, *v;
 
     for (size_t i = 0; axes && i < axes->n_ints; i++) {
-        over_axes |= 1u << node_axis(e->g, n, axes->ints[i], n->in[0]->shape.n);
+        of |= 1u << node_axis(e->g, n, axes->ints[i], n->in[0]->shape.n);
     }
-    r = rows_of(n->in[0], over_axes);
-    x = program_in(&p, tensor_view(n->in[0], &r.shape), program_dims);
-    y = program_line(&p, graph_text("%s - %s", x, over(&r, "mean", x)));
-    v = over(&r, "mean", graph_text("%s * %s", y, y));
-    program_out(&p, tensor_view(n->out[0], &r.shape), program_dims,
-                graph_text("%s / (sqrt(%s) + 1e-9)", y, v), false);
-    program_end(&p);
+    y = program_line(&p, graph_text("%s - %s", x, program_over(&p, "mean", of, x)));
+    v = program_over(&p, "mean", of, graph_text("%s * %s", y, y));
+    program_out(&p, n->out[0], program_axes, graph_text("%s / (sqrt(%s) + 1e-9)", y, v),
+                false);
 }
 
 /* The mean, or the largest, of each channel. */
@@ -241,16 +184,12 @@ static void global_shape(struct graph *g, struct node *n)
 
 static void global_pool(struct emit *e, struct node *n)
 {
-    struct rows r = rows_of(n->in[0], between(2, n->in[0]->shape.n));
-    struct shape rest = {.n = r.shape.n && (r.shape.n > 1 || r.axes == 0),
-                         .dim = {r.shape.dim[0]}};
-    struct program p = program_begin(e, n);
-    const char *x = program_in(&p, tensor_view(n->in[0], &r.shape), program_dims);
     bool is_max = strcmp(n->op, "GlobalMaxPool") == 0;
+    struct program p = program_begin(e, n);
+    const char *x = program_in(&p, n->in[0], program_axes);
 
-    program_out(&p, tensor_view(n->out[0], &rest), program_dims,
-                over(&r, is_max ? "max" : "mean", x), false);
-    program_end(&p);
+    x = program_over(&p, is_max ? "max" : "mean", between(2, n->in[0]->shape.n), x);
+    program_out(&p, n->out[0], program_axes, x, false);
 }
 
 const struct rule rules_norm[] = {

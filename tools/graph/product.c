@@ -43,39 +43,44 @@ static void matmul_shape(struct graph *g, struct node *n)
     tensor_is(g, n, 0, a->type, &to);
 }
 
-/* `dot(a, b, k)`, the dimensions in front by their place from the end. */
+/* Axes: those in front from 0, behind them m, n, k. */
+static const char *product(struct program *p, const char *a, const char *b, uint8_t k,
+                           int64_t size)
+{
+    return size == 1 ? graph_text("%s * %s", a, b)
+                     : graph_text("dot(%s, %s, %s)", a, b, program_index(p, k));
+}
+
 static void matmul_emit(struct emit *e, struct node *n)
 {
-    static const char *const batch[] = {"b0", "b1", "b2", "b3", "b4", "b5"};
     struct tensor *a = n->in[0], *b = n->in[1];
-    unsigned front = n->out[0]->shape.n - (a->shape.n > 1) - (b->shape.n > 1), rank = 0;
-    const char *da[GRAPH_RANK], *db[GRAPH_RANK], *dc[GRAPH_RANK], *x, *y;
+    unsigned ra = a->shape.n, rb = b->shape.n;
+    uint8_t front = (uint8_t)(n->out[0]->shape.n - (ra > 1) - (rb > 1)), rank = 0;
+    uint8_t m = front, k = (uint8_t)(front + 2), of_a[GRAPH_RANK], of_b[GRAPH_RANK];
+    uint8_t of_c[GRAPH_RANK];
     struct program p = program_begin(e, n);
+    const char *x, *y;
 
-    for (unsigned d = 0; d + 2 < a->shape.n; d++) {
-        da[d] = batch[front - (a->shape.n - 2) + d];
+    for (unsigned d = 0; d + 2 < ra; d++) {
+        of_a[d] = (uint8_t)(front - (ra - 2) + d);
     }
-    for (unsigned d = 0; d + 2 < b->shape.n; d++) {
-        db[d] = batch[front - (b->shape.n - 2) + d];
+    for (unsigned d = 0; d + 2 < rb; d++) {
+        of_b[d] = (uint8_t)(front - (rb - 2) + d);
     }
     for (; rank < front; rank++) {
-        dc[rank] = batch[rank];
+        of_c[rank] = rank;
     }
-    if (a->shape.n > 1) {
-        da[a->shape.n - 2] = dc[rank++] = "m";
+    if (ra > 1) {
+        of_a[ra - 2] = of_c[rank++] = m;
     }
-    if (b->shape.n > 1) {
-        db[b->shape.n - 1] = dc[rank++] = "n";
+    if (rb > 1) {
+        of_b[rb - 1] = of_c[rank++] = (uint8_t)(m + 1);
     }
-    da[a->shape.n - 1] = "k";
-    db[b->shape.n > 1 ? b->shape.n - 2 : 0] = "k";
-    x = program_in(&p, a, da);
-    y = program_in(&p, b, db);
-    program_out(&p, n->out[0], dc,
-                a->shape.dim[a->shape.n - 1] == 1 ? graph_text("%s * %s", x, y)
-                                                  : graph_text("dot(%s, %s, k)", x, y),
-                false);
-    program_end(&p);
+    of_a[ra - 1] = k;
+    of_b[rb > 1 ? rb - 2 : 0] = k;
+    x = program_in(&p, a, of_a);
+    y = program_in(&p, b, of_b);
+    program_out(&p, n->out[0], of_c, product(&p, x, y, k, a->shape.dim[ra - 1]), false);
 }
 
 /* --- Gemm: alpha * a' b' + beta * c --- */
@@ -96,9 +101,9 @@ static void gemm_shape(struct graph *g, struct node *n)
 
 static void gemm_emit(struct emit *e, struct node *n)
 {
-    static const char *const of_a[][2] = {{"m", "k"}, {"k", "m"}};
-    static const char *const of_b[][2] = {{"k", "n"}, {"n", "k"}};
-    static const char *const of_c[] = {"m", "n"};
+    enum { M, N, K };
+    static const uint8_t of_a[][2] = {{M, K}, {K, M}}, of_b[][2] = {{K, N}, {N, K}};
+    static const uint8_t of_c[] = {M, N};
     double alpha = node_float(n, "alpha", 1), beta = node_float(n, "beta", 1);
     bool ta = node_int(n, "transA", 0) != 0;
     struct tensor *c = node_maybe(n, 2);
@@ -106,8 +111,7 @@ static void gemm_emit(struct emit *e, struct node *n)
     const char *a = program_in(&p, n->in[0], of_a[ta]);
     const char *b = program_in(&p, n->in[1], of_b[node_int(n, "transB", 0) != 0]), *y;
 
-    y = n->in[0]->shape.dim[!ta] == 1 ? graph_text("%s * %s", a, b)
-                                      : graph_text("dot(%s, %s, k)", a, b);
+    y = product(&p, a, b, K, n->in[0]->shape.dim[!ta]);
     if (alpha != 1) {
         y = graph_text("%s * %.9g", y, alpha);
     }
@@ -117,7 +121,6 @@ static void gemm_emit(struct emit *e, struct node *n)
                       : graph_text("%s + %s * %.9g", y, z, beta);
     }
     program_out(&p, n->out[0], of_c, y, false);
-    program_end(&p);
 }
 
 const struct rule rules_product[] = {

@@ -6,14 +6,14 @@
 
 #include "tools/graph/emit.h"
 
-/* Dimension names of a scale: of the axis, or none. */
-static const char *const *of_scale(const struct graph *g, const struct node *n)
+/* Axes of a scale: one, or none. */
+static const uint8_t *of_scale(const struct graph *g, const struct node *n)
 {
     unsigned rank = n->in[0]->shape.n;
 
     return n->in[1]->shape.n == 0 || rank == 0
-               ? program_dims
-               : program_dims + node_axis(g, n, node_int(n, "axis", 1), rank);
+               ? program_axes
+               : program_axes + node_axis(g, n, node_int(n, "axis", 1), rank);
 }
 
 static void quantise_shape(struct graph *g, struct node *n)
@@ -33,16 +33,15 @@ static const char *range_of(enum elem type, const char *expr)
 static void quantise_emit(struct emit *e, struct node *n)
 {
     struct program p = program_begin(e, n);
-    const char *x = program_in(&p, n->in[0], program_dims);
+    const char *x = program_in(&p, n->in[0], program_axes);
     struct tensor *zero = node_maybe(n, 2);
 
-    p.exact = true;
+    program_exact(&p);
     x = graph_text("round(%s / %s)", x, program_in(&p, n->in[1], of_scale(e->g, n)));
     if (zero) {
         x = graph_text("%s + %s", x, program_in(&p, zero, of_scale(e->g, n)));
     }
-    program_out(&p, n->out[0], program_dims, range_of(n->out[0]->type, x), false);
-    program_end(&p);
+    program_out(&p, n->out[0], program_axes, range_of(n->out[0]->type, x), false);
 }
 
 static void dequantise_shape(struct graph *g, struct node *n)
@@ -53,7 +52,7 @@ static void dequantise_shape(struct graph *g, struct node *n)
 static void dequantise_emit(struct emit *e, struct node *n)
 {
     struct program p = program_begin(e, n);
-    const char *x = program_in(&p, n->in[0], program_dims);
+    const char *x = program_in(&p, n->in[0], program_axes);
     const char *scale = program_in(&p, n->in[1], of_scale(e->g, n));
     struct tensor *zero = node_maybe(n, 2);
 
@@ -61,8 +60,7 @@ static void dequantise_emit(struct emit *e, struct node *n)
         x = graph_text("(%s - %s)", x, program_in(&p, zero, of_scale(e->g, n)));
     }
     x = n->in[0]->type == ELEM_I32 ? graph_text("f32(%s)", x) : x;
-    program_out(&p, n->out[0], program_dims, graph_text("%s * %s", x, scale), false);
-    program_end(&p);
+    program_out(&p, n->out[0], program_axes, graph_text("%s * %s", x, scale), false);
 }
 
 /* Scale and zero point from the range of x, which 0 is in. */
@@ -77,23 +75,20 @@ static void dynamic_shape(struct graph *g, struct node *n)
 
 static void dynamic_emit(struct emit *e, struct node *n)
 {
-    struct shape row = {.n = 1, .dim = {tensor_count(n->in[0])}};
+    uint32_t all = (1u << n->in[0]->shape.n) - 1;
     struct program p = program_begin(e, n);
-    const char *x = program_in(&p, tensor_view(n->in[0], &row), program_dims);
+    const char *x = program_in(&p, n->in[0], program_axes);
     const char *low, *scale, *zero;
 
-    p.exact = true;
-    low = program_line(&p, row.dim[0] == 1 ? graph_text("min(%s, 0)", x)
-                                           : graph_text("min(min(%s, d0), 0)", x));
-    scale = row.dim[0] == 1 ? graph_text("max(%s, 0)", x)
-                            : graph_text("max(max(%s, d0), 0)", x);
+    program_exact(&p);
+    low = program_line(&p, graph_text("min(%s, 0)", program_over(&p, "min", all, x)));
+    scale = graph_text("max(%s, 0)", program_over(&p, "max", all, x));
     scale = program_line(&p, graph_text("(%s - %s) / 255", scale, low));
     zero = program_line(&p, graph_text("clip(round(-%s / %s), 0, 255)", low, scale));
-    program_out(&p, tensor_view(n->out[0], &row), program_dims,
+    program_out(&p, n->out[0], program_axes,
                 graph_text("clip(round(%s / %s) + %s, 0, 255)", x, scale, zero), false);
-    program_out(&p, n->out[1], program_dims, scale, false);
-    program_out(&p, n->out[2], program_dims, zero, false);
-    program_end(&p);
+    program_out(&p, n->out[1], program_axes, scale, false);
+    program_out(&p, n->out[2], program_axes, zero, false);
 }
 
 const struct rule rules_quantise[] = {

@@ -133,30 +133,32 @@ static void values(struct graph *g, struct node *n)
     }
 }
 
+/* Numbers of the axes that are left. */
+static void left(const struct node *n, uint32_t axes, uint8_t to[GRAPH_RANK])
+{
+    unsigned rank = 0;
+
+    for (uint8_t d = 0; d < n->in[0]->shape.n; d++) {
+        if (!(axes >> d & 1) || node_int(n, "keepdims", 1)) {
+            to[rank++] = d;
+        }
+    }
+}
+
 static void emit(struct emit *e, struct node *n)
 {
     const struct reduce *r = n->rule->own;
     uint32_t axes = axes_of(e->g, n);
-    struct shape whole = shape_merge(&n->in[0]->shape, &axes);
-    struct shape kept = without(&whole, axes, false);
     struct program p = program_begin(e, n);
-    const char *value = program_in(&p, tensor_view(n->in[0], &whole), program_dims);
+    const char *value = program_in(&p, n->in[0], program_axes);
     const char *bar = strchr(r->text, '|'), *last = strrchr(r->text, '|') + 1;
-    const char *names[GRAPH_RANK];
-    unsigned rank = 0;
+    uint8_t kept[GRAPH_RANK];
 
     value = text_with(graph_text("%.*s", (int)(bar - r->text), r->text), &value, NULL);
-    for (unsigned d = 0; d < whole.n; d++) {
-        if (axes >> d & 1) {
-            value = graph_text("%.*s(%s, %s)", (int)(last - bar) - 2, bar + 1, value,
-                               program_dims[d]);
-        } else {
-            names[rank++] = program_dims[d];
-        }
-    }
-    program_out(&p, tensor_view(n->out[0], &kept), names, text_with(last, &value, NULL),
-                false);
-    program_end(&p);
+    value =
+        program_over(&p, graph_text("%.*s", (int)(last - bar) - 2, bar + 1), axes, value);
+    left(n, axes, kept);
+    program_out(&p, n->out[0], kept, text_with(last, &value, NULL), false);
 }
 
 /* --- ArgMax, ArgMin --- */
@@ -173,44 +175,39 @@ static void arg_shape(struct graph *g, struct node *n)
 static void arg_emit(struct emit *e, struct node *n)
 {
     struct tensor *x = n->in[0];
-    unsigned axis = node_axis(e->g, n, node_int(n, "axis", 0), x->shape.n), rank = 0;
+    unsigned axis = node_axis(e->g, n, node_int(n, "axis", 0), x->shape.n);
     bool last = node_int(n, "select_last_index", 0) != 0;
-    const char *dim = program_dims[axis], *names[GRAPH_RANK], *value;
-    struct program p;
+    bool is_max = strcmp(n->op, "ArgMax") == 0;
+    struct program p = program_begin(e, n);
+    const char *value = program_in(&p, x, program_axes), *at;
+    uint8_t kept[GRAPH_RANK];
 
-    p = program_begin(e, n);
-    value = program_in(&p, x, program_dims);
-    for (unsigned d = 0; d < x->shape.n; d++) {
-        if (d != axis || node_int(n, "keepdims", 1)) {
-            names[rank++] = program_dims[d];
-        }
-    }
+    at = program_index(&p, (uint8_t)axis);
     if (x->shape.dim[axis] == 1) {
         value = graph_text("s32(where(%s == %s, 0, 0))", value, value);
-    } else if (
-        last) { /* the last of equal ones: the largest index of those that are equal */
-        bool is_max = strcmp(n->op, "ArgMax") == 0;
-        value = graph_text("max(where(%s == %s(%s, %s), %s, -1), %s)", value,
-                           is_max ? "max" : "min", value, dim, dim, dim);
+    } else if (last) { /* the largest index of those that are equal */
+        value =
+            graph_text("where(%s == %s, %s, -1)", value,
+                       program_over(&p, is_max ? "max" : "min", 1u << axis, value), at);
+        value = program_over(&p, "max", 1u << axis, value);
     } else {
-        value = graph_text(
-            "%s(%s, %s)", strcmp(n->op, "ArgMax") == 0 ? "argmax" : "argmin", value, dim);
+        value = program_over(&p, is_max ? "argmax" : "argmin", 1u << axis, value);
     }
-    program_out(&p, n->out[0], names, value, false);
-    program_end(&p);
+    left(n, 1u << axis, kept);
+    program_out(&p, n->out[0], kept, value, false);
 }
 
 const struct rule rules_reduce[] = {
-    {"ReduceSum", shape_of, values, emit, 1 << 1, &sum_of},
-    {"ReduceMean", shape_of, values, emit, 1 << 1, &mean_of},
-    {"ReduceMax", shape_of, values, emit, 1 << 1, &max_of},
-    {"ReduceMin", shape_of, values, emit, 1 << 1, &min_of},
-    {"ReduceProd", shape_of, values, emit, 1 << 1, &prod_of},
-    {"ReduceL1", shape_of, values, emit, 1 << 1, &l1_of},
-    {"ReduceL2", shape_of, values, emit, 1 << 1, &l2_of},
-    {"ReduceSumSquare", shape_of, values, emit, 1 << 1, &squares_of},
-    {"ReduceLogSum", shape_of, values, emit, 1 << 1, &log_sum_of},
-    {"ReduceLogSumExp", shape_of, values, emit, 1 << 1, &log_sum_exp_of},
+    {"ReduceSum", shape_of, values, emit, 1 << 1, &sum_of, false},
+    {"ReduceMean", shape_of, values, emit, 1 << 1, &mean_of, false},
+    {"ReduceMax", shape_of, values, emit, 1 << 1, &max_of, false},
+    {"ReduceMin", shape_of, values, emit, 1 << 1, &min_of, false},
+    {"ReduceProd", shape_of, values, emit, 1 << 1, &prod_of, false},
+    {"ReduceL1", shape_of, values, emit, 1 << 1, &l1_of, false},
+    {"ReduceL2", shape_of, values, emit, 1 << 1, &l2_of, false},
+    {"ReduceSumSquare", shape_of, values, emit, 1 << 1, &squares_of, false},
+    {"ReduceLogSum", shape_of, values, emit, 1 << 1, &log_sum_of, false},
+    {"ReduceLogSumExp", shape_of, values, emit, 1 << 1, &log_sum_exp_of, false},
     {"ArgMax", arg_shape, .emit = arg_emit},
     {"ArgMin", arg_shape, .emit = arg_emit},
     {0},

@@ -183,9 +183,9 @@ static bool stays(const struct node *n, const struct resize *r, unsigned d)
 static void resize_axis(struct emit *e, struct node *n, const struct resize *r,
                         unsigned d, struct tensor *from, struct tensor *to)
 {
-    static const char *const of_from[] = {"a", "k", "b"},
-                             *const of_to[] = {"a", "i", "b"}, *const of_w[] = {"i", "k"},
-                             *const of_outside[] = {"i"};
+    enum { A, K, B, I };
+    static const uint8_t of_from[] = {A, K, B}, of_to[] = {A, I, B}, of_w[] = {I, K},
+                         of_outside[] = {I};
     struct shape s = {.n = 3, .dim = {1, from->shape.dim[d], 1}}, t;
     struct tensor *outside, *w = weights(n, r, d, &outside);
     struct program p = program_begin(e, n);
@@ -199,13 +199,12 @@ static void resize_axis(struct emit *e, struct node *n, const struct resize *r,
     t.dim[1] = to->shape.dim[d];
     x = program_in(&p, tensor_view(from, &s), of_from);
     y = program_in(&p, w, of_w);
-    x = s.dim[1] == 1 ? graph_text("%s * %s", x, y) : graph_text("sum(%s * %s, k)", x, y);
+    x = program_over(&p, "sum", 1u << K, graph_text("%s * %s", x, y));
     if (outside) {
         x = graph_text("where(%s == 1, %.9g, %s)", program_in(&p, outside, of_outside),
                        r->outside, x);
     }
     program_out(&p, tensor_view(to, &t), of_to, x, false);
-    program_end(&p);
 }
 
 static void resize_emit(struct emit *e, struct node *n)
@@ -238,7 +237,15 @@ static void resize_emit(struct emit *e, struct node *n)
 }
 
 const struct rule rules_resize[] = {
-    {.op = "Resize", .shape = resize_shape, .emit = resize_emit, .wants = 0xe},
-    {.op = "Upsample", .shape = resize_shape, .emit = resize_emit, .wants = 1 << 1},
+    {.op = "Resize",
+     .shape = resize_shape,
+     .emit = resize_emit,
+     .wants = 0xe,
+     .alone = true},
+    {.op = "Upsample",
+     .shape = resize_shape,
+     .emit = resize_emit,
+     .wants = 1 << 1,
+     .alone = true},
     {0},
 };

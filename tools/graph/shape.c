@@ -60,27 +60,6 @@ struct shape shape_broadcast(const struct graph *g, const struct node *n,
     return to;
 }
 
-struct shape shape_merge(const struct shape *s, uint32_t *axes)
-{
-    struct shape to = {0};
-    uint32_t left = 0;
-
-    for (unsigned d = 0; d < s->n; d++) {
-        uint32_t bit = *axes >> d & 1;
-        if (s->dim[d] == 1) {
-            continue;
-        }
-        if (to.n && (left >> (to.n - 1) & 1) == bit) {
-            to.dim[to.n - 1] *= s->dim[d];
-        } else {
-            left |= bit << to.n;
-            to.dim[to.n++] = s->dim[d];
-        }
-    }
-    *axes = left;
-    return to;
-}
-
 bool shape_step(const struct shape *s, int64_t at[GRAPH_RANK])
 {
     for (unsigned d = s->n; d-- > 0;) {
