@@ -90,9 +90,10 @@ bool script_read_way(const char *word, struct way *w, struct placing *p)
     w->rows = number_after(&word, 'r');
     w->cols = number_after(&word, 'c');
     w->pitch = number_after(&word, 'p');
-    w->ring = (uint8_t)(*word == 'n' && word[1] >= '1' && word[1] <= '0' + PLAN_RING
-                            ? number_after(&word, 'n')
-                            : 0);
+    if (*word == 'n' && word[1] >= '1' && word[1] <= '0' + PLAN_RING) {
+        w->ring = (uint8_t)(word[1] - '0'); /* one digit: those of the phases may follow */
+        word += 2;
+    }
     w->apart = letter(&word, 'a');
     w->far = letter(&word, 'f');
     w->spread = letter(&word, 's');

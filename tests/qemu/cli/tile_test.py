@@ -280,6 +280,15 @@ REFUSED = [
 ]
 
 
+def stored():
+    """A schedule without letters: digits behind the number of buffers are phases."""
+    with open("stored.tile", "w", encoding="ascii") as f:
+        f.write(SOFT + "schedule layout r3c5p8n201\n")
+    ran = salai(SALAI, ["tile", "stored.tile", "--m", "3", "--n", "5"])
+    ok(ran.returncode == 0 and "verified: 15 of 15" in ran.stdout, "tile/layout_without_letters",
+       ran.stdout + ran.stderr)
+
+
 def refused():
     x = np.zeros((3, 5), np.float32)
     np.save("x.npy", x)
@@ -314,6 +323,7 @@ with tempfile.TemporaryDirectory(prefix="tile-", dir=ROOT + "/build/test") as fo
     planned("programs", 0, PLANNED)
     planned("products", WITH_PRODUCTS, PRODUCTS)
     lines()
+    stored()
     refused()
     os.chdir(ROOT)
 sys.exit(done())
