@@ -270,8 +270,8 @@ $(eval $(call compile,model,$(call here,$(CC)) $$(MODEL_FLAGS) $$(SIMD) -fPIC \
 $(eval $(call compile,model-rv,$(CROSS)gcc $$(MODEL_FLAGS) $(RV64) -ffreestanding,,\
     $(B)/packages-run))
 $(eval $(call compile,plugin,$(call here,$(CC)) $$(PLUGIN_FLAGS),$(B)/qemu/stamp,))
-$(eval $(call compile,host,$(CC) -std=gnu11 -Wall -Wextra -Werror -O2 -g -DCHECK_EDGES,,\
-    $(B)/packages-run))
+$(eval $(call compile,host,$(CC) -std=gnu11 -Wall -Wextra -Werror -O2 -g -DCHECK_EDGES \
+    -ffunction-sections,,$(B)/packages-run))
 $(eval $(call compile,san,$(CC) $(SAN_FLAGS) $$(SIMD),,$(B)/packages-test))
 $(eval $(call compile,cov,clang $(COV_FLAGS) $$(SIMD),,$(B)/packages-test))
 $(eval $(call compile,fuzzer,clang $(SAN_FLAGS) $$(SIMD) -fsanitize=fuzzer-no-link,,\
@@ -387,8 +387,11 @@ $(ONNX).c: | $(B)/packages-graph
 	$(Q)protoc-c --proto_path=/usr/include/onnx --c_out=$(@D) onnx.proto
 $(ONNX).h: $(ONNX).c ;
 $(B)/host/tools/graph/read.c.o: $(ONNX).h
-$(B)/graph: $(patsubst %,$(B)/host/%.o,$(call find,tools/graph) $(ONNX).c kernels/graph/plan.c \
-    kernels/lib/f16.c kernels/cli/npy_header.c hal/err.c $(TABLES))
+# The planner of the firmware is asked on the host, too; what it shares a file with and is of
+# the machine is left out by the linker.
+$(B)/graph: $(patsubst %,$(B)/host/%.o,$(call find,tools/graph kernels/tile kernels/mm kernels/lib) \
+    $(ONNX).c kernels/graph/plan.c kernels/cli/npy_header.c hal/err.c $(TABLES))
+$(B)/graph: LINK = $(CC) -Wl,--gc-sections
 $(B)/graph: LIBS = -lprotobuf-c -lm
 $(B)/bench/blas: $(B)/host/tests/bench/blas.c.o | $(B)/packages-bench
 $(B)/bench/blas: LIBS = -lopenblas

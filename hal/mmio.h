@@ -19,16 +19,21 @@ static inline void write64(uintptr_t addr, uint64_t value)
     *(volatile uint64_t *)addr = value;
 }
 
-/* What was stored to memory is seen by the device before what is stored to it. */
+/* What was stored to memory is seen by the device before what is stored to it. Planners run on
+ * the host too, where there is no device. */
 static inline void fence_push(void)
 {
+#ifdef __riscv
     __asm__ volatile("fence rw, o" ::: "memory");
+#endif
 }
 
 /* What the device has announced is seen by the loads that follow. */
 static inline void fence_pull(void)
 {
+#ifdef __riscv
     __asm__ volatile("fence io, rw" ::: "memory");
+#endif
 }
 
 /* First byte of a core's window. */

@@ -26,9 +26,11 @@ uint64_t pmu_event(unsigned core, unsigned selector, enum pmu_event event);
  * engine cycle is chip_shared() of them. */
 static inline uint64_t hart_clock(void)
 {
-    uint64_t now;
+    uint64_t now = 0;
 
+#ifdef __riscv
     __asm__ volatile("csrr %0, mcycle" : "=r"(now));
+#endif
     return now;
 }
 

@@ -6,6 +6,7 @@
  */
 #include "tools/graph/emit.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 #include "tools/graph/trial.h"
@@ -150,24 +151,46 @@ static bool written(struct emit *e, struct node *n, struct group *copy,
     return !copy->wrong;
 }
 
+/* The node's own program, as if there were no others. */
+static void alone(struct emit *e, struct node *n, struct step *s)
+{
+    struct group *own = graph_alloc(1, sizeof(*own)), none = {.body = ""};
+
+    memset(e->bound, NO_AXIS, sizeof(e->bound));
+    if (written(e, n, own, &none, false)) {
+        program_step(e, own, s);
+    }
+    n->group = NULL;
+}
+
 static bool join(struct emit *e, struct node *n, struct group *group)
 {
-    struct group *copy = graph_alloc(1, sizeof(*copy));
+    struct group *copy = graph_alloc(1, sizeof(*copy)), was = *group;
+    struct step before = {0}, by_itself = {0}, after = {0};
     bool good;
 
     memset(e->bound, NO_AXIS, sizeof(e->bound));
     good = !group->alone && may_join(n, group) && written(e, n, copy, group, true) &&
            written(e, n, copy, group, false);
-    if (good) { /* nodes of the group are asked for by its address */
-        struct group before = *group;
-        *group = *copy;
-        n->group = group;
-        good = results(e, group) <= PLAN_OUT && trial_better(e, &before, group, n);
-        if (!good) {
-            *group = before;
+    n->group = NULL;
+    if (!good) {
+        if (!group->alone && copy->wrong) {
+            emit_note(e, "%s does not join %s: %s", n->name, group->node[0]->name,
+                      copy->wrong);
         }
+        return false;
+    }
+    program_step(e, group, &before);
+    alone(e, n, &by_itself);
+    *group = *copy; /* who computes what is asked for by its address */
+    n->group = group;
+    good = results(e, group) <= PLAN_OUT;
+    if (good) {
+        program_step(e, group, &after);
+        good = trial_better(e, &before, &by_itself, &after, n);
     }
     if (!good) {
+        *group = was;
         n->group = NULL;
     }
     return good;
@@ -207,6 +230,25 @@ static void emit_node(struct emit *e, struct node *n, bool fuse)
 
 /* --- steps --- */
 
+/* The schedule goes with the program where it leads to the same plan, so that the firmware need
+ * not search. */
+static void predict(const struct emit *e, const struct group *group, struct step *s)
+{
+    const char *schedule, *why = s->n_out ? trial_step(s, &s->cycles, &schedule) : NULL;
+    struct step with = *s;
+    uint64_t cycles;
+
+    if (why) {
+        node_die(e->g, group->node[0], "%s", why);
+    }
+    if (s->n_out && schedule) {
+        with.text = graph_text("%s%s%s\n", s->text, group->exact ? ", " : "schedule ", schedule);
+        if (!trial_step(&with, &cycles, &schedule) && cycles == s->cycles) {
+            s->text = with.text;
+        }
+    }
+}
+
 static void put_step(struct emit *e, struct group *group)
 {
     struct step *s = graph_alloc(1, sizeof(*s));
@@ -225,6 +267,7 @@ static void put_step(struct emit *e, struct group *group)
         }
     } else {
         program_step(e, group, s);
+        predict(e, group, s);
     }
     if (s->n_out) {
         *e->last = s;
@@ -255,11 +298,38 @@ static void emit_steps(struct emit *e, struct group *group)
     put_step(e, group);
 }
 
+void emit_note(struct emit *e, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    fputs("  ", e->notes);
+    vfprintf(e->notes, format, args);
+    fputc('\n', e->notes);
+    va_end(args);
+}
+
+void emit_explain(const struct emit *e, FILE *to)
+{
+    unsigned count = 0;
+
+    for (const struct step *s = e->steps; s; s = s->next) {
+        fprintf(to, "step %u, %llu cycles: %s%s%s\n%s\n", ++count,
+                (unsigned long long)s->cycles, s->nodes, s->op ? " by " : "",
+                s->op ? s->op : "", s->text);
+    }
+    fprintf(to, "tried\n%s", e->tried);
+}
+
 struct emit *emit_graph(struct graph *g, bool fuse)
 {
     struct emit *e = graph_alloc(1, sizeof(*e));
 
     *e = (struct emit){.g = g, .last = &e->steps, .last_group = &e->groups};
+    e->notes = open_memstream(&e->tried, &e->tried_bytes);
+    if (!e->notes) {
+        graph_die(g, "no memory for notes");
+    }
     for (struct node *n = g->nodes; n; n = n->next) {
         n->done = n->done || empty(n);
         if (!n->done) {
@@ -269,5 +339,6 @@ struct emit *emit_graph(struct graph *g, bool fuse)
     for (struct group *s = e->groups; s; s = s->next) {
         emit_steps(e, s);
     }
+    (void)fclose(e->notes);
     return e;
 }

@@ -12,6 +12,8 @@
 #ifndef GRAPH_EMIT_H
 #define GRAPH_EMIT_H
 
+#include <stdio.h>
+
 #include "kernels/graph/plan.h"
 #include "tools/graph/graph.h"
 
@@ -48,6 +50,7 @@ struct step {
     const char *nodes; /* whose work it is */
     struct tensor *in[PLAN_IN], *out[PLAN_OUT];
     unsigned n_in, n_out;
+    uint64_t cycles; /* predicted; 0: not known */
     struct step *next;
 };
 
@@ -58,10 +61,18 @@ struct emit {
     struct group *join; /* that a node tries to become part of */
     bool binds;         /* ... and first learns what its axes are there */
     uint8_t bound[GROUP_AXES];
+    FILE *notes; /* what was tried, a line each: */
+    char *tried;
+    size_t tried_bytes;
 };
 
 /* Steps of all nodes that are not done. */
 struct emit *emit_graph(struct graph *g, bool fuse);
+/* A line of what was tried. */
+void emit_note(struct emit *e, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Steps in order with the cycles that they are predicted to take, and what was tried. */
+void emit_explain(const struct emit *e, FILE *to);
 
 /* --- operators of the firmware --- */
 

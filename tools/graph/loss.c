@@ -8,7 +8,8 @@
 
 /* x is (n, c, d...), the target (n, d...). */
 enum { CLASSES = 1 };
-static const uint8_t of_target[GRAPH_RANK] = {0, 2, 3, 4, 5, 6, 7}, of_weight[] = {CLASSES};
+static const uint8_t of_target[GRAPH_RANK] = {0, 2, 3, 4, 5, 6, 7},
+                     of_weight[] = {CLASSES};
 
 static bool softmax_first(const struct node *n)
 {

@@ -29,11 +29,13 @@ static unsigned n_sizes;
 static const char *given[GRAPH_OPERANDS];
 static unsigned n_given;
 static bool fuse = true;
+static const char *explain;
 
 static _Noreturn void usage(void)
 {
     fprintf(stderr, "usage: graph compile MODEL.onnx PLAN [--size NAME=N]... [--in "
                     "X.npy]... [--no-fusion]\n"
+                    "           [--explain FILE]\n"
                     "       graph npy TENSOR.pb FILE.npy\n");
     exit(2);
 }
@@ -125,6 +127,11 @@ static void compile(const char *model, const char *path)
     f = begin(path, &temporary);
     write_plan(e, f);
     end(f, temporary, path);
+    if (explain) {
+        f = begin(explain, &temporary);
+        emit_explain(e, f);
+        end(f, temporary, explain);
+    }
 }
 
 static void npy(const char *from, const char *path)
@@ -181,6 +188,8 @@ int main(int argc, char **argv)
         } else if (strcmp(argv[i], "--in") == 0 && i + 1 < argc &&
                    n_given < GRAPH_OPERANDS) {
             given[n_given++] = argv[++i];
+        } else if (strcmp(argv[i], "--explain") == 0 && i + 1 < argc) {
+            explain = argv[++i];
         } else if (strcmp(argv[i], "--no-fusion") == 0) {
             fuse = false;
         } else if (argv[i][0] == '-' || n == 3) {

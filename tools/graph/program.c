@@ -5,6 +5,7 @@
  * \1HOW;AXES; and \2AXES; around what is reduced, \3AXIS; for an index.
  */
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +115,17 @@ static const char *join(struct program *p, const struct value *v, const struct t
     return v->name;
 }
 
+/* A constant of one element, as a number of the program: of a type that takes any, so one of
+ * another than f32 says so. */
+static const char *number(const struct tensor *t)
+{
+    const char *type = program_type(t);
+
+    return strcmp(type, "f32") == 0 || strcmp(type, "s32") == 0
+               ? graph_text("(%.9g)", t->value[0])
+               : graph_text("(%s(%.9g))", type, t->value[0]);
+}
+
 const char *program_in(struct program *p, struct tensor *t, const uint8_t *axis)
 {
     struct group *g = p->group;
@@ -131,6 +143,10 @@ const char *program_in(struct program *p, struct tensor *t, const uint8_t *axis)
     }
     for (unsigned d = 0; d < GRAPH_RANK; d++) {
         in.axis[d] = d < t->shape.n ? axis_of(p, axis[d], t->shape.dim[d]) : NO_AXIS;
+    }
+    if (t->value && tensor_count(t) == 1 && t->type != ELEM_BOOL &&
+        isfinite(t->value[0])) {
+        return number(t);
     }
     for (unsigned i = 0; i < g->n_in; i++) {
         if (g->in[i].t == t && memcmp(g->in[i].axis, in.axis, sizeof(in.axis)) == 0) {
@@ -424,7 +440,7 @@ void program_step(const struct emit *e, const struct group *g, struct step *s)
         body = graph_text("%s    %s = %s\n", body, name, converted(v));
     }
     s->text = graph_text("kernel %s(%s) -> %s\n%s%s", kernel_name(g->node[0]->name),
-                         params, results, body, g->exact ? "schedule exact\n" : "");
+                         params, results, body, g->exact ? "schedule exact" : "");
 }
 
 const char *text_with(const char *text, const char *const *value, const char *const *attr)

@@ -1,12 +1,118 @@
 /* SPDX-License-Identifier: MIT
  *
- * See trial.h.
+ * See trial.h. What has been planned once is kept by its text and the sizes of its tensors.
  */
 #include "tools/graph/trial.h"
 
-bool trial_better(struct emit *e, const struct group *before, const struct group *after,
-                  struct node *n)
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/tile/text.h"
+#include "kernels/tile/tile.h"
+
+enum { ARENA_BYTES = 8 << 20, KEPT = 4096 };
+
+struct kept {
+    const char *key, *why, *schedule;
+    uint64_t cycles;
+};
+
+static struct kept kept[KEPT];
+static unsigned n_kept;
+
+/* Sizes of the tensors, in order, behind the text. */
+static const char *key_of(const struct step *s)
 {
-    (void)e, (void)before, (void)after, (void)n;
-    return true;
+    const char *key = s->text;
+
+    for (unsigned i = 0; i < s->n_in; i++) {
+        key = graph_text("%s %s", key, shape_text(&s->in[i]->shape));
+    }
+    for (unsigned i = 0; i < s->n_out; i++) {
+        key = graph_text("%s %s", key, shape_text(&s->out[i]->shape));
+    }
+    return key;
+}
+
+static bool set_sizes(struct tile_kernel *k, const struct tile_tensor *t,
+                      const struct tensor *of)
+{
+    unsigned at = 0;
+
+    for (unsigned d = 0; d < of->shape.n; d++) {
+        if (of->shape.dim[d] != 1 &&
+            (at == t->rank ||
+             tile_set_size(k, t->dim[at++], (uint64_t)of->shape.dim[d]) != 0)) {
+            return false;
+        }
+    }
+    return at == t->rank;
+}
+
+static void plan(struct kept *to, const struct step *s, struct tile_arena *arena)
+{
+    struct tile_error error = {0};
+    struct tile_kernel *k = tile_parse(arena, s->text, strlen(s->text), NULL, &error);
+    struct tile_plan *p = NULL;
+    bool fits = k != NULL;
+
+    for (unsigned i = 0; fits && i < s->n_in; i++) {
+        fits = set_sizes(k, &k->param[i], s->in[i]);
+    }
+    for (unsigned i = 0; fits && i < s->n_out; i++) {
+        fits = set_sizes(k, &k->result[i].tensor, s->out[i]);
+    }
+    if (!fits || tile_plan(&p, k, 0, arena, &error) != 0) {
+        to->why = graph_text("%s", k && !fits ? k->error.text : error.text);
+        return;
+    }
+    to->cycles = tile_predicted(p).span;
+    to->schedule = tile_schedule(p) && tile_schedule(p)[0]
+                       ? graph_text("%s", tile_schedule(p))
+                       : NULL;
+}
+
+const char *trial_step(const struct step *s, uint64_t *cycles, const char **schedule)
+{
+    const char *key = key_of(s);
+    struct tile_arena arena = {.size = ARENA_BYTES};
+    struct kept *to = &kept[n_kept];
+    struct kept here = {.key = key};
+
+    for (unsigned i = 0; i < n_kept; i++) {
+        if (strcmp(kept[i].key, key) == 0) {
+            to = &kept[i];
+        }
+    }
+    if (to == &kept[n_kept]) {
+        arena.base = graph_alloc(1, ARENA_BYTES);
+        plan(&here, s, &arena);
+        free(arena.base);
+        to = n_kept < KEPT ? &kept[n_kept++] : &kept[0];
+        *to = here;
+    }
+    *cycles = to->cycles;
+    *schedule = to->schedule;
+    return to->why;
+}
+
+bool trial_better(struct emit *e, const struct step *before, const struct step *alone,
+                  const struct step *after, const struct node *n)
+{
+    uint64_t were, is, apart;
+    const char *schedule, *why = trial_step(after, &is, &schedule);
+
+    if (why) {
+        emit_note(e, "%s does not join %s: %s", n->name, before->nodes, why);
+        return false;
+    }
+    if (trial_step(before, &were, &schedule) || trial_step(alone, &apart, &schedule)) {
+        return true; /* one of the two cannot be done by itself */
+    }
+    emit_note(e, "%s %s %s: %llu cycles, apart %llu and %llu", n->name,
+              is <= were + apart ? "joins" : "does not join", before->nodes,
+              (unsigned long long)is, (unsigned long long)were,
+              (unsigned long long)apart);
+    return is <= were + apart;
 }

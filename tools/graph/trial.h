@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the firmware's planner would say of a program, asked on the host.
+ * What the firmware's planner would say of a program, asked on the host: the same code, with the
+ * same numbers of the chip. So a program is known to be one that the machine can do, and what it
+ * takes, before it is part of a plan.
  */
 #ifndef GRAPH_TRIAL_H
 #define GRAPH_TRIAL_H
 
+#include "hal/contract/contract.h"
 #include "tools/graph/emit.h"
 
-/* Whether a group is worth what it is: `after` is `before` with one more node. The planner has
- * to be able to do it, in no more cycles than both apart. */
-bool trial_better(struct emit *e, const struct group *before, const struct group *after,
-                  struct node *n);
+/* The chip that plans are for. */
+void trial_chip(enum npu_profile profile, unsigned cores);
+/* Plans the program of a step. NULL, with *cycles predicted and *schedule words that lead to
+ * the same plan without a search (NULL: none), or why it cannot be done. */
+const char *trial_step(const struct step *s, uint64_t *cycles, const char **schedule);
+/* Whether a group is worth what it is: `after` is `before` with node n, which `alone` computes
+ * by itself. The planner has to be able to do it, in no more cycles than both apart. */
+bool trial_better(struct emit *e, const struct step *before, const struct step *alone,
+                  const struct step *after, const struct node *n);
 
 #endif
