@@ -389,8 +389,8 @@ $(ONNX).h: $(ONNX).c ;
 $(B)/host/tools/graph/read.c.o: $(ONNX).h
 # The planner of the firmware is asked on the host, too; what it shares a file with and is of
 # the machine is left out by the linker.
-$(B)/graph: $(patsubst %,$(B)/host/%.o,$(call find,tools/graph kernels/tile kernels/mm kernels/lib) \
-    $(ONNX).c kernels/graph/plan.c kernels/cli/npy_header.c hal/err.c $(TABLES))
+$(B)/graph: $(patsubst %,$(B)/host/%.o,$(call find,tools/graph kernels/tile kernels/mm \
+    kernels/lib) $(ONNX).c kernels/graph/plan.c kernels/cli/npy_header.c hal/err.c $(TABLES))
 $(B)/graph: LINK = $(CC) -Wl,--gc-sections
 $(B)/graph: LIBS = -lprotobuf-c -lm
 $(B)/bench/blas: $(B)/host/tests/bench/blas.c.o | $(B)/packages-bench
