@@ -141,12 +141,12 @@ static struct mm_key key_of(const struct mm *mm, const struct mm_cursor *at, uns
     return (struct mm_key){
         .kind = MM_OUT,
         .a = (uint16_t)(place == MM_UB && mm->ring.slots ? mm->out % mm->ring.slots : 0),
-        .c = (uint16_t)c,
+        .c = (uint8_t)c,
         .l0 = mm->scale_words ? at->tile % MM_SMALL_SLOTS : 0,
         .mt = (uint16_t)at->mt,
         .nt = (uint16_t)at->nt,
         .pieces = (uint16_t)mm_columns(mm, at->nt),
-        .place = (uint16_t)place};
+        .place = (uint8_t)place};
 }
 
 void mm_push_out(struct mm *mm, const struct mm_cursor *at, unsigned c,

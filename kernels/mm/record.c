@@ -24,20 +24,6 @@ enum {
     BIAS_END = 256
 };
 
-void mm_push(struct mm *mm, enum pipe pipe, union cmd *cmds, unsigned n,
-             enum mm_base base)
-{
-
-    if (n == 1) {
-        task_issue(pipe, cmds);
-    } else {
-        task_issue_many(pipe, cmds, n);
-    }
-    if (mm->writes) { /* as they were issued, with the tag */
-        mm_script_add(mm, pipe, cmds, n, base);
-    }
-}
-
 /* From that address in GM. */
 static void push_load(struct mm *mm, struct mm_recording *r, uint64_t address,
                       enum mm_base base)
@@ -158,8 +144,8 @@ void mm_push_load_b(struct mm *mm, const struct mm_cursor *at)
 /* Bias or scales of a tile's columns, to the slot of the tile's number. */
 static void push_load_small(struct mm *mm, const struct mm_cursor *at, enum mm_kind kind)
 {
-    const struct mm_key key = {.kind = (uint16_t)kind,
-                               .c = (uint16_t)(at->tile % MM_SMALL_SLOTS),
+    const struct mm_key key = {.kind = (uint8_t)kind,
+                               .c = (uint8_t)(at->tile % MM_SMALL_SLOTS),
                                .nt = (uint16_t)at->nt};
     bool bias = kind == MM_LOAD_BIAS;
     uint32_t size = bias ? MM_BIAS_BYTES : MM_SCALE_BYTES;
@@ -471,8 +457,8 @@ void mm_push_products(struct mm *mm, const struct mm_cursor *at, uint32_t first,
                                .flags = product_flags(mm, at, first == 0, right),
                                .a = (uint16_t)mm_a_slot(mm, at),
                                .b = (uint16_t)((at->b + at->chunk) % mm->tiling.b_slots),
-                               .c = (uint16_t)c,
-                               .l0 = (uint16_t)(mm->l0 % MM_L0_SLOTS),
+                               .c = (uint8_t)c,
+                               .l0 = (uint8_t)(mm->l0 % MM_L0_SLOTS),
                                .mt = (uint16_t)at->mt,
                                .nt = (uint16_t)at->nt,
                                .kt = (uint16_t)at->kt,

@@ -51,9 +51,22 @@ enum mm_base {
     MM_BASES
 };
 
+void mm_script_add(struct mm *mm, enum pipe pipe, const union cmd *cmds, unsigned n,
+                   enum mm_base base);
 /* n commands, recorded or not, whose addresses in GM belong to `base`. */
-void mm_push(struct mm *mm, enum pipe pipe, union cmd *cmds, unsigned n,
-             enum mm_base base);
+static inline void mm_push(struct mm *mm, enum pipe pipe, union cmd *cmds, unsigned n,
+                           enum mm_base base)
+{
+
+    if (n == 1) {
+        task_issue(pipe, cmds);
+    } else {
+        task_issue_many(pipe, cmds, n);
+    }
+    if (mm->writes) { /* as they were issued, with the tag */
+        mm_script_add(mm, pipe, cmds, n, base);
+    }
+}
 /* Push what the cursor is at. */
 void mm_push_load_a(struct mm *mm, const struct mm_cursor *at);
 void mm_push_load_b(struct mm *mm, const struct mm_cursor *at);

@@ -63,8 +63,7 @@ void mm_room_give(struct mm_room *room)
 static unsigned place_of(const struct mm_key *key)
 {
     const uint64_t *word = (const void *)key;
-    uint64_t mix =
-        (word[0] ^ word[1] << 7 ^ word[2] << 3 ^ word[3] << 11) * 0x9e3779b97f4a7c15u;
+    uint64_t mix = (word[0] ^ word[1] << 7 ^ word[2] << 3) * 0x9e3779b97f4a7c15u;
 
     return (unsigned)(mix >> 57);
 }
@@ -78,8 +77,7 @@ static struct mm_recording *find(const struct mm_room *room, const struct mm_key
 
     for (*at = place_of(key); room->slot[*at]; *at = (*at + 1) % MM_ROOM_SLOTS) {
         const uint64_t *have = (const void *)&room->slot[*at]->key;
-        if (have[0] == want[0] && have[1] == want[1] && have[2] == want[2] &&
-            have[3] == want[3]) {
+        if (have[0] == want[0] && have[1] == want[1] && have[2] == want[2]) {
             return room->slot[*at];
         }
     }

@@ -27,11 +27,12 @@ enum mm_kind {
 
 /* All that commands of an object depend on but for what mm_set_ has said. */
 struct mm_key {
-    uint16_t kind, flags, a, b, c, l0; /* slots */
-    uint16_t mt, nt, kt, first, pieces, place;
-    uint16_t a_begin, a_k, none[2];
+    _Alignas(8) uint8_t kind; /* so that it is cleared by words */
+    uint8_t place, c, l0;     /* c, l0, a, b: slots */
+    uint16_t flags, a, b;
+    uint16_t mt, nt, kt, first, pieces, a_begin, a_k;
 };
-_Static_assert(sizeof(struct mm_key) == 4 * sizeof(uint64_t), "compared by words");
+_Static_assert(sizeof(struct mm_key) == 3 * sizeof(uint64_t), "compared by words");
 
 /* Commands of one pipe, `more` of which follow that go to M. */
 struct mm_recording {

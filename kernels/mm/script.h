@@ -46,8 +46,6 @@ struct mm_script {
 
 /* Begins to write down what the object pushes; false: it is known to be too much. */
 bool mm_script_begin(struct mm *mm, void *c, void *sums);
-void mm_script_add(struct mm *mm, enum pipe pipe, const union cmd *cmds, unsigned n,
-                   enum mm_base base);
 /* The object has pushed all; free[] is what its semaphores from mm->sem on begin with. */
 void mm_script_end(struct mm *mm, const uint8_t free[MM_SEMS]);
 /* Pushes what was written for the same share of the same object, and waits for its end;
