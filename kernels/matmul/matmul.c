@@ -5,9 +5,12 @@
  */
 #include "kernels/matmul/matmul.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "hal/chip.h"
+#include "hal/fixpipe.h"
 #include "hal/hint.h"
 #include "kernels/lib/share.h"
 #include "kernels/matmul/published.h"
@@ -23,10 +26,14 @@ static struct {
 static bool planned(const struct matmul *p, unsigned cores)
 {
     const struct matmul *l = &matmul_last.p;
+    bool same = l->m == p->m && l->n == p->n && l->k == p->k && l->batch == p->batch &&
+                l->in == p->in && l->out == p->out && l->strategy == p->strategy;
+    bool lie = l->a_transposed == p->a_transposed && l->b_transposed == p->b_transposed &&
+               !l->bias == !p->bias;
 
-    return matmul_last.cores == cores && l->m == p->m && l->n == p->n && l->k == p->k &&
-           l->batch == p->batch && l->in == p->in && l->out == p->out &&
-           l->strategy == p->strategy && l->any_order == p->any_order;
+    return matmul_last.cores == cores && same && lie && l->any_order == p->any_order &&
+           l->hf32 == p->hf32 && l->scale == p->scale && l->zero == p->zero &&
+           memcmp(&l->act, &p->act, sizeof(l->act)) == 0;
 }
 
 /* The object, with this call's operands. */
@@ -34,6 +41,7 @@ static void take_operands(const struct matmul *p, struct mm *mm)
 {
     mm->a.gm = mm->turned ? p->b : p->a;
     mm->b.gm = mm->turned ? p->a : p->b;
+    mm->bias = p->bias;
     mm->begun = false;
 }
 
@@ -66,6 +74,23 @@ static int make_room(const struct mm *mm)
     return bytes == 0 || sums.data ? 0 : ERR_NOMEM;
 }
 
+/* What is done to the sums on their way out. */
+static void set_result(struct mm *mm, const struct matmul *p)
+{
+    bool scaled = p->in == TYPE_S8 && p->out != TYPE_S32;
+
+    mm_set_c(mm, p->out, 0);
+    mm_set_bias(mm, p->bias);
+    mm_set_activation(mm, &p->act);
+    if (scaled) {
+        uint64_t word = fixpipe_word(p->scale, p->zero, p->out == TYPE_S8);
+        mm_set_scale(mm, word, NULL);
+    }
+    if (p->hf32) {
+        mm_set_hf32(mm, false);
+    }
+}
+
 /* Makes matmul_last the object for the call. */
 static int plan_own(const struct matmul *p, unsigned cores, char why[MM_TEXT])
 {
@@ -77,9 +102,9 @@ static int plan_own(const struct matmul *p, unsigned cores, char why[MM_TEXT])
     }
     matmul_last.cores = 0;
     mm_init(mm, &(struct mm_shape){p->m, p->n, p->k, p->batch}, NULL);
-    mm_set_a(mm, p->a, p->in, MM_ND, false, 0);
-    mm_set_b(mm, p->b, p->in, MM_ND, false, 0);
-    mm_set_c(mm, p->out, 0);
+    mm_set_a(mm, p->a, p->in, MM_ND, p->a_transposed, 0);
+    mm_set_b(mm, p->b, p->in, MM_ND, p->b_transposed, 0);
+    set_result(mm, p);
     mm->adds = true;
     mm->any_order = p->any_order;
     err = mm_check(mm, why);
@@ -103,6 +128,24 @@ int matmul_plan(const struct matmul *p, struct mm *mm, char why[MM_TEXT])
     return err;
 }
 
+static bool has_types(const struct matmul *p)
+{
+    enum type in = p->in, out = p->out;
+    bool floats = in == TYPE_F16 || in == TYPE_BF16 || in == TYPE_F32;
+
+    return (floats && (out == TYPE_F32 || out == in)) ||
+           (in == TYPE_S8 &&
+            (out == TYPE_S32 || out == TYPE_F16 || out == TYPE_S8 || out == TYPE_U8));
+}
+
+static bool published_can(const struct matmul *p)
+{
+    bool types = p->in == TYPE_F16 || (p->in == TYPE_S8 && p->out == TYPE_S32);
+
+    return types && !p->a_transposed && !p->b_transposed && !p->bias && !p->act.relu &&
+           !p->act.clip;
+}
+
 int matmul(const struct matmul *p, struct sched_report *report)
 {
     unsigned cores = p->cores ? p->cores : chip_cores();
@@ -114,8 +157,12 @@ int matmul(const struct matmul *p, struct sched_report *report)
     if (p->m == 0 || p->n == 0 || p->k == 0) {
         return ERR_ARG;
     }
-    if (!(p->in == TYPE_F16 && (p->out == TYPE_F32 || p->out == TYPE_F16)) &&
-        !(p->in == TYPE_S8 && p->out == TYPE_S32)) {
+    if (!has_types(p)) {
+        return ERR_TYPE;
+    }
+    if (p->tiling == MATMUL_PUBLISHED && !published_can(p)) {
+        snprintf(report->text, sizeof(report->text),
+                 "the published tiling takes plain products of F16 and S8 alone");
         return ERR_TYPE;
     }
     if (p->tiling == MATMUL_PUBLISHED) {

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * c = a x b      a (m, k), b (k, n), c (m, n), row-major in GM
+ * c = act(scale x (a x b + bias))      a (m, k), b (k, n), c (m, n), bias (n), row-major in GM;
+ *                                      a may lie there as (k, m), b as (n, k)
  *
- * Types    a, b F16: c F32 or F16; a, b S8: c S32.
+ * Types    a, b F16: c F32, F16; BF16: c F32, BF16; F32: c F32; bias F32. a, b S8: c S32, and
+ *          scaled F16, S8, U8; bias S32.
  * Ranges   m, n, k from 1 up.
- * Numbers  F16: products exact, summed in fp32 with k ascending, one rounding a step,
- *          converted to c's type once. S8: exact modulo 2^32. Of a long k and a small c, by
- *          the shape alone, parts of k have sums of their own: mm_add_parts().
- * Buffers  no alignment wanted (512 bytes is fastest); c must not overlap a or b.
+ * Numbers  Floats: products exact, summed in fp32 with k ascending from the bias on, one
+ *          rounding a step, converted to c's type once. S8: exact modulo 2^32; the scale has
+ *          11 significant bits (hal/contract/fixpipe.md). Of a long k and a small c, by the
+ *          shape alone, parts of k have sums of their own: mm_add_parts().
+ * Buffers  no alignment wanted (512 bytes is fastest); c must not overlap an operand.
  * Uses     L1, L0A, L0B, L0C whole, semaphores 0 to MM_SEMS - 1 of each core.
  * Errors   ERR_ARG, ERR_TYPE: nothing was started. ERR_FAULT, ERR_DEADLOCK: *report.
  * Tilings  MATMUL_OWN, the fastest, or MATMUL_PUBLISHED, that of pto-isa's GEMM, whose times
@@ -31,7 +34,13 @@ struct matmul {
     enum mm_strategy strategy; /* of MATMUL_OWN */
     uint32_t parts;            /* of k, for matmul_ref(): what matmul_plan() says */
     bool any_order;            /* parts of k are added as they come: other bits, sooner */
-    uint32_t batch;            /* products, one behind the other; 0: one; MATMUL_OWN */
+    const void *bias;          /* NULL: none */
+    bool a_transposed, b_transposed;
+    bool hf32;    /* F32: operands are rounded to 11 bits of fraction, twice as fast */
+    float scale;  /* of S8 to F16, S8, U8 */
+    int32_t zero; /* what 0 becomes there, of S8 and U8 */
+    struct mm_activation act;
+    uint32_t batch; /* products, one behind the other; 0: one; MATMUL_OWN */
 };
 
 MUST_CHECK int matmul(const struct matmul *p, struct sched_report *report);

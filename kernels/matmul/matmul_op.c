@@ -2,34 +2,61 @@
  *
  * What matmul is: its description. The definition is in matmul_ref.c.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "hal/fixpipe.h"
 #include "kernels/cli/limit.h"
 #include "kernels/cli/op.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/matmul/matmul_op.h"
 
-struct own {
-    uint32_t tiling, strategy;
-    bool explain;
-};
+static struct mm_activation activation(const struct matmul_own *own)
+{
+    static const uint8_t relu[] = {FIX_RELU_NONE, FIX_RELU_PLAIN, FIX_RELU_LEAKY};
 
-/* What has no options, like demo, has arguments of 0: MATMUL_OWN, MM_AUTO. */
+    return (struct mm_activation){.relu = relu[own->activation],
+                                  .clip = own->limit != 0 && !isinf(own->limit),
+                                  .slope = own->slope,
+                                  .limit = own->limit};
+}
+
+/* The first dimension of an operand, by the description's rule. */
+static char first_dimension(const struct op_call *c, unsigned operand)
+{
+    const char *at = strchr(c->op->io, '[');
+
+    while (operand--) {
+        at = strchr(at + 1, '[');
+    }
+    return at[1];
+}
+
+/* What has no options, like demo, has arguments of 0: MATMUL_OWN, MM_AUTO, as it is. */
 static struct matmul parameters(const struct op_call *c)
 {
-    const struct own *own = (const void *)c->args;
+    const struct matmul_own *own = (const void *)c->args;
+    bool at = first_dimension(c, 0) == 'k', bt = first_dimension(c, 1) != 'k';
+    const uint64_t *a = c->in[0].shape, *b = c->in[1].shape;
 
     return (struct matmul){.tiling = (enum matmul_tiling)own->tiling,
                            .strategy = (enum mm_strategy)own->strategy,
                            .a = c->in[0].data,
                            .b = c->in[1].data,
+                           .bias = c->in[2].data,
                            .c = c->out[0].data,
-                           .m = (uint32_t)c->in[0].shape[0],
-                           .k = (uint32_t)c->in[0].shape[1],
-                           .n = (uint32_t)c->in[1].shape[1],
+                           .a_transposed = at,
+                           .b_transposed = bt,
+                           .m = (uint32_t)a[at],
+                           .k = (uint32_t)a[!at],
+                           .n = (uint32_t)b[!bt],
                            .in = c->in[0].type,
                            .out = c->out[0].type,
+                           .scale = own->scale,
+                           .zero = own->zero,
+                           .hf32 = own->hf32,
+                           .act = activation(own),
                            .cores = c->cores};
 }
 
@@ -52,7 +79,7 @@ static void explain(const struct matmul *p)
 
 int matmul_op_run(const struct op_call *c, struct sched_report *report)
 {
-    const struct own *own = (const void *)c->args;
+    const struct matmul_own *own = (const void *)c->args;
     struct matmul p = parameters(c);
 
     if (own->explain && p.tiling == MATMUL_OWN) {
@@ -88,16 +115,13 @@ void matmul_op_work(const struct op_call *c, struct work *w)
     work_out(w, NPU_MEM_L0C, &c->out[0]);
 }
 
-OPERATOR(matmul, .summary = "c = a x b on the Cube", .io = "a[m,k] b[k,n] -> c[m,n]",
-         .types = "f16 f16 -> f32; f16 f16 -> f16; s8 s8 -> s32", .run = matmul_op_run,
-         .options = OPTIONS(CHOICE(struct own, tiling, "own|published",
+OPERATOR(matmul, .summary = "c = act(scale (a x b)) on the Cube",
+         .io = "a[m,k] b[k,n] -> c[m,n]", .types = MATMUL_TYPES, .run = matmul_op_run,
+         .options = OPTIONS(CHOICE(struct matmul_own, tiling, "own|published",
                                    "that of pto-isa's GEMM, to compare with a card"),
-                            CHOICE(struct own, strategy,
-                                   "auto|general|small|tall|gemv|split-k|batch",
-                                   "how the work is cut"),
-                            FLAG(struct own, explain, "print how it is cut")),
+                            MATMUL_OPTIONS),
          .ref = matmul_op_ref, .check = 64, .work = matmul_op_work,
-         .numpy = "product(a, b)",
+         .numpy = "matmul(a, b, None, options)",
          .cases = CASES(
              "--m 1 --n 1 --k 1", "--m 7 --n 5 --k 13", "--m 7 --n 5 --k 13 --out f16",
              "--m 7 --n 5 --k 13 --type s8", "--m 37 --n 41 --k 3 --data special",
@@ -108,5 +132,8 @@ OPERATOR(matmul, .summary = "c = a x b on the Cube", .io = "a[m,k] b[k,n] -> c[m
              "--m 130 --n 129 --k 257 --out f16",
              "--m 130 --n 129 --k 257 --type s8 --data bits", "--m 1 --n 33 --k 515",
              "--m 261 --n 1 --k 3", "--m 17 --n 19 --k 2049 --out f16",
+             "--m 33 --n 70 --k 40 --type s8 --out s8 --scale 2e-3 --zero -5",
+             "--m 33 --n 70 --k 40 --type s8 --out u8 --scale 1e-3 --activation leaky "
+             "--slope -0.5 --limit 90.5 --zero 7",
              "--m 2 --n 2 --k 131073 --type s8 --data lowest", "--m 200 --n 300 --k 700",
              "--m 300 --n 130 --k 500 --type s8"));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Matrix multiplication by its definition, one element at a time; see matmul.h.
+ * Matrix multiplication by its definition, one element at a time; see matmul.h. Rounding of
+ * HF32 and of what leaves the fixpipe: hal/contract/cube.md, fixpipe.md, "Numbers".
  */
 #include <math.h>
 #include <string.h>
@@ -8,28 +9,8 @@
 #include "kernels/lib/f16.h"
 #include "kernels/matmul/matmul.h"
 
-/* The sum over [first, end) of k: a float's bits, or an int. */
-static uint32_t sum_of(const struct matmul *p, uint32_t row, uint32_t column,
-                       uint32_t first, uint32_t end)
-{
-    uint32_t sum = 0;
-    float acc = 0.0f;
-
-    for (uint32_t i = first; i < end; i++) {
-        uint64_t at_a = (uint64_t)row * p->k + i, at_b = (uint64_t)i * p->n + column;
-        if (p->in == TYPE_S8) {
-            sum +=
-                (uint32_t)(((const int8_t *)p->a)[at_a] * ((const int8_t *)p->b)[at_b]);
-        } else {
-            acc = fmaf(f16_to_f32(((const uint16_t *)p->a)[at_a]),
-                       f16_to_f32(((const uint16_t *)p->b)[at_b]), acc);
-        }
-    }
-    if (p->in != TYPE_S8) {
-        memcpy(&sum, &acc, sizeof(sum));
-    }
-    return sum;
-}
+/* Bits of a float's fraction that hf32 has not, that a quantisation word's scale has not. */
+enum { HF32_CUT = 12, SCALE_CUT = 13 };
 
 static float as_float(uint32_t bits)
 {
@@ -39,25 +20,121 @@ static float as_float(uint32_t bits)
     return f;
 }
 
+static uint32_t as_bits(float f)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &f, sizeof(bits));
+    return bits;
+}
+
+/* To the nearest without these bits, ties to even. */
+static float rounded(float f, unsigned cut)
+{
+    uint32_t bits = as_bits(f), unit = 1u << cut;
+
+    if (f != f || isinf(f)) {
+        return f;
+    }
+    return as_float((bits + unit / 2 - 1 + (bits / unit & 1)) & ~(unit - 1));
+}
+
+static float number(const struct matmul *p, const void *data, uint64_t i)
+{
+    switch (p->in) {
+    case TYPE_F16:
+        return f16_to_f32(((const uint16_t *)data)[i]);
+    case TYPE_BF16:
+        return as_float((uint32_t)((const uint16_t *)data)[i] << 16);
+    default:
+        return p->hf32 ? rounded(((const float *)data)[i], HF32_CUT)
+                       : ((const float *)data)[i];
+    }
+}
+
+/* Where a dot product begins in an operand, and how far its elements are apart. */
+struct line {
+    uint64_t at, step;
+};
+
+/* The sum over [first, end) of k, from `sum` on: a float's bits, or an int. */
+static uint32_t sum_of(const struct matmul *p, uint32_t row, uint32_t column,
+                       uint32_t first, uint32_t end, uint32_t sum)
+{
+    struct line a = p->a_transposed ? (struct line){row, p->m}
+                                    : (struct line){(uint64_t)row * p->k, 1};
+    struct line b = p->b_transposed ? (struct line){(uint64_t)column * p->k, 1}
+                                    : (struct line){column, p->n};
+    float acc = as_float(sum);
+
+    a.at += first * a.step;
+    b.at += first * b.step;
+    for (uint32_t i = first; i < end; i++, a.at += a.step, b.at += b.step) {
+        if (p->in == TYPE_S8) {
+            sum +=
+                (uint32_t)(((const int8_t *)p->a)[a.at] * ((const int8_t *)p->b)[b.at]);
+        } else if (p->in == TYPE_F16) {
+            acc = fmaf(f16_to_f32(((const uint16_t *)p->a)[a.at]),
+                       f16_to_f32(((const uint16_t *)p->b)[b.at]), acc);
+        } else {
+            acc = fmaf(number(p, p->a, a.at), number(p, p->b, b.at), acc);
+        }
+    }
+    return p->in == TYPE_S8 ? sum : as_bits(acc);
+}
+
+static float activated(const struct matmul *p, float x)
+{
+    if (p->act.relu == FIX_RELU_PLAIN) {
+        x = x <= 0 ? 0 : x;
+    } else if (p->act.relu == FIX_RELU_LEAKY) {
+        x = x < 0 ? x * p->act.slope : x;
+    }
+    return p->act.clip && x > p->act.limit ? p->act.limit : x;
+}
+
+/* What the sum becomes on its way out. */
+static uint32_t result(const struct matmul *p, uint32_t sum)
+{
+    float x = p->in == TYPE_S8 ? (float)(int32_t)sum : as_float(sum), least, most;
+
+    if (p->out == TYPE_S32) {
+        return p->act.relu == FIX_RELU_PLAIN && (int32_t)sum < 0 ? 0 : sum;
+    }
+    x = activated(p, p->in == TYPE_S8 ? x * rounded(p->scale, SCALE_CUT) : x);
+    switch (p->out) {
+    case TYPE_S8:
+    case TYPE_U8:
+        least = p->out == TYPE_S8 ? -128 : 0;
+        most = least + 255;
+        x = nearbyintf(x + (float)p->zero);
+        return (uint8_t)(int)(x < least ? least : x > most ? most : x);
+    case TYPE_F16:
+        return x != x ? 0x7e00 : f32_to_f16(x);
+    case TYPE_BF16:
+        sum = as_bits(x);
+        return x != x ? 0x7fc0 : (sum + 0x7fff + (sum >> 16 & 1)) >> 16;
+    default:
+        return x != x ? 0x7fc00000 : as_bits(x);
+    }
+}
+
 uint32_t matmul_ref(const struct matmul *p, uint32_t row, uint32_t column)
 {
     struct mm mm = {.shape.k = p->k, .a.type = p->in, .tiling.parts = p->parts};
     uint32_t n = p->parts ? p->parts : 1, sum[MM_PARTS];
 
     for (uint32_t i = 0; i < n; i++) {
-        sum[i] = sum_of(p, row, column, mm_part_begin(&mm, i), mm_part_begin(&mm, i + 1));
+        uint32_t bias = p->bias && i == 0 ? ((const uint32_t *)p->bias)[column] : 0;
+        sum[i] = sum_of(p, row, column, mm_part_begin(&mm, i), mm_part_begin(&mm, i + 1),
+                        bias);
     }
     for (uint32_t low = (n + 1) / 2; n > 1; n = low, low = (n + 1) / 2) {
         for (uint32_t i = low; i < n; i++) {
             float both = as_float(sum[i - low]) + as_float(sum[i]);
             uint32_t whole = sum[i - low] + sum[i];
-            memcpy(&sum[i - low], p->in == TYPE_S8 ? (void *)&whole : &both,
-                   sizeof(both));
+            sum[i - low] = p->in == TYPE_S8 ? whole : as_bits(both);
         }
     }
-    if (p->in == TYPE_S8) {
-        return sum[0];
-    }
-    sum[0] = as_float(sum[0]) != as_float(sum[0]) ? 0x7fc00000 : sum[0];
-    return p->out == TYPE_F16 ? f32_to_f16(as_float(sum[0])) : sum[0];
+    return result(p, sum[0]);
 }

@@ -101,6 +101,11 @@ void mm_set_activation(struct mm *mm, const struct mm_activation *activation)
     mm->act = *activation;
 }
 
+void mm_set_hf32(struct mm *mm, bool towards_zero)
+{
+    mm->cube_flags = towards_zero ? MMAD_HF32 | MMAD_HF32_ZERO : MMAD_HF32;
+}
+
 void mm_set_ring(struct mm *mm, const struct mm_ring *ring)
 {
     mm->ring = *ring;
@@ -197,7 +202,7 @@ uint64_t mm_fold(const struct mm *mm)
     sum = fold_in(sum, (uint64_t)mm->c_type << 32 | mm->cube_flags);
     sum = fold_in(sum, (uint64_t)mm->act.relu << 8 | (uint64_t)mm->act.clip);
     sum =
-        fold_in(sum, (uint64_t)(mm->bias != NULL) << 2 |
+        fold_in(sum, (uint64_t)mm->any_order << 3 | (uint64_t)(mm->bias != NULL) << 2 |
                          (uint64_t)(mm->scale_words != NULL) << 1 | (uint64_t)mm->scaled);
     sum = fold_in(sum, (uint64_t)s->m << 32 | s->n);
     sum = fold_in(sum, (uint64_t)s->k << 32 | s->batch << 8 | mm->parts);

@@ -185,6 +185,8 @@ void mm_set_bias(struct mm *mm, const void *gm);
 /* c is scaled: by one word (fixpipe_word), or by one for each column, n words in GM. */
 void mm_set_scale(struct mm *mm, uint64_t word, const uint64_t *gm);
 void mm_set_activation(struct mm *mm, const struct mm_activation *activation);
+/* F32 is rounded to HF32 first, ties to even or towards zero (cube.md): a fractal a cycle. */
+void mm_set_hf32(struct mm *mm, bool towards_zero);
 /* Tiles go to UB through a ring. */
 void mm_set_ring(struct mm *mm, const struct mm_ring *ring);
 

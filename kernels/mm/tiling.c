@@ -169,6 +169,15 @@ static int check_types(const struct mm *mm, char *why)
     return 0;
 }
 
+/* What the fixpipe does to c besides its type. */
+static int check_result(const struct mm *mm, char *why)
+{
+    if (mm->c_type == TYPE_S32 && (mm->act.relu > FIX_RELU_PLAIN || mm->act.clip)) {
+        return wrong(why, ERR_ARG, "S32 as it is takes a plain relu alone");
+    }
+    return 0;
+}
+
 /* Rows and columns of an operand as it lies in GM. */
 static int check_operand(const struct mm_operand *o, const char *name, uint32_t rows,
                          uint32_t columns, char *why)
@@ -309,6 +318,7 @@ int mm_check(struct mm *mm, char why[MM_TEXT])
                      (unsigned long)s->n, (unsigned long)s->k);
     }
     err = check_types(mm, why);
+    err = err ? err : check_result(mm, why);
     err = err ? err
               : check_operand(&mm->a, "a", mm->a.transposed ? s->k : s->m,
                               mm->a.transposed ? s->m : s->k, why);

@@ -76,7 +76,6 @@ wrong_files=(
     'object.npy|a is object, want float16 or int8'
     'structured.npy|a is a structured type, want float16 or int8'
     'int32.npy|a is int32, want float16 or int8'
-    'float32.npy|a is float32'
     'fortran.npy|Fortran'
     '1-d.npy|a is \(4,\), want \(m, k\)'
     '3-d.npy|a is \(1, 4, 6\), want \(m, k\)'
@@ -99,6 +98,8 @@ bad_files()
     refuse_output matmul/second_short 'short.npy.*truncated' matmul b.npy short.npy
     refuse_output matmul/mixed_types \
         'int8.npy: b is int8, want float16 with a.npy' matmul a.npy int8.npy
+    refuse_output matmul/mixed_floats \
+        'b.npy: b is float16, want float32 with float32.npy' matmul float32.npy b.npy
     refuse_output matmul/second_complex \
         'complex64.npy: b is complex64, want float16 with a.npy' matmul a.npy complex64.npy
     refuse_output matmul/wrong_k '5x5.npy: b is \(5, 5\), but k is 6 by a.npy' \
@@ -186,7 +187,7 @@ bad_options()
         --cores 3 matmul "${sizes[@]}" --cores 4
     refuse option/type '--type f64: a is f16 or s8' matmul "${sizes[@]}" --type f64
     refuse option/out '--out s32: c is f32 or f16' matmul a.npy b.npy --out s32 -o new.npy
-    refuse option/out_of_int8 '--out f16: c is s32' matmul "${sizes[@]}" --type s8 --out f16
+    refuse option/out_of_int8 '--out f32: c is s32 or f16' matmul "${sizes[@]}" --type s8 --out f32
     refuse option/memory '(memory|MEM)' vadd --n 4294967295
     refuse option/type_with_files '--type is for made-up data' matmul a.npy b.npy --type f16
     refuse option/type_with_texts '--type is for made-up data' mla_prolog --text --type f16

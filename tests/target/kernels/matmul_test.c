@@ -395,8 +395,10 @@ TEST(matmul, refuses_other_types)
         for (unsigned out = 0; out <= TYPE_COUNT; out++) {
             p.in = (enum type)in;
             p.out = (enum type)out;
-            if (!(in == TYPE_F16 && (out == TYPE_F32 || out == TYPE_F16)) &&
-                !(in == TYPE_S8 && out == TYPE_S32)) {
+            bool floats = in == TYPE_F16 || in == TYPE_BF16 || in == TYPE_F32;
+            if (!(floats && (out == TYPE_F32 || out == in)) &&
+                !(in == TYPE_S8 && (out == TYPE_S32 || out == TYPE_F16 ||
+                                    out == TYPE_S8 || out == TYPE_U8))) {
                 check_refused(p, ERR_TYPE);
             }
         }
