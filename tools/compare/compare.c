@@ -23,31 +23,42 @@ static bool refuse(const char *path, const char *why)
     return false;
 }
 
-/* The machine of all rows, or NULL. */
-static const char *machine_of(const struct table *t)
+/* A machine that `t` has rows of and `other` has none of, or NULL. */
+static const char *machine_alone(const struct table *t, const struct table *other)
 {
-    int column = table_column(t, "machine");
-    const char *machine = NULL;
+    int mine = table_column(t, "machine"), theirs = table_column(other, "machine");
 
-    for (unsigned i = 0; column >= 0 && i < t->rows; i++) {
-        if (machine && strcmp(machine, t->row[i].cell[column]) != 0) {
-            return NULL;
+    for (unsigned i = 0, k; i < t->rows; i++) {
+        for (k = 0; k < other->rows; k++) {
+            if (strcmp(t->row[i].cell[mine], other->row[k].cell[theirs]) == 0) {
+                break;
+            }
         }
-        machine = t->row[i].cell[column];
+        if (k == other->rows) {
+            return t->row[i].cell[mine];
+        }
     }
-    return machine;
+    return NULL;
 }
 
-static bool same_machine(const struct table *old, const struct table *new)
+static bool machines_of(const struct table *t, const struct table *other)
 {
-    const char *a = machine_of(old), *b = machine_of(new);
+    const char *alone = machine_alone(t, other);
 
-    if (!a || !b) {
-        return refuse(a ? new->path : old->path, "does not say of which machine it is");
+    if (alone) {
+        fprintf(stderr, "compare: %s is of machine %s, %s is not\n", t->path, alone,
+                other->path);
     }
-    if (strcmp(a, b) != 0) {
-        fprintf(stderr, "compare: %s is of machine %s, %s of %s\n", old->path, a,
-                new->path, b);
+    return alone == NULL;
+}
+
+static bool same_machines(const struct table *old, const struct table *new)
+{
+    if (table_column(old, "machine") < 0 || table_column(new, "machine") < 0) {
+        return refuse(table_column(old, "machine") < 0 ? old->path : new->path,
+                      "does not say of which machine it is");
+    }
+    if (!machines_of(old, new) || !machines_of(new, old)) {
         return false;
     }
     if (old->keys != new->keys) {
@@ -67,7 +78,7 @@ static int compare_tables(const char *old, const char *new, bool folder)
     struct table a = {0}, b = {0};
     int status = 2;
 
-    if (table_read(&a, old) && table_read(&b, new) && (folder || same_machine(&a, &b))) {
+    if (table_read(&a, old) && table_read(&b, new) && (folder || same_machines(&a, &b))) {
         status = table_compare(&a, &b, PERCENT) != 0;
     }
     table_free(&a);

@@ -94,7 +94,6 @@ static bool is_cost(const char *column)
            strcmp(column, "planning") == 0;
 }
 
-/* The machine is that of all rows. */
 static char *row_name(const struct table *t, char *const *cell)
 {
     size_t bytes = 1;
@@ -105,9 +104,7 @@ static char *row_name(const struct table *t, char *const *cell)
     }
     name = want(calloc(bytes, 1));
     for (unsigned i = 0; i < t->keys; i++) {
-        if (strcmp(t->column[i], "machine") != 0) {
-            strcat(strcat(name, *name ? " " : ""), cell[i]);
-        }
+        strcat(strcat(name, i ? " " : ""), cell[i]);
     }
     return name;
 }
