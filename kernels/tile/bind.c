@@ -205,6 +205,10 @@ static void name_dims(const struct shapes *s)
     b->bound.all_behind = names(b, &used, UINT16_MAX, false, true, true, true);
     b->bound.axes = names(b, &used, UINT16_MAX, true, true, true, false);
     b->bound.rest = names(b, &used, UINT16_MAX, true, true, false, true);
+    b->bound.sizes = b->sizes;
+    for (unsigned d = 0; d < b->n; d++) {
+        b->sizes[d] = b->dim[d].size;
+    }
 }
 
 /* --- types --- */

@@ -335,6 +335,7 @@ static tile_value name(struct parser *p)
 
     lex_next(p);
     parse_here(p, &t);
+    v = v == 0 && dim == TILE_NO_DIM ? parse_place(p, t.text) : v;
     if (v == 0 && dim == TILE_NO_DIM) {
         return parse_fail(p, &t, "no value or dimension '%s'%s", t.text,
                           parse_nearest(p, t.text, false, near));

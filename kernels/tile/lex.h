@@ -83,6 +83,8 @@ bool parse_new_name(struct parser *p, struct token *name, const char *what);
 bool parse_dims(struct parser *p, char *to, size_t size);
 /* Which dimensions the word `axes` means, where a kernel has `...`; 0: another word. */
 tile_dims parse_axes(struct parser *p);
+/* What the name `place` means there; 0: it is another name. */
+tile_value parse_place(struct parser *p, const char *name);
 
 /* kernels/tile/expr.c: an expression; a number with its sign. */
 tile_value parse_expr(struct parser *p);

@@ -91,6 +91,14 @@ static tile_value mask_with(struct tile_kernel *k, enum tile_op op, tile_value x
                      tile_map1(k, TILE_NOT, x)); /* 0, or 1, of its dimensions */
 }
 
+/* Whether an operation with a number leaves everything as it is: of + 0 the sign of -0, NaN
+ * remains NaN. */
+static bool is_idle(const struct tile_kernel *k, enum tile_op op, double y)
+{
+    return (op == TILE_MUL && y == 1) || (op == TILE_ADD && y == 0 && !k->exact) ||
+           (op == TILE_MIN && y == INFINITY) || (op == TILE_MAX && y == -INFINITY);
+}
+
 static tile_value map2(struct tile_kernel *k, enum tile_op op, tile_value x, tile_value y)
 {
     enum type type = (enum type)k->node[x].type;
@@ -108,6 +116,10 @@ static tile_value map2(struct tile_kernel *k, enum tile_op op, tile_value x, til
     }
     if (op == TILE_SUB && x_number) {
         return map2(k, TILE_ADD, map2(k, TILE_MUL, y, number(k, -1, type)), x);
+    }
+    if (type != TILE_MASK && ((y_number && is_idle(k, op, b)) ||
+                              (x_number && commutes(op) && is_idle(k, op, a)))) {
+        return y_number ? x : y;
     }
     if (op == TILE_DIV && x_number && a == 1) {
         return map1(k, TILE_REC, y);

@@ -164,6 +164,37 @@ tile_dims parse_axes(struct parser *p)
     return set;
 }
 
+/* Index of the first of these names, times the sizes of those behind it, and so on. */
+static tile_value place_in(struct parser *p, const char *names, const uint64_t *sizes)
+{
+    char name[TILE_NAME_BYTES];
+    tile_value v = 0;
+
+    for (unsigned i = 0; *names != '\0'; i++) {
+        size_t n = strcspn(names, " ");
+        tile_value at;
+        snprintf(name, sizeof(name), "%.*s", (int)n, names);
+        at = tile_index(p->k, tile_find_dim(p->k, name));
+        if (v != 0) { /* modulo 2^32, as numbers of S32 are */
+            v = tile_map2(p->k, TILE_MUL, v,
+                          tile_number(p->k, (double)(int32_t)sizes[i]));
+            at = tile_map2(p->k, TILE_ADD, v, at);
+        }
+        v = at;
+        names += n + (names[n] == ' ');
+    }
+    return v;
+}
+
+tile_value parse_place(struct parser *p, const char *name)
+{
+    if (!p->open.pack || p->open.axis || strcmp(name, "place") != 0) {
+        return 0;
+    }
+    return place_in(p, p->bound ? p->bound->all_before : "...",
+                    p->bound ? p->bound->sizes : NULL);
+}
+
 /* --- tensors --- */
 
 /* A parameter or a result as it is written. */

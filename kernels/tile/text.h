@@ -37,7 +37,8 @@
  * A kernel may leave open what its operands tell, when they are there: which types its
  * variables T are, a row of `types`; what dimensions `...` is, as NumPy broadcasts them;
  * which of them `axes` names in a reduction, `[rest]` being the others; where in
- * `[..., n, ...]` the n is; whether there is an `x?`, a number otherwise.
+ * `[..., n, ...]` the n is; whether there is an `x?`, a number otherwise. `place` is where in
+ * `...` an element lies, S32 from 0.
  */
 #ifndef KERNELS_TILE_TEXT_H
 #define KERNELS_TILE_TEXT_H
@@ -75,6 +76,7 @@ struct tile_bound {
     const char *before[TILE_PARAMS], *behind[TILE_PARAMS]; /* of parameters */
     const char *all_before, *all_behind;                   /* of results */
     const char *axes, *rest;
+    const uint64_t *sizes; /* of those of all_before */
 };
 
 /* Reads the kernel of that name, NULL: the only one, into the arena; the text need not

@@ -39,6 +39,7 @@ struct tile_binding {
         uint16_t params; /* bit i: parameter i has it */
         bool reduced, behind;
     } dim[TILE_BOUND];
+    uint64_t sizes[TILE_BOUND]; /* of dim */
     char text[2 * TILE_PARAMS + 4][4 * TILE_BOUND];
 };
 
