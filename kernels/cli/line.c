@@ -238,7 +238,7 @@ static int narrow(const struct line *line, unsigned i, struct tensor *t, io_rows
     }
     if (at != t->count) {
         fprintf(stderr, "%s: %s: %lld at %llu is no int32\n", line->op->name, t->path,
-                (unsigned long long)at, (long long)((int64_t *)t->data)[at]);
+                (long long)((int64_t *)t->data)[at], (unsigned long long)at);
         return ERR_TYPE;
     }
     return 0;
