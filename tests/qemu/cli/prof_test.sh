@@ -38,6 +38,13 @@ tap_check prof/summary "$(has_status 0
 salai -- profile --active 5 vadd --n 5000
 tap_check prof/table "$(has_status 0; says out '^  p50 [0-9]+, p90 [0-9]+, p99 [0-9]+, mean '
     says out '^  aiv_vec_ratio +0\.[0-9]+$')"
+# Data that is another each time, in tile programs and where weights are packed once; each ends
+# with the comparison of its last result.
+salai -- profile --active 3 --warmup 1 softmax --m 40 --n 100
+tap_check prof/tile_programs "$(has_status 0
+    says out '^softmax --m 40 --n 100: 3 launches on 1 core,')"
+salai -- profile --active 2 --warmup 0 conv2d --h 8 --w 8 --c 16 --o 16 --kh 3 --kw 3 --n 1 --i 16
+tap_check prof/packed_weights "$(has_status 0; says out '^  p50 ')"
 refused prof/refuses_no_operator 'nothing: no operator' profile --active 3
 refused prof/refuses_a_command 'help: no operator' profile help
 refused prof/refuses_an_option '--actve: no such option' profile --actve 3 vadd --n 5
