@@ -257,6 +257,28 @@ bad_convolutions()
     refuse_all
 }
 
+bad_moves()
+{
+    local x=(--shapes 2x3x4)
+
+    refuse transpose/twice 'transpose: --perm 0,0,1: want each of 0 to 2 once' transpose "${x[@]}" \
+        --perm 0,0,1
+    refuse transpose/too_few '--perm 1,0: want 3 numbers with commas' transpose "${x[@]}" --perm 1,0
+    refuse transpose/no_number '--perm a,0,1: want 3 numbers' transpose "${x[@]}" --perm a,0,1
+    refuse slice/nothing 'slice: dimension 1: nothing from 2 to 2 in steps of 1' slice "${x[@]}" \
+        --starts 0,2,0 --stops 2,2,4
+    refuse slice/backwards 'nothing from 0 to 2 in steps of -1' slice "${x[@]}" --steps -1,1,1
+    refuse pad/negative 'pad: dimension 2: pads of 0 and -1' pad "${x[@]}" --after 0,0,-1
+    refuse expand/none 'expand: --repeats 1,0,1: want numbers from 1 up' expand "${x[@]}" \
+        --repeats 1,0,1
+    refuse concat/rows 'concat: ' concat --shapes 2x3x4,5x3x4
+    refuse depth_to_space/channels '6 channels are no multiple of 2 x 2' depth_to_space --n 1 \
+        --h 1 --w 1 --c 6
+    refuse space_to_depth/pixels '3 x 4 pixels are no multiple of 2' space_to_depth --n 1 --h 3 \
+        --w 4 --c 1
+    refuse_all
+}
+
 bad_texts()
 {
     refused demo/missing_text 'demo: missing text: no such file' demo 'missing text'
@@ -274,5 +296,6 @@ bad_outputs
 bad_options
 bad_results
 bad_convolutions
+bad_moves
 bad_texts
 tap_done
