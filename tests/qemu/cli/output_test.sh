@@ -125,18 +125,24 @@ names()
 # --- runs that do not end well, runs at the same time ---
 
 # begin FILE ARGUMENT...    starts a run and holds it while it writes FILE, which it has
-# only begun, and dropped again, before it computed
+# only begun, and dropped again, before it computed. On a busy host that may pass unseen:
+# then another run is held.
 begin()
 {
-    "$SALAI" "${@:2}" "$1" > "$log/out" 2> "$log/err" < /dev/null &
-    run=$!
-    while kill -0 $run 2> /dev/null; do # no other program, it would often be too late
-        for part in ".$1".salai-*; do
-            if [ -s "$part" ]; then
-                kill -STOP $run
-                return
-            fi
+    local part
+
+    for _ in {1..20}; do
+        "$SALAI" "${@:2}" "$1" > "$log/out" 2> "$log/err" < /dev/null &
+        run=$!
+        while kill -0 $run 2> /dev/null; do # no other program, it would often be too late
+            for part in ".$1".salai-*; do
+                if [ -s "$part" ]; then
+                    kill -STOP $run
+                    return
+                fi
+            done
         done
+        rm -f "$1"
     done
     echo "it was not seen writing: $(cat "$log/err")"
 }
