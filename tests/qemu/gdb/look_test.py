@@ -170,7 +170,7 @@ def tiles(args, kind, sizes, out):
     process = debug(f"{args} --m {m} --n {n} --k {k}")
     a, b, c = arrays("matmul", "a", "b", "c")
     go_to("report_launch")
-    in_l1 = number("matmul_last.mm.l1_b")
+    in_l1 = number("2 * 'published.c'::L1_A")  # b's slots, behind two of a
     for name, tile, reference in (
             ("l1_nz", f"l1 0 {m}x{k} {kind} nz", a),
             ("l1_nz_pitch", f"l1 {in_l1} {k}x{n} {kind} nz -p {k}", b),
@@ -187,7 +187,7 @@ def tiles(args, kind, sizes, out):
 
 
 def tile_values():
-    process, a = tiles("matmul --type f16", "fp16", (20, 40, 24), "fp32")
+    process, a = tiles("matmul --tiling published --type f16", "fp16", (20, 40, 24), "fp32")
     memory = bytes(gdb.selected_inferior().read_memory(a, 20 * 24 * 2))
     want = struct.unpack("<480e", memory)
     text = npu(f"tile gm {a:#x} 20x24 fp16 -a").splitlines()
@@ -223,7 +223,7 @@ def tile_values():
     shows("diff_of_two_types", npu(f"diff gm $one 1x4 fp16 $one -r int16"),
           "4 of 4 elements differ")
     over(process)
-    process, _ = tiles("matmul --type s8", "int8", (20, 40, 40), "int32")
+    process, _ = tiles("matmul --tiling published --type s8", "int8", (20, 40, 40), "int32")
     over(process)
 
 
@@ -342,7 +342,7 @@ def readme():
     shows("readme_status", texts["npu status"], "^  MTE2 +RUNNING .*\n.* waits sem 2 MM_B_FREE")
     shows("readme_task", texts["npu 0"],
           r'^task 0 "matmul": (runs|ready|waits for \d+ slots of \w+)$',
-          r"push \(.*record\.c:\d+$")
+          r"push \(.*record\.[ch]:\d+$")
     shows("readme_tile_equals_a", texts["npu matmul_last.p.a"], ": equal, 131072 elements$")
     shows("readme_print", texts["print cmds[0]"], r"= (ND2NZ_GM_L1|LOAD2D_L0A|MMAD) F16 ")
     same(len(texts), 8, "npu/readme_has_all_lines")
