@@ -149,6 +149,11 @@ def backwards():
        "mi/every_way_back_is_answered", seen)
     seen = [command(mi.ask("-exec-continue", TOLD)), command(mi.console("npu step V", TOLD))]
     ok(seen[1] == seen[0] + 1, "mi/and_every_way_forward", seen)
+    mi.console("npu delete")
+    mi.console("npu step V -r", TOLD)
+    mi.console("npu break V if $npu_number % 3 == 0")
+    seen = [command(mi.ask("-exec-continue", TOLD)) for _ in range(2)]
+    ok(seen[0] % 3 == 0 and seen[1] == seen[0] + 3, "mi/conditions_hold", seen)
     text = mi.console("npu who ub 0 -g", r"is issued at cycle \d+")
     matches("mi/who_goes_to_the_issuer", text + mi.ask("-stack-info-frame"),
             r"is issued at cycle \d+", r'func="copy_in"')
