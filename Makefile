@@ -327,7 +327,7 @@ OPERATOR_FOLDERS := $(filter-out %/cli/ %/lib/ %/mm/ %/tile/,$(wildcard kernels/
 limit = $(shell expr $(1) + 10 \* $(words $(OPERATOR_FOLDERS)) + $(words $(PROGRAMS)) + 32 + 220)
 $(B)/fw-picolibc/%.elf: IMAGE_KIB = $(call limit,90)
 $(B)/fw-newlib/%.elf: IMAGE_KIB = $(call limit,122)
-$(FW:=/test.elf): IMAGE_KIB = 896
+$(FW:=/test.elf): IMAGE_KIB = 1024
 
 $(B)/newlib/lib/libc.a: tools/newlib | $(B)/packages-test
 	$(call say,NEWLIB)
