@@ -72,14 +72,13 @@ class Measured:
     def __init__(self, cores, words, largest):
         if not any(PLACE.search(w) for w in words):
             fail("ARGS want a {N}: its units are what a request has one or several of")
-        self.units, self.cycles = [1 << i for i in range(largest.bit_length())], {}
+        self.units = [1 << i for i in range(largest.bit_length())]
+        self.cycles, sizes = {}, {}
         for n in self.units:
-            self.cycles[n], self.price, bytes_ = launches(cores, words, n)
-            if n <= 2:
-                one, two = (bytes_, bytes_) if n == 1 else (one, bytes_)
+            self.cycles[n], self.price, sizes[n] = launches(cores, words, n)
         # What grows with the units belongs to a request; the rest stays on the device.
         self.bytes_in, self.bytes_out = (sum(b - a for a, b in zip(x, y))
-                                         for x, y in zip(one, two))
+                                         for x, y in zip(sizes[1], sizes[2]))
         self.empty, self.step = empty(cores)
         self.pieces = len(self.cycles[1]) > 1
 

@@ -12,7 +12,7 @@ import gdb
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from session import *  # noqa: E402
-from session import ENV, FULL  # noqa: E402
+from session import FULL  # noqa: E402
 
 VADD = "vadd --n 400000" + SPARING
 TILE = 48 << 10  # bytes
