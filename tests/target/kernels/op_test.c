@@ -157,7 +157,7 @@ TEST_SHAPES(operator, every_case_equals_its_definition)
 }
 
 /* Of programs, which are planned for their sizes before they run. */
-TEST(operator, every_program_equals_the_interpreter)
+TEST_SHAPES(operator, every_program_equals_the_interpreter)
 {
     for (const struct opdesc *e = next_of(NULL, true); e && !test_failed();
          e = next_of(e, true)) {

@@ -96,7 +96,7 @@ TEST(tile_product, with_the_vector)
               {.b = 3, .m = 35, .n = 50, .k = 70}, {.b = 5, .m = 17, .n = 3, .k = 9});
 }
 
-TEST(tile_product, rows_of_it_reduced)
+TEST_SHAPES(tile_product, rows_of_it_reduced)
 {
     CHECK_ALL("kernel p(a: f16[m, k], b: f16[k, n], bias: f16[n]) -> out: f16[m, n]\n"
               " x = a @ b + bias\n"
@@ -105,7 +105,7 @@ TEST(tile_product, rows_of_it_reduced)
               {.m = 150, .n = 130, .k = 31});
 }
 
-TEST(tile_product, of_what_is_computed)
+TEST_SHAPES(tile_product, of_what_is_computed)
 {
     CHECK_ALL("kernel p(a: f16[m, k], b: f32[k, n], s: f32[m]) -> out: f32[m, n],"
               " w: f32[m]\n x = f16(silu(a)) @ f16(b * 0.5)\n out = x * s\n"
@@ -116,7 +116,7 @@ TEST(tile_product, of_what_is_computed)
               {.m = 35, .n = 50, .k = 70});
 }
 
-TEST(tile_product, of_products)
+TEST_SHAPES(tile_product, of_products)
 {
     CHECK_ALL("kernel p(x: f16[m, k], y: f16[k, n], z: f16[n, b]) -> d: f32[m, b]\n"
               " d = f16(relu(x @ y)) @ z\n",
