@@ -14,6 +14,7 @@ enum {
     MM_SUM_BYTES = 4,   /* of an element in L0C */
     MM_BIAS_BYTES = 4,  /* of a column */
     MM_SCALE_BYTES = 8, /* likewise */
+    MM_SLOPE_BYTES = 4,
     MM_ROW_PIXELS = 511 /* of a filter that is a row */
 };
 
@@ -108,6 +109,13 @@ static inline uint32_t mm_bt_slot(void)
 static inline uint32_t mm_small_slot(const struct mm *mm, uint32_t size)
 {
     return mm_up(mm->tiling.n * size, 64);
+}
+
+/* Of FB for so many columns. */
+static inline uint32_t mm_fb_bytes(const struct mm *mm, uint32_t columns)
+{
+    return (mm->scale_words ? mm_up(columns * MM_SCALE_BYTES, 64) : 0) +
+           (mm->slopes ? mm_up(columns * MM_SLOPE_BYTES, 64) : 0);
 }
 
 /* Two slots of L0C hold a tile, its left and its right columns; else they hold a tile each,

@@ -23,9 +23,11 @@
 enum {
     AHEAD = 7,
     ONCE = 2,  /* chunks of a share that is not recorded */
-    LOADS = 4, /* of a chunk, at most: a, b, bias, scales */
+    LOADS = 4, /* of a chunk: a, b, bias, scales; */
+    MOST = 5,  /* or slopes as well */
 };
-_Static_assert(AHEAD *LOADS < PIPE_DEPTH, "MTE2's queue holds them");
+_Static_assert(AHEAD *LOADS < PIPE_DEPTH && (AHEAD - 1) * MOST < PIPE_DEPTH,
+               "MTE2's queue holds them");
 
 /* --- what is to be computed --- */
 
@@ -101,6 +103,12 @@ void mm_set_activation(struct mm *mm, const struct mm_activation *activation)
     mm->act = *activation;
 }
 
+void mm_set_slopes(struct mm *mm, const float *gm)
+{
+    mm->act.relu = FIX_RELU_CHANNEL;
+    mm->slopes = gm;
+}
+
 void mm_set_hf32(struct mm *mm, bool towards_zero)
 {
     mm->cube_flags = towards_zero ? MMAD_HF32 | MMAD_HF32_ZERO : MMAD_HF32;
@@ -124,7 +132,8 @@ static void count_free(const struct mm *mm, uint8_t free[MM_SEMS])
         free[MM_C_FREE + c] = 1;
     }
     free[MM_BIAS_FREE] = mm->bias ? MM_SMALL_SLOTS : 0;
-    free[MM_SCALE_FREE] = mm->scale_words ? MM_SMALL_SLOTS : 0;
+    free[MM_SCALE_FREE] =
+        (uint8_t)(((mm->scale_words != NULL) + (mm->slopes != NULL)) * MM_SMALL_SLOTS);
     free[MM_PART_FREE] = mm->parts > 1 ? MM_PART_SLOTS : 0;
 }
 
@@ -202,7 +211,8 @@ uint64_t mm_fold(const struct mm *mm)
     sum = fold_in(sum, (uint64_t)mm->c_type << 32 | mm->cube_flags);
     sum = fold_in(sum, (uint64_t)mm->act.relu << 8 | (uint64_t)mm->act.clip);
     sum =
-        fold_in(sum, (uint64_t)mm->any_order << 3 | (uint64_t)(mm->bias != NULL) << 2 |
+        fold_in(sum, (uint64_t)(mm->slopes != NULL) << 4 | (uint64_t)mm->any_order << 3 |
+                         (uint64_t)(mm->bias != NULL) << 2 |
                          (uint64_t)(mm->scale_words != NULL) << 1 | (uint64_t)mm->scaled);
     sum = fold_in(sum, (uint64_t)s->m << 32 | s->n);
     sum = fold_in(sum, (uint64_t)s->k << 32 | s->batch << 8 | mm->parts);
@@ -242,6 +252,11 @@ static uint32_t prepare(struct mm *mm)
     if (err) {
         task_fail(err, SCHED_HERE, "%s", why);
     }
+    if (mm_room_taken(task_core())) {
+        task_fail(ERR_BUSY, SCHED_HERE,
+                  "a second object at one time: L0A, L0B and L0C belong to the one that "
+                  "has begun, until its mm_end()");
+    }
     first = take_share(mm);
     mm->room = mm_room_take(task_core(), mm->once ? 0 : mm->folded);
     if (mm->room == NULL) {
@@ -261,8 +276,9 @@ static void begin(struct mm *mm, uint32_t first)
     mm->loads = mm->done = mm->l0 = mm->c = mm->out = 0;
     post_free(mm);
     set_fixpipe(mm);
-    mm->most_ahead = mm_min(AHEAD, mm_max(mm->tiling.a_stays ? 2 : mm->tiling.a_slots,
-                                          mm->tiling.b_stays ? 2 : mm->tiling.b_slots));
+    mm->most_ahead = mm_min(mm->slopes ? AHEAD - 1 : AHEAD,
+                            mm_max(mm->tiling.a_stays ? 2 : mm->tiling.a_slots,
+                                   mm->tiling.b_stays ? 2 : mm->tiling.b_slots));
     mm->begun = mm->fresh = true;
 }
 
@@ -291,6 +307,9 @@ static void load_chunk(struct mm *mm)
     }
     if (at->chunk == 0 && mm->scale_words) {
         mm_push_load_scale(mm, at);
+    }
+    if (at->chunk == 0 && mm->slopes) {
+        mm_push_load_slope(mm, at);
     }
     if (at->chunk + 1 == at->chunks && at->tile + 1 == mm->tile_end) {
         next->tile = mm->tile_end;

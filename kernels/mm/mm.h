@@ -22,8 +22,9 @@
  * Numbers  hal/contract/cube.md: products exact, k ascending, one rounding a step, the sum
  *          begins with the bias; converted once (fixpipe.md). The same bits for every tiling
  *          and number of cores, but for MM_SPLIT_K: mm_add_parts().
- * Uses     mm_l1_bytes() of L1, L0A, L0B, L0C whole, with a bias BT, with a
- *          scale for each column FB; semaphores `sem` to `sem` + MM_SEMS - 1 of its core.
+ * Uses     mm_l1_bytes() of L1, L0A, L0B, L0C whole, with a bias BT, with scales or slopes of
+ *          columns FB; semaphores `sem` to `sem` + MM_SEMS - 1 of its core. So a core has one
+ *          object at a time: ERR_BUSY.
  * Errors   mm_check() says what is wrong with all that was set; in a task the same ends the
  *          run with that error and text before any command is issued.
  */
@@ -134,6 +135,7 @@ struct mm {
     bool scaled;
     uint64_t scale_word;
     const uint64_t *scale_words; /* one for each column; NULL: scale_word for all */
+    const float *slopes;         /* of FIX_RELU_CHANNEL, one for each column */
     struct mm_activation {
         uint8_t relu; /* FIX_RELU_ */
         bool clip;
@@ -154,7 +156,8 @@ struct mm {
      * buffers begin; and where the object is in its share. */
     uint32_t parts, rows, cols, tiles, tile_end;
     uint32_t unit_m, unit_n, unit_k; /* in whose multiples it is cut */
-    uint32_t slot_a, slot_b, l1_a, l1_b, l1_bias, l1_scale, c1, l0a_slot, l0b_slot, c0;
+    uint32_t slot_a, slot_b, l1_a, l1_b, l1_bias, l1_scale, l1_slope, c1, l0a_slot,
+        l0b_slot, c0;
     uint32_t group;              /* pieces of a chunk that are recorded together */
     const struct mm_cursor *now; /* the tile that was begun last */
     uint32_t loads, done;        /* chunks that are loaded, that are multiplied */
@@ -185,6 +188,8 @@ void mm_set_bias(struct mm *mm, const void *gm);
 /* c is scaled: by one word (fixpipe_word), or by one for each column, n words in GM. */
 void mm_set_scale(struct mm *mm, uint64_t word, const uint64_t *gm);
 void mm_set_activation(struct mm *mm, const struct mm_activation *activation);
+/* Below 0 each column has its own slope, n fp32 numbers in GM (PReLU). */
+void mm_set_slopes(struct mm *mm, const float *gm);
 /* F32 is rounded to HF32 first, ties to even or towards zero (cube.md): a fractal a cycle. */
 void mm_set_hf32(struct mm *mm, bool towards_zero);
 /* Tiles go to UB through a ring. */

@@ -9,6 +9,8 @@
 #include "kernels/mm/room.h"
 #include "kernels/mm/walk.h"
 
+enum { FB_UNIT = 64 /* bytes that go to FB at a time */ };
+
 /* What leaves with one command: columns of a tile, their slot of L0C, some of their rows. */
 struct part {
     uint32_t h0, ht, r0, rt;
@@ -57,6 +59,12 @@ static uint32_t ring_pitch(const struct mm *mm, uint32_t columns)
                                 : mm_up(columns * out_bytes(mm), MTE_BLOCK);
 }
 
+/* Where slopes lie in FB: behind the scales of a part. */
+static uint32_t fb_slopes(const struct mm *mm, const struct part *p)
+{
+    return mm->scale_words ? mm_up(p->ht * MM_SCALE_BYTES, FB_UNIT) : 0;
+}
+
 static void build_out(const struct mm *mm, const struct mm_key *key, const struct part *p,
                       unsigned slot, union cmd *cmd)
 {
@@ -68,6 +76,7 @@ static void build_out(const struct mm *mm, const struct mm_key *key, const struc
                                 .block_rows = mm_up(key->mt, 16),
                                 .quant = mm_quant(mm),
                                 .relu = mm->act.relu,
+                                .fb_relu = fb_slopes(mm, p),
                                 .flags = mm->act.clip ? FIX_L0C_GM_CLIP : 0};
 
     if (key->place == MM_GM) {
@@ -95,14 +104,17 @@ static void build_out(const struct mm *mm, const struct mm_key *key, const struc
     }
 }
 
-/* The scales of a part's columns from L1 to FB, where only FIX looks at them. */
+/* Scales or slopes of a part's columns, `size` bytes each, from a tile's slot in L1 to FB,
+ * where only FIX looks at them. */
 static void build_words(const struct mm *mm, const struct mm_key *key,
-                        const struct part *p, union cmd *cmd)
+                        const struct part *p, uint32_t size, union cmd *cmd)
 {
-    fixpipe_l1_to_fb(cmd, 0,
-                     mm->l1_scale + key->l0 * mm_small_slot(mm, MM_SCALE_BYTES) +
-                         p->h0 * MM_SCALE_BYTES,
-                     mm_up(p->ht * MM_SCALE_BYTES, 64));
+    bool scales = size == MM_SCALE_BYTES;
+
+    fixpipe_l1_to_fb(cmd, scales ? 0 : fb_slopes(mm, p),
+                     (scales ? mm->l1_scale : mm->l1_slope) +
+                         key->l0 * mm_small_slot(mm, size) + p->h0 * size,
+                     mm_up(p->ht * size, FB_UNIT));
     if (p->h0 == 0) {
         cmd_wait(cmd, mm->sem + MM_SCALE_FULL, 1);
     }
@@ -111,16 +123,25 @@ static void build_words(const struct mm *mm, const struct mm_key *key,
     }
 }
 
+/* Commands in front of each slot's first part. */
+static unsigned words_of(const struct mm *mm)
+{
+    return (mm->scale_words ? 1u : 0u) + (mm->slopes ? 1u : 0u);
+}
+
 static struct mm_recording *record_out(struct mm *mm, const struct mm_key *key)
 {
-    unsigned words = mm->scale_words ? key->pieces : 0, n = parts_of(mm, key);
+    unsigned words = words_of(mm) * key->pieces, n = parts_of(mm, key);
     struct mm_recording *r = mm_record(mm, key, PIPE_FIX, n + words, 0);
     union cmd *cmd = r->cmds;
 
     for (unsigned i = 0; i < n; i++) {
         struct part p = part_of(mm, key, i);
-        if (words && p.first) {
-            build_words(mm, key, &p, cmd++);
+        if (mm->scale_words && p.first) {
+            build_words(mm, key, &p, MM_SCALE_BYTES, cmd++);
+        }
+        if (mm->slopes && p.first) {
+            build_words(mm, key, &p, MM_SLOPE_BYTES, cmd++);
         }
         build_out(mm, key, &p, (key->a + i) % mm_max(1, mm->ring.slots), cmd++);
     }
@@ -142,7 +163,7 @@ static struct mm_key key_of(const struct mm *mm, const struct mm_cursor *at, uns
         .kind = MM_OUT,
         .a = (uint16_t)(place == MM_UB && mm->ring.slots ? mm->out % mm->ring.slots : 0),
         .c = (uint8_t)c,
-        .l0 = mm->scale_words ? at->tile % MM_SMALL_SLOTS : 0,
+        .l0 = words_of(mm) ? at->tile % MM_SMALL_SLOTS : 0,
         .mt = (uint16_t)at->mt,
         .nt = (uint16_t)at->nt,
         .pieces = (uint16_t)mm_columns(mm, at->nt),
@@ -152,7 +173,7 @@ static struct mm_key key_of(const struct mm *mm, const struct mm_cursor *at, uns
 void mm_push_out(struct mm *mm, const struct mm_cursor *at, unsigned c,
                  enum mm_place place, uint64_t to)
 {
-    unsigned each = mm->scale_words ? 2 : 1;
+    unsigned each = words_of(mm) + 1;
     const struct mm_key key = key_of(mm, at, c, place);
     struct mm_recording *r = mm_recorded(mm, &key);
 
@@ -176,7 +197,7 @@ unsigned mm_ring_most(const struct mm *mm)
                                .pieces = (uint16_t)mm_columns(mm, mm->tiling.n),
                                .place = MM_UB};
 
-    return parts_of(mm, &key) + (mm->scale_words ? key.pieces : 0u);
+    return parts_of(mm, &key) + words_of(mm) * key.pieces;
 }
 
 uint32_t mm_ring_bytes(const struct mm *mm)

@@ -33,7 +33,7 @@ static uint32_t small_bytes(const struct mm *mm, uint32_t n)
 {
     uint32_t bias = mm->bias ? mm_up(n * MM_BIAS_BYTES, 64) : 0;
 
-    return 2 * (bias + (mm->scale_words ? mm_up(n * MM_SCALE_BYTES, 64) : 0));
+    return 2 * (bias + mm_fb_bytes(mm, n));
 }
 
 /* Gives the slots what L1 has; false: too little. */
@@ -148,8 +148,8 @@ static bool size(const struct mm_search *s, struct mm_candidate *c, uint32_t fm,
                    MM_SUM_BYTES <=
                s->r.l0c_bytes &&
            (!mm->bias || c->t.columns * MM_BIAS_BYTES <= mm_bt_slot()) &&
-           (!mm->scale_words || c->t.columns * MM_SCALE_BYTES <= chip_mem(NPU_MEM_FB)) &&
-           c->t.slice >= unit && c->t.m <= 4080 && c->t.columns <= 4080;
+           mm_fb_bytes(mm, c->t.columns) <= chip_mem(NPU_MEM_FB) && c->t.slice >= unit &&
+           c->t.m <= 4080 && c->t.columns <= 4080;
 }
 
 /* Whether tiles of that size can be what was asked for. */
@@ -340,7 +340,7 @@ void mm_turn(struct mm *mm)
 /* Whether c can be a column, and may. */
 static bool may_turn(const struct mm *mm, enum mm_strategy strategy)
 {
-    return mm->shape.m == 1 && !mm->bias && !mm->scale_words &&
+    return mm->shape.m == 1 && !mm->bias && !mm->scale_words && !mm->slopes &&
            (strategy == MM_AUTO || strategy == MM_GEMV);
 }
 

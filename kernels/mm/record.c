@@ -141,35 +141,56 @@ void mm_push_load_b(struct mm *mm, const struct mm_cursor *at)
     push_load(mm, r, window_at(&mm->b, &w, at->product), MM_BASE_B);
 }
 
-/* Bias or scales of a tile's columns, to the slot of the tile's number. */
-static void push_load_small(struct mm *mm, const struct mm_cursor *at, enum mm_kind kind)
+/* What a tile's columns have each, where that lies in GM and in L1. */
+struct small {
+    enum mm_kind kind;
+    enum mm_base base;
+    uintptr_t gm;
+    uint32_t size, l1;
+    unsigned free, full; /* semaphores */
+};
+
+/* To the slot of the tile's number. */
+static void push_load_small(struct mm *mm, const struct mm_cursor *at,
+                            const struct small *small)
 {
-    const struct mm_key key = {.kind = (uint8_t)kind,
+    const struct mm_key key = {.kind = (uint8_t)small->kind,
                                .c = (uint8_t)(at->tile % MM_SMALL_SLOTS),
                                .nt = (uint16_t)at->nt};
-    bool bias = kind == MM_LOAD_BIAS;
-    uint32_t size = bias ? MM_BIAS_BYTES : MM_SCALE_BYTES;
-    uintptr_t gm = bias ? (uintptr_t)mm->bias : (uintptr_t)mm->scale_words;
     struct mm_recording *r = mm_recorded(mm, &key);
 
     if (r == NULL) {
-        uint32_t l1 = bias ? mm->l1_bias : mm->l1_scale;
         r = mm_record(mm, &key, PIPE_MTE2, 1, 0);
-        mte_gm_to_l1(r->cmds, l1 + key.c * mm_small_slot(mm, size), NULL, at->nt * size);
-        cmd_wait(r->cmds, mm->sem + (bias ? MM_BIAS_FREE : MM_SCALE_FREE), 1);
-        cmd_post(r->cmds, mm->sem + (bias ? MM_BIAS_FULL : MM_SCALE_FULL), 1);
+        mte_gm_to_l1(r->cmds, small->l1 + key.c * mm_small_slot(mm, small->size), NULL,
+                     at->nt * small->size);
+        cmd_wait(r->cmds, mm->sem + small->free, 1);
+        cmd_post(r->cmds, mm->sem + small->full, 1);
     }
-    push_load(mm, r, gm + (uint64_t)at->n0 * size, bias ? MM_BASE_BIAS : MM_BASE_SCALE);
+    push_load(mm, r, small->gm + (uint64_t)at->n0 * small->size, small->base);
 }
 
 void mm_push_load_bias(struct mm *mm, const struct mm_cursor *at)
 {
-    push_load_small(mm, at, MM_LOAD_BIAS);
+    push_load_small(mm, at,
+                    &(struct small){MM_LOAD_BIAS, MM_BASE_BIAS, (uintptr_t)mm->bias,
+                                    MM_BIAS_BYTES, mm->l1_bias, MM_BIAS_FREE,
+                                    MM_BIAS_FULL});
 }
 
 void mm_push_load_scale(struct mm *mm, const struct mm_cursor *at)
 {
-    push_load_small(mm, at, MM_LOAD_SCALE);
+    push_load_small(mm, at,
+                    &(struct small){MM_LOAD_SCALE, MM_BASE_SCALE,
+                                    (uintptr_t)mm->scale_words, MM_SCALE_BYTES,
+                                    mm->l1_scale, MM_SCALE_FREE, MM_SCALE_FULL});
+}
+
+void mm_push_load_slope(struct mm *mm, const struct mm_cursor *at)
+{
+    push_load_small(mm, at,
+                    &(struct small){MM_LOAD_SLOPE, MM_BASE_SLOPE, (uintptr_t)mm->slopes,
+                                    MM_SLOPE_BYTES, mm->l1_slope, MM_SCALE_FREE,
+                                    MM_SCALE_FULL});
 }
 
 /* --- products --- */

@@ -46,6 +46,7 @@ enum mm_base {
     MM_BASE_B,
     MM_BASE_BIAS,
     MM_BASE_SCALE,
+    MM_BASE_SLOPE,
     MM_BASE_C,
     MM_BASE_SUMS,
     MM_BASES
@@ -72,6 +73,7 @@ void mm_push_load_a(struct mm *mm, const struct mm_cursor *at);
 void mm_push_load_b(struct mm *mm, const struct mm_cursor *at);
 void mm_push_load_bias(struct mm *mm, const struct mm_cursor *at);
 void mm_push_load_scale(struct mm *mm, const struct mm_cursor *at);
+void mm_push_load_slope(struct mm *mm, const struct mm_cursor *at);
 /* Pieces of the tile over one chunk, the first of them into slot c of L0C, what is more into
  * the other by turns. */
 void mm_push_products(struct mm *mm, const struct mm_cursor *at, uint32_t first,

@@ -22,17 +22,19 @@ static void forget(struct mm_room *room)
 
 struct mm_room *mm_room_of(unsigned core)
 {
-    struct mm_room *room = rooms[core];
+    return rooms[core];
+}
 
-    while (room && room->taken && room->run == sched_run_number) {
-        room = room->next;
-    }
-    return room;
+bool mm_room_taken(unsigned core)
+{
+    const struct mm_room *room = rooms[core];
+
+    return room && room->taken && room->run == sched_run_number;
 }
 
 struct mm_room *mm_room_take(unsigned core, uint64_t of)
 {
-    struct mm_room *room = mm_room_of(core);
+    struct mm_room *room = rooms[core];
 
     if (room == NULL) {
         room = malloc(sizeof(*room));
@@ -40,7 +42,6 @@ struct mm_room *mm_room_take(unsigned core, uint64_t of)
             return NULL;
         }
         hint_kept(room, sizeof(*room));
-        room->next = rooms[core];
         room->of = ~of;
         room->script.state = MM_SCRIPT_NONE;
         rooms[core] = room;

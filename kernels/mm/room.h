@@ -20,6 +20,7 @@ enum mm_kind {
     MM_LOAD_B,
     MM_LOAD_BIAS,
     MM_LOAD_SCALE,
+    MM_LOAD_SLOPE,
     MM_PRODUCTS,
     MM_OUT,
     MM_KINDS
@@ -50,7 +51,6 @@ struct mm_common {
 };
 
 struct mm_room {
-    struct mm_room *next;
     uint32_t run;
     bool taken;
     uint64_t of;                         /* what else its recordings depend on, folded */
@@ -69,8 +69,10 @@ struct mm_room {
  * record again. of 0: for an object that records nothing. NULL: no memory. */
 struct mm_room *mm_room_take(unsigned core, uint64_t of);
 void mm_room_give(struct mm_room *room);
-/* The room that the core's next object would get; NULL: there is none yet. */
+/* The core's room; NULL: there is none yet. */
 struct mm_room *mm_room_of(unsigned core);
+/* Whether an object of the core has begun in this run and not ended. */
+bool mm_room_taken(unsigned core);
 /* The recording of a key, or NULL. */
 struct mm_recording *mm_recorded(const struct mm *mm, const struct mm_key *key);
 /* One of n commands and `more`, of a key that was not found, for who fills them in. */

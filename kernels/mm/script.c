@@ -18,6 +18,7 @@ static void take_bases(const struct mm *mm, void *c, void *sums, uint64_t bases[
     bases[MM_BASE_B] = (uintptr_t)mm->b.gm;
     bases[MM_BASE_BIAS] = (uintptr_t)mm->bias;
     bases[MM_BASE_SCALE] = (uintptr_t)mm->scale_words;
+    bases[MM_BASE_SLOPE] = (uintptr_t)mm->slopes;
     bases[MM_BASE_C] = (uintptr_t)c;
     bases[MM_BASE_SUMS] = (uintptr_t)sums;
 }
@@ -227,7 +228,8 @@ static bool lies_there(const struct mm_script *s, const struct mm *mm, const voi
             (at[MM_BASE_B] ^ (uintptr_t)mm->b.gm) |
             (at[MM_BASE_BIAS] ^ (uintptr_t)mm->bias) |
             (at[MM_BASE_SCALE] ^ (uintptr_t)mm->scale_words) |
-            (at[MM_BASE_C] ^ (uintptr_t)c) | (at[MM_BASE_SUMS] ^ (uintptr_t)sums)) == 0;
+            (at[MM_BASE_SLOPE] ^ (uintptr_t)mm->slopes) | (at[MM_BASE_C] ^ (uintptr_t)c) |
+            (at[MM_BASE_SUMS] ^ (uintptr_t)sums)) == 0;
 }
 
 bool mm_script_play(const struct mm *mm, void *c, void *sums)

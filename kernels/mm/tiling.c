@@ -96,6 +96,10 @@ void mm_lay_out(struct mm *mm)
     if (mm->bias) {
         mm->l1_scale += MM_SMALL_SLOTS * mm_small_slot(mm, MM_BIAS_BYTES);
     }
+    mm->l1_slope = mm->l1_scale;
+    if (mm->scale_words) {
+        mm->l1_slope += MM_SMALL_SLOTS * mm_small_slot(mm, MM_SCALE_BYTES);
+    }
     mm->c1 = t->m * mm_up(t->columns, 16) * MM_SUM_BYTES;
     mm->group = PIPE_DEPTH / (2 * mm_count(t->k, t->slice) + 1);
 }
@@ -105,8 +109,8 @@ uint32_t mm_l1_bytes(const struct mm *mm)
     struct mm all = *mm;
 
     mm_lay_out(&all);
-    return all.l1_scale - all.l1_begin +
-           (mm->scale_words ? MM_SMALL_SLOTS * mm_small_slot(&all, MM_SCALE_BYTES) : 0);
+    return all.l1_slope - all.l1_begin +
+           (mm->slopes ? MM_SMALL_SLOTS * mm_small_slot(&all, MM_SLOPE_BYTES) : 0);
 }
 
 void mm_explain(const struct mm *mm, char text[MM_TEXT])
@@ -176,6 +180,10 @@ static int check_result(const struct mm *mm, char *why)
     if (mm->c_type == TYPE_S32 && (mm->act.relu > FIX_RELU_PLAIN || mm->act.clip)) {
         return wrong(why, ERR_ARG, "S32 as it is takes a plain relu alone");
     }
+    if ((mm->act.relu == FIX_RELU_CHANNEL) != (mm->slopes != NULL)) {
+        return wrong(why, ERR_ARG, "slopes of columns: %s",
+                     mm->slopes ? "the activation is another" : "they were not set");
+    }
     return 0;
 }
 
@@ -225,7 +233,7 @@ static int check_memory(const struct mm *mm, char *why)
         full = "L0C";
     } else if (mm->bias && columns * MM_BIAS_BYTES > mm_bt_slot()) {
         full = "BT";
-    } else if (mm->scale_words && columns * MM_SCALE_BYTES > chip_mem(NPU_MEM_FB)) {
+    } else if (mm_fb_bytes(mm, columns) > chip_mem(NPU_MEM_FB)) {
         full = "FB";
     } else if (needs > l1) {
         full = "L1";

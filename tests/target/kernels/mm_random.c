@@ -34,6 +34,7 @@ struct product {
     bool whole; /* by mm_run(), or tile by tile */
     void *a, *b, *bias;
     uint64_t *words;
+    float *slopes;
     uint8_t *c;
     uint64_t c_bytes;
     uint32_t pitch;
@@ -140,6 +141,8 @@ static uint64_t convert(const struct product *p, float x, uint32_t column)
         x = x > 0 ? x : 0;
     } else if (mm->act.relu == FIX_RELU_LEAKY) {
         x = x < 0 ? x * mm->act.slope : x;
+    } else if (mm->act.relu == FIX_RELU_CHANNEL) {
+        x = x < 0 ? x * p->slopes[column] : x;
     }
     if (mm->act.clip) {
         x = x > mm->act.limit ? mm->act.limit : x;
@@ -235,6 +238,13 @@ static void set_result(struct product *p)
             act = (struct mm_activation){FIX_RELU_LEAKY, true, 0.125f, 30.0f};
         }
         mm_set_activation(mm, &act);
+        if (act.clip && below(2)) {
+            p->slopes = malloc(n * sizeof(float));
+            for (uint32_t i = 0; i < n; i++) {
+                p->slopes[i] = (float)(int)(i % 9) * 0.25f - 1;
+            }
+            mm_set_slopes(mm, p->slopes);
+        }
     }
     p->pitch = n + (below(3) ? 0 : below(30));
     mm_set_c(mm, type, p->pitch);
@@ -279,6 +289,7 @@ static void drop(struct product *p)
     free(p->b);
     free(p->bias);
     free(p->words);
+    free(p->slopes);
     free(p->c);
 }
 

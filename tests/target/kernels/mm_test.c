@@ -286,6 +286,25 @@ TEST(mm, refuses_what_is_no_product)
     refused(mm, ERR_ARG, "c: its pitch is less than a row");
 }
 
+TEST(mm, refuses_what_the_fixpipe_cannot)
+{
+    struct mm mm = asked(NULL);
+
+    mm_set_activation(&mm, &(struct mm_activation){.relu = FIX_RELU_CHANNEL});
+    refused(mm, ERR_ARG, "slopes of columns: they were not set");
+    mm_set_slopes(&mm, bias);
+    mm_set_activation(&mm, &(struct mm_activation){.relu = FIX_RELU_PLAIN});
+    refused(mm, ERR_ARG, "slopes of columns: the activation is another");
+    mm_init(&mm, &(struct mm_shape){.m = M, .n = N, .k = K}, NULL);
+    mm_set_a(&mm, a, TYPE_S8, MM_ND, false, 0);
+    mm_set_b(&mm, b, TYPE_S8, MM_ND, true, 0);
+    mm_set_activation(&mm, &(struct mm_activation){.relu = FIX_RELU_LEAKY});
+    refused(mm, ERR_ARG, "S32 as it is takes a plain relu alone");
+    mm_set_hf32(&mm, false);
+    mm_set_activation(&mm, &(struct mm_activation){.relu = FIX_RELU_NONE});
+    refused(mm, ERR_TYPE, "HF32 is a way to multiply F32, not S8");
+}
+
 TEST(mm, refuses_tilings_that_no_memory_holds)
 {
     refused(asked(&(struct mm_tiling){.m = 20, .n = 32, .k = 32}), ERR_ARG,
@@ -352,6 +371,16 @@ static void twice(void *arg)
     mm_iterate(&mm);
 }
 
+static void two(void *arg)
+{
+    struct mm one = asked(&(struct mm_tiling){.m = 16, .n = 16, .k = 16}), other = one;
+
+    (void)arg;
+    other.sem = MM_SEMS;
+    mm_iterate(&one);
+    mm_iterate(&other);
+}
+
 TEST(mm, mistakes_of_a_task_end_the_run)
 {
     CHECK_EQ(launch(&(struct launch){"bad", bad, NULL, .cores = 1}, &report), ERR_LOCAL);
@@ -359,4 +388,6 @@ TEST(mm, mistakes_of_a_task_end_the_run)
     CHECK_EQ(launch(&(struct launch){"twice", twice, NULL, .cores = 1}, &report),
              ERR_ARG);
     CHECK(strstr(report.text, "the tile before has not been got") != NULL);
+    CHECK_EQ(launch(&(struct launch){"two", two, NULL, .cores = 1}, &report), ERR_BUSY);
+    CHECK(strstr(report.text, "a second object at one time") != NULL);
 }
