@@ -178,9 +178,22 @@ static int run_operator(const struct graph_run *run, const struct plan_step *s)
     return err;
 }
 
+static int run_copy(const struct graph_run *run, const struct plan_step *s)
+{
+    static struct sched_report report;
+    int err = graph_copy(run, s, &report);
+
+    return err == ERR_FORMAT  ? refuse(run, s, "its copies are not for these tensors")
+           : err == ERR_NOMEM ? refuse(run, s, "no memory for its copies")
+           : err              ? report_error("graph", err, &report)
+                              : 0;
+}
+
 int graph_step(struct graph_run *run, uint32_t step)
 {
     const struct plan_step *s = &run->plan.step[step];
 
-    return s->op ? run_operator(run, s) : run_program(run, s);
+    return !s->op                                              ? run_program(run, s)
+           : strcmp(plan_text(&run->plan, s->op), "move") == 0 ? run_copy(run, s)
+                                                               : run_operator(run, s);
 }

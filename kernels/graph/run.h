@@ -21,4 +21,8 @@ void *graph_at(const struct graph_run *run, uint32_t tensor);
 /* Computes a step, in a launch of its own. 0, or an error after one line on stderr. */
 MUST_CHECK int graph_step(struct graph_run *run, uint32_t step);
 
+/* copy.c: a step of copies. As launch(); ERR_FORMAT: its text, ERR_NOMEM. */
+MUST_CHECK int graph_copy(const struct graph_run *run, const struct plan_step *s,
+                          struct sched_report *report);
+
 #endif

@@ -242,7 +242,8 @@ static void predict(const struct emit *e, const struct group *group, struct step
         node_die(e->g, group->node[0], "%s", why);
     }
     if (s->n_out && schedule) {
-        with.text = graph_text("%s%s%s\n", s->text, group->exact ? ", " : "schedule ", schedule);
+        with.text =
+            graph_text("%s%s%s\n", s->text, group->exact ? ", " : "schedule ", schedule);
         if (!trial_step(&with, &cycles, &schedule) && cycles == s->cycles) {
             s->text = with.text;
         }

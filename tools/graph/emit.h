@@ -81,6 +81,24 @@ struct group *operator_begin(struct emit *e, struct node *n, const char *op,
 void operator_in(struct emit *e, struct group *s, struct tensor *t);
 void operator_out(struct group *s, struct tensor *t);
 
+/* --- steps that bring elements to other places: move.c --- */
+
+/* Strided copies into one tensor, kernels/move/move.h; of a copy its dimensions first. */
+struct copy {
+    struct emit *e;
+    struct group *step;
+    unsigned n;
+    int64_t size[17], x[17], y[17];
+};
+void copy_begin(struct copy *c, struct emit *e, struct node *n, struct tensor *to);
+void copy_dim(struct copy *c, int64_t size, int64_t x, int64_t y);
+/* A copy of those dimensions, from element x on to element y on; or a value there. */
+void copy_add(struct copy *c, struct tensor *from, int64_t x, int64_t y);
+void copy_fill(struct copy *c, double value, int64_t y);
+/* A tensor that only steps of one node see. */
+struct tensor *copy_tensor(const struct node *n, const char *what, enum elem type,
+                           const struct shape *shape);
+
 /* --- programs: program.c --- */
 
 /* The program of a node: its numbers for axes, from 0. */

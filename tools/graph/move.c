@@ -69,7 +69,24 @@ static void transpose_values(struct graph *g, struct node *n)
     } while (shape_step(&n->out[0]->shape, at));
 }
 
-/* --- Concat --- */
+static void transpose_emit(struct emit *e, struct node *n)
+{
+    const struct shape *to = &n->out[0]->shape;
+    int64_t x[GRAPH_RANK], y[GRAPH_RANK];
+    unsigned perm[GRAPH_RANK];
+    struct copy c;
+
+    permutation(e->g, n, perm);
+    shape_strides(&n->in[0]->shape, x);
+    shape_strides(to, y);
+    copy_begin(&c, e, n, n->out[0]);
+    for (unsigned d = 0; d < to->n; d++) {
+        copy_dim(&c, to->dim[d], x[perm[d]], y[d]);
+    }
+    copy_add(&c, n->in[0], 0, 0);
+}
+
+/* --- Concat, Split --- */
 
 static void concat_shape(struct graph *g, struct node *n)
 {
@@ -104,6 +121,96 @@ static void concat_values(struct graph *g, struct node *n)
             memcpy(to, n->in[i]->value + o * count, (size_t)count * sizeof(*to));
             to += count;
         }
+    }
+}
+
+/* Elements in front of an axis, and behind it. */
+static void around(const struct shape *s, unsigned axis, int64_t *outer, int64_t *inner)
+{
+    *outer = *inner = 1;
+    for (unsigned d = 0; d < s->n; d++) {
+        *outer *= d < axis ? s->dim[d] : 1;
+        *inner *= d > axis ? s->dim[d] : 1;
+    }
+}
+
+static void concat_emit(struct emit *e, struct node *n)
+{
+    const struct shape *s = &n->out[0]->shape;
+    unsigned axis = node_axis(e->g, n, node_int(n, "axis", 0), s->n);
+    int64_t outer, inner, at = 0;
+    struct copy c;
+
+    around(s, axis, &outer, &inner);
+    for (unsigned i = 0; i < n->n_in; i++) {
+        int64_t part = n->in[i]->shape.dim[axis] * inner;
+        if (part == 0) {
+            continue;
+        }
+        if (at == 0 || c.step->n_in == PLAN_IN) { /* so many in a step */
+            copy_begin(&c, e, n, n->out[0]);
+        }
+        copy_dim(&c, outer, part, s->dim[axis] * inner);
+        copy_dim(&c, part, 1, 1);
+        copy_add(&c, n->in[i], 0, at);
+        at += part;
+    }
+}
+
+static void split_shape(struct graph *g, struct node *n)
+{
+    struct tensor *x = node_in(g, n, 0);
+    unsigned axis = node_axis(g, n, node_int(n, "axis", 0), x->shape.n);
+    int64_t size[GRAPH_OPERANDS], all = x->shape.dim[axis], sum = 0;
+    unsigned count = node_ints(g, n, "split", 1, size);
+
+    for (unsigned i = 0; i < n->n_out; i++) {
+        struct shape to = x->shape;
+        int64_t even = (all + n->n_out - 1) / n->n_out, rest = all - (int64_t)i * even;
+        to.dim[axis] = count == n->n_out ? size[i] : rest < even ? rest : even;
+        sum += to.dim[axis];
+        tensor_is(g, n, i, x->type, &to);
+    }
+    if (sum != all) {
+        node_die(g, n, "parts of %lld of %lld", (long long)sum, (long long)all);
+    }
+}
+
+static void split_values(struct graph *g, struct node *n)
+{
+    const struct shape *s = &n->in[0]->shape;
+    unsigned axis = node_axis(g, n, node_int(n, "axis", 0), s->n);
+    int64_t outer, inner, at = 0;
+
+    around(s, axis, &outer, &inner);
+    for (unsigned i = 0; i < n->n_out; i++) {
+        int64_t part = n->out[i]->shape.dim[axis] * inner;
+        double *to = tensor_values(n->out[i]);
+        for (int64_t o = 0; o < outer; o++) {
+            memcpy(to + o * part, n->in[0]->value + o * s->dim[axis] * inner + at,
+                   (size_t)part * sizeof(*to));
+        }
+        at += part;
+    }
+}
+
+static void split_emit(struct emit *e, struct node *n)
+{
+    const struct shape *s = &n->in[0]->shape;
+    unsigned axis = node_axis(e->g, n, node_int(n, "axis", 0), s->n);
+    int64_t outer, inner, at = 0;
+    struct copy c;
+
+    around(s, axis, &outer, &inner);
+    for (unsigned i = 0; i < n->n_out; i++) {
+        int64_t part = n->out[i] ? n->out[i]->shape.dim[axis] * inner : 0;
+        if (part) {
+            copy_begin(&c, e, n, n->out[i]);
+            copy_dim(&c, outer, s->dim[axis] * inner, part);
+            copy_dim(&c, part, 1, 1);
+            copy_add(&c, n->in[0], at, 0);
+        }
+        at += part;
     }
 }
 
@@ -180,6 +287,22 @@ static void slice_values(struct graph *g, struct node *n)
     } while (shape_step(&r.shape, at));
 }
 
+static void slice_emit(struct emit *e, struct node *n)
+{
+    struct range r = ranges(e->g, n);
+    int64_t x[GRAPH_RANK], y[GRAPH_RANK], first = 0;
+    struct copy c;
+
+    shape_strides(&n->in[0]->shape, x);
+    shape_strides(&r.shape, y);
+    copy_begin(&c, e, n, n->out[0]);
+    for (unsigned d = 0; d < r.shape.n; d++) {
+        first += r.first[d] * x[d];
+        copy_dim(&c, r.shape.dim[d], r.step[d] * x[d], y[d]);
+    }
+    copy_add(&c, n->in[0], first, 0);
+}
+
 /* --- Gather --- */
 
 static void gather_shape(struct graph *g, struct node *n)
@@ -219,6 +342,32 @@ static void gather_values(struct graph *g, struct node *n)
             memcpy(to, x->value + (o * size + i) * inner, (size_t)inner * sizeof(*to));
             to += inner;
         }
+    }
+}
+
+/* Of indices that are known before a run. */
+static void gather_emit(struct emit *e, struct node *n)
+{
+    const struct tensor *index = n->in[1];
+    const struct shape *s = &n->in[0]->shape;
+    unsigned axis = node_axis(e->g, n, node_int(n, "axis", 0), s->n);
+    int64_t outer, inner, size = s->dim[axis], count = tensor_count(index);
+    struct copy c;
+
+    if (count > 256) {
+        node_die(e->g, n, "%lld rows by index", (long long)count);
+    }
+    around(s, axis, &outer, &inner);
+    copy_begin(&c, e, n, n->out[0]);
+    for (int64_t k = 0; k < count; k++) {
+        int64_t i = (int64_t)index->value[k];
+        i = i < 0 ? i + size : i;
+        if (i < 0 || i >= size) {
+            node_die(e->g, n, "index %lld of %lld", (long long)i, (long long)size);
+        }
+        copy_dim(&c, outer, size * inner, count * inner);
+        copy_dim(&c, inner, 1, 1);
+        copy_add(&c, n->in[0], i * inner, k * inner);
     }
 }
 
@@ -265,10 +414,34 @@ static void expand_emit(struct emit *e, struct node *n)
 }
 
 const struct rule rules_move[] = {
-    {.op = "Transpose", .shape = transpose_shape, .value = transpose_values},
-    {.op = "Concat", .shape = concat_shape, .value = concat_values},
-    {.op = "Slice", .shape = slice_shape, .value = slice_values, .wants = 0x1e},
-    {.op = "Gather", .shape = gather_shape, .value = gather_values},
+    {.op = "Transpose",
+     .shape = transpose_shape,
+     .value = transpose_values,
+     .emit = transpose_emit,
+     .alone = true},
+    {.op = "Concat",
+     .shape = concat_shape,
+     .value = concat_values,
+     .emit = concat_emit,
+     .alone = true},
+    {.op = "Split",
+     .shape = split_shape,
+     .value = split_values,
+     .emit = split_emit,
+     .wants = 1 << 1,
+     .alone = true},
+    {.op = "Slice",
+     .shape = slice_shape,
+     .value = slice_values,
+     .emit = slice_emit,
+     .wants = 0x1e,
+     .alone = true},
+    {.op = "Gather",
+     .shape = gather_shape,
+     .value = gather_values,
+     .emit = gather_emit,
+     .wants = 1 << 1,
+     .alone = true},
     {.op = "Expand",
      .shape = expand_shape,
      .value = expand_values,

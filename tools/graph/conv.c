@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Convolutions as products with what their windows hold, transposed ones as convolutions of
+ * their operand with zeros between its elements; pools as reductions of windows.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "tools/graph/window.h"
+
+/* Axes of the product: batch, group, results of a group, elements of a window, windows. */
+enum { B, G, M, K, P };
+
+static int64_t groups_of(const struct graph *g, const struct node *n, int64_t channels)
+{
+    int64_t groups = node_int(n, "group", 1);
+
+    if (groups < 1 || channels % groups) {
+        node_die(g, n, "%lld groups of %lld channels", (long long)groups,
+                 (long long)channels);
+    }
+    return groups;
+}
+
+/* weight (group, m, k) by columns (n, group, k, windows), and a bias. */
+static void multiply(struct emit *e, struct node *n, struct tensor *weight,
+                     struct tensor *columns, struct tensor *bias, int64_t groups,
+                     int64_t m)
+{
+    static const uint8_t of_w[] = {G, M, K}, of_x[] = {B, G, K, P}, of_b[] = {G, M},
+                         of_y[] = {B, G, M, P};
+    int64_t batch = columns->shape.dim[0], windows = columns->shape.dim[3];
+    int64_t k = tensor_count(weight) / groups / m;
+    struct shape w = {.n = 3, .dim = {groups, m, k}}, b = {.n = 2, .dim = {groups, m}};
+    struct shape x = {.n = 4, .dim = {batch, groups, k, windows}}, y = x;
+    struct program p = program_begin(e, n);
+    const char *expr, *a = program_in(&p, tensor_view(weight, &w), of_w);
+    const char *c = program_in(&p, tensor_view(columns, &x), of_x);
+
+    y.dim[2] = m;
+    expr = m == 1 || k == 1
+               ? program_over(&p, "sum", 1u << K, graph_text("%s * %s", a, c))
+               : graph_text("dot(%s, %s, %s)", a, c, program_index(&p, K));
+    if (bias) {
+        expr = graph_text("%s + %s", expr, program_in(&p, tensor_view(bias, &b), of_b));
+    }
+    program_out(&p, tensor_view(n->out[0], &y), of_y, expr, false);
+}
+
+static struct window conv_window(const struct graph *g, const struct node *n)
+{
+    const struct tensor *x = node_in(g, n, 0), *w = node_in(g, n, 1);
+
+    if (w->shape.n != x->shape.n || x->shape.n < 3) {
+        node_die(g, n, "weights of %s for %s", shape_text(&w->shape),
+                 shape_text(&x->shape));
+    }
+    return window_of(g, n, &x->shape, w->shape.dim + 2);
+}
+
+static void conv_shape(struct graph *g, struct node *n)
+{
+    struct window w = conv_window(g, n);
+    int64_t groups = groups_of(g, n, w.c), results = n->in[1]->shape.dim[0];
+    struct shape to = window_result(&w, results);
+
+    if (n->in[1]->shape.dim[1] * groups != w.c || results % groups) {
+        node_die(g, n, "weights of %s for %s", shape_text(&n->in[1]->shape),
+                 shape_text(&n->in[0]->shape));
+    }
+    tensor_is(g, n, 0, n->in[0]->type, &to);
+}
+
+static void conv_emit(struct emit *e, struct node *n)
+{
+    struct window w = conv_window(e->g, n);
+    int64_t groups = groups_of(e->g, n, w.c);
+
+    multiply(e, n, n->in[1], window_columns(e, n, &w, n->in[0], 0), node_maybe(n, 2),
+             groups, n->in[1]->shape.dim[0] / groups);
+}
+
+/* --- ConvTranspose --- */
+
+/* The convolution that it is: of its operand with zeros between, in steps of one. */
+static struct window transposed(const struct graph *g, const struct node *n,
+                                int64_t between[WINDOW_RANK])
+{
+    const struct attr *more = node_attr(n, "output_padding"),
+                      *out = node_attr(n, "output_shape");
+    struct window w = conv_window(g, n), t = w;
+    const struct attr *pad = node_attr(n, "auto_pad");
+
+    for (unsigned d = 0; d < w.rank; d++) {
+        int64_t extent = (w.kernel[d] - 1) * w.dilation[d], extra = 0, total;
+        bool same = pad && pad->s && strncmp(pad->s, "SAME", 4) == 0;
+        extra = more && d < more->n_ints ? more->ints[d] : 0;
+        between[d] = w.stride[d];
+        t.stride[d] = 1;
+        if (out || same) {
+            int64_t want =
+                out ? out->ints[out->n_ints - w.rank + d] : w.size[d] * w.stride[d];
+            total = w.stride[d] * (w.size[d] - 1) + extra + extent + 1 - want;
+            w.before[d] = total < 0 ? 0
+                          : pad && pad->s && strcmp(pad->s, "SAME_UPPER") == 0
+                              ? total / 2
+                              : total - total / 2;
+            w.behind[d] = total - w.before[d];
+        }
+        t.before[d] = extent - w.before[d];
+        t.behind[d] = extent - w.behind[d] + extra;
+        if (t.before[d] < 0 || t.behind[d] < 0) {
+            node_die(g, n, "pads beyond the filter");
+        }
+        t.out[d] = (w.size[d] - 1) * w.stride[d] + 1 + t.before[d] + t.behind[d] - extent;
+    }
+    return t;
+}
+
+static void convt_shape(struct graph *g, struct node *n)
+{
+    int64_t between[WINDOW_RANK],
+        groups = groups_of(g, n, node_in(g, n, 0)->shape.dim[1]);
+    struct window w = transposed(g, n, between);
+    struct shape to = window_result(&w, n->in[1]->shape.dim[1] * groups);
+
+    if (n->in[1]->shape.dim[0] != w.c) {
+        node_die(g, n, "weights of %s for %s", shape_text(&n->in[1]->shape),
+                 shape_text(&n->in[0]->shape));
+    }
+    tensor_is(g, n, 0, n->in[0]->type, &to);
+}
+
+/* Weights (c, m, k...) as (group, m, c of the group, k... from behind). */
+static struct tensor *turned(struct emit *e, struct node *n, int64_t groups)
+{
+    const struct tensor *w = n->in[1];
+    int64_t c = w->shape.dim[0] / groups, m = w->shape.dim[1], stride[GRAPH_RANK];
+    struct tensor *t = copy_tensor(n, "turned", w->type, &w->shape);
+    int64_t window, first = 0;
+    struct copy copy;
+
+    shape_strides(&w->shape, stride);
+    window = stride[1];
+    copy_begin(&copy, e, n, t);
+    copy_dim(&copy, groups, c * stride[0], m * c * window);
+    copy_dim(&copy, m, stride[1], c * window);
+    copy_dim(&copy, c, stride[0], window);
+    for (unsigned d = 2; d < w->shape.n; d++) {
+        copy_dim(&copy, w->shape.dim[d], -stride[d], stride[d]);
+        first += (w->shape.dim[d] - 1) * stride[d];
+    }
+    copy_add(&copy, n->in[1], first, 0);
+    return t;
+}
+
+static void convt_emit(struct emit *e, struct node *n)
+{
+    int64_t between[WINDOW_RANK], groups = groups_of(e->g, n, n->in[0]->shape.dim[1]);
+    struct window w = transposed(e->g, n, between);
+    struct tensor *x = window_padded(e, n, &w, n->in[0], 0, between);
+    struct window dense = w;
+
+    for (unsigned d = 0; d < w.rank; d++) {
+        dense.size[d] = x->shape.dim[d + 2];
+        dense.before[d] = dense.behind[d] = 0;
+    }
+    multiply(e, n, turned(e, n, groups), window_columns(e, n, &dense, x, 0),
+             node_maybe(n, 2), groups, n->in[1]->shape.dim[1]);
+}
+
+/* --- pools --- */
+
+static void pool_shape(struct graph *g, struct node *n)
+{
+    struct window w = window_of(g, n, &node_in(g, n, 0)->shape, NULL);
+    struct shape to = window_result(&w, w.c);
+
+    if (n->n_out > 1 && n->out[1]) {
+        node_die(g, n, "with indices");
+    }
+    tensor_is(g, n, 0, n->in[0]->type, &to);
+}
+
+/* One over the elements of x in each window, or in each with its pads. */
+static struct tensor *shares(const struct node *n, const struct window *w, bool pads)
+{
+    struct shape s = {.n = w->rank};
+    int64_t at[GRAPH_RANK] = {0}, i = 0;
+    struct tensor *t;
+
+    memcpy(s.dim, w->out, w->rank * sizeof(s.dim[0]));
+    t = copy_tensor(n, "shares", ELEM_F32, &s);
+    tensor_values(t);
+    do {
+        double count = 1;
+        for (unsigned d = 0; d < w->rank; d++) {
+            int64_t in = 0, end = w->size[d] + (pads ? w->behind[d] : 0);
+            for (int64_t k = 0; k < w->kernel[d]; k++) {
+                int64_t x = at[d] * w->stride[d] + k * w->dilation[d] - w->before[d];
+                in += x >= (pads ? -w->before[d] : 0) && x < end;
+            }
+            count *= (double)in;
+        }
+        t->value[i++] = 1 / count;
+    } while (shape_step(&s, at));
+    return t;
+}
+
+static void pool_emit(struct emit *e, struct node *n)
+{
+    enum { N, C, E, W };
+    static const uint8_t of_x[] = {N, C, E, W}, of_y[] = {N, C, W}, of_s[] = {W};
+    bool is_max = strcmp(n->op, "MaxPool") == 0;
+    struct window w = window_of(e->g, n, &n->in[0]->shape, NULL);
+    double lowest = n->in[0]->type == ELEM_U8   ? 0
+                    : n->in[0]->type == ELEM_I8 ? -128
+                                                : -INFINITY;
+    struct tensor *columns = window_columns(e, n, &w, n->in[0], is_max ? lowest : 0),
+                  *share;
+    struct shape y = {.n = 3, .dim = {w.n, w.c, window_count(&w)}};
+    struct shape s = {.n = 1, .dim = {y.dim[2]}};
+    struct program p = program_begin(e, n);
+    const char *x = program_in(&p, columns, of_x);
+
+    x = program_over(&p, is_max ? "max" : "sum", 1u << E, x);
+    if (!is_max) {
+        share = shares(n, &w, node_int(n, "count_include_pad", 0) != 0);
+        x = graph_text("%s * %s", x, program_in(&p, tensor_view(share, &s), of_s));
+    }
+    program_out(&p, tensor_view(n->out[0], &y), of_y, x, false);
+}
+
+const struct rule rules_conv[] = {
+    {.op = "Conv", .shape = conv_shape, .emit = conv_emit, .alone = true},
+    {.op = "ConvTranspose", .shape = convt_shape, .emit = convt_emit, .alone = true},
+    {.op = "MaxPool", .shape = pool_shape, .emit = pool_emit, .alone = true},
+    {.op = "AveragePool", .shape = pool_shape, .emit = pool_emit, .alone = true},
+    {0},
+};

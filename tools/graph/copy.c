@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Steps that bring elements to other places; see emit.h.
+ */
+#include "tools/graph/emit.h"
+
+void copy_begin(struct copy *c, struct emit *e, struct node *n, struct tensor *to)
+{
+    *c = (struct copy){.e = e, .step = operator_begin(e, n, "move", "")};
+    operator_out(c->step, to);
+}
+
+/* `x1 X Y size:x:y ..;` */
+void copy_add(struct copy *c, struct tensor *from, int64_t x, int64_t y)
+{
+    unsigned i = 0;
+
+    while (i < c->step->n_in && c->step->in[i].t != from) {
+        i++;
+    }
+    if (i == c->step->n_in) {
+        operator_in(c->e, c->step, from);
+    }
+    c->step->text =
+        graph_text("%sx%u %lld %lld", c->step->text, i, (long long)x, (long long)y);
+    for (unsigned d = 0; d < c->n; d++) {
+        c->step->text =
+            graph_text("%s %lld:%lld:%lld", c->step->text, (long long)c->size[d],
+                       (long long)c->x[d], (long long)c->y[d]);
+    }
+    c->step->text = graph_text("%s;", c->step->text);
+    c->n = 0;
+}
+
+void copy_fill(struct copy *c, double value, int64_t y)
+{
+    c->step->text = graph_text("%s= %.9g %lld", c->step->text, value, (long long)y);
+    for (unsigned d = 0; d < c->n; d++) {
+        c->step->text = graph_text("%s %lld:0:%lld", c->step->text, (long long)c->size[d],
+                                   (long long)c->y[d]);
+    }
+    c->step->text = graph_text("%s;", c->step->text);
+    c->n = 0;
+}
+
+void copy_dim(struct copy *c, int64_t size, int64_t x, int64_t y)
+{
+    if (size != 1) {
+        c->size[c->n] = size;
+        c->x[c->n] = x;
+        c->y[c->n++] = y;
+    }
+}
+
+struct tensor *copy_tensor(const struct node *n, const char *what, enum elem type,
+                           const struct shape *shape)
+{
+    struct tensor *t = graph_alloc(1, sizeof(*t));
+
+    *t = (struct tensor){.name = graph_text("%s.%s", n->name, what),
+                         .type = type,
+                         .shape = *shape,
+                         .known = true};
+    return t;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See window.h.
+ */
+#include "tools/graph/window.h"
+
+#include <string.h>
+
+enum { COPIES = 128 /* of a step */ };
+
+static int64_t listed(const struct node *n, const char *name, size_t i, int64_t otherwise)
+{
+    const struct attr *a = node_attr(n, name);
+
+    return a && i < a->n_ints ? a->ints[i] : otherwise;
+}
+
+/* Windows as many as there are places, rounded up where asked for. */
+static int64_t places(const struct window *w, unsigned d, bool up)
+{
+    int64_t extent = (w->kernel[d] - 1) * w->dilation[d] + 1;
+    int64_t room = w->size[d] + w->before[d] + w->behind[d] - extent, s = w->stride[d];
+    int64_t count = room < 0 ? 0 : (room + (up ? s - 1 : 0)) / s + 1;
+
+    if (up && (count - 1) * s >= w->size[d] + w->before[d]) {
+        count--; /* one that begins behind the end */
+    }
+    return count;
+}
+
+/* SAME_UPPER, SAME_LOWER: as many windows as steps, what is missing on both sides. */
+static void same(struct window *w, unsigned d, bool lower)
+{
+    int64_t extent = (w->kernel[d] - 1) * w->dilation[d] + 1, s = w->stride[d];
+    int64_t all = ((w->size[d] + s - 1) / s - 1) * s + extent - w->size[d];
+
+    all = all < 0 ? 0 : all;
+    w->before[d] = lower ? all - all / 2 : all / 2;
+    w->behind[d] = all - w->before[d];
+}
+
+struct window window_of(const struct graph *g, const struct node *n,
+                        const struct shape *x, const int64_t *kernel)
+{
+    const struct attr *pad = node_attr(n, "auto_pad");
+    struct window w = {.rank = x->n - 2, .n = x->dim[0], .c = x->dim[1]};
+
+    if (x->n < 3 || w.rank > WINDOW_RANK) {
+        node_die(g, n, "windows of %s", shape_text(x));
+    }
+    for (unsigned d = 0; d < w.rank; d++) {
+        w.size[d] = x->dim[d + 2];
+        w.kernel[d] = kernel ? kernel[d] : listed(n, "kernel_shape", d, 0);
+        w.stride[d] = listed(n, "strides", d, 1);
+        w.dilation[d] = listed(n, "dilations", d, 1);
+        w.before[d] = listed(n, "pads", d, 0);
+        w.behind[d] = listed(n, "pads", d + w.rank, 0);
+        if (w.kernel[d] < 1 || w.stride[d] < 1 || w.dilation[d] < 1 || w.before[d] < 0 ||
+            w.behind[d] < 0 || w.before[d] + w.behind[d] > INT32_MAX) {
+            node_die(g, n, "a window that there is not");
+        }
+        if (pad && pad->s && strncmp(pad->s, "SAME", 4) == 0) {
+            same(&w, d, strcmp(pad->s, "SAME_LOWER") == 0);
+        }
+        w.out[d] = places(&w, d, node_int(n, "ceil_mode", 0) != 0);
+    }
+    return w;
+}
+
+struct shape window_result(const struct window *w, int64_t channels)
+{
+    struct shape s = {.n = w->rank + 2, .dim = {w->n, channels}};
+
+    memcpy(s.dim + 2, w->out, w->rank * sizeof(s.dim[0]));
+    return s;
+}
+
+int64_t window_elements(const struct window *w)
+{
+    int64_t n = 1;
+
+    for (unsigned d = 0; d < w->rank; d++) {
+        n *= w->kernel[d];
+    }
+    return n;
+}
+
+int64_t window_count(const struct window *w)
+{
+    int64_t n = 1;
+
+    for (unsigned d = 0; d < w->rank; d++) {
+        n *= w->out[d];
+    }
+    return n;
+}
+
+struct tensor *window_padded(struct emit *e, struct node *n, const struct window *w,
+                             struct tensor *x, double pad, const int64_t *between)
+{
+    struct shape s = {.n = w->rank + 2, .dim = {w->n, w->c}};
+    int64_t from[GRAPH_RANK], to[GRAPH_RANK], at = 0;
+    struct tensor *t;
+    struct copy c;
+
+    for (unsigned d = 0; d < w->rank; d++) { /* to where the last window ends */
+        int64_t end =
+            (w->out[d] - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1;
+        int64_t all = w->before[d] + (w->size[d] - 1) * between[d] + 1 + w->behind[d];
+        s.dim[d + 2] = all > end ? all : end;
+    }
+    t = copy_tensor(n, "padded", x->type, &s);
+    tensor_check(e->g, t);
+    copy_begin(&c, e, n, t);
+    copy_dim(&c, tensor_count(t), 0, 1);
+    copy_fill(&c, pad, 0);
+    copy_begin(&c, e, n, t);
+    shape_strides(&x->shape, from);
+    shape_strides(&s, to);
+    copy_dim(&c, w->n * w->c, from[1], to[1]);
+    for (unsigned d = 0; d < w->rank; d++) {
+        copy_dim(&c, w->size[d], from[d + 2], to[d + 2] * between[d]);
+        at += w->before[d] * to[d + 2];
+    }
+    copy_add(&c, x, 0, at);
+    return t;
+}
+
+/* Whether a window reaches beyond x. */
+static bool outside(const struct window *w)
+{
+    for (unsigned d = 0; d < w->rank; d++) {
+        if (w->before[d] ||
+            (w->out[d] - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1 >
+                w->size[d]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A copy for each element of a window: these do not overlap, as windows do. */
+static void copy_columns(struct emit *e, struct node *n, const struct window *w,
+                         struct tensor *x, struct tensor *t, const int64_t *from)
+{
+    int64_t windows = window_count(w), all = window_elements(w);
+    struct copy c;
+
+    for (int64_t k = 0; k < all; k++) {
+        int64_t rest = k, at = 0, to = windows;
+        if (k % COPIES == 0) {
+            copy_begin(&c, e, n, t);
+        }
+        for (unsigned d = w->rank; d-- > 0;) {
+            at += rest % w->kernel[d] * w->dilation[d] * from[d + 2];
+            rest /= w->kernel[d];
+        }
+        copy_dim(&c, w->n * w->c, from[1], windows * all);
+        for (unsigned d = 0; d < w->rank; d++) {
+            to /= w->out[d];
+            copy_dim(&c, w->out[d], from[d + 2] * w->stride[d], to);
+        }
+        copy_add(&c, x, at, k * windows);
+    }
+}
+
+struct tensor *window_columns(struct emit *e, struct node *n, const struct window *w,
+                              struct tensor *x, double pad)
+{
+    static const int64_t ones[WINDOW_RANK] = {1, 1, 1};
+    struct shape s = {.n = 4, .dim = {w->n, w->c, window_elements(w), window_count(w)}};
+    int64_t from[GRAPH_RANK];
+    bool plain = window_elements(w) == 1;
+    struct tensor *t;
+
+    for (unsigned d = 0; d < w->rank; d++) {
+        plain = plain && w->stride[d] == 1;
+    }
+    x = outside(w) ? window_padded(e, n, w, x, pad, ones) : x;
+    if (plain) {
+        return tensor_view(x, &s);
+    }
+    t = copy_tensor(n, "columns", x->type, &s);
+    tensor_check(e->g, t);
+    shape_strides(&x->shape, from);
+    copy_columns(e, n, w, x, t, from);
+    return t;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Windows that slide over the last dimensions of (n, c, ...): convolutions and pools.
+ */
+#ifndef GRAPH_WINDOW_H
+#define GRAPH_WINDOW_H
+
+#include "tools/graph/emit.h"
+
+enum { WINDOW_RANK = 3 };
+
+struct window {
+    unsigned rank;
+    int64_t n, c, size[WINDOW_RANK], kernel[WINDOW_RANK], stride[WINDOW_RANK];
+    int64_t dilation[WINDOW_RANK], before[WINDOW_RANK], behind[WINDOW_RANK],
+        out[WINDOW_RANK];
+};
+
+/* Of a node's attributes for an operand of this shape. kernel NULL: its kernel_shape. */
+struct window window_of(const struct graph *g, const struct node *n,
+                        const struct shape *x, const int64_t *kernel);
+/* (n, c, out...) */
+struct shape window_result(const struct window *w, int64_t channels);
+/* What the windows hold, (n, c, elements of a window, windows), with `pad` where they lie
+ * outside; x itself where each element is a window. */
+struct tensor *window_columns(struct emit *e, struct node *n, const struct window *w,
+                              struct tensor *x, double pad);
+int64_t window_elements(const struct window *w);
+int64_t window_count(const struct window *w);
+/* x in the middle of a tensor of `pad`, `between` - 1 of them between two elements. */
+struct tensor *window_padded(struct emit *e, struct node *n, const struct window *w,
+                             struct tensor *x, double pad, const int64_t *between);
+
+#endif
