@@ -217,7 +217,7 @@ static void check_shape(const struct tensor *t, enum type type, unsigned ndim,
 
 TEST(line, made_up_operands_and_results)
 {
-    CHECK_OK(parse("--n 5 --batch 3 --type f16 --out f32"));
+    CHECK_OK(parse("--n 5 --m 3 --type f16 --out f32"));
     CHECK_EQ(line_call(&line, &call), RUN_OK);
     check_shape(&call.in[0], TYPE_F16, 2, (uint64_t[]){3, 5});
     check_shape(&call.in[1], TYPE_F16, 1, (uint64_t[]){5});
@@ -264,13 +264,13 @@ TEST(line, results_of_too_many_dimensions_are_refused)
 
 TEST(line, shapes_that_an_operator_computes)
 {
-    CHECK_OK(parse_as(&odd, "--n 5 --batch 3 --count 8"));
+    CHECK_OK(parse_as(&odd, "--n 5 --m 3 --count 8"));
     CHECK_EQ(line_call(&line, &call), RUN_OK);
     check_shape(&call.out[0], TYPE_F32, 8, (uint64_t[]){2, 3, 4, 5, 6, 7, 8, 9});
     CHECK_EQ(call.out[0].count, 362880u);
     check_shape(&call.out[1], TYPE_F32, 3, (uint64_t[]){3, 5, 5});
     line_free(&call);
-    CHECK_OK(parse_as(&odd, "--n 5 --batch 3 --count 0"));
+    CHECK_OK(parse_as(&odd, "--n 5 --m 3 --count 0"));
     CHECK_EQ(line_call(&line, &call), RUN_OK);
     CHECK_EQ(call.out[0].count, 1u);
     line_free(&call);
@@ -292,7 +292,7 @@ TEST(line, shapes_that_cannot_be_are_refused)
 
 TEST(line, sizes_beyond_all_memory_are_refused)
 {
-    CHECK_OK(parse("--n 2147483647 --batch 4294967295"));
+    CHECK_OK(parse("--n 2147483647 --m 4294967295"));
     CHECK_EQ(line_call(&line, &call), RUN_INPUT);
     line_free(&call);
 }
