@@ -284,6 +284,7 @@ enum { LOOP_SCORE, LOOP_VALUE, LOOP_CARRIED, LOOP_BETWEEN, LOOP_HALF, LOOP_LARGE
 struct loop_order {
     uint8_t of[LOOP_LARGE];
     bool wide;
+    uint8_t more; /* buffers between */
 };
 bool loop_room_make(struct loop_room *r, const struct loop_form *f, uint32_t tile,
                     const struct loop_order *order, char why[TILE_TEXT_BYTES]);

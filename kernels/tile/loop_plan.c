@@ -19,8 +19,10 @@ struct search {
     uint32_t best_tile, tile; /* that p->which is of */
     uint64_t best;
     char why[TILE_TEXT_BYTES];
-    int err;
+    int err, failed; /* of all; the emission of the last one */
 };
+
+enum { MORE = 4 /* buffers between, at most */ };
 
 /* --- which tiles there are --- */
 
@@ -203,6 +205,7 @@ static void try(struct search *s, uint32_t tile, const struct loop_order *order,
     }
     emit(s, !again);
     if (s->e.err) {
+        s->failed = s->e.err;
         if (s->best == UINT64_MAX) {
             memcpy(s->why, s->e.why, sizeof(s->why));
             s->err = s->e.err;
@@ -217,15 +220,20 @@ static void try(struct search *s, uint32_t tile, const struct loop_order *order,
     }
 }
 
-/* A tile in both ways to cut UB. */
+/* A tile in both ways to cut UB, with as few buffers between as will do. */
 static void try_tile(struct search *s, uint32_t tile)
 {
-    static const struct loop_order orders[] = {
-        {{LOOP_BETWEEN, LOOP_VALUE, LOOP_SCORE, LOOP_CARRIED, LOOP_HALF}, true},
-        {{LOOP_BETWEEN, LOOP_VALUE, LOOP_SCORE, LOOP_CARRIED, LOOP_HALF}, false}};
+    struct loop_order o = {
+        .of = {LOOP_BETWEEN, LOOP_VALUE, LOOP_SCORE, LOOP_CARRIED, LOOP_HALF}};
 
-    try(s, tile, &orders[0], false);
-    try(s, tile, &orders[1], false);
+    for (unsigned wide = 0; wide < 2; wide++) {
+        o.wide = !wide;
+        o.more = 0;
+        do {
+            s->failed = 0;
+            try(s, tile, &o, false);
+        } while (s->failed == ERR_LOCAL && o.more++ < MORE);
+    }
 }
 
 /* Better orders: any two buffers of the best one so far changed, as long as that helps. */

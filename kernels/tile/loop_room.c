@@ -49,6 +49,9 @@ static uint32_t lay_out_ub(struct loop_room *r, const struct loop_form *f,
             add_slot(r, &at, (r->tile + 1) / 2, SLOT_SPARE, 0);
         }
     }
+    for (unsigned i = 0; i < o->more; i++) {
+        add_slot(r, &at, wide, SLOT_SPARE, 0);
+    }
     r->given = (uint32_t)round_up(at, LOOP_REPEAT);
     r->given_rows = r->tile + 1; /* four blocks of a repeat lie in four groups */
     at = r->given + (f->value ? 4 * r->given_rows * BLOCK : 0);

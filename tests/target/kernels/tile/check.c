@@ -75,6 +75,21 @@ static unsigned wrong(struct run *r, struct tile_ref *ref, unsigned result)
     return bad;
 }
 
+static void set_sizes(struct tile_kernel *k, struct shape shape)
+{
+    for (unsigned d = 0; k && d < k->n_dims; d++) {
+        char name = k->dim[d].name[0];
+        if (k->dim[d].size) { /* digits */
+            continue;
+        }
+        CHECK_OK(tile_set_size(k, (uint8_t)d,
+                               name == 'b'   ? shape.b
+                               : name == 'm' ? shape.m
+                               : name == 'k' ? shape.k
+                                             : shape.n));
+    }
+}
+
 void check_program(const char *text, struct shape shape)
 {
     struct run r = {.arena = {malloc(ARENA_BYTES), ARENA_BYTES, 0}};
@@ -83,17 +98,7 @@ void check_program(const char *text, struct shape shape)
     int err;
 
     r.k = tile_parse(&r.arena, text, strlen(text), NULL, &error);
-    for (unsigned d = 0; r.k && d < r.k->n_dims; d++) {
-        char name = r.k->dim[d].name[0];
-        if (r.k->dim[d].size) { /* digits */
-            continue;
-        }
-        CHECK_OK(tile_set_size(r.k, (uint8_t)d,
-                               name == 'b'   ? shape.b
-                               : name == 'm' ? shape.m
-                               : name == 'k' ? shape.k
-                                             : shape.n));
-    }
+    set_sizes(r.k, shape);
     err = r.k ? tile_plan(&plan, r.k, 0, &r.arena, &error) : ERR_FORMAT;
     if (err) {
         test_note("%s", error.text);
@@ -122,4 +127,21 @@ void check_programs(const char *text, const struct shape *shapes, unsigned n)
     for (unsigned i = 0; i < n; i++) {
         check_program(text, shapes[i]);
     }
+}
+
+void check_refused(const char *text, struct shape shape, unsigned line, unsigned column,
+                   const char *why)
+{
+    struct tile_arena arena = {malloc(ARENA_BYTES), ARENA_BYTES, 0};
+    struct tile_error error = {0};
+    struct tile_kernel *k = tile_parse(&arena, text, strlen(text), NULL, &error);
+    struct tile_plan *plan;
+
+    set_sizes(k, shape);
+    CHECK(k && tile_plan(&plan, k, 0, &arena, &error) != 0);
+    test_note("%u:%u: %s", error.line, error.column, error.text);
+    CHECK_EQ(error.line, line);
+    CHECK_EQ(error.column, column);
+    CHECK(strstr(error.text, why) != NULL);
+    free(arena.base);
 }

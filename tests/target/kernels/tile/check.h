@@ -18,7 +18,10 @@ extern uint32_t check_gathered;
 void check_program(const char *text, struct shape shape);
 void check_programs(const char *text, const struct shape *shapes, unsigned n);
 #define CHECK_ALL(text, ...)                                                             \
-    check_programs(text, (const struct shape[]){__VA_ARGS__},                                 \
-              sizeof((const struct shape[]){__VA_ARGS__}) / sizeof(struct shape))
+    check_programs(text, (const struct shape[]){__VA_ARGS__},                            \
+                   sizeof((const struct shape[]){__VA_ARGS__}) / sizeof(struct shape))
+/* The planner refuses it, with that line and column and these words. */
+void check_refused(const char *text, struct shape shape, unsigned line, unsigned column,
+                   const char *why);
 
 #endif

@@ -128,37 +128,14 @@ TEST_SHAPES(tile_product, of_products)
 }
 
 /* What cannot be done is told with its place. */
-static void refused(const char *text, struct shape shape, unsigned line, unsigned column,
-                    const char *why)
-{
-    struct tile_arena arena = {malloc(4 << 20), 4 << 20, 0};
-    struct tile_error error = {0};
-    struct tile_kernel *k = tile_parse(&arena, text, strlen(text), NULL, &error);
-    struct tile_plan *plan;
-
-    for (unsigned d = 0; k && d < k->n_dims; d++) {
-        char name = k->dim[d].name[0];
-        CHECK_OK(tile_set_size(k, (uint8_t)d,
-                               name == 'm'   ? shape.m
-                               : name == 'k' ? shape.k
-                                             : shape.n));
-    }
-    CHECK(k && tile_plan(&plan, k, 0, &arena, &error) != 0);
-    test_note("%u:%u: %s", error.line, error.column, error.text);
-    CHECK_EQ(error.line, line);
-    CHECK_EQ(error.column, column);
-    CHECK(strstr(error.text, why) != NULL);
-    free(arena.base);
-}
-
 TEST(tile_product, refusals_name_the_place)
 {
     const struct shape shape = {.m = 35, .n = 50, .k = 70};
 
-    refused(
+    check_refused(
         "kernel p(x: f16[m, k, n], y: f16[n, k]) -> c: f32[m, n]\n c = dot(x, y, k)\n",
         shape, 2, 6, "product: neither k nor what the result has of x lies side by side");
-    refused("kernel p(a: f16[m, k], b: f16[k, n]) -> c: f32[m, n]\n c = a @ b\n"
-            "schedule buffers 3\n",
-            shape, 3, 10, "the planner chooses that of products");
+    check_refused("kernel p(a: f16[m, k], b: f16[k, n]) -> c: f32[m, n]\n c = a @ b\n"
+                  "schedule buffers 3\n",
+                  shape, 3, 10, "the planner chooses that of products");
 }

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Programs with a loop: attention in several forms, against the interpreter, and what is
+ * refused.
+ */
+#include "tests/target/kernels/tile/check.h"
+#include "tests/target/test.h"
+
+/* The loop of attention: of rows, with sums as wide as v. */
+#define LOOP(rows, wide, head, score)                                                    \
+    " loop n " head "carry top = -inf" rows ", l = 0" rows ", acc = 0" wide "\n"         \
+    "  x = " score "\n  most = max(top, max(x, n))\n  p = exp(x - most)\n"               \
+    "  r = exp(top - most)\n  l = l * r + sum(p, n)\n"                                   \
+    "  acc = acc * r + dot(f16(p), v, n)\n  top = most\n end\n"
+#define ATTENTION(head, score)                                                           \
+    "kernel t(q: f16[b, m, k], k0: f16[b, n, k], v: f16[b, n, k]) -> o: f16[b, m, "      \
+    "k]\n" LOOP("[b, m]", "[b, m, k]", head, score) " o = f16(acc / l)\n"
+#define SCORE "dot(q, k0, k) * 0.125"
+
+TEST(tile_loop, attention)
+{
+    CHECK_ALL(ATTENTION("", SCORE), {.b = 1, .m = 1, .n = 1, .k = 1},
+              {.b = 2, .m = 65, .n = 17, .k = 9});
+    CHECK_ALL(ATTENTION("", SCORE) "schedule tile n 16\n",
+              {.b = 1, .m = 3, .n = 50, .k = 4}, {.b = 3, .m = 66, .n = 33, .k = 5});
+}
+
+TEST(tile_loop, attention_of_large_heads)
+{
+    CHECK_ALL(ATTENTION("", SCORE), {.b = 1, .m = 64, .n = 3, .k = 128},
+              {.b = 1, .m = 20, .n = 2, .k = 256});
+}
+
+TEST(tile_loop, tiles_that_are_left_out)
+{
+    CHECK_ALL(ATTENTION("while n <= m ",
+                        "where(n <= m, " SCORE ", -inf)") "schedule tile n 32, lanes m\n",
+              {.b = 2, .m = 70, .n = 80, .k = 3}, {.b = 1, .m = 130, .n = 40, .k = 4});
+}
+
+/* The first tile has nothing of some rows, which have all of theirs in a later one, and
+ * others nothing at all. */
+TEST(tile_loop, rows_without_keys)
+{
+    CHECK_ALL(ATTENTION("", "where(and(n >= m, n < 60), " SCORE
+                            ", -inf)") "schedule tile n 16\n",
+              {.b = 1, .m = 70, .n = 70, .k = 4});
+    CHECK_ALL(ATTENTION("while m < 60 ", "where(m < 60, " SCORE ", -inf)"),
+              {.b = 1, .m = 130, .n = 30, .k = 5});
+}
+
+/* Heads side by side in a row; keys that several heads share; values of another width;
+ * results of F32, one of them of rows alone. */
+TEST(tile_loop, tensors_that_lie_otherwise)
+{
+    check_program(
+        "kernel t(q: f16[m, b, k], k0: f16[n, b, k], v: f16[n, b, k]) -> "
+        "o: f16[m, b, k]\n" LOOP("[b, m]", "[b, m, k]", "", SCORE) " o = f16(acc / l)\n",
+        (struct shape){.b = 3, .m = 66, .n = 20, .k = 6});
+    check_program("kernel t(q: f16[b, 2, m, k], k0: f16[b, n, k], v: f16[b, n, k]) -> "
+                  "o: f16[b, 2, m, k]\n" LOOP("[b, 2, m]", "[b, 2, m, k]", "",
+                                              SCORE) " o = f16(acc / l)\n",
+                  (struct shape){.b = 2, .m = 66, .n = 20, .k = 6});
+    check_program(
+        "kernel t(q: bf16[m, k], k0: bf16[n, k], v: f16[n, 40]) -> o: f32[m, 40], "
+        "lse: f32[m]\n" LOOP(
+            "[m]", "[m, 40]", "",
+            SCORE) " o = acc / l\n lse = top + log(l)\nschedule exact, tile n 48\n",
+        (struct shape){.m = 66, .n = 60, .k = 4});
+}
+
+/* Other things that a loop may compute. */
+TEST(tile_loop, other_sums)
+{
+    check_program("kernel t(q: f16[m, k], k0: f16[n, k], v: f16[n, 20], scale = 0.25) -> "
+                  "o: f16[m, 20]\n"
+                  " loop n carry acc = 0[m, 20]\n"
+                  "  s = silu(dot(q, k0, k) * scale + f32(n - m) / 100)\n"
+                  "  acc = acc + dot(f16(s), v, n)\n end\n o = f16(acc)\n",
+                  (struct shape){.m = 70, .n = 50, .k = 20});
+    check_program("kernel t(q: f16[m, k], k0: f16[n, k]) -> most: f32[m], least: f32[m]\n"
+                  " loop n carry a = -inf[m], b = inf[m]\n  s = dot(q, k0, k)\n"
+                  "  a = max(a, max(s, n))\n  b = min(b, min(s * 2, n))\n end\n"
+                  " most = a\n least = b\n",
+                  (struct shape){.m = 70, .n = 250, .k = 5});
+}
+
+TEST(tile_loop, refusals_name_the_place)
+{
+    const struct shape shape = {.b = 2, .m = 35, .n = 50, .k = 70};
+
+    check_refused("kernel t(x: f32[m, n]) -> y: f32[m]\n loop n carry a = 0[m]\n"
+                  "  a = a + sum(x, n)\n end\n y = a\n",
+                  shape, 2, 0,
+                  "a loop without a product of two parameters is not planned");
+    check_refused(
+        "kernel t(q: f32[m, k], k0: f32[n, k]) -> y: f32[m]\n"
+        " loop n carry a = 0[m]\n  a = a + sum(dot(q, k0, k), n)\n end\n y = a\n",
+        shape, 1, 10, "no product of F32 in a loop");
+    check_refused(
+        "kernel t(q: f16[k, m], k0: f16[n, k]) -> y: f32[m]\n"
+        " loop n carry a = 0[m]\n  a = a + sum(dot(q, k0, k), n)\n end\n y = a\n",
+        shape, 1, 10, "dimension k of q lies apart");
+    check_refused(ATTENTION("", SCORE) "schedule tile n 300\n", shape, 12, 10,
+                  "a tile has 1 to 240 of it");
+    check_refused(ATTENTION("", SCORE) "schedule tile m 32\n", shape, 12, 10,
+                  "the lanes of a tile are 64");
+    check_refused(ATTENTION("", SCORE) "schedule tile n 240\n",
+                  (struct shape){.b = 1, .m = 64, .n = 500, .k = 256}, 12, 10,
+                  "keys want");
+    check_refused(ATTENTION("", SCORE) "schedule buffers 2\n", shape, 12, 10,
+                  "no such choice");
+}
