@@ -156,14 +156,18 @@ TEST_SHAPES(operator, every_case_equals_its_definition)
     }
 }
 
-/* Of programs, which are planned for their sizes before they run. */
-TEST_SHAPES(operator, every_program_equals_the_interpreter)
+/* Of programs, which are planned for their sizes before they run: all cases, or those that
+ * tests/qemu/golden.py leaves out, which looks at the interpreter as well. */
+static void check_programs(bool all)
 {
     for (const struct opdesc *e = next_of(NULL, true); e && !test_failed();
          e = next_of(e, true)) {
         const struct opdesc *op = op_open(e);
         CHECK(op->cases[0] != NULL);
         for (unsigned i = 0; op->cases[i] && !test_failed(); i++) {
+            if (!all && (i == 1 || i == 2)) {
+                continue;
+            }
             begin(op, op->cases[i]);
             if (!test_failed()) {
                 check_run(op->run, i % 2 ? 1 + i * 6 % 31 : 0, true);
@@ -172,6 +176,16 @@ TEST_SHAPES(operator, every_program_equals_the_interpreter)
             tell(op, op->cases[i], 0);
         }
     }
+}
+
+TEST(operator, programs_equal_the_interpreter)
+{
+    check_programs(false);
+}
+
+TEST_SHAPES(operator, every_case_of_programs_equals_the_interpreter)
+{
+    check_programs(true);
 }
 
 /* A case in the middle of the list: some tiles, and rests. */
