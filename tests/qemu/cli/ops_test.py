@@ -93,7 +93,8 @@ def digests(lines, *options):
     """What identifies each result."""
     text = ""
     for first in range(0, len(lines), 20):  # what a command line holds
-        ran = salai(" + ".join(f"{line} --digest --check 9" for line in lines[first:first + 20]), *options)
+        some = [f"{line} --digest --check 9" for line in lines[first:first + 20]]
+        ran = salai(" + ".join(some), *options)
         text += ran.stdout + ran.stderr
     return re.findall("^digest .*", text, re.M)
 
