@@ -241,6 +241,20 @@ static uint32_t take_share(struct mm *mm)
     return first;
 }
 
+/* Chunks that loads may be ahead of products. */
+static uint32_t ahead_of(const struct mm *mm)
+{
+    const struct mm_tiling *t = &mm->tiling;
+    uint32_t a = t->a_stays ? 2 : t->a_slots, b = t->b_stays ? 2 : t->b_slots;
+    uint32_t most = mm->slopes ? AHEAD - 1 : AHEAD;
+    uint32_t small = mm->bias || mm->scale_words || mm->slopes
+                         ? MM_SMALL_SLOTS * mm_count(mm->shape.k, t->k)
+                         : most;
+
+    return mm->in_order ? mm_min(mm_min(most, small), mm_min(t->a_slots, t->b_slots))
+                        : mm_min(most, mm_max(a, b));
+}
+
 /* Plans and checks what was not, and takes the core's room. */
 static uint32_t prepare(struct mm *mm)
 {
@@ -276,9 +290,7 @@ static void begin(struct mm *mm, uint32_t first)
     mm->loads = mm->done = mm->l0 = mm->c = mm->out = 0;
     post_free(mm);
     set_fixpipe(mm);
-    mm->most_ahead = mm_min(mm->slopes ? AHEAD - 1 : AHEAD,
-                            mm_max(mm->tiling.a_stays ? 2 : mm->tiling.a_slots,
-                                   mm->tiling.b_stays ? 2 : mm->tiling.b_slots));
+    mm->most_ahead = ahead_of(mm);
     mm->begun = mm->fresh = true;
 }
 

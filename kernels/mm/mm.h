@@ -142,6 +142,10 @@ struct mm {
         float slope, limit;
     } act;
     struct mm_ring ring;
+    uint32_t tile_bytes; /* of sums in a tile that mm_plan() may choose; 0: what L0C has */
+    /* Loads wait for nothing that is issued behind them: others use MTE2 besides, whose
+     * commands would be waited for. */
+    bool in_order;
     unsigned sem;                /* the first of its semaphores; 0 unless it is set */
     unsigned share, shares;      /* of the tiles; 0 of 0: those of the task's block */
     uint32_t l1_begin, l1_bytes; /* of L1: where its part begins; 0: all behind that */

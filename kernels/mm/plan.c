@@ -144,7 +144,8 @@ static bool size(const struct mm_search *s, struct mm_candidate *c, uint32_t fm,
     a = mm_l0a_slot() / (c->t.m * es) / unit * unit;
     b = mm_l0b_slot() / (mm_up(c->t.columns, 16) * es) / unit * unit;
     c->t.slice = mm_min(a, b);
-    return (mm_in_halves(&c->t) ? c->t.m * c->t.n : 2 * c->t.m * c->t.columns) *
+    return (!mm->tile_bytes || c->t.m * c->t.n * MM_SUM_BYTES <= mm->tile_bytes) &&
+           (mm_in_halves(&c->t) ? c->t.m * c->t.n : 2 * c->t.m * c->t.columns) *
                    MM_SUM_BYTES <=
                s->r.l0c_bytes &&
            (!mm->bias || c->t.columns * MM_BIAS_BYTES <= mm_bt_slot()) &&

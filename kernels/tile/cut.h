@@ -57,6 +57,9 @@ tile_value cut_first_product(const struct tile_kernel *k);
 /* Each product is a program of its own; `fuse`: with what can be computed of it at once. */
 bool cut_products(struct cut *c, const struct tile_kernel *k, bool fuse,
                   struct tile_arena *arena);
+/* One stage: all results, by a value that is there. */
+bool cut_behind(struct cut *c, const struct tile_kernel *k, tile_value v,
+                struct tile_arena *arena);
 /* The same of a program that reduces over one dimension only; a piece has at most so many
  * elements of it. */
 bool cut_in_pieces(struct cut *c, const struct tile_kernel *k, uint32_t most,

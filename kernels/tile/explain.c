@@ -112,6 +112,20 @@ static void tell_others(const struct tile_plan *t, FILE *to)
     }
 }
 
+void plan_explain_tiles(const struct tile_plan *t, FILE *to)
+{
+    for (unsigned i = 0; i < t->p->n_notes; i++) {
+        fprintf(to, "rewrite  %s\n", t->p->note[i]);
+    }
+    for (unsigned b = 0; b < t->emit->n_buffers; b++) {
+        tell_buffer(t, to, b);
+    }
+    tell_semaphores(t, to);
+    tell_cycles(t, to);
+    tell_assumption(to);
+    tell_others(t, to);
+}
+
 void plan_explain(const struct tile_plan *t, FILE *to)
 {
     if (t->gather) {
@@ -134,14 +148,5 @@ void plan_explain(const struct tile_plan *t, FILE *to)
     fprintf(to, "; %u loads, %u commands, %u stores\n", t->order.n_loads, t->n_body,
             t->order.n_stores);
     tell_loops(t, to);
-    for (unsigned i = 0; i < t->p->n_notes; i++) {
-        fprintf(to, "rewrite  %s\n", t->p->note[i]);
-    }
-    for (unsigned b = 0; b < t->emit->n_buffers; b++) {
-        tell_buffer(t, to, b);
-    }
-    tell_semaphores(t, to);
-    tell_cycles(t, to);
-    tell_assumption(to);
-    tell_others(t, to);
+    plan_explain_tiles(t, to);
 }

@@ -92,6 +92,9 @@ uint64_t program_dim_stride(const struct tile_kernel *k, const struct tile_tenso
 /* Whether every value has both dimensions or none of them, side by side. */
 static bool together(const struct tile_kernel *k, unsigned a, unsigned b)
 {
+    if (((k->rows >> a ^ k->rows >> b) | (k->columns >> a ^ k->columns >> b)) & 1) {
+        return false;
+    }
     for (unsigned i = 0; i < k->n_params + k->n_results; i++) {
         const struct tile_tensor *t = program_tensor(k, i);
         if (program_dim_stride(k, t, a) && program_dim_stride(k, t, b) &&
@@ -126,6 +129,23 @@ static unsigned reduced_group(const struct program *p)
     return row == p->n_groups ? p->col - 1 : row;
 }
 
+/* Rows and columns are those of a product's tiles. */
+static int take_product(struct program *p, struct tile_error *error)
+{
+    const struct tile_kernel *k = p->k;
+
+    p->row = p->n_groups;
+    for (unsigned g = 0; g < p->n_groups; g++) {
+        p->row = p->group[g].dims == k->rows ? g : p->row;
+    }
+    if (k->columns == 0 || p->group[p->col].dims != k->columns ||
+        (k->rows && p->row == p->n_groups)) {
+        return program_refuse(error, NULL, ERR_LOCAL,
+                              "rows and columns of the product are not those of all");
+    }
+    return 0;
+}
+
 int program_groups(struct program *p, struct tile_error *error)
 {
     const struct tile_kernel *k = p->k;
@@ -153,6 +173,9 @@ int program_groups(struct program *p, struct tile_error *error)
     }
     p->col = p->n_groups ? p->n_groups - 1 : p->n_groups;
     p->row = p->n_groups > 1 ? reduced_group(p) : p->n_groups;
+    if (k->product && take_product(p, error) != 0) {
+        return ERR_LOCAL;
+    }
     if (p->row == PLAN_GROUPS) {
         return program_refuse(error, NULL, ERR_SHAPE,
                               "reductions over more than one dimension besides the last");

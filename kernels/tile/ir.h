@@ -203,6 +203,10 @@ struct tile_kernel {
     struct tile_name *names;
     struct tile_node *node;
     bool is_stage;   /* of a program that is cut (cut.h) */
+    /* Of what is computed of a product: the parameter, + 1, that comes out of L0C, and the
+     * dimensions that are rows and columns of its tiles. 0: no parameter does. */
+    uint8_t product;
+    tile_dims rows, columns;
     enum type arith; /* of operands that are f16: F32 or, if the schedule says so, F16 */
     bool exact;
 

@@ -368,6 +368,7 @@ static void emit_input(struct emit *e, uint16_t node)
     b = across ? buffer_new(e, (uint64_t)round_up(way_rows(e->w), VEC_BLOCKS) * BLOCK)
                : buffer_of_class(e, n->has, n->type);
     e->buffer[b - 1].load = (uint8_t)(n->index + 1);
+    e->buffer[b - 1].product = e->buffer[b - 1].load == e->p->k->product;
     e->form[node].dense = across && !e->err ? bring_together(e, n, b) : b;
     note_result(e, node, e->form[node].dense);
     e->to = was;

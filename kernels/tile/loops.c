@@ -157,12 +157,10 @@ static uint32_t extent(const struct loops *l, unsigned group, uint32_t tile, boo
     return size < tile ? (uint32_t)size : tile;
 }
 
-void loops_command(const struct loops *l, const struct transfer *x, union cmd *cmd)
+void loops_transfer(const struct program *p, const struct transfer *x, uint32_t rows,
+                    uint32_t cols, uint32_t pitch, union cmd *cmd)
 {
-    const struct program *p = l->p;
     const struct tile_tensor *t = x->tensor;
-    uint32_t rows = extent(l, p->row, l->w->rows, x->variant & 1);
-    uint32_t cols = extent(l, p->col, l->w->cols, x->variant & 2);
     uint32_t esize = esize_of(t->type);
     uint64_t down = tensor_stride(p, t, p->row), along = tensor_stride(p, t, p->col);
     struct mte_rows r = {.n_rows = 1, .row_bytes = esize};
@@ -173,7 +171,7 @@ void loops_command(const struct loops *l, const struct transfer *x, union cmd *c
     if (along && down) {
         r.n_rows = rows;
         r.gm_pitch_bytes = rows > 1 ? (uint32_t)down : 0;
-        r.local_pitch_bytes = l->w->pitch * esize;
+        r.local_pitch_bytes = pitch * esize;
     } else if (down > esize) { /* each in a block of its own */
         r.n_rows = rows;
         r.gm_pitch_bytes = rows > 1 ? (uint32_t)down : 0;
@@ -192,4 +190,10 @@ void loops_command(const struct loops *l, const struct transfer *x, union cmd *c
     } else {
         mte_gm_to_ub_rows(cmd, x->ub, NULL, &r);
     }
+}
+
+void loops_command(const struct loops *l, const struct transfer *x, union cmd *cmd)
+{
+    loops_transfer(l->p, x, extent(l, l->p->row, l->w->rows, x->variant & 1),
+                   extent(l, l->p->col, l->w->cols, x->variant & 2), l->w->pitch, cmd);
 }

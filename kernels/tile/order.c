@@ -40,7 +40,7 @@ static void free_by_vector(struct order *o, const struct emit *e)
 
     for (unsigned l = 0; l < o->n_loads; l++) {
         const struct buffer *b = &e->buffer[o->load[l] - 1];
-        if (!b->store) {
+        if (!b->store && !b->product) {
             sem =
                 sem ? sem
                     : new_free(o, e->p->k->param[b->load - 1].name, way_copies(e->w, b));
@@ -48,7 +48,7 @@ static void free_by_vector(struct order *o, const struct emit *e)
         }
     }
     for (unsigned l = 0; l < o->n_loads; l++) {
-        if (!e->buffer[o->load[l] - 1].store) {
+        if (!e->buffer[o->load[l] - 1].store && !e->buffer[o->load[l] - 1].product) {
             o->load_free[l] = sem;
             sem = 0; /* the first waits for all */
             sync_at(o, last, o->load_free[l], true);
@@ -95,7 +95,7 @@ static void add_loads(struct order *o, const struct emit *e, bool stored)
 
     for (uint8_t b = 1; b <= e->n_buffers; b++) {
         const struct buffer *f = &e->buffer[b - 1];
-        if (f->load && !f->always && (f->store != 0) == stored) {
+        if (f->load && !f->always && !f->product && (f->store != 0) == stored) {
             o->load[o->n_loads++] = b;
             first = f->first < first ? f->first : first;
         }
@@ -104,6 +104,33 @@ static void add_loads(struct order *o, const struct emit *e, bool stored)
         sem = n ? new_sem(o, stored ? "results" : "operands", "FULL") : SEM_FULL;
         o->load_full[o->n_loads - 1] = sem;
         sync_at(o, first, sem, false);
+    }
+}
+
+/* What comes out of L0C; nobody but FIX writes there, or, in its place, MTE3 reads. */
+static void add_product(struct order *o, const struct emit *e)
+{
+    for (uint8_t b = 1; b <= e->n_buffers; b++) {
+        const struct buffer *f = &e->buffer[b - 1];
+        if (f->product) {
+            o->load[o->n_loads] = b;
+            o->load_full[o->n_loads] = new_sem(o, "product", "FULL");
+            sync_at(o, f->first, o->load_full[o->n_loads], false);
+            o->product = (uint8_t)++o->n_loads;
+        }
+    }
+}
+
+/* If no result takes its place: the Vector is done with it. */
+static void free_product(struct order *o, const struct emit *e)
+{
+    unsigned l = o->product - 1u;
+    const struct buffer *b;
+
+    if (o->product && o->load_free[l] == 0) {
+        b = &e->buffer[o->load[l] - 1];
+        o->load_free[l] = new_free(o, "product", e->w->ring);
+        sync_at(o, b->last, o->load_free[l], true);
     }
 }
 
@@ -116,6 +143,7 @@ void order_make(struct order *o, const struct emit *e)
     o->role[SEM_PRE] = o->role[SEM_MADE] = o->role[SEM_FULL] = "FULL";
     add_loads(o, e, e->w->single);
     add_loads(o, e, !e->w->single);
+    add_product(o, e);
     for (unsigned r = 0; r < e->p->k->n_results; r++) {
         uint8_t b = e->form[e->p->result[r]].dense;
         if (!e->buffer[b - 1].always) {
@@ -123,6 +151,7 @@ void order_make(struct order *o, const struct emit *e)
         }
     }
     free_by_vector(o, e);
+    free_product(o, e);
 }
 
 /* --- waits and posts in commands --- */

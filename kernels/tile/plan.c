@@ -34,8 +34,7 @@ static int no_plan(const struct search *s, struct tile_error *error)
     return ERR_LOCAL;
 }
 
-/* The commands as they are pushed. */
-static int keep_commands(struct search *s, struct tile_arena *arena, struct tile_plan *t)
+int plan_keep_commands(struct search *s, struct tile_arena *arena, struct tile_plan *t)
 {
     const struct emit *e = &s->e;
     unsigned n = order_body(&s->order, NULL, e->body.n, NULL, 0, NULL);
@@ -92,7 +91,7 @@ static int make_plan(struct search *s, struct tile_arena *arena, struct tile_pla
     memcpy(t->unfit, s->unfit, sizeof(t->unfit));
     t->n_unfit = s->n_unfit;
     t->n_tried = s->n_tried;
-    err = keep_commands(s, arena, t);
+    err = plan_keep_commands(s, arena, t);
     return err ? err : plan_parts(t, arena);
 }
 
@@ -245,6 +244,33 @@ static int find_way(struct search *s, const struct tile_choice *by,
     return err;
 }
 
+void tell_lost(struct search *s, const struct candidate *c)
+{
+    if (s->n_lost < PLAN_LOST) {
+        s->lost[s->n_lost++] = *c;
+    }
+}
+
+bool search_begin(struct search *s, struct program *p, unsigned cores)
+{
+    s->p = p;
+    s->e.p = p;
+    s->cores = cores;
+    s->body = malloc(PLAN_COMMANDS * PLAN_RING * sizeof(union cmd));
+    s->pre = malloc(PRE_COMMANDS * sizeof(union cmd));
+    if (s->body == NULL || s->pre == NULL) {
+        search_end(s);
+        return false;
+    }
+    return true;
+}
+
+void search_end(struct search *s)
+{
+    free(s->body);
+    free(s->pre);
+}
+
 int plan_tiles(struct tile_plan **plan, const struct tile_kernel *k,
                const struct planning *how, struct tile_arena *arena,
                struct tile_error *error, uint32_t *wanted)
@@ -256,21 +282,15 @@ int plan_tiles(struct tile_plan **plan, const struct tile_kernel *k,
     int err = ERR_NOMEM;
 
     *error = (struct tile_error){0};
-    if (t && p && s) {
-        s->p = p;
-        s->e.p = p;
-        s->cores = how->cores;
+    if (t && p && s && search_begin(s, p, how->cores)) {
         s->quick = how->quick;
-        s->body = malloc(PLAN_COMMANDS * PLAN_RING * sizeof(union cmd));
-        s->pre = malloc(PRE_COMMANDS * sizeof(union cmd));
-        err = s->body && s->pre ? program_make(p, k, arena, error) : ERR_NOMEM;
+        err = program_make(p, k, arena, error);
         err = err ? err : find_way(s, how->by, error);
         if (wanted && err == ERR_LOCAL) {
             *wanted = s->none.most;
         }
         err = err ? err : make_plan(s, arena, t);
-        free(s->body);
-        free(s->pre);
+        search_end(s);
     }
     free(s);
     if (err == ERR_NOMEM && error->text[0] == '\0') {

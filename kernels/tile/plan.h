@@ -125,6 +125,7 @@ struct buffer {
     uint16_t value;       /* node that has it now */
     bool turn;            /* begins where groups begin anew */
     bool always;          /* of the preamble: lives as long as the launch */
+    bool product;         /* loaded out of L0C, through a ring */
     bool full;            /* of the large ones, whose banks matter */
     bool touched;         /* by the body */
 };
@@ -313,6 +314,7 @@ struct order {
     uint8_t load_free[TILE_PARAMS], load_full[TILE_PARAMS];
     uint8_t store[TILE_RESULTS], store_out[TILE_RESULTS], store_free[TILE_RESULTS];
     uint8_t store_result[TILE_RESULTS];
+    uint8_t product;              /* 1 + which of the loads comes out of L0C; 0: none */
     uint8_t free_sems[PLAN_SEMS]; /* those that hold units before and behind it all: */
     uint8_t copies[PLAN_SEMS];    /* so many, by number; 0: a position of the ring each */
     unsigned n_free;
@@ -433,6 +435,8 @@ struct planning {
 int plan_tiles(struct tile_plan **plan, const struct tile_kernel *k,
                const struct planning *how, struct tile_arena *arena,
                struct tile_error *error, uint32_t *wanted);
+/* The kernel of a stage; of a product also what t->p, what is computed of it, has not. */
+const struct tile_kernel *plan_kernel(const struct tile_plan *t);
 /* Tensors are those of its own program, until it is a stage of another. */
 void plan_begin(struct tile_plan *t);
 /* Of a kernel whose one result is a GATHER. */
@@ -451,13 +455,14 @@ void loop_finish(const struct loop_plan *p);
 void loop_explain(const struct tile_plan *t, FILE *to);
 /* explain.c, replay.c: of one. */
 void plan_explain(const struct tile_plan *t, FILE *to);
+void plan_explain_tiles(const struct tile_plan *t, FILE *to); /* memory, cycles, others */
 int plan_bind(const struct tile_plan *t, const struct tile_call *call,
               struct sched_report *report);
 /* The share of the task's block: looks at its commands; issues them; waits for their end. */
 void plan_prepare(const struct tile_plan *t);
 void plan_play(const struct tile_plan *t);
 void plan_finish(const struct tile_plan *t);
-/* A tile of a result is stored more than once. */
+/* A tile of a result is stored more than once, or before all is read. */
 bool plan_stores_again(const struct tile_plan *t);
 
 /* loops.c: which loops a way has; false: more than a sequence nests. */
@@ -470,9 +475,13 @@ uint64_t loops_tiles(const struct loops *l, const struct share *share, unsigned 
                      struct share *rounds);
 /* Bytes from a tile to the next of loop i in a tensor. */
 uint64_t loops_stride(const struct loops *l, unsigned i, const struct tile_tensor *t);
+/* Rows and columns of a tensor, which in UB lie as a way has them, to UB or from there. */
+void loops_transfer(const struct program *p, const struct transfer *x, uint32_t rows,
+                    uint32_t cols, uint32_t pitch, union cmd *cmd);
 /* A load or a store; the address is that of the tensor. */
 void loops_command(const struct loops *l, const struct transfer *x, union cmd *cmd);
-/* replay.c: the sequences of all cores. */
+/* replay.c: what load or store i waits for and posts; the sequences of all cores. */
+void plan_sync_transfer(const struct order *o, unsigned lane, unsigned i, union cmd *cmd);
 int plan_parts(struct tile_plan *t, struct tile_arena *arena);
 /* simulate.c */
 struct tile_cycles simulate(const struct emit *e, const struct order *o,

@@ -34,8 +34,7 @@ static int choose_tiling(struct product *p, unsigned cores, char why[MM_TEXT])
     return err ? err : mm_check(&p->mm, why);
 }
 
-/* Products that are no batch of the object. */
-static uint32_t times(const struct product *p)
+uint32_t product_times(const struct product *p)
 {
     uint32_t n = 1;
 
@@ -45,15 +44,22 @@ static uint32_t times(const struct product *p)
     return n;
 }
 
-static void begin_plan(struct tile_plan *t, const struct tile_kernel *k, unsigned cores)
+/* By the fixpipe alone. */
+static int plan_alone(struct tile_plan *t, unsigned cores, struct tile_error *error)
 {
     struct product *p = t->product;
+    char why[MM_TEXT];
+    int err;
 
-    take_lines(t->p, k);
-    t->name = k->name;
+    mm_set_bias(&p->mm, p->bias ? p : NULL);
+    err = choose_tiling(p, cores, why);
+    if (err) {
+        return program_refuse(error, p->dot, err, "product: %s", why);
+    }
+    take_lines(t->p, p->k);
     t->cores = cores < p->mm.tiles ? cores : p->mm.tiles;
-    t->predicted.span = p->mm.tiling.cycles * times(p);
-    plan_begin(t);
+    t->predicted.span = p->mm.tiling.cycles * product_times(p);
+    return 0;
 }
 
 int product_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cores,
@@ -61,7 +67,6 @@ int product_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned 
 {
     struct tile_plan *t = tile_alloc(arena, sizeof(*t));
     struct product *p = tile_alloc(arena, sizeof(*p));
-    char why[MM_TEXT];
     int err;
 
     *plan = t;
@@ -69,21 +74,16 @@ int product_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned 
         return ERR_NOMEM;
     }
     p->dot = &k->node[cut_first_product(k)];
+    p->k = k;
+    t->product = p;
+    t->name = k->name;
+    plan_begin(t);
     err = product_shape(p, k, &k->result[0].tensor, error);
     if (err) {
         return err;
     }
-    if (!product_by_fixpipe(p, k)) {
-        return ERR_LOCAL;
-    }
-    mm_set_bias(&p->mm, p->bias ? p : NULL);
-    err = choose_tiling(p, cores, why);
-    if (err) {
-        return program_refuse(error, p->dot, err, "product: %s", why);
-    }
-    t->product = p;
-    begin_plan(t, k, cores);
-    return 0;
+    return product_by_fixpipe(p, k) ? plan_alone(t, cores, error)
+                                    : epilogue_plan(t, cores, arena, error);
 }
 
 /* --- running --- */
@@ -91,7 +91,7 @@ int product_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned 
 void product_bind(struct product *p, const struct tile_call *call)
 {
     memcpy(p->in, call->in, sizeof(p->in));
-    p->out = call->out[0];
+    memcpy(p->out, call->out, sizeof(p->out));
 }
 
 static const void *at(const void *gm, uint64_t elements, unsigned type)
@@ -99,59 +99,93 @@ static const void *at(const void *gm, uint64_t elements, unsigned type)
     return (const char *)gm + elements * esize_of(type);
 }
 
-/* One after the other of those that are no batch. */
-static void play_one(const struct tile_plan *t, uint32_t number)
+void product_object(const struct tile_plan *t, uint32_t number, struct mm *mm,
+                    uint32_t *index)
 {
     const struct product *p = t->product;
-    uint64_t a = 0, b = 0, c = 0;
-    struct mm mm = p->mm;
+    uint64_t a = 0, b = 0;
 
     for (unsigned i = p->n_outer - p->n_batch; i-- > 0; number /= p->outer[i].size) {
-        a += number % p->outer[i].size * p->outer[i].a;
-        b += number % p->outer[i].size * p->outer[i].b;
-        c += number % p->outer[i].size * p->outer[i].c;
+        index[i] = number % p->outer[i].size;
+        a += index[i] * p->outer[i].a;
+        b += index[i] * p->outer[i].b;
     }
-    mm.a.gm = mm.turned ? at(p->in[p->b], b, mm.a.type) : at(p->in[p->a], a, mm.a.type);
-    mm.b.gm = mm.turned ? at(p->in[p->a], a, mm.a.type) : at(p->in[p->b], b, mm.a.type);
-    mm.bias = p->bias ? p->in[p->bias - 1] : NULL;
-    mm.share = task_block();
-    mm.shares = t->cores;
-    mm_iterate_all(&mm, (void *)(uintptr_t)at(p->out, c, mm.c_type), false);
+    *mm = p->mm;
+    mm->a.gm =
+        mm->turned ? at(p->in[p->b], b, mm->a.type) : at(p->in[p->a], a, mm->a.type);
+    mm->b.gm =
+        mm->turned ? at(p->in[p->a], a, mm->a.type) : at(p->in[p->b], b, mm->a.type);
+    mm->bias = p->bias ? p->in[p->bias - 1] : NULL;
+    mm->share = task_block();
+    mm->shares = t->cores;
+}
+
+/* One after the other of those that are no batch. */
+static void play_alone(const struct tile_plan *t, uint32_t number)
+{
+    const struct product *p = t->product;
+    uint32_t index[TILE_DIMS];
+    uint64_t c = 0;
+    struct mm mm;
+
+    product_object(t, number, &mm, index);
+    for (unsigned i = 0; i < p->n_outer - p->n_batch; i++) {
+        c += index[i] * p->outer[i].c;
+    }
+    mm_iterate_all(&mm, (void *)(uintptr_t)at(p->out[0], c, mm.c_type), false);
     mm_end(&mm);
 }
 
 void product_play(const struct tile_plan *t)
 {
+    if (task_block() >= t->cores) {
+        return;
+    }
     task_tag(t->product->dot->line);
-    for (uint32_t i = 0; i < times(t->product) && task_block() < t->cores; i++) {
-        play_one(t, i);
+    if (t->product->epilogue) {
+        epilogue_play(t);
+    }
+    for (uint32_t i = 0; i < product_times(t->product) && !t->product->epilogue; i++) {
+        play_alone(t, i);
     }
     task_tag(0);
 }
 
 /* --- in words --- */
 
-void product_explain(const struct tile_plan *t, FILE *to)
+/* Sizes, the tiling, what goes by BT. */
+static void tell_cube(const struct product *p, FILE *to)
 {
-    const struct product *p = t->product;
-    const struct tile_kernel *k = t->p->k;
+    const struct tile_kernel *k = p->k;
     char text[MM_TEXT];
 
-    fprintf(to, "%s on %u core%s: %lu x %lu x %lu", t->name, t->cores,
-            t->cores == 1 ? "" : "s", (unsigned long)p->mm.shape.m,
+    fprintf(to, "cube     %s x %s by %s: %lu x %lu x %lu", k->param[p->a].name,
+            k->param[p->b].name, k->dim[p->dot->dim].name, (unsigned long)p->mm.shape.m,
             (unsigned long)p->mm.shape.n, (unsigned long)p->mm.shape.k);
     fprintf(to, p->mm.shape.batch > 1 ? ", %lu of them" : "",
             (unsigned long)p->mm.shape.batch);
-    fprintf(to, times(p) > 1 ? ", %lu times\n" : "\n", (unsigned long)times(p));
+    fprintf(to, product_times(p) > 1 ? ", %lu times" : "",
+            (unsigned long)product_times(p));
     mm_explain(&p->mm, text);
-    fprintf(to, "cube     %s x %s by %s; %s\n", k->param[p->a].name, k->param[p->b].name,
-            k->dim[p->dot->dim].name, text);
+    fprintf(to, "\ncube     %s\n", text);
     if (p->bias) {
         fprintf(to, "bt       %s: the sums begin with it\n", k->param[p->bias - 1].name);
     }
-    fprintf(to, "fixpipe  %s%s to %s\n",
-            p->mm.act.relu == FIX_RELU_PLAIN   ? "relu, "
-            : p->mm.act.relu == FIX_RELU_LEAKY ? "leaky relu, "
-                                               : "",
-            type_name(p->mm.c_type), k->result[0].tensor.name);
+}
+
+void product_explain(const struct tile_plan *t, FILE *to)
+{
+    const struct product *p = t->product;
+
+    fprintf(to, "%s on %u core%s\n", t->name, t->cores, t->cores == 1 ? "" : "s");
+    tell_cube(p, to);
+    if (p->epilogue == NULL) {
+        fprintf(to, "fixpipe  %s%s to %s\n",
+                p->mm.act.relu == FIX_RELU_PLAIN   ? "relu, "
+                : p->mm.act.relu == FIX_RELU_LEAKY ? "leaky relu, "
+                                                   : "",
+                type_name(p->mm.c_type), p->k->result[0].tensor.name);
+        return;
+    }
+    plan_explain_tiles(t, to);
 }

@@ -26,8 +26,34 @@ struct product {
     tile_dims rows, columns; /* of those with more than one element */
     struct product_outer outer[TILE_DIMS];
     unsigned n_outer, n_batch; /* the last n_batch of them are the object's batch */
+    const struct tile_kernel *k;
     const void *in[TILE_PARAMS];
-    void *out;
+    void *out[TILE_RESULTS];
+    struct epilogue *epilogue; /* NULL: the fixpipe does it all */
+};
+
+/* A load or a store of a piece: the command for the size that was last, and where in GM. */
+struct epilogue_move {
+    union cmd cmd;
+    const struct tile_tensor *tensor;
+    uint8_t buffer;     /* of the program */
+    uint32_t mt, nt;    /* that the command is for */
+    uint64_t gm, outer; /* the tensor; from there to the tile's in the outer dimensions */
+    uint64_t row, col;  /* bytes from a row, from a column to the next */
+};
+
+/* What each core has of its own. */
+struct epilogue_core {
+    struct sequence *part; /* of each position of the ring, what a queue holds */
+    struct epilogue_move load[TILE_PARAMS], store[TILE_RESULTS];
+};
+
+/* What the Vector computes of a tile: a program of its own, whose parameters are those of
+ * the stage and the product. */
+struct epilogue {
+    uint8_t in[TILE_PARAMS];  /* parameters of the stage; that of the product: any */
+    uint8_t outer[TILE_DIMS]; /* product_outer's dimensions, in the program */
+    struct epilogue_core *core;
 };
 
 /* Of a kernel whose one DOT has parameters as operands. ERR_LOCAL: what is computed of the
@@ -36,12 +62,39 @@ int product_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned 
                  struct tile_arena *arena, struct tile_error *error);
 void product_bind(struct product *p, const struct tile_call *call);
 void product_play(const struct tile_plan *t);
+/* Products that are no batch of the object; where one of them begins. */
+uint32_t product_times(const struct product *p);
+void product_object(const struct tile_plan *t, uint32_t number, struct mm *mm,
+                    uint32_t *index);
 void product_explain(const struct tile_plan *t, FILE *to);
 
 /* product_shape.c: what c, a tensor of the DOT's dimensions, comes to for the object. */
 int product_shape(struct product *p, const struct tile_kernel *k,
                   const struct tile_tensor *c, struct tile_error *error);
+/* DOT, or DOT + row, which p->bias is then. */
+bool product_is_sum(struct product *p, const struct tile_kernel *k, tile_value v);
 /* The fixpipe can make the one result of the DOT: sets what the object is to do. */
 bool product_by_fixpipe(struct product *p, const struct tile_kernel *k);
+
+/* epilogue.c: with the Vector in the same stage; ERR_LOCAL: it cannot be. */
+int epilogue_plan(struct tile_plan *t, unsigned cores, struct tile_arena *arena,
+                  struct tile_error *error);
+/* epilogue_cost.c: cycles of so many tiles. */
+struct epilogue_flow {
+    const struct mm *mm;
+    unsigned pieces, ring; /* of a tile; slots */
+    uint32_t rows;         /* of a piece */
+    uint64_t v, out;       /* cycles of a piece on V, of its way out */
+    unsigned commands, moves;
+    bool in_place; /* a result takes the piece's place */
+};
+uint64_t epilogue_span(const struct epilogue_flow *f, uint32_t tiles);
+/* Parts of the Vector's commands of a piece. */
+static inline unsigned epilogue_parts(const struct tile_plan *t)
+{
+    return div_up(t->n_body, PIPE_DEPTH);
+}
+/* epilogue_play.c: the share of the task's block. */
+void epilogue_play(const struct tile_plan *t);
 
 #endif

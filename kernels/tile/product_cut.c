@@ -230,6 +230,21 @@ static void make_rest(struct products *p)
     }
 }
 
+bool cut_behind(struct cut *cut, const struct tile_kernel *k, tile_value v,
+                struct tile_arena *arena)
+{
+    struct products *p = tile_alloc(arena, sizeof(*p));
+    bool live[TILE_NODES + 1] = {false};
+
+    cut_live(k, live);
+    if (p == NULL || !cutting_begin(&p->c, cut, k, on_the_vector(k, live), arena)) {
+        return false;
+    }
+    p->made[v] = true;
+    make_rest(p);
+    return !p->c.failed && cut->n == 1;
+}
+
 bool cut_products(struct cut *cut, const struct tile_kernel *k, bool fuse,
                   struct tile_arena *arena)
 {

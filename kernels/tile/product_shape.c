@@ -215,8 +215,7 @@ static tile_value beside(const struct tile_node *n, tile_value other)
     return n->operand[0] == other ? n->operand[1] : n->operand[0];
 }
 
-/* DOT, or DOT + row. */
-static bool is_sum(struct product *p, const struct tile_kernel *k, tile_value v)
+bool product_is_sum(struct product *p, const struct tile_kernel *k, tile_value v)
 {
     const struct tile_node *n = &k->node[v];
 
@@ -263,7 +262,7 @@ bool product_by_fixpipe(struct product *p, const struct tile_kernel *k)
         act.relu = FIX_RELU_LEAKY;
         v = n->operand[0];
     }
-    if (k->n_results != 1 || !is_sum(p, k, v) ||
+    if (k->n_results != 1 || !product_is_sum(p, k, v) ||
         (act.relu == FIX_RELU_LEAKY && p->dot->type == TYPE_S32)) {
         return false;
     }

@@ -37,8 +37,8 @@ static bool room(struct sequence *s, enum pipe pipe, unsigned n, unsigned positi
     return s->cmds && s->patches;
 }
 
-static void sync_transfer(const struct order *o, unsigned lane, unsigned i,
-                          union cmd *cmd)
+void plan_sync_transfer(const struct order *o, unsigned lane, unsigned i,
+                        union cmd *cmd)
 {
     if (lane == LANE_STORE && o->store_out[i]) {
         cmd_wait(cmd, o->store_out[i], 1);
@@ -74,7 +74,7 @@ static int make_transfers(struct tile_plan *t, struct part *part, unsigned lane,
                                          t->emit->at[b - 1][i / n]},
                       &s->cmds[i]);
         s->cmds[i].head.tag = tensor->line;
-        sync_transfer(o, lane, i % n, &s->cmds[i]);
+        plan_sync_transfer(o, lane, i % n, &s->cmds[i]);
         s->patches[i].cmd = (uint16_t)i;
         s->patches[i].field =
             lane == LANE_STORE ? SEQ_FIELD(copy_out.dst) : SEQ_FIELD(copy_in.src);
@@ -361,5 +361,10 @@ void plan_finish(const struct tile_plan *t)
 
 bool plan_stores_again(const struct tile_plan *t)
 {
-    return t->part && loops_store_again(&t->loops);
+    return t->product || (t->part && loops_store_again(&t->loops));
+}
+
+const struct tile_kernel *plan_kernel(const struct tile_plan *t)
+{
+    return t->product ? t->product->k : t->p->k;
 }

@@ -31,8 +31,8 @@ static bool is_overwritten(const struct tile_plan *plan, const struct tile_call 
     for (const struct tile_plan *t = plan; t; t = t->next) {
         bool again = plan_stores_again(t);
         for (const struct tile_plan *u = again ? t : t->next; u; u = u->next) {
-            for (unsigned r = 0; r < t->p->k->n_results; r++) {
-                for (unsigned i = 0; i < u->p->k->n_params; i++) {
+            for (unsigned r = 0; r < plan_kernel(t)->n_results; r++) {
+                for (unsigned i = 0; i < plan_kernel(u)->n_params; i++) {
                     bad |= t->out[r].of == OF_RESULT && u->in[i].of == OF_PARAM &&
                            call->out[t->out[r].index] == call->in[u->in[i].index];
                 }
@@ -66,7 +66,7 @@ static void kernel(void *arg)
 /* A command's tag is the line that it is of. */
 static void tell_line(const struct tile_plan *plan, struct sched_report *report)
 {
-    const struct tile_kernel *k = plan->p->k;
+    const struct tile_kernel *k = plan_kernel(plan);
     size_t at = strlen(report->text);
     uint16_t line = (uint16_t)report->fault.tag;
 
@@ -84,10 +84,10 @@ static unsigned bind(struct run *r, const struct tile_plan *t,
 
     for (; t; t = t->next, r++) {
         *r = (struct run){.t = t};
-        for (unsigned i = 0; i < t->p->k->n_params; i++) {
+        for (unsigned i = 0; i < plan_kernel(t)->n_params; i++) {
             r->call.in[i] = address(&t->in[i], call, scratch);
         }
-        for (unsigned i = 0; i < t->p->k->n_results; i++) {
+        for (unsigned i = 0; i < plan_kernel(t)->n_results; i++) {
             r->call.out[i] = address(&t->out[i], call, scratch);
         }
         cores = t->cores > cores ? t->cores : cores;

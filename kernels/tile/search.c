@@ -49,10 +49,8 @@ static bool fails(struct candidate *c, int err, const char *why)
     return false;
 }
 
-bool evaluate(struct search *s, struct candidate *c, bool anew)
+bool emit_way(struct search *s, struct candidate *c, bool anew)
 {
-    struct share share;
-
     s->n_tried++;
     c->err = 0;
     if (anew) {
@@ -60,9 +58,6 @@ bool evaluate(struct search *s, struct candidate *c, bool anew)
     }
     if (s->e.err) {
         return fails(c, s->e.err, s->e.why);
-    }
-    if (!loops_make(&s->loops, s->p, &c->way)) {
-        return fails(c, ERR_SHAPE, "more loops than a sequence nests");
     }
     if (s->signature && s->e.signature != s->signature) {
         return fails(c, ERR_ARG, "sums are made in another order");
@@ -75,19 +70,25 @@ bool evaluate(struct search *s, struct candidate *c, bool anew)
         return fails(c, s->e.err, s->e.why);
     }
     order_make(&s->order, &s->e);
+    return true;
+}
+
+bool evaluate(struct search *s, struct candidate *c, bool anew)
+{
+    struct share share;
+
+    if (!emit_way(s, c, anew)) {
+        return false;
+    }
+    if (!loops_make(&s->loops, s->p, &c->way)) {
+        return fails(c, ERR_SHAPE, "more loops than a sequence nests");
+    }
     share = loops_share(&s->loops, s->cores - 1, s->cores);
     c->cycles = simulate(&s->e, &s->order, &s->loops, &share);
     return true;
 }
 
 /* --- the search --- */
-
-void tell_lost(struct search *s, const struct candidate *c)
-{
-    if (s->n_lost < PLAN_LOST) {
-        s->lost[s->n_lost++] = *c;
-    }
-}
 
 static void keep(struct search *s, const struct candidate *c)
 {

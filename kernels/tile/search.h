@@ -32,14 +32,20 @@ struct search {
     unsigned n_unfit;
 };
 
-/* Emits a way, gives it memory, simulates it; `anew`: it is not the one before. False:
- * c->err and c->why tell why not. */
+/* plan.c: memory for commands; false: there is none. */
+bool search_begin(struct search *s, struct program *p, unsigned cores);
+void search_end(struct search *s);
+/* The commands of the way that was emitted last, as they are pushed. */
+int plan_keep_commands(struct search *s, struct tile_arena *arena, struct tile_plan *t);
+/* Of ways that lost, for --explain. */
+void tell_lost(struct search *s, const struct candidate *c);
+/* search.c: emits a way and gives it memory; and, of tiles in loops, simulates it; `anew`: it
+ * is not the one before. False: c->err and c->why tell why not. */
+bool emit_way(struct search *s, struct candidate *c, bool anew);
 bool evaluate(struct search *s, struct candidate *c, bool anew);
 /* What a pitch is a multiple of: elements that are whole blocks of every type. */
 uint32_t search_block(const struct program *p);
 /* The best ways are in s->best then, the best one first. */
 void search_for_cores(struct search *s);
-/* Of ways that lost, for --explain. */
-void tell_lost(struct search *s, const struct candidate *c);
 
 #endif

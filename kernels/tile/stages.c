@@ -117,10 +117,10 @@ static int plan_cut(struct guide *g, struct tile_plan **first, const struct cut 
                            : plan_stages(g, end, s->k, depth + 1);
         own = err ? 0 : (*end)->scratch;
         for (struct tile_plan *t = err ? NULL : *end; t; t = t->next) {
-            for (unsigned j = 0; j < t->p->k->n_params; j++) {
+            for (unsigned j = 0; j < plan_kernel(t)->n_params; j++) {
                 inherit(&t->in[j], s, scratch);
             }
-            for (unsigned j = 0; j < t->p->k->n_results; j++) {
+            for (unsigned j = 0; j < plan_kernel(t)->n_results; j++) {
                 inherit(&t->out[j], s, scratch);
             }
             end = &t->next;
@@ -398,7 +398,7 @@ void tile_explain(const struct tile_plan *plan, FILE *to)
         }
         plan_explain(t, to);
     }
-    if (plan->schedule) {
+    if (plan->schedule && plan->schedule[0]) {
         fprintf(to, "schedule %s\n", plan->schedule);
     }
 }

@@ -38,28 +38,46 @@ static const char layernorm[] =
     "kernel layernorm(x: f32[m, n], g: f32[n], b: f32[n], eps = 1e-5) -> y: f32[m, n]\n"
     " d = x - mean(x, n)\n y = d * rsqrt(mean(d * d, n) + eps) * g + b\n";
 
-#define ATTENTION(name, head, score)                                                      \
-    "kernel " name "(q: f16[m, 128], k: f16[n, 128], v: f16[n, 128]) -> o: f16[m, 128]\n"  \
-    " loop n " head "carry most = -inf[m], l = 0[m], acc = 0[m, 128]\n"                   \
-    "  x = " score "\n  top = max(most, max(x, n))\n  p = exp(x - top)\n"                 \
-    "  r = exp(most - top)\n  l = l * r + sum(p, n)\n"                                    \
+#define ATTENTION(name, head, score)                                                     \
+    "kernel " name                                                                       \
+    "(q: f16[m, 128], k: f16[n, 128], v: f16[n, 128]) -> o: f16[m, 128]\n"               \
+    " loop n " head "carry most = -inf[m], l = 0[m], acc = 0[m, 128]\n"                  \
+    "  x = " score "\n  top = max(most, max(x, n))\n  p = exp(x - top)\n"                \
+    "  r = exp(most - top)\n  l = l * r + sum(p, n)\n"                                   \
     "  acc = acc * r + dot(f16(p), v, n)\n  most = top\n end\n o = f16(acc / l)\n"
 #define SCORE "dot(q, k, 128) * 0.08838834764"
 static const char attention[] = ATTENTION("attention", "", SCORE);
 static const char causal[] =
     ATTENTION("causal", "while n <= m ", "where(n <= m, " SCORE ", -inf)");
 
-static const struct {
+static const char matmul[] =
+    "kernel matmul(a: f16[m, k], b: f16[k, n]) -> c: f16[m, n]\n c = f16(a @ b)\n";
+static const char linear_gelu[] =
+    "kernel linear_gelu(a: f16[m, k], b: f16[k, n], bias: f32[n]) -> out: f16[m, n]\n"
+    " out = f16(gelu(a @ b + bias))\n";
+static const char mla_prolog[] =
+    "kernel mla_prolog(a: f16[m, k], b: f16[k, n], bias: f16[n], eps = 1e-5) ->"
+    " out: f16[m, n]\n x = a @ b + bias\n"
+    " out = f16(gelu((x - mean(x, n)) * rsqrt(var(x, n) + eps)))\n";
+
+/* k is the size of what is neither m nor n. */
+static const struct sized {
     const char *text;
-    uint32_t m, n;
+    uint32_t m, n, k;
 } programs[] = {
-    {vadd, 1, 1 << 22},         {vadd_f16, 1, 1 << 22},   {chain, 1, 1 << 22},
-    {silu_mul, 1, 1 << 22},     {silu_arith, 1, 1 << 22}, {softmax, 256, 1024},
-    {softmax, 2048, 1024},      {softmax, 1024, 512},     {softmax, 2048, 256},
-    {softmax, 4096, 64},        {softmax, 513, 1003},     {softmax_f16, 256, 1024},
-    {softmax_arith, 256, 1024}, {softmax, 64, 8192},      {softmax, 8, 65536},
-    {softmax, 1, 1000000},      {layernorm, 2048, 1024},  {layernorm, 2048, 128},
-    {layernorm, 16, 65536},     {attention, 4096, 4096},  {causal, 4096, 4096},
+    {vadd, 1, 1 << 22, 0},           {vadd_f16, 1, 1 << 22, 0},
+    {chain, 1, 1 << 22, 0},          {silu_mul, 1, 1 << 22, 0},
+    {silu_arith, 1, 1 << 22, 0},     {softmax, 256, 1024, 0},
+    {softmax, 2048, 1024, 0},        {softmax, 1024, 512, 0},
+    {softmax, 2048, 256, 0},         {softmax, 4096, 64, 0},
+    {softmax, 513, 1003, 0},         {softmax_f16, 256, 1024, 0},
+    {softmax_arith, 256, 1024, 0},   {softmax, 64, 8192, 0},
+    {softmax, 8, 65536, 0},          {softmax, 1, 1000000, 0},
+    {layernorm, 2048, 1024, 0},      {layernorm, 2048, 128, 0},
+    {layernorm, 16, 65536, 0},       {attention, 4096, 4096, 0},
+    {causal, 4096, 4096, 0},         {matmul, 1024, 1024, 1024},
+    {linear_gelu, 1024, 1024, 1024}, {linear_gelu, 4096, 1024, 1024},
+    {mla_prolog, 1024, 1024, 1024},  {mla_prolog, 4096, 1024, 1024},
 };
 
 struct bench {
@@ -71,15 +89,16 @@ struct bench {
     struct work work;
 };
 
-static int prepare(struct bench *b, const char *text, uint32_t m, uint32_t n)
+static int prepare(struct bench *b, const struct sized *p)
 {
     struct tile_error error = {0};
     uint64_t began;
     int err = 0;
 
-    b->k = tile_parse(&b->arena, text, strlen(text), NULL, &error);
+    b->k = tile_parse(&b->arena, p->text, strlen(p->text), NULL, &error);
     for (unsigned d = 0; b->k && d < b->k->n_dims && !err; d++) {
-        uint32_t size = b->k->dim[d].name[0] == 'm' ? m : n;
+        char name = b->k->dim[d].name[0];
+        uint32_t size = name == 'm' ? p->m : name == 'n' ? p->n : p->k;
         err = b->k->dim[d].size ? 0 : tile_set_size(b->k, (uint8_t)d, size);
     }
     began = hart_clock();
@@ -120,13 +139,14 @@ static int launch_twice(struct bench *b, struct launch_report *report)
     return 0;
 }
 
-static void print(const struct bench *b, uint32_t m, uint32_t n,
+static void print(const struct bench *b, const struct sized *size,
                   const struct launch_report *r)
 {
     struct tile_cycles p = tile_predicted(b->plan);
 
-    printf("%s,%lu,%lu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%.0f\n",
-           b->k->name, (unsigned long)m, (unsigned long)n, (unsigned long long)r->span,
+    printf("%s,%lu,%lu,%lu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%.0f\n",
+           b->k->name, (unsigned long)size->m, (unsigned long)size->n,
+           (unsigned long)size->k, (unsigned long long)r->span,
            (unsigned long long)p.span, (unsigned long long)r->chip[PIPE_V].busy,
            (unsigned long long)p.v, (unsigned long long)r->chip[PIPE_MTE2].busy,
            (unsigned long long)p.mte2, (unsigned long long)r->chip[PIPE_MTE3].busy,
@@ -136,18 +156,19 @@ static void print(const struct bench *b, uint32_t m, uint32_t n,
 
 static int bench_tile(int argc, char **argv)
 {
-    (void)argc;
-    (void)argv;
-    printf("program,m,n,cycles,predicted,v,v predicted,mte2,mte2 predicted,mte3,"
+    printf("program,m,n,k,cycles,predicted,v,v predicted,mte2,mte2 predicted,mte3,"
            "mte3 predicted,call to return,planning,limit\n");
     for (unsigned i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-        struct bench b = {.arena = {malloc(ARENA_BYTES), ARENA_BYTES, 0}};
+        struct bench b = {0};
         struct launch_report report;
-        if (prepare(&b, programs[i].text, programs[i].m, programs[i].n) ||
-            launch_twice(&b, &report)) {
+        if (argc > 1 && !strstr(programs[i].text, argv[1])) {
+            continue;
+        }
+        b.arena = (struct tile_arena){malloc(ARENA_BYTES), ARENA_BYTES, 0};
+        if (prepare(&b, &programs[i]) || launch_twice(&b, &report)) {
             return RUN_FAULT;
         }
-        print(&b, programs[i].m, programs[i].n, &report);
+        print(&b, &programs[i], &report);
         for (unsigned t = 0; t < b.k->n_params; t++) {
             free((void *)(uintptr_t)b.call.in[t]);
         }
@@ -159,4 +180,5 @@ static int bench_tile(int argc, char **argv)
     return RUN_OK;
 }
 
-COMMAND(benchtile, "", "cycles of tile programs beside those predicted", bench_tile);
+COMMAND(benchtile, "[NAME]", "cycles of tile programs beside those predicted",
+        bench_tile);

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A product and the Vector behind it, played; see product.h.
+ *
+ * One task issues everything, a tile's products before the Vector's commands of the one
+ * before, so that the Cube is not waited for. Whatever a command waits for has been issued
+ * before it, so that nothing can wait for ever.
+ */
+#include "kernels/tile/product.h"
+
+/* Where a core is. */
+struct playing {
+    const struct tile_plan *t;
+    struct epilogue_core *core;
+    uint32_t index[TILE_DIMS]; /* of the outer dimensions */
+    struct mm_piece piece[PLAN_RING];
+    unsigned n;
+};
+
+static unsigned position_of(const struct playing *y, const struct mm_piece *piece)
+{
+    const struct mm_ring *ring = &y->t->product->mm.ring;
+
+    return (piece->ub - ring->begin) / ring->bytes;
+}
+
+static void begin_move(const struct tile_plan *t, struct epilogue_move *m, bool store,
+                       unsigned i)
+{
+    const struct product *x = t->product;
+    const struct program *p = t->p;
+    uint8_t b = (store ? t->order.store : t->order.load)[i];
+    unsigned number = store ? t->order.store_result[i] : t->emit->buffer[b - 1].load - 1u;
+
+    *m = (struct epilogue_move){.buffer = (uint8_t)(b - 1)};
+    m->tensor = store ? &p->k->result[number].tensor : &p->k->param[number];
+    m->gm = (uintptr_t)(store ? x->out[number] : x->in[x->epilogue->in[number]]);
+    m->col = program_stride(p, m->tensor, p->col) * esize_of(m->tensor->type);
+    if (p->row < p->n_groups) {
+        m->row = program_stride(p, m->tensor, p->row) * esize_of(m->tensor->type);
+    }
+}
+
+/* To where the tile is in the outer dimensions. */
+static void seek(const struct playing *y, struct epilogue_move *m)
+{
+    const struct product *x = y->t->product;
+    const struct tile_kernel *k = y->t->p->k;
+
+    m->outer = 0;
+    for (unsigned i = 0; i < x->n_outer; i++) {
+        m->outer += program_dim_stride(k, m->tensor, x->epilogue->outer[i]) *
+                    y->index[i] * esize_of(m->tensor->type);
+    }
+}
+
+static void move(const struct playing *y, struct epilogue_move *m,
+                 const struct mm_piece *piece, bool store, unsigned i)
+{
+    const struct tile_plan *t = y->t;
+    uint32_t ub = t->emit->at[m->buffer][position_of(y, piece)];
+    uint64_t gm = m->gm + m->outer + piece->m0 * m->row + piece->n0 * m->col;
+
+    if (m->mt != piece->mt || m->nt != piece->nt) {
+        loops_transfer(t->p, &(struct transfer){m->tensor, store, 0, ub}, piece->mt,
+                       piece->nt, t->way.pitch, &m->cmd);
+        plan_sync_transfer(&t->order, store ? LANE_STORE : LANE_LOAD, i, &m->cmd);
+        m->mt = piece->mt;
+        m->nt = piece->nt;
+    }
+    if (store) {
+        m->cmd.copy_out.src = ub;
+        m->cmd.copy_out.dst = gm;
+    } else {
+        m->cmd.copy_in.dst = ub;
+        m->cmd.copy_in.src = gm;
+    }
+    task_issue(store ? PIPE_MTE3 : PIPE_MTE2, &m->cmd);
+}
+
+/* Where a piece begins in a group of the program. */
+static uint32_t index_of(const struct playing *y, const struct mm_piece *piece,
+                         unsigned group)
+{
+    const struct program *p = y->t->p;
+    const struct product *x = y->t->product;
+    uint32_t at = 0;
+
+    if (group == p->col || group == p->row) {
+        return group == p->col ? piece->n0 : piece->m0;
+    }
+    for (unsigned i = 0; i < x->n_outer; i++) {
+        if (p->group[group].dims >> x->epilogue->outer[i] & 1) {
+            at = at * x->outer[i].size + y->index[i];
+        }
+    }
+    return at;
+}
+
+static void compute(const struct playing *y, const struct mm_piece *piece)
+{
+    const struct tile_plan *t = y->t;
+    const struct emit *e = t->emit;
+    unsigned parts = epilogue_parts(t);
+    struct sequence *s =
+        t->product->epilogue->core[task_block()].part + position_of(y, piece) * parts;
+
+    for (unsigned i = 0; i < parts; i++, s++) {
+        for (unsigned x = 0, n = 0; x < e->n_index; x++) {
+            if (t->moved[e->index[x].command] / PIPE_DEPTH == i) {
+                s->patches[n++].base = index_of(y, piece, e->index[x].group);
+            }
+        }
+        sequence_push(s, 0);
+    }
+}
+
+/* The Vector's part of the tile that was begun before. */
+static void finish_tile(struct playing *y)
+{
+    for (unsigned i = 0; i < y->n; i++) {
+        compute(y, &y->piece[i]);
+        for (unsigned s = 0; s < y->t->order.n_stores; s++) {
+            move(y, &y->core->store[s], &y->piece[i], true, s);
+        }
+    }
+    y->n = 0;
+}
+
+/* Its place in the batch. */
+static void seek_all(struct playing *y, uint32_t number)
+{
+    const struct product *p = y->t->product;
+
+    for (unsigned i = p->n_outer; i-- > p->n_outer - p->n_batch;) {
+        y->index[i] = number % p->outer[i].size;
+        number /= p->outer[i].size;
+    }
+    for (unsigned l = 0; l < y->t->order.n_loads; l++) {
+        seek(y, &y->core->load[l]);
+    }
+    for (unsigned s = 0; s < y->t->order.n_stores; s++) {
+        seek(y, &y->core->store[s]);
+    }
+}
+
+/* Brings a tile to the ring, and what meets it there. */
+static void begin_tile(struct playing *y, struct mm *mm)
+{
+    if (y->t->product->n_outer) {
+        seek_all(y, mm->now->product);
+    }
+    mm_get_c(mm, MM_UB, 0, false);
+    y->n = mm_ring_pieces(mm);
+    for (unsigned i = 0; i < y->n; i++) {
+        mm_ring_piece(mm, i, &y->piece[i]);
+        for (unsigned l = 0; l < y->t->order.n_loads; l++) {
+            if (l + 1 != y->t->order.product) {
+                move(y, &y->core->load[l], &y->piece[i], false, l);
+            }
+        }
+    }
+}
+
+/* What is the same for all tiles. */
+static void begin_core(const struct tile_plan *t)
+{
+    const struct product *p = t->product;
+    const struct emit *e = t->emit;
+    const struct order *o = &t->order;
+    bool loaded = false;
+    union cmd cmd;
+
+    for (unsigned i = 0; i < o->n_sems; i++) {
+        sched_label(task_core(), i, o->label[i], o->role[i]);
+    }
+    for (unsigned i = 0; i < o->n_free; i++) {
+        task_post(o->free_sems[i], o->copies[o->free_sems[i]]);
+    }
+    for (unsigned b = 0; b < e->n_buffers; b++) {
+        if (e->buffer[b].always && e->buffer[b].load) {
+            unsigned param = e->buffer[b].load - 1u;
+            loops_transfer(
+                t->p, &(struct transfer){&t->p->k->param[param], false, 0, e->at[b][0]},
+                (uint32_t)t->p->rows, (uint32_t)t->p->cols, t->way.pitch, &cmd);
+            cmd.copy_in.src = (uintptr_t)p->in[p->epilogue->in[param]];
+            task_issue(PIPE_MTE2, &cmd);
+            loaded = true;
+        }
+    }
+    if (loaded) {
+        cmd_nop(&cmd);
+        cmd_post(&cmd, SEM_PRE, 1);
+        task_issue(PIPE_MTE2, &cmd);
+        cmd_nop(&cmd);
+        cmd_wait(&cmd, SEM_PRE, 1);
+        task_issue(PIPE_V, &cmd);
+    }
+    for (unsigned i = 0; i < e->pre.n; i++) {
+        cmd = t->pre[i];
+        task_issue(PIPE_V, &cmd);
+    }
+}
+
+void epilogue_play(const struct tile_plan *t)
+{
+    const struct order *o = &t->order;
+    struct playing y = {.t = t, .core = &t->product->epilogue->core[task_block()]};
+    struct mm mm;
+
+    for (unsigned l = 0; l < o->n_loads; l++) {
+        begin_move(t, &y.core->load[l], false, l);
+    }
+    for (unsigned s = 0; s < o->n_stores; s++) {
+        begin_move(t, &y.core->store[s], true, s);
+    }
+    begin_core(t);
+    for (uint32_t i = 0; i < product_times(t->product); i++) {
+        product_object(t, i, &mm, y.index);
+        while (mm_iterate(&mm)) {
+            finish_tile(&y);
+            begin_tile(&y, &mm);
+        }
+        finish_tile(&y);
+        mm_end(&mm);
+    }
+    for (unsigned i = 0; i < o->n_free; i++) {
+        task_wait(o->free_sems[i], o->copies[o->free_sems[i]]);
+    }
+}
