@@ -22,23 +22,24 @@ static struct mm_activation activation(const struct matmul_own *own)
                                   .limit = own->limit};
 }
 
-/* The first dimension of an operand, by the description's rule. */
-static char first_dimension(const struct op_call *c, unsigned operand)
+/* The dimension that an operand's rows are counted by, the last but one of the rule. */
+static char rows_by(const struct op_call *c, unsigned operand)
 {
-    const char *at = strchr(c->op->io, '[');
+    const char *end = strchr(c->op->io, ']');
 
     while (operand--) {
-        at = strchr(at + 1, '[');
+        end = strchr(end + 1, ']');
     }
-    return at[1];
+    return end[-3];
 }
 
 /* What has no options, like demo, has arguments of 0: MATMUL_OWN, MM_AUTO, as it is. */
 static struct matmul parameters(const struct op_call *c)
 {
     const struct matmul_own *own = (const void *)c->args;
-    bool at = first_dimension(c, 0) == 'k', bt = first_dimension(c, 1) != 'k';
-    const uint64_t *a = c->in[0].shape, *b = c->in[1].shape;
+    bool at = rows_by(c, 0) == 'k', bt = rows_by(c, 1) != 'k';
+    unsigned outer = c->in[0].ndim - 2;
+    const uint64_t *a = &c->in[0].shape[outer], *b = &c->in[1].shape[outer];
 
     return (struct matmul){.tiling = (enum matmul_tiling)own->tiling,
                            .strategy = (enum mm_strategy)own->strategy,
@@ -57,6 +58,7 @@ static struct matmul parameters(const struct op_call *c)
                            .zero = own->zero,
                            .hf32 = own->hf32,
                            .act = activation(own),
+                           .batch = outer ? (uint32_t)c->in[0].shape[0] : 1,
                            .cores = c->cores};
 }
 
@@ -82,10 +84,24 @@ int matmul_op_run(const struct op_call *c, struct sched_report *report)
     const struct matmul_own *own = (const void *)c->args;
     struct matmul p = parameters(c);
 
+    if (p.batch == 0) {
+        return ERR_ARG; /* to matmul() that is one */
+    }
     if (own->explain && p.tiling == MATMUL_OWN) {
         explain(&p);
     }
     return matmul(&p, report);
+}
+
+/* One of a batch. */
+static struct matmul product_of(const struct matmul *p, uint64_t number)
+{
+    unsigned bytes = type_bits(p->in) / 8;
+    struct matmul one = *p;
+
+    one.a = (const char *)p->a + number * p->m * p->k * bytes;
+    one.b = (const char *)p->b + number * p->k * p->n * bytes;
+    return one;
 }
 
 void matmul_op_ref(const struct op_call *c, unsigned out, uint64_t first, uint64_t n,
@@ -100,8 +116,10 @@ void matmul_op_ref(const struct op_call *c, unsigned out, uint64_t first, uint64
         p.parts = mm.parts;
     }
     for (uint64_t i = 0; i < n; i++) {
+        uint64_t row = (first + i) / p.n;
+        struct matmul one = product_of(&p, row / p.m);
         want->bits[i] =
-            matmul_ref(&p, (uint32_t)((first + i) / p.n), (uint32_t)((first + i) % p.n));
+            matmul_ref(&one, (uint32_t)(row % p.m), (uint32_t)((first + i) % p.n));
     }
 }
 
@@ -111,7 +129,9 @@ void matmul_op_work(const struct op_call *c, struct work *w)
 
     work_in(w, NPU_MEM_L1, &c->in[0]);
     work_in(w, NPU_MEM_L1, &c->in[1]);
-    work_matmul(w, p.in, p.m, p.n, p.k);
+    for (uint32_t i = 0; i < p.batch; i++) {
+        work_matmul(w, p.in, p.m, p.n, p.k);
+    }
     work_out(w, NPU_MEM_L0C, &c->out[0]);
 }
 

@@ -37,7 +37,8 @@ struct matmul_own {
         FLAG(struct matmul_own, explain, "print how it is cut")
 
 /* Of operators whose first two operands are a and b: how they lie is read from the rule, as
- * `a[m,k] b[k,n]` or, transposed, `a[k,m] b[n,k]`; a third one is the bias. */
+ * `a[m,k] b[k,n]` or, transposed, `a[k,m] b[n,k]`, in front of that the batch if there is one;
+ * a third operand is the bias. */
 int matmul_op_run(const struct op_call *c, struct sched_report *report);
 void matmul_op_ref(const struct op_call *c, unsigned out, uint64_t first, uint64_t n,
                    struct op_want *want);

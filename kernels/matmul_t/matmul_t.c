@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Products of which an operand lies transposed, and with a bias: matmul's, with other rules.
+ * Products of which an operand lies transposed, with a bias, many at a time: matmul's, with
+ * other rules.
  */
 #include "kernels/matmul/matmul_op.h"
 
@@ -26,3 +27,13 @@ OPERATOR(matmul_tn, .summary = "c = act(scale (a' x b)) on the Cube",
          .work = matmul_op_work, .numpy = "matmul(a.T, b, None, options)",
          .cases = CASES("--m 1 --n 1 --k 1", "--m 17 --n 70 --k 33 --type s8",
                         "--m 65 --n 31 --k 130 --out f16", "--m 130 --n 140 --k 90"));
+
+OPERATOR(matmul_batch,
+         .summary = "c = act(scale (a x b)) on the Cube, for each of h products",
+         .io = "a[h,m,k] b[h,k,n] -> c[h,m,n]", .types = MATMUL_TYPES,
+         .run = matmul_op_run, .options = OPTIONS(MATMUL_OPTIONS), .ref = matmul_op_ref,
+         .check = 64, .work = matmul_op_work,
+         .numpy = "np.stack([matmul(x, y, None, options) for x, y in zip(a, b)])",
+         .cases = CASES("--h 1 --m 1 --n 1 --k 1", "--h 5 --m 17 --n 20 --k 33",
+                        "--h 3 --m 9 --n 130 --k 40 --type s8 --out s8 --scale 1e-3",
+                        "--h 16 --m 30 --n 40 --k 80 --out f16"));
