@@ -96,15 +96,23 @@ static const struct row {
      "nodes",
      {"matmul --m 1024 --n 1024 --k 256", "add --shapes 1024x1024,1024",
       "relu --shapes 1024x1024"}},
-    {"matmul layernorm gelu f16",
-     "fused",
-     {"mla_prolog --m 1024 --n 1024 --k 1024 --no-separate"}},
-    {"matmul layernorm gelu f16",
-     "pieces",
-     {"matmul --m 1024 --n 1024 --k 1024 --out f16",
-      "add --shapes 1024x1024,1024 --type f16",
-      "layernorm --shapes 1024x1024,1024,1024 --type f16",
-      "gelu --shapes 1024x1024 --type f16"}},
+#define MLA(m, n, k)                                                                     \
+    {"matmul layernorm gelu f16",                                                        \
+     "fused",                                                                            \
+     {"mla_prolog --no-separate --m " #m " --n " #n " --k " #k}},                        \
+    {                                                                                    \
+        "matmul layernorm gelu f16", "pieces",                                           \
+        {                                                                                \
+            "matmul --out f16 --m " #m " --n " #n " --k " #k,                            \
+                "add --type f16 --shapes " #m "x" #n "," #n,                             \
+                "layernorm --type f16 --shapes " #m "x" #n "," #n "," #n,                \
+                "gelu --type f16 --shapes " #m "x" #n                                    \
+        }                                                                                \
+    }
+    MLA(128, 128, 128),
+    MLA(256, 1024, 1024),
+    MLA(1024, 1024, 1024),
+#undef MLA
 };
 
 /* What the steps of a row came to. */
