@@ -33,6 +33,9 @@ import sys
 import numpy as np
 from numpy.lib import format as npy
 
+sys.dont_write_bytecode = True
+from windows import padded, pooled, sliced  # noqa: E402
+
 ROOT = os.path.dirname(os.path.abspath(__file__)) + "/../.."
 TYPES = {"f32": np.float32, "f16": np.float16, "s8": np.int8, "u8": np.uint8,
          "s16": np.int16, "s32": np.int32, "s64": np.int64, "bool": np.bool_}
@@ -169,19 +172,6 @@ def matmul(a, b, bias, o):
     return fixpipe(product(a, b, bias), a.dtype, o)
 
 
-def listed(text, ndim, rest):
-    return [int(n) for n in text.split(",")] if text else [rest] * ndim
-
-
-def sliced(ndim, starts, stops, steps):
-    parts = zip(listed(starts, ndim, None), listed(stops, ndim, None), listed(steps, ndim, None))
-    return tuple(slice(*part) for part in parts)
-
-
-def padded(ndim, before, after):
-    return list(zip(listed(before, ndim, 0), listed(after, ndim, 0)))
-
-
 def ulp(x):
     """Distance of the fp16 numbers around x."""
     return np.ldexp(1.0, np.maximum(np.frexp(x)[1], -13) - 11)
@@ -192,7 +182,8 @@ def limits(dtype):
 
 
 HELPERS = {"np": np, "limits": limits, "unit": 2.0**-23, "product": product,
-           "conv2d": conv2d, "matmul": matmul, "sliced": sliced, "padded": padded, "ulp": ulp,
+           "conv2d": conv2d, "matmul": matmul, "pooled": pooled, "sliced": sliced,
+           "padded": padded, "ulp": ulp,
            "erf": np.vectorize(math.erf, [float])}
 
 

@@ -276,6 +276,13 @@ bad_moves()
         --h 1 --w 1 --c 6
     refuse space_to_depth/pixels '3 x 4 pixels are no multiple of 2' space_to_depth --n 1 --h 3 \
         --w 4 --c 1
+    refuse max_pool/pads 'max_pool: pads of 2, 2, 2, 2 leave windows of 2 x 2 without x' max_pool \
+        --n 1 --h 4 --w 4 --c 1 --pad 2
+    refuse max_pool/window 'a window of 5 x 5 over 4 x 9 with its pads' max_pool --n 1 --h 4 \
+        --w 9 --c 1 --kernel 5
+    refuse avg_pool/wide 'a window of 1 x 481 over 1 x 600 with its pads; at most 480 wide' \
+        avg_pool --n 1 --h 1 --w 600 --c 1 --kernel 1 --kernel-w 481
+    refuse avg_pool/type '--type s32: x is f16 or f32' avg_pool --n 1 --h 4 --w 4 --c 1 --type s32
     refuse_all
 }
 

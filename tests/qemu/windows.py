@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+#
+# What operators that move or combine elements compute, in NumPy, for golden.py: parts of
+# arrays by lists in options, windows of a map with its channels last.
+import numpy as np
+
+
+def pooled(x, o, combine):
+    """Windows of x (n, h, w, c), each combined as far as it is in x, or with 0 around it."""
+    if o["global"]:
+        return combine(x, (1, 2), keepdims=True)
+    kh, sh, gap, top = o["kernel"], o["stride"], o["dilation"], o["pad"]
+    kw, sw = o["kernel_w"] or kh, o["stride_w"] or sh
+    left = top if o["pad_left"] < 0 else o["pad_left"]
+    pads = ((0, 0), (top, top if o["pad_bottom"] < 0 else o["pad_bottom"]),
+            (left, left if o["pad_right"] < 0 else o["pad_right"]), (0, 0))
+    there = np.pad(np.ones(x.shape, bool), pads)
+    if o.get("include_pad"):
+        there[:] = True
+    x = np.pad(x, pads)
+    oh = (x.shape[1] - (kh - 1) * gap - 1) // sh + 1
+    ow = (x.shape[2] - (kw - 1) * gap - 1) // sw + 1
+    y = np.zeros((x.shape[0], oh, ow, x.shape[3]), x.dtype)
+    for n, p, q, c in np.ndindex(y.shape):
+        at = (n, slice(p * sh, p * sh + (kh - 1) * gap + 1, gap),
+              slice(q * sw, q * sw + (kw - 1) * gap + 1, gap), c)
+        y[n, p, q, c] = combine(x[at][there[at]])
+    return y
+
+
+def listed(text, ndim, rest):
+    return [int(n) for n in text.split(",")] if text else [rest] * ndim
+
+
+def sliced(ndim, starts, stops, steps):
+    parts = zip(listed(starts, ndim, None), listed(stops, ndim, None), listed(steps, ndim, None))
+    return tuple(slice(*part) for part in parts)
+
+
+def padded(ndim, before, after):
+    return list(zip(listed(before, ndim, 0), listed(after, ndim, 0)))
