@@ -171,8 +171,8 @@ help:
 
 find        = $(sort $(shell find $(1) -name '*.[cS]'))
 TABLES     := hal/contract/tables.c
-PROGRAMS   := $(wildcard kernels/ops/*.tile)
-FW_SRC     := $(call find,boot hal sched kernels) $(PROGRAMS)
+TILE_OPS   := $(wildcard kernels/ops/*.tile)
+FW_SRC     := $(call find,boot hal sched kernels) $(TILE_OPS)
 TARGET_SRC := $(call find,tests/target tests/broken tests/tile tests/profile) tests/test.c \
     $(patsubst %,tests/bench/%.c,hart launch mm ops sequence soak tile)
 MODEL_SRC  := $(call find,tools/emu/model) $(TABLES)
@@ -286,13 +286,13 @@ model-rv: $(MODEL_SRC:%=$(B)/model-rv/%.o)
 uses = $(sort $(1) $(shell cat $(1:%=kernels/%/*.[ch]) | \
     sed -n 's|^#include "kernels/\([^/]*\)/.*|\1|p'))
 ifdef OPERATORS
-NAMES   := $(PROGRAMS:kernels/ops/%.tile=%)
+NAMES   := $(TILE_OPS:kernels/ops/%.tile=%)
 UNKNOWN := $(filter-out $(notdir $(wildcard kernels/*)) $(NAMES),$(OPERATORS))
 $(if $(UNKNOWN),$(error OPERATORS: no folder kernels/$(firstword $(UNKNOWN))))
 KERNELS := $(call uses,$(call uses,$(filter-out $(NAMES),$(OPERATORS)) \
     $(if $(filter $(NAMES),$(OPERATORS)),ops)))
 UNUSED  := $(if $(filter ops,$(OPERATORS)),,\
-    $(filter-out $(OPERATORS:%=kernels/ops/%.tile),$(PROGRAMS)))
+    $(filter-out $(OPERATORS:%=kernels/ops/%.tile),$(TILE_OPS)))
 FW_LESS := $(filter-out kernels/%,$(FW_SRC)) \
     $(filter-out $(UNUSED),$(filter $(KERNELS:%=kernels/%/%),$(FW_SRC)))
 endif
@@ -324,7 +324,7 @@ $(B)/fw-%.elf: LIBS = $(LD_$(@D:$(B)/fw-%=%))
 # functions in double precision. newlib's printf and its like are 32 larger; the image of the
 # tests has all of them.
 OPERATOR_FOLDERS := $(filter-out %/cli/ %/lib/ %/mm/ %/tile/,$(wildcard kernels/*/))
-limit = $(shell expr $(1) + 10 \* $(words $(OPERATOR_FOLDERS)) + $(words $(PROGRAMS)) + 32 + 220)
+limit = $(shell expr $(1) + 10 \* $(words $(OPERATOR_FOLDERS)) + $(words $(TILE_OPS)) + 32 + 220)
 $(B)/fw-picolibc/%.elf: IMAGE_KIB = $(call limit,90)
 $(B)/fw-newlib/%.elf: IMAGE_KIB = $(call limit,122)
 $(FW:=/test.elf): IMAGE_KIB = 1024
