@@ -424,6 +424,8 @@ static void multiply(void *arg)
                        .both_a = 2 * s->l0a + a_bytes(l),
                        .slot = c_bytes(l),
                        .last_c = s->l0c + (DEPTHWISE_C_SLOTS - 1) * c_bytes(l)};
+    mte_set_pad(&cmd, PIPE_MTE1, 0); /* another kernel's may be set */
+    task_issue(PIPE_MTE1, &cmd);
     make_mmads(w);
     for (uint32_t i = s->begin; i < s->end; i++) {
         begin_unit(w, i);

@@ -419,7 +419,10 @@ void conv_multiply(void *arg)
 {
     struct walk w = {.s = arg, .fresh = true};
     const struct conv_plan *l = w.s->plan;
+    union cmd cmd;
 
+    mte_set_pad(&cmd, PIPE_MTE1, 0); /* another kernel's may be set */
+    task_issue(PIPE_MTE1, &cmd);
     conv_store_begin(w.s);
     for (unsigned i = 0; i < CONV_PARTS; i++) {
         for (unsigned kind = 0; kind < 3; kind++) {
