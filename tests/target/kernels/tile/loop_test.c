@@ -3,6 +3,7 @@
  * Programs with a loop: attention in several forms, against the interpreter, and what is
  * refused.
  */
+#include "hal/chip.h"
 #include "tests/target/kernels/tile/check.h"
 #include "tests/target/test.h"
 
@@ -49,8 +50,7 @@ TEST(tile_loop, rows_without_keys)
               {.b = 1, .m = 130, .n = 30, .k = 5});
 }
 
-/* Heads side by side in a row; keys that several heads share; values of another width;
- * results of F32, one of them of rows alone. */
+/* Heads side by side in a row; keys that several heads share. */
 TEST(tile_loop, tensors_that_lie_otherwise)
 {
     check_program(
@@ -61,12 +61,23 @@ TEST(tile_loop, tensors_that_lie_otherwise)
                   "o: f16[b, 2, m, k]\n" LOOP("[b, 2, m]", "[b, 2, m, k]", "",
                                               SCORE) " o = f16(acc / l)\n",
                   (struct shape){.b = 2, .m = 66, .n = 20, .k = 6});
-    check_program(
-        "kernel t(q: bf16[m, k], k0: bf16[n, k], v: f16[n, 40]) -> o: f32[m, 40], "
-        "lse: f32[m]\n" LOOP(
-            "[m]", "[m, 40]", "",
-            SCORE) " o = acc / l\n lse = top + log(l)\nschedule exact, tile n 48\n",
-        (struct shape){.m = 66, .n = 60, .k = 4});
+}
+
+/* Results of F32, one of them of rows alone; values of another width. */
+#define TYPES(type)                                                                      \
+    "kernel t(q: " type "[m, k], k0: " type "[n, k], v: f16[n, 40]) -> o: f32[m, 40], "  \
+    "lse: f32[m]\n" LOOP(                                                                \
+        "[m]", "[m, 40]", "",                                                            \
+        SCORE) " o = acc / l\n lse = top + log(l)\nschedule exact, tile n 48\n"
+
+TEST(tile_loop, types)
+{
+    const struct shape shape = {.m = 66, .n = 60, .k = 4};
+
+    check_program(TYPES("f16"), shape);
+    if (chip_has_type(PIPE_M, TYPE_BF16)) {
+        check_program(TYPES("bf16"), shape);
+    }
 }
 
 /* Other things that a loop may compute. */
