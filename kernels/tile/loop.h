@@ -91,6 +91,7 @@ struct loop_room {
     unsigned n_slots;
     uint32_t given, given_rows; /* the cast: column blocks of 32 bytes, rows apart */
     uint32_t out[TILE_RESULTS], out_pitch[TILE_RESULTS]; /* bytes of a row */
+    bool out_in_carried; /* the one result lies where what it is made of was carried */
     uint32_t columns, ub_end, ub_bytes; /* the rest: columns, masks, constants */
     uint32_t l1_q, l1_p, l1_k, l1_v, k_bytes, v_bytes, q_bytes, ring;
     uint32_t l0a_v, l0b_p, l0c_v;

@@ -160,7 +160,7 @@ static void play_after(struct played *s, bool last)
         s->o_free = s->v;
     }
     if (last) {
-        s->v = later(s->v, s->out_free);
+        s->v = s->p->room.out_in_carried ? s->v : later(s->v, s->out_free);
         on_vector(s, s->p->part[PART_END]);
         s->mte3 = later(s->mte3, s->v) + out;
         s->busy_out += out;
@@ -228,6 +228,7 @@ static void play_step(struct played *s, const struct loop_cursor *now,
         play_value(s, &c, now->number);
     }
     if (now->first) {
+        s->v = s->p->room.out_in_carried ? later(s->v, s->out_free) : s->v;
         on_vector(s, s->p->part[LOOP_PLANES]);
     }
     on_vector(s, s->p->part[PART_BESIDE]);

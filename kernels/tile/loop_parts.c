@@ -350,6 +350,9 @@ void loop_emit_planes(struct loop_emit *e, struct loop_part_commands *to)
                  e->room->width);
         }
     }
+    if (e->room->out_in_carried) { /* once the result before has gone */
+        cmd_wait(&e->to->cmd[0], LOOP_OUT_FREE, 1);
+    }
     end(e);
 }
 
@@ -409,8 +412,10 @@ void loop_emit_end(struct loop_emit *e, struct loop_part_commands *to)
     for (unsigned r = 0; r < k->n_results && !e->err; r++) {
         result(e, r);
     }
-    if (!e->err) {
+    if (!e->err && !e->room->out_in_carried) {
         cmd_wait(&e->to->cmd[0], LOOP_OUT_FREE, 1);
+    }
+    if (!e->err) {
         cmd_post(&e->to->cmd[e->to->n - 1], LOOP_OUT_FULL, 1);
     }
     end(e);

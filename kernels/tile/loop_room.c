@@ -30,6 +30,26 @@ static void add_carried(struct loop_room *r, const struct loop_form *f, uint32_t
     }
 }
 
+static const struct loop_slot *carried_of(const struct loop_room *r)
+{
+    unsigned i = 0;
+
+    while (i < r->n_slots && r->slot[i].kind != SLOT_CARRY) {
+        i++;
+    }
+    return &r->slot[i];
+}
+
+/* F16 takes half of what is carried as F32, and its rows the other half. */
+static bool fits_in_carried(const struct loop_room *r, const struct loop_form *f)
+{
+    const struct tile_result *result = &f->k->result[0];
+
+    return f->k->n_results == 1 && loop_class(f, result->value) == LOOP_WIDTH &&
+           type_bits(result->tensor.type) == 16 && r->width % 16 == 0 &&
+           carried_of(r) < &r->slot[r->n_slots];
+}
+
 static uint32_t lay_out_ub(struct loop_room *r, const struct loop_form *f,
                            const struct loop_order *o)
 {
@@ -55,12 +75,17 @@ static uint32_t lay_out_ub(struct loop_room *r, const struct loop_form *f,
     r->given = (uint32_t)round_up(at, LOOP_REPEAT);
     r->given_rows = r->tile + 1; /* four blocks of a repeat lie in four groups */
     at = r->given + (f->value ? 4 * r->given_rows * BLOCK : 0);
+    r->out_in_carried = !o->wide && fits_in_carried(r, f);
     for (unsigned i = 0; i < f->k->n_results; i++) {
         const struct tile_tensor *t = &f->k->result[i].tensor;
         bool is_wide = loop_class(f, f->k->result[i].value) == LOOP_WIDTH;
         r->out[i] = (uint32_t)round_up(at, LOOP_REPEAT);
         r->out_pitch[i] = (uint32_t)round_up(r->width, 16) * esize_of(t->type);
         at = r->out[i] + (is_wide ? LOOP_LANES * r->out_pitch[i] : LOOP_REPEAT);
+    }
+    if (r->out_in_carried) {
+        at = r->out[0];
+        r->out[0] = carried_of(r)->at + r->width * LOOP_REPEAT / 2;
     }
     r->columns = (uint32_t)round_up(at, LOOP_TWICE);
     r->ub_bytes = chip_mem(NPU_MEM_UB);
