@@ -196,6 +196,46 @@ static uint32_t most_rows(const struct conv_plan *l)
     return min_u32(rows, 256);
 }
 
+/* Cycles that the Cube, or MTE1 where it is slower, takes for a block of k of a piece: it
+ * brings 32 bytes of each row and the weights. */
+static uint32_t piece_cost(const struct conv_plan *l, uint32_t m, uint32_t piece)
+{
+    uint32_t slice = max_u32(1, chip_mem(NPU_MEM_L0A) / 2 / (piece * BLOCK));
+    uint32_t cube = up(m, 16) * up(l->nt, 16) + chip_cost(COST_MMAD_NEXT) / slice;
+    uint32_t load = m * BLOCK / chip_cost(COST_L1_L0A_RATE) +
+                    l->nt * BLOCK / chip_cost(COST_L1_L0B_RATE) +
+                    chip_cost(COST_L1_L0_FIXED) / slice * 2;
+
+    return load > cube ? load + chip_cost(COST_MMAD_FIRST) / slice : cube;
+}
+
+static uint32_t rows_cost(const struct conv_plan *l, uint32_t rows, uint32_t most)
+{
+    uint32_t m = rows * l->cols, n = up(m, most), piece = up16(up(m, n));
+
+    return (n - 1) * piece_cost(l, piece, piece) +
+           piece_cost(l, m - (n - 1) * piece, piece);
+}
+
+/* Of up to so many rows of a patch, but at least half of them, how many take the least. */
+static uint32_t best_rows(const struct conv_plan *l, uint32_t rows, uint32_t most)
+{
+    uint32_t best = up(l->oh, up(l->oh, rows)), least = UINT32_MAX;
+
+    if (l->chunks > 1 || l->b_bytes <= chip_mem(NPU_MEM_L0B)) {
+        return best; /* weights that come with each piece are what makes short ones slow */
+    }
+    for (uint32_t i = rows; i >= (rows + 1) / 2 && i > 0; i--) {
+        uint32_t cost = l->oh / i * rows_cost(l, i, most);
+        cost += l->oh % i ? rows_cost(l, l->oh % i, most) : 0;
+        if (cost < least) {
+            least = cost;
+            best = i;
+        }
+    }
+    return best;
+}
+
 /* The patch: as many rows of y as its part of L1 holds, or, if not even one fits, a part of
  * a row; of small images several. */
 static void cut_patch(struct conv_plan *l, uint32_t room, unsigned cores)
@@ -217,8 +257,7 @@ static void cut_patch(struct conv_plan *l, uint32_t room, unsigned cores)
     while (rows > 1 && patch_bytes(l, rows, l->cols, held) > room) {
         rows--;
     }
-    l->down = up(l->oh, rows);
-    l->rows = up(l->oh, l->down);
+    l->rows = best_rows(l, rows, most);
     l->down = up(l->oh, l->rows);
     l->across = up(l->ow, l->cols);
     l->piece = up16(up(l->rows * l->cols, up(l->rows * l->cols, most)));
