@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Whether a condition on indices holds in all of a tile, in none of it, or in some; see
- * loop.h. Bounds of what is computed of indices and numbers tell; of anything else nothing
- * is known.
+ * loop.h. Bounds of what is computed of indices and numbers tell; of anything else, and of
+ * what is DEEP operations away from them, nothing is known.
  */
 #include "kernels/tile/loop.h"
+
+enum { DEEP = 8 /* operands are walked as a tree, which doubles with each */ };
 
 struct bounds {
     int64_t least, most;
@@ -50,12 +52,12 @@ static struct bounds settled(struct bounds b)
 }
 
 static struct bounds bounds_of(const struct loop_form *f, tile_value v,
-                               const struct loop_window *w)
+                               const struct loop_window *w, unsigned depth)
 {
     const struct tile_node *n = &f->k->node[v];
     struct bounds x, y;
 
-    if (n->type != TYPE_S32) {
+    if (n->type != TYPE_S32 || depth == 0) {
         return (struct bounds){0};
     }
     if (n->op == TILE_INDEX) {
@@ -68,8 +70,8 @@ static struct bounds bounds_of(const struct loop_form *f, tile_value v,
         n->op != TILE_MAX && n->op != TILE_MIN && n->op != TILE_NEG) {
         return (struct bounds){0};
     }
-    x = bounds_of(f, n->operand[0], w);
-    y = n->op == TILE_NEG ? x : bounds_of(f, n->operand[1], w);
+    x = bounds_of(f, n->operand[0], w, depth - 1);
+    y = n->op == TILE_NEG ? x : bounds_of(f, n->operand[1], w, depth - 1);
     if (!x.known || !y.known) {
         return (struct bounds){0};
     }
@@ -120,28 +122,34 @@ static enum loop_state compared(unsigned op, struct bounds x, struct bounds y)
     }
 }
 
-enum loop_state loop_holds(const struct loop_form *f, tile_value mask,
-                           const struct loop_window *w)
+static enum loop_state holds(const struct loop_form *f, tile_value mask,
+                             const struct loop_window *w, unsigned depth)
 {
     const struct tile_node *n = &f->k->node[mask];
     enum loop_state a, b;
 
     if (tile_op_info[n->op].kind == KIND_COMPARE) {
-        struct bounds x = bounds_of(f, n->operand[0], w);
-        struct bounds y = bounds_of(f, n->operand[1], w);
+        struct bounds x = bounds_of(f, n->operand[0], w, DEEP);
+        struct bounds y = bounds_of(f, n->operand[1], w, DEEP);
         return x.known && y.known ? compared(n->op, x, y) : LOOP_SOMETIMES;
     }
-    if (n->type != TILE_MASK ||
+    if (n->type != TILE_MASK || depth == 0 ||
         (n->op != TILE_NOT && n->op != TILE_AND && n->op != TILE_OR)) {
         return LOOP_SOMETIMES;
     }
-    a = loop_holds(f, n->operand[0], w);
+    a = holds(f, n->operand[0], w, depth - 1);
     if (n->op == TILE_NOT) {
         return inverse(a);
     }
-    b = loop_holds(f, n->operand[1], w);
+    b = holds(f, n->operand[1], w, depth - 1);
     return n->op == TILE_AND ? state_of(a == LOOP_ALWAYS && b == LOOP_ALWAYS,
                                         a == LOOP_NEVER || b == LOOP_NEVER)
                              : state_of(a == LOOP_ALWAYS || b == LOOP_ALWAYS,
                                         a == LOOP_NEVER && b == LOOP_NEVER);
+}
+
+enum loop_state loop_holds(const struct loop_form *f, tile_value mask,
+                           const struct loop_window *w)
+{
+    return holds(f, mask, w, DEEP);
 }
