@@ -37,7 +37,8 @@ enum {
     LOOP_REPEAT = 256, /* bytes */
     LOOP_TWICE = 2 * LOOP_REPEAT,
     LOOP_ROWS_MOST = 240, /* keys of a tile */
-    LOOP_SLOTS = 12,
+    LOOP_MORE = 4,        /* buffers between, at most, besides one and a half */
+    LOOP_SLOTS = TILE_CARRIED + LOOP_MORE + 4,
     LOOP_COMMANDS = 160, /* of a part */
     LOOP_PATCHES = 12,
     LOOP_VARIANTS = 12,

@@ -22,8 +22,6 @@ struct search {
     int err, failed; /* of all; the emission of the last one */
 };
 
-enum { MORE = 4 /* buffers between, at most */ };
-
 /* --- which tiles there are --- */
 
 static struct loop_window window(const struct loop_plan *p, uint32_t block, uint32_t tile)
@@ -232,7 +230,7 @@ static void try_tile(struct search *s, uint32_t tile)
         do {
             s->failed = 0;
             try(s, tile, &o, false);
-        } while (s->failed == ERR_LOCAL && o.more++ < MORE);
+        } while (s->failed == ERR_LOCAL && o.more++ < LOOP_MORE);
     }
 }
 
@@ -346,7 +344,10 @@ static int check_schedule(const struct loop_form *f, struct tile_error *error)
 
 static int make_memory(struct loop_plan *p, struct tile_arena *arena)
 {
-    uint64_t most = (uint64_t)p->form.blocks * div_up(p->form.k->dim[p->form.t].size, 16);
+    const struct tile_choice *c = tile_chosen(p->form.k, TILE_CHOICE_TILE, p->form.t);
+    uint32_t least = c && c->number < 16 ? c->number : 16;
+    uint64_t most =
+        (uint64_t)p->form.blocks * div_up(p->form.k->dim[p->form.t].size, least);
 
     most = most < LOOP_STEPS ? most : LOOP_STEPS;
     p->which = tile_alloc(arena, most);

@@ -22,6 +22,8 @@ TEST(tile_loop, attention)
 {
     CHECK_ALL(ATTENTION("", SCORE), {.b = 1, .m = 1, .n = 1, .k = 1},
               {.b = 2, .m = 65, .n = 17, .k = 9});
+    check_program(ATTENTION("", SCORE) "schedule tile n 1\n",
+                  (struct shape){.b = 1, .m = 70, .n = 9, .k = 3});
     CHECK_ALL(ATTENTION("", SCORE) "schedule tile n 16\n",
               {.b = 1, .m = 3, .n = 50, .k = 4}, {.b = 3, .m = 66, .n = 33, .k = 5});
 }
