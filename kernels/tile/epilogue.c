@@ -11,12 +11,7 @@
 #include "kernels/tile/product.h"
 #include "kernels/tile/search.h"
 
-enum {
-    CUTS = 4,
-    /* of the largest tile: by 2, 4, 8 */ WAYS = 8,
-    CHUNK = 32 /* of k */,
-    MORE_CHUNKS = 4
-};
+enum { CUTS = 4 /* of the largest tile: by 2, 4, 8 */, WAYS = 8, MORE_CHUNKS = 4 };
 
 /* --- its program --- */
 
@@ -235,12 +230,12 @@ static void try_pieces(struct fusing *f)
 static int make_room(struct mm *mm, char why[MM_TEXT])
 {
     struct mm_tiling *t = &mm->tiling;
-    uint32_t chunks = div_up(mm->shape.k, t->k);
+    uint32_t chunks = div_up(mm->shape.k, t->k), slice = t->slice;
     int err = mm_check(mm, why);
 
     for (unsigned i = 1; i <= MORE_CHUNKS && err == ERR_LOCAL; i++) {
-        t->k = (uint32_t)round_up(div_up(mm->shape.k, chunks + i), CHUNK);
-        t->slice = t->slice < t->k ? t->slice : t->k;
+        t->k = (uint32_t)round_up(div_up(mm->shape.k, chunks + i), mm->unit_k);
+        t->slice = (uint32_t)round_up(div_up(t->k, div_up(t->k, slice)), mm->unit_k);
         t->a_slots = (uint16_t)(t->a_stays ? div_up(mm->shape.k, t->k) : t->a_slots);
         t->b_slots = (uint16_t)(t->b_stays ? div_up(mm->shape.k, t->k) : t->b_slots);
         err = mm_check(mm, why);

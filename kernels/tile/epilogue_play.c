@@ -2,8 +2,9 @@
  *
  * A product and the Vector behind it, played; see product.h.
  *
- * One task issues everything, a tile's products before the Vector's commands of the one
- * before, so that the Cube is not waited for. Whatever a command waits for has been issued
+ * One task issues everything. Of the Vector's commands of a tile it issues before the next
+ * tile's products what the queue has room for, the rest behind them, so that neither waits
+ * for the hart. Whatever a command waits for has been issued
  * before it, so that nothing can wait for ever.
  */
 #include "kernels/tile/product.h"
@@ -14,7 +15,7 @@ struct playing {
     struct epilogue_core *core;
     uint32_t index[TILE_DIMS]; /* of the outer dimensions */
     struct mm_piece piece[PLAN_RING];
-    unsigned n;
+    unsigned n, done;
 };
 
 static unsigned position_of(const struct playing *y, const struct mm_piece *piece)
@@ -115,16 +116,22 @@ static void compute(const struct playing *y, const struct mm_piece *piece)
     }
 }
 
-/* The Vector's part of the tile that was begun before. */
-static void finish_tile(struct playing *y)
+static bool has_room(unsigned commands)
 {
-    for (unsigned i = 0; i < y->n; i++) {
-        compute(y, &y->piece[i]);
+    struct pipe_port *port = &task_ports[PIPE_V];
+
+    return commands <= port->room || commands <= pipe_refresh(port);
+}
+
+/* The Vector's part of the tile that was begun: all of it, or what its queue takes at once. */
+static void finish_tile(struct playing *y, bool all)
+{
+    for (; y->done < y->n && (all || has_room(y->t->n_body)); y->done++) {
+        compute(y, &y->piece[y->done]);
         for (unsigned s = 0; s < y->t->order.n_stores; s++) {
-            move(y, &y->core->store[s], &y->piece[i], true, s);
+            move(y, &y->core->store[s], &y->piece[y->done], true, s);
         }
     }
-    y->n = 0;
 }
 
 /* Its place in the batch. */
@@ -152,6 +159,7 @@ static void begin_tile(struct playing *y, struct mm *mm)
     }
     mm_get_c(mm, MM_UB, 0, false);
     y->n = mm_ring_pieces(mm);
+    y->done = 0;
     for (unsigned i = 0; i < y->n; i++) {
         mm_ring_piece(mm, i, &y->piece[i]);
         for (unsigned l = 0; l < y->t->order.n_loads; l++) {
@@ -218,10 +226,11 @@ void epilogue_play(const struct tile_plan *t)
     for (uint32_t i = 0; i < product_times(t->product); i++) {
         product_object(t, i, &mm, y.index);
         while (mm_iterate(&mm)) {
-            finish_tile(&y);
+            finish_tile(&y, true);
             begin_tile(&y, &mm);
+            finish_tile(&y, false);
         }
-        finish_tile(&y);
+        finish_tile(&y, true);
         mm_end(&mm);
     }
     for (unsigned i = 0; i < o->n_free; i++) {
