@@ -30,7 +30,9 @@ same()
 }
 
 work_begin simd
-mapfile -t rows < <("$here/golden.py" perturb) # of the operators' own cases
+# Of the operators' own cases two of each; without ALL=1 one.
+mapfile -t rows < <("$here/golden.py" perturb |
+    if [ "${ALL:-0}" = 0 ]; then sed -n 'p;n'; else cat; fi)
 host=()
 for level in "${levels[@]}"; do
     SIMD=$level salai empty

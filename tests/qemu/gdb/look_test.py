@@ -339,7 +339,8 @@ def readme():
     npu("start")
     for line in lines:
         texts[line.split()[0] + " " + line.split()[-1]] = gdb.execute(line, to_string=True)
-    shows("readme_status", texts["npu status"], "^  MTE2 +RUNNING .*\n.* waits sem 2 MM_B_FREE")
+    shows("readme_status", texts["npu status"],
+          r"^  MTE2 +(RUNNING|WAITING) .*\n.* waits sem 2 MM_B_FREE")
     shows("readme_task", texts["npu 0"],
           r'^task 0 "matmul": (runs|ready|waits for \d+ slots of \w+)$',
           r"push \(.*record\.[ch]:\d+$")
