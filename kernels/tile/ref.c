@@ -405,11 +405,28 @@ static struct tile_number number(double x, enum type type)
                : (struct tile_number){type == TYPE_F32 ? (double)(float)x : x, 0};
 }
 
+/* What is added to a product may be the first term of its sum, so that each step rounds to
+ * the digits of both, unless the program is exact. */
+static double lost_in_product(const struct tile_kernel *k, const struct tile_node *n,
+                              const tile_value *of, const struct tile_number *x)
+{
+    double lost = 0;
+
+    for (unsigned i = 0; i < 2 && n->op == TILE_ADD && !k->exact; i++) {
+        const struct tile_node *dot = &k->node[of[i]];
+        struct tile_number size = {fabs(x[1 - i].value), 0};
+        if (dot->op == TILE_DOT && dot->type == TYPE_F32) {
+            lost += k->dim[dot->dim].size * tile_ref_settle(size, TYPE_F32, 1).bound;
+        }
+    }
+    return lost;
+}
+
 static struct tile_number compute(struct tile_ref *ref, tile_value v)
 {
     const struct tile_kernel *k = ref->k;
     const struct tile_node *n = &k->node[v];
-    struct tile_number x[3];
+    struct tile_number x[3], y;
     tile_value of[3];
     unsigned count;
 
@@ -438,7 +455,9 @@ static struct tile_number compute(struct tile_ref *ref, tile_value v)
     for (unsigned i = 0; i < count; i++) {
         x[i] = ref->value[of[i]];
     }
-    return tile_ref_op(n, x, (enum type)k->node[of[0]].type);
+    y = tile_ref_op(n, x, (enum type)k->node[of[0]].type);
+    y.bound += lost_in_product(k, n, of, x);
+    return y;
 }
 
 struct tile_number tile_ref_at(struct tile_ref *ref, unsigned result, uint64_t at)
