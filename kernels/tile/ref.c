@@ -405,7 +405,7 @@ static struct tile_number number(double x, enum type type)
                : (struct tile_number){type == TYPE_F32 ? (double)(float)x : x, 0};
 }
 
-/* What is added to a product may be the first term of its sum, so that each step rounds to
+/* A parameter that is added to a product may be the first term of its sum, so that each step rounds to
  * the digits of both, unless the program is exact. */
 static double lost_in_product(const struct tile_kernel *k, const struct tile_node *n,
                               const tile_value *of, const struct tile_number *x)
@@ -415,7 +415,8 @@ static double lost_in_product(const struct tile_kernel *k, const struct tile_nod
     for (unsigned i = 0; i < 2 && n->op == TILE_ADD && !k->exact; i++) {
         const struct tile_node *dot = &k->node[of[i]];
         struct tile_number size = {fabs(x[1 - i].value), 0};
-        if (dot->op == TILE_DOT && dot->type == TYPE_F32) {
+        if (dot->op == TILE_DOT && dot->type == TYPE_F32 &&
+            k->node[of[1 - i]].op == TILE_INPUT) {
             lost += k->dim[dot->dim].size * tile_ref_settle(size, TYPE_F32, 1).bound;
         }
     }
