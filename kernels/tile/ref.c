@@ -405,8 +405,8 @@ static struct tile_number number(double x, enum type type)
                : (struct tile_number){type == TYPE_F32 ? (double)(float)x : x, 0};
 }
 
-/* A parameter that is added to a product may be the first term of its sum, so that each step rounds to
- * the digits of both, unless the program is exact. */
+/* A parameter that is added to a product may be the first term of its sum, so that each step
+ * rounds to the digits of both, unless the program is exact. */
 static double lost_in_product(const struct tile_kernel *k, const struct tile_node *n,
                               const tile_value *of, const struct tile_number *x)
 {
