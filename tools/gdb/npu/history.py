@@ -53,7 +53,7 @@ def notes(path):
             f.seek(at)
             owner, length, kind = struct.unpack("<3I", f.read(12))
             name = f.read((owner + 3) // 4 * 4)[:owner].rstrip(b"\0")
-            yield name.decode(), kind, f.read(length)
+            yield name.decode("ascii", "replace"), kind, f.read(length)
             at += 12 + (owner + 3) // 4 * 4 + (length + 3) // 4 * 4
 
 
