@@ -156,16 +156,16 @@ TEST_SHAPES(operator, every_case_equals_its_definition)
     }
 }
 
-/* Of programs, which are planned for their sizes before they run: all cases, or those that
- * tests/qemu/golden.py leaves out, which looks at the interpreter as well. */
-static void check_programs(bool all)
+/* Of programs, which are planned for their sizes before they run: cases 1 and 2, of which
+ * tests/qemu/golden.py has one, which looks at the interpreter as well, or all others. */
+static void check_programs(bool those)
 {
     for (const struct opdesc *e = next_of(NULL, true); e && !test_failed();
          e = next_of(e, true)) {
         const struct opdesc *op = op_open(e);
         CHECK(op->cases[0] != NULL);
         for (unsigned i = 0; op->cases[i] && !test_failed(); i++) {
-            if (!all && (i == 1 || i == 2)) {
+            if ((i == 1 || i == 2) != those) {
                 continue;
             }
             begin(op, op->cases[i]);
@@ -183,7 +183,7 @@ TEST(operator, programs_equal_the_interpreter)
     check_programs(false);
 }
 
-TEST_SHAPES(operator, every_case_of_programs_equals_the_interpreter)
+TEST_SHAPES(operator, more_cases_of_programs_equal_the_interpreter)
 {
     check_programs(true);
 }
