@@ -156,16 +156,16 @@ TEST_SHAPES(operator, every_case_equals_its_definition)
     }
 }
 
-/* Of programs, which are planned for their sizes before they run: cases 1 and 2, of which
- * tests/qemu/golden.py has one, which looks at the interpreter as well, or all others. */
-static void check_programs(bool those)
+/* Of programs, which are planned for their sizes before they run: case 2, or all others but
+ * case 1, which tests/qemu/golden.py has: it looks at the interpreter as well. */
+static void check_programs(bool second)
 {
     for (const struct opdesc *e = next_of(NULL, true); e && !test_failed();
          e = next_of(e, true)) {
         const struct opdesc *op = op_open(e);
         CHECK(op->cases[0] != NULL);
         for (unsigned i = 0; op->cases[i] && !test_failed(); i++) {
-            if ((i == 1 || i == 2) != those) {
+            if (i == 1 || (i == 2) != second) {
                 continue;
             }
             begin(op, op->cases[i]);
