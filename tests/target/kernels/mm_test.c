@@ -170,7 +170,7 @@ static void by_ring(void *arg)
     task_wait(RING_FREE, RING_SLOTS);
 }
 
-TEST(mm, tiles_go_through_a_ring_of_ub)
+TEST_SHAPES(mm, tiles_go_through_a_ring_of_ub)
 {
     for (unsigned cores = 1; cores <= chip_cores(); cores++) {
         for (uint32_t pitch = 0; pitch <= 192; pitch += 192) {

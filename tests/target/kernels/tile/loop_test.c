@@ -28,13 +28,13 @@ TEST(tile_loop, attention)
               {.b = 1, .m = 3, .n = 50, .k = 4}, {.b = 3, .m = 66, .n = 33, .k = 5});
 }
 
-TEST(tile_loop, attention_of_large_heads)
+TEST_SHAPES(tile_loop, attention_of_large_heads)
 {
     CHECK_ALL(ATTENTION("", SCORE), {.b = 1, .m = 64, .n = 3, .k = 128},
               {.b = 1, .m = 20, .n = 2, .k = 256});
 }
 
-TEST(tile_loop, tiles_that_are_left_out)
+TEST_SHAPES(tile_loop, tiles_that_are_left_out)
 {
     CHECK_ALL(ATTENTION("while n <= m ",
                         "where(n <= m, " SCORE ", -inf)") "schedule tile n 32, lanes m\n",
@@ -53,7 +53,7 @@ TEST(tile_loop, rows_without_keys)
 }
 
 /* Heads side by side in a row; keys that several heads share. */
-TEST(tile_loop, tensors_that_lie_otherwise)
+TEST_SHAPES(tile_loop, tensors_that_lie_otherwise)
 {
     check_program(
         "kernel t(q: f16[m, b, k], k0: f16[n, b, k], v: f16[n, b, k]) -> "
@@ -72,7 +72,7 @@ TEST(tile_loop, tensors_that_lie_otherwise)
         "[m]", "[m, 40]", "",                                                            \
         SCORE) " o = acc / l\n lse = top + log(l)\nschedule exact, tile n 48\n"
 
-TEST(tile_loop, types)
+TEST_SHAPES(tile_loop, types)
 {
     const struct shape shape = {.m = 66, .n = 60, .k = 4};
 
@@ -83,7 +83,7 @@ TEST(tile_loop, types)
 }
 
 /* Other things that a loop may compute. */
-TEST(tile_loop, other_sums)
+TEST_SHAPES(tile_loop, other_sums)
 {
     check_program("kernel t(q: f16[m, k], k0: f16[n, k], v: f16[n, 20], scale = 0.25) -> "
                   "o: f16[m, 20]\n"
