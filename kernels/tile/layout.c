@@ -158,8 +158,9 @@ uint8_t result_buffer(struct emit *e, uint16_t node, uint16_t x, uint16_t y)
 
     for (unsigned i = 0; i < 2; i++) {
         uint16_t o = i ? y : x;
-        const struct buffer *of = &e->buffer[o ? e->form[o].dense - 1 : 0];
-        if (!b && o && dies(e, o) && of->bytes >= bytes && of->bytes < 3 * bytes &&
+        uint8_t dense = o ? e->form[o].dense : 0; /* 0: it is there in other forms alone */
+        const struct buffer *of = &e->buffer[dense ? dense - 1 : 0];
+        if (!b && dense && dies(e, o) && of->bytes >= bytes && of->bytes < 3 * bytes &&
             !(result && (e->w->apart || !of->load))) {
             b = take(e, e->form[o].dense, node);
         }

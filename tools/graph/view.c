@@ -47,6 +47,9 @@ static void reshape(struct graph *g, struct node *n)
             size[d] = d < from->n ? from->dim[d] : 0;
         }
         open = size[d] == -1 ? (int64_t)d : open;
+        if (size[d] < -1 || (size[d] > 0 && rest > GRAPH_ELEMENTS / size[d])) {
+            node_die(g, n, "a size of %lld", (long long)size[d]);
+        }
         rest *= size[d] == -1 ? 1 : size[d];
         to.dim[d] = size[d];
     }
