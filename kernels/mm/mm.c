@@ -429,6 +429,16 @@ void mm_iterate_all(struct mm *mm, void *c, bool atomic)
     }
 }
 
+/* Each tile has its way out, each chunk a product at the least: what is clearly too much is
+ * not begun. */
+static bool may_be_script(const struct mm *mm, uint32_t first)
+{
+    uint32_t tiles = mm->tile_end - first;
+
+    return tiles <= PIPE_DEPTH && (uint64_t)tiles * mm_count(mm->shape.k, mm->tiling.k) <=
+                                      (uint64_t)MM_SCRIPT_PRODUCTS * mm->parts;
+}
+
 void mm_run(const struct mm *mm, void *c, void *sums)
 {
     uint8_t free[MM_SEMS];
@@ -442,7 +452,9 @@ void mm_run(const struct mm *mm, void *c, void *sums)
     own = *mm;
     own.out_base = kept ? MM_BASE_SUMS : MM_BASE_C;
     first = prepare(&own);
-    (void)mm_script_begin(&own, c, sums);
+    if (may_be_script(&own, first)) {
+        (void)mm_script_begin(&own, c, sums);
+    }
     begin(&own, first);
     if (mm->parts > 1 && !kept) {
         mm_clear(&own, c);
