@@ -393,7 +393,8 @@ $(B)/graph: $(patsubst %,$(B)/host/%.o,$(call find,tools/graph kernels/tile kern
     kernels/lib) $(ONNX).c kernels/graph/plan.c kernels/cli/npy_header.c hal/err.c $(TABLES))
 $(B)/graph: LINK = $(CC) -Wl,--gc-sections
 $(B)/graph: LIBS = -lprotobuf-c -lm
-$(B)/bench/blas: $(B)/host/tests/bench/blas.c.o | $(B)/packages-bench
+$(B)/host/tests/bench/blas.c.o: | $(B)/packages-bench
+$(B)/bench/blas: $(B)/host/tests/bench/blas.c.o
 $(B)/bench/blas: LIBS = -lopenblas
 $(B)/bench/calibrate: $(patsubst %,$(B)/host/%.o,tests/test.c hal/err.c \
     $(call find,tests/model/calibrate))
