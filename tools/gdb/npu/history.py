@@ -46,12 +46,15 @@ def core_file():
 def notes(path):
     """(owner, type, data) of each note of an ELF core."""
     with open(path, "rb") as f:
-        head = f.read(64 + 56)
+        head = f.read(64 + 56).ljust(64 + 56, b"\0")
         at, size = (struct.unpack_from("<Q", head, 64 + n)[0] for n in (8, 32))
         end = at + size
         while at + 12 <= end:
             f.seek(at)
-            owner, length, kind = struct.unpack("<3I", f.read(12))
+            note = f.read(12)
+            if len(note) < 12:  # the file is cut off
+                return
+            owner, length, kind = struct.unpack("<3I", note)
             name = f.read((owner + 3) // 4 * 4)[:owner].rstrip(b"\0")
             yield name.decode("ascii", "replace"), kind, f.read(length)
             at += 12 + (owner + 3) // 4 * 4 + (length + 3) // 4 * 4
