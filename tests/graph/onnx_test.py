@@ -4,8 +4,9 @@
 
 libonnx-testdata has 1072 models with inputs and results. models.txt names those that are
 computed; each has to come within rtol 1e-3 and atol 1e-7. The others have to be refused: one
-line, status 2, no result. Briefly every twentieth of both, with FULL all of them; -v tells what
-each of the refused ones was refused for. TAP on stdout; --list: the text of models.txt instead."""
+line, status 2, no result; but for those behind a !, whose results contradict the model. Briefly
+every twentieth of the former, with FULL all of them; -v tells what each of the refused ones was
+refused for. TAP on stdout; --list: the text of models.txt instead."""
 
 import concurrent.futures
 import glob
@@ -100,10 +101,13 @@ def main():
     verbose, only = "-v" in sys.argv, [w for w in sys.argv[1:] if not w.startswith("-")]
     os.makedirs(f"{ROOT}/build/test", exist_ok=True)
     with open(LISTED, encoding="ascii") as f:
-        listed = {name for line in f if line[0] != "#" for name in line.split()}
+        lines = [line for line in f if line[0] != "#"]
+    listed = {name for line in lines if line[0] != "!" for name in line.split()}
+    odd = {name for line in lines if line[0] == "!" for name in line[1:].split()}
     folders = {os.path.basename(os.path.dirname(path)): os.path.dirname(path)
                for path in glob.glob(f"{DATA}/*/*/model.onnx")}
-    jobs = [(name, folders[name], name in listed) for name in sorted(folders)]
+    jobs = [(name, folders[name], name in listed) for name in sorted(folders)
+            if name not in odd]
     if only:
         jobs = [job for job in jobs if job[0] in only]
     elif not os.environ.get("FULL") and "--list" not in sys.argv:
@@ -115,6 +119,7 @@ def main():
                     if not refused and (not wrong or wrong.startswith("it is computed"))]
         print("# Models of libonnx-testdata 1.12 that are computed: onnx_test.py --list.")
         print("\n".join(textwrap.wrap(" ".join(good), 98, break_on_hyphens=False)))
+        print("\n".join(f"! {name}" for name in sorted(odd)))
         return 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for name, wrong, refused in pool.map(judge, jobs):

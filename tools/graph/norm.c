@@ -171,6 +171,39 @@ static void mean_variance(struct emit *e, struct node *n)
                 false);
 }
 
+/* x / (bias + alpha / size * the squares of `size` channels around)^beta: which channels these
+ * are is a matrix of ones and zeros. */
+static void lrn(struct emit *e, struct node *n)
+{
+    enum { CHANNEL = 1, NEAR = GRAPH_RANK };
+    static const uint8_t of_near[GRAPH_RANK] = {0, NEAR, 2, 3, 4, 5, 6, 7},
+                         of_band[] = {CHANNEL, NEAR};
+    int64_t size = node_int(n, "size", 1),
+            c = n->in[0]->shape.n > 1 ? n->in[0]->shape.dim[1] : 0;
+    struct tensor *band = copy_tensor(n, "near", ELEM_F32, &(struct shape){2, {c, c}});
+    struct program p = program_begin(e, n);
+    const char *x, *near, *sum;
+
+    if (c < 1 || size < 1 || c > 65536) {
+        node_die(e->g, n, "%lld channels of %s", (long long)size,
+                 shape_text(&n->in[0]->shape));
+    }
+    tensor_values(band);
+    for (int64_t i = 0; i < c * c; i++) {
+        int64_t away = i % c - i / c;
+        band->value[i] = away >= -((size - 1) / 2) && away <= size / 2;
+    }
+    x = program_in(&p, n->in[0], program_axes);
+    near = program_in(&p, n->in[0], of_near);
+    sum = graph_text("%s * %s * %s", near, near, program_in(&p, band, of_band));
+    sum = program_over(&p, "sum", 1u << NEAR, sum);
+    program_out(&p, n->out[0], program_axes,
+                graph_text("%s * exp(%.9g * log(%.9g + %.9g * %s))", x,
+                           -node_float(n, "beta", 0.75), node_float(n, "bias", 1),
+                           node_float(n, "alpha", 0.0001) / (double)size, sum),
+                false);
+}
+
 /* The mean, or the largest, of each channel. */
 static void global_shape(struct graph *g, struct node *n)
 {
@@ -200,6 +233,7 @@ const struct rule rules_norm[] = {
     {"InstanceNormalization", same_shape, .emit = instance_norm},
     {"LayerNormalization", layernorm_shape, .emit = layernorm},
     {"MeanVarianceNormalization", same_shape, .emit = mean_variance},
+    {.op = "LRN", .shape = same_shape, .emit = lrn},
     {"GlobalAveragePool", global_shape, .emit = global_pool},
     {"GlobalMaxPool", global_shape, .emit = global_pool},
     {0},

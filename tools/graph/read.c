@@ -13,6 +13,7 @@
 #include "tools/graph/graph.h"
 
 #define FILE_MAX (INT64_C(1) << 31)
+#define TRAINING "ai.onnx.preview.training" /* the domain of optimisers */
 
 static enum elem elem_of(int32_t type)
 {
@@ -219,7 +220,8 @@ static void read_node(struct graph *g, const Onnx__NodeProto *p, unsigned number
                                 p->name && p->name[0] ? graph_text("%s", p->name)
                                                       : graph_text("%s_%u", op, number));
 
-    if (p->domain && p->domain[0] && strcmp(p->domain, "ai.onnx") != 0) {
+    if (p->domain && p->domain[0] && strcmp(p->domain, "ai.onnx") != 0 &&
+        (strcmp(p->domain, TRAINING) != 0 || !graph_rule(op))) {
         node_die(g, n, "domain '%s': only ONNX's own operators are known", p->domain);
     }
     n->n_in = read_edges(g, n, p->input, p->n_input, n->in);
@@ -302,6 +304,10 @@ static int opset_of(const struct graph *g, const Onnx__ModelProto *m)
             }
             return (int)o->version;
         }
+    }
+    if (m->n_opset_import == 1 && m->opset_import[0]->domain &&
+        strcmp(m->opset_import[0]->domain, TRAINING) == 0) {
+        return GRAPH_OPSET_MAX;
     }
     graph_die(g, "it names no opset of ONNX");
 }

@@ -161,6 +161,29 @@ static void emit(struct emit *e, struct node *n)
     program_out(&p, n->out[0], kept, text_with(last, &value, NULL), false);
 }
 
+/* The Vector has no product over elements: its logarithm is a sum, its sign counted. Within some
+ * 2^-20 of the sum of |log x|; 0 where one is. */
+static void prod_emit(struct emit *e, struct node *n)
+{
+    uint32_t axes = axes_of(e->g, n);
+    struct program p = program_begin(e, n);
+    const char *x = program_in(&p, n->in[0], program_axes), *size, *below;
+    uint8_t kept[GRAPH_RANK];
+
+    if (!elem_is_float(n->in[0]->type)) {
+        node_die(e->g, n, "of %s", elem_text(n->in[0]->type));
+    }
+    size = program_over(&p, "sum", axes, graph_text("log(abs(%s))", x));
+    size = program_line(&p, graph_text("exp(%s)", size));
+    below = program_over(&p, "sum", axes, graph_text("where(%s < 0, 1.0, 0.0)", x));
+    below = program_line(&p, below);
+    left(n, axes, kept);
+    program_out(&p, n->out[0], kept,
+                graph_text("where(%s - 2 * floor(%s / 2) == 1, -%s, %s)", below, below,
+                           size, size),
+                false);
+}
+
 /* --- ArgMax, ArgMin --- */
 
 static void arg_shape(struct graph *g, struct node *n)
@@ -202,7 +225,7 @@ const struct rule rules_reduce[] = {
     {"ReduceMean", shape_of, values, emit, 1 << 1, &mean_of, false},
     {"ReduceMax", shape_of, values, emit, 1 << 1, &max_of, false},
     {"ReduceMin", shape_of, values, emit, 1 << 1, &min_of, false},
-    {"ReduceProd", shape_of, values, emit, 1 << 1, &prod_of, false},
+    {"ReduceProd", shape_of, values, prod_emit, 1 << 1, &prod_of, false},
     {"ReduceL1", shape_of, values, emit, 1 << 1, &l1_of, false},
     {"ReduceL2", shape_of, values, emit, 1 << 1, &l2_of, false},
     {"ReduceSumSquare", shape_of, values, emit, 1 << 1, &squares_of, false},
