@@ -44,6 +44,9 @@ static int read_plan(struct graph_run *run)
                                                          : NULL;
     (void)!host_close(fd);
     why = why ? why : plan_open(&run->plan, run->file, (uint64_t)bytes);
+    if (!why && run->plan.head->profile != chip_profile()) {
+        why = "is a plan for another profile: make it again";
+    }
     if (!why) {
         size_t arena = run->plan.head->arena;
         run->arena = aligned_alloc(PLAN_ALIGN, arena ? arena : PLAN_ALIGN);

@@ -16,6 +16,7 @@
 
 #include "kernels/cli/npy.h"
 #include "kernels/lib/f16.h"
+#include "tools/graph/trial.h"
 #include "tools/graph/write.h"
 
 enum { SIZES = 32 };
@@ -35,7 +36,7 @@ static _Noreturn void usage(void)
 {
     fprintf(stderr, "usage: graph compile MODEL.onnx PLAN [--size NAME=N]... [--in "
                     "X.npy]... [--no-fusion]\n"
-                    "           [--explain FILE]\n"
+                    "           [--explain FILE] [--profile NAME]\n"
                     "       graph npy TENSOR.pb FILE.npy\n");
     exit(2);
 }
@@ -71,6 +72,17 @@ static void take_size(const char *word)
     if (*end || end == sign + 1 || sizes[n_sizes++].size < 1) {
         usage();
     }
+}
+
+static void take_profile(const char *name)
+{
+    int profile = npu_profile_find(name);
+
+    if (profile < 0) {
+        fprintf(stderr, "graph: --profile %s: no such profile\n", name);
+        exit(2);
+    }
+    trial_chip((enum npu_profile)profile, 1);
 }
 
 /* A file that is there when it is complete. */
@@ -188,6 +200,8 @@ int main(int argc, char **argv)
         } else if (strcmp(argv[i], "--in") == 0 && i + 1 < argc &&
                    n_given < GRAPH_OPERANDS) {
             given[n_given++] = argv[++i];
+        } else if (strcmp(argv[i], "--profile") == 0 && i + 1 < argc) {
+            take_profile(argv[++i]);
         } else if (strcmp(argv[i], "--explain") == 0 && i + 1 < argc) {
             explain = argv[++i];
         } else if (strcmp(argv[i], "--no-fusion") == 0) {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hal/contract/contract.h"
+#include "hal/chip.h"
 #include "kernels/cli/npy.h"
 #include "kernels/lib/f16.h"
 
@@ -304,6 +304,7 @@ void write_plan(const struct emit *e, FILE *to)
     struct plan_header h = {.magic = PLAN_MAGIC,
                             .version = PLAN_VERSION,
                             .contract = CONTRACT_VERSION,
+                            .profile = chip_profile(),
                             .n_inputs = g->n_inputs,
                             .n_outputs = g->n_outputs};
     struct writer w = {.e = e, .to = to};
