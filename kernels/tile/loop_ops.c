@@ -243,7 +243,7 @@ static uint32_t gather_up(struct loop_emit *e, enum op op, uint32_t x, uint32_t 
 
 void loop_reduce(struct loop_emit *e, const struct loop_reduction *r)
 {
-    uint32_t left[8], n_left = 0, x = r->x, n = r->n, sum;
+    uint32_t left[8] = {0}, n_left = 0, x = r->x, n = r->n, sum;
     bool scratch = false;
     struct loop_op o;
 
