@@ -28,6 +28,7 @@ GRAPH, SALAI = f"{ROOT}/build/graph", f"{ROOT}/tools/salai"
 DATA = "/usr/share/libonnx-testdata/data"
 LISTED = f"{ROOT}/tests/graph/models.txt"
 BRIEF = 20  # every so many
+MODELS = 1072  # of libonnx-testdata 1.12; those of later ones are of later opsets, too
 
 
 class Refused(Exception):
@@ -91,7 +92,8 @@ def judge(job):
         try:
             wrong = compute(folder, work)
         except Refused as refused:
-            return name, str(refused) if listed else "", str(refused)
+            newer = re.search(r": opset (1[89]|2\d): ", str(refused))  # than what is known
+            return name, str(refused) if listed and not newer else "", str(refused)
         except (RuntimeError, OSError, ValueError) as error:
             return name, str(error), ""
     return name, wrong if listed else wrong or "it is computed: a line for models.txt", ""
@@ -126,7 +128,8 @@ def main():
             tap.ok(not wrong, f"onnx/{name}", wrong)
             if verbose and refused:
                 tap.say(f"# {refused}")
-    tap.check("onnx/all_of_the_list_are_there", sorted(listed - set(folders)))
+    if len(folders) == MODELS:
+        tap.check("onnx/all_of_the_list_are_there", sorted(listed - set(folders)))
     return tap.done()
 
 
