@@ -15,20 +15,6 @@
 
 enum { SEM_FREE = SEM_OTHERS, HALVES = 2, ROWS = 64 /* that are stored together */ };
 
-/* Elements between neighbours of a dimension in a dense tensor; 0: it does not have it. */
-static uint64_t stride_of(const struct tile_kernel *k, const struct tile_tensor *t,
-                          unsigned dim)
-{
-    uint64_t stride = 1;
-
-    for (unsigned i = t->rank; i-- > 0; stride *= k->dim[t->dim[i]].size) {
-        if (t->dim[i] == dim) {
-            return stride;
-        }
-    }
-    return 0;
-}
-
 /* How many dimensions at the end are a row. */
 static unsigned row_dims(const struct tile_tensor *to, const struct tile_tensor *x,
                          const struct tile_tensor *index, unsigned dim)
@@ -67,7 +53,7 @@ int gather_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned c
                          .line = n->line,
                          .x = (uint8_t)k->node[n->operand[0]].index,
                          .index = (uint8_t)k->node[n->operand[1]].index,
-                         .step = stride_of(k, x, n->dim) * esize};
+                         .step = program_dim_stride(k, x, n->dim) * esize};
     for (unsigned i = 0; i < to->rank; i++) {
         uint32_t size = k->dim[to->dim[i]].size;
         if (i >= g->n) {
@@ -76,8 +62,8 @@ int gather_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned c
         }
         g->size[i] = size;
         g->rows *= size;
-        g->x_stride[i] = stride_of(k, x, to->dim[i]) * esize;
-        g->index_stride[i] = stride_of(k, index, to->dim[i]);
+        g->x_stride[i] = program_dim_stride(k, x, to->dim[i]) * esize;
+        g->index_stride[i] = program_dim_stride(k, index, to->dim[i]);
     }
     if (round_up(g->row_bytes, BLOCK) > chip_mem(NPU_MEM_UB) / HALVES) {
         return program_refuse(error, n, ERR_LOCAL,

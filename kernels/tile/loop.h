@@ -290,9 +290,6 @@ struct loop_order {
 };
 bool loop_room_make(struct loop_room *r, const struct loop_form *f, uint32_t tile,
                     const struct loop_order *order, char why[TILE_TEXT_BYTES]);
-/* Elements from an index to the next in a tensor; 0: it does not have it. */
-uint64_t loop_stride(const struct tile_kernel *k, const struct tile_tensor *t,
-                     unsigned dim);
 
 /* What the Vector does, in the order in which it is done at the least. */
 enum { LOOP_SAVES = PART_COUNT, LOOP_COLUMNS, LOOP_PLANES, LOOP_ONCE, LOOP_PARTS };

@@ -92,18 +92,18 @@ static void make_groups(const struct loop_plan *p, struct loop_core *core)
 
 static struct offsets offsets_of(const struct loop_form *f, const struct tile_tensor *t)
 {
-    struct offsets o = {.block =
-                            LOOP_LANES * loop_stride(f->k, t, f->s) * esize_of(t->type)};
+    struct offsets o = {.block = LOOP_LANES * program_dim_stride(f->k, t, f->s) *
+                                 esize_of(t->type)};
 
     for (unsigned i = 0; i < f->n_batch; i++) {
-        o.batch[i] = loop_stride(f->k, t, f->batch[i]) * esize_of(t->type);
+        o.batch[i] = program_dim_stride(f->k, t, f->batch[i]) * esize_of(t->type);
     }
     return o;
 }
 
 static uint64_t tile_bytes(const struct loop_plan *p, const struct tile_tensor *t)
 {
-    return loop_stride(p->form.k, t, p->form.t) * p->room.tile * esize_of(t->type);
+    return program_dim_stride(p->form.k, t, p->form.t) * p->room.tile * esize_of(t->type);
 }
 
 static int make_core(const struct loop_plan *p, struct loop_core *core,

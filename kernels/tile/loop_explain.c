@@ -29,7 +29,7 @@ static void load_costs(const struct loop_plan *p, unsigned param, unsigned row,
 {
     const struct tile_tensor *t = &p->form.k->param[param];
     uint64_t bytes = (uint64_t)p->form.k->dim[col].size * esize_of(t->type);
-    bool whole = loop_stride(p->form.k, t, row) == p->form.k->dim[col].size;
+    bool whole = program_dim_stride(p->form.k, t, row) == p->form.k->dim[col].size;
     uint32_t rate = chip_cost(COST_ND2NZ_RATE), least = chip_cost(COST_GM_ROW_BYTES);
     uint64_t rows = whole ? cost_gm_rows(1, bytes * keys, least, rate)
                           : cost_gm_rows(keys, bytes, least, rate);

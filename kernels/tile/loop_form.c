@@ -10,19 +10,6 @@
 #include "hal/chip.h"
 #include "kernels/tile/loop.h"
 
-uint64_t loop_stride(const struct tile_kernel *k, const struct tile_tensor *t,
-                     unsigned dim)
-{
-    uint64_t stride = 1;
-
-    for (unsigned i = t->rank; i-- > 0; stride *= k->dim[t->dim[i]].size) {
-        if (t->dim[i] == dim) {
-            return stride;
-        }
-    }
-    return 0;
-}
-
 static bool has(tile_dims dims, unsigned dim)
 {
     return dim != TILE_NO_DIM && (dims >> dim & 1);
@@ -173,7 +160,7 @@ static int check_last(const struct loop_form *f, const struct tile_tensor *t,
 {
     struct tile_node at = {.line = t->line, .column = t->column};
 
-    if (f->k->dim[dim].size > 1 && loop_stride(f->k, t, dim) != 1) {
+    if (f->k->dim[dim].size > 1 && program_dim_stride(f->k, t, dim) != 1) {
         return program_refuse(error, &at, ERR_SHAPE,
                               "dimension %s of %s lies apart: it has to be the last one",
                               dim_name(f, dim), t->name);

@@ -102,16 +102,6 @@ struct vec_at loop_at(struct loop_emit *e, tile_value v)
 
 /* --- which command --- */
 
-static uint8_t condition(unsigned op)
-{
-    return op == TILE_EQ   ? CMP_EQ
-           : op == TILE_NE ? CMP_NE
-           : op == TILE_LT ? CMP_LT
-           : op == TILE_LE ? CMP_LE
-           : op == TILE_GT ? CMP_GT
-                           : CMP_GE;
-}
-
 static bool is_number(const struct loop_emit *e, tile_value v)
 {
     return e->f->k->node[v].op == TILE_NUMBER;
@@ -143,7 +133,7 @@ static bool describe(struct loop_emit *e, tile_value v, struct loop_op *o)
     o->x = loop_at(e, x);
     if (tile_op_info[n->op].kind == KIND_COMPARE) {
         o->type = (enum type)e->f->k->node[x].type;
-        o->detail = condition(n->op);
+        o->detail = compare_of(n->op);
         o->how = is_number(e, y) ? DO_COMPARE_SCALAR : DO_COMPARE;
     } else if (n->op == TILE_CAST || rounding_of(n->op) != ROUND_RINT ||
                n->op == TILE_ROUND) {

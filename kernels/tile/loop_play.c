@@ -158,7 +158,7 @@ static void set_stores(const struct loop_plan *p, struct loop_core *core,
         struct mte_rows to = {.n_rows = wide ? rows : 1,
                               .row_bytes = (wide ? p->room.width : rows) * esize};
         to.gm_pitch_bytes =
-            wide ? (uint32_t)loop_stride(k, t, p->form.s) * esize : to.row_bytes;
+            wide ? (uint32_t)program_dim_stride(k, t, p->form.s) * esize : to.row_bytes;
         to.local_pitch_bytes =
             wide ? p->room.out_pitch[i] : (uint32_t)round_up(to.row_bytes, BLOCK);
         mte_ub_to_gm_rows(&core->stores[i],

@@ -5,7 +5,7 @@
 #include "hal/vector.h"
 #include "kernels/tile/plan.h"
 
-static uint8_t condition(unsigned op)
+uint8_t compare_of(unsigned op)
 {
     return op == TILE_EQ   ? CMP_EQ
            : op == TILE_NE ? CMP_NE
@@ -68,14 +68,14 @@ void emit_compare(struct emit *e, uint16_t node)
     if (number) {
         vector_compare_scalar(
             &cmd, &(struct vec_compare_scalar){.type = type,
-                                               .cond = condition(n->op),
+                                               .cond = compare_of(n->op),
                                                .dst = dst,
                                                .x = a,
                                                .scalar = number_bits(type, y->number),
                                                .repeat = repeat});
     } else {
         vector_compare_strided(&cmd, &(struct vec_compare){.type = type,
-                                                           .cond = condition(n->op),
+                                                           .cond = compare_of(n->op),
                                                            .dst = dst,
                                                            .x = a,
                                                            .y = b,

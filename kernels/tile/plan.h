@@ -227,6 +227,8 @@ uint8_t result_buffer(struct emit *e, uint16_t node, uint16_t x, uint16_t y);
 /* The command of an operation; with a number for its second operand, or 0; its rounding. */
 enum op unary_op(unsigned op);
 enum op binary_op(unsigned op);
+/* CMP_ of a COMPARE: masks.c */
+uint8_t compare_of(unsigned op);
 unsigned number_op(unsigned op);
 uint8_t rounding_of(unsigned op);
 /* Prepares the form in which a value is read beside those of a class; where that is. */

@@ -230,14 +230,22 @@ static void make_rest(struct products *p)
     }
 }
 
-bool cut_behind(struct cut *cut, const struct tile_kernel *k, tile_value v,
-                struct tile_arena *arena)
+static struct products *products_begin(struct cut *cut, const struct tile_kernel *k,
+                                       struct tile_arena *arena)
 {
     struct products *p = tile_alloc(arena, sizeof(*p));
     bool live[TILE_NODES + 1] = {false};
 
     cut_live(k, live);
-    if (p == NULL || !cutting_begin(&p->c, cut, k, on_the_vector(k, live), arena)) {
+    return p && cutting_begin(&p->c, cut, k, on_the_vector(k, live), arena) ? p : NULL;
+}
+
+bool cut_behind(struct cut *cut, const struct tile_kernel *k, tile_value v,
+                struct tile_arena *arena)
+{
+    struct products *p = products_begin(cut, k, arena);
+
+    if (p == NULL) {
         return false;
     }
     p->made[v] = true;
@@ -248,11 +256,9 @@ bool cut_behind(struct cut *cut, const struct tile_kernel *k, tile_value v,
 bool cut_products(struct cut *cut, const struct tile_kernel *k, bool fuse,
                   struct tile_arena *arena)
 {
-    struct products *p = tile_alloc(arena, sizeof(*p));
-    bool live[TILE_NODES + 1] = {false};
+    struct products *p = products_begin(cut, k, arena);
 
-    cut_live(k, live);
-    if (p == NULL || !cutting_begin(&p->c, cut, k, on_the_vector(k, live), arena)) {
+    if (p == NULL) {
         return false;
     }
     for (tile_value v = 1; v <= k->n_nodes && !p->c.failed; v++) {

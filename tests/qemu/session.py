@@ -164,6 +164,16 @@ def go(times=1):
     return True
 
 
+def in_two_seconds(command, name):
+    """At the best of three tries: the host may be busy."""
+    took = []
+    while len(took) < 3 and not (took and min(took) < 2):
+        begin = time.monotonic()
+        gdb.execute(command)
+        took.append(time.monotonic() - begin)
+    ok(min(took) < 2, name, took)
+
+
 def over(process):
     """Leaves a run where it is."""
     end(process)
