@@ -13,7 +13,7 @@
 
 extern const struct gcov_info *const __start_gcov_info[], *const __stop_gcov_info[];
 _Noreturn void __real_host_exit(int status);
-_Noreturn void __wrap_host_exit(int status); /* in the place of that, see Makefile */
+_Noreturn void __wrap_host_exit(int status); /* in the place of that: linker/image.mk */
 
 static char out[8 << 20], scratch[1 << 20];
 static size_t used, lent;

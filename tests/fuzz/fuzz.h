@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What an input is made into. libFuzzer finds inputs (make fuzz: each function is the
- * entry of a program of its own, see Makefile); the tests beside have fixed ones.
+ * entry of a program of its own: tests/tests.mk); the tests beside have fixed ones.
  */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H

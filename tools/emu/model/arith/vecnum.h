@@ -2,8 +2,8 @@
  *
  * Numbers of the Vector, written so that a compiler makes vector instructions of loops
  * over them: no branch, no call, no table. They use only operations that IEEE 754 defines
- * to the last bit (+ - * / and square root of fp32 and fp64, nearest even), and the
- * Makefile forbids contraction, so every host and every path gives the same bits.
+ * to the last bit (+ - * / and square root of fp32 and fp64, nearest even), and
+ * tools.mk forbids contraction, so every host and every path gives the same bits.
  * Source: hal/contract/numeric.md.
  */
 #ifndef TOOLS_EMU_MODEL_ARITH_VECNUM_H
