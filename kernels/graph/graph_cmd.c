@@ -75,6 +75,19 @@ static bool narrow(const int64_t *from, int32_t *to, uint64_t n, uint64_t *i)
     return true;
 }
 
+/* The machine's elements as a file has them: int64 of 32 bits, float32 of bfloat16. */
+static void widen(const struct plan_tensor *t, const char *from, char *to, size_t bytes)
+{
+    for (uint64_t i = 0; i < plan_count(t); i++) {
+        int64_t whole = 0;
+        memcpy(&whole, from + i * element(t), element(t));
+        whole = t->type == TYPE_S32    ? (int32_t)whole
+                : t->type == TYPE_BF16 ? (int64_t)((uint64_t)whole << 16)
+                                       : whole;
+        memcpy(to + i * bytes, &whole, bytes);
+    }
+}
+
 static bool same_shape(const struct plan_tensor *t, const struct npy *npy)
 {
     bool same = t->rank == npy->ndim;
@@ -85,45 +98,53 @@ static bool same_shape(const struct plan_tensor *t, const struct npy *npy)
     return same;
 }
 
-static int read_input(const struct graph_run *run, unsigned i, const char *path)
+/* What a file holds as input i. */
+static int take_input(const struct graph_run *run, unsigned i, const char *path,
+                      const struct npy *npy)
 {
     const struct plan_tensor *t = &run->plan.tensor[run->plan.head->input[i]];
     const char *name = plan_text(&run->plan, t->name);
-    char *to = graph_at(run, run->plan.head->input[i]), why[NPY_WHY_BYTES];
+    char *to = graph_at(run, run->plan.head->input[i]);
     uint64_t n = plan_count(t), at;
-    struct npy npy;
 
-    if (npy_read(path, &npy, why) != 0) {
-        fprintf(stderr, "graph: %s\n", why);
-        return RUN_INPUT;
-    }
-    if (npy.type != t->file || !same_shape(t, &npy)) {
+    if (npy->type != t->file || !same_shape(t, npy)) {
         fprintf(stderr, "graph: %s: input %s is %s of", path, name,
                 npy_type_name((enum npy_type)t->file));
         for (unsigned d = 0; d < t->rank; d++) {
             fprintf(stderr, " %lu", (unsigned long)t->size[d]);
         }
         fprintf(stderr, t->rank ? "\n" : " one\n");
-        free(npy.data);
         return RUN_INPUT;
     }
-    if (npy.type == NPY_I8 && !narrow(npy.data, npy.data, n, &at)) {
+    if (npy->type == NPY_I8 && !narrow(npy->data, npy->data, n, &at)) {
         fprintf(stderr, "graph: %s: element %llu does not fit 32 bits\n", path,
                 (unsigned long long)at);
-        free(npy.data);
         return RUN_INPUT;
     }
-    if (t->place == PLAN_CONSTANT && memcmp(to, npy.data, n * element(t)) != 0) {
+    if (t->place == PLAN_CONSTANT && memcmp(to, npy->data, n * element(t)) != 0) {
         fprintf(stderr, "graph: %s: the plan was made for another value of %s\n", path,
                 name);
-        free(npy.data);
         return RUN_INPUT;
     }
     if (t->place == PLAN_ARENA) {
-        memcpy(to, npy.data, n * element(t));
+        memcpy(to, npy->data, n * element(t));
     }
-    free(npy.data);
     return RUN_OK;
+}
+
+static int read_input(const struct graph_run *run, unsigned i, const char *path)
+{
+    char why[NPY_WHY_BYTES];
+    struct npy npy;
+    int status;
+
+    if (npy_read(path, &npy, why) != 0) {
+        fprintf(stderr, "graph: %s\n", why);
+        return RUN_INPUT;
+    }
+    status = take_input(run, i, path, &npy);
+    free(npy.data);
+    return status;
 }
 
 static int read_inputs(const struct graph_run *run, const struct asked *asked)
@@ -146,54 +167,45 @@ static int read_inputs(const struct graph_run *run, const struct asked *asked)
     return status;
 }
 
-/* Which output `NAME=PATH` or a PATH is of, and its path; ~0: none. */
-static unsigned output_of(const struct graph_run *run, const char *word,
-                          const char **path)
+/* Which tensor `NAME=PATH` or a PATH is of, and its path; NULL: none. */
+static const uint32_t *output_of(const struct graph_run *run, const char *word,
+                                 const char **path)
 {
-    for (unsigned i = 0; i < run->plan.head->n_outputs; i++) {
-        const struct plan_tensor *t = &run->plan.tensor[run->plan.head->output[i]];
-        const char *name = plan_text(&run->plan, t->name);
+    const struct plan_header *head = run->plan.head;
+
+    for (unsigned i = 0; i < head->n_outputs; i++) {
+        const char *name = plan_text(&run->plan, run->plan.tensor[head->output[i]].name);
         size_t len = strlen(name);
         if (strncmp(word, name, len) == 0 && word[len] == '=') {
             *path = word + len + 1;
-            return i;
+            return &head->output[i];
         }
     }
     *path = word;
-    return run->plan.head->n_outputs == 1 ? 0 : ~0u;
+    return head->n_outputs == 1 ? &head->output[0] : NULL;
 }
 
 static int write_output(const struct graph_run *run, const char *word)
 {
     const char *path;
-    unsigned i = output_of(run, word, &path);
-    const struct plan_tensor *t =
-        &run->plan.tensor[run->plan.head->output[i == ~0u ? 0 : i]];
-    struct npy npy = {.type = (enum npy_type)t->file, .ndim = t->rank};
-    const char *from = graph_at(run, run->plan.head->output[i == ~0u ? 0 : i]);
-    uint64_t n = plan_count(t);
-    size_t bytes = npy_type_bytes(npy.type);
+    const uint32_t *number = output_of(run, word, &path);
+    const struct plan_tensor *t = number ? &run->plan.tensor[*number] : NULL;
     char why[NPY_WHY_BYTES], *data;
+    struct npy npy;
     int err;
 
-    if (i == ~0u) {
+    if (!number) {
         return refuse(word, "which output? -o NAME=PATH");
     }
+    npy = (struct npy){.type = (enum npy_type)t->file, .ndim = t->rank};
     for (unsigned d = 0; d < NPY_MAX_DIMS; d++) {
         npy.shape[d] = d < t->rank ? t->size[d] : 1;
     }
-    npy.data = data = malloc(n * bytes + 1);
+    npy.data = data = malloc(plan_count(t) * npy_type_bytes(npy.type) + 1);
     if (!data) {
         return refuse(path, "no memory to write it");
     }
-    for (uint64_t e = 0; e < n; e++) {
-        int64_t whole = 0;
-        memcpy(&whole, from + e * element(t), element(t));
-        whole = t->type == TYPE_S32    ? (int32_t)whole
-                : t->type == TYPE_BF16 ? (int64_t)((uint64_t)whole << 16)
-                                       : whole;
-        memcpy(data + e * bytes, &whole, bytes);
-    }
+    widen(t, graph_at(run, *number), data, npy_type_bytes(npy.type));
     err = npy_write(path, &npy, why);
     free(data);
     if (err) {
@@ -220,11 +232,11 @@ static int compute(struct graph_run *run, bool steps)
 
     for (uint32_t i = 0; i < run->plan.head->n_steps; i++) {
         struct launch_report measured;
-        int err;
+        enum run_status status;
         measure_start();
-        err = graph_step(run, i);
-        if (err) {
-            return err == ERR_ARG ? RUN_INPUT : err;
+        status = graph_step(run, i);
+        if (status != RUN_OK) {
+            return status;
         }
         measure_read(&measured);
         cycles += measured.span;

@@ -14,7 +14,7 @@
 #include "kernels/tile/text.h"
 #include "kernels/tile/tile.h"
 
-enum { ARENA_BYTES = 4 << 20, WORDS = 32 };
+enum { WORDS = 32 };
 
 void *graph_at(const struct graph_run *run, uint32_t tensor)
 {
@@ -23,37 +23,24 @@ void *graph_at(const struct graph_run *run, uint32_t tensor)
     return (t->place == PLAN_CONSTANT ? run->file : run->arena) + t->at;
 }
 
-static int refuse(const struct graph_run *run, const struct plan_step *s, const char *why)
+static enum run_status refuse(const struct graph_run *run, const struct plan_step *s,
+                              const char *why)
 {
     fprintf(stderr, "graph: %s: step %s: %s\n", run->path,
             plan_text(&run->plan, s->nodes), why);
-    return ERR_ARG;
+    return RUN_INPUT;
 }
 
 /* --- tile programs --- */
 
-/* The program's dimensions are those of the tensor that have more than one element. */
 static bool sizes(struct tile_kernel *k, const struct tile_tensor *t,
                   const struct plan_tensor *of)
 {
-    unsigned at = 0;
-
-    if (t->type != of->type) {
-        return false;
-    }
-    for (unsigned d = 0; d < of->rank; d++) {
-        if (of->size[d] == 1) {
-            continue;
-        }
-        if (at == t->rank || tile_set_size(k, t->dim[at++], of->size[d]) != 0) {
-            return false;
-        }
-    }
-    return at == t->rank;
+    return t->type == of->type && tile_set_shape(k, t, of->size, of->rank) == 0;
 }
 
-static int program(const struct graph_run *run, const struct plan_step *s,
-                   struct tile_arena *arena)
+static enum run_status program(const struct graph_run *run, const struct plan_step *s,
+                               struct tile_arena *arena)
 {
     const char *text = plan_text(&run->plan, s->text);
     static struct sched_report report; /* too large for a stack */
@@ -85,25 +72,28 @@ static int program(const struct graph_run *run, const struct plan_step *s,
         return refuse(run, s, line);
     }
     err = tile_run(plan, &call, &report);
-    return err ? report_error("graph", err, &report) : 0;
+    return err ? (enum run_status)report_error("graph", err, &report) : RUN_OK;
 }
 
-static int run_program(const struct graph_run *run, const struct plan_step *s)
+static enum run_status run_program(const struct graph_run *run, const struct plan_step *s)
 {
-    struct tile_arena arena = {.base = malloc(ARENA_BYTES), .size = ARENA_BYTES};
-    int err =
+    struct tile_arena arena = {.base = malloc(TILE_ARENA_BYTES),
+                               .size = TILE_ARENA_BYTES};
+    enum run_status status =
         arena.base ? program(run, s, &arena) : refuse(run, s, "no memory to plan it");
 
     free(arena.base);
-    return err;
+    return status;
 }
 
 /* --- operators --- */
 
+/* A tensor of the plan as operators have theirs. */
 static struct tensor tensor_of(const struct graph_run *run, uint32_t number)
 {
     const struct plan_tensor *p = &run->plan.tensor[number];
     struct tensor t = {.type = (enum type)p->type,
+                       .boolean = p->file == NPY_B1,
                        .ndim = p->rank,
                        .count = plan_count(p),
                        .data = graph_at(run, number),
@@ -115,81 +105,109 @@ static struct tensor tensor_of(const struct graph_run *run, uint32_t number)
     return t;
 }
 
-/* Operands of the call as the operator wants them, results as it makes them. */
-static int tensors(const struct graph_run *run, const struct plan_step *s,
-                   const struct line *line, struct op_call *call)
+static io_rows rows_of(const struct line *line, io_rows rows, unsigned i,
+                       const struct tensor *t)
+{
+    return io_rows_with(&line->io, rows, i, t->boolean ? (unsigned)IO_BOOL : t->type);
+}
+
+/* Operands of the call as the operator wants them, results as it makes them. NULL, or why it
+ * is not for these: what is wrong with a shape has been told. */
+static const char *tensors(const struct graph_run *run, const struct plan_step *s,
+                           const struct line *line, struct op_call *call)
 {
     io_rows rows = (io_rows)((UINT64_C(1) << line->io.n_rows) - 1);
+    unsigned n_in = line->io.n_in;
     struct io_sizes known = {0};
     int err = 0;
 
-    if (s->n_in > line->io.n_in || s->n_out != line->io.n_out) {
-        return refuse(run, s, "more operands than the operator has");
+    if (s->n_in > n_in || s->n_out != line->io.n_out ||
+        (s->n_in < n_in && !line->io.operand[s->n_in].optional)) {
+        return "the operator has another number of operands";
     }
     for (unsigned i = 0; i < s->n_in && !err; i++) {
         call->in[i] = tensor_of(run, s->in[i]);
-        rows = io_rows_with(&line->io, rows, i, call->in[i].type);
+        rows = rows_of(line, rows, i, &call->in[i]);
         err = io_note(line->op->name, &line->io, &known, i, &call->in[i]);
     }
     for (unsigned i = 0; i < s->n_out && !err; i++) {
         struct tensor want = tensor_of(run, s->out[i]), *t = &call->out[i];
-        rows = io_rows_with(&line->io, rows, line->io.n_in + i, want.type);
+        rows = rows_of(line, rows, n_in + i, &want);
         *t = want;
-        err = io_shape(line->op->name, &line->io, &known, line->io.n_in + i, t);
+        err = io_shape(line->op->name, &line->io, &known, n_in + i, t);
         err = !err && line->op->shape ? line->op->shape(call, i, t) : err;
-        err = err ? err : io_count(line->op->name, &line->io, line->io.n_in + i, t);
+        err = err ? err : io_count(line->op->name, &line->io, n_in + i, t);
         if (!err && t->count != want.count) {
-            err = refuse(run, s, "the operator's result has another size");
+            return "the operator's result has another size";
         }
     }
-    return err ? err : rows == 0 ? refuse(run, s, "types that the operator has not") : 0;
+    return err         ? "the operator does not take these shapes"
+           : rows == 0 ? "the operator does not take these types"
+                       : NULL;
 }
 
-static int run_operator(const struct graph_run *run, const struct plan_step *s)
+/* A call that has been read: its workspaces are filled, and it runs. */
+static enum run_status call_operator(const struct graph_run *run,
+                                     const struct plan_step *s, const struct line *line,
+                                     struct op_call *call)
 {
-    const struct opdesc *op = op_find(plan_text(&run->plan, s->op));
     static struct sched_report report;
-    char *words = strdup(plan_text(&run->plan, s->text)), *argv[WORDS + 1], *rest = words;
-    struct op_call call;
-    struct line line;
-    int argc = 1, err = ERR_ARG;
+    const char *why = tensors(run, s, line, call);
+    int err;
 
-    argv[0] = (char *)(uintptr_t)plan_text(&run->plan, s->op);
+    if (why) {
+        return refuse(run, s, why);
+    }
+    if (line->op->prepare && line->op->prepare(call) != 0) {
+        return RUN_INPUT;
+    }
+    err = line->op->run(call, &report);
+    return err ? (enum run_status)report_error(line->op->name, err, &report) : RUN_OK;
+}
+
+static enum run_status run_operator(const struct graph_run *run,
+                                    const struct plan_step *s)
+{
+    const char *name = plan_text(&run->plan, s->op);
+    const struct opdesc *op = op_find(name);
+    char *words = strdup(plan_text(&run->plan, s->text)), *argv[WORDS + 1], *rest = words;
+    enum run_status status = RUN_INPUT;
+    struct op_call call = {0};
+    struct line line;
+    int argc = 1;
+
+    op = op ? op_open(op) : NULL;
+    argv[0] = (char *)(uintptr_t)name;
     for (char *w; words && argc < WORDS && (w = strtok_r(rest, " ", &rest)) != NULL;) {
         argv[argc++] = w;
     }
     argv[argc] = NULL;
-    if (op && op->run && words) {
-        err = line_parse(op, argc, argv, &line, &call);
+    if (!op || !op->run || !words) {
+        status = refuse(run, s, "this image has no such operator");
+    } else if (line_parse(op, argc, argv, &line, &call) == 0) {
         call.cores = run->cores;
-        err = err ? err : tensors(run, s, &line, &call);
-        err = !err && op->prepare ? op->prepare(&call) : err;
-        if (!err) {
-            err = op->run(&call, &report);
-            err = err ? report_error(op->name, err, &report) : 0;
-        }
-        for (unsigned i = 0; i < OP_WORK; i++) {
-            free(call.work[i]);
-        }
-    } else {
-        (void)refuse(run, s, "this image has no such operator");
+        status = line.n_words ? refuse(run, s, "a file is no operand of a plan")
+                              : call_operator(run, s, &line, &call);
+    }
+    for (unsigned i = 0; i < OP_WORK; i++) {
+        free(call.work[i]);
     }
     free(words);
-    return err;
+    return status;
 }
 
-static int run_copy(const struct graph_run *run, const struct plan_step *s)
+static enum run_status run_copy(const struct graph_run *run, const struct plan_step *s)
 {
     static struct sched_report report;
     int err = graph_copy(run, s, &report);
 
     return err == ERR_FORMAT  ? refuse(run, s, "its copies are not for these tensors")
            : err == ERR_NOMEM ? refuse(run, s, "no memory for its copies")
-           : err              ? report_error("graph", err, &report)
-                              : 0;
+           : err              ? (enum run_status)report_error("graph", err, &report)
+                              : RUN_OK;
 }
 
-int graph_step(struct graph_run *run, uint32_t step)
+enum run_status graph_step(struct graph_run *run, uint32_t step)
 {
     const struct plan_step *s = &run->plan.step[step];
 

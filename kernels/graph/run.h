@@ -5,6 +5,7 @@
 #ifndef KERNELS_GRAPH_RUN_H
 #define KERNELS_GRAPH_RUN_H
 
+#include "hal/host.h"
 #include "kernels/graph/plan.h"
 #include "sched/sched.h"
 
@@ -18,8 +19,8 @@ struct graph_run {
 
 /* Where a tensor lies. */
 void *graph_at(const struct graph_run *run, uint32_t tensor);
-/* Computes a step, in a launch of its own. 0, or an error after one line on stderr. */
-MUST_CHECK int graph_step(struct graph_run *run, uint32_t step);
+/* Computes a step, in a launch of its own; RUN_OK, or after one line on stderr why not. */
+MUST_CHECK enum run_status graph_step(struct graph_run *run, uint32_t step);
 
 /* copy.c: a step of copies. As launch(); ERR_FORMAT: its text, ERR_NOMEM. */
 MUST_CHECK int graph_copy(const struct graph_run *run, const struct plan_step *s,

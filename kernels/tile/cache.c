@@ -10,8 +10,6 @@
 
 #include "hal/hint.h"
 
-enum { ARENA_BYTES = 4 << 20 };
-
 static int make_plan(struct tile_cache *cache, struct tile_cached *e,
                      const uint32_t *size, unsigned cores, struct tile_error *error)
 {
@@ -52,9 +50,9 @@ int tile_cache_plan(struct tile_cache *cache, const uint32_t *size, unsigned cor
     }
     oldest->used = 0;
     free(oldest->arena.base);
-    oldest->arena = (struct tile_arena){malloc(ARENA_BYTES), ARENA_BYTES, 0};
+    oldest->arena = (struct tile_arena){malloc(TILE_ARENA_BYTES), TILE_ARENA_BYTES, 0};
     if (oldest->arena.base) {
-        hint_kept(oldest->arena.base, ARENA_BYTES);
+        hint_kept(oldest->arena.base, TILE_ARENA_BYTES);
         err = make_plan(cache, oldest, size, cores, error);
     }
     oldest->used = err ? 0 : ++cache->now;

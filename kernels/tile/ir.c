@@ -145,6 +145,20 @@ int tile_set_size(struct tile_kernel *k, uint8_t dim, uint64_t size)
     return 0;
 }
 
+int tile_set_shape(struct tile_kernel *k, const struct tile_tensor *t,
+                   const uint32_t *size, unsigned rank)
+{
+    unsigned at = 0;
+
+    for (unsigned d = 0; d < rank; d++) {
+        if (size[d] != 1 &&
+            (at == t->rank || tile_set_size(k, t->dim[at++], size[d]) != 0)) {
+            return ERR_SHAPE;
+        }
+    }
+    return at == t->rank ? 0 : ERR_SHAPE;
+}
+
 uint64_t tile_count(const struct tile_kernel *k, tile_dims dims)
 {
     uint64_t count = 1;

@@ -320,6 +320,10 @@ void tile_error_print(char *to, size_t size, const char *file,
 
 /* The size of a dimension, 1 to INT32_MAX. ERR_SHAPE: it has another. */
 MUST_CHECK int tile_set_size(struct tile_kernel *k, uint8_t dim, uint64_t size);
+/* Those of a tensor of k, in order, from an array's shape, whose sizes of 1 count for nothing.
+ * ERR_SHAPE: another number of dimensions, or one has another size. */
+MUST_CHECK int tile_set_shape(struct tile_kernel *k, const struct tile_tensor *t,
+                              const uint32_t *size, unsigned rank);
 
 /* --- reading --- */
 

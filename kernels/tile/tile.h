@@ -13,6 +13,10 @@
 
 struct tile_plan; /* kernels/tile/plan.h */
 
+/* Of an arena that holds a program, its plan and what the interpreter keeps: a program that
+ * wants more is refused, wherever it is planned. */
+enum { TILE_ARENA_BYTES = 4 << 20 };
+
 /* Where the tensors lie, in the order of the kernel's parameters and results. Results may
  * be in the place of a parameter of the same type and dimensions, else nothing overlaps. */
 struct tile_call {

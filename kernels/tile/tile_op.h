@@ -13,7 +13,6 @@
 #include "kernels/tile/tile.h"
 
 enum {
-    TILE_ARENA_BYTES = 4 << 20, /* program, plan and what the interpreter keeps */
     TILE_IO_BYTES = (TILE_PARAMS + TILE_RESULTS) * (TILE_RANK + 1) * TILE_NAME_BYTES,
     TILE_TYPES_BYTES = TILE_ROWS * (TILE_PARAMS + TILE_RESULTS + 1) * 5,
     TILE_BOUND = NPY_MAX_DIMS + 1, /* dimensions that `...` becomes, at the most */

@@ -7,25 +7,22 @@
 
 #include "tools/graph/trial.h"
 
-static struct {
-    enum npu_profile profile;
-    unsigned cores;
-} chip = {PROFILE_a2, 1};
+static enum npu_profile profile = PROFILE_a2;
 
-void trial_chip(enum npu_profile profile, unsigned cores)
+void trial_chip(enum npu_profile of)
 {
-    chip.profile = profile;
-    chip.cores = cores;
+    profile = of;
 }
 
+/* What a program takes on one core is what is compared. */
 unsigned chip_cores(void)
 {
-    return chip.cores;
+    return 1;
 }
 
 enum npu_profile chip_profile(void)
 {
-    return chip.profile;
+    return profile;
 }
 
 enum npu_timing chip_timing(void)
@@ -35,10 +32,10 @@ enum npu_timing chip_timing(void)
 
 uint32_t chip_cost(enum npu_cost cost)
 {
-    return npu_profile_cost(chip.profile, TIMING_v2, cost);
+    return npu_profile_cost(profile, TIMING_v2, cost);
 }
 
 uint32_t chip_mem(enum npu_mem mem)
 {
-    return npu_mem_size(chip.profile, mem);
+    return npu_mem_size(profile, mem);
 }

@@ -76,6 +76,10 @@ static void conv_emit(struct emit *e, struct node *n)
     struct window w = conv_window(e->g, n);
     int64_t groups = groups_of(e->g, n, w.c);
 
+    if (conv2d_takes(n, &w)) {
+        conv2d_emit(e, n, &w, groups);
+        return;
+    }
     multiply(e, n, n->in[1], window_columns(e, n, &w, n->in[0], 0), node_maybe(n, 2),
              groups, n->in[1]->shape.dim[0] / groups);
 }

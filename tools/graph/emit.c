@@ -11,6 +11,13 @@
 
 #include "tools/graph/trial.h"
 
+void group_put(struct emit *e, const struct node *n, struct group *group)
+{
+    group->before = n->group;
+    *e->last_group = group;
+    e->last_group = &group->next;
+}
+
 /* --- operators --- */
 
 struct group *operator_begin(struct emit *e, struct node *n, const char *op,
@@ -24,9 +31,8 @@ struct group *operator_begin(struct emit *e, struct node *n, const char *op,
         e->join->wrong = "an operator";
         return s;
     }
+    group_put(e, n, s);
     n->group = s;
-    *e->last_group = s;
-    e->last_group = &s->next;
     return s;
 }
 
@@ -77,12 +83,11 @@ bool group_gives(const struct group *group, const struct graph *g, const struct 
 }
 
 /* The node that computes a tensor, views looked through; NULL: input or constant. */
-static struct node *maker(const struct tensor *t)
+static struct node *maker(struct tensor *t)
 {
-    while (t->alias) {
-        t = t->alias;
-    }
-    return t->value || !t->from || t->from->done ? NULL : t->from;
+    const struct tensor *of = tensor_root(t);
+
+    return of->value || !of->from || of->from->done ? NULL : of->from;
 }
 
 /* Whether what a node reads comes of a group, by way of others. */
@@ -208,6 +213,8 @@ static bool empty(const struct node *n)
 
 static void emit_node(struct emit *e, struct node *n, bool fuse)
 {
+    struct group **own;
+
     if (!n->rule->emit) {
         node_die(e->g, n, "the machine has no operator for it");
     }
@@ -217,13 +224,12 @@ static void emit_node(struct emit *e, struct node *n, bool fuse)
             return;
         }
     }
+    own = e->last_group;
     n->rule->emit(e, n);
-    for (struct group *s = e->groups; s; s = s->next) {
-        if (s->node[0] == n) {
-            s->alone |= n->rule->alone;
-            if (s->wrong) {
-                node_die(e->g, n, "%s", s->wrong);
-            }
+    for (struct group *s = *own; s; s = s->next) {
+        s->alone |= n->rule->alone;
+        if (s->wrong) {
+            node_die(e->g, n, "%s", s->wrong);
         }
     }
 }
@@ -283,16 +289,15 @@ static void emit_steps(struct emit *e, struct group *group)
         return;
     }
     group->emitted = true;
+    if (group->before) {
+        emit_steps(e, group->before);
+    }
     for (unsigned k = 0; k < group->n_nodes; k++) {
         const struct node *n = group->node[k];
         for (unsigned i = 0; i < n->n_in; i++) {
             struct node *from = n->in[i] ? maker(n->in[i]) : NULL;
-            for (struct group *s = e->groups; from && s; s = s->next) {
-                for (unsigned j = 0; j < s->n_nodes && s != group; j++) {
-                    if (s->node[j] == from) {
-                        emit_steps(e, s);
-                    }
-                }
+            if (from && from->group) {
+                emit_steps(e, from->group);
             }
         }
     }

@@ -41,6 +41,7 @@ struct group {
     bool alone;        /* nothing joins it */
     const char *wrong; /* why it cannot be; NULL: nothing */
     bool emitted;
+    struct group *before; /* of the same node, which has to be computed first; or NULL */
     struct group *next;
 };
 
@@ -139,6 +140,8 @@ static inline const uint8_t *program_axes_of(const struct tensor *t, unsigned ra
 const char *program_type(const struct tensor *t);
 /* The step that a group is; *s without operands. Results are what others want of it. */
 void program_step(const struct emit *e, const struct group *group, struct step *s);
+/* A group of its own that node n begins. */
+void group_put(struct emit *e, const struct node *n, struct group *group);
 /* Whether another node, or who runs the model, wants this tensor of a group. */
 bool group_gives(const struct group *group, const struct graph *g,
                  const struct tensor *t);

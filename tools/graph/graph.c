@@ -4,13 +4,10 @@
  */
 #include "tools/graph/graph.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "kernels/lib/f16.h"
 
 /* --- memory and errors --- */
 
@@ -300,6 +297,16 @@ double *tensor_values(struct tensor *t)
     return t->value;
 }
 
+void tensor_fits(const struct graph *g, const struct tensor *t)
+{
+    for (int64_t i = 0; t->type == ELEM_I64 && i < tensor_count(t); i++) {
+        double x = t->value[i];
+        if (!(x >= -0x1p31 && x < 0x1p31)) {
+            graph_die(g, "'%s' holds %.0f: whole numbers have 32 bits here", t->name, x);
+        }
+    }
+}
+
 struct tensor *tensor_view(struct tensor *t, const struct shape *shape)
 {
     struct tensor *view = graph_alloc(1, sizeof(*view));
@@ -313,55 +320,10 @@ struct tensor *tensor_view(struct tensor *t, const struct shape *shape)
     return view;
 }
 
-static const struct {
-    const char *name;
-    unsigned bits; /* of an integer */
-    bool is_float, is_signed;
-} elems[] = {
-    [ELEM_NONE] = {"none"},
-    [ELEM_F32] = {"float32", .is_float = true},
-    [ELEM_F16] = {"float16", .is_float = true},
-    [ELEM_BF16] = {"bfloat16", .is_float = true},
-    [ELEM_F64] = {"float64", .is_float = true},
-    [ELEM_I64] = {"int64"},
-    [ELEM_I32] = {"int32", 32, .is_signed = true},
-    [ELEM_I16] = {"int16", 16, .is_signed = true},
-    [ELEM_I8] = {"int8", 8, .is_signed = true},
-    [ELEM_U8] = {"uint8", 8},
-    [ELEM_BOOL] = {"bool"},
-    [ELEM_OTHER] = {"a type that the machine has not"},
-};
-
-bool elem_is_float(enum elem type)
+struct tensor *tensor_root(struct tensor *t)
 {
-    return elems[type].is_float;
-}
-
-const char *elem_text(enum elem type)
-{
-    return elems[type].name;
-}
-
-double elem_round(enum elem type, double x)
-{
-    double size = ldexp(1, (int)elems[type].bits);
-
-    switch (type) {
-    case ELEM_F32:
-        return (double)(float)x;
-    case ELEM_F16:
-        return (double)f16_to_f32(f32_to_f16((float)x));
-    case ELEM_BOOL:
-        return x != 0;
-    case ELEM_I64:
-        return trunc(x);
-    default:
-        break;
+    while (t->alias) {
+        t = t->alias;
     }
-    if (elems[type].bits == 0) {
-        return x;
-    }
-    x = isnan(x) ? 0 : trunc(x);
-    x -= floor(x / size) * size;
-    return elems[type].is_signed && x >= size / 2 ? x - size : x;
+    return t;
 }

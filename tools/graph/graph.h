@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum {
     GRAPH_RANK = 8,
@@ -51,7 +52,6 @@ struct tensor {
     enum elem type;
     struct shape shape;
     bool known;           /* type and shape hold */
-    bool input, output;   /* of the graph */
     bool fixed;           /* an input whose value the plan was made for */
     struct tensor *given; /* a value that it may be made for, or NULL */
     double *value;        /* known before a run; integers beyond 2^53 are rounded */
@@ -132,8 +132,11 @@ _Noreturn void node_die(const struct graph *g, const struct node *n, const char 
 struct graph *graph_read(const char *path);
 struct tensor *graph_read_tensor(const char *path);
 enum elem graph_elem(int64_t type);
-/* npy.c: the same of a file of NumPy's; dies as they do. */
+/* npy.c: the same of a file of NumPy's; dies as they do. And such a file of a tensor. */
 struct tensor *graph_read_npy(const char *path);
+void graph_write_npy(const struct tensor *t, FILE *to);
+/* enum npy_type that a file has of a type: float32 for what NumPy has not. */
+int graph_npy_type(enum elem type);
 /* --size NAME=N of the command line; dies if nobody gave the size of this dimension. */
 int64_t graph_size(const struct graph *g, const struct tensor *t, unsigned d,
                    const char *name);
@@ -175,6 +178,8 @@ struct shape shape_broadcast(const struct graph *g, const struct node *n,
                              const struct shape *a, const struct shape *b);
 /* The next index of a shape in order; false behind the last. */
 bool shape_step(const struct shape *s, int64_t at[GRAPH_RANK]);
+/* Elements in front of an axis, and behind it: of (outer, axis, inner). */
+void shape_around(const struct shape *s, unsigned axis, int64_t *outer, int64_t *inner);
 /* Where an element of a broadcast lies in an operand of fewer or smaller dimensions. */
 int64_t shape_at(const struct shape *of, const struct shape *broadcast,
                  const int64_t at[GRAPH_RANK]);
@@ -188,11 +193,22 @@ void tensor_is(const struct graph *g, struct node *n, unsigned i, enum elem type
 void tensor_check(const struct graph *g, const struct tensor *t);
 int64_t tensor_count(const struct tensor *t);
 double *tensor_values(struct tensor *t); /* zeros, to be filled in */
+/* Dies if a known value is none that the machine has: whole numbers of 64 bits are of 32. */
+void tensor_fits(const struct graph *g, const struct tensor *t);
 /* The same bytes in another shape. */
 struct tensor *tensor_view(struct tensor *t, const struct shape *shape);
+/* The tensor whose bytes it has: itself, unless it is a view. */
+struct tensor *tensor_root(struct tensor *t);
+
+/* --- types of elements: elem.c --- */
+
 bool elem_is_float(enum elem type);
 const char *elem_text(enum elem type);
 /* The nearest value that the type has; integers wrap. */
 double elem_round(enum elem type, double x);
+/* An element as files hold it, little-endian: how many bytes; from them; into them. */
+size_t elem_bytes(enum elem type);
+double elem_get(enum elem type, const void *from);
+void elem_put(enum elem type, double value, void *to);
 
 #endif

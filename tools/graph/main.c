@@ -2,9 +2,12 @@
  *
  * graph COMMAND ...: models on their way to the machine.
  *
- *     graph compile MODEL.onnx PLAN [--size NAME=N]... [--in X.npy]...
- *                                          a plan that the firmware runs; with its inputs,
- *                                          where shapes depend on what they hold
+ *     graph compile MODEL.onnx PLAN [--size NAME=N]... [--in X.npy]... [--no-fusion]
+ *           [--explain FILE] [--profile NAME]
+ *                                          a plan that the firmware of a chip runs; with its
+ *                                          inputs, where shapes depend on what they hold; what
+ *                                          became one step, and why, in a file
+ *     graph names MODEL.onnx               its outputs, a line each
  *     graph npy TENSOR.pb FILE.npy         a tensor of ONNX as NumPy's
  *
  * Exit status 2 and one line on stderr for whatever cannot be done; nothing is written then.
@@ -14,8 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cli/npy.h"
-#include "kernels/lib/f16.h"
 #include "tools/graph/trial.h"
 #include "tools/graph/write.h"
 
@@ -34,10 +35,11 @@ static const char *explain;
 
 static _Noreturn void usage(void)
 {
-    fprintf(stderr, "usage: graph compile MODEL.onnx PLAN [--size NAME=N]... [--in "
-                    "X.npy]... [--no-fusion]\n"
-                    "           [--explain FILE] [--profile NAME]\n"
-                    "       graph npy TENSOR.pb FILE.npy\n");
+    fprintf(stderr,
+            "usage: graph compile MODEL.onnx PLAN [--size NAME=N]... [--in X.npy]...\n"
+            "           [--no-fusion] [--explain FILE] [--profile NAME]\n"
+            "       graph names MODEL.onnx\n"
+            "       graph npy TENSOR.pb FILE.npy\n");
     exit(2);
 }
 
@@ -82,7 +84,7 @@ static void take_profile(const char *name)
         fprintf(stderr, "graph: --profile %s: no such profile\n", name);
         exit(2);
     }
-    trial_chip((enum npu_profile)profile, 1);
+    trial_chip((enum npu_profile)profile);
 }
 
 /* A file that is there when it is complete. */
@@ -148,34 +150,11 @@ static void compile(const char *model, const char *path)
 
 static void npy(const char *from, const char *path)
 {
-    static const enum npy_type type[] = {
-        [ELEM_F32] = NPY_F4, [ELEM_F16] = NPY_F2, [ELEM_BF16] = NPY_F4,
-        [ELEM_F64] = NPY_F8, [ELEM_I64] = NPY_I8, [ELEM_I32] = NPY_I4,
-        [ELEM_I16] = NPY_I2, [ELEM_I8] = NPY_I1,  [ELEM_U8] = NPY_U1,
-        [ELEM_BOOL] = NPY_B1};
     const struct tensor *t = graph_read_tensor(from);
-    struct npy header = {.type = type[t->type], .ndim = t->shape.n};
-    char text[256], *temporary;
-    int bytes;
-    FILE *f;
+    char *temporary;
+    FILE *f = begin(path, &temporary);
 
-    for (unsigned d = 0; d < NPY_MAX_DIMS; d++) {
-        header.shape[d] = d < t->shape.n ? (size_t)t->shape.dim[d] : 1;
-    }
-    bytes = npy_format_header(&header, text, sizeof(text));
-    f = begin(path, &temporary);
-    fwrite(text, 1, (size_t)bytes, f);
-    for (int64_t i = 0; i < tensor_count(t); i++) {
-        double x = t->value[i];
-        float single = (float)x;
-        uint16_t half = f32_to_f16(single);
-        int64_t whole = elem_is_float(t->type) ? 0 : (int64_t)x;
-        const void *from_x = header.type == NPY_F8   ? (const void *)&x
-                             : header.type == NPY_F4 ? (const void *)&single
-                             : header.type == NPY_F2 ? (const void *)&half
-                                                     : (const void *)&whole;
-        fwrite(from_x, npy_type_bytes(header.type), 1, f);
-    }
+    graph_write_npy(t, f);
     end(f, temporary, path);
 }
 

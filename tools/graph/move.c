@@ -109,28 +109,15 @@ static void concat_values(struct graph *g, struct node *n)
     const struct shape *s = &n->out[0]->shape;
     unsigned axis = node_axis(g, n, node_int(n, "axis", 0), s->n);
     double *to = tensor_values(n->out[0]);
-    int64_t outer = 1, inner = 1;
+    int64_t outer, inner;
 
-    for (unsigned d = 0; d < s->n; d++) {
-        outer *= d < axis ? s->dim[d] : 1;
-        inner *= d > axis ? s->dim[d] : 1;
-    }
+    shape_around(s, axis, &outer, &inner);
     for (int64_t o = 0; o < outer; o++) {
         for (unsigned i = 0; i < n->n_in; i++) {
             int64_t count = n->in[i]->shape.dim[axis] * inner;
             memcpy(to, n->in[i]->value + o * count, (size_t)count * sizeof(*to));
             to += count;
         }
-    }
-}
-
-/* Elements in front of an axis, and behind it. */
-static void around(const struct shape *s, unsigned axis, int64_t *outer, int64_t *inner)
-{
-    *outer = *inner = 1;
-    for (unsigned d = 0; d < s->n; d++) {
-        *outer *= d < axis ? s->dim[d] : 1;
-        *inner *= d > axis ? s->dim[d] : 1;
     }
 }
 
@@ -141,7 +128,7 @@ static void concat_emit(struct emit *e, struct node *n)
     int64_t outer, inner, at = 0;
     struct copy c;
 
-    around(s, axis, &outer, &inner);
+    shape_around(s, axis, &outer, &inner);
     for (unsigned i = 0; i < n->n_in; i++) {
         int64_t part = n->in[i]->shape.dim[axis] * inner;
         if (part == 0) {
@@ -182,7 +169,7 @@ static void split_values(struct graph *g, struct node *n)
     unsigned axis = node_axis(g, n, node_int(n, "axis", 0), s->n);
     int64_t outer, inner, at = 0;
 
-    around(s, axis, &outer, &inner);
+    shape_around(s, axis, &outer, &inner);
     for (unsigned i = 0; i < n->n_out; i++) {
         int64_t part = n->out[i]->shape.dim[axis] * inner;
         double *to = tensor_values(n->out[i]);
@@ -201,7 +188,7 @@ static void split_emit(struct emit *e, struct node *n)
     int64_t outer, inner, at = 0;
     struct copy c;
 
-    around(s, axis, &outer, &inner);
+    shape_around(s, axis, &outer, &inner);
     for (unsigned i = 0; i < n->n_out; i++) {
         int64_t part = n->out[i] ? n->out[i]->shape.dim[axis] * inner : 0;
         if (part) {
@@ -325,13 +312,10 @@ static void gather_values(struct graph *g, struct node *n)
 {
     const struct tensor *x = n->in[0], *index = n->in[1];
     unsigned axis = node_axis(g, n, node_int(n, "axis", 0), x->shape.n);
-    int64_t outer = 1, inner = 1, size = x->shape.dim[axis];
+    int64_t outer, inner, size = x->shape.dim[axis];
     double *to = tensor_values(n->out[0]);
 
-    for (unsigned d = 0; d < x->shape.n; d++) {
-        outer *= d < axis ? x->shape.dim[d] : 1;
-        inner *= d > axis ? x->shape.dim[d] : 1;
-    }
+    shape_around(&x->shape, axis, &outer, &inner);
     for (int64_t o = 0; o < outer; o++) {
         for (int64_t k = 0; k < tensor_count(index); k++) {
             int64_t i = (int64_t)index->value[k];
@@ -357,7 +341,7 @@ static void gather_emit(struct emit *e, struct node *n)
     if (count > 256) {
         node_die(e->g, n, "%lld rows by index", (long long)count);
     }
-    around(s, axis, &outer, &inner);
+    shape_around(s, axis, &outer, &inner);
     copy_begin(&c, e, n, n->out[0]);
     for (int64_t k = 0; k < count; k++) {
         int64_t i = (int64_t)index->value[k];

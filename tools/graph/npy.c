@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * NumPy's files, on the host: values that a plan is made for.
+ * NumPy's files, on the host: values that a plan is made for, and tensors of ONNX.
  */
 #include "kernels/cli/npy.h"
 
@@ -8,44 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/lib/f16.h"
 #include "tools/graph/graph.h"
 
 static const enum elem elems[NPY_TYPES] = {
     [NPY_F4] = ELEM_F32, [NPY_F2] = ELEM_F16, [NPY_F8] = ELEM_F64,
     [NPY_I1] = ELEM_I8,  [NPY_I2] = ELEM_I16, [NPY_I4] = ELEM_I32,
     [NPY_I8] = ELEM_I64, [NPY_U1] = ELEM_U8,  [NPY_B1] = ELEM_BOOL};
-
-static double value_of(enum npy_type type, const char *p)
-{
-    union {
-        float f;
-        double d;
-        uint16_t u;
-        int16_t h;
-        int32_t w;
-        int64_t l;
-        int8_t b;
-    } x = {.l = 0};
-
-    memcpy(&x, p, npy_type_bytes(type));
-    switch (type) {
-    case NPY_F4:
-        return (double)x.f;
-    case NPY_F2:
-        return (double)f16_to_f32(x.u);
-    case NPY_F8:
-        return x.d;
-    case NPY_I1:
-        return x.b;
-    case NPY_I2:
-        return x.h;
-    case NPY_I4:
-        return x.w;
-    default:
-        return (double)x.l; /* of 64 bits, or unsigned */
-    }
-}
 
 struct tensor *graph_read_npy(const char *path)
 {
@@ -76,11 +44,39 @@ struct tensor *graph_read_npy(const char *path)
         graph_die(g, "cannot be read");
     }
     for (int64_t i = 0; i < tensor_count(t); i++) {
-        if (fread(element, npy_type_bytes(npy.type), 1, f) != 1) {
+        if (fread(element, elem_bytes(t->type), 1, f) != 1) {
             graph_die(g, "is cut off");
         }
-        t->value[i] = value_of(npy.type, element);
+        t->value[i] = elem_get(t->type, element);
     }
     (void)fclose(f);
     return t;
+}
+
+int graph_npy_type(enum elem type)
+{
+    for (int i = 0; i < NPY_TYPES; i++) {
+        if (elems[i] == type) {
+            return i;
+        }
+    }
+    return NPY_F4;
+}
+
+void graph_write_npy(const struct tensor *t, FILE *to)
+{
+    struct npy header = {.type = (enum npy_type)graph_npy_type(t->type),
+                         .ndim = t->shape.n};
+    char text[256], element[8];
+    int bytes;
+
+    for (unsigned d = 0; d < NPY_MAX_DIMS; d++) {
+        header.shape[d] = d < t->shape.n ? (size_t)t->shape.dim[d] : 1;
+    }
+    bytes = npy_format_header(&header, text, sizeof(text));
+    fwrite(text, 1, (size_t)bytes, to);
+    for (int64_t i = 0; i < tensor_count(t); i++) {
+        elem_put(elems[header.type], t->value[i], element);
+        fwrite(element, npy_type_bytes(header.type), 1, to);
+    }
 }

@@ -39,8 +39,7 @@ struct program program_begin(struct emit *e, struct node *n)
     if (!p.group) {
         p.group = graph_alloc(1, sizeof(*p.group));
         p.group->body = "";
-        *e->last_group = p.group;
-        e->last_group = &p.group->next;
+        group_put(e, n, p.group);
     }
     memset(p.axis, NO_AXIS, sizeof(p.axis));
     if (e->join && !e->binds) {
@@ -117,13 +116,15 @@ static const char *join(struct program *p, const struct value *v, const struct t
 
 /* A constant of one element, as a number of the program: of a type that takes any, so one of
  * another than f32 says so. */
-static const char *number(const struct tensor *t)
+static const char *number(const struct graph *g, const struct tensor *t)
 {
-    const char *type = program_type(t);
+    const char *type = program_type(t), *digits;
 
+    tensor_fits(g, t);
+    digits = graph_text(elem_is_float(t->type) ? "%.9g" : "%.0f", t->value[0]);
     return strcmp(type, "f32") == 0 || strcmp(type, "s32") == 0
-               ? graph_text("(%.9g)", t->value[0])
-               : graph_text("(%s(%.9g))", type, t->value[0]);
+               ? graph_text("(%s)", digits)
+               : graph_text("(%s(%s))", type, digits);
 }
 
 const char *program_in(struct program *p, struct tensor *t, const uint8_t *axis)
@@ -146,7 +147,7 @@ const char *program_in(struct program *p, struct tensor *t, const uint8_t *axis)
     }
     if (t->value && tensor_count(t) == 1 && t->type != ELEM_BOOL &&
         isfinite(t->value[0])) {
-        return number(t);
+        return number(p->e->g, t);
     }
     for (unsigned i = 0; i < g->n_in; i++) {
         if (g->in[i].t == t && memcmp(g->in[i].axis, in.axis, sizeof(in.axis)) == 0) {

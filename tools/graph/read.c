@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/lib/f16.h"
 #include "build/onnx/onnx.pb-c.h"
 #include "tools/graph/graph.h"
 
@@ -50,63 +49,11 @@ enum elem graph_elem(int64_t type)
 
 /* --- tensors --- */
 
-static double half_of(uint16_t bits, enum elem type)
-{
-    uint32_t wide = (uint32_t)bits << 16;
-    float f;
-
-    memcpy(&f, &wide, sizeof(f));
-    return (double)(type == ELEM_BF16 ? f : f16_to_f32(bits));
-}
-
-/* Element i of the bytes that a model keeps of most types. */
-static double raw_at(const uint8_t *p, enum elem type, size_t i)
-{
-    union {
-        float f;
-        double d;
-        int64_t l;
-        int32_t w;
-        int16_t h;
-        uint16_t u;
-        int8_t b;
-    } x;
-    static const uint8_t bytes[] = {
-        [ELEM_F32] = 4, [ELEM_F16] = 2, [ELEM_BF16] = 2, [ELEM_F64] = 8, [ELEM_I64] = 8,
-        [ELEM_I32] = 4, [ELEM_I16] = 2, [ELEM_I8] = 1,   [ELEM_U8] = 1,  [ELEM_BOOL] = 1};
-
-    memcpy(&x, p + i * bytes[type], bytes[type]);
-    switch (type) {
-    case ELEM_F32:
-        return (double)x.f;
-    case ELEM_F16:
-    case ELEM_BF16:
-        return half_of(x.u, type);
-    case ELEM_F64:
-        return x.d;
-    case ELEM_I64:
-        return (double)x.l;
-    case ELEM_I32:
-        return x.w;
-    case ELEM_I16:
-        return x.h;
-    case ELEM_I8:
-        return x.b;
-    default:
-        return (uint8_t)x.b;
-    }
-}
-
-static size_t raw_bytes(enum elem type)
-{
-    return type == ELEM_F64 || type == ELEM_I64                      ? 8
-           : type == ELEM_F32 || type == ELEM_I32                    ? 4
-           : type == ELEM_I8 || type == ELEM_U8 || type == ELEM_BOOL ? 1
-                                                                     : 2;
-}
-
+/* Element i of a list: halves are there as bits. */
 static double listed_at(const Onnx__TensorProto *p, enum elem type, size_t i)
 {
+    uint16_t half;
+
     switch (type) {
     case ELEM_F32:
         return (double)p->float_data[i];
@@ -116,7 +63,8 @@ static double listed_at(const Onnx__TensorProto *p, enum elem type, size_t i)
         return (double)p->int64_data[i];
     case ELEM_F16:
     case ELEM_BF16:
-        return half_of((uint16_t)p->int32_data[i], type);
+        half = (uint16_t)p->int32_data[i];
+        return elem_get(type, &half);
     default:
         return p->int32_data[i];
     }
@@ -134,7 +82,7 @@ static size_t listed(const Onnx__TensorProto *p, enum elem type)
 static void read_values(const struct graph *g, const Onnx__TensorProto *p,
                         struct tensor *t)
 {
-    size_t count = 1, have;
+    size_t count = 1, bytes, have;
 
     if (p->n_dims > GRAPH_RANK) {
         graph_die(g, "'%s' has %zu dimensions, at most %d", t->name, p->n_dims,
@@ -157,14 +105,15 @@ static void read_values(const struct graph *g, const Onnx__TensorProto *p,
     if (t->type == ELEM_OTHER) {
         return; /* whoever uses it is told of the type */
     }
-    have = p->has_raw_data ? p->raw_data.len / raw_bytes(t->type) : listed(p, t->type);
-    if (have != count || (p->has_raw_data && p->raw_data.len % raw_bytes(t->type))) {
+    bytes = elem_bytes(t->type);
+    have = p->has_raw_data ? p->raw_data.len / bytes : listed(p, t->type);
+    if (have != count || (p->has_raw_data && p->raw_data.len % bytes)) {
         graph_die(g, "'%s' is %s, but has values of %zu elements", t->name,
                   shape_text(&t->shape), have);
     }
     tensor_values(t);
     for (size_t i = 0; i < count; i++) {
-        t->value[i] = p->has_raw_data ? raw_at(p->raw_data.data, t->type, i)
+        t->value[i] = p->has_raw_data ? elem_get(t->type, p->raw_data.data + i * bytes)
                                       : listed_at(p, t->type, i);
     }
 }
@@ -243,7 +192,7 @@ static void read_node(struct graph *g, const Onnx__NodeProto *p, unsigned number
 
 /* --- the model --- */
 
-/* An input's type and shape. A size that has a name is asked for by it: sizes.c. */
+/* An input's type and shape. A size that has a name is asked for by it: main.c. */
 static void read_input(struct graph *g, const Onnx__ValueInfoProto *p)
 {
     const Onnx__TypeProto *type = p->type;
@@ -272,7 +221,6 @@ static void read_input(struct graph *g, const Onnx__ValueInfoProto *p)
         t->shape.dim[d] =
             sized ? dim->dim_value : graph_size(g, t, d, named ? dim->dim_param : "");
     }
-    t->input = true;
     if (g->n_inputs == GRAPH_OPERANDS) {
         graph_die(g, "more than %d inputs", GRAPH_OPERANDS);
     }
@@ -287,9 +235,8 @@ static void read_outputs(struct graph *g, const Onnx__GraphProto *p)
         graph_die(g, "more than %d outputs", GRAPH_OPERANDS);
     }
     for (size_t i = 0; i < p->n_output; i++) {
-        struct tensor *t = graph_tensor(g, p->output[i]->name ? p->output[i]->name : "");
-        t->output = true;
-        g->output[g->n_outputs++] = t;
+        const char *name = p->output[i]->name ? p->output[i]->name : "";
+        g->output[g->n_outputs++] = graph_tensor(g, name);
     }
 }
 

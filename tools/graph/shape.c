@@ -60,6 +60,15 @@ struct shape shape_broadcast(const struct graph *g, const struct node *n,
     return to;
 }
 
+void shape_around(const struct shape *s, unsigned axis, int64_t *outer, int64_t *inner)
+{
+    *outer = *inner = 1;
+    for (unsigned d = 0; d < s->n; d++) {
+        *outer *= d < axis ? s->dim[d] : 1;
+        *inner *= d > axis ? s->dim[d] : 1;
+    }
+}
+
 bool shape_step(const struct shape *s, int64_t at[GRAPH_RANK])
 {
     for (unsigned d = s->n; d-- > 0;) {

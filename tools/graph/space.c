@@ -164,14 +164,11 @@ static void pad_axis(struct emit *e, struct node *n, const struct pads *p, unsig
                      struct tensor *from, struct tensor *to)
 {
     bool edge = strcmp(p->mode, "edge") == 0;
-    int64_t size = from->shape.dim[d], all = to->shape.dim[d], outer = 1, inner = 1;
+    int64_t size = from->shape.dim[d], all = to->shape.dim[d], outer, inner;
     int64_t first[3], count[3] = {p->before[d], size, p->behind[d]}, at = 0, step[3];
     struct copy c;
 
-    for (unsigned k = 0; k < from->shape.n; k++) {
-        outer *= k < d ? from->shape.dim[k] : 1;
-        inner *= k > d ? from->shape.dim[k] : 1;
-    }
+    shape_around(&from->shape, d, &outer, &inner);
     first[0] = edge ? 0 : p->before[d];
     first[1] = 0;
     first[2] = edge ? size - 1 : size - 2;

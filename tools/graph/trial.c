@@ -11,7 +11,7 @@
 #include "kernels/tile/text.h"
 #include "kernels/tile/tile.h"
 
-enum { ARENA_BYTES = 8 << 20, KEPT = 4096 };
+enum { KEPT = 4096 };
 
 struct kept {
     const char *key, *why, *schedule;
@@ -38,16 +38,12 @@ static const char *key_of(const struct step *s)
 static bool set_sizes(struct tile_kernel *k, const struct tile_tensor *t,
                       const struct tensor *of)
 {
-    unsigned at = 0;
+    uint32_t size[GRAPH_RANK];
 
     for (unsigned d = 0; d < of->shape.n; d++) {
-        if (of->shape.dim[d] != 1 &&
-            (at == t->rank ||
-             tile_set_size(k, t->dim[at++], (uint64_t)of->shape.dim[d]) != 0)) {
-            return false;
-        }
+        size[d] = (uint32_t)of->shape.dim[d]; /* below GRAPH_ELEMENTS */
     }
-    return at == t->rank;
+    return tile_set_shape(k, t, size, of->shape.n) == 0;
 }
 
 static void plan(struct kept *to, const struct step *s, struct tile_arena *arena)
@@ -76,7 +72,7 @@ static void plan(struct kept *to, const struct step *s, struct tile_arena *arena
 const char *trial_step(const struct step *s, uint64_t *cycles, const char **schedule)
 {
     const char *key = key_of(s);
-    struct tile_arena arena = {.size = ARENA_BYTES};
+    struct tile_arena arena = {.size = TILE_ARENA_BYTES};
     struct kept *to = &kept[n_kept];
     struct kept here = {.key = key};
 
@@ -86,7 +82,7 @@ const char *trial_step(const struct step *s, uint64_t *cycles, const char **sche
         }
     }
     if (to == &kept[n_kept]) {
-        arena.base = graph_alloc(1, ARENA_BYTES);
+        arena.base = graph_alloc(1, TILE_ARENA_BYTES);
         plan(&here, s, &arena);
         free(arena.base);
         to = n_kept < KEPT ? &kept[n_kept++] : &kept[0];

@@ -11,7 +11,7 @@
 #include "tools/graph/emit.h"
 
 /* The chip that plans are for. */
-void trial_chip(enum npu_profile profile, unsigned cores);
+void trial_chip(enum npu_profile profile);
 /* Plans the program of a step. NULL, with *cycles predicted and *schedule words that lead to
  * the same plan without a search (NULL: none), or why it cannot be done. */
 const char *trial_step(const struct step *s, uint64_t *cycles, const char **schedule);

@@ -116,6 +116,11 @@ static void unsqueeze(struct graph *g, struct node *n)
     reshaped(g, n, &to);
 }
 
+static void identity(struct graph *g, struct node *n)
+{
+    reshaped(g, n, &node_in(g, n, 0)->shape);
+}
+
 /* In inference a Dropout does nothing, and all are kept. */
 static void dropout(struct graph *g, struct node *n)
 {
@@ -251,6 +256,7 @@ const struct rule rules_view[] = {
     {.op = "Flatten", .shape = flatten, .value = view_values},
     {.op = "Squeeze", .shape = squeeze, .value = view_values, .wants = 1 << 1},
     {.op = "Unsqueeze", .shape = unsqueeze, .value = view_values, .wants = 1 << 1},
+    {.op = "Identity", .shape = identity, .value = view_values},
     {.op = "Dropout", .shape = dropout, .value = view_values},
     {.op = "Constant", .shape = constant},
     {.op = "ConstantOfShape", .shape = constant_of_shape, .wants = 1 << 0},

@@ -31,4 +31,8 @@ int64_t window_count(const struct window *w);
 struct tensor *window_padded(struct emit *e, struct node *n, const struct window *w,
                              struct tensor *x, double pad, const int64_t *between);
 
+/* conv2d.c: whether the firmware's operator can do a Conv; its steps. */
+bool conv2d_takes(const struct node *n, const struct window *w);
+void conv2d_emit(struct emit *e, struct node *n, const struct window *w, int64_t groups);
+
 #endif

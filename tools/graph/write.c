@@ -5,24 +5,17 @@
 #include "tools/graph/write.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "hal/chip.h"
-#include "kernels/cli/npy.h"
-#include "kernels/lib/f16.h"
 
-static const struct {
-    uint8_t machine, file;
-} types[] = {
-    [ELEM_F32] = {TYPE_F32, NPY_F4},   [ELEM_F16] = {TYPE_F16, NPY_F2},
-    [ELEM_BF16] = {TYPE_BF16, NPY_F4}, [ELEM_F64] = {TYPE_NONE, NPY_F8},
-    [ELEM_I64] = {TYPE_S32, NPY_I8},   [ELEM_I32] = {TYPE_S32, NPY_I4},
-    [ELEM_I16] = {TYPE_S16, NPY_I2},   [ELEM_I8] = {TYPE_S8, NPY_I1},
-    [ELEM_U8] = {TYPE_U8, NPY_U1},     [ELEM_BOOL] = {TYPE_U8, NPY_B1},
-    [ELEM_OTHER] = {TYPE_NONE, 0},
+static const uint8_t types[] = {
+    [ELEM_F32] = TYPE_F32,  [ELEM_F16] = TYPE_F16,    [ELEM_BF16] = TYPE_BF16,
+    [ELEM_F64] = TYPE_NONE, [ELEM_I64] = TYPE_S32,    [ELEM_I32] = TYPE_S32,
+    [ELEM_I16] = TYPE_S16,  [ELEM_I8] = TYPE_S8,      [ELEM_U8] = TYPE_U8,
+    [ELEM_BOOL] = TYPE_U8,  [ELEM_OTHER] = TYPE_NONE,
 };
 
 /* A tensor that steps, inputs or outputs name. */
@@ -48,24 +41,16 @@ static uint64_t up(uint64_t x, uint64_t to)
     return (x + to - 1) / to * to;
 }
 
-static struct tensor *root(struct tensor *t)
-{
-    while (t->alias) {
-        t = t->alias;
-    }
-    return t;
-}
-
 static unsigned bytes_of(const struct tensor *t)
 {
-    return type_bits(types[t->type].machine) / 8;
+    return type_bits(types[t->type]) / 8;
 }
 
 /* --- which tensors there are --- */
 
 static struct kept *find(struct writer *w, struct tensor *t)
 {
-    t = root(t);
+    t = tensor_root(t);
     for (uint32_t i = 0; i < w->n_kept; i++) {
         if (w->kept[i].t == t) {
             return &w->kept[i];
@@ -82,8 +67,8 @@ static void keep(struct writer *w, struct tensor *t, uint32_t step)
         k->last = step;
         return;
     }
-    t = root(t);
-    if (types[t->type].machine == TYPE_NONE) {
+    t = tensor_root(t);
+    if (types[t->type] == TYPE_NONE) {
         graph_die(w->e->g, "'%s' is %s", t->name, elem_text(t->type));
     }
     k = &w->kept[w->n_kept++];
@@ -158,37 +143,6 @@ static uint64_t place(struct writer *w)
 
 /* --- constants --- */
 
-static void store(const struct writer *w, const struct tensor *t, double x, char *to)
-{
-    float f = (float)x;
-    uint32_t bits;
-    uint16_t half;
-    int64_t whole;
-
-    switch (types[t->type].machine) {
-    case TYPE_F32:
-        memcpy(to, &f, sizeof(f));
-        return;
-    case TYPE_F16:
-        half = f32_to_f16(f);
-        memcpy(to, &half, sizeof(half));
-        return;
-    case TYPE_BF16: /* they come as such from the model, or as results that are rounded */
-        memcpy(&bits, &f, sizeof(bits));
-        half = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-        memcpy(to, &half, sizeof(half));
-        return;
-    default:
-        break;
-    }
-    if (!(x >= -0x1p31 && x < 0x1p32)) {
-        graph_die(w->e->g, "'%s' holds %.0f: whole numbers have 32 bits here", t->name,
-                  x);
-    }
-    whole = (int64_t)x;
-    memcpy(to, &whole, bytes_of(t));
-}
-
 static char *constants(const struct writer *w, uint64_t from, uint64_t *bytes)
 {
     uint64_t at = 0;
@@ -203,8 +157,13 @@ static char *constants(const struct writer *w, uint64_t from, uint64_t *bytes)
     data = graph_alloc(at, 1);
     for (uint32_t i = 0; i < w->n_kept; i++) {
         const struct tensor *t = w->kept[i].t;
+        enum elem type = t->type == ELEM_I64 ? ELEM_I32 : t->type;
+        char *to = data + (w->kept[i].at - from);
+        if (t->value) {
+            tensor_fits(w->e->g, t);
+        }
         for (int64_t e = 0; t->value && e < tensor_count(t); e++) {
-            store(w, t, t->value[e], data + (w->kept[i].at - from) + e * bytes_of(t));
+            elem_put(type, t->value[e], to + e * bytes_of(t));
         }
     }
     *bytes = at;
@@ -231,8 +190,8 @@ static struct plan_tensor describe(struct writer *w, struct tensor *t)
     const struct kept *k = find(w, t);
     struct plan_tensor p = {.at = k->at,
                             .name = w->name[t->id - 1],
-                            .type = types[t->type].machine,
-                            .file = types[t->type].file,
+                            .type = types[t->type],
+                            .file = (uint8_t)graph_npy_type(t->type),
                             .rank = (uint8_t)t->shape.n,
                             .place = k->t->value ? PLAN_CONSTANT : PLAN_ARENA};
 

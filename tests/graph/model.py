@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+#
+# Models of ONNX for tests, written as protobuf without any package: the few messages of
+# onnx.proto that a small graph wants, fields by their numbers there.
+#
+#   write(PATH, nodes, inputs, outputs, constants)
+#       nodes: (op, inputs, outputs, attributes); a list may have names with blanks between
+#       inputs: name -> (numpy type, shape); outputs: names; constants: name -> array
+import struct
+import zlib
+
+import numpy as np
+
+TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7, "bool": 9, "float16": 10,
+         "float64": 11}
+
+
+def varint(n):
+    n &= (1 << 64) - 1
+    out = b""
+    while n > 127:
+        out += bytes([n & 127 | 128])
+        n >>= 7
+    return out + bytes([n])
+
+
+def field(number, value):
+    """A whole number, a float, or bytes: text, a message."""
+    if isinstance(value, float):
+        return varint(number << 3 | 5) + struct.pack("<f", value)
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    value = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def tensor(name, array):
+    array = np.asarray(array)
+    return (b"".join(field(1, int(d)) for d in array.shape) +
+            field(2, TYPES[str(array.dtype)]) + field(8, name) + field(9, array.tobytes()))
+
+
+def attribute(name, value):
+    kind, body = {int: (2, lambda: field(3, value)), float: (1, lambda: field(2, value)),
+                  str: (3, lambda: field(4, value))}.get(type(value), (None, None))
+    if kind is None and isinstance(value, np.ndarray):
+        kind, body = 4, lambda: field(5, tensor("", value))
+    elif kind is None and isinstance(value[0], float):
+        kind, body = 6, lambda: b"".join(field(7, v) for v in value)
+    elif kind is None:
+        kind, body = 7, lambda: b"".join(field(8, int(v)) for v in value)
+    return field(1, name) + field(20, kind) + body()
+
+
+def node(op, inputs, outputs, attributes, number):
+    return (b"".join(field(1, name) for name in inputs.split(" ")) +
+            b"".join(field(2, name) for name in outputs.split(" ")) +
+            field(3, f"{op}_{number}") + field(4, op) +
+            b"".join(field(5, attribute(*a)) for a in attributes.items()))
+
+
+def value_info(name, kind, shape):
+    dims = b"".join(field(1, field(1, d) if isinstance(d, int) else field(2, d))
+                    for d in shape)
+    return field(1, name) + field(2, field(1, field(1, TYPES[np.dtype(kind).name]) +
+                                           field(2, dims)))
+
+
+def write(path, nodes, inputs, outputs, constants=None, opset=13):
+    graph = b"".join(field(1, node(n[0], n[1], n[2], n[3] if len(n) > 3 else {}, i))
+                     for i, n in enumerate(nodes))
+    graph += field(2, "test")
+    graph += b"".join(field(5, tensor(name, a)) for name, a in (constants or {}).items())
+    graph += b"".join(field(11, value_info(name, *of)) for name, of in inputs.items())
+    graph += b"".join(field(12, field(1, name)) for name in outputs.split(" "))
+    with open(path, "wb") as f:
+        f.write(field(1, 8) + field(7, graph) + field(8, field(2, opset)))
+
+
+def crc(data):
+    """Of a plan's bytes behind the word that holds it."""
+    return struct.pack("<I", zlib.crc32(data))

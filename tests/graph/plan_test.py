@@ -1,0 +1,156 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""plan_test.py [NAME]...    small models, each for one thing that becomes of models
+
+Each is written by model.py, compiled and run, and compared with NumPy; or it is refused, or its
+explain.txt has to say something. TAP on stdout."""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.dont_write_bytecode = True
+sys.path[:0] = [ROOT + "/tests", ROOT + "/tests/graph"]
+import model  # noqa: E402
+import tap  # noqa: E402
+
+GRAPH, SALAI = f"{ROOT}/build/graph", f"{ROOT}/tools/salai"
+random = np.random.default_rng(1)
+
+
+def noise(*shape, of=np.float32):
+    return random.standard_normal(shape).astype(of)
+
+
+class Model:
+    """What becomes of nodes."""
+
+    def __init__(self, nodes, inputs, outputs, constants=None, opset=13, options=()):
+        self.folder = tempfile.TemporaryDirectory(prefix="plan.", dir=f"{ROOT}/build/test")
+        self.work = self.folder.name
+        self.inputs, self.outputs = inputs, outputs.split(" ")
+        model.write(f"{self.work}/m.onnx", nodes,
+                    {name: (a.dtype, a.shape) for name, a in inputs.items()}, outputs,
+                    constants, opset)
+        done = self.call(GRAPH, "compile", f"{self.work}/m.onnx", f"{self.work}/plan",
+                         "--explain", f"{self.work}/explain.txt", *options)
+        self.refused = done.stderr.strip().split(": ", 1)[-1] if done.returncode == 2 else ""
+
+    def call(self, *words):
+        return subprocess.run(["timeout", "120", *words], capture_output=True, text=True,
+                              check=False)
+
+    def explain(self):
+        with open(f"{self.work}/explain.txt", encoding="ascii") as f:
+            return f.read()
+
+    def run(self, *options):
+        """Outputs by name; and what it says."""
+        words = []
+        for name, array in self.inputs.items():
+            np.save(f"{self.work}/{name}.npy", array)
+            words.append(f"{self.work}/{name}.npy")
+        for name in self.outputs:
+            words += ["-o", f"{name}={self.work}/{name}.out.npy"]
+        done = self.call(SALAI, "--", "graph", f"{self.work}/plan", *words, *options)
+        if done.returncode:
+            return {}, f"status {done.returncode}: {done.stderr.strip()}"
+        return ({name: np.load(f"{self.work}/{name}.out.npy") for name in self.outputs},
+                done.stdout)
+
+
+def differs(got, want, bound):
+    """By more than that share of the largest element."""
+    if got is None or got.shape != want.shape:
+        return f"{None if got is None else got.shape}, want {want.shape}"
+    error = np.abs(got.astype(np.float64) - want).max() / max(np.abs(want).max(), 1e-30)
+    return "" if error <= bound else f"off by {error:.2g} of the largest element"
+
+
+def conv(x, w, bias, stride, pad, groups=1):
+    """In double precision; pad: above, left, below, right."""
+    x = np.pad(x.astype(np.float64), ((0, 0), (0, 0), (pad[0], pad[2]), (pad[1], pad[3])))
+    m, c, kh, kw = w.shape
+    high, wide = (x.shape[2] - kh) // stride + 1, (x.shape[3] - kw) // stride + 1
+    y = np.zeros((x.shape[0], m, high, wide))
+    for o in range(m):
+        first = o // (m // groups) * c
+        for i in range(kh):
+            for j in range(kw):
+                part = x[:, first:first + c, i:i + high * stride:stride,
+                         j:j + wide * stride:stride]
+                y[:, o] += np.einsum("nchw,c->nhw", part, w[o, :, i, j].astype(np.float64))
+        y[:, o] += 0 if bias is None else float(bias[o])
+    return y
+
+
+# --- tests, each a list of what is wrong ---
+
+def whole_numbers_of_32_bits():
+    """A constant that int32 has not is refused, in an array and as a number of a program."""
+    wrong = []
+    for value, good in ((2**31 - 1, True), (-2**31, True), (2**31, False), (2**32 - 1, False)):
+        for shape in ((3,), ()):
+            m = Model([("Max", "x c", "y")], {"x": np.zeros(3, np.int64)}, "y",
+                      {"c": np.full(shape, value, np.int64)})
+            if good and m.refused:
+                wrong.append(f"{value}: {m.refused}")
+            elif good:
+                out, said = m.run()
+                if not out or (out["y"] != max(value, 0)).any():
+                    wrong.append(f"{value}: {out or said}")
+            elif m.refused != f"'c' holds {value}: whole numbers have 32 bits here":
+                wrong.append(f"{value}: {m.refused or 'taken'}")
+    return wrong
+
+
+def conv_of_f16_is_an_operator():
+    """By conv2d of the firmware, which has channels last; strides, pads and groups go along."""
+    wrong = []
+    for shape, w, stride, pad, groups in (((1, 5, 9, 8), (6, 5, 3, 3), 1, [1, 1, 1, 1], 1),
+                                          ((2, 8, 7, 11), (4, 4, 2, 3), 2, [0, 2, 1, 1], 2)):
+        x, w = noise(*shape, of=np.float16), noise(*w, of=np.float16)
+        bias = noise(w.shape[0], of=np.float16)
+        m = Model([("Conv", "x w b", "y", {"strides": [stride, stride], "pads": pad,
+                                           "group": groups})], {"x": x}, "y",
+                  {"w": w, "b": bias})
+        if " by conv2d" not in m.explain():
+            wrong.append("no step by conv2d: " + m.explain())
+        out, said = m.run()
+        bad = differs(out.get("y"), conv(x, w, bias, stride, pad, groups), 2**-10)
+        wrong += [f"{shape}: {bad}; {said}"] if bad else []
+    return wrong
+
+
+def operator_refused():
+    """A step that the operator refuses ends with status 2."""
+    m = Model([("Conv", "x w", "y", {"pads": [1, 1, 1, 1]})],
+              {"x": noise(1, 4, 6, 6, of=np.float16)}, "y",
+              {"w": noise(4, 4, 3, 3, of=np.float16)})
+    with open(f"{m.work}/plan", "rb") as f:
+        plan = bytearray(f.read())
+    at = plan.index(b"--groups 1")
+    plan[at:at + 10] = b"--groups 7"
+    plan[20:24] = model.crc(bytes(plan[24:]))
+    with open(f"{m.work}/plan", "wb") as f:
+        f.write(plan)
+    _, said = m.run()
+    return [] if said.startswith("status 2: ") and "groups" in said else [said]
+
+
+TESTS = [whole_numbers_of_32_bits, conv_of_f16_is_an_operator, operator_refused]
+
+
+def main():
+    os.makedirs(f"{ROOT}/build/test", exist_ok=True)
+    for test in TESTS:
+        if len(sys.argv) < 2 or test.__name__ in sys.argv[1:]:
+            tap.check(f"plan/{test.__name__}", test())
+    return tap.done()
+
+
+sys.exit(main())

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Types of elements: their names, how files hold them, what they round to; see graph.h.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "kernels/lib/f16.h"
+#include "tools/graph/graph.h"
+
+static const struct {
+    const char *name;
+    uint8_t bytes;
+    bool is_float, is_whole, is_signed;
+} elems[] = {
+    [ELEM_NONE] = {"none"},
+    [ELEM_F32] = {"float32", 4, .is_float = true},
+    [ELEM_F16] = {"float16", 2, .is_float = true},
+    [ELEM_BF16] = {"bfloat16", 2, .is_float = true},
+    [ELEM_F64] = {"float64", 8, .is_float = true},
+    [ELEM_I64] = {"int64", 8},
+    [ELEM_I32] = {"int32", 4, .is_whole = true, .is_signed = true},
+    [ELEM_I16] = {"int16", 2, .is_whole = true, .is_signed = true},
+    [ELEM_I8] = {"int8", 1, .is_whole = true, .is_signed = true},
+    [ELEM_U8] = {"uint8", 1, .is_whole = true},
+    [ELEM_BOOL] = {"bool", 1},
+    [ELEM_OTHER] = {"a type that the machine has not"},
+};
+
+bool elem_is_float(enum elem type)
+{
+    return elems[type].is_float;
+}
+
+const char *elem_text(enum elem type)
+{
+    return elems[type].name;
+}
+
+size_t elem_bytes(enum elem type)
+{
+    return elems[type].bytes;
+}
+
+/* To the nearest, ties to even. */
+static uint16_t bf16_of(float f)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &f, sizeof(bits));
+    return isnan(f) ? (uint16_t)(bits >> 16 | 0x40)
+                    : (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+static double of_bf16(uint16_t half)
+{
+    uint32_t bits = (uint32_t)half << 16;
+    float f;
+
+    memcpy(&f, &bits, sizeof(f));
+    return (double)f;
+}
+
+double elem_round(enum elem type, double x)
+{
+    double size = ldexp(1, 8 * elems[type].bytes);
+
+    switch (type) {
+    case ELEM_F32:
+        return (double)(float)x;
+    case ELEM_F16:
+        return (double)f16_to_f32(f32_to_f16((float)x));
+    case ELEM_BF16:
+        return of_bf16(bf16_of((float)x));
+    case ELEM_BOOL:
+        return x != 0;
+    case ELEM_I64:
+        return trunc(x);
+    default:
+        break;
+    }
+    if (!elems[type].is_whole) {
+        return x;
+    }
+    x = isfinite(x) ? trunc(x) : 0;
+    x -= floor(x / size) * size;
+    return elems[type].is_signed && x >= size / 2 ? x - size : x;
+}
+
+/* An element as a file has it. */
+union bits {
+    float f;
+    double d;
+    int64_t l;
+    int32_t w;
+    int16_t h;
+    uint16_t u;
+    int8_t b;
+    uint8_t c;
+};
+
+double elem_get(enum elem type, const void *from)
+{
+    union bits x = {.l = 0};
+
+    memcpy(&x, from, elems[type].bytes);
+    switch (type) {
+    case ELEM_F32:
+        return (double)x.f;
+    case ELEM_F16:
+        return (double)f16_to_f32(x.u);
+    case ELEM_BF16:
+        return of_bf16(x.u);
+    case ELEM_F64:
+        return x.d;
+    case ELEM_I64:
+        return (double)x.l;
+    case ELEM_I32:
+        return x.w;
+    case ELEM_I16:
+        return x.h;
+    case ELEM_I8:
+        return x.b;
+    default:
+        return x.c;
+    }
+}
+
+void elem_put(enum elem type, double value, void *to)
+{
+    union bits x = {.l = elems[type].is_float ? 0 : (int64_t)value};
+
+    switch (type) {
+    case ELEM_F32:
+        x.f = (float)value;
+        break;
+    case ELEM_F16:
+        x.u = f32_to_f16((float)value);
+        break;
+    case ELEM_BF16:
+        x.u = bf16_of((float)value);
+        break;
+    case ELEM_F64:
+        x.d = value;
+        break;
+    default:
+        break; /* the lower bytes of a whole number */
+    }
+    memcpy(to, &x, elems[type].bytes);
+}
