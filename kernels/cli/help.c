@@ -47,6 +47,7 @@ static void print_usage(const struct opdesc *op, const struct io *io)
     for (unsigned i = 0; !op->text_only && line_size(io, i, &o); i++) {
         printf(" %s %c", dashed(&o), o.name[0] - 'a' + 'A');
     }
+    printf(io->any ? " --shapes SHAPES" : "");
     printf(op->text && !op->text_only ? " | [--text TEXT...]\n" : "\n");
 }
 

@@ -77,6 +77,8 @@ static bool take_operand(const char **at, struct io *io, struct io_operand *o)
     if (!take(at, "[")) {
         return false;
     }
+    o->any = take(at, "*");
+    io->any = io->any || o->any;
     while (!take(at, "]")) {
         unsigned i = o->n_dims++;
         if (i == NPY_MAX_DIMS || !take_dim(at, io, &o->dim[i]) ||
@@ -160,7 +162,8 @@ bool io_parse(const struct opdesc *op, struct io *io)
         }
     } while (take(&at, ";"));
     name_pack(io);
-    return *at == '\0' && (io->n_dims == io->n_known || op->shape);
+    return *at == '\0' &&
+           ((io->n_dims == io->n_known && !io->any) || op->shape);
 }
 
 /* --- types --- */
@@ -308,7 +311,7 @@ int io_note(const char *who, const struct io *io, struct io_sizes *s, unsigned i
     bool packed = o->n_dims != 0 && o->dim[0] == io->pack;
     unsigned named = o->n_dims - packed;
 
-    if (packed ? t->ndim < named : t->ndim != named) {
+    if (!o->any && (packed ? t->ndim < named : t->ndim != named)) {
         refuse(&n);
         fprintf(stderr, ", want (");
         for (unsigned d = 0; d < o->n_dims; d++) {

@@ -20,6 +20,7 @@ enum {
 struct io_operand {
     char name[IO_NAME];
     bool optional;
+    bool any; /* dimensions: `x[*]` */
     unsigned n_dims;
     uint8_t dim[NPY_MAX_DIMS]; /* of struct io */
 };
@@ -33,6 +34,7 @@ struct io {
     unsigned n_rows;
     uint8_t type[IO_ROWS][OP_OPERANDS];
     bool broadcast; /* `...` as NumPy broadcasts */
+    bool any;       /* an operand has any dimensions */
 };
 
 /* Reads op->io and op->types; false if they are not as op.h has it. */

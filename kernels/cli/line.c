@@ -313,7 +313,8 @@ static int want_operands(const struct line *line)
     for (unsigned i = 0; i < io->n_in; i++) {
         fprintf(stderr, "%s%s", i ? ", " : "", io->operand[i].name);
     }
-    fprintf(stderr, ")%s, or", line->op->text ? ", or texts" : "");
+    fprintf(stderr, ")%s, or%s", line->op->text ? ", or texts" : "",
+            io->any ? " --shapes" : "");
     for (unsigned i = 0; i < io->n_known; i++) {
         fprintf(stderr, "%s --%s",
                 i == 0                ? ""
@@ -330,6 +331,9 @@ static int made_up_sizes(const struct line *line, struct io_sizes *sizes)
 {
     const struct io *io = &line->io;
 
+    if (io->any) {
+        return want_operands(line);
+    }
     for (unsigned i = 0; i < io->n_known; i++) {
         sizes->size[i] = io_fixed(io, i) ? io_fixed(io, i) : line->size[i];
         if (sizes->size[i] == 0) {

@@ -86,7 +86,8 @@ struct opdesc {
      * is any number of dimensions, alike in all operands, or, with broadcast, as NumPy
      * broadcasts them. `bias?[n]` may be left out;
      * such operands are the last. A result's name that no operand has, `y[k]`, is a size
-     * that `shape` tells. */
+     * that `shape` tells; an operand `x[*]` has any dimensions, `shape` says whether they go
+     * with others, and made-up ones are told by --shapes. */
     const char *io;
     bool broadcast;
     /* Where the rule cannot say a result's shape, because it depends on options or is

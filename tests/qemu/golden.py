@@ -34,7 +34,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 sys.dont_write_bytecode = True
-from windows import padded, pooled, sliced  # noqa: E402
+from windows import gathered, padded, pooled, scattered, scattered_rows, sliced  # noqa: E402
 
 ROOT = os.path.dirname(os.path.abspath(__file__)) + "/../.."
 TYPES = {"f32": np.float32, "f16": np.float16, "s8": np.int8, "u8": np.uint8,
@@ -184,7 +184,8 @@ def limits(dtype):
 
 HELPERS = {"np": np, "limits": limits, "unit": 2.0**-23, "product": product,
            "conv2d": conv2d, "matmul": matmul, "pooled": pooled, "sliced": sliced,
-           "padded": padded, "ulp": ulp,
+           "padded": padded, "gathered": gathered, "scattered": scattered,
+           "scattered_rows": scattered_rows, "ulp": ulp,
            "erf": np.vectorize(math.erf, [float])}
 
 
@@ -274,7 +275,7 @@ def shapes_of(ins, given, pack):
     if "--shapes" in given:
         shapes = [tuple(map(int, s.split("x"))) if s else () for s in given["--shapes"].split(",")]
         sizes = {d: s[j - len(names)] for (_, names), s in zip(ins, shapes)
-                 for j, d in enumerate(names) if d != "..."}
+                 for j, d in enumerate(names) if d not in ("...", "*")}
         return shapes + [None] * (len(ins) - len(shapes)), sizes
     sizes = {d: int(given[f"--{d}"]) for _, names in ins for d in names if d != "..."}
     name = next(n for n in ("n", "m", "batch") if n not in sizes)
@@ -306,6 +307,8 @@ def case(op, name, line, kind=None, pack=None, cores=1, version=(1, 0), files=No
     row = row_for(rows, len(ins), given)
     shapes, dims = shapes_of(ins, given, pack)
     inputs = {operand: None if shape is None else
+              rng.integers(-min(shapes[0]), min(shapes[0]), shape, row[i])
+              if operand == "index" else
               make_input(kind or given.get("--data"), i, row[i], shape)
               for i, ((operand, _), shape) in enumerate(zip(ins, shapes))}
     there = {o: array for o, array in inputs.items() if array is not None}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 # What operators that move or combine elements compute, in NumPy, for golden.py: parts of
-# arrays by lists in options, windows of a map with its channels last.
+# arrays by lists in options or by index, windows of a map with its channels last.
 import numpy as np
 
 
@@ -39,3 +39,32 @@ def sliced(ndim, starts, stops, steps):
 
 def padded(ndim, before, after):
     return list(zip(listed(before, ndim, 0), listed(after, ndim, 0)))
+
+
+def gathered(x, index, batch):
+    outer = x.shape[:batch]
+    tuples = index.reshape(*outer, -1, index.shape[-1])
+    rows = [x[(*at[:-1], *map(int, tuples[at]))] for at in np.ndindex(tuples.shape[:-1])]
+    return np.array(rows, x.dtype).reshape(index.shape[:-1] + x.shape[batch + index.shape[-1]:])
+
+
+def combine(reduce, before, with_):
+    how = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}.get(reduce)
+    return how(before, with_) if how else with_
+
+
+def scattered(x, index, u, axis, reduce):
+    y = x.copy()
+    for at in np.ndindex(index.shape):
+        to = list(at)
+        to[axis] = index[at]
+        y[tuple(to)] = combine(reduce, y[tuple(to)], u[at])
+    return y
+
+
+def scattered_rows(x, index, u, reduce):
+    y = x.copy()
+    for at in np.ndindex(index.shape[:-1]):
+        to = tuple(map(int, index[at]))
+        y[to] = combine(reduce, y[to], u[at])
+    return y

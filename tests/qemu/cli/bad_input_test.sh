@@ -286,6 +286,36 @@ bad_moves()
     refuse_all
 }
 
+bad_indices()
+{
+    /usr/bin/python3 -c "import numpy as np
+np.save('map.npy', np.zeros((2, 3), np.float32)); np.save('byte.npy', np.zeros(2, np.uint8))
+np.save('two.npy', np.zeros(2, np.int32))
+for name, index in (('far', [[0, 1], [-4, 0]]), ('long', [[0, 2**31]]), ('row', [[0, 1]]),
+                    ('both', [[1, 2], [0, 3]])):
+    np.save(name + '.npy', np.array(index))"
+    refuse gather/index 'gather: index \(1, 0\) is -4, want -3 to 2' gather map.npy far.npy \
+        --axis 1 -o new.npy
+    refuse gather/no_int32 'gather: long.npy: 2147483648 at 1 is no int32' gather map.npy long.npy
+    refuse gather/axis 'gather: --axis 2 of 2 dimensions' gather map.npy far.npy --axis 2
+    refuse gather/dimensions 'y would have 9 dimensions; 8 are the most' gather \
+        --shapes 1x1x1x1x1x1x1x1,1x1
+    refuse gather/what 'gather: want 2 .npy files \(x, index\), or --shapes' gather
+    refuse gather_elements/shape 'gather_elements: index \(1, 2\) does not go with x \(2, 3\)' \
+        gather_elements map.npy row.npy --axis 1
+    refuse gather_nd/index 'gather_nd: index \(1, 1\) is 3, want -3 to 2' gather_nd map.npy \
+        both.npy
+    refuse gather_nd/batch 'index \(2, 2\) does not go with x \(2, 3\)' gather_nd map.npy \
+        both.npy --batch 1
+    refuse scatter_elements/u 'scatter_elements: u \(2, 3\) does not go with x \(2, 3\)' \
+        scatter_elements map.npy far.npy map.npy --axis 1
+    refuse scatter_elements/reduce 'scatter_elements: --reduce add of U8' scatter_elements \
+        byte.npy two.npy byte.npy --reduce add
+    refuse scatter_nd/u 'scatter_nd: u \(2, 3\) does not go with x \(2, 3\)' scatter_nd map.npy \
+        far.npy map.npy
+    refuse_all
+}
+
 bad_texts()
 {
     refused demo/missing_text 'demo: missing text: no such file' demo 'missing text'
@@ -304,5 +334,6 @@ bad_options
 bad_results
 bad_convolutions
 bad_moves
+bad_indices
 bad_texts
 tap_done
