@@ -107,7 +107,7 @@ struct node *graph_node(struct graph *g, const char *op, const char *name)
 static const struct rule *const families[] = {
     rules_elementwise, rules_reduce, rules_view,     rules_move,     rules_norm,
     rules_product,     rules_loss,   rules_index,    rules_quantise, rules_resize,
-    rules_conv,        rules_space,  rules_optimise,
+    rules_conv,        rules_space,  rules_optimise, rules_gather,
 };
 
 const struct rule *graph_rule(const char *op)
@@ -143,14 +143,33 @@ static void round_values(struct node *n)
     }
 }
 
-/* A value that shapes depend on: the plan holds for what was given, and for nothing else. */
-static void fix_value(const struct graph *g, const struct node *n, struct tensor *t)
+/* A value that shapes depend on: the plan holds for what was given, and for nothing else.
+ * What is computed of such values alone is computed here. */
+static bool settled(struct graph *g, struct tensor *t)
 {
+    struct node *from = t->from;
+
     if (!t->value && t->given) {
         t->value = t->given->value;
         t->fixed = true;
     }
-    if (!t->value) {
+    if (t->value || !from || !from->rule->value) {
+        return t->value;
+    }
+    for (unsigned i = 0; i < from->n_in; i++) {
+        if (from->in[i] && !settled(g, from->in[i])) {
+            return false;
+        }
+    }
+    from->rule->value(g, from);
+    round_values(from);
+    from->done = true;
+    return t->value;
+}
+
+static void fix_value(struct graph *g, const struct node *n, struct tensor *t)
+{
+    if (!settled(g, t)) {
         node_die(g, n, "'%s', which its shape depends on, is known in a run only: --in",
                  t->name);
     }

@@ -90,23 +90,6 @@ static void one_hot_emit(struct emit *e, struct node *n)
     program_out(&p, n->out[0], program_axes, v, false);
 }
 
-/* --- GatherElements: element k of the axis of x where k is the index --- */
-
-static void gather_elements_shape(struct graph *g, struct node *n)
-{
-    const struct tensor *x = node_in(g, n, 0), *i = node_in(g, n, 1);
-    unsigned axis = node_axis(g, n, node_int(n, "axis", 0), x->shape.n);
-
-    for (unsigned d = 0; d < x->shape.n; d++) {
-        if (i->shape.n != x->shape.n ||
-            (d != axis && i->shape.dim[d] != x->shape.dim[d])) {
-            node_die(g, n, "indices of %s into %s", shape_text(&i->shape),
-                     shape_text(&x->shape));
-        }
-    }
-    tensor_is(g, n, 0, x->type, &i->shape);
-}
-
 /* Axes of an operand that has another one in place of `axis`; that. */
 static uint8_t other_axis(const struct tensor *t, unsigned axis, uint8_t to[GRAPH_RANK])
 {
@@ -116,25 +99,6 @@ static uint8_t other_axis(const struct tensor *t, unsigned axis, uint8_t to[GRAP
         to[d] = d == axis ? rank : d;
     }
     return rank;
-}
-
-static void gather_elements_emit(struct emit *e, struct node *n)
-{
-    struct tensor *x = n->in[0];
-    unsigned axis = node_axis(e->g, n, node_int(n, "axis", 0), x->shape.n);
-    struct program p = program_begin(e, n);
-    uint8_t axes[GRAPH_RANK], k = other_axis(x, axis, axes);
-    const char *v, *i;
-
-    if (!elem_is_float(x->type)) {
-        node_die(e->g, n, "of %s", elem_text(x->type));
-    }
-    v = program_in(&p, x, axes);
-    i = program_in(&p, n->in[1], program_axes);
-    i = program_line(&p, graph_text("where(%s < 0, %s + %lld, %s)", i, i,
-                                    (long long)x->shape.dim[axis], i));
-    v = graph_text("where(%s == %s, %s, 0)", program_index(&p, k), i, v);
-    program_out(&p, n->out[0], program_axes, program_over(&p, "sum", 1u << k, v), false);
 }
 
 /* --- CumSum: the sum of those that do not lie behind --- */
@@ -165,9 +129,6 @@ const struct rule rules_index[] = {
      .shape = one_hot_shape,
      .emit = one_hot_emit,
      .wants = 1 << 1 | 1 << 2},
-    {.op = "GatherElements",
-     .shape = gather_elements_shape,
-     .emit = gather_elements_emit},
     {.op = "CumSum", .shape = same_shape, .emit = cumsum_emit, .wants = 1 << 1},
     {0},
 };

@@ -290,71 +290,6 @@ static void slice_emit(struct emit *e, struct node *n)
     copy_add(&c, n->in[0], first, 0);
 }
 
-/* --- Gather --- */
-
-static void gather_shape(struct graph *g, struct node *n)
-{
-    const struct tensor *x = node_in(g, n, 0), *i = node_in(g, n, 1);
-    unsigned axis = node_axis(g, n, node_int(n, "axis", 0), x->shape.n);
-    struct shape to = {.n = x->shape.n + i->shape.n - 1};
-
-    if (to.n > GRAPH_RANK) {
-        node_die(g, n, "%u dimensions, at most %d", to.n, GRAPH_RANK);
-    }
-    memcpy(to.dim, x->shape.dim, axis * sizeof(to.dim[0]));
-    memcpy(to.dim + axis, i->shape.dim, i->shape.n * sizeof(to.dim[0]));
-    memcpy(to.dim + axis + i->shape.n, x->shape.dim + axis + 1,
-           (x->shape.n - axis - 1) * sizeof(to.dim[0]));
-    tensor_is(g, n, 0, x->type, &to);
-}
-
-static void gather_values(struct graph *g, struct node *n)
-{
-    const struct tensor *x = n->in[0], *index = n->in[1];
-    unsigned axis = node_axis(g, n, node_int(n, "axis", 0), x->shape.n);
-    int64_t outer, inner, size = x->shape.dim[axis];
-    double *to = tensor_values(n->out[0]);
-
-    shape_around(&x->shape, axis, &outer, &inner);
-    for (int64_t o = 0; o < outer; o++) {
-        for (int64_t k = 0; k < tensor_count(index); k++) {
-            int64_t i = (int64_t)index->value[k];
-            i = i < 0 ? i + size : i;
-            if (i < 0 || i >= size) {
-                node_die(g, n, "index %lld of %lld", (long long)i, (long long)size);
-            }
-            memcpy(to, x->value + (o * size + i) * inner, (size_t)inner * sizeof(*to));
-            to += inner;
-        }
-    }
-}
-
-/* Of indices that are known before a run. */
-static void gather_emit(struct emit *e, struct node *n)
-{
-    const struct tensor *index = n->in[1];
-    const struct shape *s = &n->in[0]->shape;
-    unsigned axis = node_axis(e->g, n, node_int(n, "axis", 0), s->n);
-    int64_t outer, inner, size = s->dim[axis], count = tensor_count(index);
-    struct copy c;
-
-    if (count > 256) {
-        node_die(e->g, n, "%lld rows by index", (long long)count);
-    }
-    shape_around(s, axis, &outer, &inner);
-    copy_begin(&c, e, n, n->out[0]);
-    for (int64_t k = 0; k < count; k++) {
-        int64_t i = (int64_t)index->value[k];
-        i = i < 0 ? i + size : i;
-        if (i < 0 || i >= size) {
-            node_die(e->g, n, "index %lld of %lld", (long long)i, (long long)size);
-        }
-        copy_dim(&c, outer, size * inner, count * inner);
-        copy_dim(&c, inner, 1, 1);
-        copy_add(&c, n->in[0], i * inner, k * inner);
-    }
-}
-
 /* --- Expand --- */
 
 static void expand_shape(struct graph *g, struct node *n)
@@ -419,12 +354,6 @@ const struct rule rules_move[] = {
      .value = slice_values,
      .emit = slice_emit,
      .wants = 0x1e,
-     .alone = true},
-    {.op = "Gather",
-     .shape = gather_shape,
-     .value = gather_values,
-     .emit = gather_emit,
-     .wants = 1 << 1,
      .alone = true},
     {.op = "Expand",
      .shape = expand_shape,
