@@ -85,11 +85,17 @@ static const char *one(const struct graph_run *run, const struct plan_step *s,
     return text;
 }
 
-int graph_copy(const struct graph_run *run, const struct plan_step *s,
-               struct sched_report *report)
+static void free_copy(void *arg)
 {
+    move_end(arg);
+}
+
+enum run_status graph_copy(struct graph_run *run, struct graph_job *job)
+{
+    const struct plan_step *s = job->step;
     struct move *moves = malloc(MOVES * sizeof(*moves));
     const char *text = plan_text(&run->plan, s->text);
+    struct move_step *step;
     unsigned n = 0;
     int err;
 
@@ -98,7 +104,14 @@ int graph_copy(const struct graph_run *run, const struct plan_step *s,
     }
     err = !moves                            ? ERR_NOMEM
           : !text || *text || s->n_out != 1 ? ERR_FORMAT
-                                            : move("graph", moves, n, run->cores, report);
+                                            : move_begin(&step, moves, n, run->cores);
     free(moves);
-    return err;
+    if (err) {
+        return graph_refuse(run, s,
+                            err == ERR_NOMEM ? "no memory for its copies"
+                                             : "its copies are not for these tensors");
+    }
+    *job = (struct graph_job){
+        .step = s, .kernel = move_kernel, .arg = step, .free = free_copy};
+    return RUN_OK;
 }

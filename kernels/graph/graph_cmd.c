@@ -9,10 +9,11 @@
 #include "hal/chip.h"
 #include "hal/host.h"
 #include "kernels/cli/op.h"
-#include "kernels/cli/report.h"
 #include "kernels/graph/run.h"
 
-#define USAGE "PLAN [IN.npy]... [-o [NAME=]OUT.npy]... [--steps] [--cores N]"
+#define USAGE                                                                            \
+    "PLAN [IN.npy]... [-o [NAME=]OUT.npy]... [--steps] [--launches] "                    \
+    "[--cores N]"
 
 /* What a command line says. */
 struct asked {
@@ -216,38 +217,38 @@ static int write_output(const struct graph_run *run, const char *word)
 
 /* --- the run --- */
 
-static void print_step(const struct graph_run *run, uint32_t i,
-                       const struct launch_report *measured)
+static void print_steps(const struct graph_run *run)
 {
-    const struct plan_step *s = &run->plan.step[i];
-
-    printf("  %-24s %-12s %12llu cycles\n", plan_text(&run->plan, s->nodes),
-           s->op ? plan_text(&run->plan, s->op) : "program",
-           (unsigned long long)measured->span);
+    for (uint32_t i = 0; i < run->plan.head->n_steps; i++) {
+        const struct plan_step *s = &run->plan.step[i];
+        printf("  %-24s %-12s %12llu cycles\n", plan_text(&run->plan, s->nodes),
+               s->op ? plan_text(&run->plan, s->op) : "program",
+               (unsigned long long)run->job[i].cycles);
+    }
 }
 
-static int compute(struct graph_run *run, bool steps)
+static const char *plural(uint64_t n)
 {
-    uint64_t cycles = 0;
+    return n == 1 ? "" : "s";
+}
 
-    for (uint32_t i = 0; i < run->plan.head->n_steps; i++) {
-        struct launch_report measured;
-        enum run_status status;
-        measure_start();
-        status = graph_step(run, i);
-        if (status != RUN_OK) {
-            return status;
-        }
-        measure_read(&measured);
-        cycles += measured.span;
-        if (steps) {
-            print_step(run, i, &measured);
-        }
+static enum run_status compute(struct graph_run *run, bool steps)
+{
+    unsigned long n = run->plan.head->n_steps;
+    enum run_status status = graph_prepare(run);
+
+    status = status == RUN_OK ? graph_compute(run) : status;
+    if (status != RUN_OK) {
+        return status;
     }
-    printf("graph: %lu step%s, %llu cycles, %llu KiB for what is computed\n",
-           (unsigned long)run->plan.head->n_steps,
-           run->plan.head->n_steps == 1 ? "" : "s", (unsigned long long)cycles,
-           (unsigned long long)run->plan.head->arena / 1024);
+    if (steps) {
+        print_steps(run);
+    }
+    printf(
+        "graph: %lu step%s in %u launch%s, %llu cycles, %llu KiB for what is computed\n",
+        n, plural(n), run->launches, run->launches == 1 ? "" : "es",
+        (unsigned long long)run->cycles,
+        (unsigned long long)run->plan.head->arena / 1024);
     return RUN_OK;
 }
 
@@ -256,10 +257,11 @@ static int run_graph(struct graph_run *run, const struct asked *asked)
     int status = read_plan(run);
 
     status = status == RUN_OK ? read_inputs(run, asked) : status;
-    status = status == RUN_OK ? compute(run, asked->steps) : status;
+    status = status == RUN_OK ? (int)compute(run, asked->steps) : status;
     for (unsigned i = 0; i < asked->n_out && status == RUN_OK; i++) {
         status = write_output(run, asked->out[i]);
     }
+    graph_free(run);
     free(run->file);
     free(run->arena);
     return status;
@@ -276,6 +278,8 @@ static int graph(int argc, char **argv)
             asked.out[asked.n_out++] = argv[++i];
         } else if (strcmp(argv[i], "--steps") == 0) {
             asked.steps = true;
+        } else if (strcmp(argv[i], "--launches") == 0) {
+            run.separate = true;
         } else if (strcmp(argv[i], "--cores") == 0 && value) {
             unsigned long cores = strtoul(argv[++i], NULL, 10);
             if (cores < 1 || cores > chip_cores()) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Steps; see run.h. A tile program is planned for the sizes of its tensors, an operator is
- * called as from a command line, with tensors of the plan in place of files.
+ * Steps of a plan, made ready and computed; see run.h.
  */
 #include "kernels/graph/run.h"
 
@@ -9,12 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cli/line.h"
+#include "hal/chip.h"
 #include "kernels/cli/report.h"
-#include "kernels/tile/text.h"
-#include "kernels/tile/tile.h"
-
-enum { WORDS = 32 };
+#include "sched/launch.h"
+#include "sched/measure.h"
 
 void *graph_at(const struct graph_run *run, uint32_t tensor)
 {
@@ -23,195 +20,137 @@ void *graph_at(const struct graph_run *run, uint32_t tensor)
     return (t->place == PLAN_CONSTANT ? run->file : run->arena) + t->at;
 }
 
-static enum run_status refuse(const struct graph_run *run, const struct plan_step *s,
-                              const char *why)
+enum run_status graph_refuse(const struct graph_run *run, const struct plan_step *s,
+                             const char *why)
 {
     fprintf(stderr, "graph: %s: step %s: %s\n", run->path,
             plan_text(&run->plan, s->nodes), why);
     return RUN_INPUT;
 }
 
-/* --- tile programs --- */
-
-static bool sizes(struct tile_kernel *k, const struct tile_tensor *t,
-                  const struct plan_tensor *of)
+enum run_status graph_prepare(struct graph_run *run)
 {
-    return t->type == of->type && tile_set_shape(k, t, of->size, of->rank) == 0;
-}
+    uint32_t n = run->plan.head->n_steps;
+    enum run_status status = RUN_OK;
 
-static enum run_status program(const struct graph_run *run, const struct plan_step *s,
-                               struct tile_arena *arena)
-{
-    const char *text = plan_text(&run->plan, s->text);
-    static struct sched_report report; /* too large for a stack */
-    struct tile_call call = {0};
-    struct tile_error error;
-    struct tile_plan *plan;
-    char line[2 * TILE_TEXT_BYTES];
-    struct tile_kernel *k = tile_parse(arena, text, strlen(text), NULL, &error);
-    bool fits = k && k->n_params == s->n_in && k->n_results == s->n_out;
-    int err;
-
-    for (unsigned i = 0; fits && i < s->n_in; i++) {
-        fits = sizes(k, &k->param[i], &run->plan.tensor[s->in[i]]);
-        call.in[i] = graph_at(run, s->in[i]);
-    }
-    for (unsigned i = 0; fits && i < s->n_out; i++) {
-        fits = sizes(k, &k->result[i].tensor, &run->plan.tensor[s->out[i]]);
-        call.out[i] = graph_at(run, s->out[i]);
-    }
-    if (k && !fits) {
-        return refuse(run, s, "its program is not for these tensors");
-    }
-    if (k) {
-        k->file = plan_text(&run->plan, s->nodes);
-    }
-    err = k ? tile_plan(&plan, k, run->cores, arena, &error) : ERR_ARG;
-    if (err) {
-        tile_error_print(line, sizeof(line), plan_text(&run->plan, s->nodes), &error);
-        return refuse(run, s, line);
-    }
-    err = tile_run(plan, &call, &report);
-    return err ? (enum run_status)report_error("graph", err, &report) : RUN_OK;
-}
-
-static enum run_status run_program(const struct graph_run *run, const struct plan_step *s)
-{
-    struct tile_arena arena = {.base = malloc(TILE_ARENA_BYTES),
-                               .size = TILE_ARENA_BYTES};
-    enum run_status status =
-        arena.base ? program(run, s, &arena) : refuse(run, s, "no memory to plan it");
-
-    free(arena.base);
-    return status;
-}
-
-/* --- operators --- */
-
-/* A tensor of the plan as operators have theirs. */
-static struct tensor tensor_of(const struct graph_run *run, uint32_t number)
-{
-    const struct plan_tensor *p = &run->plan.tensor[number];
-    struct tensor t = {.type = (enum type)p->type,
-                       .boolean = p->file == NPY_B1,
-                       .ndim = p->rank,
-                       .count = plan_count(p),
-                       .data = graph_at(run, number),
-                       .path = plan_text(&run->plan, p->name)};
-
-    for (unsigned d = 0; d < NPY_MAX_DIMS; d++) {
-        t.shape[d] = d < p->rank ? p->size[d] : 1;
-    }
-    return t;
-}
-
-static io_rows rows_of(const struct line *line, io_rows rows, unsigned i,
-                       const struct tensor *t)
-{
-    return io_rows_with(&line->io, rows, i, t->boolean ? (unsigned)IO_BOOL : t->type);
-}
-
-/* Operands of the call as the operator wants them, results as it makes them. NULL, or why it
- * is not for these: what is wrong with a shape has been told. */
-static const char *tensors(const struct graph_run *run, const struct plan_step *s,
-                           const struct line *line, struct op_call *call)
-{
-    io_rows rows = (io_rows)((UINT64_C(1) << line->io.n_rows) - 1);
-    unsigned n_in = line->io.n_in;
-    struct io_sizes known = {0};
-    int err = 0;
-
-    if (s->n_in > n_in || s->n_out != line->io.n_out ||
-        (s->n_in < n_in && !line->io.operand[s->n_in].optional)) {
-        return "the operator has another number of operands";
-    }
-    for (unsigned i = 0; i < s->n_in && !err; i++) {
-        call->in[i] = tensor_of(run, s->in[i]);
-        rows = rows_of(line, rows, i, &call->in[i]);
-        err = io_note(line->op->name, &line->io, &known, i, &call->in[i]);
-    }
-    for (unsigned i = 0; i < s->n_out && !err; i++) {
-        struct tensor want = tensor_of(run, s->out[i]), *t = &call->out[i];
-        rows = rows_of(line, rows, n_in + i, &want);
-        *t = want;
-        err = io_shape(line->op->name, &line->io, &known, n_in + i, t);
-        err = !err && line->op->shape ? line->op->shape(call, i, t) : err;
-        err = err ? err : io_count(line->op->name, &line->io, n_in + i, t);
-        if (!err && t->count != want.count) {
-            return "the operator's result has another size";
-        }
-    }
-    return err         ? "the operator does not take these shapes"
-           : rows == 0 ? "the operator does not take these types"
-                       : NULL;
-}
-
-/* A call that has been read: its workspaces are filled, and it runs. */
-static enum run_status call_operator(const struct graph_run *run,
-                                     const struct plan_step *s, const struct line *line,
-                                     struct op_call *call)
-{
-    static struct sched_report report;
-    const char *why = tensors(run, s, line, call);
-    int err;
-
-    if (why) {
-        return refuse(run, s, why);
-    }
-    if (line->op->prepare && line->op->prepare(call) != 0) {
+    run->job = calloc(n ? n : 1, sizeof(*run->job));
+    if (!run->job) {
+        fprintf(stderr, "graph: %s: no memory for its steps\n", run->path);
         return RUN_INPUT;
     }
-    err = line->op->run(call, &report);
-    return err ? (enum run_status)report_error(line->op->name, err, &report) : RUN_OK;
+    for (uint32_t i = 0; i < n && status == RUN_OK; i++) {
+        struct graph_job *job = &run->job[i];
+        const char *op = plan_text(&run->plan, run->plan.step[i].op);
+        job->step = &run->plan.step[i];
+        status = !*op                      ? graph_program(run, job)
+                 : strcmp(op, "move") == 0 ? graph_copy(run, job)
+                                           : graph_operator(run, job);
+    }
+    return status == RUN_OK ? graph_bind(run) : status;
 }
 
-static enum run_status run_operator(const struct graph_run *run,
-                                    const struct plan_step *s)
+void graph_free(struct graph_run *run)
 {
-    const char *name = plan_text(&run->plan, s->op);
-    const struct opdesc *op = op_find(name);
-    char *words = strdup(plan_text(&run->plan, s->text)), *argv[WORDS + 1], *rest = words;
-    enum run_status status = RUN_INPUT;
-    struct op_call call = {0};
-    struct line line;
-    int argc = 1;
-
-    op = op ? op_open(op) : NULL;
-    argv[0] = (char *)(uintptr_t)name;
-    for (char *w; words && argc < WORDS && (w = strtok_r(rest, " ", &rest)) != NULL;) {
-        argv[argc++] = w;
+    for (uint32_t i = 0; run->job && i < run->plan.head->n_steps; i++) {
+        if (run->job[i].free) {
+            run->job[i].free(run->job[i].arg);
+        }
     }
-    argv[argc] = NULL;
-    if (!op || !op->run || !words) {
-        status = refuse(run, s, "this image has no such operator");
-    } else if (line_parse(op, argc, argv, &line, &call) == 0) {
-        call.cores = run->cores;
-        status = line.n_words ? refuse(run, s, "a file is no operand of a plan")
-                              : call_operator(run, s, &line, &call);
-    }
-    for (unsigned i = 0; i < OP_WORK; i++) {
-        free(call.work[i]);
-    }
-    free(words);
-    return status;
+    free(run->job);
+    graph_free_programs(run);
 }
 
-static enum run_status run_copy(const struct graph_run *run, const struct plan_step *s)
-{
-    static struct sched_report report;
-    int err = graph_copy(run, s, &report);
+/* --- launches --- */
 
-    return err == ERR_FORMAT  ? refuse(run, s, "its copies are not for these tensors")
-           : err == ERR_NOMEM ? refuse(run, s, "no memory for its copies")
-           : err              ? (enum run_status)report_error("graph", err, &report)
-                              : RUN_OK;
+/* The step that runs, for what went wrong in it. */
+static struct graph_job *now;
+
+static void stay(void *arg)
+{
+    struct graph_job *job = arg;
+
+    if (task_block() == 0) {
+        now = job;
+        job->begin = chip_cycle();
+    }
+    job->kernel(job->arg);
 }
 
-enum run_status graph_step(struct graph_run *run, uint32_t step)
+/* The first n of `jobs`, none of which launches by itself. */
+static int launch_steps(const struct graph_run *run, struct graph_job *jobs, uint32_t n,
+                        struct sched_report *report)
 {
-    const struct plan_step *s = &run->plan.step[step];
+    void **args = malloc(n * sizeof(*args));
+    struct steps steps = {.args = args, .room = n, .n = n};
+    int err;
 
-    return !s->op                                              ? run_program(run, s)
-           : strcmp(plan_text(&run->plan, s->op), "move") == 0 ? run_copy(run, s)
-                                                               : run_operator(run, s);
+    if (!args) {
+        report->text[0] = 0;
+        return ERR_NOMEM;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        args[i] = &jobs[i];
+    }
+    err = launch(
+        &(struct launch){
+            .name = "graph", .kernel = stay, .cores = run->cores, .steps = &steps},
+        report);
+    free(args);
+    return err;
+}
+
+/* How many of the jobs from i on are one launch. */
+static uint32_t together(const struct graph_run *run, uint32_t i)
+{
+    uint32_t n = 1;
+
+    while (!run->separate && run->job[i].kernel && i + n < run->plan.head->n_steps &&
+           run->job[i + n].kernel) {
+        n++;
+    }
+    return n;
+}
+
+static enum run_status failed(const struct graph_run *run, int err,
+                              struct sched_report *report)
+{
+    if (err == ERR_FAULT && now->tile) {
+        tile_tell_line(now->tile, report);
+    }
+    return (enum run_status)report_error(plan_text(&run->plan, now->step->nodes), err,
+                                         report);
+}
+
+/* Those of a launch are apart where each begins. */
+static void take_cycles(struct graph_job *job, uint32_t n, uint64_t begin, uint64_t end)
+{
+    job[0].begin = begin;
+    for (uint32_t i = 0; i < n; i++) {
+        job[i].cycles = (i + 1 < n ? job[i + 1].begin : end) - job[i].begin;
+    }
+}
+
+enum run_status graph_compute(struct graph_run *run)
+{
+    static struct sched_report report; /* too large for a stack */
+
+    run->launches = 0;
+    run->cycles = 0;
+    for (uint32_t i = 0, n; i < run->plan.head->n_steps; i += n) {
+        struct graph_job *job = &run->job[i];
+        uint64_t begin = chip_cycle(), end;
+        int err;
+        n = together(run, i);
+        now = job;
+        err = job->kernel ? launch_steps(run, job, n, &report)
+                          : job->run(job->arg, &report);
+        if (err) {
+            return failed(run, err, &report);
+        }
+        end = chip_cycle();
+        take_cycles(job, n, begin, end);
+        run->cycles += end - begin;
+        run->launches++;
+    }
+    return RUN_OK;
 }

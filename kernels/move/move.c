@@ -16,7 +16,7 @@
 
 enum { PATTERN_SEM = 0 };
 
-struct launched {
+struct move_step {
     struct move_job *job;
     unsigned n;
     uint64_t units;
@@ -91,7 +91,7 @@ static void bring(struct room *r, const struct move_job *j, const struct move_ti
     task_issue(PIPE_MTE3, &cmd);
 }
 
-static struct room open_room(const struct launched *l)
+static struct room open_room(const struct move_step *l)
 {
     struct tpipe *pipe = tpipe_open();
     bool transposes = l->job[0].transposes;
@@ -119,9 +119,9 @@ static struct room open_room(const struct launched *l)
     return r;
 }
 
-static void kernel(void *arg)
+void move_kernel(void *arg)
 {
-    const struct launched *l = arg;
+    const struct move_step *l = arg;
     uint64_t unit = share_begin(l->units, 1, task_block(), task_blocks());
     uint64_t end = share_begin(l->units, 1, task_block() + 1, task_blocks()), before = 0;
     struct room r = open_room(l);
@@ -161,7 +161,7 @@ static bool is_sound(const struct move *m)
 }
 
 /* Plans the moves; ERR_ARG, ERR_NOMEM: not all of them. */
-static int plan(struct launched *l, const struct move *moves)
+static int plan(struct move_step *l, const struct move *moves)
 {
     for (unsigned i = 0; i < l->n; i++) {
         const struct move *m = &moves[i];
@@ -180,22 +180,49 @@ static int plan(struct launched *l, const struct move *moves)
     return 0;
 }
 
+void move_end(struct move_step *of)
+{
+    free(of->records);
+    free(of->pattern);
+    free(of->job);
+    free(of);
+}
+
+int move_begin(struct move_step **of, const struct move *moves, unsigned n,
+               unsigned cores)
+{
+    struct move_step *l = malloc(sizeof(*l));
+    int err;
+
+    if (n == 0 || l == NULL) {
+        free(l);
+        return n ? ERR_NOMEM : ERR_ARG;
+    }
+    *l = (struct move_step){.job = malloc(n * sizeof(struct move_job)), .n = n};
+    err = l->job ? plan(l, moves) : ERR_NOMEM;
+    if (!err && l->job[0].transposes) {
+        l->records = malloc((cores ? cores : chip_cores()) * sizeof(*l->records));
+        err = l->records ? 0 : ERR_NOMEM;
+    }
+    if (err) {
+        move_end(l);
+        return err;
+    }
+    *of = l;
+    return 0;
+}
+
 int move(const char *name, const struct move *moves, unsigned n, unsigned cores,
          struct sched_report *report)
 {
-    struct launched l = {.job = malloc(n * sizeof(struct move_job)), .n = n};
-    struct launch launched = {name, kernel, &l, .cores = cores};
-    int err = n == 0 ? ERR_ARG : l.job ? 0 : ERR_NOMEM;
+    struct move_step *l;
+    int err = move_begin(&l, moves, n, cores);
 
     report->text[0] = 0;
-    err = err ? err : plan(&l, moves);
-    if (!err && l.job[0].transposes) {
-        l.records = malloc((cores ? cores : chip_cores()) * sizeof(*l.records));
-        err = l.records ? 0 : ERR_NOMEM;
+    if (err) {
+        return err;
     }
-    err = err ? err : launch(&launched, report);
-    free(l.records);
-    free(l.pattern);
-    free(l.job);
+    err = launch(&(struct launch){name, move_kernel, l, .cores = cores}, report);
+    move_end(l);
     return err;
 }

@@ -40,4 +40,12 @@ struct move {
 MUST_CHECK int move(const char *name, const struct move *moves, unsigned n,
                     unsigned cores, struct sched_report *report);
 
+/* The same as one of the steps of a launch (sched/launch.h) on so many cores: a step's kernel
+ * is move_kernel(), its argument *of. ERR_ARG, ERR_NOMEM: there is nothing to end. */
+struct move_step;
+MUST_CHECK int move_begin(struct move_step **of, const struct move *moves, unsigned n,
+                          unsigned cores);
+void move_kernel(void *of);
+void move_end(struct move_step *of);
+
 #endif

@@ -9,7 +9,7 @@
 #include "kernels/tile/plan.h"
 #include "sched/launch.h"
 
-struct run {
+struct tile_step {
     const struct tile_plan *t;
     struct tile_call call;
 };
@@ -46,9 +46,9 @@ static bool is_overwritten(const struct tile_plan *plan, const struct tile_call 
 const struct tile_plan *tile_played;
 
 /* One stage after the other; what a stage reads has been written by all cores. */
-static void kernel(void *arg)
+void tile_kernel(void *arg)
 {
-    const struct run *r = arg;
+    const struct tile_step *r = arg;
 
     for (unsigned i = 0; r[i].t; i++) {
         if (i && task_blocks() > 1) {
@@ -64,7 +64,7 @@ static void kernel(void *arg)
 }
 
 /* A command's tag is the line that it is of. */
-static void tell_line(const struct tile_plan *plan, struct sched_report *report)
+void tile_tell_line(const struct tile_plan *plan, struct sched_report *report)
 {
     const struct tile_kernel *k = plan_kernel(plan);
     size_t at = strlen(report->text);
@@ -76,24 +76,19 @@ static void tell_line(const struct tile_plan *plan, struct sched_report *report)
     }
 }
 
-/* Addresses of a call, of all stages behind one another; how many cores there are. */
-static unsigned bind(struct run *r, const struct tile_plan *t,
-                     const struct tile_call *call, char *scratch)
+unsigned tile_cores(const struct tile_plan *plan)
 {
     unsigned cores = 1;
 
-    for (; t; t = t->next, r++) {
-        *r = (struct run){.t = t};
-        for (unsigned i = 0; i < plan_kernel(t)->n_params; i++) {
-            r->call.in[i] = address(&t->in[i], call, scratch);
-        }
-        for (unsigned i = 0; i < plan_kernel(t)->n_results; i++) {
-            r->call.out[i] = address(&t->out[i], call, scratch);
-        }
+    for (const struct tile_plan *t = plan; t; t = t->next) {
         cores = t->cores > cores ? t->cores : cores;
     }
-    r->t = NULL;
     return cores;
+}
+
+uint64_t tile_scratch(const struct tile_plan *plan)
+{
+    return plan->scratch;
 }
 
 /* Of the whole program: behind the last dot of a stage's. */
@@ -104,38 +99,77 @@ static const char *program_name(const struct tile_plan *plan)
     return dot ? dot + 1 : plan->name;
 }
 
+/* Addresses of a call, of all stages behind one another. */
+static int bind(struct tile_step *r, const struct tile_plan *plan,
+                const struct tile_call *call, char *scratch, struct sched_report *report)
+{
+    int err = 0;
+
+    if (is_overwritten(plan, call)) {
+        snprintf(report->text, sizeof(report->text),
+                 "%s: a result in the place of a parameter is stored more than once",
+                 program_name(plan));
+        return ERR_ARG;
+    }
+    for (const struct tile_plan *t = plan; t && !err; t = t->next, r++) {
+        *r = (struct tile_step){.t = t};
+        for (unsigned i = 0; i < plan_kernel(t)->n_params; i++) {
+            r->call.in[i] = address(&t->in[i], call, scratch);
+        }
+        for (unsigned i = 0; i < plan_kernel(t)->n_results; i++) {
+            r->call.out[i] = address(&t->out[i], call, scratch);
+        }
+        err = plan_bind(t, &r->call, report);
+    }
+    r->t = NULL;
+    return err;
+}
+
+struct tile_step *tile_step(const struct tile_plan *plan, struct tile_arena *arena)
+{
+    struct tile_step *step;
+    unsigned n = 1;
+
+    for (const struct tile_plan *t = plan; t; t = t->next) {
+        n++;
+    }
+    step = tile_alloc(arena, n * sizeof(*step));
+    if (step) {
+        step->t = plan;
+    }
+    return step;
+}
+
+int tile_step_bind(struct tile_step *step, const struct tile_call *call, void *scratch,
+                   struct sched_report *report)
+{
+    report->text[0] = 0;
+    return bind(step, step->t, call, scratch, report);
+}
+
 int tile_run(const struct tile_plan *plan, const struct tile_call *call,
              struct sched_report *report)
 {
-    struct run run[PLAN_STAGES + 1];
+    struct tile_step step[PLAN_STAGES + 1];
     char *scratch = plan->scratch ? malloc(plan->scratch) : NULL;
-    unsigned cores;
-    int err = 0;
+    int err;
 
     if (plan->scratch && scratch == NULL) {
         snprintf(report->text, sizeof(report->text), "%s: no memory for %llu bytes",
                  program_name(plan), (unsigned long long)plan->scratch);
         return ERR_NOMEM;
     }
-    if (is_overwritten(plan, call)) {
-        snprintf(report->text, sizeof(report->text),
-                 "%s: a result in the place of a parameter is stored more than once",
-                 program_name(plan));
-        err = ERR_ARG;
-    }
-    cores = bind(run, plan, call, scratch);
-    for (unsigned i = 0; run[i].t && !err; i++) {
-        err = plan_bind(run[i].t, &run[i].call, report);
-    }
+    err = bind(step, plan, call, scratch, report);
     if (!err) {
-        err = launch(
-            &(struct launch){
-                .name = program_name(plan), .kernel = kernel, .arg = run, .cores = cores},
-            report);
+        err = launch(&(struct launch){.name = program_name(plan),
+                                      .kernel = tile_kernel,
+                                      .arg = step,
+                                      .cores = tile_cores(plan)},
+                     report);
         tile_played = NULL;
     }
     if (err == ERR_FAULT) {
-        tell_line(plan, report);
+        tile_tell_line(plan, report);
     }
     free(scratch);
     return err;

@@ -37,6 +37,19 @@ MUST_CHECK int tile_plan(struct tile_plan **plan, const struct tile_kernel *k,
 /* Runs it; returns as launch() does. A plan may be run any number of times. */
 MUST_CHECK int tile_run(const struct tile_plan *plan, const struct tile_call *call,
                         struct sched_report *report);
+/* The same as one of the steps of a launch (sched/launch.h) on tile_cores() or more: a step's
+ * kernel is tile_kernel(), its argument a tile_step, in memory of the arena (NULL: it is full)
+ * and bound as tile_run() binds a call. `scratch` has tile_scratch() bytes, which no other step
+ * needs meanwhile. */
+struct tile_step;
+struct tile_step *tile_step(const struct tile_plan *plan, struct tile_arena *arena);
+MUST_CHECK int tile_step_bind(struct tile_step *step, const struct tile_call *call,
+                              void *scratch, struct sched_report *report);
+void tile_kernel(void *step);
+unsigned tile_cores(const struct tile_plan *plan);
+uint64_t tile_scratch(const struct tile_plan *plan);
+/* Says in the report of a fault which line of the plan's program it was. */
+void tile_tell_line(const struct tile_plan *plan, struct sched_report *report);
 /* Loops, layout, memory, semaphores, limits, what lost and why: `tile --explain`. */
 void tile_explain(const struct tile_plan *plan, FILE *to);
 /* `layout ..`, words of a schedule that lead to the same plan without a search; NULL: there

@@ -6,6 +6,7 @@ Each is written by model.py, compiled and run, and compared with NumPy; or it is
 explain.txt has to say something. TAP on stdout."""
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -40,15 +41,15 @@ class Model:
                          "--explain", f"{self.work}/explain.txt", *options)
         self.refused = done.stderr.strip().split(": ", 1)[-1] if done.returncode == 2 else ""
 
-    def call(self, *words):
+    def call(self, *words, cores=1):
         return subprocess.run(["timeout", "120", *words], capture_output=True, text=True,
-                              check=False)
+                              check=False, env=dict(os.environ, CORES=str(cores)))
 
     def explain(self):
         with open(f"{self.work}/explain.txt", encoding="ascii") as f:
             return f.read()
 
-    def run(self, *options):
+    def run(self, *options, cores=1):
         """Outputs by name; and what it says."""
         words = []
         for name, array in self.inputs.items():
@@ -56,7 +57,8 @@ class Model:
             words.append(f"{self.work}/{name}.npy")
         for name in self.outputs:
             words += ["-o", f"{name}={self.work}/{name}.out.npy"]
-        done = self.call(SALAI, "--", "graph", f"{self.work}/plan", *words, *options)
+        done = self.call(SALAI, "--", "graph", f"{self.work}/plan", *words, *options,
+                         cores=cores)
         if done.returncode:
             return {}, f"status {done.returncode}: {done.stderr.strip()}"
         return ({name: np.load(f"{self.work}/{name}.out.npy") for name in self.outputs},
@@ -142,7 +144,31 @@ def operator_refused():
     return [] if said.startswith("status 2: ") and "groups" in said else [said]
 
 
-TESTS = [whole_numbers_of_32_bits, conv_of_f16_is_an_operator, operator_refused]
+def one_launch():
+    """Steps share a launch, but for operators of the firmware; the same bits in fewer cycles."""
+    wrong = []
+    x, w = noise(1, 6, 10, 10, of=np.float16), noise(6, 6, 3, 3, of=np.float16)
+    turned = [("Transpose", "x", "t", {"perm": [0, 1, 3, 2]}), ("Conv", "t w", "y", {})]
+    for nodes, inputs, constants, launches in (
+            ([("Transpose", "x", "u", {"perm": [1, 0]}), ("Softmax", "u", "s", {"axis": 1}),
+              ("Transpose", "s", "y", {"perm": [1, 0]})], {"x": noise(40, 50)}, {}, 1),
+            (turned, {"x": x}, {"w": w}, 3)):
+        m = Model(nodes, inputs, "y", constants)
+        one, said = m.run(cores=2)
+        many, apart = m.run("--launches", cores=2)
+        if not one or not many or one["y"].tobytes() != many["y"].tobytes():
+            wrong.append(f"other bits: {said} {apart}")
+            continue
+        steps, got = (int(n) for n in re.search(r"(\d+) steps in (\d+) launch", said).groups())
+        all_of = int(re.search(r"in (\d+) launch", apart).group(1))
+        cycles = [int(re.search(r"(\d+) cycles", text).group(1)) for text in (said, apart)]
+        if got != launches or all_of != steps or cycles[0] >= cycles[1]:
+            wrong.append(f"want {launches} launches: {said}{apart}")
+    return wrong
+
+
+TESTS = [whole_numbers_of_32_bits, conv_of_f16_is_an_operator, operator_refused,
+         one_launch]
 
 
 def main():
