@@ -42,6 +42,7 @@ static void take_operands(const struct matmul *p, struct mm *mm)
     mm->a.gm = mm->turned ? p->b : p->a;
     mm->b.gm = mm->turned ? p->a : p->b;
     mm->bias = p->bias;
+    mm->repeats = p->repeats;
     mm->begun = false;
 }
 

@@ -34,6 +34,7 @@ struct matmul {
     enum mm_strategy strategy; /* of MATMUL_OWN */
     uint32_t parts;            /* of k, for matmul_ref(): what matmul_plan() says */
     bool any_order;            /* parts of k are added as they come: other bits, sooner */
+    bool repeats;              /* it will be called again: mm_run() */
     const void *bias;          /* NULL: none */
     bool a_transposed, b_transposed;
     bool hf32;    /* F32: operands are rounded to 11 bits of fraction, twice as fast */

@@ -452,8 +452,8 @@ void mm_run(const struct mm *mm, void *c, void *sums)
     own = *mm;
     own.out_base = kept ? MM_BASE_SUMS : MM_BASE_C;
     first = prepare(&own);
-    if (may_be_script(&own, first)) {
-        (void)mm_script_begin(&own, c, sums);
+    if (mm_script_wanted(&own) && may_be_script(&own, first)) {
+        mm_script_begin(&own, c, sums);
     }
     begin(&own, first);
     if (mm->parts > 1 && !kept) {
@@ -463,8 +463,10 @@ void mm_run(const struct mm *mm, void *c, void *sums)
     if (kept) {
         mm_add_parts(&own, sums, c);
     }
-    count_free(mm, free);
-    mm_script_end(&own, free);
+    if (own.writes) {
+        count_free(mm, free);
+        mm_script_end(&own, free);
+    }
     mm_end(&own);
 }
 

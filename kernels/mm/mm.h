@@ -142,7 +142,8 @@ struct mm {
         float slope, limit;
     } act;
     struct mm_ring ring;
-    uint32_t tile_bytes; /* of sums in a tile that mm_plan() may choose; 0: what L0C has */
+    uint32_t
+        tile_bytes; /* of sums in a tile that mm_plan() may choose; 0: what L0C has */
     /* Loads wait for nothing that is issued behind them: others use MTE2 besides, whose
      * commands would be waited for. */
     bool in_order;
@@ -170,6 +171,7 @@ struct mm {
     bool begun, fresh;           /* the first tile has; not even that */
     bool open;                   /* the tile of `now` has not been got yet */
     bool once;                   /* the share is too little to record anything */
+    bool repeats;                /* it will be run again: mm_run() */
     uint64_t folded;             /* all that recordings depend on, once it is checked */
     uint8_t out_base;            /* what tiles go to in GM: enum mm_base */
     struct mm_script *writes;    /* where what is pushed is written down, or NULL */
@@ -230,10 +232,11 @@ void mm_add_parts(struct mm *mm, const void *sums, void *c);
 /* All tiles of the share to GM. */
 void mm_iterate_all(struct mm *mm, void *c, bool atomic);
 /* The block's whole part of the product, from what was planned and checked: all of that up to
- * mm_end(), with mm_add_parts() if there are parts, for which `sums` is the room. A share of
- * few commands is kept, and costs the hart a store a pipe the next time. With `any_order`, and
- * of whole numbers, parts are added to c by atomics as they come, `sums` is not used, and
- * floats depend on which core is when ready. */
+ * mm_end(), with mm_add_parts() if there are parts, for which `sums` is the room. With
+ * `any_order`, and of whole numbers, parts are added to c by atomics as they come, `sums` is
+ * not used, and floats depend on which core is when ready. A share of few commands that a core
+ * is given a second time is kept, and costs the hart a store a pipe from then on; with
+ * `repeats` it is kept the first time. */
 void mm_run(const struct mm *mm, void *c, void *sums);
 /* Bytes of that room. */
 uint64_t mm_sums_bytes(const struct mm *mm);

@@ -16,8 +16,52 @@ static void forget(struct mm_room *room)
     memset(room->slot, 0, sizeof(room->slot));
     memset(room->like, 0, sizeof(room->like));
     room->common[0].mt = room->common[1].mt = 0;
+    room->at = 0;
     room->used = 0;
     room->n = 0;
+}
+
+static struct mm_room *new_room(void)
+{
+    struct mm_room *room = malloc(sizeof(*room));
+    char *block = malloc(MM_BLOCK_BYTES);
+
+    if (room == NULL || block == NULL) {
+        free(room);
+        free(block);
+        return NULL;
+    }
+    hint_kept(room, sizeof(*room));
+    hint_kept(block, MM_BLOCK_BYTES);
+    memset(room->block, 0, sizeof(room->block));
+    room->block[0] = block;
+    room->script = NULL;
+    room->whole = 0;
+    forget(room);
+    return room;
+}
+
+/* Room for so many bytes behind what is recorded; false: none is left. */
+static bool has_room(struct mm_room *room, size_t bytes)
+{
+    char **block = &room->block[room->at];
+
+    if (room->used + bytes <= MM_BLOCK_BYTES) {
+        return true;
+    }
+    if (room->at + 1 == MM_ROOM_BLOCKS) {
+        return false;
+    }
+    if (*++block == NULL) {
+        *block = malloc(MM_BLOCK_BYTES);
+        if (*block == NULL) {
+            return false;
+        }
+        hint_kept(*block, MM_BLOCK_BYTES);
+    }
+    room->at++;
+    room->used = 0;
+    return true;
 }
 
 struct mm_room *mm_room_of(unsigned core)
@@ -37,13 +81,11 @@ struct mm_room *mm_room_take(unsigned core, uint64_t of)
     struct mm_room *room = rooms[core];
 
     if (room == NULL) {
-        room = malloc(sizeof(*room));
+        room = new_room();
         if (room == NULL) {
             return NULL;
         }
-        hint_kept(room, sizeof(*room));
-        room->of = ~of;
-        room->script.state = MM_SCRIPT_NONE;
+        room->of = of;
         rooms[core] = room;
     }
     room->run = sched_run_number;
@@ -98,13 +140,13 @@ struct mm_recording *mm_record(const struct mm *mm, const struct mm_key *key,
     struct mm_recording *r;
 
     if (mm->once) {
-        room->used = 0; /* nothing is kept */
-    } else if (room->used + bytes > sizeof(room->bytes) ||
-               room->n == MM_ROOM_SLOTS / 4 * 3) {
+        room->at = 0; /* nothing is kept */
+        room->used = 0;
+    } else if (room->n == MM_ROOM_SLOTS / 4 * 3 || !has_room(room, bytes)) {
         forget(room);
         room->free = place_of(key);
     }
-    r = (void *)(room->bytes + room->used);
+    r = (void *)(room->block[room->at] + room->used);
     r->key = *key;
     r->pipe = pipe;
     r->n = (uint8_t)n;

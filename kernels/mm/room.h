@@ -10,8 +10,9 @@
 #include "kernels/mm/script.h"
 
 enum {
-    MM_ROOM_SLOTS = 128, /* of the table, a power of 2; a quarter stays free */
-    MM_ROOM_BYTES = 32 << 10,
+    MM_ROOM_SLOTS = 128,      /* of the table, a power of 2; a quarter stays free */
+    MM_ROOM_BLOCKS = 8,       /* of memory, one after the other as they are wanted: */
+    MM_BLOCK_BYTES = 4 << 10, /* malloc() clears what it gives, which takes a while */
     MM_RING = 8,
 };
 
@@ -57,12 +58,18 @@ struct mm_room {
     struct mm_recording *like[MM_KINDS]; /* the last of each kind */
     struct mm_common common[2];          /* of whole columns and of the last */
     struct mm_cursor ring[MM_RING];      /* of chunks that are loaded, and the next */
-    struct mm_script script;
+    struct mm_script *script;            /* NULL: none was wanted yet */
+    uint64_t whole;                      /* what mm_run() did last: mm_script_wanted() */
     struct mm_recording *slot[MM_ROOM_SLOTS];
-    unsigned n, free; /* recordings; the place of the table that was looked at last */
-    size_t used;
-    _Alignas(8) char bytes[MM_ROOM_BYTES];
+    unsigned n, free;            /* recordings; the place that was looked at last */
+    char *block[MM_ROOM_BLOCKS]; /* the first one is always there */
+    unsigned at;                 /* the one that is filled, */
+    size_t used;                 /* up to there */
 };
+_Static_assert(sizeof(struct mm_recording) +
+                       (PIPE_DEPTH + PIPE_DEPTH / 2) * sizeof(union cmd) <=
+                   MM_BLOCK_BYTES,
+               "a block holds what is recorded at one time");
 
 /* A room for the object's recordings, with those that an object which agrees in `of`, all
  * that they depend on, has left there in an earlier run: launches that are repeated do not

@@ -6,8 +6,10 @@
  */
 #include "kernels/mm/script.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "hal/hint.h"
 #include "kernels/mm/inside.h"
 #include "kernels/mm/room.h"
 
@@ -36,12 +38,35 @@ static bool is_of(const struct mm_script *s, const struct mm *mm)
     return s->of == mm->folded && s->share == share && s->shares == shares;
 }
 
-bool mm_script_begin(struct mm *mm, void *c, void *sums)
+bool mm_script_wanted(struct mm *mm)
 {
-    struct mm_script *s = &mm->room->script;
+    unsigned shares, share = share_of(mm, &shares);
+    uint64_t whole = mm->folded ^ ((uint64_t)(share + 1) << 32 | shares);
+    bool wanted = mm->repeats || mm->room->whole == whole;
 
-    if (s->state == MM_SCRIPT_TOO_LONG && is_of(s, mm)) {
-        return false;
+    mm->room->whole = whole;
+    return wanted;
+}
+
+/* The core's script, which it keeps, or NULL. */
+static struct mm_script *script_of(struct mm_room *room)
+{
+    if (room->script == NULL) {
+        room->script = malloc(sizeof(*room->script));
+        if (room->script) {
+            hint_kept(room->script, sizeof(*room->script));
+            room->script->state = MM_SCRIPT_NONE;
+        }
+    }
+    return room->script;
+}
+
+void mm_script_begin(struct mm *mm, void *c, void *sums)
+{
+    struct mm_script *s = script_of(mm->room);
+
+    if (s == NULL || (s->state == MM_SCRIPT_TOO_LONG && is_of(s, mm))) {
+        return;
     }
     s->state = MM_SCRIPT_NONE;
     s->of = mm->folded;
@@ -49,7 +74,6 @@ bool mm_script_begin(struct mm *mm, void *c, void *sums)
     take_bases(mm, c, sums, s->bases);
     memset(s->n, 0, sizeof(s->n));
     mm->writes = s;
-    return true;
 }
 
 /* The commands of a pipe. */
@@ -87,7 +111,9 @@ void mm_script_add(struct mm *mm, enum pipe pipe, const union cmd *cmds, unsigne
         mm->writes = NULL;
         return;
     }
-    memcpy(&to[at], cmds, n * sizeof(*cmds));
+    for (unsigned i = 0; i < n; i++) {
+        to[at + i] = cmds[i];
+    }
     for (unsigned i = 0; room == PIPE_DEPTH && i < n;
          i++) { /* scales go to FB on their way */
         bool gm = pipe != PIPE_FIX || cmds[i].head.opcode == OP_FIX_L0C_GM;
@@ -96,34 +122,52 @@ void mm_script_add(struct mm *mm, enum pipe pipe, const union cmd *cmds, unsigne
     s->n[pipe] = (uint8_t)(at + n);
 }
 
-/* Takes the semaphore out of a command's pair, whose other one moves up. */
-static bool drop(uint8_t sem[2], uint8_t count[2], unsigned which)
+/* Of the object's semaphores, how many units are still to be dropped. */
+struct left {
+    unsigned first, all;
+    uint8_t n[MM_SEMS];
+};
+
+/* Takes semaphores of which something is left out of a command's pair; the other one moves
+ * up. */
+static void drop(struct left *left, uint8_t sem[2], uint8_t count[2])
 {
-    for (unsigned i = 0; i < 2; i++) {
-        if (count[i] && sem[i] == which) {
-            sem[i] = i == 0 ? sem[1] : 0;
-            count[i] = i == 0 ? count[1] : 0;
-            sem[1] = 0;
-            count[1] = 0;
-            return true;
+    for (unsigned i = 0; i < 2 && count[i];) {
+        unsigned which = sem[i] - left->first;
+        if (which >= MM_SEMS || left->n[which] == 0) {
+            i++;
+            continue;
         }
+        left->n[which]--;
+        left->all--;
+        if (i == 0) {
+            sem[0] = sem[1];
+            count[0] = count[1];
+        }
+        sem[1] = 0;
+        count[1] = 0;
     }
-    return false;
 }
 
-/* The first `n` waits for a semaphore, the last `n` posts of it. */
-static void drop_free(struct mm_script *s, unsigned sem, unsigned n)
+/* Of each semaphore as many waits as buffers are free, the first ones, and as many posts, the
+ * last ones; all of them are of one pipe. */
+static void drop_free(struct mm_script *s, unsigned first, const uint8_t free[MM_SEMS])
 {
+    struct left waits = {.first = first}, posts;
+    unsigned room;
+
+    memcpy(waits.n, free, MM_SEMS);
+    for (unsigned i = 0; i < MM_SEMS; i++) {
+        waits.all += free[i];
+    }
+    posts = waits;
     for (unsigned pipe = 0; pipe < NPU_PIPES; pipe++) {
-        unsigned waits = n, posts = n, room;
         union cmd *cmds = of_pipe(s, pipe, &room);
-        for (unsigned i = 0; i < s->n[pipe] && waits; i++) {
-            struct cmd_head *head = &cmds[i].head;
-            waits -= drop(head->wait_sem, head->wait_n, sem);
+        for (unsigned i = 0; i < s->n[pipe] && waits.all; i++) {
+            drop(&waits, cmds[i].head.wait_sem, cmds[i].head.wait_n);
         }
-        for (unsigned i = s->n[pipe]; i > 0 && posts; i--) {
-            struct cmd_head *head = &cmds[i - 1].head;
-            posts -= drop(head->post_sem, head->post_n, sem);
+        for (unsigned i = s->n[pipe]; i > 0 && posts.all; i--) {
+            drop(&posts, cmds[i - 1].head.post_sem, cmds[i - 1].head.post_n);
         }
     }
 }
@@ -172,14 +216,7 @@ void mm_script_end(struct mm *mm, const uint8_t free[MM_SEMS])
 {
     struct mm_script *s = mm->writes;
 
-    if (s == NULL) {
-        return;
-    }
-    for (unsigned i = 0; i < MM_SEMS; i++) {
-        if (free[i]) {
-            drop_free(s, mm->sem + i, free[i]);
-        }
-    }
+    drop_free(s, mm->sem, free);
     make_legs(s);
     s->last = s->n[PIPE_MTE3] && !mm_in_any_order(mm) ? PIPE_MTE3 : PIPE_FIX;
     s->state = MM_SCRIPT_KEPT;
@@ -235,7 +272,7 @@ static bool lies_there(const struct mm_script *s, const struct mm *mm, const voi
 bool mm_script_play(const struct mm *mm, void *c, void *sums)
 {
     struct mm_room *room = mm_room_of(task_core());
-    struct mm_script *s = room ? &room->script : NULL;
+    struct mm_script *s = room ? room->script : NULL;
     const struct mm_leg *leg, *end;
 
     if (s == NULL || s->state != MM_SCRIPT_KEPT || !is_of(s, mm)) {

@@ -44,8 +44,11 @@ struct mm_script {
         stores[PIPE_DEPTH];
 };
 
-/* Begins to write down what the object pushes; false: it is known to be too much. */
-bool mm_script_begin(struct mm *mm, void *c, void *sums);
+/* Whether the share is worth being written down: it was what the core did last, or it will be
+ * run again. */
+bool mm_script_wanted(struct mm *mm);
+/* Begins to write down what the object pushes, unless it is known to be too much. */
+void mm_script_begin(struct mm *mm, void *c, void *sums);
 /* The object has pushed all; free[] is what its semaphores from mm->sem on begin with. */
 void mm_script_end(struct mm *mm, const uint8_t free[MM_SEMS]);
 /* Pushes what was written for the same share of the same object, and waits for its end;

@@ -102,7 +102,8 @@ static int bench(const struct product *p)
                           .batch = p->batch,
                           .in = p->in,
                           .out = p->out,
-                          .any_order = p->any_order};
+                          .any_order = p->any_order,
+                          .repeats = true};
     struct mm mm;
     char how[MM_TEXT];
     int err = 0;

@@ -12,6 +12,7 @@
 #include "kernels/lib/f16.h"
 #include "kernels/mm/mm.h"
 #include "sched/launch.h"
+#include "sched/measure.h"
 #include "sched/tque.h"
 #include "tests/target/test.h"
 
@@ -351,6 +352,52 @@ TEST(mm, refuses_strategies_that_cannot)
     mm.shape.m = mm.shape.n = 4096;
     CHECK_EQ(mm_plan(&mm, 1, MM_SMALL, why), ERR_ARG);
     CHECK_STR(why, "strategy small: no tiling of 4096 x 4096 x 50 fits");
+}
+
+/* --- launches that repeat --- */
+
+static struct mm whole;
+
+static void run_whole(void *arg)
+{
+    (void)arg;
+    mm_run(&whole, c, NULL);
+}
+
+/* A launch of it, and its instructions. */
+static void launch_whole(uint64_t *awake)
+{
+    struct launch_report r;
+
+    measure_start();
+    CHECK_OK(launch(&(struct launch){"whole", run_whole, NULL, .cores = 1}, &report));
+    measure_read(&r);
+    for (unsigned i = 0; i < M * N; i++) {
+        CHECK(c[i] == sum_of(i / N, i % N));
+    }
+    *awake = r.awake;
+}
+
+/* Who runs it once pays for no script, who runs it again for one, in that launch. */
+TEST(mm, share_that_repeats_is_kept)
+{
+    struct mm_tiling tiling = {.m = 32, .n = 48, .k = 32};
+    uint64_t first, second, third;
+    char why[MM_TEXT];
+
+    for (unsigned repeats = 0; repeats < 2; repeats++) {
+        whole = asked(&tiling);
+        whole.repeats = repeats;
+        whole.l1_begin = repeats * 1024; /* or it would be the same */
+        CHECK_OK(mm_check(&whole, why));
+        fill();
+        launch_whole(&first);
+        launch_whole(&second);
+        launch_whole(&third);
+        CHECK(third < first / 2);
+        CHECK((second < first / 2) == (repeats == 1));
+        CHECK(repeats == 1 || second > third + 1000);
+    }
 }
 
 /* In a task the same ends the run before any command. */
