@@ -42,7 +42,7 @@ static io_rows rows_of(const struct line *line, io_rows rows, unsigned i,
 }
 
 /* Operands of the call as the operator wants them, results as it makes them. NULL, or why it
- * is not for these: what is wrong with a shape has been told. */
+ * is not for these; nothing, where that has been told. */
 static const char *tensors(const struct graph_run *run, const struct plan_step *s,
                            const struct line *line, struct op_call *call)
 {
@@ -71,7 +71,7 @@ static const char *tensors(const struct graph_run *run, const struct plan_step *
             return "the operator's result has another size";
         }
     }
-    return err         ? "the operator does not take these shapes"
+    return err         ? ""
            : rows == 0 ? "the operator does not take these types"
                        : NULL;
 }
@@ -102,7 +102,7 @@ static enum run_status ready(const struct graph_run *run, const struct plan_step
                                       : tensors(run, s, &c->line, &c->call);
 
     if (why) {
-        return graph_refuse(run, s, why);
+        return why[0] ? graph_refuse(run, s, why) : RUN_INPUT;
     }
     c->call.cores = run->cores;
     return c->line.op->prepare && c->line.op->prepare(&c->call) != 0 ? RUN_INPUT : RUN_OK;
@@ -128,6 +128,11 @@ enum run_status graph_operator(struct graph_run *run, struct graph_job *job)
     }
     *job = (struct graph_job){.step = s, .run = run_call, .arg = c, .free = free_call};
     rest = c->words;
+    for (const char *w = rest; *w; w++) {
+        if ((unsigned char)*w < ' ' || *w == 0x7f) {
+            return graph_refuse(run, s, "options that cannot be printed");
+        }
+    }
     argv[0] = (char *)(uintptr_t)name;
     for (char *w; argc < WORDS && (w = strtok_r(rest, " ", &rest)) != NULL;) {
         argv[argc++] = w;

@@ -43,13 +43,29 @@ static bool lies(uint64_t at, uint64_t n, uint64_t size, uint64_t end)
     return at <= end && at % 8 == 0 && n <= (end - at) / size;
 }
 
+/* A text that a terminal may be given: one line, no control characters. */
+static bool names(const struct plan *p, uint32_t at, uint64_t texts)
+{
+    unsigned n = 0;
+
+    if (at >= texts) {
+        return false;
+    }
+    for (const char *c = p->texts + at; *c; c++) {
+        if ((unsigned char)*c < ' ' || *c == 0x7f || ++n > PLAN_NAME) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool tensor_holds(const struct plan *p, const struct plan_tensor *t,
                          uint64_t texts)
 {
     const struct plan_header *h = p->head;
     uint64_t end = t->place == PLAN_CONSTANT ? h->bytes : h->arena, n = 1;
 
-    if (t->name >= texts || t->rank > PLAN_RANK || t->place > PLAN_ARENA ||
+    if (!names(p, t->name, texts) || t->rank > PLAN_RANK || t->place > PLAN_ARENA ||
         t->type >= TYPE_COUNT || type_bits(t->type) < 8 || t->file >= NPY_TYPES) {
         return false;
     }
@@ -66,7 +82,7 @@ static bool tensor_holds(const struct plan *p, const struct plan_tensor *t,
 
 static bool step_holds(const struct plan *p, const struct plan_step *s, uint64_t texts)
 {
-    bool good = s->op < texts && s->text < texts && s->nodes < texts &&
+    bool good = names(p, s->op, texts) && names(p, s->nodes, texts) && s->text < texts &&
                 s->n_in <= PLAN_IN && s->n_out <= PLAN_OUT && s->n_out;
 
     for (unsigned i = 0; good && i < s->n_in; i++) {
@@ -114,6 +130,9 @@ const char *plan_open(struct plan *plan, const void *data, uint64_t bytes)
            lies(h->tensors, h->n_tensors, sizeof(struct plan_tensor), h->texts) &&
            lies(h->steps, h->n_steps, sizeof(struct plan_step), h->texts) &&
            base[h->constants - 1] == '\0';
+    if (!good) {
+        return "is a damaged plan";
+    }
     *plan = (struct plan){.head = h,
                           .tensor = (const void *)(base + h->tensors),
                           .step = (const void *)(base + h->steps),

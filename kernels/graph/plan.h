@@ -23,6 +23,7 @@ enum {
     PLAN_FILES = 32,     /* inputs of a model, and outputs */
     PLAN_ALIGN = 512,    /* bytes, of constants and in the arena */
     PLAN_MOST = 1 << 20, /* tensors, and steps */
+    PLAN_NAME = 256,     /* bytes of what is printed: names of tensors, nodes, operators */
 };
 
 enum plan_place {

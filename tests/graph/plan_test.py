@@ -141,7 +141,7 @@ def operator_refused():
     with open(f"{m.work}/plan", "wb") as f:
         f.write(plan)
     _, said = m.run()
-    return [] if said.startswith("status 2: ") and "groups" in said else [said]
+    return [] if re.fullmatch("status 2: .*groups.*", said) else [said]
 
 
 def one_launch():
@@ -167,8 +167,38 @@ def one_launch():
     return wrong
 
 
+def operands_that_are_not_there():
+    """Left out, or one too many: refused with the node's name."""
+    wrong = []
+    for op, operands, outputs, want in (
+            ("Mean", "x ", "y", "operand 1 is missing"), ("Add", "x x x", "y", "3 operands"),
+            ("Add", "x", "y", "1 operands"), ("Div", "x", "y", "operand 1 is missing"),
+            ("Abs", "x", " y", "nobody is given its result")):
+        m = Model([(op, operands, outputs)], {"x": noise(3)}, "y")
+        if want not in m.refused or f"'{op}_0'" not in m.refused:
+            wrong.append(f"{op} of '{operands}': {m.refused or 'taken'}")
+    return wrong
+
+
+def names_are_one_line():
+    """What a model or a plan names goes to a terminal, and is never more than a line there."""
+    m = Model([("Abs", "x", "y\n\33[2J")], {"x": noise(3)}, "y\n\33[2J")
+    with open(f"{m.work}/plan", "rb") as f:
+        plan = bytearray(f.read())
+    wrong = [] if b"y??[2J\0" in plan else ["a name with a line's end"]
+    at = plan.index(b"Abs_0")
+    plan[at + 1] = 10
+    plan[20:24] = model.crc(bytes(plan[24:]))
+    with open(f"{m.work}/plan", "wb") as f:
+        f.write(plan)
+    done = m.call(SALAI, "--", "graph", f"{m.work}/plan")
+    if done.returncode != 2 or not done.stderr.endswith("plan: is a damaged plan\n"):
+        wrong.append(f"status {done.returncode}: {done.stderr}")
+    return wrong
+
+
 TESTS = [whole_numbers_of_32_bits, conv_of_f16_is_an_operator, operator_refused,
-         one_launch]
+         one_launch, operands_that_are_not_there, names_are_one_line]
 
 
 def main():

@@ -61,6 +61,11 @@ static double of_bf16(uint16_t half)
     return (double)f;
 }
 
+int64_t elem_whole(double x)
+{
+    return isnan(x) ? 0 : x >= 0x1p63 ? INT64_MAX : x < -0x1p63 ? INT64_MIN : (int64_t)x;
+}
+
 double elem_round(enum elem type, double x)
 {
     double size = ldexp(1, 8 * elems[type].bytes);
@@ -128,7 +133,7 @@ double elem_get(enum elem type, const void *from)
 
 void elem_put(enum elem type, double value, void *to)
 {
-    union bits x = {.l = elems[type].is_float ? 0 : (int64_t)value};
+    union bits x = {.l = elems[type].is_float ? 0 : elem_whole(value)};
 
     switch (type) {
     case ELEM_F32:

@@ -14,6 +14,7 @@
 enum { ATTRS = 2, OPERANDS = 3 };
 
 struct elementwise {
+    unsigned operands;
     int result;        /* operand whose type the result has; RESULT_BOOL */
     const char *attrs; /* "alpha=1 beta=0" */
     const char *text;
@@ -28,7 +29,7 @@ enum { RESULT_BOOL = -1 };
         (void)x, (void)y, (void)z, (void)a, (void)b;                                     \
         return (expr);                                                                   \
     }                                                                                    \
-    static const struct elementwise own_##op = {result, attrs, text, value_##op};
+    static const struct elementwise own_##op = {n, result, attrs, text, value_##op};
 #include "tools/graph/elementwise.def"
 #undef ELEMENTWISE
 
@@ -69,10 +70,9 @@ static struct shape broadcast(const struct graph *g, const struct node *n)
     struct shape shape = node_in(g, n, 0)->shape, next;
 
     for (unsigned i = 1; i < n->n_in; i++) {
-        if (n->in[i]) {
-            next = operand_shape(g, n, i);
-            shape = shape_broadcast(g, n, &shape, &next);
-        }
+        (void)node_in(g, n, i);
+        next = operand_shape(g, n, i);
+        shape = shape_broadcast(g, n, &shape, &next);
     }
     return shape;
 }
@@ -88,6 +88,9 @@ static void shape_of(struct graph *g, struct node *n)
     struct shape shape = broadcast(g, n);
     int result = own(n)->result;
 
+    if (n->n_in != own(n)->operands) {
+        node_die(g, n, "%u operands, want %u", n->n_in, own(n)->operands);
+    }
     tensor_is(g, n, 0,
               result == RESULT_BOOL ? ELEM_BOOL : node_in(g, n, (unsigned)result)->type,
               &shape);
@@ -315,6 +318,7 @@ static void divide_shape(struct graph *g, struct node *n)
 {
     struct shape shape = broadcast(g, n);
 
+    (void)node_in(g, n, 1);
     tensor_is(g, n, 0, node_in(g, n, 0)->type, &shape);
 }
 

@@ -13,7 +13,7 @@ enum { COPIES = 256 /* kernels/graph/copy.c */ };
 static int64_t inside(const struct graph *g, const struct node *n, double index,
                       int64_t size)
 {
-    int64_t i = (int64_t)index;
+    int64_t i = elem_whole(index);
 
     if (i < -size || i >= size) {
         node_die(g, n, "index %lld of %lld", (long long)i, (long long)size);

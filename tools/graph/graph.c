@@ -46,12 +46,16 @@ char *graph_text(const char *format, ...)
     return text;
 }
 
-/* A name that a model has given goes to a terminal: nothing but what can be printed. */
-static void die(char *line)
+void graph_printable(char *text)
 {
-    for (char *c = line; *c; c++) {
+    for (char *c = text; *c; c++) {
         *c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c;
     }
+}
+
+static void die(char *line)
+{
+    graph_printable(line);
     fprintf(stderr, "%s\n", line);
     exit(2);
 }
@@ -189,6 +193,9 @@ static void infer_node(struct graph *g, struct node *n)
             fix_value(g, n, n->in[i]);
         }
     }
+    if (n->n_out == 0 || !n->out[0]) {
+        node_die(g, n, "nobody is given its result");
+    }
     n->rule->shape(g, n);
     if (n->rule->value && values_known(n)) {
         n->rule->value(g, n);
@@ -267,11 +274,7 @@ unsigned node_ints(const struct graph *g, const struct node *n, const char *attr
                                         : "a list that only a run knows");
     }
     for (int64_t k = 0; k < count; k++) {
-        double x = a ? 0 : t->value[k];
-        to[k] = a                 ? a->ints[k]
-                : x >= 0x1p63     ? INT64_MAX
-                : !(x >= -0x1p63) ? INT64_MIN
-                                  : (int64_t)x;
+        to[k] = a ? a->ints[k] : elem_whole(t->value[k]);
     }
     return (unsigned)count;
 }

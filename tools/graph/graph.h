@@ -119,6 +119,8 @@ extern const struct rule rules_elementwise[], rules_reduce[], rules_view[], rule
 
 void *graph_alloc(size_t n, size_t size); /* zeros */
 char *graph_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* What a model has named goes to a terminal: nothing is left in it that cannot be printed. */
+void graph_printable(char *text);
 /* `model.onnx: text` */
 _Noreturn void graph_die(const struct graph *g, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -204,6 +206,8 @@ struct tensor *tensor_root(struct tensor *t);
 
 bool elem_is_float(enum elem type);
 const char *elem_text(enum elem type);
+/* The whole number that x is, towards 0; the nearest that there is, 0 for NaN. */
+int64_t elem_whole(double x);
 /* The nearest value that the type has; integers wrap. */
 double elem_round(enum elem type, double x);
 /* An element as files hold it, little-endian: how many bytes; from them; into them. */

@@ -39,7 +39,7 @@ static void trilu_values(struct graph *g, struct node *n)
 {
     const struct shape *s = &n->in[0]->shape;
     int64_t rows = s->dim[s->n - 2], columns = s->dim[s->n - 1];
-    int64_t k = n->n_in > 1 && n->in[1] ? (int64_t)n->in[1]->value[0] : 0;
+    int64_t k = n->n_in > 1 && n->in[1] ? elem_whole(n->in[1]->value[0]) : 0;
     bool upper = node_int(n, "upper", 1) != 0;
     double *to = tensor_values(n->out[0]);
 
@@ -62,7 +62,7 @@ static void one_hot_shape(struct graph *g, struct node *n)
         node_die(g, n, "%u dimensions, at most %d", to.n, GRAPH_RANK);
     }
     for (unsigned d = 0, at = 0; d < to.n; d++) {
-        to.dim[d] = d == axis ? (int64_t)node_in(g, n, 1)->value[0] : x->shape.dim[at++];
+        to.dim[d] = d == axis ? elem_whole(node_in(g, n, 1)->value[0]) : x->shape.dim[at++];
     }
     tensor_is(g, n, 0, values->type, &to);
 }
@@ -106,7 +106,7 @@ static uint8_t other_axis(const struct tensor *t, unsigned axis, uint8_t to[GRAP
 static void cumsum_emit(struct emit *e, struct node *n)
 {
     struct tensor *x = n->in[0];
-    uint8_t axis = (uint8_t)node_axis(e->g, n, (int64_t)n->in[1]->value[0], x->shape.n);
+    uint8_t axis = (uint8_t)node_axis(e->g, n, elem_whole(n->in[1]->value[0]), x->shape.n);
     bool less = node_int(n, "exclusive", 0) != 0, back = node_int(n, "reverse", 0) != 0;
     struct program p = program_begin(e, n);
     uint8_t axes[GRAPH_RANK], k = other_axis(x, axis, axes);

@@ -36,6 +36,7 @@ static struct resize options(const struct graph *g, const struct node *n)
 {
     const struct shape *s = &node_in(g, n, 0)->shape;
     bool upsample = strcmp(n->op, "Upsample") == 0 || g->opset < 11;
+    bool area = has(n, 1) && !upsample;
     unsigned scales = upsample ? 1 : 2;
     struct resize r = {
         .mode = text_attr(n, "mode", "nearest"),
@@ -48,14 +49,17 @@ static struct resize options(const struct graph *g, const struct node *n)
         .exclude = node_int(n, "exclude_outside", 0) != 0,
     };
 
+    if (area && tensor_count(n->in[1]) != 2 * (int64_t)s->n) {
+        node_die(g, n, "an area of %s", shape_text(&n->in[1]->shape));
+    }
     for (unsigned d = 0; d < s->n; d++) {
         bool scaled = has(n, scales) && tensor_count(n->in[scales]) == s->n;
         r.scale[d] = scaled ? n->in[scales]->value[d]
                      : has(n, 3) && tensor_count(n->in[3]) == s->n && s->dim[d]
                          ? n->in[3]->value[d] / (double)s->dim[d]
                          : 0;
-        r.from[d] = has(n, 1) && !upsample ? n->in[1]->value[d] : 0;
-        r.to[d] = has(n, 1) && !upsample ? n->in[1]->value[d + s->n] : 1;
+        r.from[d] = area ? n->in[1]->value[d] : 0;
+        r.to[d] = area ? n->in[1]->value[d + s->n] : 1;
         if (!(r.scale[d] > 0 && r.scale[d] < 1e6)) {
             node_die(g, n, "neither a scale nor a size for each dimension");
         }

@@ -3,6 +3,7 @@
  * Operators whose result has the bytes of their operand in another shape, which cost nothing,
  * and those whose result is known before a run.
  */
+#include <math.h>
 #include <string.h>
 
 #include "tools/graph/emit.h"
@@ -223,7 +224,7 @@ static void range(struct graph *g, struct node *n)
     double step = node_in(g, n, 2)->value[0], count = (end - first) / step;
     struct shape list = {.n = 1};
 
-    list.dim[0] = count > 0 ? (int64_t)count + ((double)(int64_t)count < count) : 0;
+    list.dim[0] = count > 0 ? elem_whole(ceil(count)) : 0;
     tensor_is(g, n, 0, n->in[0]->type, &list);
     tensor_values(n->out[0]);
     for (int64_t i = 0; i < list.dim[0]; i++) {

@@ -158,12 +158,12 @@ static char *constants(const struct writer *w, uint64_t from, uint64_t *bytes)
     for (uint32_t i = 0; i < w->n_kept; i++) {
         const struct tensor *t = w->kept[i].t;
         enum elem type = t->type == ELEM_I64 ? ELEM_I32 : t->type;
-        char *to = data + (w->kept[i].at - from);
+        uint64_t to = w->kept[i].at - from;
         if (t->value) {
             tensor_fits(w->e->g, t);
         }
         for (int64_t e = 0; t->value && e < tensor_count(t); e++) {
-            elem_put(type, t->value[e], to + e * bytes_of(t));
+            elem_put(type, t->value[e], data + to + (uint64_t)e * bytes_of(t));
         }
     }
     *bytes = at;
@@ -183,6 +183,15 @@ static uint32_t text(struct writer *w, const char *s)
     strcpy(w->texts + at, s);
     w->text_bytes += strlen(s) + 1;
     return at;
+}
+
+/* A name that a model has given, as a plan may have it. */
+static uint32_t name(struct writer *w, const char *given)
+{
+    char *s = graph_text("%.*s", PLAN_NAME, given);
+
+    graph_printable(s);
+    return text(w, s);
 }
 
 static struct plan_tensor describe(struct writer *w, struct tensor *t)
@@ -209,7 +218,7 @@ static struct plan_step *steps(struct writer *w, uint32_t count)
     for (const struct step *s = w->e->steps; s; s = s->next, at++) {
         p[at] = (struct plan_step){.op = s->op ? text(w, s->op) : 0,
                                    .text = text(w, s->text),
-                                   .nodes = text(w, s->nodes),
+                                   .nodes = name(w, s->nodes),
                                    .n_in = (uint8_t)s->n_in,
                                    .n_out = (uint8_t)s->n_out};
         for (unsigned i = 0; i < s->n_in; i++) {
@@ -295,7 +304,7 @@ void write_plan(const struct emit *e, FILE *to)
     tensors = graph_alloc(h.n_tensors, sizeof(*tensors));
     w.name = graph_alloc(w.n_names, sizeof(w.name[0]));
     for (uint32_t i = 0; i < w.n_names; i++) {
-        w.name[i] = text(&w, w.named[i]->name);
+        w.name[i] = name(&w, w.named[i]->name);
     }
     h.constants = up(h.texts + w.text_bytes, PLAN_ALIGN);
     data = constants(&w, h.constants, &bytes);
