@@ -36,7 +36,7 @@
 #   make faults ARGS=...   what broken hardware does to it (FAULT=bitflip:l0c@12000: one of them)
 #   make soak MINUTES=10   thousands of launches in a boot, days of emulated time: any drift?
 #   make fuzz [FUZZ=...]   SECONDS=60 of each fuzzer, or of those named: program, snapshot,
-#                          tile, device, requests, files (what each is: tests/fuzz/run)
+#                          tile, plan, onnx, device, requests, files (tests/fuzz/run)
 #   make coverage          lines and branches of the model and of hal that tests reach
 #   make debug ARGS=...    gdb at the kernel's first line, with the npu commands
 #   make debug-server ARGS=...   QEMU waiting for an IDE's debugger
@@ -143,7 +143,8 @@ bench-compare: $(B)/compare
 profile: $(B)/report
 bench-model: $(patsubst %,$(B)/bench/%,cube move vector)
 calibrate: $(B)/bench/calibrate
-fuzz: $(patsubst %,$(B)/fuzz-%,program snapshot tile)
+fuzz: $(patsubst %,$(B)/fuzz-%,program snapshot tile plan \
+    $(if $(wildcard /usr/include/onnx/onnx.proto),onnx))
 coverage: all $(B)/fw-cov/test.elf \
     $(patsubst %,$(B)/cov/%,host-tests check-streams fuzz-program fuzz-snapshot)
 

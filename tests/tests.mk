@@ -8,11 +8,14 @@ TARGET_SRC := $(call find,tests/target tests/broken tests/tile tests/profile) te
 # Of tile programs what is not of the machine.
 TILE_SRC   := kernels/lib/near.c $(patsubst %,kernels/tile/%.c,ir build kernel over \
     lower fold lex expr signature text ref ref_ops)
-HOST_SRC   := $(call find,tests/model tests/host tests/fuzz tests/tile) tests/test.c \
+# Of plans what reads them.
+PLAN_SRC   := kernels/graph/plan.c kernels/graph/copy.c
+HOST_SRC   := $(filter-out tests/fuzz/onnx.c,$(call find,tests/model tests/host tests/fuzz \
+    tests/tile)) tests/test.c \
     $(patsubst %,tests/check/%.c,host small memory_test exact_test init_test corpus_test \
     cure_test journal_test follow_test) \
-    hal/err.c kernels/cli/npy_header.c tools/emu/qemu/queue.c $(TILE_SRC) $(MODEL_SRC) \
-    $(CHECK_SRC) $(FOLLOW_SRC)
+    hal/err.c kernels/cli/npy_header.c tools/emu/qemu/queue.c $(PLAN_SRC) $(TILE_SRC) \
+    $(MODEL_SRC) $(CHECK_SRC) $(FOLLOW_SRC)
 STREAMS_SRC := $(patsubst %,tests/check/%.c,host streams) $(TABLES) \
     $(filter-out $(addprefix %/,$(addsuffix .c,stream memory sync init undefined local)), \
     $(CHECK_SRC))
@@ -41,8 +44,18 @@ $(B)/san/report: LIBS = -lz
 
 $(B)/fuzz-program $(B)/fuzz-snapshot: $(FUZZ_SRC:%=$(B)/fuzzer/%.o)
 $(B)/fuzz-tile: $(patsubst %,$(B)/fuzzer/%.o,tests/fuzz/tile.c $(TILE_SRC) $(TABLES))
+$(B)/fuzz-plan: $(patsubst %,$(B)/fuzzer/%.o,tests/fuzz/plan.c $(PLAN_SRC) $(TILE_SRC) \
+    hal/err.c $(TABLES))
+# That ends where the program would, and has its memory; what is of the machine is not there.
+$(B)/fuzz-onnx: $(patsubst %,$(B)/fuzzer/%.o,tests/fuzz/onnx.c \
+    $(filter-out tools/graph/main.c,$(GRAPH_SRC)))
+$(B)/fuzz-onnx: MORE = -lprotobuf-c -no-pie -Wl,--unresolved-symbols=ignore-in-object-files \
+    -Wl,--wrap=exit,--wrap=calloc,--wrap=open_memstream,--wrap=fclose
+# What clang warns of there, and gcc does not, is meant.
+$(B)/fuzzer/kernels/% $(B)/fuzzer/tools/graph/%: SIMD = -Wno-missing-field-initializers \
+    -Wno-format-zero-length
 $(B)/fuzz-%: LINK = clang $(SAN_FLAGS)
-$(B)/fuzz-% $(B)/cov/fuzz-%: LIBS = -lm -fsanitize=fuzzer \
+$(B)/fuzz-% $(B)/cov/fuzz-%: LIBS = $(MORE) -lm -fsanitize=fuzzer \
     -Xlinker --defsym=LLVMFuzzerTestOneInput=$(patsubst fuzz-%,fuzz_%_input,$(@F))
 
 # The same with counters in the model and the race check; the tests need gcc, for _Float16.
@@ -68,5 +81,5 @@ $(BENCHES): $(B)/bench/%: $(B)/host/tests/bench/%.c.o $(B)/host/tests/model/rig.
     $(MODEL_SRC:%=$(B)/model/%.o)
 
 TEST_PROGRAMS := $(BENCHES) $(patsubst %,$(B)/%,san/host-tests san/report check-streams \
-    fuzz-program fuzz-snapshot fuzz-tile cov/host-tests cov/check-streams cov/fuzz-program \
-    cov/fuzz-snapshot plumbing bench/blas)
+    fuzz-program fuzz-snapshot fuzz-tile fuzz-plan fuzz-onnx cov/host-tests \
+    cov/check-streams cov/fuzz-program cov/fuzz-snapshot plumbing bench/blas)

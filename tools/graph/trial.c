@@ -112,3 +112,8 @@ bool trial_better(struct emit *e, const struct step *before, const struct step *
               (unsigned long long)apart);
     return is <= were + apart;
 }
+
+void trial_forget(void)
+{
+    n_kept = 0;
+}

@@ -19,5 +19,7 @@ const char *trial_step(const struct step *s, uint64_t *cycles, const char **sche
  * by itself. The planner has to be able to do it, in no more cycles than both apart. */
 bool trial_better(struct emit *e, const struct step *before, const struct step *alone,
                   const struct step *after, const struct node *n);
+/* Forgets what it has been asked, whose memory goes away: for a process of several models. */
+void trial_forget(void);
 
 #endif
