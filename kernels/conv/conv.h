@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * y = act(conv(x, weight) + bias)     x (n, h, w, c), weight (o, kh, kw, c / groups),
- *                                     bias (o) or none, y (n, oh, ow, o)
+ * y = act(conv(x, weight) + bias + add)   x (n, h, w, c), weight (o, kh, kw, c / groups),
+ *                                         bias (o), add (n, oh, ow, o) or none,
+ *                                         y (n, oh, ow, o)
  *
  *   y[n, p, q, o] = sum over r < kh, s < kw, i < c / groups of weight[o, r, s, i] *
  *       x[n, p * stride_h + r * dilation_h - pad_top, q * stride_w + s * dilation_w - pad_left,
@@ -18,8 +19,11 @@
  *          channels that are missing to a whole block count as 0 x 0. S8: exact modulo 2^32.
  *          Depthwise (as many groups as channels in and out, F16): the other 15 channels of
  *          its block count as x times 0, so infinity and NaN make NaN of them.
- *          scale has 11 significant bits (hal/contract/fixpipe.md). A batch normalisation
- *          that follows is folded into weight and bias by who makes them.
+ *          scale has 11 significant bits (hal/contract/fixpipe.md), with `exact` all that
+ *          TFLite's has (exact.h). A batch normalisation that follows is folded into weight
+ *          and bias by who makes them.
+ * Ways     Sums leave L0C once. What the fixpipe can do to them it does: scales, relu, leaky
+ *          relu, a limit, a cast. The rest is the Vector's: L0C to UB, UB to GM (tail.c).
  * Ranges   all sizes from 1 up; strides to 63, dilations to 255, pads to 255 and below the
  *          extent of the filter, which fits into the padded map; h, w, kh, kw within LOAD3D's.
  * Buffers  no alignment wanted (512 bytes is fastest); y must not overlap the others.
@@ -33,8 +37,17 @@
 
 #include "sched/sched.h"
 
-enum conv_act { CONV_LINEAR, CONV_RELU };
-enum { CONV_TEXT = 160 };
+/* What the fixpipe makes of sums, then what the Vector does (F16 only). */
+enum conv_act {
+    CONV_LINEAR,
+    CONV_RELU,
+    CONV_LEAKY,
+    CONV_SILU,
+    CONV_SIGMOID,
+    CONV_TANH,
+    CONV_HARD_SWISH,
+};
+enum { CONV_TEXT = 160, CONV_EXACT_PASSES = 36 /* of the Vector, where it is exact */ };
 
 struct conv {
     const void *x, *weight, *bias; /* weight: of conv2d() packed, of conv_ref() not */
@@ -43,9 +56,19 @@ struct conv {
     uint32_t stride_h, stride_w, dilation_h, dilation_w, groups;
     uint32_t pad_top, pad_left, pad_bottom, pad_right;
     enum type in, out;
-    float scale;  /* S8 to S8 or F16 */
-    int32_t zero; /* S8 to S8: what 0 becomes */
+    float scale;           /* S8 to S8 or F16; times that of the output channel */
+    int32_t zero;          /* S8 to S8: what 0 becomes */
+    const float *scales;   /* S8: of each output channel, or none; then one of: */
+    const uint64_t *words; /* what conv_words() makes of them */
+    const int32_t *exact;  /* S8 to S8: what conv_exact_table() does; no limit */
     enum conv_act act;
+    float slope;     /* CONV_LEAKY */
+    float limit;     /* not 0: no more than this behind the activation */
+    const void *add; /* F16 (n, oh, ow, o) or none; behind the activation or before it */
+    bool add_last;
+    /* Of a part of a transposed convolution: its pixels lie so many rows and columns apart
+     * in a y of y_h x y_w pixels, from first_h, first_w on. step 0: y is all its own. */
+    uint32_t step, y_h, y_w, first_h, first_w;
     unsigned cores; /* 0: all of the chip */
 };
 
@@ -63,6 +86,11 @@ uint64_t conv_packed_bytes(const struct conv *p);
 MUST_CHECK int conv_pack(const struct conv *p, const void *weight, void *packed,
                          struct sched_report *report);
 MUST_CHECK int conv2d(const struct conv *p, struct sched_report *report);
+/* Scales of output channels as the fixpipe has them, with p->zero; as TFLite's, for which
+ * the table has so many numbers. */
+void conv_words(const struct conv *p, uint64_t *words);
+uint64_t conv_exact_numbers(const struct conv *p);
+void conv_exact_table(const struct conv *p, int32_t *table);
 /* Element i of y by the definition above, computed by the hart, as the bits that the machine
  * must give. */
 uint32_t conv_ref(const struct conv *p, uint64_t i);

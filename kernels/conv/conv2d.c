@@ -32,6 +32,14 @@ static void load_patch(const struct conv_share *s, const struct conv_unit *u,
                              .l1_mat = u->map.map_w};
     union cmd cmd;
 
+    if (s->plan->few) {
+        uint64_t pixel = (uint64_t)u->image * p->h + u->map_row;
+        mte_gm_to_l1(&cmd, to, conv_at(p->x, pixel * p->w * p->c, p->in),
+                     pixels * s->plan->pixel);
+        tque_enque(s->patch, to, &cmd);
+        task_issue(PIPE_MTE2, &cmd);
+        return;
+    }
     for (uint32_t i = 0; i < u->images; i++) {
         uint64_t pixel =
             ((uint64_t)(u->image + i) * p->h + u->map_row) * p->w + u->map_col;
@@ -76,6 +84,27 @@ static void load_bias(const struct conv_share *s, const struct conv_unit *u)
     task_issue(PIPE_MTE2, &cmd);
 }
 
+static void load_words(const struct conv_share *s, const struct conv_unit *u)
+{
+    const struct conv_plan *l = s->plan;
+    uint32_t to = tque_alloc(s->words);
+    union cmd cmd;
+
+    mte_gm_to_l1(&cmd, to, l->p.words + u->group * l->out + u->n_first, u->n_count * 8);
+    tque_enque(s->words, to, &cmd);
+    task_issue(PIPE_MTE2, &cmd);
+}
+
+/* What is added to pieces [first, end) of a unit. */
+static void load_added(const struct conv_share *s, const struct conv_unit *u,
+                       uint32_t first, uint32_t end)
+{
+    for (uint32_t i = first; i < end && s->plan->p.add; i++) {
+        struct conv_piece piece = conv_piece(s->plan, u, i);
+        conv_tail_load(s, u, &piece);
+    }
+}
+
 static void load_unit(const struct conv_share *s, uint32_t unit,
                       const struct conv_unit *u)
 {
@@ -85,6 +114,12 @@ static void load_unit(const struct conv_share *s, uint32_t unit,
 
     if (l->p.bias && first) {
         load_bias(s, u);
+    }
+    if (l->p.words && first) {
+        load_words(s, u);
+    }
+    if (l->p.exact && first) {
+        conv_tail_constants(s, u);
     }
     if (l->whole) {
         load_patch(s, u, conv_all(l));
@@ -97,17 +132,37 @@ static void load_unit(const struct conv_share *s, uint32_t unit,
         if (l->chunks > 1 || first) {
             load_weights(s, u, chunk);
         }
+        if (l->chunks > 1 && (i + 1) % l->chunks == 0) {
+            uint32_t set = i / l->chunks * l->set;
+            load_added(s, u, set, min_u32(set + l->set, conv_pieces(l, u)));
+        }
     }
 }
 
+/* What is added comes behind the next unit's patch, for its loads wait for the Vector; but
+ * before weights, whose room may be free only then. */
 static void copy_in(void *arg)
 {
     const struct conv_share *s = arg;
-    struct conv_unit u;
+    bool later = s->plan->chunks == 1;
+    struct conv_unit u, before = {0};
+    bool owed = false;
 
     for (uint32_t unit = s->begin; unit < s->end; unit++) {
         conv_unit(s->plan, unit, &u);
+        if (owed && conv_first_of_weights(s, unit)) {
+            load_added(s, &before, 0, conv_pieces(s->plan, &before));
+            owed = false;
+        }
         load_unit(s, unit, &u);
+        if (owed) {
+            load_added(s, &before, 0, conv_pieces(s->plan, &before));
+        }
+        before = u;
+        owed = later;
+    }
+    if (owed) {
+        load_added(s, &before, 0, conv_pieces(s->plan, &before));
     }
 }
 
@@ -134,6 +189,10 @@ static void kernel(void *arg)
         s.bias = tque_init(pipe, "bias", C1, PIPE_MTE2, PIPE_MTE1, 1, CONV_BIAS_BYTES);
         s.bt = tbuf_init(pipe, "bias of columns", C2, CONV_BIAS_BYTES);
     }
+    if (l->p.words) {
+        s.words = tque_init(pipe, "scales of columns", TSCM, PIPE_MTE2, PIPE_FIX, 1,
+                            CONV_WORD_BYTES);
+    }
     s.weights =
         tque_init(pipe, "weights", B1, PIPE_MTE2, PIPE_MTE1, l->b_bufs, l->b_bytes);
     s.patch = tque_init(pipe, "patch", A1, PIPE_MTE2, PIPE_MTE1, 2, l->a_bytes);
@@ -142,10 +201,16 @@ static void kernel(void *arg)
                       l->b_stays ? l->nt * l->chunk * l->taps * MTE_BLOCK
                                  : CONV_L0_SLOTS * conv_b_bytes(l));
     s.l0c = tbuf_init(pipe, "pieces", CO1, l->slots * conv_slot_bytes(l));
+    if (conv_has_tail(&l->p)) {
+        conv_tail_init(&s, pipe);
+    }
     sem_post(task_core(), CONV_L0_FREE, CONV_L0_SLOTS);
     sem_post(task_core(), CONV_C_FREE, l->slots);
     task_spawn("conv copy-in", copy_in, &s);
     task_spawn("conv multiply", conv_multiply, &s);
+    if (conv_has_tail(&l->p)) {
+        task_spawn("conv tail", conv_tail, &s);
+    }
     task_join_all();
     task_drain(); /* or what is taken here would be missing to commands */
     task_wait(CONV_L0_FREE, CONV_L0_SLOTS);
@@ -158,16 +223,20 @@ int conv2d(const struct conv *p, struct sched_report *report)
     struct conv_plan plan;
     struct run run = {&plan, NULL};
     struct launch l = {"conv2d", kernel, &run, .cores = p->cores};
+    struct conv blocks = *p; /* diagonals are the weights of these */
     char why[CONV_TEXT];
     int err = conv_check(p, why);
 
     report->text[0] = 0;
     if (!err && conv_is_depthwise(p)) {
         struct depthwise_plan apart;
-        err = depthwise_plan(p, &apart);
-        return err ? err : depthwise(&apart, report);
+        if (!conv_has_tail(p)) {
+            err = depthwise_plan(p, &apart);
+            return err ? err : depthwise(&apart, report);
+        }
+        blocks.groups = p->c / DEPTHWISE_BLOCK;
     }
-    err = err ? err : conv_make_plan(p, &plan);
+    err = err ? err : conv_make_plan(&blocks, &plan);
     if (err) {
         return err;
     }

@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * What conv2d is: its description. The definition is in conv_ref.c.
+ * What conv2d is, and what its kin share. The definition is in conv_ref.c.
  */
 #include <stdio.h>
 
-#include "kernels/cli/limit.h"
-#include "kernels/cli/op.h"
-#include "kernels/conv/conv.h"
+#include "kernels/conv/conv_op.h"
 
-struct own {
-    uint32_t stride, stride_w, dilation, dilation_w, groups, pad, activation;
-    int32_t pad_left, pad_bottom, pad_right, zero;
-    float scale;
-};
-
-static struct conv parameters(const struct op_call *c)
+struct conv conv_of(const struct op_call *c)
 {
-    const struct own *o = (const void *)c->args;
+    const struct conv_own *o = (const void *)c->args;
     const uint64_t *x = c->in[0].shape, *weight = c->in[1].shape;
     int32_t pad = (int32_t)o->pad, left = o->pad_left < 0 ? pad : o->pad_left;
 
@@ -46,73 +38,113 @@ static struct conv parameters(const struct op_call *c)
                          .scale = o->scale,
                          .zero = o->zero,
                          .act = (enum conv_act)o->activation,
+                         .slope = o->slope,
+                         .limit = o->limit < INFINITY ? o->limit : 0,
+                         .add_last = o->add_last,
                          .cores = c->cores};
 }
 
-static int shape(const struct op_call *c, unsigned number, struct tensor *out)
+int conv_op_shape(const struct op_call *c, const struct conv *p, struct tensor *out)
 {
-    struct conv p = parameters(c);
     char why[CONV_TEXT];
     int err;
 
-    (void)number;
-    if (c->in[1].shape[3] * p.groups != p.c) {
+    if (c->in[1].shape[3] * p->groups != p->c) {
         fprintf(stderr, "%s: weight has %llu channels, want the %lu of x / %lu groups\n",
-                c->op->name, (unsigned long long)c->in[1].shape[3], (unsigned long)p.c,
-                (unsigned long)p.groups);
+                c->op->name, (unsigned long long)c->in[1].shape[3], (unsigned long)p->c,
+                (unsigned long)p->groups);
         return ERR_SHAPE;
     }
-    err = conv_check(&p, why);
+    err = conv_check(p, why);
     if (err) {
         fprintf(stderr, "%s: %s\n", c->op->name, why);
         return ERR_SHAPE;
     }
-    out->shape[1] = conv_oh(&p);
-    out->shape[2] = conv_ow(&p);
+    out->shape[1] = conv_oh(p);
+    out->shape[2] = conv_ow(p);
     return 0;
 }
 
 /* The weights' fractals, which no launch that is measured makes. */
-static int prepare(struct op_call *c)
+int conv_op_prepare(struct op_call *c, const struct conv *p)
 {
     static struct sched_report report;
-    struct conv p = parameters(c);
     int err;
 
     c->work[0] =
-        data_alloc(c->op->name, p.in, conv_packed_bytes(&p) * 8 / type_bits(p.in));
+        data_alloc(c->op->name, p->in, conv_packed_bytes(p) * 8 / type_bits(p->in));
     if (c->work[0] == NULL) {
         return ERR_NOMEM;
     }
-    err = conv_pack(&p, p.weight, c->work[0], &report);
+    err = conv_pack(p, p->weight, c->work[0], &report);
     if (err) {
         fprintf(stderr, "%s: weights: %s\n%s\n", c->op->name, err_text(err), report.text);
     }
     return err;
 }
 
-static int run(const struct op_call *c, struct sched_report *report)
+int conv_op_run(const struct op_call *c, struct conv *p, struct sched_report *report)
 {
-    struct conv p = parameters(c);
     char why[CONV_TEXT];
-    int err = conv_check(&p, why);
+    int err = conv_check(p, why);
 
     report->text[0] = 0;
     if (err) {
         return err;
     }
-    if (c->in[1].shape[3] * p.groups != p.c || c->out[0].shape[1] != conv_oh(&p) ||
-        c->out[0].shape[2] != conv_ow(&p)) {
+    if (c->in[1].shape[3] * p->groups != p->c || c->out[0].shape[1] != conv_oh(p) ||
+        c->out[0].shape[2] != conv_ow(p)) {
         return ERR_ARG;
     }
-    p.weight = c->work[0];
-    return conv2d(&p, report);
+    p->weight = c->work[0];
+    return conv2d(p, report);
+}
+
+/* Depthwise each block of channels is a product with a diagonal for each tap. */
+void conv_op_work(const struct op_call *c, const struct conv *p, struct work *w)
+{
+    bool apart = conv_is_depthwise(p);
+    uint64_t pixels = (uint64_t)p->n * conv_oh(p) * conv_ow(p), taps = p->kh * p->kw;
+    uint32_t block = type_c0(p->in),
+             groups = apart ? (p->c + block - 1) / block : p->groups;
+
+    work_in(w, NPU_MEM_L1, &c->in[0]);
+    work_in(w, NPU_MEM_L1, &c->in[1]);
+    for (uint32_t g = 0; g < groups; g++) {
+        work_matmul(w, p->in, pixels, apart ? block : p->o / p->groups,
+                    taps * (apart ? block : p->c / p->groups));
+    }
+    w->macs = pixels * p->o * taps * (p->c / p->groups);
+}
+
+/* --- conv2d: nothing but the fixpipe --- */
+
+static int shape(const struct op_call *c, unsigned number, struct tensor *out)
+{
+    struct conv p = conv_of(c);
+
+    (void)number;
+    return conv_op_shape(c, &p, out);
+}
+
+static int prepare(struct op_call *c)
+{
+    struct conv p = conv_of(c);
+
+    return conv_op_prepare(c, &p);
+}
+
+static int run(const struct op_call *c, struct sched_report *report)
+{
+    struct conv p = conv_of(c);
+
+    return conv_op_run(c, &p, report);
 }
 
 static void ref(const struct op_call *c, unsigned out, uint64_t first, uint64_t n,
                 struct op_want *want)
 {
-    struct conv p = parameters(c);
+    struct conv p = conv_of(c);
 
     (void)out;
     for (uint64_t i = 0; i < n; i++) {
@@ -120,21 +152,11 @@ static void ref(const struct op_call *c, unsigned out, uint64_t first, uint64_t 
     }
 }
 
-/* Depthwise each block of channels is a product with a diagonal for each tap. */
 static void work(const struct op_call *c, struct work *w)
 {
-    struct conv p = parameters(c);
-    bool apart = conv_is_depthwise(&p);
-    uint64_t pixels = (uint64_t)p.n * conv_oh(&p) * conv_ow(&p), taps = p.kh * p.kw;
-    uint32_t block = type_c0(p.in), groups = apart ? (p.c + block - 1) / block : p.groups;
+    struct conv p = conv_of(c);
 
-    work_in(w, NPU_MEM_L1, &c->in[0]);
-    work_in(w, NPU_MEM_L1, &c->in[1]);
-    for (uint32_t g = 0; g < groups; g++) {
-        work_matmul(w, p.in, pixels, apart ? block : p.o / p.groups,
-                    taps * (apart ? block : p.c / p.groups));
-    }
-    w->macs = pixels * p.o * taps * (p.c / p.groups);
+    conv_op_work(c, &p, w);
     work_out(w, NPU_MEM_L0C, &c->out[0]);
 }
 
@@ -144,19 +166,11 @@ OPERATOR(
     .types = "f16 f16 f32 -> f16; f16 f16 f32 -> f32; s8 s8 s32 -> s32; "
              "s8 s8 s32 -> s8; s8 s8 s32 -> f16",
     .prepare = prepare, .run = run, .ref = ref, .check = 64, .work = work,
-    .options = OPTIONS(NUMBER(struct own, stride, 1, 1, 63, "rows, and columns"),
-                       NUMBER(struct own, stride_w, 0, 0, 63, "columns; 0: as rows"),
-                       NUMBER(struct own, dilation, 1, 1, 255, "rows, and columns"),
-                       NUMBER(struct own, dilation_w, 0, 0, 255, "columns; 0: as rows"),
-                       NUMBER(struct own, groups, 1, 1, 65535, "of channels"),
-                       NUMBER(struct own, pad, 0, 0, 255, "above x, and on each side"),
-                       SIGNED(struct own, pad_left, -1, -1, 255, "-1: as --pad"),
-                       SIGNED(struct own, pad_bottom, -1, -1, 255, "-1: as --pad"),
-                       SIGNED(struct own, pad_right, -1, -1, 255, "-1: as --pad-left"),
-                       FLOAT(struct own, scale, 0.001, 0, 1e30, "of s8 to s8 or f16"),
-                       SIGNED(struct own, zero, 0, -128, 127,
-                              "of s8 to s8: what 0 becomes"),
-                       CHOICE(struct own, activation, "none|relu", "behind the bias")),
+    .options = OPTIONS(
+        CONV_WINDOW, FLOAT(struct conv_own, scale, 0.001, 0, 1e30, "of s8 to s8 or f16"),
+        SIGNED(struct conv_own, zero, 0, -128, 127, "of s8 to s8: what 0 becomes"),
+        CHOICE(struct conv_own, activation, "none|relu|leaky", "behind the bias"),
+        CONV_LIMIT),
     .numpy = "conv2d(x, weight, bias, options)",
     .cases = CASES(
         "--n 1 --h 1 --w 1 --c 1 --o 1 --kh 1 --kw 1 --i 1",
@@ -166,5 +180,9 @@ OPERATOR(
         "--dilation-w 3 --activation relu --type s8 --out s8 --zero 5 --scale 1e-4",
         "--n 3 --h 4 --w 3 --c 33 --o 17 --kh 1 --kw 1 --i 33 --out f32",
         "--shapes 1x6x5x20,3x2x2x20 --type s8",
+        "--shapes 2x13x17x4,19x6x6x4,19 --stride 2 --pad 2",
+        "--shapes 1x9x10x8,40x3x2x8 --pad 1 --type s8 --stride-w 2",
+        "--n 1 --h 7 --w 5 --c 18 --o 21 --kh 3 --kw 3 --i 18 --activation leaky "
+        "--slope 0.25 --limit 1.5",
         "--n 1 --h 9 --w 37 --c 20 --o 20 --kh 3 --kw 3 --i 1 --groups 20 --pad 1",
         "--n 2 --h 13 --w 8 --c 40 --o 40 --kh 3 --kw 2 --i 1 --groups 40 --stride 2"));

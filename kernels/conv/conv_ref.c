@@ -74,19 +74,49 @@ static double scale_of(float scale)
     return ldexp(nearbyint(fraction * 2048), exponent - 11);
 }
 
+/* By the formula in 64 bits: the doubled high half, then a division, of which each rounds. */
+static uint32_t finish_exact(const struct conv *p, const struct place *e)
+{
+    int shift;
+    double fraction = frexp((double)p->scale * (double)p->scales[e->o], &shift);
+    int64_t multiplier = llround(fraction * 2147483648.0), value;
+
+    if (shift < -31) {
+        return (uint8_t)p->zero;
+    }
+    value = (int64_t)(int32_t)e->whole * (shift > 0 ? INT64_C(1) << shift : 1);
+    value = value * multiplier;
+    value = (value + (value < 0 ? 1 - (1 << 30) : 1 << 30)) / (INT64_C(1) << 31);
+    if (shift < 0) {
+        int64_t by = INT64_C(1) << -shift;
+        value = (value + (value < 0 ? -by / 2 : by / 2)) / by;
+    }
+    value += p->zero;
+    value = p->act == CONV_RELU && value < p->zero ? p->zero : value;
+    return (uint8_t)(int8_t)(value > 127 ? 127 : value < -128 ? -128 : value);
+}
+
 static uint32_t finish(const struct conv *p, struct place *e)
 {
     float value = p->in == TYPE_S8 ? (float)(int32_t)e->whole : e->sum;
     uint32_t bits;
 
+    if (p->exact) {
+        return finish_exact(p, e);
+    }
     if (p->out == TYPE_S32) {
         return p->act == CONV_RELU && (int32_t)e->whole < 0 ? 0 : e->whole;
     }
     if (p->in == TYPE_S8) {
-        value *= (float)scale_of(p->scale);
+        value *= (float)scale_of(p->scale * (p->scales ? p->scales[e->o] : 1));
     }
     if (p->act == CONV_RELU && value <= 0) {
         value = 0;
+    } else if (p->act == CONV_LEAKY && value < 0) {
+        value *= p->slope;
+    }
+    if (p->limit > 0 && value > p->limit) {
+        value = p->limit;
     }
     if (p->out == TYPE_S8) {
         value = nearbyintf(value + (float)p->zero);

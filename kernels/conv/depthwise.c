@@ -213,14 +213,15 @@ static void make_stores(struct walk *w)
     const struct conv *p = l->p;
     union cmd *cmd = w->fix;
 
-    fixpipe_to_gm(cmd, p->y, 0,
-                  &(struct fixpipe_tile){
-                      .type = TYPE_F32,
-                      .m = w->u.cols,
-                      .n = DEPTHWISE_BLOCK,
-                      .pitch_elems = p->c,
-                      .quant = p->out == TYPE_F16 ? QUANT_F322F16 : QUANT_NONE,
-                      .relu = p->act == CONV_RELU ? FIX_RELU_PLAIN : FIX_RELU_NONE});
+    fixpipe_to_gm(
+        cmd, p->y, 0,
+        &(struct fixpipe_tile){.type = TYPE_F32,
+                               .m = w->u.cols,
+                               .n = DEPTHWISE_BLOCK,
+                               .pitch_elems = p->c,
+                               .quant = p->out == TYPE_F16 ? QUANT_F322F16 : QUANT_NONE,
+                               .relu = conv_relu(p),
+                               .flags = p->limit > 0 ? FIX_L0C_GM_CLIP : 0});
     cmd->fix_gm.src_nd_stride = (uint16_t)(l->wide / DEPTHWISE_BLOCK);
     cmd->fix_gm.dst_nd_stride = (uint16_t)(conv_ow(p) * p->c);
     cmd_wait(cmd, CONV_C_FULL, 1);
@@ -426,6 +427,7 @@ static void multiply(void *arg)
                        .last_c = s->l0c + (DEPTHWISE_C_SLOTS - 1) * c_bytes(l)};
     mte_set_pad(&cmd, PIPE_MTE1, 0); /* another kernel's may be set */
     task_issue(PIPE_MTE1, &cmd);
+    conv_set_relu(l->p);
     make_mmads(w);
     for (uint32_t i = s->begin; i < s->end; i++) {
         begin_unit(w, i);

@@ -6,6 +6,7 @@
 #define KERNELS_CONV_INSIDE_H
 
 #include "kernels/conv/plan.h"
+#include "kernels/lib/share.h"
 #include "sched/tque.h"
 
 /* Semaphores of each core. MTE1 fills slots of L0, of which each holds what one MMAD reads,
@@ -16,6 +17,7 @@ enum {
     CONV_L0_SLOTS = 2,
     CONV_L0C_ROW = 64,     /* bytes of a row of a fractal in L0C */
     CONV_BIAS_BYTES = 512, /* of as many columns as a unit has at most */
+    CONV_WORD_BYTES = 1024,
     CONV_MMADS = CONV_SET_MMADS,
     CONV_LOADS = 2 * CONV_MMADS,
     CONV_PARTS = 4, /* of a chunk, whose commands are kept */
@@ -28,9 +30,29 @@ struct conv_record {
     union cmd load[CONV_LOADS], mmad[CONV_MMADS];
 };
 
+/* What the Vector does to some rows of sums, by the buffers that these and others lie in. */
+enum { CONV_LIST = 80, CONV_LISTS = 6 };
+struct conv_list {
+    uint32_t sums, result, added, constants, elements, columns;
+    unsigned n; /* 0: none is built */
+    union cmd cmd[CONV_LIST];
+};
+
 /* By the part of the chunk; by whether the chunk is the first, another, the last. */
 struct conv_room {
     struct conv_record record[CONV_PARTS][3];
+    struct conv_list list[CONV_LISTS];
+    unsigned next_list;
+};
+
+enum { CONV_TEMPS = 4 };
+
+/* What the Vector goes on with, in UB: sums as they leave L0C, some rows of a piece at a
+ * time; what is added; results. */
+struct conv_tail {
+    struct tque *sums, *added, *results, *constants;
+    uint32_t elements; /* of sums, at most */
+    uint32_t temp[CONV_TEMPS];
 };
 
 /* What one core does: units [begin, end). */
@@ -38,8 +60,9 @@ struct conv_share {
     const struct conv_plan *plan;
     struct conv_room *room;
     uint32_t begin, end;
-    struct tque *patch, *weights, *bias;
+    struct tque *patch, *weights, *bias, *words;
     uint32_t bt, l0a, l0b, l0c; /* where they begin */
+    struct conv_tail tail;
 };
 
 /* The weights of the unit before are others. */
@@ -78,12 +101,48 @@ static inline const char *conv_at(const void *base, uint64_t element, enum type 
 
 /* The task that issues to MTE1, M and FIX; arg: a struct conv_share. */
 void conv_multiply(void *arg);
-/* What it has to say to FIX first; the command that stores a piece of the unit, but for what
- * pieces differ in; that of a piece in L0C. */
+/* What it has to say to FIX first; the command that takes a piece of the unit out of L0C,
+ * but for what pieces differ in; that of a piece in L0C. */
 void conv_store_begin(const struct conv_share *s);
 void conv_store_make(const struct conv_plan *l, const struct conv_unit *u,
                      union cmd *cmd);
 void conv_store(const struct conv_plan *l, const struct conv_unit *u, uint32_t from,
                 const struct conv_piece *piece, union cmd *cmd);
+/* Scales of the columns that follow. */
+void conv_store_words(const struct conv_share *s, uint32_t n_count);
+
+/* Rows of a piece, from m on, that lie one behind the other in y, to `end` at most: how
+ * many, and the first one's pixel. A row of pixels where y has not all that are whole. */
+struct conv_run {
+    uint32_t count;
+    uint64_t pixel;
+};
+static inline struct conv_run conv_run(const struct conv_plan *l,
+                                       const struct conv_unit *u,
+                                       const struct conv_piece *piece, uint32_t m,
+                                       uint32_t end)
+{
+    uint32_t row = u->row, col = m, count = end - m;
+    uint64_t above = (uint64_t)(u->image + piece->image) * l->y_h + l->p.first_h;
+
+    if (u->cols != l->ow || l->step != 1) {
+        row += m / u->cols;
+        col = m % u->cols;
+        count = min_u32(u->cols - col, count);
+        col += u->col;
+    }
+    return (struct conv_run){count, (above + row * l->step) * l->y_w + col * l->step +
+                                        l->p.first_w};
+}
+
+/* Room of the tail; its task, arg: a struct conv_share; a piece in L0C on its way to it;
+ * what is added to a piece of the unit, from GM. */
+void conv_tail_init(struct conv_share *s, struct tpipe *pipe);
+void conv_tail(void *arg);
+void conv_tail_take(const struct conv_share *s, uint32_t from,
+                    const struct conv_piece *piece, union cmd *cmd);
+void conv_tail_load(const struct conv_share *s, const struct conv_unit *u,
+                    const struct conv_piece *piece);
+void conv_tail_constants(const struct conv_share *s, const struct conv_unit *u);
 
 #endif

@@ -113,6 +113,9 @@ static void record(struct conv_record *r, const struct walk *w)
         uint32_t k = slice * l->slice, count = min_u32(l->slice, r->k_count - k);
         bool with = !l->b_stays && i % w->pieces == 0;
         add_window(r, w, count, !with);
+        if (l->few && r->k + k + count == l->taps) {
+            r->load[r->n_load - 1].load3d.k_len -= (uint16_t)l->missing;
+        }
         if (with) {
             add_weights(r, w, count);
         }
@@ -314,7 +317,9 @@ static void set_window(struct walk *w)
 {
     const struct conv_plan *l = w->s->plan;
 
-    w->u.map.channels = (uint16_t)((l->whole ? l->blocks : w->chunk.blocks) * l->c0);
+    uint32_t blocks = l->whole ? l->blocks : w->chunk.blocks;
+
+    w->u.map.channels = (uint16_t)(l->few ? l->in : blocks * l->c0);
     mte_img2col_to_l0a(&w->window, 0, 0,
                        &(struct mte_img2col){.type = l->p.in, .conv = &w->u.map});
 }
@@ -331,7 +336,11 @@ static void wait(void)
 static void store_set(struct walk *w)
 {
     for (uint32_t i = 0; i < w->pieces; i++) {
-        conv_store(w->s->plan, &w->u, w->c[i], &w->piece[i], &w->store);
+        if (w->s->plan->tail) {
+            conv_tail_take(w->s, w->c[i], &w->piece[i], &w->store);
+        } else {
+            conv_store(w->s->plan, &w->u, w->c[i], &w->piece[i], &w->store);
+        }
     }
 }
 
@@ -435,6 +444,9 @@ void conv_multiply(void *arg)
             make_kinds(&w);
             if (l->p.bias || l->b_stays) {
                 renew(&w);
+            }
+            if (l->p.words) {
+                conv_store_words(w.s, w.u.n_count);
             }
         }
         if (l->chunks > 1) {

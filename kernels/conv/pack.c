@@ -95,6 +95,9 @@ uint64_t conv_packed_bytes(const struct conv *p)
     if (conv_is_depthwise(p)) {
         return (uint64_t)up16(p->c) / 16 * p->kh * p->kw * MTE_FRACTAL;
     }
+    if (conv_is_few(p)) {
+        return (uint64_t)((in * p->kh * p->kw + c0 - 1) / c0) * up16(p->o) * MTE_BLOCK;
+    }
     return (uint64_t)p->groups * ((in + c0 - 1) / c0) * p->kh * p->kw *
            up16(p->o / p->groups) * MTE_BLOCK;
 }
@@ -117,6 +120,10 @@ int conv_pack(const struct conv *p, const void *weight, void *packed,
     report->text[0] = 0;
     if (!err && conv_is_depthwise(p)) {
         return depthwise_pack(p, weight, packed, report);
+    }
+    if (!err && conv_is_few(p)) {
+        k.in *= k.taps; /* a filter's row as it lies in GM */
+        k.taps = 1;
     }
     k.blocks = (k.in + c0 - 1) / c0;
     k.chunk = min_u32(k.blocks, room / (k.taps * k.n * MTE_BLOCK));

@@ -4,15 +4,20 @@
  */
 #include "kernels/conv/plan.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "hal/chip.h"
+#include "kernels/conv/depthwise.h"
+#include "kernels/conv/inside.h"
 #include "kernels/lib/share.h"
 
 enum {
     BLOCK = 32,       /* bytes of C0 elements */
     COLUMNS = 128,    /* of a product, so that loads of a and b take less than it */
+    FEW_K = 512,      /* columns of windows of few channels */
     SMALL = 1024,     /* bytes of L1 for biases */
+    WORDS = 1024,     /* for scales of columns */
     UNITS = 3,        /* of a core, at least, so that cores end together */
     LEAST_ROWS = 64,  /* of a patch that is cut for that */
     PATCH = 96 << 10, /* bytes of one: what lies before the first product, too */
@@ -100,6 +105,35 @@ static int check_side(const struct side *s, char why[CONV_TEXT])
     return 0;
 }
 
+/* What is to be done to sums. */
+static int check_way(const struct conv *p, char why[CONV_TEXT])
+{
+    const char *wrong =
+        p->in == TYPE_S8 && (p->act > CONV_LEAKY || p->add)
+            ? "the Vector goes on with sums of f16 alone"
+        : p->out == TYPE_S32 && (p->act == CONV_LEAKY || p->limit > 0 || p->scales)
+            ? "sums of s32 take no scale, slope or limit"
+        : p->exact && (p->out != TYPE_S8 || p->act == CONV_LEAKY || p->limit > 0)
+            ? "exact is of s8 to s8, without slope or limit"
+        : p->limit < 0 || p->limit != p->limit || p->slope != p->slope
+            ? "a limit below 0, or NaN"
+        : p->in == TYPE_F16 && p->scales ? "scales of channels are those of s8"
+        : conv_has_tail(p) && p->c % DEPTHWISE_BLOCK && conv_is_depthwise(p)
+            ? "of each channel by itself, the Vector goes on with whole blocks of 16"
+            : NULL;
+
+    for (uint32_t i = 0; i < p->o && p->scales && !wrong; i++) {
+        double scale = fabs((double)p->scale * (double)p->scales[i]);
+        wrong = !(scale < INFINITY)           ? "a scale that is no number"
+                : p->exact && scale >= 0x1p16 ? "an exact scale of 65536 or more"
+                                              : NULL;
+    }
+    if (wrong) {
+        snprintf(why, CONV_TEXT, "%s", wrong);
+    }
+    return wrong ? ERR_ARG : 0;
+}
+
 int conv_check(const struct conv *p, char why[CONV_TEXT])
 {
     struct side high = {"h",         "kh",          p->h,       p->kh,
@@ -127,7 +161,8 @@ int conv_check(const struct conv *p, char why[CONV_TEXT])
                  (unsigned long)p->groups, (unsigned long)p->c, (unsigned long)p->o);
         return ERR_SHAPE;
     }
-    err = check_side(&high, why);
+    err = check_way(p, why);
+    err = err ? err : check_side(&high, why);
     err = err ? err : check_side(&wide, why);
     if (!err && conv_is_depthwise(p)) {
         return 0;
@@ -142,6 +177,15 @@ int conv_check(const struct conv *p, char why[CONV_TEXT])
 
 /* --- sizes --- */
 
+bool conv_is_few(const struct conv *p)
+{
+    uint32_t esize = type_bits(p->in) / 8, c = p->c, k = p->kh * p->kw * c;
+    uint64_t rows = (uint64_t)extent(p->kh, p->dilation_h) * p->w * c * esize;
+
+    return p->groups == 1 && p->kh * p->kw > 1 && (c == 4 || c == 8 || c * esize == 16) &&
+           k <= FEW_K && rows <= PATCH / 2;
+}
+
 /* Bytes in L1 of the input under so many rows and columns of y, of `blocks` blocks. */
 static uint64_t patch_bytes(const struct conv_plan *l, uint32_t rows, uint32_t cols,
                             uint32_t blocks)
@@ -152,7 +196,8 @@ static uint64_t patch_bytes(const struct conv_plan *l, uint32_t rows, uint32_t c
 
     high = high < p->h ? high : p->h;
     wide = wide < p->w ? wide : p->w;
-    return high * wide * blocks * BLOCK;
+    wide = l->few ? p->w : wide;
+    return (high * wide * blocks * l->pixel + BLOCK - 1) / BLOCK * BLOCK;
 }
 
 static uint64_t weight_bytes(const struct conv_plan *l, uint32_t blocks)
@@ -269,7 +314,7 @@ static void cut_patch(struct conv_plan *l, uint32_t room, unsigned cores)
         uint32_t of = up(l->rows * l->cols, l->piece);
         l->images = max_u32(1, min_u32(l->set / of, (uint32_t)(room / each)));
         l->images = min_u32(l->images, max_u32(1, others / (UNITS * cores)));
-        l->images = min_u32(l->images, l->p.n);
+        l->images = l->few ? 1 : min_u32(l->images, l->p.n);
     }
     l->deep = up(l->p.n, l->images);
     l->a_bytes = (uint32_t)patch_bytes(l, l->rows, l->cols, held) * l->images;
@@ -295,7 +340,7 @@ static void cut_slices(struct conv_plan *l)
 
 int conv_make_plan(const struct conv *p, struct conv_plan *l)
 {
-    uint32_t l1 = chip_mem(NPU_MEM_L1) - SMALL, room;
+    uint32_t l1 = chip_mem(NPU_MEM_L1) - SMALL - (p->words ? WORDS : 0), room;
     unsigned cores = p->cores ? p->cores : chip_cores();
 
     *l = (struct conv_plan){.p = *p, .c0 = type_c0(p->in)};
@@ -303,12 +348,22 @@ int conv_make_plan(const struct conv *p, struct conv_plan *l)
     l->in = p->c / p->groups;
     l->out = p->o / p->groups;
     l->blocks = up(l->in, l->c0);
-    if (l->taps == 1 && p->stride_h == 1 && p->stride_w == 1) {
+    l->few = conv_is_few(p);
+    l->pixel = l->few ? l->in * type_bits(p->in) / 8 : BLOCK;
+    if (l->few) {
+        l->taps = up(p->kh * p->kw * l->in, l->c0);
+        l->missing = l->taps * l->c0 - p->kh * p->kw * l->in;
+    }
+    l->step = p->step ? p->step : 1;
+    l->tail = conv_has_tail(p);
+    if (l->taps == 1 && p->stride_h == 1 && p->stride_w == 1 && p->step == 0) {
         l->p.h *= p->n; /* no window reaches across images, so they may be one */
         l->p.n = 1;
     }
     l->oh = conv_oh(&l->p);
     l->ow = conv_ow(&l->p);
+    l->y_h = p->step ? p->y_h : l->oh;
+    l->y_w = p->step ? p->y_w : l->ow;
     if (cut_channels(l, l1)) {
         return ERR_LOCAL;
     }
@@ -353,6 +408,7 @@ void conv_unit(const struct conv_plan *l, uint32_t unit, struct conv_unit *u)
                       p->pad_top, p->h);
     wide = conv_under(u->col, u->cols, p->stride_w, extent(p->kw, p->dilation_w),
                       p->pad_left, p->w);
+    wide.count = l->few ? p->w : wide.count;
     u->map_row = high.first;
     u->map_col = wide.first;
     u->map = (struct mte_conv){.map_h = (uint16_t)high.count,

@@ -21,8 +21,13 @@ enum { CONV_SET_MMADS = 16 }; /* of a part of a set, whose commands are issued a
 struct conv_plan {
     struct conv p; /* one of 1 x 1 as a single image */
     uint32_t oh, ow;
+    uint32_t step, y_h, y_w; /* from pixel to pixel of y; all of y */
+    bool tail;               /* conv_has_tail() */
     uint32_t c0, taps, in,
         out;                /* elements of a block; of the filter; channels of a group */
+    bool few;               /* see conv_is_few(); taps: blocks of k then, of one block */
+    uint32_t missing;       /* then: columns of k to a whole block */
+    uint32_t pixel;         /* bytes of one in L1, of a block */
     uint32_t blocks;        /* of input channels, C0 each */
     uint32_t chunk, chunks; /* blocks of a chunk */
     uint32_t nt, n_blocks;  /* output channels of a unit */
@@ -36,6 +41,20 @@ struct conv_plan {
     bool whole;                        /* a patch has all input channels */
     uint32_t units;
 };
+
+/* Whether the channels are so few that L1 has pixels side by side as GM has, and windows
+ * columns for no others: of a whole map's width, which L1 has to hold. */
+bool conv_is_few(const struct conv *p);
+
+/* Whether the Vector goes on where the fixpipe cannot. */
+static inline bool conv_has_tail(const struct conv *p)
+{
+    return p->act >= CONV_SILU || p->add || p->exact;
+}
+
+/* What the fixpipe does to sums, FIX_RELU_; what it has to be told of that first. */
+uint8_t conv_relu(const struct conv *p);
+void conv_set_relu(const struct conv *p);
 
 /* 0; or ERR_LOCAL: no tile holds the filter. */
 MUST_CHECK int conv_make_plan(const struct conv *p, struct conv_plan *plan);

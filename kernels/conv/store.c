@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * From L0C to GM; see inside.h.
+ * From L0C to GM, or to UB where the Vector goes on; see inside.h.
  */
 #include "hal/fixpipe.h"
 #include "kernels/conv/inside.h"
@@ -8,52 +8,79 @@
 
 static enum quant quant_of(const struct conv *p)
 {
+    if (conv_has_tail(p)) {
+        return QUANT_NONE;
+    }
     return p->in == TYPE_F16    ? p->out == TYPE_F16 ? QUANT_F322F16 : QUANT_NONE
-           : p->out == TYPE_S8  ? QUANT_REQ8
-           : p->out == TYPE_F16 ? QUANT_DEQF16
+           : p->out == TYPE_S8  ? p->words ? QUANT_VREQ8 : QUANT_REQ8
+           : p->out == TYPE_F16 ? p->words ? QUANT_VDEQF16 : QUANT_DEQF16
                                 : QUANT_NONE;
 }
 
-/* A command that stores a piece of the unit, but for what pieces differ in. */
+static bool is_scaled(const struct conv *p)
+{
+    return p->in == TYPE_S8 && quant_of(p) != QUANT_NONE;
+}
+
+uint8_t conv_relu(const struct conv *p)
+{
+    return conv_has_tail(p)       ? FIX_RELU_NONE
+           : p->act == CONV_RELU  ? FIX_RELU_PLAIN
+           : p->act == CONV_LEAKY ? FIX_RELU_LEAKY
+                                  : FIX_RELU_NONE;
+}
+
+/* A command that takes a piece of the unit out of L0C, but for what pieces differ in. */
 void conv_store_make(const struct conv_plan *l, const struct conv_unit *u, union cmd *cmd)
 {
     const struct conv *p = &l->p;
+    struct fixpipe_tile tile = {.type = p->in == TYPE_S8 ? TYPE_S32 : TYPE_F32,
+                                .n = u->n_count,
+                                .pitch_elems = p->o * l->step,
+                                .quant = quant_of(p),
+                                .relu = conv_relu(p)};
 
-    fixpipe_to_gm(cmd, p->y, 0,
-                  &(struct fixpipe_tile){.type = p->in == TYPE_S8 ? TYPE_S32 : TYPE_F32,
-                                         .n = u->n_count,
-                                         .pitch_elems = p->o,
-                                         .quant = quant_of(p),
-                                         .relu = p->act == CONV_RELU ? FIX_RELU_PLAIN
-                                                                     : FIX_RELU_NONE});
+    if (conv_has_tail(p)) {
+        tile.pitch_elems = up16(u->n_count);
+        fixpipe_to_ub(cmd, 0, 0, &tile);
+    } else {
+        tile.flags = p->limit > 0 ? FIX_L0C_GM_CLIP : 0;
+        fixpipe_to_gm(cmd, p->y, 0, &tile);
+    }
 }
 
-/* A piece goes to GM row by row of y, or at once where the patch has whole rows. */
 void conv_store(const struct conv_plan *l, const struct conv_unit *u, uint32_t from,
                 const struct conv_piece *piece, union cmd *cmd)
 {
     const struct conv *p = &l->p;
-    uint32_t end = piece->m + piece->m_len, count;
-    uint64_t image = (uint64_t)(u->image + piece->image) * l->oh + u->row;
+    uint32_t end = piece->m + piece->m_len;
+    struct conv_run run;
 
     cmd->fix_gm.src_c0_stride = (uint16_t)up16(piece->m_len);
-    for (uint32_t m = piece->m; m < end; m += count) {
-        uint64_t pixel = u->cols == l->ow
-                             ? image * l->ow + m
-                             : (image + m / u->cols) * l->ow + u->col + m % u->cols;
-        count = u->cols == l->ow ? end - m : min_u32(u->cols - m % u->cols, end - m);
+    for (uint32_t m = piece->m; m < end; m += run.count) {
+        run = conv_run(l, u, piece, m, end);
         cmd->fix_gm.src = from + (m - piece->m) * CONV_L0C_ROW;
         cmd->fix_gm.dst = (uintptr_t)conv_at(
-            p->y, pixel * p->o + u->group * l->out + u->n_first, p->out);
-        cmd->fix_gm.m = (uint16_t)count;
+            p->y, run.pixel * p->o + u->group * l->out + u->n_first, p->out);
+        cmd->fix_gm.m = (uint16_t)run.count;
         cmd_no_sync(cmd);
         if (m == piece->m) {
             cmd_wait(cmd, CONV_C_FULL, 1);
         }
-        if (m + count == end) {
+        if (m + run.count == end) {
             cmd_post(cmd, CONV_C_FREE, 1);
         }
         task_issue(PIPE_FIX, cmd);
+    }
+}
+
+void conv_set_relu(const struct conv *p)
+{
+    union cmd cmd;
+
+    if (conv_relu(p) == FIX_RELU_LEAKY || (p->limit > 0 && !conv_has_tail(p))) {
+        fixpipe_set_relu(&cmd, p->slope, p->limit);
+        task_issue(PIPE_FIX, &cmd);
     }
 }
 
@@ -62,8 +89,27 @@ void conv_store_begin(const struct conv_share *s)
     const struct conv *p = &s->plan->p;
     union cmd cmd;
 
-    if (quant_of(p) == QUANT_REQ8 || quant_of(p) == QUANT_DEQF16) {
+    if (is_scaled(p) && p->words == NULL) {
         fixpipe_set_quant(&cmd, fixpipe_word(p->scale, p->zero, true));
         task_issue(PIPE_FIX, &cmd);
     }
+    conv_set_relu(p);
+}
+
+void conv_words(const struct conv *p, uint64_t *words)
+{
+    for (uint32_t i = 0; i < p->o; i++) {
+        words[i] = fixpipe_word(p->scale * p->scales[i], p->zero, true);
+    }
+}
+
+/* Behind all that has used those of other columns, for the pipe is in order. */
+void conv_store_words(const struct conv_share *s, uint32_t n_count)
+{
+    uint32_t l1 = tque_deque(s->words);
+    union cmd cmd;
+
+    fixpipe_l1_to_fb(&cmd, 0, l1, (n_count * 8 + 63) / 64 * 64);
+    tque_free(s->words, l1, &cmd);
+    task_issue(PIPE_FIX, &cmd);
 }

@@ -96,6 +96,36 @@ static const struct row {
      "nodes",
      {"matmul --m 1024 --n 1024 --k 256", "add --shapes 1024x1024,1024",
       "relu --shapes 1024x1024"}},
+#define CONV(what, x, w, o, y, window)                                                   \
+    {what, "fused", {"conv2d --shapes " x "," w "," o " --activation relu " window}},    \
+        {what,                                                                           \
+         "pieces",                                                                       \
+         {"conv2d --shapes " x "," w "," o " " window,                                   \
+          "batchnorm --type f16 --axis 3 --shapes " y "," o "," o "," o "," o,           \
+          "relu --type f16 --shapes " y}},                                               \
+    {                                                                                    \
+        what, "nodes",                                                                   \
+        {                                                                                \
+            "conv2d --out f32 --shapes " x "," w "," o " " window,                       \
+                "batchnorm --axis 3 --shapes " y "," o "," o "," o "," o,                \
+                "relu --shapes " y                                                       \
+        }                                                                                \
+    }
+    CONV("conv bn relu 1x1", "8x56x56x64", "64x1x1x64", "64", "8x56x56x64", ""),
+    CONV("conv bn relu 3x3", "8x56x56x64", "64x3x3x64", "64", "8x56x56x64", "--pad 1"),
+#undef CONV
+#define FOCUS "1x320x320x32"
+    {"focus conv bn silu",
+     "fused",
+     {"conv2d_act --shapes 1x640x640x4,32x6x6x4,32 --stride 2 --pad 2 --activation "
+      "silu"}},
+    {"focus conv bn silu",
+     "pieces",
+     {"space_to_depth --type f16 --shapes 1x640x640x4 --block 2",
+      "conv2d --shapes 1x320x320x16,32x3x3x16,32 --pad 1",
+      "batchnorm --type f16 --axis 3 --shapes " FOCUS ",32,32,32,32",
+      "silu --type f16 --shapes " FOCUS}},
+#undef FOCUS
 #define MLA(m, n, k)                                                                     \
     {"matmul layernorm gelu f16",                                                        \
      "fused",                                                                            \

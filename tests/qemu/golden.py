@@ -29,11 +29,13 @@ import os
 import re
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 from numpy.lib import format as npy
 
 sys.dont_write_bytecode = True
+from convolved import conv2d_act, conv2d_q  # noqa: E402
 from windows import gathered, padded, pooled, scattered, scattered_rows, sliced  # noqa: E402
 
 ROOT = os.path.dirname(os.path.abspath(__file__)) + "/../.."
@@ -183,9 +185,10 @@ def limits(dtype):
 
 
 HELPERS = {"np": np, "limits": limits, "unit": 2.0**-23, "product": product,
-           "conv2d": conv2d, "matmul": matmul, "pooled": pooled, "sliced": sliced,
-           "padded": padded, "gathered": gathered, "scattered": scattered,
-           "scattered_rows": scattered_rows, "ulp": ulp,
+           "conv2d": conv2d, "conv2d_act": partial(conv2d_act, conv2d),
+           "conv2d_q": partial(conv2d_q, conv2d, fixpipe), "matmul": matmul,
+           "pooled": pooled, "sliced": sliced, "padded": padded, "gathered": gathered,
+           "scattered": scattered, "scattered_rows": scattered_rows, "ulp": ulp,
            "erf": np.vectorize(math.erf, [float])}
 
 
@@ -208,7 +211,7 @@ def expected(op, inputs, sizes, options, out_names):
         inputs = {k: v if v is None else v.astype(wide[v.dtype.kind])
                   for k, v in inputs.items()}
     space = HELPERS | sizes | inputs | {"options": options}
-    if re.search(r"^\w+ = ", op["numpy"]):
+    if re.search(r"^\w+(, \w+)* = ", op["numpy"]):
         exec(op["numpy"], space)
         return [space[name] for name in out_names], space.get("bound")
     return [eval(op["numpy"], space)], None
