@@ -14,7 +14,7 @@ HOST_SRC   := $(filter-out tests/fuzz/onnx.c,$(call find,tests/model tests/host 
     tests/tile)) tests/test.c \
     $(patsubst %,tests/check/%.c,host small memory_test exact_test init_test corpus_test \
     cure_test journal_test follow_test) \
-    hal/err.c kernels/cli/npy_header.c tools/emu/qemu/queue.c $(PLAN_SRC) $(TILE_SRC) \
+    hal/err.c kernels/cli/npy_header.c tools/emu/qemu/pool.c $(PLAN_SRC) $(TILE_SRC) \
     $(MODEL_SRC) $(CHECK_SRC) $(FOLLOW_SRC)
 STREAMS_SRC := $(patsubst %,tests/check/%.c,host streams) $(TABLES) \
     $(filter-out $(addprefix %/,$(addsuffix .c,stream memory sync init undefined local)), \
@@ -22,8 +22,8 @@ STREAMS_SRC := $(patsubst %,tests/check/%.c,host streams) $(TABLES) \
 FUZZ_SRC   := $(patsubst %,tests/fuzz/%.c,look program snapshot) tests/model/rig.c $(MODEL_SRC)
 
 # CHECK_EDGES: tools/emu/check/edge.h
-SAN_FLAGS := -std=gnu11 -Wall -Wextra -Werror $(EXACT) -O1 -g -fsanitize=address,undefined \
-    -fno-sanitize-recover=undefined -DCHECK_EDGES
+HOST_FLAGS := -std=gnu11 -Wall -Wextra -Werror $(EXACT) -O1 -g -DCHECK_EDGES
+SAN_FLAGS := $(HOST_FLAGS) -fsanitize=address,undefined -fno-sanitize-recover=undefined
 COV_FLAGS := -std=gnu11 $(EXACT) -DCHECK_EDGES -O1 -fprofile-instr-generate -fcoverage-mapping
 # What these two would find the address sanitizer finds, too; its reports want lines alone.
 # A third of what the same loops take to compile.
@@ -31,6 +31,8 @@ $(B)/san/tools/emu/model/arith/%: SIMD += -g1 -fno-sanitize=null,object-size
 
 MK := tests/tests.mk
 $(eval $(call compile,san,$(CC) $(SAN_FLAGS) $$(SIMD),$(MK),$(B)/packages-test))
+$(eval $(call compile,tsan,$(CC) $(HOST_FLAGS) -fsanitize=thread $$(SIMD),$(MK),\
+    $(B)/packages-test))
 $(eval $(call compile,cov,clang $(COV_FLAGS) $$(SIMD),$(MK),$(B)/packages-test))
 $(eval $(call compile,fuzzer,clang $(SAN_FLAGS) $$(SIMD) -fsanitize=fuzzer-no-link,$(MK),\
     $(B)/packages-test))
@@ -39,6 +41,11 @@ $(B)/san/host-tests: $(HOST_SRC:%=$(B)/san/%.o)
 $(B)/check-streams: $(STREAMS_SRC:%=$(B)/san/%.o)
 $(B)/san/report: $(REPORT_SRC:%=$(B)/san/%.o)
 $(B)/san/host-tests $(B)/check-streams $(B)/san/report: LINK = $(CC) $(SAN_FLAGS)
+# The tests that have threads.
+$(B)/tsan/host-tests: $(patsubst %,$(B)/tsan/%.o,tests/test.c tests/host/main.c \
+    tests/host/data.c tests/model/rig.c $(patsubst %,tests/model/machine/%.c,later_test \
+    touch_make) hal/err.c tools/emu/qemu/pool.c $(MODEL_SRC))
+$(B)/tsan/host-tests: LINK = $(CC) -fsanitize=thread
 %/host-tests: LIBS = -lmpfr -lgmp -lm
 $(B)/san/report: LIBS = -lz
 
@@ -80,6 +87,6 @@ BENCHES := $(patsubst %,$(B)/bench/%,calibrate cube move vector)
 $(BENCHES): $(B)/bench/%: $(B)/host/tests/bench/%.c.o $(B)/host/tests/model/rig.c.o \
     $(MODEL_SRC:%=$(B)/model/%.o)
 
-TEST_PROGRAMS := $(BENCHES) $(patsubst %,$(B)/%,san/host-tests san/report check-streams \
-    fuzz-program fuzz-snapshot fuzz-tile fuzz-plan fuzz-onnx cov/host-tests \
-    cov/check-streams cov/fuzz-program cov/fuzz-snapshot plumbing bench/blas)
+TEST_PROGRAMS := $(BENCHES) $(patsubst %,$(B)/%,san/host-tests san/report tsan/host-tests \
+    check-streams fuzz-program fuzz-snapshot fuzz-tile fuzz-plan fuzz-onnx \
+    cov/host-tests cov/check-streams cov/fuzz-program cov/fuzz-snapshot plumbing bench/blas)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Work that another thread does leaves what work at once leaves. Random commands of every
+ * Work that other threads do leaves what work at once leaves. Random commands of every
  * opcode without a semaphore between them, so that each reads what others are about to
- * write, on a chip whose work is done at once, and on one for which the queue's thread does
- * it. Guest memory changes while commands run, as by a hart that does not wait.
+ * write, and products that are large enough to be shared, on a chip whose work is done at
+ * once, and on one for which the threads of a pool do it. Guest memory changes while commands
+ * run, as by a hart that does not wait.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,64 +13,65 @@
 #include "tests/model/machine/touch.h"
 #include "tests/model/rig.h"
 #include "tests/test.h"
-#include "tools/emu/qemu/queue.h"
+#include "tools/emu/qemu/pool.h"
 
-enum { ROUNDS = 3000, LOOK = 50, CORES = 2, ROOM = 24 };
+enum { ROUNDS = 1500, LOOK = 50, ROOM = 24 };
 
 static struct rig r;
 static struct npu_host host;
-static struct queue *queue;
-static uint64_t given;
+static struct pool *pool;
+static unsigned cores;
 static uint64_t want[ROUNDS / LOOK]; /* digests of all there is */
 
-static void *job(void *ctx)
+static void *job(void *ctx, unsigned core)
 {
     (void)ctx;
-    return queue_room(queue);
+    return pool_room(pool, core);
 }
 
-static uint64_t give(void *ctx)
+static uint64_t give(void *ctx, unsigned core)
 {
     (void)ctx;
-    return given = queue_give(queue);
+    return pool_give(pool, core);
 }
 
-static void wait_for(void *ctx, uint64_t ticket)
+static void wait_for(void *ctx, unsigned core, uint64_t ticket)
 {
     (void)ctx;
-    queue_wait(queue, ticket < given ? ticket : given);
+    pool_wait(pool, core, ticket);
 }
 
 static void open_rig(void)
 {
-    rig_open(&r, CORES, PROFILE_a2);
-    for (unsigned c = 0; c < CORES; c++) {
+    rnd_begin();
+    rig_open(&r, cores, PROFILE_a2);
+    for (unsigned c = 0; c < cores; c++) {
         for (unsigned m = 0; m < NPU_MEM_COUNT; m++) {
             noise(r.npu.mem[c][m], npu_mem_size(PROFILE_a2, (enum npu_mem)m));
         }
     }
 }
 
-static void work_apart(void)
+static void work_apart(unsigned threads, bool sleepy)
 {
     host = *r.npu.host;
     host.job = job;
     host.give = give;
     host.wait = wait_for;
     r.npu.host = &host;
-    for (unsigned c = 0; c < CORES; c++) {
+    for (unsigned c = 0; c < cores; c++) {
         for (unsigned i = 0; i < NPU_SPARES; i++) {
             r.npu.later[c].spare[i] =
                 malloc(npu_mem_size(PROFILE_a2, NPU_MEM_STAGE_MTE2));
         }
     }
-    queue = queue_open(npu_job_bytes(), npu_job_do);
-    r.npu.apart = queue != NULL;
+    pool = pool_open(cores, threads, sleepy); /* which stays until the process ends */
+    r.npu.apart = pool != NULL;
 }
 
 static void close_rig(void)
 {
-    for (unsigned c = 0; c < CORES; c++) {
+    for (unsigned c = 0; c < cores; c++) {
         for (unsigned i = 0; i < NPU_SPARES; i++) {
             free(r.npu.later[c].spare[i]);
         }
@@ -106,12 +108,23 @@ static uint64_t all_there_is(void)
     uint64_t sum = digest(0, r.gm, RIG_GM_BYTES);
 
     npu_settle(&r.npu);
-    for (unsigned c = 0; c < CORES; c++) {
+    for (unsigned c = 0; c < cores; c++) {
         for (unsigned m = 0; m < NPU_MEM_COUNT; m++) {
             sum = digest(sum, r.npu.mem[c][m], npu_mem_size(PROFILE_a2, (enum npu_mem)m));
         }
     }
     return digest(sum, r.npu.s, npu_state_size());
+}
+
+/* Large enough to be shared. */
+static union cmd large_product(void)
+{
+    union cmd c = rig_command(OP_MMAD, TYPE_F16);
+
+    c.mmad.m = 100;
+    c.mmad.n = 250;
+    c.mmad.k = 60;
+    return c;
 }
 
 /* The same each time; the first look at which something is not as before, or -1. */
@@ -121,16 +134,20 @@ static int play(bool first)
 #define CMD(NAME, pipe, opcode, types, flags, format, text) OP_##NAME,
 #include "hal/contract/all.h"
     };
+    const union cmd product = large_product();
 
     for (unsigned i = 0; i < ROUNDS; i++) {
         struct touch_program p =
             touch_program(cmd_find(opcodes[rnd() % LENGTH(opcodes)]));
-        uint32_t core = rnd() % CORES, at = rnd() % (TOUCH_WINDOW / 2), value = rnd();
+        uint32_t core = rnd() % cores, at = rnd() % (TOUCH_WINDOW / 2), value = rnd();
 
         for (unsigned k = 0; k < p.n_set; k++) {
             push(core, &p.set[k]);
         }
         push(core, &p.cmd);
+        if (i % 4 == 0) {
+            push(core, &product);
+        }
         memcpy(r.gm + at, &value, sizeof(value));
         rig_to(&r, r.now + rnd() % 64);
         if (i % LOOK == LOOK - 1) {
@@ -145,16 +162,36 @@ static int play(bool first)
     return -1;
 }
 
-TEST(later, leaves_what_work_at_once_leaves)
+/* With so many threads besides the giver's. */
+static void agrees(unsigned threads, bool sleepy)
 {
     open_rig();
     play(true);
     close_rig();
-    rnd_begin();
     open_rig();
-    work_apart();
+    work_apart(threads, sleepy);
     CHECK(r.npu.apart);
     CHECK_EQ(play(false), -1);
-    CHECK(r.npu.could > ROUNDS / 8 && given > ROUNDS / 8);
+    CHECK(r.npu.could > ROUNDS / 8 && pool_jobs(pool) > ROUNDS / 8);
     close_rig();
+}
+
+TEST(later, one_thread_leaves_what_work_at_once_leaves)
+{
+    cores = 2;
+    agrees(1, false);
+}
+
+/* More threads than rows, so some only help. */
+TEST(later, so_do_three_for_one_core)
+{
+    cores = 1;
+    agrees(3, false);
+    CHECK(pool_helped(pool) > 0);
+}
+
+TEST(later, so_do_fifteen_without_processors)
+{
+    cores = 4;
+    agrees(15, true);
 }

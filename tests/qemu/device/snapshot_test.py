@@ -3,7 +3,9 @@
 # Run in gdb by tests/run. A snapshot is taken while engines are busy, and a fresh QEMU
 # that loads it ends with the same bits and cycles (the operator checks the bits itself
 # and prints the cycles). Likewise a recording and its replay, also backwards.
+import hashlib
 import os
+import re
 import sys
 
 import gdb
@@ -126,6 +128,65 @@ def perturbed():
     ENV["SEED"] = "0"
 
 
+def pages(data):
+    """Of a snapshot's stream all pages of memory: docs/devel/migration.rst and ram.c of QEMU.
+    How they are spread over sections is a matter of the time that writing them took."""
+    block, found = b"", {}
+    at = data.index(b"riscv_virt_board.ram", data.index(b"riscv_virt_board.ram") + 1) - 9
+    while True:
+        head, at = int.from_bytes(data[at:at + 8], "big"), at + 8
+        if head & 0x10:  # the end of a section: its footer, then another one of memory
+            at += 5 if data[at] == 0x7e else 0
+            if data[at] not in (2, 3):
+                return found, data[at:]
+            at += 5
+            continue
+        if not head & 0x20:  # of another block than the last page
+            block, at = data[at + 1:at + 1 + data[at]], at + 1 + data[at]
+        size = 1 if head & 2 else 4096  # one byte that fills it
+        found[block, head >> 12] = hashlib.sha256(data[at:at + size]).digest()
+        at += size
+
+
+def machine():
+    """What the one snapshot of the disk has of the machine's memory and the device's state;
+    the rest has clocks of the host's."""
+    with open(IMAGE, "rb") as f:
+        memory, rest = pages(f.read())
+    state = max(int(re.search(rb"state=([0-9]+)", block)[1]) for block, _ in memory
+                if b"state=" in block)
+    device = rest.index(b"salai")
+    everything = repr(sorted(memory.items())).encode() + rest[device:device + state]
+    return hashlib.sha256(everything).hexdigest()
+
+
+def with_threads():
+    """While other threads of the host work; they are not told of a debugger of QEMU's own."""
+    args = "mla_prolog --m 256 --n 256 --k 256 --check 20 --digest"
+    phases, found = os.path.join(DIR, "phases"), {}
+    for threads in (1, 2, 4, 16):
+        ENV.update(THREADS=str(threads), NPU_ARGS=f"host={phases}")
+        new_image()
+        if os.path.exists(SOCKET):
+            os.unlink(SOCKET)
+        process = launch(args, f"{DRIVE} -seed 1 -S -gdb unix:path={SOCKET},server=on,wait=off")
+        until(lambda: gdb.execute(f"target remote {SOCKET}"), process, gdb.error)
+        problems = []
+        busy = go_to("irq_wait") and number(BUSY) != 0
+        save("midway", problems)
+        taken = machine()
+        status, text = finish(process)
+        text = "\n".join(line for line in text.splitlines() if "npu.so:" not in line)
+        with open(phases, encoding="ascii") as f:
+            used = dict(line.split() for line in f)["threads"]
+        same((used, busy, problems), (str(threads), True, [""]),
+             f"snapshot/by_{threads}_threads_is_taken")
+        found[threads] = (taken, status, text)
+    del ENV["THREADS"], ENV["NPU_ARGS"]
+    for threads in (2, 4, 16):
+        same(found[threads], found[1], f"snapshot/by_{threads}_threads_is_that_by_one")
+
+
 def replayed():
     for args in RUNS:
         who, quiet = args.split()[0], run(args)
@@ -175,4 +236,4 @@ def backwards(args, who, quiet, mode):
 
 
 main(in_a_kernel, between_two_lines, at_any_instant, before_a_fault, perturbed,
-     replayed)
+     with_threads, replayed)

@@ -1,25 +1,33 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# threads_test.sh    a second thread of the host changes speed only
+# threads_test.sh    more threads of the host change speed only
 #
-# All that an operator prints, digests and cycles among it, is the same with THREADS=2; so
-# is what the hart sees of local memories while the engines work there. ALL=1: with all of
-# the operators' own cases. TAP on stdout.
+# All that an operator prints, digests and cycles among it, is the same with THREADS=2, 4 and
+# 16; so is what the hart sees of local memories while the engines work there. ALL=1: with all
+# of the operators' own cases. TAP on stdout.
 set -u
 . "$(dirname "$0")/../cli.sh"
 unset CORES PROFILE MEM SEED TIMING TRACE SIMD THREADS
 
-# same OPTION... -- ARGUMENT...    with two threads the output of one, and there are two
+# same OPTION... -- ARGUMENT...    with more threads the output of one, and there are so many
 same()
 {
+    local n
+
     THREADS=1 salai "$@"
     has_status 0
     cp "$log/out" want
-    NPU_ARGS=host=phases THREADS=2 salai "$@"
-    has_status 0
-    diff want "$log/out" | head -n 3
-    grep -qE "${jobs:-^jobs [1-9][0-9]}" phases || echo "no jobs: $(tail -n 1 phases)"
+    for n in ${threads:-2 4}; do
+        NPU_ARGS=host=phases THREADS=$n salai "$@"
+        has_status 0
+        diff want "$log/out" | head -n 3
+        grep -qE "${jobs:-^jobs [1-9][0-9]}" phases || echo "no jobs: $(grep jobs phases)"
+        if grep -q '^jobs [1-9]' phases; then
+            grep -qx "threads $n" phases || echo "$(grep threads phases) of $n"
+            says err "^npu.so: $n threads of the host\$"
+        fi
+    done
 }
 
 work_begin threads
@@ -31,7 +39,7 @@ for row in "${rows[@]}"; do
     tap_check "same/${words[*]}_on_${options[1]:-1}" \
         "$(jobs='^jobs ' same "${options[@]}" -- "${words[@]}" --digest)"
 done
-tap_check same/work_is_apart "$(same -- matmul --m 512 --n 512 --k 512 --digest)"
+tap_check same/work_is_apart "$(threads='2 4 16' same -- matmul --m 512 --n 512 --k 512 --digest)"
 tap_check same/with_a_seed \
     "$(SEED=7 same -- mla_prolog --m 128 --n 128 --k 128 --digest)"
 tap_check same/hart_looks_at_memories \
@@ -41,7 +49,7 @@ one_processor()
     first=$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')
     NPU_ARGS=host=phases THREADS=auto taskset -c "$first" "$SALAI" \
         matmul --m 512 --n 512 --k 512 > "$log/out" 2>&1
-    grep -qx 'jobs 0' phases || tail -n 1 phases
+    grep -qx 'jobs 0' phases || grep jobs phases
 }
 tap_check auto/one_on_one_processor "$(one_processor)"
 for bad in 0 -1 abc 10000; do

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "tools/emu/model/plan.h"
+#include "tools/emu/model/share.h"
 
 #define NPU_NEVER UINT64_MAX
 #define NPU_CHIP  NPU_MAX_CORES /* "core" number of the chip's own registers */
@@ -129,14 +130,14 @@ struct npu_host {
     /* The hart's clock: an instruction is 1, and it goes on while the hart sleeps. NULL: the
      * caller has no hart whose time would count. */
     uint64_t (*clock)(void *ctx);
-    /* While npu.apart is set: room for a job of npu_job_bytes(); what has been put there is
-     * given, for npu_job_do() behind all jobs before, by whatever thread, and has a ticket,
-     * higher than those before; waits until a job is done. */
-    void *(*job)(void *ctx);
-    uint64_t (*give)(void *ctx);
-    void (*wait)(void *ctx, uint64_t ticket);
+    /* While npu.apart is set: room for a job of npu_job_bytes() of a core's; what has been
+     * put there is given, for npu_job_do() behind all jobs of that core before, by whatever
+     * thread, and has a ticket, higher than those before; waits until a job is done. */
+    void *(*job)(void *ctx, unsigned core);
+    uint64_t (*give)(void *ctx, unsigned core);
+    void (*wait)(void *ctx, unsigned core, uint64_t ticket);
 };
-#define NPU_ALL UINT64_MAX /* jobs that have been given */
+#define NPU_ALL UINT64_MAX /* jobs of a core that have been given */
 
 /* Hardware that is broken (machine/defect.h), of core `core`; NPU_SKIP: or NPU_CHIP, all. */
 enum npu_defect_kind {
@@ -191,10 +192,10 @@ struct npu_config {
  * from the state, and npu_restored() makes it again. */
 enum { NPU_SPARES = 8 };
 struct npu_later {
-    uint64_t ticket[NPU_PIPES];   /* the last job of a pipe's command */
-    uint8_t *results[NPU_PIPES];  /* where those of the running one are, NULL: its stage */
-    uint8_t *spare[NPU_SPARES];   /* stages of MTE2, if the host is ever `apart` */
-    uint64_t until[NPU_SPARES];   /* job with which it is free again */
+    uint64_t ticket[NPU_PIPES];  /* the last job of a pipe's command */
+    uint8_t *results[NPU_PIPES]; /* where those of the running one are, NULL: its stage */
+    uint8_t *spare[NPU_SPARES];  /* stages of MTE2, if the host is ever `apart` */
+    uint64_t until[NPU_SPARES];  /* job with which it is free again */
     uint8_t next;
 };
 
@@ -207,7 +208,7 @@ struct npu {
     uint32_t *l2; /* its tags, npu_l2_bytes(), lent too and part of a snapshot */
     struct npu_spill *spill; /* npu_spill_bytes() zeros, lent too, or NULL */
     uint8_t works; /* pipe whose command's data are at work now, 0: for who looks on */
-    /* The work on local memories goes to another thread, as jobs. Set and cleared by the
+    /* The work on local memories goes to other threads, as jobs. Set and cleared by the
      * host, to be cleared only with nothing left, and before anybody but the machine looks
      * at a local memory; `could` counts commands whose work could go there. */
     bool apart;
@@ -238,11 +239,15 @@ void npu_advance(struct npu *n, uint64_t now);
 /* First cycle at which npu_advance has something to do, or NPU_NEVER. */
 uint64_t npu_next(const struct npu *n);
 
-/* Bytes of a job; does it. ahead() gives the i-th job behind it, from 1 on, if it has been
- * given already, else NULL. */
-typedef void *npu_ahead(void *ctx, unsigned i);
+/* Bytes of a job; does it. ahead() gives the i-th job of its core behind it, from 1 on, if it
+ * has been given already, else NULL. share may be NULL. */
+struct npu_crew {
+    void *(*ahead)(void *ctx, unsigned i);
+    void *ctx;
+    const struct share *share;
+};
 size_t npu_job_bytes(void);
-void npu_job_do(void *job, npu_ahead *ahead, void *ctx);
+void npu_job_do(void *job, const struct npu_crew *crew);
 /* For a snapshot: all that has been given is done, the stages hold the results of what
  * runs, and are otherwise 0. */
 void npu_settle(struct npu *n);

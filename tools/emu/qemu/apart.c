@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The arithmetic of the engines on a thread of its own (threads=2): the machine goes on with
- * its events and the hart with its instructions, while the Cube multiplies. What is done
- * there, and in which order, is the model's matter (machine/later.c).
+ * The arithmetic of the engines on threads of its own (threads=2 and more): the machine goes
+ * on with its events and the hart with its instructions, while the Cubes multiply. What is
+ * done there, and in which order, is the model's matter (machine/later.c): a row of jobs each
+ * core. Threads that find no row help with the products of those that have one, and so does
+ * the hart's while it has to wait.
  *
  * Invariant: while work is apart nobody but the model can reach a local memory. A region
  * lies over the windows of all of them: the first access of the hart's, or of whoever else,
@@ -11,15 +13,16 @@
  * may name a buffer there, a stop of the machine and its reset.
  */
 #include "tools/emu/qemu/call.h"
-#include "tools/emu/qemu/queue.h"
+#include "tools/emu/qemu/pool.h"
 
 #define AFTER_LEAST 64 /* commands, of those that could be apart */
 #define AFTER_MOST  (1u << 16)
-#define USEFUL      2 /* threads: a third would find no work */
+#define USEFUL      4 /* threads, unless more are asked for: the hart's is what counts then */
 
 static struct {
-    struct queue *queue;
-    uint64_t given;
+    struct pool *pool;
+    unsigned threads;
+    bool asked;     /* for so many, not for what is idle */
     uint32_t after; /* so many commands work goes apart; 0: never */
     MemoryRegion over;
     const struct TCGCPUOps *qemu;
@@ -44,34 +47,46 @@ unsigned npu_apart_idle(void)
     return idle > 0 ? MIN(1 + idle, USEFUL) : 1;
 }
 
+/* Who has asked for threads is told, and who looks on. */
 static void tell(void)
 {
-    if (apart.given) {
-        fprintf(stderr, "npu.so: %d threads of the host\n", USEFUL);
+    if (apart.pool && (apart.asked || isatty(STDERR_FILENO))) {
+        fprintf(stderr, "npu.so: %u threads of the host\n", npu_apart_threads());
     }
 }
 
 /* --- for the model --- */
 
-void *npu_apart_job(void *ctx)
+void *npu_apart_job(void *ctx, unsigned core)
 {
-    return queue_room(apart.queue);
+    return pool_room(apart.pool, core);
 }
 
-uint64_t npu_apart_give(void *ctx)
+uint64_t npu_apart_give(void *ctx, unsigned core)
 {
-    apart.given = queue_give(apart.queue);
-    return apart.given;
+    return pool_give(apart.pool, core);
 }
 
-void npu_apart_wait(void *ctx, uint64_t ticket)
+void npu_apart_wait(void *ctx, unsigned core, uint64_t ticket)
 {
-    queue_wait(apart.queue, MIN(ticket, apart.given));
+    pool_wait(apart.pool, core, ticket);
+}
+
+/* --- for who measures --- */
+
+unsigned npu_apart_threads(void)
+{
+    return apart.pool ? 1 + pool_threads(apart.pool) : 1;
 }
 
 uint64_t npu_apart_jobs(void)
 {
-    return apart.given;
+    return apart.pool ? pool_jobs(apart.pool) : 0;
+}
+
+uint64_t npu_apart_helped(void)
+{
+    return apart.pool ? pool_helped(apart.pool) : 0;
 }
 
 /* --- to and fro --- */
@@ -83,8 +98,11 @@ void npu_apart(SalaiNPU *npu)
     if (apart.after == 0 || npu->model.apart || npu->model.could < apart.after) {
         return;
     }
-    apart.queue = apart.queue ?: queue_open(npu_job_bytes(), npu_job_do);
-    if (!apart.queue) {
+    if (!apart.pool) {
+        apart.pool = pool_open(npu->config.cores, apart.threads - 1,
+                               apart.threads > sysconf(_SC_NPROCESSORS_ONLN));
+    }
+    if (!apart.pool) {
         apart.after = 0; /* this host gives no more threads */
         return;
     }
@@ -96,7 +114,9 @@ void npu_together(SalaiNPU *npu)
 {
     npu->model.could = 0;
     if (npu->model.apart) {
-        npu_apart_wait(npu, NPU_ALL);
+        for (unsigned c = 0; c < npu->config.cores; c++) {
+            pool_wait(apart.pool, c, NPU_ALL);
+        }
         npu->model.apart = false;
         memory_region_set_enabled(&apart.over, false);
     }
@@ -163,7 +183,7 @@ static void stopped(void *opaque, bool running, RunState state)
     }
 }
 
-void npu_apart_init(SalaiNPU *npu, unsigned threads)
+void npu_apart_init(SalaiNPU *npu, unsigned threads, bool asked)
 {
     static struct TCGCPUOps ops;
     uint64_t bytes = npu_mem_size(npu->config.profile, NPU_MEM_STAGE_MTE2);
@@ -173,6 +193,8 @@ void npu_apart_init(SalaiNPU *npu, unsigned threads)
     if (threads < 2) {
         return;
     }
+    apart.threads = threads;
+    apart.asked = asked;
     spare = aligned_alloc(4096, bytes * NPU_SPARES * npu->config.cores); /* never freed */
     for (unsigned c = 0; c < npu->config.cores; c++) {
         for (unsigned i = 0; i < NPU_SPARES; i++, spare += bytes) {
@@ -186,7 +208,5 @@ void npu_apart_init(SalaiNPU *npu, unsigned threads)
     of_calls = npu;
     apart.qemu = call_hook(&ops, do_interrupt);
     apart.after = AFTER_LEAST;
-    if (isatty(STDERR_FILENO)) {
-        atexit(tell);
-    }
+    atexit(tell);
 }

@@ -67,17 +67,20 @@ void npu_register_type(void);
 /* Of the configuration all but guest memory is the caller's. */
 SalaiNPU *npu_create(const struct npu_config *asked, bool debug);
 
-/* apart.c: with two threads or more, work on local memories goes to another when many
- * commands have come whose work could; until npu_together(). */
+/* apart.c: with two threads or more, work on local memories goes to others when many
+ * commands have come whose work could; until npu_together(). asked: by a number. */
 #define NPU_OVER_MEMORIES 1 /* priority of regions: register pages are above all */
-void npu_apart_init(SalaiNPU *npu, unsigned threads);
+void npu_apart_init(SalaiNPU *npu, unsigned threads, bool asked);
 unsigned npu_apart_idle(void); /* threads that would help, with this host's load */
 void npu_apart(SalaiNPU *npu);
 void npu_together(SalaiNPU *npu);
-void *npu_apart_job(void *ctx);
-uint64_t npu_apart_give(void *ctx);
-void npu_apart_wait(void *ctx, uint64_t ticket);
-uint64_t npu_apart_jobs(void); /* given so far */
+void *npu_apart_job(void *ctx, unsigned core);
+uint64_t npu_apart_give(void *ctx, unsigned core);
+void npu_apart_wait(void *ctx, unsigned core, uint64_t ticket);
+/* So far: threads that work; jobs given; parts of them that others have helped with. */
+unsigned npu_apart_threads(void);
+uint64_t npu_apart_jobs(void);
+uint64_t npu_apart_helped(void);
 
 /* phases.c: what the host's time goes into, to be written at the end; NULL: nowhere. */
 void npu_phases_open(SalaiNPU *npu, const char *path);

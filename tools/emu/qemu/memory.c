@@ -107,7 +107,7 @@ static void poison(SalaiNPU *npu, uint64_t addr)
         h.addr <= npu_mem_size(npu->config.profile, h.mem) && h.bytes <= UINT32_MAX &&
         bytes <= npu_mem_size(npu->config.profile, h.mem) - h.addr) {
         if (npu->model.apart) {
-            npu_apart_wait(npu, NPU_ALL);
+            npu_apart_wait(npu, h.core, NPU_ALL);
         }
         memset(npu->model.mem[h.core][h.mem] + h.addr, POISON, bytes);
         mem_dirty(npu, h.core, h.mem, h.addr, bytes);

@@ -76,7 +76,8 @@ static void *look(void *opaque)
 }
 
 /* A line each: seconds of a phase and of the rest of the process, which starts and ends it;
- * commands that have ended; instructions; jobs of another thread (apart.c). */
+ * commands that have ended; instructions; threads, their jobs, and parts of these that
+ * others have done (apart.c). */
 static void at_exit(int status, void *opaque)
 {
     const SalaiNPU *npu = phases.npu;
@@ -94,7 +95,8 @@ static void at_exit(int status, void *opaque)
     }
     fprintf(phases.out, "rest %.4f\ncommands %" PRIu64 "\ninstructions %" PRId64 "\n",
             rest, commands, icount_get_raw());
-    fprintf(phases.out, "jobs %" PRIu64 "\n", npu_apart_jobs());
+    fprintf(phases.out, "threads %u\njobs %" PRIu64 "\nhelped %" PRIu64 "\n",
+            npu_apart_threads(), npu_apart_jobs(), npu_apart_helped());
     if (fclose(phases.out)) {
         error_report("npu.so: host=%s: could not be written", phases.path);
         npu_exit_worse(status);

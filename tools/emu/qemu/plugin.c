@@ -40,6 +40,7 @@ static struct {
     qemu_plugin_id_t id;
     bool debug;
     unsigned threads;
+    bool threads_asked;
     bool window;     /* not all of the run is traced */
     unsigned checks; /* CHECK_* */
     enum { CONFINE_OFF, CONFINE_KERNEL, CONFINE_ON } confine;
@@ -255,12 +256,14 @@ static void set_threads(const char *value)
 
     if (strcmp(value, "auto") == 0) {
         options.threads = npu_apart_idle();
+        options.threads_asked = false;
         return;
     }
     if (qemu_strtoi(value, NULL, 10, &n) || n < 1 || n > THREADS_MOST) {
         npu_die("npu.so: threads=%s: 1..%d are allowed", value, THREADS_MOST);
     }
     options.threads = n;
+    options.threads_asked = true;
     if (n > sysconf(_SC_NPROCESSORS_ONLN)) {
         warn_report("npu.so: threads=%d: this host has %ld", n,
                     sysconf(_SC_NPROCESSORS_ONLN));
@@ -460,7 +463,8 @@ static void attach(Notifier *notifier, void *data)
         npu_replay(options.replay);
     }
     npu_initcheck_hook();
-    npu_apart_init(npu, threads()); /* the first to hear of a call */
+    npu_apart_init(npu, threads(),
+                   options.threads_asked); /* the first to hear of a call */
 }
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info,

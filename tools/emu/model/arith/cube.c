@@ -12,13 +12,17 @@
 #include "tools/emu/model/arith/num.h"
 #include "tools/emu/model/arith/simd.h"
 
-#define FRACTAL 512u
+#define FRACTAL  512u
+#define TOGETHER 2    /* blocks of columns that a kernel does at once */
+#define WORTH    2048 /* m * k: less is done before another thread has heard of it */
 
-static alignas(64) uint8_t pack_a[CUBE_PACK_BYTES];
-static alignas(64) uint8_t pack_b[CUBE_PACK_BYTES];
-static alignas(64) uint8_t row_a[CUBE_L0_BYTES]; /* a plain row as fractals */
-static alignas(64) uint8_t wide_a[2 * CUBE_L0_BYTES], wide_b[2 * CUBE_L0_BYTES];
-static alignas(64) int32_t column_fix[CUBE_MAX_COLS], column_bias[CUBE_MAX_COLS];
+#define SCRATCH static _Thread_local alignas(64)
+
+SCRATCH uint8_t pack_a[CUBE_PACK_BYTES];
+SCRATCH uint8_t pack_b[CUBE_PACK_BYTES];
+SCRATCH uint8_t row_a[CUBE_L0_BYTES]; /* a plain row as fractals */
+SCRATCH uint8_t wide_a[2 * CUBE_L0_BYTES], wide_b[2 * CUBE_L0_BYTES];
+SCRATCH int32_t column_fix[CUBE_MAX_COLS], column_bias[CUBE_MAX_COLS];
 
 static const struct cube_path *find_path(enum cube_type type)
 {
@@ -123,34 +127,65 @@ static void round_hf32(uint8_t *to, const uint8_t *from, size_t fractals, bool d
     }
 }
 
+/* A product, to be shared by blocks of columns. */
+struct shared {
+    const struct cube_path *path;
+    const struct cube_job *job;
+};
+
+static void part(const void *of, unsigned i)
+{
+    const struct shared *s = of;
+    struct cube_job job = *s->job;
+    unsigned fp = simd_fp_enter();
+
+    job.first = TOGETHER * i;
+    job.end = job.nb - job.first < TOGETHER ? job.nb : job.first + TOGETHER;
+    s->path->run(&job);
+    simd_fp_leave(fp);
+}
+
+static void multiply(const struct cube_path *path, const struct cube_job *job,
+                     const struct share *share)
+{
+    const struct shared of = {path, job};
+
+    if (share && job->nb > TOGETHER && job->m * job->k >= WORTH) {
+        share->call(share->ctx, (job->nb + TOGETHER - 1) / TOGETHER, part, &of);
+    } else {
+        path->run(job);
+    }
+}
+
 static void compute(const struct cube_path *path, const struct cube_job *job,
-                    unsigned a_kb, const uint8_t *a, const uint8_t *b)
+                    const struct share *share, unsigned a_kb, const uint8_t *a,
+                    const uint8_t *b)
 {
     for (size_t i = 0; i < job->mb; i++) {
         path->pack_a(pack_a + i * job->kb * path->a_bytes, a + i * a_kb * FRACTAL,
                      job->kb);
     }
     path->pack_b(pack_b, column_fix, b, job->nb, job->k);
-    path->run(job);
+    multiply(path, job, share);
 }
 
 /* b of 2 of each 4 rows: the product with all of its rows. Where two elements of b name
  * the same position their sum may be too long for a byte, so the second is added after.
  */
 static void compute_sparse(const struct cube_path *path, struct cube_job *job,
-                           unsigned a_kb, const uint8_t *a, const uint8_t *b,
-                           const uint8_t *index)
+                           const struct share *share, unsigned a_kb, const uint8_t *a,
+                           const uint8_t *b, const uint8_t *index)
 {
     unsigned kb = (job->k + 63) / 64;
     bool rest = cube_sparse_widen(false, wide_b, b, index, job->nb, kb);
 
-    compute(path, job, a_kb, a, wide_b);
+    compute(path, job, share, a_kb, a, wide_b);
     if (rest) {
         struct cube_job more = *job;
 
         more.in = job->out;
         cube_sparse_widen(true, wide_b, b, index, job->nb, kb);
-        compute(path, &more, a_kb, a, wide_b);
+        compute(path, &more, share, a_kb, a, wide_b);
     }
 }
 
@@ -161,8 +196,8 @@ void cube_run(const struct cube_op *op, void *out, const void *in, const void *a
     unsigned k0 = k0_of[op->type];
     unsigned mb = (op->m + 15) / 16, nb = (op->n + 15) / 16, kb = (op->k + k0 - 1) / k0;
     unsigned a_kb = op->row ? kb : op->a_kb, b_kb = op->index ? (op->k + 63) / 64 : kb;
-    struct cube_job job = {out, in, NULL, pack_a, pack_b, column_fix,
-                           mb,  nb, kb,   op->m,  op->k};
+    struct cube_job job = {out, in, NULL, pack_a, pack_b, column_fix, mb,
+                           nb,  kb, 0,    nb,     op->m,  op->k};
     unsigned fp;
 
     if (a_kb < kb || (size_t)mb * a_kb * FRACTAL > CUBE_L0_BYTES ||
@@ -191,9 +226,9 @@ void cube_run(const struct cube_op *op, void *out, const void *in, const void *a
     }
     fp = simd_fp_enter();
     if (op->m && op->n && op->index) {
-        compute_sparse(find_path(CUBE_S8), &job, a_kb, a, b, op->index);
+        compute_sparse(find_path(CUBE_S8), &job, op->share, a_kb, a, b, op->index);
     } else if (op->m && op->n) {
-        compute(find_path(op->type), &job, a_kb, a, b);
+        compute(find_path(op->type), &job, op->share, a_kb, a, b);
     }
     simd_fp_leave(fp);
     keep_outside(&job, op->n);

@@ -14,8 +14,7 @@
  * or column >= n get what `in` has there (0 if NULL); what a and b hold beyond m, n and k
  * never matters. k may be 0. a and b have at most CUBE_L0_BYTES each (checked: traps)
  * and any alignment; 64 bytes for all is fastest.
- * Not reentrant: works in static scratch memory, but keeps nothing between calls; another
- * thread may do one call, and the next may be of this one.
+ * Works in scratch memory of its thread, and keeps nothing between calls.
  * Source: hal/contract/cube.md, "Functional model".
  */
 #ifndef TOOLS_EMU_MODEL_ARITH_CUBE_H
@@ -23,6 +22,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "tools/emu/model/share.h"
 
 #define CUBE_L0_BYTES 65536u
 
@@ -51,7 +51,8 @@ struct cube_op {
     /* S8 only, or NULL: b has 2 * ceil(k / 4) rows, 2 of each 4 of k; 2 bits for each of
      * its bytes, in their order, the low ones first, say which, as in cube_sparse.c. */
     const void *index;
-    const void *bias; /* n 32-bit elements to start each row from; NULL: 0 */
+    const void *bias;          /* n 32-bit elements to start each row from; NULL: 0 */
+    const struct share *share; /* with whom columns may be shared, or NULL */
 };
 
 /* in: what to start from; NULL: op->bias. */

@@ -115,17 +115,17 @@ INLINE void KERNEL(column)(const struct cube_job *job, unsigned i, const unsigne
 
 TARGET static void KERNEL(run)(const struct cube_job *job)
 {
-    unsigned i = 0;
+    unsigned i = job->first;
 
     if (V_LANES == 16) {
-        for (; i + 2 <= job->nb; i += 2) {
+        for (; i + 2 <= job->end; i += 2) {
             KERNEL(column)(job, i, 2);
         }
-        if (i < job->nb) {
+        if (i < job->end) {
             KERNEL(column)(job, i, 1);
         }
     } else {
-        for (; i < job->nb; i++) {
+        for (; i < job->end; i++) {
             KERNEL(column)(job, i, 2);
         }
     }

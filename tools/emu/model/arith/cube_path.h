@@ -28,7 +28,8 @@ struct cube_job {
     const void *b;      /* packed */
     const int32_t *fix; /* per column, to be added; only if the path's pack_b sets it */
     unsigned mb, nb, kb;
-    unsigned m; /* rows that matter; the rest of a block may be anything */
+    unsigned first, end; /* blocks of columns to be done, the first one even */
+    unsigned m;          /* rows that matter; the rest of a block may be anything */
     unsigned k;
 };
 

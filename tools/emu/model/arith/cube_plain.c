@@ -99,7 +99,7 @@ INLINE void run(const struct cube_job *job, unsigned k0, bool exact)
     const float *in = job->in, *a = job->a, *b = job->b;
     float *out = job->out;
 
-    for (unsigned i = 0; i < job->nb; i++) {
+    for (unsigned i = job->first; i < job->end; i++) {
         const float *bias = job->bias ? (const float *)job->bias + i * 16u : NULL;
 
         for (unsigned r = 0; r < job->m; r++) {
@@ -190,7 +190,7 @@ static void run_s8(const struct cube_job *job)
     const int16_t *a = job->a, *b = job->b;
     int32_t *out = job->out;
 
-    for (unsigned i = 0; i < job->nb; i++) {
+    for (unsigned i = job->first; i < job->end; i++) {
         const int32_t *bias = job->bias ? (const int32_t *)job->bias + i * 16u : NULL;
 
         for (unsigned r = 0; r < job->m; r++) {

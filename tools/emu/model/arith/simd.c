@@ -45,10 +45,13 @@ enum simd simd_level(void)
 {
     static enum simd found = SIMD_COUNT;
 
-    if (found == SIMD_COUNT) {
-        found = detect();
+    enum simd level = __atomic_load_n(&found, __ATOMIC_RELAXED);
+
+    if (level == SIMD_COUNT) {
+        level = detect();
+        __atomic_store_n(&found, level, __ATOMIC_RELAXED);
     }
-    return found < limit ? found : limit;
+    return level < limit ? level : limit;
 }
 
 void simd_limit(enum simd level)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Which arithmetic may be done later. A command that begins has its sources read, one that
- * ends its destination written, both as jobs in the order of the events: so each job finds
- * the memories as it would have found them at its event, and sources are read when a
- * command begins. Not later: what GM is read for, since the hart may change it (the results
- * go to a spare stage, for the last ones may not have left the stage yet); what is written
- * to GM, since the hart may look; and what decides by its data how the pipe goes on.
+ * ends its destination written, both as jobs of its core in the order of the events: so each
+ * job finds the core's memories as it would have found them at its event, and sources are
+ * read when a command begins. No job touches another core's. Not later: what GM is read for,
+ * since the hart may change it (the results go to a spare stage, for the last ones may not
+ * have left the stage yet); what is written to GM, since the hart may look; and what decides
+ * by its data how the pipe goes on.
  *
  * Invariant: a job is given its own copy of all that the machine may change meanwhile.
  */
@@ -16,7 +17,7 @@
 struct npu_job {
     const struct operation *op;       /* NULL: it stores */
     const struct operation *straight; /* not run yet: its results go where they belong */
-    uint8_t core, pipe;
+    uint8_t pipe;
     bool early; /* it stores the results of a command that has not ended */
     uint8_t *also;
     struct op_ctx c;
@@ -65,15 +66,15 @@ static bool disturbs(const struct npu_job *store, const struct npu_job *run)
 }
 
 /* The store of what this would compute, if nothing that it reads changes before. */
-static struct npu_job *its_store(const struct npu_job *run, npu_ahead *ahead, void *ctx)
+static struct npu_job *its_store(const struct npu_job *run, const struct npu_crew *crew)
 {
     struct npu_job *job;
 
-    for (unsigned i = 1; (job = ahead(ctx, i)); i++) {
-        if (job->core == run->core && job->pipe == run->pipe) {
+    for (unsigned i = 1; (job = crew->ahead(crew->ctx, i)); i++) {
+        if (job->pipe == run->pipe) {
             return job->op || job->early ? NULL : job;
         }
-        if (job->core == run->core && !job->op && disturbs(job, run)) {
+        if (!job->op && disturbs(job, run)) {
             return NULL;
         }
     }
@@ -81,12 +82,12 @@ static struct npu_job *its_store(const struct npu_job *run, npu_ahead *ahead, vo
 }
 
 /* Of a store that is to come the run may be left until then: it needs no stage. */
-void npu_job_do(void *opaque, npu_ahead *ahead, void *ctx)
+void npu_job_do(void *opaque, const struct npu_crew *crew)
 {
     struct npu_job *job = opaque;
-    struct npu_job *store =
-        job->op && may_go_straight(job) ? its_store(job, ahead, ctx) : NULL;
+    struct npu_job *store = job->op && may_go_straight(job) ? its_store(job, crew) : NULL;
 
+    job->c.share = crew->share;
     if (store) {
         memcpy(store->c.src, job->c.src, sizeof(store->c.src));
         store->straight = job->op;
@@ -123,10 +124,9 @@ static bool give(struct npu *n, unsigned core, unsigned pipe, const struct op_ct
     if (!n->apart) {
         return false;
     }
-    job = n->host->job(n->ctx);
+    job = n->host->job(n->ctx, core);
     job->op = op;
     job->straight = NULL;
-    job->core = (uint8_t)core;
     job->pipe = (uint8_t)pipe;
     job->early = !op && n->s->now < n->s->core[core].pipe[pipe].end;
     job->also = also;
@@ -138,7 +138,7 @@ static bool give(struct npu *n, unsigned core, unsigned pipe, const struct op_ct
     job->c.cmd = &job->cmd;
     job->c.special = job->special;
     job->c.fault = &job->fault;
-    n->later[core].ticket[pipe] = n->host->give(n->ctx);
+    n->later[core].ticket[pipe] = n->host->give(n->ctx, core);
     return true;
 }
 
@@ -158,7 +158,7 @@ static void take_spare(struct npu *n, unsigned core, unsigned pipe, struct op_ct
     struct npu_later *l = &n->later[core];
 
     l->next = (uint8_t)((l->next + 1) % NPU_SPARES);
-    n->host->wait(n->ctx, l->until[l->next]);
+    n->host->wait(n->ctx, core, l->until[l->next]);
     l->results[pipe] = c->stage = l->spare[l->next];
 }
 
@@ -173,7 +173,7 @@ void later_run(struct npu *n, unsigned core, unsigned pipe, struct op_ctx *c)
     if (n->apart && gm) {
         take_spare(n, core, pipe, c);
     } else if (n->apart && now && c->plan->n_src) {
-        n->host->wait(n->ctx, NPU_ALL);
+        n->host->wait(n->ctx, core, NPU_ALL);
     }
     if (gm || now || !give(n, core, pipe, c, op, NULL)) {
         op->run(c);
@@ -195,16 +195,16 @@ void later_store(struct npu *n, unsigned core, unsigned pipe, const struct op_ct
 void later_wait(const struct npu *n, unsigned core, unsigned pipe)
 {
     if (n->apart) {
-        n->host->wait(n->ctx, n->later[core].ticket[pipe]);
+        n->host->wait(n->ctx, core, n->later[core].ticket[pipe]);
     }
 }
 
 void npu_settle(struct npu *n)
 {
-    if (n->apart) {
-        n->host->wait(n->ctx, NPU_ALL);
-    }
     for (unsigned c = 0; c < n->s->cores; c++) {
+        if (n->apart) {
+            n->host->wait(n->ctx, c, NPU_ALL);
+        }
         for (unsigned p = PIPE_V; p < NPU_PIPES; p++) {
             const struct plan *plan = &n->plan[c][p];
             enum npu_mem mem = pipe_stage(p);

@@ -176,7 +176,8 @@ static void mmad_run(const struct op_ctx *c)
                          .a_kb = a_fractals(a),
                          .row = flags & MMAD_GEMV,
                          .ties_down = flags & MMAD_HF32_ZERO,
-                         .bias = flags & MMAD_BIAS ? c->src[2] : NULL};
+                         .bias = flags & MMAD_BIAS ? c->src[2] : NULL,
+                         .share = c->share};
 
     if (!plan->has_dst) {
         return;

@@ -8,6 +8,7 @@
 #define TOOLS_EMU_MODEL_OPS_OP_H
 
 #include "tools/emu/model/plan.h"
+#include "tools/emu/model/share.h"
 
 struct npu_fault {
     uint16_t code; /* enum npu_error */
@@ -52,9 +53,10 @@ struct op_ctx {
     uint64_t *special; /* [SPECIALS]; run() may change what SET_ commands change */
     struct plan *plan; /* plan() fills it, all 0 but a rate of 1; then it stays */
     struct npu_fault *fault;
-    const uint8_t *src[4]; /* run(): where plan->src[i].base lies */
-    uint8_t *stage;        /* run() leaves the destination's rows there, packed */
-    uint8_t *to;           /* store(): where plan->dst.base lies */
+    const uint8_t *src[4];     /* run(): where plan->src[i].base lies */
+    uint8_t *stage;            /* run() leaves the destination's rows there, packed */
+    uint8_t *to;               /* store(): where plan->dst.base lies */
+    const struct share *share; /* run(): with whom it may share its work, or NULL */
 };
 
 /* plan(): checks beyond those of the contract's tables, accesses and cost; 0 or

@@ -15,7 +15,7 @@
 
 enum { REPEAT_BYTES = 256 };
 
-static _Alignas(64) uint8_t ub_copy[COST_MAX_UB_BYTES];
+static _Thread_local _Alignas(64) uint8_t ub_copy[COST_MAX_UB_BYTES];
 
 /* How often, and how much of it takes part. */
 struct extent {
