@@ -98,7 +98,7 @@ static const char *field_name(const struct cmd_info *info, unsigned field,
     };
     const struct cmd_arg *arg = info ? cmd_arg_at(info, field) : NULL;
 
-    *text = arg ? arg->text : "";
+    *text = arg ? cmd_arg_text(arg) : "";
     for (unsigned i = 0; i < sizeof(head) / sizeof(head[0]); i++) {
         if (head[i].offset == field) {
             return head[i].name;

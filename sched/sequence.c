@@ -28,7 +28,7 @@ static uint32_t commands_of(const struct sequence *s)
 /* The operand of a command is an address in GM: the contract's text of it says so. */
 static bool in_gm(const struct cmd_arg *arg)
 {
-    return arg->size == sizeof(uint64_t) && strstr(arg->text, "in GM") != NULL;
+    return arg->size == sizeof(uint64_t) && strstr(cmd_arg_text(arg), "in GM") != NULL;
 }
 
 /* ERR_SEQUENCE and what is wrong with command i, behind the sequence's name. */

@@ -176,10 +176,10 @@ _Static_assert(sizeof(union cmd) == CMD_BYTES, "a command is 64 bytes");
 _Static_assert(sizeof(struct cmd_head) == 24, "operands begin at byte 24");
 
 /* Rows of the tables in tables.c. */
-struct cmd_arg {
-    uint8_t offset; /* in the command */
+struct __attribute__((packed, aligned(4))) cmd_arg { /* every image has hundreds */
+    const char *name; /* behind its 0 follows what the operand is: cmd_arg_text */
+    uint8_t offset;   /* in the command */
     uint8_t size;
-    const char *name, *text;
 };
 struct cmd_range {
     uint64_t max;
@@ -211,6 +211,8 @@ uint64_t cmd_arg_value(const union cmd *cmd, const struct cmd_arg *arg);
 /* What the operand, one of info->args, may be. Firmware, which never asks, has no such
  * tables in its image. */
 const struct cmd_range *cmd_range(const struct cmd_info *info, const struct cmd_arg *arg);
+/* What an operand is, in words. */
+const char *cmd_arg_text(const struct cmd_arg *arg);
 /* The operand of `info` at a byte offset, or NULL. */
 const struct cmd_arg *cmd_arg_at(const struct cmd_info *info, unsigned offset);
 /* Names and texts; "?" for a value that has none. */

@@ -14,7 +14,8 @@
 /* Operands, one array a format, empty where it has none; and what they may be. */
 #define FORMAT(name) static const struct cmd_arg args_##name[] = {
 #define ARG(format, ctype, field, min, max, multiple, text)                              \
-    {(uint8_t)offsetof(struct cmd_##format, field), (uint8_t)sizeof(ctype), #field, text},
+    {#field "\0" text, (uint8_t)offsetof(struct cmd_##format, field),                    \
+     (uint8_t)sizeof(ctype)},
 #define FORMAT_END(name)                                                                 \
     }                                                                                    \
     ;
@@ -64,14 +65,15 @@ enum {
 
 #define CMD(NAME, pipe, opcode, types, flags, format, text)                              \
     [opcode] = (uint8_t)(INDEX_##NAME + 1),
-static const uint8_t by_opcode[CMD_OPCODES] = {
+static const uint8_t by_opcode[] = { /* up to the last one that there is */
 #include "hal/contract/all.h"
 };
-_Static_assert(sizeof(commands) / sizeof(commands[0]) <= UINT8_MAX, "by_opcode");
+_Static_assert(LENGTH(commands) <= UINT8_MAX && LENGTH(by_opcode) <= CMD_OPCODES,
+               "by_opcode");
 
 const struct cmd_info *cmd_find(unsigned opcode)
 {
-    unsigned index = opcode < CMD_OPCODES ? by_opcode[opcode] : 0;
+    unsigned index = opcode < LENGTH(by_opcode) ? by_opcode[opcode] : 0;
 
     return index ? &commands[index - 1] : NULL;
 }
@@ -97,6 +99,16 @@ uint64_t cmd_arg_value(const union cmd *cmd, const struct cmd_arg *arg)
 const struct cmd_range *cmd_range(const struct cmd_info *info, const struct cmd_arg *arg)
 {
     return &command_ranges[info - commands][arg - info->args];
+}
+
+const char *cmd_arg_text(const struct cmd_arg *arg)
+{
+    const char *end = arg->name;
+
+    while (*end != '\0') {
+        end++;
+    }
+    return end + 1;
 }
 
 const struct cmd_arg *cmd_arg_at(const struct cmd_info *info, unsigned offset)

@@ -20,8 +20,10 @@ def commands():
     for i in range(table.type.range()[1] + 1 if table is not None else 0):
         row = table[i]
         symbol = gdb.execute(f"info symbol {int(row['args']):#x}", to_string=True).split()[0]
-        args = {row["args"][n]["name"].string(): row["args"][n]["text"].string()
-                for n in range(int(row["n_args"]))}
+        args = {}
+        for n in range(int(row["n_args"])):
+            at = row["args"][n]["name"]  # and behind its 0 the text
+            args[at.string()] = (at + len(at.string()) + 1).string()
         name = row["name"].string()
         found[int(row["opcode"])] = (name, does.get(name, ""),
                                      symbol.removeprefix("args_") if args else "", args)
