@@ -10,7 +10,10 @@
 #include "kernels/mm/inside.h"
 #include "kernels/mm/room.h"
 
-enum { SLACK = 32 /* of loads: what they are to have left */ };
+enum {
+    SLACK = 32, /* of loads: what they are to have left */
+    ROUNDED = 8 /* cycles of a chunk that divisions may have lost */
+};
 
 /* Instructions of the hart for a block to begin, a tile, a load, the products of a chunk; a
  * recording more. */
@@ -48,21 +51,26 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* Bytes of a window of an operand and cycles that it takes to load. */
-static uint64_t work_of(const struct mm_rates *r, const struct mm_operand *o, bool copied,
-                        uint32_t rows, uint32_t columns, uint64_t *bytes)
+uint32_t mm_cube_cycles(const struct mm *mm)
 {
-    uint32_t bits = type_bits(o->type), rate = copied ? r->copy_rate : r->rate;
-    uint64_t row = (uint64_t)columns * bits / 8;
+    return mm->a.type == TYPE_F32 && !(mm->cube_flags & MMAD_HF32) ? 2 : 1;
+}
+
+/* Bytes of a window of an operand and cycles that it takes to load. */
+static uint64_t work_of(const struct mm_search *s, const struct mm_operand *o,
+                        bool copied, uint32_t rows, uint32_t columns, uint64_t *bytes)
+{
+    uint32_t rate = copied ? s->r.copy_rate : s->r.rate;
+    uint64_t row = (uint64_t)columns * s->es;
     bool whole = o->pitch == columns && o->layout == MM_ND && !(copied && row % 32);
 
     *bytes = row * rows;
     if (o->layout == MM_NZ) {
         row = (uint64_t)rows * 32;
-        rows = mm_count(columns, type_c0(o->type));
+        rows = mm_count(columns, s->c0);
         whole = rows == o->pitch;
     }
-    return whole ? *bytes / rate : cost_gm_rows(rows, row, r->row, rate);
+    return whole ? *bytes / rate : cost_gm_rows(rows, row, s->r.row, rate);
 }
 
 /* What begins a load that was waited for, above its bytes. */
@@ -86,13 +94,13 @@ static void cost_loads(const struct mm_search *s, struct mm_candidate *c, uint32
     const struct mm_rates *r = &s->r;
     bool a = is_copied(mm, c, &mm->a), b = is_copied(mm, c, &mm->b);
 
-    c->a_work = mm->a.transposed ? work_of(r, &mm->a, a, kt, c->mt, &c->a_bytes)
-                                 : work_of(r, &mm->a, a, c->mt, kt, &c->a_bytes);
-    c->b_work = mm->b.transposed ? work_of(r, &mm->b, b, c->nt, kt, &c->b_bytes)
-                                 : work_of(r, &mm->b, b, kt, c->nt, &c->b_bytes);
+    c->a_work = mm->a.transposed ? work_of(s, &mm->a, a, kt, c->mt, &c->a_bytes)
+                                 : work_of(s, &mm->a, a, c->mt, kt, &c->a_bytes);
+    c->b_work = mm->b.transposed ? work_of(s, &mm->b, b, c->nt, kt, &c->b_bytes)
+                                 : work_of(s, &mm->b, b, kt, c->nt, &c->b_bytes);
     if (c->t.a_whole) { /* its rows are longer */
-        c->a_work = mm->a.transposed ? work_of(r, &mm->a, a, s->k, c->mt, &c->a_bytes)
-                                     : work_of(r, &mm->a, a, c->mt, s->k, &c->a_bytes);
+        c->a_work = mm->a.transposed ? work_of(s, &mm->a, a, s->k, c->mt, &c->a_bytes)
+                                     : work_of(s, &mm->a, a, c->mt, s->k, &c->a_bytes);
         c->a_work /= c->chunks;
         c->a_bytes /= c->chunks;
     }
@@ -113,12 +121,11 @@ static void cost_chunk(const struct mm_search *s, struct mm_candidate *c)
 {
     const struct mm *mm = s->mm;
     const struct mm_rates *r = &s->r;
-    uint32_t es = type_bits(mm->a.type) / 8, c0 = type_c0(mm->a.type);
+    uint32_t es = s->es, c0 = s->c0;
     uint32_t kt = mm_min(c->t.k, s->k), fm = mm_count(c->mt, 16), left = c->nt;
     uint32_t pieces = mm_count(c->nt, c->t.columns);
-    uint32_t slices = mm_count(kt, c->t.slice), twice = mm->a.type == TYPE_F32 ? 2 : 1;
+    uint32_t slices = mm_count(kt, c->t.slice), twice = mm_cube_cycles(mm);
 
-    twice = mm->cube_flags & MMAD_HF32 ? 1 : twice;
     c->product = c->feed = c->out = 0;
     for (; left; left -= mm_min(left, c->t.columns)) {
         uint32_t fn = mm_count(mm_min(left, c->t.columns), 16);
@@ -132,10 +139,12 @@ static void cost_chunk(const struct mm_search *s, struct mm_candidate *c)
     c->first = c->a_start + c->a_work + c->b_next + c->b_work + c->feed / pieces / slices;
     even(s, c, &c->product, kt);
     even(s, c, &c->feed, kt);
-    even(s, c, &c->a_work, kt);
     even(s, c, &c->b_work, kt);
-    even(s, c, &c->a_bytes, kt);
     even(s, c, &c->b_bytes, kt);
+    if (!c->t.a_whole) {
+        even(s, c, &c->a_work, kt);
+        even(s, c, &c->a_bytes, kt);
+    }
 }
 
 /* Tiles that follow each other on a core share a panel: how often it is loaded. */
@@ -251,4 +260,87 @@ uint64_t mm_cost(const struct mm_search *s, struct mm_candidate *c)
         cycles += cost_rounds(s, c, 1, left);
     }
     return cycles;
+}
+
+struct mm_side mm_side_of(const struct mm_search *s, const struct mm_operand *o,
+                          uint32_t units)
+{
+    const struct mm *mm = s->mm;
+    bool a = o == &mm->a, along_k = a ? !o->transposed : o->transposed;
+    uint32_t unit = a ? s->unit_m : s->unit_n, all = a ? mm->shape.m : mm->shape.n;
+    struct mm_side side = {.units = units, .most = units * unit};
+    uint32_t rows, columns;
+    uint64_t copied;
+
+    side.size = mm_min(side.most, all);
+    side.n = mm_count(mm_count(all, unit), units);
+    side.fractals = mm_count(side.size, 16);
+    rows = along_k ? side.size : s->k;
+    columns = along_k ? s->k : side.size;
+    side.work = work_of(s, o, o->layout == MM_NZ, rows, columns, &side.bytes);
+    side.in_rows = side.work;
+    if (mm_may_be_rows(mm, o)) {
+        copied = work_of(s, o, true, rows, columns, &side.bytes);
+        side.in_rows = copied < side.work ? copied : side.work;
+    }
+    side.feed = (uint64_t)side.fractals * 16 * s->k * s->es / (a ? s->r.l0a : s->r.l0b);
+    return side;
+}
+
+/* The way out of a tile's last columns. */
+static uint64_t last_out(const struct mm_search *s, const struct mm_candidate *c)
+{
+    uint32_t columns = c->chunks ? c->nt - (c->pieces - 1) * c->t.columns : 0;
+
+    return max_u64(s->r.least,
+                   (uint64_t)c->a->size * 64 * mm_count(columns, 16) / s->r.out);
+}
+
+/* Of a core that has one tile, whose pipes take `tile`; see cost_tile(). */
+static uint64_t least_of_one(const struct mm_search *s, const struct mm_candidate *c,
+                             uint64_t tile)
+{
+    const struct mm_rates *r = &s->r;
+    uint64_t sharers = mm_min(c->tiles, s->cores),
+             begins = HART_BLOCK * sharers / s->cores;
+    uint64_t shared = (c->a->bytes + c->b->bytes) * sharers / r->l2, load;
+    bool a = c->t.rows && mm_may_be_rows(s->mm, &s->mm->a);
+    bool b = c->t.rows && mm_may_be_rows(s->mm, &s->mm->b);
+
+    load = (a ? c->a->in_rows : c->a->work) + (b ? c->b->in_rows : c->b->work);
+    load = max_u64(load, shared > begins ? shared - begins : 0);
+    if (c->chunks) {
+        load += (a ? r->copy_fixed : r->next) * (c->t.a_whole ? 1 : c->chunks);
+        load += (b ? r->copy_fixed : r->next) * c->chunks;
+        tile = max_u64(load + tile / c->chunks, load / c->chunks + tile);
+        tile += c->t.rows ? 0 : mm_min(r->fixed, r->copy_fixed) - r->next;
+    }
+    load = begins + max_u64(tile, load) + last_out(s, c);
+    return load - mm_min((uint32_t)load, ROUNDED * c->chunks);
+}
+
+uint64_t mm_cost_least(const struct mm_search *s, const struct mm_candidate *c)
+{
+    const struct mm_rates *r = &s->r;
+    const struct mm_side *a = c->a, *b = c->b;
+    uint64_t fractals = (uint64_t)a->fractals * b->fractals, as, bs, chunks;
+    uint64_t product = fractals * s->k_fractals, feed = c->pieces * a->feed + b->feed;
+    uint64_t tile, load, bytes, hart;
+
+    product += (uint64_t)c->pieces * c->slices * r->mmad;
+    feed += (uint64_t)c->pieces * c->slices * 2 * r->feed;
+    tile = max_u64(product, feed);
+    if (c->rounds == 1) {
+        return least_of_one(s, c, tile);
+    }
+    tile = max_u64(tile, (uint64_t)a->size * 64 * b->fractals / r->out);
+    chunks = c->chunks ? c->chunks : 1;
+    as = panels(c, c->t.a_stays, c->cols);
+    bs = panels(c, c->t.b_stays, c->rows);
+    load = as * a->work + bs * b->work;
+    hart = (uint64_t)c->rounds * (HART_TILE + chunks * HART_PRODUCTS) +
+           (as + bs) * chunks * HART_LOAD;
+    bytes = (as * a->bytes + bs * b->bytes) * c->tiles / c->rounds / r->l2;
+    return max_u64(max_u64(c->rounds * tile, bytes), max_u64(load, hart)) +
+           last_out(s, c) + (s->mm->a.layout == MM_NZ ? r->copy_fixed : r->floor);
 }

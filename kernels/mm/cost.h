@@ -20,17 +20,28 @@ struct mm_search {
     struct mm_rates r;
     unsigned cores;
     enum mm_strategy strategy;
-    uint32_t parts, k; /* of a part */
-    bool found;
+    uint32_t es, c0;                 /* of the operands' type */
+    uint32_t unit_m, unit_n, unit_k; /* in which c and k are cut */
+    uint32_t parts, k;               /* of a part */
+    uint32_t k_fractals;             /* cycles of the Cube for a fractal of c */
+    bool any, found; /* the first one that is found is enough; there is one */
     uint64_t best;
     struct mm_tiling tiling;
+};
+
+/* A way to cut a side of c: units and elements of the largest tile, how many there are, and
+ * what its panel, all of k, takes at the least to load, in rows or not, and to feed. */
+struct mm_side {
+    uint32_t units, most, size, n, fractals;
+    uint64_t work, in_rows, bytes, feed;
 };
 
 /* A candidate: its largest tile and how many there are. */
 struct mm_candidate {
     struct mm_tiling t;
+    const struct mm_side *a, *b;
     uint32_t rows, cols, tiles, rounds, chunks;
-    uint32_t mt, nt;
+    uint32_t mt, nt, pieces, slices; /* of columns; of all of k */
     uint64_t product, feed, out,
         half_out; /* cycles of a chunk on M, MTE1; of a tile, of its last piece on FIX */
     uint64_t a_bytes, b_bytes;                 /* of a chunk */
@@ -40,8 +51,17 @@ struct mm_candidate {
 };
 
 struct mm_rates mm_rates_of_the_chip(void);
+/* What the Cube takes for a fractal of each operand. */
+uint32_t mm_cube_cycles(const struct mm *mm);
+/* That side of c which a, or b, has. */
+struct mm_side mm_side_of(const struct mm_search *s, const struct mm_operand *o,
+                          uint32_t units);
 /* Cycles of the candidate from the first load to the last tile's way out; works out all that
  * it has from `product` on. */
 uint64_t mm_cost(const struct mm_search *s, struct mm_candidate *c);
+/* A candidate takes at least so much, whose panels are a and b: what is worse than another is
+ * not looked at closer. What is not decided yet is best: chunks of k if there are 0, pieces
+ * and slices if they are 1, what stays if both do, rows. */
+uint64_t mm_cost_least(const struct mm_search *s, const struct mm_candidate *c);
 
 #endif

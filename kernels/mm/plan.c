@@ -22,11 +22,9 @@ enum {
 };
 
 /* Bytes of a chunk of each operand in L1. */
-static uint32_t chunk_bytes(const struct mm *mm, uint32_t side, uint32_t k)
+static uint32_t chunk_bytes(const struct mm_search *s, uint32_t side, uint32_t k)
 {
-    uint32_t unit = mm_unit(mm, true);
-
-    return mm_up(side, unit) * mm_up(k, unit) * (type_bits(mm->a.type) / 8);
+    return mm_up(side, s->unit_k) * mm_up(k, s->unit_k) * s->es;
 }
 
 static uint32_t small_bytes(const struct mm *mm, uint32_t n)
@@ -40,8 +38,8 @@ static uint32_t small_bytes(const struct mm *mm, uint32_t n)
 static bool share_l1(const struct mm_search *s, struct mm_candidate *c)
 {
     const struct mm *mm = s->mm;
-    uint32_t a = chunk_bytes(mm, c->t.m, c->t.a_whole ? s->k : c->t.k);
-    uint32_t b = chunk_bytes(mm, c->t.n, c->t.k);
+    uint32_t a = chunk_bytes(s, c->t.m, c->t.a_whole ? s->k : c->t.k);
+    uint32_t b = chunk_bytes(s, c->t.n, c->t.k);
     uint32_t all = mm->l1_bytes ? mm->l1_bytes : s->r.l1_bytes - mm->l1_begin;
     uint32_t small = small_bytes(mm, c->t.n), needs;
 
@@ -81,18 +79,28 @@ static bool few(const struct mm_candidate *c, uint32_t slices)
     return pieces <= 2 || (c->chunks == 1 && pieces * (2 * slices + 1) <= PIPE_DEPTH);
 }
 
+/* Nothing that takes so much is wanted. */
+static bool too_much(const struct mm_search *s, uint64_t cycles)
+{
+    return cycles >= s->best || (s->any && s->found);
+}
+
 /* With k in so many chunks. */
 static void try_chunk(struct mm_search *s, struct mm_candidate *c, uint32_t chunks)
 {
-    uint32_t unit = mm_unit_k(s->mm), most = c->t.slice, slices;
+    uint32_t unit = s->unit_k, most = c->t.slice, slices;
+    uint64_t cycles;
 
     c->t.k = mm_up(mm_count(s->k, chunks), unit);
     c->chunks = mm_count(s->k, c->t.k);
+    if (too_much(s, mm_cost_least(s, c))) {
+        return;
+    }
     slices = mm_count(c->t.k, most);
     c->t.slice = mm_up(mm_count(c->t.k, slices), unit);
     if (slices <= PIPE_DEPTH / 2 - 1 && few(c, slices) && share_l1(s, c)) {
-        uint64_t cycles = mm_cost(s, c);
-        if (!s->found || cycles < s->best) {
+        cycles = mm_cost(s, c);
+        if (cycles < s->best) {
             s->found = true;
             s->best = cycles;
             s->tiling = c->t;
@@ -105,7 +113,7 @@ static void try_chunk(struct mm_search *s, struct mm_candidate *c, uint32_t chun
  * pieces. */
 static void try_chunks(struct mm_search *s, struct mm_candidate *c)
 {
-    uint32_t es = type_bits(s->mm->a.type) / 8, last = 0;
+    uint32_t es = s->es, last = 0;
 
     for (uint32_t bytes = 2048; bytes >= 128; bytes /= 2) {
         uint32_t chunks = mm_count(s->k, bytes / es);
@@ -124,8 +132,7 @@ static bool size(const struct mm_search *s, struct mm_candidate *c, uint32_t fm,
                  uint32_t fn)
 {
     const struct mm *mm = s->mm;
-    uint32_t um = mm_unit_m(mm), un = mm_unit_n(mm), es = type_bits(mm->a.type) / 8;
-    uint32_t unit = mm_unit_k(mm), a, b;
+    uint32_t um = s->unit_m, un = s->unit_n, es = s->es, unit = s->unit_k, a, b;
 
     c->t = (struct mm_tiling){.m = fm * um, .n = fn * un, .columns = fn * un};
     c->mt = mm_min(c->t.m, mm->shape.m);
@@ -170,74 +177,130 @@ static bool may_be_whole(const struct mm_search *s, const struct mm_candidate *c
     return mm_may_be_rows(s->mm, a) && columns <= MM_ROW_PIXELS * type_c0(a->type);
 }
 
-static void try_tile(struct mm_search *s, uint32_t fm, uint32_t fn)
+/* With what stays of a tile's operands: nothing, a or b. */
+static void try_stays(struct mm_search *s, struct mm_candidate *c)
 {
-    const struct mm_shape *shape = &s->mm->shape;
-    struct mm_candidate c;
-    uint64_t least;
+    c->t.rows = c->t.a_whole = false;
+    try_chunks(s, c);
+    c->t.rows = c->rounds == 1; /* in a longer stream their start is paid too often */
+    if (c->t.rows) {
+        try_chunks(s, c);
+    }
+    c->t.a_whole = c->t.rows && !c->t.a_stays && !c->t.b_stays && may_be_whole(s, c);
+    if (c->t.a_whole) {
+        try_chunks(s, c);
+        c->t.a_whole = false;
+    }
+}
 
-    if (!size(s, &c, fm, fn)) {
-        return;
+/* Whether L1 holds the panel that stays, or all of both where columns go through L0C by turns,
+ * so that k must be one chunk. */
+static bool may_fit(const struct mm_search *s, const struct mm_candidate *c)
+{
+    uint32_t all = s->mm->l1_bytes ? s->mm->l1_bytes : s->r.l1_bytes - s->mm->l1_begin;
+    uint64_t a = c->a->most * (uint64_t)s->k * s->es,
+             b = c->b->most * (uint64_t)s->k * s->es;
+
+    if ((uint64_t)c->a->most * c->b->most * MM_SUM_BYTES > s->r.l0c_bytes) {
+        return (c->t.a_stays ? a : 2 * a) + (c->t.b_stays ? b : 2 * b) <= all;
     }
-    c.rows = mm_pieces(shape->m, mm_unit_m(s->mm), c.t.m);
-    c.cols = mm_pieces(shape->n, mm_unit_n(s->mm), c.t.n);
-    c.tiles = c.rows * c.cols * shape->batch * s->parts;
+    return c->t.a_stays && c->t.b_stays ? true
+           : c->t.a_stays               ? a <= all
+           : c->t.b_stays               ? b <= all
+                                        : true;
+}
+
+/* One of that size, of which the rest is not decided yet. */
+static struct mm_candidate begin_tile(const struct mm_search *s, const struct mm_side *a,
+                                      const struct mm_side *b)
+{
+    struct mm_candidate c;
+
+    c.a = a;
+    c.b = b;
+    c.rows = a->n;
+    c.cols = b->n;
+    c.tiles = c.rows * c.cols * s->mm->shape.batch * s->parts;
     c.rounds = mm_count(c.tiles, s->cores);
-    least = (uint64_t)c.rounds * mm_count(c.mt, 16) * mm_count(c.nt, 16) *
-            mm_count(s->k, type_c0(s->mm->a.type));
-    if (!allowed(s, &c) || (s->found && least >= s->best)) {
+    c.pieces = c.slices = 1;
+    c.chunks = 0;
+    c.t.a_stays = c.t.b_stays = c.t.rows = c.t.a_whole = true;
+    return c;
+}
+
+static void try_tile(struct mm_search *s, const struct mm_side *a,
+                     const struct mm_side *b)
+{
+    struct mm_candidate c = begin_tile(s, a, b);
+
+    if (!may_fit(s, &c) || !allowed(s, &c) || too_much(s, mm_cost_least(s, &c)) ||
+        !size(s, &c, a->units, b->units)) {
         return;
     }
+    c.pieces = mm_count(c.nt, c.t.columns);
+    c.slices = s->k / c.t.slice;
     for (unsigned stays = 0; stays < 3; stays++) {
         c.t.a_stays = stays == 1;
         c.t.b_stays = stays == 2;
-        if ((stays == 1 && (c.cols == 1 || s->strategy == MM_TALL) && c.rows > 1) ||
-            (stays == 2 && c.rows == 1)) {
+        c.t.rows = c.t.a_whole = true;
+        c.chunks = 0;
+        if ((c.t.a_stays && (c.cols == 1 || s->strategy == MM_TALL) && c.rows > 1) ||
+            (c.t.b_stays && c.rows == 1)) {
             continue;
         }
-        c.t.rows = false;
-        try_chunks(s, &c);
-        c.t.rows = c.rounds == 1; /* in a longer stream their start is paid too often */
-        if (c.t.rows) {
-            try_chunks(s, &c);
-        }
-        c.t.a_whole = c.t.rows && stays == 0 && may_be_whole(s, &c);
-        if (c.t.a_whole) {
-            try_chunks(s, &c);
-            c.t.a_whole = false;
+        if (may_fit(s, &c) && !too_much(s, mm_cost_least(s, &c))) {
+            try_stays(s, &c);
         }
     }
 }
 
-/* The next smaller size than `than`, in units, that cuts so many of them into equal pieces. */
-static uint32_t next_size(uint32_t units, uint32_t than)
+/* The sizes that cut a side into equal pieces, the largest first: how many. */
+static unsigned sides(const struct mm_search *s, const struct mm_operand *o,
+                      uint32_t units, struct mm_side list[FRACTALS])
 {
-    return than > 1 ? mm_count(units, mm_count(units, than - 1)) : 0;
+    unsigned n = 0;
+
+    for (uint32_t f = mm_min(units, FRACTALS); f;) {
+        list[n++] = mm_side_of(s, o, f);
+        f = f > 1 ? mm_count(units, mm_count(units, f - 1)) : 0;
+    }
+    return n;
 }
 
 static void search(struct mm_search *s)
 {
-    uint32_t um = mm_count(s->mm->shape.m, mm_unit_m(s->mm));
-    uint32_t un = mm_count(s->mm->shape.n, mm_unit_n(s->mm));
+    const struct mm *mm = s->mm;
+    struct mm_side a[FRACTALS], b[FRACTALS];
+    unsigned rows = sides(s, &mm->a, mm_count(mm->shape.m, s->unit_m), a);
+    unsigned cols = sides(s, &mm->b, mm_count(mm->shape.n, s->unit_n), b);
 
-    for (uint32_t fm = mm_min(um, FRACTALS); fm; fm = next_size(um, fm)) {
-        for (uint32_t fn = mm_min(un, FRACTALS); fn; fn = next_size(un, fn)) {
-            try_tile(s, fm, fn);
+    for (unsigned i = 0; i < rows; i++) {
+        for (unsigned j = 0; j < cols; j++) {
+            try_tile(s, &a[i], &b[j]);
         }
     }
 }
 
+/* The cheapest of those that take less than `limit`, or any of them. */
 static struct mm_search plan_for(const struct mm *mm, unsigned cores,
-                                 enum mm_strategy strategy, uint32_t parts)
+                                 enum mm_strategy strategy, uint32_t parts,
+                                 uint64_t limit, bool any)
 {
-    uint32_t unit = mm_unit_k(mm);
     struct mm_search s = {.mm = mm,
                           .r = mm_rates_of_the_chip(),
                           .cores = cores,
                           .strategy = strategy,
-                          .parts = parts};
+                          .es = type_bits(mm->a.type) / 8,
+                          .c0 = type_c0(mm->a.type),
+                          .unit_m = mm_unit_m(mm),
+                          .unit_n = mm_unit_n(mm),
+                          .unit_k = mm_unit_k(mm),
+                          .parts = parts,
+                          .any = any,
+                          .best = limit};
 
-    s.k = mm_min(mm->shape.k, mm_count(mm_count(mm->shape.k, unit), parts) * unit);
+    s.k = mm_min(mm->shape.k, mm_part_k(mm, parts));
+    s.k_fractals = s.k / s.c0 * mm_cube_cycles(mm);
     search(&s);
     s.tiling.parts = parts;
     return s;
@@ -273,37 +336,48 @@ static bool may_split(const struct mm *mm)
            (mm->c_pitch == 0 || mm->c_pitch == s->n);
 }
 
-/* So many cores compute c in parts and add them. */
-static uint64_t cost_in_parts(const struct mm *mm, unsigned cores, uint32_t parts)
+/* So many cores compute c in parts and add them in less than `limit` cycles. */
+static bool in_parts(const struct mm *mm, unsigned cores, uint32_t parts, uint64_t limit,
+                     struct mm_search *s)
 {
-    struct mm_search s = plan_for(mm, cores, MM_GENERAL, parts);
+    uint64_t sums = parts > 1 ? cost_of_parts(mm, cores, parts) : 0;
 
-    return !s.found ? UINT64_MAX
-                    : s.best + (parts > 1 ? cost_of_parts(mm, cores, parts) : 0);
+    if (sums >= limit) {
+        return false;
+    }
+    *s = plan_for(mm, cores, MM_GENERAL, parts, limit - sums, cores == 1 && parts > 1);
+    s->best += s->found ? sums : 0;
+    return s->found;
 }
 
 /* In how many parts k is cheapest on a chip of SPLIT_CORES cores, where it gains a seventh and
- * costs a single core two thirds more at most. What the machine has does not matter, or results
- * would depend on it. */
-static uint32_t best_parts(const struct mm *mm)
+ * costs a single core two thirds more at most: *best is how. What the machine has does not
+ * matter, or results would depend on it. */
+static uint32_t best_parts(const struct mm *mm, struct mm_search *best)
 {
-    static const uint8_t tried[] = {2, 3, 4, 6, 8, 12, MM_PARTS};
-    uint64_t least, alone;
-    uint32_t best = 1;
+    static const uint8_t tried[] = {MM_PARTS, 12, 8, 6, 4, 3, 2};
+    uint64_t limit, alone = 0;
+    struct mm_search s, one;
 
-    if (!may_split(mm) || (uint64_t)mm->shape.m * mm->shape.n > SPLIT_AREA) {
+    best->found = false;
+    if (!may_split(mm) || (uint64_t)mm->shape.m * mm->shape.n > SPLIT_AREA ||
+        !in_parts(mm, SPLIT_CORES, 1, UINT64_MAX, best)) {
         return 1;
     }
-    least = cost_in_parts(mm, SPLIT_CORES, 1) * 6 / 7;
-    alone = cost_in_parts(mm, 1, 1) * 5 / 3;
+    limit = best->best * 6 / 7;
     for (unsigned i = 0; i < sizeof(tried); i++) {
-        uint64_t cycles = cost_in_parts(mm, SPLIT_CORES, tried[i]);
-        if (cycles < least && cost_in_parts(mm, 1, tried[i]) <= alone) {
-            least = cycles;
-            best = tried[i];
+        if (!in_parts(mm, SPLIT_CORES, tried[i], limit, &s)) {
+            continue;
+        }
+        if (alone == 0) {
+            alone = in_parts(mm, 1, 1, UINT64_MAX, &one) ? one.best * 5 / 3 + 1 : 1;
+        }
+        if (in_parts(mm, 1, tried[i], alone, &one)) {
+            limit = s.best + 1; /* of equal ones the fewest parts */
+            *best = s;
         }
     }
-    return best;
+    return best->parts;
 }
 
 /* What the tiling turned out to be. */
@@ -363,20 +437,26 @@ static const char *cannot(const struct mm *mm, enum mm_strategy strategy)
 /* The best tiling of the object, or of it turned. */
 static struct mm_search best_of(struct mm *mm, unsigned cores, enum mm_strategy strategy)
 {
+    bool asks = strategy == MM_SPLIT_K || (strategy == MM_AUTO && mm->adds);
     struct mm_search s = {0}, t;
-    uint32_t parts = strategy == MM_AUTO && mm->adds ? best_parts(mm) : 1;
     struct mm turned = *mm;
+    uint32_t parts = asks ? best_parts(mm, &s) : 1;
 
     if (strategy == MM_SPLIT_K) {
-        parts = mm_max(2, best_parts(mm));
+        parts = mm_max(2, parts);
     }
-    if (strategy != MM_GEMV) {
-        s = plan_for(mm, cores, strategy, parts);
+    if (strategy == MM_GEMV) {
+        s.found = false;
+    } else if (!s.found || cores != SPLIT_CORES || parts != s.parts) {
+        s = plan_for(mm, cores, strategy, parts, UINT64_MAX, false);
+    } else if (parts > 1) {
+        s.best -= cost_of_parts(mm, cores, parts);
     }
     if (may_turn(mm, strategy)) {
         mm_turn(&turned);
-        t = plan_for(&turned, cores, strategy, parts);
-        if (t.found && (!s.found || t.best < s.best)) {
+        t = plan_for(&turned, cores, strategy, parts, s.found ? s.best : UINT64_MAX,
+                     false);
+        if (t.found) {
             *mm = turned;
             s = t;
         }
