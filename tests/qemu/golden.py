@@ -36,7 +36,8 @@ from numpy.lib import format as npy
 
 sys.dont_write_bytecode = True
 from convolved import conv2d_act, conv2d_q  # noqa: E402
-from windows import gathered, padded, pooled, scattered, scattered_rows, sliced  # noqa: E402
+from windows import (gathered, ordered, padded, pooled, scattered,  # noqa: E402
+                     scattered_rows, sliced)
 
 ROOT = os.path.dirname(os.path.abspath(__file__)) + "/../.."
 TYPES = {"f32": np.float32, "f16": np.float16, "s8": np.int8, "u8": np.uint8,
@@ -188,6 +189,7 @@ HELPERS = {"np": np, "limits": limits, "unit": 2.0**-23, "product": product,
            "conv2d": conv2d, "conv2d_act": partial(conv2d_act, conv2d),
            "conv2d_q": partial(conv2d_q, conv2d, fixpipe), "matmul": matmul,
            "pooled": pooled, "sliced": sliced, "padded": padded, "gathered": gathered,
+           "ordered": ordered,
            "scattered": scattered, "scattered_rows": scattered_rows, "ulp": ulp,
            "erf": np.vectorize(math.erf, [float])}
 

@@ -68,3 +68,12 @@ def scattered_rows(x, index, u, reduce):
         to = tuple(map(int, index[at]))
         y[to] = combine(reduce, y[to], u[at])
     return y
+
+
+def ordered(x, axis, k, descending):
+    """The first k of a stable sort, and where they were; NaN is the largest."""
+    way = slice(None, None, -1) if descending else slice(None)
+    x = np.moveaxis(x, axis, -1)
+    i = np.argsort(x[..., way], -1, kind="stable")[..., way]
+    i = (x.shape[-1] - 1 - i if descending else i)[..., :k]
+    return [np.moveaxis(a, -1, axis) for a in (np.take_along_axis(x, i, -1), i)]

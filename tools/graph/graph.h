@@ -113,7 +113,8 @@ struct rule {
 /* Families of rules; each ends with an op of NULL. */
 extern const struct rule rules_elementwise[], rules_reduce[], rules_view[], rules_move[],
     rules_norm[], rules_product[], rules_loss[], rules_index[], rules_quantise[],
-    rules_resize[], rules_conv[], rules_space[], rules_optimise[], rules_gather[];
+    rules_resize[], rules_conv[], rules_space[], rules_optimise[], rules_gather[],
+    rules_order[];
 
 /* --- memory and errors: graph.c --- */
 

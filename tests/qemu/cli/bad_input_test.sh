@@ -313,6 +313,9 @@ for name, index in (('far', [[0, 1], [-4, 0]]), ('long', [[0, 2**31]]), ('row', 
         byte.npy two.npy byte.npy --reduce add
     refuse scatter_nd/u 'scatter_nd: u \(2, 3\) does not go with x \(2, 3\)' scatter_nd map.npy \
         far.npy map.npy
+    refuse top_k/k 'top_k: --k 4 of 3' top_k map.npy --k 4
+    refuse top_k/type 'two.npy: x is int32, want float32 or float16' top_k two.npy
+    refuse sort/axis 'sort: --axis -3 of 2 dimensions' sort map.npy --axis -3
     refuse_all
 }
 

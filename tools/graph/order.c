@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operators that put elements in order: kernels/sort.
+ */
+#include <string.h>
+
+#include "tools/graph/emit.h"
+
+/* --- TopK --- */
+
+static int64_t first_of(const struct graph *g, const struct node *n)
+{
+    const struct attr *k = node_attr(n, "k");
+    const struct tensor *t = k ? NULL : node_in(g, n, 1);
+
+    if (t && tensor_count(t) != 1) {
+        node_die(g, n, "k is %s", shape_text(&t->shape));
+    }
+    return k ? k->i : (int64_t)t->value[0];
+}
+
+static void top_k_shape(struct graph *g, struct node *n)
+{
+    const struct tensor *x = node_in(g, n, 0);
+    unsigned axis = node_axis(g, n, node_int(n, "axis", -1), x->shape.n);
+    struct shape to = x->shape;
+    int64_t k = first_of(g, n);
+
+    if (k < 0 || k > x->shape.dim[axis]) {
+        node_die(g, n, "the first %lld of %lld", (long long)k,
+                 (long long)x->shape.dim[axis]);
+    }
+    if (x->type != ELEM_F32 && x->type != ELEM_F16) {
+        node_die(g, n, "of %s: floats are sorted here", elem_text(x->type));
+    }
+    to.dim[axis] = k;
+    tensor_is(g, n, 0, x->type, &to);
+    tensor_is(g, n, 1, ELEM_I64, &to);
+}
+
+/* A result that nobody wants is there, too: the operator has two. */
+static struct tensor *result(struct node *n, unsigned i, enum elem type)
+{
+    bool wanted = i < n->n_out && n->out[i];
+
+    return wanted ? n->out[i] : copy_tensor(n, "unused", type, &n->out[1 - i]->shape);
+}
+
+static void top_k_emit(struct emit *e, struct node *n)
+{
+    unsigned axis = node_axis(e->g, n, node_int(n, "axis", -1), n->in[0]->shape.n);
+    struct group *s = operator_begin(
+        e, n, "top_k",
+        graph_text("--axis %u --k %lld%s", axis, (long long)first_of(e->g, n),
+                   node_int(n, "largest", 1) ? "" : " --smallest"));
+
+    operator_in(e, s, n->in[0]);
+    operator_out(s, result(n, 0, n->in[0]->type));
+    operator_out(s, result(n, 1, ELEM_I64));
+}
+
+const struct rule rules_order[] = {
+    {.op = "TopK",
+     .shape = top_k_shape,
+     .emit = top_k_emit,
+     .wants = 1 << 1,
+     .alone = true},
+    {0},
+};
