@@ -61,7 +61,10 @@ model-rv: $(MODEL_SRC:%=$(B)/model-rv/%.o)
 
 $(B)/regdoc: $(patsubst %,$(B)/host/%.o,tools/regdoc.c $(TABLES))
 
-REPORT_SRC := $(call find,tools/profile) tools/emu/part.c $(TABLES)
+# What a program writes appears when it is whole.
+OUTPUT_SRC := tools/output.c tools/emu/part.c
+
+REPORT_SRC := $(call find,tools/profile) $(OUTPUT_SRC) $(TABLES)
 $(B)/report: $(REPORT_SRC:%=$(B)/host/%.o)
 $(B)/compare: $(patsubst %,$(B)/host/%.o,$(call find,tools/compare) $(TABLES) \
     $(patsubst %,tools/profile/%.c,json read arrange words texts lane))
@@ -78,7 +81,7 @@ $(B)/host/tools/graph/read.c.o $(B)/fuzzer/tools/graph/read.c.o: $(ONNX).h
 # The planner of the firmware is asked on the host, too; what it shares a file with and is of
 # the machine is left out by the linker.
 GRAPH_SRC := $(call find,tools/graph kernels/tile kernels/mm kernels/lib) $(ONNX).c \
-    kernels/graph/plan.c kernels/cli/npy_header.c hal/err.c $(TABLES)
+    kernels/graph/plan.c kernels/cli/npy_header.c hal/err.c $(TABLES) $(OUTPUT_SRC)
 $(B)/graph: $(GRAPH_SRC:%=$(B)/host/%.o)
 $(B)/graph: LINK = $(CC) -Wl,--gc-sections
 $(B)/graph: LIBS = -lprotobuf-c -lm

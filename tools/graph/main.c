@@ -19,6 +19,7 @@
 
 #include "tools/graph/trial.h"
 #include "tools/graph/write.h"
+#include "tools/output.h"
 
 enum { SIZES = 32 };
 
@@ -87,15 +88,10 @@ static void take_profile(const char *name)
     trial_chip((enum npu_profile)profile);
 }
 
-/* A file that is there when it is complete. */
-static FILE *begin(const char *path, char **temporary)
+static FILE *begin(const char *path)
 {
-    int fd;
-    FILE *f;
+    FILE *f = output_begin(path);
 
-    *temporary = graph_text("%s.XXXXXX", path);
-    fd = mkstemp(*temporary);
-    f = fd < 0 ? NULL : fdopen(fd, "wb");
     if (!f) {
         fprintf(stderr, "graph: %s: %s\n", path, strerror(errno));
         exit(2);
@@ -103,11 +99,10 @@ static FILE *begin(const char *path, char **temporary)
     return f;
 }
 
-static void end(FILE *f, const char *temporary, const char *path)
+static void end(FILE *f, const char *path)
 {
-    if (fclose(f) != 0 || rename(temporary, path) != 0) {
-        fprintf(stderr, "graph: %s: %s\n", path, strerror(errno));
-        (void)remove(temporary);
+    if (!output_end(f)) {
+        fprintf(stderr, "graph: %s: could not be written completely\n", path);
         exit(2);
     }
 }
@@ -132,30 +127,28 @@ static void compile(const char *model, const char *path)
 {
     struct graph *g = graph_read(model);
     struct emit *e;
-    char *temporary;
     FILE *f;
 
     give(g);
     graph_infer(g);
     e = emit_graph(g, fuse);
-    f = begin(path, &temporary);
-    write_plan(e, f);
-    end(f, temporary, path);
     if (explain) {
-        f = begin(explain, &temporary);
+        f = begin(explain);
         emit_explain(e, f);
-        end(f, temporary, explain);
+        end(f, explain);
     }
+    f = begin(path);
+    write_plan(e, f);
+    end(f, path);
 }
 
 static void npy(const char *from, const char *path)
 {
     const struct tensor *t = graph_read_tensor(from);
-    char *temporary;
-    FILE *f = begin(path, &temporary);
+    FILE *f = begin(path);
 
     graph_write_npy(t, f);
-    end(f, temporary, path);
+    end(f, path);
 }
 
 /* The outputs, a line each. */

@@ -10,14 +10,10 @@
  * no OUT.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "tools/emu/part.h"
+#include "tools/output.h"
 #include "tools/profile/advice.h"
 #include "tools/profile/page.h"
 
@@ -94,106 +90,25 @@ static void print(const struct trace *t, const struct advice *a)
     }
 }
 
-/* --- the page --- */
-
-/* The file that is not whole, which a signal takes along. */
-static struct {
-    int dir;
-    char name[NAME_MAX + 1];
-} part;
-
-static void on_signal(int number)
-{
-    unlinkat(part.dir, part.name, 0);
-    signal(number, SIG_DFL);
-    raise(number);
-}
-
-static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-
-/* Begins the file beside `base`, old: what is there; its descriptor or -errno. */
-static int begin_part(const char *base, const struct stat *old)
-{
-    char prefix[NAME_MAX + 1];
-    sigset_t set, before;
-    int fd;
-
-    sigemptyset(&set);
-    for (unsigned i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
-        sigaddset(&set, signals[i]);
-    }
-    part_prefix(prefix, base);
-    part_remove_leftovers(part.dir, prefix);
-    sigprocmask(SIG_BLOCK, &set, &before);
-    fd = part_create(part.dir, prefix, old ? 0600 : 0666, part.name);
-    for (unsigned i = 0; fd >= 0 && i < sizeof(signals) / sizeof(signals[0]); i++) {
-        if (signal(signals[i], on_signal) == SIG_IGN) {
-            signal(signals[i], SIG_IGN);
-        }
-    }
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    if (fd >= 0 && old) {
-        part_take_over(fd, old);
-    }
-    return fd;
-}
-
 static bool complain(const char *path, const char *why)
 {
     fprintf(stderr, "report: %s: %s\n", path, why);
     return false;
 }
 
-static bool write_to(int fd, const struct options *opt, const struct trace *t,
-                     const struct sums *s, const struct advice *a)
-{
-    FILE *out = fdopen(fd, "w");
-    bool good =
-        out && page_write(out, opt->page, opt->title ? opt->title : opt->trace, t, s, a);
-
-    if (!out || ferror(out) | fclose(out)) {
-        good = complain(opt->out, "could not be written completely");
-    }
-    return good;
-}
-
-/* A file appears under its name when it is whole; what is no file is written to as it is. */
 static bool write_page(const struct options *opt, const struct trace *t,
                        const struct sums *s, const struct advice *a)
 {
-    char path[PATH_MAX], *base;
-    struct stat is;
-    bool old = stat(opt->out, &is) == 0, good;
-    int fd;
+    FILE *out = output_begin(opt->out);
 
-    if (old && !S_ISREG(is.st_mode)) {
-        fd = open(opt->out, O_WRONLY | O_CLOEXEC);
-        return fd < 0 ? complain(opt->out, strerror(errno)) : write_to(fd, opt, t, s, a);
-    }
-    if (old && access(opt->out, W_OK) != 0) {
+    if (!out) {
         return complain(opt->out, strerror(errno));
     }
-    if (!old || !realpath(opt->out, path)) { /* else where links lead to */
-        snprintf(path, sizeof(path), "%s%s", strchr(opt->out, '/') ? "" : "./", opt->out);
+    if (!page_write(out, opt->page, opt->title ? opt->title : opt->trace, t, s, a)) {
+        output_drop(out);
+        return false;
     }
-    base = strrchr(path, '/') + 1;
-    base[-1] = '\0';
-    part.dir = open(*path ? path : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (part.dir < 0) {
-        return complain(opt->out, strerror(errno));
-    }
-    fd = begin_part(base, old ? &is : NULL);
-    if (fd < 0) {
-        return complain(opt->out, strerror(-fd));
-    }
-    good = write_to(fd, opt, t, s, a);
-    if (good && renameat(part.dir, part.name, part.dir, base) != 0) {
-        good = complain(opt->out, strerror(errno));
-    }
-    if (!good) {
-        unlinkat(part.dir, part.name, 0);
-    }
-    return good;
+    return output_end(out) || complain(opt->out, "could not be written completely");
 }
 
 int main(int argc, char **argv)
