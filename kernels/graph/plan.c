@@ -63,7 +63,7 @@ static bool tensor_holds(const struct plan *p, const struct plan_tensor *t,
                          uint64_t texts)
 {
     const struct plan_header *h = p->head;
-    uint64_t end = t->place == PLAN_CONSTANT ? h->bytes : h->arena, n = 1;
+    uint64_t end = t->place == PLAN_CONSTANT ? h->bytes : h->arena, n = 1, bytes;
 
     if (!names(p, t->name, texts) || t->rank > PLAN_RANK || t->place > PLAN_ARENA ||
         t->type >= TYPE_COUNT || type_bits(t->type) < 8 || t->file >= NPY_TYPES) {
@@ -75,8 +75,8 @@ static bool tensor_holds(const struct plan *p, const struct plan_tensor *t,
         }
         n *= t->size[d];
     }
-    return t->at % PLAN_ALIGN == 0 && t->at <= end &&
-           n <= (end - t->at) / (type_bits(t->type) / 8) &&
+    bytes = type_bits(t->type) / 8;
+    return t->at % bytes == 0 && t->at <= end && n <= (end - t->at) / bytes &&
            (t->place == PLAN_ARENA || t->at >= h->constants);
 }
 

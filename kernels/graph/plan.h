@@ -44,7 +44,7 @@ struct plan_header {
 };
 
 struct plan_tensor {
-    uint64_t at;
+    uint64_t at;   /* a part of another tensor begins at any of its elements */
     uint32_t name; /* in the texts */
     uint8_t type;  /* enum type, on the machine */
     uint8_t file;  /* enum npy_type of an input or output */

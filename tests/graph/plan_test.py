@@ -92,6 +92,15 @@ def conv(x, w, bias, stride, pad, groups=1):
 
 # --- tests, each a list of what is wrong ---
 
+TESTS = []
+
+
+def test(what):
+    TESTS.append(what)
+    return what
+
+
+@test
 def whole_numbers_of_32_bits():
     """A constant that int32 has not is refused, in an array and as a number of a program."""
     wrong = []
@@ -110,6 +119,7 @@ def whole_numbers_of_32_bits():
     return wrong
 
 
+@test
 def conv_of_f16_is_an_operator():
     """By conv2d of the firmware, which has channels last; strides, pads and groups go along."""
     wrong = []
@@ -128,6 +138,7 @@ def conv_of_f16_is_an_operator():
     return wrong
 
 
+@test
 def operator_refused():
     """A step that the operator refuses ends with status 2."""
     m = Model([("Conv", "x w", "y", {"pads": [1, 1, 1, 1]})],
@@ -144,6 +155,7 @@ def operator_refused():
     return [] if re.fullmatch("status 2: .*groups.*", said) else [said]
 
 
+@test
 def one_launch():
     """Steps share a launch, but for operators of the firmware; the same bits in fewer cycles."""
     wrong = []
@@ -167,6 +179,7 @@ def one_launch():
     return wrong
 
 
+@test
 def operands_that_are_not_there():
     """Left out, or one too many: refused with the node's name."""
     wrong = []
@@ -180,6 +193,7 @@ def operands_that_are_not_there():
     return wrong
 
 
+@test
 def names_are_one_line():
     """What a model or a plan names goes to a terminal, and is never more than a line there."""
     m = Model([("Abs", "x", "y\n\33[2J")], {"x": noise(3)}, "y\n\33[2J")
@@ -197,15 +211,120 @@ def names_are_one_line():
     return wrong
 
 
-TESTS = [whole_numbers_of_32_bits, conv_of_f16_is_an_operator, operator_refused,
-         one_launch, operands_that_are_not_there, names_are_one_line]
+def counted(m, name):
+    return int(re.search(rf"^{name}: (\d+)", m.explain(), re.M).group(1))
+
+
+def norm(x, of):
+    scale, bias, mean, var = (a.astype(np.float64).reshape(-1, *[1] * (x.ndim - 2)) for a in of)
+    return (x - mean) / np.sqrt(var + 1e-5) * scale + bias
+
+
+@test
+def norms_are_weights():
+    """Behind Conv, ConvTranspose and Gemm, in front of them without pads; the same results."""
+    wrong = []
+    w, wt, b = noise(6, 4, 3, 3), noise(4, 3, 2, 2), noise(6)
+    x, flat = noise(1, 4, 8, 7), noise(5, 4)
+    for op, data, weights, attributes, front in (
+            ("Conv", x, w, {}, False), ("Conv", x, w, {"pads": [1, 1, 1, 1]}, False),
+            ("ConvTranspose", x, wt, {"group": 2}, False),
+            ("Gemm", flat, noise(4, 6), {"alpha": 0.5}, False),
+            ("Gemm", flat, noise(6, 4), {"transB": 1}, True), ("Conv", x, w, {}, True),
+            ("Conv", x, w, {"pads": [1, 1, 1, 1]}, True)):
+        size = 4 if front else 6
+        of = [noise(size), noise(size), noise(size), np.abs(noise(size)) + 0.5]
+        product = (op, "u w b" if front else "x w b", "y" if front else "u", attributes)
+        rest = ("BatchNormalization", f"{'x' if front else 'u'} s t m v", "u" if front else "y")
+        made = [Model([rest, product] if front else [product, rest], {"x": data}, "y",
+                      dict(zip("stmv", of), w=weights, b=b), options=options)
+                for options in ((), ("--no-norms",))]
+        folds = not (front and attributes.get("pads"))
+        if [counted(made[0], "norms"), "norms: left out" in made[1].explain()] != [folds, True]:
+            wrong.append(f"{op} {attributes} {front}: {made[0].explain()}")
+        got, want = (m.run()[0].get("y") for m in made)
+        bad = "no result" if want is None else differs(got, want.astype(np.float64), 1e-5)
+        if op == "Conv" and not bad:
+            pad = attributes.get("pads", [0] * 4)
+            want = (conv(norm(x.astype(np.float64), of), w, b, 1, pad) if front
+                    else norm(conv(x, w, b, 1, pad), of))
+            bad = differs(got, want, 1e-5)
+        wrong += [f"{op} {attributes} {front}: {bad}"] if bad else []
+    return wrong
+
+
+@test
+def common_and_dead_nodes():
+    """What is computed twice is computed once, what nobody wants not at all."""
+    nodes = [("Exp", "x", "a"), ("Exp", "x", "b"), ("Mul", "a c", "p"), ("Mul", "b d", "q"),
+             ("Add", "p q", "y"), ("Sqrt", "x", "dead"), ("Neg", "dead", "deader"),
+             ("LeakyRelu", "x", "l1", {"alpha": 0.1}), ("LeakyRelu", "x", "l2", {"alpha": 0.2}),
+             ("Add", "l1 l2", "z")]
+    constants = {"c": np.float32([2]), "d": np.float32([2])}
+    x = noise(30)
+    wrong = []
+    for options, counts in (((), [2, 2]), (("--no-common",), [None, 2]),
+                            (("--no-dead",), [2, None])):
+        m = Model(nodes, {"x": x}, "y z", constants, options=options)
+        for name, count in zip(("common", "dead"), counts):
+            if count is not None and counted(m, name) != count:
+                wrong.append(f"{options}: {m.explain()}")
+        out, said = m.run()
+        wide = x.astype(np.float64)
+        for name, want in (("y", 4 * np.exp(wide)),
+                           ("z", np.where(wide < 0, 0.3 * wide, 2 * wide))):
+            bad = differs(out.get(name), want, 1e-5)
+            wrong += [f"{options} {name}: {bad} {said}"] if bad else []
+    return wrong
+
+
+@test
+def what_follows_a_conv_joins_it():
+    """Bias, residual and activation are part of the product's step."""
+    x, w, b, r = noise(1, 4, 6, 6), noise(5, 4, 3, 3), noise(5), noise(1, 5, 6, 6)
+    m = Model([("Conv", "x w b", "u", {"pads": [1, 1, 1, 1]}), ("Add", "u r", "v"),
+               ("Relu", "v", "y")], {"x": x, "r": r}, "y", {"w": w, "b": b})
+    out, said = m.run()
+    bad = differs(out.get("y"), np.maximum(conv(x, w, b, 1, [1] * 4) + r, 0), 1e-5)
+    wrong = [bad + said] if bad else []
+    return wrong if ": Conv_0+Add_1+Relu_2\n" in m.explain() else wrong + [m.explain()]
+
+
+@test
+def windows_without_columns():
+    """Of a channel by itself: depthwise convolutions and pools, with pads, steps, dilations."""
+    wrong = []
+    x = noise(2, 3, 9, 11)
+    for kernel, stride, pad in (([3, 3], 1, [1, 1, 1, 1]), ([5, 5], 1, [2, 2, 2, 2]),
+                                ([2, 3], 2, [0, 1, 1, 1]), ([3, 3], 2, [1, 1, 1, 1])):
+        window = {"kernel_shape": kernel, "strides": [stride] * 2, "pads": pad}
+        w, b = noise(3, 1, *kernel), noise(3)
+        ones = np.ones((3, 1, *kernel))
+        wide = np.pad(x, ((0, 0), (0, 0), (pad[0], pad[2]), (pad[1], pad[3])),
+                      constant_values=-np.inf)
+        high, across = ((wide.shape[2 + d] - kernel[d]) // stride + 1 for d in range(2))
+        most = np.max([wide[:, :, i:i + high * stride:stride, j:j + across * stride:stride]
+                       for i in range(kernel[0]) for j in range(kernel[1])], axis=0)
+        share = conv(np.ones_like(x), ones, None, stride, pad, 3)
+        for op, operands, want in (
+                ("Conv", "x w b", conv(x, w, b, stride, pad, 3)), ("MaxPool", "x", most),
+                ("AveragePool", "x", conv(x, ones, None, stride, pad, 3) / share)):
+            attributes = dict(window, group=3) if op == "Conv" else window
+            m = Model([(op, operands, "y", attributes)], {"x": x}, "y",
+                      {"w": w, "b": b} if op == "Conv" else {})
+            out, said = m.run()
+            bad = differs(out.get("y"), want.astype(np.float64), 1e-6)
+            if "sum(" in m.explain() or "max(x0, d" in m.explain():
+                bad = m.explain()
+            wrong += [f"{op} {kernel} {stride}: {bad} {said}"] if bad else []
+    return wrong
 
 
 def main():
     os.makedirs(f"{ROOT}/build/test", exist_ok=True)
-    for test in TESTS:
-        if len(sys.argv) < 2 or test.__name__ in sys.argv[1:]:
-            tap.check(f"plan/{test.__name__}", test())
+    for one in TESTS:
+        if len(sys.argv) < 2 or one.__name__ in sys.argv[1:]:
+            tap.check(f"plan/{one.__name__}", one())
     return tap.done()
 
 

@@ -9,7 +9,7 @@
 #include "tools/graph/window.h"
 
 /* Axes of the product: batch, group, results of a group, elements of a window, windows. */
-enum { B, G, M, K, P };
+enum { B, G, M, K, P /* and behind it */ };
 
 static int64_t groups_of(const struct graph *g, const struct node *n, int64_t channels)
 {
@@ -22,29 +22,42 @@ static int64_t groups_of(const struct graph *g, const struct node *n, int64_t ch
     return groups;
 }
 
-/* weight (group, m, k) by columns (n, group, k, windows), and a bias. */
+/* What multiplies: weight (group, m, k) by columns (n, group, k, windows..), and a bias. Of one
+ * group the result has the dimensions of the node's, so that what follows may join. */
 static void multiply(struct emit *e, struct node *n, struct tensor *weight,
                      struct tensor *columns, struct tensor *bias, int64_t groups,
                      int64_t m)
 {
-    static const uint8_t of_w[] = {G, M, K}, of_x[] = {B, G, K, P}, of_b[] = {G, M},
-                         of_y[] = {B, G, M, P};
-    int64_t batch = columns->shape.dim[0], windows = columns->shape.dim[3];
+    uint8_t of_x[GRAPH_RANK] = {B, G, K}, of_y[GRAPH_RANK] = {B, G, M};
+    static const uint8_t of_w[] = {G, M, K}, of_b[] = {G, M};
+    unsigned rank = n->out[0]->shape.n - 2;
     int64_t k = tensor_count(weight) / groups / m;
     struct shape w = {.n = 3, .dim = {groups, m, k}}, b = {.n = 2, .dim = {groups, m}};
-    struct shape x = {.n = 4, .dim = {batch, groups, k, windows}}, y = x;
+    struct shape x = {.n = 3 + rank, .dim = {columns->shape.dim[0], groups, k}}, y = x;
     struct program p = program_begin(e, n);
-    const char *expr, *a = program_in(&p, tensor_view(weight, &w), of_w);
-    const char *c = program_in(&p, tensor_view(columns, &x), of_x);
+    const char *expr, *a, *c;
 
+    for (unsigned d = 0; d < rank; d++) {
+        of_x[3 + d] = of_y[3 + d] = (uint8_t)(P + d);
+        x.dim[3 + d] = n->out[0]->shape.dim[2 + d];
+    }
+    y = x;
     y.dim[2] = m;
+    a = program_in(&p, tensor_view(weight, &w), of_w);
+    c = program_in(&p, tensor_view(columns, &x), of_x);
     expr = m == 1 || k == 1
                ? program_over(&p, "sum", 1u << K, graph_text("%s * %s", a, c))
                : graph_text("dot(%s, %s, %s)", a, c, program_index(&p, K));
     if (bias) {
         expr = graph_text("%s + %s", expr, program_in(&p, tensor_view(bias, &b), of_b));
     }
-    program_out(&p, tensor_view(n->out[0], &y), of_y, expr, false);
+    if (groups == 1) {
+        memmove(of_y + 1, of_y + 2, rank + 1);
+        program_out(&p, n->out[0], of_y, expr, false);
+    } else {
+        program_out(&p, tensor_view(n->out[0], &y), of_y, expr, false);
+        p.group->alone = true;
+    }
 }
 
 static struct window conv_window(const struct graph *g, const struct node *n)
@@ -78,6 +91,11 @@ static void conv_emit(struct emit *e, struct node *n)
 
     if (conv2d_takes(n, &w)) {
         conv2d_emit(e, n, &w, groups);
+        return;
+    }
+    if (groups == w.c && n->in[1]->shape.dim[0] == w.c && n->in[1]->value &&
+        taps_take(&w)) {
+        taps_conv(e, n, &w);
         return;
     }
     multiply(e, n, n->in[1], window_columns(e, n, &w, n->in[0], 0), node_maybe(n, 2),
@@ -220,24 +238,30 @@ static void pool_emit(struct emit *e, struct node *n)
     double lowest = n->in[0]->type == ELEM_U8   ? 0
                     : n->in[0]->type == ELEM_I8 ? -128
                                                 : -INFINITY;
-    struct tensor *columns = window_columns(e, n, &w, n->in[0], is_max ? lowest : 0),
-                  *share;
+    struct tensor *share =
+        is_max ? NULL : shares(n, &w, node_int(n, "count_include_pad", 0) != 0);
     struct shape y = {.n = 3, .dim = {w.n, w.c, window_count(&w)}};
     struct shape s = {.n = 1, .dim = {y.dim[2]}};
-    struct program p = program_begin(e, n);
-    const char *x = program_in(&p, columns, of_x);
+    struct tensor *columns;
+    struct program p;
+    const char *x;
 
-    x = program_over(&p, is_max ? "max" : "sum", 1u << E, x);
-    if (!is_max) {
-        share = shares(n, &w, node_int(n, "count_include_pad", 0) != 0);
+    if (taps_take(&w)) {
+        taps_pool(e, n, &w, is_max ? lowest : 0, share);
+        return;
+    }
+    columns = window_columns(e, n, &w, n->in[0], is_max ? lowest : 0);
+    p = program_begin(e, n);
+    x = program_over(&p, is_max ? "max" : "sum", 1u << E, program_in(&p, columns, of_x));
+    if (share) {
         x = graph_text("%s * %s", x, program_in(&p, tensor_view(share, &s), of_s));
     }
     program_out(&p, tensor_view(n->out[0], &y), of_y, x, false);
 }
 
 const struct rule rules_conv[] = {
-    {.op = "Conv", .shape = conv_shape, .emit = conv_emit, .alone = true},
-    {.op = "ConvTranspose", .shape = convt_shape, .emit = convt_emit, .alone = true},
+    {.op = "Conv", .shape = conv_shape, .emit = conv_emit},
+    {.op = "ConvTranspose", .shape = convt_shape, .emit = convt_emit},
     {.op = "MaxPool", .shape = pool_shape, .emit = pool_emit, .alone = true},
     {.op = "AveragePool", .shape = pool_shape, .emit = pool_emit, .alone = true},
     {0},

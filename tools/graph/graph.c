@@ -343,6 +343,16 @@ struct tensor *tensor_view(struct tensor *t, const struct shape *shape)
     return view;
 }
 
+int64_t tensor_offset(const struct tensor *t)
+{
+    int64_t offset = 0;
+
+    for (; t; t = t->alias) {
+        offset += t->offset;
+    }
+    return offset;
+}
+
 struct tensor *tensor_root(struct tensor *t)
 {
     while (t->alias) {

@@ -57,6 +57,7 @@ struct tensor {
     double *value;        /* known before a run; integers beyond 2^53 are rounded */
     struct node *from;    /* that computes it; NULL: input or constant */
     struct tensor *alias; /* the same bytes: a view */
+    int64_t offset;       /* of a view: elements of `alias` in front of it */
     struct tensor *next;
     unsigned id; /* in the plan */
 };
@@ -202,6 +203,8 @@ void tensor_fits(const struct graph *g, const struct tensor *t);
 struct tensor *tensor_view(struct tensor *t, const struct shape *shape);
 /* The tensor whose bytes it has: itself, unless it is a view. */
 struct tensor *tensor_root(struct tensor *t);
+/* Elements of that in front of it. */
+int64_t tensor_offset(const struct tensor *t);
 
 /* --- types of elements: elem.c --- */
 

@@ -3,7 +3,7 @@
  * graph COMMAND ...: models on their way to the machine.
  *
  *     graph compile MODEL.onnx PLAN [--size NAME=N]... [--in X.npy]... [--no-fusion]
- *           [--explain FILE] [--profile NAME]
+ *           [--no-PASS]... [--explain FILE] [--profile NAME]
  *                                          a plan that the firmware of a chip runs; with its
  *                                          inputs, where shapes depend on what they hold; what
  *                                          became one step, and why, in a file
@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/graph/pass.h"
 #include "tools/graph/trial.h"
 #include "tools/graph/write.h"
 #include "tools/output.h"
@@ -38,7 +39,8 @@ static _Noreturn void usage(void)
 {
     fprintf(stderr,
             "usage: graph compile MODEL.onnx PLAN [--size NAME=N]... [--in X.npy]...\n"
-            "           [--no-fusion] [--explain FILE] [--profile NAME]\n"
+            "           [--no-fusion] [--no-norms] [--no-common] [--no-dead]\n"
+            "           [--explain FILE] [--profile NAME]\n"
             "       graph names MODEL.onnx\n"
             "       graph npy TENSOR.pb FILE.npy\n");
     exit(2);
@@ -131,9 +133,11 @@ static void compile(const char *model, const char *path)
 
     give(g);
     graph_infer(g);
+    pass_graph(g);
     e = emit_graph(g, fuse);
     if (explain) {
         f = begin(explain);
+        pass_report(f);
         emit_explain(e, f);
         end(f, explain);
     }
@@ -178,6 +182,8 @@ int main(int argc, char **argv)
             explain = argv[++i];
         } else if (strcmp(argv[i], "--no-fusion") == 0) {
             fuse = false;
+        } else if (strncmp(argv[i], "--no-", 5) == 0 && pass_off(argv[i] + 5)) {
+            continue;
         } else if (argv[i][0] == '-' || n == 3) {
             usage();
         } else {

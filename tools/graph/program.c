@@ -95,7 +95,8 @@ static const char *join(struct program *p, const struct value *v, const struct t
 {
     bool small = t->type == ELEM_I8 || t->type == ELEM_U8 || t->type == ELEM_I16;
 
-    if (!shape_equal(&v->t->shape, &t->shape) || small) {
+    if (!shape_equal(&v->t->shape, &t->shape) || small ||
+        tensor_offset(v->t) != tensor_offset(t)) {
         wrong(p, small ? "whole numbers that wrap" : "another shape of the same bytes");
         return v->name;
     }

@@ -63,7 +63,7 @@ static void plan(struct kept *to, const struct step *s, struct tile_arena *arena
         to->why = graph_text("%s", k && !fits ? k->error.text : error.text);
         return;
     }
-    to->cycles = tile_predicted(p).span;
+    to->cycles = tile_predicted(p).span + TRIAL_STEP;
     to->schedule = tile_schedule(p) && tile_schedule(p)[0]
                        ? graph_text("%s", tile_schedule(p))
                        : NULL;

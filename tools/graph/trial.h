@@ -15,6 +15,9 @@ void trial_chip(enum npu_profile profile);
 /* Plans the program of a step. NULL, with *cycles predicted and *schedule words that lead to
  * the same plan without a search (NULL: none), or why it cannot be done. */
 const char *trial_step(const struct step *s, uint64_t *cycles, const char **schedule);
+/* What a step takes besides on cores that stay, about: the hart makes it ready, all cores wait
+ * for the last one. */
+enum { TRIAL_STEP = 2300 };
 /* Whether a group is worth what it is: `after` is `before` with node n, which `alone` computes
  * by itself. The planner has to be able to do it, in no more cycles than both apart. */
 bool trial_better(struct emit *e, const struct step *before, const struct step *alone,

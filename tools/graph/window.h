@@ -31,6 +31,27 @@ int64_t window_count(const struct window *w);
 struct tensor *window_padded(struct emit *e, struct node *n, const struct window *w,
                              struct tensor *x, double pad, const int64_t *between);
 
+/* taps.c: what lies at place k of all windows, as operands of programs that have the sizes of
+ * `domain`, (n, c, places); of these taps_end() brings those that are windows to y. */
+enum { TAPS_MAX = 128 };
+struct taps {
+    struct emit *e;
+    struct node *n;
+    const struct window *w;
+    struct tensor *from;
+    struct shape domain;
+};
+bool taps_take(const struct window *w);
+struct taps taps_begin(struct emit *e, struct node *n, const struct window *w,
+                       struct tensor *x, double pad);
+struct tensor *taps_at(const struct taps *t, int64_t k);
+void taps_end(const struct taps *t, struct tensor *result, struct tensor *y);
+/* A convolution of each channel by itself, whose weights are known. */
+void taps_conv(struct emit *e, struct node *n, const struct window *w);
+/* The largest of each window; with a share of each, (out..), the sum times it. */
+void taps_pool(struct emit *e, struct node *n, const struct window *w, double pad,
+               struct tensor *share);
+
 /* conv2d.c: whether the firmware's operator can do a Conv; its steps. */
 bool conv2d_takes(const struct node *n, const struct window *w);
 void conv2d_emit(struct emit *e, struct node *n, const struct window *w, int64_t groups);

@@ -197,7 +197,7 @@ static uint32_t name(struct writer *w, const char *given)
 static struct plan_tensor describe(struct writer *w, struct tensor *t)
 {
     const struct kept *k = find(w, t);
-    struct plan_tensor p = {.at = k->at,
+    struct plan_tensor p = {.at = k->at + (uint64_t)tensor_offset(t) * bytes_of(t),
                             .name = w->name[t->id - 1],
                             .type = types[t->type],
                             .file = (uint8_t)graph_npy_type(t->type),
