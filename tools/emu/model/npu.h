@@ -190,7 +190,7 @@ struct npu_config {
  * the results of running commands, are not mapped, but belong to a snapshot. plan[] is
  * what the heads of the queues will do or do, from their checks to their ends; it follows
  * from the state, and npu_restored() makes it again. */
-enum { NPU_SPARES = 8 };
+enum { NPU_SPARES = 4 };
 struct npu_later {
     uint64_t ticket[NPU_PIPES];  /* the last job of a pipe's command */
     uint8_t *results[NPU_PIPES]; /* where those of the running one are, NULL: its stage */

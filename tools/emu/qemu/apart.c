@@ -187,6 +187,7 @@ void npu_apart_init(SalaiNPU *npu, unsigned threads, bool asked)
 {
     static struct TCGCPUOps ops;
     uint64_t bytes = npu_mem_size(npu->config.profile, NPU_MEM_STAGE_MTE2);
+    uint64_t all = bytes * NPU_SPARES * npu->config.cores;
     uint8_t *spare;
 
     qemu_add_vm_change_state_handler(stopped, npu);
@@ -195,7 +196,8 @@ void npu_apart_init(SalaiNPU *npu, unsigned threads, bool asked)
     }
     apart.threads = threads;
     apart.asked = asked;
-    spare = aligned_alloc(4096, bytes * NPU_SPARES * npu->config.cores); /* never freed */
+    spare = aligned_alloc(4096, all);     /* never freed */
+    madvise(spare, all, MADV_NOHUGEPAGE); /* of each the beginning is used */
     for (unsigned c = 0; c < npu->config.cores; c++) {
         for (unsigned i = 0; i < NPU_SPARES; i++, spare += bytes) {
             npu->model.later[c].spare[i] = spare;

@@ -269,7 +269,9 @@ uint64_t pool_give(struct pool *p, unsigned row)
 
     atomic_store(&p->row[row].given, ticket);
     p->jobs++;
-    wake(p);
+    if (!atomic_load(&p->row[row].taken)) { /* who has it looks again when it lets go */
+        wake(p);
+    }
     return ticket;
 }
 
