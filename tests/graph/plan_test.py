@@ -320,6 +320,81 @@ def windows_without_columns():
     return wrong
 
 
+@test
+def unknown_attribute():
+    """What a later definition has added is not passed over; nor is a kernel_shape that lies."""
+    wrong = []
+    for nodes, opset, want in (
+            ([("Softmax", "x", "y", {"axis": 1, "beta": 2.0})], 22,
+             "node 'Softmax_0' (Softmax): attribute 'beta' is not known"),
+            ([("Conv", "x w", "y", {"kernel_shape": [3, 2]})], 13,
+             "node 'Conv_0' (Conv): kernel_shape has 2 where the weights have 3"),
+            ([("Relu", "x", "y")], 23, "opset 23: 1 to 22 are known")):
+        m = Model(nodes, {"x": noise(1, 2, 5, 5)}, "y",
+                  {"w": noise(2, 2, 3, 3)} if nodes[0][0] == "Conv" else {}, opset)
+        wrong += [] if m.refused == want else [f"{want}: {m.refused or 'taken'}"]
+    return wrong
+
+
+def mean_of_four(x):
+    return x.reshape(*x.shape[:-2], x.shape[-2] // 2, 2, x.shape[-1] // 2, 2).mean((-3, -1))
+
+
+def halved(x):
+    """By triangles twice as wide; beyond the edge is what lies at it."""
+    for axis in (2, 3):
+        x = np.moveaxis(x.astype(np.float64), axis, 0)
+        x = np.concatenate([x[:1], x, x[-1:]])
+        x = (x[0:-3:2] + 3 * x[1:-2:2] + 3 * x[2:-1:2] + x[3::2]) / 8
+        x = np.moveaxis(x, 0, axis)
+    return x
+
+
+def log_sum_exp(x):
+    return x.max() + np.log(np.exp(x - x.max()).sum())
+
+
+def group_norm(x, scale, bias, groups):
+    y = x.reshape(x.shape[0], groups, -1)
+    y = (y - y.mean(-1, keepdims=True)) / np.sqrt(y.var(-1, keepdims=True) + 1e-5)
+    return y.reshape(x.shape) * scale[:, None, None] + bias[:, None, None]
+
+
+@test
+def later_opsets():
+    """What operators have learned since opset 18."""
+    x, ints = noise(2, 6, 8, 8), {"p": np.array([1, 2, 0, 3], np.int64)}
+    gelu = 0.5 * x * (1 + np.tanh(0.7978845608 * (x + 0.044715 * x**3)))
+    wide = np.array([6, 10], np.int64)
+    wrong = []
+    for nodes, opset, constants, want in (
+            ([("Gelu", "x", "y", {"approximate": "tanh"})], 20, {}, gelu),
+            ([("Mish", "x", "y")], 18, {}, x * np.tanh(np.log1p(np.exp(x)))),
+            # Weights of four: 1/8, 3/8, 3/8, 1/8 each way, which no mean of four is.
+            ([("Resize", "x  s", "y", {"mode": "linear", "antialias": 1, "axes": [2, 3]})], 19,
+             {"s": np.array([0.5, 0.5], np.float32)}, halved(x)),
+            ([("Resize", "x   n", "y", {"axes": [3], "keep_aspect_ratio_policy": "stretch"})],
+             18, {"n": np.array([16], np.int64)}, x.repeat(2, 3)),
+            ([("Pad", "x p  a", "y", {"mode": "wrap"})], 19,
+             ints | {"a": np.array([1, -1], np.int64)},
+             np.pad(x, ((0, 0), (1, 0), (0, 0), (2, 3)), mode="wrap")),
+            ([("CenterCropPad", "x n", "y", {"axes": [2, 3]})], 18, {"n": wide},
+             np.pad(x[:, :, 1:7], ((0, 0), (0, 0), (0, 0), (1, 1)))),
+            ([("GroupNormalization", "x g b", "y", {"num_groups": 3})], 21,
+             {"g": noise(6), "b": noise(6)}, None),
+            ([("LpPool", "x", "y", {"kernel_shape": [2, 2], "strides": [2, 2], "p": 3})], 18, {},
+             (4 * mean_of_four(np.abs(x.astype(float))**3))**(1 / 3)),
+            ([("ReduceLogSumExp", "x k", "y", {"keepdims": 0})], 18,
+             {"k": np.array([0, 1, 2, 3], np.int64)}, log_sum_exp(1000 * x.astype(float)))):
+        given = x * 1000 if nodes[0][0] == "ReduceLogSumExp" else x
+        m = Model(nodes, {"x": given}, "y", constants, opset)
+        out, said = ({}, m.refused) if m.refused else m.run()
+        want = group_norm(x, constants["g"], constants["b"], 3) if want is None else want
+        bad = differs(out.get("y"), np.asarray(want, np.float64), 1e-5)
+        wrong += [f"{nodes[0][0]}: {bad}; {said}"] if bad else []
+    return wrong
+
+
 def main():
     os.makedirs(f"{ROOT}/build/test", exist_ok=True)
     for one in TESTS:

@@ -259,10 +259,42 @@ static void pool_emit(struct emit *e, struct node *n)
     program_out(&p, tensor_view(n->out[0], &y), of_y, x, false);
 }
 
+/* (sum |x|^p)^(1/p) */
+static const char *norm(struct program *to, const struct node *n, uint32_t axes,
+                        const char *x)
+{
+    int64_t p = node_int(n, "p", 2);
+    const char *sum;
+
+    if (p <= 2) {
+        sum =
+            program_over(to, "sum", axes,
+                         p == 1 ? graph_text("abs(%s)", x) : graph_text("%s * %s", x, x));
+        return p == 1 ? sum : graph_text("sqrt(%s)", sum);
+    }
+    sum =
+        program_over(to, "sum", axes, graph_text("pow(abs(%s), %lld)", x, (long long)p));
+    return graph_text("pow(%s, %.9g)", sum, 1.0 / (double)p);
+}
+
+static void lp_pool_emit(struct emit *e, struct node *n)
+{
+    enum { N, C, E, W };
+    static const uint8_t of_x[] = {N, C, E, W}, of_y[] = {N, C, W};
+    struct window w = window_of(e->g, n, &n->in[0]->shape, NULL);
+    struct tensor *columns = window_columns(e, n, &w, n->in[0], 0);
+    struct shape y = {.n = 3, .dim = {w.n, w.c, window_count(&w)}};
+    struct program p = program_begin(e, n);
+    const char *x = program_in(&p, columns, of_x);
+
+    program_out(&p, tensor_view(n->out[0], &y), of_y, norm(&p, n, 1u << E, x), false);
+}
+
 const struct rule rules_conv[] = {
     {.op = "Conv", .shape = conv_shape, .emit = conv_emit},
     {.op = "ConvTranspose", .shape = convt_shape, .emit = convt_emit},
     {.op = "MaxPool", .shape = pool_shape, .emit = pool_emit, .alone = true},
+    {.op = "LpPool", .shape = pool_shape, .emit = lp_pool_emit, .alone = true},
     {.op = "AveragePool", .shape = pool_shape, .emit = pool_emit, .alone = true},
     {0},
 };

@@ -253,6 +253,42 @@ static void clip_emit(struct emit *e, struct node *n)
     program_out(&p, n->out[0], program_axes, x, false);
 }
 
+/* --- Gelu --- */
+
+static bool by_tanh(const struct graph *g, const struct node *n)
+{
+    const struct attr *how = node_attr(n, "approximate");
+    bool tanh = how && how->s && strcmp(how->s, "tanh") == 0;
+
+    if (how && !tanh && !(how->s && strcmp(how->s, "none") == 0)) {
+        node_die(g, n, "approximate is none or tanh");
+    }
+    return tanh;
+}
+
+static void gelu_values(struct graph *g, struct node *n)
+{
+    double *to = tensor_values(n->out[0]);
+    bool approximate = by_tanh(g, n);
+
+    for (int64_t i = 0; i < tensor_count(n->out[0]); i++) {
+        double x = n->in[0]->value[i];
+        to[i] = x / 2 *
+                (1 + (approximate ? tanh(0.7978845608 * (x + 0.044715 * x * x * x))
+                                  : erf(x / sqrt(2))));
+    }
+}
+
+static void gelu_emit(struct emit *e, struct node *n)
+{
+    struct program p = program_begin(e, n);
+
+    program_out(&p, n->out[0], program_axes,
+                graph_text("%s(%s)", by_tanh(e->g, n) ? "gelu_tanh" : "gelu",
+                           program_in(&p, n->in[0], program_axes)),
+                false);
+}
+
 /* --- Cast, CastLike --- */
 
 static void cast_shape(struct graph *g, struct node *n)
@@ -418,6 +454,7 @@ const struct rule rules_elementwise[] = {
     {.op = "Mod", .shape = divide_shape, .value = divide_values, .emit = divide_emit},
     {.op = "Pow", .shape = divide_shape, .value = divide_values, .emit = divide_emit},
     {.op = "IsInf", .shape = isinf_shape, .emit = isinf_emit},
+    {.op = "Gelu", .shape = clip_shape, .value = gelu_values, .emit = gelu_emit},
     {.op = "Clip", .shape = clip_shape, .value = clip_values, .emit = clip_emit},
     {.op = "Cast", .shape = cast_shape, .value = cast_values, .emit = cast_emit},
     {.op = "CastLike", .shape = cast_shape, .value = cast_values, .emit = cast_emit},

@@ -340,6 +340,7 @@ struct emit *emit_graph(struct graph *g, bool fuse)
         n->done = n->done || empty(n);
         if (!n->done) {
             emit_node(e, n, fuse);
+            node_heard(g, n);
         }
     }
     for (struct group *s = e->groups; s; s = s->next) {

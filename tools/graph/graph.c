@@ -201,6 +201,7 @@ static void infer_node(struct graph *g, struct node *n)
     if (n->rule->value && values_known(n)) {
         n->rule->value(g, n);
         round_values(n);
+        node_heard(g, n);
         n->done = true;
     }
 }
@@ -223,10 +224,28 @@ const struct attr *node_attr(const struct node *n, const char *name)
 {
     for (unsigned i = 0; i < n->n_attrs; i++) {
         if (strcmp(n->attr[i].name, name) == 0) {
+            n->attr[i].asked = true;
             return &n->attr[i];
         }
     }
     return NULL;
+}
+
+void node_heard(const struct graph *g, const struct node *n)
+{
+    /* Of training, of types that there are not, and what operands tell as well. */
+    static const char *const none[] = {"broadcast", "is_test",  "momentum",
+                                       "ratio",     "saturate", "seed"};
+
+    for (unsigned i = 0; i < n->n_attrs; i++) {
+        bool heard = n->attr[i].asked;
+        for (unsigned k = 0; k < sizeof(none) / sizeof(none[0]); k++) {
+            heard = heard || strcmp(n->attr[i].name, none[k]) == 0;
+        }
+        if (!heard) {
+            node_die(g, n, "attribute '%s' is not known", n->attr[i].name);
+        }
+    }
 }
 
 int64_t node_int(const struct node *n, const char *name, int64_t otherwise)

@@ -20,7 +20,7 @@ enum {
     GRAPH_RANK = 8,
     GRAPH_OPERANDS = 32, /* of a node, and results */
     GRAPH_OPSET_MIN = 1,
-    GRAPH_OPSET_MAX = 17,
+    GRAPH_OPSET_MAX = 22,
 };
 #define GRAPH_ELEMENTS (INT64_C(1) << 31) /* of a tensor, at most */
 
@@ -71,6 +71,7 @@ struct attr {
     const int64_t *ints;
     const double *floats;
     struct tensor *t;
+    bool asked; /* by node_attr() */
 };
 
 struct rule;
@@ -154,6 +155,9 @@ const struct rule *graph_rule(const char *op);
 /* --- reading nodes --- */
 
 const struct attr *node_attr(const struct node *n, const char *name);
+/* Dies if a node has an attribute that nobody asked for: one of a later definition of its
+ * operator, which would have changed what it computes. */
+void node_heard(const struct graph *g, const struct node *n);
 int64_t node_int(const struct node *n, const char *name, int64_t otherwise);
 double node_float(const struct node *n, const char *name, double otherwise);
 /* An axis from -rank to rank - 1 as 0 to rank - 1. */

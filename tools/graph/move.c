@@ -151,6 +151,9 @@ static void split_shape(struct graph *g, struct node *n)
     int64_t size[GRAPH_OPERANDS], all = x->shape.dim[axis], sum = 0;
     unsigned count = node_ints(g, n, "split", 1, size);
 
+    if (node_int(n, "num_outputs", n->n_out) != n->n_out) {
+        node_die(g, n, "num_outputs of %u results", n->n_out);
+    }
     for (unsigned i = 0; i < n->n_out; i++) {
         struct shape to = x->shape;
         int64_t even = (all + n->n_out - 1) / n->n_out, rest = all - (int64_t)i * even;

@@ -118,6 +118,38 @@ static void instance_norm(struct emit *e, struct node *n)
                 graph_text("%s * %s * %s + %s", x, rec, scale, bias), false);
 }
 
+/* Of channels in groups; scale and bias are of the groups before opset 21. */
+static void group_norm(struct emit *e, struct node *n)
+{
+    enum { N, GROUP, CHANNEL, PIXEL };
+    static const uint8_t of_x[] = {N, GROUP, CHANNEL, PIXEL},
+                         of_scale[] = {GROUP, CHANNEL};
+    const struct shape *s = &n->in[0]->shape;
+    int64_t groups = node_int(n, "num_groups", 0), channels = s->n > 1 ? s->dim[1] : 0;
+    int64_t scales = e->g->opset < 21 ? groups : channels;
+    double eps = node_float(n, "epsilon", 1e-5);
+    struct shape x = {.n = 4}, scale = {.n = e->g->opset < 21 ? 1 : 2};
+    struct program p = program_begin(e, n);
+    const char *value, *mean, *rec, *operand[3];
+
+    if (groups < 1 || channels % groups || tensor_count(node_in(e->g, n, 1)) != scales ||
+        tensor_count(node_in(e->g, n, 2)) != scales) {
+        node_die(e->g, n, "%lld groups of %s", (long long)groups, shape_text(s));
+    }
+    scale.dim[0] = x.dim[1] = groups;
+    scale.dim[1] = x.dim[2] = channels / groups;
+    x.dim[0] = s->dim[0];
+    x.dim[3] = shape_count(s) / (channels ? channels : 1) / (s->dim[0] ? s->dim[0] : 1);
+    value = program_in(&p, tensor_view(n->in[0], &x), of_x);
+    for (unsigned i = 1; i < 3; i++) {
+        operand[i] = program_in(&p, tensor_view(n->in[i], &scale), of_scale);
+    }
+    normal(&p, 1u << CHANNEL | 1u << PIXEL, value, eps, &value, &mean, &rec);
+    program_out(&p, tensor_view(n->out[0], &x), of_x,
+                graph_text("%s * %s * %s + %s", value, rec, operand[1], operand[2]),
+                false);
+}
+
 static void layernorm_shape(struct graph *g, struct node *n)
 {
     const struct tensor *x = node_in(g, n, 0);
@@ -231,6 +263,7 @@ const struct rule rules_norm[] = {
     {"Hardmax", same_shape, .emit = hardmax},
     {"BatchNormalization", batchnorm_shape, .emit = batchnorm},
     {"InstanceNormalization", same_shape, .emit = instance_norm},
+    {.op = "GroupNormalization", .shape = same_shape, .emit = group_norm, .alone = true},
     {"LayerNormalization", layernorm_shape, .emit = layernorm},
     {"MeanVarianceNormalization", same_shape, .emit = mean_variance},
     {.op = "LRN", .shape = same_shape, .emit = lrn},

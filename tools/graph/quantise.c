@@ -26,8 +26,9 @@ static void quantise_shape(struct graph *g, struct node *n)
 
 static const char *range_of(enum elem type, const char *expr)
 {
-    return type == ELEM_I8 ? graph_text("clip(%s, -128, 127)", expr)
-                           : graph_text("clip(%s, 0, 255)", expr);
+    return type == ELEM_I16  ? graph_text("clip(%s, -32768, 32767)", expr)
+           : type == ELEM_I8 ? graph_text("clip(%s, -128, 127)", expr)
+                             : graph_text("clip(%s, 0, 255)", expr);
 }
 
 static void quantise_emit(struct emit *e, struct node *n)
@@ -39,7 +40,8 @@ static void quantise_emit(struct emit *e, struct node *n)
     program_exact(&p);
     x = graph_text("round(%s / %s)", x, program_in(&p, n->in[1], of_scale(e->g, n)));
     if (zero) {
-        x = graph_text("%s + %s", x, program_in(&p, zero, of_scale(e->g, n)));
+        x = graph_text(zero->type == ELEM_I16 ? "%s + f32(%s)" : "%s + %s", x,
+                       program_in(&p, zero, of_scale(e->g, n)));
     }
     program_out(&p, n->out[0], program_axes, range_of(n->out[0]->type, x), false);
 }

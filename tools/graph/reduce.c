@@ -69,8 +69,8 @@ static const struct reduce l1_of = {"abs($0)|sum|$0", fabs, add, as_it_is, 0};
 static const struct reduce l2_of = {"$0 * $0|sum|sqrt($0)", square, add, root, 0};
 static const struct reduce squares_of = {"$0 * $0|sum|$0", square, add, as_it_is, 0};
 static const struct reduce log_sum_of = {"$0|sum|log($0)", same, add, logarithm, 0};
-static const struct reduce log_sum_exp_of = {"exp($0)|sum|log($0)", exp, add, logarithm,
-                                             0};
+static const struct reduce log_sum_exp_of = {.each = exp, .join = add, .end = logarithm};
+static const struct reduce any_of = {.text = "$0|any|$0"}, all_of = {.text = "$0|all|$0"};
 
 /* Which dimensions go, bit d. */
 static uint32_t axes_of(const struct graph *g, const struct node *n)
@@ -145,9 +145,18 @@ static void left(const struct node *n, uint32_t axes, uint8_t to[GRAPH_RANK])
     }
 }
 
-static void emit(struct emit *e, struct node *n)
+/* Of conditions the largest is whether one holds, the smallest whether all do. */
+static const struct reduce *reduce_of(const struct node *n)
 {
     const struct reduce *r = n->rule->own;
+    bool is_bool = n->in[0]->type == ELEM_BOOL;
+
+    return is_bool && r == &max_of ? &any_of : is_bool && r == &min_of ? &all_of : r;
+}
+
+static void emit(struct emit *e, struct node *n)
+{
+    const struct reduce *r = reduce_of(n);
     uint32_t axes = axes_of(e->g, n);
     struct program p = program_begin(e, n);
     const char *value = program_in(&p, n->in[0], program_axes);
@@ -158,7 +167,22 @@ static void emit(struct emit *e, struct node *n)
     value =
         program_over(&p, graph_text("%.*s", (int)(last - bar) - 2, bar + 1), axes, value);
     left(n, axes, kept);
-    program_out(&p, n->out[0], kept, text_with(last, &value, NULL), false);
+    program_out(&p, n->out[0], kept, text_with(last, &value, NULL),
+                n->out[0]->type == ELEM_BOOL);
+}
+
+/* Less the largest, so that nothing overflows. */
+static void log_sum_exp_emit(struct emit *e, struct node *n)
+{
+    uint32_t axes = axes_of(e->g, n);
+    struct program p = program_begin(e, n);
+    const char *x = program_in(&p, n->in[0], program_axes), *most, *sum;
+    uint8_t kept[GRAPH_RANK];
+
+    most = program_line(&p, program_over(&p, "max", axes, x));
+    sum = program_over(&p, "sum", axes, graph_text("exp(%s - %s)", x, most));
+    left(n, axes, kept);
+    program_out(&p, n->out[0], kept, graph_text("log(%s) + %s", sum, most), false);
 }
 
 /* The Vector has no product over elements: its logarithm is a sum, its sign counted. Within some
@@ -230,7 +254,8 @@ const struct rule rules_reduce[] = {
     {"ReduceL2", shape_of, values, emit, 1 << 1, &l2_of, false},
     {"ReduceSumSquare", shape_of, values, emit, 1 << 1, &squares_of, false},
     {"ReduceLogSum", shape_of, values, emit, 1 << 1, &log_sum_of, false},
-    {"ReduceLogSumExp", shape_of, values, emit, 1 << 1, &log_sum_exp_of, false},
+    {"ReduceLogSumExp", shape_of, values, log_sum_exp_emit, 1 << 1, &log_sum_exp_of,
+     false},
     {"ArgMax", arg_shape, .emit = arg_emit},
     {"ArgMin", arg_shape, .emit = arg_emit},
     {0},

@@ -14,7 +14,9 @@ struct resize {
     const char *mode, *coordinates, *nearest;
     double cubic, outside; /* value beyond the edge: tf_crop_and_resize */
     bool exclude;          /* what lies beyond the edge has no weight */
+    bool antialias;        /* of fewer elements: a mean of those that each stands for */
     double scale[GRAPH_RANK], from[GRAPH_RANK], to[GRAPH_RANK]; /* and the region */
+    int64_t size[GRAPH_RANK];                                   /* of the result */
 };
 
 static const char *text_attr(const struct node *n, const char *name,
@@ -32,12 +34,56 @@ static bool has(const struct node *n, unsigned i)
     return t && t->value && tensor_count(t) != 0;
 }
 
+/* One factor for all axes that have a size: the picture keeps its proportions. */
+static void keep_ratio(struct resize *r, const struct node *n, const int64_t *axis,
+                       unsigned axes)
+{
+    bool smaller =
+        strcmp(text_attr(n, "keep_aspect_ratio_policy", "stretch"), "not_larger") == 0;
+    double scale = smaller ? INFINITY : 0;
+
+    for (unsigned i = 0; i < axes; i++) {
+        double one = r->scale[axis[i]];
+        scale = smaller ? fmin(scale, one) : fmax(scale, one);
+    }
+    for (unsigned i = 0; i < axes; i++) {
+        r->scale[axis[i]] = scale;
+        r->size[axis[i]] =
+            (int64_t)floor(scale * (double)n->in[0]->shape.dim[axis[i]] + 0.5);
+    }
+}
+
+/* Axis i of those that are named, operands 1 to 3: region, scales, sizes. */
+static void set_axis(const struct graph *g, const struct node *n, struct resize *r,
+                     unsigned d, unsigned i, unsigned axes, unsigned scales)
+{
+    int64_t size = n->in[0]->shape.dim[d];
+    bool scaled = has(n, scales), sized = !scaled && has(n, 3) && size;
+
+    if (tensor_count(node_in(g, n, scaled || !sized ? scales : 3)) != axes) {
+        node_die(g, n, "neither a scale nor a size for each dimension");
+    }
+    r->scale[d] = scaled  ? n->in[scales]->value[i]
+                  : sized ? n->in[3]->value[i] / (double)size
+                          : 0;
+    if (!(r->scale[d] > 0 && r->scale[d] < 1e6)) {
+        node_die(g, n, "a scale of %g", r->scale[d]);
+    }
+    r->size[d] = scaled ? (int64_t)floor(r->scale[d] * (double)size + 1e-9)
+                        : (int64_t)n->in[3]->value[i];
+    if (scales == 2 && has(n, 1)) {
+        if (tensor_count(n->in[1]) != 2 * axes) {
+            node_die(g, n, "a region of other dimensions");
+        }
+        r->from[d] = n->in[1]->value[i];
+        r->to[d] = n->in[1]->value[i + axes];
+    }
+}
+
 static struct resize options(const struct graph *g, const struct node *n)
 {
     const struct shape *s = &node_in(g, n, 0)->shape;
     bool upsample = strcmp(n->op, "Upsample") == 0 || g->opset < 11;
-    bool area = has(n, 1) && !upsample;
-    unsigned scales = upsample ? 1 : 2;
     struct resize r = {
         .mode = text_attr(n, "mode", "nearest"),
         .coordinates = text_attr(n, "coordinate_transformation_mode",
@@ -47,22 +93,24 @@ static struct resize options(const struct graph *g, const struct node *n)
         .cubic = node_float(n, "cubic_coeff_a", -0.75),
         .outside = node_float(n, "extrapolation_value", 0),
         .exclude = node_int(n, "exclude_outside", 0) != 0,
+        .antialias = node_int(n, "antialias", 0) != 0,
     };
+    int64_t axis[GRAPH_OPERANDS];
+    unsigned axes = node_ints(g, n, "axes", GRAPH_OPERANDS, axis);
 
-    if (area && tensor_count(n->in[1]) != 2 * (int64_t)s->n) {
-        node_die(g, n, "an area of %s", shape_text(&n->in[1]->shape));
-    }
     for (unsigned d = 0; d < s->n; d++) {
-        bool scaled = has(n, scales) && tensor_count(n->in[scales]) == s->n;
-        r.scale[d] = scaled ? n->in[scales]->value[d]
-                     : has(n, 3) && tensor_count(n->in[3]) == s->n && s->dim[d]
-                         ? n->in[3]->value[d] / (double)s->dim[d]
-                         : 0;
-        r.from[d] = area ? n->in[1]->value[d] : 0;
-        r.to[d] = area ? n->in[1]->value[d + s->n] : 1;
-        if (!(r.scale[d] > 0 && r.scale[d] < 1e6)) {
-            node_die(g, n, "neither a scale nor a size for each dimension");
-        }
+        r.scale[d] = r.to[d] = 1;
+        r.size[d] = s->dim[d];
+        axis[d] = axes ? axis[d] : d;
+    }
+    axes = axes ? axes : s->n;
+    for (unsigned i = 0; i < axes; i++) {
+        axis[i] = node_axis(g, n, axis[i], s->n);
+        set_axis(g, n, &r, (unsigned)axis[i], i, axes, upsample ? 1 : 2);
+    }
+    if (strcmp(text_attr(n, "keep_aspect_ratio_policy", "stretch"), "stretch") != 0 &&
+        !has(n, upsample ? 1 : 2)) {
+        keep_ratio(&r, n, axis, axes);
     }
     return r;
 }
@@ -73,7 +121,7 @@ static void resize_shape(struct graph *g, struct node *n)
     struct shape to = node_in(g, n, 0)->shape;
 
     for (unsigned d = 0; d < to.n; d++) {
-        to.dim[d] = (int64_t)floor(r.scale[d] * (double)to.dim[d] + 1e-9);
+        to.dim[d] = r.size[d];
     }
     tensor_is(g, n, 0, n->in[0]->type, &to);
 }
@@ -101,6 +149,10 @@ static double place(const struct resize *r, unsigned d, int64_t i, int64_t size)
     if (strcmp(how, "tf_half_pixel_for_nn") == 0) {
         return (x + 0.5) / r->scale[d];
     }
+    if (strcmp(how, "half_pixel_symmetric") == 0) {
+        return (double)size / 2 * (1 - floor(to_size) / to_size) +
+               (x + 0.5) / r->scale[d] - 0.5;
+    }
     return (x + 0.5) / r->scale[d] - 0.5;
 }
 
@@ -121,28 +173,36 @@ static double cubic(double a, double x)
                    : 0;
 }
 
-/* Weights of one element, `size` of them. */
-static void weigh(const struct resize *r, double x, int64_t size, double *to)
+/* What an element has at a distance from where it is wanted. */
+static double kernel(const struct resize *r, double away)
 {
-    int64_t first = (int64_t)floor(x), taps = strcmp(r->mode, "cubic") == 0 ? 4 : 2;
-    double sum = 0, w[4];
+    return strcmp(r->mode, "cubic") == 0 ? cubic(r->cubic, away)
+                                         : fmax(0, 1 - fabs(away));
+}
+
+/* Weights of one element of axis d, `size` of them. */
+static void weigh(const struct resize *r, unsigned d, double x, int64_t size, double *to)
+{
+    double near = r->antialias && r->scale[d] < 1 ? r->scale[d] : 1, sum = 0;
+    double reach = (strcmp(r->mode, "cubic") == 0 ? 2 : 1) / near;
+    int64_t first = (int64_t)ceil(x - reach), last = (int64_t)floor(x + reach);
 
     if (strcmp(r->mode, "nearest") == 0) {
         int64_t at = nearest(r, x);
         to[at < 0 ? 0 : at >= size ? size - 1 : at] = 1;
         return;
     }
-    first -= taps == 4;
-    for (int64_t i = 0; i < taps; i++) {
-        bool inside = first + i >= 0 && first + i < size;
-        double away = x - (double)(first + i);
-        w[i] = taps == 4 ? cubic(r->cubic, away) : 1 - fabs(away);
-        w[i] = r->exclude && !inside ? 0 : w[i];
-        sum += w[i];
+    for (int64_t i = first; i <= last; i++) {
+        bool beyond = i < 0 || i >= size;
+        sum += r->exclude && beyond ? 0 : kernel(r, (x - (double)i) * near);
     }
-    for (int64_t i = 0; i < taps; i++) {
-        int64_t at = first + i;
-        to[at < 0 ? 0 : at >= size ? size - 1 : at] += w[i] / (r->exclude ? sum : 1);
+    for (int64_t i = first; i <= last; i++) {
+        bool beyond = i < 0 || i >= size;
+        if (!r->exclude || !beyond) {
+            to[i < 0       ? 0
+               : i >= size ? size - 1
+                           : i] += kernel(r, (x - (double)i) * near) / sum;
+        }
     }
 }
 
@@ -171,7 +231,7 @@ static struct tensor *weights(const struct node *n, const struct resize *r, unsi
             o->value[i] = 1;
             *outside = o;
         } else {
-            weigh(r, x, size, &w->value[i * size]);
+            weigh(r, d, x, size, &w->value[i * size]);
         }
     }
     return w;

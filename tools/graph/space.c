@@ -88,6 +88,27 @@ struct pads {
     const char *mode;
 };
 
+/* From the middle of each axis to the size that operand 1 names. */
+static struct pads pads_of_crop(const struct graph *g, const struct node *n)
+{
+    const struct shape *s = &node_in(g, n, 0)->shape;
+    int64_t axis[GRAPH_OPERANDS], size[GRAPH_OPERANDS];
+    unsigned axes = node_ints(g, n, "axes", GRAPH_OPERANDS, axis);
+    unsigned sizes = node_ints(g, n, NULL, 1, size);
+    struct pads p = {.mode = "constant"};
+
+    if (sizes != (axes ? axes : s->n)) {
+        node_die(g, n, "%u sizes of %u dimensions", sizes, axes ? axes : s->n);
+    }
+    for (unsigned i = 0; i < sizes; i++) {
+        unsigned d = node_axis(g, n, axes ? axis[i] : i, s->n);
+        int64_t more = size[i] - s->dim[d];
+        p.before[d] = more < 0 ? -(-more / 2) : more / 2;
+        p.behind[d] = more - p.before[d];
+    }
+    return p;
+}
+
 static struct pads pads_of(const struct graph *g, const struct node *n)
 {
     const struct attr *mode = node_attr(n, "mode");
@@ -95,18 +116,31 @@ static struct pads pads_of(const struct graph *g, const struct node *n)
     struct tensor *value = node_maybe(n, 2);
     struct pads p = {.value = value ? value->value[0] : node_float(n, "value", 0),
                      .mode = mode && mode->s ? mode->s : "constant"};
-    int64_t list[GRAPH_OPERANDS];
-    unsigned count =
-        node_ints(g, n, node_attr(n, "paddings") ? "paddings" : "pads", 1, list);
+    int64_t list[GRAPH_OPERANDS], axis[GRAPH_OPERANDS];
+    unsigned axes = node_ints(g, n, NULL, 3, axis), count, of = axes ? axes : rank;
 
-    if (count != 2 * rank) {
-        node_die(g, n, "%u pads of %u dimensions", count, rank);
+    if (strcmp(n->op, "CenterCropPad") == 0) {
+        return pads_of_crop(g, n);
     }
-    for (unsigned d = 0; d < rank; d++) {
-        p.before[d] = list[d];
-        p.behind[d] = list[d + rank];
+    count = node_ints(g, n, node_attr(n, "paddings") ? "paddings" : "pads", 1, list);
+    if (count != 2 * of) {
+        node_die(g, n, "%u pads of %u dimensions", count, of);
+    }
+    for (unsigned i = 0; i < of; i++) {
+        unsigned d = node_axis(g, n, axes ? axis[i] : i, rank);
+        p.before[d] = list[i];
+        p.behind[d] = list[i + of];
     }
     return p;
+}
+
+/* How many elements of an axis a mode has for either pad. */
+static int64_t most_pads(const struct pads *p, int64_t size)
+{
+    return strcmp(p->mode, "edge") == 0      ? (size ? INT32_MAX : 0)
+           : strcmp(p->mode, "reflect") == 0 ? size - 1
+           : strcmp(p->mode, "wrap") == 0    ? size
+                                             : -1;
 }
 
 static void pad_shape(struct graph *g, struct node *n)
@@ -115,12 +149,13 @@ static void pad_shape(struct graph *g, struct node *n)
     struct shape to = n->in[0]->shape;
 
     for (unsigned d = 0; d < to.n; d++) {
-        int64_t most = to.dim[d] - (strcmp(p.mode, "reflect") == 0);
+        int64_t most = most_pads(&p, to.dim[d]);
         if (strcmp(p.mode, "constant") != 0 &&
-            (p.before[d] < 0 || p.behind[d] < 0 ||
-             (strcmp(p.mode, "reflect") == 0 &&
-              (p.before[d] > most || p.behind[d] > most)))) {
-            node_die(g, n, "pads of %s beyond it", shape_text(&n->in[0]->shape));
+            (p.before[d] < 0 || p.behind[d] < 0 || p.before[d] > most ||
+             p.behind[d] > most) &&
+            (p.before[d] || p.behind[d])) {
+            node_die(g, n, "pads of %s by mode '%s'", shape_text(&n->in[0]->shape),
+                     p.mode);
         }
         to.dim[d] += p.before[d] + p.behind[d];
     }
@@ -159,20 +194,20 @@ static void pad_constant(struct emit *e, struct node *n, const struct pads *p)
     }
 }
 
-/* One dimension, `edge` or `reflect`: what lies in front, x, what lies behind. */
+/* One dimension, `edge`, `reflect` or `wrap`: what lies in front, x, what lies behind. */
 static void pad_axis(struct emit *e, struct node *n, const struct pads *p, unsigned d,
                      struct tensor *from, struct tensor *to)
 {
-    bool edge = strcmp(p->mode, "edge") == 0;
+    bool edge = strcmp(p->mode, "edge") == 0, wrap = strcmp(p->mode, "wrap") == 0;
     int64_t size = from->shape.dim[d], all = to->shape.dim[d], outer, inner;
     int64_t first[3], count[3] = {p->before[d], size, p->behind[d]}, at = 0, step[3];
     struct copy c;
 
     shape_around(&from->shape, d, &outer, &inner);
-    first[0] = edge ? 0 : p->before[d];
+    first[0] = edge ? 0 : wrap ? size - p->before[d] : p->before[d];
     first[1] = 0;
-    first[2] = edge ? size - 1 : size - 2;
-    step[0] = step[2] = edge ? 0 : -1;
+    first[2] = edge ? size - 1 : wrap ? 0 : size - 2;
+    step[0] = step[2] = edge ? 0 : wrap ? 1 : -1;
     step[1] = 1;
     copy_begin(&c, e, n, to);
     for (unsigned i = 0; i < 3; i++) {
@@ -221,7 +256,12 @@ const struct rule rules_space[] = {
     {.op = "Pad",
      .shape = pad_shape,
      .emit = pad_emit,
-     .wants = 1 << 1 | 1 << 2,
+     .wants = 1 << 1 | 1 << 2 | 1 << 3,
+     .alone = true},
+    {.op = "CenterCropPad",
+     .shape = pad_shape,
+     .emit = pad_emit,
+     .wants = 1 << 1,
      .alone = true},
     {.op = "DepthToSpace", .shape = space_shape, .emit = space_emit, .alone = true},
     {.op = "SpaceToDepth", .shape = space_shape, .emit = space_emit, .alone = true},

@@ -50,7 +50,11 @@ struct window window_of(const struct graph *g, const struct node *n,
     }
     for (unsigned d = 0; d < w.rank; d++) {
         w.size[d] = x->dim[d + 2];
-        w.kernel[d] = kernel ? kernel[d] : listed(n, "kernel_shape", d, 0);
+        w.kernel[d] = listed(n, "kernel_shape", d, kernel ? kernel[d] : 0);
+        if (kernel && w.kernel[d] != kernel[d]) {
+            node_die(g, n, "kernel_shape has %lld where the weights have %lld",
+                     (long long)w.kernel[d], (long long)kernel[d]);
+        }
         w.stride[d] = listed(n, "strides", d, 1);
         w.dilation[d] = listed(n, "dilations", d, 1);
         w.before[d] = listed(n, "pads", d, 0);
