@@ -63,6 +63,11 @@ TEST(machine, access)
            rig_read(&r, 0, CORE_FAULT_VALUE) == 7,
        "access/names_a_write_to_a_read_only_register");
     rig_write(&r, 0, CORE_CTRL, CORE_CTRL_CLEAR);
+    rig_write(&r, NPU_CHIP, CHIP_BUSY, 7);
+    ok(field_get(CORE_FAULT_CODE, rig_read(&r, 0, CORE_FAULT)) == NPU_ERR_READ_ONLY &&
+           rig_read(&r, 0, CORE_FAULT_ADDR) == CHIP_BUSY,
+       "access/core_0_tells_of_one_of_the_chip");
+    rig_write(&r, 0, CORE_CTRL, CORE_CTRL_CLEAR);
     rig_read(&r, 0, 0x7ff8);
     ok(field_get(CORE_FAULT_CODE, rig_read(&r, 0, CORE_FAULT)) == NPU_ERR_ACCESS,
        "access/refuses_an_offset_without_a_register");

@@ -106,6 +106,7 @@ static const struct rule rules[] = {
     {"block_written_twice", OP_VTRANSDATA, WRONG(vec_transdata, dst_rep, 15, OVERLAP)},
     {"block_written_and_read", OP_VTRANSDATA, WRONG(vec_transdata, src_rep, DST / 32, OVERLAP)},
     {"block_beyond_ub", OP_VTRANSDATA, WRONG(vec_transdata, dst_rep, 6144 - 2048 - 15, BOUNDS)},
+    {"block_far_beyond_ub", OP_VTRANSDATA, WRONG(vec_transdata, dst_rep, 30000, BOUNDS)},
     {"block_from_beyond_ub", OP_VTRANSDATA, WRONG(vec_transdata, src_rep, 6144 - 15, BOUNDS)},
     {"interleave_unaligned", OP_VINTLV, WRONG(vec_intlv, src1, 8, ALIGN)},
     {"interleave_into_one", OP_VINTLV, WRONG(vec_intlv, dst1, DST + 384, OVERLAP)},
