@@ -309,5 +309,6 @@ int report_error(const char *who, int err, const struct sched_report *report)
                 (number)report->fault.pc - 1); /* inside the call */
     }
     print_lines(report);
-    return err == ERR_ARG ? RUN_INPUT : RUN_FAULT; /* nothing was started */
+    /* Nothing was started, or MEM= is too small. */
+    return err == ERR_ARG || err == ERR_NOMEM ? RUN_INPUT : RUN_FAULT;
 }

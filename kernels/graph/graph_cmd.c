@@ -43,7 +43,7 @@ static int read_plan(struct graph_run *run)
     why = !run->file                                     ? "no memory for it"
           : host_read(fd, run->file, (size_t)bytes) != 0 ? "cannot be read"
                                                          : NULL;
-    (void)!host_close(fd);
+    why = host_close(fd) != 0 && !why ? host_errno_text() : why;
     why = why ? why : plan_open(&run->plan, run->file, (uint64_t)bytes);
     if (!why && run->plan.head->profile != chip_profile()) {
         why = "is a plan for another profile: make it again";

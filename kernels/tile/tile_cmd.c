@@ -23,7 +23,7 @@ static int64_t read_text(const char *path, char **text)
     if (fd >= 0) {
         *text = malloc(TILE_TEXT_MAX + 1);
         bytes = *text ? host_read_some(fd, *text, TILE_TEXT_MAX + 1) : ERR_NOMEM;
-        (void)!host_close(fd);
+        bytes = host_close(fd) != 0 && bytes >= 0 ? ERR_NOFILE : bytes;
     }
     if (bytes < 0) {
         fprintf(stderr, "tile: %s: %s\n", path,
