@@ -10,8 +10,8 @@ TILE_SRC   := kernels/lib/near.c $(patsubst %,kernels/tile/%.c,ir build kernel o
     lower fold lex expr signature text ref ref_ops)
 # Of plans what reads them.
 PLAN_SRC   := kernels/graph/plan.c kernels/graph/copy.c
-HOST_SRC   := $(filter-out tests/fuzz/onnx.c,$(call find,tests/model tests/host tests/fuzz \
-    tests/tile)) tests/test.c \
+HOST_SRC   := $(filter-out %/onnx.c %/model.c,$(call find,tests/model tests/host \
+    tests/fuzz tests/tile)) tests/test.c \
     $(patsubst %,tests/check/%.c,host small memory_test exact_test init_test corpus_test \
     cure_test journal_test follow_test) \
     hal/err.c kernels/cli/npy_header.c tools/emu/qemu/pool.c $(PLAN_SRC) $(TILE_SRC) \
@@ -54,7 +54,7 @@ $(B)/fuzz-tile: $(patsubst %,$(B)/fuzzer/%.o,tests/fuzz/tile.c $(TILE_SRC) $(TAB
 $(B)/fuzz-plan: $(patsubst %,$(B)/fuzzer/%.o,tests/fuzz/plan.c $(PLAN_SRC) $(TILE_SRC) \
     hal/err.c $(TABLES))
 # That ends where the program would, and has its memory; what is of the machine is not there.
-$(B)/fuzz-onnx: $(patsubst %,$(B)/fuzzer/%.o,tests/fuzz/onnx.c \
+$(B)/fuzz-onnx: $(patsubst %,$(B)/fuzzer/%.o,tests/fuzz/onnx.c tests/fuzz/model.c \
     $(filter-out tools/graph/main.c,$(GRAPH_SRC)))
 $(B)/fuzz-onnx: MORE = -lprotobuf-c -no-pie -Wl,--unresolved-symbols=ignore-in-object-files \
     -Wl,--wrap=exit,--wrap=calloc,--wrap=open_memstream,--wrap=fclose

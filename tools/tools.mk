@@ -77,7 +77,8 @@ $(ONNX).c: | $(B)/packages-graph
 	$(Q)mkdir -p $(@D)
 	$(Q)protoc-c --proto_path=/usr/include/onnx --c_out=$(@D) onnx.proto
 $(ONNX).h: $(ONNX).c ;
-$(B)/host/tools/graph/read.c.o $(B)/fuzzer/tools/graph/read.c.o: $(ONNX).h
+$(B)/host/tools/graph/read.c.o $(B)/fuzzer/tools/graph/read.c.o \
+    $(B)/fuzzer/tests/fuzz/model.c.o: $(ONNX).h
 # The planner of the firmware is asked on the host, too; what it shares a file with and is of
 # the machine is left out by the linker.
 GRAPH_SRC := $(call find,tools/graph kernels/tile kernels/mm kernels/lib) $(ONNX).c \

@@ -113,6 +113,9 @@ static struct window transposed(const struct graph *g, const struct node *n,
     struct window w = conv_window(g, n), t = w;
     const struct attr *pad = node_attr(n, "auto_pad");
 
+    if (out && out->n_ints < w.rank) {
+        node_die(g, n, "an output_shape of %zu sizes", out->n_ints);
+    }
     for (unsigned d = 0; d < w.rank; d++) {
         int64_t extent = (w.kernel[d] - 1) * w.dilation[d], extra = 0, total;
         bool same = pad && pad->s && strncmp(pad->s, "SAME", 4) == 0;

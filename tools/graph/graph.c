@@ -294,7 +294,7 @@ unsigned node_ints(const struct graph *g, const struct node *n, const char *attr
                                         : "a list that only a run knows");
     }
     for (int64_t k = 0; k < count; k++) {
-        to[k] = a ? a->ints[k] : elem_whole(t->value[k]);
+        to[k] = a ? a->ints[k] : graph_whole(elem_whole(t->value[k]));
     }
     return (unsigned)count;
 }
@@ -307,7 +307,8 @@ void tensor_check(const struct graph *g, const struct tensor *t)
 
     for (unsigned d = 0; d < t->shape.n; d++) {
         int64_t size = t->shape.dim[d];
-        if (size < 0 || (size && count > GRAPH_ELEMENTS / size)) {
+        if (size < 0 || size > GRAPH_ELEMENTS ||
+            (size && count > GRAPH_ELEMENTS / size)) {
             graph_die(g, "'%s' would be %s", t->name, shape_text(&t->shape));
         }
         count *= size;

@@ -23,6 +23,8 @@ enum {
     GRAPH_OPSET_MAX = 22,
 };
 #define GRAPH_ELEMENTS (INT64_C(1) << 31) /* of a tensor, at most */
+/* Where whole numbers of a node are cut off: beyond all sizes and all that 32 bits have. */
+#define GRAPH_WHOLE (GRAPH_ELEMENTS + 1)
 
 /* Types of elements, by the names of ONNX: TensorProto.DataType. */
 enum elem {
@@ -216,6 +218,11 @@ bool elem_is_float(enum elem type);
 const char *elem_text(enum elem type);
 /* The whole number that x is, towards 0; the nearest that there is, 0 for NaN. */
 int64_t elem_whole(double x);
+/* The nearest to it as far as GRAPH_WHOLE. */
+static inline int64_t graph_whole(int64_t x)
+{
+    return x > GRAPH_WHOLE ? GRAPH_WHOLE : x < -GRAPH_WHOLE ? -GRAPH_WHOLE : x;
+}
 /* The nearest value that the type has; integers wrap. */
 double elem_round(enum elem type, double x);
 /* An element as files hold it, little-endian: how many bytes; from them; into them. */

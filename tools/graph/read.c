@@ -92,7 +92,7 @@ static void read_values(const struct graph *g, const Onnx__TensorProto *p,
     t->shape.n = (unsigned)p->n_dims;
     for (unsigned d = 0; d < t->shape.n; d++) {
         t->shape.dim[d] = p->dims[d];
-        if (p->dims[d] < 0 ||
+        if (p->dims[d] < 0 || p->dims[d] > GRAPH_ELEMENTS ||
             (p->dims[d] && (int64_t)count > GRAPH_ELEMENTS / p->dims[d])) {
             graph_die(g, "'%s' has a size of %lld", t->name, (long long)p->dims[d]);
         }
@@ -127,14 +127,14 @@ static void read_attr(const struct graph *g, const Onnx__AttributeProto *p,
     double *floats = graph_alloc(p->n_floats, sizeof(*floats));
 
     *a = (struct attr){.name = graph_text("%s", p->name ? p->name : ""),
-                       .i = p->has_i ? p->i : 0,
+                       .i = p->has_i ? graph_whole(p->i) : 0,
                        .f = p->has_f ? (double)p->f : 0,
                        .n_ints = p->n_ints,
                        .n_floats = p->n_floats,
                        .ints = ints,
                        .floats = floats};
     for (size_t i = 0; i < p->n_ints; i++) {
-        ints[i] = p->ints[i];
+        ints[i] = graph_whole(p->ints[i]);
     }
     for (size_t i = 0; i < p->n_floats; i++) {
         floats[i] = (double)p->floats[i];

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { COPIES = 128 /* of a step */ };
+enum { COPIES = 128 /* of a step */, MOST = 1 << 20 /* of a window's numbers */ };
 
 static int64_t listed(const struct node *n, const char *name, size_t i, int64_t otherwise)
 {
@@ -59,8 +59,10 @@ struct window window_of(const struct graph *g, const struct node *n,
         w.dilation[d] = listed(n, "dilations", d, 1);
         w.before[d] = listed(n, "pads", d, 0);
         w.behind[d] = listed(n, "pads", d + w.rank, 0);
-        if (w.kernel[d] < 1 || w.stride[d] < 1 || w.dilation[d] < 1 || w.before[d] < 0 ||
-            w.behind[d] < 0 || w.before[d] + w.behind[d] > INT32_MAX) {
+        if (w.kernel[d] < 1 || w.kernel[d] > MOST || w.stride[d] < 1 ||
+            w.stride[d] > MOST || w.dilation[d] < 1 || w.dilation[d] > MOST ||
+            w.before[d] < 0 || w.before[d] > MOST || w.behind[d] < 0 ||
+            w.behind[d] > MOST) {
             node_die(g, n, "a window that there is not");
         }
         if (pad && pad->s && strncmp(pad->s, "SAME", 4) == 0) {

@@ -52,7 +52,7 @@ def judge(status, err, out, want):
     lines = err.splitlines()
     if status != 2:
         problems.append(f"exit status {status}, want 2")
-    if len(lines) != 1 or not re.match(r"\w+: ", lines[0]):
+    if len(lines) != 1 or not re.match(r"[\w./]+: ", lines[0]):
         problems.append(f"not one line: {err!r}")
     problems += [f"left behind: {name}" for name in left]
     for name in there:
@@ -141,7 +141,8 @@ def main():
     tried, only = set(), sys.argv[1:]
     for case in cases:
         out = f"{case[0]}.0.out.npy"
-        if case[2] in tried or (only and case[2] not in only) or case[1] != "1" or not (ALL or case[2] == "vadd"):
+        wanted = case[2] in only if only else ALL or case[2] == "vadd"
+        if case[2] in tried or case[1] != "1" or not wanted:
             continue
         tried.add(case[2])
         salai([case[2], *case[3].split(), *case[4:]])
