@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "tools/graph/emit.h"
+#include "tools/graph/product.h"
 
 /* --- MatMul --- */
 
@@ -19,10 +19,11 @@ static void matrix(const struct tensor *t, bool is_row, struct shape *s)
     }
 }
 
-static void matmul_shape(struct graph *g, struct node *n)
+struct shape matrix_shape(const struct graph *g, const struct node *n,
+                          const struct tensor *a, const struct tensor *b)
 {
-    const struct tensor *a = node_in(g, n, 0), *b = node_in(g, n, 1);
     struct shape x, y, to;
+    int64_t rows, cols;
 
     matrix(a, true, &x);
     matrix(b, false, &y);
@@ -30,7 +31,8 @@ static void matmul_shape(struct graph *g, struct node *n)
         node_die(g, n, "%s and %s have no product", shape_text(&a->shape),
                  shape_text(&b->shape));
     }
-    int64_t rows = x.dim[x.n - 2], cols = y.dim[y.n - 1];
+    rows = x.dim[x.n - 2];
+    cols = y.dim[y.n - 1];
     x.n -= 2;
     y.n -= 2;
     to = shape_broadcast(g, n, &x, &y);
@@ -40,10 +42,44 @@ static void matmul_shape(struct graph *g, struct node *n)
     if (b->shape.n > 1) {
         to.dim[to.n++] = cols;
     }
-    tensor_is(g, n, 0, a->type, &to);
+    return to;
 }
 
-/* Axes: those in front from 0, behind them m, n, k. */
+struct matrix_axes matrix_axes(const struct tensor *a, const struct tensor *b,
+                               unsigned rank)
+{
+    unsigned ra = a->shape.n, rb = b->shape.n;
+    uint8_t front = (uint8_t)(rank - (ra > 1) - (rb > 1)), at = 0;
+    struct matrix_axes x = {
+        .m = front, .n = (uint8_t)(front + 1), .k = (uint8_t)(front + 2)};
+
+    for (unsigned d = 0; d + 2 < ra; d++) {
+        x.a[d] = (uint8_t)(front - (ra - 2) + d);
+    }
+    for (unsigned d = 0; d + 2 < rb; d++) {
+        x.b[d] = (uint8_t)(front - (rb - 2) + d);
+    }
+    for (; at < front; at++) {
+        x.c[at] = at;
+    }
+    if (ra > 1) {
+        x.a[ra - 2] = x.c[at++] = x.m;
+    }
+    if (rb > 1) {
+        x.b[rb - 1] = x.c[at++] = x.n;
+    }
+    x.a[ra - 1] = x.k;
+    x.b[rb > 1 ? rb - 2 : 0] = x.k;
+    return x;
+}
+
+static void matmul_shape(struct graph *g, struct node *n)
+{
+    struct shape to = matrix_shape(g, n, node_in(g, n, 0), node_in(g, n, 1));
+
+    tensor_is(g, n, 0, n->in[0]->type, &to);
+}
+
 static const char *product(struct program *p, const char *a, const char *b, uint8_t k,
                            int64_t size)
 {
@@ -54,33 +90,12 @@ static const char *product(struct program *p, const char *a, const char *b, uint
 static void matmul_emit(struct emit *e, struct node *n)
 {
     struct tensor *a = n->in[0], *b = n->in[1];
-    unsigned ra = a->shape.n, rb = b->shape.n;
-    uint8_t front = (uint8_t)(n->out[0]->shape.n - (ra > 1) - (rb > 1)), rank = 0;
-    uint8_t m = front, k = (uint8_t)(front + 2), of_a[GRAPH_RANK], of_b[GRAPH_RANK];
-    uint8_t of_c[GRAPH_RANK];
+    struct matrix_axes axes = matrix_axes(a, b, n->out[0]->shape.n);
     struct program p = program_begin(e, n);
-    const char *x, *y;
+    const char *x = program_in(&p, a, axes.a), *y = program_in(&p, b, axes.b);
 
-    for (unsigned d = 0; d + 2 < ra; d++) {
-        of_a[d] = (uint8_t)(front - (ra - 2) + d);
-    }
-    for (unsigned d = 0; d + 2 < rb; d++) {
-        of_b[d] = (uint8_t)(front - (rb - 2) + d);
-    }
-    for (; rank < front; rank++) {
-        of_c[rank] = rank;
-    }
-    if (ra > 1) {
-        of_a[ra - 2] = of_c[rank++] = m;
-    }
-    if (rb > 1) {
-        of_b[rb - 1] = of_c[rank++] = (uint8_t)(m + 1);
-    }
-    of_a[ra - 1] = k;
-    of_b[rb > 1 ? rb - 2 : 0] = k;
-    x = program_in(&p, a, of_a);
-    y = program_in(&p, b, of_b);
-    program_out(&p, n->out[0], of_c, product(&p, x, y, k, a->shape.dim[ra - 1]), false);
+    program_out(&p, n->out[0], axes.c,
+                product(&p, x, y, axes.k, a->shape.dim[a->shape.n - 1]), false);
 }
 
 /* --- Gemm: alpha * a' b' + beta * c --- */
