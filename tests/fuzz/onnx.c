@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tools/graph/pass.h"
 #include "tools/graph/trial.h"
 #include "tools/graph/write.h"
 
@@ -105,9 +106,11 @@ static void compile(const char *path, FILE *to, FILE *notes)
     struct emit *e;
 
     graph_infer(g);
-    e = emit_graph(g, true);
+    pass_graph(g);
+    e = emit_graph(g, &(struct rule_of_joining){"cycles", 0});
     write_plan(e, to);
-    emit_explain(e, notes);
+    explain_text(e, notes);
+    explain_json(e, notes);
 }
 
 static void forget(void)

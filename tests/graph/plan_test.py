@@ -5,6 +5,7 @@
 Each is written by model.py, compiled and run, and compared with NumPy; or it is refused, or its
 explain.txt has to say something. TAP on stdout."""
 
+import json
 import os
 import re
 import subprocess
@@ -38,15 +39,16 @@ class Model:
                     {name: (a.dtype, a.shape) for name, a in inputs.items()}, outputs,
                     constants, opset)
         done = self.call(GRAPH, "compile", f"{self.work}/m.onnx", f"{self.work}/plan",
-                         "--explain", f"{self.work}/explain.txt", *options)
+                         "--explain", f"{self.work}/explain.txt",
+                         "--json", f"{self.work}/explain.json", *options)
         self.refused = done.stderr.strip().split(": ", 1)[-1] if done.returncode == 2 else ""
 
     def call(self, *words, cores=1):
         return subprocess.run(["timeout", "120", *words], capture_output=True, text=True,
                               check=False, env=dict(os.environ, CORES=str(cores)))
 
-    def explain(self):
-        with open(f"{self.work}/explain.txt", encoding="ascii") as f:
+    def explain(self, kind="txt"):
+        with open(f"{self.work}/explain.{kind}", encoding="ascii") as f:
             return f.read()
 
     def run(self, *options, cores=1):
@@ -392,6 +394,37 @@ def later_opsets():
         want = group_norm(x, constants["g"], constants["b"], 3) if want is None else want
         bad = differs(out.get("y"), np.asarray(want, np.float64), 1e-5)
         wrong += [f"{nodes[0][0]}: {bad}; {said}"] if bad else []
+    return wrong
+
+
+@test
+def every_candidate_is_explained():
+    """Prices, rule and reason of what was tried; by bytes another rule decides."""
+    x, w = noise(8, 6), noise(6, 5)
+    nodes = [("MatMul", "x w", "u"), ("Add", "u c", "v"), ("Relu", "v", "y")]
+    wrong = []
+    for rule, taken in ((["cycles"], 2), (["bytes", "--threshold", "20"], 2),
+                        (["bytes", "--threshold", "90"], 0)):
+        m = Model(nodes, {"x": x}, "y", {"w": w, "c": noise(5)}, options=["--rule", *rule])
+        told = json.loads(m.explain("json"))
+        got = [c for c in told["candidates"] if c["taken"]]
+        if len(got) != taken or len(told["steps"]) != 3 - taken:
+            wrong.append(f"{rule}: {told}")
+        for c in told["candidates"]:
+            fewer = 100 - 100 * c["after"]["bytes"] / (c["before"]["bytes"] + c["alone"]["bytes"])
+            cycles = c["before"]["cycles"] + c["alone"]["cycles"] - c["after"]["cycles"]
+            right = cycles >= 0 if rule == ["cycles"] else fewer >= float(rule[2])
+            if c["taken"] != right or c["rule"] != rule[0] or not c["why"]:
+                wrong.append(f"{rule}: {c}")
+    _, said = m.run("--steps")
+    with open(f"{m.work}/steps", "w", encoding="ascii") as f:
+        f.write(said)
+    for name in "json", "txt":
+        m.call(GRAPH, "measured", f"{m.work}/steps", f"{m.work}/explain.{name}")
+    measured = [int(n) for n in re.findall(r"(\d+) cycles$", said, re.M)]
+    for name, found in (("json", [s["measured"] for s in json.loads(m.explain("json"))["steps"]]),
+                        ("txt", [int(n) for n in re.findall(r"measured (\d+)", m.explain())])):
+        wrong += [f"{name}: {found}, want {measured}"] if found != measured else []
     return wrong
 
 

@@ -6,7 +6,6 @@
  */
 #include "tools/graph/emit.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 #include "tools/graph/trial.h"
@@ -168,6 +167,17 @@ static void alone(struct emit *e, struct node *n, struct step *s)
     n->group = NULL;
 }
 
+static struct candidate *candidate(struct emit *e, const struct node *n,
+                                   const struct group *into, const char *nodes)
+{
+    struct candidate *c = graph_alloc(1, sizeof(*c));
+
+    *c = (struct candidate){.node = n->name, .group = nodes, .into = into};
+    *e->last_tried = c;
+    e->last_tried = &c->next;
+    return c;
+}
+
 static bool join(struct emit *e, struct node *n, struct group *group)
 {
     struct group *copy = graph_alloc(1, sizeof(*copy)), was = *group;
@@ -180,8 +190,7 @@ static bool join(struct emit *e, struct node *n, struct group *group)
     n->group = NULL;
     if (!good) {
         if (!group->alone && copy->wrong) {
-            emit_note(e, "%s does not join %s: %s", n->name, group->node[0]->name,
-                      copy->wrong);
+            candidate(e, n, group, group->node[0]->name)->why = copy->wrong;
         }
         return false;
     }
@@ -191,8 +200,10 @@ static bool join(struct emit *e, struct node *n, struct group *group)
     n->group = group;
     good = results(e, group) <= PLAN_OUT;
     if (good) {
+        struct candidate *c = candidate(e, n, group, before.nodes);
         program_step(e, group, &after);
-        good = trial_better(e, &before, &by_itself, &after, n);
+        trial_weigh(&e->rule, &before, &by_itself, &after, c);
+        good = c->taken;
     }
     if (!good) {
         *group = was;
@@ -236,6 +247,26 @@ static void emit_node(struct emit *e, struct node *n, bool fuse)
 
 /* --- steps --- */
 
+static uint64_t bytes_of(const struct tensor *t)
+{
+    size_t bytes = t->type == ELEM_I64 ? 4 : elem_bytes(t->type); /* on the machine */
+
+    return (uint64_t)tensor_count(t) * bytes;
+}
+
+uint64_t step_bytes(const struct step *s)
+{
+    uint64_t bytes = 0;
+
+    for (unsigned i = 0; i < s->n_in; i++) {
+        bytes += bytes_of(s->in[i]);
+    }
+    for (unsigned i = 0; i < s->n_out; i++) {
+        bytes += bytes_of(s->out[i]);
+    }
+    return bytes;
+}
+
 /* The schedule goes with the program where it leads to the same plan, so that the firmware need
  * not search. */
 static void predict(const struct emit *e, const struct group *group, struct step *s)
@@ -276,6 +307,7 @@ static void put_step(struct emit *e, struct group *group)
         program_step(e, group, s);
         predict(e, group, s);
     }
+    s->group = group;
     if (s->n_out) {
         *e->last = s;
         e->last = &s->next;
@@ -304,48 +336,24 @@ static void emit_steps(struct emit *e, struct group *group)
     put_step(e, group);
 }
 
-void emit_note(struct emit *e, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    fputs("  ", e->notes);
-    vfprintf(e->notes, format, args);
-    fputc('\n', e->notes);
-    va_end(args);
-}
-
-void emit_explain(const struct emit *e, FILE *to)
-{
-    unsigned count = 0;
-
-    for (const struct step *s = e->steps; s; s = s->next) {
-        fprintf(to, "step %u, %llu cycles: %s%s%s\n%s\n", ++count,
-                (unsigned long long)s->cycles, s->nodes, s->op ? " by " : "",
-                s->op ? s->op : "", s->text);
-    }
-    fprintf(to, "tried\n%s", e->tried);
-}
-
-struct emit *emit_graph(struct graph *g, bool fuse)
+struct emit *emit_graph(struct graph *g, const struct rule_of_joining *rule)
 {
     struct emit *e = graph_alloc(1, sizeof(*e));
 
-    *e = (struct emit){.g = g, .last = &e->steps, .last_group = &e->groups};
-    e->notes = open_memstream(&e->tried, &e->tried_bytes);
-    if (!e->notes) {
-        graph_die(g, "no memory for notes");
+    *e = (struct emit){
+        .g = g, .last = &e->steps, .last_group = &e->groups, .last_tried = &e->tried};
+    if (rule) {
+        e->rule = *rule;
     }
     for (struct node *n = g->nodes; n; n = n->next) {
         n->done = n->done || empty(n);
         if (!n->done) {
-            emit_node(e, n, fuse);
+            emit_node(e, n, rule != NULL);
             node_heard(g, n);
         }
     }
     for (struct group *s = e->groups; s; s = s->next) {
         emit_steps(e, s);
     }
-    (void)fclose(e->notes);
     return e;
 }

@@ -52,7 +52,30 @@ struct step {
     struct tensor *in[PLAN_IN], *out[PLAN_OUT];
     unsigned n_in, n_out;
     uint64_t cycles; /* predicted; 0: not known */
+    const struct group *group;
     struct step *next;
+};
+
+/* What a step costs: predicted cycles, bytes of its operands and results. */
+struct price {
+    uint64_t cycles, bytes;
+};
+
+/* A node that might be part of a step. */
+struct candidate {
+    const char *node, *group; /* its name; those that it would join */
+    const struct group *into;
+    bool taken, known; /* known: the prices of the step without it, of a */
+    struct price before, alone, after; /* step of its own, and of the step with it */
+    const char *why;
+    struct candidate *next;
+};
+
+/* When a node joins: if predicted cycles do not rise, and bytes neither; or if bytes fall by
+ * so many percent. */
+struct rule_of_joining {
+    const char *name; /* "cycles", "bytes" */
+    double threshold;
 };
 
 struct emit {
@@ -62,18 +85,20 @@ struct emit {
     struct group *join; /* that a node tries to become part of */
     bool binds;         /* ... and first learns what its axes are there */
     uint8_t bound[GROUP_AXES];
-    FILE *notes; /* what was tried, a line each: */
-    char *tried;
-    size_t tried_bytes;
+    struct rule_of_joining rule;
+    struct candidate *tried, **last_tried; /* what was tried */
 };
 
-/* Steps of all nodes that are not done. */
-struct emit *emit_graph(struct graph *g, bool fuse);
-/* A line of what was tried. */
-void emit_note(struct emit *e, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-/* Steps in order with the cycles that they are predicted to take, and what was tried. */
-void emit_explain(const struct emit *e, FILE *to);
+/* Steps of all nodes that are not done; rule NULL: each node by itself. */
+struct emit *emit_graph(struct graph *g, const struct rule_of_joining *rule);
+/* Bytes that a step reads and writes in GM. */
+uint64_t step_bytes(const struct step *s);
+
+/* explain.c: passes, steps in order, and what was tried. */
+void explain_text(const struct emit *e, FILE *to);
+void explain_json(const struct emit *e, FILE *to);
+/* Puts the cycles that a run has told of its steps into such a file. */
+void explain_measured(const char *steps, const char *path);
 
 /* --- operators of the firmware --- */
 

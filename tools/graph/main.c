@@ -3,10 +3,12 @@
  * graph COMMAND ...: models on their way to the machine.
  *
  *     graph compile MODEL.onnx PLAN [--size NAME=N]... [--in X.npy]... [--no-fusion]
- *           [--no-PASS]... [--explain FILE] [--profile NAME]
+ *           [--no-PASS]... [--rule cycles|bytes] [--threshold PERCENT] [--explain FILE]
+ *           [--json FILE] [--profile NAME]
  *                                          a plan that the firmware of a chip runs; with its
  *                                          inputs, where shapes depend on what they hold; what
- *                                          became one step, and why, in a file
+ *                                          became one step, and why, in files
+ *     graph measured STEPS FILE            what a run has told of steps, into such a file
  *     graph names MODEL.onnx               its outputs, a line each
  *     graph npy TENSOR.pb FILE.npy         a tensor of ONNX as NumPy's
  *
@@ -33,14 +35,17 @@ static unsigned n_sizes;
 static const char *given[GRAPH_OPERANDS];
 static unsigned n_given;
 static bool fuse = true;
-static const char *explain;
+static struct rule_of_joining rule = {"cycles", 30};
+static const char *explain, *json;
 
 static _Noreturn void usage(void)
 {
     fprintf(stderr,
             "usage: graph compile MODEL.onnx PLAN [--size NAME=N]... [--in X.npy]...\n"
             "           [--no-fusion] [--no-norms] [--no-common] [--no-dead]\n"
-            "           [--explain FILE] [--profile NAME]\n"
+            "           [--rule cycles|bytes] [--threshold PERCENT]\n"
+            "           [--explain FILE] [--json FILE] [--profile NAME]\n"
+            "       graph measured STEPS FILE\n"
             "       graph names MODEL.onnx\n"
             "       graph npy TENSOR.pb FILE.npy\n");
     exit(2);
@@ -75,6 +80,36 @@ static void take_size(const char *word)
     sizes[n_sizes].length = (size_t)(sign - word);
     sizes[n_sizes].size = strtoll(sign + 1, &end, 10);
     if (*end || end == sign + 1 || sizes[n_sizes++].size < 1) {
+        usage();
+    }
+}
+
+static void take_rule(const char *name)
+{
+    if (strcmp(name, "cycles") != 0 && strcmp(name, "bytes") != 0) {
+        fprintf(stderr, "graph: --rule %s: cycles or bytes\n", name);
+        exit(2);
+    }
+    rule.name = name;
+}
+
+static void take_threshold(const char *percent)
+{
+    char *end;
+
+    rule.threshold = strtod(percent, &end);
+    if (*end || end == percent || !(rule.threshold >= 0 && rule.threshold <= 100)) {
+        fprintf(stderr, "graph: --threshold %s: percent, 0 to 100\n", percent);
+        exit(2);
+    }
+}
+
+/* --no-fusion, or a pass. */
+static void leave_out(const char *option)
+{
+    if (strcmp(option, "--no-fusion") == 0) {
+        fuse = false;
+    } else if (!pass_off(option + strlen("--no-"))) {
         usage();
     }
 }
@@ -134,12 +169,16 @@ static void compile(const char *model, const char *path)
     give(g);
     graph_infer(g);
     pass_graph(g);
-    e = emit_graph(g, fuse);
+    e = emit_graph(g, fuse ? &rule : NULL);
     if (explain) {
         f = begin(explain);
-        pass_report(f);
-        emit_explain(e, f);
+        explain_text(e, f);
         end(f, explain);
+    }
+    if (json) {
+        f = begin(json);
+        explain_json(e, f);
+        end(f, json);
     }
     f = begin(path);
     write_plan(e, f);
@@ -180,10 +219,14 @@ int main(int argc, char **argv)
             take_profile(argv[++i]);
         } else if (strcmp(argv[i], "--explain") == 0 && i + 1 < argc) {
             explain = argv[++i];
-        } else if (strcmp(argv[i], "--no-fusion") == 0) {
-            fuse = false;
-        } else if (strncmp(argv[i], "--no-", 5) == 0 && pass_off(argv[i] + 5)) {
-            continue;
+        } else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc) {
+            json = argv[++i];
+        } else if (strcmp(argv[i], "--rule") == 0 && i + 1 < argc) {
+            take_rule(argv[++i]);
+        } else if (strcmp(argv[i], "--threshold") == 0 && i + 1 < argc) {
+            take_threshold(argv[++i]);
+        } else if (strncmp(argv[i], "--no-", 5) == 0) {
+            leave_out(argv[i]);
         } else if (argv[i][0] == '-' || n == 3) {
             usage();
         } else {
@@ -192,6 +235,8 @@ int main(int argc, char **argv)
     }
     if (n == 3 && strcmp(word[0], "compile") == 0) {
         compile(word[1], word[2]);
+    } else if (n == 3 && strcmp(word[0], "measured") == 0) {
+        explain_measured(word[1], word[2]);
     } else if (n == 2 && strcmp(word[0], "names") == 0) {
         names(word[1]);
     } else if (n == 3 && strcmp(word[0], "npy") == 0) {

@@ -93,24 +93,49 @@ const char *trial_step(const struct step *s, uint64_t *cycles, const char **sche
     return to->why;
 }
 
-bool trial_better(struct emit *e, const struct step *before, const struct step *alone,
-                  const struct step *after, const struct node *n)
+/* What the rule says of prices that are known. */
+static void decide(const struct rule_of_joining *rule, struct candidate *c)
 {
-    uint64_t were, is, apart;
-    const char *schedule, *why = trial_step(after, &is, &schedule);
+    uint64_t cycles = c->before.cycles + c->alone.cycles;
+    uint64_t bytes = c->before.bytes + c->alone.bytes;
+    double less = 100 * (1 - (double)c->after.bytes / (double)bytes);
 
+    if (strcmp(rule->name, "bytes") == 0) {
+        c->taken = less >= rule->threshold;
+        c->why =
+            graph_text("%.0f %% fewer bytes, %.0f are wanted", less, rule->threshold);
+    } else if (c->after.cycles > cycles) {
+        c->why = graph_text("%llu cycles more",
+                            (unsigned long long)(c->after.cycles - cycles));
+    } else if (c->after.bytes > bytes) {
+        c->why =
+            graph_text("%llu bytes more", (unsigned long long)(c->after.bytes - bytes));
+    } else {
+        c->taken = true;
+        c->why = graph_text("%llu cycles and %llu bytes less",
+                            (unsigned long long)(cycles - c->after.cycles),
+                            (unsigned long long)(bytes - c->after.bytes));
+    }
+}
+
+void trial_weigh(const struct rule_of_joining *rule, const struct step *before,
+                 const struct step *alone, const struct step *after, struct candidate *c)
+{
+    const char *schedule, *why = trial_step(after, &c->after.cycles, &schedule);
+
+    c->before.bytes = step_bytes(before);
+    c->alone.bytes = step_bytes(alone);
+    c->after.bytes = step_bytes(after);
     if (why) {
-        emit_note(e, "%s does not join %s: %s", n->name, before->nodes, why);
-        return false;
+        c->why = why;
+    } else if (trial_step(before, &c->before.cycles, &schedule) ||
+               trial_step(alone, &c->alone.cycles, &schedule)) {
+        c->taken = true;
+        c->why = "one of the two cannot be done by itself";
+    } else {
+        c->known = true;
+        decide(rule, c);
     }
-    if (trial_step(before, &were, &schedule) || trial_step(alone, &apart, &schedule)) {
-        return true; /* one of the two cannot be done by itself */
-    }
-    emit_note(e, "%s %s %s: %llu cycles, apart %llu and %llu", n->name,
-              is <= were + apart ? "joins" : "does not join", before->nodes,
-              (unsigned long long)is, (unsigned long long)were,
-              (unsigned long long)apart);
-    return is <= were + apart;
 }
 
 void trial_forget(void)

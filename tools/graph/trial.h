@@ -18,10 +18,10 @@ const char *trial_step(const struct step *s, uint64_t *cycles, const char **sche
 /* What a step takes besides on cores that stay, about: the hart makes it ready, all cores wait
  * for the last one. */
 enum { TRIAL_STEP = 2300 };
-/* Whether a group is worth what it is: `after` is `before` with node n, which `alone` computes
- * by itself. The planner has to be able to do it, in no more cycles than both apart. */
-bool trial_better(struct emit *e, const struct step *before, const struct step *alone,
-                  const struct step *after, const struct node *n);
+/* Whether a group is worth what it is: `after` is `before` with a node that `alone` computes by
+ * itself. The planner has to be able to do it, and the rule to want it. */
+void trial_weigh(const struct rule_of_joining *rule, const struct step *before,
+                 const struct step *alone, const struct step *after, struct candidate *c);
 /* Forgets what it has been asked, whose memory goes away: for a process of several models. */
 void trial_forget(void);
 
