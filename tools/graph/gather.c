@@ -314,6 +314,51 @@ static void compress_emit(struct emit *e, struct node *n)
     operator_out(s, n->out[0]);
 }
 
+/* --- ReverseSequence: of each of a batch the first elements backwards --- */
+
+static void reverse_axes(const struct graph *g, const struct node *n, unsigned *batch,
+                         unsigned *time)
+{
+    const struct tensor *x = node_in(g, n, 0), *length = node_in(g, n, 1);
+
+    *batch = node_axis(g, n, node_int(n, "batch_axis", 1), x->shape.n);
+    *time = node_axis(g, n, node_int(n, "time_axis", 0), x->shape.n);
+    if (*batch == *time || length->shape.n != 1 ||
+        length->shape.dim[0] != x->shape.dim[*batch]) {
+        node_die(g, n, "%s of %s", shape_text(&length->shape), shape_text(&x->shape));
+    }
+}
+
+static void reverse_shape(struct graph *g, struct node *n)
+{
+    unsigned batch, time;
+
+    reverse_axes(g, n, &batch, &time);
+    tensor_is(g, n, 0, n->in[0]->type, &n->in[0]->shape);
+}
+
+/* Where each element comes from, then these. */
+static void reverse_emit(struct emit *e, struct node *n)
+{
+    struct tensor *x = n->in[0], *from = copy_tensor(n, "from", ELEM_I32, &x->shape);
+    unsigned batch, time;
+    struct program p = program_begin(e, n);
+    const char *length, *at;
+    struct group *s;
+
+    reverse_axes(e->g, n, &batch, &time);
+    length = program_in(&p, n->in[1], program_axes + batch);
+    at = program_count(&p, (uint8_t)time, x->shape.dim[time]);
+    at = program_line(&p, graph_text("where(%s < %s, %s - 1 - %s, %s)", at, length, length,
+                                     at, at));
+    at = program_spread(&p, at, n->in[1], program_axes + batch, from, program_axes);
+    program_out(&p, from, program_axes, at, false);
+    s = operator_begin(e, n, "gather_elements", graph_text("--axis %u", time));
+    operator_in(e, s, x);
+    operator_in(e, s, from);
+    operator_out(s, n->out[0]);
+}
+
 const struct rule rules_gather[] = {
     {.op = "Gather",
      .shape = gather_shape,
@@ -341,6 +386,10 @@ const struct rule rules_gather[] = {
      .shape = compress_shape,
      .emit = compress_emit,
      .wants = 1 << 1,
+     .alone = true},
+    {.op = "ReverseSequence",
+     .shape = reverse_shape,
+     .emit = reverse_emit,
      .alone = true},
     {0},
 };
