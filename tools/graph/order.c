@@ -8,11 +8,13 @@
 
 /* --- TopK --- */
 
+/* In order, even if `sorted` does not ask for that. */
 static int64_t first_of(const struct graph *g, const struct node *n)
 {
     const struct attr *k = node_attr(n, "k");
     const struct tensor *t = k ? NULL : node_in(g, n, 1);
 
+    (void)node_int(n, "sorted", 1);
     if (t && tensor_count(t) != 1) {
         node_die(g, n, "k is %s", shape_text(&t->shape));
     }
