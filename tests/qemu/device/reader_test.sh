@@ -4,7 +4,7 @@
 # Traces, read by others: the two formats tell the same of a run. FULL=1: protoc finds no field
 # that Perfetto's description has not (protobuf-compiler), and the trace engine of Chrome's
 # developer tools (@paulirish/trace_engine, of npm) reads the JSON and has nothing to say
-# against it. What is not there is skipped.
+# against it, and Speedscope (of npm, in Chromium) lists its tracks. What is not there is skipped.
 set -u
 . "$(dirname "$0")/../cli.sh"
 work_begin reader
@@ -74,5 +74,31 @@ if command -v npm > /dev/null && timeout 120 npm install --no-audit --no-fund --
     tap_check reader/chrome_reads_it "$(node read.mjs t.json 2>&1 | head -n 5)"
 else
     tap_skip reader/chrome_reads_it 'no npm, or no registry for it'
+fi
+
+# Of a trace on its command line Speedscope's own script makes a script that the page loads.
+if command -v chromium npm > /dev/null && timeout 120 npm install --no-audit --no-fund \
+    --ignore-scripts speedscope@1.25.0 > npm.log 2>&1; then
+    printf 'speedscope.loadFileFromBase64("t.json", "%s")' "$(base64 -w0 t.json)" > load.js
+    page=$PWD/node_modules/speedscope/dist/release/index.html
+    timeout 120 chromium --headless=new --no-sandbox --enable-unsafe-swiftshader \
+        --allow-file-access-from-files --virtual-time-budget=15000 --user-data-dir="$PWD/profile" \
+        --dump-dom "file://$page#localProfilePath=$PWD/load.js" 2> chromium.err |
+        sed 's/<[^>]*>/\n/g' > listed
+    tap_check reader/speedscope_lists_its_tracks "$(/usr/bin/python3 - t.json << 'END'
+import json, sys
+events = json.load(open(sys.argv[1]))["traceEvents"]
+names = {(e["pid"], e.get("tid"), e["name"]): e["args"]["name"] for e in events
+         if e["ph"] == "M" and e["name"].endswith("_name")}
+listed = open("listed").read()
+for pid, tid in sorted({(e["pid"], e["tid"]) for e in events if e["ph"] == "X"}):
+    track = (f"{names[pid, 0, 'process_name']} (pid {pid}), "
+             f"{names[pid, tid, 'thread_name']} (tid {tid})")
+    if track not in listed:
+        print("not listed:", track)
+END
+    )"
+else
+    tap_skip reader/speedscope_lists_its_tracks 'no chromium or npm, or no registry for it'
 fi
 tap_done
