@@ -9,9 +9,9 @@
 #                          and stores too)
 #   make test [T=part]     every test, or those with it in their name or file: builds
 #                          what they need, and one is run in half a second
-#   make run TRACE=t.json ARGS=...   every command, what it waited for and for whom, for
-#                          Perfetto; t.json.gz and t.pftrace are a tenth of that. TRACE_CYCLES=A..B,
-#                          TRACE_COMMANDS=A..B, TRACE_CORES=0+2..5, TRACE_PIPES=M+MTE1: a part
+#   make run TRACE=t ARGS=...   every command, what it waited for and for whom, for Perfetto:
+#                          compressed JSON; t.json is ten times that, t.pftrace less. A part:
+#                          TRACE_{CYCLES,COMMANDS}=A..B, TRACE_CORES=0+2..5, TRACE_PIPES=M+MTE1
 #   make profile ARGS=...  where the cycles went and what would help: report.html, trace, tables
 #                          as msopprof's, critical path, in build/profile/ or OUT=folder
 #   make whatif ARGS=...   what a free hart, no bank conflicts, twice a bandwidth would bring;

@@ -51,7 +51,9 @@ follows_rules()
     /usr/bin/python3 - "$@" << 'END'
 import collections, gzip, json, sys
 path = sys.argv[1]
-with (gzip.open if path.endswith(".gz") else open)(path, "rt") as f:
+with open(path, "rb") as f:
+    packed = f.read(2) == b"\x1f\x8b"
+with (gzip.open if packed else open)(path, "rt") as f:
     events = json.load(f)["traceEvents"]
 WANTED = ("cmd", "core", "pipe", "op", "line", "issued")
 named, depth, arrows, last = set(), 0, collections.defaultdict(dict), collections.defaultdict(list)
@@ -206,14 +208,14 @@ for run in "${runs[@]}"; do
     read -ra options <<< "$options"
     salai --cores "$cores" -- "$name" "${options[@]}"
     cp "$log/out" plain
-    salai --cores "$cores" --trace t.json.gz --tables tables -- "$name" "${options[@]}"
+    salai --cores "$cores" --trace t --tables tables -- "$name" "${options[@]}"
     tap_check "trace/same_run_of_${name}_on_$cores" "$(has_status 0; diff plain "$log/out" 2>&1)"
-    tap_check "trace/rules_of_${name}_on_$cores" "$(follows_rules t.json.gz 2>&1)"
+    tap_check "trace/rules_of_${name}_on_$cores" "$(follows_rules t 2>&1)"
     tap_check "path/is_as_long_as_the_launch_of_${name}_on_$cores" \
         "$(is_exact tables "$launches" 2>&1)"
 done
-tap_check trace/lines_of_tile_programs "$(gzip -dc t.json.gz | grep -q "\"line\":\"$tile:$line\"" ||
-    echo "no line $line of $tile: $(gzip -dc t.json.gz | grep -m1 -o '"line":"[^"]*"')")"
+tap_check trace/lines_of_tile_programs "$(gzip -dc < t | grep -q "\"line\":\"$tile:$line\"" ||
+    echo "no line $line of $tile: $(gzip -dc < t | grep -m1 -o '"line":"[^"]*"')")"
 
 # A part of a run.
 export TRACE_PIPES=m+Mte1 TRACE_CORES=0..1 TRACE_COMMANDS=2..9

@@ -73,13 +73,15 @@ static int open_part(const char *path, const struct stat *old, char **part)
     return fd;
 }
 
-Out *out_open(const char *path)
+Out *out_open(const char *path, bool large)
 {
     char *real = realpath(path, NULL); /* or there is none yet */
     g_autofree char *there = g_strdup(real ?: path), *part = NULL;
     struct stat st;
     bool old = stat(path, &st) == 0, file = !old || S_ISREG(st.st_mode);
+    g_autofree char *name = g_path_get_basename(path);
     int fd, err;
+    bool gz;
     Out *o;
 
     free(real);
@@ -93,7 +95,8 @@ Out *out_open(const char *path)
         return NULL;
     }
     o = g_new0(Out, 1);
-    o->file = gzdopen(fd, g_str_has_suffix(path, ".gz") ? LEVEL_GZ : LEVEL_NO);
+    gz = g_str_has_suffix(path, ".gz") || (large && part && !strchr(name, '.'));
+    o->file = gzdopen(fd, gz ? LEVEL_GZ : LEVEL_NO);
     if (!o->file) {
         err = errno;
         close(fd);

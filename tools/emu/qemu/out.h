@@ -2,7 +2,8 @@
  *
  * A file that is written while a run goes on and appears under its name when it is
  * complete: until then it has a name that nobody has. What is no regular file, as
- * /dev/null, is written where it is. A name that ends in .gz is compressed.
+ * /dev/null, is written where it is. A name that ends in .gz is compressed, and what may get
+ * large also under a name without any ending.
  */
 #ifndef TOOLS_EMU_QEMU_OUT_H
 #define TOOLS_EMU_QEMU_OUT_H
@@ -12,7 +13,7 @@
 typedef struct Out Out;
 
 /* NULL and errno. */
-Out *out_open(const char *path);
+Out *out_open(const char *path, bool large);
 /* Never fails: out_close() tells that something was lost, once for all files, is false then
  * and leaves nothing; nor does it if the file is not wanted (keep). */
 void out_bytes(Out *o, const void *bytes, size_t n);

@@ -355,7 +355,7 @@ void npu_tables_open(SalaiNPU *npu, const char *folder)
     for (unsigned t = 0; t < TABLES; t++) {
         g_autofree char *path = g_strdup_printf("%s/%s" CSV, folder, names[t]);
 
-        tables.out[t] = out_open(path);
+        tables.out[t] = out_open(path, false);
         if (!tables.out[t]) {
             npu_die("npu.so: tables=%s: %s", path, strerror(errno));
         }

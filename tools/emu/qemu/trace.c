@@ -338,7 +338,7 @@ int npu_trace_open(SalaiNPU *npu, const char *path)
     static bool ends;
 
     npu_trace_close(npu);
-    trace.out = out_open(path);
+    trace.out = out_open(path, true);
     if (!trace.out) {
         return errno;
     }
