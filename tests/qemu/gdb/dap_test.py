@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
 # Run in gdb by tests/run: the entries of tools/gdb/vscode/launch.json behind a real debug adapter,
-# Eclipse's cdt-gdb-adapter of npm, if it is there: CDT_GDB_ADAPTER names its folder.
+# Eclipse's cdt-gdb-adapter of npm: CDT_GDB_ADAPTER names its folder, or it is installed for all, or
+# make test-full fetches it into build/npm.
 import glob
 import json
 import os
@@ -19,9 +20,21 @@ from dap import DAP  # noqa: E402
 from session import *  # noqa: E402
 
 VADD = "vadd --n 400000" + SPARING
+FETCHED = "build/npm/adapter"
 FOLDERS = [os.environ.get("CDT_GDB_ADAPTER", ""),
-           *glob.glob("/usr/**/lib/node_modules/cdt-gdb-adapter")]
-ADAPTER = [a for a in (f"{f}/dist/debugTargetAdapter.js" for f in FOLDERS) if os.path.exists(a)]
+           *glob.glob("/usr/**/lib/node_modules/cdt-gdb-adapter"),
+           *[os.path.abspath(f"{FETCHED}/node_modules/cdt-gdb-adapter")][:FULL]]
+
+
+def adapters():
+    return [a for a in (f"{f}/dist/debugTargetAdapter.js" for f in FOLDERS) if os.path.exists(a)]
+
+
+def fetch():
+    os.makedirs(FETCHED, exist_ok=True)
+    subprocess.run(["timeout", "120", "npm", "install", "--ignore-scripts", "--no-audit",
+                    "--no-fund", "cdt-gdb-adapter@1.7.0"], cwd=FETCHED, check=False,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def begin(name, server=None):
@@ -31,7 +44,7 @@ def begin(name, server=None):
         process = subprocess.Popen(["tools/gdb/debug", "--server", *server], text=True, env=ENV,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         process.stdout.readline()
-    dap = DAP("node", ADAPTER[0])
+    dap = DAP("node", adapters()[0])
     same(dap.begin(entry), {}, "dap/begins")
     stopped = dap.event("stopped")
     ok(stopped and dap.functions()[:1] == ["vadd"], "dap/stops_at_the_operator", stopped)
@@ -86,8 +99,11 @@ def of_a_replay():
 
 
 def not_there():
-    skip("dap/adapter", "no node, or no cdt-gdb-adapter: npm install -g cdt-gdb-adapter")
+    skip("dap/adapter", "no node, or no cdt-gdb-adapter: npm install -g cdt-gdb-adapter; with "
+         "--full npm is asked for it")
 
 
 gdb.execute("source tools/gdb/npu.py")
-main(*((live, of_a_replay) if ADAPTER and shutil.which("node") else (not_there,)))
+if FULL and shutil.which("npm") and not adapters():
+    fetch()
+main(*((live, of_a_replay) if adapters() and shutil.which("node") else (not_there,)))
