@@ -90,15 +90,15 @@ static bool take_operand(const char **at, struct io *io, struct io_operand *o)
     return true;
 }
 
-unsigned io_type(const char *name, size_t len)
+unsigned io_type(const char *name)
 {
     for (unsigned t = TYPE_NONE + 1; t < TYPE_COUNT; t++) {
         const char *known = type_name(t);
         size_t i = 0;
-        while (i < len && name[i] == lower(known[i])) {
+        while (name[i] != '\0' && name[i] == lower(known[i])) {
             i++;
         }
-        if (i == len && known[i] == '\0') {
+        if (name[i] == '\0' && known[i] == '\0') {
             return t;
         }
     }
@@ -112,7 +112,7 @@ static bool take_row(const char **at, struct io *io, uint8_t *row)
         if ((i == io->n_in) != take(at, "->") || !take_name(at, name)) {
             return false;
         }
-        row[i] = (uint8_t)io_type(name, strlen(name));
+        row[i] = (uint8_t)io_type(name);
         if (row[i] == TYPE_NONE) {
             return false;
         }

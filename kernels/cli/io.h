@@ -39,9 +39,8 @@ struct io {
 
 /* Reads op->io and op->types; false if they are not as op.h has it. */
 bool io_parse(const struct opdesc *op, struct io *io);
-/* Type of that name in small letters, such as `f16` (len characters), or TYPE_NONE; of
- * `bool` IO_BOOL. */
-unsigned io_type(const char *name, size_t len);
+/* Type of that name in small letters, such as `f16`, or TYPE_NONE; of `bool` IO_BOOL. */
+unsigned io_type(const char *name);
 /* A bit for each row of types that has so far fitted. */
 typedef uint32_t io_rows;
 /* Of `rows`, those in which operand i is of a type, or IO_BOOL. */

@@ -281,7 +281,7 @@ static int choose(const struct line *line, const char *option, const char *name,
                   unsigned i, io_rows *rows)
 {
     io_rows chosen =
-        name ? io_rows_with(&line->io, *rows, i, io_type(name, strlen(name))) : *rows;
+        name ? io_rows_with(&line->io, *rows, i, io_type(name)) : *rows;
 
     if (chosen == 0) {
         fprintf(stderr, "%s: --%s %s: %s is ", line->op->name, option, name,

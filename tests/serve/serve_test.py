@@ -10,22 +10,13 @@ import sys
 
 sys.dont_write_bytecode = True
 ROOT = os.path.abspath(os.path.dirname(os.path.abspath(__file__)) + "/../..")
-sys.path.insert(0, ROOT + "/tools/serve")
+sys.path[:0] = [ROOT + "/tools/serve", ROOT + "/tests"]
 import picture  # noqa: E402
 import sim  # noqa: E402
+from tap import done, ok  # noqa: E402
 
-count = failed = 0
 ONE = dict(groups=1, streams=1, depth=1, batch=1, most=64, cached=0, seconds=lambda units: 1.0,
            link=1e9, latency=0.0, bytes_in=0, bytes_out=0)
-
-
-def ok(good, name, reason=""):
-    global count, failed
-    count += 1
-    failed += not good
-    if not good:
-        print("#", reason)
-    print(f"{'ok' if good else 'not ok'} {count} - {name}", flush=True)
 
 
 def near(value, want, percent, name):
@@ -51,6 +42,9 @@ def theory():
     made = sim.requests(40000, 5, 8, 3, 1)
     near(len(made) / made[-1].at, 5, 3, "serve/rate_of_bursts")
     near(len(made) / len({q.at for q in made}), 8, 3, "serve/requests_of_a_burst")
+    s = sim.Serving(config(streams=3), made)
+    s.run()
+    ok(len(s.latency) == len(made), "serve/requests_of_a_burst_are_each_told", len(s.latency))
     ok(made == sim.requests(40000, 5, 8, 3, 1) != sim.requests(40000, 5, 8, 3, 2),
        "serve/seed_gives_the_requests")
 
@@ -103,14 +97,14 @@ def refusals():
             ("cores", ["--group", "25"], "--group 25: out of range"),
             ("no_unit", ["--", "vadd", "--n", "5"], "ARGS want a {N}"),
             ("no_operator", ["--", "nothing", "--n", "{5}"], "no operator 'nothing'")):
-        done = run(*words)
-        ok(done.returncode == 2 and pattern in done.stderr and not done.stdout,
-           f"serve/refuses_{name}", f"{done.returncode} {done.stderr}")
+        ran = run(*words)
+        ok(ran.returncode == 2 and pattern in ran.stderr and not ran.stdout,
+           f"serve/refuses_{name}", f"{ran.returncode} {ran.stderr}")
 
 
 def whole():
-    done = run("--batch", "2", "--requests", "1000", "--", "softmax", "--m", "{16}", "--n", "256")
-    ok(done.returncode == 0, "serve/runs", done.stderr)
+    ran = run("--batch", "2", "--requests", "1000", "--", "softmax", "--m", "{16}", "--n", "256")
+    ok(ran.returncode == 0, "serve/runs", ran.stderr)
     with open(ROOT + "/build/serve/serve.csv") as f:
         table = list(csv.DictReader(f))
     p99 = [float(row["p99 (us)"]) for row in table]
@@ -123,11 +117,11 @@ def whole():
 def pictures():
     path = ROOT + f"/build/test/serve-{os.getpid()}.svg"
     picture.draw(path, "a & b", ["x < y", "z"], [1, 2], [[1, 10], [2, 3]], 5, [0.5, 1], [0, 1])
-    done = subprocess.run(["/usr/bin/python3", "-c", "import sys, xml.dom.minidom as x\n"
+    ran = subprocess.run(["/usr/bin/python3", "-c", "import sys, xml.dom.minidom as x\n"
                            "print(len(x.parse(sys.argv[1]).getElementsByTagName('polyline')))",
                            path], capture_output=True, text=True)
     os.unlink(path)
-    ok(done.stdout == "2\n", "serve/picture_is_xml", done.stderr[-300:])
+    ok(ran.stdout == "2\n", "serve/picture_is_xml", ran.stderr[-300:])
 
 
 theory()
@@ -136,5 +130,4 @@ refusals()
 pictures()
 if os.environ.get("FULL"):
     whole()
-print(f"1..{count}")
-sys.exit(1 if failed else 0)
+sys.exit(done())

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "tools/compare/part.h"
 #include "tools/compare/table.h"
+#include "tools/compare/traces.h"
 
 enum { PERCENT = 1, PATH_ROOM = 4096 };
 
@@ -113,7 +113,7 @@ static int compare_traces(const char *old, const char *new, bool folder)
         !trace_read(&b.trace, new, &all, error, sizeof(error))) {
         fprintf(stderr, "compare: %s\n", error);
     } else if (same_chip(&a, &b)) {
-        status = part(&a, &b) && !folder;
+        status = traces_part(&a, &b) && !folder;
     }
     trace_free(&a.trace);
     trace_free(&b.trace);

@@ -124,13 +124,11 @@ static bool read_rows(struct table *t, char *at)
             t->row =
                 want(realloc(t->row, (t->rows ? 2 * t->rows : 1) * sizeof(t->row[0])));
         }
-        t->row[t->rows] = (struct row){.cell = cell, .name = ""};
-        if (n == t->columns) {
-            t->row[t->rows].name = row_name(t, cell);
-        }
-        t->rows++;
+        t->row[t->rows++] = (struct row){
+            .cell = cell,
+            .name = n == t->columns ? row_name(t, cell) : want(strdup("")),
+        };
         if (n != t->columns) {
-            t->row[t->rows - 1].name = want(strdup(""));
             return no_table(t, "a row has other columns than the first line");
         }
         at = next;

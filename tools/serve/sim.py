@@ -20,7 +20,7 @@ Config = collections.namedtuple(
 Config.__doc__ = """groups, streams: of cores, of requests; most: units of a batch; cached: inputs
 that the device keeps; seconds(units): of all launches for so many; link: bytes a second;
 latency: of a transfer, seconds; bytes: of a unit."""
-Request = collections.namedtuple("Request", "at units content stream")
+Request = collections.namedtuple("Request", "at units content stream number", defaults=(0,))
 
 
 def requests(count, rate, burst, streams, seed):
@@ -28,7 +28,7 @@ def requests(count, rate, burst, streams, seed):
     r = random.Random(seed)
     now, left, made = 0.0, 0, []
     ranks = [1 / (1 + i) for i in range(CONTENTS)]
-    for _ in range(count):
+    for number in range(count):
         if left == 0:
             now += r.expovariate(rate / burst)
             left = 1
@@ -36,7 +36,7 @@ def requests(count, rate, burst, streams, seed):
                 left += 1
         left -= 1
         made.append(Request(now, r.choices(SIZES, WEIGHTS)[0],
-                            r.choices(range(CONTENTS), ranks)[0], r.randrange(streams)))
+                            r.choices(range(CONTENTS), ranks)[0], r.randrange(streams), number))
     return made
 
 

@@ -14,18 +14,13 @@ import tempfile
 
 import numpy as np
 
+sys.dont_write_bytecode = True
 ROOT = os.path.abspath(os.path.dirname(os.path.abspath(__file__)) + "/../../..")
+sys.path.insert(0, ROOT + "/tests")
+from tap import done, ok  # noqa: E402
+
 SALAI = ROOT + "/tools/salai"
 FULL = bool(os.environ.get("FULL"))
-count = 0
-
-
-def ok(good, name, reason=""):
-    global count
-    count += 1
-    for line in str(reason).splitlines() if not good else ():
-        print("#", line)
-    print(f"{'ok' if good else 'not ok'} {count} - {name}", flush=True)
 
 
 def salai(line, *options):
@@ -154,4 +149,4 @@ with tempfile.TemporaryDirectory(dir=ROOT + "/build/test") as folder:
     cores()
     refused()
     os.chdir(ROOT)
-print(f"1..{count}")
+sys.exit(done())

@@ -132,7 +132,6 @@ char *npu_follow_links(const char *path)
     return NULL;
 }
 
-/* Whether this name is one of ours for that output. */
 /* The file of the next output, and its note; old: what is there, or NULL. */
 static int create_part(struct output *o, const struct stat *old)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/compare/part.h"
+#include "tools/compare/traces.h"
 #include "tools/profile/lane.h"
 #include "tools/profile/words.h"
 
@@ -163,7 +163,7 @@ static void print(const char *what, const struct side *old, const struct side *n
     print_side(new, &f->new);
 }
 
-bool part(const struct side *old, const struct side *new)
+bool traces_part(const struct side *old, const struct side *new)
 {
     struct found work = {0}, time = {0};
     struct lanes a, b;
