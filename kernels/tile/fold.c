@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is computed of numbers alone; see fold.h.
+ * What is computed of numbers alone, and where a half goes; see fold.h.
  */
 #include "kernels/tile/fold.h"
 
@@ -105,4 +105,45 @@ double fold_integers(enum tile_op op, double x, double y, enum type type)
         z = op == TILE_MUL ? a * b : z;
     }
     return type == TYPE_S16 ? (double)(int16_t)(uint64_t)z : (double)(int32_t)(uint64_t)z;
+}
+
+/* The one node, of those that are live, that needs v; 0: several do, or a result, or v has a
+ * name. */
+static tile_value only_user(const struct tile_kernel *k, const uint8_t *live, tile_value v)
+{
+    tile_value user = 0;
+    unsigned users = 0;
+
+    for (unsigned i = 0; i < k->n_results; i++) {
+        users += k->result[i].value == v;
+    }
+    for (unsigned i = 0; i < k->n_names; i++) {
+        users += k->names[i].value == v;
+    }
+    for (tile_value u = v + 1; u <= k->n_nodes; u++) {
+        for (unsigned i = 0; i < 3 && live[u]; i++) {
+            users += k->node[u].operand[i] == v;
+            user = k->node[u].operand[i] == v ? u : user;
+        }
+    }
+    return users == 1 ? user : 0;
+}
+
+unsigned fold_halved(const struct tile_kernel *k, const uint8_t *live, tile_value v)
+{
+    const struct tile_node *n = &k->node[v];
+    tile_value user;
+
+    if (n->op != TILE_MUL || n->type != TYPE_F32 || n->loop || k->exact) {
+        return 0;
+    }
+    user = only_user(k, live, v);
+    for (unsigned i = 0; i < 2 && user && k->node[user].op == TILE_GELU; i++) {
+        const struct tile_node *y = &k->node[n->operand[i]];
+        if (y->dims != n->dims && y->dims && y->op != TILE_NUMBER &&
+            k->node[n->operand[1 - i]].dims == n->dims) {
+            return i + 1;
+        }
+    }
+    return 0;
 }

@@ -14,5 +14,8 @@ double fold1(enum tile_op op, double x);
 double fold2(enum tile_op op, double x, double y);
 /* Of integers: they wrap, and AND and OR are of their bits. */
 double fold_integers(enum tile_op op, double x, double y, enum type type);
+/* x y, of a y that lacks a dimension of x, is wanted by gelu() alone: half of it is a command for
+ * a few instead of one for all. The operand that y is + 1; 0: it is none such. */
+unsigned fold_halved(const struct tile_kernel *k, const uint8_t *live, tile_value v);
 
 #endif

@@ -170,7 +170,8 @@ static tile_value sigmoid(struct tile_kernel *k, tile_value x)
                 with(k, TILE_ADD, map1(k, TILE_EXP, with(k, TILE_MUL, x, -1)), 1));
 }
 
-static tile_value gelu(struct tile_kernel *k, enum tile_op op, tile_value x)
+/* Of x; or, `twice`, of 2 x, which is exact and saves the half. */
+static tile_value gelu(struct tile_kernel *k, enum tile_op op, tile_value x, bool twice)
 {
     static const double rsqrt_2 = 0.70710678118654752, sqrt_2_pi = 0.79788456080286536;
     tile_value u = x;
@@ -179,9 +180,10 @@ static tile_value gelu(struct tile_kernel *k, enum tile_op op, tile_value x)
         u = with(k, TILE_MUL, map2(k, TILE_MUL, x, x), 0.044715);
         u = map2(k, TILE_MUL, with(k, TILE_ADD, u, 1), x);
     }
-    u = with(k, TILE_MUL, u, op == TILE_GELU ? rsqrt_2 : sqrt_2_pi);
+    u = with(k, TILE_MUL, u,
+             twice ? 2 * rsqrt_2 : op == TILE_GELU ? rsqrt_2 : sqrt_2_pi);
     u = with(k, TILE_ADD, map1(k, op == TILE_GELU ? TILE_ERF : TILE_TANH, u), 1);
-    return map2(k, TILE_MUL, with(k, TILE_MUL, x, 0.5), u);
+    return map2(k, TILE_MUL, twice ? x : with(k, TILE_MUL, x, 0.5), u);
 }
 
 /* max(x, 0) + log(1 + exp(-|x|)): no overflow. */
@@ -293,7 +295,7 @@ static tile_value lower(struct tile_kernel *k, const struct tile_node *n)
         return map2(k, TILE_MUL, x, sigmoid(k, x));
     case TILE_GELU:
     case TILE_GELU_TANH:
-        return gelu(k, op, x);
+        return gelu(k, op, x, false);
     case TILE_SOFTPLUS:
         return softplus(k, x);
     case TILE_FLOOR:
@@ -444,8 +446,14 @@ static void lower_all(struct tile_kernel *k, const struct tile_kernel *from,
         for (unsigned i = 0; i < 3; i++) {
             n.operand[i] = n.operand[i] < v ? to[n.operand[i]] : 0;
         }
+        unsigned half = fold_halved(from, live, (tile_value)v);
+        if (half) {
+            n.operand[half - 1] = with(k, TILE_MUL, n.operand[half - 1], 0.5);
+        }
         to[v] = is_half(from, (tile_value)v) ? lower_half(k, from, (tile_value)v, to)
-                                             : lower(k, &n);
+                : n.op == TILE_GELU && fold_halved(from, live, from->node[v].operand[0])
+                    ? gelu(k, TILE_GELU, n.operand[0], true)
+                    : lower(k, &n);
     }
     k->in_loop = 0;
     rename_values(k, to);
