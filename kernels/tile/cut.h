@@ -30,7 +30,7 @@ struct origin {
 struct stage {
     struct tile_kernel *k;
     bool gather;  /* its one result is a GATHER */
-    bool product; /* of two parameters, and what is computed of it elementwise */
+    bool product; /* of two parameters, and what is computed of it at once */
     bool whole;   /* is to be planned as it is, or in other pieces */
     struct origin in[TILE_PARAMS], out[TILE_RESULTS];
 };
@@ -54,8 +54,10 @@ bool cut_by_reductions(struct cut *c, const struct tile_kernel *k,
 bool cut_gathers(struct cut *c, const struct tile_kernel *k, struct tile_arena *arena);
 /* The first product that some result needs; 0: there is none. */
 tile_value cut_first_product(const struct tile_kernel *k);
-/* Each product is a program of its own; `fuse`: with what can be computed of it at once. */
-bool cut_products(struct cut *c, const struct tile_kernel *k, bool fuse,
+/* Each product is a program of its own, with what can be computed of it at once: nothing, what
+ * is computed element by element, or of whole rows as well. */
+enum cut_fuse { FUSE_NOTHING, FUSE_ELEMENTS, FUSE_ROWS };
+bool cut_products(struct cut *c, const struct tile_kernel *k, enum cut_fuse fuse,
                   struct tile_arena *arena);
 /* One stage: all results, by a value that is there. */
 bool cut_behind(struct cut *c, const struct tile_kernel *k, tile_value v,

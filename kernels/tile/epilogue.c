@@ -47,9 +47,8 @@ static tile_dims dims_in(const struct tile_kernel *to, const struct tile_kernel 
     return in;
 }
 
-/* The program of what is behind the sum. */
-static int make_program(struct tile_plan *t, struct tile_arena *arena,
-                        struct tile_error *error)
+int epilogue_program(struct tile_plan *t, struct tile_arena *arena,
+                     struct tile_error *error)
 {
     struct product *p = t->product;
     struct epilogue *e = p->epilogue;
@@ -90,24 +89,22 @@ static uint32_t tiles_of_a_core(const struct mm *mm, unsigned cores)
     return div_up(mm->tiles, mm->tiles < cores ? mm->tiles : cores);
 }
 
-/* Cycles of a piece on V, on average over the ring. */
-static uint64_t cycles_of_piece(const struct fusing *f)
+/* On average over the ring. */
+uint64_t epilogue_cycles(const struct search *s)
 {
-    const struct emit *e = &f->s.e;
     struct tile_costs costs;
     uint64_t cycles = 0;
 
     tile_costs_init(&costs);
-    for (unsigned i = 0; i < e->body.n * e->w->ring; i++) {
-        cycles += tile_cost(&costs, &f->s.body[i]);
+    for (unsigned i = 0; i < s->e.body.n * s->e.w->ring; i++) {
+        cycles += tile_cost(&costs, &s->body[i]);
     }
-    return cycles / e->w->ring;
+    return cycles / s->e.w->ring;
 }
 
-/* Of its way from UB to GM. */
-static uint64_t cycles_out(const struct fusing *f)
+uint64_t epilogue_cycles_out(const struct search *s)
 {
-    const struct program *p = f->s.p;
+    const struct program *p = s->p;
     struct tile_costs costs;
     uint64_t cycles = 0;
     union cmd cmd;
@@ -116,7 +113,7 @@ static uint64_t cycles_out(const struct fusing *f)
     for (unsigned r = 0; r < p->k->n_results; r++) {
         loops_transfer(
             p, &(struct transfer){.tensor = &p->k->result[r].tensor, .store = true},
-            f->s.e.w->rows, f->s.e.w->cols, f->s.e.w->pitch, &cmd);
+            s->e.w->rows, s->e.w->cols, s->e.w->pitch, &cmd);
         cycles += tile_cost(&costs, &cmd);
     }
     return cycles;
@@ -167,8 +164,8 @@ static void try_candidate(struct fusing *f, struct candidate *c, uint32_t rows,
         return;
     }
     mm_set_ring(&mm, &(struct mm_ring){0});
-    v = cycles_of_piece(f);
-    out = cycles_out(f);
+    v = epilogue_cycles(&f->s);
+    out = epilogue_cycles_out(&f->s);
     span = span_of(f, pieces, rows, v, out);
     if (f->span && span >= f->span) {
         return;
@@ -301,20 +298,21 @@ static int make_core(const struct tile_plan *t, struct epilogue_core *core,
     core->part = tile_alloc(arena, t->way.ring * parts * sizeof(*core->part));
     for (unsigned i = 0; core->part && i < t->way.ring * parts; i++) {
         struct sequence *s = &core->part[i];
-        unsigned first = i % parts * PIPE_DEPTH, left = t->n_body - first;
-        *s = (struct sequence){.name = "epilogue",
-                               .pipe = PIPE_V,
-                               .cmds = t->body + i / parts * t->n_body + first,
-                               .n = (uint16_t)(left < PIPE_DEPTH ? left : PIPE_DEPTH)};
+        unsigned first = i % parts * EPILOGUE_PART, left = t->n_body - first;
+        *s = (struct sequence){
+            .name = "epilogue",
+            .pipe = PIPE_V,
+            .cmds = t->body + i / parts * t->n_body + first,
+            .n = (uint16_t)(left < EPILOGUE_PART ? left : EPILOGUE_PART)};
         s->patches = tile_alloc(arena, (n_index + 1) * sizeof(*s->patches));
         if (s->patches == NULL) {
             return ERR_NOMEM;
         }
         for (unsigned x = 0; x < n_index; x++) {
             unsigned at = t->moved[t->emit->index[x].command];
-            if (at / PIPE_DEPTH == i % parts) {
+            if (at / EPILOGUE_PART == i % parts) {
                 s->patches[s->n_patches++] =
-                    (struct seq_patch){.cmd = (uint16_t)(at % PIPE_DEPTH),
+                    (struct seq_patch){.cmd = (uint16_t)(at % EPILOGUE_PART),
                                        .field = SEQ_FIELD(vec_fill.value)};
             }
         }
@@ -322,30 +320,38 @@ static int make_core(const struct tile_plan *t, struct epilogue_core *core,
     return core->part ? 0 : ERR_NOMEM;
 }
 
-static int keep_plan(struct fusing *f, struct tile_plan *t, struct tile_arena *arena)
+int epilogue_keep(struct tile_plan *t, struct search *s, struct candidate *best,
+                  unsigned cores, struct tile_arena *arena)
 {
     struct epilogue *e = t->product->epilogue;
-    struct candidate *best = &f->best;
-    uint32_t tiles = tiles_of_a_core(&f->best_mm, f->cores);
     int err;
 
-    (void)emit_way(&f->s, best, true);
-    t->product->mm = f->best_mm;
+    (void)emit_way(s, best, true);
     t->way = best->way;
     t->placing = best->placing;
-    t->order = f->s.order;
-    t->cores = f->cores < f->best_mm.tiles ? f->cores : f->best_mm.tiles;
-    t->n_tried = f->s.n_tried;
-    t->predicted = (struct tile_cycles){.span = f->span * product_times(t->product),
-                                        .v = f->v * f->pieces * tiles,
-                                        .mte3 = f->out * f->pieces * tiles};
-    err = plan_keep_commands(&f->s, arena, t);
+    t->order = s->order;
+    t->cores = cores;
+    t->n_tried = s->n_tried;
+    err = plan_keep_commands(s, arena, t);
     e->core = tile_alloc(arena, t->cores * sizeof(*e->core));
     err = e->core == NULL ? ERR_NOMEM : err;
     for (unsigned c = 0; c < t->cores && !err; c++) {
         err = make_core(t, &e->core[c], arena);
     }
     return err;
+}
+
+static int keep_plan(struct fusing *f, struct tile_plan *t, struct tile_arena *arena)
+{
+    uint32_t tiles = tiles_of_a_core(&f->best_mm, f->cores);
+
+    t->product->mm = f->best_mm;
+    t->predicted = (struct tile_cycles){.span = f->span * product_times(t->product),
+                                        .v = f->v * f->pieces * tiles,
+                                        .mte3 = f->out * f->pieces * tiles};
+    return epilogue_keep(t, &f->s, &f->best,
+                         f->cores < f->best_mm.tiles ? f->cores : f->best_mm.tiles,
+                         arena);
 }
 
 int epilogue_plan(struct tile_plan *t, unsigned cores, struct tile_arena *arena,
@@ -359,7 +365,7 @@ int epilogue_plan(struct tile_plan *t, unsigned cores, struct tile_arena *arena,
     p->epilogue = tile_alloc(arena, sizeof(*p->epilogue));
     if (f && p->epilogue && search_begin(&f->s, t->p, cores)) {
         f->cores = cores;
-        err = make_program(t, arena, error);
+        err = epilogue_program(t, arena, error);
         mm_set_bias(&p->mm, p->bias ? p : NULL);
         err = err ? err : search_tilings(f, &p->mm, why);
         if (!err) {

@@ -9,22 +9,6 @@
  */
 #include "kernels/tile/product.h"
 
-/* Where a core is. */
-struct playing {
-    const struct tile_plan *t;
-    struct epilogue_core *core;
-    uint32_t index[TILE_DIMS]; /* of the outer dimensions */
-    struct mm_piece piece[PLAN_RING];
-    unsigned n, done;
-};
-
-static unsigned position_of(const struct playing *y, const struct mm_piece *piece)
-{
-    const struct mm_ring *ring = &y->t->product->mm.ring;
-
-    return (piece->ub - ring->begin) / ring->bytes;
-}
-
 static void begin_move(const struct tile_plan *t, struct epilogue_move *m, bool store,
                        unsigned i)
 {
@@ -43,7 +27,7 @@ static void begin_move(const struct tile_plan *t, struct epilogue_move *m, bool 
 }
 
 /* To where the tile is in the outer dimensions. */
-static void seek(const struct playing *y, struct epilogue_move *m)
+static void seek(const struct epilogue_at *y, struct epilogue_move *m)
 {
     const struct product *x = y->t->product;
     const struct tile_kernel *k = y->t->p->k;
@@ -55,11 +39,10 @@ static void seek(const struct playing *y, struct epilogue_move *m)
     }
 }
 
-static void move(const struct playing *y, struct epilogue_move *m,
-                 const struct mm_piece *piece, bool store, unsigned i)
+static void move(const struct tile_plan *t, struct epilogue_move *m,
+                 const struct mm_piece *piece, unsigned position, bool store, unsigned i)
 {
-    const struct tile_plan *t = y->t;
-    uint32_t ub = t->emit->at[m->buffer][position_of(y, piece)];
+    uint32_t ub = t->emit->at[m->buffer][position];
     uint64_t gm = m->gm + m->outer + piece->m0 * m->row + piece->n0 * m->col;
 
     if (m->mt != piece->mt || m->nt != piece->nt) {
@@ -80,7 +63,7 @@ static void move(const struct playing *y, struct epilogue_move *m,
 }
 
 /* Where a piece begins in a group of the program. */
-static uint32_t index_of(const struct playing *y, const struct mm_piece *piece,
+static uint32_t index_of(const struct epilogue_at *y, const struct mm_piece *piece,
                          unsigned group)
 {
     const struct program *p = y->t->p;
@@ -98,51 +81,9 @@ static uint32_t index_of(const struct playing *y, const struct mm_piece *piece,
     return at;
 }
 
-static void compute(const struct playing *y, const struct mm_piece *piece)
+/* Of all loads and stores. */
+void epilogue_seek(struct epilogue_at *y)
 {
-    const struct tile_plan *t = y->t;
-    const struct emit *e = t->emit;
-    unsigned parts = epilogue_parts(t);
-    struct sequence *s =
-        t->product->epilogue->core[task_block()].part + position_of(y, piece) * parts;
-
-    for (unsigned i = 0; i < parts; i++, s++) {
-        for (unsigned x = 0, n = 0; x < e->n_index; x++) {
-            if (t->moved[e->index[x].command] / PIPE_DEPTH == i) {
-                s->patches[n++].base = index_of(y, piece, e->index[x].group);
-            }
-        }
-        sequence_push(s, 0);
-    }
-}
-
-static bool has_room(unsigned commands)
-{
-    struct pipe_port *port = &task_ports[PIPE_V];
-
-    return commands <= port->room || commands <= pipe_refresh(port);
-}
-
-/* The Vector's part of the tile that was begun: all of it, or what its queue takes at once. */
-static void finish_tile(struct playing *y, bool all)
-{
-    for (; y->done < y->n && (all || has_room(y->t->n_body)); y->done++) {
-        compute(y, &y->piece[y->done]);
-        for (unsigned s = 0; s < y->t->order.n_stores; s++) {
-            move(y, &y->core->store[s], &y->piece[y->done], true, s);
-        }
-    }
-}
-
-/* Its place in the batch. */
-static void seek_all(struct playing *y, uint32_t number)
-{
-    const struct product *p = y->t->product;
-
-    for (unsigned i = p->n_outer; i-- > p->n_outer - p->n_batch;) {
-        y->index[i] = number % p->outer[i].size;
-        number /= p->outer[i].size;
-    }
     for (unsigned l = 0; l < y->t->order.n_loads; l++) {
         seek(y, &y->core->load[l]);
     }
@@ -151,22 +92,34 @@ static void seek_all(struct playing *y, uint32_t number)
     }
 }
 
-/* Brings a tile to the ring, and what meets it there. */
-static void begin_tile(struct playing *y, struct mm *mm)
+void epilogue_load(const struct epilogue_at *y, const struct mm_piece *piece,
+                   unsigned position)
 {
-    if (y->t->product->n_outer) {
-        seek_all(y, mm->now->product);
+    for (unsigned l = 0; l < y->t->order.n_loads; l++) {
+        if (l + 1 != y->t->order.product) {
+            move(y->t, &y->core->load[l], piece, position, false, l);
+        }
     }
-    mm_get_c(mm, MM_UB, 0, false);
-    y->n = mm_ring_pieces(mm);
-    y->done = 0;
-    for (unsigned i = 0; i < y->n; i++) {
-        mm_ring_piece(mm, i, &y->piece[i]);
-        for (unsigned l = 0; l < y->t->order.n_loads; l++) {
-            if (l + 1 != y->t->order.product) {
-                move(y, &y->core->load[l], &y->piece[i], false, l);
+}
+
+void epilogue_compute(const struct epilogue_at *y, const struct mm_piece *piece,
+                      unsigned position)
+{
+    const struct tile_plan *t = y->t;
+    const struct emit *e = t->emit;
+    unsigned parts = epilogue_parts(t);
+    struct sequence *s = y->core->part + position * parts;
+
+    for (unsigned i = 0; i < parts; i++, s++) {
+        for (unsigned x = 0, n = 0; x < e->n_index; x++) {
+            if (t->moved[e->index[x].command] / EPILOGUE_PART == i) {
+                s->patches[n++].base = index_of(y, piece, e->index[x].group);
             }
         }
+        sequence_push(s, 0);
+    }
+    for (unsigned i = 0; i < t->order.n_stores; i++) {
+        move(t, &y->core->store[i], piece, position, true, i);
     }
 }
 
@@ -210,21 +163,96 @@ static void begin_core(const struct tile_plan *t)
     }
 }
 
-void epilogue_play(const struct tile_plan *t)
+void epilogue_begin(struct epilogue_at *y, const struct tile_plan *t,
+                    struct epilogue_core *core)
 {
-    const struct order *o = &t->order;
-    struct playing y = {.t = t, .core = &t->product->epilogue->core[task_block()]};
-    struct mm mm;
-
-    for (unsigned l = 0; l < o->n_loads; l++) {
-        begin_move(t, &y.core->load[l], false, l);
+    *y = (struct epilogue_at){.t = t, .core = core};
+    for (unsigned l = 0; l < t->order.n_loads; l++) {
+        begin_move(t, &core->load[l], false, l);
     }
-    for (unsigned s = 0; s < o->n_stores; s++) {
-        begin_move(t, &y.core->store[s], true, s);
+    for (unsigned s = 0; s < t->order.n_stores; s++) {
+        begin_move(t, &core->store[s], true, s);
     }
     begin_core(t);
+}
+
+void epilogue_end(const struct epilogue_at *y)
+{
+    const struct order *o = &y->t->order;
+
+    for (unsigned i = 0; i < o->n_free; i++) {
+        task_wait(o->free_sems[i], o->copies[o->free_sems[i]]);
+    }
+}
+
+/* --- through the ring of the Matmul object --- */
+
+/* Where a core is. */
+struct playing {
+    struct epilogue_at at;
+    struct mm_piece piece[PLAN_RING];
+    unsigned n, done;
+};
+
+static unsigned position_of(const struct playing *y, const struct mm_piece *piece)
+{
+    const struct mm_ring *ring = &y->at.t->product->mm.ring;
+
+    return (piece->ub - ring->begin) / ring->bytes;
+}
+
+static bool has_room(unsigned commands)
+{
+    struct pipe_port *port = &task_ports[PIPE_V];
+
+    return commands <= port->room || commands <= pipe_refresh(port);
+}
+
+/* The Vector's part of the tile that was begun: all of it, or what its queue takes at once. */
+static void finish_tile(struct playing *y, bool all)
+{
+    for (; y->done < y->n && (all || has_room(y->at.t->n_body)); y->done++) {
+        const struct mm_piece *piece = &y->piece[y->done];
+        epilogue_compute(&y->at, piece, position_of(y, piece));
+    }
+}
+
+/* Its place in the batch. */
+static void seek_batch(struct playing *y, uint32_t number)
+{
+    const struct product *p = y->at.t->product;
+
+    for (unsigned i = p->n_outer; i-- > p->n_outer - p->n_batch;) {
+        y->at.index[i] = number % p->outer[i].size;
+        number /= p->outer[i].size;
+    }
+    epilogue_seek(&y->at);
+}
+
+/* Brings a tile to the ring, and what meets it there. */
+static void begin_tile(struct playing *y, struct mm *mm)
+{
+    if (y->at.t->product->n_outer) {
+        seek_batch(y, mm->now->product);
+    }
+    mm_get_c(mm, MM_UB, 0, false);
+    y->n = mm_ring_pieces(mm);
+    y->done = 0;
+    for (unsigned i = 0; i < y->n; i++) {
+        mm_ring_piece(mm, i, &y->piece[i]);
+        epilogue_load(&y->at, &y->piece[i], position_of(y, &y->piece[i]));
+    }
+}
+
+void epilogue_play(const struct tile_plan *t)
+{
+    struct playing y;
+    struct mm mm;
+
+    epilogue_begin(&y.at, t, &t->product->epilogue->core[task_block()]);
+    y.n = y.done = 0;
     for (uint32_t i = 0; i < product_times(t->product); i++) {
-        product_object(t, i, &mm, y.index);
+        product_object(t, i, &mm, y.at.index);
         while (mm_iterate(&mm)) {
             finish_tile(&y, true);
             begin_tile(&y, &mm);
@@ -233,7 +261,5 @@ void epilogue_play(const struct tile_plan *t)
         finish_tile(&y, true);
         mm_end(&mm);
     }
-    for (unsigned i = 0; i < o->n_free; i++) {
-        task_wait(o->free_sems[i], o->copies[o->free_sems[i]]);
-    }
+    epilogue_end(&y.at);
 }

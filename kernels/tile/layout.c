@@ -370,6 +370,7 @@ static void emit_input(struct emit *e, uint16_t node)
                : buffer_of_class(e, n->has, n->type);
     e->buffer[b - 1].load = (uint8_t)(n->index + 1);
     e->buffer[b - 1].product = e->buffer[b - 1].load == e->p->k->product;
+    e->buffer[b - 1].ring = e->buffer[b - 1].product && !e->p->reduces;
     e->form[node].dense = across && !e->err ? bring_together(e, n, b) : b;
     note_result(e, node, e->form[node].dense);
     e->to = was;

@@ -92,7 +92,7 @@ static void place_large(struct places *p, struct emit *e, const struct placing *
         struct buffer *b = &e->buffer[i];
         struct placed want = life(b);
         uint32_t phase = phase_of(how, k);
-        for (unsigned c = 0; b->full && !b->product && c < way_copies(e->w, b); c++, turn++) {
+        for (unsigned c = 0; b->full && !b->ring && c < way_copies(e->w, b); c++, turn++) {
             e->at[i][c] = how->banks ? large(p, &want, b->bytes, turn, phase)
                                      : find(p, &want, b->bytes, 0, phase, TURN);
             put_at(p, want, e->at[i][c], b->bytes);
@@ -107,7 +107,7 @@ static void place_ring(struct places *p, struct emit *e)
     for (unsigned i = 0; i < e->n_buffers; i++) {
         struct buffer *b = &e->buffer[i];
         struct placed want = life(b);
-        for (unsigned c = 0; b->product && c < e->w->ring; c++) {
+        for (unsigned c = 0; b->ring && c < e->w->ring; c++) {
             e->at[i][c] = c * b->bytes;
             put_at(p, want, e->at[i][c], b->bytes);
         }
@@ -121,7 +121,7 @@ static void place_small(struct places *p, struct emit *e, const struct placing *
     for (unsigned i = 0; i < e->n_buffers; i++) {
         struct buffer *b = &e->buffer[i];
         struct placed want = life(b);
-        for (unsigned c = 0; !b->full && !b->product && c < way_copies(e->w, b); c++) {
+        for (unsigned c = 0; !b->full && !b->ring && c < way_copies(e->w, b); c++) {
             uint32_t step = b->turn ? TURN : 2 * BLOCK;
             uint32_t at = find(p, &want, b->bytes, from, 0, step);
             e->at[i][c] =

@@ -125,7 +125,8 @@ struct buffer {
     uint16_t value;       /* node that has it now */
     bool turn;            /* begins where groups begin anew */
     bool always;          /* of the preamble: lives as long as the launch */
-    bool product;         /* loaded out of L0C, through a ring */
+    bool product;         /* loaded out of L0C, or of rows in L1 */
+    bool ring;            /* whose slots lie side by side */
     bool full;            /* of the large ones, whose banks matter */
     bool touched;         /* by the body */
 };

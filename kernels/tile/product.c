@@ -3,7 +3,7 @@
  * Stages that are products: planned by the Matmul object, launched as part of the plan; see
  * product.h.
  */
-#include "kernels/tile/product.h"
+#include "kernels/tile/block.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -82,8 +82,9 @@ int product_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned 
     if (err) {
         return err;
     }
-    return product_by_fixpipe(p, k) ? plan_alone(t, cores, error)
-                                    : epilogue_plan(t, cores, arena, error);
+    return cut_reduced(k)             ? block_plan(t, cores, arena, error)
+           : product_by_fixpipe(p, k) ? plan_alone(t, cores, error)
+                                      : epilogue_plan(t, cores, arena, error);
 }
 
 /* --- running --- */
@@ -142,7 +143,9 @@ void product_play(const struct tile_plan *t)
         return;
     }
     task_tag(t->product->dot->line);
-    if (t->product->epilogue) {
+    if (t->product->block) {
+        block_play(t);
+    } else if (t->product->epilogue) {
         epilogue_play(t);
     }
     for (uint32_t i = 0; i < product_times(t->product) && !t->product->epilogue; i++) {
@@ -152,6 +155,26 @@ void product_play(const struct tile_plan *t)
 }
 
 /* --- in words --- */
+
+/* How a product is cut whose rows wait in L1. */
+static void tell_block(const struct product *p, FILE *to)
+{
+    const struct block_shape *s = &p->block->s;
+
+    fprintf(
+        to,
+        "\nblocks   %lu of %lu rows, in tiles of %lu columns; k by %lu in L1 (%lu + %u "
+        "slots%s), by %lu in L0\n",
+        (unsigned long)(p->block->blocks * product_times(p)), (unsigned long)s->rows,
+        (unsigned long)s->columns, (unsigned long)s->chunk, (unsigned long)s->a_slots,
+        s->b_slots, s->a_stays ? ", a stays" : "", (unsigned long)s->slice);
+    fprintf(to,
+            "l1       0x%05lx %lu cells of %lu rows x %lu columns: sums until their rows "
+            "are whole\n",
+            (unsigned long)s->cells_at, (unsigned long)s->cells,
+            (unsigned long)s->cell_rows, (unsigned long)s->columns);
+    fprintf(to, "pieces   of %lu rows in UB\n", (unsigned long)p->block->piece);
+}
 
 /* Sizes, the tiling, what goes by BT. */
 static void tell_cube(const struct product *p, FILE *to)
@@ -166,8 +189,12 @@ static void tell_cube(const struct product *p, FILE *to)
             (unsigned long)p->mm.shape.batch);
     fprintf(to, product_times(p) > 1 ? ", %lu times" : "",
             (unsigned long)product_times(p));
-    mm_explain(&p->mm, text);
-    fprintf(to, "\ncube     %s\n", text);
+    if (p->block) {
+        tell_block(p, to);
+    } else {
+        mm_explain(&p->mm, text);
+        fprintf(to, "\ncube     %s\n", text);
+    }
     if (p->bias) {
         fprintf(to, "bt       %s: the sums begin with it\n", k->param[p->bias - 1].name);
     }

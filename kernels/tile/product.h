@@ -9,6 +9,8 @@
 #include "kernels/mm/mm.h"
 #include "kernels/tile/plan.h"
 
+struct search;
+
 /* A dimension that is neither rows nor columns of a tile: elements from one index to the
  * next in a, b and c; 0: it does not have it. */
 struct product_outer {
@@ -30,6 +32,7 @@ struct product {
     const void *in[TILE_PARAMS];
     void *out[TILE_RESULTS];
     struct epilogue *epilogue; /* NULL: the fixpipe does it all */
+    struct block *block;       /* block.h; or NULL */
 };
 
 /* A load or a store of a piece: the command for the size that was last, and where in GM. */
@@ -79,6 +82,17 @@ bool product_by_fixpipe(struct product *p, const struct tile_kernel *k);
 /* epilogue.c: with the Vector in the same stage; ERR_LOCAL: it cannot be. */
 int epilogue_plan(struct tile_plan *t, unsigned cores, struct tile_arena *arena,
                   struct tile_error *error);
+/* block.c: the same where something is reduced over the columns. */
+int block_plan(struct tile_plan *t, unsigned cores, struct tile_arena *arena,
+               struct tile_error *error);
+/* Of both: the program of what is behind the sum; cycles of a piece on V, and of its way out;
+ * the way that was taken, for so many cores. */
+int epilogue_program(struct tile_plan *t, struct tile_arena *arena,
+                     struct tile_error *error);
+uint64_t epilogue_cycles(const struct search *s);
+uint64_t epilogue_cycles_out(const struct search *s);
+int epilogue_keep(struct tile_plan *t, struct search *s, struct candidate *best,
+                  unsigned cores, struct tile_arena *arena);
 /* epilogue_cost.c: cycles of so many tiles. */
 struct epilogue_flow {
     const struct mm *mm;
@@ -89,12 +103,29 @@ struct epilogue_flow {
     bool in_place; /* a result takes the piece's place */
 };
 uint64_t epilogue_span(const struct epilogue_flow *f, uint32_t tiles);
-/* Parts of the Vector's commands of a piece. */
+/* Parts of the Vector's commands of a piece, which are pushed one by one. */
+enum { EPILOGUE_PART = PIPE_DEPTH / 2 };
 static inline unsigned epilogue_parts(const struct tile_plan *t)
 {
-    return div_up(t->n_body, PIPE_DEPTH);
+    return div_up(t->n_body, EPILOGUE_PART);
 }
 /* epilogue_play.c: the share of the task's block. */
 void epilogue_play(const struct tile_plan *t);
+/* A core's Vector: what is there once, and empty buffers; before the first piece, and where
+ * index[] has changed; what a piece at a position of the ring meets, on its way to UB; its
+ * commands, and results on their way out; back the buffers, when all has ended. */
+struct epilogue_at {
+    const struct tile_plan *t;
+    struct epilogue_core *core;
+    uint32_t index[TILE_DIMS]; /* of the outer dimensions */
+};
+void epilogue_begin(struct epilogue_at *y, const struct tile_plan *t,
+                    struct epilogue_core *core);
+void epilogue_seek(struct epilogue_at *y);
+void epilogue_load(const struct epilogue_at *y, const struct mm_piece *piece,
+                   unsigned position);
+void epilogue_compute(const struct epilogue_at *y, const struct mm_piece *piece,
+                      unsigned position);
+void epilogue_end(const struct epilogue_at *y);
 
 #endif

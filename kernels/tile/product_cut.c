@@ -2,8 +2,8 @@
  *
  * A program with products as stages: each product is one, in the order in which they depend
  * on each other. Before it comes what its operands are computed by, if they are; with it
- * goes what is computed of it element by element, so far as nothing but parameters and
- * earlier values meet it there; behind them all comes the rest.
+ * goes what is computed of it element by element, or of its rows, so far as nothing but
+ * parameters and earlier values meet it there; behind them all comes the rest.
  */
 #include "kernels/tile/draft.h"
 #include "kernels/tile/plan.h"
@@ -72,25 +72,52 @@ static void find_free(const struct products *p, bool *is_free)
     }
 }
 
-/* Marks the product and what is computed of it: elementwise, in all of its dimensions. */
-static void find_epilogue(struct products *p, tile_value product, bool fuse)
+/* One of the dimensions that the product's rows are reduced over. */
+static uint8_t reduced_of(const struct products *p, tile_value product)
+{
+    const struct tile_kernel *k = p->c.from;
+
+    for (tile_value v = product + 1; v <= k->n_nodes; v++) {
+        const struct tile_node *n = &k->node[v];
+        if (p->c.live[v] && tile_op_info[n->op].kind == KIND_REDUCE &&
+            (k->node[n->operand[0]].dims & ~k->node[product].dims) == 0 &&
+            (k->node[product].dims >> n->dim & 1)) {
+            return n->dim;
+        }
+    }
+    return TILE_NO_DIM;
+}
+
+static bool is_elementwise(unsigned kind)
+{
+    return kind == KIND_MAP || kind == KIND_SHIFT || kind == KIND_COMPARE ||
+           kind == KIND_SELECT || kind == KIND_CAST;
+}
+
+/* Marks the product and what is computed of it: elementwise, in all of its dimensions; and, of
+ * whole rows, also without the one that they are reduced over. */
+static void find_epilogue(struct products *p, tile_value product, enum cut_fuse fuse)
 {
     const struct tile_kernel *k = p->c.from;
     bool is_free[TILE_NODES + 1] = {false};
-    tile_dims dims = k->node[product].dims;
+    tile_dims dims = k->node[product].dims, row = dims;
+    uint8_t reduced = fuse == FUSE_ROWS ? reduced_of(p, product) : TILE_NO_DIM;
 
+    if (reduced != TILE_NO_DIM) {
+        row = (tile_dims)(dims & ~(1u << reduced));
+    }
     find_free(p, is_free);
     for (tile_value v = 1; v <= k->n_nodes; v++) {
         const struct tile_node *n = &k->node[v];
         unsigned kind = tile_op_info[n->op].kind;
-        bool of_it = false, fits = fuse && p->c.live[v] && n->dims == dims;
+        bool of_it = false, fits = fuse && p->c.live[v];
         for (unsigned i = 0; i < 3 && n->operand[i]; i++) {
             tile_value o = n->operand[i];
             of_it |= p->in[o];
             fits &= p->in[o] || (is_free[o] && !(k->node[o].dims & ~dims));
         }
-        fits &= kind == KIND_MAP || kind == KIND_SHIFT || kind == KIND_COMPARE ||
-                kind == KIND_SELECT || kind == KIND_CAST;
+        fits &= (is_elementwise(kind) && (n->dims == dims || n->dims == row)) ||
+                (kind == KIND_REDUCE && n->dim == reduced);
         p->in[v] = v == product || (fits && of_it);
     }
 }
@@ -176,7 +203,7 @@ static bool is_shared(const struct products *p, tile_value product)
     return wanted > 1;
 }
 
-static void make_product(struct products *p, tile_value v, bool fuse)
+static void make_product(struct products *p, tile_value v, enum cut_fuse fuse)
 {
     const struct tile_kernel *k = p->c.from;
     struct draft *d;
@@ -185,8 +212,8 @@ static void make_product(struct products *p, tile_value v, bool fuse)
     make_operand(p, k->node[v].operand[0]);
     make_operand(p, k->node[v].operand[1]);
     find_epilogue(p, v, fuse);
-    if (!has_room(p)) {
-        find_epilogue(p, v, false);
+    while (fuse && !has_room(p)) {
+        find_epilogue(p, v, --fuse);
     }
     shared = is_shared(p, v);
     d = begin(p, "product");
@@ -253,7 +280,7 @@ bool cut_behind(struct cut *cut, const struct tile_kernel *k, tile_value v,
     return !p->c.failed && cut->n == 1;
 }
 
-bool cut_products(struct cut *cut, const struct tile_kernel *k, bool fuse,
+bool cut_products(struct cut *cut, const struct tile_kernel *k, enum cut_fuse fuse,
                   struct tile_arena *arena)
 {
     struct products *p = products_begin(cut, k, arena);

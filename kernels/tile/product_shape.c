@@ -198,12 +198,18 @@ int product_shape(struct product *p, const struct tile_kernel *k,
 
 /* --- the fixpipe --- */
 
-/* A row that is added to the product: the sum begins with it. Its parameter's number + 1. */
+/* A row that is added to the product: the sum begins with it. Its parameter's number + 1. On
+ * its way to BT a half becomes a float; the object's is one already. */
 static uint8_t bias_of(const struct product *p, const struct tile_kernel *k, tile_value v)
 {
     const struct tile_node *n = &k->node[v];
+    bool halves = p->block && n->op == TILE_CAST && n->type == p->dot->type;
 
-    return n->op == TILE_INPUT && n->type == p->dot->type && p->columns &&
+    if (halves) {
+        n = &k->node[n->operand[0]];
+        halves = n->type == TYPE_F16 || n->type == TYPE_BF16;
+    }
+    return n->op == TILE_INPUT && (halves || n->type == p->dot->type) && p->columns &&
                    long_dims(k, &k->param[n->index]) == p->columns && !k->exact
                ? (uint8_t)(n->index + 1)
                : 0;

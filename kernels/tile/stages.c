@@ -258,7 +258,7 @@ static int plan_gathers(struct guide *g, struct tile_plan **first,
 }
 
 static int plan_products(struct guide *g, struct tile_plan **first,
-                         const struct tile_kernel *k, bool fuse, unsigned depth)
+                         const struct tile_kernel *k, enum cut_fuse fuse, unsigned depth)
 {
     struct cut *cut = tile_alloc(g->arena, sizeof(*cut));
     int err = cut && cut_products(cut, k, fuse, g->arena)
@@ -287,7 +287,8 @@ static int plan_product(struct guide *g, struct tile_plan **first,
     }
     g->arena->used = used;
     *g->error = (struct tile_error){0};
-    return plan_products(g, first, k, false, depth + 1);
+    return plan_products(g, first, k, cut_reduced(k) ? FUSE_ELEMENTS : FUSE_NOTHING,
+                         depth + 1);
 }
 
 static int plan_stages(struct guide *g, struct tile_plan **first,
@@ -300,7 +301,7 @@ static int plan_stages(struct guide *g, struct tile_plan **first,
     int err, cut;
 
     if (k->n_loops == 0 && cut_first_product(k)) {
-        return plan_products(g, first, k, true, depth);
+        return plan_products(g, first, k, FUSE_ROWS, depth);
     }
     if (has_gather(k)) {
         return plan_gathers(g, first, k, depth);

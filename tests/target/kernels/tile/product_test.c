@@ -114,7 +114,17 @@ TEST_SHAPES(tile_product, rows_of_it_reduced)
               " x = a @ b + bias\n"
               " out = f16(gelu((x - mean(x, n)) * rsqrt(var(x, n) + 1e-5)))\n",
               {.m = 35, .n = 50, .k = 70}, {.m = 3, .n = 300, .k = 16},
-              {.m = 150, .n = 130, .k = 31});
+              {.m = 150, .n = 130, .k = 31}, {.m = 75, .n = 520, .k = 200});
+    /* Operands that lie otherwise, more than one product, what meets the rows. */
+    CHECK_ALL("kernel p(a: f16[b, k, m], c: f16[b, n, k], r: f32[b, m, n], s: f32[b, m],"
+              " g: f32[n]) -> o: f32[b, m, n], w: f32[b, m]\n"
+              " x = dot(a, c, k) * s + r\n e = exp(x - max(x, n))\n w = sum(e, n)\n"
+              " o = e / w * g\n",
+              {.b = 3, .m = 50, .n = 300, .k = 33}, {.b = 2, .m = 17, .n = 64, .k = 100});
+    CHECK_ALL("kernel p(a: f16[m, k], b: f16[k, n], bias: f32[n]) -> y: f16[m, n],"
+              " x: f32[m, n]\n x = a @ b + bias\n"
+              " y = f16(x * rsqrt(mean(x * x, n)))\n",
+              {.m = 130, .n = 250, .k = 64}, {.m = 16, .n = 1100, .k = 20});
 }
 
 TEST_SHAPES(tile_product, of_what_is_computed)
