@@ -84,6 +84,8 @@ uint64_t npu_apart_helped(void);
 
 /* phases.c: what the host's time goes into, to be written at the end; NULL: nowhere. */
 void npu_phases_open(SalaiNPU *npu, const char *path);
+/* progress.c: on a terminal a run that takes long says that it goes on. */
+void npu_progress_open(SalaiNPU *npu);
 
 /* time.c: engine cycle of the virtual clock now. */
 uint64_t npu_now(const SalaiNPU *npu);

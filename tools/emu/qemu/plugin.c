@@ -463,6 +463,9 @@ static void attach(Notifier *notifier, void *data)
         npu_replay(options.replay);
     }
     npu_initcheck_hook();
+    if (!options.debug) {
+        npu_progress_open(npu);
+    }
     npu_apart_init(npu, threads(),
                    options.threads_asked); /* the first to hear of a call */
 }

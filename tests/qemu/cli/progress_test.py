@@ -1,0 +1,59 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+#
+# progress_test.py    a run that takes long says on a terminal that it goes on
+#
+# The time of the clock counts: the run is held for two seconds. TAP on stdout.
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3))
+sys.path.insert(0, ROOT + "/tests")
+from tap import check, done  # noqa: E402
+
+SALAI = os.environ.get("SALAI", f"{ROOT}/tools/salai")
+WORDS = ["matmul", "--m", "1024", "--n", "1024", "--k", "1024", "--check", "100"]
+BOOT_S = 0.1  # of a processor: more than a boot, less than the run
+LINE = rb"npu\.so: [0-9]+ s, [0-9]+ commands\x1b\[K\r"
+
+
+def used(pid):
+    """Seconds of processors."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+        user, system = map(int, f.read().rsplit(")", 1)[1].split()[11:13])
+    return (user + system) / os.sysconf("SC_CLK_TCK")
+
+
+def run(held, terminal):
+    """What a run leaves on stderr; held: for so many seconds."""
+    ours, theirs = pty.openpty() if terminal else os.pipe()
+    child = subprocess.Popen([SALAI, *WORDS], stdin=subprocess.DEVNULL, stderr=theirs,
+                             stdout=subprocess.DEVNULL)
+    os.close(theirs)
+    while used(child.pid) < BOOT_S and child.poll() is None:
+        time.sleep(0.01)
+    child.send_signal(signal.SIGSTOP)
+    time.sleep(held)
+    child.send_signal(signal.SIGCONT)
+    text = b""
+    try:
+        while more := os.read(ours, 4096):
+            text += more
+    except OSError:  # the other side of a terminal is closed
+        pass
+    os.close(ours)
+    return child.wait(), text
+
+
+status, text = run(2.5, True)
+check("progress/on_a_terminal", [] if status == 0 and re.search(LINE, text)
+      and text.endswith(b"\x1b[K") else [status, text])
+status, text = run(2.5, False)
+check("progress/not_elsewhere", [] if (status, text) == (0, b"") else [status, text])
+sys.exit(done())
