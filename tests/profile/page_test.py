@@ -8,6 +8,7 @@ import base64
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from tap import done, ok, skip  # noqa: E402
 
 PAGE = ["--page", f"{ROOT}/tools/profile/page"]
 ENV = dict(os.environ, MEM="256M", CORES="2", PROFILE="a2", SEED="0", TIMING="v2", TRACE="")
-MILLION, LIMIT_MS = 1000000, 3000
+MILLION, LIMIT_MS, LIMIT_MIB = 1000000, 3000, 512
 FRAMES, FRAME_MS = 20, 100
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # of the standard
 
@@ -61,8 +62,24 @@ class Browser:
         self.call("POST", "/url", {"url": f"file://{path}"})
         return int(self.js("document.documentElement.dataset.ready || -1"))
 
+    def peak(self):
+        """The most MiB that one of its processes has held, which is the page's."""
+        most = 0
+        for pid in self.processes():
+            try:
+                with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as f:
+                    most = max([most, *(int(line.split()[1]) >> 10 for line in f
+                                        if line.startswith("VmHWM"))])
+            except OSError:
+                pass  # it has ended
+        return most
+
     def busy(self):
         """Milliseconds of processors that the browser has taken, all its processes."""
+        return sum(self.processes().values()) * 1000 / os.sysconf("SC_CLK_TCK")
+
+    def processes(self):
+        """{process: ticks of processors}"""
         parent, ticks = {}, {}
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -74,7 +91,7 @@ class Browser:
         mine = {self.driver.pid}
         while more := {pid for pid, of in parent.items() if of in mine} - mine:
             mine |= more
-        return 1000 * sum(ticks.get(pid, 0) for pid in mine) / os.sysconf("SC_CLK_TCK")
+        return {pid: ticks.get(pid, 0) for pid in mine}
 
     def keys(self, text):
         element = self.js("document.activeElement")[ELEMENT]
@@ -230,6 +247,9 @@ def many(b, folder):
           f"in {os.path.getsize(page) >> 20} MiB")
     ok(b.js("D.commands") == MILLION and 0 < min(took) <= LIMIT_MS,
        "page/opens_a_million_in_3_s", took)
+    print(f"# {b.peak()} MiB at most, {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10} "
+          "for the report")
+    ok(0 < b.peak() <= LIMIT_MIB, "page/holds_a_million_in_512_MiB", b.peak())
     before = b.busy()
     b.js(f"(() => {{for (let i = 0; i < {FRAMES}; i++) {{show(i * 1e5, D.cycles - i * 1e5); "
          "draw();}})()")
