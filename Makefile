@@ -24,7 +24,8 @@
 #                          LAUNCHES=500; BATCH="1 2 4": {N} in ARGS becomes N times that
 #   make serve-sim [ARGS=...]   what a service would feel: p50, p90, p99, use of the cores before
 #                          and after each measure; SERVE="--rate 20000 --burst 8": tools/serve
-#   make bench-host        speed of the emulator on this machine, OpenBLAS and NumPy beside it
+#   make bench-host        speed of the emulator on this machine, by 1, 2 and 4 threads, OpenBLAS
+#                          and NumPy beside it; OLD=tree: and another built tree
 #   make bench-check       what checked runs cost the host, beside runs without
 #   make bench-model       rates of the model's inner loops
 #   make bench-compare OLD=a.csv NEW=b.csv   what got slower between two of these files, two

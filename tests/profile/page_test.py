@@ -247,8 +247,8 @@ def many(b, folder):
           f"in {os.path.getsize(page) >> 20} MiB")
     ok(b.js("D.commands") == MILLION and 0 < min(took) <= LIMIT_MS,
        "page/opens_a_million_in_3_s", took)
-    print(f"# {b.peak()} MiB at most, {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10} "
-          "for the report")
+    report = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
+    print(f"# {b.peak()} MiB at most, {report} for the report")
     ok(0 < b.peak() <= LIMIT_MIB, "page/holds_a_million_in_512_MiB", b.peak())
     before = b.busy()
     b.js(f"(() => {{for (let i = 0; i < {FRAMES}; i++) {{show(i * 1e5, D.cycles - i * 1e5); "
