@@ -53,6 +53,10 @@ static int act_run(const struct op_call *c, struct sched_report *report)
 {
     struct conv p = act_of(c);
 
+    report->text[0] = 0;
+    if (p.in != TYPE_F16 || (p.add && c->in[ADD].type != TYPE_F16)) {
+        return ERR_TYPE;
+    }
     return conv_op_run(c, &p, report);
 }
 
@@ -206,7 +210,8 @@ static int q_run(const struct op_call *c, struct sched_report *report)
 {
     struct conv p = q_of(c);
 
-    return conv_op_run(c, &p, report);
+    report->text[0] = 0;
+    return c->in[SCALES].type != TYPE_F32 ? ERR_TYPE : conv_op_run(c, &p, report);
 }
 
 static void q_ref(const struct op_call *c, unsigned out, uint64_t first, uint64_t n,

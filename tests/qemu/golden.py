@@ -36,6 +36,7 @@ from numpy.lib import format as npy
 
 sys.dont_write_bytecode = True
 from convolved import conv2d_act, conv2d_q  # noqa: E402
+from embedded import bags, rows_added  # noqa: E402
 from windows import (gathered, ordered, padded, pooled, scattered,  # noqa: E402
                      scattered_rows, sliced)
 
@@ -191,6 +192,7 @@ HELPERS = {"np": np, "limits": limits, "unit": 2.0**-23, "product": product,
            "pooled": pooled, "sliced": sliced, "padded": padded, "gathered": gathered,
            "ordered": ordered,
            "scattered": scattered, "scattered_rows": scattered_rows, "ulp": ulp,
+           "bags": bags, "rows_added": rows_added,
            "erf": np.vectorize(math.erf, [float])}
 
 
@@ -314,6 +316,8 @@ def case(op, name, line, kind=None, pack=None, cores=1, version=(1, 0), files=No
     inputs = {operand: None if shape is None else
               rng.integers(-min(shapes[0]), min(shapes[0]), shape, row[i])
               if operand == "index" else
+              rng.integers(0, int(given.get("--rows", shapes[0][0])), shape, row[i])
+              if operand == "token" else
               make_input(kind or given.get("--data"), i, row[i], shape)
               for i, ((operand, _), shape) in enumerate(zip(ins, shapes))}
     there = {o: array for o, array in inputs.items() if array is not None}
