@@ -38,28 +38,25 @@ static uint64_t load_cycles(const struct mm_operand *o, uint32_t side, uint32_t 
                               bytes / chip_cost(COST_ND2NZ_FLOOR_RATE));
 }
 
-/* All loads of a block. One that waits for its slot begins anew, which takes so many tenths of
- * them: of the first block all; of others most where b comes alone to one of two slots, few
- * where there are more slots, some where a, which comes before it, has waited. About, measured. */
-enum { TENTHS = 10, MOST = 9, FEW = 2, SOME = 3 };
+/* All loads of a block. One that waits for its slot begins anew, which takes so many of twenty
+ * of them: most where b comes alone to one of two slots, few where there are more slots, some
+ * where a, which comes before it, has waited. About, measured. */
+enum { ALL = 20, MOST = 18, FEW = 4, SOME = 5 };
 
-static uint64_t loads(const struct block_flow *f, bool first)
+static uint64_t loads(const struct block_flow *f)
 {
     const struct block_shape *s = f->s;
     const struct mm *mm = &f->p->mm;
     uint64_t chunks = (uint64_t)s->tiles * s->chunks, next, anew;
-    unsigned tenths = first                       ? TENTHS
-                      : !s->a_stays               ? SOME
-                      : s->b_slots == BLOCK_SLOTS ? MOST
-                                                  : FEW;
+    unsigned share = !s->a_stays ? SOME : s->b_slots == BLOCK_SLOTS ? MOST : FEW;
     struct mm_operand b = mm->b;
 
     b.transposed = !b.transposed; /* its side is columns */
     next = load_cycles(&b, s->columns, s->chunk, false);
     anew = load_cycles(&b, s->columns, s->chunk, true) - next;
-    return chunks * next + chunks * anew * tenths / TENTHS +
+    return chunks * next + chunks * anew * share / ALL +
            (s->a_stays ? s->chunks : chunks) *
-               load_cycles(&mm->a, s->rows, s->chunk, first && !s->a_stays);
+               load_cycles(&mm->a, s->rows, s->chunk, false);
 }
 
 /* What a block takes on each pipe, and the hart. */
@@ -77,7 +74,7 @@ static struct busy busy_of(const struct block_flow *f)
     uint64_t pieces = div_up(rows, f->piece), fixed = chip_cost(COST_L1_L0_FIXED);
     struct busy busy;
 
-    busy.mte2 = loads(f, false);
+    busy.mte2 = loads(f);
     busy.mte1 = slices * 2 * fixed +
                 s->tiles * rows * k * esize / chip_cost(COST_L1_L0A_RATE) +
                 n * k * esize / chip_cost(COST_L1_L0B_RATE) + pieces * s->tiles * fixed +
@@ -104,9 +101,8 @@ uint64_t block_span(const struct block_flow *f)
     uint64_t pieces = div_up(f->s->rows, f->piece), v = pieces * f->v + tightness(f);
     uint64_t slice = chip_cost(COST_MMAD_FIRST);
     uint64_t cube = later(later(busy.mte1, busy.m), later(busy.mte2, busy.hart));
-    uint64_t first = later(later(busy.mte1, busy.m), loads(f, true));
 
-    return START + slice + f->out + later(first + f->blocks * v, f->blocks * cube + v);
+    return START + slice + f->out + later(cube + f->blocks * v, f->blocks * cube + v);
 }
 
 uint64_t block_spilled(const struct block_flow *f)

@@ -183,7 +183,7 @@ static tile_value gelu(struct tile_kernel *k, enum tile_op op, tile_value x, boo
     u = with(k, TILE_MUL, u,
              twice ? 2 * rsqrt_2 : op == TILE_GELU ? rsqrt_2 : sqrt_2_pi);
     u = with(k, TILE_ADD, map1(k, op == TILE_GELU ? TILE_ERF : TILE_TANH, u), 1);
-    return map2(k, TILE_MUL, twice ? x : with(k, TILE_MUL, x, 0.5), u);
+    return map2(k, TILE_MUL, u, twice ? x : with(k, TILE_MUL, x, 0.5));
 }
 
 /* max(x, 0) + log(1 + exp(-|x|)): no overflow. */
