@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+#
+# Which programs tests/run runs. A script that lies under tests/qemu/ and a *_test.c of the host
+# are found; what else there is stands in the tables here.
+import collections
+import glob
+import os
+import re
+import shlex
+import shutil
+
+# name; command; what make has to build; files that have its tests
+Program = collections.namedtuple("Program", "name command needs sources")
+
+HOST = "build/san/host-tests"
+CALIBRATE = "build/bench/calibrate"
+TARGET = {libc: f"build/fw-{libc}/test.elf" for libc in ("picolibc", "newlib")}
+GDB = ["gdb-multiarch", "-nx", "-batch", "-x"]
+IN_QEMU = f"all {TARGET['picolibc']}"
+CORES_32 = "--cores 32 --profile ascend310"
+ONNX = "/usr/include/onnx/onnx.proto"  # where tools/setup graph has been run
+
+# Scripts that are not around QEMU alone: path, what make has to build, what --full adds to it,
+# what there has to be. The last row of a path that can be had counts.
+SCRIPTS = [
+    ("tests/check/race_test.py", "build/check-streams", "--full", ""),
+    ("tests/check/edge_test.py", "build/check-streams", "", ""),
+    ("tests/check/same_test.py", IN_QEMU, "--full", ""),
+    ("tests/check/findings_test.py", IN_QEMU, "--full", ""),
+    ("tests/host/output_test.py", "build/report", "", ""),
+    ("tests/host/output_test.py", "build/report build/graph", "", "onnx"),
+    ("tests/profile/report_test.py", f"{IN_QEMU} build/report", "", ""),
+    ("tests/profile/compare_test.sh", f"{IN_QEMU} build/compare", "", ""),
+    ("tests/profile/page_test.py", "all build/report", "", "full"),
+    ("tests/profile/damage_test.py", "all build/report build/san/report", "", "full"),
+    ("tests/serve/serve_test.py", IN_QEMU, "", ""),
+    ("tests/graph/plan_test.py", "all build/graph", "", "onnx"),
+    ("tests/graph/onnx_test.py", "all build/graph", "", "onnx"),
+    ("tests/graph/real_test.py", "all build/graph", "", "full onnx npm"),
+]
+# With --full the same for longer: name, command, what make has to build.
+LONGER = [
+    ("fuzz-long", f"{HOST} --times 70 fuzz/", HOST),
+    ("touch-long", f"{HOST} --times 20 touch/", HOST),
+    ("numeric-long", f"{HOST} --times 60 numeric/", HOST),
+    ("threads-tsan", "env TSAN_OPTIONS=exitcode=1 build/tsan/host-tests", "build/tsan/host-tests"),
+    ("soak", "sh -c 'tools/soak 1 && echo ok 1 - soak && echo 1..1'", IN_QEMU),
+    ("inject-long", "env ALL=1 tests/qemu/cli/inject_test.py", IN_QEMU),
+    ("threads-long", "env ALL=1 tests/qemu/device/threads_test.sh", IN_QEMU),
+    ("simd-long", "env ALL=1 tests/qemu/device/simd_test.sh", IN_QEMU),
+    ("coverage", "tests/coverage", "all build/fw-cov/test.elf build/cov/host-tests "
+     "build/cov/check-streams build/cov/fuzz-program build/cov/fuzz-snapshot"),
+    ("determinism-long", "tests/determinism 200", "all"),
+    ("check", "sh -c 'tools/check && echo ok 1 - check && echo 1..1'", ""),
+]
+
+
+def find(*patterns):
+    return sorted(path for p in patterns for path in glob.glob(p, recursive=True))
+
+
+def read(path):
+    try:
+        with open(path, errors="replace") as f:
+            return f.read()
+    except OSError:
+        return ""
+
+
+def short(path):
+    """tests/qemu/gdb/look_test.py -> qemu/gdb/look"""
+    return re.sub(r"^tests/|_test\.\w+$", "", path)
+
+
+def around_qemu():
+    for path in find("tests/qemu/**/*_test.sh", "tests/qemu/**/*_test.py"):
+        in_gdb = re.search("^import gdb$", read(path), re.M)
+        yield Program(short(path), [*GDB, path] if in_gdb else [path],
+                      ["all", *TARGET.values(), "build/fw-newlib/salai.elf"], [path])
+    yield Program("qemu/device/plumbing", ["build/plumbing"], ["build/plumbing", "build/npu.so"],
+                  ["tests/qemu/device/plumbing.c"])
+
+
+def on_target(full):
+    """Where picolibc has gone through all shapes one brief run has whatever else may differ:
+    library, cores, profile and, so without the tests of cycles, a seed. With --full each has a
+    run of its own; those with seeds are qemu/device/perturb's."""
+    others = [("cores-32", "picolibc", CORES_32, []), ("newlib", "newlib", "", [])] if full else [
+        ("cores-32", "newlib", CORES_32 + " --seed 1", ["--any-timing", "--brief"])]
+    for name, libc, options, words in [("picolibc", "picolibc", "", []), *others]:
+        yield Program(name, ["tools/salai", *options.split(), "--image", TARGET[libc], "test",
+                             *words], ["all", TARGET[libc]], find("tests/target/**/*.c"))
+
+
+def on_host(full):
+    for path in find(*(f"tests/{room}/**/*_test.c" for room in ("model", "host", "fuzz", "check"))):
+        # The products of thousands: without sanitizers in a sixth of the time.
+        host = CALIBRATE if "calibrate" in path and not full else HOST
+        yield Program(short(path), [host, path], [host], [path])
+
+
+def scripts(full):
+    there = {word for word, good in (("full", full), ("onnx", os.path.exists(ONNX)),
+                                     ("npm", shutil.which("npm"))) if good}
+    rows = {row[0]: row for row in SCRIPTS if set(row[3].split()) <= there}
+    for path, needs, longer, _ in rows.values():
+        yield Program(short(path), [path, *longer.split() * full], needs.split(), [path])
+
+
+def programs(full):
+    yield from around_qemu()
+    yield from on_target(full)
+    yield from on_host(full)
+    yield from scripts(full)
+    for name, command, needs in LONGER * full:
+        yield Program(name, shlex.split(command), needs.split(), [])
