@@ -9,7 +9,7 @@
  * Numbers  Floats: products exact, summed in fp32 with k ascending from the bias on, one
  *          rounding a step, converted to c's type once. S8: exact modulo 2^32; the scale has
  *          11 significant bits (hal/contract/fixpipe.md). Of a long k and a small c, by the
- *          shape alone, parts of k have sums of their own: mm_add_parts().
+ *          shape alone, parts of k have sums of their own: mm_part_begin().
  * Buffers  no alignment wanted (512 bytes is fastest); c must not overlap an operand.
  * Uses     L1, L0A, L0B, L0C whole, semaphores 0 to MM_SEMS - 1 of each core.
  * Errors   ERR_ARG, ERR_TYPE: nothing was started. ERR_FAULT, ERR_DEADLOCK: *report.

@@ -129,6 +129,9 @@ uint32_t matmul_ref(const struct matmul *p, uint32_t row, uint32_t column)
         sum[i] = sum_of(p, row, column, mm_part_begin(&mm, i), mm_part_begin(&mm, i + 1),
                         bias);
     }
+    for (uint32_t i = 0; n > 1 && i < n && p->in != TYPE_S8; i++) {
+        sum[i] = as_bits(0 + as_float(sum[i])); /* to zeros */
+    }
     for (uint32_t low = (n + 1) / 2; n > 1; n = low, low = (n + 1) / 2) {
         for (uint32_t i = low; i < n; i++) {
             float both = as_float(sum[i - low]) + as_float(sum[i]);

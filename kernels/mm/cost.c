@@ -117,6 +117,20 @@ static void even(const struct mm_search *s, const struct mm_candidate *c, uint64
     *of = *of * s->k / ((uint64_t)c->chunks * kt);
 }
 
+/* Of an operand's loads the mean, where the last chunk is less than the others. */
+static void mean_load(const struct mm_search *s, const struct mm_candidate *c,
+                      const struct mm_operand *o, uint64_t *work, uint64_t *bytes)
+{
+    bool a = o == &s->mm->a, along_k = a ? !o->transposed : o->transposed;
+    uint32_t side = a ? c->mt : c->nt, last = s->k - (c->chunks - 1) * c->t.k;
+    uint64_t rest, less = along_k
+                              ? work_of(s, o, is_copied(s->mm, c, o), side, last, &rest)
+                              : work_of(s, o, is_copied(s->mm, c, o), last, side, &rest);
+
+    *work = (*work * (c->chunks - 1) + less) / c->chunks;
+    *bytes = (*bytes * (c->chunks - 1) + rest) / c->chunks;
+}
+
 static void cost_chunk(const struct mm_search *s, struct mm_candidate *c)
 {
     const struct mm *mm = s->mm;
@@ -125,6 +139,7 @@ static void cost_chunk(const struct mm_search *s, struct mm_candidate *c)
     uint32_t kt = mm_min(c->t.k, s->k), fm = mm_count(c->mt, 16), left = c->nt;
     uint32_t pieces = mm_count(c->nt, c->t.columns);
     uint32_t slices = mm_count(kt, c->t.slice), twice = mm_cube_cycles(mm);
+    uint64_t sharers = mm_min(c->tiles, s->cores);
 
     c->product = c->feed = c->out = 0;
     for (; left; left -= mm_min(left, c->t.columns)) {
@@ -136,14 +151,16 @@ static void cost_chunk(const struct mm_search *s, struct mm_candidate *c)
         c->out += c->half_out;
     }
     cost_loads(s, c, kt);
-    c->first = c->a_start + c->a_work + c->b_next + c->b_work + c->feed / pieces / slices;
+    c->first =
+        max_u64(c->a_work + c->b_work, (c->a_bytes + c->b_bytes) * sharers / r->l2);
+    c->first += c->a_start + c->b_next + c->feed / pieces / slices;
     even(s, c, &c->product, kt);
     even(s, c, &c->feed, kt);
-    even(s, c, &c->b_work, kt);
-    even(s, c, &c->b_bytes, kt);
-    if (!c->t.a_whole) {
-        even(s, c, &c->a_work, kt);
-        even(s, c, &c->a_bytes, kt);
+    if (c->chunks * kt > s->k) {
+        mean_load(s, c, &mm->b, &c->b_work, &c->b_bytes);
+        if (!c->t.a_whole) {
+            mean_load(s, c, &mm->a, &c->a_work, &c->a_bytes);
+        }
     }
 }
 
@@ -220,6 +237,12 @@ static bool is_script(const struct mm_candidate *c, uint64_t pieces)
            pieces * c->chunks * (2 * slices + 1) <= MM_SCRIPT_FEEDS;
 }
 
+/* Until all cores that have a tile have begun, one after the other. */
+static uint64_t begin_of(const struct mm_search *s, const struct mm_candidate *c)
+{
+    return HART_BLOCK * (uint64_t)mm_min(c->tiles, s->cores) / s->cores;
+}
+
 /* Cycles of a core that has one tile: loads one behind the other, at what the cores share,
  * and behind the last of them its products; or the products behind the first. */
 static uint64_t cost_tile(const struct mm_search *s, const struct mm_candidate *c)
@@ -232,7 +255,7 @@ static uint64_t cost_tile(const struct mm_search *s, const struct mm_candidate *
     uint64_t more = c->out - c->half_out, begins, cycles, hart;
 
     /* Not all of them load at one time: the last one begins that much later. */
-    begins = HART_BLOCK * sharers / s->cores;
+    begins = begin_of(s, c);
     load = max_u64(load, shared > begins ? shared - begins : 0);
     load += c->chunks * c->b_next + (c->t.a_whole ? 1 : c->chunks) * c->a_next;
     cycles = max_u64(load + chunk, load / c->chunks + c->chunks * chunk);
@@ -251,7 +274,7 @@ uint64_t mm_cost(const struct mm_search *s, struct mm_candidate *c)
     if (c->rounds == 1) {
         return cost_tile(s, c);
     }
-    cycles = c->first + c->half_out;
+    cycles = begin_of(s, c) + c->first + c->half_out;
 
     if (full) {
         cycles += cost_rounds(s, c, full, s->cores);
@@ -301,8 +324,7 @@ static uint64_t least_of_one(const struct mm_search *s, const struct mm_candidat
                              uint64_t tile)
 {
     const struct mm_rates *r = &s->r;
-    uint64_t sharers = mm_min(c->tiles, s->cores),
-             begins = HART_BLOCK * sharers / s->cores;
+    uint64_t sharers = mm_min(c->tiles, s->cores), begins = begin_of(s, c);
     uint64_t shared = (c->a->bytes + c->b->bytes) * sharers / r->l2, load;
     bool a = c->t.rows && mm_may_be_rows(s->mm, &s->mm->a);
     bool b = c->t.rows && mm_may_be_rows(s->mm, &s->mm->b);
@@ -341,6 +363,7 @@ uint64_t mm_cost_least(const struct mm_search *s, const struct mm_candidate *c)
     hart = (uint64_t)c->rounds * (HART_TILE + chunks * HART_PRODUCTS) +
            (as + bs) * chunks * HART_LOAD;
     bytes = (as * a->bytes + bs * b->bytes) * c->tiles / c->rounds / r->l2;
-    return max_u64(max_u64(c->rounds * tile, bytes), max_u64(load, hart)) +
-           last_out(s, c) + (s->mm->a.layout == MM_NZ ? r->copy_fixed : r->floor);
+    tile = max_u64(max_u64(c->rounds * tile, bytes), max_u64(load, hart));
+    return begin_of(s, c) + tile + last_out(s, c) +
+           (s->mm->a.layout == MM_NZ ? r->copy_fixed : r->floor);
 }

@@ -34,10 +34,13 @@ static inline uint32_t mm_b_rows(const struct mm *mm, const struct mm_cursor *at
     return mm->b.transposed ? mm_up(at->nt, 16) : at->kt;
 }
 
-/* Whether parts of k are added by atomics: whole numbers are the same in any order. */
-static inline bool mm_in_any_order(const struct mm *mm)
+/* Sums of parts of k that are kept beside c: part i is added by atomics to sum i modulo that,
+ * which two do alike in any order, and mm_add_parts() adds these. 0: all parts go to c, where
+ * there are two, or whole numbers, or any order will do. */
+static inline uint32_t mm_kept(const struct mm *mm, uint32_t parts)
 {
-    return mm->any_order || mm_sum_type(mm) == TYPE_S32;
+    return parts <= 2 || mm->any_order || mm_sum_type(mm) == TYPE_S32 ? 0
+                                                                      : (parts + 1) / 2;
 }
 
 /* Whether an operand can lie in L1 in rows, each up to 32 bytes, and MTE1 makes the fractals:
@@ -125,8 +128,12 @@ static inline bool mm_in_halves(const struct mm_tiling *t)
     return t->columns < t->n && 2 * t->columns >= t->n;
 }
 
-/* Makes the block's share of c zeros; tiles behind it wait until all blocks have. */
-void mm_clear(struct mm *mm, void *c);
+/* Makes the block's share of `sums` zeros, c or what is kept beside it; tiles behind it wait
+ * until all blocks have. */
+void mm_clear(struct mm *mm, void *sums);
+/* By all blocks of the launch, behind their tiles: adds the sums that are kept. As long as
+ * there are n of them, the upper n / 2 to the lower ones in their order, rounding each time. */
+void mm_add_parts(struct mm *mm, const void *sums, void *c);
 /* How what L0C holds becomes c. */
 enum quant mm_quant(const struct mm *mm);
 /* Commands of FIX for a whole tile through the ring; bytes of its largest piece. */

@@ -134,7 +134,7 @@ static void count_free(const struct mm *mm, uint8_t free[MM_SEMS])
     free[MM_BIAS_FREE] = mm->bias ? MM_SMALL_SLOTS : 0;
     free[MM_SCALE_FREE] =
         (uint8_t)(((mm->scale_words != NULL) + (mm->slopes != NULL)) * MM_SMALL_SLOTS);
-    free[MM_PART_FREE] = mm->parts > 1 ? MM_PART_SLOTS : 0;
+    free[MM_PART_FREE] = mm_kept(mm, mm->parts) ? MM_PART_SLOTS : 0;
 }
 
 /* Nobody waits for them yet, so no task has to be woken. */
@@ -232,7 +232,10 @@ static uint32_t take_share(struct mm *mm)
     unsigned shares = mm->shares ? mm->shares : task_blocks();
 
     mm->tile_end = mm->tiles;
-    if (shares > 1) {
+    shares = mm_min(shares, mm->tiles); /* those who begin last have none */
+    if (share >= shares) {
+        first = mm->tiles;
+    } else if (shares > 1) {
         first = (uint32_t)share_begin(mm->tiles, 1, share, shares);
         mm->tile_end = (uint32_t)share_begin(mm->tiles, 1, share + 1, shares);
     }
@@ -406,8 +409,8 @@ void mm_get_c(struct mm *mm, enum mm_place place, uint64_t to, bool atomic)
         task_fail(ERR_ARG, SCHED_HERE, "mm_get_c: there is no tile");
     }
     if (place == MM_GM) {
-        uint32_t sum = at->product * mm->parts + at->part;
-        to += ((atomic ? at->product : sum) * mm->c_product +
+        uint32_t kept = mm_kept(mm, mm->parts);
+        to += ((kept ? at->part % kept : at->product) * mm->c_product +
                (uint64_t)at->m0 * mm->c_pitch + at->n0) *
               type_bits(mm->c_type) / 8;
     }
@@ -442,7 +445,8 @@ static bool may_be_script(const struct mm *mm, uint32_t first)
 void mm_run(const struct mm *mm, void *c, void *sums)
 {
     uint8_t free[MM_SEMS];
-    bool kept = mm->parts > 1 && !mm_in_any_order(mm); /* the sums of parts */
+    bool kept = mm_kept(mm, mm->parts), parts = mm->parts > 1;
+    void *to = kept ? sums : c;
     struct mm own;
     uint32_t first;
 
@@ -456,10 +460,10 @@ void mm_run(const struct mm *mm, void *c, void *sums)
         mm_script_begin(&own, c, sums);
     }
     begin(&own, first);
-    if (mm->parts > 1 && !kept) {
-        mm_clear(&own, c);
+    if (parts) {
+        mm_clear(&own, to);
     }
-    mm_iterate_all(&own, kept ? sums : c, mm->parts > 1 && !kept);
+    mm_iterate_all(&own, to, parts);
     if (kept) {
         mm_add_parts(&own, sums, c);
     }

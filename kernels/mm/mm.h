@@ -21,7 +21,7 @@
  *          F16, S8, U8). A float c may be scaled to S8 or U8.
  * Numbers  hal/contract/cube.md: products exact, k ascending, one rounding a step, the sum
  *          begins with the bias; converted once (fixpipe.md). The same bits for every tiling
- *          and number of cores, but for MM_SPLIT_K: mm_add_parts().
+ *          and number of cores, but for MM_SPLIT_K: mm_part_begin().
  * Uses     mm_l1_bytes() of L1, L0A, L0B, L0C whole, with a bias BT, with scales or slopes of
  *          columns FB; semaphores `sem` to `sem` + MM_SEMS - 1 of its core. So a core has one
  *          object at a time: ERR_BUSY.
@@ -34,7 +34,7 @@
 #include "sched/sched.h"
 
 enum {
-    MM_SEMS = 17,  /* semaphores of an object */
+    MM_SEMS = 18,  /* semaphores of an object */
     MM_PARTS = 24, /* of k, at most */
     MM_TEXT = 192, /* bytes of what is wrong, or of how it is done */
 };
@@ -150,10 +150,10 @@ struct mm {
     unsigned sem;                /* the first of its semaphores; 0 unless it is set */
     unsigned share, shares;      /* of the tiles; 0 of 0: those of the task's block */
     uint32_t l1_begin, l1_bytes; /* of L1: where its part begins; 0: all behind that */
-    uint32_t ub_begin, ub_bytes; /* likewise of UB, for mm_add_parts() */
+    uint32_t ub_begin, ub_bytes; /* likewise of UB, for parts of k */
     struct mm_tiling tiling;
     bool any_order; /* parts of k may be added in any: MM_SPLIT_K */
-    bool adds;      /* who uses it adds parts of k, so that MM_AUTO may choose them */
+    bool adds;      /* mm_run() runs it, so that MM_AUTO may choose parts of k */
     bool tiled;     /* `tiling` holds */
     bool checked;   /* as it is */
     bool turned;    /* a, b and c are each other's columns as rows: MM_GEMV */
@@ -223,16 +223,14 @@ void mm_get_c(struct mm *mm, enum mm_place place, uint64_t to, bool atomic);
  * the order in which they come, and where piece i is. */
 unsigned mm_ring_pieces(const struct mm *mm);
 void mm_ring_piece(const struct mm *mm, unsigned i, struct mm_piece *piece);
-/* MM_SPLIT_K: part i of k begins with row mm_part_begin() of b; each part's sums go to GM as a
- * matrix of their own, one behind the other, instead of to c. mm_add_parts(), by all blocks of
- * the launch at once and behind their tiles, adds them: as long as there are n of them, the
- * upper n / 2 to the lower ones in their order, rounding each time. mm_end() comes behind it. */
+/* MM_SPLIT_K: part i of k begins with row mm_part_begin() of b. Their sums are added, as long
+ * as there are n of them, the upper n / 2 to the lower ones, rounding each time; the first time
+ * to zeros, by atomics. */
 uint32_t mm_part_begin(const struct mm *mm, uint32_t i);
-void mm_add_parts(struct mm *mm, const void *sums, void *c);
 /* All tiles of the share to GM. */
 void mm_iterate_all(struct mm *mm, void *c, bool atomic);
 /* The block's whole part of the product, from what was planned and checked: all of that up to
- * mm_end(), with mm_add_parts() if there are parts, for which `sums` is the room. With
+ * mm_end(), with parts of k, for which all blocks run at once, and `sums` is the room. With
  * `any_order`, and of whole numbers, parts are added to c by atomics as they come, `sums` is
  * not used, and floats depend on which core is when ready. A share of few commands that a core
  * is given a second time is kept, and costs the hart a store a pipe from then on; with

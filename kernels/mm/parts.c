@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The sums of the parts of k, added on the Vector in an order that the shape alone decides.
- * Each block takes its share of c's elements, in steps that UB holds: one load brings all
- * parts of a step, the upper half of them is added to the lower one until there is one. Where
- * any order will do, c is made zeros first and parts are added to it.
+ * The sums of the parts of k, added in an order that the shape alone decides. Parts are added
+ * in pairs to zeros as they leave L0C, which is the same whichever comes first; then each block
+ * takes its share of c's elements, in steps that UB holds: one load brings all sums of a step,
+ * the upper half of them is added to the lower one until there is one.
  */
 #include "hal/chip.h"
 #include "hal/mte.h"
@@ -41,11 +41,24 @@ static void go(struct mm *mm, enum pipe pipe)
     mm_push(mm, pipe, &cmd, 1, MM_NO_BASE);
 }
 
-/* Behind the block's tiles, before it loads what others have stored. */
+/* Behind the block's tiles, before it loads what others have stored. MTE2, which may have
+ * loaded all before FIX has even waited for the zeros, must not take what that waits for. */
 static void barrier(struct mm *mm, bool adds)
 {
+    union cmd cmd;
+
     arrive(mm, PIPE_FIX);
-    go(mm, adds ? PIPE_MTE2 : PIPE_FIX);
+    if (!adds) {
+        go(mm, PIPE_FIX);
+        return;
+    }
+    cmd_nop(&cmd);
+    cmd_post(&cmd, mm->sem + MM_TILES_OUT, 1);
+    mm_push(mm, PIPE_FIX, &cmd, 1, MM_NO_BASE);
+    cmd_nop(&cmd);
+    cmd_wait(&cmd, mm->sem + MM_TILES_OUT, 1);
+    cmd_wait(&cmd, LAUNCH_GO, 1);
+    mm_push(mm, PIPE_MTE2, &cmd, 1, MM_NO_BASE);
 }
 
 /* The block's share of the elements. */
@@ -64,9 +77,9 @@ static void take_share(uint32_t all, uint32_t *at, uint32_t *end)
 static uint32_t step_of(const struct mm *mm, uint32_t share)
 {
     uint32_t ub = mm->ub_bytes ? mm->ub_bytes : chip_mem(NPU_MEM_UB) - mm->ub_begin;
-    uint32_t most = ub / MM_SUM_BYTES / MM_PART_SLOTS / mm->parts / UNIT * UNIT;
-    uint32_t steps =
-        mm_max(mm_min(STEPS, share * mm->parts / WORTH), mm_count(share, most));
+    uint32_t sums = mm_kept(mm, mm->parts);
+    uint32_t most = ub / MM_SUM_BYTES / MM_PART_SLOTS / sums / UNIT * UNIT;
+    uint32_t steps = mm_max(mm_min(STEPS, share * sums / WORTH), mm_count(share, most));
 
     return mm_up(mm_count(share, mm_max(1, steps)), UNIT);
 }
@@ -96,17 +109,18 @@ static void add(struct mm *mm, uint32_t at, uint32_t pitch, uint32_t n)
 static void add_step(struct mm *mm, const char *sums, char *c, uint32_t ub, uint32_t n)
 {
     uint32_t all = mm->shape.m * mm->shape.n, pitch = mm_up(n, 8);
+    uint32_t kept = mm_kept(mm, mm->parts);
     union cmd cmd;
 
     mte_gm_to_ub_rows(&cmd, ub, sums,
-                      &(struct mte_rows){.n_rows = mm->parts,
+                      &(struct mte_rows){.n_rows = kept,
                                          .row_bytes = n * MM_SUM_BYTES,
                                          .gm_pitch_bytes = all * MM_SUM_BYTES,
                                          .local_pitch_bytes = pitch * MM_SUM_BYTES});
     cmd_wait(&cmd, mm->sem + MM_PART_FREE, 1);
     cmd_post(&cmd, mm->sem + MM_PART_FULL, 1);
     mm_push(mm, PIPE_MTE2, &cmd, 1, MM_BASE_SUMS);
-    add(mm, ub, pitch, mm->parts);
+    add(mm, ub, pitch, kept);
     mte_ub_to_gm(&cmd, c, ub, n * MM_SUM_BYTES);
     cmd_wait(&cmd, mm->sem + MM_SUM_FULL, 1);
     cmd_post(&cmd, mm->sem + MM_PART_FREE, 1);
@@ -123,7 +137,7 @@ void mm_add_parts(struct mm *mm, const void *sums, void *c)
     for (; at < end; at += step) {
         add_step(mm, (const char *)sums + (uint64_t)at * MM_SUM_BYTES,
                  (char *)c + (uint64_t)at * MM_SUM_BYTES,
-                 mm->ub_begin + slot * step * mm->parts * MM_SUM_BYTES,
+                 mm->ub_begin + slot * step * mm_kept(mm, mm->parts) * MM_SUM_BYTES,
                  mm_min(step, end - at));
         slot = (slot + 1) % MM_PART_SLOTS;
     }
@@ -131,14 +145,13 @@ void mm_add_parts(struct mm *mm, const void *sums, void *c)
 
 uint64_t mm_sums_bytes(const struct mm *mm)
 {
-    bool kept = mm->parts > 1 && !mm_in_any_order(mm);
-
-    return kept ? (uint64_t)mm->shape.m * mm->shape.n * mm->parts * MM_SUM_BYTES : 0;
+    return (uint64_t)mm->shape.m * mm->shape.n * mm_kept(mm, mm->parts) * MM_SUM_BYTES;
 }
 
-void mm_clear(struct mm *mm, void *c)
+void mm_clear(struct mm *mm, void *sums)
 {
-    uint32_t all = mm->shape.m * mm->shape.n, at, end, n;
+    uint32_t kept = mm_kept(mm, mm->parts), at, end, n;
+    uint32_t all = mm->shape.m * mm->shape.n * mm_max(1, kept);
     union cmd cmd;
 
     take_share(all, &at, &end);
@@ -151,12 +164,12 @@ void mm_clear(struct mm *mm, void *c)
         mm_push(mm, PIPE_V, &cmd, 1, MM_NO_BASE);
     }
     for (uint32_t i = at; i < end; i += ZEROS) {
-        mte_ub_to_gm(&cmd, (char *)c + (uint64_t)i * MM_SUM_BYTES, mm->ub_begin,
+        mte_ub_to_gm(&cmd, (char *)sums + (uint64_t)i * MM_SUM_BYTES, mm->ub_begin,
                      mm_min(ZEROS, end - i) * MM_SUM_BYTES);
         if (i == at) {
             cmd_wait(&cmd, mm->sem + MM_SUM_FULL, 1);
         }
-        mm_push(mm, PIPE_MTE3, &cmd, 1, MM_BASE_C);
+        mm_push(mm, PIPE_MTE3, &cmd, 1, kept ? MM_BASE_SUMS : MM_BASE_C);
     }
     arrive(mm, PIPE_MTE3);
     go(mm, PIPE_FIX);

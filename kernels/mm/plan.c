@@ -85,13 +85,13 @@ static bool too_much(const struct mm_search *s, uint64_t cycles)
     return cycles >= s->best || (s->any && s->found);
 }
 
-/* With k in so many chunks. */
-static void try_chunk(struct mm_search *s, struct mm_candidate *c, uint32_t chunks)
+/* With k in chunks of so much. */
+static void try_chunk(struct mm_search *s, struct mm_candidate *c, uint32_t k)
 {
     uint32_t unit = s->unit_k, most = c->t.slice, slices;
     uint64_t cycles;
 
-    c->t.k = mm_up(mm_count(s->k, chunks), unit);
+    c->t.k = mm_up(k, unit);
     c->chunks = mm_count(s->k, c->t.k);
     if (too_much(s, mm_cost_least(s, c))) {
         return;
@@ -109,8 +109,8 @@ static void try_chunk(struct mm_search *s, struct mm_candidate *c, uint32_t chun
     c->t.slice = most;
 }
 
-/* Chunks whose rows in GM are some powers of two of bytes, or a little more: k in equal
- * pieces. */
+/* Chunks whose rows in GM are some powers of two of bytes, or a little more, so that k is in
+ * equal pieces; or just as long as rows are fast, where the rest is less. */
 static void try_chunks(struct mm_search *s, struct mm_candidate *c)
 {
     uint32_t es = s->es, last = 0;
@@ -118,10 +118,13 @@ static void try_chunks(struct mm_search *s, struct mm_candidate *c)
     for (uint32_t bytes = 2048; bytes >= 128; bytes /= 2) {
         uint32_t chunks = mm_count(s->k, bytes / es);
         if (chunks - 1 > last && chunks < 8) {
-            try_chunk(s, c, chunks - 1);
+            try_chunk(s, c, mm_count(s->k, chunks - 1));
         }
         if (chunks > last) {
-            try_chunk(s, c, chunks);
+            try_chunk(s, c, mm_count(s->k, chunks));
+        }
+        if (bytes >= s->r.row && bytes < 4 * s->r.row && s->k % (bytes / es)) {
+            try_chunk(s, c, bytes / es);
         }
         last = chunks;
     }
@@ -311,14 +314,14 @@ static uint64_t cost_of_parts(const struct mm *mm, unsigned cores, uint32_t part
 {
     uint32_t all = mm->shape.m * mm->shape.n;
     uint32_t adders = mm_min(cores, mm_count(all, ADD_LEAST)), share = all / adders;
-    uint64_t bytes = (uint64_t)all * parts * MM_SUM_BYTES;
-    uint64_t load =
-        cost_gm_rows(parts, share * MM_SUM_BYTES, chip_cost(COST_GM_ROW_BYTES),
-                     chip_cost(COST_GM_UB_RATE));
+    uint32_t sums = mm_kept(mm, parts);
+    uint64_t bytes = (uint64_t)all * sums * MM_SUM_BYTES;
+    uint64_t load = cost_gm_rows(sums, share * MM_SUM_BYTES, chip_cost(COST_GM_ROW_BYTES),
+                                 chip_cost(COST_GM_UB_RATE));
     uint64_t shared = bytes / chip_cost(COST_L2_READ_RATE);
-    uint64_t adds = (uint64_t)share / LANES * (parts - 1) / 2 + ADD * parts;
+    uint64_t adds = (uint64_t)share / LANES * (sums - 1) / 2 + ADD * sums;
 
-    if (mm_in_any_order(mm)) {
+    if (sums == 0) {
         return 0; /* c is made zeros while the first loads are under way */
     }
     return BARRIER + chip_cost(COST_GM_UB_FIXED) + chip_cost(COST_UB_GM_FIXED) +

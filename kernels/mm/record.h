@@ -26,11 +26,12 @@ enum {
     MM_BIAS_FULL,
     MM_SCALE_FREE,
     MM_SCALE_FULL,
-    MM_PART_FREE, /* steps of mm_add_parts() in UB */
+    MM_PART_FREE, /* steps of sums in UB */
     MM_PART_FULL,
     MM_SUM_FULL,
+    MM_TILES_OUT, /* the block's sums have left */
 };
-_Static_assert(MM_SUM_FULL + 1 == MM_SEMS, "as mm.h says");
+_Static_assert(MM_TILES_OUT + 1 == MM_SEMS, "as mm.h says");
 
 enum {
     MM_L0_SLOTS = 2,

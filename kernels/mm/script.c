@@ -218,7 +218,8 @@ void mm_script_end(struct mm *mm, const uint8_t free[MM_SEMS])
 
     drop_free(s, mm->sem, free);
     make_legs(s);
-    s->last = s->n[PIPE_MTE3] && !mm_in_any_order(mm) ? PIPE_MTE3 : PIPE_FIX;
+    s->tag = s->n_legs ? s->legs[0].cmds[0].head.tag : 0; /* as they were issued */
+    s->last = s->n[PIPE_MTE3] && mm_kept(mm, mm->parts) ? PIPE_MTE3 : PIPE_FIX;
     s->state = MM_SCRIPT_KEPT;
     mm->writes = NULL;
 }
@@ -269,11 +270,36 @@ static bool lies_there(const struct mm_script *s, const struct mm *mm, const voi
             (at[MM_BASE_SUMS] ^ (uintptr_t)sums)) == 0;
 }
 
+/* Pushes the legs. The first one tells which tag the task's commands have; where the others
+ * have it already, and there is room, they are stored as they are: all blocks wait for the
+ * hart to come this far. */
+static void push(struct mm_script *s)
+{
+    const struct mm_leg *leg = s->legs, *end = leg + s->n_legs;
+    bool tagged;
+
+    if (leg == end) {
+        return; /* a share without a tile */
+    }
+    (void)pipe_refresh(&task_ports[leg->pipe]); /* or the slow way is taken */
+    task_issue_many((enum pipe)leg->pipe, leg->cmds, leg->n);
+    tagged = s->tag == leg->cmds[0].head.tag;
+    s->tag = leg->cmds[0].head.tag;
+    while (++leg < end) {
+        struct pipe_port *port = &task_ports[leg->pipe];
+        bool room = leg->n <= port->room || leg->n <= pipe_refresh(port);
+        if (tagged && room && !port->owed) {
+            pipe_store_many(port, leg->cmds, leg->n);
+        } else {
+            task_issue_many((enum pipe)leg->pipe, leg->cmds, leg->n);
+        }
+    }
+}
+
 bool mm_script_play(const struct mm *mm, void *c, void *sums)
 {
     struct mm_room *room = mm_room_of(task_core());
     struct mm_script *s = room ? room->script : NULL;
-    const struct mm_leg *leg, *end;
 
     if (s == NULL || s->state != MM_SCRIPT_KEPT || !is_of(s, mm)) {
         return false;
@@ -281,13 +307,7 @@ bool mm_script_play(const struct mm *mm, void *c, void *sums)
     if (!lies_there(s, mm, c, sums)) {
         move_to(s, mm, c, sums);
     }
-    for (leg = s->legs, end = leg + s->n_legs; leg < end; leg++) {
-        struct pipe_port *port = &task_ports[leg->pipe];
-        if (port->room < leg->n) {
-            (void)pipe_refresh(port); /* or the slow way is taken, as in each new block */
-        }
-        task_issue_many((enum pipe)leg->pipe, leg->cmds, leg->n);
-    }
+    push(s);
     (void)!task_wait_room(s->last, PIPE_DEPTH, SCHED_FOREVER); /* the others have ended */
     return true;
 }

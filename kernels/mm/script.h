@@ -37,6 +37,7 @@ struct mm_script {
         union cmd *cmds;
     } legs[MM_SCRIPT_LEGS];
     unsigned n_legs;
+    uint32_t tag; /* that all of them have */
     uint8_t n[NPU_PIPES];
     uint8_t base[NPU_PIPES][PIPE_DEPTH]; /* of those that reach GM */
     union cmd feeds[MM_SCRIPT_FEEDS], products[MM_SCRIPT_PRODUCTS];

@@ -122,7 +122,7 @@ void mm_explain(const struct mm *mm, char text[MM_TEXT])
         "%s%s: %lu tiles of %lu x %lu, %s in L0C, k by %lu in L1 (%s%u + %u slots%s), by "
         "%lu in L0; %llu cycles expected",
         mm_strategy_name(t->strategy),
-        mm->parts > 1 && mm_in_any_order(mm) ? " in any order" : "",
+        mm->parts > 2 && !mm_kept(mm, mm->parts) ? " in any order" : "",
         (unsigned long)mm->tiles, (unsigned long)t->m, (unsigned long)t->n,
         mm_in_halves(t)     ? "in halves"
         : t->columns < t->n ? "in columns"
