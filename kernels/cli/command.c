@@ -65,13 +65,15 @@ int op_command_line(int argc, char **argv)
     }
     for (int i = 0, n; i <= argc; i += n + 1) {
         const struct opdesc *op = op_open(op_find(argv[i]));
-        int status;
+        int status = RUN_INPUT;
 
         n = one_command(argc - i, argv + i);
         argv[i + n] = NULL;
-        hint_name(HINT_BEGIN, op->name);
-        status = op->command ? op->command(n, argv + i) : op_run(op, n, argv + i);
-        hint_name(HINT_END, op->name);
+        if (op) {
+            hint_name(HINT_BEGIN, op->name);
+            status = op->command ? op->command(n, argv + i) : op_run(op, n, argv + i);
+            hint_name(HINT_END, op->name);
+        }
         worst = status > worst ? status : worst;
     }
     return worst;

@@ -109,7 +109,7 @@ static void print_all(void)
 
     for (const struct opdesc *e = __operators_start; e < __operators_end; e++) {
         const struct opdesc *op = op_open(e);
-        if (!is_operator(op) || io_parse(op, &io)) {
+        if (op && (!is_operator(op) || io_parse(op, &io))) {
             print_usage(op, &io);
             printf("        %s\n", op->summary);
         }
@@ -124,7 +124,7 @@ static void print_markdown(void)
     printf("| operator | what | shapes | types | compared |\n|---|---|---|---|---|\n");
     for (const struct opdesc *e = __operators_start; e < __operators_end; e++) {
         const struct opdesc *op = op_open(e);
-        if (!is_operator(op)) {
+        if (!op || !is_operator(op)) {
             continue;
         }
         printf("| `%s` | %s | `%s` | %s | ", op->name, op->summary, op->io, op->types);
@@ -176,7 +176,7 @@ static void print_json(void)
 
     for (const struct opdesc *e = __operators_start; e < __operators_end; e++) {
         const struct opdesc *op = op_open(e);
-        if (!is_operator(op)) {
+        if (!op || !is_operator(op)) {
             continue;
         }
         printf("%s{", comma);

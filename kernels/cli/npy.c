@@ -113,7 +113,8 @@ int npy_read(const char *path, struct npy *npy, char *why)
     return err;
 }
 
-int npy_write(const char *path, const struct npy *npy, char *why)
+/* A new file with all that there is to write; a handle, or an error. */
+static int begin_file(const char *path, const struct npy *npy, char *why)
 {
     struct npy copy = *npy;
     char header[256];
@@ -129,9 +130,32 @@ int npy_write(const char *path, const struct npy *npy, char *why)
     }
     err = host_write(fd, header, (size_t)len);
     err = err != 0 ? err : host_write(fd, copy.data, copy.bytes);
-    if (host_create_end(fd, err == 0) != 0) {
+    if (err == 0) {
+        return fd;
+    }
+    if (host_create_end(fd, false) != 0) {
         return blame(path, why, ERR_IO, host_errno_text());
     }
-    return err == 0 ? 0
-                    : blame(path, why, err, "could not be written, is the disk full?");
+    return blame(path, why, err, "could not be written, is the disk full?");
+}
+
+int npy_write_all(unsigned n, const char *const *path, const struct npy *npy, char *why)
+{
+    int fd[NPY_FILES], err = n > NPY_FILES ? ERR_OVERFLOW : 0;
+    unsigned begun = 0;
+
+    for (; begun < n && err == 0; begun++) {
+        fd[begun] = path[begun] ? begin_file(path[begun], &npy[begun], why) : 0;
+        err = fd[begun] < 0 ? fd[begun] : 0;
+    }
+    for (unsigned i = 0; i < begun; i++) {
+        if (!path[i] || fd[i] < 0 || host_create_end(fd[i], err == 0) == 0 || err != 0) {
+            continue;
+        }
+        err = blame(path[i], why, ERR_IO, host_errno_text());
+        for (unsigned k = 0; k < i; k++) {
+            (void)!(path[k] && host_remove(path[k])); /* they had taken their places */
+        }
+    }
+    return err;
 }

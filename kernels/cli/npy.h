@@ -57,11 +57,18 @@ size_t npy_count(const struct npy *npy);
 MUST_CHECK int npy_read(const char *path, struct npy *npy, char *why);
 
 /*
- * Writes npy->data (npy->bytes is not looked at) to a file that takes the place of `path`
- * when it is complete, so that no error leaves a partial file nor harms an older one.
- * Returns 0, ERR_NOFILE, ERR_IO or ERR_SHAPE, with a reason as above.
+ * Writes the data of each (bytes are not looked at) to a file that takes the place of its
+ * path (NULL: it has none) when all are complete, so that no error leaves a partial file, some
+ * of several, or harms an older one. Returns 0, ERR_NOFILE, ERR_IO, ERR_SHAPE or, of more than
+ * NPY_FILES, ERR_OVERFLOW, with a reason as above.
  */
-MUST_CHECK int npy_write(const char *path, const struct npy *npy, char *why);
+enum { NPY_FILES = 32 };
+MUST_CHECK int npy_write_all(unsigned n, const char *const *path, const struct npy *npy,
+                             char *why);
+MUST_CHECK static inline int npy_write(const char *path, const struct npy *npy, char *why)
+{
+    return npy_write_all(1, &path, npy, why);
+}
 
 /* The pure parts, in npy_header.c; they touch nothing but their arguments. */
 

@@ -142,20 +142,19 @@ static int check(const struct line *line, const struct op_call *call,
 
 static int write_results(const struct line *line, const struct op_call *call)
 {
+    struct npy npy[OP_OUT];
+    char why[NPY_WHY_BYTES];
+
     for (unsigned i = 0; i < line->io.n_out; i++) {
         const struct tensor *t = &call->out[i];
-        struct npy npy = {.type = t->boolean ? NPY_B1 : data_npy_type(t->type),
-                          .ndim = t->ndim,
-                          .data = t->data};
-        char why[NPY_WHY_BYTES];
-        if (!line->out_path[i]) {
-            continue;
-        }
-        memcpy(npy.shape, t->shape, sizeof(npy.shape));
-        if (npy_write(line->out_path[i], &npy, why) != 0) {
-            fprintf(stderr, "%s: %s\n", line->op->name, why);
-            return RUN_INPUT;
-        }
+        npy[i] = (struct npy){.type = t->boolean ? NPY_B1 : data_npy_type(t->type),
+                              .ndim = t->ndim,
+                              .data = t->data};
+        memcpy(npy[i].shape, t->shape, sizeof(npy[i].shape));
+    }
+    if (npy_write_all(line->io.n_out, line->out_path, npy, why) != 0) {
+        fprintf(stderr, "%s: %s\n", line->op->name, why);
+        return RUN_INPUT;
     }
     return RUN_OK;
 }

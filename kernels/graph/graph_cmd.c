@@ -186,33 +186,55 @@ static const uint32_t *output_of(const struct graph_run *run, const char *word,
     return head->n_outputs == 1 ? &head->output[0] : NULL;
 }
 
-static int write_output(const struct graph_run *run, const char *word)
+/* An output as a file has it; its data, which are to be freed, or NULL. */
+static struct npy npy_of(const struct graph_run *run, uint32_t number)
 {
-    const char *path;
-    const uint32_t *number = output_of(run, word, &path);
-    const struct plan_tensor *t = number ? &run->plan.tensor[*number] : NULL;
-    char why[NPY_WHY_BYTES], *data;
-    struct npy npy;
-    int err;
+    const struct plan_tensor *t = &run->plan.tensor[number];
+    struct npy npy = {.type = (enum npy_type)t->file, .ndim = t->rank};
 
-    if (!number) {
-        return refuse(word, "which output? -o NAME=PATH");
-    }
-    npy = (struct npy){.type = (enum npy_type)t->file, .ndim = t->rank};
     for (unsigned d = 0; d < NPY_MAX_DIMS; d++) {
         npy.shape[d] = d < t->rank ? t->size[d] : 1;
     }
-    npy.data = data = malloc(plan_count(t) * npy_type_bytes(npy.type) + 1);
-    if (!data) {
-        return refuse(path, "no memory to write it");
+    npy.data = malloc(plan_count(t) * npy_type_bytes(npy.type) + 1);
+    if (npy.data) {
+        widen(t, graph_at(run, number), npy.data, npy_type_bytes(npy.type));
     }
-    widen(t, graph_at(run, *number), data, npy_type_bytes(npy.type));
-    err = npy_write(path, &npy, why);
-    free(data);
-    if (err) {
+    return npy;
+}
+
+static int write_outputs(const struct graph_run *run, const struct asked *asked)
+{
+    const char *path[PLAN_FILES];
+    struct npy npy[PLAN_FILES];
+    char why[NPY_WHY_BYTES];
+    int status = RUN_OK;
+    unsigned n = 0;
+
+    for (; n < asked->n_out && status == RUN_OK; n++) {
+        npy[n] = npy_of(run, *output_of(run, asked->out[n], &path[n]));
+        status = npy[n].data ? RUN_OK : refuse(path[n], "no memory to write it");
+    }
+    if (status == RUN_OK && npy_write_all(n, path, npy, why) != 0) {
         fprintf(stderr, "graph: %s\n", why);
+        status = RUN_INPUT;
     }
-    return err ? RUN_INPUT : RUN_OK;
+    while (n-- > 0) {
+        free(npy[n].data);
+    }
+    return status;
+}
+
+/* Whether each output that is asked for is one, before a run that may be long. */
+static int look_at_outputs(const struct graph_run *run, const struct asked *asked)
+{
+    const char *path;
+
+    for (unsigned i = 0; i < asked->n_out; i++) {
+        if (!output_of(run, asked->out[i], &path)) {
+            return refuse(asked->out[i], "which output? -o NAME=PATH");
+        }
+    }
+    return RUN_OK;
 }
 
 /* --- the run --- */
@@ -257,10 +279,9 @@ static int run_graph(struct graph_run *run, const struct asked *asked)
     int status = read_plan(run);
 
     status = status == RUN_OK ? read_inputs(run, asked) : status;
+    status = status == RUN_OK ? look_at_outputs(run, asked) : status;
     status = status == RUN_OK ? (int)compute(run, asked->steps) : status;
-    for (unsigned i = 0; i < asked->n_out && status == RUN_OK; i++) {
-        status = write_output(run, asked->out[i]);
-    }
+    status = status == RUN_OK ? write_outputs(run, asked) : status;
     graph_free(run);
     free(run->file);
     free(run->arena);

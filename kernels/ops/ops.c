@@ -106,7 +106,11 @@ const struct opdesc *ops_open(const struct opdesc *entry)
 
     if (arena.base == NULL) {
         arena = (struct tile_arena){malloc(TILE_ARENA_BYTES), TILE_ARENA_BYTES, 0};
-        assert(arena.base);
+    }
+    if (arena.base == NULL) {
+        fprintf(stderr, "%s: no memory to read it; MEM= gives the machine more\n",
+                entry->name);
+        return NULL;
     }
     memset(&now.program, 0, sizeof(now.program));
     arena.used = 0;

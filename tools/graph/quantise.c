@@ -74,6 +74,9 @@ static void dynamic_shape(struct graph *g, struct node *n)
     tensor_is(g, n, 0, ELEM_U8, &node_in(g, n, 0)->shape);
     tensor_is(g, n, 1, ELEM_F32, &none);
     tensor_is(g, n, 2, ELEM_U8, &none);
+    if (n->n_out != 3 || !n->out[1] || !n->out[2]) {
+        node_die(g, n, "a scale or a zero point that nobody is given");
+    }
 }
 
 static void dynamic_emit(struct emit *e, struct node *n)

@@ -344,6 +344,21 @@ TEST(npy, failure_leaves_no_file)
     CHECK_STR(why, "build/scratch: is a directory");
 }
 
+TEST(npy, failure_leaves_none_of_several)
+{
+    const char *path[3] = {SCRATCH, NULL, "build/scratch/no dir/x.npy"};
+    struct npy in, npy[3] = {{.type = NPY_I1, .ndim = 1, .shape = {1}, .data = &in}};
+    char why[NPY_WHY_BYTES];
+
+    npy[2] = npy[0];
+    CHECK_EQ(npy_write_all(3, path, npy, why), ERR_NOFILE);
+    CHECK_EQ(npy_read(SCRATCH, &in, why), ERR_NOFILE);
+    CHECK_OK(npy_write_all(2, path, npy, why));
+    CHECK_OK(npy_read(SCRATCH, &in, why));
+    free(in.data);
+    CHECK_OK(host_remove(SCRATCH));
+}
+
 TEST(npy, directory_is_refused)
 {
     struct npy npy;
