@@ -62,7 +62,7 @@ MUST_CHECK int npy_read(const char *path, struct npy *npy, char *why);
  * of several, or harms an older one. Returns 0, ERR_NOFILE, ERR_IO, ERR_SHAPE or, of more than
  * NPY_FILES, ERR_OVERFLOW, with a reason as above.
  */
-enum { NPY_FILES = 32 };
+enum npy_limit { NPY_FILES = 32 };
 MUST_CHECK int npy_write_all(unsigned n, const char *const *path, const struct npy *npy,
                              char *why);
 MUST_CHECK static inline int npy_write(const char *path, const struct npy *npy, char *why)
