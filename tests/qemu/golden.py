@@ -37,7 +37,7 @@ from numpy.lib import format as npy
 sys.dont_write_bytecode = True
 from convolved import conv2d_act, conv2d_q  # noqa: E402
 from embedded import bags, rows_added  # noqa: E402
-from windows import (gathered, ordered, padded, pooled, scattered,  # noqa: E402
+from windows import (cumulated, gathered, ordered, padded, pooled, scattered,  # noqa: E402
                      scattered_rows, sliced)
 
 ROOT = os.path.dirname(os.path.abspath(__file__)) + "/../.."
@@ -190,7 +190,7 @@ HELPERS = {"np": np, "limits": limits, "unit": 2.0**-23, "product": product,
            "conv2d": conv2d, "conv2d_act": partial(conv2d_act, conv2d),
            "conv2d_q": partial(conv2d_q, conv2d, fixpipe), "matmul": matmul,
            "pooled": pooled, "sliced": sliced, "padded": padded, "gathered": gathered,
-           "ordered": ordered,
+           "ordered": ordered, "cumulated": cumulated,
            "scattered": scattered, "scattered_rows": scattered_rows, "ulp": ulp,
            "bags": bags, "rows_added": rows_added,
            "erf": np.vectorize(math.erf, [float])}

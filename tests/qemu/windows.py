@@ -77,3 +77,17 @@ def ordered(x, axis, k, descending):
     i = np.argsort(x[..., way], -1, kind="stable")[..., way]
     i = (x.shape[-1] - 1 - i if descending else i)[..., :k]
     return [np.moveaxis(a, -1, axis) for a in (np.take_along_axis(x, i, -1), i)]
+
+
+def cumulated(x, o):
+    """Sums along an axis, wide, and bounds of the error of those of float32."""
+    way = slice(None, None, -1) if o["reverse"] else slice(None)
+    x = np.moveaxis(x, o["axis"], 0)[way]
+    y, size = np.cumsum(x, 0), np.cumsum(np.abs(x), 0)
+    if o["exclusive"]:
+        y, size = (np.concatenate([np.zeros_like(a[:1]), a[:-1]]) for a in (y, size))
+    bound = size * len(x) * 2.0**-24 if x.dtype.kind == "f" else size * 0.0
+    if o["out"] == np.float16:
+        bound = bound + np.abs(y) * 2.0**-11 + 2.0**-25
+    y = y.astype(np.int32) if o["out"] == np.int32 else y
+    return [np.moveaxis(a[way], 0, o["axis"]) for a in (y, bound)]

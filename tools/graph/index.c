@@ -90,45 +90,11 @@ static void one_hot_emit(struct emit *e, struct node *n)
     program_out(&p, n->out[0], program_axes, v, false);
 }
 
-/* Axes of an operand that has another one in place of `axis`; that. */
-static uint8_t other_axis(const struct tensor *t, unsigned axis, uint8_t to[GRAPH_RANK])
-{
-    uint8_t rank = (uint8_t)t->shape.n;
-
-    for (uint8_t d = 0; d < rank; d++) {
-        to[d] = d == axis ? rank : d;
-    }
-    return rank;
-}
-
-/* --- CumSum: the sum of those that do not lie behind --- */
-
-static void cumsum_emit(struct emit *e, struct node *n)
-{
-    struct tensor *x = n->in[0];
-    uint8_t axis = (uint8_t)node_axis(e->g, n, elem_whole(n->in[1]->value[0]), x->shape.n);
-    bool less = node_int(n, "exclusive", 0) != 0, back = node_int(n, "reverse", 0) != 0;
-    struct program p = program_begin(e, n);
-    uint8_t axes[GRAPH_RANK], k = other_axis(x, axis, axes);
-    const char *v = program_in(&p, x, axes), *at;
-
-    if (x->shape.dim[axis] == 1) {
-        v = graph_text(less ? "0 * %s" : "%s", v);
-    } else {
-        at = program_count(&p, axis, x->shape.dim[axis]);
-        v = graph_text("where(%s %s%s %s, %s, 0)", program_index(&p, k), back ? ">" : "<",
-                       less ? "" : "=", at, v);
-        v = program_over(&p, "sum", 1u << k, v);
-    }
-    program_out(&p, n->out[0], program_axes, v, false);
-}
-
 const struct rule rules_index[] = {
     {"Trilu", same_shape, trilu_values, trilu_emit, .wants = 1 << 1},
     {.op = "OneHot",
      .shape = one_hot_shape,
      .emit = one_hot_emit,
      .wants = 1 << 1 | 1 << 2},
-    {.op = "CumSum", .shape = same_shape, .emit = cumsum_emit, .wants = 1 << 1},
     {0},
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators that put elements in order: kernels/sort.
+ * Operators along an axis, in order: kernels/sort, kernels/scan.
  */
 #include <string.h>
 
@@ -61,7 +61,38 @@ static void top_k_emit(struct emit *e, struct node *n)
     operator_out(s, result(n, 1, ELEM_I64));
 }
 
+/* --- CumSum --- */
+
+static void cumsum_shape(struct graph *g, struct node *n)
+{
+    const struct tensor *x = node_in(g, n, 0);
+
+    if (x->type != ELEM_F32 && x->type != ELEM_F16 && x->type != ELEM_I32 &&
+        x->type != ELEM_I64) {
+        node_die(g, n, "of %s", elem_text(x->type));
+    }
+    (void)node_axis(g, n, (int64_t)node_in(g, n, 1)->value[0], x->shape.n);
+    tensor_is(g, n, 0, x->type, &x->shape);
+}
+
+static void cumsum_emit(struct emit *e, struct node *n)
+{
+    struct group *s = operator_begin(
+        e, n, "cumsum",
+        graph_text("--axis %.0f%s%s", n->in[1]->value[0],
+                   node_int(n, "exclusive", 0) ? " --exclusive" : "",
+                   node_int(n, "reverse", 0) ? " --reverse" : ""));
+
+    operator_in(e, s, n->in[0]);
+    operator_out(s, n->out[0]);
+}
+
 const struct rule rules_order[] = {
+    {.op = "CumSum",
+     .shape = cumsum_shape,
+     .emit = cumsum_emit,
+     .wants = 1 << 1,
+     .alone = true},
     {.op = "TopK",
      .shape = top_k_shape,
      .emit = top_k_emit,

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What both ways of summing share; see cumsum.h. What comes is as wide as a sum, 4 bytes, before
+ * it is added, and as its type again behind that.
+ */
+#ifndef KERNELS_SCAN_INSIDE_H
+#define KERNELS_SCAN_INSIDE_H
+
+#include "kernels/scan/cumsum.h"
+#include "sched/tque.h"
+
+enum { SCAN_BLOCK = 32, SCAN_WIDE = 4 /* bytes of a sum */ };
+
+struct scan_room {
+    const struct cumsum *c;
+    uint32_t esize;
+    enum type sum; /* F32 or S32 */
+    struct tque *in, *out;
+    uint32_t x, y; /* wide ones of a buffer, if x is not */
+    uint32_t carry;
+};
+
+void scan_issue(union cmd *cmd);
+void scan_count(uint32_t elements);
+/* A buffer of `in` with so many elements as wide ones, and where results are to go. */
+uint32_t scan_take(struct scan_room *r, uint32_t elements, uint32_t *in);
+uint32_t scan_room_for(struct scan_room *r, uint32_t *out);
+/* The buffers are given back; sums are of the type of y again. */
+void scan_done(struct scan_room *r, uint32_t elements, uint32_t in, uint32_t out);
+
+/* lines.c: lines of one lane. */
+void scan_lines(void *arg);
+
+#endif
