@@ -324,6 +324,31 @@ def windows_without_columns():
 
 
 @test
+def indices_of_a_run():
+    """What is taken and put where an input says, the best and sums; one index too far is told."""
+    x, i = noise(5, 7), np.array([[4, -5, 0], [2, 2, -1]])
+    wrong = []
+    for nodes, constants, want in (
+            ([("Gather", "x i", "y")], {}, x[i]),
+            ([("Gather", "x i", "y", {"axis": 1})], {}, x[:, i]),
+            ([("Reshape", "i flat", "j"), ("ScatterND", "x j u", "y")],
+             {"flat": np.array([6, 1]), "u": np.ones((6, 7), np.float32)},
+             np.array([x[k] if k in (1, 3) else np.ones(7) for k in range(5)])),
+            ([("Gather", "x i", "g"), ("TopK", "g k", "v y", {"axis": -1, "sorted": 0})],
+             {"k": np.array([2])}, np.argsort(-x[i], -1, kind="stable")[..., :2]),
+            ([("Gather", "x i", "g"), ("CumSum", "g a", "y", {"reverse": 1})],
+             {"a": np.array(1)}, np.cumsum(x[i][:, ::-1], 1)[:, ::-1])):
+        m = Model(nodes, {"x": x, "i": i}, "y", constants)
+        out, said = (None, m.refused) if m.refused else m.run()
+        bad = said if not out else differs(out["y"], want, 1e-6)
+        wrong += [f"{nodes}: {bad}"] if bad else []
+    m = Model([("Gather", "x i", "y")], {"x": x, "i": i + 1}, "y")
+    said = m.run()[1]
+    want = "status 2: Gather_0: index (0, 0) is 5, want -5 to 4"
+    return wrong + ([] if said == want else [f"{said}, {want}"])
+
+
+@test
 def unknown_attribute():
     """What a later definition has added is not passed over; nor is a kernel_shape that lies."""
     wrong = []
