@@ -82,7 +82,8 @@ $(B)/host/tools/graph/read.c.o $(B)/fuzzer/tools/graph/read.c.o \
 # The planner of the firmware is asked on the host, too; what it shares a file with and is of
 # the machine is left out by the linker.
 GRAPH_SRC := $(call find,tools/graph kernels/tile kernels/mm kernels/lib) $(ONNX).c \
-    kernels/graph/plan.c kernels/cli/npy_header.c hal/err.c $(TABLES) $(OUTPUT_SRC)
+    kernels/graph/plan.c kernels/cli/npy_header.c hal/err.c $(TABLES) $(OUTPUT_SRC) \
+    kernels/move/plan.c kernels/move/transpose.c
 $(B)/graph: $(GRAPH_SRC:%=$(B)/host/%.o)
 $(B)/graph: LINK = $(CC) -Wl,--gc-sections
 $(B)/graph: LIBS = -lprotobuf-c -lm

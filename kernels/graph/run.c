@@ -124,7 +124,10 @@ static enum run_status failed(const struct graph_run *run, int err,
 /* Those of a launch are apart where each begins. */
 static void take_cycles(struct graph_job *job, uint32_t n, uint64_t begin, uint64_t end)
 {
-    job[0].begin = begin;
+    if (!job[0].kernel) {
+        job[0].begin =
+            begin; /* of a launch of its own all; of others the price is apart */
+    }
     for (uint32_t i = 0; i < n; i++) {
         job[i].cycles = (i + 1 < n ? job[i + 1].begin : end) - job[i].begin;
     }

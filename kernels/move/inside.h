@@ -7,6 +7,7 @@
 #ifndef KERNELS_MOVE_INSIDE_H
 #define KERNELS_MOVE_INSIDE_H
 
+#include "hal/mte.h"
 #include "kernels/move/move.h"
 #include "sched/tque.h"
 
@@ -48,6 +49,9 @@ struct move_tile {
     uint32_t a, b;
 };
 struct move_tile move_tile(const struct move_job *job, uint64_t unit);
+/* As it is brought, and stored. */
+struct mte_rows move_rows_in(const struct move_job *job, const struct move_tile *t);
+struct mte_rows move_rows_out(const struct move_job *job, const struct move_tile *t);
 
 /* Pitches of a tile in UB, as it is brought and as it is stored. */
 static inline uint32_t move_blocks(uint32_t elements, uint32_t esize)
@@ -62,7 +66,9 @@ struct move_record {
     union cmd cmd[MOVE_COMMANDS];
 };
 
-/* Issues them, for `a` columns and `b` rows at `from`. */
+/* Builds them, for `a` columns and `b` rows at `from`; and issues them, too. */
+void move_squares(const struct move_job *job, const struct move_tile *t, uint32_t from,
+                  uint32_t to, struct move_record *record);
 void move_transpose(const struct move_job *job, const struct move_tile *t, uint32_t from,
                     uint32_t to, struct move_record *record);
 

@@ -32,34 +32,10 @@ struct room {
     unsigned tile;
 };
 
-static struct mte_rows rows_in(const struct move_job *j, const struct move_tile *t)
-{
-    uint32_t bytes = t->a * j->esize;
-
-    return (struct mte_rows){.n_rows = t->b,
-                             .row_bytes = bytes,
-                             .gm_pitch_bytes = t->b > 1 ? (uint32_t)j->b.x : 0};
-}
-
-static struct mte_rows rows_out(const struct move_job *j, const struct move_tile *t)
-{
-    struct mte_rows rows = {.n_rows = t->b,
-                            .row_bytes = t->a * j->esize,
-                            .gm_pitch_bytes = t->b > 1 ? (uint32_t)j->b.y : 0};
-
-    if (j->transposes) {
-        rows.n_rows = t->a;
-        rows.row_bytes = t->b * j->esize;
-        rows.gm_pitch_bytes = t->a > 1 ? (uint32_t)j->a.y : 0;
-        rows.local_pitch_bytes = move_blocks(j->tb, j->esize) * MOVE_BLOCK;
-    }
-    return rows;
-}
-
 static void fill(const struct room *r, const struct move_job *j,
                  const struct move_tile *t)
 {
-    struct mte_rows rows = rows_out(j, t);
+    struct mte_rows rows = move_rows_out(j, t);
     union cmd cmd;
 
     mte_ub_to_gm_rows(&cmd, t->y, r->pattern, &rows);
@@ -68,7 +44,7 @@ static void fill(const struct room *r, const struct move_job *j,
 
 static void bring(struct room *r, const struct move_job *j, const struct move_tile *t)
 {
-    struct mte_rows rows = rows_in(j, t), out = rows_out(j, t);
+    struct mte_rows rows = move_rows_in(j, t), out = move_rows_out(j, t);
     uint32_t in = tque_alloc(r->in);
     struct tque *que = r->in;
     union cmd cmd;

@@ -154,3 +154,25 @@ struct move_tile move_tile(const struct move_job *j, uint64_t unit)
     }
     return t;
 }
+
+struct mte_rows move_rows_in(const struct move_job *j, const struct move_tile *t)
+{
+    return (struct mte_rows){.n_rows = t->b,
+                             .row_bytes = t->a * j->esize,
+                             .gm_pitch_bytes = t->b > 1 ? (uint32_t)j->b.x : 0};
+}
+
+struct mte_rows move_rows_out(const struct move_job *j, const struct move_tile *t)
+{
+    struct mte_rows rows = {.n_rows = t->b,
+                            .row_bytes = t->a * j->esize,
+                            .gm_pitch_bytes = t->b > 1 ? (uint32_t)j->b.y : 0};
+
+    if (j->transposes) {
+        rows.n_rows = t->a;
+        rows.row_bytes = t->b * j->esize;
+        rows.gm_pitch_bytes = t->a > 1 ? (uint32_t)j->a.y : 0;
+        rows.local_pitch_bytes = move_blocks(j->tb, j->esize) * MOVE_BLOCK;
+    }
+    return rows;
+}

@@ -79,8 +79,8 @@ static void transpose_half(const struct squares *s, uint32_t rows, uint32_t half
     }
 }
 
-void move_transpose(const struct move_job *j, const struct move_tile *t, uint32_t from,
-                    uint32_t to, struct move_record *r)
+void move_squares(const struct move_job *j, const struct move_tile *t, uint32_t from,
+                  uint32_t to, struct move_record *r)
 {
     struct squares s = {from / MOVE_BLOCK,
                         to / MOVE_BLOCK,
@@ -101,6 +101,12 @@ void move_transpose(const struct move_job *j, const struct move_tile *t, uint32_
             transpose_half(&s, rows, 1, r);
         }
     }
+}
+
+void move_transpose(const struct move_job *j, const struct move_tile *t, uint32_t from,
+                    uint32_t to, struct move_record *r)
+{
+    move_squares(j, t, from, to, r);
     for (uint32_t i = 0, n; i < r->n; i += n) {
         n = min_u32(r->n - i, PIPE_DEPTH / 2);
         task_issue_many(PIPE_V, &r->cmd[i], n);

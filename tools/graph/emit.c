@@ -303,6 +303,7 @@ static void put_step(struct emit *e, struct group *group)
         for (unsigned i = 0; i < s->n_out; i++) {
             s->out[i] = group->made[i].t;
         }
+        s->cycles = group->moves ? price_copies(group->moves, group->n_moves) : 0;
     } else {
         program_step(e, group, s);
         predict(e, group, s);

@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 #include "kernels/graph/plan.h"
+#include "kernels/move/move.h"
 #include "tools/graph/graph.h"
 
 enum { GROUP_AXES = 24, GROUP_VALUES = 64, GROUP_NODES = 48, NO_AXIS = 255 };
@@ -30,6 +31,8 @@ struct value {
 /* Nodes that are one program, or one that is an operator's step. */
 struct group {
     const char *op, *text; /* of an operator; its options */
+    struct move *moves;    /* of copies, for their price */
+    unsigned n_moves;
     struct node *node[GROUP_NODES];
     struct value in[PLAN_IN], made[GROUP_VALUES];
     unsigned n_nodes, n_in, n_made, n_axes;
@@ -114,7 +117,7 @@ struct copy {
     struct emit *e;
     struct group *step;
     unsigned n;
-    int64_t size[17], x[17], y[17];
+    int64_t size[MOVE_DIMS], x[MOVE_DIMS], y[MOVE_DIMS];
 };
 void copy_begin(struct copy *c, struct emit *e, struct node *n, struct tensor *to);
 void copy_dim(struct copy *c, int64_t size, int64_t x, int64_t y);

@@ -54,6 +54,7 @@ struct tensor {
     enum elem type;
     struct shape shape;
     bool known;           /* type and shape hold */
+    bool input;           /* of the graph */
     bool fixed;           /* an input whose value the plan was made for */
     struct tensor *given; /* a value that it may be made for, or NULL */
     double *value;        /* known before a run; integers beyond 2^53 are rounded */

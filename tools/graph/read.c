@@ -225,6 +225,7 @@ static void read_input(struct graph *g, const Onnx__ValueInfoProto *p)
         graph_die(g, "more than %d inputs", GRAPH_OPERANDS);
     }
     g->input[g->n_inputs++] = t;
+    t->input = true;
     tensor_check(g, t);
     t->known = true;
 }

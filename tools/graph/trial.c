@@ -8,14 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hal/chip.h"
 #include "kernels/tile/text.h"
 #include "kernels/tile/tile.h"
 
-enum { KEPT = 4096 };
+enum { KEPT = 4096, LOAD = 13 << 10 /* bytes that a command brings, about */ };
 
 struct kept {
     const char *key, *why, *schedule;
-    uint64_t cycles;
+    struct tile_cycles cycles;
 };
 
 static struct kept kept[KEPT];
@@ -46,6 +47,30 @@ static bool set_sizes(struct tile_kernel *k, const struct tile_tensor *t,
     return tile_set_shape(k, t, size, of->shape.n) == 0;
 }
 
+/* What the planner assumes is not so of all: constants and inputs are not in L2 yet, parts of
+ * tensors begin between two of its lines. Of products it does not say what MTE2 has to do. */
+static uint64_t cycles_of(const struct kept *k, const struct step *s)
+{
+    uint64_t more = 0;
+
+    for (unsigned i = 0; i < s->n_in; i++) {
+        struct tensor *t = s->in[i], *root = tensor_root(t);
+        uint64_t bytes = (uint64_t)tensor_count(t) * elem_bytes(t->type);
+        if (root->value || root->input) {
+            more += (bytes + LOAD - 1) / LOAD * chip_cost(COST_L2_MISS);
+        }
+        if ((uint64_t)tensor_offset(t) * elem_bytes(t->type) % L2_LINE_BYTES) {
+            more +=
+                bytes * chip_cost(COST_GM_UNALIGNED) / 100 / chip_cost(COST_GM_UB_RATE);
+        }
+    }
+    if (k->cycles.mte2 == 0 || strstr(s->text, "dot(")) {
+        return k->cycles.span + more;
+    }
+    more += k->cycles.mte2;
+    return k->cycles.span > more ? k->cycles.span : more;
+}
+
 static void plan(struct kept *to, const struct step *s, struct tile_arena *arena)
 {
     struct tile_error error = {0};
@@ -63,7 +88,7 @@ static void plan(struct kept *to, const struct step *s, struct tile_arena *arena
         to->why = graph_text("%s", k && !fits ? k->error.text : error.text);
         return;
     }
-    to->cycles = tile_predicted(p).span + TRIAL_STEP;
+    to->cycles = tile_predicted(p);
     to->schedule = tile_schedule(p) && tile_schedule(p)[0]
                        ? graph_text("%s", tile_schedule(p))
                        : NULL;
@@ -88,7 +113,7 @@ const char *trial_step(const struct step *s, uint64_t *cycles, const char **sche
         to = n_kept < KEPT ? &kept[n_kept++] : &kept[0];
         *to = here;
     }
-    *cycles = to->cycles;
+    *cycles = to->why ? 0 : cycles_of(to, s) + TRIAL_STEP + TRIAL_PROGRAM;
     *schedule = to->schedule;
     return to->why;
 }

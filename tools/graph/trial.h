@@ -8,6 +8,7 @@
 #define GRAPH_TRIAL_H
 
 #include "hal/contract/contract.h"
+#include "kernels/move/move.h"
 #include "tools/graph/emit.h"
 
 /* The chip that plans are for. */
@@ -17,11 +18,13 @@ void trial_chip(enum npu_profile profile);
 const char *trial_step(const struct step *s, uint64_t *cycles, const char **schedule);
 /* What a step takes besides on cores that stay, about: the hart makes it ready, all cores wait
  * for the last one. */
-enum { TRIAL_STEP = 2300 };
+enum { TRIAL_STEP = 2300, TRIAL_PROGRAM = 1500 /* of a program, more */ };
 /* Whether a group is worth what it is: `after` is `before` with a node that `alone` computes by
  * itself. The planner has to be able to do it, and the rule to want it. */
 void trial_weigh(const struct rule_of_joining *rule, const struct step *before,
                  const struct step *alone, const struct step *after, struct candidate *c);
+/* What one of copies takes on one core: price.c. */
+uint64_t price_copies(const struct move *moves, unsigned n);
 /* Forgets what it has been asked, whose memory goes away: for a process of several models. */
 void trial_forget(void);
 
