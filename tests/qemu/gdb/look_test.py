@@ -345,7 +345,7 @@ def readme():
           r'^task 0 "matmul": (runs|ready|waits for \d+ slots of \w+)$',
           r"push \(.*record\.[ch]:\d+$")
     shows("readme_tile_equals_a", texts["npu matmul_last.p.a"], ": equal, 131072 elements$")
-    shows("readme_print", texts["print cmds[0]"], r"= (ND2NZ_GM_L1|LOAD2D_L0A|MMAD) F16 ")
+    shows("readme_print", texts["print mm->shape"], r"m = 128, n = 4096, k = 1024")
     same(len(texts), 8, "npu/readme_has_all_lines")
     over(process)
 
