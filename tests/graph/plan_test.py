@@ -350,6 +350,26 @@ def indices_of_a_run():
 
 
 @test
+def sums_by_equation():
+    """Products of matrices, sums, transposed results, diagonals, `...`; what makes no sense."""
+    wrong = []
+    for equation, *shapes in (("ij,jk->ik", (3, 4), (4, 5)), ("bij,bjk->bik", (2, 3, 4), (2, 4, 5)),
+                              ("ij->ji", (3, 4)), ("ij->i", (3, 4)), ("i,i", (6,), (6,)),
+                              ("...ii->...i", (2, 5, 5)), ("...ij, ...jk", (2, 3, 4), (4, 5)),
+                              ("ij,kj->ki", (3, 4), (5, 4)), ("aib,cb->aic", (2, 3, 4), (5, 4)),
+                              ("i,j,k->kij", (2,), (3,), (4,)), ("ij,ij->", (3, 4), (3, 4))):
+        x = {f"x{i}": noise(*shape) for i, shape in enumerate(shapes)}
+        m = Model([("Einsum", " ".join(x), "y", {"equation": equation})], x, "y")
+        out, said = (None, m.refused) if m.refused else m.run()
+        bad = said if not out else differs(out["y"], np.einsum(equation, *x.values()), 1e-5)
+        wrong += [f"{equation}: {bad}"] if bad else []
+    for equation in "ij->k", "i->i", "ij->ij,", "i%->i":
+        m = Model([("Einsum", "x", "y", {"equation": equation})], {"x": noise(3, 4)}, "y")
+        wrong += [] if "(Einsum): equation" in m.refused else [equation + ": " + m.refused]
+    return wrong
+
+
+@test
 def unknown_attribute():
     """What a later definition has added is not passed over; nor is a kernel_shape that lies."""
     wrong = []

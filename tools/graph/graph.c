@@ -109,10 +109,10 @@ struct node *graph_node(struct graph *g, const char *op, const char *name)
 }
 
 static const struct rule *const families[] = {
-    rules_elementwise, rules_reduce,  rules_view,  rules_move,
-    rules_norm,        rules_product, rules_loss,  rules_index,
-    rules_quantise,    rules_resize,  rules_conv,  rules_space,
-    rules_optimise,    rules_gather,  rules_order, rules_signal,
+    rules_elementwise, rules_reduce, rules_view,     rules_move,     rules_norm,
+    rules_product,     rules_loss,   rules_index,    rules_quantise, rules_resize,
+    rules_conv,        rules_space,  rules_optimise, rules_gather,   rules_order,
+    rules_signal,      rules_einsum,
 };
 
 const struct rule *graph_rule(const char *op)

@@ -119,7 +119,7 @@ struct rule {
 extern const struct rule rules_elementwise[], rules_reduce[], rules_view[], rules_move[],
     rules_norm[], rules_product[], rules_loss[], rules_index[], rules_quantise[],
     rules_resize[], rules_conv[], rules_space[], rules_optimise[], rules_gather[],
-    rules_order[], rules_signal[];
+    rules_order[], rules_signal[], rules_einsum[];
 
 /* --- memory and errors: graph.c --- */
 
