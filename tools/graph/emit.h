@@ -90,6 +90,8 @@ struct emit {
     uint8_t bound[GROUP_AXES];
     struct rule_of_joining rule;
     struct candidate *tried, **last_tried; /* what was tried */
+    uint64_t arena,
+        live; /* write.c: bytes that a run takes, and that are there at one time */
 };
 
 /* Steps of all nodes that are not done; rule NULL: each node by itself. */

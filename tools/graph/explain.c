@@ -36,6 +36,8 @@ void explain_text(const struct emit *e, FILE *to)
     unsigned count = 0;
 
     pass_report(to);
+    fprintf(to, "memory: %llu bytes, %llu of them at one time\n\n", (number)e->arena,
+            (number)e->live);
     for (const struct step *s = e->steps; s; s = s->next) {
         fprintf(to, "step %u, %llu cycles, " TEXT_MARK ": %s%s%s\n%s\n", ++count,
                 (number)s->cycles, s->nodes, s->op ? " by " : "", s->op ? s->op : "",
@@ -102,7 +104,8 @@ void explain_json(const struct emit *e, FILE *to)
         fprintf(to, "%s\"%s\": ", p == passes ? "" : ", ", p->name);
         fprintf(to, p->off ? "null" : "%u", p->count);
     }
-    fprintf(to, "},\n  \"steps\": [");
+    fprintf(to, "},\n  \"memory\": {\"arena\": %llu, \"live\": %llu},\n  \"steps\": [",
+            (number)e->arena, (number)e->live);
     for (const struct step *s = e->steps; s; s = s->next) {
         fprintf(to, "%s\n    {\"step\": %u, ", count ? "," : "", count + 1);
         count++;

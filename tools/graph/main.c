@@ -170,6 +170,9 @@ static void compile(const char *model, const char *path)
     graph_infer(g);
     pass_graph(g);
     e = emit_graph(g, fuse ? &rule : NULL);
+    f = begin(path);
+    write_plan(e, f);
+    end(f, path);
     if (explain) {
         f = begin(explain);
         explain_text(e, f);
@@ -180,9 +183,6 @@ static void compile(const char *model, const char *path)
         explain_json(e, f);
         end(f, json);
     }
-    f = begin(path);
-    write_plan(e, f);
-    end(f, path);
 }
 
 static void npy(const char *from, const char *path)

@@ -202,5 +202,5 @@ void pass_report(FILE *to)
         fprintf(to, p->off ? "%s: left out\n" : "%s: %u %s\n", p->name, p->count,
                 p->what);
     }
-    fprintf(to, "parameters: %lld, were %lld\n\n", (long long)after, (long long)before);
+    fprintf(to, "parameters: %lld, were %lld\n", (long long)after, (long long)before);
 }

@@ -141,6 +141,22 @@ static uint64_t place(struct writer *w)
     return end;
 }
 
+/* The most bytes that are there at one time: no arena is smaller. */
+static uint64_t most_live(const struct writer *w, uint32_t n_steps)
+{
+    uint64_t most = 0;
+
+    for (uint32_t step = 0; step <= n_steps + 1; step++) {
+        uint64_t live = 0;
+        for (uint32_t i = 0; i < w->n_kept; i++) {
+            const struct kept *k = &w->kept[i];
+            live += !k->t->value && k->first <= step && step <= k->last ? k->bytes : 0;
+        }
+        most = live > most ? live : most;
+    }
+    return most;
+}
+
 /* --- constants --- */
 
 static char *constants(const struct writer *w, uint64_t from, uint64_t *bytes)
@@ -266,7 +282,7 @@ static void assemble(struct writer *w, struct plan_header *h, const struct plan_
     free(bytes);
 }
 
-void write_plan(const struct emit *e, FILE *to)
+void write_plan(struct emit *e, FILE *to)
 {
     struct graph *g = e->g;
     struct plan_header h = {.magic = PLAN_MAGIC,
@@ -297,6 +313,8 @@ void write_plan(const struct emit *e, FILE *to)
         h.output[i] = use(&w, g->output[i], h.n_steps + 1);
     }
     h.arena = place(&w);
+    e->arena = h.arena;
+    e->live = most_live(&w, h.n_steps);
     h.n_tensors = w.n_names;
     h.tensors = up(sizeof(h), 8);
     h.steps = h.tensors + h.n_tensors * sizeof(struct plan_tensor);

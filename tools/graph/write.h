@@ -10,6 +10,6 @@
 
 /* Gives every tensor its place and writes the plan. Dies if a tensor's type or value is none
  * that the machine has. */
-void write_plan(const struct emit *e, FILE *to);
+void write_plan(struct emit *e, FILE *to);
 
 #endif
