@@ -196,15 +196,20 @@ static void convt_emit(struct emit *e, struct node *n)
 
 /* --- pools --- */
 
+enum { PLACES = 1 << 24 /* that fp32 tells apart */ };
+
 static void pool_shape(struct graph *g, struct node *n)
 {
     struct window w = window_of(g, n, &node_in(g, n, 0)->shape, NULL);
     struct shape to = window_result(&w, w.c);
 
-    if (n->n_out > 1 && n->out[1]) {
-        node_die(g, n, "with indices");
+    if (n->n_out > 1 && n->out[1] &&
+        (!elem_is_float(n->in[0]->type) || tensor_count(n->in[0]) > PLACES)) {
+        node_die(g, n, "where the largest is of %s %s", elem_text(n->in[0]->type),
+                 shape_text(&n->in[0]->shape));
     }
     tensor_is(g, n, 0, n->in[0]->type, &to);
+    tensor_is(g, n, 1, ELEM_I64, &to);
 }
 
 /* One over the elements of x in each window, or in each with its pads. */
@@ -232,6 +237,69 @@ static struct tensor *shares(const struct node *n, const struct window *w, bool 
     return t;
 }
 
+/* Where element e of window p lies in its map, rows first or columns first; elsewhere 0. */
+static struct tensor *places(const struct node *n, const struct window *w)
+{
+    struct shape s = {.n = 2, .dim = {window_elements(w), window_count(w)}};
+    struct tensor *t = copy_tensor(n, "places", ELEM_F32, &s);
+    bool columns = node_int(n, "storage_order", 0) != 0;
+
+    tensor_values(t);
+    for (int64_t i = 0; i < s.dim[0] * s.dim[1]; i++) {
+        int64_t e = i / s.dim[1], p = i % s.dim[1], at[WINDOW_RANK], place = 0;
+        bool inside = true;
+        for (unsigned d = w->rank; d-- > 0; e /= w->kernel[d], p /= w->out[d]) {
+            at[d] = p % w->out[d] * w->stride[d] + e % w->kernel[d] * w->dilation[d] -
+                    w->before[d];
+            inside = inside && at[d] >= 0 && at[d] < w->size[d];
+        }
+        for (unsigned d = 0; d < w->rank; d++) {
+            unsigned of = columns ? w->rank - 1 - d : d;
+            place = place * w->size[of] + at[of];
+        }
+        t->value[i] = inside ? (double)place : 0;
+    }
+    return t;
+}
+
+/* Where each map begins. */
+static struct tensor *maps(const struct node *n, const struct window *w)
+{
+    struct shape s = {.n = 2, .dim = {w->n, w->c}};
+    struct tensor *t = copy_tensor(n, "maps", ELEM_F32, &s);
+    int64_t all = tensor_count(n->in[0]) / (w->n * w->c);
+
+    tensor_values(t);
+    for (int64_t i = 0; i < w->n * w->c; i++) {
+        t->value[i] = (double)(i * all);
+    }
+    return t;
+}
+
+/* The largest of each window, and where it lies in x. */
+static void indexed_pool_emit(struct emit *e, struct node *n, const struct window *w)
+{
+    enum { N, C, E, W };
+    static const uint8_t of_x[] = {N, C, E, W}, of_y[] = {N, C, W}, of_place[] = {E, W};
+    struct tensor *columns = window_columns(e, n, w, n->in[0], -INFINITY);
+    struct shape y = {.n = 3, .dim = {w->n, w->c, window_count(w)}};
+    struct program p = program_begin(e, n);
+    const char *x = program_in(&p, columns, of_x), *at, *place;
+
+    program_exact(&p);
+    place = program_in(&p, places(n, w), of_place);
+    if (window_elements(w) > 1) {
+        at = program_line(&p, program_over(&p, "argmax", 1u << E, x));
+        place = program_over(
+            &p, "sum", 1u << E,
+            graph_text("where(%s == %s, %s, 0)", program_index(&p, E), at, place));
+        x = program_over(&p, "max", 1u << E, x);
+    }
+    place = graph_text("s32(%s + %s)", place, program_in(&p, maps(n, w), of_y));
+    program_out(&p, tensor_view(n->out[0], &y), of_y, x, false);
+    program_out(&p, tensor_view(n->out[1], &y), of_y, place, false);
+}
+
 static void pool_emit(struct emit *e, struct node *n)
 {
     enum { N, C, E, W };
@@ -249,6 +317,10 @@ static void pool_emit(struct emit *e, struct node *n)
     struct program p;
     const char *x;
 
+    if (n->n_out > 1 && n->out[1]) {
+        indexed_pool_emit(e, n, &w);
+        return;
+    }
     if (taps_take(&w)) {
         taps_pool(e, n, &w, is_max ? lowest : 0, share);
         return;
