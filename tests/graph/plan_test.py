@@ -190,6 +190,7 @@ def operands_that_are_not_there():
             ("Add", "x", "y", "1 operands"), ("Div", "x", "y", "operand 1 is missing"),
             ("Abs", "x", " y", "nobody is given its result"),
             ("CumSum", "x", "y", "operand 1 is missing"),
+            ("InstanceNormalization", "x x x", "y", "channels of [3]"),
             ("DynamicQuantizeLinear", "x", "y s", "nobody is given")):
         m = Model([(op, operands, outputs)], {"x": noise(3)}, "y")
         if want not in m.refused or f"'{op}_0'" not in m.refused:

@@ -26,6 +26,7 @@ static const char *reduction(const struct node *n)
 static void loss_shape(struct graph *g, struct node *n)
 {
     const struct tensor *x = node_in(g, n, 0), *t = node_in(g, n, 1);
+    const struct tensor *weight = node_maybe(n, 2);
     struct shape none = {0}, want = x->shape;
 
     want.n = x->shape.n - (x->shape.n > 1);
@@ -34,6 +35,10 @@ static void loss_shape(struct graph *g, struct node *n)
     }
     if (x->shape.n < 2 || !shape_equal(&t->shape, &want)) {
         node_die(g, n, "classes of %s for %s", shape_text(&t->shape),
+                 shape_text(&x->shape));
+    }
+    if (weight && (weight->shape.n != 1 || weight->shape.dim[0] != x->shape.dim[CLASSES])) {
+        node_die(g, n, "weights of %s for %s", shape_text(&weight->shape),
                  shape_text(&x->shape));
     }
     tensor_is(g, n, 0, x->type, strcmp(reduction(n), "none") == 0 ? &t->shape : &none);

@@ -73,20 +73,32 @@ static void hardmax(struct emit *e, struct node *n)
 /* The axis of a tensor of one dimension, the channels of x. */
 static const uint8_t channel[] = {1};
 
-static void batchnorm_shape(struct graph *g, struct node *n)
+/* Operands from 1 to `last` have a number for each channel. */
+static void per_channel(const struct graph *g, struct node *n, unsigned last)
 {
     const struct tensor *x = node_in(g, n, 0);
 
-    if (node_int(n, "training_mode", 0) || n->n_in < 5) {
-        node_die(g, n, "in training");
-    }
-    for (unsigned i = 1; i < 5; i++) {
+    for (unsigned i = 1; i <= last; i++) {
         struct tensor *t = node_in(g, n, i);
         if (t->shape.n != 1 || x->shape.n < 2 || t->shape.dim[0] != x->shape.dim[1]) {
             node_die(g, n, "%s channels of %s", shape_text(&t->shape),
                      shape_text(&x->shape));
         }
     }
+}
+
+static void batchnorm_shape(struct graph *g, struct node *n)
+{
+    if (node_int(n, "training_mode", 0) || n->n_in < 5) {
+        node_die(g, n, "in training");
+    }
+    per_channel(g, n, 4);
+    same_shape(g, n);
+}
+
+static void instance_norm_shape(struct graph *g, struct node *n)
+{
+    per_channel(g, n, 2);
     same_shape(g, n);
 }
 
@@ -262,7 +274,7 @@ const struct rule rules_norm[] = {
     {"LogSoftmax", same_shape, .emit = softmax},
     {"Hardmax", same_shape, .emit = hardmax},
     {"BatchNormalization", batchnorm_shape, .emit = batchnorm},
-    {"InstanceNormalization", same_shape, .emit = instance_norm},
+    {"InstanceNormalization", instance_norm_shape, .emit = instance_norm},
     {.op = "GroupNormalization", .shape = same_shape, .emit = group_norm, .alone = true},
     {"LayerNormalization", layernorm_shape, .emit = layernorm},
     {"MeanVarianceNormalization", same_shape, .emit = mean_variance},

@@ -158,6 +158,30 @@ TEST(defect, bit_flips)
     flipped(NPU_MEM_GM, 100);
 }
 
+/* A launch is begun by software, and only the first one counts. */
+TEST(defect, bit_flips_in_a_launch)
+{
+    uint64_t begins = CHIP_SHARE_LAUNCH, at;
+    uint8_t was, *ub;
+    struct rig r;
+
+    open_broken(&r, (struct npu_defect){
+                        .kind = NPU_FLIP, .what = NPU_MEM_UB, .at = 500, .times = 1});
+    ub = r.npu.mem[0][NPU_MEM_UB];
+    was = *ub;
+    rig_to(&r, 700);
+    CHECK_EQ(*ub, was);
+    rig_write(&r, NPU_CHIP, CHIP_SHARE, begins);
+    at = npu_next(&r.npu);
+    CHECK_EQ(at, 1200u);
+    rig_to(&r, at);
+    CHECK_EQ(*ub, was ^ 1u);
+    rig_write(&r, NPU_CHIP, CHIP_SHARE, begins);
+    rig_to(&r, at + 100000);
+    CHECK_EQ(*ub, was ^ 1u);
+    rig_close(&r);
+}
+
 /* A sound machine is another configuration. */
 TEST(defect, snapshot_of_a_broken_machine)
 {

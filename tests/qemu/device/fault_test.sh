@@ -51,6 +51,10 @@ changed()
         says err '^matmul: c\[[0-9]+, [0-9]+\] is .* \(0x[0-9a-f]{8}\), want .*; at 0x8[0-9a-f]+$')"
     tap_check changed/flip_of_an_unused_byte "$(broken bitflip:l0c+0@1000 "${vadd[@]}"
         has_status 0; diff "$log/out" sound)"
+    tap_check changed/flip_before_the_launch "$(broken bitflip:ub+4096@18000 "${vadd[@]}"
+        has_status 0; diff "$log/out" sound)"
+    tap_check changed/flip_as_the_launch_counts "$(broken bitflip:ub+4096@+18000 "${vadd[@]}"
+        has_status 0; cmp -s <(digest) <(digest sound) && echo 'the same bytes')"
     tap_check changed/flip_that_never_comes "$(broken bitflip:gm+0@99999999999 "${vadd[@]}"
         has_status 0; diff "$log/out" sound)"
 }
@@ -81,7 +85,8 @@ refused()
     local fault
 
     for fault in bitflip x:y dead:core3 dead:core stuck:sem128 stuck:5 drop:post@0 drop:5 slow:Vx0 \
-        slow:MTE9x2 bitflip:l2@5 bitflip:ub bitflip:ub+999999999@5 core:ub@5 '' , \
+        slow:MTE9x2 bitflip:l2@5 bitflip:ub bitflip:ub@+ bitflip:ub@+x \
+        bitflip:ub+999999999@5 core:ub@5 '' , \
         stuck:core1.sem5 bitflip:corex.ub@5 seed:x,dead:core0 \
         "$(printf 'dead:core0,%.0s' {1..9})"; do
         [ -n "$fault" ] || continue

@@ -141,7 +141,7 @@ struct npu_host {
 
 /* Hardware that is broken (machine/defect.h), of core `core`; NPU_SKIP: or NPU_CHIP, all. */
 enum npu_defect_kind {
-    NPU_FLIP,  /* bit `bit` of memory `what` changes at cycle `at` */
+    NPU_FLIP,  /* `bit` of memory `what` changes at cycle `at`; times: from a launch on */
     NPU_STUCK, /* semaphore `what` keeps its value */
     NPU_DROP,  /* the post number `at` of all commands is lost, from 1 on */
     NPU_SLOW,  /* commands of pipe `what` take `times` as long */

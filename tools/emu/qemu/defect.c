@@ -4,8 +4,9 @@
  * (tools/emu/model/machine/defect.c). Items, separated by commas, of core 0 unless coreN.
  * stands before the name:
  *
- *   bitflip:MEM@CYCLE     one bit of a memory (gm, l1, l0a, ub, ...) changes at that cycle;
- *                         MEM+BYTE: one of that byte's; which one is drawn from the seed
+ *   bitflip:MEM@CYCLE     one bit of a memory (gm, l1, l0a, ub, ...) changes at that cycle, as
+ *                         traces count; @+CYCLE: as the report of the first launch does, from
+ *                         its call; MEM+BYTE: one of that byte's; which is drawn from the seed
  *   stuck:semN            posts and takes leave the semaphore as it is
  *   skip:semN             commands neither wait for the semaphore nor post it, on any core
  *   drop:post@N           the N-th post of a command, of all cores, is lost
@@ -95,11 +96,13 @@ static int find_memory(const char *name)
 static void parse_flip(const char *item, const char *what, struct npu_defect *d)
 {
     g_autofree char *name = g_strdup(core_of(item, what, d));
-    char *byte;
+    char *when, *byte;
     uint64_t bytes;
     int mem;
 
-    d->at = number(item, cut(item, name, '@'), NPU_NEVER - 1);
+    when = cut(item, name, '@');
+    d->times = *when == '+';
+    d->at = number(item, when + d->times, d->times ? NPU_NEVER / 2 : NPU_NEVER - 1);
     byte = strchr(name, '+');
     if (byte) {
         *byte++ = '\0';

@@ -79,7 +79,7 @@ uint64_t defect_next(const struct npu_state *s)
 
     for (unsigned i = 0; i < s->n_defects; i++) {
         const struct npu_defect *d = &s->defect[i];
-        if (d->kind == NPU_FLIP && d->at > s->now && d->at < next) {
+        if (d->kind == NPU_FLIP && !d->times && d->at > s->now && d->at < next) {
             next = d->at;
         }
     }
@@ -109,8 +109,19 @@ void defect_flip(struct npu *n)
 {
     for (unsigned i = 0; i < n->s->n_defects; i++) {
         const struct npu_defect *d = &n->s->defect[i];
-        if (d->kind == NPU_FLIP && d->at == n->s->now) {
+        if (d->kind == NPU_FLIP && !d->times && d->at == n->s->now) {
             flip(n, d);
+        }
+    }
+}
+
+void defect_launch(struct npu_state *s)
+{
+    for (unsigned i = 0; i < s->n_defects; i++) {
+        struct npu_defect *d = &s->defect[i];
+        if (d->kind == NPU_FLIP && d->times) {
+            d->at += s->now;
+            d->times = 0;
         }
     }
 }
@@ -122,8 +133,10 @@ bool defect_restored(const struct npu_state *s, const struct npu_config *config)
     }
     for (unsigned i = 0; i < s->n_defects; i++) {
         const struct npu_defect *a = &s->defect[i], *b = &config->defect[i];
+        bool launched = b->kind == NPU_FLIP && b->times && !a->times;
         if (a->kind != b->kind || a->core != b->core || a->what != b->what ||
-            a->times != b->times || a->at != b->at || a->bit != b->bit) {
+            a->bit != b->bit ||
+            (launched ? a->at < b->at : a->times != b->times || a->at != b->at)) {
             return false;
         }
     }

@@ -21,6 +21,8 @@ bool defect_loses_post(struct npu_state *s);
 /* The first cycle after now at which a bit flips, or NPU_NEVER; flips those that flip now. */
 uint64_t defect_next(const struct npu_state *s);
 void defect_flip(struct npu *n);
+/* A launch begins now: bits whose cycles count from the first one know theirs. */
+void defect_launch(struct npu_state *s);
 /* Whether a restored state has the defects that are asked for. */
 bool defect_restored(const struct npu_state *s, const struct npu_config *config);
 

@@ -13,6 +13,7 @@
  */
 #include "tools/emu/model/machine/hart.h"
 
+#include "tools/emu/model/machine/defect.h"
 #include "tools/emu/model/machine/event.h"
 
 static uint64_t clock_now(const struct npu *n)
@@ -81,6 +82,7 @@ void hart_share(struct npu *n, uint64_t value)
 
     if (value & CHIP_SHARE_LAUNCH) {
         event_called(n, counts(n) ? cost(n->s, COST_LAUNCH) : 0);
+        defect_launch(n->s);
     }
     if (!counts(n)) {
         return;
