@@ -121,7 +121,8 @@ static uint32_t result(const struct matmul *p, uint32_t sum)
 
 uint32_t matmul_ref(const struct matmul *p, uint32_t row, uint32_t column)
 {
-    struct mm mm = {.shape.k = p->k, .a.type = p->in, .tiling.parts = p->parts};
+    struct mm mm = {
+        .shape = {p->m, p->n, p->k, 1}, .a.type = p->in, .tiling.parts = p->parts};
     uint32_t n = p->parts ? p->parts : 1, sum[MM_PARTS];
 
     for (uint32_t i = 0; i < n; i++) {

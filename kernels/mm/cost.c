@@ -237,10 +237,12 @@ static bool is_script(const struct mm_candidate *c, uint64_t pieces)
            pieces * c->chunks * (2 * slices + 1) <= MM_SCRIPT_FEEDS;
 }
 
-/* Until all cores that have a tile have begun, one after the other. */
+/* Until all cores that have a tile have begun, one after the other; parts of k are the less
+ * the later (walk.h). */
 static uint64_t begin_of(const struct mm_search *s, const struct mm_candidate *c)
 {
-    return HART_BLOCK * (uint64_t)mm_min(c->tiles, s->cores) / s->cores;
+    return s->parts > 2 ? 0
+                        : HART_BLOCK * (uint64_t)mm_min(c->tiles, s->cores) / s->cores;
 }
 
 /* Cycles of a core that has one tile: loads one behind the other, at what the cores share,

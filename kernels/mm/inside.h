@@ -61,9 +61,14 @@ static inline bool mm_in_rows(const struct mm *mm, const struct mm_operand *o)
 /* k of a part, at most; of a slot of a in L1. */
 static inline uint32_t mm_part_k(const struct mm *mm, uint32_t parts)
 {
-    uint32_t unit = mm_unit_k(mm), all = mm_count(mm->shape.k, unit);
+    uint32_t most = 0, begin, end = 0;
 
-    return mm_count(all, parts) * unit;
+    for (uint32_t i = 1; i <= parts; i++) {
+        begin = end;
+        end = mm_part_at(mm, i, parts);
+        most = mm_max(most, end - begin);
+    }
+    return mm_up(most, mm_unit_k(mm));
 }
 
 /* Where a chunk's part of a begins in its slot. */

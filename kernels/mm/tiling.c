@@ -37,7 +37,7 @@ enum quant mm_quant(const struct mm *mm)
 
 uint32_t mm_part_begin(const struct mm *mm, uint32_t i)
 {
-    return mm_cut(mm->shape.k, mm_unit_k(mm), i, mm_max(1, mm->tiling.parts));
+    return mm_part_at(mm, i, mm_max(1, mm->tiling.parts));
 }
 
 /* Bytes of k of an operand in L1 whose other side is `side`. */

@@ -35,9 +35,9 @@ void mm_seek(const struct mm *mm, struct mm_cursor *at, uint32_t tile, uint32_t 
     }
     if (tile == first ||
         (begins && mm->parts > 1)) { /* what there is one of stays as it is */
-        piece(s->k, mm->unit_k, at->part, mm->parts, &at->k_begin, &at->k_end);
-        at->chunks = mm_count(at->k_end, mm->tiling.k);
-        at->k_end += at->k_begin;
+        at->k_begin = mm_part_at(mm, at->part, mm->parts);
+        at->k_end = mm_part_at(mm, at->part + 1, mm->parts);
+        at->chunks = mm_count(at->k_end - at->k_begin, mm->tiling.k);
     }
     at->k0 = at->k_begin;
     if (tile == first || (mm->rows > 1 && (begins || by_columns))) {

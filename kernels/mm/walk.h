@@ -58,6 +58,25 @@ static inline uint32_t mm_cut(uint32_t all, uint32_t unit, uint32_t i, uint32_t 
     return mm_min(all, (uint32_t)((uint64_t)mm_count(all, unit) * i / pieces) * unit);
 }
 
+/* Where part i of k begins. Cores begin one after the other, so the first parts are the larger
+ * ones: by what a core of 24, all of which load from L2, loads until the last begins; by half
+ * of a part at most. */
+static inline uint32_t mm_part_at(const struct mm *mm, uint32_t i, uint32_t parts)
+{
+    enum { LATE = 672 * 2030 /* cycles, bytes a cycle */ };
+    uint32_t unit = mm_unit_k(mm), more;
+    uint64_t units = mm_count(mm->shape.k, unit), row;
+
+    if (parts <= 2) { /* two are many cores each, which begin at many times */
+        return mm_cut(mm->shape.k, unit, i, parts);
+    }
+    row =
+        ((uint64_t)mm->shape.m + mm->shape.n) * unit * type_bits(mm->a.type) / 8 * parts;
+    more = mm_min((uint32_t)(LATE / row), (uint32_t)(units / parts / 2));
+    units = units * i / parts + more * i * (parts - i) / (2 * parts);
+    return mm_min(mm->shape.k, (uint32_t)units * unit);
+}
+
 /* A tile goes through L0C in pieces of columns, alike to a unit, the wider ones first: how
  * many there are, and where piece i begins. */
 static inline uint32_t mm_columns(const struct mm *mm, uint32_t nt)
