@@ -151,7 +151,11 @@ static bool cut_chunk(const struct blocking *f, struct block_shape *s)
     if (s->slices > BLOCK_SLICES || s->slices * s->chunks > BLOCK_SLICES_MOST) {
         return false;
     }
-    s->stretches = div_up(s->chunks, BLOCK_SLICES / s->slices);
+    most = BLOCK_SLICES / s->slices;
+    if (f->s.order.n_loads > 1 && most > s->b_slots) {
+        most = s->b_slots; /* so that no load in front of others' waits for what comes later */
+    }
+    s->stretches = div_up(s->chunks, most);
     s->of_stretch = div_up(s->chunks, s->stretches);
     s->stretches = div_up(s->chunks, s->of_stretch);
     return true;
