@@ -153,7 +153,7 @@ static bool cut_chunk(const struct blocking *f, struct block_shape *s)
     }
     most = BLOCK_SLICES / s->slices;
     if (f->s.order.n_loads > 1 && most > s->b_slots) {
-        most = s->b_slots; /* so that no load in front of others' waits for what comes later */
+        most = s->b_slots; /* or others' loads wait behind what has not been let go */
     }
     s->stretches = div_up(s->chunks, most);
     s->of_stretch = div_up(s->chunks, s->stretches);
