@@ -224,14 +224,19 @@ static int write_outputs(const struct graph_run *run, const struct asked *asked)
     return status;
 }
 
-/* Whether each output that is asked for is one, before a run that may be long. */
+/* Whether each output that is asked for is one, and can be put where it shall go, before a run
+ * that may be long. */
 static int look_at_outputs(const struct graph_run *run, const struct asked *asked)
 {
-    const char *path;
-
     for (unsigned i = 0; i < asked->n_out; i++) {
+        const char *path;
+        int fd;
         if (!output_of(run, asked->out[i], &path)) {
             return refuse(asked->out[i], "which output? -o NAME=PATH");
+        }
+        fd = host_create(path);
+        if (fd < 0 || host_create_end(fd, false) != 0) {
+            return refuse(path, host_errno_text());
         }
     }
     return RUN_OK;

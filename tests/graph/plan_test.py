@@ -199,6 +199,18 @@ def operands_that_are_not_there():
 
 
 @test
+def files_that_have_no_end():
+    """A FIFO that nobody writes to is refused, as a model and as an input."""
+    m, wrong = Model([("Abs", "x", "y")], {"x": noise(3)}, "y"), []
+    os.mkfifo(f"{m.work}/fifo")
+    for words in (["fifo", "p"], ["m.onnx", "p", "--in", "fifo"]):
+        done = m.call("env", "-C", m.work, "timeout", "9", GRAPH, "compile", *words)
+        if done.returncode != 2 or done.stderr != "fifo: is not a regular file\n":
+            wrong.append(f"status {done.returncode}: {done.stderr}")
+    return wrong
+
+
+@test
 def names_are_one_line():
     """What a model or a plan names goes to a terminal, and is never more than a line there."""
     m = Model([("Abs", "x", "y\n\33[2J")], {"x": noise(3)}, "y\n\33[2J")

@@ -4,10 +4,13 @@
  */
 #include "tools/graph/graph.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* --- memory and errors --- */
 
@@ -77,6 +80,26 @@ void node_die(const struct graph *g, const struct node *n, const char *format, .
     die(graph_text("%s: node '%s' (%s): %s", g->path, n->name, n->op,
                    text_of(format, args)));
     abort();
+}
+
+FILE *graph_open(const struct graph *g)
+{
+    int fd =
+        open(g->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a FIFO may have no writer */
+    struct stat is;
+    FILE *f;
+
+    if (fd < 0 || fstat(fd, &is) != 0) {
+        graph_die(g, "%s", strerror(errno));
+    }
+    if (!S_ISREG(is.st_mode)) {
+        graph_die(g, "is not a regular file");
+    }
+    f = fdopen(fd, "rb");
+    if (!f) {
+        graph_die(g, "%s", strerror(errno));
+    }
+    return f;
 }
 
 /* --- the graph --- */

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdio.h>
 
 enum {
     GRAPH_RANK = 8,
@@ -135,6 +136,9 @@ _Noreturn void node_die(const struct graph *g, const struct node *n, const char 
                         ...) __attribute__((format(printf, 3, 4)));
 
 /* --- the graph: graph.c --- */
+
+/* The file g->path, which has to be a regular one: others may have no end. */
+FILE *graph_open(const struct graph *g);
 
 /* read.c: a model; a tensor in a file of its own; the type of that number in ONNX. */
 struct graph *graph_read(const char *path);

@@ -4,7 +4,6 @@
  */
 #include "kernels/cli/npy.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,14 +19,12 @@ struct tensor *graph_read_npy(const char *path)
     struct graph *g = graph_alloc(1, sizeof(*g));
     struct tensor *t = graph_alloc(1, sizeof(*t));
     char head[NPY_HEADER_MAX], why[NPY_WHY_BYTES], element[8];
-    FILE *f = fopen(path, "rb");
+    FILE *f;
     size_t have, total = 0;
     struct npy npy;
 
     g->path = path;
-    if (!f) {
-        graph_die(g, "%s", strerror(errno));
-    }
+    f = graph_open(g);
     have = fread(head, 1, sizeof(head), f);
     if (npy_header_bytes(head, have, &total, why) != 0 || total > have ||
         npy_parse_header(head, total, &npy, why) != 0) {

@@ -262,13 +262,13 @@ static int opset_of(const struct graph *g, const Onnx__ModelProto *m)
 
 static uint8_t *read_file(const struct graph *g, size_t *bytes)
 {
-    FILE *f = fopen(g->path, "rb");
+    FILE *f = graph_open(g);
     uint8_t *data;
     long size;
 
-    if (!f || fseek(f, 0, SEEK_END) != 0 || (size = ftell(f)) < 0 || size > FILE_MAX ||
+    if (fseek(f, 0, SEEK_END) != 0 || (size = ftell(f)) < 0 || size > FILE_MAX ||
         fseek(f, 0, SEEK_SET) != 0) {
-        graph_die(g, "%s", f && errno == 0 ? "too large" : strerror(errno));
+        graph_die(g, "%s", errno == 0 ? "too large" : strerror(errno));
     }
     data = graph_alloc((size_t)size, 1);
     if (fread(data, 1, (size_t)size, f) != (size_t)size) {
