@@ -4,7 +4,7 @@
 # knows which of it a test needs.
 
 TARGET_SRC := $(call find,tests/target tests/broken tests/tile tests/profile) tests/test.c \
-    $(patsubst %,tests/bench/%.c,hart launch mm ops sequence soak tile)
+    $(patsubst %,tests/bench/%.c,embedding hart launch mm ops sequence soak tile)
 # Of tile programs what is not of the machine.
 TILE_SRC   := kernels/lib/near.c $(patsubst %,kernels/tile/%.c,ir build kernel over \
     lower fold lex expr signature text ref ref_ops)

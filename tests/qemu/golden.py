@@ -37,6 +37,7 @@ from numpy.lib import format as npy
 sys.dont_write_bytecode = True
 from convolved import conv2d_act, conv2d_q  # noqa: E402
 from embedded import bags, rows_added  # noqa: E402
+from recurrent import gru, lstm  # noqa: E402
 from windows import (cumulated, gathered, ordered, padded, pooled, scattered,  # noqa: E402
                      scattered_rows, sliced)
 
@@ -192,7 +193,7 @@ HELPERS = {"np": np, "limits": limits, "unit": 2.0**-23, "product": product,
            "pooled": pooled, "sliced": sliced, "padded": padded, "gathered": gathered,
            "ordered": ordered, "cumulated": cumulated,
            "scattered": scattered, "scattered_rows": scattered_rows, "ulp": ulp,
-           "bags": bags, "rows_added": rows_added,
+           "bags": bags, "lstm": lstm, "gru": gru, "rows_added": rows_added,
            "erf": np.vectorize(math.erf, [float])}
 
 
