@@ -86,7 +86,7 @@ OPERATOR_FOLDERS := $(filter-out %/cli/ %/lib/ %/mm/ %/tile/,$(wildcard kernels/
 limit = $(shell expr $(1) + 10 \* $(words $(OPERATOR_FOLDERS)) + $(words $(TILE_OPS)) + 32 + 220)
 $(B)/fw-picolibc/%.elf: IMAGE_KIB = $(call limit,90)
 $(B)/fw-newlib/%.elf: IMAGE_KIB = $(call limit,122)
-$(FW:=/test.elf): IMAGE_KIB = 1024
+$(FW:=/test.elf): IMAGE_KIB = 1088
 $(B)/fw-cov/test.elf: IMAGE_KIB = 4096
 
 $(B)/newlib/lib/libc.a: tools/newlib | $(B)/packages-test

@@ -2,6 +2,7 @@
  *
  * The gradient of an embedding: which form, and its launch; see embedding.h.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -16,9 +17,13 @@ enum {
     /* Instructions of the hart, measured: of an index in each form, of a product. */
     HART_SORT = 22,
     HART_ATOMIC = 66,
-    HART_SORTED = 130,
+    HART_SORTED = 190,
     HART_CUBE = 18,
     HART_PRODUCT = 560,
+    HART_TILE = 700, /* that has indices */
+    HART_EMPTY = 100,
+    HART_STORE = 450,  /* of a tile of products */
+    CUBE_START = 4000, /* cycles until slots of ones are 0 */
 };
 
 uint32_t embedding_wrong(const struct embedding_rows *r)
@@ -115,12 +120,7 @@ static uint64_t stored(uint64_t bytes)
 /* Tiles that have indices, if these are anywhere. */
 static double met(double tiles, double tokens)
 {
-    double none = 1;
-
-    for (double i = 0; i < tokens && none > 1e-3; i++) {
-        none *= 1 - 1 / tiles;
-    }
-    return tiles * (1 - none);
+    return tiles <= 1 ? tiles : tiles * (1 - exp(tokens * log1p(-1 / tiles)));
 }
 
 static uint64_t cycles_of_cube(const struct embedding_grad *p)
@@ -139,10 +139,23 @@ static uint64_t cycles_of_cube(const struct embedding_grad *p)
     uint64_t l0 = tokens * wide * 32 / chip_cost(COST_L1_L0B_RATE) +
                   high * FRACTAL * tokens * 2 / chip_cost(COST_L1_L0A_RATE);
     uint64_t out = (uint64_t)p->rows.rows * p->width * 4 / chip_cost(COST_UB_GM_RATE);
-    uint64_t each = max_u64(max_u64(max_u64(cube, in), l0), HART_PRODUCT);
+    double each = (double)max_u64(max_u64(cube, in), l0);
+    double hart =
+        products * HART_PRODUCT + met(tiles, p->rows.n) * (double)columns * HART_STORE;
+    uint64_t engines = max_u64((uint64_t)(products * each), out);
 
-    return max_u64((uint64_t)(products * (double)each), out) +
+    return max_u64(engines, (uint64_t)hart) + CUBE_START +
            p->rows.n * (HART_SORT + HART_CUBE * columns);
+}
+
+/* Of tiles in UB. */
+static uint64_t hart_of_tiles(const struct embedding_grad *p)
+{
+    uint32_t rows = embedding_tile_rows(p, EMBEDDING_SORTED);
+    double tiles = (double)((p->rows.rows + rows - 1) / rows);
+
+    return (uint64_t)(met(tiles, p->rows.n) * HART_TILE + tiles * HART_EMPTY) +
+           p->rows.n * HART_SORTED;
 }
 
 uint64_t embedding_grad_cycles(const struct embedding_grad *p, enum embedding_form form)
@@ -158,7 +171,7 @@ uint64_t embedding_grad_cycles(const struct embedding_grad *p, enum embedding_fo
     case EMBEDDING_SORTED:
         in = moved(COST_GM_UB_FIXED, COST_GM_UB_RATE, p->width * esize, 1);
         v = 24 + (row + 255) / 256 * (p->type == TYPE_F16 ? 2 : 1);
-        return max_u64(stored(dw), n * max_u64(max_u64(in, v), HART_SORTED)) +
+        return max_u64(max_u64(stored(dw), n * max_u64(in, v)), hart_of_tiles(p)) +
                n * HART_SORT;
     case EMBEDDING_CUBE:
         return p->type == TYPE_F16 ? cycles_of_cube(p) : 0;

@@ -142,11 +142,12 @@ static void make_tile(struct cube *s, uint32_t tile, uint32_t zeros)
     union cmd cmd;
 
     if (i == end) {
-        mte_ub_to_gm_rows(
-            &cmd, s->p->dw + (uint64_t)tile * ROWS * s->p->width + s->column, zeros,
-            &(struct mte_rows){.n_rows = rows,
-                               .row_bytes = s->columns * 4,
-                               .gm_pitch_bytes = s->p->width * 4});
+        bool whole = s->columns == s->p->width;
+        float *to = s->p->dw + (uint64_t)tile * ROWS * s->p->width + s->column;
+        struct mte_rows out = {.n_rows = whole ? 1 : rows,
+                               .row_bytes = s->columns * 4 * (whole ? rows : 1),
+                               .gm_pitch_bytes = whole ? 0 : s->p->width * 4};
+        mte_ub_to_gm_rows(&cmd, to, zeros, &out);
         task_issue(PIPE_MTE3, &cmd);
         return;
     }
