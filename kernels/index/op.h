@@ -30,7 +30,7 @@ MUST_CHECK int index_check(const struct op_call *c, const struct places *p,
 /* Where the reference finds it: index `at` of operand 1, from 0 up. */
 uint64_t index_at(const struct op_call *c, uint64_t at, uint64_t size);
 
-/* Any type, by S32: `x` stands for the other operands and results. */
+/* Elements of any type, by indices that are S32. */
 #define INDEX_TYPES                                                                      \
     "f32 s32 -> f32; f16 s32 -> f16; s32 s32 -> s32; s16 s32 -> s16; s8 s32 -> s8; "     \
     "u8 s32 -> u8; s64 s32 -> s64"

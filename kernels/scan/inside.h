@@ -16,13 +16,13 @@ struct scan_room {
     uint32_t esize;
     enum type sum; /* F32 or S32 */
     struct tque *in, *out;
-    uint32_t x, y; /* wide ones of a buffer, if x is not */
+    uint32_t x, y; /* a buffer of wide elements, where those of x are not */
     uint32_t carry;
 };
 
 void scan_issue(union cmd *cmd);
 void scan_count(uint32_t elements);
-/* A buffer of `in` with so many elements as wide ones, and where results are to go. */
+/* The next buffer of `in`, its elements wide; the next of `out`, for wide ones. */
 uint32_t scan_take(struct scan_room *r, uint32_t elements, uint32_t *in);
 uint32_t scan_room_for(struct scan_room *r, uint32_t *out);
 /* The buffers are given back; sums are of the type of y again. */
