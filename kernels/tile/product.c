@@ -62,11 +62,24 @@ static int plan_alone(struct tile_plan *t, unsigned cores, struct tile_error *er
     return 0;
 }
 
+/* The first result that has all of the DOT's dimensions; NULL: only its rows are wanted. */
+static const struct tile_tensor *whole_result(const struct product *p,
+                                              const struct tile_kernel *k)
+{
+    unsigned r = 0;
+
+    while (r < k->n_results && tile_tensor_dims(&k->result[r].tensor) != p->dot->dims) {
+        r++;
+    }
+    return r < k->n_results ? &k->result[r].tensor : NULL;
+}
+
 int product_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cores,
                  struct tile_arena *arena, struct tile_error *error)
 {
     struct tile_plan *t = tile_alloc(arena, sizeof(*t));
     struct product *p = tile_alloc(arena, sizeof(*p));
+    const struct tile_tensor *c;
     int err;
 
     *plan = t;
@@ -78,9 +91,10 @@ int product_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned 
     t->product = p;
     t->name = k->name;
     plan_begin(t);
-    err = product_shape(p, k, &k->result[0].tensor, error);
+    c = whole_result(p, k);
+    err = c ? product_shape(p, k, c, error) : ERR_LOCAL;
     if (err) {
-        return err;
+        return cut_reduced(k) ? ERR_LOCAL : err;
     }
     return cut_reduced(k)             ? block_plan(t, cores, arena, error)
            : product_by_fixpipe(p, k) ? plan_alone(t, cores, error)

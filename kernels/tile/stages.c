@@ -301,7 +301,14 @@ static int plan_stages(struct guide *g, struct tile_plan **first,
     int err, cut;
 
     if (k->n_loops == 0 && cut_first_product(k)) {
-        return plan_products(g, first, k, FUSE_ROWS, depth);
+        err = plan_products(g, first, k, FUSE_ROWS, depth);
+        if (err && cut_reduced(k)) { /* what products leave may lie better without */
+            g->arena->used = used;
+            g->script.n = words;
+            *g->error = (struct tile_error){0};
+            err = plan_products(g, first, k, FUSE_ELEMENTS, depth);
+        }
+        return err;
     }
     if (has_gather(k)) {
         return plan_gathers(g, first, k, depth);
