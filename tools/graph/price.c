@@ -117,6 +117,9 @@ uint64_t price_copies(const struct move *moves, unsigned n)
         struct move_job job;
         uint64_t looked_at;
         double more, begin = greatest(p.out, p.hart);
+        if (moves[i].esize == 0) {
+            return 0; /* of a type that the machine has not: no plan is written */
+        }
         move_plan(&moves[i], n == 1, &job);
         looked_at = job.units < LOOKED_AT ? job.units : LOOKED_AT;
         for (uint64_t k = 0; k < looked_at; k++) {
