@@ -353,9 +353,15 @@ static bool in_parts(const struct mm *mm, unsigned cores, uint32_t parts, uint64
     return s->found;
 }
 
-/* In how many parts k is cheapest on a chip of SPLIT_CORES cores, where it gains a seventh and
- * costs a single core two thirds more at most: *best is how. What the machine has does not
- * matter, or results would depend on it. */
+static uint32_t tiles_of(const struct mm *mm, const struct mm_tiling *t)
+{
+    return mm_pieces(mm->shape.m, mm_unit_m(mm), t->m) *
+           mm_pieces(mm->shape.n, mm_unit_n(mm), t->n);
+}
+
+/* In how many parts k is cheapest on a chip of SPLIT_CORES cores, where it gains a seventh, or
+ * half if each core has a tile without that, and costs a single core a quarter more at most:
+ * *best is how. What the machine has does not matter, or results would depend on it. */
 static uint32_t best_parts(const struct mm *mm, struct mm_search *best)
 {
     static const uint8_t tried[] = {MM_PARTS, 12, 8, 6, 4, 3, 2};
@@ -367,13 +373,14 @@ static uint32_t best_parts(const struct mm *mm, struct mm_search *best)
         !in_parts(mm, SPLIT_CORES, 1, UINT64_MAX, best)) {
         return 1;
     }
-    limit = best->best * 6 / 7;
+    limit =
+        tiles_of(mm, &best->tiling) < SPLIT_CORES ? best->best * 6 / 7 : best->best / 2;
     for (unsigned i = 0; i < sizeof(tried); i++) {
         if (!in_parts(mm, SPLIT_CORES, tried[i], limit, &s)) {
             continue;
         }
         if (alone == 0) {
-            alone = in_parts(mm, 1, 1, UINT64_MAX, &one) ? one.best * 5 / 3 + 1 : 1;
+            alone = in_parts(mm, 1, 1, UINT64_MAX, &one) ? one.best * 5 / 4 + 1 : 1;
         }
         if (in_parts(mm, 1, tried[i], alone, &one)) {
             limit = s.best + 1; /* of equal ones the fewest parts */
