@@ -202,7 +202,7 @@ OPERATOR(
     .io = "x[n,h,w,c] -> y[n,oh,ow,c]", .shape = max_shape,
     .types = "f16 -> f16; f32 -> f32; s32 -> s32; s16 -> s16", .run = max_run,
     .ref = max_ref, .check = 1024, .work = max_work, .options = OPTIONS(POOL_OPTIONS),
-    .numpy = "pooled(x, options, np.max)",
+    .numpy = "pooled(x, options, largest)",
     .cases = CASES("--n 1 --h 1 --w 1 --c 1 --kernel 1",
                    "--n 1 --h 7 --w 9 --c 3 --kernel 3 --stride 2 --pad 1 --type f32",
                    "--n 2 --h 4 --w 30 --c 20 --kernel 1 --stride 3 --type s16",

@@ -102,6 +102,11 @@ def test(what):
     return what
 
 
+def long_test(what):
+    """For FULL alone."""
+    return test(what) if os.environ.get("FULL") or len(sys.argv) > 1 else what
+
+
 @test
 def whole_numbers_of_32_bits():
     """A constant that int32 has not is refused, in an array and as a number of a program."""
@@ -237,7 +242,7 @@ def norm(x, of):
     return (x - mean) / np.sqrt(var + 1e-5) * scale + bias
 
 
-@test
+@long_test
 def norms_are_weights():
     """Behind Conv, ConvTranspose and Gemm, in front of them without pads; the same results."""
     wrong = []
@@ -307,7 +312,7 @@ def what_follows_a_conv_joins_it():
     return wrong if ": Conv_0+Add_1+Relu_2\n" in m.explain() else wrong + [m.explain()]
 
 
-@test
+@long_test
 def windows_without_columns():
     """Of a channel by itself: depthwise convolutions and pools, with pads, steps, dilations."""
     wrong = []

@@ -38,8 +38,8 @@ sys.dont_write_bytecode = True
 from convolved import conv2d_act, conv2d_q  # noqa: E402
 from embedded import bags, rows_added  # noqa: E402
 from recurrent import gru, lstm  # noqa: E402
-from windows import (cumulated, gathered, ordered, padded, pooled, scattered,  # noqa: E402
-                     scattered_rows, sliced)
+from windows import (cumulated, gathered, largest, ordered, padded, pooled,  # noqa: E402
+                     scattered, scattered_rows, sliced)
 
 ROOT = os.path.dirname(os.path.abspath(__file__)) + "/../.."
 TYPES = {"f32": np.float32, "f16": np.float16, "s8": np.int8, "u8": np.uint8,
@@ -190,7 +190,8 @@ def limits(dtype):
 HELPERS = {"np": np, "limits": limits, "unit": 2.0**-23, "product": product,
            "conv2d": conv2d, "conv2d_act": partial(conv2d_act, conv2d),
            "conv2d_q": partial(conv2d_q, conv2d, fixpipe), "matmul": matmul,
-           "pooled": pooled, "sliced": sliced, "padded": padded, "gathered": gathered,
+           "pooled": pooled, "largest": largest, "sliced": sliced, "padded": padded,
+           "gathered": gathered,
            "ordered": ordered, "cumulated": cumulated,
            "scattered": scattered, "scattered_rows": scattered_rows, "ulp": ulp,
            "bags": bags, "lstm": lstm, "gru": gru, "rows_added": rows_added,
@@ -391,9 +392,9 @@ def make(*names):
     for op in operators():
         if op["texts"] or (names and op["name"] not in names):  # makes its operands of texts
             continue
-        few = op["ulps"] and not os.environ.get("FULL")  # one says what it computes
-        for i, line in enumerate(op["cases"]):
-            if not few or i == min(1, len(op["cases"]) - 1):
+        full, last = os.environ.get("FULL"), len(op["cases"]) - 1
+        for i, line in enumerate(op["cases"]):  # of a program one says what it computes
+            if full or (i == min(1, last) if op["ulps"] else i % 2 or last == 0):
                 case(op, f"{op['name']}_{i}", line)
         if op["name"] in OTHERS or (not op["ulps"] and os.environ.get("FULL")):
             other_cases(op)

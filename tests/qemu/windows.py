@@ -5,6 +5,13 @@
 import numpy as np
 
 
+def largest(x, axes=None, keepdims=False):
+    """The maximum, in which -0 is below +0: of these np.max gives either."""
+    most = np.max(x, axes, keepdims=keepdims)
+    plus = np.any((x == 0) & ~np.signbit(x), axes, keepdims=keepdims)
+    return np.where((most == 0) & plus, most.dtype.type(0), most)
+
+
 def pooled(x, o, combine):
     """Windows of x (n, h, w, c), each combined as far as it is in x, or with 0 around it."""
     if o["global"]:
