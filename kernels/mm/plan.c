@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which tiling: sizes of tiles, of chunks and slices of k, and what stays in L1, are tried
- * and the cheapest (cost.h) is taken.
+ * The cheapest tiling (cost.h): sizes of tiles, of chunks and slices of k, what stays in L1.
  */
 #include <stdio.h>
 
