@@ -66,9 +66,6 @@ struct conv {
     float limit;     /* not 0: no more than this behind the activation */
     const void *add; /* F16 (n, oh, ow, o) or none; behind the activation or before it */
     bool add_last;
-    /* Of a part of a transposed convolution: its pixels lie so many rows and columns apart
-     * in a y of y_h x y_w pixels, from first_h, first_w on. step 0: y is all its own. */
-    uint32_t step, y_h, y_w, first_h, first_w;
     unsigned cores; /* 0: all of the chip */
 };
 

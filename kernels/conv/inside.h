@@ -123,16 +123,15 @@ static inline struct conv_run conv_run(const struct conv_plan *l,
                                        uint32_t end)
 {
     uint32_t row = u->row, col = m, count = end - m;
-    uint64_t above = (uint64_t)(u->image + piece->image) * l->y_h + l->p.first_h;
+    uint64_t above = (uint64_t)(u->image + piece->image) * l->oh;
 
-    if (u->cols != l->ow || l->step != 1) {
+    if (u->cols != l->ow) {
         row += m / u->cols;
         col = m % u->cols;
         count = min_u32(u->cols - col, count);
         col += u->col;
     }
-    return (struct conv_run){count, (above + row * l->step) * l->y_w + col * l->step +
-                                        l->p.first_w};
+    return (struct conv_run){count, (above + row) * l->ow + col};
 }
 
 /* Room of the tail; its task, arg: a struct conv_share; a piece in L0C on its way to it;

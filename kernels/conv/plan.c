@@ -354,16 +354,13 @@ int conv_make_plan(const struct conv *p, struct conv_plan *l)
         l->taps = up(p->kh * p->kw * l->in, l->c0);
         l->missing = l->taps * l->c0 - p->kh * p->kw * l->in;
     }
-    l->step = p->step ? p->step : 1;
     l->tail = conv_has_tail(p);
-    if (l->taps == 1 && p->stride_h == 1 && p->stride_w == 1 && p->step == 0) {
+    if (l->taps == 1 && p->stride_h == 1 && p->stride_w == 1) {
         l->p.h *= p->n; /* no window reaches across images, so they may be one */
         l->p.n = 1;
     }
     l->oh = conv_oh(&l->p);
     l->ow = conv_ow(&l->p);
-    l->y_h = p->step ? p->y_h : l->oh;
-    l->y_w = p->step ? p->y_w : l->ow;
     if (cut_channels(l, l1)) {
         return ERR_LOCAL;
     }

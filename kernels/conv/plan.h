@@ -21,8 +21,7 @@ enum { CONV_SET_MMADS = 16 }; /* of a part of a set, whose commands are issued a
 struct conv_plan {
     struct conv p; /* one of 1 x 1 as a single image */
     uint32_t oh, ow;
-    uint32_t step, y_h, y_w; /* from pixel to pixel of y; all of y */
-    bool tail;               /* conv_has_tail() */
+    bool tail; /* conv_has_tail() */
     uint32_t c0, taps, in,
         out;                /* elements of a block; of the filter; channels of a group */
     bool few;               /* see conv_is_few(); taps: blocks of k then, of one block */

@@ -36,7 +36,7 @@ void conv_store_make(const struct conv_plan *l, const struct conv_unit *u, union
     const struct conv *p = &l->p;
     struct fixpipe_tile tile = {.type = p->in == TYPE_S8 ? TYPE_S32 : TYPE_F32,
                                 .n = u->n_count,
-                                .pitch_elems = p->o * l->step,
+                                .pitch_elems = p->o,
                                 .quant = quant_of(p),
                                 .relu = conv_relu(p)};
 

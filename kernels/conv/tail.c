@@ -113,7 +113,7 @@ void conv_tail_take(const struct conv_share *s, uint32_t from,
 static struct mte_rows rows_of(const struct conv_plan *l, uint32_t n_count,
                                uint32_t pitch, uint32_t count, enum type type)
 {
-    uint32_t bytes = type_bits(type) / 8, o = l->p.o * l->step;
+    uint32_t bytes = type_bits(type) / 8, o = l->p.o;
 
     if (n_count == o && pitch == o) {
         return (struct mte_rows){.n_rows = 1, .row_bytes = count * n_count * bytes};
