@@ -154,6 +154,7 @@ static void forget_part(void)
 bool output_end(FILE *file)
 {
     bool good = !ferror(file);
+    int lock = dup(fileno(file)); /* no leftover before it has its name */
 
     good = fclose(file) == 0 && good;
     if (part.dir >= 0) {
@@ -163,6 +164,7 @@ bool output_end(FILE *file)
         }
         forget_part();
     }
+    close(lock);
     return good;
 }
 

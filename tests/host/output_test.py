@@ -3,8 +3,10 @@
 """output_test.py    what programs of the host write appears when it is whole, or not at all
 
 The page of `report` and, where models can be read, an array of `graph`: where links lead, what
-mode it has, what is left when the program is ended or the disk full. TAP on stdout."""
+mode it has, what is left when the program is ended or the disk full, and that what another
+run clears away is never what is about to have its name. TAP on stdout."""
 
+import fcntl
 import os
 import resource
 import shutil
@@ -25,6 +27,7 @@ from tap import done, ok  # noqa: E402
 TRACE = '{"traceEvents":[\n{"name":"X","ph":"X","pid":0,"tid":5,"ts":0.010,"dur":0.020,' \
     '"args":{"cmd":1,"core":0,"pipe":"M","op":"MMAD","issued":5,"bytes":64}}\n]}\n'
 LONG = 4 << 20  # elements of an array that takes a while
+RUNS = 60       # beside one that clears away
 
 
 def report(folder, long):
@@ -126,10 +129,44 @@ def ended(folder, who, command):
            f"{process.returncode} {parts(folder)}")
 
 
+def clear(folder):
+    """As any run begins (part_remove_leftovers()), over and over."""
+    while True:
+        for name in parts(folder):
+            try:
+                fd = os.open(f"{folder}/{name}", os.O_RDONLY)
+            except FileNotFoundError:
+                continue
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.unlink(f"{folder}/{name}")
+            except OSError:
+                pass
+            os.close(fd)
+
+
+def beside(folder, who, command):
+    child = os.fork()
+    if child == 0:
+        try:
+            clear(folder)
+        finally:
+            os._exit(1)
+    try:
+        failed = sum(subprocess.run([*command, f"{folder}/out"], stdout=subprocess.DEVNULL,
+                                    timeout=60, check=False).returncode != 0
+                     for _ in range(RUNS))
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    ok(failed == 0, f"output/{who}_is_not_cleared_away_by_another", f"{failed} of {RUNS}")
+
+
 for program in (report, graph):
     if program is report or os.path.exists("/usr/include/onnx/onnx.proto"):
         with tempfile.TemporaryDirectory(prefix="salai-") as scratch:
             whole(scratch, program.__name__, program(scratch, False))
             refused(scratch, program.__name__, program(scratch, False))
+            beside(scratch, program.__name__, program(scratch, False))
             ended(scratch, program.__name__, program(scratch, True))
 sys.exit(done())

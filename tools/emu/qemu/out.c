@@ -15,6 +15,7 @@
 struct Out {
     char *path, *part; /* part: NULL if it is written where it is */
     gzFile file;
+    int lock; /* the part's, until it has its name: before, it would be a leftover */
     bool lost, keep;
     size_t n;
     QemuSemaphore done;
@@ -105,6 +106,7 @@ Out *out_open(const char *path, bool large)
         errno = err;
         return NULL;
     }
+    o->lock = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     told = false;
     o->path = g_steal_pointer(&there);
     o->part = g_steal_pointer(&part);
@@ -167,6 +169,7 @@ bool out_close(Out *o, bool keep)
         qemu_sem_wait(&o->done);
         qemu_sem_destroy(&o->done);
     }
+    close(o->lock);
     good = !keep || !o->lost;
     if (!good && !told) {
         error_report("npu.so: %s: could not be written completely", o->path);
