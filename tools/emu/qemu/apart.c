@@ -22,7 +22,7 @@
 static struct {
     struct pool *pool;
     unsigned threads;
-    bool asked;     /* for so many, not for what is idle */
+    unsigned asked; /* for so many; 0: for what is idle */
     uint32_t after; /* so many commands work goes apart; 0: never */
     MemoryRegion over;
     const struct TCGCPUOps *qemu;
@@ -47,11 +47,13 @@ unsigned npu_apart_idle(void)
     return idle > 0 ? MIN(1 + idle, USEFUL) : 1;
 }
 
-/* Who has asked for threads is told, and who looks on. */
+/* Who has asked for threads is told how many there were, and who looks on. */
 static void tell(void)
 {
-    if (apart.pool && (apart.asked || isatty(STDERR_FILENO))) {
-        fprintf(stderr, "npu.so: %u threads of the host\n", npu_apart_threads());
+    unsigned n = npu_apart_threads();
+
+    if (apart.asked > 1 || (n > 1 && isatty(STDERR_FILENO))) {
+        fprintf(stderr, "npu.so: %u thread%s of the host\n", n, n > 1 ? "s" : "");
     }
 }
 
@@ -183,7 +185,7 @@ static void stopped(void *opaque, bool running, RunState state)
     }
 }
 
-void npu_apart_init(SalaiNPU *npu, unsigned threads, bool asked)
+void npu_apart_init(SalaiNPU *npu, unsigned threads, unsigned asked)
 {
     static struct TCGCPUOps ops;
     uint64_t bytes = npu_mem_size(npu->config.profile, NPU_MEM_STAGE_MTE2);
@@ -191,11 +193,12 @@ void npu_apart_init(SalaiNPU *npu, unsigned threads, bool asked)
     uint8_t *spare;
 
     qemu_add_vm_change_state_handler(stopped, npu);
+    apart.asked = asked;
+    atexit(tell);
     if (threads < 2) {
         return;
     }
     apart.threads = threads;
-    apart.asked = asked;
     spare = aligned_alloc(4096, all);     /* never freed */
     madvise(spare, all, MADV_NOHUGEPAGE); /* of each the beginning is used */
     for (unsigned c = 0; c < npu->config.cores; c++) {
@@ -210,5 +213,4 @@ void npu_apart_init(SalaiNPU *npu, unsigned threads, bool asked)
     of_calls = npu;
     apart.qemu = call_hook(&ops, do_interrupt);
     apart.after = AFTER_LEAST;
-    atexit(tell);
 }

@@ -70,7 +70,7 @@ SalaiNPU *npu_create(const struct npu_config *asked, bool debug);
 /* apart.c: with two threads or more, work on local memories goes to others when many
  * commands have come whose work could; until npu_together(). asked: by a number. */
 #define NPU_OVER_MEMORIES 1 /* priority of regions: register pages are above all */
-void npu_apart_init(SalaiNPU *npu, unsigned threads, bool asked);
+void npu_apart_init(SalaiNPU *npu, unsigned threads, unsigned asked);
 unsigned npu_apart_idle(void); /* threads that would help, with this host's load */
 void npu_apart(SalaiNPU *npu);
 void npu_together(SalaiNPU *npu);

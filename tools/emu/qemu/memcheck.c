@@ -160,32 +160,35 @@ bool npu_memcheck_write(FILE *to, bool first, uint32_t most)
     return first && n_memory + n_sync == 0;
 }
 
-uint32_t npu_memcheck_count(void)
+/* Findings, and how many more there is no room for. */
+static uint32_t found(uint64_t *lost)
 {
     uint32_t memory = 0, sync = 0;
-    uint64_t lost;
+    uint64_t memory_lost = 0, sync_lost = 0;
 
     if (check.judged) {
-        memory_findings(check.memory, &memory, &lost);
+        memory_findings(check.memory, &memory, &memory_lost);
     }
     if (check.sync) {
-        sync_findings(check.sync, &sync, &lost);
+        sync_findings(check.sync, &sync, &sync_lost);
     }
+    *lost = memory_lost + sync_lost;
     return memory + sync;
+}
+
+uint32_t npu_memcheck_count(void)
+{
+    uint64_t lost;
+
+    return found(&lost);
 }
 
 uint64_t npu_memcheck_lost(void)
 {
-    uint64_t memory = 0, sync = 0;
-    uint32_t n;
+    uint64_t lost;
 
-    if (check.judged) {
-        memory_findings(check.memory, &n, &memory);
-    }
-    if (check.sync) {
-        sync_findings(check.sync, &n, &sync);
-    }
-    return memory + sync;
+    (void)found(&lost);
+    return lost;
 }
 
 size_t npu_memcheck_bytes(void)

@@ -39,10 +39,10 @@ static struct {
     const char *host; /* file, see phases.c, or NULL */
     qemu_plugin_id_t id;
     bool debug;
-    unsigned threads;
-    bool threads_asked;
-    bool window;     /* not all of the run is traced */
-    unsigned checks; /* CHECK_* */
+    unsigned threads; /* of the host, at most */
+    unsigned asked;   /* so many are the user's wish; 0: as are idle */
+    bool window;      /* not all of the run is traced */
+    unsigned checks;  /* CHECK_* */
     enum { CONFINE_OFF, CONFINE_KERNEL, CONFINE_ON } confine;
 } options = {.config = {.cores = 1, .profile = PROFILE_a2, .timing = TIMING_v2},
              .confine = CONFINE_ON,
@@ -256,14 +256,12 @@ static void set_threads(const char *value)
 
     if (strcmp(value, "auto") == 0) {
         options.threads = npu_apart_idle();
-        options.threads_asked = false;
         return;
     }
     if (qemu_strtoi(value, NULL, 10, &n) || n < 1 || n > THREADS_MOST) {
         npu_die("npu.so: threads=%s: 1..%d are allowed", value, THREADS_MOST);
     }
-    options.threads = n;
-    options.threads_asked = true;
+    options.threads = options.asked = n;
     if (n > sysconf(_SC_NPROCESSORS_ONLN)) {
         warn_report("npu.so: threads=%d: this host has %ld", n,
                     sysconf(_SC_NPROCESSORS_ONLN));
@@ -466,8 +464,7 @@ static void attach(Notifier *notifier, void *data)
     if (!options.debug) {
         npu_progress_open(npu);
     }
-    npu_apart_init(npu, threads(),
-                   options.threads_asked); /* the first to hear of a call */
+    npu_apart_init(npu, threads(), options.asked); /* the first to hear of a call */
 }
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info,

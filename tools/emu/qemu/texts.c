@@ -9,7 +9,8 @@
 
 #define NAME_BYTES 64
 #define TEXT_BYTES 512
-#define TILE       "kernels/tile/" /* who issues the commands of tile programs */
+#define TILE       "kernels/tile/" /* who issues the commands of tile programs, */
+#define PRODUCTS   "kernels/mm/"   /* and those of their products */
 #define TAG_LINE   0xffffff /* of a tag: the line of the program, as the planner has it */
 
 static struct {
@@ -182,7 +183,8 @@ const char *npu_text_line(const struct npu_event *e)
     const char *line = npu_line(e->pc, e->ra) ?: "";
     uint32_t tag = e->cmd->head.tag & TAG_LINE;
 
-    if (tag && texts.program && g_str_has_prefix(line, TILE)) {
+    if (tag && texts.program &&
+        (g_str_has_prefix(line, TILE) || g_str_has_prefix(line, PRODUCTS))) {
         return kept(g_strdup_printf("%s:%u", texts.program, tag));
     }
     return line;
