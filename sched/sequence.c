@@ -31,6 +31,17 @@ static bool in_gm(const struct cmd_arg *arg)
     return arg->size == sizeof(uint64_t) && strstr(cmd_arg_text(arg), "in GM") != NULL;
 }
 
+/* Of 64 bits, as addresses in GM are, and 0. */
+static inline bool is_zero(const union cmd *cmd, const struct cmd_arg *arg)
+{
+    uint64_t value = 1;
+
+    if (arg->size == sizeof(value)) {
+        memcpy(&value, cmd->bytes + arg->offset, sizeof(value));
+    }
+    return value == 0;
+}
+
 /* ERR_SEQUENCE and what is wrong with command i, behind the sequence's name. */
 __attribute__((format(printf, 5, 6))) static int wrong(const struct sequence *s,
                                                        unsigned i, char *text,
@@ -75,7 +86,7 @@ static int check_command(const struct sequence *s, unsigned i, char *text, size_
     }
     for (unsigned a = 0; a < info->n_args; a++) {
         const struct cmd_arg *arg = &info->args[a];
-        if (in_gm(arg) && cmd_arg_value(cmd, arg) == 0 && !patch_of(s, i, arg->offset)) {
+        if (is_zero(cmd, arg) && in_gm(arg) && !patch_of(s, i, arg->offset)) {
             return wrong(s, i, text, size, "%s is 0 and not patched", arg->name);
         }
     }
