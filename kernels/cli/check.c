@@ -60,13 +60,22 @@ struct pair {
     double got, want, allowed; /* below 0: the bits must be equal */
 };
 
+/* Whether what is got is infinite and what is wanted may, rounded to the type, be so. */
+static bool passes_range(const struct pair *p, enum type type)
+{
+    double least = type == TYPE_F16 ? 0x1.ffep15 : 0x1.ffffffp127; /* that rounds up */
+
+    return isinf(p->got) && (p->got < 0 ? -p->want : p->want) + p->allowed >= least;
+}
+
 /* Error in units of what is allowed; of bits 0 or infinity. */
-static double error_of(const struct pair *p)
+static double error_of(const struct pair *p, enum type type)
 {
     if (p->allowed < 0) {
         return p->got_bits == p->want_bits ? 0 : INFINITY;
     }
-    if ((isnan(p->got) && isnan(p->want)) || p->got == p->want || isinf(p->allowed)) {
+    if ((isnan(p->got) && isnan(p->want)) || p->got == p->want || isinf(p->allowed) ||
+        passes_range(p, type)) {
         return 0;
     }
     return isfinite(p->got) && isfinite(p->want) ? fabs(p->got - p->want) / p->allowed
@@ -88,7 +97,7 @@ struct job {
     const struct op_call *call;
     unsigned out;
     const char *data;
-    struct op_want want;
+    const struct op_want *want;
 };
 
 static void tell(const struct job *j, uint64_t i, const struct pair *p)
@@ -110,7 +119,8 @@ static void tell(const struct job *j, uint64_t i, const struct pair *p)
     fputs(", want ", stderr);
     print_number(p->want, p->want_bits, p->allowed < 0 ? t->type : TYPE_NONE);
     if (p->allowed >= 0) {
-        fprintf(stderr, " +- %.3g, %.3g times that away", p->allowed, error_of(p));
+        fprintf(stderr, " +- %.3g, %.3g times that away", p->allowed,
+                error_of(p, t->type));
     } else if (isfinite(p->got) && isfinite(p->want)) {
         fprintf(stderr, ", %g ulp away", fabs(p->got - p->want) / ulp(t->type, p->want));
     }
@@ -119,13 +129,12 @@ static void tell(const struct job *j, uint64_t i, const struct pair *p)
 }
 
 /* Elements first .. first + n - 1. */
-static int check_some(struct job *j, uint64_t first, uint64_t n, double *worst)
+static int check_some(const struct job *j, uint64_t first, uint64_t n, double *worst)
 {
-    const struct op_want *want = &j->want;
+    const struct op_want *want = j->want;
     enum type type = j->call->out[j->out].type;
     int tolerance = j->call->op->tolerance;
 
-    j->call->op->ref(j->call, j->out, first, n, &j->want);
     for (uint64_t i = 0; i < n; i++) {
         uint64_t bits = data_bits(j->data, type, first + i);
         struct pair p = {.got_bits = bits, .got = data_value(bits, type)};
@@ -135,7 +144,7 @@ static int check_some(struct job *j, uint64_t first, uint64_t n, double *worst)
         p.allowed = tolerance == OP_EXACT   ? -1
                     : tolerance == OP_BOUND ? want->bound[i]
                                             : tolerance * ulp(type, p.want);
-        error = error_of(&p);
+        error = error_of(&p, type);
         if (!(error <= 1)) {
             tell(j, first + i, &p);
             return ERR_MISMATCH;
@@ -145,29 +154,41 @@ static int check_some(struct job *j, uint64_t first, uint64_t n, double *worst)
     return 0;
 }
 
-int check_result(const char *who, const struct op_call *call, unsigned out,
-                 const void *data, uint64_t samples, struct checked *checked)
+int check_several(const struct op_call *call, unsigned out,
+                  const struct candidate *candidates, unsigned n, uint64_t samples,
+                  struct checked *checked)
 {
     uint64_t row = row_of(call, &call->out[out]), of = call->out[out].count / row;
-    struct job j = {who, call, out, data, {.bits = calloc(row, 8)}};
+    struct op_want want = {.bits = calloc(row, 8)};
     int err = 0;
 
-    j.want.value = calloc(row, sizeof(double));
-    j.want.bound = calloc(row, sizeof(double));
+    want.value = calloc(row, sizeof(double));
+    want.bound = calloc(row, sizeof(double));
     samples = samples < of ? samples : of;
     checked->done = samples;
     checked->of = of;
-    if (!j.want.bits || !j.want.value || !j.want.bound) {
+    want.no_memory = !want.bits || !want.value || !want.bound;
+    for (uint64_t s = 0; !err && !want.no_memory && s < samples; s++) {
+        uint64_t first = sample_at(s, samples, of, row > 1) * row;
+        call->op->ref(call, out, first, row, &want);
+        for (unsigned i = 0; !err && !want.no_memory && i < n; i++) {
+            struct job j = {candidates[i].who, call, out, candidates[i].data, &want};
+            err = check_some(&j, first, row, &checked->worst);
+        }
+    }
+    if (want.no_memory) {
         fprintf(stderr, "%s: no memory for the reference; MEM= gives the machine more\n",
-                who);
+                candidates->who);
         err = ERR_NOMEM;
     }
-    for (uint64_t s = 0; !err && s < samples; s++) {
-        err = check_some(&j, sample_at(s, samples, of, row > 1) * row, row,
-                         &checked->worst);
-    }
-    free(j.want.bits);
-    free(j.want.value);
-    free(j.want.bound);
+    free(want.bits);
+    free(want.value);
+    free(want.bound);
     return err;
+}
+
+int check_result(const char *who, const struct op_call *call, unsigned out,
+                 const void *data, uint64_t samples, struct checked *checked)
+{
+    return check_several(call, out, &(struct candidate){who, data}, 1, samples, checked);
 }

@@ -14,6 +14,11 @@ struct checked {
     double worst;      /* error in units of what is allowed */
 };
 
+struct candidate {
+    const char *who;
+    const void *data;
+};
+
 /* How many elements, or rows, are compared unless the user says it: all where that does
  * not take long. */
 uint64_t check_default(const struct op_call *call);
@@ -23,5 +28,9 @@ uint64_t check_default(const struct op_call *call);
  * ERR_NOMEM after one, too. */
 MUST_CHECK int check_result(const char *who, const struct op_call *call, unsigned out,
                             const void *data, uint64_t samples, struct checked *checked);
+/* The same of n, for which the reference is asked once. */
+MUST_CHECK int check_several(const struct op_call *call, unsigned out,
+                             const struct candidate *candidates, unsigned n,
+                             uint64_t samples, struct checked *checked);
 
 #endif

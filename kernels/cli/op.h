@@ -58,6 +58,7 @@ struct op_call {
 struct op_want {
     uint64_t *bits;
     double *value, *bound;
+    bool no_memory; /* the reference had none, and has left them as they were */
 };
 
 /* How a result is compared: a number of ulps of its type, or one of these. */
@@ -98,6 +99,7 @@ struct opdesc {
     int (*shape)(const struct op_call *call, unsigned number, struct tensor *out);
     /* Rows of what is allowed, the default first: `f16 f16 -> f32; s8 s8 -> s32`. */
     const char *types;
+    enum type cube; /* that not every chip's Cube has, and this wants; or TYPE_NONE */
     const struct option *options; /* its own: OPTIONS(...) */
     op_run_fn *run;
     /* Before the first run: workspaces. 0, or an error that has been told. NULL: none. */

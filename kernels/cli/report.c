@@ -298,7 +298,11 @@ static void print_lines(const struct sched_report *report)
 
 int report_error(const char *who, int err, const struct sched_report *report)
 {
-    fprintf(stderr, "%s: %s\n", who, report->text[0] ? report->text : err_text(err));
+    const char *text = report->text[0] ? report->text : err_text(err);
+
+    /* Bad input has one line, and so has a task without memory: where it was. */
+    fprintf(stderr, "%s: %.*s\n", who, (int)strcspn(text, err == ERR_NOMEM ? "\n" : ""),
+            text);
     if (err == ERR_FAULT && report->task) {
         fprintf(stderr, "  issued by task %s\n", report->task);
     }
@@ -310,5 +314,8 @@ int report_error(const char *who, int err, const struct sched_report *report)
     }
     print_lines(report);
     /* Nothing was started, or MEM= is too small. */
-    return err == ERR_ARG || err == ERR_NOMEM ? RUN_INPUT : RUN_FAULT;
+    return err == ERR_ARG || err == ERR_SHAPE || err == ERR_TYPE || err == ERR_ABSENT ||
+                   err == ERR_NOMEM
+               ? RUN_INPUT
+               : RUN_FAULT;
 }

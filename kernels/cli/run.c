@@ -119,11 +119,10 @@ static int check(const struct line *line, const struct op_call *call,
     int err = 0;
 
     for (unsigned i = 0; op->ref && samples && i < line->io.n_out && !err; i++) {
-        err = check_result(op->name, call, i, call->out[i].data, samples, &checked);
-        if (!err && separate) {
-            err = check_result("separate", call, i, separate->out[i].data, samples,
-                               &checked);
-        }
+        struct candidate candidates[] = {
+            {op->name, call->out[i].data},
+            {"separate", separate ? separate->out[i].data : NULL}};
+        err = check_several(call, i, candidates, separate ? 2 : 1, samples, &checked);
     }
     if (err || checked.done == 0) {
         return err == ERR_MISMATCH ? RUN_CHECK : err ? RUN_INPUT : RUN_OK;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/embedding/inside.h"
+#include "sched/vector.h"
 
 struct bag {
     const struct embedding_bag *p;
@@ -31,25 +32,23 @@ static void combine(const struct bag *s, uint32_t slot, uint32_t n, bool first)
     union cmd cmd;
 
     if (p->type == TYPE_F16) {
-        vector_count(&cmd, n * s->pitch / 2);
-        task_issue(PIPE_V, &cmd);
+        task_vector_count(n * s->pitch / 2);
         from = s->wide;
         vector_convert(&cmd, TYPE_F16, TYPE_F32, ROUND_NONE, from, slot);
-        task_issue(PIPE_V, &cmd);
+        task_vector(&cmd);
     }
-    vector_count(&cmd, s->columns);
-    task_issue(PIPE_V, &cmd);
+    task_vector_count(s->columns);
     for (uint32_t i = 0; i < n; i++) {
         if (first && i == 0) {
             vector_copy(&cmd, TYPE_F32, s->sum, from);
         } else {
             vector_binary(&cmd, op, TYPE_F32, s->sum, s->sum, from + i * pitch);
         }
-        task_issue(PIPE_V, &cmd);
+        task_vector(&cmd);
     }
     cmd_nop(&cmd);
     tque_free(s->in, slot, &cmd);
-    task_issue(PIPE_V, &cmd);
+    task_vector(&cmd);
 }
 
 /* The next rows of a bag that take part, from *i on, to a slot: how many. */
@@ -91,14 +90,13 @@ static void make_bag(const struct bag *s, uint32_t bag)
         all += n;
     }
     y = tque_alloc(s->out);
-    vector_count(&cmd, s->columns);
-    task_issue(PIPE_V, &cmd);
+    task_vector_count(s->columns);
     if (all == 0) {
         vector_fill(&cmd, OP_VDUP, TYPE_F32, s->sum, 0);
-        task_issue(PIPE_V, &cmd);
+        task_vector(&cmd);
     } else if (p->mode == BAG_MEAN) {
         vector_scalar(&cmd, OP_VMULS, TYPE_F32, s->sum, s->sum, bits(1.0f / (float)all));
-        task_issue(PIPE_V, &cmd);
+        task_vector(&cmd);
     }
     if (p->type == TYPE_F32) {
         vector_copy(&cmd, TYPE_F32, y, s->sum);
@@ -106,7 +104,7 @@ static void make_bag(const struct bag *s, uint32_t bag)
         vector_convert(&cmd, TYPE_F32, TYPE_F16, ROUND_NONE, y, s->sum);
     }
     tque_enque(s->out, y, &cmd);
-    task_issue(PIPE_V, &cmd);
+    task_vector(&cmd);
     y = tque_deque(s->out);
     mte_ub_to_gm(&cmd,
                  (char *)p->y +

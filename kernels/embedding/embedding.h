@@ -72,6 +72,7 @@ enum embedding_form {
     EMBEDDING_CUBE,
     EMBEDDING_FORMS
 };
+enum { EMBEDDING_SQUARE = 128 }; /* rows of dw in a tile of CUBE, and of dx in a chunk */
 
 struct embedding_grad {
     const void *dx;

@@ -2,13 +2,13 @@
  *
  * embedding, embedding_bag and embedding_grad: their descriptions.
  */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "kernels/cli/limit.h"
 #include "kernels/cli/op.h"
 #include "kernels/embedding/embedding.h"
-#include "kernels/index/rows.h"
 #include "kernels/index/rows.h"
 
 struct own {
@@ -142,7 +142,9 @@ static double bag_element(const struct op_call *c, const struct embedding_bag *p
     }
     y = p->mode == BAG_MEAN && all ? y / (double)all : y;
     *bound = (p->type == TYPE_F16 ? 0x1p-11 : 0x1p-24) * fabs(y) + 0x1p-25;
-    if (p->mode != BAG_MAX) {
+    if (p->mode != BAG_MAX && sizes > (double)FLT_MAX) {
+        *bound = INFINITY; /* a sum in F32 may be so, too */
+    } else if (p->mode != BAG_MAX) {
         *bound += (double)(all + 2) * 0x1p-24 * sizes /
                   (p->mode == BAG_MEAN && all ? (double)all : 1);
     }
@@ -260,20 +262,39 @@ static int grad_run(const struct op_call *c, struct sched_report *report)
     return types_are_right(c) ? embedding_grad(&p, report) : ERR_TYPE;
 }
 
-/* In order, as fp32: every form gives these bits. */
+/* Whether the Cube multiplies token k by 0 for a row: another one of its chunk is of the
+ * row's tile. */
+static bool is_multiplied(const struct embedding_rows *r, uint32_t k, uint64_t row)
+{
+    uint32_t first = k / EMBEDDING_SQUARE * EMBEDDING_SQUARE;
+
+    for (uint32_t i = first; i < r->n && i < first + EMBEDDING_SQUARE; i++) {
+        int32_t other = embedding_row(r, i);
+        if (other >= 0 && (uint32_t)other / EMBEDDING_SQUARE == row / EMBEDDING_SQUARE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* In order, as fp32: every form gives these bits, the Cube of finite dx. */
 static void grad_ref(const struct op_call *c, unsigned out, uint64_t first, uint64_t n,
                      struct op_want *want)
 {
     struct embedding_grad p = grad_of(c);
+    bool cube = (p.form ? p.form : embedding_grad_form(&p)) == EMBEDDING_CUBE;
 
     (void)out;
     for (uint64_t i = 0; i < n; i++) {
         uint64_t row = (first + i) / p.width, column = (first + i) % p.width;
         float sum = 0;
-        for (uint32_t k = 0; k < p.rows.n; k++) {
-            if ((uint32_t)p.rows.index[k] == row && p.rows.index[k] != p.rows.padding) {
-                sum += (float)tensor_number(&c->in[0], k * p.width + column);
+        for (uint32_t k = 0; k < p.rows.n && !isnan(sum); k++) {
+            bool mine = embedding_row(&p.rows, k) == (int64_t)row;
+            float x = 0;
+            if (mine || cube) {
+                x = (float)tensor_number(&c->in[0], k * p.width + column);
             }
+            sum += mine ? x : isfinite(x) || !is_multiplied(&p.rows, k, row) ? 0 : NAN;
         }
         want->bits[i] = data_round((double)sum, TYPE_F32);
     }

@@ -10,9 +10,9 @@
 #include "kernels/embedding/inside.h"
 
 enum {
-    CUBE_ROWS = 128, /* of a tile: with as many columns half of L0C */
-    CUBE_TOKENS = 128,
-    CUBE_COLUMNS = 128,
+    CUBE_ROWS = EMBEDDING_SQUARE, /* of a tile: with as many columns half of L0C */
+    CUBE_TOKENS = EMBEDDING_SQUARE,
+    CUBE_COLUMNS = EMBEDDING_SQUARE,
     FRACTAL = 16,
     /* Instructions of the hart, measured: of an index in each form, of a product. */
     HART_SORT = 22,
@@ -93,11 +93,6 @@ static int sort(const struct embedding_grad *p, struct embedding_tiles *t)
 }
 
 /* --- the choice --- */
-
-static uint64_t max_u64(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
 
 /* Of a transfer of rows; short rows cost as much as longer ones. */
 static uint64_t moved(enum npu_cost fixed, enum npu_cost rate, uint64_t row,

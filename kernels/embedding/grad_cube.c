@@ -11,11 +11,12 @@
 #include "hal/cube.h"
 #include "hal/fixpipe.h"
 #include "kernels/embedding/inside.h"
+#include "sched/vector.h"
 
 enum {
-    ROWS = 128, /* of a tile, tokens of a chunk, columns of a product */
-    TOKENS = 128,
-    COLUMNS = 128,
+    ROWS = EMBEDDING_SQUARE, /* of a tile, tokens of a chunk, columns of a product */
+    TOKENS = EMBEDDING_SQUARE,
+    COLUMNS = EMBEDDING_SQUARE,
     BLOCK = 16,
     ONES_BYTES = ROWS * TOKENS * 2,
     DX_BYTES = TOKENS * COLUMNS * 2,
@@ -184,11 +185,10 @@ static uint32_t make_zeros(struct tpipe *pipe)
     uint32_t zeros = tque_alloc(que);
     union cmd cmd;
 
-    vector_count(&cmd, ROWS * COLUMNS);
-    task_issue(PIPE_V, &cmd);
+    task_vector_count(ROWS * COLUMNS);
     vector_fill(&cmd, OP_VDUP, TYPE_F32, zeros, 0);
     tque_enque(que, zeros, &cmd);
-    task_issue(PIPE_V, &cmd);
+    task_vector(&cmd);
     (void)tque_deque(que);
     cmd_nop(&cmd);
     tque_free(que, zeros, &cmd);

@@ -4,6 +4,7 @@
  * Each core has tiles of dw of its own and is alone in what it writes.
  */
 #include "kernels/embedding/inside.h"
+#include "sched/vector.h"
 
 /* A piece of the columns, and what a core has of dw. */
 struct part {
@@ -76,12 +77,11 @@ static void make_zeros(struct part *s, struct tpipe *pipe)
         tque_init(pipe, "zeros", VECOUT, PIPE_V, PIPE_MTE3, 1, EMBEDDING_SLOT);
     union cmd cmd;
 
-    vector_count(&cmd, EMBEDDING_SLOT / 4);
-    task_issue(PIPE_V, &cmd);
+    task_vector_count(EMBEDDING_SLOT / 4);
     s->zeros = tque_alloc(que);
     vector_fill(&cmd, OP_VDUP, TYPE_F32, s->zeros, 0);
     tque_enque(que, s->zeros, &cmd);
-    task_issue(PIPE_V, &cmd);
+    task_vector(&cmd);
     (void)tque_deque(que);
     cmd_nop(&cmd);
     tque_free(que, s->zeros, &cmd);
@@ -96,12 +96,11 @@ static void widen(const struct part *s, uint32_t n)
     uint32_t from = tque_deque(s->in), to = tque_alloc(s->wide);
     union cmd cmd;
 
-    vector_count(&cmd, n * s->pitch / 4);
-    task_issue(PIPE_V, &cmd);
+    task_vector_count(n * s->pitch / 4);
     vector_convert(&cmd, TYPE_F16, TYPE_F32, ROUND_NONE, to, from);
     tque_free(s->in, from, &cmd);
     tque_enque(s->wide, to, &cmd);
-    task_issue(PIPE_V, &cmd);
+    task_vector(&cmd);
 }
 
 /* Rows [first, first + n) of dx, of which `to` says where each goes, or -1. */
@@ -213,15 +212,13 @@ static void add_in_ub(const struct part *s, uint32_t y, uint32_t tile_row,
     }
     slot = tque_deque(s->in);
     if (!f32) {
-        vector_count(&cmd, n * s->pitch / 4);
-        task_issue(PIPE_V, &cmd);
+        task_vector_count(n * s->pitch / 4);
         vector_convert(&cmd, TYPE_F16, TYPE_F32, ROUND_NONE, s->scratch, slot);
         tque_free(s->in, slot, &cmd);
-        task_issue(PIPE_V, &cmd);
+        task_vector(&cmd);
     }
     from = f32 ? slot : s->scratch;
-    vector_count(&cmd, s->columns);
-    task_issue(PIPE_V, &cmd);
+    task_vector_count(s->columns);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t row = (uint32_t)s->p->rows.index[token[i]] - tile_row;
         uint32_t to = y + row * s->pitch;
@@ -246,17 +243,16 @@ static void make_tile(const struct part *s, uint32_t tile)
         return;
     }
     y = tque_alloc(s->out);
-    vector_count(&cmd, rows * s->pitch / 4);
-    task_issue(PIPE_V, &cmd);
+    task_vector_count(rows * s->pitch / 4);
     vector_fill(&cmd, OP_VDUP, TYPE_F32, y, 0);
-    task_issue(PIPE_V, &cmd);
+    task_vector(&cmd);
     for (uint32_t i = t->start[tile]; i < t->start[tile + 1]; i += n) {
         n = min_u32(s->batch, t->start[tile + 1] - i);
         add_in_ub(s, y, row, t->token + i, n);
     }
     cmd_nop(&cmd);
     tque_enque(s->out, y, &cmd);
-    task_issue(PIPE_V, &cmd);
+    task_vector(&cmd);
     y = tque_deque(s->out);
     mte_ub_to_gm_rows(&cmd, dw_at(s, row), y, &out);
     tque_free(s->out, y, &cmd);

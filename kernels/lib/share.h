@@ -12,6 +12,16 @@ static inline uint32_t min_u32(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
+static inline uint64_t max_u64(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline uint32_t div_up_u32(uint32_t n, uint32_t by)
+{
+    return (n + by - 1) / by;
+}
+
 static inline uint32_t up16(uint32_t n)
 {
     return (n + 15) & ~15u;

@@ -57,13 +57,19 @@ static bool has_nothing(const struct tensor *t)
     return nothing;
 }
 
-int list_check(const struct op_call *c)
+bool list_moves(enum type type)
 {
     const unsigned types = 1u << TYPE_F32 | 1u << TYPE_F16 | 1u << TYPE_S32 |
                            1u << TYPE_S16 | 1u << TYPE_S8 | 1u << TYPE_U8 |
                            1u << TYPE_S64;
+
+    return type < TYPE_COUNT && types >> type & 1;
+}
+
+int list_check(const struct op_call *c)
+{
     enum type type = c->out[0].type;
-    int err = type < TYPE_COUNT && types >> type & 1 ? 0 : ERR_TYPE;
+    int err = list_moves(type) ? 0 : ERR_TYPE;
 
     for (unsigned i = 0; i < OP_IN && c->in[i].data && !err; i++) {
         err = c->in[i].type != type ? ERR_TYPE : has_nothing(&c->in[i]) ? ERR_ARG : 0;

@@ -22,6 +22,8 @@ MUST_CHECK int list_parse(const char *who, const char *option, const char *text,
 void list_steps(const struct tensor *t, uint64_t step[NPY_MAX_DIMS]);
 /* Index of element i of an array. */
 void list_index(const struct tensor *t, uint64_t i, uint64_t index[NPY_MAX_DIMS]);
+/* Whether a type is one of LIST_TYPES. */
+bool list_moves(enum type type);
 /* Whether operands and result are of one type of LIST_TYPES and none has a size of 0:
  * ERR_TYPE, ERR_ARG. */
 MUST_CHECK int list_check(const struct op_call *c);

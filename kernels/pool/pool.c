@@ -15,6 +15,7 @@
 #include "kernels/lib/share.h"
 #include "sched/launch.h"
 #include "sched/tque.h"
+#include "sched/vector.h"
 
 enum {
     BLOCK = 32,
@@ -176,19 +177,6 @@ static uint32_t lowest(enum type type)
                               : 0x8000;
 }
 
-static void issue(union cmd *cmd)
-{
-    task_issue(PIPE_V, cmd);
-}
-
-static void count(uint32_t elements)
-{
-    union cmd cmd;
-
-    vector_count(&cmd, elements);
-    issue(&cmd);
-}
-
 static void bring(const struct room *r, const struct unit *u, uint32_t row)
 {
     const struct plan *l = r->plan;
@@ -219,7 +207,7 @@ static void combine_row(const struct room *r, uint32_t row)
     if (l->sum != l->p->type) {
         vector_convert(&cmd, l->p->type, l->sum, ROUND_RINT, row ? r->wide : r->rows, x);
         if (row) {
-            issue(&cmd);
+            task_vector(&cmd);
             vector_binary(&cmd, op, l->sum, r->rows, r->rows, r->wide);
         }
     } else if (row) {
@@ -230,7 +218,7 @@ static void combine_row(const struct room *r, uint32_t row)
         vector_binary(&cmd, op, l->sum, r->rows, x, x);
     }
     tque_free(r->in, x, &cmd);
-    issue(&cmd);
+    task_vector(&cmd);
 }
 
 /* Pixels that lie apart in x and y, and result in pixels side by side. */
@@ -263,9 +251,9 @@ static void combine(const struct plan *l, const struct columns *c, uint32_t bloc
                 bits < 64    ? 0
                 : bits < 128 ? (UINT64_C(1) << (bits - 64)) - 1
                              : UINT64_MAX);
-    issue(&cmd);
+    task_vector(&cmd);
     vector_binary_strided(&cmd, &v);
-    issue(&cmd);
+    task_vector(&cmd);
 }
 
 static struct columns behind(const struct plan *l, const struct columns *c,
@@ -281,11 +269,11 @@ static void combine_pixels(const struct plan *l, uint32_t cols, const struct col
 {
     union cmd cmd;
 
-    count(l->sum_blocks * BLOCK * 8 / type_bits(l->sum));
+    task_vector_count(l->sum_blocks * BLOCK * 8 / type_bits(l->sum));
     for (uint32_t i = 0; i < cols; i++) {
         struct columns at = behind(l, c, i, 0);
         vector_binary(&cmd, op_of(l), l->sum, at.dst, at.x, at.y);
-        issue(&cmd);
+        task_vector(&cmd);
     }
 }
 
@@ -355,10 +343,10 @@ static void divide(const struct room *r, const struct unit *u)
 
     for (uint32_t i = 0; i < r->n_runs; i++) {
         uint32_t first = r->runs[i].first, at = r->sums + first * pixel;
-        count((r->runs[i + 1].first - first) * pixel / 4);
+        task_vector_count((r->runs[i + 1].first - first) * pixel / 4);
         vector_scalar(&cmd, OP_VMULS, TYPE_F32, at, at,
                       bits_of(1.0f / (float)(r->runs[i].n * rows)));
-        issue(&cmd);
+        task_vector(&cmd);
     }
 }
 
@@ -386,7 +374,7 @@ static void make_row(const struct room *r, const struct unit *u)
     uint32_t pixel = l->sum_blocks * BLOCK, y, to;
     union cmd cmd;
 
-    count(l->wide * pixel * 8 / type_bits(l->sum));
+    task_vector_count(l->wide * pixel * 8 / type_bits(l->sum));
     for (uint32_t row = 0; row < u->rows; row++) {
         bring(r, u, row);
         combine_row(r, row);
@@ -402,7 +390,7 @@ static void make_row(const struct room *r, const struct unit *u)
     }
     if (p->mean) {
         divide(r, u);
-        count(u->cols * pixel / 4);
+        task_vector_count(u->cols * pixel / 4);
         if (l->sum != p->type) {
             vector_convert(&cmd, l->sum, p->type, ROUND_RINT, y, r->sums);
         } else {
@@ -412,7 +400,7 @@ static void make_row(const struct room *r, const struct unit *u)
         cmd_nop(&cmd);
     }
     tque_enque(r->out, y, &cmd);
-    issue(&cmd);
+    task_vector(&cmd);
     store(r, u, tque_deque(r->out));
 }
 
@@ -422,11 +410,11 @@ static void fill(const struct room *r)
     const struct plan *l = r->plan;
     union cmd cmd;
 
-    count(ROW / l->esize);
+    task_vector_count(ROW / l->esize);
     for (unsigned i = 0; i < ROWS; i++) {
         vector_fill(&cmd, OP_VDUP, l->esize == 4 ? TYPE_S32 : TYPE_S16,
                     r->in->begin + i * ROW, l->p->mean ? 0 : lowest(l->p->type));
-        issue(&cmd);
+        task_vector(&cmd);
     }
     task_drain();
 }

@@ -2,6 +2,7 @@
  *
  * What max_pool and avg_pool are: their descriptions, and poolings by definition.
  */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -182,6 +183,9 @@ static void mean_ref(const struct op_call *c, unsigned out, uint64_t first, uint
             w.size / of * ldexp(w.n + 2, -24) +
             fabs(want->value[i]) * (c->out[out].type == TYPE_F16 ? 0x1p-11 : 0) +
             (c->out[out].type == TYPE_F16 ? 0x1p-25 : 0x1p-149);
+        if (w.size > (double)FLT_MAX) {
+            want->bound[i] = INFINITY; /* as a sum in F32 may be before it is divided */
+        }
     }
 }
 

@@ -10,25 +10,13 @@
 #include "kernels/lib/share.h"
 #include "kernels/scan/inside.h"
 #include "sched/launch.h"
+#include "sched/vector.h"
 
 enum {
     SLOT = 16 << 10, /* bytes of a buffer of wide elements */
     LANES = 1024,    /* of a row, at most */
     ROWS = 128,      /* of a buffer, at most */
 };
-
-void scan_issue(union cmd *cmd)
-{
-    task_issue(PIPE_V, cmd);
-}
-
-void scan_count(uint32_t elements)
-{
-    union cmd cmd;
-
-    vector_count(&cmd, elements);
-    scan_issue(&cmd);
-}
 
 uint32_t scan_take(struct scan_room *r, uint32_t elements, uint32_t *in)
 {
@@ -38,9 +26,9 @@ uint32_t scan_take(struct scan_room *r, uint32_t elements, uint32_t *in)
     if (r->esize == SCAN_WIDE) {
         return *in;
     }
-    scan_count(elements);
+    task_vector_count(elements);
     vector_convert(&cmd, r->c->type, r->sum, ROUND_NONE, r->x, *in);
-    scan_issue(&cmd);
+    task_vector(&cmd);
     return r->x;
 }
 
@@ -57,12 +45,12 @@ void scan_done(struct scan_room *r, uint32_t elements, uint32_t in, uint32_t out
     if (r->esize == SCAN_WIDE) {
         cmd_nop(&cmd);
     } else {
-        scan_count(elements);
+        task_vector_count(elements);
         vector_convert(&cmd, r->sum, r->c->type, ROUND_RINT, out, r->y);
     }
     tque_free(r->in, in, &cmd);
     tque_enque(r->out, out, &cmd);
-    scan_issue(&cmd);
+    task_vector(&cmd);
 }
 
 /* --- rows --- */
@@ -108,7 +96,7 @@ static void add(enum type type, uint32_t to, uint32_t a, uint32_t b)
     union cmd cmd;
 
     vector_add(&cmd, type, to, a, b);
-    scan_issue(&cmd);
+    task_vector(&cmd);
 }
 
 static void copy(uint32_t to, uint32_t from)
@@ -116,7 +104,7 @@ static void copy(uint32_t to, uint32_t from)
     union cmd cmd;
 
     vector_copy(&cmd, TYPE_S32, to, from);
-    scan_issue(&cmd);
+    task_vector(&cmd);
 }
 
 /* n rows at x to their sums at y, with what is carried. */
@@ -147,9 +135,9 @@ static void scan_tile(struct scan_room *r, const struct tile *t)
     uint32_t n, in, out, x, y;
     union cmd cmd;
 
-    scan_count(t->pitch);
+    task_vector_count(t->pitch);
     vector_fill(&cmd, OP_VDUP, TYPE_S32, r->carry, 0);
-    scan_issue(&cmd);
+    task_vector(&cmd);
     for (uint32_t at = 0; at < c->n; at += n) {
         n = min_u32(t->rows, c->n - at);
         uint32_t first = c->reverse ? c->n - at - n : at;
@@ -160,7 +148,7 @@ static void scan_tile(struct scan_room *r, const struct tile *t)
         task_issue(PIPE_MTE2, &cmd);
         x = scan_take(r, n * t->pitch, &in);
         y = scan_room_for(r, &out);
-        scan_count(t->pitch);
+        task_vector_count(t->pitch);
         sum_rows(r, t, x, y, n);
         scan_done(r, n * t->pitch, in, out);
         out = tque_deque(r->out);
@@ -175,10 +163,10 @@ static void clear(const struct tque *que, uint32_t bytes)
 {
     union cmd cmd;
 
-    scan_count(bytes / SCAN_WIDE);
+    task_vector_count(bytes / SCAN_WIDE);
     for (uint32_t i = 0; i < que->n; i++) {
         vector_fill(&cmd, OP_VDUP, TYPE_S32, que->begin + i * que->bytes, 0);
-        scan_issue(&cmd);
+        task_vector(&cmd);
     }
     task_drain();
 }

@@ -29,7 +29,7 @@ static int shape(const struct op_call *c, unsigned number, struct tensor *out)
     return axis_of(c, ((const struct own *)(const void *)c->args)->axis, &axis);
 }
 
-/* y (c, b, a) = x (a, b, c) of sizes as in x. */
+/* y (b, a, c) = x (a, b, c), of sizes as in x. */
 static int turn(const struct op_call *c, const void *x, void *y, const uint64_t size[3],
                 struct sched_report *report)
 {
@@ -67,22 +67,15 @@ static int run_turned(const struct op_call *c, struct cumsum *s,
 static int run(const struct op_call *c, struct sched_report *report)
 {
     const struct own *own = (const void *)c->args;
-    enum type type = c->in[0].type;
+    const unsigned types = 1u << TYPE_F32 | 1u << TYPE_F16 | 1u << TYPE_S32;
     struct cumsum s;
     struct around a;
-    unsigned axis;
-    int err = type != c->out[0].type ||
-                      (type != TYPE_F32 && type != TYPE_F16 && type != TYPE_S32)
-                  ? ERR_TYPE
-              : c->in[0].count == 0 || c->out[0].count == 0 ? ERR_ARG
-                                                            : 0;
+    int err = axis_check(c, types, own->axis, &a);
 
     report->text[0] = 0;
-    err = err ? err : axis_of(c, own->axis, &axis);
     if (err) {
         return err;
     }
-    a = around(&c->in[0], axis);
     s = (struct cumsum){.x = c->in[0].data,
                         .y = c->out[0].data,
                         .outer = a.outer,
@@ -90,7 +83,7 @@ static int run(const struct op_call *c, struct sched_report *report)
                         .n = (uint32_t)a.n,
                         .exclusive = own->exclusive,
                         .reverse = own->reverse,
-                        .type = type,
+                        .type = c->in[0].type,
                         .cores = c->cores};
     return a.inner < CUMSUM_LANES && a.outer * a.inner >= FEW_LINES && a.outer > 1
                ? run_turned(c, &s, report)
@@ -110,8 +103,7 @@ static void ref(const struct op_call *c, unsigned out, uint64_t first, uint64_t 
 {
     const struct own *own = (const void *)c->args;
     const struct tensor *x = &c->in[0];
-    struct around a =
-        around(x, (unsigned)(own->axis < 0 ? own->axis + (int32_t)x->ndim : own->axis));
+    struct around a = around(x, axis_at(c, own->axis));
     double sum = 0, size = 0;
 
     for (uint64_t i = 0; i < n; i++) {

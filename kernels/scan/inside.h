@@ -20,8 +20,6 @@ struct scan_room {
     uint32_t carry;
 };
 
-void scan_issue(union cmd *cmd);
-void scan_count(uint32_t elements);
 /* The next buffer of `in`, its elements wide; the next of `out`, for wide ones. */
 uint32_t scan_take(struct scan_room *r, uint32_t elements, uint32_t *in);
 uint32_t scan_room_for(struct scan_room *r, uint32_t *out);

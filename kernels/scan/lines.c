@@ -10,6 +10,7 @@
 #include "hal/vector_move.h"
 #include "kernels/lib/share.h"
 #include "kernels/scan/inside.h"
+#include "sched/vector.h"
 
 enum {
     TILE = 2048, /* elements */
@@ -33,12 +34,12 @@ static void gather(const struct lines *l, uint32_t to, uint32_t from, int32_t fi
 
     vector_scalar(&cmd, OP_VMULS, TYPE_S32, l->offsets, l->count,
                   (uint32_t)(step * SCAN_WIDE));
-    scan_issue(&cmd);
+    task_vector(&cmd);
     vector_scalar(&cmd, OP_VADDS, TYPE_S32, l->offsets, l->offsets,
                   (uint32_t)(first * SCAN_WIDE + SCAN_BLOCK));
-    scan_issue(&cmd);
+    task_vector(&cmd);
     vector_gather(&cmd, l->r.sum, to, from - SCAN_BLOCK, l->offsets);
-    scan_issue(&cmd);
+    task_vector(&cmd);
 }
 
 static void add(const struct lines *l, uint32_t to, uint32_t a, uint32_t b)
@@ -46,7 +47,7 @@ static void add(const struct lines *l, uint32_t to, uint32_t a, uint32_t b)
     union cmd cmd;
 
     vector_add(&cmd, l->r.sum, to, a, b);
-    scan_issue(&cmd);
+    task_vector(&cmd);
 }
 
 /* n elements at sums[0] to their sums: where these are. */
@@ -62,12 +63,12 @@ static uint32_t sum_tile(const struct lines *l, uint32_t n)
             add(l, to, from, l->gathered);
             continue;
         }
-        scan_count(s);
+        task_vector_count(s);
         vector_copy(&cmd, TYPE_S32, to, from);
-        scan_issue(&cmd);
-        scan_count(n - s);
+        task_vector(&cmd);
+        task_vector_count(n - s);
         add(l, to + apart, from + apart, from);
-        scan_count(n);
+        task_vector_count(n);
     }
     return l->sums[in];
 }
@@ -75,7 +76,7 @@ static uint32_t sum_tile(const struct lines *l, uint32_t n)
 /* What is carried is in all lanes of a block: to it comes the last of n sums. */
 static void carry(const struct lines *l, uint32_t sums, uint32_t n)
 {
-    scan_count(PER_BLOCK);
+    task_vector_count(PER_BLOCK);
     gather(l, l->gathered, sums, (int32_t)n - 1, 0);
     add(l, l->r.carry, l->r.carry, l->gathered);
 }
@@ -94,12 +95,12 @@ static void scan_part(struct lines *l, uint64_t first, uint32_t n)
     x = scan_take(r, n + SCAN_BLOCK / r->esize, &in) +
         (r->esize == SCAN_WIDE ? SCAN_BLOCK : SCAN_BLOCK / r->esize * SCAN_WIDE);
     y = scan_room_for(r, &out);
-    scan_count(n);
+    task_vector_count(n);
     if (c->reverse) {
         gather(l, l->sums[0], x, (int32_t)n - 1, -1);
     } else {
         vector_copy(&cmd, TYPE_S32, l->sums[0], x);
-        scan_issue(&cmd);
+        task_vector(&cmd);
     }
     sums = sum_tile(l, n);
     from = sums;
@@ -113,7 +114,7 @@ static void scan_part(struct lines *l, uint64_t first, uint32_t n)
                                                      .dst = vec_dense(y),
                                                      .x = vec_dense(from),
                                                      .y = vec_same_block(r->carry)});
-    scan_issue(&cmd);
+    task_vector(&cmd);
     carry(l, sums, n);
     scan_done(r, n, in, out);
     out = tque_deque(r->out);
@@ -128,9 +129,9 @@ static void scan_line(struct lines *l, uint64_t line)
     uint32_t n;
     union cmd cmd;
 
-    scan_count(PER_BLOCK);
+    task_vector_count(PER_BLOCK);
     vector_fill(&cmd, OP_VDUP, TYPE_S32, l->r.carry, 0);
-    scan_issue(&cmd);
+    task_vector(&cmd);
     for (uint32_t at = 0; at < c->n; at += n) {
         n = min_u32(TILE, c->n - at);
         scan_part(l, line * c->n + (c->reverse ? c->n - at - n : at), n);
@@ -156,17 +157,17 @@ void scan_lines(void *arg)
     l.count = tbuf_init(pipe, "count", VECCALC, WORDS);
     l.offsets = tbuf_init(pipe, "offsets", VECCALC, WORDS);
     l.gathered = tbuf_init(pipe, "gathered", VECCALC, WORDS);
-    scan_count(TILE);
+    task_vector_count(TILE);
     vector_fill(&cmd, OP_VCI, TYPE_S32, l.count, 0);
-    scan_issue(&cmd);
-    scan_count(PER_BLOCK);
+    task_vector(&cmd);
+    task_vector_count(PER_BLOCK);
     for (unsigned i = 0; i < 2; i++) {
         uint32_t zeros = tbuf_init(pipe, "sums", VECCALC, bytes);
         l.sums[i] = zeros + SCAN_BLOCK;
         vector_fill(&cmd, OP_VDUP, TYPE_S32, zeros, 0);
-        scan_issue(&cmd);
+        task_vector(&cmd);
         vector_fill(&cmd, OP_VDUP, TYPE_S32, l.r.in->begin + i * bytes, 0);
-        scan_issue(&cmd);
+        task_vector(&cmd);
     }
     task_drain(); /* zeros are there before anything is behind them */
     for (; line < end; line++) {

@@ -32,8 +32,6 @@ struct sort_room {
     uint32_t best[2];  /* SORT_CHUNK + SORT_BEST of them */
 };
 
-void sort_issue(union cmd *cmd);    /* to the Vector */
-void sort_count(uint32_t elements); /* that the commands behind work on */
 /* to[0 .. n) = first + step * (0, 1, ..) */
 void sort_numbers(const struct sort_room *r, uint32_t to, uint32_t n, int32_t first,
                   int32_t step);

@@ -11,6 +11,7 @@
 #include "hal/vector_sort.h"
 #include "kernels/lib/share.h"
 #include "kernels/sort/inside.h"
+#include "sched/vector.h"
 
 enum {
     WINDOW = SORT_CHUNK / 2, /* pairs: each buffer of pairs holds two of these */
@@ -66,9 +67,9 @@ static uint32_t merge_windows(const struct sort_room *r, struct run *run, unsign
         m.n[i] = i < lists ? run[i].n : 0;
     }
     vector_merge(&cmd, &m);
-    sort_issue(&cmd);
+    task_vector(&cmd);
     vector_get_count(&cmd, r->keys);
-    sort_issue(&cmd);
+    task_vector(&cmd);
     task_drain();
     taken = chip_local(task_core(), NPU_MEM_UB, r->keys);
     fence_pull();

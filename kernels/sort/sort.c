@@ -12,6 +12,7 @@
 #include "kernels/lib/share.h"
 #include "kernels/sort/inside.h"
 #include "sched/launch.h"
+#include "sched/vector.h"
 
 enum {
     WORDS = SORT_CHUNK * 4,       /* bytes */
@@ -24,29 +25,16 @@ static uint32_t up(uint32_t n, uint32_t to)
     return (n + to - 1) / to * to;
 }
 
-void sort_issue(union cmd *cmd)
-{
-    task_issue(PIPE_V, cmd);
-}
-
-void sort_count(uint32_t elements)
-{
-    union cmd cmd;
-
-    vector_count(&cmd, elements);
-    sort_issue(&cmd);
-}
-
 void sort_numbers(const struct sort_room *r, uint32_t to, uint32_t n, int32_t first,
                   int32_t step)
 {
     union cmd cmd;
 
-    sort_count(n);
+    task_vector_count(n);
     vector_scalar(&cmd, OP_VMULS, TYPE_S32, to, r->count, (uint32_t)step);
-    sort_issue(&cmd);
+    task_vector(&cmd);
     vector_scalar(&cmd, OP_VADDS, TYPE_S32, to, to, (uint32_t)first);
-    sort_issue(&cmd);
+    task_vector(&cmd);
 }
 
 /* --- sorting --- */
@@ -62,7 +50,7 @@ static void merge_pass(enum type type, uint32_t to, uint32_t from, uint32_t n,
     if (full) {
         vector_merge4(&cmd, type, to, from, length);
         CMD_SET(cmd.vec_merge.repeat, full);
-        sort_issue(&cmd);
+        task_vector(&cmd);
     }
     if (rest == 0) {
         return;
@@ -77,7 +65,7 @@ static void merge_pass(enum type type, uint32_t to, uint32_t from, uint32_t n,
         m.src[m.lists++] = m.src[0];
     }
     vector_merge(&cmd, &m);
-    sort_issue(&cmd);
+    task_vector(&cmd);
 }
 
 uint32_t sort_keys(const struct sort_room *r, uint32_t n, uint32_t line)
@@ -87,7 +75,7 @@ uint32_t sort_keys(const struct sort_room *r, uint32_t n, uint32_t line)
     union cmd cmd;
 
     vector_sort32(&cmd, type, r->pairs[0], r->keys, r->number, n / SORT_GROUP);
-    sort_issue(&cmd);
+    task_vector(&cmd);
     for (uint32_t length = SORT_GROUP; length < line; length *= SORT_LISTS, in = !in) {
         bool even = line % (SORT_LISTS * length) == 0; /* lines need not be told apart */
         for (uint32_t at = 0; at < n; at += even ? n : line) {
@@ -114,10 +102,10 @@ static void take_keys(const struct sort_room *r, uint32_t n)
     uint32_t in = tque_deque(r->in);
     union cmd cmd;
 
-    sort_count(n);
+    task_vector_count(n);
     vector_gather(&cmd, r->s->type, r->keys, in, r->from);
     tque_free(r->in, in, &cmd);
-    sort_issue(&cmd);
+    task_vector(&cmd);
 }
 
 /* Offsets of n elements that are pads; then of some that are not. */
@@ -125,9 +113,9 @@ static void all_pads(const struct sort_room *r, uint32_t n)
 {
     union cmd cmd;
 
-    sort_count(n);
+    task_vector_count(n);
     vector_fill(&cmd, OP_VDUP, TYPE_S32, r->from, SORT_CHUNK * r->esize);
-    sort_issue(&cmd);
+    task_vector(&cmd);
 }
 
 uint32_t sort_part(const struct sort_room *r, uint64_t line, uint32_t first, uint32_t m)
@@ -177,16 +165,16 @@ static void take(const struct sort_room *r, uint32_t n, uint32_t pairs)
     uint32_t out = tque_alloc(r->values);
     union cmd cmd;
 
-    sort_count(n);
+    task_vector_count(n);
     vector_gather(&cmd, r->s->type, out, pairs, r->to);
     tque_enque(r->values, out, &cmd);
-    sort_issue(&cmd);
+    task_vector(&cmd);
     out = tque_alloc(r->index);
     vector_scalar(&cmd, OP_VADDS, TYPE_S32, r->keys, r->to, 4); /* behind the value */
-    sort_issue(&cmd);
+    task_vector(&cmd);
     vector_gather(&cmd, TYPE_S32, out, pairs, r->keys);
     tque_enque(r->index, out, &cmd);
-    sort_issue(&cmd);
+    task_vector(&cmd);
 }
 
 void sort_give(const struct sort_room *r, uint64_t line, uint32_t first, uint32_t n,
@@ -222,9 +210,9 @@ static void shifted(uint32_t to, uint32_t from, uint32_t n, uint32_t step)
 {
     union cmd cmd;
 
-    sort_count(n);
+    task_vector_count(n);
     vector_scalar(&cmd, OP_VADDS, TYPE_S32, to, from, step);
-    sort_issue(&cmd);
+    task_vector(&cmd);
 }
 
 /* Offsets and numbers for all of a batch: those of a line, then of twice as many, .. */
@@ -236,9 +224,9 @@ static void plan_batch(const struct sort_room *r, const struct batch *b)
     union cmd cmd;
 
     all_pads(r, b->line);
-    sort_count(b->out);
+    task_vector_count(b->out);
     vector_fill(&cmd, OP_VDUP, TYPE_S32, r->to, 0);
-    sort_issue(&cmd);
+    task_vector(&cmd);
     sort_numbers(r, r->from, s->n, last * step, sign * step);
     sort_numbers(r, r->number, b->line, last, sign);
     sort_numbers(r, r->to, s->k, last * SORT_PAIR, sign * SORT_PAIR);
@@ -249,9 +237,9 @@ static void plan_batch(const struct sort_room *r, const struct batch *b)
         shifted(r->number + keys, r->number, more * b->line, 0);
         shifted(r->to + results, r->to, more * b->out, n * b->line * SORT_PAIR);
     }
-    sort_count(b->lines * b->line); /* pads are pads again */
+    task_vector_count(b->lines * b->line); /* pads are pads again */
     vector_scalar(&cmd, OP_VMINS, TYPE_S32, r->from, r->from, SORT_CHUNK * r->esize);
-    sort_issue(&cmd);
+    task_vector(&cmd);
 }
 
 static void sort_batches(const struct sort_room *r, uint64_t line, uint64_t end)
@@ -286,7 +274,7 @@ static void sort_best(const struct sort_room *r, uint64_t line)
                                                .lists = 2,
                                                .src = {best, pairs},
                                                .n = {kept, part}});
-        sort_issue(&cmd);
+        task_vector(&cmd);
         all = kept + part;
         kept = min_u32(s->k, all);
         best = to + (s->smallest ? (all - kept) * SORT_PAIR : 0);
@@ -318,15 +306,15 @@ static struct sort_room open_room(const struct sort *s)
         r.best[i] =
             tbuf_init(pipe, "best", VECCALC, (SORT_CHUNK + SORT_BEST) * SORT_PAIR);
     }
-    sort_count(SORT_CHUNK);
+    task_vector_count(SORT_CHUNK);
     vector_fill(&cmd, OP_VCI, TYPE_S32, r.count, 0);
-    sort_issue(&cmd);
-    sort_count(SORT_BLOCK / r.esize);
+    task_vector(&cmd);
+    task_vector_count(SORT_BLOCK / r.esize);
     for (unsigned i = 0; i < 2; i++) {
         vector_fill(&cmd, OP_VDUP, s->type,
                     r.in->begin + i * bytes + SORT_CHUNK * r.esize,
                     s->type == TYPE_F16 ? LOWEST_F16 : (uint32_t)LOWEST_F32);
-        sort_issue(&cmd);
+        task_vector(&cmd);
     }
     task_drain(); /* the pads are there before anything is beside them */
     return r;

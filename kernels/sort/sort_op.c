@@ -17,20 +17,13 @@
 
 struct own {
     int32_t axis;
-    uint32_t k;
+    uint32_t k; /* 0: sort, which has no such option */
     bool smallest, descending;
 };
 
-static bool is_sort(const struct op_call *c)
+static bool takes_smallest(const struct own *own)
 {
-    return c->op->name[0] == 's';
-}
-
-static bool takes_smallest(const struct op_call *c)
-{
-    const struct own *own = (const void *)c->args;
-
-    return is_sort(c) ? !own->descending : own->smallest;
+    return own->k ? own->smallest : !own->descending;
 }
 
 static int shape(const struct op_call *c, unsigned number, struct tensor *out)
@@ -40,7 +33,7 @@ static int shape(const struct op_call *c, unsigned number, struct tensor *out)
     int err = axis_of(c, own->axis, &axis);
 
     (void)number;
-    if (err || is_sort(c)) {
+    if (err || own->k == 0) {
         return err;
     }
     if (own->k > c->in[0].shape[axis]) {
@@ -90,26 +83,19 @@ static int run(const struct op_call *c, struct sched_report *report)
     struct sort s;
     uint64_t runs, turned;
     char *room;
-    unsigned axis;
-    int err = c->in[0].type != c->out[0].type ||
-                      (c->in[0].type != TYPE_F32 && c->in[0].type != TYPE_F16)
-                  ? ERR_TYPE
-              : c->in[0].count == 0 || c->out[0].count == 0 ? ERR_ARG
-                                                            : 0;
+    int err = axis_check(c, 1u << TYPE_F32 | 1u << TYPE_F16, own->axis, &a);
 
     report->text[0] = 0;
-    err = err ? err : axis_of(c, own->axis, &axis);
     if (err) {
         return err;
     }
-    a = around(&c->in[0], axis);
     s = (struct sort){.x = c->in[0].data,
                       .values = c->out[0].data,
                       .index = c->out[1].data,
                       .lines = a.outer * a.inner,
                       .n = (uint32_t)a.n,
-                      .k = (uint32_t)(is_sort(c) ? a.n : own->k),
-                      .smallest = takes_smallest(c),
+                      .k = own->k ? own->k : (uint32_t)a.n,
+                      .smallest = takes_smallest(own),
                       .type = c->in[0].type,
                       .cores = c->cores};
     runs = sort_runs(&s);
@@ -160,12 +146,13 @@ static int compare(const void *a, const void *b)
 static void ref(const struct op_call *c, unsigned out, uint64_t first, uint64_t n,
                 struct op_want *want)
 {
-    int32_t axis = ((const struct own *)(const void *)c->args)->axis;
+    const struct own *own = (const void *)c->args;
     const struct tensor *x = &c->in[0];
-    struct around a = around(x, (unsigned)(axis < 0 ? axis + (int32_t)x->ndim : axis));
+    struct around a = around(x, axis_at(c, own->axis));
     uint64_t k = c->out[out].count / a.outer / a.inner;
     uint32_t *order = malloc(a.n * sizeof(*order));
 
+    want->no_memory = order == NULL;
     for (uint64_t i = 0; i < n && order; i++) {
         uint64_t e = first + i, j = e / a.inner % k;
         if (i == 0 || a.inner > 1) {
@@ -175,7 +162,7 @@ static void ref(const struct op_call *c, unsigned out, uint64_t first, uint64_t 
             line.x = x;
             line.first = e / a.inner / k * a.n * a.inner + e % a.inner;
             line.step = a.inner;
-            line.smallest = takes_smallest(c);
+            line.smallest = takes_smallest(own);
             qsort(order, a.n, sizeof(*order), compare);
         }
         want->bits[i] =
