@@ -14,6 +14,7 @@
 #include "hal/hint.h"
 #include "kernels/lib/share.h"
 #include "kernels/matmul/published.h"
+#include "kernels/mm/made.h"
 #include "sched/launch.h"
 
 /* What the last plan was made for: who calls again and again plans once. */
@@ -26,59 +27,50 @@ static struct {
 static bool planned(const struct matmul *p, unsigned cores)
 {
     const struct matmul *l = &matmul_last.p;
-    bool same = l->m == p->m && l->n == p->n && l->k == p->k && l->batch == p->batch &&
-                l->in == p->in && l->out == p->out && l->strategy == p->strategy;
-    bool lie = l->a_transposed == p->a_transposed && l->b_transposed == p->b_transposed &&
-               !l->bias == !p->bias;
 
-    return matmul_last.cores == cores && same && lie && l->any_order == p->any_order &&
-           l->hf32 == p->hf32 && l->scale == p->scale && l->zero == p->zero &&
-           memcmp(&l->act, &p->act, sizeof(l->act)) == 0;
+    return matmul_last.cores == cores && !l->bias == !p->bias &&
+           memcmp(&l->m, &p->m, sizeof(*p) - offsetof(struct matmul, m)) == 0;
+}
+
+const struct mm_made *matmul_asked(const struct matmul *p)
+{
+    static struct mm_made asked;
+
+    asked = (struct mm_made){
+        p->in, p->hf32, p->a_transposed, p->b_transposed, p->m, p->n, p->k, p->batch,
+        p->a,  p->b,    p->bias,         p->work};
+    return &asked;
 }
 
 /* The object, with this call's operands. */
-static void take_operands(const struct matmul *p, struct mm *mm)
+static void take_operands(const struct matmul *call, struct mm *mm)
 {
+    const struct mm_made made = mm_made(matmul_asked(call)), *p = &made;
+
     mm->a.gm = mm->turned ? p->b : p->a;
     mm->b.gm = mm->turned ? p->a : p->b;
     mm->bias = p->bias;
-    mm->repeats = p->repeats;
+    mm->repeats = call->repeats;
     mm->begun = false;
 }
-
-/* Sums of the parts of k; kept, because who calls once calls again. */
-static struct {
-    void *data;
-    size_t bytes;
-} sums;
 
 static void kernel(void *arg)
 {
     const struct matmul *p = arg;
 
-    mm_run(&matmul_last.mm, p->c, sums.data);
+    mm_run(&matmul_last.mm, p->c);
 }
 
-static int make_room(const struct mm *mm)
+static void kernel_of_made(void *arg)
 {
-    size_t bytes = (size_t)mm_sums_bytes(mm);
-
-    if (bytes > sums.bytes) {
-        free(sums.data);
-        sums.data =
-            aligned_alloc(L2_LINE_BYTES, (bytes / L2_LINE_BYTES + 1) * L2_LINE_BYTES);
-        sums.bytes = sums.data ? bytes : 0;
-        if (sums.data) {
-            hint_kept(sums.data, bytes);
-        }
-    }
-    return bytes == 0 || sums.data ? 0 : ERR_NOMEM;
+    mm_make(matmul_asked(arg));
+    kernel(arg);
 }
 
 /* What is done to the sums on their way out. */
 static void set_result(struct mm *mm, const struct matmul *p)
 {
-    bool scaled = p->in == TYPE_S8 && p->out != TYPE_S32;
+    bool scaled = matmul_is_whole(p->in) && p->out != TYPE_S32;
 
     mm_set_c(mm, p->out, 0);
     mm_set_bias(mm, p->bias);
@@ -96,21 +88,25 @@ static void set_result(struct mm *mm, const struct matmul *p)
 static int plan_own(const struct matmul *p, unsigned cores, char why[MM_TEXT])
 {
     struct mm *mm = &matmul_last.mm;
+    struct mm_made own;
     int err;
 
     if (planned(p, cores)) {
         return 0;
     }
     matmul_last.cores = 0;
-    mm_init(mm, &(struct mm_shape){p->m, p->n, p->k, p->batch}, NULL);
-    mm_set_a(mm, p->a, p->in, MM_ND, p->a_transposed, 0);
-    mm_set_b(mm, p->b, p->in, MM_ND, p->b_transposed, 0);
+    own = mm_made(matmul_asked(p));
+    mm_init(mm, &(struct mm_shape){p->m, p->n, own.k, p->batch}, NULL);
+    mm_set_a(mm, own.a, own.in, MM_ND, p->a_transposed, 0);
+    mm_set_b(mm, own.b, own.in, MM_ND, p->b_transposed, 0);
     set_result(mm, p);
+    mm_set_bias(mm, own.bias);
     mm->adds = true;
     mm->any_order = p->any_order;
     err = mm_check(mm, why);
     err = err ? err : mm_plan(mm, cores, p->strategy, why);
     err = err ? err : mm_check(mm, why);
+    err = err ? err : mm_plan_made(matmul_asked(p), cores, why);
     if (!err) {
         matmul_last.p = *p;
         matmul_last.cores = cores;
@@ -135,7 +131,7 @@ static bool has_types(const struct matmul *p)
     bool floats = in == TYPE_F16 || in == TYPE_BF16 || in == TYPE_F32;
 
     return (floats && (out == TYPE_F32 || out == in)) ||
-           (in == TYPE_S8 &&
+           (matmul_is_whole(in) &&
             (out == TYPE_S32 || out == TYPE_F16 || out == TYPE_S8 || out == TYPE_U8));
 }
 
@@ -150,7 +146,9 @@ static bool published_can(const struct matmul *p)
 int matmul(const struct matmul *p, struct sched_report *report)
 {
     unsigned cores = p->cores ? p->cores : chip_cores();
+    const struct mm_made *made = matmul_asked(p);
     struct published published;
+    const char *no;
     struct launch l = {"matmul", kernel, (void *)(uintptr_t)p, .cores = p->cores};
     int err = 0;
 
@@ -159,6 +157,11 @@ int matmul(const struct matmul *p, struct sched_report *report)
         return ERR_ARG;
     }
     if (!has_types(p)) {
+        return ERR_TYPE;
+    }
+    no = mm_is_made(made) && p->tiling == MATMUL_OWN ? mm_cannot_be_made(made) : NULL;
+    if (no) {
+        snprintf(report->text, sizeof(report->text), "%s", no);
         return ERR_TYPE;
     }
     if (p->tiling == MATMUL_PUBLISHED && !published_can(p)) {
@@ -174,10 +177,10 @@ int matmul(const struct matmul *p, struct sched_report *report)
         err = plan_own(p, cores, report->text);
         take_operands(p, &matmul_last.mm);
         l.blocks = err ? 0 : min_u32(matmul_last.mm.tiles, cores);
-    }
-    if (!err && p->tiling == MATMUL_OWN && matmul_last.mm.parts > 1) {
-        err = make_room(&matmul_last.mm);
-        l.blocks = cores;
+        if (!err && mm_is_made(made)) {
+            l.kernel = kernel_of_made;
+            l.blocks = cores;
+        }
     }
     return err ? err : launch(&l, report);
 }

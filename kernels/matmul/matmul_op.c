@@ -33,11 +33,22 @@ static char rows_by(const struct op_call *c, unsigned operand)
     return end[-3];
 }
 
+/* Whether operands are bytes of two S4 each, the lower k in the low half: a[m,p]. */
+static bool is_pairs(const struct op_call *c)
+{
+    return strchr(c->op->io, ']')[-1] == 'p';
+}
+
+static enum type pairs_type(const struct op_call *c)
+{
+    return c->in[0].type == TYPE_U8 && c->in[1].type == TYPE_U8 ? TYPE_S4 : TYPE_NONE;
+}
+
 /* What has no options, like demo, has arguments of 0: MATMUL_OWN, MM_AUTO, as it is. */
 static struct matmul parameters(const struct op_call *c)
 {
     const struct matmul_own *own = (const void *)c->args;
-    bool at = rows_by(c, 0) == 'k', bt = rows_by(c, 1) != 'k';
+    bool at = rows_by(c, 0) == 'k', bt = rows_by(c, 1) != 'k', pairs = is_pairs(c);
     unsigned outer = c->in[0].ndim - 2;
     const uint64_t *a = &c->in[0].shape[outer], *b = &c->in[1].shape[outer];
 
@@ -50,16 +61,32 @@ static struct matmul parameters(const struct op_call *c)
                            .a_transposed = at,
                            .b_transposed = bt,
                            .m = (uint32_t)a[at],
-                           .k = (uint32_t)a[!at],
+                           .k = (uint32_t)a[!at] * (pairs ? 2 : 1),
                            .n = (uint32_t)b[!bt],
-                           .in = c->in[0].type,
+                           .in = pairs ? pairs_type(c) : c->in[0].type,
                            .out = c->out[0].type,
                            .scale = own->scale,
                            .zero = own->zero,
                            .hf32 = own->hf32,
                            .act = activation(own),
                            .batch = outer ? (uint32_t)c->in[0].shape[0] : 1,
+                           .work = c->work[0],
                            .cores = c->cores};
+}
+
+int matmul_op_prepare(struct op_call *c)
+{
+    struct matmul p = parameters(c);
+    uint64_t bytes = mm_made_bytes(matmul_asked(&p));
+    char why[MM_TEXT];
+
+    if (mm_made_planes(p.in, p.hf32) && !(mm_made_holds(p.a, c->in[0].count, 'a', why) &&
+                                          mm_made_holds(p.b, c->in[1].count, 'b', why))) {
+        fprintf(stderr, "%s: %s\n", c->op->name, why);
+        return ERR_ARG;
+    }
+    c->work[0] = bytes ? data_alloc(c->op->name, TYPE_U8, bytes) : NULL;
+    return bytes && c->work[0] == NULL ? ERR_NOMEM : 0;
 }
 
 /* How it is done, once for all repetitions. */
@@ -136,12 +163,13 @@ void matmul_op_work(const struct op_call *c, struct work *w)
 }
 
 OPERATOR(matmul, .summary = "c = act(scale (a x b)) on the Cube",
-         .io = "a[m,k] b[k,n] -> c[m,n]", .types = MATMUL_TYPES, .run = matmul_op_run,
+         .io = "a[m,k] b[k,n] -> c[m,n]", .types = MATMUL_TYPES "; " MATMUL_U8,
+         .run = matmul_op_run,
          .options = OPTIONS(CHOICE(struct matmul_own, tiling, "own|published",
                                    "that of pto-isa's GEMM, to compare with a card"),
                             MATMUL_OPTIONS),
          .ref = matmul_op_ref, .check = 64, .work = matmul_op_work,
-         .numpy = "matmul(a, b, None, options)",
+         .numpy = "matmul(a, b, None, options)", .prepare = matmul_op_prepare,
          .cases = CASES(
              "--m 1 --n 1 --k 1", "--m 7 --n 5 --k 13", "--m 7 --n 5 --k 13 --out f16",
              "--m 7 --n 5 --k 13 --type s8", "--m 37 --n 41 --k 3 --data special",

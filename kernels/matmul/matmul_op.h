@@ -21,6 +21,9 @@ struct matmul_own {
     "f16 f16 -> f32; f16 f16 -> f16; s8 s8 -> s32; s8 s8 -> f16; s8 s8 -> s8; "          \
     "s8 s8 -> u8; bf16 bf16 -> f32; bf16 bf16 -> bf16; f32 f32 -> f32"
 
+/* One product alone. */
+#define MATMUL_U8 "u8 s8 -> s32; u8 s8 -> s8; u8 s8 -> u8; u8 s8 -> f16"
+
 /* On the way out, and how the work is cut: options. */
 #define MATMUL_OPTIONS                                                                   \
     FLOAT(struct matmul_own, scale, 1, -1e30, 1e30, "of s8 to f16, s8, u8"),             \
@@ -38,7 +41,9 @@ struct matmul_own {
 
 /* Of operators whose first two operands are a and b: how they lie is read from the rule, as
  * `a[m,k] b[k,n]` or, transposed, `a[k,m] b[n,k]`, in front of that the batch if there is one;
- * a third operand is the bias. */
+ * a third operand is the bias. With p for k bytes are two S4 each. */
+/* A workspace for operands that the Vector makes first, if it has to. */
+int matmul_op_prepare(struct op_call *c);
 int matmul_op_run(const struct op_call *c, struct sched_report *report);
 void matmul_op_ref(const struct op_call *c, unsigned out, uint64_t first, uint64_t n,
                    struct op_want *want);

@@ -8,6 +8,8 @@
 
 #include "kernels/lib/f16.h"
 #include "kernels/matmul/matmul.h"
+#include "kernels/mm/made.h"
+#include "kernels/mm/planes.h"
 
 /* Bits of a float's fraction that hf32 has not, that a quantisation word's scale has not. */
 enum { HF32_CUT = 12, SCALE_CUT = 13 };
@@ -67,20 +69,21 @@ static uint32_t sum_of(const struct matmul *p, uint32_t row, uint32_t column,
                                     : (struct line){column, p->n};
     float acc = as_float(sum);
 
+    if (mm_made_planes(p->in, p->hf32)) {
+        return as_bits(mm_made_sum(matmul_asked(p), row, column, first, end, acc));
+    }
     a.at += first * a.step;
     b.at += first * b.step;
     for (uint32_t i = first; i < end; i++, a.at += a.step, b.at += b.step) {
-        if (p->in == TYPE_S8) {
+        if (matmul_is_whole(p->in)) {
             sum +=
-                (uint32_t)(((const int8_t *)p->a)[a.at] * ((const int8_t *)p->b)[b.at]);
-        } else if (p->in == TYPE_F16) {
-            acc = fmaf(f16_to_f32(((const uint16_t *)p->a)[a.at]),
-                       f16_to_f32(((const uint16_t *)p->b)[b.at]), acc);
+                (uint32_t)(mm_made_whole(p->in, p->a, a.at) *
+                           mm_made_whole(p->in == TYPE_U8 ? TYPE_S8 : p->in, p->b, b.at));
         } else {
             acc = fmaf(number(p, p->a, a.at), number(p, p->b, b.at), acc);
         }
     }
-    return p->in == TYPE_S8 ? sum : as_bits(acc);
+    return matmul_is_whole(p->in) ? sum : as_bits(acc);
 }
 
 static float activated(const struct matmul *p, float x)
@@ -96,12 +99,13 @@ static float activated(const struct matmul *p, float x)
 /* What the sum becomes on its way out. */
 static uint32_t result(const struct matmul *p, uint32_t sum)
 {
-    float x = p->in == TYPE_S8 ? (float)(int32_t)sum : as_float(sum), least, most;
+    bool whole = matmul_is_whole(p->in);
+    float x = whole ? (float)(int32_t)sum : as_float(sum), least, most;
 
     if (p->out == TYPE_S32) {
         return p->act.relu == FIX_RELU_PLAIN && (int32_t)sum < 0 ? 0 : sum;
     }
-    x = activated(p, p->in == TYPE_S8 ? x * rounded(p->scale, SCALE_CUT) : x);
+    x = activated(p, whole ? x * rounded(p->scale, SCALE_CUT) : x);
     switch (p->out) {
     case TYPE_S8:
     case TYPE_U8:
@@ -119,26 +123,35 @@ static uint32_t result(const struct matmul *p, uint32_t sum)
     }
 }
 
+static uint32_t bias_of(const struct matmul *p, uint32_t column)
+{
+    return p->bias ? ((const uint32_t *)p->bias)[column] : 0;
+}
+
+/* Parts of k have sums of their own, which are added in their order. */
+static uint32_t sum_of_parts(const struct matmul *p, uint32_t row, uint32_t column)
+{
+    bool planes = mm_made_planes(p->in, p->hf32);
+    struct mm mm = {.shape = {p->m, p->n, planes ? MM_PLANES * p->k : p->k, 1},
+                    .a.type = planes ? TYPE_F16 : p->in,
+                    .tiling.parts = p->parts};
+    uint32_t sum = 0;
+
+    for (uint32_t i = 0; i < p->parts; i++) {
+        uint32_t part =
+            sum_of(p, row, column, mm_part_begin(&mm, i), mm_part_begin(&mm, i + 1),
+                   i == 0 ? bias_of(p, column) : 0);
+        sum = i == 0                   ? part
+              : matmul_is_whole(p->in) ? sum + part
+                                       : as_bits(as_float(sum) + as_float(part));
+    }
+    return sum;
+}
+
 uint32_t matmul_ref(const struct matmul *p, uint32_t row, uint32_t column)
 {
-    struct mm mm = {
-        .shape = {p->m, p->n, p->k, 1}, .a.type = p->in, .tiling.parts = p->parts};
-    uint32_t n = p->parts ? p->parts : 1, sum[MM_PARTS];
+    uint32_t k = mm_made_planes(p->in, p->hf32) ? MM_PLANES * p->k : p->k;
 
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t bias = p->bias && i == 0 ? ((const uint32_t *)p->bias)[column] : 0;
-        sum[i] = sum_of(p, row, column, mm_part_begin(&mm, i), mm_part_begin(&mm, i + 1),
-                        bias);
-    }
-    for (uint32_t i = 0; n > 1 && i < n && p->in != TYPE_S8; i++) {
-        sum[i] = as_bits(0 + as_float(sum[i])); /* to zeros */
-    }
-    for (uint32_t low = (n + 1) / 2; n > 1; n = low, low = (n + 1) / 2) {
-        for (uint32_t i = low; i < n; i++) {
-            float both = as_float(sum[i - low]) + as_float(sum[i]);
-            uint32_t whole = sum[i - low] + sum[i];
-            sum[i - low] = p->in == TYPE_S8 ? whole : as_bits(both);
-        }
-    }
-    return result(p, sum[0]);
+    return result(p, p->parts > 1 ? sum_of_parts(p, row, column)
+                                  : sum_of(p, row, column, 0, k, bias_of(p, column)));
 }

@@ -14,13 +14,13 @@ static double product_row(const struct mla_prolog *p, uint32_t row, double *x,
     double largest = 0;
 
     for (uint32_t j = 0; j < p->n; j++) {
-        x[j] = (double)f16_to_f32(p->bias[j]);
+        x[j] = f16_to_f64(p->bias[j]);
         size[j] = fabs(x[j]);
     }
     for (uint32_t i = 0; i < p->k; i++) {
-        double a = (double)f16_to_f32(p->a[(uint64_t)row * p->k + i]);
+        double a = f16_to_f64(p->a[(uint64_t)row * p->k + i]);
         for (uint32_t j = 0; j < p->n && a != 0; j++) {
-            double ab = a * (double)f16_to_f32(p->b[(uint64_t)i * p->n + j]);
+            double ab = a * f16_to_f64(p->b[(uint64_t)i * p->n + j]);
             x[j] += ab;
             size[j] += fabs(ab);
         }

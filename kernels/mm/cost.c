@@ -7,6 +7,7 @@
 #include "kernels/mm/cost.h"
 
 #include "hal/contract/cost.h"
+#include "kernels/lib/share.h"
 #include "kernels/mm/inside.h"
 #include "kernels/mm/room.h"
 
@@ -25,7 +26,7 @@ enum {
     HART_RECORD = 450,
 };
 
-struct mm_rates mm_rates_of_the_chip(void)
+struct mm_rates mm_rates_of(const struct mm *mm)
 {
     return (struct mm_rates){.floor = chip_cost(COST_ND2NZ_FLOOR),
                              .floor_rate = chip_cost(COST_ND2NZ_FLOOR_RATE),
@@ -39,16 +40,13 @@ struct mm_rates mm_rates_of_the_chip(void)
                              .l0b = chip_cost(COST_L1_L0B_RATE),
                              .feed = chip_cost(COST_L1_L0_FIXED),
                              .mmad = chip_cost(COST_MMAD_NEXT),
+                             .anew =
+                                 chip_cost(COST_MMAD_FIRST) - chip_cost(COST_MMAD_NEXT),
                              .out = chip_cost(COST_L0C_GM_RATE),
                              .least = chip_cost(COST_L0C_GM_LEAST),
                              .l2 = chip_cost(COST_L2_READ_RATE),
-                             .l1_bytes = chip_mem(NPU_MEM_L1),
-                             .l0c_bytes = chip_mem(NPU_MEM_L0C)};
-}
-
-static uint64_t max_u64(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
+                             .l1_bytes = mm_l1_size(mm),
+                             .l0c_bytes = mm_size(mm, NPU_MEM_L0C)};
 }
 
 uint32_t mm_cube_cycles(const struct mm *mm)
@@ -61,10 +59,13 @@ static uint64_t work_of(const struct mm_search *s, const struct mm_operand *o,
                         bool copied, uint32_t rows, uint32_t columns, uint64_t *bytes)
 {
     uint32_t rate = copied ? s->r.copy_rate : s->r.rate;
-    uint64_t row = (uint64_t)columns * s->es;
+    uint64_t row = (uint64_t)columns * s->bits / 8;
     bool whole = o->pitch == columns && o->layout == MM_ND && !(copied && row % 32);
 
-    *bytes = row * rows;
+    *bytes = o->given ? 0 : row * rows;
+    if (o->given) {
+        return 0;
+    }
     if (o->layout == MM_NZ) {
         row = (uint64_t)rows * 32;
         rows = mm_count(columns, s->c0);
@@ -131,31 +132,72 @@ static void mean_load(const struct mm_search *s, const struct mm_candidate *c,
     *bytes = (*bytes * (c->chunks - 1) + rest) / c->chunks;
 }
 
+/* Fractals of a tile's rows, of some of its columns, and bytes of k. */
+struct slice {
+    uint32_t fm, fn, k;
+};
+
+static uint64_t product_of(const struct mm_search *s, struct slice t)
+{
+    return s->r.mmad +
+           (uint64_t)t.fm * t.fn * mm_count(t.k, s->c0) * mm_cube_cycles(s->mm);
+}
+
+static uint64_t feed_of(const struct mm_search *s, struct slice t)
+{
+    uint64_t bytes = (uint64_t)2 * t.k * s->bits; /* of 16 rows */
+
+    return 2 * s->r.feed + t.fm * bytes / s->r.l0a + t.fn * bytes / s->r.l0b;
+}
+
+/* A slice is multiplied while the next one is fed; what is fed for longer is waited for, and
+ * the product then begins anew. */
+static uint64_t both(const struct mm_search *s, struct slice now, struct slice next)
+{
+    uint64_t product = product_of(s, now), feed = feed_of(s, next);
+
+    return feed > product ? feed + s->r.anew : product;
+}
+
+/* Columns of a tile over a chunk of so many slices, some of which are a unit shorter. */
+static void cost_columns(const struct mm_search *s, struct mm_candidate *c, uint32_t fn,
+                         uint32_t kt, uint32_t slices)
+{
+    uint32_t units = mm_count(kt, s->unit_k), few = units / slices, more = units % slices;
+    struct slice less = {mm_count(c->mt, 16), fn, few * s->unit_k}, whole = less;
+
+    whole.k += s->unit_k;
+    c->product += more * product_of(s, whole) + (slices - more) * product_of(s, less);
+    c->feed += more * feed_of(s, whole) + (slices - more) * feed_of(s, less);
+    if (more) {
+        c->chunk += (more - 1) * both(s, whole, whole) + both(s, whole, less) +
+                    both(s, less, whole);
+        slices -= more + 1;
+    }
+    c->chunk += slices * both(s, less, less);
+    c->half_out = max_u64(s->r.least, (uint64_t)c->mt * 64 * fn / s->r.out);
+    c->out += c->half_out;
+}
+
 static void cost_chunk(const struct mm_search *s, struct mm_candidate *c)
 {
     const struct mm *mm = s->mm;
     const struct mm_rates *r = &s->r;
-    uint32_t es = s->es, c0 = s->c0;
-    uint32_t kt = mm_min(c->t.k, s->k), fm = mm_count(c->mt, 16), left = c->nt;
+    uint32_t kt = mm_min(c->t.k, s->k), left = c->nt;
     uint32_t pieces = mm_count(c->nt, c->t.columns);
-    uint32_t slices = mm_count(kt, c->t.slice), twice = mm_cube_cycles(mm);
+    uint32_t slices = mm_count(kt, c->t.slice);
     uint64_t sharers = mm_min(c->tiles, s->cores);
 
-    c->product = c->feed = c->out = 0;
+    c->product = c->feed = c->chunk = c->out = 0;
     for (; left; left -= mm_min(left, c->t.columns)) {
-        uint32_t fn = mm_count(mm_min(left, c->t.columns), 16);
-        c->product += slices * r->mmad + (uint64_t)fm * fn * mm_count(kt, c0) * twice;
-        c->feed += slices * 2 * r->feed + (uint64_t)fm * 16 * kt * es / r->l0a +
-                   (uint64_t)fn * 16 * kt * es / r->l0b;
-        c->half_out = max_u64(r->least, (uint64_t)c->mt * 64 * fn / r->out);
-        c->out += c->half_out;
+        cost_columns(s, c, mm_count(mm_min(left, c->t.columns), 16), kt, slices);
     }
     cost_loads(s, c, kt);
     c->first =
         max_u64(c->a_work + c->b_work, (c->a_bytes + c->b_bytes) * sharers / r->l2);
     c->first += c->a_start + c->b_next + c->feed / pieces / slices;
     even(s, c, &c->product, kt);
-    even(s, c, &c->feed, kt);
+    even(s, c, &c->chunk, kt);
     if (c->chunks * kt > s->k) {
         mean_load(s, c, &mm->b, &c->b_work, &c->b_bytes);
         if (!c->t.a_whole) {
@@ -199,7 +241,7 @@ static uint64_t cost_rounds(const struct mm_search *s, const struct mm_candidate
                             uint32_t rounds, uint32_t sharers)
 {
     const struct mm_rates *r = &s->r;
-    uint64_t stream = 0, chunk = max_u64(c->product, c->feed), tile, load, bytes;
+    uint64_t stream = 0, chunk = c->chunk, tile, load, bytes;
     uint64_t halves = c->t.columns < c->nt ? 2 : 1;
     uint32_t slots = c->t.a_stays ? c->t.b_slots : c->t.a_slots;
     uint64_t a = panels(c, c->t.a_stays, c->cols), b = panels(c, c->t.b_stays, c->rows);
@@ -245,13 +287,22 @@ static uint64_t begin_of(const struct mm_search *s, const struct mm_candidate *c
                         : HART_BLOCK * (uint64_t)mm_min(c->tiles, s->cores) / s->cores;
 }
 
+/* Until the last of the parts that are added one behind the other is ready: so many of them
+ * are there at one time, and they are cut so that their mean is not late. */
+static uint64_t chain_of(const struct mm_search *s, const struct mm_candidate *c)
+{
+    uint32_t at_once = mm_min(s->parts, mm_count(s->cores, c->tiles / s->parts));
+
+    return mm_chained(s->mm, s->parts) ? (uint64_t)(at_once - 1) * s->r.least / 2 : 0;
+}
+
 /* Cycles of a core that has one tile: loads one behind the other, at what the cores share,
  * and behind the last of them its products; or the products behind the first. */
 static uint64_t cost_tile(const struct mm_search *s, const struct mm_candidate *c)
 {
     const struct mm_rates *r = &s->r;
     uint64_t sharers = mm_min(c->tiles, s->cores), pieces = mm_count(c->nt, c->t.columns);
-    uint64_t chunk = max_u64(c->product, c->feed);
+    uint64_t chunk = c->chunk;
     uint64_t load = c->chunks * (c->a_work + c->b_work);
     uint64_t shared = c->chunks * (c->a_bytes + c->b_bytes) * sharers / r->l2;
     uint64_t more = c->out - c->half_out, begins, cycles, hart;
@@ -264,7 +315,7 @@ static uint64_t cost_tile(const struct mm_search *s, const struct mm_candidate *
     cycles += c->half_out + (more > chunk / 2 ? more - chunk / 2 : 0);
     cycles += c->a_start - mm_min((uint32_t)c->a_start, (uint32_t)c->a_next);
     hart = is_script(c, pieces) ? 0 : cost_hart(c, pieces, 1, 2 * c->chunks);
-    return begins + max_u64(cycles, hart) + hart / SLACK;
+    return begins + max_u64(cycles, hart) + hart / SLACK + chain_of(s, c);
 }
 
 uint64_t mm_cost(const struct mm_search *s, struct mm_candidate *c)
@@ -276,7 +327,7 @@ uint64_t mm_cost(const struct mm_search *s, struct mm_candidate *c)
     if (c->rounds == 1) {
         return cost_tile(s, c);
     }
-    cycles = begin_of(s, c) + c->first + c->half_out;
+    cycles = begin_of(s, c) + c->first + c->half_out + chain_of(s, c);
 
     if (full) {
         cycles += cost_rounds(s, c, full, s->cores);
@@ -308,7 +359,7 @@ struct mm_side mm_side_of(const struct mm_search *s, const struct mm_operand *o,
         copied = work_of(s, o, true, rows, columns, &side.bytes);
         side.in_rows = copied < side.work ? copied : side.work;
     }
-    side.feed = (uint64_t)side.fractals * 16 * s->k * s->es / (a ? s->r.l0a : s->r.l0b);
+    side.feed = (uint64_t)side.fractals * 2 * s->k * s->bits / (a ? s->r.l0a : s->r.l0b);
     return side;
 }
 
@@ -339,7 +390,7 @@ static uint64_t least_of_one(const struct mm_search *s, const struct mm_candidat
         tile = max_u64(load + tile / c->chunks, load / c->chunks + tile);
         tile += c->t.rows ? 0 : mm_min(r->fixed, r->copy_fixed) - r->next;
     }
-    load = begins + max_u64(tile, load) + last_out(s, c);
+    load = begins + max_u64(tile, load) + last_out(s, c) + chain_of(s, c);
     return load - mm_min((uint32_t)load, ROUNDED * c->chunks);
 }
 
@@ -366,6 +417,6 @@ uint64_t mm_cost_least(const struct mm_search *s, const struct mm_candidate *c)
            (as + bs) * chunks * HART_LOAD;
     bytes = (as * a->bytes + bs * b->bytes) * c->tiles / c->rounds / r->l2;
     tile = max_u64(max_u64(c->rounds * tile, bytes), max_u64(load, hart));
-    return begin_of(s, c) + tile + last_out(s, c) +
+    return begin_of(s, c) + chain_of(s, c) + tile + last_out(s, c) +
            (s->mm->a.layout == MM_NZ ? r->copy_fixed : r->floor);
 }

@@ -10,8 +10,8 @@
 
 /* What the chip costs. */
 struct mm_rates {
-    uint32_t floor, floor_rate, fixed, rate, next, row, l0a, l0b, feed, mmad, out, least,
-        l2, copy_fixed, copy_rate, l1_bytes, l0c_bytes;
+    uint32_t floor, floor_rate, fixed, rate, next, row, l0a, l0b, feed, mmad, anew, out,
+        least, l2, copy_fixed, copy_rate, l1_bytes, l0c_bytes;
 };
 
 /* A search: what is planned for, on how many cores, and the best so far. */
@@ -20,7 +20,7 @@ struct mm_search {
     struct mm_rates r;
     unsigned cores;
     enum mm_strategy strategy;
-    uint32_t es, c0;                 /* of the operands' type */
+    uint32_t bits, c0;               /* of the operands' type */
     uint32_t unit_m, unit_n, unit_k; /* in which c and k are cut */
     uint32_t parts, k;               /* of a part */
     uint32_t k_fractals;             /* cycles of the Cube for a fractal of c */
@@ -42,15 +42,15 @@ struct mm_candidate {
     const struct mm_side *a, *b;
     uint32_t rows, cols, tiles, rounds, chunks;
     uint32_t mt, nt, pieces, slices; /* of columns; of all of k */
-    uint64_t product, feed, out,
-        half_out; /* cycles of a chunk on M, MTE1; of a tile, of its last piece on FIX */
+    uint64_t product, feed, chunk, out,
+        half_out; /* cycles of a chunk on M, MTE1, both; of a tile, of its last piece on FIX */
     uint64_t a_bytes, b_bytes;                 /* of a chunk */
     uint64_t a_work, b_work;                   /* its cycles, without a start: */
     uint64_t a_start, b_start, a_next, b_next; /* of one waited for, behind another */
     uint64_t first;                            /* until the Cube begins */
 };
 
-struct mm_rates mm_rates_of_the_chip(void);
+struct mm_rates mm_rates_of(const struct mm *mm);
 /* What the Cube takes for a fractal of each operand. */
 uint32_t mm_cube_cycles(const struct mm *mm);
 /* That side of c which a, or b, has. */
@@ -63,5 +63,17 @@ uint64_t mm_cost(const struct mm_search *s, struct mm_candidate *c);
  * not looked at closer. What is not decided yet is best: chunks of k if there are 0, pieces
  * and slices if they are 1, what stays if both do, rows. */
 uint64_t mm_cost_least(const struct mm_search *s, const struct mm_candidate *c);
+
+enum { MM_SPLIT_CORES = 24 /* of the chip that k is cut for */ };
+
+/* The cheapest tiling of those that take less than `limit`, or any of them. */
+struct mm_search mm_search_for(const struct mm *mm, unsigned cores,
+                               enum mm_strategy strategy, uint32_t parts, uint64_t limit,
+                               bool any);
+/* Whether k may be cut into parts; into how many, and in *best how on a chip of
+ * MM_SPLIT_CORES; *s, for so many cores, becomes one for fewer if they take as long. */
+bool mm_may_split(const struct mm *mm);
+uint32_t mm_best_parts(const struct mm *mm, struct mm_search *best);
+void mm_try_fewer(const struct mm *mm, unsigned cores, struct mm_search *s);
 
 #endif

@@ -15,12 +15,13 @@ enum {
     MM_BIAS_BYTES = 4,  /* of a column */
     MM_SCALE_BYTES = 8, /* likewise */
     MM_SLOPE_BYTES = 4,
-    MM_ROW_PIXELS = 511 /* of a filter that is a row */
+    MM_ROW_PIXELS = 511, /* of a filter that is a row */
+    MM_ONCE = 2          /* chunks of a share that is not recorded */
 };
 
 static inline enum type mm_sum_type(const struct mm *mm)
 {
-    return mm->a.type == TYPE_S8 ? TYPE_S32 : TYPE_F32;
+    return mm->a.type == TYPE_S8 || mm->a.type == TYPE_S4 ? TYPE_S32 : TYPE_F32;
 }
 
 /* Rows of a column block of a chunk in L1. */
@@ -34,13 +35,12 @@ static inline uint32_t mm_b_rows(const struct mm *mm, const struct mm_cursor *at
     return mm->b.transposed ? mm_up(at->nt, 16) : at->kt;
 }
 
-/* Sums of parts of k that are kept beside c: part i is added by atomics to sum i modulo that,
- * which two do alike in any order, and mm_add_parts() adds these. 0: all parts go to c, where
- * there are two, or whole numbers, or any order will do. */
-static inline uint32_t mm_kept(const struct mm *mm, uint32_t parts)
+/* Whether parts of k are added to c one behind the other: the first one is stored, each of the
+ * others added as soon as the one before has left, strip by strip, which semaphores of the
+ * chip tell. Else they are added to zeros as they come. */
+static inline bool mm_chained(const struct mm *mm, uint32_t parts)
 {
-    return parts <= 2 || mm->any_order || mm_sum_type(mm) == TYPE_S32 ? 0
-                                                                      : (parts + 1) / 2;
+    return parts > 1 && !mm->any_order && mm_sum_type(mm) == TYPE_F32;
 }
 
 /* Whether an operand can lie in L1 in rows, each up to 32 bytes, and MTE1 makes the fractals:
@@ -53,9 +53,10 @@ static inline bool mm_may_be_rows(const struct mm *mm, const struct mm_operand *
     return o->layout == MM_ND && (along_k || type_c0(o->type) <= 16);
 }
 
-static inline bool mm_in_rows(const struct mm *mm, const struct mm_operand *o)
+/* Where slice i of a chunk begins, in units of k: the longer ones come first. */
+static inline uint32_t mm_slice_at(uint32_t units, uint32_t i, uint32_t slices)
 {
-    return mm->tiling.rows && mm_may_be_rows(mm, o);
+    return mm_count(units * i, slices);
 }
 
 /* k of a part, at most; of a slot of a in L1. */
@@ -98,20 +99,36 @@ static inline uint32_t mm_a_slot(const struct mm *mm, const struct mm_cursor *at
     return (at->a + (mm->tiling.a_whole ? 0 : at->chunk)) % mm->tiling.a_slots;
 }
 
-/* Halves of L0A, L0B and BT; a slot of L1 for a tile's bias or scales. */
-static inline uint32_t mm_l0a_slot(void)
+/* What the object has of a memory, and where that begins. */
+static inline uint32_t mm_size(const struct mm *mm, enum npu_mem mem)
 {
-    return chip_mem(NPU_MEM_L0A) / 2;
+    return chip_mem(mem) / (mm->half ? 2 : 1);
 }
 
-static inline uint32_t mm_l0b_slot(void)
+static inline uint32_t mm_begin(const struct mm *mm, enum npu_mem mem)
 {
-    return chip_mem(NPU_MEM_L0B) / 2;
+    return mm->half == MM_SECOND_HALF ? chip_mem(mem) / 2 : 0;
 }
 
-static inline uint32_t mm_bt_slot(void)
+static inline uint32_t mm_l1_size(const struct mm *mm)
 {
-    return chip_mem(NPU_MEM_BT) / 2;
+    return mm->l1_bytes ? mm->l1_bytes : chip_mem(NPU_MEM_L1) - mm->l1_begin;
+}
+
+/* Of it two slots of L0A, L0B and BT; a slot of L1 for a tile's bias or scales. */
+static inline uint32_t mm_l0a_slot(const struct mm *mm)
+{
+    return mm_size(mm, NPU_MEM_L0A) / 2;
+}
+
+static inline uint32_t mm_l0b_slot(const struct mm *mm)
+{
+    return mm_size(mm, NPU_MEM_L0B) / 2;
+}
+
+static inline uint32_t mm_bt_slot(const struct mm *mm)
+{
+    return mm_size(mm, NPU_MEM_BT) / 2;
 }
 
 static inline uint32_t mm_small_slot(const struct mm *mm, uint32_t size)
@@ -133,12 +150,8 @@ static inline bool mm_in_halves(const struct mm_tiling *t)
     return t->columns < t->n && 2 * t->columns >= t->n;
 }
 
-/* Makes the block's share of `sums` zeros, c or what is kept beside it; tiles behind it wait
- * until all blocks have. */
-void mm_clear(struct mm *mm, void *sums);
-/* By all blocks of the launch, behind their tiles: adds the sums that are kept. As long as
- * there are n of them, the upper n / 2 to the lower ones in their order, rounding each time. */
-void mm_add_parts(struct mm *mm, const void *sums, void *c);
+/* Makes the block's share of c zeros; tiles behind it wait until all blocks have. */
+void mm_clear(struct mm *mm, void *c);
 /* How what L0C holds becomes c. */
 enum quant mm_quant(const struct mm *mm);
 /* Commands of FIX for a whole tile through the ring; bytes of its largest piece. */

@@ -14,7 +14,6 @@
 
 #include <string.h>
 
-#include "kernels/lib/share.h"
 #include "kernels/mm/inside.h"
 #include "kernels/mm/record.h"
 #include "kernels/mm/room.h"
@@ -22,7 +21,6 @@
 
 enum {
     AHEAD = 7,
-    ONCE = 2,  /* chunks of a share that is not recorded */
     LOADS = 4, /* of a chunk: a, b, bias, scales; */
     MOST = 5,  /* or slopes as well */
 };
@@ -43,7 +41,7 @@ void mm_init(struct mm *mm, const struct mm_shape *shape, const struct mm_tiling
 static void set(struct mm_operand *o, const void *gm, enum type type,
                 enum mm_layout layout, bool transposed, uint32_t pitch)
 {
-    *o = (struct mm_operand){gm, type, layout, transposed, pitch, 0};
+    *o = (struct mm_operand){gm, type, layout, transposed, pitch, 0, 0, false};
 }
 
 /* What lies in GM as rows x columns: its pitch, and what one of a batch takes, if these are
@@ -78,6 +76,31 @@ void mm_set_b(struct mm *mm, const void *gm, enum type type, enum mm_layout layo
 
     set(&mm->b, gm, type, layout, transposed, pitch);
     complete(&mm->b, transposed ? s->n : s->k, transposed ? s->k : s->n);
+}
+
+void mm_give(struct mm *mm, bool b, unsigned panels)
+{
+    (b ? &mm->b : &mm->a)->given = (uint8_t)panels;
+    mm->in_order = true;
+}
+
+struct mm_given mm_given_slot(const struct mm *mm, const struct mm_cursor *at)
+{
+    uint32_t b_slot = (at->b + at->chunk) % mm->tiling.b_slots;
+
+    return mm->a.given ? (struct mm_given){mm->l1_a + mm_a_slot(mm, at) * mm->slot_a,
+                                           mm->sem + MM_A_FREE, mm->sem + MM_A_FULL}
+                       : (struct mm_given){mm->l1_b + b_slot * mm->slot_b,
+                                           mm->sem + MM_B_FREE, mm->sem + MM_B_FULL};
+}
+
+void mm_set_half(struct mm *mm, enum mm_half half, unsigned sem, uint32_t l1_begin,
+                 uint32_t l1_bytes)
+{
+    mm->half = half;
+    mm->sem = sem;
+    mm->l1_begin = l1_begin;
+    mm->l1_bytes = l1_bytes;
 }
 
 void mm_set_c(struct mm *mm, enum type type, uint32_t pitch)
@@ -134,7 +157,6 @@ static void count_free(const struct mm *mm, uint8_t free[MM_SEMS])
     free[MM_BIAS_FREE] = mm->bias ? MM_SMALL_SLOTS : 0;
     free[MM_SCALE_FREE] =
         (uint8_t)(((mm->scale_words != NULL) + (mm->slopes != NULL)) * MM_SMALL_SLOTS);
-    free[MM_PART_FREE] = mm_kept(mm, mm->parts) ? MM_PART_SLOTS : 0;
 }
 
 /* Nobody waits for them yet, so no task has to be woken. */
@@ -193,7 +215,7 @@ static uint32_t bits_of(float f)
 static uint64_t fold_operand(uint64_t sum, const struct mm_operand *o)
 {
     sum = fold_in(sum, (uint64_t)o->type << 8 | (uint64_t)o->layout << 1 | o->transposed);
-    return fold_in(fold_in(sum, o->pitch), o->product);
+    return fold_in(fold_in(sum, o->pitch), o->product << 1 | (o->given > 0));
 }
 
 uint64_t mm_fold(const struct mm *mm)
@@ -217,31 +239,12 @@ uint64_t mm_fold(const struct mm *mm)
     sum = fold_in(sum, (uint64_t)s->m << 32 | s->n);
     sum = fold_in(sum, (uint64_t)s->k << 32 | s->batch << 8 | mm->parts);
     sum = fold_in(fold_in(sum, mm->c_product), mm->scale_word);
-    sum = fold_in(sum, (uint64_t)mm->ub_begin << 32 | mm->ub_bytes);
+    sum = fold_in(sum, (uint64_t)mm->half << 32 | mm->ub_begin);
     sum = fold_in(sum, (uint64_t)bits_of(mm->act.slope) << 32 | bits_of(mm->act.limit));
     sum = fold_in(sum, (uint64_t)mm->ring.begin << 32 | mm->ring.bytes);
     sum = fold_in(sum, (uint64_t)mm->ring.rows << 32 | mm->ring.slots);
     return fold_in(sum, (uint64_t)mm->ring.pitch_bytes << 32 | mm->ring.free << 16 |
                             mm->ring.full);
-}
-
-/* The object's share of the list: its first tile. */
-static uint32_t take_share(struct mm *mm)
-{
-    unsigned share = mm->shares ? mm->share : task_block(), first = 0;
-    unsigned shares = mm->shares ? mm->shares : task_blocks();
-
-    mm->tile_end = mm->tiles;
-    shares = mm_min(shares, mm->tiles); /* those who begin last have none */
-    if (share >= shares) {
-        first = mm->tiles;
-    } else if (shares > 1) {
-        first = (uint32_t)share_begin(mm->tiles, 1, share, shares);
-        mm->tile_end = (uint32_t)share_begin(mm->tiles, 1, share + 1, shares);
-    }
-    mm->once =
-        (mm->tile_end - first) * mm_count(mm->shape.k, mm->tiling.k) <= ONCE * mm->parts;
-    return first;
 }
 
 /* Chunks that loads may be ahead of products. */
@@ -254,8 +257,9 @@ static uint32_t ahead_of(const struct mm *mm)
                          ? MM_SMALL_SLOTS * mm_count(mm->shape.k, t->k)
                          : most;
 
-    return mm->in_order ? mm_min(mm_min(most, small), mm_min(t->a_slots, t->b_slots))
-                        : mm_min(most, mm_max(a, b));
+    return mm->in_order || mm->half
+               ? mm_min(mm_min(most, small), mm_min(t->a_slots, t->b_slots))
+               : mm_min(most, mm_max(a, b));
 }
 
 /* Plans and checks what was not, and takes the core's room. */
@@ -269,13 +273,9 @@ static uint32_t prepare(struct mm *mm)
     if (err) {
         task_fail(err, SCHED_HERE, "%s", why);
     }
-    if (mm_room_taken(task_core())) {
-        task_fail(ERR_BUSY, SCHED_HERE,
-                  "a second object at one time: L0A, L0B and L0C belong to the one that "
-                  "has begun, until its mm_end()");
-    }
-    first = take_share(mm);
-    mm->room = mm_room_take(task_core(), mm->once ? 0 : mm->folded);
+    mm_check_rooms(mm);
+    first = mm_take_share(mm);
+    mm->room = mm_room_take(task_core(), mm, mm->once ? 0 : mm->folded);
     if (mm->room == NULL) {
         task_fail(ERR_NOMEM, SCHED_HERE, "no memory for recorded commands");
     }
@@ -295,6 +295,9 @@ static void begin(struct mm *mm, uint32_t first)
     set_fixpipe(mm);
     mm->most_ahead = ahead_of(mm);
     mm->begun = mm->fresh = true;
+    if (mm->between) {
+        mm->between(mm->arg);
+    }
 }
 
 /* --- tiles --- */
@@ -311,10 +314,10 @@ static void load_chunk(struct mm *mm)
     const struct mm_cursor *at = &mm->room->ring[mm->loads % MM_RING];
     struct mm_cursor *next = &mm->room->ring[++mm->loads % MM_RING];
 
-    if (mm_a_first(mm, at)) {
+    if (mm_a_first(mm, at) && !mm->a.given) {
         mm_push_load_a(mm, at);
     }
-    if (at->b_first) {
+    if (at->b_first && !mm->b.given) {
         mm_push_load_b(mm, at);
     }
     if (at->chunk == 0 && mm->bias && at->part == 0) {
@@ -326,7 +329,7 @@ static void load_chunk(struct mm *mm)
     if (at->chunk == 0 && mm->slopes) {
         mm_push_load_slope(mm, at);
     }
-    if (at->chunk + 1 == at->chunks && at->tile + 1 == mm->tile_end) {
+    if (at->chunk + 1 == at->chunks && at->tile + mm->step >= mm->tile_end) {
         next->tile = mm->tile_end;
     } else {
         *next = *at;
@@ -382,6 +385,9 @@ bool mm_iterate(struct mm *mm)
             }
         }
         multiply_chunk(mm);
+        if (mm->between) {
+            mm->between(mm->arg);
+        }
         if (mm->now->chunk + 1 == mm->now->chunks) {
             break;
         }
@@ -408,11 +414,17 @@ void mm_get_c(struct mm *mm, enum mm_place place, uint64_t to, bool atomic)
     if (!mm->open) {
         task_fail(ERR_ARG, SCHED_HERE, "mm_get_c: there is no tile");
     }
+    if (mm->parts > 1 && (place != MM_GM || !(atomic || mm_chained(mm, mm->parts)))) {
+        task_fail(ERR_ARG, SCHED_HERE, "mm_get_c: parts of k are added in GM%s",
+                  place == MM_GM ? ", to zeros: mm_run()" : "");
+    }
     if (place == MM_GM) {
-        uint32_t kept = mm_kept(mm, mm->parts);
-        to += ((kept ? at->part % kept : at->product) * mm->c_product +
-               (uint64_t)at->m0 * mm->c_pitch + at->n0) *
+        to += (at->product * mm->c_product + (uint64_t)at->m0 * mm->c_pitch + at->n0) *
               type_bits(mm->c_type) / 8;
+        atomic = atomic || at->part > 0;
+    }
+    if (mm->half) {
+        set_fixpipe(mm); /* the other object has its own */
     }
     if (atomic) {
         set_atomic(mm, true);
@@ -436,42 +448,43 @@ void mm_iterate_all(struct mm *mm, void *c, bool atomic)
  * not begun. */
 static bool may_be_script(const struct mm *mm, uint32_t first)
 {
-    uint32_t tiles = mm->tile_end - first;
+    uint32_t tiles = mm_tiles_from(mm, first);
 
     return tiles <= PIPE_DEPTH && (uint64_t)tiles * mm_count(mm->shape.k, mm->tiling.k) <=
                                       (uint64_t)MM_SCRIPT_PRODUCTS * mm->parts;
 }
 
-void mm_run(const struct mm *mm, void *c, void *sums)
+__attribute__((noinline)) static void run_anew(const struct mm *mm, void *c)
 {
     uint8_t free[MM_SEMS];
-    bool kept = mm_kept(mm, mm->parts), parts = mm->parts > 1;
-    void *to = kept ? sums : c;
+    bool to_zeros = mm->parts > 1 && !mm_chained(mm, mm->parts);
     struct mm own;
     uint32_t first;
 
-    if (mm_script_play(mm, c, sums)) {
-        return;
-    }
     own = *mm;
-    own.out_base = kept ? MM_BASE_SUMS : MM_BASE_C;
+    own.out_base = MM_BASE_C;
     first = prepare(&own);
     if (mm_script_wanted(&own) && may_be_script(&own, first)) {
-        mm_script_begin(&own, c, sums);
+        mm_script_begin(&own, c);
     }
     begin(&own, first);
-    if (parts) {
-        mm_clear(&own, to);
+    if (to_zeros) {
+        mm_clear(&own, c);
     }
-    mm_iterate_all(&own, to, parts);
-    if (kept) {
-        mm_add_parts(&own, sums, c);
-    }
+    mm_iterate_all(&own, c, to_zeros);
     if (own.writes) {
         count_free(mm, free);
         mm_script_end(&own, free);
     }
     mm_end(&own);
+}
+
+/* What is played takes few instructions: others wait for the hart to begin. */
+void mm_run(const struct mm *mm, void *c)
+{
+    if (!mm_script_play(mm, c)) {
+        run_anew(mm, c);
+    }
 }
 
 void mm_end(struct mm *mm)

@@ -17,14 +17,17 @@
  *
  * The hart only issues: it runs ahead of the engines and never waits for data.
  *
- * Types    a and b alike: F16, BF16, F32 (c F32, F16, BF16), S8 (c S32, and with a scale
- *          F16, S8, U8). A float c may be scaled to S8 or U8.
+ * Types    a and b alike: F16, BF16, F32 (c F32, F16, BF16), S8, S4 (c S32, and with a scale
+ *          F16, S8, U8). A float c may be scaled to S8 or U8. Two S4 are a byte, the first in
+ *          its low half; rows in GM begin at whole bytes.
  * Numbers  hal/contract/cube.md: products exact, k ascending, one rounding a step, the sum
  *          begins with the bias; converted once (fixpipe.md). The same bits for every tiling
  *          and number of cores, but for MM_SPLIT_K: mm_part_begin().
  * Uses     mm_l1_bytes() of L1, L0A, L0B, L0C whole, with a bias BT, with scales or slopes of
- *          columns FB; semaphores `sem` to `sem` + MM_SEMS - 1 of its core. So a core has one
- *          object at a time: ERR_BUSY.
+ *          columns FB; semaphores `sem` to `sem` + MM_SEMS - 1 of its core, with parts of k one
+ *          of the chip, SEM_CORE + its share. A core has one object at a time, or two of
+ *          which each has half of L0A, L0B, L0C, BT and FB, its own semaphores and its own part
+ *          of L1: mm_set_half(); else ERR_BUSY.
  * Errors   mm_check() says what is wrong with all that was set; in a task the same ends the
  *          run with that error and text before any command is issued.
  */
@@ -34,7 +37,7 @@
 #include "sched/sched.h"
 
 enum {
-    MM_SEMS = 18,  /* semaphores of an object */
+    MM_SEMS = 15,  /* semaphores of an object */
     MM_PARTS = 24, /* of k, at most */
     MM_TEXT = 192, /* bytes of what is wrong, or of how it is done */
 };
@@ -51,6 +54,9 @@ enum mm_layout {
 
 enum mm_place { MM_GM, MM_UB, MM_L1 };
 
+/* What an object has of L0A, L0B, L0C, BT and FB. */
+enum mm_half { MM_WHOLE, MM_FIRST_HALF, MM_SECOND_HALF };
+
 /* How the work is cut. What is chosen is the cheapest by the contract's rates; the names say
  * what came out, or what it has to be. */
 enum mm_strategy {
@@ -59,7 +65,7 @@ enum mm_strategy {
     MM_SMALL,   /* c is one tile */
     MM_TALL,    /* b stays in L1, or, of a wide c, a */
     MM_GEMV,    /* m is 1: c as a column, b to L0A, which takes twice as much a cycle */
-    MM_SPLIT_K, /* k in parts, whose sums are added in order */
+    MM_SPLIT_K, /* k in parts, whose sums are added to c in order */
     MM_BATCH,   /* each product is a tile or a few */
     MM_STRATEGIES,
 };
@@ -74,6 +80,7 @@ struct mm_tiling {
     uint32_t slice;            /* of k, of a slot in L0; 0: what fits */
     uint16_t a_slots, b_slots; /* in L1; 0: 2, or all of k of what stays */
     uint32_t parts;            /* of k, each with sums of its own: MM_SPLIT_K; 0: one */
+    uint32_t shares;           /* that have tiles, at most; 0: all */
     bool a_stays, b_stays;     /* while tiles of one row, one column follow each other */
     bool
         rows; /* operands lie in L1 as in GM, if that is MM_ND: copies that begin sooner */
@@ -89,6 +96,15 @@ struct mm_operand {
     bool transposed;  /* it lies there with its columns as rows */
     uint32_t pitch;   /* elements from a row to the next; MM_NZ: rows of a column block */
     uint64_t product; /* elements from one of a batch to the next */
+    uint8_t given;    /* mm_give(): not from GM; panels that L1 is to have at the least */
+    bool in_rows;     /* it lies so in L1: what follows from the tiling */
+};
+
+/* A slot of L1 for a chunk that the caller brings, and semaphores of the core: his first
+ * command to it takes 1 of `free`, his last posts 1 of `full`. */
+struct mm_given {
+    uint32_t l1;
+    unsigned free, full;
 };
 
 /* Slots of UB, all alike, that pieces of c go round in (MM_UB): some rows of what a slot of
@@ -148,19 +164,27 @@ struct mm {
      * commands would be waited for. */
     bool in_order;
     unsigned sem;                /* the first of its semaphores; 0 unless it is set */
+    enum mm_half half;           /* mm_set_half() */
     unsigned share, shares;      /* of the tiles; 0 of 0: those of the task's block */
     uint32_t l1_begin, l1_bytes; /* of L1: where its part begins; 0: all behind that */
-    uint32_t ub_begin, ub_bytes; /* likewise of UB, for parts of k */
+    uint32_t ub_begin;           /* of UB: where zeros lie, of parts in any order */
     struct mm_tiling tiling;
-    bool any_order; /* parts of k may be added in any: MM_SPLIT_K */
+    bool any_order; /* parts of k may be added as they come: MM_SPLIT_K */
     bool adds;      /* mm_run() runs it, so that MM_AUTO may choose parts of k */
-    bool tiled;     /* `tiling` holds */
-    bool checked;   /* as it is */
-    bool turned;    /* a, b and c are each other's columns as rows: MM_GEMV */
+    /* Called before the first chunk's products, and when a chunk's have been issued; or NULL. */
+    void (*between)(void *arg);
+    void *arg;
+    bool tiled;   /* `tiling` holds */
+    bool checked; /* as it is */
+    bool turned;  /* a, b and c are each other's columns as rows: MM_GEMV */
     /* What follows from all that, once it is checked: how many tiles (of all shares), where
      * buffers begin; and where the object is in its share. */
-    uint32_t parts, rows, cols, tiles, tile_end;
+    uint32_t parts, rows, cols, tiles, tile_end, step;
+    uint32_t turn, jump; /* where its tiles of a part end, how many of others follow */
+    uint8_t mine, next;  /* chip's semaphores: of the part before, of the one behind */
+    uint32_t strip;      /* rows that a part hands on at one time */
     uint32_t unit_m, unit_n, unit_k; /* in whose multiples it is cut */
+    uint32_t l0a, l0b, l0c;          /* where the object's part of them begins */
     uint32_t slot_a, slot_b, l1_a, l1_b, l1_bias, l1_scale, l1_slope, c1, l0a_slot,
         l0b_slot, c0;
     uint32_t group;              /* pieces of a chunk that are recorded together */
@@ -189,6 +213,12 @@ void mm_set_b(struct mm *mm, const void *gm, enum type type, enum mm_layout layo
 /* c's type, and elements from one of its rows in GM to the next, 0: n. Without it c is F32,
  * or S32, and its rows lie side by side. */
 void mm_set_c(struct mm *mm, enum type type, uint32_t pitch);
+/* The caller brings chunks of a, or of b, to L1 in rows, each up to 32 bytes, or of MM_NZ in
+ * column blocks, as another object's tiles get there: windows as they would lie in GM, in the
+ * order of the cursors of walk.h, each before its products are issued. A panel that more than
+ * one tile uses stays; `panels`, 1 or 2, of what stays find room. */
+void mm_give(struct mm *mm, bool b, unsigned panels);
+struct mm_given mm_given_slot(const struct mm *mm, const struct mm_cursor *at);
 /* n numbers, F32 or S32 as the sums are, the same for each product; NULL: none. */
 void mm_set_bias(struct mm *mm, const void *gm);
 /* c is scaled: by one word (fixpipe_word), or by one for each column, n words in GM. */
@@ -200,6 +230,12 @@ void mm_set_slopes(struct mm *mm, const float *gm);
 void mm_set_hf32(struct mm *mm, bool towards_zero);
 /* Tiles go to UB through a ring. */
 void mm_set_ring(struct mm *mm, const struct mm_ring *ring);
+
+/* The object has only that half of L0A, L0B, L0C, BT and FB, semaphores from `sem` on, and of
+ * L1 so many bytes from l1_begin on (0: all behind that): then another one has its own. Loads
+ * wait for nothing that is issued behind them. No parts of k. */
+void mm_set_half(struct mm *mm, enum mm_half half, unsigned sem, uint32_t l1_begin,
+                 uint32_t l1_bytes);
 
 /* 0, or an error, and in `why` what is wrong: no command would be issued. */
 MUST_CHECK int mm_check(struct mm *mm, char why[MM_TEXT]);
@@ -216,28 +252,25 @@ uint32_t mm_l1_bytes(const struct mm *mm);
 /* Issues all that the next tile of the share needs but its way out; false: there is none. */
 bool mm_iterate(struct mm *mm);
 /* The tile's way out, once for each: to c in GM, of which `to` is the first element, adding
- * to what is there if `atomic`; or its rows to UB or L1 at `to`, nt elements rounded up to 32
- * bytes from a row to the next (mm->now->nt; it says which tile). */
+ * to what is there if `atomic`; or its rows to UB at `to`, nt elements rounded up to 32
+ * bytes from a row to the next (mm->now->nt; it says which tile); or to L1, column blocks of 32
+ * bytes, each of mt rows rounded up to 16. */
 void mm_get_c(struct mm *mm, enum mm_place place, uint64_t to, bool atomic);
 /* With a ring: to UB through it, whatever `to` is. Pieces of the tile that was got last, in
  * the order in which they come, and where piece i is. */
 unsigned mm_ring_pieces(const struct mm *mm);
 void mm_ring_piece(const struct mm *mm, unsigned i, struct mm_piece *piece);
-/* MM_SPLIT_K: part i of k begins with row mm_part_begin() of b. Their sums are added, as long
- * as there are n of them, the upper n / 2 to the lower ones, rounding each time; the first time
- * to zeros, by atomics. */
+/* MM_SPLIT_K: part i of k begins with row mm_part_begin() of b. The first one's sums are c, to
+ * which those of the others are added in their order, rounding each time. */
 uint32_t mm_part_begin(const struct mm *mm, uint32_t i);
 /* All tiles of the share to GM. */
 void mm_iterate_all(struct mm *mm, void *c, bool atomic);
 /* The block's whole part of the product, from what was planned and checked: all of that up to
- * mm_end(), with parts of k, for which all blocks run at once, and `sums` is the room. With
- * `any_order`, and of whole numbers, parts are added to c by atomics as they come, `sums` is
- * not used, and floats depend on which core is when ready. A share of few commands that a core
- * is given a second time is kept, and costs the hart a store a pipe from then on; with
- * `repeats` it is kept the first time. */
-void mm_run(const struct mm *mm, void *c, void *sums);
-/* Bytes of that room. */
-uint64_t mm_sums_bytes(const struct mm *mm);
+ * mm_end(), with parts of k, for which all blocks run at once. With `any_order`, and of whole
+ * numbers, parts are added to zeros as they come, and floats depend on which core is when
+ * ready. A share of few commands that a core is given a second time is kept, and costs the
+ * hart a store a pipe from then on; with `repeats` it is kept the first time. */
+void mm_run(const struct mm *mm, void *c);
 /* Waits until the object's commands have ended; its semaphores are then 0. */
 void mm_end(struct mm *mm);
 

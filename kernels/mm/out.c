@@ -9,7 +9,11 @@
 #include "kernels/mm/room.h"
 #include "kernels/mm/walk.h"
 
-enum { FB_UNIT = 64 /* bytes that go to FB at a time */ };
+enum {
+    FB_UNIT = 64,    /* bytes that go to FB at a time */
+    CHAIN_BEGIN = 1, /* flags of MM_OUT: the part of k is the first, the last */
+    CHAIN_END = 2,
+};
 
 /* What leaves with one command: columns of a tile, their slot of L0C, some of their rows. */
 struct part {
@@ -20,9 +24,11 @@ struct part {
 
 static uint32_t rows_of(const struct mm *mm, enum mm_place place, uint32_t mt)
 {
-    bool cut = place == MM_UB && mm->ring.slots && mm->ring.rows;
+    uint32_t rows = place == MM_UB && mm->ring.slots ? mm->ring.rows
+                    : place == MM_GM && mm->mine     ? mm->strip
+                                                     : 0;
 
-    return cut ? mm_min(mm->ring.rows, mt) : mt;
+    return rows ? mm_min(rows, mt) : mt;
 }
 
 /* Part i of a tile, whose columns go through L0C in `columns` pieces, the first in slot c. */
@@ -62,26 +68,40 @@ static uint32_t ring_pitch(const struct mm *mm, uint32_t columns)
 /* Where slopes lie in FB: behind the scales of a part. */
 static uint32_t fb_slopes(const struct mm *mm, const struct part *p)
 {
-    return mm->scale_words ? mm_up(p->ht * MM_SCALE_BYTES, FB_UNIT) : 0;
+    return mm_begin(mm, NPU_MEM_FB) +
+           (mm->scale_words ? mm_up(p->ht * MM_SCALE_BYTES, FB_UNIT) : 0);
+}
+
+/* A strip of a part waits for that of the part before, and tells the one behind. */
+static void build_chain(const struct mm *mm, const struct mm_key *key, union cmd *cmd)
+{
+    if (mm->mine && !(key->flags & CHAIN_BEGIN)) {
+        cmd_wait(cmd, mm->mine, 1);
+    }
+    if (mm->mine && !(key->flags & CHAIN_END)) {
+        cmd_post(cmd, mm->next, 1);
+    }
 }
 
 static void build_out(const struct mm *mm, const struct mm_key *key, const struct part *p,
                       unsigned slot, union cmd *cmd)
 {
     uint32_t row = MTE_BLOCK / out_bytes(mm); /* elements of 32 bytes */
-    uint32_t l0c = p->c * mm->c1 + p->r0 * 16 * MM_SUM_BYTES;
+    uint32_t l0c = mm->l0c + p->c * mm->c1 + p->r0 * 16 * MM_SUM_BYTES;
     struct fixpipe_tile tile = {.type = mm_sum_type(mm),
                                 .m = p->rt,
                                 .n = p->ht,
                                 .block_rows = mm_up(key->mt, 16),
                                 .quant = mm_quant(mm),
                                 .relu = mm->act.relu,
+                                .fb_quant = mm_begin(mm, NPU_MEM_FB),
                                 .fb_relu = fb_slopes(mm, p),
                                 .flags = mm->act.clip ? FIX_L0C_GM_CLIP : 0};
 
     if (key->place == MM_GM) {
         tile.pitch_elems = mm->c_pitch;
         fixpipe_to_gm(cmd, NULL, l0c, &tile);
+        build_chain(mm, key, cmd);
     } else if (key->place == MM_L1) {
         tile.n = mm_up(p->ht, 16);
         tile.nz_rows = mm_up(key->mt, 16);
@@ -111,7 +131,7 @@ static void build_words(const struct mm *mm, const struct mm_key *key,
 {
     bool scales = size == MM_SCALE_BYTES;
 
-    fixpipe_l1_to_fb(cmd, scales ? 0 : fb_slopes(mm, p),
+    fixpipe_l1_to_fb(cmd, scales ? mm_begin(mm, NPU_MEM_FB) : fb_slopes(mm, p),
                      (scales ? mm->l1_scale : mm->l1_slope) +
                          key->l0 * mm_small_slot(mm, size) + p->h0 * size,
                      mm_up(p->ht * size, FB_UNIT));
@@ -129,21 +149,40 @@ static unsigned words_of(const struct mm *mm)
     return (mm->scale_words ? 1u : 0u) + (mm->slopes ? 1u : 0u);
 }
 
+/* Part i of a tile, the one in front of it is at cmd[-1]. What is between two strips of the
+ * same columns differs from both by its rows alone. */
+static void build_part(const struct mm *mm, const struct mm_key *key, unsigned i,
+                       uint32_t each, union cmd *cmd)
+{
+    struct part p;
+
+    if (key->place == MM_GM && i % each > 1 && i % each < each - 1) {
+        *cmd = cmd[-1];
+        cmd->fix_gm.src += cmd->fix_gm.m * 16u * MM_SUM_BYTES;
+        return;
+    }
+    p = part_of(mm, key, i);
+    build_out(mm, key, &p, (key->a + i) % mm_max(1, mm->ring.slots), cmd);
+}
+
 static struct mm_recording *record_out(struct mm *mm, const struct mm_key *key)
 {
     unsigned words = words_of(mm) * key->pieces, n = parts_of(mm, key);
+    uint32_t each = n / key->pieces;
     struct mm_recording *r = mm_record(mm, key, PIPE_FIX, n + words, 0);
     union cmd *cmd = r->cmds;
 
     for (unsigned i = 0; i < n; i++) {
-        struct part p = part_of(mm, key, i);
-        if (mm->scale_words && p.first) {
-            build_words(mm, key, &p, MM_SCALE_BYTES, cmd++);
+        if (words && i % each == 0) {
+            struct part p = part_of(mm, key, i);
+            if (mm->scale_words) {
+                build_words(mm, key, &p, MM_SCALE_BYTES, cmd++);
+            }
+            if (mm->slopes) {
+                build_words(mm, key, &p, MM_SLOPE_BYTES, cmd++);
+            }
         }
-        if (mm->slopes && p.first) {
-            build_words(mm, key, &p, MM_SLOPE_BYTES, cmd++);
-        }
-        build_out(mm, key, &p, (key->a + i) % mm_max(1, mm->ring.slots), cmd++);
+        build_part(mm, key, i, each, cmd++);
     }
     return r;
 }
@@ -156,6 +195,34 @@ static uint64_t piece_at(const struct mm *mm, const struct mm_key *key, uint32_t
                : h0 * out_bytes(mm);
 }
 
+/* Each piece's command lies behind those that bring its words. */
+static void patch(const struct mm *mm, struct mm_recording *r, const struct mm_key *key,
+                  uint64_t to)
+{
+    unsigned each = words_of(mm) + 1;
+
+    for (uint32_t i = 0; i < key->pieces; i++) {
+        r->cmds[i * each + each - 1].fix_gm.dst =
+            to + piece_at(mm, key, mm_column(mm, key->nt, i, key->pieces));
+    }
+}
+
+/* Of a part of k, which has no words. */
+static void patch_strips(const struct mm *mm, struct mm_recording *r,
+                         const struct mm_key *key, uint64_t to)
+{
+    uint32_t rows = rows_of(mm, (enum mm_place)key->place, key->mt);
+    uint64_t strip = (uint64_t)rows * mm->c_pitch * out_bytes(mm), at;
+    union cmd *cmd = r->cmds;
+
+    for (uint32_t i = 0; i < key->pieces; i++) {
+        at = to + piece_at(mm, key, mm_column(mm, key->nt, i, key->pieces));
+        for (uint32_t row = 0; row < key->mt; row += rows, at += strip) {
+            cmd++->fix_gm.dst = at;
+        }
+    }
+}
+
 static struct mm_key key_of(const struct mm *mm, const struct mm_cursor *at, unsigned c,
                             enum mm_place place)
 {
@@ -163,7 +230,13 @@ static struct mm_key key_of(const struct mm *mm, const struct mm_cursor *at, uns
         .kind = MM_OUT,
         .a = (uint16_t)(place == MM_UB && mm->ring.slots ? mm->out % mm->ring.slots : 0),
         .c = (uint8_t)c,
-        .l0 = words_of(mm) ? at->tile % MM_SMALL_SLOTS : 0,
+        .l0 = words_of(mm) ? (uint8_t)mm_small_slot_of(mm, at) : 0,
+        .flags = mm->mine ? (uint16_t)((at->part == 0 ? CHAIN_BEGIN : 0) |
+                                       (at->part + 1 == mm->parts ? CHAIN_END : 0))
+                          : 0,
+        .a_begin = mm->mine,
+        .a_k = mm->next,
+        .kt = mm->mine ? (uint16_t)mm->strip : 0,
         .mt = (uint16_t)at->mt,
         .nt = (uint16_t)at->nt,
         .pieces = (uint16_t)mm_columns(mm, at->nt),
@@ -173,7 +246,6 @@ static struct mm_key key_of(const struct mm *mm, const struct mm_cursor *at, uns
 void mm_push_out(struct mm *mm, const struct mm_cursor *at, unsigned c,
                  enum mm_place place, uint64_t to)
 {
-    unsigned each = words_of(mm) + 1;
     const struct mm_key key = key_of(mm, at, c, place);
     struct mm_recording *r = mm_recorded(mm, &key);
 
@@ -182,11 +254,10 @@ void mm_push_out(struct mm *mm, const struct mm_cursor *at, unsigned c,
     }
     if (place == MM_UB && mm->ring.slots) {
         mm->out += parts_of(mm, &key);
+    } else if (mm->mine && place == MM_GM) {
+        patch_strips(mm, r, &key, to);
     } else {
-        for (uint32_t i = 0; i < key.pieces; i++) {
-            r->cmds[i * each + each - 1].fix_gm.dst =
-                to + piece_at(mm, &key, mm_column(mm, at->nt, i, key.pieces));
-        }
+        patch(mm, r, &key, to);
     }
     mm_push(mm, PIPE_FIX, r->cmds, r->n, place == MM_GM ? mm->out_base : MM_NO_BASE);
 }

@@ -1,64 +1,116 @@
 /* SPDX-License-Identifier: MIT
  *
- * The sums of the parts of k, added in an order that the shape alone decides. Parts are added
- * in pairs to zeros as they leave L0C, which is the same whichever comes first; then each block
- * takes its share of c's elements, in steps that UB holds: one load brings all sums of a step,
- * the upper half of them is added to the lower one until there is one.
+ * Parts of k: how many of them are worth it, see cost.h, and the zeros with which those begin
+ * that are added to c as they come: each block makes its share of c that, and waits for the
+ * others before a tile of its own leaves.
  */
-#include "hal/chip.h"
 #include "hal/mte.h"
 #include "hal/vector.h"
 #include "hal/vector_move.h"
 #include "kernels/lib/share.h"
+#include "kernels/mm/cost.h"
 #include "kernels/mm/inside.h"
 #include "kernels/mm/record.h"
 #include "sched/launch.h"
 
 enum {
-    UNIT = 64,    /* elements that a share and a step are a multiple of */
-    LEAST = 128,  /* of a share: 512 bytes, as a row of GM takes at the least */
-    STEPS = 4,    /* of a share at most, if it fits, */
-    ZEROS = 4096, /* elements that are stored by one command */
-    WORTH = 8192, /* additions that are worth one more, so that pipes overlap */
+    SPLIT_K = 1024,       /* k that is worth to be cut */
+    SPLIT_AREA = 1 << 18, /* elements of c, at most */
+    FEW_ROUNDS = 16,      /* that may be more than others of fewer cores */
+    LARGE_AREA = 1 << 25, /* elements of a large c, at the least, */
+    LARGE = 32,           /* and tiles for each core */
+    UNIT = 64,            /* elements that a share is a multiple of */
+    LEAST = 128,          /* of a share: 512 bytes, as a line of GM has */
+    ZEROS = 4096,         /* elements that are stored by one command */
 };
 
-/* A command that arrives at the barrier, one that waits until all have. */
-static void arrive(struct mm *mm, enum pipe pipe)
+/* Sums of parts can be added: they are c as it is, and its zeros, if they are wanted, lie side
+ * by side. */
+bool mm_may_split(const struct mm *mm)
 {
-    union cmd cmd;
+    const struct mm_shape *s = &mm->shape;
 
-    cmd_nop(&cmd);
-    cmd_post(&cmd, LAUNCH_ARRIVE, 1);
-    mm_push(mm, pipe, &cmd, 1, MM_NO_BASE);
+    return s->batch == 1 && s->k >= SPLIT_K && !mm->scaled && !mm->act.relu &&
+           !mm->act.clip && mm->c_type == mm_sum_type(mm) &&
+           (mm->c_pitch == 0 || mm->c_pitch == s->n || mm_chained(mm, 2));
 }
 
-static void go(struct mm *mm, enum pipe pipe)
+/* So many cores compute c in parts in less than `limit` cycles. */
+static bool in_parts(const struct mm *mm, unsigned cores, uint32_t parts, uint64_t limit,
+                     struct mm_search *s)
 {
-    union cmd cmd;
-
-    cmd_nop(&cmd);
-    cmd_wait(&cmd, LAUNCH_GO, 1);
-    mm_push(mm, pipe, &cmd, 1, MM_NO_BASE);
+    *s = mm_search_for(mm, cores, MM_GENERAL, parts, limit, cores == 1 && parts > 1);
+    return s->found;
 }
 
-/* Behind the block's tiles, before it loads what others have stored. MTE2, which may have
- * loaded all before FIX has even waited for the zeros, must not take what that waits for. */
-static void barrier(struct mm *mm, bool adds)
+static uint32_t tiles_of(const struct mm *mm, const struct mm_tiling *t)
 {
-    union cmd cmd;
+    return mm_pieces(mm->shape.m, mm_unit_m(mm), t->m) *
+           mm_pieces(mm->shape.n, mm_unit_n(mm), t->n);
+}
 
-    arrive(mm, PIPE_FIX);
-    if (!adds) {
-        go(mm, PIPE_FIX);
+/* In less than that is worth parts: where some cores have no tile without them, or where
+ * loads of all of a large c share L2, whose panels of a part can stay in L1. */
+static uint64_t worth(const struct mm *mm, const struct mm_search *whole)
+{
+    uint32_t tiles = tiles_of(mm, &whole->tiling);
+
+    return tiles < MM_SPLIT_CORES           ? whole->best * 6 / 7
+           : tiles > MM_SPLIT_CORES * LARGE ? whole->best * 19 / 20
+                                            : whole->best / 2;
+}
+
+/* In how many parts k is cheapest on a chip of MM_SPLIT_CORES cores, where that is worth it and
+ * costs a single core a quarter more at most: *best is how. What the machine has does not
+ * matter, or results would depend on it. */
+uint32_t mm_best_parts(const struct mm *mm, struct mm_search *best)
+{
+    static const uint8_t tried[] = {MM_PARTS, 12, 8, 6, 4, 3, 2};
+    uint64_t limit, alone = 0, area = (uint64_t)mm->shape.m * mm->shape.n;
+    struct mm_search s, one;
+
+    best->found = false;
+    if (!mm_may_split(mm) || (area > SPLIT_AREA && area < LARGE_AREA) ||
+        !in_parts(mm, MM_SPLIT_CORES, 1, UINT64_MAX, best)) {
+        return 1;
+    }
+    limit = worth(mm, best);
+    for (unsigned i = 0; i < sizeof(tried); i++) {
+        if (!in_parts(mm, MM_SPLIT_CORES, tried[i], limit, &s)) {
+            continue;
+        }
+        if (alone == 0) {
+            alone = in_parts(mm, 1, 1, UINT64_MAX, &one) ? one.best * 5 / 4 + 1 : 1;
+        }
+        if (in_parts(mm, 1, tried[i], alone, &one)) {
+            limit = s.best + 1; /* of equal ones the fewest parts */
+            *best = s;
+        }
+    }
+    return best->parts;
+}
+
+/* Parts that go round more than once, or on more cores than k was cut for, may be as soon
+ * done by fewer cores, which they fit better; what takes a sixteenth more is as soon. */
+void mm_try_fewer(const struct mm *mm, unsigned cores, struct mm_search *s)
+{
+    static const uint8_t fewer[] = {MM_SPLIT_CORES, 16, 12, 8, 6, 4, 3, 2};
+    uint32_t rounds = mm_count(tiles_of(mm, &s->tiling) * s->parts, cores);
+    uint64_t limit = s->best * 17 / 16;
+    struct mm_search t;
+
+    if (!s->found || s->parts == 1 || rounds > FEW_ROUNDS ||
+        (rounds == 1 && cores <= MM_SPLIT_CORES)) {
         return;
     }
-    cmd_nop(&cmd);
-    cmd_post(&cmd, mm->sem + MM_TILES_OUT, 1);
-    mm_push(mm, PIPE_FIX, &cmd, 1, MM_NO_BASE);
-    cmd_nop(&cmd);
-    cmd_wait(&cmd, mm->sem + MM_TILES_OUT, 1);
-    cmd_wait(&cmd, LAUNCH_GO, 1);
-    mm_push(mm, PIPE_MTE2, &cmd, 1, MM_NO_BASE);
+    for (unsigned i = 0; i < sizeof(fewer); i++) {
+        if (fewer[i] >= cores || !in_parts(mm, fewer[i], s->parts, limit, &t)) {
+            continue;
+        }
+        limit = t.best;
+        *s = t;
+        s->tiling.shares = fewer[i];
+    }
 }
 
 /* The block's share of the elements. */
@@ -73,104 +125,32 @@ static void take_share(uint32_t all, uint32_t *at, uint32_t *end)
     }
 }
 
-/* Elements of a step. */
-static uint32_t step_of(const struct mm *mm, uint32_t share)
+void mm_clear(struct mm *mm, void *c)
 {
-    uint32_t ub = mm->ub_bytes ? mm->ub_bytes : chip_mem(NPU_MEM_UB) - mm->ub_begin;
-    uint32_t sums = mm_kept(mm, mm->parts);
-    uint32_t most = ub / MM_SUM_BYTES / MM_PART_SLOTS / sums / UNIT * UNIT;
-    uint32_t steps = mm_max(mm_min(STEPS, share * sums / WORTH), mm_count(share, most));
-
-    return mm_up(mm_count(share, mm_max(1, steps)), UNIT);
-}
-
-/* n sums of `pitch` elements each become one, in the place of the first. */
-static void add(struct mm *mm, uint32_t at, uint32_t pitch, uint32_t n)
-{
-    union cmd cmd[2];
-    bool first = true;
-
-    while (n > 1) {
-        uint32_t low = mm_count(n, 2);
-        vector_count(&cmd[0], (n - low) * pitch);
-        vector_add(&cmd[1], mm_sum_type(mm), at, at, at + low * pitch * MM_SUM_BYTES);
-        if (first) {
-            cmd_wait(&cmd[0], mm->sem + MM_PART_FULL, 1);
-        }
-        if (low == 1) {
-            cmd_post(&cmd[1], mm->sem + MM_SUM_FULL, 1);
-        }
-        mm_push(mm, PIPE_V, cmd, 2, MM_NO_BASE);
-        first = false;
-        n = low;
-    }
-}
-
-static void add_step(struct mm *mm, const char *sums, char *c, uint32_t ub, uint32_t n)
-{
-    uint32_t all = mm->shape.m * mm->shape.n, pitch = mm_up(n, 8);
-    uint32_t kept = mm_kept(mm, mm->parts);
+    uint32_t at, end, n;
     union cmd cmd;
 
-    mte_gm_to_ub_rows(&cmd, ub, sums,
-                      &(struct mte_rows){.n_rows = kept,
-                                         .row_bytes = n * MM_SUM_BYTES,
-                                         .gm_pitch_bytes = all * MM_SUM_BYTES,
-                                         .local_pitch_bytes = pitch * MM_SUM_BYTES});
-    cmd_wait(&cmd, mm->sem + MM_PART_FREE, 1);
-    cmd_post(&cmd, mm->sem + MM_PART_FULL, 1);
-    mm_push(mm, PIPE_MTE2, &cmd, 1, MM_BASE_SUMS);
-    add(mm, ub, pitch, kept);
-    mte_ub_to_gm(&cmd, c, ub, n * MM_SUM_BYTES);
-    cmd_wait(&cmd, mm->sem + MM_SUM_FULL, 1);
-    cmd_post(&cmd, mm->sem + MM_PART_FREE, 1);
-    mm_push(mm, PIPE_MTE3, &cmd, 1, MM_BASE_C);
-}
-
-void mm_add_parts(struct mm *mm, const void *sums, void *c)
-{
-    uint32_t all = mm->shape.m * mm->shape.n, at, end, step, slot = 0;
-
-    take_share(all, &at, &end);
-    barrier(mm, at < end);
-    step = step_of(mm, end - at);
-    for (; at < end; at += step) {
-        add_step(mm, (const char *)sums + (uint64_t)at * MM_SUM_BYTES,
-                 (char *)c + (uint64_t)at * MM_SUM_BYTES,
-                 mm->ub_begin + slot * step * mm_kept(mm, mm->parts) * MM_SUM_BYTES,
-                 mm_min(step, end - at));
-        slot = (slot + 1) % MM_PART_SLOTS;
-    }
-}
-
-uint64_t mm_sums_bytes(const struct mm *mm)
-{
-    return (uint64_t)mm->shape.m * mm->shape.n * mm_kept(mm, mm->parts) * MM_SUM_BYTES;
-}
-
-void mm_clear(struct mm *mm, void *sums)
-{
-    uint32_t kept = mm_kept(mm, mm->parts), at, end, n;
-    uint32_t all = mm->shape.m * mm->shape.n * mm_max(1, kept);
-    union cmd cmd;
-
-    take_share(all, &at, &end);
+    take_share(mm->shape.m * mm->shape.n, &at, &end);
     n = mm_min(end - at, ZEROS);
     if (n) {
         vector_count(&cmd, n);
         mm_push(mm, PIPE_V, &cmd, 1, MM_NO_BASE);
         vector_fill(&cmd, OP_VDUP, TYPE_S32, mm->ub_begin, 0);
-        cmd_post(&cmd, mm->sem + MM_SUM_FULL, 1);
+        cmd_post(&cmd, mm->sem + MM_ZEROS_FULL, 1);
         mm_push(mm, PIPE_V, &cmd, 1, MM_NO_BASE);
     }
     for (uint32_t i = at; i < end; i += ZEROS) {
-        mte_ub_to_gm(&cmd, (char *)sums + (uint64_t)i * MM_SUM_BYTES, mm->ub_begin,
+        mte_ub_to_gm(&cmd, (char *)c + (uint64_t)i * MM_SUM_BYTES, mm->ub_begin,
                      mm_min(ZEROS, end - i) * MM_SUM_BYTES);
         if (i == at) {
-            cmd_wait(&cmd, mm->sem + MM_SUM_FULL, 1);
+            cmd_wait(&cmd, mm->sem + MM_ZEROS_FULL, 1);
         }
-        mm_push(mm, PIPE_MTE3, &cmd, 1, kept ? MM_BASE_SUMS : MM_BASE_C);
+        mm_push(mm, PIPE_MTE3, &cmd, 1, MM_BASE_C);
     }
-    arrive(mm, PIPE_MTE3);
-    go(mm, PIPE_FIX);
+    cmd_nop(&cmd);
+    cmd_post(&cmd, LAUNCH_ARRIVE, 1);
+    mm_push(mm, PIPE_MTE3, &cmd, 1, MM_NO_BASE);
+    cmd_nop(&cmd);
+    cmd_wait(&cmd, LAUNCH_GO, 1);
+    mm_push(mm, PIPE_FIX, &cmd, 1, MM_NO_BASE);
 }

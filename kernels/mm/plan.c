@@ -4,26 +4,18 @@
  */
 #include <stdio.h>
 
-#include "hal/contract/cost.h"
 #include "kernels/mm/cost.h"
 #include "kernels/mm/inside.h"
 
 enum {
     SLOTS_MORE = 2 /* than two */,
     FRACTALS = 64 /* of a side of a tile, at most */,
-    SPLIT_K = 1024,       /* k that is worth to be cut */
-    SPLIT_AREA = 1 << 18, /* elements of c, at most */
-    SPLIT_CORES = 24,     /* of the chip that is cut for */
-    BARRIER = 100,        /* cycles until all cores have come so far */
-    ADD = 20,        /* cycles that an addition of the Vector takes besides its repeats */
-    ADD_LEAST = 128, /* elements of a core that adds, as parts.c has it */
-    LANES = 64,
 };
 
 /* Bytes of a chunk of each operand in L1. */
 static uint32_t chunk_bytes(const struct mm_search *s, uint32_t side, uint32_t k)
 {
-    return mm_up(side, s->unit_k) * mm_up(k, s->unit_k) * s->es;
+    return mm_up(side, s->unit_k) * mm_up(k, s->unit_k) * s->bits / 8;
 }
 
 static uint32_t small_bytes(const struct mm *mm, uint32_t n)
@@ -39,12 +31,14 @@ static bool share_l1(const struct mm_search *s, struct mm_candidate *c)
     const struct mm *mm = s->mm;
     uint32_t a = chunk_bytes(s, c->t.m, c->t.a_whole ? s->k : c->t.k);
     uint32_t b = chunk_bytes(s, c->t.n, c->t.k);
-    uint32_t all = mm->l1_bytes ? mm->l1_bytes : s->r.l1_bytes - mm->l1_begin;
+    uint32_t all = s->r.l1_bytes;
     uint32_t small = small_bytes(mm, c->t.n), needs;
 
     c->t.a_slots = (uint16_t)(c->t.a_stays ? c->chunks : c->t.a_whole ? 1 : 2);
     c->t.b_slots = (uint16_t)(c->t.b_stays ? c->chunks : 2);
-    if (c->chunks > 255 && (c->t.a_stays || c->t.b_stays)) {
+    c->t.a_slots = (uint16_t)(c->t.a_slots * (c->t.a_stays ? mm_max(1, mm->a.given) : 1));
+    c->t.b_slots = (uint16_t)(c->t.b_slots * (c->t.b_stays ? mm_max(1, mm->b.given) : 1));
+    if (c->t.a_slots > 255 || c->t.b_slots > 255) {
         return false;
     }
     needs = c->t.a_slots * a + c->t.b_slots * b + small;
@@ -112,18 +106,18 @@ static void try_chunk(struct mm_search *s, struct mm_candidate *c, uint32_t k)
  * equal pieces; or just as long as rows are fast, where the rest is less. */
 static void try_chunks(struct mm_search *s, struct mm_candidate *c)
 {
-    uint32_t es = s->es, last = 0;
+    uint32_t last = 0;
 
     for (uint32_t bytes = 2048; bytes >= 128; bytes /= 2) {
-        uint32_t chunks = mm_count(s->k, bytes / es);
+        uint32_t elements = bytes * 8 / s->bits, chunks = mm_count(s->k, elements);
         if (chunks - 1 > last && chunks < 8) {
             try_chunk(s, c, mm_count(s->k, chunks - 1));
         }
         if (chunks > last) {
             try_chunk(s, c, mm_count(s->k, chunks));
         }
-        if (bytes >= s->r.row && bytes < 4 * s->r.row && s->k % (bytes / es)) {
-            try_chunk(s, c, bytes / es);
+        if (bytes >= s->r.row && bytes < 4 * s->r.row && s->k % elements) {
+            try_chunk(s, c, elements);
         }
         last = chunks;
     }
@@ -134,13 +128,13 @@ static bool size(const struct mm_search *s, struct mm_candidate *c, uint32_t fm,
                  uint32_t fn)
 {
     const struct mm *mm = s->mm;
-    uint32_t um = s->unit_m, un = s->unit_n, es = s->es, unit = s->unit_k, a, b;
+    uint32_t um = s->unit_m, un = s->unit_n, unit = s->unit_k, a, b;
 
     c->t = (struct mm_tiling){.m = fm * um, .n = fn * un, .columns = fn * un};
     c->mt = mm_min(c->t.m, mm->shape.m);
     c->nt = mm_min(c->t.n, mm->shape.n);
     if (2 * c->t.m * c->t.n * MM_SUM_BYTES > s->r.l0c_bytes ||
-        (mm->bias && c->t.n * MM_BIAS_BYTES > mm_bt_slot())) {
+        (mm->bias && c->t.n * MM_BIAS_BYTES > mm_bt_slot(mm))) {
         c->t.columns = mm_count(fn, 2) * un;
     }
     if (c->t.m * c->t.n * MM_SUM_BYTES > s->r.l0c_bytes) { /* columns by turns */
@@ -150,16 +144,16 @@ static bool size(const struct mm_search *s, struct mm_candidate *c, uint32_t fm,
     if (c->t.columns == 0) {
         return false;
     }
-    a = mm_l0a_slot() / (c->t.m * es) / unit * unit;
-    b = mm_l0b_slot() / (mm_up(c->t.columns, 16) * es) / unit * unit;
+    a = mm_l0a_slot(mm) * 8 / (c->t.m * s->bits) / unit * unit;
+    b = mm_l0b_slot(mm) * 8 / (mm_up(c->t.columns, 16) * s->bits) / unit * unit;
     c->t.slice = mm_min(a, b);
     return (!mm->tile_bytes || c->t.m * c->t.n * MM_SUM_BYTES <= mm->tile_bytes) &&
            (mm_in_halves(&c->t) ? c->t.m * c->t.n : 2 * c->t.m * c->t.columns) *
                    MM_SUM_BYTES <=
                s->r.l0c_bytes &&
-           (!mm->bias || c->t.columns * MM_BIAS_BYTES <= mm_bt_slot()) &&
-           mm_fb_bytes(mm, c->t.columns) <= chip_mem(NPU_MEM_FB) && c->t.slice >= unit &&
-           c->t.m <= 4080 && c->t.columns <= 4080;
+           (!mm->bias || c->t.columns * MM_BIAS_BYTES <= mm_bt_slot(mm)) &&
+           mm_fb_bytes(mm, c->t.columns) <= mm_size(mm, NPU_MEM_FB) &&
+           c->t.slice >= unit && c->t.m <= 4080 && c->t.columns <= 4080;
 }
 
 /* Whether tiles of that size can be what was asked for. */
@@ -188,7 +182,8 @@ static void try_stays(struct mm_search *s, struct mm_candidate *c)
     if (c->t.rows) {
         try_chunks(s, c);
     }
-    c->t.a_whole = c->t.rows && !c->t.a_stays && !c->t.b_stays && may_be_whole(s, c);
+    c->t.a_whole = c->t.rows && !c->t.a_stays && !c->t.b_stays && !s->mm->a.given &&
+                   may_be_whole(s, c);
     if (c->t.a_whole) {
         try_chunks(s, c);
         c->t.a_whole = false;
@@ -199,9 +194,9 @@ static void try_stays(struct mm_search *s, struct mm_candidate *c)
  * so that k must be one chunk. */
 static bool may_fit(const struct mm_search *s, const struct mm_candidate *c)
 {
-    uint32_t all = s->mm->l1_bytes ? s->mm->l1_bytes : s->r.l1_bytes - s->mm->l1_begin;
-    uint64_t a = c->a->most * (uint64_t)s->k * s->es,
-             b = c->b->most * (uint64_t)s->k * s->es;
+    uint32_t all = s->r.l1_bytes;
+    uint64_t a = c->a->most * (uint64_t)s->k * s->bits / 8,
+             b = c->b->most * (uint64_t)s->k * s->bits / 8;
 
     if ((uint64_t)c->a->most * c->b->most * MM_SUM_BYTES > s->r.l0c_bytes) {
         return (c->t.a_stays ? a : 2 * a) + (c->t.b_stays ? b : 2 * b) <= all;
@@ -246,8 +241,14 @@ static void try_tile(struct mm_search *s, const struct mm_side *a,
         c.t.b_stays = stays == 2;
         c.t.rows = c.t.a_whole = true;
         c.chunks = 0;
-        if ((c.t.a_stays && (c.cols == 1 || s->strategy == MM_TALL) && c.rows > 1) ||
-            (c.t.b_stays && c.rows == 1)) {
+        if (s->mm->a.given || s->mm->b.given) {
+            unsigned once = s->mm->a.given ? c.cols == 1 : c.rows == 1;
+            if (stays != (once ? 0 : s->mm->a.given ? 1 : 2)) {
+                continue;
+            }
+        } else if ((c.t.a_stays && (c.cols == 1 || s->strategy == MM_TALL) &&
+                    c.rows > 1) ||
+                   (c.t.b_stays && c.rows == 1)) {
             continue;
         }
         if (may_fit(s, &c) && !too_much(s, mm_cost_least(s, &c))) {
@@ -283,16 +284,15 @@ static void search(struct mm_search *s)
     }
 }
 
-/* The cheapest of those that take less than `limit`, or any of them. */
-static struct mm_search plan_for(const struct mm *mm, unsigned cores,
-                                 enum mm_strategy strategy, uint32_t parts,
-                                 uint64_t limit, bool any)
+struct mm_search mm_search_for(const struct mm *mm, unsigned cores,
+                               enum mm_strategy strategy, uint32_t parts, uint64_t limit,
+                               bool any)
 {
     struct mm_search s = {.mm = mm,
-                          .r = mm_rates_of_the_chip(),
+                          .r = mm_rates_of(mm),
                           .cores = cores,
                           .strategy = strategy,
-                          .es = type_bits(mm->a.type) / 8,
+                          .bits = type_bits(mm->a.type),
                           .c0 = type_c0(mm->a.type),
                           .unit_m = mm_unit_m(mm),
                           .unit_n = mm_unit_n(mm),
@@ -306,87 +306,6 @@ static struct mm_search plan_for(const struct mm *mm, unsigned cores,
     search(&s);
     s.tiling.parts = parts;
     return s;
-}
-
-/* What it takes to add the parts of c, on so many cores. */
-static uint64_t cost_of_parts(const struct mm *mm, unsigned cores, uint32_t parts)
-{
-    uint32_t all = mm->shape.m * mm->shape.n;
-    uint32_t adders = mm_min(cores, mm_count(all, ADD_LEAST)), share = all / adders;
-    uint32_t sums = mm_kept(mm, parts);
-    uint64_t bytes = (uint64_t)all * sums * MM_SUM_BYTES;
-    uint64_t load = cost_gm_rows(sums, share * MM_SUM_BYTES, chip_cost(COST_GM_ROW_BYTES),
-                                 chip_cost(COST_GM_UB_RATE));
-    uint64_t shared = bytes / chip_cost(COST_L2_READ_RATE);
-    uint64_t adds = (uint64_t)share / LANES * (sums - 1) / 2 + ADD * sums;
-
-    if (sums == 0) {
-        return 0; /* c is made zeros while the first loads are under way */
-    }
-    return BARRIER + chip_cost(COST_GM_UB_FIXED) + chip_cost(COST_UB_GM_FIXED) +
-           (load > shared ? load : shared) + adds +
-           share * MM_SUM_BYTES / chip_cost(COST_UB_GM_RATE) / 2;
-}
-
-/* Sums of parts can be added: they are c as it is. */
-static bool may_split(const struct mm *mm)
-{
-    const struct mm_shape *s = &mm->shape;
-
-    return s->batch == 1 && s->k >= SPLIT_K && !mm->scaled && !mm->act.relu &&
-           !mm->act.clip && mm->c_type == mm_sum_type(mm) &&
-           (mm->c_pitch == 0 || mm->c_pitch == s->n);
-}
-
-/* So many cores compute c in parts and add them in less than `limit` cycles. */
-static bool in_parts(const struct mm *mm, unsigned cores, uint32_t parts, uint64_t limit,
-                     struct mm_search *s)
-{
-    uint64_t sums = parts > 1 ? cost_of_parts(mm, cores, parts) : 0;
-
-    if (sums >= limit) {
-        return false;
-    }
-    *s = plan_for(mm, cores, MM_GENERAL, parts, limit - sums, cores == 1 && parts > 1);
-    s->best += s->found ? sums : 0;
-    return s->found;
-}
-
-static uint32_t tiles_of(const struct mm *mm, const struct mm_tiling *t)
-{
-    return mm_pieces(mm->shape.m, mm_unit_m(mm), t->m) *
-           mm_pieces(mm->shape.n, mm_unit_n(mm), t->n);
-}
-
-/* In how many parts k is cheapest on a chip of SPLIT_CORES cores, where it gains a seventh, or
- * half if each core has a tile without that, and costs a single core a quarter more at most:
- * *best is how. What the machine has does not matter, or results would depend on it. */
-static uint32_t best_parts(const struct mm *mm, struct mm_search *best)
-{
-    static const uint8_t tried[] = {MM_PARTS, 12, 8, 6, 4, 3, 2};
-    uint64_t limit, alone = 0;
-    struct mm_search s, one;
-
-    best->found = false;
-    if (!may_split(mm) || (uint64_t)mm->shape.m * mm->shape.n > SPLIT_AREA ||
-        !in_parts(mm, SPLIT_CORES, 1, UINT64_MAX, best)) {
-        return 1;
-    }
-    limit =
-        tiles_of(mm, &best->tiling) < SPLIT_CORES ? best->best * 6 / 7 : best->best / 2;
-    for (unsigned i = 0; i < sizeof(tried); i++) {
-        if (!in_parts(mm, SPLIT_CORES, tried[i], limit, &s)) {
-            continue;
-        }
-        if (alone == 0) {
-            alone = in_parts(mm, 1, 1, UINT64_MAX, &one) ? one.best * 5 / 4 + 1 : 1;
-        }
-        if (in_parts(mm, 1, tried[i], alone, &one)) {
-            limit = s.best + 1; /* of equal ones the fewest parts */
-            *best = s;
-        }
-    }
-    return best->parts;
 }
 
 /* What the tiling turned out to be. */
@@ -435,7 +354,7 @@ static const char *cannot(const struct mm *mm, enum mm_strategy strategy)
         return may_turn(mm, strategy) ? NULL
                                       : "wants m = 1, no bias and no scales of columns";
     case MM_SPLIT_K:
-        return may_split(mm) ? NULL : "wants a long k and sums as they are";
+        return mm_may_split(mm) ? NULL : "wants a long k and sums as they are";
     case MM_BATCH:
         return mm->shape.batch > 1 ? NULL : "wants a batch";
     default:
@@ -449,28 +368,47 @@ static struct mm_search best_of(struct mm *mm, unsigned cores, enum mm_strategy 
     bool asks = strategy == MM_SPLIT_K || (strategy == MM_AUTO && mm->adds);
     struct mm_search s = {0}, t;
     struct mm turned = *mm;
-    uint32_t parts = asks ? best_parts(mm, &s) : 1;
+    uint32_t parts = asks ? mm_best_parts(mm, &s) : 1;
 
     if (strategy == MM_SPLIT_K) {
         parts = mm_max(2, parts);
     }
     if (strategy == MM_GEMV) {
         s.found = false;
-    } else if (!s.found || cores != SPLIT_CORES || parts != s.parts) {
-        s = plan_for(mm, cores, strategy, parts, UINT64_MAX, false);
-    } else if (parts > 1) {
-        s.best -= cost_of_parts(mm, cores, parts);
+    } else if (!s.found || cores != MM_SPLIT_CORES || parts != s.parts) {
+        s = mm_search_for(mm, cores, strategy, parts, UINT64_MAX, false);
+        mm_try_fewer(mm, cores, &s);
     }
     if (may_turn(mm, strategy)) {
         mm_turn(&turned);
-        t = plan_for(&turned, cores, strategy, parts, s.found ? s.best : UINT64_MAX,
-                     false);
+        t = mm_search_for(&turned, cores, strategy, parts, s.found ? s.best : UINT64_MAX,
+                          false);
         if (t.found) {
             *mm = turned;
             s = t;
         }
     }
     return s;
+}
+
+/* Says so, and where the object has a part of L1, what it must have at the least. */
+static int none_fits(const struct mm *mm, enum mm_strategy strategy, char why[MM_TEXT])
+{
+    struct mm least = *mm;
+    int at = snprintf(why, MM_TEXT, "strategy %s: no tiling of %lu x %lu x %lu fits",
+                      mm_strategy_name(strategy), (unsigned long)mm->shape.m,
+                      (unsigned long)mm->shape.n, (unsigned long)mm->shape.k);
+
+    least.tiling =
+        (struct mm_tiling){.m = mm_unit_m(mm), .n = mm_unit_n(mm), .k = mm_unit_k(mm)};
+    if (mm->l1_begin || mm->l1_bytes) {
+        snprintf(why + at, MM_TEXT - (size_t)at,
+                 " in %lu bytes of L1; the smallest, %lu x %lu by %lu, takes %lu",
+                 (unsigned long)mm_l1_size(mm), (unsigned long)least.tiling.m,
+                 (unsigned long)least.tiling.n, (unsigned long)least.tiling.k,
+                 (unsigned long)mm_l1_bytes(&least));
+    }
+    return strategy == MM_AUTO ? ERR_LOCAL : ERR_ARG;
 }
 
 int mm_plan(struct mm *mm, unsigned cores, enum mm_strategy strategy, char why[MM_TEXT])
@@ -485,10 +423,7 @@ int mm_plan(struct mm *mm, unsigned cores, enum mm_strategy strategy, char why[M
     }
     s = best_of(mm, cores ? cores : chip_cores(), strategy);
     if (!s.found) {
-        snprintf(why, MM_TEXT, "strategy %s: no tiling of %lu x %lu x %lu fits",
-                 mm_strategy_name(strategy), (unsigned long)mm->shape.m,
-                 (unsigned long)mm->shape.n, (unsigned long)mm->shape.k);
-        return strategy == MM_AUTO ? ERR_LOCAL : ERR_ARG;
+        return none_fits(mm, strategy, why);
     }
     mm->tiling = s.tiling;
     mm->tiling.cycles = s.best;

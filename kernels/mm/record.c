@@ -8,7 +8,6 @@
 #include "hal/mte_conv.h"
 #include "kernels/mm/inside.h"
 #include "kernels/mm/room.h"
-#include "kernels/mm/script.h"
 #include "kernels/mm/walk.h"
 
 /* Of PRODUCTS: what its first or its last command waits for or posts. */
@@ -24,177 +23,6 @@ enum {
     BIAS_END = 256
 };
 
-/* From that address in GM. */
-static void push_load(struct mm *mm, struct mm_recording *r, uint64_t address,
-                      enum mm_base base)
-{
-    r->cmds[0].nd2nz.src = address;
-    mm_push(mm, PIPE_MTE2, r->cmds, 1, base);
-}
-_Static_assert(offsetof(union cmd, copy_in.src) == offsetof(union cmd, nd2nz.src) &&
-                   offsetof(union cmd, copy_in.dst) == offsetof(union cmd, nd2nz.dst),
-               "operands of both loads");
-
-/* --- loads --- */
-
-/* Rows r0 .. of an operand as it lies in GM, from column c0 on, to a slot of L1. */
-struct window {
-    uint32_t r0, rows, c0, cols;
-};
-
-static uint64_t window_at(const struct mm_operand *o, const struct window *w,
-                          uint32_t product)
-{
-    unsigned bits = type_bits(o->type);
-    uint64_t at = product * o->product;
-
-    if (o->layout == MM_NZ) {
-        at = at * bits / 8 + (uint64_t)w->c0 * bits / 8 * o->pitch + w->r0 * MTE_BLOCK;
-    } else {
-        at = (at + (uint64_t)w->r0 * o->pitch + w->c0) * bits / 8;
-    }
-    return (uintptr_t)o->gm + at;
-}
-
-/* A column block has as many rows in L1 as `block_rows` says. */
-static void build_load(const struct mm *mm, union cmd *cmd, const struct mm_operand *o,
-                       const struct window *w, uint32_t l1, uint32_t block_rows)
-{
-    uint32_t row = w->cols * type_bits(o->type) / 8;
-
-    if (mm_in_rows(mm, o) && o->pitch == w->cols && row % MTE_BLOCK == 0) {
-        mte_gm_to_l1(cmd, l1, NULL, w->rows * row); /* short rows side by side are fast */
-    } else if (mm_in_rows(mm, o)) {
-        mte_gm_to_l1_rows(
-            cmd, l1, NULL,
-            &(struct mte_rows){.n_rows = w->rows,
-                               .row_bytes = row,
-                               .gm_pitch_bytes = o->pitch * type_bits(o->type) / 8});
-    } else if (o->layout == MM_NZ) {
-        mte_gm_to_l1_rows(
-            cmd, l1, NULL,
-            &(struct mte_rows){.n_rows = mm_count(w->cols, type_c0(o->type)),
-                               .row_bytes = w->rows * MTE_BLOCK,
-                               .gm_pitch_bytes = o->pitch * MTE_BLOCK,
-                               .local_pitch_bytes = block_rows * MTE_BLOCK});
-    } else {
-        mte_gm_to_l1_nz(cmd, l1, NULL,
-                        &(struct mte_nz){.type = o->type,
-                                         .n_rows = w->rows,
-                                         .n_cols = w->cols,
-                                         .gm_pitch_elems = o->pitch,
-                                         .block_rows = block_rows});
-    }
-}
-
-static struct mm_recording *record_load(struct mm *mm, const struct mm_key *key,
-                                        const struct mm_operand *o,
-                                        const struct window *w, uint32_t block_rows)
-{
-    bool a = key->kind == MM_LOAD_A;
-    uint32_t l1 = a ? mm->l1_a + key->a * mm->slot_a : mm->l1_b + key->b * mm->slot_b;
-    struct mm_recording *r = mm_record(mm, key, PIPE_MTE2, 1, 0);
-    const struct mm_recording *other = mm_like(mm, r);
-
-    if (other) {
-        r->cmds[0] = other->cmds[0];
-        r->cmds[0].nd2nz.dst = l1;
-        return r;
-    }
-    build_load(mm, r->cmds, o, w, l1, block_rows);
-    cmd_wait(r->cmds, mm->sem + (a ? MM_A_FREE : MM_B_FREE), 1);
-    cmd_post(r->cmds, mm->sem + (a ? MM_A_FULL : MM_B_FULL), 1);
-    return r;
-}
-
-void mm_push_load_a(struct mm *mm, const struct mm_cursor *at)
-{
-    uint32_t k0 = at->k0 - mm_a_begin(mm, at), kt = mm_a_k(mm, at);
-    const struct window w = mm->a.transposed ? (struct window){k0, kt, at->m0, at->mt}
-                                             : (struct window){at->m0, at->mt, k0, kt};
-    const struct mm_key key = {.kind = MM_LOAD_A,
-                               .a = (uint16_t)mm_a_slot(mm, at),
-                               .mt = (uint16_t)at->mt,
-                               .kt = (uint16_t)kt};
-    struct mm_recording *r = mm_recorded(mm, &key);
-
-    if (r == NULL) {
-        r = record_load(mm, &key, &mm->a, &w, mm_a_rows(mm, at));
-    }
-    push_load(mm, r, window_at(&mm->a, &w, at->product), MM_BASE_A);
-}
-
-void mm_push_load_b(struct mm *mm, const struct mm_cursor *at)
-{
-    const struct window w = mm->b.transposed
-                                ? (struct window){at->n0, at->nt, at->k0, at->kt}
-                                : (struct window){at->k0, at->kt, at->n0, at->nt};
-    const struct mm_key key = {.kind = MM_LOAD_B,
-                               .b = (uint16_t)((at->b + at->chunk) % mm->tiling.b_slots),
-                               .nt = (uint16_t)at->nt,
-                               .kt = (uint16_t)at->kt};
-    struct mm_recording *r = mm_recorded(mm, &key);
-
-    if (r == NULL) {
-        r = record_load(mm, &key, &mm->b, &w, mm_b_rows(mm, at));
-    }
-    push_load(mm, r, window_at(&mm->b, &w, at->product), MM_BASE_B);
-}
-
-/* What a tile's columns have each, where that lies in GM and in L1. */
-struct small {
-    enum mm_kind kind;
-    enum mm_base base;
-    uintptr_t gm;
-    uint32_t size, l1;
-    unsigned free, full; /* semaphores */
-};
-
-/* To the slot of the tile's number. */
-static void push_load_small(struct mm *mm, const struct mm_cursor *at,
-                            const struct small *small)
-{
-    const struct mm_key key = {.kind = (uint8_t)small->kind,
-                               .c = (uint8_t)(at->tile % MM_SMALL_SLOTS),
-                               .nt = (uint16_t)at->nt};
-    struct mm_recording *r = mm_recorded(mm, &key);
-
-    if (r == NULL) {
-        r = mm_record(mm, &key, PIPE_MTE2, 1, 0);
-        mte_gm_to_l1(r->cmds, small->l1 + key.c * mm_small_slot(mm, small->size), NULL,
-                     at->nt * small->size);
-        cmd_wait(r->cmds, mm->sem + small->free, 1);
-        cmd_post(r->cmds, mm->sem + small->full, 1);
-    }
-    push_load(mm, r, small->gm + (uint64_t)at->n0 * small->size, small->base);
-}
-
-void mm_push_load_bias(struct mm *mm, const struct mm_cursor *at)
-{
-    push_load_small(mm, at,
-                    &(struct small){MM_LOAD_BIAS, MM_BASE_BIAS, (uintptr_t)mm->bias,
-                                    MM_BIAS_BYTES, mm->l1_bias, MM_BIAS_FREE,
-                                    MM_BIAS_FULL});
-}
-
-void mm_push_load_scale(struct mm *mm, const struct mm_cursor *at)
-{
-    push_load_small(mm, at,
-                    &(struct small){MM_LOAD_SCALE, MM_BASE_SCALE,
-                                    (uintptr_t)mm->scale_words, MM_SCALE_BYTES,
-                                    mm->l1_scale, MM_SCALE_FREE, MM_SCALE_FULL});
-}
-
-void mm_push_load_slope(struct mm *mm, const struct mm_cursor *at)
-{
-    push_load_small(mm, at,
-                    &(struct small){MM_LOAD_SLOPE, MM_BASE_SLOPE, (uintptr_t)mm->slopes,
-                                    MM_SLOPE_BYTES, mm->l1_slope, MM_SCALE_FREE,
-                                    MM_SCALE_FULL});
-}
-
-/* --- products --- */
-
 /* An operand's chunk in L1 as an image: rows of pixels of 32 bytes. */
 struct map {
     uint16_t rows, pixels;
@@ -207,20 +35,39 @@ struct tape {
     uint32_t h0, ht; /* columns of the tile */
     unsigned c;      /* their slot of L0C */
     unsigned flags;  /* those of the key that are for these columns */
-    uint32_t at, kl; /* in the chunk */
+    uint32_t at, kl; /* in the chunk, */
+    uint32_t loaded; /* its k in L0: of S4 whole bytes */
     bool first, last;
     unsigned slot;                 /* of L0 */
-    uint32_t a, b, step_a, step_b; /* where the slice lies in L1, from slice to slice; */
+    uint32_t a, b, step_a, step_b; /* where the slice lies in L1, for each unit of k; */
     struct map map_a, map_b;       /* in rows: where the chunk does */
     union cmd *feed, *work;
     const union cmd *common; /* what the slices have in common: load a, load b, mmad */
 };
 
+/* Where the bias of these columns lies in BT: what is in L0 goes by turns, and their first
+ * product is what reads it. */
+static uint32_t bt_of(const struct tape *t)
+{
+    return mm_begin(t->mm, NPU_MEM_BT) + t->slot * mm_bt_slot(t->mm);
+}
+
+/* The slice's slot of L0A, of L0B. */
+static uint32_t l0a_of(const struct tape *t)
+{
+    return t->mm->l0a + t->slot * t->mm->l0a_slot;
+}
+
+static uint32_t l0b_of(const struct tape *t)
+{
+    return t->mm->l0b + t->slot * t->mm->l0b_slot;
+}
+
 static void record_bias(struct tape *t)
 {
     union cmd *cmd = t->feed++;
 
-    mte_l1_to_bt(cmd, t->c * mm_bt_slot(),
+    mte_l1_to_bt(cmd, bt_of(t),
                  t->mm->l1_bias + t->key->place * mm_small_slot(t->mm, MM_BIAS_BYTES) +
                      t->h0 * MM_BIAS_BYTES,
                  mm_sum_type(t->mm), mm_up(t->ht, 16));
@@ -234,7 +81,7 @@ static void record_bias(struct tape *t)
 
 /* Part of an operand that lies in L1 in rows: rows x columns of what lies there. */
 static void place_rows(union cmd *cmd, uint32_t l0, uint32_t l1, const struct map *map,
-                       const struct window *w, uint32_t c0)
+                       const struct mm_window *w, uint32_t c0)
 {
     cmd->load3d.dst = l0;
     cmd->load3d.src = l1;
@@ -250,16 +97,16 @@ static void place_a(const struct tape *t, union cmd *cmd)
 {
     const struct mm *mm = t->mm;
 
-    if (mm_in_rows(mm, &mm->a)) {
+    if (mm->a.in_rows) {
         uint32_t k = t->key->a_begin + t->at;
-        const struct window w = mm->a.transposed
-                                    ? (struct window){k, t->kl, 0, t->key->mt}
-                                    : (struct window){0, t->key->mt, k, t->kl};
-        place_rows(cmd, t->slot * mm->l0a_slot, t->a, &t->map_a, &w, mm->c0);
+        const struct mm_window w = mm->a.transposed
+                                       ? (struct mm_window){k, t->kl, 0, t->key->mt}
+                                       : (struct mm_window){0, t->key->mt, k, t->kl};
+        place_rows(cmd, l0a_of(t), t->a, &t->map_a, &w, mm->c0);
     } else {
-        cmd->load2d.dst = t->slot * mm->l0a_slot;
+        cmd->load2d.dst = l0a_of(t);
         cmd->load2d.src = t->a;
-        cmd->load2d.n_cols = (uint16_t)t->kl;
+        cmd->load2d.n_cols = (uint16_t)t->loaded;
     }
 }
 
@@ -267,15 +114,15 @@ static void place_b(const struct tape *t, union cmd *cmd)
 {
     const struct mm *mm = t->mm;
 
-    if (mm_in_rows(mm, &mm->b)) {
-        const struct window w = mm->b.transposed
-                                    ? (struct window){t->h0, t->ht, t->at, t->kl}
-                                    : (struct window){t->at, t->kl, t->h0, t->ht};
-        place_rows(cmd, t->slot * mm->l0b_slot, t->b, &t->map_b, &w, mm->c0);
+    if (mm->b.in_rows) {
+        const struct mm_window w = mm->b.transposed
+                                       ? (struct mm_window){t->h0, t->ht, t->at, t->kl}
+                                       : (struct mm_window){t->at, t->kl, t->h0, t->ht};
+        place_rows(cmd, l0b_of(t), t->b, &t->map_b, &w, mm->c0);
     } else {
-        cmd->load2d.dst = t->slot * mm->l0b_slot;
+        cmd->load2d.dst = l0b_of(t);
         cmd->load2d.src = t->b;
-        cmd->load2d.n_rows = (uint16_t)t->kl;
+        cmd->load2d.n_rows = (uint16_t)t->loaded;
     }
 }
 
@@ -314,14 +161,14 @@ static void record_mmad(struct tape *t)
     union cmd *cmd = t->work++;
 
     *cmd = t->common[2];
-    cmd->mmad.dst = t->c * mm->c1;
-    cmd->mmad.a = t->slot * mm->l0a_slot;
-    cmd->mmad.b = t->slot * mm->l0b_slot;
+    cmd->mmad.dst = mm->l0c + t->c * mm->c1;
+    cmd->mmad.a = l0a_of(t);
+    cmd->mmad.b = l0b_of(t);
     cmd->mmad.k = (uint16_t)t->kl;
     if (t->first && (t->flags & SUM_BEGIN)) {
         bool bias = t->flags & BIAS;
         cube_set_from(cmd, bias ? CUBE_FROM_BIAS : CUBE_FROM_ZERO);
-        cmd->mmad.bias = bias ? t->c * mm_bt_slot() : 0;
+        cmd->mmad.bias = bias ? bt_of(t) : 0;
         cmd_wait(cmd, mm->sem + MM_C_FREE + t->c, 1);
     }
     if (t->last && (t->flags & SUM_END)) {
@@ -334,7 +181,7 @@ static void build_common(const struct mm *mm, const struct mm_common *c, union c
 {
     static const struct mte_conv rows = {0};
 
-    if (mm_in_rows(mm, &mm->a)) {
+    if (mm->a.in_rows) {
         mte_img2col_to_l0a(&cmd[0], 0, 0,
                            &(struct mte_img2col){.type = mm->a.type,
                                                  .conv = &rows,
@@ -348,7 +195,7 @@ static void build_common(const struct mm *mm, const struct mm_common *c, union c
                                            .transpose = mm->a.transposed});
     }
     cmd_wait(&cmd[0], mm->sem + MM_L0_FREE, 1);
-    if (mm_in_rows(mm, &mm->b)) {
+    if (mm->b.in_rows) {
         mte_img2col_to_l0b(&cmd[1], 0, 0,
                            &(struct mte_img2col){.type = mm->a.type,
                                                  .conv = &rows,
@@ -396,7 +243,6 @@ static void begin_piece(struct tape *t, const struct mm_cursor *at, uint32_t i,
     const struct mm *mm = t->mm;
     const struct mm_key *key = t->key;
     uint32_t a_rows = mm_a_rows(mm, at), b_rows = mm_b_rows(mm, at), c0 = mm->c0;
-    uint32_t slice = mm->tiling.slice;
     unsigned begins = i == key->first ? 0 : A_BEGIN | B_BEGIN | BIAS_BEGIN;
     unsigned ends = i == key->first + key->pieces - 1u ? 0 : A_END | B_END | BIAS_END;
 
@@ -406,16 +252,16 @@ static void begin_piece(struct tape *t, const struct mm_cursor *at, uint32_t i,
     t->flags = key->flags & ~(begins | ends);
     t->at = 0;
     t->a = mm->l1_a + key->a * mm->slot_a;
-    t->step_a = (mm->a.transposed ? slice : slice / c0 * a_rows) * MTE_BLOCK;
+    t->step_a = (mm->a.transposed ? mm->unit_k : mm->unit_k / c0 * a_rows) * MTE_BLOCK;
     t->b = mm->l1_b + key->b * mm->slot_b +
            (mm->b.transposed ? t->h0 : t->h0 / c0 * b_rows) * MTE_BLOCK;
-    t->step_b = (mm->b.transposed ? slice / c0 * b_rows : slice) * MTE_BLOCK;
-    if (mm_in_rows(mm, &mm->a)) {
+    t->step_b = (mm->b.transposed ? mm->unit_k / c0 * b_rows : mm->unit_k) * MTE_BLOCK;
+    if (mm->a.in_rows) {
         t->map_a = map_of(mm, mm->a.transposed ? key->a_k : key->mt,
                           mm->a.transposed ? key->mt : key->a_k);
         t->step_a = 0;
     }
-    if (mm_in_rows(mm, &mm->b)) {
+    if (mm->b.in_rows) {
         t->map_b = map_of(mm, mm->b.transposed ? at->nt : at->kt,
                           mm->b.transposed ? at->kt : at->nt);
         t->b = mm->l1_b + key->b * mm->slot_b;
@@ -424,18 +270,21 @@ static void begin_piece(struct tape *t, const struct mm_cursor *at, uint32_t i,
     t->common = common(mm, key->mt, t->ht, a_rows, b_rows);
 }
 
+/* Slices are alike to a unit: what is fed while a short one is multiplied would be late. */
 static void record_columns(struct tape *t, uint32_t kt, uint32_t slices)
 {
-    for (uint32_t i = 0; i < slices; i++) {
-        t->kl = mm_min(t->mm->tiling.slice, kt - t->at);
+    for (uint32_t i = 0, all = mm_count(kt, t->mm->unit_k); i < slices; i++) {
+        uint32_t units = mm_slice_at(all, i + 1, slices) - mm_slice_at(all, i, slices);
+        t->kl = mm_min(units * t->mm->unit_k, kt - t->at);
+        t->loaded = mm_even(t->mm->a.type, t->kl);
         t->first = i == 0;
         t->last = i == slices - 1;
         record_loads(t);
         record_mmad(t);
         t->slot = (t->slot + 1) % MM_L0_SLOTS;
-        t->at += t->mm->tiling.slice;
-        t->a += t->step_a;
-        t->b += t->step_b;
+        t->at += t->kl;
+        t->a += units * t->step_a;
+        t->b += units * t->step_b;
     }
 }
 
@@ -487,7 +336,7 @@ void mm_push_products(struct mm *mm, const struct mm_cursor *at, uint32_t first,
                                .a_k = (uint16_t)mm_a_k(mm, at),
                                .first = (uint16_t)first,
                                .pieces = (uint16_t)n,
-                               .place = mm->bias ? at->tile % MM_SMALL_SLOTS : 0};
+                               .place = mm->bias ? (uint8_t)mm_small_slot_of(mm, at) : 0};
     struct mm_recording *r = mm_recorded(mm, &key);
 
     if (r == NULL) {

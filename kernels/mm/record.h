@@ -26,18 +26,14 @@ enum {
     MM_BIAS_FULL,
     MM_SCALE_FREE,
     MM_SCALE_FULL,
-    MM_PART_FREE, /* steps of sums in UB */
-    MM_PART_FULL,
-    MM_SUM_FULL,
-    MM_TILES_OUT, /* the block's sums have left */
+    MM_ZEROS_FULL, /* in UB */
 };
-_Static_assert(MM_TILES_OUT + 1 == MM_SEMS, "as mm.h says");
+_Static_assert(MM_ZEROS_FULL + 1 == MM_SEMS, "as mm.h says");
 
 enum {
     MM_L0_SLOTS = 2,
     MM_C_SLOTS = 2,
     MM_SMALL_SLOTS = 2, /* of bias and scales in L1 */
-    MM_PART_SLOTS = 2   /* of UB */
 };
 
 /* What a command's address in GM belongs to. */
@@ -49,8 +45,12 @@ enum mm_base {
     MM_BASE_SCALE,
     MM_BASE_SLOPE,
     MM_BASE_C,
-    MM_BASE_SUMS,
     MM_BASES
+};
+
+/* Rows r0 .. of an operand as it lies in GM or L1, from column c0 on. */
+struct mm_window {
+    uint32_t r0, rows, c0, cols;
 };
 
 void mm_script_add(struct mm *mm, enum pipe pipe, const union cmd *cmds, unsigned n,

@@ -9,7 +9,9 @@
 
 #include "hal/hint.h"
 
-static struct mm_room *rooms[NPU_MAX_CORES];
+enum { MM_ROOMS = 2 /* of a core: objects at one time */ };
+
+static struct mm_room *rooms[MM_ROOMS][NPU_MAX_CORES];
 
 static void forget(struct mm_room *room)
 {
@@ -66,19 +68,47 @@ static bool has_room(struct mm_room *room, size_t bytes)
 
 struct mm_room *mm_room_of(unsigned core)
 {
-    return rooms[core];
+    return rooms[0][core];
 }
 
-bool mm_room_taken(unsigned core)
+/* Whether a room's object has begun in this run and not ended. */
+static bool is_taken(const struct mm_room *room)
 {
-    const struct mm_room *room = rooms[core];
-
     return room && room->taken && room->run == sched_run_number;
 }
 
-struct mm_room *mm_room_take(unsigned core, uint64_t of)
+/* What two objects have in common that each must have for itself, or NULL. */
+static const char *shared_by(const struct mm_room *room, const struct mm *mm)
 {
-    struct mm_room *room = rooms[core];
+    uint32_t end = mm->l1_begin + mm_l1_bytes(mm);
+
+    return room->half == MM_WHOLE || mm->half == MM_WHOLE || room->half == mm->half
+               ? "L0A, L0B and L0C belong"
+           : mm->sem < room->sem + MM_SEMS && room->sem < mm->sem + MM_SEMS
+               ? "semaphores belong"
+           : mm->l1_begin < room->l1_end && room->l1_begin < end
+               ? "that part of L1 belongs"
+               : NULL;
+}
+
+void mm_check_rooms(const struct mm *mm)
+{
+    for (unsigned i = 0; i < MM_ROOMS; i++) {
+        const struct mm_room *room = rooms[i][task_core()];
+        const char *what = is_taken(room) ? shared_by(room, mm) : NULL;
+        if (what) {
+            task_fail(
+                ERR_BUSY, SCHED_HERE,
+                "a second object at one time: %s to the one that has begun, until its "
+                "mm_end()",
+                what);
+        }
+    }
+}
+
+struct mm_room *mm_room_take(unsigned core, const struct mm *mm, uint64_t of)
+{
+    struct mm_room **at = &rooms[mm->half == MM_SECOND_HALF][core], *room = *at;
 
     if (room == NULL) {
         room = new_room();
@@ -86,8 +116,13 @@ struct mm_room *mm_room_take(unsigned core, uint64_t of)
             return NULL;
         }
         room->of = of;
-        rooms[core] = room;
+        *at = room;
     }
+    room->half = mm->half;
+    room->sem = mm->sem;
+    room->l1_begin = mm->l1_begin;
+    room->l1_end =
+        mm->half ? mm->l1_begin + mm_l1_bytes(mm) : 0; /* who has all is alone */
     room->run = sched_run_number;
     room->taken = true;
     room->common[0].mt = room->common[1].mt = 0;
@@ -108,9 +143,9 @@ static unsigned place_of(const struct mm_key *key)
     const uint64_t *word = (const void *)key;
     uint64_t mix = (word[0] ^ word[1] << 7 ^ word[2] << 3) * 0x9e3779b97f4a7c15u;
 
-    return (unsigned)(mix >> 57);
+    return (unsigned)(mix >> 56);
 }
-_Static_assert(MM_ROOM_SLOTS == 1 << (64 - 57), "the upper bits of the mix");
+_Static_assert(MM_ROOM_SLOTS == 1 << (64 - 56), "the upper bits of the mix");
 
 /* The recording of that key, or NULL; *at is then a free place of the table. */
 static struct mm_recording *find(const struct mm_room *room, const struct mm_key *key,

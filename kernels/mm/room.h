@@ -10,8 +10,8 @@
 #include "kernels/mm/script.h"
 
 enum {
-    MM_ROOM_SLOTS = 128,      /* of the table, a power of 2; a quarter stays free */
-    MM_ROOM_BLOCKS = 8,       /* of memory, one after the other as they are wanted: */
+    MM_ROOM_SLOTS = 256,      /* of the table, a power of 2; a quarter stays free */
+    MM_ROOM_BLOCKS = 24,      /* of memory, one after the other as they are wanted: */
     MM_BLOCK_BYTES = 4 << 10, /* malloc() clears what it gives, which takes a while */
     MM_RING = 8,
 };
@@ -54,6 +54,9 @@ struct mm_common {
 struct mm_room {
     uint32_t run;
     bool taken;
+    enum mm_half half; /* what the object has that took it */
+    unsigned sem;
+    uint32_t l1_begin, l1_end;
     uint64_t of;                         /* what else its recordings depend on, folded */
     struct mm_recording *like[MM_KINDS]; /* the last of each kind */
     struct mm_common common[2];          /* of whole columns and of the last */
@@ -71,15 +74,16 @@ _Static_assert(sizeof(struct mm_recording) +
                    MM_BLOCK_BYTES,
                "a block holds what is recorded at one time");
 
+/* Ends the run with ERR_BUSY if the object has anything in common with one of the core that has
+ * begun in this run and not ended: L0, semaphores, L1. */
+void mm_check_rooms(const struct mm *mm);
 /* A room for the object's recordings, with those that an object which agrees in `of`, all
  * that they depend on, has left there in an earlier run: launches that are repeated do not
  * record again. of 0: for an object that records nothing. NULL: no memory. */
-struct mm_room *mm_room_take(unsigned core, uint64_t of);
+struct mm_room *mm_room_take(unsigned core, const struct mm *mm, uint64_t of);
 void mm_room_give(struct mm_room *room);
-/* The core's room; NULL: there is none yet. */
+/* The core's room of objects that have all of L0, or the first half; NULL: there is none yet. */
 struct mm_room *mm_room_of(unsigned core);
-/* Whether an object of the core has begun in this run and not ended. */
-bool mm_room_taken(unsigned core);
 /* The recording of a key, or NULL. */
 struct mm_recording *mm_recorded(const struct mm *mm, const struct mm_key *key);
 /* One of n commands and `more`, of a key that was not found, for who fills them in. */

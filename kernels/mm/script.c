@@ -13,7 +13,7 @@
 #include "kernels/mm/inside.h"
 #include "kernels/mm/room.h"
 
-static void take_bases(const struct mm *mm, void *c, void *sums, uint64_t bases[MM_BASES])
+static void take_bases(const struct mm *mm, void *c, uint64_t bases[MM_BASES])
 {
     bases[MM_NO_BASE] = 0;
     bases[MM_BASE_A] = (uintptr_t)mm->a.gm;
@@ -22,7 +22,6 @@ static void take_bases(const struct mm *mm, void *c, void *sums, uint64_t bases[
     bases[MM_BASE_SCALE] = (uintptr_t)mm->scale_words;
     bases[MM_BASE_SLOPE] = (uintptr_t)mm->slopes;
     bases[MM_BASE_C] = (uintptr_t)c;
-    bases[MM_BASE_SUMS] = (uintptr_t)sums;
 }
 
 static unsigned share_of(const struct mm *mm, unsigned *shares)
@@ -61,7 +60,7 @@ static struct mm_script *script_of(struct mm_room *room)
     return room->script;
 }
 
-void mm_script_begin(struct mm *mm, void *c, void *sums)
+void mm_script_begin(struct mm *mm, void *c)
 {
     struct mm_script *s = script_of(mm->room);
 
@@ -71,7 +70,7 @@ void mm_script_begin(struct mm *mm, void *c, void *sums)
     s->state = MM_SCRIPT_NONE;
     s->of = mm->folded;
     s->share = share_of(mm, &s->shares);
-    take_bases(mm, c, sums, s->bases);
+    take_bases(mm, c, s->bases);
     memset(s->n, 0, sizeof(s->n));
     mm->writes = s;
 }
@@ -219,7 +218,6 @@ void mm_script_end(struct mm *mm, const uint8_t free[MM_SEMS])
     drop_free(s, mm->sem, free);
     make_legs(s);
     s->tag = s->n_legs ? s->legs[0].cmds[0].head.tag : 0; /* as they were issued */
-    s->last = s->n[PIPE_MTE3] && mm_kept(mm, mm->parts) ? PIPE_MTE3 : PIPE_FIX;
     s->state = MM_SCRIPT_KEPT;
     mm->writes = NULL;
 }
@@ -242,11 +240,11 @@ static void move(struct mm_script *s, unsigned pipe, const uint64_t by[MM_BASES]
 }
 
 __attribute__((noinline)) static void move_to(struct mm_script *s, const struct mm *mm,
-                                              void *c, void *sums)
+                                              void *c)
 {
     uint64_t by[MM_BASES], bases[MM_BASES];
 
-    take_bases(mm, c, sums, bases);
+    take_bases(mm, c, bases);
     for (unsigned i = 0; i < MM_BASES; i++) {
         by[i] = bases[i] - s->bases[i];
         s->bases[i] = bases[i];
@@ -257,8 +255,7 @@ __attribute__((noinline)) static void move_to(struct mm_script *s, const struct 
 }
 
 /* Whether all lies where it did; few instructions, since each block begins with them. */
-static bool lies_there(const struct mm_script *s, const struct mm *mm, const void *c,
-                       const void *sums)
+static bool lies_there(const struct mm_script *s, const struct mm *mm, const void *c)
 {
     const uint64_t *at = s->bases;
 
@@ -266,13 +263,13 @@ static bool lies_there(const struct mm_script *s, const struct mm *mm, const voi
             (at[MM_BASE_B] ^ (uintptr_t)mm->b.gm) |
             (at[MM_BASE_BIAS] ^ (uintptr_t)mm->bias) |
             (at[MM_BASE_SCALE] ^ (uintptr_t)mm->scale_words) |
-            (at[MM_BASE_SLOPE] ^ (uintptr_t)mm->slopes) | (at[MM_BASE_C] ^ (uintptr_t)c) |
-            (at[MM_BASE_SUMS] ^ (uintptr_t)sums)) == 0;
+            (at[MM_BASE_SLOPE] ^ (uintptr_t)mm->slopes) |
+            (at[MM_BASE_C] ^ (uintptr_t)c)) == 0;
 }
 
-/* Pushes the legs. The first one tells which tag the task's commands have; where the others
- * have it already, and there is room, they are stored as they are: all blocks wait for the
- * hart to come this far. */
+/* Pushes the legs. The first one, the loads, tells which tag the task's commands have; where
+ * the others have it already, and there is room, they are stored as they are. Before these the
+ * other blocks issue their loads, which take longer to come than the hart to come back. */
 static void push(struct mm_script *s)
 {
     const struct mm_leg *leg = s->legs, *end = leg + s->n_legs;
@@ -285,6 +282,9 @@ static void push(struct mm_script *s)
     task_issue_many((enum pipe)leg->pipe, leg->cmds, leg->n);
     tagged = s->tag == leg->cmds[0].head.tag;
     s->tag = leg->cmds[0].head.tag;
+    if (task_blocks() > 1) {
+        task_yield();
+    }
     while (++leg < end) {
         struct pipe_port *port = &task_ports[leg->pipe];
         bool room = leg->n <= port->room || leg->n <= pipe_refresh(port);
@@ -296,7 +296,7 @@ static void push(struct mm_script *s)
     }
 }
 
-bool mm_script_play(const struct mm *mm, void *c, void *sums)
+bool mm_script_play(const struct mm *mm, void *c)
 {
     struct mm_room *room = mm_room_of(task_core());
     struct mm_script *s = room ? room->script : NULL;
@@ -304,10 +304,11 @@ bool mm_script_play(const struct mm *mm, void *c, void *sums)
     if (s == NULL || s->state != MM_SCRIPT_KEPT || !is_of(s, mm)) {
         return false;
     }
-    if (!lies_there(s, mm, c, sums)) {
-        move_to(s, mm, c, sums);
+    if (!lies_there(s, mm, c)) {
+        move_to(s, mm, c);
     }
     push(s);
-    (void)!task_wait_room(s->last, PIPE_DEPTH, SCHED_FOREVER); /* the others have ended */
+    (void)!task_wait_room(PIPE_FIX, PIPE_DEPTH,
+                          SCHED_FOREVER); /* the others have ended */
     return true;
 }

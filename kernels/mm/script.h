@@ -29,7 +29,6 @@ struct mm_script {
     enum mm_script_state state;
     uint64_t of; /* fold() of the object, */
     unsigned share, shares;
-    enum pipe last; /* the pipe that ends last */
     uint64_t bases[MM_BASES];
     /* What is pushed by one store, in the order in which it is. */
     struct mm_leg {
@@ -49,11 +48,11 @@ struct mm_script {
  * run again. */
 bool mm_script_wanted(struct mm *mm);
 /* Begins to write down what the object pushes, unless it is known to be too much. */
-void mm_script_begin(struct mm *mm, void *c, void *sums);
+void mm_script_begin(struct mm *mm, void *c);
 /* The object has pushed all; free[] is what its semaphores from mm->sem on begin with. */
 void mm_script_end(struct mm *mm, const uint8_t free[MM_SEMS]);
 /* Pushes what was written for the same share of the same object, and waits for its end;
  * false: there is no such script. */
-bool mm_script_play(const struct mm *mm, void *c, void *sums);
+bool mm_script_play(const struct mm *mm, void *c);
 
 #endif

@@ -45,26 +45,40 @@ static uint32_t slot_bytes(const struct mm *mm, uint32_t side, uint32_t k)
 {
     uint32_t unit = mm_unit(mm, true);
 
-    return mm_up(side, unit) * mm_up(k, unit) * (type_bits(mm->a.type) / 8);
+    return mm_bytes(mm->a.type, mm_up(side, unit) * mm_up(k, unit));
 }
 
 static void fill_in(struct mm *mm)
 {
     struct mm_tiling *t = &mm->tiling;
-    uint32_t unit = mm_unit_k(mm), es = type_bits(mm->a.type) / 8, most;
+    uint32_t unit = mm_unit_k(mm), most;
     uint32_t chunks = mm_count(mm->shape.k, t->k);
 
     if (t->columns == 0) {
-        bool twice = 2 * t->m * t->n * MM_SUM_BYTES <= chip_mem(NPU_MEM_L0C);
+        bool twice = 2 * t->m * t->n * MM_SUM_BYTES <= mm_size(mm, NPU_MEM_L0C);
         t->columns = twice ? t->n : mm_up(mm_count(t->n, 2), mm_unit_n(mm));
     }
     if (t->slice == 0 && t->m != 0) {
-        most = mm_min(mm_l0a_slot() / (t->m * es),
-                      mm_l0b_slot() / (mm_up(t->columns, 16) * es));
+        most = mm_min(mm_l0a_slot(mm) / mm_bytes(mm->a.type, t->m),
+                      mm_l0b_slot(mm) / mm_bytes(mm->a.type, mm_up(t->columns, 16)));
         t->slice = mm_min(t->k, most / unit * unit);
     }
     t->a_slots = t->a_slots ? t->a_slots : (uint16_t)(t->a_stays ? chunks : 2);
     t->b_slots = t->b_slots ? t->b_slots : (uint16_t)(t->b_stays ? chunks : 2);
+}
+
+/* Rows of what leaves one slot of L0C that take as long as the least does, but no more strips
+ * of a tile than FIX's queue holds. */
+static uint32_t strip_of(const struct mm *mm)
+{
+    uint32_t columns = mm_max(1, mm->tiling.columns),
+             pieces = mm_columns(mm, mm->tiling.n);
+    uint32_t row = MM_SUM_BYTES * mm_up(columns, 16);
+    uint32_t least =
+        mm_count(chip_cost(COST_L0C_GM_LEAST) * chip_cost(COST_L0C_GM_RATE), row);
+
+    return mm_max(
+        least, mm_count(mm->tiling.m, mm_max(1, (PIPE_DEPTH - 4) / mm_max(1, pieces))));
 }
 
 void mm_lay_out(struct mm *mm)
@@ -85,8 +99,13 @@ void mm_lay_out(struct mm *mm)
     mm->unit_m = mm_unit_m(mm);
     mm->unit_n = mm_unit_n(mm);
     mm->unit_k = mm_unit_k(mm);
-    mm->l0a_slot = mm_l0a_slot();
-    mm->l0b_slot = mm_l0b_slot();
+    mm->a.in_rows = (t->rows || mm->a.given) && mm_may_be_rows(mm, &mm->a);
+    mm->b.in_rows = (t->rows || mm->b.given) && mm_may_be_rows(mm, &mm->b);
+    mm->l0a_slot = mm_l0a_slot(mm);
+    mm->l0b_slot = mm_l0b_slot(mm);
+    mm->l0a = mm_begin(mm, NPU_MEM_L0A);
+    mm->l0b = mm_begin(mm, NPU_MEM_L0B);
+    mm->l0c = mm_begin(mm, NPU_MEM_L0C);
     mm->slot_a = slot_bytes(mm, t->m, t->a_whole ? mm_part_k(mm, mm->parts) : t->k);
     mm->slot_b = slot_bytes(mm, t->n, t->k);
     mm->l1_a = mm->l1_begin;
@@ -101,6 +120,7 @@ void mm_lay_out(struct mm *mm)
         mm->l1_slope += MM_SMALL_SLOTS * mm_small_slot(mm, MM_SCALE_BYTES);
     }
     mm->c1 = t->m * mm_up(t->columns, 16) * MM_SUM_BYTES;
+    mm->strip = strip_of(mm);
     mm->group = PIPE_DEPTH / (2 * mm_count(t->k, t->slice) + 1);
 }
 
@@ -122,7 +142,7 @@ void mm_explain(const struct mm *mm, char text[MM_TEXT])
         "%s%s: %lu tiles of %lu x %lu, %s in L0C, k by %lu in L1 (%s%u + %u slots%s), by "
         "%lu in L0; %llu cycles expected",
         mm_strategy_name(t->strategy),
-        mm->parts > 2 && !mm_kept(mm, mm->parts) ? " in any order" : "",
+        mm->parts > 1 && !mm_chained(mm, mm->parts) ? " in any order" : "",
         (unsigned long)mm->tiles, (unsigned long)t->m, (unsigned long)t->n,
         mm_in_halves(t)     ? "in halves"
         : t->columns < t->n ? "in columns"
@@ -154,11 +174,12 @@ __attribute__((format(printf, 3, 4))) static int wrong(char *why, int err,
 static int check_types(const struct mm *mm, char *why)
 {
     enum type in = mm->a.type, c = mm->c_type;
-    bool takes = in == TYPE_F16 || in == TYPE_BF16 || in == TYPE_F32 || in == TYPE_S8;
+    bool whole = in == TYPE_S8 || in == TYPE_S4;
+    bool takes = in == TYPE_F16 || in == TYPE_BF16 || in == TYPE_F32 || whole;
     bool bytes = c == TYPE_S8 || c == TYPE_U8;
-    bool gives = in == TYPE_S8 ? mm->scaled ? bytes || c == TYPE_F16 : c == TYPE_S32
-                 : mm->scaled  ? bytes
-                               : c == TYPE_F32 || c == TYPE_F16 || c == TYPE_BF16;
+    bool gives = whole        ? mm->scaled ? bytes || c == TYPE_F16 : c == TYPE_S32
+                 : mm->scaled ? bytes
+                              : c == TYPE_F32 || c == TYPE_F16 || c == TYPE_BF16;
 
     if (!takes || in != mm->b.type || !gives) {
         return wrong(why, ERR_TYPE, "%s x %s to %s%s: no such product", type_name(in),
@@ -193,9 +214,14 @@ static int check_operand(const struct mm_operand *o, const char *name, uint32_t 
 {
     uint32_t least = o->layout == MM_NZ ? rows : columns;
 
-    if (o->gm == NULL || o->pitch < least) {
+    if ((o->gm == NULL && !o->given) || o->pitch < least) {
         return wrong(why, ERR_ARG, "%s: %s", name,
-                     o->gm ? "its pitch is less than a row" : "it was not set");
+                     o->gm || o->given ? "its pitch is less than a row"
+                                       : "it was not set");
+    }
+    if (o->type == TYPE_S4 && o->layout == MM_ND && o->pitch % 2) {
+        return wrong(why, ERR_ARG,
+                     "%s: rows of S4 begin at whole bytes, its pitch is odd", name);
     }
     return 0;
 }
@@ -218,22 +244,22 @@ static int check_sides(const struct mm *mm, char *why)
 static int check_memory(const struct mm *mm, char *why)
 {
     const struct mm_tiling *t = &mm->tiling;
-    uint32_t es = type_bits(mm->a.type) / 8, um = mm_unit_m(mm), un = mm_unit_n(mm);
+    uint32_t um = mm_unit_m(mm), un = mm_unit_n(mm);
     uint32_t columns = mm_up(t->columns, 16);
     uint32_t right = mm_in_halves(t) ? t->n - t->columns : columns;
-    uint32_t l1 = mm->l1_bytes ? mm->l1_bytes : chip_mem(NPU_MEM_L1) - mm->l1_begin;
+    uint32_t l1 = mm_l1_size(mm);
     uint32_t needs = mm_l1_bytes(mm);
     const char *full = NULL;
 
-    if (t->slice == 0 || t->m * t->slice * es > mm_l0a_slot()) {
+    if (t->slice == 0 || mm_bytes(mm->a.type, t->m * t->slice) > mm_l0a_slot(mm)) {
         full = "L0A";
-    } else if (columns * t->slice * es > mm_l0b_slot()) {
+    } else if (mm_bytes(mm->a.type, columns * t->slice) > mm_l0b_slot(mm)) {
         full = "L0B";
-    } else if (t->m * (columns + right) * MM_SUM_BYTES > chip_mem(NPU_MEM_L0C)) {
+    } else if (t->m * (columns + right) * MM_SUM_BYTES > mm_size(mm, NPU_MEM_L0C)) {
         full = "L0C";
-    } else if (mm->bias && columns * MM_BIAS_BYTES > mm_bt_slot()) {
+    } else if (mm->bias && columns * MM_BIAS_BYTES > mm_bt_slot(mm)) {
         full = "BT";
-    } else if (mm_fb_bytes(mm, columns) > chip_mem(NPU_MEM_FB)) {
+    } else if (mm_fb_bytes(mm, columns) > mm_size(mm, NPU_MEM_FB)) {
         full = "FB";
     } else if (needs > l1) {
         full = "L1";
@@ -247,6 +273,22 @@ static int check_memory(const struct mm *mm, char *why)
                 : 0;
 }
 
+/* Whether MTE1 can take it from where the caller has brought it. */
+static bool lies_so(const struct mm *mm, const struct mm_operand *o)
+{
+    return o->layout == MM_NZ || mm_may_be_rows(mm, o);
+}
+
+/* What the caller brings stays unless one tile uses it. */
+static bool cannot_be_given(const struct mm *mm)
+{
+    const struct mm_tiling *t = &mm->tiling;
+
+    return (mm->a.given &&
+            (!(t->a_stays || mm->cols == 1) || t->a_whole || !lies_so(mm, &mm->a))) ||
+           (mm->b.given && (!(t->b_stays || mm->rows == 1) || !lies_so(mm, &mm->b)));
+}
+
 /* A row is as wide as a filter may be. */
 static bool rows_too_wide(const struct mm *mm)
 {
@@ -254,16 +296,34 @@ static bool rows_too_wide(const struct mm *mm)
     uint32_t k = t->a_whole ? mm_part_k(mm, mm->parts) : t->k;
     uint32_t a = mm->a.transposed ? t->m : k, b = mm->b.transposed ? t->k : t->n;
 
-    return (mm_in_rows(mm, &mm->a) && mm_count(a, mm->c0) > MM_ROW_PIXELS) ||
-           (mm_in_rows(mm, &mm->b) && mm_count(b, mm->c0) > MM_ROW_PIXELS);
+    return (mm->a.in_rows && mm_count(a, mm->c0) > MM_ROW_PIXELS) ||
+           (mm->b.in_rows && mm_count(b, mm->c0) > MM_ROW_PIXELS);
+}
+
+/* Parts of k are added up: to c as it is, or to zeros that lie side by side. */
+static int check_parts(const struct mm *mm, char *why)
+{
+    uint32_t most = mm_min(MM_PARTS, mm_count(mm->shape.k, mm->unit_k));
+
+    if (mm->parts > most) {
+        return wrong(why, ERR_ARG, "tiling: %lu parts of k, %lu at most",
+                     (unsigned long)mm->parts, (unsigned long)most);
+    }
+    if (mm->scaled || mm->act.relu || mm->act.clip || mm->c_type != mm_sum_type(mm)) {
+        return wrong(why, ERR_ARG, "tiling: parts of k want sums as they are");
+    }
+    if (!mm_chained(mm, mm->parts) &&
+        (mm->shape.batch > 1 || mm->c_pitch != mm->shape.n)) {
+        return wrong(why, ERR_ARG, "tiling: parts in any order want one c without gaps");
+    }
+    return 0;
 }
 
 static int check_tiling(const struct mm *mm, char *why)
 {
     const struct mm_tiling *t = &mm->tiling;
-    int err;
-
     uint32_t pieces = mm_count(t->n, t->columns);
+    int err;
 
     if (t->columns > t->n ||
         (pieces > 2 && (t->k < mm_part_k(mm, mm->parts) || mm->group < pieces))) {
@@ -273,7 +333,8 @@ static int check_tiling(const struct mm *mm, char *why)
             "few slices",
             (unsigned long)t->columns, (unsigned long)t->n);
     }
-    err = check_memory(mm, why);
+    err = mm->parts > 1 ? check_parts(mm, why) : 0;
+    err = err ? err : check_memory(mm, why);
     if (!err && 2 * mm_count(t->k, t->slice) + 1 > PIPE_DEPTH) {
         err = wrong(why, ERR_ARG, "tiling: %lu slices in a chunk, 15 at most",
                     (unsigned long)mm_count(t->k, t->slice));
@@ -282,8 +343,16 @@ static int check_tiling(const struct mm *mm, char *why)
         err = wrong(why, ERR_ARG, "tiling: rows of more than %u bytes in L1",
                     MM_ROW_PIXELS * MTE_BLOCK);
     }
-    if (!err && t->a_whole && (t->a_stays || !mm_in_rows(mm, &mm->a))) {
+    if (!err && mm->half && mm->parts > 1) {
+        err = wrong(why, ERR_ARG, "tiling: parts of k want all of L0");
+    }
+    if (!err && t->a_whole && (t->a_stays || !mm->a.in_rows)) {
         err = wrong(why, ERR_ARG, "tiling: a at one time wants rows, and does not stay");
+    }
+    if (!err && cannot_be_given(mm)) {
+        err = wrong(why, ERR_ARG,
+                    "tiling: what the caller brings to L1 lies there in "
+                    "rows, and stays");
     }
     if (!err && t->a_stays && t->b_stays) {
         err = wrong(why, ERR_ARG, "tiling: a and b cannot both stay");

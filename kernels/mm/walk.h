@@ -3,7 +3,8 @@
  * The list of an object's tiles: products of a batch, in them parts of k, rows and columns
  * of tiles. Tiles of a row are alike to a unit, so there are two sizes of them and the rest
  * at the edge. They follow each other by rows, or by columns where b stays, and a share is a
- * piece of the list: its tiles have panels of a, or of b, in common.
+ * piece of the list: its tiles have panels of a, or of b, in common. Of parts of k that wait
+ * for each other a share has one tile in so many, so that nobody waits for long.
  */
 #ifndef KERNELS_MM_WALK_H
 #define KERNELS_MM_WALK_H
@@ -28,6 +29,18 @@ static inline uint32_t mm_up(uint32_t n, uint32_t to)
 static inline uint32_t mm_count(uint32_t n, uint32_t of)
 {
     return (n + of - 1) / of;
+}
+
+/* Bytes of so many elements; of S4, where they are halves, rounded up. */
+static inline uint32_t mm_bytes(enum type type, uint32_t n)
+{
+    return (uint32_t)(((uint64_t)n * type_bits(type) + 7) / 8);
+}
+
+/* So many, and one more if only so they are whole bytes. */
+static inline uint32_t mm_even(enum type type, uint32_t n)
+{
+    return type == TYPE_S4 ? (n + 1) & ~1u : n;
 }
 
 /* Rows and columns of c in whose multiples it is cut, and steps of k: fractals, and where a
@@ -58,23 +71,13 @@ static inline uint32_t mm_cut(uint32_t all, uint32_t unit, uint32_t i, uint32_t 
     return mm_min(all, (uint32_t)((uint64_t)mm_count(all, unit) * i / pieces) * unit);
 }
 
-/* Where part i of k begins. Cores begin one after the other, so the first parts are the larger
- * ones: by what a core of 24, all of which load from L2, loads until the last begins; by half
- * of a part at most. */
-static inline uint32_t mm_part_at(const struct mm *mm, uint32_t i, uint32_t parts)
-{
-    enum { LATE = 672 * 2030 /* cycles, bytes a cycle */ };
-    uint32_t unit = mm_unit_k(mm), more;
-    uint64_t units = mm_count(mm->shape.k, unit), row;
+/* Where part i of k begins; walk.c. */
+uint32_t mm_part_at(const struct mm *mm, uint32_t i, uint32_t parts);
 
-    if (parts <= 2) { /* two are many cores each, which begin at many times */
-        return mm_cut(mm->shape.k, unit, i, parts);
-    }
-    row =
-        ((uint64_t)mm->shape.m + mm->shape.n) * unit * type_bits(mm->a.type) / 8 * parts;
-    more = mm_min((uint32_t)(LATE / row), (uint32_t)(units / parts / 2));
-    units = units * i / parts + more * i * (parts - i) / (2 * parts);
-    return mm_min(mm->shape.k, (uint32_t)units * unit);
+/* The slot of bias and scales of the cursor's tile. */
+static inline uint32_t mm_small_slot_of(const struct mm *mm, const struct mm_cursor *at)
+{
+    return at->tile / mm->step % 2;
 }
 
 /* A tile goes through L0C in pieces of columns, alike to a unit, the wider ones first: how
@@ -98,6 +101,10 @@ static inline uint32_t mm_pieces(uint32_t all, uint32_t unit, uint32_t most)
     return mm_count(mm_count(all, unit), most / unit);
 }
 
+/* Sets what the task's block has of the list, or the share that was told: its first tile. */
+uint32_t mm_take_share(struct mm *mm);
+/* Tiles of the share from that one on. */
+uint32_t mm_tiles_from(const struct mm *mm, uint32_t tile);
 /* To the first chunk of a tile of the share, whose first tile is `first`. */
 void mm_seek(const struct mm *mm, struct mm_cursor *at, uint32_t tile, uint32_t first);
 /* To the next chunk, or to the first of the next tile, which the share has. */

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operands that the Vector makes for the Cube: three planes of F16 against double, within the
+ * error that kernels/mm/planes.h says; U8 by the definition; what is refused.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hal/chip.h"
+#include "kernels/lib/f16.h"
+#include "kernels/matmul/matmul.h"
+#include "kernels/mm/made.h"
+#include "kernels/mm/planes.h"
+#include "sched/launch.h"
+#include "tests/target/test.h"
+
+enum { M = 33, N = 41, K = 150 };
+
+static float a[M * K], b[K * N], c[M * N];
+static uint16_t planes_of_a[MM_PLANES * M * K], planes_of_b[MM_PLANES * K * N];
+static struct sched_report report;
+
+/* Both signs, exponents from `least` to `most`. */
+static void fill(float *to, unsigned n, int least, int most, uint32_t seed)
+{
+    for (unsigned i = 0; i < n; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        to[i] = ldexpf((float)(int32_t)(seed | 1) * 0x1p-31f,
+                       least + (int)(seed >> 8) % (most - least + 1));
+    }
+}
+
+static void make(void *arg)
+{
+    const struct mm_planes operands[] = {{TYPE_F32, a, planes_of_a, M, K, false},
+                                         {TYPE_F32, b, planes_of_b, 1, K * N, true}};
+
+    (void)arg;
+    mm_planes_make(operands, 2);
+}
+
+static void check_error(void)
+{
+    for (unsigned i = 0; i < M * N; i++) {
+        double sum = 0, of = 0, each = 0;
+        for (unsigned j = 0; j < K; j++) {
+            double x = (double)a[i / N * K + j], y = (double)b[j * N + i % N];
+            sum += x * y;
+            of += fabs(x * y);
+            each += fabs(x) + fabs(y);
+        }
+        CHECK(fabs((double)c[i] - sum) <=
+              3 * 0x1p-22 * of + 3 * 0x1p-31 * each + K * 0x1p-43 + 3 * K * 0x1p-24 * of);
+    }
+}
+
+TEST(matmul_made, three_products_of_halves_are_nearly_one_of_floats)
+{
+    static const int8_t ranges[][2] = {{-3, 0}, {10, 15}, {-7, 4}, {-20, -14}, {-14, 15}};
+    struct matmul p = {.a = planes_of_a,
+                       .b = planes_of_b,
+                       .c = c,
+                       .m = M,
+                       .n = N,
+                       .k = MM_PLANES * K,
+                       .in = TYPE_F16,
+                       .out = TYPE_F32};
+
+    for (unsigned i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+        fill(a, M * K, ranges[i][0], ranges[i][1], i);
+        fill(b, K * N, ranges[i][0], ranges[i][1], i + 7);
+        CHECK_OK(launch(&(struct launch){"planes", make, NULL, .cores = 0}, &report));
+        CHECK_OK(matmul(&p, &report));
+        check_error();
+    }
+}
+
+/* As users have it, where the Cube has no F32. */
+TEST(matmul_made, floats_without_a_cube_of_floats)
+{
+    struct matmul p = {
+        .a = a, .b = b, .c = c, .m = M, .n = N, .k = K, .in = TYPE_F32, .out = TYPE_F32};
+
+    if (!mm_made_planes(p.in, p.hf32)) {
+        CHECK_EQ(mm_made_bytes(matmul_asked(&p)), 0);
+        return;
+    }
+    fill(a, M * K, -8, 8, 3);
+    fill(b, K * N, -8, 8, 5);
+    CHECK_EQ(matmul(&p, &report), ERR_TYPE);
+    CHECK_STR(report.text, "no workspace for operands that are made");
+    p.work = malloc(mm_made_bytes(matmul_asked(&p)));
+    CHECK_OK(matmul(&p, &report));
+    check_error();
+    for (unsigned i = 0; i < M * N; i += 7) {
+        uint32_t bits = matmul_ref(&p, i / N, i % N);
+        CHECK_EQ(memcmp(&bits, &c[i], sizeof(bits)), 0);
+    }
+    p.hf32 = true;
+    CHECK_EQ(matmul(&p, &report), ERR_TYPE);
+    CHECK_STR(report.text, "this chip's Cube has no F32");
+    free(p.work);
+}
+
+/* The largest sums, the most columns: each of all operands' ways to lie. */
+TEST(matmul_made, bytes_without_a_sign)
+{
+    static uint8_t x[M * K];
+    static int8_t y[K * N];
+    static int32_t bias[N], z[M * N];
+    struct matmul p = {
+        .a = x, .b = y, .c = z, .m = M, .n = N, .k = K, .in = TYPE_U8, .out = TYPE_S32};
+
+    for (unsigned i = 0; i < M * K; i++) {
+        x[i] = (uint8_t)(i % 5 ? 255 - i % 3 : i * 7);
+    }
+    for (unsigned i = 0; i < K * N; i++) {
+        y[i] = (int8_t)(i % 2 ? 128 : i * 29 % 256);
+    }
+    for (unsigned i = 0; i < N; i++) {
+        bias[i] = INT32_MAX - (int32_t)i;
+    }
+    CHECK_EQ(matmul(&p, &report), ERR_TYPE);
+    CHECK_STR(report.text, "no workspace for operands that are made");
+    p.work = malloc(mm_made_bytes(matmul_asked(&p)));
+    for (unsigned way = 0; way < 8; way++) {
+        p.a_transposed = way & 1;
+        p.b_transposed = way & 2;
+        p.bias = way & 4 ? bias : NULL;
+        memset(z, 0x55, sizeof(z));
+        CHECK_OK(matmul(&p, &report));
+        for (unsigned i = 0; i < M * N; i++) {
+            CHECK_EQ((uint32_t)z[i], matmul_ref(&p, i / N, i % N));
+        }
+    }
+    p.batch = 2;
+    CHECK_EQ(matmul(&p, &report), ERR_TYPE);
+    CHECK_STR(report.text, "U8 x S8 is one product: each of a batch has its own sums");
+    free(p.work);
+}
