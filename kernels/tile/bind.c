@@ -95,6 +95,35 @@ int tile_result_shape(const struct op_call *call, unsigned number, struct tensor
     return 0;
 }
 
+/* --- what windows make --- */
+
+int tile_conv_shape(const struct op_call *call, unsigned number, struct tensor *out)
+{
+    struct tile_program *p = program_of(call);
+    struct tile_kernel *k = malloc(sizeof(*k));
+    int err = k ? 0 : ERR_NOMEM;
+
+    if (k) {
+        *k = *p->k; /* whose sizes are open */
+    }
+    for (unsigned i = 0; !err && i < k->n_params; i++) {
+        for (unsigned d = 0; d < k->param[i].rank && d < call->in[i].ndim && !err; d++) {
+            err = tile_set_size(k, k->param[i].dim[d], call->in[i].shape[d]);
+        }
+    }
+    if (!err) {
+        const struct tile_tensor *t = &k->result[number].tensor;
+        out->ndim = t->rank;
+        for (unsigned d = 0; d < t->rank; d++) {
+            out->shape[d] = k->dim[t->dim[d]].size;
+        }
+    } else if (k) {
+        tile_refuse(p, &k->error, err);
+    }
+    free(k);
+    return err;
+}
+
 /* --- dimensions of `...` --- */
 
 /* What is known of the operands of a call. */

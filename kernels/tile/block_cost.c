@@ -18,11 +18,6 @@ enum {
 };
 enum { FRACTAL = BLOCK_ROWS * BLOCK_ROWS };
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* A window of an operand from GM to L1, behind another one or alone. */
 static uint64_t load_cycles(const struct mm_operand *o, uint32_t side, uint32_t k,
                             bool alone)

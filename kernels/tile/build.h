@@ -23,6 +23,10 @@ enum type tile_join(struct tile_kernel *k, enum tile_op op, tile_value *v, unsig
 /* A name for a value, seen in a loop alone or (0) everywhere; false on error. */
 bool tile_add_name(struct tile_kernel *k, const char *name, uint8_t loop,
                    tile_value value);
+/* conv.c: sizes of what CONVs make, as far as they follow from those that are known; false: one
+ * cannot be. Multiplications of an element. */
+bool tile_conv_sizes(struct tile_kernel *k);
+uint64_t tile_conv_terms(const struct tile_kernel *k, const struct tile_conv *c);
 /* A copy in the arena; never NULL. */
 const char *tile_copy_text(struct tile_kernel *k, const char *text);
 

@@ -121,7 +121,7 @@ bool cut_gathers(struct cut *cut, const struct tile_kernel *k, struct tile_arena
         n += set[v];
         d = set[v] ? draft_begin(&c, "gather", NULL) : NULL;
         if (d) {
-            bool all = k->n_results == 1 && k->result[0].value == v;
+            bool all = k->n_results == 1 && k->result[0].value == v && !k->result[0].adds;
             d->made = none;
             d->stage.gather = true;
             if (all) {

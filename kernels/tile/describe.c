@@ -22,6 +22,8 @@ static const struct option own[] = {
     TEXT(struct tile_args, kernel, NULL, "which kernel of the file"),
     FLAG(struct tile_args, explain, "tell the plan: layout, memory, limits, what lost"),
     FLAG(struct tile_args, interpret, "results by the interpreter, without engines"),
+    CHOICE(struct tile_args, path, "ub|gm",
+           "of sums to the Vector: from L0C, or through GM"),
     SIGNED(struct tile_args, axis, -1, -NPY_MAX_DIMS, NPY_MAX_DIMS - 1, "of the operand"),
     TEXT(struct tile_args, axes, NULL, "such as 0,2; all, if it is not given"),
     FLAG(struct tile_args, keepdims, "a result has those axes, of size 1"),
@@ -112,14 +114,18 @@ static void describe_tensors(struct tile_program *p)
 /* Whether the program has this one of those that are not its scalars. */
 static bool has(const struct tile_program *p, const struct option *o)
 {
-    bool rest = false;
+    bool rest = false, product = false;
 
     for (unsigned i = 0; i < TILE_RESULTS; i++) {
         rest = rest || p->open.tensor[TILE_PARAMS + i].rest;
     }
-    return o->offset == offsetof(struct tile_args, kernel)     ? !p->built_in
-           : o->offset == offsetof(struct tile_args, axis)     ? p->open.axis
-           : o->offset == offsetof(struct tile_args, axes)     ? p->open.axes
+    for (tile_value v = 1; v <= p->k->n_nodes; v++) {
+        product = product || p->k->node[v].op == TILE_DOT;
+    }
+    return o->offset == offsetof(struct tile_args, kernel) ? !p->built_in
+           : o->offset == offsetof(struct tile_args, path) ? product && p->k->n_loops == 0
+           : o->offset == offsetof(struct tile_args, axis) ? p->open.axis
+           : o->offset == offsetof(struct tile_args, axes) ? p->open.axes
            : o->offset == offsetof(struct tile_args, keepdims) ? rest
                                                                : true;
 }
@@ -201,7 +207,9 @@ int tile_describe(struct tile_program *p, const char *text, size_t bytes,
                             .summary = "a tile program",
                             .io = p->io,
                             .broadcast = p->open.pack && !p->open.axis,
-                            .shape = p->open.axes ? tile_result_shape : NULL,
+                            .shape = p->open.axes    ? tile_result_shape
+                                     : p->k->n_convs ? tile_conv_shape
+                                                     : NULL,
                             .types = p->types,
                             .options = p->options,
                             .run = tile_op_run,

@@ -310,6 +310,9 @@ void draft_program_result(struct draft *d, unsigned r)
 
     draft_result(d, t, result->tensor.name, v,
                  (struct origin){OF_RESULT, (uint8_t)r, elements * esize_of(t.type)});
+    if (!tile_failed(d->k)) {
+        d->k->result[d->k->n_results - 1].adds = result->adds;
+    }
 }
 
 /* --- nodes --- */
@@ -338,6 +341,24 @@ static tile_value copy_input(struct draft *d, const struct tile_node *n)
         (struct origin){OF_PARAM, (uint8_t)n->index, elements * esize_of(t->type)});
 }
 
+/* Its number in the stage. */
+static uint32_t copy_conv(struct draft *d, uint32_t conv)
+{
+    struct tile_conv *c = &d->k->conv[d->k->n_convs];
+
+    *c = d->c->from->conv[conv];
+    c->image = same_dim(d, c->image);
+    c->channels = same_dim(d, c->channels);
+    c->out = same_dim(d, c->out);
+    c->inner = same_dim(d, c->inner);
+    for (unsigned i = 0; i < TILE_SIDES; i++) {
+        c->map[i] = same_dim(d, c->map[i]);
+        c->filter[i] = same_dim(d, c->filter[i]);
+        c->place[i] = same_dim(d, c->place[i]);
+    }
+    return d->k->n_convs++;
+}
+
 static tile_value copy_node(struct draft *d, tile_value v)
 {
     struct tile_node n = d->c->from->node[v];
@@ -358,6 +379,7 @@ static tile_value copy_node(struct draft *d, tile_value v)
     for (unsigned i = 0; i < 3; i++) {
         n.operand[i] = d->to[n.operand[i]];
     }
+    n.index = n.op == TILE_CONV ? copy_conv(d, n.index) : n.index;
     return tile_add(d->k, n);
 }
 

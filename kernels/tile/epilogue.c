@@ -36,8 +36,8 @@ static tile_value sum_of(struct product *p)
     return users == 1 && user && product_is_sum(p, k, user) ? user : dot;
 }
 
-static tile_dims dims_in(const struct tile_kernel *to, const struct tile_kernel *from,
-                         tile_dims dims)
+tile_dims product_dims(const struct tile_kernel *to, const struct tile_kernel *from,
+                       tile_dims dims)
 {
     tile_dims in = 0;
 
@@ -64,8 +64,8 @@ int epilogue_program(struct tile_plan *t, struct tile_arena *arena,
             s->k->product = (uint8_t)(i + 1);
         }
     }
-    s->k->rows = dims_in(s->k, p->k, p->rows);
-    s->k->columns = dims_in(s->k, p->k, p->columns);
+    s->k->rows = product_dims(s->k, p->k, p->rows);
+    s->k->columns = product_dims(s->k, p->k, p->columns);
     for (unsigned i = 0; i < p->n_outer; i++) {
         e->outer[i] = tile_find_dim(s->k, p->k->dim[p->outer[i].dim].name);
     }
@@ -78,10 +78,13 @@ struct fusing {
     struct search s;
     struct mm mm; /* that is tried */
     unsigned cores;
+    struct mm_tiling tried[2 * CUTS];
+    unsigned n_tried;
     struct candidate best;
     struct mm best_mm;
     uint64_t span, v, out;
     unsigned pieces;
+    bool fits; /* what was tried as if there were no bias, with it: no other is better */
 };
 
 static uint32_t tiles_of_a_core(const struct mm *mm, unsigned cores)
@@ -171,7 +174,7 @@ static void try_candidate(struct fusing *f, struct candidate *c, uint32_t rows,
         return;
     }
     mm.ring = ring_of(&f->s.e, &f->s.order, rows);
-    mm.in_order = f->s.order.n_loads > 1;
+    mm.in_order = f->mm.in_order || f->s.order.n_loads > 1;
     if (mm_check(&mm, why) != 0) {
         return;
     }
@@ -190,7 +193,7 @@ static void try_ways(struct fusing *f, const struct way *size, uint32_t rows,
     uint32_t block = search_block(f->s.p), columns = f->mm.tiling.columns;
     uint32_t dense = (uint32_t)round_up(columns, block);
 
-    for (unsigned i = 0; i < WAYS; i++) {
+    for (unsigned i = 0; i < (search_mixes(&f->s) ? WAYS : WAYS / 2); i++) {
         struct candidate c = {.way = *size, .placing = {.banks = true}};
         c.way.pitch = dense;
         while (i & 1 && c.way.pitch / 8 % 4 != 2 && c.way.pitch < dense + 4 * LANES) {
@@ -198,7 +201,9 @@ static void try_ways(struct fusing *f, const struct way *size, uint32_t rows,
         }
         c.way.apart = i & 2;
         c.way.spread = c.way.far = !(i & 4);
-        if (!(i & 1) || c.way.pitch != dense) {
+        if ((!(i & 1) || c.way.pitch != dense) &&
+            (uint64_t)way_rows(size) * c.way.pitch * size->ring * esize_of(TYPE_F32) <=
+                chip_mem(NPU_MEM_UB)) {
             try_candidate(f, &c, rows, pieces, true);
         }
     }
@@ -240,10 +245,28 @@ static int make_room(struct mm *mm, char why[MM_TEXT])
     return err;
 }
 
+static bool is_tried(const struct fusing *f)
+{
+    unsigned i = 0;
+
+    while (i < f->n_tried &&
+           memcmp(&f->tried[i], &f->mm.tiling, sizeof(f->mm.tiling)) != 0) {
+        i++;
+    }
+    return i < f->n_tried;
+}
+
+/* The product alone takes as long as the best with all behind it does. */
+static bool is_hopeless(const struct fusing *f)
+{
+    return f->span && f->mm.tiling.cycles >= f->span;
+}
+
 /* The best tiles of so many bytes at most, as if there were no bias, or with it. */
 static int try_tiling(struct fusing *f, const struct mm *mm, uint32_t most, bool bias,
                       char why[MM_TEXT])
 {
+    struct mm_tiling was;
     int err;
 
     f->mm = *mm;
@@ -253,23 +276,30 @@ static int try_tiling(struct fusing *f, const struct mm *mm, uint32_t most, bool
     err = mm_check(&f->mm, why);
     err = err ? err : mm_plan(&f->mm, f->cores, MM_GENERAL, why);
     f->mm.bias = mm->bias;
+    was = f->mm.tiling;
     err = err ? err : make_room(&f->mm, why);
-    if (!err) {
+    f->fits = !err && memcmp(&was, &f->mm.tiling, sizeof(was)) == 0;
+    if (!err && !is_tried(f) && !is_hopeless(f)) {
+        f->tried[f->n_tried++] = f->mm.tiling;
         try_pieces(f);
     }
     return err;
 }
 
+/* From large ones to small ones, of which none is faster than the larger. */
 static int search_tilings(struct fusing *f, const struct mm *mm, char why[MM_TEXT])
 {
     uint32_t most = chip_mem(NPU_MEM_L0C);
     int err = 0;
 
-    for (unsigned i = 0; i < CUTS && !err; i++, most /= 2) {
+    for (unsigned i = 0; i < CUTS && !err && !is_hopeless(f); i++, most /= 2) {
+        f->fits = false;
         if (mm->bias) {
             (void)try_tiling(f, mm, most, false, why);
         }
-        err = try_tiling(f, mm, most, true, why);
+        if (!f->fits && !is_hopeless(f)) {
+            err = try_tiling(f, mm, most, true, why);
+        }
     }
     return f->span ? 0 : err ? err : ERR_LOCAL;
 }
@@ -280,10 +310,10 @@ static void search_places(struct fusing *f)
     struct candidate c = f->best;
 
     f->mm = f->best_mm;
-    for (unsigned i = 1; i < 4; i++) {
+    for (unsigned i = 1; i < 3; i++) {
         c.placing.banks = f->best.placing.banks ^ (i & 1);
         c.placing.behind = f->best.placing.behind ^ (i >> 1);
-        try_candidate(f, &c, f->best_mm.ring.rows, f->pieces, true);
+        try_candidate(f, &c, f->best_mm.ring.rows, f->pieces, i == 1);
     }
 }
 

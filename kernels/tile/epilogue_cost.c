@@ -26,11 +26,6 @@ struct flow {
     unsigned number; /* of pieces */
 };
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 static uint64_t hart_of_tile(const struct epilogue_flow *f)
 {
     const struct mm_tiling *t = &f->mm->tiling;

@@ -7,7 +7,8 @@
  * for the hart. Whatever a command waits for has been issued
  * before it, so that nothing can wait for ever.
  */
-#include "kernels/tile/product.h"
+#include "hal/mte.h"
+#include "kernels/tile/prologue.h"
 
 static void begin_move(const struct tile_plan *t, struct epilogue_move *m, bool store,
                        unsigned i)
@@ -17,7 +18,8 @@ static void begin_move(const struct tile_plan *t, struct epilogue_move *m, bool 
     uint8_t b = (store ? t->order.store : t->order.load)[i];
     unsigned number = store ? t->order.store_result[i] : t->emit->buffer[b - 1].load - 1u;
 
-    *m = (struct epilogue_move){.buffer = (uint8_t)(b - 1)};
+    *m = (struct epilogue_move){.buffer = (uint8_t)(b - 1),
+                                .adds = store && p->k->result[number].adds};
     m->tensor = store ? &p->k->result[number].tensor : &p->k->param[number];
     m->gm = (uintptr_t)(store ? x->out[number] : x->in[x->epilogue->in[number]]);
     m->col = program_stride(p, m->tensor, p->col) * esize_of(m->tensor->type);
@@ -36,6 +38,17 @@ static void seek(const struct epilogue_at *y, struct epilogue_move *m)
     for (unsigned i = 0; i < x->n_outer; i++) {
         m->outer += program_dim_stride(k, m->tensor, x->epilogue->outer[i]) *
                     y->index[i] * esize_of(m->tensor->type);
+    }
+}
+
+/* Of a store that adds to what is there; the pipe's others do not. */
+static void set_adding(const struct epilogue_move *m, uint8_t op)
+{
+    union cmd cmd;
+
+    if (m->adds) {
+        mte_set_atomic(&cmd, op, (enum type)m->tensor->type);
+        task_issue(PIPE_MTE3, &cmd);
     }
 }
 
@@ -59,7 +72,9 @@ static void move(const struct tile_plan *t, struct epilogue_move *m,
         m->cmd.copy_in.dst = ub;
         m->cmd.copy_in.src = gm;
     }
+    set_adding(m, ATOMIC_ADD);
     task_issue(store ? PIPE_MTE3 : PIPE_MTE2, &m->cmd);
+    set_adding(m, ATOMIC_NONE);
 }
 
 /* Where a piece begins in a group of the program. */
@@ -74,7 +89,8 @@ static uint32_t index_of(const struct epilogue_at *y, const struct mm_piece *pie
         return group == p->col ? piece->n0 : piece->m0;
     }
     for (unsigned i = 0; i < x->n_outer; i++) {
-        if (p->group[group].dims >> x->epilogue->outer[i] & 1) {
+        uint8_t dim = x->epilogue->outer[i];
+        if (dim != TILE_NO_DIM && (p->group[group].dims >> dim & 1)) {
             at = at * x->outer[i].size + y->index[i];
         }
     }
@@ -102,8 +118,8 @@ void epilogue_load(const struct epilogue_at *y, const struct mm_piece *piece,
     }
 }
 
-void epilogue_compute(const struct epilogue_at *y, const struct mm_piece *piece,
-                      unsigned position)
+void epilogue_vector(const struct epilogue_at *y, const struct mm_piece *piece,
+                     unsigned position)
 {
     const struct tile_plan *t = y->t;
     const struct emit *e = t->emit;
@@ -118,8 +134,14 @@ void epilogue_compute(const struct epilogue_at *y, const struct mm_piece *piece,
         }
         sequence_push(s, 0);
     }
-    for (unsigned i = 0; i < t->order.n_stores; i++) {
-        move(t, &y->core->store[i], piece, position, true, i);
+}
+
+void epilogue_compute(const struct epilogue_at *y, const struct mm_piece *piece,
+                      unsigned position)
+{
+    epilogue_vector(y, piece, position);
+    for (unsigned i = 0; i < y->t->order.n_stores; i++) {
+        move(y->t, &y->core->store[i], piece, position, true, i);
     }
 }
 
@@ -129,14 +151,15 @@ static void begin_core(const struct tile_plan *t)
     const struct product *p = t->product;
     const struct emit *e = t->emit;
     const struct order *o = &t->order;
+    unsigned base = o->base;
     bool loaded = false;
     union cmd cmd;
 
     for (unsigned i = 0; i < o->n_sems; i++) {
-        sched_label(task_core(), i, o->label[i], o->role[i]);
+        sched_label(task_core(), base + i, o->label[i], o->role[i]);
     }
     for (unsigned i = 0; i < o->n_free; i++) {
-        task_post(o->free_sems[i], o->copies[o->free_sems[i]]);
+        task_post(base + o->free_sems[i], o->copies[o->free_sems[i]]);
     }
     for (unsigned b = 0; b < e->n_buffers; b++) {
         if (e->buffer[b].always && e->buffer[b].load) {
@@ -151,10 +174,10 @@ static void begin_core(const struct tile_plan *t)
     }
     if (loaded) {
         cmd_nop(&cmd);
-        cmd_post(&cmd, SEM_PRE, 1);
+        cmd_post(&cmd, o->base + SEM_PRE, 1);
         task_issue(PIPE_MTE2, &cmd);
         cmd_nop(&cmd);
-        cmd_wait(&cmd, SEM_PRE, 1);
+        cmd_wait(&cmd, o->base + SEM_PRE, 1);
         task_issue(PIPE_V, &cmd);
     }
     for (unsigned i = 0; i < e->pre.n; i++) {
@@ -181,7 +204,7 @@ void epilogue_end(const struct epilogue_at *y)
     const struct order *o = &y->t->order;
 
     for (unsigned i = 0; i < o->n_free; i++) {
-        task_wait(o->free_sems[i], o->copies[o->free_sems[i]]);
+        task_wait(o->base + o->free_sems[i], o->copies[o->free_sems[i]]);
     }
 }
 
@@ -217,23 +240,20 @@ static void finish_tile(struct playing *y, bool all)
     }
 }
 
-/* Its place in the batch. */
-static void seek_batch(struct playing *y, uint32_t number)
+void product_seek_batch(const struct product *p, uint32_t number, uint32_t *index)
 {
-    const struct product *p = y->at.t->product;
-
     for (unsigned i = p->n_outer; i-- > p->n_outer - p->n_batch;) {
-        y->at.index[i] = number % p->outer[i].size;
+        index[i] = number % p->outer[i].size;
         number /= p->outer[i].size;
     }
-    epilogue_seek(&y->at);
 }
 
 /* Brings a tile to the ring, and what meets it there. */
 static void begin_tile(struct playing *y, struct mm *mm)
 {
     if (y->at.t->product->n_outer) {
-        seek_batch(y, mm->now->product);
+        product_seek_batch(y->at.t->product, mm->now->product, y->at.index);
+        epilogue_seek(&y->at);
     }
     mm_get_c(mm, MM_UB, 0, false);
     y->n = mm_ring_pieces(mm);
@@ -246,13 +266,20 @@ static void begin_tile(struct playing *y, struct mm *mm)
 
 void epilogue_play(const struct tile_plan *t)
 {
+    struct prologue_at operand;
     struct playing y;
     struct mm mm;
 
     epilogue_begin(&y.at, t, &t->product->epilogue->core[task_block()]);
+    if (t->product->prologue) {
+        prologue_begin(&operand, t);
+    }
     y.n = y.done = 0;
     for (uint32_t i = 0; i < product_times(t->product); i++) {
         product_object(t, i, &mm, y.at.index);
+        if (t->product->prologue) {
+            prologue_feed(&operand, &mm, y.at.index);
+        }
         while (mm_iterate(&mm)) {
             finish_tile(&y, true);
             begin_tile(&y, &mm);
@@ -260,6 +287,9 @@ void epilogue_play(const struct tile_plan *t)
         }
         finish_tile(&y, true);
         mm_end(&mm);
+    }
+    if (t->product->prologue) {
+        prologue_end(&operand);
     }
     epilogue_end(&y.at);
 }

@@ -4,6 +4,7 @@
  */
 #include "hal/chip.h"
 #include "kernels/tile/product.h"
+#include "kernels/tile/rows.h"
 
 static void tell_way(FILE *to, const struct way *w)
 {
@@ -57,11 +58,12 @@ static void tell_buffer(const struct tile_plan *t, FILE *to, unsigned b)
 static void tell_semaphores(const struct tile_plan *t, FILE *to)
 {
     for (unsigned i = SEM_FULL; i < t->order.n_sems; i++) {
-        fprintf(to, "sem      %u: %s %s\n", i, t->order.label[i], t->order.role[i]);
+        fprintf(to, "sem      %u: %s %s\n", t->order.base + i, t->order.label[i],
+                t->order.role[i]);
     }
 }
 
-static void tell_cycles(const struct tile_plan *t, FILE *to)
+void plan_explain_cycles(const struct tile_plan *t, FILE *to)
 {
     const struct tile_cycles *p = &t->predicted;
 
@@ -112,7 +114,19 @@ static void tell_others(const struct tile_plan *t, FILE *to)
     }
 }
 
-void plan_explain_tiles(const struct tile_plan *t, FILE *to)
+void plan_explain_added(const struct tile_kernel *k, FILE *to)
+{
+    for (unsigned r = 0; r < k->n_results; r++) {
+        if (k->result[r].adds) {
+            fprintf(to,
+                    "adds     %s to what is there, by atomics, each element once: in any "
+                    "order the same bits\n",
+                    k->result[r].tensor.name);
+        }
+    }
+}
+
+void plan_explain_memory(const struct tile_plan *t, FILE *to)
 {
     for (unsigned i = 0; i < t->p->n_notes; i++) {
         fprintf(to, "rewrite  %s\n", t->p->note[i]);
@@ -121,7 +135,13 @@ void plan_explain_tiles(const struct tile_plan *t, FILE *to)
         tell_buffer(t, to, b);
     }
     tell_semaphores(t, to);
-    tell_cycles(t, to);
+}
+
+void plan_explain_tiles(const struct tile_plan *t, FILE *to)
+{
+    plan_explain_memory(t, to);
+    plan_explain_added(t->p->k, to);
+    plan_explain_cycles(t, to);
     tell_assumption(to);
     tell_others(t, to);
 }
@@ -140,6 +160,10 @@ void plan_explain(const struct tile_plan *t, FILE *to)
         loop_explain(t, to);
         return;
     }
+    if (t->rows) {
+        rows_explain(t, to);
+        return;
+    }
     fprintf(to, "%s on %u core%s, planned in %llu instructions, %u candidates\n", t->name,
             t->cores, t->cores == 1 ? "" : "s", (unsigned long long)t->planning,
             t->n_tried);
@@ -149,4 +173,17 @@ void plan_explain(const struct tile_plan *t, FILE *to)
             t->order.n_stores);
     tell_loops(t, to);
     plan_explain_tiles(t, to);
+}
+
+void tile_explain(const struct tile_plan *plan, FILE *to)
+{
+    for (const struct tile_plan *t = plan; t; t = t->next) {
+        if (t->why) {
+            fprintf(to, "stages   %s\n", t->why);
+        }
+        plan_explain(t, to);
+    }
+    if (plan->schedule && plan->schedule[0]) {
+        fprintf(to, "schedule %s\n", plan->schedule);
+    }
 }

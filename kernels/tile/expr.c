@@ -257,6 +257,9 @@ static tile_value call(struct parser *p)
     bool known;
 
     lex_next(p);
+    if (strcmp(name.text, tile_op_info[TILE_CONV].name) == 0) {
+        return parse_conv(p, &name);
+    }
     n = parse_args(p, arg);
     if (n == 0) {
         return 0;

@@ -146,6 +146,26 @@ static int take_product(struct program *p, struct tile_error *error)
     return 0;
 }
 
+/* The first tensor whose dimensions lie otherwise than those of the ones before it. */
+static int refuse_order(const struct tile_kernel *k, struct tile_error *error)
+{
+    uint8_t order[TILE_DIMS];
+    const struct tile_tensor *t;
+    unsigned i = 1;
+    int err;
+
+    while (program_order(k, (2u << i) - 1, order) >= 0) {
+        i++;
+    }
+    t = program_tensor(k, i);
+    err = program_refuse(error, NULL, ERR_SHAPE,
+                         "%s has the dimensions of other tensors in another order",
+                         t->name);
+    error->line = t->line;
+    error->column = t->column;
+    return err;
+}
+
 int program_groups(struct program *p, struct tile_error *error)
 {
     const struct tile_kernel *k = p->k;
@@ -153,8 +173,7 @@ int program_groups(struct program *p, struct tile_error *error)
     int n = program_order(k, UINT32_MAX, order);
 
     if (n < 0) {
-        return program_refuse(error, NULL, ERR_SHAPE,
-                              "tensors have the same dimensions in different orders");
+        return refuse_order(k, error);
     }
     for (int i = 0; i < n; i++) {
         struct group *g = &p->group[p->n_groups];
@@ -173,7 +192,7 @@ int program_groups(struct program *p, struct tile_error *error)
     }
     p->col = p->n_groups ? p->n_groups - 1 : p->n_groups;
     p->row = p->n_groups > 1 ? reduced_group(p) : p->n_groups;
-    if (k->product && take_product(p, error) != 0) {
+    if ((k->product || k->columns) && take_product(p, error) != 0) {
         return ERR_LOCAL;
     }
     if (p->row == PLAN_GROUPS) {

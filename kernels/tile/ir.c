@@ -142,7 +142,7 @@ int tile_set_size(struct tile_kernel *k, uint8_t dim, uint64_t size)
         return ERR_SHAPE;
     }
     d->size = (uint32_t)size;
-    return 0;
+    return tile_conv_sizes(k) ? 0 : ERR_SHAPE;
 }
 
 int tile_set_shape(struct tile_kernel *k, const struct tile_tensor *t,

@@ -32,6 +32,7 @@ enum {
     TILE_NAMES = 256, /* values that have one */
     TILE_LOOPS = 8,
     TILE_CARRIED = 8, /* values that a loop carries */
+    TILE_CONVS = 4,
     TILE_CHOICES = 24,
     TILE_NAME_BYTES = 32,  /* of any name, with the 0 at its end */
     TILE_TEXT_BYTES = 160, /* of an error */
@@ -60,6 +61,7 @@ enum tile_kind {
     KIND_REDUCE, /* without the node's dim */
     KIND_GATHER, /* those of the first without the node's dim, and those of the second */
     KIND_DOT,    /* those of both without the node's dim */
+    KIND_CONV,   /* those that the node's struct tile_conv names */
     KIND_LOOP,
 };
 
@@ -101,7 +103,8 @@ struct tile_node {
     union {
         double number; /* NUMBER */
         uint32_t
-            index; /* INPUT: of param[]; SCALAR: of scalar[]; CARRY, LAST: of carry[] */
+            index; /* INPUT: of param[]; SCALAR: of scalar[]; CARRY, LAST: of carry[];
+                      CONV: of conv[] */
     };
 };
 
@@ -126,8 +129,8 @@ struct tile_tensor {
 };
 struct tile_result {
     struct tile_tensor tensor;
-    bool adds;        /* += : added to what is there */
-    bool scratch;     /* of a stage: nobody but other stages sees it */
+    bool adds;    /* += : added to what is there, rounded once; not of U8, not in loops */
+    bool scratch; /* of a stage: nobody but other stages sees it */
     tile_value value; /* of the tensor's type and dimensions; 0 until it is assigned */
 };
 struct tile_scalar {
@@ -151,6 +154,20 @@ struct tile_carry {
     const char *name;
     uint8_t loop;
     tile_value first, next, value, last; /* value: in the body, last: behind the loop */
+};
+
+/* Windows of x, a parameter (image, map, map, channels), each times the filters of w, another
+ * one (out, filter, filter, inner); the value is (image, place, place, out). Of two, the first
+ * is that of rows. Where a window reaches beyond x there are zeros. */
+enum { TILE_ROWS_OF, TILE_COLUMNS_OF, TILE_SIDES };
+struct tile_conv {
+    uint8_t image, map[TILE_SIDES], channels; /* dimensions of x */
+    uint8_t out, filter[TILE_SIDES], inner;   /* of w; inner: channels, if groups is 1 */
+    uint8_t place[TILE_SIDES];                /* map, if it has as many */
+    uint8_t stride[TILE_SIDES], dilation[TILE_SIDES];
+    uint8_t before[TILE_SIDES], behind[TILE_SIDES]; /* zeros on both ends */
+    uint16_t groups;                                /* of channels, of out */
+    uint16_t line, column;
 };
 
 /* A name that the program has given to a value; for messages, debuggers and reports. */
@@ -187,11 +204,17 @@ struct tile_error {
     char text[TILE_TEXT_BYTES]; /* "" if there is none */
 };
 
+/* Fills *error in, at a node's place unless it is NULL; returns err. */
+__attribute__((format(printf, 4, 5))) int program_refuse(struct tile_error *error,
+                                                         const struct tile_node *at,
+                                                         int err, const char *format,
+                                                         ...);
+
 struct tile_kernel {
     const char *name;
     const char *file; /* what lines are counted in, for messages; or NULL */
     unsigned n_dims, n_params, n_results, n_scalars, n_names, n_loops, n_carried,
-        n_choices;
+        n_choices, n_convs;
     unsigned n_nodes; /* node[1 .. n_nodes] */
     struct tile_dim dim[TILE_DIMS];
     struct tile_tensor param[TILE_PARAMS];
@@ -199,16 +222,19 @@ struct tile_kernel {
     struct tile_scalar scalar[TILE_SCALARS];
     struct tile_loop loop[TILE_LOOPS + 1]; /* from 1 */
     struct tile_carry carry[TILE_LOOPS * TILE_CARRIED];
+    struct tile_conv conv[TILE_CONVS];
     struct tile_choice choice[TILE_CHOICES];
     struct tile_name *names;
     struct tile_node *node;
-    bool is_stage;   /* of a program that is cut (cut.h) */
+    bool is_stage; /* of a program that is cut (cut.h) */
     /* Of what is computed of a product: the parameter, + 1, that comes out of L0C, and the
-     * dimensions that are rows and columns of its tiles. 0: no parameter does. */
+     * dimensions that are rows and columns of its tiles. 0: no parameter does. Of what an
+     * operand is computed by, rows and columns alone. */
     uint8_t product;
     tile_dims rows, columns;
     enum type arith; /* of operands that are f16: F32 or, if the schedule says so, F16 */
     bool exact;
+    bool by_gm; /* sums of products come to the Vector through GM, not from L0C */
 
     /* While it is built. */
     struct tile_arena *arena;
@@ -272,6 +298,9 @@ tile_value tile_cast(struct tile_kernel *k, tile_value x, enum type type);
 tile_value tile_gather(struct tile_kernel *k, tile_value x, tile_value index,
                        uint8_t dim);
 tile_value tile_dot(struct tile_kernel *k, tile_value x, tile_value y, uint8_t dim);
+/* c has all but dimensions of x and w; place: TILE_NO_DIM, or what the value calls its own. */
+tile_value tile_conv(struct tile_kernel *k, tile_value x, tile_value w,
+                     const struct tile_conv *c);
 /* round(x / scale) + zero as S8 or U8; and (x - zero) * scale. */
 tile_value tile_quantise(struct tile_kernel *k, tile_value x, tile_value scale,
                          tile_value zero, enum type type);
@@ -318,7 +347,8 @@ void tile_error_print(char *to, size_t size, const char *file,
 
 /* --- sizes --- */
 
-/* The size of a dimension, 1 to INT32_MAX. ERR_SHAPE: it has another. */
+/* The size of a dimension, 1 to INT32_MAX, and of those of CONVs that follow from it then.
+ * ERR_SHAPE: it has another, or a CONV cannot be. */
 MUST_CHECK int tile_set_size(struct tile_kernel *k, uint8_t dim, uint64_t size);
 /* Those of a tensor of k, in order, from an array's shape, whose sizes of 1 count for nothing.
  * ERR_SHAPE: another number of dimensions, or one has another size. */
@@ -353,7 +383,7 @@ tile_dims tile_tensor_dims(const struct tile_tensor *t);
  *  - SUB of a NUMBER is ADD, REC stands for 1 / x; a NUMBER is the last operand where the
  *    operation allows it; MEAN is SUM and a factor (if k->exact a quotient, unless the
  *    factor is a power of two), COUNT and ANY are SUM and MOST of where(mask, 1, 0);
- *    VAR, ARGMAX, GATHER, DOT and loops stay;
+ *    VAR, ARGMAX, GATHER, DOT, CONV and loops stay;
  *  - FLOOR, CEIL, ROUND and TRUNC are of F32.
  * Names, lines and columns are those of what a node was made from.
  */

@@ -180,6 +180,9 @@ int tile_end(struct tile_kernel *k)
             tile_fail(k, "result %s is never assigned", t->name);
         }
     }
+    for (unsigned i = 0; i < k->n_convs; i++) {
+        known |= (tile_dims)(1u << k->conv[i].place[0] | 1u << k->conv[i].place[1]);
+    }
     for (unsigned d = 0; d < k->n_dims; d++) {
         if ((known >> d & 1) == 0 && k->dim[d].size == 0) {
             tile_fail(k, "no parameter has dimension %s", k->dim[d].name);
@@ -200,8 +203,8 @@ void tile_loop_begin(struct tile_kernel *k, uint8_t dim)
     if (tile_failed(k)) {
         return;
     }
-    if (k->in_loop) {
-        tile_fail(k, "a loop in a loop");
+    if (k->in_loop || k->n_convs) {
+        tile_fail(k, k->in_loop ? "a loop in a loop" : "no loop in a program with conv");
     } else if (k->n_loops == TILE_LOOPS) {
         tile_fail(k, "more than %d loops", TILE_LOOPS);
     } else {

@@ -158,7 +158,8 @@ uint8_t result_buffer(struct emit *e, uint16_t node, uint16_t x, uint16_t y)
 
     for (unsigned i = 0; i < 2; i++) {
         uint16_t o = i ? y : x;
-        uint8_t dense = o ? e->form[o].dense : 0; /* 0: it is there in other forms alone */
+        uint8_t dense =
+            o ? e->form[o].dense : 0; /* 0: it is there in other forms alone */
         const struct buffer *of = &e->buffer[dense ? dense - 1 : 0];
         if (!b && dense && dies(e, o) && of->bytes >= bytes && of->bytes < 3 * bytes &&
             !(result && (e->w->apart || !of->load))) {
@@ -294,6 +295,33 @@ static void emit_binary(struct emit *e, uint16_t node)
     put(e, &cmd);
 }
 
+/* In x's place; elsewhere x is copied first. */
+static void emit_axpy(struct emit *e, uint16_t node)
+{
+    const struct node *n = &e->p->node[node];
+    uint8_t from = e->form[n->in[0]].dense, to = result_buffer(e, node, n->in[0], 0);
+    uint8_t repeat = all(e, n->has, esize_of(n->type));
+    struct vec_at dst = vec_dense(buffer_at(e, to));
+    union cmd cmd;
+
+    if (to != from) {
+        vector_copy_strided(&cmd, &(struct vec_copy){.type = (enum type)n->type,
+                                                     .dst = dst,
+                                                     .x = vec_dense(buffer_at(e, from)),
+                                                     .repeat = repeat});
+        put(e, &cmd);
+        buffer_at(e, to);
+    }
+    vector_scalar_strided(&cmd,
+                          &(struct vec_scalar){.op = OP_VAXPY,
+                                               .type = (enum type)n->type,
+                                               .dst = dst,
+                                               .x = operand(e, n->in[1], n->has),
+                                               .scalar = number_bits(n->type, n->number),
+                                               .repeat = repeat});
+    put(e, &cmd);
+}
+
 /* A number as large as a result; of bytes two at a time. */
 static void emit_fill(struct emit *e, uint16_t node)
 {
@@ -399,6 +427,8 @@ void emit_node(struct emit *e, uint16_t node)
         emit_where(e, node);
     } else if (n->type == TILE_MASK) {
         emit_bits(e, node);
+    } else if (n->op == TILE_AXPY) {
+        emit_axpy(e, node);
     } else if (tile_op_info[n->op].operands == 1) {
         emit_unary(e, node);
     } else if (y->op == TILE_NUMBER && number_op(n->op)) {

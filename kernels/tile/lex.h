@@ -89,6 +89,8 @@ tile_value parse_place(struct parser *p, const char *name);
 /* kernels/tile/expr.c: an expression; a number with its sign. */
 tile_value parse_expr(struct parser *p);
 bool parse_number(struct parser *p, double *number);
+/* kernels/tile/conv_text.c: behind the name, of which errors are, what is in brackets. */
+tile_value parse_conv(struct parser *p, const struct token *name);
 /* The nearest name to one that is unknown, of values and dimensions (or, function: of
  * functions), as `; did you mean 'x'?`, or "". */
 const char *parse_nearest(const struct parser *p, const char *name, bool function,

@@ -145,6 +145,7 @@ struct loop_emit {
     uint32_t mask[TILE_NODES + 1];
     unsigned given_at;         /* the command of the cast */
     bool done[TILE_NODES + 1]; /* as part of another */
+    bool leave; /* nothing is put where the score lay, which may come again */
     /* Bytes of UB that nobody has: what stays is taken from the lower end, what is of one
      * part alone from the upper one. */
     uint32_t next, low;
@@ -232,8 +233,19 @@ void loop_sum(struct loop_emit *e, tile_value v);
 
 /* loop_emit.c: all nodes of the part that the seeds need. */
 void loop_nodes(struct loop_emit *e, const tile_value *seed, unsigned n);
+/* Commands from that one on touch the buffer, of which 1 + the number is given. */
+void loop_note_use(struct loop_emit *e, unsigned slot, unsigned from);
 
-/* loop_parts.c: the parts. */
+/* loop_parts.c: a part begins with nothing in its buffers; a value lies in one; commands that
+ * touch one wait for it and let it go; a column or plane of one number; a result, transposed. */
+void loop_part_begin(struct loop_emit *e, enum loop_part part,
+                     struct loop_part_commands *to);
+unsigned loop_slot_of(const struct loop_emit *e, unsigned kind, unsigned carry);
+void loop_lies_in(struct loop_emit *e, tile_value v, unsigned slot);
+void loop_hand_over(struct loop_emit *e, unsigned kind, unsigned full, unsigned empty);
+void loop_fill(struct loop_emit *e, uint32_t to, double value, uint32_t n);
+void loop_result(struct loop_emit *e, unsigned r);
+/* The parts. */
 void loop_emit_before(struct loop_emit *e, const struct loop_variant *v,
                       struct loop_part_commands *to);
 void loop_emit_after(struct loop_emit *e, struct loop_part_commands *to);
@@ -280,6 +292,8 @@ enum {
 
 int loop_form_make(struct loop_form *f, const struct tile_kernel *k,
                    struct tile_error *error);
+/* It is of a part, and all that it is made of. */
+void loop_mark(struct loop_form *f, tile_value v, enum loop_part part, bool early);
 /* The large buffers of UB, in their order, and whether there is one between for what is as
  * wide as v. False: a memory does not hold tiles of so many keys; `why` says which. */
 enum { LOOP_SCORE, LOOP_VALUE, LOOP_CARRIED, LOOP_BETWEEN, LOOP_HALF, LOOP_LARGE };
@@ -292,7 +306,15 @@ bool loop_room_make(struct loop_room *r, const struct loop_form *f, uint32_t til
                     const struct loop_order *order, char why[TILE_TEXT_BYTES]);
 
 /* What the Vector does, in the order in which it is done at the least. */
-enum { LOOP_SAVES = PART_COUNT, LOOP_COLUMNS, LOOP_PLANES, LOOP_ONCE, LOOP_PARTS };
+enum {
+    LOOP_SAVES = PART_COUNT,
+    LOOP_COLUMNS,
+    LOOP_PLANES,
+    LOOP_ONCE,
+    LOOP_TOP, /* of loop_twice.h: planes to columns */
+    LOOP_SUM,
+    LOOP_PARTS
+};
 
 /* A plan of a loop. */
 struct loop_plan {
@@ -308,7 +330,8 @@ struct loop_plan {
     uint32_t variant_steps[LOOP_VARIANTS];
     struct loop_part_commands *part[LOOP_PARTS];
     unsigned cores;
-    struct loop_core *core; /* loop_play.c */
+    struct loop_core *core;   /* loop_play.c */
+    struct loop_twice *twice; /* loop_twice.h; NULL: each tile is looked at once */
 };
 
 /* loop_cube.c: commands of the pipes besides the Vector, of a tile of so many keys, without
@@ -331,8 +354,13 @@ enum loop_command {
 void loop_cube_command(const struct loop_plan *p, enum loop_command which, uint32_t keys,
                        union cmd *cmd);
 
-/* Cycles that MTE2 takes for a tile of keys and one of values. */
-uint64_t loop_load_cycles(const struct loop_plan *p, uint32_t keys);
+/* What each pipe takes for a tile of so many keys. */
+struct loop_costs {
+    uint64_t load[2], floor[2]; /* behind another, and at the least alone: keys, values */
+    uint64_t query, query_floor;
+    uint64_t l0_q, l0_k, l0_v, l0_p, mmad_s, mmad_o, fix_s, fix_o, copy_p, store;
+};
+struct loop_costs loop_costs(const struct loop_plan *p, uint32_t keys);
 
 /* loop_steps.c: items of a core; its steps, from the first of item `begin` on. */
 struct loop_cursor {
@@ -354,5 +382,7 @@ const struct loop_variant *loop_variant(const struct loop_plan *p,
 int loop_cores(struct loop_plan *p, struct tile_arena *arena);
 /* loop_explain.c */
 struct tile_cycles loop_predict(const struct loop_plan *p);
+/* The items of the core that has most steps. */
+void loop_longest(const struct loop_plan *p, uint64_t *begin, uint64_t *end);
 
 #endif

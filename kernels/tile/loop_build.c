@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "kernels/tile/loop_core.h"
+#include "kernels/tile/loop_twice.h"
 
 enum { CHUNK = 16 /* commands of the Vector that are pushed together */ };
 
@@ -120,8 +120,13 @@ static int make_core(const struct loop_plan *p, struct loop_core *core,
     for (unsigned i = 0; i < p->n_variants; i++) {
         const struct loop_part_commands *of[] = {
             p->variant[i].before, p->part[PART_AFTER], p->part[PART_BESIDE]};
-        made = made && make_pieces(&core->before[i], of, 1, arena) &&
-               make_pieces(&core->step[i], of, 3, arena);
+        if (p->twice) {
+            const struct loop_part_commands *look[] = {p->twice->look_part[i]};
+            made = made && make_pieces(&core->step[i], look, 1, arena);
+        } else {
+            made = made && make_pieces(&core->step[i], of, 3, arena);
+        }
+        made = made && make_pieces(&core->before[i], of, 1, arena);
     }
     core->store = (struct sequence){.name = "store",
                                     .pipe = PIPE_MTE3,

@@ -6,6 +6,7 @@
 #define KERNELS_TILE_LOOP_CORE_H
 
 #include "kernels/tile/loop.h"
+#include "sched/sequence.h"
 
 /* Commands of a pipe that are pushed together, for whole tiles and for the last one. */
 enum loop_group {
@@ -47,10 +48,35 @@ struct loop_core {
     uint64_t next_key, next_v; /* bytes from a tile to the next */
     struct played group[GROUPS][2];
     struct pieces_of part[LOOP_PARTS], before[LOOP_VARIANTS];
-    struct pieces_of step[LOOP_VARIANTS]; /* BEFORE, AFTER and BESIDE in one */
+    struct pieces_of step[LOOP_VARIANTS]; /* BEFORE, AFTER and BESIDE in one; looks */
     struct sequence store;
     union cmd stores[TILE_RESULTS];
     const struct tile_call *call;
 };
+
+/* loop_play.c: room for n commands. */
+void loop_wait_room(enum pipe pipe, unsigned n);
+/* Pushes commands that have been looked at, by one store. */
+static inline void loop_push(enum pipe pipe, const union cmd *cmds, unsigned n)
+{
+    struct pipe_port *port = &task_ports[pipe];
+
+    if (port->room < n) {
+        loop_wait_room(pipe, n);
+    }
+    pipe_store_many(port, cmds, n);
+}
+/* A part, with its patches; where an item's part of a tensor begins; addresses of its results; a
+ * look at commands before a launch. */
+void loop_push_part(struct pieces_of *part, const struct loop_cursor *c,
+                    const struct loop_plan *p);
+uint64_t loop_address(const struct loop_plan *p, const void *tensor,
+                      const struct offsets *o, const struct loop_cursor *c);
+void loop_set_stores(const struct loop_plan *p, struct loop_core *core,
+                     const struct loop_cursor *c);
+int loop_check(struct sequence *s, struct sched_report *report);
+/* Of parts, of both kinds of steps, and of stores, whose addresses are those of the call. */
+int loop_check_parts(const struct loop_plan *p, struct loop_core *core,
+                     const struct loop_cursor *c, struct sched_report *report);
 
 #endif

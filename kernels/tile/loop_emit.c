@@ -48,6 +48,9 @@ static bool may_go(const struct loop_emit *e, tile_value v, unsigned slot)
         carry_of(e, v) == s->carry + 1u) {
         return e->holds[slot] == 0 || dies_here(e, v, slot);
     }
+    if (s->kind == SLOT_SCORE && e->leave) {
+        return false;
+    }
     return (s->kind == SLOT_SPARE && e->holds[slot] == 0) || dies_here(e, v, slot);
 }
 
@@ -177,7 +180,7 @@ static void emit_one(struct loop_emit *e, tile_value v)
     }
 }
 
-static void note_use(struct loop_emit *e, unsigned slot, unsigned from)
+void loop_note_use(struct loop_emit *e, unsigned slot, unsigned from)
 {
     if (slot && e->to->n > from) {
         e->first[slot - 1] = e->first[slot - 1] < 0 ? (int16_t)from : e->first[slot - 1];
@@ -216,11 +219,11 @@ static void emit_and_free(struct loop_emit *e, tile_value v)
         emit_one(e, v);
     }
     for (unsigned i = 0; i < loop_sources(n); i++) {
-        note_use(e, e->slot[loop_source(e, n, i)], from);
+        loop_note_use(e, e->slot[loop_source(e, n, i)], from);
     }
     done_with(e, n);
     slot = e->slot[v];
-    note_use(e, slot, from);
+    loop_note_use(e, slot, from);
     if (slot) {
         e->holds[slot - 1] = v;
     }

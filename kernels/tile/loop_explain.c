@@ -8,16 +8,9 @@
 
 #include "hal/chip.h"
 #include "hal/contract/cost.h"
-#include "kernels/tile/loop.h"
+#include "kernels/tile/loop_twice.h"
 
 enum { FRACTAL = 16 };
-
-/* What each pipe takes for a tile of so many keys. */
-struct tile_costs_of {
-    uint64_t load[2], floor[2]; /* behind another, and at the least alone: keys, values */
-    uint64_t query, query_floor;
-    uint64_t l0_k, l0_v, l0_p, mmad_s, mmad_o, fix_s, fix_o, copy_p;
-};
 
 static uint64_t up16(uint64_t n)
 {
@@ -41,19 +34,20 @@ static void load_costs(const struct loop_plan *p, unsigned param, unsigned row,
     *alone = *alone > floor ? *alone : floor;
 }
 
-static struct tile_costs_of costs_of(const struct loop_plan *p, uint32_t keys)
+struct loop_costs loop_costs(const struct loop_plan *p, uint32_t keys)
 {
     const struct loop_form *f = &p->form;
     uint64_t d = up16(f->k->dim[f->d].size), wide = up16(p->room.width), k = up16(keys);
     uint64_t fixed = chip_cost(COST_L1_L0_FIXED), out = chip_cost(COST_L0C_UB_FIXED);
     uint64_t a = chip_cost(COST_L1_L0A_RATE), b = chip_cost(COST_L1_L0B_RATE);
-    struct tile_costs_of c = {0};
+    struct loop_costs c = {0};
 
     load_costs(p, f->q, f->s, f->d, LOOP_LANES, &c.query, &c.query_floor);
     load_costs(p, f->key, f->t, f->d, keys, &c.load[0], &c.floor[0]);
     if (f->value) {
         load_costs(p, f->v, f->t, f->e, keys, &c.load[1], &c.floor[1]);
     }
+    c.l0_q = fixed + d * LOOP_LANES * 2 / b;
     c.l0_k = fixed + k * d * 2 / a;
     c.l0_v = fixed + k * wide * 2 / a;
     c.l0_p = fixed + k * LOOP_LANES * 2 / b;
@@ -62,20 +56,15 @@ static struct tile_costs_of costs_of(const struct loop_plan *p, uint32_t keys)
     c.fix_s = out + (uint64_t)keys * LOOP_REPEAT / chip_cost(COST_L0C_UB_RATE);
     c.fix_o = out + (uint64_t)p->room.width * LOOP_REPEAT / chip_cost(COST_L0C_UB_RATE);
     c.copy_p = fixed + (uint64_t)keys * LOOP_LANES * 2 / chip_cost(COST_L1_UB_RATE);
+    c.store = chip_cost(COST_UB_GM_FIXED) +
+              (uint64_t)LOOP_LANES * p->room.width * 2 / chip_cost(COST_UB_GM_RATE);
     return c;
-}
-
-uint64_t loop_load_cycles(const struct loop_plan *p, uint32_t keys)
-{
-    struct tile_costs_of c = costs_of(p, keys);
-
-    return c.load[0] + c.load[1];
 }
 
 /* --- prediction --- */
 
 /* When pipes are free, and when what one hands to another is there. */
-struct played {
+struct pipes {
     const struct loop_plan *p;
     uint64_t mte2, mte1, m, fix, v, mte3;
     uint64_t loaded[LOOP_RING][2], used[LOOP_RING][2]; /* keys, values in L1 */
@@ -84,12 +73,7 @@ struct played {
     uint64_t busy_v, busy_in, busy_out;
 };
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
-static void play_loads(struct played *s, const struct tile_costs_of *c, uint64_t number,
+static void play_loads(struct pipes *s, const struct loop_costs *c, uint64_t number,
                        bool first)
 {
     unsigned slot = (unsigned)(number % s->p->room.ring);
@@ -109,7 +93,7 @@ static void play_loads(struct played *s, const struct tile_costs_of *c, uint64_t
     }
 }
 
-static void play_score(struct played *s, const struct tile_costs_of *c, uint64_t number)
+static void play_score(struct pipes *s, const struct loop_costs *c, uint64_t number)
 {
     unsigned slot = (unsigned)(number % s->p->room.ring);
     uint64_t at = later(later(s->mte1, s->loaded[slot][0]), s->l0k_free);
@@ -122,13 +106,13 @@ static void play_score(struct played *s, const struct tile_costs_of *c, uint64_t
     s->fix = s->cs_free = s->s_full = at + c->fix_s;
 }
 
-static void play_copy(struct played *s, const struct tile_costs_of *c, uint64_t given)
+static void play_copy(struct pipes *s, const struct loop_costs *c, uint64_t given)
 {
     s->mte3 = s->p_free = later(later(s->mte3, given), s->lp_free) + c->copy_p;
     s->busy_out += c->copy_p;
 }
 
-static void play_value(struct played *s, const struct tile_costs_of *c, uint64_t number)
+static void play_value(struct pipes *s, const struct loop_costs *c, uint64_t number)
 {
     unsigned slot = (unsigned)(number % s->p->room.ring);
     uint64_t at = later(later(s->mte1, s->loaded[slot][1]), s->l0v_free);
@@ -142,14 +126,14 @@ static void play_value(struct played *s, const struct tile_costs_of *c, uint64_t
     s->fix = s->co_free = s->o_full = at + c->fix_o;
 }
 
-static void on_vector(struct played *s, const struct loop_part_commands *part)
+static void on_vector(struct pipes *s, const struct loop_part_commands *part)
 {
     s->v += part->cycles;
     s->busy_v += part->cycles;
 }
 
 /* What a step leaves until the next one has begun. */
-static void play_after(struct played *s, bool last)
+static void play_after(struct pipes *s, bool last)
 {
     uint64_t out = chip_cost(COST_UB_GM_FIXED) + (uint64_t)LOOP_LANES * s->p->room.width *
                                                      2 / chip_cost(COST_UB_GM_RATE);
@@ -169,7 +153,7 @@ static void play_after(struct played *s, bool last)
 }
 
 /* The items of the core that has most steps. */
-static void longest(const struct loop_plan *p, uint64_t *begin, uint64_t *end)
+void loop_longest(const struct loop_plan *p, uint64_t *begin, uint64_t *end)
 {
     uint64_t most = 0;
 
@@ -186,24 +170,24 @@ static void longest(const struct loop_plan *p, uint64_t *begin, uint64_t *end)
     }
 }
 
-static void play_next_score(struct played *s, struct loop_cursor *c)
+static void play_next_score(struct pipes *s, struct loop_cursor *c)
 {
-    struct tile_costs_of costs;
+    struct loop_costs costs;
 
     if (!c->done) {
-        costs = costs_of(s->p, loop_variant(s->p, c)->rows);
+        costs = loop_costs(s->p, loop_variant(s->p, c)->rows);
         play_score(s, &costs, c->number);
         loop_next(s->p, c);
     }
 }
 
 /* A step, with the first product of the next one. */
-static void play_step(struct played *s, const struct loop_cursor *now,
+static void play_step(struct pipes *s, const struct loop_cursor *now,
                       struct loop_cursor *score, bool last_before)
 {
     const struct loop_variant *variant = loop_variant(s->p, now);
     const struct loop_part_commands *before = variant->before;
-    struct tile_costs_of c = costs_of(s->p, variant->rows);
+    struct loop_costs c = loop_costs(s->p, variant->rows);
     uint64_t given;
 
     if (now->first && now->number) {
@@ -236,17 +220,17 @@ static void play_step(struct played *s, const struct loop_cursor *now,
 
 struct tile_cycles loop_predict(const struct loop_plan *p)
 {
-    struct played s = {.p = p};
+    struct pipes s = {.p = p};
     struct loop_cursor load, score, now;
     uint64_t begin = 0, end = 0;
     bool last = false;
 
-    longest(p, &begin, &end);
+    loop_longest(p, &begin, &end);
     load = score = now = loop_begin(p, begin, end);
     for (; !now.done; last = now.last, loop_next(p, &now)) {
         for (; !load.done && load.number < now.number + p->room.ring;
              loop_next(p, &load)) {
-            struct tile_costs_of c = costs_of(p, loop_variant(p, &load)->rows);
+            struct loop_costs c = loop_costs(p, loop_variant(p, &load)->rows);
             play_loads(&s, &c, load.number, load.first);
         }
         if (now.number == 0) {
@@ -265,6 +249,7 @@ void loop_explain(const struct tile_plan *t, FILE *to)
 {
     const struct loop_plan *p = t->loop;
     const struct tile_kernel *k = p->form.k;
+    uint64_t around = 0;
 
     fprintf(to, "%s on %u core%s, planned in %llu instructions, %u candidates\n", t->name,
             t->cores, t->cores == 1 ? "" : "s", (unsigned long long)t->planning,
@@ -277,20 +262,33 @@ void loop_explain(const struct tile_plan *t, FILE *to)
     fprintf(to, "; lanes %s; %llu blocks of %d, %llu steps\n", k->dim[p->form.s].name,
             (unsigned long long)p->form.items, LOOP_LANES,
             (unsigned long long)(p->form.items / p->form.blocks * p->steps));
-    for (unsigned i = 0; i < p->n_variants; i++) {
-        fprintf(to, "tile     %lu x %lu: %u commands, %llu cycles%s\n",
-                (unsigned long)p->variant_steps[i], (unsigned long)p->variant[i].rows,
-                p->variant[i].before->n + p->part[PART_AFTER]->n +
-                    p->part[PART_BESIDE]->n,
-                (unsigned long long)(p->variant[i].before->cycles +
-                                     p->part[PART_AFTER]->cycles +
-                                     p->part[PART_BESIDE]->cycles),
-                "");
+    if (p->twice) {
+        fprintf(to, "rewrite  the maximum of all keys first, in a pass of its own\n");
     }
-    fprintf(
-        to, "around   %llu cycles where an item begins and ends\n",
-        (unsigned long long)(p->part[LOOP_SAVES]->cycles + p->part[LOOP_COLUMNS]->cycles +
-                             p->part[LOOP_PLANES]->cycles + p->part[PART_END]->cycles));
+    for (unsigned i = 0; i < p->n_variants; i++) {
+        const struct loop_part_commands *before = p->variant[i].before;
+        const struct loop_part_commands *with[] = {p->part[PART_AFTER],
+                                                   p->part[PART_BESIDE]};
+        unsigned n = before->n;
+        uint64_t cycles = before->cycles;
+        for (unsigned j = 0; j < 2; j++) {
+            n += with[j]->n;
+            cycles += with[j]->cycles;
+        }
+        if (p->twice) {
+            n += p->twice->look_part[i]->n;
+            cycles += p->twice->look_part[i]->cycles;
+        }
+        fprintf(to, "tile     %lu x %lu: %u commands, %llu cycles\n",
+                (unsigned long)p->variant_steps[i], (unsigned long)p->variant[i].rows, n,
+                (unsigned long long)cycles);
+    }
+    for (unsigned i = 0; i < LOOP_PARTS; i++) {
+        bool once = i != PART_AFTER && i != PART_BESIDE && i != LOOP_ONCE;
+        around += once ? p->part[i]->cycles : 0;
+    }
+    fprintf(to, "around   %llu cycles where an item begins and ends\n",
+            (unsigned long long)around);
     for (unsigned i = 0; i < p->room.n_slots; i++) {
         static const char *const kinds[] = {"between", "first product", "second product",
                                             "carried"};

@@ -301,7 +301,7 @@ static int check_operations(const struct loop_form *f, struct tile_error *error)
 
 /* --- parts --- */
 
-static void mark(struct loop_form *f, tile_value v, enum loop_part part, bool early)
+void loop_mark(struct loop_form *f, tile_value v, enum loop_part part, bool early)
 {
     const struct tile_node *n = node(f, v);
     bool leaf = n->op == TILE_CARRY || n->op == TILE_LAST || n->op == TILE_DOT;
@@ -312,7 +312,7 @@ static void mark(struct loop_form *f, tile_value v, enum loop_part part, bool ea
     f->part[v] = (uint8_t)part;
     f->early[v] = f->early[v] || early;
     for (unsigned i = 0; i < 3 && !leaf; i++) {
-        mark(f, n->operand[i], part, early);
+        loop_mark(f, n->operand[i], part, early);
     }
 }
 
@@ -366,7 +366,7 @@ static void find_parts(struct loop_form *f)
     tile_value n = (tile_value)f->k->n_nodes;
 
     for (unsigned r = 0; r < f->k->n_results; r++) {
-        mark(f, f->k->result[r].value, PART_END, false);
+        loop_mark(f, f->k->result[r].value, PART_END, false);
     }
     for (tile_value v = 1; v <= n; v++) {
         after[v] = is_after(f, v, after);
@@ -381,10 +381,10 @@ static void find_parts(struct loop_form *f)
     for (tile_value v = 1; v <= n; v++) {
         if (node(f, v)->loop && !after[v] && of_keys(f, v) &&
             node(f, v)->type != TILE_MASK) {
-            mark(f, v, PART_BEFORE, false);
+            loop_mark(f, v, PART_BEFORE, false);
         }
     }
-    mark(f, f->given, PART_BEFORE, true);
+    loop_mark(f, f->given, PART_BEFORE, true);
     for (tile_value v = 1; v <= n; v++) { /* carried values are no operations */
         f->part[v] = node(f, v)->op == TILE_CARRY ? PART_NONE : f->part[v];
     }

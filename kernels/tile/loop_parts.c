@@ -20,7 +20,8 @@ static bool is_wide(const struct loop_emit *e, tile_value v)
     return loop_class(e->f, v) == LOOP_WIDTH;
 }
 
-static void begin(struct loop_emit *e, enum loop_part part, struct loop_part_commands *to)
+void loop_part_begin(struct loop_emit *e, enum loop_part part,
+                     struct loop_part_commands *to)
 {
     to->n = to->n_patches = 0;
     e->to = to;
@@ -36,7 +37,7 @@ static void begin(struct loop_emit *e, enum loop_part part, struct loop_part_com
     tile_costs_init(&e->costs);
 }
 
-static unsigned slot_of(const struct loop_emit *e, unsigned kind, unsigned carry)
+unsigned loop_slot_of(const struct loop_emit *e, unsigned kind, unsigned carry)
 {
     unsigned i = 0;
 
@@ -62,23 +63,23 @@ static void end(struct loop_emit *e)
             to->given_cycles = cycles;
         }
         at += cycles;
-        if (i == (unsigned)e->last[slot_of(e, SLOT_SCORE, 0)]) {
+        if (i == (unsigned)e->last[loop_slot_of(e, SLOT_SCORE, 0)]) {
             to->free_at = at;
         }
     }
 }
 
 /* The value in a slot when a part begins. */
-static void lies_in(struct loop_emit *e, tile_value v, unsigned slot)
+void loop_lies_in(struct loop_emit *e, tile_value v, unsigned slot)
 {
     e->slot[v] = (uint8_t)(slot + 1);
     e->holds[slot] = v;
 }
 
 /* The first command that touches a product waits for it, the last one lets the next come. */
-static void hand_over(struct loop_emit *e, unsigned kind, unsigned full, unsigned empty)
+void loop_hand_over(struct loop_emit *e, unsigned kind, unsigned full, unsigned empty)
 {
-    unsigned i = slot_of(e, kind, 0);
+    unsigned i = loop_slot_of(e, kind, 0);
     union cmd cmd;
 
     if (e->first[i] < 0 && !e->err) { /* nobody has looked at it */
@@ -162,13 +163,13 @@ void loop_emit_before(struct loop_emit *e, const struct loop_variant *v,
     tile_value seed[TILE_NODES];
     unsigned n;
 
-    begin(e, PART_BEFORE, to);
+    loop_part_begin(e, PART_BEFORE, to);
     e->variant = v;
     e->rows = v->rows;
-    lies_in(e, e->f->score, slot_of(e, SLOT_SCORE, 0));
+    loop_lies_in(e, e->f->score, loop_slot_of(e, SLOT_SCORE, 0));
     n = seeds(e, PART_BEFORE, seed);
     loop_nodes(e, seed, n);
-    hand_over(e, SLOT_SCORE, LOOP_S_FULL, LOOP_S_FREE);
+    loop_hand_over(e, SLOT_SCORE, LOOP_S_FULL, LOOP_S_FREE);
     if (e->f->given && !e->err) {
         cmd_wait(&to->cmd[e->given_at], LOOP_P_FREE, 1);
         cmd_post(&to->cmd[e->given_at], LOOP_P_FULL, 1);
@@ -183,14 +184,14 @@ void loop_emit_after(struct loop_emit *e, struct loop_part_commands *to)
     tile_value seed[TILE_NODES];
     unsigned n;
 
-    begin(e, PART_AFTER, to);
+    loop_part_begin(e, PART_AFTER, to);
     if (e->f->value == 0) {
         return;
     }
-    lies_in(e, e->f->value, slot_of(e, SLOT_VALUE, 0));
+    loop_lies_in(e, e->f->value, loop_slot_of(e, SLOT_VALUE, 0));
     for (unsigned i = 0; i < k->n_carried; i++) {
         if (is_wide(e, k->carry[i].value)) {
-            lies_in(e, k->carry[i].value, slot_of(e, SLOT_CARRY, i));
+            loop_lies_in(e, k->carry[i].value, loop_slot_of(e, SLOT_CARRY, i));
         }
     }
     n = seeds(e, PART_AFTER, seed);
@@ -198,19 +199,19 @@ void loop_emit_after(struct loop_emit *e, struct loop_part_commands *to)
     for (unsigned i = 0; i < k->n_carried && !e->err; i++) {
         unsigned slot = e->slot[k->carry[i].next];
         if (slot && is_wide(e, k->carry[i].next) &&
-            slot - 1 != slot_of(e, SLOT_CARRY, i)) {
+            slot - 1 != loop_slot_of(e, SLOT_CARRY, i)) {
             struct loop_op o = {
                 .how = DO_SCALAR,
                 .op = OP_VMULS,
                 .type = TYPE_F32,
-                .dst = vec_dense(e->room->slot[slot_of(e, SLOT_CARRY, i)].at),
+                .dst = vec_dense(e->room->slot[loop_slot_of(e, SLOT_CARRY, i)].at),
                 .x = vec_dense(e->room->slot[slot - 1].at),
                 .number = number_bits(TYPE_F32, 1)};
             e->last[slot - 1] = (int16_t)e->to->n;
             loop_rows(e, &o, e->room->width);
         }
     }
-    hand_over(e, SLOT_VALUE, LOOP_O_FULL, LOOP_O_FREE);
+    loop_hand_over(e, SLOT_VALUE, LOOP_O_FULL, LOOP_O_FREE);
     end(e);
 }
 
@@ -230,7 +231,7 @@ void loop_emit_beside(struct loop_emit *e, struct loop_part_commands *to)
     tile_value seed[TILE_NODES];
     unsigned n;
 
-    begin(e, PART_BESIDE, to);
+    loop_part_begin(e, PART_BESIDE, to);
     for (tile_value v = 1; v <= k->n_nodes; v++) {
         if (is_kept(e, v)) {
             e->kept[v] = e->kept[v] ? e->kept[v] : loop_keep(e, LOOP_TWICE);
@@ -265,7 +266,7 @@ static double first_of(const struct tile_kernel *k, unsigned carry, bool *instea
     return !*instead ? first : first < 0 ? -(double)FLT_MAX : (double)FLT_MAX;
 }
 
-static void fill(struct loop_emit *e, uint32_t to, double value, uint32_t n)
+void loop_fill(struct loop_emit *e, uint32_t to, double value, uint32_t n)
 {
     struct loop_op o = {.how = DO_FILL,
                         .op = OP_VDUP,
@@ -309,7 +310,7 @@ void loop_emit_saves(struct loop_emit *e, struct loop_part_commands *to)
 {
     const struct tile_kernel *k = kernel_of(e);
 
-    begin(e, PART_NONE, to);
+    loop_part_begin(e, PART_NONE, to);
     for (unsigned i = 0; i < k->n_carried; i++) {
         bool wanted = is_read_in(e, k->carry[i].last, PART_END);
         for (unsigned r = 0; r < k->n_results; r++) {
@@ -328,11 +329,11 @@ void loop_emit_columns(struct loop_emit *e, struct loop_part_commands *to)
     const struct tile_kernel *k = kernel_of(e);
     bool instead;
 
-    begin(e, PART_NONE, to);
+    loop_part_begin(e, PART_NONE, to);
     for (unsigned i = 0; i < k->n_carried; i++) {
         if (!is_wide(e, k->carry[i].value)) {
             e->carried[i] = e->carried[i] ? e->carried[i] : loop_keep(e, LOOP_TWICE);
-            fill(e, e->carried[i], first_of(k, i, &instead), 2);
+            loop_fill(e, e->carried[i], first_of(k, i, &instead), 2);
         }
     }
     end(e);
@@ -343,11 +344,11 @@ void loop_emit_planes(struct loop_emit *e, struct loop_part_commands *to)
     const struct tile_kernel *k = kernel_of(e);
     bool instead;
 
-    begin(e, PART_NONE, to);
+    loop_part_begin(e, PART_NONE, to);
     for (unsigned i = 0; i < k->n_carried; i++) {
         if (is_wide(e, k->carry[i].value)) {
-            fill(e, e->room->slot[slot_of(e, SLOT_CARRY, i)].at, first_of(k, i, &instead),
-                 e->room->width);
+            loop_fill(e, e->room->slot[loop_slot_of(e, SLOT_CARRY, i)].at,
+                      first_of(k, i, &instead), e->room->width);
         }
     }
     if (e->room->out_in_carried) { /* once the result before has gone */
@@ -360,7 +361,7 @@ void loop_emit_once(struct loop_emit *e, struct loop_part_commands *to)
 {
     union cmd cmd;
 
-    begin(e, PART_NONE, to);
+    loop_part_begin(e, PART_NONE, to);
     vector_mask(&cmd, UINT64_MAX, UINT64_MAX);
     loop_put(e, &cmd);
     for (unsigned i = 0; i < e->n_numbers; i++) {
@@ -376,7 +377,7 @@ void loop_emit_once(struct loop_emit *e, struct loop_part_commands *to)
 
 /* --- and ends --- */
 
-static void result(struct loop_emit *e, unsigned r)
+void loop_result(struct loop_emit *e, unsigned r)
 {
     tile_value v = kernel_of(e)->result[r].value;
     const struct tile_tensor *t = &kernel_of(e)->result[r].tensor;
@@ -399,10 +400,10 @@ void loop_emit_end(struct loop_emit *e, struct loop_part_commands *to)
     const struct tile_kernel *k = kernel_of(e);
     tile_value seed[TILE_RESULTS];
 
-    begin(e, PART_END, to);
+    loop_part_begin(e, PART_END, to);
     for (unsigned i = 0; i < k->n_carried; i++) {
         if (is_wide(e, k->carry[i].value)) {
-            lies_in(e, k->carry[i].last, slot_of(e, SLOT_CARRY, i));
+            loop_lies_in(e, k->carry[i].last, loop_slot_of(e, SLOT_CARRY, i));
         }
     }
     for (unsigned r = 0; r < k->n_results; r++) {
@@ -410,7 +411,7 @@ void loop_emit_end(struct loop_emit *e, struct loop_part_commands *to)
     }
     loop_nodes(e, seed, k->n_results);
     for (unsigned r = 0; r < k->n_results && !e->err; r++) {
-        result(e, r);
+        loop_result(e, r);
     }
     if (!e->err && !e->room->out_in_carried) {
         cmd_wait(&e->to->cmd[0], LOOP_OUT_FREE, 1);

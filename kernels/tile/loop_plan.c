@@ -9,7 +9,7 @@
 
 #include "hal/chip.h"
 #include "hal/pmu.h"
-#include "kernels/tile/loop.h"
+#include "kernels/tile/loop_twice.h"
 
 /* A search: the form is known, the rest is a candidate's. */
 struct search {
@@ -24,13 +24,14 @@ struct search {
 
 /* --- which tiles there are --- */
 
-static struct loop_window window(const struct loop_plan *p, uint32_t block, uint32_t tile)
+static struct loop_window window(const struct loop_plan *p, uint32_t block,
+                                 uint32_t first, uint32_t last)
 {
     uint32_t rows = p->form.k->dim[p->form.s].size;
     uint32_t keys = p->form.k->dim[p->form.t].size;
-    struct loop_window w = {.t0 = tile * p->room.tile, .s0 = block * LOOP_LANES};
+    struct loop_window w = {.t0 = first * p->room.tile, .s0 = block * LOOP_LANES};
 
-    w.t1 = keys - w.t0 < p->room.tile ? keys - 1 : w.t0 + p->room.tile - 1;
+    w.t1 = last == p->tiles - 1 ? keys - 1 : (last + 1) * p->room.tile - 1;
     w.s1 = rows - w.s0 < LOOP_LANES ? rows - 1 : w.s0 + LOOP_LANES - 1;
     return w;
 }
@@ -64,6 +65,16 @@ static uint32_t find_states(const struct loop_plan *p, const struct loop_window 
     return states;
 }
 
+static bool some_hold_sometimes(const struct loop_plan *p, uint32_t states)
+{
+    bool some = false;
+
+    for (unsigned i = 0; i < p->n_masks; i++) {
+        some = some || (states >> 2 * i & 3) == LOOP_SOMETIMES;
+    }
+    return some;
+}
+
 /* The number of the variant, which may be new; of what is beyond the last, one where all
  * conditions hold sometimes. */
 static unsigned variant_of(struct loop_plan *p, uint32_t rows, uint32_t states)
@@ -89,31 +100,54 @@ static unsigned variant_of(struct loop_plan *p, uint32_t rows, uint32_t states)
     return i;
 }
 
+static void note_tile(struct loop_plan *p, uint32_t block, uint32_t tile, uint32_t states)
+{
+    struct loop_window w = window(p, block, tile, tile);
+    unsigned v = variant_of(p, w.t1 - w.t0 + 1, states);
+
+    p->which[(uint64_t)block * p->tiles + tile] = (uint8_t)(v + 1);
+    p->variant_steps[v]++;
+    p->steps++;
+}
+
+/* Tiles first to last of a block, all at once if conditions hold in all of them or in none, else
+ * one half after the other. */
+static void find_stretch(struct loop_plan *p, uint32_t block, uint32_t first,
+                         uint32_t last)
+{
+    struct loop_window w = window(p, block, first, last);
+    tile_value condition = p->form.loop->condition;
+    enum loop_state in = condition ? loop_holds(&p->form, condition, &w) : LOOP_ALWAYS;
+    uint32_t states = find_states(p, &w), middle = first + (last - first) / 2;
+
+    if (first != last && (in == LOOP_SOMETIMES || some_hold_sometimes(p, states))) {
+        find_stretch(p, block, first, middle);
+        find_stretch(p, block, middle + 1, last);
+        return;
+    }
+    for (uint32_t j = first; j <= last && in != LOOP_NEVER; j++) {
+        note_tile(p, block, j, states);
+    }
+}
+
 static void find_tiles(struct loop_plan *p)
 {
-    uint32_t keys = p->form.k->dim[p->form.t].size;
+    uint32_t keys = p->form.k->dim[p->form.t].size, last;
 
     p->tiles = div_up(keys, p->room.tile);
     p->tail = keys - (p->tiles - 1) * p->room.tile;
     p->n_variants = 0;
     p->steps = 0;
+    last = p->tiles - 1;
     memset(p->variant_steps, 0, sizeof(p->variant_steps));
+    memset(p->which, 0, (uint64_t)p->form.blocks * p->tiles);
     for (uint32_t b = 0; b < p->form.blocks; b++) {
         uint64_t before = p->steps;
         p->before[b] = before;
-        for (uint32_t j = 0; j < p->tiles; j++) {
-            struct loop_window w = window(p, b, j);
-            bool last = j == p->tiles - 1;
-            bool out = p->form.loop->condition &&
-                       loop_holds(&p->form, p->form.loop->condition, &w) == LOOP_NEVER;
-            uint8_t *which = &p->which[(uint64_t)b * p->tiles + j];
-            *which = 0;
-            if (!out || (last && p->steps == before)) { /* one at the least */
-                unsigned v = variant_of(p, w.t1 - w.t0 + 1, find_states(p, &w));
-                *which = (uint8_t)(v + 1);
-                p->variant_steps[v]++;
-                p->steps++;
-            }
+        find_stretch(p, b, 0, last);
+        if (p->steps == before) { /* one at the least */
+            struct loop_window w = window(p, b, last, last);
+            note_tile(p, b, last, find_states(p, &w));
         }
     }
     p->before[p->form.blocks] = p->steps;
@@ -170,7 +204,8 @@ static uint64_t cost_of(const struct loop_plan *p)
 
     for (unsigned i = 0; i < p->n_variants; i++) {
         uint64_t v = p->variant[i].before->cycles + step;
-        uint64_t loads = loop_load_cycles(p, p->variant[i].rows);
+        struct loop_costs c = loop_costs(p, p->variant[i].rows);
+        uint64_t loads = c.load[0] + c.load[1];
         cycles += p->variant_steps[i] * (v > loads ? v : loads);
     }
     return cycles;
@@ -367,6 +402,44 @@ static int make_memory(struct loop_plan *p, struct tile_arena *arena)
     return p->which && p->before ? 0 : ERR_NOMEM;
 }
 
+/* As a running softmax, in the largest tile that fits; false: it is none, or too short. */
+static bool plan_twice(struct loop_plan *p, struct search *s, struct tile_arena *arena)
+{
+    const struct tile_choice *c = tile_chosen(p->form.k, TILE_CHOICE_TILE, p->form.t);
+    uint32_t keys = p->form.k->dim[p->form.t].size;
+    bool made = false;
+
+    p->twice = tile_alloc(arena, sizeof(*p->twice));
+    if (p->twice == NULL || !twice_form(p->twice, &p->form, arena)) {
+        return false;
+    }
+    for (unsigned i = 0; i < LOOP_VARIANTS; i++) {
+        p->twice->look_part[i] = tile_alloc(arena, sizeof(**p->twice->look_part));
+        if (p->twice->look_part[i] == NULL) {
+            return false;
+        }
+    }
+    for (uint32_t tile = c ? c->number : LOOP_ROWS_MOST; tile && !made;
+         tile = c ? 0 : tile - 16) {
+        for (unsigned more = 0; more <= TWICE_MORE && !made; more++) {
+            if (!twice_room(p, tile, more)) {
+                break;
+            }
+            if (keys <= (c ? 1 : TWICE_LEAST) * tile) {
+                return false;
+            }
+            p->n_tried++;
+            find_tiles(p);
+            twice_emit(p, &s->e);
+            made = s->e.err == 0;
+        }
+    }
+    if (made) {
+        twice_commands(p);
+    }
+    return made;
+}
+
 static int plan_loop(struct loop_plan *p, struct search *s, unsigned cores,
                      struct tile_arena *arena, struct tile_error *error)
 {
@@ -375,7 +448,10 @@ static int plan_loop(struct loop_plan *p, struct search *s, unsigned cores,
     err = err ? err : make_memory(p, arena);
     find_masks(p);
     s->p = p;
-    err = err ? err : search(s, error);
+    if (!err && !plan_twice(p, s, arena)) {
+        p->twice = NULL;
+        err = search(s, error);
+    }
     p->cores = cores < p->form.items ? cores : (unsigned)p->form.items;
     return err ? err : loop_cores(p, arena);
 }
@@ -402,7 +478,7 @@ int loop_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cor
         *t = (struct tile_plan){.p = p, .loop = l, .name = k->name, .cores = l->cores};
         plan_begin(t);
         if (!err) {
-            t->predicted = loop_predict(l);
+            t->predicted = l->twice ? twice_predict(l) : loop_predict(l);
         }
         t->planning = hart_clock() - began;
     }

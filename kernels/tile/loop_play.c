@@ -15,18 +15,25 @@
 #include <string.h>
 
 #include "hal/mte.h"
-#include "kernels/tile/loop_core.h"
+#include "kernels/tile/loop_twice.h"
 #include "sched/launch.h"
 
-/* By one store: loop_bind() has looked at the commands. */
-static inline void push_sequence(const struct sequence *s)
-{
-    struct pipe_port *port = &task_ports[s->pipe];
+enum { A_FEW = PIPE_DEPTH / 4 };
 
-    while (port->room < s->n && pipe_refresh(port) < s->n) {
-        (void)!task_wait_room(s->pipe, s->n, SCHED_FOREVER);
+/* A quarter of a queue is waited for: once for some pushes, and the pipe has the rest to do. */
+void loop_wait_room(enum pipe pipe, unsigned n)
+{
+    struct pipe_port *port = &task_ports[pipe];
+
+    while (pipe_refresh(port) < n) {
+        (void)!task_wait_room(pipe, n > A_FEW ? n : A_FEW, SCHED_FOREVER);
     }
-    pipe_store_many(port, s->cmds, s->n);
+}
+
+/* By one store: loop_bind() has looked at the commands. */
+static void push_sequence(const struct sequence *s)
+{
+    loop_push(s->pipe, s->cmds, s->n);
 }
 
 static void patch_part(struct pieces_of *part, const struct loop_cursor *c,
@@ -46,14 +53,14 @@ static void patch_part(struct pieces_of *part, const struct loop_cursor *c,
     }
 }
 
-static void push_part(struct pieces_of *part, const struct loop_cursor *c,
-                      const struct loop_plan *p)
+void loop_push_part(struct pieces_of *part, const struct loop_cursor *c,
+                    const struct loop_plan *p)
 {
     if (part->part->n_patches) {
         patch_part(part, c, p);
     }
     for (unsigned i = 0; i < part->n; i++) {
-        push_sequence(&part->seq[i]);
+        loop_push(PIPE_V, part->seq[i].cmds, part->seq[i].n);
     }
 }
 
@@ -74,6 +81,12 @@ static uint64_t offset(const struct loop_form *f, const struct offsets *o,
         batch /= size;
     }
     return at;
+}
+
+uint64_t loop_address(const struct loop_plan *p, const void *tensor,
+                      const struct offsets *o, const struct loop_cursor *c)
+{
+    return (uintptr_t)tensor + offset(&p->form, o, c);
 }
 
 static void set_query(const struct loop_plan *p, struct loop_core *core, unsigned tail,
@@ -144,8 +157,8 @@ static void push_value(const struct loop_plan *p, struct loop_core *core,
 }
 
 /* Results of the item, rows of which may be fewer than lanes. */
-static void set_stores(const struct loop_plan *p, struct loop_core *core,
-                       const struct loop_cursor *c)
+void loop_set_stores(const struct loop_plan *p, struct loop_core *core,
+                     const struct loop_cursor *c)
 {
     const struct tile_kernel *k = p->form.k;
     uint32_t left = k->dim[p->form.s].size - c->block * LOOP_LANES;
@@ -174,10 +187,10 @@ static void set_stores(const struct loop_plan *p, struct loop_core *core,
 static void push_after(const struct loop_plan *p, struct loop_core *core,
                        const struct loop_cursor *c)
 {
-    push_part(&core->part[PART_AFTER], c, p);
+    loop_push_part(&core->part[PART_AFTER], c, p);
     if (c->last) {
-        push_part(&core->part[PART_END], c, p);
-        set_stores(p, core, c);
+        loop_push_part(&core->part[PART_END], c, p);
+        loop_set_stores(p, core, c);
         push_sequence(&core->store);
     }
 }
@@ -191,19 +204,19 @@ static void push_step(const struct loop_plan *p, struct loop_core *core,
         push_value(p, core, c);
     }
     if (!c->first) {
-        push_part(&core->step[variant], c, p);
+        loop_push_part(&core->step[variant], c, p);
         return;
     }
     if (c->number) {
-        push_part(&core->part[LOOP_SAVES], c, p);
+        loop_push_part(&core->part[LOOP_SAVES], c, p);
     }
-    push_part(&core->part[LOOP_COLUMNS], c, p);
-    push_part(&core->before[variant], c, p);
+    loop_push_part(&core->part[LOOP_COLUMNS], c, p);
+    loop_push_part(&core->before[variant], c, p);
     if (c->number) {
         push_after(p, core, before);
     }
-    push_part(&core->part[LOOP_PLANES], c, p);
-    push_part(&core->part[PART_BESIDE], c, p);
+    loop_push_part(&core->part[LOOP_PLANES], c, p);
+    loop_push_part(&core->part[PART_BESIDE], c, p);
 }
 
 static const struct {
@@ -240,6 +253,10 @@ void loop_play(const struct loop_plan *p)
     if (task_block() >= p->cores || core->begin == core->end) {
         return;
     }
+    if (p->twice) {
+        twice_play(p, core);
+        return;
+    }
     label_sems();
     for (unsigned i = 0; i < sizeof(empty) / sizeof(empty[0]); i++) {
         task_post(empty[i].sem, units_of(p, i));
@@ -251,7 +268,7 @@ void loop_play(const struct loop_plan *p)
         if (i == 0) {
             push_score(p, core, &score);
             loop_next(p, &score);
-            push_part(&core->part[LOOP_ONCE], &now, p);
+            loop_push_part(&core->part[LOOP_ONCE], &now, p);
         }
     }
     for (; !now.done; before = now, loop_next(p, &now)) {
@@ -265,7 +282,7 @@ void loop_play(const struct loop_plan *p)
         }
         push_step(p, core, &now, &before);
     }
-    push_part(&core->part[LOOP_SAVES], &before, p);
+    loop_push_part(&core->part[LOOP_SAVES], &before, p);
     push_after(p, core, &before);
 }
 
@@ -276,6 +293,10 @@ void loop_finish(const struct loop_plan *p)
     if (task_block() >= p->cores || core->begin == core->end) {
         return;
     }
+    if (p->twice) {
+        twice_finish(p);
+        return;
+    }
     task_drain();
     for (unsigned i = 0; i < sizeof(empty) / sizeof(empty[0]); i++) {
         task_wait(empty[i].sem, units_of(p, i));
@@ -284,7 +305,7 @@ void loop_finish(const struct loop_plan *p)
 
 /* --- before a launch --- */
 
-static int check(struct sequence *s, struct sched_report *report)
+int loop_check(struct sequence *s, struct sched_report *report)
 {
     return s->n == 0 || s->checked == s->cmds
                ? 0
@@ -296,9 +317,25 @@ static int check_pieces(struct pieces_of *of, struct sched_report *report)
     int err = 0;
 
     for (unsigned i = 0; i < of->n && !err; i++) {
-        err = check(&of->seq[i], report);
+        err = loop_check(&of->seq[i], report);
     }
     return err;
+}
+
+int loop_check_parts(const struct loop_plan *p, struct loop_core *core,
+                     const struct loop_cursor *c, struct sched_report *report)
+{
+    int err = 0;
+
+    for (unsigned i = 0; i < LOOP_PARTS && !err; i++) {
+        err = check_pieces(&core->part[i], report);
+    }
+    for (unsigned i = 0; i < p->n_variants && !err; i++) {
+        err = check_pieces(&core->before[i], report);
+        err = err ? err : check_pieces(&core->step[i], report);
+    }
+    loop_set_stores(p, core, c);
+    return err ? err : loop_check(&core->store, report);
 }
 
 /* Looks at all commands, once; those with an address in GM have that of the call. */
@@ -312,18 +349,10 @@ static int check_core(const struct loop_plan *p, struct loop_core *core,
         set_loads(p, core, &core->group[GROUP_LOAD][tail], c);
         for (unsigned g = 0; g < GROUPS && !err; g++) {
             bool there = g < GROUP_COPY_P || p->form.value;
-            err = there ? check(&core->group[g][tail].seq, report) : 0;
+            err = there ? loop_check(&core->group[g][tail].seq, report) : 0;
         }
     }
-    for (unsigned i = 0; i < LOOP_PARTS && !err; i++) {
-        err = check_pieces(&core->part[i], report);
-    }
-    for (unsigned i = 0; i < p->n_variants && !err; i++) {
-        err = check_pieces(&core->before[i], report);
-        err = err ? err : check_pieces(&core->step[i], report);
-    }
-    set_stores(p, core, c);
-    return err ? err : check(&core->store, report);
+    return err ? err : loop_check_parts(p, core, c, report);
 }
 
 int loop_bind(const struct loop_plan *p, const struct tile_call *call,
@@ -336,7 +365,8 @@ int loop_bind(const struct loop_plan *p, const struct tile_call *call,
         core->call = call;
         if (core->begin < core->end) {
             struct loop_cursor first = loop_begin(p, core->begin, core->end);
-            err = check_core(p, core, &first, report);
+            err = p->twice ? twice_check(p, core, &first, report)
+                           : check_core(p, core, &first, report);
         }
     }
     return err;

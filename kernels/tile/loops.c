@@ -30,14 +30,19 @@ static uint64_t tensor_stride(const struct program *p, const struct tile_tensor 
     return group < p->n_groups ? program_stride(p, t, group) * esize_of(t->type) : 0;
 }
 
-/* Whether every result that tiles store has the loop's dimensions; else each of its tiles
- * stores some result anew. */
+/* Whether a result that tiles store has not the loop's dimensions: each of these stores it. */
+static bool is_stored_again(const struct program *p, unsigned r, const struct loop *loop)
+{
+    const struct node *n = &p->node[p->result[r]];
+
+    return loop->count > 1 && (n->body || n->outer) &&
+           tensor_stride(p, &p->k->result[r].tensor, loop->group) == 0;
+}
+
 static bool all_results_have(const struct program *p, const struct loop *loop)
 {
     for (unsigned r = 0; r < p->k->n_results; r++) {
-        const struct node *n = &p->node[p->result[r]];
-        if (loop->count > 1 && (n->body || n->outer) &&
-            tensor_stride(p, &p->k->result[r].tensor, loop->group) == 0) {
+        if (is_stored_again(p, r, loop)) {
             return false;
         }
     }
@@ -82,7 +87,20 @@ static void deal(struct loops *l)
     }
 }
 
-bool loops_make(struct loops *l, const struct program *p, const struct way *w)
+/* What is added to what is there has to be stored once. */
+static bool adds_again(const struct loops *l)
+{
+    for (unsigned r = 0; r < l->p->k->n_results; r++) {
+        for (unsigned i = 0; i < l->n && l->p->k->result[r].adds; i++) {
+            if (is_stored_again(l->p, r, &l->loop[i])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+const char *loops_make(struct loops *l, const struct program *p, const struct way *w)
 {
     bool fits;
 
@@ -96,7 +114,9 @@ bool loops_make(struct loops *l, const struct program *p, const struct way *w)
     if (fits) {
         deal(l);
     }
-    return fits;
+    return !fits           ? "more loops than a sequence nests"
+           : adds_again(l) ? "a result of '+=' would be added more than once"
+                           : NULL;
 }
 
 struct share loops_share(const struct loops *l, unsigned core, unsigned cores)

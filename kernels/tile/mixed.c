@@ -187,6 +187,7 @@ static void emit_by_column_values(struct emit *e, const struct mixed *m)
     bool few =
         chunks < e->w->rows && e->w->rows <= UINT8_MAX && m->row / BLOCK <= UINT8_MAX;
 
+    e->buffer[e->form[m->y].dense - 1].half = true;
     if (few) {
         by_rows(e, m, e->form[m->y].dense, 0, REPEAT_BYTES);
     } else {

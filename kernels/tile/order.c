@@ -137,6 +137,7 @@ static void free_product(struct order *o, const struct emit *e)
 void order_make(struct order *o, const struct emit *e)
 {
     memset(o, 0, sizeof(*o));
+    o->base = e->p->sems;
     o->n_sems = SEM_OTHERS;
     o->label[SEM_PRE] = o->label[SEM_MADE] = "constants";
     o->label[SEM_FULL] = "tile";
@@ -176,9 +177,9 @@ static void sync_commands(const struct order *o, unsigned command, bool post,
     for (unsigned i = 0; i < o->n_syncs; i++) {
         if (o->sync[i].command == command && o->sync[i].post == post) {
             if (post) {
-                cmd_post(&cmd[k++ / 2], o->sync[i].sem, 1);
+                cmd_post(&cmd[k++ / 2], o->base + o->sync[i].sem, 1);
             } else {
-                cmd_wait(&cmd[k++ / 2], o->sync[i].sem, 1);
+                cmd_wait(&cmd[k++ / 2], o->base + o->sync[i].sem, 1);
             }
         }
     }

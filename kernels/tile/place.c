@@ -114,18 +114,41 @@ static void place_ring(struct places *p, struct emit *e)
     }
 }
 
+/* The first bank in which nothing of a buffer lies, or what is said instead. */
+static uint32_t other_bank(const struct emit *e, unsigned buffer, uint32_t end,
+                           uint32_t instead)
+{
+    const struct buffer *b = &e->buffer[buffer];
+
+    for (uint32_t bank = 0; bank < end; bank += UB_BANK_SPAN) {
+        bool taken = false;
+        for (unsigned c = 0; c < way_copies(e->w, b); c++) {
+            uint32_t at = e->at[buffer][c];
+            taken = taken || (at < bank + UB_BANK_SPAN && bank < at + b->bytes);
+        }
+        if (!taken) {
+            return bank;
+        }
+    }
+    return instead;
+}
+
 static void place_small(struct places *p, struct emit *e, const struct placing *how)
 {
-    uint32_t from = how->behind ? p->end - p->end / 3 : 0;
+    uint32_t usual = how->behind ? p->end - p->end / 3 : 0;
 
     for (unsigned i = 0; i < e->n_buffers; i++) {
         struct buffer *b = &e->buffer[i];
         struct placed want = life(b);
+        uint32_t from = how->banks && b->beside
+                            ? other_bank(e, b->beside - 1u, p->end, usual)
+                            : usual;
         for (unsigned c = 0; !b->full && !b->ring && c < way_copies(e->w, b); c++) {
-            uint32_t step = b->turn ? TURN : 2 * BLOCK;
-            uint32_t at = find(p, &want, b->bytes, from, 0, step);
+            uint32_t step = b->turn || b->half ? TURN : 2 * BLOCK;
+            uint32_t phase = b->half ? REPEAT_BYTES : 0;
+            uint32_t at = find(p, &want, b->bytes, from, phase, step);
             e->at[i][c] =
-                at + b->bytes <= p->end ? at : find(p, &want, b->bytes, 0, 0, step);
+                at + b->bytes <= p->end ? at : find(p, &want, b->bytes, 0, phase, step);
             put_at(p, want, e->at[i][c], b->bytes);
         }
     }
@@ -137,12 +160,15 @@ bool place(struct emit *e, const struct placing *how, uint32_t *most)
 
     p.n = 0;
     p.most = 0;
-    p.end = chip_mem(NPU_MEM_UB);
+    p.end = e->p->ub_bytes ? e->p->ub_bytes : chip_mem(NPU_MEM_UB);
     place_ring(&p, e);
     place_large(&p, e, how);
     place_small(&p, e, how);
     for (unsigned i = 0; i < e->n_buffers; i++) {
         at_all_positions(e, i);
+        for (unsigned c = 0; c < e->w->ring; c++) {
+            e->at[i][c] += e->p->ub_begin;
+        }
     }
     *most = p.most;
     return p.most <= p.end;

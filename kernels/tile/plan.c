@@ -149,6 +149,19 @@ static bool has_type(const struct tile_kernel *k, enum type type)
     return false;
 }
 
+/* `keep NAME in l1`, `in gm`: what a product's operand is computed to. */
+static bool may_keep(const struct tile_kernel *k, const struct tile_choice *c)
+{
+    bool is = false;
+
+    for (tile_value v = 1; v <= k->n_nodes; v++) {
+        const struct tile_node *n = &k->node[v];
+        is = is || (n->op == TILE_DOT &&
+                    (n->operand[0] == c->value || n->operand[1] == c->value));
+    }
+    return is && c->place != TILE_IN_UB && k->node[c->value].op != TILE_INPUT;
+}
+
 int plan_check_schedule(const struct tile_kernel *k, struct tile_error *error)
 {
     for (unsigned i = 0; i < k->n_choices; i++) {
@@ -158,8 +171,13 @@ int plan_check_schedule(const struct tile_kernel *k, struct tile_error *error)
             return refuse(error, c, "cores %lu: the chip has %u",
                           (unsigned long)c->number, chip_cores());
         }
-        if (c->kind == TILE_CHOICE_LANES || c->kind == TILE_CHOICE_KEEP ||
-            c->kind == TILE_CHOICE_STRATEGY) {
+        if (c->kind == TILE_CHOICE_KEEP && cut_first_product(k)) {
+            if (!may_keep(k, c)) {
+                return refuse(error, c,
+                              "keep: in l1 or gm, of what a product's operand is computed to");
+            }
+        } else if (c->kind == TILE_CHOICE_LANES || c->kind == TILE_CHOICE_KEEP ||
+                   c->kind == TILE_CHOICE_STRATEGY) {
             return refuse(error, c,
                           cut_first_product(k)
                               ? "the planner chooses that of products"

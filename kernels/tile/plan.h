@@ -69,6 +69,8 @@ struct program {
     unsigned n_groups, col, row; /* numbers of groups; n_groups: there is none */
     uint64_t rows, cols;
     bool reduces, reduces_rows; /* over columns, over rows: a tile has them all */
+    uint32_t ub_begin, ub_bytes; /* its part of UB, from a bank on; 0: all */
+    uint8_t sems;                /* the first of its semaphores */
     uint16_t result[TILE_RESULTS];
     unsigned n_notes;
     char note[PLAN_NOTES][96]; /* rewrites that were made */
@@ -87,11 +89,6 @@ uint64_t program_dim_stride(const struct tile_kernel *k, const struct tile_tenso
                             unsigned d);
 /* Parameters and behind them results. */
 const struct tile_tensor *program_tensor(const struct tile_kernel *k, unsigned i);
-/* Fills *error in, at a node's place unless it is NULL; returns err. */
-__attribute__((format(printf, 4, 5))) int program_refuse(struct tile_error *error,
-                                                         const struct tile_node *at,
-                                                         int err, const char *format,
-                                                         ...);
 int program_groups(struct program *p, struct tile_error *error);
 /* 0, or an error with *error filled in. */
 int program_make(struct program *p, const struct tile_kernel *k, struct tile_arena *arena,
@@ -123,12 +120,14 @@ struct buffer {
     uint16_t first, last; /* commands of the body that touch it */
     uint8_t load, store;  /* 1 + number of the parameter, of the result; 0: none */
     uint16_t value;       /* node that has it now */
-    bool turn;            /* begins where groups begin anew */
-    bool always;          /* of the preamble: lives as long as the launch */
-    bool product;         /* loaded out of L0C, or of rows in L1 */
-    bool ring;            /* whose slots lie side by side */
-    bool full;            /* of the large ones, whose banks matter */
-    bool touched;         /* by the body */
+    uint8_t beside;       /* 1 + one that commands read while they write this; 0: none */
+    bool turn;            /* begins where groups begin anew, */
+    bool half;    /* or a repeat further: rows of the tile begin in other groups */
+    bool always;  /* of the preamble: lives as long as the launch */
+    bool product; /* loaded out of L0C, or of rows in L1 */
+    bool ring;    /* whose slots lie side by side */
+    bool full;    /* of the large ones, whose banks matter */
+    bool touched; /* by the body */
 };
 
 /* Where the forms of a value lie, buffer + 1; 0: not made. */
@@ -188,6 +187,11 @@ static inline uint64_t round_up(uint64_t n, uint64_t to)
 static inline uint32_t div_up(uint64_t n, uint32_t by)
 {
     return (uint32_t)((n + by - 1) / by);
+}
+/* Of two cycles. */
+static inline uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
 }
 static inline unsigned esize_of(unsigned type)
 {
@@ -311,7 +315,7 @@ struct sync {
     bool post;
 };
 struct order {
-    unsigned n_sems, n_syncs, n_loads, n_stores;
+    unsigned base, n_sems, n_syncs, n_loads, n_stores; /* base: its first semaphore */
     struct sync sync[PLAN_SYNCS];
     uint8_t load[TILE_PARAMS]; /* buffers; with semaphores, 0: none */
     uint8_t load_free[TILE_PARAMS], load_full[TILE_PARAMS];
@@ -356,7 +360,7 @@ struct part {
     struct seq_leg leg[PLAN_LANES][VARIANTS + 1];
     struct seq_lane lane[PLAN_LANES];
     unsigned n_legs[PLAN_LANES];
-    uint8_t once_param[TILE_PARAMS], once_result[TILE_RESULTS];
+    uint8_t once_param[TILE_PARAMS], once_result[3 * TILE_RESULTS]; /* of commands */
 };
 
 /* What was decided on the way to a plan, in words of a schedule; or what a schedule says
@@ -385,8 +389,6 @@ struct gather {
     char *to;
 };
 
-struct loop_plan;
-
 struct tile_plan {
     struct program *p;
     struct way way;
@@ -411,6 +413,7 @@ struct tile_plan {
     struct gather *gather;   /* that is all it does; NULL: it is in tiles */
     struct product *product; /* likewise (product.h) */
     struct loop_plan *loop;  /* likewise (loop.h) */
+    struct rows_plan *rows;  /* likewise (rows.h) */
     const char *schedule;    /* of the first: leads to the same plan; NULL: too long */
 };
 
@@ -458,18 +461,21 @@ void loop_finish(const struct loop_plan *p);
 void loop_explain(const struct tile_plan *t, FILE *to);
 /* explain.c, replay.c: of one. */
 void plan_explain(const struct tile_plan *t, FILE *to);
-void plan_explain_tiles(const struct tile_plan *t, FILE *to); /* memory, cycles, others */
+void plan_explain_cycles(const struct tile_plan *t, FILE *to);
+void plan_explain_added(const struct tile_kernel *k, FILE *to); /* results of += */
 int plan_bind(const struct tile_plan *t, const struct tile_call *call,
               struct sched_report *report);
 /* The share of the task's block: looks at its commands; issues them; waits for their end. */
 void plan_prepare(const struct tile_plan *t);
 void plan_play(const struct tile_plan *t);
 void plan_finish(const struct tile_plan *t);
-/* A tile of a result is stored more than once, or before all is read. */
-bool plan_stores_again(const struct tile_plan *t);
+/* stages.c: what plan_prepare() takes longer than the stage before (NULL: there is none), whose
+ * commands run meanwhile; and from a stage to the next, about. */
+enum { PLAN_STEP_CYCLES = 1650 };
+uint64_t plan_look_cycles(const struct tile_plan *before, const struct tile_plan *t);
 
-/* loops.c: which loops a way has; false: more than a sequence nests. */
-bool loops_make(struct loops *l, const struct program *p, const struct way *w);
+/* loops.c: which loops a way has; NULL, or why it cannot be. */
+const char *loops_make(struct loops *l, const struct program *p, const struct way *w);
 /* A result is stored more than once: it lacks the dimension of a loop. */
 bool loops_store_again(const struct loops *l);
 struct share loops_share(const struct loops *l, unsigned core, unsigned cores);

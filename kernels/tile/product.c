@@ -3,7 +3,10 @@
  * Stages that are products: planned by the Matmul object, launched as part of the plan; see
  * product.h.
  */
+#include "kernels/mm/inside.h"
 #include "kernels/tile/block.h"
+#include "kernels/tile/prologue.h"
+#include "kernels/tile/windows.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,20 +23,6 @@ static void take_lines(struct program *p, const struct tile_kernel *k)
     }
 }
 
-/* A row of c may also be computed as a column, by MM_GEMV. */
-static int choose_tiling(struct product *p, unsigned cores, char why[MM_TEXT])
-{
-    struct mm column = p->mm;
-    int err = mm_check(&p->mm, why);
-
-    err = err ? err : mm_plan(&p->mm, cores, MM_GENERAL, why);
-    if (!err && mm_plan(&column, cores, MM_GEMV, why) == 0 &&
-        column.tiling.cycles < p->mm.tiling.cycles) {
-        p->mm = column;
-    }
-    return err ? err : mm_check(&p->mm, why);
-}
-
 uint32_t product_times(const struct product *p)
 {
     uint32_t n = 1;
@@ -42,6 +31,24 @@ uint32_t product_times(const struct product *p)
         n *= p->outer[i].size;
     }
     return n;
+}
+
+/* A row of c may also be computed as a column; k may be cut where c has few tiles, if its parts
+ * can be added in their order, so that bits are the same for any number of cores. */
+static int choose_tiling(struct product *p, unsigned cores, char why[MM_TEXT])
+{
+    struct mm whole = p->mm;
+    int err = mm_check(&p->mm, why);
+
+    p->mm.adds = product_times(p) == 1 && !p->k->result[0].adds;
+    err = err ? err : mm_plan(&p->mm, cores, MM_AUTO, why);
+    err = err ? err : mm_check(&p->mm, why);
+    if (!err && p->mm.parts > 1 && !mm_chained(&p->mm, p->mm.parts)) {
+        p->mm = whole;
+        err = mm_plan(&p->mm, cores, MM_AUTO, why);
+        err = err ? err : mm_check(&p->mm, why);
+    }
+    return err;
 }
 
 /* By the fixpipe alone. */
@@ -62,6 +69,34 @@ static int plan_alone(struct tile_plan *t, unsigned cores, struct tile_error *er
     return 0;
 }
 
+/* The same, of an operand that the Vector makes. */
+static int plan_with_operand(struct tile_plan *t, unsigned cores,
+                             struct tile_arena *arena)
+{
+    struct product *p = t->product;
+
+    p->mm.sem = PLAN_SEMS;
+    mm_set_bias(&p->mm, p->bias ? p : NULL);
+    take_lines(t->p, p->k);
+    return prologue_finish(t, true, cores, arena);
+}
+
+/* With the Vector behind the product: the one takes two banks of UB, the other the third. */
+static int plan_both(struct tile_plan *t, unsigned cores, struct tile_arena *arena,
+                     struct tile_error *error)
+{
+    struct product *p = t->product;
+    uint32_t rest = chip_mem(NPU_MEM_UB) - 2 * UB_BANK_SPAN;
+    int err;
+
+    if (p->prologue) {
+        t->p->ub_bytes = p->prologue->t->p->ub_begin = 2 * UB_BANK_SPAN;
+        p->prologue->t->p->ub_bytes = rest;
+    }
+    err = epilogue_plan(t, cores, arena, error);
+    return err || p->prologue == NULL ? err : prologue_finish(t, false, cores, arena);
+}
+
 /* The first result that has all of the DOT's dimensions; NULL: only its rows are wanted. */
 static const struct tile_tensor *whole_result(const struct product *p,
                                               const struct tile_kernel *k)
@@ -74,7 +109,8 @@ static const struct tile_tensor *whole_result(const struct product *p,
     return r < k->n_results ? &k->result[r].tensor : NULL;
 }
 
-int product_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cores,
+int product_plan(struct tile_plan **plan, const struct tile_kernel *k,
+                 const struct product_operand *by, unsigned cores,
                  struct tile_arena *arena, struct tile_error *error)
 {
     struct tile_plan *t = tile_alloc(arena, sizeof(*t));
@@ -92,13 +128,22 @@ int product_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned 
     t->name = k->name;
     plan_begin(t);
     c = whole_result(p, k);
+    if (p->dot->op == TILE_CONV) {
+        return by  ? ERR_LOCAL
+               : c ? windows_plan(plan, t, c, cores, arena, error)
+                   : ERR_LOCAL;
+    }
     err = c ? product_shape(p, k, c, error) : ERR_LOCAL;
     if (err) {
         return cut_reduced(k) ? ERR_LOCAL : err;
     }
-    return cut_reduced(k)             ? block_plan(t, cores, arena, error)
-           : product_by_fixpipe(p, k) ? plan_alone(t, cores, error)
-                                      : epilogue_plan(t, cores, arena, error);
+    err = by ? prologue_make(p, by->k, by->param, arena, error) : 0;
+    if (err || cut_reduced(k)) {
+        return err || by ? ERR_LOCAL : block_plan(t, cores, arena, error);
+    }
+    return !product_by_fixpipe(p, k) ? plan_both(t, cores, arena, error)
+           : by                      ? plan_with_operand(t, cores, arena)
+                                     : plan_alone(t, cores, error);
 }
 
 /* --- running --- */
@@ -107,6 +152,9 @@ void product_bind(struct product *p, const struct tile_call *call)
 {
     memcpy(p->in, call->in, sizeof(p->in));
     memcpy(p->out, call->out, sizeof(p->out));
+    if (p->windows) {
+        windows_bind(p);
+    }
 }
 
 static const void *at(const void *gm, uint64_t elements, unsigned type)
@@ -136,7 +184,8 @@ void product_object(const struct tile_plan *t, uint32_t number, struct mm *mm,
 }
 
 /* One after the other of those that are no batch. */
-static void play_alone(const struct tile_plan *t, uint32_t number)
+static void play_alone(const struct tile_plan *t, uint32_t number,
+                       struct prologue_at *operand)
 {
     const struct product *p = t->product;
     uint32_t index[TILE_DIMS];
@@ -147,23 +196,40 @@ static void play_alone(const struct tile_plan *t, uint32_t number)
     for (unsigned i = 0; i < p->n_outer - p->n_batch; i++) {
         c += index[i] * p->outer[i].c;
     }
-    mm_iterate_all(&mm, (void *)(uintptr_t)at(p->out[0], c, mm.c_type), false);
+    if (p->prologue) {
+        prologue_feed(operand, &mm, index);
+    }
+    mm_iterate_all(&mm, (void *)(uintptr_t)at(p->out[0], c, mm.c_type),
+                   p->k->result[0].adds);
     mm_end(&mm);
 }
 
 void product_play(const struct tile_plan *t)
 {
+    struct prologue_at operand;
+
     if (task_block() >= t->cores) {
         return;
     }
     task_tag(t->product->dot->line);
+    if (t->product->windows) {
+        windows_play(t);
+        task_tag(0);
+        return;
+    }
     if (t->product->block) {
         block_play(t);
     } else if (t->product->epilogue) {
         epilogue_play(t);
     }
+    if (t->product->prologue && !t->product->epilogue) {
+        prologue_begin(&operand, t);
+    }
     for (uint32_t i = 0; i < product_times(t->product) && !t->product->epilogue; i++) {
-        play_alone(t, i);
+        play_alone(t, i, &operand);
+    }
+    if (t->product->prologue && !t->product->epilogue) {
+        prologue_end(&operand);
     }
     task_tag(0);
 }
@@ -209,9 +275,6 @@ static void tell_cube(const struct product *p, FILE *to)
         mm_explain(&p->mm, text);
         fprintf(to, "\ncube     %s\n", text);
     }
-    if (p->bias) {
-        fprintf(to, "bt       %s: the sums begin with it\n", k->param[p->bias - 1].name);
-    }
 }
 
 void product_explain(const struct tile_plan *t, FILE *to)
@@ -219,13 +282,28 @@ void product_explain(const struct tile_plan *t, FILE *to)
     const struct product *p = t->product;
 
     fprintf(to, "%s on %u core%s\n", t->name, t->cores, t->cores == 1 ? "" : "s");
-    tell_cube(p, to);
+    if (p->windows) {
+        windows_explain(t, to);
+        if (p->windows->packs) {
+            return;
+        }
+    } else {
+        tell_cube(p, to);
+    }
+    if (p->prologue) {
+        prologue_explain(p, to);
+    }
+    if (p->bias) {
+        fprintf(to, "bt       %s: the sums begin with it\n",
+                p->k->param[p->bias - 1].name);
+    }
     if (p->epilogue == NULL) {
         fprintf(to, "fixpipe  %s%s to %s\n",
                 p->mm.act.relu == FIX_RELU_PLAIN   ? "relu, "
                 : p->mm.act.relu == FIX_RELU_LEAKY ? "leaky relu, "
                                                    : "",
                 type_name(p->mm.c_type), p->k->result[0].tensor.name);
+        plan_explain_added(p->k, to);
         return;
     }
     plan_explain_tiles(t, to);

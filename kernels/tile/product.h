@@ -33,6 +33,8 @@ struct product {
     void *out[TILE_RESULTS];
     struct epilogue *epilogue; /* NULL: the fixpipe does it all */
     struct block *block;       /* block.h; or NULL */
+    struct windows *windows;   /* windows.h: it is a CONV; or NULL */
+    struct prologue *prologue; /* prologue.h: of an operand; or NULL */
 };
 
 /* A load or a store of a piece: the command for the size that was last, and where in GM. */
@@ -40,6 +42,7 @@ struct epilogue_move {
     union cmd cmd;
     const struct tile_tensor *tensor;
     uint8_t buffer;     /* of the program */
+    bool adds;          /* to what is there */
     uint32_t mt, nt;    /* that the command is for */
     uint64_t gm, outer; /* the tensor; from there to the tile's in the outer dimensions */
     uint64_t row, col;  /* bytes from a row, from a column to the next */
@@ -59,9 +62,17 @@ struct epilogue {
     struct epilogue_core *core;
 };
 
-/* Of a kernel whose one DOT has parameters as operands. ERR_LOCAL: what is computed of the
- * product is not to be had with it, but might be in a stage of its own. */
-int product_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cores,
+/* An operand that the Vector computes on its way to L1: by which kernel's one result, and the
+ * product's parameter that it is. */
+struct product_operand {
+    const struct tile_kernel *k;
+    uint8_t param;
+};
+/* Of a kernel whose one DOT has parameters as operands, of which `by`, unless it is NULL, says
+ * that one is computed. ERR_LOCAL: what is computed of the product, or for it, is not to be had
+ * with it, but might be in a stage of its own. */
+int product_plan(struct tile_plan **plan, const struct tile_kernel *k,
+                 const struct product_operand *by, unsigned cores,
                  struct tile_arena *arena, struct tile_error *error);
 void product_bind(struct product *p, const struct tile_call *call);
 void product_play(const struct tile_plan *t);
@@ -69,11 +80,22 @@ void product_play(const struct tile_plan *t);
 uint32_t product_times(const struct product *p);
 void product_object(const struct tile_plan *t, uint32_t number, struct mm *mm,
                     uint32_t *index);
+/* Where one of the object's batch is. */
+void product_seek_batch(const struct product *p, uint32_t number, uint32_t *index);
 void product_explain(const struct tile_plan *t, FILE *to);
+
+/* explain.c: buffers and semaphores of what the Vector does. */
+void plan_explain_memory(const struct tile_plan *t, FILE *to);
+void plan_explain_tiles(const struct tile_plan *t, FILE *to); /* cycles, others, too */
+/* replay.c: a tile of a result is stored more than once, or before all is read. */
+bool plan_stores_again(const struct tile_plan *t);
 
 /* product_shape.c: what c, a tensor of the DOT's dimensions, comes to for the object. */
 int product_shape(struct product *p, const struct tile_kernel *k,
                   const struct tile_tensor *c, struct tile_error *error);
+/* Dimensions of one kernel in another one, by name. */
+tile_dims product_dims(const struct tile_kernel *to, const struct tile_kernel *from,
+                       tile_dims dims);
 /* DOT, or DOT + row, which p->bias is then. */
 bool product_is_sum(struct product *p, const struct tile_kernel *k, tile_value v);
 /* The fixpipe can make the one result of the DOT: sets what the object is to do. */
@@ -127,5 +149,8 @@ void epilogue_load(const struct epilogue_at *y, const struct mm_piece *piece,
 void epilogue_compute(const struct epilogue_at *y, const struct mm_piece *piece,
                       unsigned position);
 void epilogue_end(const struct epilogue_at *y);
+/* The Vector's commands alone. */
+void epilogue_vector(const struct epilogue_at *y, const struct mm_piece *piece,
+                     unsigned position);
 
 #endif

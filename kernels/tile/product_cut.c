@@ -23,7 +23,7 @@ static tile_value take(struct draft *d, tile_value v)
 
 static bool is_product(const struct tile_kernel *k, tile_value v)
 {
-    return k->node[v].op == TILE_DOT;
+    return k->node[v].op == TILE_DOT || k->node[v].op == TILE_CONV;
 }
 
 tile_value cut_first_product(const struct tile_kernel *k)
@@ -64,7 +64,8 @@ static void find_free(const struct products *p, bool *is_free)
     for (tile_value v = 1; v <= k->n_nodes; v++) {
         const struct tile_node *n = &k->node[v];
         unsigned kind = tile_op_info[n->op].kind;
-        bool is = kind != KIND_REDUCE && kind != KIND_GATHER && kind != KIND_DOT;
+        bool is = kind != KIND_REDUCE && kind != KIND_GATHER && kind != KIND_DOT &&
+                  kind != KIND_CONV;
         for (unsigned i = 0; i < 3; i++) {
             is = is && (n->operand[i] == 0 || is_free[n->operand[i]]);
         }

@@ -380,14 +380,89 @@ static void find_last(struct program *p)
     }
 }
 
+/* --- x + y c --- */
+
+static unsigned uses(const struct program *p, uint16_t x)
+{
+    unsigned n = p->node[x].last == PLAN_NODES;
+
+    for (unsigned i = x + 1u; i <= p->n; i++) {
+        for (unsigned j = 0; j < 3 && p->node[i].last; j++) {
+            n += p->node[i].in[j] == x;
+        }
+    }
+    return n;
+}
+
+static bool is_tile(const struct node *n)
+{
+    return n->has == FULL && n->type == TYPE_F32 && n->op != TILE_NUMBER;
+}
+
+/* Whether operand j of a sum is y c that nothing else wants, and the other one, which nothing
+ * wants later either, has a buffer that the sum may take. */
+static bool can_add(const struct program *p, uint16_t sum, unsigned j)
+{
+    const struct node *n = &p->node[sum], *y = &p->node[n->in[j]];
+    const struct node *x = &p->node[n->in[1 - j]];
+
+    return (n->op == TILE_ADD || (n->op == TILE_SUB && j == 1)) && is_tile(n) &&
+           is_tile(x) && x->last == sum && is_tile(y) && y->op == TILE_MUL &&
+           p->node[y->in[1]].op == TILE_NUMBER && is_tile(&p->node[y->in[0]]) &&
+           y->in[0] != n->in[1 - j] && uses(p, n->in[j]) == 1;
+}
+
+/* One command instead of two for x + y c: of two such operands it is that whose y is wanted
+ * later, for the other one may be multiplied in its place. */
+static void join_products(struct program *p)
+{
+    for (uint16_t i = 1; i <= p->n && !p->k->exact; i++) {
+        struct node *n = &p->node[i];
+        bool first = can_add(p, i, 0), second = can_add(p, i, 1);
+        unsigned j =
+            first && (!second || p->node[p->node[n->in[0]].in[0]].last > n->in[0]) ? 0
+                                                                                   : 1;
+        const struct node *y = &p->node[n->in[j]];
+        if (first || second) {
+            double c = p->node[y->in[1]].number;
+            n->number = n->op == TILE_SUB ? -c : c;
+            n->op = TILE_AXPY;
+            n->in[0] = n->in[1 - j];
+            n->in[1] = y->in[0];
+        }
+    }
+    for (unsigned i = 1; i <= p->n; i++) {
+        p->node[i].last = 0;
+    }
+    find_last(p);
+}
+
+/* The machine has no atomics of U8. */
+static int check_added(const struct tile_kernel *k, struct tile_error *error)
+{
+    for (unsigned r = 0; r < k->n_results; r++) {
+        const struct tile_tensor *t = &k->result[r].tensor;
+        struct tile_node at = {.line = t->line, .column = t->column};
+        if (k->result[r].adds && t->type == TYPE_U8) {
+            return program_refuse(error, &at, ERR_TYPE, "'+=' of %s: not of u8", t->name);
+        }
+    }
+    return 0;
+}
+
 int program_make(struct program *p, const struct tile_kernel *k, struct tile_arena *arena,
                  struct tile_error *error)
 {
     struct tile_kernel *lowered = tile_lower(k, arena);
+    uint32_t ub_begin = p->ub_begin, ub_bytes = p->ub_bytes;
+    uint8_t sems = p->sems;
     static struct making m;
     int err;
 
     memset(p, 0, sizeof(*p));
+    p->ub_begin = ub_begin;
+    p->ub_bytes = ub_bytes;
+    p->sems = sems;
     if (lowered == NULL || lowered->error.text[0] != '\0') {
         *error = lowered ? lowered->error : (struct tile_error){0};
         return lowered ? ERR_ARG : ERR_NOMEM;
@@ -402,17 +477,15 @@ int program_make(struct program *p, const struct tile_kernel *k, struct tile_are
         err = m.err;
     }
     err = err ? err : check_tensors(p, error);
+    err = err ? err : check_added(lowered, error);
     for (unsigned r = 0; r < lowered->n_results && !err; r++) {
         const struct node *x = &p->node[m.to[lowered->result[r].value]];
         p->result[r] = x->op == TILE_NUMBER ? fill(&m, x, &lowered->result[r].tensor)
                                             : m.to[lowered->result[r].value];
-        if (lowered->result[r].adds) {
-            err = program_refuse(error, NULL, ERR_ARG, "'+=' of %s is not planned",
-                                 lowered->result[r].tensor.name);
-        }
     }
     if (!err) {
         find_last(p);
+        join_products(p);
         err = check_types(p, error);
     }
     return err;

@@ -22,7 +22,7 @@ struct reduction {
 };
 
 /* What the order of additions depends on, for the signature of a way. */
-enum { BY_ROWS = 1, ROW_BY_ROW, BY_PAIRS, BY_BLOCKS };
+enum { BY_ROWS = 1, ROW_BY_ROW, BY_PAIRS, RUNNING, BY_BLOCKS };
 void reduce_sign(struct emit *e, uint32_t how);
 /* In F32, the fastest way; false: there is none. */
 bool reduce_rows(struct emit *e, const struct reduction *r);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reductions along the rows of a tile in F16; see plan.h. Two ways:
+ * Reductions along the rows of a tile in F16; see plan.h. Three ways:
  *  - by blocks: 8 rows of two neighbouring blocks of columns a repeat, then of what is left,
  *    until a block a row is, which VCG ends: pairs of blocks never lie in one group;
- *  - by rows: as far as whole repeats go, the rest in F32.
+ *  - running: 8 rows of a block of columns a repeat, each joined to what those before it
+ *    have come to: a command for 8 rows, where pairs want one for each half besides;
+ *  - by rows: as far as whole repeats go, the rest in F32; of all rows a repeat's columns
+ *    together, or, of few long ones, running along each.
  */
 #include "kernels/tile/reduce.h"
 
@@ -81,27 +84,79 @@ static uint8_t fold_f16(struct emit *e, const struct reduction *r, uint8_t part,
     return left > 1 ? other : part;
 }
 
+/* A block a row to the node's value. */
+static void group_f16(struct emit *e, const struct reduction *r, uint16_t node,
+                      uint8_t part)
+{
+    uint8_t dst = result_buffer(e, node, 0, 0);
+    uint8_t eights = mask_repeats(e, way_rows(e->w) / EIGHT, LANES);
+    union cmd cmd;
+
+    vector_reduce_strided(&cmd, &(struct vec_reduce){.op = r->group,
+                                                     .type = TYPE_F16,
+                                                     .dst = buffer_at(e, dst),
+                                                     .dst_rep = 1,
+                                                     .x = vec_dense(buffer_at(e, part)),
+                                                     .repeat = eights});
+    put(e, &cmd);
+}
+
 static void by_pairs(struct emit *e, const struct reduction *r, uint16_t node)
 {
     uint32_t eights = way_rows(e->w) / EIGHT, left = r->cols / COLUMNS / 2;
     uint8_t part = buffer_new(e, (uint64_t)eights * left * REPEAT_BYTES);
-    uint8_t other = left > 1 ? buffer_new(e, (uint64_t)eights * left * REPEAT_BYTES / 2)
-                             : part,
-            dst;
-    union cmd cmd;
+    uint8_t other =
+        left > 1 ? buffer_new(e, (uint64_t)eights * left * REPEAT_BYTES / 2) : part;
 
     e->buffer[part - 1].full = true; /* it is half as large as the tile: banks matter */
     pairs_of_tile(e, r, part, left);
-    part = fold_f16(e, r, part, other, left);
-    dst = result_buffer(e, node, 0, 0);
-    vector_reduce_strided(&cmd,
-                          &(struct vec_reduce){.op = r->group,
-                                               .type = TYPE_F16,
-                                               .dst = buffer_at(e, dst),
-                                               .dst_rep = 1,
-                                               .x = vec_dense(buffer_at(e, part)),
-                                               .repeat = mask_repeats(e, eights, LANES)});
-    put(e, &cmd);
+    group_f16(e, r, node, fold_f16(e, r, part, other, left));
+}
+
+/* --- running --- */
+
+enum { CHAINS = 2, LEAST_BLOCKS = 2 * CHAINS + 1 };
+
+static bool can_run(const struct emit *e, const struct reduction *r)
+{
+    return e->w->rows >= EIGHT && r->cols % COLUMNS == 0 &&
+           r->cols / COLUMNS >= LEAST_BLOCKS;
+}
+
+/* Two chains, of every other block of columns. What a chain has come to are every other
+ * block of 16, and moves on by a block a repeat: beside a block of columns of the other
+ * groups, while the repeat before wrote where neither of the two is read, as long as the
+ * tile lies in another bank. In the end the chains of a row lie side by side. */
+static void running(struct emit *e, const struct reduction *r, uint16_t node)
+{
+    uint32_t eights = way_rows(e->w) / EIGHT, blocks = r->cols / COLUMNS;
+    uint16_t step = (uint16_t)round_up(blocks + 2 * EIGHT, CHAINS);
+    uint16_t pitch = (uint16_t)(r->row / BLOCK), down = (uint16_t)(EIGHT * pitch);
+    uint8_t run = buffer_new(e, ((uint64_t)eights * step + 1) * BLOCK), part;
+    uint32_t x, at, other = 0; /* other: a block, if the two begin in like groups */
+
+    e->buffer[run - 1].beside = r->x;
+    for (uint32_t c = 0; c < CHAINS; c++) {
+        x = buffer_at(e, r->x);
+        at = buffer_at(e, run);
+        other = ~(x ^ at) & BLOCK;
+        x += c * 2 * BLOCK;
+        pair_f16(e, r, (struct vec_at){at + other + c * BLOCK, CHAINS, step},
+                 (struct vec_at){x, pitch, down}, (struct vec_at){x + BLOCK, pitch, down},
+                 eights);
+    }
+    for (uint32_t g = 0; g < eights; g++) {
+        x = buffer_at(e, r->x) + g * EIGHT * r->row + 2 * CHAINS * BLOCK;
+        at = buffer_at(e, run) + other + g * step * BLOCK;
+        pair_f16(e, r, (struct vec_at){at + CHAINS * BLOCK, CHAINS, 1},
+                 (struct vec_at){at, CHAINS, 1}, (struct vec_at){x, pitch, 1},
+                 blocks - 2 * CHAINS);
+    }
+    part = buffer_new(e, (uint64_t)eights * REPEAT_BYTES);
+    at = buffer_at(e, run) + other + (blocks - 2 * CHAINS) * BLOCK;
+    pair_f16(e, r, vec_dense(buffer_at(e, part)), (struct vec_at){at, CHAINS, step},
+             (struct vec_at){at + BLOCK, CHAINS, step}, eights);
+    group_f16(e, r, node, part);
 }
 
 /* --- by rows --- */
@@ -166,7 +221,7 @@ static void fold_columns(struct emit *e, const struct reduction *r, uint8_t sum,
     }
 }
 
-static uint8_t to_one_repeat(struct emit *e, const struct reduction *r)
+static uint8_t fold_rows(struct emit *e, const struct reduction *r)
 {
     uint8_t sum = buffer_new(e, (uint64_t)way_rows(e->w) * REPEAT_BYTES);
 
@@ -175,6 +230,80 @@ static uint8_t to_one_repeat(struct emit *e, const struct reduction *r)
         fold_columns(e, r, sum, first, (uint8_t)rows);
     }
     return sum;
+}
+
+/* As running(), with whole repeats of a row: half a turn of groups apart from what they
+ * are joined to. The columns behind the last whole one join what all have come to. */
+static void run_along(struct emit *e, const struct reduction *r, uint8_t run, uint8_t sum,
+                      uint32_t row)
+{
+    uint32_t whole = r->cols / LANES, tail = r->cols % LANES, to = row * REPEAT_BYTES;
+    uint32_t x = buffer_at(e, r->x) + row * r->row, at = buffer_at(e, run);
+    uint32_t apart = (x - at + REPEAT_BYTES) % TWICE_BYTES;
+    union cmd cmd;
+
+    at += apart;
+    pair_f16(e, r, vec_dense(at), vec_repeats(x, 2 * VEC_BLOCKS),
+             vec_repeats(x + REPEAT_BYTES, 2 * VEC_BLOCKS), CHAINS);
+    x = buffer_at(e, r->x) + row * r->row + 2 * CHAINS * REPEAT_BYTES;
+    at = buffer_at(e, run) + apart;
+    pair_f16(e, r, vec_dense(at + CHAINS * REPEAT_BYTES), vec_dense(at), vec_dense(x),
+             whole - 2 * CHAINS);
+    at = buffer_at(e, run) + apart + (whole - 2 * CHAINS) * REPEAT_BYTES;
+    pair_f16(e, r, vec_dense(buffer_at(e, sum) + to), vec_dense(at),
+             vec_dense(at + REPEAT_BYTES), 1);
+    if (tail) {
+        x = buffer_at(e, r->x) + row * r->row + whole * REPEAT_BYTES;
+        at = buffer_at(e, sum) + to;
+        mask_lanes(e, tail);
+        vector_binary_strided(&cmd, &(struct vec_binary){.op = r->pair,
+                                                         .type = TYPE_F16,
+                                                         .dst = vec_dense(at),
+                                                         .x = vec_dense(at),
+                                                         .y = vec_dense(x),
+                                                         .repeat = 1});
+        put(e, &cmd);
+    }
+}
+
+static uint8_t run_rows(struct emit *e, const struct reduction *r)
+{
+    uint32_t repeats = r->cols / LANES + CHAINS;
+    uint8_t run = buffer_new(e, (uint64_t)repeats * REPEAT_BYTES);
+    uint8_t sum = buffer_new(e, (uint64_t)way_rows(e->w) * REPEAT_BYTES);
+
+    e->buffer[run - 1].beside = r->x;
+    for (uint32_t row = 0; row < r->rows; row++) {
+        run_along(e, r, run, sum, row);
+    }
+    return sum;
+}
+
+enum { FIXED = 26, FIXED_GROUP = 38 /* of a command, about */ };
+
+static uint64_t fold_rows_cycles(const struct reduction *r)
+{
+    uint64_t repeats = div_up(r->cols, LANES);
+    uint64_t commands = repeats > 1 ? repeats - (r->cols >= 2 * LANES) : 1;
+
+    return commands * (FIXED + 2 * r->rows);
+}
+
+static uint64_t run_rows_cycles(const struct reduction *r)
+{
+    uint64_t repeats = r->cols / LANES, commands = r->cols % LANES ? 4 : 3;
+
+    return repeats < LEAST_BLOCKS ? UINT64_MAX : r->rows * (commands * FIXED + repeats);
+}
+
+/* The rows' elements to one repeat each. */
+static uint8_t to_one_repeat(struct emit *e, const struct reduction *r)
+{
+    if (run_rows_cycles(r) < fold_rows_cycles(r)) {
+        reduce_sign(e, RUNNING);
+        return run_rows(e, r);
+    }
+    return fold_rows(e, r);
 }
 
 static bool by_rows(struct emit *e, const struct reduction *of, uint16_t node)
@@ -198,8 +327,6 @@ static bool by_rows(struct emit *e, const struct reduction *of, uint16_t node)
 
 /* --- which --- */
 
-enum { FIXED = 26, FIXED_GROUP = 38 /* of a command, about */ };
-
 static uint64_t by_pairs_cycles(const struct emit *e, const struct reduction *r)
 {
     uint64_t eights = way_rows(e->w) / EIGHT, left = r->cols / COLUMNS / 2;
@@ -211,18 +338,33 @@ static uint64_t by_pairs_cycles(const struct emit *e, const struct reduction *r)
 
 static uint64_t by_rows_cycles(const struct emit *e, const struct reduction *r)
 {
-    uint64_t rows = way_rows(e->w), repeats = div_up(r->cols, LANES);
-    uint64_t commands = repeats > 1 ? repeats - (r->cols >= 2 * LANES) : 1;
+    uint64_t fold = fold_rows_cycles(r), run = run_rows_cycles(r);
 
-    return commands * (FIXED + 2 * rows) + 5 * FIXED_GROUP + 4 * rows;
+    return (fold < run ? fold : run) + 5 * FIXED_GROUP + 4 * way_rows(e->w);
+}
+
+static uint64_t running_cycles(const struct emit *e, const struct reduction *r)
+{
+    uint64_t eights = way_rows(e->w) / EIGHT, blocks = r->cols / COLUMNS;
+
+    return CHAINS * (FIXED + eights) + eights * (FIXED + blocks - 2 * CHAINS) + FIXED +
+           eights + FIXED_GROUP + 7 * eights;
 }
 
 bool reduce_f16(struct emit *e, const struct reduction *r, uint16_t node)
 {
-    if (has_pairs(e, r) && by_pairs_cycles(e, r) < by_rows_cycles(e, r)) {
+    uint64_t pairs = has_pairs(e, r) ? by_pairs_cycles(e, r) : UINT64_MAX;
+    uint64_t run = can_run(e, r) ? running_cycles(e, r) : UINT64_MAX;
+    uint64_t rows = by_rows_cycles(e, r);
+
+    if (run < pairs && run < rows) {
+        reduce_sign(e, RUNNING);
+        running(e, r, node);
+    } else if (pairs < rows) {
         reduce_sign(e, BY_PAIRS);
         by_pairs(e, r, node);
-        return true;
+    } else {
+        return by_rows(e, r, node);
     }
-    return by_rows(e, r, node);
+    return true;
 }

@@ -51,14 +51,13 @@ struct tile_number tile_ref_settle(struct tile_number x, enum type type, double 
         return x;
     }
     x.bound += roundings * (size * floats[type].unit + floats[type].least);
+    if (size + x.bound <= most) {
+        return x;
+    }
     /* Half a unit beyond the greatest number rounds to infinity. */
-    if (size - x.bound > most * (1 + floats[type].unit)) {
-        return (struct tile_number){copysign(INFINITY, x.value), 0};
-    }
-    if (size + x.bound > most) {
-        x.bound = INFINITY;
-    }
-    return x;
+    return size - x.bound > most * (1 + floats[type].unit)
+               ? (struct tile_number){copysign(INFINITY, x.value), 0}
+               : (struct tile_number){x.value, INFINITY};
 }
 
 /* --- one operand --- */

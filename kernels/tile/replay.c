@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hal/mte.h"
 #include "kernels/tile/product.h"
+#include "kernels/tile/rows.h"
 #include "sched/launch.h"
 
 /* --- building --- */
@@ -41,17 +43,42 @@ void plan_sync_transfer(const struct order *o, unsigned lane, unsigned i,
                         union cmd *cmd)
 {
     if (lane == LANE_STORE && o->store_out[i]) {
-        cmd_wait(cmd, o->store_out[i], 1);
+        cmd_wait(cmd, o->base + o->store_out[i], 1);
     }
     if (lane == LANE_STORE && o->store_free[i]) {
-        cmd_post(cmd, o->store_free[i], 1);
+        cmd_post(cmd, o->base + o->store_free[i], 1);
     }
     if (lane == LANE_LOAD && o->load_free[i]) {
-        cmd_wait(cmd, o->load_free[i], 1);
+        cmd_wait(cmd, o->base + o->load_free[i], 1);
     }
     if (lane == LANE_LOAD && o->load_full[i]) {
-        cmd_post(cmd, o->load_full[i], 1);
+        cmd_post(cmd, o->base + o->load_full[i], 1);
     }
+}
+
+/* Whether what a store writes is added to what is there. */
+static bool adds(const struct tile_plan *t, unsigned lane, unsigned i)
+{
+    return lane == LANE_STORE && t->p->k->result[t->order.store_result[i]].adds;
+}
+
+/* Commands of a round: of a store that adds one more on each side. */
+static unsigned count_commands(const struct tile_plan *t, unsigned lane, unsigned n)
+{
+    unsigned all = n;
+
+    for (unsigned i = 0; i < n; i++) {
+        all += adds(t, lane, i) ? 2 : 0;
+    }
+    return all;
+}
+
+/* Makes room for the commands around the next one, which is number `at`: where that is. */
+static unsigned around(struct sequence *s, unsigned at, const struct tile_tensor *tensor)
+{
+    mte_set_atomic(&s->cmds[at], ATOMIC_ADD, (enum type)tensor->type);
+    mte_set_atomic(&s->cmds[at + 2], ATOMIC_NONE, (enum type)tensor->type);
+    return at + 1;
 }
 
 /* Loads or stores of a variant, of each position of the ring. */
@@ -62,25 +89,28 @@ static int make_transfers(struct tile_plan *t, struct part *part, unsigned lane,
     struct sequence *s = &part->tile[lane][variant];
     unsigned n = lane == LANE_STORE ? o->n_stores : o->n_loads, all = n * t->way.ring;
 
-    if (!room(s, lane == LANE_STORE ? PIPE_MTE3 : PIPE_MTE2, n, t->way.ring, all,
-              arena)) {
+    if (!room(s, lane == LANE_STORE ? PIPE_MTE3 : PIPE_MTE2, count_commands(t, lane, n),
+              t->way.ring, all, arena)) {
         return ERR_NOMEM;
     }
-    for (unsigned i = 0; i < all; i++) {
+    for (unsigned i = 0, c = 0; i < all; i++, c++) {
         const struct tile_tensor *tensor = tensor_of(t, lane, i % n);
         uint8_t b = (lane == LANE_STORE ? o->store : o->load)[i % n];
+        bool added = adds(t, lane, i % n);
+        c = added ? around(s, c, tensor) : c;
         loops_command(&t->loops,
                       &(struct transfer){tensor, lane == LANE_STORE, (uint8_t)variant,
                                          t->emit->at[b - 1][i / n]},
-                      &s->cmds[i]);
-        s->cmds[i].head.tag = tensor->line;
-        plan_sync_transfer(o, lane, i % n, &s->cmds[i]);
-        s->patches[i].cmd = (uint16_t)i;
+                      &s->cmds[c]);
+        s->cmds[c].head.tag = tensor->line;
+        plan_sync_transfer(o, lane, i % n, &s->cmds[c]);
+        s->patches[i].cmd = (uint16_t)c;
         s->patches[i].field =
             lane == LANE_STORE ? SEQ_FIELD(copy_out.dst) : SEQ_FIELD(copy_in.src);
         for (unsigned l = 0; l < t->loops.n; l++) {
             s->patches[i].stride[l] = (int64_t)loops_stride(&t->loops, l, tensor);
         }
+        c += added;
     }
     return 0;
 }
@@ -119,7 +149,7 @@ static int make_once(struct tile_plan *t, struct part *part, struct tile_arena *
 
     if (!room(in, PIPE_MTE2, TILE_PARAMS, 1, 0, arena) ||
         !room(v, PIPE_V, e->pre.n + 2, 1, 0, arena) ||
-        !room(out, PIPE_MTE3, TILE_RESULTS, 1, 0, arena)) {
+        !room(out, PIPE_MTE3, 3 * TILE_RESULTS, 1, 0, arena)) {
         return ERR_NOMEM;
     }
     in->n = out->n = v->n = 0;
@@ -142,11 +172,13 @@ static int make_once(struct tile_plan *t, struct part *part, struct tile_arena *
     for (unsigned r = 0; r < t->p->k->n_results && part == t->part; r++) {
         uint8_t b = e->form[t->p->result[r]].dense;
         if (e->buffer[b - 1].always) {
-            part->once_result[out->n] = (uint8_t)r;
-            loops_command(
-                &t->loops,
-                &(struct transfer){&t->p->k->result[r].tensor, true, 0, e->at[b - 1][0]},
-                &out->cmds[out->n++]);
+            const struct tile_result *result = &t->p->k->result[r];
+            unsigned at = result->adds ? around(out, out->n, &result->tensor) : out->n;
+            part->once_result[at] = (uint8_t)r;
+            loops_command(&t->loops,
+                          &(struct transfer){&result->tensor, true, 0, e->at[b - 1][0]},
+                          &out->cmds[at]);
+            out->n = (uint16_t)(at + 1 + result->adds);
         }
     }
     if (out->n) {
@@ -238,8 +270,10 @@ static void bind(const struct tile_plan *t, const struct tile_call *call,
             (uintptr_t)call->in[part->once_param[i]];
     }
     for (unsigned i = 0; i < part->once[LANE_STORE].n; i++) {
-        part->once[LANE_STORE].cmds[i].copy_out.dst =
-            (uintptr_t)call->out[part->once_result[i]];
+        union cmd *cmd = &part->once[LANE_STORE].cmds[i];
+        if (cmd->head.opcode == OP_COPY_UB_GM) {
+            cmd->copy_out.dst = (uintptr_t)call->out[part->once_result[i]];
+        }
     }
     for (unsigned lane = 0; lane < PLAN_LANES; lane++) {
         part->lane[lane].prepared = false; /* if the last launch failed */
@@ -260,7 +294,7 @@ static void bind(const struct tile_plan *t, const struct tile_call *call,
         }
         for (unsigned i = 0; i < out->n_patches; i++) {
             rebase(t, out, &rounds, i,
-                   (uintptr_t)call->out[t->order.store_result[i % out->n]]);
+                   (uintptr_t)call->out[t->order.store_result[i % t->order.n_stores]]);
         }
     }
 }
@@ -291,6 +325,9 @@ int plan_bind(const struct tile_plan *t, const struct tile_call *call,
     if (t->product) {
         product_bind(t->product, call);
         return 0;
+    }
+    if (t->rows) {
+        return rows_bind(t->rows, call, report);
     }
     if (t->loop) {
         return loop_bind(t->loop, call, report);
@@ -331,6 +368,9 @@ void plan_play(const struct tile_plan *t)
     if (t->loop) {
         loop_play(t->loop);
     }
+    if (t->rows) {
+        rows_play(t->rows);
+    }
     if (part == NULL) {
         return;
     }
@@ -349,6 +389,9 @@ void plan_finish(const struct tile_plan *t)
 
     if (t->loop) {
         loop_finish(t->loop);
+    }
+    if (t->rows) {
+        rows_finish(t->rows);
     }
     if (part_of(t) == NULL) {
         return;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/tile/plan.h"
+#include "kernels/tile/prologue.h"
 #include "sched/launch.h"
 
 struct tile_step {
@@ -23,6 +23,25 @@ static void *address(const struct origin *o, const struct tile_call *call, char 
     return base + o->bytes;
 }
 
+/* What computes an operand of a product within its stage, or NULL. */
+static const struct tile_plan *operand_of(const struct tile_plan *t)
+{
+    return t->product && t->product->prologue ? t->product->prologue->t : NULL;
+}
+
+/* Whether a stage reads a parameter of the call that lies there. */
+static bool reads(const struct tile_plan *t, const struct tile_call *call, const void *at)
+{
+    bool does = false;
+
+    for (; t; t = operand_of(t)) {
+        for (unsigned i = 0; i < plan_kernel(t)->n_params; i++) {
+            does |= t->in[i].of == OF_PARAM && call->in[t->in[i].index] == at;
+        }
+    }
+    return does;
+}
+
 /* A result that was written in the place of a parameter which is still wanted. */
 static bool is_overwritten(const struct tile_plan *plan, const struct tile_call *call)
 {
@@ -32,10 +51,8 @@ static bool is_overwritten(const struct tile_plan *plan, const struct tile_call 
         bool again = plan_stores_again(t);
         for (const struct tile_plan *u = again ? t : t->next; u; u = u->next) {
             for (unsigned r = 0; r < plan_kernel(t)->n_results; r++) {
-                for (unsigned i = 0; i < plan_kernel(u)->n_params; i++) {
-                    bad |= t->out[r].of == OF_RESULT && u->in[i].of == OF_PARAM &&
-                           call->out[t->out[r].index] == call->in[u->in[i].index];
-                }
+                bad |= t->out[r].of == OF_RESULT &&
+                       reads(u, call, call->out[t->out[r].index]);
             }
         }
     }
@@ -120,6 +137,10 @@ static int bind(struct tile_step *r, const struct tile_plan *plan,
             r->call.out[i] = address(&t->out[i], call, scratch);
         }
         err = plan_bind(t, &r->call, report);
+        for (unsigned i = 0; operand_of(t) && i < plan_kernel(operand_of(t))->n_params;
+             i++) {
+            operand_of(t)->product->in[i] = address(&operand_of(t)->in[i], call, scratch);
+        }
     }
     r->t = NULL;
     return err;

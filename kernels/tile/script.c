@@ -2,8 +2,8 @@
  *
  * Plans as words of a schedule, and back; see plan.h. A word tells one decision, in the
  * order in which they are made: `x`, a cut by reductions; `y21888`, in pieces of at most so
- * many; `r8c1024p1040n2fsb012`, a tile: rows, columns, pitch, buffers, what else there is
- * of a way by letters, where large buffers begin by digits.
+ * many; `l1`, rows through L1 (rows.h); `r8c1024p1040n2fsb012`, a tile: rows, columns, pitch,
+ * buffers, what else there is of a way by letters, where large buffers begin by digits.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -91,7 +91,8 @@ bool script_read_way(const char *word, struct way *w, struct placing *p)
     w->cols = number_after(&word, 'c');
     w->pitch = number_after(&word, 'p');
     if (*word == 'n' && word[1] >= '1' && word[1] <= '0' + PLAN_RING) {
-        w->ring = (uint8_t)(word[1] - '0'); /* one digit: those of the phases may follow */
+        w->ring =
+            (uint8_t)(word[1] - '0'); /* one digit: those of the phases may follow */
         word += 2;
     }
     w->apart = letter(&word, 'a');

@@ -76,12 +76,14 @@ bool emit_way(struct search *s, struct candidate *c, bool anew)
 bool evaluate(struct search *s, struct candidate *c, bool anew)
 {
     struct share share;
+    const char *why;
 
     if (!emit_way(s, c, anew)) {
         return false;
     }
-    if (!loops_make(&s->loops, s->p, &c->way)) {
-        return fails(c, ERR_SHAPE, "more loops than a sequence nests");
+    why = loops_make(&s->loops, s->p, &c->way);
+    if (why) {
+        return fails(c, ERR_SHAPE, why);
     }
     share = loops_share(&s->loops, s->cores - 1, s->cores);
     c->cycles = simulate(&s->e, &s->order, &s->loops, &share);
@@ -400,7 +402,7 @@ static void consider_places(struct search *s, struct candidate *best)
     }
 }
 
-static void look_for_rows_and_columns(struct search *s)
+bool search_mixes(struct search *s)
 {
     for (unsigned i = 1; i <= s->p->n; i++) {
         const struct node *n = &s->p->node[i];
@@ -409,6 +411,7 @@ static void look_for_rows_and_columns(struct search *s)
             s->with_rows |= s->p->node[n->in[o]].has == HAS_ROW;
         }
     }
+    return s->with_columns || s->with_rows;
 }
 
 static void search(struct search *s)
@@ -416,7 +419,7 @@ static void search(struct search *s)
     bool flat = s->p->row == s->p->n_groups && !s->p->reduces;
     struct way w = {.ring = 2, .far = true, .spread = true, .rows = 1};
 
-    look_for_rows_and_columns(s);
+    (void)search_mixes(s);
     w.ring = s->wanted.ring ? s->wanted.ring : w.ring;
     if (s->p->reduces_rows) {
         s->wanted.rows = (uint32_t)s->p->rows;

@@ -43,6 +43,8 @@ void tell_lost(struct search *s, const struct candidate *c);
  * is not the one before. False: c->err and c->why tell why not. */
 bool emit_way(struct search *s, struct candidate *c, bool anew);
 bool evaluate(struct search *s, struct candidate *c, bool anew);
+/* Whether the tile meets values of columns alone or of rows alone, which *s knows then. */
+bool search_mixes(struct search *s);
 /* What a pitch is a multiple of: elements that are whole blocks of every type. */
 uint32_t search_block(const struct program *p);
 /* The best ways are in s->best then, the best one first. */

@@ -80,11 +80,6 @@ static void segments(struct simulation *s, const struct emit *e, unsigned positi
     s->rest[position] = cycles;
 }
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* When a semaphore was posted last for a position; of what is there once, for any. */
 static uint64_t *posted(struct simulation *s, uint8_t sem, unsigned position)
 {
@@ -178,6 +173,9 @@ static void costs_of_variant(struct simulation *s, const struct emit *e,
             transfer_cycles(s, loops,
                             &(struct transfer){&e->p->k->result[b->store - 1].tensor,
                                                true, (uint8_t)variant, 0});
+        if (e->p->k->result[s->o->store_result[t]].adds) {
+            s->store[variant][t] += 2; /* atomics on, and off */
+        }
     }
 }
 

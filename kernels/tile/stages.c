@@ -7,16 +7,19 @@
 
 #include "hal/chip.h"
 #include "hal/pmu.h"
-#include "kernels/tile/product.h"
+#include "kernels/mm/cost.h"
+#include "kernels/tile/prologue.h"
+#include "kernels/tile/rows.h"
 
 enum {
     DEPTH = 4, /* stages of stages */
     LEAST_PIECE = 64,
     SMALL = 1 << 15, /* elements */
-    INNER = 256,     /* columns beside which rows are reduced, about */
-    /* About, of the hart: from a stage to the next; to look at a command and at a patch of
-     * the next one, for which it has so long in most stages. */
-    STEP_CYCLES = 1650,
+    LONG_K = 1024,   /* that may be cut in parts, of a c of so many elements */
+    SMALL_C = 1 << 18,
+    INNER = 256, /* columns beside which rows are reduced, about */
+    /* About, of the hart: to look at a command and at a patch of the next stage, for which it
+     * has so long in most stages. */
     LOOK_COMMAND = 5,
     LOOK_PATCH = 75,
     LOOK_CYCLES = 2000,
@@ -99,11 +102,41 @@ static int plan_whole(struct guide *g, struct tile_plan **plan,
 static int plan_product(struct guide *g, struct tile_plan **first,
                         const struct tile_kernel *k, unsigned depth);
 
+/* Where a plan's tensors lie, as those of its stage. */
+static void inherit_all(struct tile_plan *t, const struct stage *s, uint64_t scratch)
+{
+    for (unsigned j = 0; j < plan_kernel(t)->n_params; j++) {
+        inherit(&t->in[j], s, scratch);
+    }
+    for (unsigned j = 0; j < plan_kernel(t)->n_results; j++) {
+        inherit(&t->out[j], s, scratch);
+    }
+}
+
+/* A product with what the stage before computes of an operand, if that is faster. */
+static bool join_operand(struct guide *g, struct tile_plan **before,
+                         const struct tile_plan *product, const struct cut *cut,
+                         unsigned i)
+{
+    size_t used = g->arena->used;
+    struct tile_plan *t = operand_join(product, cut, i, tile_predicted(*before).span,
+                                       g->script.k, g->cores, g->arena);
+
+    if (t == NULL) {
+        g->arena->used = used;
+        return false;
+    }
+    inherit_all(t, &cut->stage[i], 0);
+    inherit_all(t->product->prologue->t, &cut->stage[i - 1], 0);
+    *before = t;
+    return true;
+}
+
 /* All stages, one behind the other; *wanted: bytes of UB that one of pieces wants. */
 static int plan_cut(struct guide *g, struct tile_plan **first, const struct cut *cut,
                     unsigned depth, uint32_t *wanted)
 {
-    struct tile_plan **end = first;
+    struct tile_plan **end = first, **begin = first, **before;
     uint64_t scratch = cut->scratch, own;
     unsigned n = 0;
     int err = 0;
@@ -111,23 +144,24 @@ static int plan_cut(struct guide *g, struct tile_plan **first, const struct cut 
     *first = NULL;
     for (unsigned i = 0; i < cut->n && !err; i++) {
         const struct stage *s = &cut->stage[i];
+        before = begin;
+        begin = end;
         err = s->gather    ? gather_plan(end, s->k, g->cores, g->arena, g->error)
               : s->product ? plan_product(g, end, s->k, depth)
               : s->whole   ? plan_whole(g, end, s->k, wanted)
                            : plan_stages(g, end, s->k, depth + 1);
         own = err ? 0 : (*end)->scratch;
         for (struct tile_plan *t = err ? NULL : *end; t; t = t->next) {
-            for (unsigned j = 0; j < plan_kernel(t)->n_params; j++) {
-                inherit(&t->in[j], s, scratch);
-            }
-            for (unsigned j = 0; j < plan_kernel(t)->n_results; j++) {
-                inherit(&t->out[j], s, scratch);
-            }
+            inherit_all(t, s, scratch);
             end = &t->next;
             t->scratch = 0;
             err = ++n > PLAN_STAGES ? ERR_NOMEM : err;
         }
         scratch += own;
+        if (!err && s->product && i && join_operand(g, before, *begin, cut, i)) {
+            begin = before;
+            end = &(*begin)->next;
+        }
     }
     if (!err) {
         (*first)->scratch = scratch;
@@ -210,6 +244,9 @@ static int follow(struct guide *g, struct tile_plan **first, const struct tile_k
     if (c == NULL) {
         return too_few(g);
     }
+    if (strcmp(c->word, ROWS_WORD) == 0 && rows_plan(first, k, g->cores, g->arena)) {
+        return 0;
+    }
     if (pieces == 0 && strcmp(c->word, "x") != 0) {
         return plan_leaf(g, first, k, c, NULL);
     }
@@ -273,15 +310,54 @@ static int plan_products(struct guide *g, struct tile_plan **first,
     return err;
 }
 
+/* A long k, and a c of which cores would have little. */
+static bool may_part(const struct tile_kernel *k)
+{
+    const struct tile_node *n = &k->node[cut_first_product(k)];
+
+    return n->op == TILE_DOT && k->dim[n->dim].size >= LONG_K &&
+           tile_count(k, n->dims) <= SMALL_C;
+}
+
+/* Whether sums of parts of k, which go through GM to what is computed of them, are clearly
+ * faster than the product with that: on the chip that k is cut for, as all see it. */
+static bool prefers_parts(const struct guide *g, const struct tile_kernel *k,
+                          unsigned depth)
+{
+    struct tile_error error = {0};
+    struct guide all = *g;
+    size_t used = g->arena->used;
+    struct tile_plan *t;
+    bool are = false;
+
+    all.cores = MM_SPLIT_CORES;
+    all.error = &error;
+    if (product_plan(&t, k, NULL, all.cores, all.arena, &error) == 0) {
+        uint64_t whole = t->predicted.span;
+        are = plan_products(&all, &t, k, FUSE_NOTHING, depth + 1) == 0 && t->product &&
+              t->product->mm.parts > 1 && tile_predicted(t).span * 5 / 4 < whole;
+    }
+    g->arena->used = used;
+    return are;
+}
+
 /* A product with what is computed of it, or behind each other. */
 static int plan_product(struct guide *g, struct tile_plan **first,
                         const struct tile_kernel *k, unsigned depth)
 {
-    size_t used = g->arena->used;
-    int err = product_plan(first, k, g->cores, g->arena, g->error);
-
     bool bare = k->n_results == 1 && k->result[0].value == cut_first_product(k);
+    size_t used = g->arena->used;
+    int err;
 
+    if (!bare && depth < DEPTH && may_part(k) && prefers_parts(g, k, depth)) {
+        err = plan_products(g, first, k, FUSE_NOTHING, depth + 1);
+        if (!err) {
+            (*first)->why =
+                "k is cut, so that more cores have parts; their sums go by GM";
+        }
+        return err;
+    }
+    err = product_plan(first, k, NULL, g->cores, g->arena, g->error);
     if (err != ERR_LOCAL || depth == DEPTH || bare) {
         return err;
     }
@@ -289,6 +365,19 @@ static int plan_product(struct guide *g, struct tile_plan **first,
     *g->error = (struct tile_error){0};
     return plan_products(g, first, k, cut_reduced(k) ? FUSE_ELEMENTS : FUSE_NOTHING,
                          depth + 1);
+}
+
+/* Whether the Vector has work, and not the fixpipe alone. */
+static bool needs_vector(const struct tile_plan *plan)
+{
+    return tile_predicted(plan).v > 0;
+}
+
+static void begin_again(struct guide *g, size_t used, unsigned words)
+{
+    g->arena->used = used;
+    g->script.n = words;
+    *g->error = (struct tile_error){0};
 }
 
 static int plan_stages(struct guide *g, struct tile_plan **first,
@@ -302,10 +391,12 @@ static int plan_stages(struct guide *g, struct tile_plan **first,
 
     if (k->n_loops == 0 && cut_first_product(k)) {
         err = plan_products(g, first, k, FUSE_ROWS, depth);
+        if (!err && k->by_gm && needs_vector(*first)) {
+            begin_again(g, used, words);
+            return plan_products(g, first, k, FUSE_NOTHING, depth);
+        }
         if (err && cut_reduced(k)) { /* what products leave may lie better without */
-            g->arena->used = used;
-            g->script.n = words;
-            *g->error = (struct tile_error){0};
+            begin_again(g, used, words);
             err = plan_products(g, first, k, FUSE_ELEMENTS, depth);
         }
         return err;
@@ -315,6 +406,10 @@ static int plan_stages(struct guide *g, struct tile_plan **first,
     }
     if (g->script.follows) {
         return follow(g, first, k, depth);
+    }
+    if (rows_plan(first, k, g->cores, g->arena)) {
+        script_add(&g->script, ROWS_WORD);
+        return 0;
     }
     err = plan_leaf(g, first, k, NULL, NULL);
     if (err == 0 || !may_cut(k, err, depth)) {
@@ -357,6 +452,7 @@ int tile_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cor
                  c->word);
         err = ERR_ARG;
     }
+    err = err ? err : operand_check(*plan, k, error);
     if (!err) {
         (*plan)->schedule = script_text(&g.script, arena);
         (*plan)->planning = hart_clock() - began;
@@ -369,13 +465,12 @@ const char *tile_schedule(const struct tile_plan *plan)
     return plan->schedule;
 }
 
-/* What plan_prepare() takes longer than the stage before, whose commands run meanwhile. */
-static uint64_t look_cycles(const struct tile_plan *before, const struct tile_plan *t)
+uint64_t plan_look_cycles(const struct tile_plan *before, const struct tile_plan *t)
 {
     const struct order *o = &t->order;
-    uint64_t hidden = before->predicted.span, all;
+    uint64_t hidden = before ? before->predicted.span : 0, all;
 
-    if (t->gather || t->product) {
+    if (t->part == NULL) {
         return 0;
     }
     all = LOOK_COMMAND * t->n_body + LOOK_PATCH * (o->n_loads + o->n_stores);
@@ -390,23 +485,11 @@ struct tile_cycles tile_predicted(const struct tile_plan *plan)
     const struct tile_plan *before = plan;
 
     for (; (plan = plan->next) != NULL; before = plan) {
-        sum.span += plan->predicted.span + STEP_CYCLES + look_cycles(before, plan);
+        sum.span +=
+            plan->predicted.span + PLAN_STEP_CYCLES + plan_look_cycles(before, plan);
         sum.v += plan->predicted.v;
         sum.mte2 += plan->predicted.mte2;
         sum.mte3 += plan->predicted.mte3;
     }
     return sum;
-}
-
-void tile_explain(const struct tile_plan *plan, FILE *to)
-{
-    for (const struct tile_plan *t = plan; t; t = t->next) {
-        if (t->why) {
-            fprintf(to, "stages   %s\n", t->why);
-        }
-        plan_explain(t, to);
-    }
-    if (plan->schedule && plan->schedule[0]) {
-        fprintf(to, "schedule %s\n", plan->schedule);
-    }
 }

@@ -23,7 +23,11 @@
  *     term      = factor , { ( "*" | "/" | "@" ) , factor } ;
  *     factor    = [ "-" ] , atom ;
  *     atom      = number | NAME | call | "(" , expr , ")" ;
- *     call      = ( NAME | TYPE ) , "(" , arg , { "," , arg } , ")" ;
+ *     call      = ( NAME | TYPE ) , "(" , arg , { "," , arg } , ")"
+ *               | "conv" , "(" , expr , "," , expr , { "," , window } , ")" ;
+ *     window    = "to" , NAME , NAME | ( "stride" | "dilation" ) , INTEGER , [ INTEGER ]
+ *               | "pad" , INTEGER , [ INTEGER , [ INTEGER , INTEGER ] ]
+ *               | "groups" , INTEGER ;
  *     arg       = expr | TYPE ;
  *     number    = FLOAT | INTEGER | "inf" | "-" , number ;
  *     schedule  = "schedule" , choice , { "," , choice } , NL ;
@@ -32,7 +36,8 @@
  *               | "strategy" , NAME | "layout" , NAME | "exact" | "arith" , TYPE ;
  *
  * "#" and what follows it in a line is blank; so is a newline within brackets. A name that
- * is a dimension's is its index, or, as a last argument of a reduction, the dimension.
+ * is a dimension's is its index, or, as a last argument of a reduction, the dimension. Of two
+ * numbers of a window the first is of rows; of four pads: above, left, below, right.
  *
  * A kernel may leave open what its operands tell, when they are there: which types its
  * variables T are, a row of `types`; what dimensions `...` is, as NumPy broadcasts them;

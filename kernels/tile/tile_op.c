@@ -81,7 +81,10 @@ static int check_indices(const struct tile_program *p, const struct op_call *cal
 static int plan(struct tile_program *p, const struct op_call *call)
 {
     struct tile_error error;
-    int err = tile_plan(&p->plan, p->k, call->cores, &p->arena, &error);
+    int err;
+
+    p->k->by_gm = args_of(call)->path;
+    err = tile_plan(&p->plan, p->k, call->cores, &p->arena, &error);
 
     p->lowered = err ? NULL : tile_lower(p->k, &p->arena);
     if (!err && p->lowered == NULL) {
@@ -144,7 +147,11 @@ static int run_planned(struct tile_program *p, const struct op_call *call,
         where.in[i] = present[i]->data;
     }
     for (unsigned i = 0; i < p->k->n_results; i++) {
-        where.out[i] = call->out[i].data;
+        const struct tensor *t = &call->out[i];
+        where.out[i] = t->data;
+        if (p->k->result[i].adds) { /* a command has nothing there to add to */
+            memset(t->data, 0, t->count * type_bits(t->type) / 8);
+        }
     }
     return tile_run(p->plan, &where, report);
 }
@@ -179,103 +186,22 @@ void tile_reference(const struct op_call *call, unsigned out, uint64_t first, ui
     want->bound[0] = x.bound;
 }
 
-/* The fastest command that does for an operation what it has to do for each element; 0:
- * none, or one that may be part of another. */
-static enum op command_for(const struct tile_node *n)
+struct tile_chain_room *tile_chain_room(struct op_call *call, size_t bytes)
 {
-    switch ((enum tile_op)n->op) {
-    case TILE_EXP:
-        return OP_VEXP;
-    case TILE_LN:
-        return OP_VLN;
-    case TILE_SQRT:
-        return OP_VSQRT;
-    case TILE_TANH:
-        return OP_VTANH;
-    case TILE_ERF:
-        return OP_VERF;
-    case TILE_DOT:
-    case TILE_GATHER: /* of no pipe but those that copy */
-    case TILE_RELU:   /* of VADDRELU and its like */
-    case TILE_NOT:
-        return 0;
-    default:
-        return tile_op_info[n->op].kind == KIND_LEAF || n->type == TILE_MASK ? 0
-                                                                             : OP_VADD;
+    struct tile_chain_room *room =
+        data_alloc(call->op->name, TYPE_U8, sizeof(*room) + bytes);
+
+    call->work[0] = room;
+    if (room) {
+        room->arena = (struct tile_arena){.base = room->bytes, .size = bytes};
     }
+    return room;
 }
 
-/* What the Vector has to compute at the least: each element of each operation once. */
-static void work_on_vector(const struct tile_kernel *k, struct work *w)
+int tile_chain_refuse(const struct op_call *call, int err, const struct tile_error *error)
 {
-    for (unsigned v = 1; v <= k->n_nodes; v++) {
-        const struct tile_node *n = &k->node[v];
-        enum op code = command_for(n);
-        tile_dims dims = k->node[n->operand[0]].dims | n->dims;
-        if (code) {
-            work_vector(w, code, (enum type)n->type, tile_count(k, dims));
-        }
-    }
-}
-
-static struct tensor tensor_of(const struct tile_kernel *k, const struct tile_tensor *t)
-{
-    return (struct tensor){.count = tile_count(k, tile_tensor_dims(t)),
-                           .type = (enum type)t->type};
-}
-
-/* A product of what only one of the operands has, for each index that both have. */
-static void work_on_cube(const struct tile_kernel *k, const struct tile_node *n,
-                         struct work *w)
-{
-    const struct tile_node *a = &k->node[n->operand[0]], *b = &k->node[n->operand[1]];
-    tile_dims along = (tile_dims)(1u << n->dim), both = a->dims & b->dims;
-    struct work one = {0};
-    uint64_t times = tile_count(k, both & (tile_dims)~along);
-
-    work_matmul(&one, (enum type)a->type, tile_count(k, a->dims & (tile_dims)~both),
-                tile_count(k, b->dims & (tile_dims)~both), k->dim[n->dim].size);
-    w->cycles[PIPE_M] += one.cycles[PIPE_M] * (double)times;
-    w->macs += one.macs * times;
-}
-
-/* Where a parameter is first wanted: L1, if a product takes it as it is. */
-static enum npu_mem wanted_in(const struct tile_kernel *k, unsigned param)
-{
-    for (tile_value v = 1; v <= k->n_nodes; v++) {
-        for (unsigned i = 0; i < 2 && k->node[v].op == TILE_DOT; i++) {
-            const struct tile_node *x = &k->node[k->node[v].operand[i]];
-            if (x->op == TILE_INPUT && x->index == param) {
-                return NPU_MEM_L1;
-            }
-        }
-    }
-    return NPU_MEM_UB;
-}
-
-/* Where a result comes from: L0C, if it is a product, or one in fewer bytes. */
-static enum npu_mem made_in(const struct tile_kernel *k, tile_value v)
-{
-    v = k->node[v].op == TILE_CAST ? k->node[v].operand[0] : v;
-    return k->node[v].op == TILE_DOT ? NPU_MEM_L0C : NPU_MEM_UB;
-}
-
-void tile_work(const struct tile_kernel *k, struct work *w)
-{
-    work_on_vector(k, w);
-    for (tile_value v = 1; v <= k->n_nodes; v++) {
-        if (k->node[v].op == TILE_DOT) {
-            work_on_cube(k, &k->node[v], w);
-        }
-    }
-    for (unsigned i = 0; i < k->n_params; i++) {
-        struct tensor t = tensor_of(k, &k->param[i]);
-        work_in(w, wanted_in(k, i), &t);
-    }
-    for (unsigned i = 0; i < k->n_results; i++) {
-        struct tensor t = tensor_of(k, &k->result[i].tensor);
-        work_out(w, made_in(k, k->result[i].value), &t);
-    }
+    fprintf(stderr, "%s: %s\n", call->op->name, error->text);
+    return err;
 }
 
 void tile_op_work(const struct op_call *call, struct work *w)

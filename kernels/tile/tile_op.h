@@ -8,6 +8,7 @@
 #define KERNELS_TILE_TILE_OP_H
 
 #include "kernels/cli/limit.h"
+#include "kernels/tile/chain.h"
 #include "kernels/tile/ref.h"
 #include "kernels/tile/text.h"
 #include "kernels/tile/tile.h"
@@ -22,6 +23,7 @@ enum {
 struct tile_args {
     const char *kernel; /* which one of the file's, or NULL */
     bool explain, interpret, keepdims;
+    uint32_t path; /* of what the Vector computes of products */
     int32_t axis;
     const char *axes; /* numbers with commas between; NULL: all */
     float scalar[TILE_SCALARS];
@@ -65,6 +67,18 @@ struct tile_program {
 /* What a kernel in operations of the Vector has to do at the least, as a whole: what stages
  * leave for each other in GM is no work of the formula. */
 void tile_work(const struct tile_kernel *k, struct work *w);
+/* The same of all steps, on the Cube and the Vector alone. */
+void tile_chain_work(const struct tile_chain *chain, struct work *w);
+/* What an operator that is a chain has as work[0]: its plan, and the arena that it lies in. */
+struct tile_chain_room {
+    struct tile_chain plan;
+    struct tile_arena arena;
+    _Alignas(16) char bytes[];
+};
+/* That, with an arena of so many bytes; NULL: no memory, which has been said. */
+struct tile_chain_room *tile_chain_room(struct op_call *call, size_t bytes);
+/* A plan that could not be made: one line on stderr. err. */
+int tile_chain_refuse(const struct op_call *call, int err, const struct tile_error *error);
 /* Reads a text, in which the kernel of that name is looked for (NULL: the only one), and
  * makes the description. The arena is given; it and the text live as long. 0, or ERR_ARG
  * after one line on stderr: what is wrong with it, or a name that is one of the command
@@ -77,6 +91,8 @@ MUST_CHECK int tile_bind(struct tile_program *program, const struct op_call *cal
 unsigned tile_operands(const struct op_call *call, const struct tensor **in);
 /* What --axes and --keepdims leave of a result. As opdesc.shape. */
 int tile_result_shape(const struct op_call *call, unsigned number, struct tensor *out);
+/* The same of a program with CONVs: what windows make. */
+int tile_conv_shape(const struct op_call *call, unsigned number, struct tensor *out);
 /* Callbacks of the description, kernels/tile/tile_op.c. */
 MUST_CHECK int tile_prepare(struct op_call *call);
 int tile_op_run(const struct op_call *call, struct sched_report *report);

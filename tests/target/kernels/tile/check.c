@@ -23,6 +23,7 @@ struct run {
     struct tile_arena arena;
     struct tile_kernel *k;
     struct tile_call call;
+    void *before[TILE_RESULTS]; /* of results that add */
 };
 
 uint32_t check_gathered;
@@ -47,9 +48,40 @@ static void make_tensors(struct run *r)
     }
     for (unsigned i = 0; i < r->k->n_results; i++) {
         const struct tile_tensor *t = &r->k->result[i].tensor;
-        r->call.out[i] =
-            data_alloc("test", (enum type)t->type, tile_count(r->k, tile_tensor_dims(t)));
+        uint64_t n = tile_count(r->k, tile_tensor_dims(t));
+        r->call.out[i] = data_alloc("test", (enum type)t->type, n);
+        if (r->k->result[i].adds) {
+            r->before[i] = data_make("test", (enum type)t->type, n, TILE_PARAMS + i);
+            memcpy(r->call.out[i], r->before[i], n * type_bits((enum type)t->type) / 8);
+        }
     }
+}
+
+static bool is_float(enum type type)
+{
+    return type == TYPE_F32 || type == TYPE_F16 || type == TYPE_BF16;
+}
+
+/* How far an element is from what it should be; integers wrap. */
+static double distance(double got, double want, enum type type)
+{
+    double far = fabs(got - want), all = ldexp(1, (int)type_bits(type));
+
+    return is_float(type) || far < all / 2 ? far : fabs(far - all);
+}
+
+/* What an element of a result should be, with what was there. */
+static struct tile_number wanted(struct run *r, struct tile_ref *ref, unsigned result,
+                                 uint64_t at)
+{
+    enum type type = (enum type)r->k->result[result].tensor.type;
+    struct tile_number x = tile_ref_at(ref, result, at);
+
+    if (r->before[result]) {
+        x.value += data_value(data_bits(r->before[result], type, at), type);
+        x = is_float(type) ? tile_ref_settle(x, type, 1) : x;
+    }
+    return x;
 }
 
 /* How many elements of a result, of those that are looked at, are not what they should. */
@@ -61,11 +93,12 @@ static unsigned wrong(struct run *r, struct tile_ref *ref, unsigned result)
 
     for (uint64_t i = 0; i < LOOKED_AT && i < count; i++) {
         uint64_t at = count <= LOOKED_AT ? i : i * (count - 1) / (LOOKED_AT - 1);
-        struct tile_number want = tile_ref_at(ref, result, at);
+        struct tile_number want = wanted(r, ref, result, at);
         double got = data_value(data_bits(r->call.out[result], (enum type)t->type, at),
                                 (enum type)t->type);
         bool same = got == want.value || (isnan(got) && isnan(want.value)) ||
-                    fabs(got - want.value) <= want.bound || isinf(want.bound);
+                    distance(got, want.value, (enum type)t->type) <= want.bound ||
+                    isinf(want.bound);
         if (!same && !bad) {
             test_note("%s of %s, element %lu: %g, want %g +- %g", t->name, r->k->name,
                       (unsigned long)at, got, want.value, want.bound);
@@ -75,7 +108,7 @@ static unsigned wrong(struct run *r, struct tile_ref *ref, unsigned result)
     return bad;
 }
 
-static void set_sizes(struct tile_kernel *k, struct shape shape)
+void check_sizes(struct tile_kernel *k, struct shape shape)
 {
     for (unsigned d = 0; k && d < k->n_dims; d++) {
         char name = k->dim[d].name[0];
@@ -98,7 +131,7 @@ void check_program(const char *text, struct shape shape)
     int err;
 
     r.k = tile_parse(&r.arena, text, strlen(text), NULL, &error);
-    set_sizes(r.k, shape);
+    check_sizes(r.k, shape);
     err = r.k ? tile_plan(&plan, r.k, 0, &r.arena, &error) : ERR_FORMAT;
     if (err) {
         test_note("%s", error.text);
@@ -115,6 +148,7 @@ void check_program(const char *text, struct shape shape)
     for (unsigned i = 0; i < r.k->n_results; i++) {
         CHECK_EQ(wrong(&r, tile_ref_begin(r.k, r.call.in, &r.arena), i), 0u);
         free(r.call.out[i]);
+        free(r.before[i]);
     }
     for (unsigned i = 0; i < r.k->n_params; i++) {
         free((void *)(uintptr_t)r.call.in[i]);
@@ -137,7 +171,7 @@ void check_refused(const char *text, struct shape shape, unsigned line, unsigned
     struct tile_kernel *k = tile_parse(&arena, text, strlen(text), NULL, &error);
     struct tile_plan *plan;
 
-    set_sizes(k, shape);
+    check_sizes(k, shape);
     CHECK(k && tile_plan(&plan, k, 0, &arena, &error) != 0);
     test_note("%u:%u: %s", error.line, error.column, error.text);
     CHECK_EQ(error.line, line);

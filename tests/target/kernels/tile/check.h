@@ -12,9 +12,12 @@ struct shape {
     uint32_t b, m, n, k;
 };
 
+struct tile_kernel;
+
 /* Size of the dimension that s32 parameters are indices of; 0: of none. */
 extern uint32_t check_gathered;
 
+void check_sizes(struct tile_kernel *k, struct shape shape);
 void check_program(const char *text, struct shape shape);
 void check_programs(const char *text, const struct shape *shapes, unsigned n);
 #define CHECK_ALL(text, ...)                                                             \

@@ -121,3 +121,54 @@ TEST(tile_half, norms_and_activations_within_two_units)
     free((void *)(uintptr_t)call.in[1]);
     free(call.out[0]);
 }
+
+/* Ones and zeros, up to 2048 of which have an exact sum in whatever order, so that sums and
+ * extremes of rows are what they are, however many rows a tile has and wherever it ends. */
+static void reduce_exactly(struct tile_arena *arena, uint32_t m, uint32_t n)
+{
+    static const char text[] = "kernel k(x: f16[m, n]) -> s: f16[m], t: f16[m]\n"
+                               " s = sum(x, n)\n t = max(x * 0.5, n)\n"
+                               "schedule arith f16\n";
+    uint16_t *x = malloc(m * n * sizeof(*x)), *s = malloc(m * sizeof(*s)),
+             *t = malloc(m * sizeof(*t));
+    struct tile_error error;
+    struct tile_plan *plan;
+    struct tile_kernel *k;
+    unsigned wrong = 0;
+
+    for (uint32_t i = 0; i < m * n; i++) { /* in every fourth row one alone, at its end */
+        bool one = i / n % 4 ? (i * 2654435761u >> 16) % 2 : i % n == n - 1 - i / n % n;
+        x[i] = f32_to_f16(one);
+    }
+    arena->used = 0;
+    k = tile_parse(arena, text, strlen(text), NULL, &error);
+    CHECK_OK(tile_set_size(k, tile_find_dim(k, "m"), m));
+    CHECK_OK(tile_set_size(k, tile_find_dim(k, "n"), n));
+    CHECK_OK(tile_plan(&plan, k, 0, arena, &error));
+    CHECK_OK(tile_run(plan, &(struct tile_call){{x}, {s, t}}, &report));
+    for (uint32_t row = 0; row < m; row++) {
+        uint32_t ones = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            ones += x[row * n + i] != 0;
+        }
+        wrong += s[row] != f32_to_f16((float)ones);
+        wrong += t[row] != f32_to_f16(ones ? 0.5f : 0);
+    }
+    CHECK_EQ(wrong, 0u);
+    free(x);
+    free(s);
+    free(t);
+}
+
+TEST(tile_half, sums_and_extremes_of_rows_are_exact)
+{
+    struct tile_arena arena = {malloc(ARENA_BYTES), ARENA_BYTES, 0};
+
+    reduce_exactly(&arena, 8, 1024);
+    reduce_exactly(&arena, 27, 1040);
+    reduce_exactly(&arena, 40, 80);
+    reduce_exactly(&arena, 33, 2064);
+    reduce_exactly(&arena, 3, 2064);
+    reduce_exactly(&arena, 1, 1100);
+    free(arena.base);
+}

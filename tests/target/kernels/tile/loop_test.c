@@ -28,6 +28,22 @@ TEST(tile_loop, attention)
               {.b = 1, .m = 3, .n = 50, .k = 4}, {.b = 3, .m = 66, .n = 33, .k = 5});
 }
 
+/* Enough tiles that the maximum is looked for first: turns of a look and a work, which share
+ * keys or, at the ends of a batch, do not; a tile that is shorter; no scale, one below 0, and
+ * weights of which some are left out. */
+TEST_SHAPES(tile_loop, keys_that_are_looked_at_twice)
+{
+    CHECK_ALL(ATTENTION("while n <= m ",
+                        "where(n <= m, " SCORE ", -inf)") "schedule tile n 16, lanes m\n",
+              {.b = 2, .m = 150, .n = 150, .k = 3});
+    check_program(ATTENTION("", SCORE) "schedule tile n 16\n",
+                  (struct shape){.b = 3, .m = 60, .n = 130, .k = 5});
+    check_program(ATTENTION("", "dot(q, k0, k)") "schedule tile n 32\n",
+                  (struct shape){.b = 1, .m = 70, .n = 65, .k = 4});
+    check_program(ATTENTION("", "dot(q, k0, k) * -0.5") "schedule tile n 16\n",
+                  (struct shape){.b = 1, .m = 9, .n = 40, .k = 4});
+}
+
 TEST_SHAPES(tile_loop, attention_of_large_heads)
 {
     CHECK_ALL(ATTENTION("", SCORE), {.b = 1, .m = 64, .n = 3, .k = 128},

@@ -132,6 +132,9 @@ TEST_SHAPES(tile_product, of_what_is_computed)
               " w: f32[m]\n x = f16(silu(a)) @ f16(b * 0.5)\n out = x * s\n"
               " w = sum(x, n)\n",
               {.m = 35, .n = 50, .k = 70});
+    CHECK_ALL("kernel p(a: bf16[k], b: bf16[k]) -> c: f16\n"
+              " c = f16(dot(f32(tanh(a)), f32(tanh(b)), k))\n",
+              {.k = 7});
     CHECK_ALL("kernel p(a: f16[m, k], b: f16[k, n]) -> c: f32[m, n], d: f32[m, n]\n"
               " c = a @ b\n d = c\n",
               {.m = 35, .n = 50, .k = 70});
@@ -146,6 +149,24 @@ TEST_SHAPES(tile_product, of_products)
               " o: f16[b, m, k]\n s = dot(q, x, k) * 0.125\n e = exp(s - max(s, n))\n"
               " o = f16(dot(f16(e / sum(e, n)), v, n))\n",
               {.b = 2, .m = 20, .n = 33, .k = 64});
+}
+
+/* Of a long k and few tiles: in parts, which are added in their order. */
+TEST(tile_product, parts_of_k)
+{
+    CHECK_ALL("kernel p(a: f16[m, k], b: f16[k, n]) -> c: f32[m, n]\n c = a @ b\n",
+              {.m = 33, .n = 40, .k = 3000}, {.m = 1, .n = 5, .k = 20000});
+    CHECK_ALL("kernel p(a: f16[m, k], b: f16[k, n], r: f32[n]) -> c: f16[m, n]\n"
+              " c = f16(relu(a @ b + r))\n",
+              {.m = 33, .n = 40, .k = 3000});
+    CHECK_ALL("kernel p(a: f16[m, k], b: f16[k, n], r: f32[n]) -> c: f16[m, n]\n"
+              " c = f16(gelu(a @ b + r))\n",
+              {.m = 16, .n = 64, .k = 9000});
+    CHECK_ALL("kernel p(a: f16[m, k], b: f16[k, n], r: f32[n]) -> c: f32[m, n] +=\n"
+              " c = a @ b + r\n",
+              {.m = 33, .n = 40, .k = 3000});
+    CHECK_ALL("kernel p(a: s8[m, k], b: s8[k, n]) -> c: s32[m, n]\n c = a @ b\n",
+              {.m = 33, .n = 40, .k = 3000});
 }
 
 /* What cannot be done is told with its place. */

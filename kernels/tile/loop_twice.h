@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Private to loop_*.c: a running softmax that looks at its keys twice. A program of the form
+ *
+ *     x = dot(q, k, d) * scale                 a scale above 0; or -inf where a mask says so
+ *     top = max(m, max(x, t))                  m from -inf on, for nothing else
+ *     p = exp(x - top)      r = exp(m - top)
+ *     l = l * r + sum(p, t)                    and
+ *     acc = acc * r + dot(f16(p), v, t)        from 0 on; p may be 0 by a mask before either
+ *
+ * comes to the same if the maximum of all keys is known before the first p: r is 1 then, the
+ * Cube adds up acc in L0C, and what is done with a score is left to engines that have time.
+ * The Cube begins its sums with -max instead of 0 (the bias table), and the fixpipe, whose
+ * leaky relu multiplies what is below 0, does the scale. Left to the Vector are max, exp, the
+ * cast and the sum, each once, where it had nine. The first product is computed a second time for
+ * that.
+ *
+ * So an item, a block of rows, has two passes over its tiles of keys: looks, for the maximum,
+ * and works. A turn of the loop is a look of item i + 1 and a work of item i, which have the
+ * same tile of keys if they are of one batch. Maximum and sum are planes of a tile's size, to
+ * which each tile adds its own, and become columns once an item.
+ */
+#ifndef KERNELS_TILE_LOOP_TWICE_H
+#define KERNELS_TILE_LOOP_TWICE_H
+
+#include "kernels/tile/loop_core.h"
+
+enum {
+    TWICE_QUERIES = 4, /* blocks of rows in L1; two of them are in L0B */
+    TWICE_VARIANTS = 8,
+    TWICE_TAILS = 2,
+    TWICE_LEAST = 3, /* tiles: of no more keys it is not worth it */
+    TWICE_MORE = 4,  /* planes between, besides one */
+};
+
+/* Semaphores besides those of loop.h. */
+enum {
+    TWICE_CL_FREE = LOOP_SEMS, /* a look's product in L0C, in UB */
+    TWICE_CL_FULL,
+    TWICE_LS_FREE,
+    TWICE_LS_FULL,
+    TWICE_NEG_FREE, /* -max in UB, in L1 */
+    TWICE_NEG_FULL,
+    TWICE_BIAS_FREE,
+    TWICE_BIAS_FULL,
+    TWICE_ITEM_FREE, /* L0B's part and the bias table, behind an item's last first product */
+    TWICE_SEMS,
+};
+
+/* Those that count what is empty, and how many there are; 0: as many as tiles are in L1. */
+enum { TWICE_EMPTY = 16 };
+extern const struct twice_empty {
+    uint8_t sem, units;
+    const char *of;
+} twice_empty[TWICE_EMPTY];
+unsigned twice_units(const struct loop_plan *p, unsigned i);
+
+/* Commands that are the same for all cores; see twice_commands(). Their variants are */
+enum twice_command {
+    TWICE_SLOPE,   /* FIX, once */
+    TWICE_L0_Q,    /* the item's number */
+    TWICE_L0_BIAS, /* none */
+    TWICE_L0_K,    /* where in the ring */
+    TWICE_L0_V,    /* where in the ring */
+    TWICE_L0_P,
+    TWICE_MMAD_WORK, /* item's parity, TWICE_BOTH */
+    TWICE_MMAD_LOOK, /* item's parity, TWICE_BOTH */
+    TWICE_MMAD_DONE,
+    TWICE_MMAD_VALUE, /* TWICE_FIRST, TWICE_LAST */
+    TWICE_FIX_WORK,
+    TWICE_FIX_LOOK,
+    TWICE_FIX_VALUE,
+    TWICE_COPY_P, /* MTE3 */
+    TWICE_COPY_BIAS,
+    TWICE_COMMANDS,
+};
+/* What turns of a run do. */
+enum { TWICE_LOOKS, TWICE_WORKS, TWICE_LOOKS_AND_WORKS, TWICE_KINDS };
+enum {
+    TWICE_BIAS = 4,   /* the bias comes behind it */
+    TWICE_THEN = 2,   /* another product has the same keys, in L0A, behind it */
+    TWICE_BEHIND = 4, /* or before it */
+    TWICE_FIRST = 1,  /* of the item's second products */
+    TWICE_LAST = 2
+};
+
+struct loop_twice {
+    struct loop_form look, work; /* of kernels whose scores are what the fixpipe gives */
+    struct loop_room look_room, out_room;
+    tile_value scores, top, powers,
+        summed;     /* x; the carried m; exp; what the sum adds up */
+    unsigned sum;   /* carry[] that it is */
+    tile_value acc; /* LAST of what is as wide as v */
+    float scale;
+    bool checked;               /* cmd[] */
+    bool plain[TILE_NODES + 1]; /* is of indices and numbers */
+    uint32_t top_plane, sum_plane, top_column, negative;
+    uint32_t l0c_look, l0c_value, l1_bias;
+    struct loop_part_commands *look_part[LOOP_VARIANTS];
+    /* What a turn of a run pushes to MTE1, by places in the rings of keys and values; to M, by
+     * the item's parity and whether the second product is the first; to FIX. */
+    union cmd run_l0[LOOP_RING][LOOP_RING][3], run_m[TWICE_KINDS][2][2][3],
+        run_fix[TWICE_KINDS][2];
+    union cmd cmd[TWICE_COMMANDS][TWICE_TAILS][TWICE_VARIANTS];
+};
+
+/* What a turn does. */
+struct twice_turn {
+    bool look, work; /* at least one, of the same keys */
+    const struct loop_cursor *look_at, *work_at;
+    uint64_t number;
+};
+struct twice_turns {
+    const struct loop_plan *p;
+    struct loop_cursor look, work; /* the next ones */
+    uint64_t number;
+};
+struct twice_turns twice_begin(const struct loop_plan *p, uint64_t begin, uint64_t end);
+/* The next one; false: there is no more. Then on to the one behind it. */
+bool twice_turn(const struct twice_turns *t, struct twice_turn *turn);
+void twice_next(struct twice_turns *t, const struct twice_turn *turn);
+
+/* What becomes of the commands of a core, in the order in which they are pushed: nobody in it
+ * waits for what comes behind it. */
+enum twice_part {
+    TWICE_PART_LOOK,
+    TWICE_PART_WORK,
+    TWICE_PART_FILL_TOP, /* before an item's first look, its first work */
+    TWICE_PART_FILL_SUM,
+    TWICE_PART_TOP, /* behind the last ones */
+    TWICE_PART_SUM,
+    TWICE_PART_OUT,
+    TWICE_PART_ONCE,
+    TWICE_PARTS
+};
+/* Of the plan's part[]; not of the first two. */
+extern const uint8_t twice_parts[TWICE_PARTS];
+/* Turns that follow each other with nothing that begins or ends, of whole tiles, from this one
+ * on. In each the loads of a later one: of so many in a row from that one on, then load(). */
+struct twice_run {
+    uint32_t turns, loads;
+    const struct twice_turn *first, *ahead;
+    bool value_first; /* the second product of the work before is its item's first */
+    void (*load)(void *walk);
+    void *walk;
+};
+struct twice_sink {
+    /* Runs at once; or NULL, and each turn by its commands: turn() is told for how many
+     * turns a run goes on, 0 for none, and of which items one was looked for, if at all, and
+     * answers whether it knows such, of which leap() leaves out as many as it is told. */
+    void (*run)(void *of, const struct twice_run *run);
+    bool (*turn)(void *of, const struct twice_turn *now, uint32_t turns);
+    void (*leap)(void *of, uint32_t turns);
+    void (*load)(void *of, enum loop_command which, const struct twice_turn *turn);
+    void (*command)(void *of, enum twice_command which, unsigned tail, unsigned variant);
+    void (*part)(void *of, enum twice_part part, const struct loop_cursor *c);
+    void (*store)(void *of, const struct loop_cursor *c);
+};
+/* Items begin to end - 1. */
+void twice_walk(const struct loop_plan *p, uint64_t begin, uint64_t end,
+                const struct twice_sink *sink, void *of);
+
+/* loop_twice.c: false: the program has another form. */
+bool twice_form(struct loop_twice *t, const struct loop_form *f,
+                struct tile_arena *arena);
+/* loop_twice_room.c: with `more` planes between; false: that does not fit. */
+bool twice_room(struct loop_plan *p, uint32_t tile, unsigned more);
+/* loop_twice_parts.c: the Vector's commands. */
+void twice_emit(struct loop_plan *p, struct loop_emit *e);
+/* loop_twice_cube.c: the others; pipe and cycles of one, directly behind another or not. */
+void twice_commands(struct loop_plan *p);
+void twice_runs(const struct loop_plan *p); /* of those that have been looked at */
+enum pipe twice_pipe(enum twice_command which);
+/* loop_twice_play.c */
+void twice_play(const struct loop_plan *p, struct loop_core *core);
+void twice_finish(const struct loop_plan *p);
+int twice_check(const struct loop_plan *p, struct loop_core *core,
+                const struct loop_cursor *c, struct sched_report *report);
+/* loop_twice_predict.c */
+struct tile_cycles twice_predict(const struct loop_plan *p);
+
+#endif

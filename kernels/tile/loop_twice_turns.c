@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The turns of a core's loop in a running softmax, and what is pushed in each; see
+ * loop_twice.h.
+ */
+#include "kernels/tile/loop_twice.h"
+
+const struct twice_empty twice_empty[TWICE_EMPTY] = {
+    {LOOP_Q_FREE, TWICE_QUERIES, "first factor"},
+    {LOOP_K_FREE, 0, "keys"},
+    {LOOP_V_FREE, 0, "values"},
+    {LOOP_L0K_FREE, 1, "keys in L0"},
+    {LOOP_L0V_FREE, 1, "values in L0"},
+    {LOOP_CS_FREE, 1, "first product"},
+    {LOOP_CO_FREE, 1, "second product"},
+    {LOOP_S_FREE, 1, "first product in UB"},
+    {LOOP_P_FREE, 1, "cast"},
+    {LOOP_LP_FREE, 1, "cast in L1"},
+    {LOOP_OUT_FREE, 1, "results"},
+    {TWICE_CL_FREE, 1, "product for the maximum"},
+    {TWICE_LS_FREE, 1, "product for the maximum in UB"},
+    {TWICE_NEG_FREE, 1, "maximum"},
+    {TWICE_BIAS_FREE, 1, "maximum in L1"},
+    {TWICE_ITEM_FREE, 3, "what an item has in L0B and BT"},
+};
+
+unsigned twice_units(const struct loop_plan *p, unsigned i)
+{
+    return twice_empty[i].units ? twice_empty[i].units : p->room.ring;
+}
+
+const uint8_t twice_parts[TWICE_PARTS] = {
+    [TWICE_PART_FILL_TOP] = LOOP_COLUMNS, [TWICE_PART_FILL_SUM] = LOOP_PLANES,
+    [TWICE_PART_TOP] = LOOP_TOP,          [TWICE_PART_SUM] = LOOP_SUM,
+    [TWICE_PART_OUT] = PART_END,          [TWICE_PART_ONCE] = LOOP_ONCE};
+
+struct twice_turns twice_begin(const struct loop_plan *p, uint64_t begin, uint64_t end)
+{
+    struct loop_cursor first = loop_begin(p, begin, end);
+
+    return (struct twice_turns){.p = p, .look = first, .work = first};
+}
+
+/* Of one batch, so that their keys are the same. */
+static bool same_batch(const struct twice_turns *t)
+{
+    return t->look.item / t->p->form.blocks == t->work.item / t->p->form.blocks;
+}
+
+bool twice_turn(const struct twice_turns *t, struct twice_turn *turn)
+{
+    bool work = t->look.done || t->look.item > t->work.item;
+    bool look = !t->look.done && t->look.item <= t->work.item + 1;
+
+    if (t->work.done) {
+        return false;
+    }
+    if (work && look && (!same_batch(t) || t->look.tile != t->work.tile)) {
+        /* One after the other; the maximum of the next item has the room of the one before,
+         * which the first work takes. */
+        look = t->look.tile <= t->work.tile && !(t->look.last && t->work.first);
+        work = !look;
+    }
+    *turn = (struct twice_turn){look, work, &t->look, &t->work, t->number};
+    return true;
+}
+
+void twice_next(struct twice_turns *t, const struct twice_turn *turn)
+{
+    t->number++;
+    if (turn->look) {
+        loop_next(t->p, &t->look);
+    }
+    if (turn->work) {
+        loop_next(t->p, &t->work);
+    }
+}
+
+/* --- what is pushed --- */
+
+struct walk {
+    const struct loop_plan *p;
+    const struct twice_sink *sink;
+    void *of;
+    uint64_t begin;
+    struct twice_turns now, ahead; /* ahead: whose keys and values are loaded next */
+    struct loop_cursor value;      /* whose second product comes next, if `left` */
+    bool left, out;                /* out: it was an item's last */
+};
+
+static unsigned tail_of(const struct walk *w, const struct loop_cursor *c)
+{
+    return c->tile == w->p->tiles - 1;
+}
+
+static void push(const struct walk *w, enum twice_command which,
+                 const struct loop_cursor *c, unsigned variant)
+{
+    w->sink->command(w->of, which, tail_of(w, c), variant);
+}
+
+/* The second product of the work before: what is cast gets to L1 and L0B first. */
+static void second_product(struct walk *w)
+{
+    const struct loop_cursor *c = &w->value;
+
+    if (!w->left) {
+        return;
+    }
+    push(w, TWICE_COPY_P, c, 0);
+    push(w, TWICE_L0_V, c, (unsigned)(c->number % w->p->room.ring));
+    push(w, TWICE_L0_P, c, 0);
+    push(w, TWICE_MMAD_VALUE, c,
+         (c->first ? TWICE_FIRST : 0) | (c->last ? TWICE_LAST : 0));
+    if (c->last) {
+        push(w, TWICE_FIX_VALUE, c, 0);
+    }
+    w->left = false;
+    w->out = c->last;
+}
+
+static void push_work(const struct walk *w, const struct loop_cursor *c, unsigned others)
+{
+    push(w, TWICE_MMAD_WORK, c, (unsigned)(c->item - w->begin) % 2 | others);
+    push(w, TWICE_FIX_WORK, c, 0);
+    if (c->last) {
+        push(w, TWICE_MMAD_DONE, c, 0);
+    }
+}
+
+static void push_look(const struct walk *w, const struct loop_cursor *c, unsigned others)
+{
+    push(w, TWICE_MMAD_LOOK, c, (unsigned)(c->item - w->begin) % 2 | others);
+    push(w, TWICE_FIX_LOOK, c, 0);
+}
+
+/* An item's last look comes first: its maximum is waited for. */
+static void first_products(struct walk *w, const struct twice_turn *t)
+{
+    const struct loop_cursor *look = t->look_at, *work = t->work_at;
+    bool begins = t->work && work->first, both = t->look && t->work;
+    bool look_first = t->look && look->last;
+
+    if (t->look && look->first) {
+        push(w, TWICE_L0_Q, look, (unsigned)((look->item - w->begin) % TWICE_QUERIES));
+    }
+    push(w, TWICE_L0_K, t->work ? work : look,
+         (unsigned)(t->number % w->p->room.ring) | (begins ? TWICE_BIAS : 0));
+    if (begins) {
+        push(w, TWICE_L0_BIAS, work, 0);
+    }
+    if (look_first) {
+        push_look(w, look, both ? TWICE_THEN : 0);
+    }
+    if (t->work) {
+        push_work(w, work, !both ? 0 : look_first ? TWICE_BEHIND : TWICE_THEN);
+    }
+    if (t->look && !look_first) {
+        push_look(w, look, both ? TWICE_BEHIND : 0);
+    }
+}
+
+static void loads(const struct walk *w, const struct twice_turn *t)
+{
+    if (t->look && t->look_at->first) {
+        w->sink->load(w->of, LOOP_LOAD_Q, t);
+    }
+    w->sink->load(w->of, LOOP_LOAD_K, t);
+    if (t->work) {
+        w->sink->load(w->of, LOOP_LOAD_V, t);
+    }
+}
+
+/* An item's results, once its last second product has gone to UB. */
+static void results(struct walk *w)
+{
+    if (w->out) {
+        w->sink->part(w->of, TWICE_PART_OUT, &w->value);
+        w->sink->store(w->of, &w->value);
+        w->out = false;
+    }
+}
+
+static void look(struct walk *w, const struct loop_cursor *c)
+{
+    w->sink->part(w->of, TWICE_PART_LOOK, c);
+    if (c->last) {
+        w->sink->part(w->of, TWICE_PART_TOP, c);
+        push(w, TWICE_COPY_BIAS, c, 0);
+    }
+}
+
+static void work(struct walk *w, const struct loop_cursor *c)
+{
+    w->sink->part(w->of, TWICE_PART_WORK, c);
+    results(w);
+    if (c->last) {
+        w->sink->part(w->of, TWICE_PART_SUM, c);
+    }
+}
+
+static void on_vector(struct walk *w, const struct twice_turn *t)
+{
+    bool look_first = t->look && t->look_at->last;
+
+    if (t->work && t->work_at->first) {
+        w->sink->part(w->of, TWICE_PART_FILL_SUM, t->work_at);
+    }
+    if (t->look && t->look_at->first) {
+        w->sink->part(w->of, TWICE_PART_FILL_TOP, t->look_at);
+    }
+    if (look_first) {
+        look(w, t->look_at);
+    }
+    if (t->work) {
+        work(w, t->work_at);
+    }
+    results(w);
+    if (t->look && !look_first) {
+        look(w, t->look_at);
+    }
+}
+
+static void push_turn(struct walk *w, const struct twice_turn *t)
+{
+    first_products(w, t);
+    second_product(w);
+}
+
+/* --- turns of one kind --- */
+
+/* Whole tiles from this one on that are followed by another one, or with `more` by none. */
+static uint32_t whole_tiles(const struct walk *w, const struct loop_cursor *c,
+                            uint32_t more)
+{
+    uint32_t n = c->steps - 1 + more, last = w->p->tiles - 1 - c->tile, i = 0;
+
+    n = n < last ? n : last;
+    while (i < n && c->which[c->tile + i]) {
+        i++;
+    }
+    return c->first ? 0 : i;
+}
+
+/* Turns that do the same of the same items as the next one, with nothing that begins; with
+ * `more` the last one of them may be an item's last. */
+static uint32_t alike(const struct walk *w, const struct twice_turns *t, uint32_t more,
+                      struct twice_turn *next)
+{
+    const struct loop_cursor *look = &t->look, *work = &t->work;
+    uint32_t n = UINT32_MAX, of_look, of_work;
+
+    next->look = !look->done;
+    next->work = look->done || look->item != work->item;
+    if (work->done ||
+        (next->look && next->work &&
+         (look->item != work->item + 1 || !same_batch(t) || look->tile != work->tile))) {
+        return 0;
+    }
+    of_look = next->look ? whole_tiles(w, look, more) : n;
+    of_work = next->work ? whole_tiles(w, work, more) : n;
+    n = of_look < of_work ? of_look : of_work;
+    next->look_at = look;
+    next->work_at = work;
+    next->number = t->number;
+    return n;
+}
+
+static void skip(struct loop_cursor *c, uint32_t turns)
+{
+    c->tile += turns - 1;
+    c->steps -= turns - 1;
+    c->number += turns - 1;
+    c->last = c->steps == 1;
+}
+
+static void skip_run(struct twice_turns *t, const struct twice_turn *kind, uint32_t turns)
+{
+    if (kind->look) {
+        skip(&t->look, turns);
+    }
+    if (kind->work) {
+        skip(&t->work, turns);
+    }
+    t->number += turns - 1;
+    twice_next(t, kind); /* the last one leads on as any other */
+}
+
+static void load_ahead(void *of)
+{
+    struct walk *w = of;
+    struct twice_turn next;
+
+    if (twice_turn(&w->ahead, &next)) {
+        loads(w, &next);
+        twice_next(&w->ahead, &next);
+    }
+}
+
+/* The turns have been played, by other means. */
+static void skip_turns(struct walk *w, const struct twice_turn *kind, uint32_t turns)
+{
+    if (kind->work) {
+        w->value = w->now.work;
+        skip(&w->value, turns);
+        w->value.first = false;
+    }
+    skip_run(&w->now, kind, turns);
+}
+
+static uint32_t loads_of(const struct walk *w, const struct twice_turns *ahead,
+                         const struct twice_turn *now, uint32_t turns,
+                         struct twice_turn *then)
+{
+    uint32_t loads = alike(w, ahead, 1, then);
+
+    if (then->look != now->look || then->work != now->work) {
+        loads = 0;
+    }
+    return loads < turns ? loads : turns;
+}
+
+/* Turns without a beginning or an end, if what comes next is such. */
+static void run(struct walk *w)
+{
+    struct twice_turn now, then;
+    struct twice_turns ahead;
+    uint32_t turns = alike(w, &w->now, 0, &now), loads;
+
+    if (turns == 0 || now.work != w->left || (w->left && w->value.last)) {
+        return;
+    }
+    ahead = w->ahead;
+    loads = loads_of(w, &ahead, &now, turns, &then);
+    if (loads) {
+        skip_run(&w->ahead, &then, loads);
+    }
+    w->sink->run(w->of, &(struct twice_run){.turns = turns,
+                                            .loads = loads,
+                                            .first = &now,
+                                            .ahead = &then,
+                                            .value_first = w->left && w->value.first,
+                                            .load = load_ahead,
+                                            .walk = w});
+    skip_turns(w, &now, turns);
+}
+
+/* The same for who wants to know of each turn, and leaves out those that are as others. */
+static void leap(struct walk *w)
+{
+    struct twice_turn now = {0}, then;
+    uint32_t turns = alike(w, &w->now, 0, &now);
+    bool of_run = turns && now.work == w->left && !(w->left && w->value.last);
+
+    if (now.look_at == NULL) { /* the next turn cannot begin one */
+        now.look = now.work = false;
+    }
+    if (!w->sink->turn(w->of, &now, of_run ? turns : 0)) {
+        return;
+    }
+    turns = loads_of(w, &w->ahead, &now, turns - 1, &then);
+    if (turns) {
+        w->sink->leap(w->of, turns);
+        skip_run(&w->ahead, &then, turns);
+        skip_turns(w, &now, turns);
+    }
+}
+
+void twice_walk(const struct loop_plan *p, uint64_t begin, uint64_t end,
+                const struct twice_sink *sink, void *of)
+{
+    struct walk w = {.p = p, .sink = sink, .of = of, .begin = begin};
+    struct twice_turn turn;
+
+    w.now = w.ahead = twice_begin(p, begin, end);
+    sink->part(of, TWICE_PART_ONCE, &w.now.work);
+    sink->command(of, TWICE_SLOPE, 0, 0);
+    for (unsigned i = 0; i + 1 < p->room.ring; i++) {
+        load_ahead(&w);
+    }
+    for (;;) {
+        if (sink->run) {
+            run(&w);
+        } else {
+            leap(&w);
+        }
+        if (!twice_turn(&w.now, &turn)) {
+            break;
+        }
+        push_turn(&w, &turn);
+        load_ahead(&w);
+        on_vector(&w, &turn);
+        w.left = turn.work;
+        w.value = turn.work ? *turn.work_at : w.value;
+        twice_next(&w.now, &turn);
+    }
+    second_product(&w);
+    results(&w);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Softmax along long rows, which on a2 goes through L1: kernels/tile/rows.h.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hal/chip.h"
+#include "kernels/cli/data.h"
+#include "kernels/tile/text.h"
+#include "kernels/tile/tile.h"
+#include "tests/target/kernels/tile/check.h"
+#include "tests/target/test.h"
+
+#define SOFTMAX                                                                          \
+    "kernel softmax(x: f32[m, n]) -> y: f32[m, n]\n"                                     \
+    " e = exp(x - max(x, n))\n y = e / sum(e, n)\n"
+
+enum { ARENA_BYTES = 4 << 20, ROWS = 67, COLUMNS = 8192, BYTES = ROWS * COLUMNS * 4 };
+
+TEST_LONG(tile_rows, softmax)
+{
+    CHECK_ALL(SOFTMAX, {0, 66, 8192, 0}, {0, 32, 15360, 0}, {0, 13, 40960, 0},
+              {0, 8, 65536, 0});
+}
+
+static void run(void *y, const void *x, unsigned cores)
+{
+    struct tile_arena arena = {malloc(ARENA_BYTES), ARENA_BYTES, 0};
+    static struct sched_report report;
+    struct tile_error error;
+    struct tile_plan *plan;
+    struct tile_kernel *k = tile_parse(&arena, SOFTMAX, strlen(SOFTMAX), NULL, &error);
+
+    CHECK_OK(tile_set_size(k, 0, ROWS));
+    CHECK_OK(tile_set_size(k, 1, COLUMNS));
+    CHECK_OK(tile_plan(&plan, k, cores, &arena, &error));
+    CHECK_OK(tile_run(plan, &(struct tile_call){.in = {x}, .out = {y}}, &report));
+    free(arena.base);
+}
+
+/* A row against libm. */
+static bool is_right(const float *y, const float *x)
+{
+    double most = x[0], sum = 0;
+    bool right = true;
+
+    for (unsigned i = 0; i < COLUMNS; i++) {
+        most = x[i] > most ? x[i] : most;
+    }
+    for (unsigned i = 0; i < COLUMNS; i++) {
+        sum += exp(x[i] - most);
+    }
+    for (unsigned i = 0; i < COLUMNS; i++) {
+        double want = exp(x[i] - most) / sum;
+        right = right && fabs(y[i] - want) <= 1e-6 * want;
+    }
+    return right;
+}
+
+/* Rows without a number that is the greatest, or whose greatest is infinite, come to NaN, and
+ * no other row does; all with the same bytes whoever computes them. Rows are chunks, and the
+ * last group has fewer. */
+TEST(tile_rows, any_number_of_cores)
+{
+    static const unsigned cores[] = {2, 7, 12, 32}; /* groups of 4, 2, 1 */
+    float *x = data_make("test", TYPE_F32, ROWS * COLUMNS, 1);
+    float *one = malloc(BYTES), *some = malloc(BYTES);
+
+    x[3 * COLUMNS + 17] = NAN;
+    x[5 * COLUMNS + 8000] = INFINITY;
+    for (unsigned i = 0; i < COLUMNS; i++) {
+        x[66 * COLUMNS + i] = -INFINITY;
+        x[7 * COLUMNS + i] = i % 2 ? -INFINITY : 3e38F;
+    }
+    run(one, x, 1);
+    for (unsigned r = 0; r < ROWS; r++) {
+        bool nan = r == 3 || r == 5 || r == 66;
+        CHECK(isnan(one[r * COLUMNS]) == nan && isnan(one[r * COLUMNS + 8191]) == nan);
+    }
+    CHECK_EQ(one[7 * COLUMNS] == 1.0F / (COLUMNS / 2) && one[7 * COLUMNS + 1] == 0, 1);
+    CHECK(is_right(one, x) && is_right(one + 65 * COLUMNS, x + 65 * COLUMNS));
+    for (unsigned i = 0; i < sizeof(cores) / sizeof(cores[0]); i++) {
+        if (cores[i] > chip_cores()) {
+            continue;
+        }
+        run(some, x, cores[i]);
+        CHECK(memcmp(one, some, BYTES) == 0);
+    }
+    free(x);
+    free(one);
+    free(some);
+}
