@@ -49,12 +49,13 @@ enum conv_act {
 };
 enum { CONV_TEXT = 160, CONV_EXACT_PASSES = 36 /* of the Vector, where it is exact */ };
 
+struct conv_part;
 struct conv {
     const void *x, *weight, *bias; /* weight: of conv2d() packed, of conv_ref() not */
     void *y;
     uint32_t n, h, w, c, o, kh, kw;
     uint32_t stride_h, stride_w, dilation_h, dilation_w, groups;
-    uint32_t pad_top, pad_left, pad_bottom, pad_right;
+    int32_t pad_top, pad_left, pad_bottom, pad_right; /* below 0: of a part alone */
     enum type in, out;
     float scale;           /* S8 to S8 or F16; times that of the output channel */
     int32_t zero;          /* S8 to S8: what 0 becomes */
@@ -66,7 +67,10 @@ struct conv {
     float limit;     /* not 0: no more than this behind the activation */
     const void *add; /* F16 (n, oh, ow, o) or none; behind the activation or before it */
     bool add_last;
-    unsigned cores; /* 0: all of the chip */
+    bool in_rows;                 /* the weights are not packed */
+    bool sums;                    /* go to UB as they are, for a struct conv_sink */
+    unsigned cores;               /* 0: all of the chip */
+    const struct conv_part *part; /* of what it is one: plan.h; none: it is whole */
 };
 
 /* Height and width of y. */
@@ -82,6 +86,9 @@ MUST_CHECK int conv_check(const struct conv *p, char why[CONV_TEXT]);
 uint64_t conv_packed_bytes(const struct conv *p);
 MUST_CHECK int conv_pack(const struct conv *p, const void *weight, void *packed,
                          struct sched_report *report);
+/* The share of the task's block of so many, in a launch of others; what conv_check() takes. */
+void conv_pack_block(const struct conv *p, const void *weight, void *packed,
+                     unsigned shares);
 MUST_CHECK int conv2d(const struct conv *p, struct sched_report *report);
 /* Scales of output channels as the fixpipe has them, with p->zero; as TFLite's, for which
  * the table has so many numbers. */
@@ -91,5 +98,7 @@ void conv_exact_table(const struct conv *p, int32_t *table);
 /* Element i of y by the definition above, computed by the hart, as the bits that the machine
  * must give. */
 uint32_t conv_ref(const struct conv *p, uint64_t i);
+/* What the definition makes of a sum in fp32, S8 scaled already: the bits of an element. */
+uint32_t conv_ref_finish(const struct conv *p, float value);
 
 #endif

@@ -14,7 +14,19 @@
 #include "kernels/lib/share.h"
 #include "sched/launch.h"
 
+enum { MOST_ROWS = 16384 /* of 32 bytes, from a block of columns to the next in L1 */ };
+
 /* --- copy in --- */
+
+static __attribute__((noinline)) void load_blank(const struct conv_share *s, uint32_t to,
+                                                 uint32_t bytes)
+{
+    union cmd cmd;
+
+    mte_fill(&cmd, NPU_MEM_L1, to, s->plan->p.in, 0, bytes);
+    tque_enque(s->patch, to, &cmd);
+    task_issue(PIPE_MTE2, &cmd);
+}
 
 static void load_patch(const struct conv_share *s, const struct conv_unit *u,
                        struct conv_chunk chunk)
@@ -32,9 +44,13 @@ static void load_patch(const struct conv_share *s, const struct conv_unit *u,
                              .l1_mat = u->map.map_w};
     union cmd cmd;
 
+    if (u->blank) {
+        load_blank(s, to, u->images * chunk.blocks * pixels * MTE_BLOCK);
+        return;
+    }
     if (s->plan->few) {
         uint64_t pixel = (uint64_t)u->image * p->h + u->map_row;
-        mte_gm_to_l1(&cmd, to, conv_at(p->x, pixel * p->w * p->c, p->in),
+        mte_gm_to_l1(&cmd, to, conv_at(p->x, pixel * p->w * p->c, s->plan->in_bytes),
                      pixels * s->plan->pixel);
         tque_enque(s->patch, to, &cmd);
         task_issue(PIPE_MTE2, &cmd);
@@ -45,9 +61,42 @@ static void load_patch(const struct conv_share *s, const struct conv_unit *u,
             ((uint64_t)(u->image + i) * p->h + u->map_row) * p->w + u->map_col;
         uint64_t from = pixel * p->c + u->group * s->plan->in + chunk.first;
         mte_gm_to_l1_nz_many(&cmd, to + i * chunk.blocks * pixels * MTE_BLOCK,
-                             conv_at(p->x, from, p->in), &nz);
+                             conv_at(p->x, from, s->plan->in_bytes), &nz);
         if (i + 1 == u->images) {
             tque_enque(s->patch, to, &cmd);
+        }
+        task_issue(PIPE_MTE2, &cmd);
+    }
+}
+
+/* Filters as they lie: a matrix of taps and channels each, which in L1 lies across, so that
+ * what is side by side in GM is brought as such. */
+static __attribute__((noinline)) void load_filters(const struct conv_share *s,
+                                                   const struct conv_unit *u,
+                                                   struct conv_chunk chunk, uint32_t to)
+{
+    const struct conv_plan *l = s->plan;
+    uint32_t filter = l->p.kh * l->p.kw * l->in, taps = l->few ? 1 : l->taps;
+    uint32_t n = up16(u->n_count), end = chunk.first + chunk.channels;
+    uint32_t most = taps * n <= MOST_ROWS ? chunk.blocks * l->c0 : l->c0;
+    uint64_t first = (uint64_t)(u->group * l->out + u->n_first) * filter;
+    union cmd cmd;
+
+    for (uint32_t c = chunk.first; c < end; c += most) {
+        mte_gm_to_l1_nz_many(
+            &cmd, to + (c - chunk.first) / l->c0 * taps * n * MTE_BLOCK,
+            conv_at(l->p.weight, first + c, l->in_bytes),
+            &(struct mte_nz_many){.type = l->p.in,
+                                  .n_mats = u->n_count,
+                                  .n_rows = taps,
+                                  .n_cols = l->few ? filter : min_u32(most, end - c),
+                                  .gm_pitch = l->few ? filter : l->in,
+                                  .gm_mat = filter,
+                                  .block_rows = min_u32(taps * n, MOST_ROWS),
+                                  .l1_mat = 1});
+        cmd.nd2nz.dst_row_stride = (uint16_t)n;
+        if (c + most >= end) {
+            tque_enque(s->weights, to, &cmd);
         }
         task_issue(PIPE_MTE2, &cmd);
     }
@@ -63,6 +112,10 @@ static void load_weights(const struct conv_share *s, const struct conv_unit *u,
     uint64_t block = ((uint64_t)u->group * l->blocks + chunk.first / l->c0) * l->taps;
     union cmd cmd;
 
+    if (l->p.in_rows) {
+        load_filters(s, u, chunk, to);
+        return;
+    }
     mte_gm_to_l1_rows(&cmd, to,
                       (const char *)l->p.weight + (block * all + u->n_first) * MTE_BLOCK,
                       &(struct mte_rows){.n_rows = chunk.blocks * l->taps,
@@ -78,7 +131,8 @@ static void load_bias(const struct conv_share *s, const struct conv_unit *u)
     uint32_t to = tque_alloc(s->bias);
     union cmd cmd;
 
-    mte_gm_to_l1(&cmd, to, conv_at(l->p.bias, u->group * l->out + u->n_first, TYPE_F32),
+    mte_gm_to_l1(&cmd, to,
+                 conv_at(l->p.bias, u->group * l->out + u->n_first, sizeof(float)),
                  u->n_count * 4);
     tque_enque(s->bias, to, &cmd);
     task_issue(PIPE_MTE2, &cmd);
@@ -99,9 +153,13 @@ static void load_words(const struct conv_share *s, const struct conv_unit *u)
 static void load_added(const struct conv_share *s, const struct conv_unit *u,
                        uint32_t first, uint32_t end)
 {
-    for (uint32_t i = first; i < end && s->plan->p.add; i++) {
+    for (uint32_t i = first; i < end && (s->plan->p.add || s->sink); i++) {
         struct conv_piece piece = conv_piece(s->plan, u, i);
-        conv_tail_load(s, u, &piece);
+        if (s->sink) {
+            s->sink->load(s, u, &piece);
+        } else {
+            conv_tail_load(s, u, &piece);
+        }
     }
 }
 
@@ -144,7 +202,7 @@ static void load_unit(const struct conv_share *s, uint32_t unit,
 static void copy_in(void *arg)
 {
     const struct conv_share *s = arg;
-    bool later = s->plan->chunks == 1;
+    bool later = s->plan->chunks == 1 && (s->plan->p.add || s->sink);
     struct conv_unit u, before = {0};
     bool owed = false;
 
@@ -168,6 +226,59 @@ static void copy_in(void *arg)
 
 /* --- launch --- */
 
+/* Queues and rooms of the core. */
+static void open_share(struct conv_share *s)
+{
+    const struct conv_plan *l = s->plan;
+    struct tpipe *pipe = tpipe_open();
+
+    if (l->p.bias) {
+        s->bias = tque_init(pipe, "bias", C1, PIPE_MTE2, PIPE_MTE1, 1, CONV_BIAS_BYTES);
+        s->bt = tbuf_init(pipe, "bias of columns", C2, CONV_BIAS_BYTES);
+    }
+    if (l->p.words) {
+        s->words = tque_init(pipe, "scales of columns", TSCM, PIPE_MTE2, PIPE_FIX, 1,
+                             CONV_WORD_BYTES);
+    }
+    s->weights =
+        tque_init(pipe, "weights", B1, PIPE_MTE2, PIPE_MTE1, l->b_bufs, l->b_bytes);
+    s->patch = tque_init(pipe, "patch", A1, PIPE_MTE2, PIPE_MTE1, 2, l->a_bytes);
+    s->l0a = tbuf_init(pipe, "windows", A2, CONV_L0_SLOTS * conv_a_bytes(l));
+    s->l0b = tbuf_init(pipe, "slices of weights", B2,
+                       l->b_stays ? l->nt * l->chunk * l->taps * MTE_BLOCK
+                                  : CONV_L0_SLOTS * conv_b_bytes(l));
+    s->l0c = tbuf_init(pipe, "pieces", CO1, l->slots * conv_slot_bytes(l));
+    if (s->sink) {
+        s->sink->begin(s);
+    } else if (l->tail) {
+        conv_tail_init(s, pipe);
+    }
+}
+
+void conv_block(const struct conv_plan *l, unsigned shares, struct conv_room *room,
+                const struct conv_sink *sink)
+{
+    struct conv_share s = {
+        .plan = l,
+        .sink = sink,
+        .room = room,
+        .begin = (uint32_t)share_begin(l->units, 1, task_block(), shares),
+        .end = (uint32_t)share_begin(l->units, 1, task_block() + 1, shares)};
+
+    open_share(&s);
+    sem_post(task_core(), CONV_L0_FREE, CONV_L0_SLOTS);
+    sem_post(task_core(), CONV_C_FREE, l->slots);
+    task_spawn("conv copy-in", copy_in, &s);
+    task_spawn("conv multiply", conv_multiply, &s);
+    if (l->tail) {
+        task_spawn("conv tail", sink ? sink->finish : conv_tail, &s);
+    }
+    task_join_all();
+    task_drain(); /* or what is taken here would be missing to commands */
+    task_wait(CONV_L0_FREE, CONV_L0_SLOTS);
+    task_wait(CONV_C_FREE, l->slots);
+}
+
 /* What the blocks of a launch share. */
 struct run {
     const struct conv_plan *plan;
@@ -177,44 +288,8 @@ struct run {
 static void kernel(void *arg)
 {
     const struct run *run = arg;
-    const struct conv_plan *l = run->plan;
-    struct tpipe *pipe = tpipe_open();
-    struct conv_share s = {
-        .plan = l,
-        .room = &run->rooms[task_block()],
-        .begin = (uint32_t)share_begin(l->units, 1, task_block(), task_blocks()),
-        .end = (uint32_t)share_begin(l->units, 1, task_block() + 1, task_blocks())};
 
-    if (l->p.bias) {
-        s.bias = tque_init(pipe, "bias", C1, PIPE_MTE2, PIPE_MTE1, 1, CONV_BIAS_BYTES);
-        s.bt = tbuf_init(pipe, "bias of columns", C2, CONV_BIAS_BYTES);
-    }
-    if (l->p.words) {
-        s.words = tque_init(pipe, "scales of columns", TSCM, PIPE_MTE2, PIPE_FIX, 1,
-                            CONV_WORD_BYTES);
-    }
-    s.weights =
-        tque_init(pipe, "weights", B1, PIPE_MTE2, PIPE_MTE1, l->b_bufs, l->b_bytes);
-    s.patch = tque_init(pipe, "patch", A1, PIPE_MTE2, PIPE_MTE1, 2, l->a_bytes);
-    s.l0a = tbuf_init(pipe, "windows", A2, CONV_L0_SLOTS * conv_a_bytes(l));
-    s.l0b = tbuf_init(pipe, "slices of weights", B2,
-                      l->b_stays ? l->nt * l->chunk * l->taps * MTE_BLOCK
-                                 : CONV_L0_SLOTS * conv_b_bytes(l));
-    s.l0c = tbuf_init(pipe, "pieces", CO1, l->slots * conv_slot_bytes(l));
-    if (conv_has_tail(&l->p)) {
-        conv_tail_init(&s, pipe);
-    }
-    sem_post(task_core(), CONV_L0_FREE, CONV_L0_SLOTS);
-    sem_post(task_core(), CONV_C_FREE, l->slots);
-    task_spawn("conv copy-in", copy_in, &s);
-    task_spawn("conv multiply", conv_multiply, &s);
-    if (conv_has_tail(&l->p)) {
-        task_spawn("conv tail", conv_tail, &s);
-    }
-    task_join_all();
-    task_drain(); /* or what is taken here would be missing to commands */
-    task_wait(CONV_L0_FREE, CONV_L0_SLOTS);
-    task_wait(CONV_C_FREE, l->slots);
+    conv_block(run->plan, task_blocks(), &run->rooms[task_block()], NULL);
 }
 
 int conv2d(const struct conv *p, struct sched_report *report)

@@ -166,14 +166,40 @@ OPERATOR(conv2d_act, .summary = "y = act(convolution of x + bias + add), channel
 
 /* --- conv2d_q: s8, a scale of each output channel --- */
 
-static struct conv q_of(const struct op_call *c)
+void conv_q_take(const struct op_call *c, struct conv *p)
 {
     const struct conv_own *o = (const void *)c->args;
+
+    p->scales = c->in[SCALES].data;
+    p->words = o->exact ? NULL : c->work[1];
+    p->exact = o->exact ? c->work[1] : NULL;
+}
+
+int conv_q_prepare(struct op_call *c, struct conv *p)
+{
+    const struct conv_own *o = (const void *)c->args;
+    int err;
+
+    c->work[1] = data_alloc(c->op->name, TYPE_S32,
+                            o->exact ? conv_exact_numbers(p) : 2 * (uint64_t)p->o);
+    if (c->work[1] == NULL) {
+        return ERR_NOMEM;
+    }
+    conv_q_take(c, p);
+    err = conv_op_prepare(c, p);
+    if (!err && o->exact) {
+        conv_exact_table(p, c->work[1]);
+    } else if (!err) {
+        conv_words(p, c->work[1]);
+    }
+    return err;
+}
+
+static struct conv q_of(const struct op_call *c)
+{
     struct conv p = conv_of(c);
 
-    p.scales = c->in[SCALES].data;
-    p.words = o->exact ? NULL : c->work[1];
-    p.exact = o->exact ? c->work[1] : NULL;
+    conv_q_take(c, &p);
     return p;
 }
 
@@ -187,23 +213,9 @@ static int q_shape(const struct op_call *c, unsigned number, struct tensor *out)
 
 static int q_prepare(struct op_call *c)
 {
-    const struct conv_own *o = (const void *)c->args;
-    struct conv p = q_of(c);
-    int err;
+    struct conv p = conv_of(c);
 
-    c->work[1] = data_alloc(c->op->name, TYPE_S32,
-                            o->exact ? conv_exact_numbers(&p) : 2 * (uint64_t)p.o);
-    if (c->work[1] == NULL) {
-        return ERR_NOMEM;
-    }
-    p = q_of(c);
-    err = conv_op_prepare(c, &p);
-    if (!err && o->exact) {
-        conv_exact_table(&p, c->work[1]);
-    } else if (!err) {
-        conv_words(&p, c->work[1]);
-    }
-    return err;
+    return conv_q_prepare(c, &p);
 }
 
 static int q_run(const struct op_call *c, struct sched_report *report)
@@ -225,13 +237,10 @@ static void q_ref(const struct op_call *c, unsigned out, uint64_t first, uint64_
     }
 }
 
-/* Exact, each number is halves: products and sums of these. */
-static void q_work(const struct op_call *c, struct work *w)
+void conv_q_work(const struct op_call *c, struct work *w)
 {
     const struct conv_own *o = (const void *)c->args;
-    struct conv p = q_of(c);
 
-    conv_op_work(c, &p, w);
     if (!o->exact) {
         work_out(w, NPU_MEM_L0C, &c->out[0]);
         return;
@@ -241,6 +250,14 @@ static void q_work(const struct op_call *c, struct work *w)
     }
     w->cycles[PIPE_FIX] += (double)c->out[0].count * 4 / chip_cost(COST_L0C_UB_RATE);
     work_out(w, NPU_MEM_UB, &c->out[0]);
+}
+
+static void q_work(const struct op_call *c, struct work *w)
+{
+    struct conv p = q_of(c);
+
+    conv_op_work(c, &p, w);
+    conv_q_work(c, w);
 }
 
 OPERATOR(conv2d_q,

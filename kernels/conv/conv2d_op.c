@@ -4,6 +4,8 @@
  */
 #include <stdio.h>
 
+#include "hal/chip.h"
+#include "hal/mte.h"
 #include "kernels/conv/conv_op.h"
 
 struct conv conv_of(const struct op_call *c)
@@ -28,11 +30,10 @@ struct conv conv_of(const struct op_call *c)
                          .dilation_h = o->dilation,
                          .dilation_w = o->dilation_w ? o->dilation_w : o->dilation,
                          .groups = o->groups,
-                         .pad_top = (uint32_t)pad,
-                         .pad_left = (uint32_t)left,
-                         .pad_bottom =
-                             (uint32_t)(o->pad_bottom < 0 ? pad : o->pad_bottom),
-                         .pad_right = (uint32_t)(o->pad_right < 0 ? left : o->pad_right),
+                         .pad_top = pad,
+                         .pad_left = left,
+                         .pad_bottom = o->pad_bottom < 0 ? pad : o->pad_bottom,
+                         .pad_right = o->pad_right < 0 ? left : o->pad_right,
                          .in = c->in[0].type,
                          .out = c->out[0].type,
                          .scale = o->scale,
@@ -44,16 +45,24 @@ struct conv conv_of(const struct op_call *c)
                          .cores = c->cores};
 }
 
+int conv_op_channels(const struct op_call *c, const struct conv *p)
+{
+    if (c->in[1].shape[3] * p->groups == p->c) {
+        return 0;
+    }
+    fprintf(stderr, "%s: weight has %llu channels, want the %lu of x / %lu groups\n",
+            c->op->name, (unsigned long long)c->in[1].shape[3], (unsigned long)p->c,
+            (unsigned long)p->groups);
+    return ERR_SHAPE;
+}
+
 int conv_op_shape(const struct op_call *c, const struct conv *p, struct tensor *out)
 {
     char why[CONV_TEXT];
-    int err;
+    int err = conv_op_channels(c, p);
 
-    if (c->in[1].shape[3] * p->groups != p->c) {
-        fprintf(stderr, "%s: weight has %llu channels, want the %lu of x / %lu groups\n",
-                c->op->name, (unsigned long long)c->in[1].shape[3], (unsigned long)p->c,
-                (unsigned long)p->groups);
-        return ERR_SHAPE;
+    if (err) {
+        return err;
     }
     err = conv_check(p, why);
     if (err) {
@@ -65,22 +74,37 @@ int conv_op_shape(const struct op_call *c, const struct conv *p, struct tensor *
     return 0;
 }
 
+bool conv_op_room(struct op_call *c, const struct conv *p, uint64_t bytes)
+{
+    c->work[0] = data_alloc(c->op->name, p->in, bytes * 8 / type_bits(p->in));
+    return c->work[0] != NULL;
+}
+
+int conv_op_packed(const struct op_call *c, int err, const struct sched_report *report)
+{
+    if (err) {
+        fprintf(stderr, "%s: weights: %s\n%s\n", c->op->name, err_text(err),
+                report->text);
+    }
+    return err;
+}
+
 /* The weights' fractals, which no launch that is measured makes. */
 int conv_op_prepare(struct op_call *c, const struct conv *p)
 {
     static struct sched_report report;
-    int err;
+    char why[CONV_TEXT];
+    int err = conv_check(p, why);
 
-    c->work[0] =
-        data_alloc(c->op->name, p->in, conv_packed_bytes(p) * 8 / type_bits(p->in));
-    if (c->work[0] == NULL) {
+    if (err) {
+        fprintf(stderr, "%s: %s\n", c->op->name, why);
+        return err;
+    }
+    if (!conv_op_room(c, p, conv_packed_bytes(p))) {
         return ERR_NOMEM;
     }
     err = conv_pack(p, p->weight, c->work[0], &report);
-    if (err) {
-        fprintf(stderr, "%s: weights: %s\n%s\n", c->op->name, err_text(err), report.text);
-    }
-    return err;
+    return conv_op_packed(c, err, &report);
 }
 
 int conv_op_run(const struct op_call *c, struct conv *p, struct sched_report *report)
@@ -100,7 +124,8 @@ int conv_op_run(const struct op_call *c, struct conv *p, struct sched_report *re
     return conv2d(p, report);
 }
 
-/* Depthwise each block of channels is a product with a diagonal for each tap. */
+/* Depthwise each block of channels is a product with a diagonal for each tap, for which each
+ * window comes to L0A. */
 void conv_op_work(const struct op_call *c, const struct conv *p, struct work *w)
 {
     bool apart = conv_is_depthwise(p);
@@ -113,6 +138,10 @@ void conv_op_work(const struct op_call *c, const struct conv *p, struct work *w)
     for (uint32_t g = 0; g < groups; g++) {
         work_matmul(w, p->in, pixels, apart ? block : p->o / p->groups,
                     taps * (apart ? block : p->c / p->groups));
+    }
+    if (apart) {
+        w->cycles[PIPE_MTE1] +=
+            (double)(pixels * taps * groups) * MTE_BLOCK / chip_cost(COST_L1_L0A_RATE);
     }
     w->macs = pixels * p->o * taps * (p->c / p->groups);
 }
@@ -175,6 +204,7 @@ OPERATOR(
     .cases = CASES(
         "--n 1 --h 1 --w 1 --c 1 --o 1 --kh 1 --kw 1 --i 1",
         "--n 2 --h 5 --w 6 --c 3 --o 5 --kh 3 --kw 2 --i 3 --pad 1 --pad-right 0",
+        "--n 2 --h 5 --w 6 --c 4 --o 3 --kh 2 --kw 2 --i 4 --pad 1",
         "--n 1 --h 9 --w 7 --c 6 --o 8 --kh 3 --kw 3 --i 3 --groups 2 --stride 2",
         "--n 1 --h 11 --w 9 --c 40 --o 35 --kh 2 --kw 3 --i 40 --dilation 2 "
         "--dilation-w 3 --activation relu --type s8 --out s8 --zero 5 --scale 1e-4",

@@ -13,7 +13,8 @@
 
 struct conv_own {
     uint32_t stride, stride_w, dilation, dilation_w, groups, pad, activation;
-    int32_t pad_left, pad_bottom, pad_right, zero;
+    uint32_t output_pad;
+    int32_t pad_left, pad_bottom, pad_right, output_pad_w, zero;
     float scale, slope, limit;
     bool add_last, exact;
 };
@@ -36,10 +37,20 @@ struct conv_own {
 
 /* x, weight and the bias are operands 0, 1 and 2; weights are packed in work[0]. */
 struct conv conv_of(const struct op_call *c);
+/* Filters have as many channels as a group of x, or ERR_SHAPE after one line. */
+int conv_op_channels(const struct op_call *c, const struct conv *p);
 int conv_op_shape(const struct op_call *c, const struct conv *p, struct tensor *out);
 int conv_op_prepare(struct op_call *c, const struct conv *p);
+/* The room in work[0], of so many bytes; how packing them there ended, told if it is an error. */
+bool conv_op_room(struct op_call *c, const struct conv *p, uint64_t bytes);
+int conv_op_packed(const struct op_call *c, int err, const struct sched_report *report);
 int conv_op_run(const struct op_call *c, struct conv *p, struct sched_report *report);
 /* All but what the Vector does. */
 void conv_op_work(const struct op_call *c, const struct conv *p, struct work *w);
+/* Of S8 with a scale of each output channel, operand 3, by the fixpipe's words or exact: what
+ * `p` has of that, its table in work[1], and what becomes of the sums. */
+void conv_q_take(const struct op_call *c, struct conv *p);
+int conv_q_prepare(struct op_call *c, struct conv *p);
+void conv_q_work(const struct op_call *c, struct work *w);
 
 #endif

@@ -96,20 +96,10 @@ static uint32_t finish_exact(const struct conv *p, const struct place *e)
     return (uint8_t)(int8_t)(value > 127 ? 127 : value < -128 ? -128 : value);
 }
 
-static uint32_t finish(const struct conv *p, struct place *e)
+uint32_t conv_ref_finish(const struct conv *p, float value)
 {
-    float value = p->in == TYPE_S8 ? (float)(int32_t)e->whole : e->sum;
     uint32_t bits;
 
-    if (p->exact) {
-        return finish_exact(p, e);
-    }
-    if (p->out == TYPE_S32) {
-        return p->act == CONV_RELU && (int32_t)e->whole < 0 ? 0 : e->whole;
-    }
-    if (p->in == TYPE_S8) {
-        value *= (float)scale_of(p->scale * (p->scales ? p->scales[e->o] : 1));
-    }
     if (p->act == CONV_RELU && value <= 0) {
         value = 0;
     } else if (p->act == CONV_LEAKY && value < 0) {
@@ -127,6 +117,22 @@ static uint32_t finish(const struct conv *p, struct place *e)
     }
     memcpy(&bits, &value, sizeof(bits));
     return value != value ? 0x7fc00000 : bits;
+}
+
+static uint32_t finish(const struct conv *p, struct place *e)
+{
+    float value = p->in == TYPE_S8 ? (float)(int32_t)e->whole : e->sum;
+
+    if (p->exact) {
+        return finish_exact(p, e);
+    }
+    if (p->out == TYPE_S32) {
+        return p->act == CONV_RELU && (int32_t)e->whole < 0 ? 0 : e->whole;
+    }
+    if (p->in == TYPE_S8) {
+        value *= (float)scale_of(p->scale * (p->scales ? p->scales[e->o] : 1));
+    }
+    return conv_ref_finish(p, value);
 }
 
 uint32_t conv_ref(const struct conv *p, uint64_t i)

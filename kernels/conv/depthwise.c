@@ -75,7 +75,7 @@ static void load_patch(const struct share *s, const struct unit *u)
     bool whole = u->wide.count == p->w;
     union cmd cmd;
 
-    mte_gm_to_l1_nz_many(&cmd, to, conv_at(p->x, from, p->in),
+    mte_gm_to_l1_nz_many(&cmd, to, conv_at(p->x, from, type_bits(p->in) / 8),
                          &(struct mte_nz_many){.type = p->in,
                                                .n_mats = whole ? 1 : u->high.count,
                                                .n_rows = whole ? pixels : u->wide.count,
@@ -102,7 +102,7 @@ static void load_weights(const struct share *s, const struct unit *u)
     if (p->bias) {
         to = tque_alloc(s->bias);
         mte_gm_to_l1(&cmd, to,
-                     conv_at(p->bias, (uint64_t)block * DEPTHWISE_BLOCK, TYPE_F32),
+                     conv_at(p->bias, (uint64_t)block * DEPTHWISE_BLOCK, sizeof(float)),
                      u->channels * 4);
         tque_enque(s->bias, to, &cmd);
         task_issue(PIPE_MTE2, &cmd);
@@ -282,7 +282,8 @@ static void begin_tile(const struct walk *w, struct tile *t)
     t->row = t->block = t->m = 0;
     t->rows = min_u32(l->rows, w->u.rows);
     t->m_len = (t->rows + l->reach) * l->wide;
-    t->to = (char *)(uintptr_t)conv_at(p->y, pixel * p->c + channel, p->out);
+    t->to =
+        (char *)(uintptr_t)conv_at(p->y, pixel * p->c + channel, type_bits(p->out) / 8);
     t->next = (uint64_t)l->rows * conv_ow(p) * p->c * type_bits(p->out) / 8;
 }
 
@@ -443,14 +444,13 @@ static void multiply(void *arg)
 
 /* --- launch --- */
 
-static void kernel(void *arg)
+void depthwise_block(const struct depthwise_plan *l, unsigned shares)
 {
-    const struct depthwise_plan *l = arg;
     struct tpipe *pipe = tpipe_open();
-    struct share s = {
-        .plan = l,
-        .begin = (uint32_t)share_begin(l->units, 1, task_block(), task_blocks()),
-        .end = (uint32_t)share_begin(l->units, 1, task_block() + 1, task_blocks())};
+    struct share s = {.plan = l,
+                      .begin = (uint32_t)share_begin(l->units, 1, task_block(), shares),
+                      .end =
+                          (uint32_t)share_begin(l->units, 1, task_block() + 1, shares)};
     uint32_t weights = l->group * depthwise_diagonals(l->p);
 
     if (l->p->bias) {
@@ -471,6 +471,11 @@ static void kernel(void *arg)
     task_drain();
     task_wait(CONV_L0_FREE, CONV_L0_SLOTS);
     task_wait(CONV_C_FREE, DEPTHWISE_C_SLOTS);
+}
+
+static void kernel(void *arg)
+{
+    depthwise_block(arg, task_blocks());
 }
 
 int depthwise(const struct depthwise_plan *plan, struct sched_report *report)

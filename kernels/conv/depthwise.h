@@ -34,5 +34,9 @@ MUST_CHECK int depthwise(const struct depthwise_plan *plan, struct sched_report 
 /* Weights (c, kh, kw) as diagonals. */
 MUST_CHECK int depthwise_pack(const struct conv *p, const void *weight, void *packed,
                               struct sched_report *report);
+/* The share of the task's block of so many, in a launch of others. */
+void depthwise_block(const struct depthwise_plan *plan, unsigned shares);
+void depthwise_pack_block(const struct conv *p, const void *weight, void *packed,
+                          unsigned shares);
 
 #endif

@@ -17,11 +17,6 @@ enum {
     UNITS = 3, /* of a core, at least */
 };
 
-static uint32_t up(uint32_t n, uint32_t to)
-{
-    return (n + to - 1) / to;
-}
-
 uint32_t depthwise_diagonals(const struct conv *p)
 {
     return p->kh * p->kw * MTE_FRACTAL;
@@ -50,7 +45,8 @@ static double cost_of(const struct depthwise_plan *l, uint32_t wide, uint32_t ro
     double fix = (double)rows * cols * CONV_L0C_ROW / chip_cost(COST_L0C_GM_RATE);
     double most = load > cube ? load : cube;
 
-    return (most > fix ? most : fix) * up(conv_ow(l->p), cols) * up(conv_oh(l->p), rows);
+    return (most > fix ? most : fix) * div_up_u32(conv_ow(l->p), cols) *
+           div_up_u32(conv_oh(l->p), rows);
 }
 
 static uint64_t patch_bytes(const struct depthwise_plan *l, uint32_t rows)
@@ -80,7 +76,7 @@ static bool cut_tile(struct depthwise_plan *l)
 
 int depthwise_plan(const struct conv *p, struct depthwise_plan *l)
 {
-    uint32_t all = up(p->c, DEPTHWISE_BLOCK), high, most;
+    uint32_t all = div_up_u32(p->c, DEPTHWISE_BLOCK), high, most;
     unsigned cores = p->cores ? p->cores : chip_cores();
 
     *l = (struct depthwise_plan){.p = p};
@@ -92,20 +88,20 @@ int depthwise_plan(const struct conv *p, struct depthwise_plan *l)
     if (!cut_tile(l) || l->group == 0 || (uint64_t)conv_ow(p) * p->c > MOST_NEXT) {
         return ERR_LOCAL;
     }
-    l->groups = up(all, l->group);
-    l->group = up(all, l->groups);
-    l->groups = up(all, l->group);
-    l->across = up(conv_ow(p), l->wide);
-    l->cols = up(conv_ow(p), l->across);
-    l->across = up(conv_ow(p), l->cols);
-    high = up(conv_oh(p), l->rows);
-    most =
-        up(UNITS * cores, l->groups * p->n * l->across); /* patches wanted of a strip */
+    l->groups = div_up_u32(all, l->group);
+    l->group = div_up_u32(all, l->groups);
+    l->groups = div_up_u32(all, l->group);
+    l->across = div_up_u32(conv_ow(p), l->wide);
+    l->cols = div_up_u32(conv_ow(p), l->across);
+    l->across = div_up_u32(conv_ow(p), l->cols);
+    high = div_up_u32(conv_oh(p), l->rows);
+    most = div_up_u32(UNITS * cores,
+                      l->groups * p->n * l->across); /* patches wanted of a strip */
     l->tiles = high / most ? high / most : 1;
     while (l->tiles > 1 && patch_bytes(l, l->tiles * l->rows) > PATCH) {
         l->tiles--;
     }
-    l->down = up(high, l->tiles);
+    l->down = div_up_u32(high, l->tiles);
     l->bytes = (uint32_t)patch_bytes(l, l->tiles * l->rows);
     l->units = l->groups * p->n * l->across * l->down;
     return l->bytes > chip_mem(NPU_MEM_L1) / 3 ? ERR_LOCAL : 0;
@@ -115,6 +111,6 @@ bool conv_is_depthwise(const struct conv *p)
 {
     struct depthwise_plan plan;
 
-    return p->in == TYPE_F16 && p->groups > 1 && p->groups == p->c && p->groups == p->o &&
-           depthwise_plan(p, &plan) == 0;
+    return !p->part && p->in == TYPE_F16 && p->groups > 1 && p->groups == p->c &&
+           p->groups == p->o && depthwise_plan(p, &plan) == 0;
 }

@@ -11,6 +11,7 @@
 #include "kernels/lib/share.h"
 #include "sched/launch.h"
 #include "sched/tque.h"
+#include "sched/vector.h"
 
 enum { ROWS = 16, BLOCK = 32, FRACTAL = ROWS * BLOCK, HALF = VEC_BLOCKS };
 
@@ -37,11 +38,10 @@ static void make(const struct pack *k, uint32_t block, uint32_t ub)
 
     mte_gm_to_ub(&cmd, ub, diagonal, sizeof(diagonal));
     task_issue(PIPE_MTE2, &cmd);
-    vector_count(&cmd, ROWS * taps);
-    task_issue(PIPE_V, &cmd);
+    task_vector_count(ROWS * taps);
     vector_fill(&cmd, OP_VDUP, TYPE_S16, weights, 0);
     cmd_post(&cmd, 0, 1);
-    task_issue(PIPE_V, &cmd);
+    task_vector(&cmd);
     mte_gm_to_ub(&cmd, weights, k->from + (uint64_t)block * ROWS * taps * 2,
                  c * taps * 2);
     cmd_wait(&cmd, 0, 1);
@@ -49,9 +49,9 @@ static void make(const struct pack *k, uint32_t block, uint32_t ub)
     task_issue(PIPE_MTE2, &cmd);
     vector_broadcast(&cmd, TYPE_F16, rows, weights, taps * ROWS / VEC_BLOCKS);
     cmd_wait(&cmd, 1, 1);
-    task_issue(PIPE_V, &cmd);
+    task_vector(&cmd);
     vector_mask(&cmd, UINT64_MAX, UINT64_MAX);
-    task_issue(PIPE_V, &cmd);
+    task_vector(&cmd);
     for (uint32_t half = 0; half < 2; half++) {
         vector_binary_strided(
             &cmd, &(struct vec_binary){
@@ -64,7 +64,7 @@ static void make(const struct pack *k, uint32_t block, uint32_t ub)
         if (half) {
             cmd_post(&cmd, 2, 1);
         }
-        task_issue(PIPE_V, &cmd);
+        task_vector(&cmd);
     }
     mte_ub_to_gm(&cmd, k->to + (uint64_t)block * taps * FRACTAL, out, taps * FRACTAL);
     cmd_wait(&cmd, 2, 1);
@@ -72,18 +72,28 @@ static void make(const struct pack *k, uint32_t block, uint32_t ub)
     task_drain();
 }
 
-static void kernel(void *arg)
+static void pack_share(const struct pack *k, unsigned shares)
 {
-    const struct pack *k = arg;
     uint32_t blocks = (k->p->c + ROWS - 1) / ROWS, taps = k->p->kh * k->p->kw;
     uint32_t ub = tbuf_init(tpipe_open(), "diagonals", VECIN,
                             FRACTAL + 2 * taps * FRACTAL + taps * BLOCK + 1024);
-    uint32_t end = (uint32_t)share_begin(blocks, 1, task_block() + 1, task_blocks());
+    uint32_t end = (uint32_t)share_begin(blocks, 1, task_block() + 1, shares);
 
-    for (uint32_t i = (uint32_t)share_begin(blocks, 1, task_block(), task_blocks());
-         i < end; i++) {
+    for (uint32_t i = (uint32_t)share_begin(blocks, 1, task_block(), shares); i < end;
+         i++) {
         make(k, i, ub);
     }
+}
+
+void depthwise_pack_block(const struct conv *p, const void *weight, void *packed,
+                          unsigned shares)
+{
+    pack_share(&(struct pack){p, weight, packed}, shares);
+}
+
+static void kernel(void *arg)
+{
+    pack_share(arg, task_blocks());
 }
 
 int depthwise_pack(const struct conv *p, const void *weight, void *packed,

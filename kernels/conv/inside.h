@@ -9,9 +9,10 @@
 #include "kernels/lib/share.h"
 #include "sched/tque.h"
 
-/* Semaphores of each core. MTE1 fills slots of L0, of which each holds what one MMAD reads,
- * the Cube empties them; the Cube fills slots of L0C, the fixpipe empties them. */
-enum conv_sem { CONV_L0_FREE, CONV_L0_FULL, CONV_C_FREE, CONV_C_FULL };
+/* Semaphores of each core, behind those of what the Vector of a tile program does. MTE1 fills
+ * slots of L0, of which each holds what one MMAD reads, the Cube empties them; the Cube fills
+ * slots of L0C, the fixpipe empties them. */
+enum conv_sem { CONV_L0_FREE = 16, CONV_L0_FULL, CONV_C_FREE, CONV_C_FULL };
 
 enum {
     CONV_L0_SLOTS = 2,
@@ -55,9 +56,25 @@ struct conv_tail {
     uint32_t temp[CONV_TEMPS];
 };
 
+struct conv_share;
+
+/* Who goes on with sums (struct conv's): all pieces of all units, in their order. Before
+ * anything else; what a piece meets, on its way to UB; the piece itself, from L0C; a task that
+ * does the rest. */
+struct conv_sink {
+    void (*begin)(const struct conv_share *s);
+    void (*load)(const struct conv_share *s, const struct conv_unit *u,
+                 const struct conv_piece *piece);
+    void (*take)(const struct conv_share *s, const struct conv_unit *u,
+                 const struct conv_piece *piece, uint32_t from);
+    void (*finish)(void *share);
+    void *arg;
+};
+
 /* What one core does: units [begin, end). */
 struct conv_share {
     const struct conv_plan *plan;
+    const struct conv_sink *sink; /* or NULL */
     struct conv_room *room;
     uint32_t begin, end;
     struct tque *patch, *weights, *bias, *words;
@@ -65,12 +82,16 @@ struct conv_share {
     struct conv_tail tail;
 };
 
-/* The weights of the unit before are others. */
+/* The weights of the unit before are others; of a share that begins with `begin`. */
+static inline bool conv_new_weights(const struct conv_plan *l, uint32_t begin,
+                                    uint32_t unit)
+{
+    return unit == begin || unit % (l->deep * l->down * l->across) == 0;
+}
+
 static inline bool conv_first_of_weights(const struct conv_share *s, uint32_t unit)
 {
-    uint32_t patches = s->plan->deep * s->plan->down * s->plan->across;
-
-    return unit == s->begin || unit % patches == 0;
+    return conv_new_weights(s->plan, s->begin, unit);
 }
 
 static inline uint32_t conv_sets(const struct conv_plan *l, const struct conv_unit *u)
@@ -94,11 +115,14 @@ static inline uint32_t conv_slot_bytes(const struct conv_plan *l)
     return l->piece * l->nt * 4;
 }
 
-static inline const char *conv_at(const void *base, uint64_t element, enum type type)
+static inline const char *conv_at(const void *base, uint64_t element, uint32_t bytes)
 {
-    return (const char *)base + element * (type_bits(type) / 8);
+    return (const char *)base + element * bytes;
 }
 
+/* A block's share, of so many, of a convolution, with a pipe of its own; sink: or NULL. */
+void conv_block(const struct conv_plan *plan, unsigned shares, struct conv_room *room,
+                const struct conv_sink *sink);
 /* The task that issues to MTE1, M and FIX; arg: a struct conv_share. */
 void conv_multiply(void *arg);
 /* What it has to say to FIX first; the command that takes a piece of the unit out of L0C,
@@ -117,6 +141,9 @@ struct conv_run {
     uint32_t count;
     uint64_t pixel;
 };
+/* Of a part of a transposed convolution, whose pixels lie apart. */
+struct conv_run conv_run_apart(const struct conv_plan *l, const struct conv_unit *u,
+                               const struct conv_piece *piece, uint32_t m, uint32_t end);
 static inline struct conv_run conv_run(const struct conv_plan *l,
                                        const struct conv_unit *u,
                                        const struct conv_piece *piece, uint32_t m,
@@ -125,6 +152,9 @@ static inline struct conv_run conv_run(const struct conv_plan *l,
     uint32_t row = u->row, col = m, count = end - m;
     uint64_t above = (uint64_t)(u->image + piece->image) * l->oh;
 
+    if (l->p.part) {
+        return conv_run_apart(l, u, piece, m, end);
+    }
     if (u->cols != l->ow) {
         row += m / u->cols;
         col = m % u->cols;

@@ -336,10 +336,12 @@ static void wait(void)
 static void store_set(struct walk *w)
 {
     for (uint32_t i = 0; i < w->pieces; i++) {
-        if (w->s->plan->tail) {
-            conv_tail_take(w->s, w->c[i], &w->piece[i], &w->store);
-        } else {
+        if (!w->s->plan->tail) {
             conv_store(w->s->plan, &w->u, w->c[i], &w->piece[i], &w->store);
+        } else if (w->s->sink) {
+            w->s->sink->take(w->s, &w->u, &w->piece[i], w->c[i]);
+        } else {
+            conv_tail_take(w->s, w->c[i], &w->piece[i], &w->store);
         }
     }
 }

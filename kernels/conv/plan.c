@@ -29,31 +29,26 @@ enum {
     MOST_FILTER = 511,
 };
 
-static uint32_t up(uint32_t n, uint32_t to)
-{
-    return (n + to - 1) / to;
-}
-
 static uint32_t max_u32(uint32_t a, uint32_t b)
 {
     return a > b ? a : b;
 }
 
-static uint32_t extent(uint32_t filter, uint32_t dilation)
+static uint32_t padded(uint32_t map, int32_t before, int32_t after)
 {
-    return (filter - 1) * dilation + 1;
+    return (uint32_t)((int64_t)map + before + after);
 }
 
 uint32_t conv_oh(const struct conv *p)
 {
-    return (p->h + p->pad_top + p->pad_bottom - extent(p->kh, p->dilation_h)) /
+    return (padded(p->h, p->pad_top, p->pad_bottom) - conv_extent(p->kh, p->dilation_h)) /
                p->stride_h +
            1;
 }
 
 uint32_t conv_ow(const struct conv *p)
 {
-    return (p->w + p->pad_left + p->pad_right - extent(p->kw, p->dilation_w)) /
+    return (padded(p->w, p->pad_left, p->pad_right) - conv_extent(p->kw, p->dilation_w)) /
                p->stride_w +
            1;
 }
@@ -136,10 +131,22 @@ static int check_way(const struct conv *p, char why[CONV_TEXT])
 
 int conv_check(const struct conv *p, char why[CONV_TEXT])
 {
-    struct side high = {"h",         "kh",          p->h,       p->kh,
-                        p->stride_h, p->dilation_h, p->pad_top, p->pad_bottom};
-    struct side wide = {"w",         "kw",          p->w,        p->kw,
-                        p->stride_w, p->dilation_w, p->pad_left, p->pad_right};
+    struct side high = {"h",
+                        "kh",
+                        p->h,
+                        p->kh,
+                        p->stride_h,
+                        p->dilation_h,
+                        (uint32_t)p->pad_top,
+                        (uint32_t)p->pad_bottom};
+    struct side wide = {"w",
+                        "kw",
+                        p->w,
+                        p->kw,
+                        p->stride_w,
+                        p->dilation_w,
+                        (uint32_t)p->pad_left,
+                        (uint32_t)p->pad_right};
     bool f16 = p->in == TYPE_F16 && (p->out == TYPE_F16 || p->out == TYPE_F32);
     bool s8 = p->in == TYPE_S8 &&
               (p->out == TYPE_S32 || p->out == TYPE_S8 || p->out == TYPE_F16);
@@ -162,8 +169,8 @@ int conv_check(const struct conv *p, char why[CONV_TEXT])
         return ERR_SHAPE;
     }
     err = check_way(p, why);
-    err = err ? err : check_side(&high, why);
-    err = err ? err : check_side(&wide, why);
+    err = err || p->part ? err : check_side(&high, why);
+    err = err || p->part ? err : check_side(&wide, why);
     if (!err && conv_is_depthwise(p)) {
         return 0;
     }
@@ -180,10 +187,10 @@ int conv_check(const struct conv *p, char why[CONV_TEXT])
 bool conv_is_few(const struct conv *p)
 {
     uint32_t esize = type_bits(p->in) / 8, c = p->c, k = p->kh * p->kw * c;
-    uint64_t rows = (uint64_t)extent(p->kh, p->dilation_h) * p->w * c * esize;
+    uint64_t rows = (uint64_t)conv_extent(p->kh, p->dilation_h) * p->w * c * esize;
 
-    return p->groups == 1 && p->kh * p->kw > 1 && (c == 4 || c == 8 || c * esize == 16) &&
-           k <= FEW_K && rows <= PATCH / 2;
+    return !p->part && p->groups == 1 && p->kh * p->kw > 1 &&
+           (c == 4 || c == 8 || c * esize == 16) && k <= FEW_K && rows <= PATCH / 2;
 }
 
 /* Bytes in L1 of the input under so many rows and columns of y, of `blocks` blocks. */
@@ -191,8 +198,10 @@ static uint64_t patch_bytes(const struct conv_plan *l, uint32_t rows, uint32_t c
                             uint32_t blocks)
 {
     const struct conv *p = &l->p;
-    uint64_t high = (uint64_t)(rows - 1) * p->stride_h + extent(p->kh, p->dilation_h);
-    uint64_t wide = (uint64_t)(cols - 1) * p->stride_w + extent(p->kw, p->dilation_w);
+    uint64_t high =
+        (uint64_t)(rows - 1) * p->stride_h + conv_extent(p->kh, p->dilation_h);
+    uint64_t wide =
+        (uint64_t)(cols - 1) * p->stride_w + conv_extent(p->kw, p->dilation_w);
 
     high = high < p->h ? high : p->h;
     wide = wide < p->w ? wide : p->w;
@@ -209,12 +218,12 @@ static uint64_t weight_bytes(const struct conv_plan *l, uint32_t blocks)
  * one chunk, else as many as fit twice. */
 static int cut_channels(struct conv_plan *l, uint32_t l1)
 {
-    l->n_blocks = up(l->out, COLUMNS);
-    l->nt = up16(up(l->out, l->n_blocks));
+    l->n_blocks = div_up_u32(l->out, COLUMNS);
+    l->nt = up16(div_up_u32(l->out, l->n_blocks));
     while (2 * weight_bytes(l, 1) > l1 / 2 && l->nt > 16) {
         l->nt = up16(l->nt / 2);
     }
-    l->n_blocks = up(l->out, l->nt);
+    l->n_blocks = div_up_u32(l->out, l->nt);
     l->chunk = l->blocks;
     if (weight_bytes(l, l->blocks) > l1 / 2) {
         l->chunk = (uint32_t)(l1 / 4 / weight_bytes(l, 1));
@@ -225,9 +234,9 @@ static int cut_channels(struct conv_plan *l, uint32_t l1)
     if (l->chunk == 0 || patch_bytes(l, 1, 1, l->chunk) > l1 / 4) {
         return ERR_LOCAL;
     }
-    l->chunks = up(l->blocks, l->chunk);
-    l->chunk = up(l->blocks, l->chunks);
-    l->chunks = up(l->blocks, l->chunk);
+    l->chunks = div_up_u32(l->blocks, l->chunk);
+    l->chunk = div_up_u32(l->blocks, l->chunks);
+    l->chunks = div_up_u32(l->blocks, l->chunk);
     l->b_bytes = (uint32_t)weight_bytes(l, l->chunk);
     l->b_bufs = 2 * l->b_bytes <= l1 / 2 ? 2 : 1;
     return 0;
@@ -246,7 +255,8 @@ static uint32_t most_rows(const struct conv_plan *l)
 static uint32_t piece_cost(const struct conv_plan *l, uint32_t m, uint32_t piece)
 {
     uint32_t slice = max_u32(1, chip_mem(NPU_MEM_L0A) / 2 / (piece * BLOCK));
-    uint32_t cube = up(m, 16) * up(l->nt, 16) + chip_cost(COST_MMAD_NEXT) / slice;
+    uint32_t cube =
+        div_up_u32(m, 16) * div_up_u32(l->nt, 16) + chip_cost(COST_MMAD_NEXT) / slice;
     uint32_t load = m * BLOCK / chip_cost(COST_L1_L0A_RATE) +
                     l->nt * BLOCK / chip_cost(COST_L1_L0B_RATE) +
                     chip_cost(COST_L1_L0_FIXED) / slice * 2;
@@ -256,7 +266,7 @@ static uint32_t piece_cost(const struct conv_plan *l, uint32_t m, uint32_t piece
 
 static uint32_t rows_cost(const struct conv_plan *l, uint32_t rows, uint32_t most)
 {
-    uint32_t m = rows * l->cols, n = up(m, most), piece = up16(up(m, n));
+    uint32_t m = rows * l->cols, n = div_up_u32(m, most), piece = up16(div_up_u32(m, n));
 
     return (n - 1) * piece_cost(l, piece, piece) +
            piece_cost(l, m - (n - 1) * piece, piece);
@@ -265,7 +275,7 @@ static uint32_t rows_cost(const struct conv_plan *l, uint32_t rows, uint32_t mos
 /* Of up to so many rows of a patch, but at least half of them, how many take the least. */
 static uint32_t best_rows(const struct conv_plan *l, uint32_t rows, uint32_t most)
 {
-    uint32_t best = up(l->oh, up(l->oh, rows)), least = UINT32_MAX;
+    uint32_t best = div_up_u32(l->oh, div_up_u32(l->oh, rows)), least = UINT32_MAX;
 
     if (l->chunks > 1 || l->b_bytes <= chip_mem(NPU_MEM_L0B)) {
         return best; /* weights that come with each piece are what makes short ones slow */
@@ -286,7 +296,7 @@ static uint32_t best_rows(const struct conv_plan *l, uint32_t rows, uint32_t mos
 static void cut_patch(struct conv_plan *l, uint32_t room, unsigned cores)
 {
     uint32_t most = most_rows(l), others = l->n_blocks * l->p.groups * l->p.n;
-    uint32_t wanted = up(UNITS * cores, others), rows, held;
+    uint32_t wanted = div_up_u32(UNITS * cores, others), rows, held;
 
     l->cols = l->ow;
     rows = l->chunks > 1 ? max_u32(most / l->cols, 1) : l->oh;
@@ -294,29 +304,29 @@ static void cut_patch(struct conv_plan *l, uint32_t room, unsigned cores)
     l->whole = l->chunks == 1 || patch_bytes(l, rows, l->cols, l->blocks) <= room;
     held = l->whole ? l->blocks : l->chunk;
     while (patch_bytes(l, 1, l->cols, held) > room) {
-        l->cols = up(l->cols, 2);
+        l->cols = div_up_u32(l->cols, 2);
     }
     if (wanted > 1) {
-        rows = min_u32(rows, max_u32(l->oh / wanted, up(LEAST_ROWS, l->cols)));
+        rows = min_u32(rows, max_u32(l->oh / wanted, div_up_u32(LEAST_ROWS, l->cols)));
     }
     while (rows > 1 && patch_bytes(l, rows, l->cols, held) > room) {
         rows--;
     }
     l->rows = best_rows(l, rows, most);
-    l->down = up(l->oh, l->rows);
-    l->across = up(l->ow, l->cols);
-    l->piece = up16(up(l->rows * l->cols, up(l->rows * l->cols, most)));
+    l->down = div_up_u32(l->oh, l->rows);
+    l->across = div_up_u32(l->ow, l->cols);
+    l->piece = up16(div_up_u32(l->rows * l->cols, div_up_u32(l->rows * l->cols, most)));
     l->slots = min_u32(chip_mem(NPU_MEM_L0C) / (l->piece * l->nt * 4), 8);
     l->set = l->chunks > 1 ? l->slots : l->slots / 2;
     l->images = 1;
     if (l->down == 1 && l->across == 1) {
         uint64_t each = patch_bytes(l, l->rows, l->cols, held);
-        uint32_t of = up(l->rows * l->cols, l->piece);
+        uint32_t of = div_up_u32(l->rows * l->cols, l->piece);
         l->images = max_u32(1, min_u32(l->set / of, (uint32_t)(room / each)));
         l->images = min_u32(l->images, max_u32(1, others / (UNITS * cores)));
         l->images = l->few ? 1 : min_u32(l->images, l->p.n);
     }
-    l->deep = up(l->p.n, l->images);
+    l->deep = div_up_u32(l->p.n, l->images);
     l->a_bytes = (uint32_t)patch_bytes(l, l->rows, l->cols, held) * l->images;
 }
 
@@ -332,9 +342,10 @@ static void cut_slices(struct conv_plan *l)
         most = min_u32(most, chip_mem(NPU_MEM_L0B) / 2 / (l->nt * BLOCK));
     }
     most = min_u32(most, LOAD_K / l->c0);
-    l->slice = up(all, up(all, most));
+    l->slice = div_up_u32(all, div_up_u32(all, most));
     if (l->b_stays) { /* pieces share nothing: as many as make the hart's work worth it */
-        l->set = max_u32(1, min_u32(CONV_SET_MMADS / up(all, l->slice), CONV_SET_MMADS));
+        l->set = max_u32(
+            1, min_u32(CONV_SET_MMADS / div_up_u32(all, l->slice), CONV_SET_MMADS));
     }
 }
 
@@ -347,20 +358,29 @@ int conv_make_plan(const struct conv *p, struct conv_plan *l)
     l->taps = p->kh * p->kw;
     l->in = p->c / p->groups;
     l->out = p->o / p->groups;
-    l->blocks = up(l->in, l->c0);
+    l->blocks = div_up_u32(l->in, l->c0);
     l->few = conv_is_few(p);
+    l->in_bytes = type_bits(p->in) / 8;
+    l->out_bytes = type_bits(p->out) / 8;
     l->pixel = l->few ? l->in * type_bits(p->in) / 8 : BLOCK;
     if (l->few) {
-        l->taps = up(p->kh * p->kw * l->in, l->c0);
+        l->taps = div_up_u32(p->kh * p->kw * l->in, l->c0);
         l->missing = l->taps * l->c0 - p->kh * p->kw * l->in;
     }
     l->tail = conv_has_tail(p);
-    if (l->taps == 1 && p->stride_h == 1 && p->stride_w == 1) {
+    if (p->kh * p->kw == 1 && p->stride_h == 1 && p->stride_w == 1 && !p->part) {
         l->p.h *= p->n; /* no window reaches across images, so they may be one */
         l->p.n = 1;
     }
     l->oh = conv_oh(&l->p);
     l->ow = conv_ow(&l->p);
+    l->to = p->part ? p->part->to : (struct conv_places){l->oh, l->ow, 0, 0, 1, 1};
+    l->map = (struct mte_conv){.filter_h = (uint16_t)p->kh,
+                               .filter_w = (uint16_t)p->kw,
+                               .stride_h = (uint8_t)p->stride_h,
+                               .stride_w = (uint8_t)p->stride_w,
+                               .dilation_h = (uint8_t)p->dilation_h,
+                               .dilation_w = (uint8_t)p->dilation_w};
     if (cut_channels(l, l1)) {
         return ERR_LOCAL;
     }
@@ -370,85 +390,4 @@ int conv_make_plan(const struct conv *p, struct conv_plan *l)
     cut_slices(l);
     l->units = p->groups * l->n_blocks * l->deep * l->down * l->across;
     return 0;
-}
-
-/* --- parts --- */
-
-struct conv_under conv_under(uint32_t first, uint32_t count, uint32_t stride,
-                             uint32_t reach, uint32_t before, uint32_t map)
-{
-    int64_t begin = (int64_t)first * stride - before;
-    int64_t end = begin + (int64_t)(count - 1) * stride + reach;
-    int64_t from = begin < 0 ? 0 : begin, to = end > map ? map : end;
-
-    return (struct conv_under){(uint32_t)from, (uint32_t)(to - from),
-                               (uint8_t)(from - begin), (uint8_t)(end - to)};
-}
-
-void conv_unit(const struct conv_plan *l, uint32_t unit, struct conv_unit *u)
-{
-    const struct conv *p = &l->p;
-    uint32_t patches = l->deep * l->down * l->across, i = unit % patches;
-    struct conv_under high, wide;
-
-    u->weights = unit / patches;
-    u->group = u->weights / l->n_blocks;
-    u->n_first = u->weights % l->n_blocks * l->nt;
-    u->n_count = min_u32(l->nt, l->out - u->n_first);
-    u->col = i % l->across * l->cols;
-    u->cols = min_u32(l->cols, l->ow - u->col);
-    u->row = i / l->across % l->down * l->rows;
-    u->rows = min_u32(l->rows, l->oh - u->row);
-    u->image = i / l->across / l->down * l->images;
-    u->images = min_u32(l->images, p->n - u->image);
-    high = conv_under(u->row, u->rows, p->stride_h, extent(p->kh, p->dilation_h),
-                      p->pad_top, p->h);
-    wide = conv_under(u->col, u->cols, p->stride_w, extent(p->kw, p->dilation_w),
-                      p->pad_left, p->w);
-    wide.count = l->few ? p->w : wide.count;
-    u->map_row = high.first;
-    u->map_col = wide.first;
-    u->map = (struct mte_conv){.map_h = (uint16_t)high.count,
-                               .map_w = (uint16_t)wide.count,
-                               .filter_h = (uint16_t)p->kh,
-                               .filter_w = (uint16_t)p->kw,
-                               .stride_h = (uint8_t)p->stride_h,
-                               .stride_w = (uint8_t)p->stride_w,
-                               .dilation_h = (uint8_t)p->dilation_h,
-                               .dilation_w = (uint8_t)p->dilation_w,
-                               .pad_left = wide.before,
-                               .pad_right = wide.after,
-                               .pad_top = high.before,
-                               .pad_bottom = high.after};
-}
-
-struct conv_chunk conv_chunk(const struct conv_plan *l, uint32_t i)
-{
-    uint32_t first = i * l->chunk, blocks = min_u32(l->chunk, l->blocks - first);
-    uint32_t channels = min_u32(blocks * l->c0, l->in - first * l->c0);
-
-    return (struct conv_chunk){first * l->c0, channels, blocks};
-}
-
-struct conv_chunk conv_all(const struct conv_plan *l)
-{
-    return (struct conv_chunk){0, l->in, l->blocks};
-}
-
-static uint32_t pieces_of_image(const struct conv_plan *l, const struct conv_unit *u)
-{
-    return up(u->rows * u->cols, l->piece);
-}
-
-uint32_t conv_pieces(const struct conv_plan *l, const struct conv_unit *u)
-{
-    return pieces_of_image(l, u) * u->images;
-}
-
-struct conv_piece conv_piece(const struct conv_plan *l, const struct conv_unit *u,
-                             uint32_t i)
-{
-    uint32_t of = pieces_of_image(l, u), m = i % of * l->piece;
-
-    return (struct conv_piece){i / of, m, min_u32(l->piece, u->rows * u->cols - m)};
 }

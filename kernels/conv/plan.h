@@ -18,18 +18,36 @@
 
 enum { CONV_SET_MMADS = 16 }; /* of a part of a set, whose commands are issued at once */
 
+/* Where the results of a convolution lie in y: y's map, the first place, steps. */
+struct conv_places {
+    uint32_t h, w, row, col, row_step, col_step;
+};
+
+/* Of a transposed convolution, the one that makes every row_step-th row and col_step-th
+ * column of y (transpose.h): its filter is every so many of the weights' taps, from the last
+ * one back to `row` and `col`. `empty`: it has none, x and weights count as 0. */
+struct conv_part {
+    struct conv_places to;
+    uint32_t taps, kw; /* of a whole filter, of its rows */
+    uint32_t row, col, row_step, col_step;
+    bool empty;
+};
+
 struct conv_plan {
     struct conv p; /* one of 1 x 1 as a single image */
     uint32_t oh, ow;
+    struct mte_conv map; /* what is the same in all units */
+    struct conv_places to;
     bool tail; /* conv_has_tail() */
     uint32_t c0, taps, in,
-        out;                /* elements of a block; of the filter; channels of a group */
-    bool few;               /* see conv_is_few(); taps: blocks of k then, of one block */
-    uint32_t missing;       /* then: columns of k to a whole block */
-    uint32_t pixel;         /* bytes of one in L1, of a block */
-    uint32_t blocks;        /* of input channels, C0 each */
-    uint32_t chunk, chunks; /* blocks of a chunk */
-    uint32_t nt, n_blocks;  /* output channels of a unit */
+        out;          /* elements of a block; of the filter; channels of a group */
+    bool few;         /* see conv_is_few(); taps: blocks of k then, of one block */
+    uint32_t missing; /* then: columns of k to a whole block */
+    uint32_t pixel;   /* bytes of one in L1, of a block */
+    uint32_t in_bytes, out_bytes;      /* of an element */
+    uint32_t blocks;                   /* of input channels, C0 each */
+    uint32_t chunk, chunks;            /* blocks of a chunk */
+    uint32_t nt, n_blocks;             /* output channels of a unit */
     uint32_t rows, cols, images;       /* of a patch */
     uint32_t across, down, deep;       /* patches */
     uint32_t piece, set;               /* rows of a piece, pieces of a set */
@@ -48,7 +66,7 @@ bool conv_is_few(const struct conv *p);
 /* Whether the Vector goes on where the fixpipe cannot. */
 static inline bool conv_has_tail(const struct conv *p)
 {
-    return p->act >= CONV_SILU || p->add || p->exact;
+    return p->act >= CONV_SILU || p->add || p->exact || p->sums;
 }
 
 /* What the fixpipe does to sums, FIX_RELU_; what it has to be told of that first. */
@@ -58,14 +76,30 @@ void conv_set_relu(const struct conv *p);
 /* 0; or ERR_LOCAL: no tile holds the filter. */
 MUST_CHECK int conv_make_plan(const struct conv *p, struct conv_plan *plan);
 
+/* Rows or columns of x under a filter. */
+static inline uint32_t conv_extent(uint32_t filter, uint32_t dilation)
+{
+    return (filter - 1) * dilation + 1;
+}
+
 /* One side of a patch of x under `count` places of y from `first` on: what of it is there,
- * and what is padding. reach: of the filter. */
+ * and what is padding. reach: of the filter. count is 0 where nothing of it is there. */
 struct conv_under {
     uint32_t first, count;
     uint8_t before, after;
 };
-struct conv_under conv_under(uint32_t first, uint32_t count, uint32_t stride,
-                             uint32_t reach, uint32_t before, uint32_t map);
+static inline struct conv_under conv_under(uint32_t first, uint32_t count,
+                                           uint32_t stride, uint32_t reach,
+                                           int32_t before, uint32_t map)
+{
+    int32_t begin = (int32_t)(first * stride) - before;
+    int32_t end = begin + (int32_t)((count - 1) * stride + reach);
+    int32_t from = begin < 0 ? 0 : begin, to = end > (int32_t)map ? (int32_t)map : end;
+
+    return from < to ? (struct conv_under){(uint32_t)from, (uint32_t)(to - from),
+                                           (uint8_t)(from - begin), (uint8_t)(end - to)}
+                     : (struct conv_under){0};
+}
 
 /* What a unit is of. */
 struct conv_unit {
@@ -74,6 +108,7 @@ struct conv_unit {
     uint32_t image, images;           /* from, how many */
     uint32_t row, rows, col, cols;    /* of y */
     uint32_t map_row, map_col;        /* of x: the first ones that are there */
+    bool blank;                       /* of a part: none is; the patch is zeros */
     struct mte_conv map;              /* the patch of x under it; channels of a chunk */
 };
 void conv_unit(const struct conv_plan *plan, uint32_t unit, struct conv_unit *u);

@@ -36,7 +36,7 @@ void conv_store_make(const struct conv_plan *l, const struct conv_unit *u, union
     const struct conv *p = &l->p;
     struct fixpipe_tile tile = {.type = p->in == TYPE_S8 ? TYPE_S32 : TYPE_F32,
                                 .n = u->n_count,
-                                .pitch_elems = p->o,
+                                .pitch_elems = p->o * l->to.col_step,
                                 .quant = quant_of(p),
                                 .relu = conv_relu(p)};
 
@@ -61,7 +61,7 @@ void conv_store(const struct conv_plan *l, const struct conv_unit *u, uint32_t f
         run = conv_run(l, u, piece, m, end);
         cmd->fix_gm.src = from + (m - piece->m) * CONV_L0C_ROW;
         cmd->fix_gm.dst = (uintptr_t)conv_at(
-            p->y, run.pixel * p->o + u->group * l->out + u->n_first, p->out);
+            p->y, run.pixel * p->o + u->group * l->out + u->n_first, l->out_bytes);
         cmd->fix_gm.m = (uint16_t)run.count;
         cmd_no_sync(cmd);
         if (m == piece->m) {

@@ -146,9 +146,9 @@ void conv_tail_load(const struct conv_share *s, const struct conv_unit *u,
             struct mte_rows to_ub;
             run = conv_run(s->plan, u, piece, i, last);
             to_ub = rows_of(s->plan, u->n_count, pitch, run.count, TYPE_F16);
-            mte_gm_to_ub_rows(&cmd, to + (i - m) * pitch * 2,
-                              conv_at(p->add, element_of(s, u, run.pixel), TYPE_F16),
-                              &to_ub);
+            mte_gm_to_ub_rows(
+                &cmd, to + (i - m) * pitch * 2,
+                conv_at(p->add, element_of(s, u, run.pixel), sizeof(uint16_t)), &to_ub);
             if (i + run.count == last) {
                 tque_enque(s->tail.added, to, &cmd);
             }
@@ -351,7 +351,7 @@ static void store(const struct conv_share *s, const struct conv_unit *u,
         const char *to;
         run = conv_run(s->plan, u, piece, i, end);
         rows = rows_of(s->plan, u->n_count, pitch, run.count, p->out);
-        to = conv_at(p->y, element_of(s, u, run.pixel), p->out);
+        to = conv_at(p->y, element_of(s, u, run.pixel), s->plan->out_bytes);
         mte_ub_to_gm_rows(&cmd, (void *)(uintptr_t)to,
                           from + (i - m) * pitch * type_bits(p->out) / 8, &rows);
         if (i + run.count == end) {
