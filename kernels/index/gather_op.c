@@ -17,9 +17,6 @@
 #include "kernels/index/rows.h"
 #include "kernels/move/list.h"
 
-/* Of each operator: what is gathered, if shapes are as they have to be. */
-typedef int places_fn(const struct op_call *c, struct rows *r);
-
 static struct rows begin(const struct op_call *c)
 {
     return (struct rows){.x = c->in[0].data,
@@ -27,28 +24,6 @@ static struct rows begin(const struct op_call *c)
                          .row_bytes = type_bits(c->in[0].type) / 8,
                          .places = {.index = c->in[1].data, .depth = 1, .inner = 1},
                          .cores = c->cores};
-}
-
-static int run(const struct op_call *c, places_fn *places, struct sched_report *report)
-{
-    struct rows r;
-    int err = index_types(c);
-
-    report->text[0] = 0;
-    err = err ? err : places(c, &r);
-    err = err ? err : index_check(c, &r.places, report);
-    return err ? err : rows_gather(c->op->name, &r, report);
-}
-
-static int prepare(struct op_call *c, places_fn *places)
-{
-    struct rows r;
-    int err = places(c, &r);
-
-    if (!err) {
-        index_fold(c, &r.places);
-    }
-    return err;
 }
 
 static void work(const struct op_call *c, struct work *w)
@@ -107,33 +82,31 @@ static int gather_shape(const struct op_call *c, unsigned number, struct tensor 
 
 static int gather_run(const struct op_call *c, struct sched_report *report)
 {
-    return run(c, gather_places, report);
+    return index_run(c, gather_places, rows_gather, report);
 }
 
 static int gather_prepare(struct op_call *c)
 {
-    return prepare(c, gather_places);
+    return index_prepare(c, gather_places);
 }
 
 static void gather_ref(const struct op_call *c, unsigned out, uint64_t first, uint64_t n,
                        struct op_want *want)
 {
     const struct tensor *x = &c->in[0], *index = &c->in[1];
-    int32_t axis = ((const struct own *)(const void *)c->args)->axis;
+    unsigned axis = axis_at(c, ((const struct own *)(const void *)c->args)->axis);
     uint64_t at[NPY_MAX_DIMS];
 
-    axis += axis < 0 ? (int32_t)x->ndim : 0;
     for (uint64_t i = 0; i < n; i++) {
         uint64_t of = 0, from = 0;
         list_index(&c->out[out], first + i, at);
         for (unsigned d = 0; d < index->ndim; d++) {
-            of = of * index->shape[d] + at[(unsigned)axis + d];
+            of = of * index->shape[d] + at[axis + d];
         }
         for (unsigned d = 0; d < x->ndim; d++) {
-            from =
-                from * x->shape[d] + (d == (unsigned)axis  ? index_at(c, of, x->shape[d])
-                                      : d < (unsigned)axis ? at[d]
-                                                           : at[d + index->ndim - 1]);
+            from = from * x->shape[d] + (d == axis  ? index_at(c, of, x->shape[d])
+                                         : d < axis ? at[d]
+                                                    : at[d + index->ndim - 1]);
         }
         want->bits[i] = data_bits(x->data, x->type, from);
     }
@@ -154,29 +127,11 @@ OPERATOR(gather, .summary = "rows, or other parts, of x by index along an axis",
 static int elements_places(const struct op_call *c, struct rows *r)
 {
     const struct own *own = (const void *)c->args;
-    const struct tensor *x = &c->in[0], *index = &c->in[1];
-    struct around a;
     unsigned axis;
     int err = axis_of(c, own->axis, &axis);
 
-    for (unsigned d = 0; d < x->ndim && !err; d++) {
-        if (index->ndim != x->ndim || (d != axis && index->shape[d] != x->shape[d])) {
-            err = no_match(c, "index", index);
-        }
-    }
-    if (err) {
-        return err;
-    }
-    a = around(x, axis);
     *r = begin(c);
-    r->places.axis[0].size = a.n;
-    r->places.axis[0].step = a.inner * r->row_bytes;
-    r->places.outer = a.outer;
-    r->places.outer_step = a.n * a.inner * r->row_bytes;
-    r->places.n = index->shape[axis];
-    r->places.inner = a.inner;
-    r->places.inner_step = r->row_bytes;
-    return 0;
+    return err ? err : index_elements(c, axis, r);
 }
 
 static int elements_shape(const struct op_call *c, unsigned number, struct tensor *out)
@@ -191,22 +146,21 @@ static int elements_shape(const struct op_call *c, unsigned number, struct tenso
 
 static int elements_run(const struct op_call *c, struct sched_report *report)
 {
-    return run(c, elements_places, report);
+    return index_run(c, elements_places, rows_gather, report);
 }
 
 static int elements_prepare(struct op_call *c)
 {
-    return prepare(c, elements_places);
+    return index_prepare(c, elements_places);
 }
 
 static void elements_ref(const struct op_call *c, unsigned out, uint64_t first,
                          uint64_t n, struct op_want *want)
 {
     const struct tensor *x = &c->in[0];
-    int32_t axis = ((const struct own *)(const void *)c->args)->axis;
+    unsigned axis = axis_at(c, ((const struct own *)(const void *)c->args)->axis);
     uint64_t at[NPY_MAX_DIMS];
 
-    axis += axis < 0 ? (int32_t)x->ndim : 0;
     for (uint64_t i = 0; i < n; i++) {
         uint64_t from = 0;
         list_index(&c->out[out], first + i, at);
@@ -293,12 +247,12 @@ static int nd_shape(const struct op_call *c, unsigned number, struct tensor *out
 
 static int nd_run(const struct op_call *c, struct sched_report *report)
 {
-    return run(c, nd_places, report);
+    return index_run(c, nd_places, rows_gather, report);
 }
 
 static int nd_prepare(struct op_call *c)
 {
-    return prepare(c, nd_places);
+    return index_prepare(c, nd_places);
 }
 
 static void nd_ref(const struct op_call *c, unsigned out, uint64_t first, uint64_t n,

@@ -20,6 +20,11 @@ struct around around(const struct tensor *t, unsigned axis)
     return a;
 }
 
+unsigned axis_at(const struct op_call *c, int32_t option)
+{
+    return (unsigned)(option < 0 ? option + (int32_t)c->in[0].ndim : option);
+}
+
 int axis_of(const struct op_call *c, int32_t option, unsigned *axis)
 {
     int32_t ndim = (int32_t)c->in[0].ndim;
@@ -29,8 +34,24 @@ int axis_of(const struct op_call *c, int32_t option, unsigned *axis)
                 (long)ndim);
         return ERR_SHAPE;
     }
-    *axis = (unsigned)(option < 0 ? option + ndim : option);
+    *axis = axis_at(c, option);
     return 0;
+}
+
+int axis_check(const struct op_call *c, unsigned types, int32_t option, struct around *a)
+{
+    enum type type = c->in[0].type;
+    unsigned axis;
+    int err = type >= TYPE_COUNT || !(types >> type & 1) || c->out[0].type != type
+                  ? ERR_TYPE
+              : c->in[0].count == 0 || c->out[0].count == 0 ? ERR_ARG
+                                                            : 0;
+
+    err = err ? err : axis_of(c, option, &axis);
+    if (!err) {
+        *a = around(&c->in[0], axis);
+    }
+    return err;
 }
 
 int no_match(const struct op_call *c, const char *name, const struct tensor *t)
@@ -43,26 +64,23 @@ int no_match(const struct op_call *c, const char *name, const struct tensor *t)
     return ERR_SHAPE;
 }
 
-int index_types(const struct op_call *c)
+static int types_check(const struct op_call *c)
 {
-    const unsigned types = 1u << TYPE_F32 | 1u << TYPE_F16 | 1u << TYPE_S32 |
-                           1u << TYPE_S16 | 1u << TYPE_S8 | 1u << TYPE_U8 |
-                           1u << TYPE_S64;
     enum type type = c->in[0].type;
 
-    if (type >= TYPE_COUNT || !(types >> type & 1) || c->out[0].type != type ||
-        c->in[1].type != TYPE_S32 || (c->in[2].data && c->in[2].type != type)) {
+    if (!list_moves(type) || c->out[0].type != type || c->in[1].type != TYPE_S32 ||
+        (c->in[2].data && c->in[2].type != type)) {
         return ERR_TYPE;
     }
     return c->in[0].count == 0 || c->in[1].count == 0 || c->out[0].count == 0 ? ERR_ARG
                                                                               : 0;
 }
 
-void index_fold(const struct op_call *c, const struct places *p)
+void index_fold(const struct tensor *t, const struct places *p)
 {
-    int32_t *index = c->in[1].data;
+    int32_t *index = t->data;
 
-    for (uint64_t i = 0; c->in[1].path == NULL && i < c->in[1].count; i++) {
+    for (uint64_t i = 0; t->path == NULL && i < t->count; i++) {
         int64_t size = (int64_t)p->axis[i % p->depth].size;
         if (index[i] < -size || index[i] >= size) {
             index[i] = (int32_t)((int64_t)(uint32_t)index[i] % (2 * size) - size);
@@ -70,11 +88,10 @@ void index_fold(const struct op_call *c, const struct places *p)
     }
 }
 
-int index_check(const struct op_call *c, const struct places *p,
+int index_check(const struct tensor *t, const struct places *p,
                 struct sched_report *report)
 {
     uint64_t wrong = places_wrong(p), at[NPY_MAX_DIMS];
-    const struct tensor *t = &c->in[1];
     char *text = report->text, *end = text + sizeof(report->text);
     long size;
 
@@ -82,7 +99,7 @@ int index_check(const struct op_call *c, const struct places *p,
         return 0;
     }
     if (t->path == NULL) {
-        index_fold(c, p);
+        index_fold(t, p);
         return 0;
     }
     list_index(t, wrong, at);
@@ -95,6 +112,52 @@ int index_check(const struct op_call *c, const struct places *p,
     snprintf(text, (size_t)(end - text), "%s is %ld, want %ld to %ld", t->ndim ? ")" : "",
              (long)p->index[wrong], -size, size - 1);
     return ERR_ARG;
+}
+
+int index_elements(const struct op_call *c, unsigned axis, struct rows *r)
+{
+    const struct tensor *x = &c->in[0], *index = &c->in[1];
+    struct around a;
+
+    for (unsigned d = 0; d < x->ndim; d++) {
+        if (index->ndim != x->ndim || (d != axis && index->shape[d] != x->shape[d])) {
+            return no_match(c, "index", index);
+        }
+    }
+    a = around(x, axis);
+    r->places.axis[0].size = a.n;
+    r->places.axis[0].step = a.inner * r->row_bytes;
+    r->places.outer = a.outer;
+    r->places.outer_step = a.n * a.inner * r->row_bytes;
+    r->places.n = index->shape[axis];
+    r->places.inner = a.inner;
+    r->places.inner_step = r->row_bytes;
+    return 0;
+}
+
+int index_prepare(const struct op_call *c, places_fn *places)
+{
+    struct rows r;
+    int err = places(c, &r);
+
+    if (!err) {
+        index_fold(&c->in[1], &r.places);
+    }
+    return err;
+}
+
+int index_run(const struct op_call *c, places_fn *places,
+              int (*rows)(const char *name, const struct rows *r,
+                          struct sched_report *report),
+              struct sched_report *report)
+{
+    struct rows r;
+    int err = types_check(c);
+
+    report->text[0] = 0;
+    err = err ? err : places(c, &r);
+    err = err ? err : index_check(&c->in[1], &r.places, report);
+    return err ? err : rows(c->op->name, &r, report);
 }
 
 uint64_t index_at(const struct op_call *c, uint64_t at, uint64_t size)

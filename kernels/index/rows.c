@@ -10,6 +10,7 @@
 #include "kernels/lib/share.h"
 #include "sched/launch.h"
 #include "sched/tque.h"
+#include "sched/vector.h"
 
 enum {
     SLOT = 32 << 10, /* bytes of a buffer */
@@ -179,8 +180,7 @@ static void multiply_row(const struct part *p, struct tque *in, struct tque *out
             tque_enque(in, x[i], &cmd);
             task_issue(PIPE_MTE2, &cmd);
         }
-        vector_count(&cmd, bytes * 8 / type_bits(r->type));
-        task_issue(PIPE_V, &cmd);
+        task_vector_count(bytes * 8 / type_bits(r->type));
         x[0] = tque_deque(in);
         x[1] = tque_deque(in);
         y = tque_alloc(out);
@@ -188,7 +188,7 @@ static void multiply_row(const struct part *p, struct tque *in, struct tque *out
         tque_free(in, x[0], &cmd);
         tque_free(in, x[1], &cmd);
         tque_enque(out, y, &cmd);
-        task_issue(PIPE_V, &cmd);
+        task_vector(&cmd);
         y = tque_deque(out);
         mte_ub_to_gm(&cmd, (char *)r->y + to + at, y, bytes);
         tque_free(out, y, &cmd);

@@ -23,9 +23,6 @@ struct own {
     int32_t axis;    /* of scatter_elements alone */
 };
 
-/* Of each operator: what is scattered, if shapes are as they have to be. */
-typedef int places_fn(const struct op_call *c, struct rows *r);
-
 static struct rows begin(const struct op_call *c)
 {
     const struct own *own = (const void *)c->args;
@@ -41,33 +38,18 @@ static struct rows begin(const struct op_call *c)
                          .cores = c->cores};
 }
 
-static int run(const struct op_call *c, places_fn *places, struct sched_report *report)
-{
-    struct rows r;
-    int err = index_types(c);
-
-    report->text[0] = 0;
-    err = err ? err : places(c, &r);
-    err = err ? err : index_check(c, &r.places, report);
-    return err ? err : rows_scatter(c->op->name, &r, report);
-}
-
 /* Also whether there is such a reduction of the type, which nothing has asked yet. */
 static int prepare(struct op_call *c, places_fn *places)
 {
     const struct own *own = (const void *)c->args;
     enum type type = c->in[0].type;
-    struct rows r;
-    int err = places(c, &r);
+    int err = index_prepare(c, places);
 
     if (!err && !rows_can((enum rows_op)own->reduce, type)) {
         fprintf(stderr, "%s: --reduce %s of %s\n", c->op->name,
                 (const char *[]){"none", "add", "mul", "max", "min"}[own->reduce],
                 type_name(type));
         err = ERR_TYPE;
-    }
-    if (!err) {
-        index_fold(c, &r.places);
     }
     return err;
 }
@@ -121,32 +103,18 @@ static uint64_t combine(enum rows_op op, enum type type, uint64_t before, uint64
 static int elements_places(const struct op_call *c, struct rows *r)
 {
     const struct own *own = (const void *)c->args;
-    const struct tensor *x = &c->in[0], *index = &c->in[1], *u = &c->in[2];
-    struct around a;
+    const struct tensor *index = &c->in[1], *u = &c->in[2];
     unsigned axis;
     int err = axis_of(c, own->axis, &axis);
 
-    for (unsigned d = 0; d < x->ndim && !err; d++) {
-        if (index->ndim != x->ndim || (d != axis && index->shape[d] != x->shape[d])) {
-            err = no_match(c, "index", index);
-        } else if (u->ndim != x->ndim || u->shape[d] != index->shape[d]) {
-            err = no_match(c, "u", u);
-        }
-    }
-    if (err) {
-        return err;
-    }
-    a = around(x, axis);
     *r = begin(c);
-    r->y_rows = x->count;
-    r->places.axis[0].size = a.n;
-    r->places.axis[0].step = a.inner * r->row_bytes;
-    r->places.outer = a.outer;
-    r->places.outer_step = a.n * a.inner * r->row_bytes;
-    r->places.n = index->shape[axis];
-    r->places.inner = a.inner;
-    r->places.inner_step = r->row_bytes;
-    return 0;
+    r->y_rows = c->in[0].count;
+    err = err ? err : index_elements(c, axis, r);
+    if (!err && (u->ndim != index->ndim ||
+                 memcmp(u->shape, index->shape, u->ndim * sizeof(u->shape[0])) != 0)) {
+        err = no_match(c, "u", u);
+    }
+    return err;
 }
 
 static int elements_shape(const struct op_call *c, unsigned number, struct tensor *out)
@@ -157,7 +125,7 @@ static int elements_shape(const struct op_call *c, unsigned number, struct tenso
 
 static int elements_run(const struct op_call *c, struct sched_report *report)
 {
-    return run(c, elements_places, report);
+    return index_run(c, elements_places, rows_scatter, report);
 }
 
 static int elements_prepare(struct op_call *c)
@@ -170,7 +138,7 @@ static void elements_ref(const struct op_call *c, unsigned out, uint64_t first,
 {
     const struct own *own = (const void *)c->args;
     const struct tensor *x = &c->in[0], *index = &c->in[1], *u = &c->in[2];
-    unsigned axis = (unsigned)(own->axis < 0 ? own->axis + (int32_t)x->ndim : own->axis);
+    unsigned axis = axis_at(c, own->axis);
     uint64_t at[NPY_MAX_DIMS];
 
     for (uint64_t i = 0; i < n; i++) {
@@ -248,7 +216,7 @@ static int nd_shape(const struct op_call *c, unsigned number, struct tensor *out
 
 static int nd_run(const struct op_call *c, struct sched_report *report)
 {
-    return run(c, nd_places, report);
+    return index_run(c, nd_places, rows_scatter, report);
 }
 
 static int nd_prepare(struct op_call *c)
