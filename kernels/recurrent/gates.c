@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Gates of recurrent layers on the Vector; see gates.h.
+ * Gates of recurrent layers on the Vector; see inside.h.
  */
-#include "kernels/recurrent/gates.h"
-
 #include <string.h>
 
 #include "hal/vector.h"
-#include "sched/sched.h"
+#include "kernels/recurrent/inside.h"
 
 static uint32_t bits(float x)
 {
@@ -17,82 +15,83 @@ static uint32_t bits(float x)
     return word;
 }
 
-static void unary(enum op op, uint32_t dst, uint32_t x)
+static void count(struct recurrent_cell *s, uint32_t elements)
+{
+    union cmd cmd;
+
+    vector_count(&cmd, elements);
+    recurrent_add(s, LANE_V, &cmd);
+}
+
+static void unary(struct recurrent_cell *s, enum op op, uint32_t dst, uint32_t x)
 {
     union cmd cmd;
 
     vector_unary(&cmd, op, TYPE_F32, dst, x);
-    task_issue(PIPE_V, &cmd);
+    recurrent_add(s, LANE_V, &cmd);
 }
 
-static void scalar(enum op op, uint32_t x, float with)
+static void scalar(struct recurrent_cell *s, enum op op, uint32_t x, float with)
 {
     union cmd cmd;
 
     vector_scalar(&cmd, op, TYPE_F32, x, x, bits(with));
-    task_issue(PIPE_V, &cmd);
+    recurrent_add(s, LANE_V, &cmd);
 }
 
-static void binary(enum op op, uint32_t dst, uint32_t x, uint32_t y)
+static void binary(struct recurrent_cell *s, enum op op, uint32_t dst, uint32_t x,
+                   uint32_t y)
 {
     union cmd cmd;
 
     vector_binary(&cmd, op, TYPE_F32, dst, x, y);
-    task_issue(PIPE_V, &cmd);
+    recurrent_add(s, LANE_V, &cmd);
 }
 
-static void count(uint32_t n)
+static void sigmoid(struct recurrent_cell *s, uint32_t x)
 {
-    union cmd cmd;
-
-    vector_count(&cmd, n);
-    task_issue(PIPE_V, &cmd);
-}
-
-static void sigmoid(uint32_t x)
-{
-    scalar(OP_VMULS, x, -1);
-    unary(OP_VEXP, x, x);
-    scalar(OP_VADDS, x, 1);
-    unary(OP_VREC, x, x);
+    scalar(s, OP_VMULS, x, -1);
+    unary(s, OP_VEXP, x, x);
+    scalar(s, OP_VADDS, x, 1);
+    unary(s, OP_VREC, x, x);
 }
 
 /* c and h, by i f o g at `x`: where h is. */
-static uint32_t lstm(uint32_t x, uint32_t n, uint32_t c, uint32_t t)
+static uint32_t lstm(struct recurrent_cell *s, uint32_t x, uint32_t n, uint32_t c)
 {
-    uint32_t f = x + n * 4, o = f + n * 4, g = o + n * 4;
+    uint32_t f = x + n * 4, o = f + n * 4, g = o + n * 4, t = s->temp;
 
-    count(3 * n);
-    sigmoid(x);
-    count(n);
-    unary(OP_VTANH, g, g);
-    binary(OP_VMUL, t, x, g);
-    binary(OP_VMUL, c, c, f);
-    binary(OP_VADD, c, c, t);
-    unary(OP_VTANH, t, c);
-    binary(OP_VMUL, t, t, o);
+    count(s, 3 * n);
+    sigmoid(s, x);
+    count(s, n);
+    unary(s, OP_VTANH, g, g);
+    binary(s, OP_VMUL, t, x, g);
+    binary(s, OP_VMUL, c, c, f);
+    binary(s, OP_VADD, c, c, t);
+    unary(s, OP_VTANH, t, c);
+    binary(s, OP_VMUL, t, t, o);
     return t;
 }
 
 /* h, by u z and the two parts of n at `x`. */
-static uint32_t gru(uint32_t x, uint32_t n, uint32_t h, uint32_t t)
+static uint32_t gru(struct recurrent_cell *s, uint32_t x, uint32_t n, uint32_t h)
 {
-    uint32_t z = x + n * 4, wx = z + n * 4, rh = wx + n * 4;
+    uint32_t z = x + n * 4, wx = z + n * 4, rh = wx + n * 4, t = s->temp;
 
-    count(2 * n);
-    sigmoid(x);
-    count(n);
-    binary(OP_VMUL, rh, rh, x);
-    binary(OP_VADD, wx, wx, rh);
-    unary(OP_VTANH, wx, wx);
-    binary(OP_VSUB, t, h, wx);
-    binary(OP_VMUL, t, t, z);
-    binary(OP_VADD, h, wx, t);
+    count(s, 2 * n);
+    sigmoid(s, x);
+    count(s, n);
+    binary(s, OP_VMUL, rh, rh, x);
+    binary(s, OP_VADD, wx, wx, rh);
+    unary(s, OP_VTANH, wx, wx);
+    binary(s, OP_VSUB, t, h, wx);
+    binary(s, OP_VMUL, t, t, z);
+    binary(s, OP_VADD, h, wx, t);
     return h;
 }
 
-uint32_t recurrent_state(bool is_gru, uint32_t sums, uint32_t n, uint32_t state,
-                         uint32_t temp)
+uint32_t recurrent_state(struct recurrent_cell *s, uint32_t sums, uint32_t n,
+                         uint32_t state)
 {
-    return is_gru ? gru(sums, n, state, temp) : lstm(sums, n, state, temp);
+    return s->p->gru ? gru(s, sums, n, state) : lstm(s, sums, n, state);
 }

@@ -14,13 +14,16 @@
  * Types    x, w, r, y, h F16; bias, c F32.
  * Numbers  sums in fp32 from the bias on, of x first, k ascending; 1 / (1 + exp(-s)) and tanh
  *          in fp32, each step rounded; h is rounded to F16 for y and the next product.
- * Ranges   sizes from 1 up, h a multiple of 16; w and r fit into L1 with a step of 16 rows:
- *          about (k + h) gates h below 240,000 (a2), h up to 1024, k + h up to 1024.
- * Uses     UB, L1, L0A, L0B, L0C, BT; queues and semaphores 0 to 4 of each core. Cores
- *          share the batch: none waits for another.
+ * Ranges   sizes from 1 up, h a multiple of 16 up to 1024; k and h, each rounded up to 16,
+ *          up to 2048 together (as many as 16 rows of L0A hold).
+ * Uses     UB, L1, L0A, L0B, L0C, BT and the semaphores of inside.h of each core.
  * Speed    All gates of some units leave the Cube as one tile; sigmoid by VREC, which
- *          takes a quarter of what VDIV does. Each step waits for the one before.
- * Errors   ERR_ARG, ERR_LOCAL (too large, see above): nothing was started. ERR_FAULT,
+ *          takes a quarter of what VDIV does. Each step waits for the one before. Cores share
+ *          the batch, and none waits for another, or the units, and each step all wait for
+ *          all: what is faster is chosen, and no bit depends on it. Weights of a core's units
+ *          stay in L1, where 16 rows of a step leave room for them, else they come from GM in
+ *          each step.
+ * Errors   ERR_ARG, ERR_CORES, ERR_LOCAL (too large, see above): nothing was started. ERR_FAULT,
  *          ERR_DEADLOCK: *report.
  */
 #ifndef KERNELS_RECURRENT_H
@@ -28,7 +31,7 @@
 
 #include "sched/sched.h"
 
-enum { RECURRENT_SUMS = 4 /* tiles of sums of a unit */ };
+enum { RECURRENT_SUMS = 4 /* tiles of sums of a tile of units */ };
 
 struct recurrent {
     const void *x, *w, *r;

@@ -47,10 +47,11 @@ static int prepare_as(struct op_call *c, bool gru)
         return ERR_SHAPE;
     }
     if (err) {
-        fprintf(stderr,
-                "%s: %lu units of %lu inputs: a multiple of 16 up to 1024, whose weights "
-                "L1 holds\n",
-                c->op->name, (unsigned long)p.units, (unsigned long)p.in);
+        fprintf(
+            stderr,
+            "%s: %lu units of %lu inputs: want a multiple of 16 up to 1024, and up to "
+            "2048 together\n",
+            c->op->name, (unsigned long)p.units, (unsigned long)p.in);
     }
     return err;
 }
@@ -73,16 +74,54 @@ static int run_as(const struct op_call *c, struct sched_report *report, bool gru
 
 /* --- by the definition, in fp32 as the machine rounds --- */
 
-static float sum_of(const struct recurrent *p, const uint16_t *x, const uint16_t *h,
-                    int w_row, int r_row, float sum)
+/* w and r in fp32, and one row of the batch: y of each step, the state of the last. */
+struct definition {
+    const struct recurrent *p;
+    float *w, *r, *x, *h; /* x, h: of a step */
+    uint16_t *y;
+    float *state;
+};
+
+static void widen(float *to, const void *halves, size_t n)
 {
-    for (uint32_t k = 0; x && k < p->in; k++) {
-        uint16_t w = ((const uint16_t *)p->w)[(uint32_t)w_row * p->in + k];
-        sum = fmaf(f16_to_f32(x[k]), f16_to_f32(w), sum);
+    for (size_t i = 0; i < n; i++) {
+        to[i] = f16_to_f32(((const uint16_t *)halves)[i]);
     }
-    for (uint32_t k = 0; h && k < p->units; k++) {
-        uint16_t r = ((const uint16_t *)p->r)[(uint32_t)r_row * p->units + k];
-        sum = fmaf(f16_to_f32(h[k]), f16_to_f32(r), sum);
+}
+
+/* False: there is no room. */
+static bool begin(struct definition *d, const struct recurrent *p)
+{
+    size_t rows = (size_t)recurrent_gates(p) * p->units;
+    size_t w = rows * p->in, r = rows * p->units;
+
+    d->w = malloc((w + r + p->in + 2 * p->units) * sizeof(float));
+    d->y = malloc((size_t)p->steps * p->units * sizeof(*d->y));
+    if (!d->w || !d->y) {
+        return false;
+    }
+    d->p = p;
+    d->r = d->w + w;
+    d->x = d->r + r;
+    d->h = d->x + p->in;
+    d->state = d->h + p->units;
+    widen(d->w, p->w, w);
+    widen(d->r, p->r, r);
+    return true;
+}
+
+/* sum + of_x (w x) + of_h (r h), one rounding a product. */
+static float sum_of(const struct definition *d, uint32_t row, bool of_x, bool of_h,
+                    float sum)
+{
+    const float *w = d->w + (size_t)row * d->p->in;
+    const float *r = d->r + (size_t)row * d->p->units;
+
+    for (uint32_t k = 0; of_x && k < d->p->in; k++) {
+        sum = fmaf(d->x[k], w[k], sum);
+    }
+    for (uint32_t k = 0; of_h && k < d->p->units; k++) {
+        sum = fmaf(d->h[k], r[k], sum);
     }
     return sum;
 }
@@ -92,18 +131,17 @@ static float sigmoid(float x)
     return 1 / (1 + (float)exp(-(double)x));
 }
 
-/* A unit's next state, by x and h of its row of the batch. */
-static float next_state(const struct recurrent *p, const uint16_t *x, const uint16_t *h,
-                        uint32_t unit, float state, float *out)
+/* A unit's next state. */
+static float next_state(const struct definition *d, uint32_t unit, float state,
+                        float *out)
 {
-    int n = (int)p->units, u = (int)unit;
-    const float *b = p->bias;
+    const struct recurrent *p = d->p;
     float s[RECURRENT_SUMS];
 
-    for (int g = 0; g < RECURRENT_SUMS; g++) {
+    for (uint32_t g = 0; g < RECURRENT_SUMS; g++) {
         bool both = !p->gru || g < 2;
-        s[g] = sum_of(p, both || g == 2 ? x : NULL, both || g == 3 ? h : NULL, g * n + u,
-                      (both ? g : 2) * n + u, b[g * n + u]);
+        s[g] = sum_of(d, (both ? g : 2) * p->units + unit, both || g == 2, both || g == 3,
+                      p->bias[g * p->units + unit]);
     }
     if (p->gru) {
         float t = (float)tanh((double)(s[2] + s[3] * sigmoid(s[0])));
@@ -114,25 +152,24 @@ static float next_state(const struct recurrent *p, const uint16_t *x, const uint
     return state;
 }
 
-/* All of it for a row of the batch: y of each step, c of the last. */
-static void row_of(const struct recurrent *p, uint32_t row, uint16_t *y, float *state)
+static void row_of(struct definition *d, uint32_t row)
 {
-    const uint16_t *h = p->first ? (const uint16_t *)p->first + row * p->units : NULL;
+    const struct recurrent *p = d->p;
+    uint16_t *y = d->y;
 
     for (uint32_t u = 0; u < p->units; u++) {
-        state[u] = p->gru       ? h ? f16_to_f32(h[u]) : 0
-                   : p->first_c ? p->first_c[row * p->units + u]
-                                : 0;
+        d->h[u] =
+            p->first ? f16_to_f32(((const uint16_t *)p->first)[row * p->units + u]) : 0;
+        d->state[u] = p->gru ? d->h[u] : p->first_c ? p->first_c[row * p->units + u] : 0;
     }
     for (uint32_t t = 0; t < p->steps; t++, y += p->units) {
-        const uint16_t *x =
-            (const uint16_t *)p->x + ((uint64_t)t * p->batch + row) * p->in;
+        widen(d->x, (const uint16_t *)p->x + ((size_t)t * p->batch + row) * p->in, p->in);
         for (uint32_t u = 0; u < p->units; u++) {
             float out;
-            state[u] = next_state(p, x, h, u, state[u], &out);
+            d->state[u] = next_state(d, u, d->state[u], &out);
             y[u] = f32_to_f16(out);
         }
-        h = y;
+        widen(d->h, y, p->units);
     }
 }
 
@@ -140,24 +177,24 @@ static void row_of(const struct recurrent *p, uint32_t row, uint16_t *y, float *
 static void ref_as(const struct op_call *c, unsigned out, uint64_t first, uint64_t n,
                    struct op_want *want, bool gru)
 {
-    struct recurrent p = call_of(c, gru);
-    uint16_t *y = malloc((size_t)p.steps * p.units * sizeof(*y));
-    float *state = malloc(p.units * sizeof(*state));
+    const struct recurrent p = call_of(c, gru);
+    struct definition d = {0};
     uint64_t known = UINT64_MAX;
 
-    for (uint64_t i = 0; i < n && y && state; i++) {
+    want->no_memory = !begin(&d, &p);
+    for (uint64_t i = 0; i < n && !want->no_memory; i++) {
         uint64_t e = first + i, unit = e % p.units, row = e / p.units % p.batch;
         if (row != known) {
-            row_of(&p, (uint32_t)row, y, state);
+            row_of(&d, (uint32_t)row);
             known = row;
         }
         want->value[i] =
-            out ? (double)state[unit]
-                : (double)f16_to_f32(y[e / p.units / p.batch * p.units + unit]);
+            out ? (double)d.state[unit]
+                : (double)f16_to_f32(d.y[e / p.units / p.batch * p.units + unit]);
         want->bound[i] = 0x1p-9 + 0x1p-9 * fabs(want->value[i]);
     }
-    free(y);
-    free(state);
+    free(d.w);
+    free(d.y);
 }
 
 static void work_as(const struct op_call *c, struct work *w, bool gru)
@@ -214,17 +251,21 @@ OPERATOR(
     lstm, .summary = "an LSTM over t steps: gates in one product a step, one launch",
     .io = "x[t,b,k] w[g,k] r[g,h] bias[g] first?[b,h] first_c?[b,h] -> y[t,b,h] c[b,h]",
     .types = "f16 f16 f16 f32 f16 f32 -> f16 f32", .prepare = lstm_prepare,
-    .run = lstm_run, .ref = lstm_ref, .tolerance = OP_BOUND, .check = 64,
-    .work = lstm_work, .numpy = "y, c, bound = lstm(x, w, r, bias, first, first_c)",
+    .run = lstm_run, .ref = lstm_ref, .tolerance = OP_BOUND, .whole_rows = true,
+    .check = 8, .work = lstm_work,
+    .numpy = "y, c, bound = lstm(x, w, r, bias, first, first_c)",
     .cases = CASES("--shapes 1x1x1,64x1,64x16,64",
                    "--shapes 3x5x20,64x20,64x16,64,5x16,5x16",
-                   "--shapes 4x70x33,128x33,128x32,128"));
+                   "--shapes 4x70x33,128x33,128x32,128",
+                   "--shapes 6x2x100,512x100,512x128,512",
+                   "--shapes 7x3x200,1024x200,1024x256,1024"));
 
 OPERATOR(gru, .summary = "a GRU over t steps: gates in one product a step, one launch",
          .io = "x[t,b,k] w[g,k] r[g,h] bias[q] first?[b,h] -> y[t,b,h]",
          .types = "f16 f16 f16 f32 f16 -> f16", .prepare = gru_prepare, .run = gru_run,
-         .ref = gru_ref, .tolerance = OP_BOUND, .check = 64, .work = gru_work,
-         .numpy = "y, bound = gru(x, w, r, bias, first)",
+         .ref = gru_ref, .tolerance = OP_BOUND, .whole_rows = true, .check = 8,
+         .work = gru_work, .numpy = "y, bound = gru(x, w, r, bias, first)",
          .cases = CASES("--shapes 1x1x1,48x1,48x16,64",
                         "--shapes 3x5x20,48x20,48x16,64,5x16",
-                        "--shapes 4x70x33,96x33,96x32,128"));
+                        "--shapes 4x70x33,96x33,96x32,128",
+                        "--shapes 9x17x40,288x40,288x96,384"));
