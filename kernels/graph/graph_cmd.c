@@ -13,7 +13,7 @@
 
 #define USAGE                                                                            \
     "PLAN [IN.npy]... [-o [NAME=]OUT.npy]... [--steps] [--launches] "                    \
-    "[--cores N]"
+    "[--dump] [--cores N]"
 
 /* What a command line says. */
 struct asked {
@@ -32,7 +32,7 @@ static int refuse(const char *path, const char *why)
 
 static int read_plan(struct graph_run *run)
 {
-    int fd = host_open(run->path, HOST_READ), status = RUN_INPUT;
+    int fd = host_open(run->path, HOST_READ);
     int64_t bytes = fd < 0 ? -1 : host_size(fd);
     const char *why = NULL;
 
@@ -48,13 +48,7 @@ static int read_plan(struct graph_run *run)
     if (!why && run->plan.head->profile != chip_profile()) {
         why = "is a plan for another profile: make it again";
     }
-    if (!why) {
-        size_t arena = run->plan.head->arena;
-        run->arena = aligned_alloc(PLAN_ALIGN, arena ? arena : PLAN_ALIGN);
-        why = run->arena ? NULL : "no memory for what it computes: MEM=";
-        status = RUN_OK;
-    }
-    return why ? refuse(run->path, why) : status;
+    return why ? refuse(run->path, why) : RUN_OK;
 }
 
 /* --- files --- */
@@ -79,6 +73,10 @@ static bool narrow(const int64_t *from, int32_t *to, uint64_t n, uint64_t *i)
 /* The machine's elements as a file has them: int64 of 32 bits, float32 of bfloat16. */
 static void widen(const struct plan_tensor *t, const char *from, char *to, size_t bytes)
 {
+    if (element(t) == bytes) {
+        memcpy(to, from, plan_count(t) * bytes);
+        return;
+    }
     for (uint64_t i = 0; i < plan_count(t); i++) {
         int64_t whole = 0;
         memcpy(&whole, from + i * element(t), element(t));
@@ -99,6 +97,30 @@ static bool same_shape(const struct plan_tensor *t, const struct npy *npy)
     return same;
 }
 
+static void print_shape(const struct plan_tensor *t)
+{
+    for (unsigned d = 0; d < t->rank; d++) {
+        fprintf(stderr, " %lu", (unsigned long)t->size[d]);
+    }
+    fprintf(stderr, t->rank ? "" : " one");
+}
+
+/* Input i is of another type, or of another shape in all sizes of the plan from *plan on. */
+static int refuse_input(struct plan *plan, unsigned i, const char *path)
+{
+    const struct plan_tensor *t = &plan->tensor[plan->head->input[i]];
+
+    fprintf(stderr, "graph: %s: input %s is %s of", path, plan_text(plan, t->name),
+            npy_type_name((enum npy_type)t->file));
+    print_shape(t);
+    while (plan_next(plan)) {
+        fprintf(stderr, ", or");
+        print_shape(&plan->tensor[plan->head->input[i]]);
+    }
+    fprintf(stderr, "\n");
+    return RUN_INPUT;
+}
+
 /* What a file holds as input i. */
 static int take_input(const struct graph_run *run, unsigned i, const char *path,
                       const struct npy *npy)
@@ -108,15 +130,6 @@ static int take_input(const struct graph_run *run, unsigned i, const char *path,
     char *to = graph_at(run, run->plan.head->input[i]);
     uint64_t n = plan_count(t), at;
 
-    if (npy->type != t->file || !same_shape(t, npy)) {
-        fprintf(stderr, "graph: %s: input %s is %s of", path, name,
-                npy_type_name((enum npy_type)t->file));
-        for (unsigned d = 0; d < t->rank; d++) {
-            fprintf(stderr, " %lu", (unsigned long)t->size[d]);
-        }
-        fprintf(stderr, t->rank ? "\n" : " one\n");
-        return RUN_INPUT;
-    }
     if (npy->type == NPY_I8 && !narrow(npy->data, npy->data, n, &at)) {
         fprintf(stderr, "graph: %s: element %llu does not fit 32 bits\n", path,
                 (unsigned long long)at);
@@ -133,37 +146,79 @@ static int take_input(const struct graph_run *run, unsigned i, const char *path,
     return RUN_OK;
 }
 
-static int read_input(const struct graph_run *run, unsigned i, const char *path)
+/* How many of the inputs are what the plan wants, from the first on. */
+static unsigned agree(const struct plan *plan, const struct npy *npy, unsigned n)
 {
-    char why[NPY_WHY_BYTES];
-    struct npy npy;
-    int status;
+    unsigned i = 0;
 
-    if (npy_read(path, &npy, why) != 0) {
-        fprintf(stderr, "graph: %s\n", why);
-        return RUN_INPUT;
+    while (i < n && i < plan->head->n_inputs) {
+        const struct plan_tensor *t = &plan->tensor[plan->head->input[i]];
+        if (npy[i].type != t->file || !same_shape(t, &npy[i])) {
+            break;
+        }
+        i++;
     }
-    status = take_input(run, i, path, &npy);
-    free(npy.data);
-    return status;
+    return i;
 }
 
-static int read_inputs(const struct graph_run *run, const struct asked *asked)
+/* The size of the plan that is that of the inputs, and memory for it. */
+static int choose_size(struct graph_run *run, const struct asked *asked,
+                       const struct npy *npy)
+{
+    struct plan plan = run->plan;
+    unsigned best = 0;
+
+    do {
+        unsigned i = agree(&plan, npy, asked->n_in);
+        if (i == asked->n_in && i == plan.head->n_inputs) {
+            size_t arena = plan.head->arena;
+            run->plan = plan;
+            run->arena = aligned_alloc(PLAN_ALIGN, arena ? arena : PLAN_ALIGN);
+            return run->arena ? RUN_OK
+                              : refuse(run->path, "no memory for what it computes: MEM=");
+        }
+        best = i > best ? i : best;
+    } while (plan_next(&plan));
+    return refuse_input(&run->plan, best, asked->in[best]);
+}
+
+static int count_inputs(const struct graph_run *run, const struct asked *asked)
 {
     unsigned want = run->plan.head->n_inputs;
-    int status = RUN_OK;
 
-    if (asked->n_in != want) {
-        fprintf(stderr, "graph: %s: want %u inputs:", run->path, want);
-        for (unsigned i = 0; i < want; i++) {
-            const struct plan_tensor *t = &run->plan.tensor[run->plan.head->input[i]];
-            fprintf(stderr, " %s", plan_text(&run->plan, t->name));
-        }
-        fprintf(stderr, "\n");
-        return RUN_INPUT;
+    if (asked->n_in == want) {
+        return RUN_OK;
     }
-    for (unsigned i = 0; i < want && status == RUN_OK; i++) {
-        status = read_input(run, i, asked->in[i]);
+    fprintf(stderr, "graph: %s: want %u inputs:", run->path, want);
+    for (unsigned i = 0; i < want; i++) {
+        const struct plan_tensor *t = &run->plan.tensor[run->plan.head->input[i]];
+        fprintf(stderr, " %s", plan_text(&run->plan, t->name));
+    }
+    fprintf(stderr, "\n");
+    return RUN_INPUT;
+}
+
+static int read_inputs(struct graph_run *run, const struct asked *asked)
+{
+    struct npy npy[PLAN_FILES];
+    char why[NPY_WHY_BYTES];
+    int status = count_inputs(run, asked);
+    unsigned n = 0;
+
+    while (n < asked->n_in && status == RUN_OK) {
+        if (npy_read(asked->in[n], &npy[n], why) != 0) {
+            fprintf(stderr, "graph: %s\n", why);
+            status = RUN_INPUT;
+        } else {
+            n++;
+        }
+    }
+    status = status == RUN_OK ? choose_size(run, asked, npy) : status;
+    for (unsigned i = 0; i < asked->n_in && status == RUN_OK; i++) {
+        status = take_input(run, i, asked->in[i], &npy[i]);
+    }
+    while (n-- > 0) {
+        free(npy[n].data);
     }
     return status;
 }
@@ -224,6 +279,59 @@ static int write_outputs(const struct graph_run *run, const struct asked *asked)
     return status;
 }
 
+/* --- all tensors, for debuggers --- */
+
+/* One behind the other, each as a file of NumPy's; a line of its first byte, its bytes and its
+ * name on stdout. */
+static struct {
+    const char *path;
+    int fd;
+    uint64_t bytes;
+} dump;
+
+static enum run_status dump_step(const struct graph_run *run, const struct plan_step *s)
+{
+    char header[256];
+
+    for (unsigned i = 0; i < s->n_out; i++) {
+        struct npy npy = npy_of(run, s->out[i]);
+        int n = npy_format_header(&npy, header, sizeof(header)), err;
+        if (!npy.data || n < 0) {
+            return refuse(dump.path, "no memory to write it");
+        }
+        err = host_write(dump.fd, header, (size_t)n);
+        err = err ? err : host_write(dump.fd, npy.data, npy.bytes);
+        free(npy.data);
+        if (err) {
+            return refuse(dump.path, host_errno_text());
+        }
+        printf("%llu %llu %s\n", (unsigned long long)dump.bytes,
+               (unsigned long long)(npy.bytes + (size_t)n),
+               plan_text(&run->plan, run->plan.tensor[s->out[i]].name));
+        dump.bytes += npy.bytes + (size_t)n;
+    }
+    return RUN_OK;
+}
+
+/* The one output of a command line with --dump is not one of the model's. */
+static int dump_begin(struct asked *asked)
+{
+    if (asked->n_out != 1) {
+        return refuse("--dump", "want -o FILE, for the tensors of all steps");
+    }
+    dump.path = asked->out[--asked->n_out];
+    dump.fd = host_create(dump.path);
+    return dump.fd < 0 ? refuse(dump.path, host_errno_text()) : RUN_OK;
+}
+
+static int dump_end(int status)
+{
+    if (dump.path && dump.fd >= 0 && host_create_end(dump.fd, status == RUN_OK) != 0) {
+        return refuse(dump.path, host_errno_text());
+    }
+    return status;
+}
+
 /* Whether each output that is asked for is one, and can be put where it shall go, before a run
  * that may be long. */
 static int look_at_outputs(const struct graph_run *run, const struct asked *asked)
@@ -279,14 +387,18 @@ static enum run_status compute(struct graph_run *run, bool steps)
     return RUN_OK;
 }
 
-static int run_graph(struct graph_run *run, const struct asked *asked)
+static int run_graph(struct graph_run *run, struct asked *asked)
 {
     int status = read_plan(run);
 
     status = status == RUN_OK ? read_inputs(run, asked) : status;
+    if (status == RUN_OK && run->ended) {
+        status = dump_begin(asked);
+    }
     status = status == RUN_OK ? look_at_outputs(run, asked) : status;
     status = status == RUN_OK ? (int)compute(run, asked->steps) : status;
     status = status == RUN_OK ? write_outputs(run, asked) : status;
+    status = dump_end(status);
     graph_free(run);
     free(run->file);
     free(run->arena);
@@ -306,6 +418,9 @@ static int graph(int argc, char **argv)
             asked.steps = true;
         } else if (strcmp(argv[i], "--launches") == 0) {
             run.separate = true;
+        } else if (strcmp(argv[i], "--dump") == 0) {
+            run.separate = true;
+            run.ended = dump_step;
         } else if (strcmp(argv[i], "--cores") == 0 && value) {
             unsigned long cores = strtoul(argv[++i], NULL, 10);
             if (cores < 1 || cores > chip_cores()) {

@@ -9,20 +9,45 @@
 #include "hal/contract/contract.h"
 #include "kernels/cli/npy.h"
 
-uint32_t plan_crc(const void *data, uint64_t bytes)
-{
-    static uint32_t table[256];
-    const uint8_t *p = data;
-    uint32_t crc = ~UINT32_C(0);
+/* Eight bytes at a time, each through the table of how many follow it. */
+static uint32_t crc_table[8][256];
 
-    for (uint32_t i = 0; i < 256 && !table[255]; i++) {
-        table[i] = i;
+static void make_crc_table(void)
+{
+    for (uint32_t i = 0; i < 256; i++) {
+        crc_table[0][i] = i;
         for (unsigned k = 0; k < 8; k++) {
-            table[i] = table[i] >> 1 ^ (table[i] & 1 ? UINT32_C(0xedb88320) : 0);
+            uint32_t *x = &crc_table[0][i];
+            *x = *x >> 1 ^ (*x & 1 ? UINT32_C(0xedb88320) : 0);
         }
     }
-    for (uint64_t i = 0; i < bytes; i++) {
-        crc = table[(crc ^ p[i]) & 255] ^ crc >> 8;
+    for (unsigned n = 1; n < 8; n++) {
+        for (unsigned i = 0; i < 256; i++) {
+            uint32_t x = crc_table[n - 1][i];
+            crc_table[n][i] = x >> 8 ^ crc_table[0][x & 255];
+        }
+    }
+}
+
+uint32_t plan_crc(uint32_t crc, const void *data, uint64_t bytes)
+{
+    const uint8_t *p = data;
+
+    if (!crc_table[0][255]) {
+        make_crc_table();
+    }
+    crc = ~crc;
+    for (; bytes >= 8; bytes -= 8, p += 8) {
+        uint32_t x = 0, low;
+        memcpy(&low, p, sizeof(low));
+        low ^= crc;
+        for (unsigned k = 0; k < 4; k++) {
+            x ^= crc_table[7 - k][low >> 8 * k & 255] ^ crc_table[3 - k][p[4 + k]];
+        }
+        crc = x;
+    }
+    while (bytes-- > 0) {
+        crc = crc_table[0][(crc ^ *p++) & 255] ^ crc >> 8;
     }
     return ~crc;
 }
@@ -108,11 +133,48 @@ static bool files_hold(const struct plan *p)
     return good;
 }
 
+/* What the header at a place says of its size. */
+static void use(struct plan *plan, uint64_t at)
+{
+    const struct plan_header *h = (const void *)(plan->base + at);
+
+    plan->head = h;
+    plan->tensor = (const void *)(plan->base + h->tensors);
+    plan->step = (const void *)(plan->base + h->steps);
+    plan->texts = plan->base + h->texts;
+}
+
+/* The header at a place, and its tables; first: that of the file. */
+static bool size_holds(struct plan *plan, uint64_t at, const struct plan_header *first)
+{
+    const struct plan_header *h = (const void *)(plan->base + at);
+    uint64_t texts = h->constants - h->texts;
+    bool good =
+        h->bytes == first->bytes && h->constants == first->constants &&
+        h->texts == first->texts && h->n_tensors <= PLAN_MOST &&
+        h->n_steps <= PLAN_MOST &&
+        lies(h->tensors, h->n_tensors, sizeof(struct plan_tensor), h->texts) &&
+        lies(h->steps, h->n_steps, sizeof(struct plan_step), h->texts) &&
+        (h->next == 0 || (h->next > at && lies(h->next, 1, sizeof(*h), h->texts)));
+
+    if (!good) {
+        return false;
+    }
+    use(plan, at);
+    for (uint32_t i = 0; good && i < h->n_tensors; i++) {
+        good = tensor_holds(plan, &plan->tensor[i], texts);
+    }
+    for (uint32_t i = 0; good && i < h->n_steps; i++) {
+        good = step_holds(plan, &plan->step[i], texts);
+    }
+    return good && files_hold(plan);
+}
+
 const char *plan_open(struct plan *plan, const void *data, uint64_t bytes)
 {
     const struct plan_header *h = data;
     const char *base = data;
-    uint64_t texts;
+    uint64_t at = 0;
     bool good;
 
     if (bytes < sizeof(*h) || memcmp(h->magic, PLAN_MAGIC, sizeof(h->magic)) != 0) {
@@ -122,27 +184,29 @@ const char *plan_open(struct plan *plan, const void *data, uint64_t bytes)
         return "is a plan for another version of the machine: make it again";
     }
     if (h->bytes != bytes ||
-        h->crc != plan_crc(base + PLAN_CRC_FROM, bytes - PLAN_CRC_FROM)) {
+        h->crc != plan_crc(0, base + PLAN_CRC_FROM, bytes - PLAN_CRC_FROM)) {
         return "is a damaged plan";
     }
+    *plan = (struct plan){.base = base};
     good = h->constants <= bytes && h->texts < h->constants &&
-           h->n_tensors <= PLAN_MOST && h->n_steps <= PLAN_MOST &&
-           lies(h->tensors, h->n_tensors, sizeof(struct plan_tensor), h->texts) &&
-           lies(h->steps, h->n_steps, sizeof(struct plan_step), h->texts) &&
            base[h->constants - 1] == '\0';
+    do {
+        good = good && size_holds(plan, at, h);
+        at = good ? plan->head->next : 0;
+    } while (at);
     if (!good) {
         return "is a damaged plan";
     }
-    *plan = (struct plan){.head = h,
-                          .tensor = (const void *)(base + h->tensors),
-                          .step = (const void *)(base + h->steps),
-                          .texts = base + h->texts};
-    texts = h->constants - h->texts;
-    for (uint32_t i = 0; good && i < h->n_tensors; i++) {
-        good = tensor_holds(plan, &plan->tensor[i], texts);
+    use(plan, 0);
+    return NULL;
+}
+
+bool plan_next(struct plan *plan)
+{
+    uint64_t next = plan->head->next;
+
+    if (next) {
+        use(plan, next);
     }
-    for (uint32_t i = 0; good && i < h->n_steps; i++) {
-        good = step_holds(plan, &plan->step[i], texts);
-    }
-    return good && files_hold(plan) ? NULL : "is a damaged plan";
+    return next != 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Plans: what tools/graph leaves of a model for the firmware to run. One file, little-endian:
- * the header, tensors, steps, texts (each ends with a 0) and the constants, 512-byte aligned.
+ * the header, tensors, steps, texts (each ends with a 0) and the constants, 512-byte aligned. A
+ * plan for several sizes has a header, tensors and steps of each, in front of the texts.
  * Host and firmware read this one description.
  *
  * A step is an operator of the image with options as on its command line, or a tile program
@@ -16,14 +17,14 @@
 
 #define PLAN_MAGIC "SALAIPLN"
 enum {
-    PLAN_VERSION = 1,
+    PLAN_VERSION = 2,
     PLAN_IN = 8, /* operands of a step */
     PLAN_OUT = 4,
     PLAN_RANK = 8,
     PLAN_FILES = 32,     /* inputs of a model, and outputs */
     PLAN_ALIGN = 512,    /* bytes, of constants and in the arena */
     PLAN_MOST = 1 << 20, /* tensors, and steps */
-    PLAN_NAME = 256,     /* bytes of what is printed: names of tensors, nodes, operators */
+    PLAN_NAME = 256, /* bytes of what is printed: names of tensors, nodes, operators */
 };
 
 enum plan_place {
@@ -35,9 +36,10 @@ struct plan_header {
     char magic[8];
     uint32_t version, contract; /* CONTRACT_VERSION */
     uint32_t profile;           /* enum npu_profile it was made for */
-    uint32_t crc;               /* CRC-32 of all that is behind this word */
-    uint64_t bytes, arena;      /* of the file, of the arena */
+    uint32_t crc; /* of the first header: CRC-32 of all that is behind this word */
+    uint64_t bytes, arena;                     /* of the file, of the arena */
     uint64_t tensors, steps, texts, constants; /* where they begin in the file */
+    uint64_t next; /* header of another size; 0: this is the last one */
     uint32_t n_tensors, n_steps, n_inputs, n_outputs;
     /* Tensors. An input that is a constant has to have that value: shapes depend on it. */
     uint32_t input[PLAN_FILES], output[PLAN_FILES];
@@ -68,6 +70,7 @@ struct plan_step {
 /* --- what a reader has of one --- */
 
 struct plan {
+    const char *base; /* of the file */
     const struct plan_header *head;
     const struct plan_tensor *tensor;
     const struct plan_step *step;
@@ -78,12 +81,15 @@ struct plan {
  * or a count, and that nothing lies outside. NULL, or what is wrong with it. Any bytes are
  * safe. What it says of a chip is the caller's to compare. */
 const char *plan_open(struct plan *plan, const void *data, uint64_t bytes);
+/* *plan becomes what is said of the next size; false: there is none. */
+bool plan_next(struct plan *plan);
 /* Elements of a tensor; a text. */
 uint64_t plan_count(const struct plan_tensor *t);
 static inline const char *plan_text(const struct plan *p, uint32_t at)
 {
     return p->texts + at;
 }
-uint32_t plan_crc(const void *data, uint64_t bytes);
+/* Of data behind those whose CRC is `crc`; 0: behind none. */
+uint32_t plan_crc(uint32_t crc, const void *data, uint64_t bytes);
 
 #endif

@@ -154,6 +154,9 @@ enum run_status graph_compute(struct graph_run *run)
         take_cycles(job, n, begin, end);
         run->cycles += end - begin;
         run->launches++;
+        if (run->ended && n == 1 && run->ended(run, job->step) != RUN_OK) {
+            return RUN_INPUT;
+        }
     }
     return RUN_OK;
 }

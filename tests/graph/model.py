@@ -6,10 +6,18 @@
 #   write(PATH, nodes, inputs, outputs, constants)
 #       nodes: (op, inputs, outputs, attributes); a list may have names with blanks between
 #       inputs: name -> (numpy type, shape); outputs: names; constants: name -> array
+#   Model(nodes, inputs, outputs)
+#       the same with arrays as inputs, compiled; what it was refused for, or its run
+import os
 import struct
+import subprocess
+import tempfile
 import zlib
 
 import numpy as np
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+GRAPH, SALAI = f"{ROOT}/build/graph", f"{ROOT}/tools/salai"
 
 TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7, "bool": 9, "float16": 10,
          "float64": 11}
@@ -45,6 +53,8 @@ def attribute(name, value):
                   str: (3, lambda: field(4, value))}.get(type(value), (None, None))
     if kind is None and isinstance(value, np.ndarray):
         kind, body = 4, lambda: field(5, tensor("", value))
+    elif kind is None and isinstance(value[0], str):
+        kind, body = 8, lambda: b"".join(field(9, v) for v in value)
     elif kind is None and isinstance(value[0], float):
         kind, body = 6, lambda: b"".join(field(7, v) for v in value)
     elif kind is None:
@@ -80,3 +90,42 @@ def write(path, nodes, inputs, outputs, constants=None, opset=13):
 def crc(data):
     """Of a plan's bytes behind the word that holds it."""
     return struct.pack("<I", zlib.crc32(data))
+
+
+class Model:
+    """What becomes of nodes."""
+
+    def __init__(self, nodes, inputs, outputs, constants=None, opset=13, options=()):
+        self.folder = tempfile.TemporaryDirectory(prefix="plan.", dir=f"{ROOT}/build/test")
+        self.work = self.folder.name
+        self.inputs, self.outputs = inputs, outputs.split(" ")
+        write(f"{self.work}/m.onnx", nodes,
+                    {name: (a.dtype, a.shape) for name, a in inputs.items()}, outputs,
+                    constants, opset)
+        done = self.call(GRAPH, "compile", f"{self.work}/m.onnx", f"{self.work}/plan",
+                         "--explain", f"{self.work}/explain.txt",
+                         "--json", f"{self.work}/explain.json", *options)
+        self.refused = done.stderr.strip().split(": ", 1)[-1] if done.returncode == 2 else ""
+
+    def call(self, *words, cores=1):
+        return subprocess.run(["timeout", "120", *words], capture_output=True, text=True,
+                              check=False, env=dict(os.environ, CORES=str(cores)))
+
+    def explain(self, kind="txt"):
+        with open(f"{self.work}/explain.{kind}", encoding="ascii") as f:
+            return f.read()
+
+    def run(self, *options, cores=1):
+        """Outputs by name; and what it says."""
+        words = []
+        for name, array in self.inputs.items():
+            np.save(f"{self.work}/{name}.npy", array)
+            words.append(f"{self.work}/{name}.npy")
+        for name in self.outputs:
+            words += ["-o", f"{name}={self.work}/{name}.out.npy"]
+        done = self.call(SALAI, "--", "graph", f"{self.work}/plan", *words, *options,
+                         cores=cores)
+        if done.returncode:
+            return {}, f"status {done.returncode}: {done.stderr.strip()}"
+        return ({name: np.load(f"{self.work}/{name}.out.npy") for name in self.outputs},
+                done.stdout)

@@ -8,63 +8,21 @@ explain.txt has to say something. TAP on stdout."""
 import json
 import os
 import re
-import subprocess
 import sys
-import tempfile
 
 import numpy as np
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.dont_write_bytecode = True
 sys.path[:0] = [ROOT + "/tests", ROOT + "/tests/graph"]
-import model  # noqa: E402
 import tap  # noqa: E402
+from model import GRAPH, SALAI, Model, crc  # noqa: E402
 
-GRAPH, SALAI = f"{ROOT}/build/graph", f"{ROOT}/tools/salai"
 random = np.random.default_rng(1)
 
 
 def noise(*shape, of=np.float32):
     return random.standard_normal(shape).astype(of)
-
-
-class Model:
-    """What becomes of nodes."""
-
-    def __init__(self, nodes, inputs, outputs, constants=None, opset=13, options=()):
-        self.folder = tempfile.TemporaryDirectory(prefix="plan.", dir=f"{ROOT}/build/test")
-        self.work = self.folder.name
-        self.inputs, self.outputs = inputs, outputs.split(" ")
-        model.write(f"{self.work}/m.onnx", nodes,
-                    {name: (a.dtype, a.shape) for name, a in inputs.items()}, outputs,
-                    constants, opset)
-        done = self.call(GRAPH, "compile", f"{self.work}/m.onnx", f"{self.work}/plan",
-                         "--explain", f"{self.work}/explain.txt",
-                         "--json", f"{self.work}/explain.json", *options)
-        self.refused = done.stderr.strip().split(": ", 1)[-1] if done.returncode == 2 else ""
-
-    def call(self, *words, cores=1):
-        return subprocess.run(["timeout", "120", *words], capture_output=True, text=True,
-                              check=False, env=dict(os.environ, CORES=str(cores)))
-
-    def explain(self, kind="txt"):
-        with open(f"{self.work}/explain.{kind}", encoding="ascii") as f:
-            return f.read()
-
-    def run(self, *options, cores=1):
-        """Outputs by name; and what it says."""
-        words = []
-        for name, array in self.inputs.items():
-            np.save(f"{self.work}/{name}.npy", array)
-            words.append(f"{self.work}/{name}.npy")
-        for name in self.outputs:
-            words += ["-o", f"{name}={self.work}/{name}.out.npy"]
-        done = self.call(SALAI, "--", "graph", f"{self.work}/plan", *words, *options,
-                         cores=cores)
-        if done.returncode:
-            return {}, f"status {done.returncode}: {done.stderr.strip()}"
-        return ({name: np.load(f"{self.work}/{name}.out.npy") for name in self.outputs},
-                done.stdout)
 
 
 def differs(got, want, bound):
@@ -154,7 +112,7 @@ def operator_refused():
         plan = bytearray(f.read())
     at = plan.index(b"--groups 1")
     plan[at:at + 10] = b"--groups 7"
-    plan[20:24] = model.crc(bytes(plan[24:]))
+    plan[20:24] = crc(bytes(plan[24:]))
     with open(f"{m.work}/plan", "wb") as f:
         f.write(plan)
     _, said = m.run()
@@ -192,13 +150,39 @@ def operands_that_are_not_there():
     for op, operands, outputs, want in (
             ("Mean", "x ", "y", "operand 1 is missing"), ("Add", "x x x", "y", "3 operands"),
             ("Add", "x", "y", "1 operands"), ("Div", "x", "y", "operand 1 is missing"),
-            ("Abs", "x", " y", "nobody is given its result"),
-            ("CumSum", "x", "y", "operand 1 is missing"),
+            ("Abs", "x", " y", "nobody is given"), ("CumSum", "x", "y", "operand 1 is missing"),
+            ("Adam", " x x x x x", "y", "operand 0 is missing"),
             ("InstanceNormalization", "x x x", "y", "channels of [3]"),
+            ("QLinearMatMul", "b  b b r b r b", "y", "operand 1 is missing"),
+            ("HannWindow", "inf", "y", "a window of -inf"),
+            ("GatherElements", "x k ", "y", "operand 2 is missing"),
+            ("Trilu", "x", "y", "of [3]"), ("CumSum", "x c", "y", "'c' is [0]"),
+            ("OneHot", "x i c", "y", "'c' is [0]"), ("Clip", "c c", "y", "'c' is [0]"),
+            ("LayerNormalization", "x z", "y", "operand 1 is [2, 3], x [3]"),
             ("DynamicQuantizeLinear", "x", "y s", "nobody is given")):
-        m = Model([(op, operands, outputs)], {"x": noise(3)}, "y")
+        m = Model([(op, operands, outputs)], {"x": noise(3), "z": noise(2, 3)}, "y",
+                  {"c": np.zeros(0, np.int64), "i": np.array(3), "b": np.zeros((2, 2), np.int8),
+                   "r": np.float32(1), "k": np.zeros(3, np.int64),
+                   "inf": np.float32(-np.inf)})
         if want not in m.refused or f"'{op}_0'" not in m.refused:
             wrong.append(f"{op} of '{operands}': {m.refused or 'taken'}")
+    return wrong
+
+
+@test
+def what_has_no_elements():
+    """Sums of it are constants, one has it joined as nothing; it has no windows."""
+    x, wrong = np.zeros((2, 0, 3), np.float32), []
+    for op, want in (("ReduceSum", 0), ("ReduceMax", -np.inf), ("ReduceProd", 1)):
+        m = Model([(op, "x", "y", {"axes": [1]})], {"x": x}, "y", opset=11)
+        out, said = m.run() if not m.refused else ({}, m.refused)
+        if not np.array_equal(out.get("y"), np.full((2, 1, 3), want, np.float32)):
+            wrong.append(f"{op}: {out.get('y', said)}")
+    m = Model([("Concat", "x z", "y", {"axis": 1})], {"x": x, "z": noise(2, 5, 3)}, "y")
+    wrong += [] if m.run()[0]["y"].shape == (2, 5, 3) else ["joined"]
+    m = Model([("AveragePool", "x", "y", {"kernel_shape": [3], "pads": [3, 3]})],
+              {"x": np.zeros((1, 2, 0), np.float32)}, "y")
+    wrong += [] if "which has no elements" in m.refused else [f"windows: {m.refused}"]
     return wrong
 
 
@@ -223,7 +207,7 @@ def names_are_one_line():
     wrong = [] if b"y??[2J\0" in plan else ["a name with a line's end"]
     at = plan.index(b"Abs_0")
     plan[at + 1] = 10
-    plan[20:24] = model.crc(bytes(plan[24:]))
+    plan[20:24] = crc(bytes(plan[24:]))
     with open(f"{m.work}/plan", "wb") as f:
         f.write(plan)
     done = m.call(SALAI, "--", "graph", f"{m.work}/plan")

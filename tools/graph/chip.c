@@ -5,6 +5,9 @@
  */
 #include "hal/chip.h"
 
+#include <stdlib.h>
+
+#include "kernels/tile/tile.h"
 #include "tools/graph/trial.h"
 
 static enum npu_profile profile = PROFILE_a2;
@@ -38,4 +41,32 @@ uint32_t chip_cost(enum npu_cost cost)
 uint32_t chip_mem(enum npu_mem mem)
 {
     return npu_mem_size(profile, mem);
+}
+
+/* --- what some of the planner's files have for runs, of which there are none here --- */
+
+uintptr_t task_window;
+struct pipe_port *task_ports;
+
+unsigned task_core(void)
+{
+    abort();
+}
+
+void task_block_on(unsigned sem, unsigned count, const char *where)
+{
+    (void)sem, (void)count, (void)where;
+    abort();
+}
+
+int task_wait_room(enum pipe pipe, unsigned slots, uint64_t cycle)
+{
+    (void)pipe, (void)slots, (void)cycle;
+    abort();
+}
+
+void *chip_local(unsigned core, enum npu_mem mem, uint32_t offset)
+{
+    (void)core, (void)mem, (void)offset;
+    abort();
 }

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "tools/graph/product.h"
 #include "tools/graph/window.h"
 
 /* Axes of the product: batch, group, results of a group, elements of a window, windows. */
@@ -47,7 +48,7 @@ static void multiply(struct emit *e, struct node *n, struct tensor *weight,
     c = program_in(&p, tensor_view(columns, &x), of_x);
     expr = m == 1 || k == 1
                ? program_over(&p, "sum", 1u << K, graph_text("%s * %s", a, c))
-               : graph_text("dot(%s, %s, %s)", a, c, program_index(&p, K));
+               : product_text(&p, columns->type, a, c, K, k);
     if (bias) {
         expr = graph_text("%s + %s", expr, program_in(&p, tensor_view(bias, &b), of_b));
     }
@@ -212,6 +213,14 @@ static void pool_shape(struct graph *g, struct node *n)
     tensor_is(g, n, 1, ELEM_I64, &to);
 }
 
+/* How many of the numbers from, from + step, .., n of them, are below `end`. */
+static int64_t below(int64_t from, int64_t step, int64_t n, int64_t end)
+{
+    int64_t count = end > from ? (end - from + step - 1) / step : 0;
+
+    return count < n ? count : n;
+}
+
 /* One over the elements of x in each window, or in each with its pads. */
 static struct tensor *shares(const struct node *n, const struct window *w, bool pads)
 {
@@ -225,12 +234,11 @@ static struct tensor *shares(const struct node *n, const struct window *w, bool 
     do {
         double count = 1;
         for (unsigned d = 0; d < w->rank; d++) {
-            int64_t in = 0, end = w->size[d] + (pads ? w->behind[d] : 0);
-            for (int64_t k = 0; k < w->kernel[d]; k++) {
-                int64_t x = at[d] * w->stride[d] + k * w->dilation[d] - w->before[d];
-                in += x >= (pads ? -w->before[d] : 0) && x < end;
-            }
-            count *= (double)in;
+            int64_t x = at[d] * w->stride[d] - w->before[d], step = w->dilation[d];
+            int64_t begin = pads ? -w->before[d] : 0;
+            int64_t end = w->size[d] + (pads ? w->behind[d] : 0);
+            count *= (double)(below(x, step, w->kernel[d], end) -
+                              below(x, step, w->kernel[d], begin));
         }
         t->value[i++] = 1 / count;
     } while (shape_step(&s, at));

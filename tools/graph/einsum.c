@@ -8,7 +8,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "tools/graph/emit.h"
+#include "tools/graph/product.h"
 
 enum { OPERANDS = PLAN_IN, NONE = 255 };
 
@@ -270,10 +270,9 @@ static void einsum_emit(struct emit *emit, struct node *n)
     p = program_begin(emit, n);
     for (unsigned i = 0; i < e.n_in; i++) {
         const char *one = program_in(&p, x[i], e.in[i].axis);
-        expr = !expr ? one
-               : k != NONE
-                   ? graph_text("dot(%s, %s, %s)", expr, one, program_index(&p, k))
-                   : graph_text("%s * %s", expr, one);
+        expr = !expr       ? one
+               : k != NONE ? product_text(&p, x[i]->type, expr, one, k, e.size[k])
+                           : graph_text("%s * %s", expr, one);
     }
     if (k == NONE && summed) {
         expr = program_over(&p, "sum", summed, expr);

@@ -153,3 +153,48 @@ void elem_put(enum elem type, double value, void *to)
     }
     memcpy(to, &x, elems[type].bytes);
 }
+
+/* Almost all weights are float32: those have loops of their own. */
+void elem_round_all(enum elem type, double *x, size_t n)
+{
+    for (size_t i = 0; type == ELEM_F32 && i < n; i++) {
+        x[i] = (double)(float)x[i];
+    }
+    for (size_t i = 0; type != ELEM_F32 && i < n; i++) {
+        x[i] = elem_round(type, x[i]);
+    }
+}
+
+void elem_get_all(enum elem type, const void *from, size_t n, double *to)
+{
+    const char *at = from;
+    float f;
+
+    if (type == ELEM_F32) {
+        for (size_t i = 0; i < n; i++) {
+            memcpy(&f, at + i * sizeof(f), sizeof(f));
+            to[i] = (double)f;
+        }
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        to[i] = elem_get(type, at + i * elems[type].bytes);
+    }
+}
+
+void elem_put_all(enum elem type, const double *value, size_t n, void *to)
+{
+    char *at = to;
+    float f;
+
+    if (type == ELEM_F32) {
+        for (size_t i = 0; i < n; i++) {
+            f = (float)value[i];
+            memcpy(at + i * sizeof(f), &f, sizeof(f));
+        }
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        elem_put(type, value[i], at + i * elems[type].bytes);
+    }
+}

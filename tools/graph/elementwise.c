@@ -212,13 +212,6 @@ static void many_emit(struct emit *e, struct node *n)
 
 /* --- Clip --- */
 
-static double limit(const struct node *n, unsigned i, const char *name, double otherwise)
-{
-    const struct tensor *t = node_maybe(n, i);
-
-    return t ? t->value[0] : node_float(n, name, otherwise);
-}
-
 static void clip_shape(struct graph *g, struct node *n)
 {
     tensor_is(g, n, 0, node_in(g, n, 0)->type, &n->in[0]->shape);
@@ -227,9 +220,9 @@ static void clip_shape(struct graph *g, struct node *n)
 static void clip_values(struct graph *g, struct node *n)
 {
     double *to = tensor_values(n->out[0]);
-    double low = limit(n, 1, "min", -INFINITY), high = limit(n, 2, "max", INFINITY);
+    double low = node_number_or(g, n, 1, "min", -INFINITY);
+    double high = node_number_or(g, n, 2, "max", INFINITY);
 
-    (void)g;
     for (int64_t i = 0; i < tensor_count(n->out[0]); i++) {
         to[i] = fmin(high, fmax(low, n->in[0]->value[i]));
     }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tools/graph/trial.h"
+#include "tools/graph/tune.h"
 
 void group_put(struct emit *e, const struct node *n, struct group *group)
 {
@@ -39,6 +40,9 @@ void operator_in(struct emit *e, struct group *s, struct tensor *t)
 {
     if (s->n_in == PLAN_IN) {
         node_die(e->g, s->node[0], "more than %d operands", PLAN_IN);
+    }
+    if (!t) {
+        node_die(e->g, s->node[0], "operand %u is missing", s->n_in);
     }
     s->in[s->n_in++].t = t;
 }
@@ -178,12 +182,26 @@ static struct candidate *candidate(struct emit *e, const struct node *n,
     return c;
 }
 
+static bool measured_apart(const struct group *group, const struct node *n)
+{
+    for (unsigned i = 0; i < group->n_nodes; i++) {
+        if (tune_apart(group->node[i], n)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool join(struct emit *e, struct node *n, struct group *group)
 {
     struct group *copy = graph_alloc(1, sizeof(*copy)), was = *group;
     struct step before = {0}, by_itself = {0}, after = {0};
     bool good;
 
+    if (!group->alone && measured_apart(group, n)) {
+        candidate(e, n, group, group->node[0]->name)->why = "measured as faster apart";
+        return false;
+    }
     memset(e->bound, NO_AXIS, sizeof(e->bound));
     good = !group->alone && may_join(n, group) && written(e, n, copy, group, true) &&
            written(e, n, copy, group, false);
@@ -267,29 +285,46 @@ uint64_t step_bytes(const struct step *s)
     return bytes;
 }
 
-/* The schedule goes with the program where it leads to the same plan, so that the firmware need
- * not search. */
-static void predict(const struct emit *e, const struct group *group, struct step *s)
+struct step step_with(const struct step *s, const char *schedule)
 {
-    const char *schedule, *why = s->n_out ? trial_step(s, &s->cycles, &schedule) : NULL;
     struct step with = *s;
+
+    with.text =
+        graph_text("%s%s%s\n", s->plain, s->group->exact ? ", " : "schedule ", schedule);
+    return with;
+}
+
+/* The schedule goes with the program where it leads to the same plan, so that the firmware need
+ * not search; or one that measurements have told. Returns the planner's own. */
+static const char *predict(struct emit *e, struct step *s)
+{
+    const char *schedule, *own, *words, *why = trial_step(s, &s->cycles, &schedule);
+    struct step with;
     uint64_t cycles;
 
     if (why) {
-        node_die(e->g, group->node[0], "%s", why);
+        node_die(e->g, s->group->node[0], "%s", why);
     }
-    if (s->n_out && schedule) {
-        with.text =
-            graph_text("%s%s%s\n", s->text, group->exact ? ", " : "schedule ", schedule);
-        if (!trial_step(&with, &cycles, &schedule) && cycles == s->cycles) {
-            s->text = with.text;
+    own = schedule;
+    s->plain = s->text;
+    s->key = trial_key(s);
+    words = tune_words(s);
+    if (schedule || words) {
+        with = step_with(s, words ? words : schedule);
+        if (!trial_step(&with, &cycles, &schedule) && (words || cycles == s->cycles)) {
+            *s = with;
+            s->tuned = words != NULL;
         }
     }
+    s->cycles = trial_behind(s, &e->recorded);
+    s->limit = trial_limit(s);
+    return own;
 }
 
 static void put_step(struct emit *e, struct group *group)
 {
     struct step *s = graph_alloc(1, sizeof(*s));
+    const char *own = NULL;
 
     if (group->op) {
         *s = (struct step){.op = group->op,
@@ -304,14 +339,19 @@ static void put_step(struct emit *e, struct group *group)
             s->out[i] = group->made[i].t;
         }
         s->cycles = group->moves ? price_copies(group->moves, group->n_moves) : 0;
+        e->recorded = group->moves ? e->recorded : 0;
     } else {
         program_step(e, group, s);
-        predict(e, group, s);
+        s->group = group;
+        own = s->n_out ? predict(e, s) : NULL;
     }
     s->group = group;
     if (s->n_out) {
         *e->last = s;
-        e->last = &s->next;
+        s->next = own ? tune_tries(s, own) : NULL;
+        while (*e->last) {
+            e->last = &(*e->last)->next;
+        }
     }
 }
 

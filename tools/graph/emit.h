@@ -54,7 +54,12 @@ struct step {
     const char *nodes; /* whose work it is */
     struct tensor *in[PLAN_IN], *out[PLAN_OUT];
     unsigned n_in, n_out;
-    uint64_t cycles; /* predicted; 0: not known */
+    uint64_t cycles;   /* predicted; 0: not known */
+    const char *limit; /* of a program: trial_limit() */
+    const char *plain; /* its text without a schedule */
+    uint32_t key;      /* of that and its sizes: tune.h */
+    const char *words; /* of a way that is tried */
+    bool tuned;        /* has a schedule of measurements */
     const struct group *group;
     struct step *next;
 };
@@ -88,6 +93,7 @@ struct emit {
     struct group *join; /* that a node tries to become part of */
     bool binds;         /* ... and first learns what its axes are there */
     uint8_t bound[GROUP_AXES];
+    uint64_t recorded; /* products whose commands the steps so far have left: trial.h */
     struct rule_of_joining rule;
     struct candidate *tried, **last_tried; /* what was tried */
     uint64_t arena,
@@ -98,6 +104,8 @@ struct emit {
 struct emit *emit_graph(struct graph *g, const struct rule_of_joining *rule);
 /* Bytes that a step reads and writes in GM. */
 uint64_t step_bytes(const struct step *s);
+/* A program with `layout ..` in its schedule. */
+struct step step_with(const struct step *s, const char *schedule);
 
 /* explain.c: passes, steps in order, and what was tried. */
 void explain_text(const struct emit *e, FILE *to);

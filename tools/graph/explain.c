@@ -34,14 +34,19 @@ static void tell(const struct candidate *c, FILE *to)
 void explain_text(const struct emit *e, FILE *to)
 {
     unsigned count = 0;
+    number moved = 0;
 
-    pass_report(to);
-    fprintf(to, "memory: %llu bytes, %llu of them at one time\n\n", (number)e->arena,
-            (number)e->live);
     for (const struct step *s = e->steps; s; s = s->next) {
-        fprintf(to, "step %u, %llu cycles, " TEXT_MARK ": %s%s%s\n%s\n", ++count,
-                (number)s->cycles, s->nodes, s->op ? " by " : "", s->op ? s->op : "",
-                s->text);
+        moved += step_bytes(s);
+    }
+    pass_report(to);
+    fprintf(to, "memory: %llu bytes, %llu of them at one time\nmoved: %llu bytes\n\n",
+            (number)e->arena, (number)e->live, moved);
+    for (const struct step *s = e->steps; s; s = s->next) {
+        fprintf(to, "step %u, %llu cycles, " TEXT_MARK "%s%s%s: %s%s%s\n%s\n", ++count,
+                (number)s->cycles, s->limit ? ", limit " : "", s->limit ? s->limit : "",
+                s->tuned ? ", tuned" : "", s->nodes, s->op ? " by " : "",
+                s->op ? s->op : "", s->text);
     }
     fprintf(to, "tried\n");
     for (const struct candidate *c = e->tried; c; c = c->next) {
@@ -112,6 +117,10 @@ void explain_json(const struct emit *e, FILE *to)
         put_member(to, "nodes", s->nodes);
         fprintf(to, ", ");
         put_member(to, "by", s->op ? s->op : "program");
+        if (s->limit) {
+            fprintf(to, ", ");
+            put_member(to, "limit", s->limit);
+        }
         fprintf(to, ", \"cycles\": %llu, " JSON_MARK ", \"bytes\": %llu}",
                 (number)s->cycles, (number)step_bytes(s));
     }

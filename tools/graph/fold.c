@@ -11,6 +11,7 @@
  * where no pads are: these are zeros of what the normalisation gives.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/graph/pass.h"
@@ -76,15 +77,11 @@ static bool weights_of(struct node *n, struct weights *p)
     return !bias || tensor_count(bias) == p->out;
 }
 
-/* The channels that element i of the weights joins. */
+/* The channels that filter i of the weights joins. */
 static void channels_of(const struct weights *p, int64_t i, int64_t *in, int64_t *out)
 {
-    int64_t m = p->out / p->groups, c = p->in / p->groups, inner = 1;
+    int64_t m = p->out / p->groups, c = p->in / p->groups;
 
-    for (unsigned d = 2; d < p->w->shape.n; d++) {
-        inner *= p->w->shape.dim[d];
-    }
-    i /= inner;
     switch (p->order) {
     case AS_CONV:
         *out = i / c;
@@ -118,31 +115,56 @@ static struct tensor *constant(const struct node *n, const struct tensor *like,
     return t;
 }
 
+/* Weights that nobody reads any more, and which no view has, need no memory. */
+static void forget(const struct graph *g, const struct tensor *w)
+{
+    struct tensor *own = NULL;
+
+    for (struct tensor *t = g->tensors; t; t = t->next) {
+        if (t == w) {
+            own = t;
+        } else if (t->value == w->value) {
+            return;
+        }
+    }
+    if (own && !own->from && !own->input && pass_uses(g, own) == 0) {
+        free(own->value);
+        own->value = NULL;
+    }
+}
+
 /* Other weights and a bias, in double precision until they are of their type. */
-static void replace(const struct weights *p, const struct line *l, bool in_front)
+static void replace(const struct graph *g, const struct weights *p, const struct line *l,
+                    bool in_front)
 {
     struct shape s = {.n = 1, .dim = {p->out}};
     struct tensor *w = constant(p->n, p->w, "weights"), *bias;
     double alpha = node_float(p->n, "alpha", 1);
+    int64_t count = tensor_count(w), inner = 1;
 
+    for (unsigned d = 2; d < w->shape.n; d++) {
+        inner *= w->shape.dim[d];
+    }
     bias = constant(p->n, &(struct tensor){.type = p->w->type, .shape = s}, "bias");
     for (int64_t o = 0; o < p->out; o++) {
         double b = p->bias ? p->bias->value[o] : 0;
         bias->value[o] = in_front ? b : b * l->by[o] + l->more[o];
     }
-    for (int64_t i = 0; i < tensor_count(w); i++) {
+    for (int64_t f = 0; f < count / (inner ? inner : 1); f++) {
+        const double *of = p->w->value + f * inner;
         int64_t in, out;
-        channels_of(p, i, &in, &out);
-        w->value[i] = p->w->value[i] * l->by[in_front ? in : out];
-        bias->value[out] += in_front ? alpha * p->w->value[i] * l->more[in] : 0;
-        w->value[i] = elem_round(w->type, w->value[i]);
+        channels_of(p, f, &in, &out);
+        for (int64_t i = 0; i < inner; i++) {
+            w->value[f * inner + i] = of[i] * l->by[in_front ? in : out];
+            bias->value[out] += in_front ? alpha * of[i] * l->more[in] : 0;
+        }
     }
-    for (int64_t o = 0; o < p->out; o++) {
-        bias->value[o] = elem_round(bias->type, bias->value[o]);
-    }
+    elem_round_all(w->type, w->value, (size_t)count);
+    elem_round_all(bias->type, bias->value, (size_t)p->out);
     p->n->in[1] = w;
     p->n->in[2] = bias;
     p->n->n_in = 3;
+    forget(g, p->w);
 }
 
 static bool has_pads(const struct node *n)
@@ -166,7 +188,7 @@ static bool fold_behind(struct graph *g, struct node *norm, const struct line *l
         pass_uses(g, x) != 1) {
         return false;
     }
-    replace(&p, l, false);
+    replace(g, &p, l, false);
     p.n->name = graph_text("%s+%s", p.n->name, norm->name);
     norm->out[0]->alias = x;
     return true;
@@ -183,7 +205,7 @@ static bool fold_in_front(struct graph *g, struct node *norm, const struct line 
                 p.order == AS_TRANSPOSED || p.in != l->channels) {
                 return false;
             }
-            replace(&p, l, true);
+            replace(g, &p, l, true);
             n->name = graph_text("%s+%s", norm->name, n->name);
             n->in[0] = norm->in[0];
             return true;

@@ -132,10 +132,10 @@ struct node *graph_node(struct graph *g, const char *op, const char *name)
 }
 
 static const struct rule *const families[] = {
-    rules_elementwise, rules_reduce, rules_view,     rules_move,     rules_norm,
-    rules_product,     rules_loss,   rules_index,    rules_quantise, rules_resize,
-    rules_conv,        rules_space,  rules_optimise, rules_gather,   rules_order,
-    rules_signal,      rules_einsum,
+    rules_elementwise, rules_reduce, rules_view,      rules_move,     rules_norm,
+    rules_product,     rules_loss,   rules_index,     rules_quantise, rules_resize,
+    rules_conv,        rules_space,  rules_optimise,  rules_gather,   rules_order,
+    rules_signal,      rules_einsum, rules_recurrent,
 };
 
 const struct rule *graph_rule(const char *op)
@@ -150,10 +150,12 @@ const struct rule *graph_rule(const char *op)
     return NULL;
 }
 
+/* Those of a tensor without elements are. */
 static bool values_known(const struct node *n)
 {
     for (unsigned i = 0; i < n->n_in; i++) {
-        if (n->in[i] && !n->in[i]->value) {
+        struct tensor *t = n->in[i];
+        if (t && !t->value && (tensor_count(t) != 0 || !tensor_values(t))) {
             return false;
         }
     }
@@ -165,8 +167,8 @@ static void round_values(struct node *n)
 {
     for (unsigned i = 0; i < n->n_out; i++) {
         struct tensor *t = n->out[i];
-        for (int64_t e = 0; t && t->value && e < tensor_count(t); e++) {
-            t->value[e] = elem_round(t->type, t->value[e]);
+        if (t && t->value) {
+            elem_round_all(t->type, t->value, (size_t)tensor_count(t));
         }
     }
 }
@@ -203,6 +205,16 @@ static void fix_value(struct graph *g, const struct node *n, struct tensor *t)
     }
 }
 
+static bool given(const struct node *n)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < n->n_out && (i == 0 || n->rule->optional); i++) {
+        any = any || n->out[i];
+    }
+    return any;
+}
+
 static void infer_node(struct graph *g, struct node *n)
 {
     n->rule = graph_rule(n->op);
@@ -217,7 +229,7 @@ static void infer_node(struct graph *g, struct node *n)
             fix_value(g, n, n->in[i]);
         }
     }
-    if (n->n_out == 0 || !n->out[0]) {
+    if (!given(n)) {
         node_die(g, n, "nobody is given its result");
     }
     n->rule->shape(g, n);
@@ -320,6 +332,27 @@ unsigned node_ints(const struct graph *g, const struct node *n, const char *attr
         to[k] = a ? a->ints[k] : graph_whole(elem_whole(t->value[k]));
     }
     return (unsigned)count;
+}
+
+double node_number(const struct graph *g, const struct node *n, unsigned i)
+{
+    const struct tensor *t = node_in(g, n, i);
+
+    if (tensor_count(t) != 1) {
+        node_die(g, n, "'%s' is %s", t->name, shape_text(&t->shape));
+    }
+    if (!t->value) {
+        node_die(g, n, "'%s' is known in a run only", t->name);
+    }
+    return t->value[0];
+}
+
+double node_number_or(const struct graph *g, const struct node *n, unsigned i,
+                      const char *attr, double otherwise)
+{
+    return node_maybe(n, i) ? node_number(g, n, i)
+           : attr           ? node_float(n, attr, otherwise)
+                            : otherwise;
 }
 
 /* --- tensors --- */

@@ -71,9 +71,10 @@ struct attr {
     int64_t i;
     double f;
     const char *s; /* or NULL */
-    size_t n_ints, n_floats;
+    size_t n_ints, n_floats, n_strings;
     const int64_t *ints;
     const double *floats;
+    const char *const *strings;
     struct tensor *t;
     bool asked; /* by node_attr() */
 };
@@ -114,13 +115,14 @@ struct rule {
     uint32_t wants;
     const void *own; /* of its family */
     bool alone;      /* its steps are no part of others */
+    bool optional;   /* its first result may be left out */
 };
 
 /* Families of rules; each ends with an op of NULL. */
 extern const struct rule rules_elementwise[], rules_reduce[], rules_view[], rules_move[],
     rules_norm[], rules_product[], rules_loss[], rules_index[], rules_quantise[],
     rules_resize[], rules_conv[], rules_space[], rules_optimise[], rules_gather[],
-    rules_order[], rules_signal[], rules_einsum[];
+    rules_order[], rules_signal[], rules_einsum[], rules_recurrent[];
 
 /* --- memory and errors: graph.c --- */
 
@@ -146,6 +148,7 @@ struct tensor *graph_read_tensor(const char *path);
 enum elem graph_elem(int64_t type);
 /* npy.c: the same of a file of NumPy's; dies as they do. And such a file of a tensor. */
 struct tensor *graph_read_npy(const char *path);
+struct tensor *graph_read_npy_at(const char *path, uint64_t at); /* a part of a file */
 void graph_write_npy(const struct tensor *t, FILE *to);
 /* enum npy_type that a file has of a type: float32 for what NumPy has not. */
 int graph_npy_type(enum elem type);
@@ -176,6 +179,10 @@ static inline struct tensor *node_maybe(const struct node *n, unsigned i)
 {
     return i < n->n_in ? n->in[i] : NULL;
 }
+/* Operand i, which must be one number that is known; if it is left out, the attribute's. */
+double node_number(const struct graph *g, const struct node *n, unsigned i);
+double node_number_or(const struct graph *g, const struct node *n, unsigned i,
+                      const char *attr, double otherwise);
 /* Whole numbers of an attribute, or of operand i, whose values must be known: how many. */
 unsigned node_ints(const struct graph *g, const struct node *n, const char *attr,
                    unsigned i, int64_t to[GRAPH_OPERANDS]);
@@ -234,5 +241,9 @@ double elem_round(enum elem type, double x);
 size_t elem_bytes(enum elem type);
 double elem_get(enum elem type, const void *from);
 void elem_put(enum elem type, double value, void *to);
+/* The same of n of them. */
+void elem_round_all(enum elem type, double *x, size_t n);
+void elem_get_all(enum elem type, const void *from, size_t n, double *to);
+void elem_put_all(enum elem type, const double *value, size_t n, void *to);
 
 #endif

@@ -6,32 +6,31 @@
 
 #include "tools/graph/emit.h"
 
-static void same_shape(struct graph *g, struct node *n)
-{
-    tensor_is(g, n, 0, node_in(g, n, 0)->type, &n->in[0]->shape);
-}
-
 /* --- Trilu --- */
+
+static void trilu_shape(struct graph *g, struct node *n)
+{
+    if (node_in(g, n, 0)->shape.n < 2) {
+        node_die(g, n, "of %s", shape_text(&n->in[0]->shape));
+    }
+    tensor_is(g, n, 0, n->in[0]->type, &n->in[0]->shape);
+}
 
 static void trilu_emit(struct emit *e, struct node *n)
 {
-    struct tensor *x = n->in[0], *k = node_maybe(n, 1);
+    struct tensor *x = n->in[0];
+    int64_t k = elem_whole(node_number_or(e->g, n, 1, NULL, 0));
     uint8_t rank = (uint8_t)x->shape.n;
     bool upper = node_int(n, "upper", 1) != 0, mask = x->type == ELEM_BOOL;
-    const char *v, *row, *column;
-    struct program p;
+    struct program p = program_begin(e, n);
+    const char *v = program_in(&p, x, program_axes), *row, *column;
 
-    if (rank < 2) {
-        node_die(e->g, n, "of %s", shape_text(&x->shape));
-    }
-    p = program_begin(e, n);
-    v = program_in(&p, x, program_axes);
     v = mask ? graph_text("where(%s, 1, 0)", v) : v;
     row = program_index(&p, (uint8_t)(rank - 2));
     column = program_index(&p, (uint8_t)(rank - 1));
     program_out(&p, n->out[0], program_axes,
                 graph_text("where(%s - %s %s %lld, %s, 0)", column, row,
-                           upper ? ">=" : "<=", k ? (long long)k->value[0] : 0, v),
+                           upper ? ">=" : "<=", (long long)k, v),
                 false);
 }
 
@@ -39,11 +38,10 @@ static void trilu_values(struct graph *g, struct node *n)
 {
     const struct shape *s = &n->in[0]->shape;
     int64_t rows = s->dim[s->n - 2], columns = s->dim[s->n - 1];
-    int64_t k = n->n_in > 1 && n->in[1] ? elem_whole(n->in[1]->value[0]) : 0;
+    int64_t k = elem_whole(node_number_or(g, n, 1, NULL, 0));
     bool upper = node_int(n, "upper", 1) != 0;
     double *to = tensor_values(n->out[0]);
 
-    (void)g;
     for (int64_t i = 0; i < tensor_count(n->out[0]); i++) {
         int64_t d = i % columns - i / columns % rows;
         to[i] = (upper ? d >= k : d <= k) ? n->in[0]->value[i] : 0;
@@ -57,12 +55,16 @@ static void one_hot_shape(struct graph *g, struct node *n)
     const struct tensor *x = node_in(g, n, 0), *values = node_in(g, n, 2);
     struct shape to = {.n = x->shape.n + 1};
     unsigned axis = node_axis(g, n, node_int(n, "axis", -1), to.n);
+    int64_t depth = elem_whole(node_number(g, n, 1));
 
     if (to.n > GRAPH_RANK) {
         node_die(g, n, "%u dimensions, at most %d", to.n, GRAPH_RANK);
     }
+    if (tensor_count(values) != 2) {
+        node_die(g, n, "'%s' is %s", values->name, shape_text(&values->shape));
+    }
     for (unsigned d = 0, at = 0; d < to.n; d++) {
-        to.dim[d] = d == axis ? elem_whole(node_in(g, n, 1)->value[0]) : x->shape.dim[at++];
+        to.dim[d] = d == axis ? depth : x->shape.dim[at++];
     }
     tensor_is(g, n, 0, values->type, &to);
 }
@@ -91,7 +93,7 @@ static void one_hot_emit(struct emit *e, struct node *n)
 }
 
 const struct rule rules_index[] = {
-    {"Trilu", same_shape, trilu_values, trilu_emit, .wants = 1 << 1},
+    {"Trilu", trilu_shape, trilu_values, trilu_emit, .wants = 1 << 1},
     {.op = "OneHot",
      .shape = one_hot_shape,
      .emit = one_hot_emit,

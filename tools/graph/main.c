@@ -2,12 +2,19 @@
  *
  * graph COMMAND ...: models on their way to the machine.
  *
- *     graph compile MODEL.onnx PLAN [--size NAME=N]... [--in X.npy]... [--no-fusion]
+ *     graph compile MODEL.onnx PLAN [--size NAME=N,..]... [--in X.npy]... [--no-fusion]
  *           [--no-PASS]... [--rule cycles|bytes] [--threshold PERCENT] [--explain FILE]
- *           [--json FILE] [--profile NAME]
+ *           [--json FILE] [--before SVG] [--after SVG] [--profile NAME] [--tuned FILE]
+ *           [--tries N] [--cores N] [--keys FILE]
  *                                          a plan that the firmware of a chip runs; with its
  *                                          inputs, where shapes depend on what they hold; what
- *                                          became one step, and why, in files
+ *                                          became one step, and why, in files; tuned, or to be
+ *                                          measured: tune.h
+ *     graph inspect MODEL.onnx [as above]  whether it can run and what is worth changing; status
+ *                                          1 if it cannot
+ *     graph differ FUSED PLAIN TOLERANCE   two runs beside each other: tools/graph/debug
+ *     graph make NAME FOLDER               a model with made-up weights, FOLDER/NAME.onnx, and its
+ *                                          inputs, FOLDER/x0.npy ..
  *     graph measured STEPS FILE            what a run has told of steps, into such a file
  *     graph names MODEL.onnx               its outputs, a line each
  *     graph npy TENSOR.pb FILE.npy         a tensor of ONNX as NumPy's
@@ -19,32 +26,59 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/graph/differ.h"
+#include "tools/graph/builder.h"
+#include "tools/graph/inspect.h"
+#include "tools/graph/make.h"
 #include "tools/graph/pass.h"
+#include "tools/graph/svg.h"
 #include "tools/graph/trial.h"
+#include "tools/graph/tune.h"
 #include "tools/graph/write.h"
 #include "tools/output.h"
 
-enum { SIZES = 32 };
+enum { SIZES = 32, WORDS = 4 };
 
-static struct {
+/* Of a name; several: the plan is for each of them. */
+static struct sizes {
     const char *name;
     size_t length;
-    int64_t size;
+    int64_t size[SIZES];
+    unsigned n;
 } sizes[SIZES];
-static unsigned n_sizes;
+static unsigned n_sizes, n_variants = 1, variant;
 static const char *given[GRAPH_OPERANDS];
 static unsigned n_given;
 static bool fuse = true;
 static struct rule_of_joining rule = {"cycles", 30};
-static const char *explain, *json;
+static const char *tuned;
+static unsigned tries, cores = 1;
+
+/* Files beside the plan; those that were asked for. */
+static struct {
+    const char *option;
+    void (*write)(const struct emit *e, FILE *to);
+    const char *path;
+} files[] = {{"--explain", explain_text, NULL},
+             {"--json", explain_json, NULL},
+             {"--before", svg_nodes, NULL},
+             {"--after", svg_steps, NULL},
+             {"--keys", tune_keys, NULL}};
+enum { FILES = sizeof(files) / sizeof(files[0]) };
 
 static _Noreturn void usage(void)
 {
     fprintf(stderr,
-            "usage: graph compile MODEL.onnx PLAN [--size NAME=N]... [--in X.npy]...\n"
+            "usage: graph compile MODEL.onnx PLAN [--size NAME=N,N,..|A..B:STEP]...\n"
+            "           [--in X.npy]...\n"
             "           [--no-fusion] [--no-norms] [--no-common] [--no-dead]\n"
             "           [--rule cycles|bytes] [--threshold PERCENT]\n"
-            "           [--explain FILE] [--json FILE] [--profile NAME]\n"
+            "           [--explain FILE] [--json FILE] [--before SVG] [--after SVG]\n"
+            "           [--profile NAME] [--tuned FILE] [--keys FILE] [--tries N]\n"
+            "           [--cores N]\n"
+            "       graph inspect MODEL.onnx [as above]\n"
+            "       graph make NAME FOLDER\n"
+            "       graph differ FUSED PLAIN TOLERANCE\n"
             "       graph measured STEPS FILE\n"
             "       graph names MODEL.onnx\n"
             "       graph npy TENSOR.pb FILE.npy\n");
@@ -61,27 +95,54 @@ int64_t graph_size(const struct graph *g, const struct tensor *t, unsigned d,
             strncmp(sizes[i].name, number, sizes[i].length) == 0 ? number : name;
         if (strlen(of) == sizes[i].length &&
             strncmp(sizes[i].name, of, strlen(of)) == 0) {
-            return sizes[i].size;
+            return sizes[i].size[variant < sizes[i].n ? variant : 0];
         }
     }
     graph_die(g, "dimension %u of input '%s' has no size: --size %s=N", d, t->name,
               name[0] ? name : number);
 }
 
+/* `8`, `1,2,8` or `32..320:32`; false: it is none of these. */
+static bool read_sizes(const char *text, struct sizes *s)
+{
+    char *end;
+    int64_t last, step = 1;
+
+    do {
+        int64_t first = last = strtoll(text, &end, 10);
+        if (end != text && strncmp(end, "..", 2) == 0) {
+            last = strtoll(end + 2, &end, 10);
+            step = *end == ':' ? strtoll(end + 1, &end, 10) : 1;
+        }
+        if (end == text || first < 1 || last < first || step < 1 ||
+            (last - first) / step >= SIZES) {
+            return false;
+        }
+        for (; first <= last && s->n < SIZES; first += step) {
+            s->size[s->n++] = first;
+        }
+        text = end + 1;
+    } while (*end == ',' && s->n < SIZES);
+    return *end == '\0';
+}
+
+/* One of them alone may have several sizes. */
 static void take_size(const char *word)
 {
     const char *sign = strrchr(word, '=');
-    char *end;
+    struct sizes *s = &sizes[n_sizes];
 
-    if (!sign || n_sizes == SIZES) {
+    if (!sign || n_sizes == SIZES || !read_sizes(sign + 1, s)) {
         usage();
     }
-    sizes[n_sizes].name = word;
-    sizes[n_sizes].length = (size_t)(sign - word);
-    sizes[n_sizes].size = strtoll(sign + 1, &end, 10);
-    if (*end || end == sign + 1 || sizes[n_sizes++].size < 1) {
-        usage();
+    s->name = word;
+    s->length = (size_t)(sign - word);
+    n_sizes++;
+    if (s->n > 1 && n_variants > 1) {
+        fprintf(stderr, "graph: --size %s: one name alone may have several\n", word);
+        exit(2);
     }
+    n_variants = s->n > 1 ? s->n : n_variants;
 }
 
 static void take_rule(const char *name)
@@ -112,6 +173,27 @@ static void leave_out(const char *option)
     } else if (!pass_off(option + strlen("--no-"))) {
         usage();
     }
+}
+
+/* NAME=N, of a whole number. */
+static unsigned whole(const char *option, const char *text)
+{
+    char *end;
+    unsigned long n = strtoul(text, &end, 10);
+
+    if (*end || end == text || n < 1 || n > 1 << 20) {
+        fprintf(stderr, "graph: %s %s: want a number from 1\n", option, text);
+        exit(2);
+    }
+    return (unsigned)n;
+}
+
+static void take_input(const char *path)
+{
+    if (n_given == GRAPH_OPERANDS) {
+        usage();
+    }
+    given[n_given++] = path;
 }
 
 static void take_profile(const char *name)
@@ -153,6 +235,10 @@ static void give(struct graph *g)
             graph_die(g, "%s: it has %u inputs", given[i], g->n_inputs);
         }
         t->given = graph_read_npy(given[i]);
+        if (n_variants > 1 && !shape_equal(&t->given->shape, &t->shape)) {
+            t->given = NULL; /* it is of another size */
+            continue;
+        }
         if (!shape_equal(&t->given->shape, &t->shape) || t->given->type != t->type) {
             graph_die(g, "%s: input '%s' is %s %s", given[i], t->name, elem_text(t->type),
                       shape_text(&t->shape));
@@ -160,29 +246,109 @@ static void give(struct graph *g)
     }
 }
 
-static void compile(const char *model, const char *path)
+static void begin_all(void)
 {
-    struct graph *g = graph_read(model);
-    struct emit *e;
-    FILE *f;
+    if (tuned) {
+        tune_read(tuned);
+    }
+    tune_try(tries, cores);
+}
 
+static struct emit *steps_of(struct graph *g)
+{
     give(g);
     graph_infer(g);
     pass_graph(g);
-    e = emit_graph(g, fuse ? &rule : NULL);
+    return emit_graph(g, fuse ? &rule : NULL);
+}
+
+/* Sizes that this plan is one for, in messages. */
+static const char *path_of(const char *model)
+{
+    for (unsigned i = 0; i < n_sizes; i++) {
+        if (sizes[i].n > 1) {
+            return graph_text("%s: %.*s=%lld", model, (int)sizes[i].length, sizes[i].name,
+                              (long long)sizes[i].size[variant]);
+        }
+    }
+    return model;
+}
+
+/* A plan of all sizes; what else is told is of the first. */
+static void compile(const char *model, const char *path)
+{
+    struct plan_file *file = plan_file_begin();
+    struct emit *first = NULL, *e;
+    FILE *f;
+
+    begin_all();
+    for (variant = 0; variant < n_variants; variant++) {
+        struct graph *g = graph_read(model);
+        g->path = path_of(model);
+        e = steps_of(g);
+        write_size(file, e);
+        first = first ? first : e;
+    }
     f = begin(path);
-    write_plan(e, f);
+    plan_file_write(file, first->g, f);
     end(f, path);
-    if (explain) {
-        f = begin(explain);
-        explain_text(e, f);
-        end(f, explain);
+    for (unsigned i = 0; i < FILES; i++) {
+        if (files[i].path) {
+            f = begin(files[i].path);
+            files[i].write(first, f);
+            end(f, files[i].path);
+        }
     }
-    if (json) {
-        f = begin(json);
-        explain_json(e, f);
-        end(f, json);
+}
+
+static int beside(const char *fused, const char *plain, const char *tolerance)
+{
+    char *end;
+    double most = strtod(tolerance, &end);
+
+    if (*end || end == tolerance || !(most >= 0)) {
+        fprintf(stderr, "graph: tolerance %s: of the largest element, as 1e-4\n",
+                tolerance);
+        exit(2);
     }
+    return differ(fused, plain, most);
+}
+
+static void make(const char *name, const char *folder)
+{
+    struct builder *b = make_model(name);
+    const char *path = graph_text("%s/%s.onnx", folder, name);
+    const struct tensor *t;
+    FILE *f;
+
+    if (!b) {
+        fprintf(stderr, "graph: make %s: no such model:", name);
+        make_names(stderr);
+        fprintf(stderr, "\n");
+        exit(2);
+    }
+    f = begin(path);
+    builder_write(b, f);
+    end(f, path);
+    for (unsigned i = 0; (t = builder_input_value(b, i)) != NULL; i++) {
+        path = graph_text("%s/%s.npy", folder, t->name);
+        f = begin(path);
+        graph_write_npy(t, f);
+        end(f, path);
+    }
+}
+
+static int inspect(const char *model)
+{
+    struct graph *g = graph_read(model);
+    struct inspection *i;
+
+    if (!inspect_support(g, &i)) {
+        return 1;
+    }
+    begin_all();
+    inspect_plan(i, steps_of(g));
+    return 0;
 }
 
 static void npy(const char *from, const char *path)
@@ -204,30 +370,68 @@ static void names(const char *model)
     }
 }
 
+/* The file that an option names; NULL: it is none of these. */
+static const char **file_of(const char *option)
+{
+    for (unsigned i = 0; i < FILES; i++) {
+        if (strcmp(files[i].option, option) == 0) {
+            return &files[i].path;
+        }
+    }
+    return NULL;
+}
+
+static void take_tuned(const char *path)
+{
+    tuned = path; /* when the profile is known */
+}
+
+static void take_tries(const char *n)
+{
+    tries = whole("--tries", n);
+}
+
+static void take_cores(const char *n)
+{
+    cores = whole("--cores", n);
+}
+
+/* Options with a value. */
+static const struct {
+    const char *name;
+    void (*take)(const char *value);
+} options[] = {{"--size", take_size},   {"--profile", take_profile},
+               {"--rule", take_rule},   {"--threshold", take_threshold},
+               {"--tuned", take_tuned}, {"--tries", take_tries},
+               {"--cores", take_cores}, {"--in", take_input}};
+
+/* False: it is none of these. */
+static bool take(const char *name, const char *value)
+{
+    for (unsigned i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        if (strcmp(options[i].name, name) == 0) {
+            options[i].take(value);
+            return true;
+        }
+    }
+    if (file_of(name)) {
+        *file_of(name) = value;
+        return true;
+    }
+    return false;
+}
+
 int main(int argc, char **argv)
 {
-    const char *word[3] = {0};
+    const char *word[WORDS] = {0};
     unsigned n = 0;
 
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--size") == 0 && i + 1 < argc) {
-            take_size(argv[++i]);
-        } else if (strcmp(argv[i], "--in") == 0 && i + 1 < argc &&
-                   n_given < GRAPH_OPERANDS) {
-            given[n_given++] = argv[++i];
-        } else if (strcmp(argv[i], "--profile") == 0 && i + 1 < argc) {
-            take_profile(argv[++i]);
-        } else if (strcmp(argv[i], "--explain") == 0 && i + 1 < argc) {
-            explain = argv[++i];
-        } else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc) {
-            json = argv[++i];
-        } else if (strcmp(argv[i], "--rule") == 0 && i + 1 < argc) {
-            take_rule(argv[++i]);
-        } else if (strcmp(argv[i], "--threshold") == 0 && i + 1 < argc) {
-            take_threshold(argv[++i]);
+        if (i + 1 < argc && take(argv[i], argv[i + 1])) {
+            i++;
         } else if (strncmp(argv[i], "--no-", 5) == 0) {
             leave_out(argv[i]);
-        } else if (argv[i][0] == '-' || n == 3) {
+        } else if (argv[i][0] == '-' || n == WORDS) {
             usage();
         } else {
             word[n++] = argv[i];
@@ -235,6 +439,12 @@ int main(int argc, char **argv)
     }
     if (n == 3 && strcmp(word[0], "compile") == 0) {
         compile(word[1], word[2]);
+    } else if (n == 2 && strcmp(word[0], "inspect") == 0) {
+        return inspect(word[1]);
+    } else if (n == 4 && strcmp(word[0], "differ") == 0) {
+        return beside(word[1], word[2], word[3]);
+    } else if (n == 3 && strcmp(word[0], "make") == 0) {
+        make(word[1], word[2]);
     } else if (n == 3 && strcmp(word[0], "measured") == 0) {
         explain_measured(word[1], word[2]);
     } else if (n == 2 && strcmp(word[0], "names") == 0) {

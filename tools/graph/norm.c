@@ -168,6 +168,14 @@ static void layernorm_shape(struct graph *g, struct node *n)
     unsigned axis = node_axis(g, n, node_int(n, "axis", -1), x->shape.n);
     struct shape rows = x->shape;
 
+    for (unsigned i = 1; i < n->n_in; i++) {
+        const struct tensor *of = i == 1 ? node_in(g, n, i) : node_maybe(n, i);
+        struct shape both = of ? shape_broadcast(g, n, &rows, &of->shape) : rows;
+        if (!shape_equal(&both, &rows)) {
+            node_die(g, n, "operand %u is %s, x %s", i, shape_text(&of->shape),
+                     shape_text(&rows));
+        }
+    }
     same_shape(g, n);
     for (unsigned d = axis; d < rows.n; d++) {
         rows.dim[d] = 1;

@@ -14,7 +14,7 @@ static const enum elem elems[NPY_TYPES] = {
     [NPY_I1] = ELEM_I8,  [NPY_I2] = ELEM_I16, [NPY_I4] = ELEM_I32,
     [NPY_I8] = ELEM_I64, [NPY_U1] = ELEM_U8,  [NPY_B1] = ELEM_BOOL};
 
-struct tensor *graph_read_npy(const char *path)
+struct tensor *graph_read_npy_at(const char *path, uint64_t at)
 {
     struct graph *g = graph_alloc(1, sizeof(*g));
     struct tensor *t = graph_alloc(1, sizeof(*t));
@@ -25,7 +25,7 @@ struct tensor *graph_read_npy(const char *path)
 
     g->path = path;
     f = graph_open(g);
-    have = fread(head, 1, sizeof(head), f);
+    have = fseek(f, (long)at, SEEK_SET) == 0 ? fread(head, 1, sizeof(head), f) : 0;
     if (npy_header_bytes(head, have, &total, why) != 0 || total > have ||
         npy_parse_header(head, total, &npy, why) != 0) {
         graph_die(g, "%s", total > have ? "is cut off" : why);
@@ -37,7 +37,7 @@ struct tensor *graph_read_npy(const char *path)
     }
     tensor_check(g, t);
     tensor_values(t);
-    if (fseek(f, (long)total, SEEK_SET) != 0) {
+    if (fseek(f, (long)(at + total), SEEK_SET) != 0) {
         graph_die(g, "cannot be read");
     }
     for (int64_t i = 0; i < tensor_count(t); i++) {
@@ -48,6 +48,11 @@ struct tensor *graph_read_npy(const char *path)
     }
     (void)fclose(f);
     return t;
+}
+
+struct tensor *graph_read_npy(const char *path)
+{
+    return graph_read_npy_at(path, 0);
 }
 
 int graph_npy_type(enum elem type)

@@ -39,6 +39,12 @@ static const char *operand(struct program *p, unsigned place, unsigned k, unsign
     return program_in(p, node_in(p->e->g, p->n, 2 + place * count + k), program_axes);
 }
 
+/* R or T. */
+static const char *before_all(struct program *p, unsigned i)
+{
+    return program_in(p, node_in(p->e->g, p->n, i), program_axes);
+}
+
 static const char *number_of(const struct node *n, const char *name, double otherwise)
 {
     return graph_text("%.9g", node_float(n, name, otherwise));
@@ -68,8 +74,8 @@ static void adagrad(struct emit *e, struct node *n)
 
     for (unsigned k = 0; k < count; k++) {
         struct program p = program_begin(e, n);
-        const char *r = program_in(&p, n->in[0], program_axes);
-        const char *t = program_in(&p, n->in[1], program_axes);
+        const char *r = before_all(&p, 0);
+        const char *t = before_all(&p, 1);
         const char *x = operand(&p, 0, k, count), *g = gradient(&p, x, k, count), *h;
 
         r = program_line(&p, graph_text("%s / (1 + f32(%s) * %s)", r, t,
@@ -89,8 +95,8 @@ static void adam(struct emit *e, struct node *n)
 
     for (unsigned k = 0; k < count; k++) {
         struct program p = program_begin(e, n);
-        const char *r = program_in(&p, n->in[0], program_axes), *v, *h;
-        const char *t = program_in(&p, n->in[1], program_axes);
+        const char *r = before_all(&p, 0), *v, *h;
+        const char *t = before_all(&p, 1);
         const char *x = operand(&p, 0, k, count), *g = gradient(&p, x, k, count);
 
         t = program_line(&p, graph_text("f32(%s)", t));
@@ -121,8 +127,8 @@ static void momentum(struct emit *e, struct node *n)
 
     for (unsigned k = 0; k < count; k++) {
         struct program p = program_begin(e, n);
-        const char *r = program_in(&p, n->in[0], program_axes), *v;
-        const char *t = program_in(&p, n->in[1], program_axes);
+        const char *r = before_all(&p, 0), *v;
+        const char *t = before_all(&p, 1);
         const char *x = operand(&p, 0, k, count), *g = gradient(&p, x, k, count);
 
         v = graph_text("where(f32(%s) > 0, %s, 1.0)", t, number_of(n, "beta", 0));

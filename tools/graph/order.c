@@ -12,13 +12,9 @@
 static int64_t first_of(const struct graph *g, const struct node *n)
 {
     const struct attr *k = node_attr(n, "k");
-    const struct tensor *t = k ? NULL : node_in(g, n, 1);
 
     (void)node_int(n, "sorted", 1);
-    if (t && tensor_count(t) != 1) {
-        node_die(g, n, "k is %s", shape_text(&t->shape));
-    }
-    return k ? k->i : (int64_t)t->value[0];
+    return k ? k->i : elem_whole(node_number(g, n, 1));
 }
 
 static void top_k_shape(struct graph *g, struct node *n)
@@ -71,17 +67,17 @@ static void cumsum_shape(struct graph *g, struct node *n)
         x->type != ELEM_I64) {
         node_die(g, n, "of %s", elem_text(x->type));
     }
-    (void)node_axis(g, n, (int64_t)node_in(g, n, 1)->value[0], x->shape.n);
+    (void)node_axis(g, n, elem_whole(node_number(g, n, 1)), x->shape.n);
     tensor_is(g, n, 0, x->type, &x->shape);
 }
 
 static void cumsum_emit(struct emit *e, struct node *n)
 {
-    struct group *s = operator_begin(
-        e, n, "cumsum",
-        graph_text("--axis %.0f%s%s", n->in[1]->value[0],
-                   node_int(n, "exclusive", 0) ? " --exclusive" : "",
-                   node_int(n, "reverse", 0) ? " --reverse" : ""));
+    struct group *s =
+        operator_begin(e, n, "cumsum",
+                       graph_text("--axis %.0f%s%s", n->in[1]->value[0],
+                                  node_int(n, "exclusive", 0) ? " --exclusive" : "",
+                                  node_int(n, "reverse", 0) ? " --reverse" : ""));
 
     operator_in(e, s, n->in[0]);
     operator_out(s, n->out[0]);

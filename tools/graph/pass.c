@@ -23,8 +23,7 @@ unsigned pass_uses(const struct graph *g, const struct tensor *t)
 
 /* --- nodes that compute the same --- */
 
-enum { SMALL = 64 }; /* elements of a constant that is compared by value */
-
+/* Constants are the same by value: those that differ do so early. */
 static bool same_tensor(struct tensor *a, struct tensor *b)
 {
     if (a == b) {
@@ -33,7 +32,7 @@ static bool same_tensor(struct tensor *a, struct tensor *b)
     if (!a || !b || a->type != b->type || !shape_equal(&a->shape, &b->shape)) {
         return false;
     }
-    if (a->value && b->value && tensor_count(a) <= SMALL) {
+    if (a->value && b->value) {
         return memcmp(a->value, b->value, (size_t)tensor_count(a) * sizeof(double)) == 0;
     }
     return tensor_root(a) == tensor_root(b) && tensor_offset(a) == tensor_offset(b);
@@ -44,6 +43,16 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
+static bool same_strings(const struct attr *a, const struct attr *b)
+{
+    bool same = a->n_strings == b->n_strings;
+
+    for (size_t i = 0; same && i < a->n_strings; i++) {
+        same = same_text(a->strings[i], b->strings[i]);
+    }
+    return same;
+}
+
 static bool same_attr(const struct attr *a, const struct attr *b)
 {
     return strcmp(a->name, b->name) == 0 && a->i == b->i &&
@@ -51,7 +60,7 @@ static bool same_attr(const struct attr *a, const struct attr *b)
            a->n_ints == b->n_ints && a->n_floats == b->n_floats &&
            memcmp(a->ints, b->ints, a->n_ints * sizeof(*a->ints)) == 0 &&
            memcmp(a->floats, b->floats, a->n_floats * sizeof(*a->floats)) == 0 &&
-           same_tensor(a->t, b->t);
+           same_strings(a, b) && same_tensor(a->t, b->t);
 }
 
 static bool same_node(const struct node *a, const struct node *b)

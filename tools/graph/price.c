@@ -17,6 +17,7 @@ enum {
     /* Instructions, about: queues and commands of a tile; of one that is filled; of a command
      * that transposes. */
     HART_TILE = 260,
+    HART_TRANSPOSE = 530, /* of a tile that is transposed, more */
     HART_FILL = 110,
     HART_COMMAND = 2,
     HART_BUILD = 45, /* of one that has to be built */
@@ -91,6 +92,7 @@ static void add_tile(struct pipes *p, struct tile_costs *c, const struct move_jo
     }
     if (j->transposes) {
         v = transposing(c, j, &t, &commands);
+        p->hart += HART_TRANSPOSE;
         if (p->a[buffer] != t.a || p->b[buffer] != t.b) {
             p->hart += HART_BUILD * commands;
             p->a[buffer] = t.a;

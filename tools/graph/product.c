@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "hal/chip.h"
 #include "tools/graph/product.h"
 
 /* --- MatMul --- */
@@ -80,11 +81,21 @@ static void matmul_shape(struct graph *g, struct node *n)
     tensor_is(g, n, 0, n->in[0]->type, &to);
 }
 
-static const char *product(struct program *p, const char *a, const char *b, uint8_t k,
-                           int64_t size)
+static bool cube_has(enum elem type)
 {
-    return size == 1 ? graph_text("%s * %s", a, b)
-                     : graph_text("dot(%s, %s, %s)", a, b, program_index(p, k));
+    return !elem_is_float(type) || chip_has_type(PIPE_M, type == ELEM_F32   ? TYPE_F32
+                                                         : type == ELEM_F16 ? TYPE_F16
+                                                                            : TYPE_BF16);
+}
+
+const char *product_text(struct program *p, enum elem type, const char *a, const char *b,
+                         uint8_t k, int64_t size)
+{
+    const char *each = graph_text("%s * %s", a, b);
+
+    return size == 1         ? each
+           : !cube_has(type) ? program_over(p, "sum", 1u << k, each)
+                             : graph_text("dot(%s, %s, %s)", a, b, program_index(p, k));
 }
 
 static void matmul_emit(struct emit *e, struct node *n)
@@ -95,7 +106,8 @@ static void matmul_emit(struct emit *e, struct node *n)
     const char *x = program_in(&p, a, axes.a), *y = program_in(&p, b, axes.b);
 
     program_out(&p, n->out[0], axes.c,
-                product(&p, x, y, axes.k, a->shape.dim[a->shape.n - 1]), false);
+                product_text(&p, a->type, x, y, axes.k, a->shape.dim[a->shape.n - 1]),
+                false);
 }
 
 /* --- Gemm: alpha * a' b' + beta * c --- */
@@ -126,7 +138,7 @@ static void gemm_emit(struct emit *e, struct node *n)
     const char *a = program_in(&p, n->in[0], of_a[ta]);
     const char *b = program_in(&p, n->in[1], of_b[node_int(n, "transB", 0) != 0]), *y;
 
-    y = product(&p, a, b, K, n->in[0]->shape.dim[!ta]);
+    y = product_text(&p, n->in[0]->type, a, b, K, n->in[0]->shape.dim[!ta]);
     if (alpha != 1) {
         y = graph_text("%s * %.9g", y, alpha);
     }

@@ -19,4 +19,9 @@ struct shape matrix_shape(const struct graph *g, const struct node *n,
 struct matrix_axes matrix_axes(const struct tensor *a, const struct tensor *b,
                                unsigned rank);
 
+/* An expression for the sum over axis k, of that size, of two operands: on the Cube where it has
+ * their type, else on the Vector. */
+const char *product_text(struct program *p, enum elem type, const char *a, const char *b,
+                         uint8_t k, int64_t size);
+
 #endif

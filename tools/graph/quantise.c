@@ -223,6 +223,9 @@ static enum elem whole_type(const struct graph *g, const struct node *n)
     bytes(g, n, at->b);
     if (at == &linear) {
         bytes(g, n, at->y_zero);
+        (void)node_in(g, n, at->a_scale);
+        (void)node_in(g, n, at->b_scale);
+        (void)node_in(g, n, at->y_scale);
     }
     return at == &linear ? n->in[at->y_zero]->type : ELEM_I32;
 }
@@ -298,16 +301,17 @@ static void whole_conv_emit(struct emit *e, struct node *n)
                          of_y[] = {B, G, M, P};
     const struct places *at = places_of(n);
     struct window window = whole_window(e->g, n);
-    struct tensor *zero = node_maybe(n, at->a_zero), *weight = n->in[at->b], *bias;
-    struct tensor *columns =
-        window_columns(e, n, &window, n->in[at->a], zero ? zero->value[0] : 0);
+    struct tensor *weight = n->in[at->b], *bias;
+    struct tensor *columns = window_columns(e, n, &window, n->in[at->a],
+                                            node_number_or(e->g, n, at->a_zero, NULL, 0));
     int64_t groups = node_int(n, "group", 1), m = weight->shape.dim[0] / groups;
     int64_t k = tensor_count(weight) / groups / m;
     struct shape w = {.n = 3, .dim = {groups, m, k}};
     struct shape x = {.n = 4, .dim = {window.n, groups, k, window_count(&window)}}, y = x;
     const struct factor a = {tensor_view(weight, &w),
                              of_filters(node_maybe(n, at->b_zero), groups), of_w, of_m};
-    const struct factor b = {tensor_view(columns, &x), zero, of_x, of_y};
+    const struct factor b = {tensor_view(columns, &x), node_maybe(n, at->a_zero), of_x,
+                             of_y};
     struct program p = program_begin(e, n);
     const char *sum;
 

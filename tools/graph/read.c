@@ -78,9 +78,9 @@ static size_t listed(const Onnx__TensorProto *p, enum elem type)
                               : p->n_int32_data;
 }
 
-/* Values that the model holds, as those of t. */
-static void read_values(const struct graph *g, const Onnx__TensorProto *p,
-                        struct tensor *t)
+/* Values that the model holds, as those of t; what the message has of them goes away: weights
+ * are most of what a model is, and are there once. */
+static void read_values(const struct graph *g, Onnx__TensorProto *p, struct tensor *t)
 {
     size_t count = 1, bytes, have;
 
@@ -112,36 +112,51 @@ static void read_values(const struct graph *g, const Onnx__TensorProto *p,
                   shape_text(&t->shape), have);
     }
     tensor_values(t);
+    if (p->has_raw_data) {
+        elem_get_all(t->type, p->raw_data.data, count, t->value);
+        free(p->raw_data.data);
+        p->raw_data = (ProtobufCBinaryData){0};
+        return;
+    }
     for (size_t i = 0; i < count; i++) {
-        t->value[i] = p->has_raw_data ? elem_get(t->type, p->raw_data.data + i * bytes)
-                                      : listed_at(p, t->type, i);
+        t->value[i] = listed_at(p, t->type, i);
     }
 }
 
 /* --- nodes --- */
+
+static const char *read_string(const ProtobufCBinaryData *s)
+{
+    return graph_text("%.*s", (int)(s->len < 64 ? s->len : 64), (const char *)s->data);
+}
 
 static void read_attr(const struct graph *g, const Onnx__AttributeProto *p,
                       struct attr *a)
 {
     int64_t *ints = graph_alloc(p->n_ints, sizeof(*ints));
     double *floats = graph_alloc(p->n_floats, sizeof(*floats));
+    const char **strings = graph_alloc(p->n_strings, sizeof(*strings));
 
     *a = (struct attr){.name = graph_text("%s", p->name ? p->name : ""),
                        .i = p->has_i ? graph_whole(p->i) : 0,
                        .f = p->has_f ? (double)p->f : 0,
                        .n_ints = p->n_ints,
                        .n_floats = p->n_floats,
+                       .n_strings = p->n_strings,
                        .ints = ints,
-                       .floats = floats};
+                       .floats = floats,
+                       .strings = strings};
     for (size_t i = 0; i < p->n_ints; i++) {
         ints[i] = graph_whole(p->ints[i]);
     }
     for (size_t i = 0; i < p->n_floats; i++) {
         floats[i] = (double)p->floats[i];
     }
+    for (size_t i = 0; i < p->n_strings; i++) {
+        strings[i] = read_string(&p->strings[i]);
+    }
     if (p->has_s) {
-        a->s = graph_text("%.*s", (int)(p->s.len < 64 ? p->s.len : 64),
-                          (const char *)p->s.data);
+        a->s = read_string(&p->s);
     }
     if (p->t) {
         a->t = graph_alloc(1, sizeof(*a->t));

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/graph/emit.h"
+#include "tools/graph/product.h"
 
 struct resize {
     const char *mode, *coordinates, *nearest;
@@ -49,7 +49,7 @@ static void keep_ratio(struct resize *r, const struct node *n, const int64_t *ax
     for (unsigned i = 0; i < axes; i++) {
         r->scale[axis[i]] = scale;
         r->size[axis[i]] =
-            (int64_t)floor(scale * (double)n->in[0]->shape.dim[axis[i]] + 0.5);
+            elem_whole(floor(scale * (double)n->in[0]->shape.dim[axis[i]] + 0.5));
     }
 }
 
@@ -66,17 +66,20 @@ static void set_axis(const struct graph *g, const struct node *n, struct resize 
     r->scale[d] = scaled  ? n->in[scales]->value[i]
                   : sized ? n->in[3]->value[i] / (double)size
                           : 0;
-    if (!(r->scale[d] > 0 && r->scale[d] < 1e6)) {
+    if (!(r->scale[d] > 1e-6 && r->scale[d] < 1e6)) {
         node_die(g, n, "a scale of %g", r->scale[d]);
     }
-    r->size[d] = scaled ? (int64_t)floor(r->scale[d] * (double)size + 1e-9)
-                        : (int64_t)n->in[3]->value[i];
+    r->size[d] = scaled ? elem_whole(floor(r->scale[d] * (double)size + 1e-9))
+                        : elem_whole(n->in[3]->value[i]);
     if (scales == 2 && has(n, 1)) {
         if (tensor_count(n->in[1]) != 2 * axes) {
             node_die(g, n, "a region of other dimensions");
         }
         r->from[d] = n->in[1]->value[i];
         r->to[d] = n->in[1]->value[i + axes];
+        if (!(fabs(r->from[d]) < 1e6 && fabs(r->to[d]) < 1e6)) {
+            node_die(g, n, "a region from %g to %g", r->from[d], r->to[d]);
+        }
     }
 }
 
@@ -263,7 +266,9 @@ static void resize_axis(struct emit *e, struct node *n, const struct resize *r,
     t.dim[1] = to->shape.dim[d];
     x = program_in(&p, tensor_view(from, &s), of_from);
     y = program_in(&p, w, of_w);
-    x = program_over(&p, "sum", 1u << K, graph_text("%s * %s", x, y));
+    x = from->type == ELEM_F32 && s.dim[1] > 1
+            ? product_text(&p, from->type, x, y, K, s.dim[1])
+            : program_over(&p, "sum", 1u << K, graph_text("%s * %s", x, y));
     if (outside) {
         x = graph_text("where(%s == 1, %.9g, %s)", program_in(&p, outside, of_outside),
                        r->outside, x);
@@ -276,12 +281,14 @@ static void resize_emit(struct emit *e, struct node *n)
     struct resize r = options(e->g, n);
     struct tensor *from = n->in[0], *to;
     unsigned left = 0;
+    bool copies;
 
     for (unsigned d = 0; d < from->shape.n; d++) {
         left += !stays(n, &r, d);
     }
+    copies = left == 0; /* all axes stay: along the first */
     for (unsigned d = from->shape.n; d-- > 0;) {
-        if (stays(n, &r, d) && (left || d)) {
+        if (stays(n, &r, d) && !(copies && d == 0)) {
             continue;
         }
         to = n->out[0];

@@ -17,24 +17,17 @@ static enum elem type_of(const struct node *n)
     return type ? graph_elem(type->i) : ELEM_F32;
 }
 
-static double given(const struct graph *g, const struct node *n, unsigned i)
-{
-    const struct tensor *t = node_in(g, n, i);
-
-    if (tensor_count(t) != 1) {
-        node_die(g, n, "'%s' is %s", t->name, shape_text(&t->shape));
-    }
-    return t->value[0];
-}
-
 /* --- windows: a[0] - a[1] cos(x) + a[2] cos(2 x) --- */
 
 static void window(struct graph *g, struct node *n, const double a[3])
 {
-    double size = given(g, n, 0);
-    struct shape s = {.n = 1, .dim = {(int64_t)size}};
+    double size = node_number(g, n, 0);
+    struct shape s = {.n = 1, .dim = {elem_whole(size)}};
     double *to, periods = node_int(n, "periodic", 1) ? size : size - 1;
 
+    if (!(size >= 0)) {
+        node_die(g, n, "a window of %g", size);
+    }
     tensor_is(g, n, 0, type_of(n), &s);
     to = tensor_values(n->out[0]);
     for (int64_t i = 0; i < s.dim[0]; i++) {
@@ -73,9 +66,10 @@ static double hertz_of(double mel)
 
 static void mel(struct graph *g, struct node *n)
 {
-    double bands = given(g, n, 0), length = given(g, n, 1), rate = given(g, n, 2);
-    double low = mel_of(given(g, n, 3)), high = mel_of(given(g, n, 4));
-    struct shape s = {.n = 2, .dim = {(int64_t)length / 2 + 1, (int64_t)bands}};
+    double bands = node_number(g, n, 0), length = node_number(g, n, 1),
+           rate = node_number(g, n, 2);
+    double low = mel_of(node_number(g, n, 3)), high = mel_of(node_number(g, n, 4));
+    struct shape s = {.n = 2, .dim = {elem_whole(length) / 2 + 1, elem_whole(bands)}};
     double *to;
 
     if (!(bands >= 1 && length >= 1 && rate > 0 && low < high)) {

@@ -113,8 +113,7 @@ static struct pads pads_of(const struct graph *g, const struct node *n)
 {
     const struct attr *mode = node_attr(n, "mode");
     unsigned rank = node_in(g, n, 0)->shape.n;
-    struct tensor *value = node_maybe(n, 2);
-    struct pads p = {.value = value ? value->value[0] : node_float(n, "value", 0),
+    struct pads p = {.value = node_number_or(g, n, 2, "value", 0),
                      .mode = mode && mode->s ? mode->s : "constant"};
     int64_t list[GRAPH_OPERANDS], axis[GRAPH_OPERANDS];
     unsigned axes = node_ints(g, n, NULL, 3, axis), count, of = axes ? axes : rank;

@@ -60,9 +60,9 @@ static int64_t begin_of(const struct window *w, int64_t k)
     return tensor * w->n * w->c * shape_count(&s) + from;
 }
 
-/* Copies what lies in one of the tensors. */
+/* Copies what lies in one of the tensors; of x, or of what window_apart() has made of it. */
 static void copy_phase(struct copy *c, const struct window *w, struct tensor *x,
-                       int64_t number, const struct shape *s)
+                       bool apart, int64_t number, const struct shape *s)
 {
     int64_t phase[WINDOW_RANK], from[GRAPH_RANK], to[GRAPH_RANK], first = 0, at;
 
@@ -70,6 +70,9 @@ static void copy_phase(struct copy *c, const struct window *w, struct tensor *x,
     places(number, w->stride, w->rank, phase);
     shape_strides(&x->shape, from);
     shape_strides(s, to);
+    for (unsigned d = 0; apart && d + 1 < x->shape.n; d++) {
+        from[d] /= w->stride[w->rank - 1];
+    }
     copy_dim(c, w->n * w->c, from[1], shape_count(s));
     for (unsigned d = 0; d < w->rank; d++) {
         int64_t step = w->stride[d];
@@ -78,8 +81,10 @@ static void copy_phase(struct copy *c, const struct window *w, struct tensor *x,
             c->n = 0; /* it has pads alone */
             return;
         }
-        copy_dim(c, (w->size[d] - i + step - 1) / step, from[d + 2] * step, to[d]);
-        first += i * from[d + 2];
+        bool along = apart && d + 1 == w->rank;
+        copy_dim(c, (w->size[d] - i + step - 1) / step, along ? 1 : from[d + 2] * step,
+                 to[d]);
+        first += i * (along ? tensor_count(x) / step : from[d + 2]);
         at += (w->before[d] + i) / step * to[d];
     }
     copy_add(c, x, first, at);
@@ -90,7 +95,7 @@ static struct tensor *spread(struct emit *e, struct node *n, const struct window
 {
     struct shape s = extents(w), all = {.n = 1};
     int64_t tensors = 1, one = w->n * w->c * shape_count(&s);
-    struct tensor *t;
+    struct tensor *t, *from = window_apart(e, n, x, w->stride[w->rank - 1]);
     struct copy c;
 
     for (unsigned d = 0; d < w->rank; d++) {
@@ -108,7 +113,7 @@ static struct tensor *spread(struct emit *e, struct node *n, const struct window
     copy_fill(&c, pad, 0);
     copy_begin(&c, e, n, t);
     for (int64_t i = 0; i < tensors; i++) {
-        copy_phase(&c, w, x, i, &s);
+        copy_phase(&c, w, from, from != x, i, &s);
     }
     return t;
 }

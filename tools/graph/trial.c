@@ -11,29 +11,37 @@
 #include "hal/chip.h"
 #include "kernels/tile/text.h"
 #include "kernels/tile/tile.h"
+#include "tools/graph/once.h"
 
-enum { KEPT = 4096, LOAD = 13 << 10 /* bytes that a command brings, about */ };
-
-struct kept {
-    const char *key, *why, *schedule;
-    struct tile_cycles cycles;
+enum {
+    BITS = 15,
+    KEPT = 3 << BITS >> 2, /* of as many places */
+    LOAD = 13 << 10        /* bytes that a command brings, about */
 };
 
-static struct kept kept[KEPT];
+struct kept {
+    uint64_t key; /* of its text and sizes, 64 bits of FNV-1a; 0: nothing is here */
+    const char *why, *schedule, *limit;
+    uint64_t cycles, again; /* again: where the commands of `records` are there already */
+    uint64_t records;
+};
+
+static struct kept kept[1 << BITS];
 static unsigned n_kept;
+static char *room; /* that plans are made in */
 
 /* Sizes of the tensors, in order, behind the text. */
-static const char *key_of(const struct step *s)
+static char *key_of(const struct step *s)
 {
-    const char *key = s->text;
+    const char *sizes = "";
 
     for (unsigned i = 0; i < s->n_in; i++) {
-        key = graph_text("%s %s", key, shape_text(&s->in[i]->shape));
+        sizes = graph_text("%s %s", sizes, shape_text(&s->in[i]->shape));
     }
     for (unsigned i = 0; i < s->n_out; i++) {
-        key = graph_text("%s %s", key, shape_text(&s->out[i]->shape));
+        sizes = graph_text("%s %s", sizes, shape_text(&s->out[i]->shape));
     }
-    return key;
+    return graph_text("%s%s", s->text, sizes);
 }
 
 static bool set_sizes(struct tile_kernel *k, const struct tile_tensor *t,
@@ -48,8 +56,8 @@ static bool set_sizes(struct tile_kernel *k, const struct tile_tensor *t,
 }
 
 /* What the planner assumes is not so of all: constants and inputs are not in L2 yet, parts of
- * tensors begin between two of its lines. Of products it does not say what MTE2 has to do. */
-static uint64_t cycles_of(const struct kept *k, const struct step *s)
+ * tensors begin between two of its lines. */
+static uint64_t misses_of(const struct step *s)
 {
     uint64_t more = 0;
 
@@ -64,14 +72,23 @@ static uint64_t cycles_of(const struct kept *k, const struct step *s)
                 bytes * chip_cost(COST_GM_UNALIGNED) / 100 / chip_cost(COST_GM_UB_RATE);
         }
     }
-    if (k->cycles.mte2 == 0 || strstr(s->text, "dot(")) {
-        return k->cycles.span + more;
-    }
-    more += k->cycles.mte2;
-    return k->cycles.span > more ? k->cycles.span : more;
+    return more;
 }
 
-static void plan(struct kept *to, const struct step *s, struct tile_arena *arena)
+/* Where the busiest pipe has nothing to do for half of the time, it waits for what the hart has
+ * not issued yet. */
+static const char *limit_of(const struct tile_plan *p, uint64_t cycles)
+{
+    uint64_t busy;
+    const char *pipe = once_busiest(p, &busy);
+
+    return graph_text("%s%s %llu %%", busy * 2 < cycles ? "the hart; " : "", pipe,
+                      (unsigned long long)(busy * 100 / cycles));
+}
+
+/* NULL: it cannot be done, *why. */
+static struct tile_plan *planned(const struct step *s, unsigned cores,
+                                 struct tile_arena *arena, const char **why)
 {
     struct tile_error error = {0};
     struct tile_kernel *k = tile_parse(arena, s->text, strlen(s->text), NULL, &error);
@@ -84,38 +101,113 @@ static void plan(struct kept *to, const struct step *s, struct tile_arena *arena
     for (unsigned i = 0; fits && i < s->n_out; i++) {
         fits = set_sizes(k, &k->result[i].tensor, s->out[i]);
     }
-    if (!fits || tile_plan(&p, k, 0, arena, &error) != 0) {
-        to->why = graph_text("%s", k && !fits ? k->error.text : error.text);
+    if (!fits || tile_plan(&p, k, cores, arena, &error) != 0) {
+        *why = graph_text("%s", k && !fits ? k->error.text : error.text);
+        return NULL;
+    }
+    return p;
+}
+
+static void plan(struct kept *to, const struct step *s, struct tile_arena *arena)
+{
+    struct tile_plan *p = planned(s, 0, arena, &to->why);
+    uint64_t recorded;
+
+    if (!p) {
         return;
     }
-    to->cycles = tile_predicted(p);
+    to->cycles = once_cycles(p, misses_of(s), &to->records);
+    recorded = to->records;
+    to->again = once_cycles(p, misses_of(s), &recorded);
+    to->limit = limit_of(p, to->cycles);
     to->schedule = tile_schedule(p) && tile_schedule(p)[0]
                        ? graph_text("%s", tile_schedule(p))
                        : NULL;
 }
 
-const char *trial_step(const struct step *s, uint64_t *cycles, const char **schedule)
+static struct tile_arena arena_of_trial(void)
+{
+    room = room ? room : graph_alloc(1, TILE_ARENA_BYTES);
+    return (struct tile_arena){.base = room, .size = TILE_ARENA_BYTES};
+}
+
+bool trial_span(struct step s, unsigned cores, uint64_t *span)
+{
+    struct tile_arena arena = arena_of_trial();
+    const char *why;
+    const struct tile_plan *p = planned(&s, cores, &arena, &why);
+
+    *span = p ? tile_predicted(p).span : 0;
+    return p;
+}
+
+uint32_t trial_key(const struct step *s)
 {
     const char *key = key_of(s);
-    struct tile_arena arena = {.size = TILE_ARENA_BYTES};
-    struct kept *to = &kept[n_kept];
-    struct kept here = {.key = key};
 
-    for (unsigned i = 0; i < n_kept; i++) {
-        if (strcmp(kept[i].key, key) == 0) {
-            to = &kept[i];
-        }
+    return plan_crc(0, key, strlen(key));
+}
+
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (; *text; text++) {
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
     }
-    if (to == &kept[n_kept]) {
-        arena.base = graph_alloc(1, TILE_ARENA_BYTES);
+    return hash ? hash : 1;
+}
+
+static void forget_kept(void)
+{
+    memset(kept, 0, sizeof(kept));
+    n_kept = 0;
+}
+
+static const struct kept *trial(const struct step *s)
+{
+    char *text = key_of(s);
+    uint64_t key = hash_of(text);
+    struct tile_arena arena = arena_of_trial();
+    uint64_t at = key >> (64 - BITS);
+
+    free(text);
+    if (n_kept == KEPT) {
+        forget_kept();
+    }
+    while (kept[at].key && kept[at].key != key) {
+        at = (at + 1) & ((1 << BITS) - 1);
+    }
+    if (!kept[at].key) {
+        struct kept here = {.key = key};
         plan(&here, s, &arena);
-        free(arena.base);
-        to = n_kept < KEPT ? &kept[n_kept++] : &kept[0];
-        *to = here;
+        kept[at] = here;
+        n_kept++;
     }
-    *cycles = to->why ? 0 : cycles_of(to, s) + TRIAL_STEP + TRIAL_PROGRAM;
-    *schedule = to->schedule;
-    return to->why;
+    return &kept[at];
+}
+
+const char *trial_step(const struct step *s, uint64_t *cycles, const char **schedule)
+{
+    const struct kept *k = trial(s);
+
+    *cycles = k->cycles;
+    *schedule = k->schedule;
+    return k->why;
+}
+
+const char *trial_limit(const struct step *s)
+{
+    return trial(s)->limit;
+}
+
+uint64_t trial_behind(const struct step *s, uint64_t *recorded)
+{
+    const struct kept *k = trial(s);
+    uint64_t cycles = k->records && *recorded == k->records ? k->again : k->cycles;
+
+    *recorded = k->records ? k->records : *recorded;
+    return cycles;
 }
 
 /* What the rule says of prices that are known. */
@@ -165,5 +257,6 @@ void trial_weigh(const struct rule_of_joining *rule, const struct step *before,
 
 void trial_forget(void)
 {
-    n_kept = 0;
+    forget_kept();
+    room = NULL;
 }

@@ -16,9 +16,19 @@ void trial_chip(enum npu_profile profile);
 /* Plans the program of a step. NULL, with *cycles predicted and *schedule words that lead to
  * the same plan without a search (NULL: none), or why it cannot be done. */
 const char *trial_step(const struct step *s, uint64_t *cycles, const char **schedule);
-/* What a step takes besides on cores that stay, about: the hart makes it ready, all cores wait
+/* The same behind steps that have left commands of the Matmul object; *recorded, 0 at first, is
+ * which, and then of this one. */
+uint64_t trial_behind(const struct step *s, uint64_t *recorded);
+/* The CRC-32 of its text and sizes. */
+uint32_t trial_key(const struct step *s);
+/* Cycles of a program's commands on the core of so many that has most to do; false: it cannot
+ * be done. */
+bool trial_span(struct step s, unsigned cores, uint64_t *span);
+/* What holds up a program that can be done: `V 45 %`. */
+const char *trial_limit(const struct step *s);
+/* What copies take besides on cores that stay, about: the hart makes them ready, all cores wait
  * for the last one. */
-enum { TRIAL_STEP = 2300, TRIAL_PROGRAM = 1500 /* of a program, more */ };
+enum { TRIAL_STEP = 2300 };
 /* Whether a group is worth what it is: `after` is `before` with a node that `alone` computes by
  * itself. The planner has to be able to do it, and the rule to want it. */
 void trial_weigh(const struct rule_of_joining *rule, const struct step *before,

@@ -122,13 +122,17 @@ static void identity(struct graph *g, struct node *n)
     reshaped(g, n, &node_in(g, n, 0)->shape);
 }
 
+static bool is_zero(const struct tensor *t)
+{
+    return t && t->value && tensor_count(t) == 1 && t->value[0] == 0;
+}
+
 /* In inference a Dropout does nothing, and all are kept. */
 static void dropout(struct graph *g, struct node *n)
 {
     const struct tensor *training = node_maybe(n, 2), *ratio = node_maybe(n, 1);
 
-    if (training && !(training->value && training->value[0] == 0) &&
-        !(ratio && ratio->value && ratio->value[0] == 0)) {
+    if (training && !is_zero(training) && !is_zero(ratio)) {
         node_die(g, n, "in training it wants NumPy's own random numbers");
     }
     reshaped(g, n, &node_in(g, n, 0)->shape);
@@ -181,11 +185,14 @@ static void constant_of_shape(struct graph *g, struct node *n)
     if (shape.n > GRAPH_RANK) {
         node_die(g, n, "%u dimensions, at most %d", shape.n, GRAPH_RANK);
     }
+    if (a && a->t && (!a->t->value || tensor_count(a->t) != 1)) {
+        node_die(g, n, "a value of %s", shape_text(&a->t->shape));
+    }
     memcpy(shape.dim, size, shape.n * sizeof(size[0]));
     tensor_is(g, n, 0, a && a->t ? a->t->type : ELEM_F32, &shape);
     to = tensor_values(n->out[0]);
     for (int64_t i = 0; i < tensor_count(n->out[0]); i++) {
-        to[i] = a && a->t && a->t->value ? a->t->value[0] : 0;
+        to[i] = a && a->t ? a->t->value[0] : 0;
     }
     n->done = true;
 }
@@ -220,8 +227,8 @@ static void size(struct graph *g, struct node *n)
 
 static void range(struct graph *g, struct node *n)
 {
-    double first = node_in(g, n, 0)->value[0], end = node_in(g, n, 1)->value[0];
-    double step = node_in(g, n, 2)->value[0], count = (end - first) / step;
+    double first = node_number(g, n, 0), end = node_number(g, n, 1);
+    double step = node_number(g, n, 2), count = (end - first) / step;
     struct shape list = {.n = 1};
 
     list.dim[0] = count > 0 ? elem_whole(ceil(count)) : 0;

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+/* What is worth to be put apart: steps of so many at most, so many of them at least. */
+enum { APART = 8, LEAST = 1024 };
 enum { COPIES = 128 /* of a step */, MOST = 1 << 20 /* of a window's numbers */ };
 
 static int64_t listed(const struct node *n, const char *name, size_t i, int64_t otherwise)
@@ -50,6 +52,9 @@ struct window window_of(const struct graph *g, const struct node *n,
     }
     for (unsigned d = 0; d < w.rank; d++) {
         w.size[d] = x->dim[d + 2];
+        if (w.size[d] == 0) {
+            node_die(g, n, "windows of %s, which has no elements", shape_text(x));
+        }
         w.kernel[d] = listed(n, "kernel_shape", d, kernel ? kernel[d] : 0);
         if (kernel && w.kernel[d] != kernel[d]) {
             node_die(g, n, "kernel_shape has %lld where the weights have %lld",
@@ -101,6 +106,12 @@ int64_t window_count(const struct window *w)
     return n;
 }
 
+/* What is missing to a multiple. */
+static int64_t rest_of(int64_t size, int64_t step)
+{
+    return (step - size % step) % step;
+}
+
 struct tensor *window_padded(struct emit *e, struct node *n, const struct window *w,
                              struct tensor *x, double pad, const int64_t *between)
 {
@@ -115,6 +126,7 @@ struct tensor *window_padded(struct emit *e, struct node *n, const struct window
         int64_t all = w->before[d] + (w->size[d] - 1) * between[d] + 1 + w->behind[d];
         s.dim[d + 2] = all > end ? all : end;
     }
+    s.dim[s.n - 1] += rest_of(s.dim[s.n - 1], w->stride[w->rank - 1]);
     t = copy_tensor(n, "padded", x->type, &s);
     tensor_check(e->g, t);
     copy_begin(&c, e, n, t);
@@ -145,10 +157,63 @@ static bool outside(const struct window *w)
     return false;
 }
 
+static bool may_be_apart(const struct tensor *x, int64_t step)
+{
+    return step > 1 && step <= APART && tensor_count(x) / step >= LEAST;
+}
+
+struct tensor *window_apart(struct emit *e, struct node *n, struct tensor *x,
+                            int64_t step)
+{
+    int64_t rows = tensor_count(x) / step;
+    struct tensor *t;
+    struct copy c;
+
+    if (!may_be_apart(x, step) || rest_of(x->shape.dim[x->shape.n - 1], step)) {
+        return x;
+    }
+    t = copy_tensor(n, "apart", x->type, &x->shape);
+    copy_begin(&c, e, n, t);
+    copy_dim(&c, step, 1, rows);
+    copy_dim(&c, rows, step, 1);
+    copy_add(&c, x, 0, 0);
+    return t;
+}
+
+/* Where the elements of a window lie in x, or in what window_apart() makes of it. */
+struct source {
+    struct tensor *x;
+    int64_t stride[GRAPH_RANK]; /* from an index to the next, as in x */
+    int64_t step, apart;        /* from a part to the next; 0: it is x */
+};
+
+static struct source source_of(struct emit *e, struct node *n, const struct window *w,
+                               struct tensor *x)
+{
+    struct source from = {.step = w->stride[w->rank - 1]};
+
+    from.x = window_apart(e, n, x, from.step);
+    shape_strides(&x->shape, from.stride);
+    if (from.x != x) {
+        from.apart = tensor_count(x) / from.step;
+        for (unsigned d = 0; d + 1 < x->shape.n; d++) {
+            from.stride[d] /= from.step;
+        }
+    }
+    return from;
+}
+
+/* Element i of a row. */
+static int64_t in_row(const struct source *from, int64_t i)
+{
+    return from->apart ? i % from->step * from->apart + i / from->step : i;
+}
+
 /* A copy for each element of a window: these do not overlap, as windows do. */
 static void copy_columns(struct emit *e, struct node *n, const struct window *w,
-                         struct tensor *x, struct tensor *t, const int64_t *from)
+                         const struct source *from, struct tensor *t)
 {
+    const int64_t *stride = from->stride;
     int64_t windows = window_count(w), all = window_elements(w);
     struct copy c;
 
@@ -158,15 +223,17 @@ static void copy_columns(struct emit *e, struct node *n, const struct window *w,
             copy_begin(&c, e, n, t);
         }
         for (unsigned d = w->rank; d-- > 0;) {
-            at += rest % w->kernel[d] * w->dilation[d] * from[d + 2];
+            int64_t i = rest % w->kernel[d] * w->dilation[d];
+            at += d + 1 == w->rank ? in_row(from, i) : i * stride[d + 2];
             rest /= w->kernel[d];
         }
-        copy_dim(&c, w->n * w->c, from[1], windows * all);
+        copy_dim(&c, w->n * w->c, stride[1], windows * all);
         for (unsigned d = 0; d < w->rank; d++) {
+            bool along = d + 1 == w->rank && from->apart;
             to /= w->out[d];
-            copy_dim(&c, w->out[d], from[d + 2] * w->stride[d], to);
+            copy_dim(&c, w->out[d], along ? 1 : stride[d + 2] * w->stride[d], to);
         }
-        copy_add(&c, x, at, k * windows);
+        copy_add(&c, from->x, at, k * windows);
     }
 }
 
@@ -175,20 +242,23 @@ struct tensor *window_columns(struct emit *e, struct node *n, const struct windo
 {
     static const int64_t ones[WINDOW_RANK] = {1, 1, 1};
     struct shape s = {.n = 4, .dim = {w->n, w->c, window_elements(w), window_count(w)}};
-    int64_t from[GRAPH_RANK];
+    int64_t step = w->stride[w->rank - 1];
     bool plain = window_elements(w) == 1;
+    struct source source;
     struct tensor *t;
 
     for (unsigned d = 0; d < w->rank; d++) {
         plain = plain && w->stride[d] == 1;
     }
-    x = outside(w) ? window_padded(e, n, w, x, pad, ones) : x;
+    if (outside(w) || (may_be_apart(x, step) && rest_of(w->size[w->rank - 1], step))) {
+        x = window_padded(e, n, w, x, pad, ones);
+    }
     if (plain) {
         return tensor_view(x, &s);
     }
     t = copy_tensor(n, "columns", x->type, &s);
     tensor_check(e->g, t);
-    shape_strides(&x->shape, from);
-    copy_columns(e, n, w, x, t, from);
+    source = source_of(e, n, w, x);
+    copy_columns(e, n, w, &source, t);
     return t;
 }

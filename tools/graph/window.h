@@ -31,6 +31,10 @@ int64_t window_count(const struct window *w);
 struct tensor *window_padded(struct emit *e, struct node *n, const struct window *w,
                              struct tensor *x, double pad, const int64_t *between);
 
+/* x with every so many-th element of a row beside the others, (step, all others): windows that
+ * step over them find theirs side by side. x itself where that is not so, or not worth it. */
+struct tensor *window_apart(struct emit *e, struct node *n, struct tensor *x, int64_t step);
+
 /* taps.c: what lies at place k of all windows, as operands of programs that have the sizes of
  * `domain`, (n, c, places); of these taps_end() brings those that are windows to y. */
 enum { TAPS_MAX = 128 };

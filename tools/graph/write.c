@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A plan's file: memory for all that a run computes, constants, steps; kernels/graph/plan.h.
+ * What a plan says of a size: memory for all that a run computes, constants, steps.
  */
 #include "tools/graph/write.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,10 +29,7 @@ struct writer {
     struct kept *kept;
     uint32_t n_kept, n_names;
     struct tensor **named; /* with a number in the plan: views and what they are of */
-    uint32_t *name;        /* of each, in the texts */
-    char *texts;
-    size_t text_bytes;
-    FILE *to;
+    struct plan_file *file;
 };
 
 static uint64_t up(uint64_t x, uint64_t to)
@@ -159,62 +155,25 @@ static uint64_t most_live(const struct writer *w, uint32_t n_steps)
 
 /* --- constants --- */
 
-static char *constants(const struct writer *w, uint64_t from, uint64_t *bytes)
+/* Where they lie among constants. */
+static void place_constants(const struct writer *w)
 {
-    uint64_t at = 0;
-    char *data;
-
     for (uint32_t i = 0; i < w->n_kept; i++) {
-        if (w->kept[i].t->value) {
-            w->kept[i].at = from + at;
-            at += w->kept[i].bytes;
+        struct kept *k = &w->kept[i];
+        if (k->t->value) {
+            tensor_fits(w->e->g, k->t);
+            k->at = plan_file_constant(w->file, k->t, k->bytes);
         }
     }
-    data = graph_alloc(at, 1);
-    for (uint32_t i = 0; i < w->n_kept; i++) {
-        const struct tensor *t = w->kept[i].t;
-        enum elem type = t->type == ELEM_I64 ? ELEM_I32 : t->type;
-        uint64_t to = w->kept[i].at - from;
-        if (t->value) {
-            tensor_fits(w->e->g, t);
-        }
-        for (int64_t e = 0; t->value && e < tensor_count(t); e++) {
-            elem_put(type, t->value[e], data + to + (uint64_t)e * bytes_of(t));
-        }
-    }
-    *bytes = at;
-    return data;
 }
 
-/* --- the file --- */
+/* --- tables --- */
 
-static uint32_t text(struct writer *w, const char *s)
-{
-    uint32_t at = (uint32_t)w->text_bytes;
-
-    w->texts = realloc(w->texts, w->text_bytes + strlen(s) + 1);
-    if (!w->texts) {
-        graph_die(w->e->g, "no memory for its texts");
-    }
-    strcpy(w->texts + at, s);
-    w->text_bytes += strlen(s) + 1;
-    return at;
-}
-
-/* A name that a model has given, as a plan may have it. */
-static uint32_t name(struct writer *w, const char *given)
-{
-    char *s = graph_text("%.*s", PLAN_NAME, given);
-
-    graph_printable(s);
-    return text(w, s);
-}
-
-static struct plan_tensor describe(struct writer *w, struct tensor *t)
+static struct plan_tensor describe(struct writer *w, struct tensor *t, uint32_t name)
 {
     const struct kept *k = find(w, t);
     struct plan_tensor p = {.at = k->at + (uint64_t)tensor_offset(t) * bytes_of(t),
-                            .name = w->name[t->id - 1],
+                            .name = name,
                             .type = types[t->type],
                             .file = (uint8_t)graph_npy_type(t->type),
                             .rank = (uint8_t)t->shape.n,
@@ -226,15 +185,28 @@ static struct plan_tensor describe(struct writer *w, struct tensor *t)
     return p;
 }
 
+static struct plan_tensor *tensors(struct writer *w)
+{
+    struct plan_tensor *p = graph_alloc(w->n_names, sizeof(*p));
+
+    for (uint32_t i = 0; i < w->n_names; i++) {
+        p[i].name = plan_file_name(w->file, w->named[i]->name);
+    }
+    for (uint32_t i = 0; i < w->n_names; i++) {
+        p[i] = describe(w, w->named[i], p[i].name);
+    }
+    return p;
+}
+
 static struct plan_step *steps(struct writer *w, uint32_t count)
 {
     struct plan_step *p = graph_alloc(count, sizeof(*p));
     uint32_t at = 0;
 
     for (const struct step *s = w->e->steps; s; s = s->next, at++) {
-        p[at] = (struct plan_step){.op = s->op ? text(w, s->op) : 0,
-                                   .text = text(w, s->text),
-                                   .nodes = name(w, s->nodes),
+        p[at] = (struct plan_step){.op = s->op ? plan_file_text(w->file, s->op) : 0,
+                                   .text = plan_file_text(w->file, s->text),
+                                   .nodes = plan_file_name(w->file, s->nodes),
                                    .n_in = (uint8_t)s->n_in,
                                    .n_out = (uint8_t)s->n_out};
         for (unsigned i = 0; i < s->n_in; i++) {
@@ -247,42 +219,7 @@ static struct plan_step *steps(struct writer *w, uint32_t count)
     return p;
 }
 
-static void put(const struct writer *w, const void *data, size_t bytes, size_t size)
-{
-    static const char zeros[PLAN_ALIGN];
-
-    if (fwrite(data, 1, bytes, w->to) != bytes ||
-        fwrite(zeros, 1, size - bytes, w->to) != size - bytes) {
-        graph_die(w->e->g, "the plan cannot be written: %s", strerror(errno));
-    }
-}
-
-/* The file's bytes; with the CRC of all behind it in the header. */
-static void assemble(struct writer *w, struct plan_header *h, const struct plan_tensor *t,
-                     const struct plan_step *s, const char *data, uint64_t data_bytes)
-{
-    char *bytes = NULL;
-    size_t size;
-    FILE *file = w->to;
-
-    w->to = open_memstream(&bytes, &size);
-    if (!w->to) {
-        graph_die(w->e->g, "no memory for the plan");
-    }
-    put(w, h, sizeof(*h), h->tensors);
-    put(w, t, h->n_tensors * sizeof(*t), h->steps - h->tensors);
-    put(w, s, h->n_steps * sizeof(*s), h->texts - h->steps);
-    put(w, w->texts, w->text_bytes, h->constants - h->texts);
-    put(w, data, data_bytes, data_bytes);
-    (void)fclose(w->to);
-    w->to = file;
-    h->crc = plan_crc(bytes + PLAN_CRC_FROM, size - PLAN_CRC_FROM);
-    memcpy(bytes + offsetof(struct plan_header, crc), &h->crc, sizeof(h->crc));
-    put(w, bytes, size, size);
-    free(bytes);
-}
-
-void write_plan(struct emit *e, FILE *to)
+void write_size(struct plan_file *file, struct emit *e)
 {
     struct graph *g = e->g;
     struct plan_header h = {.magic = PLAN_MAGIC,
@@ -291,12 +228,9 @@ void write_plan(struct emit *e, FILE *to)
                             .profile = chip_profile(),
                             .n_inputs = g->n_inputs,
                             .n_outputs = g->n_outputs};
-    struct writer w = {.e = e, .to = to};
+    struct writer w = {.e = e, .file = file};
     uint32_t count = g->n_inputs + g->n_outputs;
-    struct plan_tensor *tensors;
     struct plan_step *list;
-    uint64_t bytes;
-    char *data;
 
     for (const struct step *s = e->steps; s; s = s->next) {
         count += s->n_in + s->n_out;
@@ -304,7 +238,6 @@ void write_plan(struct emit *e, FILE *to)
     }
     w.kept = graph_alloc(count, sizeof(w.kept[0]));
     w.named = graph_alloc(count, sizeof(w.named[0]));
-    (void)text(&w, ""); /* place 0: no text */
     for (unsigned i = 0; i < g->n_inputs; i++) {
         h.input[i] = use(&w, g->input[i], 0);
     }
@@ -316,19 +249,16 @@ void write_plan(struct emit *e, FILE *to)
     e->arena = h.arena;
     e->live = most_live(&w, h.n_steps);
     h.n_tensors = w.n_names;
-    h.tensors = up(sizeof(h), 8);
-    h.steps = h.tensors + h.n_tensors * sizeof(struct plan_tensor);
-    h.texts = h.steps + h.n_steps * sizeof(struct plan_step);
-    tensors = graph_alloc(h.n_tensors, sizeof(*tensors));
-    w.name = graph_alloc(w.n_names, sizeof(w.name[0]));
-    for (uint32_t i = 0; i < w.n_names; i++) {
-        w.name[i] = name(&w, w.named[i]->name);
-    }
-    h.constants = up(h.texts + w.text_bytes, PLAN_ALIGN);
-    data = constants(&w, h.constants, &bytes);
-    h.bytes = h.constants + bytes;
-    for (uint32_t i = 0; i < w.n_names; i++) {
-        tensors[i] = describe(&w, w.named[i]);
-    }
-    assemble(&w, &h, tensors, list, data, bytes);
+    place_constants(&w);
+    plan_file_add(file, &h, tensors(&w), list);
+    free(w.kept);
+    free(w.named);
+}
+
+void write_plan(struct emit *e, FILE *to)
+{
+    struct plan_file *file = plan_file_begin();
+
+    write_size(file, e);
+    plan_file_write(file, e->g, to);
 }

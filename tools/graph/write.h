@@ -7,9 +7,12 @@
 
 #include <stdio.h>
 #include "tools/graph/emit.h"
+#include "tools/graph/plan_file.h"
 
-/* Gives every tensor its place and writes the plan. Dies if a tensor's type or value is none
- * that the machine has. */
+/* Gives every tensor its place and adds what a plan says of these sizes to its file. Dies if a
+ * tensor's type or value is none that the machine has. */
+void write_size(struct plan_file *file, struct emit *e);
+/* A plan of one size. */
 void write_plan(struct emit *e, FILE *to);
 
 #endif

@@ -1,0 +1,163 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""tune_test.py [NAME]...    tools/graph/tune of small models
+
+What it keeps is no slower than the usual plan, the same on every run, taken by the next run of
+the model, and computes the same. FULL: 12 shapes, and a budget of 32 beside all ways. TAP on
+stdout."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.dont_write_bytecode = True
+sys.path[:0] = [ROOT + "/tests", ROOT + "/tests/graph"]
+import model  # noqa: E402
+import tap  # noqa: E402
+
+GRAPH, RUN, TUNE = (f"{ROOT}/{path}" for path in ("build/graph", "tools/graph/run",
+                                                   "tools/graph/tune"))
+NAME = f"tune-{os.getpid()}"
+FOLDER, MODELS = f"{ROOT}/build/test/{NAME}", f"{ROOT}/build/models/{NAME}"
+random = np.random.default_rng(1)
+
+# name, cores, shape of x, nodes, shapes of constants
+SHAPES = [
+    ("chain", 8, (64, 512), [("Mul", "x a", "u"), ("Tanh", "u", "v"), ("Add", "v x", "y")],
+     {"a": (64, 512)}),
+    ("softmax", 8, (24, 300), [("Softmax", "x", "y")], {}),
+    ("add", 1, (1024, 512), [("Add", "x a", "y")], {"a": (512,)}),
+    ("layernorm", 8, (128, 768), [("LayerNormalization", "x a b", "y")],
+     {"a": (768,), "b": (768,)}),
+    ("long_rows", 8, (16, 4096), [("Softmax", "x", "y")], {}),
+    ("few_rows", 2, (4, 1000), [("LogSoftmax", "x", "y")], {}),
+    ("gelu", 4, (77, 3072), [("Erf", "x", "u"), ("Add", "u c", "v"), ("Mul", "v x", "y")],
+     {"c": ()}),
+    ("rows", 1, (512, 256), [("ReduceSum", "x", "y", {"axes": [1]})], {}),
+    ("columns", 8, (256, 1024), [("ReduceMean", "x", "y", {"axes": [0]})], {}),
+    ("channels", 8, (2, 32, 28, 28), [("BatchNormalization", "x a b c d", "y")],
+     {"a": (32,), "b": (32,), "c": (32,), "d": (32,)}),
+    ("product", 8, (128, 256), [("MatMul", "x a", "u"), ("Add", "u b", "v"), ("Relu", "v", "y")],
+     {"a": (256, 192), "b": (192,)}),
+    ("wide", 8, (100000,), [("Sigmoid", "x", "y")], {}),
+]
+BRIEF = 1
+PHASE = 2  # cycles: with another command line a launch begins in another part of one
+
+
+def run(*words, cores=1):
+    return subprocess.run(["timeout", "300", *words], capture_output=True, text=True, check=False,
+                          env=dict(os.environ, CORES=str(cores), PROFILE=""), cwd=ROOT)
+
+
+def write(shape, nodes, constants):
+    x = random.standard_normal(shape).astype(np.float32)
+    np.save(f"{FOLDER}/x.npy", x)
+    model.write(f"{FOLDER}/{NAME}.onnx", nodes, {"x": (x.dtype, x.shape)}, "y",
+                {name: (1 + 0.1 * random.random(of)).astype(np.float32)
+                 for name, of in constants.items()}, 12 if nodes[-1][0] == "ReduceSum" else 17)
+
+
+def tune(cores, *options):
+    """Cycles before and behind, and what is kept; or why not."""
+    done = run(TUNE, f"{FOLDER}/{NAME}.onnx", f"{FOLDER}/x.npy", *options, cores=cores)
+    said = re.search(r"; (\d+) cycles, now (\d+); score", done.stdout)
+    if done.returncode or not said:
+        return None, None, f"status {done.returncode}: {done.stdout}{done.stderr}"
+    with open(f"{MODELS}/tuned-a2-{cores}", encoding="ascii") as f:
+        return int(said[1]), int(said[2]), f.read()
+
+
+def runs(cores, *options):
+    """Cycles and result of `make run-onnx`."""
+    done = run(RUN, f"{FOLDER}/{NAME}.onnx", f"{FOLDER}/x.npy", "-o", f"{FOLDER}/y.npy", *options,
+               cores=cores)
+    said = re.search(r"(\d+) cycles, ", done.stdout)
+    return int(said[1]) if said else done.stderr, np.load(f"{FOLDER}/y.npy")
+
+
+def shape(cores, size, nodes, constants):
+    write(size, nodes, constants)
+    was, now, kept = tune(cores)
+    if was is None:
+        return [kept]
+    wrong = [f"{was} cycles, now {now}"] if now > was else []
+    wrong += [f"nothing is better, but: {kept}"] if now == was and "\n" in kept.strip() else []
+    usual, y = runs(cores, "--no-tuned")
+    tuned, z = runs(cores)
+    if abs(usual - was) > PHASE or abs(tuned - now) > PHASE:
+        wrong.append(f"runs take {usual} and {tuned}, want {was}, {now}")
+    error = np.abs(y - z).max() / np.abs(y).max()
+    wrong += [f"results differ by {error:.2g}"] if not error < 1e-5 else []
+    if os.environ.get("FULL"):
+        tap.say(f"# {was} cycles, now {now}")
+        wrong += ["not the same again"] if tune(cores)[2] != kept else []
+        _, best, _ = tune(cores, "--budget", "0")
+        wrong += [f"{now} cycles, of all ways {best}"] if now > 1.02 * best else []
+    return wrong
+
+
+def refused():
+    """Files and options that are none: status 2, one line, no plan."""
+    write((8, 8), [("Relu", "x", "y")], {})
+    wrong = []
+    for text, want in (("no\n", "1: is no file of tools/graph/tune"),
+                       ("tuned ascend310\n", "1: is of another profile"),
+                       ("tuned a2\nstep 12\n", "2: is neither a step nor apart"),
+                       ("tuned a2\napart 1,2\nstep 0x r1c1 more\n", "3: is neither")):
+        with open(f"{FOLDER}/tuned", "w", encoding="ascii") as f:
+            f.write(text)
+        done = run(GRAPH, "compile", f"{FOLDER}/{NAME}.onnx", f"{FOLDER}/plan", "--tuned",
+                   f"{FOLDER}/tuned")
+        if done.returncode != 2 or want not in done.stderr or done.stderr.count("\n") != 1 or \
+                os.path.exists(f"{FOLDER}/plan"):
+            wrong.append(f"{text!r}: {done.returncode} {done.stderr}")
+    for words, want in ((("--budget", "many"), "--budget many: want a number"),
+                        (("--weights", "1,2"), "--weights 1,2: want three numbers"),
+                        (("--never",), "--never: no such option")):
+        done = run(TUNE, f"{FOLDER}/{NAME}.onnx", f"{FOLDER}/x.npy", *words)
+        if done.returncode != 2 or want not in done.stderr or done.stderr.count("\n") != 1:
+            wrong.append(f"{words}: {done.returncode} {done.stderr}")
+    return wrong
+
+
+def schedule_of_another():
+    """A schedule that a program has not is left out; one that it has is in the plan."""
+    write((64, 512), [("Tanh", "x", "y")], {})
+    run(GRAPH, "compile", f"{FOLDER}/{NAME}.onnx", f"{FOLDER}/plan", "--keys", f"{FOLDER}/keys")
+    with open(f"{FOLDER}/keys", encoding="ascii") as f:
+        key = f.read().split()[0]
+    wrong = []
+    for words, taken in (("r1c512p512n2", True), ("r1c512p100n2", False), ("x", False)):
+        with open(f"{FOLDER}/tuned", "w", encoding="ascii") as f:
+            f.write(f"tuned a2\nstep {key} {words}\n")
+        run(GRAPH, "compile", f"{FOLDER}/{NAME}.onnx", f"{FOLDER}/plan", "--tuned",
+            f"{FOLDER}/tuned", "--explain", f"{FOLDER}/explain")
+        with open(f"{FOLDER}/explain", encoding="ascii") as f:
+            text = f.read()
+        if (f"layout {words}\n" in text) != taken or (", tuned: " in text) != taken:
+            wrong.append(text)
+    return wrong
+
+
+def main():
+    os.makedirs(FOLDER)
+    only = sys.argv[1:]
+    try:
+        for name, *case in SHAPES if only or os.environ.get("FULL") else SHAPES[:BRIEF]:
+            if not only or name in only:
+                tap.check(f"tune/{name}", shape(*case))
+        if not only:
+            tap.check("tune/refused", refused())
+            tap.check("tune/schedule_of_another", schedule_of_another())
+    finally:
+        shutil.rmtree(FOLDER)
+        shutil.rmtree(MODELS, ignore_errors=True)
+    return tap.done()
+
+
+sys.exit(main())

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a program takes that runs once. The planner says what its commands take when the hart
+ * has them all; of a step of a plan it first has to look at them, and to record those of the
+ * Matmul object, which finds them again if the product before it was the same. Meanwhile the
+ * pipes have only what was pushed.
+ */
+#include "hal/chip.h"
+#include "kernels/mm/inside.h"
+#include "kernels/tile/block.h"
+#include "tools/graph/once.h"
+
+#include <string.h>
+
+/* Instructions of the hart, about: to issue, and what is more of a command that it does for
+ * the first time. Of products those of a chunk are one push. */
+enum {
+    LOAD = 300,
+    LOAD_NEW = 130,
+    PRODUCTS = 170,
+    PRODUCTS_NEW = 950,
+    SLICE_NEW = 110,
+    SIZE_NEW = 300, /* of a tile of another size */
+    TILE = 300,
+    OUT = 300,
+    OUT_NEW = 650,
+    MOVE = 200,
+    MOVE_NEW = 300,
+    STORE = 110,
+    STORE_NEW = 360,
+    PIECE = 120,
+    PIECE_NEW = 180,
+    COMMAND = 8,
+    COMMAND_NEW = 172,
+};
+
+/* Cycles of a program on cores that stay besides: it begins, and all wait for its end. */
+enum {
+    BEGIN = 1950,
+    BEGIN_PRODUCT = 1300,
+    BEGIN_EPILOGUE = 2600,
+    EPILOGUE = BEGIN_EPILOGUE - BEGIN_PRODUCT,
+    FIRST_LOAD = 700
+};
+
+enum { TILES = 64 /* looked at */, SEEN = 192, SLOTS = 2 /* of L0C */ };
+
+/* What a recording is for. */
+struct key {
+    uint32_t kind, a, b, c, rows, columns, k, ends;
+};
+
+enum { LOAD_A, LOAD_B, PRODUCT, SIZE };
+
+struct flow {
+    const struct tile_plan *t;
+    const struct mm *mm;
+    struct mm_cursor at;
+    bool recorded;
+    struct key seen[SEEN];
+    unsigned n_seen, products, l0;
+    uint64_t cube, fix, v, out, hart;
+    uint64_t c_free[SLOTS], ring_free[PLAN_RING], out_free[PLAN_RING];
+    uint64_t of_v, of_out; /* of a piece */
+    unsigned number;       /* of pieces */
+};
+
+/* Whether the hart has not done that yet. */
+static bool is_new(struct flow *w, const struct key *key)
+{
+    for (unsigned i = 0; i < w->n_seen; i++) {
+        if (memcmp(&w->seen[i], key, sizeof(*key)) == 0) {
+            return false;
+        }
+    }
+    if (w->n_seen < SEEN) {
+        w->seen[w->n_seen++] = *key;
+    }
+    return !w->recorded;
+}
+
+/* --- the Cube --- */
+
+static void load(struct flow *w, bool a)
+{
+    const struct mm_cursor *at = &w->at;
+    const struct mm_tiling *t = &w->mm->tiling;
+    uint32_t number = a ? at->a : at->b, slots = a ? t->a_slots : t->b_slots;
+    struct key key = {.kind = a ? LOAD_A : LOAD_B,
+                      .a = (number + at->chunk) % slots,
+                      .rows = a ? at->mt : at->nt,
+                      .k = at->kt};
+
+    w->hart += LOAD + (is_new(w, &key) ? LOAD_NEW : 0);
+}
+
+/* Those of columns from piece `first` on, of `all`. */
+static void push_products(struct flow *w, uint32_t first, uint32_t n, uint32_t all)
+{
+    const struct mm_cursor *at = &w->at;
+    const struct mm_tiling *t = &w->mm->tiling;
+    uint32_t slices = mm_count(at->kt, t->slice), left = first == 0,
+             right = first + n == all, of_a = t->a_whole ? at->a : at->a + at->chunk;
+    struct key key = {.kind = PRODUCT,
+                      .a = of_a % t->a_slots,
+                      .b = (at->b + at->chunk) % t->b_slots,
+                      .c = w->products % SLOTS << 1 | w->l0 % SLOTS,
+                      .rows = at->mt,
+                      .columns = at->nt << 8 | first,
+                      .k = at->kt,
+                      .ends = (at->chunk == 0) | (at->chunk + 1 == at->chunks) << 1 |
+                              (left && at->a_first) << 2 | (right && at->a_last) << 3 |
+                              (left && at->b_first) << 4 | (right && at->b_last) << 5};
+    struct key size = {
+        .kind = SIZE, .rows = at->mt, .columns = mm_min(at->nt, t->columns)};
+
+    if (is_new(w, &key)) {
+        w->hart += PRODUCTS_NEW + SLICE_NEW * n * slices;
+        w->hart += is_new(w, &size) ? SIZE_NEW : 0;
+    }
+    w->hart += PRODUCTS;
+    w->l0 += n * slices;
+}
+
+/* A chunk; where the hart is when its first products are pushed. */
+static uint64_t chunk(struct flow *w)
+{
+    const struct mm *mm = w->mm;
+    uint32_t all = mm_columns(mm, w->at.nt), group = w->at.chunks == 1 ? mm->group : 1;
+    uint64_t first = 0;
+
+    if (w->at.a_first && (!mm->tiling.a_whole || w->at.chunk == 0)) {
+        load(w, true);
+    }
+    if (w->at.b_first) {
+        load(w, false);
+    }
+    for (uint32_t i = 0; i < all; i += group) {
+        push_products(w, i, mm_min(group, all - i), all);
+        first = first ? first : w->hart - PRODUCTS;
+        w->products++;
+    }
+    return first;
+}
+
+/* --- behind it --- */
+
+/* A piece whose sums are ready, at a place of the ring. */
+static void piece(struct flow *w, uint64_t ready)
+{
+    const struct tile_plan *t = w->t;
+    const struct order *o = &t->order;
+    unsigned ring = t->way.ring, at = w->number % ring;
+    bool anew = w->number < ring;
+    uint64_t bytes =
+        (uint64_t)w->mm->ring.rows * mm_up(w->mm->tiling.columns, 16) * MM_SUM_BYTES;
+
+    w->fix = later(later(w->fix, ready), w->ring_free[at]);
+    w->fix += chip_cost(COST_L0C_UB_FIXED) + bytes / chip_cost(COST_L0C_UB_RATE);
+    w->hart += PIECE + COMMAND * t->n_body;
+    w->hart += anew ? PIECE_NEW + COMMAND_NEW * t->n_body : 0;
+    w->v = later(later(w->v, w->fix), later(w->out_free[at], w->hart)) + w->of_v;
+    w->hart += (STORE + (w->number == 0 ? STORE_NEW : 0)) * o->n_stores;
+    w->out = later(later(w->out, w->v), w->hart) + w->of_out;
+    w->out_free[at] = w->out;
+    w->ring_free[at] = w->v;
+    w->number++;
+}
+
+static unsigned pieces_of(const struct mm *mm)
+{
+    return mm->ring.rows ? mm_count(mm->tiling.m, mm->ring.rows) : 1;
+}
+
+/* A tile's way out; its last chunk takes `last` cycles, of which columns on the left are ready
+ * before. */
+static void leave(struct flow *w, uint64_t end, uint64_t last, bool first)
+{
+    const struct mm *mm = w->mm;
+    unsigned halves = mm_columns(mm, w->at.nt);
+    unsigned n = mm->ring.rows ? mm_count(w->at.mt, mm->ring.rows) : 0;
+
+    w->hart += OUT + (first ? OUT_NEW : 0);
+    if (!n) {
+        w->out = w->fix =
+            later(later(w->fix, end), w->hart) +
+            (uint64_t)w->at.mt * w->at.nt * MM_SUM_BYTES / chip_cost(COST_L0C_GM_RATE);
+        return;
+    }
+    w->hart += (uint64_t)(w->t->order.n_loads - 1) *
+               (MOVE * n * halves + (first ? MOVE_NEW : 0));
+    for (unsigned i = 0; i < n * halves; i++) {
+        piece(w, end - (halves - 1 - i / n) * last);
+    }
+}
+
+static void tile(struct flow *w, uint64_t cycles, unsigned number)
+{
+    const struct mm *mm = w->mm;
+    unsigned halves = mm_columns(mm, w->at.nt), slot = halves == 1 ? number % SLOTS : 0;
+    uint64_t begin = 0, last, end;
+
+    cycles = cycles * w->at.mt / mm->tiling.m * w->at.nt / mm->tiling.n;
+    last = cycles / w->at.chunks / halves;
+    for (;;) {
+        uint64_t pushed = chunk(w);
+        begin = begin ? begin : pushed + (number == 0 ? FIRST_LOAD : 0);
+        if (w->at.chunk + 1 == w->at.chunks) {
+            break;
+        }
+        mm_step(mm, &w->at);
+    }
+    end = later(w->cube, later(w->c_free[slot], begin)) + cycles;
+    end = later(end, w->hart + last);
+    w->hart += TILE;
+    leave(w, end, last, number == 0);
+    w->c_free[slot] = w->fix;
+    if (halves > 1) {
+        w->c_free[1] = w->fix;
+    }
+    w->cube = end;
+}
+
+/* All tiles of a core that does them alone. */
+static uint64_t product(const struct tile_plan *t, bool recorded)
+{
+    static struct flow w;
+    uint32_t tiles = t->product->mm.tiles, looked_at = tiles < TILES ? tiles : TILES;
+    struct mm mm = t->product->mm;
+    uint64_t pieces = (uint64_t)tiles * product_times(t->product) * pieces_of(&mm) *
+                      mm_columns(&mm, mm.tiling.n);
+
+    w = (struct flow){.t = t, .mm = &mm, .recorded = recorded};
+    w.of_v = t->predicted.v / pieces;
+    w.of_out = t->predicted.mte3 / pieces;
+    mm.tile_end = tiles;
+    mm_seek(&mm, &w.at, 0, 0);
+    for (uint32_t i = 0; i < looked_at; i++) {
+        tile(&w, mm.tiling.cycles / tiles, i);
+        if (i + 1 < looked_at) {
+            mm_step(&mm, &w.at);
+        }
+    }
+    return later(w.out, w.hart) * tiles / looked_at * product_times(t->product);
+}
+
+/* --- stages --- */
+
+/* The product whose commands the object then has; 0: none. */
+static uint64_t records(const struct tile_plan *t)
+{
+    const struct mm *mm = &t->product->mm;
+
+    return mm->tiles * mm_count(mm->shape.k, mm->tiling.k) <= MM_ONCE * mm->parts
+               ? 0
+               : mm->folded;
+}
+
+static uint64_t stage(const struct tile_plan *t, uint64_t *recorded)
+{
+    uint64_t of = 0, span = t->predicted.span;
+
+    if (t->product && !t->product->block) {
+        of = records(t);
+        span = later(span, product(t, of && of == *recorded));
+    }
+    *recorded = t->product ? of : *recorded;
+    return span;
+}
+
+const char *once_busiest(const struct tile_plan *plan, uint64_t *cycles)
+{
+    struct {
+        const char *name;
+        uint64_t busy;
+    } pipe[] = {{"V", 0}, {"MTE2", 0}, {"MTE3", 0}, {"the Cube", 0}}, *most = pipe;
+
+    for (const struct tile_plan *t = plan; t; t = t->next) {
+        pipe[0].busy += t->predicted.v;
+        pipe[1].busy += t->predicted.mte2;
+        pipe[2].busy += t->predicted.mte3;
+        pipe[3].busy +=
+            t->product ? t->product->mm.tiling.cycles * product_times(t->product) : 0;
+    }
+    for (unsigned i = 1; i < sizeof(pipe) / sizeof(pipe[0]); i++) {
+        most = pipe[i].busy > most->busy ? &pipe[i] : most;
+    }
+    *cycles = most->busy;
+    return most->name;
+}
+
+uint64_t once_cycles(const struct tile_plan *plan, uint64_t misses, uint64_t *recorded)
+{
+    const struct tile_plan *before = plan;
+    uint64_t of_pipes = later(plan->predicted.span, plan->predicted.mte2) + misses,
+             cycles;
+
+    cycles = stage(plan, recorded);
+    if (plan->product) {
+        uint64_t miss = chip_cost(COST_L2_MISS);
+        cycles = later(cycles + (misses < miss ? misses : miss), of_pipes);
+        cycles += plan->product->epilogue ? BEGIN_EPILOGUE : BEGIN_PRODUCT;
+    } else {
+        if (plan->predicted.mte2) {
+            cycles = later(cycles, plan->predicted.mte2 + misses);
+        }
+        cycles += BEGIN + plan_look_cycles(NULL, plan);
+    }
+    while ((plan = plan->next) != NULL) {
+        cycles +=
+            stage(plan, recorded) + PLAN_STEP_CYCLES + plan_look_cycles(before, plan);
+        cycles += plan->product && plan->product->epilogue ? EPILOGUE : 0;
+        before = plan;
+    }
+    return cycles;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a program takes that runs once, as a step of a plan does.
+ */
+#ifndef GRAPH_ONCE_H
+#define GRAPH_ONCE_H
+
+#include <stdint.h>
+
+struct tile_plan;
+
+/* Cycles of a step of a core that stays, from the end of the step before: with `misses` that
+ * the planner does not know of, for what is not in L2 yet. *recorded: the product whose
+ * commands are still there, 0: none; then those that are there behind it. */
+uint64_t once_cycles(const struct tile_plan *plan, uint64_t misses, uint64_t *recorded);
+
+/* The pipe that has most to do, for so many cycles. */
+const char *once_busiest(const struct tile_plan *plan, uint64_t *cycles);
+
+#endif
