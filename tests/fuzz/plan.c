@@ -25,11 +25,13 @@ static const char program[] =
     "    y0 = x0 + exp(x1)\n";
 static const struct {
     const char *op, *text;
+    bool twice; /* for two sizes, with the same tables */
 } sound[FUZZ_PLANS] = {
-    {"", program},
-    {"move", "x0 0 0 3:16:16 16:1:1;"},
-    {"move", "x1 3 0 3:16:1 4:-1:3;= 1.5 12 36:0:1;"},
-    {"softmax", "--axis 1"},
+    {"", program, false},
+    {"move", "x0 0 0 3:16:16 16:1:1;", false},
+    {"move", "x1 3 0 3:16:1 4:-1:3;= 1.5 12 36:0:1;", false},
+    {"softmax", "--axis 1", false},
+    {"", program, true},
 };
 static struct graph_run run;
 static unsigned copies;
@@ -63,7 +65,8 @@ static size_t make(uint8_t *to, unsigned which)
 
     h.tensors = (sizeof(h) + 7) / 8 * 8;
     h.steps = h.tensors + sizeof(t);
-    h.texts = h.steps + sizeof(s);
+    h.next = sound[which].twice ? h.steps + sizeof(s) : 0;
+    h.texts = h.steps + sizeof(s) + (h.next ? sizeof(h) : 0);
     h.output[0] = 2;
     (void)put_text((char *)to + h.texts, &at, "");
     s.op = sound[which].op[0] ? put_text((char *)to + h.texts, &at, sound[which].op) : 0;
@@ -83,6 +86,11 @@ static size_t make(uint8_t *to, unsigned which)
     memcpy(to, &h, sizeof(h));
     memcpy(to + h.tensors, t, sizeof(t));
     memcpy(to + h.steps, &s, sizeof(s));
+    if (h.next) {
+        struct plan_header other = h;
+        other.next = 0;
+        memcpy(to + h.next, &other, sizeof(other));
+    }
     return h.bytes;
 }
 
@@ -154,7 +162,8 @@ static void touch_tensor(uint32_t number)
     const char *at = graph_at(&run, number);
     uint64_t bytes = plan_count(t) * type_bits(t->type) / 8;
 
-    for (uint64_t i = 0; i<bytes; i += bytes - i> 64 ? 64 : 1) {
+    for (uint64_t i = 0, step; i < bytes; i += step) {
+        step = bytes - i > 64 ? 64 : 1;
         sink = at[i];
     }
 }
@@ -191,12 +200,10 @@ static void *block(size_t bytes)
     return p;
 }
 
-static const char *read_plan(size_t bytes)
+static const char *read_size(void)
 {
-    const char *why = plan_open(&run.plan, run.file, bytes);
-
-    if (why || run.plan.head->arena > ARENA) {
-        return why ? why : "is larger than this fuzzer has room for";
+    if (run.plan.head->arena > ARENA) {
+        return "is larger than this fuzzer has room for";
     }
     run.arena = block(run.plan.head->arena);
     for (uint32_t i = 0; i < run.plan.head->n_tensors; i++) {
@@ -207,6 +214,18 @@ static const char *read_plan(size_t bytes)
     }
     free(run.arena);
     return NULL;
+}
+
+static const char *read_plan(size_t bytes)
+{
+    const char *why = plan_open(&run.plan, run.file, bytes);
+    bool more = !why;
+
+    while (more) {
+        why = read_size();
+        more = !why && plan_next(&run.plan);
+    }
+    return why;
 }
 
 const char *fuzz_plan(const uint8_t *data, size_t size, unsigned *ran)
@@ -227,7 +246,7 @@ const char *fuzz_plan(const uint8_t *data, size_t size, unsigned *ran)
     memcpy(&h, file, sizeof(h));
     h.bytes = bytes;
     memcpy(file, &h, sizeof(h));
-    h.crc = plan_crc(file + PLAN_CRC_FROM, bytes - PLAN_CRC_FROM);
+    h.crc = plan_crc(0, file + PLAN_CRC_FROM, bytes - PLAN_CRC_FROM);
     memcpy(file, &h, sizeof(h));
     run.file = block(bytes);
     memcpy(run.file, file, bytes);

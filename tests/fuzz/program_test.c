@@ -9,7 +9,7 @@
 
 TEST(fuzz, fixed_inputs)
 {
-    unsigned inputs = 4000 * test_times, missed = 0;
+    unsigned inputs = 1500 * test_times, missed = 0;
     uint8_t data[1024];
 
     for (unsigned i = 0; i < inputs; i++) {

@@ -8,7 +8,7 @@
 
 TEST(fuzz, damaged_snapshots)
 {
-    unsigned inputs = 1500 * test_times;
+    unsigned inputs = 500 * test_times;
     uint8_t data[768];
 
     for (unsigned i = 0; i < inputs; i++) {

@@ -26,7 +26,10 @@ static void compute(struct tile_kernel *k, struct tile_arena *arena)
 
     for (unsigned d = 0; d < k->n_dims; d++) {
         if (k->dim[d].size == 0 && tile_set_size(k, (uint8_t)d, SIZE) != 0) {
-            abort();
+            if (k->error.text[0] == '\0') {
+                abort(); /* refused without a word */
+            }
+            return; /* a convolution has no such windows */
         }
     }
     for (unsigned i = 0; i < k->n_scalars; i++) {
