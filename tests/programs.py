@@ -15,7 +15,9 @@ Program = collections.namedtuple("Program", "name command needs sources")
 HOST = "build/san/host-tests"
 CALIBRATE = "build/bench/calibrate"
 TARGET = {libc: f"build/fw-{libc}/test.elf" for libc in ("picolibc", "newlib")}
-GDB = ["gdb-multiarch", "-nx", "-batch", "-x"]
+# What it has read of an image is there for the next one.
+GDB = ["gdb-multiarch", "-nx", "-batch", "-iex", "set index-cache directory build/test/index",
+       "-iex", "set index-cache enabled on", "-x"]
 IN_QEMU = f"all {TARGET['picolibc']}"
 CORES_32 = "--cores 32 --profile ascend310"
 ONNX = "/usr/include/onnx/onnx.proto"  # where tools/setup graph has been run
@@ -36,11 +38,20 @@ SCRIPTS = [
     ("tests/serve/serve_test.py", IN_QEMU, "", ""),
     ("tests/graph/plan_test.py", "all build/graph", "", "onnx"),
     ("tests/graph/onnx_test.py", "all build/graph", "", "onnx"),
+    ("tests/graph/recurrent_test.py", "all build/graph", "", "onnx"),
+    ("tests/graph/fold_test.py", "build/graph", "", "onnx"),
+    ("tests/graph/sizes_test.py", "all build/graph", "", "onnx"),
+    ("tests/graph/tune_test.py", "all build/graph", "", "onnx"),
+    ("tests/graph/end_test.py", "all build/graph", "", "onnx"),
+    ("tests/graph/tools_test.py", "all build/graph", "", "onnx"),
+    ("tests/graph/random_test.py", "all build/graph", "", "onnx"),
+    ("tests/graph/decisions_test.py", "all build/graph", "", "full onnx"),
     ("tests/graph/real_test.py", "all build/graph", "", "full onnx npm"),
 ]
 # With --full the same for longer: name, command, what make has to build.
 LONGER = [
-    ("fuzz-long", f"{HOST} --times 70 fuzz/", HOST),
+    ("fuzz-long", f"{HOST} --times 200 fuzz/", HOST),
+    ("tile-long", f"{HOST} --times 20 tile/mutations init/programs", HOST),
     ("touch-long", f"{HOST} --times 20 touch/", HOST),
     ("numeric-long", f"{HOST} --times 60 numeric/", HOST),
     ("threads-tsan", "env TSAN_OPTIONS=exitcode=1 build/tsan/host-tests", "build/tsan/host-tests"),
@@ -87,8 +98,9 @@ def on_target(full):
     run of its own; those with seeds are qemu/device/perturb's."""
     others = [("cores-32", "picolibc", CORES_32, []), ("newlib", "newlib", "", [])] if full else [
         ("cores-32", "newlib", CORES_32 + " --seed 1", ["--any-timing", "--brief"])]
-    for name, libc, options, words in [("picolibc", "picolibc", "", []), *others]:
-        yield Program(name, ["tools/salai", *options.split(), "--image", TARGET[libc], "test",
+    for name, libc, options, words in [("picolibc", "picolibc", "", ["--long"] * full), *others]:
+        yield Program(name, ["tools/salai", "--mem", "512M", *options.split(), "--image",
+                             TARGET[libc], "test",
                              *words], ["all", TARGET[libc]], find("tests/target/**/*.c"))
 
 

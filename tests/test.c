@@ -22,6 +22,7 @@ static struct {
 static unsigned count, passed;
 static bool any_timing, brief, list;
 unsigned test_times = 1;
+bool test_long;
 
 __attribute__((weak)) void test_begin(void)
 {
@@ -206,7 +207,8 @@ static bool selected(const struct test *test, int n_parts, char **parts)
     char name[128];
 
     if ((any_timing && test->kind == TEST_OF_CYCLES) ||
-        (brief && test->kind == TEST_OF_SHAPES)) {
+        (brief && test->kind == TEST_OF_SHAPES) ||
+        (!test_long && !list && test->kind == TEST_LASTING)) {
         return false;
     }
     snprintf(name, sizeof(name), "%s/%s", test->suite, test->name);
@@ -244,13 +246,15 @@ static int options(int argc, char **argv)
 {
     int i = 1;
 
-    any_timing = brief = list = false;
+    any_timing = brief = test_long = list = false;
     test_times = 1;
     for (; i < argc && argv[i][0] == '-'; i++) {
         if (strcmp(argv[i], "--any-timing") == 0) {
             any_timing = true;
         } else if (strcmp(argv[i], "--brief") == 0) {
             brief = true;
+        } else if (strcmp(argv[i], "--long") == 0) {
+            test_long = true;
         } else if (strcmp(argv[i], "--list") == 0) {
             list = true;
         } else if (strcmp(argv[i], "--times") == 0 && i + 1 < argc) {

@@ -31,6 +31,7 @@ struct test {
         TEST_ANY,
         TEST_OF_CYCLES, /* wants the cycle counts of an unperturbed machine */
         TEST_OF_SHAPES, /* many points of one thing */
+        TEST_LASTING,   /* longer than a run of everything may: where it is asked for */
     } kind;
 };
 
@@ -138,6 +139,9 @@ void test_skip(const char *reason);
 /* Random tests take so many times as many cases: --times N, else 1. */
 extern unsigned test_times;
 
+/* There is time for each sample, not only for some of them: --long. */
+extern bool test_long;
+
 /* Before each test, weak: the same noise and a machine as at the start, for any order. */
 void test_begin(void);
 
@@ -145,7 +149,7 @@ void test_begin(void);
  * which fails the test. */
 int test_leak_check(char *buf, size_t n);
 
-/* The runner: test_main([--list] [--any-timing] [--times N] [PART]...) runs what has a
+/* The runner: test_main([--list] [--any-timing] [--long] [--times N] [PART]...) runs what has a
  * part in "suite/name" or in its file's name, or all; TAP on stdout. Returns 0 if all
  * have passed, 1 if not, 2 if there was nothing to run. */
 int test_main(int argc, char **argv);

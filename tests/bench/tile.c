@@ -52,6 +52,9 @@ static const char causal[] =
 
 static const char matmul[] =
     "kernel matmul(a: f16[m, k], b: f16[k, n]) -> c: f16[m, n]\n c = f16(a @ b)\n";
+static const char silu_linear[] =
+    "kernel silu_linear(x: f16[m, k], w: f16[k, n]) -> y: f16[m, n]\n"
+    " y = f16(f16(silu(x)) @ w)\n";
 static const char linear_gelu[] =
     "kernel linear_gelu(a: f16[m, k], b: f16[k, n], bias: f32[n]) -> out: f16[m, n]\n"
     " out = f16(gelu(a @ b + bias))\n";
@@ -60,24 +63,56 @@ static const char mla_prolog[] =
     " out: f16[m, n]\n x = a @ b + bias\n"
     " out = f16(gelu((x - mean(x, n)) * rsqrt(var(x, n) + eps)))\n";
 
-/* k is the size of what is neither m nor n. */
+static const char conv[] = "kernel conv(x: s8[1, m, n, c], w: s8[o, r, s, c]) ->"
+                           " y: s32[1, m, n, o]\n y = conv(x, w, pad 1)\n";
+static const char conv_scaled[] =
+    "kernel conv_scaled(x: s8[1, m, n, c], w: s8[o, r, s, c], bias: s32[o], scale: "
+    "f32[o])"
+    " -> y: s8[1, m, n, o]\n y = s8(f32(conv(x, w, pad 1) + bias) * scale)\n";
+static const char conv_silu[] =
+    "kernel conv_silu(x: f16[1, m, n, c], w: f16[o, r, s, c], bias: f32[o],"
+    " z: f16[1, m, n, o]) -> y: f16[1, m, n, o]\n"
+    " y = f16(silu(conv(x, w, pad 1) + bias) + z)\n";
+
+enum { TAPS = 3 /* of r, of s */ };
+
+/* k is the size of what is none of m, n, r, s. */
 static const struct sized {
     const char *text;
     uint32_t m, n, k;
 } programs[] = {
-    {vadd, 1, 1 << 22, 0},           {vadd_f16, 1, 1 << 22, 0},
-    {chain, 1, 1 << 22, 0},          {silu_mul, 1, 1 << 22, 0},
-    {silu_arith, 1, 1 << 22, 0},     {softmax, 256, 1024, 0},
-    {softmax, 2048, 1024, 0},        {softmax, 1024, 512, 0},
-    {softmax, 2048, 256, 0},         {softmax, 4096, 64, 0},
-    {softmax, 513, 1003, 0},         {softmax_f16, 256, 1024, 0},
-    {softmax_arith, 256, 1024, 0},   {softmax, 64, 8192, 0},
-    {softmax, 8, 65536, 0},          {softmax, 1, 1000000, 0},
-    {layernorm, 2048, 1024, 0},      {layernorm, 2048, 128, 0},
-    {layernorm, 16, 65536, 0},       {attention, 4096, 4096, 0},
-    {causal, 4096, 4096, 0},         {matmul, 1024, 1024, 1024},
-    {linear_gelu, 1024, 1024, 1024}, {linear_gelu, 4096, 1024, 1024},
-    {mla_prolog, 1024, 1024, 1024},  {mla_prolog, 4096, 1024, 1024},
+    {vadd, 1, 1 << 22, 0},
+    {vadd_f16, 1, 1 << 22, 0},
+    {chain, 1, 1 << 22, 0},
+    {silu_mul, 1, 1 << 22, 0},
+    {silu_arith, 1, 1 << 22, 0},
+    {softmax, 256, 1024, 0},
+    {softmax, 2048, 1024, 0},
+    {softmax, 1024, 512, 0},
+    {softmax, 2048, 256, 0},
+    {softmax, 4096, 64, 0},
+    {softmax, 513, 1003, 0},
+    {softmax_f16, 256, 1024, 0},
+    {softmax_arith, 256, 1024, 0},
+    {softmax, 64, 8192, 0},
+    {softmax, 8, 65536, 0},
+    {softmax, 1, 1000000, 0},
+    {layernorm, 2048, 1024, 0},
+    {layernorm, 2048, 128, 0},
+    {layernorm, 16, 65536, 0},
+    {attention, 4096, 4096, 0},
+    {causal, 4096, 4096, 0},
+    {matmul, 1024, 1024, 1024},
+    {linear_gelu, 1024, 1024, 1024},
+    {linear_gelu, 4096, 1024, 1024},
+    {silu_linear, 1024, 1024, 1024},
+    {silu_linear, 512, 2048, 512},
+    {mla_prolog, 1024, 1024, 1024},
+    {mla_prolog, 4096, 1024, 1024},
+    {conv, 56, 56, 64},
+    {conv_scaled, 56, 56, 64},
+    {conv_silu, 56, 56, 64},
+    {conv, 28, 28, 256},
 };
 
 struct bench {
@@ -98,7 +133,11 @@ static int prepare(struct bench *b, const struct sized *p)
     b->k = tile_parse(&b->arena, p->text, strlen(p->text), NULL, &error);
     for (unsigned d = 0; b->k && d < b->k->n_dims && !err; d++) {
         char name = b->k->dim[d].name[0];
-        uint32_t size = name == 'm' ? p->m : name == 'n' ? p->n : p->k;
+        uint32_t size = name == 'm'   ? p->m
+                        : name == 'n' ? p->n
+                        : name == 'r' ? TAPS
+                        : name == 's' ? TAPS
+                                      : p->k;
         err = b->k->dim[d].size ? 0 : tile_set_size(b->k, (uint8_t)d, size);
     }
     began = hart_clock();

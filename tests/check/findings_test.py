@@ -265,10 +265,10 @@ def redundant():
 # --- silence ---
 
 def command_lines():
-    """The smallest case of every operator, 40 in a run; or all of each operator's."""
+    """The smallest case of every third operator, 40 in a run; or all of each operator's."""
     listed = json.loads(salai("help", "--json").stdout)
     cases = [[f"{op['name']} {case}".split() for case in op["cases"]] for op in listed]
-    first = [all_of[0] for all_of in cases]
+    first = [all_of[0] for all_of in cases[::3]]
     for some in cases if FULL else [first[i:i + 40] for i in range(0, len(first), 40)]:
         yield [w for case in some for w in [*case, "+"]][:-1]
     if FULL:

@@ -62,29 +62,29 @@ for run in 'two 1 --buffers 2' 'one 1 --buffers 1' 'wide 2 --buffers 2'; do
     read -r name cores options <<< "$run"
     read -ra options <<< "$options"
     mkdir $name
-    "$root/tools/salai" --cores "$cores" --trace $name/trace.json --tables $name -- \
+    "$root/tools/salai" --cores "$cores" --trace $name/trace.json.gz --tables $name -- \
         vadd --n 20000 "${options[@]}" > /dev/null
 done
-salai two/trace.json two/trace.json
+salai two/trace.json.gz two/trace.json.gz
 tap_check compare/one_trace_with_itself "$(has_status 0
     says out '^no command at another time$'; says out '^no command that is another one$')"
 # With a buffer less the second tile of x goes elsewhere, and y comes first to a free one.
-salai two/trace.json one/trace.json
+salai two/trace.json.gz one/trace.json.gz
 tap_check compare/where_traces_part "$(has_status 1
     says out '^first command at another time: launch 1, [0-9]+ cycles behind its call$'
-    says out '^  two/trace.json: MTE2 1 of core 0, COPY_GM_UB len_bytes=49152 n_blocks=1$'
+    says out '^  two/trace.json.gz: MTE2 1 of core 0, COPY_GM_UB len_bytes=49152 n_blocks=1$'
     says out '^    kernels/vadd/vadd.c:[0-9]+, cycle [0-9]+: \+[0-9]+, 1044 long, pushed 0 before'
     says out '^first command that is another one: launch 1, [0-9]+ cycles behind its call$'
-    says out '^  one/trace.json: MTE2 2 of core 0')"
+    says out '^  one/trace.json.gz: MTE2 2 of core 0')"
 # One command that takes 7 cycles more, and nothing else.
 /usr/bin/python3 - << 'END'
-import json
-trace = json.load(open("two/trace.json"))
+import gzip, json
+trace = json.load(gzip.open("two/trace.json.gz"))
 mine = [e for e in trace["traceEvents"] if e.get("args", {}).get("cmd") == 2 and e["tid"] == 1]
 mine[0]["dur"] += 0.007
 json.dump(trace, open("longer.json", "w"))
 END
-salai two/trace.json longer.json
+salai two/trace.json.gz longer.json
 tap_check compare/a_command_that_takes_longer "$(has_status 1
     says out '^no command that is another one$'; says out '^  longer.json: V 2 of core 0'
     lengths=$(grep -o "[0-9][0-9]* long" "$log/out" | cut -d " " -f 1 | sort -n | paste -sd -)
@@ -92,5 +92,5 @@ tap_check compare/a_command_that_takes_longer "$(has_status 1
 salai two one
 tap_check compare/folders_of_profiles "$(has_status 1
     says out '^slower  1 vadd mix +Task Duration\(us\)'; says out '^first command at another time')"
-cannot another_machine 'is of machine a2 v2 with 1 cores, wide/trace.json of a2 v2 with 2' two wide
+cannot another_machine 'of machine a2 v2 with 1 cores, wide/trace.json.gz of a2 v2 with 2' two wide
 tap_done

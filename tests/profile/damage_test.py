@@ -3,6 +3,7 @@
 #
 # Damaged traces and critical paths: `report`, built with sanitizers, reads them or says in a
 # line what is wrong. TAP on stdout.
+import gzip
 import os
 import random
 import subprocess
@@ -47,7 +48,7 @@ def main():
         subprocess.run([f"{ROOT}/tools/profile/profile", "--out", folder, "--", "vadd", "--n",
                         "50000"], env=ENV, stdin=subprocess.DEVNULL, capture_output=True,
                        timeout=120, check=True)
-        with open(f"{folder}/trace.json", "rb") as f:
+        with gzip.open(f"{folder}/trace.json.gz", "rb") as f:
             trace = f.read()
         with open(f"{folder}/critical.csv", "rb") as f:
             path = f.read()

@@ -35,11 +35,12 @@ import numpy as np
 from numpy.lib import format as npy
 
 sys.dont_write_bytecode = True
-from convolved import conv2d_act, conv2d_q  # noqa: E402
+from attended import attended  # noqa: E402
+from convolved import conv2d_act, conv2d_q, conv_transpose, normalised  # noqa: E402
 from embedded import bags, rows_added  # noqa: E402
 from recurrent import gru, lstm  # noqa: E402
-from windows import (cumulated, gathered, largest, ordered, padded, pooled,  # noqa: E402
-                     scattered, scattered_rows, sliced)
+from windows import (cumulated, gathered, interpolated, largest, ordered, padded,  # noqa: E402
+                     pooled, scattered, scattered_rows, sliced)
 
 ROOT = os.path.dirname(os.path.abspath(__file__)) + "/../.."
 TYPES = {"f32": np.float32, "f16": np.float16, "s8": np.int8, "u8": np.uint8,
@@ -97,7 +98,7 @@ def fused(x, y, z):
 
 
 def product(a, b, bias=None):
-    if a.dtype == np.int8:
+    if a.dtype.itemsize == 1:
         sums = a.astype(np.int64) @ b.astype(np.int64) + (0 if bias is None else bias)
         return sums.astype(np.uint32).view(np.int32)
     acc = np.zeros((a.shape[0], b.shape[1]), np.float32)
@@ -158,7 +159,7 @@ def conv2d(x, weight, bias, o):
 def fixpipe(y, dtype, o):
     """What sums of products of a type become on their way out. The fixpipe's scale has 11
     significant bits."""
-    if dtype == np.int8 and o["out"] != np.int32:
+    if dtype.itemsize == 1 and o["out"] != np.int32:
         fraction, exponent = np.frexp(np.float32(o["scale"]))
         scale = np.ldexp(np.rint(fraction * 2048), exponent - 11)
         y = y.astype(np.float32) * np.float32(scale)
@@ -189,9 +190,13 @@ def limits(dtype):
 
 HELPERS = {"np": np, "limits": limits, "unit": 2.0**-23, "product": product,
            "conv2d": conv2d, "conv2d_act": partial(conv2d_act, conv2d),
+           "attended": attended, "normalised": normalised,
+           "conv_transpose": partial(conv_transpose, conv2d),
            "conv2d_q": partial(conv2d_q, conv2d, fixpipe), "matmul": matmul,
+           "nibbles": lambda x: ((np.stack([x & 15, x >> 4], -1).astype(np.int8) ^ 8)
+                                 - 8).reshape(len(x), -1),
            "pooled": pooled, "largest": largest, "sliced": sliced, "padded": padded,
-           "gathered": gathered,
+           "gathered": gathered, "interpolated": interpolated,
            "ordered": ordered, "cumulated": cumulated,
            "scattered": scattered, "scattered_rows": scattered_rows, "ulp": ulp,
            "bags": bags, "lstm": lstm, "gru": gru, "rows_added": rows_added,
@@ -315,8 +320,9 @@ def case(op, name, line, kind=None, pack=None, cores=1, version=(1, 0), files=No
     given = parsed(op, line)
     row = row_for(rows, len(ins), given)
     shapes, dims = shapes_of(ins, given, pack)
+    size = int(given.get("--depth", min(shapes[0], default=1)))
     inputs = {operand: None if shape is None else
-              rng.integers(-min(shapes[0]), min(shapes[0]), shape, row[i])
+              rng.integers(-size, size, shape, row[i])
               if operand == "index" else
               rng.integers(0, int(given.get("--rows", shapes[0][0])), shape, row[i])
               if operand == "token" else
@@ -357,8 +363,8 @@ def other_cases(op):
         line += f" --type {code[row[0]]} --out {code[row[len(ins)]]}"
         types = f"{name}_{code[row[0]]}_{code[row[len(ins)]]}"
         kinds = ["range", "special", "bits"] + ["tiny", "large"] * (np.dtype(row[0]).kind == "f")
-        if moves_bits(op):
-            kinds = ["bits"]
+        if moves_bits(op) or "scales" in dict(ins):  # that are NaN are refused
+            kinds = ["bits"] if moves_bits(op) else ["range"]
         for kind in kinds:
             case(op, f"{types}_{kind}", line, kind)
         if any("..." in d for _, d in ins) and "--shapes" not in small:

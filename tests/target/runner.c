@@ -12,7 +12,9 @@ static int run(int argc, char **argv)
     return status[test_main(argc, argv)];
 }
 
-COMMAND(test, "[--list] [--any-timing] [--brief] [PART]...",
-        "runs the self-tests with a part in their name or file, but with --any-timing "
-        "not those of cycles, with --brief not those of many shapes",
-        run);
+COMMAND(
+    test, "[--list] [--any-timing] [--brief] [--long] [PART]...",
+    "runs the self-tests with a part in their name or file, but with --any-timing "
+    "not those of cycles, with --brief not those of many shapes, and with --long those "
+    "that last",
+    run);

@@ -15,4 +15,7 @@
  * another C library, number of cores or seed than the run that has them all. */
 #define TEST_SHAPES(suite, name) TEST_ENTRY(suite, name, TEST_OF_SHAPES)
 
+/* One that takes longer than `make test` has time for: `test --long` has it as well. */
+#define TEST_LONG(suite, name) TEST_ENTRY(suite, name, TEST_LASTING)
+
 #endif

@@ -254,6 +254,33 @@ bad_convolutions()
         --pad-right 3
     refuse conv2d/tile 'a filter of 60 x 60 is too large for the smallest tile' conv2d --n 1 \
         --h 60 --w 60 --c 1 --o 1 --kh 60 --kw 60 --i 1
+    sizes=(conv_transpose "${sizes[@]:1}")
+    refuse conv_transpose/channels 'weight has 3 channels, want the 4 of x / 1 groups' \
+        "${sizes[@]}" --i 3
+    refuse conv_transpose/groups '4 groups of 4 channels in, 6 out' "${sizes[@]}" --i 1 --groups 4
+    refuse conv_transpose/nothing 'along h: y would have -6' "${sizes[@]}" --i 4 --pad 8
+    refuse conv_transpose/output_padding 'along h: an output padding of 2, not below the stride' \
+        "${sizes[@]}" --i 4 --stride 2 --output-pad 2
+    refuse conv_transpose/reach 'windows reach more than 255 beyond x' "${sizes[@]}" --i 4 \
+        --dilation 128
+    refuse conv_transpose/type '--type s8: x is f16' "${sizes[@]}" --i 4 --type s8
+    refuse_all
+}
+
+bad_attention()
+{
+    local self=(self_attention --shapes 1x4x8,8x48) cross=(cross_attention --shapes)
+
+    refuse attention/columns '49 columns are not those of q, k and v of 1 heads' \
+        self_attention --shapes 1x4x8,8x49
+    refuse attention/heads '48 columns are not those of q, k and v of 3 heads' "${self[@]}" \
+        --heads 3
+    refuse attention/bias 'bias is .47,., but p is 48' self_attention \
+        --shapes 1x4x8,8x48,47
+    refuse attention/keys 'want 32 columns of k and v' "${cross[@]}" 1x4x8,1x5x6,8x16,6x31
+    refuse attention/width '4 keys want 2060 KiB of UB' self_attention --shapes 1x4x8,8x12288
+    refuse attention/drop 'drop 1: want a number from 0 to 0.999' "${self[@]}" --drop 1
+    refuse attention/scale 'scale nan: want a number' "${self[@]}" --scale nan
     refuse_all
 }
 
@@ -336,6 +363,7 @@ bad_outputs
 bad_options
 bad_results
 bad_convolutions
+bad_attention
 bad_moves
 bad_indices
 bad_texts

@@ -51,6 +51,7 @@ of_room()
 
 # What an image may come to. The Matmul object is a library, as tile programs are: it, later
 # operators and tile programs have what is left of 768, so it is not counted before that.
+# mla_prolog has four kernels, 22 KiB that its pipes wait for and that are compiled to be fast.
 sizes()
 {
     local kib operators elf
@@ -62,6 +63,7 @@ sizes()
             at_most "$kib" "$elf" "$(of_room kernels/mm "$elf")")"
     done <<< '96 vadd
 96 matmul
+112 mla_prolog
 128 vadd matmul mla_prolog'
     tap_check image/all_within_768_kib "$(at_most 768 $image.elf)"
 }

@@ -3,7 +3,7 @@
 #
 # Products by the Matmul object: random ones against their definition, the same bytes on any
 # number of cores and under other timings, without findings of the checker; strategies that
-# cannot do a shape. FULL=1: 2000 random products, more cores and seeds.
+# cannot do a shape. FULL=1: 2000 random products and 600 under 100 seeds, more cores.
 set -u
 . "$(dirname "$0")/../cli.sh"
 work_begin mm
@@ -42,6 +42,12 @@ refused()
     tap_check "mm/refuses_$name" "$(has_status 2; one_line; says err "$text")"
 }
 
+types=() # of operands and results, transposed, many; all but the last one
+for what in 'matmul --type s8' 'matmul --type u8 --out s8 --scale 1e-3' \
+    'matmul_tn --type bf16' 'matmul_nt --type f32 --hf32' 'matmul_batch --h 5 --out f16'; do
+    read -ra what <<< "$what --m 70 --n 130 --k 90 --digest --check 4"
+    types+=("${what[@]}" +)
+done
 count=20
 [ -z "${FULL:-}" ] || count=40
 for cores in 1 7 ${FULL:+2 24 32}; do
@@ -51,20 +57,47 @@ for cores in 1 7 ${FULL:+2 24 32}; do
     done
     tap_check "mm/same_bytes_on_${cores}_cores" \
         "$(digest tiles --cores "$cores" -- matmul --m 300 --n 500 --k 200)"
+    tap_check "mm/same_bytes_of_types_on_${cores}_cores" \
+        "$(digest types --cores "$cores" -- "${types[@]}" matmul --m 1 --n 900 --k 300)"
     tap_check "mm/same_sums_of_parts_on_${cores}_cores" \
         "$(digest parts --cores "$cores" -- matmul --m 20 --n 60 --k 3000 --strategy split-k)"
 done
-for seed in 1 2 ${FULL:+$(seq 3 100)}; do
+for seed in 1 3 ${FULL:+2 $(seq 4 100)}; do
     tap_check "mm/same_bytes_with_seed_$seed" \
         "$(digest tiles --seed "$seed" --cores 3 -- matmul --m 300 --n 500 --k 200)"
+    tap_check "mm/same_sums_of_parts_with_seed_$seed" "$(digest parts --seed "$seed" --cores 7 \
+        -- matmul --m 20 --n 60 --k 3000 --strategy split-k)"
+done
+for seed in 5 ${FULL:+$(seq 6 105)}; do
+    tap_check "mm/random_products_with_seed_$seed" \
+        "$(right 6 "$seed" --seed "$seed" --cores "$((seed % 24 + 1))")"
 done
 tap_check mm/no_findings "$(right 12 5 --cores 3 --sanitize race,hart,memory,sync,init)"
+tap_check mm/no_race_for_bias "$(right 6 77 --seed 77 --cores 6 --sanitize race)"
 tap_check mm/no_findings_in_parts "$(digest parts --cores 2 --sanitize race,hart,memory,sync,init \
     -- matmul --m 20 --n 60 --k 3000 --strategy split-k)"
 for cores in 2 24; do # MTE2 of a core may have loaded all before the zeros are there
     tap_check "mm/same_sums_of_parts_again_on_${cores}_cores" \
         "$(digest again --cores "$cores" -- matmul --m 35 --n 700 --k 2048 --repeat 3)"
 done
+# made NAME OPTION... -- ARGUMENT...    operands that the Vector makes first
+made()
+{
+    local name=$1
+
+    shift
+    tap_check "mm/makes_$name" "$(salai --sanitize race,hart,memory,sync,init "$@"
+        has_status 0; says out 'equal the definition bit for bit$')"
+}
+
+made floats --cores 3 --profile ascend910 -- matmul --m 33 --n 70 --k 129 --type f32
+made bytes --cores 3 -- matmul_nt --m 35 --n 70 --k 90 --type u8 --out u8 --scale 1e-3
+tap_check mm/planes_without_a_cube_of_floats "$(
+    salai --profile ascend310 --image "$TEST_IMAGE" test matmul_made/floats
+    has_status 0; says out '^ok 1 ')"
+salai --profile ascend910 -- matmul --m 4 --n 4 --k 4 --type f32 --data bits
+tap_check mm/refuses_floats_that_no_half_holds "$(has_status 2; one_line
+    says err 'has no F32, and F16, which it has, ends at 65504')"
 refused gemv_of_rows 'strategy gemv wants m = 1' --m 4 --n 4 --k 4 --strategy gemv
 refused split_of_a_short_k 'strategy split-k wants a long k' --m 4 --n 4 --k 4 --strategy split-k
 refused batch_of_one 'strategy batch wants a batch' --m 4 --n 4 --k 4 --strategy batch

@@ -45,6 +45,21 @@ tap_check prof/tile_programs "$(has_status 0
     says out '^softmax --m 40 --n 100: 3 launches on 1 core,')"
 salai -- profile --active 2 --warmup 0 conv2d --h 8 --w 8 --c 16 --o 16 --kh 3 --kw 3 --n 1 --i 16
 tap_check prof/packed_weights "$(has_status 0; says out '^  p50 ')"
+# Each launch takes its operands from other places, with what lies there, unless it is told not to.
+places()
+{
+    salai --trace launches.json -- profile --warmup 0 --active 4 --print summary "$@" vadd --n 5000
+    /usr/bin/python3 - << 'END'
+import json
+seen = set()
+for e in json.load(open("launches.json"))["traceEvents"]:
+    if e["name"] == "COPY_GM_UB":
+        seen.add(e["args"]["from"])
+print(len(seen))
+END
+}
+tap_check prof/data_and_places_vary "$(moving=$(places) still=$(places --still)
+    [ "$still" -ge 2 ] && [ "$moving" -ge $((2 * still)) ] || echo "places: $moving, still $still")"
 refused prof/refuses_no_operator 'nothing: no operator' profile --active 3
 refused prof/refuses_a_command 'help: no operator' profile help
 refused prof/refuses_an_option '--actve: no such option' profile --actve 3 vadd --n 5
@@ -59,6 +74,18 @@ BATCH='1 4' salai vadd --n {4096}
 tap_check prof/bench_by_batch "$(has_status 0; says out '^vadd --n 16384 +4 '
     says out '^sweet spot: batch 4,'; head -n 1 build/bench-launches.csv |
         grep -q '^machine,batch,cores,operator,launches,p50 cycles,' || echo 'another header')"
+for one in 1 2; do
+    LAUNCHES=20 "$SALAI" vadd --n 4 > "$log/at_once.$one" 2>&1 &
+done
+wait -n; first=$?
+wait -n; second=$?
+tap_check prof/bench_twice_at_once "$([ $first$second = 00 ] || cat "$log"/at_once.*)"
+LAUNCHES=30000 setsid "$SALAI" vadd --n 4 > /dev/null 2>&1 &
+until (set -- build/scratch.*/csv; [ -e "$1" ]); do sleep 0.02; done
+kill -TERM -- -$!
+wait $!
+tap_check prof/bench_leaves_nothing "$([ $? -eq 143 ] || echo "not ended"
+    ls -d build/scratch.* build/*.part 2> /dev/null)"
 BATCH=2 salai vadd --n 4
 tap_check prof/bench_refuses_a_batch_of_nothing "$(has_status 2; one_line; says err 'wants {N}')"
 LAUNCHES=many salai vadd --n 4

@@ -19,9 +19,10 @@ from tile_numpy import TYPES, Program  # noqa: E402
 
 SALAI = [ROOT + "/tools/salai"]
 TEST = [*SALAI, "--image", ROOT + "/build/fw-picolibc/test.elf"]
-RANDOM = 2000 if os.environ.get("FULL") else 30
-PLANNED = 20000 if os.environ.get("FULL") else 200  # random programs that run on the machine
-PRODUCTS = 2000 if os.environ.get("FULL") else 20  # of such with products
+FULL = os.environ.get("FULL")
+RANDOM = 2000 if FULL else 30
+PLANNED = 20000 if FULL else 150  # random programs that run on the machine
+PRODUCTS = 2000 if FULL else 20  # of such with products
 WITH_PRODUCTS = 1 << 30  # as tests/tile/random.h has it
 AT_ONCE = 20  # programs of one boot: what a command line holds
 EXAMPLES = {"attention": "h=2 s=9 t=13 d=5", "linear_gelu": "m=5 k=33 n=17"}
@@ -192,6 +193,46 @@ def planned(what, first, count):
     ok(good, f"tile/{count}_random_{what}_planned", ran.stdout[:2000] + ran.stderr)
 
 
+# What the Cube does in programs, each with sizes at which cores share it.
+CUBE = {
+    "left": ("x: f16[m, k], w: f16[k, n]) -> y: f32[m, n]\n h = f16(silu(x))\n y = h @ w\n"
+             "schedule keep h in l1\n", "m=300 k=300 n=600"),
+    "right": ("x: f16[m, k], w: s8[k, n], s: f32[n]) -> y: f16[m, n]\n h = f16(f32(w) * s)\n"
+              " y = f16(gelu(x @ h))\nschedule keep h in l1\n", "m=200 k=300 n=300"),
+    "parts": ("x: f16[m, k], w: f16[k, n], s: f32[n]) -> y: f16[m, n]\n"
+              " y = f16(gelu(x @ w + s))\n", "m=16 k=9000 n=64"),
+    "windows": ("x: f16[b, m, n, 24], w: f16[40, r, s, 24]) -> y: f16[b, m, n, 40]\n"
+                " y = f16(silu(conv(f16(relu(x)), w, pad 1)))\n", "b=2 m=20 n=31 r=3 s=3"),
+    "apart": ("x: f16[b, m, n, c], w: f16[d, r, s, 1]) -> y: f16[b, m, n, d]\n"
+              " y = f16(silu(conv(x, w, pad 1, groups 48)))\n", "b=2 m=20 n=31 c=48 d=48 r=3 s=3"),
+    "attend": ("q: f16[h, m, k], t: f16[h, n, k], v: f16[h, n, k]) -> o: f16[h, m, k]\n"
+               " loop n while n <= m carry a = -inf[h, m], l = 0[h, m], c = 0[h, m, k]\n"
+               "  x = where(n <= m, dot(q, t, k) * 0.125, -inf)\n  b = max(a, max(x, n))\n"
+               "  p = exp(x - b)\n  r = exp(a - b)\n  l = l * r + sum(p, n)\n"
+               "  c = c * r + dot(f16(p), v, n)\n  a = b\n end\n o = f16(c / l)\n"
+               "schedule tile n 32\n", "h=2 m=140 n=140 k=32"),
+}
+
+
+def same_bytes():
+    """On any number of cores, in any order of their engines."""
+    words = []
+    for name, (text, sizes) in CUBE.items():
+        with open(f"{name}.tile", "w", encoding="ascii") as f:
+            f.write(f"kernel {name}({text}")
+        sizes = re.sub(r"(\w+)=(\w+)", r"--\1 \2", sizes)
+        words += f"+ tile {name}.tile {sizes} --digest --check 9".split()
+    options = ["--cores 1", "--cores 7 --seed 3"]
+    if FULL:
+        options += [f"--cores {n}" for n in (2, 7, 24, 32)]
+        options += [f"--cores {1 + seed % 5} --seed {seed}" for seed in range(1, 101)]
+    ran = [salai([*SALAI, *some.split(), "--"], words[1:]) for some in options]
+    said = [re.findall("^digest .*", r.stdout, re.M) for r in ran]
+    wrong = {line for lines in said for line in {*lines} ^ {*said[0]}}
+    ok(not wrong and len(said[0]) == len(CUBE) and not any(r.returncode for r in ran),
+       "tile/same_bytes_on_any_cores", wrong or "\n".join(r.stderr for r in ran))
+
+
 # --- lines of a program ---
 
 def lines():
@@ -209,6 +250,15 @@ def lines():
         missing = [w for w in want if w not in ran.stderr]
         ok(ran.returncode == 1 and not missing, f"tile/race_at_lines_of_{name}",
            "\n".join([*missing, ran.stderr]))
+    with open("left.tile", "w", encoding="ascii") as f:
+        f.write(f"kernel left({CUBE['left'][0]}")
+    words = "--sanitize race -- tile left.tile --m 300 --k 300 --n 60 --check 0"
+    ran = subprocess.run([*SALAI, *words.split()], stdin=subprocess.DEVNULL, timeout=120,
+                         capture_output=True, text=True, env={**os.environ,
+                                                              "FAULT": "skip:sem17"})
+    want = ("left.tile:2  COPY_UB_L1 writes", "left.tile:3  LOAD3D_L0A reads")  # a in L1
+    ok(ran.returncode == 1 and all(w in ran.stderr for w in want),
+       "tile/race_at_lines_of_an_operand", ran.stderr)
 
 
 # --- what is refused ---
@@ -322,6 +372,7 @@ with tempfile.TemporaryDirectory(prefix="tile-", dir=ROOT + "/build/test") as fo
     page()
     planned("programs", 0, PLANNED)
     planned("products", WITH_PRODUCTS, PRODUCTS)
+    same_bytes()
     lines()
     stored()
     refused()

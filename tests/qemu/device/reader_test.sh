@@ -4,7 +4,8 @@
 # Traces, read by others: the two formats tell the same of a run. FULL=1: protoc finds no field
 # that Perfetto's description has not (protobuf-compiler), and the trace engine of Chrome's
 # developer tools (@paulirish/trace_engine, of npm) reads the JSON and has nothing to say
-# against it, and Speedscope (of npm, in Chromium) lists its tracks. What is not there is skipped.
+# against it, and Speedscope (of npm, in Chromium) lists its tracks, compressed as they are in a
+# profile. What is not there is skipped.
 set -u
 . "$(dirname "$0")/../cli.sh"
 work_begin reader
@@ -79,7 +80,8 @@ fi
 # Of a trace on its command line Speedscope's own script makes a script that the page loads.
 if command -v chromium npm > /dev/null && timeout 120 npm install --no-audit --no-fund \
     --ignore-scripts speedscope@1.25.0 > npm.log 2>&1; then
-    printf 'speedscope.loadFileFromBase64("t.json", "%s")' "$(base64 -w0 t.json)" > load.js
+    gzip -k t.json # as make profile leaves it
+    printf 'speedscope.loadFileFromBase64("t.json.gz", "%s")' "$(base64 -w0 t.json.gz)" > load.js
     page=$PWD/node_modules/speedscope/dist/release/index.html
     timeout 120 chromium --headless=new --no-sandbox --enable-unsafe-swiftshader \
         --allow-file-access-from-files --virtual-time-budget=15000 --user-data-dir="$PWD/profile" \

@@ -52,6 +52,47 @@ one_processor()
     grep -qx 'jobs 0' phases || grep jobs phases
 }
 tap_check auto/one_on_one_processor "$(one_processor)"
+
+# What looks at memories or goes back in time has one thread, however many are asked for.
+by_one()
+{
+    THREADS=4 salai --image "$TEST_IMAGE" -- mla_prolog --m 128 --n 128 --k 128 --digest
+    has_status 0
+    says err '^npu.so: 1 thread of the host$'
+    diff want "$log/out" | head -n 3
+}
+THREADS=1 salai --image "$TEST_IMAGE" -- mla_prolog --m 128 --n 128 --k 128 --digest
+cp "$log/out" want
+tap_check one/under_check "$(CHECK=race by_one)"
+tap_check one/under_debug "$(NPU_ARGS=debug=on by_one)"
+tap_check one/for_a_post_mortem "$(CORE=1 by_one)"
+tap_check one/with_broken_hardware "$(FAULT='slow:core0.Vx1' by_one)"
+# Two recordings and the way there are the same bytes; what a run leaves is that by one thread.
+recorded()
+{
+    for n in 1 16; do
+        THREADS=$n "$root/tools/gdb/record" --dir "record$n" -- vadd --n 20000 --digest \
+            > "$log/out" 2> "$log/err" || echo "status $?"
+        cp "$log/out" "record$n/out"
+    done
+    says err '^npu.so: 1 thread of the host$'
+    for file in out calls inputs args manifest; do
+        cmp record1/$file record16/$file 2>&1
+    done
+    THREADS=16 "$root/tools/gdb/record" --dir record1 --replay 2> "$log/err" | cmp - record1/out
+}
+tap_check one/for_a_recording "$(recorded)"
+traced()
+{
+    for n in 1 4; do
+        mkdir "tables$n"
+        THREADS=$n salai --trace "tables$n/trace.json" --tables "tables$n" -- \
+            matmul --m 512 --n 512 --k 512
+    done
+    says err '^npu.so: 4 threads of the host$'
+    diff -r tables1 tables4
+}
+tap_check same/trace_and_tables "$(traced)"
 for bad in 0 -1 abc 10000; do
     THREADS=$bad salai empty
     tap_check "refuses/$bad" "$(has_status 2; one_line
@@ -59,5 +100,6 @@ for bad in 0 -1 abc 10000; do
 done
 THREADS=16 salai empty
 tap_check more_than_the_host_has "$(has_status 0; [ "$(nproc)" -ge 16 ] || {
-    one_line; says err 'threads=16: this host has'; })"
+    says err 'threads=16: this host has'; says err '^npu.so: 1 thread of the host$'
+    [ "$(wc -l < "$log/err")" = 2 ] || cat "$log/err"; })"
 tap_done

@@ -40,7 +40,7 @@ for args in (e["args"] for e in events if e["name"] == "MMAD"):
     ops += args["ops"]
     if m * n * k != args["ops"]:
         print("MMAD:", args["shape"], args["ops"])
-if not 200 * 300 * 700 <= ops < 1.2 * 200 * 300 * 700:
+if not 300 * 300 * 700 <= ops < 1.2 * 300 * 300 * 700:
     print(f"MMAD: {ops} multiply-adds in all")
 END
 }
@@ -120,6 +120,48 @@ for e in commands:
 END
 }
 
+# What there is beside commands: tracks, counters with their values, ranges, interrupts of a
+# product of 300 x 700 with 700 x 300; reasons, if any.
+has_the_rest()
+{
+    /usr/bin/python3 - "$1" << 'END'
+import collections, json, sys
+events = json.load(open(sys.argv[1]))["traceEvents"]
+tracks, counters = collections.defaultdict(set), collections.defaultdict(list)
+for e in events:
+    if e["ph"] == "M" and e["name"] == "thread_name":
+        tracks[e["pid"]].add(e["args"]["name"])
+    if e["ph"] == "C":
+        counters[e["name"]].append((round(1000 * e["ts"]), *e["args"].values()))
+for pid, names in ((0, "core,V,MTE1,MTE2,MTE3,M,FIX,interrupt line"), (32, "hart,ranges"),
+                   (33, "matmul")):
+    if not set(names.split(",")) <= tracks[pid]:
+        print("process", pid, "has", tracks[pid])
+def mean(name):  # that times the cycles it is of
+    rows = counters[name]
+    return sum(v * (b - a) for (a, v), (b, _) in zip(rows, rows[1:]))
+for name, pipe, key in (("GM read", "MTE2", "read"), ("GM written", "FIX", "bytes")):
+    args = [e["args"] for e in events if e.get("args", {}).get("pipe") == pipe]
+    bytes_ = sum(a.get(key, a["bytes"]) for a in args)
+    if not bytes_ or abs(mean(name) / bytes_ - 1) > 0.05:
+        print(name, mean(name), "commands", bytes_)
+peak = max(v for _, v in counters["GM in use"])
+if not 1200000 <= peak < 1240000:
+    print("GM in use", peak)
+for pipe in ("MTE2", "MTE1", "M", "FIX"):
+    depth = [v for _, v in counters[f"queue {pipe}"]]
+    if not depth or depth[-1] != 0 or not 1 <= max(depth) <= 32:
+        print("queue", pipe, depth)
+held = {name: [v for _, v in rows] for name, rows in counters.items() if name.startswith("sem ")}
+if len(held) < 4 or any(min(v) < 0 or max(v) < 1 or v[-1] for v in held.values()):
+    print("semaphores", held)
+up = [e for e in events if (e["ph"], e["pid"], e.get("tid")) == ("X", 0, 8) and e["dur"] > 0]
+ends = [e for e in events if e["ph"] == "E" and "return" in e.get("args", {})]
+if not up or len(ends) != 1 or ends[0]["args"]["return"] <= ends[0]["args"]["call"]:
+    print("interrupts", len(up), "launches", ends)
+END
+}
+
 # Of what launches take by their own reports the steps of the critical paths, which are lines
 # of $1 without a gap; reasons, if any. $2: how many launches.
 is_exact()
@@ -180,7 +222,7 @@ for pipe, column, which in (("MTE2", "GM_to_L1", 1), ("FIX", "L0C_to_GM", 2)):
 END
 }
 
-args=(matmul --m 200 --n 300 --k 700 --digest)
+args=(matmul --m 300 --n 300 --k 700 --digest)
 salai -- "${args[@]}"
 cp "$log/out" plain
 mkdir tables
@@ -188,6 +230,7 @@ salai --trace "a,b c.json" --tables tables -- "${args[@]}"
 tap_check trace/run_is_the_same_with_it "$(diff plain "$log/out" 2>&1)"
 tap_check trace/agrees_with_the_counters "$(agrees "a,b c.json" 2>&1)"
 tap_check trace/follows_the_rules "$(follows_rules "a,b c.json" 2>&1)"
+tap_check trace/has_tracks_counters_and_ranges "$(has_the_rest "a,b c.json" 2>&1)"
 tap_check trace/tables_agree_with_the_report "$(tables_agree tables 2>&1)"
 tap_check trace/appears_when_it_is_complete "$(ls | grep -v -x -e plain -e tables -e 'a,b c.json')"
 # Loads of a and b, of L0, products and the way out are lines of their own.
@@ -201,7 +244,7 @@ tile=$root/kernels/ops/softmax.tile
 line=$(grep -n 'e = exp' "$tile" | cut -d: -f1)
 runs=('vadd 7 1 --n 60000 --digest' 'mla_prolog 1 4 --m 64 --n 256 --k 64 --digest'
     "tile 7 1 $tile --m 64 --n 256")
-[ -z "${FULL:-}" ] || runs=('vadd 1 1 --n 60000' 'matmul 7 1 --m 200 --n 300 --k 700'
+[ -z "${FULL:-}" ] || runs=('vadd 1 1 --n 60000' 'matmul 7 1 --m 300 --n 300 --k 700'
     'mla_prolog 7 4 --m 64 --n 256 --k 64' "tile 1 1 $tile --m 64 --n 256" "${runs[@]}")
 for run in "${runs[@]}"; do
     read -r name cores launches options <<< "$run"
@@ -219,7 +262,7 @@ tap_check trace/lines_of_tile_programs "$(gzip -dc < t | grep -q "\"line\":\"$ti
 
 # A part of a run.
 export TRACE_PIPES=m+Mte1 TRACE_CORES=0..1 TRACE_COMMANDS=2..9
-salai --cores 3 --trace part.json -- matmul --m 200 --n 300 --k 700
+salai --cores 3 --trace part.json -- matmul --m 300 --n 300 --k 700
 unset TRACE_PIPES TRACE_CORES TRACE_COMMANDS
 tap_check window/has_its_commands_alone "$(has_status 0; follows_rules part.json part 2>&1
     /usr/bin/python3 - << 'END'
@@ -259,7 +302,7 @@ refused trace/refuses_tables_without_a_folder 'missing/.*csv: No such file' --ta
 status=$?
 tap_check profile/with_checks "$(has_status 1; says err 'checks found: 1 race'
     diff -r -x report.html plain_profile checked
-    [ -s checked/report.html ] && [ -s checked/trace.json ] || echo 'no report or no trace')"
+    [ -s checked/report.html ] && [ -s checked/trace.json.gz ] || echo 'no report or no trace')"
 salai --trace names.json -- vadd --n 20000
 tap_check trace/names_buffers "$(has_status 0
     grep -q '"to":"UB 0x[0-9a-f]* (x and y)"' names.json || echo 'no operand has the name'
@@ -271,6 +314,10 @@ touch taken
 status=$?
 tap_check profile/refuses_a_folder_that_cannot_be "$(has_status 2; one_line
     says err 'taken/here: cannot be written to'; [ -s "$log/out" ] && cat "$log/out")"
+"$root/tools/profile/profile" --out nobody -- nothing --n 100 > "$log/out" 2> "$log/err"
+status=$?
+tap_check profile/refuses_an_operator "$(has_status 2; one_line; says err "no operator 'nothing'"
+    ls nobody/*.html nobody/.*.salai-* 2> /dev/null)"
 trap '' XFSZ
 ulimit -S -f 2
 "$root/tools/profile/profile" --out small -- vadd --n 9000 > /dev/null 2> "$log/err"
@@ -282,7 +329,7 @@ tap_check profile/leaves_nothing_of_a_full_disk "$(has_status 2; one_line
 
 # A disk that is full in the middle: nothing is left under the name.
 ulimit -S -f 64
-salai --trace full.json -- matmul --m 200 --n 300 --k 700
+salai --trace full.json -- matmul --m 300 --n 300 --k 700
 ulimit -S -f unlimited
 tap_check trace/leaves_nothing_of_a_full_disk "$(has_status 2; one_line
     says err 'full.json: could not be written completely'; ls full.json* 2> /dev/null)"

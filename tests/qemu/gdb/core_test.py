@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 import gdb
 
@@ -162,6 +163,15 @@ def another_contract():
     os.unlink(path)
 
 
+def notes_beyond_the_end():
+    """A core whose notes are said to lie where no file has an end has none."""
+    with tempfile.NamedTemporaryFile() as f:
+        f.write(b"\xff" * 200)
+        f.flush()
+        found = list(sys.modules["npu.history"].notes(f.name))
+    ok(found == [], "core/notes_beyond_the_end", found)
+
+
 gdb.execute("source tools/gdb/npu.py")
 main(faults, traps_and_checks, success_leaves_none, asks_nothing, who,
-     another_image, another_contract)
+     another_image, another_contract, notes_beyond_the_end)

@@ -202,21 +202,24 @@ def second_destinations():
     gdb.execute("file build/salai.elf")
 
 
+MOST = 10 if FULL else 5  # stops
+
+
 def places(args, stop, how, mode):
-    """Where ten of these stops are, and how the run ends."""
+    """Where the first of these stops are, and how the run ends."""
     process, at = begin(args, how, mode), []
     if stop in ("step", "finish MTE2", "finish MTE3"):
-        while len(at) < 10 and "error" not in npu(stop) and alive():
+        while len(at) < MOST and "error" not in npu(stop) and alive():
             at.append((here(), stopped()))
     elif stop == "breakpoints":
         for place in BREAK_AT_WAITS:
             gdb.execute(f"break {place}")
-        while len(at) < 10 and go():
+        while len(at) < MOST and go():
             at.append((here(), []))
         gdb.execute("delete")
     else:
         npu(stop)
-        while len(at) < 10 and go():
+        while len(at) < MOST and go():
             at.append((here(), stopped()))
     return at, leave(process)
 
@@ -233,7 +236,7 @@ def change_nothing():
             name = who + "_" + re.sub("[^a-z0-9]+", "_", stop.lower())
             live, end_ = places(args, stop, "live", mode)
             told = all(why for _, why in live) or stop == "breakpoints"
-            ok(end_ == quiet and len(live) == 10 and told, f"stop/{name}_live", f"{live}\n{end_}")
+            ok(end_ == quiet and len(live) == MOST and told, f"stop/{name}_live", f"{live}\n{end_}")
             for how in ("record", "replay"):
                 at, end_ = places(args, stop, how, mode)
                 differ = [(a, b) for a, b in zip(live, at) if a != b][:1]

@@ -22,6 +22,7 @@ VADD = "vadd --n 500000" + SPARING
 MATMUL = "matmul --m 300 --n 300 --k 700 --tiling published" + SPARING
 FOR_EVER = "matmul --m 256 --n 256 --k 512 --repeat 1000"
 TILE = 48 << 10
+MOST = 8 if FULL else 5  # stops
 
 
 def tool(*arguments, **variables):
@@ -106,11 +107,11 @@ def others_are_refused():
     tool("--", "vadd", "--n", "1000")
     with open(manifest) as f:
         good = f.read()
-    for key, pattern in (("qemu", "was recorded with QEMU 1, this is"),
+    for key, pattern in (("qemu", r"was recorded with QEMU 1\?, this is"),
                          ("plugin", "recorded with another build/npu.so"),
                          ("image", "recorded with another build/salai.elf")):
         with open(manifest, "w") as f:
-            f.write(re.sub(rf"^{key} .*", f"{key} 1", good, flags=re.M))
+            f.write(re.sub(rf"^{key} .*", f"{key} 1\v", good, flags=re.M))
         refused(f"another_{key}", tool("--replay"), pattern)
     with open(manifest, "w") as f:
         f.write(good)
@@ -146,14 +147,14 @@ def there_and_back():
         tool("--", *args.split())
         process, forward = replay(), []
         npu(stop)
-        while len(forward) < 8 and go():
+        while len(forward) < MOST and go():
             forward.append((here(), stopped()))
         back = []
         for _ in forward[1:]:
             npu("back")
             back.append((here(), stopped()))
         differ = [(a, b) for a, b in zip(reversed(forward[:-1]), back) if a != b][:1]
-        ok(not differ and len(back) == 7, f"travel/{name}_backwards",
+        ok(not differ and len(back) == MOST - 1, f"travel/{name}_backwards",
            f"{differ}\n" + gdb.execute("monitor info snapshots", to_string=True))
         again = [(here(), stopped()) for _ in forward[1:] if go()]
         same(again, forward[1:], f"travel/{name}_forwards_again")
@@ -216,7 +217,7 @@ def who_wrote():
     npu("delete")
     text = npu(f"who {x} -g")
     matches("who/the_hart", text, "^no command has written", "the hart wrote gm .* last, here$")
-    same(gdb.newest_frame().name(), "fill_range", "who/goes_to_the_hart")
+    same(gdb.newest_frame().name(), "fill_floats", "who/goes_to_the_hart")
     gdb.execute("set var $byte = &running")
     for command, pattern in (("who", "usage"), ("who l2 0", "no memory l2"),
                              ("who 0x10000000", "not in any memory"),
@@ -237,7 +238,7 @@ def who_wrote_just_now():
     tool("--", *VADD.split(), "--buffers", "1")
     process, wrong, asleep = replay(), [], 0
     z = number("p->z")
-    for n in 1, 9, 20, 33, 40, 41:
+    for n in (1, 9, 20, 33, 40, 41) if FULL else (1, 20, 41):
         npu(f"break -e MTE3 {n}")
         go()
         begin = here()

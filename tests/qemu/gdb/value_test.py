@@ -4,6 +4,7 @@
 import os
 import re
 import sys
+import tempfile
 
 import gdb
 
@@ -62,9 +63,34 @@ def lines():
     end(process)
 
 
+def products():
+    """Of a product and of what its operand is computed by, in one stage."""
+    with tempfile.TemporaryDirectory(prefix="gdb-", dir="build/test") as folder:
+        with open(folder + "/left.tile", "w", encoding="ascii") as f:
+            f.write("kernel left(x: f16[m, k], w: f16[k, n]) -> y: f32[m, n]\n"
+                    "    h = f16(silu(x))\n    y = h @ w\nschedule keep h in l1\n")
+        process = debug(f"tile {folder}/left.tile --m 64 --k 64 --n 64" + SPARING)
+        npu("break VCONV")
+        go()
+        npu("delete")
+        npu("break left.tile:2 MTE3")
+        go()
+        matches("npu/stop_at_an_operand", "\n".join(stopped()),
+                r"MTE3 command \d+ \(COPY_UB_L1\) begins at .*, issued at left\.tile:2$")
+        npu("delete")
+        npu("break left.tile:3 M")
+        go()
+        matches("npu/stop_at_a_product", "\n".join(stopped()),
+                r"M command \d+ \(MMAD\) begins at .*, issued at left\.tile:3$")
+        matches("npu/who_names_an_operand", npu("who l1 0"), "COPY_UB_L1",
+                r"issued at left\.tile:2$")
+        end(process)
+
+
 def all_of_it():
     values()
     lines()
+    products()
 
 
 gdb.execute("source tools/gdb/npu.py")

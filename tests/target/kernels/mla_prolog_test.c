@@ -13,7 +13,10 @@
 #include "kernels/mla_prolog/mla_prolog.h"
 #include "tests/target/test.h"
 
-enum { GUARD = 64, PATTERN = 0xa5, PRODUCTS = 600000 /* of the reference, a case */ };
+enum { GUARD = 64, PATTERN = 0xa5 };
+
+/* Of the reference, a case. */
+#define PRODUCTS (test_long ? 600000 : 120000)
 
 static struct mla_prolog p; /* what the cases below change */
 static struct sched_report report;

@@ -31,7 +31,8 @@ enum { FILL = 0xa5 };
 struct product {
     struct mm mm, planned; /* as it was asked for, as it runs */
     unsigned blocks;
-    bool whole; /* by mm_run(), or tile by tile */
+    bool whole;     /* by mm_run(), or tile by tile */
+    uint32_t parts; /* of k */
     void *a, *b, *bias;
     uint64_t *words;
     float *slopes;
@@ -81,7 +82,7 @@ static uint32_t number(enum type type)
 
 static void *numbers(enum type type, uint64_t n)
 {
-    unsigned bytes = type_bits(type) / 8;
+    unsigned bytes = type == TYPE_S4 ? 1 : type_bits(type) / 8; /* of S4 two numbers */
     char *to = malloc(n * bytes + 1);
 
     for (uint64_t i = 0; to && i < n; i++) {
@@ -103,6 +104,20 @@ static uint64_t place(const struct mm_operand *o, uint32_t product, uint32_t row
 
     return o->layout == MM_NZ ? at + (uint64_t)(c / c0) * o->pitch * c0 + r * c0 + c % c0
                               : at + (uint64_t)r * o->pitch + c;
+}
+
+static bool is_whole(const struct mm *mm)
+{
+    return mm->a.type == TYPE_S8 || mm->a.type == TYPE_S4;
+}
+
+/* A whole number, of S4 half a byte. */
+static int whole_at(const struct mm_operand *o, uint64_t at)
+{
+    const int8_t *bytes = o->gm;
+    int byte = bytes[o->type == TYPE_S4 ? at / 2 : at];
+
+    return o->type == TYPE_S8 ? byte : at % 2 ? byte >> 4 : ((byte & 15) ^ 8) - 8;
 }
 
 static float real(const struct mm_operand *o, uint64_t at)
@@ -158,19 +173,24 @@ static uint64_t definition(const struct product *p, uint32_t product, uint32_t r
                            uint32_t column)
 {
     const struct mm *mm = &p->mm;
-    bool whole = mm->a.type == TYPE_S8;
-    uint32_t sum = whole && p->bias ? ((uint32_t *)p->bias)[column] : 0;
-    float acc = !whole && p->bias ? ((float *)p->bias)[column] : 0;
+    bool whole = is_whole(mm);
+    uint32_t sum = whole && p->bias ? ((uint32_t *)p->bias)[column] : 0, part = 1;
+    float acc = !whole && p->bias ? ((float *)p->bias)[column] : 0, before = 0;
 
     for (uint32_t i = 0; i < mm->shape.k; i++) {
+        if (p->parts && !whole && i == mm_part_begin(&p->planned, part)) {
+            before = part++ == 1 ? acc : before + acc;
+            acc = 0;
+        }
         uint64_t a = place(&mm->a, product, row, i),
                  b = place(&mm->b, product, i, column);
         if (whole) {
-            sum += (uint32_t)(((const int8_t *)p->a)[a] * ((const int8_t *)p->b)[b]);
+            sum += (uint32_t)(whole_at(&mm->a, a) * whole_at(&mm->b, b));
         } else {
             acc = fmaf(real(&mm->a, a), real(&mm->b, b), acc);
         }
     }
+    acc = part > 1 ? before + acc : acc;
     if (whole && !mm->scaled) {
         return mm->act.relu == FIX_RELU_PLAIN && (int32_t)sum < 0 ? 0 : sum;
     }
@@ -185,9 +205,9 @@ static uint64_t definition(const struct product *p, uint32_t product, uint32_t r
 static void set_operand(struct product *p, bool a)
 {
     const struct mm_shape *s = &p->mm.shape;
-    static const enum type types[] = {TYPE_F16, TYPE_S8, TYPE_BF16, TYPE_F32};
+    static const enum type types[] = {TYPE_F16, TYPE_S8, TYPE_BF16, TYPE_F32, TYPE_S4};
     bool few = !chip_has_type(PIPE_M, TYPE_BF16), transposed = below(2);
-    enum type type = a ? types[below(few ? 2 : 4)] : p->mm.a.type;
+    enum type type = a ? types[below(few ? 2 : 5)] : p->mm.a.type;
     uint32_t rows = a ? s->m : s->k, columns = a ? s->k : s->n, stored, wide, pitch;
     enum mm_layout layout = below(4) ? MM_ND : MM_NZ;
 
@@ -197,6 +217,8 @@ static void set_operand(struct product *p, bool a)
     pitch += below(3) ? 0 : below(40);
     if (layout == MM_NZ) {
         wide = (wide + type_c0(type) - 1) / type_c0(type) * type_c0(type);
+    } else if (type == TYPE_S4) {
+        pitch += pitch % 2; /* whole bytes */
     }
     if (a) {
         p->a =
@@ -213,7 +235,7 @@ static void set_operand(struct product *p, bool a)
 static void set_result(struct product *p)
 {
     struct mm *mm = &p->mm;
-    bool whole = mm->a.type == TYPE_S8, bf16 = chip_has_type(PIPE_V, TYPE_BF16);
+    bool whole = is_whole(mm), bf16 = chip_has_type(PIPE_V, TYPE_BF16);
     uint32_t n = mm->shape.n, kind = below(whole ? 3 : 4);
     enum type type = whole ? TYPE_S32 : TYPE_F32;
 
@@ -260,6 +282,26 @@ static uint64_t c_room(const struct product *p)
     return 2 * (p->c_bytes + 2 * GUARD);
 }
 
+/* Sums as they are, added up from parts of k; whole ones to zeros, which mm_run() makes of a c
+ * without gaps. */
+static void set_parts(struct product *p)
+{
+    struct mm *mm = &p->mm;
+    bool whole = is_whole(mm);
+    uint32_t units =
+        (mm->shape.k - 1) / type_c0(mm->a.type == TYPE_F32 ? TYPE_F16 : mm->a.type);
+
+    p->pitch = mm->shape.n + (whole ? 0 : below(30));
+    mm_set_c(mm, whole ? TYPE_S32 : TYPE_F32, p->pitch);
+    if (below(3) == 0) {
+        p->bias = numbers(mm->c_type, mm->shape.n);
+        mm_set_bias(mm, p->bias);
+    }
+    if (units && !(whole && mm->shape.batch > 1)) {
+        p->parts = 2 + below(units < 7 ? units : 7);
+    }
+}
+
 static void make(struct product *p)
 {
     struct mm_shape s = {some(SIDE), some(SIDE), some(SIDE_K),
@@ -275,11 +317,15 @@ static void make(struct product *p)
     mm_init(&p->mm, &s, NULL);
     set_operand(p, true);
     set_operand(p, false);
-    set_result(p);
+    if (below(4)) {
+        set_result(p);
+    } else {
+        set_parts(p);
+    }
     p->c_bytes = (uint64_t)s.batch * s.m * p->pitch * type_bits(p->mm.c_type) / 8;
     p->c = malloc(c_room(p));
     memset(p->c, FILL, c_room(p));
-    p->whole = below(2);
+    p->whole = below(2) || (p->parts && is_whole(&p->mm));
     p->blocks = 1 + below(chip_cores());
 }
 
@@ -304,7 +350,7 @@ static void kernel(void *arg)
     uint8_t *c = p->c + GUARD + (again ? p->c_bytes + 2 * GUARD : 0);
 
     if (p->whole) {
-        mm_run(&p->planned, c, NULL);
+        mm_run(&p->planned, c);
     } else {
         mm_iterate_all(&mm, c, false);
         mm_end(&mm);
@@ -374,6 +420,7 @@ static bool run(void)
     make(&p);
     p.planned = p.mm;
     err = mm_plan(&p.planned, p.blocks, MM_AUTO, why);
+    p.planned.tiling.parts = p.parts;
     err = err ? err : mm_check(&p.planned, why);
     if (!err) {
         l.blocks = p.blocks;

@@ -283,6 +283,15 @@ TEST(mm, refuses_what_is_no_product)
     mm_set_a(&mm, NULL, TYPE_F16, MM_ND, false, 0);
     refused(mm, ERR_ARG, "a: it was not set");
     mm = asked(NULL);
+    mm_set_a(&mm, a, TYPE_S4, MM_ND, false, K + 1);
+    mm_set_b(&mm, b, TYPE_S4, MM_ND, true, 0);
+    mm_set_c(&mm, TYPE_S32, 0);
+    if (chip_has_type(PIPE_M, TYPE_S4)) {
+        refused(mm, ERR_ARG, "a: rows of S4 begin at whole bytes, its pitch is odd");
+    } else {
+        refused(mm, ERR_TYPE, "this chip's Cube has no S4");
+    }
+    mm = asked(NULL);
     mm_set_c(&mm, TYPE_F32, N - 1);
     refused(mm, ERR_ARG, "c: its pitch is less than a row");
 }
@@ -324,6 +333,21 @@ TEST(mm, refuses_tilings_that_no_memory_holds)
             ERR_ARG, "tiling: a and b cannot both stay");
 }
 
+TEST(mm, refuses_parts_of_k_that_cannot_be_added)
+{
+    struct mm_tiling tiling = {.m = 16, .n = 16, .k = 16, .parts = MM_PARTS};
+    struct mm mm = asked(&tiling);
+
+    refused(mm, ERR_ARG, "tiling: 24 parts of k, 4 at most");
+    tiling.parts = 2;
+    mm = asked(&tiling);
+    mm_set_c(&mm, TYPE_F16, 0);
+    refused(mm, ERR_ARG, "tiling: parts of k want sums as they are");
+    mm_set_c(&mm, TYPE_F32, N + 1);
+    mm.any_order = true;
+    refused(mm, ERR_ARG, "tiling: parts in any order want one c without gaps");
+}
+
 TEST(mm, refuses_rings_that_do_not_hold_a_piece)
 {
     struct mm mm = asked(&(struct mm_tiling){.m = 64, .n = 48, .k = 32});
@@ -361,7 +385,7 @@ static struct mm whole;
 static void run_whole(void *arg)
 {
     (void)arg;
-    mm_run(&whole, c, NULL);
+    mm_run(&whole, c);
 }
 
 /* A launch of it, and its instructions. */

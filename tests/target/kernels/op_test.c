@@ -11,9 +11,8 @@
 #include <string.h>
 
 #include "hal/chip.h"
-#include "kernels/cli/check.h"
 #include "kernels/cli/line.h"
-#include "tests/target/test.h"
+#include "tests/target/kernels/sample.h"
 
 enum { GUARD = 64, PATTERN = 0xa5, WORDS = 32 };
 
@@ -70,10 +69,8 @@ static void check_guards(unsigned i, unsigned shift)
 {
     uint64_t bytes = bytes_of(&r.call.out[i]);
 
-    for (uint64_t j = 0; j < bytes + 2 * GUARD; j++) {
-        if (j < GUARD - shift || j >= GUARD - shift + bytes) {
-            CHECK_EQ(r.room[i][j], PATTERN);
-        }
+    for (uint64_t j = 0; j < 2 * GUARD; j++) {
+        CHECK_EQ(r.room[i][j < GUARD - shift ? j : j + bytes], PATTERN);
     }
 }
 
@@ -87,8 +84,8 @@ static void check_results(struct op_call *moved, unsigned shift, enum against ag
     for (unsigned i = 0; i < r.line.io.n_out; i++) {
         const void *data = moved->out[i].data;
         if (against == THE_DEFINITION) {
-            CHECK_OK(check_result(r.line.op->name, &r.call, i, data,
-                                  check_default(&r.call), &checked));
+            CHECK_OK(check_result(r.line.op->name, &r.call, i, data, samples_of(&r.call),
+                                  &checked));
         } else {
             CHECK(memcmp(r.before[i], data, bytes_of(&r.call.out[i])) == 0);
         }
@@ -144,7 +141,8 @@ static const struct opdesc *next_of(const struct opdesc *op, bool program)
 {
     op = op ? op + 1 : __operators_start;
     while (op < __operators_end &&
-           (op->command || op->text_only || (op->open != NULL) != program)) {
+           (op->command || op->text_only || (op->open != NULL) != program ||
+            (op->cube && !chip_has_type(PIPE_M, op->cube)))) {
         op++;
     }
     return op < __operators_end ? op : NULL;
@@ -234,13 +232,14 @@ TEST_SHAPES(operator, operands_at_any_address)
     }
 }
 
-/* The same bytes on each number of them. */
+/* The same bytes on each number of them. Of a single one the tests above have it all. */
 TEST(operator, any_number_of_cores)
 {
-    for (const struct opdesc *op = next(NULL); op && !test_failed(); op = next(op)) {
+    for (const struct opdesc *op = next(NULL); op && chip_cores() > 1 && !test_failed();
+         op = next(op)) {
         begin(op, middle(op));
         for (unsigned cores = 1; cores <= chip_cores() && !test_failed(); cores++) {
-            r.call.cores = cores <= 4 ? cores : chip_cores();
+            r.call.cores = cores <= 3 ? cores : chip_cores();
             check_all(0, cores == 1 ? THE_DEFINITION : THOSE_BEFORE);
             tell(op, middle(op), r.call.cores);
             cores = r.call.cores;
@@ -265,7 +264,7 @@ TEST(operator, results_in_place)
                     memcpy(r.room[0], r.call.in[i].data, bytes);
                 CHECK_OK(op->run(&call, &report));
                 CHECK_OK(check_result(op->name, &r.call, 0, r.room[0],
-                                      check_default(&r.call), &checked));
+                                      samples_of(&r.call), &checked));
             }
             end();
         }
@@ -285,19 +284,22 @@ static void check_refused(int err)
     CHECK_OK(sched_run(&report)); /* of no task */
 }
 
-/* Makes a dimension 0, or 1 again, wherever it stands. */
-static void set_dim(unsigned dim, uint64_t size)
+/* Makes a dimension 0, or 1 again, wherever it stands; false: in nothing that is given. */
+static bool set_dim(unsigned dim, uint64_t size)
 {
     const struct io *io = &r.line.io;
+    bool given = false;
 
     for (unsigned i = 0; i < io->n_in + io->n_out; i++) {
         struct tensor *t = i < io->n_in ? &r.call.in[i] : &r.call.out[i - io->n_in];
         for (unsigned d = 0; d < io->operand[i].n_dims; d++) {
             if (io->operand[i].dim[d] == dim) {
                 t->shape[d] = t->count = size;
+                given = given || t->data;
             }
         }
     }
+    return given;
 }
 
 TEST(operator, refuses_sizes_of_0)
@@ -305,9 +307,10 @@ TEST(operator, refuses_sizes_of_0)
     for (const struct opdesc *op = next(NULL); op && !test_failed(); op = next(op)) {
         begin(op, op->cases[0]);
         for (unsigned dim = 0; dim < r.line.io.n_dims && !test_failed(); dim++) {
-            set_dim(dim, 0);
-            check_refused(ERR_ARG);
-            set_dim(dim, 1);
+            if (set_dim(dim, 0)) {
+                check_refused(ERR_ARG);
+            }
+            (void)set_dim(dim, 1);
             tell(op, r.line.io.dim[dim], 0);
         }
         end();
