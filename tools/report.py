@@ -62,7 +62,7 @@ def of_program(access, frame, command):
     """Of a command of a tile program the line of that, which its tag is. The file is an
     argument, as a rule of the program's own name."""
     line = access.get("tag", 0) & LINE
-    if not (line and access["command"] and frame.file.startswith("kernels/tile/")):
+    if not (line and access["command"] and frame.file.startswith(("kernels/tile/", "kernels/mm/"))):
         return frame
     name = access["task"] + ".tile"
     files = [f for word in command for f in re.findall(r"\barg=([^,]*\.tile)\b", word)]

@@ -77,13 +77,14 @@ $(ONNX).c: | $(B)/packages-graph
 	$(Q)mkdir -p $(@D)
 	$(Q)protoc-c --proto_path=/usr/include/onnx --c_out=$(@D) onnx.proto
 $(ONNX).h: $(ONNX).c ;
-$(B)/host/tools/graph/read.c.o $(B)/fuzzer/tools/graph/read.c.o \
-    $(B)/fuzzer/tests/fuzz/model.c.o: $(ONNX).h
+$(patsubst %,$(B)/host/%.o,$(call find,tools/graph)) $(B)/fuzzer/tests/fuzz/model.c.o \
+    $(patsubst %,$(B)/fuzzer/%.o,$(call find,tools/graph)): $(ONNX).h
 # The planner of the firmware is asked on the host, too; what it shares a file with and is of
 # the machine is left out by the linker.
 GRAPH_SRC := $(call find,tools/graph kernels/tile kernels/mm kernels/lib) $(ONNX).c \
     kernels/graph/plan.c kernels/cli/npy_header.c hal/err.c $(TABLES) $(OUTPUT_SRC) \
-    kernels/move/plan.c kernels/move/transpose.c
+    kernels/move/plan.c kernels/move/transpose.c $(patsubst %,kernels/conv/%.c,plan unit \
+    pack depthwise_plan)
 $(B)/graph: $(GRAPH_SRC:%=$(B)/host/%.o)
 $(B)/graph: LINK = $(CC) -Wl,--gc-sections
 $(B)/graph: LIBS = -lprotobuf-c -lm

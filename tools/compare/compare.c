@@ -16,6 +16,7 @@
 #include "tools/compare/traces.h"
 
 enum { PERCENT = 1, PATH_ROOM = 4096 };
+#define TRACE "trace.json.gz" /* of tools/profile/profile, in its folder */
 
 static bool refuse(const char *path, const char *why)
 {
@@ -129,7 +130,7 @@ static const char *in(const char *folder, const char *name, char *path)
 static int compare_folders(const char *old, const char *new)
 {
     char a[PATH_ROOM], b[PATH_ROOM];
-    int status = compare_traces(in(old, "trace.json", a), in(new, "trace.json", b), true);
+    int status = compare_traces(in(old, TRACE, a), in(new, TRACE, b), true);
 
     return status ? status
                   : compare_tables(in(old, "OpBasicInfo.csv", a),

@@ -77,10 +77,19 @@ def issued(pc, tag):
     return f"{name.string().split('/')[-1]}:{line}" if int(name) else f"line {line}, {at}"
 
 
+def lines_of(plan):
+    p = plan["p"]
+    return {int(p["node"][i]["line"]) for i in range(1, int(p["n"]) + 1)}
+
+
 def program(plan):
     """Name of a stage's file, and the lines that its commands are of."""
-    file, p = plan["p"]["k"]["file"], plan["p"]
-    lines = {int(p["node"][i]["line"]) for i in range(1, int(p["n"]) + 1)}
+    file, product = plan["p"]["k"]["file"], plan["product"]
+    lines = lines_of(plan)
+    if int(product):
+        lines.add(int(product["dot"]["line"]))
+        if int(product["prologue"]):
+            lines |= lines_of(product["prologue"]["t"])
     return file.string().split("/")[-1] if int(file) else "", sorted(lines - {0})
 
 

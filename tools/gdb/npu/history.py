@@ -48,7 +48,7 @@ def notes(path):
     with open(path, "rb") as f:
         head = f.read(64 + 56).ljust(64 + 56, b"\0")
         at, size = (struct.unpack_from("<Q", head, 64 + n)[0] for n in (8, 32))
-        end = at + size
+        end = min(at + size, f.seek(0, 2))
         while at + 12 <= end:
             f.seek(at)
             note = f.read(12)
