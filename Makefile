@@ -4,6 +4,9 @@
 #                          ARGS=help lists them; without ARGS: a demonstration
 #   make run-onnx MODEL=m.onnx IN=x.npy OUT=y.npy    a model of ONNX (OUT="a=y.npy b=z.npy",
 #                          SIZES="batch=8" for sizes that it only names)
+#   make tune MODEL=m.onnx IN=x.npy    measures ways to compute its steps; run-onnx then takes the
+#                          fastest: ARGS="--budget 32", tools/graph/README.md
+#   make tune-matrix       from which sizes on fusing pays, on each chip: 216 points
 #   make run CHECK=all ARGS=...   names races, mistakes with memory and semaphores, and
 #                          what nobody has written (race, memory, sync, init, hart: its loads
 #                          and stores too)
@@ -94,6 +97,8 @@ export CORES PROFILE MEM SEED TIMING TRACE CORE CROSS
 
 DO_run          = tools/salai -- $(ARGS)
 DO_run-onnx     = tools/graph/run $(MODEL) $(SIZES:%=--size %) $(IN) $(OUT:%=-o %) $(ARGS)
+DO_tune-matrix  = tests/graph/decisions_test.py --table
+DO_tune         = tools/graph/tune $(MODEL) $(SIZES:%=--size %) $(IN) $(ARGS)
 DO_test         = tests/run $(T)
 DO_test-full    = tests/run --full $(T)
 DO_test-chroots = for s in $(or $(SUITES),bookworm); do tests/chroot $$s || exit; done
@@ -133,12 +138,13 @@ all: $(B)/npu.so $(IMAGE)
 TESTING := $(filter test test-full,$(MAKECMDGOALS))
 test test-full: $(if $(TESTING),$(shell tests/run --needs \
     $(filter --full,$(TESTING:test-%=--%)) $(T))) $(if $(T),,model-rv)
-run run-onnx profile whatif debug debug-server record replay bench bench-matmul bench-ops \
-    bench-tile bench-host bench-check calibrate perturb faults soak fuzz: all
+run run-onnx tune tune-matrix profile whatif debug debug-server record replay bench \
+    bench-matmul bench-ops bench-tile bench-host bench-check calibrate perturb faults soak \
+    fuzz: all
 debug debug-server debug-core replay: $(B)/packages-debug
 record: $(OTHER)
 bench bench-matmul bench-ops bench-tile serve-sim soak fuzz: $(B)/fw-picolibc/test.elf
-run-onnx: $(B)/graph
+run-onnx tune tune-matrix: $(B)/graph
 bench-host: $(B)/bench/blas
 bench-compare: $(B)/compare
 profile: $(B)/report
