@@ -138,7 +138,7 @@ def clear(folder):
             except FileNotFoundError:
                 continue
             try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(fd, fcntl.LOCK_EX)  # waits for the worst moment
                 os.unlink(f"{folder}/{name}")
             except OSError:
                 pass
