@@ -36,8 +36,10 @@ enum op unary_op(unsigned op)
         return OP_VTANH;
     case TILE_ERF:
         return OP_VERF;
-    default:
+    case TILE_NOT:
         return OP_VNOT;
+    default:
+        return 0;
     }
 }
 

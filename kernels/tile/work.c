@@ -5,22 +5,15 @@
 #include "kernels/tile/tile_op.h"
 
 #include "kernels/tile/build.h"
+#include "kernels/tile/plan.h"
 
 /* The fastest command that does for an operation what it has to do for each element; 0:
  * none, or one that may be part of another. */
 static enum op command_for(const struct tile_node *n)
 {
+    enum op unary = unary_op(n->op);
+
     switch ((enum tile_op)n->op) {
-    case TILE_EXP:
-        return OP_VEXP;
-    case TILE_LN:
-        return OP_VLN;
-    case TILE_SQRT:
-        return OP_VSQRT;
-    case TILE_TANH:
-        return OP_VTANH;
-    case TILE_ERF:
-        return OP_VERF;
     case TILE_DOT:
     case TILE_CONV:
     case TILE_GATHER: /* of no pipe but those that copy */
@@ -28,8 +21,9 @@ static enum op command_for(const struct tile_node *n)
     case TILE_NOT:
         return 0;
     default:
-        return tile_op_info[n->op].kind == KIND_LEAF || n->type == TILE_MASK ? 0
-                                                                             : OP_VADD;
+        return unary                                                           ? unary
+               : tile_op_info[n->op].kind == KIND_LEAF || n->type == TILE_MASK ? 0
+                                                                               : OP_VADD;
     }
 }
 
@@ -91,24 +85,25 @@ static uint64_t pairs(uint64_t of_i, uint64_t of_j, bool equal)
     return n * most - n * (n - 1) / 2;
 }
 
-/* Of what a loop computes the share for which its condition holds, if that compares two
- * indices; else 1. */
-static double share_of(const struct tile_kernel *k, tile_dims dims, unsigned loop)
+/* How many elements of these dimensions a loop computes: those for which its condition holds,
+ * if that compares two indices; else all. */
+static uint64_t computed(const struct tile_kernel *k, tile_dims dims, unsigned loop)
 {
     tile_value condition = loop ? k->loop[loop].condition : 0;
     const struct tile_node *c = &k->node[condition], *i = &k->node[c->operand[0]],
                            *j = &k->node[c->operand[1]];
     bool turned = c->op == TILE_GE || c->op == TILE_GT;
     bool equal = c->op == TILE_LE || c->op == TILE_GE;
-    double of_i, of_j;
+    uint64_t all = tile_count(k, dims), of_i, of_j;
 
     if (condition == 0 || i->op != TILE_INDEX || j->op != TILE_INDEX ||
-        (c->dims & ~dims) != 0 || !(turned || equal || c->op == TILE_LT)) {
-        return 1;
+        i->dim == j->dim || (c->dims & ~dims) != 0 ||
+        !(turned || equal || c->op == TILE_LT)) {
+        return all;
     }
-    of_i = (double)k->dim[(turned ? j : i)->dim].size;
-    of_j = (double)k->dim[(turned ? i : j)->dim].size;
-    return (double)pairs((uint64_t)of_i, (uint64_t)of_j, equal) / (of_i * of_j);
+    of_i = k->dim[(turned ? j : i)->dim].size;
+    of_j = k->dim[(turned ? i : j)->dim].size;
+    return all / (of_i * of_j) * pairs(of_i, of_j, equal);
 }
 
 /* What the Vector has to compute at the least: each element of each operation once. */
@@ -125,9 +120,7 @@ static void work_on_vector(const struct tile_kernel *k, struct work *w)
         enum op code = within[v] || placed || is_of_cube(k, v) ? 0 : command_for(n);
         tile_dims dims = k->node[n->operand[0]].dims | n->dims;
         if (code) {
-            work_vector(
-                w, code, (enum type)n->type,
-                (uint64_t)((double)tile_count(k, dims) * share_of(k, dims, n->loop)));
+            work_vector(w, code, (enum type)n->type, computed(k, dims, n->loop));
         }
     }
 }
@@ -146,13 +139,14 @@ static void work_on_cube(const struct tile_kernel *k, const struct tile_node *n,
     tile_dims along = (tile_dims)(1u << n->dim), both = a->dims & b->dims;
     struct work one = {0};
     uint64_t times = tile_count(k, both & (tile_dims)~along);
-    double share;
+    uint64_t all = tile_count(k, a->dims | b->dims);
+    uint64_t some = computed(k, a->dims | b->dims, n->loop);
 
     work_matmul(&one, (enum type)a->type, tile_count(k, a->dims & (tile_dims)~both),
                 tile_count(k, b->dims & (tile_dims)~both), k->dim[n->dim].size);
-    share = share_of(k, a->dims | b->dims, n->loop);
-    w->cycles[PIPE_M] += one.cycles[PIPE_M] * (double)times * share;
-    w->macs += (uint64_t)((double)(one.macs * times) * share);
+    w->cycles[PIPE_M] +=
+        one.cycles[PIPE_M] * (double)times * ((double)some / (double)all);
+    w->macs += some;
 }
 
 /* Of each group the pixels times what is under a window. */
