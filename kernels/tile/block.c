@@ -11,7 +11,7 @@
 #include "kernels/tile/block.h"
 #include "kernels/tile/search.h"
 
-enum { WAYS = 8, MORE_TILES = 4 };
+enum { MORE_TILES = 4 };
 
 /* A search: the best way of the Vector, then the best shape. */
 struct blocking {
@@ -42,26 +42,19 @@ static void try_candidate(struct blocking *f, struct candidate *c, bool anew)
     }
 }
 
-/* Ways of so many rows: pitches, in place or not, rows and columns spread or not. */
+/* Ways of so many rows. */
 static void try_rows(struct blocking *f, uint32_t rows)
 {
     const struct program *p = f->s.p;
     uint32_t block = search_block(p);
-    uint32_t dense = (uint32_t)round_up(p->cols, block), other = dense;
 
-    while (other / VEC_BLOCKS % 4 != 2 && other < dense + 4 * LANES) {
-        other += block; /* 8 rows are in even groups */
-    }
-    for (unsigned i = 0; i < WAYS; i++) {
+    for (unsigned i = 0; i < EPILOGUE_WAYS; i++) {
         struct candidate c = {.placing = {.banks = true},
                               .way = {.rows = rows,
                                       .cols = (uint32_t)p->cols,
-                                      .pitch = i & 1 ? other : dense,
-                                      .ring = 2,
-                                      .apart = i & 2,
-                                      .far = !(i & 4),
-                                      .spread = !(i & 4)}};
-        if (!(i & 1) || other != dense) {
+                                      .pitch = (uint32_t)round_up(p->cols, block),
+                                      .ring = 2}};
+        if (epilogue_vary(&c.way, block, i)) {
             try_candidate(f, &c, true);
         }
     }

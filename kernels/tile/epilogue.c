@@ -11,7 +11,7 @@
 #include "kernels/tile/product.h"
 #include "kernels/tile/search.h"
 
-enum { CUTS = 4 /* of the largest tile: by 2, 4, 8 */, WAYS = 8, MORE_CHUNKS = 4 };
+enum { CUTS = 4 /* of the largest tile: by 2, 4, 8 */, MORE_CHUNKS = 4 };
 
 /* --- its program --- */
 
@@ -122,6 +122,42 @@ uint64_t epilogue_cycles_out(const struct search *s)
     return cycles;
 }
 
+uint64_t epilogue_cycles_in(const struct search *s)
+{
+    const struct order *o = &s->order;
+    struct tile_costs costs;
+    uint64_t cycles = 0;
+    union cmd cmd;
+
+    tile_costs_init(&costs);
+    for (unsigned l = 0; l < o->n_loads; l++) {
+        unsigned param = s->e.buffer[o->load[l] - 1].load - 1u;
+        if (l + 1 != o->product) {
+            loops_transfer(s->p, &(struct transfer){.tensor = &s->p->k->param[param]},
+                           s->e.w->rows, s->e.w->cols, s->e.w->pitch, &cmd);
+            cycles += tile_cost(&costs, &cmd);
+        }
+    }
+    return cycles;
+}
+
+unsigned epilogue_ways(struct search *s)
+{
+    return search_mixes(s) ? EPILOGUE_WAYS : EPILOGUE_WAYS / 2;
+}
+
+bool epilogue_vary(struct way *w, uint32_t block, unsigned i)
+{
+    uint32_t dense = w->pitch;
+
+    while (i & 1 && w->pitch / 8 % 4 != 2 && w->pitch < dense + 4 * LANES) {
+        w->pitch += block; /* 8 rows are in even groups */
+    }
+    w->apart = i & 2;
+    w->spread = w->far = !(i & 4);
+    return !(i & 1) || w->pitch != dense;
+}
+
 /* The whole of a core's share: pieces are of so many rows. */
 static uint64_t span_of(const struct fusing *f, unsigned pieces, uint32_t rows,
                         uint64_t v, uint64_t out)
@@ -186,22 +222,16 @@ static void try_candidate(struct fusing *f, struct candidate *c, uint32_t rows,
     f->pieces = pieces;
 }
 
-/* Ways of a size: pitches, in place or not, rows and columns spread or not. */
+/* Ways of a size. */
 static void try_ways(struct fusing *f, const struct way *size, uint32_t rows,
                      unsigned pieces)
 {
     uint32_t block = search_block(f->s.p), columns = f->mm.tiling.columns;
-    uint32_t dense = (uint32_t)round_up(columns, block);
 
-    for (unsigned i = 0; i < (search_mixes(&f->s) ? WAYS : WAYS / 2); i++) {
+    for (unsigned i = 0; i < epilogue_ways(&f->s); i++) {
         struct candidate c = {.way = *size, .placing = {.banks = true}};
-        c.way.pitch = dense;
-        while (i & 1 && c.way.pitch / 8 % 4 != 2 && c.way.pitch < dense + 4 * LANES) {
-            c.way.pitch += block; /* 8 rows are in even groups */
-        }
-        c.way.apart = i & 2;
-        c.way.spread = c.way.far = !(i & 4);
-        if ((!(i & 1) || c.way.pitch != dense) &&
+        c.way.pitch = (uint32_t)round_up(columns, block);
+        if (epilogue_vary(&c.way, block, i) &&
             (uint64_t)way_rows(size) * c.way.pitch * size->ring * esize_of(TYPE_F32) <=
                 chip_mem(NPU_MEM_UB)) {
             try_candidate(f, &c, rows, pieces, true);

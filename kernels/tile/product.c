@@ -13,8 +13,7 @@
 
 /* --- planning --- */
 
-/* Lines of the source, for debuggers. */
-static void take_lines(struct program *p, const struct tile_kernel *k)
+void product_lines(struct program *p, const struct tile_kernel *k)
 {
     p->k = k;
     for (tile_value v = 1; v <= k->n_nodes && v <= PLAN_NODES; v++) {
@@ -63,7 +62,7 @@ static int plan_alone(struct tile_plan *t, unsigned cores, struct tile_error *er
     if (err) {
         return program_refuse(error, p->dot, err, "product: %s", why);
     }
-    take_lines(t->p, p->k);
+    product_lines(t->p, p->k);
     t->cores = cores < p->mm.tiles ? cores : p->mm.tiles;
     t->predicted.span = p->mm.tiling.cycles * product_times(p);
     return 0;
@@ -77,7 +76,7 @@ static int plan_with_operand(struct tile_plan *t, unsigned cores,
 
     p->mm.sem = PLAN_SEMS;
     mm_set_bias(&p->mm, p->bias ? p : NULL);
-    take_lines(t->p, p->k);
+    product_lines(t->p, p->k);
     return prologue_finish(t, true, cores, arena);
 }
 

@@ -83,6 +83,8 @@ void product_object(const struct tile_plan *t, uint32_t number, struct mm *mm,
 /* Where one of the object's batch is. */
 void product_seek_batch(const struct product *p, uint32_t number, uint32_t *index);
 void product_explain(const struct tile_plan *t, FILE *to);
+/* The kernel's lines of its source, for debuggers, where nothing else is planned. */
+void product_lines(struct program *p, const struct tile_kernel *k);
 
 /* explain.c: buffers and semaphores of what the Vector does. */
 void plan_explain_memory(const struct tile_plan *t, FILE *to);
@@ -107,12 +109,19 @@ int epilogue_plan(struct tile_plan *t, unsigned cores, struct tile_arena *arena,
 /* block.c: the same where something is reduced over the columns. */
 int block_plan(struct tile_plan *t, unsigned cores, struct tile_arena *arena,
                struct tile_error *error);
-/* Of both: the program of what is behind the sum; cycles of a piece on V, and of its way out;
- * the way that was taken, for so many cores. */
+/* Of both: the program of what is behind the sum; cycles of a piece on V, of what meets it on
+ * its way in, and of its way out; the way that was taken, for so many cores. */
 int epilogue_program(struct tile_plan *t, struct tile_arena *arena,
                      struct tile_error *error);
 uint64_t epilogue_cycles(const struct search *s);
+uint64_t epilogue_cycles_in(const struct search *s);
 uint64_t epilogue_cycles_out(const struct search *s);
+/* Makes *w, of a dense pitch, way i of its size: with another pitch, in place or not, rows and
+ * columns spread or not. False: it is one of those before. How many there are: half of them,
+ * where neither rows nor columns meet the tile. */
+enum { EPILOGUE_WAYS = 8 };
+bool epilogue_vary(struct way *w, uint32_t block, unsigned i);
+unsigned epilogue_ways(struct search *s);
 int epilogue_keep(struct tile_plan *t, struct search *s, struct candidate *best,
                   unsigned cores, struct tile_arena *arena);
 /* epilogue_cost.c: cycles of so many tiles. */

@@ -14,7 +14,6 @@
 
 enum {
     CUTS = 4, /* of the largest tile: by 2, 4, 8 */
-    WAYS = 8,
     LEAST_ROWS = 8,
     FLOW_SLOTS = 255,
     FLOW_PANELS = 8, /* of more panels, the others are like the last of these */
@@ -119,22 +118,6 @@ static uint64_t span_of(const struct filling *f, const struct way *way,
 
 /* --- the Vector --- */
 
-static uint64_t cycles_in(const struct search *s)
-{
-    struct tile_costs costs;
-    uint64_t cycles = 0;
-    union cmd cmd;
-
-    tile_costs_init(&costs);
-    for (unsigned l = 0; l < s->order.n_loads; l++) {
-        unsigned param = s->e.buffer[s->order.load[l] - 1].load - 1u;
-        loops_transfer(s->p, &(struct transfer){.tensor = &s->p->k->param[param]},
-                       s->e.w->rows, s->e.w->cols, s->e.w->pitch, &cmd);
-        cycles += tile_cost(&costs, &cmd);
-    }
-    return cycles;
-}
-
 static void try_way(struct filling *f, const struct way *way, const struct placing *how)
 {
     struct candidate c = {.way = *way, .placing = *how};
@@ -145,7 +128,7 @@ static void try_way(struct filling *f, const struct way *way, const struct placi
         return;
     }
     piece.v = epilogue_cycles(&f->s);
-    piece.in = cycles_in(&f->s);
+    piece.in = epilogue_cycles_in(&f->s);
     piece.out = chip_cost(COST_L1_L0_FIXED) + (uint64_t)way->rows * way->cols *
                                                   esize_of(f->mm->a.type) /
                                                   chip_cost(COST_L1_UB_RATE);
@@ -161,20 +144,14 @@ static void try_way(struct filling *f, const struct way *way, const struct placi
     }
 }
 
-/* Of the best size pitches, in place or not, rows and columns spread or not, and places. */
+/* The other ways of the best size, and places. */
 static void try_others(struct filling *f)
 {
-    uint32_t block = search_block(f->s.p), dense = f->best.way.pitch;
     struct candidate best = f->best;
 
-    for (unsigned i = 1; i < (search_mixes(&f->s) ? WAYS : WAYS / 2); i++) {
+    for (unsigned i = 1; i < epilogue_ways(&f->s); i++) {
         struct way w = best.way;
-        while (i & 1 && w.pitch / 8 % 4 != 2 && w.pitch < dense + 4 * LANES) {
-            w.pitch += block; /* 8 rows are in even groups */
-        }
-        w.apart = i & 2;
-        w.spread = w.far = !(i & 4);
-        if (!(i & 1) || w.pitch != dense) {
+        if (epilogue_vary(&w, search_block(f->s.p), i)) {
             try_way(f, &w, &best.placing);
         }
     }

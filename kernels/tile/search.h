@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Private to search.c and plan.c: the search for the fastest way.
+ * Private to the planner: the search for the fastest way.
  */
 #ifndef KERNELS_TILE_SEARCH_H
 #define KERNELS_TILE_SEARCH_H

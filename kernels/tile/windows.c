@@ -10,7 +10,7 @@
 #include "hal/fixpipe.h"
 #include "kernels/tile/search.h"
 
-enum { WAYS = 8, LEAST_ROWS = 8 };
+enum { LEAST_ROWS = 8 };
 
 /* --- what it is --- */
 
@@ -149,16 +149,6 @@ static int make_plan(struct product *p, struct conv *conv, struct tile_error *er
     return err ? program_refuse(error, p->dot, err, "conv: %s", why) : 0;
 }
 
-/* Lines of the source, for debuggers. */
-static void take_lines(struct program *p, const struct tile_kernel *k)
-{
-    p->k = k;
-    for (tile_value v = 1; v <= k->n_nodes && v <= PLAN_NODES; v++) {
-        p->node[v].line = k->node[v].line;
-        p->n = v;
-    }
-}
-
 /* --- with the Vector --- */
 
 struct fusing {
@@ -169,26 +159,6 @@ struct fusing {
     uint32_t rows;
     uint64_t span, v, out;
 };
-
-/* What a part meets, on its way to UB. */
-static uint64_t cycles_in(const struct search *s)
-{
-    const struct order *o = &s->order;
-    struct tile_costs costs;
-    uint64_t cycles = 0;
-    union cmd cmd;
-
-    tile_costs_init(&costs);
-    for (unsigned l = 0; l < o->n_loads; l++) {
-        unsigned param = s->e.buffer[o->load[l] - 1].load - 1u;
-        if (l + 1 != o->product) {
-            loops_transfer(s->p, &(struct transfer){.tensor = &s->p->k->param[param]},
-                           s->e.w->rows, s->e.w->cols, s->e.w->pitch, &cmd);
-            cycles += tile_cost(&costs, &cmd);
-        }
-    }
-    return cycles;
-}
 
 static void try_way(struct fusing *f, const struct way *way)
 {
@@ -202,7 +172,7 @@ static void try_way(struct fusing *f, const struct way *way)
         return;
     }
     flow.v = epilogue_cycles(&f->s);
-    flow.in = cycles_in(&f->s);
+    flow.in = epilogue_cycles_in(&f->s);
     flow.out = epilogue_cycles_out(&f->s);
     flow.commands = f->s.e.body.n;
     flow.in_place = f->s.e.buffer[o->load[o->product - 1] - 1].store;
@@ -231,20 +201,14 @@ static struct way way_of(const struct fusing *f, uint32_t rows, uint8_t ring)
                         .far = true};
 }
 
-/* Of the best size pitches, in place or not, rows and columns spread or not. */
+/* The other ways of the best size. */
 static void try_others(struct fusing *f)
 {
-    uint32_t block = search_block(f->s.p), dense = f->best.way.pitch;
     struct way best = f->best.way;
 
-    for (unsigned i = 1; i < WAYS; i++) {
+    for (unsigned i = 1; i < EPILOGUE_WAYS; i++) {
         struct way w = best;
-        while (i & 1 && w.pitch / 8 % 4 != 2 && w.pitch < dense + 4 * LANES) {
-            w.pitch += block; /* 8 rows are in even groups */
-        }
-        w.apart = i & 2;
-        w.spread = w.far = !(i & 4);
-        if (!(i & 1) || w.pitch != dense) {
+        if (epilogue_vary(&w, search_block(f->s.p), i)) {
             try_way(f, &w);
         }
     }
@@ -355,7 +319,7 @@ int windows_plan(struct tile_plan **plan, struct tile_plan *t,
     if (by_fixpipe(p, &conv)) {
         const struct conv_plan *l = &p->windows->plan;
         err = make_plan(p, &conv, error);
-        take_lines(t->p, p->k);
+        product_lines(t->p, p->k);
         units = p->windows->apart ? p->windows->each.units : l->units;
         t->cores = cores < units ? cores : units;
         t->predicted.span =
