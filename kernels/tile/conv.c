@@ -5,7 +5,7 @@
  */
 #include "kernels/tile/build.h"
 
-enum { MOST_STRIDE = 63, MOST_DILATION = 255, MOST_PAD = 255 }; /* of LOAD3D */
+enum { MOST_STRIDE = 63, MOST_DILATION = 255 /* of LOAD3D */ };
 
 /* --- sizes --- */
 

@@ -34,6 +34,13 @@ static void load_costs(const struct loop_plan *p, unsigned param, unsigned row,
     *alone = *alone > floor ? *alone : floor;
 }
 
+/* Of an item's results. */
+static uint64_t store_cycles(const struct loop_plan *p)
+{
+    return chip_cost(COST_UB_GM_FIXED) +
+           (uint64_t)LOOP_LANES * p->room.width * 2 / chip_cost(COST_UB_GM_RATE);
+}
+
 struct loop_costs loop_costs(const struct loop_plan *p, uint32_t keys)
 {
     const struct loop_form *f = &p->form;
@@ -56,8 +63,7 @@ struct loop_costs loop_costs(const struct loop_plan *p, uint32_t keys)
     c.fix_s = out + (uint64_t)keys * LOOP_REPEAT / chip_cost(COST_L0C_UB_RATE);
     c.fix_o = out + (uint64_t)p->room.width * LOOP_REPEAT / chip_cost(COST_L0C_UB_RATE);
     c.copy_p = fixed + (uint64_t)keys * LOOP_LANES * 2 / chip_cost(COST_L1_UB_RATE);
-    c.store = chip_cost(COST_UB_GM_FIXED) +
-              (uint64_t)LOOP_LANES * p->room.width * 2 / chip_cost(COST_UB_GM_RATE);
+    c.store = store_cycles(p);
     return c;
 }
 
@@ -135,8 +141,7 @@ static void on_vector(struct pipes *s, const struct loop_part_commands *part)
 /* What a step leaves until the next one has begun. */
 static void play_after(struct pipes *s, bool last)
 {
-    uint64_t out = chip_cost(COST_UB_GM_FIXED) + (uint64_t)LOOP_LANES * s->p->room.width *
-                                                     2 / chip_cost(COST_UB_GM_RATE);
+    uint64_t out = store_cycles(s->p);
 
     if (s->p->form.value) {
         s->v = later(s->v, s->o_full);

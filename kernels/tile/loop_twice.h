@@ -87,10 +87,10 @@ enum {
 struct loop_twice {
     struct loop_form look, work; /* of kernels whose scores are what the fixpipe gives */
     struct loop_room look_room, out_room;
-    tile_value scores, top, powers,
-        summed;     /* x; the carried m; exp; what the sum adds up */
-    unsigned sum;   /* carry[] that it is */
-    tile_value acc; /* LAST of what is as wide as v */
+    tile_value scores, top;    /* x; the carried m */
+    tile_value powers, summed; /* exp; what the sum adds up */
+    unsigned sum;              /* carry[] that it is */
+    tile_value acc;            /* LAST of what is as wide as v */
     float scale;
     bool checked;               /* cmd[] */
     bool plain[TILE_NODES + 1]; /* is of indices and numbers */

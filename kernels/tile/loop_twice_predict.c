@@ -68,8 +68,7 @@ struct predictor {
     uint32_t pushed;
     struct mark mark[MARKS];
     uint32_t known; /* turns of the run */
-    uint32_t
-        turns; /* until the run ends, whose commands are pushed together; 0: of none */
+    uint32_t turns; /* of a run, whose commands are pushed together, that are left */
     bool on_vector; /* some of its parts are pushed */
     struct stretches part[TWICE_PARTS], look[LOOP_VARIANTS], work[LOOP_VARIANTS];
 };

@@ -15,8 +15,8 @@ struct windows {
     struct conv_plan plan;
     struct conv_room *room; /* of each core */
     uint32_t rows;          /* that the Vector has at a time, at most */
-    bool
-        packs; /* a stage before: filters as they are wanted chunk by chunk, or diagonals */
+    /* A stage before: filters as they are wanted chunk by chunk, or diagonals. */
+    bool packs;
     bool apart; /* each channel by itself, of f16: the fixpipe does it all, by `each` */
     struct conv whole; /* then, and of what is packed */
     struct depthwise_plan each;

@@ -43,8 +43,8 @@ struct lane {
 struct walk {
     const struct windows_flow *f;
     struct lane in, load, cube, fix, v, out;
-    uint64_t hart,
-        owed; /* where it is; what it does for the Vector when it has to wait */
+    uint64_t hart; /* where it is */
+    uint64_t owed; /* what it does for the Vector when it has to wait */
     struct {
         uint32_t pieces, slices;
     } record[CONV_PARTS][KINDS];
@@ -384,7 +384,6 @@ uint64_t windows_span(const struct windows_flow *f)
     return span + (span - half) * (all - some) / (MOST_UNITS - MOST_UNITS / 2);
 }
 
-/* Rows of filters in, fractals out, which overlap but for the first and the last. */
 /* What the Cube takes, or the way of x to L0A or of y out, of the core that has most. */
 uint64_t windows_span_apart(const struct depthwise_plan *l, unsigned cores)
 {
@@ -400,6 +399,7 @@ uint64_t windows_span_apart(const struct depthwise_plan *l, unsigned cores)
            later(later(cube, windows), out) * div_up(l->units, cores) / l->units;
 }
 
+/* Rows of filters in, fractals out, which overlap but for the first and the last. */
 uint64_t windows_span_of_packing(const struct conv *p, unsigned cores)
 {
     uint64_t taps = (uint64_t)p->kh * p->kw, bytes = conv_packed_bytes(p);
