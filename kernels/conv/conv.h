@@ -100,5 +100,7 @@ void conv_exact_table(const struct conv *p, int32_t *table);
 uint32_t conv_ref(const struct conv *p, uint64_t i);
 /* What the definition makes of a sum in fp32, S8 scaled already: the bits of an element. */
 uint32_t conv_ref_finish(const struct conv *p, float value);
+/* Likewise of channel o's sum of S8. */
+uint32_t conv_ref_whole(const struct conv *p, uint32_t o, uint32_t whole);
 
 #endif

@@ -195,11 +195,10 @@ OPERATOR(
     .types = "f16 f16 f32 -> f16; f16 f16 f32 -> f32; s8 s8 s32 -> s32; "
              "s8 s8 s32 -> s8; s8 s8 s32 -> f16",
     .prepare = prepare, .run = run, .ref = ref, .check = 64, .work = work,
-    .options = OPTIONS(
-        CONV_WINDOW, FLOAT(struct conv_own, scale, 0.001, 0, 1e30, "of s8 to s8 or f16"),
-        SIGNED(struct conv_own, zero, 0, -128, 127, "of s8 to s8: what 0 becomes"),
-        CHOICE(struct conv_own, activation, "none|relu|leaky", "behind the bias"),
-        CONV_LIMIT),
+    .options = OPTIONS(CONV_WINDOW, CONV_SCALE,
+                       CHOICE(struct conv_own, activation, "none|relu|leaky",
+                              "behind the bias"),
+                       CONV_LIMIT),
     .numpy = "conv2d(x, weight, bias, options)",
     .cases = CASES(
         "--n 1 --h 1 --w 1 --c 1 --o 1 --kh 1 --kw 1 --i 1",

@@ -30,6 +30,9 @@ struct conv_own {
     SIGNED(struct conv_own, pad_left, -1, -1, 255, "-1: as --pad"),                      \
     SIGNED(struct conv_own, pad_bottom, -1, -1, 255, "-1: as --pad"),                    \
     SIGNED(struct conv_own, pad_right, -1, -1, 255, "-1: as --pad-left")
+#define CONV_SCALE                                                                       \
+    FLOAT(struct conv_own, scale, 0.001, 0, 1e30, "of s8 to s8 or f16"),                 \
+    SIGNED(struct conv_own, zero, 0, -128, 127, "of s8 to s8: what 0 becomes")
 #define CONV_LIMIT                                                                       \
     FLOAT(struct conv_own, slope, 0.1, -1e30, 1e30, "of leaky, below 0"),                \
     FLOAT(struct conv_own, limit, INFINITY, 1e-30, INFINITY, "no more than this behind that")

@@ -75,16 +75,16 @@ static double scale_of(float scale)
 }
 
 /* By the formula in 64 bits: the doubled high half, then a division, of which each rounds. */
-static uint32_t finish_exact(const struct conv *p, const struct place *e)
+static uint32_t finish_exact(const struct conv *p, uint32_t o, uint32_t whole)
 {
     int shift;
-    double fraction = frexp((double)p->scale * (double)p->scales[e->o], &shift);
+    double fraction = frexp((double)p->scale * (double)p->scales[o], &shift);
     int64_t multiplier = llround(fraction * 2147483648.0), value;
 
     if (shift < -31) {
         return (uint8_t)p->zero;
     }
-    value = (int64_t)(int32_t)e->whole * (shift > 0 ? INT64_C(1) << shift : 1);
+    value = (int64_t)(int32_t)whole * (shift > 0 ? INT64_C(1) << shift : 1);
     value = value * multiplier;
     value = (value + (value < 0 ? 1 - (1 << 30) : 1 << 30)) / (INT64_C(1) << 31);
     if (shift < 0) {
@@ -119,20 +119,17 @@ uint32_t conv_ref_finish(const struct conv *p, float value)
     return value != value ? 0x7fc00000 : bits;
 }
 
-static uint32_t finish(const struct conv *p, struct place *e)
+uint32_t conv_ref_whole(const struct conv *p, uint32_t o, uint32_t whole)
 {
-    float value = p->in == TYPE_S8 ? (float)(int32_t)e->whole : e->sum;
+    double scale = scale_of(p->scale * (p->scales ? p->scales[o] : 1));
 
     if (p->exact) {
-        return finish_exact(p, e);
+        return finish_exact(p, o, whole);
     }
     if (p->out == TYPE_S32) {
-        return p->act == CONV_RELU && (int32_t)e->whole < 0 ? 0 : e->whole;
+        return p->act == CONV_RELU && (int32_t)whole < 0 ? 0 : whole;
     }
-    if (p->in == TYPE_S8) {
-        value *= (float)scale_of(p->scale * (p->scales ? p->scales[e->o] : 1));
-    }
-    return conv_ref_finish(p, value);
+    return conv_ref_finish(p, (float)(int32_t)whole * (float)scale);
 }
 
 uint32_t conv_ref(const struct conv *p, uint64_t i)
@@ -157,5 +154,5 @@ uint32_t conv_ref(const struct conv *p, uint64_t i)
             add_block(p, &e, first, false);
         }
     }
-    return finish(p, &e);
+    return p->in == TYPE_S8 ? conv_ref_whole(p, e.o, e.whole) : conv_ref_finish(p, e.sum);
 }

@@ -179,10 +179,9 @@ int conv_transpose_check(const struct conv_transpose *t, char why[CONV_TEXT])
     struct conv_part part;
     int err = 0;
 
-    if (p.in != TYPE_F16 || p.act > CONV_LEAKY || p.add) {
-        snprintf(why, CONV_TEXT, "no transposed convolution of %s to %s", type_name(p.in),
-                 type_name(p.out));
-        return ERR_TYPE;
+    if (p.act > CONV_LEAKY || p.add || p.scales) {
+        snprintf(why, CONV_TEXT, "no transposed convolution with what the Vector adds");
+        return ERR_ARG;
     }
     if (p.n == 0 || p.h == 0 || p.w == 0 || p.c == 0 || p.o == 0 || p.kh == 0 ||
         p.kw == 0) {

@@ -20,10 +20,11 @@
  *          and of sums that are added where rows overlap each tap would be an atomic addition
  *          in GM. What it costs: x comes to L1 once for each part, and pixels of y leave one
  *          row at a time.
- * Numbers  as conv.h's of F16, filter rows and columns from the last one back.
+ * Numbers  as conv.h's, of F16 filter rows and columns from the last one back.
  * Ranges   as conv.h's; more_h and more_w (output_padding) below the stride or the dilation
  *          of their side; windows of a part reach up to 255 rows and columns beyond x.
- * Types    x, weight F16, bias F32, y F16 or F32. Layout, buffers, errors: conv.h.
+ * Types    x, weight F16, bias F32, y F16 or F32; or x, weight S8, bias S32, y S32, or S8 or
+ *          F16 times scale. Layout, buffers, errors: conv.h.
  * Source   Shi et al., Is the deconvolution layer the same as a convolutional layer?
  */
 #ifndef KERNELS_CONV_TRANSPOSE_H

@@ -87,14 +87,26 @@ struct place {
     const struct conv *p;
     int64_t n, row, col;
     uint64_t o;
-    float sum;
+    float sum;      /* of F16 */
+    uint32_t whole; /* of S8 */
 };
+
+/* x at, or 0 where there is none, times the weight at. */
+static void add_one(struct place *e, bool there, uint64_t x, uint64_t weight)
+{
+    if (e->p->in == TYPE_S8) {
+        const int8_t *from = e->p->x, *by = e->p->weight;
+        e->whole += (uint32_t)((there ? from[x] : 0) * by[weight]);
+    } else {
+        const uint16_t *from = e->p->x, *by = e->p->weight;
+        e->sum = fmaf(there ? f16_to_f32(from[x]) : 0, f16_to_f32(by[weight]), e->sum);
+    }
+}
 
 /* Channels [first, first + BLOCK) of the group under tap (r, s), if it is one of the place's. */
 static bool add(struct place *e, uint32_t r, uint32_t s, uint32_t first)
 {
     const struct conv *p = e->p;
-    const uint16_t *x = p->x, *weight = p->weight;
     int64_t down = e->row + p->pad_top - (int64_t)r * p->dilation_h;
     int64_t across = e->col + p->pad_left - (int64_t)s * p->dilation_w;
     int64_t h = down / p->stride_h, w = across / p->stride_w;
@@ -106,14 +118,12 @@ static bool add(struct place *e, uint32_t r, uint32_t s, uint32_t first)
         return false;
     }
     for (uint32_t i = first; i < first + BLOCK; i++) {
-        float a = 0, b = 0;
         if (i < in) {
-            b = f16_to_f32(weight[((e->o * p->kh + r) * p->kw + s) * in + i]);
-            a = there ? f16_to_f32(
-                            x[(uint64_t)((e->n * p->h + h) * p->w + w) * p->c + from + i])
-                      : 0;
+            add_one(e, there, (uint64_t)((e->n * p->h + h) * p->w + w) * p->c + from + i,
+                    ((e->o * p->kh + r) * p->kw + s) * in + i);
+        } else {
+            e->sum += 0.0f;
         }
-        e->sum = fmaf(a, b, e->sum);
     }
     return true;
 }
@@ -129,7 +139,11 @@ static uint32_t element(const struct conv_transpose *t, uint64_t i)
                       .o = i % p->o};
     bool any = false;
 
-    e.sum = p->bias ? ((const float *)p->bias)[e.o] : 0;
+    if (p->bias && p->in == TYPE_S8) {
+        e.whole = ((const uint32_t *)p->bias)[e.o];
+    } else if (p->bias) {
+        e.sum = ((const float *)p->bias)[e.o];
+    }
     for (uint32_t first = 0; first < p->c / p->groups; first += BLOCK) {
         for (uint32_t r = p->kh; r-- > 0;) {
             for (uint32_t s = p->kw; s-- > 0;) {
@@ -138,7 +152,8 @@ static uint32_t element(const struct conv_transpose *t, uint64_t i)
         }
     }
     e.sum += any ? -0.0f : 0.0f; /* without taps it is bias + 0 x 0 */
-    return conv_ref_finish(p, e.sum);
+    return p->in == TYPE_S8 ? conv_ref_whole(p, (uint32_t)e.o, e.whole)
+                            : conv_ref_finish(p, e.sum);
 }
 
 static void ref(const struct op_call *c, unsigned out, uint64_t first, uint64_t n,
@@ -177,10 +192,11 @@ OPERATOR(
     conv_transpose,
     .summary = "y = act(transposed convolution of x + bias), channels last",
     .io = "x[n,h,w,c] weight[o,kh,kw,i] bias?[o] -> y[n,oh,ow,o]", .shape = shape,
-    .types = "f16 f16 f32 -> f16; f16 f16 f32 -> f32", .prepare = prepare, .run = run,
-    .ref = ref, .check = 64, .work = work,
+    .types = "f16 f16 f32 -> f16; f16 f16 f32 -> f32; s8 s8 s32 -> s32; "
+             "s8 s8 s32 -> s8; s8 s8 s32 -> f16",
+    .prepare = prepare, .run = run, .ref = ref, .check = 64, .work = work,
     .options = OPTIONS(
-        CONV_WINDOW,
+        CONV_WINDOW, CONV_SCALE,
         NUMBER(struct conv_own, output_pad, 0, 0, 254, "rows more of y, and columns"),
         SIGNED(struct conv_own, output_pad_w, -1, -1, 254, "-1: as --output-pad"),
         CHOICE(struct conv_own, activation, "none|relu|leaky", "behind the bias"),
@@ -193,6 +209,10 @@ OPERATOR(
         "--shapes 1x6x5x3,5x1x2x3,5 --stride 3 --stride-w 2 --output-pad-w 1",
         "--shapes 1x5x4x18,6x3x3x18,6 --stride 2 --dilation 3 --pad 2 --pad-right 0",
         "--shapes 3x3x4x24,20x3x3x6 --groups 4 --pad 1 --dilation-w 2",
+        "--shapes 2x5x6x40,9x4x3x40,9 --stride 2 --pad 1 --type s8 --out s8 --zero -3 "
+        "--scale 2e-4 --activation relu",
+        "--shapes 1x3x4x33,18x2x3x33 --stride 3 --type s8 --out f16",
+        "--shapes 1x4x3x8,4x3x3x4,4 --groups 2 --stride 2 --dilation 2 --type s8",
         "--shapes 1x9x8x16,16x5x4x16,16 --stride 4 --dilation 2 --pad 7 "
         "--activation leaky --limit 2",
         "--shapes 1x3x40x320,24x3x3x320,24 --stride 1 --stride-w 2 --pad 2"));

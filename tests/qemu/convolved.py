@@ -37,7 +37,7 @@ def conv_transpose(conv2d, x, weight, bias, o):
     full[:, reach[0] : reach[0] + size[0] : stride[0],
          reach[1] : reach[1] + size[1] : stride[1]] = x
     y = np.zeros((n, *(s + r + m - sum(p) for s, r, m, p in zip(size, reach, more, pads)),
-                  len(weight)), np.float32)
+                  len(weight)), np.int32 if o["out"] == np.int32 else np.float32)
     window = o | {"pad": 0, "pad_left": 0, "pad_bottom": 0, "pad_right": 0,
                   "stride": stride[0], "stride_w": stride[1]}
     for a, b in np.ndindex(*np.minimum(stride, y.shape[1:3])):
