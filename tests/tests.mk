@@ -52,7 +52,7 @@ $(B)/san/report: LIBS = -lz
 $(B)/fuzz-program $(B)/fuzz-snapshot: $(FUZZ_SRC:%=$(B)/fuzzer/%.o)
 $(B)/fuzz-tile: $(patsubst %,$(B)/fuzzer/%.o,tests/fuzz/tile.c $(TILE_SRC) $(TABLES))
 $(B)/fuzz-plan: $(patsubst %,$(B)/fuzzer/%.o,tests/fuzz/plan.c $(PLAN_SRC) $(TILE_SRC) \
-    hal/err.c $(TABLES))
+    kernels/cli/npy_header.c hal/err.c $(TABLES))
 # That ends where the program would, and has its memory; what is of the machine is not there.
 $(B)/fuzz-onnx: $(patsubst %,$(B)/fuzzer/%.o,tests/fuzz/onnx.c tests/fuzz/model.c \
     $(filter-out tools/graph/main.c,$(GRAPH_SRC)))

@@ -84,6 +84,17 @@ static bool names(const struct plan *p, uint32_t at, uint64_t texts)
     return true;
 }
 
+/* A file has elements as the machine has, but for whole numbers of 64 bits, and float32 for
+ * bfloat16. */
+static bool file_holds(const struct plan_tensor *t)
+{
+    enum npy_type file = (enum npy_type)t->file;
+
+    return npy_type_bytes(file) * 8 == type_bits(t->type) ||
+           (file == NPY_I8 && t->type == TYPE_S32) ||
+           (file == NPY_F4 && t->type == TYPE_BF16);
+}
+
 static bool tensor_holds(const struct plan *p, const struct plan_tensor *t,
                          uint64_t texts)
 {
@@ -91,7 +102,8 @@ static bool tensor_holds(const struct plan *p, const struct plan_tensor *t,
     uint64_t end = t->place == PLAN_CONSTANT ? h->bytes : h->arena, n = 1, bytes;
 
     if (!names(p, t->name, texts) || t->rank > PLAN_RANK || t->place > PLAN_ARENA ||
-        t->type >= TYPE_COUNT || type_bits(t->type) < 8 || t->file >= NPY_TYPES) {
+        t->type >= TYPE_COUNT || type_bits(t->type) < 8 || t->file >= NPY_TYPES ||
+        !file_holds(t)) {
         return false;
     }
     for (unsigned d = 0; d < t->rank; d++) {
@@ -151,7 +163,8 @@ static bool size_holds(struct plan *plan, uint64_t at, const struct plan_header 
     uint64_t texts = h->constants - h->texts;
     bool good =
         h->bytes == first->bytes && h->constants == first->constants &&
-        h->texts == first->texts && h->n_tensors <= PLAN_MOST &&
+        h->texts == first->texts && h->n_inputs == first->n_inputs &&
+        h->n_outputs == first->n_outputs && h->n_tensors <= PLAN_MOST &&
         h->n_steps <= PLAN_MOST &&
         lies(h->tensors, h->n_tensors, sizeof(struct plan_tensor), h->texts) &&
         lies(h->steps, h->n_steps, sizeof(struct plan_step), h->texts) &&
