@@ -58,14 +58,28 @@ static size_t element(const struct plan_tensor *t)
     return type_bits(t->type) / 8;
 }
 
-/* Whole numbers of 64 bits as the machine has them. False: element *i does not fit. */
-static bool narrow(const int64_t *from, int32_t *to, uint64_t n, uint64_t *i)
+/* A file's elements as the machine has them, in their place: 32 bits of int64, bfloat16 of
+ * float32. False: element *i does not fit. */
+static bool narrow(const struct plan_tensor *t, char *data, uint64_t *i)
 {
-    for (*i = 0; *i < n; (*i)++) {
-        if (from[*i] != (int32_t)from[*i]) {
+    uint64_t n = plan_count(t);
+
+    for (*i = 0; *i < n && t->file == NPY_I8; (*i)++) {
+        int64_t whole;
+        int32_t word;
+        memcpy(&whole, data + *i * sizeof(whole), sizeof(whole));
+        word = (int32_t)whole;
+        if (whole != word) {
             return false;
         }
-        to[*i] = (int32_t)from[*i];
+        memcpy(data + *i * sizeof(word), &word, sizeof(word));
+    }
+    for (*i = 0; *i < n && t->type == TYPE_BF16; (*i)++) {
+        float number;
+        uint16_t half;
+        memcpy(&number, data + *i * sizeof(number), sizeof(number));
+        half = (uint16_t)data_round((double)number, TYPE_BF16);
+        memcpy(data + *i * sizeof(half), &half, sizeof(half));
     }
     return true;
 }
@@ -130,7 +144,7 @@ static int take_input(const struct graph_run *run, unsigned i, const char *path,
     char *to = graph_at(run, run->plan.head->input[i]);
     uint64_t n = plan_count(t), at;
 
-    if (npy->type == NPY_I8 && !narrow(npy->data, npy->data, n, &at)) {
+    if (!narrow(t, npy->data, &at)) {
         fprintf(stderr, "graph: %s: element %llu does not fit 32 bits\n", path,
                 (unsigned long long)at);
         return RUN_INPUT;

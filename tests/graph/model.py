@@ -5,9 +5,11 @@
 #
 #   write(PATH, nodes, inputs, outputs, constants)
 #       nodes: (op, inputs, outputs, attributes); a list may have names with blanks between
-#       inputs: name -> (numpy type, shape); outputs: names; constants: name -> array
+#       inputs: name -> (numpy type, or "bfloat16", shape); outputs: names; constants: name ->
+#       array
 #   Model(nodes, inputs, outputs)
-#       the same with arrays as inputs, compiled; what it was refused for, or its run
+#       the same with arrays as inputs, compiled, of float32 as `wide` says; what it was
+#       refused for, or its run
 import os
 import struct
 import subprocess
@@ -20,7 +22,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 GRAPH, SALAI = f"{ROOT}/build/graph", f"{ROOT}/tools/salai"
 
 TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7, "bool": 9, "float16": 10,
-         "float64": 11}
+         "float64": 11, "bfloat16": 16}
 
 
 def varint(n):
@@ -72,7 +74,8 @@ def node(op, inputs, outputs, attributes, number):
 def value_info(name, kind, shape):
     dims = b"".join(field(1, field(1, d) if isinstance(d, int) else field(2, d))
                     for d in shape)
-    return field(1, name) + field(2, field(1, field(1, TYPES[np.dtype(kind).name]) +
+    kind = kind if kind in TYPES else np.dtype(kind).name
+    return field(1, name) + field(2, field(1, field(1, TYPES[kind]) +
                                            field(2, dims)))
 
 
@@ -95,13 +98,14 @@ def crc(data):
 class Model:
     """What becomes of nodes."""
 
-    def __init__(self, nodes, inputs, outputs, constants=None, opset=13, options=()):
+    def __init__(self, nodes, inputs, outputs, constants=None, opset=13, options=(),
+                 wide="float32"):
         self.folder = tempfile.TemporaryDirectory(prefix="plan.", dir=f"{ROOT}/build/test")
         self.work = self.folder.name
         self.inputs, self.outputs = inputs, outputs.split(" ")
         write(f"{self.work}/m.onnx", nodes,
-                    {name: (a.dtype, a.shape) for name, a in inputs.items()}, outputs,
-                    constants, opset)
+                    {name: (wide if a.dtype == np.float32 else a.dtype, a.shape)
+                     for name, a in inputs.items()}, outputs, constants, opset)
         done = self.call(GRAPH, "compile", f"{self.work}/m.onnx", f"{self.work}/plan",
                          "--explain", f"{self.work}/explain.txt",
                          "--json", f"{self.work}/explain.json", *options)

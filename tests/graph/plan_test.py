@@ -84,6 +84,20 @@ def whole_numbers_of_32_bits():
 
 
 @test
+def bfloat16_comes_and_goes_as_float32():
+    """NumPy has no such type; a number between two is rounded to the even one."""
+    x = np.array([1, -2.5, 1 + 2**-8, 1 + 3 * 2**-8, 3e38, np.inf], np.float32)
+    want = np.array([1, -2.5, 1, 1 + 2**-6, np.uint32(0x7f620000).view(np.float32), np.inf],
+                    np.float32)
+    m = Model([("Abs", "x", "y")], {"x": x}, "y", wide="bfloat16")
+    out, said = m.run()
+    given = m.call(GRAPH, "compile", f"{m.work}/m.onnx", f"{m.work}/again", "--in",
+                   f"{m.work}/x.npy")
+    return (([] if np.array_equal(out.get("y"), abs(want)) else [f"{out or said}"]) +
+            ([f"with its value: {given.stderr}"] if given.returncode else []))
+
+
+@test
 def conv_of_f16_is_an_operator():
     """By conv2d of the firmware, which has channels last; strides, pads and groups go along."""
     wrong = []

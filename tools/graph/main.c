@@ -226,6 +226,17 @@ static void end(FILE *f, const char *path)
     }
 }
 
+/* A file of float32 as bfloat16, for which NumPy has no type. */
+static void round_given(const struct tensor *t)
+{
+    if (t->type == ELEM_BF16 && t->given->type == ELEM_F32) {
+        for (int64_t i = 0; i < tensor_count(t->given); i++) {
+            t->given->value[i] = elem_round(ELEM_BF16, t->given->value[i]);
+        }
+        t->given->type = ELEM_BF16;
+    }
+}
+
 /* Values of the inputs, in order: a plan is made for one where shapes depend on it. */
 static void give(struct graph *g)
 {
@@ -235,6 +246,7 @@ static void give(struct graph *g)
             graph_die(g, "%s: it has %u inputs", given[i], g->n_inputs);
         }
         t->given = graph_read_npy(given[i]);
+        round_given(t);
         if (n_variants > 1 && !shape_equal(&t->given->shape, &t->shape)) {
             t->given = NULL; /* it is of another size */
             continue;
