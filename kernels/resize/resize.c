@@ -21,15 +21,26 @@ static const char along_rows[] =
     "kernel rows(x: %s[n, h, r], a: %s[p, h]) -> y: %s[n, p, r]\n"
     "    y = %s(%s a, h))\n";
 
-double resize_weight(bool corners, uint32_t of_x, uint32_t of_y, uint32_t from,
-                     uint32_t to)
+/* Where element `to` lies among those of x. */
+static double place(bool corners, uint32_t of_x, uint32_t of_y, uint32_t to)
 {
     double last = of_x - 1.0, at = (to + 0.5) * of_x / of_y - 0.5;
 
     if (corners) {
         at = of_y > 1 ? to * last / (of_y - 1.0) : 0;
     }
-    return fmax(0, 1 - fabs(fmin(fmax(at, 0), last) - from));
+    return fmin(fmax(at, 0), last);
+}
+
+double resize_weight(bool corners, uint32_t of_x, uint32_t of_y, uint32_t from,
+                     uint32_t to)
+{
+    return fmax(0, 1 - fabs(place(corners, of_x, of_y, to) - from));
+}
+
+uint32_t resize_first(bool corners, uint32_t of_x, uint32_t of_y, uint32_t to)
+{
+    return (uint32_t)place(corners, of_x, of_y, to);
 }
 
 static uint64_t elements(const struct resize *p, uint32_t rows, uint32_t columns)
@@ -137,6 +148,78 @@ void resize_weights(const struct resize *p, void *room)
     weigh(p, (char *)room + at.a, p->h, p->rows);
 }
 
+/* --- channels that zeros have spoilt --- */
+
+static float number(const struct resize *p, const void *of, uint64_t i)
+{
+    return p->type == TYPE_F16 ? f16_to_f32(((const uint16_t *)of)[i])
+                               : ((const float *)of)[i];
+}
+
+static void put(const struct resize *p, uint64_t i, float x)
+{
+    if (p->type == TYPE_F16) {
+        ((uint16_t *)p->y)[i] = f32_to_f16(x);
+    } else {
+        ((float *)p->y)[i] = x != x ? NAN : x;
+    }
+}
+
+/* Of two numbers, the second of which may not be there, and their weights. */
+static float two(const struct resize *p, const float x[2], const float weight[2])
+{
+    float sum = weight[0] != 0 ? x[0] * weight[0] : 0;
+
+    sum = weight[1] != 0 ? fmaf(x[1], weight[1], sum) : sum;
+    return p->type == TYPE_F16 ? f16_to_f32(f32_to_f16(sum)) : sum;
+}
+
+/* Weights of element `to` by the table that weigh() has made; the first that has one. */
+static uint32_t taps(const struct resize *p, const void *table, uint32_t of_x,
+                     uint32_t of_y, uint32_t to, float weight[2])
+{
+    uint32_t first = resize_first(p->corners, of_x, of_y, to);
+    uint64_t at = (uint64_t)to * of_x + first;
+
+    weight[0] = number(p, table, at);
+    weight[1] = first + 1 < of_x ? number(p, table, at + 1) : 0;
+    return first;
+}
+
+static void again(const struct resize *p, const char *room, uint32_t image, uint32_t c)
+{
+    struct places at = places_of(p);
+
+    for (uint32_t r = 0; r < p->rows; r++) {
+        float a[2], b[2], line[2] = {0}, x[2] = {0};
+        uint32_t h = taps(p, room + at.a, p->h, p->rows, r, a);
+        for (uint32_t q = 0; q < p->columns; q++) {
+            uint32_t w = taps(p, room + at.b, p->w, p->columns, q, b);
+            for (uint32_t i = 0; i < 2 && h + i < p->h; i++) {
+                uint64_t from = (((uint64_t)image * p->h + h + i) * p->w + w) * p->c + c;
+                x[0] = number(p, p->x, from);
+                x[1] = w + 1 < p->w ? number(p, p->x, from + p->c) : 0;
+                line[i] = two(p, x, b);
+            }
+            put(p, (((uint64_t)image * p->rows + r) * p->columns + q) * p->c + c,
+                two(p, line, a));
+        }
+    }
+}
+
+static void mend(const struct resize *p, const char *room)
+{
+    uint64_t image = (uint64_t)p->rows * p->columns * p->c;
+
+    for (uint32_t n = 0; n < p->n; n++) {
+        for (uint32_t c = 0; c < p->c; c++) {
+            if (isnan(number(p, p->y, n * image + c))) {
+                again(p, room, n, c);
+            }
+        }
+    }
+}
+
 int resize(const struct tile_chain *plan, const struct resize *p, void *room,
            struct sched_report *report)
 {
@@ -149,6 +232,10 @@ int resize(const struct tile_chain *plan, const struct resize *p, void *room,
     int err = check(p, &error);
 
     report->text[0] = 0;
-    return err ? err
-               : tile_chain_run(plan, "resize", p->cores, call, r + at.scratch, report);
+    err = err ? err
+              : tile_chain_run(plan, "resize", p->cores, call, r + at.scratch, report);
+    if (!err) {
+        mend(p, room);
+    }
+    return err;
 }

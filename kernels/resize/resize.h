@@ -7,8 +7,10 @@
  *   at = (i + 1/2) from / to - 1/2, or, with `corners`, i (from - 1) / (to - 1), within x.
  *
  * Way      Two steps of one launch, products with b, then with a, which are nearly empty: what
- *          the Cube makes of zeros costs less than rows by index. So a NaN or an infinity makes
- *          all of its channel in its image NaN.
+ *          the Cube makes of zeros costs less than rows by index. But 0 times a NaN or an
+ *          infinity is NaN, so of one that has such all of its channel in its image: where the
+ *          first pixel is NaN, the hart does that channel again by its two rows and columns.
+ * Numbers  a number whose weight is 0 has no part in the sum, be it NaN or infinite.
  * Types    x and y both F32 or F16; F16: weights, and what lies between the steps, as well. Of a
  *          chip whose Cube has no F32 the Vector adds those up, of lines that UB holds.
  * Ranges   sizes from 1 up, less than 2^31 elements of each.
@@ -35,6 +37,8 @@ enum { RESIZE_STEPS = 2, RESIZE_ARENA_BYTES = RESIZE_STEPS * TILE_ARENA_BYTES };
 /* Weight of element `from` of so many for element `to` of y. */
 double resize_weight(bool corners, uint32_t of_x, uint32_t of_y, uint32_t from,
                      uint32_t to);
+/* The first of the two that have a part in element `to`. */
+uint32_t resize_first(bool corners, uint32_t of_x, uint32_t of_y, uint32_t to);
 /* Plans it in the arena, which has RESIZE_ARENA_BYTES. On failure `error` says why. */
 MUST_CHECK int resize_plan(struct tile_chain *plan, const struct resize *p,
                            struct tile_arena *arena, struct tile_error *error);

@@ -7,6 +7,7 @@
 
 #include "kernels/cli/limit.h"
 #include "kernels/cli/op.h"
+#include "kernels/lib/f16.h"
 #include "kernels/resize/resize.h"
 #include "kernels/tile/tile_op.h"
 
@@ -82,6 +83,17 @@ static int run(const struct op_call *c, struct sched_report *report)
     return resize(&room->plan, &p, c->work[1], report);
 }
 
+/* What the machine has of a weight may be 0. */
+static double weight_of(const struct resize *p, uint32_t of_x, uint32_t of_y,
+                        uint32_t from, uint32_t to)
+{
+    double weight = resize_weight(p->corners, of_x, of_y, from, to);
+    float held =
+        p->type == TYPE_F16 ? f16_to_f32(f32_to_f16((float)weight)) : (float)weight;
+
+    return held == 0 ? 0 : weight;
+}
+
 /* Weights, and in F16 what lies between the steps, are rounded; as many sums have two terms. */
 static void ref(const struct op_call *c, unsigned out, uint64_t first, uint64_t n,
                 struct op_want *want)
@@ -95,11 +107,11 @@ static void ref(const struct op_call *c, unsigned out, uint64_t first, uint64_t 
         uint32_t q = (uint32_t)(at % p.columns), r = (uint32_t)(at / p.columns % p.rows);
         double sum = 0, size = 0;
         for (uint32_t h = 0; h < p.h; h++) {
-            double a = resize_weight(p.corners, p.h, p.rows, h, r);
-            for (uint32_t w = 0; w < p.w; w++) {
+            double a = weight_of(&p, p.h, p.rows, h, r);
+            for (uint32_t w = 0; a > 0 && w < p.w; w++) {
                 uint64_t from = ((image * p.h + h) * p.w + w) * p.c + e % p.c;
-                double term = a * resize_weight(p.corners, p.w, p.columns, w, q) *
-                              tensor_number(&c->in[0], from);
+                double weight = a * weight_of(&p, p.w, p.columns, w, q);
+                double term = weight > 0 ? weight * tensor_number(&c->in[0], from) : 0;
                 sum += term;
                 size += fabs(term);
             }
@@ -126,8 +138,11 @@ OPERATOR(resize_linear, .summary = "x at other rows and columns, linear between 
                             NUMBER(struct own, columns, 8, 1, 65535, "of y"),
                             FLAG(struct own, corners,
                                  "those of x and y lie on each other")),
-         .numpy = "y, bound = interpolated(x, rows, columns, options[\"corners\"])",
+         .numpy = "y, bound = interpolated(x, rows, columns, options)",
          .cases = CASES("--n 1 --h 1 --w 1 --c 1", "--n 2 --h 3 --w 5 --c 7 --rows 7",
                         "--n 1 --h 9 --w 20 --c 20 --rows 4 --columns 33 --type f16",
                         "--n 2 --h 6 --w 7 --c 16 --rows 12 --columns 14 --corners",
+                        "--n 2 --h 3 --w 4 --c 40 --rows 7 --columns 9 --data bits",
+                        "--n 1 --h 8 --w 8 --c 9 --rows 4 --columns 16 --data special "
+                        "--type f16",
                         "--n 2 --h 6 --w 17 --c 33 --rows 13 --columns 34 --type f16"));

@@ -468,7 +468,7 @@ def wrong_elements(got, want, tolerance, name):
     bound = (np.load(f"{name}.bound.npy").reshape(-1) if tolerance == -1
              else tolerance * np.abs(np.spacing(want)).astype(np.float64).reshape(-1))
     same = (wide[0] == wide[1]) | (np.isnan(wide[0]) & np.isnan(wide[1]))
-    return ~(same | (np.abs(wide[0] - wide[1]) <= bound))
+    return ~(same | (np.abs(np.subtract(*np.where(same, 0, wide))) <= bound))
 
 
 def difference(name, tolerance):

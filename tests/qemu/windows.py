@@ -35,17 +35,23 @@ def pooled(x, o, combine):
     return y
 
 
-def interpolated(x, rows, columns, corners):
+def interpolated(x, rows, columns, o):
     """Rows and columns of x (n, h, w, c) by linear weights, and what y may be off."""
-    def weights(of_x, of_y):
-        at = (np.arange(of_y) * (of_x - 1) / max(of_y - 1, 1) if corners else
+    def taps(of_x, of_y):
+        at = (np.arange(of_y) * (of_x - 1) / max(of_y - 1, 1) if o["corners"] else
               (np.arange(of_y) + 0.5) * of_x / of_y - 0.5)
-        away = np.clip(at, 0, of_x - 1)[:, None] - np.arange(of_x)
-        return np.maximum(0, 1 - np.abs(away))
-    unit = 2.0**-11 if x.dtype == np.float16 else 2.0**-24
-    a, b, x = weights(x.shape[1], rows), weights(x.shape[2], columns), x.astype(np.float64)
-    y, size = (np.einsum("ph,qw,nhwc->npqc", a, b, z) for z in (x, np.abs(x)))
-    return y, 6 * unit * size + 1e-7 * unit
+        first, after = np.divmod(np.clip(at, 0, of_x - 1), 1)
+        for i, weight in (first, 1 - after), (np.minimum(first + 1, of_x - 1), after):
+            yield i.astype(int), np.where(weight.astype(o["out"]) == 0, 0, weight)
+    unit, least = (2.0**-11, 2.0**-23) if o["out"] == np.float16 else (2.0**-24, 2.0**-147)
+    y = size = 0
+    for h, a in taps(x.shape[1], rows):
+        for w, b in taps(x.shape[2], columns):
+            weight = (a[:, None] * b)[None, :, :, None]
+            term = weight * x[:, h][:, :, w].astype(np.float64)
+            term = np.where(weight == 0, 0, term)
+            y, size = y + term, size + np.abs(term)
+    return y, 6 * unit * size + least
 
 
 def listed(text, ndim, rest):
