@@ -5,7 +5,6 @@
 #include "kernels/attention/attention.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "kernels/lib/share.h"
 #include "kernels/tile/text.h"
@@ -73,28 +72,17 @@ static int check(const struct attention *p, struct tile_error *error)
     return 0;
 }
 
-static int set_size(struct tile_kernel *k, const char *dim, uint32_t size)
-{
-    return tile_set_size(k, tile_find_dim(k, dim), size);
-}
-
 /* rows of `in` elements to `parts` times the columns of all heads. */
 static int add_product(struct attention_plan *plan, const struct attention *p,
                        uint32_t rows, uint32_t in, uint32_t parts,
                        struct tile_arena *arena, struct tile_error *error)
 {
-    const char *text = p->bias ? project : project_plainly;
-    struct tile_kernel *k = tile_parse(arena, text, strlen(text), NULL, error);
+    const struct tile_size sizes[] = {{"r", rows}, {"e", in}, {"p", parts * columns(p)}};
+    struct tile_kernel *k;
+    int err =
+        tile_parse_sized(&k, p->bias ? project : project_plainly, sizes, 3, arena, error);
 
-    if (k == NULL) {
-        return ERR_NOMEM;
-    }
-    if (set_size(k, "r", rows) || set_size(k, "e", in) ||
-        set_size(k, "p", parts * columns(p))) {
-        *error = k->error;
-        return ERR_SHAPE;
-    }
-    return tile_chain_add(&plan->chain, k, p->cores, arena, error);
+    return err ? err : tile_chain_add(&plan->chain, k, p->cores, arena, error);
 }
 
 static void write_loop(struct attention_plan *plan, const struct attention *p)
@@ -117,17 +105,15 @@ static void write_loop(struct attention_plan *plan, const struct attention *p)
 static int add_loop(struct attention_plan *plan, const struct attention *p,
                     struct tile_arena *arena, struct tile_error *error)
 {
+    const struct tile_size sizes[] = {
+        {"n", p->n}, {"s", p->s}, {"t", p->t}, {"h", p->heads}, {"d", p->width}};
     struct tile_kernel *k;
+    int err;
 
     write_loop(plan, p);
-    k = tile_parse(arena, plan->text, strlen(plan->text), NULL, error);
-    if (k == NULL) {
-        return ERR_NOMEM;
-    }
-    if (set_size(k, "n", p->n) || set_size(k, "s", p->s) || set_size(k, "t", p->t) ||
-        set_size(k, "h", p->heads) || set_size(k, "d", p->width)) {
-        *error = k->error;
-        return ERR_SHAPE;
+    err = tile_parse_sized(&k, plan->text, sizes, 5, arena, error);
+    if (err) {
+        return err;
     }
     for (unsigned i = 0; i < PARTS; i++) {
         uint32_t parts = !p->context ? PARTS : i == 0 ? 1 : PARTS - 1;

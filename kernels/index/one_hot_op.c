@@ -61,27 +61,21 @@ static struct places places_of(const struct op_call *c)
 }
 
 /* The program for the sizes of a call, in the arena. */
-static struct tile_kernel *program(const struct op_call *c, struct tile_arena *arena,
-                                   struct tile_error *error)
+static int program(struct tile_kernel **k, const struct op_call *c,
+                   struct tile_arena *arena, struct tile_error *error)
 {
     const struct own *o = own_of(c);
     const char *type = c->out[0].type == TYPE_F32   ? "f32"
                        : c->out[0].type == TYPE_F16 ? "f16"
                                                     : "s32";
+    const struct tile_size sizes[] = {{"m", c->in[0].count}, {"n", o->depth}};
     char text[TEXT];
-    struct tile_kernel *k;
 
     snprintf(text, sizeof(text),
              "kernel one_hot(i: s32[m], c: s32[n]) -> y: %s[m, n]\n"
              "    y = %s(where(where(i < 0, i + %lu, i) == c, %.9g, %.9g))\n",
              type, type, (unsigned long)o->depth, (double)o->on, (double)o->off);
-    k = tile_parse(arena, text, strlen(text), NULL, error);
-    if (k && (tile_set_size(k, tile_find_dim(k, "m"), c->in[0].count) != 0 ||
-              tile_set_size(k, tile_find_dim(k, "n"), o->depth) != 0)) {
-        *error = k->error;
-        return NULL;
-    }
-    return k;
+    return tile_parse_sized(k, text, sizes, 2, arena, error);
 }
 
 static int prepare(struct op_call *c)
@@ -103,12 +97,9 @@ static int prepare(struct op_call *c)
         classes[i] = (int32_t)i;
     }
     room->arena = (struct tile_arena){.base = room->bytes, .size = sizeof(room->bytes)};
-    k = program(c, &room->arena, &error);
-    err = k ? tile_plan(&room->plan, k, c->cores, &room->arena, &error) : ERR_SHAPE;
-    if (err) {
-        fprintf(stderr, "one_hot: %s\n", error.text);
-    }
-    return err;
+    err = program(&k, c, &room->arena, &error);
+    err = err ? err : tile_plan(&room->plan, k, c->cores, &room->arena, &error);
+    return err ? tile_chain_refuse(c, err, &error) : 0;
 }
 
 static int run(const struct op_call *c, struct sched_report *report)

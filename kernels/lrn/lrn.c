@@ -5,7 +5,6 @@
 #include "kernels/lrn/lrn.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "kernels/tile/text.h"
 
@@ -47,16 +46,14 @@ static int check(const struct lrn *p, struct tile_error *error)
 }
 
 /* The program of step i for the sizes of p. */
-static struct tile_kernel *program(const struct lrn *p, unsigned i,
-                                   struct tile_arena *arena, struct tile_error *error)
+static int program(struct tile_kernel **k, const struct lrn *p, unsigned i,
+                   struct tile_arena *arena, struct tile_error *error)
 {
     const char *type = p->type == TYPE_F16 ? "f16" : "f32";
+    const struct tile_size sizes[] = {
+        {"n", p->n}, {"c", p->c}, {"p", p->pixels}, {"k", p->size}};
     char text[TEXT];
-    struct tile_kernel *k;
-    const struct {
-        const char *name;
-        uint32_t size;
-    } dims[] = {{"n", p->n}, {"c", p->c}, {"p", p->pixels}, {"k", p->size}};
+    int err;
 
     if (i == 0) {
         snprintf(text, sizeof(text), squares, type);
@@ -65,18 +62,12 @@ static struct tile_kernel *program(const struct lrn *p, unsigned i,
                  (unsigned long)before(p) + p->c, type, (double)p->bias,
                  (double)p->alpha / p->size, -(double)p->beta);
     }
-    k = tile_parse(arena, text, strlen(text), NULL, error);
-    for (unsigned d = 0; k && d < 3 + i; d++) {
-        if (tile_set_size(k, tile_find_dim(k, dims[d].name), dims[d].size) != 0) {
-            *error = k->error;
-            return NULL;
-        }
+    err = tile_parse_sized(k, text, sizes, 3 + i, arena, error);
+    if (!err && i == 1) { /* from a window to the next it is one plane */
+        (*k)->param[1].row = 2;
+        (*k)->param[1].apart = p->pixels;
     }
-    if (k && i == 1) { /* from a window to the next it is one plane */
-        k->param[1].row = 2;
-        k->param[1].apart = p->pixels;
-    }
-    return k;
+    return err;
 }
 
 int lrn_plan(struct tile_chain *plan, const struct lrn *p, struct tile_arena *arena,
@@ -86,8 +77,9 @@ int lrn_plan(struct tile_chain *plan, const struct lrn *p, struct tile_arena *ar
 
     plan->n = 0;
     for (unsigned i = 0; i < LRN_STEPS && !err; i++) {
-        struct tile_kernel *k = program(p, i, arena, error);
-        err = k ? tile_chain_add(plan, k, p->cores, arena, error) : ERR_SHAPE;
+        struct tile_kernel *k;
+        err = program(&k, p, i, arena, error);
+        err = err ? err : tile_chain_add(plan, k, p->cores, arena, error);
     }
     return err;
 }

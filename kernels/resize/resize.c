@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "hal/chip.h"
 #include "kernels/lib/f16.h"
@@ -64,29 +63,18 @@ static int check(const struct resize *p, struct tile_error *error)
     return 0;
 }
 
-static struct tile_kernel *program(const struct resize *p, unsigned step,
-                                   struct tile_arena *arena, struct tile_error *error)
+static int program(struct tile_kernel **k, const struct resize *p, unsigned step,
+                   struct tile_arena *arena, struct tile_error *error)
 {
     const char *type = p->type == TYPE_F16 ? "f16" : "f32";
-    const struct {
-        const char *name;
-        uint32_t size;
-    } dims[RESIZE_STEPS][4] = {
+    const struct tile_size sizes[RESIZE_STEPS][4] = {
         {{"m", p->n * p->h}, {"w", p->w}, {"c", p->c}, {"q", p->columns}},
         {{"n", p->n}, {"h", p->h}, {"r", p->columns * p->c}, {"p", p->rows}}};
-    struct tile_kernel *k;
     char text[TEXT];
 
     snprintf(text, sizeof(text), step == 0 ? along_columns : along_rows, type, type, type,
              type, chip_has_type(PIPE_M, p->type) ? "dot(x," : "sum(x *");
-    k = tile_parse(arena, text, strlen(text), NULL, error);
-    for (unsigned d = 0; k && d < 4; d++) {
-        if (tile_set_size(k, tile_find_dim(k, dims[step][d].name), dims[step][d].size)) {
-            *error = k->error;
-            return NULL;
-        }
-    }
-    return k;
+    return tile_parse_sized(k, text, sizes[step], 4, arena, error);
 }
 
 int resize_plan(struct tile_chain *plan, const struct resize *p, struct tile_arena *arena,
@@ -96,8 +84,9 @@ int resize_plan(struct tile_chain *plan, const struct resize *p, struct tile_are
 
     plan->n = 0;
     for (unsigned i = 0; i < RESIZE_STEPS && !err; i++) {
-        struct tile_kernel *k = program(p, i, arena, error);
-        err = k ? tile_chain_add(plan, k, p->cores, arena, error) : ERR_SHAPE;
+        struct tile_kernel *k;
+        err = program(&k, p, i, arena, error);
+        err = err ? err : tile_chain_add(plan, k, p->cores, arena, error);
     }
     return err;
 }

@@ -356,3 +356,20 @@ struct tile_kernel *tile_parse(struct tile_arena *arena, const char *text, size_
 
     return tile_parse_open(arena, text, bytes, name, &open, NULL, error);
 }
+
+int tile_parse_sized(struct tile_kernel **kernel, const char *text,
+                     const struct tile_size *sizes, unsigned n, struct tile_arena *arena,
+                     struct tile_error *error)
+{
+    struct tile_kernel *k = tile_parse(arena, text, strlen(text), NULL, error);
+    int err = k ? 0 : ERR_NOMEM;
+
+    for (unsigned i = 0; i < n && !err; i++) {
+        err = tile_set_size(k, tile_find_dim(k, sizes[i].dim), sizes[i].size);
+    }
+    if (k && err) {
+        *error = k->error;
+    }
+    *kernel = k;
+    return err;
+}

@@ -88,7 +88,16 @@ struct tile_bound {
  * live on. NULL: *error says what was expected, and where. */
 struct tile_kernel *tile_parse(struct tile_arena *arena, const char *text, size_t bytes,
                                const char *name, struct tile_error *error);
-/* The same of a kernel that leaves something open, which *open tells. bound NULL: the first
+/* The same of a text that has one kernel, with sizes of its dimensions. ERR_NOMEM: it cannot be
+ * read, as the arena is too small for it; ERR_SHAPE; *error says what is wrong. */
+struct tile_size {
+    const char *dim;
+    uint64_t size;
+};
+MUST_CHECK int tile_parse_sized(struct tile_kernel **kernel, const char *text,
+                                const struct tile_size *sizes, unsigned n,
+                                struct tile_arena *arena, struct tile_error *error);
+/* tile_parse() of a kernel that leaves something open, which *open tells. bound NULL: the first
  * row of types, every operand, and a `...` of one dimension that is called so. */
 struct tile_kernel *tile_parse_open(struct tile_arena *arena, const char *text,
                                     size_t bytes, const char *name,
