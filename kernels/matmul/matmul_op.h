@@ -42,6 +42,7 @@ struct matmul_own {
 /* Of operators whose first two operands are a and b: how they lie is read from the rule, as
  * `a[m,k] b[k,n]` or, transposed, `a[k,m] b[n,k]`, in front of that the batch if there is one;
  * a third operand is the bias. With p for k bytes are two S4 each. */
+
 /* A workspace for operands that the Vector makes first, if it has to. */
 int matmul_op_prepare(struct op_call *c);
 int matmul_op_run(const struct op_call *c, struct sched_report *report);

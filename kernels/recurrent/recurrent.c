@@ -157,7 +157,6 @@ static void run_rows(struct recurrent_cell *s)
 static const struct {
     uint8_t sem, units; /* 0: as many as weights have slots */
 } empty[] = {{RECURRENT_X_FREE, RECURRENT_SLOTS}, {RECURRENT_W_FREE, 0},
-
              {RECURRENT_B_FREE, RECURRENT_SLOTS}, {RECURRENT_C_FREE, RECURRENT_SLOTS},
              {RECURRENT_S_FREE, RECURRENT_SLOTS}, {RECURRENT_Y_FREE, RECURRENT_SLOTS}};
 
