@@ -99,10 +99,11 @@ class Model:
     """What becomes of nodes."""
 
     def __init__(self, nodes, inputs, outputs, constants=None, opset=13, options=(),
-                 wide="float32"):
+                 wide="float32", profile=""):
         self.folder = tempfile.TemporaryDirectory(prefix="plan.", dir=f"{ROOT}/build/test")
         self.work = self.folder.name
-        self.inputs, self.outputs = inputs, outputs.split(" ")
+        self.inputs, self.outputs, self.profile = inputs, outputs.split(" "), profile
+        options = [*options, "--profile", profile] if profile else options
         write(f"{self.work}/m.onnx", nodes,
                     {name: (wide if a.dtype == np.float32 else a.dtype, a.shape)
                      for name, a in inputs.items()}, outputs, constants, opset)
@@ -113,7 +114,9 @@ class Model:
 
     def call(self, *words, cores=1):
         return subprocess.run(["timeout", "120", *words], capture_output=True, text=True,
-                              check=False, env=dict(os.environ, CORES=str(cores)))
+                              check=False, env=dict(os.environ, CORES=str(cores),
+                                                   **({"PROFILE": self.profile}
+                                                      if self.profile else {})))
 
     def explain(self, kind="txt"):
         with open(f"{self.work}/explain.{kind}", encoding="ascii") as f:

@@ -5,9 +5,9 @@
 libonnx-testdata has 1072 models with inputs and results. models.txt names those that are
 computed; each has to come within rtol 1e-3 and atol 1e-7. The others have to be refused: one
 line, status 2, no result; but for those behind a !, whose results contradict the model. Briefly
-30 of the former, with FULL all of them, and a part on chips whose Cube has no F32, where those
-behind a ~ are refused; PROFILE: all on that chip. -v tells what each of the refused ones was
-refused for. TAP on stdout; --list: the text of models.txt instead."""
+30 of the former, with FULL all of them, and a part on chips whose Cube has no F32; PROFILE: all
+on that chip. -v tells what each of the refused ones was refused for. TAP on stdout; --list: the
+text of models.txt instead."""
 
 import concurrent.futures
 import glob
@@ -112,14 +112,12 @@ def main():
     os.makedirs(f"{ROOT}/build/test", exist_ok=True)
     with open(LISTED, encoding="ascii") as f:
         lines = [line for line in f if line[0] != "#"]
-    listed = {name for line in lines if line[0] not in "!~" for name in line.split()}
-    weak = {name for line in lines if line[0] == "~" for name in line[1:].split()}
+    listed = {name for line in lines if line[0] != "!" for name in line.split()}
     odd = {name for line in lines if line[0] == "!" for name in line[1:].split()}
     folders = {os.path.basename(os.path.dirname(path)): os.path.dirname(path)
                for path in glob.glob(f"{DATA}/*/*/model.onnx")}
     known = len(folders) == MODELS
-    on = listed - weak if PROFILE in OTHERS else listed
-    jobs = [(name, folders[name], name in on or (False if known else None), PROFILE)
+    jobs = [(name, folders[name], name in listed or (False if known else None), PROFILE)
             for name in sorted(folders) if name not in odd]
     if only:
         jobs = [job for job in jobs if job[0] in only]
@@ -128,7 +126,7 @@ def main():
                 for job in [j for j in jobs if bool(j[2]) == want]
                 [::BRIEF if want else 4 * BRIEF]]
     elif "--list" not in sys.argv and PROFILE not in OTHERS:
-        jobs += [(name, folders[name], name not in weak, profile)
+        jobs += [(name, folders[name], True, profile)
                  for i, profile in enumerate(OTHERS)
                  for name in sorted(listed & set(folders))[i::PART]]
     if "--list" in sys.argv:
@@ -137,8 +135,7 @@ def main():
                     if not refused and wrong in ("", NO_LINE)]
         print("# Models of libonnx-testdata 1.12 that are computed: onnx_test.py --list.")
         print("\n".join(textwrap.wrap(" ".join(good), 98, break_on_hyphens=False)))
-        print("\n".join([f"! {name}" for name in sorted(odd)] +
-                        [f"~ {name}" for name in sorted(weak)]))
+        print("\n".join(f"! {name}" for name in sorted(odd)))
         return 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         computed = 0

@@ -80,11 +80,10 @@ static struct tensor *product_of_x(struct recurrent_pass *p)
     struct shape y = {.n = 3, .dim = {r->t * r->b, r->gates, r->h}};
     struct tensor *to = copy_tensor(r->n, "sums", ELEM_F32, &y);
     struct program at = program_begin(r->e, r->n);
-    const char *a = program_in(&at, tensor_view(r->x, &x), of_rows), *b, *sum;
+    int64_t from = p->number * r->gates * r->h * r->k;
+    const char *sum = product_of(&at, tensor_view(r->x, &x), of_rows,
+                                 recurrent_part(r->n->in[1], from, &w), of_w, IN, r->k);
 
-    b = program_in(
-        &at, recurrent_part(r->n->in[1], p->number * r->gates * r->h * r->k, &w), of_w);
-    sum = product_text(&at, r->x->type, a, b, IN, r->k);
     if (node_maybe(r->n, 3)) {
         sum = graph_text("%s + %s", sum, bias(&at, p, false, 0, r->gates, of_bias));
         if (!r->apart) {
@@ -124,10 +123,9 @@ static const char *product_of_h(struct program *to, const struct recurrent_pass 
     const struct recurrent *r = p->r;
     struct shape w = {.n = 3, .dim = {gates, r->h, r->h}};
     int64_t from = (p->number * r->gates + gate) * r->h * r->h;
-    const char *a = program_in(to, h, of_rows);
-    const char *b = program_in(to, recurrent_part(r->n->in[2], from, &w), of_w);
 
-    return product_text(to, h->type, a, b, K, r->h);
+    return product_of(to, h, of_rows, recurrent_part(r->n->in[2], from, &w), of_w, K,
+                      r->h);
 }
 
 /* Sums of step t: those of x, if `x`, and those of h. */

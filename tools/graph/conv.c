@@ -36,7 +36,7 @@ static void multiply(struct emit *e, struct node *n, struct tensor *weight,
     struct shape w = {.n = 3, .dim = {groups, m, k}}, b = {.n = 2, .dim = {groups, m}};
     struct shape x = {.n = 3 + rank, .dim = {columns->shape.dim[0], groups, k}}, y = x;
     struct program p = program_begin(e, n);
-    const char *expr, *a, *c;
+    const char *expr, *a;
 
     for (unsigned d = 0; d < rank; d++) {
         of_x[3 + d] = of_y[3 + d] = (uint8_t)(P + d);
@@ -44,11 +44,14 @@ static void multiply(struct emit *e, struct node *n, struct tensor *weight,
     }
     y = x;
     y.dim[2] = m;
-    a = program_in(&p, tensor_view(weight, &w), of_w);
-    c = program_in(&p, tensor_view(columns, &x), of_x);
-    expr = m == 1 || k == 1
-               ? program_over(&p, "sum", 1u << K, graph_text("%s * %s", a, c))
-               : product_text(&p, columns->type, a, c, K, k);
+    if (m == 1 || k == 1) {
+        a = program_in(&p, tensor_view(weight, &w), of_w);
+        expr = graph_text("%s * %s", a, program_in(&p, tensor_view(columns, &x), of_x));
+        expr = program_over(&p, "sum", 1u << K, expr);
+    } else {
+        struct product_operand f = product_in(&p, tensor_view(weight, &w), of_w);
+        expr = product_text(&p, f, product_in(&p, tensor_view(columns, &x), of_x), K);
+    }
     if (bias) {
         expr = graph_text("%s + %s", expr, program_in(&p, tensor_view(bias, &b), of_b));
     }

@@ -268,11 +268,12 @@ static void einsum_emit(struct emit *emit, struct node *n)
         x[i] = ordered(emit, n, n->in[i], &e.in[i], k);
     }
     p = program_begin(emit, n);
-    for (unsigned i = 0; i < e.n_in; i++) {
+    if (k != NONE) {
+        expr = product_of(&p, x[0], e.in[0].axis, x[1], e.in[1].axis, k, e.size[k]);
+    }
+    for (unsigned i = 0; k == NONE && i < e.n_in; i++) {
         const char *one = program_in(&p, x[i], e.in[i].axis);
-        expr = !expr       ? one
-               : k != NONE ? product_text(&p, x[i]->type, expr, one, k, e.size[k])
-                           : graph_text("%s * %s", expr, one);
+        expr = expr ? graph_text("%s * %s", expr, one) : one;
     }
     if (k == NONE && summed) {
         expr = program_over(&p, "sum", summed, expr);

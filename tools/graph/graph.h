@@ -63,7 +63,8 @@ struct tensor {
     struct tensor *alias; /* the same bytes: a view */
     int64_t offset;       /* of a view: elements of `alias` in front of it */
     struct tensor *next;
-    unsigned id; /* in the plan */
+    struct tensor *half[2]; /* of a constant: what planes.c makes of it */
+    unsigned id;            /* in the plan */
 };
 
 struct attr {
@@ -92,6 +93,7 @@ struct node {
     bool done;           /* its results are known, or views: no step computes it */
     struct group *group; /* emit.h: that computes it */
     unsigned seen;       /* by a search */
+    bool planes;         /* its products of F32 are by F16: planes.c */
 };
 
 struct graph {

@@ -160,6 +160,9 @@ struct pass passes[] = {
      .run = fold_norms},
     {.name = "common", .what = "nodes that compute what others do", .run = common},
     {.name = "dead", .what = "nodes whose results nobody wants", .run = dead},
+    {.name = "planes",
+     .what = "nodes whose products of F32 are by planes of F16",
+     .run = product_planes},
     {0},
 };
 

@@ -26,6 +26,8 @@ void pass_report(FILE *to);
 
 /* fold.c: normalisations as part of the weights beside them. */
 unsigned fold_norms(struct graph *g);
+/* planes.c: products of F32 by F16, where the Cube has no F32 and it is worth it. */
+unsigned product_planes(struct graph *g);
 /* Nodes that read a tensor, and outputs that it is. */
 unsigned pass_uses(const struct graph *g, const struct tensor *t);
 

@@ -4,7 +4,6 @@
  */
 #include <string.h>
 
-#include "hal/chip.h"
 #include "tools/graph/product.h"
 
 /* --- MatMul --- */
@@ -81,33 +80,16 @@ static void matmul_shape(struct graph *g, struct node *n)
     tensor_is(g, n, 0, n->in[0]->type, &to);
 }
 
-static bool cube_has(enum elem type)
-{
-    return !elem_is_float(type) || chip_has_type(PIPE_M, type == ELEM_F32   ? TYPE_F32
-                                                         : type == ELEM_F16 ? TYPE_F16
-                                                                            : TYPE_BF16);
-}
-
-const char *product_text(struct program *p, enum elem type, const char *a, const char *b,
-                         uint8_t k, int64_t size)
-{
-    const char *each = graph_text("%s * %s", a, b);
-
-    return size == 1         ? each
-           : !cube_has(type) ? program_over(p, "sum", 1u << k, each)
-                             : graph_text("dot(%s, %s, %s)", a, b, program_index(p, k));
-}
-
 static void matmul_emit(struct emit *e, struct node *n)
 {
     struct tensor *a = n->in[0], *b = n->in[1];
     struct matrix_axes axes = matrix_axes(a, b, n->out[0]->shape.n);
     struct program p = program_begin(e, n);
-    const char *x = program_in(&p, a, axes.a), *y = program_in(&p, b, axes.b);
 
-    program_out(&p, n->out[0], axes.c,
-                product_text(&p, a->type, x, y, axes.k, a->shape.dim[a->shape.n - 1]),
-                false);
+    program_out(
+        &p, n->out[0], axes.c,
+        product_of(&p, a, axes.a, b, axes.b, axes.k, a->shape.dim[a->shape.n - 1]),
+        false);
 }
 
 /* --- Gemm: alpha * a' b' + beta * c --- */
@@ -126,19 +108,40 @@ static void gemm_shape(struct graph *g, struct node *n)
     tensor_is(g, n, 0, n->in[0]->type, &to);
 }
 
+/* (k, m) as (m, k): neither programs without the Cube nor products by planes have a result whose
+ * dimensions lie in no operand's order. */
+static struct tensor *turned(struct emit *e, struct node *n, struct tensor *a)
+{
+    int64_t k = a->shape.dim[0], m = a->shape.dim[1];
+    struct shape s = {.n = 2, .dim = {m, k}};
+    struct tensor *t = copy_tensor(n, "turned", a->type, &s);
+    struct copy c;
+
+    copy_begin(&c, e, n, t);
+    copy_dim(&c, m, 1, k);
+    copy_dim(&c, k, m, 1);
+    copy_add(&c, a, 0, 0);
+    return t;
+}
+
 static void gemm_emit(struct emit *e, struct node *n)
 {
     enum { M, N, K };
     static const uint8_t of_a[][2] = {{M, K}, {K, M}}, of_b[][2] = {{K, N}, {N, K}};
     static const uint8_t of_c[] = {M, N};
     double alpha = node_float(n, "alpha", 1), beta = node_float(n, "beta", 1);
-    bool ta = node_int(n, "transA", 0) != 0;
-    struct tensor *c = node_maybe(n, 2);
-    struct program p = program_begin(e, n);
-    const char *a = program_in(&p, n->in[0], of_a[ta]);
-    const char *b = program_in(&p, n->in[1], of_b[node_int(n, "transB", 0) != 0]), *y;
+    bool ta = node_int(n, "transA", 0) != 0, tb = node_int(n, "transB", 0) != 0;
+    struct tensor *a = n->in[0], *c = node_maybe(n, 2);
+    int64_t k = a->shape.dim[!ta];
+    struct program p;
+    const char *y;
 
-    y = product_text(&p, n->in[0]->type, a, b, K, n->in[0]->shape.dim[!ta]);
+    if (ta && tb && !product_on_cube(a->type)) {
+        a = turned(e, n, a);
+        ta = false;
+    }
+    p = program_begin(e, n);
+    y = product_of(&p, a, of_a[ta], n->in[1], of_b[tb], K, k);
     if (alpha != 1) {
         y = graph_text("%s * %.9g", y, alpha);
     }

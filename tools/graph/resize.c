@@ -256,7 +256,7 @@ static void resize_axis(struct emit *e, struct node *n, const struct resize *r,
     struct shape s = {.n = 3, .dim = {1, from->shape.dim[d], 1}}, t;
     struct tensor *outside, *w = weights(n, r, d, &outside);
     struct program p = program_begin(e, n);
-    const char *x, *y;
+    const char *x;
 
     for (unsigned k = 0; k < from->shape.n; k++) {
         s.dim[0] *= k < d ? from->shape.dim[k] : 1;
@@ -264,11 +264,13 @@ static void resize_axis(struct emit *e, struct node *n, const struct resize *r,
     }
     t = s;
     t.dim[1] = to->shape.dim[d];
-    x = program_in(&p, tensor_view(from, &s), of_from);
-    y = program_in(&p, w, of_w);
-    x = from->type == ELEM_F32 && s.dim[1] > 1
-            ? product_text(&p, from->type, x, y, K, s.dim[1])
-            : program_over(&p, "sum", 1u << K, graph_text("%s * %s", x, y));
+    if (from->type == ELEM_F32) {
+        x = product_of(&p, tensor_view(from, &s), of_from, w, of_w, K, s.dim[1]);
+    } else {
+        x = program_in(&p, tensor_view(from, &s), of_from);
+        x = graph_text("%s * %s", x, program_in(&p, w, of_w));
+        x = program_over(&p, "sum", 1u << K, x);
+    }
     if (outside) {
         x = graph_text("where(%s == 1, %.9g, %s)", program_in(&p, outside, of_outside),
                        r->outside, x);
