@@ -74,12 +74,28 @@ static int run_as(const struct op_call *c, struct sched_report *report, bool gru
 
 /* --- by the definition, in fp32 as the machine rounds --- */
 
-/* w and r in fp32, and one row of the batch: y of each step, the state of the last. */
+/* What a result may be off. Sums have one order, so they differ by what h differs alone: squares
+ * of what it is off, times those of r, are added up, for roundings are taken as independent, as
+ * mla_prolog.h takes those of its sums, and go through the slopes of sigmoid, tanh and products,
+ * where a few roundings in fp32 come to them. A state is no further off than SIGMAS roots of that.
+ * Where all numbers so near are one of F16, y is that and nothing is off; else it is one of
+ * those, and what h is off has an ulp more. */
+static const float few = 0x1p-42f; /* the square of 8 roundings */
+enum { SIGMAS = 4 };
+
+/* A unit: its state, which a GRU rounds to h, and squares of what both may be off. */
+struct unit {
+    float state, of_state, h, of_h;
+};
+
+/* w, r and squares of r in fp32, and one row of the batch: y of each step, its units. */
 struct definition {
     const struct recurrent *p;
-    float *w, *r, *x, *h; /* x, h: of a step */
+    float *w, *r, *square, *x, *h,
+        *of_h; /* x, h: of a step, and the square of what h is off */
     uint16_t *y;
-    float *state;
+    float *of_y;
+    struct unit *unit;
 };
 
 static void widen(float *to, const void *halves, size_t n)
@@ -89,24 +105,36 @@ static void widen(float *to, const void *halves, size_t n)
     }
 }
 
+static float square(float x)
+{
+    return x * x;
+}
+
 /* False: there is no room. */
 static bool begin(struct definition *d, const struct recurrent *p)
 {
     size_t rows = (size_t)recurrent_gates(p) * p->units;
     size_t w = rows * p->in, r = rows * p->units;
 
-    d->w = malloc((w + r + p->in + 2 * p->units) * sizeof(float));
+    d->w =
+        malloc((w + 2 * r + p->in + (2 + (size_t)p->steps) * p->units) * sizeof(float));
     d->y = malloc((size_t)p->steps * p->units * sizeof(*d->y));
-    if (!d->w || !d->y) {
+    d->unit = malloc(p->units * sizeof(*d->unit));
+    if (!d->w || !d->y || !d->unit) {
         return false;
     }
     d->p = p;
     d->r = d->w + w;
-    d->x = d->r + r;
+    d->square = d->r + r;
+    d->x = d->square + r;
     d->h = d->x + p->in;
-    d->state = d->h + p->units;
+    d->of_h = d->h + p->units;
+    d->of_y = d->of_h + p->units;
     widen(d->w, p->w, w);
     widen(d->r, p->r, r);
+    for (size_t i = 0; i < r; i++) {
+        d->square[i] = square(d->r[i]);
+    }
     return true;
 }
 
@@ -126,30 +154,87 @@ static float sum_of(const struct definition *d, uint32_t row, bool of_x, bool of
     return sum;
 }
 
+/* The square of what such a sum is off. */
+static float of_sum(const struct definition *d, uint32_t row)
+{
+    const float *r = d->square + (size_t)row * d->p->units;
+    float sum = 0;
+
+    for (uint32_t k = 0; k < d->p->units; k++) {
+        sum += r[k] * d->of_h[k];
+    }
+    return sum;
+}
+
 static float sigmoid(float x)
 {
     return 1 / (1 + (float)exp(-(double)x));
 }
 
-/* A unit's next state. */
-static float next_state(const struct definition *d, uint32_t unit, float state,
-                        float *out)
+/* Rounded before anything is added to it, which the compiler would do in one step. */
+static float times(float x, float y)
+{
+    return (float)((double)x * (double)y);
+}
+
+/* By sums s, of which of[] are the squares of what they are off. */
+static void lstm_unit(struct unit *u, const float *s, const float *of)
+{
+    float i = sigmoid(s[0]), f = sigmoid(s[1]), o = sigmoid(s[3]);
+    float g = (float)tanh((double)s[2]), t;
+
+    u->of_state = square(f) * u->of_state + square(u->state * f * (1 - f)) * of[1] +
+                  square(g * i * (1 - i)) * of[0] + square(i * (1 - g * g)) * of[2];
+    u->state = times(u->state, f) + times(i, g);
+    u->of_state += few * (1 + square(u->state));
+    t = (float)tanh((double)u->state);
+    u->of_h =
+        square(o * (1 - t * t)) * u->of_state + square(t * o * (1 - o)) * of[3] + few;
+    u->h = t * o;
+}
+
+static void gru_unit(struct unit *unit, const float *s, const float *of)
+{
+    float u = sigmoid(s[0]), z = sigmoid(s[1]);
+    float n = (float)tanh((double)(s[2] + times(s[3], u))), h = unit->state;
+    float of_n =
+        square(1 - n * n) * (square(u) * of[3] + square(s[3] * u * (1 - u)) * of[0] +
+                             few * (1 + square(s[3])));
+
+    unit->of_state = square(1 - z) * of_n + square(z) * unit->of_state +
+                     square((h - n) * z * (1 - z)) * of[1] + few;
+    unit->of_h = unit->of_state;
+    unit->state = unit->h = n + times(h - n, z);
+}
+
+static void next(const struct definition *d, uint32_t unit)
 {
     const struct recurrent *p = d->p;
-    float s[RECURRENT_SUMS];
+    float s[RECURRENT_SUMS], of[RECURRENT_SUMS];
 
     for (uint32_t g = 0; g < RECURRENT_SUMS; g++) {
-        bool both = !p->gru || g < 2;
-        s[g] = sum_of(d, (both ? g : 2) * p->units + unit, both || g == 2, both || g == 3,
-                      p->bias[g * p->units + unit]);
+        bool both = !p->gru || g < 2, of_h = both || g == 3;
+        uint32_t row = (both ? g : 2) * p->units + unit;
+        s[g] = sum_of(d, row, both || g == 2, of_h, p->bias[g * p->units + unit]);
+        of[g] = of_h ? of_sum(d, row) : 0;
     }
-    if (p->gru) {
-        float t = (float)tanh((double)(s[2] + s[3] * sigmoid(s[0])));
-        return *out = t + (state - t) * sigmoid(s[1]);
-    }
-    state = state * sigmoid(s[1]) + sigmoid(s[0]) * (float)tanh((double)s[2]);
-    *out = (float)tanh((double)state) * sigmoid(s[3]);
-    return state;
+    (p->gru ? gru_unit : lstm_unit)(&d->unit[unit], s, of);
+}
+
+/* Between numbers of F16 at x. */
+static float ulp(uint16_t x)
+{
+    return fmaxf(0x1p-24f, f16_to_f32(x & 0x7c00) * 0x1p-10f);
+}
+
+/* How far from y what h may be is rounded to. */
+static float off_of(const struct unit *unit, uint16_t y)
+{
+    float off = SIGMAS * sqrtf(unit->of_h), near = f16_to_f32(y);
+    float up = f16_to_f32(f32_to_f16(unit->h + off)) - near;
+    float down = near - f16_to_f32(f32_to_f16(unit->h - off));
+
+    return up > down ? up : down;
 }
 
 static void row_of(struct definition *d, uint32_t row)
@@ -160,20 +245,26 @@ static void row_of(struct definition *d, uint32_t row)
     for (uint32_t u = 0; u < p->units; u++) {
         d->h[u] =
             p->first ? f16_to_f32(((const uint16_t *)p->first)[row * p->units + u]) : 0;
-        d->state[u] = p->gru ? d->h[u] : p->first_c ? p->first_c[row * p->units + u] : 0;
+        d->unit[u] = (struct unit){.state = p->gru       ? d->h[u]
+                                            : p->first_c ? p->first_c[row * p->units + u]
+                                                         : 0};
+        d->of_h[u] = 0;
     }
     for (uint32_t t = 0; t < p->steps; t++, y += p->units) {
         widen(d->x, (const uint16_t *)p->x + ((size_t)t * p->batch + row) * p->in, p->in);
         for (uint32_t u = 0; u < p->units; u++) {
-            float out;
-            d->state[u] = next_state(d, u, d->state[u], &out);
-            y[u] = f32_to_f16(out);
+            next(d, u);
+        }
+        for (uint32_t u = 0; u < p->units; u++) {
+            y[u] = f32_to_f16(d->unit[u].h);
+            d->of_y[t * p->units + u] = off_of(&d->unit[u], y[u]);
+            d->of_h[u] =
+                d->of_y[t * p->units + u] > 0 ? d->unit[u].of_h + square(ulp(y[u])) : 0;
         }
         widen(d->h, y, p->units);
     }
 }
 
-/* An ulp of fp16 and what a difference of one in a step before makes of it. */
 static void ref_as(const struct op_call *c, unsigned out, uint64_t first, uint64_t n,
                    struct op_want *want, bool gru)
 {
@@ -184,17 +275,18 @@ static void ref_as(const struct op_call *c, unsigned out, uint64_t first, uint64
     want->no_memory = !begin(&d, &p);
     for (uint64_t i = 0; i < n && !want->no_memory; i++) {
         uint64_t e = first + i, unit = e % p.units, row = e / p.units % p.batch;
+        uint64_t at = e / p.units / p.batch * p.units + unit;
         if (row != known) {
             row_of(&d, (uint32_t)row);
             known = row;
         }
-        want->value[i] =
-            out ? (double)d.state[unit]
-                : (double)f16_to_f32(d.y[e / p.units / p.batch * p.units + unit]);
-        want->bound[i] = 0x1p-9 + 0x1p-9 * fabs(want->value[i]);
+        want->value[i] = out ? (double)d.unit[unit].state : (double)f16_to_f32(d.y[at]);
+        want->bound[i] =
+            out ? SIGMAS * sqrt((double)d.unit[unit].of_state) : (double)d.of_y[at];
     }
     free(d.w);
     free(d.y);
+    free(d.unit);
 }
 
 static void work_as(const struct op_call *c, struct work *w, bool gru)
