@@ -37,6 +37,7 @@ SCRIPTS = [
     ("tests/profile/damage_test.py", "all build/report build/san/report", "", "full"),
     ("tests/serve/serve_test.py", IN_QEMU, "", ""),
     ("tests/graph/plan_test.py", "all build/graph", "", "onnx"),
+    ("tests/graph/operands_test.py", "all build/graph", "", "onnx"),
     ("tests/graph/onnx_test.py", "all build/graph", "", "onnx"),
     ("tests/graph/recurrent_test.py", "all build/graph", "", "onnx"),
     ("tests/graph/fold_test.py", "build/graph", "", "onnx"),

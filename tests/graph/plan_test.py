@@ -65,39 +65,6 @@ def long_test(what):  # for FULL alone
 
 
 @test
-def whole_numbers_of_32_bits():
-    """A constant that int32 has not is refused, in an array and as a number of a program."""
-    wrong = []
-    for value, good in ((2**31 - 1, True), (-2**31, True), (2**31, False), (2**32 - 1, False)):
-        for shape in ((3,), ()):
-            m = Model([("Max", "x c", "y")], {"x": np.zeros(3, np.int64)}, "y",
-                      {"c": np.full(shape, value, np.int64)})
-            if good and m.refused:
-                wrong.append(f"{value}: {m.refused}")
-            elif good:
-                out, said = m.run()
-                if not out or (out["y"] != max(value, 0)).any():
-                    wrong.append(f"{value}: {out or said}")
-            elif m.refused != f"'c' holds {value}: whole numbers have 32 bits here":
-                wrong.append(f"{value}: {m.refused or 'taken'}")
-    return wrong
-
-
-@test
-def bfloat16_comes_and_goes_as_float32():
-    """NumPy has no such type; a number between two is rounded to the even one."""
-    x = np.array([1, -2.5, 1 + 2**-8, 1 + 3 * 2**-8, 3e38, np.inf], np.float32)
-    want = np.array([1, -2.5, 1, 1 + 2**-6, np.uint32(0x7f620000).view(np.float32), np.inf],
-                    np.float32)
-    m = Model([("Abs", "x", "y")], {"x": x}, "y", wide="bfloat16")
-    out, said = m.run()
-    given = m.call(GRAPH, "compile", f"{m.work}/m.onnx", f"{m.work}/again", "--in",
-                   f"{m.work}/x.npy")
-    return (([] if np.array_equal(out.get("y"), abs(want)) else [f"{out or said}"]) +
-            ([f"with its value: {given.stderr}"] if given.returncode else []))
-
-
-@test
 def conv_of_f16_is_an_operator():
     """By conv2d of the firmware, which has channels last; strides, pads and groups go along."""
     wrong = []
@@ -180,23 +147,6 @@ def operands_that_are_not_there():
                    "inf": np.float32(-np.inf)})
         if want not in m.refused or f"'{op}_0'" not in m.refused:
             wrong.append(f"{op} of '{operands}': {m.refused or 'taken'}")
-    return wrong
-
-
-@test
-def what_has_no_elements():
-    """Sums of it are constants, one has it joined as nothing; it has no windows."""
-    x, wrong = np.zeros((2, 0, 3), np.float32), []
-    for op, want in (("ReduceSum", 0), ("ReduceMax", -np.inf), ("ReduceProd", 1)):
-        m = Model([(op, "x", "y", {"axes": [1]})], {"x": x}, "y", opset=11)
-        out, said = m.run() if not m.refused else ({}, m.refused)
-        if not np.array_equal(out.get("y"), np.full((2, 1, 3), want, np.float32)):
-            wrong.append(f"{op}: {out.get('y', said)}")
-    m = Model([("Concat", "x z", "y", {"axis": 1})], {"x": x, "z": noise(2, 5, 3)}, "y")
-    wrong += [] if m.run()[0]["y"].shape == (2, 5, 3) else ["joined"]
-    m = Model([("AveragePool", "x", "y", {"kernel_shape": [3], "pads": [3, 3]})],
-              {"x": np.zeros((1, 2, 0), np.float32)}, "y")
-    wrong += [] if "which has no elements" in m.refused else [f"windows: {m.refused}"]
     return wrong
 
 

@@ -144,21 +144,36 @@ static void concat_emit(struct emit *e, struct node *n)
     }
 }
 
+/* What the results, which may be left out, have of the axis. */
+static unsigned split_sizes(const struct graph *g, struct node *n,
+                            int64_t size[GRAPH_OPERANDS])
+{
+    const struct shape *s = &n->in[0]->shape;
+    unsigned axis = node_axis(g, n, node_int(n, "axis", 0), s->n);
+    unsigned count = node_ints(g, n, "split", 1, size);
+
+    for (unsigned i = 0; i < n->n_out && count != n->n_out; i++) {
+        int64_t even = (s->dim[axis] + n->n_out - 1) / n->n_out;
+        int64_t rest = s->dim[axis] - (int64_t)i * even;
+        size[i] = rest < even ? rest : even;
+    }
+    return axis;
+}
+
 static void split_shape(struct graph *g, struct node *n)
 {
     struct tensor *x = node_in(g, n, 0);
-    unsigned axis = node_axis(g, n, node_int(n, "axis", 0), x->shape.n);
-    int64_t size[GRAPH_OPERANDS], all = x->shape.dim[axis], sum = 0;
-    unsigned count = node_ints(g, n, "split", 1, size);
+    int64_t size[GRAPH_OPERANDS], all, sum = 0;
+    unsigned axis = split_sizes(g, n, size);
 
+    all = x->shape.dim[axis];
     if (node_int(n, "num_outputs", n->n_out) != n->n_out) {
         node_die(g, n, "num_outputs of %u results", n->n_out);
     }
     for (unsigned i = 0; i < n->n_out; i++) {
         struct shape to = x->shape;
-        int64_t even = (all + n->n_out - 1) / n->n_out, rest = all - (int64_t)i * even;
-        to.dim[axis] = count == n->n_out ? size[i] : rest < even ? rest : even;
-        sum += to.dim[axis];
+        to.dim[axis] = size[i];
+        sum += size[i];
         tensor_is(g, n, i, x->type, &to);
     }
     if (sum != all) {
@@ -169,14 +184,14 @@ static void split_shape(struct graph *g, struct node *n)
 static void split_values(struct graph *g, struct node *n)
 {
     const struct shape *s = &n->in[0]->shape;
-    unsigned axis = node_axis(g, n, node_int(n, "axis", 0), s->n);
-    int64_t outer, inner, at = 0;
+    int64_t size[GRAPH_OPERANDS], outer, inner, at = 0;
+    unsigned axis = split_sizes(g, n, size);
 
     shape_around(s, axis, &outer, &inner);
     for (unsigned i = 0; i < n->n_out; i++) {
-        int64_t part = n->out[i]->shape.dim[axis] * inner;
-        double *to = tensor_values(n->out[i]);
-        for (int64_t o = 0; o < outer; o++) {
+        int64_t part = size[i] * inner;
+        double *to = n->out[i] ? tensor_values(n->out[i]) : NULL;
+        for (int64_t o = 0; o < outer && to; o++) {
             memcpy(to + o * part, n->in[0]->value + o * s->dim[axis] * inner + at,
                    (size_t)part * sizeof(*to));
         }
@@ -187,14 +202,14 @@ static void split_values(struct graph *g, struct node *n)
 static void split_emit(struct emit *e, struct node *n)
 {
     const struct shape *s = &n->in[0]->shape;
-    unsigned axis = node_axis(e->g, n, node_int(n, "axis", 0), s->n);
-    int64_t outer, inner, at = 0;
+    int64_t size[GRAPH_OPERANDS], outer, inner, at = 0;
+    unsigned axis = split_sizes(e->g, n, size);
     struct copy c;
 
     shape_around(s, axis, &outer, &inner);
     for (unsigned i = 0; i < n->n_out; i++) {
-        int64_t part = n->out[i] ? n->out[i]->shape.dim[axis] * inner : 0;
-        if (part) {
+        int64_t part = size[i] * inner;
+        if (part && n->out[i]) {
             copy_begin(&c, e, n, n->out[i]);
             copy_dim(&c, outer, s->dim[axis] * inner, part);
             copy_dim(&c, part, 1, 1);

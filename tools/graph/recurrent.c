@@ -109,7 +109,8 @@ static struct recurrent sizes(const struct graph *g, struct node *n)
         if (i >= (r.gates == 4 ? OPERANDS : FIRST_C) ||
             (n->in[i] && tensor_count(n->in[i]) != want[i])) {
             node_die(g, n, "operand %u is %s for %lld units and %lld inputs", i,
-                     shape_text(&n->in[i]->shape), (long long)r.h, (long long)r.k);
+                     n->in[i] ? shape_text(&n->in[i]->shape) : "one too many",
+                     (long long)r.h, (long long)r.k);
         }
     }
     if (node_int(n, "hidden_size", r.h) != r.h) {
