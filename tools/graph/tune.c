@@ -94,9 +94,10 @@ static uint32_t key_of(const char *text)
 
 bool tune_apart(const struct node *a, const struct node *b)
 {
-    const char *x = graph_text("%08x", key_of(a->name)),
-               *y = graph_text("%08x", key_of(b->name));
+    char x[9], y[9];
 
+    snprintf(x, sizeof(x), "%08x", key_of(a->name));
+    snprintf(y, sizeof(y), "%08x", key_of(b->name));
     for (unsigned i = 0; i < tuned.n_apart; i++) {
         if (strstr(tuned.apart[i], x) && strstr(tuned.apart[i], y)) {
             return true;
@@ -186,23 +187,29 @@ static void consider(struct tries *t, unsigned number, const char *word)
     t->way[i] = w;
 }
 
+static void add_option(uint64_t x, uint64_t unit, uint64_t *to, unsigned *n)
+{
+    x = x > unit ? (x + unit - 1) / unit * unit : x;
+    if (x > 0 && x <= UINT32_MAX) {
+        to[(*n)++] = x;
+    }
+}
+
 /* Numbers about one, and those that give each core so many tiles of `all`. */
-static unsigned options(uint64_t number, uint64_t all, uint64_t unit, uint64_t *to)
+static unsigned options(uint64_t number, uint64_t all, uint64_t unit,
+                        uint64_t to[OPTIONS])
 {
     static const unsigned char share[][2] = {{1, 1}, {2, 1}, {4, 1}, {3, 2},
                                              {1, 2}, {1, 4}, {3, 4}, {1, 8}};
+    enum { SHARES = sizeof(share) / sizeof(share[0]) };
     unsigned n = 0;
 
-    for (unsigned i = 0; i < OPTIONS; i++) {
-        uint64_t tiles = (uint64_t)try_cores * (i - 7), x;
-        if (i >= 8 + 4) {
-            break;
-        }
-        x = i < 8 ? number * share[i][0] / share[i][1] : (all + tiles - 1) / tiles;
-        x = x > unit ? (x + unit - 1) / unit * unit : x;
-        if (x > 0 && x <= UINT32_MAX) {
-            to[n++] = x;
-        }
+    for (unsigned i = 0; i < SHARES; i++) {
+        add_option(number * share[i][0] / share[i][1], unit, to, &n);
+    }
+    for (uint64_t tiles = try_cores; tiles <= 4 * (uint64_t)try_cores;
+         tiles += try_cores) {
+        add_option((all + tiles - 1) / tiles, unit, to, &n);
     }
     return n;
 }
