@@ -14,6 +14,7 @@
 #include "kernels/mm/walk.h"
 #include "sched/launch.h"
 #include "sched/tque.h"
+#include "tests/target/nop.h"
 #include "tests/target/test.h"
 
 enum { M = 70, K = 50, N = 90, P = 100 };
@@ -52,20 +53,6 @@ static float product(const uint16_t *x, const uint16_t *y, unsigned row, unsigne
 
 /* --- one hands its tiles to the other --- */
 
-static void nop(enum pipe pipe, unsigned wait, unsigned post)
-{
-    union cmd cmd;
-
-    cmd_nop(&cmd);
-    if (wait) {
-        cmd_wait(&cmd, wait, 1);
-    }
-    if (post) {
-        cmd_post(&cmd, post, 1);
-    }
-    task_issue(pipe, &cmd);
-}
-
 /* Rows [m0, m0 + m) of d = f16(a x b) x e, a panel of rows after the other. */
 static void two_layers(unsigned m0, unsigned m)
 {
@@ -94,7 +81,7 @@ static void two_layers(unsigned m0, unsigned m)
         struct mm_given slot = mm_given_slot(&second, &panel);
         unsigned columns = second.cols;
         uint32_t rows = (first.now->mt + 15) / 16 * 16;
-        nop(PIPE_FIX, slot.free, 0);
+        issue_nop(PIPE_FIX, slot.free, 0);
         for (unsigned i = 0; i < first.cols; i++) {
             if (i > 0) {
                 (void)!mm_iterate(&first);
@@ -102,7 +89,7 @@ static void two_layers(unsigned m0, unsigned m)
             mm_get_c(&first, MM_L1, slot.l1 + first.now->n0 / 16 * rows * MTE_BLOCK,
                      false);
         }
-        nop(PIPE_FIX, 0, slot.full);
+        issue_nop(PIPE_FIX, 0, slot.full);
         while (columns-- && mm_iterate(&second)) {
             mm_get_c(&second, MM_GM, (uintptr_t)&d[m0 * P], false);
         }

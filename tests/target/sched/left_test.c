@@ -9,6 +9,7 @@
 #include "hal/sem.h"
 #include "sched/launch.h"
 #include "sched/tque.h"
+#include "tests/target/nop.h"
 #include "tests/target/test.h"
 
 static struct sched_report report;
@@ -26,25 +27,11 @@ static bool tells(const char *text)
     return strstr(report.text, text) != NULL;
 }
 
-static void issue(enum pipe pipe, unsigned wait, unsigned post)
-{
-    union cmd cmd;
-
-    cmd_nop(&cmd);
-    if (wait) {
-        cmd_wait(&cmd, wait, 1);
-    }
-    if (post) {
-        cmd_post(&cmd, post, 1);
-    }
-    task_issue(pipe, &cmd);
-}
-
 static void poster(void *arg)
 {
     (void)arg;
     for (unsigned i = 0; i < 23; i++) {
-        issue(PIPE_V, 0, 55);
+        issue_nop(PIPE_V, 0, 55);
     }
 }
 
@@ -52,7 +39,7 @@ static void posts_more_than_it_takes(void *arg)
 {
     (void)arg;
     task_spawn("poster", poster, NULL);
-    issue(PIPE_MTE3, 55, 0);
+    issue_nop(PIPE_MTE3, 55, 0);
 }
 
 TEST(left, semaphore_names_its_last_poster_and_taker)
@@ -78,7 +65,7 @@ TEST(left, semaphore_names_the_line_that_posted_it)
 static void posts_for_the_chip(void *arg)
 {
     (void)arg;
-    issue(PIPE_MTE2, 0, SEM_CORE + 9);
+    issue_nop(PIPE_MTE2, 0, SEM_CORE + 9);
 }
 
 TEST(left, semaphore_of_the_chip_names_its_poster)
@@ -91,7 +78,7 @@ static void is_named(void *arg)
 {
     (void)arg;
     sched_label(0, 9, "ready", "");
-    issue(PIPE_V, 0, 9);
+    issue_nop(PIPE_V, 0, 9);
 }
 
 TEST(left, semaphore_tells_where_it_was_named)
@@ -131,7 +118,7 @@ static void command_posts_too_much(void *arg)
 {
     (void)arg;
     task_post(8, SEM_MAX);
-    issue(PIPE_V, 0, 8);
+    issue_nop(PIPE_V, 0, 8);
 }
 
 TEST(left, overflow_of_a_command_tells_who_else_posts)
@@ -144,7 +131,7 @@ TEST(left, overflow_of_a_command_tells_who_else_posts)
 static void hart_posts_too_much(void *arg)
 {
     (void)arg;
-    issue(PIPE_V, 0, 8);
+    issue_nop(PIPE_V, 0, 8);
     task_drain();
     task_post(8, SEM_MAX);
 }
