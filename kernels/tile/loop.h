@@ -46,6 +46,7 @@ enum {
     LOOP_BATCH = TILE_DIMS,
     LOOP_STEPS = 1 << 18, /* tiles of all blocks of rows */
     LOOP_RING = 4,        /* tiles of keys in L1 */
+    LOOP_INPUTS = 2,      /* operands besides the factors of products */
 };
 
 enum loop_class { LOOP_NUMBER, LOOP_COLUMN, LOOP_KEYS, LOOP_WIDTH };
@@ -59,6 +60,8 @@ struct loop_form {
     tile_value score, value;   /* the products */
     tile_value given;          /* the cast that the second one multiplies v with */
     uint8_t q, key, v;         /* parameters */
+    tile_value input[LOOP_INPUTS]; /* others, of keys */
+    unsigned n_inputs;
     uint8_t batch[LOOP_BATCH]; /* the other dimensions, outermost first */
     unsigned n_batch;
     uint64_t items;  /* of all batches */
@@ -93,6 +96,8 @@ struct loop_room {
     uint32_t given, given_rows; /* the cast: column blocks of 32 bytes, rows apart */
     uint32_t out[TILE_RESULTS], out_pitch[TILE_RESULTS]; /* bytes of a row */
     bool out_in_carried; /* the one result lies where what it is made of was carried */
+    /* A tile of each input as it lies in GM, bytes of a row; of U8 that in F16. */
+    uint32_t in[LOOP_INPUTS], in_pitch[LOOP_INPUTS], in_wide[LOOP_INPUTS];
     uint32_t columns, ub_end, ub_bytes; /* the rest: columns, masks, constants */
     uint32_t l1_q, l1_p, l1_k, l1_v, k_bytes, v_bytes, q_bytes, ring;
     uint32_t l0a_v, l0b_p, l0c_v;
@@ -112,8 +117,9 @@ struct loop_part_commands {
     struct loop_patch patch[LOOP_PATCHES];
     unsigned n_patches;
     uint64_t cycles;
-    /* BEFORE: when the first product is let go, when the cast begins and what it takes. */
-    uint64_t free_at, given_at, given_cycles;
+    /* BEFORE: when the first product and inputs are let go, when the cast begins and what it
+     * takes. */
+    uint64_t free_at, in_free_at, given_at, given_cycles;
 };
 
 /* A kind of tile: so many keys, and where conditions hold. */
@@ -142,6 +148,7 @@ struct loop_emit {
     uint16_t uses[TILE_NODES + 1];
     tile_value holds[LOOP_SLOTS];
     int16_t first[LOOP_SLOTS], last[LOOP_SLOTS]; /* commands that touch it; -1: none */
+    int16_t in_first, in_last;                   /* that touch inputs */
     uint32_t mask[TILE_NODES + 1];
     unsigned given_at;         /* the command of the cast */
     bool done[TILE_NODES + 1]; /* as part of another */
@@ -287,6 +294,8 @@ enum {
     LOOP_LP_FULL,
     LOOP_OUT_FREE,
     LOOP_OUT_FULL,
+    LOOP_X_FREE, /* inputs */
+    LOOP_X_FULL,
     LOOP_SEMS,
 };
 
@@ -354,9 +363,23 @@ enum loop_command {
 void loop_cube_command(const struct loop_plan *p, enum loop_command which, uint32_t keys,
                        union cmd *cmd);
 
+/* loop_input.c: inputs. What is computed of them before the loop is of the loop; that one is of
+ * a form that can be; UB for them from `at` on; the command that brings a tile; the plane that
+ * one becomes, to `dst`, of which it takes up to 15 repeats more; that a part has them no more. */
+void loop_inputs_lower(struct tile_kernel *k);
+int loop_input_find(struct loop_form *f, tile_value v, struct tile_error *error);
+uint32_t loop_inputs_room(struct loop_room *r, const struct loop_form *f, uint32_t at);
+void loop_input_load(const struct loop_plan *p, unsigned i, uint64_t gm, uint32_t rows,
+                     uint32_t keys, union cmd *cmd);
+void loop_input(struct loop_emit *e, tile_value v, uint32_t dst);
+void loop_inputs_done(struct loop_emit *e);
+/* What MTE2 takes for a tile of all of them. */
+uint64_t loop_inputs_cost(const struct loop_plan *p, uint32_t keys);
+
 /* What each pipe takes for a tile of so many keys. */
 struct loop_costs {
     uint64_t load[2], floor[2]; /* behind another, and at the least alone: keys, values */
+    uint64_t input;             /* of all inputs */
     uint64_t query, query_floor;
     uint64_t l0_q, l0_k, l0_v, l0_p, mmad_s, mmad_o, fix_s, fix_o, copy_p, store;
 };

@@ -135,6 +135,16 @@ static int make_core(const struct loop_plan *p, struct loop_core *core,
     core->q = offsets_of(&p->form, &param[p->form.q]);
     core->key = offsets_of(&p->form, &param[p->form.key]);
     core->v = offsets_of(&p->form, &param[p->form.v]);
+    for (unsigned i = 0; i < p->form.n_inputs; i++) {
+        const struct tile_tensor *t =
+            &param[p->form.k->node[p->form.input[i]].index];
+        core->x[i] = offsets_of(&p->form, t);
+        core->next_x[i] = tile_bytes(p, t);
+    }
+    core->input = (struct sequence){.name = "operands",
+                                    .pipe = PIPE_MTE2,
+                                    .cmds = core->inputs,
+                                    .n = (uint16_t)p->form.n_inputs};
     core->next_key = tile_bytes(p, &param[p->form.key]);
     core->next_v = tile_bytes(p, &param[p->form.v]);
     for (unsigned r = 0; r < p->form.k->n_results; r++) {

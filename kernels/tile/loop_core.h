@@ -44,13 +44,14 @@ struct offsets {
 
 struct loop_core {
     uint64_t begin, end; /* items */
-    struct offsets q, key, v, out[TILE_RESULTS];
-    uint64_t next_key, next_v; /* bytes from a tile to the next */
+    struct offsets q, key, v, x[LOOP_INPUTS], out[TILE_RESULTS];
+    uint64_t next_key, next_v, next_x[LOOP_INPUTS]; /* bytes from a tile to the next */
     struct played group[GROUPS][2];
     struct pieces_of part[LOOP_PARTS], before[LOOP_VARIANTS];
     struct pieces_of step[LOOP_VARIANTS]; /* BEFORE, AFTER and BESIDE in one; looks */
     struct sequence store;
-    union cmd stores[TILE_RESULTS];
+    union cmd stores[TILE_RESULTS], inputs[LOOP_INPUTS];
+    struct sequence input;
     const struct tile_call *call;
 };
 
@@ -66,6 +67,9 @@ static inline void loop_push(enum pipe pipe, const union cmd *cmds, unsigned n)
     }
     pipe_store_many(port, cmds, n);
 }
+/* The inputs of a step, for the part that is pushed next. */
+void loop_push_inputs(const struct loop_plan *p, struct loop_core *core,
+                      const struct loop_cursor *c);
 /* A part, with its patches; where an item's part of a tensor begins; addresses of its results; a
  * look at commands before a launch. */
 void loop_push_part(struct pieces_of *part, const struct loop_cursor *c,

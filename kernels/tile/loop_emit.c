@@ -40,7 +40,11 @@ static bool may_go(const struct loop_emit *e, tile_value v, unsigned slot)
 {
     const struct loop_slot *s = &e->room->slot[slot];
     uint32_t rows = loop_repeats(e, loop_class(e->f, v));
+    bool input = e->f->k->node[v].op == TILE_INPUT;
 
+    if (input) { /* in squares, and F16 takes half of a repeat */
+        rows = (uint32_t)round_up(rows, 16) * bytes_of(e, v) / 4;
+    }
     if (s->rows < rows) {
         return false;
     }
@@ -52,6 +56,12 @@ static bool may_go(const struct loop_emit *e, tile_value v, unsigned slot)
         return false;
     }
     return (s->kind == SLOT_SPARE && e->holds[slot] == 0) || dies_here(e, v, slot);
+}
+
+/* Is made of no other. */
+static bool is_leaf(const struct loop_emit *e, tile_value v)
+{
+    return e->f->k->node[v].op == TILE_INDEX || e->f->k->node[v].op == TILE_INPUT;
 }
 
 /* The place where the node is made in the fewest cycles; that of the carried value it
@@ -68,7 +78,7 @@ static unsigned pick(struct loop_emit *e, tile_value v)
             continue;
         }
         e->dry = true;
-        if (e->f->k->node[v].op != TILE_INDEX) {
+        if (!is_leaf(e, v)) {
             loop_make(e, v, e->room->slot[i].at);
         }
         e->dry = false;
@@ -112,7 +122,9 @@ static void emit_plane(struct loop_emit *e, tile_value v)
     if (e->err) {
         return;
     }
-    if (n->op == TILE_INDEX) {
+    if (n->op == TILE_INPUT) {
+        loop_input(e, v, e->room->slot[slot].at);
+    } else if (n->op == TILE_INDEX) {
         loop_index(e, v, e->room->slot[slot].at);
     } else {
         loop_make(e, v, e->room->slot[slot].at);
@@ -204,7 +216,7 @@ static void demand(struct loop_emit *e, tile_value v, bool *needed)
     if (needed[v]) {
         return;
     }
-    needed[v] = e->f->part[v] == e->part && (loop_sources(n) > 0 || n->op == TILE_INDEX);
+    needed[v] = e->f->part[v] == e->part && (loop_sources(n) > 0 || is_leaf(e, v));
     for (unsigned i = 0; i < loop_sources(n) && is_of_part(e, v); i++) {
         demand(e, loop_source(e, n, i), needed);
     }

@@ -54,6 +54,7 @@ struct loop_costs loop_costs(const struct loop_plan *p, uint32_t keys)
     if (f->value) {
         load_costs(p, f->v, f->t, f->e, keys, &c.load[1], &c.floor[1]);
     }
+    c.input = loop_inputs_cost(p, keys);
     c.l0_q = fixed + d * LOOP_LANES * 2 / b;
     c.l0_k = fixed + k * d * 2 / a;
     c.l0_v = fixed + k * wide * 2 / a;
@@ -75,7 +76,7 @@ struct pipes {
     uint64_t mte2, mte1, m, fix, v, mte3;
     uint64_t loaded[LOOP_RING][2], used[LOOP_RING][2]; /* keys, values in L1 */
     uint64_t s_full, s_free, cs_free, l0k_free, o_full, o_free, co_free, l0v_free;
-    uint64_t p_free, lp_free, out_free;
+    uint64_t p_free, lp_free, out_free, in_full, in_free;
     uint64_t busy_v, busy_in, busy_out;
 };
 
@@ -92,7 +93,8 @@ static void play_loads(struct pipes *s, const struct loop_costs *c, uint64_t num
 
     for (unsigned i = 0; i < 1u + (s->p->form.value != 0); i++) {
         uint64_t at = later(s->mte2, s->used[slot][i]);
-        uint64_t takes = at == s->mte2 ? c->load[i] : c->floor[i];
+        bool behind = at == s->mte2 && (i || c->input == 0); /* another such load */
+        uint64_t takes = behind ? c->load[i] : c->floor[i];
         s->mte2 = at + takes;
         s->busy_in += takes;
         s->loaded[slot][i] = s->mte2;
@@ -110,6 +112,10 @@ static void play_score(struct pipes *s, const struct loop_costs *c, uint64_t num
     s->l0k_free = s->m;
     at = later(later(s->fix, s->m), s->s_free);
     s->fix = s->cs_free = s->s_full = at + c->fix_s;
+    if (c->input) {
+        s->mte2 = s->in_full = later(s->mte2, s->in_free) + c->input;
+        s->busy_in += c->input;
+    }
 }
 
 static void play_copy(struct pipes *s, const struct loop_costs *c, uint64_t given)
@@ -201,7 +207,8 @@ static void play_step(struct pipes *s, const struct loop_cursor *now,
     if (now->first) {
         on_vector(s, s->p->part[LOOP_COLUMNS]);
     }
-    s->v = later(s->v, s->s_full);
+    s->v = later(later(s->v, s->in_full), s->s_full);
+    s->in_free = s->v + before->in_free_at;
     s->s_free = s->v + before->free_at;
     given = later(s->v + before->given_at, s->p_free);
     s->v = given - before->given_at;

@@ -254,7 +254,7 @@ static bool may_be_narrow(const struct loop_form *f, tile_value v)
     return may;
 }
 
-static int check_operations(const struct loop_form *f, struct tile_error *error)
+static int check_operations(struct loop_form *f, struct tile_error *error)
 {
     for (tile_value v = 1; v <= f->k->n_nodes; v++) {
         const struct tile_node *n = node(f, v);
@@ -263,11 +263,9 @@ static int check_operations(const struct loop_form *f, struct tile_error *error)
         if (n->op == TILE_INPUT) {
             bool factor =
                 n->index == f->q || n->index == f->key || (f->value && n->index == f->v);
-            if (!factor) {
-                return program_refuse(
-                    error, n, ERR_ARG,
-                    "%s: a loop takes the factors of its products alone",
-                    f->k->param[n->index].name);
+            int err = factor ? 0 : loop_input_find(f, v, error);
+            if (err) {
+                return err;
             }
             continue;
         }

@@ -158,7 +158,7 @@ static bool describe(struct loop_emit *e, tile_value v, struct loop_op *o)
         o->op = binary_op(n->op);
     }
     if (o->how == DO_COMPARE_SCALAR) {
-        o->number = bits_of(e, y);
+        o->number = number_bits(o->type, e->f->k->node[y].number);
     } else {
         o->y = loop_at(e, y);
     }
@@ -281,6 +281,10 @@ void loop_mask(struct loop_emit *e, tile_value v)
         describe(e, v, &o);
         same(e, x, &o.x);
         same(e, y, &o.y);
+        if (o.type == TYPE_F16) { /* side by side, as the bits are */
+            o.x = vec_dense(o.x.addr);
+            count = div_up(count, 2);
+        }
         loop_rows(e, &o, count);
         return;
     }

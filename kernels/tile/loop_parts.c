@@ -34,6 +34,7 @@ void loop_part_begin(struct loop_emit *e, enum loop_part part,
     for (unsigned i = 0; i < LOOP_SLOTS; i++) {
         e->first[i] = e->last[i] = -1;
     }
+    e->in_first = e->in_last = -1;
     tile_costs_init(&e->costs);
 }
 
@@ -65,6 +66,9 @@ static void end(struct loop_emit *e)
         at += cycles;
         if (i == (unsigned)e->last[loop_slot_of(e, SLOT_SCORE, 0)]) {
             to->free_at = at;
+        }
+        if ((int)i == e->in_last) {
+            to->in_free_at = at;
         }
     }
 }
@@ -170,6 +174,7 @@ void loop_emit_before(struct loop_emit *e, const struct loop_variant *v,
     n = seeds(e, PART_BEFORE, seed);
     loop_nodes(e, seed, n);
     loop_hand_over(e, SLOT_SCORE, LOOP_S_FULL, LOOP_S_FREE);
+    loop_inputs_done(e);
     if (e->f->given && !e->err) {
         cmd_wait(&to->cmd[e->given_at], LOOP_P_FREE, 1);
         cmd_post(&to->cmd[e->given_at], LOOP_P_FULL, 1);

@@ -205,7 +205,7 @@ static uint64_t cost_of(const struct loop_plan *p)
     for (unsigned i = 0; i < p->n_variants; i++) {
         uint64_t v = p->variant[i].before->cycles + step;
         struct loop_costs c = loop_costs(p, p->variant[i].rows);
-        uint64_t loads = c.load[0] + c.load[1];
+        uint64_t loads = c.load[0] + c.load[1] + c.input;
         cycles += p->variant_steps[i] * (v > loads ? v : loads);
     }
     return cycles;
@@ -463,7 +463,7 @@ int loop_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cor
     struct tile_plan *t = tile_alloc(arena, sizeof(*t));
     struct program *p = tile_alloc(arena, sizeof(*p));
     struct loop_plan *l = tile_alloc(arena, sizeof(*l));
-    const struct tile_kernel *lowered = t && p && l ? tile_lower(k, arena) : NULL;
+    struct tile_kernel *lowered = t && p && l ? tile_lower(k, arena) : NULL;
     struct search *s = calloc(1, sizeof(*s));
     int err = ERR_NOMEM;
 
@@ -472,6 +472,7 @@ int loop_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cor
         *error = lowered->error;
         err = ERR_ARG;
     } else if (s && lowered) {
+        loop_inputs_lower(lowered);
         err = loop_form_make(&l->form, lowered, error);
         err = err ? err : plan_loop(l, s, cores, arena, error);
         p->k = lowered;

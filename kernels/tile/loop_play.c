@@ -127,6 +127,30 @@ static void push_loads(const struct loop_plan *p, struct loop_core *core,
     push_sequence(&load->seq);
 }
 
+static void set_inputs(const struct loop_plan *p, struct loop_core *core,
+                       const struct loop_cursor *c)
+{
+    const struct loop_form *f = &p->form;
+    uint32_t left = f->k->dim[f->s].size - c->block * LOOP_LANES;
+
+    for (unsigned i = 0; i < f->n_inputs; i++) {
+        const void *in = core->call->in[f->k->node[f->input[i]].index];
+        loop_input_load(
+            p, i, loop_address(p, in, &core->x[i], c) + c->tile * core->next_x[i],
+            left < LOOP_LANES ? left : LOOP_LANES,
+            c->tile == p->tiles - 1 ? p->tail : p->room.tile, &core->inputs[i]);
+    }
+}
+
+void loop_push_inputs(const struct loop_plan *p, struct loop_core *core,
+                      const struct loop_cursor *c)
+{
+    if (p->form.n_inputs) {
+        set_inputs(p, core, c);
+        push_sequence(&core->input);
+    }
+}
+
 static void push_score(const struct loop_plan *p, struct loop_core *core,
                        const struct loop_cursor *c)
 {
@@ -141,6 +165,7 @@ static void push_score(const struct loop_plan *p, struct loop_core *core,
     push_sequence(&l0->seq);
     push_sequence(&group_of(p, core, GROUP_MMAD_S, c)->seq);
     push_sequence(&group_of(p, core, GROUP_FIX_S, c)->seq);
+    loop_push_inputs(p, core, c);
 }
 
 static void push_value(const struct loop_plan *p, struct loop_core *core,
@@ -225,6 +250,7 @@ static const struct {
     {LOOP_Q_FREE, 2},   {LOOP_K_FREE, 0},  {LOOP_V_FREE, 0},  {LOOP_L0K_FREE, 1},
     {LOOP_L0V_FREE, 1}, {LOOP_CS_FREE, 1}, {LOOP_CO_FREE, 1}, {LOOP_S_FREE, 1},
     {LOOP_O_FREE, 1},   {LOOP_P_FREE, 1},  {LOOP_LP_FREE, 1}, {LOOP_OUT_FREE, 1},
+    {LOOP_X_FREE, 1},
 };
 
 static unsigned units_of(const struct loop_plan *p, unsigned i)
@@ -237,7 +263,8 @@ static void label_sems(void)
     static const char *const names[LOOP_SEMS / 2] = {
         "first factor",         "keys",          "values",         "keys in L0",
         "values in L0",         "first product", "second product", "first product in UB",
-        "second product in UB", "cast",          "cast in L1",     "results"};
+        "second product in UB", "cast",          "cast in L1",     "results",
+        "operands"};
 
     for (unsigned i = 0; i < LOOP_SEMS / 2; i++) {
         sched_label(task_core(), 2 * i + LOOP_Q_FREE, names[i], "FREE");
@@ -335,6 +362,8 @@ int loop_check_parts(const struct loop_plan *p, struct loop_core *core,
         err = err ? err : check_pieces(&core->step[i], report);
     }
     loop_set_stores(p, core, c);
+    set_inputs(p, core, c);
+    err = err ? err : loop_check(&core->input, report);
     return err ? err : loop_check(&core->store, report);
 }
 

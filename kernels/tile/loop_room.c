@@ -54,8 +54,13 @@ static uint32_t lay_out_ub(struct loop_room *r, const struct loop_form *f,
                            const struct loop_order *o)
 {
     uint32_t wide = r->width > r->tile && o->wide ? r->width : r->tile, at = 0;
+    uint32_t half = (r->tile + 1) / 2;
 
     r->n_slots = 0;
+    if (f->n_inputs) { /* whole squares are transposed */
+        wide = (uint32_t)round_up(wide, 16);
+        half = (uint32_t)round_up(r->tile, 16) / 2;
+    }
     for (unsigned i = 0; i < LOOP_LARGE; i++) {
         if (o->of[i] == LOOP_SCORE) {
             add_slot(r, &at, r->tile, SLOT_SCORE, 0);
@@ -66,7 +71,7 @@ static uint32_t lay_out_ub(struct loop_room *r, const struct loop_form *f,
         } else if (o->of[i] == LOOP_BETWEEN) {
             add_slot(r, &at, wide, SLOT_SPARE, 0);
         } else if (o->of[i] == LOOP_HALF) {
-            add_slot(r, &at, (r->tile + 1) / 2, SLOT_SPARE, 0);
+            add_slot(r, &at, half, SLOT_SPARE, 0);
         }
     }
     for (unsigned i = 0; i < o->more; i++) {
@@ -87,6 +92,7 @@ static uint32_t lay_out_ub(struct loop_room *r, const struct loop_form *f,
         at = r->out[0];
         r->out[0] = carried_of(r)->at + r->width * LOOP_REPEAT / 2;
     }
+    at = loop_inputs_room(r, f, at);
     r->columns = (uint32_t)round_up(at, LOOP_TWICE);
     r->ub_bytes = chip_mem(NPU_MEM_UB);
     return r->columns + LEAST_COLUMNS;

@@ -114,6 +114,32 @@ TEST_SHAPES(tile_loop, other_sums)
                   (struct shape){.m = 70, .n = 250, .k = 5});
 }
 
+/* Operands that are no factors: of keys, of rows and keys, of each batch or of all. */
+#define WITH(operands, score)                                                            \
+    "kernel t(q: f16[b, m, k], k0: f16[b, n, k], v: f16[b, n, k], " operands             \
+    ") -> o: f16[b, m, k]\n" LOOP("[b, m]", "[b, m, k]", "", score) " o = f16(acc / l)\n"
+
+TEST(tile_loop, masks_that_are_operands)
+{
+    const struct shape shape = {.b = 2, .m = 66, .n = 35, .k = 5};
+
+    check_program(WITH("z: f16[m, n]", SCORE " + z"), shape);
+    check_program(WITH("z: bool[n]", "where(z, " SCORE ", -3)") "schedule tile n 16\n", shape);
+}
+
+TEST_SHAPES(tile_loop, operands_besides_factors)
+{
+    const struct shape shape = {.b = 3, .m = 130, .n = 70, .k = 4};
+
+    check_program(WITH("z: f32[b, m, n]", SCORE " * z") "schedule tile n 32\n", shape);
+    check_program(WITH("z: f32[n], y: bool[b, m, n]",
+                       "where(or(y, n == m), " SCORE " + z, -inf)"),
+                  shape);
+    check_program(WITH("z: f16[b, n]", "where(and(z < 0.5, n <= m), " SCORE ", -inf)")
+                  "schedule tile n 16\n",
+                  shape);
+}
+
 TEST(tile_loop, refusals_name_the_place)
 {
     const struct shape shape = {.b = 2, .m = 35, .n = 50, .k = 70};
@@ -139,4 +165,11 @@ TEST(tile_loop, refusals_name_the_place)
                   "keys want");
     check_refused(ATTENTION("", SCORE) "schedule buffers 2\n", shape, 12, 10,
                   "no such choice");
+    check_refused(WITH("z: f16[m]", SCORE " + z"), shape, 1, 62, "what is of n, or of m and n");
+    check_refused(WITH("z: f16[n, m]", SCORE " + z"), shape, 1, 62,
+                  "dimension n of z lies apart");
+    check_refused(WITH("z: bf16[n]", SCORE " + z"), shape, 1, 62,
+                  "a loop takes f32, f16 and bool");
+    check_refused(WITH("z: f16[n], y: f16[n], x0: f16[n]", SCORE " + z + y + x0"), shape, 1,
+                  84, "more than 2 operands");
 }
