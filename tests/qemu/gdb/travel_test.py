@@ -116,6 +116,14 @@ def others_are_refused():
     with open(manifest, "w") as f:
         f.write(good)
     same(tool("--replay")[0], 0, "travel/takes_its_own_again")
+    other = os.path.join(DIR, "oth\33er.elf")  # and is no other
+    shutil.copy("build/salai.elf", other)
+    with open(other, "ab") as f:
+        f.write(b"\0")
+    tool("--image", other, "--", "vadd", "--n", "70")
+    same(tool("--replay")[0], 0, "travel/takes_a_path_as_it_is")
+    os.unlink(other)
+    refused("a_missing_image", tool("--replay"), r"recorded with another .*oth\?er\.elf")
     other = os.path.join(DIR, "other.elf")
     shutil.copy("build/salai.elf", other)
     tool("--image", other, "--", "vadd", "--n", "1000")
