@@ -101,6 +101,9 @@ images()
     printf '.globl _start\n_start: j _start\n' > spin.S
     "${elf}gcc" -march=rv64gc -mabi=lp64d -nostdlib -Wl,-Ttext=0x80000000 spin.S -o spin.elf
     refused image/spins 'spin.elf does not start.* pc 0x80000000' --image spin.elf empty
+    printf '.globl _start\n_start: wfi; j _start\n' > asleep.S
+    "${elf}gcc" -march=rv64gc -mabi=lp64d -nostdlib -Wl,-Ttext=0x80000000 asleep.S -o asleep.elf
+    refused image/sleeps 'sleeps at pc 0x80000004 for ever' --image asleep.elf empty
     refused image/folder 'no .*' --image . empty
     [ -n "${FULL:-}" ] || return
     printf '.globl _start\n_start: .word 0\n' > trap.S

@@ -29,6 +29,7 @@
 #include "hw/qdev-properties.h"
 #include "hw/sysbus.h"
 #include "hw/core/cpu.h"
+#include "migration/qemu-file-types.h"
 #include "migration/snapshot.h"
 #include "migration/vmstate.h"
 
@@ -98,6 +99,23 @@ static inline uint64_t npu_hart_pc(CPUState *cpu)
 /* block/block_int-common.h: not 0 while a snapshot is being loaded, when the machine is
  * reset. */
 extern unsigned int bdrv_drain_all_count;
+
+/* migration/qemu-file.h: bytes that have been written, all of them to where the file is. */
+#if NPU_QEMU_10
+int qemu_fflush(QEMUFile *f);
+uint64_t qemu_file_transferred(QEMUFile *f);
+static inline uint64_t npu_file_bytes(QEMUFile *f)
+{
+    qemu_fflush(f);
+    return qemu_file_transferred(f);
+}
+#else
+int64_t qemu_file_total_transferred(QEMUFile *f);
+#define npu_file_bytes(f) ((uint64_t)qemu_file_total_transferred(f))
+#endif
+
+/* zlib.h, of the library that QEMU itself has. */
+unsigned long crc32(unsigned long sum, const uint8_t *data, unsigned bytes);
 
 /* exec/gdbstub.h of 7.2 wants headers of the target. */
 void gdb_set_stop_cpu(CPUState *cpu);

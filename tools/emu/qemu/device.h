@@ -106,6 +106,10 @@ void npu_snapshot_init(void);
 void npu_snapshot_reset(SalaiNPU *npu);
 char *npu_snapshot_config(const SalaiNPU *npu);
 extern const VMStateDescription npu_vmstate;
+/* seal.c: whether the snapshot that is about to be loaded, of at most so many bytes, is as
+ * it was saved. */
+bool npu_seal_holds(uint64_t most);
+extern const VMStateDescription npu_seal_vmstate;
 
 /* memory.c: what the model does to guest memory. */
 extern const struct npu_host npu_host_ops;

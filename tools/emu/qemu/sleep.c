@@ -14,6 +14,10 @@
  * the host's load nor a debugger's stop shows in it. With record/replay QEMU keeps the
  * two threads apart by its replay lock, and what it does is kept, but for the stops.
  *
+ * A hart that sleeps with no timer to come, in a machine that nothing from outside
+ * reaches, would do so for ever: the run ends with one line. An image of somebody's own
+ * gets there, and a damaged snapshot, whose PLIC takes a line for claimed.
+ *
  * Source: QEMU 7.2 accel/tcg/tcg-accel-ops-rr.c, softmmu/icount.c, util/main-loop.c.
  */
 #define NEED_CPU_H    1 /* for the whole of TCGCPUOps */
@@ -24,6 +28,37 @@
 /* Timers that the hart can sleep through before the main loop gets a turn. */
 #define SLEEP_STEPS 1000
 
+static int is_there(Object *child, void *opaque)
+{
+    return 1;
+}
+
+static bool has_children(const char *path)
+{
+    Object *container = object_resolve_path(path, NULL);
+
+    return container && object_child_foreach(container, is_there, NULL);
+}
+
+/* A debugger, a monitor or a terminal, and devices beside our own: they might wake it. */
+static bool reached_from_outside(void)
+{
+    return has_children("/chardevs") || has_children("/machine/peripheral") ||
+           has_children("/machine/peripheral-anon");
+}
+
+/* Of a hart with nothing to do; before QEMU is asked to move the clock, which warns. Timers
+ * of the host's, as that of a disk's cache, are not waited for. */
+static void check_sleep(void)
+{
+    if (qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL, ~QEMU_TIMER_ATTR_EXTERNAL) < 0 &&
+        !reached_from_outside()) {
+        npu_die("npu.so: the hart sleeps at pc 0x%" PRIx64
+                " for ever: nothing is left that would wake it",
+                (uint64_t)CPU_GET_CLASS(first_cpu)->get_pc(first_cpu));
+    }
+}
+
 /* Under the big lock, on the hart's thread: runs what is due, and while the hart has
  * nothing to do goes on to the next timer. */
 static void sleep_on(void)
@@ -31,6 +66,7 @@ static void sleep_on(void)
     qemu_clock_run_timers(QEMU_CLOCK_VIRTUAL);
     for (int i = 0; i < SLEEP_STEPS && runstate_is_running() && all_cpu_threads_idle();
          i++) {
+        check_sleep();
         icount_start_warp_timer();
         if (!qemu_clock_run_timers(QEMU_CLOCK_VIRTUAL)) {
             break;

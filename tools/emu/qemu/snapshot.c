@@ -5,9 +5,10 @@
  * QEMU replaces the machine piece by piece, so there is no way back from a snapshot that
  * turns out to be damaged: the run ends, with one line and status 2. What is of another
  * NPU is found before anything is replaced. QEMU resets the machine first; then the
- * name of a RAM block, near the begin of the snapshot, is compared with our own. QEMU
- * itself would find it too, and say so in three lines with status 1. From there on to
- * npu_post_load(), its messages are kept back, for they would be more than one.
+ * name of a RAM block, near the begin of the snapshot, is compared with our own, and the
+ * snapshot with its seal. QEMU itself would find the name too, and say so in three lines
+ * with status 1. From there on until the machine runs, or the main loop goes on, its messages
+ * are kept back, for they would be more than one.
  *
  * Source: QEMU 7.2 migration/savevm.c, load_snapshot() and qemu_loadvm_state().
  */
@@ -16,12 +17,15 @@
 #define HEAD_BYTES                                                                       \
     65536             /* in which QEMU tells all RAM blocks: 50 bytes each, 200 at most */
 #define NAME_MOST 255 /* of a RAM block */
+#define SPARE_BYTES                                                                      \
+    (1ull << 30) /* that a snapshot has at most, beside DRAM and the NPU's state */
 #define CONFIG    "npu.stage(" /* what the name begins with that has the configuration */
 
 static struct {
     FILE *errors; /* QEMU's stderr while a snapshot is loaded, or NULL */
     char *text;   /* what went there */
     size_t bytes;
+    bool good;      /* the NPU has taken its part */
     QEMUTimer *end; /* the main loop goes on: it is loaded, or has failed */
 } load;
 
@@ -42,6 +46,7 @@ static void keep_back(void)
     if (!load.errors) {
         load.errors = stderr;
         stderr = open_memstream(&load.text, &load.bytes);
+        load.good = false;
     }
 }
 
@@ -96,8 +101,19 @@ static void at_exit(int status, void *opaque)
 
 static void load_ends(void *opaque)
 {
-    if (load.errors) {
+    g_autofree char *kept = NULL;
+
+    if (load.errors && !load.good) {
         refuse("the snapshot cannot be loaded, the machine is replaced in part");
+    }
+    kept = give_back();
+    fputs(kept, stderr);
+}
+
+static void state_changed(void *opaque, bool running, RunState state)
+{
+    if (running) {
+        load_ends(NULL);
     }
 }
 
@@ -134,6 +150,9 @@ void npu_snapshot_reset(SalaiNPU *npu)
         refuse("the snapshot is of another NPU: it has %s, this is %s",
                theirs + strlen("npu.stage"), ours + strlen("npu.stage"));
     }
+    if (!npu_seal_holds(2 * (npu->config.gm_size + npu->state_bytes) + SPARE_BYTES)) {
+        refuse("the snapshot is damaged");
+    }
     keep_back();
     timer_mod(load.end, 0);
 }
@@ -143,7 +162,6 @@ void npu_snapshot_reset(SalaiNPU *npu)
 static int npu_post_load(void *opaque, int version)
 {
     SalaiNPU *npu = opaque;
-    g_autofree char *kept = NULL;
     bool good;
 
     npu->restoring = true;
@@ -152,8 +170,7 @@ static int npu_post_load(void *opaque, int version)
     if (!good) {
         refuse("the snapshot is damaged: no machine can be in its state");
     }
-    kept = give_back();
-    fputs(kept, stderr);
+    load.good = true;
     npu_history_restored(npu);
     npu_semlog_restored();
     npu_racecheck_restored();
@@ -164,19 +181,21 @@ static int npu_post_load(void *opaque, int version)
 
 const VMStateDescription npu_vmstate = {
     .name = TYPE_SALAI_NPU,
-    .version_id = 3, /* 2 had the configuration here as well */
-    .minimum_version_id = 3,
+    .version_id = 4, /* 3 had no seal */
+    .minimum_version_id = 4,
     .post_load = npu_post_load,
     .fields =
         (VMStateField[]){
             VMSTATE_VBUFFER_UINT32(state, SalaiNPU, 1, NULL, state_bytes),
             VMSTATE_END_OF_LIST(),
         },
-    .subsections = (const VMStateDescription *[]){&npu_history_vmstate, NULL},
+    .subsections = (const VMStateDescription *[]){&npu_history_vmstate,
+                                                   &npu_seal_vmstate, NULL},
 };
 
 void npu_snapshot_init(void)
 {
     load.end = timer_new_ns(QEMU_CLOCK_REALTIME, load_ends, NULL);
+    qemu_add_vm_change_state_handler(state_changed, NULL);
     on_exit(at_exit, NULL);
 }
