@@ -280,8 +280,7 @@ static int read_file(const struct line *line, unsigned i, struct tensor *t, io_r
 static int choose(const struct line *line, const char *option, const char *name,
                   unsigned i, io_rows *rows)
 {
-    io_rows chosen =
-        name ? io_rows_with(&line->io, *rows, i, io_type(name)) : *rows;
+    io_rows chosen = name ? io_rows_with(&line->io, *rows, i, io_type(name)) : *rows;
 
     if (chosen == 0) {
         fprintf(stderr, "%s: --%s %s: %s is ", line->op->name, option, name,
@@ -292,6 +291,28 @@ static int choose(const struct line *line, const char *option, const char *name,
     }
     *rows = chosen;
     return 0;
+}
+
+/* The first operand's type, and others' behind commas. */
+static int choose_types(const struct line *line, io_rows *rows)
+{
+    const char *at = line->type;
+    int err = 0;
+
+    for (unsigned i = 0; at && !err; i++) {
+        size_t length = strcspn(at, ",");
+        char name[8];
+        if (i == line->io.n_in || length >= sizeof(name)) {
+            fprintf(stderr, "%s: --type %s: want types of %u operands at most\n",
+                    line->op->name, line->type, line->io.n_in);
+            return ERR_TYPE;
+        }
+        memcpy(name, at, length);
+        name[length] = '\0';
+        err = choose(line, "type", name, i, rows);
+        at = at[length] ? at + length + 1 : NULL;
+    }
+    return err;
 }
 
 static unsigned least_operands(const struct io *io)
@@ -429,7 +450,7 @@ static int inputs(const struct line *line, struct op_call *call, struct io_sizes
               ? io_take_shapes(line->op->name, &line->io, line->shapes, call->in, sizes)
               : made_up_sizes(line, sizes);
     err = err == ERR_FORMAT ? want_operands(line) : err;
-    err = err ? err : choose(line, "type", line->type, 0, &rows);
+    err = err ? err : choose_types(line, &rows);
     err = err ? err : give_types(line, call, rows);
     return err ? err : make_operands(line, call, sizes);
 }

@@ -267,9 +267,9 @@ def split(op):
 
 def row_for(rows, n_in, names):
     """The first row with the types that --type and --out name."""
+    wanted = [*enumerate(names.get("--type", "").split(",")), (n_in, names.get("--out"))]
     for row in rows:
-        if all(TYPES[names[o]] == row[i] for o, i in (("--type", 0), ("--out", n_in))
-               if o in names):
+        if all(not name or TYPES[name] == row[i] for i, name in wanted):
             return row
     raise SystemExit(f"golden.py: no such types: {names}")
 
