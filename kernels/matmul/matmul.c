@@ -14,6 +14,7 @@
 #include "hal/hint.h"
 #include "kernels/lib/share.h"
 #include "kernels/matmul/published.h"
+#include "kernels/mm/finish.h"
 #include "kernels/mm/made.h"
 #include "sched/launch.h"
 
@@ -29,6 +30,7 @@ static bool planned(const struct matmul *p, unsigned cores)
     const struct matmul *l = &matmul_last.p;
 
     return matmul_last.cores == cores && !l->bias == !p->bias &&
+           !l->scales == !p->scales &&
            memcmp(&l->m, &p->m, sizeof(*p) - offsetof(struct matmul, m)) == 0;
 }
 
@@ -36,9 +38,19 @@ const struct mm_made *matmul_asked(const struct matmul *p)
 {
     static struct mm_made asked;
 
-    asked = (struct mm_made){
-        p->in, p->hf32, p->a_transposed, p->b_transposed, p->m, p->n, p->k, p->batch,
-        p->a,  p->b,    p->bias,         p->work};
+    asked = (struct mm_made){.in = p->in,
+                             .in_b = matmul_in_b(p),
+                             .hf32 = p->hf32,
+                             .a_transposed = p->a_transposed,
+                             .b_transposed = p->b_transposed,
+                             .m = p->m,
+                             .n = p->n,
+                             .k = p->k,
+                             .batch = p->batch,
+                             .a = p->a,
+                             .b = p->b,
+                             .bias = p->bias,
+                             .work = p->work};
     return &asked;
 }
 
@@ -54,11 +66,28 @@ static void take_operands(const struct matmul *call, struct mm *mm)
     mm->begun = false;
 }
 
+/* Whether the Vector makes results of the sums. */
+static bool finishes(const struct matmul *p)
+{
+    return p->scales || matmul_in_b(p) == TYPE_U8;
+}
+
 static void kernel(void *arg)
 {
     const struct matmul *p = arg;
 
-    mm_run(&matmul_last.mm, p->c);
+    if (finishes(p)) {
+        mm_finish_run(&matmul_last.mm,
+                      &(struct mm_finish){.rows = mm_made(matmul_asked(p)).rows,
+                                          .scales = p->scales,
+                                          .scale = p->scale,
+                                          .zero = p->zero,
+                                          .act = p->act,
+                                          .out = p->out,
+                                          .c = p->c});
+    } else {
+        mm_run(&matmul_last.mm, p->c);
+    }
 }
 
 static void kernel_of_made(void *arg)
@@ -104,8 +133,11 @@ static int plan_own(const struct matmul *p, unsigned cores, char why[MM_TEXT])
     mm->adds = true;
     mm->any_order = p->any_order;
     err = mm_check(mm, why);
+    if (!err && finishes(p)) {
+        mm_finish_begin(mm);
+    }
     err = err ? err : mm_plan(mm, cores, p->strategy, why);
-    err = err ? err : mm_check(mm, why);
+    err = err ? err : finishes(p) ? mm_finish_plan(mm, p->out, why) : mm_check(mm, why);
     err = err ? err : mm_plan_made(matmul_asked(p), cores, why);
     if (!err) {
         matmul_last.p = *p;
@@ -127,17 +159,23 @@ int matmul_plan(const struct matmul *p, struct mm *mm, char why[MM_TEXT])
 
 static bool has_types(const struct matmul *p)
 {
-    enum type in = p->in, out = p->out;
+    enum type in = p->in, b = matmul_in_b(p), out = p->out;
     bool floats = in == TYPE_F16 || in == TYPE_BF16 || in == TYPE_F32;
+    bool mixed = (in == TYPE_S8 || in == TYPE_U8) && (b == TYPE_S8 || b == TYPE_U8);
+    bool bytes = out == TYPE_S8 || out == TYPE_U8;
 
-    return (floats && (out == TYPE_F32 || out == in)) ||
-           (matmul_is_whole(in) &&
-            (out == TYPE_S32 || out == TYPE_F16 || out == TYPE_S8 || out == TYPE_U8));
+    if (p->scales && !(mixed && bytes && p->act.relu <= FIX_RELU_PLAIN && !p->act.clip)) {
+        return false;
+    }
+    return (in == b || mixed) &&
+           ((floats && (out == TYPE_F32 || out == in)) ||
+            (matmul_is_whole(in) && (out == TYPE_S32 || out == TYPE_F16 || bytes)));
 }
 
 static bool published_can(const struct matmul *p)
 {
-    bool types = p->in == TYPE_F16 || (p->in == TYPE_S8 && p->out == TYPE_S32);
+    bool bytes = p->in == TYPE_S8 && matmul_in_b(p) == TYPE_S8 && p->out == TYPE_S32;
+    bool types = p->in == TYPE_F16 || bytes;
 
     return types && !p->a_transposed && !p->b_transposed && !p->bias && !p->act.relu &&
            !p->act.clip;

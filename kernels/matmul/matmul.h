@@ -5,9 +5,11 @@
  *
  * Types    a, b F16: c F32, F16; BF16: c F32, BF16; F32: c F32; bias F32. a, b S8,
  *          or S4: c S32, and scaled F16, S8, U8; bias S32. Two S4 are a byte, the first in its
- *          low half, and rows begin at whole bytes. a U8, b S8: as S8, of one product.
+ *          low half, and rows begin at whole bytes. a, b or both U8: as S8, of one product.
  *          F32 where the Cube has none: three products of F16, whose error mm/planes.h
  *          says, of numbers up to 65504. Both want a workspace.
+ *          With a scale of each column, S8 and U8 to S8 and U8, results are ONNX's to the bit:
+ *          round(relu(sum * scales[column])) + zero, each step in fp32.
  * Ranges   m, n, k from 1 up.
  * Numbers  Floats: products exact, summed in fp32 with k ascending from the bias on, one
  *          rounding a step, converted to c's type once. S8, S4: exact modulo 2^32; the scale
@@ -30,11 +32,12 @@ enum matmul_tiling { MATMUL_OWN, MATMUL_PUBLISHED };
 struct matmul {
     const void *a, *b;
     void *c;
-    const void *bias; /* NULL: none */
-    void *work;       /* mm_made_bytes() of matmul_asked(), where that is not 0 */
-    uint32_t m, n, k; /* from here on calls that agree have one plan */
-    enum type in, out;
-    unsigned cores; /* tiles of c are dealt out to so many; 0: all of the chip */
+    const void *bias;        /* NULL: none */
+    const float *scales;     /* of each column; NULL: `scale` of all */
+    void *work;              /* mm_made_bytes() of matmul_asked(), where that is not 0 */
+    uint32_t m, n, k;        /* from here on calls that agree have one plan */
+    enum type in, in_b, out; /* in_b: TYPE_NONE is as a, S8 where that is U8 */
+    unsigned cores;          /* tiles of c are dealt out to so many; 0: all of the chip */
     enum matmul_tiling tiling;
     enum mm_strategy strategy; /* of MATMUL_OWN */
     uint32_t parts;            /* of k, for matmul_ref(): what matmul_plan() says */
@@ -52,6 +55,11 @@ struct matmul {
 static inline bool matmul_is_whole(enum type in)
 {
     return in == TYPE_S8 || in == TYPE_S4 || in == TYPE_U8;
+}
+
+static inline enum type matmul_in_b(const struct matmul *p)
+{
+    return p->in_b != TYPE_NONE ? p->in_b : p->in == TYPE_U8 ? TYPE_S8 : p->in;
 }
 
 /* What of a call has to do with operands that the Vector makes; until the next one is asked. */

@@ -22,7 +22,9 @@ struct matmul_own {
     "s8 s8 -> u8; bf16 bf16 -> f32; bf16 bf16 -> bf16; f32 f32 -> f32"
 
 /* One product alone. */
-#define MATMUL_U8 "u8 s8 -> s32; u8 s8 -> s8; u8 s8 -> u8; u8 s8 -> f16"
+#define MATMUL_U8                                                                        \
+    "u8 s8 -> s32; u8 s8 -> s8; u8 s8 -> u8; u8 s8 -> f16; u8 u8 -> s32; u8 u8 -> s8; "  \
+    "u8 u8 -> u8; u8 u8 -> f16; s8 u8 -> s32; s8 u8 -> s8; s8 u8 -> u8; s8 u8 -> f16"
 
 /* On the way out, and how the work is cut: options. */
 #define MATMUL_OPTIONS                                                                   \

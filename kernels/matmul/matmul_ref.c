@@ -76,9 +76,8 @@ static uint32_t sum_of(const struct matmul *p, uint32_t row, uint32_t column,
     b.at += first * b.step;
     for (uint32_t i = first; i < end; i++, a.at += a.step, b.at += b.step) {
         if (matmul_is_whole(p->in)) {
-            sum +=
-                (uint32_t)(mm_made_whole(p->in, p->a, a.at) *
-                           mm_made_whole(p->in == TYPE_U8 ? TYPE_S8 : p->in, p->b, b.at));
+            sum += (uint32_t)(mm_made_whole(p->in, p->a, a.at) *
+                              mm_made_whole(matmul_in_b(p), p->b, b.at));
         } else {
             acc = fmaf(number(p, p->a, a.at), number(p, p->b, b.at), acc);
         }
@@ -94,6 +93,16 @@ static float activated(const struct matmul *p, float x)
         x = x < 0 ? x * p->act.slope : x;
     }
     return p->act.clip && x > p->act.limit ? p->act.limit : x;
+}
+
+/* By the scale of its column: ONNX's, in fp32 step by step. */
+static uint32_t quantised(const struct matmul *p, uint32_t sum, float scale)
+{
+    float least = p->out == TYPE_S8 ? -128 : 0, most = least + 255;
+    float x = nearbyintf((float)(int32_t)sum * scale);
+
+    x = (p->act.relu && x < 0 ? 0 : x) + (float)p->zero;
+    return (uint8_t)(int)(x < least ? least : x > most ? most : x);
 }
 
 /* What the sum becomes on its way out. */
@@ -151,7 +160,8 @@ static uint32_t sum_of_parts(const struct matmul *p, uint32_t row, uint32_t colu
 uint32_t matmul_ref(const struct matmul *p, uint32_t row, uint32_t column)
 {
     uint32_t k = mm_made_planes(p->in, p->hf32) ? MM_PLANES * p->k : p->k;
+    uint32_t sum = p->parts > 1 ? sum_of_parts(p, row, column)
+                                : sum_of(p, row, column, 0, k, bias_of(p, column));
 
-    return result(p, p->parts > 1 ? sum_of_parts(p, row, column)
-                                  : sum_of(p, row, column, 0, k, bias_of(p, column)));
+    return p->scales ? quantised(p, sum, p->scales[column]) : result(p, sum);
 }

@@ -15,8 +15,8 @@
 
 enum { ALIGN = 512, HALF_OFFSET = 64 /* added twice */ };
 
-/* Of U8: the object that adds up columns; the plan of the last call. */
-static struct mm sums;
+/* Of U8: the objects that add up columns of b, rows of a; the plans of the last call. */
+static struct mm columns, rows;
 
 bool mm_made_planes(enum type in, bool hf32)
 {
@@ -25,7 +25,7 @@ bool mm_made_planes(enum type in, bool hf32)
 
 bool mm_is_made(const struct mm_made *p)
 {
-    return p->in == TYPE_U8 || mm_made_planes(p->in, p->hf32);
+    return p->in == TYPE_U8 || p->in_b == TYPE_U8 || mm_made_planes(p->in, p->hf32);
 }
 
 static uint64_t batch_of(const struct mm_made *p)
@@ -33,122 +33,165 @@ static uint64_t batch_of(const struct mm_made *p)
     return p->batch ? p->batch : 1;
 }
 
-static uint64_t up(uint64_t bytes)
+/* Where in the workspace what is made lies: a and b, a row of 64s, the bias with the sums of
+ * columns, the sums of rows. */
+struct rooms {
+    uint64_t a, b, halves, bias, rows, end;
+};
+
+static uint64_t behind(uint64_t at, bool is, uint64_t bytes)
 {
-    return (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    return at + (is ? (bytes + ALIGN - 1) / ALIGN * ALIGN : 0);
 }
 
-/* Bytes of a as it is made. */
-static uint64_t a_bytes(const struct mm_made *p)
+static struct rooms rooms_of(const struct mm_made *p)
 {
-    uint64_t count = batch_of(p) * p->m * p->k;
+    bool planes = mm_made_planes(p->in, p->hf32), a = p->in == TYPE_U8,
+         b = p->in_b == TYPE_U8;
+    uint64_t k = batch_of(p) * p->k * (planes ? MM_PLANES * sizeof(uint16_t) : 1);
+    struct rooms r = {.a = 0};
 
-    return up(p->in == TYPE_U8 ? count : count * MM_PLANES * sizeof(uint16_t));
-}
-
-/* Of U8, behind a: the row, then the bias with the sums. */
-static uint64_t row_bytes(const struct mm_made *p)
-{
-    return up(p->k);
+    r.b = behind(r.a, planes || a, k * p->m);
+    r.halves = behind(r.b, planes || b, k * p->n);
+    r.bias = behind(r.halves, a || b, p->k);
+    r.rows = behind(r.bias, a, p->n * sizeof(int32_t));
+    r.end = behind(r.rows, b, p->m * sizeof(int32_t));
+    return r;
 }
 
 uint64_t mm_made_bytes(const struct mm_made *p)
 {
-    uint64_t b = batch_of(p) * p->k * p->n * MM_PLANES * sizeof(uint16_t);
-
-    return !mm_is_made(p)     ? 0
-           : p->in == TYPE_U8 ? a_bytes(p) + row_bytes(p) + p->n * sizeof(int32_t)
-                              : a_bytes(p) + b;
+    return rooms_of(p).end;
 }
 
-static char *behind_a(const struct mm_made *p)
+static void *in_work(const struct mm_made *p, uint64_t at)
 {
-    return (char *)p->work + a_bytes(p);
+    return (char *)p->work + at;
 }
 
 struct mm_made mm_made(const struct mm_made *p)
 {
+    bool planes = mm_made_planes(p->in, p->hf32);
+    struct rooms r = rooms_of(p);
     struct mm_made made = *p;
 
-    if (mm_is_made(p)) {
-        made.a = p->work;
+    if (planes || p->in == TYPE_U8) {
+        made.a = in_work(p, r.a);
+        made.in = planes ? TYPE_F16 : TYPE_S8;
+        made.bias = planes ? p->bias : in_work(p, r.bias);
     }
-    if (mm_made_planes(p->in, p->hf32)) {
-        made.b = behind_a(p);
-        made.in = TYPE_F16;
-        made.k = MM_PLANES * p->k;
-    } else if (p->in == TYPE_U8) {
-        made.bias = behind_a(p) + row_bytes(p);
-        made.in = TYPE_S8;
+    if (planes || p->in_b == TYPE_U8) {
+        made.b = in_work(p, r.b);
+        made.in_b = planes ? TYPE_F16 : TYPE_S8;
+        made.rows = planes ? NULL : in_work(p, r.rows);
     }
+    made.k = planes ? MM_PLANES * p->k : p->k;
     return made;
 }
 
 const char *mm_cannot_be_made(const struct mm_made *p)
 {
-    return p->in == TYPE_U8 && batch_of(p) > 1
-               ? "U8 x S8 is one product: each of a batch has its own sums"
+    bool whole = p->in == TYPE_U8 || p->in_b == TYPE_U8;
+
+    return whole && batch_of(p) > 1
+               ? "U8 is of one product: each of a batch has its own sums"
            : p->work == NULL ? "no workspace for operands that are made"
                              : NULL;
 }
 
-int mm_plan_made(const struct mm_made *p, unsigned cores, char why[MM_TEXT])
+/* Sums of bytes of n columns of b, which may lie there as rows. */
+static int plan_sums(struct mm *mm, const void *halves, const void *b, bool as_rows,
+                     uint32_t n, uint32_t k, unsigned cores, char why[MM_TEXT])
 {
     int err;
 
-    if (p->in != TYPE_U8) {
-        return 0;
-    }
-    mm_init(&sums, &(struct mm_shape){1, p->n, p->k, 1}, NULL);
-    mm_set_a(&sums, behind_a(p), TYPE_S8, MM_ND, false, 0);
-    mm_set_b(&sums, p->b, TYPE_S8, MM_ND, p->b_transposed, 0);
-    err = mm_plan(&sums, cores, MM_GENERAL, why);
-    return err ? err : mm_check(&sums, why);
+    mm_init(mm, &(struct mm_shape){1, n, k, 1}, NULL);
+    mm_set_a(mm, halves, TYPE_S8, MM_ND, false, 0);
+    mm_set_b(mm, b, TYPE_S8, MM_ND, as_rows, 0);
+    err = mm_plan(mm, cores, MM_GENERAL, why);
+    return err ? err : mm_check(mm, why);
 }
 
-/* The block's share of 128 x (column sums of b), to the bias. */
-static void add_columns(const struct mm_made *p)
+int mm_plan_made(const struct mm_made *p, unsigned cores, char why[MM_TEXT])
 {
-    for (unsigned i = 0; i < 2; i++) {
-        struct mm mm = sums;
-        mm.a.gm = behind_a(p);
-        mm.b.gm = p->b;
-        mm_iterate_all(&mm, behind_a(p) + row_bytes(p), true);
-        mm_end(&mm);
+    const void *halves = in_work(p, rooms_of(p).halves);
+    struct mm_made made = mm_made(p);
+    int err = 0;
+
+    if (p->in == TYPE_U8) {
+        err =
+            plan_sums(&columns, halves, made.b, p->b_transposed, p->n, p->k, cores, why);
     }
+    if (!err && p->in_b == TYPE_U8) {
+        err = plan_sums(&rows, halves, made.a, !p->a_transposed, p->m, p->k, cores, why);
+    }
+    return err;
+}
+
+/* The block's share of sums of these columns. */
+static void add_up(const struct mm *planned, const void *halves, const void *b, void *to,
+                   bool atomic)
+{
+    struct mm mm = *planned;
+
+    mm.a.gm = halves;
+    mm.b.gm = b;
+    mm_iterate_all(&mm, to, atomic);
+    mm_end(&mm);
 }
 
 /* What the hart says of them, once. */
-static void begin_columns(const struct mm_made *p)
+static void begin_sums(const struct mm_made *p, const struct rooms *r)
 {
-    char *bias = behind_a(p) + row_bytes(p);
+    const uint32_t *from = p->bias;
+    uint32_t *bias = in_work(p, r->bias);
+    uint32_t both = p->in_b == TYPE_U8 ? 4 * HALF_OFFSET * HALF_OFFSET * p->k : 0;
 
-    memset(behind_a(p), HALF_OFFSET, p->k);
-    if (p->bias) {
-        memcpy(bias, p->bias, p->n * sizeof(int32_t));
-    } else {
-        memset(bias, 0, p->n * sizeof(int32_t));
+    memset(in_work(p, r->halves), HALF_OFFSET, p->k);
+    for (uint32_t i = 0; p->in == TYPE_U8 && i < p->n; i++) {
+        bias[i] = (from ? from[i] : 0) + both;
     }
+}
+
+static void make_sums(const struct mm_made *p)
+{
+    struct rooms r = rooms_of(p);
+    struct mm_made made = mm_made(p);
+
+    if (task_block() == 0) {
+        begin_sums(p, &r);
+    }
+    task_barrier();
+    for (unsigned i = 0; p->in == TYPE_U8 && i < 2; i++) {
+        add_up(&columns, in_work(p, r.halves), made.b, in_work(p, r.bias), true);
+    }
+    if (p->in_b == TYPE_U8) {
+        add_up(&rows, in_work(p, r.halves), made.a, in_work(p, r.rows), false);
+    }
+}
+
+static void by_lines(struct mm_planes *o, uint64_t lines)
+{
+    o->length /= lines;
+    o->lines = lines;
 }
 
 void mm_make(const struct mm_made *p)
 {
     bool planes = mm_made_planes(p->in, p->hf32);
     uint64_t m = p->m, n = p->n, k = p->k, batch = batch_of(p);
-    const struct mm_planes operands[] = {
-        {p->in, p->a, p->work, batch * (p->a_transposed ? 1 : m),
-         p->a_transposed ? k * m : k, false},
-        {p->in, p->b, behind_a(p), batch * (p->b_transposed ? n : 1),
-         p->b_transposed ? k : k * n, true},
-    };
+    struct rooms r = rooms_of(p);
+    struct mm_planes of_a = {p->in, p->a, in_work(p, r.a), 1, batch * m * k, false};
+    struct mm_planes of_b = {p->in_b, p->b, in_work(p, r.b), 1, batch * k * n, true};
+    bool a = planes || p->in == TYPE_U8, b = planes || p->in_b == TYPE_U8;
 
-    mm_planes_make(operands, planes ? 2 : 1);
+    if (planes) {
+        by_lines(&of_a, p->a_transposed ? batch : batch * m);
+        by_lines(&of_b, p->b_transposed ? batch * n : batch);
+    }
+    mm_planes_make((const struct mm_planes[]){a ? of_a : of_b, of_b}, (unsigned)(a + b));
     if (!planes) {
-        if (task_block() == 0) {
-            begin_columns(p);
-        }
-        task_barrier();
-        add_columns(p);
+        make_sums(p);
     }
     task_barrier();
 }

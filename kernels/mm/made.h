@@ -3,10 +3,12 @@
  * Products whose operands the Vector makes first, in the same launch:
  *
  *     F32, where the Cube has none    a and b as three planes of F16 (planes.h), k is 3 k
- *     U8 x S8                         a x b = (a - 128) x b + 128 x (column sums of b)
+ *     U8 as a    a x b = (a - 128) x b + 128 x (column sums of b)
+ *     U8 as b    a x b = a x (b - 128) + 128 x (row sums of a)
  *
- * The sums are a product of a row of 64 with b, added twice to the bias, which the other
- * product then begins with: exact modulo 2^32, as all sums of S8.
+ * Sums are products with 64s. Those of columns are added twice to the bias, which the other
+ * product then begins with; those of rows the Vector adds to what leaves L0C (finish.h). All of
+ * it is exact modulo 2^32, as all sums of S8.
  */
 #ifndef KERNELS_MM_MADE_H
 #define KERNELS_MM_MADE_H
@@ -15,11 +17,12 @@
 
 /* A product as it is asked for: MM_ND without gaps. */
 struct mm_made {
-    enum type in; /* of a */
+    enum type in, in_b; /* of a, of b */
     bool hf32, a_transposed, b_transposed;
     uint32_t m, n, k, batch;
     const void *a, *b, *bias;
-    void *work; /* mm_made_bytes() */
+    void *work;          /* mm_made_bytes() */
+    const int32_t *rows; /* of what is made: half of what each row of c lacks, or NULL */
 };
 
 /* Whether operands are made planes; anything at all. */

@@ -260,6 +260,8 @@ void mm_get_c(struct mm *mm, enum mm_place place, uint64_t to, bool atomic);
  * the order in which they come, and where piece i is. */
 unsigned mm_ring_pieces(const struct mm *mm);
 void mm_ring_piece(const struct mm *mm, unsigned i, struct mm_piece *piece);
+/* All of them, PIPE_DEPTH at most: how many. */
+unsigned mm_ring_all(const struct mm *mm, struct mm_piece *pieces);
 /* MM_SPLIT_K: part i of k begins with row mm_part_begin() of b. The first one's sums are c, to
  * which those of the others are added in their order, rounding each time. */
 uint32_t mm_part_begin(const struct mm *mm, uint32_t i);

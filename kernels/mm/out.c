@@ -296,3 +296,27 @@ void mm_ring_piece(const struct mm *mm, unsigned i, struct mm_piece *piece)
                                .ub = mm->ring.begin + slot * mm->ring.bytes,
                                .pitch_bytes = ring_pitch(mm, p.ht)};
 }
+
+unsigned mm_ring_all(const struct mm *mm, struct mm_piece *pieces)
+{
+    const struct mm_cursor *at = mm->now;
+    uint32_t columns = mm_columns(mm, at->nt), rows = rows_of(mm, MM_UB, at->mt), n = 0;
+    uint32_t all = columns * mm_count(at->mt, rows);
+    uint32_t slot = (mm->out - all) % mm->ring.slots;
+
+    for (uint32_t i = 0; i < columns; i++) {
+        uint32_t h0 = mm_column(mm, at->nt, i, columns);
+        uint32_t ht = mm_column(mm, at->nt, i + 1, columns) - h0;
+        uint32_t pitch = ring_pitch(mm, ht);
+        for (uint32_t r = 0; r < at->mt; r += rows) {
+            pieces[n++] = (struct mm_piece){.m0 = at->m0 + r,
+                                            .mt = mm_min(rows, at->mt - r),
+                                            .n0 = at->n0 + h0,
+                                            .nt = ht,
+                                            .ub = mm->ring.begin + slot * mm->ring.bytes,
+                                            .pitch_bytes = pitch};
+            slot = slot + 1 == mm->ring.slots ? 0 : slot + 1;
+        }
+    }
+    return n;
+}

@@ -31,7 +31,7 @@ bool mm_may_split(const struct mm *mm)
     const struct mm_shape *s = &mm->shape;
 
     return s->batch == 1 && s->k >= SPLIT_K && !mm->scaled && !mm->act.relu &&
-           !mm->act.clip && mm->c_type == mm_sum_type(mm) &&
+           !mm->act.clip && !mm->ring.slots && mm->c_type == mm_sum_type(mm) &&
            (mm->c_pitch == 0 || mm->c_pitch == s->n || mm_chained(mm, 2));
 }
 

@@ -344,7 +344,7 @@ void mm_turn(struct mm *mm)
 static bool may_turn(const struct mm *mm, enum mm_strategy strategy)
 {
     return mm->shape.m == 1 && !mm->bias && !mm->scale_words && !mm->slopes &&
-           (strategy == MM_AUTO || strategy == MM_GEMV);
+           !mm->ring.slots && (strategy == MM_AUTO || strategy == MM_GEMV);
 }
 
 static const char *cannot(const struct mm *mm, enum mm_strategy strategy)
@@ -352,7 +352,8 @@ static const char *cannot(const struct mm *mm, enum mm_strategy strategy)
     switch (strategy) {
     case MM_GEMV:
         return may_turn(mm, strategy) ? NULL
-                                      : "wants m = 1, no bias and no scales of columns";
+                                      : "wants m = 1, no bias, no scales of columns, and "
+                                        "no Vector behind it";
     case MM_SPLIT_K:
         return mm_may_split(mm) ? NULL : "wants a long k and sums as they are";
     case MM_BATCH:

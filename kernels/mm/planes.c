@@ -11,7 +11,7 @@
 #include "sched/launch.h"
 
 enum {
-    NUMBERS = 4096,  /* of a window at most, */
+    NUMBERS = 4096,  /* of a window at most, of bytes four times as many, */
     LINES = 256,     /* which is of so many lines, or of a part of one */
     EDGE = 32,       /* numbers that a line in UB is a multiple of: blocks of each type */
     UP = 0x42800000, /* 2^6 as F32, */
@@ -44,6 +44,11 @@ static unsigned planes_of(const struct mm_planes *o)
     return o->type == TYPE_F32 ? MM_PLANES : 1;
 }
 
+static uint32_t numbers_of(const struct mm_planes *o)
+{
+    return o->type == TYPE_F32 ? NUMBERS : IN_BYTES;
+}
+
 static uint32_t pitch_of(const struct window *w)
 {
     return (w->count + EDGE - 1) / EDGE * EDGE;
@@ -51,7 +56,7 @@ static uint32_t pitch_of(const struct window *w)
 
 static uint32_t lines_at_once(const struct mm_planes *o)
 {
-    uint64_t pitch = (o->length + EDGE - 1) / EDGE * EDGE, lines = NUMBERS / pitch;
+    uint64_t pitch = (o->length + EDGE - 1) / EDGE * EDGE, lines = numbers_of(o) / pitch;
 
     return lines == 0 ? 1 : min_u32(LINES, (uint32_t)lines);
 }
@@ -60,17 +65,18 @@ static uint64_t windows_of(const struct mm_planes *o)
 {
     uint32_t lines = lines_at_once(o);
 
-    return (o->lines + lines - 1) / lines * ((o->length + NUMBERS - 1) / NUMBERS);
+    return (o->lines + lines - 1) / lines *
+           ((o->length + numbers_of(o) - 1) / numbers_of(o));
 }
 
 static struct window window_of(const struct mm_planes *o, uint64_t number)
 {
-    uint64_t parts = (o->length + NUMBERS - 1) / NUMBERS;
-    uint32_t lines = lines_at_once(o);
-    struct window w = {.line = number / parts * lines, .at = number % parts * NUMBERS};
+    uint32_t lines = lines_at_once(o), most = numbers_of(o);
+    uint64_t parts = (o->length + most - 1) / most;
+    struct window w = {.line = number / parts * lines, .at = number % parts * most};
 
     w.lines = o->lines - w.line < lines ? (uint32_t)(o->lines - w.line) : lines;
-    w.count = o->length - w.at < NUMBERS ? (uint32_t)(o->length - w.at) : NUMBERS;
+    w.count = o->length - w.at < most ? (uint32_t)(o->length - w.at) : most;
     return w;
 }
 

@@ -43,7 +43,7 @@ refused()
 }
 
 types=() # of operands and results, transposed, many; all but the last one
-for what in 'matmul --type s8' 'matmul --type u8 --out s8 --scale 1e-3' \
+for what in 'matmul --type s8' 'matmul --type u8,u8 --out s8 --scale 1e-3' \
     'matmul_tn --type bf16' 'matmul_nt --type f32 --hf32' 'matmul_batch --h 5 --out f16'; do
     read -ra what <<< "$what --m 70 --n 130 --k 90 --digest --check 4"
     types+=("${what[@]}" +)
@@ -91,6 +91,7 @@ made()
 }
 
 made floats --cores 3 --profile ascend910 -- matmul --m 33 --n 70 --k 129 --type f32
+made both_bytes --cores 3 -- matmul --m 150 --n 200 --k 90 --type u8,u8
 made bytes --cores 3 -- matmul_nt --m 35 --n 70 --k 90 --type u8 --out u8 --scale 1e-3
 tap_check mm/planes_without_a_cube_of_floats "$(
     salai --profile ascend310 --image "$TEST_IMAGE" test matmul_made/floats
@@ -99,6 +100,8 @@ salai --profile ascend910 -- matmul --m 4 --n 4 --k 4 --type f32 --data bits
 tap_check mm/refuses_floats_that_no_half_holds "$(has_status 2; one_line
     says err 'has no F32, and F16, which it has, ends at 65504')"
 refused gemv_of_rows 'strategy gemv wants m = 1' --m 4 --n 4 --k 4 --strategy gemv
+refused gemv_of_bytes_without_a_sign 'strategy gemv wants .* no Vector behind it' \
+    --m 1 --n 4 --k 4 --type s8,u8 --strategy gemv
 refused split_of_a_short_k 'strategy split-k wants a long k' --m 4 --n 4 --k 4 --strategy split-k
 refused batch_of_one 'strategy batch wants a batch' --m 4 --n 4 --k 4 --strategy batch
 refused small_of_a_large_c 'strategy small: no tiling of 4000 x 400 x 40 fits' \

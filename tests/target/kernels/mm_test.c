@@ -370,7 +370,9 @@ TEST(mm, refuses_strategies_that_cannot)
     char why[MM_TEXT];
 
     CHECK_EQ(mm_plan(&mm, 1, MM_GEMV, why), ERR_ARG);
-    CHECK_STR(why, "strategy gemv wants m = 1, no bias and no scales of columns");
+    CHECK_STR(why,
+              "strategy gemv wants m = 1, no bias, no scales of columns, and no Vector "
+              "behind it");
     CHECK_EQ(mm_plan(&mm, 1, MM_BATCH, why), ERR_ARG);
     CHECK_STR(why, "strategy batch wants a batch");
     mm.shape.m = mm.shape.n = 4096;
