@@ -8,6 +8,7 @@ import os
 import re
 import struct
 import sys
+import time
 import zlib
 
 import gdb
@@ -76,6 +77,30 @@ def through_the_monitor(name, word):
        (status, text))
 
 
+def ticks(process):
+    """Of the host's processors, that what `timeout` has started has had."""
+    with open(f"/proc/{process.pid}/task/{process.pid}/children") as f:
+        pid = int(f.read())
+    with open(f"/proc/{pid}/stat") as f:
+        return sum(map(int, f.read().rsplit(")")[1].split()[11:13]))
+
+
+def left_asleep():
+    """With a monitor a hart that nothing will wake costs the host nothing."""
+    process = launch(SLEEPS, f"{DRIVE} -loadvm whole {WITH_MONITOR}")
+    say, pcs, spent = monitor(process), [0, 1], []
+    while pcs[-1] != pcs[-2]:
+        pcs.append(re.search(r"pc +(\w+)", say("info registers"))[1])
+        time.sleep(0.2)
+        spent.append(ticks(process))
+    try:
+        say("quit")
+    except OSError:
+        pass
+    got = result(process)
+    ok(spent[-1] - spent[-2] <= 2 and got == (0, ""), "damage/is_left_asleep", (pcs, spent, got))
+
+
 def damaged():
     image = taken()
     state = image.find(MAGIC) - 4
@@ -97,6 +122,7 @@ def damaged():
     put(sealed(claimed(image)))
     refused("what_nothing_would_wake_is_told", "for ever: nothing is left that would wake it",
             args=SLEEPS)
+    left_asleep()
     put(sealed(changed(image, state, b"\1")))
     refused("another_state_is_refused", "no machine can be in its state")
     put(sealed(changed(image, state + NOW, b"\xff" * 7)))

@@ -16,7 +16,7 @@
  *
  * A hart that sleeps with no timer to come, in a machine that nothing from outside
  * reaches, would do so for ever: the run ends with one line. An image of somebody's own
- * gets there, and a damaged snapshot, whose PLIC takes a line for claimed.
+ * gets there. With a monitor or a debugger it is left asleep, and costs the host nothing.
  *
  * Source: QEMU 7.2 accel/tcg/tcg-accel-ops-rr.c, softmmu/icount.c, util/main-loop.c.
  */
@@ -47,12 +47,16 @@ static bool reached_from_outside(void)
            has_children("/machine/peripheral-anon");
 }
 
-/* Of a hart with nothing to do; before QEMU is asked to move the clock, which warns. Timers
- * of the host's, as that of a disk's cache, are not waited for. */
-static void check_sleep(void)
+/* Whether a timer will wake a hart that has nothing to do: one of the guest's, not one of
+ * the host's, as that of a disk's cache. QEMU would warn when it is asked to go to none. */
+static bool timer_will_come(void)
 {
-    if (qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL, ~QEMU_TIMER_ATTR_EXTERNAL) < 0 &&
-        !reached_from_outside()) {
+    return qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL, ~QEMU_TIMER_ATTR_EXTERNAL) >= 0;
+}
+
+static void sleeps_for_ever(void)
+{
+    if (!reached_from_outside()) {
         npu_die("npu.so: the hart sleeps at pc 0x%" PRIx64
                 " for ever: nothing is left that would wake it",
                 (uint64_t)CPU_GET_CLASS(first_cpu)->get_pc(first_cpu));
@@ -66,7 +70,10 @@ static void sleep_on(void)
     qemu_clock_run_timers(QEMU_CLOCK_VIRTUAL);
     for (int i = 0; i < SLEEP_STEPS && runstate_is_running() && all_cpu_threads_idle();
          i++) {
-        check_sleep();
+        if (!timer_will_come()) {
+            sleeps_for_ever();
+            break;
+        }
         icount_start_warp_timer();
         if (!qemu_clock_run_timers(QEMU_CLOCK_VIRTUAL)) {
             break;
@@ -163,7 +170,8 @@ static void main_loop_polls(Notifier *notifier, void *data)
         return;
     }
     qtest_allowed = poll->state != MAIN_LOOP_POLL_FILL;
-    if (qtest_allowed && runstate_is_running() && all_cpu_threads_idle()) {
+    if (qtest_allowed && runstate_is_running() && all_cpu_threads_idle() &&
+        (timer_will_come() || !reached_from_outside())) {
         async_run_on_cpu(first_cpu, sleep_work, RUN_ON_CPU_NULL);
     }
 }
