@@ -13,7 +13,7 @@
 
 struct conv_own {
     uint32_t stride, stride_w, dilation, dilation_w, groups, pad, activation;
-    uint32_t output_pad;
+    uint32_t output_pad, rounding;
     int32_t pad_left, pad_bottom, pad_right, output_pad_w, zero;
     float scale, slope, limit;
     bool add_last, exact;

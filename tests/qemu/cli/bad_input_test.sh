@@ -339,6 +339,13 @@ for name, index in (('far', [[0, 1], [-4, 0]]), ('long', [[0, 2**31]]), ('row', 
         both.npy --batch 1
     refuse scatter_elements/u 'scatter_elements: u \(2, 3\) does not go with x \(2, 3\)' \
         scatter_elements map.npy far.npy map.npy --axis 1
+    sizes=(matmul_q --m 3 --n 3 --k 3)
+    refuse matmul_q/rounding_alone '--rounding onnx wants --exact' "${sizes[@]}" --rounding onnx
+    refuse matmul_q/bytes_without_a_sign 'u8 wants --exact --rounding onnx' "${sizes[@]}" --type u8
+    refuse matmul_q/zero '--zero above 127 is of u8' "${sizes[@]}" --zero 128
+    refuse matmul_q/scale 'scales\[[0-9]*\] is no number' "${sizes[@]}" --exact --rounding onnx \
+        --data lowest --scale 1e10
+    refuse matmul_q/halves 'whole numbers, not f16' "${sizes[@]}" --out f16 --exact --rounding onnx
     refuse scatter_elements/reduce 'scatter_elements: --reduce add of U8' scatter_elements \
         byte.npy two.npy byte.npy --reduce add
     refuse scatter_nd/u 'scatter_nd: u \(2, 3\) does not go with x \(2, 3\)' scatter_nd map.npy \
