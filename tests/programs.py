@@ -42,6 +42,7 @@ SCRIPTS = [
     ("tests/graph/recurrent_test.py", "all build/graph", "", "onnx"),
     ("tests/graph/fold_test.py", "build/graph", "", "onnx"),
     ("tests/graph/sizes_test.py", "all build/graph", "", "onnx"),
+    ("tests/graph/calibrate_test.py", "all build/graph", "", "onnx"),
     ("tests/graph/tune_test.py", "all build/graph", "", "onnx"),
     ("tests/graph/end_test.py", "all build/graph", "", "onnx"),
     ("tests/graph/tools_test.py", "all build/graph", "", "onnx"),

@@ -259,6 +259,24 @@ def what_follows_a_conv_joins_it():
     return wrong if ": Conv_0+Add_1+Relu_2\n" in m.explain() else wrong + [m.explain()]
 
 
+@test
+def what_two_nodes_read_is_no_obstacle():
+    """x less its mean, which two nodes read, and x itself; the f16 operand of a product."""
+    x, g, w = (noise(*n, of=np.float16) for n in ((16, 256), (256,), (256, 32)))
+    mean = {"axes": [1]}
+    m = Model([("ReduceMean", "x", "m", mean), ("Sub", "x m", "d"), ("Mul", "d d", "q"),
+               ("ReduceMean", "q", "v", mean), ("Sqrt", "v", "r"), ("Div", "d r", "z"),
+               ("Mul", "z g", "y"), ("Relu", "x", "u"), ("MatMul", "u w", "p")], {"x": x}, "y p",
+              {"g": g, "w": w})
+    out, said = m.run()
+    wide = x.astype(np.float64)
+    d = wide - wide.mean(1, keepdims=True)
+    bad = differs(out.get("y"), d / d.std(1, keepdims=True) * g, 1e-3) or \
+        differs(out.get("p"), np.maximum(wide, 0) @ w.astype(np.float64), 1e-3)
+    wrong = [f"{bad} {said}"] if bad else []
+    return wrong if ": 2 steps in " in said else wrong + [m.explain()]
+
+
 @long_test
 def windows_without_columns():
     """Of a channel by itself: depthwise convolutions and pools, with pads, steps, dilations."""

@@ -107,8 +107,9 @@ def refused():
     wrong = []
     for text, want in (("no\n", "1: is no file of tools/graph/tune"),
                        ("tuned ascend310\n", "1: is of another profile"),
-                       ("tuned a2\nstep 12\n", "2: is neither a step nor apart"),
-                       ("tuned a2\napart 1,2\nstep 0x r1c1 more\n", "3: is neither")):
+                       ("tuned a2\nstep 12\n", "2: is none of its lines"),
+                       ("tuned a2\narith 12 f64\n", "2: is none of its lines"),
+                       ("tuned a2\napart 1,2\nstep 0x r1c1 more\n", "3: is none")):
         with open(f"{FOLDER}/tuned", "w", encoding="ascii") as f:
             f.write(text)
         done = run(GRAPH, "compile", f"{FOLDER}/{NAME}.onnx", f"{FOLDER}/plan", "--tuned",

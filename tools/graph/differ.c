@@ -1,102 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * graph differ: a model's run with groups beside one without, as the script `debug` leaves them
- * in two folders: tensors in `all`, where and what they are in `tensors`, cycles in `steps`, and
- * explain.txt.
+ * graph differ: a model's run with groups beside one without, in the folders (record.h) that the
+ * script `debug` leaves, with their explain.txt.
  */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/graph/graph.h"
 #include "tools/graph/differ.h"
+#include "tools/graph/record.h"
 
-enum { MOST = 4096, LINE = 4096, SLOWER = 2 /* percent, that are none */ };
-
-/* Of a file a line each: a tensor's place and name, or a step's nodes and cycles. */
-struct list {
-    const char *folder;
-    unsigned n;
-    char *name[MOST];
-    unsigned long long number[MOST];
-};
-
-static _Noreturn void fail(const char *path, const char *why)
-{
-    fprintf(stderr, "graph: %s: %s\n", path, why);
-    exit(2);
-}
-
-/* `  NODES KIND NUMBER cycles`, or `PLACE BYTES NAME`. */
-static bool take(struct list *l, char *line, bool cycles)
-{
-    char *end = strrchr(line, ' '), *name = line, *number;
-
-    if (cycles) {
-        if (strncmp(line, "  ", 2) != 0 || !end || strcmp(end, " cycles") != 0) {
-            return false;
-        }
-        *end = '\0';
-        number = strrchr(line, ' ');
-        name = line + 2;
-        l->number[l->n] = strtoull(number, NULL, 10);
-        name[strcspn(name, " ")] = '\0';
-    } else {
-        l->number[l->n] = strtoull(line, &name, 10);
-        if (name == line || *name != ' ' || !(name = strchr(name + 1, ' '))) {
-            return false;
-        }
-        name++;
-    }
-    l->name[l->n++] = graph_text("%s", name);
-    return true;
-}
-
-static struct list *list(const char *folder, const char *file, bool cycles)
-{
-    const char *path = graph_text("%s/%s", folder, file);
-    struct list *l = graph_alloc(1, sizeof(*l));
-    FILE *f = fopen(path, "r");
-    char line[LINE];
-
-    if (!f) {
-        fail(path, strerror(errno));
-    }
-    l->folder = folder;
-    while (l->n < MOST && fgets(line, sizeof(line), f)) {
-        line[strcspn(line, "\n")] = '\0';
-        (void)take(l, line, cycles);
-    }
-    (void)fclose(f);
-    return l;
-}
+enum { LINE = 4096, SLOWER = 2 /* percent, that are none */ };
 
 /* --- tensors --- */
 
-static struct tensor *tensor(const struct list *l, unsigned i)
-{
-    return graph_read_npy_at(graph_text("%s/all", l->folder), l->number[i]);
-}
-
-/* Largest difference by the largest element of b; what is infinite or NaN in both is alike. */
-static double error(const struct tensor *a, const struct tensor *b)
-{
-    double most = 0, largest = 0;
-
-    for (int64_t i = 0; i < tensor_count(b); i++) {
-        double x = a->value[i], y = b->value[i], d = x == y ? 0 : fabs(x - y);
-        if (isnan(x) && isnan(y)) {
-            continue;
-        }
-        most = isnan(d) ? INFINITY : fmax(most, d);
-        largest = isfinite(y) ? fmax(largest, fabs(y)) : largest;
-    }
-    return most > 0 && largest > 0 ? most / largest : most;
-}
-
 /* The last that has a name, since a tensor may be written in parts; l->n: none. */
-static unsigned last(const struct list *l, const char *name)
+static unsigned last(const struct record *l, const char *name)
 {
     unsigned found = l->n;
 
@@ -107,7 +27,7 @@ static unsigned last(const struct list *l, const char *name)
 }
 
 /* Of those that both have; whether one is off, which the others then follow from. */
-static bool tell_tensors(const struct list *a, const struct list *b, double tolerance)
+static bool tell_tensors(const struct record *a, const struct record *b, double tolerance)
 {
     unsigned n = 0;
     double worst = 0;
@@ -115,8 +35,10 @@ static bool tell_tensors(const struct list *a, const struct list *b, double tole
     for (unsigned i = 0; i < a->n; i++) {
         unsigned k = last(b, a->name[i]);
         if (k < b->n && last(a, a->name[i]) == i) {
-            struct tensor *x = tensor(a, i), *y = tensor(b, k);
-            double off = shape_equal(&x->shape, &y->shape) ? error(x, y) : 0;
+            struct tensor *x = record_tensor(a, i), *y = record_tensor(b, k);
+            double off = shape_equal(&x->shape, &y->shape)
+                             ? record_error(x->value, y->value, tensor_count(y))
+                             : 0;
             n++;
             worst = fmax(worst, off);
             if (off > tolerance) {
@@ -151,7 +73,7 @@ static bool among(const char *part, const char *of)
     return false;
 }
 
-static unsigned long long cycles_of(const struct list *l, const char *group)
+static unsigned long long cycles_of(const struct record *l, const char *group)
 {
     unsigned long long sum = 0;
 
@@ -169,7 +91,7 @@ static const char *limit_of(const char *folder, const char *nodes)
     char line[LINE];
 
     if (!f) {
-        fail(path, strerror(errno));
+        record_fail(path, strerror(errno));
     }
     while (fgets(line, sizeof(line), f)) {
         char *limit = strstr(line, ", limit "),
@@ -207,7 +129,7 @@ static const char *advice(const char *limit)
     return "tools/profile says where its cycles went";
 }
 
-static void tell_groups(const struct list *a, const struct list *b)
+static void tell_groups(const struct record *a, const struct record *b)
 {
     unsigned groups = 0;
 
@@ -232,9 +154,9 @@ static void tell_groups(const struct list *a, const struct list *b)
 
 int differ(const char *fused, const char *plain, double tolerance)
 {
-    bool wrong = tell_tensors(list(fused, "tensors", false),
-                              list(plain, "tensors", false), tolerance);
+    bool wrong = tell_tensors(record_read(fused, "tensors", false),
+                              record_read(plain, "tensors", false), tolerance);
 
-    tell_groups(list(fused, "steps", true), list(plain, "steps", true));
+    tell_groups(record_read(fused, "steps", true), record_read(plain, "steps", true));
     return wrong;
 }

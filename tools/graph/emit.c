@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which nodes are one program, and the order of steps; see emit.h. A node joins the program
- * that has computed one of its operands, if the planner can do the whole of it and nothing
- * else has to be computed in between.
+ * Steps of all nodes, and their order; see emit.h.
  */
 #include "tools/graph/emit.h"
 
@@ -52,183 +50,7 @@ void operator_out(struct group *s, struct tensor *t)
     s->made[s->n_made++].t = t;
 }
 
-/* --- who wants what --- */
-
-/* Whether t has the bytes of `of`. */
-static bool is_of(const struct tensor *t, const struct tensor *of)
-{
-    for (; t; t = t->alias) {
-        if (t == of) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool group_gives(const struct group *group, const struct graph *g, const struct tensor *t)
-{
-    if (group->alone) { /* several steps of one node hand on to each other */
-        return true;
-    }
-    for (unsigned i = 0; i < g->n_outputs; i++) {
-        if (is_of(g->output[i], t)) {
-            return true;
-        }
-    }
-    for (const struct node *n = g->nodes; n; n = n->next) {
-        for (unsigned i = 0; !n->done && n->group != group && i < n->n_in; i++) {
-            if (n->in[i] && is_of(n->in[i], t)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-/* The node that computes a tensor, views looked through; NULL: input or constant. */
-static struct node *maker(struct tensor *t)
-{
-    const struct tensor *of = tensor_root(t);
-
-    return of->value || !of->from || of->from->done ? NULL : of->from;
-}
-
-/* Whether what a node reads comes of a group, by way of others. */
-static bool comes_of(const struct node *n, const struct group *group, unsigned pass)
-{
-    for (unsigned i = 0; i < n->n_in; i++) {
-        struct node *from = n->in[i] ? maker(n->in[i]) : NULL;
-        if (!from || from->seen == pass) {
-            continue;
-        }
-        from->seen = pass;
-        if (from->group == group) {
-            return true;
-        }
-        for (unsigned k = 0; from->group && k < from->group->n_nodes; k++) {
-            if (comes_of(from->group->node[k], group, pass)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-/* Nothing that the node reads besides may wait for the group. */
-static bool may_join(const struct node *n, const struct group *group)
-{
-    static unsigned pass;
-
-    for (unsigned i = 0; i < n->n_in; i++) {
-        struct node *from = n->in[i] ? maker(n->in[i]) : NULL;
-        if (!from || from->group == group) {
-            continue;
-        }
-        pass++;
-        for (unsigned k = 0; from->group && k < from->group->n_nodes; k++) {
-            if (comes_of(from->group->node[k], group, pass)) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
-/* --- joining --- */
-
-static unsigned results(const struct emit *e, const struct group *group)
-{
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < group->n_made; i++) {
-        n += group_gives(group, e->g, group->made[i].t);
-    }
-    return n;
-}
-
-/* The node's program as part of a copy of the group. */
-static bool written(struct emit *e, struct node *n, struct group *copy,
-                    const struct group *of, bool binds)
-{
-    *copy = *of;
-    e->join = copy;
-    e->binds = binds;
-    n->rule->emit(e, n);
-    e->join = NULL;
-    e->binds = false;
-    return !copy->wrong;
-}
-
-/* The node's own program, as if there were no others. */
-static void alone(struct emit *e, struct node *n, struct step *s)
-{
-    struct group *own = graph_alloc(1, sizeof(*own)), none = {.body = ""};
-
-    memset(e->bound, NO_AXIS, sizeof(e->bound));
-    if (written(e, n, own, &none, false)) {
-        program_step(e, own, s);
-    }
-    n->group = NULL;
-}
-
-static struct candidate *candidate(struct emit *e, const struct node *n,
-                                   const struct group *into, const char *nodes)
-{
-    struct candidate *c = graph_alloc(1, sizeof(*c));
-
-    *c = (struct candidate){.node = n->name, .group = nodes, .into = into};
-    *e->last_tried = c;
-    e->last_tried = &c->next;
-    return c;
-}
-
-static bool measured_apart(const struct group *group, const struct node *n)
-{
-    for (unsigned i = 0; i < group->n_nodes; i++) {
-        if (tune_apart(group->node[i], n)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool join(struct emit *e, struct node *n, struct group *group)
-{
-    struct group *copy = graph_alloc(1, sizeof(*copy)), was = *group;
-    struct step before = {0}, by_itself = {0}, after = {0};
-    bool good;
-
-    if (!group->alone && measured_apart(group, n)) {
-        candidate(e, n, group, group->node[0]->name)->why = "measured as faster apart";
-        return false;
-    }
-    memset(e->bound, NO_AXIS, sizeof(e->bound));
-    good = !group->alone && may_join(n, group) && written(e, n, copy, group, true) &&
-           written(e, n, copy, group, false);
-    n->group = NULL;
-    if (!good) {
-        if (!group->alone && copy->wrong) {
-            candidate(e, n, group, group->node[0]->name)->why = copy->wrong;
-        }
-        return false;
-    }
-    program_step(e, group, &before);
-    alone(e, n, &by_itself);
-    *group = *copy; /* who computes what is asked for by its address */
-    n->group = group;
-    good = results(e, group) <= PLAN_OUT;
-    if (good) {
-        struct candidate *c = candidate(e, n, group, before.nodes);
-        program_step(e, group, &after);
-        trial_weigh(&e->rule, &before, &by_itself, &after, c);
-        good = c->taken;
-    }
-    if (!good) {
-        *group = was;
-        n->group = NULL;
-    }
-    return good;
-}
+/* --- nodes --- */
 
 static bool empty(const struct node *n)
 {
@@ -247,11 +69,8 @@ static void emit_node(struct emit *e, struct node *n, bool fuse)
     if (!n->rule->emit) {
         node_die(e->g, n, "the machine has no operator for it");
     }
-    for (unsigned i = 0; fuse && !n->rule->alone && i < n->n_in; i++) {
-        struct node *from = n->in[i] ? maker(n->in[i]) : NULL;
-        if (from && from->group && join(e, n, from->group)) {
-            return;
-        }
+    if (fuse && !n->rule->alone && group_take(e, n)) {
+        return;
     }
     own = e->last_group;
     n->rule->emit(e, n);
@@ -288,10 +107,22 @@ uint64_t step_bytes(const struct step *s)
 struct step step_with(const struct step *s, const char *schedule)
 {
     struct step with = *s;
+    bool first = s->plain[strlen(s->plain) - 1] == '\n';
 
-    with.text =
-        graph_text("%s%s%s\n", s->plain, s->group->exact ? ", " : "schedule ", schedule);
+    with.text = graph_text("%s%s%s\n", s->plain, first ? "schedule " : ", ", schedule);
     return with;
+}
+
+/* A group's program. */
+static struct step program_of(const struct emit *e, struct group *group, enum arith arith)
+{
+    struct step s = {.group = group, .arith = arith};
+
+    group->arith = arith;
+    program_step(e, group, &s);
+    s.plain = s.text;
+    s.key = s.n_out ? trial_key(&s) : 0;
+    return s;
 }
 
 /* The schedule goes with the program where it leads to the same plan, so that the firmware need
@@ -306,8 +137,6 @@ static const char *predict(struct emit *e, struct step *s)
         node_die(e->g, s->group->node[0], "%s", why);
     }
     own = schedule;
-    s->plain = s->text;
-    s->key = trial_key(s);
     words = tune_words(s);
     if (schedule || words) {
         with = step_with(s, words ? words : schedule);
@@ -321,37 +150,82 @@ static const char *predict(struct emit *e, struct step *s)
     return own;
 }
 
-static void put_step(struct emit *e, struct group *group)
+/* Puts it behind the others. */
+static struct step *put_step(struct emit *e, const struct step *from)
 {
     struct step *s = graph_alloc(1, sizeof(*s));
-    const char *own = NULL;
 
-    if (group->op) {
-        *s = (struct step){.op = group->op,
-                           .text = group->text,
-                           .nodes = group->node[0]->name,
-                           .n_in = group->n_in,
-                           .n_out = group->n_made};
-        for (unsigned i = 0; i < s->n_in; i++) {
-            s->in[i] = group->in[i].t;
+    *s = *from;
+    *e->last = s;
+    e->last = &s->next;
+    return s;
+}
+
+static bool ariths;
+
+void emit_ariths(bool wanted)
+{
+    ariths = wanted;
+}
+
+/* In front of the usual program those of another arithmetic: f16 for less cycles, f32 in products
+ * of what is rounded to f16 else. */
+static void put_ariths(struct emit *e, struct group *group, const struct step *usual)
+{
+    for (enum arith a = ARITH_F16; a <= ARITH_CUBE; a++) {
+        struct step s = program_of(e, group, a);
+        const char *schedule;
+        uint64_t cycles;
+        if (strcmp(s.text, usual->text) == 0 || trial_step(&s, &s.cycles, &schedule) ||
+            trial_step(usual, &cycles, &schedule) ||
+            (a == ARITH_F16 && s.cycles >= cycles) ||
+            (a == ARITH_CUBE && group->n_nodes < 2)) {
+            continue;
         }
-        for (unsigned i = 0; i < s->n_out; i++) {
-            s->out[i] = group->made[i].t;
-        }
-        s->cycles = group->moves ? price_copies(group->moves, group->n_moves) : 0;
-        e->recorded = group->moves ? e->recorded : 0;
-    } else {
-        program_step(e, group, s);
-        s->group = group;
-        own = s->n_out ? predict(e, s) : NULL;
+        (void)predict(e, &s);
+        (void)put_step(e, &s);
     }
-    s->group = group;
-    if (s->n_out) {
-        *e->last = s;
-        s->next = own ? tune_tries(s, own) : NULL;
-        while (*e->last) {
-            e->last = &(*e->last)->next;
-        }
+}
+
+static void put_program(struct emit *e, struct group *group)
+{
+    struct step s = program_of(e, group, ARITH_USUAL);
+    enum arith arith = tune_arith(&s);
+    const char *own;
+
+    if (!s.n_out) {
+        return;
+    }
+    if (ariths) {
+        put_ariths(e, group, &s);
+    }
+    s = arith == ARITH_USUAL ? s : program_of(e, group, arith);
+    own = predict(e, &s);
+    put_step(e, &s)->next = own ? tune_tries(&s, own) : NULL;
+    while (*e->last) {
+        e->last = &(*e->last)->next;
+    }
+}
+
+static void put_operator(struct emit *e, const struct group *group)
+{
+    struct step s = {.op = group->op,
+                     .text = group->text,
+                     .nodes = group->node[0]->name,
+                     .n_in = group->n_in,
+                     .n_out = group->n_made,
+                     .group = group};
+
+    for (unsigned i = 0; i < s.n_in; i++) {
+        s.in[i] = group->in[i].t;
+    }
+    for (unsigned i = 0; i < s.n_out; i++) {
+        s.out[i] = group->made[i].t;
+    }
+    s.cycles = group->moves ? price_copies(group->moves, group->n_moves) : 0;
+    e->recorded = group->moves ? e->recorded : 0;
+    if (s.n_out) {
+        (void)put_step(e, &s);
     }
 }
 
@@ -368,13 +242,17 @@ static void emit_steps(struct emit *e, struct group *group)
     for (unsigned k = 0; k < group->n_nodes; k++) {
         const struct node *n = group->node[k];
         for (unsigned i = 0; i < n->n_in; i++) {
-            struct node *from = n->in[i] ? maker(n->in[i]) : NULL;
+            struct node *from = n->in[i] ? group_maker(n->in[i]) : NULL;
             if (from && from->group) {
                 emit_steps(e, from->group);
             }
         }
     }
-    put_step(e, group);
+    if (group->op) {
+        put_operator(e, group);
+    } else {
+        put_program(e, group);
+    }
 }
 
 struct emit *emit_graph(struct graph *g, const struct rule_of_joining *rule)
@@ -392,6 +270,9 @@ struct emit *emit_graph(struct graph *g, const struct rule_of_joining *rule)
             emit_node(e, n, rule != NULL);
             node_heard(g, n);
         }
+    }
+    if (rule) {
+        group_merge(e);
     }
     for (struct group *s = e->groups; s; s = s->next) {
         emit_steps(e, s);

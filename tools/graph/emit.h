@@ -28,6 +28,9 @@ struct value {
     bool is_mask;
 };
 
+/* How a program computes what is f16: in f32, its products too if it says so, or in f16. */
+enum arith { ARITH_USUAL, ARITH_F16, ARITH_CUBE };
+
 /* Nodes that are one program, or one that is an operator's step. */
 struct group {
     const char *op, *text; /* of an operator; its options */
@@ -40,7 +43,8 @@ struct group {
     bool whole[GROUP_AXES]; /* no part of another: its index is used */
     const char *body;
     unsigned lines;
-    bool exact;        /* bits count: no rewrites */
+    bool exact; /* bits count: no rewrites */
+    enum arith arith;
     bool alone;        /* nothing joins it */
     const char *wrong; /* why it cannot be; NULL: nothing */
     bool emitted;
@@ -59,7 +63,8 @@ struct step {
     const char *plain; /* its text without a schedule */
     uint32_t key;      /* of that and its sizes: tune.h */
     const char *words; /* of a way that is tried */
-    bool tuned;        /* has a schedule of measurements */
+    enum arith arith;
+    bool tuned; /* has a schedule of measurements */
     const struct group *group;
     struct step *next;
 };
@@ -91,7 +96,10 @@ struct emit {
     struct group *groups, **last_group;
     struct step *steps, **last;
     struct group *join; /* that a node tries to become part of */
-    bool binds;         /* ... and first learns what its axes are there */
+    /* ... and first learns what its axes are there: by what the group computes, then by what
+     * both read. */
+    enum { BINDS_NONE, BINDS_MADE, BINDS_READ } binds;
+    bool shares; /* both read some tensor */
     uint8_t bound[GROUP_AXES];
     uint64_t recorded; /* products whose commands the steps so far have left: trial.h */
     struct rule_of_joining rule;
@@ -100,6 +108,9 @@ struct emit {
         live; /* write.c: bytes that a run takes, and that are there at one time */
 };
 
+/* Whether programs are there with any arithmetic that is worth a try, in front of the usual
+ * one; not faster than that is not worth it. */
+void emit_ariths(bool wanted);
 /* Steps of all nodes that are not done; rule NULL: each node by itself. */
 struct emit *emit_graph(struct graph *g, const struct rule_of_joining *rule);
 /* Bytes that a step reads and writes in GM. */
@@ -178,6 +189,14 @@ static inline const uint8_t *program_axes_of(const struct tensor *t, unsigned ra
 const char *program_type(const struct tensor *t);
 /* The step that a group is; *s without operands. Results are what others want of it. */
 void program_step(const struct emit *e, const struct group *group, struct step *s);
+/* --- groups: group.c --- */
+
+/* The node that computes a tensor, views looked through; NULL: input or constant. */
+struct node *group_maker(struct tensor *t);
+/* Whether the node has become part of a group that computes one of its operands. */
+bool group_take(struct emit *e, struct node *n);
+/* Groups become parts of others, now that all nodes have one. */
+void group_merge(struct emit *e);
 /* A group of its own that node n begins. */
 void group_put(struct emit *e, const struct node *n, struct group *group);
 /* Whether another node, or who runs the model, wants this tensor of a group. */

@@ -59,6 +59,7 @@ struct tensor {
     bool fixed;           /* an input whose value the plan was made for */
     struct tensor *given; /* a value that it may be made for, or NULL */
     double *value;        /* known before a run; integers beyond 2^53 are rounded */
+    double *seen;         /* of a run, by calibrate.c */
     struct node *from;    /* that computes it; NULL: input or constant */
     struct tensor *alias; /* the same bytes: a view */
     int64_t offset;       /* of a view: elements of `alias` in front of it */

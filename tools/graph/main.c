@@ -5,11 +5,14 @@
  *     graph compile MODEL.onnx PLAN [--size NAME=N,..]... [--in X.npy]... [--no-fusion]
  *           [--no-PASS]... [--rule cycles|bytes] [--threshold PERCENT] [--explain FILE]
  *           [--json FILE] [--before SVG] [--after SVG] [--profile NAME] [--tuned FILE]
- *           [--tries N] [--cores N] [--keys FILE]
+ *           [--tries N] [--cores N] [--keys FILE] [--ariths]
  *                                          a plan that the firmware of a chip runs; with its
  *                                          inputs, where shapes depend on what they hold; what
  *                                          became one step, and why, in files; tuned, or to be
- *                                          measured: tune.h
+ *                                          measured: tune.h; --ariths: calibrate.h
+ *     graph calibrate MODEL.onnx FILE FOLDER --sample X.npy,..... [--tolerance X] [as above]
+ *                                          the arithmetic that programs need: calibrate.h; runs
+ *                                          of sample i in FOLDER/fused.i and FOLDER/plain.i
  *     graph inspect MODEL.onnx [as above]  whether it can run and what is worth changing; status
  *                                          1 if it cannot
  *     graph differ FUSED PLAIN TOLERANCE   two runs beside each other: tools/graph/debug
@@ -26,8 +29,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/graph/differ.h"
 #include "tools/graph/builder.h"
+#include "tools/graph/calibrate.h"
+#include "tools/graph/differ.h"
 #include "tools/graph/inspect.h"
 #include "tools/graph/make.h"
 #include "tools/graph/pass.h"
@@ -51,7 +55,10 @@ static const char *given[GRAPH_OPERANDS];
 static unsigned n_given;
 static bool fuse = true;
 static struct rule_of_joining rule = {"cycles", 30};
-static const char *tuned;
+static const char *tuned[2]; /* tools/graph/tune's, tools/graph/calibrate's */
+static const char *sample[SIZES];
+static unsigned n_samples;
+static double tolerance = -1; /* none was given */
 static unsigned tries, cores = 1;
 
 /* Files beside the plan; those that were asked for. */
@@ -75,7 +82,9 @@ static _Noreturn void usage(void)
             "           [--rule cycles|bytes] [--threshold PERCENT]\n"
             "           [--explain FILE] [--json FILE] [--before SVG] [--after SVG]\n"
             "           [--profile NAME] [--tuned FILE] [--keys FILE] [--tries N]\n"
-            "           [--cores N]\n"
+            "           [--cores N] [--ariths]\n"
+            "       graph calibrate MODEL.onnx FILE FOLDER --sample X.npy,...\n"
+            "           [--tolerance X] [as above]\n"
             "       graph inspect MODEL.onnx [as above]\n"
             "       graph make NAME FOLDER\n"
             "       graph differ FUSED PLAIN TOLERANCE\n"
@@ -260,8 +269,8 @@ static void give(struct graph *g)
 
 static void begin_all(void)
 {
-    if (tuned) {
-        tune_read(tuned);
+    for (unsigned i = 0; i < 2 && tuned[i]; i++) {
+        tune_read(tuned[i]);
     }
     tune_try(tries, cores);
 }
@@ -313,17 +322,39 @@ static void compile(const char *model, const char *path)
     }
 }
 
-static int beside(const char *fused, const char *plain, const char *tolerance)
+static void take_tolerance(const char *text)
 {
     char *end;
-    double most = strtod(tolerance, &end);
 
-    if (*end || end == tolerance || !(most >= 0)) {
-        fprintf(stderr, "graph: tolerance %s: of the largest element, as 1e-4\n",
-                tolerance);
+    tolerance = strtod(text, &end);
+    if (*end || end == text || !(tolerance >= 0)) {
+        fprintf(stderr, "graph: tolerance %s: of the largest element, as 1e-4\n", text);
         exit(2);
     }
-    return differ(fused, plain, most);
+}
+
+static void take_sample(const char *paths)
+{
+    if (n_samples == SIZES) {
+        usage();
+    }
+    sample[n_samples++] = paths;
+}
+
+static void decide_ariths(const char *model, const char *path, const char *folder)
+{
+    struct emit *fused, *plain;
+    FILE *f;
+
+    begin_all();
+    emit_ariths(true);
+    fused = steps_of(graph_read(model));
+    emit_ariths(false);
+    fuse = false;
+    plain = steps_of(graph_read(model));
+    f = begin(path);
+    calibrate(fused, plain, folder, sample, n_samples, tolerance, f);
+    end(f, path);
 }
 
 static void make(const char *name, const char *folder)
@@ -395,7 +426,10 @@ static const char **file_of(const char *option)
 
 static void take_tuned(const char *path)
 {
-    tuned = path; /* when the profile is known */
+    if (tuned[1]) {
+        usage();
+    }
+    tuned[tuned[0] != NULL] = path; /* read when the profile is known */
 }
 
 static void take_tries(const char *n)
@@ -412,10 +446,11 @@ static void take_cores(const char *n)
 static const struct {
     const char *name;
     void (*take)(const char *value);
-} options[] = {{"--size", take_size},   {"--profile", take_profile},
-               {"--rule", take_rule},   {"--threshold", take_threshold},
-               {"--tuned", take_tuned}, {"--tries", take_tries},
-               {"--cores", take_cores}, {"--in", take_input}};
+} options[] = {{"--size", take_size},     {"--profile", take_profile},
+               {"--rule", take_rule},     {"--threshold", take_threshold},
+               {"--tuned", take_tuned},   {"--tries", take_tries},
+               {"--cores", take_cores},   {"--in", take_input},
+               {"--sample", take_sample}, {"--tolerance", take_tolerance}};
 
 /* False: it is none of these. */
 static bool take(const char *name, const char *value)
@@ -443,6 +478,8 @@ int main(int argc, char **argv)
             i++;
         } else if (strncmp(argv[i], "--no-", 5) == 0) {
             leave_out(argv[i]);
+        } else if (strcmp(argv[i], "--ariths") == 0) {
+            emit_ariths(true);
         } else if (argv[i][0] == '-' || n == WORDS) {
             usage();
         } else {
@@ -454,7 +491,10 @@ int main(int argc, char **argv)
     } else if (n == 2 && strcmp(word[0], "inspect") == 0) {
         return inspect(word[1]);
     } else if (n == 4 && strcmp(word[0], "differ") == 0) {
-        return beside(word[1], word[2], word[3]);
+        take_tolerance(word[3]);
+        return differ(word[1], word[2], tolerance);
+    } else if (n == 4 && n_samples && strcmp(word[0], "calibrate") == 0) {
+        decide_ariths(word[1], word[2], word[3]);
     } else if (n == 3 && strcmp(word[0], "make") == 0) {
         make(word[1], word[2]);
     } else if (n == 3 && strcmp(word[0], "measured") == 0) {

@@ -101,6 +101,14 @@ static const char *dot(struct program *p, const char *a, const char *b, uint8_t 
     return graph_text("dot(%s, %s, %s)", a, b, program_index(p, k));
 }
 
+/* What a program computes of tensors of the type is f32: the operand as the tensor would be. */
+static const char *rounded(const struct product_operand *x)
+{
+    return x->type == ELEM_F16    ? graph_text("\4f16(%s)", x->hi)
+           : x->type == ELEM_BF16 ? graph_text("\4bf16(%s)", x->hi)
+                                  : x->hi;
+}
+
 const char *product_text(struct program *p, struct product_operand a,
                          struct product_operand b, uint8_t k)
 {
@@ -109,7 +117,7 @@ const char *product_text(struct program *p, struct product_operand a,
                           dot(p, a.hi, b.lo, k), dot(p, a.lo, b.hi, k), ldexp(1, -SHIFT));
     }
     return product_on_cube(a.type)
-               ? dot(p, a.hi, b.hi, k)
+               ? dot(p, rounded(&a), rounded(&b), k)
                : program_over(p, "sum", 1u << k, graph_text("%s * %s", a.hi, b.hi));
 }
 

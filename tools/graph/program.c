@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tile programs as text; see emit.h. Until a group is complete its expressions hold marks in
- * place of dimensions, because neighbours that are everywhere together become one in the end:
- * \1HOW;AXES; and \2AXES; around what is reduced, \3AXIS; for an index.
+ * Programs of nodes, expression by expression; see emit.h. Marks in them are program_text.c's.
  */
 #include <ctype.h>
 #include <math.h>
@@ -42,7 +40,7 @@ struct program program_begin(struct emit *e, struct node *n)
         group_put(e, n, p.group);
     }
     memset(p.axis, NO_AXIS, sizeof(p.axis));
-    if (e->join && !e->binds) {
+    if (e->join && e->binds != BINDS_MADE) {
         memcpy(p.axis, e->bound, sizeof(p.axis));
     }
     if (p.group->n_nodes == GROUP_NODES) {
@@ -105,7 +103,7 @@ static const char *join(struct program *p, const struct value *v, const struct t
         if (v->axis[d] == NO_AXIS) {
             continue;
         }
-        if (p->e->binds && p->e->bound[axis[d]] == NO_AXIS) {
+        if (p->e->binds == BINDS_MADE && p->e->bound[axis[d]] == NO_AXIS) {
             p->e->bound[axis[d]] = *to = v->axis[d];
         }
         if (*to != v->axis[d]) {
@@ -113,6 +111,33 @@ static const char *join(struct program *p, const struct value *v, const struct t
         }
     }
     return v->name;
+}
+
+/* An operand that the group reads too: it is the same if none of its axes is another there, as
+ * that of x in x - mean(x). */
+static void share(struct program *p, const struct tensor *t, const uint8_t *axis)
+{
+    uint8_t bound[GROUP_AXES];
+    const struct value *v = p->group->in;
+    bool good = true;
+
+    while (v < p->group->in + p->group->n_in && v->t != t) {
+        v++;
+    }
+    if (v == p->group->in + p->group->n_in) {
+        return;
+    }
+    p->e->shares = true;
+    memcpy(bound, p->e->bound, sizeof(bound));
+    for (unsigned d = 0; d < t->shape.n && p->e->binds == BINDS_READ; d++) {
+        uint8_t *to = &bound[axis[d]];
+        bool taken = memchr(bound, v->axis[d], sizeof(bound)) != NULL;
+        good = good && (*to == v->axis[d] || (*to == NO_AXIS && !taken));
+        *to = v->axis[d];
+    }
+    if (good) {
+        memcpy(p->e->bound, bound, sizeof(bound));
+    }
 }
 
 /* A constant of one element, as a number of the program: of a type that takes any, so one of
@@ -138,6 +163,7 @@ const char *program_in(struct program *p, struct tensor *t, const uint8_t *axis)
         return join(p, v, t, axis);
     }
     if (p->e->binds) {
+        share(p, t, axis);
         return "x";
     }
     if (!program_type(t)) {
@@ -264,185 +290,6 @@ const char *program_spread(struct program *p, const char *expr, const struct ten
 void program_exact(struct program *p)
 {
     p->group->exact = true;
-}
-
-/* --- the text --- */
-
-/* Axes that stand for one dimension of the program have the number of the first of them. */
-struct merged {
-    uint8_t first[GROUP_AXES];
-    int64_t size[GROUP_AXES];
-};
-
-/* Axis b lies behind a wherever a tensor has one of them. */
-static bool together(const struct value *v, uint8_t a, uint8_t b)
-{
-    unsigned at = GRAPH_RANK, next = GRAPH_RANK;
-
-    for (unsigned d = 0, last = GRAPH_RANK; d < v->t->shape.n; d++) {
-        if (v->axis[d] == NO_AXIS) {
-            continue;
-        }
-        at = v->axis[d] == a ? d : at;
-        next = v->axis[d] == b ? last : next;
-        if (v->axis[d] == b && (last == GRAPH_RANK || v->axis[last] != a)) {
-            return false;
-        }
-        last = d;
-    }
-    return at == next; /* both GRAPH_RANK: it has neither */
-}
-
-static bool mergeable(const struct group *g, uint8_t a, uint8_t b)
-{
-    bool good = !g->whole[a] && !g->whole[b];
-
-    for (unsigned i = 0; good && i < g->n_in; i++) {
-        good = together(&g->in[i], a, b);
-    }
-    for (unsigned i = 0; good && i < g->n_made; i++) {
-        good = together(&g->made[i], a, b);
-    }
-    for (const char *c = g->body; good && (c = strchr(c, '\1')) != NULL; c++) {
-        unsigned axes = (unsigned)strtoul(strchr(c, ';') + 1, NULL, 10);
-        good = (axes >> a & 1) == (axes >> b & 1);
-    }
-    return good;
-}
-
-static struct merged merge(const struct group *g)
-{
-    struct merged m;
-
-    for (uint8_t a = 0; a < g->n_axes; a++) {
-        m.first[a] = a;
-        m.size[a] = g->size[a];
-    }
-    for (uint8_t a = 0; a < g->n_axes; a++) {
-        for (uint8_t b = 0; b < g->n_axes; b++) {
-            if (a != b && m.first[a] != m.first[b] && mergeable(g, a, b)) {
-                uint8_t from = m.first[b], to = m.first[a];
-                for (uint8_t k = 0; k < g->n_axes; k++) {
-                    m.first[k] = m.first[k] == from ? to : m.first[k];
-                }
-                m.size[to] *= m.size[from];
-            }
-        }
-    }
-    return m;
-}
-
-static void put_over(FILE *to, const struct group *g, const struct merged *m,
-                     unsigned axes, const char *how, int length)
-{
-    for (unsigned a = g->n_axes; a-- > 0;) {
-        if (axes >> a & 1 && m->first[a] == a) {
-            if (how) {
-                fprintf(to, "%.*s(", length, how);
-            } else {
-                fprintf(to, ", d%u)", a);
-            }
-        }
-    }
-}
-
-/* Expressions with names of dimensions in place of marks. */
-static const char *without_marks(const struct group *g, const struct merged *m,
-                                 const char *c)
-{
-    char *text = NULL, *end;
-    size_t bytes;
-    FILE *to = open_memstream(&text, &bytes);
-
-    for (; to && *c; c++) {
-        if (*c == '\1') {
-            const char *how = c + 1, *semicolon = strchr(how, ';');
-            put_over(to, g, m, (unsigned)strtoul(semicolon + 1, &end, 10), how,
-                     (int)(semicolon - how));
-            c = end;
-        } else if (*c == '\2') {
-            put_over(to, g, m, (unsigned)strtoul(c + 1, &end, 10), NULL, 0);
-            c = end;
-        } else if (*c == '\3') {
-            fprintf(to, "d%lu", strtoul(c + 1, &end, 10));
-            c = end;
-        } else {
-            fputc(*c, to);
-        }
-    }
-    return to && fclose(to) == 0 ? text : "";
-}
-
-/* A tensor as the program has it: a view with merged dimensions; `name: f32[d0, d2]`. */
-static const char *declare(const struct merged *m, const struct value *v,
-                           const char *name, struct tensor **view)
-{
-    struct shape s = {0};
-    const char *list = "";
-    uint8_t last = NO_AXIS;
-
-    for (unsigned d = 0; d < v->t->shape.n; d++) {
-        uint8_t axis = v->axis[d] == NO_AXIS ? NO_AXIS : m->first[v->axis[d]];
-        if (axis != NO_AXIS && axis != last) {
-            s.dim[s.n++] = m->size[axis];
-            list = graph_text("%s%sd%u", list, *list ? ", " : "", axis);
-            last = axis;
-        }
-    }
-    *view = tensor_view(v->t, &s);
-    return graph_text(*list ? "%s: %s[%s]" : "%s: %s", name, program_type(v->t), list);
-}
-
-/* The value in its tensor's type. */
-static const char *converted(const struct value *v)
-{
-    const char *type = program_type(v->t);
-    const char *expr = v->is_mask ? graph_text("where(%s, 1, 0)", v->name) : v->name;
-
-    return strcmp(type, "f32") == 0 ? expr : graph_text("%s(%s)", type, expr);
-}
-
-/* A name of letters and digits, as a kernel's is. */
-static const char *kernel_name(const char *name)
-{
-    char text[20] = "", *to = text;
-
-    for (; *name && to < text + sizeof(text) - 1; name++) {
-        *to++ = isalnum((unsigned char)*name) ? (char)tolower((unsigned char)*name) : '_';
-    }
-    return graph_text("node_%s", text);
-}
-
-void program_step(const struct emit *e, const struct group *g, struct step *s)
-{
-    struct merged m = merge(g);
-    const char *params = "", *results = "", *body = without_marks(g, &m, g->body);
-
-    s->nodes = g->node[0]->name;
-    for (unsigned i = 1; i < g->n_nodes; i++) {
-        s->nodes = graph_text("%s+%s", s->nodes, g->node[i]->name);
-    }
-    for (unsigned i = 0; i < g->n_in; i++) {
-        params =
-            graph_text("%s%s%s", params, i ? ", " : "",
-                       declare(&m, &g->in[i], graph_text("x%u", i), &s->in[s->n_in++]));
-    }
-    for (unsigned i = 0; i < g->n_made; i++) {
-        const struct value *v = &g->made[i];
-        const char *name = graph_text("y%u", s->n_out);
-        if (!group_gives(g, e->g, v->t)) {
-            continue;
-        }
-        if (s->n_out == PLAN_OUT) {
-            graph_die(e->g, "node '%s': more than %d results", s->nodes, PLAN_OUT);
-        }
-        results = graph_text("%s%s%s", results, s->n_out ? ", " : "",
-                             declare(&m, v, name, &s->out[s->n_out]));
-        s->n_out++;
-        body = graph_text("%s    %s = %s\n", body, name, converted(v));
-    }
-    s->text = graph_text("kernel %s(%s) -> %s\n%s%s", kernel_name(g->node[0]->name),
-                         params, results, body, g->exact ? "schedule exact" : "");
 }
 
 const char *text_with(const char *text, const char *const *value, const char *const *attr)

@@ -87,12 +87,11 @@ static const char *limit_of(const struct tile_plan *p, uint64_t cycles)
 }
 
 /* NULL: it cannot be done, *why. */
-static struct tile_plan *planned(const struct step *s, unsigned cores,
-                                 struct tile_arena *arena, const char **why)
+static struct tile_kernel *parsed(const struct step *s, struct tile_arena *arena,
+                                  const char **why)
 {
     struct tile_error error = {0};
     struct tile_kernel *k = tile_parse(arena, s->text, strlen(s->text), NULL, &error);
-    struct tile_plan *p = NULL;
     bool fits = k != NULL;
 
     for (unsigned i = 0; fits && i < s->n_in; i++) {
@@ -101,8 +100,21 @@ static struct tile_plan *planned(const struct step *s, unsigned cores,
     for (unsigned i = 0; fits && i < s->n_out; i++) {
         fits = set_sizes(k, &k->result[i].tensor, s->out[i]);
     }
-    if (!fits || tile_plan(&p, k, cores, arena, &error) != 0) {
-        *why = graph_text("%s", k && !fits ? k->error.text : error.text);
+    if (!fits) {
+        *why = graph_text("%s", k ? k->error.text : error.text);
+    }
+    return fits ? k : NULL;
+}
+
+static struct tile_plan *planned(const struct step *s, unsigned cores,
+                                 struct tile_arena *arena, const char **why)
+{
+    struct tile_kernel *k = parsed(s, arena, why);
+    struct tile_error error = {0};
+    struct tile_plan *p = NULL;
+
+    if (k && tile_plan(&p, k, cores, arena, &error) != 0) {
+        *why = graph_text("%s", error.text);
         return NULL;
     }
     return p;
@@ -129,6 +141,13 @@ static struct tile_arena arena_of_trial(void)
 {
     room = room ? room : graph_alloc(1, TILE_ARENA_BYTES);
     return (struct tile_arena){.base = room, .size = TILE_ARENA_BYTES};
+}
+
+const struct tile_kernel *trial_kernel(const struct step *s, const char **why)
+{
+    struct tile_arena arena = arena_of_trial();
+
+    return parsed(s, &arena, why);
 }
 
 bool trial_span(struct step s, unsigned cores, uint64_t *span)

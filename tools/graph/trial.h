@@ -13,6 +13,9 @@
 
 /* The chip that plans are for. */
 void trial_chip(enum npu_profile profile);
+/* The program of a step, not lowered, with its sizes, until the next is asked for; NULL and *why:
+ * there is none. */
+const struct tile_kernel *trial_kernel(const struct step *s, const char **why);
 /* Plans the program of a step. NULL, with *cycles predicted and *schedule words that lead to
  * the same plan without a search (NULL: none), or why it cannot be done. */
 const char *trial_step(const struct step *s, uint64_t *cycles, const char **schedule);

@@ -23,14 +23,18 @@ enum {
     LETTERS = 6,
 };
 
+/* What is said of a program. */
+struct keyed {
+    uint32_t key;
+    const char *words;
+};
+
 static struct {
-    const char *path;
-    const char *apart[SETS];
     struct {
-        uint32_t key;
-        const char *words;
-    } step[STEPS];
-    unsigned n_apart, n_steps;
+        const char *nodes, *why;
+    } apart[SETS];
+    struct keyed step[STEPS], arith[STEPS];
+    unsigned n_apart, n_steps, n_ariths;
 } tuned;
 
 static unsigned try_most, try_cores;
@@ -43,22 +47,44 @@ static _Noreturn void wrong(const char *path, unsigned line, const char *why)
     exit(2);
 }
 
+/* Words for a program, one more; false: there is no room. */
+static bool keep(struct keyed *list, unsigned *n, const char *key, const char *words)
+{
+    char *end;
+
+    if (*n == STEPS) {
+        return false;
+    }
+    list[*n].key = (uint32_t)strtoul(key, &end, 16);
+    list[(*n)++].words = graph_text("%s", words);
+    return *end == '\0';
+}
+
 /* One line; false: it is none. */
 static bool take_line(char *line)
 {
-    char *kind = strtok(line, " \n"), *key = strtok(NULL, " \n"),
-         *words = strtok(NULL, " \n"), *end;
+    const char *kind = strtok(line, " \n"), *key = strtok(NULL, " \n"),
+               *words = strtok(NULL, " \n"), *more = strtok(NULL, " \n");
+    bool mended;
 
-    if (kind && key && !words && strcmp(kind, "apart") == 0 && tuned.n_apart < SETS) {
-        tuned.apart[tuned.n_apart++] = graph_text("%s", key);
-        return true;
+    if (!kind || !key || more) {
+        return false;
     }
-    if (kind && key && words && strcmp(kind, "step") == 0 && tuned.n_steps < STEPS) {
-        tuned.step[tuned.n_steps].key = (uint32_t)strtoul(key, &end, 16);
-        tuned.step[tuned.n_steps++].words = graph_text("%s", words);
-        return *end == '\0' && !strtok(NULL, " \n");
+    if (words) {
+        bool known = strcmp(words, "f16") == 0 || strcmp(words, "cube") == 0;
+        return strcmp(kind, "step") == 0
+                   ? keep(tuned.step, &tuned.n_steps, key, words)
+                   : known && strcmp(kind, "arith") == 0 &&
+                         keep(tuned.arith, &tuned.n_ariths, key, words);
     }
-    return false;
+    mended = strcmp(kind, "mended") == 0;
+    if (tuned.n_apart == SETS || (!mended && strcmp(kind, "apart") != 0)) {
+        return false;
+    }
+    tuned.apart[tuned.n_apart].nodes = graph_text("%s", key);
+    tuned.apart[tuned.n_apart++].why =
+        mended ? "measured as more exact apart" : "measured as faster apart";
+    return true;
 }
 
 void tune_read(const char *path)
@@ -69,7 +95,6 @@ void tune_read(const char *path)
     size_t size = 0;
     unsigned n = 1;
 
-    tuned.path = path;
     if (getline(&line, &size, f) < 0 || strncmp(line, "tuned ", 6) != 0) {
         wrong(path, n, "is no file of tools/graph/tune");
     }
@@ -80,7 +105,7 @@ void tune_read(const char *path)
     while (getline(&line, &size, f) >= 0) {
         n++;
         if (!take_line(line)) {
-            wrong(path, n, "is neither a step nor apart");
+            wrong(path, n, "is none of its lines");
         }
     }
     free(line);
@@ -92,18 +117,33 @@ static uint32_t key_of(const char *text)
     return plan_crc(0, text, strlen(text));
 }
 
-bool tune_apart(const struct node *a, const struct node *b)
+uint32_t tune_name(const struct node *n)
+{
+    return key_of(n->name);
+}
+
+const char *tune_apart(const struct node *a, const struct node *b)
 {
     char x[9], y[9];
 
-    snprintf(x, sizeof(x), "%08x", key_of(a->name));
-    snprintf(y, sizeof(y), "%08x", key_of(b->name));
+    snprintf(x, sizeof(x), "%08x", tune_name(a));
+    snprintf(y, sizeof(y), "%08x", tune_name(b));
     for (unsigned i = 0; i < tuned.n_apart; i++) {
-        if (strstr(tuned.apart[i], x) && strstr(tuned.apart[i], y)) {
-            return true;
+        if (strstr(tuned.apart[i].nodes, x) && strstr(tuned.apart[i].nodes, y)) {
+            return tuned.apart[i].why;
         }
     }
-    return false;
+    return NULL;
+}
+
+enum arith tune_arith(const struct step *s)
+{
+    for (unsigned i = 0; i < tuned.n_ariths; i++) {
+        if (tuned.arith[i].key == s->key) {
+            return tuned.arith[i].words[0] == 'f' ? ARITH_F16 : ARITH_CUBE;
+        }
+    }
+    return ARITH_USUAL;
 }
 
 /* Words with strokes between as `layout A, layout B`; and back. */
@@ -335,7 +375,7 @@ void tune_keys(const struct emit *e, FILE *to)
         fprintf(to, s->op ? "-" : "%08x", s->key);
         fprintf(to, " %s ", s->words ? s->words : "-");
         for (unsigned i = 0; i < s->group->n_nodes; i++) {
-            fprintf(to, "%s%08x", i ? "," : "", key_of(s->group->node[i]->name));
+            fprintf(to, "%s%08x", i ? "," : "", tune_name(s->group->node[i]));
         }
         fprintf(to, "\n");
     }

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * What measurements have told of a model's steps, tools/graph/tune: schedules of programs, and
- * nodes that are better apart. Programs and nodes are known by the CRC-32 of their text and
- * sizes, of their name. A file of lines:
+ * What measurements have told of a model's steps, tools/graph/tune and tools/graph/calibrate:
+ * schedules of programs, their arithmetic, and nodes that are better apart. Programs and nodes
+ * are known by the CRC-32 of their text and sizes, of their name. A file of lines:
  *
  *     tuned a2                          the profile
  *     step 0c1f2a33 r1c4096p4096n2b     a program, and the words of its schedule
  *     apart 5b0e1177,2210ff09           nodes of which no two are one step
+ *     mended 5b0e1177,2210ff09          the same, because of what one step's error is
+ *     arith 77aa0e12 f16                a program of the usual arithmetic, and what it is to have
  */
 #ifndef GRAPH_TUNE_H
 #define GRAPH_TUNE_H
 
 #include "tools/graph/emit.h"
 
-/* Reads such a file; dies if it is none, or of another profile. */
+/* Reads such a file, behind others; dies if it is none, or of another profile. */
 void tune_read(const char *path);
-/* Nodes that are to be apart. */
-bool tune_apart(const struct node *a, const struct node *b);
+/* Why nodes are to be apart; NULL: they are not. */
+const char *tune_apart(const struct node *a, const struct node *b);
+/* The arithmetic of a program whose key is that of the usual one. */
+enum arith tune_arith(const struct step *s);
 /* The words of a schedule as a program's text has them, or NULL. */
 const char *tune_words(const struct step *s);
 /* From now on each program is there as often as there are ways to try, at most `most`, the
@@ -24,6 +28,8 @@ const char *tune_words(const struct step *s);
 void tune_try(unsigned most, unsigned cores);
 /* The first of them, behind the step itself, whose schedule's words are `words`; NULL: none. */
 struct step *tune_tries(const struct step *s, const char *words);
+/* What a node is called in such files. */
+uint32_t tune_name(const struct node *n);
 /* A line for each step: `KEY WORDS NODE,..`, a - for what is not; WORDS is `again` for the
  * second one of the usual ones. */
 void tune_keys(const struct emit *e, FILE *to);
