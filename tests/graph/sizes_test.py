@@ -3,7 +3,7 @@
 """sizes_test.py    one plan for several sizes of a model
 
 Each size gives the bytes and the cycles that a plan of its own gives; others are refused. FULL:
-ten sizes of each model. TAP on stdout."""
+ten sizes of each model, and of an encoder's layer with two names. TAP on stdout."""
 import os
 import re
 import subprocess
@@ -38,6 +38,7 @@ MODELS = [
      list(range(8, 48, 4)), "n=8..44:4"),
 ]
 BRIEF = 1
+FULL = bool(os.environ.get("FULL"))
 
 
 def run(*words):
@@ -69,7 +70,7 @@ def several(work, nodes, shape, constants, sizes, option):
     done = run(GRAPH, "compile", path, f"{work}/all", "--size", option)
     if done.returncode:
         return [done.stderr]
-    for size in sizes if os.environ.get("FULL") else sizes[:BRIEF]:
+    for size in sizes if FULL else sizes[:BRIEF]:
         run(GRAPH, "compile", path, f"{work}/one", "--size", f"n={size}")
         got, cycles = compute(work, "all", size)
         want, least = compute(work, "one", size)
@@ -92,11 +93,8 @@ def what_is_no_size(work):
     path = f"{work}/m.onnx"
     model.write(path, [("MatMul", "x w", "y")], {"x": (np.float32, ("m", "n"))}, "y",
                 {"w": noise(4, 5)})
-    wrong = refused(work, f"{path}: n=2: node 'MatMul_0' (MatMul): [1, 2] and [4, 5] have no "
-                    "product", GRAPH, "compile", path, f"{work}/no", "--size", "m=1", "--size",
-                    "n=4,2,8")
-    wrong += refused(work, "graph: --size n=1,2: one name alone may have several", GRAPH,
-                     "compile", path, f"{work}/no", "--size", "m=3,4", "--size", "n=1,2")
+    wrong = refused(work, "graph: --size n=1..11: 44 combinations of sizes, at most 32", GRAPH,
+                    "compile", path, f"{work}/no", "--size", "m=1..4", "--size", "n=1..11")
     for text in "n=", "n=1..", "n=4..1", "n=1,,2", "n=0..4", "n=1..4:0", "n=1..99", "n=1,2x":
         done = run(GRAPH, "compile", path, f"{work}/no", "--size", "m=1", "--size", text)
         if done.returncode != 2 or not done.stderr.startswith("usage: graph compile"):
@@ -104,12 +102,87 @@ def what_is_no_size(work):
     return wrong + ([f"{work}/no is there"] if os.path.exists(f"{work}/no") else [])
 
 
+def what_cannot_be(work):
+    """A line each with the node and why; the plan is of the others, and none if there are none."""
+    path, plan, told = f"{work}/m.onnx", f"{work}/plan", []
+    model.write(path, [("MatMul", "x w", "y")], {"x": (np.float32, ("m", "n"))}, "y",
+                {"w": noise(4, 5)})
+    for n in 2, 8:
+        told.append(f"{path}: m={{}}, n={n}: node 'MatMul_0' (MatMul): [{{}}, {n}] and [4, 5] have "
+                    "no product")
+    want = "".join(f"{line.format(m, m)}\n" for m in (1, 3) for line in told)
+    done = run(GRAPH, "compile", path, plan, "--size", "m=1,3", "--size", "n=4,2,8")
+    wrong = [] if done.returncode == 0 and done.stderr == want else [f"{done.stderr}, not {want}"]
+    for m in 1, 3:
+        x = noise(m, 4)
+        np.save(f"{work}/x.npy", x)
+        done = run(SALAI, "--", "graph", plan, f"{work}/x.npy", "-o", f"{work}/y.npy")
+        wrong += [f"m={m}: {done.stderr}"] if done.returncode else []
+    os.unlink(plan)
+    done = run(GRAPH, "compile", path, plan, "--size", "m=1", "--size", "n=2,8")
+    if done.returncode != 2 or done.stderr.count("\n") != 2 or os.path.exists(plan):
+        wrong.append(f"{done.returncode}: {done.stderr}")
+    return wrong
+
+
+def linear(name, x, out, fill):
+    return [("MatMul", f"{x} {name}", f"{out}.p"), ("Add", f"{out}.p {fill}", out)]
+
+
+def layer():
+    """An encoder's: four heads of 32, lengths and a batch that it only names."""
+    heads = []
+    for of in "qkv":
+        heads += linear(f"w{of}", "x", of, "b") + [
+            ("Reshape", f"{of} heads", f"{of}h"),
+            ("Transpose", f"{of}h", f"{of}t", {"perm": [0, 2, 3, 1] if of == "k" else
+                                               [0, 2, 1, 3]})]
+    nodes = heads + [
+        ("MatMul", "qt kt", "s"), ("Div", "s root", "d"), ("Softmax", "d", "a"),
+        ("MatMul", "a vt", "o"), ("Transpose", "o", "ot", {"perm": [0, 2, 1, 3]}),
+        ("Reshape", "ot rows", "of"), *linear("wo", "of", "u", "b"), ("Add", "u x", "r"),
+        ("LayerNormalization", "r g b", "h"), *linear("w1", "h", "m", "b1"),
+        ("Div", "m two", "e"), ("Erf", "e", "f"), ("Add", "f one", "i"), ("Mul", "m i", "j"),
+        *linear("w2", "j", "z", "b"), ("Add", "z h", "t"), ("LayerNormalization", "t g b", "y")]
+    constants = {f"w{of}": noise(128, 128) / np.float32(12) for of in "qkvo"}
+    constants |= {"w1": noise(128, 512) / np.float32(12), "w2": noise(512, 128) / np.float32(24),
+                  "b": noise(128), "b1": noise(512), "g": noise(128),
+                  "heads": np.array([0, 0, 4, 32]), "rows": np.array([0, 0, 128]),
+                  "root": np.float32(5.66), "two": np.float32(1.414), "one": np.float32(1)}
+    return nodes, constants
+
+
+def names_of_two(work):
+    """Ten sizes of an encoder's layer, two names bound together: each as fast as its own plan."""
+    nodes, constants = layer()
+    path, wrong, worst = f"{work}/layer.onnx", [], 1.0
+    model.write(path, nodes, {"x": (np.float32, ("batch", "length", 128))}, "y", constants, 17)
+    lengths = (16, 24, 40, 64, 128)
+    done = run(GRAPH, "compile", path, f"{work}/all", "--size", "batch=1,3", "--size",
+               f"length={','.join(map(str, lengths))}")
+    if done.returncode or done.stderr:
+        return [done.stderr]
+    for batch in (1, 3):
+        for length in lengths:
+            size = batch * 1000 + length
+            np.save(f"{work}/x{size}.npy", noise(batch, length, 128))
+            run(GRAPH, "compile", path, f"{work}/one", "--size", f"batch={batch}", "--size",
+                f"length={length}")
+            got, cycles = compute(work, "all", size)
+            want, least = compute(work, "one", size)
+            wrong += [] if got == want and cycles else [f"{batch}, {length}: {got} {want}"]
+            worst = min(worst, least / max(cycles, 1))
+    tap.say(f"# {100 * worst:.2f} % as fast as a plan of its own")
+    return wrong + ([] if worst >= 0.9 else [f"{worst}"])
+
+
 def main():
     os.makedirs(f"{ROOT}/build/test", exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="sizes.", dir=f"{ROOT}/build/test") as work:
         for name, *case in MODELS:
             tap.check(f"sizes/{name}", several(work, *case))
-        tap.check("sizes/what_is_no_size", what_is_no_size(work))
+        for one in [what_is_no_size, what_cannot_be] + [names_of_two] * FULL:
+            tap.check(f"sizes/{one.__name__}", one(work))
     return tap.done()
 
 

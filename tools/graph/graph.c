@@ -56,10 +56,20 @@ void graph_printable(char *text)
     }
 }
 
+static void (*on_error)(void);
+
+void graph_on_error(void (*then)(void))
+{
+    on_error = then;
+}
+
 static void die(char *line)
 {
     graph_printable(line);
     fprintf(stderr, "%s\n", line);
+    if (on_error) {
+        on_error();
+    }
     exit(2);
 }
 

@@ -15,7 +15,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdio.h>
 
 enum {
     GRAPH_RANK = 8,
@@ -139,6 +138,10 @@ _Noreturn void graph_die(const struct graph *g, const char *format, ...)
 /* `model.onnx: node 'name' (Op): text` */
 _Noreturn void node_die(const struct graph *g, const struct node *n, const char *format,
                         ...) __attribute__((format(printf, 3, 4)));
+
+/* What both call behind their line, which does not return; NULL: the process ends with status
+ * 2. */
+void graph_on_error(void (*then)(void));
 
 /* --- the graph: graph.c --- */
 

@@ -25,6 +25,7 @@
  * Exit status 2 and one line on stderr for whatever cannot be done; nothing is written then.
  */
 #include <errno.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,28 +36,21 @@
 #include "tools/graph/inspect.h"
 #include "tools/graph/make.h"
 #include "tools/graph/pass.h"
+#include "tools/graph/sizes.h"
 #include "tools/graph/svg.h"
 #include "tools/graph/trial.h"
 #include "tools/graph/tune.h"
 #include "tools/graph/write.h"
 #include "tools/output.h"
 
-enum { SIZES = 32, WORDS = 4 };
+enum { SAMPLES = 32, WORDS = 4 };
 
-/* Of a name; several: the plan is for each of them. */
-static struct sizes {
-    const char *name;
-    size_t length;
-    int64_t size[SIZES];
-    unsigned n;
-} sizes[SIZES];
-static unsigned n_sizes, n_variants = 1, variant;
 static const char *given[GRAPH_OPERANDS];
 static unsigned n_given;
 static bool fuse = true;
 static struct rule_of_joining rule = {"cycles", 30};
 static const char *tuned[2]; /* tools/graph/tune's, tools/graph/calibrate's */
-static const char *sample[SIZES];
+static const char *sample[SAMPLES];
 static unsigned n_samples;
 static double tolerance = -1; /* none was given */
 static unsigned tries, cores = 1;
@@ -94,64 +88,11 @@ static _Noreturn void usage(void)
     exit(2);
 }
 
-int64_t graph_size(const struct graph *g, const struct tensor *t, unsigned d,
-                   const char *name)
-{
-    const char *number = graph_text("%s.%u", t->name, d); /* for one without a name */
-
-    for (unsigned i = 0; i < n_sizes; i++) {
-        const char *of =
-            strncmp(sizes[i].name, number, sizes[i].length) == 0 ? number : name;
-        if (strlen(of) == sizes[i].length &&
-            strncmp(sizes[i].name, of, strlen(of)) == 0) {
-            return sizes[i].size[variant < sizes[i].n ? variant : 0];
-        }
-    }
-    graph_die(g, "dimension %u of input '%s' has no size: --size %s=N", d, t->name,
-              name[0] ? name : number);
-}
-
-/* `8`, `1,2,8` or `32..320:32`; false: it is none of these. */
-static bool read_sizes(const char *text, struct sizes *s)
-{
-    char *end;
-    int64_t last, step = 1;
-
-    do {
-        int64_t first = last = strtoll(text, &end, 10);
-        if (end != text && strncmp(end, "..", 2) == 0) {
-            last = strtoll(end + 2, &end, 10);
-            step = *end == ':' ? strtoll(end + 1, &end, 10) : 1;
-        }
-        if (end == text || first < 1 || last < first || step < 1 ||
-            (last - first) / step >= SIZES) {
-            return false;
-        }
-        for (; first <= last && s->n < SIZES; first += step) {
-            s->size[s->n++] = first;
-        }
-        text = end + 1;
-    } while (*end == ',' && s->n < SIZES);
-    return *end == '\0';
-}
-
-/* One of them alone may have several sizes. */
 static void take_size(const char *word)
 {
-    const char *sign = strrchr(word, '=');
-    struct sizes *s = &sizes[n_sizes];
-
-    if (!sign || n_sizes == SIZES || !read_sizes(sign + 1, s)) {
+    if (!sizes_take(word)) {
         usage();
     }
-    s->name = word;
-    s->length = (size_t)(sign - word);
-    n_sizes++;
-    if (s->n > 1 && n_variants > 1) {
-        fprintf(stderr, "graph: --size %s: one name alone may have several\n", word);
-        exit(2);
-    }
-    n_variants = s->n > 1 ? s->n : n_variants;
 }
 
 static void take_rule(const char *name)
@@ -256,7 +197,7 @@ static void give(struct graph *g)
         }
         t->given = graph_read_npy(given[i]);
         round_given(t);
-        if (n_variants > 1 && !shape_equal(&t->given->shape, &t->shape)) {
+        if (sizes_count() > 1 && !shape_equal(&t->given->shape, &t->shape)) {
             t->given = NULL; /* it is of another size */
             continue;
         }
@@ -283,19 +224,41 @@ static struct emit *steps_of(struct graph *g)
     return emit_graph(g, fuse ? &rule : NULL);
 }
 
-/* Sizes that this plan is one for, in messages. */
-static const char *path_of(const char *model)
+static jmp_buf next_size;
+
+static void to_next_size(void)
 {
-    for (unsigned i = 0; i < n_sizes; i++) {
-        if (sizes[i].n > 1) {
-            return graph_text("%s: %.*s=%lld", model, (int)sizes[i].length, sizes[i].name,
-                              (long long)sizes[i].size[variant]);
-        }
-    }
-    return model;
+    longjmp(next_size, 1);
 }
 
-/* A plan of all sizes; what else is told is of the first. */
+/* Puts the chosen sizes into the plan. */
+static struct emit *add_size(const char *model, struct plan_file *file)
+{
+    struct graph *g = graph_read(model);
+    struct emit *e;
+
+    g->path = sizes_path(model);
+    e = steps_of(g);
+    write_size(file, e);
+    return e;
+}
+
+/* The same of one of several; NULL: it cannot be, which a line on stderr has said. */
+static struct emit *try_size(const char *model, struct plan_file *file)
+{
+    struct emit *e;
+
+    if (setjmp(next_size)) {
+        graph_on_error(NULL);
+        return NULL;
+    }
+    graph_on_error(to_next_size);
+    e = add_size(model, file);
+    graph_on_error(NULL);
+    return e;
+}
+
+/* A plan of all sizes that can be; what else is told is of the first. */
 static void compile(const char *model, const char *path)
 {
     struct plan_file *file = plan_file_begin();
@@ -303,12 +266,13 @@ static void compile(const char *model, const char *path)
     FILE *f;
 
     begin_all();
-    for (variant = 0; variant < n_variants; variant++) {
-        struct graph *g = graph_read(model);
-        g->path = path_of(model);
-        e = steps_of(g);
-        write_size(file, e);
+    for (unsigned i = 0; i < sizes_count(); i++) {
+        sizes_choose(i);
+        e = sizes_count() > 1 ? try_size(model, file) : add_size(model, file);
         first = first ? first : e;
+    }
+    if (!first) {
+        exit(2);
     }
     f = begin(path);
     plan_file_write(file, first->g, f);
@@ -335,7 +299,7 @@ static void take_tolerance(const char *text)
 
 static void take_sample(const char *paths)
 {
-    if (n_samples == SIZES) {
+    if (n_samples == SAMPLES) {
         usage();
     }
     sample[n_samples++] = paths;

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See sizes.h.
+ */
+#include "tools/graph/sizes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/graph/graph.h"
+
+static struct sizes {
+    const char *name;
+    size_t length;
+    int64_t size[SIZES_MOST];
+    unsigned n, chosen;
+} sizes[SIZES_MOST];
+static unsigned n_sizes, n_combinations = 1;
+
+int64_t graph_size(const struct graph *g, const struct tensor *t, unsigned d,
+                   const char *name)
+{
+    const char *number = graph_text("%s.%u", t->name, d); /* for one without a name */
+
+    for (unsigned i = 0; i < n_sizes; i++) {
+        const char *of =
+            strncmp(sizes[i].name, number, sizes[i].length) == 0 ? number : name;
+        if (strlen(of) == sizes[i].length &&
+            strncmp(sizes[i].name, of, strlen(of)) == 0) {
+            return sizes[i].size[sizes[i].chosen];
+        }
+    }
+    graph_die(g, "dimension %u of input '%s' has no size: --size %s=N", d, t->name,
+              name[0] ? name : number);
+}
+
+static bool read_sizes(const char *text, struct sizes *s)
+{
+    char *end;
+    int64_t last, step = 1;
+
+    do {
+        int64_t first = last = strtoll(text, &end, 10);
+        if (end != text && strncmp(end, "..", 2) == 0) {
+            last = strtoll(end + 2, &end, 10);
+            step = *end == ':' ? strtoll(end + 1, &end, 10) : 1;
+        }
+        if (end == text || first < 1 || last < first || step < 1 ||
+            (last - first) / step >= SIZES_MOST) {
+            return false;
+        }
+        for (; first <= last && s->n < SIZES_MOST; first += step) {
+            s->size[s->n++] = first;
+        }
+        text = end + 1;
+    } while (*end == ',' && s->n < SIZES_MOST);
+    return *end == '\0';
+}
+
+bool sizes_take(const char *word)
+{
+    const char *sign = strrchr(word, '=');
+    struct sizes *s = &sizes[n_sizes];
+
+    if (!sign || n_sizes == SIZES_MOST || !read_sizes(sign + 1, s)) {
+        return false;
+    }
+    s->name = word;
+    s->length = (size_t)(sign - word);
+    n_sizes++;
+    n_combinations *= s->n;
+    if (n_combinations > SIZES_MOST) {
+        fprintf(stderr, "graph: --size %s: %u combinations of sizes, at most %d\n", word,
+                n_combinations, SIZES_MOST);
+        exit(2);
+    }
+    return true;
+}
+
+unsigned sizes_count(void)
+{
+    return n_combinations;
+}
+
+/* The last name runs first. */
+void sizes_choose(unsigned combination)
+{
+    for (unsigned i = n_sizes; i-- > 0;) {
+        sizes[i].chosen = combination % sizes[i].n;
+        combination /= sizes[i].n;
+    }
+}
+
+const char *sizes_path(const char *model)
+{
+    const char *path = model;
+
+    for (unsigned i = 0; i < n_sizes; i++) {
+        if (sizes[i].n > 1) {
+            path = graph_text("%s%s %.*s=%lld", path, path == model ? ":" : ",",
+                              (int)sizes[i].length, sizes[i].name,
+                              (long long)sizes[i].size[sizes[i].chosen]);
+        }
+    }
+    return path;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sizes that a model only names, as --size gives them. Names may have several: a plan is for each
+ * combination of them.
+ */
+#ifndef GRAPH_SIZES_H
+#define GRAPH_SIZES_H
+
+#include <stdbool.h>
+
+enum { SIZES_MOST = 32 }; /* names, and combinations */
+
+/* `NAME=8`, `NAME=1,2,8` or `NAME=32..320:32`; false: it is none of these. Dies if there are too
+ * many combinations. */
+bool sizes_take(const char *word);
+/* How many combinations there are, from 1; which of them graph_size() has from now on. */
+unsigned sizes_count(void);
+void sizes_choose(unsigned combination);
+/* `MODEL: batch=2, length=64` of those that have several; or the path as it is. */
+const char *sizes_path(const char *model);
+
+#endif
