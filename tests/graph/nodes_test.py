@@ -64,6 +64,87 @@ def products_by_planes():
     return wrong
 
 
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def attention(q, k, v, bias=0., scale=None, cap=0):
+    """(b, h, s, d), (b, hk, t, d), (b, hk, t, dv)"""
+    q, k, v = (x.astype(np.float64) for x in (q, k, v))
+    k, v = (np.repeat(x, q.shape[1] // x.shape[1], axis=1) for x in (k, v))
+    s = q @ k.swapaxes(2, 3) * (scale or q.shape[3] ** -0.5) + bias
+    return softmax(cap * np.tanh(s / cap) if cap else s) @ v
+
+
+def checked(made, inputs, want, constants=None, opset=23, bound=2e-6, **more):
+    """One model of all nodes; want: output -> array."""
+    m = Model(made, inputs, " ".join(want), constants, opset=opset, **more)
+    got, said = m.run()
+    bad = {name: differs(got.get(name), array, bound) for name, array in want.items()}
+    return [f"{name}: {what} {m.refused or said}" for name, what in bad.items() if what]
+
+
+@test
+def attentions():
+    """Heads that share keys, masks, keys of steps before, heads in one row; what opset 24 adds."""
+    q, k, v = noise(2, 4, 5, 8), noise(2, 2, 7, 8), noise(2, 2, 7, 6)
+    mask, bits = noise(5, 7), random.random((2, 1, 5, 7)) < 0.7
+    bits[..., 0] = True
+    past, lengths = (noise(2, 2, 3, 8), noise(2, 2, 3, 6)), np.int64([7, 4])
+    longer = [np.concatenate(both, axis=2) for both in zip(past, (k, v))]
+    flat = [x.transpose(0, 2, 1, 3).reshape(2, x.shape[2], -1) for x in (q, k, v)]
+    sees = np.where(np.tril(np.ones((5, 7))) > 0, 0, -np.inf)
+    scores = np.repeat(k, 2, axis=1).swapaxes(2, 3).astype(np.float64)
+    scores = q.astype(np.float64) @ scores / 8 ** 0.5
+    wrong = checked(
+        [("Attention", "q k v", "plain"), ("Attention", "q k v mask", "added   s",
+                                           {"qk_matmul_output_mode": 1}),
+         ("Attention", "q k v bits", "masked", {"scale": 0.5, "softcap": 2.0}),
+         ("Attention", "q k v", "causal", {"is_causal": 1}),
+         ("Attention", "q k v  pk pv", "behind k2 v2"),
+         ("Attention", "fq fk fv", "rows", {"q_num_heads": 4, "kv_num_heads": 2})],
+        {"q": q, "k": k, "v": v, "mask": mask, "bits": bits, "pk": past[0], "pv": past[1],
+         "fq": flat[0], "fk": flat[1], "fv": flat[2]},
+        {"plain": attention(q, k, v), "added": attention(q, k, v, mask), "s": scores + mask,
+         "masked": attention(q, k, v, np.where(bits, 0, -np.inf), 0.5, 2),
+         "causal": attention(q, k, v, sees), "behind": attention(q, *longer),
+         "k2": longer[0], "v2": longer[1],
+         "rows": attention(q, k, v).transpose(0, 2, 1, 3).reshape(2, 5, -1)})
+    inside = np.arange(7) < lengths.reshape(-1, 1, 1, 1)
+    return wrong + checked([("Attention", "q k v    n", "y")],
+                           {"q": q, "k": k, "v": v, "n": lengths},
+                           {"y": attention(q, k, v, np.where(inside, 0, -np.inf))}, opset=24)
+
+
+@test
+def rotary_and_rms():
+    """Pairs apart and side by side, of a part of each head, by places; norms of some axes."""
+    x, cos, sin = noise(2, 3, 5, 8), noise(9, 3), noise(9, 3)
+    places = random.integers(0, 9, (2, 5))
+    c, t = cos[places][:, None].astype(np.float64), sin[places][:, None].astype(np.float64)
+    a, b = x[..., :3], x[..., 3:6]
+    apart = np.concatenate([a * c - b * t, a * t + b * c, x[..., 6:]], -1)
+    a, b = x[..., 0:6:2], x[..., 1:6:2]
+    beside = np.stack([a * c - b * t, a * t + b * c], -1).reshape(2, 3, 5, 6)
+    beside = np.concatenate([beside, x[..., 6:]], -1)
+    rows = x.transpose(0, 2, 1, 3).reshape(2, 5, 24)
+    scale, wide = noise(5, 8), x.astype(np.float64)
+    norm = wide / np.sqrt((wide ** 2).mean((2, 3), keepdims=True) + 1e-3) * scale
+    return checked(
+        [("RotaryEmbedding", "x cos sin p", "apart", {"rotary_embedding_dim": 6}),
+         ("RotaryEmbedding", "x cos sin p", "beside",
+          {"rotary_embedding_dim": 6, "interleaved": 1}),
+         ("RotaryEmbedding", "rows cos sin p", "flat",
+          {"rotary_embedding_dim": 6, "num_heads": 3}),
+         ("RMSNormalization", "x g", "norm", {"axis": 2, "epsilon": 1e-3}),
+         ("Swish", "x", "swish", {"alpha": 1.5})],
+        {"x": x, "rows": rows, "p": places},
+        {"apart": apart, "beside": beside,
+         "flat": apart.transpose(0, 2, 1, 3).reshape(2, 5, 24), "norm": norm,
+         "swish": wide / (1 + np.exp(-1.5 * wide))}, {"cos": cos, "sin": sin, "g": scale})
+
+
 def main():
     os.makedirs(f"{ROOT}/build/test", exist_ok=True)
     for one in TESTS:

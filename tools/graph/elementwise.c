@@ -54,7 +54,7 @@ static struct shape operand_shape(const struct graph *g, const struct node *n, u
     bool prelu = strcmp(n->op, "PRelu") == 0;
     int64_t axis = node_int(n, "axis", prelu ? 1 : (int64_t)first->n - s.n);
 
-    if (g->opset >= 7 || i != 1 || s.n >= first->n || n->n_in != 2 ||
+    if (g->opset >= 7 || i != 1 || s.n == 0 || s.n >= first->n || n->n_in != 2 ||
         (prelu && s.n != 1)) {
         return s;
     }

@@ -142,10 +142,11 @@ struct node *graph_node(struct graph *g, const char *op, const char *name)
 }
 
 static const struct rule *const families[] = {
-    rules_elementwise, rules_reduce, rules_view,      rules_move,     rules_norm,
-    rules_product,     rules_loss,   rules_index,     rules_quantise, rules_resize,
-    rules_conv,        rules_space,  rules_optimise,  rules_gather,   rules_order,
-    rules_signal,      rules_einsum, rules_recurrent,
+    rules_elementwise, rules_reduce, rules_view,      rules_move,      rules_norm,
+    rules_product,     rules_loss,   rules_index,     rules_quantise,  rules_resize,
+    rules_conv,        rules_space,  rules_optimise,  rules_gather,    rules_order,
+    rules_signal,      rules_einsum, rules_recurrent, rules_attention, rules_sample,
+    rules_rewrite,
 };
 
 const struct rule *graph_rule(const char *op)
@@ -158,6 +159,36 @@ const struct rule *graph_rule(const char *op)
         }
     }
     return NULL;
+}
+
+const char *graph_why_not(const char *op)
+{
+    static const struct {
+        const char *begin, *why;
+    } reason[] = {
+        {"NonMaxSuppression", ": how many it finds is known in a run only"},
+        {"NonZero", ": how many it finds is known in a run only"},
+        {"Unique", ": how many it finds is known in a run only"},
+        {"If", ": graphs within graphs are not read"},
+        {"Loop", ": graphs within graphs are not read"},
+        {"Scan", ": graphs within graphs are not read"},
+        {"Sequence", ": sequences are no tensors"},
+        {"SplitToSequence", ": sequences are no tensors"},
+        {"ConcatFromSequence", ": sequences are no tensors"},
+        {"Optional", ": optionals are no tensors"},
+        {"Random", ": random numbers are their author's own"},
+        {"Bernoulli", ": random numbers are their author's own"},
+        {"Multinomial", ": random numbers are their author's own"},
+        {"String", ": strings are no tensors of the machine"},
+        {"RegexFullMatch", ": strings are no tensors of the machine"},
+    };
+
+    for (size_t i = 0; i < sizeof(reason) / sizeof(reason[0]); i++) {
+        if (strncmp(op, reason[i].begin, strlen(reason[i].begin)) == 0) {
+            return reason[i].why;
+        }
+    }
+    return "";
 }
 
 /* Those of a tensor without elements are. */
@@ -229,7 +260,8 @@ static void infer_node(struct graph *g, struct node *n)
 {
     n->rule = graph_rule(n->op);
     if (!n->rule) {
-        node_die(g, n, "no such operator of opset %d here", g->opset);
+        node_die(g, n, "no such operator of opset %d here%s", g->opset,
+                 graph_why_not(n->op));
     }
     for (unsigned i = 0; i < n->n_in; i++) {
         if (n->in[i] && !n->in[i]->known) {
@@ -243,6 +275,9 @@ static void infer_node(struct graph *g, struct node *n)
         node_die(g, n, "nobody is given its result");
     }
     n->rule->shape(g, n);
+    if (n->rule->lowers) {
+        return;
+    }
     if (n->rule->value && values_known(n)) {
         n->rule->value(g, n);
         round_values(n);

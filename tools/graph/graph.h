@@ -20,7 +20,7 @@ enum {
     GRAPH_RANK = 8,
     GRAPH_OPERANDS = 32, /* of a node, and results */
     GRAPH_OPSET_MIN = 1,
-    GRAPH_OPSET_MAX = 22,
+    GRAPH_OPSET_MAX = 24,
 };
 #define GRAPH_ELEMENTS (INT64_C(1) << 31) /* of a tensor, at most */
 /* Where whole numbers of a node are cut off: beyond all sizes and all that 32 bits have. */
@@ -118,13 +118,15 @@ struct rule {
     const void *own; /* of its family */
     bool alone;      /* its steps are no part of others */
     bool optional;   /* its first result may be left out */
+    bool lowers;     /* shape() puts other nodes in its place: lower.h */
 };
 
 /* Families of rules; each ends with an op of NULL. */
 extern const struct rule rules_elementwise[], rules_reduce[], rules_view[], rules_move[],
     rules_norm[], rules_product[], rules_loss[], rules_index[], rules_quantise[],
     rules_resize[], rules_conv[], rules_space[], rules_optimise[], rules_gather[],
-    rules_order[], rules_signal[], rules_einsum[], rules_recurrent[];
+    rules_order[], rules_signal[], rules_einsum[], rules_recurrent[], rules_attention[],
+    rules_sample[], rules_rewrite[];
 
 /* --- memory and errors: graph.c --- */
 
@@ -167,6 +169,8 @@ struct node *graph_node(struct graph *g, const char *op, const char *name);
 /* Shapes and types of all tensors; values of those that are known before a run. */
 void graph_infer(struct graph *g);
 const struct rule *graph_rule(const char *op);
+/* Why there is none; `: reason`, or nothing. */
+const char *graph_why_not(const char *op);
 
 /* --- reading nodes --- */
 

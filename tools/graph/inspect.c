@@ -76,8 +76,8 @@ static void look_at_support(struct inspection *i)
     for (const struct node *n = i->g->nodes; n; n = n->next) {
         if (!graph_rule(n->op) && is_first(i->g, n)) {
             unsigned count = count_of(i->g, n->op);
-            printf("  node '%s' (%s), %u of these: no such operator of opset %d here\n",
-                   n->name, n->op, count, i->g->opset);
+            printf("  node '%s' (%s), %u of these: no such operator of opset %d here%s\n",
+                   n->name, n->op, count, i->g->opset, graph_why_not(n->op));
             add(i, SUPPORT * (double)count / i->nodes,
                 graph_text("%s is not known, %u nodes", n->op, count),
                 "cut the model in front of it, or export what it is made of");

@@ -32,6 +32,7 @@ enum {
     PIECE_NEW = 180,
     COMMAND = 8,
     COMMAND_NEW = 172,
+    BLOCK_NEW = 1500,
 };
 
 /* Cycles of a program on cores that stay besides: it begins, and all wait for its end. */
@@ -256,11 +257,23 @@ static uint64_t records(const struct tile_plan *t)
                : mm->folded;
 }
 
+/* What the hart does for the first time for whole rows of a product, for which the pipes wait: the
+ * Cube's commands, and the Vector's at each place of the ring. */
+static uint64_t block_anew(const struct tile_plan *t)
+{
+    uint32_t pieces = mm_count(t->product->mm.shape.m, t->product->block->piece);
+    unsigned places = pieces < t->way.ring ? pieces : t->way.ring;
+
+    return BLOCK_NEW + places * (PIECE_NEW + (uint64_t)COMMAND_NEW * t->n_body);
+}
+
 static uint64_t stage(const struct tile_plan *t, uint64_t *recorded)
 {
     uint64_t of = 0, span = t->predicted.span;
 
-    if (t->product && !t->product->block) {
+    if (t->product && t->product->block) {
+        span += block_anew(t);
+    } else if (t->product) {
         of = records(t);
         span = later(span, product(t, of && of == *recorded));
     }

@@ -229,7 +229,8 @@ uint64_t trial_behind(const struct step *s, uint64_t *recorded)
     return cycles;
 }
 
-/* What the rule says of prices that are known. */
+/* What the rule says of prices that are known; predictions that differ by less than 1 % are the
+ * same. */
 static void decide(const struct rule_of_joining *rule, struct candidate *c)
 {
     uint64_t cycles = c->before.cycles + c->alone.cycles;
@@ -240,7 +241,7 @@ static void decide(const struct rule_of_joining *rule, struct candidate *c)
         c->taken = less >= rule->threshold;
         c->why =
             graph_text("%.0f %% fewer bytes, %.0f are wanted", less, rule->threshold);
-    } else if (c->after.cycles > cycles) {
+    } else if (c->after.cycles > cycles + cycles / 100) {
         c->why = graph_text("%llu cycles more",
                             (unsigned long long)(c->after.cycles - cycles));
     } else if (c->after.bytes > bytes) {
@@ -248,8 +249,8 @@ static void decide(const struct rule_of_joining *rule, struct candidate *c)
             graph_text("%llu bytes more", (unsigned long long)(c->after.bytes - bytes));
     } else {
         c->taken = true;
-        c->why = graph_text("%llu cycles and %llu bytes less",
-                            (unsigned long long)(cycles - c->after.cycles),
+        c->why = graph_text("%lld cycles and %llu bytes less",
+                            (long long)cycles - (long long)c->after.cycles,
                             (unsigned long long)(bytes - c->after.bytes));
     }
 }

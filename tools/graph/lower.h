@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operators as graphs of others: nodes in place of one, from a text with a line for each,
+ *
+ *     q = Mul($0, scale)
+ *     s = Softmax(q; axis=-1)
+ *     a, b = Split(s; axis=1)
+ *     @0 = Reshape(a, [0, -1])
+ *
+ * $0 is an operand of the node, @0 a result of it; 0.5 is a number of float32, 2i one of int64,
+ * [0, -1] a list of such; nothing between two commas: left out. Attributes are whole numbers,
+ * numbers with a point, lists of whole numbers, or words.
+ */
+#ifndef GRAPH_LOWER_H
+#define GRAPH_LOWER_H
+
+#include "tools/graph/graph.h"
+
+struct lower {
+    struct graph *g;
+    struct node *n, *last;
+    const char *names; /* what those of its tensors begin with */
+    unsigned count;
+};
+
+struct lower lower_begin(struct graph *g, struct node *n);
+/* A constant with that name in texts: zeros, to be filled in. */
+double *lower_value(const struct lower *l, const char *name, enum elem type,
+                    const struct shape *shape);
+/* The next lines. */
+void lower_text(struct lower *l, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* All results are there: the node itself is done. */
+void lower_end(const struct lower *l);
+
+#endif
