@@ -207,8 +207,8 @@ static tile_value map(struct tile_kernel *k, enum tile_op op, tile_value *v)
     }
     if (kind == KIND_SHIFT) {
         const struct tile_node *by = &k->node[v[1]];
-        if (by->op != TILE_NUMBER || by->number != floor(by->number) || by->number < 0 ||
-            by->number >= type_bits(type)) {
+        if (by->op != TILE_NUMBER || by->dim != TILE_NO_DIM || by->number < 0 ||
+            by->number != floor(by->number) || by->number >= type_bits(type)) {
             return tile_fail(k, "%s is by a number from 0 to %u", tile_op_text(op),
                              type_bits(type) - 1);
         }
@@ -415,7 +415,8 @@ static tile_value power(struct tile_kernel *k, const tile_value *v, uint8_t dim)
 {
     enum { MOST = 16 };
     const struct tile_node *y = &k->node[v[1]];
-    double n = y->op == TILE_NUMBER ? fabs(y->number) : INFINITY;
+    bool known = y->op == TILE_NUMBER && y->dim == TILE_NO_DIM;
+    double n = known ? fabs(y->number) : INFINITY;
 
     (void)dim;
     if (n == 0) {
@@ -482,6 +483,7 @@ const struct tile_function tile_functions[] = {
     {"argmin", "argmin(x, dimension)", 2, true, argmin},
     {"all", "all(p, dimension)", 2, true, every},
     {"norm", "norm(x, dimension)", 2, true, norm},
+    {"size", "size(dimension)", 1, true, tile_size},
 };
 const unsigned tile_function_count = sizeof(tile_functions) / sizeof(tile_functions[0]);
 

@@ -20,6 +20,8 @@ tile_value tile_add(struct tile_kernel *k, struct tile_node n);
  * TYPE_COUNT on error. */
 enum type tile_join(struct tile_kernel *k, enum tile_op op, tile_value *v, unsigned from,
                     unsigned n);
+/* How many elements dimension `dim` has, a NUMBER that tile_set_size() fills in. */
+tile_value tile_size(struct tile_kernel *k, const tile_value *none, uint8_t dim);
 /* A name for a value, seen in a loop alone or (0) everywhere; false on error. */
 bool tile_add_name(struct tile_kernel *k, const char *name, uint8_t loop,
                    tile_value value);

@@ -371,6 +371,7 @@ static tile_value copy_node(struct draft *d, tile_value v)
     if (n.op == TILE_INDEX && is_cut(d, n.dim)) {
         return cut_index(d);
     }
+    n.dim = n.op == TILE_NUMBER ? TILE_NO_DIM : n.dim; /* a size that is known */
     if (n.dim != TILE_NO_DIM && is_cut(d, n.dim)) {
         return tile_fail(d->k, "nothing but the parts of this is reduced");
     }

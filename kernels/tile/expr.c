@@ -385,8 +385,9 @@ static tile_value factor(struct parser *p)
         return 0;
     }
     parse_here(p, &t);
-    return p->k->node[v].op == TILE_NUMBER ? tile_number(p->k, -p->k->node[v].number)
-                                           : tile_map1(p->k, TILE_NEG, v);
+    return p->k->node[v].op == TILE_NUMBER && p->k->node[v].dim == TILE_NO_DIM
+               ? tile_number(p->k, -p->k->node[v].number)
+               : tile_map1(p->k, TILE_NEG, v);
 }
 
 /* The product over the one dimension that both have. */

@@ -142,6 +142,10 @@ int tile_set_size(struct tile_kernel *k, uint8_t dim, uint64_t size)
         return ERR_SHAPE;
     }
     d->size = (uint32_t)size;
+    for (tile_value v = 1; v <= k->n_nodes; v++) { /* tile_size() */
+        struct tile_node *n = &k->node[v];
+        n->number = n->op == TILE_NUMBER && n->dim == dim ? (double)size : n->number;
+    }
     return tile_conv_sizes(k) ? 0 : ERR_SHAPE;
 }
 

@@ -95,7 +95,8 @@ enum { TILE_NO_DIM = 255 };
 struct tile_node {
     uint8_t op;   /* enum tile_op */
     uint8_t type; /* enum type: F32, F16, BF16, S32, S16, S8, U8, or TILE_MASK */
-    uint8_t dim;  /* of INDEX, reductions, GATHER and DOT; else TILE_NO_DIM */
+    uint8_t dim;  /* of INDEX, reductions, GATHER, DOT, a NUMBER that is its size;
+                   * else TILE_NO_DIM */
     uint8_t loop; /* the loop that it is computed in, from 1; 0: none */
     tile_dims dims;
     tile_value operand[3]; /* 0: none */

@@ -67,6 +67,15 @@ tile_value tile_input(struct tile_kernel *k, const char *name, enum type type,
     return v;
 }
 
+tile_value tile_size(struct tile_kernel *k, const tile_value *none, uint8_t dim)
+{
+    (void)none;
+    return tile_add(k, (struct tile_node){.op = TILE_NUMBER,
+                                          .type = TYPE_F32,
+                                          .dim = dim,
+                                          .number = k->dim[dim].size});
+}
+
 tile_value tile_scalar(struct tile_kernel *k, const char *name, double value, bool given)
 {
     struct tile_node n = {

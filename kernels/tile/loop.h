@@ -47,6 +47,7 @@ enum {
     LOOP_STEPS = 1 << 18, /* tiles of all blocks of rows */
     LOOP_RING = 4,        /* tiles of keys in L1 */
     LOOP_INPUTS = 2,      /* operands besides the factors of products */
+    LOOP_CHUNK = 16,      /* commands of the Vector that are pushed together */
 };
 
 enum loop_class { LOOP_NUMBER, LOOP_COLUMN, LOOP_KEYS, LOOP_WIDTH };

@@ -7,8 +7,6 @@
 
 #include "kernels/tile/loop_twice.h"
 
-enum { CHUNK = 16 /* commands of the Vector that are pushed together */ };
-
 static const struct {
     uint8_t pipe, n, of[2];
 } groups[GROUPS] = {
@@ -34,7 +32,7 @@ static bool make_pieces(struct pieces_of *to,
     for (unsigned i = 0; i < parts; i++) {
         n += part[i]->n;
     }
-    *to = (struct pieces_of){.part = part[0], .n = div_up(n, CHUNK)};
+    *to = (struct pieces_of){.part = part[0], .n = div_up(n, LOOP_CHUNK)};
     to->cmd = (union cmd *)(uintptr_t)part[0]->cmd;
     to->seq = tile_alloc(arena, (to->n + 1) * sizeof(*to->seq));
     if (parts > 1 || part[0]->n_patches) {

@@ -217,10 +217,13 @@ static void predict_part(void *of, enum twice_part part, const struct loop_curso
     }
     s->on_vector = true;
     s->hart += to->patches;
-    wait_room(s, to->commands);
     for (unsigned i = 0; i < to->n; i++) {
         const struct stretch *now = &to->of[i];
+        uint64_t room =
+            had_room(s, now->commands < PIPE_DEPTH ? now->commands : PIPE_DEPTH);
+        wait_room(s, now->commands < LOOP_CHUNK ? now->commands : LOOP_CHUNK);
         run(s, PIPE_V, &now->head, now->cycles, now->cycles);
+        s->hart = later(s->hart, room); /* which has pushed the others behind it */
         for (uint32_t left = now->commands; left-- > 0;) {
             s->ended[s->pushed++ % PIPE_DEPTH] = s->free[PIPE_V] - left * now->each;
         }

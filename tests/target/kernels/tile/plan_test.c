@@ -87,6 +87,14 @@ TEST(tile_plan, indices)
               {0, 0, 50000, 0});
 }
 
+/* Of a row that is longer than UB, too, which is computed in pieces. */
+TEST(tile_plan, sizes_of_dimensions)
+{
+    CHECK_ALL("kernel k(x: f32[m, n]) -> y: f32[m], z: s32[m, n]\n"
+              " y = sum(x, n) / size(n) - -size(m)\n z = (m * size(n) + n) * size(m)\n",
+              {0, 3, 5, 0}, {0, 2, 30000, 0});
+}
+
 TEST_SHAPES(tile_plan, other_types)
 {
     CHECK_ALL(
