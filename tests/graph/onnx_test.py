@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: MIT
 """onnx_test.py [-v | --list] [NAME]...    the models of ONNX's own tests, from file to result
 
-libonnx-testdata has 1072 models with inputs and results. models.txt names those that are
-computed; each has to come within rtol 1e-3 and atol 1e-7. The others have to be refused: one
-line, status 2, no result; but for those behind a !, whose results contradict the model. Briefly
-30 of the former, with FULL all of them, and a part on chips whose Cube has no F32; PROFILE: all
-on that chip. -v tells what each of the refused ones was refused for. TAP on stdout; --list: the
-text of models.txt instead."""
+libonnx-testdata has 1072 models with inputs and results. models.txt names those that are computed;
+each has to come within rtol 1e-3 and atol 1e-7. The others have to be refused: one line, status 2,
+no result; but for those behind a !, whose results contradict the model. Briefly 30 of the former,
+with FULL all of them, and a part on chips whose Cube has no F32; PROFILE: all on that chip. Those
+behind a ~ are of float64: refused, and computed with --f64 narrow. -v tells what each of the
+refused ones was refused for. TAP on stdout; --list: the text of models.txt instead."""
 
 import concurrent.futures
 import glob
@@ -58,10 +58,10 @@ def numbered(folder, what):
                   key=lambda path: int(re.findall(r"\d+", path)[-1]))
 
 
-def arrays(paths, work, name):
+def arrays(paths, work, name, narrow):
     """The same as files of NumPy's."""
     for i, path in enumerate(paths):
-        run(GRAPH, "npy", path, f"{work}/{name}{i}.npy")
+        run(GRAPH, "npy", path, f"{work}/{name}{i}.npy", *narrow)
         yield f"{work}/{name}{i}.npy"
 
 
@@ -74,13 +74,13 @@ def compare(got, want):
                                  f"want {want[~near].ravel()[:3]}"
 
 
-def compute(folder, work, profile):
+def compute(folder, work, profile, narrow):
     """What is wrong with the results, or nothing."""
     model = f"{folder}/model.onnx"
-    inputs = list(arrays(numbered(folder, "input"), work, "in"))
-    run(GRAPH, "compile", model, f"{work}/plan", "--profile", profile,
+    inputs = list(arrays(numbered(folder, "input"), work, "in", narrow))
+    run(GRAPH, "compile", model, f"{work}/plan", "--profile", profile, *narrow,
         *(w for path in inputs for w in ("--in", path)))
-    wanted = list(arrays(numbered(folder, "output"), work, "want"))
+    wanted = list(arrays(numbered(folder, "output"), work, "want", narrow))
     outputs = [f"{work}/out{i}.npy" for i in range(len(wanted))]
     names = run(GRAPH, "names", model).split("\n")
     run(SALAI, "--", "graph", f"{work}/plan", *inputs,
@@ -95,11 +95,12 @@ def compute(folder, work, profile):
 
 def judge(job):
     """(name, what is wrong, what it was refused for)"""
-    name, folder, listed, profile = job  # None: a model of another set
+    name, folder, listed, profile, narrow = job  # listed None: a model of another set
     told = name if profile == PROFILE else f"{profile}/{name}"
+    told = f"float64/{name}" if narrow else told
     with tempfile.TemporaryDirectory(prefix="onnx.", dir=f"{ROOT}/build/test") as work:
         try:
-            wrong = compute(folder, work, profile)
+            wrong = compute(folder, work, profile, ["--f64", "narrow"] if narrow else [])
         except Refused as refused:
             return told, str(refused) if listed else "", str(refused)
         except (RuntimeError, OSError, ValueError) as error:
@@ -112,21 +113,24 @@ def main():
     os.makedirs(f"{ROOT}/build/test", exist_ok=True)
     with open(LISTED, encoding="ascii") as f:
         lines = [line for line in f if line[0] != "#"]
-    listed = {name for line in lines if line[0] != "!" for name in line.split()}
+    listed = {name for line in lines if line[0] not in "!~" for name in line.split()}
+    narrow = {name for line in lines if line[0] == "~" for name in line[1:].split()}
     odd = {name for line in lines if line[0] == "!" for name in line[1:].split()}
     folders = {os.path.basename(os.path.dirname(path)): os.path.dirname(path)
                for path in glob.glob(f"{DATA}/*/*/model.onnx")}
     known = len(folders) == MODELS
-    jobs = [(name, folders[name], name in listed or (False if known else None), PROFILE)
+    jobs = [(name, folders[name], name in listed or (False if known else None), PROFILE, False)
             for name in sorted(folders) if name not in odd]
+    narrowed = [(name, folders[name], True, PROFILE, True)
+                for name in sorted(narrow & set(folders))]
     if only:
-        jobs = [job for job in jobs if job[0] in only]
+        jobs = [job for job in jobs + narrowed if job[0] in only]
     elif not os.environ.get("FULL") and "--list" not in sys.argv:
         jobs = [job for want in (True, False)
                 for job in [j for j in jobs if bool(j[2]) == want]
-                [::BRIEF if want else 4 * BRIEF]]
+                [::BRIEF if want else 4 * BRIEF]] + narrowed[:1]
     elif "--list" not in sys.argv and PROFILE not in OTHERS:
-        jobs += [(name, folders[name], True, profile)
+        jobs += narrowed + [(name, folders[name], True, profile, False)
                  for i, profile in enumerate(OTHERS)
                  for name in sorted(listed & set(folders))[i::PART]]
     if "--list" in sys.argv:
@@ -135,7 +139,8 @@ def main():
                     if not refused and wrong in ("", NO_LINE)]
         print("# Models of libonnx-testdata 1.12 that are computed: onnx_test.py --list.")
         print("\n".join(textwrap.wrap(" ".join(good), 98, break_on_hyphens=False)))
-        print("\n".join(f"! {name}" for name in sorted(odd)))
+        print("\n".join([f"! {name}" for name in sorted(odd)] +
+                        [f"~ {name}" for name in sorted(narrow)]))
         return 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         computed = 0

@@ -154,6 +154,9 @@ FILE *graph_open(const struct graph *g);
 struct graph *graph_read(const char *path);
 struct tensor *graph_read_tensor(const char *path);
 enum elem graph_elem(int64_t type);
+/* From here on float64 is float32; a tensor that comes of elsewhere, as one is held then. */
+void graph_narrow(void);
+void graph_hold(struct tensor *t);
 /* npy.c: the same of a file of NumPy's; dies as they do. And such a file of a tensor. */
 struct tensor *graph_read_npy(const char *path);
 struct tensor *graph_read_npy_at(const char *path, uint64_t at); /* a part of a file */

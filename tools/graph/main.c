@@ -5,11 +5,12 @@
  *     graph compile MODEL.onnx PLAN [--size NAME=N,..]... [--in X.npy]... [--no-fusion]
  *           [--no-PASS]... [--rule cycles|bytes] [--threshold PERCENT] [--explain FILE]
  *           [--json FILE] [--before SVG] [--after SVG] [--profile NAME] [--tuned FILE]
- *           [--tries N] [--cores N] [--keys FILE] [--ariths]
+ *           [--tries N] [--cores N] [--keys FILE] [--ariths] [--f64 narrow]
  *                                          a plan that the firmware of a chip runs; with its
  *                                          inputs, where shapes depend on what they hold; what
  *                                          became one step, and why, in files; tuned, or to be
- *                                          measured: tune.h; --ariths: calibrate.h
+ *                                          measured: tune.h; --ariths: calibrate.h; --f64
+ *                                          narrow: float64 is float32, in files, too
  *     graph calibrate MODEL.onnx FILE FOLDER --sample X.npy,..... [--tolerance X] [as above]
  *                                          the arithmetic that programs need: calibrate.h; runs
  *                                          of sample i in FOLDER/fused.i and FOLDER/plain.i
@@ -76,7 +77,7 @@ static _Noreturn void usage(void)
             "           [--rule cycles|bytes] [--threshold PERCENT]\n"
             "           [--explain FILE] [--json FILE] [--before SVG] [--after SVG]\n"
             "           [--profile NAME] [--tuned FILE] [--keys FILE] [--tries N]\n"
-            "           [--cores N] [--ariths]\n"
+            "           [--cores N] [--ariths] [--f64 narrow]\n"
             "       graph calibrate MODEL.onnx FILE FOLDER --sample X.npy,...\n"
             "           [--tolerance X] [as above]\n"
             "       graph inspect MODEL.onnx [as above]\n"
@@ -196,6 +197,7 @@ static void give(struct graph *g)
             graph_die(g, "%s: it has %u inputs", given[i], g->n_inputs);
         }
         t->given = graph_read_npy(given[i]);
+        graph_hold(t->given);
         round_given(t);
         if (sizes_count() > 1 && !shape_equal(&t->given->shape, &t->shape)) {
             t->given = NULL; /* it is of another size */
@@ -396,6 +398,15 @@ static void take_tuned(const char *path)
     tuned[tuned[0] != NULL] = path; /* read when the profile is known */
 }
 
+static void take_f64(const char *how)
+{
+    if (strcmp(how, "narrow") != 0) {
+        fprintf(stderr, "graph: --f64 %s: narrow\n", how);
+        exit(2);
+    }
+    graph_narrow();
+}
+
 static void take_tries(const char *n)
 {
     tries = whole("--tries", n);
@@ -414,7 +425,8 @@ static const struct {
                {"--rule", take_rule},     {"--threshold", take_threshold},
                {"--tuned", take_tuned},   {"--tries", take_tries},
                {"--cores", take_cores},   {"--in", take_input},
-               {"--sample", take_sample}, {"--tolerance", take_tolerance}};
+               {"--sample", take_sample}, {"--tolerance", take_tolerance},
+               {"--f64", take_f64}};
 
 /* False: it is none of these. */
 static bool take(const char *name, const char *value)

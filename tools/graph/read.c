@@ -42,9 +42,32 @@ static enum elem elem_of(int32_t type)
     }
 }
 
+static bool narrow;
+
+void graph_narrow(void)
+{
+    narrow = true;
+}
+
+/* What the machine is to have in place of a type. */
+static enum elem held(enum elem type)
+{
+    return narrow && type == ELEM_F64 ? ELEM_F32 : type;
+}
+
 enum elem graph_elem(int64_t type)
 {
-    return elem_of((int32_t)type);
+    return held(elem_of((int32_t)type));
+}
+
+void graph_hold(struct tensor *t)
+{
+    enum elem type = held(t->type);
+
+    if (type != t->type && t->value) {
+        elem_round_all(type, t->value, (size_t)tensor_count(t));
+    }
+    t->type = type;
 }
 
 /* --- tensors --- */
@@ -80,7 +103,7 @@ static size_t listed(const Onnx__TensorProto *p, enum elem type)
 
 /* Values that the model holds, as those of t; what the message has of them goes away: weights
  * are most of what a model is, and are there once. */
-static void read_values(const struct graph *g, Onnx__TensorProto *p, struct tensor *t)
+static void read_numbers(const struct graph *g, Onnx__TensorProto *p, struct tensor *t)
 {
     size_t count = 1, bytes, have;
 
@@ -121,6 +144,12 @@ static void read_values(const struct graph *g, Onnx__TensorProto *p, struct tens
     for (size_t i = 0; i < count; i++) {
         t->value[i] = listed_at(p, t->type, i);
     }
+}
+
+static void read_values(const struct graph *g, Onnx__TensorProto *p, struct tensor *t)
+{
+    read_numbers(g, p, t);
+    graph_hold(t);
 }
 
 /* --- nodes --- */
@@ -225,7 +254,7 @@ static void read_input(struct graph *g, const Onnx__ValueInfoProto *p)
     if (!shape || shape->n_dim > GRAPH_RANK) {
         graph_die(g, "input '%s' has %s dimensions", t->name, shape ? "too many" : "no");
     }
-    t->type = elem_of(type->tensor_type->elem_type);
+    t->type = graph_elem(type->tensor_type->elem_type);
     t->shape.n = (unsigned)shape->n_dim;
     for (unsigned d = 0; d < t->shape.n; d++) {
         const Onnx__TensorShapeProto__Dimension *dim = shape->dim[d];
