@@ -13,6 +13,8 @@
  */
 #include "kernels/conv/depthwise.h"
 
+#include <string.h>
+
 #include "hal/chip.h"
 #include "hal/cube.h"
 #include "hal/fixpipe.h"
@@ -53,9 +55,9 @@ static struct unit unit_of(const struct depthwise_plan *l, uint32_t number)
         min_u32(l->group * DEPTHWISE_BLOCK, p->c - u.group * l->group * DEPTHWISE_BLOCK);
     u.blocks = up16(u.channels) / DEPTHWISE_BLOCK;
     u.row = i % l->down * l->tiles * l->rows;
-    u.rows = min_u32(l->tiles * l->rows, conv_oh(p) - u.row);
+    u.rows = min_u32(l->tiles * l->rows, l->oh - u.row);
     u.col = i / l->down % l->across * l->cols;
-    u.cols = min_u32(l->cols, conv_ow(p) - u.col);
+    u.cols = min_u32(l->cols, l->ow - u.col);
     u.image = i / l->down / l->across;
     u.high = conv_under(u.row, u.rows, p->stride_h, (p->kh - 1) * p->dilation_h + 1,
                         p->pad_top, p->h);
@@ -124,32 +126,24 @@ static void copy_in(void *arg)
 
 /* --- multiply and store --- */
 
-/* A batch's commands, which are written over where batches differ, and a task's way. */
+/* A task's way, and its commands: those of slot i of L0C and slot i % CONV_L0_SLOTS of L0A. Of
+ * what they were last issued for, `block` of a tile of `rows`, they keep all that is alike. */
 struct walk {
     const struct share *s;
     struct unit u;
-    uint32_t a, c;                     /* the next slots */
-    uint32_t both_a;                   /* their addresses added up */
-    uint32_t slot, last_c;             /* bytes of one of L0C, the last of them */
-    uint32_t patch, plane;             /* in L1; bytes of a block of channels there */
-    uint32_t diagonal, next_a, next_b; /* bytes of a block's; to the next filter row's */
-    uint32_t last, out_bytes; /* channels of the last block; of a pixel's block */
-    bool biased;
+    uint32_t at;               /* the next slot */
+    uint32_t patch, plane;     /* in L1; bytes of a block of channels there */
+    uint32_t diagonal, next_b; /* bytes of a block's; to the next filter row's */
+    uint32_t last, out_bytes;  /* channels of the last block; of a pixel's block */
+    struct {
+        uint32_t block, rows;
+    } placed[DEPTHWISE_BATCH];
     union cmd load[DEPTHWISE_BATCH], mmad[PIPE_DEPTH], fix[DEPTHWISE_BATCH];
 };
-
-static uint32_t a_bytes(const struct depthwise_plan *l)
-{
-    return (l->rows + l->reach) * l->wide * l->kh * l->p->kw * MTE_BLOCK;
-}
-
-static uint32_t c_bytes(const struct depthwise_plan *l)
-{
-    return l->rows * l->wide * CONV_L0C_ROW;
-}
+_Static_assert(DEPTHWISE_C_SLOTS == DEPTHWISE_BATCH, "they have the commands' numbers");
 
 /* The pads of columns fill a tile up to whole fractals. */
-static void make_load(struct walk *w)
+static void make_load(const struct walk *w, union cmd *cmd)
 {
     const struct depthwise_plan *l = w->s->plan;
     const struct conv *p = l->p;
@@ -168,7 +162,6 @@ static void make_load(struct walk *w)
                                (uint8_t)(all - w->u.wide.before - w->u.wide.count),
                            .pad_top = w->u.high.before,
                            .pad_bottom = w->u.high.after};
-    union cmd *cmd = w->load;
 
     mte_img2col_to_l0a(cmd, 0, 0,
                        &(struct mte_img2col){.type = p->in,
@@ -176,19 +169,20 @@ static void make_load(struct walk *w)
                                              .k_len = l->kh * p->kw * DEPTHWISE_BLOCK});
     cmd_wait(cmd, CONV_L0_FREE, 1);
     cmd_post(cmd, CONV_L0_FULL, 1);
-    for (unsigned i = 1; i < DEPTHWISE_BATCH; i++) {
-        w->load[i] = *cmd;
-    }
 }
 
 static void make_mmads(struct walk *w)
 {
     const struct depthwise_plan *l = w->s->plan;
+    uint32_t next_a = l->p->dilation_h * l->wide * l->kh * l->p->kw * MTE_BLOCK;
     bool bias = l->p->bias;
 
     for (uint32_t i = 0; i < DEPTHWISE_BATCH * l->shifts; i++) {
-        uint32_t shift = i % l->shifts;
+        uint32_t shift = i % l->shifts, slot = i / l->shifts;
         struct cube_mmad mmad = {.type = l->p->in,
+                                 .c = w->s->l0c + slot * l->c_bytes,
+                                 .a = w->s->l0a + slot % CONV_L0_SLOTS * l->a_bytes +
+                                      shift * next_a,
                                  .n = DEPTHWISE_BLOCK,
                                  .k = l->kh * l->p->kw * DEPTHWISE_BLOCK,
                                  .from = shift  ? CUBE_FROM_C
@@ -207,11 +201,10 @@ static void make_mmads(struct walk *w)
 }
 
 /* Rows of a tile are matrices to the fixpipe: so those of y may be apart. */
-static void make_stores(struct walk *w)
+static void make_store(const struct walk *w, union cmd *cmd)
 {
     const struct depthwise_plan *l = w->s->plan;
     const struct conv *p = l->p;
-    union cmd *cmd = w->fix;
 
     fixpipe_to_gm(
         cmd, p->y, 0,
@@ -223,11 +216,37 @@ static void make_stores(struct walk *w)
                                .relu = conv_relu(p),
                                .flags = p->limit > 0 ? FIX_L0C_GM_CLIP : 0});
     cmd->fix_gm.src_nd_stride = (uint16_t)(l->wide / DEPTHWISE_BLOCK);
-    cmd->fix_gm.dst_nd_stride = (uint16_t)(conv_ow(p) * p->c);
+    cmd->fix_gm.dst_nd_stride = (uint16_t)(l->ow * p->c);
     cmd_wait(cmd, CONV_C_FULL, 1);
     cmd_post(cmd, CONV_C_FREE, 1);
-    for (unsigned i = 1; i < DEPTHWISE_BATCH; i++) {
-        w->fix[i] = *cmd;
+}
+
+static void make_windows(struct walk *w)
+{
+    make_load(w, w->load);
+    make_store(w, w->fix);
+    for (unsigned i = DEPTHWISE_BATCH; i-- > 0;) {
+        w->load[i] = w->load[0];
+        w->load[i].load3d.dst = w->s->l0a + i % CONV_L0_SLOTS * w->s->plan->a_bytes;
+        w->fix[i] = w->fix[0];
+        w->fix[i].fix_gm.src = w->s->l0c + i * w->s->plan->c_bytes;
+    }
+}
+
+/* What they have of a unit. */
+static void change_windows(struct walk *w)
+{
+    union cmd window;
+
+    make_load(w, &window);
+    for (unsigned i = 0; i < DEPTHWISE_BATCH; i++) {
+        union cmd *load = &w->load[i];
+        load->load3d.map_h = window.load3d.map_h;
+        load->load3d.map_w = window.load3d.map_w;
+        load->load3d.channels = window.load3d.channels;
+        load->words[PADS_WORD] = window.words[PADS_WORD];
+        load->words[PADS_WORD + 1] = window.words[PADS_WORD + 1];
+        w->fix[i].fix_gm.m = (uint16_t)w->u.cols;
     }
 }
 
@@ -266,25 +285,23 @@ static void renew(struct walk *w)
 /* A tile of the patch, and what its commands have in common. */
 struct tile {
     uint32_t row, block; /* of y in the patch; the next of its blocks of channels */
-    uint32_t m, m_len, rows;
-    char *to;      /* in y */
-    uint64_t next; /* bytes from there to the next tile's */
+    uint32_t m, rows;    /* windows from m on */
+    char *to;            /* in y */
+    uint64_t next;       /* bytes from there to the next tile's */
 };
 
 static void begin_tile(const struct walk *w, struct tile *t)
 {
     const struct depthwise_plan *l = w->s->plan;
     const struct conv *p = l->p;
-    uint64_t pixel =
-        ((uint64_t)w->u.image * conv_oh(p) + w->u.row) * conv_ow(p) + w->u.col;
+    uint64_t pixel = ((uint64_t)w->u.image * l->oh + w->u.row) * l->ow + w->u.col;
     uint32_t channel = w->u.group * l->group * DEPTHWISE_BLOCK;
 
     t->row = t->block = t->m = 0;
     t->rows = min_u32(l->rows, w->u.rows);
-    t->m_len = (t->rows + l->reach) * l->wide;
     t->to =
         (char *)(uintptr_t)conv_at(p->y, pixel * p->c + channel, type_bits(p->out) / 8);
-    t->next = (uint64_t)l->rows * conv_ow(p) * p->c * type_bits(p->out) / 8;
+    t->next = (uint64_t)l->rows * l->ow * p->c * type_bits(p->out) / 8;
 }
 
 /* The one below it. */
@@ -298,61 +315,62 @@ static void next_tile(const struct walk *w, struct tile *t)
     t->to += t->next;
     if (t->row + l->rows > w->u.rows) {
         t->rows = w->u.rows - t->row;
-        t->m_len = (t->rows + l->reach) * l->wide;
     }
 }
 
-/* Commands i to i + n - 1 of a batch: so many blocks of the tile. */
-static void place(struct walk *w, struct tile *t, uint32_t i, uint32_t n)
+/* Slot i is one of a tile of so many rows. */
+static void set_rows(struct walk *w, uint32_t i, uint32_t rows)
 {
     const struct depthwise_plan *l = w->s->plan;
-    const uint32_t next_a = w->next_a, next_b = w->next_b, diagonal = w->diagonal;
-    const uint32_t slot = w->slot, last_c = w->last_c, both_a = w->both_a,
-                   step = l->shifts;
-    const uint32_t plane = w->plane, out_bytes = w->out_bytes, first_c = w->s->l0c;
-    const uint16_t m = (uint16_t)t->m, m_len = (uint16_t)t->m_len,
-                   rows = (uint16_t)t->rows;
-    const uint16_t c_len = (uint16_t)(t->rows * l->wide);
-    const uint32_t step_bt = w->biased ? CONV_L0C_ROW : 0;
-    uint32_t a = w->a, c = w->c, b = w->s->l0b + t->block * diagonal;
-    uint32_t bt = w->s->bt + t->block * step_bt, src = w->patch + t->block * plane;
-    uint64_t to = (uintptr_t)t->to + (uint64_t)t->block * out_bytes;
-    union cmd *load = &w->load[i], *fix = &w->fix[i], *mmad = &w->mmad[i * step];
-    const union cmd *end = load + n;
+    uint16_t c_len = (uint16_t)(rows * l->wide);
 
-    for (; load < end; load++, fix++) {
-        uint32_t from_a = a, from_b = b;
-        load->load3d.dst = a;
-        load->load3d.src = src;
-        load->load3d.m_start = m;
-        load->load3d.m_len = m_len;
-        fix->fix_gm.dst = to;
-        fix->fix_gm.src = c;
-        fix->fix_gm.src_c0_stride = c_len;
-        fix->fix_gm.nd_num = rows;
-        fix->fix_gm.n = DEPTHWISE_BLOCK;
-        mmad->mmad.bias = bt;
-        for (uint32_t shift = step; shift > 0; shift--, mmad++) {
-            mmad->mmad.dst = c;
-            mmad->mmad.a = from_a;
-            mmad->mmad.b = from_b;
-            mmad->mmad.m = c_len;
-            from_a += next_a;
-            from_b += next_b;
+    w->placed[i].rows = rows;
+    w->load[i].load3d.m_len = (uint16_t)((rows + l->reach) * l->wide);
+    w->fix[i].fix_gm.src_c0_stride = c_len;
+    w->fix[i].fix_gm.nd_num = (uint16_t)rows;
+    for (uint32_t k = i * l->shifts; k < (i + 1) * l->shifts; k++) {
+        w->mmad[k].mmad.m = c_len;
+    }
+}
+
+/* Slot i is a block's. */
+static void set_block(struct walk *w, uint32_t i, uint32_t block)
+{
+    uint32_t b = w->s->l0b + block * w->diagonal, next_b = w->next_b;
+    uint32_t shifts = w->s->plan->shifts;
+    union cmd *mmad = &w->mmad[i * shifts];
+
+    w->placed[i].block = block;
+    w->fix[i].fix_gm.n = (uint16_t)(block + 1 == w->u.blocks ? w->last : DEPTHWISE_BLOCK);
+    mmad->mmad.bias = w->s->bt + (w->s->plan->p->bias ? block * CONV_L0C_ROW : 0);
+    for (; shifts > 0; shifts--, mmad++, b += next_b) {
+        mmad->mmad.b = b;
+    }
+}
+
+/* The next n slots, which are in a row, for so many blocks of the tile. */
+static void place(struct walk *w, struct tile *t, uint32_t first, uint32_t n)
+{
+    const uint32_t plane = w->plane, out_bytes = w->out_bytes, rows = t->rows;
+    uint32_t src = w->patch + t->block * plane, block = t->block;
+    uint64_t to = (uintptr_t)t->to + (uint64_t)block * out_bytes;
+    uint16_t m = (uint16_t)t->m;
+
+    for (uint32_t i = first; i < first + n; i++) {
+        if (w->placed[i].rows != rows) {
+            set_rows(w, i, rows);
         }
-        a = both_a - a;
-        c = c == last_c ? first_c : c + slot;
-        b += diagonal;
-        bt += step_bt;
+        if (w->placed[i].block != block) {
+            set_block(w, i, block);
+        }
+        w->load[i].load3d.src = src;
+        w->load[i].load3d.m_start = m;
+        w->fix[i].fix_gm.dst = to;
         src += plane;
         to += out_bytes;
+        block++;
     }
-    t->block += n;
-    if (t->block == w->u.blocks) {
-        fix[-1].fix_gm.n = (uint16_t)w->last;
-    }
-    w->a = a;
-    w->c = c;
+    t->block = block;
 }
 
 /* What two units have in common if their commands have. */
@@ -369,23 +387,22 @@ static void begin_unit(struct walk *w, uint32_t number)
 {
     const struct depthwise_plan *l = w->s->plan;
     const struct conv *p = l->p;
-    uint32_t k = l->kh * p->kw;
     struct unit before = w->u;
 
     w->u = unit_of(l, number);
     if (first_of_group(w->s, number)) {
         renew(w);
+        memset(w->placed, 0xff, sizeof(w->placed));
     }
-    w->biased = p->bias != NULL;
     w->diagonal = depthwise_diagonals(p);
     w->plane = w->u.high.count * w->u.wide.count * MTE_BLOCK;
-    w->next_a = p->dilation_h * l->wide / DEPTHWISE_BLOCK * k * MTE_FRACTAL;
-    w->next_b = k * MTE_FRACTAL;
+    w->next_b = l->kh * p->kw * MTE_FRACTAL;
     w->last = w->u.channels - (w->u.blocks - 1) * DEPTHWISE_BLOCK;
     w->out_bytes = DEPTHWISE_BLOCK * type_bits(p->out) / 8;
-    if (number == w->s->begin || !is_like(&before, &w->u)) {
-        make_load(w);
-        make_stores(w);
+    if (number == w->s->begin) {
+        make_windows(w);
+    } else if (!is_like(&before, &w->u)) {
+        change_windows(w);
     }
 }
 
@@ -398,17 +415,18 @@ static void multiply_patch(struct walk *w)
 
     begin_tile(w, &t);
     for (; left > 0; left -= n) {
-        n = min_u32(DEPTHWISE_BATCH, left);
+        n = min_u32(DEPTHWISE_BATCH - w->at, left);
         for (uint32_t i = 0, some; i < n; i += some) {
             if (t.block == w->u.blocks) {
                 next_tile(w, &t);
             }
             some = min_u32(n - i, w->u.blocks - t.block);
-            place(w, &t, i, some);
+            place(w, &t, w->at + i, some);
         }
-        task_issue_many(PIPE_MTE1, w->load, n);
-        task_issue_many(PIPE_M, w->mmad, n * l->shifts);
-        task_issue_many(PIPE_FIX, w->fix, n);
+        task_issue_many(PIPE_MTE1, w->load + w->at, n);
+        task_issue_many(PIPE_M, w->mmad + w->at * l->shifts, n * l->shifts);
+        task_issue_many(PIPE_FIX, w->fix + w->at, n);
+        w->at = (w->at + n) % DEPTHWISE_BATCH;
     }
 }
 
@@ -420,12 +438,7 @@ static void multiply(void *arg)
     const struct depthwise_plan *l = s->plan;
     union cmd cmd;
 
-    *w = (struct walk){.s = s,
-                       .a = s->l0a,
-                       .c = s->l0c,
-                       .both_a = 2 * s->l0a + a_bytes(l),
-                       .slot = c_bytes(l),
-                       .last_c = s->l0c + (DEPTHWISE_C_SLOTS - 1) * c_bytes(l)};
+    *w = (struct walk){.s = s};
     mte_set_pad(&cmd, PIPE_MTE1, 0); /* another kernel's may be set */
     task_issue(PIPE_MTE1, &cmd);
     conv_set_relu(l->p);
@@ -460,9 +473,9 @@ void depthwise_block(const struct depthwise_plan *l, unsigned shares)
     }
     s.weights = tque_init(pipe, "weights", B1, PIPE_MTE2, PIPE_MTE1, 1, weights);
     s.patch = tque_init(pipe, "patch", A1, PIPE_MTE2, PIPE_MTE1, 2, l->bytes);
-    s.l0a = tbuf_init(pipe, "windows", A2, CONV_L0_SLOTS * a_bytes(l));
+    s.l0a = tbuf_init(pipe, "windows", A2, CONV_L0_SLOTS * l->a_bytes);
     s.l0b = tbuf_init(pipe, "diagonals", B2, weights);
-    s.l0c = tbuf_init(pipe, "tiles", CO1, DEPTHWISE_C_SLOTS * c_bytes(l));
+    s.l0c = tbuf_init(pipe, "tiles", CO1, DEPTHWISE_C_SLOTS * l->c_bytes);
     sem_post(task_core(), CONV_L0_FREE, CONV_L0_SLOTS);
     sem_post(task_core(), CONV_C_FREE, DEPTHWISE_C_SLOTS);
     task_spawn("depthwise copy-in", copy_in, &s);

@@ -15,13 +15,15 @@ enum {
 
 struct depthwise_plan {
     const struct conv *p;
-    uint32_t kh, shifts;    /* filter rows of a window, and of y that it serves */
-    uint32_t reach;         /* rows of windows behind the first of a tile */
-    uint32_t group, groups; /* blocks of channels of a unit */
-    uint32_t wide, cols;    /* columns of a tile in L0, and of y */
-    uint32_t rows, tiles;   /* of a tile; one above the other of a patch */
-    uint32_t across, down;  /* patches of an image */
-    uint32_t bytes;         /* of a patch in L1 */
+    uint32_t oh, ow;           /* of y */
+    uint32_t kh, shifts;       /* filter rows of a window, and of y that it serves */
+    uint32_t reach;            /* rows of windows behind the first of a tile */
+    uint32_t group, groups;    /* blocks of channels of a unit */
+    uint32_t wide, cols;       /* columns of a tile in L0, and of y */
+    uint32_t rows, tiles;      /* of a tile; one above the other of a patch */
+    uint32_t across, down;     /* patches of an image */
+    uint32_t a_bytes, c_bytes; /* of a slot of L0A, of L0C */
+    uint32_t bytes;            /* of a patch in L1 */
     uint32_t units;
 };
 

@@ -30,13 +30,13 @@ static uint32_t rows_of(const struct depthwise_plan *l, uint32_t wide)
     uint32_t c = chip_mem(NPU_MEM_L0C) / DEPTHWISE_C_SLOTS / CONV_L0C_ROW / wide;
 
     rows = rows > l->reach ? rows - l->reach : 0;
-    return min_u32(min_u32(rows, c), conv_oh(l->p));
+    return min_u32(min_u32(rows, c), l->oh);
 }
 
 /* Cycles of an image's tiles, one block of channels, by whatever is the slowest. */
 static double cost_of(const struct depthwise_plan *l, uint32_t wide, uint32_t rows)
 {
-    uint32_t cols = min_u32(wide, conv_ow(l->p)), taps = l->kh * l->p->kw;
+    uint32_t cols = min_u32(wide, l->ow), taps = l->kh * l->p->kw;
     double load = (double)(rows + l->reach) * wide * taps * MTE_BLOCK /
                       chip_cost(COST_L1_L0A_RATE) +
                   chip_cost(COST_L1_L0_FIXED);
@@ -45,8 +45,7 @@ static double cost_of(const struct depthwise_plan *l, uint32_t wide, uint32_t ro
     double fix = (double)rows * cols * CONV_L0C_ROW / chip_cost(COST_L0C_GM_RATE);
     double most = load > cube ? load : cube;
 
-    return (most > fix ? most : fix) * div_up_u32(conv_ow(l->p), cols) *
-           div_up_u32(conv_oh(l->p), rows);
+    return (most > fix ? most : fix) * div_up_u32(l->ow, cols) * div_up_u32(l->oh, rows);
 }
 
 static uint64_t patch_bytes(const struct depthwise_plan *l, uint32_t rows)
@@ -79,22 +78,24 @@ int depthwise_plan(const struct conv *p, struct depthwise_plan *l)
     uint32_t all = div_up_u32(p->c, DEPTHWISE_BLOCK), high, most;
     unsigned cores = p->cores ? p->cores : chip_cores();
 
-    *l = (struct depthwise_plan){.p = p};
+    *l = (struct depthwise_plan){.p = p, .oh = conv_oh(p), .ow = conv_ow(p)};
     l->shifts = p->stride_h == 1 && p->kh <= MOST_SHIFTS ? p->kh : 1;
     l->kh = p->kh / l->shifts;
     l->reach = (l->shifts - 1) * p->dilation_h;
     l->group = min_u32(all, chip_mem(NPU_MEM_L0B) / depthwise_diagonals(p));
     l->group = min_u32(l->group, chip_mem(NPU_MEM_BT) / CONV_L0C_ROW);
-    if (!cut_tile(l) || l->group == 0 || (uint64_t)conv_ow(p) * p->c > MOST_NEXT) {
+    if (!cut_tile(l) || l->group == 0 || (uint64_t)l->ow * p->c > MOST_NEXT) {
         return ERR_LOCAL;
     }
+    l->a_bytes = (l->rows + l->reach) * l->wide * l->kh * p->kw * MTE_BLOCK;
+    l->c_bytes = l->rows * l->wide * CONV_L0C_ROW;
     l->groups = div_up_u32(all, l->group);
     l->group = div_up_u32(all, l->groups);
     l->groups = div_up_u32(all, l->group);
-    l->across = div_up_u32(conv_ow(p), l->wide);
-    l->cols = div_up_u32(conv_ow(p), l->across);
-    l->across = div_up_u32(conv_ow(p), l->cols);
-    high = div_up_u32(conv_oh(p), l->rows);
+    l->across = div_up_u32(l->ow, l->wide);
+    l->cols = div_up_u32(l->ow, l->across);
+    l->across = div_up_u32(l->ow, l->cols);
+    high = div_up_u32(l->oh, l->rows);
     most = div_up_u32(UNITS * cores,
                       l->groups * p->n * l->across); /* patches wanted of a strip */
     l->tiles = high / most ? high / most : 1;

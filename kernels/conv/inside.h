@@ -5,6 +5,8 @@
 #ifndef KERNELS_CONV_INSIDE_H
 #define KERNELS_CONV_INSIDE_H
 
+#include <stddef.h>
+
 #include "kernels/conv/plan.h"
 #include "kernels/lib/share.h"
 #include "sched/tque.h"
@@ -23,6 +25,16 @@ enum {
     CONV_LOADS = 2 * CONV_MMADS,
     CONV_PARTS = 4, /* of a chunk, whose commands are kept */
 };
+
+/* Words of a LOAD3D: map_h, map_w, channels, m_len; then what lies from filter_w on. */
+enum {
+    MAP_WORD = offsetof(struct cmd_load3d, map_h) / 8,
+    PADS_WORD = offsetof(struct cmd_load3d, filter_w) / 8,
+};
+_Static_assert(offsetof(struct cmd_load3d, m_len) / 8 == MAP_WORD &&
+                   offsetof(struct cmd_load3d, k_len) / 8 == MAP_WORD + 1 &&
+                   offsetof(struct cmd_load3d, pad_bottom) / 8 == PADS_WORD + 1,
+               "these words hold nothing else");
 
 /* The commands of a part, which are built once and then changed where sets differ. */
 struct conv_record {

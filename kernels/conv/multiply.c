@@ -15,16 +15,6 @@
 #include "kernels/lib/share.h"
 #include "sched/launch.h"
 
-/* Words of a LOAD3D: map_h, map_w, channels, m_len; then what lies from filter_w on. */
-enum {
-    MAP_WORD = offsetof(struct cmd_load3d, map_h) / 8,
-    PADS_WORD = offsetof(struct cmd_load3d, filter_w) / 8,
-};
-_Static_assert(offsetof(struct cmd_load3d, m_len) / 8 == MAP_WORD &&
-                   offsetof(struct cmd_load3d, k_len) / 8 == MAP_WORD + 1 &&
-                   offsetof(struct cmd_load3d, pad_bottom) / 8 == PADS_WORD + 1,
-               "these words hold nothing else");
-
 /* A task's way through its units. */
 struct walk {
     const struct conv_share *s;
