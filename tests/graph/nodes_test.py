@@ -145,6 +145,24 @@ def rotary_and_rms():
          "swish": wide / (1 + np.exp(-1.5 * wide))}, {"cos": cos, "sin": sin, "g": scale})
 
 
+@test
+def bits_and_blocks():
+    """Bit by bit, of numbers of 8 and 32 bits, also constants; a scale for each block."""
+    x, y = random.integers(-2**31, 2**31, (2, 3, 40)), random.integers(-2**31, 2**31, 40)
+    x, u = x.astype(np.int32), random.integers(0, 256, (5, 7)).astype(np.uint8)
+    q = random.integers(-128, 128, (3, 8, 2)).astype(np.int8)
+    scale, zero = np.abs(noise(3, 2, 2)) + 0.5, random.integers(-9, 9, (3, 2, 2)).astype(np.int8)
+    wide = (q - np.repeat(zero, 4, axis=1).astype(float)) * np.repeat(scale, 4, axis=1)
+    made = [("BitwiseAnd", "x c", "and"), ("BitwiseOr", "x x2", "or"), ("BitwiseXor", "x c", "xor"),
+            ("BitwiseNot", "x", "not"), ("BitwiseXor", "u v", "small"), ("BitwiseNot", "u", "flip"),
+            ("DequantizeLinear", "q s z", "wide", {"block_size": 4, "axis": 1}),
+            ("QuantizeLinear", "wide s z", "back", {"block_size": 4, "axis": 1})]
+    return checked(made, {"x": x, "x2": x[:1], "u": u, "v": u[::-1].copy(), "q": q},
+                   {"and": x & y, "or": x | x[:1], "xor": x ^ y, "not": ~x, "small": u ^ u[::-1],
+                    "flip": ~u, "wide": wide, "back": q},
+                   {"c": y.astype(np.int32), "s": scale, "z": zero}, opset=21, bound=1e-7)
+
+
 def main():
     os.makedirs(f"{ROOT}/build/test", exist_ok=True)
     for one in TESTS:

@@ -17,12 +17,56 @@ static const uint8_t *of_scale(const struct graph *g, const struct node *n)
                : program_axes + node_axis(g, n, node_int(n, "axis", 1), rank);
 }
 
+/* Operand and result with the axis of blocks in two, of which a scale has the first one. Without
+ * blocks they are as they were. */
+struct blocks {
+    struct tensor *x, *y;
+    uint8_t of_scale[GRAPH_RANK];
+    bool any;
+};
+
+static struct blocks blocks_of(const struct graph *g, const struct node *n)
+{
+    struct blocks b = {.x = n->in[0], .y = n->out[0]};
+    const struct shape *scale = &n->in[1]->shape;
+    int64_t size = node_int(n, "block_size", 0);
+    unsigned axis;
+    struct shape s = {0};
+
+    (void)node_int(n, "saturate", 1);
+    if (size < 1 || scale->n != b.x->shape.n || scale->n == 0) {
+        memcpy(b.of_scale, of_scale(g, n), sizeof(b.of_scale));
+        return b;
+    }
+    axis = node_axis(g, n, node_int(n, "axis", 1), scale->n);
+    if (scale->n == GRAPH_RANK || scale->dim[axis] * size != b.x->shape.dim[axis]) {
+        node_die(g, n, "blocks of %lld of %s with scales of %s", (long long)size,
+                 shape_text(&b.x->shape), shape_text(scale));
+    }
+    for (unsigned d = 0; d < scale->n; d++) {
+        b.of_scale[d] = (uint8_t)s.n;
+        s.dim[s.n++] = scale->dim[d];
+        if (d == axis) {
+            s.dim[s.n++] = size;
+        }
+    }
+    b.x = tensor_view(b.x, &s);
+    b.y = tensor_view(b.y, &s);
+    b.any = true;
+    return b;
+}
+
 static void quantise_shape(struct graph *g, struct node *n)
 {
     const struct tensor *zero = node_maybe(n, 2);
+    int64_t wanted = node_int(n, "output_dtype", 0);
+    enum elem type = zero ? zero->type : wanted ? graph_elem(wanted) : ELEM_U8;
 
+    if (type != ELEM_U8 && type != ELEM_I8 && type != ELEM_I16) {
+        node_die(g, n, "to %s", elem_text(type));
+    }
     (void)node_in(g, n, 1);
-    tensor_is(g, n, 0, zero ? zero->type : ELEM_U8, &node_in(g, n, 0)->shape);
+    tensor_is(g, n, 0, type, &node_in(g, n, 0)->shape);
 }
 
 static const char *range_of(enum elem type, const char *expr)
@@ -34,17 +78,19 @@ static const char *range_of(enum elem type, const char *expr)
 
 static void quantise_emit(struct emit *e, struct node *n)
 {
+    struct blocks b = blocks_of(e->g, n);
     struct program p = program_begin(e, n);
-    const char *x = program_in(&p, n->in[0], program_axes);
+    const char *x = program_in(&p, b.x, program_axes);
     struct tensor *zero = node_maybe(n, 2);
 
     program_exact(&p);
-    x = graph_text("round(%s / %s)", x, program_in(&p, n->in[1], of_scale(e->g, n)));
+    x = graph_text("round(%s / %s)", x, program_in(&p, n->in[1], b.of_scale));
     if (zero) {
         x = graph_text(zero->type == ELEM_I16 ? "%s + f32(%s)" : "%s + %s", x,
-                       program_in(&p, zero, of_scale(e->g, n)));
+                       program_in(&p, zero, b.of_scale));
     }
-    program_out(&p, n->out[0], program_axes, range_of(n->out[0]->type, x), false);
+    program_out(&p, b.y, program_axes, range_of(n->out[0]->type, x), false);
+    p.group->alone |= b.any;
 }
 
 static void dequantise_shape(struct graph *g, struct node *n)
@@ -54,16 +100,21 @@ static void dequantise_shape(struct graph *g, struct node *n)
 
 static void dequantise_emit(struct emit *e, struct node *n)
 {
+    struct blocks b = blocks_of(e->g, n);
     struct program p = program_begin(e, n);
-    const char *x = program_in(&p, n->in[0], program_axes);
-    const char *scale = program_in(&p, n->in[1], of_scale(e->g, n));
+    const char *x = program_in(&p, b.x, program_axes);
+    const char *scale = program_in(&p, n->in[1], b.of_scale);
     struct tensor *zero = node_maybe(n, 2);
+    bool small = n->in[0]->type == ELEM_I16;
 
+    x = small ? graph_text("f32(%s)", x) : x;
     if (zero) {
-        x = graph_text("(%s - %s)", x, program_in(&p, zero, of_scale(e->g, n)));
+        x = graph_text(small ? "(%s - f32(%s))" : "(%s - %s)", x,
+                       program_in(&p, zero, b.of_scale));
     }
     x = n->in[0]->type == ELEM_I32 ? graph_text("f32(%s)", x) : x;
-    program_out(&p, n->out[0], program_axes, graph_text("%s * %s", x, scale), false);
+    program_out(&p, b.y, program_axes, graph_text("%s * %s", x, scale), false);
+    p.group->alone |= b.any;
 }
 
 /* Scale and zero point from the range of x, which 0 is in. */
