@@ -25,6 +25,7 @@ struct mm_search {
     uint32_t parts, k;               /* of a part */
     uint32_t k_fractals;             /* cycles of the Cube for a fractal of c */
     bool any, found; /* the first one that is found is enough; there is one */
+    bool raw;        /* costs are as they are worked out: mm_cost() */
     uint64_t best;
     struct mm_tiling tiling;
 };
@@ -66,14 +67,23 @@ uint64_t mm_cost_least(const struct mm_search *s, const struct mm_candidate *c);
 
 enum { MM_SPLIT_CORES = 24 /* of the chip that k is cut for */ };
 
+enum mm_wanted {
+    MM_CHEAPEST,
+    MM_CHEAPEST_RAW, /* by raw costs */
+    MM_ANY_RAW,      /* the first one that is found */
+};
+
 /* The cheapest tiling of those that take less than `limit`, or any of them. */
 struct mm_search mm_search_for(const struct mm *mm, unsigned cores,
                                enum mm_strategy strategy, uint32_t parts, uint64_t limit,
-                               bool any);
+                               enum mm_wanted wanted);
 /* Whether k may be cut into parts; into how many, and in *best how on a chip of
  * MM_SPLIT_CORES; *s, for so many cores, becomes one for fewer if they take as long. */
 bool mm_may_split(const struct mm *mm);
 uint32_t mm_best_parts(const struct mm *mm, struct mm_search *best);
 void mm_try_fewer(const struct mm *mm, unsigned cores, struct mm_search *s);
+/* Whether what mm_best_parts() found is as good on so many cores, of which *s then says how many
+ * are to have a share: more than k was cut for gain nothing from few parts. */
+bool mm_fits_more(const struct mm *mm, unsigned cores, struct mm_search *s);
 
 #endif

@@ -35,11 +35,13 @@ bool mm_may_split(const struct mm *mm)
            (mm->c_pitch == 0 || mm->c_pitch == s->n || mm_chained(mm, 2));
 }
 
-/* So many cores compute c in parts in less than `limit` cycles. */
+/* So many cores compute c in parts in less than `limit` cycles, which are raw: the measures of
+ * what is worth it are for such. */
 static bool in_parts(const struct mm *mm, unsigned cores, uint32_t parts, uint64_t limit,
                      struct mm_search *s)
 {
-    *s = mm_search_for(mm, cores, MM_GENERAL, parts, limit, cores == 1 && parts > 1);
+    *s = mm_search_for(mm, cores, MM_GENERAL, parts, limit,
+                       cores == 1 && parts > 1 ? MM_ANY_RAW : MM_CHEAPEST_RAW);
     return s->found;
 }
 
@@ -90,26 +92,48 @@ uint32_t mm_best_parts(const struct mm *mm, struct mm_search *best)
     return best->parts;
 }
 
-/* Parts that go round more than once, or on more cores than k was cut for, may be as soon
- * done by fewer cores, which they fit better; what takes a sixteenth more is as soon. */
+static bool fewer_take(const struct mm *mm, unsigned cores, uint64_t limit,
+                       struct mm_search *s)
+{
+    struct mm_search t =
+        mm_search_for(mm, cores, s->strategy, s->parts, limit, MM_CHEAPEST);
+
+    if (t.found) {
+        *s = t;
+        s->tiling.shares = cores;
+    }
+    return t.found;
+}
+
+bool mm_fits_more(const struct mm *mm, unsigned cores, struct mm_search *s)
+{
+    uint32_t tiles = s->found ? tiles_of(mm, &s->tiling) * s->parts : 0;
+    bool few = s->parts > 1 && tiles <= 2 * MM_SPLIT_CORES;
+
+    if (cores > MM_SPLIT_CORES && few) {
+        s->tiling.shares = MM_SPLIT_CORES;
+    }
+    return s->found && (cores == MM_SPLIT_CORES || (cores > MM_SPLIT_CORES && few));
+}
+
+/* Parts that go round more than once may be as soon done by fewer cores, which they fit better;
+ * what takes a sixteenth more is as soon. So is, on more cores than the chip has that k is cut
+ * for, what takes a thirtieth more there. */
 void mm_try_fewer(const struct mm *mm, unsigned cores, struct mm_search *s)
 {
     static const uint8_t fewer[] = {MM_SPLIT_CORES, 16, 12, 8, 6, 4, 3, 2};
-    uint32_t rounds = mm_count(tiles_of(mm, &s->tiling) * s->parts, cores);
-    uint64_t limit = s->best * 17 / 16;
-    struct mm_search t;
+    uint32_t rounds =
+        s->found ? mm_count(tiles_of(mm, &s->tiling) * s->parts, cores) : FEW_ROUNDS + 1;
+    uint64_t limit = s->best + s->best / 16;
 
-    if (!s->found || s->parts == 1 || rounds > FEW_ROUNDS ||
-        (rounds == 1 && cores <= MM_SPLIT_CORES)) {
-        return;
+    if (s->parts == 1 && cores > MM_SPLIT_CORES && rounds <= 2) {
+        fewer_take(mm, MM_SPLIT_CORES, s->best + s->best / 30, s);
     }
-    for (unsigned i = 0; i < sizeof(fewer); i++) {
-        if (fewer[i] >= cores || !in_parts(mm, fewer[i], s->parts, limit, &t)) {
-            continue;
+    for (unsigned i = 0;
+         s->parts > 1 && rounds > 1 && rounds <= FEW_ROUNDS && i < sizeof(fewer); i++) {
+        if (fewer[i] < cores && fewer_take(mm, fewer[i], limit, s)) {
+            limit = s->best;
         }
-        limit = t.best;
-        *s = t;
-        s->tiling.shares = fewer[i];
     }
 }
 

@@ -286,7 +286,7 @@ static void search(struct mm_search *s)
 
 struct mm_search mm_search_for(const struct mm *mm, unsigned cores,
                                enum mm_strategy strategy, uint32_t parts, uint64_t limit,
-                               bool any)
+                               enum mm_wanted wanted)
 {
     struct mm_search s = {.mm = mm,
                           .r = mm_rates_of(mm),
@@ -298,7 +298,8 @@ struct mm_search mm_search_for(const struct mm *mm, unsigned cores,
                           .unit_n = mm_unit_n(mm),
                           .unit_k = mm_unit_k(mm),
                           .parts = parts,
-                          .any = any,
+                          .any = wanted == MM_ANY_RAW,
+                          .raw = wanted != MM_CHEAPEST,
                           .best = limit};
 
     s.k = mm_min(mm->shape.k, mm_part_k(mm, parts));
@@ -376,14 +377,14 @@ static struct mm_search best_of(struct mm *mm, unsigned cores, enum mm_strategy 
     }
     if (strategy == MM_GEMV) {
         s.found = false;
-    } else if (!s.found || cores != MM_SPLIT_CORES || parts != s.parts) {
-        s = mm_search_for(mm, cores, strategy, parts, UINT64_MAX, false);
+    } else if (parts != s.parts || !mm_fits_more(mm, cores, &s)) {
+        s = mm_search_for(mm, cores, strategy, parts, UINT64_MAX, MM_CHEAPEST);
         mm_try_fewer(mm, cores, &s);
     }
     if (may_turn(mm, strategy)) {
         mm_turn(&turned);
         t = mm_search_for(&turned, cores, strategy, parts, s.found ? s.best : UINT64_MAX,
-                          false);
+                          MM_CHEAPEST);
         if (t.found) {
             *mm = turned;
             s = t;

@@ -464,3 +464,30 @@ TEST(mm, mistakes_of_a_task_end_the_run)
     CHECK_EQ(launch(&(struct launch){"two", two, NULL, .cores = 1}, &report), ERR_BUSY);
     CHECK(strstr(report.text, "a second object at one time") != NULL);
 }
+
+/* Parts of k are the shape's; more cores than they gain from have no share. */
+TEST(mm, cores_that_gain_nothing_have_no_share)
+{
+    static const struct {
+        uint32_t m, n, k;
+        unsigned cores, shares;
+    } rows[] = {{1760, 128, 1760, 24, 0},
+                {1760, 128, 1760, 32, 24},
+                {500, 500, 1024, 24, 0},
+                {500, 500, 1024, 32, 24},
+                {700, 600, 500, 32, 0}};
+    uint32_t parts = 0;
+    char why[MM_TEXT];
+    struct mm mm;
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        mm_init(&mm, &(struct mm_shape){rows[i].m, rows[i].n, rows[i].k, 1}, NULL);
+        mm_set_a(&mm, a, TYPE_F16, MM_ND, false, 0);
+        mm_set_b(&mm, b, TYPE_F16, MM_ND, false, 0);
+        mm.adds = true;
+        CHECK_OK(mm_plan(&mm, rows[i].cores, MM_AUTO, why));
+        CHECK_EQ(mm.tiling.shares, rows[i].shares);
+        CHECK(i % 2 == 0 || mm.tiling.parts == parts);
+        parts = mm.tiling.parts;
+    }
+}
