@@ -475,7 +475,7 @@ TEST(mm, cores_that_gain_nothing_have_no_share)
                 {1760, 128, 1760, 32, 24},
                 {500, 500, 1024, 24, 0},
                 {500, 500, 1024, 32, 24},
-                {700, 600, 500, 32, 0}};
+                {2048, 2048, 2048, 32, 0}};
     uint32_t parts = 0;
     char why[MM_TEXT];
     struct mm mm;
