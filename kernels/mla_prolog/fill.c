@@ -58,12 +58,12 @@ static void copy_chunks(const struct share *s, struct filling *f, uint32_t n0,
         n = min_u32(whole, PIECE);
         for (uint32_t i = 0; i < n; i++, from += (uint64_t)B_K * s->p->n) {
             f->copy_b[i].copy_pad.src = (uintptr_t)from;
-            f->copy_b[i].copy_pad.dst = b_slot(f->b++);
+            f->copy_b[i].copy_pad.dst = b_slot(s, f->b++);
         }
         issue_many(PIPE_MTE2, f->copy_b, n);
     }
     if ((k1 - k0) % B_K != 0) {
-        copy_rows(b_slot(f->b++), from, (k1 - k0) % B_K, f->columns, s->p->n,
+        copy_rows(b_slot(s, f->b++), from, (k1 - k0) % B_K, f->columns, s->p->n,
                   (struct slot){1, B_FREE, B_FULL});
     }
 }
@@ -72,6 +72,19 @@ static void copy_a(const struct share *s, struct filling *f, uint32_t m0, uint32
 {
     copy_rows(a_slot(s, f->a++), s->p->a + (uint64_t)m0 * s->p->k + k0, block_rows(s, m0),
               min_u32(A_K, s->p->k - k0), s->p->k, (struct slot){1, A_FREE, A_FULL});
+}
+
+/* The same, which the slots have from the first block on. */
+static void hand_chunks(uint32_t chunks)
+{
+    union cmd cmd;
+
+    cmd_nop(&cmd);
+    cmd_wait(&cmd, B_FREE, 1);
+    cmd_post(&cmd, B_FULL, 1);
+    for (; chunks > 0; chunks--) {
+        task_issue(PIPE_MTE2, &cmd);
+    }
 }
 
 /* b from k0 to k1, and a in front of what needs it. */
@@ -85,7 +98,11 @@ static void copy_half(const struct share *s, struct filling *f, uint32_t m0, uin
         if (with_a && k0 % A_K == 0) {
             copy_a(s, f, m0, k0);
         }
-        copy_chunks(s, f, n0, k0, next);
+        if (s->b_stays && m0 != s->m_begin) {
+            hand_chunks(div_up_u32(next - k0, B_K));
+        } else {
+            copy_chunks(s, f, n0, k0, next);
+        }
         k0 = next;
     }
 }

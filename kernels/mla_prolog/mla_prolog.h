@@ -45,7 +45,8 @@
  * and the Cube waits for it.
  *
  * Traffic. A block of R rows needs R (4 n + 2 k) bytes on the core, for x, which
- * layernorm wants whole, and for a; b is read once a block. So what a block leaves in L1
+ * layernorm wants whole, and for a; b is read once a block, unless it is so small, 2 x 128 x
+ * 256 elements, that it stays in L1. So what a block leaves in L1
  * for b, and how many rows it has, pull against each other: at n = k = 1024, R = 64 lets
  * L1 hold x and large pieces of b; a block of 80 rows would read b less often, but in
  * pieces whose fixed cycles make MTE2 the limit. The separate product has blocks of 128

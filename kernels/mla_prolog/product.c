@@ -265,7 +265,7 @@ static void place_chunk(const struct share *s, struct step *t, struct piece *pie
     uint32_t slot_k0 = k0 / A_K * A_K;
 
     for (unsigned i = 0; i < t->tiles; i++) {
-        load_b_of(t, piece, place, i)->load3d.src = b_slot(t->b);
+        load_b_of(t, piece, place, i)->load3d.src = b_slot(s, t->b);
     }
     t->b++;
     set_map(load, t->mt, (min_u32(A_K, s->p->k - slot_k0) + 15) / 16);
@@ -442,6 +442,11 @@ static const struct handed buffers[] = {
 
 void product_start(struct share *s)
 {
+    uint32_t chunks =
+        div_up_u32(s->p->n, STRIPE) * div_up_u32(s->p->k, B_K); /* of b, for a block */
+
+    s->b_stays = chunks <= B_SLOTS;
+    s->b_slots = min_u32(chunks, B_SLOTS);
     s->a_stays = s->p->k <= A_SLOTS * A_K;
     s->bias_stays = s->p->n <= BIAS_MAX;
     s->c_slots = L0C_BYTES / (s->rows / LANES * TILE_BYTES);

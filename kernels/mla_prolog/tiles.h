@@ -101,7 +101,8 @@ struct share {
     uint32_t tiles;          /* of a block */
     uint32_t x_slots;        /* tiles of x in L1; 0: x lies in GM */
     unsigned c_slots;        /* tiles in L0C */
-    bool a_stays, bias_stays;
+    unsigned b_slots;        /* that take turns */
+    bool a_stays, b_stays, bias_stays;
     enum pipe reload; /* that brings tiles back for pass 2; 0: nobody */
 };
 
@@ -129,9 +130,9 @@ static inline uint32_t a_slot(const struct share *s, unsigned i)
     return L1_A + i % A_SLOTS * (A_SLOT_BYTES * s->rows / LANES);
 }
 
-static inline uint32_t b_slot(unsigned i)
+static inline uint32_t b_slot(const struct share *s, unsigned i)
 {
-    return L1_B + i % B_SLOTS * B_SLOT_BYTES;
+    return L1_B + i % s->b_slots * B_SLOT_BYTES;
 }
 
 static inline uint32_t bias_slot(const struct share *s, unsigned i, uint32_t n0)
