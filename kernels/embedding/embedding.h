@@ -12,9 +12,10 @@
  *          every form of the gradient gives the same bits on any number of cores, but for
  *          the Cube, where NaN and infinity in dx become NaN in other rows of their tile.
  *          The maximum of what holds NaN is NaN.
- * Indices  from 0 up; `padding` takes no part; another one is ERR_ARG, told by position and
- *          value, unless `skip`: then it takes no part either. A bag of which none takes
- *          part is 0.
+ * Indices  from 0 up, of bags with `from_end` also below 0, counted from the end;
+ *          `padding` takes no part; another one is ERR_ARG, told by position and value,
+ *          unless `skip`: then it takes no part either. A bag of which none takes part
+ *          is 0.
  * Ranges   sizes from 1 up; rows of up to 4096 elements at a time, of longer ones pieces.
  * Buffers  no alignment wanted (512 bytes is fastest); results overlap nothing.
  * Uses     UB, with EMBEDDING_CUBE also L1, L0A, L0B, L0C; queues of each core.
@@ -33,7 +34,7 @@ struct embedding_rows {
     const int32_t *index;
     uint32_t n, rows; /* indices; of the table */
     int32_t padding;  /* below 0: none */
-    bool skip;
+    bool skip, from_end;
 };
 
 /* Row of index i, or -1: it takes no part. */
@@ -41,6 +42,7 @@ static inline int32_t embedding_row(const struct embedding_rows *r, uint32_t i)
 {
     int32_t row = r->index[i];
 
+    row += r->from_end && row < 0 ? (int32_t)r->rows : 0;
     return row < 0 || (uint32_t)row >= r->rows || row == r->padding ? -1 : row;
 }
 

@@ -14,7 +14,7 @@
 struct own {
     uint32_t mode, strategy, rows;
     int32_t padding;
-    bool skip;
+    bool skip, from_end;
 };
 
 static struct embedding_rows rows_of(const struct op_call *c, const struct tensor *index,
@@ -26,17 +26,20 @@ static struct embedding_rows rows_of(const struct op_call *c, const struct tenso
                                    .n = (uint32_t)index->count,
                                    .rows = (uint32_t)rows,
                                    .padding = o->padding,
-                                   .skip = o->skip};
+                                   .skip = o->skip,
+                                   .from_end = o->from_end};
 }
 
-/* Made-up indices come into range: half of them as they fall, half near the first rows. */
-static void fold(const struct tensor *index, uint64_t rows)
+/* Made-up indices come into range: half of them as they fall, half near the first rows; where
+ * they may, some count from the end. */
+static void fold(const struct tensor *index, uint64_t rows, bool from_end)
 {
     int32_t *i = index->data;
 
     for (uint64_t k = 0; k < index->count && index->path == NULL; k++) {
         uint32_t at = (uint32_t)i[k] % (uint32_t)rows;
         i[k] = (int32_t)(k % 2 ? at : at % 7 % (uint32_t)rows);
+        i[k] -= from_end && k % 3 == 0 ? (int32_t)rows : 0;
     }
 }
 
@@ -75,7 +78,8 @@ static bool types_are_right(const struct op_call *c)
 
 static int bag_prepare(struct op_call *c)
 {
-    fold(&c->in[1], c->in[0].shape[0]);
+    fold(&c->in[1], c->in[0].shape[0],
+         ((const struct own *)(const void *)c->args)->from_end);
     return 0;
 }
 
@@ -128,6 +132,7 @@ static double bag_element(const struct op_call *c, const struct embedding_bag *p
     for (uint64_t j = 0; j < p->each; j++) {
         int32_t at = p->rows.index[bag * p->each + j];
         double x;
+        at += p->rows.from_end && at < 0 ? (int32_t)p->rows.rows : 0;
         if (at < 0 || (uint32_t)at >= p->rows.rows || at == p->rows.padding) {
             continue;
         }
@@ -202,19 +207,17 @@ OPERATOR(embedding, .summary = "the row of a table for each index",
          .cases = CASES("--v 1 --d 1 --n 1", "--v 30 --d 77 --n 100 --type f16",
                         "--v 9 --d 5000 --n 20 --skip"));
 
-OPERATOR(embedding_bag,
-         .summary = "of each bag of indices the sum, mean or maximum of rows",
-         .io = "table[v,d] token[b,l] -> y[b,d]",
-         .types = "f32 s32 -> f32; f16 s32 -> f16", .prepare = bag_prepare,
-         .run = bag_run, .ref = bag_ref, .tolerance = OP_BOUND, .check = 4096,
-         .work = work,
-         .options = OPTIONS(CHOICE(struct own, mode, "sum|mean|max", "of rows"), PADDING,
-                            SKIP),
-         .numpy = "y, bound = bags(table, token, options)",
-         .cases = CASES("--v 1 --d 1 --b 1 --l 1",
-                        "--v 30 --d 77 --b 9 --l 20 --type f16",
-                        "--v 9 --d 500 --b 4 --l 70 --mode max --padding 3",
-                        "--v 11 --d 130 --b 5 --l 9 --mode mean --padding 0"));
+OPERATOR(
+    embedding_bag, .summary = "of each bag of indices the sum, mean or maximum of rows",
+    .io = "table[v,d] token[b,l] -> y[b,d]", .types = "f32 s32 -> f32; f16 s32 -> f16",
+    .prepare = bag_prepare, .run = bag_run, .ref = bag_ref, .tolerance = OP_BOUND,
+    .check = 4096, .work = work,
+    .options = OPTIONS(CHOICE(struct own, mode, "sum|mean|max", "of rows"), PADDING, SKIP,
+                       FLAG(struct own, from_end, "indices below 0 count from the end")),
+    .numpy = "y, bound = bags(table, token, options)",
+    .cases = CASES("--v 1 --d 1 --b 1 --l 1", "--v 30 --d 77 --b 9 --l 20 --type f16",
+                   "--v 9 --d 500 --b 4 --l 70 --mode max --padding 3",
+                   "--v 11 --d 130 --b 5 --l 9 --mode mean --padding 0 --from-end"));
 
 /* --- the gradient --- */
 
@@ -242,7 +245,7 @@ static int grad_prepare(struct op_call *c)
 {
     struct embedding_grad p = grad_of(c);
 
-    fold(&c->in[1], p.rows.rows);
+    fold(&c->in[1], p.rows.rows, false);
     if (p.form && embedding_grad_cycles(&p, p.form) == 0) {
         fprintf(stderr, "%s: --strategy cube of %s: it takes f16 alone\n", c->op->name,
                 type_name(p.type));

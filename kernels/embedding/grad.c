@@ -28,13 +28,15 @@ enum {
 
 uint32_t embedding_wrong(const struct embedding_rows *r)
 {
-    uint32_t i = 0;
-
-    while (i < r->n && (r->skip || (uint32_t)r->index[i] < r->rows ||
-                        (r->padding >= 0 && r->index[i] == r->padding))) {
-        i++;
+    for (uint32_t i = 0; i < r->n; i++) {
+        int32_t row =
+            r->index[i] + (r->from_end && r->index[i] < 0 ? (int32_t)r->rows : 0);
+        if (!r->skip && (uint32_t)row >= r->rows &&
+            (r->padding < 0 || row != r->padding)) {
+            return i;
+        }
     }
-    return i;
+    return r->n;
 }
 
 bool embedding_wrong_told(const struct embedding_rows *r, struct sched_report *report)

@@ -277,6 +277,21 @@ def what_two_nodes_read_is_no_obstacle():
     return wrong if ": 2 steps in " in said else wrong + [m.explain()]
 
 
+@test
+def bags_of_rows():
+    """Sums of rows that indices name are of the firmware's bags, indices below 0 too."""
+    table, wrong = noise(50, 24), []
+    i = np.random.default_rng(1).integers(-50, 50, (2, 3, 5))
+    for op, want in (("ReduceMean", table[i].mean(2)), ("ReduceMax", table[i].max(2))):
+        m = Model([("Gather", "t i", "r"), (op, "r", "y", {"axes": [2], "keepdims": 0})],
+                  {"i": i}, "y", {"t": table})
+        out, said = m.run()
+        bad = differs(out.get("y"), want.astype(np.float64), 1e-6)
+        wrong += [bad + said] if bad else []
+        wrong += [] if " by embedding_bag\n" in m.explain() else [m.explain()]
+    return wrong
+
+
 @long_test
 def windows_without_columns():
     """Of a channel by itself: depthwise convolutions and pools, with pads, steps, dilations."""

@@ -3,9 +3,10 @@
 """random_test.py [SEED]...    random graphs, with every pass alone and with all of them
 
 100 of 20 to 200 nodes, the first four in the short run. Each is computed as it stands, with one
-pass at a time and with all: outputs have to be the same but for the order of sums. TAP on
-stdout."""
+pass at a time and with all: outputs have to be the same but for the order of sums, memory hardly
+more than what is live at one time. TAP on stdout."""
 
+import json
 import os
 import subprocess
 import sys
@@ -22,6 +23,7 @@ import tap  # noqa: E402
 GRAPH, SALAI = f"{ROOT}/build/graph", f"{ROOT}/tools/salai"
 PASSES = ["norms", "common", "dead", "fusion"]
 BOUND = 1e-4  # of the largest element
+MEMORY = 1.1  # of what is live at one time, at most
 OUTPUTS = 3
 UNARY = ["Relu", "Sigmoid", "Tanh", "Abs", "Neg", "Softplus", "Erf"]
 BINARY = ["Add", "Sub", "Mul", "Max", "Min"]
@@ -143,7 +145,8 @@ def plans(graph, work):
     words, ways = [], {}
     for way in ["none", *PASSES, "all"]:
         off = [f"--no-{p}" for p in PASSES if way not in ("all", p)]
-        done = subprocess.run([GRAPH, "compile", f"{work}/m.onnx", f"{work}/{way}", *off],
+        done = subprocess.run([GRAPH, "compile", f"{work}/m.onnx", f"{work}/{way}", "--json",
+                               f"{work}/{way}.json", *off],
                               capture_output=True, text=True, check=False)
         if done.returncode:
             return [], {way: done.stderr}
@@ -167,6 +170,10 @@ def differs(seed, nodes):
         want = [np.load(path).astype(float) for path in ways["none"]]
         wrong = []
         for way, paths in ways.items():
+            with open(f"{work}/{way}.json", encoding="ascii") as f:
+                memory = json.load(f)["memory"]
+            if memory["arena"] > MEMORY * memory["live"]:
+                wrong.append(f"{way}: {memory}")
             for name, path, right in zip(graph.outputs, paths, want):
                 off = np.abs(np.load(path) - right).max() / max(np.abs(right).max(), 1e-30)
                 wrong += [] if off <= BOUND else [f"{way}: {name} is {off:.1e} off"]

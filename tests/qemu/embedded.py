@@ -6,7 +6,7 @@ import numpy as np
 
 def bags(table, token, o):
     """Of each bag of tokens the sum, mean or maximum of its rows, and how far it may be off."""
-    there = (token != o["padding"])[..., None]
+    there = (token % len(table) != o["padding"])[..., None]
     rows, count = table[token], np.maximum(there.sum(1), 1)
     if o["mode"] == "max":
         y = np.where(there, rows, -np.inf).max(1)

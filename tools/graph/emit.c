@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "hal/chip.h"
 #include "tools/graph/trial.h"
 #include "tools/graph/tune.h"
 
@@ -146,7 +147,7 @@ static const char *predict(struct emit *e, struct step *s)
         }
     }
     s->cycles = trial_behind(s, &e->recorded);
-    s->limit = trial_limit(s);
+    s->limit = trial_limit(s, &s->busy);
     return own;
 }
 
@@ -207,6 +208,22 @@ static void put_program(struct emit *e, struct group *group)
     }
 }
 
+/* Each byte comes in and goes out once, at the same time. */
+static uint64_t copied_at_least(const struct step *s)
+{
+    uint64_t in = 0, out = 0;
+
+    for (unsigned i = 0; i < s->n_in; i++) {
+        in += bytes_of(s->in[i]);
+    }
+    for (unsigned i = 0; i < s->n_out; i++) {
+        out += bytes_of(s->out[i]);
+    }
+    in /= chip_cost(COST_GM_UB_RATE);
+    out /= chip_cost(COST_UB_GM_RATE);
+    return in > out ? in : out;
+}
+
 static void put_operator(struct emit *e, const struct group *group)
 {
     struct step s = {.op = group->op,
@@ -223,6 +240,7 @@ static void put_operator(struct emit *e, const struct group *group)
         s.out[i] = group->made[i].t;
     }
     s.cycles = group->moves ? price_copies(group->moves, group->n_moves) : 0;
+    s.busy = copied_at_least(&s);
     e->recorded = group->moves ? e->recorded : 0;
     if (s.n_out) {
         (void)put_step(e, &s);

@@ -60,6 +60,7 @@ struct step {
     unsigned n_in, n_out;
     uint64_t cycles;   /* predicted; 0: not known */
     const char *limit; /* of a program: trial_limit() */
+    uint64_t busy;     /* cycles that no other way to compute it saves, about */
     const char *plain; /* its text without a schedule */
     uint32_t key;      /* of that and its sizes: tune.h */
     const char *words; /* of a way that is tried */

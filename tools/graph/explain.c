@@ -34,14 +34,17 @@ static void tell(const struct candidate *c, FILE *to)
 void explain_text(const struct emit *e, FILE *to)
 {
     unsigned count = 0;
-    number moved = 0;
+    number moved = 0, busy = 0;
 
     for (const struct step *s = e->steps; s; s = s->next) {
         moved += step_bytes(s);
+        busy += s->busy;
     }
     pass_report(to);
-    fprintf(to, "memory: %llu bytes, %llu of them at one time\nmoved: %llu bytes\n\n",
-            (number)e->arena, (number)e->live, moved);
+    fprintf(to,
+            "memory: %llu bytes, %llu of them at one time\nmoved: %llu bytes\n"
+            "limits: %llu cycles\n\n",
+            (number)e->arena, (number)e->live, moved, busy);
     for (const struct step *s = e->steps; s; s = s->next) {
         fprintf(to, "step %u, %llu cycles, " TEXT_MARK "%s%s%s: %s%s%s\n%s\n", ++count,
                 (number)s->cycles, s->limit ? ", limit " : "", s->limit ? s->limit : "",

@@ -73,7 +73,8 @@ static _Noreturn void usage(void)
     fprintf(stderr,
             "usage: graph compile MODEL.onnx PLAN [--size NAME=N,N,..|A..B:STEP]...\n"
             "           [--in X.npy]...\n"
-            "           [--no-fusion] [--no-norms] [--no-common] [--no-dead]\n"
+            "           [--no-fusion] [--no-norms] [--no-common] [--no-bags]\n"
+            "           [--no-dead]\n"
             "           [--rule cycles|bytes] [--threshold PERCENT]\n"
             "           [--explain FILE] [--json FILE] [--before SVG] [--after SVG]\n"
             "           [--profile NAME] [--tuned FILE] [--keys FILE] [--tries N]\n"

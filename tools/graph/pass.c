@@ -159,6 +159,7 @@ struct pass passes[] = {
      .what = "normalisations in the weights beside them",
      .run = fold_norms},
     {.name = "common", .what = "nodes that compute what others do", .run = common},
+    {.name = "bags", .what = "bags of rows whose rows nobody wants", .run = fold_bags},
     {.name = "dead", .what = "nodes whose results nobody wants", .run = dead},
     {.name = "planes",
      .what = "nodes whose products of F32 are by planes of F16",

@@ -26,6 +26,10 @@ void pass_report(FILE *to);
 
 /* fold.c: normalisations as part of the weights beside them. */
 unsigned fold_norms(struct graph *g);
+/* bag.c. */
+unsigned fold_bags(struct graph *g);
+/* reduce.c: which dimensions of its operand a reduction is over, bit d. */
+uint32_t reduce_axes(const struct graph *g, const struct node *n);
 /* planes.c: products of F32 by F16, where the Cube has no F32 and it is worth it. */
 unsigned product_planes(struct graph *g);
 /* Nodes that read a tensor, and outputs that it is. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tools/graph/emit.h"
+#include "tools/graph/pass.h"
 
 /* What is summed, how two are joined, and what the result is made of. */
 struct reduce {
@@ -72,8 +73,7 @@ static const struct reduce log_sum_of = {"$0|sum|log($0)", same, add, logarithm,
 static const struct reduce log_sum_exp_of = {.each = exp, .join = add, .end = logarithm};
 static const struct reduce any_of = {.text = "$0|any|$0"}, all_of = {.text = "$0|all|$0"};
 
-/* Which dimensions go, bit d. */
-static uint32_t axes_of(const struct graph *g, const struct node *n)
+uint32_t reduce_axes(const struct graph *g, const struct node *n)
 {
     unsigned rank = n->in[0]->shape.n, count;
     int64_t axis[GRAPH_OPERANDS];
@@ -105,7 +105,8 @@ static struct shape without(const struct shape *s, uint32_t axes, bool keep)
 static void shape_of(struct graph *g, struct node *n)
 {
     struct tensor *x = node_in(g, n, 0);
-    struct shape to = without(&x->shape, axes_of(g, n), node_int(n, "keepdims", 1) != 0);
+    struct shape to =
+        without(&x->shape, reduce_axes(g, n), node_int(n, "keepdims", 1) != 0);
 
     tensor_is(g, n, 0, x->type, &to);
 }
@@ -114,7 +115,7 @@ static void values(struct graph *g, struct node *n)
 {
     const struct reduce *r = n->rule->own;
     const struct tensor *x = n->in[0];
-    uint32_t axes = axes_of(g, n);
+    uint32_t axes = reduce_axes(g, n);
     struct shape kept = without(&x->shape, axes, true);
     double *to = tensor_values(n->out[0]);
     int64_t at[GRAPH_RANK] = {0}, e = 0, count = tensor_count(n->out[0]);
@@ -157,7 +158,7 @@ static const struct reduce *reduce_of(const struct node *n)
 static void emit(struct emit *e, struct node *n)
 {
     const struct reduce *r = reduce_of(n);
-    uint32_t axes = axes_of(e->g, n);
+    uint32_t axes = reduce_axes(e->g, n);
     struct program p = program_begin(e, n);
     const char *value = program_in(&p, n->in[0], program_axes);
     const char *bar = strchr(r->text, '|'), *last = strrchr(r->text, '|') + 1;
@@ -174,7 +175,7 @@ static void emit(struct emit *e, struct node *n)
 /* Less the largest, so that nothing overflows. */
 static void log_sum_exp_emit(struct emit *e, struct node *n)
 {
-    uint32_t axes = axes_of(e->g, n);
+    uint32_t axes = reduce_axes(e->g, n);
     struct program p = program_begin(e, n);
     const char *x = program_in(&p, n->in[0], program_axes), *most, *sum;
     uint8_t kept[GRAPH_RANK];
@@ -189,7 +190,7 @@ static void log_sum_exp_emit(struct emit *e, struct node *n)
  * 2^-20 of the sum of |log x|; 0 where one is. */
 static void prod_emit(struct emit *e, struct node *n)
 {
-    uint32_t axes = axes_of(e->g, n);
+    uint32_t axes = reduce_axes(e->g, n);
     struct program p = program_begin(e, n);
     const char *x = program_in(&p, n->in[0], program_axes), *size, *below;
     uint8_t kept[GRAPH_RANK];

@@ -22,6 +22,7 @@ enum {
 struct kept {
     uint64_t key; /* of its text and sizes, 64 bits of FNV-1a; 0: nothing is here */
     const char *why, *schedule, *limit;
+    uint64_t busy;          /* of the busiest pipe */
     uint64_t cycles, again; /* again: where the commands of `records` are there already */
     uint64_t records;
 };
@@ -77,13 +78,12 @@ static uint64_t misses_of(const struct step *s)
 
 /* Where the busiest pipe has nothing to do for half of the time, it waits for what the hart has
  * not issued yet. */
-static const char *limit_of(const struct tile_plan *p, uint64_t cycles)
+static const char *limit_of(const struct tile_plan *p, uint64_t cycles, uint64_t *busy)
 {
-    uint64_t busy;
-    const char *pipe = once_busiest(p, &busy);
+    const char *pipe = once_busiest(p, busy);
 
-    return graph_text("%s%s %llu %%", busy * 2 < cycles ? "the hart; " : "", pipe,
-                      (unsigned long long)(busy * 100 / cycles));
+    return graph_text("%s%s %llu %%", *busy * 2 < cycles ? "the hart; " : "", pipe,
+                      (unsigned long long)(*busy * 100 / cycles));
 }
 
 /* NULL: it cannot be done, *why. */
@@ -131,7 +131,7 @@ static void plan(struct kept *to, const struct step *s, struct tile_arena *arena
     to->cycles = once_cycles(p, misses_of(s), &to->records);
     recorded = to->records;
     to->again = once_cycles(p, misses_of(s), &recorded);
-    to->limit = limit_of(p, to->cycles);
+    to->limit = limit_of(p, to->cycles, &to->busy);
     to->schedule = tile_schedule(p) && tile_schedule(p)[0]
                        ? graph_text("%s", tile_schedule(p))
                        : NULL;
@@ -215,9 +215,12 @@ const char *trial_step(const struct step *s, uint64_t *cycles, const char **sche
     return k->why;
 }
 
-const char *trial_limit(const struct step *s)
+const char *trial_limit(const struct step *s, uint64_t *busy)
 {
-    return trial(s)->limit;
+    const struct kept *k = trial(s);
+
+    *busy = k->busy;
+    return k->limit;
 }
 
 uint64_t trial_behind(const struct step *s, uint64_t *recorded)

@@ -27,8 +27,8 @@ uint32_t trial_key(const struct step *s);
 /* Cycles of a program's commands on the core of so many that has most to do; false: it cannot
  * be done. */
 bool trial_span(struct step s, unsigned cores, uint64_t *span);
-/* What holds up a program that can be done: `V 45 %`. */
-const char *trial_limit(const struct step *s);
+/* What holds up a program that can be done: `V 45 %`; the cycles of its busiest pipe. */
+const char *trial_limit(const struct step *s, uint64_t *busy);
 /* What copies take besides on cores that stay, about: the hart makes them ready, all cores wait
  * for the last one. */
 enum { TRIAL_STEP = 2300 };

@@ -17,6 +17,8 @@ static const uint8_t types[] = {
     [ELEM_BOOL] = TYPE_U8,  [ELEM_OTHER] = TYPE_NONE,
 };
 
+enum { ROUNDS = 64 }; /* of orders that memory is given in */
+
 /* A tensor that steps, inputs or outputs name. */
 struct kept {
     struct tensor *t;     /* that has bytes of its own */
@@ -122,11 +124,11 @@ static uint64_t lowest(const struct writer *w, const struct kept *k, uint32_t n)
     return at;
 }
 
-static uint64_t place(struct writer *w)
+/* In their order; where the last one ends. */
+static uint64_t place_all(struct writer *w)
 {
     uint64_t end = 0;
 
-    qsort(w->kept, w->n_kept, sizeof(w->kept[0]), by_size);
     for (uint32_t i = 0; i < w->n_kept; i++) {
         struct kept *k = &w->kept[i];
         if (!k->t->value) {
@@ -135,6 +137,43 @@ static uint64_t place(struct writer *w)
         }
     }
     return end;
+}
+
+/* The one that ends at `end` comes first. */
+static void promote(struct writer *w, uint64_t end)
+{
+    uint32_t i = 0;
+    struct kept top;
+
+    while (w->kept[i].t->value || w->kept[i].at + w->kept[i].bytes != end) {
+        i++;
+    }
+    top = w->kept[i];
+    memmove(&w->kept[1], &w->kept[0], i * sizeof(top));
+    w->kept[0] = top;
+}
+
+/* What ends last was too late for a lower place: it goes first, again and again, and the best of
+ * all that is kept. */
+static uint64_t place(struct writer *w, uint64_t live)
+{
+    struct kept *best = graph_alloc(w->n_kept, sizeof(*best));
+    uint64_t least, end;
+
+    qsort(w->kept, w->n_kept, sizeof(w->kept[0]), by_size);
+    least = end = place_all(w);
+    memcpy(best, w->kept, w->n_kept * sizeof(*best));
+    for (unsigned i = 0; i < ROUNDS && least > live; i++) {
+        promote(w, end);
+        end = place_all(w);
+        if (end < least) {
+            least = end;
+            memcpy(best, w->kept, w->n_kept * sizeof(*best));
+        }
+    }
+    memcpy(w->kept, best, w->n_kept * sizeof(*best));
+    free(best);
+    return least;
 }
 
 /* The most bytes that are there at one time: no arena is smaller. */
@@ -245,9 +284,8 @@ void write_size(struct plan_file *file, struct emit *e)
     for (unsigned i = 0; i < g->n_outputs; i++) {
         h.output[i] = use(&w, g->output[i], h.n_steps + 1);
     }
-    h.arena = place(&w);
-    e->arena = h.arena;
     e->live = most_live(&w, h.n_steps);
+    h.arena = e->arena = place(&w, e->live);
     h.n_tensors = w.n_names;
     place_constants(&w);
     plan_file_add(file, &h, tensors(&w), list);
