@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Products by the Matmul object: random ones against their definition, the same bytes on any
+# Products by the Matmul object, and by matmul() with operands and results that the Vector
+# makes: random ones against their definition, the same bytes on any
 # number of cores and under other timings, without findings of the checker; strategies that
 # cannot do a shape. FULL=1: 2000 random products and 600 under 100 seeds, more cores.
 set -u
@@ -14,7 +15,7 @@ right()
     local count=$1 seed=$2
 
     shift 2
-    salai "$@" --image "$TEST_IMAGE" -- mmrandom "$count" "$seed"
+    salai "$@" --image "$TEST_IMAGE" -- "${random:-mmrandom}" "$count" "$seed"
     has_status 0
     says out "^$count products are right$"
 }
@@ -42,6 +43,7 @@ refused()
     tap_check "mm/refuses_$name" "$(has_status 2; one_line; says err "$text")"
 }
 
+profiles=(a2 ascend910 ascend310)
 types=() # of operands and results, transposed, many; all but the last one
 for what in 'matmul --type s8' 'matmul --type u8,u8 --out s8 --scale 1e-3' \
     'matmul_tn --type bf16' 'matmul_nt --type f32 --hf32' 'matmul_batch --h 5 --out f16'; do
@@ -73,6 +75,12 @@ for seed in 5 ${FULL:+$(seq 6 105)}; do
         "$(right 6 "$seed" --seed "$seed" --cores "$((seed % 24 + 1))")"
 done
 tap_check mm/no_findings "$(right 12 5 --cores 3 --sanitize race,hart,memory,sync,init)"
+tap_check mm/no_findings_of_what_is_made "$(random=matmulrandom
+    right 5 3 --cores 3 --seed 4 --sanitize race,hart,memory,sync,init)"
+for part in ${FULL:+$(seq 24)}; do
+    tap_check "mm/random_products_made_on_${part}_cores" "$(random=matmulrandom
+        right 40 "$part" --cores "$part" --profile "${profiles[part % 3]}")"
+done
 tap_check mm/no_race_for_bias "$(right 6 77 --seed 77 --cores 6 --sanitize race)"
 tap_check mm/no_findings_in_parts "$(digest parts --cores 2 --sanitize race,hart,memory,sync,init \
     -- matmul --m 20 --n 60 --k 3000 --strategy split-k)"
@@ -91,6 +99,9 @@ made()
 }
 
 made floats --cores 3 --profile ascend910 -- matmul --m 33 --n 70 --k 129 --type f32
+floats=(--type f32 --m 20 --n 33 --k 40)
+made floats_however_they_lie --profile ascend310 -- matmul_nt "${floats[@]}" + \
+    matmul_tn "${floats[@]}" + matmul_batch --h 2 "${floats[@]}"
 made both_bytes --cores 3 -- matmul --m 150 --n 200 --k 90 --type u8,u8
 made bytes --cores 3 -- matmul_nt --m 35 --n 70 --k 90 --type u8 --out u8 --scale 1e-3
 tap_check mm/planes_without_a_cube_of_floats "$(
