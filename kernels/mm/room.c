@@ -9,9 +9,12 @@
 
 #include "hal/hint.h"
 
-enum { MM_ROOMS = 2 /* of a core: objects at one time */ };
+enum {
+    MM_ROOMS = 2, /* of a core: objects at one time, */
+    MM_KEPT = 2   /* and what was recorded for the last ones, as steps of a launch are */
+};
 
-static struct mm_room *rooms[MM_ROOMS][NPU_MAX_CORES];
+static struct mm_room *rooms[MM_ROOMS][NPU_MAX_CORES][MM_KEPT]; /* the last one first */
 
 static void forget(struct mm_room *room)
 {
@@ -66,9 +69,15 @@ static bool has_room(struct mm_room *room, size_t bytes)
     return true;
 }
 
-struct mm_room *mm_room_of(unsigned core)
+struct mm_script *mm_script_of(unsigned core, uint64_t of)
 {
-    return rooms[0][core];
+    for (unsigned i = 0; i < MM_KEPT; i++) {
+        struct mm_room *room = rooms[0][core][i];
+        if (room && room->script && room->script->of == of) {
+            return room->script;
+        }
+    }
+    return NULL;
 }
 
 /* Whether a room's object has begun in this run and not ended. */
@@ -94,7 +103,7 @@ static const char *shared_by(const struct mm_room *room, const struct mm *mm)
 void mm_check_rooms(const struct mm *mm)
 {
     for (unsigned i = 0; i < MM_ROOMS; i++) {
-        const struct mm_room *room = rooms[i][task_core()];
+        const struct mm_room *room = rooms[i][task_core()][0];
         const char *what = is_taken(room) ? shared_by(room, mm) : NULL;
         if (what) {
             task_fail(
@@ -106,9 +115,25 @@ void mm_check_rooms(const struct mm *mm)
     }
 }
 
+/* The room that has the recordings, or that of the object which is longest ago, comes first. */
+static struct mm_room **first_room(struct mm_room **kept, uint64_t of)
+{
+    struct mm_room *room;
+    unsigned i = 0;
+
+    while (i + 1 < MM_KEPT && kept[i] && kept[i]->of != of) {
+        i++;
+    }
+    room = kept[i];
+    memmove(&kept[1], &kept[0], i * sizeof(*kept));
+    kept[0] = room;
+    return kept;
+}
+
 struct mm_room *mm_room_take(unsigned core, const struct mm *mm, uint64_t of)
 {
-    struct mm_room **at = &rooms[mm->half == MM_SECOND_HALF][core], *room = *at;
+    struct mm_room **at = first_room(rooms[mm->half == MM_SECOND_HALF][core], of);
+    struct mm_room *room = *at;
 
     if (room == NULL) {
         room = new_room();

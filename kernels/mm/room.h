@@ -78,12 +78,14 @@ _Static_assert(sizeof(struct mm_recording) +
  * begun in this run and not ended: L0, semaphores, L1. */
 void mm_check_rooms(const struct mm *mm);
 /* A room for the object's recordings, with those that an object which agrees in `of`, all
- * that they depend on, has left there in an earlier run: launches that are repeated do not
- * record again. of 0: for an object that records nothing. NULL: no memory. */
+ * that they depend on, has left there in an earlier run, if it was one of the last two: launches
+ * that are repeated, of two products too, do not record again. of 0: for an object that records
+ * nothing. NULL: no memory. */
 struct mm_room *mm_room_take(unsigned core, const struct mm *mm, uint64_t of);
 void mm_room_give(struct mm_room *room);
-/* The core's room of objects that have all of L0, or the first half; NULL: there is none yet. */
-struct mm_room *mm_room_of(unsigned core);
+/* The core's script of such an object, which has all of L0, or the first half; NULL: there is
+ * none. */
+struct mm_script *mm_script_of(unsigned core, uint64_t of);
 /* The recording of a key, or NULL. */
 struct mm_recording *mm_recorded(const struct mm *mm, const struct mm_key *key);
 /* One of n commands and `more`, of a key that was not found, for who fills them in. */

@@ -298,8 +298,7 @@ static void push(struct mm_script *s)
 
 bool mm_script_play(const struct mm *mm, void *c)
 {
-    struct mm_room *room = mm_room_of(task_core());
-    struct mm_script *s = room ? room->script : NULL;
+    struct mm_script *s = mm_script_of(task_core(), mm->folded);
 
     if (s == NULL || s->state != MM_SCRIPT_KEPT || !is_of(s, mm)) {
         return false;

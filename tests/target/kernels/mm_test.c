@@ -423,6 +423,12 @@ TEST(mm, share_that_repeats_is_kept)
         CHECK(third < first / 2);
         CHECK((second < first / 2) == (repeats == 1));
         CHECK(repeats == 1 || second > third + 1000);
+        for (unsigned i = 0; i < 5; i++) { /* three of another one between */
+            whole.l1_begin += i == 0 ? 4096 : i == 3 ? -4096u : 0;
+            CHECK_OK(mm_check(&whole, why));
+            launch_whole(&third);
+        }
+        CHECK(third < first / 2);
     }
 }
 
