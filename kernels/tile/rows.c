@@ -8,7 +8,7 @@
 #include "hal/chip.h"
 #include "hal/pmu.h"
 #include "kernels/lib/share.h"
-#include "kernels/tile/rows.h"
+#include "kernels/tile/spill.h"
 
 enum {
     ROWS_UNIT = ROWS_SUMS * VEC_BLOCKS, /* elements of a chunk are a multiple of */
@@ -111,7 +111,7 @@ static bool cut(struct rows_plan *p)
     bytes = rows_bytes(p);
     rows = rows_of_group(p);
     p->lag = p->group + 2;
-    p->slots = (l1 - ROWS_KNOWN * rows * ROWS_DIAGONAL_BYTES) / bytes & ~1u;
+    p->slots = (l1 - ROWS_KNOWN * rows * PIPES_DIAGONAL_BYTES) / bytes & ~1u;
     at = 2 * ROWS_TURNS * bytes;
     p->part[0] = at;
     at += ROWS_TOGETHER * bytes / VEC_BLOCKS;
@@ -180,12 +180,12 @@ bool rows_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned co
         *p = (struct rows_plan){.k = k, .cores = cores};
         if (may_be(k) && is_softmax(k, p)) {
             p->rows = tile_count(k, tile_tensor_dims(&k->param[0])) / p->n;
-            if (cut(p) && make_cores(p, arena) == 0) {
+            if ((cut(p) && make_cores(p, arena) == 0) || spill_plan(p, arena)) {
                 program->k = k;
                 *t = (struct tile_plan){
                     .p = program, .rows = p, .name = k->name, .cores = cores};
                 plan_begin(t);
-                t->predicted = rows_predict(p);
+                t->predicted = p->spill ? spill_predict(p) : rows_predict(p);
                 t->planning = hart_clock() - began;
                 *plan = t;
                 return true;
@@ -202,11 +202,19 @@ void rows_explain(const struct tile_plan *t, FILE *to)
 
     fprintf(to, "%s on %u core%s, planned in %llu instructions, through L1\n", t->name,
             t->cores, t->cores == 1 ? "" : "s", (unsigned long long)t->planning);
-    fprintf(to, "chunk    %lu elements, %lu in L1; row%s known by %lu\n",
-            (unsigned long)p->chunk, (unsigned long)p->slots,
-            rows_of_group(p) > 1 ? "s" : "", (unsigned long)p->group);
+    if (p->spill) {
+        fprintf(to, "chunk    %lu elements, %lu in L1, %lu a row; twice, e goes to GM\n",
+                (unsigned long)p->spill->chunk, (unsigned long)p->spill->slots,
+                (unsigned long)p->spill->per_row);
+    } else {
+        fprintf(to, "chunk    %lu elements, %lu in L1; row%s known by %lu\n",
+                (unsigned long)p->chunk, (unsigned long)p->slots,
+                rows_of_group(p) > 1 ? "s" : "", (unsigned long)p->group);
+    }
     fprintf(to, "rewrite  line %u: x / row is x * rec(row)\n", p->line[3]);
-    fprintf(to, "cube     line %u: %u sums of %lu numbers a row; line %u: the product\n",
-            p->line[2], ROWS_SUMS, (unsigned long)(p->n / ROWS_SUMS), p->line[3]);
+    fprintf(to, "cube     line %u: %u sums of %lu numbers a %s; line %u: the product\n",
+            p->line[2], p->spill ? SPILL_SUMS : ROWS_SUMS,
+            (unsigned long)(p->spill ? p->spill->chunk / SPILL_SUMS : p->n / ROWS_SUMS),
+            p->spill ? "chunk" : "row", p->line[3]);
     plan_explain_cycles(t, to);
 }

@@ -25,7 +25,7 @@
 #ifndef KERNELS_TILE_ROWS_H
 #define KERNELS_TILE_ROWS_H
 
-#include "kernels/tile/plan.h"
+#include "kernels/tile/pipes.h"
 
 enum {
     ROWS_MOST = 8192,   /* elements of a chunk: half of L0A; no shorter rows */
@@ -33,8 +33,6 @@ enum {
     ROWS_WORTH = 64,    /* chunks: of fewer tiles take as long */
     ROWS_GROUP = 4,     /* rows of a group, at the most */
     ROWS_SUMS = 64,     /* of a row in L0C */
-    ROWS_DIAGONAL = 16, /* elements of it */
-    ROWS_DIAGONAL_BYTES = ROWS_DIAGONAL * ROWS_DIAGONAL * 4,
     ROWS_TOGETHER = 4,  /* chunks whose blocks are reduced by one command */
     ROWS_KNOWN = 4,     /* groups whose numbers are on their way to the hart and to L0B */
     ROWS_TURNS = 2,     /* chunks in A, in B, and as results in L0C */
@@ -111,23 +109,13 @@ struct rows_plan {
     char *y;
     unsigned cores;
     struct rows_core *core;
-};
-
-/* For a prediction, who takes the place of the pipes, in the order in which commands are
- * pushed, and of the hart. */
-struct rows_sink {
-    void (*push)(void *arg, const struct sequence *s, const union cmd *cmds, unsigned n);
-    /* The hart waits for n numbers; writes the diagonals of n rows. */
-    void (*read)(void *arg, enum rows_sem sem, uint32_t *to, unsigned n);
-    void (*diagonal)(void *arg, unsigned n);
-    void *arg;
+    struct spill_plan *spill; /* rows that L1 does not hold (spill.h); NULL: none */
 };
 
 /* rows_build.c: the commands of a core, whose addresses in GM are still to be set. */
 void rows_build(struct rows_plan *p, struct rows_core *core);
 /* rows_play.c: all of them in order; sink NULL: to the pipes of the task's core. */
-void rows_steps(const struct rows_plan *p, struct rows_core *core,
-                const struct rows_sink *sink);
+void rows_steps(const struct rows_plan *p, struct rows_core *core, struct pipes *sink);
 /* rows_cost.c */
 struct tile_cycles rows_predict(struct rows_plan *p);
 /* Units that semaphores of FREE buffers begin with; 0: none. */
@@ -156,12 +144,12 @@ static inline uint32_t rows_l1(const struct rows_plan *p, uint32_t chunk)
 }
 static inline uint32_t rows_ones_bytes(const struct rows_plan *p)
 {
-    return rows_bytes(p) / ROWS_SUMS * ROWS_DIAGONAL;
+    return rows_bytes(p) / ROWS_SUMS * PIPES_DIAGONAL;
 }
 /* Of a group: diagonals in L1 and, behind the ones, in L0B; numbers in UB. */
 static inline uint32_t rows_diagonal(const struct rows_plan *p, uint32_t group)
 {
-    return group % ROWS_KNOWN * rows_of_group(p) * ROWS_DIAGONAL_BYTES;
+    return group % ROWS_KNOWN * rows_of_group(p) * PIPES_DIAGONAL_BYTES;
 }
 static inline uint32_t rows_numbers(uint32_t at, uint32_t group)
 {

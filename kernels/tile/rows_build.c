@@ -111,9 +111,9 @@ static void build_fills(const struct rows_plan *p, struct rows_core *core)
         cmd = add(&a);
         mte_l1_to_l0a(cmd, bytes, 0,
                       &(struct mte_window){.type = TYPE_F32,
-                                           .n_rows = p->chunk / ROWS_DIAGONAL,
-                                           .n_cols = ROWS_DIAGONAL,
-                                           .block_rows = p->chunk / ROWS_DIAGONAL});
+                                           .n_rows = p->chunk / PIPES_DIAGONAL,
+                                           .n_cols = PIPES_DIAGONAL,
+                                           .block_rows = p->chunk / PIPES_DIAGONAL});
         cmd_wait(cmd, ROWS_E_FREE, 1);
         cmd_post(cmd, ROWS_E_FULL, 1);
         cmd_post(cmd, ROWS_L1_FREE, 1);
@@ -125,7 +125,7 @@ static void build_fills(const struct rows_plan *p, struct rows_core *core)
 /* What the sums are a product with, and what is 0 in the quotient's. */
 static void build_constants(const struct rows_plan *p, struct rows_core *core)
 {
-    uint32_t diagonals = rows_of_group(p) * ROWS_DIAGONAL_BYTES;
+    uint32_t diagonals = rows_of_group(p) * PIPES_DIAGONAL_BYTES;
     struct adding a = begin(p, core, ROWS_ZEROS, PIPE_MTE2);
 
     mte_fill(add(&a), NPU_MEM_L1, p->slots * rows_bytes(p), TYPE_F32, 0,
@@ -179,9 +179,9 @@ static void build_mmads(struct rows_plan *p, struct rows_core *core)
     cmd = add(&a);
     cube_mmad(cmd, &(struct cube_mmad){.type = TYPE_F32,
                                        .a = rows_bytes(p),
-                                       .m = p->chunk / ROWS_DIAGONAL,
-                                       .n = ROWS_DIAGONAL,
-                                       .k = ROWS_DIAGONAL,
+                                       .m = p->chunk / PIPES_DIAGONAL,
+                                       .n = PIPES_DIAGONAL,
+                                       .k = PIPES_DIAGONAL,
                                        .from = CUBE_FROM_ZERO});
     cmd_wait(cmd, ROWS_E_FULL, 1);
     cmd_wait(cmd, ROWS_Y_FREE, 1);
@@ -192,7 +192,7 @@ static void build_mmads(struct rows_plan *p, struct rows_core *core)
 
 static void build_fix(const struct rows_plan *p, struct rows_core *core)
 {
-    uint32_t rows = p->chunk / ROWS_DIAGONAL;
+    uint32_t rows = p->chunk / PIPES_DIAGONAL;
     struct adding a = begin(p, core, ROWS_FIX, PIPE_FIX);
     union cmd *cmd = add(&a);
 
@@ -209,7 +209,7 @@ static void build_fix(const struct rows_plan *p, struct rows_core *core)
     fixpipe_to_gm(cmd, p->y, 0,
                   &(struct fixpipe_tile){.type = TYPE_F32,
                                          .m = rows,
-                                         .n = ROWS_DIAGONAL,
+                                         .n = PIPES_DIAGONAL,
                                          .nz_rows = rows,
                                          .flags = FIX_L0C_GM_SPLIT});
     cmd_wait(cmd, ROWS_Y_FULL, 1);

@@ -4,15 +4,13 @@
  * pushed before it, so nobody can wait for ever.
  */
 #include "hal/chip.h"
-#include "kernels/tile/rows.h"
+#include "kernels/tile/spill.h"
 
 enum {
     ESIZE = sizeof(float),
-    SUMS_BYTES = ROWS_SUMS * ROWS_DIAGONAL * ESIZE, /* of a row's, in L0C */
-    ROWS_PRODUCTS = 2,                              /* in ROWS_MMAD, in ROWS_FIX */
+    SUMS_BYTES = ROWS_SUMS * PIPES_DIAGONAL * ESIZE, /* of a row's, in L0C */
+    ROWS_PRODUCTS = 2,                               /* in ROWS_MMAD, in ROWS_FIX */
     LOADED_AHEAD = 2, /* slots that loads from GM are pushed before */
-    FRACTAL_COLUMNS = 8,
-    FRACTAL = ROWS_DIAGONAL * FRACTAL_COLUMNS,
 };
 static const uint32_t SIGN = 1u << 31;
 
@@ -20,7 +18,7 @@ static const uint32_t SIGN = 1u << 31;
 struct walk {
     const struct rows_plan *p;
     struct rows_core *core;
-    const struct rows_sink *sink;
+    struct pipes *sink;
 };
 
 /* Commands of a slot's turn. */
@@ -31,28 +29,11 @@ static inline union cmd *turn(const struct walk *w, enum rows_push which, uint32
     return s->cmds + slot % ROWS_TURNS * s->n;
 }
 
-static __attribute__((noinline)) void wait_room(enum pipe pipe, unsigned n)
-{
-    while (pipe_refresh(&task_ports[pipe]) < n) {
-        (void)!task_wait_room(pipe, n, SCHED_FOREVER);
-    }
-}
-
 /* To a pipe by one store: rows_bind() has looked at the commands. */
 static inline void push_some(const struct walk *w, enum rows_push which,
                              const union cmd *cmds, unsigned n)
 {
-    const struct sequence *s = &w->core->seq[which];
-    struct pipe_port *port = &task_ports[s->pipe];
-
-    if (w->sink) {
-        w->sink->push(w->sink->arg, s, cmds, n);
-        return;
-    }
-    if (port->room < n) {
-        wait_room(s->pipe, n);
-    }
-    pipe_store_many(port, cmds, n);
+    pipes_store(w->sink, &w->core->seq[which], cmds, n);
 }
 
 static inline union cmd *cmds(const struct walk *w, enum rows_push which)
@@ -106,44 +87,6 @@ static inline uint64_t offset(const struct walk *w, uint32_t chunk)
     return (uint64_t)(w->core->begin + chunk) * rows_bytes(w->p);
 }
 
-/* --- the hart --- */
-
-/* n numbers at `ub` once they are there. */
-static void read_ub(const struct walk *w, enum rows_sem sem, uint32_t ub, uint32_t *to,
-                    unsigned n)
-{
-    const volatile uint32_t *from;
-
-    if (w->sink) {
-        w->sink->read(w->sink->arg, sem, to, n);
-        return;
-    }
-    task_wait(sem, 1);
-    from = chip_local(task_core(), NPU_MEM_UB, ub);
-    for (unsigned i = 0; i < n; i++) {
-        to[i] = from[i];
-    }
-}
-
-/* Fractals of 8 rows, which lie as columns, for each number; the rest is 0. */
-static void write_diagonal(const struct walk *w, uint32_t l1, const uint32_t *of,
-                           unsigned n)
-{
-    volatile uint32_t *to;
-
-    if (w->sink) {
-        w->sink->diagonal(w->sink->arg, n);
-        return;
-    }
-    to = chip_local(task_core(), NPU_MEM_L1, l1);
-    for (unsigned r = 0; r < n; r++, to += ROWS_DIAGONAL * ROWS_DIAGONAL) {
-        for (unsigned i = 0; i < ROWS_DIAGONAL; i++) {
-            to[i / FRACTAL_COLUMNS * FRACTAL + i * FRACTAL_COLUMNS +
-               i % FRACTAL_COLUMNS] = of[r];
-        }
-    }
-}
-
 /* --- the Vector --- */
 
 static void set_exp(const struct walk *w, union cmd *cmd, uint32_t chunk)
@@ -151,8 +94,8 @@ static void set_exp(const struct walk *w, union cmd *cmd, uint32_t chunk)
     uint32_t *most = w->core->most;
 
     if (in_group(w, chunk) == 0) {
-        read_ub(w, ROWS_MAX, rows_numbers(w->p->most, chunk / w->p->group), most,
-                rows_from(w, chunk));
+        pipes_read(w->sink, ROWS_MAX, rows_numbers(w->p->most, chunk / w->p->group), most,
+                   rows_from(w, chunk));
     }
     cmd[1].vec1s.scalar = most[row_of(w, chunk)] ^ SIGN;
 }
@@ -261,8 +204,9 @@ static void load_diagonal(const struct walk *w, uint32_t chunk)
     unsigned n = rows_from(w, chunk);
     union cmd *cmd = cmds(w, ROWS_LOAD_DIAGONAL);
 
-    read_ub(w, ROWS_RECIPROCAL, rows_numbers(p->reciprocal, group), reciprocal, n);
-    write_diagonal(w, l1, reciprocal, n);
+    pipes_read(w->sink, ROWS_RECIPROCAL, rows_numbers(p->reciprocal, group), reciprocal,
+               n);
+    pipes_diagonal(w->sink, l1, reciprocal, n);
     cmd->fractals.src = l1;
     cmd->fractals.dst = rows_ones_bytes(p) + at;
     push(w, ROWS_LOAD_DIAGONAL);
@@ -322,7 +266,7 @@ static void products(const struct walk *w, uint32_t slot)
     if (chunk_at(w, slot, -p->lag, &chunk)) {
         mmad[1].mmad.dst = ROWS_TURNS * SUMS_BYTES + chunk % ROWS_TURNS * rows_bytes(p);
         mmad[1].mmad.b = rows_ones_bytes(p) + rows_diagonal(p, chunk / p->group) +
-                         row_of(w, chunk) * ROWS_DIAGONAL_BYTES;
+                         row_of(w, chunk) * PIPES_DIAGONAL_BYTES;
         fix[1].fix_gm.src = mmad[1].mmad.dst;
         fix[1].fix_gm.dst = (uintptr_t)p->y + offset(w, chunk);
         first = first ? 1 : 0;
@@ -339,8 +283,7 @@ static void products(const struct walk *w, uint32_t slot)
 
 /* --- all --- */
 
-void rows_steps(const struct rows_plan *p, struct rows_core *core,
-                const struct rows_sink *sink)
+void rows_steps(const struct rows_plan *p, struct rows_core *core, struct pipes *sink)
 {
     const struct walk walk = {p, core, sink}, *w = &walk;
     uint32_t c, end = core->chunks + p->lag;
@@ -399,8 +342,13 @@ static void label(void)
 
 void rows_play(const struct rows_plan *p)
 {
-    struct rows_core *core = core_of(p);
+    struct rows_core *core;
 
+    if (p->spill) {
+        spill_play(p);
+        return;
+    }
+    core = core_of(p);
     if (core == NULL) {
         return;
     }
@@ -415,6 +363,10 @@ void rows_play(const struct rows_plan *p)
 
 void rows_finish(const struct rows_plan *p)
 {
+    if (p->spill) {
+        spill_finish(p);
+        return;
+    }
     if (core_of(p) == NULL) {
         return;
     }
@@ -433,6 +385,9 @@ int rows_bind(struct rows_plan *p, const struct tile_call *call,
 
     p->x = call->in[0];
     p->y = call->out[0];
+    if (p->spill) {
+        return spill_bind(p, report);
+    }
     for (unsigned c = 0; c < p->cores; c++) {
         struct rows_core *core = &p->core[c];
         for (unsigned i = 0; i < ROWS_TURNS; i++) {

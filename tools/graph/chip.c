@@ -53,6 +53,11 @@ unsigned task_core(void)
     abort();
 }
 
+unsigned task_blocks(void)
+{
+    abort();
+}
+
 void task_block_on(unsigned sem, unsigned count, const char *where)
 {
     (void)sem, (void)count, (void)where;

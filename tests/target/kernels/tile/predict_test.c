@@ -120,6 +120,7 @@ TEST_CYCLES(tile_predict, softmax)
     check(SOFTMAX("f32"), 64, 8192);
     check(SOFTMAX("f32"), 4, 65536);
     check(SOFTMAX("f32"), 1, 300000);
+    check(SOFTMAX("f32"), 1, 750000);
     check(SOFTMAX("f16") "schedule arith f16\n", 256, 1024);
 }
 
