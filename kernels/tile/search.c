@@ -393,7 +393,7 @@ static void consider_places(struct search *s, struct candidate *best)
     for (unsigned b = 0; b < s->e.n_buffers; b++) {
         large += s->e.buffer[b].full;
     }
-    for (unsigned k = 1; k < large && k < PLACE_LARGE; k++) {
+    for (unsigned k = 0; k < large && k < PLACE_LARGE; k++) {
         for (uint8_t phase = 1; phase < PLACE_PHASES; phase++) {
             how = best->placing;
             how.phase[k] = phase;
