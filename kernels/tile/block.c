@@ -306,7 +306,7 @@ int block_plan(struct tile_plan *t, unsigned cores, struct tile_arena *arena,
                struct tile_error *error)
 {
     struct product *p = t->product;
-    struct blocking *f = calloc(1, sizeof(*f));
+    struct blocking *f = plan_heap(calloc(1, sizeof(*f)));
     int err = ERR_NOMEM;
 
     p->epilogue = tile_alloc(arena, sizeof(*p->epilogue));

@@ -418,7 +418,7 @@ int epilogue_plan(struct tile_plan *t, unsigned cores, struct tile_arena *arena,
                   struct tile_error *error)
 {
     struct product *p = t->product;
-    struct fusing *f = calloc(1, sizeof(*f));
+    struct fusing *f = plan_heap(calloc(1, sizeof(*f)));
     char why[MM_TEXT] = "";
     int err = ERR_NOMEM;
 

@@ -464,7 +464,7 @@ int loop_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cor
     struct program *p = tile_alloc(arena, sizeof(*p));
     struct loop_plan *l = tile_alloc(arena, sizeof(*l));
     struct tile_kernel *lowered = t && p && l ? tile_lower(k, arena) : NULL;
-    struct search *s = calloc(1, sizeof(*s));
+    struct search *s = plan_heap(calloc(1, sizeof(*s)));
     int err = ERR_NOMEM;
 
     *plan = t;

@@ -368,7 +368,7 @@ static struct tile_cycles play(const struct loop_plan *p, uint64_t begins, uint6
                                            .command = predict_command,
                                            .part = predict_part,
                                            .store = predict_store};
-    struct predictor *s = calloc(1, sizeof(*s));
+    struct predictor *s = plan_heap(calloc(1, sizeof(*s)));
     struct tile_cycles cycles = {0};
 
     if (s) {

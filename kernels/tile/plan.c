@@ -269,13 +269,34 @@ void tell_lost(struct search *s, const struct candidate *c)
     }
 }
 
+static bool starved;
+
+void *plan_heap(void *block)
+{
+    starved = starved || block == NULL;
+    return block;
+}
+
+/* Whoever found no memory for a way takes it for one that cannot be, and the next is taken:
+ * a plan that is right, but slow, and whose results may be rounded otherwise. */
+int plan_fed(int err, struct tile_error *error)
+{
+    if (starved) {
+        *error = (struct tile_error){
+            .text = "no memory for a plan; MEM= gives the machine more"};
+        err = ERR_NOMEM;
+    }
+    starved = false;
+    return err;
+}
+
 bool search_begin(struct search *s, struct program *p, unsigned cores)
 {
     s->p = p;
     s->e.p = p;
     s->cores = cores;
-    s->body = malloc(PLAN_COMMANDS * PLAN_RING * sizeof(union cmd));
-    s->pre = malloc(PRE_COMMANDS * sizeof(union cmd));
+    s->body = plan_heap(malloc(PLAN_COMMANDS * PLAN_RING * sizeof(union cmd)));
+    s->pre = plan_heap(malloc(PRE_COMMANDS * sizeof(union cmd)));
     if (s->body == NULL || s->pre == NULL) {
         search_end(s);
         return false;
@@ -296,7 +317,7 @@ int plan_tiles(struct tile_plan **plan, const struct tile_kernel *k,
     uint64_t began = hart_clock();
     struct tile_plan *t = tile_alloc(arena, sizeof(*t));
     struct program *p = tile_alloc(arena, sizeof(*p));
-    struct search *s = calloc(1, sizeof(*s));
+    struct search *s = plan_heap(calloc(1, sizeof(*s)));
     int err = ERR_NOMEM;
 
     *error = (struct tile_error){0};

@@ -428,11 +428,12 @@ bool script_read_way(const char *word, struct way *w, struct placing *p);
 uint32_t script_read_pieces(const char *word);
 char *script_text(const struct script *s, struct tile_arena *arena);
 
-/* plan.c: what a schedule says that has no meaning for a program of the Vector, or no
- * effect, is refused. */
+/* plan.c: of the heap. If it had nothing since plan_fed() was last asked, that is ERR_NOMEM. */
+void *plan_heap(void *block);
+int plan_fed(int err, struct tile_error *error);
+/* What a schedule says that has no meaning, or no effect, for the Vector is refused. */
 int plan_check_schedule(const struct tile_kernel *k, struct tile_error *error);
-/* Of one program in tiles. *wanted (or NULL): bytes of UB that it wants, if that is
- * why there is none. */
+/* Of one program in tiles. *wanted (or NULL): bytes of UB, if it has too few of them. */
 struct planning {
     unsigned cores;
     bool quick;                   /* the best of few ways will do */

@@ -259,7 +259,7 @@ int prologue_finish(struct tile_plan *t, bool alone, unsigned cores,
                     struct tile_arena *arena)
 {
     struct product *p = t->product;
-    struct filling *f = calloc(1, sizeof(*f));
+    struct filling *f = plan_heap(calloc(1, sizeof(*f)));
     char why[MM_TEXT];
     int err = ERR_NOMEM;
 

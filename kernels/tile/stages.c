@@ -439,12 +439,13 @@ int tile_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cor
     g.cores = cores ? cores : c ? c->number : chip_cores();
     script_begin(&g.script, k);
     *plan = NULL;
+    plan_fed(0, error); /* what went before is of another */
     *error = (struct tile_error){0};
     if (k->n_loops) {
-        return loop_plan(plan, k, g.cores, arena, error);
+        return plan_fed(loop_plan(plan, k, g.cores, arena, error), error);
     }
     err = plan_check_schedule(k, error);
-    err = err ? err : plan_stages(&g, plan, k, 0);
+    err = plan_fed(err ? err : plan_stages(&g, plan, k, 0), error);
     c = !err && g.script.follows ? script_next(&g.script) : NULL;
     if (c) {
         *error = (struct tile_error){.line = c->line, .column = c->column};

@@ -238,7 +238,7 @@ static int plan_with_vector(struct tile_plan *t, struct conv *conv, unsigned cor
                             struct tile_arena *arena, struct tile_error *error)
 {
     struct product *p = t->product;
-    struct fusing *f = calloc(1, sizeof(*f));
+    struct fusing *f = plan_heap(calloc(1, sizeof(*f)));
     int err = ERR_NOMEM;
 
     p->epilogue = tile_alloc(arena, sizeof(*p->epilogue));

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "boot/boot.h"
 #include "hal/chip.h"
 #include "hal/pmu.h"
 #include "kernels/cli/data.h"
@@ -268,6 +269,49 @@ TEST(tile_plan, a_fault_names_the_line)
     CHECK_EQ(tile_run(plan, &call, &report), ERR_FAULT);
     CHECK(strstr(report.text, "of some/k.tile:3") != NULL);
     free(arena.base);
+}
+
+static unsigned allocations, lost;
+
+static bool loses_one(void)
+{
+    return ++allocations == lost;
+}
+
+/* Each allocation fails once: the plan is the one that it would be, or there is none. */
+static void plan_with_losses(const char *text, struct shape shape)
+{
+    struct tile_arena arena = {malloc(ARENA_BYTES), ARENA_BYTES, 0};
+    struct tile_kernel *k;
+    struct tile_error error;
+    struct tile_plan *plan;
+    int err;
+
+    lost = 0;
+    do {
+        lost++;
+        arena.used = 0;
+        k = tile_parse(&arena, text, strlen(text), NULL, &error);
+        check_sizes(k, shape);
+        allocations = 0;
+        heap_refuses = loses_one;
+        err = tile_plan(&plan, k, 1, &arena, &error);
+        heap_refuses = NULL;
+        CHECK_EQ(err, allocations < lost ? 0 : ERR_NOMEM);
+        CHECK(!err || strstr(error.text, "no memory") != NULL);
+    } while (allocations >= lost);
+    CHECK(lost > 3);
+    free(arena.base);
+}
+
+TEST(tile_plan, memory_that_runs_out_is_told)
+{
+    plan_with_losses("kernel k(x: f32[m, n]) -> y: f32[m, n]\n"
+                     " y = (x - mean(x, n)) * rsqrt(var(x, n) + 1e-5)\n",
+                     (struct shape){.m = 7, .n = 300});
+    plan_with_losses("kernel k(x: f16[m, k], y: f16[k, n]) -> z: f32[m, n]\n"
+                     " p = x @ y\n z = tanh(p)\n",
+                     (struct shape){.m = 33, .n = 40, .k = 50});
 }
 
 /* v has rows alone, which lie n apart. */
