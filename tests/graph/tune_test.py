@@ -145,6 +145,33 @@ def schedule_of_another():
     return wrong
 
 
+def steps_of(kind, nodes):
+    """How many steps there are if so many bytes are wanted that nothing joins, but for a file."""
+    with open(f"{FOLDER}/tuned", "w", encoding="ascii") as f:
+        f.write(f"tuned a2\n{kind} {nodes}\n")
+    rule = "100" if kind == "together" else "0"
+    run(GRAPH, "compile", f"{FOLDER}/{NAME}.onnx", f"{FOLDER}/plan", "--keys", f"{FOLDER}/keys",
+        "--rule", "bytes", "--threshold", rule, "--tuned", f"{FOLDER}/tuned")
+    with open(f"{FOLDER}/keys", encoding="ascii") as f:
+        return [line.split()[2] for line in f]
+
+
+def groups_as_measured():
+    """Nodes are together, or apart, as a file says, whatever else the rule wants; FULL: a run with
+    the rule `measured` has one made."""
+    _, _, size, nodes, constants = SHAPES[0]
+    write(size, nodes, constants)
+    single = steps_of("together", "0,1")
+    names = ",".join(single)
+    steps = len(single), len(steps_of("together", names)), len(steps_of("apart", names))
+    wrong = [] if steps == (3, 1, 3) else [f"{steps} steps"]
+    if os.environ.get("FULL"):
+        done = run(RUN, f"{FOLDER}/{NAME}.onnx", f"{FOLDER}/x.npy", "--rule", "measured")
+        wrong += [] if done.returncode == 0 and "tune: 0 ways measured in" in done.stdout else [
+            f"{done.returncode}: {done.stdout}{done.stderr}"]
+    return wrong
+
+
 def main():
     os.makedirs(FOLDER)
     only = sys.argv[1:]
@@ -155,6 +182,7 @@ def main():
         if not only:
             tap.check("tune/refused", refused())
             tap.check("tune/schedule_of_another", schedule_of_another())
+            tap.check("tune/groups_as_measured", groups_as_measured())
     finally:
         shutil.rmtree(FOLDER)
         shutil.rmtree(MODELS, ignore_errors=True)

@@ -232,6 +232,8 @@ static bool join(struct emit *e, const struct addition *a, struct group *group)
         c->node = a->from ? by_itself.nodes : c->node;
         program_step(e, group, &after);
         trial_weigh(&e->rule, &before, &by_itself, &after, c);
+        c->why = c->known && tune_together(group) ? tune_together(group) : c->why;
+        c->taken = c->taken || (c->known && tune_together(group));
         good = c->taken;
     }
     if (!good) {

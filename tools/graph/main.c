@@ -122,6 +122,7 @@ static void leave_out(const char *option)
 {
     if (strcmp(option, "--no-fusion") == 0) {
         fuse = false;
+        (void)pass_off("bags");
     } else if (!pass_off(option + strlen("--no-"))) {
         usage();
     }
@@ -317,7 +318,7 @@ static void decide_ariths(const char *model, const char *path, const char *folde
     emit_ariths(true);
     fused = steps_of(graph_read(model));
     emit_ariths(false);
-    fuse = false;
+    leave_out("--no-fusion");
     plain = steps_of(graph_read(model));
     f = begin(path);
     calibrate(fused, plain, folder, sample, n_samples, tolerance, f);

@@ -30,11 +30,11 @@ struct keyed {
 };
 
 static struct {
-    struct {
+    struct set {
         const char *nodes, *why;
-    } apart[SETS];
+    } apart[SETS], together[SETS];
     struct keyed step[STEPS], arith[STEPS];
-    unsigned n_apart, n_steps, n_ariths;
+    unsigned n_apart, n_together, n_steps, n_ariths;
 } tuned;
 
 static unsigned try_most, try_cores;
@@ -60,31 +60,41 @@ static bool keep(struct keyed *list, unsigned *n, const char *key, const char *w
     return *end == '\0';
 }
 
+/* The same of nodes. */
+static bool keep_set(struct set *list, unsigned *n, const char *nodes, const char *why)
+{
+    if (*n == SETS) {
+        return false;
+    }
+    list[(*n)++] = (struct set){graph_text("%s", nodes), why};
+    return true;
+}
+
 /* One line; false: it is none. */
 static bool take_line(char *line)
 {
     const char *kind = strtok(line, " \n"), *key = strtok(NULL, " \n"),
                *words = strtok(NULL, " \n"), *more = strtok(NULL, " \n");
-    bool mended;
+    const char *given = graph_text("%s%s", kind ? kind : "", words ? " WORDS" : "");
 
-    if (!kind || !key || more) {
+    if (!key || more) {
         return false;
     }
-    if (words) {
-        bool known = strcmp(words, "f16") == 0 || strcmp(words, "cube") == 0;
-        return strcmp(kind, "step") == 0
-                   ? keep(tuned.step, &tuned.n_steps, key, words)
-                   : known && strcmp(kind, "arith") == 0 &&
-                         keep(tuned.arith, &tuned.n_ariths, key, words);
+    if (strcmp(given, "step WORDS") == 0) {
+        return keep(tuned.step, &tuned.n_steps, key, words);
     }
-    mended = strcmp(kind, "mended") == 0;
-    if (tuned.n_apart == SETS || (!mended && strcmp(kind, "apart") != 0)) {
-        return false;
+    if (strcmp(given, "arith WORDS") == 0) {
+        return (strcmp(words, "f16") == 0 || strcmp(words, "cube") == 0) &&
+               keep(tuned.arith, &tuned.n_ariths, key, words);
     }
-    tuned.apart[tuned.n_apart].nodes = graph_text("%s", key);
-    tuned.apart[tuned.n_apart++].why =
-        mended ? "measured as more exact apart" : "measured as faster apart";
-    return true;
+    if (strcmp(given, "together") == 0) {
+        return keep_set(tuned.together, &tuned.n_together, key,
+                        "measured as faster together");
+    }
+    return (strcmp(given, "apart") == 0 &&
+            keep_set(tuned.apart, &tuned.n_apart, key, "measured as faster apart")) ||
+           (strcmp(given, "mended") == 0 &&
+            keep_set(tuned.apart, &tuned.n_apart, key, "measured as more exact apart"));
 }
 
 void tune_read(const char *path)
@@ -131,6 +141,28 @@ const char *tune_apart(const struct node *a, const struct node *b)
     for (unsigned i = 0; i < tuned.n_apart; i++) {
         if (strstr(tuned.apart[i].nodes, x) && strstr(tuned.apart[i].nodes, y)) {
             return tuned.apart[i].why;
+        }
+    }
+    return NULL;
+}
+
+static bool all_in(const struct group *group, const char *nodes)
+{
+    for (unsigned i = 0; i < group->n_nodes; i++) {
+        char name[9];
+        snprintf(name, sizeof(name), "%08x", tune_name(group->node[i]));
+        if (!strstr(nodes, name)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const char *tune_together(const struct group *group)
+{
+    for (unsigned i = 0; i < tuned.n_together; i++) {
+        if (all_in(group, tuned.together[i].nodes)) {
+            return tuned.together[i].why;
         }
     }
     return NULL;

@@ -7,6 +7,7 @@
  *     tuned a2                          the profile
  *     step 0c1f2a33 r1c4096p4096n2b     a program, and the words of its schedule
  *     apart 5b0e1177,2210ff09           nodes of which no two are one step
+ *     together 5b0e1177,2210ff09        nodes that are one step whatever is predicted
  *     mended 5b0e1177,2210ff09          the same, because of what one step's error is
  *     arith 77aa0e12 f16                a program of the usual arithmetic, and what it is to have
  */
@@ -19,6 +20,8 @@
 void tune_read(const char *path);
 /* Why nodes are to be apart; NULL: they are not. */
 const char *tune_apart(const struct node *a, const struct node *b);
+/* Why all nodes of a group are to be together; NULL: nothing is said of them. */
+const char *tune_together(const struct group *group);
 /* The arithmetic of a program whose key is that of the usual one. */
 enum arith tune_arith(const struct step *s);
 /* The words of a schedule as a program's text has them, or NULL. */
