@@ -130,7 +130,7 @@ struct tile_tensor {
 };
 struct tile_result {
     struct tile_tensor tensor;
-    bool adds;    /* += : added to what is there, rounded once; not of U8, not in loops */
+    bool adds;    /* += : added to what is there, rounded once; not of U8 */
     bool scratch; /* of a stage: nobody but other stages sees it */
     tile_value value; /* of the tensor's type and dimensions; 0 until it is assigned */
 };

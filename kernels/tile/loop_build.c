@@ -104,6 +104,17 @@ static uint64_t tile_bytes(const struct loop_plan *p, const struct tile_tensor *
     return program_dim_stride(p->form.k, t, p->form.t) * p->room.tile * esize_of(t->type);
 }
 
+/* A store, between two that begin and end adding to what is there. */
+static uint16_t stores_of(const struct tile_kernel *k)
+{
+    uint16_t n = 0;
+
+    for (unsigned i = 0; i < k->n_results; i++) {
+        n = (uint16_t)(n + (k->result[i].adds ? 3 : 1));
+    }
+    return n;
+}
+
 static int make_core(const struct loop_plan *p, struct loop_core *core,
                      struct tile_arena *arena)
 {
@@ -129,7 +140,7 @@ static int make_core(const struct loop_plan *p, struct loop_core *core,
     core->store = (struct sequence){.name = "store",
                                     .pipe = PIPE_MTE3,
                                     .cmds = core->stores,
-                                    .n = (uint16_t)p->form.k->n_results};
+                                    .n = stores_of(p->form.k)};
     core->q = offsets_of(&p->form, &param[p->form.q]);
     core->key = offsets_of(&p->form, &param[p->form.key]);
     core->v = offsets_of(&p->form, &param[p->form.v]);

@@ -50,7 +50,7 @@ struct loop_core {
     struct pieces_of part[LOOP_PARTS], before[LOOP_VARIANTS];
     struct pieces_of step[LOOP_VARIANTS]; /* BEFORE, AFTER and BESIDE in one; looks */
     struct sequence store;
-    union cmd stores[TILE_RESULTS], inputs[LOOP_INPUTS];
+    union cmd stores[3 * TILE_RESULTS], inputs[LOOP_INPUTS]; /* a result is up to 3 */
     struct sequence input;
     const struct tile_call *call;
 };

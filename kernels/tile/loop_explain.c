@@ -310,6 +310,7 @@ void loop_explain(const struct tile_plan *t, FILE *to)
                 s->kind == SLOT_CARRY ? " " : "",
                 s->kind == SLOT_CARRY ? k->carry[s->carry].name : "");
     }
+    plan_explain_added(k, to);
     fprintf(to, "cycles   %llu predicted; V %llu, MTE2 %llu, MTE3 %llu\n",
             (unsigned long long)t->predicted.span, (unsigned long long)t->predicted.v,
             (unsigned long long)t->predicted.mte2, (unsigned long long)t->predicted.mte3);

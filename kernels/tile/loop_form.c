@@ -205,12 +205,9 @@ static int check_results(const struct loop_form *f, struct tile_error *error)
         struct tile_node at = {.line = t->line, .column = t->column};
         bool wide = has(tile_tensor_dims(t), f->e);
         tile_dims want = (tile_dims)(all | (wide ? 1u << f->e : 0));
-        if (f->k->result[r].adds || tile_tensor_dims(t) != want) {
+        if (tile_tensor_dims(t) != want) {
             err = program_refuse(error, &at, ERR_SHAPE,
-                                 f->k->result[r].adds
-                                     ? "'+=' of %s is not planned"
-                                     : "%s has not the dimensions of the products",
-                                 t->name);
+                                 "%s has not the dimensions of the products", t->name);
         } else if (t->type != TYPE_F16 && t->type != TYPE_BF16 && t->type != TYPE_F32) {
             err = program_refuse(error, &at, ERR_TYPE, "%s of a loop is not planned",
                                  type_name(t->type));

@@ -188,10 +188,12 @@ void loop_set_stores(const struct loop_plan *p, struct loop_core *core,
     const struct tile_kernel *k = p->form.k;
     uint32_t left = k->dim[p->form.s].size - c->block * LOOP_LANES;
     uint32_t rows = left < LOOP_LANES ? left : LOOP_LANES;
+    union cmd *store = core->stores;
 
     for (unsigned i = 0; i < k->n_results; i++) {
         const struct tile_tensor *t = &k->result[i].tensor;
         unsigned esize = esize_of(t->type);
+        bool adds = k->result[i].adds;
         bool wide = loop_class(&p->form, k->result[i].value) == LOOP_WIDTH;
         struct mte_rows to = {.n_rows = wide ? rows : 1,
                               .row_bytes = (wide ? p->room.width : rows) * esize};
@@ -199,13 +201,21 @@ void loop_set_stores(const struct loop_plan *p, struct loop_core *core,
             wide ? (uint32_t)program_dim_stride(k, t, p->form.s) * esize : to.row_bytes;
         to.local_pitch_bytes =
             wide ? p->room.out_pitch[i] : (uint32_t)round_up(to.row_bytes, BLOCK);
-        mte_ub_to_gm_rows(&core->stores[i],
+        if (adds) {
+            mte_set_atomic(store++, ATOMIC_ADD, (enum type)t->type);
+        }
+        mte_ub_to_gm_rows(store,
                           (char *)core->call->out[i] + offset(&p->form, &core->out[i], c),
                           p->room.out[i], &to);
-        core->stores[i].head.tag = t->line;
+        store++->head.tag = t->line;
+        if (i + 1 == k->n_results) {
+            cmd_post(store - 1, LOOP_OUT_FREE, 1);
+        }
+        if (adds) {
+            mte_set_atomic(store++, ATOMIC_NONE, (enum type)t->type);
+        }
     }
     cmd_wait(&core->stores[0], LOOP_OUT_FULL, 1);
-    cmd_post(&core->stores[k->n_results - 1], LOOP_OUT_FREE, 1);
 }
 
 /* What a step leaves until the next one has begun. */
