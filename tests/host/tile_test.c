@@ -125,6 +125,12 @@ static const char *const refused[][2] = {
     {"kernel c(x: f16[n, h, w, c], k: f16[o, r, s, c]) -> y: f32[n, h, w, o]\n"
      "    y = conv(relu(x), k)\n",
      "2:9: conv of f32 and f16: both are f16 or s8"},
+    {"kernel c(x: f16[m, k], w: f16[k, n]) -> y: f32[m, n]\n    y = dot(silu(x), w, k)\n",
+     "2:9: product of f32 and f16: both are f16, bf16, f32 or s8; write f16(..) around the "
+     "first"},
+    {"kernel c(x: bf16[m, k], w: s8[k, n]) -> y: f32[m, n]\n    y = x @ w\n",
+     "2:11: product of bf16 and s8: both are f16, bf16, f32 or s8; write bf16(..) around the "
+     "second"},
     {"kernel c(x: f16[n, h, w, c], k: f16[o, r, s, c]) -> y: f32[n, h, w, o]\n"
      "    y = conv(f16(x - max(x, c)), k)\n",
      "2:9: conv takes x[image, row, column, channel] and w[out, row, column, channel], "
