@@ -224,7 +224,8 @@ struct sum {
     unsigned launches;
     uint64_t call, span;
     double limit, least, error; /* cycles; bytes of operands and results; of its bound */
-    uint64_t bytes, macs;       /* to and from GM */
+    uint64_t bytes;             /* to and from GM */
+    uint64_t macs;
 };
 
 /* A step being run. */
