@@ -146,7 +146,7 @@ static const char *predict(struct emit *e, struct step *s)
             s->tuned = words != NULL;
         }
     }
-    s->cycles = trial_behind(s, &e->recorded);
+    s->cycles = trial_behind(s, &e->before);
     s->limit = trial_limit(s, &s->busy);
     return own;
 }
@@ -241,7 +241,8 @@ static void put_operator(struct emit *e, const struct group *group)
     }
     s.cycles = group->moves ? price_copies(group->moves, group->n_moves) : 0;
     s.busy = copied_at_least(&s);
-    e->recorded = group->moves ? e->recorded : 0;
+    e->before.recorded = group->moves ? e->before.recorded : 0;
+    trial_touch(&s, &e->before);
     if (s.n_out) {
         (void)put_step(e, &s);
     }

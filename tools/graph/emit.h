@@ -92,6 +92,11 @@ struct rule_of_joining {
     double threshold;
 };
 
+/* What steps so far have left: a product's commands, bytes that have passed L2. */
+struct trial_before {
+    uint64_t recorded, bytes;
+};
+
 struct emit {
     struct graph *g;
     struct group *groups, **last_group;
@@ -102,7 +107,7 @@ struct emit {
     enum { BINDS_NONE, BINDS_MADE, BINDS_READ } binds;
     bool shares; /* both read some tensor */
     uint8_t bound[GROUP_AXES];
-    uint64_t recorded; /* products whose commands the steps so far have left: trial.h */
+    struct trial_before before;
     struct rule_of_joining rule;
     struct candidate *tried, **last_tried; /* what was tried */
     uint64_t arena,

@@ -65,6 +65,7 @@ struct tensor {
     struct tensor *next;
     struct tensor *half[2]; /* of a constant: what planes.c makes of it */
     unsigned id;            /* in the plan */
+    uint64_t touched;       /* by a step, behind so many bytes: trial.h */
 };
 
 struct attr {

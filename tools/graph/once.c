@@ -44,6 +44,8 @@ enum {
     FIRST_LOAD = 700
 };
 
+enum { LOADED = 13 /* tenths of what loads take alone, with waits for slots of L1 */ };
+enum { LOAD_BYTES = 13 << 10 /* that a command brings, about */ };
 enum { TILES = 64 /* looked at */, SEEN = 192, SLOTS = 2 /* of L0C */ };
 
 /* What a recording is for. */
@@ -60,6 +62,7 @@ struct flow {
     bool recorded;
     struct key seen[SEEN];
     unsigned n_seen, products, l0;
+    uint64_t mte2, bytes, loads; /* of a and b */
     uint64_t cube, fix, v, out, hart;
     uint64_t c_free[SLOTS], ring_free[PLAN_RING], out_free[PLAN_RING];
     uint64_t of_v, of_out; /* of a piece */
@@ -92,7 +95,16 @@ static void load(struct flow *w, bool a)
                       .rows = a ? at->mt : at->nt,
                       .k = at->kt};
 
+    const struct mm_operand *o = a ? &w->mm->a : &w->mm->b;
+    uint64_t bytes =
+        (uint64_t)key.rows * (a ? mm_a_k(w->mm, at) : at->kt) * type_bits(o->type) / 8;
+
     w->hart += LOAD + (is_new(w, &key) ? LOAD_NEW : 0);
+    w->bytes += bytes;
+    w->loads++;
+    w->mte2 += o->in_rows
+                   ? chip_cost(COST_GM_L1_FIXED) + bytes / chip_cost(COST_GM_L1_RATE)
+                   : chip_cost(COST_ND2NZ_NEXT) + bytes / chip_cost(COST_ND2NZ_RATE);
 }
 
 /* Those of columns from piece `first` on, of `all`. */
@@ -222,8 +234,13 @@ static void tile(struct flow *w, uint64_t cycles, unsigned number)
     w->cube = end;
 }
 
+/* What a step has to load for products. */
+struct loads {
+    uint64_t mte2, bytes, n;
+};
+
 /* All tiles of a core that does them alone. */
-static uint64_t product(const struct tile_plan *t, bool recorded)
+static uint64_t product(const struct tile_plan *t, bool recorded, struct loads *loads)
 {
     static struct flow w;
     uint32_t tiles = t->product->mm.tiles, looked_at = tiles < TILES ? tiles : TILES;
@@ -242,6 +259,9 @@ static uint64_t product(const struct tile_plan *t, bool recorded)
             mm_step(&mm, &w.at);
         }
     }
+    loads->mte2 += w.mte2 * tiles / looked_at * product_times(t->product);
+    loads->bytes += w.bytes;
+    loads->n += w.loads;
     return later(w.out, w.hart) * tiles / looked_at * product_times(t->product);
 }
 
@@ -267,7 +287,7 @@ static uint64_t block_anew(const struct tile_plan *t)
     return BLOCK_NEW + places * (PIECE_NEW + (uint64_t)COMMAND_NEW * t->n_body);
 }
 
-static uint64_t stage(const struct tile_plan *t, uint64_t *recorded)
+static uint64_t stage(const struct tile_plan *t, uint64_t *recorded, struct loads *loads)
 {
     uint64_t of = 0, span = t->predicted.span;
 
@@ -275,7 +295,7 @@ static uint64_t stage(const struct tile_plan *t, uint64_t *recorded)
         span += block_anew(t);
     } else if (t->product) {
         of = records(t);
-        span = later(span, product(t, of && of == *recorded));
+        span = later(span, product(t, of && of == *recorded, loads));
     }
     *recorded = t->product ? of : *recorded;
     return span;
@@ -302,26 +322,67 @@ const char *once_busiest(const struct tile_plan *plan, uint64_t *cycles)
     return most->name;
 }
 
-uint64_t once_cycles(const struct tile_plan *plan, uint64_t misses, uint64_t *recorded)
+/* What the missing part of loads takes besides: it comes as much later as HBM answers later. */
+static uint64_t cold(uint64_t bytes, const struct loads *loads)
+{
+    uint64_t miss = chip_cost(COST_L2_MISS),
+             n = loads->n ? bytes * loads->n / loads->bytes + 1 : 0;
+
+    return n * miss +
+           bytes * miss / chip_cost(COST_GM_L1_FIXED) / chip_cost(COST_ND2NZ_RATE);
+}
+
+/* The same of a program without a product, whose commands bring LOAD_BYTES, about. */
+static uint64_t cold_rows(uint64_t bytes)
+{
+    return (bytes + LOAD_BYTES - 1) / LOAD_BYTES * chip_cost(COST_L2_MISS);
+}
+
+/* A stage, of whose loads `missing` bytes are not in L2. */
+static uint64_t stage_cold(const struct tile_plan *t, uint64_t *recorded,
+                           uint64_t missing)
+{
+    struct loads loads = {0};
+    uint64_t cycles = stage(t, recorded, &loads), more, miss = chip_cost(COST_L2_MISS);
+
+    if (!t->product) {
+        return cycles;
+    }
+    more = cold(missing, &loads);
+    return later(cycles + (more < miss ? more : miss), loads.mte2 * LOADED / 10 + more);
+}
+
+/* Bytes of b, which is most of what misses L2, of a stage; 0: it is no product. */
+static uint64_t bytes_of_b(const struct tile_plan *t)
+{
+    const struct mm *mm = t->product ? &t->product->mm : NULL;
+
+    return mm ? (uint64_t)mm->shape.k * mm->shape.n * type_bits(mm->b.type) / 8 *
+                    product_times(t->product)
+              : 0;
+}
+
+uint64_t once_cycles(const struct tile_plan *plan, const struct once_misses *misses,
+                     uint64_t *recorded)
 {
     const struct tile_plan *before = plan;
-    uint64_t of_pipes = later(plan->predicted.span, plan->predicted.mte2) + misses,
-             cycles;
+    uint64_t all = 0, bytes = misses->bytes, cycles;
 
-    cycles = stage(plan, recorded);
+    for (const struct tile_plan *t = plan; t; t = t->next) {
+        all += bytes_of_b(t);
+    }
+    cycles = stage_cold(plan, recorded, all ? bytes * bytes_of_b(plan) / all : 0);
     if (plan->product) {
-        uint64_t miss = chip_cost(COST_L2_MISS);
-        cycles = later(cycles + (misses < miss ? misses : miss), of_pipes);
         cycles += plan->product->epilogue ? BEGIN_EPILOGUE : BEGIN_PRODUCT;
+        cycles += misses->unaligned;
     } else {
-        if (plan->predicted.mte2) {
-            cycles = later(cycles, plan->predicted.mte2 + misses);
-        }
+        cycles = later(cycles, later(plan->predicted.span, plan->predicted.mte2) +
+                                   misses->unaligned + (all ? 0 : cold_rows(bytes)));
         cycles += BEGIN + plan_look_cycles(NULL, plan);
     }
     while ((plan = plan->next) != NULL) {
-        cycles +=
-            stage(plan, recorded) + PLAN_STEP_CYCLES + plan_look_cycles(before, plan);
+        cycles += stage_cold(plan, recorded, all ? bytes * bytes_of_b(plan) / all : 0) +
+                  PLAN_STEP_CYCLES + plan_look_cycles(before, plan);
         cycles += plan->product && plan->product->epilogue ? EPILOGUE : 0;
         before = plan;
     }

@@ -9,10 +9,17 @@
 
 struct tile_plan;
 
-/* Cycles of a step of a core that stays, from the end of the step before: with `misses` that
- * the planner does not know of, for what is not in L2 yet. *recorded: the product whose
- * commands are still there, 0: none; then those that are there behind it. */
-uint64_t once_cycles(const struct tile_plan *plan, uint64_t misses, uint64_t *recorded);
+/* What the planner does not know of: bytes that are not in L2 yet, and cycles of tensors that begin
+ * between two of its lines. */
+struct once_misses {
+    uint64_t bytes, unaligned;
+};
+
+/* Cycles of a step of a core that stays, from the end of the step before, with such misses.
+ * *recorded: the product whose commands are still there, 0: none; then those that are there
+ * behind it. */
+uint64_t once_cycles(const struct tile_plan *plan, const struct once_misses *misses,
+                     uint64_t *recorded);
 
 /* The pipe that has most to do, for so many cycles. */
 const char *once_busiest(const struct tile_plan *plan, uint64_t *cycles);

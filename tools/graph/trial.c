@@ -16,15 +16,15 @@
 enum {
     BITS = 15,
     KEPT = 3 << BITS >> 2, /* of as many places */
-    LOAD = 13 << 10        /* bytes that a command brings, about */
 };
 
 struct kept {
     uint64_t key; /* of its text and sizes, 64 bits of FNV-1a; 0: nothing is here */
     const char *why, *schedule, *limit;
-    uint64_t busy;          /* of the busiest pipe */
-    uint64_t cycles, again; /* again: where the commands of `records` are there already */
-    uint64_t records;
+    uint64_t busy; /* of the busiest pipe */
+    /* Where nothing that it reads lies in L2, or all; `again`: where the commands of `records`
+     * are there already. */
+    uint64_t cycles, again, warm, warm_again, records;
 };
 
 static struct kept kept[1 << BITS];
@@ -56,24 +56,26 @@ static bool set_sizes(struct tile_kernel *k, const struct tile_tensor *t,
     return tile_set_shape(k, t, size, of->shape.n) == 0;
 }
 
-/* What the planner assumes is not so of all: constants and inputs are not in L2 yet, parts of
- * tensors begin between two of its lines. */
-static uint64_t misses_of(const struct step *s)
+static uint64_t bytes_of(const struct tensor *t)
 {
-    uint64_t more = 0;
+    return (uint64_t)tensor_count(t) * elem_bytes(t->type);
+}
+
+/* What the planner assumes is not so of all: parts of tensors begin between two lines of L2, and
+ * if `cold` constants and inputs are not there yet. */
+static struct once_misses misses_of(const struct step *s, bool cold)
+{
+    struct once_misses m = {0};
 
     for (unsigned i = 0; i < s->n_in; i++) {
         struct tensor *t = s->in[i], *root = tensor_root(t);
-        uint64_t bytes = (uint64_t)tensor_count(t) * elem_bytes(t->type);
-        if (root->value || root->input) {
-            more += (bytes + LOAD - 1) / LOAD * chip_cost(COST_L2_MISS);
-        }
+        m.bytes += cold && (root->value || root->input) ? bytes_of(t) : 0;
         if ((uint64_t)tensor_offset(t) * elem_bytes(t->type) % L2_LINE_BYTES) {
-            more +=
-                bytes * chip_cost(COST_GM_UNALIGNED) / 100 / chip_cost(COST_GM_UB_RATE);
+            m.unaligned += bytes_of(t) * chip_cost(COST_GM_UNALIGNED) / 100 /
+                           chip_cost(COST_GM_UB_RATE);
         }
     }
-    return more;
+    return m;
 }
 
 /* Where the busiest pipe has nothing to do for half of the time, it waits for what the hart has
@@ -123,14 +125,18 @@ static struct tile_plan *planned(const struct step *s, unsigned cores,
 static void plan(struct kept *to, const struct step *s, struct tile_arena *arena)
 {
     struct tile_plan *p = planned(s, 0, arena, &to->why);
+    struct once_misses cold = misses_of(s, true), warm = misses_of(s, false);
     uint64_t recorded;
 
     if (!p) {
         return;
     }
-    to->cycles = once_cycles(p, misses_of(s), &to->records);
+    to->cycles = once_cycles(p, &cold, &to->records);
     recorded = to->records;
-    to->again = once_cycles(p, misses_of(s), &recorded);
+    to->again = once_cycles(p, &cold, &recorded);
+    to->warm_again = once_cycles(p, &warm, &recorded);
+    recorded = 0;
+    to->warm = once_cycles(p, &warm, &recorded);
     to->limit = limit_of(p, to->cycles, &to->busy);
     to->schedule = tile_schedule(p) && tile_schedule(p)[0]
                        ? graph_text("%s", tile_schedule(p))
@@ -177,6 +183,18 @@ static uint64_t hash_of(const char *text)
     return hash ? hash : 1;
 }
 
+/* Which operands are constants or inputs. */
+static uint64_t early_of(const struct step *s)
+{
+    uint64_t mask = 0;
+
+    for (unsigned i = 0; i < s->n_in; i++) {
+        struct tensor *root = tensor_root(s->in[i]);
+        mask |= (uint64_t)(root->value || root->input) << i;
+    }
+    return mask << 32;
+}
+
 static void forget_kept(void)
 {
     memset(kept, 0, sizeof(kept));
@@ -186,7 +204,7 @@ static void forget_kept(void)
 static const struct kept *trial(const struct step *s)
 {
     char *text = key_of(s);
-    uint64_t key = hash_of(text);
+    uint64_t key = hash_of(text) ^ early_of(s);
     struct tile_arena arena = arena_of_trial();
     uint64_t at = key >> (64 - BITS);
 
@@ -223,13 +241,44 @@ const char *trial_limit(const struct step *s, uint64_t *busy)
     return k->limit;
 }
 
-uint64_t trial_behind(const struct step *s, uint64_t *recorded)
+/* Whether a step has read or written it, and not so much since that L2 has it no more. */
+static bool in_l2(const struct trial_before *b, struct tensor *t)
+{
+    return t->touched && b->bytes - t->touched < chip_cost(COST_L2_BYTES);
+}
+
+static void touch(struct trial_before *b, struct tensor *t)
+{
+    b->bytes += bytes_of(t);
+    tensor_root(t)->touched = b->bytes;
+}
+
+void trial_touch(const struct step *s, struct trial_before *b)
+{
+    for (unsigned i = 0; i < s->n_in; i++) {
+        touch(b, s->in[i]);
+    }
+    for (unsigned i = 0; i < s->n_out; i++) {
+        touch(b, s->out[i]);
+    }
+}
+
+uint64_t trial_behind(const struct step *s, struct trial_before *b)
 {
     const struct kept *k = trial(s);
-    uint64_t cycles = k->records && *recorded == k->records ? k->again : k->cycles;
+    bool again = k->records && b->recorded == k->records;
+    uint64_t cold = again ? k->again : k->cycles, warm = again ? k->warm_again : k->warm;
+    uint64_t all = 0, missing = 0;
 
-    *recorded = k->records ? k->records : *recorded;
-    return cycles;
+    for (unsigned i = 0; i < s->n_in; i++) {
+        struct tensor *root = tensor_root(s->in[i]);
+        bool early = root->value || root->input;
+        all += early ? bytes_of(s->in[i]) : 0;
+        missing += early && !in_l2(b, root) ? bytes_of(s->in[i]) : 0;
+    }
+    b->recorded = k->records ? k->records : b->recorded;
+    trial_touch(s, b);
+    return all ? warm + (cold - warm) * missing / all : cold;
 }
 
 /* What the rule says of prices that are known; predictions that differ by less than 1 % are the

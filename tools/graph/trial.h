@@ -19,9 +19,10 @@ const struct tile_kernel *trial_kernel(const struct step *s, const char **why);
 /* Plans the program of a step. NULL, with *cycles predicted and *schedule words that lead to
  * the same plan without a search (NULL: none), or why it cannot be done. */
 const char *trial_step(const struct step *s, uint64_t *cycles, const char **schedule);
-/* The same behind steps that have left commands of the Matmul object; *recorded, 0 at first, is
- * which, and then of this one. */
-uint64_t trial_behind(const struct step *s, uint64_t *recorded);
+/* The same behind other steps; then *b is what there is behind this one, too. trial_touch(): of a
+ * step that is no program, what it reads and writes alone. */
+uint64_t trial_behind(const struct step *s, struct trial_before *b);
+void trial_touch(const struct step *s, struct trial_before *b);
 /* The CRC-32 of its text and sizes. */
 uint32_t trial_key(const struct step *s);
 /* Cycles of a program's commands on the core of so many that has most to do; false: it cannot
