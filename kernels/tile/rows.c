@@ -13,6 +13,7 @@
 enum {
     ROWS_UNIT = ROWS_SUMS * VEC_BLOCKS, /* elements of a chunk are a multiple of */
     SPARE_SLOTS = 3,                    /* in L1: loads ahead */
+    FEW_CORES = 4, /* of more the hart takes longer to come round than a slot does */
 };
 
 /* --- which programs --- */
@@ -91,7 +92,7 @@ static void cut_short(struct rows_plan *p)
     p->per_row = 1;
     p->chunk = p->n;
     p->group = ROWS_GROUP;
-    while (p->group > 1 && div_up(p->rows, p->group) < 2 * p->cores) {
+    while (p->group > 1 && div_up(p->rows, p->cores) < 2 * p->group) {
         p->group /= 2;
     }
 }
@@ -110,7 +111,7 @@ static bool cut(struct rows_plan *p)
     }
     bytes = rows_bytes(p);
     rows = rows_of_group(p);
-    p->lag = p->group + 2;
+    p->lag = p->group + (p->cores > FEW_CORES ? 1 : 2);
     p->slots = (l1 - ROWS_KNOWN * rows * PIPES_DIAGONAL_BYTES) / bytes & ~1u;
     at = 2 * ROWS_TURNS * bytes;
     p->part[0] = at;
@@ -159,9 +160,9 @@ static int make_cores(struct rows_plan *p, struct tile_arena *arena)
     p->core = tile_alloc(arena, p->cores * sizeof(*p->core));
     for (unsigned c = 0; c < p->cores && p->core; c++) {
         struct rows_core *core = &p->core[c];
-        core->begin = (uint32_t)share_begin(chunks, p->group, c, p->cores);
+        core->begin = (uint32_t)share_begin(chunks, p->per_row, c, p->cores);
         core->chunks =
-            (uint32_t)share_begin(chunks, p->group, c + 1, p->cores) - core->begin;
+            (uint32_t)share_begin(chunks, p->per_row, c + 1, p->cores) - core->begin;
         rows_build(p, core);
     }
     return p->core ? 0 : ERR_NOMEM;

@@ -354,8 +354,9 @@ void rows_play(const struct rows_plan *p)
     }
     label();
     for (unsigned s = 0; s < ROWS_SEMS; s++) {
-        if (rows_units(p, s)) {
-            task_post(s, rows_units(p, s));
+        unsigned units = rows_units(p, s);
+        if (units) {
+            task_post(s, units);
         }
     }
     rows_steps(p, core, NULL);
@@ -372,8 +373,9 @@ void rows_finish(const struct rows_plan *p)
     }
     task_drain();
     for (unsigned s = 0; s < ROWS_SEMS; s++) {
-        if (rows_units(p, s)) {
-            task_wait(s, rows_units(p, s));
+        unsigned units = rows_units(p, s);
+        if (units) {
+            task_wait(s, units);
         }
     }
 }

@@ -50,8 +50,9 @@ void spill_play(const struct rows_plan *p)
     if (core) {
         label();
         for (unsigned sem = 0; sem < SPILL_SEMS; sem++) {
-            if (spill_units(p->spill, sem, false)) {
-                task_post(sem, spill_units(p->spill, sem, false));
+            unsigned units = spill_units(p->spill, sem, false);
+            if (units) {
+                task_post(sem, units);
             }
         }
         spill_first(p, core, NULL);
@@ -71,8 +72,9 @@ void spill_finish(const struct rows_plan *p)
     }
     task_drain();
     for (unsigned sem = 0; sem < SPILL_SEMS; sem++) {
-        if (spill_units(p->spill, sem, true)) {
-            task_wait(sem, spill_units(p->spill, sem, true));
+        unsigned units = spill_units(p->spill, sem, true);
+        if (units) {
+            task_wait(sem, units);
         }
     }
 }
