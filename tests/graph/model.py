@@ -50,10 +50,23 @@ def tensor(name, array):
             field(2, TYPES[str(array.dtype)]) + field(8, name) + field(9, array.tobytes()))
 
 
+class Graph:
+    """Within a node: its nodes, the results' names, its constants."""
+
+    def __init__(self, nodes, outputs, constants=None):
+        self.bytes = b"".join(field(1, node(n[0], n[1], n[2], n[3] if len(n) > 3 else {}, f"in{i}"))
+                              for i, n in enumerate(nodes))
+        self.bytes += field(2, "body")
+        self.bytes += b"".join(field(5, tensor(*of)) for of in (constants or {}).items())
+        self.bytes += b"".join(field(12, field(1, name)) for name in outputs.split(" "))
+
+
 def attribute(name, value):
     kind, body = {int: (2, lambda: field(3, value)), float: (1, lambda: field(2, value)),
                   str: (3, lambda: field(4, value))}.get(type(value), (None, None))
-    if kind is None and isinstance(value, np.ndarray):
+    if kind is None and isinstance(value, Graph):
+        kind, body = 5, lambda: field(6, value.bytes)
+    elif kind is None and isinstance(value, np.ndarray):
         kind, body = 4, lambda: field(5, tensor("", value))
     elif kind is None and isinstance(value[0], str):
         kind, body = 8, lambda: b"".join(field(9, v) for v in value)

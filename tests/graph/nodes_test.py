@@ -14,7 +14,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.dont_write_bytecode = True
 sys.path[:0] = [ROOT + "/tests", ROOT + "/tests/graph"]
 import tap  # noqa: E402
-from model import Model  # noqa: E402
+from model import Graph, Model  # noqa: E402
 
 random = np.random.default_rng(1)
 FULL = os.environ.get("FULL") or len(sys.argv) > 1
@@ -161,6 +161,36 @@ def bits_and_blocks():
                    {"and": x & y, "or": x | x[:1], "xor": x ^ y, "not": ~x, "small": u ^ u[::-1],
                     "flip": ~u, "wide": wide, "back": q},
                    {"c": y.astype(np.int32), "s": scale, "z": zero}, opset=21, bound=1e-7)
+
+
+@test
+def casts():
+    """Each type to each other one, of numbers that all have."""
+    types = {"float32": 1, "float16": 10, "int64": 7, "int32": 6, "int8": 3, "uint8": 2, "bool": 9}
+    x = np.array([[0, 1, 5], [7, 100, 3]])
+    wrong = []
+    groups = (("int64", "int32"), ("float32", "int8"), ("float16", "uint8"), ("bool",))
+    for sources in groups if FULL else groups[:1]:
+        of = [(a, b) for a in sources for b in types if a != b]
+        wrong += checked([("Cast", a, f"{a}_{b}", {"to": types[b]}) for a, b in of],
+                         {a: x.astype(a) for a in sources},
+                         {f"{a}_{b}": x.astype(a).astype(b) for a, b in of}, opset=13, bound=0)
+    return wrong
+
+
+@test
+def branches():
+    """Of an If the branch that a condition says, which shapes, or what is given, decide."""
+    bodies = [(("Neg", "x", "a"),), (("Add", "x c", "b"), ("Relu", "b", "d"))]
+    x, c, wrong = noise(3, 4), noise(4), []
+    for yes in (True, False):
+        branch = {"then_branch": Graph(bodies[0], "a"),
+                  "else_branch": Graph(bodies[1], "d", {"c": c})}
+        wrong += checked([("Shape", "x", "s"), ("Gather", "s i", "n"), ("Equal", "n k", "is"),
+                          ("If", "is", "u", branch), ("Exp", "u", "y")], {"x": x},
+                         {"y": np.exp(-x if yes else np.maximum(x + c, 0)).astype(float)},
+                         {"i": np.int64(0), "k": np.int64(3 if yes else 4)}, opset=16)
+    return wrong
 
 
 def main():

@@ -307,9 +307,12 @@ static void cast_emit(struct emit *e, struct node *n)
     struct program p = program_begin(e, n);
     const char *x = program_in(&p, n->in[0], program_axes);
     bool mask = n->in[0]->type == ELEM_BOOL, to_mask = n->out[0]->type == ELEM_BOOL;
+    enum elem from = n->in[0]->type;
 
     x = mask && !to_mask   ? graph_text("where(%s, 1, 0)", x)
         : to_mask && !mask ? graph_text("%s != 0", x)
+        : from == ELEM_I64 || from == ELEM_I32 || from == ELEM_I16
+            ? (n->out[0]->type == ELEM_F32 ? graph_text("f32(%s)", x) : x)
         : elem_is_float(n->in[0]->type) && whole(n->out[0]) ? graph_text("trunc(%s)", x)
                                                             : x;
     program_out(&p, n->out[0], program_axes, x, to_mask);

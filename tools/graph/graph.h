@@ -78,7 +78,8 @@ struct attr {
     const double *floats;
     const char *const *strings;
     struct tensor *t;
-    bool asked; /* by node_attr() */
+    const void *graph; /* in the file: graph_inline() */
+    bool asked;        /* by node_attr() */
 };
 
 struct rule;
@@ -155,6 +156,8 @@ FILE *graph_open(const struct graph *g);
 struct graph *graph_read(const char *path);
 struct tensor *graph_read_tensor(const char *path);
 enum elem graph_elem(int64_t type);
+/* The nodes of a graph within node n in its place: n is done. */
+void graph_inline(struct graph *g, struct node *n, const struct attr *body);
 /* From here on float64 is float32; a tensor that comes of elsewhere, as one is held then. */
 void graph_narrow(void);
 void graph_hold(struct tensor *t);

@@ -159,6 +159,8 @@ static const char *read_string(const ProtobufCBinaryData *s)
     return graph_text("%.*s", (int)(s->len < 64 ? s->len : 64), (const char *)s->data);
 }
 
+static bool keeps_file; /* its message: graphs within are read when they are wanted */
+
 static void read_attr(const struct graph *g, const Onnx__AttributeProto *p,
                       struct attr *a)
 {
@@ -169,6 +171,7 @@ static void read_attr(const struct graph *g, const Onnx__AttributeProto *p,
     *a = (struct attr){.name = graph_text("%s", p->name ? p->name : ""),
                        .i = p->has_i ? graph_whole(p->i) : 0,
                        .f = p->has_f ? (double)p->f : 0,
+                       .graph = p->g,
                        .n_ints = p->n_ints,
                        .n_floats = p->n_floats,
                        .n_strings = p->n_strings,
@@ -187,6 +190,7 @@ static void read_attr(const struct graph *g, const Onnx__AttributeProto *p,
     if (p->has_s) {
         a->s = read_string(&p->s);
     }
+    keeps_file = keeps_file || p->g;
     if (p->t) {
         a->t = graph_alloc(1, sizeof(*a->t));
         a->t->name = a->name;
@@ -323,6 +327,48 @@ static uint8_t *read_file(const struct graph *g, size_t *bytes)
     return data;
 }
 
+static void read_initializers(struct graph *g, const Onnx__GraphProto *p)
+{
+    for (size_t i = 0; i < p->n_initializer; i++) {
+        const char *name = p->initializer[i]->name ? p->initializer[i]->name : "";
+        struct tensor *t = graph_tensor(g, name);
+        if (t->known) {
+            graph_die(g, "'%s' is there twice", name);
+        }
+        read_values(g, p->initializer[i], t);
+    }
+}
+
+void graph_inline(struct graph *g, struct node *n, const struct attr *body)
+{
+    const Onnx__GraphProto *p = body->graph;
+    struct node *behind = n->next, **last = g->last_node;
+
+    if (p->n_output != n->n_out) {
+        node_die(g, n, "%zu results of %u", p->n_output, n->n_out);
+    }
+    n->next = NULL;
+    g->last_node = &n->next;
+    read_initializers(g, p);
+    for (size_t i = 0; i < p->n_node; i++) {
+        read_node(g, p->node[i], (unsigned)i);
+    }
+    for (unsigned i = 0; i < n->n_out; i++) {
+        struct node *as = graph_node(g, "Identity", graph_text("%s.%u", n->name, i));
+        const char *name = p->output[i]->name ? p->output[i]->name : "";
+        as->n_in = as->n_out = 1;
+        as->in[0] = graph_tensor(g, name);
+        as->out[0] = n->out[i];
+        if (n->out[i]) {
+            n->out[i]->from = as;
+        }
+    }
+    *g->last_node = behind;
+    g->last_node = behind ? last : g->last_node;
+    n->n_in = n->n_out = 0;
+    n->done = true;
+}
+
 struct graph *graph_read(const char *path)
 {
     struct graph *g = graph_alloc(1, sizeof(*g));
@@ -340,14 +386,7 @@ struct graph *graph_read(const char *path)
     }
     p = m->graph;
     g->opset = opset_of(g, m);
-    for (size_t i = 0; i < p->n_initializer; i++) {
-        const char *name = p->initializer[i]->name ? p->initializer[i]->name : "";
-        struct tensor *t = graph_tensor(g, name);
-        if (t->known) {
-            graph_die(g, "'%s' is there twice", name);
-        }
-        read_values(g, p->initializer[i], t);
-    }
+    read_initializers(g, p);
     for (size_t i = 0; i < p->n_input; i++) {
         read_input(g, p->input[i]);
     }
@@ -355,7 +394,9 @@ struct graph *graph_read(const char *path)
         read_node(g, p->node[i], (unsigned)i);
     }
     read_outputs(g, p);
-    onnx__model_proto__free_unpacked(m, NULL);
+    if (!keeps_file) {
+        onnx__model_proto__free_unpacked(m, NULL);
+    }
     return g;
 }
 

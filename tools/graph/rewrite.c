@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators that are a few others: AffineGrid, Col2Im, MaxUnpool, DFT, STFT, Det, BitShift.
+ * Operators that are a few others: AffineGrid, Col2Im, MaxUnpool, DFT, STFT, Det, BitShift, If.
  */
 #include <math.h>
 #include <string.h>
@@ -335,7 +335,23 @@ static void bit_shift(struct graph *g, struct node *n)
     lower_end(&l);
 }
 
+/* --- If: the branch that a condition, which is known, says --- */
+
+static void branch(struct graph *g, struct node *n)
+{
+    const struct attr *then = node_attr(n, "then_branch"),
+                      *other = node_attr(n, "else_branch");
+    const struct attr *taken = node_number(g, n, 0) != 0 ? then : other;
+
+    if (!taken || !taken->graph) {
+        node_die(g, n, "a branch is missing");
+    }
+    node_heard(g, n);
+    graph_inline(g, n, taken);
+}
+
 const struct rule rules_rewrite[] = {
+    {.op = "If", .shape = branch, .lowers = true, .wants = 1 << 0, .optional = true},
     {.op = "AffineGrid", .shape = affine_grid, .lowers = true, .wants = 1 << 1},
     {.op = "Col2Im", .shape = col2im, .lowers = true, .wants = 1 << 1 | 1 << 2},
     {.op = "MaxUnpool", .shape = max_unpool, .lowers = true, .wants = 1 << 2},
