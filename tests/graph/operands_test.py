@@ -13,7 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.dont_write_bytecode = True
 sys.path[:0] = [ROOT + "/tests", ROOT + "/tests/graph"]
 import tap  # noqa: E402
-from model import GRAPH, Model  # noqa: E402
+from model import GRAPH, Graph, Model  # noqa: E402
 
 random = np.random.default_rng(1)
 
@@ -67,7 +67,11 @@ def what_is_left_out():
     m = Model([("GRU", "x w r    ", "y")], {"x": noise(2, 1, 3)}, "y", {"w": w, "r": r})
     if "operand 6 is one too many" not in m.refused:
         wrong.append(f"GRU: {m.refused or 'taken'}")
-    return wrong
+    branches = {"then_branch": Graph((("Neg", "x", "a"), ("Abs", "x", "b")), "a b"),
+                "else_branch": Graph((), "x x")}
+    m = Model([("If", "is", " y", branches)], {"x": x}, "y", {"is": np.array(True)})
+    out, said = m.run() if not m.refused else ({}, m.refused)
+    return wrong + ([] if np.array_equal(out.get("y"), abs(x)) else [f"If: {out or said}"])
 
 
 def what_has_no_elements():

@@ -354,14 +354,16 @@ void graph_inline(struct graph *g, struct node *n, const struct attr *body)
         read_node(g, p->node[i], (unsigned)i);
     }
     for (unsigned i = 0; i < n->n_out; i++) {
-        struct node *as = graph_node(g, "Identity", graph_text("%s.%u", n->name, i));
         const char *name = p->output[i]->name ? p->output[i]->name : "";
+        struct node *as;
+        if (n->out[i] == NULL) {
+            continue;
+        }
+        as = graph_node(g, "Identity", graph_text("%s.%u", n->name, i));
         as->n_in = as->n_out = 1;
         as->in[0] = graph_tensor(g, name);
         as->out[0] = n->out[i];
-        if (n->out[i]) {
-            n->out[i]->from = as;
-        }
+        n->out[i]->from = as;
     }
     *g->last_node = behind;
     g->last_node = behind ? last : g->last_node;
