@@ -10,7 +10,13 @@
 #include "hal/contract/cost.h"
 #include "kernels/tile/loop_twice.h"
 
-enum { FRACTAL = 16 };
+enum {
+    FRACTAL = 16,
+    /* Cycles of the hart, about, for an item besides its steps, for one, for its inputs. */
+    HART_ITEM = 1005,
+    HART_STEP = 665,
+    HART_INPUTS = 380
+};
 
 static uint64_t up16(uint64_t n)
 {
@@ -78,6 +84,7 @@ struct pipes {
     uint64_t s_full, s_free, cs_free, l0k_free, o_full, o_free, co_free, l0v_free;
     uint64_t p_free, lp_free, out_free, in_full, in_free;
     uint64_t busy_v, busy_in, busy_out;
+    uint64_t hart; /* has pushed all so far */
 };
 
 static void play_loads(struct pipes *s, const struct loop_costs *c, uint64_t number,
@@ -201,6 +208,9 @@ static void play_step(struct pipes *s, const struct loop_cursor *now,
     struct loop_costs c = loop_costs(s->p, variant->rows);
     uint64_t given;
 
+    s->v = later(s->v, s->hart);
+    s->hart += now->first ? HART_ITEM + HART_STEP : HART_STEP;
+    s->hart += c.input ? HART_INPUTS : 0;
     if (now->first && now->number) {
         on_vector(s, s->p->part[LOOP_SAVES]);
     }
