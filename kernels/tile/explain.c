@@ -11,7 +11,10 @@ static void tell_way(FILE *to, const struct way *w)
     fprintf(to, "%lu x %lu, pitch %lu, %u buffers%s%s%s%s", (unsigned long)w->rows,
             (unsigned long)w->cols, (unsigned long)w->pitch, w->ring,
             w->apart ? ", results apart" : "", w->far ? "" : ", rows in place",
-            w->spread ? "" : ", columns not spread", w->single ? ", operands once" : "");
+            w->spread == SPREAD_ALL     ? ""
+            : w->spread == SPREAD_FIRST ? ", columns spread once"
+                                        : ", columns not spread",
+            w->single ? ", operands once" : "");
 }
 
 static const char *loop_name(const struct tile_plan *t, unsigned l)

@@ -466,6 +466,7 @@ static void begin(struct emit *e, unsigned position)
     e->pre.mask = e->body.mask = MASK_UNKNOWN;
     e->err = 0;
     e->signature = 1;
+    e->spread = 0;
 }
 
 void emit_program(struct emit *e, unsigned position)

@@ -195,6 +195,15 @@ static void emit_by_column_values(struct emit *e, const struct mixed *m)
     }
 }
 
+/* Whether a value of columns is there for each row, which the way says. */
+static bool is_spread(struct emit *e, uint16_t y)
+{
+    if (e->w->spread == SPREAD_FIRST && e->spread == 0) {
+        e->spread = y;
+    }
+    return e->w->spread == SPREAD_ALL || (e->w->spread == SPREAD_FIRST && e->spread == y);
+}
+
 bool emit_mixed(struct emit *e, uint16_t node)
 {
     const struct node *n = &e->p->node[node];
@@ -209,7 +218,7 @@ bool emit_mixed(struct emit *e, uint16_t node)
     m.x = n->in[m.swapped];
     m.y = n->in[!m.swapped];
     m.row = e->w->pitch * m.esize;
-    if (e->p->node[m.y].has == HAS_COL && e->w->spread) {
+    if (e->p->node[m.y].has == HAS_COL && is_spread(e, m.y)) {
         return false;
     }
     result_buffer(e, node, e->w->far ? 0 : m.x, 0);

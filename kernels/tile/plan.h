@@ -68,7 +68,7 @@ struct program {
     struct group group[PLAN_GROUPS];
     unsigned n_groups, col, row; /* numbers of groups; n_groups: there is none */
     uint64_t rows, cols;
-    bool reduces, reduces_rows; /* over columns, over rows: a tile has them all */
+    bool reduces, reduces_rows;  /* over columns, over rows: a tile has them all */
     uint32_t ub_begin, ub_bytes; /* its part of UB, from a bank on; 0: all */
     uint8_t sems;                /* the first of its semaphores */
     uint16_t result[TILE_RESULTS];
@@ -96,14 +96,14 @@ int program_make(struct program *p, const struct tile_kernel *k, struct tile_are
 
 /* --- candidates --- */
 
+enum { SPREAD_NONE, SPREAD_ALL, SPREAD_FIRST }; /* values of columns there for each row */
 struct way {
-    uint32_t rows, cols; /* of a tile */
-    uint32_t pitch;      /* elements from a row to the next in UB */
-    uint8_t ring;        /* tiles at one time */
-    bool apart;          /* results have buffers of their own, else those of parameters */
-    bool far;            /* no operation by rows writes where it reads */
-    bool spread;         /* what is the same for all rows is there for each of them */
-    bool single;         /* what only the Vector reads is there once, and loaded last */
+    uint32_t rows, cols;  /* of a tile */
+    uint32_t pitch;       /* elements from a row to the next in UB */
+    uint8_t ring, spread; /* tiles at one time; SPREAD_ */
+    bool apart;  /* results have buffers of their own, else those of parameters */
+    bool far;    /* no operation by rows writes where it reads */
+    bool single; /* what only the Vector reads is there once, and loaded last */
 };
 
 /* Rows for which there is memory: groups of 8, where there are so many. */
@@ -171,8 +171,8 @@ struct emit {
     unsigned n_constants;
     struct index_patch index[PLAN_INDICES];
     unsigned n_index;
-    uint16_t node; /* that is emitted, and whether it is the same for all tiles */
-    bool invariant;
+    uint16_t node, spread; /* that is emitted; the one of SPREAD_FIRST, or 0 */
+    bool invariant;        /* it is the same for all tiles */
     uint32_t at[PLAN_BUFFERS][PLAN_RING]; /* addresses; a second pass needs them */
     uint32_t signature; /* of how sums are made: equal ones give equal bits */
     int err;            /* it cannot be done in this way: why */

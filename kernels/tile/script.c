@@ -57,8 +57,9 @@ void script_add_way(struct script *s, const struct way *w, const struct placing 
     phases[n] = '\0';
     script_add(s, "r%luc%lup%lun%u%s%s%s%s%s%s%s", (unsigned long)w->rows,
                (unsigned long)w->cols, (unsigned long)w->pitch, w->ring,
-               w->apart ? "a" : "", w->far ? "f" : "", w->spread ? "s" : "",
-               w->single ? "o" : "", p->banks ? "b" : "", p->behind ? "h" : "", phases);
+               w->apart ? "a" : "", w->far ? "f" : "",
+               (const char *[]){"", "s", "t"}[w->spread], w->single ? "o" : "",
+               p->banks ? "b" : "", p->behind ? "h" : "", phases);
 }
 
 /* The number behind a letter. */
@@ -97,7 +98,9 @@ bool script_read_way(const char *word, struct way *w, struct placing *p)
     }
     w->apart = letter(&word, 'a');
     w->far = letter(&word, 'f');
-    w->spread = letter(&word, 's');
+    w->spread = letter(&word, 's')   ? SPREAD_ALL
+                : letter(&word, 't') ? SPREAD_FIRST
+                                     : SPREAD_NONE;
     w->single = letter(&word, 'o');
     p->banks = letter(&word, 'b');
     p->behind = letter(&word, 'h');

@@ -134,7 +134,7 @@ static struct way usual_way(const struct search *s, const struct way *w)
 {
     struct way usual = *w;
 
-    usual.spread |= !s->with_columns;
+    usual.spread = s->with_columns ? usual.spread : SPREAD_ALL;
     usual.far |= !s->with_columns && !s->with_rows;
     return usual;
 }
@@ -351,13 +351,13 @@ static void consider_others(struct search *s)
     struct way best[2] = {s->best[0].way, s->best[s->n_best > 1].way};
 
     for (unsigned i = 0; i < 2; i++) {
-        for (unsigned what = 0; what < 4; what++) {
+        for (unsigned what = 0; what < 6; what++) {
             struct way w = best[i];
-            w.far ^= what == 0;
+            w.far ^= what == 0 || what == 5;
             w.apart ^= what == 1;
             w.ring = (uint8_t)(w.ring + (what == 2));
-            w.spread ^= what == 3;
-            if (!(what == 3 && s->p->row == s->p->n_groups) &&
+            w.spread = what == 3 ? !w.spread : what > 3 ? SPREAD_FIRST : w.spread;
+            if (!(what >= 3 && s->p->row == s->p->n_groups) &&
                 !(what == 2 && (s->wanted.ring || w.ring > PLAN_RING))) {
                 consider(s, &w);
             }

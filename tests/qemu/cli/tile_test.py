@@ -339,6 +339,17 @@ def stored():
        ran.stdout + ran.stderr)
 
 
+def spread():
+    """Of two rows that UB does not hold for each row of a tile one lies there."""
+    with open("spread.tile", "w", encoding="ascii") as f:
+        f.write("kernel spread(x: f32[m, n], g: f32[n], b: f32[n]) -> y: f32[m, n]\n"
+                "y = x * g + b\nschedule layout r8c64p72n2ft1\n")
+    ran = salai(SALAI, ["tile", "spread.tile", "--m", "20", "--n", "64", "--explain"])
+    ok("8 x 64, pitch 72, 2 buffers, columns spread once" in ran.stdout and
+       "schedule layout r8c64p72n2ft1\n" in ran.stdout and "verified: " in ran.stdout,
+       "tile/columns_spread_once", ran.stdout + ran.stderr)
+
+
 def refused():
     x = np.zeros((3, 5), np.float32)
     np.save("x.npy", x)
@@ -375,6 +386,7 @@ with tempfile.TemporaryDirectory(prefix="tile-", dir=ROOT + "/build/test") as fo
     same_bytes()
     lines()
     stored()
+    spread()
     refused()
     os.chdir(ROOT)
 sys.exit(done())
