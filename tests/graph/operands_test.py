@@ -74,6 +74,23 @@ def what_is_left_out():
     return wrong + ([] if np.array_equal(out.get("y"), abs(x)) else [f"If: {out or said}"])
 
 
+def names_within():
+    """Graphs within nodes have names of their own, which others may have, and those around."""
+    x = noise(2, 3)
+
+    def branches(*then):
+        return {"then_branch": Graph(then, "b", {"c": x}), "else_branch": Graph((), "x")}
+
+    inner = branches(("Abs", "a", "d"), ("Mul", "d c", "b"))
+    m = Model([("If", "is", "u", branches(("Neg", "x", "a"), ("Mul", "a c", "b"))),
+               ("If", "is", "y", branches(("Add", "u x", "a"), ("If", "is", "b", inner)))],
+              {"x": x}, "y u", {"is": np.array(True)})
+    out, said = m.run() if not m.refused else ({}, m.refused)
+    want = {"u": -x * x, "y": abs(x - x * x) * x}
+    good = out and all(np.allclose(out[name], want[name]) for name in want)
+    return [] if good else [f"{out or said}"]
+
+
 def what_has_no_elements():
     """Sums of it are constants, one has it joined as nothing; it has no windows."""
     x, wrong = np.zeros((2, 0, 3), np.float32), []
@@ -93,7 +110,7 @@ def what_has_no_elements():
 def main():
     os.makedirs(f"{ROOT}/build/test", exist_ok=True)
     for one in (whole_numbers_of_32_bits, bfloat16_comes_and_goes_as_float32, what_is_left_out,
-                what_has_no_elements):
+                names_within, what_has_no_elements):
         if len(sys.argv) < 2 or one.__name__ in sys.argv[1:]:
             tap.check(f"operands/{one.__name__}", one())
     return tap.done()

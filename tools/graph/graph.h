@@ -78,7 +78,7 @@ struct attr {
     const double *floats;
     const char *const *strings;
     struct tensor *t;
-    const void *graph; /* in the file: graph_inline() */
+    const void *graph, *within; /* in the file, and what it is in: graph_inline() */
     bool asked;        /* by node_attr() */
 };
 

@@ -161,6 +161,42 @@ static const char *read_string(const ProtobufCBinaryData *s)
 
 static bool keeps_file; /* its message: graphs within are read when they are wanted */
 
+/* A graph within a node, which is being read. Others may have the names that it gives: here
+ * they begin with that of the node's result. */
+struct scope {
+    const Onnx__GraphProto *p;
+    const char *of;
+    const struct scope *outer;
+};
+static const struct scope *scope; /* NULL: it is the model's */
+
+static bool gives(const Onnx__GraphProto *p, const char *name)
+{
+    bool given = false;
+
+    for (size_t i = 0; i < p->n_initializer; i++) {
+        const char *have = p->initializer[i]->name;
+        given = given || (have && strcmp(have, name) == 0);
+    }
+    for (size_t i = 0; i < p->n_node; i++) {
+        const Onnx__NodeProto *n = p->node[i];
+        for (size_t j = 0; j < n->n_output; j++) {
+            given = given || strcmp(n->output[j], name) == 0;
+        }
+    }
+    return given;
+}
+
+static struct tensor *tensor_of(struct graph *g, const char *name)
+{
+    for (const struct scope *s = scope; s; s = s->outer) {
+        if (gives(s->p, name)) {
+            return graph_tensor(g, graph_text("%s/%s", s->of, name));
+        }
+    }
+    return graph_tensor(g, name);
+}
+
 static void read_attr(const struct graph *g, const Onnx__AttributeProto *p,
                       struct attr *a)
 {
@@ -172,6 +208,7 @@ static void read_attr(const struct graph *g, const Onnx__AttributeProto *p,
                        .i = p->has_i ? graph_whole(p->i) : 0,
                        .f = p->has_f ? (double)p->f : 0,
                        .graph = p->g,
+                       .within = scope,
                        .n_ints = p->n_ints,
                        .n_floats = p->n_floats,
                        .n_strings = p->n_strings,
@@ -205,7 +242,7 @@ static unsigned read_edges(struct graph *g, const struct node *n, char **names,
         node_die(g, n, "%zu operands or results, at most %d", count, GRAPH_OPERANDS);
     }
     for (size_t i = 0; i < count; i++) {
-        to[i] = names[i] && names[i][0] ? graph_tensor(g, names[i]) : NULL;
+        to[i] = names[i] && names[i][0] ? tensor_of(g, names[i]) : NULL;
     }
     return (unsigned)count;
 }
@@ -331,7 +368,7 @@ static void read_initializers(struct graph *g, const Onnx__GraphProto *p)
 {
     for (size_t i = 0; i < p->n_initializer; i++) {
         const char *name = p->initializer[i]->name ? p->initializer[i]->name : "";
-        struct tensor *t = graph_tensor(g, name);
+        struct tensor *t = tensor_of(g, name);
         if (t->known) {
             graph_die(g, "'%s' is there twice", name);
         }
@@ -343,10 +380,16 @@ void graph_inline(struct graph *g, struct node *n, const struct attr *body)
 {
     const Onnx__GraphProto *p = body->graph;
     struct node *behind = n->next, **last = g->last_node;
+    struct scope *within = graph_alloc(1, sizeof(*within)); /* nodes of it may have more */
 
     if (p->n_output != n->n_out) {
         node_die(g, n, "%zu results of %u", p->n_output, n->n_out);
     }
+    *within = (struct scope){p, n->name, body->within};
+    for (unsigned i = n->n_out; i-- > 0;) {
+        within->of = n->out[i] ? n->out[i]->name : within->of;
+    }
+    scope = within;
     n->next = NULL;
     g->last_node = &n->next;
     read_initializers(g, p);
@@ -361,10 +404,11 @@ void graph_inline(struct graph *g, struct node *n, const struct attr *body)
         }
         as = graph_node(g, "Identity", graph_text("%s.%u", n->name, i));
         as->n_in = as->n_out = 1;
-        as->in[0] = graph_tensor(g, name);
+        as->in[0] = tensor_of(g, name);
         as->out[0] = n->out[i];
         n->out[i]->from = as;
     }
+    scope = NULL;
     *g->last_node = behind;
     g->last_node = behind ? last : g->last_node;
     n->n_in = n->n_out = 0;
