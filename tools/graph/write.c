@@ -100,6 +100,25 @@ static int by_size(const void *a, const void *b)
     return x->bytes < y->bytes ? 1 : x->bytes > y->bytes ? -1 : 0;
 }
 
+/* By when they come, and by how long they stay. */
+static int by_first(const void *a, const void *b)
+{
+    const struct kept *x = a, *y = b;
+
+    return x->first > y->first ? 1 : x->first < y->first ? -1 : by_size(a, b);
+}
+
+static int by_stay(const void *a, const void *b)
+{
+    const struct kept *x = a, *y = b;
+    uint32_t p = x->last - x->first, q = y->last - y->first;
+
+    return p < q ? 1 : p > q ? -1 : by_size(a, b);
+}
+
+static int (*const orders[])(const void *a, const void *b) = {by_size, by_stay, by_first};
+enum { ORDERS = sizeof(orders) / sizeof(orders[0]) };
+
 static bool meets(const struct kept *a, const struct kept *b)
 {
     return a->first <= b->last && b->first <= a->last;
@@ -153,22 +172,24 @@ static void promote(struct writer *w, uint64_t end)
     w->kept[0] = top;
 }
 
-/* What ends last was too late for a lower place: it goes first, again and again, and the best of
- * all that is kept. */
+/* In several orders: what ends last was too late for a lower place, so it goes first, again and
+ * again, and the best of all that is kept. */
 static uint64_t place(struct writer *w, uint64_t live)
 {
     struct kept *best = graph_alloc(w->n_kept, sizeof(*best));
-    uint64_t least, end;
+    uint64_t least = UINT64_MAX;
 
-    qsort(w->kept, w->n_kept, sizeof(w->kept[0]), by_size);
-    least = end = place_all(w);
-    memcpy(best, w->kept, w->n_kept * sizeof(*best));
-    for (unsigned i = 0; i < ROUNDS && least > live; i++) {
-        promote(w, end);
-        end = place_all(w);
-        if (end < least) {
-            least = end;
-            memcpy(best, w->kept, w->n_kept * sizeof(*best));
+    for (unsigned i = 0; i < ORDERS && least > live; i++) {
+        qsort(w->kept, w->n_kept, sizeof(w->kept[0]), orders[i]);
+        for (unsigned k = 0; k < ROUNDS && least > live; k++) {
+            uint64_t end = place_all(w);
+            if (end < least) {
+                least = end;
+                memcpy(best, w->kept, w->n_kept * sizeof(*best));
+            }
+            if (end > live) {
+                promote(w, end);
+            }
         }
     }
     memcpy(w->kept, best, w->n_kept * sizeof(*best));
