@@ -135,6 +135,9 @@ static int plan_own(const struct matmul *p, unsigned cores, char why[MM_TEXT])
     mm_init(mm, &(struct mm_shape){p->m, p->n, own.k, p->batch}, NULL);
     mm_set_a(mm, own.a, own.in, MM_ND, p->a_transposed, 0);
     mm_set_b(mm, own.b, own.in, MM_ND, p->b_transposed, 0);
+    if (p->sparse) {
+        mm_set_sparse(mm, own.b);
+    }
     set_result(mm, p);
     mm_set_bias(mm, own.bias);
     mm->adds = true;

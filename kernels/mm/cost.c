@@ -59,7 +59,7 @@ static uint64_t work_of(const struct mm_search *s, const struct mm_operand *o,
                         bool copied, uint32_t rows, uint32_t columns, uint64_t *bytes)
 {
     uint32_t rate = copied ? s->r.copy_rate : s->r.rate;
-    uint64_t row = (uint64_t)columns * s->bits / 8;
+    uint64_t row = (uint64_t)columns * s->bits / (o->sparse ? 16 : 8);
     bool whole = o->pitch == columns && o->layout == MM_ND && !(copied && row % 32);
 
     *bytes = o->given ? 0 : row * rows;
@@ -105,6 +105,11 @@ static void cost_loads(const struct mm_search *s, struct mm_candidate *c, uint32
         c->a_work /= c->chunks;
         c->a_bytes /= c->chunks;
     }
+    if (mm->b.sparse) { /* and its index */
+        c->b_work += r->copy_fixed + cost_gm_rows(mm_count(kt, MM_SPARSE_K), c->nt * 8,
+                                                  r->row, r->copy_rate);
+        c->b_bytes += c->b_bytes / 4;
+    }
     c->a_start = start_of(r, a, c->a_work);
     c->b_start = start_of(r, b, c->b_work);
     c->a_next = a ? r->copy_fixed : r->next;
@@ -139,15 +144,16 @@ struct slice {
 
 static uint64_t product_of(const struct mm_search *s, struct slice t)
 {
-    return s->r.mmad +
-           (uint64_t)t.fm * t.fn * mm_count(t.k, s->c0) * mm_cube_cycles(s->mm);
+    return s->r.mmad + (uint64_t)t.fm * t.fn * mm_count(t.k, mm_k_step(s->mm)) *
+                           mm_cube_cycles(s->mm);
 }
 
 static uint64_t feed_of(const struct mm_search *s, struct slice t)
 {
     uint64_t bytes = (uint64_t)2 * t.k * s->bits; /* of 16 rows */
 
-    return 2 * s->r.feed + t.fm * bytes / s->r.l0a + t.fn * bytes / s->r.l0b;
+    return 2 * s->r.feed + t.fm * bytes / s->r.l0a +
+           t.fn * mm_b_bytes(s->mm, (uint32_t)bytes) / s->r.l0b;
 }
 
 /* A slice is multiplied while the next one is fed; what is fed for longer is waited for, and

@@ -50,7 +50,7 @@ static inline bool mm_may_be_rows(const struct mm *mm, const struct mm_operand *
 {
     bool along_k = o == &mm->a ? !o->transposed : o->transposed;
 
-    return o->layout == MM_ND && (along_k || type_c0(o->type) <= 16);
+    return o->layout == MM_ND && !o->sparse && (along_k || type_c0(o->type) <= 16);
 }
 
 /* Where slice i of a chunk begins, in units of k: the longer ones come first. */
@@ -148,6 +148,19 @@ static inline uint32_t mm_fb_bytes(const struct mm *mm, uint32_t columns)
 static inline bool mm_in_halves(const struct mm_tiling *t)
 {
     return t->columns < t->n && 2 * t->columns >= t->n;
+}
+
+/* Of a sparse b an element takes half a byte and a quarter of one: its index lies behind the
+ * numbers, in GM and in a slot of L1. */
+static inline uint32_t mm_b_bytes(const struct mm *mm, uint32_t bytes)
+{
+    return mm->b.sparse ? bytes / 8 * 5 : bytes;
+}
+
+/* k that the Cube multiplies in a cycle or two: of a fractal. */
+static inline uint32_t mm_k_step(const struct mm *mm)
+{
+    return mm->b.sparse ? MM_SPARSE_K : type_c0(mm->a.type);
 }
 
 /* Makes the block's share of c zeros; tiles behind it wait until all blocks have. */

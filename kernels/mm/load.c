@@ -105,6 +105,10 @@ void mm_push_load_a(struct mm *mm, const struct mm_cursor *at)
 
 void mm_push_load_b(struct mm *mm, const struct mm_cursor *at)
 {
+    if (mm->b.sparse) {
+        mm_push_load_sparse(mm, at);
+        return;
+    }
     const struct mm_window w = mm->b.transposed
                                    ? (struct mm_window){at->n0, at->nt, at->k0, at->kt}
                                    : (struct mm_window){at->k0, at->kt, at->n0, at->nt};

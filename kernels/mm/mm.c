@@ -41,7 +41,7 @@ void mm_init(struct mm *mm, const struct mm_shape *shape, const struct mm_tiling
 static void set(struct mm_operand *o, const void *gm, enum type type,
                 enum mm_layout layout, bool transposed, uint32_t pitch)
 {
-    *o = (struct mm_operand){gm, type, layout, transposed, pitch, 0, 0, false};
+    *o = (struct mm_operand){gm, type, layout, transposed, pitch, 0, 0, false, false};
 }
 
 /* What lies in GM as rows x columns: its pitch, and what one of a batch takes, if these are
@@ -214,7 +214,8 @@ static uint32_t bits_of(float f)
 
 static uint64_t fold_operand(uint64_t sum, const struct mm_operand *o)
 {
-    sum = fold_in(sum, (uint64_t)o->type << 8 | (uint64_t)o->layout << 1 | o->transposed);
+    sum = fold_in(sum, (uint64_t)o->sparse << 16 | (uint64_t)o->type << 8 |
+                           (uint64_t)o->layout << 1 | o->transposed);
     return fold_in(fold_in(sum, o->pitch), o->product << 1 | (o->given > 0));
 }
 
@@ -252,7 +253,7 @@ static uint32_t ahead_of(const struct mm *mm)
 {
     const struct mm_tiling *t = &mm->tiling;
     uint32_t a = t->a_stays ? 2 : t->a_slots, b = t->b_stays ? 2 : t->b_slots;
-    uint32_t most = mm->slopes ? AHEAD - 1 : AHEAD;
+    uint32_t most = mm->slopes || mm->b.sparse ? AHEAD - 1 : AHEAD;
     uint32_t small = mm->bias || mm->scale_words || mm->slopes
                          ? MM_SMALL_SLOTS * mm_count(mm->shape.k, t->k)
                          : most;

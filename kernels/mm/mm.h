@@ -98,6 +98,7 @@ struct mm_operand {
     uint64_t product; /* elements from one of a batch to the next */
     uint8_t given;    /* mm_give(): not from GM; panels that L1 is to have at the least */
     bool in_rows;     /* it lies so in L1: what follows from the tiling */
+    bool sparse;      /* mm_set_sparse() */
 };
 
 /* A slot of L1 for a chunk that the caller brings, and semaphores of the core: his first
@@ -210,6 +211,13 @@ void mm_set_a(struct mm *mm, const void *gm, enum type type, enum mm_layout layo
               bool transposed, uint32_t pitch);
 void mm_set_b(struct mm *mm, const void *gm, enum type type, enum mm_layout layout,
               bool transposed, uint32_t pitch);
+/* b of S8, of which two of each four numbers along k are not 0: as mm_sparse_pack() has left it,
+ * transposed; a fractal is then 64 of k. Only where chip_has_sparse(). */
+void mm_set_sparse(struct mm *mm, const void *packed);
+/* Bytes of n columns of k numbers packed; packs them as they lie in rows, but for those that are
+ * not among the two largest of four, the first of equal ones: these become 0 in b, too. */
+uint64_t mm_sparse_bytes(uint32_t n, uint32_t k);
+void mm_sparse_pack(int8_t *b, uint32_t n, uint32_t k, void *to);
 /* c's type, and elements from one of its rows in GM to the next, 0: n. Without it c is F32,
  * or S32, and its rows lie side by side. */
 void mm_set_c(struct mm *mm, enum type type, uint32_t pitch);

@@ -30,7 +30,7 @@ static bool share_l1(const struct mm_search *s, struct mm_candidate *c)
 {
     const struct mm *mm = s->mm;
     uint32_t a = chunk_bytes(s, c->t.m, c->t.a_whole ? s->k : c->t.k);
-    uint32_t b = chunk_bytes(s, c->t.n, c->t.k);
+    uint32_t b = mm_b_bytes(mm, chunk_bytes(s, c->t.n, c->t.k));
     uint32_t all = s->r.l1_bytes;
     uint32_t small = small_bytes(mm, c->t.n), needs;
 
@@ -141,7 +141,7 @@ static bool size(const struct mm_search *s, struct mm_candidate *c, uint32_t fm,
         uint32_t most = s->r.l0c_bytes / 2 / (c->t.m * MM_SUM_BYTES) / un;
         c->t.columns = most ? mm_count(fn, mm_count(fn, most)) * un : 0;
     }
-    if (c->t.columns == 0) {
+    if (c->t.columns == 0 || (mm->b.sparse && c->t.columns < c->t.n)) {
         return false;
     }
     a = mm_l0a_slot(mm) * 8 / (c->t.m * s->bits) / unit * unit;
@@ -303,7 +303,7 @@ struct mm_search mm_search_for(const struct mm *mm, unsigned cores,
                           .best = limit};
 
     s.k = mm_min(mm->shape.k, mm_part_k(mm, parts));
-    s.k_fractals = s.k / s.c0 * mm_cube_cycles(mm);
+    s.k_fractals = s.k / mm_k_step(mm) * mm_cube_cycles(mm);
     search(&s);
     s.tiling.parts = parts;
     return s;
@@ -345,7 +345,8 @@ void mm_turn(struct mm *mm)
 static bool may_turn(const struct mm *mm, enum mm_strategy strategy)
 {
     return mm->shape.m == 1 && !mm->bias && !mm->scale_words && !mm->slopes &&
-           !mm->ring.slots && (strategy == MM_AUTO || strategy == MM_GEMV);
+           !mm->ring.slots && !mm->b.sparse &&
+           (strategy == MM_AUTO || strategy == MM_GEMV);
 }
 
 static const char *cannot(const struct mm *mm, enum mm_strategy strategy)

@@ -114,7 +114,10 @@ static void place_b(const struct tape *t, union cmd *cmd)
 {
     const struct mm *mm = t->mm;
 
-    if (mm->b.in_rows) {
+    if (mm->b.sparse) {
+        mm_sparse_place(mm, cmd, t->key, t->at, t->kl);
+        cmd->sparse.dst = l0b_of(t);
+    } else if (mm->b.in_rows) {
         const struct mm_window w = mm->b.transposed
                                        ? (struct mm_window){t->h0, t->ht, t->at, t->kl}
                                        : (struct mm_window){t->at, t->kl, t->h0, t->ht};
@@ -195,7 +198,9 @@ static void build_common(const struct mm *mm, const struct mm_common *c, union c
                                            .transpose = mm->a.transposed});
     }
     cmd_wait(&cmd[0], mm->sem + MM_L0_FREE, 1);
-    if (mm->b.in_rows) {
+    if (mm->b.sparse) {
+        mte_l1_to_l0b_sparse(&cmd[1], 0, 0, 0, 1);
+    } else if (mm->b.in_rows) {
         mte_img2col_to_l0b(&cmd[1], 0, 0,
                            &(struct mte_img2col){.type = mm->a.type,
                                                  .conv = &rows,
@@ -209,11 +214,12 @@ static void build_common(const struct mm *mm, const struct mm_common *c, union c
                                            .transpose = mm->b.transposed});
     }
     cmd_post(&cmd[1], mm->sem + MM_L0_FULL, 1);
-    cube_mmad(&cmd[2], &(struct cube_mmad){.type = mm->a.type,
-                                           .m = c->mt,
-                                           .n = c->ht,
-                                           .from = CUBE_FROM_C,
-                                           .flags = mm->cube_flags});
+    (mm->b.sparse ? cube_mmad_sparse
+                  : cube_mmad)(&cmd[2], &(struct cube_mmad){.type = mm->a.type,
+                                                            .m = c->mt,
+                                                            .n = c->ht,
+                                                            .from = CUBE_FROM_C,
+                                                            .flags = mm->cube_flags});
     cmd_wait(&cmd[2], mm->sem + MM_L0_FULL, 1);
     cmd_post(&cmd[2], mm->sem + MM_L0_FREE, 1);
 }

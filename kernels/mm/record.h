@@ -69,9 +69,16 @@ static inline void mm_push(struct mm *mm, enum pipe pipe, union cmd *cmds, unsig
         mm_script_add(mm, pipe, cmds, n, base);
     }
 }
+struct mm_key;
+
 /* Push what the cursor is at. */
 void mm_push_load_a(struct mm *mm, const struct mm_cursor *at);
 void mm_push_load_b(struct mm *mm, const struct mm_cursor *at);
+/* Of a sparse b its numbers and their index: to L1; from there to L0B, what `cmd` lacks of a
+ * slice of the key's chunk. */
+void mm_push_load_sparse(struct mm *mm, const struct mm_cursor *at);
+void mm_sparse_place(const struct mm *mm, union cmd *cmd, const struct mm_key *key,
+                     uint32_t at, uint32_t kl);
 void mm_push_load_bias(struct mm *mm, const struct mm_cursor *at);
 void mm_push_load_scale(struct mm *mm, const struct mm_cursor *at);
 void mm_push_load_slope(struct mm *mm, const struct mm_cursor *at);

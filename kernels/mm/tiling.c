@@ -107,7 +107,7 @@ void mm_lay_out(struct mm *mm)
     mm->l0b = mm_begin(mm, NPU_MEM_L0B);
     mm->l0c = mm_begin(mm, NPU_MEM_L0C);
     mm->slot_a = slot_bytes(mm, t->m, t->a_whole ? mm_part_k(mm, mm->parts) : t->k);
-    mm->slot_b = slot_bytes(mm, t->n, t->k);
+    mm->slot_b = mm_b_bytes(mm, slot_bytes(mm, t->n, t->k));
     mm->l1_a = mm->l1_begin;
     mm->l1_b = mm->l1_a + t->a_slots * mm->slot_a;
     mm->l1_bias = mm->l1_b + t->b_slots * mm->slot_b;
@@ -185,6 +185,9 @@ static int check_types(const struct mm *mm, char *why)
         return wrong(why, ERR_TYPE, "%s x %s to %s%s: no such product", type_name(in),
                      type_name(mm->b.type), type_name(c), mm->scaled ? ", scaled" : "");
     }
+    if (mm->b.sparse && !chip_has_sparse()) {
+        return wrong(why, ERR_TYPE, "this chip's Cube has no sparse b");
+    }
     if (!chip_has_type(PIPE_M, in)) {
         return wrong(why, ERR_TYPE, "this chip's Cube has no %s", type_name(in));
     }
@@ -212,7 +215,7 @@ static int check_result(const struct mm *mm, char *why)
 static int check_operand(const struct mm_operand *o, const char *name, uint32_t rows,
                          uint32_t columns, char *why)
 {
-    uint32_t least = o->layout == MM_NZ ? rows : columns;
+    uint32_t least = o->layout == MM_NZ ? rows : o->sparse ? columns / 2 : columns;
 
     if ((o->gm == NULL && !o->given) || o->pitch < least) {
         return wrong(why, ERR_ARG, "%s: %s", name,
@@ -332,6 +335,10 @@ static int check_tiling(const struct mm *mm, char *why)
             "tiling: %lu columns of %lu in a slot of L0C, so k must be one chunk of "
             "few slices",
             (unsigned long)t->columns, (unsigned long)t->n);
+    }
+    if (mm->b.sparse && (t->columns < t->n || mm->slopes || mm->shape.batch > 1)) {
+        return wrong(why, ERR_ARG,
+                     "a sparse b: one product, all columns of a tile at once, no slopes");
     }
     err = mm->parts > 1 ? check_parts(mm, why) : 0;
     err = err ? err : check_memory(mm, why);

@@ -11,6 +11,8 @@
 
 #include "kernels/mm/mm.h"
 
+enum { MM_SPARSE_K = 64 /* of a column block of a sparse b */ };
+
 static inline uint32_t mm_min(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
@@ -62,7 +64,7 @@ static inline uint32_t mm_unit_n(const struct mm *mm)
 
 static inline uint32_t mm_unit_k(const struct mm *mm)
 {
-    return mm_unit(mm, true);
+    return mm->b.sparse ? MM_SPARSE_K : mm_unit(mm, true);
 }
 
 /* Where piece i of `pieces` begins, of `all` in whole units. */

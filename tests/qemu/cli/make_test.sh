@@ -59,7 +59,7 @@ sizes()
     while read -r kib operators; do
         elf=$image-${operators// /-}.elf
         tap_check "image/${operators// /_}_within_${kib}_kib" "$(
-            made 0 OPERATORS="$operators" IMAGE_KIB="$((kib + 48))" "$elf"
+            made 0 OPERATORS="$operators" IMAGE_KIB="$((kib + 64))" "$elf"
             at_most "$kib" "$elf" "$(of_room kernels/mm "$elf")")"
     done <<< '96 vadd
 96 matmul

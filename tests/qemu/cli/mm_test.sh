@@ -46,7 +46,8 @@ refused()
 profiles=(a2 ascend910 ascend310)
 types=() # of operands and results, transposed, many; all but the last one
 for what in 'matmul --type s8' 'matmul --type u8,u8 --out s8 --scale 1e-3' \
-    'matmul_tn --type bf16' 'matmul_nt --type f32 --hf32' 'matmul_batch --h 5 --out f16'; do
+    matmul_sparse 'matmul_tn --type bf16' 'matmul_nt --type f32 --hf32' \
+    'matmul_batch --h 5 --out f16'; do
     read -ra what <<< "$what --m 70 --n 130 --k 90 --digest --check 4"
     types+=("${what[@]}" +)
 done
@@ -103,6 +104,8 @@ floats=(--type f32 --m 20 --n 33 --k 40)
 made floats_however_they_lie --profile ascend310 -- matmul_nt "${floats[@]}" + \
     matmul_tn "${floats[@]}" + matmul_batch --h 2 "${floats[@]}"
 made both_bytes --cores 3 -- matmul --m 150 --n 200 --k 90 --type u8,u8
+made half_of_b --cores 3 -- matmul_sparse --m 70 --n 150 --k 333 --repeat 3
+made half_of_b_without_the_command --profile ascend310 -- matmul_sparse --m 7 --n 15 --k 33
 made bytes --cores 3 -- matmul_nt --m 35 --n 70 --k 90 --type u8 --out u8 --scale 1e-3
 tap_check mm/planes_without_a_cube_of_floats "$(
     salai --profile ascend310 --image "$TEST_IMAGE" test matmul_made/floats

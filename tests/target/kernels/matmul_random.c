@@ -2,8 +2,8 @@
  *
  * Random products by matmul(), of all that it makes of operands and sums before and behind the
  * Matmul object: U8 on either side, F32 where the Cube has none, scales of columns as ONNX has
- * them; against the definition, bit for bit, on any number of cores. What lies around c must
- * stay as it was.
+ * them, a b of which half is 0; against the definition, bit for bit, on any number of cores.
+ * What lies around c must stay as it was.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +24,7 @@ enum {
 };
 
 static uint32_t seed;
+static void *pruned; /* b, of which another is packed; or NULL */
 
 static uint32_t below(uint32_t n)
 {
@@ -102,12 +103,20 @@ static struct matmul make(void)
     p.b = numbers(p.in_b, (uint64_t)p.batch * p.k * p.n);
     p.bias = below(2) ? numbers(p.in == TYPE_F32 ? TYPE_F32 : TYPE_S32, p.n) : NULL;
     p.work = malloc(mm_made_bytes(matmul_asked(&p)) + 1);
+    pruned = NULL;
+    if (p.in == TYPE_S8 && p.in_b == TYPE_S8 && p.scales == NULL && chip_has_sparse()) {
+        pruned = (void *)(uintptr_t)p.b;
+        p.b = malloc(mm_sparse_bytes(p.n, p.k));
+        mm_sparse_pack(pruned, p.n, p.k, (void *)(uintptr_t)p.b);
+        p.b_transposed = p.sparse = true;
+    }
     return p;
 }
 
 static void drop(const struct matmul *p)
 {
-    const void *all[] = {p->a, p->b, p->bias, p->scales, p->work, (char *)p->c - GUARD};
+    const void *all[] = {
+        p->a, p->b, pruned, p->bias, p->scales, p->work, (char *)p->c - GUARD};
 
     for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         free((void *)(uintptr_t)all[i]);
@@ -125,7 +134,7 @@ static uint64_t differs(const struct matmul *p, uint64_t all)
         struct matmul one = *p;
         uint32_t want;
         one.a = (const char *)p->a + number * p->m * p->k * in;
-        one.b = (const char *)p->b + number * p->k * p->n * in;
+        one.b = pruned ? pruned : (const char *)p->b + number * p->k * p->n * in;
         want = matmul_ref(&one, (uint32_t)(at / p->n), (uint32_t)(at % p->n));
         if (memcmp(&want, (const char *)p->c + i * bytes, bytes) != 0) {
             return i;
@@ -164,13 +173,13 @@ static bool run(void)
     p.parts = err ? 0 : mm.parts;
     at = err ? 0 : differs(&p, all);
     if (err || at < all || !is_guarded(&p, bytes)) {
-        printf("# %lu x (%lu x %lu x %lu) %s%s x %s%s to %s%s%s, %u cores: %s, element "
+        printf("# %lu x (%lu x %lu x %lu) %s%s x %s%s%s to %s%s%s, %u cores: %s, element "
                "%llu\n",
                (unsigned long)p.batch, (unsigned long)p.m, (unsigned long)p.n,
                (unsigned long)p.k, type_name(p.in), p.a_transposed ? "'" : "",
-               type_name(p.in_b), p.b_transposed ? "'" : "", type_name(p.out),
-               p.bias ? " bias" : "", p.scales ? " scales" : "", p.cores,
-               err ? report.text : "wrong", (unsigned long long)at);
+               type_name(p.in_b), p.b_transposed ? "'" : "", pruned ? " sparse" : "",
+               type_name(p.out), p.bias ? " bias" : "", p.scales ? " scales" : "",
+               p.cores, err ? report.text : "wrong", (unsigned long long)at);
         drop(&p);
         return false;
     }
