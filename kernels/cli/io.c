@@ -98,7 +98,7 @@ unsigned io_type(const char *name)
         while (name[i] != '\0' && name[i] == lower(known[i])) {
             i++;
         }
-        if (name[i] == '\0' && known[i] == '\0') {
+        if ((name[i] == '\0' || name[i] == ',') && known[i] == '\0') {
             return t;
         }
     }
@@ -162,8 +162,7 @@ bool io_parse(const struct opdesc *op, struct io *io)
         }
     } while (take(&at, ";"));
     name_pack(io);
-    return *at == '\0' &&
-           ((io->n_dims == io->n_known && !io->any) || op->shape);
+    return *at == '\0' && ((io->n_dims == io->n_known && !io->any) || op->shape);
 }
 
 /* --- types --- */

@@ -300,17 +300,12 @@ static int choose_types(const struct line *line, io_rows *rows)
     int err = 0;
 
     for (unsigned i = 0; at && !err; i++) {
-        size_t length = strcspn(at, ",");
-        char name[8];
-        if (i == line->io.n_in || length >= sizeof(name)) {
-            fprintf(stderr, "%s: --type %s: want types of %u operands at most\n",
-                    line->op->name, line->type, line->io.n_in);
-            return ERR_TYPE;
+        if (i == line->io.n_in) {
+            return refuse(line->op, line->type, ": too many");
         }
-        memcpy(name, at, length);
-        name[length] = '\0';
-        err = choose(line, "type", name, i, rows);
-        at = at[length] ? at + length + 1 : NULL;
+        err = choose(line, "type", at, i, rows);
+        at = strchr(at, ',');
+        at = at ? at + 1 : NULL;
     }
     return err;
 }

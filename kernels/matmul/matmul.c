@@ -34,23 +34,28 @@ static bool planned(const struct matmul *p, unsigned cores)
            memcmp(&l->m, &p->m, sizeof(*p) - offsetof(struct matmul, m)) == 0;
 }
 
+enum type matmul_in_b(const struct matmul *p)
+{
+    return p->in_b != TYPE_NONE ? p->in_b : p->in == TYPE_U8 ? TYPE_S8 : p->in;
+}
+
 const struct mm_made *matmul_asked(const struct matmul *p)
 {
     static struct mm_made asked;
 
-    asked = (struct mm_made){.in = p->in,
-                             .in_b = matmul_in_b(p),
-                             .hf32 = p->hf32,
-                             .a_transposed = p->a_transposed,
-                             .b_transposed = p->b_transposed,
-                             .m = p->m,
-                             .n = p->n,
-                             .k = p->k,
-                             .batch = p->batch,
-                             .a = p->a,
-                             .b = p->b,
-                             .bias = p->bias,
-                             .work = p->work};
+    asked.in = p->in;
+    asked.in_b = matmul_in_b(p);
+    asked.hf32 = p->hf32;
+    asked.a_transposed = p->a_transposed;
+    asked.b_transposed = p->b_transposed;
+    asked.m = p->m;
+    asked.n = p->n;
+    asked.k = p->k;
+    asked.batch = p->batch;
+    asked.a = p->a;
+    asked.b = p->b;
+    asked.bias = p->bias;
+    asked.work = p->work;
     return &asked;
 }
 
@@ -84,7 +89,7 @@ static void kernel_that_finishes(void *arg)
     const struct matmul *p = arg;
 
     mm_finish_run(&matmul_last.mm,
-                  &(struct mm_finish){.rows = mm_made(matmul_asked(p)).rows,
+                  &(struct mm_finish){.rows = mm_made_rows(matmul_asked(p)),
                                       .scales = p->scales,
                                       .scale = p->scale,
                                       .zero = p->zero,
@@ -96,11 +101,7 @@ static void kernel_that_finishes(void *arg)
 static void kernel_of_made(void *arg)
 {
     mm_make(matmul_asked(arg));
-    if (finishes(arg)) {
-        kernel_that_finishes(arg);
-    } else {
-        kernel(arg);
-    }
+    (finishes(arg) ? kernel_that_finishes : kernel)(arg);
 }
 
 /* What is done to the sums on their way out. */
@@ -142,12 +143,8 @@ static int plan_own(const struct matmul *p, unsigned cores, char why[MM_TEXT])
     mm_set_bias(mm, own.bias);
     mm->adds = true;
     mm->any_order = p->any_order;
-    err = mm_check(mm, why);
-    if (!err && finishes(p)) {
-        mm_finish_begin(mm);
-    }
-    err = err ? err : mm_plan(mm, cores, p->strategy, why);
-    err = err ? err : finishes(p) ? mm_finish_plan(mm, p->out, why) : mm_check(mm, why);
+    err = finishes(p) ? mm_finish_plan(mm, p->out, cores, p->strategy, why)
+                      : mm_plan_checked(mm, cores, p->strategy, why);
     err = err ? err : mm_plan_made(matmul_asked(p), cores, why);
     if (!err) {
         matmul_last.p = *p;
@@ -169,17 +166,13 @@ int matmul_plan(const struct matmul *p, struct mm *mm, char why[MM_TEXT])
 
 static bool has_types(const struct matmul *p)
 {
-    enum type in = p->in, b = matmul_in_b(p), out = p->out;
-    bool floats = in == TYPE_F16 || in == TYPE_BF16 || in == TYPE_F32;
-    bool mixed = (in == TYPE_S8 || in == TYPE_U8) && (b == TYPE_S8 || b == TYPE_U8);
+    enum type in = p->in, out = p->out;
     bool bytes = out == TYPE_S8 || out == TYPE_U8;
 
-    if (p->scales && !(mixed && bytes && p->act.relu <= FIX_RELU_PLAIN && !p->act.clip)) {
-        return false;
-    }
-    return (in == b || mixed) &&
-           ((floats && (out == TYPE_F32 || out == in)) ||
-            (matmul_is_whole(in) && (out == TYPE_S32 || out == TYPE_F16 || bytes)));
+    return mm_made_takes(in, matmul_in_b(p)) &&
+           (matmul_is_whole(in)
+                ? bytes || (!p->scales && (out == TYPE_S32 || out == TYPE_F16))
+                : !p->scales && (out == TYPE_F32 || out == in));
 }
 
 static bool published_can(const struct matmul *p)

@@ -58,10 +58,7 @@ static inline bool matmul_is_whole(enum type in)
     return in == TYPE_S8 || in == TYPE_S4 || in == TYPE_U8;
 }
 
-static inline enum type matmul_in_b(const struct matmul *p)
-{
-    return p->in_b != TYPE_NONE ? p->in_b : p->in == TYPE_U8 ? TYPE_S8 : p->in;
-}
+enum type matmul_in_b(const struct matmul *p);
 
 /* What of a call has to do with operands that the Vector makes; until the next one is asked. */
 const struct mm_made *matmul_asked(const struct matmul *p);

@@ -163,31 +163,26 @@ void matmul_op_work(const struct op_call *c, struct work *w)
     work_out(w, NPU_MEM_L0C, &c->out[0]);
 }
 
-OPERATOR(
-    matmul, .summary = "c = act(scale (a x b)) on the Cube",
-    .io = "a[m,k] b[k,n] -> c[m,n]", .types = MATMUL_TYPES "; " MATMUL_U8,
-    .run = matmul_op_run,
-    .options = OPTIONS(CHOICE(struct matmul_own, tiling, "own|published",
-                              "that of pto-isa's GEMM, to compare with a card"),
-                       MATMUL_OPTIONS),
-    .ref = matmul_op_ref, .check = 64, .work = matmul_op_work,
-    .numpy = "matmul(a, b, None, options)", .prepare = matmul_op_prepare,
-    .cases = CASES(
-        "--m 1 --n 1 --k 1", "--m 7 --n 5 --k 13", "--m 7 --n 5 --k 13 --out f16",
-        "--m 7 --n 5 --k 13 --type s8", "--m 37 --n 41 --k 3 --data special",
-        "--m 37 --n 41 --k 3 --data special --out f16",
-        "--m 40 --n 300 --k 2 --data bits --out f16", "--m 130 --n 129 --k 257",
-        "--m 130 --n 300 --k 300 --tiling published",
-        "--m 257 --n 33 --k 70 --tiling published --type s8",
-        "--m 130 --n 129 --k 257 --out f16",
-        "--m 130 --n 129 --k 257 --type s8 --data bits", "--m 1 --n 33 --k 515",
-        "--m 261 --n 1 --k 3", "--m 17 --n 19 --k 2049 --out f16",
-        "--m 33 --n 70 --k 40 --type s8 --out s8 --scale 2e-3 --zero -5",
-        "--m 33 --n 70 --k 40 --type s8 --out u8 --scale 1e-3 --activation leaky "
-        "--slope -0.5 --limit 90.5 --zero 7",
-        "--m 300 --n 130 --k 70 --type u8,u8 --data bits",
-        "--m 15 --n 960 --k 31 --type s8,u8 --out f16 --scale -1e-3 --activation relu",
-        "--m 33 --n 41 --k 65 --type u8,u8 --out s8 --scale 1e-4 --activation leaky "
-        "--slope -0.5 --limit 90.5 --zero -7",
-        "--m 2 --n 2 --k 131073 --type s8 --data lowest", "--m 200 --n 300 --k 700",
-        "--m 300 --n 130 --k 500 --type s8"));
+OPERATOR(matmul, .summary = "c = act(scale (a x b)) on the Cube",
+         .io = "a[m,k] b[k,n] -> c[m,n]", .types = MATMUL_TYPES "; " MATMUL_U8,
+         .run = matmul_op_run,
+         .options = OPTIONS(CHOICE(struct matmul_own, tiling, "own|published",
+                                   "that of pto-isa's GEMM, to compare with a card"),
+                            MATMUL_OPTIONS),
+         .ref = matmul_op_ref, .check = 64, .work = matmul_op_work,
+         .numpy = "matmul(a, b, None, options)", .prepare = matmul_op_prepare,
+         .cases = CASES(
+             "--m 1 --n 1 --k 1", "--m 7 --n 5 --k 13", "--m 7 --n 5 --k 13 --out f16",
+             "--m 7 --n 5 --k 13 --type s8", "--m 37 --n 41 --k 3 --data special",
+             "--m 37 --n 41 --k 3 --data special --out f16",
+             "--m 40 --n 300 --k 2 --data bits --out f16", "--m 130 --n 129 --k 257",
+             "--m 130 --n 300 --k 300 --tiling published",
+             "--m 257 --n 33 --k 70 --tiling published --type s8",
+             "--m 130 --n 129 --k 257 --out f16",
+             "--m 130 --n 129 --k 257 --type s8 --data bits", "--m 1 --n 33 --k 515",
+             "--m 261 --n 1 --k 3", "--m 17 --n 19 --k 2049 --out f16",
+             "--m 33 --n 70 --k 40 --type s8 --out s8 --scale 2e-3 --zero -5",
+             "--m 33 --n 70 --k 40 --type s8 --out u8 --scale 1e-3 --activation leaky "
+             "--slope -0.5 --limit 90.5 --zero 7",
+             "--m 2 --n 2 --k 131073 --type s8 --data lowest", "--m 200 --n 300 --k 700",
+             "--m 300 --n 130 --k 500 --type s8"));

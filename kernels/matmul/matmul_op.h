@@ -35,10 +35,9 @@ struct matmul_own {
         FLOAT(struct matmul_own, slope, 0.01, -1e30, 1e30, "of leaky, below 0"),         \
         FLOAT(struct matmul_own, limit, INFINITY, -INFINITY, INFINITY,                   \
               "no number is above"),                                                     \
-        FLAG(                                                                            \
-            struct matmul_own, hf32,                                                     \
-            "f32: operands with 11 bits of fraction, twice as fast; without it, a Cube " \
-            "that has no f32 takes 3 f16 each, off by about (1 + k/4) 2^-20 sum |a b|"), \
+        FLAG(struct matmul_own, hf32,                                                    \
+             "f32: 11 bits, twice as fast; else, with no f32 in the Cube, error "        \
+             "(1 + k/4) 2^-20 sum |a b|"),                                               \
         CHOICE(struct matmul_own, strategy,                                              \
                "auto|general|small|tall|gemv|split-k|batch", "how the work is cut"),     \
         FLAG(struct matmul_own, explain, "print how it is cut")

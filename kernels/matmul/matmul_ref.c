@@ -8,6 +8,7 @@
 
 #include "kernels/lib/f16.h"
 #include "kernels/matmul/matmul.h"
+#include "kernels/mm/finish.h"
 #include "kernels/mm/made.h"
 #include "kernels/mm/planes.h"
 
@@ -95,16 +96,6 @@ static float activated(const struct matmul *p, float x)
     return p->act.clip && x > p->act.limit ? p->act.limit : x;
 }
 
-/* By the scale of its column: ONNX's, in fp32 step by step. */
-static uint32_t quantised(const struct matmul *p, uint32_t sum, float scale)
-{
-    float least = p->out == TYPE_S8 ? -128 : 0, most = least + 255;
-    float x = nearbyintf((float)(int32_t)sum * scale);
-
-    x = (p->act.relu && x < 0 ? 0 : x) + (float)p->zero;
-    return (uint8_t)(int)(x < least ? least : x > most ? most : x);
-}
-
 /* What the sum becomes on its way out. */
 static uint32_t result(const struct matmul *p, uint32_t sum)
 {
@@ -163,5 +154,6 @@ uint32_t matmul_ref(const struct matmul *p, uint32_t row, uint32_t column)
     uint32_t sum = p->parts > 1 ? sum_of_parts(p, row, column)
                                 : sum_of(p, row, column, 0, k, bias_of(p, column));
 
-    return p->scales ? quantised(p, sum, p->scales[column]) : result(p, sum);
+    return p->scales ? mm_finish_ref(sum, p->scales[column], p->zero, p->act.relu, p->out)
+                     : result(p, sum);
 }

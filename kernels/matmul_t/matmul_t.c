@@ -26,6 +26,8 @@ OPERATOR(
                    "--m 20 --n 300 --k 65 --type u8 --out s8 --scale 1e-3 --zero 4",
                    "--m 70 --n 300 --k 65 --type u8,u8 --out u8 --scale 1e-3 --zero 4",
                    "--m 5 --n 33 --k 130 --type s8,u8 --out s32 --data bits",
+                   "--m 15 --n 960 --k 31 --type s8,u8 --out f16 --scale -1e-3 "
+                   "--activation relu",
                    "--shapes 5x70,9x70 --out f32", "--m 130 --n 270 --k 200"));
 
 /* Weights and activations of 4 bits, two in a byte as networks have them. */

@@ -4,6 +4,7 @@
  */
 #include "kernels/mm/finish.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +37,7 @@ enum {
 /* Of the core. Slots are full of sums, results; those of what comes for a tile. */
 enum { RING_FREE = 16, RING_FULL, DONE, IN_FREE, IN_FULL };
 
-void mm_finish_begin(struct mm *mm)
+static void begin(struct mm *mm)
 {
     mm_set_c(mm, TYPE_S32, 0);
     mm->scaled = false;
@@ -51,7 +52,7 @@ void mm_finish_begin(struct mm *mm)
 
 /* Rows of results are whole blocks in UB, in an odd number, so that rows one below the other lie
  * in other groups of it. */
-int mm_finish_plan(struct mm *mm, enum type out, char why[MM_TEXT])
+static void set_ring(struct mm *mm, enum type out)
 {
     struct mm_ring *r = &mm->ring;
 
@@ -66,7 +67,22 @@ int mm_finish_plan(struct mm *mm, enum type out, char why[MM_TEXT])
     } else if (r->rows > VEC_BLOCKS) {
         r->rows -= r->rows % VEC_BLOCKS;
     }
-    return mm_check(mm, why);
+}
+
+int mm_finish_plan(struct mm *mm, enum type out, unsigned cores,
+                   enum mm_strategy strategy, char why[MM_TEXT])
+{
+    int err = mm_check(mm, why);
+
+    if (!err) {
+        begin(mm);
+        err = mm_plan(mm, cores, strategy, why);
+    }
+    if (!err) {
+        set_ring(mm, out);
+        err = mm_check(mm, why);
+    }
+    return err;
 }
 
 /* Commands for a piece of that size in a slot. What they differ by is put in: addresses in GM,
@@ -406,4 +422,13 @@ void mm_finish_run(const struct mm *planned, const struct mm_finish *f)
     task_wait(RING_FREE, SLOTS);
     task_wait(IN_FREE, IN_SLOTS);
     free(core);
+}
+
+uint32_t mm_finish_ref(uint32_t sum, float scale, int32_t zero, bool relu, enum type out)
+{
+    float least = out == TYPE_S8 ? -128 : 0, most = least + 255;
+    float x = nearbyintf((float)(int32_t)sum * scale);
+
+    x = (relu && x < 0 ? 0 : x) + (float)zero;
+    return (uint8_t)(int)(x < least ? least : x > most ? most : x);
 }

@@ -26,10 +26,12 @@ struct mm_finish {
     void *c;       /* rows side by side */
 };
 
-/* The object, of S8 to S32, is one whose sums the Vector takes: before it is planned, and behind
- * that, where the size of its tiles is known. */
-void mm_finish_begin(struct mm *mm);
-MUST_CHECK int mm_finish_plan(struct mm *mm, enum type out, char why[MM_TEXT]);
+/* Checks and plans an object of S8, set to what the fixpipe would make of its sums, which the
+ * Vector makes instead. */
+MUST_CHECK int mm_finish_plan(struct mm *mm, enum type out, unsigned cores,
+                              enum mm_strategy strategy, char why[MM_TEXT]);
+/* By definition, with the scale of its column: S8 or U8. */
+uint32_t mm_finish_ref(uint32_t sum, float scale, int32_t zero, bool relu, enum type out);
 /* The block's share. */
 void mm_finish_run(const struct mm *planned, const struct mm_finish *f);
 

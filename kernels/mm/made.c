@@ -89,6 +89,19 @@ struct mm_made mm_made(const struct mm_made *p)
     return made;
 }
 
+const int32_t *mm_made_rows(const struct mm_made *p)
+{
+    return mm_made(p).rows;
+}
+
+bool mm_made_takes(enum type a, enum type b)
+{
+    bool bytes = (a == TYPE_S8 || a == TYPE_U8) && (b == TYPE_S8 || b == TYPE_U8);
+    bool alike = a == TYPE_F16 || a == TYPE_BF16 || a == TYPE_F32 || a == TYPE_S4;
+
+    return bytes || (alike && a == b);
+}
+
 const char *mm_cannot_be_made(const struct mm_made *p)
 {
     bool whole = p->in == TYPE_U8 || p->in_b == TYPE_U8;

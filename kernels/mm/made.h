@@ -29,10 +29,14 @@ struct mm_made {
 bool mm_made_planes(enum type in, bool hf32);
 bool mm_is_made(const struct mm_made *p);
 uint64_t mm_made_bytes(const struct mm_made *p);
+/* Whether there are products of such an a and b: of one type, or of bytes. */
+bool mm_made_takes(enum type a, enum type b);
 /* Why not, or NULL. */
 const char *mm_cannot_be_made(const struct mm_made *p);
 /* The product of what is made; the same, if nothing is. */
 struct mm_made mm_made(const struct mm_made *p);
+/* Of what is made. */
+const int32_t *mm_made_rows(const struct mm_made *p);
 /* Before the launch, and what each of its blocks, which run at once, does before its product. */
 MUST_CHECK int mm_plan_made(const struct mm_made *p, unsigned cores, char why[MM_TEXT]);
 void mm_make(const struct mm_made *p);

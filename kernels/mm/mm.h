@@ -251,6 +251,9 @@ MUST_CHECK int mm_check(struct mm *mm, char why[MM_TEXT]);
  * strategy cannot do the shape; ERR_LOCAL: no tiling fits; `why` says what would. */
 MUST_CHECK int mm_plan(struct mm *mm, unsigned cores, enum mm_strategy strategy,
                        char why[MM_TEXT]);
+/* The same behind a check of what was set, and with one of what came out. */
+MUST_CHECK int mm_plan_checked(struct mm *mm, unsigned cores, enum mm_strategy strategy,
+                               char why[MM_TEXT]);
 /* The tiling in words. */
 void mm_explain(const struct mm *mm, char text[MM_TEXT]);
 const char *mm_strategy_name(enum mm_strategy strategy);

@@ -436,3 +436,12 @@ int mm_plan(struct mm *mm, unsigned cores, enum mm_strategy strategy, char why[M
     mm->tiled = true;
     return 0;
 }
+
+int mm_plan_checked(struct mm *mm, unsigned cores, enum mm_strategy strategy,
+                    char why[MM_TEXT])
+{
+    int err = mm_check(mm, why);
+
+    err = err ? err : mm_plan(mm, cores, strategy, why);
+    return err ? err : mm_check(mm, why);
+}

@@ -187,7 +187,7 @@ bad_options()
         --cores 3 matmul "${sizes[@]}" --cores 4
     refuse option/type '--type f64: a is f16 or s8' matmul "${sizes[@]}" --type f64
     refuse option/type_of_the_second '--type f16: b is s8 or u8' matmul "${sizes[@]}" --type u8,f16
-    refuse option/types_of_too_many '--type u8,u8,u8: want types of 2 operands at most' \
+    refuse option/types_of_too_many 'u8,u8,u8: too many' \
         matmul "${sizes[@]}" --type u8,u8,u8
     refuse option/out '--out s32: c is f32 or f16' matmul a.npy b.npy --out s32 -o new.npy
     refuse option/out_of_int8 '--out f32: c is s32 or f16' matmul "${sizes[@]}" --type s8 --out f32
