@@ -7,7 +7,7 @@
  * Numbers  As matmul's of S8.
  * How      MMAD_SPARSE, half the Cube's time; before the first launch the hart packs b. A chip
  *          that has it not multiplies with all of what is left of b: the same bits.
- * Errors   ERR_ARG, ERR_NOMEM: nothing was started.
+ * Errors   ERR_ARG, ERR_TYPE, ERR_NOMEM: nothing was started.
  */
 #include <string.h>
 
@@ -33,7 +33,7 @@ static struct matmul product(const struct op_call *c)
                            .m = (uint32_t)c->in[0].shape[0],
                            .n = (uint32_t)c->in[1].shape[0],
                            .k = (uint32_t)c->in[0].shape[1],
-                           .in = TYPE_S8,
+                           .in = c->in[0].type,
                            .out = c->out[0].type,
                            .scale = own->scale,
                            .zero = own->zero,
