@@ -14,6 +14,7 @@
 #include "hal/host.h"
 #include "kernels/cli/op.h"
 #include "kernels/matmul/matmul.h"
+#include "tests/target/kernels/random.h"
 #include "tests/target/test.h"
 
 enum {
@@ -23,14 +24,7 @@ enum {
     SIDE = 1200
 };
 
-static uint32_t seed;
 static void *pruned; /* b, of which another is packed; or NULL */
-
-static uint32_t below(uint32_t n)
-{
-    seed = seed * 1664525u + 1013904223u;
-    return (uint32_t)((uint64_t)(seed >> 8) * n >> 24);
-}
 
 /* Small ones as often as large ones. */
 static uint32_t some(void)
@@ -189,19 +183,7 @@ static bool run(void)
 
 static int matmul_random(int argc, char **argv)
 {
-    uint32_t n = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 0) : 500;
-
-    seed = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 0) : 1;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t before = seed;
-        if (!run()) {
-            printf("product %lu, begun with seed %lu\n", (unsigned long)i,
-                   (unsigned long)before);
-            return RUN_CHECK;
-        }
-    }
-    printf("%lu products are right\n", (unsigned long)n);
-    return RUN_OK;
+    return random_products(argc, argv, 500, run);
 }
 
 COMMAND(matmulrandom, "[COUNT [SEED]]",

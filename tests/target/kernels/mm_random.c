@@ -17,6 +17,7 @@
 #include "kernels/cli/op.h"
 #include "kernels/mm/mm.h"
 #include "sched/launch.h"
+#include "tests/target/kernels/random.h"
 #include "tests/target/test.h"
 
 enum {
@@ -40,14 +41,6 @@ struct product {
     uint64_t c_bytes;
     uint32_t pitch;
 };
-
-static uint32_t seed;
-
-static uint32_t below(uint32_t n)
-{
-    seed = seed * 1664525u + 1013904223u;
-    return (uint32_t)((uint64_t)(seed >> 8) * n >> 24);
-}
 
 /* From 1 up, small ones as often as large ones. */
 static uint32_t some(uint32_t most)
@@ -443,19 +436,7 @@ static bool run(void)
 
 static int mm_random(int argc, char **argv)
 {
-    uint32_t n = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 0) : 2000;
-
-    seed = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 0) : 1;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t before = seed;
-        if (!run()) {
-            printf("product %lu, begun with seed %lu\n", (unsigned long)i,
-                   (unsigned long)before);
-            return RUN_CHECK;
-        }
-    }
-    printf("%lu products are right\n", (unsigned long)n);
-    return RUN_OK;
+    return random_products(argc, argv, 2000, run);
 }
 
 COMMAND(mmrandom, "[COUNT [SEED]]", "random products against their definition",
