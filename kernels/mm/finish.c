@@ -12,7 +12,7 @@
 #include "hal/mte.h"
 #include "hal/vector.h"
 #include "hal/vector_move.h"
-#include "kernels/mm/walk.h"
+#include "kernels/mm/inside.h"
 
 enum {
     SLOTS = 4,          /* of pieces of sums, which become results where they are */
@@ -69,20 +69,30 @@ static void set_ring(struct mm *mm, enum type out)
     }
 }
 
+static bool too_many_pieces(const struct mm *mm)
+{
+    return mm_ring_most(mm) > PIPE_DEPTH;
+}
+
+/* Tiles of more pieces than a queue takes are too large: that happens where k is small. */
 int mm_finish_plan(struct mm *mm, enum type out, unsigned cores,
                    enum mm_strategy strategy, char why[MM_TEXT])
 {
+    const struct mm asked = *mm;
+    uint32_t most = 0;
     int err = mm_check(mm, why);
 
-    if (!err) {
+    do {
+        *mm = asked;
         begin(mm);
-        err = mm_plan(mm, cores, strategy, why);
-    }
-    if (!err) {
-        set_ring(mm, out);
-        err = mm_check(mm, why);
-    }
-    return err;
+        mm->tile_bytes = most;
+        err = err ? err : mm_plan(mm, cores, strategy, why);
+        if (!err) {
+            set_ring(mm, out);
+            most = mm->tiling.m * mm->tiling.n * MM_SUM_BYTES / 2;
+        }
+    } while (!err && too_many_pieces(mm));
+    return err ? err : mm_check(mm, why);
 }
 
 /* Commands for a piece of that size in a slot. What they differ by is put in: addresses in GM,

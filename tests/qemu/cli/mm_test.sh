@@ -104,6 +104,7 @@ floats=(--type f32 --m 20 --n 33 --k 40)
 made floats_however_they_lie --profile ascend310 -- matmul_nt "${floats[@]}" + \
     matmul_tn "${floats[@]}" + matmul_batch --h 2 "${floats[@]}"
 made both_bytes --cores 3 -- matmul --m 150 --n 200 --k 90 --type u8,u8
+made both_bytes_of_smaller_tiles --cores 1 -- matmul_nt --m 880 --n 299 --k 39 --type u8,u8
 made half_of_b --cores 3 -- matmul_sparse --m 70 --n 150 --k 333 --repeat 3
 made half_of_b_without_the_command --profile ascend310 -- matmul_sparse --m 7 --n 15 --k 33
 made bytes --cores 3 -- matmul_nt --m 35 --n 70 --k 90 --type u8 --out u8 --scale 1e-3
