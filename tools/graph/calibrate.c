@@ -198,9 +198,10 @@ static void forget(struct wanted *w)
 
 /* --- verdicts --- */
 
+/* None is allowed: infinite. Both are infinite, as where rounded values are beyond F16: 1. */
 static double ratio(double error, double allowed)
 {
-    return error > 0 ? error / allowed : 0; /* none is allowed: infinite */
+    return isinf(allowed) ? (isinf(error) ? 1 : 0) : error > 0 ? error / allowed : 0;
 }
 
 /* One result of a level. */
@@ -415,8 +416,7 @@ void calibrate(const struct emit *fused, const struct emit *plain, const char *f
         unmended += !v->why && !holds(v, v->level);
     }
     printf("calibrate: %u programs: %u in f16, %u in f32, %u by the F32 Cube, %u apart; "
-           "%u that "
-           "nothing mends\n",
+           "%u that nothing mends\n",
            programs, count[IN_F16], count[IN_F32], count[BY_CUBE], count[APART],
            unmended);
 }

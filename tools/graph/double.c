@@ -124,20 +124,6 @@ static void map(struct doubles *d, tile_value v, bool casts)
     } while (walk_step(&w));
 }
 
-static void gather(struct doubles *d, tile_value v)
-{
-    const struct tile_node *n = &d->k->node[v];
-    const struct double_value *x = &d->value[n->operand[0]],
-                              *index = &d->value[n->operand[1]];
-    double *to = room(d, v);
-    struct walk w;
-
-    walk_begin(&w, d, n->dims, n->operand, 2);
-    do {
-        *to++ = x->at[w.place[0] + (int64_t)index->at[w.place[1]] * x->step[n->dim]];
-    } while (walk_step(&w));
-}
-
 /* --- reductions --- */
 
 static double variance(const double *x, int64_t step, uint32_t n)
@@ -299,8 +285,11 @@ static bool compute(struct doubles *d, tile_value v, bool rounds)
 {
     switch (tile_op_info[d->k->node[v].op].kind) {
     case KIND_LEAF:
+        if (d->k->node[v].op == TILE_SCALAR) {
+            return false;
+        }
         leaf(d, v);
-        return d->k->node[v].op != TILE_SCALAR;
+        return true;
     case KIND_MAP:
     case KIND_SHIFT:
     case KIND_COMPARE:
@@ -310,9 +299,6 @@ static bool compute(struct doubles *d, tile_value v, bool rounds)
         return true;
     case KIND_REDUCE:
         reduce(d, v);
-        return true;
-    case KIND_GATHER:
-        gather(d, v);
         return true;
     case KIND_DOT:
         dot(d, v, rounds && is_float(d->k->node[v].type));
