@@ -33,7 +33,7 @@ static struct matmul product(const struct op_call *c)
                            .m = (uint32_t)c->in[0].shape[0],
                            .n = (uint32_t)c->in[1].shape[0],
                            .k = (uint32_t)c->in[0].shape[1],
-                           .in = c->in[0].type,
+                           .in = TYPE_S8,
                            .out = c->out[0].type,
                            .scale = own->scale,
                            .zero = own->zero,
@@ -59,7 +59,8 @@ static int run(const struct op_call *c, struct sched_report *report)
 {
     struct matmul p = product(c);
 
-    return matmul(&p, report);
+    report->text[0] = 0;
+    return c->in[0].type != TYPE_S8 ? ERR_TYPE : matmul(&p, report);
 }
 
 static void ref(const struct op_call *c, unsigned out, uint64_t first, uint64_t n,
