@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The search for the fastest way to cut a program into tiles; see plan.h. It goes from
- * coarse to fine: first how many rows and how far apart, then what else can be chosen, then
- * where buffers lie.
+ * The search for the fastest way to cut a program into tiles; see plan.h. From coarse to fine:
+ * how many rows and how far apart, what else can be chosen, where buffers lie.
  */
 #include <stdio.h>
 #include <string.h>
@@ -345,20 +344,21 @@ static void consider_columns(struct search *s, struct way w)
     }
 }
 
-/* What else can be chosen, with what was best so far. */
+/* What else can be chosen. */
 static void consider_others(struct search *s)
 {
     struct way best[2] = {s->best[0].way, s->best[s->n_best > 1].way};
 
     for (unsigned i = 0; i < 2; i++) {
-        for (unsigned what = 0; what < 6; what++) {
+        for (unsigned what = 0; what < 5; what++) {
             struct way w = best[i];
-            w.far ^= what == 0 || what == 5;
+            w.far ^= what == 0 || what == 4;
             w.apart ^= what == 1;
             w.ring = (uint8_t)(w.ring + (what == 2));
-            w.spread = what == 3 ? !w.spread : what > 3 ? SPREAD_FIRST : w.spread;
+            w.spread = what == 3 ? !w.spread : what == 4 ? SPREAD_FIRST : w.spread;
             if (!(what >= 3 && s->p->row == s->p->n_groups) &&
-                !(what == 2 && (s->wanted.ring || w.ring > PLAN_RING))) {
+                !(what == 4 && (i || best[i].spread || s->with_columns == 1)) &&
+                !(what == 2 && (i || s->wanted.ring || w.ring > PLAN_RING))) {
                 consider(s, &w);
             }
         }
@@ -378,8 +378,8 @@ static bool try_placing(struct search *s, struct candidate *best,
     return true;
 }
 
-/* One large buffer after the other begins elsewhere, as long as that helps. */
-static void consider_places(struct search *s, struct candidate *best)
+/* One large buffer after the other begins elsewhere, from that one on. */
+static void consider_places(struct search *s, struct candidate *best, unsigned first)
 {
     struct placing how = best->placing;
     unsigned large = 0;
@@ -393,7 +393,7 @@ static void consider_places(struct search *s, struct candidate *best)
     for (unsigned b = 0; b < s->e.n_buffers; b++) {
         large += s->e.buffer[b].full;
     }
-    for (unsigned k = 0; k < large && k < PLACE_LARGE; k++) {
+    for (unsigned k = large > 1 ? first : 1; k < large && k < PLACE_LARGE; k++) {
         for (uint8_t phase = 1; phase < PLACE_PHASES; phase++) {
             how = best->placing;
             how.phase[k] = phase;
@@ -407,7 +407,7 @@ bool search_mixes(struct search *s)
     for (unsigned i = 1; i <= s->p->n; i++) {
         const struct node *n = &s->p->node[i];
         for (unsigned o = 0; o < 2 && n->last && n->has == FULL; o++) {
-            s->with_columns |= s->p->node[n->in[o]].has == HAS_COL;
+            s->with_columns += s->p->node[n->in[o]].has == HAS_COL;
             s->with_rows |= s->p->node[n->in[o]].has == HAS_ROW;
         }
     }
@@ -462,7 +462,7 @@ static void search(struct search *s)
     if (s->n_best && !s->quick) {
         consider_others(s);
         for (unsigned i = 0; i < s->n_best && i < 2; i++) {
-            consider_places(s, &s->best[i]);
+            consider_places(s, &s->best[i], i);
         }
         if (s->n_best > 1 && s->best[1].cycles.span < s->best[0].cycles.span) {
             struct candidate first = s->best[0];

@@ -23,11 +23,11 @@ struct search {
     unsigned n_ways;
     struct candidate lost[PLAN_LOST];
     unsigned n_lost;
-    uint32_t signature; /* that a way must have; 0: any */
-    struct way wanted;  /* what the schedule says of it; 0: nothing */
-    bool quick;         /* a small part of a program: no search for the last cycle */
-    bool with_columns;  /* the tile meets values of columns alone, */
-    bool with_rows;     /* or of rows alone */
+    uint32_t signature;    /* that a way must have; 0: any */
+    struct way wanted;     /* what the schedule says of it; 0: nothing */
+    bool quick;            /* a small part of a program: no search for the last cycle */
+    unsigned with_columns; /* so often the tile meets values of columns alone, */
+    bool with_rows;        /* or of rows alone */
     struct candidate unfit[PLAN_UNFIT];
     unsigned n_unfit;
 };
