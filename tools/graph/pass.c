@@ -53,13 +53,19 @@ static bool same_strings(const struct attr *a, const struct attr *b)
     return same;
 }
 
+/* Of none there need not be an address. */
+static bool same_bytes(const void *a, const void *b, size_t n)
+{
+    return n == 0 || memcmp(a, b, n) == 0;
+}
+
 static bool same_attr(const struct attr *a, const struct attr *b)
 {
     return strcmp(a->name, b->name) == 0 && a->i == b->i &&
            memcmp(&a->f, &b->f, sizeof(a->f)) == 0 && same_text(a->s, b->s) &&
            a->n_ints == b->n_ints && a->n_floats == b->n_floats &&
-           memcmp(a->ints, b->ints, a->n_ints * sizeof(*a->ints)) == 0 &&
-           memcmp(a->floats, b->floats, a->n_floats * sizeof(*a->floats)) == 0 &&
+           same_bytes(a->ints, b->ints, a->n_ints * sizeof(*a->ints)) &&
+           same_bytes(a->floats, b->floats, a->n_floats * sizeof(*a->floats)) &&
            same_strings(a, b) && same_tensor(a->t, b->t);
 }
 
