@@ -231,8 +231,8 @@ void pipes_diagonal(struct pipes *sink, uint32_t l1, const uint32_t *of, unsigne
     }
     to = chip_local(task_core(), NPU_MEM_L1, l1);
     for (unsigned r = 0; r < n; r++, to += PIPES_DIAGONAL * PIPES_DIAGONAL) {
-        for (unsigned i = 0; i < FRACTAL_COLUMNS;
-             i++) { /* two fractals have some of it */
+        /* in each of two fractals a half */
+        for (unsigned i = 0; i < FRACTAL_COLUMNS; i++) {
             to[i * (FRACTAL_COLUMNS + 1)] = of[r];
             to[SECOND + i * (FRACTAL_COLUMNS + 1)] = of[r];
         }

@@ -3,6 +3,7 @@
  * The commands of a core for rows that L1 does not hold, with their semaphores; see
  * spill.h. What changes from chunk to chunk, spill_play.c sets.
  */
+#include <assert.h>
 #include <math.h>
 
 #include "hal/cube.h"
@@ -34,6 +35,7 @@ static void begin(struct adding *a, enum spill_push which, enum pipe pipe, unsig
 /* Room for one; builders set all of a command, so its line comes last. */
 static union cmd *add(struct adding *a)
 {
+    assert(a->core->n < SPILL_COMMANDS);
     a->seq->n++;
     return &a->core->cmd[a->core->n++];
 }

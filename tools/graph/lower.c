@@ -21,6 +21,15 @@ static _Noreturn void broken(const struct reader *r)
     node_die(r->l->g, r->l->n, "its lines end at '%.20s'", r->at);
 }
 
+/* The next of a node's operands, results or attributes. */
+static unsigned next(const struct reader *r, unsigned *n)
+{
+    if (*n == GRAPH_OPERANDS) {
+        broken(r);
+    }
+    return (*n)++;
+}
+
 static bool take(struct reader *r, char c)
 {
     while (*r->at == ' ') {
@@ -168,7 +177,7 @@ static struct node *put_node(struct lower *l, const char *op)
 
 static void attribute(struct reader *r, struct node *n)
 {
-    struct attr *a = &n->attr[n->n_attrs++];
+    struct attr *a = &n->attr[next(r, &n->n_attrs)];
     int64_t whole[GRAPH_OPERANDS], *ints;
     char *end;
 
@@ -195,7 +204,7 @@ static void line(struct reader *r)
     struct node *n;
 
     do {
-        out[n_out++] = result(r);
+        out[next(r, &n_out)] = result(r);
     } while (take(r, ','));
     want(r, '=');
     n = put_node(r->l, word(r));
@@ -205,7 +214,7 @@ static void line(struct reader *r)
     }
     want(r, '(');
     do {
-        n->in[n->n_in++] = operand(r);
+        n->in[next(r, &n->n_in)] = operand(r);
     } while (take(r, ','));
     if (take(r, ';')) {
         do {
