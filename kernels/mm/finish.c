@@ -69,30 +69,25 @@ static void set_ring(struct mm *mm, enum type out)
     }
 }
 
-static bool too_many_pieces(const struct mm *mm)
-{
-    return mm_ring_most(mm) > PIPE_DEPTH;
-}
-
-/* Tiles of more pieces than a queue takes are too large: that happens where k is small. */
+/* Tiles of more pieces than a queue takes are too large: there are some where k is small. */
 int mm_finish_plan(struct mm *mm, enum type out, unsigned cores,
                    enum mm_strategy strategy, char why[MM_TEXT])
 {
-    const struct mm asked = *mm;
-    uint32_t most = 0;
     int err = mm_check(mm, why);
 
-    do {
-        *mm = asked;
+    while (!err) {
         begin(mm);
-        mm->tile_bytes = most;
-        err = err ? err : mm_plan(mm, cores, strategy, why);
-        if (!err) {
-            set_ring(mm, out);
-            most = mm->tiling.m * mm->tiling.n * MM_SUM_BYTES / 2;
+        err = mm_plan(mm, cores, strategy, why);
+        if (err) {
+            return err;
         }
-    } while (!err && too_many_pieces(mm));
-    return err ? err : mm_check(mm, why);
+        set_ring(mm, out);
+        if (mm_ring_most(mm) <= PIPE_DEPTH) {
+            return mm_check(mm, why);
+        }
+        mm->tile_bytes = mm->tiling.m * mm->tiling.n * MM_SUM_BYTES / 2;
+    }
+    return err;
 }
 
 /* Commands for a piece of that size in a slot. What they differ by is put in: addresses in GM,
@@ -108,6 +103,7 @@ struct list {
 struct core {
     const struct mm_finish *f;
     uint32_t columns; /* of c */
+    uint64_t product; /* elements of c in front of the tile's one of a batch */
     uint32_t n, done, tiles, pieces, next;
     struct mm_piece piece[PIPE_DEPTH];
     struct list list[SLOTS][LISTS];
@@ -361,7 +357,7 @@ static void put_in(const struct core *core, struct list *l, const struct mm_piec
 {
     uint32_t from = core->tiles % IN_SLOTS * MOST_SIDE * 4;
     uint32_t row = p->m0 - core->piece[0].m0, column = p->n0 - core->piece[0].n0;
-    uint64_t at = (uint64_t)p->m0 * core->columns + p->n0;
+    uint64_t at = core->product + (uint64_t)p->m0 * core->columns + p->n0;
     union cmd *c = l->cmd + l->multiply;
 
     if (core->f->rows) { /* rows of less than a block go one piece after the other */
@@ -423,6 +419,7 @@ void mm_finish_run(const struct mm *planned, const struct mm_finish *f)
         core->tiles++;
         core->pieces += core->n;
         core->done = 0;
+        core->product = (uint64_t)mm.now->product * mm.shape.m * core->columns;
         core->n = mm_ring_all(&mm, core->piece);
         load(core, mm.now);
         finish_tile(core, false);

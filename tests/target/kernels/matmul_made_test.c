@@ -143,3 +143,40 @@ TEST(matmul_made, bytes_without_a_sign)
     CHECK_EQ(matmul(&p, &report), ERR_TYPE);
     CHECK_STR(report.text, "U8 is of one product: each of a batch has its own sums");
 }
+
+/* Each product of a batch is a c of its own to the Vector, too. */
+TEST(matmul_made, scales_of_a_batch)
+{
+    enum { BATCH = 3, ROWS = 20, COLUMNS = 40, INNER = 24 };
+    static int8_t x[BATCH * ROWS * INNER], y[BATCH * INNER * COLUMNS];
+    static int8_t z[BATCH * ROWS * COLUMNS];
+    static float scales[COLUMNS];
+    struct matmul p = {.a = x,
+                       .b = y,
+                       .c = z,
+                       .scales = scales,
+                       .m = ROWS,
+                       .n = COLUMNS,
+                       .k = INNER,
+                       .batch = BATCH,
+                       .in = TYPE_S8,
+                       .out = TYPE_S8};
+
+    for (unsigned i = 0; i < sizeof(x); i++) {
+        x[i] = (int8_t)(i * 37);
+    }
+    for (unsigned i = 0; i < sizeof(y); i++) {
+        y[i] = (int8_t)(i * 29);
+    }
+    for (unsigned i = 0; i < COLUMNS; i++) {
+        scales[i] = 1e-3f * (float)(1 + i);
+    }
+    CHECK_OK(matmul(&p, &report));
+    for (unsigned i = 0; i < sizeof(z); i++) {
+        unsigned of = i / (ROWS * COLUMNS), at = i % (ROWS * COLUMNS);
+        struct matmul one = p;
+        one.a = x + of * ROWS * INNER;
+        one.b = y + of * INNER * COLUMNS;
+        CHECK_EQ((uint8_t)z[i], matmul_ref(&one, at / COLUMNS, at % COLUMNS));
+    }
+}
