@@ -48,6 +48,7 @@ const struct mm_made *matmul_asked(const struct matmul *p)
     asked.hf32 = p->hf32;
     asked.a_transposed = p->a_transposed;
     asked.b_transposed = p->b_transposed;
+    asked.sparse = p->sparse;
     asked.m = p->m;
     asked.n = p->n;
     asked.k = p->k;
@@ -74,7 +75,7 @@ static void take_operands(const struct matmul *call, struct mm *mm)
 /* Whether the Vector makes results of the sums. */
 static bool finishes(const struct matmul *p)
 {
-    return p->scales || matmul_in_b(p) == TYPE_U8;
+    return p->scales || p->in_b == TYPE_U8;
 }
 
 static void kernel(void *arg)
@@ -177,7 +178,7 @@ static bool has_types(const struct matmul *p)
 
 static bool published_can(const struct matmul *p)
 {
-    bool bytes = p->in == TYPE_S8 && matmul_in_b(p) == TYPE_S8 && p->out == TYPE_S32;
+    bool bytes = p->in == TYPE_S8 && p->in_b != TYPE_U8 && p->out == TYPE_S32;
     bool types = p->in == TYPE_F16 || bytes;
 
     return types && !p->a_transposed && !p->b_transposed && !p->bias && !p->act.relu &&
@@ -200,14 +201,12 @@ int matmul(const struct matmul *p, struct sched_report *report)
     if (!has_types(p)) {
         return ERR_TYPE;
     }
-    no = mm_is_made(made) && p->tiling == MATMUL_OWN ? mm_cannot_be_made(made) : NULL;
+    no = p->tiling == MATMUL_OWN ? mm_cannot_be_made(made)
+         : published_can(p)
+             ? NULL
+             : "the published tiling takes plain products of F16 and S8 alone";
     if (no) {
         snprintf(report->text, sizeof(report->text), "%s", no);
-        return ERR_TYPE;
-    }
-    if (p->tiling == MATMUL_PUBLISHED && !published_can(p)) {
-        snprintf(report->text, sizeof(report->text),
-                 "the published tiling takes plain products of F16 and S8 alone");
         return ERR_TYPE;
     }
     if (p->tiling == MATMUL_PUBLISHED) {

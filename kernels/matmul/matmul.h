@@ -44,7 +44,7 @@ struct matmul {
     bool any_order;            /* parts of k are added as they come: other bits, sooner */
     bool repeats;              /* it will be called again: mm_run() */
     bool a_transposed, b_transposed;
-    bool sparse;  /* b is what mm_sparse_pack() has left; S8 x S8 */
+    bool sparse;  /* b is what mm_sparse_pack() has left; S8 x S8, MATMUL_OWN */
     bool hf32;    /* F32: operands are rounded to 11 bits of fraction, twice as fast */
     float scale;  /* of S8 and S4 to F16, S8, U8 */
     int32_t zero; /* what 0 becomes there, of S8 and U8 */

@@ -106,8 +106,10 @@ const char *mm_cannot_be_made(const struct mm_made *p)
 {
     bool whole = p->in == TYPE_U8 || p->in_b == TYPE_U8;
 
-    return whole && batch_of(p) > 1
+    return !mm_is_made(p) ? NULL
+           : whole && batch_of(p) > 1
                ? "U8 is of one product: each of a batch has its own sums"
+           : p->sparse       ? "a sparse b is of S8 x S8"
            : p->work == NULL ? "no workspace for operands that are made"
                              : NULL;
 }

@@ -18,7 +18,7 @@
 /* A product as it is asked for: MM_ND without gaps. */
 struct mm_made {
     enum type in, in_b; /* of a, of b */
-    bool hf32, a_transposed, b_transposed;
+    bool hf32, a_transposed, b_transposed, sparse;
     uint32_t m, n, k, batch;
     const void *a, *b, *bias;
     void *work;          /* mm_made_bytes() */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "hal/chip.h"
-#include "kernels/mm/mm.h"
+#include "kernels/matmul/matmul.h"
 #include "tests/target/test.h"
 
 static int8_t a[16 * 64], b[32 * 64];
@@ -61,4 +61,29 @@ TEST(mm_sparse, refuses_what_cannot_be)
                   "a sparse b: one product, all columns of a tile at once, no slopes");
     mm_set_a(&mm, a, TYPE_F16, MM_ND, false, 0);
     check_refused(mm, ERR_TYPE, "F16 x S8 to S32: no such product");
+}
+
+TEST(mm_sparse, of_a_call_is_of_signed_bytes)
+{
+    static const struct {
+        enum type a, b;
+    } no[] = {{TYPE_U8, TYPE_S8}, {TYPE_S8, TYPE_U8}, {TYPE_F16, TYPE_F16}};
+    static char work[4096], c[16 * 32 * 4];
+    static struct sched_report report;
+
+    for (unsigned i = 0; i < sizeof(no) / sizeof(no[0]); i++) {
+        struct matmul p = {.a = a,
+                           .b = b,
+                           .c = c,
+                           .work = work,
+                           .m = 16,
+                           .n = 32,
+                           .k = 64,
+                           .in = no[i].a,
+                           .in_b = no[i].b,
+                           .out = no[i].a == TYPE_F16 ? TYPE_F32 : TYPE_S32,
+                           .cores = 1,
+                           .sparse = true};
+        CHECK_EQ(matmul(&p, &report), ERR_TYPE);
+    }
 }
