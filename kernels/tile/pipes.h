@@ -45,12 +45,13 @@ void pipes_wait_room(enum pipe pipe, unsigned n);
 static inline void pipes_store(struct pipes *sink, const struct sequence *s,
                                const union cmd *cmds, unsigned n)
 {
-    struct pipe_port *port = &task_ports[s->pipe];
+    struct pipe_port *port;
 
     if (sink) {
         pipes_push(sink, s->pipe, cmds, n);
         return;
     }
+    port = &task_ports[s->pipe];
     if (port->room < n) {
         pipes_wait_room(s->pipe, n);
     }
