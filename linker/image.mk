@@ -99,8 +99,8 @@ OPERATOR_FOLDERS := $(filter-out %/cli/ %/lib/ %/mm/ %/tile/,$(wildcard kernels/
 limit = $(shell expr $(1) + 12 \* $(words $(OPERATOR_FOLDERS)) + $(words $(TILE_OPS)) + 32 + 264)
 $(B)/fw-picolibc/%.elf: IMAGE_KIB = $(call limit,90)
 $(B)/fw-newlib/%.elf: IMAGE_KIB = $(call limit,122)
-$(B)/fw-picolibc/test.elf: IMAGE_KIB = 1216
-$(B)/fw-newlib/test.elf: IMAGE_KIB = 1248
+$(B)/fw-picolibc/test.elf: IMAGE_KIB = 1280
+$(B)/fw-newlib/test.elf: IMAGE_KIB = 1312
 $(B)/fw-cov/test.elf: IMAGE_KIB = 4096
 
 $(B)/newlib/lib/libc.a: tools/newlib | $(B)/packages-test
