@@ -23,7 +23,8 @@ CORES_32 = "--cores 32 --profile ascend310"
 ONNX = "/usr/include/onnx/onnx.proto"  # where tools/setup graph has been run
 
 # Scripts that are not around QEMU alone: path, what make has to build, what --full adds to it,
-# what there has to be. The last row of a path that can be had counts.
+# what there has to be. The last row of a path that can be had counts; those of tests/graph without
+# a row are as GRAPH says.
 SCRIPTS = [
     ("tests/check/race_test.py", "build/check-streams", "--full", ""),
     ("tests/check/edge_test.py", "build/check-streams", "", ""),
@@ -36,20 +37,10 @@ SCRIPTS = [
     ("tests/profile/page_test.py", "all build/report", "", "full"),
     ("tests/profile/damage_test.py", "all build/report build/san/report", "", "full"),
     ("tests/serve/serve_test.py", IN_QEMU, "", ""),
-    ("tests/graph/plan_test.py", "all build/graph", "", "onnx"),
-    ("tests/graph/operands_test.py", "all build/graph", "", "onnx"),
-    ("tests/graph/onnx_test.py", "all build/graph", "", "onnx"),
-    ("tests/graph/recurrent_test.py", "all build/graph", "", "onnx"),
-    ("tests/graph/fold_test.py", "build/graph", "", "onnx"),
-    ("tests/graph/sizes_test.py", "all build/graph", "", "onnx"),
-    ("tests/graph/calibrate_test.py", "all build/graph", "", "onnx"),
-    ("tests/graph/tune_test.py", "all build/graph", "", "onnx"),
-    ("tests/graph/end_test.py", "all build/graph", "", "onnx"),
-    ("tests/graph/tools_test.py", "all build/graph", "", "onnx"),
-    ("tests/graph/random_test.py", "all build/graph", "", "onnx"),
     ("tests/graph/decisions_test.py", "all build/graph", "", "full onnx"),
     ("tests/graph/real_test.py", "all build/graph", "", "full onnx npm"),
 ]
+GRAPH = ("all build/graph", "", "onnx")
 # With --full the same for longer: name, command, what make has to build.
 LONGER = [
     ("fuzz-long", f"{HOST} --times 200 fuzz/", HOST),
@@ -116,7 +107,9 @@ def on_host(full):
 def scripts(full):
     there = {word for word, good in (("full", full), ("onnx", os.path.exists(ONNX)),
                                      ("npm", shutil.which("npm"))) if good}
-    rows = {row[0]: row for row in SCRIPTS if set(row[3].split()) <= there}
+    listed = {row[0] for row in SCRIPTS}
+    others = [(path, *GRAPH) for path in find("tests/graph/*_test.py") if path not in listed]
+    rows = {row[0]: row for row in SCRIPTS + others if set(row[3].split()) <= there}
     for path, needs, longer, _ in rows.values():
         yield Program(short(path), [path, *longer.split() * full], needs.split(), [path])
 

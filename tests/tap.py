@@ -7,13 +7,17 @@
 #   check(NAME, problems)      ok if there are none: a list, of which the first few are shown
 #   skip(NAME, reason)         neither good nor bad
 #   done()                     the plan; returns the exit status, 1 if something failed
+#   @test                      a function that returns a list of problems
+#   main(SUITE)                checks those, or the ones that the command line names; as done()
 #
 # To standard output; those that run in gdb, which writes what it likes there, set `to`.
 import os
+import sys
 
 MOST = 8  # problems of a verdict that are shown
 to = 1
 count = failed = 0
+tests = []
 
 
 def ok(good, name, reason=""):
@@ -40,3 +44,15 @@ def say(line):
 def done():
     say(f"1..{count}")
     return 1 if failed or not count else 0
+
+
+def test(what):
+    tests.append(what)
+    return what
+
+
+def main(suite):
+    for one in tests:
+        if len(sys.argv) < 2 or one.__name__ in sys.argv[1:]:
+            check(f"{suite}/{one.__name__}", one())
+    return done()

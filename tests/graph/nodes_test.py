@@ -14,7 +14,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.dont_write_bytecode = True
 sys.path[:0] = [ROOT + "/tests", ROOT + "/tests/graph"]
 import tap  # noqa: E402
-from model import Graph, Model  # noqa: E402
+from model import Graph, Model, differs  # noqa: E402
+from tap import test  # noqa: E402
 
 random = np.random.default_rng(1)
 FULL = os.environ.get("FULL") or len(sys.argv) > 1
@@ -24,23 +25,7 @@ def noise(*shape):
     return random.standard_normal(shape).astype(np.float32)
 
 
-def differs(got, want, bound):
-    """By more than that share of the largest element."""
-    if got is None or got.shape != want.shape:
-        return f"{None if got is None else got.shape}, want {want.shape}"
-    error = np.abs(got.astype(np.float64) - want).max() / max(np.abs(want).max(), 1e-30)
-    return "" if error <= bound else f"off by {error:.2g} of the largest element"
-
-
 # --- tests, each a list of what is wrong ---
-
-TESTS = []
-
-
-def test(what):
-    TESTS.append(what)
-    return what
-
 
 @test
 def products_by_planes():
@@ -193,12 +178,5 @@ def branches():
     return wrong
 
 
-def main():
-    os.makedirs(f"{ROOT}/build/test", exist_ok=True)
-    for one in TESTS:
-        if len(sys.argv) < 2 or one.__name__ in sys.argv[1:]:
-            tap.check(f"nodes/{one.__name__}", one())
-    return tap.done()
-
-
-sys.exit(main())
+os.makedirs(f"{ROOT}/build/test", exist_ok=True)
+sys.exit(tap.main("nodes"))

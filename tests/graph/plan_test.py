@@ -16,21 +16,14 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.dont_write_bytecode = True
 sys.path[:0] = [ROOT + "/tests", ROOT + "/tests/graph"]
 import tap  # noqa: E402
-from model import GRAPH, SALAI, Model, crc  # noqa: E402
+from model import GRAPH, SALAI, Model, crc, differs  # noqa: E402
+from tap import test  # noqa: E402
 
 random = np.random.default_rng(1)
 
 
 def noise(*shape, of=np.float32):
     return random.standard_normal(shape).astype(of)
-
-
-def differs(got, want, bound):
-    """By more than that share of the largest element."""
-    if got is None or got.shape != want.shape:
-        return f"{None if got is None else got.shape}, want {want.shape}"
-    error = np.abs(got.astype(np.float64) - want).max() / max(np.abs(want).max(), 1e-30)
-    return "" if error <= bound else f"off by {error:.2g} of the largest element"
 
 
 def conv(x, w, bias, stride, pad, groups=1):
@@ -51,14 +44,6 @@ def conv(x, w, bias, stride, pad, groups=1):
 
 
 # --- tests, each a list of what is wrong ---
-
-TESTS = []
-
-
-def test(what):
-    TESTS.append(what)
-    return what
-
 
 def long_test(what):  # for FULL alone
     return test(what) if os.environ.get("FULL") or len(sys.argv) > 1 else what
@@ -470,12 +455,5 @@ def every_candidate_is_explained():
     return wrong
 
 
-def main():
-    os.makedirs(f"{ROOT}/build/test", exist_ok=True)
-    for one in TESTS:
-        if len(sys.argv) < 2 or one.__name__ in sys.argv[1:]:
-            tap.check(f"plan/{one.__name__}", one())
-    return tap.done()
-
-
-sys.exit(main())
+os.makedirs(f"{ROOT}/build/test", exist_ok=True)
+sys.exit(tap.main("plan"))
