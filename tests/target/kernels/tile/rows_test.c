@@ -67,6 +67,24 @@ static bool is_right(const float *y, const float *x, unsigned columns)
     return right;
 }
 
+/* The same bytes by any of n numbers of cores, as far as there are so many. */
+static bool is_same_by(const unsigned *cores, unsigned n, const float *one,
+                       const float *x, uint32_t rows, uint32_t columns)
+{
+    size_t bytes = (size_t)rows * columns * sizeof(*one);
+    float *some = malloc(bytes);
+    bool same = true;
+
+    for (unsigned i = 0; i < n && same; i++) {
+        if (cores[i] <= chip_cores()) {
+            run(some, x, rows, columns, cores[i]);
+            same = memcmp(one, some, bytes) == 0;
+        }
+    }
+    free(some);
+    return same;
+}
+
 /* Rows without a number that is the greatest, or whose greatest is infinite, come to NaN, and
  * no other row does; all with the same bytes whoever computes them. Rows are chunks, and the
  * last group has fewer. */
@@ -74,7 +92,7 @@ TEST(tile_rows, any_number_of_cores)
 {
     static const unsigned cores[] = {2, 7, 12, 32}; /* groups of 4, 2, 1 */
     float *x = data_make("test", TYPE_F32, ROWS * COLUMNS, 1);
-    float *one = malloc(BYTES), *some = malloc(BYTES);
+    float *one = malloc(BYTES);
 
     x[3 * COLUMNS + 17] = NAN;
     x[5 * COLUMNS + 8000] = INFINITY;
@@ -90,16 +108,9 @@ TEST(tile_rows, any_number_of_cores)
     CHECK_EQ(one[7 * COLUMNS] == 1.0F / (COLUMNS / 2) && one[7 * COLUMNS + 1] == 0, 1);
     CHECK(is_right(one, x, COLUMNS) &&
           is_right(one + 65 * COLUMNS, x + 65 * COLUMNS, COLUMNS));
-    for (unsigned i = 0; i < sizeof(cores) / sizeof(cores[0]); i++) {
-        if (cores[i] > chip_cores()) {
-            continue;
-        }
-        run(some, x, ROWS, COLUMNS, cores[i]);
-        CHECK(memcmp(one, some, BYTES) == 0);
-    }
+    CHECK(is_same_by(cores, sizeof(cores) / sizeof(cores[0]), one, x, ROWS, COLUMNS));
     free(x);
     free(one);
-    free(some);
 }
 
 /* Rows that L1 does not hold. In some of them what has no number, what is infinite or what is
@@ -108,7 +119,7 @@ TEST(tile_rows, longer_than_l1)
 {
     static const unsigned cores[] = {7, 32};
     float *x = data_make("test", TYPE_F32, FAR_ROWS * FAR_COLUMNS, 1);
-    float *one = malloc(FAR_BYTES), *some = malloc(FAR_BYTES);
+    float *one = malloc(FAR_BYTES);
 
     x[1 * FAR_COLUMNS + 17] = NAN;
     x[2 * FAR_COLUMNS + 70000] = INFINITY;
@@ -127,13 +138,8 @@ TEST(tile_rows, longer_than_l1)
     CHECK(one[4 * FAR_COLUMNS + 40000] == 1.0F / ((FAR_COLUMNS - 40000) / 2));
     CHECK(is_right(one, x, FAR_COLUMNS));
     CHECK(is_right(one + 5 * FAR_COLUMNS, x + 5 * FAR_COLUMNS, FAR_COLUMNS));
-    for (unsigned i = 0; i < sizeof(cores) / sizeof(cores[0]); i++) {
-        if (cores[i] <= chip_cores()) {
-            run(some, x, FAR_ROWS, FAR_COLUMNS, cores[i]);
-            CHECK(memcmp(one, some, FAR_BYTES) == 0);
-        }
-    }
+    CHECK(is_same_by(cores, sizeof(cores) / sizeof(cores[0]), one, x, FAR_ROWS,
+                     FAR_COLUMNS));
     free(x);
     free(one);
-    free(some);
 }
