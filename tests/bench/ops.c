@@ -226,6 +226,10 @@ struct sum {
     double limit, least, error; /* cycles; bytes of operands and results; of its bound */
     uint64_t bytes;             /* to and from GM */
     uint64_t macs;
+    /* What a launch is priced at, what the pipe is busy that is it most: cycles; and which
+     * pipes these are, a bit each. */
+    uint64_t price, busy;
+    unsigned pipes;
 };
 
 /* A step being run. */
@@ -256,6 +260,16 @@ static uint64_t gm_bytes(const struct launch_report *r)
     return r->chip[PIPE_MTE2].bytes_read + (out ? out : r->chip[PIPE_FIX].bytes_written);
 }
 
+static enum pipe busiest(const struct launch_report *r)
+{
+    enum pipe most = PIPE_MTE2;
+
+    for (unsigned i = 0; i < NPU_PIPES; i++) {
+        most = r->chip[i].busy > r->chip[most].busy ? (enum pipe)i : most;
+    }
+    return most;
+}
+
 static int measure(const struct opdesc *op, struct sum *sum)
 {
     static struct sched_report text;
@@ -277,6 +291,9 @@ static int measure(const struct opdesc *op, struct sum *sum)
     sum->call += r.call;
     sum->span += r.span;
     sum->limit += work_limit(&work, 0).cycles;
+    sum->price += r.price;
+    sum->busy += r.chip[busiest(&r)].busy;
+    sum->pipes |= 1u << busiest(&r);
     sum->least += work.gm_read + work.gm_written;
     sum->bytes += gm_bytes(&r);
     sum->macs += work.macs;
@@ -355,6 +372,9 @@ static void add_times(struct sum *to, const struct sum *from, unsigned times)
     to->least += times * from->least;
     to->bytes += times * from->bytes;
     to->macs += times * from->macs;
+    to->price += times * from->price;
+    to->busy += times * from->busy;
+    to->pipes |= from->pipes;
     to->error = from->error > to->error ? from->error : to->error;
 }
 
@@ -406,6 +426,14 @@ static bool has_path(const struct row *row)
     return o && o->name;
 }
 
+/* Behind a comma: the one pipe, or `pipes`. */
+static void print_pipe(unsigned pipes)
+{
+    bool one = (pipes & (pipes - 1)) == 0;
+
+    printf(",%s", one ? pipe_name((enum pipe)__builtin_ctz(pipes)) : "pipes");
+}
+
 /* Of a fused one, behind two commas. */
 static void print_claim(const struct row *row)
 {
@@ -427,11 +455,13 @@ static int print_row(const struct row *row, const char *form)
     if (status != RUN_OK) {
         return status;
     }
-    printf("%s,%s,\"%s\",%u,%llu,%llu,%.0f,%llu,%.0f,%.3f,%llu,%u", row->what, form,
-           first ? strchr(first, ' ') + 1 : "53 convolutions, 224 x 224", sum.launches,
-           (unsigned long long)sum.call, (unsigned long long)sum.span, sum.limit,
-           (unsigned long long)sum.bytes, sum.least, sum.error,
-           (unsigned long long)sum.macs, (unsigned)chip_cost(COST_CLOCK_KHZ));
+    printf("%s,%s,\"%s\",%u,%llu,%llu,%.0f,%llu,%.0f,%.3f,%llu,%u,%llu,%llu", row->what,
+           form, first ? strchr(first, ' ') + 1 : "53 convolutions, 224 x 224",
+           sum.launches, (unsigned long long)sum.call, (unsigned long long)sum.span,
+           sum.limit, (unsigned long long)sum.bytes, sum.least, sum.error,
+           (unsigned long long)sum.macs, (unsigned)chip_cost(COST_CLOCK_KHZ),
+           (unsigned long long)sum.price, (unsigned long long)sum.busy);
+    print_pipe(sum.pipes);
     print_claim(row);
     return RUN_OK;
 }
@@ -440,7 +470,7 @@ static int print_row(const struct row *row, const char *form)
 static int bench_ops(int argc, char **argv)
 {
     printf("what,form,shape,launches,cycles,span,limit,bytes,least bytes,error,"
-           "multiply-adds,kHz,claimed gain,claimed bytes %%\n");
+           "multiply-adds,kHz,launch cycles,busy,pipe,claimed gain,claimed bytes %%\n");
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct row *row = &rows[i];
         int status;
