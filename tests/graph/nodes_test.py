@@ -88,18 +88,22 @@ def attentions():
          ("Attention", "q k v bits", "masked", {"scale": 0.5, "softcap": 2.0}),
          ("Attention", "q k v", "causal", {"is_causal": 1}),
          ("Attention", "q k v  pk pv", "behind k2 v2"),
+         ("Attention", "q k v  pk pv", "after k3 v3", {"is_causal": 1}),
          ("Attention", "fq fk fv", "rows", {"q_num_heads": 4, "kv_num_heads": 2})],
         {"q": q, "k": k, "v": v, "mask": mask, "bits": bits, "pk": past[0], "pv": past[1],
          "fq": flat[0], "fk": flat[1], "fv": flat[2]},
         {"plain": attention(q, k, v), "added": attention(q, k, v, mask), "s": scores + mask,
          "masked": attention(q, k, v, np.where(bits, 0, -np.inf), 0.5, 2),
          "causal": attention(q, k, v, sees), "behind": attention(q, *longer),
+         "after": attention(q, *longer, np.where(np.tri(5, 10, 3) > 0, 0, -np.inf)),
          "k2": longer[0], "v2": longer[1],
          "rows": attention(q, k, v).transpose(0, 2, 1, 3).reshape(2, 5, -1)})
     inside = np.arange(7) < lengths.reshape(-1, 1, 1, 1)
-    return wrong + checked([("Attention", "q k v    n", "y")],
-                           {"q": q, "k": k, "v": v, "n": lengths},
-                           {"y": attention(q, k, v, np.where(inside, 0, -np.inf))}, opset=24)
+    short = np.pad(mask[:, :4], ((0, 0), (0, 3)), constant_values=-np.inf)
+    return wrong + checked([("Attention", "q k v    n", "y"), ("Attention", "q k v m", "short")],
+                           {"q": q, "k": k, "v": v, "n": lengths, "m": mask[:, :4].copy()},
+                           {"y": attention(q, k, v, np.where(inside, 0, -np.inf)),
+                            "short": attention(q, k, v, short)}, opset=24)
 
 
 @test
@@ -161,6 +165,52 @@ def casts():
                          {a: x.astype(a) for a in sources},
                          {f"{a}_{b}": x.astype(a).astype(b) for a, b in of}, opset=13, bound=0)
     return wrong
+
+
+@test
+def whole_numbers_in_order():
+    """The first of 32 bits, equal ones by their places; rests of numbers and of what is given."""
+    x = random.integers(-5, 5, (3, 40)).astype(np.int64)
+    x[:, ::3] += random.integers(-2**31 + 9, 2**31 - 9, (3, 14))
+    x[x == 0] = 5
+    up, down = np.argsort(x, 1, "stable"), np.argsort(-x, 1, "stable")[:, :7]
+    return checked([("TopK", "x seven", "most at"), ("TopK", "x all", " up", {"largest": 0}),
+                    ("TopK", "b seven", "small", {"axis": 0}),
+                    ("Mod", "x seven", "rest"), ("Mod", "eleven x", "other"),
+                    ("Div", "x eleven", "share")],
+                   {"x": x, "b": x.astype(np.int8).T.copy()},
+                   {"most": np.take_along_axis(x, down, 1), "at": down, "up": up,
+                    "small": -np.sort(-x.astype(np.int8).astype(np.int64).T, 0)[:7],
+                    "rest": np.mod(x, 7), "other": np.mod(np.int64(11), x),
+                    "share": np.trunc(x / 11)},
+                   {"seven": np.int64([7]), "all": np.int64([40]), "eleven": np.int64(11)},
+                   bound=0)
+
+
+@test
+def normalised_and_scattered():
+    """By norms of lines; by what a batch has; rows put into a cache where each of a batch says."""
+    x, cache, rows = noise(2, 3, 4), noise(2, 2, 5, 3), noise(2, 2, 3, 3)
+    g, b, mean, var = noise(3), noise(3), noise(3), np.abs(noise(3))
+    wide = x.astype(np.float64)
+    of, by = wide.mean((0, 2)), wide.var((0, 2))
+    put = [cache.copy(), cache.copy()]
+    for i in range(6):
+        put[0][i // 3, :, (2, 1)[i // 3] + i % 3] = rows[i // 3, :, i % 3]
+        put[1][i // 3, :, ((4, 3)[i // 3] + i % 3) % 5] = rows[i // 3, :, i % 3]
+    return checked([("LpNormalization", "x", "l2", {"axis": 1}), ("LpNormalization", "x", "l1",
+                                                                 {"p": 1}),
+                    ("BatchNormalization", "x g b m v", "y m2 v2", {"training_mode": 1}),
+                    ("TensorScatter", "c r at", "put"),
+                    ("TensorScatter", "c r round", "turned", {"mode": "circular"})],
+                   {"x": x, "c": cache, "r": rows, "m": mean, "v": var},
+                   {"l2": wide / np.sqrt((wide ** 2).sum(1, keepdims=True)),
+                    "l1": wide / np.abs(wide).sum(2, keepdims=True),
+                    "y": (wide - of[:, None]) / np.sqrt(by[:, None] + 1e-5) * g[:, None] +
+                         b[:, None],
+                    "m2": mean * 0.9 + of * 0.1, "v2": var * 0.9 + by * 0.1,
+                    "put": put[0], "turned": put[1]},
+                   {"g": g, "b": b, "at": np.int64([2, 1]), "round": np.int64([4, 3])}, opset=24)
 
 
 @test

@@ -70,23 +70,29 @@ static const char *biased(struct lower *l, const char *scores, struct heads q,
 {
     const struct tensor *mask = node_maybe(l->n, 3), *valid = node_maybe(l->n, 6);
     struct shape s = {.n = 2, .dim = {q.rows, k.rows}}, row = {.n = 1, .dim = {k.rows}};
+    int64_t past = node_maybe(l->n, 4) ? l->n->in[4]->shape.dim[2] : 0;
     double *to;
 
     if (mask) {
         int64_t have = mask->shape.n ? mask->shape.dim[mask->shape.n - 1] : 0;
-        if (have != k.rows && have != 1) {
+        bool shorter = l->g->opset >= 24 && have < k.rows;
+        if (have != k.rows && have != 1 && !shorter) {
             node_die(l->g, l->n, "a mask of %lld for %lld keys", (long long)have,
                      (long long)k.rows);
         }
         lower_text(l, mask->type == ELEM_BOOL ? "bias = Where($3, 0.0, low)\n"
                                               : "bias = Cast($3; to=1)\n");
-        lower_text(l, "masked = Add(%s, bias)\n", scores);
+        if (shorter) { /* nobody sees the keys behind it */
+            lower_text(l, "all = Pad(bias, [0, %lld], low, [-1])\n",
+                       (long long)(k.rows - have));
+        }
+        lower_text(l, "masked = Add(%s, %s)\n", scores, shorter ? "all" : "bias");
         scores = "masked";
     }
     if (node_int(l->n, "is_causal", 0)) {
         to = lower_value(l, "sees", ELEM_F32, &s);
         for (int64_t i = 0; i < q.rows * k.rows; i++) {
-            to[i] = i % k.rows <= i / k.rows ? 0 : -INFINITY;
+            to[i] = i % k.rows <= i / k.rows + past ? 0 : -INFINITY;
         }
         lower_text(l, "causal = Add(%s, sees)\n", scores);
         scores = "causal";
@@ -258,8 +264,8 @@ static void rms(struct graph *g, struct node *n)
 }
 
 const struct rule rules_attention[] = {
-    {.op = "Attention", .shape = attention, .lowers = true},
-    {.op = "RotaryEmbedding", .shape = rotary, .lowers = true},
-    {.op = "RMSNormalization", .shape = rms, .lowers = true},
+    {.op = "Attention", .shape = attention},
+    {.op = "RotaryEmbedding", .shape = rotary},
+    {.op = "RMSNormalization", .shape = rms},
     {0},
 };

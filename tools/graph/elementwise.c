@@ -392,6 +392,10 @@ static void divide_emit(struct emit *e, struct node *n)
     if (ints) {
         program_exact(&p);
     }
+    if (wide(n->out[0]) && !pow) { /* a number has no type of its own */
+        x = program_line(&p, graph_text("s32(%s)", x));
+        y = program_line(&p, graph_text("s32(%s)", y));
+    }
     x = n->in[0]->type == ELEM_I16 ? graph_text("f32(%s)", x) : x;
     y = n->in[1]->type == ELEM_I16 ? graph_text("f32(%s)", y) : y;
     if (pow) {

@@ -274,8 +274,8 @@ static void infer_node(struct graph *g, struct node *n)
         node_die(g, n, "nobody is given its result");
     }
     n->rule->shape(g, n);
-    if (n->rule->lowers) {
-        return;
+    if (n->n_out == 0) {
+        return; /* others are in its place */
     }
     if (n->rule->value && values_known(n)) {
         n->rule->value(g, n);

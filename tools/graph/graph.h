@@ -20,7 +20,7 @@ enum {
     GRAPH_RANK = 8,
     GRAPH_OPERANDS = 32, /* of a node, and results */
     GRAPH_OPSET_MIN = 1,
-    GRAPH_OPSET_MAX = 24,
+    GRAPH_OPSET_MAX = 25,
 };
 #define GRAPH_ELEMENTS (INT64_C(1) << 31) /* of a tensor, at most */
 /* Where whole numbers of a node are cut off: beyond all sizes and all that 32 bits have. */
@@ -79,7 +79,7 @@ struct attr {
     const char *const *strings;
     struct tensor *t;
     const void *graph, *within; /* in the file, and what it is in: graph_inline() */
-    bool asked;        /* by node_attr() */
+    bool asked;                 /* by node_attr() */
 };
 
 struct rule;
@@ -111,7 +111,8 @@ struct emit; /* emit.h */
 
 struct rule {
     const char *op;
-    /* Types and shapes of the results; their values, if all operands have theirs; steps. */
+    /* Types and shapes of the results, or other nodes in its place, lower.h; values, if all
+     * operands have theirs; steps. */
     void (*shape)(struct graph *g, struct node *n);
     void (*value)(struct graph *g, struct node *n);
     void (*emit)(struct emit *e, struct node *n);
@@ -120,7 +121,6 @@ struct rule {
     const void *own; /* of its family */
     bool alone;      /* its steps are no part of others */
     bool optional;   /* its first result may be left out */
-    bool lowers;     /* shape() puts other nodes in its place: lower.h */
 };
 
 /* Families of rules; each ends with an op of NULL. */

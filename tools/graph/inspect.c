@@ -106,7 +106,8 @@ static double flop_of(const struct node *n)
         return 2 * (double)tensor_count(a) * (double)tensor_count(b) /
                (double)b->shape.dim[0];
     }
-    if (n->rule->optional) { /* recurrent: weights of x and of states in each step */
+    if (n->rule->optional &&
+        n->n_in > 2) { /* recurrent: weights of x and of states in each step */
         return 2 * (double)(tensor_count(b) + tensor_count(n->in[2])) *
                (double)(a->shape.dim[0] * a->shape.dim[1]);
     }

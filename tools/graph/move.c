@@ -152,7 +152,10 @@ static unsigned split_sizes(const struct graph *g, struct node *n,
     unsigned axis = node_axis(g, n, node_int(n, "axis", 0), s->n);
     unsigned count = node_ints(g, n, "split", 1, size);
 
-    for (unsigned i = 0; i < n->n_out && count != n->n_out; i++) {
+    if (count && count != n->n_out) {
+        node_die(g, n, "%u parts for %u results", count, n->n_out);
+    }
+    for (unsigned i = 0; i < n->n_out && count == 0; i++) {
         int64_t even = (s->dim[axis] + n->n_out - 1) / n->n_out;
         int64_t rest = s->dim[axis] - (int64_t)i * even;
         size[i] = rest < even ? rest : even;
@@ -260,8 +263,9 @@ static struct range ranges(const struct graph *g, const struct node *n)
         b = by > 0 ? between(b, 0, size) : between(b, -1, size - 1);
         r.first[d] = a;
         r.step[d] = by;
-        r.shape.dim[d] = by > 0 ? (b > a ? (b - a + by - 1) / by : 0)
-                                : (a > b ? (a - b - by - 1) / -by : 0);
+        r.shape.dim[d] = size == 0 ? 0
+                         : by > 0  ? (b > a ? (b - a + by - 1) / by : 0)
+                                   : (a > b ? (a - b - by - 1) / -by : 0);
     }
     return r;
 }

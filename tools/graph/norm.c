@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tools/graph/emit.h"
+#include "tools/graph/lower.h"
 
 static void same_shape(struct graph *g, struct node *n)
 {
@@ -87,12 +88,48 @@ static void per_channel(const struct graph *g, struct node *n, unsigned last)
     }
 }
 
+/* By what this batch has, which the running mean and variance learn of. */
+static void batchnorm_training(struct graph *g, struct node *n)
+{
+    double keeps = node_float(n, "momentum", 0.9);
+    const char *axes = "0", *one = "1, -1";
+    struct lower l = lower_begin(g, n);
+
+    for (unsigned d = 2; d < n->in[0]->shape.n; d++) {
+        axes = graph_text("%s, %u", axes, d);
+        one = graph_text("%s, 1", one);
+    }
+    lower_text(&l,
+               "x = Cast($0; to=1)\nmean = ReduceMean(x; axes=[%s])\n"
+               "d = Sub(x, mean)\nq = Mul(d, d)\nvar = ReduceMean(q; axes=[%s])\n"
+               "e = Add(var, %.9g)\ns = Sqrt(e)\nz = Div(d, s)\n",
+               axes, axes, node_float(n, "epsilon", 1e-5));
+    lower_text(&l,
+               "g = Cast($1; to=1)\ngs = Reshape(g, [%s])\nb = Cast($2; to=1)\n"
+               "bs = Reshape(b, [%s])\nscaled = Mul(z, gs)\ny = Add(scaled, bs)\n"
+               "@0 = CastLike(y, $0)\n",
+               one, one);
+    for (unsigned i = 1; i < n->n_out && i < 3; i++) {
+        lower_text(&l,
+                   "of%u = Reshape(%s, [-1])\nnew%u = Mul(of%u, %.9g)\n"
+                   "was%u = Cast($%u; to=1)\nold%u = Mul(was%u, %.9g)\n"
+                   "now%u = Add(new%u, old%u)\n@%u = CastLike(now%u, $%u)\n",
+                   i, i == 1 ? "mean" : "var", i, i, 1 - keeps, i, 2 + i, i, i, keeps, i,
+                   i, i, i, i, 2 + i);
+    }
+    lower_end(&l);
+}
+
 static void batchnorm_shape(struct graph *g, struct node *n)
 {
-    if (node_int(n, "training_mode", 0) || n->n_in < 5) {
-        node_die(g, n, "in training");
+    if (n->n_in < 5 || (g->opset < 14 && n->n_out > 1 && !node_int(n, "is_test", 0))) {
+        node_die(g, n, "in training, as before opset 14");
     }
     per_channel(g, n, 4);
+    if (node_int(n, "training_mode", 0)) {
+        batchnorm_training(g, n);
+        return;
+    }
     same_shape(g, n);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tools/graph/emit.h"
+#include "tools/graph/lower.h"
 
 /* --- TopK --- */
 
@@ -15,6 +16,45 @@ static int64_t first_of(const struct graph *g, const struct node *n)
 
     (void)node_int(n, "sorted", 1);
     return k ? k->i : elem_whole(node_number(g, n, 1));
+}
+
+/* Whole numbers of 32 bits: by their lower halves, then, in that order, by the upper ones, since
+ * equal ones keep theirs. Of fewer bits: as float32, which has them all. */
+static void top_k_whole(struct graph *g, struct node *n, int64_t k)
+{
+    const struct tensor *x = n->in[0];
+    bool wide = x->type == ELEM_I64 || x->type == ELEM_I32;
+    unsigned axis = node_axis(g, n, node_int(n, "axis", -1), x->shape.n);
+    long long all = x->shape.dim[axis], first = k;
+    int largest = node_int(n, "largest", 1) != 0;
+    struct lower l = lower_begin(g, n);
+
+    if (wide) {
+        lower_text(&l,
+                   "half = CastLike(65536i, $0)\nrest = Mod($0, half)\n"
+                   "above = Sub($0, rest)\nshare = Div(above, half)\n"
+                   "low = Cast(rest; to=1)\nhigh = Cast(share; to=1)\n"
+                   "sorted, at = TopK(low, [%lld]; axis=%u, largest=%d)\n"
+                   "in_order = GatherElements(high, at; axis=%u)\n"
+                   "best, which = TopK(in_order, [%lld]; axis=%u, largest=%d)\n"
+                   "place = GatherElements(at, which; axis=%u)\n",
+                   all, axis, largest, axis, first, axis, largest, axis);
+    } else {
+        lower_text(&l,
+                   "wide = Cast($0; to=1)\n"
+                   "best, place = TopK(wide, [%lld]; axis=%u, largest=%d)\n",
+                   first, axis, largest);
+    }
+    if (n->out[0]) {
+        lower_text(&l,
+                   wide ? "@0 = GatherElements($0, place; axis=%u)\n"
+                        : "@0 = CastLike(best, $0)\n",
+                   axis);
+    }
+    if (n->n_out > 1 && n->out[1]) {
+        lower_text(&l, "@1 = Identity(place)\n");
+    }
+    lower_end(&l);
 }
 
 static void top_k_shape(struct graph *g, struct node *n)
@@ -28,8 +68,13 @@ static void top_k_shape(struct graph *g, struct node *n)
         node_die(g, n, "the first %lld of %lld", (long long)k,
                  (long long)x->shape.dim[axis]);
     }
+    if (x->type == ELEM_I64 || x->type == ELEM_I32 || x->type == ELEM_I16 ||
+        x->type == ELEM_I8 || x->type == ELEM_U8) {
+        top_k_whole(g, n, k);
+        return;
+    }
     if (x->type != ELEM_F32 && x->type != ELEM_F16) {
-        node_die(g, n, "of %s: floats are sorted here", elem_text(x->type));
+        node_die(g, n, "of %s", elem_text(x->type));
     }
     to.dim[axis] = k;
     tensor_is(g, n, 0, x->type, &to);
@@ -93,6 +138,7 @@ const struct rule rules_order[] = {
      .shape = top_k_shape,
      .emit = top_k_emit,
      .wants = 1 << 1,
-     .alone = true},
+     .alone = true,
+     .optional = true},
     {0},
 };

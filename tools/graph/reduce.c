@@ -76,12 +76,13 @@ static const struct reduce any_of = {.text = "$0|any|$0"}, all_of = {.text = "$0
 uint32_t reduce_axes(const struct graph *g, const struct node *n)
 {
     unsigned rank = n->in[0]->shape.n, count;
+    bool none = node_int(n, "noop_with_empty_axes", 0) != 0;
     int64_t axis[GRAPH_OPERANDS];
     uint32_t all = (1u << rank) - 1, axes = 0;
 
     count = node_ints(g, n, "axes", 1, axis);
     if (count == 0) {
-        return node_int(n, "noop_with_empty_axes", 0) ? 0 : all;
+        return none ? 0 : all;
     }
     for (unsigned i = 0; i < count; i++) {
         axes |= 1u << node_axis(g, n, axis[i], rank);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators that are a few others: AffineGrid, Col2Im, MaxUnpool, DFT, STFT, Det, BitShift, If.
+ * Operators that are a few others: AffineGrid, Col2Im, MaxUnpool, DFT, STFT, Det, BitShift,
+ * LpNormalization, TensorScatter, If.
  */
 #include <math.h>
 #include <string.h>
@@ -335,6 +336,64 @@ static void bit_shift(struct graph *g, struct node *n)
     lower_end(&l);
 }
 
+/* --- LpNormalization: by the norm of a line --- */
+
+static void lp_normalization(struct graph *g, struct node *n)
+{
+    int64_t p = node_int(n, "p", 2);
+    unsigned axis = node_axis(g, n, node_int(n, "axis", -1), node_in(g, n, 0)->shape.n);
+    struct lower l = lower_begin(g, n);
+
+    if (p != 1 && p != 2) {
+        node_die(g, n, "p is %lld: 1 or 2", (long long)p);
+    }
+    lower_text(&l,
+               "x = Cast($0; to=1)\nnorm = ReduceL%lld(x; axes=[%u])\n"
+               "y = Div(x, norm)\n@0 = CastLike(y, $0)\n",
+               (long long)p, axis);
+    lower_end(&l);
+}
+
+/* --- TensorScatter: rows of a cache from where each of the batch says --- */
+
+static void tensor_scatter(struct graph *g, struct node *n)
+{
+    const struct shape *cache = &node_in(g, n, 0)->shape, *s = &node_in(g, n, 1)->shape;
+    unsigned axis = node_axis(g, n, node_int(n, "axis", -2), cache->n);
+    const struct attr *mode = node_attr(n, "mode");
+    bool circular = mode && mode->s && strcmp(mode->s, "circular") == 0;
+    struct shape row = {.n = cache->n}, like = *cache;
+    struct lower l = lower_begin(g, n);
+    const char *batch = "", *sizes = "";
+    double *to;
+
+    like.dim[axis] = s->n == cache->n ? s->dim[axis] : 0;
+    if (axis == 0 || !shape_equal(s, &like) || s->dim[axis] > cache->dim[axis] ||
+        (mode && !circular && !(mode->s && strcmp(mode->s, "linear") == 0))) {
+        node_die(g, n, "rows of %s along axis %u of %s", shape_text(s), axis,
+                 shape_text(cache));
+    }
+    for (unsigned d = 0; d < s->n; d++) {
+        row.dim[d] = d == axis ? s->dim[d] : 1;
+        batch = graph_text("%s%s", batch, d ? ", 1" : "-1");
+        sizes = graph_text("%s%s%lld", sizes, d ? ", " : "", (long long)s->dim[d]);
+    }
+    to = lower_value(&l, "row", ELEM_I64, &row);
+    for (int64_t i = 0; i < s->dim[axis]; i++) {
+        to[i] = (double)i;
+    }
+    lower_text(&l,
+               node_maybe(n, 2) ? "first = Reshape($2, [%s])\nplace = Add(first, row)\n"
+                                : "place = Identity(row)\n",
+               batch);
+    if (circular) {
+        lower_text(&l, "inside = Mod(place, %lldi)\n", (long long)cache->dim[axis]);
+    }
+    lower_text(&l, "all = Expand(%s, [%s])\n@0 = ScatterElements($0, all, $1; axis=%u)\n",
+               circular ? "inside" : "place", sizes, axis);
+    lower_end(&l);
+}
+
 /* --- If: the branch that a condition, which is known, says --- */
 
 static void branch(struct graph *g, struct node *n)
@@ -351,13 +410,15 @@ static void branch(struct graph *g, struct node *n)
 }
 
 const struct rule rules_rewrite[] = {
-    {.op = "If", .shape = branch, .lowers = true, .wants = 1 << 0, .optional = true},
-    {.op = "AffineGrid", .shape = affine_grid, .lowers = true, .wants = 1 << 1},
-    {.op = "Col2Im", .shape = col2im, .lowers = true, .wants = 1 << 1 | 1 << 2},
-    {.op = "MaxUnpool", .shape = max_unpool, .lowers = true, .wants = 1 << 2},
-    {.op = "DFT", .shape = dft, .lowers = true, .wants = 1 << 1 | 1 << 2},
-    {.op = "STFT", .shape = stft, .lowers = true, .wants = 1 << 1 | 1 << 3},
-    {.op = "Det", .shape = det, .lowers = true},
-    {.op = "BitShift", .shape = bit_shift, .lowers = true},
+    {.op = "If", .shape = branch, .wants = 1 << 0, .optional = true},
+    {.op = "AffineGrid", .shape = affine_grid, .wants = 1 << 1},
+    {.op = "Col2Im", .shape = col2im, .wants = 1 << 1 | 1 << 2},
+    {.op = "MaxUnpool", .shape = max_unpool, .wants = 1 << 2},
+    {.op = "DFT", .shape = dft, .wants = 1 << 1 | 1 << 2},
+    {.op = "STFT", .shape = stft, .wants = 1 << 1 | 1 << 3},
+    {.op = "Det", .shape = det},
+    {.op = "LpNormalization", .shape = lp_normalization},
+    {.op = "TensorScatter", .shape = tensor_scatter},
+    {.op = "BitShift", .shape = bit_shift},
     {0},
 };

@@ -486,8 +486,8 @@ static void deform_conv(struct graph *g, struct node *n)
 }
 
 const struct rule rules_sample[] = {
-    {.op = "DeformConv", .shape = deform_conv, .lowers = true},
-    {.op = "GridSample", .shape = grid_sample, .lowers = true},
-    {.op = "RoiAlign", .shape = roi_align, .lowers = true},
+    {.op = "DeformConv", .shape = deform_conv},
+    {.op = "GridSample", .shape = grid_sample},
+    {.op = "RoiAlign", .shape = roi_align},
     {0},
 };

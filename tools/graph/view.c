@@ -37,7 +37,7 @@ static void reshape(struct graph *g, struct node *n)
     const struct shape *from = &node_in(g, n, 0)->shape;
     struct shape to = {0};
     int64_t size[GRAPH_OPERANDS], rest = 1, open = -1;
-    unsigned count = node_ints(g, n, NULL, 1, size);
+    unsigned count = node_ints(g, n, "shape", 1, size);
 
     if (count > GRAPH_RANK) {
         node_die(g, n, "%u dimensions, at most %d", count, GRAPH_RANK);
