@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "hal/chip.h"
+#include "tools/graph/pattern.h"
 #include "tools/graph/trial.h"
 #include "tools/graph/tune.h"
 
@@ -282,11 +283,14 @@ struct emit *emit_graph(struct graph *g, const struct rule_of_joining *rule)
         .g = g, .last = &e->steps, .last_group = &e->groups, .last_tried = &e->tried};
     if (rule) {
         e->rule = *rule;
+        pattern_groups(e);
     }
     for (struct node *n = g->nodes; n; n = n->next) {
         n->done = n->done || empty(n);
         if (!n->done) {
-            emit_node(e, n, rule != NULL);
+            if (!n->group) {
+                emit_node(e, n, rule != NULL);
+            }
             node_heard(g, n);
         }
     }

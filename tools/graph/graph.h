@@ -94,6 +94,7 @@ struct node {
     struct node *next;
     bool done;           /* its results are known, or views: no step computes it */
     struct group *group; /* emit.h: that computes it */
+    struct match *match; /* pattern.h: that it is part of */
     unsigned seen;       /* by a search */
     bool planes;         /* its products of F32 are by F16: planes.c */
 };

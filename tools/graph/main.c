@@ -74,7 +74,7 @@ static _Noreturn void usage(void)
             "usage: graph compile MODEL.onnx PLAN [--size NAME=N,N,..|A..B:STEP]...\n"
             "           [--in X.npy]...\n"
             "           [--no-fusion] [--no-norms] [--no-common] [--no-bags]\n"
-            "           [--no-dead]\n"
+            "           [--no-dead] [--no-patterns]\n"
             "           [--rule cycles|bytes] [--threshold PERCENT]\n"
             "           [--explain FILE] [--json FILE] [--before SVG] [--after SVG]\n"
             "           [--profile NAME] [--tuned FILE] [--keys FILE] [--tries N]\n"
@@ -123,6 +123,7 @@ static void leave_out(const char *option)
     if (strcmp(option, "--no-fusion") == 0) {
         fuse = false;
         (void)pass_off("bags");
+        (void)pass_off("patterns");
     } else if (!pass_off(option + strlen("--no-"))) {
         usage();
     }

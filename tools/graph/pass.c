@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "tools/graph/pattern.h"
+
 unsigned pass_uses(const struct graph *g, const struct tensor *t)
 {
     unsigned uses = 0;
@@ -167,6 +169,9 @@ struct pass passes[] = {
     {.name = "common", .what = "nodes that compute what others do", .run = common},
     {.name = "bags", .what = "bags of rows whose rows nobody wants", .run = fold_bags},
     {.name = "dead", .what = "nodes whose results nobody wants", .run = dead},
+    {.name = "patterns",
+     .what = "groups of nodes that a pattern describes",
+     .run = pattern_find},
     {.name = "planes",
      .what = "nodes whose products of F32 are by planes of F16",
      .run = product_planes},

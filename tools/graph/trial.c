@@ -283,7 +283,7 @@ uint64_t trial_behind(const struct step *s, struct trial_before *b)
 
 /* What the rule says of prices that are known; predictions that differ by less than 1 % are the
  * same. */
-static void decide(const struct rule_of_joining *rule, struct candidate *c)
+void trial_decide(const struct rule_of_joining *rule, struct candidate *c)
 {
     uint64_t cycles = c->before.cycles + c->alone.cycles;
     uint64_t bytes = c->before.bytes + c->alone.bytes;
@@ -323,7 +323,7 @@ void trial_weigh(const struct rule_of_joining *rule, const struct step *before,
         c->why = "one of the two cannot be done by itself";
     } else {
         c->known = true;
-        decide(rule, c);
+        trial_decide(rule, c);
     }
 }
 

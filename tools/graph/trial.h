@@ -37,6 +37,8 @@ enum { TRIAL_STEP = 2300 };
  * itself. The planner has to be able to do it, and the rule to want it. */
 void trial_weigh(const struct rule_of_joining *rule, const struct step *before,
                  const struct step *alone, const struct step *after, struct candidate *c);
+/* The same of prices that are known: c->before, c->alone and c->after. */
+void trial_decide(const struct rule_of_joining *rule, struct candidate *c);
 /* What one of copies takes on one core: price.c. */
 uint64_t price_copies(const struct move *moves, unsigned n);
 /* Forgets what it has been asked, whose memory goes away: for a process of several models. */
