@@ -112,7 +112,8 @@ def differs(got, want, bound):
     """By more than that share of the largest element."""
     if got is None or got.shape != want.shape:
         return f"{None if got is None else got.shape}, want {want.shape}"
-    error = np.abs(got.astype(np.float64) - want).max() / max(np.abs(want).max(), 1e-30)
+    error = np.abs(got.astype(np.float64) - want).max(initial=0)
+    error /= max(np.abs(want).max(initial=0), 1e-30)
     return "" if error <= bound else f"off by {error:.2g} of the largest element"
 
 

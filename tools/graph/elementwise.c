@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * What is computed element by element; see elementwise.def. Max, Min, Sum and Mean take any
- * number of operands, Clip limits that may be left out, Cast changes types; Div, Mod and Pow
- * of whole numbers take a few steps more.
+ * number of operands, Clip limits that may be left out, Cast changes types.
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/graph/emit.h"
+#include "tools/graph/elementwise.h"
 
 enum { ATTRS = 2, OPERANDS = 3 };
 
@@ -45,9 +44,9 @@ static bool whole(const struct tensor *t)
 
 /* --- shapes --- */
 
-/* Operand i as it is broadcast. Before opset 7 the second one began at an axis of the first;
- * PRelu's slopes were of the channels. */
-static struct shape operand_shape(const struct graph *g, const struct node *n, unsigned i)
+/* Before opset 7 the second one began at an axis of the first; PRelu's slopes were of the
+ * channels. */
+struct shape operand_shape(const struct graph *g, const struct node *n, unsigned i)
 {
     const struct shape *first = &node_in(g, n, 0)->shape;
     struct shape s = n->in[i]->shape;
@@ -65,7 +64,7 @@ static struct shape operand_shape(const struct graph *g, const struct node *n, u
     return s;
 }
 
-static struct shape broadcast(const struct graph *g, const struct node *n)
+struct shape operands_shape(const struct graph *g, const struct node *n)
 {
     struct shape shape = node_in(g, n, 0)->shape, next;
 
@@ -77,15 +76,15 @@ static struct shape broadcast(const struct graph *g, const struct node *n)
     return shape;
 }
 
-static const uint8_t *dims_of(const struct graph *g, const struct node *n, unsigned i,
-                              unsigned rank)
+const uint8_t *operand_axes(const struct graph *g, const struct node *n, unsigned i,
+                            unsigned rank)
 {
     return program_axes + (rank - operand_shape(g, n, i).n);
 }
 
 static void shape_of(struct graph *g, struct node *n)
 {
-    struct shape shape = broadcast(g, n);
+    struct shape shape = operands_shape(g, n);
     int result = own(n)->result;
 
     if (n->n_in != own(n)->operands) {
@@ -136,6 +135,31 @@ static void values(struct graph *g, struct node *n)
 
 /* --- steps --- */
 
+/* Of 8 bits: computed in 16, of which the lower ones are kept. */
+static bool wraps(const struct node *n)
+{
+    static const char *const op[] = {"Add", "Sub", "Mul", "Neg", "Abs", "Sum"};
+    bool does = false;
+
+    for (size_t i = 0; i < sizeof(op) / sizeof(op[0]); i++) {
+        does = does || strcmp(n->op, op[i]) == 0;
+    }
+    return does && (n->out[0]->type == ELEM_I8 || n->out[0]->type == ELEM_U8);
+}
+
+static const char *in_16(struct program *p, const char *x)
+{
+    return wraps(p->n) ? program_line(p, graph_text("s16(%s)", x)) : x;
+}
+
+static const char *in_8(const struct program *p, const char *x)
+{
+    return !wraps(p->n) ? x
+           : p->n->out[0]->type == ELEM_U8
+               ? graph_text("u8(and(%s, s16(255)))", x)
+               : graph_text("s8(and((%s) + s16(128), s16(255)) - s16(128))", x);
+}
+
 static void emit(struct emit *e, struct node *n)
 {
     unsigned rank = n->out[0]->shape.n;
@@ -145,14 +169,19 @@ static void emit(struct emit *e, struct node *n)
 
     attributes(n, number, attr);
     for (unsigned i = 0; i < n->n_in; i++) {
-        in[i] = program_in(&p, n->in[i], dims_of(e->g, n, i, rank));
+        in[i] = in_16(&p, program_in(&p, n->in[i], operand_axes(e->g, n, i, rank)));
+    }
+    if (n->n_in > 1 && n->in[1]->type == ELEM_BOOL) {
+        text = strcmp(n->op, "Equal") == 0   ? "not(xor($0, $1))"
+               : strcmp(n->op, "Where") == 0 ? "or(and($0, $1), and(not($0), $2))"
+                                             : text;
     }
     while ((line = strchr(text, '\n')) != NULL) {
         const char *one = graph_text("%.*s", (int)(line - text), text);
         p.group->body = graph_text("%s    %s\n", p.group->body, text_with(one, in, attr));
         text = line + 1;
     }
-    program_out(&p, n->out[0], program_axes, text_with(text, in, attr),
+    program_out(&p, n->out[0], program_axes, in_8(&p, text_with(text, in, attr)),
                 own(n)->result == RESULT_BOOL || n->out[0]->type == ELEM_BOOL);
 }
 
@@ -160,7 +189,7 @@ static void emit(struct emit *e, struct node *n)
 
 static void many_shape(struct graph *g, struct node *n)
 {
-    struct shape shape = broadcast(g, n);
+    struct shape shape = operands_shape(g, n);
 
     tensor_is(g, n, 0, node_in(g, n, 0)->type, &shape);
 }
@@ -198,7 +227,8 @@ static void many_emit(struct emit *e, struct node *n)
     const char *sum = NULL;
 
     for (unsigned i = 0; i < n->n_in; i++) {
-        const char *x = program_in(&p, n->in[i], program_axes_of(n->in[i], rank));
+        const char *x =
+            in_16(&p, program_in(&p, n->in[i], program_axes_of(n->in[i], rank)));
         sum = !sum                        ? x
               : strcmp(n->op, "Max") == 0 ? graph_text("max(%s, %s)", sum, x)
               : strcmp(n->op, "Min") == 0 ? graph_text("min(%s, %s)", sum, x)
@@ -207,7 +237,7 @@ static void many_emit(struct emit *e, struct node *n)
     if (strcmp(n->op, "Mean") == 0) {
         sum = graph_text("(%s) / %u", sum, n->n_in);
     }
-    program_out(&p, n->out[0], program_axes, sum, false);
+    program_out(&p, n->out[0], program_axes, in_8(&p, sum), false);
 }
 
 /* --- Clip --- */
@@ -318,108 +348,6 @@ static void cast_emit(struct emit *e, struct node *n)
     program_out(&p, n->out[0], program_axes, x, to_mask);
 }
 
-/* --- Div, Mod, Pow: of floats, or of whole numbers --- */
-
-static double divide(const struct node *n, double x, double y)
-{
-    if (strcmp(n->op, "Pow") == 0) {
-        return pow(x, y);
-    }
-    if (strcmp(n->op, "Div") == 0) {
-        return whole(n->out[0]) ? (y ? trunc(x / y) : 0) : x / y;
-    }
-    return node_int(n, "fmod", 0) ? fmod(x, y) : y ? x - y * floor(x / y) : 0;
-}
-
-static void divide_values(struct graph *g, struct node *n)
-{
-    double *to = tensor_values(n->out[0]);
-    int64_t at[GRAPH_RANK] = {0}, e = 0;
-
-    if (tensor_count(n->out[0]) == 0) {
-        return;
-    }
-    do {
-        struct shape s = operand_shape(g, n, 1);
-        double x = n->in[0]->value[shape_at(&n->in[0]->shape, &n->out[0]->shape, at)];
-        to[e++] = divide(n, x, n->in[1]->value[shape_at(&s, &n->out[0]->shape, at)]);
-    } while (shape_step(&n->out[0]->shape, at));
-}
-
-static void divide_shape(struct graph *g, struct node *n)
-{
-    struct shape shape = broadcast(g, n);
-
-    (void)node_in(g, n, 1);
-    tensor_is(g, n, 0, node_in(g, n, 0)->type, &shape);
-}
-
-static bool wide(const struct tensor *t)
-{
-    return t->type == ELEM_I64 || t->type == ELEM_I32;
-}
-
-/* x / y of 32 bits, towards 0, by floats: the quotient of what the first one leaves is exact,
- * but for one, which the rest tells. */
-static const char *whole_quotient(struct program *p, const char *x, const char *y)
-{
-    const char *q, *r, *more, *toward;
-
-    q = program_line(p, graph_text("s32(trunc(f32(%s) / f32(%s)))", x, y));
-    r = program_line(p, graph_text("%s - %s * %s", x, q, y));
-    more = program_line(p, graph_text("s32(trunc(f32(%s) / f32(%s)))", r, y));
-    q = program_line(p, graph_text("%s + %s", q, more));
-    r = program_line(p, graph_text("%s - %s * %s", x, q, y));
-    /* A rest of another sign than x, or as large as y: one more or less. */
-    toward = program_line(p, graph_text("s32(where(xor(%s < 0, %s < 0), -1, 1))", x, y));
-    q = program_line(p,
-                     graph_text("where(and(%s != 0, xor(%s < 0, %s < 0)), %s - %s, %s)",
-                                r, r, x, q, toward, q));
-    r = program_line(p, graph_text("%s - %s * %s", x, q, y));
-    return graph_text("where(min(%s, -%s) <= min(%s, -%s), %s + %s, %s)", r, r, y, y, q,
-                      toward, q);
-}
-
-static void divide_emit(struct emit *e, struct node *n)
-{
-    unsigned rank = n->out[0]->shape.n;
-    struct program p = program_begin(e, n);
-    const char *x = program_in(&p, n->in[0], dims_of(e->g, n, 0, rank));
-    const char *y = program_in(&p, n->in[1], dims_of(e->g, n, 1, rank)), *q;
-    bool pow = strcmp(n->op, "Pow") == 0, mod = strcmp(n->op, "Mod") == 0;
-    bool c = node_int(n, "fmod", 0) != 0, ints = whole(n->out[0]);
-
-    if (ints) {
-        program_exact(&p);
-    }
-    if (wide(n->out[0]) && !pow) { /* a number has no type of its own */
-        x = program_line(&p, graph_text("s32(%s)", x));
-        y = program_line(&p, graph_text("s32(%s)", y));
-    }
-    x = n->in[0]->type == ELEM_I16 ? graph_text("f32(%s)", x) : x;
-    y = n->in[1]->type == ELEM_I16 ? graph_text("f32(%s)", y) : y;
-    if (pow) {
-        x = wide(n->in[0]) ? graph_text("f32(%s)", x) : x;
-        y = wide(n->in[1]) ? graph_text("f32(%s)", y) : y;
-        x = graph_text(ints ? "round(pow(%s, %s))" : "pow(%s, %s)", x, y);
-    } else if (wide(n->out[0])) {
-        q = program_line(&p, whole_quotient(&p, x, y));
-        if (mod) {
-            x = program_line(&p, graph_text("%s - %s * %s", x, q, y));
-            q = c ? x
-                  : graph_text("where(and(%s != 0, xor(%s < 0, %s < 0)), %s + %s, %s)", x,
-                               x, y, x, y, x);
-        }
-        x = q;
-    } else {
-        q = !ints && !mod ? graph_text("%s / %s", x, y)
-            : c || !mod   ? graph_text("trunc(%s / %s)", x, y)
-                          : graph_text("floor(%s / %s)", x, y);
-        x = mod ? graph_text("%s - %s * %s", x, y, q) : q;
-    }
-    program_out(&p, n->out[0], program_axes, x, false);
-}
-
 /* --- IsInf --- */
 
 static void isinf_shape(struct graph *g, struct node *n)
@@ -450,9 +378,6 @@ const struct rule rules_elementwise[] = {
     {.op = "Min", .shape = many_shape, .value = many_values, .emit = many_emit},
     {.op = "Sum", .shape = many_shape, .value = many_values, .emit = many_emit},
     {.op = "Mean", .shape = many_shape, .value = many_values, .emit = many_emit},
-    {.op = "Div", .shape = divide_shape, .value = divide_values, .emit = divide_emit},
-    {.op = "Mod", .shape = divide_shape, .value = divide_values, .emit = divide_emit},
-    {.op = "Pow", .shape = divide_shape, .value = divide_values, .emit = divide_emit},
     {.op = "IsInf", .shape = isinf_shape, .emit = isinf_emit},
     {.op = "Gelu", .shape = clip_shape, .value = gelu_values, .emit = gelu_emit},
     {.op = "Clip", .shape = clip_shape, .value = clip_values, .emit = clip_emit},

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tools/graph/emit.h"
+#include "tools/graph/lower.h"
 
 enum { COPIES = 256 /* kernels/graph/copy.c */ };
 
@@ -116,26 +117,56 @@ static void gather_emit(struct emit *e, struct node *n)
 
 /* --- GatherElements, ScatterElements --- */
 
-static void along_axis(const struct graph *g, const struct node *n)
+/* Of another dimension than the axis indices may have fewer than x: true. */
+static bool along_axis(const struct graph *g, const struct node *n)
 {
     const struct tensor *x = node_in(g, n, 0), *i = node_in(g, n, 1);
     unsigned axis = axis_of(g, n);
+    bool part = false;
 
     for (unsigned d = 0; d < x->shape.n; d++) {
         if (i->shape.n != x->shape.n ||
-            (d != axis && i->shape.dim[d] != x->shape.dim[d])) {
+            (d != axis && i->shape.dim[d] > x->shape.dim[d])) {
             node_die(g, n, "indices of %s into %s", shape_text(&i->shape),
                      shape_text(&x->shape));
         }
+        part = part || (d != axis && i->shape.dim[d] != x->shape.dim[d]);
     }
     for (int64_t k = 0; i->value && k < tensor_count(i); k++) {
         (void)inside(g, n, i->value[k], x->shape.dim[axis]);
     }
+    return part;
+}
+
+/* `part`: that of x which indices reach; its name. Without those of one dimension after the other
+ * it is `part1`, .. */
+static unsigned reached(struct lower *l, unsigned axis, unsigned of[GRAPH_RANK])
+{
+    const struct shape *x = &l->n->in[0]->shape, *i = &l->n->in[1]->shape;
+    unsigned parts = 0;
+
+    lower_text(l, "part0 = Identity($0)\n");
+    for (unsigned d = 0; d < x->n; d++) {
+        if (d != axis && i->dim[d] < x->dim[d]) {
+            of[parts++] = d;
+            lower_text(l, "part%u = Slice(part%u, [0], [%lld], [%u])\n", parts, parts - 1,
+                       (long long)i->dim[d], d);
+        }
+    }
+    return parts;
 }
 
 static void gather_elements_shape(struct graph *g, struct node *n)
 {
-    along_axis(g, n);
+    unsigned of[GRAPH_RANK], axis = axis_of(g, n);
+
+    if (along_axis(g, n)) {
+        struct lower l = lower_begin(g, n);
+        unsigned last = reached(&l, axis, of);
+        lower_text(&l, "@0 = GatherElements(part%u, $1; axis=%u)\n", last, axis);
+        lower_end(&l);
+        return;
+    }
     tensor_is(g, n, 0, n->in[0]->type, &n->in[1]->shape);
 }
 
@@ -167,10 +198,38 @@ static void updates(const struct graph *g, const struct node *n, const struct sh
     }
 }
 
+/* What indices do not reach goes behind what they do, dimension by dimension. */
+static void scatter_part(struct graph *g, struct node *n)
+{
+    unsigned of[GRAPH_RANK], axis = axis_of(g, n), last;
+    const struct attr *how = node_attr(n, "reduction");
+    struct lower l = lower_begin(g, n);
+    const struct shape *x = &n->in[0]->shape, *i = &n->in[1]->shape;
+
+    last = reached(&l, axis, of);
+    lower_text(&l, "new%u = ScatterElements(part%u, $1, $2; axis=%u, reduction=%s)\n",
+               last, last, axis, how && how->s ? how->s : "none");
+    while (last > 0) {
+        unsigned d = of[--last];
+        lower_text(&l,
+                   "rest%u = Slice(part%u, [%lld], [%lld], [%u])\n"
+                   "new%u = Concat(new%u, rest%u; axis=%u)\n",
+                   last, last, (long long)i->dim[d], (long long)x->dim[d], d, last,
+                   last + 1, last, d);
+    }
+    lower_text(&l, "@0 = Identity(new0)\n");
+    lower_end(&l);
+}
+
 static void scatter_elements_shape(struct graph *g, struct node *n)
 {
-    along_axis(g, n);
+    bool part = along_axis(g, n);
+
     updates(g, n, &n->in[1]->shape);
+    if (part) {
+        scatter_part(g, n);
+        return;
+    }
     tensor_is(g, n, 0, n->in[0]->type, &n->in[0]->shape);
 }
 
@@ -349,8 +408,8 @@ static void reverse_emit(struct emit *e, struct node *n)
     reverse_axes(e->g, n, &batch, &time);
     length = program_in(&p, n->in[1], program_axes + batch);
     at = program_count(&p, (uint8_t)time, x->shape.dim[time]);
-    at = program_line(&p, graph_text("where(%s < %s, %s - 1 - %s, %s)", at, length, length,
-                                     at, at));
+    at = program_line(
+        &p, graph_text("where(%s < %s, %s - 1 - %s, %s)", at, length, length, at, at));
     at = program_spread(&p, at, n->in[1], program_axes + batch, from, program_axes);
     program_out(&p, from, program_axes, at, false);
     s = operator_begin(e, n, "gather_elements", graph_text("--axis %u", time));

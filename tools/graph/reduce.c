@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tools/graph/emit.h"
+#include "tools/graph/lower.h"
 #include "tools/graph/pass.h"
 
 /* What is summed, how two are joined, and what the result is made of. */
@@ -103,13 +104,117 @@ static struct shape without(const struct shape *s, uint32_t axes, bool keep)
     return to;
 }
 
+/* --- of whole numbers of 32 bits, by parts of them that float32 has exactly --- */
+
+enum { WHOLE_SUM = 1 << 16 /* numbers of 8 bits in a sum of less than 2^24 */ };
+
+static bool is_wide(const struct tensor *t)
+{
+    return t->type == ELEM_I64 || t->type == ELEM_I32;
+}
+
+/* Dimensions as a list; keepdims. */
+static const char *over(const struct node *n, uint32_t axes)
+{
+    const char *list = "";
+
+    for (unsigned d = 0; d < n->in[0]->shape.n; d++) {
+        if (axes >> d & 1) {
+            list = graph_text("%s%s%u", list, *list ? ", " : "", d);
+        }
+    }
+    return graph_text("axes=[%s], keepdims=%d", list, node_int(n, "keepdims", 1) != 0);
+}
+
+/* Four sums of 8 bits each; the uppermost ones have a sign. */
+static void whole_sum(struct lower *l, uint32_t axes)
+{
+    const struct tensor *x = l->n->in[0];
+    const char *list = over(l->n, axes);
+    struct shape kept = without(&x->shape, axes, true);
+    int64_t count = tensor_count(x) / (shape_count(&kept) ? shape_count(&kept) : 1);
+
+    if (count > WHOLE_SUM) {
+        node_die(l->g, l->n, "of %lld whole numbers: at most %d", (long long)count,
+                 WHOLE_SUM);
+    }
+    lower_text(l, "byte = CastLike(256i, $0)\nx0 = Identity(of)\n");
+    for (unsigned i = 0; i < 4; i++) {
+        lower_text(l,
+                   i < 3 ? "r%u = Mod(x%u, byte)\nd%u = Sub(x%u, r%u)\n"
+                           "x%u = Div(d%u, byte)\n"
+                         : "r%u = Identity(x%u)\n",
+                   i, i, i, i, i, i + 1, i);
+        lower_text(l,
+                   "f%u = Cast(r%u; to=1)\ns%u = ReduceSum(f%u; %s)\n"
+                   "w%u = CastLike(s%u, $0)\n",
+                   i, i, i, i, list, i, i);
+    }
+    lower_text(l, "a3 = Mul(w3, byte)\nb2 = Add(a3, w2)\na2 = Mul(b2, byte)\n"
+                  "b1 = Add(a2, w1)\na1 = Mul(b1, byte)\nsum = Add(a1, w0)\n");
+}
+
+/* The upper halves decide; of those that are equal the lower ones. */
+static void whole_most(struct lower *l, uint32_t axes, bool most)
+{
+    const char *list = over(l->n, axes), *how = most ? "Max" : "Min";
+    const char *all = graph_text("%.*s1", (int)strlen(list) - 1, list); /* keepdims=1 */
+
+    lower_text(l,
+               "half = CastLike(65536i, $0)\nrest = Mod($0, half)\n"
+               "above = Sub($0, rest)\nshare = Div(above, half)\n"
+               "low = Cast(rest; to=1)\nhigh = Cast(share; to=1)\n"
+               "first = Reduce%s(high; %s)\nis = Equal(high, first)\n"
+               "some = Where(is, low, %s)\nsecond = Reduce%s(some; %s)\n",
+               how, all, most ? "-1.0" : "65536.0", how, list);
+    lower_text(l,
+               "upper = Reduce%s(high; %s)\nhead = CastLike(upper, $0)\n"
+               "tail = CastLike(second, $0)\nraised = Mul(head, half)\n"
+               "@0 = Add(raised, tail)\n",
+               how, list);
+}
+
+/* Whether it is one that can be computed so: other nodes are in its place then. */
+static bool whole_reduce(struct graph *g, struct node *n)
+{
+    const struct reduce *r = n->rule->own;
+    uint32_t axes = reduce_axes(g, n);
+    struct lower l;
+
+    if (!is_wide(n->in[0]) || n->in[0]->value || axes == 0 ||
+        !(r == &sum_of || r == &mean_of || r == &max_of || r == &min_of || r == &l1_of ||
+          r == &squares_of)) {
+        return false;
+    }
+    l = lower_begin(g, n);
+    if (r == &max_of || r == &min_of) {
+        whole_most(&l, axes, r == &max_of);
+    } else {
+        lower_text(&l, r == &l1_of        ? "of = Abs($0)\n"
+                       : r == &squares_of ? "of = Mul($0, $0)\n"
+                                          : "of = Identity($0)\n");
+        whole_sum(&l, axes);
+        if (r == &mean_of) {
+            struct shape kept = without(&n->in[0]->shape, axes, true);
+            lower_text(&l, "count = CastLike(%lldi, $0)\n@0 = Div(sum, count)\n",
+                       (long long)(tensor_count(n->in[0]) / shape_count(&kept)));
+        } else {
+            lower_text(&l, "@0 = Identity(sum)\n");
+        }
+    }
+    lower_end(&l);
+    return true;
+}
+
 static void shape_of(struct graph *g, struct node *n)
 {
     struct tensor *x = node_in(g, n, 0);
     struct shape to =
         without(&x->shape, reduce_axes(g, n), node_int(n, "keepdims", 1) != 0);
 
-    tensor_is(g, n, 0, x->type, &to);
+    if (tensor_count(x) == 0 || !whole_reduce(g, n)) {
+        tensor_is(g, n, 0, x->type, &to);
+    }
 }
 
 static void values(struct graph *g, struct node *n)
@@ -216,9 +321,22 @@ static void arg_shape(struct graph *g, struct node *n)
 {
     struct tensor *x = node_in(g, n, 0);
     unsigned axis = node_axis(g, n, node_int(n, "axis", 0), x->shape.n);
-    struct shape to = without(&x->shape, 1u << axis, node_int(n, "keepdims", 1) != 0);
+    int keep = node_int(n, "keepdims", 1) != 0;
+    struct shape to = without(&x->shape, 1u << axis, keep);
+    struct lower l;
 
-    tensor_is(g, n, 0, ELEM_I64, &to);
+    if (!is_wide(x) || shape_count(&to) == 0) {
+        tensor_is(g, n, 0, ELEM_I64, &to);
+        return;
+    }
+    l = lower_begin(g, n); /* where the one is */
+    lower_text(&l,
+               "best = Reduce%s($0; axes=[%u])\nis = Equal($0, best)\n"
+               "one = Cast(is; to=1)\n"
+               "@0 = ArgMax(one; axis=%u, keepdims=%d, select_last_index=%d)\n",
+               strcmp(n->op, "ArgMax") == 0 ? "Max" : "Min", axis, axis, keep,
+               node_int(n, "select_last_index", 0) != 0);
+    lower_end(&l);
 }
 
 static void arg_emit(struct emit *e, struct node *n)

@@ -67,6 +67,10 @@ static void flatten(struct graph *g, struct node *n)
     struct shape to = {.n = 2, .dim = {1, 1}};
 
     axis = axis < 0 ? axis + from->n : axis;
+    if (axis < 0 || axis > from->n) {
+        node_die(g, n, "axis %lld of %u dimensions", (long long)node_int(n, "axis", 1),
+                 from->n);
+    }
     for (unsigned d = 0; d < from->n; d++) {
         to.dim[d < axis ? 0 : 1] *= from->dim[d];
     }

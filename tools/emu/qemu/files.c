@@ -31,7 +31,7 @@ static struct {
         int lock;  /* the same file: the guest may have closed its handle */
         int dir;
         char part[NAME_MAX + 1], base[NAME_MAX + 1];
-    } output[16];
+    } output[32]; /* NPY_FILES of kernels/cli */
 } pending;
 
 static const struct TCGCPUOps *qemu;

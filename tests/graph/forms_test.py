@@ -1,0 +1,166 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""forms_test.py [NAME]...    forms of operators that exporters write and libonnx-testdata has not
+
+Sizes of 1 and none, axes from the end, numbers near the limits of their type, operands left out,
+what opset 7 wrote otherwise. Many nodes are one model, so that it is one run; results beside
+NumPy's. TAP on stdout."""
+
+import os
+import sys
+
+import numpy as np
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.dont_write_bytecode = True
+sys.path[:0] = [ROOT + "/tests", ROOT + "/tests/graph"]
+import tap  # noqa: E402
+from model import Model, differs  # noqa: E402
+from tap import test  # noqa: E402
+
+random = np.random.default_rng(5)
+whole = np.int64
+
+
+def noise(*shape):
+    return random.standard_normal(shape).astype(np.float32)
+
+
+def number(x):
+    return np.float32(x)
+
+
+def checked(rows, inputs, constants=None, opset=13, bound=2e-6):
+    """rows: (op, operands, results, what they are, one or several[, attributes])"""
+    made = [(row[0], row[1], row[2], *row[4:]) for row in rows]
+    want = {}
+    for row in rows:
+        names = [name for name in row[2].split(" ") if name]
+        want.update(zip(names, row[3] if len(names) > 1 else [row[3]]))
+    m = Model(made, inputs, " ".join(want), constants, opset=opset)
+    got, said = m.run() if not m.refused else ({}, m.refused)
+    bad = {name: differs(got.get(name), np.asarray(array, np.float64), bound)
+           for name, array in want.items()}
+    return [f"{name}: {what} {said}" for name, what in bad.items() if what]
+
+
+# --- tests, each a list of what is wrong ---
+
+@test
+def whole_numbers():
+    """Of 32 bits near their limits, sums of them; 8 bits wrap; truth as it is."""
+    q = np.array([2**31 - 1, -2**31, 5, -7], np.int32)
+    r, s = np.array([1, 2, -3, 3], np.int32), np.array([2**30, -2**30, 5, -7], np.int32)
+    u, v = np.array([250, 3, 200, 255], np.uint8), np.array([10, 5, 2, 255], np.uint8)
+    b, c = np.array([127, -128, 100, -1], np.int8), np.array([1, -1, 3, -128], np.int8)
+    t, f = np.array([1, 1, 0, 0], bool), np.array([1, 0, 1, 0], bool)
+    big = random.integers(-2**24, 2**24, (5, 70))
+    big[2] += 2**31 - 2**26
+    return checked(
+        [("Div", "q r", "q:r", [2**31 - 1, -2**30, -1, -2]),
+         ("Mod", "q r", "q%r", [0, 0, -1, 2]), ("Mul", "s r", "s*r", s * r),
+         ("Max", "q r", "top", np.maximum(q, r)), ("Less", "q r", "less", q < r),
+         ("Clip", "q lo hi", "cut", np.clip(q, -6, 2**30)),
+         ("Add", "u v", "u+v", u + v), ("Sub", "u v", "u-v", u - v), ("Mul", "u v", "u*v", u * v),
+         ("Add", "b c", "b+c", b + c), ("Mul", "b c", "b*c", b * c), ("Neg", "b", "-b", -b),
+         ("Equal", "t f", "same", t == f), ("Where", "t f yes", "either", np.where(t, f, True)),
+         ("Cast", "half", "is", [1, 0, 1], {"to": 9}),
+         ("ReduceSum", "big over", "sum", big.sum(1).astype(np.int32), {"keepdims": 0}),
+         ("ReduceMax", "big", "most", big.max(0, keepdims=True), {"axes": [0]}),
+         ("ReduceMin", "big", "least", big.min(), {"keepdims": 0}),
+         ("ArgMax", "big", "which", big.argmax(1), {"axis": 1, "keepdims": 0})],
+        {"q": q, "r": r, "s": s, "u": u, "v": v, "b": b, "c": c, "t": t, "f": f, "big": big,
+         "half": number([0.5, -0.0, np.nan])},
+        {"lo": np.int32(-6), "hi": np.int32(2**30), "yes": np.array(True), "over": whole([-1])},
+        bound=0)
+
+
+@test
+def shapes():
+    """No dimension and one of 1, axes from the end, nothing; what is given back as it came."""
+    x, a, b = noise(2, 3, 4), noise(3, 1, 4), noise(1, 5, 1)
+    return checked(
+        [("Add", "one two", "sum", 4.), ("Mul", "sum x", "all", x * 4), ("Sub", "a b", "d", a - b),
+         ("Where", "is x one", "w", np.where([[True], [False], [True]], x, 1.5)),
+         ("Concat", "x x", "row", np.concatenate([x, x], 1), {"axis": -2}),
+         ("ReduceSum", "x ax", "r", x.sum((0, 2)), {"keepdims": 0}),
+         ("ReduceSum", "x", "as", x, {"noop_with_empty_axes": 1}),
+         ("Flatten", "x", "flat", x.reshape(24, 1), {"axis": 3}),
+         ("Slice", "x two3 five", "none", x[2:]), ("Relu", "none", "still", x[2:]),
+         ("Slice", "x back far mid step", "turned", x[:, ::-1]),
+         ("Pad", "x cut", "padded", np.pad(x[:, 1:, :-2], ((0, 0), (0, 0), (1, 0))))],
+        {"x": x, "one": number(1.5), "two": number(2.5), "a": a, "b": b,
+         "is": np.array([[True], [False], [True]])},
+        {"ax": whole([-1, -3]), "two3": whole([2]), "five": whole([5]), "back": whole([-1]),
+         "far": whole([-2**62]), "mid": whole([1]), "step": whole([-1]),
+         "cut": whole([0, -1, 1, 0, 0, -2])})
+
+
+@test
+def places():
+    """From the end, of fewer rows; what is given back as it came."""
+    x, a, v = noise(2, 3, 4), noise(3, 1, 4), noise(1)
+    return checked(
+        [("Gather", "x at", "g", x[..., [[-1, 0], [2, -4]]], {"axis": -1}),
+         ("GatherElements", "x low", "low1", x[:1, [0, 1, 2], [0, 1, 2]][:, None],
+          {"axis": 1}),
+         ("Squeeze", "wide ax2", "less", x), ("Reshape", "x keep", "kept", x.reshape(2, 12)),
+         ("Identity", "x", "same", x), ("Max", "x x x", "most", x),
+         ("MatMul", "v a", "p", v @ a)],
+        {"x": x, "a": a, "v": v, "wide": x.reshape(2, 1, 3, 4, 1)},
+        {"at": whole([[-1, 0], [2, -4]]), "low": whole([[[0, 1, 2]]]), "ax2": whole([1, -1]),
+         "keep": whole([0, -1])})
+
+
+@test
+def left_out():
+    """Limits that are not there or cross, products without a bias, places that are not written."""
+    x, u, a, b = noise(2, 3, 4), noise(1, 2, 3), noise(5, 3), noise(5, 4)
+    put, at = x.copy(), whole([[[0, 1, 2], [2, 0, 1]]])
+    np.put_along_axis(put[:1, :, :3], at, u, 1)
+    y = number([5.3, -5.3, 7, 1e6])
+    return checked(
+        [("Clip", "x  hi", "top", np.minimum(x, number(0.3))), ("Clip", "x lo ", "low",
+                                                                np.maximum(x, number(-0.2))),
+         ("Clip", "x", "all", x), ("Clip", "x hi lo", "cross", np.full_like(x, -0.2)),
+         ("Gemm", "a b", "half", a.T @ b / 2, {"transA": 1, "alpha": 0.5}),
+         ("Gemm", "a b three", "more", a.T @ b + 3, {"transA": 1}),
+         ("Dropout", "x", "same mask", (x, np.ones_like(x))),
+         ("ScatterElements", "x at u", "put", put, {"axis": 1}),
+         ("Mod", "y z", "rest", np.fmod(y, number([2, 2, -3, 0.7])), {"fmod": 1})],
+        {"x": x, "u": u, "a": a, "b": b, "y": y, "z": number([2, 2, -3, 0.7])},
+        {"hi": number(0.3), "lo": number(-0.2), "three": number(3), "at": at})
+
+
+@test
+def as_before():
+    """Attributes that have become operands, softmax over all that is behind an axis."""
+    x, w = noise(2, 3, 4), np.ones(4, np.float32)
+    e = np.exp(x.astype(np.float64))
+    return checked(
+        [("Slice", "x", "part", x[:1, :, -3:], {"axes": [0, 2], "starts": [0, -3],
+                                                "ends": [1, 9999]}),
+         ("Clip", "x", "cut", np.clip(x, -.5, .5), {"min": -0.5, "max": 0.5}),
+         ("Softmax", "x", "soft", e / e.sum((1, 2), keepdims=True), {"axis": 1}),
+         ("ReduceMean", "x", "mean", x.mean(1), {"axes": [1], "keepdims": 0}),
+         ("Unsqueeze", "x", "more", x[None, ..., None], {"axes": [0, 4]}),
+         ("Pad", "x", "pad", np.pad(x, ((0, 0), (1, 0), (0, 2)), constant_values=1.5),
+          {"pads": [0, 1, 0, 0, 0, 2], "value": 1.5}), ("Add", "x w", "sum", x + 1)],
+        {"x": x}, {"w": w}, opset=7)
+
+
+@test
+def what_is_not_so():
+    """Refused in one line: an axis that there is not, parts that are not those of the results."""
+    wrong = []
+    for op, attributes, constants, want in (
+            ("Flatten", {"axis": 4}, {}, "(Flatten): axis 4 of 3 dimensions"),
+            ("Split", {"axis": 0}, {"c": whole([1, 1])}, "(Split): 2 parts for 3 results")):
+        m = Model([(op, " ".join(["x", *constants]), "a b d" if constants else "a", attributes)],
+                  {"x": noise(2, 3, 4)}, "a", constants)
+        wrong += [] if want in m.refused else [f"{want}: {m.refused or 'taken'}"]
+    return wrong
+
+
+os.makedirs(f"{ROOT}/build/test", exist_ok=True)
+sys.exit(tap.main("forms"))

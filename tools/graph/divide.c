@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Div, Mod and Pow: of floats, or of whole numbers, which take a few steps more.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "tools/graph/elementwise.h"
+
+static bool whole(const struct tensor *t)
+{
+    return !elem_is_float(t->type) && t->type != ELEM_BOOL;
+}
+
+/* --- shapes and values --- */
+
+static double divide(const struct node *n, double x, double y)
+{
+    if (strcmp(n->op, "Pow") == 0) {
+        return pow(x, y);
+    }
+    if (strcmp(n->op, "Div") == 0) {
+        return whole(n->out[0]) ? (y ? trunc(x / y) : 0) : x / y;
+    }
+    return node_int(n, "fmod", 0) ? fmod(x, y) : y ? x - y * floor(x / y) : 0;
+}
+
+static void divide_values(struct graph *g, struct node *n)
+{
+    double *to = tensor_values(n->out[0]);
+    int64_t at[GRAPH_RANK] = {0}, e = 0;
+
+    if (tensor_count(n->out[0]) == 0) {
+        return;
+    }
+    do {
+        struct shape s = operand_shape(g, n, 1);
+        double x = n->in[0]->value[shape_at(&n->in[0]->shape, &n->out[0]->shape, at)];
+        to[e++] = divide(n, x, n->in[1]->value[shape_at(&s, &n->out[0]->shape, at)]);
+    } while (shape_step(&n->out[0]->shape, at));
+}
+
+static void divide_shape(struct graph *g, struct node *n)
+{
+    struct shape shape = operands_shape(g, n);
+
+    (void)node_in(g, n, 1);
+    tensor_is(g, n, 0, node_in(g, n, 0)->type, &shape);
+}
+
+/* --- steps --- */
+
+static bool wide(const struct tensor *t)
+{
+    return t->type == ELEM_I64 || t->type == ELEM_I32;
+}
+
+/* x / y of 32 bits, towards 0, by floats: the quotient of what the first one leaves is exact,
+ * but for one, which the rest tells. */
+static const char *whole_quotient(struct program *p, const char *x, const char *y)
+{
+    const char *q, *r, *more, *toward;
+
+    q = program_line(p, graph_text("s32(trunc(f32(%s) / f32(%s)))", x, y));
+    r = program_line(p, graph_text("%s - %s * %s", x, q, y));
+    more = program_line(p, graph_text("s32(trunc(f32(%s) / f32(%s)))", r, y));
+    q = program_line(p, graph_text("%s + %s", q, more));
+    r = program_line(p, graph_text("%s - %s * %s", x, q, y));
+    /* A rest of another sign than x, or as large as y: one more or less. */
+    toward = program_line(p, graph_text("s32(where(xor(%s < 0, %s < 0), -1, 1))", x, y));
+    q = program_line(p,
+                     graph_text("where(and(%s != 0, xor(%s < 0, %s < 0)), %s - %s, %s)",
+                                r, r, x, q, toward, q));
+    r = program_line(p, graph_text("%s - %s * %s", x, q, y));
+    return graph_text("where(min(%s, -%s) <= min(%s, -%s), %s + %s, %s)", r, r, y, y, q,
+                      toward, q);
+}
+
+/* A product of two numbers of 24 bits as two: each is a number of 12 bits and the rest. */
+static const char *product_rest(struct program *p, const char *x, const char *y,
+                                const char *product)
+{
+    const char *part[2], *rest[2], *of[] = {x, y};
+
+    for (unsigned i = 0; i < 2; i++) {
+        const char *c = program_line(p, graph_text("%s * 4097.0", of[i]));
+        part[i] = program_line(p, graph_text("%s - %s", c, of[i]));
+        part[i] = program_line(p, graph_text("%s - %s", c, part[i]));
+        rest[i] = program_line(p, graph_text("%s - %s", of[i], part[i]));
+    }
+    x = program_line(p, graph_text("%s * %s - %s", part[0], part[1], product));
+    x = program_line(p, graph_text("%s + %s * %s", x, part[0], rest[1]));
+    x = program_line(p, graph_text("%s + %s * %s", x, rest[0], part[1]));
+    return program_line(p, graph_text("%s + %s * %s", x, rest[0], rest[1]));
+}
+
+/* The rest of x / y, which the quotient's rounding may have made one y too large or small: exact
+ * up to quotients of 2^24. Of the sign of x, or of y. */
+static const char *rest_of(struct program *p, const char *x, const char *y, bool of_x)
+{
+    const char *q = program_line(p, graph_text("trunc(%s / %s)", x, y)), *product, *r;
+    const char *size = program_line(p, graph_text("abs(%s)", y));
+
+    product = program_line(p, graph_text("%s * %s", q, y));
+    r = product_rest(p, q, y, product);
+    r = program_line(p, graph_text("(%s - %s) - %s", x, product, r));
+    x = program_line(p, graph_text("where(%s < 0, -1.0, 1.0)", x));
+    r = program_line(p, graph_text("%s * %s", r, x)); /* from -y to 2 y */
+    r = program_line(p, graph_text("where(%s >= %s, %s - %s, %s)", r, size, r, size, r));
+    r = program_line(p, graph_text("where(%s < 0, %s + %s, %s)", r, r, size, r));
+    r = program_line(p, graph_text("%s * %s", r, x));
+    return of_x ? r
+                : graph_text("where(and(%s != 0, xor(%s < 0, %s < 0)), %s + %s, %s)", r,
+                             r, y, r, y, r);
+}
+
+static void divide_emit(struct emit *e, struct node *n)
+{
+    unsigned rank = n->out[0]->shape.n;
+    struct program p = program_begin(e, n);
+    const char *x = program_in(&p, n->in[0], operand_axes(e->g, n, 0, rank));
+    const char *y = program_in(&p, n->in[1], operand_axes(e->g, n, 1, rank)), *q;
+    bool pow = strcmp(n->op, "Pow") == 0, mod = strcmp(n->op, "Mod") == 0;
+    bool c = node_int(n, "fmod", 0) != 0, ints = whole(n->out[0]);
+
+    if (ints) {
+        program_exact(&p);
+    }
+    if (wide(n->out[0]) && !pow) { /* a number has no type of its own */
+        x = program_line(&p, graph_text("s32(%s)", x));
+        y = program_line(&p, graph_text("s32(%s)", y));
+    }
+    x = n->in[0]->type == ELEM_I16 ? graph_text("f32(%s)", x) : x;
+    y = n->in[1]->type == ELEM_I16 ? graph_text("f32(%s)", y) : y;
+    if (pow) {
+        x = wide(n->in[0]) ? graph_text("f32(%s)", x) : x;
+        y = wide(n->in[1]) ? graph_text("f32(%s)", y) : y;
+        x = graph_text(ints ? "round(pow(%s, %s))" : "pow(%s, %s)", x, y);
+    } else if (wide(n->out[0])) {
+        q = program_line(&p, whole_quotient(&p, x, y));
+        if (mod) {
+            x = program_line(&p, graph_text("%s - %s * %s", x, q, y));
+            q = c ? x
+                  : graph_text("where(and(%s != 0, xor(%s < 0, %s < 0)), %s + %s, %s)", x,
+                               x, y, x, y, x);
+        }
+        x = q;
+    } else if (mod && !ints) {
+        program_exact(&p);
+        x = program_line(&p, graph_text("f32(%s)", x));
+        y = program_line(&p, graph_text("f32(%s)", y));
+        x = rest_of(&p, x, y, c);
+    } else {
+        q = !ints && !mod ? graph_text("%s / %s", x, y)
+            : c || !mod   ? graph_text("trunc(%s / %s)", x, y)
+                          : graph_text("floor(%s / %s)", x, y);
+        x = mod ? graph_text("%s - %s * %s", x, y, q) : q;
+    }
+    program_out(&p, n->out[0], program_axes, x, false);
+}
+
+#define DIVIDE(name)                                                                     \
+    {                                                                                    \
+        .op = name, .shape = divide_shape, .value = divide_values, .emit = divide_emit   \
+    }
+const struct rule rules_divide[] = {DIVIDE("Div"), DIVIDE("Mod"), DIVIDE("Pow"), {0}};

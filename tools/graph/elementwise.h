@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operands that are broadcast, of operators that compute each element alone.
+ */
+#ifndef GRAPH_ELEMENTWISE_H
+#define GRAPH_ELEMENTWISE_H
+
+#include "tools/graph/emit.h"
+
+/* Operand i as it is broadcast: before opset 7 by an attribute, too. */
+struct shape operand_shape(const struct graph *g, const struct node *n, unsigned i);
+/* What all of them are broadcast to. */
+struct shape operands_shape(const struct graph *g, const struct node *n);
+/* Dimensions of so many that operand i has. */
+const uint8_t *operand_axes(const struct graph *g, const struct node *n, unsigned i,
+                            unsigned rank);
+
+#endif
