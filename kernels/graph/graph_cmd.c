@@ -271,6 +271,30 @@ static struct npy npy_of(const struct graph_run *run, uint32_t number)
     return npy;
 }
 
+/* Of output i what a run has found, which comes first along an axis. */
+static void cut(const struct graph_run *run, unsigned i, struct npy *npy)
+{
+    const struct plan_header *head = run->plan.head;
+    size_t outer = 1, inner = npy_type_bytes(npy->type), was, is;
+    int32_t found;
+
+    if (!head->found[i] || !npy->data) {
+        return;
+    }
+    memcpy(&found, graph_at(run, head->found[i] - 1), sizeof(found));
+    was = npy->shape[head->axis[i]];
+    is = found < 0 ? 0 : (size_t)found < was ? (size_t)found : was;
+    for (unsigned d = 0; d < npy->ndim; d++) {
+        outer *= d < head->axis[i] ? npy->shape[d] : 1;
+        inner *= d > head->axis[i] ? npy->shape[d] : 1;
+    }
+    for (size_t o = 0; o < outer; o++) {
+        memmove((char *)npy->data + o * is * inner, (char *)npy->data + o * was * inner,
+                is * inner);
+    }
+    npy->shape[head->axis[i]] = is;
+}
+
 static int write_outputs(const struct graph_run *run, const struct asked *asked)
 {
     const char *path[PLAN_FILES];
@@ -280,7 +304,9 @@ static int write_outputs(const struct graph_run *run, const struct asked *asked)
     unsigned n = 0;
 
     for (; n < asked->n_out && status == RUN_OK; n++) {
-        npy[n] = npy_of(run, *output_of(run, asked->out[n], &path[n]));
+        const uint32_t *out = output_of(run, asked->out[n], &path[n]);
+        npy[n] = npy_of(run, *out);
+        cut(run, (unsigned)(out - run->plan.head->output), &npy[n]);
         status = npy[n].data ? RUN_OK : refuse(path[n], "no memory to write it");
     }
     if (status == RUN_OK && npy_write_all(n, path, npy, why) != 0) {

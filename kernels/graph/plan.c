@@ -140,7 +140,12 @@ static bool files_hold(const struct plan *p)
         good = h->input[i] < h->n_tensors;
     }
     for (unsigned i = 0; good && i < h->n_outputs; i++) {
-        good = h->output[i] < h->n_tensors;
+        good = h->output[i] < h->n_tensors && h->found[i] <= h->n_tensors;
+        if (good && h->found[i]) {
+            const struct plan_tensor *t = &p->tensor[h->found[i] - 1];
+            good = t->type == TYPE_S32 && plan_count(t) == 1 &&
+                   h->axis[i] < p->tensor[h->output[i]].rank;
+        }
     }
     return good;
 }

@@ -17,7 +17,7 @@
 
 #define PLAN_MAGIC "SALAIPLN"
 enum {
-    PLAN_VERSION = 2,
+    PLAN_VERSION = 3,
     PLAN_IN = 8, /* operands of a step */
     PLAN_OUT = 4,
     PLAN_RANK = 8,
@@ -43,6 +43,10 @@ struct plan_header {
     uint32_t n_tensors, n_steps, n_inputs, n_outputs;
     /* Tensors. An input that is a constant has to have that value: shapes depend on it. */
     uint32_t input[PLAN_FILES], output[PLAN_FILES];
+    /* Of an output whose size a run tells: 1 and the tensor that holds how many of that axis were
+     * found, which come first; else 0. */
+    uint32_t found[PLAN_FILES];
+    uint8_t axis[PLAN_FILES];
 };
 
 struct plan_tensor {

@@ -66,7 +66,8 @@ def checked(made, inputs, want, constants=None, opset=23, bound=2e-6, **more):
     """One model of all nodes; want: output -> array."""
     m = Model(made, inputs, " ".join(want), constants, opset=opset, **more)
     got, said = m.run()
-    bad = {name: differs(got.get(name), array, bound) for name, array in want.items()}
+    bad = {name: differs(got.get(name), np.asarray(array), bound)
+           for name, array in want.items()}
     return [f"{name}: {what} {m.refused or said}" for name, what in bad.items() if what]
 
 
@@ -211,6 +212,63 @@ def normalised_and_scattered():
                     "m2": mean * 0.9 + of * 0.1, "v2": var * 0.9 + by * 0.1,
                     "put": put[0], "turned": put[1]},
                    {"g": g, "b": b, "at": np.int64([2, 1]), "round": np.int64([4, 3])}, opset=24)
+
+
+def suppressed(boxes, scores, most, share, least):
+    """As ONNX says it: (batch, class, box), of each class the best first."""
+    found = []
+    for b, c in np.ndindex(scores.shape[:2]):
+        kept = []
+        for i in np.argsort(-scores[b, c], kind="stable"):
+            y, x, y2, x2 = boxes[b].T
+            high = np.minimum(y2[i], y2[kept]) - np.maximum(y[i], y[kept])
+            wide = np.minimum(x2[i], x2[kept]) - np.maximum(x[i], x[kept])
+            both = np.maximum(high, 0) * np.maximum(wide, 0)
+            area = (y2 - y) * (x2 - x)
+            if len(kept) < most and scores[b, c, i] > least and not (
+                    both / (area[i] + area[kept] - both) > share).any():
+                kept.append(i)
+        found += [(b, c, i) for i in kept]
+    return np.array(found, np.int64).reshape(-1, 3)
+
+
+@test
+def what_a_run_finds():
+    """Boxes that do not overlap, and what is done with them; truth; one of each: as many as there
+    are. Many boxes are several programs a step. What would count them before a run is refused."""
+    wrong = []
+    for n, most in ((30, 4), (1600, 3)):
+        at = random.random((2, n, 2)).astype(np.float32) * 9
+        boxes = np.concatenate([at, at + 1 + random.random((2, n, 2)).astype(np.float32)], 2)
+        scores = random.random((2, 3, n)).astype(np.float32)
+        want = suppressed(boxes, scores, most, 0.2, 0.9)
+        wrong += checked(
+            [("NonMaxSuppression", "boxes scores most share least", "found"),
+             ("Gather", "found two", "column", {"axis": 1}), ("Squeeze", "column one", "which"),
+             ("Gather", "all which", "best", {"axis": 0}), ("Cast", "best", "half", {"to": 10}),
+             ("NonMaxSuppression", "boxes scores nought", "none")],
+            {"boxes": boxes, "scores": scores, "all": boxes[0]},
+            {"found": want, "best": boxes[0][want[:, 2]], "half": boxes[0][want[:, 2]].astype(
+                np.float16), "none": np.zeros((0, 3))},
+            {"most": np.int64([most]), "share": np.float32([0.2]), "least": np.float32([0.9]),
+             "two": np.int64([2]), "one": np.int64([1]), "nought": np.int64([0])}, bound=0)
+    x, q = noise(4, 5) > 0, random.integers(0, 4, (7, 2)).astype(np.int64)
+    value, first, back, count = np.unique(q[:, 0], True, True, True)
+    turn = np.argsort(first)
+    made = [("NonZero", "x", "are"), ("NonZero", "no", "no2"), ("NonZero", "c", "known"),
+            ("Unique", "u", "v f b n"), ("Unique", "u", "v2  b2", {"sorted": 0}),
+            ("Unique", "q", "rows", {"axis": 0})]
+    wrong += checked(made, {"x": x, "no": x & False, "q": q, "u": q[:, 0].copy()},
+                     {"are": np.array(x.nonzero()), "no2": np.zeros((2, 0)), "known": [[1, 2]],
+                      "v": value, "f": first, "b": back, "n": count, "v2": value[turn],
+                      "b2": np.argsort(turn)[back], "rows": np.unique(q, axis=0)},
+                     {"c": np.float32([0, 3, 1])}, bound=0)
+    for op, attributes in (("Shape", {}), ("ReduceSum", {"keepdims": 0}), ("Softmax", {})):
+        m = Model([("NonZero", "x", "n"), ("Cast", "n", "f", {"to": 1}),
+                   (op, "f", "y", attributes)], {"x": x}, "y")
+        if m.refused != f"node '{op}_2' ({op}): how many 'f' has is known in a run only":
+            wrong.append(f"{op}: {m.refused or 'taken'}")
+    return wrong
 
 
 @test

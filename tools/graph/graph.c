@@ -146,7 +146,7 @@ static const struct rule *const families[] = {
     rules_product,     rules_loss,   rules_index,     rules_quantise,  rules_resize,
     rules_conv,        rules_space,  rules_optimise,  rules_gather,    rules_order,
     rules_signal,      rules_einsum, rules_recurrent, rules_attention, rules_sample,
-    rules_rewrite,     rules_bits,   rules_divide,
+    rules_rewrite,     rules_bits,   rules_select,    rules_divide,
 };
 
 const struct rule *graph_rule(const char *op)
@@ -166,9 +166,6 @@ const char *graph_why_not(const char *op)
     static const struct {
         const char *begin, *why;
     } reason[] = {
-        {"NonMaxSuppression", ": how many it finds is known in a run only"},
-        {"NonZero", ": how many it finds is known in a run only"},
-        {"Unique", ": how many it finds is known in a run only"},
         {"Loop", ": its graph is not unrolled"},
         {"Scan", ": its graph is not unrolled"},
         {"Sequence", ": sequences are no tensors"},
@@ -277,11 +274,28 @@ static void infer_node(struct graph *g, struct node *n)
     if (n->n_out == 0) {
         return; /* others are in its place */
     }
+    counted_pass(g, n);
     if (n->rule->value && values_known(n)) {
         n->rule->value(g, n);
         round_values(n);
         node_heard(g, n);
         n->done = true;
+    }
+}
+
+static void leave_counts(struct graph *g)
+{
+    g->n_left = g->n_outputs;
+    for (unsigned i = 0; i < g->n_outputs; i++) {
+        struct tensor *count = g->output[i]->count;
+        unsigned k = g->n_outputs;
+        while (count && k < g->n_left && g->output[k] != count) {
+            k++;
+        }
+        if (count) {
+            g->output[k] = count;
+            g->n_left = k < g->n_left ? g->n_left : k + 1;
+        }
     }
 }
 
@@ -295,6 +309,7 @@ void graph_infer(struct graph *g)
             graph_die(g, "nothing computes the output '%s'", g->output[i]->name);
         }
     }
+    leave_counts(g);
 }
 
 /* --- reading nodes --- */

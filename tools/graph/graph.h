@@ -65,7 +65,9 @@ struct tensor {
     struct tensor *next;
     struct tensor *half[2]; /* of a constant: what planes.c makes of it */
     unsigned id;            /* in the plan */
-    uint64_t touched;       /* by a step, behind so many bytes: trial.h */
+    struct tensor *count; /* a number: how many of dimension `counted` a run has found */
+    uint8_t counted;
+    uint64_t touched; /* by a step, behind so many bytes: trial.h */
 };
 
 struct attr {
@@ -104,8 +106,9 @@ struct graph {
     int opset;
     struct tensor *tensors, **last_tensor; /* in the order in which they were named */
     struct node *nodes, **last_node;       /* each behind what it reads */
-    struct tensor *input[GRAPH_OPERANDS], *output[GRAPH_OPERANDS];
-    unsigned n_inputs, n_outputs;
+    /* Behind outputs stand numbers that they are told by: all that a run has to leave. */
+    struct tensor *input[GRAPH_OPERANDS], *output[2 * GRAPH_OPERANDS];
+    unsigned n_inputs, n_outputs, n_left;
 };
 
 struct emit; /* emit.h */
@@ -129,7 +132,7 @@ extern const struct rule rules_elementwise[], rules_reduce[], rules_view[], rule
     rules_norm[], rules_product[], rules_loss[], rules_index[], rules_quantise[],
     rules_resize[], rules_conv[], rules_space[], rules_optimise[], rules_gather[],
     rules_order[], rules_signal[], rules_einsum[], rules_recurrent[], rules_attention[],
-    rules_sample[], rules_rewrite[], rules_bits[], rules_divide[];
+    rules_sample[], rules_rewrite[], rules_bits[], rules_divide[], rules_select[];
 
 /* --- memory and errors: graph.c --- */
 
@@ -179,6 +182,9 @@ void graph_infer(struct graph *g);
 const struct rule *graph_rule(const char *op);
 /* Why there is none; `: reason`, or nothing. */
 const char *graph_why_not(const char *op);
+
+/* counted.c: the result of a node has as many as its operands, or dies. */
+void counted_pass(const struct graph *g, struct node *n);
 
 /* --- reading nodes --- */
 

@@ -29,7 +29,7 @@ bool group_gives(const struct group *group, const struct graph *g, const struct 
     if (group->alone) { /* several steps of one node hand on to each other */
         return true;
     }
-    for (unsigned i = 0; i < g->n_outputs; i++) {
+    for (unsigned i = 0; i < g->n_left; i++) {
         if (is_of(g->output[i], t)) {
             return true;
         }

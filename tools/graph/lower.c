@@ -83,7 +83,7 @@ static unsigned list(struct reader *r, int64_t to[GRAPH_OPERANDS])
 
 /* --- tensors --- */
 
-static struct tensor *named(const struct lower *l, const char *name)
+struct tensor *lower_tensor(const struct lower *l, const char *name)
 {
     return graph_tensor(l->g, graph_text("%s%s", l->names, name));
 }
@@ -91,7 +91,7 @@ static struct tensor *named(const struct lower *l, const char *name)
 double *lower_value(const struct lower *l, const char *name, enum elem type,
                     const struct shape *shape)
 {
-    struct tensor *t = named(l, name);
+    struct tensor *t = lower_tensor(l, name);
 
     t->type = type;
     t->shape = *shape;
@@ -107,7 +107,7 @@ static struct tensor *constant(struct reader *r, enum elem type, unsigned rank,
     struct shape s = {.n = rank, .dim = {n}};
 
     memcpy(lower_value(r->l, name, type, &s), value, n * sizeof(*value));
-    return named(r->l, name);
+    return lower_tensor(r->l, name);
 }
 
 static struct tensor *number(struct reader *r)
@@ -142,7 +142,8 @@ static struct tensor *operand(struct reader *r)
     if (isdigit((unsigned char)*r->at) || *r->at == '-') {
         return number(r);
     }
-    return *r->at == ',' || *r->at == ';' || *r->at == ')' ? NULL : named(r->l, word(r));
+    return *r->at == ',' || *r->at == ';' || *r->at == ')' ? NULL
+                                                           : lower_tensor(r->l, word(r));
 }
 
 static struct tensor *result(struct reader *r)
@@ -150,11 +151,12 @@ static struct tensor *result(struct reader *r)
     unsigned i;
 
     if (!take(r, '@')) {
-        return named(r->l, word(r));
+        return lower_tensor(r->l, word(r));
     }
     i = (unsigned)strtoul(word(r), NULL, 10);
-    return i < r->l->n->n_out && r->l->n->out[i] ? r->l->n->out[i]
-                                                 : named(r->l, graph_text("unused%u", i));
+    return i < r->l->n->n_out && r->l->n->out[i]
+               ? r->l->n->out[i]
+               : lower_tensor(r->l, graph_text("unused%u", i));
 }
 
 /* --- nodes --- */

@@ -27,6 +27,8 @@ struct lower lower_begin(struct graph *g, struct node *n);
 /* A constant with that name in texts: zeros, to be filled in. */
 double *lower_value(const struct lower *l, const char *name, enum elem type,
                     const struct shape *shape);
+/* The tensor with that name in texts. */
+struct tensor *lower_tensor(const struct lower *l, const char *name);
 /* The next lines. */
 void lower_text(struct lower *l, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -12,7 +12,7 @@ unsigned pass_uses(const struct graph *g, const struct tensor *t)
 {
     unsigned uses = 0;
 
-    for (unsigned i = 0; i < g->n_outputs; i++) {
+    for (unsigned i = 0; i < g->n_left; i++) {
         uses += g->output[i] == t;
     }
     for (const struct node *n = g->nodes; n; n = n->next) {
@@ -118,7 +118,7 @@ static bool wanted(const struct graph *g, struct tensor *t)
 {
     struct tensor *root = tensor_root(t);
 
-    for (unsigned i = 0; i < g->n_outputs; i++) {
+    for (unsigned i = 0; i < g->n_left; i++) {
         if (tensor_root(g->output[i]) == root) {
             return true;
         }

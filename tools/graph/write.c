@@ -289,7 +289,7 @@ void write_size(struct plan_file *file, struct emit *e)
                             .n_inputs = g->n_inputs,
                             .n_outputs = g->n_outputs};
     struct writer w = {.e = e, .file = file};
-    uint32_t count = g->n_inputs + g->n_outputs;
+    uint32_t count = g->n_inputs + g->n_outputs + g->n_left;
     struct plan_step *list;
 
     for (const struct step *s = e->steps; s; s = s->next) {
@@ -303,7 +303,10 @@ void write_size(struct plan_file *file, struct emit *e)
     }
     list = steps(&w, h.n_steps);
     for (unsigned i = 0; i < g->n_outputs; i++) {
+        struct tensor *found = g->output[i]->count;
         h.output[i] = use(&w, g->output[i], h.n_steps + 1);
+        h.found[i] = found ? use(&w, found, h.n_steps + 1) + 1 : 0;
+        h.axis[i] = g->output[i]->counted;
     }
     e->live = most_live(&w, h.n_steps);
     h.arena = e->arena = place(&w, e->live);
