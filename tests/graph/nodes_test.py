@@ -214,6 +214,50 @@ def normalised_and_scattered():
                    {"g": g, "b": b, "at": np.int64([2, 1]), "round": np.int64([4, 3])}, opset=24)
 
 
+def few(mantissa, least, largest):
+    """The numbers from 0 up of a float of few bits, in order of their bits."""
+    codes = np.arange(largest + 1)
+    exponent, rest = codes >> mantissa, codes % (1 << mantissa)
+    return np.where(exponent > 0, (rest + 2.0**mantissa) * 2.0**np.maximum(exponent - 1, 0),
+                    rest) * 2.0**(least - mantissa)
+
+
+@test
+def floats_of_few_bits():
+    """To the nearest of 8 or 4 bits, of two the even one, and back; whole numbers of 4 bits with a
+    scale for each block. Who computes with such is refused."""
+    kinds = {17: (3, -6, 0x7e, np.nan), 18: (3, -7, 0x7f, np.nan), 19: (2, -14, 0x7b, np.inf),
+             20: (2, -15, 0x7f, np.nan), 23: (1, 0, 7, 6)}
+    parts = [few(*of[:3]) for of in kinds.values()]
+    x = np.concatenate([*parts, *((a[1:] + a[:-1]) / 2 for a in parts), np.abs(noise(50)) * 9,
+                        [0, 1e6, np.inf, np.nan, 7e4, 460, 1e-9]]).astype(np.float32)
+    x = np.concatenate([x, -x])
+    made, want = [], {}
+    for of, (mantissa, least, largest, beyond) in kinds.items():
+        have = few(mantissa, least, largest)
+        middle = np.append((have[1:] + have[:-1]) / 2, have[-1] * 2 - (have[-1] + have[-2]) / 2)
+        at = np.searchsorted(middle, np.abs(x), "left")
+        at += (at < largest + 1) & (np.abs(x) == middle[np.minimum(at, largest)]) & (at % 2 == 1)
+        for keeps in (0, 1):
+            y = np.append(have, have[-1] if keeps else beyond)[np.minimum(at, largest + 1)]
+            y[np.isnan(x)] = 0 if of == 23 else np.nan
+            want[f"y{of}_{keeps}"] = np.copysign(y, x)
+            made += [("Cast", "x", f"b{of}_{keeps}", {"to": of, "saturate": keeps}),
+                     ("Cast", f"b{of}_{keeps}", f"y{of}_{keeps}", {"to": 1})]
+    m = Model(made, {"x": x}, " ".join(want), opset=25)
+    got, said = m.run() if not m.refused else ({}, m.refused)
+    wrong = [f"{name}: {said if not got else (x[bad][:3], got[name][bad][:3], y[bad][:3])}"
+             for name, y in want.items()
+             if not got or (bad := ~((got[name] == y) | np.isnan(got[name]) & np.isnan(y))).any()]
+    q, scale = random.integers(-8, 8, (4, 6)).astype(np.int8), np.abs(noise(2, 6))
+    wrong += checked([("Cast", "q", "i", {"to": 22}),
+                      ("DequantizeLinear", "i s", "w", {"axis": 0, "block_size": 2})], {},
+                     {"w": q * np.repeat(scale, 2, axis=0)}, {"q": q, "s": scale}, opset=25)
+    m = Model([("Cast", "x", "b", {"to": 17}), ("Abs", "b", "y")], {"x": x}, "y", opset=25)
+    refused = "node 'Abs_1' (Abs): 'b' is float8e4m3fn"
+    return wrong + ([] if m.refused == refused else [m.refused or "taken"])
+
+
 def suppressed(boxes, scores, most, share, least):
     """As ONNX says it: (batch, class, box), of each class the best first."""
     found = []

@@ -10,7 +10,7 @@
 
 static const struct {
     const char *name;
-    uint8_t bytes;
+    uint8_t bytes, bits; /* in memory; of a number, where that is less */
     bool is_float, is_whole, is_signed;
 } elems[] = {
     [ELEM_NONE] = {"none"},
@@ -24,6 +24,15 @@ static const struct {
     [ELEM_I8] = {"int8", 1, .is_whole = true, .is_signed = true},
     [ELEM_U8] = {"uint8", 1, .is_whole = true},
     [ELEM_BOOL] = {"bool", 1},
+    [ELEM_I4] = {"int4", 1, 4, .is_whole = true, .is_signed = true},
+    [ELEM_U4] = {"uint4", 1, 4, .is_whole = true},
+    [ELEM_I2] = {"int2", 1, 2, .is_whole = true, .is_signed = true},
+    [ELEM_U2] = {"uint2", 1, 2, .is_whole = true},
+    [ELEM_E4M3] = {"float8e4m3fn", 1, .is_whole = true},
+    [ELEM_E4M3Z] = {"float8e4m3fnuz", 1, .is_whole = true},
+    [ELEM_E5M2] = {"float8e5m2", 1, .is_whole = true},
+    [ELEM_E5M2Z] = {"float8e5m2fnuz", 1, .is_whole = true},
+    [ELEM_E2M1] = {"float4e2m1", 1, 4, .is_whole = true},
     [ELEM_OTHER] = {"a type that the machine has not"},
 };
 
@@ -35,6 +44,26 @@ bool elem_is_float(enum elem type)
 const char *elem_text(enum elem type)
 {
     return elems[type].name;
+}
+
+bool elem_is_small(enum elem type)
+{
+    return type >= ELEM_I4 && type <= ELEM_E2M1;
+}
+
+bool elem_is_bits(enum elem type)
+{
+    return type >= ELEM_E4M3 && type <= ELEM_E2M1;
+}
+
+unsigned elem_bits(enum elem type)
+{
+    return elems[type].bits ? elems[type].bits : 8u * elems[type].bytes;
+}
+
+enum elem elem_file(enum elem type)
+{
+    return !elem_is_small(type) ? type : elems[type].is_signed ? ELEM_I8 : ELEM_U8;
 }
 
 size_t elem_bytes(enum elem type)
@@ -68,7 +97,7 @@ int64_t elem_whole(double x)
 
 double elem_round(enum elem type, double x)
 {
-    double size = ldexp(1, 8 * elems[type].bytes);
+    double size = ldexp(1, (int)elem_bits(type));
 
     switch (type) {
     case ELEM_F32:
@@ -125,6 +154,8 @@ double elem_get(enum elem type, const void *from)
     case ELEM_I16:
         return x.h;
     case ELEM_I8:
+    case ELEM_I4:
+    case ELEM_I2:
         return x.b;
     default:
         return x.c;

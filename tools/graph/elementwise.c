@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tools/graph/elementwise.h"
+#include "tools/graph/small.h"
 
 enum { ATTRS = 2, OPERANDS = 3 };
 
@@ -319,17 +320,32 @@ static void cast_shape(struct graph *g, struct node *n)
     enum elem to = strcmp(n->op, "CastLike") == 0 ? node_in(g, n, 1)->type
                                                   : graph_elem(node_int(n, "to", 0));
 
+    (void)node_int(n, "saturate", 1);
     tensor_is(g, n, 0, to, &node_in(g, n, 0)->shape);
 }
 
 static void cast_values(struct graph *g, struct node *n)
 {
     double *to = tensor_values(n->out[0]);
+    enum elem from = n->in[0]->type, type = n->out[0]->type;
+    bool saturate = node_int(n, "saturate", 1) != 0;
 
     (void)g;
     for (int64_t i = 0; i < tensor_count(n->out[0]); i++) {
-        to[i] = n->in[0]->value[i]; /* rounded to the type behind this */
+        double x = n->in[0]->value[i]; /* rounded to the type behind this */
+        x = elem_is_bits(from) ? small_value(from, x) : x;
+        to[i] = elem_is_bits(type) ? small_bits(type, x, saturate) : x;
     }
+}
+
+/* What a cast to few bits leaves of a whole number. */
+static const char *few_bits(struct program *p, enum elem type, const char *x)
+{
+    int size = 1 << elem_bits(type),
+        first = elem_round(type, size - 1) < 0 ? size / 2 : 0;
+
+    x = program_line(p, graph_text("f32(%s) + %d", x, first));
+    return graph_text("%s - floor(%s / %d) * %d - %d", x, x, size, size, first);
 }
 
 static void cast_emit(struct emit *e, struct node *n)
@@ -339,12 +355,23 @@ static void cast_emit(struct emit *e, struct node *n)
     bool mask = n->in[0]->type == ELEM_BOOL, to_mask = n->out[0]->type == ELEM_BOOL;
     enum elem from = n->in[0]->type;
 
+    if (elem_is_bits(from)) {
+        x = small_decode(&p, from, x);
+    }
+    if (elem_is_bits(n->out[0]->type)) {
+        x = mask ? graph_text("where(%s, 1.0, 0.0)", x) : x;
+        x = small_encode(&p, n->out[0]->type, x, node_int(n, "saturate", 1) != 0);
+        program_out(&p, n->out[0], program_axes, x, false);
+        return;
+    }
     x = mask && !to_mask   ? graph_text("where(%s, 1, 0)", x)
         : to_mask && !mask ? graph_text("%s != 0", x)
         : from == ELEM_I64 || from == ELEM_I32 || from == ELEM_I16
             ? (n->out[0]->type == ELEM_F32 ? graph_text("f32(%s)", x) : x)
-        : elem_is_float(n->in[0]->type) && whole(n->out[0]) ? graph_text("trunc(%s)", x)
-                                                            : x;
+        : (elem_is_float(from) || elem_is_bits(from)) && whole(n->out[0])
+            ? graph_text("trunc(%s)", x)
+            : x;
+    x = elem_is_small(n->out[0]->type) ? few_bits(&p, n->out[0]->type, x) : x;
     program_out(&p, n->out[0], program_axes, x, to_mask);
 }
 

@@ -252,6 +252,27 @@ static bool given(const struct node *n)
     return any;
 }
 
+/* Types that only some operators know, and those that move elements. */
+static void know_types(const struct graph *g, const struct node *n)
+{
+    static const char *const op[] = {
+        "Cast",      "CastLike",  "QuantizeLinear", "DequantizeLinear",
+        "Identity",  "Reshape",   "Flatten",        "Squeeze",
+        "Unsqueeze", "Transpose", "Concat",         "Split",
+        "Slice",     "Gather",    "Shape",          "Size",
+        "Constant",  "If"};
+    bool any = false;
+
+    for (size_t i = 0; i < sizeof(op) / sizeof(op[0]); i++) {
+        any = any || strcmp(n->op, op[i]) == 0;
+    }
+    for (unsigned i = 0; i < n->n_in && !any; i++) {
+        if (n->in[i] && elem_is_small(n->in[i]->type)) {
+            node_die(g, n, "'%s' is %s", n->in[i]->name, elem_text(n->in[i]->type));
+        }
+    }
+}
+
 static void infer_node(struct graph *g, struct node *n)
 {
     n->rule = graph_rule(n->op);
@@ -267,6 +288,7 @@ static void infer_node(struct graph *g, struct node *n)
             fix_value(g, n, n->in[i]);
         }
     }
+    know_types(g, n);
     if (!given(n)) {
         node_die(g, n, "nobody is given its result");
     }

@@ -39,6 +39,16 @@ enum elem {
     ELEM_I8,
     ELEM_U8,
     ELEM_BOOL,
+    /* One a byte on the machine; of floats their bits: small.h. */
+    ELEM_I4,
+    ELEM_U4,
+    ELEM_I2,
+    ELEM_U2,
+    ELEM_E4M3,
+    ELEM_E4M3Z,
+    ELEM_E5M2,
+    ELEM_E5M2Z,
+    ELEM_E2M1,
     ELEM_OTHER, /* a type that the machine has not */
 };
 
@@ -252,6 +262,13 @@ int64_t tensor_offset(const struct tensor *t);
 
 bool elem_is_float(enum elem type);
 const char *elem_text(enum elem type);
+/* One of less than a byte, or a float of 8 bits; whether it is one of those floats. */
+bool elem_is_small(enum elem type);
+bool elem_is_bits(enum elem type);
+/* Bits of one in a model's file. */
+unsigned elem_bits(enum elem type);
+/* The type that files of NumPy's and the machine have for it: int8 for int4. */
+enum elem elem_file(enum elem type);
 /* The whole number that x is, towards 0; the nearest that there is, 0 for NaN. */
 int64_t elem_whole(double x);
 /* The nearest to it as far as GRAPH_WHOLE. */

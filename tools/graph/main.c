@@ -180,9 +180,13 @@ static void end(FILE *f, const char *path)
     }
 }
 
-/* A file of float32 as bfloat16, for which NumPy has no type. */
+/* A file of float32 as bfloat16, for which NumPy has no type; of int8 as int4. */
 static void round_given(const struct tensor *t)
 {
+    if (elem_is_small(t->type) && t->given->type == elem_file(t->type)) {
+        elem_round_all(t->type, t->given->value, (size_t)tensor_count(t->given));
+        t->given->type = t->type;
+    }
     if (t->type == ELEM_BF16 && t->given->type == ELEM_F32) {
         for (int64_t i = 0; i < tensor_count(t->given); i++) {
             t->given->value[i] = elem_round(ELEM_BF16, t->given->value[i]);

@@ -57,6 +57,7 @@ struct tensor *graph_read_npy(const char *path)
 
 int graph_npy_type(enum elem type)
 {
+    type = elem_file(type);
     for (int i = 0; i < NPY_TYPES; i++) {
         if (elems[i] == type) {
             return i;

@@ -20,7 +20,7 @@ const char *program_type(const struct tensor *t)
         [ELEM_I32] = "s32", [ELEM_I16] = "s16", [ELEM_I8] = "s8",     [ELEM_U8] = "u8",
         [ELEM_BOOL] = "u8", [ELEM_OTHER] = NULL};
 
-    return type[t->type];
+    return type[elem_file(t->type)];
 }
 
 /* --- building --- */
@@ -91,7 +91,8 @@ static struct value *made(struct group *g, const struct tensor *t)
 static const char *join(struct program *p, const struct value *v, const struct tensor *t,
                         const uint8_t *axis)
 {
-    bool small = t->type == ELEM_I8 || t->type == ELEM_U8 || t->type == ELEM_I16;
+    bool small = t->type == ELEM_I8 || t->type == ELEM_U8 || t->type == ELEM_I16 ||
+                 elem_is_small(t->type);
 
     if (!shape_equal(&v->t->shape, &t->shape) || small ||
         tensor_offset(v->t) != tensor_offset(t)) {

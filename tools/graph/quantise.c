@@ -5,16 +5,18 @@
 #include <string.h>
 
 #include "tools/graph/product.h"
+#include "tools/graph/small.h"
 #include "tools/graph/window.h"
 
 /* Axes of a scale: one, or none. */
 static const uint8_t *of_scale(const struct graph *g, const struct node *n)
 {
     unsigned rank = n->in[0]->shape.n;
+    int64_t axis = node_int(n, "axis", 1);
 
     return n->in[1]->shape.n == 0 || rank == 0
                ? program_axes
-               : program_axes + node_axis(g, n, node_int(n, "axis", 1), rank);
+               : program_axes + node_axis(g, n, axis, rank);
 }
 
 /* Operand and result with the axis of blocks in two, of which a scale has the first one. Without
@@ -62,7 +64,7 @@ static void quantise_shape(struct graph *g, struct node *n)
     int64_t wanted = node_int(n, "output_dtype", 0);
     enum elem type = zero ? zero->type : wanted ? graph_elem(wanted) : ELEM_U8;
 
-    if (type != ELEM_U8 && type != ELEM_I8 && type != ELEM_I16) {
+    if (type != ELEM_U8 && type != ELEM_I8 && type != ELEM_I16 && !elem_is_small(type)) {
         node_die(g, n, "to %s", elem_text(type));
     }
     (void)node_in(g, n, 1);
@@ -71,9 +73,10 @@ static void quantise_shape(struct graph *g, struct node *n)
 
 static const char *range_of(enum elem type, const char *expr)
 {
-    return type == ELEM_I16  ? graph_text("clip(%s, -32768, 32767)", expr)
-           : type == ELEM_I8 ? graph_text("clip(%s, -128, 127)", expr)
-                             : graph_text("clip(%s, 0, 255)", expr);
+    int size = 1 << elem_bits(type),
+        least = elem_round(type, size - 1) < 0 ? -size / 2 : 0;
+
+    return graph_text("clip(%s, %d, %d)", expr, least, least + size - 1);
 }
 
 static void quantise_emit(struct emit *e, struct node *n)
@@ -84,7 +87,16 @@ static void quantise_emit(struct emit *e, struct node *n)
     struct tensor *zero = node_maybe(n, 2);
 
     program_exact(&p);
-    x = graph_text("round(%s / %s)", x, program_in(&p, n->in[1], b.of_scale));
+    x = graph_text("%s / %s", x, program_in(&p, n->in[1], b.of_scale));
+    if (elem_is_bits(n->out[0]->type)) { /* a zero point that is +0 */
+        x = program_line(&p, x);
+        x = graph_text("where(%s == 0, 0.0, %s)", x, x);
+        x = small_encode(&p, n->out[0]->type, x, node_int(n, "saturate", 1) != 0);
+        program_out(&p, b.y, program_axes, x, false);
+        p.group->alone |= b.any;
+        return;
+    }
+    x = graph_text("round(%s)", x);
     if (zero) {
         x = graph_text(zero->type == ELEM_I16 ? "%s + f32(%s)" : "%s + %s", x,
                        program_in(&p, zero, b.of_scale));
@@ -107,8 +119,13 @@ static void dequantise_emit(struct emit *e, struct node *n)
     struct tensor *zero = node_maybe(n, 2);
     bool small = n->in[0]->type == ELEM_I16;
 
-    x = small ? graph_text("f32(%s)", x) : x;
-    if (zero) {
+    x = elem_is_bits(n->in[0]->type) ? small_decode(&p, n->in[0]->type, x)
+        : small                      ? graph_text("f32(%s)", x)
+                                     : x;
+    if (zero && elem_is_bits(zero->type)) {
+        x = graph_text("(%s - %s)", x,
+                       small_decode(&p, zero->type, program_in(&p, zero, b.of_scale)));
+    } else if (zero) {
         x = graph_text(small ? "(%s - f32(%s))" : "(%s - %s)", x,
                        program_in(&p, zero, b.of_scale));
     }

@@ -14,32 +14,18 @@
 #define FILE_MAX (INT64_C(1) << 31)
 #define TRAINING "ai.onnx.preview.training" /* the domain of optimisers */
 
+/* By their numbers in ONNX: onnx.proto, TensorProto.DataType. */
 static enum elem elem_of(int32_t type)
 {
-    switch (type) {
-    case ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT:
-        return ELEM_F32;
-    case ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT16:
-        return ELEM_F16;
-    case ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16:
-        return ELEM_BF16;
-    case ONNX__TENSOR_PROTO__DATA_TYPE__DOUBLE:
-        return ELEM_F64;
-    case ONNX__TENSOR_PROTO__DATA_TYPE__INT64:
-        return ELEM_I64;
-    case ONNX__TENSOR_PROTO__DATA_TYPE__INT32:
-        return ELEM_I32;
-    case ONNX__TENSOR_PROTO__DATA_TYPE__INT16:
-        return ELEM_I16;
-    case ONNX__TENSOR_PROTO__DATA_TYPE__INT8:
-        return ELEM_I8;
-    case ONNX__TENSOR_PROTO__DATA_TYPE__UINT8:
-        return ELEM_U8;
-    case ONNX__TENSOR_PROTO__DATA_TYPE__BOOL:
-        return ELEM_BOOL;
-    default:
-        return ELEM_OTHER;
-    }
+    static const enum elem types[] = {
+        [1] = ELEM_F32,   [2] = ELEM_U8,     [3] = ELEM_I8,    [5] = ELEM_I16,
+        [6] = ELEM_I32,   [7] = ELEM_I64,    [9] = ELEM_BOOL,  [10] = ELEM_F16,
+        [11] = ELEM_F64,  [16] = ELEM_BF16,  [17] = ELEM_E4M3, [18] = ELEM_E4M3Z,
+        [19] = ELEM_E5M2, [20] = ELEM_E5M2Z, [21] = ELEM_U4,   [22] = ELEM_I4,
+        [23] = ELEM_E2M1, [25] = ELEM_U2,    [26] = ELEM_I2};
+    bool known = type > 0 && (size_t)type < sizeof(types) / sizeof(types[0]);
+
+    return known && types[type] != ELEM_NONE ? types[type] : ELEM_OTHER;
 }
 
 static bool narrow;
@@ -101,6 +87,24 @@ static size_t listed(const Onnx__TensorProto *p, enum elem type)
                               : p->n_int32_data;
 }
 
+/* Several in a byte, the first one lowest; bytes are raw, or a list. */
+static void read_packed(const struct graph *g, const Onnx__TensorProto *p,
+                        struct tensor *t, size_t count)
+{
+    unsigned bits = elem_bits(t->type), each = 8 / bits;
+    size_t have = p->has_raw_data ? p->raw_data.len : p->n_int32_data;
+
+    if (have != (count + each - 1) / each) {
+        graph_die(g, "'%s' has values of %zu bytes", t->name, have);
+    }
+    tensor_values(t);
+    for (size_t i = 0; i < count; i++) {
+        int byte =
+            p->has_raw_data ? p->raw_data.data[i / each] : (int)p->int32_data[i / each];
+        t->value[i] = elem_round(t->type, byte >> (i % each * bits) & ((1 << bits) - 1));
+    }
+}
+
 /* Values that the model holds, as those of t; what the message has of them goes away: weights
  * are most of what a model is, and are there once. */
 static void read_numbers(const struct graph *g, Onnx__TensorProto *p, struct tensor *t)
@@ -127,6 +131,10 @@ static void read_numbers(const struct graph *g, Onnx__TensorProto *p, struct ten
     t->known = true;
     if (t->type == ELEM_OTHER) {
         return; /* whoever uses it is told of the type */
+    }
+    if (elem_bits(t->type) < 8) {
+        read_packed(g, p, t, count);
+        return;
     }
     bytes = elem_bytes(t->type);
     have = p->has_raw_data ? p->raw_data.len / bytes : listed(p, t->type);
@@ -380,7 +388,8 @@ void graph_inline(struct graph *g, struct node *n, const struct attr *body)
 {
     const Onnx__GraphProto *p = body->graph;
     struct node *behind = n->next, **last = g->last_node;
-    struct scope *within = graph_alloc(1, sizeof(*within)); /* nodes of it may have more */
+    struct scope *within =
+        graph_alloc(1, sizeof(*within)); /* nodes of it may have more */
 
     if (p->n_output != n->n_out) {
         node_die(g, n, "%zu results of %u", p->n_output, n->n_out);
