@@ -258,7 +258,7 @@ static uint64_t cost_rounds(const struct mm_search *s, const struct mm_candidate
     if (!c->t.b_stays) {
         stream += c->b_work + c->b_next;
     }
-    stream = max_u64(stream, (stream + c->a_start / 2) / (slots - 1));
+    stream = max_u64(stream, (stream + c->a_start / 2) / mm_max(1, slots - 1));
     chunk = c->chunks > 1 ? max_u64(chunk, stream) : chunk;
     tile = c->chunks * chunk;
     tile +=

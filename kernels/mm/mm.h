@@ -254,6 +254,10 @@ MUST_CHECK int mm_plan(struct mm *mm, unsigned cores, enum mm_strategy strategy,
 /* The same behind a check of what was set, and with one of what came out. */
 MUST_CHECK int mm_plan_checked(struct mm *mm, unsigned cores, enum mm_strategy strategy,
                                char why[MM_TEXT]);
+/* With that tiling, of which nothing but what it is expected to take is decided; MM_GEMV: of the
+ * object turned. Errors as of mm_plan(). */
+MUST_CHECK int mm_plan_as(struct mm *mm, const struct mm_tiling *tiling, unsigned cores,
+                          char why[MM_TEXT]);
 /* The tiling in words. */
 void mm_explain(const struct mm *mm, char text[MM_TEXT]);
 const char *mm_strategy_name(enum mm_strategy strategy);

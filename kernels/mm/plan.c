@@ -284,26 +284,34 @@ static void search(struct mm_search *s)
     }
 }
 
-struct mm_search mm_search_for(const struct mm *mm, unsigned cores,
-                               enum mm_strategy strategy, uint32_t parts, uint64_t limit,
-                               enum mm_wanted wanted)
+/* Of which nothing has been looked at yet. */
+static struct mm_search search_of(const struct mm *mm, unsigned cores, uint32_t parts)
 {
     struct mm_search s = {.mm = mm,
                           .r = mm_rates_of(mm),
                           .cores = cores,
-                          .strategy = strategy,
                           .bits = type_bits(mm->a.type),
                           .c0 = type_c0(mm->a.type),
                           .unit_m = mm_unit_m(mm),
                           .unit_n = mm_unit_n(mm),
                           .unit_k = mm_unit_k(mm),
-                          .parts = parts,
-                          .any = wanted == MM_ANY_RAW,
-                          .raw = wanted != MM_CHEAPEST,
-                          .best = limit};
+                          .parts = parts};
 
     s.k = mm_min(mm->shape.k, mm_part_k(mm, parts));
     s.k_fractals = s.k / mm_k_step(mm) * mm_cube_cycles(mm);
+    return s;
+}
+
+struct mm_search mm_search_for(const struct mm *mm, unsigned cores,
+                               enum mm_strategy strategy, uint32_t parts, uint64_t limit,
+                               enum mm_wanted wanted)
+{
+    struct mm_search s = search_of(mm, cores, parts);
+
+    s.strategy = strategy;
+    s.any = wanted == MM_ANY_RAW;
+    s.raw = wanted != MM_CHEAPEST;
+    s.best = limit;
     search(&s);
     s.tiling.parts = parts;
     return s;
@@ -444,4 +452,49 @@ int mm_plan_checked(struct mm *mm, unsigned cores, enum mm_strategy strategy,
 
     err = err ? err : mm_plan(mm, cores, strategy, why);
     return err ? err : mm_check(mm, why);
+}
+
+/* What the object's tiling takes. */
+static uint64_t cycles_of(const struct mm *mm, unsigned cores)
+{
+    const struct mm_tiling *t = &mm->tiling;
+    struct mm_search s = search_of(mm, cores, mm->parts);
+    struct mm_side a = mm_side_of(&s, &mm->a, t->m / s.unit_m),
+                   b = mm_side_of(&s, &mm->b, t->n / s.unit_n);
+    struct mm_candidate c = begin_tile(&s, &a, &b);
+
+    c.t = *t;
+    c.mt = mm_min(t->m, mm->shape.m);
+    c.nt = mm_min(t->n, mm->shape.n);
+    c.pieces = mm_count(c.nt, t->columns);
+    c.slices = s.k / t->slice;
+    c.chunks = mm_count(s.k, t->k);
+    return mm_cost(&s, &c);
+}
+
+int mm_plan_as(struct mm *mm, const struct mm_tiling *tiling, unsigned cores,
+               char why[MM_TEXT])
+{
+    const char *no = cannot(mm, tiling->strategy);
+    int err = mm_check(mm, why);
+
+    if (err || no) {
+        return err ? err : (snprintf(why, MM_TEXT, "tiling: %s", no), ERR_ARG);
+    }
+    mm->tiling = *tiling;
+    mm->tiled = true;
+    err = mm_check(mm, why);
+    if (!err && mm->parts > 1 && !mm_may_split(mm)) {
+        snprintf(why, MM_TEXT, "tiling: %s", cannot(mm, MM_SPLIT_K));
+        err = ERR_ARG;
+    }
+    cores = cores ? cores : chip_cores();
+    if (!err) {
+        mm->tiling.cycles = cycles_of(
+            mm, tiling->shares && tiling->shares < cores ? tiling->shares : cores);
+        mm->tiling.strategy = mm->turned      ? MM_GEMV
+                              : mm->parts > 1 ? MM_SPLIT_K
+                                              : name_of(mm);
+    }
+    return err;
 }

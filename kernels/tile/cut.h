@@ -66,5 +66,7 @@ bool cut_behind(struct cut *c, const struct tile_kernel *k, tile_value v,
  * elements of it. */
 bool cut_in_pieces(struct cut *c, const struct tile_kernel *k, uint32_t most,
                    struct tile_arena *arena);
+/* How many elements of the dimension that is reduced such a piece may have, to begin with. */
+uint32_t cut_longest_piece(const struct tile_kernel *k, unsigned dim);
 
 #endif

@@ -316,6 +316,20 @@ static int try_tiling(struct fusing *f, const struct mm *mm, uint32_t most, bool
     return err;
 }
 
+/* The one of a schedule. */
+static int try_said(struct fusing *f, const struct product *p, char why[MM_TEXT])
+{
+    int err;
+
+    f->mm = p->mm;
+    f->mm.sem = PLAN_SEMS;
+    err = mm_plan_as(&f->mm, p->said, f->cores, why);
+    if (!err && f->mm.parts == 1) {
+        try_pieces(f);
+    }
+    return f->span ? 0 : err ? err : ERR_ARG;
+}
+
 /* From large ones to small ones, of which none is faster than the larger. */
 static int search_tilings(struct fusing *f, const struct mm *mm, char why[MM_TEXT])
 {
@@ -427,7 +441,7 @@ int epilogue_plan(struct tile_plan *t, unsigned cores, struct tile_arena *arena,
         f->cores = cores;
         err = epilogue_program(t, arena, error);
         mm_set_bias(&p->mm, p->bias ? p : NULL);
-        err = err ? err : search_tilings(f, &p->mm, why);
+        err = err ? err : p->said ? try_said(f, p, why) : search_tilings(f, &p->mm, why);
         if (!err) {
             search_places(f);
             err = keep_plan(f, t, arena);

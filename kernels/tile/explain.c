@@ -186,7 +186,7 @@ void tile_explain(const struct tile_plan *plan, FILE *to)
         }
         plan_explain(t, to);
     }
-    if (plan->schedule && plan->schedule[0]) {
-        fprintf(to, "schedule %s\n", plan->schedule);
+    if (plan->whole && plan->whole[0]) {
+        fprintf(to, "schedule %s\n", plan->whole);
     }
 }

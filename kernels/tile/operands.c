@@ -58,7 +58,9 @@ struct tile_plan *operand_join(const struct tile_plan *product, const struct cut
     if ((keep && keep->place == TILE_IN_GM) || k->by_gm || product->next ||
         !product->product || product->product->mm.parts > 1 ||
         !is_operand(cut, i, &by.param) ||
-        product_plan(&t, cut->stage[i].k, &by, cores, arena, &error) != 0) {
+        product_plan(&t, cut->stage[i].k,
+                     &(struct product_how){.by = &by, .cores = cores}, arena,
+                     &error) != 0) {
         return NULL;
     }
     return keep || t->predicted.span < span ? t : NULL;

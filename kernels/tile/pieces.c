@@ -13,6 +13,8 @@
 #include "kernels/tile/build.h"
 #include "kernels/tile/plan.h"
 
+enum { INNER = 256 /* columns beside which rows are reduced, about */ };
+
 /* --- what is reduced --- */
 
 static bool is_reduction(const struct pieces *p, tile_value v)
@@ -387,6 +389,24 @@ static void reserve_scales(struct pieces *p, unsigned s)
         p->scale[i].bytes[s] =
             cutting_room(&p->c, tile_count(p->c.from, dims) * 4 * p->segment[s].pieces);
     }
+}
+
+uint32_t cut_longest_piece(const struct tile_kernel *k, unsigned dim)
+{
+    uint64_t inner = 1, most = chip_mem(NPU_MEM_UB) / 4 * 10 / 22;
+
+    for (unsigned i = 0; i < k->n_params; i++) {
+        const struct tile_tensor *t = &k->param[i];
+        uint64_t n = 1;
+        for (unsigned j = t->rank; j-- > 0 && tile_tensor_dims(t) >> dim & 1;) {
+            if (t->dim[j] == dim) {
+                inner = n > inner ? n : inner;
+                break;
+            }
+            n *= k->dim[t->dim[j]].size;
+        }
+    }
+    return (uint32_t)(most / (inner < INNER ? inner : INNER));
 }
 
 bool cut_in_pieces(struct cut *cut, const struct tile_kernel *k, uint32_t most,

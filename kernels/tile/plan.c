@@ -11,6 +11,7 @@
 
 #include "hal/chip.h"
 #include "hal/pmu.h"
+#include "kernels/tile/script.h"
 #include "kernels/tile/search.h"
 
 static int no_plan(const struct search *s, struct tile_error *error)
@@ -173,8 +174,9 @@ int plan_check_schedule(const struct tile_kernel *k, struct tile_error *error)
         }
         if (c->kind == TILE_CHOICE_KEEP && cut_first_product(k)) {
             if (!may_keep(k, c)) {
-                return refuse(error, c,
-                              "keep: in l1 or gm, of what a product's operand is computed to");
+                return refuse(
+                    error, c,
+                    "keep: in l1 or gm, of what a product's operand is computed to");
             }
         } else if (c->kind == TILE_CHOICE_LANES || c->kind == TILE_CHOICE_KEEP ||
                    c->kind == TILE_CHOICE_STRATEGY) {

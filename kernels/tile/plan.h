@@ -363,18 +363,6 @@ struct part {
     uint8_t once_param[TILE_PARAMS], once_result[3 * TILE_RESULTS]; /* of commands */
 };
 
-/* What was decided on the way to a plan, in words of a schedule; or what a schedule says
- * is to be. */
-enum { SCRIPT_WORDS = TILE_CHOICES - 3 /* room for cores, exact and arith */ };
-struct script {
-    const struct tile_kernel *k; /* with the schedule */
-    bool follows;                /* it has such words */
-    bool full;
-    unsigned next; /* choice of the schedule */
-    unsigned n;
-    char word[SCRIPT_WORDS][TILE_NAME_BYTES];
-};
-
 /* gather.c: a stage that copies rows of a tensor by their indices. */
 struct gather {
     uint64_t row_bytes, rows, step;   /* step: bytes from an index to the next */
@@ -415,18 +403,8 @@ struct tile_plan {
     struct loop_plan *loop;  /* likewise (loop.h) */
     struct rows_plan *rows;  /* likewise (rows.h) */
     const char *schedule;    /* of the first: leads to the same plan; NULL: too long */
+    const char *whole;       /* the same with words of products */
 };
-
-/* script.c */
-void script_begin(struct script *s, const struct tile_kernel *k);
-const struct tile_choice *script_next(struct script *s); /* NULL: there is no more */
-__attribute__((format(printf, 2, 3))) void script_add(struct script *s,
-                                                      const char *format, ...);
-void script_add_way(struct script *s, const struct way *w, const struct placing *p);
-/* False, 0: it is no such word. */
-bool script_read_way(const char *word, struct way *w, struct placing *p);
-uint32_t script_read_pieces(const char *word);
-char *script_text(const struct script *s, struct tile_arena *arena);
 
 /* plan.c: of the heap. If it had nothing since plan_fed() was last asked, that is ERR_NOMEM. */
 void *plan_heap(void *block);

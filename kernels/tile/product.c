@@ -39,6 +39,11 @@ static int choose_tiling(struct product *p, unsigned cores, char why[MM_TEXT])
     struct mm whole = p->mm;
     int err = mm_check(&p->mm, why);
 
+    if (p->said) {
+        err = err ? err : mm_plan_as(&p->mm, p->said, cores, why);
+        return !err && p->mm.parts > 1 && !mm_chained(&p->mm, p->mm.parts) ? ERR_ARG
+                                                                           : err;
+    }
     p->mm.adds = product_times(p) == 1 && !p->k->result[0].adds;
     err = err ? err : mm_plan(&p->mm, cores, MM_AUTO, why);
     err = err ? err : mm_check(&p->mm, why);
@@ -109,9 +114,11 @@ static const struct tile_tensor *whole_result(const struct product *p,
 }
 
 int product_plan(struct tile_plan **plan, const struct tile_kernel *k,
-                 const struct product_operand *by, unsigned cores,
-                 struct tile_arena *arena, struct tile_error *error)
+                 const struct product_how *how, struct tile_arena *arena,
+                 struct tile_error *error)
 {
+    const struct product_operand *by = how->by;
+    unsigned cores = how->cores;
     struct tile_plan *t = tile_alloc(arena, sizeof(*t));
     struct product *p = tile_alloc(arena, sizeof(*p));
     const struct tile_tensor *c;
@@ -123,10 +130,14 @@ int product_plan(struct tile_plan **plan, const struct tile_kernel *k,
     }
     p->dot = &k->node[cut_first_product(k)];
     p->k = k;
+    p->said = how->tiling;
     t->product = p;
     t->name = k->name;
     plan_begin(t);
     c = whole_result(p, k);
+    if (p->said && (p->dot->op == TILE_CONV || cut_reduced(k))) {
+        return program_refuse(error, p->dot, ERR_ARG, "product: it has no such layout");
+    }
     if (p->dot->op == TILE_CONV) {
         return by  ? ERR_LOCAL
                : c ? windows_plan(plan, t, c, cores, arena, error)

@@ -31,11 +31,18 @@ struct product {
     const struct tile_kernel *k;
     const void *in[TILE_PARAMS];
     void *out[TILE_RESULTS];
-    struct epilogue *epilogue; /* NULL: the fixpipe does it all */
-    struct block *block;       /* block.h; or NULL */
-    struct windows *windows;   /* windows.h: it is a CONV; or NULL */
-    struct prologue *prologue; /* prologue.h: of an operand; or NULL */
+    struct epilogue *epilogue;    /* NULL: the fixpipe does it all */
+    struct block *block;          /* block.h; or NULL */
+    struct windows *windows;      /* windows.h: it is a CONV; or NULL */
+    struct prologue *prologue;    /* prologue.h: of an operand; or NULL */
+    const struct mm_tiling *said; /* by a schedule; NULL: it is searched */
 };
+
+/* Whether a word of a schedule tells how it is cut. */
+static inline bool product_has_word(const struct product *p)
+{
+    return p->mm.tiled && !p->block && !p->windows;
+}
 
 /* A load or a store of a piece: the command for the size that was last, and where in GM. */
 struct epilogue_move {
@@ -68,12 +75,18 @@ struct product_operand {
     const struct tile_kernel *k;
     uint8_t param;
 };
-/* Of a kernel whose one DOT has parameters as operands, of which `by`, unless it is NULL, says
- * that one is computed. ERR_LOCAL: what is computed of the product, or for it, is not to be had
- * with it, but might be in a stage of its own. */
+/* For so many cores; of which operand `by`, unless it is NULL, says that it is computed; in the
+ * tiling that a schedule says, or NULL. */
+struct product_how {
+    const struct product_operand *by;
+    const struct mm_tiling *tiling;
+    unsigned cores;
+};
+/* Of a kernel whose one DOT has parameters as operands. ERR_LOCAL: what is computed of the
+ * product, or for it, is not to be had with it, but might be in a stage of its own. */
 int product_plan(struct tile_plan **plan, const struct tile_kernel *k,
-                 const struct product_operand *by, unsigned cores,
-                 struct tile_arena *arena, struct tile_error *error);
+                 const struct product_how *how, struct tile_arena *arena,
+                 struct tile_error *error);
 void product_bind(struct product *p, const struct tile_call *call);
 void product_play(const struct tile_plan *t);
 /* Products that are no batch of the object; where one of them begins. */

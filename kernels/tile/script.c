@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plans as words of a schedule, and back; see plan.h. A word tells one decision, in the
- * order in which they are made: `x`, a cut by reductions; `y21888`, in pieces of at most so
- * many; `l1`, rows through L1 (rows.h); `r8c1024p1040n2fsb012`, a tile: rows, columns, pitch,
- * buffers, what else there is of a way by letters, where large buffers begin by digits.
+ * See script.h.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,6 +8,7 @@
 #include <string.h>
 
 #include "kernels/tile/plan.h"
+#include "kernels/tile/script.h"
 
 void script_begin(struct script *s, const struct tile_kernel *k)
 {
@@ -20,8 +18,8 @@ void script_begin(struct script *s, const struct tile_kernel *k)
 
 const struct tile_choice *script_next(struct script *s)
 {
-    while (s->next < s->k->n_choices) {
-        const struct tile_choice *c = &s->k->choice[s->next++];
+    while (s->at.next < s->k->n_choices) {
+        const struct tile_choice *c = &s->k->choice[s->at.next++];
         if (c->kind == TILE_CHOICE_LAYOUT) {
             return c;
         }
@@ -33,13 +31,13 @@ void script_add(struct script *s, const char *format, ...)
 {
     va_list args;
 
-    s->full |= s->n == SCRIPT_WORDS;
+    s->full |= s->at.n == SCRIPT_WORDS;
     if (!s->full) {
         va_start(args, format);
-        s->full |= vsnprintf(s->word[s->n], sizeof(s->word[0]), format, args) >=
+        s->full |= vsnprintf(s->word[s->at.n], sizeof(s->word[0]), format, args) >=
                    (int)sizeof(s->word[0]);
         va_end(args);
-        s->n += !s->full;
+        s->at.n += !s->full;
     }
 }
 
@@ -118,13 +116,101 @@ uint32_t script_read_pieces(const char *word)
     return *word ? 0 : most;
 }
 
-char *script_text(const struct script *s, struct tile_arena *arena)
+bool script_read_tiling(const char *word, struct mm_tiling *t)
 {
-    char *text = s->full ? NULL : tile_alloc(arena, s->n * (TILE_NAME_BYTES + 10) + 1);
+    const char *at = word;
 
-    for (unsigned i = 0; i < s->n && text; i++) {
-        strcat(text, i ? ", layout " : "layout ");
-        strcat(text, s->word[i]);
+    *t = (struct mm_tiling){.m = number_after(&at, 'm')};
+    t->n = number_after(&at, 'n');
+    t->k = number_after(&at, 'k');
+    t->slice = number_after(&at, 'l');
+    t->a_slots = (uint16_t)number_after(&at, 'a');
+    t->b_slots = (uint16_t)number_after(&at, 'b');
+    t->columns = number_after(&at, 'c');
+    t->columns = t->columns ? t->columns : t->n;
+    t->a_stays = letter(&at, 's');
+    t->b_stays = letter(&at, 't');
+    t->a_whole = letter(&at, 'w');
+    t->rows = letter(&at, 'r') || t->a_whole;
+    t->strategy = letter(&at, 'g') ? MM_GEMV : MM_GENERAL;
+    t->parts = number_after(&at, 'p');
+    t->parts = t->parts ? t->parts : 1;
+    t->shares = number_after(&at, 'x');
+    return t->m && t->n && t->k && *at == '\0';
+}
+
+/* A letter and a number; nothing if it is the usual one. */
+static int unusual(char *to, size_t size, char name, uint32_t n, uint32_t usual)
+{
+    return n == usual ? 0 : snprintf(to, size, "%c%lu", name, (unsigned long)n);
+}
+
+bool script_tiling_word(const struct mm_tiling *t, char *to, size_t size)
+{
+    char all[2 * TILE_NAME_BYTES];
+    size_t room = sizeof(all);
+    int n = snprintf(all, room, "m%lun%luk%lu", (unsigned long)t->m, (unsigned long)t->n,
+                     (unsigned long)t->k);
+
+    n += unusual(all + n, room - (size_t)n, 'l', t->slice, 0);
+    n += unusual(all + n, room - (size_t)n, 'a', t->a_slots, 0);
+    n += unusual(all + n, room - (size_t)n, 'b', t->b_slots, 0);
+    n += unusual(all + n, room - (size_t)n, 'c', t->columns, t->n);
+    n += snprintf(all + n, room - (size_t)n, "%s%s%s%s", t->a_stays ? "s" : "",
+                  t->b_stays ? "t" : "",
+                  t->a_whole ? "w"
+                  : t->rows  ? "r"
+                             : "",
+                  t->strategy == MM_GEMV ? "g" : "");
+    n += unusual(all + n, room - (size_t)n, 'p', t->parts, t->parts > 1 ? 1 : t->parts);
+    n += unusual(all + n, room - (size_t)n, 'x', t->shares, 0);
+    if (n >= (int)size) {
+        return false;
+    }
+    memcpy(to, all, (size_t)n + 1);
+    return true;
+}
+
+bool script_next_tiling(struct script *s, struct mm_tiling *t)
+{
+    unsigned next = s->at.next;
+    const struct tile_choice *c = s->follows ? script_next(s) : NULL;
+
+    if (c && script_read_tiling(c->word, t)) {
+        return true;
+    }
+    s->at.next = next;
+    return false;
+}
+
+void script_add_tiling(struct script *s, const struct mm_tiling *t, bool said)
+{
+    char word[TILE_NAME_BYTES];
+
+    if (!said && s->at.n < SCRIPT_WORDS) {
+        s->at.products |= 1u << s->at.n;
+    }
+    if (script_tiling_word(t, word, sizeof(word))) {
+        script_add(s, "%s", word);
+    } else {
+        s->full = true;
+    }
+}
+
+char *script_text(const struct script *s, bool products, struct tile_arena *arena)
+{
+    char *text = s->full ? NULL : tile_alloc(arena, s->at.n * (TILE_NAME_BYTES + 10) + 1);
+
+    for (unsigned i = 0; i < s->at.n && text; i++) {
+        if (products || !(s->at.products >> i & 1)) {
+            strcat(text, text[0] ? ", layout " : "layout ");
+            strcat(text, s->word[i]);
+        }
     }
     return text;
+}
+
+const char *tile_schedule(const struct tile_plan *plan, bool products)
+{
+    return products ? plan->whole : plan->schedule;
 }

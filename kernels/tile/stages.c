@@ -10,6 +10,7 @@
 #include "kernels/mm/cost.h"
 #include "kernels/tile/prologue.h"
 #include "kernels/tile/rows.h"
+#include "kernels/tile/script.h"
 
 enum {
     DEPTH = 4, /* stages of stages */
@@ -17,7 +18,6 @@ enum {
     SMALL = 1 << 15, /* elements */
     LONG_K = 1024,   /* that may be cut in parts, of a c of so many elements */
     SMALL_C = 1 << 18,
-    INNER = 256, /* columns beside which rows are reduced, about */
     /* About, of the hart: to look at a command and at a patch of the next stage, for which it
      * has so long in most stages. */
     LOOK_COMMAND = 5,
@@ -169,25 +169,6 @@ static int plan_cut(struct guide *g, struct tile_plan **first, const struct cut 
     return err;
 }
 
-/* How many elements of the dimension that is reduced a piece may have, to begin with. */
-static uint32_t longest_piece(const struct tile_kernel *k, unsigned dim)
-{
-    uint64_t inner = 1, most = chip_mem(NPU_MEM_UB) / 4 * 10 / 22;
-
-    for (unsigned i = 0; i < k->n_params; i++) {
-        const struct tile_tensor *t = &k->param[i];
-        uint64_t n = 1;
-        for (unsigned j = t->rank; j-- > 0 && tile_tensor_dims(t) >> dim & 1;) {
-            if (t->dim[j] == dim) {
-                inner = n > inner ? n : inner;
-                break;
-            }
-            n *= k->dim[t->dim[j]].size;
-        }
-    }
-    return (uint32_t)(most / (inner < INNER ? inner : INNER));
-}
-
 static int cut_and_plan(struct guide *g, struct tile_plan **first,
                         const struct tile_kernel *k, uint32_t pieces, unsigned depth,
                         uint32_t *wanted)
@@ -210,15 +191,15 @@ static int cut_and_plan(struct guide *g, struct tile_plan **first,
 static int search_pieces(struct guide *g, struct tile_plan **first,
                          const struct tile_kernel *k, unsigned depth)
 {
-    unsigned words = g->script.n;
+    const struct script_at script = g->script.at;
     size_t used = g->arena->used;
-    uint32_t most = longest_piece(k, (unsigned)__builtin_ctz(cut_reduced(k)));
+    uint32_t most = cut_longest_piece(k, (unsigned)__builtin_ctz(cut_reduced(k)));
     int err = ERR_LOCAL;
 
     while (err && most >= LEAST_PIECE) {
         uint32_t ub = chip_mem(NPU_MEM_UB), wanted = 0;
         g->arena->used = used;
-        g->script.n = words;
+        g->script.at = script;
         err = cut_and_plan(g, first, k, most, depth, &wanted);
         wanted = wanted > ub ? wanted : ub;
         most = (uint32_t)((uint64_t)most * ub / wanted) * 15 / 16;
@@ -332,7 +313,8 @@ static bool prefers_parts(const struct guide *g, const struct tile_kernel *k,
 
     all.cores = MM_SPLIT_CORES;
     all.error = &error;
-    if (product_plan(&t, k, NULL, all.cores, all.arena, &error) == 0) {
+    if (product_plan(&t, k, &(struct product_how){.cores = all.cores}, all.arena,
+                     &error) == 0) {
         uint64_t whole = t->predicted.span;
         are = plan_products(&all, &t, k, FUSE_NOTHING, depth + 1) == 0 && t->product &&
               t->product->mm.parts > 1 && tile_predicted(t).span * 5 / 4 < whole;
@@ -347,9 +329,14 @@ static int plan_product(struct guide *g, struct tile_plan **first,
 {
     bool bare = k->n_results == 1 && k->result[0].value == cut_first_product(k);
     size_t used = g->arena->used;
+    const struct script_at script = g->script.at;
+    struct mm_tiling said;
+    bool is_said = script_next_tiling(&g->script, &said);
     int err;
 
-    if (!bare && depth < DEPTH && may_part(k) && prefers_parts(g, k, depth)) {
+    if (!bare && depth < DEPTH &&
+        (is_said ? said.parts > 1 : may_part(k) && prefers_parts(g, k, depth))) {
+        g->script.at = script;
         err = plan_products(g, first, k, FUSE_NOTHING, depth + 1);
         if (!err) {
             (*first)->why =
@@ -357,10 +344,17 @@ static int plan_product(struct guide *g, struct tile_plan **first,
         }
         return err;
     }
-    err = product_plan(first, k, NULL, g->cores, g->arena, g->error);
+    err = product_plan(
+        first, k,
+        &(struct product_how){.cores = g->cores, .tiling = is_said ? &said : NULL},
+        g->arena, g->error);
+    if (!err && (*first)->product && product_has_word((*first)->product)) {
+        script_add_tiling(&g->script, &(*first)->product->mm.tiling, is_said);
+    }
     if (err != ERR_LOCAL || depth == DEPTH || bare) {
         return err;
     }
+    g->script.at = script;
     g->arena->used = used;
     *g->error = (struct tile_error){0};
     return plan_products(g, first, k, cut_reduced(k) ? FUSE_ELEMENTS : FUSE_NOTHING,
@@ -373,10 +367,10 @@ static bool needs_vector(const struct tile_plan *plan)
     return tile_predicted(plan).v > 0;
 }
 
-static void begin_again(struct guide *g, size_t used, unsigned words)
+static void begin_again(struct guide *g, size_t used, struct script_at script)
 {
     g->arena->used = used;
-    g->script.n = words;
+    g->script.at = script;
     *g->error = (struct tile_error){0};
 }
 
@@ -385,18 +379,18 @@ static int plan_stages(struct guide *g, struct tile_plan **first,
 {
     size_t used = g->arena->used;
     tile_dims reduced = cut_reduced(k);
-    unsigned words = g->script.n;
+    const struct script_at script = g->script.at;
     struct tile_error error;
     int err, cut;
 
     if (k->n_loops == 0 && cut_first_product(k)) {
         err = plan_products(g, first, k, FUSE_ROWS, depth);
         if (!err && k->by_gm && needs_vector(*first)) {
-            begin_again(g, used, words);
+            begin_again(g, used, script);
             return plan_products(g, first, k, FUSE_NOTHING, depth);
         }
         if (err && cut_reduced(k)) { /* what products leave may lie better without */
-            begin_again(g, used, words);
+            begin_again(g, used, script);
             err = plan_products(g, first, k, FUSE_ELEMENTS, depth);
         }
         return err;
@@ -421,7 +415,7 @@ static int plan_stages(struct guide *g, struct tile_plan **first,
                                   : search_pieces(g, first, k, depth);
     if (cut) {
         *g->error = error;
-        g->script.n = words;
+        g->script.at = script;
         return err;
     }
     (*first)->why = keep_text(g->arena, error.text);
@@ -455,15 +449,11 @@ int tile_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cor
     }
     err = err ? err : operand_check(*plan, k, error);
     if (!err) {
-        (*plan)->schedule = script_text(&g.script, arena);
+        (*plan)->schedule = script_text(&g.script, false, arena);
+        (*plan)->whole = script_text(&g.script, true, arena);
         (*plan)->planning = hart_clock() - began;
     }
     return err;
-}
-
-const char *tile_schedule(const struct tile_plan *plan)
-{
-    return plan->schedule;
 }
 
 uint64_t plan_look_cycles(const struct tile_plan *before, const struct tile_plan *t)

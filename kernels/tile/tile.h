@@ -52,9 +52,9 @@ uint64_t tile_scratch(const struct tile_plan *plan);
 void tile_tell_line(const struct tile_plan *plan, struct sched_report *report);
 /* Loops, layout, memory, semaphores, limits, what lost and why: `tile --explain`. */
 void tile_explain(const struct tile_plan *plan, FILE *to);
-/* `layout ..`, words of a schedule that lead to the same plan without a search; NULL: there
- * are too many. */
-const char *tile_schedule(const struct tile_plan *plan);
+/* `layout ..`, words of a schedule that lead to the same plan without a search, but for products;
+ * or of these too, for as many cores; NULL: there are too many. */
+const char *tile_schedule(const struct tile_plan *plan, bool products);
 /* What the plan is predicted to take on the core that has most to do, in cycles: from its
  * first command to its last; each pipe's work. */
 struct tile_cycles {

@@ -196,11 +196,15 @@ static void check_schedule(const char *text, uint32_t m, uint32_t n)
         CHECK(k != NULL);
         CHECK_OK(tile_set_size(k, tile_find_dim(k, "m"), m));
         CHECK_OK(tile_set_size(k, tile_find_dim(k, "n"), n));
+        if (tile_find_dim(k, "k") != TILE_NO_DIM) {
+            CHECK_OK(tile_set_size(k, tile_find_dim(k, "k"), m));
+        }
         took[i] = hart_clock();
         CHECK_OK(tile_plan(&plan, k, 1, &arena, &error));
         took[i] = hart_clock() - took[i];
         cycles[i] = tile_predicted(plan);
-        snprintf(again, sizeof(again), "%sschedule %s\n", text, tile_schedule(plan));
+        snprintf(again, sizeof(again), "%sschedule %s\n", text,
+                 tile_schedule(plan, true));
     }
     CHECK_EQ(memcmp(&cycles[0], &cycles[1], sizeof(cycles[0])), 0);
     CHECK(took[1] * 2 < took[0] || took[0] < SHORT);
@@ -219,6 +223,12 @@ TEST(tile_plan, a_stored_schedule_needs_no_search)
     check_schedule("kernel k(x: f32[m, n]) -> y: f32[m], z: f32[n]\n"
                    " y = sum(x, n)\n z = min(x - y, m)\n",
                    300, 400);
+    check_schedule("kernel k(x: f16[m, n], y: f16[k, n]) -> z: f16[m, k]\n"
+                   " z = f16(gelu(dot(x, y, n)))\n",
+                   300, 700);
+    check_schedule("kernel k(x: f16[m, n], y: f16[n]) -> z: f32[m]\n"
+                   " d = dot(x, y, n)\n z = d - max(d, m)\n",
+                   300, 4000);
 }
 
 /* Indices of data_make() are of any s32; those of a gather lie in its dimension. */

@@ -2,6 +2,7 @@
  *
  * Programs with products, planned and run, against the interpreter.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,4 +181,47 @@ TEST(tile_product, refusals_name_the_place)
     check_refused("kernel p(a: f16[m, k], b: f16[k, n]) -> c: f32[m, n]\n c = a @ b\n"
                   "schedule buffers 3\n",
                   shape, 3, 10, "the planner chooses that of products");
+}
+
+/* Other tiles than the planner's: the same bits, on as many cores as are said. */
+TEST(tile_product, tiles_that_a_schedule_says)
+{
+    const struct shape shape = {.m = 35, .n = 50, .k = 70};
+
+    check_program("kernel p(a: f16[m, k], b: f16[k, n]) -> c: f32[m, n]\n c = a @ b\n"
+                  "schedule layout m16n32k32tx1\n",
+                  shape);
+    check_program("kernel p(a: f16[m, k], b: f16[k, n], r: f32[n]) -> c: f16[m, n]\n"
+                  " c = f16(gelu(a @ b + r))\nschedule layout m32n16k48l16a3b2r\n",
+                  shape);
+    check_program("kernel p(a: f16[m, k], b: f16[k, n]) -> c: f32[m, n]\n c = a @ b\n"
+                  "schedule layout m48n16k512w\n",
+                  (struct shape){.m = 100, .n = 16, .k = 1000});
+}
+
+TEST(tile_product, tiles_that_cannot_be)
+{
+    static const struct {
+        const char *word, *why;
+    } wrong[] = {
+        {"m24n16k16", "product: tiling 24 x 16 by 16: wants multiples of 16, 16, 16"},
+        {"m512n512k512", "product: tiling 512 x 512 by 512: L0"},
+        {"m16n16k16st", "product: tiling: a and b cannot both stay"},
+        {"m16n16k16g", "product: tiling: wants m = 1"},
+        {"m16n16k16p9", "product: tiling: "},
+    };
+
+    for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        char text[160];
+        snprintf(text, sizeof(text),
+                 "kernel p(a: f16[m, k], b: f16[k, n]) -> c: f32[m, n]\n"
+                 " c = a @ b\nschedule layout %s\n",
+                 wrong[i].word);
+        check_refused(text, (struct shape){.m = 35, .n = 50, .k = 70}, 2, 8,
+                      wrong[i].why);
+    }
+    check_refused("kernel p(a: f16[m, k], b: f16[k, n]) -> c: f32[m, n]\n"
+                  " c = a @ b\nschedule layout m16n16k16z\n",
+                  (struct shape){.m = 35, .n = 50, .k = 70}, 3, 10,
+                  "layout m16n16k16z: the plan is complete");
 }
