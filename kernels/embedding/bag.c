@@ -116,11 +116,17 @@ static void make_bag(const struct bag *s, uint32_t bag)
 
 static void kernel(void *arg)
 {
-    struct tpipe *pipe = tpipe_open();
     struct bag s = {.p = arg};
     uint32_t bags = s.p->rows.n / s.p->each, row = EMBEDDING_PIECE * 4;
     uint32_t end = (uint32_t)share_begin(bags, 1, task_block() + 1, task_blocks());
+    uint32_t begin = embedding_bags_by_table(
+        s.p, (uint32_t)share_begin(bags, 1, task_block(), task_blocks()), end);
+    struct tpipe *pipe;
 
+    if (begin == end) {
+        return;
+    }
+    pipe = tpipe_open();
     s.in = tque_init(pipe, "rows", VECIN, PIPE_MTE2, PIPE_V, 2, EMBEDDING_SLOT / 2);
     s.out = tque_init(pipe, "y", VECOUT, PIPE_V, PIPE_MTE3, 2, row);
     s.sum = tbuf_init(pipe, "sum", VECCALC, row);
@@ -128,8 +134,7 @@ static void kernel(void *arg)
     for (; s.column < s.p->width; s.column += EMBEDDING_PIECE) {
         s.columns = min_u32(EMBEDDING_PIECE, s.p->width - s.column);
         s.pitch = up32(s.columns * type_bits(s.p->type) / 8);
-        for (uint32_t i = (uint32_t)share_begin(bags, 1, task_block(), task_blocks());
-             i < end; i++) {
+        for (uint32_t i = begin; i < end; i++) {
             make_bag(&s, i);
         }
     }

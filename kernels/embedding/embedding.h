@@ -18,9 +18,12 @@
  *          is 0.
  * Ranges   sizes from 1 up; rows of up to 4096 elements at a time, of longer ones pieces.
  * Buffers  no alignment wanted (512 bytes is fastest); results overlap nothing.
- * Uses     UB, with EMBEDDING_CUBE also L1, L0A, L0B, L0C; queues of each core.
- * Speed    A row costs a command: 196 cycles of MTE2 where it is gathered, 133 of MTE3
- *          where it is added in GM; there is no DMA by index. See enum embedding_form.
+ * Uses     UB, for bags out of a table that passes by and with EMBEDDING_CUBE also L1, with
+ *          this L0A, L0B, L0C; queues of each core.
+ * Speed    A row costs a command: 196 cycles of MTE2 where it is gathered (346 if it is not
+ *          in L2), 133 of MTE3 where it is added in GM; there is no DMA by index. Bags that
+ *          want many rows of a small table have all of it pass through L1: then 25 of MTE1
+ *          and some 50 of the hart. See enum embedding_form.
  * Errors   ERR_ARG, ERR_TYPE, ERR_ABSENT (a form that cannot do the type): nothing was
  *          started. ERR_FAULT, ERR_DEADLOCK: *report.
  */

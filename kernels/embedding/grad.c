@@ -28,12 +28,15 @@ enum {
 
 uint32_t embedding_wrong(const struct embedding_rows *r)
 {
-    for (uint32_t i = 0; i < r->n; i++) {
-        int32_t row =
-            r->index[i] + (r->from_end && r->index[i] < 0 ? (int32_t)r->rows : 0);
-        if (!r->skip && (uint32_t)row >= r->rows &&
-            (r->padding < 0 || row != r->padding)) {
-            return i;
+    const int32_t *index = r->index, *end = index + (r->skip ? 0 : r->n);
+    const int32_t wrap = r->from_end ? (int32_t)r->rows : 0, padding = r->padding;
+    const uint32_t rows = r->rows;
+
+    for (; index < end; index++) {
+        int32_t row = *index;
+        row += row < 0 ? wrap : 0;
+        if ((uint32_t)row >= rows && (padding < 0 || row != padding)) {
+            return (uint32_t)(index - r->index);
         }
     }
     return r->n;

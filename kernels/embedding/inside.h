@@ -42,6 +42,11 @@ static inline uint32_t up32(uint32_t bytes)
 /* Whether an index is out of range; the report then says which. */
 bool embedding_wrong_told(const struct embedding_rows *r, struct sched_report *report);
 
+/* Bags [bag, end) of the task's block, as far as that is faster than row by row and all of their
+ * rows take part: up to which. */
+uint32_t embedding_bags_by_table(const struct embedding_bag *p, uint32_t bag,
+                                 uint32_t end);
+
 void embedding_atomic(void *run);
 void embedding_sorted(void *run);
 void embedding_cube(void *run);
