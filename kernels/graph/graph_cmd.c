@@ -13,7 +13,7 @@
 
 #define USAGE                                                                            \
     "PLAN [IN.npy]... [-o [NAME=]OUT.npy]... [--steps] [--launches] "                    \
-    "[--dump] [--cores N]"
+    "[--cold] [--dump] [--cores N]"
 
 /* What a command line says. */
 struct asked {
@@ -458,6 +458,8 @@ static int graph(int argc, char **argv)
             asked.steps = true;
         } else if (strcmp(argv[i], "--launches") == 0) {
             run.separate = true;
+        } else if (strcmp(argv[i], "--cold") == 0) {
+            run.cold = true;
         } else if (strcmp(argv[i], "--dump") == 0) {
             run.separate = true;
             run.ended = dump_step;

@@ -64,12 +64,16 @@ void graph_free(struct graph_run *run)
 
 /* The step that runs, for what went wrong in it. */
 static struct graph_job *now;
+static bool cold;
 
 static void stay(void *arg)
 {
     struct graph_job *job = arg;
 
     if (task_block() == 0) {
+        if (cold) {
+            chip_l2_empty();
+        }
         now = job;
         job->begin = chip_cycle();
     }
@@ -139,12 +143,16 @@ enum run_status graph_compute(struct graph_run *run)
 
     run->launches = 0;
     run->cycles = 0;
+    cold = run->cold;
     for (uint32_t i = 0, n; i < run->plan.head->n_steps; i += n) {
         struct graph_job *job = &run->job[i];
         uint64_t begin = chip_cycle(), end;
         int err;
         n = together(run, i);
         now = job;
+        if (cold && !job->kernel) {
+            chip_l2_empty();
+        }
         err = job->kernel ? launch_steps(run, job, n, &report)
                           : job->run(job->arg, &report);
         if (err) {

@@ -34,6 +34,7 @@ struct graph_run {
     char *file, *arena;
     unsigned cores; /* 0: all of the chip */
     bool separate;  /* a launch for each step */
+    bool cold;      /* each step finds L2 empty */
     /* Called behind each step that has a launch of its own, or NULL. */
     enum run_status (*ended)(const struct graph_run *run, const struct plan_step *s);
     struct graph_job *job;

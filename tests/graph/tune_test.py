@@ -3,8 +3,10 @@
 """tune_test.py [NAME]...    tools/graph/tune of small models
 
 What it keeps is no slower than the usual plan, the same on every run, taken by the next run of
-the model, and computes the same. FULL: 12 shapes, and a budget of 32 beside all ways. TAP on
-stdout."""
+the model, and computes the same. FULL: 16 shapes, a budget of 32 beside all ways, and for each what
+the usual plan and the tuned one reach of their limit, what the busiest pipe of a core has to do.
+TAP on stdout."""
+import json
 import os
 import re
 import shutil
@@ -44,8 +46,15 @@ SHAPES = [
     ("product", 8, (128, 256), [("MatMul", "x a", "u"), ("Add", "u b", "v"), ("Relu", "v", "y")],
      {"a": (256, 192), "b": (192,)}),
     ("wide", 8, (100000,), [("Sigmoid", "x", "y")], {}),
+    ("square", 8, (512, 512), [("MatMul", "x a", "y")], {"a": (512, 512)}, np.float16),
+    ("tiles", 1, (128, 256), [("MatMul", "x a", "u"), ("Add", "u b", "v"), ("Relu", "v", "y")],
+     {"a": (256, 192), "b": (192,)}),
+    ("odd", 1, (300, 700), [("MatMul", "x a", "u"), ("Add", "u b", "v"), ("Sigmoid", "v", "y")],
+     {"a": (700, 500), "b": (500,)}, np.float16),
+    ("long_k", 8, (64, 4096), [("MatMul", "x a", "y")], {"a": (4096, 256)}, np.float16),
 ]
 BRIEF = 1
+GAPS = []  # a word for each shape
 PHASE = 2  # cycles: with another command line a launch begins in another part of one
 
 
@@ -54,12 +63,12 @@ def run(*words, cores=1):
                           env=dict(os.environ, CORES=str(cores), PROFILE=""), cwd=ROOT)
 
 
-def write(shape, nodes, constants):
-    x = random.standard_normal(shape).astype(np.float32)
+def write(shape, nodes, constants, of=np.float32):
+    x = random.standard_normal(shape).astype(of)
     np.save(f"{FOLDER}/x.npy", x)
     model.write(f"{FOLDER}/{NAME}.onnx", nodes, {"x": (x.dtype, x.shape)}, "y",
-                {name: (1 + 0.1 * random.random(of)).astype(np.float32)
-                 for name, of in constants.items()}, 12 if nodes[-1][0] == "ReduceSum" else 17)
+                {name: (1 + 0.1 * random.random(size)).astype(of)
+                 for name, size in constants.items()}, 12 if nodes[-1][0] == "ReduceSum" else 17)
 
 
 def tune(cores, *options):
@@ -80,23 +89,42 @@ def runs(cores, *options):
     return int(said[1]) if said else done.stderr, np.load(f"{FOLDER}/y.npy")
 
 
-def shape(cores, size, nodes, constants):
-    write(size, nodes, constants)
+def limit(cores):
+    """Cycles that the last run's steps took, and that the busiest pipe of a core has to do."""
+    with open(f"{MODELS}/explain.json", encoding="ascii") as f:
+        took = sum(step["measured"] for step in json.load(f)["steps"])
+    with open(f"{MODELS}/explain.txt", encoding="ascii") as f:
+        return took, int(re.search(r"^limits: (\d+) cycles", f.read(), re.M)[1]) / cores
+
+
+def gap(was, now, best, least):
+    """How much of what is above 95 % of the limit is gone; a word for the summary."""
+    closed = (was - now) / max(was - least, 1)
+    GAPS.append("within 95 %" if least >= 0.95 * was else "half" if closed >= 0.5 else "less")
+    tap.say(f"# {was} cycles, now {now}: {least / was:.0%} of the limit {least:.0f}, now "
+            f"{least / now:.0%}; {closed:.0%} of the gap; all ways {best}")
+
+
+def shape(cores, size, nodes, constants, of=np.float32):
+    write(size, nodes, constants, of)
     was, now, kept = tune(cores)
     if was is None:
         return [kept]
     wrong = [f"{was} cycles, now {now}"] if now > was else []
     wrong += [f"nothing is better, but: {kept}"] if now == was and "\n" in kept.strip() else []
     usual, y = runs(cores, "--no-tuned")
+    took, least = limit(cores)
     tuned, z = runs(cores)
     if abs(usual - was) > PHASE or abs(tuned - now) > PHASE:
         wrong.append(f"runs take {usual} and {tuned}, want {was}, {now}")
     error = np.abs(y - z).max() / np.abs(y).max()
     wrong += [f"results differ by {error:.2g}"] if not error < 1e-5 else []
     if os.environ.get("FULL"):
-        tap.say(f"# {was} cycles, now {now}")
+        tunes = limit(cores)[0]
         wrong += ["not the same again"] if tune(cores)[2] != kept else []
         _, best, _ = tune(cores, "--budget", "0")
+        runs(cores)
+        gap(took, tunes, limit(cores)[0], least)
         wrong += [f"{now} cycles, of all ways {best}"] if now > 1.02 * best else []
     return wrong
 
@@ -179,6 +207,8 @@ def main():
         for name, *case in SHAPES if only or os.environ.get("FULL") else SHAPES[:BRIEF]:
             if not only or name in only:
                 tap.check(f"tune/{name}", shape(*case))
+        for word in sorted(set(GAPS)):
+            tap.say(f"# {word}: {GAPS.count(word)} of {len(GAPS)} shapes")
         if not only:
             tap.check("tune/refused", refused())
             tap.check("tune/schedule_of_another", schedule_of_another())

@@ -128,17 +128,16 @@ static struct step program_of(const struct emit *e, struct group *group, enum ar
 }
 
 /* The schedule goes with the program where it leads to the same plan, so that the firmware need
- * not search; or one that measurements have told. Returns the planner's own. */
-static const char *predict(struct emit *e, struct step *s)
+ * not search; or one that measurements have told. */
+static void predict(struct emit *e, struct step *s)
 {
-    const char *schedule, *own, *words, *why = trial_step(s, &s->cycles, &schedule);
+    const char *schedule, *words, *why = trial_step(s, &s->cycles, &schedule);
     struct step with;
     uint64_t cycles;
 
     if (why) {
         node_die(e->g, s->group->node[0], "%s", why);
     }
-    own = schedule;
     words = tune_words(s);
     if (schedule || words) {
         with = step_with(s, words ? words : schedule);
@@ -149,7 +148,6 @@ static const char *predict(struct emit *e, struct step *s)
     }
     s->cycles = trial_behind(s, &e->before);
     s->limit = trial_limit(s, &s->busy);
-    return own;
 }
 
 /* Puts it behind the others. */
@@ -193,7 +191,6 @@ static void put_program(struct emit *e, struct group *group)
 {
     struct step s = program_of(e, group, ARITH_USUAL);
     enum arith arith = tune_arith(&s);
-    const char *own;
 
     if (!s.n_out) {
         return;
@@ -202,8 +199,8 @@ static void put_program(struct emit *e, struct group *group)
         put_ariths(e, group, &s);
     }
     s = arith == ARITH_USUAL ? s : program_of(e, group, arith);
-    own = predict(e, &s);
-    put_step(e, &s)->next = own ? tune_tries(&s, own) : NULL;
+    predict(e, &s);
+    put_step(e, &s)->next = tune_tries(&s);
     while (*e->last) {
         e->last = &(*e->last)->next;
     }

@@ -388,3 +388,17 @@ uint64_t once_cycles(const struct tile_plan *plan, const struct once_misses *mis
     }
     return cycles;
 }
+
+unsigned once_products(const struct tile_plan *plan, struct once_product *shape,
+                       unsigned most)
+{
+    unsigned n = 0;
+
+    for (; plan && n < most; plan = plan->next) {
+        if (plan->product && product_has_word(plan->product)) {
+            const struct mm_shape *s = &plan->product->mm.shape;
+            shape[n++] = (struct once_product){s->m, s->n, s->k};
+        }
+    }
+    return n;
+}

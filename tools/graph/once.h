@@ -24,4 +24,12 @@ uint64_t once_cycles(const struct tile_plan *plan, const struct once_misses *mis
 /* The pipe that has most to do, for so many cycles. */
 const char *once_busiest(const struct tile_plan *plan, uint64_t *cycles);
 
+/* Sizes of a product. */
+struct once_product {
+    uint32_t m, n, k;
+};
+/* Sizes of its products that have words in a schedule, in order, up to `most`: how many. */
+unsigned once_products(const struct tile_plan *plan, struct once_product *shape,
+                       unsigned most);
+
 #endif

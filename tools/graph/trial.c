@@ -11,7 +11,6 @@
 #include "hal/chip.h"
 #include "kernels/tile/text.h"
 #include "kernels/tile/tile.h"
-#include "tools/graph/once.h"
 
 enum {
     BITS = 15,
@@ -138,8 +137,8 @@ static void plan(struct kept *to, const struct step *s, struct tile_arena *arena
     recorded = 0;
     to->warm = once_cycles(p, &warm, &recorded);
     to->limit = limit_of(p, to->cycles, &to->busy);
-    to->schedule = tile_schedule(p) && tile_schedule(p)[0]
-                       ? graph_text("%s", tile_schedule(p))
+    to->schedule = tile_schedule(p, false) && tile_schedule(p, false)[0]
+                       ? graph_text("%s", tile_schedule(p, false))
                        : NULL;
 }
 
@@ -164,6 +163,18 @@ bool trial_span(struct step s, unsigned cores, uint64_t *span)
 
     *span = p ? tile_predicted(p).span : 0;
     return p;
+}
+
+const char *trial_words(const struct step *s, unsigned cores, struct once_product *shape,
+                        unsigned most, unsigned *n)
+{
+    struct tile_arena arena = arena_of_trial();
+    const char *why, *words;
+    const struct tile_plan *p = planned(s, cores, &arena, &why);
+
+    words = p ? tile_schedule(p, true) : NULL;
+    *n = once_products(p, shape, most);
+    return words && words[0] ? graph_text("%s", words) : NULL;
 }
 
 uint32_t trial_key(const struct step *s)

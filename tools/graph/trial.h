@@ -10,6 +10,7 @@
 #include "hal/contract/contract.h"
 #include "kernels/move/move.h"
 #include "tools/graph/emit.h"
+#include "tools/graph/once.h"
 
 /* The chip that plans are for. */
 void trial_chip(enum npu_profile profile);
@@ -25,6 +26,10 @@ uint64_t trial_behind(const struct step *s, struct trial_before *b);
 void trial_touch(const struct step *s, struct trial_before *b);
 /* The CRC-32 of its text and sizes. */
 uint32_t trial_key(const struct step *s);
+/* All words of its schedule on so many cores, of products too, whose shapes are put to shape[] in
+ * that order, up to `most`; NULL: there are none. */
+const char *trial_words(const struct step *s, unsigned cores, struct once_product *shape,
+                        unsigned most, unsigned *n);
 /* Cycles of a program's commands on the core of so many that has most to do; false: it cannot
  * be done. */
 bool trial_span(struct step s, unsigned cores, uint64_t *span);

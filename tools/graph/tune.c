@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See tune.h. Ways to try are the words of the planner's own schedule with other tiles, numbers
- * of buffers and letters; the planner says which of them can be done.
+ * Files of measurements and what they say; see tune.h.
  */
 #include "tools/graph/tune.h"
 
@@ -15,12 +14,6 @@
 enum {
     SETS = 1024,  /* of nodes that are apart */
     STEPS = 4096, /* with a schedule */
-    WORD = 64,    /* bytes of one */
-    TRIES = 1024, /* at most */
-    OPTIONS = 16, /* of one number */
-    LANES = 128,  /* what columns of a tile are a multiple of */
-    BUFFERS = 4,
-    LETTERS = 6,
 };
 
 /* What is said of a program. */
@@ -36,8 +29,6 @@ static struct {
     struct keyed step[STEPS], arith[STEPS];
     unsigned n_apart, n_together, n_steps, n_ariths;
 } tuned;
-
-static unsigned try_most, try_cores;
 
 /* --- the file --- */
 
@@ -178,7 +169,7 @@ enum arith tune_arith(const struct step *s)
     return ARITH_USUAL;
 }
 
-/* Words with strokes between as `layout A, layout B`; and back. */
+/* Words with strokes between as `layout A, layout B`. */
 static const char *schedule_of(const char *words)
 {
     char *all = graph_text("%s", words);
@@ -188,18 +179,6 @@ static const char *schedule_of(const char *words)
         text = graph_text("%s%slayout %s", text, *text ? ", " : "", word);
     }
     return text;
-}
-
-static const char *words_of(const char *schedule)
-{
-    const char *words = "", *at = schedule;
-
-    while ((at = strstr(at, "layout ")) != NULL) {
-        at += strlen("layout ");
-        words =
-            graph_text("%s%s%.*s", words, *words ? "/" : "", (int)strcspn(at, ","), at);
-    }
-    return words;
 }
 
 const char *tune_words(const struct step *s)
@@ -212,194 +191,7 @@ const char *tune_words(const struct step *s)
     return NULL;
 }
 
-/* --- ways to try --- */
-
-void tune_try(unsigned most, unsigned cores)
-{
-    try_most = most;
-    try_cores = cores;
-}
-
-struct way {
-    const char *schedule;
-    uint64_t span;
-};
-
-struct tries {
-    const struct step *s;
-    const char *word[OPTIONS]; /* of the usual schedule */
-    unsigned n_words, n;
-    struct way way[TRIES];
-};
-
-/* The fastest in front; those that cannot be done are none. */
-static void consider(struct tries *t, unsigned number, const char *word)
-{
-    const char *schedule = "";
-    struct way w;
-    unsigned i;
-
-    for (i = 0; i < t->n_words; i++) {
-        schedule = graph_text("%s%slayout %s", schedule, i ? ", " : "",
-                              i == number ? word : t->word[i]);
-    }
-    for (i = 0; i < t->n; i++) {
-        if (strcmp(t->way[i].schedule, schedule) == 0) {
-            return;
-        }
-    }
-    w.schedule = schedule;
-    if (t->n == TRIES || strcmp(word, t->word[number]) == 0 ||
-        !trial_span(step_with(t->s, schedule), try_cores, &w.span)) {
-        return;
-    }
-    for (i = t->n++; i > 0 && w.span < t->way[i - 1].span; i--) {
-        t->way[i] = t->way[i - 1];
-    }
-    t->way[i] = w;
-}
-
-static void add_option(uint64_t x, uint64_t unit, uint64_t *to, unsigned *n)
-{
-    x = x > unit ? (x + unit - 1) / unit * unit : x;
-    if (x > 0 && x <= UINT32_MAX) {
-        to[(*n)++] = x;
-    }
-}
-
-/* Numbers about one, and those that give each core so many tiles of `all`. */
-static unsigned options(uint64_t number, uint64_t all, uint64_t unit,
-                        uint64_t to[OPTIONS])
-{
-    static const unsigned char share[][2] = {{1, 1}, {2, 1}, {4, 1}, {3, 2},
-                                             {1, 2}, {1, 4}, {3, 4}, {1, 8}};
-    enum { SHARES = sizeof(share) / sizeof(share[0]) };
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < SHARES; i++) {
-        add_option(number * share[i][0] / share[i][1], unit, to, &n);
-    }
-    for (uint64_t tiles = try_cores; tiles <= 4 * (uint64_t)try_cores;
-         tiles += try_cores) {
-        add_option((all + tiles - 1) / tiles, unit, to, &n);
-    }
-    return n;
-}
-
-/* A tile in a word: r8c1024p1040n2fsb012. */
-struct tile {
-    unsigned r, c, p, n;
-    char letters[WORD], phases[WORD];
-};
-
-static bool read_tile(const char *word, struct tile *t)
-{
-    int at = 0;
-
-    memset(t, 0, sizeof(*t));
-    if (strlen(word) >= WORD ||
-        sscanf(word, "r%uc%up%un%1u%n", &t->r, &t->c, &t->p, &t->n, &at) != 4 ||
-        at == 0) {
-        return false;
-    }
-    memcpy(t->letters, word + at, strspn(word + at, "afsobh"));
-    strcpy(t->phases, word + at + strlen(t->letters));
-    return true;
-}
-
-static void consider_tile(struct tries *t, unsigned number, const struct tile *w)
-{
-    consider(
-        t, number,
-        graph_text("r%uc%up%un%u%s%s", w->r, w->c, w->p, w->n, w->letters, w->phases));
-}
-
-/* With one letter more or less, in their order. */
-static void consider_letters(struct tries *t, unsigned number, const struct tile *of)
-{
-    static const char all[LETTERS + 1] = "afsobh";
-
-    for (unsigned i = 0; i < LETTERS; i++) {
-        struct tile w = *of;
-        unsigned n = 0;
-        for (unsigned k = 0; k < LETTERS; k++) {
-            if (!strchr(of->letters, all[k]) == (k == i)) {
-                w.letters[n++] = all[k];
-            }
-        }
-        w.letters[n] = '\0';
-        consider_tile(t, number, &w);
-    }
-}
-
-static void consider_word(struct tries *t, unsigned number, uint64_t elements)
-{
-    uint64_t rows[OPTIONS], columns[OPTIONS];
-    unsigned n_rows, n_columns;
-    struct tile of;
-
-    if (!read_tile(t->word[number], &of)) {
-        return;
-    }
-    consider_letters(t, number, &of);
-    n_rows = options(of.r, elements / of.c, of.r > 8 ? 8 : 1, rows);
-    n_columns = options(of.c, elements / of.r, LANES, columns);
-    for (unsigned i = 0; i < n_rows; i++) {
-        for (unsigned k = 0; k < n_columns; k++) {
-            struct tile w = of;
-            w.r = (unsigned)rows[i];
-            w.c = (unsigned)columns[k];
-            w.p = w.c == of.c ? of.p : (w.c + LANES - 1) / LANES * LANES;
-            for (w.n = 1; w.n <= BUFFERS; w.n++) {
-                consider_tile(t, number, &w);
-            }
-        }
-    }
-}
-
-static struct step *one_more(const struct step *s, const char *schedule,
-                             const char *words)
-{
-    struct step *more = graph_alloc(1, sizeof(*more));
-
-    *more = *s;
-    more->text = step_with(s, schedule).text;
-    more->words = words;
-    more->next = NULL;
-    return more;
-}
-
-struct step *tune_tries(const struct step *s, const char *schedule)
-{
-    struct tries *t;
-    struct step *first = NULL, **last = &first;
-    uint64_t elements = 0;
-    char *words;
-
-    if (!try_most || !schedule) {
-        return NULL;
-    }
-    t = graph_alloc(1, sizeof(*t));
-    t->s = s;
-    words = graph_text("%s", words_of(schedule));
-    for (char *w = strtok(words, "/"); w && t->n_words < OPTIONS; w = strtok(NULL, "/")) {
-        t->word[t->n_words++] = w;
-    }
-    for (unsigned i = 0; i < s->n_in + s->n_out; i++) {
-        const struct tensor *of = i < s->n_in ? s->in[i] : s->out[i - s->n_in];
-        uint64_t n = (uint64_t)tensor_count(of);
-        elements = n > elements ? n : elements;
-    }
-    for (unsigned i = 0; i < t->n_words; i++) {
-        consider_word(t, i, elements);
-    }
-    *last = one_more(s, schedule, "again");
-    for (unsigned i = 0; i < t->n && i < try_most; i++) {
-        last = &(*last)->next;
-        *last = one_more(s, t->way[i].schedule, words_of(t->way[i].schedule));
-    }
-    return first;
-}
+/* --- keys --- */
 
 void tune_keys(const struct emit *e, FILE *to)
 {

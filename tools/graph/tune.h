@@ -29,8 +29,8 @@ const char *tune_words(const struct step *s);
 /* From now on each program is there as often as there are ways to try, at most `most`, the
  * fastest as far as is predicted for so many cores; and the usual one, twice. */
 void tune_try(unsigned most, unsigned cores);
-/* The first of them, behind the step itself, whose schedule's words are `words`; NULL: none. */
-struct step *tune_tries(const struct step *s, const char *words);
+/* The first of them, behind the step itself; NULL: there are none. */
+struct step *tune_tries(const struct step *s);
 /* What a node is called in such files. */
 uint32_t tune_name(const struct node *n);
 /* A line for each step: `KEY WORDS NODE,..`, a - for what is not; WORDS is `again` for the

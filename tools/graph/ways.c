@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ways to compute a program; see tune.h. They are the words of the planner's own schedule with
+ * other tiles, numbers of buffers, orders and cores; the planner says which of them can be done.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/tile/script.h"
+#include "tools/graph/trial.h"
+#include "tools/graph/tune.h"
+
+enum {
+    WORD = 64,    /* bytes of one */
+    TRIES = 4096, /* at most */
+    OPTIONS = 16, /* of one number */
+    NEAR = 12,    /* of the best, about which more is looked at */
+    LANES = 128,  /* what columns of a tile are a multiple of */
+    FRACTAL = 16, /* the same of a product's */
+    BUFFERS = 4,
+    LETTERS = 6,
+};
+
+static unsigned try_most, try_cores;
+
+static const char *words_of(const char *schedule)
+{
+    const char *words = "", *at = schedule;
+
+    while ((at = strstr(at, "layout ")) != NULL) {
+        at += strlen("layout ");
+        words =
+            graph_text("%s%s%.*s", words, *words ? "/" : "", (int)strcspn(at, ","), at);
+    }
+    return words;
+}
+
+/* --- ways to try --- */
+
+void tune_try(unsigned most, unsigned cores)
+{
+    try_most = most;
+    try_cores = cores;
+}
+
+struct way {
+    const char *schedule,
+        *word; /* word number `number` is another than usual: that one */
+    unsigned number;
+    uint64_t span;
+};
+
+struct tries {
+    const struct step *s;
+    const char *word[OPTIONS]; /* of the usual schedule */
+    unsigned n_words, n;
+    struct way way[TRIES];
+};
+
+/* The fastest in front; those that cannot be done are none. */
+static void consider(struct tries *t, unsigned number, const char *word)
+{
+    const char *schedule = "";
+    struct way w;
+    unsigned i;
+
+    for (i = 0; i < t->n_words; i++) {
+        schedule = graph_text("%s%slayout %s", schedule, i ? ", " : "",
+                              i == number ? word : t->word[i]);
+    }
+    for (i = 0; i < t->n; i++) {
+        if (strcmp(t->way[i].schedule, schedule) == 0) {
+            return;
+        }
+    }
+    w = (struct way){.schedule = schedule, .word = word, .number = number};
+    if (t->n == TRIES || strcmp(word, t->word[number]) == 0 ||
+        !trial_span(step_with(t->s, schedule), try_cores, &w.span)) {
+        return;
+    }
+    for (i = t->n++; i > 0 && w.span < t->way[i - 1].span; i--) {
+        t->way[i] = t->way[i - 1];
+    }
+    t->way[i] = w;
+}
+
+static void add_option(uint64_t x, uint64_t unit, uint64_t *to, unsigned *n)
+{
+    x = x > unit ? (x + unit - 1) / unit * unit : x;
+    if (x > 0 && x <= UINT32_MAX) {
+        to[(*n)++] = x;
+    }
+}
+
+/* Numbers about one, and those that give each core so many tiles of `all`. */
+static unsigned options(uint64_t number, uint64_t all, uint64_t unit,
+                        uint64_t to[OPTIONS])
+{
+    static const unsigned char share[][2] = {{1, 1}, {2, 1}, {4, 1}, {3, 2},
+                                             {1, 2}, {1, 4}, {3, 4}, {1, 8}};
+    enum { SHARES = sizeof(share) / sizeof(share[0]) };
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < SHARES; i++) {
+        add_option(number * share[i][0] / share[i][1], unit, to, &n);
+    }
+    for (uint64_t tiles = try_cores; tiles <= 4 * (uint64_t)try_cores;
+         tiles += try_cores) {
+        add_option((all + tiles - 1) / tiles, unit, to, &n);
+    }
+    return n;
+}
+
+/* A tile in a word: r8c1024p1040n2fsb012. */
+struct tile {
+    unsigned r, c, p, n;
+    char letters[WORD], phases[WORD];
+};
+
+static bool read_tile(const char *word, struct tile *t)
+{
+    int at = 0;
+
+    memset(t, 0, sizeof(*t));
+    if (strlen(word) >= WORD ||
+        sscanf(word, "r%uc%up%un%1u%n", &t->r, &t->c, &t->p, &t->n, &at) != 4 ||
+        at == 0) {
+        return false;
+    }
+    memcpy(t->letters, word + at, strspn(word + at, "afsobh"));
+    strcpy(t->phases, word + at + strlen(t->letters));
+    return true;
+}
+
+static void consider_tile(struct tries *t, unsigned number, const struct tile *w)
+{
+    consider(
+        t, number,
+        graph_text("r%uc%up%un%u%s%s", w->r, w->c, w->p, w->n, w->letters, w->phases));
+}
+
+/* With one letter more or less, in their order. */
+static void consider_letters(struct tries *t, unsigned number, const struct tile *of)
+{
+    static const char all[LETTERS + 1] = "afsobh";
+
+    for (unsigned i = 0; i < LETTERS; i++) {
+        struct tile w = *of;
+        unsigned n = 0;
+        for (unsigned k = 0; k < LETTERS; k++) {
+            if (!strchr(of->letters, all[k]) == (k == i)) {
+                w.letters[n++] = all[k];
+            }
+        }
+        w.letters[n] = '\0';
+        consider_tile(t, number, &w);
+    }
+}
+
+static void consider_word(struct tries *t, unsigned number, uint64_t elements)
+{
+    uint64_t rows[OPTIONS], columns[OPTIONS];
+    unsigned n_rows, n_columns;
+    struct tile of;
+
+    if (!read_tile(t->word[number], &of)) {
+        return;
+    }
+    consider_letters(t, number, &of);
+    n_rows = options(of.r, elements / of.c, of.r > 8 ? 8 : 1, rows);
+    n_columns = options(of.c, elements / of.r, LANES, columns);
+    for (unsigned i = 0; i < n_rows; i++) {
+        for (unsigned k = 0; k < n_columns; k++) {
+            struct tile w = of;
+            w.r = (unsigned)rows[i];
+            w.c = (unsigned)columns[k];
+            w.p = w.c == of.c ? of.p : (w.c + LANES - 1) / LANES * LANES;
+            for (w.n = 1; w.n <= BUFFERS; w.n++) {
+                consider_tile(t, number, &w);
+            }
+        }
+    }
+}
+
+/* --- of products --- */
+
+static void consider_tiling(struct tries *t, unsigned number, const struct mm_tiling *w)
+{
+    char word[TILE_NAME_BYTES];
+
+    if (script_tiling_word(w, word, sizeof(word))) {
+        consider(t, number, graph_text("%s", word));
+    }
+}
+
+/* What is in L1, in which order: nothing stays, a or b; rows as they are, or a at one time. */
+static void consider_orders(struct tries *t, unsigned number, struct mm_tiling w)
+{
+    for (unsigned stays = 0; stays < 3; stays++) {
+        for (unsigned rows = 0; rows < 3; rows++) {
+            w.a_stays = stays == 1;
+            w.b_stays = stays == 2;
+            w.rows = rows != 0;
+            w.a_whole = rows == 2;
+            consider_tiling(t, number, &w);
+        }
+    }
+}
+
+/* Parts of a side of which each core has as many tiles as every other, or of sizes about one. */
+static unsigned side_options(uint32_t number, uint32_t side, uint64_t to[OPTIONS])
+{
+    unsigned n = 0;
+
+    for (uint64_t pieces = 1; pieces <= 8; pieces++) {
+        add_option((side + pieces - 1) / pieces, FRACTAL, to, &n);
+    }
+    add_option(number, FRACTAL, to, &n);
+    add_option((uint64_t)2 * number, FRACTAL, to, &n);
+    add_option(number / 2, FRACTAL, to, &n);
+    return n;
+}
+
+/* Tiles of other sizes; what L1 and L0 have of them is worked out. */
+static void consider_sizes(struct tries *t, unsigned number, const struct once_product *s,
+                           struct mm_tiling w)
+{
+    uint64_t m[OPTIONS], n[OPTIONS];
+    unsigned n_m = side_options(w.m, s->m, m), n_n = side_options(w.n, s->n, n);
+
+    w.slice = w.a_slots = w.b_slots = 0;
+    for (unsigned i = 0; i < n_m; i++) {
+        for (unsigned j = 0; j < n_n; j++) {
+            w.m = (uint32_t)m[i];
+            w.n = w.columns = (uint32_t)n[j];
+            consider_orders(t, number, w);
+            w.columns = (w.n / 2 + FRACTAL - 1) / FRACTAL * FRACTAL;
+            consider_orders(t, number, w);
+        }
+    }
+}
+
+/* One with other chunks and slices of k, more buffers, on fewer cores. */
+static void consider_near(struct tries *t, unsigned number, const struct once_product *s,
+                          const struct mm_tiling *of)
+{
+    struct mm_tiling w;
+
+    for (uint32_t chunks = 1; chunks <= 8; chunks++) {
+        uint32_t k = (s->k + chunks - 1) / chunks;
+        w = *of;
+        w.k = (k + 2 * FRACTAL - 1) / (2 * FRACTAL) * (2 * FRACTAL);
+        w.slice = w.a_slots = w.b_slots = 0;
+        consider_tiling(t, number, &w);
+        for (uint16_t slots = 2; slots <= BUFFERS; slots++) {
+            w.a_slots = w.a_stays ? 0 : slots;
+            w.b_slots = w.b_stays ? 0 : slots;
+            consider_tiling(t, number, &w);
+        }
+    }
+    for (uint32_t slices = 1; slices <= 4; slices++) {
+        w = *of;
+        w.slice = (w.k / slices + 2 * FRACTAL - 1) / (2 * FRACTAL) * (2 * FRACTAL);
+        consider_tiling(t, number, &w);
+    }
+    for (uint32_t cores = 1; cores < try_cores; cores++) {
+        w = *of;
+        w.shares = cores;
+        consider_tiling(t, number, &w);
+    }
+}
+
+static void consider_product(struct tries *t, unsigned number,
+                             const struct once_product *s)
+{
+    struct mm_tiling usual, near[NEAR];
+    unsigned n = 0;
+
+    if (!script_read_tiling(t->word[number], &usual)) {
+        return;
+    }
+    consider_near(t, number, s, &usual);
+    consider_sizes(t, number, s, usual);
+    for (unsigned i = 0; i < t->n && n < NEAR; i++) {
+        n += t->way[i].number == number && script_read_tiling(t->way[i].word, &near[n]);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        consider_near(t, number, s, &near[i]);
+    }
+}
+
+/* --- all --- */
+
+static struct step *one_more(const struct step *s, const char *text, const char *words)
+{
+    struct step *more = graph_alloc(1, sizeof(*more));
+
+    *more = *s;
+    more->text = text;
+    more->words = words;
+    more->next = NULL;
+    return more;
+}
+
+static void split_words(struct tries *t, const char *words)
+{
+    char *all = graph_text("%s", words);
+
+    for (char *w = strtok(all, "/"); w && t->n_words < OPTIONS; w = strtok(NULL, "/")) {
+        t->word[t->n_words++] = w;
+    }
+}
+
+/* Most elements of an operand or a result. */
+static uint64_t elements_of(const struct step *s)
+{
+    uint64_t most = 0;
+
+    for (unsigned i = 0; i < s->n_in + s->n_out; i++) {
+        const struct tensor *of = i < s->n_in ? s->in[i] : s->out[i - s->n_in];
+        uint64_t n = (uint64_t)tensor_count(of);
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+struct step *tune_tries(const struct step *s)
+{
+    struct once_product shape[OPTIONS];
+    unsigned n_products = 0, product = 0;
+    const char *schedule;
+    struct tries *t;
+    struct step *first = NULL, **last = &first;
+
+    if (!try_most) {
+        return NULL;
+    }
+    schedule = trial_words(s, try_cores, shape, OPTIONS, &n_products);
+    if (!schedule) {
+        return NULL;
+    }
+    t = graph_alloc(1, sizeof(*t));
+    t->s = s;
+    split_words(t, words_of(schedule));
+    for (unsigned i = 0; i < t->n_words; i++) {
+        if (t->word[i][0] != 'm') {
+            consider_word(t, i, elements_of(s));
+        } else if (product < n_products) {
+            consider_product(t, i, &shape[product++]);
+        }
+    }
+    *last = one_more(s, s->text, "again");
+    for (unsigned i = 0; i < t->n && i < try_most; i++) {
+        last = &(*last)->next;
+        *last = one_more(s, step_with(s, t->way[i].schedule).text,
+                         words_of(t->way[i].schedule));
+    }
+    return first;
+}
