@@ -150,3 +150,19 @@ void counted_pass(const struct graph *g, struct node *n)
         out->counted = (uint8_t)axis;
     }
 }
+
+void counted_leave(struct graph *g)
+{
+    g->n_left = g->n_outputs;
+    for (unsigned i = 0; i < g->n_outputs; i++) {
+        struct tensor *count = g->output[i]->count;
+        unsigned k = g->n_outputs;
+        while (count && k < g->n_left && g->output[k] != count) {
+            k++;
+        }
+        if (count) {
+            g->output[k] = count;
+            g->n_left = k < g->n_left ? g->n_left : k + 1;
+        }
+    }
+}

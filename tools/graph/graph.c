@@ -252,27 +252,6 @@ static bool given(const struct node *n)
     return any;
 }
 
-/* Types that only some operators know, and those that move elements. */
-static void know_types(const struct graph *g, const struct node *n)
-{
-    static const char *const op[] = {
-        "Cast",      "CastLike",  "QuantizeLinear", "DequantizeLinear",
-        "Identity",  "Reshape",   "Flatten",        "Squeeze",
-        "Unsqueeze", "Transpose", "Concat",         "Split",
-        "Slice",     "Gather",    "Shape",          "Size",
-        "Constant",  "If"};
-    bool any = false;
-
-    for (size_t i = 0; i < sizeof(op) / sizeof(op[0]); i++) {
-        any = any || strcmp(n->op, op[i]) == 0;
-    }
-    for (unsigned i = 0; i < n->n_in && !any; i++) {
-        if (n->in[i] && elem_is_small(n->in[i]->type)) {
-            node_die(g, n, "'%s' is %s", n->in[i]->name, elem_text(n->in[i]->type));
-        }
-    }
-}
-
 static void infer_node(struct graph *g, struct node *n)
 {
     n->rule = graph_rule(n->op);
@@ -288,7 +267,7 @@ static void infer_node(struct graph *g, struct node *n)
             fix_value(g, n, n->in[i]);
         }
     }
-    know_types(g, n);
+    small_check(g, n);
     if (!given(n)) {
         node_die(g, n, "nobody is given its result");
     }
@@ -305,22 +284,6 @@ static void infer_node(struct graph *g, struct node *n)
     }
 }
 
-static void leave_counts(struct graph *g)
-{
-    g->n_left = g->n_outputs;
-    for (unsigned i = 0; i < g->n_outputs; i++) {
-        struct tensor *count = g->output[i]->count;
-        unsigned k = g->n_outputs;
-        while (count && k < g->n_left && g->output[k] != count) {
-            k++;
-        }
-        if (count) {
-            g->output[k] = count;
-            g->n_left = k < g->n_left ? g->n_left : k + 1;
-        }
-    }
-}
-
 void graph_infer(struct graph *g)
 {
     for (struct node *n = g->nodes; n; n = n->next) {
@@ -331,7 +294,7 @@ void graph_infer(struct graph *g)
             graph_die(g, "nothing computes the output '%s'", g->output[i]->name);
         }
     }
-    leave_counts(g);
+    counted_leave(g);
 }
 
 /* --- reading nodes --- */

@@ -195,6 +195,10 @@ const char *graph_why_not(const char *op);
 
 /* counted.c: the result of a node has as many as its operands, or dies. */
 void counted_pass(const struct graph *g, struct node *n);
+/* What tells how many there are is left by a run, too. */
+void counted_leave(struct graph *g);
+/* small.c: dies if a node computes with such types; those that move elements may have them. */
+void small_check(const struct graph *g, const struct node *n);
 
 /* --- reading nodes --- */
 

@@ -6,6 +6,7 @@
 #include "tools/graph/small.h"
 
 #include <math.h>
+#include <string.h>
 
 /* least: log2 of the smallest number that has all of its mantissa. Bits without the sign: the
  * largest number, infinity, NaN; with it, where NaN is -0 otherwise. */
@@ -139,4 +140,26 @@ const char *small_encode(struct program *p, enum elem type, const char *x, bool 
                        : minus;
     code = line(p, graph_text("where(%s, %s + %d, %s)", minus, code, sign, code));
     return line(p, graph_text("where(isnan(%s), %d.0, %s)", x, k->nan, code));
+}
+
+/* --- who knows them --- */
+
+void small_check(const struct graph *g, const struct node *n)
+{
+    static const char *const op[] = {
+        "Cast",      "CastLike",  "QuantizeLinear", "DequantizeLinear",
+        "Identity",  "Reshape",   "Flatten",        "Squeeze",
+        "Unsqueeze", "Transpose", "Concat",         "Split",
+        "Slice",     "Gather",    "Shape",          "Size",
+        "Constant",  "If"};
+    bool any = false;
+
+    for (size_t i = 0; i < sizeof(op) / sizeof(op[0]); i++) {
+        any = any || strcmp(n->op, op[i]) == 0;
+    }
+    for (unsigned i = 0; i < n->n_in && !any; i++) {
+        if (n->in[i] && elem_is_small(n->in[i]->type)) {
+            node_die(g, n, "'%s' is %s", n->in[i]->name, elem_text(n->in[i]->type));
+        }
+    }
 }
