@@ -65,6 +65,7 @@ struct loop_form {
     unsigned n_inputs;
     uint8_t batch[LOOP_BATCH]; /* the other dimensions, outermost first */
     unsigned n_batch;
+    bool once;       /* all keys are one tile: loop_once() */
     uint64_t items;  /* of all batches */
     uint32_t blocks; /* of rows */
     uint8_t part[TILE_NODES + 1];
@@ -343,6 +344,19 @@ struct loop_plan {
     struct loop_core *core;   /* loop_play.c */
     struct loop_twice *twice; /* loop_twice.h; NULL: each tile is looked at once */
 };
+
+/* loop_tiles.c: conditions that choose between values, p->mask[]; what tiles there are of the
+ * room's keys. */
+void loop_masks(struct loop_plan *p);
+void loop_tiles(struct loop_plan *p);
+/* loop_once.c: the program if all keys are one tile, *to; false: it is not simpler then. */
+bool loop_once(struct tile_kernel **to, const struct tile_kernel *k,
+               struct tile_arena *arena);
+/* Whether what is carried is the second product, and stays where that is. */
+static inline bool loop_stays(const struct loop_form *f, unsigned carry)
+{
+    return f->once && f->value && f->k->carry[carry].next == f->value;
+}
 
 /* loop_cube.c: commands of the pipes besides the Vector, of a tile of so many keys, without
  * addresses in GM. */

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "hal/mte.h"
 #include "kernels/tile/loop_twice.h"
 
 static const struct {
@@ -22,17 +23,19 @@ static const struct {
     [GROUP_FIX_O] = {PIPE_FIX, 1, {LOOP_FIX_O}},
 };
 
-/* Parts one behind the other, of which the first may have patches. */
+/* Parts one behind the other, of which one may have patches. */
 static bool make_pieces(struct pieces_of *to,
                         const struct loop_part_commands *const *part, unsigned parts,
-                        struct tile_arena *arena)
+                        unsigned patched, struct tile_arena *arena)
 {
-    unsigned n = 0;
+    unsigned n = 0, begin = 0;
 
     for (unsigned i = 0; i < parts; i++) {
+        begin = i == patched ? n : begin;
         n += part[i]->n;
     }
-    *to = (struct pieces_of){.part = part[0], .n = div_up(n, LOOP_CHUNK)};
+    *to = (struct pieces_of){
+        .part = part[patched], .begin = begin, .n = div_up(n, LOOP_CHUNK)};
     to->cmd = (union cmd *)(uintptr_t)part[0]->cmd;
     to->seq = tile_alloc(arena, (to->n + 1) * sizeof(*to->seq));
     if (parts > 1 || part[0]->n_patches) {
@@ -104,15 +107,44 @@ static uint64_t tile_bytes(const struct loop_plan *p, const struct tile_tensor *
     return program_dim_stride(p->form.k, t, p->form.t) * p->room.tile * esize_of(t->type);
 }
 
-/* A store, between two that begin and end adding to what is there. */
-static uint16_t stores_of(const struct tile_kernel *k)
+/* Results of a block of rows, of which the last may have fewer than there are lanes, without
+ * addresses in GM: a store each, between two that begin and end adding to what is there. */
+static void make_stores(const struct loop_plan *p, struct loop_core *core, bool last)
 {
-    uint16_t n = 0;
+    const struct tile_kernel *k = p->form.k;
+    uint32_t left = k->dim[p->form.s].size - (p->form.blocks - 1) * LOOP_LANES;
+    uint32_t rows = last ? left : LOOP_LANES;
+    union cmd *store = core->stores[last];
 
     for (unsigned i = 0; i < k->n_results; i++) {
-        n = (uint16_t)(n + (k->result[i].adds ? 3 : 1));
+        const struct tile_tensor *t = &k->result[i].tensor;
+        unsigned esize = esize_of(t->type);
+        bool adds = k->result[i].adds;
+        bool wide = loop_class(&p->form, k->result[i].value) == LOOP_WIDTH;
+        struct mte_rows to = {.n_rows = wide ? rows : 1,
+                              .row_bytes = (wide ? p->room.width : rows) * esize};
+        to.gm_pitch_bytes =
+            wide ? (uint32_t)program_dim_stride(k, t, p->form.s) * esize : to.row_bytes;
+        to.local_pitch_bytes =
+            wide ? p->room.out_pitch[i] : (uint32_t)round_up(to.row_bytes, BLOCK);
+        if (adds) {
+            mte_set_atomic(store++, ATOMIC_ADD, (enum type)t->type);
+        }
+        core->store_at[i] = (uint8_t)(store - core->stores[last]);
+        mte_ub_to_gm_rows(store, NULL, p->room.out[i], &to);
+        store++->head.tag = t->line;
+        if (i + 1 == k->n_results) {
+            cmd_post(store - 1, LOOP_OUT_FREE, 1);
+        }
+        if (adds) {
+            mte_set_atomic(store++, ATOMIC_NONE, (enum type)t->type);
+        }
     }
-    return n;
+    cmd_wait(&core->stores[last][0], LOOP_OUT_FULL, 1);
+    core->store[last] = (struct sequence){.name = "store",
+                                          .pipe = PIPE_MTE3,
+                                          .cmds = core->stores[last],
+                                          .n = (uint16_t)(store - core->stores[last])};
 }
 
 static int make_core(const struct loop_plan *p, struct loop_core *core,
@@ -124,29 +156,30 @@ static int make_core(const struct loop_plan *p, struct loop_core *core,
     make_groups(p, core);
     for (unsigned i = 0; i < LOOP_PARTS; i++) {
         const struct loop_part_commands *of[] = {p->part[i]};
-        made = made && make_pieces(&core->part[i], of, 1, arena);
+        made = made && make_pieces(&core->part[i], of, 1, 0, arena);
     }
     for (unsigned i = 0; i < p->n_variants; i++) {
         const struct loop_part_commands *of[] = {
             p->variant[i].before, p->part[PART_AFTER], p->part[PART_BESIDE]};
+        const struct loop_part_commands *once[] = {
+            p->part[LOOP_SAVES], p->variant[i].before, p->part[PART_END]};
         if (p->twice) {
             const struct loop_part_commands *look[] = {p->twice->look_part[i]};
-            made = made && make_pieces(&core->step[i], look, 1, arena);
+            made = made && make_pieces(&core->step[i], look, 1, 0, arena);
+        } else if (p->form.once) {
+            made = made && make_pieces(&core->step[i], once, 3, 1, arena);
         } else {
-            made = made && make_pieces(&core->step[i], of, 3, arena);
+            made = made && make_pieces(&core->step[i], of, 3, 0, arena);
         }
-        made = made && make_pieces(&core->before[i], of, 1, arena);
+        made = made && make_pieces(&core->before[i], of, 1, 0, arena);
     }
-    core->store = (struct sequence){.name = "store",
-                                    .pipe = PIPE_MTE3,
-                                    .cmds = core->stores,
-                                    .n = stores_of(p->form.k)};
+    make_stores(p, core, false);
+    make_stores(p, core, true);
     core->q = offsets_of(&p->form, &param[p->form.q]);
     core->key = offsets_of(&p->form, &param[p->form.key]);
     core->v = offsets_of(&p->form, &param[p->form.v]);
     for (unsigned i = 0; i < p->form.n_inputs; i++) {
-        const struct tile_tensor *t =
-            &param[p->form.k->node[p->form.input[i]].index];
+        const struct tile_tensor *t = &param[p->form.k->node[p->form.input[i]].index];
         core->x[i] = offsets_of(&p->form, t);
         core->next_x[i] = tile_bytes(p, t);
     }

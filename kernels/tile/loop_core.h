@@ -32,6 +32,7 @@ struct played {
 struct pieces_of {
     union cmd *cmd;                        /* the core's own where they are patched */
     const struct loop_part_commands *part; /* whose patches they have */
+    unsigned begin;                        /* the first of these commands */
     struct sequence *seq;
     unsigned n;
 };
@@ -48,9 +49,11 @@ struct loop_core {
     uint64_t next_key, next_v, next_x[LOOP_INPUTS]; /* bytes from a tile to the next */
     struct played group[GROUPS][2];
     struct pieces_of part[LOOP_PARTS], before[LOOP_VARIANTS];
-    struct pieces_of step[LOOP_VARIANTS]; /* BEFORE, AFTER and BESIDE in one; looks */
-    struct sequence store;
-    union cmd stores[3 * TILE_RESULTS], inputs[LOOP_INPUTS]; /* a result is up to 3 */
+    struct pieces_of step[LOOP_VARIANTS]; /* BEFORE, AFTER and BESIDE in one; looks; with
+                                             * nothing carried SAVES, BEFORE and END */
+    struct sequence store[2]; /* of a block of rows, of the last one */
+    union cmd stores[2][3 * TILE_RESULTS], inputs[LOOP_INPUTS]; /* a result is up to 3 */
+    uint8_t store_at[TILE_RESULTS]; /* its own of them */
     struct sequence input;
     const struct tile_call *call;
 };
@@ -76,8 +79,8 @@ void loop_push_part(struct pieces_of *part, const struct loop_cursor *c,
                     const struct loop_plan *p);
 uint64_t loop_address(const struct loop_plan *p, const void *tensor,
                       const struct offsets *o, const struct loop_cursor *c);
-void loop_set_stores(const struct loop_plan *p, struct loop_core *core,
-                     const struct loop_cursor *c);
+const union cmd *loop_set_stores(const struct loop_plan *p, struct loop_core *core,
+                                 const struct loop_cursor *c);
 int loop_check(struct sequence *s, struct sched_report *report);
 /* Of parts, of both kinds of steps, and of stores, whose addresses are those of the call. */
 int loop_check_parts(const struct loop_plan *p, struct loop_core *core,

@@ -12,10 +12,12 @@
 
 enum {
     FRACTAL = 16,
-    /* Cycles of the hart, about, for an item besides its steps, for one, for its inputs. */
+    /* Cycles of the hart, about, for an item besides its steps, for one, for its inputs; for
+     * an item that is one step. */
     HART_ITEM = 1005,
     HART_STEP = 665,
-    HART_INPUTS = 380
+    HART_INPUTS = 380,
+    HART_ONCE = 1145
 };
 
 static uint64_t up16(uint64_t n)
@@ -164,6 +166,7 @@ static void play_after(struct pipes *s, bool last)
     if (last) {
         s->v = s->p->room.out_in_carried ? s->v : later(s->v, s->out_free);
         on_vector(s, s->p->part[PART_END]);
+        s->o_free = s->p->form.once ? s->v : s->o_free;
         s->mte3 = later(s->mte3, s->v) + out;
         s->busy_out += out;
         s->out_free = s->mte3;
@@ -209,7 +212,9 @@ static void play_step(struct pipes *s, const struct loop_cursor *now,
     uint64_t given;
 
     s->v = later(s->v, s->hart);
-    s->hart += now->first ? HART_ITEM + HART_STEP : HART_STEP;
+    s->hart += s->p->form.once ? HART_ONCE
+               : now->first    ? HART_ITEM + HART_STEP
+                               : HART_STEP;
     s->hart += c.input ? HART_INPUTS : 0;
     if (now->first && now->number) {
         on_vector(s, s->p->part[LOOP_SAVES]);
@@ -284,6 +289,9 @@ void loop_explain(const struct tile_plan *t, FILE *to)
     fprintf(to, "; lanes %s; %llu blocks of %d, %llu steps\n", k->dim[p->form.s].name,
             (unsigned long long)p->form.items, LOOP_LANES,
             (unsigned long long)(p->form.items / p->form.blocks * p->steps));
+    if (p->form.once) {
+        fprintf(to, "rewrite  all keys are one tile: nothing is carried\n");
+    }
     if (p->twice) {
         fprintf(to, "rewrite  the maximum of all keys first, in a pass of its own\n");
     }

@@ -200,21 +200,6 @@ static uint32_t halve(struct loop_emit *e, enum op op, uint32_t *x, uint32_t n,
     return half;
 }
 
-/* One repeat kept in a place of its own: levels of the tree overwrite each other. */
-static uint32_t put_aside(struct loop_emit *e, uint32_t x)
-{
-    uint32_t at = loop_bytes(e, LOOP_REPEAT);
-    struct loop_op o = {.how = DO_SCALAR,
-                        .op = OP_VMULS,
-                        .type = TYPE_F32,
-                        .dst = vec_dense(at),
-                        .x = vec_dense(x),
-                        .number = number_bits(TYPE_F32, 1)};
-
-    loop_rows(e, &o, 1);
-    return at;
-}
-
 /* n repeats at x to one, one after the other: into the first of them, or elsewhere where
  * they may not be written; where that is. */
 static uint32_t gather_up(struct loop_emit *e, enum op op, uint32_t x, uint32_t n,
@@ -256,8 +241,8 @@ void loop_reduce(struct loop_emit *e, const struct loop_reduction *r)
         if (half == 0) {
             break;
         }
-        if (n % 2) {
-            left[n_left++] = put_aside(e, end);
+        if (n % 2) { /* it stays: later levels end before it */
+            left[n_left++] = end;
         }
         scratch = true;
         n = half;

@@ -190,7 +190,7 @@ void loop_emit_after(struct loop_emit *e, struct loop_part_commands *to)
     unsigned n;
 
     loop_part_begin(e, PART_AFTER, to);
-    if (e->f->value == 0) {
+    if (e->f->value == 0 || e->f->once) {
         return;
     }
     loop_lies_in(e, e->f->value, loop_slot_of(e, SLOT_VALUE, 0));
@@ -246,7 +246,7 @@ void loop_emit_beside(struct loop_emit *e, struct loop_part_commands *to)
     n = seeds(e, PART_BESIDE, seed);
     loop_nodes(e, seed, n);
     for (unsigned i = 0; i < k->n_carried && !e->err; i++) {
-        uint32_t from = is_wide(e, k->carry[i].next)
+        uint32_t from = is_wide(e, k->carry[i].next) || e->f->once
                             ? e->carried[i]
                             : loop_column_of(e, k->carry[i].next);
         if (from != e->carried[i]) {
@@ -336,7 +336,9 @@ void loop_emit_columns(struct loop_emit *e, struct loop_part_commands *to)
 
     loop_part_begin(e, PART_NONE, to);
     for (unsigned i = 0; i < k->n_carried; i++) {
-        if (!is_wide(e, k->carry[i].value)) {
+        if (!is_wide(e, k->carry[i].value) && e->f->once) {
+            e->carried[i] = loop_column_of(e, k->carry[i].next);
+        } else if (!is_wide(e, k->carry[i].value)) {
             e->carried[i] = e->carried[i] ? e->carried[i] : loop_keep(e, LOOP_TWICE);
             loop_fill(e, e->carried[i], first_of(k, i, &instead), 2);
         }
@@ -351,7 +353,7 @@ void loop_emit_planes(struct loop_emit *e, struct loop_part_commands *to)
 
     loop_part_begin(e, PART_NONE, to);
     for (unsigned i = 0; i < k->n_carried; i++) {
-        if (is_wide(e, k->carry[i].value)) {
+        if (is_wide(e, k->carry[i].value) && !e->f->once) {
             loop_fill(e, e->room->slot[loop_slot_of(e, SLOT_CARRY, i)].at,
                       first_of(k, i, &instead), e->room->width);
         }
@@ -408,7 +410,9 @@ void loop_emit_end(struct loop_emit *e, struct loop_part_commands *to)
     loop_part_begin(e, PART_END, to);
     for (unsigned i = 0; i < k->n_carried; i++) {
         if (is_wide(e, k->carry[i].value)) {
-            loop_lies_in(e, k->carry[i].last, loop_slot_of(e, SLOT_CARRY, i));
+            loop_lies_in(e, k->carry[i].last,
+                         e->f->once ? loop_slot_of(e, SLOT_VALUE, 0)
+                                    : loop_slot_of(e, SLOT_CARRY, i));
         }
     }
     for (unsigned r = 0; r < k->n_results; r++) {
@@ -416,7 +420,12 @@ void loop_emit_end(struct loop_emit *e, struct loop_part_commands *to)
     }
     loop_nodes(e, seed, k->n_results);
     for (unsigned r = 0; r < k->n_results && !e->err; r++) {
+        unsigned from = e->to->n;
         loop_result(e, r);
+        loop_note_use(e, e->slot[k->result[r].value], from);
+    }
+    if (e->f->once && e->f->value) {
+        loop_hand_over(e, SLOT_VALUE, LOOP_O_FULL, LOOP_O_FREE);
     }
     if (!e->err && !e->room->out_in_carried) {
         cmd_wait(&e->to->cmd[0], LOOP_OUT_FREE, 1);

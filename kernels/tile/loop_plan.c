@@ -22,137 +22,6 @@ struct search {
     int err, failed; /* of all; the emission of the last one */
 };
 
-/* --- which tiles there are --- */
-
-static struct loop_window window(const struct loop_plan *p, uint32_t block,
-                                 uint32_t first, uint32_t last)
-{
-    uint32_t rows = p->form.k->dim[p->form.s].size;
-    uint32_t keys = p->form.k->dim[p->form.t].size;
-    struct loop_window w = {.t0 = first * p->room.tile, .s0 = block * LOOP_LANES};
-
-    w.t1 = last == p->tiles - 1 ? keys - 1 : (last + 1) * p->room.tile - 1;
-    w.s1 = rows - w.s0 < LOOP_LANES ? rows - 1 : w.s0 + LOOP_LANES - 1;
-    return w;
-}
-
-/* Conditions that choose between values, as many as fit in a key. */
-static void find_masks(struct loop_plan *p)
-{
-    const struct loop_form *f = &p->form;
-
-    for (tile_value v = 1; v <= f->k->n_nodes; v++) {
-        tile_value mask = f->k->node[v].operand[0];
-        unsigned i = 0;
-        while (i < p->n_masks && p->mask[i] != mask) {
-            i++;
-        }
-        if (f->k->node[v].op == TILE_WHERE && f->part[v] == PART_BEFORE &&
-            i == p->n_masks && i < LOOP_MASKS) {
-            p->mask[p->n_masks++] = mask;
-        }
-    }
-}
-
-/* Where they hold in a tile: two bits each. */
-static uint32_t find_states(const struct loop_plan *p, const struct loop_window *w)
-{
-    uint32_t states = 0;
-
-    for (unsigned i = 0; i < p->n_masks; i++) {
-        states |= (uint32_t)loop_holds(&p->form, p->mask[i], w) << 2 * i;
-    }
-    return states;
-}
-
-static bool some_hold_sometimes(const struct loop_plan *p, uint32_t states)
-{
-    bool some = false;
-
-    for (unsigned i = 0; i < p->n_masks; i++) {
-        some = some || (states >> 2 * i & 3) == LOOP_SOMETIMES;
-    }
-    return some;
-}
-
-/* The number of the variant, which may be new; of what is beyond the last, one where all
- * conditions hold sometimes. */
-static unsigned variant_of(struct loop_plan *p, uint32_t rows, uint32_t states)
-{
-    unsigned i = 0;
-
-    while (i < p->n_variants &&
-           (p->variant[i].rows != rows || p->variant[i].states != states)) {
-        i++;
-    }
-    if (i == p->n_variants && i >= LOOP_VARIANTS - 2 && states) {
-        return variant_of(p, rows, 0);
-    }
-    if (i == p->n_variants) {
-        struct loop_variant *v = &p->variant[p->n_variants++];
-        v->rows = rows;
-        v->states = states;
-        memset(v->state, LOOP_SOMETIMES, sizeof(v->state));
-        for (unsigned m = 0; m < p->n_masks; m++) {
-            v->state[p->mask[m]] = states >> 2 * m & 3;
-        }
-    }
-    return i;
-}
-
-static void note_tile(struct loop_plan *p, uint32_t block, uint32_t tile, uint32_t states)
-{
-    struct loop_window w = window(p, block, tile, tile);
-    unsigned v = variant_of(p, w.t1 - w.t0 + 1, states);
-
-    p->which[(uint64_t)block * p->tiles + tile] = (uint8_t)(v + 1);
-    p->variant_steps[v]++;
-    p->steps++;
-}
-
-/* Tiles first to last of a block, all at once if conditions hold in all of them or in none, else
- * one half after the other. */
-static void find_stretch(struct loop_plan *p, uint32_t block, uint32_t first,
-                         uint32_t last)
-{
-    struct loop_window w = window(p, block, first, last);
-    tile_value condition = p->form.loop->condition;
-    enum loop_state in = condition ? loop_holds(&p->form, condition, &w) : LOOP_ALWAYS;
-    uint32_t states = find_states(p, &w), middle = first + (last - first) / 2;
-
-    if (first != last && (in == LOOP_SOMETIMES || some_hold_sometimes(p, states))) {
-        find_stretch(p, block, first, middle);
-        find_stretch(p, block, middle + 1, last);
-        return;
-    }
-    for (uint32_t j = first; j <= last && in != LOOP_NEVER; j++) {
-        note_tile(p, block, j, states);
-    }
-}
-
-static void find_tiles(struct loop_plan *p)
-{
-    uint32_t keys = p->form.k->dim[p->form.t].size, last;
-
-    p->tiles = div_up(keys, p->room.tile);
-    p->tail = keys - (p->tiles - 1) * p->room.tile;
-    p->n_variants = 0;
-    p->steps = 0;
-    last = p->tiles - 1;
-    memset(p->variant_steps, 0, sizeof(p->variant_steps));
-    memset(p->which, 0, (uint64_t)p->form.blocks * p->tiles);
-    for (uint32_t b = 0; b < p->form.blocks; b++) {
-        uint64_t before = p->steps;
-        p->before[b] = before;
-        find_stretch(p, b, 0, last);
-        if (p->steps == before) { /* one at the least */
-            struct loop_window w = window(p, b, last, last);
-            note_tile(p, b, last, find_states(p, &w));
-        }
-    }
-    p->before[p->form.blocks] = p->steps;
-}
-
 /* --- candidates --- */
 
 /* The variant that most tiles are. */
@@ -234,7 +103,7 @@ static void try(struct search *s, uint32_t tile, const struct loop_order *order,
     s->p->n_tried++;
     if (!again) {
         s->tile = tile;
-        find_tiles(s->p);
+        loop_tiles(s->p);
     }
     emit(s, !again);
     if (s->e.err) {
@@ -295,6 +164,16 @@ static bool worse(const struct search *s, uint32_t tile)
     return s->best != UINT64_MAX && 2 * tile < s->best_tile;
 }
 
+/* The best one again. */
+static int settle(struct search *s)
+{
+    if (!loop_room_make(&s->p->room, &s->p->form, s->best_tile, &s->best_order, s->why)) {
+        return ERR_LOCAL; /* it did before */
+    }
+    emit(s, true);
+    return s->e.err;
+}
+
 static int search(struct search *s, struct tile_error *error)
 {
     static const uint8_t tiles[] = {LOOP_ROWS_MOST, 192, 160, 128, 112, 96, 64, 32, 16};
@@ -324,11 +203,7 @@ static int search(struct search *s, struct tile_error *error)
         snprintf(error->text, sizeof(error->text), "%s", s->why);
         return s->err;
     }
-    if (!loop_room_make(&s->p->room, f, s->best_tile, &s->best_order, s->why)) {
-        return ERR_LOCAL; /* it did before */
-    }
-    emit(s, true);
-    return s->e.err;
+    return settle(s);
 }
 
 /* --- the schedule --- */
@@ -429,7 +304,7 @@ static bool plan_twice(struct loop_plan *p, struct search *s, struct tile_arena 
                 return false;
             }
             p->n_tried++;
-            find_tiles(p);
+            loop_tiles(p);
             twice_emit(p, &s->e);
             made = s->e.err == 0;
         }
@@ -440,15 +315,50 @@ static bool plan_twice(struct loop_plan *p, struct search *s, struct tile_arena 
     return made;
 }
 
+/* With all keys in one tile; false: there are too many, or UB does not hold them. */
+static bool plan_once(struct loop_plan *p, struct search *s, struct tile_arena *arena)
+{
+    const struct loop_form was = p->form;
+    uint32_t keys = was.k->dim[was.t].size;
+    struct tile_error error;
+    struct tile_kernel *k;
+    bool wide = true;
+
+    if (keys > LOOP_ROWS_MOST || tile_chosen(was.k, TILE_CHOICE_TILE, was.t) ||
+        !loop_once(&k, was.k, arena) || loop_form_make(&p->form, k, &error) != 0) {
+        p->form = was;
+        return false;
+    }
+    p->form.once = true;
+    for (unsigned i = 0; i < k->n_carried && wide; i++) {
+        wide = loop_class(&p->form, k->carry[i].value) != LOOP_WIDTH ||
+               loop_stays(&p->form, i);
+    }
+    loop_masks(p);
+    s->best = UINT64_MAX;
+    if (wide) {
+        try_tile(s, keys);
+    }
+    if (s->best != UINT64_MAX) {
+        improve(s);
+        if (settle(s) == 0) {
+            return true;
+        }
+    }
+    p->form = was;
+    loop_masks(p);
+    return false;
+}
+
 static int plan_loop(struct loop_plan *p, struct search *s, unsigned cores,
                      struct tile_arena *arena, struct tile_error *error)
 {
     int err = check_schedule(&p->form, error);
 
     err = err ? err : make_memory(p, arena);
-    find_masks(p);
+    loop_masks(p);
     s->p = p;
-    if (!err && !plan_twice(p, s, arena)) {
+    if (!err && !plan_once(p, s, arena) && !plan_twice(p, s, arena)) {
         p->twice = NULL;
         err = search(s, error);
     }

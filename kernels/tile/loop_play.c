@@ -48,7 +48,7 @@ static void patch_part(struct pieces_of *part, const struct loop_cursor *c,
             at = b + 2u == patch->of ? (uint32_t)(batch % size) : at;
             batch /= size;
         }
-        part->cmd[patch->command].vec_fill.value =
+        part->cmd[part->begin + patch->command].vec_fill.value =
             part->part->cmd[patch->command].vec_fill.value + at * patch->factor;
     }
 }
@@ -181,41 +181,23 @@ static void push_value(const struct loop_plan *p, struct loop_core *core,
     push_sequence(&group_of(p, core, GROUP_FIX_O, c)->seq);
 }
 
-/* Results of the item, rows of which may be fewer than lanes. */
-void loop_set_stores(const struct loop_plan *p, struct loop_core *core,
-                     const struct loop_cursor *c)
+/* Results of the item; the commands that store them. */
+const union cmd *loop_set_stores(const struct loop_plan *p, struct loop_core *core,
+                                 const struct loop_cursor *c)
 {
-    const struct tile_kernel *k = p->form.k;
-    uint32_t left = k->dim[p->form.s].size - c->block * LOOP_LANES;
-    uint32_t rows = left < LOOP_LANES ? left : LOOP_LANES;
-    union cmd *store = core->stores;
+    unsigned last = c->block == p->form.blocks - 1;
 
-    for (unsigned i = 0; i < k->n_results; i++) {
-        const struct tile_tensor *t = &k->result[i].tensor;
-        unsigned esize = esize_of(t->type);
-        bool adds = k->result[i].adds;
-        bool wide = loop_class(&p->form, k->result[i].value) == LOOP_WIDTH;
-        struct mte_rows to = {.n_rows = wide ? rows : 1,
-                              .row_bytes = (wide ? p->room.width : rows) * esize};
-        to.gm_pitch_bytes =
-            wide ? (uint32_t)program_dim_stride(k, t, p->form.s) * esize : to.row_bytes;
-        to.local_pitch_bytes =
-            wide ? p->room.out_pitch[i] : (uint32_t)round_up(to.row_bytes, BLOCK);
-        if (adds) {
-            mte_set_atomic(store++, ATOMIC_ADD, (enum type)t->type);
-        }
-        mte_ub_to_gm_rows(store,
-                          (char *)core->call->out[i] + offset(&p->form, &core->out[i], c),
-                          p->room.out[i], &to);
-        store++->head.tag = t->line;
-        if (i + 1 == k->n_results) {
-            cmd_post(store - 1, LOOP_OUT_FREE, 1);
-        }
-        if (adds) {
-            mte_set_atomic(store++, ATOMIC_NONE, (enum type)t->type);
-        }
+    for (unsigned i = 0; i < p->form.k->n_results; i++) {
+        core->stores[last][core->store_at[i]].copy_out.dst =
+            (uintptr_t)core->call->out[i] + offset(&p->form, &core->out[i], c);
     }
-    cmd_wait(&core->stores[0], LOOP_OUT_FULL, 1);
+    return core->stores[last];
+}
+
+static void push_stores(const struct loop_plan *p, struct loop_core *core,
+                        const struct loop_cursor *c)
+{
+    loop_push(PIPE_MTE3, loop_set_stores(p, core, c), core->store[0].n);
 }
 
 /* What a step leaves until the next one has begun. */
@@ -225,8 +207,7 @@ static void push_after(const struct loop_plan *p, struct loop_core *core,
     loop_push_part(&core->part[PART_AFTER], c, p);
     if (c->last) {
         loop_push_part(&core->part[PART_END], c, p);
-        loop_set_stores(p, core, c);
-        push_sequence(&core->store);
+        push_stores(p, core, c);
     }
 }
 
@@ -240,6 +221,13 @@ static void push_step(const struct loop_plan *p, struct loop_core *core,
     }
     if (!c->first) {
         loop_push_part(&core->step[variant], c, p);
+        return;
+    }
+    if (p->form.once) {
+        loop_push_part(c->number ? &core->step[variant] : &core->before[variant], c, p);
+        if (c->number) {
+            push_stores(p, core, before);
+        }
         return;
     }
     if (c->number) {
@@ -270,11 +258,19 @@ static unsigned units_of(const struct loop_plan *p, unsigned i)
 
 static void label_sems(void)
 {
-    static const char *const names[LOOP_SEMS / 2] = {
-        "first factor",         "keys",          "values",         "keys in L0",
-        "values in L0",         "first product", "second product", "first product in UB",
-        "second product in UB", "cast",          "cast in L1",     "results",
-        "operands"};
+    static const char *const names[LOOP_SEMS / 2] = {"first factor",
+                                                     "keys",
+                                                     "values",
+                                                     "keys in L0",
+                                                     "values in L0",
+                                                     "first product",
+                                                     "second product",
+                                                     "first product in UB",
+                                                     "second product in UB",
+                                                     "cast",
+                                                     "cast in L1",
+                                                     "results",
+                                                     "operands"};
 
     for (unsigned i = 0; i < LOOP_SEMS / 2; i++) {
         sched_label(task_core(), 2 * i + LOOP_Q_FREE, names[i], "FREE");
@@ -371,10 +367,16 @@ int loop_check_parts(const struct loop_plan *p, struct loop_core *core,
         err = check_pieces(&core->before[i], report);
         err = err ? err : check_pieces(&core->step[i], report);
     }
-    loop_set_stores(p, core, c);
     set_inputs(p, core, c);
     err = err ? err : loop_check(&core->input, report);
-    return err ? err : loop_check(&core->store, report);
+    for (unsigned last = 0; last < 2 && !err; last++) {
+        for (unsigned i = 0; i < p->form.k->n_results; i++) {
+            core->stores[last][core->store_at[i]].copy_out.dst =
+                (uintptr_t)core->call->out[i];
+        }
+        err = loop_check(&core->store[last], report);
+    }
+    return err;
 }
 
 /* Looks at all commands, once; those with an address in GM have that of the call. */

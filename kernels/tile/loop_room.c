@@ -24,7 +24,7 @@ static void add_slot(struct loop_room *r, uint32_t *at, uint32_t rows, unsigned 
 static void add_carried(struct loop_room *r, const struct loop_form *f, uint32_t *at)
 {
     for (unsigned i = 0; i < f->k->n_carried; i++) {
-        if (loop_class(f, f->k->carry[i].value) == LOOP_WIDTH) {
+        if (loop_class(f, f->k->carry[i].value) == LOOP_WIDTH && !loop_stays(f, i)) {
             add_slot(r, at, r->width, SLOT_CARRY, i);
         }
     }

@@ -182,8 +182,7 @@ static void play_store(void *of, const struct loop_cursor *c)
 {
     struct player *s = of;
 
-    loop_set_stores(s->p, s->core, c);
-    loop_push(PIPE_MTE3, s->core->stores, s->core->store.n);
+    loop_push(PIPE_MTE3, loop_set_stores(s->p, s->core, c), s->core->store[0].n);
 }
 
 void twice_play(const struct loop_plan *p, struct loop_core *core)

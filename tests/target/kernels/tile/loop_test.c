@@ -44,6 +44,24 @@ TEST_SHAPES(tile_loop, keys_that_are_looked_at_twice)
                   (struct shape){.b = 1, .m = 9, .n = 40, .k = 4});
 }
 
+/* All keys in one tile, so that nothing is carried: what the maximum and the sum are behind the
+ * loop, what a condition leaves out, indices, a sum of more than the product has. */
+TEST_SHAPES(tile_loop, keys_that_are_one_tile)
+{
+    check_program("kernel t(q: f16[m, k], k0: f16[n, k], v: f16[n, 40]) -> o: f32[m, 40], "
+                  "lse: f32[m]\n" LOOP("[m]", "[m, 40]", "", SCORE)
+                  " o = acc / l\n lse = top + log(l)\n",
+                  (struct shape){.m = 130, .n = 60, .k = 4});
+    check_program(ATTENTION("while n <= m ", "where(n <= m, " SCORE ", -inf)"),
+                  (struct shape){.b = 3, .m = 90, .n = 41, .k = 5});
+    check_program(ATTENTION("", SCORE), (struct shape){.b = 2, .m = 30, .n = 240, .k = 8});
+    check_program("kernel t(q: f16[m, k], k0: f16[n, k], v: f16[n, 20]) -> o: f32[m, 20]\n"
+                  " loop n carry acc = 0[m, 20], l = 0[m]\n  p = exp(dot(q, k0, k) / 9)\n"
+                  "  acc = acc + dot(f16(p), v, n)\n  l = l + sum(p * f32(n), n)\n end\n"
+                  " o = acc / l\n",
+                  (struct shape){.m = 70, .n = 50, .k = 7});
+}
+
 TEST_SHAPES(tile_loop, attention_of_large_heads)
 {
     CHECK_ALL(ATTENTION("", SCORE), {.b = 1, .m = 64, .n = 3, .k = 128},

@@ -149,12 +149,20 @@ TEST_CYCLES(tile_predict, short_loops)
         "  x = dot(q, k, 16)\n  most = max(top, max(x, n))\n  p = exp(x - most)\n"
         "  r = exp(top - most)\n  l = l * r + sum(p, n)\n"
         "  acc = acc * r + dot(f16(p), v, n)\n  top = most\n end\n o = f16(acc / l)\n";
+    char carried[sizeof(source) + 32];
+    uint64_t v;
     struct program p = {.arena = {malloc(ARENA_BYTES), ARENA_BYTES, 0}};
     struct launch_report report;
 
+    snprintf(carried, sizeof(carried), "%sschedule tile n 33\n", source);
     CHECK_OK(make(&p, source, 40, 33));
     launch_twice(&p, &report);
     CHECK(near(report.span, tile_predicted(p.plan).span, 3));
+    v = tile_predicted(p.plan).v;
+    free(p.arena.base);
+    p.arena = (struct tile_arena){malloc(ARENA_BYTES), ARENA_BYTES, 0};
+    CHECK_OK(make(&p, carried, 40, 33)); /* as if there might be another tile */
+    CHECK(v * 4 < tile_predicted(p.plan).v * 3);
     free(p.arena.base);
 }
 
