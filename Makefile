@@ -49,7 +49,7 @@
 #   make run CORE=1 ARGS=...   a run that fails leaves build/core/TIME.core:
 #   make debug-core [FILE=...]   gdb on it, or on the newest
 #   make test-full         longer runs of the same
-#   make test-chroots      all of this on a fresh Debian: SUITES=bookworm (root, debootstrap)
+#   make test-chroots      all of this on a fresh Debian 12, then 13 (root, debootstrap): SUITES=
 #   make check             style, layering, pages up to date
 #   make format            clang-format over what differs from HEAD; look at what it did
 #   make docs              brings the generated tables of the pages up to date
@@ -101,7 +101,7 @@ DO_tune-matrix  = tests/graph/decisions_test.py --table
 DO_tune         = tools/graph/tune $(MODEL) $(SIZES:%=--size %) $(IN) $(ARGS)
 DO_test         = tests/run $(T)
 DO_test-full    = tests/run --full $(T)
-DO_test-chroots = for s in $(or $(SUITES),bookworm); do tests/chroot $$s || exit; done
+DO_test-chroots = for s in $(or $(SUITES),bookworm trixie); do tests/chroot $$s || exit; done
 DO_debug        = tools/gdb/debug -- $(ARGS)
 DO_debug-server = tools/gdb/debug --server -- $(ARGS)
 DO_debug-core   = tools/gdb/debug $(OTHER:%=--image %) --core $(FILE)
