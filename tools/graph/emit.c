@@ -265,9 +265,9 @@ static void emit_steps(struct emit *e, struct group *group)
             }
         }
     }
-    if (group->op) {
+    if (group->op && !(strcmp(group->op, "move") == 0 && group->n_moves == 0)) {
         put_operator(e, group);
-    } else {
+    } else if (!group->op) {
         put_program(e, group);
     }
 }

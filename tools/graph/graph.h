@@ -59,6 +59,8 @@ struct shape {
 
 struct node;
 
+enum { PART_BYTES = 32 }; /* what is part of a tensor begins at a multiple */
+
 struct tensor {
     const char *name;
     enum elem type;
@@ -72,6 +74,8 @@ struct tensor {
     struct node *from;    /* that computes it; NULL: input or constant */
     struct tensor *alias; /* the same bytes: a view */
     int64_t offset;       /* of a view: elements of `alias` in front of it */
+    struct tensor *home;  /* steps write it to its place in that one: Concat; or NULL */
+    int64_t home_at;      /* elements of it in front */
     struct tensor *next;
     struct tensor *half[2]; /* of a constant: what planes.c makes of it */
     unsigned id;            /* in the plan */
@@ -261,6 +265,10 @@ struct tensor *tensor_view(struct tensor *t, const struct shape *shape);
 struct tensor *tensor_root(struct tensor *t);
 /* Elements of that in front of it. */
 int64_t tensor_offset(const struct tensor *t);
+/* Whether a step may begin with element `at` of it: with a multiple of PART_BYTES. */
+bool tensor_has_part(const struct tensor *t, int64_t at);
+/* t becomes the elements of `from` from that one on. */
+void tensor_is_part(struct tensor *t, struct tensor *from, int64_t at);
 
 /* --- types of elements: elem.c --- */
 

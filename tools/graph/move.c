@@ -121,6 +121,26 @@ static void concat_values(struct graph *g, struct node *n)
     }
 }
 
+/* An operand that a step computes is written to its place in the result, unless it has one, or who
+ * runs the model wants it besides. */
+static bool lies_in(const struct emit *e, struct tensor *x, struct tensor *to, int64_t at)
+{
+    struct tensor *t = tensor_root(x);
+    bool fits = t->from && !t->from->done && !t->value && !t->home && t != to &&
+                t->type == to->type && !t->count && tensor_count(t) == tensor_count(x) &&
+                tensor_has_part(to, at);
+
+    for (unsigned i = 0; i < e->g->n_outputs && fits; i++) {
+        fits = tensor_root(e->g->output[i]) != t;
+    }
+    if (fits) {
+        t->home = to;
+        t->home_at = at;
+    }
+    return fits;
+}
+
+/* One without copies is there, too: who reads the result waits for its operands. */
 static void concat_emit(struct emit *e, struct node *n)
 {
     const struct shape *s = &n->out[0]->shape;
@@ -129,18 +149,19 @@ static void concat_emit(struct emit *e, struct node *n)
     struct copy c;
 
     shape_around(s, axis, &outer, &inner);
+    copy_begin(&c, e, n, n->out[0]);
     for (unsigned i = 0; i < n->n_in; i++) {
-        int64_t part = n->in[i]->shape.dim[axis] * inner;
-        if (part == 0) {
+        int64_t part = n->in[i]->shape.dim[axis] * inner, begin = at;
+        at += part;
+        if (part == 0 || (outer == 1 && lies_in(e, n->in[i], n->out[0], begin))) {
             continue;
         }
-        if (at == 0 || c.step->n_in == PLAN_IN) { /* so many in a step */
+        if (c.step->n_in == PLAN_IN) { /* so many in a step */
             copy_begin(&c, e, n, n->out[0]);
         }
         copy_dim(&c, outer, part, s->dim[axis] * inner);
         copy_dim(&c, part, 1, 1);
-        copy_add(&c, n->in[i], 0, at);
-        at += part;
+        copy_add(&c, n->in[i], 0, begin);
     }
 }
 
@@ -166,7 +187,7 @@ static unsigned split_sizes(const struct graph *g, struct node *n,
 static void split_shape(struct graph *g, struct node *n)
 {
     struct tensor *x = node_in(g, n, 0);
-    int64_t size[GRAPH_OPERANDS], all, sum = 0;
+    int64_t size[GRAPH_OPERANDS], all, sum = 0, outer, inner, at = 0;
     unsigned axis = split_sizes(g, n, size);
 
     all = x->shape.dim[axis];
@@ -181,6 +202,16 @@ static void split_shape(struct graph *g, struct node *n)
     }
     if (sum != all) {
         node_die(g, n, "parts of %lld of %lld", (long long)sum, (long long)all);
+    }
+    shape_around(&x->shape, axis, &outer, &inner);
+    n->done = outer == 1;
+    for (unsigned i = 0; i < n->n_out && n->done; i++) {
+        n->done = tensor_has_part(x, size[i] * inner);
+    }
+    for (unsigned i = 0; i < n->n_out && n->done; at += size[i++] * inner) {
+        if (n->out[i]) {
+            tensor_is_part(n->out[i], x, at);
+        }
     }
 }
 
@@ -270,11 +301,38 @@ static struct range ranges(const struct graph *g, const struct node *n)
     return r;
 }
 
+/* Whether it is one piece of x, which begins with element *first: of all dimensions but one the
+ * whole, or, of those in front of that, one index. */
+static bool is_part(const struct range *r, const struct shape *x, int64_t *first)
+{
+    int64_t stride[GRAPH_RANK];
+    unsigned d = 0;
+    bool is = true;
+
+    shape_strides(x, stride);
+    while (d < x->n && r->shape.dim[d] == 1) {
+        d++;
+    }
+    for (unsigned i = d; i < x->n; i++) {
+        is = is && r->step[i] == 1 && (i == d || r->shape.dim[i] == x->dim[i]);
+    }
+    *first = 0;
+    for (unsigned i = 0; i < x->n; i++) {
+        *first += r->first[i] * stride[i];
+    }
+    return is && shape_count(&r->shape) > 0;
+}
+
 static void slice_shape(struct graph *g, struct node *n)
 {
     struct range r = ranges(g, n);
+    int64_t first;
 
     tensor_is(g, n, 0, n->in[0]->type, &r.shape);
+    n->done = is_part(&r, &n->in[0]->shape, &first) && tensor_has_part(n->in[0], first);
+    if (n->done) {
+        tensor_is_part(n->out[0], n->in[0], first);
+    }
 }
 
 static void slice_values(struct graph *g, struct node *n)

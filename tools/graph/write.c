@@ -49,9 +49,21 @@ static unsigned bytes_of(const struct tensor *t)
 
 /* --- which tensors there are --- */
 
+/* The tensor whose memory it lies in, and behind how many elements. */
+static struct tensor *place_of(struct tensor *t, int64_t *offset)
+{
+    *offset = tensor_offset(t);
+    for (t = tensor_root(t); t->home; t = tensor_root(t->home)) {
+        *offset += t->home_at + tensor_offset(t->home);
+    }
+    return t;
+}
+
 static struct kept *find(struct writer *w, struct tensor *t)
 {
-    t = tensor_root(t);
+    int64_t offset;
+
+    t = place_of(t, &offset);
     for (uint32_t i = 0; i < w->n_kept; i++) {
         if (w->kept[i].t == t) {
             return &w->kept[i];
@@ -63,12 +75,13 @@ static struct kept *find(struct writer *w, struct tensor *t)
 static void keep(struct writer *w, struct tensor *t, uint32_t step)
 {
     struct kept *k = find(w, t);
+    int64_t offset;
 
     if (k) {
         k->last = step;
         return;
     }
-    t = tensor_root(t);
+    t = place_of(t, &offset);
     if (types[t->type] == TYPE_NONE) {
         graph_die(w->e->g, "'%s' is %s", t->name, elem_text(t->type));
     }
@@ -235,7 +248,9 @@ static void place_constants(const struct writer *w)
 static struct plan_tensor describe(struct writer *w, struct tensor *t, uint32_t name)
 {
     const struct kept *k = find(w, t);
-    struct plan_tensor p = {.at = k->at + (uint64_t)tensor_offset(t) * bytes_of(t),
+    int64_t offset;
+    uint64_t at = (place_of(t, &offset), (uint64_t)offset * bytes_of(t));
+    struct plan_tensor p = {.at = k->at + at,
                             .name = name,
                             .type = types[t->type],
                             .file = (uint8_t)graph_npy_type(t->type),
