@@ -9,6 +9,7 @@
 #include "hal/chip.h"
 #include "hal/host.h"
 #include "kernels/cli/op.h"
+#include "kernels/graph/file.h"
 #include "kernels/graph/run.h"
 
 #define USAGE                                                                            \
@@ -53,54 +54,6 @@ static int read_plan(struct graph_run *run)
 
 /* --- files --- */
 
-static size_t element(const struct plan_tensor *t)
-{
-    return type_bits(t->type) / 8;
-}
-
-/* A file's elements as the machine has them, in their place: 32 bits of int64, bfloat16 of
- * float32. False: element *i does not fit. */
-static bool narrow(const struct plan_tensor *t, char *data, uint64_t *i)
-{
-    uint64_t n = plan_count(t);
-
-    for (*i = 0; *i < n && t->file == NPY_I8; (*i)++) {
-        int64_t whole;
-        int32_t word;
-        memcpy(&whole, data + *i * sizeof(whole), sizeof(whole));
-        word = (int32_t)whole;
-        if (whole != word) {
-            return false;
-        }
-        memcpy(data + *i * sizeof(word), &word, sizeof(word));
-    }
-    for (*i = 0; *i < n && t->type == TYPE_BF16; (*i)++) {
-        float number;
-        uint16_t half;
-        memcpy(&number, data + *i * sizeof(number), sizeof(number));
-        half = (uint16_t)data_round((double)number, TYPE_BF16);
-        memcpy(data + *i * sizeof(half), &half, sizeof(half));
-    }
-    return true;
-}
-
-/* The machine's elements as a file has them: int64 of 32 bits, float32 of bfloat16. */
-static void widen(const struct plan_tensor *t, const char *from, char *to, size_t bytes)
-{
-    if (element(t) == bytes) {
-        memcpy(to, from, plan_count(t) * bytes);
-        return;
-    }
-    for (uint64_t i = 0; i < plan_count(t); i++) {
-        int64_t whole = 0;
-        memcpy(&whole, from + i * element(t), element(t));
-        whole = t->type == TYPE_S32    ? (int32_t)whole
-                : t->type == TYPE_BF16 ? (int64_t)((uint64_t)whole << 16)
-                                       : whole;
-        memcpy(to + i * bytes, &whole, bytes);
-    }
-}
-
 static bool same_shape(const struct plan_tensor *t, const struct npy *npy)
 {
     bool same = t->rank == npy->ndim;
@@ -137,25 +90,28 @@ static int refuse_input(struct plan *plan, unsigned i, const char *path)
 
 /* What a file holds as input i. */
 static int take_input(const struct graph_run *run, unsigned i, const char *path,
-                      const struct npy *npy)
+                      struct npy *npy)
 {
     const struct plan_tensor *t = &run->plan.tensor[run->plan.head->input[i]];
     const char *name = plan_text(&run->plan, t->name);
     char *to = graph_at(run, run->plan.head->input[i]);
     uint64_t n = plan_count(t), at;
 
-    if (!narrow(t, npy->data, &at)) {
+    if (!file_lengthen(t, npy)) {
+        return refuse(path, "no memory for it");
+    }
+    if (!file_narrow(t, npy->data, &at)) {
         fprintf(stderr, "graph: %s: element %llu does not fit 32 bits\n", path,
                 (unsigned long long)at);
         return RUN_INPUT;
     }
-    if (t->place == PLAN_CONSTANT && memcmp(to, npy->data, n * element(t)) != 0) {
+    if (t->place == PLAN_CONSTANT && memcmp(to, npy->data, n * file_element(t)) != 0) {
         fprintf(stderr, "graph: %s: the plan was made for another value of %s\n", path,
                 name);
         return RUN_INPUT;
     }
     if (t->place == PLAN_ARENA) {
-        memcpy(to, npy->data, n * element(t));
+        memcpy(to, npy->data, n * file_element(t));
     }
     return RUN_OK;
 }
@@ -266,33 +222,21 @@ static struct npy npy_of(const struct graph_run *run, uint32_t number)
     }
     npy.data = malloc(plan_count(t) * npy_type_bytes(npy.type) + 1);
     if (npy.data) {
-        widen(t, graph_at(run, number), npy.data, npy_type_bytes(npy.type));
+        file_widen(t, graph_at(run, number), npy.data, npy_type_bytes(npy.type));
     }
     return npy;
 }
 
-/* Of output i what a run has found, which comes first along an axis. */
+/* Of output i what a run has found. */
 static void cut(const struct graph_run *run, unsigned i, struct npy *npy)
 {
     const struct plan_header *head = run->plan.head;
-    size_t outer = 1, inner = npy_type_bytes(npy->type), was, is;
     int32_t found;
 
-    if (!head->found[i] || !npy->data) {
-        return;
+    if (head->found[i]) {
+        memcpy(&found, graph_at(run, head->found[i] - 1), sizeof(found));
+        file_cut(npy, head->axis[i], found);
     }
-    memcpy(&found, graph_at(run, head->found[i] - 1), sizeof(found));
-    was = npy->shape[head->axis[i]];
-    is = found < 0 ? 0 : (size_t)found < was ? (size_t)found : was;
-    for (unsigned d = 0; d < npy->ndim; d++) {
-        outer *= d < head->axis[i] ? npy->shape[d] : 1;
-        inner *= d > head->axis[i] ? npy->shape[d] : 1;
-    }
-    for (size_t o = 0; o < outer; o++) {
-        memmove((char *)npy->data + o * is * inner, (char *)npy->data + o * was * inner,
-                is * inner);
-    }
-    npy->shape[head->axis[i]] = is;
 }
 
 static int write_outputs(const struct graph_run *run, const struct asked *asked)
@@ -306,7 +250,9 @@ static int write_outputs(const struct graph_run *run, const struct asked *asked)
     for (; n < asked->n_out && status == RUN_OK; n++) {
         const uint32_t *out = output_of(run, asked->out[n], &path[n]);
         npy[n] = npy_of(run, *out);
-        cut(run, (unsigned)(out - run->plan.head->output), &npy[n]);
+        if (npy[n].data) {
+            cut(run, (unsigned)(out - run->plan.head->output), &npy[n]);
+        }
         status = npy[n].data ? RUN_OK : refuse(path[n], "no memory to write it");
     }
     if (status == RUN_OK && npy_write_all(n, path, npy, why) != 0) {

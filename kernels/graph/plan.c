@@ -84,14 +84,14 @@ static bool names(const struct plan *p, uint32_t at, uint64_t texts)
     return true;
 }
 
-/* A file has elements as the machine has, but for whole numbers of 64 bits, and float32 for
- * bfloat16. */
+/* A file has elements as the machine has, but for whole numbers of 64 bits, or of 16 without a
+ * sign, and float32 for bfloat16. */
 static bool file_holds(const struct plan_tensor *t)
 {
     enum npy_type file = (enum npy_type)t->file;
 
     return npy_type_bytes(file) * 8 == type_bits(t->type) ||
-           (file == NPY_I8 && t->type == TYPE_S32) ||
+           ((file == NPY_I8 || file == NPY_U2) && t->type == TYPE_S32) ||
            (file == NPY_F4 && t->type == TYPE_BF16);
 }
 

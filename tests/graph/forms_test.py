@@ -76,6 +76,32 @@ def whole_numbers():
 
 
 @test
+def without_a_sign():
+    """16 bits that wrap, 32 of which the last one is not there in what is given; shifts."""
+    a, b = np.array([65535, 3, 40000, 9], np.uint16), np.array([10, 5, 3, 0], np.uint16)
+    c, d = np.array([2**31 - 1, 7, 12], np.uint32), np.array([2, 40, 3], np.uint32)
+    few = np.array([1, 15, 16, 2], np.uint16)
+    x = noise(3, 8) * 20000
+    wrong = checked(
+        [("Add", "a b", "a+b", a + b), ("Sub", "b a", "b-a", b - a), ("Mul", "a a", "a*a", a * a),
+         ("Div", "a five", "a:5", a // 5), ("Less", "b a", "less", b < a), ("Max", "a b", "m",
+                                                                        np.maximum(a, b)),
+         ("BitwiseNot", "a", "not", ~a), ("BitwiseAnd", "a b", "and", a & b),
+         ("Cast", "a", "wide", a, {"to": 1}), ("Cast", "c", "low", c.astype(np.uint16), {"to": 4}),
+         ("BitShift", "a few", "up", [65534, 3 << 15 & 65535, 0, 36], {"direction": "LEFT"}),
+         ("BitShift", "c d", "down", [2**29 - 1, 0, 1], {"direction": "RIGHT"}),
+         ("Mod", "c d", "rest", c % d), ("Add", "c d", "c+d", c + d),
+         ("QuantizeLinear", "x s z", "q", np.clip(np.rint(x / number(0.5)) + 32768, 0, 65535)),
+         ("DequantizeLinear", "q s z", "y",
+          (np.clip(np.rint(x / number(0.5)) + 32768, 0, 65535) - 32768) / 2)],
+        {"a": a, "b": b, "c": c, "d": d, "few": few, "x": x},
+        {"five": np.uint16(5), "s": number(0.5), "z": np.uint16(32768)}, opset=21, bound=0)
+    m = Model([("Abs", "c", "y")], {"c": np.array([2**31], np.uint32)}, "y")
+    _, said = m.run()
+    return wrong + ([] if "element 0 does not fit 32 bits" in said else [said])
+
+
+@test
 def shapes():
     """No dimension and one of 1, axes from the end, nothing; what is given back as it came."""
     x, a, b = noise(2, 3, 4), noise(3, 1, 4), noise(1, 5, 1)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tools/graph/emit.h"
+#include "tools/graph/lower.h"
 
 static void bits_shape(struct graph *g, struct node *n)
 {
@@ -15,9 +16,15 @@ static void bits_shape(struct graph *g, struct node *n)
     const struct tensor *y = is_not ? x : node_in(g, n, 1);
     struct shape to = shape_broadcast(g, n, &x->shape, &y->shape);
 
-    if (elem_is_float(x->type) || x->type == ELEM_BOOL || x->type == ELEM_OTHER ||
+    if (elem_is_float(x->type) || x->type == ELEM_BOOL || x->type >= ELEM_U64 ||
         x->type != y->type || to.n == GRAPH_RANK) {
         node_die(g, n, "of %s %s", elem_text(x->type), shape_text(&to));
+    }
+    if (is_not && x->type == ELEM_U16) { /* 32 bits on the machine */
+        struct lower l = lower_begin(g, n);
+        lower_text(&l, "all = CastLike(65535i, $0)\n@0 = Sub(all, $0)\n");
+        lower_end(&l);
+        return;
     }
     tensor_is(g, n, 0, x->type, &to);
 }
@@ -46,7 +53,7 @@ static void bits_values(struct graph *g, struct node *n)
 
 static bool wide(const struct tensor *t)
 {
-    return t->type == ELEM_I64 || t->type == ELEM_I32; /* s32 on the machine */
+    return elem_is_wide(t->type);
 }
 
 /* A tensor of 32 bits as one of halves, the lower one first. */

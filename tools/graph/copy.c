@@ -16,8 +16,7 @@ void copy_begin(struct copy *c, struct emit *e, struct node *n, struct tensor *t
 static void add_move(struct copy *c, const struct tensor *from, int64_t x, int64_t y)
 {
     struct group *g = c->step;
-    uint32_t esize = (uint32_t)elem_bytes(
-        g->made[0].t->type == ELEM_I64 ? ELEM_I32 : g->made[0].t->type);
+    uint32_t esize = (uint32_t)elem_bytes(elem_machine(g->made[0].t->type));
     struct move *m;
 
     g->moves = realloc(g->moves, (g->n_moves + 1) * sizeof(*g->moves));

@@ -52,7 +52,7 @@ static void divide_shape(struct graph *g, struct node *n)
 
 static bool wide(const struct tensor *t)
 {
-    return t->type == ELEM_I64 || t->type == ELEM_I32;
+    return elem_is_wide(t->type);
 }
 
 /* x / y of 32 bits, towards 0, by floats: the quotient of what the first one leaves is exact,

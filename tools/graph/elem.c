@@ -21,6 +21,8 @@ static const struct {
     [ELEM_I64] = {"int64", 8},
     [ELEM_I32] = {"int32", 4, .is_whole = true, .is_signed = true},
     [ELEM_I16] = {"int16", 2, .is_whole = true, .is_signed = true},
+    [ELEM_U16] = {"uint16", 2, .is_whole = true},
+    [ELEM_U32] = {"uint32", 4, .is_whole = true},
     [ELEM_I8] = {"int8", 1, .is_whole = true, .is_signed = true},
     [ELEM_U8] = {"uint8", 1, .is_whole = true},
     [ELEM_BOOL] = {"bool", 1},
@@ -33,7 +35,12 @@ static const struct {
     [ELEM_E5M2] = {"float8e5m2", 1, .is_whole = true},
     [ELEM_E5M2Z] = {"float8e5m2fnuz", 1, .is_whole = true},
     [ELEM_E2M1] = {"float4e2m1", 1, 4, .is_whole = true},
-    [ELEM_OTHER] = {"a type that the machine has not"},
+    [ELEM_U64] = {"uint64"},
+    [ELEM_TEXT] = {"string"},
+    [ELEM_COMPLEX] = {"complex64"},
+    [ELEM_COMPLEX128] = {"complex128"},
+    [ELEM_E8M0] = {"float8e8m0"},
+    [ELEM_OTHER] = {"a type that is not known"},
 };
 
 bool elem_is_float(enum elem type)
@@ -44,6 +51,16 @@ bool elem_is_float(enum elem type)
 const char *elem_text(enum elem type)
 {
     return elems[type].name;
+}
+
+enum elem elem_machine(enum elem type)
+{
+    return type == ELEM_I64 || type == ELEM_U16 || type == ELEM_U32 ? ELEM_I32 : type;
+}
+
+bool elem_is_wide(enum elem type)
+{
+    return elem_machine(type) == ELEM_I32;
 }
 
 bool elem_is_small(enum elem type)
@@ -151,8 +168,12 @@ double elem_get(enum elem type, const void *from)
         return (double)x.l;
     case ELEM_I32:
         return x.w;
+    case ELEM_U32:
+        return (uint32_t)x.w;
     case ELEM_I16:
         return x.h;
+    case ELEM_U16:
+        return x.u;
     case ELEM_I8:
     case ELEM_I4:
     case ELEM_I2:

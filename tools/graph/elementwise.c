@@ -136,7 +136,7 @@ static void values(struct graph *g, struct node *n)
 
 /* --- steps --- */
 
-/* Of 8 bits: computed in 16, of which the lower ones are kept. */
+/* Of 8 bits: computed in 16, of which the lower ones are kept; of 16 in 32. */
 static bool wraps(const struct node *n)
 {
     static const char *const op[] = {"Add", "Sub", "Mul", "Neg", "Abs", "Sum"};
@@ -145,17 +145,33 @@ static bool wraps(const struct node *n)
     for (size_t i = 0; i < sizeof(op) / sizeof(op[0]); i++) {
         does = does || strcmp(n->op, op[i]) == 0;
     }
-    return does && (n->out[0]->type == ELEM_I8 || n->out[0]->type == ELEM_U8);
+    return does && (n->out[0]->type == ELEM_I8 || n->out[0]->type == ELEM_U8 ||
+                    n->out[0]->type == ELEM_U16);
 }
 
 static const char *in_16(struct program *p, const char *x)
 {
-    return wraps(p->n) ? program_line(p, graph_text("s16(%s)", x)) : x;
+    return wraps(p->n) && p->n->out[0]->type != ELEM_U16
+               ? program_line(p, graph_text("s16(%s)", x))
+               : x;
 }
 
-static const char *in_8(const struct program *p, const char *x)
+/* The lower 16 bits of 32: a float may be off by one in how often 65536 is in it. */
+static const char *lower_half(struct program *p, const char *x)
 {
-    return !wraps(p->n) ? x
+    const char *r;
+
+    x = program_line(p, graph_text("s32(%s)", x));
+    r = program_line(p, graph_text("s32(floor(f32(%s) / 65536))", x));
+    r = program_line(p, graph_text("%s - %s * 65536", x, r));
+    r = program_line(p, graph_text("where(%s < 0, %s + 65536, %s)", r, r, r));
+    return program_line(p, graph_text("where(%s > 65535, %s - 65536, %s)", r, r, r));
+}
+
+static const char *in_8(struct program *p, const char *x)
+{
+    return !wraps(p->n)                     ? x
+           : p->n->out[0]->type == ELEM_U16 ? lower_half(p, x)
            : p->n->out[0]->type == ELEM_U8
                ? graph_text("u8(and(%s, s16(255)))", x)
                : graph_text("s8(and((%s) + s16(128), s16(255)) - s16(128))", x);
@@ -366,12 +382,14 @@ static void cast_emit(struct emit *e, struct node *n)
     }
     x = mask && !to_mask   ? graph_text("where(%s, 1, 0)", x)
         : to_mask && !mask ? graph_text("%s != 0", x)
-        : from == ELEM_I64 || from == ELEM_I32 || from == ELEM_I16
+        : elem_is_wide(from) || from == ELEM_I16
             ? (n->out[0]->type == ELEM_F32 ? graph_text("f32(%s)", x) : x)
         : (elem_is_float(from) || elem_is_bits(from)) && whole(n->out[0])
             ? graph_text("trunc(%s)", x)
             : x;
-    x = elem_is_small(n->out[0]->type) ? few_bits(&p, n->out[0]->type, x) : x;
+    x = elem_is_small(n->out[0]->type) ? few_bits(&p, n->out[0]->type, x)
+        : n->out[0]->type == ELEM_U16  ? lower_half(&p, x)
+                                       : x;
     program_out(&p, n->out[0], program_axes, x, to_mask);
 }
 

@@ -88,7 +88,7 @@ static void emit_node(struct emit *e, struct node *n, bool fuse)
 
 static uint64_t bytes_of(const struct tensor *t)
 {
-    size_t bytes = t->type == ELEM_I64 ? 4 : elem_bytes(t->type); /* on the machine */
+    size_t bytes = elem_bytes(elem_machine(t->type));
 
     return (uint64_t)tensor_count(t) * bytes;
 }

@@ -442,7 +442,7 @@ double *tensor_values(struct tensor *t)
 
 void tensor_fits(const struct graph *g, const struct tensor *t)
 {
-    for (int64_t i = 0; t->type == ELEM_I64 && i < tensor_count(t); i++) {
+    for (int64_t i = 0; elem_is_wide(t->type) && i < tensor_count(t); i++) {
         double x = t->value[i];
         if (!(x >= -0x1p31 && x < 0x1p31)) {
             graph_die(g, "'%s' holds %.0f: whole numbers have 32 bits here", t->name, x);

@@ -36,6 +36,8 @@ enum elem {
     ELEM_I64,
     ELEM_I32,
     ELEM_I16,
+    ELEM_U16, /* these two have 32 bits and a sign on the machine */
+    ELEM_U32,
     ELEM_I8,
     ELEM_U8,
     ELEM_BOOL,
@@ -49,7 +51,12 @@ enum elem {
     ELEM_E5M2,
     ELEM_E5M2Z,
     ELEM_E2M1,
-    ELEM_OTHER, /* a type that the machine has not */
+    ELEM_U64, /* from here on those that the machine has not */
+    ELEM_TEXT,
+    ELEM_COMPLEX,
+    ELEM_COMPLEX128,
+    ELEM_E8M0,
+    ELEM_OTHER,
 };
 
 struct shape {
@@ -274,6 +281,9 @@ void tensor_is_part(struct tensor *t, struct tensor *from, int64_t at);
 
 bool elem_is_float(enum elem type);
 const char *elem_text(enum elem type);
+/* What the machine has of it, and whether that is a whole number of 32 bits. */
+enum elem elem_machine(enum elem type);
+bool elem_is_wide(enum elem type);
 /* One of less than a byte, or a float of 8 bits; whether it is one of those floats. */
 bool elem_is_small(enum elem type);
 bool elem_is_bits(enum elem type);

@@ -23,7 +23,7 @@ static int64_t first_of(const struct graph *g, const struct node *n)
 static void top_k_whole(struct graph *g, struct node *n, int64_t k)
 {
     const struct tensor *x = n->in[0];
-    bool wide = x->type == ELEM_I64 || x->type == ELEM_I32;
+    bool wide = elem_is_wide(x->type);
     unsigned axis = node_axis(g, n, node_int(n, "axis", -1), x->shape.n);
     long long all = x->shape.dim[axis], first = k;
     int largest = node_int(n, "largest", 1) != 0;
@@ -68,8 +68,8 @@ static void top_k_shape(struct graph *g, struct node *n)
         node_die(g, n, "the first %lld of %lld", (long long)k,
                  (long long)x->shape.dim[axis]);
     }
-    if (x->type == ELEM_I64 || x->type == ELEM_I32 || x->type == ELEM_I16 ||
-        x->type == ELEM_I8 || x->type == ELEM_U8) {
+    if (elem_is_wide(x->type) || x->type == ELEM_I16 || x->type == ELEM_I8 ||
+        x->type == ELEM_U8) {
         top_k_whole(g, n, k);
         return;
     }

@@ -191,7 +191,7 @@ static void put_constant(struct plan_file *f, const struct graph *g,
 {
     enum { PART = 1 << 14 };
     static char data[PART * sizeof(double)];
-    enum elem type = c->t->type == ELEM_I64 ? ELEM_I32 : c->t->type;
+    enum elem type = elem_machine(c->t->type);
     size_t count = (size_t)tensor_count(c->t), size = elem_bytes(type);
 
     for (size_t i = 0; i < count; i += PART) {

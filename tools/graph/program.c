@@ -16,9 +16,10 @@ const uint8_t program_axes[GROUP_AXES] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,
 const char *program_type(const struct tensor *t)
 {
     static const char *const type[] = {
-        [ELEM_F32] = "f32", [ELEM_F16] = "f16", [ELEM_BF16] = "bf16", [ELEM_I64] = "s32",
-        [ELEM_I32] = "s32", [ELEM_I16] = "s16", [ELEM_I8] = "s8",     [ELEM_U8] = "u8",
-        [ELEM_BOOL] = "u8", [ELEM_OTHER] = NULL};
+        [ELEM_F32] = "f32", [ELEM_F16] = "f16", [ELEM_BF16] = "bf16",
+        [ELEM_I64] = "s32", [ELEM_I32] = "s32", [ELEM_U16] = "s32",
+        [ELEM_U32] = "s32", [ELEM_I16] = "s16", [ELEM_I8] = "s8",
+        [ELEM_U8] = "u8",   [ELEM_BOOL] = "u8", [ELEM_OTHER] = NULL};
 
     return type[elem_file(t->type)];
 }
@@ -92,7 +93,7 @@ static const char *join(struct program *p, const struct value *v, const struct t
                         const uint8_t *axis)
 {
     bool small = t->type == ELEM_I8 || t->type == ELEM_U8 || t->type == ELEM_I16 ||
-                 elem_is_small(t->type);
+                 t->type == ELEM_U16 || elem_is_small(t->type);
 
     if (!shape_equal(&v->t->shape, &t->shape) || small ||
         tensor_offset(v->t) != tensor_offset(t)) {

@@ -64,7 +64,8 @@ static void quantise_shape(struct graph *g, struct node *n)
     int64_t wanted = node_int(n, "output_dtype", 0);
     enum elem type = zero ? zero->type : wanted ? graph_elem(wanted) : ELEM_U8;
 
-    if (type != ELEM_U8 && type != ELEM_I8 && type != ELEM_I16 && !elem_is_small(type)) {
+    if (type != ELEM_U8 && type != ELEM_I8 && type != ELEM_I16 && type != ELEM_U16 &&
+        !elem_is_small(type)) {
         node_die(g, n, "to %s", elem_text(type));
     }
     (void)node_in(g, n, 1);
@@ -98,8 +99,9 @@ static void quantise_emit(struct emit *e, struct node *n)
     }
     x = graph_text("round(%s)", x);
     if (zero) {
-        x = graph_text(zero->type == ELEM_I16 ? "%s + f32(%s)" : "%s + %s", x,
-                       program_in(&p, zero, b.of_scale));
+        x = graph_text(zero->type == ELEM_I16 || zero->type == ELEM_U16 ? "%s + f32(%s)"
+                                                                        : "%s + %s",
+                       x, program_in(&p, zero, b.of_scale));
     }
     program_out(&p, b.y, program_axes, range_of(n->out[0]->type, x), false);
     p.group->alone |= b.any;
@@ -117,7 +119,7 @@ static void dequantise_emit(struct emit *e, struct node *n)
     const char *x = program_in(&p, b.x, program_axes);
     const char *scale = program_in(&p, n->in[1], b.of_scale);
     struct tensor *zero = node_maybe(n, 2);
-    bool small = n->in[0]->type == ELEM_I16;
+    bool small = n->in[0]->type == ELEM_I16 || n->in[0]->type == ELEM_U16;
 
     x = elem_is_bits(n->in[0]->type) ? small_decode(&p, n->in[0]->type, x)
         : small                      ? graph_text("f32(%s)", x)

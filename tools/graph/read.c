@@ -18,11 +18,13 @@
 static enum elem elem_of(int32_t type)
 {
     static const enum elem types[] = {
-        [1] = ELEM_F32,   [2] = ELEM_U8,     [3] = ELEM_I8,    [5] = ELEM_I16,
-        [6] = ELEM_I32,   [7] = ELEM_I64,    [9] = ELEM_BOOL,  [10] = ELEM_F16,
-        [11] = ELEM_F64,  [16] = ELEM_BF16,  [17] = ELEM_E4M3, [18] = ELEM_E4M3Z,
-        [19] = ELEM_E5M2, [20] = ELEM_E5M2Z, [21] = ELEM_U4,   [22] = ELEM_I4,
-        [23] = ELEM_E2M1, [25] = ELEM_U2,    [26] = ELEM_I2};
+        [1] = ELEM_F32,    [2] = ELEM_U8,    [3] = ELEM_I8,       [4] = ELEM_U16,
+        [12] = ELEM_U32,   [5] = ELEM_I16,   [6] = ELEM_I32,      [7] = ELEM_I64,
+        [8] = ELEM_TEXT,   [13] = ELEM_U64,  [14] = ELEM_COMPLEX, [15] = ELEM_COMPLEX128,
+        [24] = ELEM_E8M0,  [9] = ELEM_BOOL,  [10] = ELEM_F16,     [11] = ELEM_F64,
+        [16] = ELEM_BF16,  [17] = ELEM_E4M3, [18] = ELEM_E4M3Z,   [19] = ELEM_E5M2,
+        [20] = ELEM_E5M2Z, [21] = ELEM_U4,   [22] = ELEM_I4,      [23] = ELEM_E2M1,
+        [25] = ELEM_U2,    [26] = ELEM_I2};
     bool known = type > 0 && (size_t)type < sizeof(types) / sizeof(types[0]);
 
     return known && types[type] != ELEM_NONE ? types[type] : ELEM_OTHER;
@@ -68,6 +70,8 @@ static double listed_at(const Onnx__TensorProto *p, enum elem type, size_t i)
         return (double)p->float_data[i];
     case ELEM_F64:
         return p->double_data[i];
+    case ELEM_U32:
+        return (double)(uint32_t)p->uint64_data[i];
     case ELEM_I64:
         return (double)p->int64_data[i];
     case ELEM_F16:
@@ -84,6 +88,7 @@ static size_t listed(const Onnx__TensorProto *p, enum elem type)
     return type == ELEM_F32   ? p->n_float_data
            : type == ELEM_F64 ? p->n_double_data
            : type == ELEM_I64 ? p->n_int64_data
+           : type == ELEM_U32 ? p->n_uint64_data
                               : p->n_int32_data;
 }
 
@@ -129,7 +134,7 @@ static void read_numbers(const struct graph *g, Onnx__TensorProto *p, struct ten
         graph_die(g, "'%s' lies in a file of its own, which is not read", t->name);
     }
     t->known = true;
-    if (t->type == ELEM_OTHER) {
+    if (t->type >= ELEM_U64) {
         return; /* whoever uses it is told of the type */
     }
     if (elem_bits(t->type) < 8) {
@@ -474,7 +479,7 @@ struct tensor *graph_read_tensor(const char *path)
     read_values(g, p, t);
     onnx__tensor_proto__free_unpacked(p, NULL);
     if (!t->value) {
-        graph_die(g, "%s", elem_text(t->type));
+        graph_die(g, "'%s' is %s", t->name, elem_text(t->type));
     }
     return t;
 }

@@ -110,7 +110,7 @@ enum { WHOLE_SUM = 1 << 16 /* numbers of 8 bits in a sum of less than 2^24 */ };
 
 static bool is_wide(const struct tensor *t)
 {
-    return t->type == ELEM_I64 || t->type == ELEM_I32;
+    return elem_is_wide(t->type);
 }
 
 /* Dimensions as a list; keepdims. */

@@ -314,8 +314,25 @@ static void det(struct graph *g, struct node *n)
     lower_end(&l);
 }
 
-/* --- BitShift of uint8: by powers of two, in float32 --- */
+/* --- BitShift: by powers of two --- */
 
+/* 32 bits: behind all of them 0 is left. */
+static void bit_shift_wide(struct lower *l, bool left)
+{
+    struct shape s = {.n = 1, .dim = {33}};
+    double *to = lower_value(l, "powers", ELEM_I32, &s);
+
+    for (int i = 0; i < 33; i++) {
+        to[i] = i < 31 ? ldexp(1, i) : i == 32 && left ? 0 : -0x1p31;
+    }
+    lower_text(l,
+               "x = Cast($0; to=6)\ny = Cast($1; to=7)\nm = Min(y, 32i)\n"
+               "two = Gather(powers, m; axis=0)\nz = %s(x, two)\n@0 = CastLike(z, $0)\n",
+               left ? "Mul" : "Div");
+    lower_end(l);
+}
+
+/* 8 bits: in float32. */
 static void bit_shift(struct graph *g, struct node *n)
 {
     const struct attr *way = node_attr(n, "direction");
@@ -323,8 +340,12 @@ static void bit_shift(struct graph *g, struct node *n)
     struct lower l = lower_begin(g, n);
 
     (void)node_in(g, n, 1);
-    if (node_in(g, n, 0)->type != ELEM_U8) {
-        node_die(g, n, "of %s: uint8 alone", elem_text(n->in[0]->type));
+    if (node_in(g, n, 0)->type == ELEM_U16 || n->in[0]->type == ELEM_U32) {
+        bit_shift_wide(&l, left);
+        return;
+    }
+    if (n->in[0]->type != ELEM_U8) {
+        node_die(g, n, "of %s", elem_text(n->in[0]->type));
     }
     lower_text(&l, "x = Cast($0; to=1)\ny = Cast($1; to=1)\nm = Min(y, 8.0)\n"
                    "p = Pow(2.0, m)\ntwo = Round(p)\n");
