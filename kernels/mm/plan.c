@@ -458,7 +458,8 @@ int mm_plan_checked(struct mm *mm, unsigned cores, enum mm_strategy strategy,
 static uint64_t cycles_of(const struct mm *mm, unsigned cores)
 {
     const struct mm_tiling *t = &mm->tiling;
-    struct mm_search s = search_of(mm, cores, mm->parts);
+    struct mm_search s =
+        search_of(mm, t->shares ? mm_min(t->shares, cores) : cores, mm->parts);
     struct mm_side a = mm_side_of(&s, &mm->a, t->m / s.unit_m),
                    b = mm_side_of(&s, &mm->b, t->n / s.unit_n);
     struct mm_candidate c = begin_tile(&s, &a, &b);
@@ -466,8 +467,6 @@ static uint64_t cycles_of(const struct mm *mm, unsigned cores)
     c.t = *t;
     c.mt = mm_min(t->m, mm->shape.m);
     c.nt = mm_min(t->n, mm->shape.n);
-    c.pieces = mm_count(c.nt, t->columns);
-    c.slices = s.k / t->slice;
     c.chunks = mm_count(s.k, t->k);
     return mm_cost(&s, &c);
 }
@@ -480,6 +479,8 @@ int mm_plan_as(struct mm *mm, const struct mm_tiling *tiling, unsigned cores,
 
     if (err || no) {
         return err ? err : (snprintf(why, MM_TEXT, "tiling: %s", no), ERR_ARG);
+    } else if (tiling->strategy == MM_GEMV) {
+        mm_turn(mm);
     }
     mm->tiling = *tiling;
     mm->tiled = true;
@@ -488,10 +489,8 @@ int mm_plan_as(struct mm *mm, const struct mm_tiling *tiling, unsigned cores,
         snprintf(why, MM_TEXT, "tiling: %s", cannot(mm, MM_SPLIT_K));
         err = ERR_ARG;
     }
-    cores = cores ? cores : chip_cores();
     if (!err) {
-        mm->tiling.cycles = cycles_of(
-            mm, tiling->shares && tiling->shares < cores ? tiling->shares : cores);
+        mm->tiling.cycles = cycles_of(mm, cores ? cores : chip_cores());
         mm->tiling.strategy = mm->turned      ? MM_GEMV
                               : mm->parts > 1 ? MM_SPLIT_K
                                               : name_of(mm);

@@ -121,7 +121,7 @@ void mm_lay_out(struct mm *mm)
     }
     mm->c1 = t->m * mm_up(t->columns, 16) * MM_SUM_BYTES;
     mm->strip = strip_of(mm);
-    mm->group = PIPE_DEPTH / (2 * mm_count(t->k, t->slice) + 1);
+    mm->group = PIPE_DEPTH / (2 * mm_count(t->k, mm_max(1, t->slice)) + 1);
 }
 
 uint32_t mm_l1_bytes(const struct mm *mm)

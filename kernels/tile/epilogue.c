@@ -316,7 +316,7 @@ static int try_tiling(struct fusing *f, const struct mm *mm, uint32_t most, bool
     return err;
 }
 
-/* The one of a schedule. */
+/* The one of a schedule; if there is no way, it might be that of the product alone. */
 static int try_said(struct fusing *f, const struct product *p, char why[MM_TEXT])
 {
     int err;
@@ -327,7 +327,7 @@ static int try_said(struct fusing *f, const struct product *p, char why[MM_TEXT]
     if (!err && f->mm.parts == 1) {
         try_pieces(f);
     }
-    return f->span ? 0 : err ? err : ERR_ARG;
+    return f->span ? 0 : ERR_LOCAL;
 }
 
 /* From large ones to small ones, of which none is faster than the larger. */

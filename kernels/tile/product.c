@@ -135,7 +135,7 @@ int product_plan(struct tile_plan **plan, const struct tile_kernel *k,
     t->name = k->name;
     plan_begin(t);
     c = whole_result(p, k);
-    if (p->said && (p->dot->op == TILE_CONV || cut_reduced(k))) {
+    if (p->said && p->dot->op == TILE_CONV) {
         return program_refuse(error, p->dot, ERR_ARG, "product: it has no such layout");
     }
     if (p->dot->op == TILE_CONV) {
@@ -149,7 +149,7 @@ int product_plan(struct tile_plan **plan, const struct tile_kernel *k,
     }
     err = by ? prologue_make(p, by->k, by->param, arena, error) : 0;
     if (err || cut_reduced(k)) {
-        return err || by ? ERR_LOCAL : block_plan(t, cores, arena, error);
+        return err || by || p->said ? ERR_LOCAL : block_plan(t, cores, arena, error);
     }
     return !product_by_fixpipe(p, k) ? plan_both(t, cores, arena, error)
            : by                      ? plan_with_operand(t, cores, arena)
