@@ -62,6 +62,11 @@ def arrays(paths, work, name, narrow):
     """The same as files of NumPy's."""
     for i, path in enumerate(paths):
         run(GRAPH, "npy", path, f"{work}/{name}{i}.npy", *narrow)
+        if "BFLOAT16" in path:
+            x = np.load(f"{work}/{name}{i}.npy")
+            if x.dtype == np.uint16:  # their bits, of float32 the upper half
+                x = (x.astype(np.uint32) << 16).view(np.float32)
+            np.save(f"{work}/{name}{i}.npy", x)
         yield f"{work}/{name}{i}.npy"
 
 
