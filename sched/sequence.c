@@ -360,21 +360,23 @@ __attribute__((noinline)) void sequence_prepare_at(struct seq_lane *lanes, unsig
 __attribute__((noinline)) void sequence_play_at(struct seq_lane *lanes, unsigned n,
                                                 const char *where)
 {
+    uintptr_t pc = (uintptr_t)__builtin_return_address(0);
+    uint8_t slots[NPU_PIPES] = {0};
     unsigned bodies = 1; /* of each lane at first, so that all cores begin early */
 
-    prepare_lanes(lanes, n, (uintptr_t)__builtin_return_address(0), where);
+    /* A pipe begins while the next ones are looked at. */
     for (unsigned i = 0; i < n; i++) {
+        prepare_lanes(&lanes[i], 1, pc, where);
         lanes[i].cursor = (struct seq_cursor){0};
         lanes[i].prepared = false;
+        (void)sweep(&lanes[i], 1, 1, slots);
     }
-    for (;;) {
-        uint8_t slots[NPU_PIPES] = {0};
-        if (!sweep(lanes, n, bodies, slots)) {
-            break;
-        }
+    memset(slots, 0, sizeof(slots));
+    while (sweep(lanes, n, bodies, slots)) {
         bodies = 2; /* a few: no pipe runs dry while another is filled */
         task_yield();
         (void)!task_wait_rooms(slots, SCHED_FOREVER);
+        memset(slots, 0, sizeof(slots));
     }
 }
 

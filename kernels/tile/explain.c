@@ -15,6 +15,11 @@ static void tell_way(FILE *to, const struct way *w)
             : w->spread == SPREAD_FIRST ? ", columns spread once"
                                         : ", columns not spread",
             w->single ? ", operands once" : "");
+    if (w->bulk == 1) {
+        fprintf(to, ", loads through L1");
+    } else if (w->bulk) {
+        fprintf(to, ", loads of %u tiles through L1", w->bulk);
+    }
 }
 
 static const char *loop_name(const struct tile_plan *t, unsigned l)
@@ -85,9 +90,10 @@ void plan_explain_cycles(const struct tile_plan *t, FILE *to)
 }
 
 /* What the prediction is of: the contract, "L2 and HBM". */
-static void tell_assumption(FILE *to)
+static void tell_assumption(const struct tile_plan *t, FILE *to)
 {
-    uint32_t miss = chip_cost(COST_L2_MISS), hit = chip_cost(COST_GM_UB_FIXED);
+    uint32_t miss = chip_cost(COST_L2_MISS);
+    uint32_t hit = chip_cost(t->way.bulk ? COST_GM_L1_FIXED : COST_GM_UB_FIXED);
 
     if (miss) {
         fprintf(to,
@@ -145,7 +151,7 @@ void plan_explain_tiles(const struct tile_plan *t, FILE *to)
     plan_explain_memory(t, to);
     plan_explain_added(t->p->k, to);
     plan_explain_cycles(t, to);
-    tell_assumption(to);
+    tell_assumption(t, to);
     tell_others(t, to);
 }
 

@@ -98,9 +98,9 @@ int program_make(struct program *p, const struct tile_kernel *k, struct tile_are
 
 enum { SPREAD_NONE, SPREAD_ALL, SPREAD_FIRST }; /* values of columns there for each row */
 struct way {
-    uint32_t rows, cols;  /* of a tile */
-    uint32_t pitch;       /* elements from a row to the next in UB */
-    uint8_t ring, spread; /* tiles at one time; SPREAD_ */
+    uint32_t rows, cols;        /* of a tile */
+    uint32_t pitch;             /* elements from a row to the next in UB */
+    uint8_t ring, spread, bulk; /* tiles at one time; SPREAD_; see bulk.h */
     bool apart;  /* results have buffers of their own, else those of parameters */
     bool far;    /* no operation by rows writes where it reads */
     bool single; /* what only the Vector reads is there once, and loaded last */
@@ -321,7 +321,7 @@ struct order {
     uint8_t load_free[TILE_PARAMS], load_full[TILE_PARAMS];
     uint8_t store[TILE_RESULTS], store_out[TILE_RESULTS], store_free[TILE_RESULTS];
     uint8_t store_result[TILE_RESULTS];
-    uint8_t product;              /* 1 + which of the loads comes out of L0C; 0: none */
+    uint8_t product, bulk_free, bulk_full; /* 1 + the load out of L0C; in L1; or 0 */
     uint8_t free_sems[PLAN_SEMS]; /* those that hold units before and behind it all: */
     uint8_t copies[PLAN_SEMS];    /* so many, by number; 0: a position of the ring each */
     unsigned n_free;
@@ -352,8 +352,8 @@ struct share {
     uint32_t first[PLAN_LOOPS], count[PLAN_LOOPS]; /* tiles of each loop */
 };
 
-/* What one core plays; of each variant of a tile, loads, commands of the Vector, stores. */
-enum { LANE_LOAD, LANE_VECTOR, LANE_STORE, PLAN_LANES };
+/* What one core plays; of each variant of a tile, loads, the Vector's commands and so on. */
+enum { LANE_LOAD, LANE_VECTOR, LANE_STORE, LANE_MOVE, PLAN_LANES };
 struct part {
     struct share share;
     struct sequence tile[PLAN_LANES][VARIANTS], once[PLAN_LANES];

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "hal/mte.h"
+#include "kernels/tile/bulk.h"
 #include "kernels/tile/product.h"
 #include "kernels/tile/rows.h"
 #include "sched/launch.h"
@@ -23,12 +24,12 @@ static const struct tile_tensor *tensor_of(const struct tile_plan *t, unsigned l
                               : &t->p->k->param[t->emit->buffer[o->load[i] - 1].load - 1];
 }
 
-/* A sequence with room for its commands and patches; false: no memory. */
-static bool room(struct sequence *s, enum pipe pipe, unsigned n, unsigned positions,
-                 unsigned patches, struct tile_arena *arena)
+bool part_room(struct sequence *s, enum pipe pipe, unsigned n, unsigned positions,
+               unsigned patches, struct tile_arena *arena)
 {
     *s = (struct sequence){.name = pipe == PIPE_V      ? "compute"
                                    : pipe == PIPE_MTE2 ? "load"
+                                   : pipe == PIPE_MTE1 ? "move"
                                                        : "store",
                            .pipe = pipe,
                            .n = (uint16_t)n,
@@ -39,8 +40,7 @@ static bool room(struct sequence *s, enum pipe pipe, unsigned n, unsigned positi
     return s->cmds && s->patches;
 }
 
-void plan_sync_transfer(const struct order *o, unsigned lane, unsigned i,
-                        union cmd *cmd)
+void plan_sync_transfer(const struct order *o, unsigned lane, unsigned i, union cmd *cmd)
 {
     if (lane == LANE_STORE && o->store_out[i]) {
         cmd_wait(cmd, o->base + o->store_out[i], 1);
@@ -89,8 +89,8 @@ static int make_transfers(struct tile_plan *t, struct part *part, unsigned lane,
     struct sequence *s = &part->tile[lane][variant];
     unsigned n = lane == LANE_STORE ? o->n_stores : o->n_loads, all = n * t->way.ring;
 
-    if (!room(s, lane == LANE_STORE ? PIPE_MTE3 : PIPE_MTE2, count_commands(t, lane, n),
-              t->way.ring, all, arena)) {
+    if (!part_room(s, lane == LANE_STORE ? PIPE_MTE3 : PIPE_MTE2,
+                   count_commands(t, lane, n), t->way.ring, all, arena)) {
         return ERR_NOMEM;
     }
     for (unsigned i = 0, c = 0; i < all; i++, c++) {
@@ -123,7 +123,7 @@ static int make_body(struct tile_plan *t, struct part *part, unsigned variant,
     struct sequence *s = &part->tile[LANE_VECTOR][variant];
     unsigned all = e->n_index * t->way.ring, n = t->n_body;
 
-    if (!room(s, PIPE_V, n, t->way.ring, all, arena)) {
+    if (!part_room(s, PIPE_V, n, t->way.ring, all, arena)) {
         return ERR_NOMEM;
     }
     memcpy(s->cmds, t->body, n * t->way.ring * sizeof(*s->cmds));
@@ -147,9 +147,9 @@ static int make_once(struct tile_plan *t, struct part *part, struct tile_arena *
     struct sequence *in = &part->once[LANE_LOAD], *v = &part->once[LANE_VECTOR];
     struct sequence *out = &part->once[LANE_STORE];
 
-    if (!room(in, PIPE_MTE2, TILE_PARAMS, 1, 0, arena) ||
-        !room(v, PIPE_V, e->pre.n + 2, 1, 0, arena) ||
-        !room(out, PIPE_MTE3, 3 * TILE_RESULTS, 1, 0, arena)) {
+    if (!part_room(in, PIPE_MTE2, TILE_PARAMS, 1, 0, arena) ||
+        !part_room(v, PIPE_V, e->pre.n + 2, 1, 0, arena) ||
+        !part_room(out, PIPE_MTE3, 3 * TILE_RESULTS, 1, 0, arena)) {
         return ERR_NOMEM;
     }
     in->n = out->n = v->n = 0;
@@ -189,8 +189,8 @@ static int make_once(struct tile_plan *t, struct part *part, struct tile_arena *
     return 0;
 }
 
-static void add_leg(struct part *part, unsigned lane, struct sequence *s,
-                    const struct share *rounds, uint64_t first)
+void part_leg(struct part *part, unsigned lane, struct sequence *s,
+              const struct share *rounds, uint64_t first)
 {
     unsigned i = part->n_legs[lane];
 
@@ -212,7 +212,10 @@ static int make_part(struct tile_plan *t, struct part *part, struct tile_arena *
     int err = make_once(t, part, arena);
 
     for (unsigned lane = 0; lane < PLAN_LANES && !err; lane++) {
-        add_leg(part, lane, &part->once[lane], NULL, 0);
+        part_leg(part, lane, &part->once[lane], NULL, 0);
+    }
+    if (t->way.bulk) {
+        err = err ? err : bulk_loads(t, part, arena);
     }
     for (unsigned variant = 0; variant < VARIANTS && !err; variant++) {
         struct share rounds = {0};
@@ -220,11 +223,14 @@ static int make_part(struct tile_plan *t, struct part *part, struct tile_arena *
         if (tiles == 0) {
             continue;
         }
-        err = make_transfers(t, part, LANE_LOAD, variant, arena);
+        err = t->way.bulk ? bulk_moves(t, part, variant, arena)
+                          : make_transfers(t, part, LANE_LOAD, variant, arena);
         err = err ? err : make_body(t, part, variant, arena);
         err = err ? err : make_transfers(t, part, LANE_STORE, variant, arena);
         for (unsigned lane = 0; lane < PLAN_LANES && !err; lane++) {
-            add_leg(part, lane, &part->tile[lane][variant], &rounds, number);
+            if (lane != LANE_LOAD || !t->way.bulk) {
+                part_leg(part, lane, &part->tile[lane][variant], &rounds, number);
+            }
         }
         number += tiles;
     }
@@ -278,13 +284,16 @@ static void bind(const struct tile_plan *t, const struct tile_call *call,
     for (unsigned lane = 0; lane < PLAN_LANES; lane++) {
         part->lane[lane].prepared = false; /* if the last launch failed */
     }
+    if (t->way.bulk) {
+        bulk_bind(t, call, part);
+    }
     for (unsigned variant = 0; variant < VARIANTS; variant++) {
         struct share rounds;
         struct sequence *in = &part->tile[LANE_LOAD][variant];
         struct sequence *v = &part->tile[LANE_VECTOR][variant];
         struct sequence *out = &part->tile[LANE_STORE][variant];
         (void)loops_tiles(&t->loops, &part->share, variant, &rounds);
-        for (unsigned i = 0; i < in->n_patches; i++) {
+        for (unsigned i = 0; i < in->n_patches && !t->way.bulk; i++) {
             uint8_t b = t->order.load[i % in->n];
             rebase(t, in, &rounds, i,
                    (uintptr_t)call->in[t->emit->buffer[b - 1].load - 1]);

@@ -43,7 +43,7 @@ void script_add(struct script *s, const char *format, ...)
 
 void script_add_way(struct script *s, const struct way *w, const struct placing *p)
 {
-    char phases[PLACE_LARGE + 1];
+    char phases[PLACE_LARGE + 1], bulk[] = {'l', (char)('a' + w->bulk), '\0'};
     unsigned n = PLACE_LARGE;
 
     while (n && p->phase[n - 1] == 0) {
@@ -53,11 +53,11 @@ void script_add_way(struct script *s, const struct way *w, const struct placing 
         phases[i] = (char)('0' + p->phase[i]);
     }
     phases[n] = '\0';
-    script_add(s, "r%luc%lup%lun%u%s%s%s%s%s%s%s", (unsigned long)w->rows,
+    script_add(s, "r%luc%lup%lun%u%s%s%s%s%s%s%s%s", (unsigned long)w->rows,
                (unsigned long)w->cols, (unsigned long)w->pitch, w->ring,
                w->apart ? "a" : "", w->far ? "f" : "",
                (const char *[]){"", "s", "t"}[w->spread], w->single ? "o" : "",
-               p->banks ? "b" : "", p->behind ? "h" : "", phases);
+               w->bulk ? bulk : "", p->banks ? "b" : "", p->behind ? "h" : "", phases);
 }
 
 /* The number behind a letter. */
@@ -100,6 +100,9 @@ bool script_read_way(const char *word, struct way *w, struct placing *p)
                 : letter(&word, 't') ? SPREAD_FIRST
                                      : SPREAD_NONE;
     w->single = letter(&word, 'o');
+    if (letter(&word, 'l') && *word > 'a' && *word <= 'z') {
+        w->bulk = (uint8_t)(*word++ - 'a');
+    }
     p->banks = letter(&word, 'b');
     p->behind = letter(&word, 'h');
     for (unsigned i = 0; i < PLACE_LARGE && *word >= '0' && *word < '0' + PLACE_PHASES;

@@ -3,7 +3,8 @@
  * Private to the planner: plans as words of a schedule, and back. A word tells one decision, in
  * the order in which they are made: `x`, a cut by reductions; `y21888`, in pieces of at most so
  * many; `l1`, rows through L1 (rows.h); `r8c1024p1040n2fsb012`, a tile: rows, columns, pitch,
- * buffers, what else there is of a way by letters, where large buffers begin by digits;
+ * buffers, what else there is of a way by letters (`lc`: loads of two tiles, bulk.h), where large
+ * buffers begin by digits;
  * `m128n256k512l64a4b2tr`, a product: rows and columns of its tiles, k in L1, and, what follows
  * from the others if it is not said: k in L0, slots of a and of b; then `c64`, columns in L0C if
  * those are not all; s, t: a, b stays; r: operands lie in rows, w: and of a at one time; g: c is a

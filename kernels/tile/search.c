@@ -7,89 +7,13 @@
 #include <string.h>
 
 #include "hal/chip.h"
+#include "kernels/tile/bulk.h"
 #include "kernels/tile/search.h"
 
 enum {
     LONG_ROW = 4096,
     FAR_BEYOND = 4 /* times UB: no way takes so much less than another */
 };
-
-/* --- one candidate --- */
-
-static void use_way(struct search *s, const struct way *w)
-{
-    s->e.w = w;
-    s->e.body.cmd = s->e.pre.cmd = NULL;
-    s->e.body.room = s->e.pre.room = 0;
-    memset(s->e.at, 0, sizeof(s->e.at));
-    emit_program(&s->e, 0);
-}
-
-/* The commands, with addresses, of all positions. */
-static void emit_all(struct search *s)
-{
-    struct emit *e = &s->e;
-
-    for (unsigned position = 0; position < e->w->ring && !e->err; position++) {
-        e->pre.cmd = position ? NULL : s->pre;
-        e->pre.room = position ? 0 : PRE_COMMANDS;
-        e->body.cmd = s->body + position * e->body.n;
-        e->body.room = PLAN_COMMANDS;
-        emit_program(e, position);
-    }
-    e->pre.cmd = s->pre;
-    e->body.cmd = s->body;
-}
-
-static bool fails(struct candidate *c, int err, const char *why)
-{
-    c->err = err;
-    snprintf(c->why, sizeof(c->why), "%s", why);
-    return false;
-}
-
-bool emit_way(struct search *s, struct candidate *c, bool anew)
-{
-    s->n_tried++;
-    c->err = 0;
-    if (anew) {
-        use_way(s, &c->way);
-    }
-    if (s->e.err) {
-        return fails(c, s->e.err, s->e.why);
-    }
-    if (s->signature && s->e.signature != s->signature) {
-        return fails(c, ERR_ARG, "sums are made in another order");
-    }
-    if (!place(&s->e, &c->placing, &c->most)) {
-        return fails(c, ERR_LOCAL, "does not fit");
-    }
-    emit_all(s);
-    if (s->e.err) {
-        return fails(c, s->e.err, s->e.why);
-    }
-    order_make(&s->order, &s->e);
-    return true;
-}
-
-bool evaluate(struct search *s, struct candidate *c, bool anew)
-{
-    struct share share;
-    const char *why;
-
-    if (!emit_way(s, c, anew)) {
-        return false;
-    }
-    why = loops_make(&s->loops, s->p, &c->way);
-    if (why) {
-        return fails(c, ERR_SHAPE, why);
-    }
-    share = loops_share(&s->loops, s->cores - 1, s->cores);
-    c->cycles = simulate(&s->e, &s->order, &s->loops, &share);
-    return true;
-}
-
-/* --- the search --- */
 
 static void keep(struct search *s, const struct candidate *c)
 {
@@ -414,6 +338,28 @@ bool search_mixes(struct search *s)
     return s->with_columns || s->with_rows;
 }
 
+static bool is_by_mte2(const struct search *s)
+{
+    return s->n_best && s->best[0].cycles.mte2 > s->best[0].cycles.v;
+}
+
+/* Elements that lie side by side; larger loads where these take longest. */
+static void consider_elements(struct search *s, struct way w)
+{
+    consider_flat(s, w);
+    w.ring = s->wanted.ring ? s->wanted.ring : 3;
+    consider_flat(s, w);
+    if (is_by_mte2(s)) {
+        w.ring = s->wanted.ring ? s->wanted.ring : 2;
+        w.single = s->p->k->n_params > 1;
+        consider_flat(s, w);
+        w.bulk = BULK_MOST;
+        consider_flat(s, w);
+        w.single = false;
+        consider_flat(s, w);
+    }
+}
+
 static void search(struct search *s)
 {
     bool flat = s->p->row == s->p->n_groups && !s->p->reduces;
@@ -425,14 +371,7 @@ static void search(struct search *s)
         s->wanted.rows = (uint32_t)s->p->rows;
     }
     if (flat) {
-        consider_flat(s, w);
-        w.ring = s->wanted.ring ? s->wanted.ring : 3;
-        consider_flat(s, w);
-        if (s->n_best && s->best[0].cycles.mte2 > s->best[0].cycles.v) {
-            w.ring = s->wanted.ring ? s->wanted.ring : 2;
-            w.single = s->p->k->n_params > 1; /* larger loads */
-            consider_flat(s, w);
-        }
+        consider_elements(s, w);
     } else {
         w.cols = s->wanted.cols ? s->wanted.cols : (uint32_t)s->p->cols;
         consider_pitches(s, w);
@@ -458,6 +397,11 @@ static void search(struct search *s)
                 w.pitch = w.cols;
             }
         }
+    }
+    if (!flat && is_by_mte2(s)) {
+        w = s->best[0].way;
+        w.bulk = BULK_MOST;
+        consider_pitches(s, w);
     }
     if (s->n_best && !s->quick) {
         consider_others(s);

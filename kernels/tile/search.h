@@ -39,7 +39,9 @@ void search_end(struct search *s);
 int plan_keep_commands(struct search *s, struct tile_arena *arena, struct tile_plan *t);
 /* Of ways that lost, for --explain. */
 void tell_lost(struct search *s, const struct candidate *c);
-/* search.c: emits a way and gives it memory; and, of tiles in loops, simulates it; `anew`: it
+/* candidate.c: emits a way, without commands yet; */
+void use_way(struct search *s, const struct way *w);
+/* and gives it memory; and, of tiles in loops, simulates it; `anew`: it
  * is not the one before. False: c->err and c->why tell why not. */
 bool emit_way(struct search *s, struct candidate *c, bool anew);
 bool evaluate(struct search *s, struct candidate *c, bool anew);

@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "kernels/tile/plan.h"
+#include "kernels/tile/bulk.h"
 
 enum {
     HART_TILE = 150, /* instructions of the hart for a tile, about */
@@ -30,6 +30,8 @@ struct simulation {
     uint64_t rest[PLAN_RING];              /* behind the last segment */
     uint64_t posted[PLAN_SEMS][PLAN_RING]; /* when, by position */
     uint64_t mte2, v, mte3, hart, busy_v, busy_in, busy_out;
+    struct bulk_cycles bulk;
+    uint64_t mte1, l1_full[BULK_SLOTS], l1_free[BULK_SLOTS];
     uint64_t hart_tile, number, skipped;
 };
 
@@ -86,18 +88,41 @@ static uint64_t *posted(struct simulation *s, uint8_t sem, unsigned position)
     return &s->posted[sem][s->o->copies[sem] == 1 ? 0 : position];
 }
 
-static void tile(struct simulation *s, unsigned position, unsigned variant)
+/* What a tile waits for in L1, of which the first one of a load begins that. */
+static void bring(struct simulation *s, uint64_t number)
+{
+    const struct bulk_cycles *b = &s->bulk;
+    unsigned slot = number / b->tiles % BULK_SLOTS;
+
+    if (number % b->tiles == 0) {
+        uint64_t cycles = number / b->tiles < b->whole ? b->load : b->rest;
+        s->mte2 = later(s->mte2, s->l1_free[slot]) + cycles;
+        s->busy_in += cycles;
+        s->l1_full[slot] = s->mte2;
+    }
+    s->mte1 = later(s->mte1, s->l1_full[slot]);
+}
+
+/* Tile `number` of the core. */
+static void tile(struct simulation *s, uint64_t number, unsigned variant)
 {
     const struct order *o = s->o;
+    unsigned position = (unsigned)(number % s->ring);
+    uint64_t *in = s->bulk.tiles ? &s->mte1 : &s->mte2;
 
     s->hart += s->hart_tile;
     s->mte2 = later(s->mte2, s->hart - s->hart_tile);
+    if (s->bulk.tiles) {
+        bring(s, number);
+    }
     for (unsigned l = 0; l < o->n_loads; l++) {
-        s->mte2 = o->load_free[l] ? later(s->mte2, *posted(s, o->load_free[l], position))
-                                  : s->mte2;
-        s->mte2 += s->load[variant][l];
-        s->busy_in += s->load[variant][l];
-        *posted(s, o->load_full[l], position) = s->mte2;
+        *in = o->load_free[l] ? later(*in, *posted(s, o->load_free[l], position)) : *in;
+        *in += s->load[variant][l];
+        s->busy_in += s->bulk.tiles ? 0 : s->load[variant][l];
+        *posted(s, o->load_full[l], position) = *in;
+    }
+    if (s->bulk.tiles) {
+        s->l1_free[number / s->bulk.tiles % BULK_SLOTS] = *in;
     }
     s->v = later(s->v, s->hart - s->hart_tile / 2);
     for (unsigned i = 0; i < o->n_syncs; i++) {
@@ -163,9 +188,12 @@ static void costs_of_variant(struct simulation *s, const struct emit *e,
 {
     for (unsigned l = 0; l < s->o->n_loads; l++) {
         const struct buffer *b = &e->buffer[s->o->load[l] - 1];
-        s->load[variant][l] = transfer_cycles(
-            s, loops,
-            &(struct transfer){&e->p->k->param[b->load - 1], false, (uint8_t)variant, 0});
+        s->load[variant][l] =
+            s->bulk.tiles
+                ? s->bulk.move[variant][l]
+                : transfer_cycles(s, loops,
+                                  &(struct transfer){&e->p->k->param[b->load - 1], false,
+                                                     (uint8_t)variant, 0});
     }
     for (unsigned t = 0; t < s->o->n_stores; t++) {
         const struct buffer *b = &e->buffer[s->o->store[t] - 1];
@@ -186,13 +214,16 @@ static void tiles_of(struct simulation *s, uint64_t tiles, unsigned variant)
     struct simulation was;
 
     tiles -= alike * PERIOD;
+    if (s->bulk.tiles && variant == 0) {
+        s->bulk.whole -= alike * (PERIOD / s->bulk.tiles);
+    }
     while (tiles > PERIOD) {
-        tile(s, (unsigned)(s->number++ % s->ring), variant);
+        tile(s, s->number++, variant);
         tiles--;
     }
     was = *s;
     while (tiles--) {
-        tile(s, (unsigned)(s->number++ % s->ring), variant);
+        tile(s, s->number++, variant);
     }
     s->skipped += alike * (later(s->v, later(s->mte2, s->mte3)) -
                            later(was.v, later(was.mte2, was.mte3)));
@@ -217,6 +248,9 @@ struct tile_cycles simulate(const struct emit *e, const struct order *o,
         segments(&s, e, p);
     }
     preamble(&s, e, loops);
+    if (e->w->bulk) {
+        bulk_cycles(&s.bulk, e, o, loops, share);
+    }
     for (unsigned variant = 0; variant < VARIANTS; variant++) {
         uint64_t tiles = loops_tiles(loops, share, variant, NULL);
         if (tiles) {

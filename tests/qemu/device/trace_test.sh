@@ -243,7 +243,7 @@ tap_check path/is_as_long_as_the_launch_of_matmul "$(is_exact tables 1 2>&1)"
 tile=$root/kernels/ops/softmax.tile
 line=$(grep -n 'e = exp' "$tile" | cut -d: -f1)
 runs=('vadd 7 1 --n 60000 --digest' 'mla_prolog 1 4 --m 64 --n 256 --k 64 --digest'
-    "tile 7 1 $tile --m 64 --n 256")
+    "tile 7 1 $tile --m 64 --n 2048")
 [ -z "${FULL:-}" ] || runs=('vadd 1 1 --n 60000' 'matmul 7 1 --m 300 --n 300 --k 700'
     'mla_prolog 7 4 --m 64 --n 256 --k 64' "tile 1 1 $tile --m 64 --n 256" "${runs[@]}")
 for run in "${runs[@]}"; do
