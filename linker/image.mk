@@ -26,6 +26,7 @@ LD_newlib   := -nostdlib -L$(B)/newlib/lib -Wl,--start-group -lc -lm -lgcc -Wl,-
     $(patsubst %,\%/tile/%.c.o,bind build conv_text describe expr kernel lex script) \
     $(patsubst %,\%/tile/%.c.o,bulk cut draft functions join pieces plan search) \
     $(patsubst %,\%/tile/%.c.o,signature stages text tile_cmd work) \
+    $(patsubst %,\%/tile/%.c.o,loop_form loop_once loop_cube loop_input loop_mask) \
     $(patsubst %,$(B)/fw-%/kernels/cli/%.o,picolibc newlib): \
     FW_FLAGS += -Os -msave-restore -fno-jump-tables
 # What results are held against: accesses to the flags of exceptions, which nobody asks for,

@@ -90,6 +90,12 @@ struct loop_slot {
     uint8_t carry; /* SLOT_CARRY: of carry[] */
 };
 
+/* Blocks that a repeat of the cast is. */
+static inline uint32_t loop_given_blocks(const struct loop_form *f)
+{
+    return LOOP_LANES * esize_of(f->k->param[f->v].type) / BLOCK;
+}
+
 /* Where all lies. */
 struct loop_room {
     uint32_t tile, width; /* keys of a tile; v's columns */
@@ -199,18 +205,21 @@ void loop_rows(struct loop_emit *e, const struct loop_op *op, uint32_t n);
 /* The same where operand x, or with `second` y, is a column: in one command, or in two that
  * meet no conflicts. */
 void loop_with_column(struct loop_emit *e, struct loop_op op, bool second, uint32_t n);
-/* n repeats at x, and one at `with` unless that is 0, to one, which is put twice to `column`;
- * `spare` are places of so many repeats for what is between. */
+/* n repeats at x, and those at `with` and `more` unless these are 0, to one, which is put twice to
+ * `column`; `spare` are places of so many repeats for what is between. */
 struct loop_spare {
     uint32_t at, rows;
 };
 struct loop_reduction {
     enum op op;
-    uint32_t x, n, with, column;
+    uint32_t x, n, with, more, column;
     struct loop_spare spare[LOOP_SLOTS + 1];
     unsigned n_spare;
 };
 void loop_reduce(struct loop_emit *e, const struct loop_reduction *r);
+/* The first step where they lie as what is given does: *r is what is left, of which one repeat may
+ * be at `more`. */
+void loop_reduce_given(struct loop_emit *e, struct loop_reduction *r, uint32_t more);
 /* n repeats of F16 or F32 at x, lanes for rows: rows `pitch` bytes apart at `to`. */
 void loop_transpose(struct loop_emit *e, unsigned esize, uint32_t to, uint32_t pitch,
                     uint32_t x, uint32_t n);

@@ -161,13 +161,13 @@ static int make_core(const struct loop_plan *p, struct loop_core *core,
     for (unsigned i = 0; i < p->n_variants; i++) {
         const struct loop_part_commands *of[] = {
             p->variant[i].before, p->part[PART_AFTER], p->part[PART_BESIDE]};
-        const struct loop_part_commands *once[] = {
-            p->part[LOOP_SAVES], p->variant[i].before, p->part[PART_END]};
+        const struct loop_part_commands *once[] = {p->part[LOOP_SAVES],
+                                                   p->variant[i].before};
         if (p->twice) {
             const struct loop_part_commands *look[] = {p->twice->look_part[i]};
             made = made && make_pieces(&core->step[i], look, 1, 0, arena);
         } else if (p->form.once) {
-            made = made && make_pieces(&core->step[i], once, 3, 1, arena);
+            made = made && make_pieces(&core->step[i], once, 2, 1, arena);
         } else {
             made = made && make_pieces(&core->step[i], of, 3, 0, arena);
         }

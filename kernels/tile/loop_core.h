@@ -50,7 +50,7 @@ struct loop_core {
     struct played group[GROUPS][2];
     struct pieces_of part[LOOP_PARTS], before[LOOP_VARIANTS];
     struct pieces_of step[LOOP_VARIANTS]; /* BEFORE, AFTER and BESIDE in one; looks; with
-                                             * nothing carried SAVES, BEFORE and END */
+                                             * nothing carried SAVES and BEFORE */
     struct sequence store[2]; /* of a block of rows, of the last one */
     union cmd stores[2][3 * TILE_RESULTS], inputs[LOOP_INPUTS]; /* a result is up to 3 */
     uint8_t store_at[TILE_RESULTS]; /* its own of them */

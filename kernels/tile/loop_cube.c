@@ -107,7 +107,7 @@ static void copy_given(const struct loop_plan *p, uint32_t keys, union cmd *cmd)
 {
     mte_ub_to_l1_rows(
         cmd, p->room.l1_p, p->room.given,
-        &(struct mte_local_rows){.n_rows = LOOP_LANES * 2 / BLOCK,
+        &(struct mte_local_rows){.n_rows = loop_given_blocks(&p->form),
                                  .row_bytes = keys * BLOCK,
                                  .src_pitch_bytes = p->room.given_rows * BLOCK,
                                  .dst_pitch_bytes = keys * BLOCK});

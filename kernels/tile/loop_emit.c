@@ -180,7 +180,7 @@ static void emit_one(struct loop_emit *e, tile_value v)
         loop_mask(e, v);
     } else if (reduces) {
         loop_sum(e, v);
-    } else if (loop_is_plane(e, v) && loop_is_quotient(e, v)) {
+    } else if (loop_is_plane(e, v) && loop_is_quotient(e, v) && v != e->f->given) {
         emit_quotient(e, v);
     } else if (loop_is_plane(e, v)) {
         emit_plane(e, v);

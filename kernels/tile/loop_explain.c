@@ -17,7 +17,7 @@ enum {
     HART_ITEM = 1005,
     HART_STEP = 665,
     HART_INPUTS = 380,
-    HART_ONCE = 1145
+    HART_ONCE = 1237
 };
 
 static uint64_t up16(uint64_t n)
@@ -45,13 +45,25 @@ static void load_costs(const struct loop_plan *p, unsigned param, unsigned row,
 /* Of an item's results. */
 static uint64_t store_cycles(const struct loop_plan *p)
 {
-    return chip_cost(COST_UB_GM_FIXED) +
-           (uint64_t)LOOP_LANES * p->room.width * 2 / chip_cost(COST_UB_GM_RATE);
+    return chip_cost(COST_UB_GM_FIXED) + (uint64_t)LOOP_LANES * p->room.width *
+                                             esize_of(p->form.k->result[0].tensor.type) /
+                                             chip_cost(COST_UB_GM_RATE);
+}
+
+/* Of so many rows times elements that they are long, and all lanes: fractals of F32 are half as
+ * long, and take two cycles. */
+static uint64_t mmad_cycles(uint64_t elements, uint64_t esize)
+{
+    uint64_t fractals = elements / (FRACTAL * FRACTAL) * (LOOP_LANES / FRACTAL);
+
+    return esize == 4 ? 4 * fractals : fractals;
 }
 
 struct loop_costs loop_costs(const struct loop_plan *p, uint32_t keys)
 {
     const struct loop_form *f = &p->form;
+    uint64_t esize = esize_of(f->k->param[f->q].type);
+    uint64_t v_esize = f->value ? esize_of(f->k->param[f->v].type) : esize;
     uint64_t d = up16(f->k->dim[f->d].size), wide = up16(p->room.width), k = up16(keys);
     uint64_t fixed = chip_cost(COST_L1_L0_FIXED), out = chip_cost(COST_L0C_UB_FIXED);
     uint64_t a = chip_cost(COST_L1_L0A_RATE), b = chip_cost(COST_L1_L0B_RATE);
@@ -63,15 +75,15 @@ struct loop_costs loop_costs(const struct loop_plan *p, uint32_t keys)
         load_costs(p, f->v, f->t, f->e, keys, &c.load[1], &c.floor[1]);
     }
     c.input = loop_inputs_cost(p, keys);
-    c.l0_q = fixed + d * LOOP_LANES * 2 / b;
-    c.l0_k = fixed + k * d * 2 / a;
-    c.l0_v = fixed + k * wide * 2 / a;
-    c.l0_p = fixed + k * LOOP_LANES * 2 / b;
-    c.mmad_s = k * d / (FRACTAL * FRACTAL) * (LOOP_LANES / FRACTAL);
-    c.mmad_o = k * wide / (FRACTAL * FRACTAL) * (LOOP_LANES / FRACTAL);
+    c.l0_q = fixed + d * LOOP_LANES * esize / b;
+    c.l0_k = fixed + k * d * esize / a;
+    c.l0_v = fixed + k * wide * v_esize / a;
+    c.l0_p = fixed + k * LOOP_LANES * v_esize / b;
+    c.mmad_s = mmad_cycles(k * d, esize);
+    c.mmad_o = mmad_cycles(k * wide, v_esize);
     c.fix_s = out + (uint64_t)keys * LOOP_REPEAT / chip_cost(COST_L0C_UB_RATE);
     c.fix_o = out + (uint64_t)p->room.width * LOOP_REPEAT / chip_cost(COST_L0C_UB_RATE);
-    c.copy_p = fixed + (uint64_t)keys * LOOP_LANES * 2 / chip_cost(COST_L1_UB_RATE);
+    c.copy_p = fixed + (uint64_t)keys * LOOP_LANES * v_esize / chip_cost(COST_L1_UB_RATE);
     c.store = store_cycles(p);
     return c;
 }

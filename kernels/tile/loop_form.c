@@ -38,7 +38,7 @@ static int check_factor(const struct loop_form *f, tile_value v, struct tile_err
             "a product in a loop is of parameters, and of a cast of what "
             "the first one has given");
     }
-    if ((n->type != TYPE_F16 && n->type != TYPE_BF16) ||
+    if ((n->type != TYPE_F16 && n->type != TYPE_BF16 && n->type != TYPE_F32) ||
         !chip_has_type(PIPE_M, (enum type)n->type)) {
         return program_refuse(error, n, ERR_TYPE, "no product of %s in a loop",
                               type_name(n->type));
@@ -87,6 +87,17 @@ static int find_score(struct loop_form *f, struct tile_error *error)
     return 0;
 }
 
+/* Of rows and keys; of F32 it needs no cast. */
+static bool may_be_given(const struct loop_form *f, tile_value v)
+{
+    const struct tile_node *p = node(f, v);
+    bool made = p->type == TYPE_F32
+                    ? loop_sources(p) > 0
+                    : p->op == TILE_CAST && node(f, p->operand[0])->type == TYPE_F32;
+
+    return made && p->loop && has(p->dims, f->s) && has(p->dims, f->t);
+}
+
 static int find_value(struct loop_form *f, struct tile_error *error)
 {
     const struct tile_node *n = node(f, f->value);
@@ -99,9 +110,7 @@ static int find_value(struct loop_form *f, struct tile_error *error)
     if (err) {
         return err;
     }
-    if (node(f, p)->op != TILE_CAST || node(f, p)->loop == 0 ||
-        !has(node(f, p)->dims, f->s) || !has(node(f, p)->dims, f->t) ||
-        node(f, node(f, p)->operand[0])->type != TYPE_F32) {
+    if (!may_be_given(f, p)) {
         return program_refuse(
             error, n, ERR_ARG,
             "the product over %s is of a parameter and of a cast to its "

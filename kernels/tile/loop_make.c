@@ -27,7 +27,7 @@ tile_value loop_real(const struct loop_emit *e, tile_value v)
 {
     const struct tile_node *n = &e->f->k->node[v];
 
-    while (e->variant && n->op == TILE_WHERE &&
+    while (e->variant && n->op == TILE_WHERE && v != e->f->given &&
            e->variant->state[n->operand[0]] != LOOP_SOMETIMES) {
         bool always = e->variant->state[n->operand[0]] == LOOP_ALWAYS;
         tile_value is = n->operand[always ? 1 : 2];
@@ -343,19 +343,22 @@ void loop_sum(struct loop_emit *e, tile_value v)
 {
     const struct tile_node *n = &e->f->k->node[v];
     tile_value x = loop_source(e, n, 0), other = 0, reader = together(e, v, &other);
-    const struct loop_slot *slot = &e->room->slot[e->slot[x] - 1u];
+    const struct loop_slot *slot = e->slot[x] ? &e->room->slot[e->slot[x] - 1u] : NULL;
     struct loop_reduction r = {
         .op = n->op == TILE_SUM    ? OP_VADD
               : n->op == TILE_MOST ? OP_VMAX
                                    : OP_VMIN,
-        .x = slot->at,
+        .x = slot ? slot->at : 0,
         .n = loop_repeats(e, loop_class(e->f, x)),
         .with = reader ? loop_column_of(e, other) : 0,
         .column = loop_column_of(e, reader ? reader : v),
     };
 
     r.n_spare = spares(e, r.spare);
-    if (e->uses[x] == 1 && slot->kind == SLOT_SPARE) {
+    if (slot == NULL) {
+        r.more = loop_bytes(e, LOOP_REPEAT);
+        loop_reduce_given(e, &r, r.more);
+    } else if (e->uses[x] == 1 && slot->kind == SLOT_SPARE) {
         r.spare[r.n_spare++] = (struct loop_spare){slot->at, r.n};
     }
     loop_reduce(e, &r);

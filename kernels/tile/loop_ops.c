@@ -235,6 +235,9 @@ void loop_reduce(struct loop_emit *e, const struct loop_reduction *r)
     if (r->with) {
         left[n_left++] = r->with;
     }
+    if (r->more) {
+        left[n_left++] = r->more;
+    }
     while (n > TREE) {
         uint32_t end = x + (n - 1) * LOOP_REPEAT;
         uint32_t half = halve(e, r->op, &x, n, r->spare, r->n_spare);
@@ -267,6 +270,47 @@ void loop_reduce(struct loop_emit *e, const struct loop_reduction *r)
                              .number = number_bits(TYPE_F32, 1)};
     }
     loop_rows(e, &o, 2);
+}
+
+/* A repeat of what is given from the one of that number on, each `step`th. */
+static struct vec_at given_at(const struct loop_emit *e, uint32_t repeat, uint16_t step)
+{
+    return (struct vec_at){e->room->given + repeat * BLOCK, (uint16_t)e->room->given_rows,
+                           step};
+}
+
+void loop_reduce_given(struct loop_emit *e, struct loop_reduction *r, uint32_t more)
+{
+    struct loop_op one = {.how = DO_SCALAR,
+                          .op = OP_VMULS,
+                          .type = TYPE_F32,
+                          .dst = vec_dense(more),
+                          .x = given_at(e, r->n - 1, 1),
+                          .number = number_bits(TYPE_F32, 1)};
+    uint32_t half = r->n / 2;
+    unsigned i = 0;
+
+    while (i < r->n_spare && r->spare[i].rows < half) {
+        i++;
+    }
+    if (i == r->n_spare) {
+        loop_fail(e, 0, ERR_LOCAL, "UB has no room for a sum");
+        return;
+    }
+    r->more = r->n % 2 ? more : 0;
+    r->x = r->spare[i].at;
+    if (r->more) {
+        loop_rows(e, &one, 1);
+    }
+    if (half) {
+        struct loop_op o =
+            pair(r->op, vec_dense(r->x), given_at(e, 0, 2), given_at(e, 1, 2));
+        loop_rows(e, &o, half);
+    } else { /* the one that there is */
+        r->x = more;
+        r->more = 0;
+    }
+    r->n = half ? half : 1;
 }
 
 /* --- out --- */

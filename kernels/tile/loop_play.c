@@ -194,9 +194,11 @@ const union cmd *loop_set_stores(const struct loop_plan *p, struct loop_core *co
     return core->stores[last];
 }
 
-static void push_stores(const struct loop_plan *p, struct loop_core *core,
-                        const struct loop_cursor *c)
+/* An item's last. */
+static void push_end(const struct loop_plan *p, struct loop_core *core,
+                     const struct loop_cursor *c)
 {
+    loop_push_part(&core->part[PART_END], c, p);
     loop_push(PIPE_MTE3, loop_set_stores(p, core, c), core->store[0].n);
 }
 
@@ -204,10 +206,11 @@ static void push_stores(const struct loop_plan *p, struct loop_core *core,
 static void push_after(const struct loop_plan *p, struct loop_core *core,
                        const struct loop_cursor *c)
 {
-    loop_push_part(&core->part[PART_AFTER], c, p);
+    if (!p->form.once) {
+        loop_push_part(&core->part[PART_AFTER], c, p);
+    }
     if (c->last) {
-        loop_push_part(&core->part[PART_END], c, p);
-        push_stores(p, core, c);
+        push_end(p, core, c);
     }
 }
 
@@ -223,13 +226,6 @@ static void push_step(const struct loop_plan *p, struct loop_core *core,
         loop_push_part(&core->step[variant], c, p);
         return;
     }
-    if (p->form.once) {
-        loop_push_part(c->number ? &core->step[variant] : &core->before[variant], c, p);
-        if (c->number) {
-            push_stores(p, core, before);
-        }
-        return;
-    }
     if (c->number) {
         loop_push_part(&core->part[LOOP_SAVES], c, p);
     }
@@ -240,6 +236,19 @@ static void push_step(const struct loop_plan *p, struct loop_core *core,
     }
     loop_push_part(&core->part[LOOP_PLANES], c, p);
     loop_push_part(&core->part[PART_BESIDE], c, p);
+}
+
+/* With nothing carried, BEFORE, which gives the Vector work for the time in which the hart pushes
+ * what is ahead, then END of the item before. */
+static void push_once(const struct loop_plan *p, struct loop_core *core,
+                      const struct loop_cursor *c)
+{
+    unsigned variant = c->which[c->tile] - 1u;
+
+    if (p->form.value) {
+        push_value(p, core, c);
+    }
+    loop_push_part(c->number ? &core->step[variant] : &core->before[variant], c, p);
 }
 
 static const struct {
@@ -304,7 +313,14 @@ void loop_play(const struct loop_plan *p)
             loop_push_part(&core->part[LOOP_ONCE], &now, p);
         }
     }
+    if (p->form.once && !score.done) {
+        push_score(p, core, &score);
+        loop_next(p, &score);
+    }
     for (; !now.done; before = now, loop_next(p, &now)) {
+        if (p->form.once) {
+            push_once(p, core, &now);
+        }
         if (!load.done) {
             push_loads(p, core, &load);
             loop_next(p, &load);
@@ -313,7 +329,11 @@ void loop_play(const struct loop_plan *p)
             push_score(p, core, &score);
             loop_next(p, &score);
         }
-        push_step(p, core, &now, &before);
+        if (!p->form.once) {
+            push_step(p, core, &now, &before);
+        } else if (now.number) {
+            push_after(p, core, &before);
+        }
     }
     loop_push_part(&core->part[LOOP_SAVES], &before, p);
     push_after(p, core, &before);

@@ -18,6 +18,10 @@ static void add_slot(struct loop_room *r, uint32_t *at, uint32_t rows, unsigned 
     *at = (uint32_t)round_up(*at, LOOP_TWICE) + phase;
     r->slot[r->n_slots++] = (struct loop_slot){
         .at = *at, .rows = rows, .kind = kind, .carry = (uint8_t)carry};
+    if (rows >= r->width &&
+        rows < round_up(r->width, 16)) { /* a result is read in squares */
+        rows = (uint32_t)round_up(r->width, 16);
+    }
     *at += rows * LOOP_REPEAT;
 }
 
@@ -78,8 +82,8 @@ static uint32_t lay_out_ub(struct loop_room *r, const struct loop_form *f,
         add_slot(r, &at, wide, SLOT_SPARE, 0);
     }
     r->given = (uint32_t)round_up(at, LOOP_REPEAT);
-    r->given_rows = r->tile + 1; /* four blocks of a repeat lie in four groups */
-    at = r->given + (f->value ? 4 * r->given_rows * BLOCK : 0);
+    r->given_rows = r->tile + 1; /* blocks of a repeat lie in other groups each */
+    at = r->given + (f->value ? loop_given_blocks(f) * r->given_rows * BLOCK : 0);
     r->out_in_carried = !o->wide && fits_in_carried(r, f);
     for (unsigned i = 0; i < f->k->n_results; i++) {
         const struct tile_tensor *t = &f->k->result[i].tensor;
@@ -114,15 +118,18 @@ bool loop_room_make(struct loop_room *r, const struct loop_form *f, uint32_t til
 {
     const struct tile_kernel *k = f->k;
     uint32_t up = (uint32_t)round_up(tile, 16), d = k->dim[f->d].size, ub;
-    uint32_t wide = f->value ? k->dim[f->e].size : 0, rows = LOOP_LANES * 2;
+    uint32_t wide = f->value ? k->dim[f->e].size : 0;
+    uint32_t esize = esize_of(k->param[f->q].type);
+    uint32_t v_esize = f->value ? esize_of(k->param[f->v].type) : esize;
+    uint32_t rows = LOOP_LANES * v_esize;
 
     *r = (struct loop_room){.tile = tile, .width = wide};
     d = (uint32_t)round_up(d, 16);
     wide = (uint32_t)round_up(wide, 16);
     ub = lay_out_ub(r, f, order);
-    r->q_bytes = d * rows;
-    r->k_bytes = up * d * 2;
-    r->v_bytes = up * wide * 2;
+    r->q_bytes = d * LOOP_LANES * esize;
+    r->k_bytes = up * d * esize;
+    r->v_bytes = up * wide * v_esize;
     r->l0a_v = (uint32_t)round_up(r->k_bytes, 512);
     r->l0b_p = (uint32_t)round_up(r->q_bytes, 512);
     r->l0c_v = (uint32_t)round_up(up * LOOP_REPEAT, 1024);

@@ -200,7 +200,8 @@ bool twice_form(struct loop_twice *t, const struct loop_form *f, struct tile_are
 {
     tile_value top, r, scaled;
 
-    if (f->k->exact || f->value == 0 || !find_top(t, f, &top)) {
+    if (f->k->exact || f->value == 0 || node(f, f->given)->op != TILE_CAST ||
+        !find_top(t, f, &top)) {
         return false;
     }
     find_plain(t, f);

@@ -48,18 +48,21 @@ TEST_SHAPES(tile_loop, keys_that_are_looked_at_twice)
  * loop, what a condition leaves out, indices, a sum of more than the product has. */
 TEST_SHAPES(tile_loop, keys_that_are_one_tile)
 {
-    check_program("kernel t(q: f16[m, k], k0: f16[n, k], v: f16[n, 40]) -> o: f32[m, 40], "
-                  "lse: f32[m]\n" LOOP("[m]", "[m, 40]", "", SCORE)
-                  " o = acc / l\n lse = top + log(l)\n",
-                  (struct shape){.m = 130, .n = 60, .k = 4});
+    check_program(
+        "kernel t(q: f16[m, k], k0: f16[n, k], v: f16[n, 40]) -> o: f32[m, 40], "
+        "lse: f32[m]\n" LOOP("[m]", "[m, 40]", "",
+                             SCORE) " o = acc / l\n lse = top + log(l)\n",
+        (struct shape){.m = 130, .n = 60, .k = 4});
     check_program(ATTENTION("while n <= m ", "where(n <= m, " SCORE ", -inf)"),
                   (struct shape){.b = 3, .m = 90, .n = 41, .k = 5});
-    check_program(ATTENTION("", SCORE), (struct shape){.b = 2, .m = 30, .n = 240, .k = 8});
-    check_program("kernel t(q: f16[m, k], k0: f16[n, k], v: f16[n, 20]) -> o: f32[m, 20]\n"
-                  " loop n carry acc = 0[m, 20], l = 0[m]\n  p = exp(dot(q, k0, k) / 9)\n"
-                  "  acc = acc + dot(f16(p), v, n)\n  l = l + sum(p * f32(n), n)\n end\n"
-                  " o = acc / l\n",
-                  (struct shape){.m = 70, .n = 50, .k = 7});
+    check_program(ATTENTION("", SCORE),
+                  (struct shape){.b = 2, .m = 30, .n = 240, .k = 8});
+    check_program(
+        "kernel t(q: f16[m, k], k0: f16[n, k], v: f16[n, 20]) -> o: f32[m, 20]\n"
+        " loop n carry acc = 0[m, 20], l = 0[m]\n  p = exp(dot(q, k0, k) / 9)\n"
+        "  acc = acc + dot(f16(p), v, n)\n  l = l + sum(p * f32(n), n)\n end\n"
+        " o = acc / l\n",
+        (struct shape){.m = 70, .n = 50, .k = 7});
 }
 
 TEST_SHAPES(tile_loop, attention_of_large_heads)
@@ -116,6 +119,32 @@ TEST_SHAPES(tile_loop, types)
     }
 }
 
+/* Factors of F32, and what the second product is of without a cast: sums of what the Cube gets, of
+ * an odd number of keys, of one; which is chosen by a mask, or divided. */
+#define OF_F32(more, given)                                                              \
+    "kernel t(q: f32[m, b, k], k0: f32[n, b, k], v: f32[n, b, 40]) -> o: f32[m, b, "     \
+    "40]\n"                                                                              \
+    " loop n carry top = -inf[b, m], l = 0[b, m], acc = 0[b, m, 40]\n  x = " SCORE       \
+    "\n  most = max(top, max(x, n))\n  p = exp(x - most)\n  r = exp(top - most)\n"       \
+    "  l = l * r + sum(p, n)\n" more "  acc = acc * r + dot(" given ", v, n)\n"          \
+    "  top = most\n end\n o = acc / l\n"
+
+TEST_SHAPES(tile_loop, factors_of_f32)
+{
+    if (!chip_has_type(PIPE_M, TYPE_F32)) {
+        check_refused(OF_F32("", "p"), (struct shape){.b = 1, .m = 2, .n = 3, .k = 4}, 1,
+                      10, "no product of F32 in a loop");
+        return;
+    }
+    CHECK_ALL(OF_F32("", "p"), {.b = 2, .m = 70, .n = 33, .k = 12},
+              {.b = 1, .m = 3, .n = 1, .k = 1}, {.b = 1, .m = 65, .n = 300, .k = 20});
+    check_program(OF_F32("", "p") "schedule tile n 16\n",
+                  (struct shape){.b = 3, .m = 66, .n = 50, .k = 9});
+    check_program(OF_F32("  z = where(n < 30, p, 0)\n", "z") "schedule tile n 16\n",
+                  (struct shape){.b = 1, .m = 20, .n = 50, .k = 9});
+    check_program(OF_F32("", "p / l"), (struct shape){.b = 1, .m = 66, .n = 50, .k = 9});
+}
+
 /* Other things that a loop may compute. */
 TEST_SHAPES(tile_loop, other_sums)
 {
@@ -135,14 +164,16 @@ TEST_SHAPES(tile_loop, other_sums)
 /* Operands that are no factors: of keys, of rows and keys, of each batch or of all. */
 #define WITH(operands, score)                                                            \
     "kernel t(q: f16[b, m, k], k0: f16[b, n, k], v: f16[b, n, k], " operands             \
-    ") -> o: f16[b, m, k]\n" LOOP("[b, m]", "[b, m, k]", "", score) " o = f16(acc / l)\n"
+    ") -> o: f16[b, m, k]\n" LOOP("[b, m]", "[b, m, k]", "",                             \
+                                  score) " o = f16(acc / l)\n"
 
 TEST(tile_loop, masks_that_are_operands)
 {
     const struct shape shape = {.b = 2, .m = 66, .n = 35, .k = 5};
 
     check_program(WITH("z: f16[m, n]", SCORE " + z"), shape);
-    check_program(WITH("z: bool[n]", "where(z, " SCORE ", -3)") "schedule tile n 16\n", shape);
+    check_program(WITH("z: bool[n]", "where(z, " SCORE ", -3)") "schedule tile n 16\n",
+                  shape);
 }
 
 TEST_SHAPES(tile_loop, operands_besides_factors)
@@ -150,11 +181,11 @@ TEST_SHAPES(tile_loop, operands_besides_factors)
     const struct shape shape = {.b = 3, .m = 130, .n = 70, .k = 4};
 
     check_program(WITH("z: f32[b, m, n]", SCORE " * z") "schedule tile n 32\n", shape);
-    check_program(WITH("z: f32[n], y: bool[b, m, n]",
-                       "where(or(y, n == m), " SCORE " + z, -inf)"),
-                  shape);
-    check_program(WITH("z: f16[b, n]", "where(and(z < 0.5, n <= m), " SCORE ", -inf)")
-                  "schedule tile n 16\n",
+    check_program(
+        WITH("z: f32[n], y: bool[b, m, n]", "where(or(y, n == m), " SCORE " + z, -inf)"),
+        shape);
+    check_program(WITH("z: f16[b, n]", "where(and(z < 0.5, n <= m), " SCORE
+                                       ", -inf)") "schedule tile n 16\n",
                   shape);
 }
 
@@ -167,9 +198,9 @@ TEST(tile_loop, refusals_name_the_place)
                   shape, 2, 0,
                   "a loop without a product of two parameters is not planned");
     check_refused(
-        "kernel t(q: f32[m, k], k0: f32[n, k]) -> y: f32[m]\n"
-        " loop n carry a = 0[m]\n  a = a + sum(dot(q, k0, k), n)\n end\n y = a\n",
-        shape, 1, 10, "no product of F32 in a loop");
+        "kernel t(q: s8[m, k], k0: s8[n, k]) -> y: f32[m]\n"
+        " loop n carry a = 0[m]\n  a = a + sum(f32(dot(q, k0, k)), n)\n end\n y = a\n",
+        shape, 1, 10, "no product of S8 in a loop");
     check_refused(
         "kernel t(q: f16[k, m], k0: f16[n, k]) -> y: f32[m]\n"
         " loop n carry a = 0[m]\n  a = a + sum(dot(q, k0, k), n)\n end\n y = a\n",
@@ -183,11 +214,12 @@ TEST(tile_loop, refusals_name_the_place)
                   "keys want");
     check_refused(ATTENTION("", SCORE) "schedule buffers 2\n", shape, 12, 10,
                   "no such choice");
-    check_refused(WITH("z: f16[m]", SCORE " + z"), shape, 1, 62, "what is of n, or of m and n");
+    check_refused(WITH("z: f16[m]", SCORE " + z"), shape, 1, 62,
+                  "what is of n, or of m and n");
     check_refused(WITH("z: f16[n, m]", SCORE " + z"), shape, 1, 62,
                   "dimension n of z lies apart");
     check_refused(WITH("z: bf16[n]", SCORE " + z"), shape, 1, 62,
                   "a loop takes f32, f16 and bool");
-    check_refused(WITH("z: f16[n], y: f16[n], x0: f16[n]", SCORE " + z + y + x0"), shape, 1,
-                  84, "more than 2 operands");
+    check_refused(WITH("z: f16[n], y: f16[n], x0: f16[n]", SCORE " + z + y + x0"), shape,
+                  1, 84, "more than 2 operands");
 }
