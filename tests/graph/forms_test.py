@@ -139,6 +139,44 @@ def places():
 
 
 @test
+def powers():
+    """Whole ones of numbers below 0, also such as a run tells; of whole numbers exactly."""
+    x = number([-2, -2, -2, -0.5, 0, 0, 4, -1, 3, 1.5])
+    y = number([2, 3, -1, -2, 0, 2, 0.5, 5, 0, -2.5])
+    q, e = np.array([-2, -3, 5001, 5, -7, 0]), np.array([3, 2, 2, 0, 11, 1])
+    return checked(
+        [("Pow", "x y", "z", np.power(x.astype(float), y)), ("Pow", "x c", "u", x ** 3.),
+         ("Pow", "h two", "v", x ** 2.), ("Pow", "x list", "w", np.where(x, x ** 2., 0))],
+        {"x": x, "y": y, "h": x.astype(np.float16)},
+        {"c": number(3), "two": np.float16(2), "list": np.full(10, 2, np.float32)}, bound=1e-6) + \
+        checked([("Pow", "q e", "p", q ** e), ("Pow", "q two", "s", q * q)], {"q": q, "e": e},
+                {"two": np.int64(2)}, bound=0)
+
+
+@test
+def casts_and_bytes():
+    """What fits no more wraps; truth is put and taken by what a run tells."""
+    q = np.array([[70000, -1, 200, -129], [-40000, 255, 128, 32768]])
+    b, k = q.astype(np.int8), q > 0
+    at = np.array([[0, 1, 0, 1]])
+    put = k.copy()
+    np.put_along_axis(put, at, ~k[:1], 0)
+    x = noise(1, 2, 3, 4)
+    return checked(
+        [("Cast", "q", "q8", b, {"to": 3}), ("Cast", "q", "u8", q.astype(np.uint8), {"to": 2}),
+         ("Cast", "q", "q16", q.astype(np.int16), {"to": 5}), ("Cast", "b", "bu",
+                                                            b.astype(np.uint8), {"to": 2}),
+         ("Cast", "b", "half", b.astype(np.float16), {"to": 10}),
+         ("Cast", "q", "is", q != 0, {"to": 9}),
+         ("ScatterElements", "k at n", "put", put), ("GatherElements", "k at", "got",
+                                                  np.take_along_axis(k, at, 0)),
+         ("GlobalLpPool", "x", "norm", np.sqrt((x ** 2).sum((2, 3), keepdims=True)))],
+        {"q": q, "b": b, "k": k, "at": at, "n": ~k[:1], "x": x}, bound=1e-6) + \
+        checked([("Upsample", "x", "more", x.repeat(2, 2).repeat(3, 3),
+                  {"scales": [1., 1., 2., 3.]})], {"x": x}, opset=8)
+
+
+@test
 def left_out():
     """Limits that are not there or cross, products without a bias, places that are not written."""
     x, u, a, b = noise(2, 3, 4), noise(1, 2, 3), noise(5, 3), noise(5, 4)

@@ -120,23 +120,19 @@ static void divide_emit(struct emit *e, struct node *n)
     struct program p = program_begin(e, n);
     const char *x = program_in(&p, n->in[0], operand_axes(e->g, n, 0, rank));
     const char *y = program_in(&p, n->in[1], operand_axes(e->g, n, 1, rank)), *q;
-    bool pow = strcmp(n->op, "Pow") == 0, mod = strcmp(n->op, "Mod") == 0;
+    bool mod = strcmp(n->op, "Mod") == 0;
     bool c = node_int(n, "fmod", 0) != 0, ints = whole(n->out[0]);
 
     if (ints) {
         program_exact(&p);
     }
-    if (wide(n->out[0]) && !pow) { /* a number has no type of its own */
+    if (wide(n->out[0])) { /* a number has no type of its own */
         x = program_line(&p, graph_text("s32(%s)", x));
         y = program_line(&p, graph_text("s32(%s)", y));
     }
     x = n->in[0]->type == ELEM_I16 ? graph_text("f32(%s)", x) : x;
     y = n->in[1]->type == ELEM_I16 ? graph_text("f32(%s)", y) : y;
-    if (pow) {
-        x = wide(n->in[0]) ? graph_text("f32(%s)", x) : x;
-        y = wide(n->in[1]) ? graph_text("f32(%s)", y) : y;
-        x = graph_text(ints ? "round(pow(%s, %s))" : "pow(%s, %s)", x, y);
-    } else if (wide(n->out[0])) {
+    if (wide(n->out[0])) {
         q = program_line(&p, whole_quotient(&p, x, y));
         if (mod) {
             x = program_line(&p, graph_text("%s - %s * %s", x, q, y));
@@ -159,8 +155,72 @@ static void divide_emit(struct emit *e, struct node *n)
     program_out(&p, n->out[0], program_axes, x, false);
 }
 
+/* --- Pow --- */
+
+/* Of any numbers: 1 to the power 0, and below 0 of whole powers alone, the odd ones below 0. */
+static const char *float_power(struct program *p, const char *x, const char *y)
+{
+    const char *size, *whole, *odd;
+
+    x = program_line(p, graph_text("f32(%s)", x));
+    y = program_line(p, graph_text("f32(%s)", y));
+    size = program_line(p, graph_text("exp(log(abs(%s)) * %s)", x, y));
+    whole = graph_text("%s == floor(%s)", y, y);
+    odd = program_line(p, graph_text("%s - 2 * floor(%s / 2)", y, y));
+    odd = program_line(p, graph_text("where(%s == 1, -%s, %s)", odd, size, size));
+    odd =
+        program_line(p, graph_text("where(%s, %s, sqrt(-1.0 - abs(%s)))", whole, odd, y));
+    size = program_line(p, graph_text("where(%s < 0, %s, %s)", x, odd, size));
+    return graph_text("where(%s == 0, 1.0, %s)", y, size);
+}
+
+/* By squares, of 32 bits each; powers from 0 to 63. */
+static const char *whole_power(struct program *p, const char *x, const char *y)
+{
+    const char *to, *half, *bit;
+
+    x = program_line(p, graph_text("s32(%s)", x));
+    y = program_line(p, graph_text("f32(%s)", y));
+    to = program_line(p, graph_text("s32(where(%s == %s, 1, 1))", x, x));
+    for (unsigned i = 0; i < 6; i++) {
+        half = program_line(p, graph_text("floor(%s / 2)", y));
+        bit = program_line(p, graph_text("%s - 2 * %s", y, half));
+        to = program_line(p, graph_text("where(%s == 1, %s * %s, %s)", bit, to, x, to));
+        x = i < 5 ? program_line(p, graph_text("%s * %s", x, x)) : x;
+        y = half;
+    }
+    return to;
+}
+
+static void power_emit(struct emit *e, struct node *n)
+{
+    enum { FEW = 16 }; /* powers that the planner takes apart into products */
+    unsigned rank = n->out[0]->shape.n;
+    const struct tensor *by = n->in[1];
+    struct program p = program_begin(e, n);
+    const char *x = program_in(&p, n->in[0], operand_axes(e->g, n, 0, rank));
+    const char *y = program_in(&p, n->in[1], operand_axes(e->g, n, 1, rank));
+    bool one = by->value && tensor_count(by) == 1, ints = whole(n->out[0]);
+    double power = one ? by->value[0] : 0;
+    bool few = one && fabs(power) <= FEW && power == floor(power);
+
+    if (ints) {
+        program_exact(&p);
+        x = whole_power(&p, x, y);
+    } else if (few || (one && power == 0.5)) {
+        x = graph_text("pow(%s, %.9g)", x, power);
+    } else {
+        x = float_power(&p, x, y);
+    }
+    program_out(&p, n->out[0], program_axes, x, false);
+}
+
 #define DIVIDE(name)                                                                     \
     {                                                                                    \
         .op = name, .shape = divide_shape, .value = divide_values, .emit = divide_emit   \
     }
-const struct rule rules_divide[] = {DIVIDE("Div"), DIVIDE("Mod"), DIVIDE("Pow"), {0}};
+const struct rule rules_divide[] = {
+    DIVIDE("Div"),
+    DIVIDE("Mod"),
+    {.op = "Pow", .shape = divide_shape, .value = divide_values, .emit = power_emit},
+    {0}};

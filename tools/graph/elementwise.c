@@ -364,6 +364,27 @@ static const char *few_bits(struct program *p, enum elem type, const char *x)
     return graph_text("%s - floor(%s / %d) * %d - %d", x, x, size, size, first);
 }
 
+/* Of a whole number, or of what is cut off to one, what its type has bits for. */
+static const char *kept_bits(struct program *p, enum elem from, enum elem to,
+                             const char *x)
+{
+    bool is_whole = !elem_is_float(from) && !elem_is_bits(from) && from != ELEM_BOOL;
+
+    if (elem_is_float(to) || to == ELEM_BOOL) {
+        return x;
+    }
+    if (elem_is_small(to)) {
+        return few_bits(p, to, x);
+    }
+    if (to == ELEM_U16) {
+        return lower_half(p, x);
+    }
+    if (!is_whole || elem_bits(to) > 16) {
+        return x;
+    }
+    return few_bits(p, to, elem_is_wide(from) ? lower_half(p, x) : x);
+}
+
 static void cast_emit(struct emit *e, struct node *n)
 {
     struct program p = program_begin(e, n);
@@ -387,9 +408,7 @@ static void cast_emit(struct emit *e, struct node *n)
         : (elem_is_float(from) || elem_is_bits(from)) && whole(n->out[0])
             ? graph_text("trunc(%s)", x)
             : x;
-    x = elem_is_small(n->out[0]->type) ? few_bits(&p, n->out[0]->type, x)
-        : n->out[0]->type == ELEM_U16  ? lower_half(&p, x)
-                                       : x;
+    x = kept_bits(&p, from, n->out[0]->type, x);
     program_out(&p, n->out[0], program_axes, x, to_mask);
 }
 

@@ -32,15 +32,25 @@ static void around(const struct shape *s, unsigned axis, int64_t *outer, int64_t
     }
 }
 
+/* Truth as the bytes that it is: operators of the firmware take it for a type of its own. */
+static struct tensor *as_bytes(struct tensor *t)
+{
+    if (t && t->type == ELEM_BOOL) {
+        t = tensor_view(t, &t->shape);
+        t->type = ELEM_U8;
+    }
+    return t;
+}
+
 /* A step of an operator with all operands that the node has. */
 static void by_index(struct emit *e, struct node *n, const char *op, const char *options)
 {
     struct group *s = operator_begin(e, n, op, options);
 
     for (unsigned i = 0; i < n->n_in; i++) {
-        operator_in(e, s, n->in[i]);
+        operator_in(e, s, as_bytes(n->in[i]));
     }
-    operator_out(s, n->out[0]);
+    operator_out(s, as_bytes(n->out[0]));
 }
 
 static unsigned axis_of(const struct graph *g, const struct node *n)
@@ -368,9 +378,9 @@ static void compress_emit(struct emit *e, struct node *n)
     unsigned at = axis ? node_axis(e->g, n, axis->i, x->shape.n) : 0;
     struct group *s = operator_begin(e, n, "gather", graph_text("--axis %u", at));
 
-    operator_in(e, s, x);
+    operator_in(e, s, as_bytes(x));
     operator_in(e, s, chosen(n));
-    operator_out(s, n->out[0]);
+    operator_out(s, as_bytes(n->out[0]));
 }
 
 /* --- ReverseSequence: of each of a batch the first elements backwards --- */
@@ -413,9 +423,9 @@ static void reverse_emit(struct emit *e, struct node *n)
     at = program_spread(&p, at, n->in[1], program_axes + batch, from, program_axes);
     program_out(&p, from, program_axes, at, false);
     s = operator_begin(e, n, "gather_elements", graph_text("--axis %u", time));
-    operator_in(e, s, x);
+    operator_in(e, s, as_bytes(x));
     operator_in(e, s, from);
-    operator_out(s, n->out[0]);
+    operator_out(s, as_bytes(n->out[0]));
 }
 
 const struct rule rules_gather[] = {

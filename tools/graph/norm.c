@@ -314,6 +314,22 @@ static void global_pool(struct emit *e, struct node *n)
     program_out(&p, n->out[0], program_axes, x, false);
 }
 
+static void global_lp_pool(struct graph *g, struct node *n)
+{
+    int64_t p = node_int(n, "p", 2);
+    struct lower l = lower_begin(g, n);
+    const char *axes = "";
+
+    if (p != 1 && p != 2) {
+        node_die(g, n, "p is %lld: 1 or 2", (long long)p);
+    }
+    for (unsigned d = 2; d < node_in(g, n, 0)->shape.n; d++) {
+        axes = graph_text("%s%s%u", axes, d > 2 ? ", " : "", d);
+    }
+    lower_text(&l, "@0 = ReduceL%lld($0; axes=[%s])\n", (long long)p, axes);
+    lower_end(&l);
+}
+
 const struct rule rules_norm[] = {
     {"Softmax", same_shape, .emit = softmax},
     {"LogSoftmax", same_shape, .emit = softmax},
@@ -326,5 +342,6 @@ const struct rule rules_norm[] = {
     {.op = "LRN", .shape = same_shape, .emit = lrn},
     {"GlobalAveragePool", global_shape, .emit = global_pool},
     {"GlobalMaxPool", global_shape, .emit = global_pool},
+    {.op = "GlobalLpPool", .shape = global_lp_pool},
     {0},
 };

@@ -83,6 +83,22 @@ static void set_axis(const struct graph *g, const struct node *n, struct resize 
     }
 }
 
+/* Before opset 9 the scales of Upsample were an attribute. */
+static void scales_of(struct node *n)
+{
+    const struct attr *a = node_attr(n, "scales");
+    struct tensor *t;
+
+    if (!a || has(n, 1)) {
+        return;
+    }
+    t = copy_tensor(n, "scales", ELEM_F32,
+                    &(struct shape){.n = 1, .dim = {(int64_t)a->n_floats}});
+    memcpy(tensor_values(t), a->floats, a->n_floats * sizeof(double));
+    n->in[1] = t;
+    n->n_in = 2;
+}
+
 static struct resize options(const struct graph *g, const struct node *n)
 {
     const struct shape *s = &node_in(g, n, 0)->shape;
@@ -120,8 +136,11 @@ static struct resize options(const struct graph *g, const struct node *n)
 
 static void resize_shape(struct graph *g, struct node *n)
 {
-    struct resize r = options(g, n);
     struct shape to = node_in(g, n, 0)->shape;
+    struct resize r;
+
+    scales_of(n);
+    r = options(g, n);
 
     for (unsigned d = 0; d < to.n; d++) {
         to.dim[d] = r.size[d];
