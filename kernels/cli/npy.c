@@ -80,7 +80,7 @@ static int read_data(int fd, const char *path, struct npy *npy, size_t offset, c
     if (npy->data == NULL) {
         char text[64];
 
-        snprintf(text, sizeof(text), "no memory for %zu bytes", npy->bytes);
+        snprintf(text, sizeof(text), "no memory for %zu bytes: MEM=", npy->bytes);
         return blame(path, why, ERR_NOMEM, text);
     }
     if (host_seek(fd, offset) != 0 || host_read(fd, npy->data, npy->bytes) != 0) {

@@ -131,6 +131,13 @@ static unsigned agree(const struct plan *plan, const struct npy *npy, unsigned n
     return i;
 }
 
+static int no_arena(const struct graph_run *run, size_t bytes)
+{
+    fprintf(stderr, "graph: %s: no memory for %zu bytes that it computes: MEM=\n",
+            run->path, bytes);
+    return RUN_INPUT;
+}
+
 /* The size of the plan that is that of the inputs, and memory for it. */
 static int choose_size(struct graph_run *run, const struct asked *asked,
                        const struct npy *npy)
@@ -144,8 +151,7 @@ static int choose_size(struct graph_run *run, const struct asked *asked,
             size_t arena = plan.head->arena;
             run->plan = plan;
             run->arena = aligned_alloc(PLAN_ALIGN, arena ? arena : PLAN_ALIGN);
-            return run->arena ? RUN_OK
-                              : refuse(run->path, "no memory for what it computes: MEM=");
+            return run->arena ? RUN_OK : no_arena(run, arena);
         }
         best = i > best ? i : best;
     } while (plan_next(&plan));

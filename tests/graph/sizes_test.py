@@ -95,9 +95,14 @@ def what_is_no_size(work):
                 {"w": noise(4, 5)})
     wrong = refused(work, "graph: --size n=1..11: 44 combinations of sizes, at most 32", GRAPH,
                     "compile", path, f"{work}/no", "--size", "m=1..4", "--size", "n=1..11")
-    for text in "n=", "n=1..", "n=4..1", "n=1,,2", "n=0..4", "n=1..4:0", "n=1..99", "n=1,2x":
+    wrong += refused(work, "graph: --size n=5: that name has a size already", GRAPH, "compile",
+                     path, f"{work}/no", "--size", "n=4", "--size", "m=1", "--size", "n=5")
+    wrong += refused(work, "graph: -o wants a value", f"{ROOT}/tools/graph/run", path, "-o")
+    for text in "=4", "4", "n=", "n=1..", "n=4..1", "n=1,,2", "n=0..4", "n=1..4:0", "n=1..99", "n=1,2x":
         done = run(GRAPH, "compile", path, f"{work}/no", "--size", "m=1", "--size", text)
-        if done.returncode != 2 or not done.stderr.startswith("usage: graph compile"):
+        if done.returncode != 2 or \
+                done.stderr != f"graph: --size {text}: want NAME=N, NAME=N,N,.. or " \
+                               "NAME=FIRST..LAST:STEP\n":
             wrong.append(f"{text}: {done.returncode} {done.stderr}")
     return wrong + ([f"{work}/no is there"] if os.path.exists(f"{work}/no") else [])
 

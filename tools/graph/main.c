@@ -90,13 +90,6 @@ static _Noreturn void usage(void)
     exit(2);
 }
 
-static void take_size(const char *word)
-{
-    if (!sizes_take(word)) {
-        usage();
-    }
-}
-
 static void take_rule(const char *name)
 {
     if (strcmp(name, "cycles") != 0 && strcmp(name, "bytes") != 0) {
@@ -428,7 +421,7 @@ static void take_cores(const char *n)
 static const struct {
     const char *name;
     void (*take)(const char *value);
-} options[] = {{"--size", take_size},     {"--profile", take_profile},
+} options[] = {{"--size", sizes_take},    {"--profile", take_profile},
                {"--rule", take_rule},     {"--threshold", take_threshold},
                {"--tuned", take_tuned},   {"--tries", take_tries},
                {"--cores", take_cores},   {"--in", take_input},

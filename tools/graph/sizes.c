@@ -57,24 +57,33 @@ static bool read_sizes(const char *text, struct sizes *s)
     return *end == '\0';
 }
 
-bool sizes_take(const char *word)
+static void wrong(const char *word, const char *why)
+{
+    fprintf(stderr, "graph: --size %s: %s\n", word, why);
+    exit(2);
+}
+
+void sizes_take(const char *word)
 {
     const char *sign = strrchr(word, '=');
     struct sizes *s = &sizes[n_sizes];
 
-    if (!sign || n_sizes == SIZES_MOST || !read_sizes(sign + 1, s)) {
-        return false;
+    if (n_sizes == SIZES_MOST || !sign || sign == word || !read_sizes(sign + 1, s)) {
+        wrong(word, "want NAME=N, NAME=N,N,.. or NAME=FIRST..LAST:STEP");
     }
     s->name = word;
     s->length = (size_t)(sign - word);
+    for (unsigned i = 0; i < n_sizes; i++) {
+        if (sizes[i].length == s->length && memcmp(sizes[i].name, word, s->length) == 0) {
+            wrong(word, "that name has a size already");
+        }
+    }
     n_sizes++;
     n_combinations *= s->n;
     if (n_combinations > SIZES_MOST) {
-        fprintf(stderr, "graph: --size %s: %u combinations of sizes, at most %d\n", word,
-                n_combinations, SIZES_MOST);
-        exit(2);
+        wrong(word, graph_text("%u combinations of sizes, at most %d", n_combinations,
+                               SIZES_MOST));
     }
-    return true;
 }
 
 unsigned sizes_count(void)

@@ -10,9 +10,9 @@
 
 enum { SIZES_MOST = 32 }; /* names, and combinations */
 
-/* `NAME=8`, `NAME=1,2,8` or `NAME=32..320:32`; false: it is none of these. Dies if there are too
- * many combinations. */
-bool sizes_take(const char *word);
+/* `NAME=8`, `NAME=1,2,8` or `NAME=32..320:32`; dies if it is none of these, if the name has been
+ * there, or if there are too many combinations. */
+void sizes_take(const char *word);
 /* How many combinations there are, from 1; which of them graph_size() has from now on. */
 unsigned sizes_count(void);
 void sizes_choose(unsigned combination);
