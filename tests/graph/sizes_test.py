@@ -98,7 +98,8 @@ def what_is_no_size(work):
     wrong += refused(work, "graph: --size n=5: that name has a size already", GRAPH, "compile",
                      path, f"{work}/no", "--size", "n=4", "--size", "m=1", "--size", "n=5")
     wrong += refused(work, "graph: -o wants a value", f"{ROOT}/tools/graph/run", path, "-o")
-    for text in "=4", "4", "n=", "n=1..", "n=4..1", "n=1,,2", "n=0..4", "n=1..4:0", "n=1..99", "n=1,2x":
+    for text in ("=4", "4", "n=", "n=1..", "n=4..1", "n=1,,2", "n=0..4", "n=1..4:0", "n=1..99",
+                 "n=1,2x"):
         done = run(GRAPH, "compile", path, f"{work}/no", "--size", "m=1", "--size", text)
         if done.returncode != 2 or \
                 done.stderr != f"graph: --size {text}: want NAME=N, NAME=N,N,.. or " \

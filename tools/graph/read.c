@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "build/onnx/onnx.pb-c.h"
-#include "tools/graph/graph.h"
+#include "tools/graph/external.h"
 
 #define FILE_MAX (INT64_C(1) << 31)
 #define TRAINING "ai.onnx.preview.training" /* the domain of optimisers */
@@ -131,7 +131,7 @@ static void read_numbers(const struct graph *g, Onnx__TensorProto *p, struct ten
         count *= (size_t)p->dims[d];
     }
     if (p->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL) {
-        graph_die(g, "'%s' lies in a file of its own, which is not read", t->name);
+        external_read(g, p, t->name);
     }
     t->known = true;
     if (t->type >= ELEM_U64) {
