@@ -18,7 +18,7 @@ enum {
     CHUNKS = 256, /* of a table */
     BATCH = 16,   /* rows that are issued at one time */
     SLOTS = 2,    /* of chunks in L1 */
-    HART = 50,    /* instructions for a row, about */
+    HART = 30,    /* instructions for a row, about, above those of a command */
 };
 
 /* A row: bytes of where it goes and where it is in its chunk; the chunk's next one. */
