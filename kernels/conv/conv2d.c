@@ -33,13 +33,13 @@ static void load_patch(const struct conv_share *s, const struct conv_unit *u,
 {
     const struct conv *p = &s->plan->p;
     uint32_t to = tque_alloc(s->patch), pixels = (uint32_t)u->map.map_h * u->map.map_w;
-    bool whole = u->map.map_w == p->w;
+    bool whole = u->map.map_w == p->w && s->plan->x_row == p->w * s->plan->x_pixel;
     struct mte_nz_many nz = {.type = p->in,
                              .n_mats = whole ? 1 : u->map.map_h,
                              .n_rows = whole ? pixels : u->map.map_w,
                              .n_cols = chunk.channels,
-                             .gm_pitch = p->c,
-                             .gm_mat = p->w * p->c,
+                             .gm_pitch = s->plan->x_pixel,
+                             .gm_mat = s->plan->x_row,
                              .block_rows = pixels,
                              .l1_mat = u->map.map_w};
     union cmd cmd;
@@ -57,9 +57,10 @@ static void load_patch(const struct conv_share *s, const struct conv_unit *u,
         return;
     }
     for (uint32_t i = 0; i < u->images; i++) {
-        uint64_t pixel =
-            ((uint64_t)(u->image + i) * p->h + u->map_row) * p->w + u->map_col;
-        uint64_t from = pixel * p->c + u->group * s->plan->in + chunk.first;
+        uint64_t pixel = (u->image + i) * s->plan->x_image +
+                         (uint64_t)u->map_row * s->plan->x_row +
+                         (uint64_t)u->map_col * s->plan->x_pixel;
+        uint64_t from = pixel + u->group * s->plan->in + chunk.first;
         mte_gm_to_l1_nz_many(&cmd, to + i * chunk.blocks * pixels * MTE_BLOCK,
                              conv_at(p->x, from, s->plan->in_bytes), &nz);
         if (i + 1 == u->images) {

@@ -210,6 +210,7 @@ OPERATOR(
         "--n 3 --h 4 --w 3 --c 33 --o 17 --kh 1 --kw 1 --i 33 --out f32",
         "--shapes 1x6x5x20,3x2x2x20 --type s8",
         "--shapes 2x13x17x4,19x6x6x4,19 --stride 2 --pad 2",
+        "--shapes 2x9x11x40,24x1x1x20,24 --groups 2 --stride 2 --stride-w 3",
         "--shapes 1x9x10x8,40x3x2x8 --pad 1 --type s8 --stride-w 2",
         "--n 1 --h 7 --w 5 --c 18 --o 21 --kh 3 --kw 3 --i 18 --activation leaky "
         "--slope 0.25 --limit 1.5",

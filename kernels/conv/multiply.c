@@ -91,14 +91,15 @@ static void add_mmad(struct conv_record *r, const struct walk *w, uint32_t k,
 }
 
 /* In the order in which they are issued: slice by slice, each for all pieces; or, where no
- * weights follow the slices, piece by piece, of which then fewer may be used. */
-static void record(struct conv_record *r, const struct walk *w)
+ * weights follow the slices, piece by piece, of which then fewer may be used. The first `from`
+ * pieces are there. */
+static void record(struct conv_record *r, const struct walk *w, uint32_t from)
 {
     const struct conv_plan *l = w->s->plan;
     uint32_t slices = (r->k_count + l->slice - 1) / l->slice, all = slices * w->pieces;
 
-    r->n_load = r->n_mmad = 0;
-    for (uint32_t i = 0; i < all; i++) {
+    r->n_load = r->n_mmad = from * slices;
+    for (uint32_t i = r->n_mmad; i < all; i++) {
         uint32_t slice = l->b_stays ? i % slices : i / w->pieces;
         uint32_t k = slice * l->slice, count = min_u32(l->slice, r->k_count - k);
         bool with = !l->b_stays && i % w->pieces == 0;
@@ -169,14 +170,14 @@ static void place_piece(struct conv_record *r, const struct walk *w, uint32_t i)
     }
 }
 
-/* Weights that stay in L0B: where each slice of them is. */
-static void place_slices(struct conv_record *r, const struct walk *w)
+/* Weights that stay in L0B: where each slice of them is, for pieces from `from` on. */
+static void place_slices(struct conv_record *r, const struct walk *w, uint32_t from)
 {
     const struct conv_plan *l = w->s->plan;
     uint32_t slice = l->slice * up16(w->u.n_count) * MTE_BLOCK;
-    union cmd *mmad = r->mmad;
+    union cmd *mmad = r->mmad + from * r->slices;
 
-    for (uint32_t i = 0; i < w->pieces; i++) {
+    for (uint32_t i = from; i < w->pieces; i++) {
         uint32_t b = w->s->l0b + r->k / l->slice * slice;
         for (uint32_t n = r->slices; n > 0; n--, mmad++) {
             mmad->mmad.b = b;
@@ -206,12 +207,25 @@ static void place_weights(struct conv_record *r, struct walk *w)
     w->b = (w->b + r->slices) % CONV_L0_SLOTS;
 }
 
-/* Whether the record has the commands of the part. */
-static bool is_of(const struct conv_record *r, const struct walk *w, uint32_t k,
-                  uint32_t k_count)
+/* Makes the record that of the part, with what it has of it. */
+static void renew_record(struct conv_record *r, const struct walk *w, uint32_t k,
+                         uint32_t k_count)
 {
-    return r->n == w->u.n_count && r->k == k && r->k_count == k_count &&
-           (w->s->plan->b_stays ? r->pieces >= w->pieces : r->pieces == w->pieces);
+    bool stays = w->s->plan->b_stays,
+         same = r->n == w->u.n_count && r->k == k && r->k_count == k_count;
+    uint32_t from = same && stays ? r->pieces : 0;
+
+    if (same && (stays ? r->pieces >= w->pieces : r->pieces == w->pieces)) {
+        return;
+    }
+    r->n = w->u.n_count;
+    r->pieces = w->pieces;
+    r->k = k;
+    r->k_count = k_count;
+    record(r, w, from);
+    if (stays) {
+        place_slices(r, w, from);
+    }
 }
 
 static void multiply_part(struct walk *w, uint32_t part, uint32_t k, uint32_t k_count)
@@ -220,16 +234,7 @@ static void multiply_part(struct walk *w, uint32_t part, uint32_t k, uint32_t k_
     struct conv_record *r = &w->s->room->record[min_u32(part, CONV_PARTS - 1)][kind];
     uint32_t n_mmad, n_load;
 
-    if (!is_of(r, w, k, k_count)) {
-        r->n = w->u.n_count;
-        r->pieces = w->pieces;
-        r->k = k;
-        r->k_count = k_count;
-        record(r, w);
-        if (w->s->plan->b_stays) {
-            place_slices(r, w);
-        }
-    }
+    renew_record(r, w, k, k_count);
     for (uint32_t i = 0; i < w->pieces; i++) {
         place_piece(r, w, i);
     }

@@ -349,6 +349,31 @@ static void cut_slices(struct conv_plan *l)
     }
 }
 
+/* Windows of a pixel reach across nothing: images are one, and others than they see are not
+ * brought. */
+static void see_pixels(struct conv_plan *l)
+{
+    struct conv *p = &l->p;
+    uint64_t row = (uint64_t)p->w * p->c;
+
+    l->x_pixel = p->c;
+    l->x_row = (uint32_t)row;
+    l->x_image = p->h * row;
+    if (p->kh * p->kw > 1 || p->part) {
+        return;
+    }
+    if (p->stride_h == 1 && p->stride_w == 1) {
+        p->h *= p->n;
+        p->n = 1;
+    } else if (row * p->stride_h <= UINT32_MAX) {
+        l->x_pixel *= p->stride_w;
+        l->x_row *= p->stride_h;
+        p->h = conv_oh(p);
+        p->w = conv_ow(p);
+        p->stride_h = p->stride_w = 1;
+    }
+}
+
 int conv_make_plan(const struct conv *p, struct conv_plan *l)
 {
     uint32_t l1 = chip_mem(NPU_MEM_L1) - SMALL - (p->words ? WORDS : 0), room;
@@ -368,17 +393,14 @@ int conv_make_plan(const struct conv *p, struct conv_plan *l)
         l->missing = l->taps * l->c0 - p->kh * p->kw * l->in;
     }
     l->tail = conv_has_tail(p);
-    if (p->kh * p->kw == 1 && p->stride_h == 1 && p->stride_w == 1 && !p->part) {
-        l->p.h *= p->n; /* no window reaches across images, so they may be one */
-        l->p.n = 1;
-    }
+    see_pixels(l);
     l->oh = conv_oh(&l->p);
     l->ow = conv_ow(&l->p);
     l->to = p->part ? p->part->to : (struct conv_places){l->oh, l->ow, 0, 0, 1, 1};
     l->map = (struct mte_conv){.filter_h = (uint16_t)p->kh,
                                .filter_w = (uint16_t)p->kw,
-                               .stride_h = (uint8_t)p->stride_h,
-                               .stride_w = (uint8_t)p->stride_w,
+                               .stride_h = (uint8_t)l->p.stride_h,
+                               .stride_w = (uint8_t)l->p.stride_w,
                                .dilation_h = (uint8_t)p->dilation_h,
                                .dilation_w = (uint8_t)p->dilation_w};
     if (cut_channels(l, l1)) {

@@ -34,8 +34,11 @@ struct conv_part {
 };
 
 struct conv_plan {
-    struct conv p; /* one of 1 x 1 as a single image */
+    struct conv
+        p; /* one of 1 x 1 as a single image, or as of the pixels alone that it sees */
     uint32_t oh, ow;
+    uint32_t x_pixel, x_row; /* elements of x from a pixel of p to the next, from a row */
+    uint64_t x_image;
     struct mte_conv map; /* what is the same in all units */
     struct conv_places to;
     bool tail; /* conv_has_tail() */

@@ -113,7 +113,8 @@ static void bring_patch(struct walk *w, const struct conv_unit *u,
 {
     const struct conv_plan *l = w->f->plan;
     uint64_t pixels = (uint64_t)u->map.map_h * u->map.map_w, es = l->in_bytes;
-    bool whole = u->map.map_w == l->p.w, all = chunk.channels == l->p.c;
+    bool whole = u->map.map_w == l->p.w && l->x_row == l->p.w * l->x_pixel;
+    bool all = chunk.channels == l->x_pixel;
     uint64_t rows = all && whole ? 1 : all ? u->map.map_h : pixels;
     unsigned slot = w->loads++ % PATCHES;
 
