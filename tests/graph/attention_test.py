@@ -46,7 +46,8 @@ class Many:
             "heads": np.array([B * H, -1, D]), "headsk": np.array([B * H, D, -1]),
             "deep": np.array([B, H, -1, D]), "four": np.array(4, self.type),
             "quarter": np.array(.25, self.type), "half": np.array(.5, self.type),
-            "low": np.array(-6e4, self.type)}
+            "low": np.array(-6e4, self.type), "none": np.array(0, self.type),
+            "never": np.array(-INF, self.type)}
         self.nodes, self.want, self.inside = [], {}, 0
 
     def node(self, op, operands, to="", **attributes):
@@ -60,7 +61,8 @@ class Many:
         self.inputs[x] = noise(B, rows, H * D).astype(self.type)
         return self.node("Transpose", self.node("Reshape", f"{x} shape"), perm=perm)
 
-    def add(self, name, scores, keys=T, bias=0., flat=False, turned=True, rows=S):
+    def add(self, name, scores, keys=T, bias=0., flat=False, turned=True, rows=S,
+            zeros=False):
         """scores: nodes from q and k in heads to what the softmax is of."""
         a = self.heads(f"q_{name}", rows, [0, 2, 1, 3])
         b = self.heads(f"k_{name}", keys, [0, 2, 3, 1] if turned else [0, 2, 1, 3])
@@ -70,12 +72,15 @@ class Many:
             a, b, v = (self.node("Reshape", f"{x} {how}") for x, how in
                        ((a, "heads"), (b, "headsk"), (v, "heads")))
         p = self.node("Softmax", scores(a, b), axis=-1)
+        if zeros:
+            p = self.node("Where", f"{self.node('IsNaN', p)} none {p}")
         y = self.node("MatMul", f"{p} {v}")
         y = self.node("Reshape", f"{y} deep") if flat else y
         y = self.node("Transpose", y, perm=[0, 2, 1, 3])
         self.node("Reshape", f"{y} rows", name)
         of = [self.inputs[f"{x}_{name}"].reshape(B, -1, H, D) for x in "qkv"]
-        self.want[name] = reference(*of, .25, bias).reshape(B, rows, H * D)
+        want = reference(*of, .25, bias).reshape(B, rows, H * D)
+        self.want[name] = np.nan_to_num(want) if zeros else want
 
     def plain(self, a, b):
         return self.node("Mul", f"{self.node('MatMul', f'{a} {b}')} quarter")
@@ -113,7 +118,6 @@ def several(m):
     bits = random.random((B, 1, S, T)) < .8
     bits[..., 0] = True
     m.inputs["bits"] = bits
-    m.add("mul", m.plain)
     m.add("div", lambda a, b: m.node("Div", m.node("MatMul", f"{a} {b}") + " four"), keys=S)
     m.add("before", lambda a, b: m.node(
         "MatMul", f"{m.node('Mul', f'{a} half')} {m.node('Mul', f'half {b}')}"), turned=False)
@@ -124,6 +128,11 @@ def several(m):
     m.add("causal", lambda a, b: m.node("Add", m.plain(a, b) + " sees"), bias=masks["sees"])
     m.add("flat", m.plain, flat=True)
     m.add("one_row", m.plain, rows=1)
+    few = bits & (np.arange(S) > 2)[:, None]
+    m.inputs["few"] = few
+    with np.errstate(invalid="ignore"):
+        m.add("zeros", lambda a, b: m.node("Where", f"few {m.plain(a, b)} never"),
+              bias=np.where(few, 0, -INF), zeros=True)
     return m
 
 

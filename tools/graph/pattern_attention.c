@@ -4,9 +4,10 @@
  *
  *     softmax(scale q k' + mask) v
  *
- * of q, k and v as they lie in front of what brings their heads, or rows of k, elsewhere, and its
- * result as it will lie behind that: MatMul, Mul or Div by a number before or behind it, Add of a
- * mask or Where with one, Softmax over keys, MatMul; Cast, Reshape and Transpose anywhere around.
+ * of q, k and v as they lie in front of what brings their heads, or rows of k, elsewhere, and
+ * its result as it will lie behind that: MatMul, Mul or Div by a number before or behind it,
+ * Add of a mask or Where with one, Softmax over keys, zeros where that is NaN, MatMul; Cast,
+ * Reshape and Transpose anywhere around.
  * Two ways: in stages, of which the scores are in memory, and the loop over keys of
  * kernels/ops/attention.tile, where they never are.
  */
@@ -282,6 +283,29 @@ static bool over_keys(const struct graph *g, const struct attention *a,
            a->score.id[a->score.n - 1] == a->t && a->axes.size[a->t] == a->keys;
 }
 
+/* Where(IsNaN(p), 0, p): *p becomes its result. */
+static bool guarded(struct graph *g, struct attention *a, struct tensor **p,
+                    struct match *m)
+{
+    struct node *n = g->nodes, *where = NULL, *by;
+    unsigned at;
+
+    while (n &&
+           (n->done || !is(n, "IsNaN") || tensor_root(n->in[0]) != tensor_root(*p))) {
+        n = n->next;
+    }
+    if (!n || pattern_readers(g, *p, &by, &at) != 2 ||
+        pattern_readers(g, n->out[0], &where, &at) != 1 || !where || at != 0 ||
+        !is(where, "Where") || !is_number(where->in[1]) || where->in[1]->value[0] != 0 ||
+        tensor_root(where->in[2]) != tensor_root(*p) ||
+        tensor_count(where->out[0]) != tensor_count(*p)) {
+        return false;
+    }
+    a->zeros = true;
+    *p = where->out[0];
+    return pattern_take(m, n) && pattern_take(m, where);
+}
+
 /* From the softmax to the second product and what turns that. */
 static bool behind(struct graph *g, struct attention *a, struct node *softmax,
                    struct match *m)
@@ -290,6 +314,7 @@ static bool behind(struct graph *g, struct attention *a, struct node *softmax,
     struct node *n = NULL;
     unsigned at = 0, order[GRAPH_RANK];
 
+    (void)guarded(g, a, &t, m);
     while (pattern_readers(g, t, &n, &at) == 1 && n && at == 0 && is_cast(n) &&
            pattern_take(m, n)) {
         t = n->out[0];

@@ -68,6 +68,10 @@ bool attention_in_stages(struct program *p, const struct match *m)
     x = program_line(p, graph_text("%s - %s", x, program_over(p, "max", 1u << a->t, x)));
     sum = program_over(p, "sum", 1u << a->t, graph_text("exp(%s)", x));
     given.hi = program_line(p, graph_text("exp(%s) / %s", x, sum));
+    if (a->zeros) {
+        given.hi =
+            program_line(p, graph_text("where(isnan(%s), 0, %s)", given.hi, given.hi));
+    }
     v = product_in(p, view(a, &a->v), a->v.axes.id);
     give(p, a, product_text(p, given, v, a->t));
     return true;
@@ -122,6 +126,6 @@ bool attention_as_loop(struct program *p, const struct match *m)
                    "        acc = acc * r + dot(%s, %s, %s)\n        m = top\n    end\n",
                    p->group->body, t, tiles(p, a), rows, rows, dims(p, &a->out, NO_AXIS),
                    x, t, t, given, v, t);
-    give(p, a, "acc / l");
+    give(p, a, a->zeros ? "where(l > 0, acc / l, 0)" : "acc / l");
     return true;
 }
