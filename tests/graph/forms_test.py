@@ -139,6 +139,18 @@ def places():
 
 
 @test
+def far_and_near():
+    """Angles of many turns; near 0 as many digits as elsewhere."""
+    x, t = number([1e3, -2e3, 31415.9, 1e5, 0, 700]), number([1e-4, -1e-5, 1e-6, 3e-5])
+    wide, small = x.astype(float), t.astype(float)
+    m = Model([("Sinh", "t", "u"), ("Asinh", "t", "v"), ("Atanh", "t", "w")], {"t": t}, "u v w")
+    got, said = m.run()
+    return checked([("Sin", "x", "s", np.sin(wide)), ("Cos", "x", "c", np.cos(wide))], {"x": x}) + \
+        [f"{name}: {got.get(name, said)}" for name in "uvw"
+         if not got or (np.abs(got[name] / small - 1) > 1e-6).any()]
+
+
+@test
 def powers():
     """Whole ones of numbers below 0, also such as a run tells; of whole numbers exactly."""
     x = number([-2, -2, -2, -0.5, 0, 0, 4, -1, 3, 1.5])
