@@ -9,6 +9,7 @@
 #include "sched/tque.h"
 
 #include <stdio.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "hal/chip.h"
@@ -51,9 +52,10 @@ static const struct {
 struct tpipe *tpipe_open(void)
 {
     struct tpipe *pipe = &pipes[task_core()];
-    char left[512] = "";
+    char left[512]; /* not cleared: most launches have nothing to say */
 
     if (pipe->n) {
+        left[0] = '\0';
         task_drain();
         if (tpipe_leftovers(pipe->core, left, sizeof(left))) {
             task_fail(ERR_LEFT, "tpipe_open", "%s", left);
@@ -134,13 +136,14 @@ static struct tque *take(struct tpipe *pipe, const char *name, enum tposition po
         (uint64_t)room.n * each > tpipe_free(pipe, position)) {
         overflow(pipe, name, position, room, where);
     }
-    *item = (struct tque){.name = name,
-                          .where = where,
-                          .begin = pipe->used[mem],
-                          .bytes = each,
-                          .core = (uint8_t)pipe->core,
-                          .mem = (uint8_t)mem,
-                          .n = (uint8_t)room.n};
+    memset(item, 0, offsetof(struct tque, ring)); /* which has all that is used of it */
+    item->name = name;
+    item->where = where;
+    item->begin = pipe->used[mem];
+    item->bytes = each;
+    item->core = (uint8_t)pipe->core;
+    item->mem = (uint8_t)mem;
+    item->n = (uint8_t)room.n;
     pipe->used[mem] += room.n * each;
     pipe->n++;
     return item;

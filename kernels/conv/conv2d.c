@@ -180,7 +180,7 @@ static void load_unit(const struct conv_share *s, uint32_t unit,
     if (l->p.exact && first) {
         conv_tail_constants(s, u);
     }
-    if (l->whole) {
+    if (l->whole && conv_new_patch(l, s->begin, unit)) {
         load_patch(s, u, conv_all(l));
     }
     for (uint32_t i = 0; i < loads; i++) {

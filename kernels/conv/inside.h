@@ -101,6 +101,14 @@ static inline bool conv_new_weights(const struct conv_plan *l, uint32_t begin,
     return unit == begin || unit % (l->deep * l->down * l->across) == 0;
 }
 
+/* Likewise the patch, if patches have all channels: units that have only other channels of y
+ * share it. */
+static inline bool conv_new_patch(const struct conv_plan *l, uint32_t begin,
+                                  uint32_t unit)
+{
+    return unit == begin || l->deep * l->down * l->across > 1 || unit % l->n_blocks == 0;
+}
+
 static inline bool conv_first_of_weights(const struct conv_share *s, uint32_t unit)
 {
     return conv_new_weights(s->plan, s->begin, unit);

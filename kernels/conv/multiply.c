@@ -341,6 +341,12 @@ static void store_set(struct walk *w)
     }
 }
 
+/* Whether the unit is the last one of its patch. */
+static bool ends_patch(const struct conv_share *s, uint32_t unit)
+{
+    return unit + 1 == s->end || conv_new_patch(s->plan, s->begin, unit + 1);
+}
+
 /* One chunk of weights: they serve all sets. */
 static void multiply_sets(struct walk *w, uint32_t unit)
 {
@@ -350,7 +356,9 @@ static void multiply_sets(struct walk *w, uint32_t unit)
     union cmd cmd;
 
     w->first = w->last = true;
-    w->patch = tque_deque(s->patch);
+    if (conv_new_patch(l, s->begin, unit)) {
+        w->patch = tque_deque(s->patch);
+    }
     if (!l->b_stays && conv_first_of_weights(s, unit)) {
         w->weights = tque_deque(s->weights);
     }
@@ -361,7 +369,9 @@ static void multiply_sets(struct walk *w, uint32_t unit)
         store_set(w);
     }
     cmd_nop(&cmd);
-    tque_free(s->patch, w->patch, &cmd);
+    if (ends_patch(s, unit)) {
+        tque_free(s->patch, w->patch, &cmd);
+    }
     if (!l->b_stays && (unit + 1 == s->end || conv_first_of_weights(s, unit + 1))) {
         tque_free(s->weights, w->weights, &cmd);
     }
@@ -393,18 +403,20 @@ static void multiply_chunk_of(struct walk *w, uint32_t chunk, bool last_of_patch
 }
 
 /* Several: they come again for each set. */
-static void multiply_chunks(struct walk *w)
+static void multiply_chunks(struct walk *w, uint32_t unit)
 {
     const struct conv_plan *l = w->s->plan;
     uint32_t pieces = conv_pieces(l, &w->u);
+    bool ends = ends_patch(w->s, unit);
 
-    if (l->whole) {
+    if (l->whole && conv_new_patch(l, w->s->begin, unit)) {
         w->patch = tque_deque(w->s->patch);
     }
     for (uint32_t i = 0; i < pieces; i += l->set) {
         begin_set(w, i, pieces);
         for (uint32_t chunk = 0; chunk < l->chunks; chunk++) {
-            multiply_chunk_of(w, chunk, i + l->set >= pieces && chunk + 1 == l->chunks);
+            multiply_chunk_of(w, chunk,
+                              ends && i + l->set >= pieces && chunk + 1 == l->chunks);
         }
         store_set(w);
     }
@@ -447,7 +459,7 @@ void conv_multiply(void *arg)
             }
         }
         if (l->chunks > 1) {
-            multiply_chunks(&w);
+            multiply_chunks(&w, unit);
         } else {
             multiply_sets(&w, unit);
         }

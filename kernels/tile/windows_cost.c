@@ -151,7 +151,7 @@ static void bring_unit(struct walk *w, uint32_t unit, uint32_t begin)
     if (first && l->p.bias) {
         w->bias_full = copy(w, 0, 1, u.n_count * 4);
     }
-    if (l->whole) {
+    if (l->whole && conv_new_patch(l, begin, unit)) {
         bring_patch(w, &u, conv_all(l));
     }
     if (first && l->chunks == 1) {
