@@ -355,7 +355,8 @@ static int opset_of(const struct graph *g, const Onnx__ModelProto *m)
         strcmp(m->opset_import[0]->domain, TRAINING) == 0) {
         return GRAPH_OPSET_MAX;
     }
-    graph_die(g, "it names no opset of ONNX");
+    graph_die(g, "it names no opset of ONNX%s%s", m->n_opset_import ? ", but of " : "",
+              m->n_opset_import ? m->opset_import[0]->domain : "");
 }
 
 static uint8_t *read_file(const struct graph *g, size_t *bytes)
