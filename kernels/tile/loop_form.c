@@ -46,6 +46,25 @@ static int check_factor(const struct loop_form *f, tile_value v, struct tile_err
     return 0;
 }
 
+/* The largest of q's rows; where a result is of rows alone, its last one, whose elements lie side
+ * by side. */
+static uint8_t find_lanes(const struct loop_form *f, tile_dims rows)
+{
+    const struct tile_tensor *q = &f->k->param[f->q];
+    uint8_t lanes = TILE_NO_DIM;
+    bool wide = true;
+
+    for (unsigned r = 0; r < f->k->n_results; r++) {
+        wide = wide && f->k->result[r].tensor.rank >= q->rank;
+    }
+    for (unsigned i = 0; i < q->rank; i++) {
+        uint8_t d = q->dim[i];
+        bool larger = lanes == TILE_NO_DIM || f->k->dim[d].size >= f->k->dim[lanes].size;
+        lanes = has(rows, d) && (larger || !wide) ? d : lanes;
+    }
+    return lanes;
+}
+
 /* The factors of the first product: the one with t is the keys. */
 static int find_score(struct loop_form *f, struct tile_error *error)
 {
@@ -54,7 +73,6 @@ static int find_score(struct loop_form *f, struct tile_error *error)
     bool turned = has(node(f, a)->dims, f->t);
     tile_value q = turned ? b : a, key = turned ? a : b;
     const struct tile_choice *lanes = tile_chosen(f->k, TILE_CHOICE_LANES, TILE_NO_DIM);
-    const struct tile_tensor *t;
     tile_dims rows;
     int err = check_factor(f, q, error);
 
@@ -71,18 +89,14 @@ static int find_score(struct loop_form *f, struct tile_error *error)
                               "one factor of the product has dimension %s, not %s",
                               dim_name(f, f->t), turned ? "both" : "none");
     }
-    t = &f->k->param[f->q];
-    f->s = TILE_NO_DIM;
-    for (unsigned i = 0; i < t->rank; i++) {
-        f->s = has(rows, t->dim[i]) ? t->dim[i] : f->s;
-    }
+    f->s = find_lanes(f, rows);
     if (lanes) {
         f->s = has(rows, lanes->dim) ? lanes->dim : TILE_NO_DIM;
     }
     if (f->s == TILE_NO_DIM) {
         return program_refuse(error, n, ERR_SHAPE,
                               "no dimension of %s that %s has not is there for lanes",
-                              t->name, f->k->param[f->key].name);
+                              f->k->param[f->q].name, f->k->param[f->key].name);
     }
     return 0;
 }

@@ -149,6 +149,26 @@ def of_float16():
 
 
 @test
+def heads_that_share_keys():
+    """As opset 23 has them, side by side or one behind the other: rows of one product are of
+    several heads."""
+    wrong, q, k, v = [], noise(B, S, 4 * D), noise(B, T, 2 * D), noise(B, T, 2 * D)
+    of = [np.repeat(x.reshape(B, -1, n, D), 4 // n, axis=2) for x, n in ((q, 4), (k, 2), (v, 2))]
+    want = reference(*of, 1 / np.sqrt(D), 0)
+    apart = [np.moveaxis(x.reshape(B, -1, n, D), 2, 1) for x, n in ((q, 4), (k, 2), (v, 2))]
+    for inputs, y, heads in (((q, k, v), want.reshape(q.shape), {"q_num_heads": 4,
+                                                                 "kv_num_heads": 2}),
+                             (apart, np.moveaxis(want, 2, 1), {})):
+        m = Model([("Attention", "q k v", "y", heads)], dict(zip("qkv", inputs)), "y", opset=23)
+        got, said = m.run()
+        bad = differs(got.get("y"), y, 2e-6)
+        wrong += [f"{heads}: {bad} {m.refused or said}"] if bad else []
+        if not m.refused and not re.search(" joins attention: .*as a loop", m.explain()):
+            wrong.append(f"{heads}: {m.explain()}")
+    return wrong
+
+
+@test
 def what_is_none():
     """Scores that somebody else reads, a softmax over rows, a mask before the scale."""
     m = Many()

@@ -89,6 +89,9 @@ unsigned pattern_find(struct graph *g)
 
 static void belong(const struct match *m, struct group *group)
 {
+    if (m->view) {
+        m->view->alias = group ? m->is : NULL;
+    }
     for (unsigned i = 0; i < m->n_nodes; i++) {
         m->node[i]->group = group;
     }

@@ -19,7 +19,8 @@ struct match {
     const struct pattern *pattern;
     struct node *node[GROUP_NODES]; /* all that it computes, in any order */
     unsigned n_nodes;
-    void *own; /* of the pattern */
+    struct tensor *is, *view; /* a result that is one with more dimensions, of its nodes' group */
+    void *own;                /* of the pattern */
 };
 
 /* One way: *p is a program that has begun, of the nodes; false: it is none for these. */

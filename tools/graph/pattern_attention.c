@@ -335,16 +335,34 @@ static bool behind(struct graph *g, struct attention *a, struct node *softmax,
     return true;
 }
 
+/* A result with a dimension for each axis. */
+static void apart(struct attention *a, struct match *m)
+{
+    m->view = a->result;
+    m->is = graph_alloc(1, sizeof(*m->is));
+    *m->is = *a->result;
+    m->is->shape.n = a->out.n;
+    for (unsigned i = 0; i < a->out.n; i++) {
+        m->is->shape.dim[i] = a->axes.size[a->out.id[i]];
+    }
+    a->result = m->is;
+}
+
 /* Each dimension of the result is one axis, and all sizes are what they were. */
-static bool settled(const struct attention *a)
+static bool settled(struct attention *a, struct match *m)
 {
     const struct shape *s = &a->result->shape;
-    unsigned first;
+    unsigned first, most = 0;
 
     for (unsigned d = 0; d < s->n; d++) {
-        if (axes_part(&a->axes, &a->out, s, d, &first) > 1) {
-            return false;
-        }
+        unsigned n = axes_part(&a->axes, &a->out, s, d, &first);
+        most = n > most ? n : most;
+    }
+    if (a->out.n > GRAPH_RANK) {
+        return false;
+    }
+    if (most > 1) {
+        apart(a, m);
     }
     return a->axes.size[a->t] == a->keys && a->axes.size[a->d] == a->depth &&
            a->q.axes.n <= GRAPH_RANK && a->k.axes.n <= GRAPH_RANK &&
@@ -390,7 +408,7 @@ static bool find(struct graph *g, struct node *softmax, struct match *m)
     if (!axes_fit(&a->axes, &a->score, &softmax->in[0]->shape) ||
         !over_keys(g, a, softmax) || !behind(g, a, softmax, m) ||
         !source(g, a, &a->q, m, true) || !source(g, a, &a->k, m, true) ||
-        !source(g, a, &a->v, m, false) || !settled(a)) {
+        !source(g, a, &a->v, m, false) || !settled(a, m)) {
         return false;
     }
     for (i = 0; i < a->n_masks; i++) {
