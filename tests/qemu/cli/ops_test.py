@@ -193,7 +193,7 @@ REFUSED_TOO = (
     ("resize_rows", "resize_linear map --rows 0", "--rows 0: want a number from 1"),
     ("resize_type", "resize_linear map8", "x is int8, want float32 or float16"),
     ("filter", "conv2d image filter", "a filter of 256 x 256 is too large for the smallest tile"),
-    ("head", "attention heads heads heads --scale 1", "8 keys want 829 KiB of UB, which has 192"),
+    ("head", "attention heads heads heads --scale 1", "8 keys want 835 KiB of UB, which has 192"),
     ("strategy", "matmul square square --strategy gemv", "strategy gemv wants m = 1"),
     ("k_above", "top_k x --k 7", "top_k: --k 7 of 6"),
     ("k_none", "top_k x --k 0", "--k 0: want a number from 1"),
