@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tools/graph/elementwise.h"
+#include "tools/graph/lower.h"
 #include "tools/graph/small.h"
 
 enum { ATTRS = 2, OPERANDS = 3 };
@@ -204,10 +205,32 @@ static void emit(struct emit *e, struct node *n)
 
 /* --- any number of operands --- */
 
+/* More than a program may read: one after the other. */
+static void many_by_two(struct graph *g, struct node *n)
+{
+    bool mean = strcmp(n->op, "Mean") == 0;
+    struct lower l = lower_begin(g, n);
+
+    for (unsigned i = 1; i < n->n_in; i++) {
+        lower_text(&l, "a%u = %s(%s, $%u)\n", i, mean ? "Sum" : n->op,
+                   i > 1 ? graph_text("a%u", i - 1) : "$0", i);
+    }
+    if (mean) {
+        lower_text(&l, "n = CastLike(%ui, $0)\n@0 = Div(a%u, n)\n", n->n_in, n->n_in - 1);
+    } else {
+        lower_text(&l, "@0 = Identity(a%u)\n", n->n_in - 1);
+    }
+    lower_end(&l);
+}
+
 static void many_shape(struct graph *g, struct node *n)
 {
     struct shape shape = operands_shape(g, n);
 
+    if (n->n_in > PLAN_IN) {
+        many_by_two(g, n);
+        return;
+    }
     tensor_is(g, n, 0, node_in(g, n, 0)->type, &shape);
 }
 
