@@ -239,6 +239,7 @@ def what_is_not_so():
     wrong = []
     for op, attributes, constants, want in (
             ("Flatten", {"axis": 4}, {}, "(Flatten): axis 4 of 3 dimensions"),
+            ("BitwiseNot", {}, {"": whole(0)}, "(BitwiseNot): 2 operands"),
             ("Split", {"axis": 0}, {"c": whole([1, 1])}, "(Split): 2 parts for 3 results")):
         m = Model([(op, " ".join(["x", *constants]), "a b d" if constants else "a", attributes)],
                   {"x": noise(2, 3, 4)}, "a", constants)

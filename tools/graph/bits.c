@@ -16,6 +16,9 @@ static void bits_shape(struct graph *g, struct node *n)
     const struct tensor *y = is_not ? x : node_in(g, n, 1);
     struct shape to = shape_broadcast(g, n, &x->shape, &y->shape);
 
+    if (n->n_in != (is_not ? 1 : 2)) {
+        node_die(g, n, "%u operands", n->n_in);
+    }
     if (elem_is_float(x->type) || x->type == ELEM_BOOL || x->type >= ELEM_U64 ||
         x->type != y->type || to.n == GRAPH_RANK) {
         node_die(g, n, "of %s %s", elem_text(x->type), shape_text(&to));
