@@ -323,66 +323,6 @@ static void scatter_nd_emit(struct emit *e, struct node *n)
     by_index(e, n, "scatter_nd", reduction(e->g, n));
 }
 
-/* --- Compress: rows whose condition holds, which the plan is made for --- */
-
-static struct tensor *chosen(const struct node *n)
-{
-    const struct tensor *c = n->in[1];
-    struct shape s = {.n = 1};
-    struct tensor *t;
-
-    for (int64_t i = 0; i < tensor_count(c); i++) {
-        s.dim[0] += c->value[i] != 0;
-    }
-    t = copy_tensor(n, "chosen", ELEM_I64, &s);
-    tensor_values(t);
-    for (int64_t i = 0, k = 0; i < tensor_count(c); i++) {
-        if (c->value[i] != 0) {
-            t->value[k++] = (double)i;
-        }
-    }
-    return t;
-}
-
-/* Without an axis, of all elements in order. */
-static struct tensor *flat(struct tensor *t)
-{
-    struct shape s = {.n = 1, .dim = {tensor_count(t)}};
-
-    return tensor_view(t, &s);
-}
-
-static void compress_shape(struct graph *g, struct node *n)
-{
-    const struct attr *axis = node_attr(n, "axis");
-    const struct tensor *x = node_in(g, n, 0);
-    struct shape to = x->shape;
-    unsigned at;
-
-    if (!axis) {
-        to = (struct shape){.n = 1, .dim = {tensor_count(x)}};
-    }
-    at = axis ? node_axis(g, n, axis->i, x->shape.n) : 0;
-    if (tensor_count(node_in(g, n, 1)) > to.dim[at]) {
-        node_die(g, n, "%lld conditions for %lld", (long long)tensor_count(n->in[1]),
-                 (long long)to.dim[at]);
-    }
-    to.dim[at] = tensor_count(chosen(n));
-    tensor_is(g, n, 0, x->type, &to);
-}
-
-static void compress_emit(struct emit *e, struct node *n)
-{
-    const struct attr *axis = node_attr(n, "axis");
-    struct tensor *x = axis ? n->in[0] : flat(n->in[0]);
-    unsigned at = axis ? node_axis(e->g, n, axis->i, x->shape.n) : 0;
-    struct group *s = operator_begin(e, n, "gather", graph_text("--axis %u", at));
-
-    operator_in(e, s, as_bytes(x));
-    operator_in(e, s, chosen(n));
-    operator_out(s, as_bytes(n->out[0]));
-}
-
 /* --- ReverseSequence: of each of a batch the first elements backwards --- */
 
 static void reverse_axes(const struct graph *g, const struct node *n, unsigned *batch,
@@ -450,11 +390,6 @@ const struct rule rules_gather[] = {
     {.op = "ScatterND",
      .shape = scatter_nd_shape,
      .emit = scatter_nd_emit,
-     .alone = true},
-    {.op = "Compress",
-     .shape = compress_shape,
-     .emit = compress_emit,
-     .wants = 1 << 1,
      .alone = true},
     {.op = "ReverseSequence",
      .shape = reverse_shape,

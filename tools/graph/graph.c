@@ -146,7 +146,7 @@ static const struct rule *const families[] = {
     rules_product,     rules_loss,   rules_index,     rules_quantise,  rules_resize,
     rules_conv,        rules_space,  rules_optimise,  rules_gather,    rules_order,
     rules_signal,      rules_einsum, rules_recurrent, rules_attention, rules_sample,
-    rules_rewrite,     rules_bits,   rules_select,    rules_divide,
+    rules_rewrite,     rules_bits,   rules_select,    rules_suppress,  rules_divide,
 };
 
 const struct rule *graph_rule(const char *op)

@@ -153,7 +153,8 @@ extern const struct rule rules_elementwise[], rules_reduce[], rules_view[], rule
     rules_norm[], rules_product[], rules_loss[], rules_index[], rules_quantise[],
     rules_resize[], rules_conv[], rules_space[], rules_optimise[], rules_gather[],
     rules_order[], rules_signal[], rules_einsum[], rules_recurrent[], rules_attention[],
-    rules_sample[], rules_rewrite[], rules_bits[], rules_divide[], rules_select[];
+    rules_sample[], rules_rewrite[], rules_bits[], rules_divide[], rules_select[],
+    rules_suppress[];
 
 /* --- memory and errors: graph.c --- */
 
