@@ -3,6 +3,7 @@
  * What a plan is, in words; see tile.h.
  */
 #include "hal/chip.h"
+#include "kernels/tile/bulk.h"
 #include "kernels/tile/product.h"
 #include "kernels/tile/rows.h"
 
@@ -15,7 +16,7 @@ static void tell_way(FILE *to, const struct way *w)
             : w->spread == SPREAD_FIRST ? ", columns spread once"
                                         : ", columns not spread",
             w->single ? ", operands once" : "");
-    if (w->bulk == 1) {
+    if (w->bulk == 1 || w->bulk == BULK_MOST) {
         fprintf(to, ", loads through L1");
     } else if (w->bulk) {
         fprintf(to, ", loads of %u tiles through L1", w->bulk);
