@@ -142,6 +142,7 @@ static int plan_own(const struct matmul *p, unsigned cores, char why[MM_TEXT])
     }
     set_result(mm, p);
     mm_set_bias(mm, own.bias);
+    mm->bias_product = own.bias_product;
     mm->adds = true;
     mm->any_order = p->any_order;
     err = finishes(p) ? mm_finish_plan(mm, p->out, cores, p->strategy, why)
@@ -204,7 +205,7 @@ int matmul(const struct matmul *p, struct sched_report *report)
     no = p->tiling == MATMUL_OWN ? mm_cannot_be_made(made)
          : published_can(p)
              ? NULL
-             : "the published tiling takes plain products of F16 and S8 alone";
+             : "published tiling: plain F16 and S8 alone";
     if (no) {
         snprintf(report->text, sizeof(report->text), "%s", no);
         return ERR_TYPE;
@@ -216,7 +217,7 @@ int matmul(const struct matmul *p, struct sched_report *report)
     } else {
         err = plan_own(p, cores, report->text);
         take_operands(p, &matmul_last.mm);
-        l.blocks = err ? 0 : min_u32(matmul_last.mm.tiles, cores);
+        l.blocks = mm_blocks(&matmul_last.mm, cores);
         l.kernel = finishes(p) ? kernel_that_finishes : kernel;
         if (!err && mm_is_made(made)) {
             l.kernel = kernel_of_made;

@@ -103,7 +103,8 @@ struct list {
 struct core {
     const struct mm_finish *f;
     uint32_t columns; /* of c */
-    uint64_t product; /* elements of c in front of the tile's one of a batch */
+    uint64_t product; /* elements of c in front of the tile's one of a batch, */
+    uint64_t rows;    /* and rows */
     uint32_t n, done, tiles, pieces, next;
     struct mm_piece piece[PIPE_DEPTH];
     struct list list[SLOTS][LISTS];
@@ -333,7 +334,8 @@ static void load(const struct core *core, const struct mm_cursor *at)
     union cmd cmd;
 
     if (f->rows) {
-        mte_gm_to_ub(&cmd, ROWS + to, f->rows + at->m0, at->mt * sizeof(int32_t));
+        mte_gm_to_ub(&cmd, ROWS + to, f->rows + core->rows + at->m0,
+                     at->mt * sizeof(int32_t));
         cmd_wait(&cmd, IN_FREE, 1);
         if (!f->scales) {
             cmd_post(&cmd, IN_FULL, 1);
@@ -419,7 +421,8 @@ void mm_finish_run(const struct mm *planned, const struct mm_finish *f)
         core->tiles++;
         core->pieces += core->n;
         core->done = 0;
-        core->product = (uint64_t)mm.now->product * mm.shape.m * core->columns;
+        core->rows = (uint64_t)mm.now->product * mm.shape.m;
+        core->product = core->rows * core->columns;
         core->n = mm_ring_all(&mm, core->piece);
         load(core, mm.now);
         finish_tile(core, false);

@@ -17,7 +17,8 @@
 #include "kernels/mm/mm.h"
 
 struct mm_finish {
-    const int32_t *rows; /* of each row of c half of what it lacks, or NULL */
+    const int32_t
+        *rows; /* of each row of c, of all products, half of what it lacks, or NULL */
     const float *scales; /* of each column, or NULL: `scale`; both not of S32 */
     float scale;
     int32_t zero;

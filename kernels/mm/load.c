@@ -131,6 +131,7 @@ struct small {
     uintptr_t gm;
     uint32_t size, l1;
     unsigned free, full; /* semaphores */
+    uint64_t product;    /* bytes from one of a batch to the next */
 };
 
 /* To the slot of the tile's number. */
@@ -149,7 +150,9 @@ static void push_load_small(struct mm *mm, const struct mm_cursor *at,
         cmd_wait(r->cmds, mm->sem + small->free, 1);
         cmd_post(r->cmds, mm->sem + small->full, 1);
     }
-    push_load(mm, r, small->gm + (uint64_t)at->n0 * small->size, small->base);
+    push_load(mm, r,
+              small->gm + at->product * small->product + (uint64_t)at->n0 * small->size,
+              small->base);
 }
 
 void mm_push_load_bias(struct mm *mm, const struct mm_cursor *at)
@@ -157,7 +160,7 @@ void mm_push_load_bias(struct mm *mm, const struct mm_cursor *at)
     push_load_small(mm, at,
                     &(struct small){MM_LOAD_BIAS, MM_BASE_BIAS, (uintptr_t)mm->bias,
                                     MM_BIAS_BYTES, mm->l1_bias, MM_BIAS_FREE,
-                                    MM_BIAS_FULL});
+                                    MM_BIAS_FULL, mm->bias_product * MM_BIAS_BYTES});
 }
 
 void mm_push_load_scale(struct mm *mm, const struct mm_cursor *at)
@@ -165,7 +168,7 @@ void mm_push_load_scale(struct mm *mm, const struct mm_cursor *at)
     push_load_small(mm, at,
                     &(struct small){MM_LOAD_SCALE, MM_BASE_SCALE,
                                     (uintptr_t)mm->scale_words, MM_SCALE_BYTES,
-                                    mm->l1_scale, MM_SCALE_FREE, MM_SCALE_FULL});
+                                    mm->l1_scale, MM_SCALE_FREE, MM_SCALE_FULL, 0});
 }
 
 void mm_push_load_slope(struct mm *mm, const struct mm_cursor *at)
@@ -173,5 +176,5 @@ void mm_push_load_slope(struct mm *mm, const struct mm_cursor *at)
     push_load_small(mm, at,
                     &(struct small){MM_LOAD_SLOPE, MM_BASE_SLOPE, (uintptr_t)mm->slopes,
                                     MM_SLOPE_BYTES, mm->l1_slope, MM_SCALE_FREE,
-                                    MM_SCALE_FULL});
+                                    MM_SCALE_FULL, 0});
 }

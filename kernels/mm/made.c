@@ -54,8 +54,8 @@ static struct rooms rooms_of(const struct mm_made *p)
     r.b = behind(r.a, planes || a, k * p->m);
     r.halves = behind(r.b, planes || b, k * p->n);
     r.bias = behind(r.halves, a || b, p->k);
-    r.rows = behind(r.bias, a, p->n * sizeof(int32_t));
-    r.end = behind(r.rows, b, p->m * sizeof(int32_t));
+    r.rows = behind(r.bias, a, batch_of(p) * p->n * sizeof(int32_t));
+    r.end = behind(r.rows, b, batch_of(p) * p->m * sizeof(int32_t));
     return r;
 }
 
@@ -79,6 +79,7 @@ struct mm_made mm_made(const struct mm_made *p)
         made.a = in_work(p, r.a);
         made.in = planes ? TYPE_F16 : TYPE_S8;
         made.bias = planes ? p->bias : in_work(p, r.bias);
+        made.bias_product = planes ? 0 : p->n;
     }
     if (planes || p->in_b == TYPE_U8) {
         made.b = in_work(p, r.b);
@@ -104,24 +105,21 @@ bool mm_made_takes(enum type a, enum type b)
 
 const char *mm_cannot_be_made(const struct mm_made *p)
 {
-    bool whole = p->in == TYPE_U8 || p->in_b == TYPE_U8;
-
-    return !mm_is_made(p) ? NULL
-           : whole && batch_of(p) > 1
-               ? "U8 is of one product: each of a batch has its own sums"
+    return !mm_is_made(p)    ? NULL
            : p->sparse       ? "a sparse b is of S8 x S8"
            : p->work == NULL ? "no workspace for operands that are made"
                              : NULL;
 }
 
-/* Sums of bytes of n columns of b, which may lie there as rows. */
-static int plan_sums(struct mm *mm, const void *halves, const void *b, bool as_rows,
-                     uint32_t n, uint32_t k, unsigned cores, char why[MM_TEXT])
+/* Sums of bytes of n columns of b, which may lie there as rows, for each of the batch. */
+static int plan_sums(struct mm *mm, const struct mm_made *p, const void *b, bool as_rows,
+                     uint32_t n, unsigned cores, char why[MM_TEXT])
 {
     int err;
 
-    mm_init(mm, &(struct mm_shape){1, n, k, 1}, NULL);
-    mm_set_a(mm, halves, TYPE_S8, MM_ND, false, 0);
+    mm_init(mm, &(struct mm_shape){1, n, p->k, (uint32_t)batch_of(p)}, NULL);
+    mm_set_a(mm, in_work(p, rooms_of(p).halves), TYPE_S8, MM_ND, false, 0);
+    mm->a.product = 0; /* all have the same */
     mm_set_b(mm, b, TYPE_S8, MM_ND, as_rows, 0);
     err = mm_plan(mm, cores, MM_GENERAL, why);
     return err ? err : mm_check(mm, why);
@@ -129,16 +127,14 @@ static int plan_sums(struct mm *mm, const void *halves, const void *b, bool as_r
 
 int mm_plan_made(const struct mm_made *p, unsigned cores, char why[MM_TEXT])
 {
-    const void *halves = in_work(p, rooms_of(p).halves);
     struct mm_made made = mm_made(p);
     int err = 0;
 
     if (p->in == TYPE_U8) {
-        err =
-            plan_sums(&columns, halves, made.b, p->b_transposed, p->n, p->k, cores, why);
+        err = plan_sums(&columns, p, made.b, p->b_transposed, p->n, cores, why);
     }
     if (!err && p->in_b == TYPE_U8) {
-        err = plan_sums(&rows, halves, made.a, !p->a_transposed, p->m, p->k, cores, why);
+        err = plan_sums(&rows, p, made.a, !p->a_transposed, p->m, cores, why);
     }
     return err;
 }
@@ -163,8 +159,8 @@ static void begin_sums(const struct mm_made *p, const struct rooms *r)
     uint32_t both = p->in_b == TYPE_U8 ? 4 * HALF_OFFSET * HALF_OFFSET * p->k : 0;
 
     memset(in_work(p, r->halves), HALF_OFFSET, p->k);
-    for (uint32_t i = 0; p->in == TYPE_U8 && i < p->n; i++) {
-        bias[i] = (from ? from[i] : 0) + both;
+    for (uint64_t i = 0; p->in == TYPE_U8 && i < batch_of(p) * p->n; i++) {
+        bias[i] = (from ? from[i % p->n] : 0) + both;
     }
 }
 

@@ -7,8 +7,8 @@
  *     U8 as b    a x b = a x (b - 128) + 128 x (row sums of a)
  *
  * Sums are products with 64s. Those of columns are added twice to the bias, which the other
- * product then begins with; those of rows the Vector adds to what leaves L0C (finish.h). All of
- * it is exact modulo 2^32, as all sums of S8.
+ * product then begins with; those of rows the Vector adds to what leaves L0C (finish.h). Each
+ * product of a batch has its own. All of it is exact modulo 2^32, as all sums of S8.
  */
 #ifndef KERNELS_MM_MADE_H
 #define KERNELS_MM_MADE_H
@@ -23,6 +23,7 @@ struct mm_made {
     const void *a, *b, *bias;
     void *work;          /* mm_made_bytes() */
     const int32_t *rows; /* of what is made: half of what each row of c lacks, or NULL */
+    uint64_t bias_product; /* of what is made: elements from one of a batch to the next */
 };
 
 /* Whether operands are made planes; anything at all. */

@@ -239,7 +239,7 @@ uint64_t mm_fold(const struct mm *mm)
                          (uint64_t)(mm->scale_words != NULL) << 1 | (uint64_t)mm->scaled);
     sum = fold_in(sum, (uint64_t)s->m << 32 | s->n);
     sum = fold_in(sum, (uint64_t)s->k << 32 | s->batch << 8 | mm->parts);
-    sum = fold_in(fold_in(sum, mm->c_product), mm->scale_word);
+    sum = fold_in(fold_in(sum, mm->c_product ^ mm->bias_product << 32), mm->scale_word);
     sum = fold_in(sum, (uint64_t)mm->half << 32 | mm->ub_begin);
     sum = fold_in(sum, (uint64_t)bits_of(mm->act.slope) << 32 | bits_of(mm->act.limit));
     sum = fold_in(sum, (uint64_t)mm->ring.begin << 32 | mm->ring.bytes);

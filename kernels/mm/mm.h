@@ -145,6 +145,8 @@ struct mm {
     struct mm_shape shape;
     struct mm_operand a, b;
     const void *bias;
+    uint64_t
+        bias_product; /* elements from one of a batch to the next; 0: all have the same */
     enum type c_type;
     uint32_t c_pitch;   /* 0: n */
     uint64_t c_product; /* 0: m rows of c_pitch */
@@ -258,6 +260,8 @@ MUST_CHECK int mm_plan_checked(struct mm *mm, unsigned cores, enum mm_strategy s
  * object turned. Errors as of mm_plan(). */
 MUST_CHECK int mm_plan_as(struct mm *mm, const struct mm_tiling *tiling, unsigned cores,
                           char why[MM_TEXT]);
+/* Of so many cores those that have a share. */
+uint32_t mm_blocks(const struct mm *mm, unsigned cores);
 /* The tiling in words. */
 void mm_explain(const struct mm *mm, char text[MM_TEXT]);
 const char *mm_strategy_name(enum mm_strategy strategy);

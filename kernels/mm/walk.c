@@ -7,8 +7,6 @@
 #include "kernels/lib/share.h"
 #include "kernels/mm/inside.h"
 
-enum { EVEN = 8 /* tiles of a share, which one more does not make much later */ };
-
 /* Of the chip that k is cut for, a2's: what the bits of a result depend on is no other's. */
 enum {
     CORES = 24,
@@ -141,7 +139,7 @@ static uint32_t take_chain(struct mm *mm, unsigned share, unsigned shares)
 {
     uint32_t tiles = mm->rows * mm->cols, first = share;
 
-    if (tiles % shares == 0 || tiles >= EVEN * shares) {
+    if (tiles % shares == 0 || tiles >= MM_EVEN * shares) {
         first = (uint32_t)share_begin(tiles, 1, share, shares);
         mm->turn = (uint32_t)share_begin(tiles, 1, share + 1, shares);
         mm->jump = tiles - (mm->turn - first);
@@ -153,6 +151,13 @@ static uint32_t take_chain(struct mm *mm, unsigned share, unsigned shares)
         mm->next = (uint8_t)(SEM_CORE + (share + tiles) % shares);
     }
     return first;
+}
+
+uint32_t mm_blocks(const struct mm *mm, unsigned cores)
+{
+    uint32_t shares = mm->tiling.shares ? mm->tiling.shares : cores;
+
+    return mm_min(mm->tiles, mm_min(shares, cores));
 }
 
 uint32_t mm_tiles_from(const struct mm *mm, uint32_t first)

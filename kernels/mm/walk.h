@@ -11,7 +11,10 @@
 
 #include "kernels/mm/mm.h"
 
-enum { MM_SPARSE_K = 64 /* of a column block of a sparse b */ };
+enum {
+    MM_SPARSE_K = 64, /* of a column block of a sparse b */
+    MM_EVEN = 8,      /* tiles of a share, which one more does not make much later */
+};
 
 static inline uint32_t mm_min(uint32_t a, uint32_t b)
 {

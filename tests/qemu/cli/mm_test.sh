@@ -105,6 +105,8 @@ made floats_however_they_lie --profile ascend310 -- matmul_nt "${floats[@]}" + \
     matmul_tn "${floats[@]}" + matmul_batch --h 2 "${floats[@]}"
 made both_bytes --cores 3 -- matmul --m 150 --n 200 --k 90 --type u8,u8
 made both_bytes_of_smaller_tiles --cores 1 -- matmul_nt --m 880 --n 299 --k 39 --type u8,u8
+made bytes_of_a_batch --cores 5 -- \
+    matmul_batch --h 4 --m 35 --n 70 --k 90 --type u8,u8 --out u8 --scale 1e-3
 made half_of_b --cores 3 -- matmul_sparse --m 70 --n 150 --k 333 --repeat 3
 made half_of_b_without_the_command --profile ascend310 -- matmul_sparse --m 7 --n 15 --k 33
 made bytes --cores 3 -- matmul_nt --m 35 --n 70 --k 90 --type u8 --out u8 --scale 1e-3
@@ -114,6 +116,8 @@ tap_check mm/planes_without_a_cube_of_floats "$(
 salai --profile ascend910 -- matmul --m 4 --n 4 --k 4 --type f32 --data bits
 tap_check mm/refuses_floats_that_no_half_holds "$(has_status 2; one_line
     says err 'has no F32, and F16, which it has, ends at 65504')"
+[ -z "${FULL:-}" ] || tap_check mm/more_cores_are_never_slower \
+    "$(CORES='1 2 4 8 12 16 24 32' tools/bench-matmul sweep > "$log/out"; has_status_of $?)"
 refused gemv_of_rows 'strategy gemv wants m = 1' --m 4 --n 4 --k 4 --strategy gemv
 refused gemv_of_bytes_without_a_sign 'strategy gemv wants .* no Vector behind it' \
     --m 1 --n 4 --k 4 --type s8,u8 --strategy gemv

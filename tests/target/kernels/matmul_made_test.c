@@ -139,9 +139,47 @@ TEST(matmul_made, bytes_without_a_sign)
         }
         free(p.work);
     }
-    p.batch = 2;
-    CHECK_EQ(matmul(&p, &report), ERR_TYPE);
-    CHECK_STR(report.text, "U8 is of one product: each of a batch has its own sums");
+}
+
+/* Each of a batch has sums of its own, of columns and of rows, on any number of cores. */
+TEST(matmul_made, bytes_without_a_sign_of_a_batch)
+{
+    enum { BATCH = 5, ROWS = 20, COLUMNS = 70, INNER = 33 };
+    static const enum type types[][2] = {
+        {TYPE_U8, TYPE_S8}, {TYPE_U8, TYPE_U8}, {TYPE_S8, TYPE_U8}};
+    static uint8_t x[BATCH * ROWS * INNER], y[BATCH * INNER * COLUMNS];
+    static int32_t bias[COLUMNS], z[BATCH * ROWS * COLUMNS];
+    struct matmul p = {
+        .c = z, .m = ROWS, .n = COLUMNS, .k = INNER, .batch = BATCH, .out = TYPE_S32};
+
+    for (unsigned i = 0; i < sizeof(x); i++) {
+        x[i] = (uint8_t)(i * 37 + i / 256);
+    }
+    for (unsigned i = 0; i < sizeof(y); i++) {
+        y[i] = (uint8_t)(i * 101 + i / 128);
+    }
+    for (unsigned i = 0; i < COLUMNS; i++) {
+        bias[i] = (int32_t)(i * 1000003u);
+    }
+    for (unsigned way = 0; way < 3 * 8; way++) {
+        p.in = types[way / 8][0];
+        p.in_b = types[way / 8][1];
+        p.a_transposed = way & 1;
+        p.b_transposed = way & 2;
+        p.bias = way & 4 ? bias : NULL;
+        p.a = x;
+        p.b = y;
+        memset(z, 0x55, sizeof(z));
+        p.work = malloc(mm_made_bytes(matmul_asked(&p)));
+        CHECK_OK(matmul(&p, &report));
+        for (unsigned i = 0; i < BATCH * ROWS * COLUMNS; i += 3) {
+            unsigned product = i / (ROWS * COLUMNS), at = i % (ROWS * COLUMNS);
+            p.a = x + product * ROWS * INNER;
+            p.b = y + product * INNER * COLUMNS;
+            CHECK_EQ((uint32_t)z[i], matmul_ref(&p, at / COLUMNS, at % COLUMNS));
+        }
+        free(p.work);
+    }
 }
 
 /* Each product of a batch is a c of its own to the Vector, too. */

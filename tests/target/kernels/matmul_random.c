@@ -58,6 +58,7 @@ static void set_types(struct matmul *p)
     }
     p->in = whole[below(2)];
     p->in_b = whole[below(2)];
+    p->batch = 1 + below(2) * below(4);
     p->out = outs[below(4)];
     p->scale = (below(2) ? 1e-3f : -2e-4f) * (float)(1 + below(9));
     p->zero = (int32_t)below(100) - (p->out == TYPE_U8 ? 0 : 50);
@@ -98,7 +99,8 @@ static struct matmul make(void)
     p.bias = below(2) ? numbers(p.in == TYPE_F32 ? TYPE_F32 : TYPE_S32, p.n) : NULL;
     p.work = malloc(mm_made_bytes(matmul_asked(&p)) + 1);
     pruned = NULL;
-    if (p.in == TYPE_S8 && p.in_b == TYPE_S8 && p.scales == NULL && chip_has_sparse()) {
+    if (p.in == TYPE_S8 && p.in_b == TYPE_S8 && p.batch == 1 && p.scales == NULL &&
+        chip_has_sparse()) {
         pruned = (void *)(uintptr_t)p.b;
         p.b = malloc(mm_sparse_bytes(p.n, p.k));
         mm_sparse_pack(pruned, p.n, p.k, (void *)(uintptr_t)p.b);
