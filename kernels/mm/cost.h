@@ -25,7 +25,6 @@ struct mm_search {
     uint32_t parts, k;               /* of a part */
     uint32_t k_fractals;             /* cycles of the Cube for a fractal of c */
     bool any, found; /* the first one that is found is enough; there is one */
-    bool raw;        /* costs are as they are worked out: mm_cost() */
     uint64_t best;
     struct mm_tiling tiling;
 };
@@ -43,12 +42,13 @@ struct mm_candidate {
     const struct mm_side *a, *b;
     uint32_t rows, cols, tiles, rounds, chunks;
     uint32_t mt, nt, pieces, slices; /* of columns; of all of k */
-    uint64_t product, feed, chunk, out,
-        half_out; /* cycles of a chunk on M, MTE1, both; of a tile, of its last piece on FIX */
-    uint64_t a_bytes, b_bytes;                 /* of a chunk */
-    uint64_t a_work, b_work;                   /* its cycles, without a start: */
-    uint64_t a_start, b_start, a_next, b_next; /* of one waited for, behind another */
-    uint64_t first;                            /* until the Cube begins */
+};
+
+/* A load of a chunk: until it begins if it was waited for, behind another one; cycles of its
+ * bytes alone, by the rate of L2 that all have, by both. */
+struct mm_load {
+    uint32_t start, next;
+    uint64_t alone, l2, shared;
 };
 
 struct mm_rates mm_rates_of(const struct mm *mm);
@@ -57,8 +57,24 @@ uint32_t mm_cube_cycles(const struct mm *mm);
 /* That side of c which a, or b, has. */
 struct mm_side mm_side_of(const struct mm_search *s, const struct mm_operand *o,
                           uint32_t units);
-/* Cycles of the candidate from the first load to the last tile's way out; works out all that
- * it has from `product` on. */
+/* Of a chunk of k, the load of an operand while so many cores load. */
+struct mm_load mm_load_of(const struct mm_search *s, const struct mm_candidate *c,
+                          const struct mm_operand *o, uint32_t kt, uint32_t sharers);
+/* Cycles of a chunk of k in front of one of `next`, 0: of none; *behind: those that are left
+ * when the first piece of columns is ready. Until the first of them begins. */
+uint64_t mm_products_of(const struct mm_search *s, const struct mm_candidate *c,
+                        uint32_t kt, uint32_t next, uint64_t *behind);
+uint64_t mm_first_feed(const struct mm_search *s, const struct mm_candidate *c);
+/* Of a tile's way out, and of its last piece's. */
+uint64_t mm_outs_of(const struct mm_search *s, const struct mm_candidate *c,
+                    uint64_t *last);
+/* What all that have a tile wait for besides: core.c. */
+uint64_t mm_begin_of(const struct mm_search *s, const struct mm_candidate *c,
+                     bool script);
+uint64_t mm_chain_of(const struct mm_search *s, const struct mm_candidate *c);
+uint64_t mm_as_measured(const struct mm_search *s, const struct mm_candidate *c,
+                        uint64_t cycles);
+/* Cycles of the candidate from the first load to the last tile's way out. */
 uint64_t mm_cost(const struct mm_search *s, struct mm_candidate *c);
 /* A candidate takes at least so much, whose panels are a and b: what is worse than another is
  * not looked at closer. What is not decided yet is best: chunks of k if there are 0, pieces
@@ -69,8 +85,7 @@ enum { MM_SPLIT_CORES = 24 /* of the chip that k is cut for */ };
 
 enum mm_wanted {
     MM_CHEAPEST,
-    MM_CHEAPEST_RAW, /* by raw costs */
-    MM_ANY_RAW,      /* the first one that is found */
+    MM_ANY, /* the first one that is found */
 };
 
 /* The cheapest tiling of those that take less than `limit`, or any of them. */

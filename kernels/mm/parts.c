@@ -17,6 +17,8 @@ enum {
     SPLIT_K = 1024,       /* k that is worth to be cut */
     SPLIT_AREA = 1 << 18, /* elements of c, at most */
     FEW_ROUNDS = 16,      /* that may be more than others of fewer cores */
+    DOUBT = 24,           /* of costs of two ways to cut: so much of them, */
+    BEGIN = 24,           /* and so many cycles */
     LARGE_AREA = 1 << 25, /* elements of a large c, at the least, */
     LARGE = 32,           /* and tiles for each core */
     UNIT = 64,            /* elements that a share is a multiple of */
@@ -35,13 +37,12 @@ bool mm_may_split(const struct mm *mm)
            (mm->c_pitch == 0 || mm->c_pitch == s->n || mm_chained(mm, 2));
 }
 
-/* So many cores compute c in parts in less than `limit` cycles, which are raw: the measures of
- * what is worth it are for such. */
+/* So many cores compute c in parts in less than `limit` cycles. */
 static bool in_parts(const struct mm *mm, unsigned cores, uint32_t parts, uint64_t limit,
                      struct mm_search *s)
 {
     *s = mm_search_for(mm, cores, MM_GENERAL, parts, limit,
-                       cores == 1 && parts > 1 ? MM_ANY_RAW : MM_CHEAPEST_RAW);
+                       cores == 1 && parts > 1 ? MM_ANY : MM_CHEAPEST);
     return s->found;
 }
 
@@ -57,7 +58,7 @@ static uint64_t worth(const struct mm *mm, const struct mm_search *whole)
 {
     uint32_t tiles = tiles_of(mm, &whole->tiling);
 
-    return tiles < MM_SPLIT_CORES           ? whole->best * 6 / 7
+    return tiles < MM_SPLIT_CORES           ? whole->best * 10 / 11
            : tiles > MM_SPLIT_CORES * LARGE ? whole->best * 19 / 20
                                             : whole->best / 2;
 }
@@ -69,6 +70,7 @@ uint32_t mm_best_parts(const struct mm *mm, struct mm_search *best)
 {
     static const uint8_t tried[] = {MM_PARTS, 12, 8, 6, 4, 3, 2};
     uint64_t limit, alone = 0, area = (uint64_t)mm->shape.m * mm->shape.n;
+    uint64_t least = UINT64_MAX;
     struct mm_search s, one;
 
     best->found = false;
@@ -85,7 +87,8 @@ uint32_t mm_best_parts(const struct mm *mm, struct mm_search *best)
             alone = in_parts(mm, 1, 1, UINT64_MAX, &one) ? one.best * 5 / 4 + 1 : 1;
         }
         if (in_parts(mm, 1, tried[i], alone, &one)) {
-            limit = s.best + 1; /* of equal ones the fewest parts */
+            least = s.best < least ? s.best : least;
+            limit = least + least / (2 * DOUBT) + 1; /* of like ones the fewest parts */
             *best = s;
         }
     }
@@ -116,23 +119,32 @@ bool mm_fits_more(const struct mm *mm, unsigned cores, struct mm_search *s)
     return s->found && (cores == MM_SPLIT_CORES || (cores > MM_SPLIT_CORES && few));
 }
 
-/* Parts that go round more than once may be as soon done by fewer cores, which they fit better;
- * what takes a sixteenth more is as soon. So is, on more cores than the chip has that k is cut
- * for, what takes a thirtieth more there. */
+/* Whether the Cube's share of so many cores alone takes longer. */
+static bool hopeless(const struct mm *mm, unsigned cores, uint64_t limit)
+{
+    const struct mm_shape *x = &mm->shape;
+    uint64_t fractals = (uint64_t)mm_count(x->m, 16) * mm_count(x->n, 16) * x->batch;
+    uint64_t cycles = fractals * (x->k / mm_k_step(mm)) * mm_cube_cycles(mm);
+
+    return cycles / cores > limit;
+}
+
+/* More cores are taken where they gain more than costs may be wrong by; and parts that go round
+ * more than once may be as soon done by fewer cores, which they fit better: what takes a
+ * sixteenth more is as soon. */
 void mm_try_fewer(const struct mm *mm, unsigned cores, struct mm_search *s)
 {
-    static const uint8_t fewer[] = {MM_SPLIT_CORES, 16, 12, 8, 6, 4, 3, 2};
+    static const uint8_t fewer[] = {1, 2, 3, 4, 6, 8, 12, 16, MM_SPLIT_CORES};
     uint32_t rounds =
         s->found ? mm_count(tiles_of(mm, &s->tiling) * s->parts, cores) : FEW_ROUNDS + 1;
-    uint64_t limit = s->best + s->best / 16;
+    uint64_t limit = s->best + BEGIN + s->best / (s->parts > 1 ? 16 : DOUBT);
 
-    if (s->parts == 1 && cores > MM_SPLIT_CORES && rounds <= 2) {
-        fewer_take(mm, MM_SPLIT_CORES, s->best + s->best / 30, s);
+    if (rounds > FEW_ROUNDS || s->tiling.shares || (s->parts > 1 && rounds == 1)) {
+        return;
     }
-    for (unsigned i = 0;
-         s->parts > 1 && rounds > 1 && rounds <= FEW_ROUNDS && i < sizeof(fewer); i++) {
-        if (fewer[i] < cores && fewer_take(mm, fewer[i], limit, s)) {
-            limit = s->best;
+    for (unsigned i = 0; i < sizeof(fewer) && fewer[i] < cores; i++) {
+        if (!hopeless(mm, fewer[i], limit) && fewer_take(mm, fewer[i], limit, s)) {
+            return;
         }
     }
 }

@@ -86,12 +86,10 @@ static void try_chunk(struct mm_search *s, struct mm_candidate *c, uint32_t k)
 
     c->t.k = mm_up(k, unit);
     c->chunks = mm_count(s->k, c->t.k);
-    if (too_much(s, mm_cost_least(s, c))) {
-        return;
-    }
     slices = mm_count(c->t.k, most);
     c->t.slice = mm_up(mm_count(c->t.k, slices), unit);
-    if (slices <= PIPE_DEPTH / 2 - 1 && few(c, slices) && share_l1(s, c)) {
+    if (slices <= PIPE_DEPTH / 2 - 1 && few(c, slices) && share_l1(s, c) &&
+        !too_much(s, mm_cost_least(s, c))) {
         cycles = mm_cost(s, c);
         if (cycles < s->best) {
             s->found = true;
@@ -147,8 +145,7 @@ static bool size(const struct mm_search *s, struct mm_candidate *c, uint32_t fm,
     a = mm_l0a_slot(mm) * 8 / (c->t.m * s->bits) / unit * unit;
     b = mm_l0b_slot(mm) * 8 / (mm_up(c->t.columns, 16) * s->bits) / unit * unit;
     c->t.slice = mm_min(a, b);
-    return (!mm->tile_bytes || c->t.m * c->t.n * MM_SUM_BYTES <= mm->tile_bytes) &&
-           (mm_in_halves(&c->t) ? c->t.m * c->t.n : 2 * c->t.m * c->t.columns) *
+    return (mm_in_halves(&c->t) ? c->t.m * c->t.n : 2 * c->t.m * c->t.columns) *
                    MM_SUM_BYTES <=
                s->r.l0c_bytes &&
            (!mm->bias || c->t.columns * MM_BIAS_BYTES <= mm_bt_slot(mm)) &&
@@ -276,10 +273,13 @@ static void search(struct mm_search *s)
     struct mm_side a[FRACTALS], b[FRACTALS];
     unsigned rows = sides(s, &mm->a, mm_count(mm->shape.m, s->unit_m), a);
     unsigned cols = sides(s, &mm->b, mm_count(mm->shape.n, s->unit_n), b);
+    uint32_t most = mm->tile_bytes ? mm->tile_bytes : UINT32_MAX;
 
     for (unsigned i = 0; i < rows; i++) {
         for (unsigned j = 0; j < cols; j++) {
-            try_tile(s, &a[i], &b[j]);
+            if (a[i].most * b[j].most * MM_SUM_BYTES <= most) {
+                try_tile(s, &a[i], &b[j]);
+            }
         }
     }
 }
@@ -295,7 +295,8 @@ static struct mm_search search_of(const struct mm *mm, unsigned cores, uint32_t 
                           .unit_m = mm_unit_m(mm),
                           .unit_n = mm_unit_n(mm),
                           .unit_k = mm_unit_k(mm),
-                          .parts = parts};
+                          .parts = parts,
+                          .best = UINT64_MAX};
 
     s.k = mm_min(mm->shape.k, mm_part_k(mm, parts));
     s.k_fractals = s.k / mm_k_step(mm) * mm_cube_cycles(mm);
@@ -309,8 +310,7 @@ struct mm_search mm_search_for(const struct mm *mm, unsigned cores,
     struct mm_search s = search_of(mm, cores, parts);
 
     s.strategy = strategy;
-    s.any = wanted == MM_ANY_RAW;
-    s.raw = wanted != MM_CHEAPEST;
+    s.any = wanted == MM_ANY;
     s.best = limit;
     search(&s);
     s.tiling.parts = parts;
@@ -388,13 +388,14 @@ static struct mm_search best_of(struct mm *mm, unsigned cores, enum mm_strategy 
         s.found = false;
     } else if (parts != s.parts || !mm_fits_more(mm, cores, &s)) {
         s = mm_search_for(mm, cores, strategy, parts, UINT64_MAX, MM_CHEAPEST);
-        mm_try_fewer(mm, cores, &s);
     }
+    mm_try_fewer(mm, cores, &s);
     if (may_turn(mm, strategy)) {
         mm_turn(&turned);
         t = mm_search_for(&turned, cores, strategy, parts, s.found ? s.best : UINT64_MAX,
                           MM_CHEAPEST);
         if (t.found) {
+            mm_try_fewer(&turned, cores, &t);
             *mm = turned;
             s = t;
         }

@@ -10,8 +10,11 @@
 #include <string.h>
 
 #include "hal/hint.h"
+#include "kernels/mm/cost.h"
 #include "kernels/mm/inside.h"
 #include "kernels/mm/room.h"
+
+enum { PACE = 240 /* instructions from a block to the next, nearly all of them */ };
 
 static void take_bases(const struct mm *mm, void *c, uint64_t bases[MM_BASES])
 {
@@ -296,6 +299,25 @@ static void push(struct mm_script *s)
     }
 }
 
+/* Parts of k are cut for blocks that begin so far apart. Where the hart comes round sooner, since
+ * the chip has more cores than have a share, all would load at one time, and those whose sums
+ * are wanted first have theirs later: it waits. */
+static void keep_pace(const struct mm *mm)
+{
+    unsigned cores = chip_cores(), blocks = mm_min(task_blocks(), mm->tiles);
+
+    if (mm->tiling.shares) {
+        blocks = mm_min(blocks, mm->tiling.shares);
+    }
+    if (cores <= MM_SPLIT_CORES || blocks > MM_SPLIT_CORES ||
+        !mm_chained(mm, mm->parts)) {
+        return;
+    }
+    for (unsigned i = PACE * (cores - MM_SPLIT_CORES) / MM_SPLIT_CORES / 2; i; i--) {
+        __asm__ volatile("" : "+r"(i));
+    }
+}
+
 bool mm_script_play(const struct mm *mm, void *c)
 {
     struct mm_script *s = mm_script_of(task_core(), mm->folded);
@@ -306,6 +328,7 @@ bool mm_script_play(const struct mm *mm, void *c)
     if (!lies_there(s, mm, c)) {
         move_to(s, mm, c);
     }
+    keep_pace(mm);
     push(s);
     (void)!task_wait_room(PIPE_FIX, PIPE_DEPTH,
                           SCHED_FOREVER); /* the others have ended */

@@ -32,6 +32,8 @@ uint32_t product_times(const struct product *p)
     return n;
 }
 
+enum { RECORDS = 1300 /* instructions of the hart for a share that is not kept yet */ };
+
 /* A row of c may also be computed as a column; k may be cut where c has few tiles, if its parts
  * can be added in their order, so that bits are the same for any number of cores. */
 static int choose_tiling(struct product *p, unsigned cores, char why[MM_TEXT])
@@ -69,7 +71,7 @@ static int plan_alone(struct tile_plan *t, unsigned cores, struct tile_error *er
     }
     product_lines(t->p, p->k);
     t->cores = cores < p->mm.tiles ? cores : p->mm.tiles;
-    t->predicted.span = p->mm.tiling.cycles * product_times(p);
+    t->predicted.span = p->mm.tiling.cycles * product_times(p) + RECORDS;
     return 0;
 }
 

@@ -200,6 +200,25 @@ static int bench_swept(void)
     return err ? RUN_FAULT : RUN_OK;
 }
 
+static void set_shape(struct product *p, char **numbers)
+{
+    p->m = (uint32_t)strtoul(numbers[0], NULL, 0);
+    p->n = (uint32_t)strtoul(numbers[1], NULL, 0);
+    p->k = (uint32_t)strtoul(numbers[2], NULL, 0);
+}
+
+static int bench_list(char **numbers, int n)
+{
+    struct product p = {.batch = 1, .in = TYPE_F16, .out = TYPE_F32, .bar = 0};
+    int err = 0;
+
+    for (int i = 0; i + 2 < n && !err; i += 3) {
+        set_shape(&p, numbers + i);
+        err = bench(&p);
+    }
+    return err ? RUN_FAULT : RUN_OK;
+}
+
 static int bench_mm(int argc, char **argv)
 {
     struct product p = {.batch = 1, .in = TYPE_F16, .out = TYPE_F32, .bar = 0};
@@ -209,10 +228,11 @@ static int bench_mm(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "sweep") == 0) {
         return bench_swept();
     }
+    if (argc > 4 && strcmp(argv[1], "list") == 0) {
+        return bench_list(argv + 2, argc - 2);
+    }
     if (argc >= 4) {
-        p.m = (uint32_t)strtoul(argv[1], NULL, 0);
-        p.n = (uint32_t)strtoul(argv[2], NULL, 0);
-        p.k = (uint32_t)strtoul(argv[3], NULL, 0);
+        set_shape(&p, argv + 1);
         p.batch = argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 0) : 1;
         if (argc > 5 && strcmp(argv[5], "s8") == 0) {
             p.in = TYPE_S8;
@@ -229,5 +249,5 @@ static int bench_mm(int argc, char **argv)
     return RUN_OK;
 }
 
-COMMAND(benchmm, "[sweep | M N K [BATCH [s8|any]]]",
+COMMAND(benchmm, "[sweep | list [M N K]... | M N K [BATCH [s8|any]]]",
         "cycles of products beside their limits", bench_mm);

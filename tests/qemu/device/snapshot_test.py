@@ -210,7 +210,7 @@ def backwards(args, who, quiet, mode):
     go_to("sched_run")
     gdb.execute("delete")
     gdb.execute("finish")  # the end of the kernel
-    end = here()
+    end, stop = here(), number("$pc")
     gdb.execute("stepi 5")
     gdb.execute("reverse-stepi 5")
     same(here(), end, f"replay/{who}_reverse_stepi")
@@ -225,6 +225,8 @@ def backwards(args, who, quiet, mode):
     gdb.execute("continue")
     same(here(), last, f"replay/{who}_continue_comes_back")
     gdb.execute("delete")
+    gdb.execute(f"tbreak *{stop}")
+    gdb.execute("continue")
     gdb.execute("break *$wfi")
     gdb.execute("break *($wfi + 4)")
     gdb.execute("reverse-continue")  # to the last sleep

@@ -153,7 +153,7 @@ def commands():
           r"^  posts +sem 1$")
     go_to("irq_wait")
     shows("queue_names_semaphores_as_the_source", npu("queue MTE2"),
-          r"waits sem 0 MM_A_FREE posts sem 1 MM_A_FULL\n")
+          r"waits sem 2 MM_B_FREE posts sem 3 MM_B_FULL\n")
     over(process)
 
 
