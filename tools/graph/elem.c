@@ -78,6 +78,11 @@ unsigned elem_bits(enum elem type)
     return elems[type].bits ? elems[type].bits : 8u * elems[type].bytes;
 }
 
+int64_t elem_least(enum elem type)
+{
+    return elems[type].is_signed ? -elem_numbers(type) / 2 : 0;
+}
+
 enum elem elem_file(enum elem type)
 {
     return !elem_is_small(type) ? type : elems[type].is_signed ? ELEM_I8 : ELEM_U8;

@@ -363,15 +363,24 @@ static void cast_shape(struct graph *g, struct node *n)
     tensor_is(g, n, 0, to, &node_in(g, n, 0)->shape);
 }
 
+/* Before opset 25 ONNX's own results of floats that are too large were the nearest there is. */
+static bool nearest(const struct graph *g, enum elem from, enum elem to)
+{
+    return g->opset < 25 && elem_is_float(from) && elem_is_small(to) && !elem_is_bits(to);
+}
+
 static void cast_values(struct graph *g, struct node *n)
 {
     double *to = tensor_values(n->out[0]);
     enum elem from = n->in[0]->type, type = n->out[0]->type;
     bool saturate = node_int(n, "saturate", 1) != 0;
 
-    (void)g;
     for (int64_t i = 0; i < tensor_count(n->out[0]); i++) {
         double x = n->in[0]->value[i]; /* rounded to the type behind this */
+        if (nearest(g, from, type)) {
+            x = fmin(fmax(x, (double)elem_least(type)),
+                     (double)(elem_least(type) + elem_numbers(type) - 1));
+        }
         x = elem_is_bits(from) ? small_value(from, x) : x;
         to[i] = elem_is_bits(type) ? small_bits(type, x, saturate) : x;
     }
@@ -380,8 +389,7 @@ static void cast_values(struct graph *g, struct node *n)
 /* What a cast to few bits leaves of a whole number. */
 static const char *few_bits(struct program *p, enum elem type, const char *x)
 {
-    int size = 1 << elem_bits(type),
-        first = elem_round(type, size - 1) < 0 ? size / 2 : 0;
+    int size = (int)elem_numbers(type), first = (int)-elem_least(type);
 
     x = program_line(p, graph_text("f32(%s) + %d", x, first));
     return graph_text("%s - floor(%s / %d) * %d - %d", x, x, size, size, first);
@@ -397,7 +405,11 @@ static const char *kept_bits(struct program *p, enum elem from, enum elem to,
         return x;
     }
     if (elem_is_small(to)) {
-        return few_bits(p, to, x);
+        int64_t least = elem_least(to);
+        return nearest(p->e->g, from, to)
+                   ? graph_text("clip(%s, %lld, %lld)", x, (long long)least,
+                                (long long)(least + elem_numbers(to) - 1))
+                   : few_bits(p, to, x);
     }
     if (to == ELEM_U16) {
         return lower_half(p, x);

@@ -290,6 +290,12 @@ bool elem_is_small(enum elem type);
 bool elem_is_bits(enum elem type);
 /* Bits of one in a model's file. */
 unsigned elem_bits(enum elem type);
+/* The least whole number of one of up to 32 bits; how many it has. */
+int64_t elem_least(enum elem type);
+static inline int64_t elem_numbers(enum elem type)
+{
+    return INT64_C(1) << elem_bits(type);
+}
 /* The type that files of NumPy's and the machine have for it: int8 for int4. */
 enum elem elem_file(enum elem type);
 /* The whole number that x is, towards 0; the nearest that there is, 0 for NaN. */

@@ -74,10 +74,9 @@ static void quantise_shape(struct graph *g, struct node *n)
 
 static const char *range_of(enum elem type, const char *expr)
 {
-    int size = 1 << elem_bits(type),
-        least = elem_round(type, size - 1) < 0 ? -size / 2 : 0;
+    long long least = elem_least(type), most = least + elem_numbers(type) - 1;
 
-    return graph_text("clip(%s, %d, %d)", expr, least, least + size - 1);
+    return graph_text("clip(%s, %lld, %lld)", expr, least, most);
 }
 
 static void quantise_emit(struct emit *e, struct node *n)
