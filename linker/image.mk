@@ -24,7 +24,7 @@ LD_newlib   := -nostdlib -L$(B)/newlib/lib -Wl,--start-group -lc -lm -lgcc -Wl,-
     %/hal/fault.c.o %/console.c.o %/report.c.o %/measure.c.o %/tque.c.o %/stack.c.o \
     %_build.c.o %explain.c.o %/tile/spill.c.o %/tile/rows.c.o %/lib/f16.c.o %/lib/near.c.o \
     $(patsubst %,\%/tile/%.c.o,bind build conv_text describe expr kernel lex script) \
-    $(patsubst %,\%/tile/%.c.o,bulk cut draft functions join pieces plan search) \
+    $(patsubst %,\%/tile/%.c.o,bulk cut draft functions join pieces plan) \
     $(patsubst %,\%/tile/%.c.o,signature stages text tile_cmd work) \
     $(patsubst %,\%/tile/%.c.o,loop_form loop_once loop_cube loop_input loop_mask) \
     $(patsubst %,$(B)/fw-%/kernels/cli/%.o,picolibc newlib): \

@@ -93,8 +93,10 @@ static uint64_t load_cycles(uint64_t bytes)
 {
     uint32_t rate = chip_cost(COST_GM_L1_RATE);
 
-    return cost_cycles(chip_cost(COST_GM_L1_FIXED), bytes, rate,
-                       cost_gm_rows(1, bytes, chip_cost(COST_GM_ROW_BYTES), rate));
+    return bytes == 0
+               ? 0
+               : cost_cycles(chip_cost(COST_GM_L1_FIXED), bytes, rate,
+                             cost_gm_rows(1, bytes, chip_cost(COST_GM_ROW_BYTES), rate));
 }
 
 static uint64_t move_cycles(uint64_t bytes)

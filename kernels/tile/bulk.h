@@ -15,7 +15,8 @@
 
 enum {
     BULK_MOST = UINT8_MAX, /* of a way: as many tiles as L1 holds twice */
-    BULK_SLOTS = 2         /* loads in L1 */
+    BULK_SLOTS = 2,        /* loads in L1 */
+    BULK_WORTH = 8000      /* cycles: what takes no longer has not many tiles to bring */
 };
 
 /* Gives a way with `bulk` its semaphores, and instead of BULK_MOST a number. NULL, or why it

@@ -353,10 +353,12 @@ static void consider_elements(struct search *s, struct way w)
         w.ring = s->wanted.ring ? s->wanted.ring : 2;
         w.single = s->p->k->n_params > 1;
         consider_flat(s, w);
-        w.bulk = BULK_MOST;
-        consider_flat(s, w);
-        w.single = false;
-        consider_flat(s, w);
+        if (s->best[0].cycles.span > BULK_WORTH) {
+            w.bulk = BULK_MOST;
+            consider_flat(s, w);
+            w.single = false;
+            consider_flat(s, w);
+        }
     }
 }
 
@@ -398,10 +400,10 @@ static void search(struct search *s)
             }
         }
     }
-    if (!flat && is_by_mte2(s)) {
+    if (!flat && is_by_mte2(s) && s->best[0].cycles.span > BULK_WORTH) {
         w = s->best[0].way;
         w.bulk = BULK_MOST;
-        consider_pitches(s, w);
+        consider(s, &w);
     }
     if (s->n_best && !s->quick) {
         consider_others(s);

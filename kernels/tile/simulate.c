@@ -26,6 +26,7 @@ struct simulation {
     struct tile_costs costs;
     unsigned ring;
     uint64_t load[VARIANTS][TILE_PARAMS], store[VARIANTS][TILE_RESULTS];
+    uint64_t load_all[VARIANTS];
     struct segment segment[PLAN_RING][PLAN_SYNCS];
     uint64_t rest[PLAN_RING];              /* behind the last segment */
     uint64_t posted[PLAN_SEMS][PLAN_RING]; /* when, by position */
@@ -97,10 +98,23 @@ static void bring(struct simulation *s, uint64_t number)
     if (number % b->tiles == 0) {
         uint64_t cycles = number / b->tiles < b->whole ? b->load : b->rest;
         s->mte2 = later(s->mte2, s->l1_free[slot]) + cycles;
-        s->busy_in += cycles;
         s->l1_full[slot] = s->mte2;
     }
     s->mte1 = later(s->mte1, s->l1_full[slot]);
+}
+
+/* Loads of a tile, or its moves, by a pipe that is free at `in`: when it is again. */
+static inline uint64_t load(struct simulation *s, uint64_t in, unsigned position,
+                            unsigned variant)
+{
+    const struct order *o = s->o;
+
+    for (unsigned l = 0; l < o->n_loads; l++) {
+        in = o->load_free[l] ? later(in, *posted(s, o->load_free[l], position)) : in;
+        in += s->load[variant][l];
+        *posted(s, o->load_full[l], position) = in;
+    }
+    return in;
 }
 
 /* Tile `number` of the core. */
@@ -108,21 +122,16 @@ static void tile(struct simulation *s, uint64_t number, unsigned variant)
 {
     const struct order *o = s->o;
     unsigned position = (unsigned)(number % s->ring);
-    uint64_t *in = s->bulk.tiles ? &s->mte1 : &s->mte2;
 
     s->hart += s->hart_tile;
     s->mte2 = later(s->mte2, s->hart - s->hart_tile);
-    if (s->bulk.tiles) {
+    if (s->bulk.tiles == 0) {
+        s->mte2 = load(s, s->mte2, position, variant);
+        s->busy_in += s->load_all[variant];
+    } else {
         bring(s, number);
-    }
-    for (unsigned l = 0; l < o->n_loads; l++) {
-        *in = o->load_free[l] ? later(*in, *posted(s, o->load_free[l], position)) : *in;
-        *in += s->load[variant][l];
-        s->busy_in += s->bulk.tiles ? 0 : s->load[variant][l];
-        *posted(s, o->load_full[l], position) = *in;
-    }
-    if (s->bulk.tiles) {
-        s->l1_free[number / s->bulk.tiles % BULK_SLOTS] = *in;
+        s->mte1 = load(s, s->mte1, position, variant);
+        s->l1_free[number / s->bulk.tiles % BULK_SLOTS] = s->mte1;
     }
     s->v = later(s->v, s->hart - s->hart_tile / 2);
     for (unsigned i = 0; i < o->n_syncs; i++) {
@@ -195,6 +204,9 @@ static void costs_of_variant(struct simulation *s, const struct emit *e,
                                   &(struct transfer){&e->p->k->param[b->load - 1], false,
                                                      (uint8_t)variant, 0});
     }
+    for (unsigned l = 0; l < s->o->n_loads; l++) {
+        s->load_all[variant] += s->load[variant][l];
+    }
     for (unsigned t = 0; t < s->o->n_stores; t++) {
         const struct buffer *b = &e->buffer[s->o->store[t] - 1];
         s->store[variant][t] =
@@ -250,6 +262,7 @@ struct tile_cycles simulate(const struct emit *e, const struct order *o,
     preamble(&s, e, loops);
     if (e->w->bulk) {
         bulk_cycles(&s.bulk, e, o, loops, share);
+        s.busy_in += s.bulk.whole * s.bulk.load + s.bulk.rest;
     }
     for (unsigned variant = 0; variant < VARIANTS; variant++) {
         uint64_t tiles = loops_tiles(loops, share, variant, NULL);
