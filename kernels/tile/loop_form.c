@@ -46,21 +46,31 @@ static int check_factor(const struct loop_form *f, tile_value v, struct tile_err
     return 0;
 }
 
-/* The largest of q's rows; where a result is of rows alone, its last one, whose elements lie side
- * by side. */
+/* Whether neighbours along a dimension lie side by side in a result. */
+static bool lies_beside(const struct loop_form *f, unsigned dim)
+{
+    bool beside = false;
+
+    for (unsigned r = 0; r < f->k->n_results && f->k->dim[dim].size > 1; r++) {
+        const struct tile_tensor *t = &f->k->result[r].tensor;
+        beside = beside || program_dim_stride(f->k, t, dim) == 1;
+    }
+    return beside;
+}
+
+/* The largest of q's rows; or, where a result is of rows alone, the one that lies so in it. */
 static uint8_t find_lanes(const struct loop_form *f, tile_dims rows)
 {
     const struct tile_tensor *q = &f->k->param[f->q];
     uint8_t lanes = TILE_NO_DIM;
-    bool wide = true;
 
-    for (unsigned r = 0; r < f->k->n_results; r++) {
-        wide = wide && f->k->result[r].tensor.rank >= q->rank;
-    }
     for (unsigned i = 0; i < q->rank; i++) {
         uint8_t d = q->dim[i];
         bool larger = lanes == TILE_NO_DIM || f->k->dim[d].size >= f->k->dim[lanes].size;
-        lanes = has(rows, d) && (larger || !wide) ? d : lanes;
+        if (has(rows, d) && lies_beside(f, d)) {
+            return d;
+        }
+        lanes = has(rows, d) && larger ? d : lanes;
     }
     return lanes;
 }

@@ -43,8 +43,11 @@ static int choose_tiling(struct product *p, unsigned cores, char why[MM_TEXT])
 
     if (p->said) {
         err = err ? err : mm_plan_as(&p->mm, p->said, cores, why);
-        return !err && p->mm.parts > 1 && !mm_chained(&p->mm, p->mm.parts) ? ERR_ARG
-                                                                           : err;
+        if (!err && p->mm.parts > 1 && !mm_chained(&p->mm, p->mm.parts)) {
+            snprintf(why, MM_TEXT, "tiling: parts of k are for sums of F32");
+            err = ERR_ARG;
+        }
+        return err;
     }
     p->mm.adds = product_times(p) == 1 && !p->k->result[0].adds;
     err = err ? err : mm_plan(&p->mm, cores, MM_AUTO, why);

@@ -159,6 +159,10 @@ TEST_SHAPES(tile_loop, other_sums)
                   "  a = max(a, max(s, n))\n  b = min(b, min(s * 2, n))\n end\n"
                   " most = a\n least = b\n",
                   (struct shape){.m = 70, .n = 250, .k = 5});
+    check_program("kernel t(q: f16[m, b, k], k0: f16[2, n, k]) -> y: f32[2, m, b]\n"
+                  " loop n carry a = 0[2, m, b]\n"
+                  "  a = a + sum(dot(q, k0, k), n)\n end\n y = a\n",
+                  (struct shape){.b = 3, .m = 5, .n = 20, .k = 4});
 }
 
 /* Operands that are no factors: of keys, of rows and keys, of each batch or of all. */

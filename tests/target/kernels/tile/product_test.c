@@ -220,6 +220,10 @@ TEST(tile_product, tiles_that_cannot_be)
         check_refused(text, (struct shape){.m = 35, .n = 50, .k = 70}, 2, 8,
                       wrong[i].why);
     }
+    check_refused("kernel p(a: s8[m, k], b: s8[k, n]) -> c: s32[m, n]\n"
+                  " c = a @ b\nschedule layout m32n32k64p2\n",
+                  (struct shape){.m = 35, .n = 50, .k = 2048}, 2, 8,
+                  "product: tiling: parts of k are for sums of F32");
     check_refused("kernel p(a: f16[m, k], b: f16[k, n]) -> c: f32[m, n]\n"
                   " c = a @ b\nschedule layout m16n16k16z\n",
                   (struct shape){.m = 35, .n = 50, .k = 70}, 3, 10,
