@@ -44,4 +44,13 @@ tap_check bars/depthwise_115_percent_of_its_windows \
 # The launches' bars are cycles of v1, as in tools/bench.
 salai --timing v1 --image "$TEST_IMAGE" -- bench
 tap_check bars/switch_85_issue_40_wait_8_instructions "$(has_status 0)"
+# Tables and verdicts are of runs that ended well.
+tap_check bars/no_verdict_without_a_run "$(
+    export PROFILE=none PROFILES=none
+    for table in bench-ops bench-matmul "bench-matmul sweep"; do
+        read -r tool how <<< "$table"
+        ! "$root/tools/$tool" ${how:+"$how"} > "$log/out" 2> "$log/err" ||
+            echo "$table: status 0: $(tail -n 1 "$log/out")"
+        says err 'profile=none: a2, ascend910'
+    done)"
 tap_done
