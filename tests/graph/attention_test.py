@@ -144,6 +144,24 @@ def of_float32():
 
 
 @test
+def all_that_a_row_sees_is_hidden():
+    """By another mask than the one that hides what comes later: that is not left out then."""
+    m, many, low = Many(), 640, np.float32(-3e38)
+    first = np.zeros((B, 1, 1, many), np.float32)
+    first[0, ..., :9] = first[0, ..., 300:] = low
+    later = np.where(np.tri(S, many), 0, low).astype(np.float32)
+    m.inputs.update({"first": first, "bits": first == 0})
+    m.constants.update({"later": later, "never": np.where(later, -INF, 0).astype(np.float32),
+                        "low": np.float32(-1e9)})
+    m.add("added", lambda a, b: m.node("Add", m.node("Add", m.plain(a, b) + " later") + " first"),
+          keys=many, bias=later.astype(float) + first)
+    m.add("chosen", lambda a, b: m.node("Where", "bits " + m.node(
+        "Add", m.plain(a, b) + " never") + " low"),
+          keys=many, bias=np.where(first, -1e30, np.where(later, -INF, 0)))
+    return m.checked(2e-6, [])
+
+
+@test
 def of_float16():
     return several(Many(True)).checked(2e-3, ["as a loop"])
 

@@ -369,19 +369,26 @@ static bool settled(struct attention *a, struct match *m)
            a->v.axes.n <= GRAPH_RANK;
 }
 
-/* A constant that hides the keys behind a row's number, and adds 0 to the others. */
+/* A constant that hides the keys behind a row's number, and adds 0 to the others; where there is
+ * another mask, which may hide all that a row sees, hides them from that, too. */
 static bool is_causal(const struct attention *a, const struct mask *m)
 {
     const struct axes_list *l = &m->x.axes;
     int64_t keys = a->keys, count = tensor_count(m->x.t);
+    double hidden = a->n_masks == 1 ? HIDDEN : -INFINITY;
 
+    for (const struct mask *by = m + 1; by < a->mask + a->n_masks; by++) {
+        if (by->how != MASK_ADD && by->number != -INFINITY) {
+            return false;
+        }
+    }
     if (m->how != MASK_ADD || !m->x.t->value || l->n != 2 || l->id[1] != a->t ||
         count == 0) {
         return false;
     }
     for (int64_t i = 0; i < count; i++) {
         double v = m->x.t->value[i];
-        if (i % keys <= i / keys ? v != 0 : !(v <= HIDDEN)) {
+        if (i % keys <= i / keys ? v != 0 : !(v <= hidden)) {
             return false;
         }
     }
