@@ -161,16 +161,18 @@ def far_and_near():
 @test
 def powers():
     """Whole ones of numbers below 0, also such as a run tells; of whole numbers exactly."""
-    x = number([-2, -2, -2, -0.5, 0, 0, 4, -1, 3, 1.5])
-    y = number([2, 3, -1, -2, 0, 2, 0.5, 5, 0, -2.5])
+    x = number([-2, -2, -2, -0.5, 0, 0, 4, -1, 3, 1.5, 1, -1])
+    y = number([2, 3, -1, -2, 0, 2, 0.5, 5, 0, -2.5, np.inf, -np.inf])
     q, e = np.array([-2, -3, 5001, 5, -7, 0]), np.array([3, 2, 2, 0, 11, 1])
+    r, f = np.array([4, 27, 3, -3, 2, 0, -1, 7]), number([.5, 1 / 3, 2.5, 3, -1, 64, -65, 2])
     return checked(
         [("Pow", "x y", "z", np.power(x.astype(float), y)), ("Pow", "x c", "u", x ** 3.),
          ("Pow", "h two", "v", x ** 2.), ("Pow", "x list", "w", np.where(x, x ** 2., 0))],
         {"x": x, "y": y, "h": x.astype(np.float16)},
-        {"c": number(3), "two": np.float16(2), "list": np.full(10, 2, np.float32)}, bound=1e-6) + \
-        checked([("Pow", "q e", "p", q ** e), ("Pow", "q two", "s", q * q)], {"q": q, "e": e},
-                {"two": np.int64(2)}, bound=0)
+        {"c": number(3), "two": np.float16(2), "list": np.full(12, 2, np.float32)}, bound=1e-6) + \
+        checked([("Pow", "q e", "p", q ** e), ("Pow", "q two", "s", q * q),
+                 ("Pow", "q g", "u", q * q), ("Pow", "r f", "t", [2, 3, 15, -27, 0, 0, -1, 49])],
+                {"q": q, "e": e, "r": r, "f": f}, {"two": np.int64(2), "g": number(2)}, bound=0)
 
 
 @test
@@ -202,7 +204,7 @@ def left_out():
     x, u, a, b = noise(2, 3, 4), noise(1, 2, 3), noise(5, 3), noise(5, 4)
     put, at = x.copy(), whole([[[0, 1, 2], [2, 0, 1]]])
     np.put_along_axis(put[:1, :, :3], at, u, 1)
-    y = number([5.3, -5.3, 7, 1e6])
+    y, far = number([5.3, -5.3, 7, 1e6]), number([5, -5, 1, 3e36])
     return checked(
         [("Clip", "x  hi", "top", np.minimum(x, number(0.3))), ("Clip", "x lo ", "low",
                                                                 np.maximum(x, number(-0.2))),
@@ -211,9 +213,11 @@ def left_out():
          ("Gemm", "a b three", "more", a.T @ b + 3, {"transA": 1}),
          ("Dropout", "x", "same mask", (x, np.ones_like(x))),
          ("ScatterElements", "x at u", "put", put, {"axis": 1}),
-         ("Mod", "y z", "rest", np.fmod(y, number([2, 2, -3, 0.7])), {"fmod": 1})],
-        {"x": x, "u": u, "a": a, "b": b, "y": y, "z": number([2, 2, -3, 0.7])},
-        {"hi": number(0.3), "lo": number(-0.2), "three": number(3), "at": at})
+         ("Mod", "y z", "rest", np.fmod(y, number([2, 2, -3, 0.7])), {"fmod": 1}),
+         ("Mod", "far end", "whole", [5, -5, 1, 0], {"fmod": 1})],
+        {"x": x, "u": u, "a": a, "b": b, "y": y, "z": number([2, 2, -3, 0.7]), "far": far},
+        {"hi": number(0.3), "lo": number(-0.2), "three": number(3), "at": at,
+         "end": number([np.inf, -np.inf, 1e36, 1.5e36])})
 
 
 @full

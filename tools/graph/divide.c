@@ -95,12 +95,20 @@ static const char *product_rest(struct program *p, const char *x, const char *y,
 }
 
 /* The rest of x / y, which the quotient's rounding may have made one y too large or small: exact
- * up to quotients of 2^24. Of the sign of x, or of y. */
+ * up to quotients of 2^24. Of the sign of x, or of y. Of numbers so large or small that a product
+ * of them overflows or loses digits, times a power of two; x itself where y is larger, which may
+ * be infinite. */
 static const char *rest_of(struct program *p, const char *x, const char *y, bool of_x)
 {
-    const char *q = program_line(p, graph_text("trunc(%s / %s)", x, y)), *product, *r;
-    const char *size = program_line(p, graph_text("abs(%s)", y));
+    const char *given[] = {x, y}, *by, *q, *product, *r, *size;
 
+    by = graph_text("where(abs(%s) < %.9g, %.9g, 1.0)", x, 0x1p-60, 0x1p60);
+    by = program_line(
+        p, graph_text("where(abs(%s) > %.9g, %.9g, %s)", x, 0x1p100, 0x1p-24, by));
+    x = program_line(p, graph_text("%s * %s", x, by));
+    y = program_line(p, graph_text("%s * %s", y, by));
+    q = program_line(p, graph_text("trunc(%s / %s)", x, y));
+    size = program_line(p, graph_text("abs(%s)", y));
     product = program_line(p, graph_text("%s * %s", q, y));
     r = product_rest(p, q, y, product);
     r = program_line(p, graph_text("(%s - %s) - %s", x, product, r));
@@ -108,7 +116,10 @@ static const char *rest_of(struct program *p, const char *x, const char *y, bool
     r = program_line(p, graph_text("%s * %s", r, x)); /* from -y to 2 y */
     r = program_line(p, graph_text("where(%s >= %s, %s - %s, %s)", r, size, r, size, r));
     r = program_line(p, graph_text("where(%s < 0, %s + %s, %s)", r, r, size, r));
-    r = program_line(p, graph_text("%s * %s", r, x));
+    r = program_line(p, graph_text("%s * %s / %s", r, x, by));
+    x = given[0];
+    y = given[1];
+    r = program_line(p, graph_text("where(abs(%s) < abs(%s), %s, %s)", x, y, x, r));
     return of_x ? r
                 : graph_text("where(and(%s != 0, xor(%s < 0, %s < 0)), %s + %s, %s)", r,
                              r, y, r, y, r);
@@ -164,7 +175,8 @@ static const char *float_power(struct program *p, const char *x, const char *y)
 
     x = program_line(p, graph_text("f32(%s)", x));
     y = program_line(p, graph_text("f32(%s)", y));
-    size = program_line(p, graph_text("exp(log(abs(%s)) * %s)", x, y));
+    size = graph_text("exp(log(abs(%s)) * %s)", x, y); /* 0 times infinity is no number */
+    size = program_line(p, graph_text("where(abs(%s) == 1, 1.0, %s)", x, size));
     whole = graph_text("%s == floor(%s)", y, y);
     odd = program_line(p, graph_text("%s - 2 * floor(%s / 2)", y, y));
     odd = program_line(p, graph_text("where(%s == 1, -%s, %s)", odd, size, size));
@@ -174,13 +186,17 @@ static const char *float_power(struct program *p, const char *x, const char *y)
     return graph_text("where(%s == 0, 1.0, %s)", y, size);
 }
 
-/* By squares, of 32 bits each; powers from 0 to 63. */
-static const char *whole_power(struct program *p, const char *x, const char *y)
+/* By squares, of 32 bits each; powers up to 63, of 0, 1 and -1 all, which are as 62 or 63. Below 0
+ * a fraction, of which nothing is left. */
+static const char *whole_power(struct program *p, const char *base, const char *y)
 {
-    const char *to, *half, *bit;
+    const char *x, *to, *half, *bit, *below;
 
-    x = program_line(p, graph_text("s32(%s)", x));
+    base = x = program_line(p, graph_text("s32(%s)", base));
     y = program_line(p, graph_text("f32(%s)", y));
+    below = program_line(p, graph_text("%s < 0", y));
+    half = program_line(p, graph_text("%s - 2 * floor(%s / 2)", y, y));
+    y = program_line(p, graph_text("where(%s > 63, 62 + %s, %s)", y, half, y));
     to = program_line(p, graph_text("s32(where(%s == %s, 1, 1))", x, x));
     for (unsigned i = 0; i < 6; i++) {
         half = program_line(p, graph_text("floor(%s / 2)", y));
@@ -189,7 +205,19 @@ static const char *whole_power(struct program *p, const char *x, const char *y)
         x = i < 5 ? program_line(p, graph_text("%s * %s", x, x)) : x;
         y = half;
     }
-    return to;
+    return program_line(p, graph_text("where(and(%s, not(or(%s == 1, %s == -1))), 0, %s)",
+                                      below, base, base, to));
+}
+
+/* Of whole numbers to a power that is none, towards 0; a result beside a whole one is that. */
+static const char *root(struct program *p, const char *x, const char *y)
+{
+    const char *most = whole_power(p, x, graph_text("floor(%s)", y));
+
+    y = program_line(p, graph_text("f32(%s)", y));
+    x = program_line(p, float_power(p, x, y));
+    return graph_text("where(%s == floor(%s), %s, s32(trunc(%s * 1.0000005)))", y, y,
+                      most, x);
 }
 
 static void power_emit(struct emit *e, struct node *n)
@@ -206,7 +234,9 @@ static void power_emit(struct emit *e, struct node *n)
 
     if (ints) {
         program_exact(&p);
-        x = whole_power(&p, x, y);
+        x = elem_is_float(by->type) && !(one && power == floor(power))
+                ? root(&p, x, y)
+                : whole_power(&p, x, y);
     } else if (few || (one && power == 0.5)) {
         x = graph_text("pow(%s, %.9g)", x, power);
     } else {
