@@ -165,6 +165,22 @@ def names_are_one_line():
     return wrong
 
 
+@test
+def files_of_bfloat16():
+    """Are float32: a plan that says otherwise is no plan."""
+    m = Model([("Abs", "x", "y")], {"x": noise(3)}, "y", wide="bfloat16")
+    with open(f"{m.work}/plan", "rb") as f:
+        plan = bytearray(f.read())
+    tensors, of = int.from_bytes(plan[40:48], "little"), int.from_bytes(plan[96:100], "little")
+    plan[tensors + 48 * of + 13] = 1  # NPY_F2
+    plan[20:24] = crc(bytes(plan[24:]))
+    with open(f"{m.work}/plan", "wb") as f:
+        f.write(plan)
+    m.inputs["x"] = m.inputs["x"].astype(np.float16)
+    _, said = m.run()
+    return [] if said.endswith("plan: is a damaged plan") else [said]
+
+
 def counted(m, name):
     return int(re.search(rf"^{name}: (\d+)", m.explain(), re.M).group(1))
 
