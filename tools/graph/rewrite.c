@@ -357,7 +357,7 @@ static void bit_shift(struct graph *g, struct node *n)
     lower_end(&l);
 }
 
-/* --- LpNormalization: by the norm of a line --- */
+/* --- LpNormalization: by the norm of a line; zeros stay --- */
 
 static void lp_normalization(struct graph *g, struct node *n)
 {
@@ -370,7 +370,8 @@ static void lp_normalization(struct graph *g, struct node *n)
     }
     lower_text(&l,
                "x = Cast($0; to=1)\nnorm = ReduceL%lld(x; axes=[%u])\n"
-               "y = Div(x, norm)\n@0 = CastLike(y, $0)\n",
+               "none = Equal(norm, 0.0)\nby = Where(none, 1.0, norm)\n"
+               "y = Div(x, by)\n@0 = CastLike(y, $0)\n",
                (long long)p, axis);
     lower_end(&l);
 }

@@ -17,11 +17,16 @@ void select_found(const struct lower *l, unsigned i, unsigned axis)
     }
 }
 
-void select_front(struct lower *l, int64_t rows)
+void select_room(const struct lower *l, int64_t rows)
 {
     if (rows > 1 << 24) {
         node_die(l->g, l->n, "%lld to choose from", (long long)rows);
     }
+}
+
+void select_front(struct lower *l, int64_t rows)
+{
+    select_room(l, rows);
     lower_text(l,
                "flags, order = TopK(flag, [%lld]; axis=0)\n"
                "sum = ReduceSum(flag; keepdims=0)\ncount = Cast(sum; to=7)\n",
@@ -64,6 +69,7 @@ static void non_zero(struct graph *g, struct node *n)
         return;
     }
     l = lower_begin(g, n);
+    select_room(&l, count);
     to = lower_value(&l, "places", ELEM_I64, &s);
     for (int64_t i = 0; i < count; i++, (void)shape_step(&x->shape, at)) {
         for (unsigned d = 0; d < x->shape.n; d++) {
