@@ -71,6 +71,13 @@ def main():
                    "x2": np.ones(2048, np.float32)}),
               np.concatenate([-flat[1024:3072], -flat[1:2049], -flat[1024:3072],
                               np.ones(2048, np.float32)]), (40, 40))
+        whole = np.arange(8192).astype(np.int64)  # of 32 bits: 16 bytes are no block
+        check(work, "parts_of_whole_numbers",
+              ([("Slice", "x b e", "a"), ("Neg", "a", "c"), ("Slice", "x b2 e2", "d"),
+                ("Neg", "d", "f"), ("Concat", "c f", "y", {"axis": 0})], whole,
+               {"b": np.array([4]), "e": np.array([1028]), "b2": np.array([2048]),
+                "e2": np.array([3072])}),
+              -np.concatenate([whole[4:1028], whole[2048:3072]]), (12, 12))
         check(work, "results_besides",
               ([("Neg", "x", "z"), ("Abs", "x", "b"), ("Concat", "z b", "y", {"axis": 0})], x, {},
                "y z"), np.concatenate([-x, abs(x)]), (576, 576))

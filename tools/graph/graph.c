@@ -483,8 +483,9 @@ struct tensor *tensor_root(struct tensor *t)
 
 bool tensor_has_part(const struct tensor *t, int64_t at)
 {
-    return !t->count &&
-           (uint64_t)(tensor_offset(t) + at) * elem_bytes(t->type) % PART_BYTES == 0;
+    return !t->count && (uint64_t)(tensor_offset(t) + at) *
+                                elem_bytes(elem_machine(t->type)) % PART_BYTES ==
+                            0;
 }
 
 void tensor_is_part(struct tensor *t, struct tensor *from, int64_t at)
