@@ -16,6 +16,7 @@ enum {
     MM_SCALE_BYTES = 8, /* likewise */
     MM_SLOPE_BYTES = 4,
     MM_ROW_PIXELS = 511, /* of a filter that is a row */
+    MM_SLOTS = 255,      /* of L1: what a command posts at one time */
     MM_ONCE = 2          /* chunks of a share that is not recorded */
 };
 

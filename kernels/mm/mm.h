@@ -78,7 +78,7 @@ struct mm_tiling {
     uint32_t columns;          /* of it in one of L0C's two slots; 0: n, or half of it */
     uint32_t k;                /* of a slot in L1 */
     uint32_t slice;            /* of k, of a slot in L0; 0: what fits */
-    uint16_t a_slots, b_slots; /* in L1; 0: 2, or all of k of what stays */
+    uint16_t a_slots, b_slots; /* in L1, to 255; 0: 2, or all of k of what stays, the least */
     uint32_t parts;            /* of k, each with sums of its own: MM_SPLIT_K; 0: one */
     uint32_t shares;           /* that have tiles, at most; 0: all */
     bool a_stays, b_stays;     /* while tiles of one row, one column follow each other */

@@ -38,7 +38,7 @@ static bool share_l1(const struct mm_search *s, struct mm_candidate *c)
     c->t.b_slots = (uint16_t)(c->t.b_stays ? c->chunks : 2);
     c->t.a_slots = (uint16_t)(c->t.a_slots * (c->t.a_stays ? mm_max(1, mm->a.given) : 1));
     c->t.b_slots = (uint16_t)(c->t.b_slots * (c->t.b_stays ? mm_max(1, mm->b.given) : 1));
-    if (c->t.a_slots > 255 || c->t.b_slots > 255) {
+    if (c->t.a_slots > MM_SLOTS || c->t.b_slots > MM_SLOTS) {
         return false;
     }
     needs = c->t.a_slots * a + c->t.b_slots * b + small;

@@ -322,6 +322,24 @@ static int check_parts(const struct mm *mm, char *why)
     return 0;
 }
 
+/* What stays is given back all at once. */
+static int check_slots(const struct mm *mm, char *why)
+{
+    const struct mm_tiling *t = &mm->tiling;
+    uint32_t chunks = mm_count(mm_part_k(mm, mm->parts), t->k);
+
+    if ((t->a_stays && t->a_slots < chunks) || (t->b_stays && t->b_slots < chunks)) {
+        return wrong(why, ERR_ARG,
+                     "tiling: what stays wants %lu slots, a chunk of k each",
+                     (unsigned long)chunks);
+    }
+    if (t->a_slots > MM_SLOTS || t->b_slots > MM_SLOTS) {
+        return wrong(why, ERR_ARG, "tiling: %u and %u slots in L1, %u at most",
+                     t->a_slots, t->b_slots, MM_SLOTS);
+    }
+    return 0;
+}
+
 static int check_tiling(const struct mm *mm, char *why)
 {
     const struct mm_tiling *t = &mm->tiling;
@@ -341,6 +359,7 @@ static int check_tiling(const struct mm *mm, char *why)
                      "a sparse b: one product, all columns of a tile at once, no slopes");
     }
     err = mm->parts > 1 ? check_parts(mm, why) : 0;
+    err = err ? err : check_slots(mm, why);
     err = err ? err : check_memory(mm, why);
     if (!err && 2 * mm_count(t->k, t->slice) + 1 > PIPE_DEPTH) {
         err = wrong(why, ERR_ARG, "tiling: %lu slices in a chunk, 15 at most",

@@ -122,13 +122,16 @@ uint32_t script_read_pieces(const char *word)
 bool script_read_tiling(const char *word, struct mm_tiling *t)
 {
     const char *at = word;
+    uint32_t a, b;
 
     *t = (struct mm_tiling){.m = number_after(&at, 'm')};
     t->n = number_after(&at, 'n');
     t->k = number_after(&at, 'k');
     t->slice = number_after(&at, 'l');
-    t->a_slots = (uint16_t)number_after(&at, 'a');
-    t->b_slots = (uint16_t)number_after(&at, 'b');
+    a = number_after(&at, 'a');
+    b = number_after(&at, 'b');
+    t->a_slots = (uint16_t)a;
+    t->b_slots = (uint16_t)b;
     t->columns = number_after(&at, 'c');
     t->columns = t->columns ? t->columns : t->n;
     t->a_stays = letter(&at, 's');
@@ -139,7 +142,7 @@ bool script_read_tiling(const char *word, struct mm_tiling *t)
     t->parts = number_after(&at, 'p');
     t->parts = t->parts ? t->parts : 1;
     t->shares = number_after(&at, 'x');
-    return t->m && t->n && t->k && *at == '\0';
+    return t->m && t->n && t->k && a <= UINT16_MAX && b <= UINT16_MAX && *at == '\0';
 }
 
 /* A letter and a number; nothing if it is the usual one. */

@@ -209,6 +209,8 @@ TEST(tile_product, tiles_that_cannot_be)
         {"m24n16k16", "product: tiling 24 x 16 by 16: wants multiples of 16, 16, 16"},
         {"m512n512k512", "product: tiling 512 x 512 by 512: L0"},
         {"m16n16k16st", "product: tiling: a and b cannot both stay"},
+        {"m16n16k16b4tx1", "product: tiling: what stays wants 5 slots, a chunk of k each"},
+        {"m16n16k16a4sx1", "product: tiling: what stays wants 5 slots, a chunk of k each"},
         {"m16n16k16g", "product: tiling: wants m = 1"},
         {"m16n16k16p9", "product: tiling: "},
     };
@@ -222,6 +224,10 @@ TEST(tile_product, tiles_that_cannot_be)
         check_refused(text, (struct shape){.m = 35, .n = 50, .k = 70}, 2, 8,
                       wrong[i].why);
     }
+    check_refused("kernel p(a: f16[m, k], b: f16[k, n]) -> c: f32[m, n]\n"
+                  " c = a @ b\nschedule layout m16n16k16t\n",
+                  (struct shape){.m = 35, .n = 50, .k = 16 * 256}, 2, 8,
+                  "product: tiling: 2 and 256 slots in L1, 255 at most");
     check_refused("kernel p(a: s8[m, k], b: s8[k, n]) -> c: s32[m, n]\n"
                   " c = a @ b\nschedule layout m32n32k64p2\n",
                   (struct shape){.m = 35, .n = 50, .k = 2048}, 2, 8,
@@ -230,4 +236,8 @@ TEST(tile_product, tiles_that_cannot_be)
                   " c = a @ b\nschedule layout m16n16k16z\n",
                   (struct shape){.m = 35, .n = 50, .k = 70}, 3, 10,
                   "layout m16n16k16z: the plan is complete");
+    check_refused("kernel p(a: f16[m, k], b: f16[k, n]) -> c: f32[m, n]\n"
+                  " c = a @ b\nschedule layout m16n16k16a65538\n",
+                  (struct shape){.m = 35, .n = 50, .k = 70}, 3, 10,
+                  "layout m16n16k16a65538: the plan is complete");
 }
