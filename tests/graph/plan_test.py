@@ -16,7 +16,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.dont_write_bytecode = True
 sys.path[:0] = [ROOT + "/tests", ROOT + "/tests/graph"]
 import tap  # noqa: E402
-from model import GRAPH, SALAI, Model, crc, differs  # noqa: E402
+from model import GRAPH, SALAI, Graph, Model, crc, differs  # noqa: E402
 from tap import test  # noqa: E402
 
 random = np.random.default_rng(1)
@@ -163,6 +163,25 @@ def names_are_one_line():
     if done.returncode != 2 or not done.stderr.endswith("plan: is a damaged plan\n"):
         wrong.append(f"status {done.returncode}: {done.stderr}")
     return wrong
+
+
+@test
+def names_within_nodes():
+    """Are others than the model's, which may be the same: of what is in place of a node, and of the
+    branches of an If."""
+    x, w = noise(2, 3), noise(2, 2)
+    body = Graph([("Add", "x c", "a")], "a", {"c": np.float32([1, 2, 3])})
+    m = Model([("Relu", "x", "NonZero_1.0.flag"), ("NonZero", "x", "i"),
+               ("Neg", "NonZero_1.0.flag", "z"),
+               ("If", "k", "u", {"then_branch": body, "else_branch": body}),
+               ("Neg", "w", "u/c"), ("Abs", "u/c", "y")], {"x": x, "w": w}, "i z u y",
+              {"k": np.array(True)})
+    got, said = m.run() if not m.refused else ({}, m.refused)
+    want = {"i": np.array(x.nonzero()), "z": -np.maximum(x, 0), "u": x + [1, 2, 3],
+            "y": np.abs(w)}
+    bad = {name: differs(got.get(name), np.asarray(a, np.float64), 1e-6)
+           for name, a in want.items()}
+    return [f"{name}: {what} {said}" for name, what in bad.items() if what]
 
 
 @test

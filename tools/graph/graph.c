@@ -114,16 +114,17 @@ FILE *graph_open(const struct graph *g)
 
 /* --- the graph --- */
 
-struct tensor *graph_tensor(struct graph *g, const char *name)
+struct tensor *graph_tensor(struct graph *g, const struct node *within, const char *name)
 {
     struct tensor *t;
 
     for (t = g->tensors; t; t = t->next) {
-        if (strcmp(t->name, name) == 0) {
+        if (t->within == within && strcmp(t->name, name) == 0) {
             return t;
         }
     }
     t = graph_alloc(1, sizeof(*t));
+    t->within = within;
     t->name = graph_text("%s", name);
     *g->last_tensor = t;
     g->last_tensor = &t->next;

@@ -70,6 +70,7 @@ enum { PART_BYTES = 32 }; /* what is part of a tensor begins at a multiple */
 
 struct tensor {
     const char *name;
+    const struct node *within; /* graph_tensor() */
     enum elem type;
     struct shape shape;
     bool known;           /* type and shape hold */
@@ -196,8 +197,9 @@ int graph_npy_type(enum elem type);
 /* --size NAME=N of the command line; dies if nobody gave the size of this dimension. */
 int64_t graph_size(const struct graph *g, const struct tensor *t, unsigned d,
                    const char *name);
-/* The tensor of a name, which is made unless it is there. */
-struct tensor *graph_tensor(struct graph *g, const char *name);
+/* The tensor of a name, among the model's, NULL, or those of what is in place of a node; it is made
+ * unless it is there. */
+struct tensor *graph_tensor(struct graph *g, const struct node *within, const char *name);
 struct node *graph_node(struct graph *g, const char *op, const char *name);
 /* Shapes and types of all tensors; values of those that are known before a run. */
 void graph_infer(struct graph *g);

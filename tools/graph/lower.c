@@ -85,7 +85,7 @@ static unsigned list(struct reader *r, int64_t to[GRAPH_OPERANDS])
 
 struct tensor *lower_tensor(const struct lower *l, const char *name)
 {
-    return graph_tensor(l->g, graph_text("%s%s", l->names, name));
+    return graph_tensor(l->g, l->n, graph_text("%s%s", l->names, name));
 }
 
 double *lower_value(const struct lower *l, const char *name, enum elem type,

@@ -178,6 +178,7 @@ static bool keeps_file; /* its message: graphs within are read when they are wan
  * they begin with that of the node's result. */
 struct scope {
     const Onnx__GraphProto *p;
+    const struct node *n;
     const char *of;
     const struct scope *outer;
 };
@@ -204,10 +205,10 @@ static struct tensor *tensor_of(struct graph *g, const char *name)
 {
     for (const struct scope *s = scope; s; s = s->outer) {
         if (gives(s->p, name)) {
-            return graph_tensor(g, graph_text("%s/%s", s->of, name));
+            return graph_tensor(g, s->n, graph_text("%s/%s", s->of, name));
         }
     }
-    return graph_tensor(g, name);
+    return graph_tensor(g, NULL, name);
 }
 
 static void read_attr(const struct graph *g, const Onnx__AttributeProto *p,
@@ -295,7 +296,7 @@ static void read_input(struct graph *g, const Onnx__ValueInfoProto *p)
 {
     const Onnx__TypeProto *type = p->type;
     const Onnx__TensorShapeProto *shape;
-    struct tensor *t = graph_tensor(g, p->name ? p->name : "");
+    struct tensor *t = graph_tensor(g, NULL, p->name ? p->name : "");
 
     if (t->value) {
         return; /* an initializer, which older models list here as well */
@@ -335,7 +336,7 @@ static void read_outputs(struct graph *g, const Onnx__GraphProto *p)
     }
     for (size_t i = 0; i < p->n_output; i++) {
         const char *name = p->output[i]->name ? p->output[i]->name : "";
-        g->output[g->n_outputs++] = graph_tensor(g, name);
+        g->output[g->n_outputs++] = graph_tensor(g, NULL, name);
     }
 }
 
@@ -400,7 +401,7 @@ void graph_inline(struct graph *g, struct node *n, const struct attr *body)
     if (p->n_output != n->n_out) {
         node_die(g, n, "%zu results of %u", p->n_output, n->n_out);
     }
-    *within = (struct scope){p, n->name, body->within};
+    *within = (struct scope){p, n, n->name, body->within};
     for (unsigned i = n->n_out; i-- > 0;) {
         within->of = n->out[i] ? n->out[i]->name : within->of;
     }
