@@ -185,7 +185,7 @@ static int search(struct search *s, struct tile_error *error)
     if (c) {
         try_tile(s, c->number < keys ? c->number : keys);
     } else {
-        if (keys < LOOP_ROWS_MOST) {
+        if (keys <= LOOP_ROWS_MOST) {
             try_tile(s, keys);
         }
         for (unsigned i = 0; i < sizeof(tiles) && !worse(s, tiles[i]); i++) {

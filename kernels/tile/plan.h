@@ -3,7 +3,7 @@
  * What the files of the planner share; nobody else includes it.
  *
  * A kernel becomes a program (program.c): nodes of the Vector over a tile of rows and
- * columns. A candidate (struct tile_way) says how large the tile is, how far its rows lie
+ * columns. A candidate (struct way) says how large the tile is, how far its rows lie
  * apart in UB and how many tiles are there at one time; it is emitted (layout.c, reduce.c)
  * into commands, given memory (place.c) and simulated (order.c). plan.c keeps the best.
  */

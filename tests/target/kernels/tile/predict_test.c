@@ -166,6 +166,25 @@ TEST_CYCLES(tile_predict, short_loops)
     free(p.arena.base);
 }
 
+/* A sum that is carried, so that the loop stays: as many keys as a tile has at the most. */
+TEST(tile_predict, as_many_keys_as_a_tile_has)
+{
+    static const char source[] =
+        "kernel a(q: f16[m, 16], k: f16[n, 16]) -> y: f32[m]\n"
+        " loop n carry l = 1[m]\n  l = l * 1 + sum(exp(dot(q, k, 16)), n)\n end\n y = l\n";
+    char said[sizeof(source) + 32];
+    struct program p = {.arena = {malloc(ARENA_BYTES), ARENA_BYTES, 0}};
+    uint64_t span;
+
+    snprintf(said, sizeof(said), "%sschedule tile n 240\n", source);
+    CHECK_OK(make(&p, said, 650, 240));
+    span = tile_predicted(p.plan).span;
+    p.arena.used = 0;
+    CHECK_OK(make(&p, source, 650, 240));
+    CHECK_EQ(tile_predicted(p.plan).span, span);
+    free(p.arena.base);
+}
+
 /* Of tiles of a product and of what the Vector does with them in many ways. */
 TEST(tile_predict, planning_behind_a_product_is_short)
 {
