@@ -304,13 +304,16 @@ def what_a_run_finds():
     made = [("NonZero", "x", "are"), ("NonZero", "no", "no2"), ("NonZero", "c", "known"),
             ("Unique", "u", "v f b n"), ("Unique", "u", "v2  b2", {"sorted": 0}),
             ("Unique", "q", "rows", {"axis": 0}), ("Compress", "q k", "some", {"axis": 0}),
-            ("Compress", "q k", "first"), ("Compress", "q no3", "never", {"axis": 1})]
+            ("Compress", "q k", "first"), ("Compress", "q no3", "never", {"axis": 1}),
+            ("CastLike", "are k", "all"), ("Unique", "k", "two"), ("Unique", "nan", "w   m")]
     k = np.array([1, 0, 0, 1, 1], bool)
-    wrong += checked(made, {"x": x, "no": x & False, "q": q, "u": q[:, 0].copy(), "k": k},
+    wrong += checked(made, {"x": x, "no": x & False, "q": q, "u": q[:, 0].copy(), "k": k,
+                            "nan": np.float32([np.nan, 1, np.nan, -0., 0])},
                      {"are": np.array(x.nonzero()), "no2": np.zeros((2, 0)), "known": [[1, 2]],
                       "v": value, "f": first, "b": back, "n": count, "v2": value[turn],
                       "b2": np.argsort(turn)[back], "rows": np.unique(q, axis=0),
-                      "some": q[:5][k], "first": q.ravel()[:5][k], "never": q[:, :0]},
+                      "some": q[:5][k], "first": q.ravel()[:5][k], "never": q[:, :0],
+                      "all": np.array(x.nonzero()) != 0, "two": [0, 1], "m": [2, 1, 2]},
                      {"c": np.float32([0, 3, 1]), "no3": np.zeros(2, bool)}, bound=0)
     for op, attributes in (("Shape", {}), ("ReduceSum", {"keepdims": 0}), ("Softmax", {})):
         m = Model([("NonZero", "x", "n"), ("Cast", "n", "f", {"to": 1}),

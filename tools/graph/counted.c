@@ -111,6 +111,12 @@ static int behind(const struct graph *g, const struct node *n, unsigned i, unsig
     return NOWHERE;
 }
 
+/* CastLike: of that operand the type alone counts. */
+static bool is_type(const struct node *n, unsigned i)
+{
+    return i == 1 && is(n, "CastLike");
+}
+
 /* Of the other operands a dimension that is broadcast has one element. */
 static bool goes_with(const struct node *n, const struct tensor *t, int axis,
                       const struct tensor *count)
@@ -128,7 +134,7 @@ void counted_pass(const struct graph *g, struct node *n)
     for (unsigned i = 0; i < n->n_in; i++) {
         struct tensor *t = n->in[i];
         int to;
-        if (!t || !t->count || (i == 1 && is(n, "CastLike"))) {
+        if (!t || !t->count || is_type(n, i)) {
             continue;
         }
         to = out ? behind(g, n, i, t->counted) : NOWHERE;
@@ -140,7 +146,7 @@ void counted_pass(const struct graph *g, struct node *n)
     }
     for (unsigned i = 0; i < n->n_in && count; i++) {
         bool alike = elementwise(n) || is(n, "Concat");
-        if (alike && n->in[i] && !goes_with(n, n->in[i], axis, count)) {
+        if (alike && n->in[i] && !is_type(n, i) && !goes_with(n, n->in[i], axis, count)) {
             node_die(g, n, "'%s' has %lld where a run tells how many there are",
                      n->in[i]->name, (long long)out->shape.dim[axis]);
         }

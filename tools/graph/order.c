@@ -69,7 +69,7 @@ static void top_k_shape(struct graph *g, struct node *n)
                  (long long)x->shape.dim[axis]);
     }
     if (elem_is_wide(x->type) || x->type == ELEM_I16 || x->type == ELEM_I8 ||
-        x->type == ELEM_U8) {
+        x->type == ELEM_U8 || x->type == ELEM_BOOL) {
         top_k_whole(g, n, k);
         return;
     }

@@ -129,18 +129,23 @@ static void sort_rows(struct lower *l, int64_t n, int64_t k)
     lower_text(l, "p = Identity(p0)\nsorted = Gather(rows, p; axis=0)\n");
 }
 
-/* `flag`: 1 for the first of equal rows; `rank`: which of those a row is. */
+/* `flag`: 1 for the first of equal rows; `rank`: which of those a row is. NaN equals NaN. */
 static void first_of_equal(struct lower *l, int64_t n)
 {
+    bool floats = elem_is_float(l->n->in[0]->type);
+
     lower_value(l, "one", ELEM_F32, &(struct shape){.n = 1, .dim = {1}})[0] = 1;
     if (n > 1) {
         lower_text(l,
                    "a = Slice(sorted, [1], [%lld], [0])\n"
-                   "b = Slice(sorted, [0], [%lld], [0])\nequal = Equal(a, b)\n"
-                   "other = Not(equal)\nnumber = Cast(other; to=1)\n"
-                   "new = ReduceMax(number; axes=[1], keepdims=0)\n"
-                   "flag = Concat(one, new; axis=0)\n",
+                   "b = Slice(sorted, [0], [%lld], [0])\nalike = Equal(a, b)\n",
                    (long long)n, (long long)n - 1);
+        lower_text(l, floats ? "no_a = IsNaN(a)\nno_b = IsNaN(b)\n"
+                               "neither = And(no_a, no_b)\nequal = Or(alike, neither)\n"
+                             : "equal = Identity(alike)\n");
+        lower_text(l, "other = Not(equal)\nnumber = Cast(other; to=1)\n"
+                      "new = ReduceMax(number; axes=[1], keepdims=0)\n"
+                      "flag = Concat(one, new; axis=0)\n");
     } else {
         lower_text(l, "flag = Identity(one)\n");
     }
