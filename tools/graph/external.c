@@ -72,7 +72,8 @@ static int open_file(const struct graph *g, const char *name, const char *locati
     return fd;
 }
 
-void external_read(const struct graph *g, Onnx__TensorProto *p, const char *name)
+void external_read(const struct graph *g, Onnx__TensorProto *p, const char *name,
+                   size_t bytes)
 {
     const char *location = told(p, "location");
     size_t offset = number(g, p, name, "offset", 0), length, at = 0;
@@ -93,6 +94,9 @@ void external_read(const struct graph *g, Onnx__TensorProto *p, const char *name
                   location, (long long)info.st_size);
     }
     length = number(g, p, name, "length", length);
+    if (length != bytes) { /* before it is read, for a file may be any size */
+        graph_die(g, "'%s' is %zu bytes, but %zu of its file", name, bytes, length);
+    }
     data = malloc(length ? length : 1);
     while (data && at < length) {
         ssize_t n = pread(fd, data + at, length - at, (off_t)(offset + at));

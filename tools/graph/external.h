@@ -9,7 +9,8 @@
 #include "tools/graph/graph.h"
 
 /* Reads them, as if the model held them: raw_data, to be given to free(). Dies where there is no
- * such file, or part of it, in the folder of the model or below. */
-void external_read(const struct graph *g, Onnx__TensorProto *p, const char *name);
+ * such file, or part of it of so many bytes, in the folder of the model or below. */
+void external_read(const struct graph *g, Onnx__TensorProto *p, const char *name,
+                   size_t bytes);
 
 #endif

@@ -130,12 +130,12 @@ static void read_numbers(const struct graph *g, Onnx__TensorProto *p, struct ten
         }
         count *= (size_t)p->dims[d];
     }
-    if (p->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL) {
-        external_read(g, p, t->name);
-    }
     t->known = true;
     if (t->type >= ELEM_U64) {
         return; /* whoever uses it is told of the type */
+    }
+    if (p->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL) {
+        external_read(g, p, t->name, (count * elem_bits(t->type) + 7) / 8);
     }
     if (elem_bits(t->type) < 8) {
         read_packed(g, p, t, count);
