@@ -101,7 +101,7 @@ static int take_input(const struct graph_run *run, unsigned i, const char *path,
         return refuse(path, "no memory for it");
     }
     if (!file_narrow(t, npy->data, &at)) {
-        fprintf(stderr, "graph: %s: element %llu does not fit 32 bits\n", path,
+        fprintf(stderr, "graph: %s: element %llu does not fit int32\n", path,
                 (unsigned long long)at);
         return RUN_INPUT;
     }
