@@ -256,10 +256,10 @@ static void build(struct walk *w, uint32_t pieces, uint32_t slices, unsigned kin
     for (uint32_t first = 0, part = 0; first < slices; first += most, part++) {
         uint32_t some = slices - first < most ? slices - first : most;
         unsigned at = part < CONV_PARTS ? part : CONV_PARTS - 1;
-        uint32_t is = w->record[at][kind].pieces;
-        if (w->record[at][kind].slices != some ||
-            (l->b_stays ? is < pieces : is != pieces) || part >= CONV_PARTS) {
-            w->hart += (uint64_t)HART_RECORD * some * pieces;
+        bool same = w->record[at][kind].slices == some && part < CONV_PARTS;
+        uint32_t is = same ? w->record[at][kind].pieces : 0;
+        if (l->b_stays ? is < pieces : is != pieces) {
+            w->hart += (uint64_t)HART_RECORD * some * (pieces - (l->b_stays ? is : 0));
             w->record[at][kind].pieces = pieces;
             w->record[at][kind].slices = some;
         }
