@@ -147,17 +147,15 @@ begin()
     echo "it was not seen writing: $(cat "$log/err")"
 }
 
-# It is over, and either the output is there or nothing is.
+# It is over, and the output is there, whole, or nothing is. A signal may come when it is.
 nothing_half()
 {
     wait $run
     status=$?
     parts
-    if [ $status -eq 0 ]; then
+    [ $status -eq 0 ] || [ $status -ge 128 ] || has_status 130
+    if [ $status -eq 0 ] || [ -e c.npy ]; then
         [ "$(stat -c %s c.npy)" -eq $((elements * 4 + 128)) ] || ls -l c.npy
-    else
-        [ ! -e c.npy ] || ls -l c.npy
-        [ $status -ge 128 ] || has_status 130
     fi
 }
 
