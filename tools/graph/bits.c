@@ -54,11 +54,6 @@ static void bits_values(struct graph *g, struct node *n)
     } while (shape_step(&n->out[0]->shape, at));
 }
 
-static bool wide(const struct tensor *t)
-{
-    return elem_is_wide(t->type);
-}
-
 /* A tensor of 32 bits as one of halves, the lower one first. */
 static struct tensor *halves(const struct graph *g, const struct node *n,
                              struct tensor *t)
@@ -84,13 +79,15 @@ static struct tensor *halves(const struct graph *g, const struct node *n,
 
 static void bits_emit(struct emit *e, struct node *n)
 {
-    struct tensor *y = wide(n->out[0]) ? halves(e->g, n, n->out[0]) : n->out[0], *t;
+    struct tensor *y = elem_is_wide(n->out[0]->type) ? halves(e->g, n, n->out[0])
+                                                     : n->out[0],
+                  *t;
     struct program p = program_begin(e, n);
     const char *x[2] = {"", ""}, *type = program_type(n->out[0]), *text;
 
     program_exact(&p);
     for (unsigned i = 0; i < n->n_in && i < 2; i++) {
-        t = wide(n->in[i]) ? halves(e->g, n, n->in[i]) : n->in[i];
+        t = elem_is_wide(n->in[i]->type) ? halves(e->g, n, n->in[i]) : n->in[i];
         x[i] = program_in(&p, t, program_axes_of(t, y->shape.n));
         x[i] = t->type == ELEM_I16 ? x[i] : program_line(&p, graph_text("s16(%s)", x[i]));
     }

@@ -7,11 +7,6 @@
 
 #include "tools/graph/elementwise.h"
 
-static bool whole(const struct tensor *t)
-{
-    return !elem_is_float(t->type) && t->type != ELEM_BOOL;
-}
-
 /* --- shapes and values --- */
 
 static double divide(const struct node *n, double x, double y)
@@ -20,7 +15,7 @@ static double divide(const struct node *n, double x, double y)
         return pow(x, y);
     }
     if (strcmp(n->op, "Div") == 0) {
-        return whole(n->out[0]) ? (y ? trunc(x / y) : 0) : x / y;
+        return operand_is_whole(n->out[0]) ? (y ? trunc(x / y) : 0) : x / y;
     }
     return node_int(n, "fmod", 0) ? fmod(x, y) : y ? x - y * floor(x / y) : 0;
 }
@@ -49,11 +44,6 @@ static void divide_shape(struct graph *g, struct node *n)
 }
 
 /* --- steps --- */
-
-static bool wide(const struct tensor *t)
-{
-    return elem_is_wide(t->type);
-}
 
 /* x / y of 32 bits, towards 0, by floats: the quotient of what the first one leaves is exact,
  * but for one, which the rest tells. */
@@ -94,6 +84,13 @@ static const char *product_rest(struct program *p, const char *x, const char *y,
     return program_line(p, graph_text("%s + %s * %s", x, rest[0], rest[1]));
 }
 
+/* A rest of x / y with the sign of y. */
+static const char *of_divisor(const char *rest, const char *y)
+{
+    return graph_text("where(and(%s != 0, xor(%s < 0, %s < 0)), %s + %s, %s)", rest, rest,
+                      y, rest, y, rest);
+}
+
 /* The rest of x / y, which the quotient's rounding may have made one y too large or small: exact
  * up to quotients of 2^24. Of the sign of x, or of y. Of numbers so large or small that a product
  * of them overflows or loses digits, times a power of two; x itself where y is larger, which may
@@ -120,9 +117,7 @@ static const char *rest_of(struct program *p, const char *x, const char *y, bool
     x = given[0];
     y = given[1];
     r = program_line(p, graph_text("where(abs(%s) < abs(%s), %s, %s)", x, y, x, r));
-    return of_x ? r
-                : graph_text("where(and(%s != 0, xor(%s < 0, %s < 0)), %s + %s, %s)", r,
-                             r, y, r, y, r);
+    return of_x ? r : of_divisor(r, y);
 }
 
 static void divide_emit(struct emit *e, struct node *n)
@@ -132,24 +127,22 @@ static void divide_emit(struct emit *e, struct node *n)
     const char *x = program_in(&p, n->in[0], operand_axes(e->g, n, 0, rank));
     const char *y = program_in(&p, n->in[1], operand_axes(e->g, n, 1, rank)), *q;
     bool mod = strcmp(n->op, "Mod") == 0;
-    bool c = node_int(n, "fmod", 0) != 0, ints = whole(n->out[0]);
+    bool c = node_int(n, "fmod", 0) != 0, ints = operand_is_whole(n->out[0]);
 
     if (ints) {
         program_exact(&p);
     }
-    if (wide(n->out[0])) { /* a number has no type of its own */
+    if (elem_is_wide(n->out[0]->type)) { /* a number has no type of its own */
         x = program_line(&p, graph_text("s32(%s)", x));
         y = program_line(&p, graph_text("s32(%s)", y));
     }
     x = n->in[0]->type == ELEM_I16 ? graph_text("f32(%s)", x) : x;
     y = n->in[1]->type == ELEM_I16 ? graph_text("f32(%s)", y) : y;
-    if (wide(n->out[0])) {
+    if (elem_is_wide(n->out[0]->type)) {
         q = program_line(&p, whole_quotient(&p, x, y));
         if (mod) {
             x = program_line(&p, graph_text("%s - %s * %s", x, q, y));
-            q = c ? x
-                  : graph_text("where(and(%s != 0, xor(%s < 0, %s < 0)), %s + %s, %s)", x,
-                               x, y, x, y, x);
+            q = c ? x : of_divisor(x, y);
         }
         x = q;
     } else if (mod && !ints) {
@@ -228,7 +221,7 @@ static void power_emit(struct emit *e, struct node *n)
     struct program p = program_begin(e, n);
     const char *x = program_in(&p, n->in[0], operand_axes(e->g, n, 0, rank));
     const char *y = program_in(&p, n->in[1], operand_axes(e->g, n, 1, rank));
-    bool one = by->value && tensor_count(by) == 1, ints = whole(n->out[0]);
+    bool one = by->value && tensor_count(by) == 1, ints = operand_is_whole(n->out[0]);
     double power = one ? by->value[0] : 0;
     bool few = one && fabs(power) <= FEW && power == floor(power);
 

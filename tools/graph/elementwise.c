@@ -39,7 +39,7 @@ static const struct elementwise *own(const struct node *n)
     return n->rule->own;
 }
 
-static bool whole(const struct tensor *t)
+bool operand_is_whole(const struct tensor *t)
 {
     return !elem_is_float(t->type) && t->type != ELEM_BOOL;
 }
@@ -440,7 +440,7 @@ static void cast_emit(struct emit *e, struct node *n)
         : to_mask && !mask ? graph_text("%s != 0", x)
         : elem_is_wide(from) || from == ELEM_I16
             ? (n->out[0]->type == ELEM_F32 ? graph_text("f32(%s)", x) : x)
-        : (elem_is_float(from) || elem_is_bits(from)) && whole(n->out[0])
+        : (elem_is_float(from) || elem_is_bits(from)) && operand_is_whole(n->out[0])
             ? graph_text("trunc(%s)", x)
             : x;
     x = kept_bits(&p, from, n->out[0]->type, x);

@@ -11,6 +11,8 @@
 struct shape operand_shape(const struct graph *g, const struct node *n, unsigned i);
 /* What all of them are broadcast to. */
 struct shape operands_shape(const struct graph *g, const struct node *n);
+/* Whether its elements are no floats and no truth. */
+bool operand_is_whole(const struct tensor *t);
 /* Dimensions of so many that operand i has. */
 const uint8_t *operand_axes(const struct graph *g, const struct node *n, unsigned i,
                             unsigned rank);

@@ -64,20 +64,27 @@ static bool empty(const struct node *n)
     return true;
 }
 
-static void emit_node(struct emit *e, struct node *n, bool fuse)
+const struct group *emit_groups(struct emit *e, struct node *n, bool fuse)
 {
     struct group **own;
 
-    if (!n->rule->emit) {
-        node_die(e->g, n, "the machine has no operator for it");
-    }
     if (fuse && !n->rule->alone && group_take(e, n)) {
-        return;
+        return NULL;
     }
     own = e->last_group;
     n->rule->emit(e, n);
     for (struct group *s = *own; s; s = s->next) {
         s->alone |= n->rule->alone;
+    }
+    return *own;
+}
+
+static void emit_node(struct emit *e, struct node *n, bool fuse)
+{
+    if (!n->rule->emit) {
+        node_die(e->g, n, "the machine has no operator for it");
+    }
+    for (const struct group *s = emit_groups(e, n, fuse); s; s = s->next) {
         if (s->wrong) {
             node_die(e->g, n, "%s", s->wrong);
         }
@@ -182,7 +189,7 @@ static void put_ariths(struct emit *e, struct group *group, const struct step *u
             (a == ARITH_CUBE && group->n_nodes < 2)) {
             continue;
         }
-        (void)predict(e, &s);
+        predict(e, &s);
         (void)put_step(e, &s);
     }
 }
@@ -222,7 +229,7 @@ static uint64_t copied_at_least(const struct step *s)
     return in > out ? in : out;
 }
 
-static void put_operator(struct emit *e, const struct group *group)
+struct step operator_step(const struct group *group)
 {
     struct step s = {.op = group->op,
                      .text = group->text,
@@ -238,6 +245,13 @@ static void put_operator(struct emit *e, const struct group *group)
         s.out[i] = group->made[i].t;
     }
     s.cycles = group->moves ? price_copies(group->moves, group->n_moves) : 0;
+    return s;
+}
+
+static void put_operator(struct emit *e, const struct group *group)
+{
+    struct step s = operator_step(group);
+
     s.busy = copied_at_least(&s);
     e->before.recorded = group->moves ? e->before.recorded : 0;
     trial_touch(&s, &e->before);
@@ -272,7 +286,7 @@ static void emit_steps(struct emit *e, struct group *group)
     }
 }
 
-struct emit *emit_graph(struct graph *g, const struct rule_of_joining *rule)
+struct emit *emit_begin(struct graph *g, const struct rule_of_joining *rule)
 {
     struct emit *e = graph_alloc(1, sizeof(*e));
 
@@ -280,6 +294,15 @@ struct emit *emit_graph(struct graph *g, const struct rule_of_joining *rule)
         .g = g, .last = &e->steps, .last_group = &e->groups, .last_tried = &e->tried};
     if (rule) {
         e->rule = *rule;
+    }
+    return e;
+}
+
+struct emit *emit_graph(struct graph *g, const struct rule_of_joining *rule)
+{
+    struct emit *e = emit_begin(g, rule);
+
+    if (rule) {
         pattern_groups(e);
     }
     for (struct node *n = g->nodes; n; n = n->next) {

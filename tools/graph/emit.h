@@ -117,7 +117,13 @@ struct emit {
 /* Whether programs are there with any arithmetic that is worth a try, in front of the usual
  * one; not faster than that is not worth it. */
 void emit_ariths(bool wanted);
-/* Steps of all nodes that are not done; rule NULL: each node by itself. */
+/* One that has no groups yet; rule NULL: each node by itself. */
+struct emit *emit_begin(struct graph *g, const struct rule_of_joining *rule);
+/* Those of a node, the first one; NULL: it has become part of another, if it may. */
+const struct group *emit_groups(struct emit *e, struct node *n, bool fuse);
+/* The step of an operator's group, with the cycles of its copies. */
+struct step operator_step(const struct group *group);
+/* Steps of all nodes that are not done. */
 struct emit *emit_graph(struct graph *g, const struct rule_of_joining *rule);
 /* Bytes that a step reads and writes in GM. */
 uint64_t step_bytes(const struct step *s);

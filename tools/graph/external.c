@@ -76,7 +76,7 @@ void external_read(const struct graph *g, Onnx__TensorProto *p, const char *name
                    size_t bytes)
 {
     const char *location = told(p, "location");
-    size_t offset = number(g, p, name, "offset", 0), length, at = 0;
+    size_t offset = number(g, p, name, "offset", 0), have, length, at = 0;
     struct stat info;
     uint8_t *data;
     int fd;
@@ -88,12 +88,12 @@ void external_read(const struct graph *g, Onnx__TensorProto *p, const char *name
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
         graph_die(g, "'%s': its file '%.64s' is no regular file", name, location);
     }
-    length = (size_t)info.st_size < offset ? 0 : (size_t)info.st_size - offset;
-    if (number(g, p, name, "length", length) > length || (size_t)info.st_size < offset) {
+    have = (size_t)info.st_size < offset ? 0 : (size_t)info.st_size - offset;
+    length = number(g, p, name, "length", have);
+    if (length > have || (size_t)info.st_size < offset) {
         graph_die(g, "'%s': its file '%.64s' has %lld bytes, which is too few", name,
                   location, (long long)info.st_size);
     }
-    length = number(g, p, name, "length", length);
     if (length != bytes) { /* before it is read, for a file may be any size */
         graph_die(g, "'%s' is %zu bytes, but %zu of its file", name, bytes, length);
     }

@@ -257,6 +257,13 @@ void lower_text(struct lower *l, const char *format, ...)
     free(text);
 }
 
+void lower_halves(struct lower *l)
+{
+    lower_text(l, "half = CastLike(65536i, $0)\nrest = Mod($0, half)\n"
+                  "above = Sub($0, rest)\nshare = Div(above, half)\n"
+                  "low = Cast(rest; to=1)\nhigh = Cast(share; to=1)\n");
+}
+
 void lower_end(const struct lower *l)
 {
     node_heard(l->g, l->n);

@@ -32,6 +32,9 @@ struct tensor *lower_tensor(const struct lower *l, const char *name);
 /* The next lines. */
 void lower_text(struct lower *l, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* `low` and `high`: the lower 16 bits of $0, which has 32, and what is above them in units of
+ * `half`, as float32, which has both exactly. */
+void lower_halves(struct lower *l);
 /* All results are there: the node itself is done. */
 void lower_end(const struct lower *l);
 

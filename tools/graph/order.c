@@ -30,10 +30,8 @@ static void top_k_whole(struct graph *g, struct node *n, int64_t k)
     struct lower l = lower_begin(g, n);
 
     if (wide) {
+        lower_halves(&l);
         lower_text(&l,
-                   "half = CastLike(65536i, $0)\nrest = Mod($0, half)\n"
-                   "above = Sub($0, rest)\nshare = Div(above, half)\n"
-                   "low = Cast(rest; to=1)\nhigh = Cast(share; to=1)\n"
                    "sorted, at = TopK(low, [%lld]; axis=%u, largest=%d)\n"
                    "in_order = GatherElements(high, at; axis=%u)\n"
                    "best, which = TopK(in_order, [%lld]; axis=%u, largest=%d)\n"

@@ -108,13 +108,8 @@ static bool price_of(const struct emit *e, struct price *sum)
             return false;
         }
         if (group->op) {
-            for (unsigned i = 0; i < group->n_in; i++) {
-                s.in[s.n_in++] = group->in[i].t;
-            }
-            for (unsigned i = 0; i < group->n_made; i++) {
-                s.out[s.n_out++] = group->made[i].t;
-            }
-            cycles = group->moves ? price_copies(group->moves, group->n_moves) : 0;
+            s = operator_step(group);
+            cycles = s.cycles;
         } else if (group->n_nodes) {
             program_step(e, group, &s);
             if (s.n_out && trial_step(&s, &cycles, &schedule)) {
@@ -131,24 +126,11 @@ static bool price_of(const struct emit *e, struct price *sum)
 static bool price_without(const struct emit *of, const struct match *m,
                           struct price *price)
 {
-    struct emit *e = graph_alloc(1, sizeof(*e));
+    struct emit *e = emit_begin(of->g, &of->rule);
     bool good;
 
-    e->g = of->g;
-    e->rule = of->rule;
-    e->last = &e->steps;
-    e->last_group = &e->groups;
-    e->last_tried = &e->tried;
     for (unsigned i = 0; i < m->n_nodes; i++) {
-        struct node *n = m->node[i];
-        struct group **own = e->last_group;
-        if (!n->rule->alone && group_take(e, n)) {
-            continue;
-        }
-        n->rule->emit(e, n);
-        for (struct group *s = *own; s; s = s->next) {
-            s->alone |= n->rule->alone;
-        }
+        (void)emit_groups(e, m->node[i], true);
     }
     group_merge(e);
     good = price_of(e, price);

@@ -143,11 +143,29 @@ static bool first_product(struct attention *a, const struct node *n)
     return true;
 }
 
+/* Axes of the first n dimensions of t, beside those of the scores, which are of shape s; one of 1
+ * is all of theirs. False: another size. */
+static bool beside(const struct attention *a, struct axes_list *to,
+                   const struct tensor *t, unsigned n, const struct shape *s)
+{
+    unsigned behind = s->n - t->shape.n, first;
+
+    for (unsigned d = 0; d < n; d++) {
+        unsigned count = axes_part(&a->axes, &a->score, s, d + behind, &first);
+        if (t->shape.dim[d] != 1 && t->shape.dim[d] != s->dim[d + behind]) {
+            return false;
+        }
+        for (unsigned i = 0; i < count && t->shape.dim[d] != 1; i++) {
+            (void)axes_put(to, a->score.id[first + i]);
+        }
+    }
+    return true;
+}
+
 /* The second one: scores of that shape beside v. */
 static bool second_product(struct attention *a, const struct node *n)
 {
     const struct shape *p = &n->in[0]->shape, *v = &n->in[1]->shape;
-    unsigned first, count, behind = p->n > v->n ? p->n - v->n : 0;
 
     if (p->n < 2 || v->n < 2 || v->n > p->n || n->in[0]->type != n->in[1]->type ||
         n->in[1]->type != a->q.t->type || v->dim[v->n - 1] == 1 ||
@@ -157,14 +175,8 @@ static bool second_product(struct attention *a, const struct node *n)
     a->v.t = n->in[1];
     a->axes.list[a->axes.n_lists++] = &a->v.axes;
     a->axes.list[a->axes.n_lists++] = &a->out;
-    for (unsigned d = 0; d + 2 < v->n; d++) {
-        count = axes_part(&a->axes, &a->score, p, d + behind, &first);
-        if (v->dim[d] != 1 && v->dim[d] != p->dim[d + behind]) {
-            return false;
-        }
-        for (unsigned i = 0; i < count && v->dim[d] != 1; i++) {
-            (void)axes_put(&a->v.axes, a->score.id[first + i]);
-        }
+    if (!beside(a, &a->v.axes, a->v.t, v->n - 2, p)) {
+        return false;
     }
     a->e = axes_add(&a->axes, v->dim[v->n - 1]);
     a->out = a->score;
@@ -224,7 +236,6 @@ static bool add_mask(struct attention *a, struct tensor *t, const struct shape *
                      unsigned how, double number)
 {
     struct mask *m = &a->mask[a->n_masks];
-    unsigned behind = s->n - t->shape.n, first;
 
     if (a->n_masks == MASKS || t->shape.n > s->n) {
         return false;
@@ -232,16 +243,7 @@ static bool add_mask(struct attention *a, struct tensor *t, const struct shape *
     *m = (struct mask){.x.t = t, .how = how, .number = number};
     a->n_masks++;
     a->axes.list[a->axes.n_lists++] = &m->x.axes;
-    for (unsigned d = 0; d < t->shape.n; d++) {
-        unsigned n = axes_part(&a->axes, &a->score, s, d + behind, &first);
-        if (t->shape.dim[d] != 1 && t->shape.dim[d] != s->dim[d + behind]) {
-            return false;
-        }
-        for (unsigned i = 0; i < n && t->shape.dim[d] != 1; i++) {
-            (void)axes_put(&m->x.axes, a->score.id[first + i]);
-        }
-    }
-    return true;
+    return beside(a, &m->x.axes, t, t->shape.n, s);
 }
 
 /* What a node of the chain does to the scores. */

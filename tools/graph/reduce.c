@@ -108,11 +108,6 @@ static struct shape without(const struct shape *s, uint32_t axes, bool keep)
 
 enum { WHOLE_SUM = 1 << 16 /* numbers of 8 bits in a sum of less than 2^24 */ };
 
-static bool is_wide(const struct tensor *t)
-{
-    return elem_is_wide(t->type);
-}
-
 /* Dimensions as a list; keepdims. */
 static const char *over(const struct node *n, uint32_t axes)
 {
@@ -160,10 +155,8 @@ static void whole_most(struct lower *l, uint32_t axes, bool most)
     const char *list = over(l->n, axes), *how = most ? "Max" : "Min";
     const char *all = graph_text("%.*s1", (int)strlen(list) - 1, list); /* keepdims=1 */
 
+    lower_halves(l);
     lower_text(l,
-               "half = CastLike(65536i, $0)\nrest = Mod($0, half)\n"
-               "above = Sub($0, rest)\nshare = Div(above, half)\n"
-               "low = Cast(rest; to=1)\nhigh = Cast(share; to=1)\n"
                "first = Reduce%s(high; %s)\nis = Equal(high, first)\n"
                "some = Where(is, low, %s)\nsecond = Reduce%s(some; %s)\n",
                how, all, most ? "-1.0" : "65536.0", how, list);
@@ -181,7 +174,7 @@ static bool whole_reduce(struct graph *g, struct node *n)
     uint32_t axes = reduce_axes(g, n);
     struct lower l;
 
-    if (!is_wide(n->in[0]) || n->in[0]->value || axes == 0 ||
+    if (!elem_is_wide(n->in[0]->type) || n->in[0]->value || axes == 0 ||
         !(r == &sum_of || r == &mean_of || r == &max_of || r == &min_of || r == &l1_of ||
           r == &squares_of)) {
         return false;
@@ -325,7 +318,7 @@ static void arg_shape(struct graph *g, struct node *n)
     struct shape to = without(&x->shape, 1u << axis, keep);
     struct lower l;
 
-    if (!is_wide(x) || shape_count(&to) == 0) {
+    if (!elem_is_wide(x->type) || shape_count(&to) == 0) {
         tensor_is(g, n, 0, ELEM_I64, &to);
         return;
     }

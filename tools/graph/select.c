@@ -86,6 +86,12 @@ static void non_zero(struct graph *g, struct node *n)
 
 /* --- Unique: rows in order, of which the first of equal ones stays --- */
 
+/* Which dimension is number d where an axis is in front. */
+static unsigned with_front(unsigned d, int64_t axis)
+{
+    return d == 0 ? (unsigned)axis : d <= axis ? d - 1 : d;
+}
+
 /* `rows`, (n, k); what brings an axis to the front, and back. */
 static const char *rows_of(struct lower *l, const struct shape *s, int64_t axis,
                            int64_t n)
@@ -97,8 +103,7 @@ static const char *rows_of(struct lower *l, const struct shape *s, int64_t axis,
         return NULL;
     }
     for (unsigned d = 0; d < s->n; d++) {
-        unsigned of = d == 0 ? (unsigned)axis : d <= axis ? d - 1 : d;
-        to = graph_text("%s%s%u", to, d ? ", " : "", of);
+        to = graph_text("%s%s%u", to, d ? ", " : "", with_front(d, axis));
     }
     lower_text(l, "front = Transpose($0; perm=[%s])\nrows = Reshape(front, [%lld, -1])\n",
                to, (long long)n);
@@ -201,8 +206,8 @@ static void unique(struct graph *g, struct node *n)
     as_they_come(&l, rows, node_int(n, "sorted", 1) != 0);
     lower_text(&l, "y = Gather(sorted, chosen; axis=0)\n");
     for (unsigned d = 0; d < s->n && perm; d++) {
-        unsigned of = d == 0 ? (unsigned)at : d <= at ? d - 1 : d;
-        sizes = graph_text("%s%s%lld", sizes, d ? ", " : "", (long long)s->dim[of]);
+        sizes = graph_text("%s%s%lld", sizes, d ? ", " : "",
+                           (long long)s->dim[with_front(d, at)]);
         back = graph_text("%s%s%lld", back, d ? ", " : "",
                           (long long)(d < at    ? d + 1
                                       : d == at ? 0

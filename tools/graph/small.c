@@ -75,45 +75,41 @@ double small_bits(enum elem type, double x, bool saturate)
 
 /* --- on the machine --- */
 
-static const char *line(struct program *p, const char *text)
-{
-    return program_line(p, text);
-}
-
 const char *small_decode(struct program *p, enum elem type, const char *bits)
 {
     const struct kind *k = kind_of(type);
     const char *minus, *size, *exponent, *rest, *left, *by, *x;
     int sign = sign_of(k), whole = 1 << k->mantissa;
 
-    bits = line(p, graph_text("f32(%s)", bits));
+    bits = program_line(p, graph_text("f32(%s)", bits));
     minus = graph_text("%s >= %d", bits, sign);
-    size = line(p, graph_text("where(%s, %s - %d, %s)", minus, bits, sign, bits));
-    exponent = line(p, graph_text("floor(%s / %d)", size, whole));
-    rest = line(p, graph_text("%s - %s * %d", size, exponent, whole));
-    left = line(p, graph_text("max(%s - 1, 0)", exponent));
-    by = line(p, graph_text("where(%s >= 0, %.9g, 0.0)", left,
-                            ldexp(1, k->least - k->mantissa)));
+    size = program_line(p, graph_text("where(%s, %s - %d, %s)", minus, bits, sign, bits));
+    exponent = program_line(p, graph_text("floor(%s / %d)", size, whole));
+    rest = program_line(p, graph_text("%s - %s * %d", size, exponent, whole));
+    left = program_line(p, graph_text("max(%s - 1, 0)", exponent));
+    by = program_line(p, graph_text("where(%s >= 0, %.9g, 0.0)", left,
+                                    ldexp(1, k->least - k->mantissa)));
     for (int step = 16; step > 0; step /= 2) { /* 2 to the power of what is left */
-        by = line(p, graph_text("where(%s >= %d, %s * %.9g, %s)", left, step, by,
-                                ldexp(1, step), by));
-        left = line(
+        by = program_line(p, graph_text("where(%s >= %d, %s * %.9g, %s)", left, step, by,
+                                        ldexp(1, step), by));
+        left = program_line(
             p, graph_text("where(%s >= %d, %s - %d, %s)", left, step, left, step, left));
     }
     x = graph_text("where(%s > 0, %s + %d, %s) * %s", exponent, rest, whole, rest, by);
-    x = line(p, graph_text("where(%s, -(%s), %s)", minus, x, x));
+    x = program_line(p, graph_text("where(%s, -(%s), %s)", minus, x, x));
     if (k->one_nan) {
-        return line(p, graph_text("where(%s == %d, (inf - inf), %s)", bits, k->nan, x));
+        return program_line(
+            p, graph_text("where(%s == %d, (inf - inf), %s)", bits, k->nan, x));
     }
     if (k->infinite < k->nan && k->infinite > k->largest) {
-        x = line(p, graph_text("where(%s == %d, where(%s, -inf, inf), %s)", size,
-                               k->infinite, minus, x));
-        return line(p,
-                    graph_text("where(%s > %d, (inf - inf), %s)", size, k->infinite, x));
+        x = program_line(p, graph_text("where(%s == %d, where(%s, -inf, inf), %s)", size,
+                                       k->infinite, minus, x));
+        return program_line(
+            p, graph_text("where(%s > %d, (inf - inf), %s)", size, k->infinite, x));
     }
-    return k->nan < sign
-               ? line(p, graph_text("where(%s == %d, (inf - inf), %s)", size, k->nan, x))
-               : x;
+    return k->nan < sign ? program_line(p, graph_text("where(%s == %d, (inf - inf), %s)",
+                                                      size, k->nan, x))
+                         : x;
 }
 
 const char *small_encode(struct program *p, enum elem type, const char *x, bool saturate)
@@ -122,24 +118,25 @@ const char *small_encode(struct program *p, enum elem type, const char *x, bool 
     const char *left, *code, *minus;
     int sign = sign_of(k), whole = 1 << k->mantissa;
 
-    x = line(p, graph_text("f32(%s)", x));
+    x = program_line(p, graph_text("f32(%s)", x));
     minus = graph_text("or(%s < 0, 1 / %s == -inf)", x, x);
-    left = line(p, graph_text("min(abs(%s), 1048576.0) * %.9g", x, ldexp(1, -k->least)));
-    code = line(p, graph_text("where(%s >= 0, 0.0, 0.0)", left));
+    left = program_line(
+        p, graph_text("min(abs(%s), 1048576.0) * %.9g", x, ldexp(1, -k->least)));
+    code = program_line(p, graph_text("where(%s >= 0, 0.0, 0.0)", left));
     for (int step = 16; step > 0; step /= 2) { /* below 2 */
-        code = line(p, graph_text("where(%s >= %.9g, %s + %d, %s)", left, ldexp(1, step),
-                                  code, step * whole, code));
-        left = line(p, graph_text("where(%s >= %.9g, %s * %.9g, %s)", left,
-                                  ldexp(1, step), left, ldexp(1, -step), left));
+        code = program_line(p, graph_text("where(%s >= %.9g, %s + %d, %s)", left,
+                                          ldexp(1, step), code, step * whole, code));
+        left = program_line(p, graph_text("where(%s >= %.9g, %s * %.9g, %s)", left,
+                                          ldexp(1, step), left, ldexp(1, -step), left));
     }
-    code = line(p, graph_text("%s + round(%s * %d)", code, left, whole));
-    code = line(p, graph_text("where(%s > %d, %d.0, %s)", code, k->largest,
-                              saturate ? k->largest : k->infinite, code));
+    code = program_line(p, graph_text("%s + round(%s * %d)", code, left, whole));
+    code = program_line(p, graph_text("where(%s > %d, %d.0, %s)", code, k->largest,
+                                      saturate ? k->largest : k->infinite, code));
     minus = k->one_nan ? graph_text("and(%s, and(%s > 0, %s <= %d))", minus, code, code,
                                     k->largest)
                        : minus;
-    code = line(p, graph_text("where(%s, %s + %d, %s)", minus, code, sign, code));
-    return line(p, graph_text("where(isnan(%s), %d.0, %s)", x, k->nan, code));
+    code = program_line(p, graph_text("where(%s, %s + %d, %s)", minus, code, sign, code));
+    return program_line(p, graph_text("where(isnan(%s), %d.0, %s)", x, k->nan, code));
 }
 
 /* --- who knows them --- */

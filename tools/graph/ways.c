@@ -43,7 +43,7 @@ void tune_try(unsigned most, unsigned cores)
     try_cores = cores;
 }
 
-struct way {
+struct tried {
     const char *schedule,
         *word; /* word number `number` is another than usual: that one */
     unsigned number;
@@ -54,14 +54,14 @@ struct tries {
     const struct step *s;
     const char *word[OPTIONS]; /* of the usual schedule */
     unsigned n_words, n;
-    struct way way[TRIES];
+    struct tried way[TRIES];
 };
 
 /* The fastest in front; those that cannot be done are none. */
 static void consider(struct tries *t, unsigned number, const char *word)
 {
     const char *schedule = "";
-    struct way w;
+    struct tried w;
     unsigned i;
 
     for (i = 0; i < t->n_words; i++) {
@@ -73,7 +73,7 @@ static void consider(struct tries *t, unsigned number, const char *word)
             return;
         }
     }
-    w = (struct way){.schedule = schedule, .word = word, .number = number};
+    w = (struct tried){.schedule = schedule, .word = word, .number = number};
     if (t->n == TRIES || strcmp(word, t->word[number]) == 0 ||
         !trial_span(step_with(t->s, schedule), try_cores, &w.span)) {
         return;
@@ -84,9 +84,14 @@ static void consider(struct tries *t, unsigned number, const char *word)
     t->way[i] = w;
 }
 
+static uint64_t multiple(uint64_t x, uint64_t unit)
+{
+    return (x + unit - 1) / unit * unit;
+}
+
 static void add_option(uint64_t x, uint64_t unit, uint64_t *to, unsigned *n)
 {
-    x = x > unit ? (x + unit - 1) / unit * unit : x;
+    x = x > unit ? multiple(x, unit) : x;
     if (x > 0 && x <= UINT32_MAX) {
         to[(*n)++] = x;
     }
@@ -174,7 +179,7 @@ static void consider_word(struct tries *t, unsigned number, uint64_t elements)
             struct tile w = of;
             w.r = (unsigned)rows[i];
             w.c = (unsigned)columns[k];
-            w.p = w.c == of.c ? of.p : (w.c + LANES - 1) / LANES * LANES;
+            w.p = w.c == of.c ? of.p : (unsigned)multiple(w.c, LANES);
             for (w.n = 1; w.n <= BUFFERS; w.n++) {
                 consider_tile(t, number, &w);
             }
@@ -234,7 +239,7 @@ static void consider_sizes(struct tries *t, unsigned number, const struct once_p
             w.m = (uint32_t)m[i];
             w.n = w.columns = (uint32_t)n[j];
             consider_orders(t, number, w);
-            w.columns = (w.n / 2 + FRACTAL - 1) / FRACTAL * FRACTAL;
+            w.columns = (uint32_t)multiple(w.n / 2, FRACTAL);
             consider_orders(t, number, w);
         }
     }
@@ -247,9 +252,8 @@ static void consider_near(struct tries *t, unsigned number, const struct once_pr
     struct mm_tiling w;
 
     for (uint32_t chunks = 1; chunks <= 8; chunks++) {
-        uint32_t k = (s->k + chunks - 1) / chunks;
         w = *of;
-        w.k = (k + 2 * FRACTAL - 1) / (2 * FRACTAL) * (2 * FRACTAL);
+        w.k = (uint32_t)multiple((s->k + chunks - 1) / chunks, 2 * FRACTAL);
         w.slice = w.a_slots = w.b_slots = 0;
         consider_tiling(t, number, &w);
         for (uint16_t slots = 2; slots <= BUFFERS; slots++) {
@@ -260,7 +264,7 @@ static void consider_near(struct tries *t, unsigned number, const struct once_pr
     }
     for (uint32_t slices = 1; slices <= 4; slices++) {
         w = *of;
-        w.slice = (w.k / slices + 2 * FRACTAL - 1) / (2 * FRACTAL) * (2 * FRACTAL);
+        w.slice = (uint32_t)multiple(w.k / slices, 2 * FRACTAL);
         consider_tiling(t, number, &w);
     }
     for (uint32_t cores = 1; cores < try_cores; cores++) {
