@@ -31,22 +31,37 @@ static uint32_t tile_bytes(const struct loops *l, const struct tile_tensor *tens
                : c->n_blocks * c->len_bytes;
 }
 
+/* The last loop that has several tiles, and how many loops have. */
+static unsigned find_loop(const struct loops *l, unsigned *loops)
+{
+    unsigned last = 0;
+
+    *loops = 0;
+    for (unsigned i = 0; i < l->n; i++) {
+        *loops += l->loop[i].count > 1;
+        last = l->loop[i].count > 1 ? i : last;
+    }
+    return last;
+}
+
+static const struct tile_tensor *tensor_of(const struct emit *e, const struct order *o,
+                                           unsigned load)
+{
+    return &e->p->k->param[e->buffer[o->load[load] - 1].load - 1];
+}
+
 /* False: tiles do not lie so. */
 static bool look(struct bulk *b, const struct loops *l, const struct emit *e,
                  const struct order *o)
 {
-    unsigned loops = 0;
+    unsigned loops;
     bool fits = true;
 
-    *b = (struct bulk){.n = o->n_loads};
-    for (unsigned i = 0; i < l->n; i++) {
-        loops += l->loop[i].count > 1;
-        b->loop = l->loop[i].count > 1 ? i : b->loop;
-    }
+    *b = (struct bulk){.n = o->n_loads, .loop = find_loop(l, &loops)};
     b->tail = l->loop[b->loop].group == l->p->row ? 1 : 2;
     for (unsigned i = 0; i < b->n; i++) {
         union cmd cmd;
-        b->tensor[i] = &e->p->k->param[e->buffer[o->load[i] - 1].load - 1];
+        b->tensor[i] = tensor_of(e, o, i);
         b->tile[i] = tile_bytes(l, b->tensor[i], 0, 0, &cmd);
         b->last[i] = tile_bytes(l, b->tensor[i], b->tail, 0, &cmd);
         b->before[i + 1] = b->before[i] + b->tile[i];
@@ -220,20 +235,19 @@ int bulk_moves(struct tile_plan *t, struct part *part, unsigned variant,
     return 0;
 }
 
+/* From what the plan has: a launch is not to look at tiles again. */
 void bulk_bind(const struct tile_plan *t, const struct tile_call *call, struct part *part)
 {
-    struct share rounds;
-    uint64_t tiles = loops_tiles(&t->loops, &part->share, 0, &rounds), first;
-    struct bulk b;
+    unsigned n = t->order.n_loads, loops, loop = find_loop(&t->loops, &loops);
+    uint64_t tiles = loops_tiles(&t->loops, &part->share, 0, NULL);
+    uint64_t first = part->share.first[loop];
 
-    (void)look(&b, &t->loops, t->emit, &t->order);
-    first = part->share.first[b.loop];
     for (unsigned which = 0; which < 2; which++) {
         struct sequence *s = &part->tile[LANE_LOAD][which];
         for (unsigned i = 0; i < s->n_patches; i++) {
-            unsigned load = i % b.n;
-            uint8_t param = t->emit->buffer[t->order.load[load] - 1].load;
-            s->patches[i].base = (uintptr_t)call->in[param - 1] + first * b.tile[load];
+            const struct tile_tensor *tensor = tensor_of(t->emit, &t->order, i % n);
+            s->patches[i].base = (uintptr_t)call->in[tensor - t->emit->p->k->param] +
+                                 first * loops_stride(&t->loops, loop, tensor);
         }
         first += tiles - tiles % t->way.bulk; /* the last load's, behind whole ones */
     }
