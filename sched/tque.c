@@ -8,8 +8,8 @@
  */
 #include "sched/tque.h"
 
-#include <stdio.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "hal/chip.h"

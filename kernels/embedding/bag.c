@@ -15,14 +15,6 @@ struct bag {
     uint32_t column, columns, pitch; /* elements; bytes of a row in UB */
 };
 
-static uint32_t bits(float x)
-{
-    uint32_t word;
-
-    memcpy(&word, &x, sizeof(word));
-    return word;
-}
-
 /* sum = the first rows, or sum op= rows, of a slot. */
 static void combine(const struct bag *s, uint32_t slot, uint32_t n, bool first)
 {
@@ -95,7 +87,7 @@ static void make_bag(const struct bag *s, uint32_t bag)
         vector_fill(&cmd, OP_VDUP, TYPE_F32, s->sum, 0);
         task_vector(&cmd);
     } else if (p->mode == BAG_MEAN) {
-        vector_scalar(&cmd, OP_VMULS, TYPE_F32, s->sum, s->sum, bits(1.0f / (float)all));
+        vector_scalar(&cmd, OP_VMULS, TYPE_F32, s->sum, s->sum, embedding_bits(1.0f / (float)all));
         task_vector(&cmd);
     }
     if (p->type == TYPE_F32) {

@@ -103,11 +103,24 @@ TEST(matmul_made, floats_without_a_cube_of_floats)
     free(p.work);
 }
 
-/* The largest sums, the most columns: each of all operands' ways to lie. */
-TEST(matmul_made, bytes_without_a_sign)
+enum { WAYS = 3 * 8 };
+
+/* Way `way` of operands of bytes: which have no sign, how they lie, with a bias or not. */
+static void without_sign(struct matmul *p, unsigned way, const int32_t *bias)
 {
     static const enum type types[][2] = {
         {TYPE_U8, TYPE_S8}, {TYPE_U8, TYPE_U8}, {TYPE_S8, TYPE_U8}};
+
+    p->in = types[way / 8][0];
+    p->in_b = types[way / 8][1];
+    p->a_transposed = way & 1;
+    p->b_transposed = way & 2;
+    p->bias = way & 4 ? bias : NULL;
+}
+
+/* The largest sums, the most columns: each of all operands' ways to lie. */
+TEST(matmul_made, bytes_without_a_sign)
+{
     static uint8_t x[M * K];
     static int8_t y[K * N];
     static int32_t bias[N], z[M * N];
@@ -122,12 +135,8 @@ TEST(matmul_made, bytes_without_a_sign)
     for (unsigned i = 0; i < N; i++) {
         bias[i] = INT32_MAX - (int32_t)i;
     }
-    for (unsigned way = 0; way < 3 * 8; way++) {
-        p.in = types[way / 8][0];
-        p.in_b = types[way / 8][1];
-        p.a_transposed = way & 1;
-        p.b_transposed = way & 2;
-        p.bias = way & 4 ? bias : NULL;
+    for (unsigned way = 0; way < WAYS; way++) {
+        without_sign(&p, way, bias);
         memset(z, 0x55, sizeof(z));
         p.work = NULL;
         CHECK_EQ(matmul(&p, &report), ERR_TYPE);
@@ -145,8 +154,6 @@ TEST(matmul_made, bytes_without_a_sign)
 TEST(matmul_made, bytes_without_a_sign_of_a_batch)
 {
     enum { BATCH = 5, ROWS = 20, COLUMNS = 70, INNER = 33 };
-    static const enum type types[][2] = {
-        {TYPE_U8, TYPE_S8}, {TYPE_U8, TYPE_U8}, {TYPE_S8, TYPE_U8}};
     static uint8_t x[BATCH * ROWS * INNER], y[BATCH * INNER * COLUMNS];
     static int32_t bias[COLUMNS], z[BATCH * ROWS * COLUMNS];
     struct matmul p = {
@@ -161,12 +168,8 @@ TEST(matmul_made, bytes_without_a_sign_of_a_batch)
     for (unsigned i = 0; i < COLUMNS; i++) {
         bias[i] = (int32_t)(i * 1000003u);
     }
-    for (unsigned way = 0; way < 3 * 8; way++) {
-        p.in = types[way / 8][0];
-        p.in_b = types[way / 8][1];
-        p.a_transposed = way & 1;
-        p.b_transposed = way & 2;
-        p.bias = way & 4 ? bias : NULL;
+    for (unsigned way = 0; way < WAYS; way++) {
+        without_sign(&p, way, bias);
         p.a = x;
         p.b = y;
         memset(z, 0x55, sizeof(z));
