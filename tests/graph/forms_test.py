@@ -15,7 +15,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.dont_write_bytecode = True
 sys.path[:0] = [ROOT + "/tests", ROOT + "/tests/graph"]
 import tap  # noqa: E402
-from model import Model, differs  # noqa: E402
+from model import Graph, Model, differs  # noqa: E402
 from tap import test  # noqa: E402
 
 random = np.random.default_rng(5)
@@ -235,6 +235,31 @@ def as_before():
          ("Pad", "x", "pad", np.pad(x, ((0, 0), (1, 0), (0, 2)), constant_values=1.5),
           {"pads": [0, 1, 0, 0, 0, 2], "value": 1.5}), ("Add", "x w", "sum", x + 1)],
         {"x": x}, {"w": w}, opset=7)
+
+
+@test
+def in_any_order():
+    """Nodes in front of what they read, a branch of an If too; what reads itself is refused."""
+    x, c = noise(3, 4), noise(3, 4)
+    branch = {"then_branch": Graph([("Neg", "late", "a")], "a"),
+              "else_branch": Graph([("Abs", "late", "b")], "b")}
+    wrong = checked(
+        [("Exp", "branch", "y", np.exp(-(x + c))), ("If", "is", "branch", -(x + c), branch),
+         ("Add", "same c", "late", x + c), ("Identity", "x", "same", x)],
+        {"x": x}, {"c": c, "is": np.array(True)}, opset=16)
+    for made in ([("Add", "x b", "a"), ("Neg", "a", "b")], [("Add", "x a", "a")]):
+        m = Model(made, {"x": x}, "a")
+        wrong += [] if "of its own result" in m.refused else [m.refused or "taken"]
+    return wrong
+
+
+@test
+def as_it_would_be():
+    """Attributes with the value that they have where they are left out, of constants too."""
+    x, c = noise(2, 6), noise(3, 4)
+    return checked([("Reshape", "c to", "d", c.reshape(2, 6), {"allowzero": 0}),
+                    ("Add", "x d", "y", x + c.reshape(2, 6))], {"x": x},
+                   {"c": c, "to": whole([2, 6])}, opset=14)
 
 
 @test

@@ -120,6 +120,7 @@ struct node {
     struct group *group; /* emit.h: that computes it */
     struct match *match; /* pattern.h: that it is part of */
     unsigned seen;       /* by a search */
+    bool brought;        /* to its place, in front of what reads it: infer.c */
     bool planes;         /* its products of F32 are by F16: planes.c */
 };
 
@@ -201,7 +202,7 @@ int64_t graph_size(const struct graph *g, const struct tensor *t, unsigned d,
  * unless it is there. */
 struct tensor *graph_tensor(struct graph *g, const struct node *within, const char *name);
 struct node *graph_node(struct graph *g, const char *op, const char *name);
-/* Shapes and types of all tensors; values of those that are known before a run. */
+/* infer.c: shapes and types of all tensors; values of those that are known before a run. */
 void graph_infer(struct graph *g);
 const struct rule *graph_rule(const char *op);
 /* Why there is none; `: reason`, or nothing. */

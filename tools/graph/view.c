@@ -38,13 +38,14 @@ static void reshape(struct graph *g, struct node *n)
     struct shape to = {0};
     int64_t size[GRAPH_OPERANDS], rest = 1, open = -1;
     unsigned count = node_ints(g, n, "shape", 1, size);
+    bool nothing = node_int(n, "allowzero", 0); /* is a size */
 
     if (count > GRAPH_RANK) {
         node_die(g, n, "%u dimensions, at most %d", count, GRAPH_RANK);
     }
     to.n = count;
     for (unsigned d = 0; d < count; d++) {
-        if (size[d] == 0 && !node_int(n, "allowzero", 0)) {
+        if (size[d] == 0 && !nothing) {
             size[d] = d < from->n ? from->dim[d] : 0;
         }
         open = size[d] == -1 ? (int64_t)d : open;
