@@ -256,10 +256,24 @@ def in_any_order():
 @test
 def as_it_would_be():
     """Attributes with the value that they have where they are left out, of constants too."""
-    x, c = noise(2, 6), noise(3, 4)
-    return checked([("Reshape", "c to", "d", c.reshape(2, 6), {"allowzero": 0}),
-                    ("Add", "x d", "y", x + c.reshape(2, 6))], {"x": x},
-                   {"c": c, "to": whole([2, 6])}, opset=14)
+    x, c, w, pool = noise(2, 6), noise(3, 4), noise(6), noise(1, 2, 5, 5)
+    d, q = x - x.mean(1, keepdims=True), np.clip(np.round(x / number(0.5)), -128, 127)
+    wrong = checked(
+        [("Reshape", "c to", "d", c.reshape(2, 6), {"allowzero": 0}),
+         ("Add", "x d", "y", x + c.reshape(2, 6)),
+         ("LayerNormalization", "x w", "norm", d / np.sqrt((d * d).mean(1, keepdims=True) + 1e-5)
+          * w, {"stash_type": 1}),
+         ("MaxPool", "pool", "most", pool.max((2, 3), keepdims=True),
+          {"kernel_shape": [5, 5], "storage_order": 0}),
+         ("QuantizeLinear", "x half zero", "q", q, {"precision": 0, "saturate": 1}),
+         ("DequantizeLinear", "q half zero", "back", q / 2, {"output_dtype": 1})],
+        {"x": x, "pool": pool}, {"c": c, "to": whole([2, 6]), "w": w, "half": number(0.5),
+                                 "zero": np.int8(0)}, opset=23)
+    for of, good in ((1, True), (0, False)):
+        m = Model([("BatchNormalization", "pool a a a a", "y", {"spatial": of})],
+                  {"pool": pool}, "y", {"a": np.ones(2, np.float32)}, opset=7)
+        wrong += [] if good is (m.refused == "") else [f"spatial {of}: {m.refused}"]
+    return wrong
 
 
 @test

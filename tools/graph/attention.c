@@ -249,7 +249,6 @@ static void rms(struct graph *g, struct node *n)
     struct lower l = lower_begin(g, n);
     const char *axes = "";
 
-    (void)node_int(n, "stash_type", 1);
     (void)node_in(g, n, 1);
     for (unsigned d = axis; d < rank; d++) {
         axes = graph_text("%s%s%u", axes, d > axis ? ", " : "", d);

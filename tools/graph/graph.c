@@ -203,9 +203,11 @@ const struct attr *node_attr(const struct node *n, const char *name)
 
 void node_heard(const struct graph *g, const struct node *n)
 {
-    /* Of training, of types that there are not, and what operands tell as well. */
-    static const char *const none[] = {"broadcast", "is_test",  "momentum",
-                                       "ratio",     "saturate", "seed"};
+    /* Of training, of types that there are not, of results that nobody is given, what operands
+     * tell as well, and types to compute in. */
+    static const char *const none[] = {"broadcast",  "is_test",  "momentum", "ratio",
+                                       "round_mode", "saturate", "seed",     "stash_type",
+                                       "storage_order"};
 
     for (unsigned i = 0; i < n->n_attrs; i++) {
         bool heard = n->attr[i].asked;

@@ -125,6 +125,9 @@ static void batchnorm_shape(struct graph *g, struct node *n)
     if (n->n_in < 5 || (g->opset < 14 && n->n_out > 1 && !node_int(n, "is_test", 0))) {
         node_die(g, n, "in training, as before opset 14");
     }
+    if (!node_int(n, "spatial", 1)) {
+        node_die(g, n, "a mean of each element: spatial of opset 7");
+    }
     per_channel(g, n, 4);
     if (node_int(n, "training_mode", 0)) {
         batchnorm_training(g, n);
