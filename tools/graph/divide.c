@@ -9,10 +9,26 @@
 
 /* --- shapes and values --- */
 
+/* x to the y; of what wraps the bits that are left. */
+static double power_of(enum elem type, double x, double y)
+{
+    double exact = pow(x, y), to = 1;
+
+    if ((type != ELEM_I32 && type != ELEM_U32) || y != floor(y) ||
+        fabs(exact) <= 0x1p53) {
+        return exact;
+    }
+    for (int64_t e = elem_whole(y); e; e /= 2) {
+        to = e % 2 ? elem_product(type, to, x) : to;
+        x = elem_product(type, x, x);
+    }
+    return to;
+}
+
 static double divide(const struct node *n, double x, double y)
 {
     if (strcmp(n->op, "Pow") == 0) {
-        return pow(x, y);
+        return power_of(n->out[0]->type, x, y);
     }
     if (strcmp(n->op, "Div") == 0) {
         return operand_is_whole(n->out[0]) ? (y ? trunc(x / y) : 0) : x / y;
@@ -161,22 +177,35 @@ static void divide_emit(struct emit *e, struct node *n)
 
 /* --- Pow --- */
 
-/* Of any numbers: 1 to the power 0, and below 0 of whole powers alone, the odd ones below 0. */
+/* Of any numbers: 1 to the power 0, and below 0 of whole powers alone, but for -infinity; the odd
+ * ones have the sign, that of -0 too. */
 static const char *float_power(struct program *p, const char *x, const char *y)
 {
-    const char *size, *whole, *odd;
+    const char *size, *part, *odd, *below;
 
     x = program_line(p, graph_text("f32(%s)", x));
     y = program_line(p, graph_text("f32(%s)", y));
     size = graph_text("exp(log(abs(%s)) * %s)", x, y); /* 0 times infinity is no number */
     size = program_line(p, graph_text("where(abs(%s) == 1, 1.0, %s)", x, size));
-    whole = graph_text("%s == floor(%s)", y, y);
     odd = program_line(p, graph_text("%s - 2 * floor(%s / 2)", y, y));
-    odd = program_line(p, graph_text("where(%s == 1, -%s, %s)", odd, size, size));
-    odd =
-        program_line(p, graph_text("where(%s, %s, sqrt(-1.0 - abs(%s)))", whole, odd, y));
-    size = program_line(p, graph_text("where(%s < 0, %s, %s)", x, odd, size));
+    below = graph_text("or(%s < 0, 1 / %s < 0)", x, x);
+    odd = graph_text("and(%s == 1, %s)", odd, below);
+    size = program_line(p, graph_text("where(%s, -%s, %s)", odd, size, size));
+    part = graph_text("and(%s < 0, and(%s != -inf, %s != floor(%s)))", x, x, y, y);
+    size =
+        program_line(p, graph_text("where(%s, sqrt(-1.0 - abs(%s)), %s)", part, y, size));
     return graph_text("where(%s == 0, 1.0, %s)", y, size);
+}
+
+/* Of a power that is known, and not whole: below 0 there is none, but of -infinity. */
+static const char *known_power(struct program *p, const char *x, double power)
+{
+    const char *size;
+
+    x = program_line(p, graph_text("f32(%s)", x));
+    size = power == 0.5 ? graph_text("sqrt(%s)", x)
+                        : graph_text("exp(log(%s) * %.9g)", x, power);
+    return graph_text("where(%s == -inf, %s, %s)", x, power > 0 ? "inf" : "0.0", size);
 }
 
 /* By squares, of 32 bits each; powers up to 63, of 0, 1 and -1 all, which are as 62 or 63. Below 0
@@ -230,8 +259,10 @@ static void power_emit(struct emit *e, struct node *n)
         x = elem_is_float(by->type) && !(one && power == floor(power))
                 ? root(&p, x, y)
                 : whole_power(&p, x, y);
-    } else if (few || (one && power == 0.5)) {
+    } else if (few) {
         x = graph_text("pow(%s, %.9g)", x, power);
+    } else if (one && power != floor(power)) { /* NaN is none */
+        x = isnan(power) ? float_power(&p, x, y) : known_power(&p, x, power);
     } else {
         x = float_power(&p, x, y);
     }

@@ -117,6 +117,30 @@ int64_t elem_whole(double x)
     return isnan(x) ? 0 : x >= 0x1p63 ? INT64_MAX : x < -0x1p63 ? INT64_MIN : (int64_t)x;
 }
 
+double elem_max(double x, double y)
+{
+    return isnan(x) || isnan(y) ? NAN : fmax(x, y);
+}
+
+double elem_min(double x, double y)
+{
+    return isnan(x) || isnan(y) ? NAN : fmin(x, y);
+}
+
+double elem_clip(double x, double low, double high)
+{
+    return elem_min(elem_max(x, low), high);
+}
+
+double elem_product(enum elem type, double x, double y)
+{
+    bool wraps = type == ELEM_I32 || type == ELEM_U32;
+
+    return wraps ? elem_round(type,
+                              (double)((uint32_t)elem_whole(x) * (uint32_t)elem_whole(y)))
+                 : x * y;
+}
+
 double elem_round(enum elem type, double x)
 {
     double size = ldexp(1, (int)elem_bits(type));

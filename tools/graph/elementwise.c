@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What is computed element by element; see elementwise.def. Max, Min, Sum and Mean take any
- * number of operands, Clip limits that may be left out, Cast changes types.
+ * number of operands, Clip limits that may be left out.
  */
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,6 @@
 
 #include "tools/graph/elementwise.h"
 #include "tools/graph/lower.h"
-#include "tools/graph/small.h"
 
 enum { ATTRS = 2, OPERANDS = 3 };
 
@@ -120,6 +119,7 @@ static void values(struct graph *g, struct node *n)
     double *to = tensor_values(n->out[0]), a[ATTRS] = {0}, x[OPERANDS] = {0};
     const char *text[ATTRS];
     int64_t at[GRAPH_RANK] = {0}, e = 0;
+    bool product = strcmp(n->op, "Mul") == 0;
 
     attributes(n, a, text);
     if (tensor_count(n->out[0]) == 0) {
@@ -130,7 +130,8 @@ static void values(struct graph *g, struct node *n)
             struct shape s = operand_shape(g, n, i);
             x[i] = n->in[i]->value[shape_at(&s, &n->out[0]->shape, at)];
         }
-        to[e] = own(n)->value(x[0], x[1], x[2], a[0], a[1]);
+        to[e] = product ? elem_product(n->out[0]->type, x[0], x[1])
+                        : own(n)->value(x[0], x[1], x[2], a[0], a[1]);
         e++;
     } while (shape_step(&n->out[0]->shape, at));
 }
@@ -157,8 +158,8 @@ static const char *in_16(struct program *p, const char *x)
                : x;
 }
 
-/* The lower 16 bits of 32: a float may be off by one in how often 65536 is in it. */
-static const char *lower_half(struct program *p, const char *x)
+/* A float may be off by one in how often 65536 is in it. */
+const char *lower_half(struct program *p, const char *x)
 {
     const char *r;
 
@@ -236,8 +237,8 @@ static void many_shape(struct graph *g, struct node *n)
 
 static double join(const char *op, double x, double y)
 {
-    return strcmp(op, "Max") == 0   ? fmax(x, y)
-           : strcmp(op, "Min") == 0 ? fmin(x, y)
+    return strcmp(op, "Max") == 0   ? elem_max(x, y)
+           : strcmp(op, "Min") == 0 ? elem_min(x, y)
                                     : x + y;
 }
 
@@ -294,7 +295,7 @@ static void clip_values(struct graph *g, struct node *n)
     double high = node_number_or(g, n, 2, "max", INFINITY);
 
     for (int64_t i = 0; i < tensor_count(n->out[0]); i++) {
-        to[i] = fmin(high, fmax(low, n->in[0]->value[i]));
+        to[i] = elem_clip(n->in[0]->value[i], low, high);
     }
 }
 
@@ -352,101 +353,6 @@ static void gelu_emit(struct emit *e, struct node *n)
                 false);
 }
 
-/* --- Cast, CastLike --- */
-
-static void cast_shape(struct graph *g, struct node *n)
-{
-    enum elem to = strcmp(n->op, "CastLike") == 0 ? node_in(g, n, 1)->type
-                                                  : graph_elem(node_int(n, "to", 0));
-
-    (void)node_int(n, "saturate", 1);
-    tensor_is(g, n, 0, to, &node_in(g, n, 0)->shape);
-}
-
-/* Before opset 25 ONNX's own results of floats that are too large were the nearest there is. */
-static bool nearest(const struct graph *g, enum elem from, enum elem to)
-{
-    return g->opset < 25 && elem_is_float(from) && elem_is_small(to) && !elem_is_bits(to);
-}
-
-static void cast_values(struct graph *g, struct node *n)
-{
-    double *to = tensor_values(n->out[0]);
-    enum elem from = n->in[0]->type, type = n->out[0]->type;
-    bool saturate = node_int(n, "saturate", 1) != 0;
-
-    for (int64_t i = 0; i < tensor_count(n->out[0]); i++) {
-        double x = n->in[0]->value[i]; /* rounded to the type behind this */
-        if (nearest(g, from, type)) {
-            x = fmin(fmax(x, (double)elem_least(type)),
-                     (double)(elem_least(type) + elem_numbers(type) - 1));
-        }
-        x = elem_is_bits(from) ? small_value(from, x) : x;
-        to[i] = elem_is_bits(type) ? small_bits(type, x, saturate) : x;
-    }
-}
-
-/* What a cast to few bits leaves of a whole number. */
-static const char *few_bits(struct program *p, enum elem type, const char *x)
-{
-    int size = (int)elem_numbers(type), first = (int)-elem_least(type);
-
-    x = program_line(p, graph_text("f32(%s) + %d", x, first));
-    return graph_text("%s - floor(%s / %d) * %d - %d", x, x, size, size, first);
-}
-
-/* Of a whole number, or of what is cut off to one, what its type has bits for. */
-static const char *kept_bits(struct program *p, enum elem from, enum elem to,
-                             const char *x)
-{
-    bool is_whole = !elem_is_float(from) && !elem_is_bits(from) && from != ELEM_BOOL;
-
-    if (elem_is_float(to) || to == ELEM_BOOL) {
-        return x;
-    }
-    if (elem_is_small(to)) {
-        int64_t least = elem_least(to);
-        return nearest(p->e->g, from, to)
-                   ? graph_text("clip(%s, %lld, %lld)", x, (long long)least,
-                                (long long)(least + elem_numbers(to) - 1))
-                   : few_bits(p, to, x);
-    }
-    if (to == ELEM_U16) {
-        return lower_half(p, x);
-    }
-    if (!is_whole || elem_bits(to) > 16) {
-        return x;
-    }
-    return few_bits(p, to, elem_is_wide(from) ? lower_half(p, x) : x);
-}
-
-static void cast_emit(struct emit *e, struct node *n)
-{
-    struct program p = program_begin(e, n);
-    const char *x = program_in(&p, n->in[0], program_axes);
-    bool mask = n->in[0]->type == ELEM_BOOL, to_mask = n->out[0]->type == ELEM_BOOL;
-    enum elem from = n->in[0]->type;
-
-    if (elem_is_bits(from)) {
-        x = small_decode(&p, from, x);
-    }
-    if (elem_is_bits(n->out[0]->type)) {
-        x = mask ? graph_text("where(%s, 1.0, 0.0)", x) : x;
-        x = small_encode(&p, n->out[0]->type, x, node_int(n, "saturate", 1) != 0);
-        program_out(&p, n->out[0], program_axes, x, false);
-        return;
-    }
-    x = mask && !to_mask   ? graph_text("where(%s, 1, 0)", x)
-        : to_mask && !mask ? graph_text("%s != 0", x)
-        : elem_is_wide(from) || from == ELEM_I16
-            ? (n->out[0]->type == ELEM_F32 ? graph_text("f32(%s)", x) : x)
-        : (elem_is_float(from) || elem_is_bits(from)) && operand_is_whole(n->out[0])
-            ? graph_text("trunc(%s)", x)
-            : x;
-    x = kept_bits(&p, from, n->out[0]->type, x);
-    program_out(&p, n->out[0], program_axes, x, to_mask);
-}
-
 /* --- IsInf --- */
 
 static void isinf_shape(struct graph *g, struct node *n)
@@ -480,7 +386,5 @@ const struct rule rules_elementwise[] = {
     {.op = "IsInf", .shape = isinf_shape, .emit = isinf_emit},
     {.op = "Gelu", .shape = clip_shape, .value = gelu_values, .emit = gelu_emit},
     {.op = "Clip", .shape = clip_shape, .value = clip_values, .emit = clip_emit},
-    {.op = "Cast", .shape = cast_shape, .value = cast_values, .emit = cast_emit},
-    {.op = "CastLike", .shape = cast_shape, .value = cast_values, .emit = cast_emit},
     {0},
 };

@@ -16,5 +16,7 @@ bool operand_is_whole(const struct tensor *t);
 /* Dimensions of so many that operand i has. */
 const uint8_t *operand_axes(const struct graph *g, const struct node *n, unsigned i,
                             unsigned rank);
+/* The lower 16 bits of an expression of 32, as a number from 0 on. */
+const char *lower_half(struct program *p, const char *x);
 
 #endif

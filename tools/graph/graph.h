@@ -156,7 +156,7 @@ extern const struct rule rules_elementwise[], rules_reduce[], rules_view[], rule
     rules_resize[], rules_conv[], rules_space[], rules_optimise[], rules_gather[],
     rules_order[], rules_signal[], rules_einsum[], rules_recurrent[], rules_attention[],
     rules_sample[], rules_rewrite[], rules_bits[], rules_divide[], rules_select[],
-    rules_suppress[];
+    rules_suppress[], rules_cast[];
 
 /* --- memory and errors: graph.c --- */
 
@@ -308,6 +308,13 @@ static inline int64_t graph_whole(int64_t x)
 {
     return x > GRAPH_WHOLE ? GRAPH_WHOLE : x < -GRAPH_WHOLE ? -GRAPH_WHOLE : x;
 }
+/* The greater one, the smaller one, the nearest of low to high, `high` if they cross; NaN if one
+ * is, as on the machine. */
+double elem_max(double x, double y);
+double elem_min(double x, double y);
+double elem_clip(double x, double low, double high);
+/* x y; of whole numbers of 32 bits what these leave of it, which double precision may not. */
+double elem_product(enum elem type, double x, double y);
 /* The nearest value that the type has; integers wrap. */
 double elem_round(enum elem type, double x);
 /* An element as files hold it, little-endian: how many bytes; from them; into them. */

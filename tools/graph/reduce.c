@@ -34,14 +34,6 @@ static double times(double a, double b)
 {
     return a * b;
 }
-static double most(double a, double b)
-{
-    return fmax(a, b);
-}
-static double least(double a, double b)
-{
-    return fmin(a, b);
-}
 static double as_it_is(double a, double count)
 {
     (void)count;
@@ -61,17 +53,25 @@ static double logarithm(double a, double count)
     (void)count;
     return log(a);
 }
+/* log(exp(a) + exp(b)), of which nothing overflows. */
+static double add_logs(double a, double b)
+{
+    double more = elem_max(a, b), less = elem_min(a, b);
+
+    return isinf(more) ? more : more + log1p(exp(less - more));
+}
 
 static const struct reduce sum_of = {"$0|sum|$0", same, add, as_it_is, 0};
 static const struct reduce mean_of = {"$0|mean|$0", same, add, mean, 0};
-static const struct reduce max_of = {"$0|max|$0", same, most, as_it_is, -INFINITY};
-static const struct reduce min_of = {"$0|min|$0", same, least, as_it_is, INFINITY};
+static const struct reduce max_of = {"$0|max|$0", same, elem_max, as_it_is, -INFINITY};
+static const struct reduce min_of = {"$0|min|$0", same, elem_min, as_it_is, INFINITY};
 static const struct reduce prod_of = {"$0|prod|$0", same, times, as_it_is, 1};
 static const struct reduce l1_of = {"abs($0)|sum|$0", fabs, add, as_it_is, 0};
 static const struct reduce l2_of = {"$0 * $0|sum|sqrt($0)", square, add, root, 0};
 static const struct reduce squares_of = {"$0 * $0|sum|$0", square, add, as_it_is, 0};
 static const struct reduce log_sum_of = {"$0|sum|log($0)", same, add, logarithm, 0};
-static const struct reduce log_sum_exp_of = {.each = exp, .join = add, .end = logarithm};
+static const struct reduce log_sum_exp_of = {
+    .each = same, .join = add_logs, .end = as_it_is, .first = -INFINITY};
 static const struct reduce any_of = {.text = "$0|any|$0"}, all_of = {.text = "$0|all|$0"};
 
 uint32_t reduce_axes(const struct graph *g, const struct node *n)
@@ -271,7 +271,7 @@ static void emit(struct emit *e, struct node *n)
                 n->out[0]->type == ELEM_BOOL);
 }
 
-/* Less the largest, so that nothing overflows. */
+/* Less the largest, so that nothing overflows, unless that is infinite. */
 static void log_sum_exp_emit(struct emit *e, struct node *n)
 {
     uint32_t axes = reduce_axes(e->g, n);
@@ -280,6 +280,7 @@ static void log_sum_exp_emit(struct emit *e, struct node *n)
     uint8_t kept[GRAPH_RANK];
 
     most = program_line(&p, program_over(&p, "max", axes, x));
+    most = program_line(&p, graph_text("where(abs(%s) == inf, 0.0, %s)", most, most));
     sum = program_over(&p, "sum", axes, graph_text("exp(%s - %s)", x, most));
     left(n, axes, kept);
     program_out(&p, n->out[0], kept, graph_text("log(%s) + %s", sum, most), false);
@@ -346,9 +347,10 @@ static void arg_emit(struct emit *e, struct node *n)
     if (x->shape.dim[axis] == 1) {
         value = graph_text("s32(where(%s == %s, 0, 0))", value, value);
     } else if (last) { /* the largest index of those that are equal */
-        value =
-            graph_text("where(%s == %s, %s, -1)", value,
-                       program_over(&p, is_max ? "max" : "min", 1u << axis, value), at);
+        value = graph_text(
+            "where(or(%s == %s, %s), %s, -1)", value,
+            program_over(&p, is_max ? "max" : "min", 1u << axis, value),
+            elem_is_float(x->type) ? graph_text("%s != %s", value, value) : "false", at);
         value = program_over(&p, "max", 1u << axis, value);
     } else {
         value = program_over(&p, is_max ? "argmax" : "argmin", 1u << axis, value);

@@ -357,7 +357,8 @@ static void bit_shift(struct graph *g, struct node *n)
     lower_end(&l);
 }
 
-/* --- LpNormalization: by the norm of a line; zeros stay --- */
+/* --- LpNormalization: by the norm of a line, whose largest is made 1 first, so that no square is
+ * too large or small; zeros stay --- */
 
 static void lp_normalization(struct graph *g, struct node *n)
 {
@@ -369,10 +370,12 @@ static void lp_normalization(struct graph *g, struct node *n)
         node_die(g, n, "p is %lld: 1 or 2", (long long)p);
     }
     lower_text(&l,
-               "x = Cast($0; to=1)\nnorm = ReduceL%lld(x; axes=[%u])\n"
+               "x = Cast($0; to=1)\nsize = Abs(x)\nmost = ReduceMax(size; axes=[%u])\n"
+               "unit = Clip(most, 1e-30, 1e38)\nz = Div(x, unit)\n"
+               "norm = ReduceL%lld(z; axes=[%u])\n"
                "none = Equal(norm, 0.0)\nby = Where(none, 1.0, norm)\n"
-               "y = Div(x, by)\n@0 = CastLike(y, $0)\n",
-               (long long)p, axis);
+               "y = Div(z, by)\n@0 = CastLike(y, $0)\n",
+               axis, (long long)p, axis);
     lower_end(&l);
 }
 
