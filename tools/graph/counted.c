@@ -28,7 +28,7 @@ static bool elementwise(const struct node *n)
             return true;
         }
     }
-    return is(n, "Div Mod Pow");
+    return is(n, "Div Mod Pow Cast CastLike");
 }
 
 /* A view's dimension with as many elements in front of it and behind it. */
