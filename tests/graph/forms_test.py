@@ -238,6 +238,35 @@ def as_before():
 
 
 @test
+def quantised_in_a_run():
+    """Whole numbers whose zero point a run finds, which pads hold; weights that have one too."""
+    x, a = noise(1, 64, 5, 6), noise(4, 1024)
+    w = random.integers(0, 256, (6, 64, 3, 3)).astype(np.uint8)
+    b = random.integers(0, 256, (1024, 40)).astype(np.uint8)
+    each, wrong = random.integers(0, 256, 40).astype(np.uint8), []
+    m = Model([("DynamicQuantizeLinear", "x", "qx sx zx"),
+               ("ConvInteger", "qx w zx zw", "conv", {"pads": [1, 0, 2, 1], "strides": [1, 2]}),
+               ("DynamicQuantizeLinear", "a", "qa sa za"),
+               ("MatMulInteger", "qa b za zw", "one"),
+               ("MatMulInteger", "qa b za each", "many")],
+              {"x": x, "a": a}, "qx zx conv qa za one many",
+              {"w": w, "b": b, "zw": np.uint8(120), "each": each}, opset=11)
+    got, said = m.run() if not m.refused else ({}, m.refused)
+    if not got:
+        return [said]
+    q = np.pad(got["qx"].astype(int) - int(got["zx"]), ((0, 0), (0, 0), (1, 2), (0, 1)))
+    conv, n = np.zeros((1, 6, 6, 3), int), got["qa"].astype(int) - int(got["za"])
+    for i in range(3):
+        for j in range(3):
+            conv += np.einsum("bchw,mc->bmhw", q[:, :, i:i + 6, j:j + 5:2],
+                              w[:, :, i, j].astype(int) - 120)
+    for name, want in (("conv", conv), ("one", n @ (b.astype(int) - 120)),
+                       ("many", n @ (b.astype(int) - each))):
+        wrong += [] if (got[name] == want).all() else [f"{name} is not exact"]
+    return wrong
+
+
+@test
 def in_any_order():
     """Nodes in front of what they read, a branch of an If too; what reads itself is refused."""
     x, c = noise(3, 4), noise(3, 4)

@@ -189,6 +189,8 @@ const char *program_count(struct program *p, uint8_t axis, int64_t size);
 const char *program_spread(struct program *p, const char *expr, const struct tensor *t,
                            const uint8_t *axis, const struct tensor *to,
                            const uint8_t *to_axis);
+/* An expression within the range of whole numbers. */
+const char *program_range(enum elem type, const char *expr);
 void program_exact(struct program *p);
 /* 0, 1, 2, ... */
 extern const uint8_t program_axes[GROUP_AXES];

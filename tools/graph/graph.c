@@ -148,7 +148,7 @@ static const struct rule *const families[] = {
     rules_conv,        rules_space,  rules_optimise,  rules_gather,    rules_order,
     rules_signal,      rules_einsum, rules_recurrent, rules_attention, rules_sample,
     rules_rewrite,     rules_bits,   rules_select,    rules_suppress,  rules_divide,
-    rules_cast,
+    rules_cast,        rules_whole,
 };
 
 const struct rule *graph_rule(const char *op)

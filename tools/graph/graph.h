@@ -156,7 +156,7 @@ extern const struct rule rules_elementwise[], rules_reduce[], rules_view[], rule
     rules_resize[], rules_conv[], rules_space[], rules_optimise[], rules_gather[],
     rules_order[], rules_signal[], rules_einsum[], rules_recurrent[], rules_attention[],
     rules_sample[], rules_rewrite[], rules_bits[], rules_divide[], rules_select[],
-    rules_suppress[], rules_cast[];
+    rules_suppress[], rules_cast[], rules_whole[];
 
 /* --- memory and errors: graph.c --- */
 

@@ -289,6 +289,13 @@ const char *program_spread(struct program *p, const char *expr, const struct ten
     return expr;
 }
 
+const char *program_range(enum elem type, const char *expr)
+{
+    long long least = elem_least(type), most = least + elem_numbers(type) - 1;
+
+    return graph_text("clip(%s, %lld, %lld)", expr, least, most);
+}
+
 void program_exact(struct program *p)
 {
     p->group->exact = true;
