@@ -116,6 +116,10 @@ static void make_stores(const struct loop_plan *p, struct loop_core *core, bool 
     uint32_t rows = last ? left : LOOP_LANES;
     union cmd *store = core->stores[last];
 
+    if (p->twice) {
+        mte_ub_to_gm_rows(store++, NULL, p->twice->fine,
+                          &(struct mte_rows){.n_rows = 1, .row_bytes = sizeof(*core->fine)});
+    }
     for (unsigned i = 0; i < k->n_results; i++) {
         const struct tile_tensor *t = &k->result[i].tensor;
         unsigned esize = esize_of(t->type);
@@ -172,6 +176,10 @@ static int make_core(const struct loop_plan *p, struct loop_core *core,
             made = made && make_pieces(&core->step[i], of, 3, 0, arena);
         }
         made = made && make_pieces(&core->before[i], of, 1, 0, arena);
+    }
+    if (p->twice) {
+        core->fine = tile_alloc(arena, TWICE_ITEMS * sizeof(*core->fine));
+        made = made && core->fine;
     }
     make_stores(p, core, false);
     make_stores(p, core, true);

@@ -52,10 +52,11 @@ struct loop_core {
     struct pieces_of step[LOOP_VARIANTS]; /* BEFORE, AFTER and BESIDE in one; looks; with
                                              * nothing carried SAVES and BEFORE */
     struct sequence store[2]; /* of a block of rows, of the last one */
-    union cmd stores[2][3 * TILE_RESULTS], inputs[LOOP_INPUTS]; /* a result is up to 3 */
+    union cmd stores[2][3 * TILE_RESULTS + 1], inputs[LOOP_INPUTS]; /* a result is up to 3 */
     uint8_t store_at[TILE_RESULTS]; /* its own of them */
     struct sequence input;
     const struct tile_call *call;
+    volatile uint64_t *fine; /* of loop_twice.h: of each item, rows that will do */
 };
 
 /* loop_play.c: room for n commands. */

@@ -95,7 +95,8 @@ static void out(const struct loop_plan *p, enum loop_command which, uint32_t key
     bool first = which == LOOP_FIX_S;
     unsigned slot = 0;
 
-    while (r->slot[slot].kind != (first ? SLOT_SCORE : SLOT_VALUE)) {
+    while (slot + 1 < r->n_slots &&
+           r->slot[slot].kind != (first ? SLOT_SCORE : SLOT_VALUE)) {
         slot++;
     }
     fixpipe_to_ub(cmd, r->slot[slot].at, first ? 0 : r->l0c_v,

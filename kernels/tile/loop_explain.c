@@ -65,6 +65,7 @@ struct loop_costs loop_costs(const struct loop_plan *p, uint32_t keys)
     uint64_t esize = esize_of(f->k->param[f->q].type);
     uint64_t v_esize = f->value ? esize_of(f->k->param[f->v].type) : esize;
     uint64_t d = up16(f->k->dim[f->d].size), wide = up16(p->room.width), k = up16(keys);
+    uint64_t sums = p->twice && p->twice->ones ? TWICE_ONES_WIDE : 0;
     uint64_t fixed = chip_cost(COST_L1_L0_FIXED), out = chip_cost(COST_L0C_UB_FIXED);
     uint64_t a = chip_cost(COST_L1_L0A_RATE), b = chip_cost(COST_L1_L0B_RATE);
     struct loop_costs c = {0};
@@ -80,9 +81,9 @@ struct loop_costs loop_costs(const struct loop_plan *p, uint32_t keys)
     c.l0_v = fixed + k * wide * v_esize / a;
     c.l0_p = fixed + k * LOOP_LANES * v_esize / b;
     c.mmad_s = mmad_cycles(k * d, esize);
-    c.mmad_o = mmad_cycles(k * wide, v_esize);
+    c.mmad_o = mmad_cycles(k * up16(wide + sums), v_esize);
     c.fix_s = out + (uint64_t)keys * LOOP_REPEAT / chip_cost(COST_L0C_UB_RATE);
-    c.fix_o = out + (uint64_t)p->room.width * LOOP_REPEAT / chip_cost(COST_L0C_UB_RATE);
+    c.fix_o = out + (p->room.width + sums) * LOOP_REPEAT / chip_cost(COST_L0C_UB_RATE);
     c.copy_p = fixed + (uint64_t)keys * LOOP_LANES * v_esize / chip_cost(COST_L1_UB_RATE);
     c.store = store_cycles(p);
     return c;
@@ -305,7 +306,8 @@ void loop_explain(const struct tile_plan *t, FILE *to)
         fprintf(to, "rewrite  all keys are one tile: nothing is carried\n");
     }
     if (p->twice) {
-        fprintf(to, "rewrite  the maximum of all keys first, in a pass of its own\n");
+        fprintf(to, "rewrite  the maximum of %s keys first, in a pass of its own\n",
+                p->twice->guess ? "the first" : "all");
     }
     for (unsigned i = 0; i < p->n_variants; i++) {
         const struct loop_part_commands *before = p->variant[i].before;

@@ -394,6 +394,9 @@ int loop_check_parts(const struct loop_plan *p, struct loop_core *core,
             core->stores[last][core->store_at[i]].copy_out.dst =
                 (uintptr_t)core->call->out[i];
         }
+        if (p->twice) {
+            core->stores[last][0].copy_out.dst = (uintptr_t)core->fine;
+        }
         err = loop_check(&core->store[last], report);
     }
     return err;

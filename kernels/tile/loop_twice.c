@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
  * Which programs are a running softmax, and what is computed in its two passes; see
- * loop_twice.h. Both passes are the program again, with the score as the fixpipe gives it in
- * the place of the product times the scale.
+ * loop_twice.h. Both passes are the program again, with nothing subtracted from the scores, and in
+ * looks with no scale.
  */
 #include <math.h>
 #include <string.h>
 
 #include "kernels/tile/loop_twice.h"
+
+/* The least number of a tile's scores, where a row has none, is -FLT_MAX; what is above that by as
+ * much has to be infinite still when it is scaled, for what it gives to be seen. */
+#define LEAST_SCALE 1e-30
 
 static const struct tile_node *node(const struct loop_form *f, tile_value v)
 {
@@ -119,11 +123,12 @@ static tile_value find_scaled(struct loop_twice *t, const struct loop_form *f)
 {
     tile_value v = behind_masks(t, f, t->scores, -INFINITY);
     tile_value factor = other(f, v, TILE_MUL, f->score);
+    bool number = factor && node(f, factor)->op == TILE_NUMBER;
+    double scale = number ? node(f, factor)->number : 1;
 
-    t->scale =
-        factor && node(f, factor)->op == TILE_NUMBER ? (float)node(f, factor)->number : 1;
-    return readers(f, f->score) == 1 && t->scale > 0 && isfinite(t->scale) &&
-                   (v == f->score || (factor && node(f, factor)->op == TILE_NUMBER))
+    t->guess = scale >= LEAST_SCALE;
+    return readers(f, f->score) == 1 && scale > 0 && isfinite((float)scale) &&
+                   (v == f->score || number)
                ? v
                : 0;
 }
@@ -172,6 +177,34 @@ static bool find_sums(struct loop_twice *t, const struct loop_form *f, tile_valu
 
 /* --- the passes --- */
 
+/* It is the sum, times a number or not, and nothing else is made of that. */
+static bool is_sum(const struct loop_form *f, tile_value v, tile_value sum)
+{
+    tile_value factor = other(f, v, TILE_MUL, sum);
+
+    return v == sum || (factor && node(f, factor)->op == TILE_NUMBER && readers(f, v) == 1);
+}
+
+/* Of l and acc there is acc / l alone, which is the same whatever the maximum. */
+static bool is_ratio(const struct loop_twice *t, const struct loop_form *f)
+{
+    tile_value sum = f->k->carry[t->sum].last;
+
+    for (tile_value v = 1; v <= f->k->n_nodes; v++) {
+        const struct tile_node *n = node(f, v);
+        if (n->op == TILE_DIV && n->operand[0] == t->acc && is_sum(f, n->operand[1], sum)) {
+            return t->acc && sum && readers(f, t->acc) == 1 && readers(f, sum) == 1;
+        }
+    }
+    return false;
+}
+
+/* What is added up is what the Cube gets, in whole rows of fractals. */
+static bool has_ones(const struct loop_twice *t, const struct loop_form *f)
+{
+    return node(f, f->given)->operand[0] == t->summed && f->k->dim[f->e].size % 16 == 0;
+}
+
 /* The program with `scaled` as its first product and nothing subtracted from the scores. */
 static bool make_pass(struct loop_form *to, const struct loop_form *f,
                       const struct loop_twice *t, tile_value scaled,
@@ -211,9 +244,11 @@ bool twice_form(struct loop_twice *t, const struct loop_form *f, struct tile_are
     if (scaled == 0 || t->powers == 0 || r == 0 || readers(f, t->scores) != 2 ||
         readers(f, top) != 3 || !find_sums(t, f, r) ||
         !make_pass(&t->look, f, t, scaled, arena) ||
-        !make_pass(&t->work, f, t, scaled, arena)) {
+        !make_pass(&t->work, f, t, f->score, arena)) {
         return false;
     }
+    t->guess = t->guess && is_ratio(t, f);
+    t->ones = has_ones(t, f);
     loop_mark(&t->look, t->scores, PART_BEFORE, false);
     loop_mark(&t->work, t->summed, PART_BEFORE, false);
     loop_mark(&t->work, f->given, PART_BEFORE, true);

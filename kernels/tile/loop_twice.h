@@ -9,16 +9,19 @@
  *     acc = acc * r + dot(f16(p), v, t)        from 0 on; p may be 0 by a mask before either
  *
  * comes to the same if the maximum of all keys is known before the first p: r is 1 then, the
- * Cube adds up acc in L0C, and what is done with a score is left to engines that have time.
- * The Cube begins its sums with -max instead of 0 (the bias table), and the fixpipe, whose
- * leaky relu multiplies what is below 0, does the scale. Left to the Vector are max, exp, the
- * cast and the sum, each once, where it had nine. The first product is computed a second time for
- * that.
+ * Cube adds up acc in L0C, and begins the scores with -max instead of 0 (the bias table). Left
+ * to the Vector are the scale, exp and the cast, where it had nine commands, and the Cube adds
+ * up l, too, as a column of acc: v has a column of ones.
  *
  * So an item, a block of rows, has two passes over its tiles of keys: looks, for the maximum,
  * and works. A turn of the loop is a look of item i + 1 and a work of item i, which have the
- * same tile of keys if they are of one batch. Maximum and sum are planes of a tile's size, to
- * which each tile adds its own, and become columns once an item.
+ * same tile of keys if they are of one batch.
+ *
+ * acc / l is the same for any number in the place of the maximum, as long as no p is too large
+ * for its type: so an item looks at its first tile alone. l tells whether that will do, for no
+ * p is above it. Where it is not, in an item of which some row has l above TWICE_MOST or NaN,
+ * all of the item is done again, with looks at all tiles. What an item gives is a matter of its
+ * own rows and keys alone so, whichever core has it.
  */
 #ifndef KERNELS_TILE_LOOP_TWICE_H
 #define KERNELS_TILE_LOOP_TWICE_H
@@ -27,10 +30,15 @@
 
 enum {
     TWICE_QUERIES = 4, /* blocks of rows in L1; two of them are in L0B */
-    TWICE_VARIANTS = 8,
+    TWICE_VARIANTS = 16,
     TWICE_TAILS = 2,
     TWICE_LEAST = 3, /* tiles: of no more keys it is not worth it */
     TWICE_MORE = 4,  /* planes between, besides one */
+    TWICE_MOST = 60000, /* of a sum of which each part is a number of F16 */
+    TWICE_ONES_WIDE = 2, /* columns of ones, as two repeats are a column in UB */
+    TWICE_LAG = 3,      /* works whose second products are to come */
+    TWICE_RING = 6,     /* tiles of keys in L1 at most; an even number */
+    TWICE_ITEMS = 256,  /* after which the core sees which are to be done again */
 };
 
 /* Semaphores besides those of loop.h. */
@@ -57,16 +65,17 @@ unsigned twice_units(const struct loop_plan *p, unsigned i);
 
 /* Commands that are the same for all cores; see twice_commands(). Their variants are */
 enum twice_command {
-    TWICE_SLOPE,   /* FIX, once */
+    TWICE_CLEAR,   /* MTE2, once: rows of q that there are not */
+    TWICE_ONES,    /* once */
     TWICE_L0_Q,    /* the item's number */
     TWICE_L0_BIAS, /* none */
-    TWICE_L0_K,    /* where in the ring */
+    TWICE_L0_K,    /* where in the ring, TWICE_BIAS */
     TWICE_L0_V,    /* where in the ring */
-    TWICE_L0_P,
+    TWICE_L0_P,    /* the work's parity */
     TWICE_MMAD_WORK, /* item's parity, TWICE_BOTH */
     TWICE_MMAD_LOOK, /* item's parity, TWICE_BOTH */
     TWICE_MMAD_DONE,
-    TWICE_MMAD_VALUE, /* TWICE_FIRST, TWICE_LAST */
+    TWICE_MMAD_VALUE, /* TWICE_FIRST, TWICE_LAST, TWICE_ODD */
     TWICE_FIX_WORK,
     TWICE_FIX_LOOK,
     TWICE_FIX_VALUE,
@@ -77,11 +86,12 @@ enum twice_command {
 /* What turns of a run do. */
 enum { TWICE_LOOKS, TWICE_WORKS, TWICE_LOOKS_AND_WORKS, TWICE_KINDS };
 enum {
-    TWICE_BIAS = 4,   /* the bias comes behind it */
+    TWICE_BIAS = 8,   /* the bias comes behind it */
     TWICE_THEN = 2,   /* another product has the same keys, in L0A, behind it */
     TWICE_BEHIND = 4, /* or before it */
     TWICE_FIRST = 1,  /* of the item's second products */
-    TWICE_LAST = 2
+    TWICE_LAST = 2,
+    TWICE_ODD = 4 /* the work's parity */
 };
 
 struct loop_twice {
@@ -91,15 +101,18 @@ struct loop_twice {
     tile_value powers, summed; /* exp; what the sum adds up */
     unsigned sum;              /* carry[] that it is */
     tile_value acc;            /* LAST of what is as wide as v */
-    float scale;
-    bool checked;               /* cmd[] */
+    bool guess;    /* it is acc / l alone that counts */
+    bool ones;     /* l is a column of acc, as v has columns of ones */
+    uint32_t fine; /* in UB: a bit for each row whose l will do */
+    bool checked;  /* cmd[] */
     bool plain[TILE_NODES + 1]; /* is of indices and numbers */
-    uint32_t top_plane, sum_plane, top_column, negative;
-    uint32_t l0c_look, l0c_value, l1_bias;
+    uint32_t top_plane, sum_plane, sums, top_column, negative; /* sums: of `ones` */
+    uint32_t l0c_look, l0c_value, l0a_ones, l1_bias;
     struct loop_part_commands *look_part[LOOP_VARIANTS];
     /* What a turn of a run pushes to MTE1, by places in the rings of keys and values; to M, by
-     * the item's parity and whether the second product is the first; to FIX. */
-    union cmd run_l0[LOOP_RING][LOOP_RING][3], run_m[TWICE_KINDS][2][2][3],
+     * the item's parity, that of the work and whether the second product is the first; to
+     * FIX. */
+    union cmd run_l0[TWICE_RING][TWICE_RING][3], run_m[TWICE_KINDS][2][2][2][3],
         run_fix[TWICE_KINDS][2];
     union cmd cmd[TWICE_COMMANDS][TWICE_TAILS][TWICE_VARIANTS];
 };
@@ -114,8 +127,10 @@ struct twice_turns {
     const struct loop_plan *p;
     struct loop_cursor look, work; /* the next ones */
     uint64_t number;
+    bool guess;
 };
-struct twice_turns twice_begin(const struct loop_plan *p, uint64_t begin, uint64_t end);
+struct twice_turns twice_begin(const struct loop_plan *p, uint64_t begin, uint64_t end,
+                               bool guess);
 /* The next one; false: there is no more. Then on to the one behind it. */
 bool twice_turn(const struct twice_turns *t, struct twice_turn *turn);
 void twice_next(struct twice_turns *t, const struct twice_turn *turn);
@@ -140,7 +155,7 @@ extern const uint8_t twice_parts[TWICE_PARTS];
 struct twice_run {
     uint32_t turns, loads;
     const struct twice_turn *first, *ahead;
-    bool value_first; /* the second product of the work before is its item's first */
+    bool value_first; /* the second product that comes next is its item's first */
     void (*load)(void *walk);
     void *walk;
 };
@@ -156,8 +171,8 @@ struct twice_sink {
     void (*part)(void *of, enum twice_part part, const struct loop_cursor *c);
     void (*store)(void *of, const struct loop_cursor *c);
 };
-/* Items begin to end - 1. */
-void twice_walk(const struct loop_plan *p, uint64_t begin, uint64_t end,
+/* Items begin to end - 1; with `guess` each looks at its first tile alone. */
+void twice_walk(const struct loop_plan *p, uint64_t begin, uint64_t end, bool guess,
                 const struct twice_sink *sink, void *of);
 
 /* loop_twice.c: false: the program has another form. */

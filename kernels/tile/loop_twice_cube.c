@@ -12,7 +12,8 @@
 enum pipe twice_pipe(enum twice_command which)
 {
     static const uint8_t pipes[TWICE_COMMANDS] = {
-        [TWICE_SLOPE] = PIPE_FIX,     [TWICE_L0_Q] = PIPE_MTE1,
+        [TWICE_CLEAR] = PIPE_MTE2,    [TWICE_ONES] = PIPE_MTE1,
+        [TWICE_L0_Q] = PIPE_MTE1,
         [TWICE_L0_BIAS] = PIPE_MTE1,  [TWICE_L0_K] = PIPE_MTE1,
         [TWICE_L0_V] = PIPE_MTE1,     [TWICE_L0_P] = PIPE_MTE1,
         [TWICE_MMAD_WORK] = PIPE_M,   [TWICE_MMAD_LOOK] = PIPE_M,
@@ -63,6 +64,7 @@ static void load(const struct loop_plan *p, enum twice_command which, uint32_t k
                  unsigned variant, union cmd *cmd)
 {
     const struct loop_room *r = &p->room;
+    const struct loop_form *f = &p->form;
 
     switch (which) {
     case TWICE_L0_Q:
@@ -79,10 +81,20 @@ static void load(const struct loop_plan *p, enum twice_command which, uint32_t k
         break;
     case TWICE_L0_V:
         loop_cube_command(p, LOOP_L0_V, keys, cmd);
-        cmd->load2d.src = r->l1_v + variant % LOOP_RING * r->v_bytes;
+        cmd->load2d.src = r->l1_v + variant % TWICE_RING * r->v_bytes;
+        cmd->load2d.dst =
+            p->twice->l0a_ones - (uint32_t)(round_up(r->width, 16) * round_up(keys, 16)) * 2;
+        sync(cmd, LOOP_V_FULL, LOOP_L0V_FREE, LOOP_V_FREE, LOOP_L0V_FULL);
+        break;
+    case TWICE_ONES:
+        mte_fill(cmd, NPU_MEM_L0A, p->twice->l0a_ones, f->k->param[f->v].type,
+                 number_bits(f->k->param[f->v].type, 1),
+                 (uint32_t)round_up(r->tile, 16) * 32);
         break;
     case TWICE_L0_P:
         loop_cube_command(p, LOOP_L0_P, keys, cmd);
+        cmd->load2d.dst = r->l0b_p + variant % 2 * (uint32_t)round_up(r->tile, 16) * 128;
+        sync(cmd, LOOP_LP_FULL, 0, LOOP_LP_FREE, 0);
         break;
     default:
         mte_l1_to_bt(cmd, 0, p->twice->l1_bias, TYPE_F32, LOOP_LANES);
@@ -106,6 +118,10 @@ static void product(const struct loop_plan *p, enum twice_command which, uint32_
     loop_cube_command(p, which == TWICE_MMAD_VALUE ? LOOP_MMAD_O : LOOP_MMAD_S, keys,
                       cmd);
     if (which == TWICE_MMAD_VALUE) {
+        cmd->mmad.a = t->l0a_ones -
+                      (uint32_t)(round_up(p->room.width, 16) * round_up(keys, 16)) * 2;
+        cmd->mmad.b += variant & TWICE_ODD ? (uint32_t)round_up(p->room.tile, 16) * 128 : 0;
+        cmd->mmad.m = (uint16_t)(p->room.width + (t->ones ? TWICE_ONES_WIDE : 0));
         cube_set_from(cmd, first ? CUBE_FROM_ZERO : CUBE_FROM_C);
         sync(cmd, LOOP_L0V_FULL, first ? LOOP_CO_FREE : 0, LOOP_L0V_FREE,
              variant & TWICE_LAST ? LOOP_CO_FULL : 0);
@@ -126,8 +142,9 @@ static void out(const struct loop_plan *p, enum twice_command which, uint32_t ke
 {
     const struct loop_twice *t = p->twice;
     bool value = which == TWICE_FIX_VALUE, look = which == TWICE_FIX_LOOK;
+    uint32_t wide = p->room.width + (t->ones ? TWICE_ONES_WIDE : 0);
     struct fixpipe_tile tile = {
-        .type = TYPE_F32, .m = value ? p->room.width : keys, .n = LOOP_LANES};
+        .type = TYPE_F32, .m = value ? wide : keys, .n = LOOP_LANES};
 
     if (value) {
         fixpipe_to_ub(cmd, t->out_room.slot[t->out_room.n_slots - 1].at, t->l0c_value,
@@ -137,7 +154,6 @@ static void out(const struct loop_plan *p, enum twice_command which, uint32_t ke
         fixpipe_to_ub(cmd, score_at(&t->look_room), t->l0c_look, &tile);
         sync(cmd, TWICE_CL_FULL, TWICE_LS_FREE, TWICE_CL_FREE, TWICE_LS_FULL);
     } else {
-        tile.relu = FIX_RELU_LEAKY;
         fixpipe_to_ub(cmd, score_at(&p->room), 0, &tile);
         sync(cmd, LOOP_CS_FULL, LOOP_S_FREE, LOOP_CS_FREE, LOOP_S_FULL);
     }
@@ -149,13 +165,14 @@ static void command(const struct loop_plan *p, enum twice_command which, uint32_
     const struct loop_twice *t = p->twice;
     enum pipe pipe = twice_pipe(which);
 
-    if (which == TWICE_SLOPE) {
-        fixpipe_set_relu(cmd, t->scale, 0);
-    } else if (which == TWICE_COPY_P) {
+    if (which == TWICE_COPY_P) {
         loop_cube_command(p, LOOP_COPY_P, keys, cmd);
     } else if (which == TWICE_COPY_BIAS) {
         mte_ub_to_l1(cmd, t->l1_bias, t->negative, LOOP_REPEAT);
         sync(cmd, TWICE_NEG_FULL, TWICE_BIAS_FREE, TWICE_NEG_FREE, TWICE_BIAS_FULL);
+    } else if (which == TWICE_CLEAR) {
+        mte_fill(cmd, NPU_MEM_L1, p->room.l1_q, TYPE_F16, 0,
+                 TWICE_QUERIES * p->room.q_bytes);
     } else if (pipe == PIPE_MTE1) {
         load(p, which, keys, variant, cmd);
     } else if (pipe == PIPE_M) {
@@ -189,20 +206,21 @@ void twice_runs(const struct loop_plan *p)
             union cmd *to = t->run_l0[k][v];
             to[0] = t->cmd[TWICE_L0_K][0][k];
             to[1] = t->cmd[TWICE_L0_V][0][v];
-            to[2] = t->cmd[TWICE_L0_P][0][0];
+            to[2] = t->cmd[TWICE_L0_P][0][(v + 1) % 2];
         }
     }
-    for (unsigned i = 0; i < 4; i++) {
-        unsigned parity = i / 2, first = i % 2 ? TWICE_FIRST : 0;
-        const union cmd *value = &t->cmd[TWICE_MMAD_VALUE][0][first];
-        union cmd *m = t->run_m[TWICE_LOOKS_AND_WORKS][parity][i % 2];
+    for (unsigned i = 0; i < 8; i++) {
+        unsigned parity = i / 4, odd = i / 2 % 2, first = i % 2;
+        unsigned variant = (odd ? TWICE_ODD : 0) | (first ? TWICE_FIRST : 0);
+        const union cmd *value = &t->cmd[TWICE_MMAD_VALUE][0][variant];
+        union cmd *m = t->run_m[TWICE_LOOKS_AND_WORKS][parity][odd][first];
         m[0] = t->cmd[TWICE_MMAD_WORK][0][parity | TWICE_THEN];
         m[1] = t->cmd[TWICE_MMAD_LOOK][0][(parity ^ 1) | TWICE_BEHIND];
         m[2] = *value;
-        m = t->run_m[TWICE_WORKS][parity][i % 2];
+        m = t->run_m[TWICE_WORKS][parity][odd][first];
         m[0] = t->cmd[TWICE_MMAD_WORK][0][parity];
         m[1] = *value;
-        t->run_m[TWICE_LOOKS][parity][i % 2][0] = t->cmd[TWICE_MMAD_LOOK][0][parity];
+        t->run_m[TWICE_LOOKS][parity][odd][first][0] = t->cmd[TWICE_MMAD_LOOK][0][parity];
     }
     t->run_fix[TWICE_LOOKS_AND_WORKS][0] = t->cmd[TWICE_FIX_WORK][0][0];
     t->run_fix[TWICE_LOOKS_AND_WORKS][1] = t->cmd[TWICE_FIX_LOOK][0][0];

@@ -66,11 +66,14 @@ static void emit_work(struct loop_emit *e, const struct loop_plan *p,
 {
     const struct loop_twice *t = p->twice;
     const tile_value seeds[] = {t->work.given, t->summed};
+    unsigned n = t->ones ? 1 : 2;
 
     begin_tile(e, &t->work, &p->room, v, to);
     e->leave = true;
-    loop_nodes(e, seeds, 2);
-    add_to(e, OP_VADD, t->sum_plane, t->summed);
+    loop_nodes(e, seeds, n);
+    if (!t->ones) {
+        add_to(e, OP_VADD, t->sum_plane, t->summed);
+    }
     loop_hand_over(e, SLOT_SCORE, LOOP_S_FULL, LOOP_S_FREE);
     if (!e->err) {
         cmd_wait(&to->cmd[e->given_at], LOOP_P_FREE, 1);
@@ -92,7 +95,9 @@ static void emit_fill(struct loop_emit *e, const struct loop_plan *p, uint32_t p
                       double first, struct loop_part_commands *to)
 {
     part(e, &p->twice->work, &p->room, PART_NONE, to);
-    loop_fill(e, plane, first, p->room.tile);
+    if (plane) {
+        loop_fill(e, plane, first, p->room.tile);
+    }
     end(e);
 }
 
@@ -128,20 +133,36 @@ static void emit_sum(struct loop_emit *e, const struct loop_plan *p,
     const struct loop_twice *t = p->twice;
 
     part(e, &t->work, &p->room, PART_NONE, to);
-    e->saved[t->sum] = loop_keep(e, LOOP_TWICE);
-    reduce(e, OP_VADD, t->sum_plane, e->saved[t->sum]);
+    e->saved[t->sum] = t->ones ? t->sums : loop_keep(e, LOOP_TWICE);
+    if (!t->ones) {
+        reduce(e, OP_VADD, t->sum_plane, e->saved[t->sum]);
+    }
     end(e);
+}
+
+/* Which sums will do; NaN will not. */
+static void emit_fine(struct loop_emit *e, struct loop_twice *t)
+{
+    struct loop_op o = {.how = DO_COMPARE_SCALAR,
+                        .type = TYPE_F32,
+                        .detail = CMP_LE,
+                        .number = number_bits(TYPE_F32, TWICE_MOST)};
+
+    o.bits = t->fine = loop_keep(e, BLOCK);
+    o.x = vec_dense(e->saved[t->sum]);
+    loop_rows(e, &o, 1);
 }
 
 static void emit_out(struct loop_emit *e, const struct loop_plan *p,
                      struct loop_part_commands *to)
 {
-    const struct loop_twice *t = p->twice;
+    struct loop_twice *t = p->twice;
     const struct tile_kernel *k = t->work.k;
     tile_value seed[TILE_RESULTS];
 
     part(e, &t->work, &t->out_room, PART_END, to);
     loop_lies_in(e, t->acc, loop_slot_of(e, SLOT_VALUE, 0));
+    emit_fine(e, t);
     for (unsigned r = 0; r < k->n_results; r++) {
         seed[r] = k->result[r].value;
     }

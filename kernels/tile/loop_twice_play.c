@@ -8,6 +8,7 @@
 struct player {
     const struct loop_plan *p;
     struct loop_core *core;
+    uint64_t begin; /* the item that fine[] of the core begins with */
     uint64_t key[2], v[2]; /* where those of an item begin, of which two are at work */
 };
 
@@ -21,8 +22,8 @@ static union cmd *query(struct player *s, const struct loop_cursor *c, unsigned 
     s->key[c->item % 2] = loop_address(p, in[p->form.key], &core->key, c);
     s->v[c->item % 2] = loop_address(p, in[p->form.v], &core->v, c);
     cmd->nd2nz.src = loop_address(p, in[p->form.q], &core->q, c);
-    cmd->nd2nz.dst = p->room.l1_q + (uint32_t)((c->item - core->begin) % TWICE_QUERIES) *
-                                        p->room.q_bytes;
+    cmd->nd2nz.dst =
+        p->room.l1_q + (uint32_t)(c->item % TWICE_QUERIES) * p->room.q_bytes;
     return cmd;
 }
 
@@ -143,9 +144,9 @@ static void play_run(void *of, const struct twice_run *run)
     bool works = now->work, looks = now->look;
     unsigned kind = !works ? TWICE_LOOKS : looks ? TWICE_LOOKS_AND_WORKS : TWICE_WORKS;
     unsigned n = kind == TWICE_LOOKS_AND_WORKS ? 2 : 1;
-    uint64_t item = (works ? work.item : look.item) - s->core->begin;
+    uint64_t item = works ? work.item : look.item;
     uint32_t ring = p->room.ring, k = (uint32_t)(now->number % ring);
-    uint32_t v = (uint32_t)((work.number + ring - 1) % ring); /* of the work before */
+    uint32_t v = (uint32_t)((work.number + ring - TWICE_LAG) % ring);
     bool first = run->value_first;
     struct loader l = {0};
 
@@ -157,7 +158,7 @@ static void play_run(void *of, const struct twice_run *run)
             loop_push(PIPE_MTE3, &t->cmd[TWICE_COPY_P][0][0], 1);
         }
         loop_push(PIPE_MTE1, t->run_l0[k][v], works ? 3 : 1);
-        loop_push(PIPE_M, t->run_m[kind][item % 2][first], works ? n + 1 : n);
+        loop_push(PIPE_M, t->run_m[kind][item % 2][v % 2][first], works ? n + 1 : n);
         loop_push(PIPE_FIX, t->run_fix[kind], n);
         if (i < run->loads) {
             next_loads(&l, &p->room);
@@ -182,7 +183,40 @@ static void play_store(void *of, const struct loop_cursor *c)
 {
     struct player *s = of;
 
-    loop_push(PIPE_MTE3, loop_set_stores(s->p, s->core, c), s->core->store[0].n);
+    (void)loop_set_stores(s->p, s->core, c);
+    s->core->stores[c->block == s->p->form.blocks - 1][0].copy_out.dst =
+        (uintptr_t)&s->core->fine[c->item - s->begin];
+    loop_push(PIPE_MTE3, s->core->stores[c->block == s->p->form.blocks - 1],
+              s->core->store[0].n);
+}
+
+/* Whether all rows of an item will do. */
+static bool is_fine(const struct player *s, uint64_t item)
+{
+    const struct loop_form *f = &s->p->form;
+    uint32_t left = f->k->dim[f->s].size - (uint32_t)(item % f->blocks) * LOOP_LANES;
+    uint64_t rows = left < LOOP_LANES ? (UINT64_C(1) << left) - 1 : UINT64_MAX;
+
+    return (s->core->fine[item - s->begin] & rows) == rows;
+}
+
+/* Items of which rows will not do once more, those that follow each other at once. */
+static void play_again(struct player *s, uint64_t end, const struct twice_sink *sink)
+{
+    uint64_t item = s->begin, next;
+
+    task_drain();
+    for (; item < end; item = next) {
+        next = item + 1;
+        if (is_fine(s, item)) {
+            continue;
+        }
+        while (next < end && !is_fine(s, next)) {
+            next++;
+        }
+        twice_walk(s->p, item, next, false, sink, s);
+        task_drain();
+    }
 }
 
 void twice_play(const struct loop_plan *p, struct loop_core *core)
@@ -202,7 +236,15 @@ void twice_play(const struct loop_plan *p, struct loop_core *core)
         task_post(twice_empty[i].sem, twice_units(p, i));
     }
     sched_label(task_core(), LOOP_O_FULL, "second product in UB", "FULL");
-    twice_walk(p, core->begin, core->end, &sink, &s);
+    for (uint64_t item = core->begin; item < core->end; item += TWICE_ITEMS) {
+        uint64_t left = core->end - item;
+        uint64_t end = left < TWICE_ITEMS ? core->end : item + TWICE_ITEMS;
+        s.begin = item;
+        twice_walk(p, item, end, p->twice->guess, &sink, &s);
+        if (p->twice->guess) {
+            play_again(&s, end, &sink);
+        }
+    }
 }
 
 void twice_finish(const struct loop_plan *p)

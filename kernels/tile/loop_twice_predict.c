@@ -145,11 +145,17 @@ static void predict_load(void *of, enum loop_command which, const struct twice_t
     }
 }
 
-static uint64_t cost_of(const struct loop_costs *c, enum twice_command which)
+static uint64_t cost_of(const struct loop_plan *p, const struct loop_costs *c,
+                        enum twice_command which)
 {
     switch (which) {
     case TWICE_L0_Q:
         return c->l0_q;
+    case TWICE_CLEAR:
+        return chip_cost(COST_L1_L0_FIXED) +
+               TWICE_QUERIES * p->room.q_bytes / chip_cost(COST_GM_L1_RATE);
+    case TWICE_ONES:
+        return chip_cost(COST_L1_L0_FIXED);
     case TWICE_L0_BIAS:
         return chip_cost(COST_L1_BT_FIXED) + LOOP_REPEAT / chip_cost(COST_L1_BT_RATE);
     case TWICE_L0_K:
@@ -281,13 +287,12 @@ static void predict_leap(void *of, uint32_t turns)
 static void predict_store(void *of, const struct loop_cursor *c)
 {
     struct predictor *s = of;
-    struct cmd_head head = {.wait_sem = {LOOP_OUT_FULL},
-                            .wait_n = {1},
-                            .post_sem = {LOOP_OUT_FREE},
-                            .post_n = {1}};
+    const struct cmd_head fine = {.wait_sem = {LOOP_OUT_FULL}, .wait_n = {1}},
+                          head = {.post_sem = {LOOP_OUT_FREE}, .post_n = {1}};
 
     (void)c;
     spend(s, HART_STORE);
+    run(s, PIPE_MTE3, &fine, chip_cost(COST_UB_GM_FIXED), chip_cost(COST_UB_GM_FIXED));
     run(s, PIPE_MTE3, &head, s->whole.store, s->whole.store);
 }
 
@@ -330,7 +335,7 @@ static void begin(struct predictor *s, const struct loop_plan *p)
         bool product = p->twice->cmd[i][0][0].head.opcode == OP_MMAD;
         s->pipe[i] = (uint8_t)twice_pipe((enum twice_command)i);
         for (unsigned tail = 0; tail < TWICE_TAILS; tail++) {
-            uint64_t cycles = cost_of(tail ? &s->tail : &s->whole, (enum twice_command)i);
+            uint64_t cycles = cost_of(p, tail ? &s->tail : &s->whole, (enum twice_command)i);
             s->alone[i][tail] =
                 (uint32_t)(cycles + (product ? chip_cost(COST_MMAD_FIRST) : 0));
             s->next[i][tail] =
@@ -373,7 +378,7 @@ static struct tile_cycles play(const struct loop_plan *p, uint64_t begins, uint6
 
     if (s) {
         begin(s, p);
-        twice_walk(p, begins, ends, &sink, s);
+        twice_walk(p, begins, ends, p->twice->guess, &sink, s);
         cycles = (struct tile_cycles){span(s), s->busy[PIPE_V], s->busy[PIPE_MTE2],
                                       s->busy[PIPE_MTE3]};
     }

@@ -42,14 +42,15 @@ static bool fits_in_value(const struct loop_room *r, const struct loop_form *f)
 static void lay_out_ub(struct loop_plan *p, struct loop_twice *t, unsigned more)
 {
     struct loop_room *r = &p->room, *look = &t->look_room, *out = &t->out_room;
-    uint32_t at = 0, value, end, between;
+    uint32_t at = 0, value, end, between, sums = t->ones ? TWICE_ONES_WIDE : 0;
 
     r->given_rows = r->tile + 1;
     r->given = 0;
     at = 4 * r->given_rows * BLOCK;
-    t->sum_plane = plane(&at, r->tile, LOOP_REPEAT);
+    t->sum_plane = t->ones ? 0 : plane(&at, r->tile, LOOP_REPEAT);
     t->top_plane = plane(&at, r->tile, LOOP_REPEAT);
-    value = plane(&at, r->width, 0);
+    value = plane(&at, r->width + sums, 0);
+    t->sums = value + r->width * LOOP_REPEAT;
     add_slot(r, plane(&at, r->tile, 0), r->tile, SLOT_SCORE);
     for (unsigned i = 0; i <= more; i++) {
         between = plane(&at, r->tile, 0);
@@ -77,6 +78,7 @@ static bool lay_out_rest(struct loop_plan *p, struct loop_twice *t)
     const struct tile_kernel *k = p->form.k;
     uint32_t up = (uint32_t)round_up(r->tile, 16), rows = LOOP_LANES * 2;
     uint32_t d = (uint32_t)round_up(k->dim[p->form.d].size, 16);
+    uint32_t ones = t->ones ? up * 32 : 0;
     uint32_t wide = (uint32_t)round_up(r->width, 16), ring_bytes;
 
     r->q_bytes = (uint32_t)round_up(d * rows, 512);
@@ -84,21 +86,23 @@ static bool lay_out_rest(struct loop_plan *p, struct loop_twice *t)
     r->v_bytes = up * wide * 2;
     ring_bytes = r->k_bytes + r->v_bytes;
     r->l0a_v = r->k_bytes;
+    t->l0a_ones = r->l0a_v + r->v_bytes;
     r->l0b_p = 2 * r->q_bytes;
     t->l0c_look = (uint32_t)round_up(up * LOOP_REPEAT, 1024);
     t->l0c_value = r->l0c_v = 2 * t->l0c_look;
     r->l1_p = TWICE_QUERIES * r->q_bytes;
     t->l1_bias = r->l1_p + up * rows;
     r->l1_k = t->l1_bias + LOOP_REPEAT;
-    r->ring = LOOP_RING;
-    while (r->ring > 2 && r->l1_k + r->ring * ring_bytes > chip_mem(NPU_MEM_L1)) {
-        r->ring--;
+    r->ring = TWICE_RING;
+    while (r->ring > TWICE_LAG + 1 && r->l1_k + r->ring * ring_bytes > chip_mem(NPU_MEM_L1)) {
+        r->ring -= 2;
     }
     r->l1_v = r->l1_k + r->ring * r->k_bytes;
     return r->l1_k + r->ring * ring_bytes <= chip_mem(NPU_MEM_L1) &&
-           r->l0a_v + r->v_bytes <= chip_mem(NPU_MEM_L0A) &&
-           r->l0b_p + up * rows <= chip_mem(NPU_MEM_L0B) &&
-           t->l0c_value + wide * LOOP_REPEAT <= chip_mem(NPU_MEM_L0C);
+           t->l0a_ones + ones <= chip_mem(NPU_MEM_L0A) &&
+           r->l0b_p + 2 * up * rows <= chip_mem(NPU_MEM_L0B) &&
+           t->l0c_value + (wide + (t->ones ? 16 : 0)) * LOOP_REPEAT <=
+               chip_mem(NPU_MEM_L0C);
 }
 
 bool twice_room(struct loop_plan *p, uint32_t tile, unsigned more)

@@ -3,6 +3,8 @@
  * The turns of a core's loop in a running softmax, and what is pushed in each; see
  * loop_twice.h.
  */
+#include <string.h>
+
 #include "kernels/tile/loop_twice.h"
 
 const struct twice_empty twice_empty[TWICE_EMPTY] = {
@@ -34,11 +36,23 @@ const uint8_t twice_parts[TWICE_PARTS] = {
     [TWICE_PART_TOP] = LOOP_TOP,          [TWICE_PART_SUM] = LOOP_SUM,
     [TWICE_PART_OUT] = PART_END,          [TWICE_PART_ONCE] = LOOP_ONCE};
 
-struct twice_turns twice_begin(const struct loop_plan *p, uint64_t begin, uint64_t end)
+/* Of an item's tiles the first one is its last then. */
+static void cut_look(struct twice_turns *t)
+{
+    if (t->guess) {
+        t->look.steps = 1;
+        t->look.last = true;
+    }
+}
+
+struct twice_turns twice_begin(const struct loop_plan *p, uint64_t begin, uint64_t end,
+                               bool guess)
 {
     struct loop_cursor first = loop_begin(p, begin, end);
+    struct twice_turns t = {.p = p, .look = first, .work = first, .guess = guess};
 
-    return (struct twice_turns){.p = p, .look = first, .work = first};
+    cut_look(&t);
+    return t;
 }
 
 /* Of one batch, so that their keys are the same. */
@@ -70,6 +84,7 @@ void twice_next(struct twice_turns *t, const struct twice_turn *turn)
     t->number++;
     if (turn->look) {
         loop_next(t->p, &t->look);
+        cut_look(t);
     }
     if (turn->work) {
         loop_next(t->p, &t->work);
@@ -82,10 +97,12 @@ struct walk {
     const struct loop_plan *p;
     const struct twice_sink *sink;
     void *of;
-    uint64_t begin;
     struct twice_turns now, ahead; /* ahead: whose keys and values are loaded next */
-    struct loop_cursor value;      /* whose second product comes next, if `left` */
-    bool left, out;                /* out: it was an item's last */
+    /* Whose second products are to come, the oldest first; of how many the cast is in L1 or
+     * beyond, in L0B; whether the one before them was an item's last, and which. */
+    struct loop_cursor value[TWICE_LAG], ended;
+    unsigned left, copied, loaded;
+    bool out;
 };
 
 static unsigned tail_of(const struct walk *w, const struct loop_cursor *c)
@@ -99,29 +116,47 @@ static void push(const struct walk *w, enum twice_command which,
     w->sink->command(w->of, which, tail_of(w, c), variant);
 }
 
-/* The second product of the work before: what is cast gets to L1 and L0B first. */
+/* The oldest second product. */
 static void second_product(struct walk *w)
 {
-    const struct loop_cursor *c = &w->value;
+    const struct loop_cursor *c = &w->value[0];
 
-    if (!w->left) {
-        return;
-    }
-    push(w, TWICE_COPY_P, c, 0);
     push(w, TWICE_L0_V, c, (unsigned)(c->number % w->p->room.ring));
-    push(w, TWICE_L0_P, c, 0);
     push(w, TWICE_MMAD_VALUE, c,
-         (c->first ? TWICE_FIRST : 0) | (c->last ? TWICE_LAST : 0));
+         (c->first ? TWICE_FIRST : 0) | (c->last ? TWICE_LAST : 0) |
+             (c->number % 2 ? TWICE_ODD : 0));
     if (c->last) {
         push(w, TWICE_FIX_VALUE, c, 0);
     }
-    w->left = false;
     w->out = c->last;
+    w->ended = *c;
+    for (unsigned i = 1; i < w->left; i++) {
+        w->value[i - 1] = w->value[i];
+    }
+    w->left--;
+    w->copied--;
+    w->loaded--;
+}
+
+/* What a work has cast gets to L1 in the next turn, in the one behind that to L0B, where the
+ * second product before has one as well, and then comes its own; sooner where nothing works. */
+static void second_products(struct walk *w, bool works)
+{
+    if (w->left == TWICE_LAG || (!works && w->loaded)) {
+        second_product(w);
+    }
+    if (w->loaded == 0 && w->copied) {
+        push(w, TWICE_L0_P, &w->value[0], (unsigned)w->value[0].number % 2);
+        w->loaded++;
+    }
+    if (w->copied < w->left) {
+        push(w, TWICE_COPY_P, &w->value[w->copied++], 0);
+    }
 }
 
 static void push_work(const struct walk *w, const struct loop_cursor *c, unsigned others)
 {
-    push(w, TWICE_MMAD_WORK, c, (unsigned)(c->item - w->begin) % 2 | others);
+    push(w, TWICE_MMAD_WORK, c, (unsigned)c->item % 2 | others);
     push(w, TWICE_FIX_WORK, c, 0);
     if (c->last) {
         push(w, TWICE_MMAD_DONE, c, 0);
@@ -130,32 +165,37 @@ static void push_work(const struct walk *w, const struct loop_cursor *c, unsigne
 
 static void push_look(const struct walk *w, const struct loop_cursor *c, unsigned others)
 {
-    push(w, TWICE_MMAD_LOOK, c, (unsigned)(c->item - w->begin) % 2 | others);
+    push(w, TWICE_MMAD_LOOK, c, (unsigned)c->item % 2 | others);
     push(w, TWICE_FIX_LOOK, c, 0);
 }
 
-/* An item's last look comes first: its maximum is waited for. */
+/* An item's last look comes first if its maximum is waited for. */
+static bool look_first(const struct twice_turn *t)
+{
+    return t->look && t->look_at->last && !(t->work && t->work_at->first);
+}
+
 static void first_products(struct walk *w, const struct twice_turn *t)
 {
     const struct loop_cursor *look = t->look_at, *work = t->work_at;
     bool begins = t->work && work->first, both = t->look && t->work;
-    bool look_first = t->look && look->last;
+    bool before = look_first(t);
 
     if (t->look && look->first) {
-        push(w, TWICE_L0_Q, look, (unsigned)((look->item - w->begin) % TWICE_QUERIES));
+        push(w, TWICE_L0_Q, look, (unsigned)(look->item % TWICE_QUERIES));
     }
     push(w, TWICE_L0_K, t->work ? work : look,
          (unsigned)(t->number % w->p->room.ring) | (begins ? TWICE_BIAS : 0));
     if (begins) {
         push(w, TWICE_L0_BIAS, work, 0);
     }
-    if (look_first) {
+    if (before) {
         push_look(w, look, both ? TWICE_THEN : 0);
     }
     if (t->work) {
-        push_work(w, work, !both ? 0 : look_first ? TWICE_BEHIND : TWICE_THEN);
+        push_work(w, work, !both ? 0 : before ? TWICE_BEHIND : TWICE_THEN);
     }
-    if (t->look && !look_first) {
+    if (t->look && !before) {
         push_look(w, look, both ? TWICE_BEHIND : 0);
     }
 }
@@ -175,8 +215,8 @@ static void loads(const struct walk *w, const struct twice_turn *t)
 static void results(struct walk *w)
 {
     if (w->out) {
-        w->sink->part(w->of, TWICE_PART_OUT, &w->value);
-        w->sink->store(w->of, &w->value);
+        w->sink->part(w->of, TWICE_PART_OUT, &w->ended);
+        w->sink->store(w->of, &w->ended);
         w->out = false;
     }
 }
@@ -194,37 +234,49 @@ static void work(struct walk *w, const struct loop_cursor *c)
 {
     w->sink->part(w->of, TWICE_PART_WORK, c);
     results(w);
-    if (c->last) {
+    if (c->last && !w->p->twice->ones) {
         w->sink->part(w->of, TWICE_PART_SUM, c);
     }
 }
 
 static void on_vector(struct walk *w, const struct twice_turn *t)
 {
-    bool look_first = t->look && t->look_at->last;
-
-    if (t->work && t->work_at->first) {
+    if (t->work && t->work_at->first && !w->p->twice->ones) {
         w->sink->part(w->of, TWICE_PART_FILL_SUM, t->work_at);
     }
     if (t->look && t->look_at->first) {
         w->sink->part(w->of, TWICE_PART_FILL_TOP, t->look_at);
     }
-    if (look_first) {
+    if (look_first(t)) {
         look(w, t->look_at);
     }
     if (t->work) {
         work(w, t->work_at);
     }
     results(w);
-    if (t->look && !look_first) {
+    if (t->look && !look_first(t)) {
         look(w, t->look_at);
     }
+}
+
+static bool has_last(const struct walk *w)
+{
+    bool last = false;
+
+    for (unsigned i = 0; i < w->left; i++) {
+        last = last || w->value[i].last;
+    }
+    return last;
 }
 
 static void push_turn(struct walk *w, const struct twice_turn *t)
 {
     first_products(w, t);
-    second_product(w);
+    second_products(w, t->work);
+    /* A sum by the Vector has one place: the item before has to be done with it. */
+    while (t->work && t->work_at->last && !w->p->twice->ones && has_last(w)) {
+        second_products(w, false);
+    }
 }
 
 /* --- turns of one kind --- */
@@ -250,8 +302,8 @@ static uint32_t alike(const struct walk *w, const struct twice_turns *t, uint32_
     const struct loop_cursor *look = &t->look, *work = &t->work;
     uint32_t n = UINT32_MAX, of_look, of_work;
 
-    next->look = !look->done;
-    next->work = look->done || look->item != work->item;
+    next->look = !look->done && look->item <= work->item + 1;
+    next->work = look->done || look->item > work->item;
     if (work->done ||
         (next->look && next->work &&
          (look->item != work->item + 1 || !same_batch(t) || look->tile != work->tile))) {
@@ -300,10 +352,10 @@ static void load_ahead(void *of)
 /* The turns have been played, by other means. */
 static void skip_turns(struct walk *w, const struct twice_turn *kind, uint32_t turns)
 {
-    if (kind->work) {
-        w->value = w->now.work;
-        skip(&w->value, turns);
-        w->value.first = false;
+    for (uint32_t i = turns < TWICE_LAG ? turns : TWICE_LAG; kind->work && i > 0; i--) {
+        memmove(w->value, w->value + 1, (TWICE_LAG - 1) * sizeof(*w->value));
+        w->value[TWICE_LAG - 1] = w->now.work;
+        skip(&w->value[TWICE_LAG - 1], turns - i + 1);
     }
     skip_run(&w->now, kind, turns);
 }
@@ -320,6 +372,20 @@ static uint32_t loads_of(const struct walk *w, const struct twice_turns *ahead,
     return loads < turns ? loads : turns;
 }
 
+/* Second products go with turns that do the same: nothing ends in them, and but for the next
+ * one nothing begins. */
+static bool goes_with(const struct walk *w, const struct twice_turn *now)
+{
+    bool begins = false;
+
+    for (unsigned i = 1; i < w->left; i++) {
+        begins = begins || w->value[i].first;
+    }
+    return !now->work ? w->left == 0
+                      : w->left == TWICE_LAG && w->loaded == 1 &&
+                            w->copied == TWICE_LAG - 1 && !begins && !has_last(w);
+}
+
 /* Turns without a beginning or an end, if what comes next is such. */
 static void run(struct walk *w)
 {
@@ -327,7 +393,7 @@ static void run(struct walk *w)
     struct twice_turns ahead;
     uint32_t turns = alike(w, &w->now, 0, &now), loads;
 
-    if (turns == 0 || now.work != w->left || (w->left && w->value.last)) {
+    if (turns == 0 || !goes_with(w, &now)) {
         return;
     }
     ahead = w->ahead;
@@ -339,7 +405,7 @@ static void run(struct walk *w)
                                             .loads = loads,
                                             .first = &now,
                                             .ahead = &then,
-                                            .value_first = w->left && w->value.first,
+                                            .value_first = w->left && w->value[0].first,
                                             .load = load_ahead,
                                             .walk = w});
     skip_turns(w, &now, turns);
@@ -350,7 +416,7 @@ static void leap(struct walk *w)
 {
     struct twice_turn now = {0}, then;
     uint32_t turns = alike(w, &w->now, 0, &now);
-    bool of_run = turns && now.work == w->left && !(w->left && w->value.last);
+    bool of_run = turns && goes_with(w, &now);
 
     if (now.look_at == NULL) { /* the next turn cannot begin one */
         now.look = now.work = false;
@@ -366,16 +432,21 @@ static void leap(struct walk *w)
     }
 }
 
-void twice_walk(const struct loop_plan *p, uint64_t begin, uint64_t end,
+void twice_walk(const struct loop_plan *p, uint64_t begin, uint64_t end, bool guess,
                 const struct twice_sink *sink, void *of)
 {
-    struct walk w = {.p = p, .sink = sink, .of = of, .begin = begin};
+    struct walk w = {.p = p, .sink = sink, .of = of};
     struct twice_turn turn;
 
-    w.now = w.ahead = twice_begin(p, begin, end);
+    w.now = w.ahead = twice_begin(p, begin, end, guess);
     sink->part(of, TWICE_PART_ONCE, &w.now.work);
-    sink->command(of, TWICE_SLOPE, 0, 0);
-    for (unsigned i = 0; i + 1 < p->room.ring; i++) {
+    if (p->twice->ones) {
+        sink->command(of, TWICE_ONES, 0, 0);
+    }
+    if (p->form.k->dim[p->form.s].size % LOOP_LANES) {
+        sink->command(of, TWICE_CLEAR, 0, 0);
+    }
+    for (unsigned i = 0; i + TWICE_LAG < p->room.ring; i++) {
         load_ahead(&w);
     }
     for (;;) {
@@ -390,10 +461,13 @@ void twice_walk(const struct loop_plan *p, uint64_t begin, uint64_t end,
         push_turn(&w, &turn);
         load_ahead(&w);
         on_vector(&w, &turn);
-        w.left = turn.work;
-        w.value = turn.work ? *turn.work_at : w.value;
+        if (turn.work) {
+            w.value[w.left++] = *turn.work_at;
+        }
         twice_next(&w.now, &turn);
     }
-    second_product(&w);
-    results(&w);
+    while (w.left) {
+        second_products(&w, false);
+        results(&w);
+    }
 }

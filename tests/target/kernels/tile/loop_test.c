@@ -44,6 +44,21 @@ TEST_SHAPES(tile_loop, keys_that_are_looked_at_twice)
                   (struct shape){.b = 1, .m = 9, .n = 40, .k = 4});
 }
 
+/* Scores so far apart that later keys are above all of the first tile by more than a weight may
+ * be, in some rows of an item or in all: it is done again. The first tile has nothing of some
+ * rows; what a sum alone is, no guess can tell. */
+TEST_SHAPES(tile_loop, keys_above_those_of_the_first_tile)
+{
+    check_program(ATTENTION("", "dot(q, k0, k) * 60") "schedule tile n 16\n",
+                  (struct shape){.b = 2, .m = 150, .n = 150, .k = 16});
+    check_program(ATTENTION("", "where(n >= m, " SCORE ", -inf)") "schedule tile n 16\n",
+                  (struct shape){.b = 1, .m = 70, .n = 70, .k = 16});
+    check_program("kernel t(q: f16[m, k], k0: f16[n, k], v: f16[n, k]) -> o: f16[m, k], "
+                  "s: f32[m]\n" LOOP("[m]", "[m, k]", "", "dot(q, k0, k) * 20")
+                      " o = f16(acc / l)\n s = l\nschedule tile n 16\n",
+                  (struct shape){.m = 70, .n = 70, .k = 16});
+}
+
 /* All keys in one tile, so that nothing is carried: what the maximum and the sum are behind the
  * loop, what a condition leaves out, indices, a sum of more than the product has. */
 TEST_SHAPES(tile_loop, keys_that_are_one_tile)
