@@ -14,13 +14,13 @@
 #include "kernels/tile/cost.h"
 #include "kernels/tile/cut.h"
 #include "kernels/tile/tile.h"
+#include "kernels/tile/way.h"
 #include "sched/sequence.h"
 
 enum {
     PLAN_NODES = 256,
     PLAN_BUFFERS = 96,
     PLAN_COMMANDS = 640, /* of one body */
-    PLAN_RING = 4,       /* tiles at one time */
     PLAN_LOOPS = SEQ_LOOPS,
     PLAN_GROUPS = 8,
     PLAN_LOST = 8,  /* candidates that are told */
@@ -93,24 +93,6 @@ int program_groups(struct program *p, struct tile_error *error);
 /* 0, or an error with *error filled in. */
 int program_make(struct program *p, const struct tile_kernel *k, struct tile_arena *arena,
                  struct tile_error *error);
-
-/* --- candidates --- */
-
-enum { SPREAD_NONE, SPREAD_ALL, SPREAD_FIRST }; /* values of columns there for each row */
-struct way {
-    uint32_t rows, cols;        /* of a tile */
-    uint32_t pitch;             /* elements from a row to the next in UB */
-    uint8_t ring, spread, bulk; /* tiles at one time; SPREAD_; see bulk.h */
-    bool apart;  /* results have buffers of their own, else those of parameters */
-    bool far;    /* no operation by rows writes where it reads */
-    bool single; /* what only the Vector reads is there once, and loaded last */
-};
-
-/* Rows for which there is memory: groups of 8, where there are so many. */
-static inline uint32_t way_rows(const struct way *w)
-{
-    return w->rows < 8 ? w->rows : (w->rows + 7) & ~7u;
-}
 
 /* --- emission --- */
 
@@ -264,13 +246,6 @@ void emit_reduce(struct emit *e, uint16_t node);
 
 /* --- memory --- */
 
-enum { PLACE_LARGE = 8, PLACE_PHASES = 3 };
-/* How: large buffers from bank to bank or one behind the other, small ones from the front
- * or far behind; and with which group each large one begins. */
-struct placing {
-    bool banks, behind;
-    uint8_t phase[PLACE_LARGE];
-};
 /* Tiles of a buffer at one time. */
 static inline unsigned way_copies(const struct way *w, const struct buffer *b)
 {

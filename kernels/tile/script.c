@@ -41,7 +41,7 @@ void script_add(struct script *s, const char *format, ...)
     }
 }
 
-void script_add_way(struct script *s, const struct way *w, const struct placing *p)
+bool script_way_word(const struct way *w, const struct placing *p, char *to, size_t size)
 {
     char phases[PLACE_LARGE + 1], bulk[] = {'l', (char)('a' + w->bulk), '\0'};
     unsigned n = PLACE_LARGE;
@@ -53,11 +53,23 @@ void script_add_way(struct script *s, const struct way *w, const struct placing 
         phases[i] = (char)('0' + p->phase[i]);
     }
     phases[n] = '\0';
-    script_add(s, "r%luc%lup%lun%u%s%s%s%s%s%s%s%s", (unsigned long)w->rows,
-               (unsigned long)w->cols, (unsigned long)w->pitch, w->ring,
-               w->apart ? "a" : "", w->far ? "f" : "",
-               (const char *[]){"", "s", "t"}[w->spread], w->single ? "o" : "",
-               w->bulk ? bulk : "", p->banks ? "b" : "", p->behind ? "h" : "", phases);
+    return snprintf(to, size, "r%luc%lup%lun%u%s%s%s%s%s%s%s%s", (unsigned long)w->rows,
+                    (unsigned long)w->cols, (unsigned long)w->pitch, w->ring,
+                    w->apart ? "a" : "", w->far ? "f" : "",
+                    (const char *[]){"", "s", "t"}[w->spread], w->single ? "o" : "",
+                    w->bulk ? bulk : "", p->banks ? "b" : "", p->behind ? "h" : "",
+                    phases) < (int)size;
+}
+
+void script_add_way(struct script *s, const struct way *w, const struct placing *p)
+{
+    char word[TILE_NAME_BYTES];
+
+    if (script_way_word(w, p, word, sizeof(word))) {
+        script_add(s, "%s", word);
+    } else {
+        s->full = true;
+    }
 }
 
 /* The number behind a letter. */

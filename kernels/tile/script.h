@@ -15,9 +15,7 @@
 
 #include "kernels/mm/mm.h"
 #include "kernels/tile/ir.h"
-
-struct placing;
-struct way;
+#include "kernels/tile/way.h"
 
 /* What was decided on the way to a plan, in words of a schedule; or what a schedule says
  * is to be. */
@@ -44,6 +42,7 @@ bool script_read_way(const char *word, struct way *w, struct placing *p);
 uint32_t script_read_pieces(const char *word);
 bool script_read_tiling(const char *word, struct mm_tiling *t);
 /* False: it is too long. */
+bool script_way_word(const struct way *w, const struct placing *p, char *to, size_t size);
 bool script_tiling_word(const struct mm_tiling *t, char *to, size_t size);
 /* The next word if it is a product's, which is then done. */
 bool script_next_tiling(struct script *s, struct mm_tiling *t);
