@@ -70,7 +70,7 @@ static void stay(void *arg)
 {
     struct graph_job *job = arg;
 
-    if (task_block() == 0) {
+    if (job->begin == 0) { /* the first block; all have ended the step before */
         if (cold) {
             chip_l2_empty();
         }
@@ -94,6 +94,7 @@ static int launch_steps(const struct graph_run *run, struct graph_job *jobs, uin
     }
     for (uint32_t i = 0; i < n; i++) {
         args[i] = &jobs[i];
+        jobs[i].begin = 0;
     }
     err = launch(
         &(struct launch){
