@@ -21,8 +21,8 @@ sys.path[:0] = [ROOT + "/tests", ROOT + "/tests/graph"]
 import model  # noqa: E402
 import tap  # noqa: E402
 
-GRAPH, RUN, TUNE = (f"{ROOT}/{path}" for path in ("build/graph", "tools/graph/run",
-                                                   "tools/graph/tune"))
+GRAPH, SALAI, RUN, TUNE = (f"{ROOT}/{path}" for path in ("build/graph", "tools/salai",
+                                                          "tools/graph/run", "tools/graph/tune"))
 NAME = f"tune-{os.getpid()}"
 FOLDER, MODELS = f"{ROOT}/build/test/{NAME}", f"{ROOT}/build/models/{NAME}"
 random = np.random.default_rng(1)
@@ -173,6 +173,36 @@ def schedule_of_another():
     return wrong
 
 
+def words_tried(size, nodes, cores=1, constants=None):
+    """Of a model of one step, the usual one first."""
+    write(size, nodes, constants or {})
+    run(GRAPH, "compile", f"{FOLDER}/{NAME}.onnx", f"{FOLDER}/plan", "--tries", "1024", "--cores",
+        str(cores), "--keys", f"{FOLDER}/keys")
+    with open(f"{FOLDER}/keys", encoding="ascii") as f:
+        return [line.split()[1] for line in f]
+
+
+def ways_are_words():
+    """Every part of a word is tried otherwise: loads of several tiles, too."""
+    words = words_tried((512, 256), [("ReduceSum", "x", "y", {"axes": [1]})])
+    bulk = [bool(re.fullmatch(r"r\d+c\d+p\d+n\d[afsto]*l[b-m]b?h?[012]*", w)) for w in words]
+    wrong = [] if any(bulk) and not all(bulk[2:]) else [f"{sum(bulk)} of bulk: {words}"]
+    for letter in "afstobh":
+        wrong += [] if any(letter in w.split("n")[-1] for w in words[2:]) else [f"no {letter}"]
+    return wrong
+
+
+def ways_are_apart():
+    """On several cores a way's cycles have nothing of the one before it: none takes much less than
+    the others."""
+    words = words_tried(*SHAPES[0][2:4], 8, SHAPES[0][4])
+    done = run(SALAI, "--", "graph", f"{FOLDER}/plan", f"{FOLDER}/x.npy", "--steps", cores=8)
+    took = dict(zip(words, [int(n) for n in re.findall(r" (\d+) cycles$", done.stdout, re.M)]))
+    least = min(took, key=took.get)
+    return [] if took[least] >= 0.7 * took["again"] else [
+        f"{least} {took[least]}, the usual one {took['again']}"]
+
+
 def steps_of(kind, nodes):
     """How many steps there are if so many bytes are wanted that nothing joins, but for a file."""
     with open(f"{FOLDER}/tuned", "w", encoding="ascii") as f:
@@ -213,6 +243,9 @@ def main():
             tap.check("tune/refused", refused())
             tap.check("tune/schedule_of_another", schedule_of_another())
             tap.check("tune/groups_as_measured", groups_as_measured())
+            tap.check("tune/ways_are_words", ways_are_words())
+        if not only and os.environ.get("FULL"):
+            tap.check("tune/ways_are_apart", ways_are_apart())
     finally:
         shutil.rmtree(FOLDER)
         shutil.rmtree(MODELS, ignore_errors=True)

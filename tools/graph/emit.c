@@ -253,7 +253,9 @@ static void put_operator(struct emit *e, const struct group *group)
     struct step s = operator_step(group);
 
     s.busy = copied_at_least(&s);
-    e->before.recorded = group->moves ? e->before.recorded : 0;
+    if (!group->moves) {
+        memset(e->before.recorded, 0, sizeof(e->before.recorded));
+    }
     trial_touch(&s, &e->before);
     if (s.n_out) {
         (void)put_step(e, &s);
@@ -298,6 +300,18 @@ struct emit *emit_begin(struct graph *g, const struct rule_of_joining *rule)
     return e;
 }
 
+/* The last step of a launch takes its end, too: behind it is none, or an operator that launches
+ * by itself. */
+static void end_launches(struct emit *e)
+{
+    for (struct step *s = e->steps; s; s = s->next) {
+        const struct step *next = s->next;
+        if (s->cycles && (!next || (next->op && !next->group->moves))) {
+            s->cycles += TRIAL_LAUNCH_END;
+        }
+    }
+}
+
 struct emit *emit_graph(struct graph *g, const struct rule_of_joining *rule)
 {
     struct emit *e = emit_begin(g, rule);
@@ -320,5 +334,6 @@ struct emit *emit_graph(struct graph *g, const struct rule_of_joining *rule)
     for (struct group *s = e->groups; s; s = s->next) {
         emit_steps(e, s);
     }
+    end_launches(e);
     return e;
 }

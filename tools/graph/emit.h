@@ -92,9 +92,12 @@ struct rule_of_joining {
     double threshold;
 };
 
-/* What steps so far have left: a product's commands, bytes that have passed L2. */
+/* What steps so far have left: commands of the last products, one in each room (tools/graph/
+ * once.h), bytes that have passed L2. */
+enum { TRIAL_ROOMS = 2 };
 struct trial_before {
-    uint64_t recorded, bytes;
+    uint64_t recorded[TRIAL_ROOMS], bytes;
+    unsigned rooms; /* that there are */
 };
 
 struct emit {

@@ -7,13 +7,15 @@
  */
 #include "hal/chip.h"
 #include "kernels/mm/inside.h"
+#include "kernels/mm/record.h"
+#include "kernels/mm/room.h"
 #include "kernels/tile/block.h"
 #include "tools/graph/once.h"
 
 #include <string.h>
 
-/* Instructions of the hart, about: to issue, and what is more of a command that it does for
- * the first time. Of products those of a chunk are one push. */
+/* Instructions of the hart, counted in runs of single steps: to issue, and what is more of a
+ * command that it does for the first time. Of products those of a chunk are one push. */
 enum {
     LOAD = 300,
     LOAD_NEW = 130,
@@ -24,6 +26,7 @@ enum {
     TILE = 300,
     OUT = 300,
     OUT_NEW = 650,
+    ADD = 280, /* to what a part of k before it has left */
     MOVE = 200,
     MOVE_NEW = 300,
     STORE = 110,
@@ -33,6 +36,8 @@ enum {
     COMMAND = 8,
     COMMAND_NEW = 172,
     BLOCK_NEW = 1500,
+    ROOM_NEW = 2100,   /* memory for what an object records, which is cleared; */
+    ROOM_BYTES_NEW = 900, /* each MM_BLOCK_BYTES more */
 };
 
 /* Cycles of a program on cores that stay besides: it begins, and all wait for its end. */
@@ -46,31 +51,27 @@ enum {
 
 enum { LOADED = 13 /* tenths of what loads take alone, with waits for slots of L1 */ };
 enum { LOAD_BYTES = 13 << 10 /* that a command brings, about */ };
-enum { TILES = 64 /* looked at */, SEEN = 192, SLOTS = 2 /* of L0C */ };
-
-/* What a recording is for. */
-struct key {
-    uint32_t kind, a, b, c, rows, columns, k, ends;
-};
-
-enum { LOAD_A, LOAD_B, PRODUCT, SIZE };
+enum { TILES = 64 /* looked at */, SEEN = 192 };
+enum { SIZE = MM_KINDS /* what products of a size of tile have in common */ };
 
 struct flow {
     const struct tile_plan *t;
     const struct mm *mm;
     struct mm_cursor at;
     bool recorded;
-    struct key seen[SEEN];
-    unsigned n_seen, products, l0;
+    unsigned cores; /* that the hart does the same for */
+    struct mm_key seen[SEEN];
+    unsigned n_seen, l0, c; /* c: slots of L0C that tiles have had */
     uint64_t mte2, bytes, loads; /* of a and b */
+    uint64_t kept;               /* bytes that are recorded */
     uint64_t cube, fix, v, out, hart;
-    uint64_t c_free[SLOTS], ring_free[PLAN_RING], out_free[PLAN_RING];
+    uint64_t c_free[MM_C_SLOTS], ring_free[PLAN_RING], out_free[PLAN_RING];
     uint64_t of_v, of_out; /* of a piece */
     unsigned number;       /* of pieces */
 };
 
 /* Whether the hart has not done that yet. */
-static bool is_new(struct flow *w, const struct key *key)
+static bool is_new(struct flow *w, const struct mm_key *key)
 {
     for (unsigned i = 0; i < w->n_seen; i++) {
         if (memcmp(&w->seen[i], key, sizeof(*key)) == 0) {
@@ -83,23 +84,27 @@ static bool is_new(struct flow *w, const struct key *key)
     return !w->recorded;
 }
 
+static void spend(struct flow *w, uint64_t instructions)
+{
+    w->hart += instructions * w->cores;
+}
+
 /* --- the Cube --- */
 
 static void load(struct flow *w, bool a)
 {
     const struct mm_cursor *at = &w->at;
-    const struct mm_tiling *t = &w->mm->tiling;
-    uint32_t number = a ? at->a : at->b, slots = a ? t->a_slots : t->b_slots;
-    struct key key = {.kind = a ? LOAD_A : LOAD_B,
-                      .a = (number + at->chunk) % slots,
-                      .rows = a ? at->mt : at->nt,
-                      .k = at->kt};
-
     const struct mm_operand *o = a ? &w->mm->a : &w->mm->b;
-    uint64_t bytes =
-        (uint64_t)key.rows * (a ? mm_a_k(w->mm, at) : at->kt) * type_bits(o->type) / 8;
+    uint32_t rows = a ? at->mt : at->nt, k = a ? mm_a_k(w->mm, at) : at->kt;
+    struct mm_key key = {
+        .kind = a ? MM_LOAD_A : MM_LOAD_B,
+        .a = (uint16_t)(a ? mm_a_slot(w->mm, at)
+                          : (at->b + at->chunk) % w->mm->tiling.b_slots),
+        .mt = (uint16_t)rows,
+        .kt = (uint16_t)k};
+    uint64_t bytes = (uint64_t)rows * k * type_bits(o->type) / 8;
 
-    w->hart += LOAD + (is_new(w, &key) ? LOAD_NEW : 0);
+    spend(w, LOAD + (is_new(w, &key) ? LOAD_NEW : 0));
     w->bytes += bytes;
     w->loads++;
     w->mte2 += o->in_rows
@@ -107,31 +112,38 @@ static void load(struct flow *w, bool a)
                    : chip_cost(COST_ND2NZ_NEXT) + bytes / chip_cost(COST_ND2NZ_RATE);
 }
 
-/* Those of columns from piece `first` on, of `all`. */
+/* Those of columns from piece `first` on, of `all`: recorded by what kernels/mm/record.c does. */
 static void push_products(struct flow *w, uint32_t first, uint32_t n, uint32_t all)
 {
+    const struct mm *mm = w->mm;
     const struct mm_cursor *at = &w->at;
-    const struct mm_tiling *t = &w->mm->tiling;
-    uint32_t slices = mm_count(at->kt, t->slice), left = first == 0,
-             right = first + n == all, of_a = t->a_whole ? at->a : at->a + at->chunk;
-    struct key key = {.kind = PRODUCT,
-                      .a = of_a % t->a_slots,
-                      .b = (at->b + at->chunk) % t->b_slots,
-                      .c = w->products % SLOTS << 1 | w->l0 % SLOTS,
-                      .rows = at->mt,
-                      .columns = at->nt << 8 | first,
-                      .k = at->kt,
-                      .ends = (at->chunk == 0) | (at->chunk + 1 == at->chunks) << 1 |
-                              (left && at->a_first) << 2 | (right && at->a_last) << 3 |
-                              (left && at->b_first) << 4 | (right && at->b_last) << 5};
-    struct key size = {
-        .kind = SIZE, .rows = at->mt, .columns = mm_min(at->nt, t->columns)};
+    uint32_t slices = mm_count(at->kt, mm->tiling.slice), left = first == 0,
+             right = first + n == all, slot = mm_in_halves(&mm->tiling) ? 0 : w->c;
+    struct mm_key key = {
+        .kind = MM_PRODUCTS,
+        .a = (uint16_t)mm_a_slot(mm, at),
+        .b = (uint16_t)((at->b + at->chunk) % mm->tiling.b_slots),
+        .c = (uint8_t)((slot + first) % MM_C_SLOTS),
+        .l0 = (uint8_t)(w->l0 % MM_L0_SLOTS),
+        .mt = (uint16_t)at->mt,
+        .nt = (uint16_t)at->nt,
+        .kt = (uint16_t)at->kt,
+        .a_begin = (uint16_t)mm_a_begin(mm, at),
+        .first = (uint16_t)first,
+        .flags = (uint16_t)((at->chunk == 0) | (at->chunk + 1 == at->chunks) << 1 |
+                            (left && mm_a_first(mm, at)) << 2 |
+                            (right && mm_a_last(mm, at)) << 3 |
+                            (left && at->b_first) << 4 | (right && at->b_last) << 5)};
+    struct mm_key size = {.kind = SIZE,
+                          .mt = (uint16_t)at->mt,
+                          .nt = (uint16_t)mm_min(at->nt, mm->tiling.columns)};
 
     if (is_new(w, &key)) {
-        w->hart += PRODUCTS_NEW + SLICE_NEW * n * slices;
-        w->hart += is_new(w, &size) ? SIZE_NEW : 0;
+        spend(w, PRODUCTS_NEW + SLICE_NEW * n * slices);
+        w->kept += sizeof(struct mm_recording) + 3 * n * slices * sizeof(union cmd);
+        spend(w, is_new(w, &size) ? SIZE_NEW : 0);
     }
-    w->hart += PRODUCTS;
+    spend(w, PRODUCTS);
     w->l0 += n * slices;
 }
 
@@ -151,7 +163,6 @@ static uint64_t chunk(struct flow *w)
     for (uint32_t i = 0; i < all; i += group) {
         push_products(w, i, mm_min(group, all - i), all);
         first = first ? first : w->hart - PRODUCTS;
-        w->products++;
     }
     return first;
 }
@@ -170,10 +181,10 @@ static void piece(struct flow *w, uint64_t ready)
 
     w->fix = later(later(w->fix, ready), w->ring_free[at]);
     w->fix += chip_cost(COST_L0C_UB_FIXED) + bytes / chip_cost(COST_L0C_UB_RATE);
-    w->hart += PIECE + COMMAND * t->n_body;
-    w->hart += anew ? PIECE_NEW + COMMAND_NEW * t->n_body : 0;
+    spend(w, PIECE + COMMAND * t->n_body);
+    spend(w, anew ? PIECE_NEW + COMMAND_NEW * t->n_body : 0);
     w->v = later(later(w->v, w->fix), later(w->out_free[at], w->hart)) + w->of_v;
-    w->hart += (STORE + (w->number == 0 ? STORE_NEW : 0)) * o->n_stores;
+    spend(w, (STORE + (w->number == 0 ? STORE_NEW : 0)) * o->n_stores);
     w->out = later(later(w->out, w->v), w->hart) + w->of_out;
     w->out_free[at] = w->out;
     w->ring_free[at] = w->v;
@@ -193,15 +204,15 @@ static void leave(struct flow *w, uint64_t end, uint64_t last, bool first)
     unsigned halves = mm_columns(mm, w->at.nt);
     unsigned n = mm->ring.rows ? mm_count(w->at.mt, mm->ring.rows) : 0;
 
-    w->hart += OUT + (first ? OUT_NEW : 0);
+    spend(w, OUT + (first ? OUT_NEW : 0) + (w->at.part ? ADD : 0));
     if (!n) {
         w->out = w->fix =
             later(later(w->fix, end), w->hart) +
             (uint64_t)w->at.mt * w->at.nt * MM_SUM_BYTES / chip_cost(COST_L0C_GM_RATE);
         return;
     }
-    w->hart += (uint64_t)(w->t->order.n_loads - 1) *
-               (MOVE * n * halves + (first ? MOVE_NEW : 0));
+    spend(w, (uint64_t)(w->t->order.n_loads - 1) *
+               (MOVE * n * halves + (first ? MOVE_NEW : 0)));
     for (unsigned i = 0; i < n * halves; i++) {
         piece(w, end - (halves - 1 - i / n) * last);
     }
@@ -210,7 +221,7 @@ static void leave(struct flow *w, uint64_t end, uint64_t last, bool first)
 static void tile(struct flow *w, uint64_t cycles, unsigned number)
 {
     const struct mm *mm = w->mm;
-    unsigned halves = mm_columns(mm, w->at.nt), slot = halves == 1 ? number % SLOTS : 0;
+    unsigned halves = mm_columns(mm, w->at.nt), slot = halves == 1 ? number % MM_C_SLOTS : 0;
     uint64_t begin = 0, last, end;
 
     cycles = cycles * w->at.mt / mm->tiling.m * w->at.nt / mm->tiling.n;
@@ -225,33 +236,37 @@ static void tile(struct flow *w, uint64_t cycles, unsigned number)
     }
     end = later(w->cube, later(w->c_free[slot], begin)) + cycles;
     end = later(end, w->hart + last);
-    w->hart += TILE;
+    spend(w, TILE);
     leave(w, end, last, number == 0);
     w->c_free[slot] = w->fix;
     if (halves > 1) {
         w->c_free[1] = w->fix;
     }
+    w->c += halves;
     w->cube = end;
 }
 
-/* What a step has to load for products. */
+/* What a step has to load for products, and the hart to record. */
 struct loads {
-    uint64_t mte2, bytes, n;
+    uint64_t mte2, bytes, n, kept;
 };
 
-/* All tiles of a core that does them alone. */
+/* All tiles of the first core, which has no fewer than another. */
 static uint64_t product(const struct tile_plan *t, bool recorded, struct loads *loads)
 {
     static struct flow w;
-    uint32_t tiles = t->product->mm.tiles, looked_at = tiles < TILES ? tiles : TILES;
+    uint32_t shares = mm_blocks(&t->product->mm, t->cores ? t->cores : 1);
+    uint32_t tiles = mm_count(t->product->mm.tiles, shares);
+    uint32_t looked_at = tiles < TILES ? tiles : TILES;
     struct mm mm = t->product->mm;
     uint64_t pieces = (uint64_t)tiles * product_times(t->product) * pieces_of(&mm) *
                       mm_columns(&mm, mm.tiling.n);
 
-    w = (struct flow){.t = t, .mm = &mm, .recorded = recorded};
+    w = (struct flow){.t = t, .mm = &mm, .recorded = recorded, .cores = shares};
     w.of_v = t->predicted.v / pieces;
     w.of_out = t->predicted.mte3 / pieces;
     mm.tile_end = tiles;
+    mm.step = 1;
     mm_seek(&mm, &w.at, 0, 0);
     for (uint32_t i = 0; i < looked_at; i++) {
         tile(&w, mm.tiling.cycles / tiles, i);
@@ -262,6 +277,7 @@ static uint64_t product(const struct tile_plan *t, bool recorded, struct loads *
     loads->mte2 += w.mte2 * tiles / looked_at * product_times(t->product);
     loads->bytes += w.bytes;
     loads->n += w.loads;
+    loads->kept += w.kept;
     return later(w.out, w.hart) * tiles / looked_at * product_times(t->product);
 }
 
@@ -287,7 +303,8 @@ static uint64_t block_anew(const struct tile_plan *t)
     return BLOCK_NEW + places * (PIECE_NEW + (uint64_t)COMMAND_NEW * t->n_body);
 }
 
-static uint64_t stage(const struct tile_plan *t, uint64_t *recorded, struct loads *loads)
+static uint64_t stage(const struct tile_plan *t, struct once_kept *kept,
+                      struct loads *loads)
 {
     uint64_t of = 0, span = t->predicted.span;
 
@@ -295,9 +312,10 @@ static uint64_t stage(const struct tile_plan *t, uint64_t *recorded, struct load
         span += block_anew(t);
     } else if (t->product) {
         of = records(t);
-        span = later(span, product(t, of && of == *recorded, loads));
+        span = later(span, product(t, of && of == kept->of, loads));
+        kept->room += ROOM_NEW + (of ? loads->kept / MM_BLOCK_BYTES * ROOM_BYTES_NEW : 0);
     }
-    *recorded = t->product ? of : *recorded;
+    kept->of = t->product ? of : kept->of;
     return span;
 }
 
@@ -339,11 +357,11 @@ static uint64_t cold_rows(uint64_t bytes)
 }
 
 /* A stage, of whose loads `missing` bytes are not in L2. */
-static uint64_t stage_cold(const struct tile_plan *t, uint64_t *recorded,
+static uint64_t stage_cold(const struct tile_plan *t, struct once_kept *kept,
                            uint64_t missing)
 {
     struct loads loads = {0};
-    uint64_t cycles = stage(t, recorded, &loads), more, miss = chip_cost(COST_L2_MISS);
+    uint64_t cycles = stage(t, kept, &loads), more, miss = chip_cost(COST_L2_MISS);
 
     if (!t->product) {
         return cycles;
@@ -363,7 +381,7 @@ static uint64_t bytes_of_b(const struct tile_plan *t)
 }
 
 uint64_t once_cycles(const struct tile_plan *plan, const struct once_misses *misses,
-                     uint64_t *recorded)
+                     struct once_kept *kept)
 {
     const struct tile_plan *before = plan;
     uint64_t all = 0, bytes = misses->bytes, cycles;
@@ -371,17 +389,18 @@ uint64_t once_cycles(const struct tile_plan *plan, const struct once_misses *mis
     for (const struct tile_plan *t = plan; t; t = t->next) {
         all += bytes_of_b(t);
     }
-    cycles = stage_cold(plan, recorded, all ? bytes * bytes_of_b(plan) / all : 0);
+    kept->room = 0;
+    cycles = stage_cold(plan, kept, all ? bytes * bytes_of_b(plan) / all : 0);
     if (plan->product) {
         cycles += plan->product->epilogue ? BEGIN_EPILOGUE : BEGIN_PRODUCT;
         cycles += misses->unaligned;
     } else {
         cycles = later(cycles, later(plan->predicted.span, plan->predicted.mte2) +
                                    misses->unaligned + (all ? 0 : cold_rows(bytes)));
-        cycles += BEGIN + plan_look_cycles(NULL, plan);
+        cycles += BEGIN + plan_look_cycles(NULL, plan) * (plan->cores ? plan->cores : 1);
     }
     while ((plan = plan->next) != NULL) {
-        cycles += stage_cold(plan, recorded, all ? bytes * bytes_of_b(plan) / all : 0) +
+        cycles += stage_cold(plan, kept, all ? bytes * bytes_of_b(plan) / all : 0) +
                   PLAN_STEP_CYCLES + plan_look_cycles(before, plan);
         cycles += plan->product && plan->product->epilogue ? EPILOGUE : 0;
         before = plan;

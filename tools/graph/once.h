@@ -15,11 +15,16 @@ struct once_misses {
     uint64_t bytes, unaligned;
 };
 
+/* What the hart has kept of products. */
+struct once_kept {
+    uint64_t of;   /* the one whose commands are still there, 0: none */
+    uint64_t room; /* cycles more where no memory for them is there yet */
+};
+
 /* Cycles of a step of a core that stays, from the end of the step before, with such misses.
- * *recorded: the product whose commands are still there, 0: none; then those that are there
- * behind it. */
+ * kept->of: what is there before it; then *kept is what is there behind it. */
 uint64_t once_cycles(const struct tile_plan *plan, const struct once_misses *misses,
-                     uint64_t *recorded);
+                     struct once_kept *kept);
 
 /* The pipe that has most to do, for so many cycles. */
 const char *once_busiest(const struct tile_plan *plan, uint64_t *cycles);

@@ -14,13 +14,15 @@
 
 enum {
     LOOKED_AT = 2048, /* tiles of a copy, at most */
-    /* Instructions, about: queues and commands of a tile; of one that is filled; of a command
-     * that transposes. */
-    HART_TILE = 260,
+    /* Instructions of the hart, counted in runs of single steps: queues and commands of a tile
+     * (165 of them in move_kernel, 75 to issue, 75 for where it lies); of one that is filled; of
+     * a command that transposes. */
+    HART_TILE = 316,
     HART_TRANSPOSE = 530, /* of a tile that is transposed, more */
     HART_FILL = 110,
     HART_COMMAND = 2,
-    HART_BUILD = 45, /* of one that has to be built */
+    HART_BUILD = 180, /* of one that has to be built */
+    HART_QUEUE = 430, /* of a step that transposes: its second queue */
     PATTERN = 970,   /* cycles until what fills is there */
 };
 
@@ -123,6 +125,7 @@ uint64_t price_copies(const struct move *moves, unsigned n)
             return 0; /* of a type that the machine has not: no plan is written */
         }
         move_plan(&moves[i], n == 1, &job);
+        p.hart += i == 0 && job.transposes ? HART_QUEUE : 0;
         looked_at = job.units < LOOKED_AT ? job.units : LOOKED_AT;
         for (uint64_t k = 0; k < looked_at; k++) {
             add_tile(&p, &costs, &job, k);

@@ -30,14 +30,16 @@ uint32_t trial_key(const struct step *s);
  * that order, up to `most`; NULL: there are none. */
 const char *trial_words(const struct step *s, unsigned cores, struct once_product *shape,
                         unsigned most, unsigned *n);
-/* Cycles of a program's commands on the core of so many that has most to do; false: it cannot
- * be done. */
-bool trial_span(struct step s, unsigned cores, uint64_t *span);
+/* What a program takes on so many cores that runs once, with nothing in L2; false: it cannot be
+ * done. */
+bool trial_cycles(struct step s, unsigned cores, uint64_t *cycles);
 /* What holds up a program that can be done: `V 45 %`; the cycles of its busiest pipe. */
 const char *trial_limit(const struct step *s, uint64_t *busy);
-/* What copies take besides on cores that stay, about: the hart makes them ready, all cores wait
- * for the last one. */
-enum { TRIAL_STEP = 2300 };
+/* What copies take besides on cores that stay: the hart makes them ready, all cores wait for the
+ * last one. And what the last step of a launch takes more, whose cores end: counted instructions
+ * of the hart (a step of one tile takes so many more than its tile; from the end of a block to the
+ * launch's return are 1790, to the next step 490). */
+enum { TRIAL_STEP = 1600, TRIAL_LAUNCH_END = 1300 };
 /* Whether a group is worth what it is: `after` is `before` with a node that `alone` computes by
  * itself. The planner has to be able to do it, and the rule to want it. */
 void trial_weigh(const struct rule_of_joining *rule, const struct step *before,

@@ -11,14 +11,13 @@
 #include "tools/graph/tune.h"
 
 enum {
-    WORD = 64,    /* bytes of one */
     TRIES = 4096, /* at most */
     OPTIONS = 16, /* of one number */
     NEAR = 12,    /* of the best, about which more is looked at */
     LANES = 128,  /* what columns of a tile are a multiple of */
     FRACTAL = 16, /* the same of a product's */
-    BUFFERS = 4,
-    LETTERS = 6,
+    SLOTS = 4,    /* of L1, of a product's operand */
+    BULK = 12,    /* tiles in a load, at most */
 };
 
 static unsigned try_most, try_cores;
@@ -47,7 +46,7 @@ struct tried {
     const char *schedule,
         *word; /* word number `number` is another than usual: that one */
     unsigned number;
-    uint64_t span;
+    uint64_t cycles;
 };
 
 struct tries {
@@ -75,10 +74,10 @@ static void consider(struct tries *t, unsigned number, const char *word)
     }
     w = (struct tried){.schedule = schedule, .word = word, .number = number};
     if (t->n == TRIES || strcmp(word, t->word[number]) == 0 ||
-        !trial_span(step_with(t->s, schedule), try_cores, &w.span)) {
+        !trial_cycles(step_with(t->s, schedule), try_cores, &w.cycles)) {
         return;
     }
-    for (i = t->n++; i > 0 && w.span < t->way[i - 1].span; i--) {
+    for (i = t->n++; i > 0 && w.cycles < t->way[i - 1].cycles; i--) {
         t->way[i] = t->way[i - 1];
     }
     t->way[i] = w;
@@ -116,49 +115,68 @@ static unsigned options(uint64_t number, uint64_t all, uint64_t unit,
     return n;
 }
 
-/* A tile in a word: r8c1024p1040n2fsb012. */
-struct tile {
-    unsigned r, c, p, n;
-    char letters[WORD], phases[WORD];
-};
+/* --- of tiles --- */
 
-static bool read_tile(const char *word, struct tile *t)
+static void consider_tile(struct tries *t, unsigned number, const struct way *w,
+                          const struct placing *p)
 {
-    int at = 0;
+    char word[TILE_NAME_BYTES];
 
-    memset(t, 0, sizeof(*t));
-    if (strlen(word) >= WORD ||
-        sscanf(word, "r%uc%up%un%1u%n", &t->r, &t->c, &t->p, &t->n, &at) != 4 ||
-        at == 0) {
-        return false;
+    if (script_way_word(w, p, word, sizeof(word))) {
+        consider(t, number, graph_text("%s", word));
     }
-    memcpy(t->letters, word + at, strspn(word + at, "afsobh"));
-    strcpy(t->phases, word + at + strlen(t->letters));
-    return true;
 }
 
-static void consider_tile(struct tries *t, unsigned number, const struct tile *w)
+/* With one of what a way has besides its tile otherwise: buffers, values of columns, loads of
+ * several tiles, where all that lies. */
+static void consider_others(struct tries *t, unsigned number, const struct way *of,
+                            const struct placing *placing)
 {
-    consider(
-        t, number,
-        graph_text("r%uc%up%un%u%s%s", w->r, w->c, w->p, w->n, w->letters, w->phases));
+    struct placing p = *placing;
+    struct way w = *of;
+
+    w.apart = !w.apart;
+    consider_tile(t, number, &w, &p);
+    w = *of;
+    w.far = !w.far;
+    consider_tile(t, number, &w, &p);
+    w = *of;
+    w.single = !w.single;
+    consider_tile(t, number, &w, &p);
+    w = *of;
+    for (w.spread = SPREAD_NONE; w.spread <= SPREAD_FIRST; w.spread++) {
+        consider_tile(t, number, &w, &p);
+    }
+    w = *of;
+    for (w.bulk = 0; w.bulk <= BULK; w.bulk++) {
+        consider_tile(t, number, &w, &p);
+    }
+    p.banks = !p.banks;
+    consider_tile(t, number, of, &p);
+    p = *placing;
+    p.behind = !p.behind;
+    consider_tile(t, number, of, &p);
 }
 
-/* With one letter more or less, in their order. */
-static void consider_letters(struct tries *t, unsigned number, const struct tile *of)
+/* The same of the usual one, and of the fastest so far. */
+static void consider_nearest(struct tries *t, unsigned number, const struct way *usual,
+                             const struct placing *placing)
 {
-    static const char all[LETTERS + 1] = "afsobh";
+    const char *near[NEAR];
+    struct placing p;
+    struct way w;
+    unsigned n = 0;
 
-    for (unsigned i = 0; i < LETTERS; i++) {
-        struct tile w = *of;
-        unsigned n = 0;
-        for (unsigned k = 0; k < LETTERS; k++) {
-            if (!strchr(of->letters, all[k]) == (k == i)) {
-                w.letters[n++] = all[k];
-            }
+    consider_others(t, number, usual, placing);
+    for (unsigned i = 0; i < t->n && n < NEAR; i++) {
+        if (t->way[i].number == number) {
+            near[n++] = t->way[i].word;
         }
-        w.letters[n] = '\0';
-        consider_tile(t, number, &w);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        if (script_read_way(near[i], &w, &p)) {
+            consider_others(t, number, &w, &p);
+        }
     }
 }
 
@@ -166,25 +184,27 @@ static void consider_word(struct tries *t, unsigned number, uint64_t elements)
 {
     uint64_t rows[OPTIONS], columns[OPTIONS];
     unsigned n_rows, n_columns;
-    struct tile of;
+    struct placing placing;
+    struct way of;
 
-    if (!read_tile(t->word[number], &of)) {
+    if (!script_read_way(t->word[number], &of, &placing)) {
         return;
     }
-    consider_letters(t, number, &of);
-    n_rows = options(of.r, elements / of.c, of.r > 8 ? 8 : 1, rows);
-    n_columns = options(of.c, elements / of.r, LANES, columns);
+    n_rows = options(of.rows, elements / of.cols, of.rows > 8 ? 8 : 1, rows);
+    n_columns = options(of.cols, elements / of.rows, LANES, columns);
     for (unsigned i = 0; i < n_rows; i++) {
         for (unsigned k = 0; k < n_columns; k++) {
-            struct tile w = of;
-            w.r = (unsigned)rows[i];
-            w.c = (unsigned)columns[k];
-            w.p = w.c == of.c ? of.p : (unsigned)multiple(w.c, LANES);
-            for (w.n = 1; w.n <= BUFFERS; w.n++) {
-                consider_tile(t, number, &w);
+            struct way w = of;
+            w.rows = (uint32_t)rows[i];
+            w.cols = (uint32_t)columns[k];
+            w.pitch = w.cols == of.cols ? of.pitch : (uint32_t)multiple(w.cols, LANES);
+            w.bulk = 0;
+            for (w.ring = 1; w.ring <= PLAN_RING; w.ring++) {
+                consider_tile(t, number, &w, &placing);
             }
         }
     }
+    consider_nearest(t, number, &of, &placing);
 }
 
 /* --- of products --- */
@@ -256,7 +276,7 @@ static void consider_near(struct tries *t, unsigned number, const struct once_pr
         w.k = (uint32_t)multiple((s->k + chunks - 1) / chunks, 2 * FRACTAL);
         w.slice = w.a_slots = w.b_slots = 0;
         consider_tiling(t, number, &w);
-        for (uint16_t slots = 2; slots <= BUFFERS; slots++) {
+        for (uint16_t slots = 2; slots <= SLOTS; slots++) {
             w.a_slots = w.a_stays ? 0 : slots;
             w.b_slots = w.b_stays ? 0 : slots;
             consider_tiling(t, number, &w);
