@@ -51,13 +51,14 @@ def tensor(name, array):
 
 
 class Graph:
-    """Within a node: its nodes, the results' names, its constants."""
+    """Within a node: its nodes, the results' names, its constants; the operands' names."""
 
-    def __init__(self, nodes, outputs, constants=None):
+    def __init__(self, nodes, outputs, constants=None, inputs=""):
         self.bytes = b"".join(field(1, node(n[0], n[1], n[2], n[3] if len(n) > 3 else {}, f"in{i}"))
                               for i, n in enumerate(nodes))
         self.bytes += field(2, "body")
         self.bytes += b"".join(field(5, tensor(*of)) for of in (constants or {}).items())
+        self.bytes += b"".join(field(11, field(1, name)) for name in inputs.split())
         self.bytes += b"".join(field(12, field(1, name)) for name in outputs.split(" "))
 
 

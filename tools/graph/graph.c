@@ -116,14 +116,21 @@ FILE *graph_open(const struct graph *g)
 
 struct tensor *graph_tensor(struct graph *g, const struct node *within, const char *name)
 {
-    struct tensor *t;
+    uint32_t hash = 0;
+    struct tensor *t, **bucket;
 
-    for (t = g->tensors; t; t = t->next) {
+    for (const char *at = name; *at; at++) {
+        hash = hash * 31 + (unsigned char)*at;
+    }
+    bucket = &g->bucket[hash % GRAPH_BUCKETS];
+    for (t = *bucket; t; t = t->in_bucket) {
         if (t->within == within && strcmp(t->name, name) == 0) {
             return t;
         }
     }
     t = graph_alloc(1, sizeof(*t));
+    t->in_bucket = *bucket;
+    *bucket = t;
     t->within = within;
     t->name = graph_text("%s", name);
     *g->last_tensor = t;
@@ -148,7 +155,7 @@ static const struct rule *const families[] = {
     rules_conv,        rules_space,  rules_optimise,  rules_gather,    rules_order,
     rules_signal,      rules_einsum, rules_recurrent, rules_attention, rules_sample,
     rules_rewrite,     rules_bits,   rules_select,    rules_suppress,  rules_divide,
-    rules_cast,        rules_whole,
+    rules_list,        rules_loop,   rules_cast,      rules_whole,
 };
 
 const struct rule *graph_rule(const char *op)
@@ -168,12 +175,6 @@ const char *graph_why_not(const char *op)
     static const struct {
         const char *begin, *why;
     } reason[] = {
-        {"Loop", ": its graph is not unrolled"},
-        {"Scan", ": its graph is not unrolled"},
-        {"Sequence", ": sequences are no tensors"},
-        {"SplitToSequence", ": sequences are no tensors"},
-        {"ConcatFromSequence", ": sequences are no tensors"},
-        {"Optional", ": optionals are no tensors"},
         {"Random", ": random numbers are their author's own"},
         {"Bernoulli", ": random numbers are their author's own"},
         {"Multinomial", ": random numbers are their author's own"},
@@ -206,9 +207,9 @@ void node_heard(const struct graph *g, const struct node *n)
 {
     /* Of training, of types that there are not, of results that nobody is given, what operands
      * tell as well, and types to compute in. */
-    static const char *const none[] = {"broadcast",  "is_test",  "momentum", "ratio",
-                                       "round_mode", "saturate", "seed",     "stash_type",
-                                       "storage_order"};
+    static const char *const none[] = {"broadcast", "is_test",    "momentum",
+                                       "ratio",     "round_mode", "saturate",
+                                       "seed",      "stash_type", "storage_order"};
 
     for (unsigned i = 0; i < n->n_attrs; i++) {
         bool heard = n->attr[i].asked;

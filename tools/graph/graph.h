@@ -19,6 +19,7 @@
 enum {
     GRAPH_RANK = 8,
     GRAPH_OPERANDS = 32, /* of a node, and results */
+    GRAPH_BUCKETS = 1024,
     GRAPH_OPSET_MIN = 1,
     GRAPH_OPSET_MAX = 25,
 };
@@ -65,6 +66,13 @@ struct shape {
 };
 
 struct node;
+struct tensor;
+
+/* A sequence: tensors in order, which are known before a run. */
+struct list {
+    unsigned n;
+    struct tensor *const *at;
+};
 
 enum { PART_BYTES = 32 }; /* what is part of a tensor begins at a multiple */
 
@@ -73,18 +81,19 @@ struct tensor {
     const struct node *within; /* graph_tensor() */
     enum elem type;
     struct shape shape;
-    bool known;           /* type and shape hold */
-    bool input;           /* of the graph */
-    bool fixed;           /* an input whose value the plan was made for */
-    struct tensor *given; /* a value that it may be made for, or NULL */
-    double *value;        /* known before a run; integers beyond 2^53 are rounded */
-    double *seen;         /* of a run, by calibrate.c */
-    struct node *from;    /* that computes it; NULL: input or constant */
-    struct tensor *alias; /* the same bytes: a view */
-    int64_t offset;       /* of a view: elements of `alias` in front of it */
-    struct tensor *home;  /* steps write it to its place in that one: Concat; or NULL */
-    int64_t home_at;      /* elements of it in front */
-    struct tensor *next;
+    bool known;              /* type and shape hold */
+    const struct list *list; /* it is a sequence, and has neither; or NULL */
+    bool input;              /* of the graph */
+    bool fixed;              /* an input whose value the plan was made for */
+    struct tensor *given;    /* a value that it may be made for, or NULL */
+    double *value;           /* known before a run; integers beyond 2^53 are rounded */
+    double *seen;            /* of a run, by calibrate.c */
+    struct node *from;       /* that computes it; NULL: input or constant */
+    struct tensor *alias;    /* the same bytes: a view */
+    int64_t offset;          /* of a view: elements of `alias` in front of it */
+    struct tensor *home; /* steps write it to its place in that one: Concat; or NULL */
+    int64_t home_at;     /* elements of it in front */
+    struct tensor *next, *in_bucket;
     struct tensor *half[2]; /* of a constant: what planes.c makes of it */
     unsigned id;            /* in the plan */
     struct tensor *count; /* a number: how many of dimension `counted` a run has found */
@@ -121,6 +130,7 @@ struct node {
     struct match *match; /* pattern.h: that it is part of */
     unsigned seen;       /* by a search */
     bool brought;        /* to its place, in front of what reads it: infer.c */
+    int64_t turn;        /* of a Loop that is the rest of one: how many have been */
     bool planes;         /* its products of F32 are by F16: planes.c */
 };
 
@@ -128,10 +138,12 @@ struct graph {
     const char *path;
     int opset;
     struct tensor *tensors, **last_tensor; /* in the order in which they were named */
+    struct tensor *bucket[GRAPH_BUCKETS];  /* by their names */
     struct node *nodes, **last_node;       /* each behind what it reads */
     /* Behind outputs stand numbers that they are told by: all that a run has to leave. */
     struct tensor *input[GRAPH_OPERANDS], *output[2 * GRAPH_OPERANDS];
     unsigned n_inputs, n_outputs, n_left;
+    size_t unrolled; /* nodes that graphs within others have become: loop.c */
 };
 
 struct emit; /* emit.h */
@@ -148,6 +160,7 @@ struct rule {
     const void *own; /* of its family */
     bool alone;      /* its steps are no part of others */
     bool optional;   /* its first result may be left out */
+    bool lists;      /* its operands may be sequences */
 };
 
 /* Families of rules; each ends with an op of NULL. */
@@ -156,7 +169,7 @@ extern const struct rule rules_elementwise[], rules_reduce[], rules_view[], rule
     rules_resize[], rules_conv[], rules_space[], rules_optimise[], rules_gather[],
     rules_order[], rules_signal[], rules_einsum[], rules_recurrent[], rules_attention[],
     rules_sample[], rules_rewrite[], rules_bits[], rules_divide[], rules_select[],
-    rules_suppress[], rules_cast[], rules_whole[];
+    rules_suppress[], rules_cast[], rules_whole[], rules_list[], rules_loop[];
 
 /* --- memory and errors: graph.c --- */
 
@@ -184,8 +197,20 @@ FILE *graph_open(const struct graph *g);
 struct graph *graph_read(const char *path);
 struct tensor *graph_read_tensor(const char *path);
 enum elem graph_elem(int64_t type);
-/* The nodes of a graph within node n in its place: n is done. */
-void graph_inline(struct graph *g, struct node *n, const struct attr *body);
+/* A graph within a node: how many it has. */
+struct body {
+    size_t inputs, outputs, nodes;
+};
+struct body graph_body(const struct attr *body);
+/* What it reads, and gives where that is not NULL; what its names begin with. */
+struct inlined {
+    const char *name;
+    struct tensor *const *in, *const *out;
+    unsigned n_in, n_out;
+};
+/* Its nodes behind node n; returns the last one. */
+struct node *graph_inline(struct graph *g, struct node *n, const struct attr *body,
+                          const struct inlined *as);
 /* From here on float64 is float32; a tensor that comes of elsewhere, as one is held then. */
 void graph_narrow(void);
 void graph_hold(struct tensor *t);

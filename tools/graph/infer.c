@@ -80,6 +80,9 @@ static void infer_node(struct graph *g, struct node *n)
         if (n->in[i] && !n->in[i]->known) {
             node_die(g, n, "nothing computes its operand '%s'", n->in[i]->name);
         }
+        if (n->in[i] && n->in[i]->list && !n->rule->lists) {
+            node_die(g, n, "'%s' is a sequence", n->in[i]->name);
+        }
         if (n->in[i] && (n->rule->wants & UINT32_C(1) << i)) {
             fix_value(g, n, n->in[i]);
         }
@@ -151,6 +154,10 @@ void graph_infer(struct graph *g)
     for (unsigned i = 0; i < g->n_outputs; i++) {
         if (!g->output[i]->known) {
             graph_die(g, "nothing computes the output '%s'", g->output[i]->name);
+        }
+        if (g->output[i]->list) {
+            graph_die(g, "output '%s' is a sequence, which no run leaves",
+                      g->output[i]->name);
         }
     }
     counted_leave(g);

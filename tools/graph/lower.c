@@ -237,6 +237,12 @@ struct lower lower_begin(struct graph *g, struct node *n)
         .g = g, .n = n, .last = n, .names = graph_text("%s.%u.", n->name, number++)};
 }
 
+void lower_reads(struct lower *l, struct tensor *const *in, unsigned n)
+{
+    memmove(l->n->in, in, n * sizeof(struct tensor *));
+    l->n->n_in = n;
+}
+
 void lower_text(struct lower *l, const char *format, ...)
 {
     struct reader r = {.l = l};

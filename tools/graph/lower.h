@@ -29,6 +29,8 @@ double *lower_value(const struct lower *l, const char *name, enum elem type,
                     const struct shape *shape);
 /* The tensor with that name in texts. */
 struct tensor *lower_tensor(const struct lower *l, const char *name);
+/* $0 and so on are these from here on: the node has become others'. */
+void lower_reads(struct lower *l, struct tensor *const *in, unsigned n);
 /* The next lines. */
 void lower_text(struct lower *l, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -8,162 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "build/onnx/onnx.pb-c.h"
-#include "tools/graph/external.h"
+#include "tools/graph/values.h"
 
 #define FILE_MAX (INT64_C(1) << 31)
 #define TRAINING "ai.onnx.preview.training" /* the domain of optimisers */
-
-/* By their numbers in ONNX: onnx.proto, TensorProto.DataType. */
-static enum elem elem_of(int32_t type)
-{
-    static const enum elem types[] = {
-        [1] = ELEM_F32,    [2] = ELEM_U8,    [3] = ELEM_I8,       [4] = ELEM_U16,
-        [12] = ELEM_U32,   [5] = ELEM_I16,   [6] = ELEM_I32,      [7] = ELEM_I64,
-        [8] = ELEM_TEXT,   [13] = ELEM_U64,  [14] = ELEM_COMPLEX, [15] = ELEM_COMPLEX128,
-        [24] = ELEM_E8M0,  [9] = ELEM_BOOL,  [10] = ELEM_F16,     [11] = ELEM_F64,
-        [16] = ELEM_BF16,  [17] = ELEM_E4M3, [18] = ELEM_E4M3Z,   [19] = ELEM_E5M2,
-        [20] = ELEM_E5M2Z, [21] = ELEM_U4,   [22] = ELEM_I4,      [23] = ELEM_E2M1,
-        [25] = ELEM_U2,    [26] = ELEM_I2};
-    bool known = type > 0 && (size_t)type < sizeof(types) / sizeof(types[0]);
-
-    return known && types[type] != ELEM_NONE ? types[type] : ELEM_OTHER;
-}
-
-static bool narrow;
-
-void graph_narrow(void)
-{
-    narrow = true;
-}
-
-/* What the machine is to have in place of a type. */
-static enum elem held(enum elem type)
-{
-    return narrow && type == ELEM_F64 ? ELEM_F32 : type;
-}
-
-enum elem graph_elem(int64_t type)
-{
-    return held(elem_of((int32_t)type));
-}
-
-void graph_hold(struct tensor *t)
-{
-    enum elem type = held(t->type);
-
-    if (type != t->type && t->value) {
-        elem_round_all(type, t->value, (size_t)tensor_count(t));
-    }
-    t->type = type;
-}
-
-/* --- tensors --- */
-
-/* Element i of a list: halves are there as bits. */
-static double listed_at(const Onnx__TensorProto *p, enum elem type, size_t i)
-{
-    uint16_t half;
-
-    switch (type) {
-    case ELEM_F32:
-        return (double)p->float_data[i];
-    case ELEM_F64:
-        return p->double_data[i];
-    case ELEM_U32:
-        return (double)(uint32_t)p->uint64_data[i];
-    case ELEM_I64:
-        return (double)p->int64_data[i];
-    case ELEM_F16:
-    case ELEM_BF16:
-        half = (uint16_t)p->int32_data[i];
-        return elem_get(type, &half);
-    default:
-        return p->int32_data[i];
-    }
-}
-
-static size_t listed(const Onnx__TensorProto *p, enum elem type)
-{
-    return type == ELEM_F32   ? p->n_float_data
-           : type == ELEM_F64 ? p->n_double_data
-           : type == ELEM_I64 ? p->n_int64_data
-           : type == ELEM_U32 ? p->n_uint64_data
-                              : p->n_int32_data;
-}
-
-/* Several in a byte, the first one lowest; bytes are raw, or a list. */
-static void read_packed(const struct graph *g, const Onnx__TensorProto *p,
-                        struct tensor *t, size_t count)
-{
-    unsigned bits = elem_bits(t->type), each = 8 / bits;
-    size_t have = p->has_raw_data ? p->raw_data.len : p->n_int32_data;
-
-    if (have != (count + each - 1) / each) {
-        graph_die(g, "'%s' has values of %zu bytes", t->name, have);
-    }
-    tensor_values(t);
-    for (size_t i = 0; i < count; i++) {
-        int byte =
-            p->has_raw_data ? p->raw_data.data[i / each] : (int)p->int32_data[i / each];
-        t->value[i] = elem_round(t->type, byte >> (i % each * bits) & ((1 << bits) - 1));
-    }
-}
-
-/* Values that the model holds, as those of t; what the message has of them goes away: weights
- * are most of what a model is, and are there once. */
-static void read_numbers(const struct graph *g, Onnx__TensorProto *p, struct tensor *t)
-{
-    size_t count = 1, bytes, have;
-
-    if (p->n_dims > GRAPH_RANK) {
-        graph_die(g, "'%s' has %zu dimensions, at most %d", t->name, p->n_dims,
-                  GRAPH_RANK);
-    }
-    t->type = elem_of(p->data_type);
-    t->shape.n = (unsigned)p->n_dims;
-    for (unsigned d = 0; d < t->shape.n; d++) {
-        t->shape.dim[d] = p->dims[d];
-        if (p->dims[d] < 0 || p->dims[d] > GRAPH_ELEMENTS ||
-            (p->dims[d] && (int64_t)count > GRAPH_ELEMENTS / p->dims[d])) {
-            graph_die(g, "'%s' has a size of %lld", t->name, (long long)p->dims[d]);
-        }
-        count *= (size_t)p->dims[d];
-    }
-    t->known = true;
-    if (t->type >= ELEM_U64) {
-        return; /* whoever uses it is told of the type */
-    }
-    if (p->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL) {
-        external_read(g, p, t->name, (count * elem_bits(t->type) + 7) / 8);
-    }
-    if (elem_bits(t->type) < 8) {
-        read_packed(g, p, t, count);
-        return;
-    }
-    bytes = elem_bytes(t->type);
-    have = p->has_raw_data ? p->raw_data.len / bytes : listed(p, t->type);
-    if (have != count || (p->has_raw_data && p->raw_data.len % bytes)) {
-        graph_die(g, "'%s' is %s, but has values of %zu elements", t->name,
-                  shape_text(&t->shape), have);
-    }
-    tensor_values(t);
-    if (p->has_raw_data) {
-        elem_get_all(t->type, p->raw_data.data, count, t->value);
-        free(p->raw_data.data);
-        p->raw_data = (ProtobufCBinaryData){0};
-        return;
-    }
-    for (size_t i = 0; i < count; i++) {
-        t->value[i] = listed_at(p, t->type, i);
-    }
-}
-
-static void read_values(const struct graph *g, Onnx__TensorProto *p, struct tensor *t)
-{
-    read_numbers(g, p, t);
-    graph_hold(t);
-}
 
 /* --- nodes --- */
 
@@ -172,17 +20,43 @@ static const char *read_string(const ProtobufCBinaryData *s)
     return graph_text("%.*s", (int)(s->len < 64 ? s->len : 64), (const char *)s->data);
 }
 
-static bool keeps_file; /* its message: graphs within are read when they are wanted */
-
-/* A graph within a node, which is being read. Others may have the names that it gives: here
- * they begin with that of the node's result. */
+/* A graph within a node, which is being read. Others may have the names that it gives. */
 struct scope {
     const Onnx__GraphProto *p;
-    const struct node *n;
-    const char *of;
+    const struct node *key; /* of its tensors: it may be read more than once */
+    const char *of;         /* what their names begin with */
     const struct scope *outer;
 };
 static const struct scope *scope; /* NULL: it is the model's */
+
+/* Values of graphs that may be read again, from which they have gone. */
+static struct kept {
+    const Onnx__TensorProto *p;
+    struct tensor *t;
+    const struct kept *next;
+} * kept;
+
+static void keep(const Onnx__TensorProto *p, struct tensor *t)
+{
+    struct kept *k = scope ? graph_alloc(1, sizeof(*k)) : NULL;
+
+    if (k) {
+        *k = (struct kept){p, t, kept};
+        kept = k;
+    }
+}
+
+static struct tensor *had(const Onnx__TensorProto *p)
+{
+    const struct kept *k = scope ? kept : NULL;
+
+    while (k && k->p != p) {
+        k = k->next;
+    }
+    return k ? k->t : NULL;
+}
+
+static bool keeps_file; /* its message: graphs within are read when they are wanted */
 
 static bool gives(const Onnx__GraphProto *p, const char *name)
 {
@@ -190,6 +64,10 @@ static bool gives(const Onnx__GraphProto *p, const char *name)
 
     for (size_t i = 0; i < p->n_initializer; i++) {
         const char *have = p->initializer[i]->name;
+        given = given || (have && strcmp(have, name) == 0);
+    }
+    for (size_t i = 0; i < p->n_input; i++) {
+        const char *have = p->input[i]->name;
         given = given || (have && strcmp(have, name) == 0);
     }
     for (size_t i = 0; i < p->n_node; i++) {
@@ -205,7 +83,7 @@ static struct tensor *tensor_of(struct graph *g, const char *name)
 {
     for (const struct scope *s = scope; s; s = s->outer) {
         if (gives(s->p, name)) {
-            return graph_tensor(g, s->n, graph_text("%s/%s", s->of, name));
+            return graph_tensor(g, s->key, graph_text("%s/%s", s->of, name));
         }
     }
     return graph_tensor(g, NULL, name);
@@ -243,9 +121,13 @@ static void read_attr(const struct graph *g, const Onnx__AttributeProto *p,
     }
     keeps_file = keeps_file || p->g;
     if (p->t) {
+        a->t = had(p->t);
+    }
+    if (p->t && !a->t) {
         a->t = graph_alloc(1, sizeof(*a->t));
         a->t->name = a->name;
-        read_values(g, p->t, a->t);
+        values_read(g, p->t, a->t);
+        keep(p->t, a->t);
     }
 }
 
@@ -264,9 +146,11 @@ static unsigned read_edges(struct graph *g, const struct node *n, char **names,
 static void read_node(struct graph *g, const Onnx__NodeProto *p, unsigned number)
 {
     const char *op = p->op_type ? p->op_type : "";
-    struct node *n = graph_node(g, graph_text("%s", op),
-                                p->name && p->name[0] ? graph_text("%s", p->name)
-                                                      : graph_text("%s_%u", op, number));
+    const char *of = scope ? graph_text("%s/", scope->of) : "";
+    struct node *n =
+        graph_node(g, graph_text("%s", op),
+                   p->name && p->name[0] ? graph_text("%s%s", of, p->name)
+                                         : graph_text("%s%s_%u", of, op, number));
 
     if (p->domain && p->domain[0] && strcmp(p->domain, "ai.onnx") != 0 &&
         (strcmp(p->domain, TRAINING) != 0 || !graph_rule(op))) {
@@ -381,54 +265,85 @@ static uint8_t *read_file(const struct graph *g, size_t *bytes)
 
 static void read_initializers(struct graph *g, const Onnx__GraphProto *p)
 {
+    struct tensor *first;
+
     for (size_t i = 0; i < p->n_initializer; i++) {
         const char *name = p->initializer[i]->name ? p->initializer[i]->name : "";
         struct tensor *t = tensor_of(g, name);
         if (t->known) {
             graph_die(g, "'%s' is there twice", name);
         }
-        read_values(g, p->initializer[i], t);
+        first = had(p->initializer[i]);
+        if (first) {
+            t->alias = first;
+            t->type = first->type;
+            t->shape = first->shape;
+            t->value = first->value;
+            t->known = true;
+            continue;
+        }
+        values_read(g, p->initializer[i], t);
+        keep(p->initializer[i], t);
     }
 }
 
-void graph_inline(struct graph *g, struct node *n, const struct attr *body)
+struct body graph_body(const struct attr *body)
 {
     const Onnx__GraphProto *p = body->graph;
-    struct node *behind = n->next, **last = g->last_node;
+
+    return (struct body){p->n_input, p->n_output, p->n_node};
+}
+
+/* `to` is `from` by another name: in front of the nodes that follow, or behind those before. */
+static void same(struct graph *g, const char *name, struct tensor *from,
+                 struct tensor *to)
+{
+    struct node *n = graph_node(g, "Identity", name);
+
+    n->n_in = n->n_out = 1;
+    n->in[0] = from;
+    n->out[0] = to;
+    to->from = n;
+}
+
+struct node *graph_inline(struct graph *g, struct node *n, const struct attr *body,
+                          const struct inlined *as)
+{
+    const Onnx__GraphProto *p = body->graph;
+    struct node *behind = n->next, **end = g->last_node, *last = n;
     struct scope *within =
         graph_alloc(1, sizeof(*within)); /* nodes of it may have more */
 
-    if (p->n_output != n->n_out) {
-        node_die(g, n, "%zu results of %u", p->n_output, n->n_out);
+    if (p->n_output != as->n_out || p->n_input != as->n_in) {
+        node_die(g, n, "a graph of %zu operands and %zu results, want %u and %u",
+                 p->n_input, p->n_output, as->n_in, as->n_out);
     }
-    *within = (struct scope){p, n, n->name, body->within};
-    for (unsigned i = n->n_out; i-- > 0;) {
-        within->of = n->out[i] ? n->out[i]->name : within->of;
-    }
+    *within =
+        (struct scope){p, graph_alloc(1, sizeof(struct node)), as->name, body->within};
     scope = within;
     n->next = NULL;
     g->last_node = &n->next;
     read_initializers(g, p);
+    for (unsigned i = 0; i < as->n_in; i++) {
+        const char *name = p->input[i]->name ? p->input[i]->name : "";
+        same(g, graph_text("%s/%s", as->name, name), as->in[i], tensor_of(g, name));
+    }
     for (size_t i = 0; i < p->n_node; i++) {
         read_node(g, p->node[i], (unsigned)i);
     }
-    for (unsigned i = 0; i < n->n_out; i++) {
+    for (unsigned i = 0; i < as->n_out; i++) {
         const char *name = p->output[i]->name ? p->output[i]->name : "";
-        struct node *as;
-        if (n->out[i] == NULL) {
-            continue;
+        if (as->out[i]) {
+            same(g, graph_text("%s.%u", as->name, i), tensor_of(g, name), as->out[i]);
         }
-        as = graph_node(g, "Identity", graph_text("%s.%u", n->name, i));
-        as->n_in = as->n_out = 1;
-        as->in[0] = tensor_of(g, name);
-        as->out[0] = n->out[i];
-        n->out[i]->from = as;
     }
     scope = NULL;
-    *g->last_node = behind;
-    g->last_node = behind ? last : g->last_node;
-    n->n_in = n->n_out = 0;
-    n->done = true;
+    while (last->next) {
+        last = last->next;
+    }
+    last->next = behind;
+    g->last_node = behind ? end : g->last_node;
+    return last;
 }
 
 struct graph *graph_read(const char *path)
@@ -478,7 +393,7 @@ struct tensor *graph_read_tensor(const char *path)
         graph_die(g, "is no tensor of ONNX");
     }
     t->name = graph_text("%s", p->name ? p->name : "");
-    read_values(g, p, t);
+    values_read(g, p, t);
     onnx__tensor_proto__free_unpacked(p, NULL);
     if (!t->value) {
         graph_die(g, "'%s' is %s", t->name, elem_text(t->type));

@@ -426,12 +426,18 @@ static void branch(struct graph *g, struct node *n)
     const struct attr *then = node_attr(n, "then_branch"),
                       *other = node_attr(n, "else_branch");
     const struct attr *taken = node_number(g, n, 0) != 0 ? then : other;
+    struct inlined as = {.name = n->name, .out = n->out, .n_out = n->n_out};
 
     if (!taken || !taken->graph) {
         node_die(g, n, "a branch is missing");
     }
     node_heard(g, n);
-    graph_inline(g, n, taken);
+    for (unsigned i = n->n_out; i-- > 0;) {
+        as.name = n->out[i] ? n->out[i]->name : as.name;
+    }
+    (void)graph_inline(g, n, taken, &as);
+    n->n_in = n->n_out = 0;
+    n->done = true;
 }
 
 const struct rule rules_rewrite[] = {

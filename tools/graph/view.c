@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tools/graph/emit.h"
+#include "tools/graph/list.h"
 
 /* The result has the bytes of operand 0. */
 static void view(struct node *n)
@@ -124,7 +125,14 @@ static void unsqueeze(struct graph *g, struct node *n)
 
 static void identity(struct graph *g, struct node *n)
 {
-    reshaped(g, n, &node_in(g, n, 0)->shape);
+    const struct tensor *x = node_in(g, n, 0);
+
+    if (x->list) {
+        list_is(g, n, n->out[0], x->list->at, x->list->n);
+        list_done(g, n);
+        return;
+    }
+    reshaped(g, n, &x->shape);
 }
 
 static bool is_zero(const struct tensor *t)
@@ -269,7 +277,7 @@ const struct rule rules_view[] = {
     {.op = "Flatten", .shape = flatten, .value = view_values},
     {.op = "Squeeze", .shape = squeeze, .value = view_values, .wants = 1 << 1},
     {.op = "Unsqueeze", .shape = unsqueeze, .value = view_values, .wants = 1 << 1},
-    {.op = "Identity", .shape = identity, .value = view_values},
+    {.op = "Identity", .shape = identity, .value = view_values, .lists = true},
     {.op = "Dropout", .shape = dropout, .value = view_values},
     {.op = "Constant", .shape = constant},
     {.op = "ConstantOfShape", .shape = constant_of_shape, .wants = 1 << 0},

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Values that a model's file holds; types of elements by their numbers there.
+ */
+#include "tools/graph/values.h"
+
+#include <stdlib.h>
+
+#include "tools/graph/external.h"
+
+/* By their numbers in ONNX: onnx.proto, TensorProto.DataType. */
+static enum elem elem_of(int32_t type)
+{
+    static const enum elem types[] = {
+        [1] = ELEM_F32,    [2] = ELEM_U8,    [3] = ELEM_I8,       [4] = ELEM_U16,
+        [12] = ELEM_U32,   [5] = ELEM_I16,   [6] = ELEM_I32,      [7] = ELEM_I64,
+        [8] = ELEM_TEXT,   [13] = ELEM_U64,  [14] = ELEM_COMPLEX, [15] = ELEM_COMPLEX128,
+        [24] = ELEM_E8M0,  [9] = ELEM_BOOL,  [10] = ELEM_F16,     [11] = ELEM_F64,
+        [16] = ELEM_BF16,  [17] = ELEM_E4M3, [18] = ELEM_E4M3Z,   [19] = ELEM_E5M2,
+        [20] = ELEM_E5M2Z, [21] = ELEM_U4,   [22] = ELEM_I4,      [23] = ELEM_E2M1,
+        [25] = ELEM_U2,    [26] = ELEM_I2};
+    bool known = type > 0 && (size_t)type < sizeof(types) / sizeof(types[0]);
+
+    return known && types[type] != ELEM_NONE ? types[type] : ELEM_OTHER;
+}
+
+static bool narrow;
+
+void graph_narrow(void)
+{
+    narrow = true;
+}
+
+/* What the machine is to have in place of a type. */
+static enum elem held(enum elem type)
+{
+    return narrow && type == ELEM_F64 ? ELEM_F32 : type;
+}
+
+enum elem graph_elem(int64_t type)
+{
+    return held(elem_of((int32_t)type));
+}
+
+void graph_hold(struct tensor *t)
+{
+    enum elem type = held(t->type);
+
+    if (type != t->type && t->value) {
+        elem_round_all(type, t->value, (size_t)tensor_count(t));
+    }
+    t->type = type;
+}
+
+/* --- tensors --- */
+
+/* Element i of a list: halves are there as bits. */
+static double listed_at(const Onnx__TensorProto *p, enum elem type, size_t i)
+{
+    uint16_t half;
+
+    switch (type) {
+    case ELEM_F32:
+        return (double)p->float_data[i];
+    case ELEM_F64:
+        return p->double_data[i];
+    case ELEM_U32:
+        return (double)(uint32_t)p->uint64_data[i];
+    case ELEM_I64:
+        return (double)p->int64_data[i];
+    case ELEM_F16:
+    case ELEM_BF16:
+        half = (uint16_t)p->int32_data[i];
+        return elem_get(type, &half);
+    default:
+        return p->int32_data[i];
+    }
+}
+
+static size_t listed(const Onnx__TensorProto *p, enum elem type)
+{
+    return type == ELEM_F32   ? p->n_float_data
+           : type == ELEM_F64 ? p->n_double_data
+           : type == ELEM_I64 ? p->n_int64_data
+           : type == ELEM_U32 ? p->n_uint64_data
+                              : p->n_int32_data;
+}
+
+/* Several in a byte, the first one lowest; bytes are raw, or a list. */
+static void read_packed(const struct graph *g, const Onnx__TensorProto *p,
+                        struct tensor *t, size_t count)
+{
+    unsigned bits = elem_bits(t->type), each = 8 / bits;
+    size_t have = p->has_raw_data ? p->raw_data.len : p->n_int32_data;
+
+    if (have != (count + each - 1) / each) {
+        graph_die(g, "'%s' has values of %zu bytes", t->name, have);
+    }
+    tensor_values(t);
+    for (size_t i = 0; i < count; i++) {
+        int byte =
+            p->has_raw_data ? p->raw_data.data[i / each] : (int)p->int32_data[i / each];
+        t->value[i] = elem_round(t->type, byte >> (i % each * bits) & ((1 << bits) - 1));
+    }
+}
+
+/* Values that the model holds, as those of t; what the message has of them goes away: weights
+ * are most of what a model is, and are there once. */
+static void read_numbers(const struct graph *g, Onnx__TensorProto *p, struct tensor *t)
+{
+    size_t count = 1, bytes, have;
+
+    if (p->n_dims > GRAPH_RANK) {
+        graph_die(g, "'%s' has %zu dimensions, at most %d", t->name, p->n_dims,
+                  GRAPH_RANK);
+    }
+    t->type = elem_of(p->data_type);
+    t->shape.n = (unsigned)p->n_dims;
+    for (unsigned d = 0; d < t->shape.n; d++) {
+        t->shape.dim[d] = p->dims[d];
+        if (p->dims[d] < 0 || p->dims[d] > GRAPH_ELEMENTS ||
+            (p->dims[d] && (int64_t)count > GRAPH_ELEMENTS / p->dims[d])) {
+            graph_die(g, "'%s' has a size of %lld", t->name, (long long)p->dims[d]);
+        }
+        count *= (size_t)p->dims[d];
+    }
+    t->known = true;
+    if (t->type >= ELEM_U64) {
+        return; /* whoever uses it is told of the type */
+    }
+    if (p->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL) {
+        external_read(g, p, t->name, (count * elem_bits(t->type) + 7) / 8);
+    }
+    if (elem_bits(t->type) < 8) {
+        read_packed(g, p, t, count);
+        return;
+    }
+    bytes = elem_bytes(t->type);
+    have = p->has_raw_data ? p->raw_data.len / bytes : listed(p, t->type);
+    if (have != count || (p->has_raw_data && p->raw_data.len % bytes)) {
+        graph_die(g, "'%s' is %s, but has values of %zu elements", t->name,
+                  shape_text(&t->shape), have);
+    }
+    tensor_values(t);
+    if (p->has_raw_data) {
+        elem_get_all(t->type, p->raw_data.data, count, t->value);
+        free(p->raw_data.data);
+        p->raw_data = (ProtobufCBinaryData){0};
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        t->value[i] = listed_at(p, t->type, i);
+    }
+}
+
+void values_read(const struct graph *g, Onnx__TensorProto *p, struct tensor *t)
+{
+    read_numbers(g, p, t);
+    graph_hold(t);
+}
