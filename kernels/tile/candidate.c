@@ -2,7 +2,6 @@
  *
  * One way to cut a program into tiles: emitted, with memory, its cycles; see search.h.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "kernels/tile/bulk.h"
@@ -35,8 +34,12 @@ static void emit_all(struct search *s)
 
 static bool fails(struct candidate *c, int err, const char *why)
 {
+    size_t n = strlen(why);
+
+    n = n < sizeof(c->why) ? n : sizeof(c->why) - 1;
     c->err = err;
-    snprintf(c->why, sizeof(c->why), "%s", why);
+    memcpy(c->why, why, n);
+    c->why[n] = '\0';
     return false;
 }
 

@@ -109,10 +109,14 @@ static bool dies(const struct emit *e, uint16_t x)
            !e->buffer[e->form[x].dense - 1].always;
 }
 
-/* A buffer of a parameter whose value nobody wants any more, not one of x and y. */
+/* A buffer of a parameter whose value nobody wants any more, not one of x and y. Of one tile at a
+ * time none: the next one's parameter is loaded there meanwhile. */
 static uint8_t dead_parameter(const struct emit *e, uint32_t bytes, uint16_t x,
                               uint16_t y)
 {
+    if (e->w->ring == 1) {
+        return 0;
+    }
     for (uint8_t b = 1; b <= e->n_buffers; b++) {
         const struct buffer *o = &e->buffer[b - 1];
         uint16_t last = e->p->node[o->value].last;
@@ -168,7 +172,7 @@ uint8_t result_buffer(struct emit *e, uint16_t node, uint16_t x, uint16_t y)
             b = take(e, e->form[o].dense, node);
         }
     }
-    if (!b && !e->w->apart && n->has == FULL && n->type != TILE_MASK) {
+    if (!b && n->has == FULL && n->type != TILE_MASK && !e->w->apart) {
         b = dead_parameter(e, bytes, x, y);
         b = b ? take(e, b, node) : 0;
     }

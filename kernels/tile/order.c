@@ -32,6 +32,12 @@ static void sync_at(struct order *o, unsigned command, uint8_t sem, bool post)
     o->sync[o->n_syncs++] = (struct sync){(uint16_t)command, sem, post};
 }
 
+/* Where a result is. */
+static const struct buffer *made(const struct emit *e, unsigned result)
+{
+    return &e->buffer[e->form[e->p->result[result]].dense - 1];
+}
+
 /* What only the Vector reads, as one. */
 static void free_by_vector(struct order *o, const struct emit *e)
 {
@@ -85,6 +91,39 @@ static void add_store(struct order *o, const struct emit *e, unsigned result,
     sync_at(o, b->first, o->store_free[s], false);
 }
 
+/* Of the results that are not `done`, bit by bit, the one that is made first. */
+static unsigned next_store(const struct emit *e, unsigned done)
+{
+    unsigned n = e->p->k->n_results, next = n;
+
+    for (unsigned r = 0; r < n; r++) {
+        if (!(done >> r & 1) && (next == n || made(e, r)->last < made(e, next)->last)) {
+            next = r;
+        }
+    }
+    return next;
+}
+
+/* Where loads wait for stores of the same tile, what is made first goes first. */
+static void add_stores(struct order *o, const struct emit *e, bool alone)
+{
+    unsigned n = e->p->k->n_results, done = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        unsigned r = alone ? next_store(e, done) : i;
+        uint8_t b = e->form[e->p->result[r]].dense;
+        done |= 1u << r;
+        if (!e->buffer[b - 1].always) {
+            add_store(o, e, r, b);
+        }
+    }
+}
+
+static bool is_loaded(const struct buffer *b)
+{
+    return b->load && !b->always && !b->product;
+}
+
 /* Loads of buffers that a result takes over, or of the others: these need not wait for a
  * store, and what is made of them alone need not wait for those. Where they are there once
  * they wait for the Vector, and come last. */
@@ -95,7 +134,7 @@ static void add_loads(struct order *o, const struct emit *e, bool stored)
 
     for (uint8_t b = 1; b <= e->n_buffers; b++) {
         const struct buffer *f = &e->buffer[b - 1];
-        if (f->load && !f->always && !f->product && (f->store != 0) == stored) {
+        if (is_loaded(f) && (f->store != 0) == stored) {
             o->load[o->n_loads++] = b;
             first = f->first < first ? f->first : first;
         }
@@ -105,6 +144,52 @@ static void add_loads(struct order *o, const struct emit *e, bool stored)
         o->load_full[o->n_loads - 1] = sem;
         sync_at(o, first, sem, false);
     }
+}
+
+/* Of one tile at a time each load has semaphores of its own, if there are as many, so that it
+ * comes as soon as its buffer is free, while the Vector is at others. */
+static bool loads_alone(const struct emit *e)
+{
+    unsigned sems = SEM_FULL + 2 * e->p->k->n_results;
+
+    if (e->w->ring > 1 || e->p->k->product) {
+        return false;
+    }
+    for (unsigned b = 0; b < e->n_buffers; b++) {
+        sems += is_loaded(&e->buffer[b]) ? e->buffer[b].store ? 1 : 2 : 0;
+    }
+    return sems <= PLAN_SEMS;
+}
+
+/* The one that is wanted no longer first. */
+static void add_each_load(struct order *o, const struct emit *e)
+{
+    bool done[PLAN_BUFFERS + 1] = {false};
+    uint8_t next;
+
+    do {
+        next = 0;
+        for (uint8_t b = 1; b <= e->n_buffers; b++) {
+            const struct buffer *f = &e->buffer[b - 1];
+            if (is_loaded(f) && !done[b] &&
+                (!next || f->last < e->buffer[next - 1].last)) {
+                next = b;
+            }
+        }
+        if (next) {
+            const struct buffer *f = &e->buffer[next - 1];
+            const char *name = e->p->k->param[f->load - 1].name;
+            uint8_t full = o->n_loads ? new_sem(o, name, "FULL") : SEM_FULL;
+            done[next] = true;
+            o->load_full[o->n_loads] = full;
+            sync_at(o, f->first, full, false);
+            if (!f->store) {
+                o->load_free[o->n_loads] = new_free(o, name, 1);
+                sync_at(o, f->last, o->load_free[o->n_loads], true);
+            }
+            o->load[o->n_loads++] = next;
+        }
+    } while (next);
 }
 
 /* What comes out of L0C; nobody but FIX writes there, or, in its place, MTE3 reads. */
@@ -136,22 +221,25 @@ static void free_product(struct order *o, const struct emit *e)
 
 void order_make(struct order *o, const struct emit *e)
 {
+    bool alone = loads_alone(e);
+
     memset(o, 0, sizeof(*o));
     o->base = e->p->sems;
     o->n_sems = SEM_OTHERS;
     o->label[SEM_PRE] = o->label[SEM_MADE] = "constants";
     o->label[SEM_FULL] = "tile";
     o->role[SEM_PRE] = o->role[SEM_MADE] = o->role[SEM_FULL] = "FULL";
-    add_loads(o, e, e->w->single);
-    add_loads(o, e, !e->w->single);
-    add_product(o, e);
-    for (unsigned r = 0; r < e->p->k->n_results; r++) {
-        uint8_t b = e->form[e->p->result[r]].dense;
-        if (!e->buffer[b - 1].always) {
-            add_store(o, e, r, b);
-        }
+    if (alone) {
+        add_each_load(o, e);
+    } else {
+        add_loads(o, e, e->w->single);
+        add_loads(o, e, !e->w->single);
     }
-    free_by_vector(o, e);
+    add_product(o, e);
+    add_stores(o, e, alone);
+    if (!alone) {
+        free_by_vector(o, e);
+    }
     free_product(o, e);
 }
 

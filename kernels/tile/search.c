@@ -70,7 +70,7 @@ static bool consider(struct search *s, const struct way *way)
     bool fits;
 
     for (unsigned i = 0; i < s->n_ways; i++) {
-        if (memcmp(&s->tried[i], w, sizeof(*w)) == 0) {
+        if (s->tried[i].cols == w->cols && memcmp(&s->tried[i], w, sizeof(*w)) == 0) {
             return true;
         }
     }
@@ -147,6 +147,13 @@ uint32_t search_block(const struct program *p)
     return elements;
 }
 
+/* The size after one: of the most that fits first a little less, so that buffers may lie apart
+ * by groups and banks, which is worth more than fewer starts of commands. */
+static uint32_t below(uint32_t size, uint32_t most)
+{
+    return size == most ? most - most / 32 : (size > most / 4 * 3 ? most : size) / 4 * 3;
+}
+
 static void consider_flat(struct search *s, struct way w)
 {
     uint32_t most, even;
@@ -163,7 +170,7 @@ static void consider_flat(struct search *s, struct way w)
         consider(s, &w);
         return;
     }
-    for (uint32_t size = most; size >= 1024; size = size * 3 / 4) {
+    for (uint32_t size = most; size >= 1024; size = below(size, most)) {
         w.cols = size & ~(uint32_t)(LANES * 4 - 1);
         if (w.cols >= s->p->cols) {
             w.cols = (uint32_t)s->p->cols;
@@ -303,6 +310,21 @@ static bool try_placing(struct search *s, struct candidate *best,
 }
 
 /* One large buffer after the other begins elsewhere, from that one on. */
+static void consider_phases(struct search *s, struct candidate *best, unsigned first,
+                            unsigned large, uint8_t phases)
+{
+    for (unsigned k = first; k < large && k < PLACE_LARGE; k++) {
+        uint8_t was = best->placing.phase[k];
+        for (uint8_t phase = 0; phase < phases; phase++) {
+            struct placing how = best->placing;
+            how.phase[k] = phase;
+            if (phase != was) {
+                try_placing(s, best, &how);
+            }
+        }
+    }
+}
+
 static void consider_places(struct search *s, struct candidate *best, unsigned first)
 {
     struct placing how = best->placing;
@@ -317,12 +339,9 @@ static void consider_places(struct search *s, struct candidate *best, unsigned f
     for (unsigned b = 0; b < s->e.n_buffers; b++) {
         large += s->e.buffer[b].full;
     }
-    for (unsigned k = large > 1 ? first : 1; k < large && k < PLACE_LARGE; k++) {
-        for (uint8_t phase = 1; phase < PLACE_PHASES; phase++) {
-            how = best->placing;
-            how.phase[k] = phase;
-            try_placing(s, best, &how);
-        }
+    consider_phases(s, best, large > 1 ? first : 1, large, PLACE_PHASES);
+    if (best->way.ring == 1 && first == 0) { /* as they lie by what was behind them then */
+        consider_phases(s, best, 0, large, 2);
     }
 }
 
@@ -343,22 +362,42 @@ static bool is_by_mte2(const struct search *s)
     return s->n_best && s->best[0].cycles.mte2 > s->best[0].cycles.v;
 }
 
-/* Elements that lie side by side; larger loads where these take longest. */
+/* Whether the Vector hardly ever waits: more tiles at one time would save nothing. */
+static bool is_by_vector(const struct search *s)
+{
+    return s->n_best && s->best[0].cycles.v > s->best[0].cycles.span / 32 * 31;
+}
+
+/* Elements that lie side by side: more buffers, or what is read alone but once, which leaves
+ * room for larger tiles; larger loads where these take longest. */
 static void consider_elements(struct search *s, struct way w)
 {
     consider_flat(s, w);
-    w.ring = s->wanted.ring ? s->wanted.ring : 3;
-    consider_flat(s, w);
-    if (is_by_mte2(s)) {
-        w.ring = s->wanted.ring ? s->wanted.ring : 2;
-        w.single = s->p->k->n_params > 1;
+    if (!is_by_vector(s)) {
+        w.ring = s->wanted.ring ? s->wanted.ring : 3;
         consider_flat(s, w);
-        if (s->best[0].cycles.span > BULK_WORTH) {
+    }
+    w.ring = s->wanted.ring ? s->wanted.ring : 2;
+    w.single = s->p->k->n_params > 1;
+    if (w.single || is_by_mte2(s)) {
+        consider_flat(s, w);
+        if (is_by_mte2(s) && s->best[0].cycles.span > BULK_WORTH) {
             w.bulk = BULK_MOST;
             consider_flat(s, w);
             w.single = false;
             consider_flat(s, w);
         }
+    }
+}
+
+/* Where two tiles hold nearly 8 rows each, one at a time that does, of which each buffer is stored
+ * and loaded as soon as the Vector is done with it: order.c. */
+static void consider_one_by_one(struct search *s, struct way w)
+{
+    if (s->n_best && s->best[0].way.rows >= VEC_BLOCKS / 2 && s->p->rows >= VEC_BLOCKS &&
+        s->p->k->n_results > 1 && !s->wanted.ring && !is_by_mte2(s)) {
+        w.ring = 1;
+        consider_pitches(s, w);
     }
 }
 
@@ -384,6 +423,7 @@ static void search(struct search *s)
         if (s->n_best == 0 || s->best[0].way.rows < VEC_BLOCKS) {
             w.spread = w.far = false; /* takes less memory: there may be more rows */
             consider_pitches(s, w);
+            consider_one_by_one(s, w);
         }
         if (!s->p->reduces && !s->wanted.cols && s->p->cols > LONG_ROW) {
             consider_columns(s, w);

@@ -46,9 +46,11 @@ static void make_tensors(struct program *p)
         p->call.in[i] = data_make("test", (enum type)t->type,
                                   tile_count(p->k, tile_tensor_dims(t)), i + 1);
     }
-    p->call.out[0] =
-        data_alloc("test", (enum type)p->k->result[0].tensor.type,
-                   tile_count(p->k, tile_tensor_dims(&p->k->result[0].tensor)));
+    for (unsigned i = 0; i < p->k->n_results; i++) {
+        const struct tile_tensor *t = &p->k->result[i].tensor;
+        p->call.out[i] = data_alloc("test", (enum type)t->type,
+                                    tile_count(p->k, tile_tensor_dims(t)));
+    }
 }
 
 static void free_tensors(struct program *p)
@@ -56,7 +58,9 @@ static void free_tensors(struct program *p)
     for (unsigned i = 0; i < p->k->n_params; i++) {
         free((void *)(uintptr_t)p->call.in[i]);
     }
-    free(p->call.out[0]);
+    for (unsigned i = 0; i < p->k->n_results; i++) {
+        free(p->call.out[i]);
+    }
 }
 
 /* Whether the two are so many percent of the first apart at the most. */
@@ -197,4 +201,50 @@ TEST(tile_predict, planning_behind_a_product_is_short)
                   1024, 1024));
     CHECK(hart_clock() - began <= PLANNING);
     free(p.arena.base);
+}
+
+static void predict(const char *source, uint32_t m, uint32_t n, uint64_t *span)
+{
+    struct program p = {.arena = {malloc(ARENA_BYTES), ARENA_BYTES, 0}};
+
+    CHECK_OK(make(&p, source, m, n));
+    *span = tile_predicted(p.plan).span;
+    free(p.arena.base);
+}
+
+/* Two operations in one launch take less than in two. */
+TEST(tile_predict, fused_is_faster_than_apart)
+{
+    static const char gated[] = "kernel a(x: f16[n], u: f16[n]) -> y: f16[n]\n"
+                                " y = f16(silu(x) * u)\n";
+    static const char silu[] = "kernel a(x: f16[n]) -> y: f16[n]\n y = f16(silu(x))\n";
+    static const char product[] = "kernel a(x: f16[n], u: f16[n]) -> y: f16[n]\n"
+                                  " y = f16(x * u)\n";
+    uint64_t fused = 0, first = 0, second = 0;
+
+    predict(gated, 1, 1 << 21, &fused);
+    predict(silu, 1, 1 << 21, &first);
+    predict(product, 1, 1 << 21, &second);
+    test_note("%llu cycles; %llu and %llu", (unsigned long long)fused,
+              (unsigned long long)first, (unsigned long long)second);
+    CHECK(fused < first + second + chip_cost(COST_LAUNCH) || !chip_cost(COST_LAUNCH));
+}
+
+#define ADAM                                                                             \
+    "kernel a(p: f32[m, n], g: f32[m, n], h: f32[m, n], v: f32[m, n])"                   \
+    " -> q: f32[m, n], a: f32[m, n], b: f32[m, n]\n"                                     \
+    " d = clip(g, -1, 1)\n b = v * 0.9 + d * d * 0.1\n a = h * 0.9 + d * 0.1\n"          \
+    " top = max(abs(a), n)\n q = p * 0.99 - a * rec(sqrt(b) + 1e-8) * top\n"
+
+/* Two tiles hold few rows; one holds more, and its loads and stores take no time. */
+TEST_CYCLES(tile_predict, one_tile_at_a_time)
+{
+    uint64_t two = 0, any = 0;
+
+    predict(ADAM "schedule buffers 2\n", 96, 1024, &two);
+    predict(ADAM, 96, 1024, &any);
+    test_note("%llu cycles, of two tiles %llu", (unsigned long long)any,
+              (unsigned long long)two);
+    CHECK(any * 100 < two * 95);
+    check(ADAM "schedule tile m 8, buffers 1\n", 96, 1024);
 }
