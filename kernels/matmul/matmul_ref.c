@@ -68,6 +68,8 @@ static uint32_t sum_of(const struct matmul *p, uint32_t row, uint32_t column,
                                     : (struct line){(uint64_t)row * p->k, 1};
     struct line b = p->b_transposed ? (struct line){(uint64_t)column * p->k, 1}
                                     : (struct line){column, p->n};
+    bool whole = matmul_is_whole(p->in);
+    enum type in_b = matmul_in_b(p);
     float acc = as_float(sum);
 
     if (mm_made_planes(p->in, p->hf32)) {
@@ -76,14 +78,14 @@ static uint32_t sum_of(const struct matmul *p, uint32_t row, uint32_t column,
     a.at += first * a.step;
     b.at += first * b.step;
     for (uint32_t i = first; i < end; i++, a.at += a.step, b.at += b.step) {
-        if (matmul_is_whole(p->in)) {
+        if (whole) {
             sum += (uint32_t)(mm_made_whole(p->in, p->a, a.at) *
-                              mm_made_whole(matmul_in_b(p), p->b, b.at));
+                              mm_made_whole(in_b, p->b, b.at));
         } else {
             acc = fmaf(number(p, p->a, a.at), number(p, p->b, b.at), acc);
         }
     }
-    return matmul_is_whole(p->in) ? sum : as_bits(acc);
+    return whole ? sum : as_bits(acc);
 }
 
 static float activated(const struct matmul *p, float x)

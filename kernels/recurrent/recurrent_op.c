@@ -350,7 +350,7 @@ OPERATOR(
                    "--shapes 3x5x20,64x20,64x16,64,5x16,5x16",
                    "--shapes 4x70x33,128x33,128x32,128",
                    "--shapes 6x2x100,512x100,512x128,512",
-                   "--shapes 7x3x200,1024x200,1024x256,1024"));
+                   "--shapes 3x2x200,1024x200,1024x256,1024"));
 
 OPERATOR(gru, .summary = "a GRU over t steps: gates in one product a step, one launch",
          .io = "x[t,b,k] w[g,k] r[g,h] bias[q] first?[b,h] -> y[t,b,h]",

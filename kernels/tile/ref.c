@@ -12,6 +12,7 @@
 /* What is gathered over a dimension. */
 struct sums {
     uint32_t count;
+    double lost;                  /* half units of the sum of magnitudes */
     struct tile_number sum, best; /* of values; the greatest of them, or of -values */
     double size, first, squares;  /* of magnitudes; the first value; of (x - first)^2 */
     double nearest;               /* the greatest that another than best may be */
@@ -74,26 +75,25 @@ static void take(struct sums *s, struct tile_number x, enum tile_op op, uint32_t
 static struct tile_number sum_of(const struct sums *s, enum type type)
 {
     struct tile_number x = s->sum;
-    double n = s->count, lost = 8 + log2(n) + sqrt(n) / 2;
     struct tile_number size = tile_ref_settle((struct tile_number){s->size, 0}, type, 1);
 
     if (isfinite(x.value)) { /* partial sums beyond the type depend on the order */
         x.bound = isinf(size.value) || isinf(size.bound) ? INFINITY
-                                                         : x.bound + lost * size.bound;
+                                                         : x.bound + s->lost * size.bound;
     }
     return tile_ref_settle(x, type, 1);
 }
 
 static struct tile_number variance(const struct sums *s, enum type type)
 {
-    double n = s->count, lost = 8 + log2(n) + sqrt(n) / 2;
+    double n = s->count;
     double way = s->sum.value / n - s->first, square = s->squares / n;
     struct tile_number x = {square - way * way, 0}, unit = {square + way * way, 0};
     double apart = s->best.bound, off = sum_of(s, type).bound / n; /* the mean */
 
     unit = tile_ref_settle(unit, type, 2);
     x.value = x.value < 0 ? 0 : x.value;
-    x.bound = lost * unit.bound + 4 * apart * (sqrt(x.value) + apart) + off * off;
+    x.bound = s->lost * unit.bound + 4 * apart * (sqrt(x.value) + apart) + off * off;
     return tile_ref_settle(x, type, 1);
 }
 
@@ -135,17 +135,18 @@ static struct tile_number reduced(const struct tile_node *n, const struct sums *
     }
 }
 
+/* --- scopes --- */
+
 static struct tile_number compute(struct tile_ref *ref, tile_value v);
+static struct tile_number plain(const struct tile_ref *ref, const struct place *p);
 
 /* Finds what a scope reads, where the index of dimension `dim` (or none) is 0. */
 static void enter(struct tile_ref *ref, struct scope *s, uint8_t dim)
 {
     for (unsigned i = 0; i < s->count; i++) {
         struct place *place = &s->place[i];
-        const struct tile_node *n = &ref->k->node[place->node];
-        place->reads = n->op == TILE_INPUT;
         if (place->reads) {
-            tile_ref_find(ref, place, n->index, dim);
+            tile_ref_find(ref, place, ref->k->node[place->node].index, dim);
         }
     }
 }
@@ -155,12 +156,16 @@ static void run(struct tile_ref *ref, const struct scope *s, uint32_t index)
 {
     for (unsigned i = 0; i < s->count; i++) {
         const struct place *place = &s->place[i];
-        ref->value[place->node] =
-            place->reads
-                ? (struct tile_number){tile_ref_load(place->data, place->type,
-                                                     place->at + index * place->by),
-                                       0}
-                : compute(ref, place->node);
+        struct tile_number *to = &ref->value[place->node];
+        if (place->plain) {
+            *to = plain(ref, place);
+        } else if (place->reads) {
+            to->value =
+                tile_ref_load(place->data, place->type, place->at + index * place->by);
+            to->bound = 0;
+        } else {
+            *to = compute(ref, place->node);
+        }
     }
 }
 
@@ -191,7 +196,7 @@ static bool add_products(const struct tile_ref *ref, const struct tile_node *n,
     }
     tile_ref_products(x, y, count, &sums->sum.value, &sums->size);
     if (!(sums->size <= 0x1p127)) {
-        *sums = (struct sums){0};
+        *sums = (struct sums){.lost = s->lost};
         return false;
     }
     if (n->type == TYPE_F32) {
@@ -210,7 +215,7 @@ static struct tile_number reduce(struct tile_ref *ref, tile_value v)
     struct tile_number *saved = ref->saved + ref->n_saved;
     uint32_t *i = &ref->index[n->dim], before = *i;
     uint64_t at = element(ref, n) + 1;
-    struct sums sums = {0};
+    struct sums sums = {.lost = s->lost};
 
     if (ref->at[v] == at) { /* as for the element before */
         return ref->kept[v];
@@ -245,14 +250,6 @@ static struct tile_number reduce(struct tile_ref *ref, tile_value v)
 
 /* --- nodes --- */
 
-/* What the program names, as its type holds it. */
-static struct tile_number number(double x, enum type type)
-{
-    return type == TYPE_F16
-               ? tile_ref_settle((struct tile_number){x, 0}, TYPE_F16, 1)
-               : (struct tile_number){type == TYPE_F32 ? (double)(float)x : x, 0};
-}
-
 /* Products that are summed up for an element; 0: it is none of such. */
 static uint64_t terms(const struct tile_kernel *k, const struct tile_node *n)
 {
@@ -279,13 +276,18 @@ static double lost_in_product(const struct tile_kernel *k, const struct tile_nod
     return lost;
 }
 
-/* An operation on values of nodes `of`. */
-static struct tile_number apply(const struct tile_ref *ref, const struct tile_node *n,
-                                const tile_value *of, const struct tile_number *x)
+static struct tile_number plain(const struct tile_ref *ref, const struct place *p)
 {
-    struct tile_number y = tile_ref_op(n, x, (enum type)ref->k->node[of[0]].type);
+    const struct tile_node *n = &ref->k->node[p->node];
+    struct tile_number x[3], y;
 
-    y.bound += lost_in_product(ref->k, n, of, x);
+    for (unsigned i = 0; i < p->n_of; i++) {
+        x[i] = ref->value[p->of[i]];
+    }
+    y = tile_ref_op(n, x, p->type);
+    if (p->adds) {
+        y.bound += lost_in_product(ref->k, n, p->of, x);
+    }
     return y;
 }
 
@@ -293,7 +295,7 @@ static struct tile_number apply(const struct tile_ref *ref, const struct tile_no
 static struct tile_number at_indices(struct tile_ref *ref, tile_value v)
 {
     const struct tile_node *n = &ref->k->node[v];
-    struct tile_number x[3];
+    struct tile_number x[3], y;
 
     if (n->op == TILE_INPUT) {
         return (struct tile_number){
@@ -305,7 +307,9 @@ static struct tile_number at_indices(struct tile_ref *ref, tile_value v)
     for (unsigned i = 0; i < tile_op_info[n->op].operands; i++) {
         x[i] = at_indices(ref, n->operand[i]);
     }
-    return apply(ref, n, n->operand, x);
+    y = tile_ref_op(n, x, (enum type)ref->k->node[n->operand[0]].type);
+    y.bound += lost_in_product(ref->k, n, n->operand, x);
+    return y;
 }
 
 /* What one tap, all of its channels, adds to a sum of windows. */
@@ -327,10 +331,10 @@ static void take_tap(struct tile_ref *ref, const struct tile_node *n, bool there
     }
 }
 
-static struct tile_number conv(struct tile_ref *ref, const struct tile_node *n)
+static struct tile_number conv(struct tile_ref *ref, tile_value v)
 {
-    const struct tile_node *node = ref->k->node;
-    struct sums s = {0};
+    const struct tile_node *node = ref->k->node, *n = &node[v];
+    struct sums s = {.lost = ref->inner[v].lost};
 
     if (node[n->operand[0]].op == TILE_INPUT && node[n->operand[1]].op == TILE_INPUT) {
         s.sum.value = tile_ref_conv(ref, n, &s.size);
@@ -341,40 +345,29 @@ static struct tile_number conv(struct tile_ref *ref, const struct tile_node *n)
     return reduced(n, &s);
 }
 
+/* Any node but a parameter, and what plain() computes. */
 static struct tile_number compute(struct tile_ref *ref, tile_value v)
 {
-    const struct tile_kernel *k = ref->k;
-    const struct tile_node *n = &k->node[v];
-    struct tile_number x[3];
+    const struct tile_node *n = &ref->k->node[v];
     tile_value of[3];
-    unsigned count;
 
     switch ((enum tile_op)n->op) {
     case TILE_SCALAR:
-        return number(k->scalar[n->index].value, (enum type)n->type);
     case TILE_NUMBER:
-        return number(n->number, (enum type)n->type);
+        return ref->value[v];
     case TILE_INDEX:
         return (struct tile_number){ref->index[n->dim], 0};
     case TILE_GATHER:
         return (struct tile_number){tile_ref_gather(ref, n), 0};
     case TILE_CONV:
-        return conv(ref, n);
+        return conv(ref, v);
     case TILE_CARRY:
     case TILE_LAST:
-        operands(k, n, of);
+        operands(ref->k, n, of);
         return ref->value[of[0]];
     default:
-        break;
-    }
-    if (reduces(n)) {
         return reduce(ref, v);
     }
-    count = operands(k, n, of);
-    for (unsigned i = 0; i < count; i++) {
-        x[i] = ref->value[of[i]];
-    }
-    return apply(ref, n, of, x);
 }
 
 struct tile_number tile_ref_at(struct tile_ref *ref, unsigned result, uint64_t at)

@@ -4,7 +4,23 @@
  */
 #include "kernels/tile/ref_scope.h"
 
+#include <math.h>
+
 #include "kernels/tile/build.h"
+
+/* What the program names, as its type holds it. */
+static struct tile_number number(double x, enum type type)
+{
+    return type == TYPE_F16
+               ? tile_ref_settle((struct tile_number){x, 0}, TYPE_F16, 1)
+               : (struct tile_number){type == TYPE_F32 ? (double)(float)x : x, 0};
+}
+
+/* The same everywhere: it has its value from the beginning, and no scope computes it. */
+static bool is_constant(const struct tile_node *n)
+{
+    return n->op == TILE_SCALAR || n->op == TILE_NUMBER;
+}
 
 /* A walk from the nodes that a scope is for to those it needs. */
 struct walk {
@@ -47,6 +63,35 @@ static void walk_down(struct walk *w, tile_value from)
     }
 }
 
+static void make_place(const struct tile_kernel *k, struct place *p, tile_value v)
+{
+    const struct tile_node *n = &k->node[v];
+    enum tile_kind kind = (enum tile_kind)tile_op_info[n->op].kind;
+
+    p->node = v;
+    p->reads = n->op == TILE_INPUT;
+    p->plain = kind == KIND_MAP || kind == KIND_SHIFT || kind == KIND_COMPARE ||
+               kind == KIND_SELECT || kind == KIND_CAST;
+    p->n_of = (uint8_t)operands(k, n, p->of);
+    if (p->plain) {
+        p->type = (enum type)k->node[p->of[0]].type;
+    }
+    for (unsigned i = 0; i < p->n_of && n->op == TILE_ADD && !k->exact; i++) {
+        unsigned op = k->node[p->of[i]].op;
+        p->adds = p->adds || op == TILE_DOT || op == TILE_CONV;
+    }
+}
+
+/* Half units of the sum of magnitudes that a reduction's loses; see ref.h. */
+static double lost_in_sum(const struct tile_kernel *k, const struct tile_node *n)
+{
+    double count = reduces(n)           ? k->dim[n->dim].size
+                   : n->op == TILE_CONV ? (double)tile_conv_terms(k, &k->conv[n->index])
+                                        : 1;
+
+    return 8 + log2(count) + sqrt(count) / 2;
+}
+
 /* The list of a scope for n nodes, the last of which is the highest. */
 static bool make_scope(struct tile_ref *ref, struct tile_arena *arena, struct scope *s,
                        uint8_t dim, const tile_value *nodes, unsigned n)
@@ -69,7 +114,9 @@ static bool make_scope(struct tile_ref *ref, struct tile_arena *arena, struct sc
     s->count = 0;
     for (unsigned v = 1; v <= last && s->place; v++) {
         if (in[v]) {
-            s->place[s->count++].node = (uint16_t)v;
+            if (!is_constant(&k->node[v])) {
+                make_place(k, &s->place[s->count++], (tile_value)v);
+            }
             s->cost += 1 + (reduces(&k->node[v])
                                 ? k->dim[k->node[v].dim].size * ref->inner[v].cost
                                 : 0);
@@ -101,6 +148,12 @@ struct tile_ref *tile_ref_begin(const struct tile_kernel *k, const void *const *
     }
     for (unsigned v = 1; v < nodes; v++) {
         const struct tile_node *n = &k->node[v];
+        if (is_constant(n)) {
+            ref->value[v] =
+                number(n->op == TILE_NUMBER ? n->number : k->scalar[n->index].value,
+                       (enum type)n->type);
+        }
+        ref->inner[v].lost = lost_in_sum(k, n);
         if (reduces(n) && !make_scope(ref, arena, &ref->inner[v], n->dim, n->operand,
                                       tile_op_info[n->op].operands)) {
             return NULL;

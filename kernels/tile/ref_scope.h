@@ -16,11 +16,14 @@
 #include "kernels/tile/ref.h"
 
 /* A node of a scope. Of an INPUT, what it reads, which element when the scope's index is 0,
- * and how many further with each index. */
+ * and how many further with each index. Of an operation that takes only the values of others,
+ * which those are; `adds`: perhaps to a product, see ref.c. */
 struct place {
     uint16_t node;
-    bool reads;
+    bool reads, plain, adds;
+    uint8_t n_of;
     enum type type;
+    tile_value of[3];
     const void *data;
     uint64_t at, by;
 };
@@ -28,17 +31,18 @@ struct place {
 struct scope {
     struct place *place;
     unsigned count;
-    double cost;
+    double cost, lost; /* lost: of a reduction, half units of the sum of its magnitudes */
 };
 
 struct tile_ref {
     const struct tile_kernel *k;
     const void *in[TILE_PARAMS];
     struct scope result[TILE_RESULTS];
-    struct scope *inner;       /* of each node that is a reduction or DOT */
-    uint64_t *at;              /* which element kept[] of such a node is of, plus 1 */
-    struct tile_number *kept;  /* the last value of such a node */
-    struct tile_number *value; /* of each node in the scope that is computed */
+    struct scope *inner;      /* of each node that is a reduction, DOT or CONV */
+    uint64_t *at;             /* which element kept[] of such a node is of, plus 1 */
+    struct tile_number *kept; /* the last value of such a node */
+    struct tile_number
+        *value; /* of each node in the scope that is computed; of constants */
     struct tile_number *saved; /* values of enclosing scopes that a reduction disturbs */
     unsigned n_saved;
     uint32_t index[TILE_DIMS];

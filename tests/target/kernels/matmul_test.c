@@ -16,7 +16,7 @@
 
 enum { GUARD = 64, MAX_A = 400 << 10, MAX_B = 700 << 10, MAX_C = 400 << 10 };
 /* Of the reference, a case. */
-#define PRODUCTS (test_long ? 300000 : 75000)
+#define PRODUCTS (test_long ? 300000 : 40000)
 
 static uint64_t a_room[MAX_A / 8], b_room[MAX_B / 8];
 static uint8_t c_room[MAX_C + 2 * GUARD] __attribute__((aligned(8)));

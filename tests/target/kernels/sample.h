@@ -12,7 +12,7 @@
 /* Places over all of it; those that a user has compared with --long. */
 static inline uint64_t samples_of(const struct op_call *call)
 {
-    uint64_t most = check_default(call), some = 400;
+    uint64_t most = check_default(call), some = 200;
 
     return test_long || most < some ? most : some;
 }
