@@ -96,9 +96,10 @@ export CORES PROFILE MEM SEED TIMING TRACE CORE CROSS
 # --- what you can type: DO_x is what `make x` runs ---
 
 DO_run          = tools/salai -- $(ARGS)
-DO_run-onnx     = tools/graph/run $(MODEL) $(SIZES:%=--size %) $(IN) $(OUT:%=-o %) $(ARGS)
+THE_MODEL       = $(if $(MODEL),'$(subst ','\'',$(MODEL))') # a path may have blanks
+DO_run-onnx     = tools/graph/run $(THE_MODEL) $(SIZES:%=--size %) $(IN) $(OUT:%=-o %) $(ARGS)
 DO_tune-matrix  = tests/graph/decisions_test.py --table
-DO_tune         = tools/graph/tune $(MODEL) $(SIZES:%=--size %) $(IN) $(ARGS)
+DO_tune         = tools/graph/tune $(THE_MODEL) $(SIZES:%=--size %) $(IN) $(ARGS)
 DO_test         = tests/run $(T)
 DO_test-full    = tests/run --full $(T)
 DO_test-chroots = for s in $(or $(SUITES),bookworm trixie); do tests/chroot $$s || exit; done
