@@ -97,6 +97,9 @@ def what_is_no_size(work):
                     "compile", path, f"{work}/no", "--size", "m=1..4", "--size", "n=1..11")
     wrong += refused(work, "graph: --size n=5: that name has a size already", GRAPH, "compile",
                      path, f"{work}/no", "--size", "n=4", "--size", "m=1", "--size", "n=5")
+    wrong += refused(work, f"{path}: --size k=4: no input has that dimension, or it has a size",
+                     GRAPH, "compile", path, f"{work}/no", "--size", "n=4", "--size", "m=1",
+                     "--size", "k=4")
     wrong += refused(work, "graph: -o wants a value", f"{ROOT}/tools/graph/run", path, "-o")
     for text in ("=4", "4", "n=", "n=1..", "n=4..1", "n=1,,2", "n=0..4", "n=1..4:0", "n=1..99",
                  "n=1,2x"):
@@ -106,6 +109,14 @@ def what_is_no_size(work):
                                "NAME=FIRST..LAST:STEP\n":
             wrong.append(f"{text}: {done.returncode} {done.stderr}")
     return wrong + ([f"{work}/no is there"] if os.path.exists(f"{work}/no") else [])
+
+
+def names(work):
+    """One that the input's begins with; none where a converter has written -1."""
+    path, sizes = f"{work}/m.onnx", ("--size", "te=2", "--size", "text.1=3")
+    model.write(path, [("Relu", "text", "y")], {"text": (np.float32, ("te", -1))}, "y")
+    done = run(GRAPH, "compile", path, f"{work}/plan", *sizes)
+    return [done.stderr] if done.returncode else []
 
 
 def what_cannot_be(work):
@@ -187,7 +198,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="sizes.", dir=f"{ROOT}/build/test") as work:
         for name, *case in MODELS:
             tap.check(f"sizes/{name}", several(work, *case))
-        for one in [what_is_no_size, what_cannot_be] + [names_of_two] * FULL:
+        for one in [what_is_no_size, names, what_cannot_be] + [names_of_two] * FULL:
             tap.check(f"sizes/{one.__name__}", one(work))
     return tap.done()
 

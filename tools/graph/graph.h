@@ -223,6 +223,8 @@ int graph_npy_type(enum elem type);
 /* --size NAME=N of the command line; dies if nobody gave the size of this dimension. */
 int64_t graph_size(const struct graph *g, const struct tensor *t, unsigned d,
                    const char *name);
+/* All inputs are there: dies if a dimension was given a size that none of them has. */
+void graph_sizes_heard(const struct graph *g);
 /* The tensor of a name, among the model's, NULL, or those of what is in place of a node; it is made
  * unless it is there. */
 struct tensor *graph_tensor(struct graph *g, const struct node *within, const char *name);

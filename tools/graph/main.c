@@ -204,8 +204,9 @@ static void give(struct graph *g)
             continue;
         }
         if (!shape_equal(&t->given->shape, &t->shape) || t->given->type != t->type) {
-            graph_die(g, "%s: input '%s' is %s %s", given[i], t->name, elem_text(t->type),
-                      shape_text(&t->shape));
+            graph_die(g, "%s: it is %s %s, input '%s' %s %s", given[i],
+                      elem_text(t->given->type), shape_text(&t->given->shape), t->name,
+                      elem_text(t->type), shape_text(&t->shape));
         }
     }
 }

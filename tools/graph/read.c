@@ -197,8 +197,9 @@ static void read_input(struct graph *g, const Onnx__ValueInfoProto *p)
     t->shape.n = (unsigned)shape->n_dim;
     for (unsigned d = 0; d < t->shape.n; d++) {
         const Onnx__TensorShapeProto__Dimension *dim = shape->dim[d];
-        bool sized =
-            dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+        bool sized = /* -1: converters of other formats write it where nothing is known */
+            dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE &&
+            dim->dim_value >= 0;
         bool named =
             dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
         t->shape.dim[d] =
@@ -367,6 +368,7 @@ struct graph *graph_read(const char *path)
     for (size_t i = 0; i < p->n_input; i++) {
         read_input(g, p->input[i]);
     }
+    graph_sizes_heard(g);
     for (size_t i = 0; i < p->n_node; i++) {
         read_node(g, p->node[i], (unsigned)i);
     }

@@ -4,6 +4,7 @@
  */
 #include "tools/graph/sizes.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,8 +15,14 @@ static struct sizes {
     size_t length;
     int64_t size[SIZES_MOST];
     unsigned n, chosen;
+    bool heard; /* an input has it */
 } sizes[SIZES_MOST];
 static unsigned n_sizes, n_combinations = 1;
+
+static bool is_of(const struct sizes *s, const char *name)
+{
+    return strlen(name) == s->length && memcmp(s->name, name, s->length) == 0;
+}
 
 int64_t graph_size(const struct graph *g, const struct tensor *t, unsigned d,
                    const char *name)
@@ -23,15 +30,23 @@ int64_t graph_size(const struct graph *g, const struct tensor *t, unsigned d,
     const char *number = graph_text("%s.%u", t->name, d); /* for one without a name */
 
     for (unsigned i = 0; i < n_sizes; i++) {
-        const char *of =
-            strncmp(sizes[i].name, number, sizes[i].length) == 0 ? number : name;
-        if (strlen(of) == sizes[i].length &&
-            strncmp(sizes[i].name, of, strlen(of)) == 0) {
+        if (is_of(&sizes[i], number) || is_of(&sizes[i], name)) {
+            sizes[i].heard = true;
             return sizes[i].size[sizes[i].chosen];
         }
     }
     graph_die(g, "dimension %u of input '%s' has no size: --size %s=N", d, t->name,
               name[0] ? name : number);
+}
+
+void graph_sizes_heard(const struct graph *g)
+{
+    for (unsigned i = 0; i < n_sizes; i++) {
+        if (!sizes[i].heard) {
+            graph_die(g, "--size %s: no input has that dimension, or it has a size",
+                      sizes[i].name);
+        }
+    }
 }
 
 static bool read_sizes(const char *text, struct sizes *s)
