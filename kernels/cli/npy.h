@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * NumPy's .npy files: versions 1.0, 2.0 and 3.0, C order, 0 to 8 dimensions of float64,
- * float32, float16, int64 to int8, uint32, uint16, uint8 or bool, little-endian. Source:
+ * float32, float16, int64 to int8, uint64 to uint8 or bool, little-endian. Source:
  * numpy/lib/format.py, "Format Specification". Whatever the format allows beyond that is
  * refused with a reason.
  */
@@ -31,6 +31,7 @@ enum npy_type {
     NPY_U2,
     NPY_U4,
     NPY_B1,
+    NPY_U8,
     NPY_TYPES
 };
 

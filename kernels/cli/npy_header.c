@@ -22,17 +22,17 @@ static const struct {
     [NPY_I2] = {"i2", "int16", 2},   [NPY_I4] = {"i4", "int32", 4},
     [NPY_I8] = {"i8", "int64", 8},   [NPY_U1] = {"u1", "uint8", 1},
     [NPY_U2] = {"u2", "uint16", 2},  [NPY_U4] = {"u4", "uint32", 4},
-    [NPY_B1] = {"b1", "bool", 1},
+    [NPY_B1] = {"b1", "bool", 1},    [NPY_U8] = {"u8", "uint64", 8},
 };
 
 /* What NumPy has besides; sizes behind a code without one vary. */
 static const struct {
     const char *code, *name;
 } others[] = {
-    {"u8", "uint64"},      {"c8", "complex64"},  {"c16", "complex128"},
-    {"c32", "complex256"}, {"f16", "float128"},  {"O", "object"},
-    {"U", "str"},          {"S", "bytes"},       {"V", "void"},
-    {"M", "datetime64"},   {"m", "timedelta64"},
+    {"c8", "complex64"},  {"c16", "complex128"}, {"c32", "complex256"},
+    {"f16", "float128"},  {"O", "object"},       {"U", "str"},
+    {"S", "bytes"},       {"V", "void"},         {"M", "datetime64"},
+    {"m", "timedelta64"},
 };
 
 struct cursor {

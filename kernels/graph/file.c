@@ -24,12 +24,12 @@ bool file_narrow(const struct plan_tensor *t, char *data, uint64_t *i)
         }
     }
 
-    for (*i = 0; *i < n && t->file == NPY_I8; (*i)++) {
+    for (*i = 0; *i < n && (t->file == NPY_I8 || t->file == NPY_U8); (*i)++) {
         int64_t whole;
         int32_t word;
         memcpy(&whole, data + *i * sizeof(whole), sizeof(whole));
         word = (int32_t)whole;
-        if (whole != word) {
+        if (whole != word || (t->file == NPY_U8 && whole < 0)) {
             return false;
         }
         memcpy(data + *i * sizeof(word), &word, sizeof(word));

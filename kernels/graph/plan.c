@@ -93,7 +93,8 @@ static bool file_holds(const struct plan_tensor *t)
     return t->type == TYPE_BF16
                ? file == NPY_F4
                : npy_type_bytes(file) * 8 == type_bits(t->type) ||
-                     ((file == NPY_I8 || file == NPY_U2) && t->type == TYPE_S32);
+                     ((file == NPY_I8 || file == NPY_U8 || file == NPY_U2) &&
+                      t->type == TYPE_S32);
 }
 
 static bool tensor_holds(const struct plan *p, const struct plan_tensor *t,

@@ -233,8 +233,8 @@ DIVIDED = [("Div", lambda x, y: x // y + ((x % y != 0) & ((x < 0) != (y < 0))), 
 
 def wholes(kind):
     """Around 0 and the limits, all powers of two, random ones of any size; int64 of 32 bits."""
-    of = np.iinfo(np.int32 if kind in (np.int64, np.uint32) else kind)
-    least = 0 if kind == np.uint32 else of.min
+    of = np.iinfo(np.int32 if kind in (np.int64, np.uint32, np.uint64) else kind)
+    least = 0 if kind in (np.uint32, np.uint64) else of.min
     x = [of.max, of.max - 1, least, least + 1, *(2 ** i for i in range(of.bits)), *range(8)]
     x += [-n for n in x] + [n - 1 for n in x] + [3, 5, 7, 10, 100, 255, 256, 1000, 65535, 65536]
     x += [int(n) for n in np.exp2(random.uniform(0, of.bits, 30 if FULL else 9))]
@@ -281,16 +281,17 @@ def cast(x, to):
     """Towards 0; what is too large is the nearest there is, NaN is 0."""
     if to == bool or np.dtype(to).kind == "f" or x.dtype.kind != "f":
         return x.astype(to)
-    of = np.iinfo(np.int32 if to in (np.int64, np.uint32) else to)
+    of = np.iinfo(np.int32 if to in (np.int64, np.uint32, np.uint64) else to)
     y = np.nan_to_num(np.trunc(x.astype(float)), nan=0, posinf=1e30, neginf=-1e30)
-    return np.clip(y, 0 if to == np.uint32 else of.min, of.max).astype(to)
+    return np.clip(y, 0 if to in (np.uint32, np.uint64) else of.min, of.max).astype(to)
 
 
 @full
 def casts():
     """Between all types, of numbers that they have not."""
     numbers_of = {np.float32: 1, np.uint8: 2, np.int8: 3, np.uint16: 4, np.int16: 5, np.int32: 6,
-                  np.int64: 7, bool: 9, np.float16: 10, np.uint32: 12}
+                  np.int64: 7, bool: 9, np.float16: 10, np.uint32: 12,
+                  np.uint64: 13}
     wrong = []
     for kind in numbers_of if FULL else (np.float32, np.int32):
         x = numbers(kind) if np.dtype(kind).kind == "f" else wholes(kind) if kind != bool else \
@@ -299,7 +300,7 @@ def casts():
         wrong += compared(rows, {"x": x}, 0, least=0, ways=("run",))
         if np.dtype(kind).kind == "f":  # what 64 bits have, and 32 have not, is refused
             rows = [row for row in rows if row[3]["to"] != 7]
-        rows = [row for row in rows if row[3]["to"] != 12]  # of which 31 are left
+        rows = [row for row in rows if row[3]["to"] not in (12, 13)]  # of which 31 are left
         wrong += compared(rows, {"x": x}, 0, least=0, ways=("folded",))
     return wrong
 

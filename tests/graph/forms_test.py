@@ -101,9 +101,14 @@ def without_a_sign():
           (np.clip(np.rint(x / number(0.5)) + 32768, 0, 65535) - 32768) / 2)],
         {"a": a, "b": b, "c": c, "d": d, "few": few, "x": x},
         {"five": np.uint16(5), "s": number(0.5), "z": np.uint16(32768)}, opset=21, bound=0)
-    m = Model([("Abs", "c", "y")], {"c": np.array([2**31], np.uint32)}, "y")
-    _, said = m.run()
-    return wrong + ([] if "element 0 does not fit int32" in said else [said])
+    for far in (np.array([2**31], np.uint32), np.array([2**31], np.uint64),
+                np.array([2**64 - 1], np.uint64)):
+        _, said = Model([("Abs", "c", "y")], {"c": far}, "y").run()
+        wrong += [] if "element 0 does not fit int32" in said else [said]
+    c = c.astype(np.uint64)
+    return wrong + checked([("Mul", "c d", "cd", c * [1, 40, 3]), ("Min", "c d", "less",
+                                                                 [1, 7, 3])],
+                           {"c": c, "d": np.array([1, 40, 3], np.uint64)}, bound=0)
 
 
 @test

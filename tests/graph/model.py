@@ -22,7 +22,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 GRAPH, SALAI = f"{ROOT}/build/graph", f"{ROOT}/tools/salai"
 
 TYPES = {"float32": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7,
-         "bool": 9, "float16": 10, "float64": 11, "uint32": 12, "bfloat16": 16}
+         "bool": 9, "float16": 10, "float64": 11, "uint32": 12, "uint64": 13,
+         "bfloat16": 16}
 
 
 def varint(n):

@@ -65,6 +65,7 @@ static const struct {
     {"{'descr': '<i8', 'fortran_order': False, 'shape': (5,), }", NPY_I8, 1, {5}, 40},
     {"{'descr': '<u2', 'fortran_order': False, 'shape': (5,), }", NPY_U2, 1, {5}, 10},
     {"{'descr': '<u4', 'fortran_order': False, 'shape': (5,), }", NPY_U4, 1, {5}, 20},
+    {"{'descr': '<u8', 'fortran_order': False, 'shape': (5,), }", NPY_U8, 1, {5}, 40},
 };
 
 #define HEAD "{'descr': '<f4', 'fortran_order': False, "
@@ -112,7 +113,7 @@ static const struct {
     {"{'descr': '<c16', 'fortran_order': False, 'shape': (3,)}", ERR_TYPE, "complex128"},
     {"{'descr': '>c8', 'fortran_order': False, 'shape': (3,)}", ERR_TYPE,
      "big-endian complex64"},
-    {"{'descr': '<u8', 'fortran_order': False, 'shape': (3,)}", ERR_TYPE, "uint64"},
+    {"{'descr': '<c8', 'fortran_order': False, 'shape': (3,)}", ERR_TYPE, "complex64"},
     {"{'descr': '<f16', 'fortran_order': False, 'shape': (3,)}", ERR_TYPE, "float128"},
     {"{'descr': '|O', 'fortran_order': False, 'shape': (3,)}", ERR_TYPE, "object"},
     {"{'descr': '<U7', 'fortran_order': False, 'shape': (3,)}", ERR_TYPE, "str"},

@@ -28,6 +28,7 @@ TEST(plan, files_have_elements_of_the_tensors_size)
         bool good;
     } of[] = {{TYPE_F32, NPY_F4, true},  {TYPE_S32, NPY_U1, false},
               {TYPE_S32, NPY_I8, true},  {TYPE_F32, NPY_I8, false},
+              {TYPE_S32, NPY_U8, true},  {TYPE_F32, NPY_U8, false},
               {TYPE_S32, NPY_U2, true},  {TYPE_F32, NPY_U2, false},
               {TYPE_BF16, NPY_F4, true}, {TYPE_BF16, NPY_U1, false}};
     size_t at = 0x8000 + (sizeof(struct plan_header) + 7) / 8 * 8;

@@ -19,7 +19,7 @@ static void bits_shape(struct graph *g, struct node *n)
     if (n->n_in != (is_not ? 1 : 2)) {
         node_die(g, n, "%u operands", n->n_in);
     }
-    if (elem_is_float(x->type) || x->type == ELEM_BOOL || x->type >= ELEM_U64 ||
+    if (elem_is_float(x->type) || x->type == ELEM_BOOL || x->type >= ELEM_TEXT ||
         x->type != y->type || to.n == GRAPH_RANK) {
         node_die(g, n, "of %s %s", elem_text(x->type), shape_text(&to));
     }

@@ -30,8 +30,8 @@ static double nearest_whole(enum elem type, double x)
     if (elem_is_float(type) || elem_is_small(type) || type == ELEM_BOOL) {
         return x;
     }
-    return type == ELEM_I64
-               ? (double)elem_whole(x)
+    return type == ELEM_I64 || type == ELEM_U64
+               ? (double)elem_whole(type == ELEM_U64 ? elem_max(x, 0) : x)
                : elem_clip(isnan(x) ? 0 : trunc(x), (double)elem_least(type),
                            (double)(elem_least(type) + elem_numbers(type) - 1));
 }
@@ -79,7 +79,7 @@ static const char *kept_bits(struct program *p, enum elem from, enum elem to,
                                 (long long)(least + elem_numbers(to) - 1))
                    : few_bits(p, to, x);
     }
-    if (elem_is_float(from) && (to == ELEM_U16 || to == ELEM_U32)) {
+    if (elem_is_float(from) && (to == ELEM_U16 || to == ELEM_U32 || to == ELEM_U64)) {
         return graph_text("clip(%s, 0, %s)", x, to == ELEM_U16 ? "65535" : "inf");
     }
     if (to == ELEM_U16) {

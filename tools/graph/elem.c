@@ -23,6 +23,7 @@ static const struct {
     [ELEM_I16] = {"int16", 2, .is_whole = true, .is_signed = true},
     [ELEM_U16] = {"uint16", 2, .is_whole = true},
     [ELEM_U32] = {"uint32", 4, .is_whole = true},
+    [ELEM_U64] = {"uint64", 8},
     [ELEM_I8] = {"int8", 1, .is_whole = true, .is_signed = true},
     [ELEM_U8] = {"uint8", 1, .is_whole = true},
     [ELEM_BOOL] = {"bool", 1},
@@ -35,7 +36,6 @@ static const struct {
     [ELEM_E5M2] = {"float8e5m2", 1, .is_whole = true},
     [ELEM_E5M2Z] = {"float8e5m2fnuz", 1, .is_whole = true},
     [ELEM_E2M1] = {"float4e2m1", 1, 4, .is_whole = true},
-    [ELEM_U64] = {"uint64"},
     [ELEM_TEXT] = {"string"},
     [ELEM_COMPLEX] = {"complex64"},
     [ELEM_COMPLEX128] = {"complex128"},
@@ -55,7 +55,9 @@ const char *elem_text(enum elem type)
 
 enum elem elem_machine(enum elem type)
 {
-    return type == ELEM_I64 || type == ELEM_U16 || type == ELEM_U32 ? ELEM_I32 : type;
+    return type == ELEM_I64 || type == ELEM_U16 || type == ELEM_U32 || type == ELEM_U64
+               ? ELEM_I32
+               : type;
 }
 
 bool elem_is_wide(enum elem type)
@@ -156,6 +158,8 @@ double elem_round(enum elem type, double x)
         return x != 0;
     case ELEM_I64:
         return trunc(x);
+    case ELEM_U64:
+        return trunc(x) < 0 ? trunc(x) + 0x1p64 : trunc(x);
     default:
         break;
     }
@@ -199,6 +203,8 @@ double elem_get(enum elem type, const void *from)
         return x.w;
     case ELEM_U32:
         return (uint32_t)x.w;
+    case ELEM_U64:
+        return (double)(uint64_t)x.l;
     case ELEM_I16:
         return x.h;
     case ELEM_U16:

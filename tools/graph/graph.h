@@ -37,8 +37,9 @@ enum elem {
     ELEM_I64,
     ELEM_I32,
     ELEM_I16,
-    ELEM_U16, /* these two have 32 bits and a sign on the machine */
+    ELEM_U16, /* these three have 32 bits and a sign on the machine */
     ELEM_U32,
+    ELEM_U64,
     ELEM_I8,
     ELEM_U8,
     ELEM_BOOL,
@@ -52,8 +53,7 @@ enum elem {
     ELEM_E5M2,
     ELEM_E5M2Z,
     ELEM_E2M1,
-    ELEM_U64, /* from here on those that the machine has not */
-    ELEM_TEXT,
+    ELEM_TEXT, /* from here on those that the machine has not */
     ELEM_COMPLEX,
     ELEM_COMPLEX128,
     ELEM_E8M0,

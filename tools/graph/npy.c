@@ -10,9 +10,9 @@
 #include "tools/graph/graph.h"
 
 static const enum elem elems[NPY_TYPES] = {
-    [NPY_F4] = ELEM_F32, [NPY_F2] = ELEM_F16, [NPY_F8] = ELEM_F64, [NPY_I1] = ELEM_I8,
-    [NPY_I2] = ELEM_I16, [NPY_I4] = ELEM_I32, [NPY_I8] = ELEM_I64, [NPY_U1] = ELEM_U8,
-    [NPY_U2] = ELEM_U16, [NPY_U4] = ELEM_U32, [NPY_B1] = ELEM_BOOL};
+    [NPY_F4] = ELEM_F32, [NPY_F2] = ELEM_F16, [NPY_F8] = ELEM_F64,  [NPY_I1] = ELEM_I8,
+    [NPY_I2] = ELEM_I16, [NPY_I4] = ELEM_I32, [NPY_I8] = ELEM_I64,  [NPY_U1] = ELEM_U8,
+    [NPY_U2] = ELEM_U16, [NPY_U4] = ELEM_U32, [NPY_B1] = ELEM_BOOL, [NPY_U8] = ELEM_U64};
 
 struct tensor *graph_read_npy_at(const char *path, uint64_t at)
 {

@@ -16,10 +16,10 @@ const uint8_t program_axes[GROUP_AXES] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,
 const char *program_type(const struct tensor *t)
 {
     static const char *const type[] = {
-        [ELEM_F32] = "f32", [ELEM_F16] = "f16", [ELEM_BF16] = "bf16",
-        [ELEM_I64] = "s32", [ELEM_I32] = "s32", [ELEM_U16] = "s32",
-        [ELEM_U32] = "s32", [ELEM_I16] = "s16", [ELEM_I8] = "s8",
-        [ELEM_U8] = "u8",   [ELEM_BOOL] = "u8", [ELEM_OTHER] = NULL};
+        [ELEM_F32] = "f32", [ELEM_F16] = "f16", [ELEM_BF16] = "bf16", [ELEM_I64] = "s32",
+        [ELEM_I32] = "s32", [ELEM_U16] = "s32", [ELEM_U32] = "s32",   [ELEM_U64] = "s32",
+        [ELEM_I16] = "s16", [ELEM_I8] = "s8",   [ELEM_U8] = "u8",     [ELEM_BOOL] = "u8",
+        [ELEM_OTHER] = NULL};
 
     return type[elem_file(t->type)];
 }

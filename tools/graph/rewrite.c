@@ -340,7 +340,8 @@ static void bit_shift(struct graph *g, struct node *n)
     struct lower l = lower_begin(g, n);
 
     (void)node_in(g, n, 1);
-    if (node_in(g, n, 0)->type == ELEM_U16 || n->in[0]->type == ELEM_U32) {
+    if (node_in(g, n, 0)->type == ELEM_U16 || n->in[0]->type == ELEM_U32 ||
+        n->in[0]->type == ELEM_U64) {
         bit_shift_wide(&l, left);
         return;
     }

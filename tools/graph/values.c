@@ -66,6 +66,8 @@ static double listed_at(const Onnx__TensorProto *p, enum elem type, size_t i)
         return p->double_data[i];
     case ELEM_U32:
         return (double)(uint32_t)p->uint64_data[i];
+    case ELEM_U64:
+        return (double)p->uint64_data[i];
     case ELEM_I64:
         return (double)p->int64_data[i];
     case ELEM_F16:
@@ -79,11 +81,11 @@ static double listed_at(const Onnx__TensorProto *p, enum elem type, size_t i)
 
 static size_t listed(const Onnx__TensorProto *p, enum elem type)
 {
-    return type == ELEM_F32   ? p->n_float_data
-           : type == ELEM_F64 ? p->n_double_data
-           : type == ELEM_I64 ? p->n_int64_data
-           : type == ELEM_U32 ? p->n_uint64_data
-                              : p->n_int32_data;
+    return type == ELEM_F32                       ? p->n_float_data
+           : type == ELEM_F64                     ? p->n_double_data
+           : type == ELEM_I64                     ? p->n_int64_data
+           : type == ELEM_U32 || type == ELEM_U64 ? p->n_uint64_data
+                                                  : p->n_int32_data;
 }
 
 /* Several in a byte, the first one lowest; bytes are raw, or a list. */
@@ -125,7 +127,7 @@ static void read_numbers(const struct graph *g, Onnx__TensorProto *p, struct ten
         count *= (size_t)p->dims[d];
     }
     t->known = true;
-    if (t->type >= ELEM_U64) {
+    if (t->type >= ELEM_TEXT) {
         return; /* whoever uses it is told of the type */
     }
     if (p->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL) {

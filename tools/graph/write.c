@@ -11,14 +11,14 @@
 #include "hal/chip.h"
 
 static const uint8_t types[] = {
-    [ELEM_F32] = TYPE_F32,    [ELEM_F16] = TYPE_F16,  [ELEM_BF16] = TYPE_BF16,
-    [ELEM_F64] = TYPE_NONE,   [ELEM_I64] = TYPE_S32,  [ELEM_I32] = TYPE_S32,
-    [ELEM_U16] = TYPE_S32,    [ELEM_U32] = TYPE_S32,  [ELEM_I16] = TYPE_S16,
-    [ELEM_I8] = TYPE_S8,      [ELEM_U8] = TYPE_U8,    [ELEM_BOOL] = TYPE_U8,
-    [ELEM_I4] = TYPE_S8,      [ELEM_U4] = TYPE_U8,    [ELEM_I2] = TYPE_S8,
-    [ELEM_U2] = TYPE_U8,      [ELEM_E4M3] = TYPE_U8,  [ELEM_E4M3Z] = TYPE_U8,
-    [ELEM_E5M2] = TYPE_U8,    [ELEM_E5M2Z] = TYPE_U8, [ELEM_E2M1] = TYPE_U8,
-    [ELEM_OTHER] = TYPE_NONE,
+    [ELEM_F32] = TYPE_F32,  [ELEM_F16] = TYPE_F16,    [ELEM_BF16] = TYPE_BF16,
+    [ELEM_F64] = TYPE_NONE, [ELEM_I64] = TYPE_S32,    [ELEM_I32] = TYPE_S32,
+    [ELEM_U16] = TYPE_S32,  [ELEM_U32] = TYPE_S32,    [ELEM_U64] = TYPE_S32,
+    [ELEM_I16] = TYPE_S16,  [ELEM_I8] = TYPE_S8,      [ELEM_U8] = TYPE_U8,
+    [ELEM_BOOL] = TYPE_U8,  [ELEM_I4] = TYPE_S8,      [ELEM_U4] = TYPE_U8,
+    [ELEM_I2] = TYPE_S8,    [ELEM_U2] = TYPE_U8,      [ELEM_E4M3] = TYPE_U8,
+    [ELEM_E4M3Z] = TYPE_U8, [ELEM_E5M2] = TYPE_U8,    [ELEM_E5M2Z] = TYPE_U8,
+    [ELEM_E2M1] = TYPE_U8,  [ELEM_OTHER] = TYPE_NONE,
 };
 
 enum { ROUNDS = 64 }; /* of orders that memory is given in */
