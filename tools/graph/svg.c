@@ -15,6 +15,7 @@ enum {
     BOX = 168,
     GAP = 14,
     LEFT = 24,
+    ASIDE = 60, /* of a line beside the rows its bytes: another may begin there */
     LANE = 9,    /* from a line beside the rows to the next */
     LANES = 400, /* at one time, at most; others lie on the last */
     LETTERS = 23,
@@ -39,19 +40,45 @@ struct picture {
 
 /* --- text --- */
 
-static void put_text(FILE *to, const char *text, size_t most)
+static void put_text(FILE *to, const char *text)
+{
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '<' || c == '>' || c == '&' || c == '"') {
+            fprintf(to, "&#%u;", c);
+        } else {
+            fputc(c == '\n' || (c >= ' ' && c <= '~') ? c : '?', to);
+        }
+    }
+}
+
+/* Names of exporters are paths that begin alike: what is too long loses its beginning. */
+static void put_end(FILE *to, const char *text, size_t most)
 {
     size_t n = strlen(text);
 
-    for (size_t i = 0; i < n && i < most; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (c == '<' || c == '>' || c == '&' || c == '"' || c < ' ' || c > '~') {
-            fprintf(to, "&#%u;", c < ' ' || c > '~' ? '?' : c);
-        } else {
-            fputc(c, to);
-        }
-    }
     fputs(n > most ? ".." : "", to);
+    put_text(to, text + (n > most ? n - most : 0));
+}
+
+/* Of a+b+.. those behind the first one without the path in front. */
+static const char *brief(const char *nodes)
+{
+    char *text = graph_text("%s", nodes), *to = text + strcspn(text, "+");
+
+    for (const char *from = nodes + (to - text); *from;) {
+        size_t n = strcspn(++from, "+");
+        const char *end = from + n;
+        for (const char *c = from; c < end; c++) {
+            from = *c == '/' ? c + 1 : from;
+        }
+        *to++ = '+';
+        memmove(to, from, (size_t)(end - from));
+        to += end - from;
+        from = end;
+    }
+    *to = '\0';
+    return text;
 }
 
 static void put_bytes(FILE *to, uint64_t bytes)
@@ -81,14 +108,14 @@ static void put_box(const struct picture *p, unsigned x, unsigned y, unsigned wi
                     const char *title, const char *below, const char *whole)
 {
     fprintf(p->to, "<g><title>");
-    put_text(p->to, whole, SIZE_MAX);
+    put_text(p->to, whole);
     fprintf(p->to,
             "</title><rect x='%u' y='%u' width='%u' height='%d' rx='4' fill='#fff' "
             "stroke='#555'/><text x='%u' y='%u' class='t'>",
             x, y, width, BOX_HEIGHT, x + 6, y + 15);
-    put_text(p->to, title, width / BOX * LETTERS);
+    put_end(p->to, title, width / BOX * LETTERS);
     fprintf(p->to, "</text><text x='%u' y='%u'>", x + 6, y + 30);
-    put_text(p->to, below, width / BOX * LETTERS);
+    put_end(p->to, below, width / BOX * LETTERS);
     fprintf(p->to, "</text></g>\n");
 }
 
@@ -158,7 +185,7 @@ static void put_line(struct picture *p, unsigned from, unsigned box, unsigned to
         unsigned side = lane(p, from, to);
         fprintf(p->to, "<path d='M%u %u L%u %u L%u %u L%u %u L%u %u'/>\n", x, y, side,
                 y + 12, side, to_y - 12, to_x, to_y - 4, to_x, to_y);
-        put_label(p, x + 4, y + 21, bytes);
+        put_label(p, x + ASIDE, y + 21, bytes);
     }
 }
 
@@ -244,7 +271,7 @@ static void begin(struct picture *p, const char *what)
         "fill:none;stroke:#888}</style>\n<rect width='100%%' height='100%%' "
         "fill='#fff'/>\n<text x='%d' y='16' class='t'>",
         x_of(p->widest) + 2 * GAP + p->n_lanes * LANE, y_of(p->n_rows) + ROW / 2, LEFT);
-    put_text(p->to, p->e->g->path, 80);
+    put_end(p->to, p->e->g->path, 80);
     fprintf(p->to, ": %u %s</text>\n", p->n_rows, what);
 }
 
@@ -281,7 +308,8 @@ static void put_nodes(struct picture *p)
         }
         for (unsigned k = 0; k < r->n; k++) {
             const struct node *n = r->group ? r->group->node[k] : r->node;
-            put_box(p, x_of(k), y_of(i), BOX, n->op, n->name, name_of(n->out[0]));
+            put_box(p, x_of(k), y_of(i), BOX, n->op, n->name,
+                    graph_text("%s: %s", n->name, name_of(n->out[0])));
         }
     }
 }
@@ -324,11 +352,11 @@ void svg_steps(const struct emit *e, FILE *to)
     for (unsigned i = 0; i < p.n_rows; i++) {
         const struct step *s = p.row[i].step;
         put_frame(&p, i, colour_of(&p, s->group), 2 * BOX + 3 * GAP);
-        put_box(&p, x_of(0), y_of(i), 2 * BOX + GAP, s->nodes,
+        put_box(&p, x_of(0), y_of(i), 2 * BOX + GAP, brief(s->nodes),
                 graph_text("%s, %llu cycles, %llu bytes", s->op ? s->op : "program",
                            (unsigned long long)s->cycles,
                            (unsigned long long)step_bytes(s)),
-                s->text);
+                graph_text("%s\n%s", s->nodes, s->text));
     }
     fprintf(to, "</svg>\n");
 }
