@@ -86,3 +86,54 @@ bool evaluate(struct search *s, struct candidate *c, bool anew)
     c->cycles = simulate(&s->e, &s->order, &s->loops, &share);
     return true;
 }
+
+/* --- where its buffers lie --- */
+
+/* Takes over a better placing of the way that was emitted last; true: it is one. */
+static bool try_placing(struct search *s, struct candidate *best,
+                        const struct placing *placing)
+{
+    struct candidate c = {.way = best->way, .placing = *placing};
+
+    if (!evaluate(s, &c, false) || c.cycles.span >= best->cycles.span) {
+        return false;
+    }
+    *best = c;
+    return true;
+}
+
+/* One large buffer after the other begins elsewhere, from that one on. */
+static void try_phases(struct search *s, struct candidate *best, unsigned first,
+                       unsigned large, uint8_t phases)
+{
+    for (unsigned k = first; k < large && k < PLACE_LARGE; k++) {
+        uint8_t was = best->placing.phase[k];
+        for (uint8_t phase = 0; phase < phases; phase++) {
+            struct placing how = best->placing;
+            how.phase[k] = phase;
+            if (phase != was) {
+                try_placing(s, best, &how);
+            }
+        }
+    }
+}
+
+void place_better(struct search *s, struct candidate *best, unsigned first)
+{
+    struct placing how = best->placing;
+    unsigned large = 0;
+
+    use_way(s, &best->way);
+    for (unsigned i = 1; i < 4; i++) {
+        how.banks = best->placing.banks ^ (i & 1);
+        how.behind = best->placing.behind ^ (i >> 1);
+        try_placing(s, best, &how);
+    }
+    for (unsigned b = 0; b < s->e.n_buffers; b++) {
+        large += s->e.buffer[b].full;
+    }
+    try_phases(s, best, large > 1 ? first : 1, large, PLACE_PHASES);
+    if (best->way.ring == 1 && first == 0) { /* as they lie by what was behind them then */
+        try_phases(s, best, 0, large, 2);
+    }
+}

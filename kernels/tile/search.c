@@ -296,55 +296,6 @@ static void consider_others(struct search *s)
     }
 }
 
-/* Takes over a better placing of the way that was emitted last; true: it is one. */
-static bool try_placing(struct search *s, struct candidate *best,
-                        const struct placing *placing)
-{
-    struct candidate c = {.way = best->way, .placing = *placing};
-
-    if (!evaluate(s, &c, false) || c.cycles.span >= best->cycles.span) {
-        return false;
-    }
-    *best = c;
-    return true;
-}
-
-/* One large buffer after the other begins elsewhere, from that one on. */
-static void consider_phases(struct search *s, struct candidate *best, unsigned first,
-                            unsigned large, uint8_t phases)
-{
-    for (unsigned k = first; k < large && k < PLACE_LARGE; k++) {
-        uint8_t was = best->placing.phase[k];
-        for (uint8_t phase = 0; phase < phases; phase++) {
-            struct placing how = best->placing;
-            how.phase[k] = phase;
-            if (phase != was) {
-                try_placing(s, best, &how);
-            }
-        }
-    }
-}
-
-static void consider_places(struct search *s, struct candidate *best, unsigned first)
-{
-    struct placing how = best->placing;
-    unsigned large = 0;
-
-    use_way(s, &best->way);
-    for (unsigned i = 1; i < 4; i++) {
-        how.banks = best->placing.banks ^ (i & 1);
-        how.behind = best->placing.behind ^ (i >> 1);
-        try_placing(s, best, &how);
-    }
-    for (unsigned b = 0; b < s->e.n_buffers; b++) {
-        large += s->e.buffer[b].full;
-    }
-    consider_phases(s, best, large > 1 ? first : 1, large, PLACE_PHASES);
-    if (best->way.ring == 1 && first == 0) { /* as they lie by what was behind them then */
-        consider_phases(s, best, 0, large, 2);
-    }
-}
-
 bool search_mixes(struct search *s)
 {
     for (unsigned i = 1; i <= s->p->n; i++) {
@@ -401,6 +352,42 @@ static void consider_one_by_one(struct search *s, struct way w)
     }
 }
 
+/* Rows of which UB holds a part alone: 8, or where they meet columns alone, which is a command for
+ * each, fewer and longer ones. */
+static void consider_parts(struct search *s, struct way w)
+{
+    uint32_t rows = s->p->rows < 8 ? (uint32_t)s->p->rows : 8;
+    bool fewer = s->with_columns && !s->with_rows && !s->wanted.rows;
+
+    w.rows = s->wanted.rows ? s->wanted.rows : rows;
+    do {
+        w.cols = most_that_fits(s, w, true, LANES);
+        w.cols = w.cols ? w.cols : LANES;
+        w.pitch = w.cols;
+        while (!consider(s, &w) && w.cols > LANES) { /* it was an estimate */
+            w.cols = (uint32_t)round_up(w.cols / 4 * 3, LANES);
+            w.pitch = w.cols;
+        }
+        w.rows /= 2;
+    } while (fewer && w.rows > 1);
+}
+
+/* Where UB has no room for columns that are there for each row: it may have, if what the Vector
+ * alone reads is there once. */
+static void consider_spread(struct search *s)
+{
+    struct way w = s->best[0].way;
+
+    if (s->n_best && s->p->reduces && s->with_columns && w.spread != SPREAD_ALL &&
+        w.ring > 1 && w.rows >= VEC_BLOCKS && !is_by_mte2(s)) {
+        w.spread = SPREAD_ALL;
+        w.far = w.single = true;
+        consider(s, &w);
+        w.far = false;
+        consider(s, &w);
+    }
+}
+
 static void search(struct search *s)
 {
     bool flat = s->p->row == s->p->n_groups && !s->p->reduces;
@@ -429,16 +416,9 @@ static void search(struct search *s)
             consider_columns(s, w);
         }
         if (s->n_best == 0 && !s->p->reduces && !s->wanted.cols) {
-            w.rows = s->p->rows < 8 ? (uint32_t)s->p->rows : 8;
-            w.rows = s->wanted.rows ? s->wanted.rows : w.rows;
-            w.cols = most_that_fits(s, w, true, LANES);
-            w.cols = w.cols ? w.cols : LANES;
-            w.pitch = w.cols;
-            while (!consider(s, &w) && w.cols > LANES) { /* it was an estimate */
-                w.cols = (uint32_t)round_up(w.cols / 4 * 3, LANES);
-                w.pitch = w.cols;
-            }
+            consider_parts(s, w);
         }
+        consider_spread(s);
     }
     if (!flat && is_by_mte2(s) && s->best[0].cycles.span > BULK_WORTH) {
         w = s->best[0].way;
@@ -448,7 +428,7 @@ static void search(struct search *s)
     if (s->n_best && !s->quick) {
         consider_others(s);
         for (unsigned i = 0; i < s->n_best && i < 2; i++) {
-            consider_places(s, &s->best[i], i);
+            place_better(s, &s->best[i], i);
         }
         if (s->n_best > 1 && s->best[1].cycles.span < s->best[0].cycles.span) {
             struct candidate first = s->best[0];

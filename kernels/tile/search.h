@@ -45,6 +45,8 @@ void use_way(struct search *s, const struct way *w);
  * is not the one before. False: c->err and c->why tell why not. */
 bool emit_way(struct search *s, struct candidate *c, bool anew);
 bool evaluate(struct search *s, struct candidate *c, bool anew);
+/* Its buffers lie where they cost the least, those from large one `first` on anew. */
+void place_better(struct search *s, struct candidate *best, unsigned first);
 /* Whether the tile meets values of columns alone or of rows alone, which *s knows then. */
 bool search_mixes(struct search *s);
 /* What a pitch is a multiple of: elements that are whole blocks of every type. */

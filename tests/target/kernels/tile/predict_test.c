@@ -248,3 +248,37 @@ TEST_CYCLES(tile_predict, one_tile_at_a_time)
     CHECK(any * 100 < two * 95);
     check(ADAM "schedule tile m 8, buffers 1\n", 96, 1024);
 }
+
+/* Turns pairs by angles that are the same for each row. */
+#define TURN                                                                             \
+    "kernel k(a: f32[m, n], b: f32[m, n], c: f32[n], t: f32[n])"                         \
+    " -> u: f32[m, n], v: f32[m, n]\n"                                                   \
+    " u = a * c - b * t\n v = b * c + a * t\n"
+
+/* A row is a command where columns meet it: long ones of few rows. */
+TEST(tile_predict, few_rows_of_many_columns)
+{
+    uint64_t eight = 0, any = 0;
+
+    predict(TURN "schedule tile m 8\n", 16, 1 << 16, &eight);
+    predict(TURN, 16, 1 << 16, &any);
+    test_note("%llu cycles, of eight rows %llu", (unsigned long long)any,
+              (unsigned long long)eight);
+    CHECK(any * 100 < eight * 95);
+}
+
+#define NORM                                                                             \
+    "kernel k(x: f32[m, n], g: f32[n], b: f32[n], r: f32[m, n]) -> y: f32[m, n]\n"       \
+    " u = x + r\n d = u - mean(u, n)\n y = d * rsqrt(mean(d * d, n) + 1e-5) * g + b\n"
+
+/* Columns that are there for each row, since what is added is there once. */
+TEST(tile_predict, room_for_columns)
+{
+    struct program p = {.arena = {malloc(ARENA_BYTES), ARENA_BYTES, 0}};
+
+    CHECK_OK(make(&p, NORM, 96, 1024));
+    if (chip_profile() == PROFILE_a2) { /* others have more of UB */
+        CHECK(strstr(tile_schedule(p.plan, true), "n2fso") != NULL);
+    }
+    free(p.arena.base);
+}
