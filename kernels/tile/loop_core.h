@@ -71,13 +71,24 @@ static inline void loop_push(enum pipe pipe, const union cmd *cmds, unsigned n)
     }
     pipe_store_many(port, cmds, n);
 }
+/* A part, with its patches. */
+void loop_push_part(struct pieces_of *part, const struct loop_cursor *c,
+                    const struct loop_plan *p);
+/* Most parts of a running softmax are a few commands that are the same each time. */
+static inline void twice_push_part(struct pieces_of *part, const struct loop_cursor *c,
+                                   const struct loop_plan *p)
+{
+    if (part->n == 1 && part->part->n_patches == 0) {
+        loop_push(PIPE_V, part->cmd, part->part->n);
+    } else {
+        loop_push_part(part, c, p);
+    }
+}
 /* The inputs of a step, for the part that is pushed next. */
 void loop_push_inputs(const struct loop_plan *p, struct loop_core *core,
                       const struct loop_cursor *c);
-/* A part, with its patches; where an item's part of a tensor begins; addresses of its results; a
- * look at commands before a launch. */
-void loop_push_part(struct pieces_of *part, const struct loop_cursor *c,
-                    const struct loop_plan *p);
+/* Where an item's part of a tensor begins; addresses of its results; a look at commands before a
+ * launch. */
 uint64_t loop_address(const struct loop_plan *p, const void *tensor,
                       const struct offsets *o, const struct loop_cursor *c);
 const union cmd *loop_set_stores(const struct loop_plan *p, struct loop_core *core,

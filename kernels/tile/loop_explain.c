@@ -307,7 +307,7 @@ void loop_explain(const struct tile_plan *t, FILE *to)
     }
     if (p->twice) {
         fprintf(to, "rewrite  the maximum of %s keys first, in a pass of its own\n",
-                p->twice->guess ? "the first" : "all");
+                p->twice->looks_at_all ? "all" : "the first");
     }
     for (unsigned i = 0; i < p->n_variants; i++) {
         const struct loop_part_commands *before = p->variant[i].before;

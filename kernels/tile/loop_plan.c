@@ -300,10 +300,11 @@ static bool plan_twice(struct loop_plan *p, struct search *s, struct tile_arena 
             if (!twice_room(p, tile, more)) {
                 break;
             }
-            if (keys <= (c ? 1 : TWICE_LEAST) * tile) {
+            if (keys <= tile) {
                 return false;
             }
             p->n_tried++;
+            p->twice->looks_at_all = !p->twice->guess || keys <= TWICE_LEAST * tile;
             loop_tiles(p);
             twice_emit(p, &s->e);
             made = s->e.err == 0;

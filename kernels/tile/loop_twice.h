@@ -32,7 +32,7 @@ enum {
     TWICE_QUERIES = 4, /* blocks of rows in L1; two of them are in L0B */
     TWICE_VARIANTS = 16,
     TWICE_TAILS = 2,
-    TWICE_LEAST = 3, /* tiles: of no more keys it is not worth it */
+    TWICE_LEAST = 3, /* tiles: of no more an item looks at all */
     TWICE_MORE = 4,  /* planes between, besides one */
     TWICE_MOST = 60000, /* of a sum of which each part is a number of F16 */
     TWICE_ONES_WIDE = 2, /* columns of ones, as two repeats are a column in UB */
@@ -83,6 +83,21 @@ enum twice_command {
     TWICE_COPY_BIAS,
     TWICE_COMMANDS,
 };
+static inline enum pipe twice_pipe(enum twice_command which)
+{
+    static const uint8_t pipes[TWICE_COMMANDS] = {
+        [TWICE_CLEAR] = PIPE_MTE2,    [TWICE_ONES] = PIPE_MTE1,
+        [TWICE_L0_Q] = PIPE_MTE1,     [TWICE_L0_BIAS] = PIPE_MTE1,
+        [TWICE_L0_K] = PIPE_MTE1,     [TWICE_L0_V] = PIPE_MTE1,
+        [TWICE_L0_P] = PIPE_MTE1,     [TWICE_MMAD_WORK] = PIPE_M,
+        [TWICE_MMAD_LOOK] = PIPE_M,   [TWICE_MMAD_DONE] = PIPE_M,
+        [TWICE_MMAD_VALUE] = PIPE_M,  [TWICE_FIX_WORK] = PIPE_FIX,
+        [TWICE_FIX_LOOK] = PIPE_FIX,  [TWICE_FIX_VALUE] = PIPE_FIX,
+        [TWICE_COPY_P] = PIPE_MTE3,   [TWICE_COPY_BIAS] = PIPE_MTE3};
+
+    return (enum pipe)pipes[which];
+}
+
 /* What turns of a run do. */
 enum { TWICE_LOOKS, TWICE_WORKS, TWICE_LOOKS_AND_WORKS, TWICE_KINDS };
 enum {
@@ -102,6 +117,7 @@ struct loop_twice {
     unsigned sum;              /* carry[] that it is */
     tile_value acc;            /* LAST of what is as wide as v */
     bool guess;    /* it is acc / l alone that counts */
+    bool looks_at_all; /* items look at all tiles at once: one or two more, or no ratio */
     bool ones;     /* l is a column of acc, as v has columns of ones */
     uint32_t fine; /* in UB: a bit for each row whose l will do */
     bool checked;  /* cmd[] */
@@ -131,6 +147,8 @@ struct twice_turns {
 };
 struct twice_turns twice_begin(const struct loop_plan *p, uint64_t begin, uint64_t end,
                                bool guess);
+/* The next look and work are of one batch, so that their keys are the same. */
+bool twice_same_keys(const struct twice_turns *t);
 /* The next one; false: there is no more. Then on to the one behind it. */
 bool twice_turn(const struct twice_turns *t, struct twice_turn *turn);
 void twice_next(struct twice_turns *t, const struct twice_turn *turn);
@@ -166,6 +184,8 @@ struct twice_sink {
     void (*run)(void *of, const struct twice_run *run);
     bool (*turn)(void *of, const struct twice_turn *now, uint32_t turns);
     void (*leap)(void *of, uint32_t turns);
+    /* Commands and parts go to this core at once; NULL: they are told, by which of the two. */
+    struct loop_core *core;
     void (*load)(void *of, enum loop_command which, const struct twice_turn *turn);
     void (*command)(void *of, enum twice_command which, unsigned tail, unsigned variant);
     void (*part)(void *of, enum twice_part part, const struct loop_cursor *c);
@@ -182,10 +202,9 @@ bool twice_form(struct loop_twice *t, const struct loop_form *f,
 bool twice_room(struct loop_plan *p, uint32_t tile, unsigned more);
 /* loop_twice_parts.c: the Vector's commands. */
 void twice_emit(struct loop_plan *p, struct loop_emit *e);
-/* loop_twice_cube.c: the others; pipe and cycles of one, directly behind another or not. */
+/* loop_twice_cube.c: the others. */
 void twice_commands(struct loop_plan *p);
 void twice_runs(const struct loop_plan *p); /* of those that have been looked at */
-enum pipe twice_pipe(enum twice_command which);
 /* loop_twice_play.c */
 void twice_play(const struct loop_plan *p, struct loop_core *core);
 void twice_finish(const struct loop_plan *p);

@@ -9,22 +9,6 @@
 #include "hal/mte.h"
 #include "kernels/tile/loop_twice.h"
 
-enum pipe twice_pipe(enum twice_command which)
-{
-    static const uint8_t pipes[TWICE_COMMANDS] = {
-        [TWICE_CLEAR] = PIPE_MTE2,    [TWICE_ONES] = PIPE_MTE1,
-        [TWICE_L0_Q] = PIPE_MTE1,
-        [TWICE_L0_BIAS] = PIPE_MTE1,  [TWICE_L0_K] = PIPE_MTE1,
-        [TWICE_L0_V] = PIPE_MTE1,     [TWICE_L0_P] = PIPE_MTE1,
-        [TWICE_MMAD_WORK] = PIPE_M,   [TWICE_MMAD_LOOK] = PIPE_M,
-        [TWICE_MMAD_DONE] = PIPE_M,   [TWICE_MMAD_VALUE] = PIPE_M,
-        [TWICE_FIX_WORK] = PIPE_FIX,  [TWICE_FIX_LOOK] = PIPE_FIX,
-        [TWICE_FIX_VALUE] = PIPE_FIX, [TWICE_COPY_P] = PIPE_MTE3,
-        [TWICE_COPY_BIAS] = PIPE_MTE3};
-
-    return (enum pipe)pipes[which];
-}
-
 /* Where a part of the Vector finds its score. */
 static uint32_t score_at(const struct loop_room *r)
 {

@@ -55,42 +55,13 @@ static void play_load(void *of, enum loop_command which, const struct twice_turn
     const struct loop_cursor *c = t->work ? t->work_at : t->look_at;
     bool tail = c->tile == s->p->tiles - 1;
 
-    loop_push(PIPE_MTE2,
-              which == LOOP_LOAD_Q
-                  ? query(s, t->look_at, t->look_at->block == s->p->form.blocks - 1)
-              : which == LOOP_LOAD_K ? keys(s, t, c, tail)
-                                     : values(s, c, tail),
-              1);
-}
-
-static void play_command(void *of, enum twice_command which, unsigned tail,
-                         unsigned variant)
-{
-    const struct player *s = of;
-
-    loop_push(twice_pipe(which), &s->p->twice->cmd[which][tail][variant], 1);
-}
-
-/* Most parts are a few commands that are the same each time. */
-static inline void push_part(struct pieces_of *part, const struct loop_cursor *c,
-                             const struct loop_plan *p)
-{
-    if (part->n == 1 && part->part->n_patches == 0) {
-        loop_push(PIPE_V, part->cmd, part->part->n);
-    } else {
-        loop_push_part(part, c, p);
+    if (which == LOOP_LOAD_Q) {
+        loop_push(PIPE_MTE2,
+                  query(s, t->look_at, t->look_at->block == s->p->form.blocks - 1), 1);
+        return;
     }
-}
-
-static void play_part(void *of, enum twice_part part, const struct loop_cursor *c)
-{
-    struct player *s = of;
-    unsigned variant = c->which[c->tile] - 1u;
-
-    push_part(part == TWICE_PART_LOOK   ? &s->core->step[variant]
-              : part == TWICE_PART_WORK ? &s->core->before[variant]
-                                        : &s->core->part[twice_parts[part]],
-              c, s->p);
+    (void)values(s, c, tail);
+    loop_push(PIPE_MTE2, keys(s, t, c, tail), t->work ? 2 : 1);
 }
 
 /* Places in a ring one after the other. */
@@ -166,10 +137,10 @@ static void play_run(void *of, const struct twice_run *run)
             run->load(run->walk);
         }
         if (works) {
-            push_part(&s->core->before[work.which[work.tile] - 1u], &work, p);
+            twice_push_part(&s->core->before[work.which[work.tile] - 1u], &work, p);
         }
         if (looks) {
-            push_part(&s->core->step[look.which[look.tile] - 1u], &look, p);
+            twice_push_part(&s->core->step[look.which[look.tile] - 1u], &look, p);
         }
         k = after(k, ring);
         v = after(v, ring);
@@ -221,11 +192,8 @@ static void play_again(struct player *s, uint64_t end, const struct twice_sink *
 
 void twice_play(const struct loop_plan *p, struct loop_core *core)
 {
-    static const struct twice_sink sink = {.run = play_run,
-                                           .load = play_load,
-                                           .command = play_command,
-                                           .part = play_part,
-                                           .store = play_store};
+    const struct twice_sink sink = {
+        .run = play_run, .core = core, .load = play_load, .store = play_store};
     struct player s = {.p = p, .core = core};
 
     for (unsigned i = 0; i < TWICE_EMPTY; i++) {
@@ -240,8 +208,8 @@ void twice_play(const struct loop_plan *p, struct loop_core *core)
         uint64_t left = core->end - item;
         uint64_t end = left < TWICE_ITEMS ? core->end : item + TWICE_ITEMS;
         s.begin = item;
-        twice_walk(p, item, end, p->twice->guess, &sink, &s);
-        if (p->twice->guess) {
+        twice_walk(p, item, end, !p->twice->looks_at_all, &sink, &s);
+        if (!p->twice->looks_at_all) {
             play_again(&s, end, &sink);
         }
     }

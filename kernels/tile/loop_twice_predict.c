@@ -21,12 +21,12 @@ enum {
 /* Instructions of the hart, about, as counted between its pushes: for what it pushes by itself,
  * and for a run, whose turns are a store for each pipe, but for loads of the turns behind it. */
 enum {
-    HART_COMMAND = 74,
-    HART_LOAD = 68,
-    HART_AHEAD = 52,  /* to the turn whose loads come next */
-    HART_QUERY = 200, /* where an item's tensors lie */
+    HART_COMMAND = 40,
+    HART_LOAD = 45,
+    HART_AHEAD = 48,  /* to the turn whose loads come next */
+    HART_QUERY = 390, /* where an item's tensors lie */
     HART_VECTOR = 47, /* before a turn's parts */
-    HART_PART = 65,
+    HART_PART = 60,
     HART_PATCH = 33,
     HART_STORE = 305,
     HART_TURN = 125,
@@ -378,7 +378,7 @@ static struct tile_cycles play(const struct loop_plan *p, uint64_t begins, uint6
 
     if (s) {
         begin(s, p);
-        twice_walk(p, begins, ends, p->twice->guess, &sink, s);
+        twice_walk(p, begins, ends, !p->twice->looks_at_all, &sink, s);
         cycles = (struct tile_cycles){span(s), s->busy[PIPE_V], s->busy[PIPE_MTE2],
                                       s->busy[PIPE_MTE3]};
     }

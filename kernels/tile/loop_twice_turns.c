@@ -1,107 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * The turns of a core's loop in a running softmax, and what is pushed in each; see
- * loop_twice.h.
+ * What is pushed in each turn of a core's loop in a running softmax; see loop_twice.h.
  */
-#include <string.h>
-
 #include "kernels/tile/loop_twice.h"
 
-const struct twice_empty twice_empty[TWICE_EMPTY] = {
-    {LOOP_Q_FREE, TWICE_QUERIES, "first factor"},
-    {LOOP_K_FREE, 0, "keys"},
-    {LOOP_V_FREE, 0, "values"},
-    {LOOP_L0K_FREE, 1, "keys in L0"},
-    {LOOP_L0V_FREE, 1, "values in L0"},
-    {LOOP_CS_FREE, 1, "first product"},
-    {LOOP_CO_FREE, 1, "second product"},
-    {LOOP_S_FREE, 1, "first product in UB"},
-    {LOOP_P_FREE, 1, "cast"},
-    {LOOP_LP_FREE, 1, "cast in L1"},
-    {LOOP_OUT_FREE, 1, "results"},
-    {TWICE_CL_FREE, 1, "product for the maximum"},
-    {TWICE_LS_FREE, 1, "product for the maximum in UB"},
-    {TWICE_NEG_FREE, 1, "maximum"},
-    {TWICE_BIAS_FREE, 1, "maximum in L1"},
-    {TWICE_ITEM_FREE, 3, "what an item has in L0B and BT"},
-};
-
-unsigned twice_units(const struct loop_plan *p, unsigned i)
-{
-    return twice_empty[i].units ? twice_empty[i].units : p->room.ring;
-}
-
-const uint8_t twice_parts[TWICE_PARTS] = {
-    [TWICE_PART_FILL_TOP] = LOOP_COLUMNS, [TWICE_PART_FILL_SUM] = LOOP_PLANES,
-    [TWICE_PART_TOP] = LOOP_TOP,          [TWICE_PART_SUM] = LOOP_SUM,
-    [TWICE_PART_OUT] = PART_END,          [TWICE_PART_ONCE] = LOOP_ONCE};
-
-/* Of an item's tiles the first one is its last then. */
-static void cut_look(struct twice_turns *t)
-{
-    if (t->guess) {
-        t->look.steps = 1;
-        t->look.last = true;
-    }
-}
-
-struct twice_turns twice_begin(const struct loop_plan *p, uint64_t begin, uint64_t end,
-                               bool guess)
-{
-    struct loop_cursor first = loop_begin(p, begin, end);
-    struct twice_turns t = {.p = p, .look = first, .work = first, .guess = guess};
-
-    cut_look(&t);
-    return t;
-}
-
-/* Of one batch, so that their keys are the same. */
-static bool same_batch(const struct twice_turns *t)
-{
-    return t->look.item / t->p->form.blocks == t->work.item / t->p->form.blocks;
-}
-
-bool twice_turn(const struct twice_turns *t, struct twice_turn *turn)
-{
-    bool work = t->look.done || t->look.item > t->work.item;
-    bool look = !t->look.done && t->look.item <= t->work.item + 1;
-
-    if (t->work.done) {
-        return false;
-    }
-    if (work && look && (!same_batch(t) || t->look.tile != t->work.tile)) {
-        /* One after the other; the maximum of the next item has the room of the one before,
-         * which the first work takes. */
-        look = t->look.tile <= t->work.tile && !(t->look.last && t->work.first);
-        work = !look;
-    }
-    *turn = (struct twice_turn){look, work, &t->look, &t->work, t->number};
-    return true;
-}
-
-void twice_next(struct twice_turns *t, const struct twice_turn *turn)
-{
-    t->number++;
-    if (turn->look) {
-        loop_next(t->p, &t->look);
-        cut_look(t);
-    }
-    if (turn->work) {
-        loop_next(t->p, &t->work);
-    }
-}
-
-/* --- what is pushed --- */
+enum { VALUES = TWICE_LAG + 1 };
 
 struct walk {
     const struct loop_plan *p;
     const struct twice_sink *sink;
     void *of;
     struct twice_turns now, ahead; /* ahead: whose keys and values are loaded next */
-    /* Whose second products are to come, the oldest first; of how many the cast is in L1 or
-     * beyond, in L0B; whether the one before them was an item's last, and which. */
-    struct loop_cursor value[TWICE_LAG], ended;
-    unsigned left, copied, loaded;
+    /* Whose second products are to come, a ring, from the oldest on; of how many the cast is in
+     * L1 or beyond, in L0B; whether the one before them was an item's last. */
+    struct loop_cursor value[VALUES];
+    unsigned oldest, left, copied, loaded;
     bool out;
 };
 
@@ -110,16 +23,48 @@ static unsigned tail_of(const struct walk *w, const struct loop_cursor *c)
     return c->tile == w->p->tiles - 1;
 }
 
-static void push(const struct walk *w, enum twice_command which,
-                 const struct loop_cursor *c, unsigned variant)
+__attribute__((always_inline)) static inline void
+push(const struct walk *w, enum twice_command which, const struct loop_cursor *c,
+     unsigned variant)
 {
-    w->sink->command(w->of, which, tail_of(w, c), variant);
+    if (w->sink->core) {
+        loop_push(twice_pipe(which),
+                  &w->p->twice->cmd[which][tail_of(w, c)][variant], 1);
+    } else {
+        w->sink->command(w->of, which, tail_of(w, c), variant);
+    }
+}
+
+/* Of the second products to come the i-th; the one before them. */
+static struct loop_cursor *value(struct walk *w, unsigned i)
+{
+    return &w->value[(w->oldest + i) % VALUES];
+}
+
+static const struct loop_cursor *ended(struct walk *w)
+{
+    return value(w, VALUES - 1);
+}
+
+static void part(const struct walk *w, enum twice_part part, const struct loop_cursor *c)
+{
+    struct loop_core *core = w->sink->core;
+    unsigned variant = c->which[c->tile] - 1u;
+
+    if (core) {
+        twice_push_part(part == TWICE_PART_LOOK   ? &core->step[variant]
+                        : part == TWICE_PART_WORK ? &core->before[variant]
+                                                  : &core->part[twice_parts[part]],
+                        c, w->p);
+    } else {
+        w->sink->part(w->of, part, c);
+    }
 }
 
 /* The oldest second product. */
 static void second_product(struct walk *w)
 {
-    const struct loop_cursor *c = &w->value[0];
+    const struct loop_cursor *c = value(w, 0);
 
     push(w, TWICE_L0_V, c, (unsigned)(c->number % w->p->room.ring));
     push(w, TWICE_MMAD_VALUE, c,
@@ -129,10 +74,7 @@ static void second_product(struct walk *w)
         push(w, TWICE_FIX_VALUE, c, 0);
     }
     w->out = c->last;
-    w->ended = *c;
-    for (unsigned i = 1; i < w->left; i++) {
-        w->value[i - 1] = w->value[i];
-    }
+    w->oldest++;
     w->left--;
     w->copied--;
     w->loaded--;
@@ -146,11 +88,11 @@ static void second_products(struct walk *w, bool works)
         second_product(w);
     }
     if (w->loaded == 0 && w->copied) {
-        push(w, TWICE_L0_P, &w->value[0], (unsigned)w->value[0].number % 2);
+        push(w, TWICE_L0_P, value(w, 0), (unsigned)value(w, 0)->number % 2);
         w->loaded++;
     }
     if (w->copied < w->left) {
-        push(w, TWICE_COPY_P, &w->value[w->copied++], 0);
+        push(w, TWICE_COPY_P, value(w, w->copied++), 0);
     }
 }
 
@@ -206,7 +148,7 @@ static void loads(const struct walk *w, const struct twice_turn *t)
         w->sink->load(w->of, LOOP_LOAD_Q, t);
     }
     w->sink->load(w->of, LOOP_LOAD_K, t);
-    if (t->work) {
+    if (t->work && w->sink->core == NULL) { /* keys and values are one store */
         w->sink->load(w->of, LOOP_LOAD_V, t);
     }
 }
@@ -215,37 +157,37 @@ static void loads(const struct walk *w, const struct twice_turn *t)
 static void results(struct walk *w)
 {
     if (w->out) {
-        w->sink->part(w->of, TWICE_PART_OUT, &w->ended);
-        w->sink->store(w->of, &w->ended);
+        part(w, TWICE_PART_OUT, ended(w));
+        w->sink->store(w->of, ended(w));
         w->out = false;
     }
 }
 
 static void look(struct walk *w, const struct loop_cursor *c)
 {
-    w->sink->part(w->of, TWICE_PART_LOOK, c);
+    part(w, TWICE_PART_LOOK, c);
     if (c->last) {
-        w->sink->part(w->of, TWICE_PART_TOP, c);
+        part(w, TWICE_PART_TOP, c);
         push(w, TWICE_COPY_BIAS, c, 0);
     }
 }
 
 static void work(struct walk *w, const struct loop_cursor *c)
 {
-    w->sink->part(w->of, TWICE_PART_WORK, c);
+    part(w, TWICE_PART_WORK, c);
     results(w);
     if (c->last && !w->p->twice->ones) {
-        w->sink->part(w->of, TWICE_PART_SUM, c);
+        part(w, TWICE_PART_SUM, c);
     }
 }
 
 static void on_vector(struct walk *w, const struct twice_turn *t)
 {
     if (t->work && t->work_at->first && !w->p->twice->ones) {
-        w->sink->part(w->of, TWICE_PART_FILL_SUM, t->work_at);
+        part(w, TWICE_PART_FILL_SUM, t->work_at);
     }
     if (t->look && t->look_at->first) {
-        w->sink->part(w->of, TWICE_PART_FILL_TOP, t->look_at);
+        part(w, TWICE_PART_FILL_TOP, t->look_at);
     }
     if (look_first(t)) {
         look(w, t->look_at);
@@ -259,12 +201,12 @@ static void on_vector(struct walk *w, const struct twice_turn *t)
     }
 }
 
-static bool has_last(const struct walk *w)
+static bool has_last(struct walk *w)
 {
     bool last = false;
 
     for (unsigned i = 0; i < w->left; i++) {
-        last = last || w->value[i].last;
+        last = last || value(w, i)->last;
     }
     return last;
 }
@@ -288,6 +230,7 @@ static uint32_t whole_tiles(const struct walk *w, const struct loop_cursor *c,
     uint32_t n = c->steps - 1 + more, last = w->p->tiles - 1 - c->tile, i = 0;
 
     n = n < last ? n : last;
+    i = w->p->form.loop->condition ? 0 : n;
     while (i < n && c->which[c->tile + i]) {
         i++;
     }
@@ -306,7 +249,7 @@ static uint32_t alike(const struct walk *w, const struct twice_turns *t, uint32_
     next->work = look->done || look->item > work->item;
     if (work->done ||
         (next->look && next->work &&
-         (look->item != work->item + 1 || !same_batch(t) || look->tile != work->tile))) {
+         (look->item != work->item + 1 || !twice_same_keys(t) || look->tile != work->tile))) {
         return 0;
     }
     of_look = next->look ? whole_tiles(w, look, more) : n;
@@ -353,9 +296,9 @@ static void load_ahead(void *of)
 static void skip_turns(struct walk *w, const struct twice_turn *kind, uint32_t turns)
 {
     for (uint32_t i = turns < TWICE_LAG ? turns : TWICE_LAG; kind->work && i > 0; i--) {
-        memmove(w->value, w->value + 1, (TWICE_LAG - 1) * sizeof(*w->value));
-        w->value[TWICE_LAG - 1] = w->now.work;
-        skip(&w->value[TWICE_LAG - 1], turns - i + 1);
+        *value(w, TWICE_LAG) = w->now.work;
+        skip(value(w, TWICE_LAG), turns - i + 1);
+        w->oldest++;
     }
     skip_run(&w->now, kind, turns);
 }
@@ -372,18 +315,17 @@ static uint32_t loads_of(const struct walk *w, const struct twice_turns *ahead,
     return loads < turns ? loads : turns;
 }
 
-/* Second products go with turns that do the same: nothing ends in them, and but for the next
- * one nothing begins. */
-static bool goes_with(const struct walk *w, const struct twice_turn *now)
+/* Second products may go with turns that do the same: nothing ends in them, and but for the
+ * next one nothing begins. */
+static bool goes_on(struct walk *w)
 {
     bool begins = false;
 
     for (unsigned i = 1; i < w->left; i++) {
-        begins = begins || w->value[i].first;
+        begins = begins || value(w, i)->first;
     }
-    return !now->work ? w->left == 0
-                      : w->left == TWICE_LAG && w->loaded == 1 &&
-                            w->copied == TWICE_LAG - 1 && !begins && !has_last(w);
+    return w->left == 0 || (w->left == TWICE_LAG && w->loaded == 1 &&
+                            w->copied == TWICE_LAG - 1 && !begins && !has_last(w));
 }
 
 /* Turns without a beginning or an end, if what comes next is such. */
@@ -391,9 +333,13 @@ static void run(struct walk *w)
 {
     struct twice_turn now, then;
     struct twice_turns ahead;
-    uint32_t turns = alike(w, &w->now, 0, &now), loads;
+    uint32_t turns, loads;
 
-    if (turns == 0 || !goes_with(w, &now)) {
+    if (!goes_on(w)) {
+        return;
+    }
+    turns = alike(w, &w->now, 0, &now);
+    if (turns == 0 || now.work != (w->left != 0)) {
         return;
     }
     ahead = w->ahead;
@@ -405,7 +351,7 @@ static void run(struct walk *w)
                                             .loads = loads,
                                             .first = &now,
                                             .ahead = &then,
-                                            .value_first = w->left && w->value[0].first,
+                                            .value_first = w->left && value(w, 0)->first,
                                             .load = load_ahead,
                                             .walk = w});
     skip_turns(w, &now, turns);
@@ -416,7 +362,7 @@ static void leap(struct walk *w)
 {
     struct twice_turn now = {0}, then;
     uint32_t turns = alike(w, &w->now, 0, &now);
-    bool of_run = turns && goes_with(w, &now);
+    bool of_run = turns && goes_on(w) && now.work == (w->left != 0);
 
     if (now.look_at == NULL) { /* the next turn cannot begin one */
         now.look = now.work = false;
@@ -439,18 +385,18 @@ void twice_walk(const struct loop_plan *p, uint64_t begin, uint64_t end, bool gu
     struct twice_turn turn;
 
     w.now = w.ahead = twice_begin(p, begin, end, guess);
-    sink->part(of, TWICE_PART_ONCE, &w.now.work);
+    part(&w, TWICE_PART_ONCE, &w.now.work);
     if (p->twice->ones) {
-        sink->command(of, TWICE_ONES, 0, 0);
+        push(&w, TWICE_ONES, &w.now.work, 0);
     }
     if (p->form.k->dim[p->form.s].size % LOOP_LANES) {
-        sink->command(of, TWICE_CLEAR, 0, 0);
+        push(&w, TWICE_CLEAR, &w.now.work, 0);
     }
     for (unsigned i = 0; i + TWICE_LAG < p->room.ring; i++) {
         load_ahead(&w);
     }
     for (;;) {
-        if (sink->run) {
+        if (sink->core) {
             run(&w);
         } else {
             leap(&w);
@@ -462,7 +408,7 @@ void twice_walk(const struct loop_plan *p, uint64_t begin, uint64_t end, bool gu
         load_ahead(&w);
         on_vector(&w, &turn);
         if (turn.work) {
-            w.value[w.left++] = *turn.work_at;
+            *value(&w, w.left++) = *turn.work_at;
         }
         twice_next(&w.now, &turn);
     }
