@@ -34,7 +34,8 @@ bool group_gives(const struct group *group, const struct graph *g, const struct 
             return true;
         }
     }
-    for (const struct node *n = g->nodes; n; n = n->next) {
+    /* Who reads it stands behind its maker. */
+    for (const struct node *n = t->from ? t->from->next : g->nodes; n; n = n->next) {
         for (unsigned i = 0; !n->done && n->group != group && i < n->n_in; i++) {
             if (n->in[i] && is_of(n->in[i], t)) {
                 return true;
