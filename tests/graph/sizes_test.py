@@ -119,6 +119,25 @@ def names(work):
     return [done.stderr] if done.returncode else []
 
 
+def of_inputs(work):
+    """Sizes that nobody gave are those of the inputs; a name has one of them."""
+    path, wrong = f"{work}/m.onnx", []
+    model.write(path, [("Add", "a b", "y")], {"a": (np.float32, ("m", -1)),
+                                              "b": (np.float32, ("m", 1))}, "y")
+    for name, shape in (("a", (3, 5)), ("b", (3, 1)), ("c", (1, 1))):
+        np.save(f"{work}/{name}.npy", noise(*shape))
+    plans = []
+    for options in (["--size", "m=3", "--size", "a.1=5"],
+                    ["--in", f"{work}/a.npy", "--in", f"{work}/b.npy"]):
+        wrong += [run(GRAPH, "compile", path, f"{work}/plan", *options).stderr]
+        with open(f"{work}/plan", "rb") as f:
+            plans.append(f.read())
+    wrong = [line for line in wrong if line] + (["other plans"] if plans[0] != plans[1] else [])
+    return wrong + refused(work, f"{path}: {work}/c.npy: it is float32 [1, 1], input 'b' float32 "
+                           "[3, 1]", GRAPH, "compile", path, f"{work}/plan", "--in",
+                           f"{work}/a.npy", "--in", f"{work}/c.npy")
+
+
 def what_cannot_be(work):
     """A line each with the node and why; the plan is of the others, and none if there are none."""
     path, plan, told = f"{work}/m.onnx", f"{work}/plan", []
@@ -198,7 +217,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="sizes.", dir=f"{ROOT}/build/test") as work:
         for name, *case in MODELS:
             tap.check(f"sizes/{name}", several(work, *case))
-        for one in [what_is_no_size, names, what_cannot_be] + [names_of_two] * FULL:
+        for one in [what_is_no_size, names, of_inputs, what_cannot_be] + [names_of_two] * FULL:
             tap.check(f"sizes/{one.__name__}", one(work))
     return tap.done()
 

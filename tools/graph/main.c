@@ -141,6 +141,7 @@ static void take_input(const char *path)
         usage();
     }
     given[n_given++] = path;
+    sizes_inputs(given, n_given);
 }
 
 static void take_profile(const char *name)

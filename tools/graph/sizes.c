@@ -18,6 +18,14 @@ static struct sizes {
     bool heard; /* an input has it */
 } sizes[SIZES_MOST];
 static unsigned n_sizes, n_combinations = 1;
+static const char *const *paths; /* of inputs, in order */
+static unsigned n_paths;
+
+void sizes_inputs(const char *const *path, unsigned n)
+{
+    paths = path;
+    n_paths = n;
+}
 
 static bool is_of(const struct sizes *s, const char *name)
 {
@@ -35,8 +43,17 @@ int64_t graph_size(const struct graph *g, const struct tensor *t, unsigned d,
             return sizes[i].size[sizes[i].chosen];
         }
     }
-    graph_die(g, "dimension %u of input '%s' has no size: --size %s=N", d, t->name,
-              name[0] ? name : number);
+    name = graph_text("%s", name[0] ? name : number);
+    if (g->n_inputs < n_paths && n_sizes < SIZES_MOST) {
+        const struct tensor *in = graph_read_npy(paths[g->n_inputs]);
+        if (in->shape.n > d) { /* from here on it is a size as any */
+            sizes[n_sizes++] = (struct sizes){name, strlen(name), {in->shape.dim[d]}, 1, 0,
+                                              true};
+            free(in->value);
+            return in->shape.dim[d];
+        }
+    }
+    graph_die(g, "dimension %u of input '%s' has no size: --size %s=N", d, t->name, name);
 }
 
 void graph_sizes_heard(const struct graph *g)
