@@ -109,7 +109,8 @@ double fold_integers(enum tile_op op, double x, double y, enum type type)
 
 /* The one node, of those that are live, that needs v; 0: several do, or a result, or v has a
  * name. */
-static tile_value only_user(const struct tile_kernel *k, const uint8_t *live, tile_value v)
+static tile_value only_user(const struct tile_kernel *k, const uint8_t *live,
+                            tile_value v)
 {
     tile_value user = 0;
     unsigned users = 0;
@@ -146,4 +147,62 @@ unsigned fold_halved(const struct tile_kernel *k, const uint8_t *live, tile_valu
         }
     }
     return 0;
+}
+
+/* --- in half --- */
+
+bool fold_fits_f16(const struct tile_kernel *k, tile_value v)
+{
+    const struct tile_node *n = &k->node[v];
+
+    return (n->op == TILE_CAST && k->node[n->operand[0]].type == TYPE_F16) ||
+           (n->op == TILE_NUMBER && fold_round(n->number, TYPE_F16) == n->number);
+}
+
+/* Whether f16(v) is one command in F16 of values that are: of x + y and the like rounding to F32
+ * before changes nothing, since that has more than twice the digits; what chooses one of its
+ * operands, or changes a sign, is the same before and behind rounding. */
+static bool rounds_first(const struct tile_kernel *k, tile_value v)
+{
+    const struct tile_node *n = &k->node[v];
+
+    if (n->type != TYPE_F32 || fold_fits_f16(k, v)) {
+        return fold_fits_f16(k, v);
+    }
+    switch (n->op) {
+    case TILE_ADD:
+    case TILE_SUB:
+    case TILE_MUL:
+        return fold_fits_f16(k, n->operand[0]) && fold_fits_f16(k, n->operand[1]);
+    case TILE_MAX:
+    case TILE_MIN:
+        return rounds_first(k, n->operand[0]) && rounds_first(k, n->operand[1]);
+    case TILE_RELU:
+    case TILE_ABS:
+    case TILE_NEG:
+        return rounds_first(k, n->operand[0]);
+    default:
+        return false;
+    }
+}
+
+bool fold_is_half(const struct tile_kernel *k, tile_value v)
+{
+    const struct tile_node *n = &k->node[v];
+
+    return n->op == TILE_CAST && n->type == TYPE_F16 &&
+           !fold_fits_f16(k, n->operand[0]) && rounds_first(k, n->operand[0]);
+}
+
+void fold_mark_half(const struct tile_kernel *k, tile_value v, uint8_t *live)
+{
+    const struct tile_node *n = &k->node[v];
+
+    if (fold_fits_f16(k, v)) {
+        live[n->op == TILE_CAST ? n->operand[0] : v] = 1;
+        return;
+    }
+    for (unsigned i = 0; i < tile_op_info[n->op].operands; i++) {
+        fold_mark_half(k, n->operand[i], live);
+    }
 }

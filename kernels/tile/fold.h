@@ -17,5 +17,11 @@ double fold_integers(enum tile_op op, double x, double y, enum type type);
 /* x y, of a y that lacks a dimension of x, is wanted by gelu() alone: half of it is a command for
  * a few instead of one for all. The operand that y is + 1; 0: it is none such. */
 unsigned fold_halved(const struct tile_kernel *k, const uint8_t *live, tile_value v);
+/* Whether v is f16(x) of what is one command in F16, or several, of values that are: the same bits
+ * as in F32, rounded behind. A value that is one of F16, whatever its type. */
+bool fold_is_half(const struct tile_kernel *k, tile_value v);
+bool fold_fits_f16(const struct tile_kernel *k, tile_value v);
+/* Marks the values of F16 that such an x is computed of. */
+void fold_mark_half(const struct tile_kernel *k, tile_value v, uint8_t *live);
 
 #endif

@@ -180,8 +180,7 @@ static tile_value gelu(struct tile_kernel *k, enum tile_op op, tile_value x, boo
         u = with(k, TILE_MUL, map2(k, TILE_MUL, x, x), 0.044715);
         u = map2(k, TILE_MUL, with(k, TILE_ADD, u, 1), x);
     }
-    u = with(k, TILE_MUL, u,
-             twice ? 2 * rsqrt_2 : op == TILE_GELU ? rsqrt_2 : sqrt_2_pi);
+    u = with(k, TILE_MUL, u, twice ? 2 * rsqrt_2 : op == TILE_GELU ? rsqrt_2 : sqrt_2_pi);
     u = with(k, TILE_ADD, map1(k, op == TILE_GELU ? TILE_ERF : TILE_TANH, u), 1);
     return map2(k, TILE_MUL, u, twice ? x : with(k, TILE_MUL, x, 0.5));
 }
@@ -327,52 +326,33 @@ static tile_value lower(struct tile_kernel *k, const struct tile_node *n)
 
 /* --- in half --- */
 
-/* A value that is one of F16, whatever its type. */
-static bool fits_f16(const struct tile_kernel *k, tile_value v)
-{
-    const struct tile_node *n = &k->node[v];
-
-    return (n->op == TILE_CAST && k->node[n->operand[0]].type == TYPE_F16) ||
-           (n->op == TILE_NUMBER && fold_round(n->number, TYPE_F16) == n->number);
-}
-
-/* f16(x + y) of two F16 and the like: rounding to F32 before changes nothing, since that has
- * more than twice the digits, so one command in F16 gives the same bits. */
-static bool is_half(const struct tile_kernel *k, tile_value v)
-{
-    const struct tile_node *n = &k->node[v], *of = &k->node[n->operand[0]];
-
-    return n->op == TILE_CAST && n->type == TYPE_F16 && of->type == TYPE_F32 &&
-           (of->op == TILE_ADD || of->op == TILE_SUB || of->op == TILE_MUL ||
-            of->op == TILE_MAX || of->op == TILE_MIN) &&
-           fits_f16(k, of->operand[0]) && fits_f16(k, of->operand[1]);
-}
-
-/* Operand i of what is_half(). */
-static tile_value half_operand(const struct tile_kernel *k, tile_value v, unsigned i)
-{
-    tile_value of = k->node[k->node[v].operand[0]].operand[i];
-
-    return k->node[of].op == TILE_CAST ? k->node[of].operand[0] : of;
-}
-
+/* A value that fold_is_half() rounds, of what that marks, with k->arith F16. */
 static tile_value lower_half(struct tile_kernel *k, const struct tile_kernel *from,
                              tile_value v, const tile_value *to)
 {
-    enum tile_op op = (enum tile_op)from->node[from->node[v].operand[0]].op;
-    enum type arith = k->arith;
-    tile_value x[2];
+    const struct tile_node *n = &from->node[v];
+    tile_value x[2] = {0};
 
-    for (unsigned i = 0; i < 2; i++) {
-        tile_value of = half_operand(from, v, i);
-        x[i] = from->node[of].op == TILE_NUMBER
-                   ? number(k, from->node[of].number, TYPE_F16)
-                   : to[of];
+    if (fold_fits_f16(from, v)) {
+        return n->op == TILE_CAST ? to[n->operand[0]] : number(k, n->number, TYPE_F16);
     }
+    for (unsigned i = 0; i < tile_op_info[n->op].operands; i++) {
+        x[i] = lower_half(k, from, n->operand[i], to);
+    }
+    return tile_op_info[n->op].operands == 1 ? map1(k, (enum tile_op)n->op, x[0])
+                                             : map2(k, (enum tile_op)n->op, x[0], x[1]);
+}
+
+static tile_value half(struct tile_kernel *k, const struct tile_kernel *from,
+                       tile_value v, const tile_value *to)
+{
+    enum type arith = k->arith;
+    tile_value x;
+
     k->arith = TYPE_F16;
-    x[0] = map2(k, op, x[0], x[1]);
+    x = lower_half(k, from, from->node[v].operand[0], to);
     k->arith = arith;
-    return x[0];
+    return x;
 }
 
 /* --- the kernel --- */
@@ -394,9 +374,8 @@ static void mark(const struct tile_kernel *k, uint8_t *live)
     while (more) { /* a second time for what loops carry on */
         more = false;
         for (unsigned v = k->n_nodes; v != 0; v--) {
-            if (live[v] && is_half(k, (tile_value)v)) {
-                live[half_operand(k, (tile_value)v, 0)] = 1;
-                live[half_operand(k, (tile_value)v, 1)] = 1;
+            if (live[v] && fold_is_half(k, (tile_value)v)) {
+                fold_mark_half(k, k->node[v].operand[0], live);
                 continue;
             }
             for (unsigned i = 0; i < 3 && live[v]; i++) {
@@ -446,11 +425,11 @@ static void lower_all(struct tile_kernel *k, const struct tile_kernel *from,
         for (unsigned i = 0; i < 3; i++) {
             n.operand[i] = n.operand[i] < v ? to[n.operand[i]] : 0;
         }
-        unsigned half = fold_halved(from, live, (tile_value)v);
-        if (half) {
-            n.operand[half - 1] = with(k, TILE_MUL, n.operand[half - 1], 0.5);
+        unsigned halved = fold_halved(from, live, (tile_value)v);
+        if (halved) {
+            n.operand[halved - 1] = with(k, TILE_MUL, n.operand[halved - 1], 0.5);
         }
-        to[v] = is_half(from, (tile_value)v) ? lower_half(k, from, (tile_value)v, to)
+        to[v] = fold_is_half(from, (tile_value)v) ? half(k, from, (tile_value)v, to)
                 : n.op == TILE_GELU && fold_halved(from, live, from->node[v].operand[0])
                     ? gelu(k, TILE_GELU, n.operand[0], true)
                     : lower(k, &n);
