@@ -67,6 +67,13 @@ enum { OP_EXACT = 0, OP_BOUND = -1 };
 /* Fills a kernel's parameter struct and calls it. Returns 0 or an error as sched_run(). */
 typedef int op_run_fn(const struct op_call *call, struct sched_report *report);
 
+/* What a launch would run, as a step of one that others share: its blocks, all that there are on
+ * call->cores cores, call it; arg is one block of memory, for free(). */
+struct op_step {
+    void (*kernel)(void *arg);
+    void *arg;
+};
+
 struct work; /* kernels/cli/limit.h */
 
 /* A launch. The first of an operator's is all of it, like its run; those behind it, in
@@ -102,6 +109,8 @@ struct opdesc {
     enum type cube; /* that not every chip's Cube has, and this wants; or TYPE_NONE */
     const struct option *options; /* its own: OPTIONS(...) */
     op_run_fn *run;
+    /* What run() would launch; the same errors. NULL: it launches by itself. */
+    int (*step)(const struct op_call *call, struct op_step *to);
     /* Before the first run: workspaces. 0, or an error that has been told. NULL: none. */
     int (*prepare)(struct op_call *call);
     /* Elements first .. first + n - 1 of a result by definition; n is `row` or 1. */

@@ -281,43 +281,83 @@ void conv_block(const struct conv_plan *l, unsigned shares, struct conv_room *ro
 }
 
 /* What the blocks of a launch share. */
-struct run {
-    const struct conv_plan *plan;
-    struct conv_room *rooms;
+struct step {
+    struct conv p;
+    bool apart; /* depthwise */
+    struct depthwise_plan channels;
+    struct conv_plan plan;
 };
 
-static void kernel(void *arg)
-{
-    const struct run *run = arg;
+/* Of each block, kept for launches to come: no two run at one time. */
+static struct conv_room *rooms;
 
-    conv_block(run->plan, task_blocks(), &run->rooms[task_block()], NULL);
+static int make_rooms(unsigned cores)
+{
+    static unsigned have;
+
+    if (cores > have) {
+        free(rooms);
+        rooms = malloc(cores * sizeof(*rooms));
+        have = rooms ? cores : 0;
+    }
+    return rooms ? 0 : ERR_NOMEM;
+}
+
+/* Depthwise behind which the Vector goes on: diagonals are the weights of these blocks. */
+static int plan_step(struct step *s)
+{
+    struct conv blocks = s->p;
+    char why[CONV_TEXT];
+    int err = conv_check(&s->p, why);
+
+    if (!err && conv_is_depthwise(&s->p)) {
+        if (!conv_has_tail(&s->p)) {
+            s->apart = true;
+            return depthwise_plan(&s->p, &s->channels);
+        }
+        blocks.groups = s->p.c / DEPTHWISE_BLOCK;
+    }
+    err = err ? err : conv_make_plan(&blocks, &s->plan);
+    return err ? err : make_rooms(s->p.cores ? s->p.cores : chip_cores());
+}
+
+int conv_step(const struct conv *p, void **step)
+{
+    struct step *s = malloc(sizeof(*s));
+    int err;
+
+    if (!s) {
+        return ERR_NOMEM;
+    }
+    *s = (struct step){.p = *p};
+    err = plan_step(s);
+    if (err) {
+        free(s);
+        return err;
+    }
+    *step = s;
+    return 0;
+}
+
+void conv_step_block(void *step)
+{
+    const struct step *s = step;
+
+    if (s->apart) {
+        depthwise_block(&s->channels, task_blocks());
+    } else {
+        conv_block(&s->plan, task_blocks(), &rooms[task_block()], NULL);
+    }
 }
 
 int conv2d(const struct conv *p, struct sched_report *report)
 {
-    unsigned cores = p->cores ? p->cores : chip_cores();
-    struct conv_plan plan;
-    struct run run = {&plan, NULL};
-    struct launch l = {"conv2d", kernel, &run, .cores = p->cores};
-    struct conv blocks = *p; /* diagonals are the weights of these */
-    char why[CONV_TEXT];
-    int err = conv_check(p, why);
+    struct step s = {.p = *p};
+    int err = plan_step(&s);
 
     report->text[0] = 0;
-    if (!err && conv_is_depthwise(p)) {
-        struct depthwise_plan apart;
-        if (!conv_has_tail(p)) {
-            err = depthwise_plan(p, &apart);
-            return err ? err : depthwise(&apart, report);
-        }
-        blocks.groups = p->c / DEPTHWISE_BLOCK;
-    }
-    err = err ? err : conv_make_plan(&blocks, &plan);
-    if (err) {
-        return err;
-    }
-    run.rooms = malloc(cores * sizeof(*run.rooms));
-    err = run.rooms ? launch(&l, report) : ERR_NOMEM;
-    free(run.rooms);
-    return err;
+    return err ? err
+               : launch(&(struct launch){s.apart ? "depthwise" : "conv2d",
+                                         conv_step_block, &s, .cores = p->cores},
+                        report);
 }

@@ -49,15 +49,24 @@ static int act_prepare(struct op_call *c)
     return conv_op_prepare(c, &p);
 }
 
+static bool act_takes(const struct op_call *c, const struct conv *p)
+{
+    return p->in == TYPE_F16 && (!p->add || c->in[ADD].type == TYPE_F16);
+}
+
 static int act_run(const struct op_call *c, struct sched_report *report)
 {
     struct conv p = act_of(c);
 
     report->text[0] = 0;
-    if (p.in != TYPE_F16 || (p.add && c->in[ADD].type != TYPE_F16)) {
-        return ERR_TYPE;
-    }
-    return conv_op_run(c, &p, report);
+    return act_takes(c, &p) ? conv_op_run(c, &p, report) : ERR_TYPE;
+}
+
+static int act_step(const struct op_call *c, struct op_step *to)
+{
+    struct conv p = act_of(c);
+
+    return act_takes(c, &p) ? conv_op_step(c, &p, to) : ERR_TYPE;
 }
 
 static double activation(const struct conv *p, double x)
@@ -144,8 +153,8 @@ static void act_work(const struct op_call *c, struct work *w)
 OPERATOR(conv2d_act, .summary = "y = act(convolution of x + bias + add), channels last",
          .io = "x[n,h,w,c] weight[o,kh,kw,i] bias?[o] add?[n,oh,ow,o] -> y[n,oh,ow,o]",
          .shape = act_shape, .types = "f16 f16 f32 f16 -> f16; f16 f16 f32 f16 -> f32",
-         .prepare = act_prepare, .run = act_run, .ref = act_ref, .tolerance = OP_BOUND,
-         .check = 64, .work = act_work,
+         .prepare = act_prepare, .run = act_run, .step = act_step, .ref = act_ref,
+         .tolerance = OP_BOUND, .check = 64, .work = act_work,
          .options = OPTIONS(
              CONV_WINDOW,
              CHOICE(struct conv_own, activation,

@@ -107,12 +107,12 @@ int conv_op_prepare(struct op_call *c, const struct conv *p)
     return conv_op_packed(c, err, &report);
 }
 
-int conv_op_run(const struct op_call *c, struct conv *p, struct sched_report *report)
+/* Checks what nobody has checked yet, and gives it the packed weights. */
+static int complete(const struct op_call *c, struct conv *p)
 {
     char why[CONV_TEXT];
     int err = conv_check(p, why);
 
-    report->text[0] = 0;
     if (err) {
         return err;
     }
@@ -121,7 +121,23 @@ int conv_op_run(const struct op_call *c, struct conv *p, struct sched_report *re
         return ERR_ARG;
     }
     p->weight = c->work[0];
-    return conv2d(p, report);
+    return 0;
+}
+
+int conv_op_run(const struct op_call *c, struct conv *p, struct sched_report *report)
+{
+    int err = complete(c, p);
+
+    report->text[0] = 0;
+    return err ? err : conv2d(p, report);
+}
+
+int conv_op_step(const struct op_call *c, struct conv *p, struct op_step *to)
+{
+    int err = complete(c, p);
+
+    to->kernel = conv_step_block;
+    return err ? err : conv_step(p, &to->arg);
 }
 
 /* Depthwise each block of channels is a product with a diagonal for each tap, for which each
@@ -170,6 +186,13 @@ static int run(const struct op_call *c, struct sched_report *report)
     return conv_op_run(c, &p, report);
 }
 
+static int step(const struct op_call *c, struct op_step *to)
+{
+    struct conv p = conv_of(c);
+
+    return conv_op_step(c, &p, to);
+}
+
 static void ref(const struct op_call *c, unsigned out, uint64_t first, uint64_t n,
                 struct op_want *want)
 {
@@ -194,7 +217,7 @@ OPERATOR(
     .io = "x[n,h,w,c] weight[o,kh,kw,i] bias?[o] -> y[n,oh,ow,o]", .shape = shape,
     .types = "f16 f16 f32 -> f16; f16 f16 f32 -> f32; s8 s8 s32 -> s32; "
              "s8 s8 s32 -> s8; s8 s8 s32 -> f16",
-    .prepare = prepare, .run = run, .ref = ref, .check = 64, .work = work,
+    .prepare = prepare, .run = run, .step = step, .ref = ref, .check = 64, .work = work,
     .options = OPTIONS(CONV_WINDOW, CONV_SCALE,
                        CHOICE(struct conv_own, activation, "none|relu|leaky",
                               "behind the bias"),

@@ -48,6 +48,7 @@ int conv_op_prepare(struct op_call *c, const struct conv *p);
 bool conv_op_room(struct op_call *c, const struct conv *p, uint64_t bytes);
 int conv_op_packed(const struct op_call *c, int err, const struct sched_report *report);
 int conv_op_run(const struct op_call *c, struct conv *p, struct sched_report *report);
+int conv_op_step(const struct op_call *c, struct conv *p, struct op_step *to);
 /* All but what the Vector does. */
 void conv_op_work(const struct op_call *c, const struct conv *p, struct work *w);
 /* Of S8 with a scale of each output channel, operand 3, by the fixpipe's words or exact: what

@@ -485,16 +485,3 @@ void depthwise_block(const struct depthwise_plan *l, unsigned shares)
     task_wait(CONV_L0_FREE, CONV_L0_SLOTS);
     task_wait(CONV_C_FREE, DEPTHWISE_C_SLOTS);
 }
-
-static void kernel(void *arg)
-{
-    depthwise_block(arg, task_blocks());
-}
-
-int depthwise(const struct depthwise_plan *plan, struct sched_report *report)
-{
-    struct launch l = {"depthwise", kernel, (void *)(uintptr_t)plan,
-                       .cores = plan->p->cores};
-
-    return launch(&l, report);
-}

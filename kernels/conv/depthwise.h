@@ -31,7 +31,6 @@ struct depthwise_plan {
 uint32_t depthwise_diagonals(const struct conv *p);
 /* 0, or ERR_LOCAL: no tile holds the filter. */
 MUST_CHECK int depthwise_plan(const struct conv *p, struct depthwise_plan *plan);
-MUST_CHECK int depthwise(const struct depthwise_plan *plan, struct sched_report *report);
 
 /* Weights (c, kh, kw) as diagonals. */
 MUST_CHECK int depthwise_pack(const struct conv *p, const void *weight, void *packed,

@@ -15,7 +15,8 @@ enum { WORDS = 32 };
 struct called {
     struct line line;
     struct op_call call;
-    char *words; /* that its options are in */
+    char *words;         /* that its options are in */
+    struct op_step step; /* of a launch that others share */
 };
 
 /* A tensor of the plan as operators have theirs. */
@@ -71,9 +72,7 @@ static const char *tensors(const struct graph_run *run, const struct plan_step *
             return "the operator's result has another size";
         }
     }
-    return err         ? ""
-           : rows == 0 ? "the operator does not take these types"
-                       : NULL;
+    return err ? "" : rows == 0 ? "the operator does not take these types" : NULL;
 }
 
 static void free_call(void *arg)
@@ -83,6 +82,7 @@ static void free_call(void *arg)
     for (unsigned i = 0; i < OP_WORK; i++) {
         free(c->call.work[i]);
     }
+    free(c->step.arg);
     free(c->words);
     free(c);
 }
@@ -94,10 +94,18 @@ static int run_call(void *arg, struct sched_report *report)
     return c->line.op->run(&c->call, report);
 }
 
+static void step_call(void *arg)
+{
+    const struct called *c = arg;
+
+    c->step.kernel(c->step.arg);
+}
+
 /* Operands are there, its workspaces are filled. */
-static enum run_status ready(const struct graph_run *run, const struct plan_step *s,
+static enum run_status ready(const struct graph_run *run, struct graph_job *job,
                              struct called *c)
 {
+    const struct plan_step *s = job->step;
     const char *why = c->line.n_words ? "a file is no operand of a plan"
                                       : tensors(run, s, &c->line, &c->call);
 
@@ -105,7 +113,13 @@ static enum run_status ready(const struct graph_run *run, const struct plan_step
         return why[0] ? graph_refuse(run, s, why) : RUN_INPUT;
     }
     c->call.cores = run->cores;
-    return c->line.op->prepare && c->line.op->prepare(&c->call) != 0 ? RUN_INPUT : RUN_OK;
+    if (c->line.op->prepare && c->line.op->prepare(&c->call) != 0) {
+        return RUN_INPUT;
+    }
+    if (c->line.op->step && c->line.op->step(&c->call, &c->step) == 0) {
+        job->kernel = step_call; /* else it tells what is wrong when it runs */
+    }
+    return RUN_OK;
 }
 
 enum run_status graph_operator(struct graph_run *run, struct graph_job *job)
@@ -138,6 +152,6 @@ enum run_status graph_operator(struct graph_run *run, struct graph_job *job)
         argv[argc++] = w;
     }
     argv[argc] = NULL;
-    return line_parse(op, argc, argv, &c->line, &c->call) == 0 ? ready(run, s, c)
+    return line_parse(op, argc, argv, &c->line, &c->call) == 0 ? ready(run, job, c)
                                                                : RUN_INPUT;
 }

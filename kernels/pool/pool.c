@@ -8,6 +8,7 @@
 #include "kernels/pool/pool.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "hal/mte.h"
@@ -419,9 +420,9 @@ static void fill(const struct room *r)
     task_drain();
 }
 
-static void kernel(void *arg)
+void pool_step_block(void *step)
 {
-    const struct plan *l = arg;
+    const struct plan *l = step;
     struct tpipe *pipe = tpipe_open();
     uint32_t times = l->sum_blocks / l->blocks;
     struct room r = {
@@ -454,7 +455,6 @@ static void kernel(void *arg)
 int pool(const struct pool *p, struct sched_report *report)
 {
     struct plan plan;
-    struct launch l = {"pool", kernel, &plan, .cores = p->cores};
     char why[POOL_TEXT];
     int err = pool_check(p, why);
 
@@ -463,5 +463,28 @@ int pool(const struct pool *p, struct sched_report *report)
         return err;
     }
     plan = make_plan(p);
-    return launch(&l, report);
+    return launch(&(struct launch){"pool", pool_step_block, &plan, .cores = p->cores},
+                  report);
+}
+
+int pool_step(const struct pool *p, void **step)
+{
+    struct {
+        struct plan plan;
+        struct pool p;
+    } * s;
+    char why[POOL_TEXT];
+    int err = pool_check(p, why);
+
+    if (err) {
+        return err;
+    }
+    s = malloc(sizeof(*s));
+    if (!s) {
+        return ERR_NOMEM;
+    }
+    s->p = *p;
+    s->plan = make_plan(&s->p);
+    *step = s;
+    return 0;
 }

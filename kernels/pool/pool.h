@@ -40,5 +40,9 @@ uint32_t pool_ow(const struct pool *p);
 /* Whether there is such a pooling; `why` says what is wrong. */
 MUST_CHECK int pool_check(const struct pool *p, char why[POOL_TEXT]);
 MUST_CHECK int pool(const struct pool *p, struct sched_report *report);
+/* What pool() launches, for steps of a launch that others share: its blocks, on p->cores cores,
+ * call pool_step_block(*step); then free(*step). Errors as pool(), ERR_NOMEM. */
+MUST_CHECK int pool_step(const struct pool *p, void **step);
+void pool_step_block(void *step);
 
 #endif

@@ -63,21 +63,37 @@ static int shape_of(const struct op_call *c, bool mean, struct tensor *out)
     return 0;
 }
 
+/* What nobody has checked yet. */
+static int check(const struct op_call *c, const struct pool *p)
+{
+    char why[POOL_TEXT];
+    int err = pool_check(p, why);
+
+    if (!err && c->out[0].type != p->type) {
+        err = ERR_TYPE;
+    }
+    if (!err && (c->out[0].shape[1] != pool_oh(p) || c->out[0].shape[2] != pool_ow(p))) {
+        err = ERR_ARG;
+    }
+    return err;
+}
+
 static int run(const struct op_call *c, bool mean, struct sched_report *report)
 {
     struct pool p = parameters(c, mean);
-    char why[POOL_TEXT];
-    int err = pool_check(&p, why);
+    int err = check(c, &p);
 
     report->text[0] = 0;
-    if (!err && c->out[0].type != p.type) {
-        err = ERR_TYPE;
-    }
-    if (!err &&
-        (c->out[0].shape[1] != pool_oh(&p) || c->out[0].shape[2] != pool_ow(&p))) {
-        err = ERR_ARG;
-    }
     return err ? err : pool(&p, report);
+}
+
+static int step(const struct op_call *c, bool mean, struct op_step *to)
+{
+    struct pool p = parameters(c, mean);
+    int err = check(c, &p);
+
+    to->kernel = pool_step_block;
+    return err ? err : pool_step(&p, &to->arg);
 }
 
 /* Each element of x, of y and of the rows between them once, by the Vector. */
@@ -138,6 +154,11 @@ static int max_run(const struct op_call *c, struct sched_report *report)
     return run(c, false, report);
 }
 
+static int max_step(const struct op_call *c, struct op_step *to)
+{
+    return step(c, false, to);
+}
+
 static void max_work(const struct op_call *c, struct work *w)
 {
     work(c, false, w);
@@ -162,6 +183,11 @@ static int mean_shape(const struct op_call *c, unsigned number, struct tensor *o
 static int mean_run(const struct op_call *c, struct sched_report *report)
 {
     return run(c, true, report);
+}
+
+static int mean_step(const struct op_call *c, struct op_step *to)
+{
+    return step(c, true, to);
 }
 
 static void mean_work(const struct op_call *c, struct work *w)
@@ -205,8 +231,8 @@ OPERATOR(
     max_pool, .summary = "the largest in each window, channels last",
     .io = "x[n,h,w,c] -> y[n,oh,ow,c]", .shape = max_shape,
     .types = "f16 -> f16; f32 -> f32; s32 -> s32; s16 -> s16", .run = max_run,
-    .ref = max_ref, .check = 1024, .work = max_work, .options = OPTIONS(POOL_OPTIONS),
-    .numpy = "pooled(x, options, largest)",
+    .step = max_step, .ref = max_ref, .check = 1024, .work = max_work,
+    .options = OPTIONS(POOL_OPTIONS), .numpy = "pooled(x, options, largest)",
     .cases = CASES("--n 1 --h 1 --w 1 --c 1 --kernel 1",
                    "--n 1 --h 7 --w 9 --c 3 --kernel 3 --stride 2 --pad 1 --type f32",
                    "--n 2 --h 4 --w 30 --c 20 --kernel 1 --stride 3 --type s16",
@@ -217,8 +243,8 @@ OPERATOR(
 OPERATOR(
     avg_pool, .summary = "the mean of each window, channels last",
     .io = "x[n,h,w,c] -> y[n,oh,ow,c]", .shape = mean_shape,
-    .types = "f16 -> f16; f32 -> f32", .run = mean_run, .ref = mean_ref,
-    .tolerance = OP_BOUND, .check = 1024, .work = mean_work,
+    .types = "f16 -> f16; f32 -> f32", .run = mean_run, .step = mean_step,
+    .ref = mean_ref, .tolerance = OP_BOUND, .check = 1024, .work = mean_work,
     .options = OPTIONS(POOL_OPTIONS,
                        FLAG(struct own, include_pad, "pads count as zeros")),
     .numpy = "y = pooled(x, options, np.mean)\n"

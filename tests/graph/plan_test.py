@@ -87,14 +87,17 @@ def operator_refused():
 
 @test
 def one_launch():
-    """Steps share a launch, but for operators of the firmware; the same bits in fewer cycles."""
+    """Steps share a launch, but for operators that launch; the same bits in fewer cycles."""
     wrong = []
     x, w = noise(1, 6, 10, 10, of=np.float16), noise(6, 6, 3, 3, of=np.float16)
     turned = [("Transpose", "x", "t", {"perm": [0, 1, 3, 2]}), ("Conv", "t w", "y", {})]
     for nodes, inputs, constants, launches in (
             ([("Transpose", "x", "u", {"perm": [1, 0]}), ("Softmax", "u", "s", {"axis": 1}),
               ("Transpose", "s", "y", {"perm": [1, 0]})], {"x": noise(40, 50)}, {}, 1),
-            (turned, {"x": x}, {"w": w}, 3)):
+            (turned, {"x": x}, {"w": w}, 1),
+            ([("Transpose", "z", "t", {"perm": [1, 0]}), ("Softmax", "t", "u", {"axis": 1}),
+              ("TopK", "u k", "v i"), ("Neg", "v", "y")], {"z": noise(90, 4)},
+             {"k": np.array([7])}, 3)):
         m = Model(nodes, inputs, "y", constants)
         one, said = m.run(cores=2)
         many, apart = m.run("--launches", cores=2)
