@@ -2,7 +2,8 @@
  *
  * Resize, and Upsample before it: along each axis every element is a sum of elements of the
  * operand with weights that are known before a run, so it is a product with a matrix of them,
- * which is nearly empty; axes that stay as they are cost nothing.
+ * which is nearly empty; axes that stay as they are cost nothing, and those of which each element
+ * is there several times are copied, where what lies behind them is long enough for that.
  */
 #include <math.h>
 #include <stdio.h>
@@ -297,6 +298,40 @@ static void resize_axis(struct emit *e, struct node *n, const struct resize *r,
     program_out(&p, tensor_view(to, &t), of_to, x, false);
 }
 
+/* How often each element is there, one behind the other; 0: that is not all. */
+static int64_t times(const struct node *n, const struct resize *r, unsigned d)
+{
+    int64_t size = n->in[0]->shape.dim[d], to = n->out[0]->shape.dim[d];
+    int64_t by = size ? to / size : 0;
+    bool same = by > 0 && by * size == to && strcmp(r->mode, "nearest") == 0 &&
+                strcmp(r->coordinates, "tf_crop_and_resize") != 0;
+
+    for (int64_t i = 0; i < to && same; i++) {
+        int64_t at = nearest(r, place(r, d, i, size));
+        same = (at < 0 ? 0 : at >= size ? size - 1 : at) == i / by;
+    }
+    return same ? by : 0;
+}
+
+/* The same axis by copies; false: that would be one of few bytes for each element. */
+static bool repeat_axis(struct emit *e, struct node *n, const struct resize *r,
+                        unsigned d, struct tensor *from, struct tensor *to)
+{
+    int64_t by = times(n, r, d), outer, inner, size = from->shape.dim[d];
+    struct copy c;
+
+    shape_around(&from->shape, d, &outer, &inner);
+    if (by == 0 || inner * (int64_t)elem_bytes(elem_machine(from->type)) < PART_BYTES) {
+        return false;
+    }
+    copy_begin(&c, e, n, to);
+    copy_dim(&c, outer * size, inner, by * inner);
+    copy_dim(&c, by, 0, inner);
+    copy_dim(&c, inner, 1, 1);
+    copy_add(&c, from, 0, 0);
+    return true;
+}
+
 static void resize_emit(struct emit *e, struct node *n)
 {
     struct resize r = options(e->g, n);
@@ -322,7 +357,9 @@ static void resize_emit(struct emit *e, struct node *n)
             to->id = 0;
             to->shape.dim[d] = n->out[0]->shape.dim[d];
         }
-        resize_axis(e, n, &r, d, from, to);
+        if (!repeat_axis(e, n, &r, d, from, to)) {
+            resize_axis(e, n, &r, d, from, to);
+        }
         from = to;
         left -= left > 0;
     }
