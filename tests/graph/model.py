@@ -94,13 +94,15 @@ def value_info(name, kind, shape):
                                            field(2, dims)))
 
 
-def write(path, nodes, inputs, outputs, constants=None, opset=13):
+def write(path, nodes, inputs, outputs, constants=None, opset=13, results=None):
+    """results: the type of what is given, if it is told."""
     graph = b"".join(field(1, node(n[0], n[1], n[2], n[3] if len(n) > 3 else {}, i))
                      for i, n in enumerate(nodes))
     graph += field(2, "test")
     graph += b"".join(field(5, tensor(name, a)) for name, a in (constants or {}).items())
     graph += b"".join(field(11, value_info(name, *of)) for name, of in inputs.items())
-    graph += b"".join(field(12, field(1, name)) for name in outputs.split(" "))
+    graph += b"".join(field(12, value_info(name, results, ()) if results else field(1, name))
+                      for name in outputs.split(" "))
     with open(path, "wb") as f:
         f.write(field(1, 8) + field(7, graph) + field(8, field(2, opset)))
 
@@ -123,14 +125,14 @@ class Model:
     """What becomes of nodes."""
 
     def __init__(self, nodes, inputs, outputs, constants=None, opset=13, options=(),
-                 wide="float32", profile=""):
+                 wide="float32", profile="", results=None):
         self.folder = tempfile.TemporaryDirectory(prefix="plan.", dir=f"{ROOT}/build/test")
         self.work = self.folder.name
         self.inputs, self.outputs, self.profile = inputs, outputs.split(" "), profile
         options = [*options, "--profile", profile] if profile else options
         write(f"{self.work}/m.onnx", nodes,
                     {name: (wide if a.dtype == np.float32 else a.dtype, a.shape)
-                     for name, a in inputs.items()}, outputs, constants, opset)
+                     for name, a in inputs.items()}, outputs, constants, opset, results)
         done = self.call(GRAPH, "compile", f"{self.work}/m.onnx", f"{self.work}/plan",
                          "--explain", f"{self.work}/explain.txt",
                          "--json", f"{self.work}/explain.json", *options)

@@ -93,10 +93,6 @@ static void conv_emit(struct emit *e, struct node *n)
     struct window w = conv_window(e->g, n);
     int64_t groups = groups_of(e->g, n, w.c);
 
-    if (conv2d_takes(n, &w)) {
-        conv2d_emit(e, n, &w, groups);
-        return;
-    }
     if (groups == w.c && n->in[1]->shape.dim[0] == w.c && n->in[1]->value &&
         taps_take(&w)) {
         taps_conv(e, n, &w);

@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * Convolutions by the operator of the firmware, kernels/conv: it reads each element of x once,
- * where columns in memory hold it as often as there are elements of a window. It has channels
- * last, so x is turned before and y behind it, weights before a run.
+ * Windows by operators of the firmware, kernels/conv and kernels/pool: they read each element of
+ * x once, where columns in memory hold it as often as there are elements of a window. They have
+ * channels last: layout.c gives them what they read so, weights are turned before a run. What
+ * becomes of the sums of a convolution before anybody else reads them, it does itself.
  */
 #include "tools/graph/window.h"
 
 #include <string.h>
 
+#include "tools/graph/conv_price.h"
+#include "tools/graph/pass.h"
+
 /* What kernels/conv takes: LOAD3D's strides, dilations and pads. */
 enum { STRIDE_MAX = 63, DILATION_MAX = 255, PAD_MAX = 255 };
 
-bool conv2d_takes(const struct node *n, const struct window *w)
+/* What an operator takes besides on cores that stay, about (fitted to ResNet-50's): its tasks and
+ * queues, and all wait for the last one. */
+enum { STEP = 6300 };
+
+/* What is common to windows of both. */
+static bool fits(const struct window *w)
 {
-    const struct tensor *bias = node_maybe(n, 2);
-    bool good = n->in[0]->type == ELEM_F16 && n->in[1]->value && w->rank == 2 &&
-                window_elements(w) > 1 && (!bias || bias->value);
+    bool good = w->rank == 2;
 
     for (unsigned d = 0; good && d < w->rank; d++) {
         int64_t pads = w->before[d] > w->behind[d] ? w->before[d] : w->behind[d];
@@ -25,46 +32,76 @@ bool conv2d_takes(const struct node *n, const struct window *w)
     return good;
 }
 
-/* (a, b, ..) as (a, .., b). */
-static struct shape last(const struct shape *s)
+/* As the firmware has it, but for what it does to sums. */
+static struct conv conv_of(const struct node *n, const struct window *w)
 {
-    struct shape to = *s;
+    const struct shape *weight = &n->in[1]->shape;
 
-    memmove(to.dim + 1, to.dim + 2, (s->n - 2) * sizeof(to.dim[0]));
-    to.dim[s->n - 1] = s->dim[1];
-    return to;
+    return (struct conv){.x = n,
+                         .weight = n,
+                         .bias = node_maybe(n, 2) ? n : NULL,
+                         .y = (void *)(uintptr_t)n,
+                         .n = (uint32_t)w->n,
+                         .h = (uint32_t)w->size[0],
+                         .w = (uint32_t)w->size[1],
+                         .c = (uint32_t)w->c,
+                         .o = (uint32_t)weight->dim[0],
+                         .kh = (uint32_t)w->kernel[0],
+                         .kw = (uint32_t)w->kernel[1],
+                         .stride_h = (uint32_t)w->stride[0],
+                         .stride_w = (uint32_t)w->stride[1],
+                         .dilation_h = (uint32_t)w->dilation[0],
+                         .dilation_w = (uint32_t)w->dilation[1],
+                         .groups = (uint32_t)node_int(n, "group", 1),
+                         .pad_top = (int32_t)w->before[0],
+                         .pad_left = (int32_t)w->before[1],
+                         .pad_bottom = (int32_t)w->behind[0],
+                         .pad_right = (int32_t)w->behind[1],
+                         .in = TYPE_F16,
+                         .out = TYPE_F16,
+                         .cores = 1};
 }
 
-/* Brings one of them to the other, in a step: dimension 1 of `plain` is the last of `turned`. */
-static void turn(struct emit *e, struct node *n, struct tensor *plain,
-                 struct tensor *turned, bool back)
+bool conv2d_takes(const struct node *n, const struct window *w)
 {
-    const struct shape *s = &plain->shape;
-    int64_t outer, inner;
-    struct copy c;
+    const struct tensor *bias = node_maybe(n, 2);
+    bool good = n->in[0]->type == ELEM_F16 && n->in[1]->value && (!bias || bias->value) &&
+                fits(w);
+    struct conv p;
 
-    shape_around(s, 1, &outer, &inner);
-    copy_begin(&c, e, n, back ? plain : turned);
-    copy_dim(&c, outer, s->dim[1] * inner, s->dim[1] * inner);
-    if (back) {
-        copy_dim(&c, s->dim[1], 1, inner);
-        copy_dim(&c, inner, s->dim[1], 1);
-    } else {
-        copy_dim(&c, inner, 1, s->dim[1]);
-        copy_dim(&c, s->dim[1], inner, 1);
+    if (!good) {
+        return false;
     }
-    copy_add(&c, back ? turned : plain, 0, 0);
+    p = conv_of(n, w);
+    return conv_price_takes(&p);
 }
+
+bool max_pool_takes(const struct node *n, const struct window *w)
+{
+    return n->in[0]->type == ELEM_F16 && (n->n_out < 2 || !n->out[1]) && fits(w) &&
+           w->dilation[0] == w->dilation[1];
+}
+
+/* Of a node whose operand has channels last; kernel as window_of() has it. */
+static struct window window_last(const struct graph *g, const struct node *n,
+                                 const int64_t *kernel)
+{
+    const struct shape *s = &n->in[0]->shape;
+    struct shape plain = {4, {s->dim[0], s->dim[3], s->dim[1], s->dim[2]}};
+
+    return window_of(g, n, &plain, kernel);
+}
+
+/* --- convolutions --- */
 
 /* Weights (o, i, kh, kw) as (o, kh, kw, i), known. */
 static struct tensor *turned_weights(const struct node *n, const struct tensor *w)
 {
-    struct shape s = last(&w->shape);
+    int64_t channels = w->shape.dim[1], inner = w->shape.dim[2] * w->shape.dim[3];
+    struct shape s = {4, {w->shape.dim[0], w->shape.dim[2], w->shape.dim[3], channels}};
     struct tensor *t = copy_tensor(n, "weights", w->type, &s);
-    int64_t outer, inner, channels = w->shape.dim[1];
     double *to = tensor_values(t);
 
-    shape_around(&w->shape, 1, &outer, &inner);
     for (int64_t i = 0; i < tensor_count(w); i++) {
         int64_t o = i / (channels * inner), c = i / inner % channels, k = i % inner;
         to[(o * inner + k) * channels + c] = w->value[i];
@@ -72,32 +109,160 @@ static struct tensor *turned_weights(const struct node *n, const struct tensor *
     return t;
 }
 
-void conv2d_emit(struct emit *e, struct node *n, const struct window *w, int64_t groups)
+static void emit_conv2d(struct emit *e, struct node *n)
 {
-    struct tensor *x = n->in[0], *y = n->out[0], *bias = node_maybe(n, 2), *x_last,
-                  *y_last;
-    struct shape of_x = last(&x->shape), of_y = last(&y->shape);
+    struct window w = window_last(e->g, n, n->in[1]->shape.dim + 2);
+    const struct attr *act = node_attr(n, "act");
+    const struct tensor *bias = node_maybe(n, 2);
+    double limit = node_float(n, "limit", 0);
+    struct conv p = conv_of(n, &w);
+    const char *text = graph_text(
+        "--stride %lld --stride-w %lld --dilation %lld --dilation-w %lld --groups %lld "
+        "--pad %lld --pad-left %lld --pad-bottom %lld --pad-right %lld",
+        (long long)w.stride[0], (long long)w.stride[1], (long long)w.dilation[0],
+        (long long)w.dilation[1], (long long)node_int(n, "group", 1),
+        (long long)w.before[0], (long long)w.before[1], (long long)w.behind[0],
+        (long long)w.behind[1]);
     struct group *s;
 
-    x_last = copy_tensor(n, "x", x->type, &of_x);
-    y_last = copy_tensor(n, "y", y->type, &of_y);
-    turn(e, n, x, x_last, false);
-    s = operator_begin(
-        e, n, "conv2d",
-        graph_text("--stride %lld --stride-w %lld --dilation %lld --dilation-w %lld "
-                   "--groups %lld --pad %lld --pad-left %lld --pad-bottom %lld "
-                   "--pad-right %lld",
-                   (long long)w->stride[0], (long long)w->stride[1],
-                   (long long)w->dilation[0], (long long)w->dilation[1],
-                   (long long)groups, (long long)w->before[0], (long long)w->before[1],
-                   (long long)w->behind[0], (long long)w->behind[1]));
-    operator_in(e, s, x_last);
+    if (act) {
+        text = graph_text("%s --activation %s --slope %.9g", text, act->s,
+                          node_float(n, "slope", 0));
+    }
+    if (limit > 0) {
+        text = graph_text("%s --limit %.9g", text, limit);
+    }
+    s = operator_begin(e, n, "conv2d", text);
+    s->cycles = STEP + conv_price(&p);
+    s->least = conv_least(&p);
+    operator_in(e, s, n->in[0]);
     operator_in(e, s, turned_weights(n, n->in[1]));
     if (bias) { /* its sums begin with it */
         struct tensor *first = copy_tensor(n, "bias", ELEM_F32, &bias->shape);
         first->value = bias->value;
         operator_in(e, s, first);
     }
-    operator_out(s, y_last);
-    turn(e, n, y, y_last, true);
+    operator_out(s, n->out[0]);
+}
+
+const struct rule rule_conv2d = {.op = "conv2d", .emit = emit_conv2d, .alone = true};
+
+/* --- pools --- */
+
+static void emit_max_pool(struct emit *e, struct node *n)
+{
+    struct window w = window_last(e->g, n, NULL);
+    struct group *s;
+
+    for (unsigned d = 0; d < 2; d++) { /* as far as the last window goes: ceil_mode */
+        int64_t end =
+            (w.out[d] - 1) * w.stride[d] + (w.kernel[d] - 1) * w.dilation[d] + 1;
+        int64_t behind = end - w.size[d] - w.before[d];
+        w.behind[d] = behind > w.behind[d] ? behind : w.behind[d];
+    }
+    s = operator_begin(
+        e, n, "max_pool",
+        graph_text("--kernel %lld --kernel-w %lld --stride %lld --stride-w %lld "
+                   "--dilation %lld --pad %lld --pad-left %lld --pad-bottom %lld "
+                   "--pad-right %lld",
+                   (long long)w.kernel[0], (long long)w.kernel[1], (long long)w.stride[0],
+                   (long long)w.stride[1], (long long)w.dilation[0],
+                   (long long)w.before[0], (long long)w.before[1], (long long)w.behind[0],
+                   (long long)w.behind[1]));
+    operator_in(e, s, n->in[0]);
+    operator_out(s, n->out[0]);
+}
+
+const struct rule rule_max_pool = {
+    .op = "max_pool", .emit = emit_max_pool, .alone = true};
+
+/* --- what a convolution does to its sums --- */
+
+/* An end of Clip's range, an operand or an attribute; false: it is not known, or not there. */
+static bool bound(const struct node *n, unsigned i, const char *attr, double *to)
+{
+    const struct tensor *t = node_maybe(n, i);
+    const struct attr *a = n->n_in == 1 ? node_attr(n, attr) : NULL;
+
+    *to = a ? a->f : t && t->value && tensor_count(t) == 1 ? t->value[0] : 0;
+    return a || (t && t->value && tensor_count(t) == 1);
+}
+
+/* Node `to` computes what the convolution and it have computed. */
+static void take_over(struct node *conv, struct node *to)
+{
+    const char *names = graph_text("%s+%s", conv->name, to->name);
+
+    to->op = conv->op;
+    to->name = names;
+    to->rule = conv->rule;
+    memcpy(to->in, conv->in, sizeof(to->in));
+    to->n_in = conv->n_in;
+    to->attr = conv->attr;
+    to->n_attrs = conv->n_attrs;
+    conv->done = true;
+}
+
+/* The activation that a node is, of those that the fixpipe has; NULL: it is none. */
+static const char *activation(const struct node *n, double *slope, double *limit)
+{
+    double least;
+
+    *limit = *slope = 0;
+    if (strcmp(n->op, "Clip") == 0 && bound(n, 1, "min", &least) && least == 0 &&
+        bound(n, 2, "max", limit) && *limit > 0) {
+        return "relu";
+    }
+    *slope = strcmp(n->op, "LeakyRelu") == 0 ? node_float(n, "alpha", 0.01) : 0;
+    *limit = 0;
+    return strcmp(n->op, "Relu") == 0        ? "relu"
+           : strcmp(n->op, "LeakyRelu") == 0 ? "leaky"
+                                             : NULL;
+}
+
+/* The only one that reads t; NULL: there are several, or who runs the model does. */
+static struct node *reader(const struct graph *g, struct tensor *t)
+{
+    struct node *only = NULL;
+
+    for (unsigned i = 0; i < g->n_left; i++) {
+        if (tensor_root(g->output[i]) == t) {
+            return NULL;
+        }
+    }
+    for (struct node *n = g->nodes; n; n = n->next) {
+        for (unsigned i = 0; i < n->n_in && !n->done; i++) {
+            if (n->in[i] && tensor_root(n->in[i]) == t) {
+                if (only || n->in[i] != t) {
+                    return NULL;
+                }
+                only = n;
+            }
+        }
+    }
+    return only;
+}
+
+unsigned conv2d_tails(struct graph *g)
+{
+    unsigned count = 0;
+
+    for (struct node *n = g->nodes; n; n = n->next) {
+        double slope, limit;
+        struct node *next;
+        const char *act;
+        if (n->done || n->rule != &rule_conv2d || node_attr(n, "act")) {
+            continue;
+        }
+        next = reader(g, n->out[0]);
+        act = next ? activation(next, &slope, &limit) : NULL;
+        if (act) {
+            node_attr_put(n, "act")->s = act;
+            node_attr_put(n, "slope")->f = slope;
+            node_attr_put(n, "limit")->f = limit;
+            take_over(n, next);
+            count++;
+        }
+    }
+    return count;
 }

@@ -244,7 +244,8 @@ struct step operator_step(const struct group *group)
     for (unsigned i = 0; i < s.n_out; i++) {
         s.out[i] = group->made[i].t;
     }
-    s.cycles = group->moves ? price_copies(group->moves, group->n_moves) : 0;
+    s.cycles =
+        group->moves ? price_copies(group->moves, group->n_moves) : group->cycles;
     return s;
 }
 
@@ -253,6 +254,7 @@ static void put_operator(struct emit *e, const struct group *group)
     struct step s = operator_step(group);
 
     s.busy = copied_at_least(&s);
+    s.busy = s.busy > group->least ? s.busy : group->least;
     if (!group->moves) {
         memset(e->before.recorded, 0, sizeof(e->before.recorded));
     }

@@ -36,6 +36,7 @@ struct group {
     const char *op, *text; /* of an operator; its options */
     struct move *moves;    /* of copies, for their price */
     unsigned n_moves;
+    uint64_t cycles, least; /* of another operator: predicted, 0: not known; of its Cube */
     struct node *node[GROUP_NODES];
     struct value in[PLAN_IN], made[GROUP_VALUES];
     unsigned n_nodes, n_in, n_made, n_axes;

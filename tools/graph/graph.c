@@ -203,6 +203,24 @@ const struct attr *node_attr(const struct node *n, const char *name)
     return NULL;
 }
 
+struct attr *node_attr_put(struct node *n, const char *name)
+{
+    struct attr *own = graph_alloc(n->n_attrs + 1, sizeof(*own));
+    unsigned i = 0;
+
+    if (n->n_attrs) {
+        memcpy(own, n->attr, n->n_attrs * sizeof(*own));
+    }
+    n->attr = own;
+    while (i < n->n_attrs && strcmp(own[i].name, name) != 0) {
+        i++;
+    }
+    if (i == n->n_attrs) {
+        own[n->n_attrs++] = (struct attr){.name = name, .asked = true};
+    }
+    return &own[i];
+}
+
 void node_heard(const struct graph *g, const struct node *n)
 {
     /* Of training, of types that there are not, of results that nobody is given, what operands

@@ -91,6 +91,7 @@ struct tensor {
     struct node *from;       /* that computes it; NULL: input or constant */
     struct tensor *alias;    /* the same bytes: a view */
     int64_t offset;          /* of a view: elements of `alias` in front of it */
+    struct tensor *last;     /* it with channels last, (n, h, w, c): layout.c; or NULL */
     struct tensor *home; /* steps write it to its place in that one: Concat; or NULL */
     int64_t home_at;     /* elements of it in front */
     struct tensor *next, *in_bucket;
@@ -193,10 +194,9 @@ void graph_on_error(void (*then)(void));
 /* The file g->path, which has to be a regular one: others may have no end. */
 FILE *graph_open(const struct graph *g);
 
-/* read.c: a model; a tensor in a file of its own; the type of that number in ONNX. */
+/* read.c: a model; a tensor in a file of its own. */
 struct graph *graph_read(const char *path);
 struct tensor *graph_read_tensor(const char *path);
-enum elem graph_elem(int64_t type);
 /* A graph within a node: how many it has. */
 struct body {
     size_t inputs, outputs, nodes;
@@ -211,9 +211,13 @@ struct inlined {
 /* Its nodes behind node n; returns the last one. */
 struct node *graph_inline(struct graph *g, struct node *n, const struct attr *body,
                           const struct inlined *as);
+/* held.c: the type of that number in ONNX. */
+enum elem graph_elem(int64_t type);
 /* From here on float64 is float32; a tensor that comes of elsewhere, as one is held then. */
 void graph_narrow(void);
 void graph_hold(struct tensor *t);
+/* From here on what a model has in float32 is float16 within it; inputs and results are cast. */
+void graph_half(void);
 /* npy.c: the same of a file of NumPy's; dies as they do. And such a file of a tensor. */
 struct tensor *graph_read_npy(const char *path);
 struct tensor *graph_read_npy_at(const char *path, uint64_t at); /* a part of a file */
@@ -245,6 +249,8 @@ void small_check(const struct graph *g, const struct node *n);
 /* --- reading nodes --- */
 
 const struct attr *node_attr(const struct node *n, const char *name);
+/* The same to be set, which nobody else has: zeros, unless it is there. It is asked for. */
+struct attr *node_attr_put(struct node *n, const char *name);
 /* Dies if a node has an attribute that nobody asked for: one of a later definition of its
  * operator, which would have changed what it computes. */
 void node_heard(const struct graph *g, const struct node *n);

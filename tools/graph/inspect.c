@@ -116,7 +116,7 @@ static double flop_of(const struct node *n)
 
 static bool is_copy(const struct step *s)
 {
-    return s->op && s->cycles;
+    return s->op && strcmp(s->op, "move") == 0;
 }
 
 static void look_at_work(struct inspection *i, const struct emit *e)

@@ -6,11 +6,13 @@
  *           [--no-PASS]... [--rule cycles|bytes] [--threshold PERCENT] [--explain FILE]
  *           [--json FILE] [--before SVG] [--after SVG] [--profile NAME] [--tuned FILE]
  *           [--tries N] [--cores N] [--keys FILE] [--ariths] [--f64 narrow]
+ *           [--f32 half]
  *                                          a plan that the firmware of a chip runs; with its
  *                                          inputs, where shapes depend on what they hold; what
  *                                          became one step, and why, in files; tuned, or to be
  *                                          measured: tune.h; --ariths: calibrate.h; --f64
- *                                          narrow: float64 is float32, in files, too
+ *                                          narrow: float64 is float32, in files, too; --f32
+ *                                          half: what is float32 within is float16
  *     graph calibrate MODEL.onnx FILE FOLDER --sample X.npy,..... [--tolerance X] [as above]
  *                                          the arithmetic that programs need: calibrate.h; runs
  *                                          of sample i in FOLDER/fused.i and FOLDER/plain.i
@@ -74,11 +76,11 @@ static _Noreturn void usage(void)
             "usage: graph compile MODEL.onnx PLAN [--size NAME=N,N,..|A..B:STEP]...\n"
             "           [--in X.npy]...\n"
             "           [--no-fusion] [--no-norms] [--no-common] [--no-bags]\n"
-            "           [--no-dead] [--no-patterns]\n"
+            "           [--no-dead] [--no-layout] [--no-tails] [--no-patterns]\n"
             "           [--rule cycles|bytes] [--threshold PERCENT]\n"
             "           [--explain FILE] [--json FILE] [--before SVG] [--after SVG]\n"
             "           [--profile NAME] [--tuned FILE] [--keys FILE] [--tries N]\n"
-            "           [--cores N] [--ariths] [--f64 narrow]\n"
+            "           [--cores N] [--ariths] [--f64 narrow] [--f32 half]\n"
             "       graph calibrate MODEL.onnx FILE FOLDER --sample X.npy,...\n"
             "           [--tolerance X] [as above]\n"
             "       graph inspect MODEL.onnx [as above]\n"
@@ -116,6 +118,7 @@ static void leave_out(const char *option)
     if (strcmp(option, "--no-fusion") == 0) {
         fuse = false;
         (void)pass_off("bags");
+        (void)pass_off("tails");
         (void)pass_off("patterns");
     } else if (!pass_off(option + strlen("--no-"))) {
         usage();
@@ -409,6 +412,15 @@ static void take_f64(const char *how)
     graph_narrow();
 }
 
+static void take_f32(const char *how)
+{
+    if (strcmp(how, "half") != 0) {
+        fprintf(stderr, "graph: --f32 %s: half\n", how);
+        exit(2);
+    }
+    graph_half();
+}
+
 static void take_tries(const char *n)
 {
     tries = whole("--tries", n);
@@ -428,7 +440,7 @@ static const struct {
                {"--tuned", take_tuned},   {"--tries", take_tries},
                {"--cores", take_cores},   {"--in", take_input},
                {"--sample", take_sample}, {"--tolerance", take_tolerance},
-               {"--f64", take_f64}};
+               {"--f64", take_f64},       {"--f32", take_f32}};
 
 /* False: it is none of these. */
 static bool take(const char *name, const char *value)

@@ -28,6 +28,9 @@ void pass_report(FILE *to);
 unsigned fold_norms(struct graph *g);
 /* bag.c. */
 unsigned fold_bags(struct graph *g);
+/* layout.c, conv2d.c. */
+unsigned layout_channels(struct graph *g);
+unsigned conv2d_tails(struct graph *g);
 /* reduce.c: which dimensions of its operand a reduction is over, bit d. */
 uint32_t reduce_axes(const struct graph *g, const struct node *n);
 /* planes.c: products of F32 by F16, where the Cube has no F32 and it is worth it. */

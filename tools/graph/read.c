@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/graph/held.h"
 #include "tools/graph/values.h"
 
 #define FILE_MAX (INT64_C(1) << 31)
@@ -176,6 +177,26 @@ static void read_node(struct graph *g, const Onnx__NodeProto *p, unsigned number
 /* --- the model --- */
 
 /* An input's type and shape. A size that has a name is asked for by it: main.c. */
+/* float32 outside of a model that has float16: under the same name, by a node that casts. */
+static struct tensor *outside(struct graph *g, struct tensor *within, bool input)
+{
+    struct tensor *t = graph_alloc(1, sizeof(*t));
+    struct node *n = graph_node(g, "Cast", graph_text("%s.cast", within->name));
+
+    *t = (struct tensor){.name = within->name, .type = ELEM_F32};
+    n->in[n->n_in++] = input ? t : within;
+    n->out[n->n_out++] = input ? within : t;
+    n->out[0]->from = n;
+    node_attr_put(n, "to")->i = input ? HELD_TO_F16 : HELD_TO_F32;
+    if (input) {
+        t->shape = within->shape;
+        t->known = true;
+        within->known = false;
+    }
+    return t;
+}
+
+/* An input's type and shape. A size that has a name is asked for by it: main.c. */
 static void read_input(struct graph *g, const Onnx__ValueInfoProto *p)
 {
     const Onnx__TypeProto *type = p->type;
@@ -193,7 +214,7 @@ static void read_input(struct graph *g, const Onnx__ValueInfoProto *p)
     if (!shape || shape->n_dim > GRAPH_RANK) {
         graph_die(g, "input '%s' has %s dimensions", t->name, shape ? "too many" : "no");
     }
-    t->type = graph_elem(type->tensor_type->elem_type);
+    t->type = held_outside(held_as_named(type->tensor_type->elem_type));
     t->shape.n = (unsigned)shape->n_dim;
     for (unsigned d = 0; d < t->shape.n; d++) {
         const Onnx__TensorShapeProto__Dimension *dim = shape->dim[d];
@@ -208,10 +229,11 @@ static void read_input(struct graph *g, const Onnx__ValueInfoProto *p)
     if (g->n_inputs == GRAPH_OPERANDS) {
         graph_die(g, "more than %d inputs", GRAPH_OPERANDS);
     }
-    g->input[g->n_inputs++] = t;
-    t->input = true;
     tensor_check(g, t);
     t->known = true;
+    t = held_within(t->type) == t->type ? t : outside(g, t, true);
+    g->input[g->n_inputs++] = t;
+    t->input = true;
 }
 
 static void read_outputs(struct graph *g, const Onnx__GraphProto *p)
@@ -221,7 +243,13 @@ static void read_outputs(struct graph *g, const Onnx__GraphProto *p)
     }
     for (size_t i = 0; i < p->n_output; i++) {
         const char *name = p->output[i]->name ? p->output[i]->name : "";
-        g->output[g->n_outputs++] = graph_tensor(g, NULL, name);
+        const Onnx__TypeProto *type = p->output[i]->type;
+        struct tensor *t = graph_tensor(g, NULL, name);
+        bool wide = type && type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
+                    type->tensor_type &&
+                    held_outside(held_as_named(type->tensor_type->elem_type)) == ELEM_F32;
+        g->output[g->n_outputs++] =
+            wide && held_within(ELEM_F32) != ELEM_F32 ? outside(g, t, false) : t;
     }
 }
 

@@ -1,58 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Values that a model's file holds; types of elements by their numbers there.
+ * See values.h.
  */
 #include "tools/graph/values.h"
 
 #include <stdlib.h>
 
 #include "tools/graph/external.h"
-
-/* By their numbers in ONNX: onnx.proto, TensorProto.DataType. */
-static enum elem elem_of(int32_t type)
-{
-    static const enum elem types[] = {
-        [1] = ELEM_F32,    [2] = ELEM_U8,    [3] = ELEM_I8,       [4] = ELEM_U16,
-        [12] = ELEM_U32,   [5] = ELEM_I16,   [6] = ELEM_I32,      [7] = ELEM_I64,
-        [8] = ELEM_TEXT,   [13] = ELEM_U64,  [14] = ELEM_COMPLEX, [15] = ELEM_COMPLEX128,
-        [24] = ELEM_E8M0,  [9] = ELEM_BOOL,  [10] = ELEM_F16,     [11] = ELEM_F64,
-        [16] = ELEM_BF16,  [17] = ELEM_E4M3, [18] = ELEM_E4M3Z,   [19] = ELEM_E5M2,
-        [20] = ELEM_E5M2Z, [21] = ELEM_U4,   [22] = ELEM_I4,      [23] = ELEM_E2M1,
-        [25] = ELEM_U2,    [26] = ELEM_I2};
-    bool known = type > 0 && (size_t)type < sizeof(types) / sizeof(types[0]);
-
-    return known && types[type] != ELEM_NONE ? types[type] : ELEM_OTHER;
-}
-
-static bool narrow;
-
-void graph_narrow(void)
-{
-    narrow = true;
-}
-
-/* What the machine is to have in place of a type. */
-static enum elem held(enum elem type)
-{
-    return narrow && type == ELEM_F64 ? ELEM_F32 : type;
-}
-
-enum elem graph_elem(int64_t type)
-{
-    return held(elem_of((int32_t)type));
-}
-
-void graph_hold(struct tensor *t)
-{
-    enum elem type = held(t->type);
-
-    if (type != t->type && t->value) {
-        elem_round_all(type, t->value, (size_t)tensor_count(t));
-    }
-    t->type = type;
-}
-
-/* --- tensors --- */
+#include "tools/graph/held.h"
 
 /* Element i of a list: halves are there as bits. */
 static double listed_at(const Onnx__TensorProto *p, enum elem type, size_t i)
@@ -116,7 +71,7 @@ static void read_numbers(const struct graph *g, Onnx__TensorProto *p, struct ten
         graph_die(g, "'%s' has %zu dimensions, at most %d", t->name, p->n_dims,
                   GRAPH_RANK);
     }
-    t->type = elem_of(p->data_type);
+    t->type = held_as_named(p->data_type);
     t->shape.n = (unsigned)p->n_dims;
     for (unsigned d = 0; d < t->shape.n; d++) {
         t->shape.dim[d] = p->dims[d];
@@ -158,5 +113,5 @@ static void read_numbers(const struct graph *g, Onnx__TensorProto *p, struct ten
 void values_read(const struct graph *g, Onnx__TensorProto *p, struct tensor *t)
 {
     read_numbers(g, p, t);
-    graph_hold(t);
+    held_constant(t);
 }

@@ -56,8 +56,10 @@ void taps_conv(struct emit *e, struct node *n, const struct window *w);
 void taps_pool(struct emit *e, struct node *n, const struct window *w, double pad,
                struct tensor *share);
 
-/* conv2d.c: whether the firmware's operator can do a Conv; its steps. */
+/* conv2d.c: whether operators of the firmware can do a Conv, a MaxPool, with channels last; nodes
+ * of these rules have their operand and result so. */
 bool conv2d_takes(const struct node *n, const struct window *w);
-void conv2d_emit(struct emit *e, struct node *n, const struct window *w, int64_t groups);
+bool max_pool_takes(const struct node *n, const struct window *w);
+extern const struct rule rule_conv2d, rule_max_pool;
 
 #endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See conv_price.h.
+ */
+#include "tools/graph/conv_price.h"
+
+#include "hal/chip.h"
+#include "kernels/lib/share.h"
+#include "kernels/tile/windows.h"
+
+enum { CUBE = 16 /* elements of F16 each way that are multiplied in a cycle */ };
+
+bool conv_price_takes(const struct conv *p)
+{
+    struct depthwise_plan each;
+    struct conv_plan plan;
+    char why[CONV_TEXT];
+
+    if (conv_check(p, why)) {
+        return false;
+    }
+    return !(conv_is_depthwise(p) ? depthwise_plan(p, &each) : conv_make_plan(p, &plan));
+}
+
+/* Weights pass once a run, and so are not in L2: they come as much later as HBM answers later. */
+static uint64_t cold(const struct conv *p)
+{
+    uint64_t miss = chip_cost(COST_L2_MISS), bytes = conv_packed_bytes(p);
+
+    return miss + bytes * miss / chip_cost(COST_GM_L1_FIXED) / chip_cost(COST_GM_L1_RATE);
+}
+
+uint64_t conv_price(const struct conv *p)
+{
+    struct depthwise_plan each;
+    struct conv_plan plan;
+
+    if (conv_is_depthwise(p)) {
+        return depthwise_plan(p, &each) ? 0 : windows_span_apart(&each, 1) + cold(p);
+    }
+    return conv_make_plan(p, &plan)
+               ? 0
+               : windows_span(&(struct windows_flow){.plan = &plan, .cores = 1}) +
+                     cold(p);
+}
+
+uint64_t conv_least(const struct conv *p)
+{
+    bool each = conv_is_depthwise(p);
+    uint64_t groups = each ? div_up_u32(p->c, DEPTHWISE_BLOCK) : p->groups;
+    uint64_t in = each ? 1 : div_up_u32(p->c / p->groups * p->kh * p->kw, CUBE),
+             out = each ? 1 : div_up_u32(p->o / p->groups, CUBE);
+    uint64_t pixels = (uint64_t)p->n * conv_oh(p) * conv_ow(p);
+
+    return (pixels + CUBE - 1) / CUBE * groups * out * (each ? p->kh * p->kw : in);
+}
