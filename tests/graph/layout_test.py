@@ -101,7 +101,8 @@ def each_channel_and_groups():
 @test
 def constants_of_any_shape():
     """They are turned before a run."""
-    return compare([FIRST, ("PRelu", "a s", "c"), ("Sub", "t c", "e"), ("Add", "e m", "f"),
+    return compare([FIRST, ("Cast", "a", "a1", {"to": 1}), ("Cast", "a1", "a2", {"to": 10}),
+                    ("PRelu", "a2 s", "c"), ("Sub", "t c", "e"), ("Add", "e m", "f"),
                     ("Mul", "one f", "h"), ("Where", "k h a", "y")], X, "y",
                    {**WEIGHTS, "k": noise(20, 9, 1) > 0}, 2)
 

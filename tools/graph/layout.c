@@ -216,9 +216,13 @@ static bool turning(struct node *n)
 
 static bool computes_each(const struct node *n)
 {
-    for (const struct rule *r = rules_elementwise; r->op; r++) {
-        if (n->rule == r) {
-            return true;
+    static const struct rule *const families[] = {rules_elementwise, rules_cast};
+
+    for (unsigned i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+        for (const struct rule *r = families[i]; r->op; r++) {
+            if (n->rule == r) {
+                return true;
+            }
         }
     }
     return false;

@@ -81,11 +81,11 @@ wait -n; first=$?
 wait -n; second=$?
 tap_check prof/bench_twice_at_once "$([ $first$second = 00 ] || cat "$log"/at_once.*)"
 LAUNCHES=30000 setsid "$SALAI" vadd --n 4 > /dev/null 2>&1 &
-until (set -- build/scratch.*/csv; [ -e "$1" ]); do sleep 0.02; done
+until csv=$(readlink /proc/$!/fd/1) && [ "${csv##*/}" = csv ]; do sleep 0.02; done
 kill -TERM -- -$!
 wait $!
 tap_check prof/bench_leaves_nothing "$([ $? -eq 143 ] || echo "not ended"
-    ls -d build/scratch.* build/*.part 2> /dev/null)"
+    ls -d "${csv%/csv}" 2> /dev/null)"
 BATCH=2 salai vadd --n 4
 tap_check prof/bench_refuses_a_batch_of_nothing "$(has_status 2; one_line; says err 'wants {N}')"
 LAUNCHES=many salai vadd --n 4
