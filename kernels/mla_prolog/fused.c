@@ -7,6 +7,11 @@
  */
 #include "kernels/mla_prolog/tiles.h"
 
+/* Halves of stripes whose products are issued when a tile's way out is: of an even tile those
+ * of its own stripe. More would wait, in MTE1's queue or MTE2's, for tiles of pass 2 that the
+ * Vector is behind of: the hart, which waits for that queue, would not issue that. */
+enum { AHEAD = 2 };
+
 /* --- tiles out of L0C: FIX --- */
 
 struct drain {
@@ -44,10 +49,19 @@ static void build_drain(struct drain *d, uint32_t rows)
     d->rows = rows;
 }
 
-static void drain_tile(void *arg, uint32_t m0, uint32_t t)
+/* The products of a tile, and what pass 2 of the tile before it in the block before wants. */
+static void make_tile(const struct share *s, uint32_t m0, uint32_t t)
 {
-    struct drain *d = arg;
-    const struct share *s = d->s;
+    uint64_t block = (m0 - s->m_begin) / LANES;
+
+    product_until(s, block * block_halves(s) + t + AHEAD);
+    if (m0 != s->m_begin && t > 0 && product_ended(s)) {
+        product_reload(s, m0 - LANES, t - 1);
+    }
+}
+
+static void drain_tile(const struct share *s, struct drain *d, uint32_t m0, uint32_t t)
+{
     uint32_t l0c = d->c++ % s->c_slots * TILE_BYTES, rows = block_rows(s, m0);
 
     if (rows != d->rows) {
@@ -71,10 +85,19 @@ static void drain_tile(void *arg, uint32_t m0, uint32_t t)
     task_issue(PIPE_FIX, &d->to_x);
 }
 
-/* Pass 2 gets its tiles from reload.c. */
-static void bring_nothing(void *arg, uint32_t m0, uint32_t t)
+static void feed(void *arg, uint32_t m0, uint32_t t)
 {
-    (void)arg, (void)m0, (void)t;
+    struct drain *d = arg;
+
+    make_tile(d->s, m0, t);
+    drain_tile(d->s, d, m0, t);
+}
+
+static void feed_rest(void *arg, uint32_t m0, uint32_t t)
+{
+    const struct drain *d = arg;
+
+    product_reload(d->s, m0, t);
 }
 
 /* --- results out: MTE3 --- */
@@ -116,12 +139,12 @@ static void store_tile(void *arg, uint32_t m0, uint32_t t)
     task_issue(PIPE_MTE3, &d->out);
 }
 
-static void rows(void *arg)
+static void rows(const struct share *s)
 {
-    static const struct ends ends = {drain_tile, bring_nothing, store_tile};
-    struct drain d = {.s = arg};
+    static const struct ends ends = {feed, feed_rest, store_tile};
+    struct drain d = {.s = s};
 
-    both_passes(arg, true, &ends, &d);
+    both_passes(s, true, &ends, &d);
 }
 
 /* --- launch --- */
@@ -146,9 +169,8 @@ static void run_fused(struct share *s)
     s->reload = s->x_slots ? PIPE_MTE1 : PIPE_MTE2;
     give(buffers, 3);
     task_post(X_FREE, s->x_slots);
-    task_spawn("mla rows", rows, s);
-    product_start(s);
-    task_join_all();
+    product_begin(s);
+    rows(s);
     task_drain();
     product_finish(s);
     take_back(buffers, 3);

@@ -2,33 +2,19 @@
  *
  * What every launch of mla_prolog does; see tiles.h.
  */
-#include "kernels/mla_prolog/tiles.h"
+#include <stdlib.h>
+
+#include "kernels/mla_prolog/product.h"
 
 /* Commands that go out together: less than half of what the Vector does with a tile, so
- * that what is left in its queue then takes it long. Of 8 to 20 the best, m = 4096. */
-enum { PARCEL = 12 };
-
-void make_room(enum pipe pipe, unsigned n)
-{
-    if (pipe_free(task_core(), pipe) < n) {
-        unsigned slots = n < PARCEL ? PARCEL : n; /* not so often */
-        (void)!task_wait_room(pipe, slots, SCHED_FOREVER);
-    }
-}
+ * that what is left in its queue then takes it long. */
+enum { PARCEL = 16 };
 
 void issue_many(enum pipe pipe, union cmd *cmds, unsigned n)
 {
-    bool again = cmds[0].head.pc != 0;
-
     for (unsigned i = 0, part; i < n; i += part) {
-        part = again ? min_u32(n - i, PARCEL) : 1;
-        if (again) {
-            make_room(pipe, part);
-        }
-        if (!again || pipe_push_many(task_core(), pipe, &cmds[i], part) != 0) {
-            task_issue(pipe, &cmds[i]);
-            part = 1;
-        }
+        part = min_u32(n - i, PARCEL);
+        task_issue_many(pipe, &cmds[i], part);
     }
 }
 
@@ -36,6 +22,7 @@ struct job {
     const struct mla_prolog *p;
     uint32_t rows;
     void (*run)(struct share *s);
+    struct step *steps; /* of each core */
 };
 
 /* One core's part of a launch: whole blocks of rows. */
@@ -49,7 +36,8 @@ static void kernel(void *arg)
                       .m_begin = (uint32_t)begin,
                       .m_end = (uint32_t)end,
                       .rows = job->rows,
-                      .tiles = p->n / TILE + (p->n % TILE != 0)};
+                      .tiles = p->n / TILE + (p->n % TILE != 0),
+                      .step = &job->steps[task_block()]};
 
     if (s.m_begin < s.m_end) {
         job->run(&s);
@@ -59,13 +47,18 @@ static void kernel(void *arg)
 int run_shares(const struct mla_prolog *p, const char *name, uint32_t rows,
                void (*run)(struct share *s), struct sched_report *report)
 {
-    struct job job = {p, rows, run};
+    unsigned cores = p->cores ? p->cores : chip_cores();
+    struct job job = {p, rows, run, malloc(cores * sizeof(struct step))};
+    int err = ERR_ARG;
 
     report->text[0] = 0;
-    if (p->m == 0 || p->n == 0 || p->k == 0) {
-        return ERR_ARG;
+    if (p->m != 0 && p->n != 0 && p->k != 0) {
+        err = job.steps ? launch(&(struct launch){name, kernel, &job, .cores = p->cores},
+                                 report)
+                        : ERR_NOMEM;
     }
-    return launch(&(struct launch){name, kernel, &job, .cores = p->cores}, report);
+    free(job.steps);
+    return err;
 }
 
 void give(const struct handed *h, unsigned n)

@@ -10,37 +10,14 @@
  *        plain copy is faster than ND2NZ, and img2col with a filter of one row reads them.
  *   L0A  b, transposed: two slots, one a tile.   L0B  a, transposed: two, one a chunk.
  *
+ * The hart fills L1 (fill.c) some pieces ahead, which MTE2's queue always has room for: so it
+ * waits for MTE1 and M alone, for what they wait for has been issued.
+ *
  * The bias is one more step of k, in front: a row of b with the bias times a row of ones.
  */
 #include <string.h>
 
-#include "kernels/mla_prolog/tiles.h"
-
-/* Chunks that are issued together: the loads and the Mmads of each, in the order of their
- * pipes. Built for one size of stripe and chunk, then only addresses change, and what
- * the first and the last chunk hand over. */
-struct piece {
-    struct shape {           /* that it was built for */
-        uint32_t mt, nt, kl; /* rows of the block, columns of the stripe, k of a chunk */
-        /* Bias and first chunk are a pair; the place of the last chunk, if it and the one
-         * before are a pair, or 0. */
-        uint32_t first_pair, last_pair;
-    } shape;
-    uint64_t placed; /* place_key() that its addresses are for */
-    unsigned ends;   /* of hand_over_a() */
-    union cmd load[(1 + PIECE) * 3], mmad[(1 + PIECE) * 2];
-};
-
-struct step {
-    uint32_t m0, n0;
-    uint32_t mt, nt;       /* rows of the block, columns of the stripe */
-    unsigned tiles;        /* of the stripe: 1 or 2 */
-    unsigned a, b, bias;   /* slots, counted up without end */
-    unsigned l0a, l0b, c;  /* likewise */
-    struct piece whole[4]; /* the bias and PIECE chunks of B_K; see piece_for() */
-    struct piece tail[2];  /* likewise, of a stripe that is not whole */
-    struct piece rest;     /* the bias and a chunk that is shorter */
-};
+#include "kernels/mla_prolog/product.h"
 
 /* A matrix of `pixels` * 16 columns that lies in rows, as a map for img2col. */
 static void set_map(union cmd *cmd, uint32_t rows, uint32_t pixels)
@@ -110,11 +87,9 @@ static void build_mmad(const struct step *t, union cmd *cmd, unsigned i, uint32_
     cmd_post(cmd, L0_FREE, 1);
 }
 
-/* Where in a piece the commands of tile i of the chunk in a place are; place 0 is the
- * bias. Where there is a pair of chunks the first tile goes through both before the
- * second does, so that the fixpipe has the time of two Mmads to empty either of them. */
 enum { NO_PAIR = PIECE + 1 };
 
+/* The first place of the pair that a place is of. */
 static inline unsigned pair_of(const struct piece *piece, unsigned place)
 {
     return piece->shape.first_pair && place < 2 ? 0
@@ -123,63 +98,78 @@ static inline unsigned pair_of(const struct piece *piece, unsigned place)
                : NO_PAIR;
 }
 
-static inline union cmd *load_b_of(const struct step *t, struct piece *piece,
-                                   unsigned place, unsigned i)
+/* Where the commands of tile i of the chunk in a place are; place 0 is the bias. Where there is
+ * a pair of chunks the first tile goes through both before the second does, so that the
+ * fixpipe has the time of two Mmads to empty either of them. */
+static void lay_out(const struct step *t, struct piece *piece)
 {
-    unsigned first = pair_of(piece, place), second = place - first;
-
-    return &piece->load[first == NO_PAIR ? place * (t->tiles + 1) + 2 * i
-                                         : first * 3 + (i ? 4 + second : 2 * second)];
+    for (unsigned place = 0; place <= PIECE; place++) {
+        unsigned first = pair_of(piece, place), second = place - first;
+        bool pair = first != NO_PAIR;
+        for (unsigned i = 0; i < 2; i++) {
+            piece->load_b[place][i] =
+                (uint8_t)(pair ? first * 3 + (i ? 4 + second : 2 * second)
+                               : place * (t->tiles + 1) + 2 * i);
+            piece->mmad_at[place][i] =
+                (uint8_t)(pair ? first * 2 + 2 * i + second : place * t->tiles + i);
+        }
+    }
 }
 
-static union cmd *load_a_of(const struct step *t, struct piece *piece, unsigned place)
+static inline union cmd *load_b_of(struct piece *piece, unsigned place, unsigned i)
 {
-    return load_b_of(t, piece, place, 0) + 1;
+    return &piece->load[piece->load_b[place][i]];
 }
 
-static inline union cmd *mmad_of(const struct step *t, struct piece *piece,
-                                 unsigned place, unsigned i)
+static inline union cmd *load_a_of(struct piece *piece, unsigned place)
 {
-    unsigned first = pair_of(piece, place), second = place - first;
+    return load_b_of(piece, place, 0) + 1;
+}
 
-    return &piece->mmad[first == NO_PAIR ? place * t->tiles + i
-                                         : first * 2 + 2 * i + second];
+static inline union cmd *mmad_of(struct piece *piece, unsigned place, unsigned i)
+{
+    return &piece->mmad[piece->mmad_at[place][i]];
 }
 
 static void build_chunk(const struct step *t, struct piece *piece, unsigned place,
                         uint32_t kl)
 {
     for (unsigned i = 0; i < t->tiles; i++) {
-        union cmd *load = load_b_of(t, piece, place, i);
+        union cmd *load = load_b_of(piece, place, i);
         if (place == 0) {
             build_bias_load(t, load, i);
         } else {
             build_load_b(t, load, i, kl);
         }
-        build_mmad(t, mmad_of(t, piece, place, i), i, place ? kl : 1);
+        build_mmad(t, mmad_of(piece, place, i), i, place ? kl : 1);
     }
     if (place == 0) {
         mte_l1_to_l0b(
-            load_a_of(t, piece, 0), 0, L1_ONES,
+            load_a_of(piece, 0), 0, L1_ONES,
             &(struct mte_window){
                 .type = TYPE_F16, .n_rows = 1, .n_cols = t->mt, .block_rows = 1});
     } else {
-        build_load_a(t, load_a_of(t, piece, place), kl);
+        build_load_a(t, load_a_of(piece, place), kl);
     }
 }
 
 static void copy_chunk_commands(const struct step *t, struct piece *piece, unsigned to)
 {
     for (unsigned i = 0; i < t->tiles; i++) {
-        *load_b_of(t, piece, to, i) = *load_b_of(t, piece, 1, i);
-        *mmad_of(t, piece, to, i) = *mmad_of(t, piece, 1, i);
+        *load_b_of(piece, to, i) = *load_b_of(piece, 1, i);
+        *mmad_of(piece, to, i) = *mmad_of(piece, 1, i);
     }
-    *load_a_of(t, piece, to) = *load_a_of(t, piece, 1);
+    *load_a_of(piece, to) = *load_a_of(piece, 1);
 }
 
 static bool is_built(const struct piece *piece, const struct shape *shape)
 {
-    return memcmp(&piece->shape, shape, sizeof(*shape)) == 0;
+    uint64_t was, is;
+
+    static_assert(sizeof(was) == sizeof(*shape), "compared at once");
+    memcpy(&was, &piece->shape, sizeof(was));
+    memcpy(&is, shape, sizeof(is));
+    return was == is;
 }
 
 /* With room for so many chunks. */
@@ -195,6 +185,7 @@ static void build_piece(const struct step *t, struct piece *piece,
     }
     piece->shape = *shape;
     piece->placed = 0;
+    lay_out(t, piece);
     build_chunk(t, piece, 0, 1);
     build_chunk(t, piece, 1, shape->kl);
     for (unsigned place = 2; place <= chunks; place++) { /* faster */
@@ -211,12 +202,12 @@ static void place_slots(const struct share *s, struct step *t, struct piece *pie
     bool pair = first != NO_PAIR;
 
     for (unsigned i = 0; i < t->tiles; i++) {
-        union cmd *mmad = mmad_of(t, piece, place, i);
+        union cmd *mmad = mmad_of(piece, place, i);
         uint32_t l0a = (t->l0a + (pair ? second : i)) % 2 * L0_SLOT;
         if (place == 0) {
-            load_b_of(t, piece, place, i)->load2d.dst = l0a;
+            load_b_of(piece, place, i)->load2d.dst = l0a;
         } else {
-            load_b_of(t, piece, place, i)->load3d.dst = l0a;
+            load_b_of(piece, place, i)->load3d.dst = l0a;
         }
         mmad->mmad.dst = (t->c + i) % s->c_slots * (s->rows * TILE * 4);
         mmad->mmad.a = l0a;
@@ -230,10 +221,10 @@ static void place_slots(const struct share *s, struct step *t, struct piece *pie
 
 static void place_bias(const struct share *s, struct step *t, struct piece *piece)
 {
-    union cmd *ones = load_a_of(t, piece, 0);
+    union cmd *ones = load_a_of(piece, 0);
 
     for (unsigned i = 0; i < t->tiles; i++) {
-        union cmd *load = load_b_of(t, piece, 0, i), *mmad = mmad_of(t, piece, 0, i);
+        union cmd *load = load_b_of(piece, 0, i), *mmad = mmad_of(piece, 0, i);
         cmd_no_sync(load);
         cmd_wait(load, L0_FREE, 1);
         if (i == 0 && (!s->bias_stays || t->bias == 0)) {
@@ -261,11 +252,11 @@ static void place_bias(const struct share *s, struct step *t, struct piece *piec
 static void place_chunk(const struct share *s, struct step *t, struct piece *piece,
                         unsigned place, uint32_t k0)
 {
-    union cmd *load = load_a_of(t, piece, place);
+    union cmd *load = load_a_of(piece, place);
     uint32_t slot_k0 = k0 / A_K * A_K;
 
     for (unsigned i = 0; i < t->tiles; i++) {
-        load_b_of(t, piece, place, i)->load3d.src = b_slot(s, t->b);
+        load_b_of(piece, place, i)->load3d.src = b_slot(s, t->b);
     }
     t->b++;
     set_map(load, t->mt, (min_u32(A_K, s->p->k - slot_k0) + 15) / 16);
@@ -288,7 +279,7 @@ static void hand_over_a(const struct share *s, const struct step *t, struct piec
     }
     piece->ends = ends;
     for (unsigned place = 1; place <= chunks; place++, k0 += piece->shape.kl) {
-        union cmd *load = load_a_of(t, piece, place);
+        union cmd *load = load_a_of(piece, place);
         uint32_t k1 = k0 + piece->shape.kl;
         cmd_no_sync(load);
         cmd_post(load, L0_FULL, 1);
@@ -334,7 +325,7 @@ static void place_piece(const struct share *s, struct step *t, struct piece *pie
         /* A tile is complete with the last of its Mmads; pieces are used again. */
         for (unsigned i = 0; i < chunks * t->tiles; i++) {
             unsigned place = 1 + i / t->tiles;
-            struct cmd_head *head = &mmad_of(t, piece, place, i % t->tiles)->head;
+            struct cmd_head *head = &mmad_of(piece, place, i % t->tiles)->head;
             head->post_n[1] = k1 == s->p->k && place == chunks;
             head->post_sem[1] = head->post_n[1] ? C_FULL : 0;
         }
@@ -342,8 +333,7 @@ static void place_piece(const struct share *s, struct step *t, struct piece *pie
         piece->ends = 4;
     }
     for (unsigned i = 0; i < t->tiles && k0 == 0; i++) {
-        load_b_of(t, piece, 0, i)->load2d.src =
-            bias_slot(s, t->bias, t->n0) + i * TILE * 2;
+        load_b_of(piece, 0, i)->load2d.src = bias_slot(s, t->bias, t->n0) + i * TILE * 2;
     }
     t->bias += k0 == 0;
     hand_over_a(s, t, piece, k0, chunks);
@@ -372,12 +362,13 @@ static void multiply_chunks(const struct share *s, struct step *t, uint32_t k0,
         unsigned first = k0 == 0 ? 0 : 1;
         bool pairs = s->c_slots == 2 && t->tiles == 2;
         bool last = pairs && chunks > 1 && k0 + chunks * B_K == s->p->k;
-        struct shape shape = {.mt = t->mt,
-                              .nt = t->nt,
-                              .kl = whole ? B_K : k1 - k0,
+        struct shape shape = {.mt = (uint16_t)t->mt,
+                              .nt = (uint16_t)t->nt,
+                              .kl = (uint16_t)(whole ? B_K : k1 - k0),
                               .first_pair = pairs && k0 == 0 && chunks != 2,
-                              .last_pair = last ? chunks : 0};
+                              .last_pair = (uint8_t)(last ? chunks : 0)};
 
+        fill_until(s, &t->fill, t->pieces + 1);
         build_piece(t, piece, &shape, last || !whole ? chunks : PIECE);
         place_piece(s, t, piece, k0, chunks);
         k0 += chunks * piece->shape.kl;
@@ -385,6 +376,7 @@ static void multiply_chunks(const struct share *s, struct step *t, uint32_t k0,
                    (1 + chunks - first) * (t->tiles + 1));
         issue_many(PIPE_M, &piece->mmad[first * t->tiles],
                    (1 + chunks - first) * t->tiles);
+        fill_until(s, &t->fill, ++t->pieces + FILL_AHEAD);
     }
 }
 
@@ -396,51 +388,68 @@ static void begin_steps(struct step *t)
         t->whole[i].shape = (struct shape){0};
     }
     t->tail[0].shape = t->tail[1].shape = t->rest.shape = (struct shape){0};
+    t->half = false;
+    t->pieces = t->halves = 0;
 }
 
-static void multiply(void *arg)
+static void begin_stripe(const struct share *s, struct step *t)
 {
-    const struct share *s = arg;
-    const struct mla_prolog *p = s->p;
-    uint32_t slots = (p->k + A_K - 1) / A_K; /* of a for all of k */
-    struct step t;
-    struct reload r;
-
-    begin_steps(&t);
-    reload_begin(&r, s);
-    for (t.m0 = s->m_begin; t.m0 < s->m_end; t.m0 += s->rows) {
-        t.mt = block_rows(s, t.m0);
-        if (t.m0 != s->m_begin) {
-            task_priority(TASK_NORMAL + 1); /* now that all tasks have begun */
-        }
-        for (t.n0 = 0; t.n0 < p->n; t.n0 += STRIPE, r.stripe++) {
-            t.nt = min_u32(STRIPE, p->n - t.n0);
-            if (s->reload == PIPE_MTE1) {
-                reload_until_half(&r, PIPE_MTE1, 0);
-            }
-            t.tiles = t.nt > TILE ? 2 : 1;
-            multiply_chunks(s, &t, 0, middle(p->k));
-            if (s->reload == PIPE_MTE1) {
-                reload_until_half(&r, PIPE_MTE1, 1);
-            }
-            multiply_chunks(s, &t, middle(p->k), p->k);
-            t.c += t.tiles;
-            if (t.m0 == s->m_begin) {
-                task_yield(); /* while the engines are empty all tasks must get to them */
-            }
-            t.a += s->a_stays ? 0 : slots;
-        }
-        t.a += s->a_stays ? slots : 0;
-    }
-    reload_rest(&r, PIPE_MTE1);
+    t->mt = block_rows(s, t->m0);
+    t->nt = min_u32(STRIPE, s->p->n - t->n0);
+    t->tiles = t->nt > TILE ? 2 : 1;
 }
 
-/* --- the tasks --- */
+static void end_stripe(const struct share *s, struct step *t)
+{
+    bool ends = t->n0 + t->nt == s->p->n;
+
+    t->c += t->tiles;
+    t->a += ends || !s->a_stays ? div_up_u32(s->p->k, A_K) : 0;
+    t->reload.stripe++;
+    t->n0 = ends ? 0 : t->n0 + STRIPE;
+    t->m0 += ends ? s->rows : 0;
+}
+
+static void multiply_half(const struct share *s, struct step *t)
+{
+    uint32_t half = middle(s->p->k);
+
+    if (s->reload == PIPE_MTE1) {
+        reload_until_half(&t->reload, t->half);
+    }
+    if (!t->half) {
+        begin_stripe(s, t);
+        multiply_chunks(s, t, 0, half);
+    } else {
+        multiply_chunks(s, t, half, s->p->k);
+        end_stripe(s, t);
+    }
+    t->half = !t->half;
+    t->halves++;
+}
+
+bool product_ended(const struct share *s)
+{
+    return s->step->m0 >= s->m_end;
+}
+
+void product_until(const struct share *s, uint64_t halves)
+{
+    while (s->step->halves < halves && !product_ended(s)) {
+        multiply_half(s, s->step);
+    }
+}
+
+void product_reload(const struct share *s, uint32_t m0, uint32_t t)
+{
+    reload_through(s->reload == PIPE_MTE1 ? &s->step->reload : &s->step->fill.reload, m0,
+                   t);
+}
 
 static const struct handed buffers[] = {
     {A_FREE, A_SLOTS}, {B_FREE, B_SLOTS}, {BIAS_FREE, BIAS_SLOTS}, {L0_FREE, 2}};
 
-void product_start(struct share *s)
+void product_begin(struct share *s)
 {
     uint32_t chunks =
         div_up_u32(s->p->n, STRIPE) * div_up_u32(s->p->k, B_K); /* of b, for a block */
@@ -452,8 +461,10 @@ void product_start(struct share *s)
     s->c_slots = L0C_BYTES / (s->rows / LANES * TILE_BYTES);
     give(buffers, 4);
     task_post(C_FREE, s->c_slots);
-    task_spawn("mla copy-in", product_fill, s);
-    task_spawn("mla multiply", multiply, s);
+    begin_steps(s->step);
+    s->step->m0 = s->m_begin;
+    reload_begin(&s->step->reload, s);
+    fill_begin(s, &s->step->fill);
 }
 
 void product_finish(const struct share *s)

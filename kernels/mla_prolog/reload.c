@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tiles back to UB for pass 2 of the fused launch, from L1 by MTE1 or from GM by MTE2. The
- * loops of product.c and fill.c issue to these pipes, so they say when one is due.
+ * Tiles back to UB for pass 2 of the fused launch, from L1 by MTE1 or from GM by MTE2. What
+ * product.c and fill.c issue to these pipes says when one is due.
  */
 #include "kernels/mla_prolog/tiles.h"
 
@@ -11,14 +11,9 @@
  * what that takes. Nor later: the Cube's buffers would be full. */
 enum { AHEAD = 2 };
 
-static uint64_t halves(const struct share *s)
-{
-    return (s->tiles + 1) / 2 * 2; /* of the stripes of a block */
-}
-
 void reload_begin(struct reload *r, const struct share *s)
 {
-    *r = (struct reload){.s = s, .m0 = s->m_begin, .due = halves(s) + AHEAD};
+    *r = (struct reload){.s = s, .m0 = s->m_begin, .due = block_halves(s) + AHEAD};
 }
 
 static void bring_tile(struct reload *r)
@@ -41,28 +36,32 @@ static void bring_tile(struct reload *r)
     task_issue(s->reload, &cmd);
 }
 
-static void reload_until(struct reload *r, enum pipe pipe, uint64_t now)
+__attribute__((noinline)) static void bring_next(struct reload *r)
 {
     const struct share *s = r->s;
 
-    while (s->reload == pipe && s->tiles > 1 && r->m0 < s->m_end && r->due <= now) {
-        bring_tile(r);
-        r->t++;
-        r->due++;
-        if (r->t == s->tiles - 1) {
-            r->due += halves(s) - r->t;
-            r->t = 0;
-            r->m0 += LANES;
-        }
+    bring_tile(r);
+    r->t++;
+    r->due++;
+    if (r->t == s->tiles - 1) {
+        r->due += block_halves(s) - r->t;
+        r->t = 0;
+        r->m0 += LANES;
     }
 }
 
-void reload_until_half(struct reload *r, enum pipe pipe, unsigned half)
+void reload_until_half(struct reload *r, unsigned half)
 {
-    reload_until(r, pipe, 2 * r->stripe + half);
+    const struct share *s = r->s;
+
+    while (s->tiles > 1 && r->m0 < s->m_end && r->due <= 2 * r->stripe + half) {
+        bring_next(r);
+    }
 }
 
-void reload_rest(struct reload *r, enum pipe pipe)
+void reload_through(struct reload *r, uint32_t m0, uint32_t t)
 {
-    reload_until(r, pipe, UINT64_MAX);
+    while (r->m0 < m0 || (r->m0 == m0 && r->t <= t)) {
+        bring_next(r);
+    }
 }

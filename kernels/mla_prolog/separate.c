@@ -12,7 +12,7 @@
 
 /* --- x = a x b + bias --- */
 
-static void store_tiles(void *arg)
+__attribute__((cold)) static void store_tiles(void *arg)
 {
     const struct share *s = arg;
     unsigned c = 0;
@@ -42,9 +42,15 @@ static void store_tiles(void *arg)
     }
 }
 
+static void multiply_all(void *arg)
+{
+    product_until(arg, UINT64_MAX);
+}
+
 static void run_product(struct share *s)
 {
-    product_start(s);
+    product_begin(s);
+    task_spawn("mla multiply", multiply_all, s);
     task_spawn("mla store", store_tiles, s);
     task_join_all();
     task_drain();
@@ -134,6 +140,7 @@ static void normalise(void *arg)
 {
     static const struct ends ends = {feed_x, feed_rest, store_y};
 
+    task_priority(TASK_NORMAL + 2);
     both_passes(arg, false, &ends, arg);
 }
 

@@ -103,7 +103,8 @@ struct share {
     unsigned c_slots;        /* tiles in L0C */
     unsigned b_slots;        /* that take turns */
     bool a_stays, b_stays, bias_stays;
-    enum pipe reload; /* that brings tiles back for pass 2; 0: nobody */
+    enum pipe reload;  /* that brings tiles back for pass 2; 0: nobody */
+    struct step *step; /* of product.c: product.h; in no state yet */
 };
 
 static inline uint32_t block_rows(const struct share *s, uint32_t m0)
@@ -123,7 +124,7 @@ static inline float *work_tile(const struct share *s, float *work, uint32_t m0,
     return work + ((uint64_t)(m0 / LANES) * s->p->n + (uint64_t)t * TILE) * LANES;
 }
 
-/* --- product.c: MTE1 and M; fill.c: MTE2 --- */
+/* --- product.c: MTE1 and M --- */
 
 static inline uint32_t a_slot(const struct share *s, unsigned i)
 {
@@ -146,22 +147,37 @@ static inline uint32_t middle(uint32_t k)
     return (k + B_K - 1) / B_K / 2 * B_K;
 }
 
-void product_fill(void *share);
+/* Where the piece of chunks that begins at k0 ends: of whole ones, or a rest. */
+static inline uint32_t piece_end(const struct share *s, uint32_t k0)
+{
+    uint32_t half = middle(s->p->k), end = k0 < half ? half : s->p->k;
+    uint32_t whole = (end - k0) / B_K;
 
-/* Starts the tasks that make the tiles of x in L0C, block by block, in the order of
- * columns; the semaphores C_FULL and C_FREE hand them over. Decides what of *s they use.
- */
-void product_start(struct share *s);
-/* Takes their semaphores back, once all tiles are done. */
+    return whole ? k0 + min_u32(whole, PIECE) * B_K : end;
+}
+
+/* The tiles of x in L0C, block by block, in the order of columns; the semaphores C_FULL and
+ * C_FREE hand them over. Begins with nothing issued, and decides what of *s it uses. */
+void product_begin(struct share *s);
+/* Issues the products of so many halves of stripes, counted from the first block on. */
+void product_until(const struct share *s, uint64_t halves);
+/* Has issued all. */
+bool product_ended(const struct share *s);
+/* Brings back the tiles for pass 2, up to tile t of the block at m0. */
+void product_reload(const struct share *s, uint32_t m0, uint32_t t);
+/* Takes the semaphores back, once all tiles are done. */
 void product_finish(const struct share *s);
+
+/* Halves of the stripes of a block. */
+static inline uint64_t block_halves(const struct share *s)
+{
+    return (s->tiles + 1) / 2 * 2;
+}
 
 /* --- launch.c --- */
 
-/* Issues n commands that were built to be issued again and again. From the second time on
- * they carry the tag and pc of the first and go out many with one store. */
+/* Issues n commands that were built to be issued again and again, many with one store. */
 void issue_many(enum pipe pipe, union cmd *cmds, unsigned n);
-/* Waits until a queue has room for n commands. */
-void make_room(enum pipe pipe, unsigned n);
 /* Runs run(share) for each core's part of the rows, blocks of `rows` of them: it spawns
  * the tasks and returns when they have and every semaphore is 0 again. */
 MUST_CHECK int run_shares(const struct mla_prolog *p, const char *name, uint32_t rows,
@@ -184,9 +200,10 @@ struct reload {
     unsigned slot;
 };
 void reload_begin(struct reload *r, const struct share *s);
-/* Called by the loops of product.c and fill.c before each half of a stripe; at the end. */
-void reload_until_half(struct reload *r, enum pipe pipe, unsigned half);
-void reload_rest(struct reload *r, enum pipe pipe);
+/* Before each half of a stripe. */
+void reload_until_half(struct reload *r, unsigned half);
+/* All up to tile t of the block at m0. */
+void reload_through(struct reload *r, uint32_t m0, uint32_t t);
 
 /* --- fused.c --- */
 

@@ -194,7 +194,7 @@ static void build_stats(struct sequence *q, uint32_t n, float times)
 /* --- pass 2 --- */
 
 /* fp16 columns at UB_W2 to rows at UB_OUT: 16 lanes at a time, 16 columns a repeat. */
-static void transpose(struct sequence *q, uint32_t columns)
+__attribute__((noinline)) static void transpose(struct sequence *q, uint32_t columns)
 {
     for (uint32_t lane = 0; lane < LANES; lane += 16) {
         uint16_t src[16], dst[16];
@@ -218,7 +218,8 @@ static void transpose(struct sequence *q, uint32_t columns)
     cmd_post(&q->cmd[q->n - 1], OUT_FULL, 1);
 }
 
-/* y (or y / 2) of the tile at x, to UB_W2. */
+/* y (or y / 2) of the tile at x, to UB_W2: so many commands of a whole one. */
+enum { OF_Y = 4 };
 static void build_y(struct sequence *q, uint32_t columns, uint32_t x, unsigned free)
 {
     by_row(q, OP_VSUB, UB_W1, x, UB_MEAN, columns);
@@ -271,26 +272,63 @@ struct passes {
     struct sequence begin; /* and pass 1 of the first tile */
     struct sequence body;  /* pass 1 and, from pass2 on, pass 2 of a tile in the middle */
     struct sequence end;   /* pass 1, from stats on the rest, of the last tile */
-    unsigned pass2, stats;
+    unsigned pass1, pass2, stats;
 };
 
-static void build_passes(struct passes *v, const struct share *s, bool gelu)
+/* Commands [first, end) of others: much faster than to build them. */
+__attribute__((noinline)) static void
+repeat(struct sequence *q, const struct sequence *from, unsigned first, unsigned end)
 {
-    uint32_t last = tile_columns(s, s->tiles - 1);
-
-    build_pass1(&v->body, TILE, false);
-    cmd_wait(&v->body.cmd[0], XST_FULL, 1);
-    v->pass2 = v->body.n;
-    build_pass2(&v->body, TILE, UB_XIN, XIN_FREE, gelu);
-    cmd_wait(&v->body.cmd[v->pass2], XIN_FULL, 1);
-    build_pass1(&v->end, last, true);
-    cmd_wait(&v->end.cmd[0], XST_FULL, 1);
-    v->stats = v->end.n;
-    build_stats(&v->end, s->p->n, gelu ? 0.5f : 1.0f);
-    build_pass2(&v->end, last, UB_XST, XST_FREE, gelu);
+    for (unsigned i = first; i < end; i++) {
+        *next(q) = from->cmd[i];
+    }
 }
 
-static void issue(struct sequence *q, unsigned from, unsigned to)
+static void build_body(struct passes *v)
+{
+    repeat(&v->body, &v->begin, v->pass1, v->begin.n);
+    cmd_wait(&v->body.cmd[0], XST_FULL, 1);
+    v->pass2 = v->body.n;
+}
+
+static void build_end(struct passes *v, const struct share *s, uint32_t columns,
+                      bool gelu)
+{
+    bool whole = columns == TILE && s->tiles > 1;
+    struct sequence *q = &v->end;
+
+    build_pass1(q, columns, true);
+    cmd_wait(&q->cmd[0], XST_FULL, 1);
+    v->stats = q->n;
+    build_stats(q, s->p->n, gelu ? 0.5f : 1.0f);
+    if (whole && gelu) {
+        build_y(q, columns, UB_XST, XST_FREE);
+        repeat(q, &v->body, v->pass2 + OF_Y, v->body.n);
+    } else {
+        build_pass2(q, columns, UB_XST, XST_FREE, gelu);
+    }
+}
+
+/* What is wanted of them before tile t of the first block, some of it for each of its tiles: so
+ * the engines have their work while the hart builds. */
+static void build_passes(struct passes *v, const struct share *s, uint32_t t, bool gelu)
+{
+    uint32_t last = s->tiles - 1;
+
+    if (v->body.n == 0 && t < last) {
+        build_body(v);
+    }
+    if (v->body.n == v->pass2 && t < last && (t > 0 || t + 1 == last)) {
+        build_pass2(&v->body, TILE, UB_XIN, XIN_FREE, gelu);
+        cmd_wait(&v->body.cmd[v->pass2], XIN_FULL, 1);
+    }
+    if (v->end.n == 0 && (t > 1 || t == last)) {
+        build_end(v, s, tile_columns(s, last), gelu);
+    }
+}
+
+__attribute__((noinline)) static void issue(struct sequence *q, unsigned from,
+                                            unsigned to)
 {
     issue_many(PIPE_V, &q->cmd[from], to - from);
 }
@@ -328,15 +366,16 @@ void both_passes(const struct share *s, bool gelu, const struct ends *ends, void
     ends->feed(arg, m0, 0);
     all_lanes();
     build_begin(&v.begin, tile_columns(s, 0));
+    v.pass1 = v.begin.n;
     build_pass1(&v.begin, tile_columns(s, 0), s->tiles == 1);
     issue(&v.begin, 0, v.begin.n); /* of the first block: the engines need not wait */
-    task_yield();                  /* the rest is not wanted soon */
-    build_passes(&v, s, gelu);
-    task_priority(TASK_NORMAL + 2);
     while (more) {
         more = advance(s, &next_m0, &next_t);
         if (more) {
             ends->feed(arg, next_m0, next_t);
+        }
+        if (m0 == s->m_begin) {
+            build_passes(&v, s, t, gelu);
         }
         issue_tile(&v, s, t, m0 != s->m_begin);
         if (t == s->tiles - 1) {
@@ -369,7 +408,8 @@ static void build_gelu_launch(struct sequence *q, uint32_t columns, uint32_t y)
     transpose(q, columns);
 }
 
-void gelu_pass(const struct share *s, const struct ends *ends, void *arg)
+__attribute__((cold)) void gelu_pass(const struct share *s, const struct ends *ends,
+                                     void *arg)
 {
     struct sequence q[2]; /* a tile in each buffer */
     struct sequence last;
