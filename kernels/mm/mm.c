@@ -321,14 +321,8 @@ static void load_chunk(struct mm *mm)
     if (at->b_first && !mm->b.given) {
         mm_push_load_b(mm, at);
     }
-    if (at->chunk == 0 && mm->bias && at->part == 0) {
-        mm_push_load_bias(mm, at);
-    }
-    if (at->chunk == 0 && mm->scale_words) {
-        mm_push_load_scale(mm, at);
-    }
-    if (at->chunk == 0 && mm->slopes) {
-        mm_push_load_slope(mm, at);
+    if (at->chunk == 0) {
+        mm_push_load_columns(mm, at);
     }
     if (at->chunk + 1 == at->chunks && at->tile + mm->step >= mm->tile_end) {
         next->tile = mm->tile_end;

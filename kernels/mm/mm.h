@@ -184,6 +184,8 @@ struct mm {
      * buffers begin; and where the object is in its share. */
     uint32_t parts, rows, cols, tiles, tile_end, step;
     uint32_t turn, jump; /* where its tiles of a part end, how many of others follow */
+    uint32_t winding;    /* mm_winding() */
+    bool winds;          /* every other line goes back */
     uint8_t mine, next;  /* chip's semaphores: of the part before, of the one behind */
     uint32_t strip;      /* rows that a part hands on at one time */
     uint32_t unit_m, unit_n, unit_k; /* in whose multiples it is cut */

@@ -82,6 +82,19 @@ void mm_sparse_place(const struct mm *mm, union cmd *cmd, const struct mm_key *k
 void mm_push_load_bias(struct mm *mm, const struct mm_cursor *at);
 void mm_push_load_scale(struct mm *mm, const struct mm_cursor *at);
 void mm_push_load_slope(struct mm *mm, const struct mm_cursor *at);
+/* Those that there are, of a tile. */
+static inline void mm_push_load_columns(struct mm *mm, const struct mm_cursor *at)
+{
+    if (mm->bias && at->part == 0) {
+        mm_push_load_bias(mm, at);
+    }
+    if (mm->scale_words) {
+        mm_push_load_scale(mm, at);
+    }
+    if (mm->slopes) {
+        mm_push_load_slope(mm, at);
+    }
+}
 /* Pieces of the tile over one chunk, the first of them into slot c of L0C, what is more into
  * the other by turns. */
 void mm_push_products(struct mm *mm, const struct mm_cursor *at, uint32_t first,

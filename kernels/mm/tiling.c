@@ -93,6 +93,8 @@ void mm_lay_out(struct mm *mm)
     mm->rows = mm_pieces(mm->shape.m, mm_unit_m(mm), t->m);
     mm->cols = mm_pieces(mm->shape.n, mm_unit_n(mm), t->n);
     mm->tiles = mm->rows * mm->cols * mm->shape.batch * mm->parts;
+    mm->winding = mm_winding(mm);
+    mm->winds = mm->winding != 0;
     mm->c_pitch = mm->c_pitch ? mm->c_pitch : mm->shape.n;
     mm->c_product = mm->c_product ? mm->c_product : (uint64_t)mm->shape.m * mm->c_pitch;
     mm->c0 = type_c0(mm->a.type);

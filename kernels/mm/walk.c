@@ -70,6 +70,31 @@ static uint32_t next_of(const struct mm *mm, uint32_t tile)
     return tile + mm->step + (turns_at(mm, tile + 1, 0) ? mm->jump : 0);
 }
 
+/* In a line that goes back the tile is another, and the first and the last of a line share the
+ * panel that does not stay with the line beside it. */
+static __attribute__((noinline)) void wind(const struct mm *mm, struct mm_cursor *at,
+                                           uint32_t first)
+{
+    bool by_columns = mm->tiling.b_stays;
+    uint32_t inner = by_columns ? mm->rows : mm->cols, line = at->tile / inner;
+    uint32_t in_line = at->tile % inner;
+    bool turned = in_line == 0 && at->tile != first && line != 0;
+    bool turns = in_line == inner - 1 && at->tile + 1 < mm->tile_end;
+
+    if (by_columns) {
+        at->a_first = !turned;
+        at->a_last = !turns;
+    } else {
+        at->b_first = !turned;
+        at->b_last = !turns;
+    }
+    if (line % 2 && by_columns) {
+        piece(mm->shape.m, mm->unit_m, inner - 1 - in_line, inner, &at->m0, &at->mt);
+    } else if (line % 2) {
+        piece(mm->shape.n, mm->unit_n, inner - 1 - in_line, inner, &at->n0, &at->nt);
+    }
+}
+
 void mm_seek(const struct mm *mm, struct mm_cursor *at, uint32_t tile, uint32_t first)
 {
     const struct mm_shape *s = &mm->shape;
@@ -106,6 +131,9 @@ void mm_seek(const struct mm *mm, struct mm_cursor *at, uint32_t tile, uint32_t 
     at->a_last = !mm->tiling.a_stays || ends;
     at->b_first = !mm->tiling.b_stays || begins;
     at->b_last = !mm->tiling.b_stays || ends;
+    if (mm->winds) {
+        wind(mm, at, first);
+    }
     chunk(mm, at);
 }
 
@@ -168,6 +196,20 @@ uint32_t mm_tiles_from(const struct mm *mm, uint32_t first)
                     : mm_count(mm->tile_end - first, mm->step);
 }
 
+/* A turn is worth the load of a panel, of one product of which a share has lines of its own.
+ * All chunks of the operand that does not stay are in L1 then. */
+uint32_t mm_winding(const struct mm *mm)
+{
+    const struct mm_tiling *t = &mm->tiling;
+    uint32_t inner = t->b_stays ? mm->rows : mm->cols;
+    uint32_t chunks = mm_count(mm->shape.k, mm_max(1, t->k));
+    bool can = (t->a_stays || t->b_stays) && mm->parts == 1 && mm->shape.batch == 1 &&
+               inner > 1 && !mm->a.given && !mm->b.given && !mm->b.sparse &&
+               chunks <= (t->b_stays ? t->a_slots : t->b_slots);
+
+    return can ? mm->tiles / (2 * inner) : 0;
+}
+
 uint32_t mm_take_share(struct mm *mm)
 {
     unsigned share = mm->shares ? mm->share : task_block(), first = 0;
@@ -189,6 +231,7 @@ uint32_t mm_take_share(struct mm *mm)
         first = (uint32_t)share_begin(mm->tiles, 1, share, shares);
         mm->tile_end = (uint32_t)share_begin(mm->tiles, 1, share + 1, shares);
     }
+    mm->winds = shares <= mm->winding;
     mm->once = mm_tiles_from(mm, first) * mm_count(mm->shape.k, mm->tiling.k) <=
                MM_ONCE * mm->parts;
     return first;

@@ -2,9 +2,10 @@
  *
  * The list of an object's tiles: products of a batch, in them parts of k, rows and columns
  * of tiles. Tiles of a row are alike to a unit, so there are two sizes of them and the rest
- * at the edge. They follow each other by rows, or by columns where b stays, and a share is a
- * piece of the list: its tiles have panels of a, or of b, in common. Of parts of k that wait
- * for each other a share has one tile in so many, so that nobody waits for long.
+ * at the edge. They follow each other by rows, or by columns where b stays, there and back
+ * where that saves a load, and a share is a piece of the list: its tiles have panels of a, or
+ * of b, in common. Of parts of k that wait for each other a share has one tile in so many, so
+ * that nobody waits for long.
  */
 #ifndef KERNELS_MM_WALK_H
 #define KERNELS_MM_WALK_H
@@ -106,6 +107,9 @@ static inline uint32_t mm_pieces(uint32_t all, uint32_t unit, uint32_t most)
     return mm_count(mm_count(all, unit), most / unit);
 }
 
+/* Shares, at most, of which every other line of tiles goes back, so that its first tile has the
+ * other operand's panel of the last one before; 0: none. */
+uint32_t mm_winding(const struct mm *mm);
 /* Sets what the task's block has of the list, or the share that was told: its first tile. */
 uint32_t mm_take_share(struct mm *mm);
 /* Tiles of the share from that one on. */
