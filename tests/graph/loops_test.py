@@ -121,7 +121,7 @@ def sequences():
             [x, x * 0, y, x], -1), "again": wide, "part": x[:, 1:3], "third": wide[60:], "y2": y,
          "sum": np.concatenate([x + y, y + y]) * 3, "shape": [3, 4], "is": True, "x2": x},
         {"z": x * 0, "zero": whole(0), "one": whole(1), "minus": whole(-1), "thirty": whole(30),
-         "sizes": whole([1, 2, 1]), "k": number(3)}, opset=18)
+         "sizes": whole([1, 2, 1, 0]), "k": number(3)}, opset=18)
     two = [("SequenceConstruct", "x x", "s")]
     for nodes, output, want in (
             (two, "s", "output 's' is a sequence, which no run leaves"),

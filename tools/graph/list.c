@@ -194,9 +194,10 @@ static void split(struct graph *g, struct node *n)
     bool keeps = node_int(n, "keepdims", 1) != 0 || node_maybe(n, 1);
     struct tensor **to = graph_alloc(LIST_MOST, sizeof(struct tensor *));
     struct lower l = lower_begin(g, n);
-    int64_t begin = 0, size;
+    const struct tensor *sizes = node_maybe(n, 1);
+    int64_t begin = 0, size, least = sizes && sizes->shape.n ? tensor_count(sizes) : 0;
 
-    for (; begin < s.dim[axis]; begin += size, count++) {
+    for (; begin < s.dim[axis] || count < least; begin += size, count++) {
         if (count == LIST_MOST) {
             node_die(g, n, "more than %d parts", LIST_MOST);
         }

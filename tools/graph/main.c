@@ -377,10 +377,10 @@ static void npy(const char *from, const char *path)
 /* The outputs, a line each. */
 static void names(const char *model)
 {
-    const struct graph *g = graph_read(model);
+    const struct graph *g = (sizes_any(), graph_read(model));
 
     for (unsigned i = 0; i < g->n_outputs; i++) {
-        printf("%s\n", g->output[i]->name);
+        puts(g->output[i]->name);
     }
 }
 

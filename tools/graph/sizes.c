@@ -18,6 +18,7 @@ static struct sizes {
     bool heard; /* an input has it */
 } sizes[SIZES_MOST];
 static unsigned n_sizes, n_combinations = 1;
+static bool any; /* size does */
 static const char *const *paths; /* of inputs, in order */
 static unsigned n_paths;
 
@@ -53,7 +54,15 @@ int64_t graph_size(const struct graph *g, const struct tensor *t, unsigned d,
             return in->shape.dim[d];
         }
     }
+    if (any) {
+        return 1;
+    }
     graph_die(g, "dimension %u of input '%s' has no size: --size %s=N", d, t->name, name);
+}
+
+void sizes_any(void)
+{
+    any = true;
 }
 
 void graph_sizes_heard(const struct graph *g)

@@ -15,6 +15,8 @@ enum { SIZES_MOST = 32 }; /* names, and combinations */
 void sizes_take(const char *word);
 /* Where a run's inputs lie, in order: a dimension that --size does not name has their size. */
 void sizes_inputs(const char *const *path, unsigned n);
+/* From here on any size does: what is asked does not depend on them. */
+void sizes_any(void);
 /* How many combinations there are, from 1; which of them graph_size() has from now on. */
 unsigned sizes_count(void);
 void sizes_choose(unsigned combination);
