@@ -85,6 +85,15 @@ def parts_and_places():
 
 
 @test
+def parts_of_one_picture():
+    """Of one picture parts of channels would be views; with channels last they are copies."""
+    return compare(
+        [FIRST, ("Split", "a", "p q r", {"axis": 1, "split": [8, 4, 8]}), ("Relu", "q", "q2"),
+         ("Concat", "r p q2", "c", {"axis": 1}), ("Conv", "c v", "y")],
+        {"x": X["x"][:1]}, "y p", WEIGHTS, 3, 12)
+
+
+@test
 def each_channel_and_groups():
     """Depthwise, groups with dilation, and Clip as either opset has it."""
     wrong = []

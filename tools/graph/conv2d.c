@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "kernels/pool/pool.h"
 #include "tools/graph/conv_price.h"
 #include "tools/graph/pass.h"
 
@@ -79,7 +80,8 @@ bool conv2d_takes(const struct node *n, const struct window *w)
 bool max_pool_takes(const struct node *n, const struct window *w)
 {
     return n->in[0]->type == ELEM_F16 && (n->n_out < 2 || !n->out[1]) && fits(w) &&
-           w->dilation[0] == w->dilation[1];
+           w->dilation[0] == w->dilation[1] &&
+           (w->kernel[1] - 1) * w->dilation[1] < POOL_PIXELS;
 }
 
 /* Of a node whose operand has channels last; kernel as window_of() has it. */

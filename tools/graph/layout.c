@@ -72,7 +72,7 @@ static struct tensor *own(struct tensor *t)
 /* It with channels last; NULL: nobody has turned it. */
 static struct tensor *turned(struct tensor *t)
 {
-    return t && t->shape.n == RANK && !t->value ? own(t)->last : NULL;
+    return t && t->shape.n == RANK && !t->value && !t->count ? own(t)->last : NULL;
 }
 
 /* The same, turned in front of the node if need be. */
@@ -239,7 +239,8 @@ static bool elements(struct layout *l, struct node *n)
     for (unsigned i = 0; i < n->n_in && good; i++) {
         any = any || turned(n->in[i]);
         good = !n->in[i] || turned(n->in[i]) ||
-               (n->in[i]->value && n->in[i]->shape.n <= RANK);
+               (n->in[i]->value && n->in[i]->shape.n <= RANK &&
+                tensor_count(n->in[i]) > 0);
     }
     if (!good || !any) {
         return false;
@@ -265,7 +266,7 @@ static bool parts(struct layout *l, struct node *n)
         good = turned(n->in[i]);
     }
     for (unsigned i = 0; i < n->n_out && good; i++) {
-        good = n->out[i];
+        good = n->out[i] && !n->out[i]->value;
     }
     if (!good) {
         return false;
@@ -276,8 +277,11 @@ static bool parts(struct layout *l, struct node *n)
         n->in[i] = turned(n->in[i]);
     }
     for (unsigned i = 0; i < n->n_out; i++) {
+        n->out[i]->alias = NULL; /* of channels one behind the other parts were views */
+        n->out[i]->offset = 0;
         give_turned(l, n, i);
     }
+    n->done = false;
     return true;
 }
 
@@ -340,7 +344,8 @@ unsigned layout_channels(struct graph *g)
 
     for (; *l.at; l.at = &(*l.at)->next) {
         struct node *n = *l.at;
-        if (!n->done && n->n_in && n->in[0]) {
+        bool cut = n->rule == graph_rule("Split");
+        if ((!n->done || cut) && n->n_in && n->in[0]) {
             count += turning(n) || convolution(&l, n) || pool(&l, n) || elements(&l, n) ||
                      parts(&l, n) || resize(&l, n) || reduction(&l, n);
         }
