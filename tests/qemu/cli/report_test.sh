@@ -54,7 +54,7 @@ error_of()
 tap_check report/error_of_what_limits "$(error_of HBM)"
 salai -- vadd --n 1000000 --check 100 --repeat 4
 tap_check report/error_of_what_l2_has "$(error_of MTE2)"
-salai -- vadd --n 100000 --repeat 2 --past-l2
+salai -- vadd --n 100000 --repeat 2 --past-l2 --check 100
 tap_check report/nothing_stays_in_l2_that_passes_it \
     "$(has_status 0; says out 'L2: 0.0 % hits, cold$')"
 salai --profile ascend910 -- vadd --n 3000 --past-l2
@@ -65,21 +65,21 @@ salai --timing v1 -- vadd --n 3000
 tap_check report/timing_that_is_not_the_default "$(has_status 0
     says out '^core 0, profile a2: .*, TIMING=v1$'
     ! grep -q '^  error:' "$log/out" || echo "an error bar of v2")"
-salai --profile ascend310 -- vadd --n 100000
+salai --profile ascend310 -- vadd --n 100000 --check 100
 tap_check report/error_of_a_chip_without_a_card "$(has_status 0
     says out '^  error: not known, no card was measured for ascend310$')"
 salai -- vadd --n 2000 --repeat 3
 tap_check report/launches_are_counted "$(has_status 0; says out '^  launches 1 to 3: ')"
 tap_check report/hart_is_the_limit \
     "$(says out "^  limit: the hart: MTE2's queue was empty [0-9.]+ % of the span while")"
-salai --cores 24 -- matmul --m 700 --n 600 --k 500
+salai --cores 24 -- matmul --m 700 --n 600 --k 500 --check 100
 tap_check report/of_many_cores_is_short "$(has_status 0; wide
     [ "$(wc -l < "$log/out")" -le 30 ] || echo "$(wc -l < "$log/out") lines")"
-salai --cores 24 -- matmul --m 2048 --n 2048 --k 256
+salai --cores 24 -- matmul --m 2048 --n 2048 --k 256 --check 100
 tap_check report/fits_100_columns "$(awk 'length > 100 { print NR ": " length }' "$log/out")"
-salai --cores 24 -- vadd --n 300000
+salai --cores 24 -- vadd --n 300000 --check 100
 tap_check report/limit_knows_hbm "$(says out '^  the machine allows 3062 cycles \(HBM\): ')"
-salai --cores 24 -- vadd --n 300000 --repeat 2
+salai --cores 24 -- vadd --n 300000 --repeat 2 --check 100
 tap_check report/limit_of_what_l2_has "$(says out '^  the machine allows [0-9]+ cycles \(L2\): ')"
 salai --cores 32 -- vadd --n 5
 tap_check report/limit_is_at_least_a_cycle \
