@@ -384,7 +384,7 @@ TEST(fixpipe, modes)
     for (unsigned i = 0; i < MODES; i++) {
         for (unsigned o = 0; o < 3; o++) {
             bool rows = true, nz = true;
-            for (unsigned n = 0; n < 16; n++) {
+            for (unsigned n = 0; n < 8 * test_times; n++) {
                 struct setting s = any_setting(&modes[i]);
                 struct layout l = any_rows(&modes[i], ops[o]);
                 rows = check(&l, &s) && rows;
@@ -403,7 +403,7 @@ TEST(fixpipe, numbers)
 {
     for (unsigned i = 0; i < MODES; i++) {
         bool good = true;
-        for (unsigned n = 0; n < 40; n++) {
+        for (unsigned n = 0; n < 15 * test_times; n++) {
             struct setting s = any_setting(&modes[i]);
             struct layout l = {.op = OP_FIX_L0C_UB,
                                .m = 64,

@@ -275,7 +275,7 @@ static void test_loads(enum simd level)
             c.head.flags = flags;
             for (enum how how = ONCE; how <= AROUND; how++) {
                 bool good = check(c);
-                for (unsigned n = 0; n < 60; n++) {
+                for (unsigned n = 0; n < 20 * test_times; n++) {
                     good = check_any(ops[i / 2], types[t], flags, how) && good;
                 }
                 ok(good, "load3d/%s%s_%ubit_%s%s", i / 2 ? "l0b" : "l0a",

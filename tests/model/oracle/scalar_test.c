@@ -8,7 +8,7 @@
 
 #include "tests/model/oracle/oracle.h"
 
-enum { N = 2048, SCALARS = 32 };
+enum { N = 2048, SCALARS = 16 };
 
 static void note(unsigned j, uint64_t scalar, uint64_t want)
 {
