@@ -272,6 +272,16 @@ def quantised_in_a_run():
 
 
 @test
+def by_the_dozen():
+    """As many operands and results as a block of DenseNet-201 has."""
+    x, parts = noise(50, 4), [f"p{i}" for i in range(50)]
+    m = Model([("Split", "x", " ".join(parts), {"axis": 0}),
+               ("Concat", " ".join(reversed(parts)), "y", {"axis": 0})], {"x": x}, "y")
+    got, said = m.run() if not m.refused else ({}, m.refused)
+    return [] if got and (got["y"] == x[::-1]).all() else [said]
+
+
+@test
 def in_any_order():
     """Nodes in front of what they read, a branch of an If too; what reads itself is refused."""
     x, c = noise(3, 4), noise(3, 4)

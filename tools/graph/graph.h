@@ -18,7 +18,8 @@
 
 enum {
     GRAPH_RANK = 8,
-    GRAPH_OPERANDS = 32, /* of a node, and results */
+    GRAPH_OPERANDS = 64, /* of a node, and results */
+    GRAPH_FILES = 32,    /* inputs of a model, and outputs: kernels/graph/plan.h */
     GRAPH_BUCKETS = 1024,
     GRAPH_OPSET_MIN = 1,
     GRAPH_OPSET_MAX = 25,
@@ -142,7 +143,7 @@ struct graph {
     struct tensor *bucket[GRAPH_BUCKETS];  /* by their names */
     struct node *nodes, **last_node;       /* each behind what it reads */
     /* Behind outputs stand numbers that they are told by: all that a run has to leave. */
-    struct tensor *input[GRAPH_OPERANDS], *output[2 * GRAPH_OPERANDS];
+    struct tensor *input[GRAPH_FILES], *output[2 * GRAPH_FILES];
     unsigned n_inputs, n_outputs, n_left;
     size_t unrolled; /* nodes that graphs within others have become: loop.c */
 };

@@ -83,7 +83,7 @@ static void infer_node(struct graph *g, struct node *n)
         if (n->in[i] && n->in[i]->list && !n->rule->lists) {
             node_die(g, n, "'%s' is a sequence", n->in[i]->name);
         }
-        if (n->in[i] && (n->rule->wants & UINT32_C(1) << i)) {
+        if (n->in[i] && i < 32 && (n->rule->wants & UINT32_C(1) << i)) {
             fix_value(g, n, n->in[i]);
         }
     }

@@ -48,7 +48,7 @@
 
 enum { SAMPLES = 32, WORDS = 4 };
 
-static const char *given[GRAPH_OPERANDS];
+static const char *given[GRAPH_FILES];
 static unsigned n_given;
 static bool fuse = true;
 static struct rule_of_joining rule = {"cycles", 30};
@@ -140,7 +140,7 @@ static unsigned whole(const char *option, const char *text)
 
 static void take_input(const char *path)
 {
-    if (n_given == GRAPH_OPERANDS) {
+    if (n_given == GRAPH_FILES) {
         usage();
     }
     given[n_given++] = path;

@@ -226,8 +226,8 @@ static void read_input(struct graph *g, const Onnx__ValueInfoProto *p)
         t->shape.dim[d] =
             sized ? dim->dim_value : graph_size(g, t, d, named ? dim->dim_param : "");
     }
-    if (g->n_inputs == GRAPH_OPERANDS) {
-        graph_die(g, "more than %d inputs", GRAPH_OPERANDS);
+    if (g->n_inputs == GRAPH_FILES) {
+        graph_die(g, "more than %d inputs", GRAPH_FILES);
     }
     tensor_check(g, t);
     t->known = true;
@@ -238,8 +238,8 @@ static void read_input(struct graph *g, const Onnx__ValueInfoProto *p)
 
 static void read_outputs(struct graph *g, const Onnx__GraphProto *p)
 {
-    if (p->n_output > GRAPH_OPERANDS) {
-        graph_die(g, "more than %d outputs", GRAPH_OPERANDS);
+    if (p->n_output > GRAPH_FILES) {
+        graph_die(g, "more than %d outputs", GRAPH_FILES);
     }
     for (size_t i = 0; i < p->n_output; i++) {
         const char *name = p->output[i]->name ? p->output[i]->name : "";
