@@ -321,6 +321,35 @@ def as_it_would_be():
 
 
 @test
+def of_opset_26():
+    """Products of what is in front or behind, with it or without; bits as another type."""
+    x, q = noise(2, 5, 3), random.integers(-9, 9, (3, 7)).astype(np.int32)
+    q[q == 0] = 1
+    ahead = np.concatenate([np.ones((2, 1, 3)), x.astype(float)], 1).cumprod(1)
+    h = noise(40).astype(np.float16)
+    m = Model([("BitCast", "x", "i", {"to": 6}), ("Abs", "x", "a"),
+               ("BitCast", "a", "b", {"to": 12}),
+               ("BitCast", "i", "back", {"to": 1}), ("BitCast", "h", "s", {"to": 5}),
+               ("BitCast", "c", "d", {"to": 1})], {"x": x, "h": h}, "i b back s d",
+              {"c": np.int32([0x3f800000, -2**31 + 0x40000000])}, opset=26)
+    got, said = m.run() if not m.refused else ({}, m.refused)
+    want = {"i": x.view(np.int32), "b": np.abs(x).view(np.uint32), "back": x,
+            "s": h.view(np.int16), "d": np.float32([1, -2])}
+    return checked([("CumProd", "x axis", "y", ahead[:, 1:]),
+                    ("CumProd", "x axis", "y2", ahead[:, :-1], {"exclusive": 1}),
+                    ("CumProd", "x axis", "y3", x[:, ::-1].astype(float).cumprod(1)[:, ::-1],
+                     {"reverse": 1}),
+                    ("CumProd", "q last", "p", np.concatenate(
+                        [q[:, :0:-1].cumprod(1, dtype=np.int32)[:, ::-1], q[:, :1] * 0 + 1], 1),
+                     {"reverse": 1, "exclusive": 1})], {"x": x, "q": q},
+                   {"axis": whole(1), "last": np.int32(-1)}, opset=26) + \
+        [f"{name}: {got.get(name)} {said}" for name, y in want.items()
+         if not got or got[name].dtype != y.dtype or (got[name] != y).any()] + \
+        [m.refused for m in [Model([("BitCast", "x", "y", {"to": 7})], {"x": x}, "y", opset=26)]
+         if m.refused != "node 'BitCast_0' (BitCast): of float32 to int64"]
+
+
+@test
 def what_is_not_so():
     """Refused in one line: an axis that there is not, parts that are not those of the results."""
     wrong = []

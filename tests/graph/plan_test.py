@@ -399,7 +399,7 @@ def unknown_attribute():
              "node 'Softmax_0' (Softmax): attribute 'beta' is not known"),
             ([("Conv", "x w", "y", {"kernel_shape": [3, 2]})], 13,
              "node 'Conv_0' (Conv): kernel_shape has 2 where the weights have 3"),
-            ([("Relu", "x", "y")], 26, "opset 26: 1 to 25 are known")):
+            ([("Relu", "x", "y")], 27, "opset 27: 1 to 26 are known")):
         m = Model(nodes, {"x": noise(1, 2, 5, 5)}, "y",
                   {"w": noise(2, 2, 3, 3)} if nodes[0][0] == "Conv" else {}, opset)
         wrong += [] if m.refused == want else [f"{want}: {m.refused or 'taken'}"]

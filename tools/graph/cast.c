@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Cast, CastLike: other types of elements. Whole numbers wrap; floats that are too large for a
- * whole number are the nearest there is, 0 of NaN, as the machine has it.
+ * Cast, CastLike, BitCast: other types of elements. Whole numbers wrap; floats that are too large
+ * for a whole number are the nearest there is, 0 of NaN, as the machine has it.
  */
 #include <math.h>
 #include <string.h>
@@ -118,7 +118,54 @@ static void cast_emit(struct emit *e, struct node *n)
     program_out(&p, n->out[0], program_axes, x, to_mask);
 }
 
+/* --- BitCast: the same bits as another type of as many, in files and on the machine --- */
+
+static bool has_bits(enum elem type)
+{
+    return type < ELEM_BOOL && type != ELEM_F64 &&
+           elem_bytes(elem_machine(type)) == elem_bytes(type);
+}
+
+static void bitcast_shape(struct graph *g, struct node *n)
+{
+    const struct tensor *x = node_in(g, n, 0);
+    enum elem to = graph_elem(node_int(n, "to", 0));
+
+    if (!has_bits(x->type) || !has_bits(to) || elem_bytes(x->type) != elem_bytes(to)) {
+        node_die(g, n, "of %s to %s", elem_text(x->type), elem_text(to));
+    }
+    tensor_is(g, n, 0, to, &x->shape);
+}
+
+static void bitcast_values(struct graph *g, struct node *n)
+{
+    double *to = tensor_values(n->out[0]);
+    uint64_t bits;
+
+    (void)g;
+    for (int64_t i = 0; i < tensor_count(n->out[0]); i++) {
+        elem_put(n->in[0]->type, n->in[0]->value[i], &bits);
+        to[i] = elem_get(n->out[0]->type, &bits);
+    }
+}
+
+/* A copy: a view in the same program would be the number, not its bits. */
+static void bitcast_emit(struct emit *e, struct node *n)
+{
+    struct tensor *bits = tensor_view(n->in[0], &n->in[0]->shape);
+    struct copy c;
+
+    bits->type = n->out[0]->type;
+    copy_begin(&c, e, n, n->out[0]);
+    copy_dim(&c, tensor_count(bits), 1, 1);
+    copy_add(&c, bits, 0, 0);
+}
+
 const struct rule rules_cast[] = {
+    {.op = "BitCast",
+     .shape = bitcast_shape,
+     .value = bitcast_values,
+     .emit = bitcast_emit},
     {.op = "Cast", .shape = cast_shape, .value = cast_values, .emit = cast_emit},
     {.op = "CastLike", .shape = cast_shape, .value = cast_values, .emit = cast_emit},
     {0},

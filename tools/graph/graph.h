@@ -22,7 +22,7 @@ enum {
     GRAPH_FILES = 32,    /* inputs of a model, and outputs: kernels/graph/plan.h */
     GRAPH_BUCKETS = 1024,
     GRAPH_OPSET_MIN = 1,
-    GRAPH_OPSET_MAX = 25,
+    GRAPH_OPSET_MAX = 26,
 };
 #define GRAPH_ELEMENTS (INT64_C(1) << 31) /* of a tensor, at most */
 /* Where whole numbers of a node are cut off: beyond all sizes and all that 32 bits have. */

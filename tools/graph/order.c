@@ -126,12 +126,64 @@ static void cumsum_emit(struct emit *e, struct node *n)
     operator_out(s, n->out[0]);
 }
 
+/* --- CumProd: by products with what lies 1, 2, 4, .. in front, 1 where there is nothing --- */
+
+struct cumprod {
+    struct lower l;
+    const struct tensor *x;
+    unsigned axis, count;
+    bool back; /* from the end on */
+};
+
+/* A tensor so far along the axis, 1 where it comes from outside. */
+static const char *shifted(struct cumprod *c, const char *of, int64_t far)
+{
+    struct shape s = c->x->shape;
+    long long size = s.dim[c->axis];
+    unsigned i = c->count++;
+    double *one;
+
+    s.dim[c->axis] = far;
+    one = lower_value(&c->l, graph_text("one%u", i), c->x->type, &s);
+    for (int64_t k = 0; k < shape_count(&s); k++) {
+        one[k] = 1;
+    }
+    lower_text(&c->l,
+               "rest%u = Slice(%s, [%lld], [%lld], [%u])\n"
+               "far%u = Concat(%s%u, %s%u; axis=%u)\n",
+               i, of, c->back ? (long long)far : 0, c->back ? size : size - far, c->axis,
+               i, c->back ? "rest" : "one", i, c->back ? "one" : "rest", i, c->axis);
+    return graph_text("far%u", i);
+}
+
+static void cumprod(struct graph *g, struct node *n)
+{
+    const struct tensor *x = node_in(g, n, 0);
+    unsigned axis = node_axis(g, n, elem_whole(node_number(g, n, 1)), x->shape.n);
+    struct cumprod c = {.l = lower_begin(g, n), .x = x, .axis = axis};
+    int64_t size = x->shape.dim[axis];
+    const char *of = "$0";
+
+    c.back = node_int(n, "reverse", 0) != 0;
+    if (node_int(n, "exclusive", 0) && size) {
+        of = shifted(&c, of, 1);
+    }
+    for (int64_t far = 1; far < size; far *= 2) {
+        const char *before = shifted(&c, of, far);
+        lower_text(&c.l, "y%u = Mul(%s, %s)\n", c.count, of, before);
+        of = graph_text("y%u", c.count);
+    }
+    lower_text(&c.l, "@0 = Identity(%s)\n", of);
+    lower_end(&c.l);
+}
+
 const struct rule rules_order[] = {
     {.op = "CumSum",
      .shape = cumsum_shape,
      .emit = cumsum_emit,
      .wants = 1 << 1,
      .alone = true},
+    {.op = "CumProd", .shape = cumprod, .wants = 1 << 1},
     {.op = "TopK",
      .shape = top_k_shape,
      .emit = top_k_emit,
