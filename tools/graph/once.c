@@ -59,7 +59,7 @@ struct flow {
     const struct mm *mm;
     struct mm_cursor at;
     bool recorded;
-    unsigned cores; /* that the hart does the same for */
+    double each; /* cycles of an instruction: the chip's cores share the hart's time */
     struct mm_key seen[SEEN];
     unsigned n_seen, l0, c; /* c: slots of L0C that tiles have had */
     uint64_t mte2, bytes, loads; /* of a and b */
@@ -86,7 +86,7 @@ static bool is_new(struct flow *w, const struct mm_key *key)
 
 static void spend(struct flow *w, uint64_t instructions)
 {
-    w->hart += instructions * w->cores;
+    w->hart += (uint64_t)((double)instructions * w->each);
 }
 
 /* --- the Cube --- */
@@ -252,17 +252,18 @@ struct loads {
 };
 
 /* All tiles of the first core, which has no fewer than another. */
-static uint64_t product(const struct tile_plan *t, bool recorded, struct loads *loads)
+static uint64_t product(const struct tile_plan *t, unsigned cores, bool recorded,
+                        struct loads *loads)
 {
     static struct flow w;
-    uint32_t shares = mm_blocks(&t->product->mm, t->cores ? t->cores : 1);
+    uint32_t shares = mm_blocks(&t->product->mm, cores);
     uint32_t tiles = mm_count(t->product->mm.tiles, shares);
     uint32_t looked_at = tiles < TILES ? tiles : TILES;
     struct mm mm = t->product->mm;
     uint64_t pieces = (uint64_t)tiles * product_times(t->product) * pieces_of(&mm) *
                       mm_columns(&mm, mm.tiling.n);
 
-    w = (struct flow){.t = t, .mm = &mm, .recorded = recorded, .cores = shares};
+    w = (struct flow){.t = t, .mm = &mm, .recorded = recorded, .each = (double)shares / cores};
     w.of_v = t->predicted.v / pieces;
     w.of_out = t->predicted.mte3 / pieces;
     mm.tile_end = tiles;
@@ -303,7 +304,7 @@ static uint64_t block_anew(const struct tile_plan *t)
     return BLOCK_NEW + places * (PIECE_NEW + (uint64_t)COMMAND_NEW * t->n_body);
 }
 
-static uint64_t stage(const struct tile_plan *t, struct once_kept *kept,
+static uint64_t stage(const struct tile_plan *t, unsigned cores, struct once_kept *kept,
                       struct loads *loads)
 {
     uint64_t of = 0, span = t->predicted.span;
@@ -312,7 +313,7 @@ static uint64_t stage(const struct tile_plan *t, struct once_kept *kept,
         span += block_anew(t);
     } else if (t->product) {
         of = records(t);
-        span = later(span, product(t, of && of == kept->of, loads));
+        span = later(span, product(t, cores, of && of == kept->of, loads));
         kept->room += ROOM_NEW + (of ? loads->kept / MM_BLOCK_BYTES * ROOM_BYTES_NEW : 0);
     }
     kept->of = t->product ? of : kept->of;
@@ -357,11 +358,11 @@ static uint64_t cold_rows(uint64_t bytes)
 }
 
 /* A stage, of whose loads `missing` bytes are not in L2. */
-static uint64_t stage_cold(const struct tile_plan *t, struct once_kept *kept,
-                           uint64_t missing)
+static uint64_t stage_cold(const struct tile_plan *t, unsigned cores,
+                           struct once_kept *kept, uint64_t missing)
 {
     struct loads loads = {0};
-    uint64_t cycles = stage(t, kept, &loads), more, miss = chip_cost(COST_L2_MISS);
+    uint64_t cycles = stage(t, cores, kept, &loads), more, miss = chip_cost(COST_L2_MISS);
 
     if (!t->product) {
         return cycles;
@@ -380,27 +381,28 @@ static uint64_t bytes_of_b(const struct tile_plan *t)
               : 0;
 }
 
-uint64_t once_cycles(const struct tile_plan *plan, const struct once_misses *misses,
-                     struct once_kept *kept)
+uint64_t once_cycles(const struct tile_plan *plan, unsigned cores,
+                     const struct once_misses *misses, struct once_kept *kept)
 {
     const struct tile_plan *before = plan;
-    uint64_t all = 0, bytes = misses->bytes, cycles;
+    unsigned shares = plan->cores ? plan->cores : 1;
+    uint64_t all = 0, bytes = misses->bytes / shares, cycles;
 
     for (const struct tile_plan *t = plan; t; t = t->next) {
         all += bytes_of_b(t);
     }
     kept->room = 0;
-    cycles = stage_cold(plan, kept, all ? bytes * bytes_of_b(plan) / all : 0);
+    cycles = stage_cold(plan, cores, kept, all ? bytes * bytes_of_b(plan) / all : 0);
     if (plan->product) {
         cycles += plan->product->epilogue ? BEGIN_EPILOGUE : BEGIN_PRODUCT;
-        cycles += misses->unaligned;
+        cycles += misses->unaligned / shares;
     } else {
         cycles = later(cycles, later(plan->predicted.span, plan->predicted.mte2) +
-                                   misses->unaligned + (all ? 0 : cold_rows(bytes)));
-        cycles += BEGIN + plan_look_cycles(NULL, plan) * (plan->cores ? plan->cores : 1);
+                                   misses->unaligned / shares + (all ? 0 : cold_rows(bytes)));
+        cycles += BEGIN + plan_look_cycles(NULL, plan);
     }
     while ((plan = plan->next) != NULL) {
-        cycles += stage_cold(plan, kept, all ? bytes * bytes_of_b(plan) / all : 0) +
+        cycles += stage_cold(plan, cores, kept, all ? bytes * bytes_of_b(plan) / all : 0) +
                   PLAN_STEP_CYCLES + plan_look_cycles(before, plan);
         cycles += plan->product && plan->product->epilogue ? EPILOGUE : 0;
         before = plan;

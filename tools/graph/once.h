@@ -21,10 +21,10 @@ struct once_kept {
     uint64_t room; /* cycles more where no memory for them is there yet */
 };
 
-/* Cycles of a step of a core that stays, from the end of the step before, with such misses.
+/* Cycles of a step of cores that stay, from the end of the step before, with such misses.
  * kept->of: what is there before it; then *kept is what is there behind it. */
-uint64_t once_cycles(const struct tile_plan *plan, const struct once_misses *misses,
-                     struct once_kept *kept);
+uint64_t once_cycles(const struct tile_plan *plan, unsigned cores,
+                     const struct once_misses *misses, struct once_kept *kept);
 
 /* The pipe that has most to do, for so many cycles. */
 const char *once_busiest(const struct tile_plan *plan, uint64_t *cycles);

@@ -123,20 +123,20 @@ static struct tile_plan *planned(const struct step *s, unsigned cores,
 
 static void plan(struct kept *to, const struct step *s, struct tile_arena *arena)
 {
-    struct tile_plan *p = planned(s, 0, arena, &to->why);
+    struct tile_plan *p = planned(s, 1, arena, &to->why);
     struct once_misses cold = misses_of(s, true), warm = misses_of(s, false);
     struct once_kept kept = {0};
 
     if (!p) {
         return;
     }
-    to->cycles = once_cycles(p, &cold, &kept);
+    to->cycles = once_cycles(p, 1, &cold, &kept);
     to->records = kept.of;
     to->room = kept.room;
-    to->again = once_cycles(p, &cold, &kept);
-    to->warm_again = once_cycles(p, &warm, &kept);
+    to->again = once_cycles(p, 1, &cold, &kept);
+    to->warm_again = once_cycles(p, 1, &warm, &kept);
     kept.of = 0;
-    to->warm = once_cycles(p, &warm, &kept);
+    to->warm = once_cycles(p, 1, &warm, &kept);
     to->limit = limit_of(p, to->cycles, &to->busy);
     to->schedule = tile_schedule(p, false) && tile_schedule(p, false)[0]
                        ? graph_text("%s", tile_schedule(p, false))
@@ -156,7 +156,15 @@ const struct tile_kernel *trial_kernel(const struct step *s, const char **why)
     return parsed(s, &arena, why);
 }
 
-bool trial_cycles(struct step s, unsigned cores, uint64_t *cycles)
+/* All words of its schedule; NULL: there are none. */
+static const char *schedule_of(const struct tile_plan *p)
+{
+    const char *words = tile_schedule(p, true);
+
+    return words && words[0] ? graph_text("%s", words) : NULL;
+}
+
+const char *trial_way(struct step s, unsigned cores, uint64_t *cycles)
 {
     struct once_misses misses = misses_of(&s, true);
     struct tile_arena arena = arena_of_trial();
@@ -164,20 +172,19 @@ bool trial_cycles(struct step s, unsigned cores, uint64_t *cycles)
     const char *why;
     const struct tile_plan *p = planned(&s, cores, &arena, &why);
 
-    *cycles = p ? once_cycles(p, &misses, &kept) : 0;
-    return p;
+    *cycles = p ? once_cycles(p, cores, &misses, &kept) : 0;
+    return p ? schedule_of(p) : NULL;
 }
 
 const char *trial_words(const struct step *s, unsigned cores, struct once_product *shape,
                         unsigned most, unsigned *n)
 {
     struct tile_arena arena = arena_of_trial();
-    const char *why, *words;
+    const char *why;
     const struct tile_plan *p = planned(s, cores, &arena, &why);
 
-    words = p ? tile_schedule(p, true) : NULL;
     *n = once_products(p, shape, most);
-    return words && words[0] ? graph_text("%s", words) : NULL;
+    return p ? schedule_of(p) : NULL;
 }
 
 uint32_t trial_key(const struct step *s)

@@ -30,9 +30,9 @@ uint32_t trial_key(const struct step *s);
  * that order, up to `most`; NULL: there are none. */
 const char *trial_words(const struct step *s, unsigned cores, struct once_product *shape,
                         unsigned most, unsigned *n);
-/* What a program takes on so many cores that runs once, with nothing in L2; false: it cannot be
- * done. */
-bool trial_cycles(struct step s, unsigned cores, uint64_t *cycles);
+/* The same of a program with a schedule, all that follows from it filled in; and what it takes on
+ * so many cores when it runs once, with nothing in L2. NULL: it cannot be done. */
+const char *trial_way(struct step s, unsigned cores, uint64_t *cycles);
 /* What holds up a program that can be done: `V 45 %`; the cycles of its busiest pipe. */
 const char *trial_limit(const struct step *s, uint64_t *busy);
 /* What copies take besides on cores that stay: the hart makes them ready, all cores wait for the

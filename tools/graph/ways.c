@@ -18,6 +18,7 @@ enum {
     FRACTAL = 16, /* the same of a product's */
     SLOTS = 4,    /* of L1, of a product's operand */
     BULK = 12,    /* tiles in a load, at most */
+    APART = 3,    /* what is alike: recordings of the last two products are kept */
 };
 
 static unsigned try_most, try_cores;
@@ -51,31 +52,48 @@ struct tried {
 
 struct tries {
     const struct step *s;
-    const char *word[OPTIONS]; /* of the usual schedule */
+    const char *usual, *word[OPTIONS]; /* the usual schedule, its words */
     unsigned n_words, n;
     struct tried way[TRIES];
 };
 
-/* The fastest in front; those that cannot be done are none. */
+/* The word of that number in a schedule, or NULL. */
+static const char *word_of(const char *schedule, unsigned number)
+{
+    const char *at = schedule;
+
+    for (unsigned i = 0; at && (at = strstr(at, "layout ")) != NULL; i++) {
+        at += strlen("layout ");
+        if (i == number) {
+            return graph_text("%.*s", (int)strcspn(at, ","), at);
+        }
+    }
+    return NULL;
+}
+
+/* The fastest in front; those that cannot be done, or are what another one is, are none. */
 static void consider(struct tries *t, unsigned number, const char *word)
 {
     const char *schedule = "";
-    struct tried w;
+    struct tried w = {.number = number};
     unsigned i;
 
     for (i = 0; i < t->n_words; i++) {
         schedule = graph_text("%s%slayout %s", schedule, i ? ", " : "",
                               i == number ? word : t->word[i]);
     }
+    if (t->n == TRIES || strcmp(word, t->word[number]) == 0) {
+        return;
+    }
+    w.schedule = trial_way(step_with(t->s, schedule), try_cores, &w.cycles);
+    w.word = word_of(w.schedule, number);
+    if (!w.word || strcmp(w.schedule, t->usual) == 0) {
+        return;
+    }
     for (i = 0; i < t->n; i++) {
-        if (strcmp(t->way[i].schedule, schedule) == 0) {
+        if (strcmp(t->way[i].schedule, w.schedule) == 0) {
             return;
         }
-    }
-    w = (struct tried){.schedule = schedule, .word = word, .number = number};
-    if (t->n == TRIES || strcmp(word, t->word[number]) == 0 ||
-        !trial_cycles(step_with(t->s, schedule), try_cores, &w.cycles)) {
-        return;
     }
     for (i = t->n++; i > 0 && w.cycles < t->way[i - 1].cycles; i--) {
         t->way[i] = t->way[i - 1];
@@ -351,7 +369,7 @@ static uint64_t elements_of(const struct step *s)
 struct step *tune_tries(const struct step *s)
 {
     struct once_product shape[OPTIONS];
-    unsigned n_products = 0, product = 0;
+    unsigned n_products = 0, product = 0, most;
     const char *schedule;
     struct tries *t;
     struct step *first = NULL, **last = &first;
@@ -365,6 +383,7 @@ struct step *tune_tries(const struct step *s)
     }
     t = graph_alloc(1, sizeof(*t));
     t->s = s;
+    t->usual = schedule;
     split_words(t, words_of(schedule));
     for (unsigned i = 0; i < t->n_words; i++) {
         if (t->word[i][0] != 'm') {
@@ -374,10 +393,13 @@ struct step *tune_tries(const struct step *s)
         }
     }
     *last = one_more(s, s->text, "again");
-    for (unsigned i = 0; i < t->n && i < try_most; i++) {
-        last = &(*last)->next;
-        *last = one_more(s, step_with(s, t->way[i].schedule).text,
-                         words_of(t->way[i].schedule));
+    most = t->n < try_most ? t->n : try_most;
+    for (unsigned turn = 0; turn < APART; turn++) {
+        for (unsigned i = turn; i < most; i += APART) {
+            last = &(*last)->next;
+            *last = one_more(s, step_with(s, t->way[i].schedule).text,
+                             words_of(t->way[i].schedule));
+        }
     }
     return first;
 }
