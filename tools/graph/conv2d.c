@@ -135,6 +135,7 @@ static void emit_conv2d(struct emit *e, struct node *n)
         text = graph_text("%s --limit %.9g", text, limit);
     }
     s = operator_begin(e, n, "conv2d", text);
+    s->shares = true;
     s->cycles = STEP + conv_price(&p);
     s->least = conv_least(&p);
     operator_in(e, s, n->in[0]);
@@ -171,6 +172,7 @@ static void emit_max_pool(struct emit *e, struct node *n)
                    (long long)w.stride[1], (long long)w.dilation[0],
                    (long long)w.before[0], (long long)w.before[1], (long long)w.behind[0],
                    (long long)w.behind[1]));
+    s->shares = true;
     operator_in(e, s, n->in[0]);
     operator_out(s, n->out[0]);
 }

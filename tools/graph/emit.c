@@ -249,13 +249,19 @@ struct step operator_step(const struct group *group)
     return s;
 }
 
+/* An operator that has its own. */
+static bool launches(const struct group *group)
+{
+    return group->op && !group->moves && !group->shares;
+}
+
 static void put_operator(struct emit *e, const struct group *group)
 {
     struct step s = operator_step(group);
 
     s.busy = copied_at_least(&s);
     s.busy = s.busy > group->least ? s.busy : group->least;
-    if (!group->moves) {
+    if (launches(group)) {
         memset(e->before.recorded, 0, sizeof(e->before.recorded));
     }
     trial_touch(&s, &e->before);
@@ -308,7 +314,7 @@ static void end_launches(struct emit *e)
 {
     for (struct step *s = e->steps; s; s = s->next) {
         const struct step *next = s->next;
-        if (s->cycles && (!next || (next->op && !next->group->moves))) {
+        if (s->cycles && (!next || launches(next->group))) {
             s->cycles += TRIAL_LAUNCH_END;
         }
     }

@@ -46,6 +46,7 @@ struct group {
     unsigned lines;
     bool exact; /* bits count: no rewrites */
     enum arith arith;
+    bool shares;       /* an operator that takes its turn in a launch of others */
     bool alone;        /* nothing joins it */
     const char *wrong; /* why it cannot be; NULL: nothing */
     bool emitted;
