@@ -248,3 +248,13 @@ float mm_made_sum(const struct mm_made *p, uint32_t row, uint32_t column, uint32
     }
     return sum;
 }
+
+int mm_made_whole(enum type type, const void *x, uint64_t i)
+{
+    int byte = ((const int8_t *)x)[type == TYPE_S4 ? i / 2 : i];
+
+    return type == TYPE_U8   ? (uint8_t)byte
+           : type == TYPE_S8 ? byte
+           : i % 2           ? byte >> 4
+                             : ((byte & 15) ^ 8) - 8;
+}

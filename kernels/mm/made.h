@@ -43,18 +43,9 @@ MUST_CHECK int mm_plan_made(const struct mm_made *p, unsigned cores, char why[MM
 void mm_make(const struct mm_made *p);
 /* Whether F16 holds all of an operand; else `why` says which number of `name` it does not. */
 bool mm_made_holds(const float *x, uint64_t count, char name, char why[MM_TEXT]);
-/* By definition: steps [first, end) of a sum of planes; number i of S8, U8, or S4, which a
- * reference asks for once a product. */
+/* By definition: steps [first, end) of a sum of planes; number i of S8, U8, or S4. */
 float mm_made_sum(const struct mm_made *p, uint32_t row, uint32_t column, uint32_t first,
                   uint32_t end, float sum);
-static inline int mm_made_whole(enum type type, const void *x, uint64_t i)
-{
-    int byte = ((const int8_t *)x)[type == TYPE_S4 ? i / 2 : i];
-
-    return type == TYPE_U8   ? (uint8_t)byte
-           : type == TYPE_S8 ? byte
-           : i % 2           ? byte >> 4
-                             : ((byte & 15) ^ 8) - 8;
-}
+int mm_made_whole(enum type type, const void *x, uint64_t i);
 
 #endif
