@@ -214,10 +214,12 @@ static uint64_t weight_bytes(const struct conv_plan *l, uint32_t blocks)
     return (uint64_t)blocks * l->taps * BLOCK * l->nt;
 }
 
-/* Output channels of a unit and, if the weights of all input channels fit into half of L1,
- * one chunk, else as many as fit twice. */
+/* Output channels of a unit and, if the weights of all input channels fit into half of L1, or
+ * a little more where no others follow, one chunk, else as many as fit twice. */
 static int cut_channels(struct conv_plan *l, uint32_t l1)
 {
+    uint32_t most;
+
     l->n_blocks = div_up_u32(l->out, COLUMNS);
     l->nt = up16(div_up_u32(l->out, l->n_blocks));
     while (2 * weight_bytes(l, 1) > l1 / 2 && l->nt > 16) {
@@ -225,7 +227,8 @@ static int cut_channels(struct conv_plan *l, uint32_t l1)
     }
     l->n_blocks = div_up_u32(l->out, l->nt);
     l->chunk = l->blocks;
-    if (weight_bytes(l, l->blocks) > l1 / 2) {
+    most = l->n_blocks * l->p.groups == 1 ? l1 / 8 * 5 : l1 / 2;
+    if (weight_bytes(l, l->blocks) > most) {
         l->chunk = (uint32_t)(l1 / 4 / weight_bytes(l, 1));
     }
     while (l->chunk > 1 && patch_bytes(l, 1, 1, l->chunk) > l1 / 4) {
@@ -291,15 +294,25 @@ static uint32_t best_rows(const struct conv_plan *l, uint32_t rows, uint32_t mos
     return best;
 }
 
+/* Whether L0C holds all of an image's pieces, so that weights which come in chunks come once. */
+static bool fits_set(const struct conv_plan *l, uint32_t most)
+{
+    uint32_t m = l->oh * l->ow, n = div_up_u32(m, most);
+
+    return m <= chip_mem(NPU_MEM_L0C) &&
+           n * up16(div_up_u32(m, n)) * l->nt * 4 <= chip_mem(NPU_MEM_L0C);
+}
+
 /* The patch: as many rows of y as its part of L1 holds, or, if not even one fits, a part of
  * a row; of small images several. */
 static void cut_patch(struct conv_plan *l, uint32_t room, unsigned cores)
 {
     uint32_t most = most_rows(l), others = l->n_blocks * l->p.groups * l->p.n;
-    uint32_t wanted = div_up_u32(UNITS * cores, others), rows, held;
+    bool once = l->chunks > 1 && others % cores == 0 && fits_set(l, most);
+    uint32_t wanted = div_up_u32((once ? 1 : UNITS) * cores, others), rows, held;
 
     l->cols = l->ow;
-    rows = l->chunks > 1 ? max_u32(most / l->cols, 1) : l->oh;
+    rows = l->chunks > 1 && !once ? max_u32(most / l->cols, 1) : l->oh;
     rows = min_u32(rows, l->oh);
     l->whole = l->chunks == 1 || patch_bytes(l, rows, l->cols, l->blocks) <= room;
     held = l->whole ? l->blocks : l->chunk;
