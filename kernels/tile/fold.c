@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#include "kernels/tile/build.h"
+
 double fold_round(double x, enum type type)
 {
     int exponent, digits = type == TYPE_F16 ? 11 : 8,
@@ -205,4 +207,32 @@ void fold_mark_half(const struct tile_kernel *k, tile_value v, uint8_t *live)
     for (unsigned i = 0; i < tile_op_info[n->op].operands; i++) {
         fold_mark_half(k, n->operand[i], live);
     }
+}
+
+tile_value fold_half(struct tile_kernel *k, tile_value v)
+{
+    struct tile_node n = k->node[v];
+
+    n.type = TYPE_F16;
+    return n.op == TILE_CAST ? n.operand[0] : tile_add(k, n);
+}
+
+tile_value fold_before_cast(struct tile_kernel *k, tile_value x, enum type to)
+{
+    struct tile_node n = k->node[x];
+
+    if (n.type != TYPE_F32 || (to != TYPE_S8 && to != TYPE_U8)) {
+        return x;
+    }
+    if (n.op == TILE_ROUND) {
+        return n.operand[0];
+    }
+    if (n.op != TILE_WHERE || !fold_fits_f16(k, n.operand[1]) ||
+        !fold_fits_f16(k, n.operand[2])) {
+        return x;
+    }
+    n.type = TYPE_F16;
+    n.operand[1] = fold_half(k, n.operand[1]);
+    n.operand[2] = fold_half(k, n.operand[2]);
+    return tile_add(k, n);
 }

@@ -23,5 +23,10 @@ bool fold_is_half(const struct tile_kernel *k, tile_value v);
 bool fold_fits_f16(const struct tile_kernel *k, tile_value v);
 /* Marks the values of F16 that such an x is computed of. */
 void fold_mark_half(const struct tile_kernel *k, tile_value v, uint8_t *live);
+/* What fold_fits_f16(), in F16. */
+tile_value fold_half(struct tile_kernel *k, tile_value v);
+/* What may be cast to a type in the place of x: the cast rounds by itself, and what is one of two
+ * numbers of F16 may be that in F16, by way of which bytes are made. */
+tile_value fold_before_cast(struct tile_kernel *k, tile_value x, enum type to);
 
 #endif

@@ -99,6 +99,9 @@ static bool is_idle(const struct tile_kernel *k, enum tile_op op, double y)
            (op == TILE_MIN && y == INFINITY) || (op == TILE_MAX && y == -INFINITY);
 }
 
+static tile_value map2_half(struct tile_kernel *k, enum tile_op op, tile_value x,
+                            tile_value y);
+
 static tile_value map2(struct tile_kernel *k, enum tile_op op, tile_value x, tile_value y)
 {
     enum type type = (enum type)k->node[x].type;
@@ -107,6 +110,15 @@ static tile_value map2(struct tile_kernel *k, enum tile_op op, tile_value x, til
 
     if (x_number && y_number) {
         return folded(k, op, a, b, type);
+    }
+    if (tile_op_info[op].kind == KIND_COMPARE && type == TYPE_F32 && !k->in_loop &&
+        fold_fits_f16(k, x) && fold_fits_f16(k, y) &&
+        (k->node[x].dims == k->node[y].dims || y_number)) {
+        return map2_half(k, op, fold_half(k, x), fold_half(k, y));
+    }
+    if (op == TILE_NE && x == y && !is_integer(type) && type != TILE_MASK) {
+        y = number(k, INFINITY, type); /* NaN: x by itself is read from the same groups twice */
+        return tile_map1(k, TILE_NOT, tile_map2(k, TILE_LE, x, y));
     }
     if (type == TILE_MASK && (x_number || y_number)) {
         return x_number ? mask_with(k, op, y, a) : mask_with(k, op, x, b);
@@ -131,6 +143,18 @@ static tile_value map2(struct tile_kernel *k, enum tile_op op, tile_value x, til
         return tile_map2(k, mirrored(op), y, x);
     }
     return tile_map2(k, op, x, y);
+}
+
+/* Of two F16, as they are. */
+static tile_value map2_half(struct tile_kernel *k, enum tile_op op, tile_value x,
+                            tile_value y)
+{
+    enum type arith = k->arith;
+
+    k->arith = TYPE_F16;
+    x = map2(k, op, x, y);
+    k->arith = arith;
+    return x;
 }
 
 /* x with a number; a number with x. */
@@ -228,6 +252,7 @@ static tile_value cast(struct tile_kernel *k, tile_value x, enum type to)
     if (is_number(k, x, &a)) {
         return number(k, a, to);
     }
+    x = k->in_loop ? x : fold_before_cast(k, x, to);
     while (x != 0 && k->node[x].type != to) {
         x = tile_cast(k, x, by_way_of((enum type)k->node[x].type, to));
     }

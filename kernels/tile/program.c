@@ -7,6 +7,7 @@
  */
 #include "kernels/tile/plan.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -232,6 +233,14 @@ static uint16_t place_index(struct making *m, unsigned dim)
     return number(m, TYPE_S32, 0);
 }
 
+/* By a comparison with a number: one with itself reads each group twice. */
+static uint16_t is_nan(struct making *m, uint16_t x)
+{
+    uint16_t infinity = number(m, (enum type)m->p->node[x].type, INFINITY);
+
+    return map(m, TILE_NOT, map_as(m, TILE_LE, TILE_MASK, x, infinity), 0);
+}
+
 /* The least place where x is its greatest, or where it is no number if there is one. */
 static uint16_t argmax(struct making *m, uint16_t x)
 {
@@ -250,8 +259,7 @@ static uint16_t argmax(struct making *m, uint16_t x)
         return x;
     }
     most = reduce(m, TILE_MOST, x);
-    equal = map(m, TILE_OR, map_as(m, TILE_EQ, TILE_MASK, x, most),
-                map_as(m, TILE_NE, TILE_MASK, x, x));
+    equal = map(m, TILE_OR, map_as(m, TILE_EQ, TILE_MASK, x, most), is_nan(m, x));
     place = cast(m, place_index(m, m->from->dim), TYPE_F32);
     least = reduce(m, TILE_LEAST, select3(m, equal, place, number(m, TYPE_F32, 1 << 24)));
     return cast(m, least, TYPE_S32);
