@@ -48,6 +48,7 @@ enum {
     LOOP_RING = 4,        /* tiles of keys in L1 */
     LOOP_INPUTS = 2,      /* operands besides the factors of products */
     LOOP_CHUNK = 16,      /* commands of the Vector that are pushed together */
+    LOOP_SUMS = 2,        /* columns of ones beside v, as two repeats are a column in UB */
 };
 
 enum loop_class { LOOP_NUMBER, LOOP_COLUMN, LOOP_KEYS, LOOP_WIDTH };
@@ -66,6 +67,8 @@ struct loop_form {
     uint8_t batch[LOOP_BATCH]; /* the other dimensions, outermost first */
     unsigned n_batch;
     bool once;       /* all keys are one tile: loop_once() */
+    bool ones;       /* then: carry[sum] is a column of the second product */
+    uint8_t sum;
     uint64_t items;  /* of all batches */
     uint32_t blocks; /* of rows */
     uint8_t part[TILE_NODES + 1];
@@ -82,6 +85,12 @@ struct loop_window {
 };
 enum loop_state loop_holds(const struct loop_form *f, tile_value mask,
                            const struct loop_window *w);
+
+/* How many columns the second product has besides v's. */
+static inline uint32_t loop_sums(const struct loop_form *f)
+{
+    return f->ones ? LOOP_SUMS : 0;
+}
 
 /* A buffer of repeats in UB. */
 struct loop_slot {
@@ -361,6 +370,12 @@ void loop_tiles(struct loop_plan *p);
 /* loop_once.c: the program if all keys are one tile, *to; false: it is not simpler then. */
 bool loop_once(struct tile_kernel **to, const struct tile_kernel *k,
                struct tile_arena *arena);
+/* loop_sums.c: nodes, results and carried values that read it. Of what is behind the loop of two
+ * sums there is the ratio acc / sum alone, times a number or not. Finds f->sum, if the Cube may
+ * add it up. */
+unsigned loop_readers(const struct loop_form *f, tile_value v);
+bool loop_is_ratio(const struct loop_form *f, tile_value acc, tile_value sum);
+void loop_find_sum(struct loop_form *f);
 /* Whether what is carried is the second product, and stays where that is. */
 static inline bool loop_stays(const struct loop_form *f, unsigned carry)
 {
@@ -382,6 +397,7 @@ enum loop_command {
     LOOP_FIX_S,
     LOOP_FIX_O,  /* FIX */
     LOOP_COPY_P, /* MTE3 */
+    LOOP_ONES,   /* MTE1, once */
     LOOP_FIXED_COMMANDS,
 };
 void loop_cube_command(const struct loop_plan *p, enum loop_command which, uint32_t keys,

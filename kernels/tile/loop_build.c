@@ -21,6 +21,7 @@ static const struct {
     [GROUP_L0_P] = {PIPE_MTE1, 2, {LOOP_L0_V, LOOP_L0_P}},
     [GROUP_MMAD_O] = {PIPE_M, 1, {LOOP_MMAD_O}},
     [GROUP_FIX_O] = {PIPE_FIX, 1, {LOOP_FIX_O}},
+    [GROUP_ONES] = {PIPE_MTE1, 1, {LOOP_ONES}},
 };
 
 /* Parts one behind the other, of which one may have patches. */

@@ -20,6 +20,7 @@ enum loop_group {
     GROUP_L0_P,
     GROUP_MMAD_O,
     GROUP_FIX_O,
+    GROUP_ONES,
     GROUPS
 };
 

@@ -82,7 +82,7 @@ static void product(const struct loop_plan *p, enum loop_command which, uint32_t
                                        .c = first ? 0 : r->l0c_v,
                                        .a = first ? 0 : r->l0a_v,
                                        .b = first ? 0 : r->l0b_p,
-                                       .m = first ? keys : r->width,
+                                       .m = first ? keys : r->width + loop_sums(f),
                                        .n = LOOP_LANES,
                                        .k = first ? f->k->dim[f->d].size : keys,
                                        .from = CUBE_FROM_ZERO});
@@ -101,7 +101,22 @@ static void out(const struct loop_plan *p, enum loop_command which, uint32_t key
     }
     fixpipe_to_ub(cmd, r->slot[slot].at, first ? 0 : r->l0c_v,
                   &(struct fixpipe_tile){
-                      .type = TYPE_F32, .m = first ? keys : r->width, .n = LOOP_LANES});
+                      .type = TYPE_F32,
+                      .m = first ? keys : r->width + loop_sums(&p->form),
+                      .n = LOOP_LANES});
+}
+
+/* Behind v, whose columns are rows there. */
+static void ones(const struct loop_plan *p, union cmd *cmd)
+{
+    enum type type = (enum type)p->form.k->param[p->form.v].type;
+
+    if (p->form.ones) {
+        mte_fill(cmd, NPU_MEM_L0A, p->room.l0a_v + p->room.v_bytes, type,
+                 number_bits(type, 1), (uint32_t)round_up(p->room.tile, 16) * 32);
+    } else {
+        cmd_nop(cmd);
+    }
 }
 
 static void copy_given(const struct loop_plan *p, uint32_t keys, union cmd *cmd)
@@ -148,6 +163,9 @@ void loop_cube_command(const struct loop_plan *p, enum loop_command which, uint3
     case LOOP_FIX_S:
     case LOOP_FIX_O:
         out(p, which, keys, cmd);
+        break;
+    case LOOP_ONES:
+        ones(p, cmd);
         break;
     case LOOP_COPY_P:
         copy_given(p, keys, cmd);

@@ -65,7 +65,7 @@ struct loop_costs loop_costs(const struct loop_plan *p, uint32_t keys)
     uint64_t esize = esize_of(f->k->param[f->q].type);
     uint64_t v_esize = f->value ? esize_of(f->k->param[f->v].type) : esize;
     uint64_t d = up16(f->k->dim[f->d].size), wide = up16(p->room.width), k = up16(keys);
-    uint64_t sums = p->twice && p->twice->ones ? TWICE_ONES_WIDE : 0;
+    uint64_t sums = p->twice && p->twice->ones ? LOOP_SUMS : loop_sums(f);
     uint64_t fixed = chip_cost(COST_L1_L0_FIXED), out = chip_cost(COST_L0C_UB_FIXED);
     uint64_t a = chip_cost(COST_L1_L0A_RATE), b = chip_cost(COST_L1_L0B_RATE);
     struct loop_costs c = {0};

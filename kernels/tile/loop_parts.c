@@ -121,7 +121,7 @@ static bool is_read_in(const struct loop_emit *e, tile_value v, enum loop_part p
 static bool is_next(const struct loop_emit *e, tile_value v)
 {
     for (unsigned i = 0; i < kernel_of(e)->n_carried; i++) {
-        if (kernel_of(e)->carry[i].next == v) {
+        if (kernel_of(e)->carry[i].next == v && !(e->f->ones && i == e->f->sum)) {
             return true;
         }
     }
@@ -321,7 +321,10 @@ void loop_emit_saves(struct loop_emit *e, struct loop_part_commands *to)
         for (unsigned r = 0; r < k->n_results; r++) {
             wanted = wanted || k->result[r].value == k->carry[i].last;
         }
-        if (!is_wide(e, k->carry[i].value) && wanted) {
+        if (e->f->ones && i == e->f->sum) {
+            e->saved[i] = e->room->slot[loop_slot_of(e, SLOT_VALUE, 0)].at +
+                          e->room->width * LOOP_REPEAT;
+        } else if (!is_wide(e, k->carry[i].value) && wanted) {
             e->saved[i] = e->saved[i] ? e->saved[i] : loop_keep(e, LOOP_TWICE);
             save(e, i);
         }
@@ -423,6 +426,9 @@ void loop_emit_end(struct loop_emit *e, struct loop_part_commands *to)
         unsigned from = e->to->n;
         loop_result(e, r);
         loop_note_use(e, e->slot[k->result[r].value], from);
+    }
+    if (e->f->ones) { /* sums are read there before it is looked at */
+        e->first[loop_slot_of(e, SLOT_VALUE, 0)] = 0;
     }
     if (e->f->once && e->f->value) {
         loop_hand_over(e, SLOT_VALUE, LOOP_O_FULL, LOOP_O_FREE);

@@ -331,6 +331,7 @@ static bool plan_once(struct loop_plan *p, struct search *s, struct tile_arena *
         return false;
     }
     p->form.once = true;
+    loop_find_sum(&p->form);
     for (unsigned i = 0; i < k->n_carried && wide; i++) {
         wide = loop_class(&p->form, k->carry[i].value) != LOOP_WIDTH ||
                loop_stays(&p->form, i);

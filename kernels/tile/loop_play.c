@@ -303,6 +303,9 @@ void loop_play(const struct loop_plan *p)
     for (unsigned i = 0; i < sizeof(empty) / sizeof(empty[0]); i++) {
         task_post(empty[i].sem, units_of(p, i));
     }
+    if (p->form.ones) {
+        push_sequence(&core->group[GROUP_ONES][0].seq);
+    }
     load = score = now = before = loop_begin(p, core->begin, core->end);
     for (unsigned i = 0; i + 1 < p->room.ring && !load.done; i++) {
         push_loads(p, core, &load);

@@ -69,7 +69,7 @@ static uint32_t lay_out_ub(struct loop_room *r, const struct loop_form *f,
         if (o->of[i] == LOOP_SCORE) {
             add_slot(r, &at, r->tile, SLOT_SCORE, 0);
         } else if (o->of[i] == LOOP_VALUE && f->value) {
-            add_slot(r, &at, r->width, SLOT_VALUE, 0);
+            add_slot(r, &at, r->width + loop_sums(f), SLOT_VALUE, 0);
         } else if (o->of[i] == LOOP_CARRIED) {
             add_carried(r, f, &at);
         } else if (o->of[i] == LOOP_BETWEEN) {
@@ -145,8 +145,9 @@ bool loop_room_make(struct loop_room *r, const struct loop_form *f, uint32_t til
     return !too_much(why, "UB", tile, ub, r->ub_bytes) &&
            !too_much(why, "L1", tile, r->l1_v + r->ring * r->v_bytes,
                      chip_mem(NPU_MEM_L1)) &&
-           !too_much(why, "L0A", tile, r->l0a_v + r->v_bytes, chip_mem(NPU_MEM_L0A)) &&
+           !too_much(why, "L0A", tile, r->l0a_v + r->v_bytes + (f->ones ? up * 32 : 0),
+                     chip_mem(NPU_MEM_L0A)) &&
            !too_much(why, "L0B", tile, r->l0b_p + up * rows, chip_mem(NPU_MEM_L0B)) &&
-           !too_much(why, "L0C", tile, r->l0c_v + wide * LOOP_REPEAT,
+           !too_much(why, "L0C", tile, r->l0c_v + (wide + (f->ones ? 16 : 0)) * LOOP_REPEAT,
                      chip_mem(NPU_MEM_L0C));
 }

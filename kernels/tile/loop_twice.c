@@ -23,27 +23,6 @@ static bool is_number(const struct loop_form *f, tile_value v, double number)
     return node(f, v)->op == TILE_NUMBER && node(f, v)->number == number;
 }
 
-/* Nodes, results and carried values that read it. */
-static unsigned readers(const struct loop_form *f, tile_value v)
-{
-    unsigned n = 0;
-
-    for (tile_value u = 1; u <= f->k->n_nodes; u++) {
-        const struct tile_node *by = node(f, u);
-        bool carried = by->op == TILE_CARRY || by->op == TILE_LAST;
-        for (unsigned i = 0; i < 3 && !carried; i++) {
-            n += by->operand[i] == v;
-        }
-    }
-    for (unsigned i = 0; i < f->k->n_carried; i++) {
-        n += f->k->carry[i].next == v;
-    }
-    for (unsigned r = 0; r < f->k->n_results; r++) {
-        n += f->k->result[r].value == v;
-    }
-    return n;
-}
-
 /* Notes which values are of indices and numbers alone. */
 static void find_plain(struct loop_twice *t, const struct loop_form *f)
 {
@@ -94,8 +73,8 @@ static bool find_top(struct loop_twice *t, const struct loop_form *f, tile_value
         const struct tile_carry *c = &f->k->carry[i];
         tile_value most = other(f, c->next, TILE_MAX, c->value);
         if (most && node(f, most)->op == TILE_MOST && node(f, most)->dim == f->t &&
-            is_number(f, c->first, -INFINITY) && readers(f, most) == 1 &&
-            readers(f, c->value) == 2 && (c->last == 0 || readers(f, c->last) == 0)) {
+            is_number(f, c->first, -INFINITY) && loop_readers(f, most) == 1 &&
+            loop_readers(f, c->value) == 2 && (c->last == 0 || loop_readers(f, c->last) == 0)) {
             t->top = c->value;
             t->scores = node(f, most)->operand[0];
             *top = c->next;
@@ -111,7 +90,7 @@ static tile_value find_power(const struct loop_form *f, tile_value of, tile_valu
     for (tile_value v = 1; v <= f->k->n_nodes; v++) {
         const struct tile_node *n = node(f, v), *x = node(f, n->operand[0]);
         if (n->op == TILE_EXP && x->op == TILE_SUB && x->operand[0] == of &&
-            x->operand[1] == top && readers(f, n->operand[0]) == 1) {
+            x->operand[1] == top && loop_readers(f, n->operand[0]) == 1) {
             return v;
         }
     }
@@ -127,7 +106,7 @@ static tile_value find_scaled(struct loop_twice *t, const struct loop_form *f)
     double scale = number ? node(f, factor)->number : 1;
 
     t->guess = scale >= LEAST_SCALE;
-    return readers(f, f->score) == 1 && scale > 0 && isfinite((float)scale) &&
+    return loop_readers(f, f->score) == 1 && scale > 0 && isfinite((float)scale) &&
                    (v == f->score || number)
                ? v
                : 0;
@@ -139,7 +118,7 @@ static tile_value find_added(const struct loop_form *f, const struct tile_carry 
 {
     const struct tile_node *n = node(f, c->next);
 
-    if (n->op != TILE_ADD || !is_number(f, c->first, 0) || readers(f, c->value) != 1) {
+    if (n->op != TILE_ADD || !is_number(f, c->first, 0) || loop_readers(f, c->value) != 1) {
         return 0;
     }
     return other(f, n->operand[0], TILE_MUL, c->value) == r   ? n->operand[1]
@@ -170,40 +149,12 @@ static bool find_sums(struct loop_twice *t, const struct loop_form *f, tile_valu
             return false;
         }
     }
-    return sums == 1 && products == 1 && readers(f, f->value) == 1 &&
-           readers(f, r) == 2 && behind_masks(t, f, t->summed, 0) == t->powers &&
+    return sums == 1 && products == 1 && loop_readers(f, f->value) == 1 &&
+           loop_readers(f, r) == 2 && behind_masks(t, f, t->summed, 0) == t->powers &&
            behind_masks(t, f, node(f, f->given)->operand[0], 0) == t->powers;
 }
 
 /* --- the passes --- */
-
-/* It is the sum, times a number or not, and nothing else is made of that. */
-static bool is_sum(const struct loop_form *f, tile_value v, tile_value sum)
-{
-    tile_value factor = other(f, v, TILE_MUL, sum);
-
-    return v == sum || (factor && node(f, factor)->op == TILE_NUMBER && readers(f, v) == 1);
-}
-
-/* Of l and acc there is acc / l alone, which is the same whatever the maximum. */
-static bool is_ratio(const struct loop_twice *t, const struct loop_form *f)
-{
-    tile_value sum = f->k->carry[t->sum].last;
-
-    for (tile_value v = 1; v <= f->k->n_nodes; v++) {
-        const struct tile_node *n = node(f, v);
-        if (n->op == TILE_DIV && n->operand[0] == t->acc && is_sum(f, n->operand[1], sum)) {
-            return t->acc && sum && readers(f, t->acc) == 1 && readers(f, sum) == 1;
-        }
-    }
-    return false;
-}
-
-/* What is added up is what the Cube gets, in whole rows of fractals. */
-static bool has_ones(const struct loop_twice *t, const struct loop_form *f)
-{
-    return node(f, f->given)->operand[0] == t->summed && f->k->dim[f->e].size % 16 == 0;
-}
 
 /* The program with `scaled` as its first product and nothing subtracted from the scores. */
 static bool make_pass(struct loop_form *to, const struct loop_form *f,
@@ -232,6 +183,7 @@ static bool make_pass(struct loop_form *to, const struct loop_form *f,
 bool twice_form(struct loop_twice *t, const struct loop_form *f, struct tile_arena *arena)
 {
     tile_value top, r, scaled;
+    bool ratio;
 
     if (f->k->exact || f->value == 0 || node(f, f->given)->op != TILE_CAST ||
         !find_top(t, f, &top)) {
@@ -241,14 +193,16 @@ bool twice_form(struct loop_twice *t, const struct loop_form *f, struct tile_are
     scaled = find_scaled(t, f);
     t->powers = find_power(f, t->scores, top);
     r = find_power(f, t->top, top);
-    if (scaled == 0 || t->powers == 0 || r == 0 || readers(f, t->scores) != 2 ||
-        readers(f, top) != 3 || !find_sums(t, f, r) ||
+    if (scaled == 0 || t->powers == 0 || r == 0 || loop_readers(f, t->scores) != 2 ||
+        loop_readers(f, top) != 3 || !find_sums(t, f, r) ||
         !make_pass(&t->look, f, t, scaled, arena) ||
         !make_pass(&t->work, f, t, f->score, arena)) {
         return false;
     }
-    t->guess = t->guess && is_ratio(t, f);
-    t->ones = has_ones(t, f);
+    ratio = loop_is_ratio(f, t->acc, f->k->carry[t->sum].last);
+    t->guess = t->guess && ratio;
+    t->ones = ratio && node(f, f->given)->operand[0] == t->summed &&
+              f->k->dim[f->e].size % 16 == 0;
     loop_mark(&t->look, t->scores, PART_BEFORE, false);
     loop_mark(&t->work, t->summed, PART_BEFORE, false);
     loop_mark(&t->work, f->given, PART_BEFORE, true);

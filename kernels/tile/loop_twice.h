@@ -35,7 +35,6 @@ enum {
     TWICE_LEAST = 3, /* tiles: of no more an item looks at all */
     TWICE_MORE = 4,  /* planes between, besides one */
     TWICE_MOST = 60000, /* of a sum of which each part is a number of F16 */
-    TWICE_ONES_WIDE = 2, /* columns of ones, as two repeats are a column in UB */
     TWICE_LAG = 3,      /* works whose second products are to come */
     TWICE_RING = 6,     /* tiles of keys in L1 at most; an even number */
     TWICE_ITEMS = 256,  /* after which the core sees which are to be done again */

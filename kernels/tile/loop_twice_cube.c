@@ -105,7 +105,7 @@ static void product(const struct loop_plan *p, enum twice_command which, uint32_
         cmd->mmad.a = t->l0a_ones -
                       (uint32_t)(round_up(p->room.width, 16) * round_up(keys, 16)) * 2;
         cmd->mmad.b += variant & TWICE_ODD ? (uint32_t)round_up(p->room.tile, 16) * 128 : 0;
-        cmd->mmad.m = (uint16_t)(p->room.width + (t->ones ? TWICE_ONES_WIDE : 0));
+        cmd->mmad.m = (uint16_t)(p->room.width + (t->ones ? LOOP_SUMS : 0));
         cube_set_from(cmd, first ? CUBE_FROM_ZERO : CUBE_FROM_C);
         sync(cmd, LOOP_L0V_FULL, first ? LOOP_CO_FREE : 0, LOOP_L0V_FREE,
              variant & TWICE_LAST ? LOOP_CO_FULL : 0);
@@ -126,7 +126,7 @@ static void out(const struct loop_plan *p, enum twice_command which, uint32_t ke
 {
     const struct loop_twice *t = p->twice;
     bool value = which == TWICE_FIX_VALUE, look = which == TWICE_FIX_LOOK;
-    uint32_t wide = p->room.width + (t->ones ? TWICE_ONES_WIDE : 0);
+    uint32_t wide = p->room.width + (t->ones ? LOOP_SUMS : 0);
     struct fixpipe_tile tile = {
         .type = TYPE_F32, .m = value ? wide : keys, .n = LOOP_LANES};
 

@@ -42,7 +42,7 @@ static bool fits_in_value(const struct loop_room *r, const struct loop_form *f)
 static void lay_out_ub(struct loop_plan *p, struct loop_twice *t, unsigned more)
 {
     struct loop_room *r = &p->room, *look = &t->look_room, *out = &t->out_room;
-    uint32_t at = 0, value, end, between, sums = t->ones ? TWICE_ONES_WIDE : 0;
+    uint32_t at = 0, value, end, between, sums = t->ones ? LOOP_SUMS : 0;
 
     r->given_rows = r->tile + 1;
     r->given = 0;

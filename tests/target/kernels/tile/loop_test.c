@@ -72,6 +72,14 @@ TEST_SHAPES(tile_loop, keys_that_are_one_tile)
                   (struct shape){.b = 3, .m = 90, .n = 41, .k = 5});
     check_program(ATTENTION("", SCORE),
                   (struct shape){.b = 2, .m = 30, .n = 240, .k = 8});
+    /* The sum is a column of the second product. */
+    check_program(
+        "kernel t(q: f16[m, k], k0: f16[n, k], v: f16[n, 48]) -> o: f32[m, 48], "
+        "lse: f32[m]\n" LOOP("[m]", "[m, 48]", "",
+                             SCORE) " o = acc / l\n lse = top + log(l)\n",
+        (struct shape){.m = 130, .n = 37, .k = 5});
+    check_program(ATTENTION("while n <= m ", "where(n <= m, " SCORE ", -inf)"),
+                  (struct shape){.b = 3, .m = 90, .n = 41, .k = 16});
     check_program(
         "kernel t(q: f16[m, k], k0: f16[n, k], v: f16[n, 20]) -> o: f32[m, 20]\n"
         " loop n carry acc = 0[m, 20], l = 0[m]\n  p = exp(dot(q, k0, k) / 9)\n"
