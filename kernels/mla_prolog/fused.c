@@ -3,7 +3,9 @@
  * mla_prolog in one launch: the Cube makes tiles of x, the fixpipe takes each to UB for
  * pass 1 and to L1 for pass 2, MTE1 brings it back when the Vector has the statistics of
  * its rows, MTE3 takes results out. Where L1 cannot hold a block's tiles, they go to GM
- * and MTE2 brings them back.
+ * and MTE2 brings them back. One task issues to all pipes, tile by tile: so no queue waits
+ * for the hart to come back from another, and it never sleeps but when the Vector has its
+ * queue full.
  */
 #include "kernels/mla_prolog/tiles.h"
 
