@@ -158,6 +158,17 @@ static int choose_size(struct graph_run *run, const struct asked *asked,
     return refuse_input(&run->plan, best, asked->in[best]);
 }
 
+/* The end of a line: names of tensors. */
+static int say_names(const struct graph_run *run, const uint32_t *tensor, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        const struct plan_tensor *t = &run->plan.tensor[tensor[i]];
+        fprintf(stderr, " %s", plan_text(&run->plan, t->name));
+    }
+    fprintf(stderr, "\n");
+    return RUN_INPUT;
+}
+
 static int count_inputs(const struct graph_run *run, const struct asked *asked)
 {
     unsigned want = run->plan.head->n_inputs;
@@ -166,12 +177,7 @@ static int count_inputs(const struct graph_run *run, const struct asked *asked)
         return RUN_OK;
     }
     fprintf(stderr, "graph: %s: want %u inputs:", run->path, want);
-    for (unsigned i = 0; i < want; i++) {
-        const struct plan_tensor *t = &run->plan.tensor[run->plan.head->input[i]];
-        fprintf(stderr, " %s", plan_text(&run->plan, t->name));
-    }
-    fprintf(stderr, "\n");
-    return RUN_INPUT;
+    return say_names(run, run->plan.head->input, want);
 }
 
 static int read_inputs(struct graph_run *run, const struct asked *asked)
@@ -332,7 +338,8 @@ static int look_at_outputs(const struct graph_run *run, const struct asked *aske
         const char *path;
         int fd;
         if (!output_of(run, asked->out[i], &path)) {
-            return refuse(asked->out[i], "which output? -o NAME=PATH");
+            fprintf(stderr, "graph: %s: which output? -o NAME=PATH of", asked->out[i]);
+            return say_names(run, run->plan.head->output, run->plan.head->n_outputs);
         }
         fd = host_create(path);
         if (fd < 0 || host_create_end(fd, false) != 0) {

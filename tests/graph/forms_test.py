@@ -360,6 +360,10 @@ def what_is_not_so():
         m = Model([(op, " ".join(["x", *constants]), "a b d" if constants else "a", attributes)],
                   {"x": noise(2, 3, 4)}, "a", constants)
         wrong += [] if want in m.refused else [f"{want}: {m.refused or 'taken'}"]
+    m = Model([("Relu", "x", "a"), ("Neg", "x", "b")], {"x": noise(3)}, "a b")
+    m.outputs = ["a", "c"]
+    said = m.run()[1]
+    wrong += [] if "which output? -o NAME=PATH of a b" in said else [said]
     return wrong
 
 

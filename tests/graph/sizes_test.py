@@ -124,7 +124,7 @@ def of_inputs(work):
     path, wrong = f"{work}/m.onnx", []
     model.write(path, [("Add", "a b", "y")], {"a": (np.float32, ("m", -1)),
                                               "b": (np.float32, ("m", 1))}, "y")
-    for name, shape in (("a", (3, 5)), ("b", (3, 1)), ("c", (1, 1))):
+    for name, shape in (("a", (3, 5)), ("b", (3, 1)), ("c", (1, 1)), ("d", (3,))):
         np.save(f"{work}/{name}.npy", noise(*shape))
     plans = []
     for options in (["--size", "m=3", "--size", "a.1=5"],
@@ -132,6 +132,8 @@ def of_inputs(work):
         wrong += [run(GRAPH, "compile", path, f"{work}/plan", *options).stderr]
         with open(f"{work}/plan", "rb") as f:
             plans.append(f.read())
+    wrong += refused(work, f"{path}: {work}/d.npy: it is [3], input 'a' has 2 dimensions", GRAPH,
+                     "compile", path, f"{work}/plan", "--in", f"{work}/d.npy")
     wrong = [line for line in wrong if line] + (["other plans"] if plans[0] != plans[1] else [])
     return wrong + refused(work, f"{path}: {work}/c.npy: it is float32 [1, 1], input 'b' float32 "
                            "[3, 1]", GRAPH, "compile", path, f"{work}/plan", "--in",

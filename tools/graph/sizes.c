@@ -47,15 +47,14 @@ int64_t graph_size(const struct graph *g, const struct tensor *t, unsigned d,
     name = graph_text("%s", name[0] ? name : number);
     if (g->n_inputs < n_paths && n_sizes < SIZES_MOST) {
         const struct tensor *in = graph_read_npy(paths[g->n_inputs]);
-        if (in->shape.n > d) { /* from here on it is a size as any */
-            sizes[n_sizes++] = (struct sizes){name, strlen(name), {in->shape.dim[d]}, 1, 0,
-                                              true};
-            free(in->value);
-            return in->shape.dim[d];
+        if (in->shape.n != t->shape.n) {
+            graph_die(g, "%s: it is %s, input '%s' has %u dimensions",
+                      paths[g->n_inputs], shape_text(&in->shape), t->name, t->shape.n);
         }
-    }
-    if (any) {
-        return 1;
+        free(in->value); /* from here on it is a size as any */
+        sizes[n_sizes++] =
+            (struct sizes){name, strlen(name), {in->shape.dim[d]}, 1, 0, true};
+        return in->shape.dim[d];
     }
     graph_die(g, "dimension %u of input '%s' has no size: --size %s=N", d, t->name, name);
 }
