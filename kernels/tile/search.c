@@ -319,6 +319,14 @@ static bool is_by_vector(const struct search *s)
     return s->n_best && s->best[0].cycles.v > s->best[0].cycles.span / 32 * 31;
 }
 
+/* Whether no pipe is busy for nearly as long as it all takes. */
+static bool all_wait(const struct search *s)
+{
+    const struct tile_cycles *c = &s->best[0].cycles;
+
+    return later(c->v, later(c->mte2, c->mte3)) < c->span / 8 * 7;
+}
+
 /* Elements that lie side by side: more buffers, or what is read alone but once, which leaves
  * room for larger tiles; larger loads where these take longest. */
 static void consider_elements(struct search *s, struct way w)
@@ -337,6 +345,10 @@ static void consider_elements(struct search *s, struct way w)
             consider_flat(s, w);
             w.single = false;
             consider_flat(s, w);
+            if (!s->wanted.ring && all_wait(s)) {
+                w.ring = 3;
+                consider_flat(s, w);
+            }
         }
     }
 }

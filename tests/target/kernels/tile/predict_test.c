@@ -309,3 +309,15 @@ TEST(tile_predict, cycles_of_64_elements)
         CHECK(said.v * 10 < of[i].tenths * (uint64_t)REPEATS);
     }
 }
+
+/* Three tiles, where two would each wait for loads, the Vector and stores in turn. */
+TEST(tile_predict, casts_wait_for_one_pipe)
+{
+    struct tile_cycles said = {0};
+    uint64_t most;
+
+    predict("kernel k(x: f32[n]) -> y: f16[n]\n y = f16(x)\n", 1, 1 << 22, &said);
+    most = said.mte2 > said.mte3 ? said.mte2 : said.mte3;
+    test_note("%llu of %llu", (unsigned long long)most, (unsigned long long)said.span);
+    CHECK(said.span * 4 < most * 5);
+}
