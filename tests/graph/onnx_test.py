@@ -31,6 +31,7 @@ LISTED = f"{ROOT}/tests/graph/models.txt"
 PROFILE = os.environ.get("PROFILE") or "a2"  # make exports it empty
 OTHERS, PART = ("ascend910", "ascend310"), 8  # every so many of their models
 BRIEF = 29  # every so many
+SECONDS = 120  # of a program
 MODELS = 1072  # of libonnx-testdata 1.12; later ones have more, whose results hold, too
 
 
@@ -43,8 +44,8 @@ class Refused(Exception):
 
 def run(*words, profile=PROFILE):
     """What a program prints, or Refused; anything else that it ends with is a failure."""
-    done = subprocess.run(["timeout", "120", *words], capture_output=True, text=True,
-                          errors="replace", check=False, env=dict(os.environ, PROFILE=profile))
+    done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False,
+                          timeout=SECONDS, env=dict(os.environ, PROFILE=profile))
     lines = done.stderr.strip().split("\n")
     if done.returncode == 2 and len(lines) == 1 and lines[0]:
         raise Refused(lines[0])
@@ -87,9 +88,10 @@ def compute(folder, work, profile, narrow):
         *(w for path in inputs for w in ("--in", path)))
     wanted = list(arrays(numbered(folder, "output"), work, "want", narrow))
     outputs = [f"{work}/out{i}.npy" for i in range(len(wanted))]
-    names = run(GRAPH, "names", model).split("\n")
+    names = [f"{name}=" for name in run(GRAPH, "names", model).split("\n")] \
+        if len(wanted) > 1 else [""]
     run(SALAI, "--", "graph", f"{work}/plan", *inputs,
-        *(w for name, path in zip(names, outputs) for w in ("-o", f"{name}={path}")),
+        *(w for name, path in zip(names, outputs) for w in ("-o", name + path)),
         profile=profile)
     for got, want in zip(outputs, wanted):
         wrong = compare(np.load(got), np.load(want))
@@ -108,7 +110,7 @@ def judge(job):
             wrong = compute(folder, work, profile, ["--f64", "narrow"] if narrow else [])
         except Refused as refused:
             return told, str(refused) if listed else "", str(refused)
-        except (RuntimeError, OSError, ValueError) as error:
+        except (RuntimeError, OSError, ValueError, subprocess.TimeoutExpired) as error:
             return told, str(error), ""
     return told, wrong or ("" if listed is not False else NO_LINE), ""
 

@@ -59,12 +59,11 @@ struct flow {
     const struct mm *mm;
     struct mm_cursor at;
     bool recorded;
-    double each; /* cycles of an instruction: the chip's cores share the hart's time */
     struct mm_key seen[SEEN];
     unsigned n_seen, l0, c; /* c: slots of L0C that tiles have had */
     uint64_t mte2, bytes, loads; /* of a and b */
     uint64_t kept;               /* bytes that are recorded */
-    uint64_t cube, fix, v, out, hart;
+    uint64_t cube, fix, v, out, hart; /* hart: of a core's, an instruction a cycle */
     uint64_t c_free[MM_C_SLOTS], ring_free[PLAN_RING], out_free[PLAN_RING];
     uint64_t of_v, of_out; /* of a piece */
     unsigned number;       /* of pieces */
@@ -84,11 +83,6 @@ static bool is_new(struct flow *w, const struct mm_key *key)
     return !w->recorded;
 }
 
-static void spend(struct flow *w, uint64_t instructions)
-{
-    w->hart += (uint64_t)((double)instructions * w->each);
-}
-
 /* --- the Cube --- */
 
 static void load(struct flow *w, bool a)
@@ -104,7 +98,7 @@ static void load(struct flow *w, bool a)
         .kt = (uint16_t)k};
     uint64_t bytes = (uint64_t)rows * k * type_bits(o->type) / 8;
 
-    spend(w, LOAD + (is_new(w, &key) ? LOAD_NEW : 0));
+    w->hart += LOAD + (is_new(w, &key) ? LOAD_NEW : 0);
     w->bytes += bytes;
     w->loads++;
     w->mte2 += o->in_rows
@@ -139,11 +133,11 @@ static void push_products(struct flow *w, uint32_t first, uint32_t n, uint32_t a
                           .nt = (uint16_t)mm_min(at->nt, mm->tiling.columns)};
 
     if (is_new(w, &key)) {
-        spend(w, PRODUCTS_NEW + SLICE_NEW * n * slices);
+        w->hart += PRODUCTS_NEW + SLICE_NEW * n * slices;
         w->kept += sizeof(struct mm_recording) + 3 * n * slices * sizeof(union cmd);
-        spend(w, is_new(w, &size) ? SIZE_NEW : 0);
+        w->hart += is_new(w, &size) ? SIZE_NEW : 0;
     }
-    spend(w, PRODUCTS);
+    w->hart += PRODUCTS;
     w->l0 += n * slices;
 }
 
@@ -181,10 +175,10 @@ static void piece(struct flow *w, uint64_t ready)
 
     w->fix = later(later(w->fix, ready), w->ring_free[at]);
     w->fix += chip_cost(COST_L0C_UB_FIXED) + bytes / chip_cost(COST_L0C_UB_RATE);
-    spend(w, PIECE + COMMAND * t->n_body);
-    spend(w, anew ? PIECE_NEW + COMMAND_NEW * t->n_body : 0);
+    w->hart += PIECE + COMMAND * t->n_body;
+    w->hart += anew ? PIECE_NEW + COMMAND_NEW * t->n_body : 0;
     w->v = later(later(w->v, w->fix), later(w->out_free[at], w->hart)) + w->of_v;
-    spend(w, (STORE + (w->number == 0 ? STORE_NEW : 0)) * o->n_stores);
+    w->hart += (STORE + (w->number == 0 ? STORE_NEW : 0)) * o->n_stores;
     w->out = later(later(w->out, w->v), w->hart) + w->of_out;
     w->out_free[at] = w->out;
     w->ring_free[at] = w->v;
@@ -204,15 +198,15 @@ static void leave(struct flow *w, uint64_t end, uint64_t last, bool first)
     unsigned halves = mm_columns(mm, w->at.nt);
     unsigned n = mm->ring.rows ? mm_count(w->at.mt, mm->ring.rows) : 0;
 
-    spend(w, OUT + (first ? OUT_NEW : 0) + (w->at.part ? ADD : 0));
+    w->hart += OUT + (first ? OUT_NEW : 0) + (w->at.part ? ADD : 0);
     if (!n) {
         w->out = w->fix =
             later(later(w->fix, end), w->hart) +
             (uint64_t)w->at.mt * w->at.nt * MM_SUM_BYTES / chip_cost(COST_L0C_GM_RATE);
         return;
     }
-    spend(w, (uint64_t)(w->t->order.n_loads - 1) *
-               (MOVE * n * halves + (first ? MOVE_NEW : 0)));
+    w->hart += (uint64_t)(w->t->order.n_loads - 1) *
+               (MOVE * n * halves + (first ? MOVE_NEW : 0));
     for (unsigned i = 0; i < n * halves; i++) {
         piece(w, end - (halves - 1 - i / n) * last);
     }
@@ -236,7 +230,7 @@ static void tile(struct flow *w, uint64_t cycles, unsigned number)
     }
     end = later(w->cube, later(w->c_free[slot], begin)) + cycles;
     end = later(end, w->hart + last);
-    spend(w, TILE);
+    w->hart += TILE;
     leave(w, end, last, number == 0);
     w->c_free[slot] = w->fix;
     if (halves > 1) {
@@ -263,7 +257,7 @@ static uint64_t product(const struct tile_plan *t, unsigned cores, bool recorded
     uint64_t pieces = (uint64_t)tiles * product_times(t->product) * pieces_of(&mm) *
                       mm_columns(&mm, mm.tiling.n);
 
-    w = (struct flow){.t = t, .mm = &mm, .recorded = recorded, .each = (double)shares / cores};
+    w = (struct flow){.t = t, .mm = &mm, .recorded = recorded};
     w.of_v = t->predicted.v / pieces;
     w.of_out = t->predicted.mte3 / pieces;
     mm.tile_end = tiles;
