@@ -26,6 +26,8 @@ LD_newlib   := -nostdlib -L$(B)/newlib/lib -Wl,--start-group -lc -lm -lgcc -Wl,-
     $(patsubst %,\%/tile/%.c.o,bind build conv_text describe expr kernel lex script) \
     $(patsubst %,\%/tile/%.c.o,functions signature text tile_cmd) \
     $(patsubst %,\%/tile/%.c.o,loop_form loop_once loop_cube loop_input loop_mask) \
+    $(patsubst %,\%/tile/%.c.o,loop_sums loop_twice loop_twice_room loop_twice_parts) \
+    $(patsubst %,\%/tile/%.c.o,loop_plan loop_parts loop_twice_cube loop_tiles) \
     $(patsubst %,$(B)/fw-%/kernels/cli/%.o,picolibc newlib): \
     FW_FLAGS += -Os -msave-restore -fno-jump-tables
 # What results are held against: accesses to the flags of exceptions, which nobody asks for,
