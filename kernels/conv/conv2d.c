@@ -295,12 +295,17 @@ static int make_rooms(unsigned cores)
 {
     static unsigned have;
 
-    if (cores > have) {
+    if (cores >
+        have) { /* without memory, steps that are planned keep those that there are */
+        struct conv_room *more = malloc(cores * sizeof(*more));
+        if (!more) {
+            return ERR_NOMEM;
+        }
         free(rooms);
-        rooms = malloc(cores * sizeof(*rooms));
-        have = rooms ? cores : 0;
+        rooms = more;
+        have = cores;
     }
-    return rooms ? 0 : ERR_NOMEM;
+    return 0;
 }
 
 /* Depthwise behind which the Vector goes on: diagonals are the weights of these blocks. */
