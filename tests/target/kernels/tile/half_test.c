@@ -21,9 +21,18 @@ static struct sched_report report;
 /* Each F16 and another, the sum, the product and so on rounded to F32 before. */
 TEST(tile_half, one_command_rounds_as_two)
 {
-    static const char *const signs[] = {
-        "x + y",       "x - y",       "x * y",           "max(x, y)",
-        "relu(x + y)", "-abs(x - y)", "min(x * y, 0.5)", "max(-x, relu(y))"};
+    static const char *const signs[] = {"x + y",
+                                        "x - y",
+                                        "x * y",
+                                        "max(x, y)",
+                                        "relu(x + y)",
+                                        "-abs(x - y)",
+                                        "min(x * y, 0.5)",
+                                        "max(-x, relu(y))",
+                                        "relu(x * y)",
+                                        "max(x * y, 0)",
+                                        "min(-x * y, abs(y))",
+                                        "max(-relu(x), x * y)"};
     enum { ALL = 1 << 16 };
     struct tile_arena arena = {malloc(ARENA_BYTES), ARENA_BYTES, 0};
     uint16_t *x = malloc(2 * ALL * sizeof(*x)), *y = x + ALL, *z = malloc(ALL * 2);
