@@ -279,6 +279,15 @@ def suppressed(boxes, scores, most, share, least):
 
 
 @test
+def concat_of_two_types():
+    """Parts of other bytes are refused, not copied in a run."""
+    m = Model([("Concat", "a b", "y", {"axis": 0})],
+              {"a": np.ones(4, np.float16), "b": np.ones(4, np.int32)}, "y")
+    refused = "node 'Concat_0' (Concat): int32 does not go behind float16"
+    return [] if m.refused == refused else [m.refused or "taken"]
+
+
+@test
 def what_a_run_finds():
     """Boxes that do not overlap, and what is done with them; truth; one of each: as many as there
     are. Many boxes are several programs a step. What would count them before a run is refused."""

@@ -99,6 +99,10 @@ static void concat_shape(struct graph *g, struct node *n)
         if (!shape_equal(&of, &as)) {
             node_die(g, n, "%s does not go behind %s", shape_text(&of), shape_text(&to));
         }
+        if (elem_machine(n->in[i]->type) != elem_machine(n->in[0]->type)) {
+            node_die(g, n, "%s does not go behind %s", elem_text(n->in[i]->type),
+                     elem_text(n->in[0]->type));
+        }
         to.dim[axis] += of.dim[axis];
     }
     tensor_is(g, n, 0, n->in[0]->type, &to);
