@@ -60,6 +60,11 @@ void graph_hold(struct tensor *t)
     t->type = type;
 }
 
+enum elem held_known(enum elem type)
+{
+    return half && type == ELEM_F16 ? ELEM_F32 : type;
+}
+
 void held_constant(struct tensor *t)
 {
     graph_hold(t);
@@ -71,7 +76,4 @@ void held_constant(struct tensor *t)
         t->value[i] = isfinite(x) ? fmin(fmax(x, -HALF_MAX), HALF_MAX) : x;
     }
     t->type = ELEM_F16;
-    if (t->value) {
-        elem_round_all(t->type, t->value, (size_t)tensor_count(t));
-    }
 }

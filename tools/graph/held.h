@@ -15,6 +15,9 @@ enum { HELD_TO_F16 = 10, HELD_TO_F32 = -1 };
 enum elem held_as_named(int32_t type);
 enum elem held_outside(enum elem type);
 enum elem held_within(enum elem type);
+/* What the host rounds values to that it knows: float32's digits stay until a step takes them, for
+ * sizes may be computed of them, such as Resize's of its scales. */
+enum elem held_known(enum elem type);
 /* A constant of the model becomes that: what float16 has not, the largest that it has. */
 void held_constant(struct tensor *t);
 

@@ -2,7 +2,7 @@
  *
  * Types and shapes of all tensors, and values where they are known; see graph.h.
  */
-#include "tools/graph/graph.h"
+#include "tools/graph/held.h"
 
 /* Those of a tensor without elements are. */
 static bool values_known(const struct node *n)
@@ -22,7 +22,7 @@ static void round_values(struct node *n)
     for (unsigned i = 0; i < n->n_out; i++) {
         struct tensor *t = n->out[i];
         if (t && t->value) {
-            elem_round_all(t->type, t->value, (size_t)tensor_count(t));
+            elem_round_all(held_known(t->type), t->value, (size_t)tensor_count(t));
         }
     }
 }

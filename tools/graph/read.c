@@ -176,7 +176,6 @@ static void read_node(struct graph *g, const Onnx__NodeProto *p, unsigned number
 
 /* --- the model --- */
 
-/* An input's type and shape. A size that has a name is asked for by it: main.c. */
 /* float32 outside of a model that has float16: under the same name, by a node that casts. */
 static struct tensor *outside(struct graph *g, struct tensor *within, bool input)
 {
