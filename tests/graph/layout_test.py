@@ -153,5 +153,29 @@ def float32_in_half():
         ([] if " by conv2d" in half.explain() else ["no step by conv2d"])
 
 
+@test
+def float32_of_sizes():
+    """Scales have float32's digits in half as well: sizes are computed of them."""
+    scales = {"s": np.array([1, 1, 4 / 3, 1.1], np.float32)}
+    half = Model([("Resize", "x  s", "y", {"mode": "nearest"})],
+                 {"x": noise(1, 2, 30, 30, of=np.float32)}, "y", scales,
+                 options=["--f32", "half"], results="float32")
+    got, said = half.run()
+    return [] if got and got["y"].shape == (1, 2, 40, 33) else \
+        [half.refused + said + str(got and got["y"].shape)]
+
+
+@test
+def activations_beyond_its_options():
+    """What conv2d does not take is a step behind it; axes are there once."""
+    wrong = []
+    for act in (("LeakyRelu", "a", "c", {"alpha": 2e30}),
+                ("Clip", "a", "c", {"min": 0.0, "max": 1e-35})):
+        wrong += compare([FIRST, act, ("Sigmoid", "c", "y")], X, "y", WEIGHTS, 2, 6)
+    twice = Model([FIRST, ("Resize", "a  r", "y", {"axes": [2, 3, 2, 3, 2]})], X, "y",
+                  {**WEIGHTS, "r": np.ones(5, np.float32)}, 18)
+    return wrong + ([] if "axis 2 twice" in twice.refused else [twice.refused or "taken"])
+
+
 os.makedirs(f"{ROOT}/build/test", exist_ok=True)
 sys.exit(tap.main("layout"))

@@ -7,6 +7,7 @@
  */
 #include "tools/graph/window.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "kernels/pool/pool.h"
@@ -15,6 +16,10 @@
 
 /* What kernels/conv takes: LOAD3D's strides, dilations and pads. */
 enum { STRIDE_MAX = 63, DILATION_MAX = 255, PAD_MAX = 255 };
+
+/* What it takes of an activation: floats that float16 has are far within. */
+#define SLOPE_MAX 65504.0
+#define LIMIT_MIN 0x1p-24
 
 /* What an operator takes besides on cores that stay, about (fitted to ResNet-50's): its tasks and
  * queues, and all wait for the last one. */
@@ -214,14 +219,14 @@ static const char *activation(const struct node *n, double *slope, double *limit
 
     *limit = *slope = 0;
     if (strcmp(n->op, "Clip") == 0 && bound(n, 1, "min", &least) && least == 0 &&
-        bound(n, 2, "max", limit) && *limit > 0) {
+        bound(n, 2, "max", limit) && *limit >= LIMIT_MIN) {
         return "relu";
     }
     *slope = strcmp(n->op, "LeakyRelu") == 0 ? node_float(n, "alpha", 0.01) : 0;
     *limit = 0;
-    return strcmp(n->op, "Relu") == 0        ? "relu"
-           : strcmp(n->op, "LeakyRelu") == 0 ? "leaky"
-                                             : NULL;
+    return strcmp(n->op, "Relu") == 0                                     ? "relu"
+           : strcmp(n->op, "LeakyRelu") == 0 && fabs(*slope) <= SLOPE_MAX ? "leaky"
+                                                                          : NULL;
 }
 
 /* The only one that reads t; NULL: there are several, or who runs the model does. */

@@ -126,6 +126,11 @@ static struct resize options(const struct graph *g, const struct node *n)
     axes = axes ? axes : s->n;
     for (unsigned i = 0; i < axes; i++) {
         axis[i] = node_axis(g, n, axis[i], s->n);
+        for (unsigned k = 0; k < i; k++) {
+            if (axis[k] == axis[i]) {
+                node_die(g, n, "axis %lld twice", (long long)axis[i]);
+            }
+        }
         set_axis(g, n, &r, (unsigned)axis[i], i, axes, upsample ? 1 : 2);
     }
     if (strcmp(text_attr(n, "keep_aspect_ratio_policy", "stretch"), "stretch") != 0 &&
