@@ -100,6 +100,11 @@ int64_t graph_size(const struct graph *g, const struct tensor *t, unsigned d,
     return SIZE;
 }
 
+void graph_sizes_heard(const struct graph *g)
+{
+    (void)g;
+}
+
 static void compile(const char *path, FILE *to, FILE *notes)
 {
     struct graph *g = graph_read(path);
