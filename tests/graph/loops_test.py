@@ -130,10 +130,13 @@ def sequences():
             ([*two, ("SequenceAt", "s five", "y")], "y", "(SequenceAt): place 5 of 2"),
             ([*two, ("SequenceInsert", "s x far", "t"), ("SequenceAt", "t one", "y")], "y",
              "(SequenceInsert): place 3 of 3"),
+            ([*two, ("SequenceInsert", "s x before", "t"), ("SequenceAt", "t one", "y")], "y",
+             "(SequenceInsert): place -3 of 2"),
             ([*two, ("ReduceMax", "x", "m"), ("Cast", "m", "i", {"to": 7}),
               ("SequenceAt", "s i", "y")], "y", "'i', which its shape depends on, is known in a")):
         wrong += refused(nodes, {"x": x}, output,
-                         {"one": whole(1), "five": whole(5), "far": whole(3)}, want)
+                         {"one": whole(1), "five": whole(5), "far": whole(3),
+                          "before": whole(-3)}, want)
     return wrong
 
 

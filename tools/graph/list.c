@@ -142,9 +142,7 @@ static void insert(struct graph *g, struct node *n)
     struct tensor *const *item = list_of(g, n, 0, &count);
     struct tensor **to = graph_alloc((size_t)count + 1, sizeof(struct tensor *));
 
-    where = node_maybe(n, 2) ? place(g, n, 2, count + 1) : count;
-    where -=
-        node_maybe(n, 2) && node_number(g, n, 2) < 0; /* from the end of what is there */
+    where = !node_maybe(n, 2) ? count : place(g, n, 2, count + (node_number(g, n, 2) >= 0));
     for (unsigned i = 0; i <= count; i++) {
         to[i] = i < where ? item[i] : i > where ? item[i - 1] : node_in(g, n, 1);
     }
