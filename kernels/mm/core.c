@@ -27,6 +27,7 @@ enum {
     SLACK = 64,          /* of loads: what they are to have left */
     SLACK_IN_ORDER = 16, /* where fewer are ahead of products */
     LATE = 3,            /* of a hart that has no rest, a third more */
+    RUNS = 32,           /* of what is planned, of which the first one records: some */
     SLOTS = 16,          /* of L1 that are looked at; of more there are always enough */
 };
 
@@ -340,6 +341,14 @@ static uint64_t cost_stream(const struct mm_search *s, const struct mm_candidate
     cycles += waits(s, c) ? cycles / WAITS : 0;
     cycles = script ? cycles : with_hart(s, cycles, hart_of(s, c, c->rounds));
     return mm_begin_of(s, c, script) + cycles + mm_chain_of(s, c);
+}
+
+uint64_t mm_records_of(const struct mm_candidate *c)
+{
+    uint32_t keys = 4 * least_multiple(least_multiple(c->t.a_slots, c->t.b_slots), 2);
+    uint32_t pieces = mm_min(mm_count(c->nt, c->t.columns), 2);
+
+    return (uint64_t)mm_min(keys, c->rounds * c->chunks) * pieces * HART_RECORD / RUNS;
 }
 
 uint64_t mm_cost(const struct mm_search *s, struct mm_candidate *c)

@@ -25,7 +25,7 @@ struct mm_search {
     uint32_t parts, k;               /* of a part */
     uint32_t k_fractals;             /* cycles of the Cube for a fractal of c */
     bool any, found; /* the first one that is found is enough; there is one */
-    uint64_t best;
+    uint64_t best, records; /* with that: mm_records_of() */
     struct mm_tiling tiling;
 };
 
@@ -76,6 +76,9 @@ uint64_t mm_as_measured(const struct mm_search *s, const struct mm_candidate *c,
                         uint64_t cycles);
 /* Cycles of the candidate from the first load to the last tile's way out. */
 uint64_t mm_cost(const struct mm_search *s, struct mm_candidate *c);
+/* What each of some runs has of recording its commands, which the first one does: of two ways that
+ * take as long the one with less of that is taken. */
+uint64_t mm_records_of(const struct mm_candidate *c);
 /* A candidate takes at least so much, whose panels are a and b: what is worse than another is
  * not looked at closer. What is not decided yet is best: chunks of k if there are 0, pieces
  * and slices if they are 1, what stays if both do, rows. */

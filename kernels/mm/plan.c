@@ -82,7 +82,6 @@ static bool too_much(const struct mm_search *s, uint64_t cycles)
 static void try_chunk(struct mm_search *s, struct mm_candidate *c, uint32_t k)
 {
     uint32_t unit = s->unit_k, most = c->t.slice, slices;
-    uint64_t cycles;
 
     c->t.k = mm_up(k, unit);
     c->chunks = mm_count(s->k, c->t.k);
@@ -90,10 +89,11 @@ static void try_chunk(struct mm_search *s, struct mm_candidate *c, uint32_t k)
     c->t.slice = mm_up(mm_count(c->t.k, slices), unit);
     if (slices <= PIPE_DEPTH / 2 - 1 && few(c, slices) && share_l1(s, c) &&
         !too_much(s, mm_cost_least(s, c))) {
-        cycles = mm_cost(s, c);
+        uint64_t cycles = mm_cost(s, c) + mm_records_of(c);
         if (cycles < s->best) {
             s->found = true;
             s->best = cycles;
+            s->records = mm_records_of(c);
             s->tiling = c->t;
         }
     }
@@ -438,7 +438,7 @@ int mm_plan(struct mm *mm, unsigned cores, enum mm_strategy strategy, char why[M
         return none_fits(mm, strategy, why);
     }
     mm->tiling = s.tiling;
-    mm->tiling.cycles = s.best;
+    mm->tiling.cycles = s.best - s.records;
     mm->tiling.strategy = mm->turned           ? MM_GEMV
                           : s.tiling.parts > 1 ? MM_SPLIT_K
                                                : name_of(mm);
