@@ -68,10 +68,11 @@ enum { OP_EXACT = 0, OP_BOUND = -1 };
 typedef int op_run_fn(const struct op_call *call, struct sched_report *report);
 
 /* What a launch would run, as a step of one that others share: its blocks, all that there are on
- * call->cores cores, call it; arg is one block of memory, for free(). */
+ * call->cores cores, call `kernel`; then one calls `free`. */
 struct op_step {
     void (*kernel)(void *arg);
     void *arg;
+    void (*free)(void *arg);
 };
 
 struct work; /* kernels/cli/limit.h */

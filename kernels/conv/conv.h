@@ -91,10 +91,11 @@ void conv_pack_block(const struct conv *p, const void *weight, void *packed,
                      unsigned shares);
 MUST_CHECK int conv2d(const struct conv *p, struct sched_report *report);
 /* What conv2d() launches, for steps of a launch that others share: all of its blocks, on p->cores
- * cores, call conv_step_block(*step); then free(*step). What p points to stays there as long.
+ * cores, call conv_step_block(*step); then conv_step_free(). What p points to stays there as long.
  * Errors as conv2d(), ERR_NOMEM. */
 MUST_CHECK int conv_step(const struct conv *p, void **step);
 void conv_step_block(void *step);
+void conv_step_free(void *step);
 /* Scales of output channels as the fixpipe has them, with p->zero; as TFLite's, for which
  * the table has so many numbers. */
 void conv_words(const struct conv *p, uint64_t *words);

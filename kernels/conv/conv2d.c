@@ -288,24 +288,32 @@ struct step {
     struct conv_plan plan;
 };
 
-/* Of each block, kept for launches to come: no two run at one time. */
+/* Of each block, for all that are planned, as no two run at one time; as long as any is. */
 static struct conv_room *rooms;
+static unsigned n_rooms, planned;
 
-static int make_rooms(unsigned cores)
+static int take_rooms(unsigned cores)
 {
-    static unsigned have;
-
-    if (cores >
-        have) { /* without memory, steps that are planned keep those that there are */
+    if (cores > n_rooms) {
         struct conv_room *more = malloc(cores * sizeof(*more));
         if (!more) {
             return ERR_NOMEM;
         }
         free(rooms);
         rooms = more;
-        have = cores;
+        n_rooms = cores;
     }
+    planned++;
     return 0;
+}
+
+static void drop_rooms(void)
+{
+    if (--planned == 0) {
+        free(rooms);
+        rooms = NULL;
+        n_rooms = 0;
+    }
 }
 
 /* Depthwise behind which the Vector goes on: diagonals are the weights of these blocks. */
@@ -323,7 +331,7 @@ static int plan_step(struct step *s)
         blocks.groups = s->p.c / DEPTHWISE_BLOCK;
     }
     err = err ? err : conv_make_plan(&blocks, &s->plan);
-    return err ? err : make_rooms(s->p.cores ? s->p.cores : chip_cores());
+    return err ? err : take_rooms(s->p.cores ? s->p.cores : chip_cores());
 }
 
 int conv_step(const struct conv *p, void **step)
@@ -344,6 +352,16 @@ int conv_step(const struct conv *p, void **step)
     return 0;
 }
 
+void conv_step_free(void *step)
+{
+    const struct step *s = step;
+
+    if (!s->apart) {
+        drop_rooms();
+    }
+    free(step);
+}
+
 void conv_step_block(void *step)
 {
     const struct step *s = step;
@@ -361,8 +379,14 @@ int conv2d(const struct conv *p, struct sched_report *report)
     int err = plan_step(&s);
 
     report->text[0] = 0;
-    return err ? err
-               : launch(&(struct launch){s.apart ? "depthwise" : "conv2d",
-                                         conv_step_block, &s, .cores = p->cores},
-                        report);
+    if (err) {
+        return err;
+    }
+    err = launch(&(struct launch){s.apart ? "depthwise" : "conv2d", conv_step_block, &s,
+                                  .cores = p->cores},
+                 report);
+    if (!s.apart) {
+        drop_rooms();
+    }
+    return err;
 }

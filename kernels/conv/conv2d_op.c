@@ -137,6 +137,7 @@ int conv_op_step(const struct op_call *c, struct conv *p, struct op_step *to)
     int err = complete(c, p);
 
     to->kernel = conv_step_block;
+    to->free = conv_step_free;
     return err ? err : conv_step(p, &to->arg);
 }
 

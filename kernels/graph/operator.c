@@ -82,7 +82,9 @@ static void free_call(void *arg)
     for (unsigned i = 0; i < OP_WORK; i++) {
         free(c->call.work[i]);
     }
-    free(c->step.arg);
+    if (c->step.arg) {
+        c->step.free(c->step.arg);
+    }
     free(c->words);
     free(c);
 }

@@ -5,6 +5,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "kernels/cli/limit.h"
 #include "kernels/cli/op.h"
@@ -93,6 +94,7 @@ static int step(const struct op_call *c, bool mean, struct op_step *to)
     int err = check(c, &p);
 
     to->kernel = pool_step_block;
+    to->free = free;
     return err ? err : pool_step(&p, &to->arg);
 }
 
