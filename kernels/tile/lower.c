@@ -50,6 +50,9 @@ static tile_value map1(struct tile_kernel *k, enum tile_op op, tile_value x)
         a = is_integer(type) && op == TILE_NOT ? -1 - a : fold1(op, a);
         return number(k, a, type);
     }
+    if (op == TILE_NOT && k->node[x].op == TILE_NOT) {
+        return k->node[x].operand[0];
+    }
     return tile_map1(k, op, x);
 }
 
@@ -183,7 +186,7 @@ static tile_value where(struct tile_kernel *k, tile_value m, tile_value x, tile_
         m = tile_map2(k, by->op == TILE_EQ ? TILE_NE : TILE_EQ, by->operand[0],
                       by->operand[1]);
     } else {
-        m = tile_map1(k, TILE_NOT, m);
+        m = map1(k, TILE_NOT, m);
     }
     return tile_map3(k, TILE_WHERE, m, y, x);
 }
