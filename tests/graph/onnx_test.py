@@ -139,7 +139,8 @@ def main():
     elif "--list" not in sys.argv and PROFILE not in OTHERS:
         jobs += narrowed + [(name, folders[name], True, profile, False)
                  for i, profile in enumerate(OTHERS)
-                 for name in sorted(listed & set(folders))[i::PART]]
+                 for name in sorted(listed & set(folders))[i::PART]
+                 if "BFLOAT16" not in name]  # which those chips have not
     if "--list" in sys.argv:
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             good = [job[0] for job, (_, wrong, refused) in zip(jobs, pool.map(judge, jobs))
@@ -156,7 +157,7 @@ def main():
             computed += not wrong and not refused and "/" not in name
             if verbose and refused:
                 tap.say(f"# {refused}")
-    tap.say(f"# {computed} of {len({job[0] for job in jobs} | odd)} on {PROFILE} are computed")
+    tap.say(f"# {computed} of {len({job[0] for job in jobs} | odd & set(folders))} on {PROFILE} are computed")
     if known:
         tap.check("onnx/all_of_the_list_are_there", sorted(listed - set(folders)))
     return tap.done()
