@@ -114,16 +114,17 @@ TEST(mte, gaps_are_stepped_over)
 /* A source is read when its command begins, so what the hart stores later is not. */
 TEST(mte, source_is_read_at_the_begin)
 {
-    enum { BYTES = 4096 }; /* that take longer than the hart does to look */
+    enum { BYTES = 8 * ROOM }; /* that take longer than the hart does to look */
+    static uint8_t from[BYTES];
     union cmd cmd;
 
-    memset(in, 0x11, BYTES);
-    mte_gm_to_ub(&cmd, 0, in, BYTES);
+    memset(from, 0x11, BYTES);
+    mte_gm_to_ub(&cmd, 0, from, BYTES);
     CHECK_OK(pipe_push(core(), PIPE_MTE2, &cmd));
     while (read64(pipe_base(core(), PIPE_MTE2) + PIPE_UNTIL) == 0) {
         CHECK(!pipe_idle(core(), PIPE_MTE2));
     }
-    memset(in, 0x22, BYTES);
+    memset(from, 0x22, BYTES);
     wait_for(PIPE_MTE2);
     CHECK_EQ(*(uint8_t *)chip_local(core(), NPU_MEM_UB, BYTES - 1), 0x11);
 }
