@@ -157,7 +157,8 @@ def main():
             computed += not wrong and not refused and "/" not in name
             if verbose and refused:
                 tap.say(f"# {refused}")
-    tap.say(f"# {computed} of {len({job[0] for job in jobs} | odd & set(folders))} on {PROFILE} are computed")
+    asked = {job[0] for job in jobs} | odd & set(folders)
+    tap.say(f"# {computed} of {len(asked)} on {PROFILE} are computed")
     if known:
         tap.check("onnx/all_of_the_list_are_there", sorted(listed - set(folders)))
     return tap.done()
