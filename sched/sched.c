@@ -23,9 +23,9 @@
 #include "hal/irq.h"
 #include "sched/task.h"
 
-/* A run looks for stopped engines when it is idle, and every so many switches. */
-#define FAULT_SWITCHES 32
-#define RUN_OVER       1 /* run_err: nothing is left to do */
+#define FAULT_SWITCHES 32 /* behind so many, or idle, a run looks for stopped engines */
+#define RUN_OVER       1  /* run_err: nothing is left to do */
+#define SLOTS          16 /* of tasks: so many are new before those of ended ones are taken */
 
 static struct task tasks[TASK_MAX];
 static unsigned n_tasks; /* slots of tasks[] in use, ended ones among them */
@@ -266,10 +266,10 @@ bool sched_ended(unsigned slot, unsigned generation)
     return tasks[slot].state == TASK_ENDED || tasks[slot].generation != generation;
 }
 
-/* A new slot or, if there is none, that of an ended task. */
+/* A new slot or, if there are some, that of an ended task: the hart looks at all of them. */
 static unsigned free_slot(void)
 {
-    for (unsigned i = 0; i < n_tasks && n_tasks == TASK_MAX; i++) {
+    for (unsigned i = 0; i < n_tasks && n_tasks >= SLOTS; i++) {
         if (tasks[i].state == TASK_ENDED) {
             return i;
         }
