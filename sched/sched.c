@@ -269,7 +269,7 @@ bool sched_ended(unsigned slot, unsigned generation)
 /* A new slot or, if there are some, that of an ended task: the hart looks at all of them. */
 static unsigned free_slot(void)
 {
-    for (unsigned i = 0; i < n_tasks && n_tasks >= SLOTS; i++) {
+    for (unsigned i = 0; n_tasks >= SLOTS && n_tasks > n_left && i < n_tasks; i++) {
         if (tasks[i].state == TASK_ENDED) {
             return i;
         }
