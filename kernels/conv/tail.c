@@ -7,7 +7,6 @@
  * Bytes: sums and their first temporary lie in banks and groups of UB of their own, so that
  * no command waits for the write of the one before (hal/contract/vector.md, "Banks").
  */
-#include <string.h>
 
 #include "hal/chip.h"
 #include "hal/fixpipe.h"
@@ -174,14 +173,6 @@ void conv_tail_constants(const struct conv_share *s, const struct conv_unit *u)
 
 /* --- compute --- */
 
-static uint32_t bits(float x)
-{
-    uint32_t word;
-
-    memcpy(&word, &x, sizeof(word));
-    return word;
-}
-
 static union cmd *more(struct conv_list *l)
 {
     assert(l->n < CONV_LIST);
@@ -190,7 +181,7 @@ static union cmd *more(struct conv_list *l)
 
 static void scalar(struct conv_list *l, enum op op, uint32_t dst, uint32_t x, float with)
 {
-    vector_scalar(more(l), op, TYPE_F32, dst, x, bits(with));
+    vector_scalar(more(l), op, TYPE_F32, dst, x, f32_bits(with));
 }
 
 static void unary(struct conv_list *l, enum op op, uint32_t dst, uint32_t x)

@@ -3,7 +3,6 @@
  * Bags of rows of a table; see embedding.h. The rows of a bag are gathered into a slot of
  * UB, added there, and leave as one row.
  */
-#include <string.h>
 
 #include "kernels/embedding/inside.h"
 #include "sched/vector.h"
@@ -87,7 +86,8 @@ static void make_bag(const struct bag *s, uint32_t bag)
         vector_fill(&cmd, OP_VDUP, TYPE_F32, s->sum, 0);
         task_vector(&cmd);
     } else if (p->mode == BAG_MEAN) {
-        vector_scalar(&cmd, OP_VMULS, TYPE_F32, s->sum, s->sum, embedding_bits(1.0f / (float)all));
+        vector_scalar(&cmd, OP_VMULS, TYPE_F32, s->sum, s->sum,
+                      f32_bits(1.0f / (float)all));
         task_vector(&cmd);
     }
     if (p->type == TYPE_F32) {

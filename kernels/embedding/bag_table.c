@@ -192,7 +192,7 @@ static uint32_t combine(const struct table *t, uint32_t rows, uint32_t bags)
     }
     if (p->mode == BAG_MEAN) {
         vector_scalar(&cmd, OP_VMULS, TYPE_F32, sum, sum,
-                      embedding_bits(1.0f / (float)p->each));
+                      f32_bits(1.0f / (float)p->each));
         task_vector(&cmd);
     }
     return sum;

@@ -12,8 +12,6 @@
 #include "sched/launch.h"
 #include "sched/tque.h"
 
-#include <string.h>
-
 enum {
     EMBEDDING_SLOT = 32 << 10,        /* bytes of a buffer */
     EMBEDDING_BATCH = PIPE_DEPTH / 2, /* rows of one, at most */
@@ -39,14 +37,6 @@ uint32_t embedding_tile_rows(const struct embedding_grad *p, enum embedding_form
 static inline uint32_t up32(uint32_t bytes)
 {
     return (bytes + MTE_BLOCK - 1) / MTE_BLOCK * MTE_BLOCK;
-}
-
-static inline uint32_t embedding_bits(float x)
-{
-    uint32_t word;
-
-    memcpy(&word, &x, sizeof(word));
-    return word;
 }
 
 /* Whether an index is out of range; the report then says which. */

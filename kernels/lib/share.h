@@ -6,6 +6,7 @@
 #define KERNELS_LIB_SHARE_H
 
 #include <stdint.h>
+#include <string.h>
 
 static inline uint32_t min_u32(uint32_t a, uint32_t b)
 {
@@ -20,6 +21,14 @@ static inline uint64_t max_u64(uint64_t a, uint64_t b)
 static inline uint32_t div_up_u32(uint32_t n, uint32_t by)
 {
     return (n + by - 1) / by;
+}
+
+static inline uint32_t f32_bits(float x)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof(bits));
+    return bits;
 }
 
 static inline uint32_t up16(uint32_t n)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernels/lib/f16.h"
+#include "kernels/lib/share.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/mm/finish.h"
 #include "kernels/mm/made.h"
@@ -23,18 +24,10 @@ static float as_float(uint32_t bits)
     return f;
 }
 
-static uint32_t as_bits(float f)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &f, sizeof(bits));
-    return bits;
-}
-
 /* To the nearest without these bits, ties to even. */
 static float rounded(float f, unsigned cut)
 {
-    uint32_t bits = as_bits(f), unit = 1u << cut;
+    uint32_t bits = f32_bits(f), unit = 1u << cut;
 
     if (f != f || isinf(f)) {
         return f;
@@ -73,7 +66,7 @@ static uint32_t sum_of(const struct matmul *p, uint32_t row, uint32_t column,
     float acc = as_float(sum);
 
     if (mm_made_planes(p->in, p->hf32)) {
-        return as_bits(mm_made_sum(matmul_asked(p), row, column, first, end, acc));
+        return f32_bits(mm_made_sum(matmul_asked(p), row, column, first, end, acc));
     }
     a.at += first * a.step;
     b.at += first * b.step;
@@ -85,7 +78,7 @@ static uint32_t sum_of(const struct matmul *p, uint32_t row, uint32_t column,
             acc = fmaf(number(p, p->a, a.at), number(p, p->b, b.at), acc);
         }
     }
-    return whole ? sum : as_bits(acc);
+    return whole ? sum : f32_bits(acc);
 }
 
 static float activated(const struct matmul *p, float x)
@@ -118,10 +111,10 @@ static uint32_t result(const struct matmul *p, uint32_t sum)
     case TYPE_F16:
         return x != x ? 0x7e00 : f32_to_f16(x);
     case TYPE_BF16:
-        sum = as_bits(x);
+        sum = f32_bits(x);
         return x != x ? 0x7fc0 : (sum + 0x7fff + (sum >> 16 & 1)) >> 16;
     default:
-        return x != x ? 0x7fc00000 : as_bits(x);
+        return x != x ? 0x7fc00000 : f32_bits(x);
     }
 }
 
@@ -145,7 +138,7 @@ static uint32_t sum_of_parts(const struct matmul *p, uint32_t row, uint32_t colu
                    i == 0 ? bias_of(p, column) : 0);
         sum = i == 0                   ? part
               : matmul_is_whole(p->in) ? sum + part
-                                       : as_bits(as_float(sum) + as_float(part));
+                                       : f32_bits(as_float(sum) + as_float(part));
     }
     return sum;
 }

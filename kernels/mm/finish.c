@@ -6,12 +6,12 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "hal/fixpipe.h"
 #include "hal/mte.h"
 #include "hal/vector.h"
 #include "hal/vector_move.h"
+#include "kernels/lib/share.h"
 #include "kernels/mm/inside.h"
 
 enum {
@@ -116,14 +116,6 @@ struct at {
     const struct mm_piece *p;
     struct list *l;
 };
-
-static uint32_t bits(float x)
-{
-    uint32_t word;
-
-    memcpy(&word, &x, sizeof(word));
-    return word;
-}
 
 static union cmd *more(const struct at *at)
 {
@@ -233,12 +225,12 @@ static void scale(const struct at *at, uint32_t all)
         scalar(at, OP_VMULS, TYPE_F32, OTHER, (uint32_t)word & QUANT_PRE_M1);
     }
     if (f->act.relu == FIX_RELU_LEAKY) {
-        scalar(at, OP_VLRELU, TYPE_F32, OTHER, bits(f->act.slope));
+        scalar(at, OP_VLRELU, TYPE_F32, OTHER, f32_bits(f->act.slope));
     } else if (f->act.relu == FIX_RELU_PLAIN) {
         relu(at, TYPE_F32, OTHER);
     }
     if (f->act.clip) {
-        scalar(at, OP_VMINS, TYPE_F32, OTHER, bits(f->act.limit));
+        scalar(at, OP_VMINS, TYPE_F32, OTHER, f32_bits(f->act.limit));
     }
 }
 
@@ -249,10 +241,10 @@ static void narrow(const struct at *at)
     uint32_t x = at->p->ub;
 
     if (f->scales) {
-        scalar(at, OP_VMINS, TYPE_F32, OTHER, bits(FAR));
-        scalar(at, OP_VMAXS, TYPE_F32, OTHER, bits(-FAR));
+        scalar(at, OP_VMINS, TYPE_F32, OTHER, f32_bits(FAR));
+        scalar(at, OP_VMAXS, TYPE_F32, OTHER, f32_bits(-FAR));
     } else {
-        scalar(at, OP_VADDS, TYPE_F32, OTHER, bits((float)f->zero));
+        scalar(at, OP_VADDS, TYPE_F32, OTHER, f32_bits((float)f->zero));
     }
     convert(at, TYPE_F32, TYPE_S16, x, OTHER);
     if (f->scales) {

@@ -14,6 +14,7 @@
 
 #include <string.h>
 
+#include "kernels/lib/share.h"
 #include "kernels/mm/inside.h"
 #include "kernels/mm/record.h"
 #include "kernels/mm/room.h"
@@ -204,14 +205,6 @@ static uint64_t fold_in(uint64_t sum, uint64_t word)
     return sum ^ sum >> 29;
 }
 
-static uint32_t bits_of(float f)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &f, sizeof(bits));
-    return bits;
-}
-
 static uint64_t fold_operand(uint64_t sum, const struct mm_operand *o)
 {
     sum = fold_in(sum, (uint64_t)o->sparse << 16 | (uint64_t)o->type << 8 |
@@ -241,7 +234,7 @@ uint64_t mm_fold(const struct mm *mm)
     sum = fold_in(sum, (uint64_t)s->k << 32 | s->batch << 8 | mm->parts);
     sum = fold_in(fold_in(sum, mm->c_product ^ mm->bias_product << 32), mm->scale_word);
     sum = fold_in(sum, (uint64_t)mm->half << 32 | mm->ub_begin);
-    sum = fold_in(sum, (uint64_t)bits_of(mm->act.slope) << 32 | bits_of(mm->act.limit));
+    sum = fold_in(sum, (uint64_t)f32_bits(mm->act.slope) << 32 | f32_bits(mm->act.limit));
     sum = fold_in(sum, (uint64_t)mm->ring.begin << 32 | mm->ring.bytes);
     sum = fold_in(sum, (uint64_t)mm->ring.rows << 32 | mm->ring.slots);
     return fold_in(sum, (uint64_t)mm->ring.pitch_bytes << 32 | mm->ring.free << 16 |

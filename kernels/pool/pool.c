@@ -9,7 +9,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "hal/mte.h"
 #include "hal/vector_move.h"
@@ -300,14 +299,6 @@ static void combine_columns(const struct plan *l, uint32_t cols, const struct co
     }
 }
 
-static uint32_t bits_of(float number)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &number, sizeof(bits));
-    return bits;
-}
-
 /* Columns of the map in the window of column q. */
 static uint32_t columns_in(const struct pool *p, uint32_t q)
 {
@@ -346,7 +337,7 @@ static void divide(const struct room *r, const struct unit *u)
         uint32_t first = r->runs[i].first, at = r->sums + first * pixel;
         task_vector_count((r->runs[i + 1].first - first) * pixel / 4);
         vector_scalar(&cmd, OP_VMULS, TYPE_F32, at, at,
-                      bits_of(1.0f / (float)(r->runs[i].n * rows)));
+                      f32_bits(1.0f / (float)(r->runs[i].n * rows)));
         task_vector(&cmd);
     }
 }

@@ -2,18 +2,10 @@
  *
  * Gates of recurrent layers on the Vector; see inside.h.
  */
-#include <string.h>
 
 #include "hal/vector.h"
+#include "kernels/lib/share.h"
 #include "kernels/recurrent/inside.h"
-
-static uint32_t bits(float x)
-{
-    uint32_t word;
-
-    memcpy(&word, &x, sizeof(word));
-    return word;
-}
 
 static void count(struct recurrent_cell *s, uint32_t elements)
 {
@@ -35,7 +27,7 @@ static void scalar(struct recurrent_cell *s, enum op op, uint32_t x, float with)
 {
     union cmd cmd;
 
-    vector_scalar(&cmd, op, TYPE_F32, x, x, bits(with));
+    vector_scalar(&cmd, op, TYPE_F32, x, x, f32_bits(with));
     recurrent_add(s, LANE_V, &cmd);
 }
 

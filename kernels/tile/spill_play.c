@@ -5,7 +5,6 @@
  */
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "kernels/lib/share.h"
 #include "kernels/tile/spill.h"
@@ -135,14 +134,6 @@ static float greatest_of(const volatile float *of, unsigned n)
     return most;
 }
 
-static uint32_t bits_of(float x)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &x, sizeof(bits));
-    return bits;
-}
-
 static void make_e(const struct walk *w, uint32_t c, const struct spill_chunk *chunk)
 {
     unsigned n = div_up(chunk->padded, EIGHT * EIGHT * EIGHT);
@@ -157,7 +148,7 @@ static void make_e(const struct walk *w, uint32_t c, const struct spill_chunk *c
     }
     cmd[0].set_mask.lo = chunk->padded;
     cmd[1].vec1s.dst = cmd[1].vec1s.src = ub;
-    cmd[1].vec1s.scalar = bits_of(-most);
+    cmd[1].vec1s.scalar = f32_bits(-most);
     cmd[2].vec1.dst = cmd[2].vec1.src = ub;
     push(w, SPILL_EXP);
 }
@@ -275,7 +266,7 @@ void spill_first(const struct rows_plan *p, struct spill_core *core, struct pipe
     }
     pipes_wait(sink, SPILL_ZEROS, 0);
     push(w, SPILL_ONES);
-    load_diagonal(w, SPILL_DIAGONALS, bits_of(1));
+    load_diagonal(w, SPILL_DIAGONALS, f32_bits(1));
     for (uint32_t c = 0; c < core->chunks; c++) {
         struct spill_chunk chunk = chunk_of(w, c);
         set_sizes(w, &chunk);
@@ -318,7 +309,7 @@ static void know(struct walk *w, uint64_t row)
     } else {
         most = greatest_of(spill_top(w->p, row, 0), s->per_row);
     }
-    cmds(w, SPILL_ADD)[1].vec1s.scalar = bits_of(-most);
+    cmds(w, SPILL_ADD)[1].vec1s.scalar = f32_bits(-most);
     push(w, SPILL_ADD);
     pipes_wait_soon(w->sink, SPILL_KNOWN);
     if (w->sink == NULL) {
@@ -332,7 +323,7 @@ static void know(struct walk *w, uint64_t row)
 /* By what e of a chunk becomes y. */
 static uint32_t factor(const struct walk *w, uint32_t c)
 {
-    return w->sink ? 0 : bits_of(w->apart[c - w->first] * w->reciprocal);
+    return w->sink ? 0 : f32_bits(w->apart[c - w->first] * w->reciprocal);
 }
 
 /* e of n chunks back to L1, with one command if they lie side by side there, too. */
