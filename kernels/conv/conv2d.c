@@ -307,9 +307,9 @@ static int take_rooms(unsigned cores)
     return 0;
 }
 
-static void drop_rooms(void)
+static void end_step(const struct step *s)
 {
-    if (--planned == 0) {
+    if (!s->apart && --planned == 0) {
         free(rooms);
         rooms = NULL;
         n_rooms = 0;
@@ -354,11 +354,7 @@ int conv_step(const struct conv *p, void **step)
 
 void conv_step_free(void *step)
 {
-    const struct step *s = step;
-
-    if (!s->apart) {
-        drop_rooms();
-    }
+    end_step(step);
     free(step);
 }
 
@@ -385,8 +381,6 @@ int conv2d(const struct conv *p, struct sched_report *report)
     err = launch(&(struct launch){s.apart ? "depthwise" : "conv2d", conv_step_block, &s,
                                   .cores = p->cores},
                  report);
-    if (!s.apart) {
-        drop_rooms();
-    }
+    end_step(&s);
     return err;
 }

@@ -458,12 +458,15 @@ int pool(const struct pool *p, struct sched_report *report)
                   report);
 }
 
+/* A plan that outlives its caller's description; the plan is first, for pool_step_block(). */
+struct step {
+    struct plan plan;
+    struct pool p;
+};
+
 int pool_step(const struct pool *p, void **step)
 {
-    struct {
-        struct plan plan;
-        struct pool p;
-    } * s;
+    struct step *s;
     char why[POOL_TEXT];
     int err = pool_check(p, why);
 
