@@ -59,25 +59,22 @@ TEST_SHAPES(tile_loop, keys_above_those_of_the_first_tile)
                   (struct shape){.m = 70, .n = 70, .k = 16});
 }
 
+#define WITH_LSE(D)                                                                      \
+    "kernel t(q: f16[m, k], k0: f16[n, k], v: f16[n, " D "]) -> o: f32[m, " D "], "      \
+    "lse: f32[m]\n" LOOP("[m]", "[m, " D "]", "",                                        \
+                         SCORE) " o = acc / l\n lse = top + log(l)\n"
+
 /* All keys in one tile, so that nothing is carried: what the maximum and the sum are behind the
  * loop, what a condition leaves out, indices, a sum of more than the product has. */
 TEST_SHAPES(tile_loop, keys_that_are_one_tile)
 {
-    check_program(
-        "kernel t(q: f16[m, k], k0: f16[n, k], v: f16[n, 40]) -> o: f32[m, 40], "
-        "lse: f32[m]\n" LOOP("[m]", "[m, 40]", "",
-                             SCORE) " o = acc / l\n lse = top + log(l)\n",
-        (struct shape){.m = 130, .n = 60, .k = 4});
+    check_program(WITH_LSE("40"), (struct shape){.m = 130, .n = 60, .k = 4});
     check_program(ATTENTION("while n <= m ", "where(n <= m, " SCORE ", -inf)"),
                   (struct shape){.b = 3, .m = 90, .n = 41, .k = 5});
     check_program(ATTENTION("", SCORE),
                   (struct shape){.b = 2, .m = 30, .n = 240, .k = 8});
     /* The sum is a column of the second product. */
-    check_program(
-        "kernel t(q: f16[m, k], k0: f16[n, k], v: f16[n, 48]) -> o: f32[m, 48], "
-        "lse: f32[m]\n" LOOP("[m]", "[m, 48]", "",
-                             SCORE) " o = acc / l\n lse = top + log(l)\n",
-        (struct shape){.m = 130, .n = 37, .k = 5});
+    check_program(WITH_LSE("48"), (struct shape){.m = 130, .n = 37, .k = 5});
     check_program(ATTENTION("while n <= m ", "where(n <= m, " SCORE ", -inf)"),
                   (struct shape){.b = 3, .m = 90, .n = 41, .k = 16});
     check_program(
