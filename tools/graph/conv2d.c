@@ -12,13 +12,13 @@
 
 #include "kernels/pool/pool.h"
 #include "tools/graph/conv_price.h"
+#include "tools/graph/held.h"
 #include "tools/graph/pass.h"
 
 /* What kernels/conv takes: LOAD3D's strides, dilations and pads. */
 enum { STRIDE_MAX = 63, DILATION_MAX = 255, PAD_MAX = 255 };
 
-/* What it takes of an activation: floats that float16 has are far within. */
-#define SLOPE_MAX 65504.0
+/* What it takes of an activation's limit: what float16 has. */
 #define LIMIT_MIN 0x1p-24
 
 /* What an operator takes besides on cores that stay, about (fitted to ResNet-50's): its tasks and
@@ -99,6 +99,17 @@ static struct window window_last(const struct graph *g, const struct node *n,
     return window_of(g, n, &plain, kernel);
 }
 
+/* How an operator has windows; a pool has one dilation for both. */
+static const char *window_text(const struct window *w)
+{
+    return graph_text(
+        "--stride %lld --stride-w %lld --dilation %lld --pad %lld --pad-left %lld "
+        "--pad-bottom %lld --pad-right %lld",
+        (long long)w->stride[0], (long long)w->stride[1], (long long)w->dilation[0],
+        (long long)w->before[0], (long long)w->before[1], (long long)w->behind[0],
+        (long long)w->behind[1]);
+}
+
 /* --- convolutions --- */
 
 /* Weights (o, i, kh, kw) as (o, kh, kw, i), known. */
@@ -123,13 +134,9 @@ static void emit_conv2d(struct emit *e, struct node *n)
     const struct tensor *bias = node_maybe(n, 2);
     double limit = node_float(n, "limit", 0);
     struct conv p = conv_of(n, &w);
-    const char *text = graph_text(
-        "--stride %lld --stride-w %lld --dilation %lld --dilation-w %lld --groups %lld "
-        "--pad %lld --pad-left %lld --pad-bottom %lld --pad-right %lld",
-        (long long)w.stride[0], (long long)w.stride[1], (long long)w.dilation[0],
-        (long long)w.dilation[1], (long long)node_int(n, "group", 1),
-        (long long)w.before[0], (long long)w.before[1], (long long)w.behind[0],
-        (long long)w.behind[1]);
+    const char *text =
+        graph_text("%s --dilation-w %lld --groups %lld", window_text(&w),
+                   (long long)w.dilation[1], (long long)node_int(n, "group", 1));
     struct group *s;
 
     if (act) {
@@ -168,15 +175,10 @@ static void emit_max_pool(struct emit *e, struct node *n)
         int64_t behind = end - w.size[d] - w.before[d];
         w.behind[d] = behind > w.behind[d] ? behind : w.behind[d];
     }
-    s = operator_begin(
-        e, n, "max_pool",
-        graph_text("--kernel %lld --kernel-w %lld --stride %lld --stride-w %lld "
-                   "--dilation %lld --pad %lld --pad-left %lld --pad-bottom %lld "
-                   "--pad-right %lld",
-                   (long long)w.kernel[0], (long long)w.kernel[1], (long long)w.stride[0],
-                   (long long)w.stride[1], (long long)w.dilation[0],
-                   (long long)w.before[0], (long long)w.before[1], (long long)w.behind[0],
-                   (long long)w.behind[1]));
+    s = operator_begin(e, n, "max_pool",
+                       graph_text("--kernel %lld --kernel-w %lld %s",
+                                  (long long)w.kernel[0], (long long)w.kernel[1],
+                                  window_text(&w)));
     s->shares = true;
     operator_in(e, s, n->in[0]);
     operator_out(s, n->out[0]);
@@ -224,9 +226,9 @@ static const char *activation(const struct node *n, double *slope, double *limit
     }
     *slope = strcmp(n->op, "LeakyRelu") == 0 ? node_float(n, "alpha", 0.01) : 0;
     *limit = 0;
-    return strcmp(n->op, "Relu") == 0                                     ? "relu"
-           : strcmp(n->op, "LeakyRelu") == 0 && fabs(*slope) <= SLOPE_MAX ? "leaky"
-                                                                          : NULL;
+    return strcmp(n->op, "Relu") == 0                                        ? "relu"
+           : strcmp(n->op, "LeakyRelu") == 0 && fabs(*slope) <= HELD_F16_MAX ? "leaky"
+                                                                             : NULL;
 }
 
 /* The only one that reads t; NULL: there are several, or who runs the model does. */

@@ -6,8 +6,6 @@
 
 #include <math.h>
 
-#define HALF_MAX 65504.0 /* of float16 */
-
 enum elem held_as_named(int32_t type)
 {
     static const enum elem types[] = {
@@ -73,7 +71,7 @@ void held_constant(struct tensor *t)
     }
     for (int64_t i = 0; t->value && i < tensor_count(t); i++) {
         double x = t->value[i];
-        t->value[i] = isfinite(x) ? fmin(fmax(x, -HALF_MAX), HALF_MAX) : x;
+        t->value[i] = isfinite(x) ? fmin(fmax(x, -HELD_F16_MAX), HELD_F16_MAX) : x;
     }
     t->type = ELEM_F16;
 }

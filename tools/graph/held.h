@@ -8,6 +8,9 @@
 
 #include "tools/graph/graph.h"
 
+/* The largest number of float16. */
+#define HELD_F16_MAX 65504.0
+
 /* What a Cast of ours is to: float16; float32, whatever is held in its place. */
 enum { HELD_TO_F16 = 10, HELD_TO_F32 = -1 };
 

@@ -8,15 +8,15 @@
 #include <string.h>
 
 #include "hal/chip.h"
+#include "tools/graph/held.h"
 #include "tools/graph/inspect.h"
 #include "tools/graph/trial.h"
 
 /* Points of a score, and what is told. */
 enum { SUPPORT = 40, COMPUTES = 20, NEAR = 20, FP16 = 20, PROBLEMS = 16, TOLD = 3 };
 
-#define FP16_LARGEST 65504.0
-#define FP16_NORMAL  0x1p-14
-#define FP16_LEAST   0x1p-25 /* half of that, a tie, is 0 */
+#define FP16_NORMAL 0x1p-14
+#define FP16_LEAST  0x1p-25 /* half of that, a tie, is 0 */
 
 struct problem {
     double points; /* that it costs */
@@ -148,7 +148,7 @@ static void look_at_weight(struct inspection *i, struct tensor *t)
     n = (double)tensor_count(t);
     for (int64_t k = 0; k < tensor_count(t); k++) {
         double x = fabs(t->value[k]);
-        large += x > FP16_LARGEST;
+        large += x > HELD_F16_MAX;
         lost += x > 0 && x <= FP16_LEAST;
         i->small += x > FP16_LEAST && x < FP16_NORMAL;
     }

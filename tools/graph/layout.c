@@ -23,11 +23,23 @@ struct layout {
 
 /* --- nodes --- */
 
+static bool is(const struct node *n, const char *op)
+{
+    return n->rule && strcmp(n->rule->op, op) == 0;
+}
+
+static void attr_ints(struct node *n, const char *name, size_t count, const int64_t *ints)
+{
+    struct attr *a = node_attr_put(n, name);
+
+    a->n_ints = count;
+    a->ints = ints;
+}
+
 static struct node *put(struct graph *g, struct node **at, const struct node *of,
                         struct tensor *from, struct tensor *to, const int64_t *perm)
 {
     struct node *n = graph_alloc(1, sizeof(*n));
-    struct attr *a;
 
     *n = (struct node){.op = "Transpose", .name = of->name, .next = *at};
     *at = n;
@@ -37,25 +49,10 @@ static struct node *put(struct graph *g, struct node **at, const struct node *of
     n->in[n->n_in++] = from;
     n->out[n->n_out++] = to;
     to->from = n;
-    a = node_attr_put(n, "perm");
-    a->n_ints = RANK;
-    a->ints = perm;
+    attr_ints(n, "perm", RANK, perm);
     n->rule = graph_rule(n->op);
     n->rule->shape(g, n);
     return n;
-}
-
-static void attr_int(struct node *n, const char *name, int64_t i)
-{
-    node_attr_put(n, name)->i = i;
-}
-
-static void attr_ints(struct node *n, const char *name, size_t count, const int64_t *ints)
-{
-    struct attr *a = node_attr_put(n, name);
-
-    a->n_ints = count;
-    a->ints = ints;
 }
 
 /* --- tensors --- */
@@ -91,19 +88,6 @@ static struct tensor *turn(struct layout *l, struct tensor *t)
     return last;
 }
 
-/* Result i has channels last from here on, and is turned back behind the node. */
-static void give(struct layout *l, struct node *n, unsigned i, const struct shape *shape)
-{
-    struct tensor *plain = n->out[i],
-                  *last = graph_tensor(l->g, n, graph_text("%s.last", plain->name));
-
-    n->out[i] = last;
-    last->from = n;
-    tensor_is(l->g, n, i, plain->type, shape);
-    (void)put(l->g, &n->next, n, last, plain, to_plain);
-    plain->last = last;
-}
-
 static struct shape shape_turned(const struct shape *s)
 {
     struct shape to = {.n = RANK};
@@ -114,11 +98,18 @@ static struct shape shape_turned(const struct shape *s)
     return to;
 }
 
+/* Result i has channels last from here on, and is turned back behind the node. */
 static void give_turned(struct layout *l, struct node *n, unsigned i)
 {
-    struct shape s = shape_turned(&n->out[i]->shape);
+    struct tensor *plain = n->out[i],
+                  *last = graph_tensor(l->g, n, graph_text("%s.last", plain->name));
+    struct shape shape = shape_turned(&plain->shape);
 
-    give(l, n, i, &s);
+    n->out[i] = last;
+    last->from = n;
+    tensor_is(l->g, n, i, plain->type, &shape);
+    (void)put(l->g, &n->next, n, last, plain, to_plain);
+    plain->last = last;
 }
 
 /* A constant as it is broadcast to what has channels last. */
@@ -157,7 +148,7 @@ static bool convolution(struct layout *l, struct node *n)
 {
     struct window w;
 
-    if (n->rule != graph_rule("Conv") || n->in[0]->shape.n != RANK) {
+    if (!is(n, "Conv") || n->in[0]->shape.n != RANK) {
         return false;
     }
     w = window_of(l->g, n, &n->in[0]->shape, n->in[1]->shape.dim + 2);
@@ -174,7 +165,7 @@ static bool pool(struct layout *l, struct node *n)
 {
     struct window w;
 
-    if (n->rule != graph_rule("MaxPool") || !turned(n->in[0])) {
+    if (!is(n, "MaxPool") || !turned(n->in[0])) {
         return false;
     }
     w = window_of(l->g, n, &n->in[0]->shape, NULL);
@@ -199,7 +190,7 @@ static bool turning(struct node *n)
 {
     struct tensor *x = n->in[0], *y = n->out[0];
 
-    if (n->rule != graph_rule("Transpose") || x->shape.n != RANK || x->value) {
+    if (!is(n, "Transpose") || x->shape.n != RANK || x->value) {
         return false;
     }
     if (turns(n, to_plain) && !own(y)->last) {
@@ -238,9 +229,9 @@ static bool elements(struct layout *l, struct node *n)
     }
     for (unsigned i = 0; i < n->n_in && good; i++) {
         any = any || turned(n->in[i]);
-        good = !n->in[i] || turned(n->in[i]) ||
-               (n->in[i]->value && n->in[i]->shape.n <= RANK &&
-                tensor_count(n->in[i]) > 0);
+        good =
+            !n->in[i] || turned(n->in[i]) ||
+            (n->in[i]->value && n->in[i]->shape.n <= RANK && tensor_count(n->in[i]) > 0);
     }
     if (!good || !any) {
         return false;
@@ -258,10 +249,10 @@ static bool elements(struct layout *l, struct node *n)
 /* Concat and Split along an axis of what has channels last. */
 static bool parts(struct layout *l, struct node *n)
 {
-    bool joins = n->rule == graph_rule("Concat"), good = joins;
+    bool joins = is(n, "Concat"), good = joins;
     unsigned of = joins ? n->n_in : 1, axis;
 
-    good = good || n->rule == graph_rule("Split");
+    good = good || is(n, "Split");
     for (unsigned i = 0; i < of && good; i++) {
         good = turned(n->in[i]);
     }
@@ -272,7 +263,7 @@ static bool parts(struct layout *l, struct node *n)
         return false;
     }
     axis = node_axis(l->g, n, node_int(n, "axis", 0), RANK);
-    attr_int(n, "axis", axis == 0 ? 0 : axis == 1 ? 3 : axis - 1);
+    node_attr_put(n, "axis")->i = axis == 0 ? 0 : axis == 1 ? 3 : axis - 1;
     for (unsigned i = 0; i < of; i++) {
         n->in[i] = turned(n->in[i]);
     }
@@ -291,8 +282,7 @@ static bool resize(struct layout *l, struct node *n)
     int64_t axis[GRAPH_OPERANDS], *of;
     unsigned axes;
 
-    if ((n->rule != graph_rule("Resize") && n->rule != graph_rule("Upsample")) ||
-        !turned(n->in[0])) {
+    if ((!is(n, "Resize") && !is(n, "Upsample")) || !turned(n->in[0])) {
         return false;
     }
     axes = node_ints(l->g, n, "axes", GRAPH_OPERANDS, axis);
@@ -344,7 +334,7 @@ unsigned layout_channels(struct graph *g)
 
     for (; *l.at; l.at = &(*l.at)->next) {
         struct node *n = *l.at;
-        bool cut = n->rule == graph_rule("Split");
+        bool cut = is(n, "Split");
         if ((!n->done || cut) && n->n_in && n->in[0]) {
             count += turning(n) || convolution(&l, n) || pool(&l, n) || elements(&l, n) ||
                      parts(&l, n) || resize(&l, n) || reduction(&l, n);

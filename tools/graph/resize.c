@@ -208,6 +208,12 @@ static double kernel(const struct resize *r, double away)
                                          : fmax(0, 1 - fabs(away));
 }
 
+/* The element that stands for one beyond either end. */
+static int64_t within(int64_t i, int64_t size)
+{
+    return i < 0 ? 0 : i >= size ? size - 1 : i;
+}
+
 /* Weights of one element of axis d, `size` of them. */
 static void weigh(const struct resize *r, unsigned d, double x, int64_t size, double *to)
 {
@@ -216,8 +222,7 @@ static void weigh(const struct resize *r, unsigned d, double x, int64_t size, do
     int64_t first = (int64_t)ceil(x - reach), last = (int64_t)floor(x + reach);
 
     if (strcmp(r->mode, "nearest") == 0) {
-        int64_t at = nearest(r, x);
-        to[at < 0 ? 0 : at >= size ? size - 1 : at] = 1;
+        to[within(nearest(r, x), size)] = 1;
         return;
     }
     for (int64_t i = first; i <= last; i++) {
@@ -227,9 +232,7 @@ static void weigh(const struct resize *r, unsigned d, double x, int64_t size, do
     for (int64_t i = first; i <= last; i++) {
         bool beyond = i < 0 || i >= size;
         if (!r->exclude || !beyond) {
-            to[i < 0       ? 0
-               : i >= size ? size - 1
-                           : i] += kernel(r, (x - (double)i) * near) / sum;
+            to[within(i, size)] += kernel(r, (x - (double)i) * near) / sum;
         }
     }
 }
@@ -312,8 +315,7 @@ static int64_t times(const struct node *n, const struct resize *r, unsigned d)
                 strcmp(r->coordinates, "tf_crop_and_resize") != 0;
 
     for (int64_t i = 0; i < to && same; i++) {
-        int64_t at = nearest(r, place(r, d, i, size));
-        same = (at < 0 ? 0 : at >= size ? size - 1 : at) == i / by;
+        same = within(nearest(r, place(r, d, i, size)), size) == i / by;
     }
     return same ? by : 0;
 }
