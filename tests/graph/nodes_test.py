@@ -190,12 +190,14 @@ def whole_numbers_in_order():
 
 @test
 def normalised_and_scattered():
-    """By norms of lines; by what a batch has; rows put into a cache where each of a batch says."""
+    """By norms of lines; by what a batch has; by channels around, of what the same program has
+    computed; rows put into a cache where each of a batch says."""
     x, cache, rows = noise(2, 3, 4), noise(2, 2, 5, 3), noise(2, 2, 3, 3)
     g, b, mean, var = noise(3), noise(3), noise(3), np.abs(noise(3))
     x[0, 1] = 0  # whose norm is none
     wide = x.astype(np.float64)
     sums = np.abs(wide).sum(2, keepdims=True)
+    sides = np.pad(wide**2, ((0, 0), (1, 1), (0, 0)))
     of, by = wide.mean((0, 2)), wide.var((0, 2))
     put = [cache.copy(), cache.copy()]
     for i in range(6):
@@ -204,6 +206,7 @@ def normalised_and_scattered():
     return checked([("LpNormalization", "x", "l2", {"axis": 1}), ("LpNormalization", "x", "l1",
                                                                  {"p": 1}),
                     ("BatchNormalization", "x g b m v", "y m2 v2", {"training_mode": 1}),
+                    ("Neg", "x", "n"), ("LRN", "n", "near", {"size": 3, "alpha": 1.5}),
                     ("TensorScatter", "c r at", "put"),
                     ("TensorScatter", "c r round", "turned", {"mode": "circular"})],
                    {"x": x, "c": cache, "r": rows, "m": mean, "v": var},
@@ -211,6 +214,7 @@ def normalised_and_scattered():
                     "l1": wide / (sums + (sums == 0)),
                     "y": (wide - of[:, None]) / np.sqrt(by[:, None] + 1e-5) * g[:, None] +
                          b[:, None],
+                    "near": -x / (1 + 0.5 * sum(sides[:, i:i + 3] for i in range(3)))**0.75,
                     "m2": mean * 0.9 + of * 0.1, "v2": var * 0.9 + by * 0.1,
                     "put": put[0], "turned": put[1]},
                    {"g": g, "b": b, "at": np.int64([2, 1]), "round": np.int64([4, 3])}, opset=24)

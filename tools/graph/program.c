@@ -106,6 +106,9 @@ static const char *join(struct program *p, const struct value *v, const struct t
             continue;
         }
         if (p->e->binds == BINDS_MADE && p->e->bound[axis[d]] == NO_AXIS) {
+            if (memchr(p->e->bound, v->axis[d], sizeof(p->e->bound))) {
+                wrong(p, "two dimensions would be one");
+            }
             p->e->bound[axis[d]] = *to = v->axis[d];
         }
         if (*to != v->axis[d]) {
