@@ -271,6 +271,14 @@ def quantised_in_a_run():
     return wrong
 
 
+@full
+def groups_of_one_result():
+    """Of several pictures, each longer than a tile."""
+    x, w = noise(2, 4, 90, 101), noise(2, 2, 1, 1)
+    want = (x.reshape(2, 2, 2, 90, 101).astype(float) * w.reshape(2, 2, 1, 1)).sum(2)
+    return checked([("Conv", "x w", "y", want, {"group": 2})], {"x": x}, {"w": w})
+
+
 @test
 def by_the_dozen():
     """As many operands and results as a block of DenseNet-201 has."""

@@ -24,7 +24,9 @@ static int64_t groups_of(const struct graph *g, const struct node *n, int64_t ch
 }
 
 /* What multiplies: weight (group, m, k) by columns (n, group, k, windows..), and a bias. Of one
- * group the result has the dimensions of the node's, so that what follows may join. */
+ * group the result has the dimensions of the node's, so that what follows may join. The Vector
+ * takes what has one result of a group, but for groups of several pictures: with tiles of long
+ * rows these are more loops than a sequence of commands nests. */
 static void multiply(struct emit *e, struct node *n, struct tensor *weight,
                      struct tensor *columns, struct tensor *bias, int64_t groups,
                      int64_t m)
@@ -44,7 +46,7 @@ static void multiply(struct emit *e, struct node *n, struct tensor *weight,
     }
     y = x;
     y.dim[2] = m;
-    if (m == 1 || k == 1) {
+    if (k == 1 || (m == 1 && (groups == 1 || x.dim[0] == 1))) {
         a = program_in(&p, tensor_view(weight, &w), of_w);
         expr = graph_text("%s * %s", a, program_in(&p, tensor_view(columns, &x), of_x));
         expr = program_over(&p, "sum", 1u << K, expr);
