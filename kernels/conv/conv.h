@@ -70,6 +70,7 @@ struct conv {
     bool in_rows;                 /* the weights are not packed */
     bool sums;                    /* go to UB as they are, for a struct conv_sink */
     unsigned cores;               /* 0: all of the chip */
+    const char *cut;              /* words of plan.h that say how it is cut; or NULL */
     const struct conv_part *part; /* of what it is one: plan.h; none: it is whole */
 };
 

@@ -259,6 +259,7 @@ static void open_share(struct conv_share *s)
 void conv_block(const struct conv_plan *l, unsigned shares, struct conv_room *room,
                 const struct conv_sink *sink)
 {
+    shares = l->shares && l->shares < shares ? l->shares : shares;
     struct conv_share s = {
         .plan = l,
         .sink = sink,
@@ -266,6 +267,9 @@ void conv_block(const struct conv_plan *l, unsigned shares, struct conv_room *ro
         .begin = (uint32_t)share_begin(l->units, 1, task_block(), shares),
         .end = (uint32_t)share_begin(l->units, 1, task_block() + 1, shares)};
 
+    if (task_block() >= shares) {
+        return;
+    }
     open_share(&s);
     sem_post(task_core(), CONV_L0_FREE, CONV_L0_SLOTS);
     sem_post(task_core(), CONV_C_FREE, l->slots);

@@ -159,7 +159,7 @@ OPERATOR(conv2d_act, .summary = "y = act(convolution of x + bias + add), channel
              CONV_WINDOW,
              CHOICE(struct conv_own, activation,
                     "none|relu|leaky|silu|sigmoid|tanh|hard_swish", "of the sums"),
-             CONV_LIMIT,
+             CONV_LIMIT, CONV_CUT,
              FLAG(struct conv_own, add_last, "add behind the activation, not before it")),
          .numpy = "y, bound = conv2d_act(x, weight, bias, add, options)",
          .cases = CASES(
@@ -275,7 +275,7 @@ OPERATOR(conv2d_q,
          .shape = q_shape, .types = "s8 s8 s32 f32 -> s8; s8 s8 s32 f32 -> f16",
          .prepare = q_prepare, .run = q_run, .ref = q_ref, .check = 64, .work = q_work,
          .options = OPTIONS(
-             CONV_WINDOW,
+             CONV_WINDOW, CONV_CUT,
              FLOAT(struct conv_own, scale, 0.001, -1e30, 1e30, "of all channels, too"),
              SIGNED(struct conv_own, zero, 0, -128, 127, "what 0 becomes"),
              CHOICE(struct conv_own, activation, "none|relu",

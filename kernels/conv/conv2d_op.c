@@ -42,6 +42,7 @@ struct conv conv_of(const struct op_call *c)
                          .slope = o->slope,
                          .limit = o->limit < INFINITY ? o->limit : 0,
                          .add_last = o->add_last,
+                         .cut = o->cut,
                          .cores = c->cores};
 }
 
@@ -222,12 +223,14 @@ OPERATOR(
     .options = OPTIONS(CONV_WINDOW, CONV_SCALE,
                        CHOICE(struct conv_own, activation, "none|relu|leaky",
                               "behind the bias"),
-                       CONV_LIMIT),
+                       CONV_LIMIT, CONV_CUT),
     .numpy = "conv2d(x, weight, bias, options)",
     .cases = CASES(
         "--n 1 --h 1 --w 1 --c 1 --o 1 --kh 1 --kw 1 --i 1",
         "--n 2 --h 5 --w 6 --c 3 --o 5 --kh 3 --kw 2 --i 3 --pad 1 --pad-right 0",
         "--n 2 --h 5 --w 6 --c 4 --o 3 --kh 2 --kw 2 --i 4 --pad 1",
+        "--shapes 2x9x10x40,70x3x3x40,70 --pad 1 --cut n32k16r4c6m16l2p",
+        "--shapes 1x9x10x40,70x3x3x40,70 --cut n48r3m16b1x2p",
         "--n 1 --h 9 --w 7 --c 6 --o 8 --kh 3 --kw 3 --i 3 --groups 2 --stride 2",
         "--n 1 --h 11 --w 9 --c 40 --o 35 --kh 2 --kw 3 --i 40 --dilation 2 "
         "--dilation-w 3 --activation relu --type s8 --out s8 --zero 5 --scale 1e-4",

@@ -17,6 +17,7 @@ struct conv_own {
     int32_t pad_left, pad_bottom, pad_right, output_pad_w, zero;
     float scale, slope, limit;
     bool add_last, exact;
+    const char *cut;
 };
 
 /* clang-format off */
@@ -30,6 +31,9 @@ struct conv_own {
     SIGNED(struct conv_own, pad_left, -1, -1, 255, "-1: as --pad"),                      \
     SIGNED(struct conv_own, pad_bottom, -1, -1, 255, "-1: as --pad"),                    \
     SIGNED(struct conv_own, pad_right, -1, -1, 255, "-1: as --pad-left")
+#define CONV_CUT                                                                         \
+    TEXT(struct conv_own, cut, NULL, "how it is cut, as n64k128r7c28m112i1l4b2x8p: "     \
+                                     "kernels/conv/plan.h")
 #define CONV_SCALE                                                                       \
     FLOAT(struct conv_own, scale, 0.001, 0, 1e30, "of s8 to s8 or f16"),                 \
     SIGNED(struct conv_own, zero, 0, -128, 127, "of s8 to s8: what 0 becomes")

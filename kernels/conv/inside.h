@@ -98,7 +98,8 @@ struct conv_share {
 static inline bool conv_new_weights(const struct conv_plan *l, uint32_t begin,
                                     uint32_t unit)
 {
-    return unit == begin || unit % (l->deep * l->down * l->across) == 0;
+    return unit == begin || unit % (l->deep * l->down * l->across) == 0 ||
+           (l->by_patch && l->n_blocks > 1);
 }
 
 /* Likewise the patch, if patches have all channels: units that have only other channels of y
@@ -106,7 +107,8 @@ static inline bool conv_new_weights(const struct conv_plan *l, uint32_t begin,
 static inline bool conv_new_patch(const struct conv_plan *l, uint32_t begin,
                                   uint32_t unit)
 {
-    return unit == begin || l->deep * l->down * l->across > 1 || unit % l->n_blocks == 0;
+    return unit == begin || unit % l->n_blocks == 0 ||
+           (!l->by_patch && l->deep * l->down * l->across > 1);
 }
 
 static inline bool conv_first_of_weights(const struct conv_share *s, uint32_t unit)

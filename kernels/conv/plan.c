@@ -14,7 +14,6 @@
 
 enum {
     BLOCK = 32,       /* bytes of C0 elements */
-    COLUMNS = 128,    /* of a product, so that loads of a and b take less than it */
     FEW_K = 512,      /* columns of windows of few channels */
     SMALL = 1024,     /* bytes of L1 for biases */
     WORDS = 1024,     /* for scales of columns */
@@ -171,13 +170,23 @@ int conv_check(const struct conv *p, char why[CONV_TEXT])
     err = check_way(p, why);
     err = err || p->part ? err : check_side(&high, why);
     err = err || p->part ? err : check_side(&wide, why);
-    if (!err && conv_is_depthwise(p)) {
-        return 0;
+    if (err) {
+        return err;
     }
-    if (!err && (err = conv_make_plan(p, &plan)) != 0) {
+    if (conv_is_depthwise(p)) {
+        snprintf(why, CONV_TEXT, "a cut where each channel is by itself");
+        return p->cut ? ERR_ARG : 0;
+    }
+    err = conv_make_plan(p, &plan);
+    if (err == ERR_LOCAL) {
         snprintf(why, CONV_TEXT,
                  "a filter of %lu x %lu is too large for the smallest tile",
                  (unsigned long)p->kh, (unsigned long)p->kw);
+    } else if (err) {
+        snprintf(why, CONV_TEXT, "%s: %.60s",
+                 err == ERR_ARG ? "no cut"
+                                : "a cut of more than its sizes or local memories allow",
+                 p->cut);
     }
     return err;
 }
@@ -193,9 +202,8 @@ bool conv_is_few(const struct conv *p)
            (c == 4 || c == 8 || c * esize == 16) && k <= FEW_K && rows <= PATCH / 2;
 }
 
-/* Bytes in L1 of the input under so many rows and columns of y, of `blocks` blocks. */
-static uint64_t patch_bytes(const struct conv_plan *l, uint32_t rows, uint32_t cols,
-                            uint32_t blocks)
+uint64_t conv_patch_bytes(const struct conv_plan *l, uint32_t rows, uint32_t cols,
+                          uint32_t blocks)
 {
     const struct conv *p = &l->p;
     uint64_t high =
@@ -209,7 +217,7 @@ static uint64_t patch_bytes(const struct conv_plan *l, uint32_t rows, uint32_t c
     return (high * wide * blocks * l->pixel + BLOCK - 1) / BLOCK * BLOCK;
 }
 
-static uint64_t weight_bytes(const struct conv_plan *l, uint32_t blocks)
+uint64_t conv_weight_bytes(const struct conv_plan *l, uint32_t blocks)
 {
     return (uint64_t)blocks * l->taps * BLOCK * l->nt;
 }
@@ -220,27 +228,27 @@ static int cut_channels(struct conv_plan *l, uint32_t l1)
 {
     uint32_t most;
 
-    l->n_blocks = div_up_u32(l->out, COLUMNS);
+    l->n_blocks = div_up_u32(l->out, CONV_COLUMNS);
     l->nt = up16(div_up_u32(l->out, l->n_blocks));
-    while (2 * weight_bytes(l, 1) > l1 / 2 && l->nt > 16) {
+    while (2 * conv_weight_bytes(l, 1) > l1 / 2 && l->nt > 16) {
         l->nt = up16(l->nt / 2);
     }
     l->n_blocks = div_up_u32(l->out, l->nt);
     l->chunk = l->blocks;
     most = l->n_blocks * l->p.groups == 1 ? l1 / 8 * 5 : l1 / 2;
-    if (weight_bytes(l, l->blocks) > most) {
-        l->chunk = (uint32_t)(l1 / 4 / weight_bytes(l, 1));
+    if (conv_weight_bytes(l, l->blocks) > most) {
+        l->chunk = (uint32_t)(l1 / 4 / conv_weight_bytes(l, 1));
     }
-    while (l->chunk > 1 && patch_bytes(l, 1, 1, l->chunk) > l1 / 4) {
+    while (l->chunk > 1 && conv_patch_bytes(l, 1, 1, l->chunk) > l1 / 4) {
         l->chunk /= 2;
     }
-    if (l->chunk == 0 || patch_bytes(l, 1, 1, l->chunk) > l1 / 4) {
+    if (l->chunk == 0 || conv_patch_bytes(l, 1, 1, l->chunk) > l1 / 4) {
         return ERR_LOCAL;
     }
     l->chunks = div_up_u32(l->blocks, l->chunk);
     l->chunk = div_up_u32(l->blocks, l->chunks);
     l->chunks = div_up_u32(l->blocks, l->chunk);
-    l->b_bytes = (uint32_t)weight_bytes(l, l->chunk);
+    l->b_bytes = (uint32_t)conv_weight_bytes(l, l->chunk);
     l->b_bufs = 2 * l->b_bytes <= l1 / 2 ? 2 : 1;
     return 0;
 }
@@ -251,6 +259,13 @@ static uint32_t most_rows(const struct conv_plan *l)
     uint32_t rows = chip_mem(NPU_MEM_L0C) / 2 / (l->nt * 4) / 16 * 16;
 
     return min_u32(rows, 256);
+}
+
+uint32_t conv_even_piece(const struct conv_plan *l)
+{
+    uint32_t m = l->rows * l->cols;
+
+    return up16(div_up_u32(m, div_up_u32(m, most_rows(l))));
 }
 
 /* Cycles that the Cube, or MTE1 where it is slower, takes for a block of k of a piece: it
@@ -314,37 +329,37 @@ static void cut_patch(struct conv_plan *l, uint32_t room, unsigned cores)
     l->cols = l->ow;
     rows = l->chunks > 1 && !once ? max_u32(most / l->cols, 1) : l->oh;
     rows = min_u32(rows, l->oh);
-    l->whole = l->chunks == 1 || patch_bytes(l, rows, l->cols, l->blocks) <= room;
+    l->whole = l->chunks == 1 || conv_patch_bytes(l, rows, l->cols, l->blocks) <= room;
     held = l->whole ? l->blocks : l->chunk;
-    while (patch_bytes(l, 1, l->cols, held) > room) {
+    while (conv_patch_bytes(l, 1, l->cols, held) > room) {
         l->cols = div_up_u32(l->cols, 2);
     }
     if (wanted > 1) {
         rows = min_u32(rows, max_u32(l->oh / wanted, div_up_u32(LEAST_ROWS, l->cols)));
     }
-    while (rows > 1 && patch_bytes(l, rows, l->cols, held) > room) {
+    while (rows > 1 && conv_patch_bytes(l, rows, l->cols, held) > room) {
         rows--;
     }
     l->rows = best_rows(l, rows, most);
     l->down = div_up_u32(l->oh, l->rows);
     l->across = div_up_u32(l->ow, l->cols);
-    l->piece = up16(div_up_u32(l->rows * l->cols, div_up_u32(l->rows * l->cols, most)));
+    l->piece = conv_even_piece(l);
     l->slots = min_u32(chip_mem(NPU_MEM_L0C) / (l->piece * l->nt * 4), 8);
     l->set = l->chunks > 1 ? l->slots : l->slots / 2;
     l->images = 1;
     if (l->down == 1 && l->across == 1) {
-        uint64_t each = patch_bytes(l, l->rows, l->cols, held);
+        uint64_t each = conv_patch_bytes(l, l->rows, l->cols, held);
         uint32_t of = div_up_u32(l->rows * l->cols, l->piece);
         l->images = max_u32(1, min_u32(l->set / of, (uint32_t)(room / each)));
         l->images = min_u32(l->images, max_u32(1, others / (UNITS * cores)));
         l->images = l->few ? 1 : min_u32(l->images, l->p.n);
     }
     l->deep = div_up_u32(l->p.n, l->images);
-    l->a_bytes = (uint32_t)patch_bytes(l, l->rows, l->cols, held) * l->images;
+    l->a_bytes = (uint32_t)conv_patch_bytes(l, l->rows, l->cols, held) * l->images;
 }
 
 /* Blocks of k that one load brings to L0A, and to L0B unless all of it stays there. */
-static void cut_slices(struct conv_plan *l)
+bool conv_cut_slices(struct conv_plan *l, uint32_t slice)
 {
     uint32_t all = l->chunk * l->taps;
     uint32_t most = chip_mem(NPU_MEM_L0A) / 2 / (l->piece * BLOCK);
@@ -355,11 +370,16 @@ static void cut_slices(struct conv_plan *l)
         most = min_u32(most, chip_mem(NPU_MEM_L0B) / 2 / (l->nt * BLOCK));
     }
     most = min_u32(most, LOAD_K / l->c0);
+    most = slice ? min_u32(most, slice) : most;
+    if (most == 0) {
+        return false;
+    }
     l->slice = div_up_u32(all, div_up_u32(all, most));
     if (l->b_stays) { /* pieces share nothing: as many as make the hart's work worth it */
         l->set = max_u32(
             1, min_u32(CONV_SET_MMADS / div_up_u32(all, l->slice), CONV_SET_MMADS));
     }
+    return true;
 }
 
 /* Windows of a pixel reach across nothing: images are one, and others than they see are not
@@ -391,6 +411,7 @@ int conv_make_plan(const struct conv *p, struct conv_plan *l)
 {
     uint32_t l1 = chip_mem(NPU_MEM_L1) - SMALL - (p->words ? WORDS : 0), room;
     unsigned cores = p->cores ? p->cores : chip_cores();
+    int err;
 
     *l = (struct conv_plan){.p = *p, .c0 = type_c0(p->in)};
     l->taps = p->kh * p->kw;
@@ -422,7 +443,10 @@ int conv_make_plan(const struct conv *p, struct conv_plan *l)
     room = (l1 - l->b_bufs * l->b_bytes) / 2 / BLOCK * BLOCK;
     room = l->chunks > 1 ? room : min_u32(room, max_u32(PATCH, l1 / 4));
     cut_patch(l, room, cores);
-    cut_slices(l);
+    if (!conv_cut_slices(l, 0)) {
+        return ERR_LOCAL;
+    }
+    err = p->cut ? conv_recut(l, l1) : 0;
     l->units = p->groups * l->n_blocks * l->deep * l->down * l->across;
-    return 0;
+    return err;
 }

@@ -16,6 +16,10 @@
 #include "hal/mte_conv.h"
 #include "kernels/conv/conv.h"
 
+enum {
+    CONV_COLUMNS =
+        128 /* of a unit, at most, so that loads of a and b take less than it */
+};
 enum { CONV_SET_MMADS = 16 }; /* of a part of a set, whose commands are issued at once */
 
 /* Where the results of a convolution lie in y: y's map, the first place, steps. */
@@ -59,8 +63,28 @@ struct conv_plan {
     uint32_t a_bytes, b_bytes, b_bufs; /* in L1 */
     bool b_stays;                      /* in L0B, all of it */
     bool whole;                        /* a patch has all input channels */
-    uint32_t units;
+    bool
+        by_patch; /* units of a patch follow one another, else those of the same weights */
+    uint32_t units, shares; /* shares: cores that have any, 0: all */
 };
+
+/* What may be said of how it is cut, 0: as without. Words in this order, each a letter and a
+ * number: `n64k128r7c28m112i1l4b2x8p`. */
+struct conv_cut {
+    uint32_t n, k;       /* output channels of a unit, input channels of a chunk */
+    uint32_t rows, cols; /* of a patch */
+    uint32_t m;          /* rows of a piece */
+    uint32_t images;     /* of a patch */
+    uint32_t slice;      /* blocks of k of a load to L0 */
+    uint32_t bufs;       /* of weights in L1 */
+    uint32_t cores;
+    bool by_patch;
+};
+/* false: these are no such words. */
+MUST_CHECK bool conv_read_cut(const char *words, struct conv_cut *cut);
+/* The words that say this; those that lead to a plan. */
+void conv_cut_text(const struct conv_cut *cut, char words[CONV_TEXT]);
+void conv_cut_words(const struct conv_plan *plan, char words[CONV_TEXT]);
 
 /* Whether the channels are so few that L1 has pixels side by side as GM has, and windows
  * columns for no others: of a whole map's width, which L1 has to hold. */
@@ -76,8 +100,19 @@ static inline bool conv_has_tail(const struct conv *p)
 uint8_t conv_relu(const struct conv *p);
 void conv_set_relu(const struct conv *p);
 
-/* 0; or ERR_LOCAL: no tile holds the filter. */
+/* 0; or ERR_LOCAL: no tile holds the filter; or ERR_ARG: p->cut is wrong, or does not fit. */
 MUST_CHECK int conv_make_plan(const struct conv *p, struct conv_plan *plan);
+
+/* A plan made without words, cut as p.cut says, with so many bytes of L1: 0; ERR_ARG: no such
+ * words; ERR_SHAPE: it does not fit. The rest of what that takes: bytes in L1 of the input under
+ * rows and columns of y, of weights, of so many blocks; rows of pieces as even as can be; what one
+ * load brings to L0, at most `slice` unless that is 0, false: it has no room there. */
+MUST_CHECK int conv_recut(struct conv_plan *plan, uint32_t l1);
+uint64_t conv_patch_bytes(const struct conv_plan *plan, uint32_t rows, uint32_t cols,
+                          uint32_t blocks);
+uint64_t conv_weight_bytes(const struct conv_plan *plan, uint32_t blocks);
+uint32_t conv_even_piece(const struct conv_plan *plan);
+bool conv_cut_slices(struct conv_plan *plan, uint32_t slice);
 
 /* Rows or columns of x under a filter. */
 static inline uint32_t conv_extent(uint32_t filter, uint32_t dilation)
@@ -107,7 +142,6 @@ static inline struct conv_under conv_under(uint32_t first, uint32_t count,
 /* What a unit is of. */
 struct conv_unit {
     uint32_t group, n_first, n_count; /* output channels of the group */
-    uint32_t weights;                 /* number of the group's block of output channels */
     uint32_t image, images;           /* from, how many */
     uint32_t row, rows, col, cols;    /* of y */
     uint32_t map_row, map_col;        /* of x: the first ones that are there */

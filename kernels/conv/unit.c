@@ -30,12 +30,12 @@ static __attribute__((noinline)) void look_beside(const struct conv *p,
 void conv_unit(const struct conv_plan *l, uint32_t unit, struct conv_unit *u)
 {
     const struct conv *p = &l->p;
-    uint32_t patches = l->deep * l->down * l->across, i = unit % patches;
+    uint32_t patches = l->deep * l->down * l->across, of = unit % (patches * l->n_blocks);
+    uint32_t i = l->by_patch ? of / l->n_blocks : of % patches;
     struct conv_under high, wide;
 
-    u->weights = unit / patches;
-    u->group = u->weights / l->n_blocks;
-    u->n_first = u->weights % l->n_blocks * l->nt;
+    u->group = unit / (patches * l->n_blocks);
+    u->n_first = (l->by_patch ? of % l->n_blocks : of / patches) * l->nt;
     u->n_count = min_u32(l->nt, l->out - u->n_first);
     u->col = i % l->across * l->cols;
     u->cols = min_u32(l->cols, l->ow - u->col);

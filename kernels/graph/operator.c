@@ -17,6 +17,7 @@ struct called {
     struct op_call call;
     char *words;         /* that its options are in */
     struct op_step step; /* of a launch that others share */
+    bool borrows;        /* workspaces of the job before */
 };
 
 /* A tensor of the plan as operators have theirs. */
@@ -79,7 +80,7 @@ static void free_call(void *arg)
 {
     struct called *c = arg;
 
-    for (unsigned i = 0; i < OP_WORK; i++) {
+    for (unsigned i = 0; i < OP_WORK && !c->borrows; i++) {
         free(c->call.work[i]);
     }
     if (c->step.arg) {
@@ -103,6 +104,26 @@ static void step_call(void *arg)
     c->step.kernel(c->step.arg);
 }
 
+/* Whether the job before is the same but for how it is cut (kernels/conv), as of what
+ * tools/graph/tune measures; then its workspaces serve both. */
+static bool borrow(const struct graph_run *run, const struct graph_job *job,
+                   struct called *c)
+{
+    const struct plan_step *s = job->step, *before = s - 1;
+    const struct called *other = job == run->job ? NULL : job[-1].arg;
+    const char *text = plan_text(&run->plan, s->text), *cut = strstr(text, " --cut ");
+    size_t n = cut ? (size_t)(cut - text) : 0;
+
+    if (!cut || !other || job[-1].run != run_call || other->line.op != c->line.op ||
+        before->n_in != s->n_in || memcmp(before->in, s->in, sizeof(s->in)) != 0 ||
+        strncmp(text, plan_text(&run->plan, before->text), n) != 0) {
+        return false;
+    }
+    memcpy(c->call.work, other->call.work, sizeof(c->call.work));
+    c->borrows = true;
+    return true;
+}
+
 /* Operands are there, its workspaces are filled. */
 static enum run_status ready(const struct graph_run *run, struct graph_job *job,
                              struct called *c)
@@ -115,7 +136,8 @@ static enum run_status ready(const struct graph_run *run, struct graph_job *job,
         return why[0] ? graph_refuse(run, s, why) : RUN_INPUT;
     }
     c->call.cores = run->cores;
-    if (c->line.op->prepare && c->line.op->prepare(&c->call) != 0) {
+    if (c->line.op->prepare && !borrow(run, job, c) &&
+        c->line.op->prepare(&c->call) != 0) {
         return RUN_INPUT;
     }
     if (c->line.op->step && c->line.op->step(&c->call, &c->step) == 0) {

@@ -3,7 +3,7 @@
 """tune_test.py [NAME]...    tools/graph/tune of small models
 
 What it keeps is no slower than the usual plan, the same on every run, taken by the next run of
-the model, and computes the same. FULL: 16 shapes, a budget of 32 beside all ways, and for each what
+the model, and computes the same. FULL: 20 shapes, a budget of 32 beside all ways, and for each what
 the usual plan and the tuned one reach of their limit, what the busiest pipe of a core has to do,
 and what a step of nearly nothing takes. TAP on stdout."""
 import json
@@ -26,6 +26,15 @@ GRAPH, SALAI, RUN, TUNE = (f"{ROOT}/{path}" for path in ("build/graph", "tools/s
 NAME = f"tune-{os.getpid()}"
 FOLDER, MODELS = f"{ROOT}/build/test/{NAME}", f"{ROOT}/build/models/{NAME}"
 random = np.random.default_rng(1)
+
+
+
+def conv(o, c, kernel, stride=1):
+    """A convolution with its relu: nodes, shapes of constants."""
+    attributes = {"kernel_shape": [kernel] * 2, "pads": [kernel // 2] * 4, "strides": [stride] * 2}
+    return ([("Conv", "x a b", "u", attributes), ("Relu", "u", "y")],
+            {"a": (o, c, kernel, kernel), "b": (o,)})
+
 
 # name, cores, shape of x, nodes, shapes of constants
 SHAPES = [
@@ -52,6 +61,10 @@ SHAPES = [
     ("odd", 1, (300, 700), [("MatMul", "x a", "u"), ("Add", "u b", "v"), ("Sigmoid", "v", "y")],
      {"a": (700, 500), "b": (500,)}, np.float16),
     ("long_k", 8, (64, 4096), [("MatMul", "x a", "y")], {"a": (4096, 256)}, np.float16),
+    ("conv_first", 1, (1, 3, 112, 112), *conv(64, 3, 7, 2), np.float16),
+    ("conv_3x3", 1, (1, 64, 56, 56), *conv(64, 64, 3), np.float16),
+    ("conv_strided", 8, (1, 128, 56, 56), *conv(128, 128, 3, 2), np.float16),
+    ("conv_deep", 1, (1, 512, 7, 7), *conv(512, 512, 3), np.float16),
 ]
 BRIEF, SMALL = 1, 16
 GAPS = []  # a word for each shape
@@ -189,9 +202,42 @@ def schedule_of_another():
     return wrong
 
 
-def words_tried(size, nodes, cores=1, constants=None):
+def compiled(words=None):
+    """What a model is with those words for its convolution: its plan, explain.txt."""
+    with open(f"{FOLDER}/tuned", "w", encoding="ascii") as f:
+        f.write("tuned a2\n" + (f"step {words}\n" if words else ""))
+    run(GRAPH, "compile", f"{FOLDER}/{NAME}.onnx", f"{FOLDER}/plan", "--tuned", f"{FOLDER}/tuned",
+        "--explain", f"{FOLDER}/explain", "--keys", f"{FOLDER}/keys")
+    with open(f"{FOLDER}/plan", "rb") as plan, open(f"{FOLDER}/explain", encoding="ascii") as text:
+        return plan.read(), text.read()
+
+
+def cuts():
+    """Of a convolution other cuts are tried, each once; one that fits is in the plan, which is the
+    same whenever it is made, another is left out."""
+    words = words_tried((1, 64, 28, 28), conv(256, 64, 3)[0], 4, conv(256, 64, 3)[1],
+                        np.float16)
+    words = [w for w in words if w != "-"]
+    wrong = [] if words[0] == "again" and len(set(words)) == len(words) > 100 else [f"{words}"]
+    form = r"n\d+k\d+r\d+c\d+m\d+i1l\d+b[12](x[12])?p?"
+    wrong += [w for w in words[1:] if not re.fullmatch(form, w)]
+    for part in "n64", "n128", "k32", "b1", "b2", "p":
+        wrong += [] if any(part in w for w in words) else [f"no {part}"]
+    usual = compiled()
+    with open(f"{FOLDER}/keys", encoding="ascii") as f:
+        key = next(w for w in f.read().split("\n") if w[0] != "-").split()[0]
+    cut = compiled(f"{key} {words[1]}")
+    if f" --cut {words[1]}\n" not in cut[1] or ", tuned: " not in cut[1] or cut[0] == usual[0]:
+        wrong.append(f"{words[1]} is not in {cut[1]}")
+    wrong += [] if compiled(f"{key} {words[1]}") == cut else ["not the same again"]
+    for other in "n64k64r100", "r1c512p512n2", "n24":
+        wrong += [] if compiled(f"{key} {other}") == usual else [f"{other} is taken"]
+    return wrong
+
+
+def words_tried(size, nodes, cores=1, constants=None, of=np.float32):
     """Of a model of one step, the usual one first."""
-    write(size, nodes, constants or {})
+    write(size, nodes, constants or {}, of)
     run(GRAPH, "compile", f"{FOLDER}/{NAME}.onnx", f"{FOLDER}/plan", "--tries", "1024", "--cores",
         str(cores), "--keys", f"{FOLDER}/keys")
     with open(f"{FOLDER}/keys", encoding="ascii") as f:
@@ -260,6 +306,7 @@ def main():
             tap.check("tune/schedule_of_another", schedule_of_another())
             tap.check("tune/groups_as_measured", groups_as_measured())
             tap.check("tune/ways_are_words", ways_are_words())
+            tap.check("tune/cuts", cuts())
         if not only and os.environ.get("FULL"):
             tap.check("tune/ways_are_apart", ways_are_apart())
     finally:

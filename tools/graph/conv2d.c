@@ -21,10 +21,6 @@ enum { STRIDE_MAX = 63, DILATION_MAX = 255, PAD_MAX = 255 };
 /* What it takes of an activation's limit: what float16 has. */
 #define LIMIT_MIN 0x1p-24
 
-/* What an operator takes besides on cores that stay, about (fitted to ResNet-50's): its tasks and
- * queues, and all wait for the last one. */
-enum { STEP = 6300 };
-
 /* What is common to windows of both. */
 static bool fits(const struct window *w)
 {
@@ -133,12 +129,13 @@ static void emit_conv2d(struct emit *e, struct node *n)
     const struct attr *act = node_attr(n, "act");
     const struct tensor *bias = node_maybe(n, 2);
     double limit = node_float(n, "limit", 0);
-    struct conv p = conv_of(n, &w);
+    struct conv *p = graph_alloc(1, sizeof(*p));
     const char *text =
         graph_text("%s --dilation-w %lld --groups %lld", window_text(&w),
                    (long long)w.dilation[1], (long long)node_int(n, "group", 1));
     struct group *s;
 
+    *p = conv_of(n, &w);
     if (act) {
         text = graph_text("%s --activation %s --slope %.9g", text, act->s,
                           node_float(n, "slope", 0));
@@ -148,8 +145,9 @@ static void emit_conv2d(struct emit *e, struct node *n)
     }
     s = operator_begin(e, n, "conv2d", text);
     s->shares = true;
-    s->cycles = STEP + conv_price(&p);
-    s->least = conv_least(&p);
+    s->cycles = CONV_STEP + conv_price(p);
+    s->least = conv_least(p);
+    s->conv = p;
     operator_in(e, s, n->in[0]);
     operator_in(e, s, turned_weights(n, n->in[1]));
     if (bias) { /* its sums begin with it */

@@ -38,10 +38,21 @@ uint64_t conv_price(const struct conv *p)
     if (conv_is_depthwise(p)) {
         return depthwise_plan(p, &each) ? 0 : windows_span_apart(&each, 1) + cold(p);
     }
-    return conv_make_plan(p, &plan)
-               ? 0
-               : windows_span(&(struct windows_flow){.plan = &plan, .cores = 1}) +
-                     cold(p);
+    return conv_price_cut(p, p->cut, 1, &plan);
+}
+
+uint64_t conv_price_cut(const struct conv *p, const char *cut, unsigned cores,
+                        struct conv_plan *plan)
+{
+    struct conv with = *p;
+
+    with.cut = cut;
+    with.cores = cores;
+    if (conv_is_depthwise(p) || conv_make_plan(&with, plan)) {
+        return 0;
+    }
+    cores = plan->shares ? min_u32(plan->shares, cores) : cores;
+    return windows_span(&(struct windows_flow){.plan = plan, .cores = cores}) + cold(p);
 }
 
 uint64_t conv_least(const struct conv *p)

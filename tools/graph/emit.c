@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "hal/chip.h"
+#include "tools/graph/conv_price.h"
 #include "tools/graph/pattern.h"
 #include "tools/graph/trial.h"
 #include "tools/graph/tune.h"
@@ -168,6 +169,13 @@ static struct step *put_step(struct emit *e, const struct step *from)
     return s;
 }
 
+static void go_to_end(struct emit *e)
+{
+    while (*e->last) {
+        e->last = &(*e->last)->next;
+    }
+}
+
 static bool ariths;
 
 void emit_ariths(bool wanted)
@@ -208,9 +216,7 @@ static void put_program(struct emit *e, struct group *group)
     s = arith == ARITH_USUAL ? s : program_of(e, group, arith);
     predict(e, &s);
     put_step(e, &s)->next = tune_tries(&s);
-    while (*e->last) {
-        e->last = &(*e->last)->next;
-    }
+    go_to_end(e);
 }
 
 /* Each byte comes in and goes out once, at the same time. */
@@ -244,9 +250,26 @@ struct step operator_step(const struct group *group)
     for (unsigned i = 0; i < s.n_out; i++) {
         s.out[i] = group->made[i].t;
     }
-    s.cycles =
-        group->moves ? price_copies(group->moves, group->n_moves) : group->cycles;
+    s.cycles = group->moves ? price_copies(group->moves, group->n_moves) : group->cycles;
     return s;
+}
+
+/* A convolution as measurements have told. */
+static void cut(struct step *s)
+{
+    struct conv_plan plan;
+    const char *words;
+    uint64_t cycles;
+
+    s->plain = s->text;
+    s->key = trial_key(s);
+    words = tune_cut(s);
+    cycles = words ? conv_price_cut(s->group->conv, words, 1, &plan) : 0;
+    if (cycles) {
+        s->text = graph_text("%s --cut %s", s->text, words);
+        s->cycles = CONV_STEP + cycles;
+        s->tuned = true;
+    }
 }
 
 /* An operator that has its own. */
@@ -265,7 +288,13 @@ static void put_operator(struct emit *e, const struct group *group)
         memset(e->before.recorded, 0, sizeof(e->before.recorded));
     }
     trial_touch(&s, &e->before);
-    if (s.n_out) {
+    if (s.n_out && s.group->conv) {
+        struct step *put;
+        cut(&s);
+        put = put_step(e, &s);
+        put->next = tune_cuts(e, put);
+        go_to_end(e);
+    } else if (s.n_out) {
         (void)put_step(e, &s);
     }
 }

@@ -36,7 +36,9 @@ struct group {
     const char *op, *text; /* of an operator; its options */
     struct move *moves;    /* of copies, for their price */
     unsigned n_moves;
-    uint64_t cycles, least; /* of another operator: predicted, 0: not known; of its Cube */
+    uint64_t cycles,
+        least; /* of another operator: predicted, 0: not known; of its Cube */
+    const struct conv *conv; /* of a convolution that the firmware cuts, or NULL */
     struct node *node[GROUP_NODES];
     struct value in[PLAN_IN], made[GROUP_VALUES];
     unsigned n_nodes, n_in, n_made, n_axes;
@@ -63,7 +65,7 @@ struct step {
     uint64_t cycles;   /* predicted; 0: not known */
     const char *limit; /* of a program: trial_limit() */
     uint64_t busy;     /* cycles that no other way to compute it saves, about */
-    const char *plain; /* its text without a schedule */
+    const char *plain; /* its text without a schedule, or cut */
     uint32_t key;      /* of that and its sizes: tune.h */
     const char *words; /* of a way that is tried */
     enum arith arith;

@@ -181,14 +181,21 @@ static const char *schedule_of(const char *words)
     return text;
 }
 
-const char *tune_words(const struct step *s)
+const char *tune_cut(const struct step *s)
 {
     for (unsigned i = 0; i < tuned.n_steps; i++) {
         if (tuned.step[i].key == s->key) {
-            return schedule_of(tuned.step[i].words);
+            return tuned.step[i].words;
         }
     }
     return NULL;
+}
+
+const char *tune_words(const struct step *s)
+{
+    const char *words = tune_cut(s);
+
+    return words ? schedule_of(words) : NULL;
 }
 
 /* --- keys --- */
@@ -196,7 +203,7 @@ const char *tune_words(const struct step *s)
 void tune_keys(const struct emit *e, FILE *to)
 {
     for (const struct step *s = e->steps; s; s = s->next) {
-        fprintf(to, s->op ? "-" : "%08x", s->key);
+        fprintf(to, s->key ? "%08x" : "-", s->key);
         fprintf(to, " %s ", s->words ? s->words : "-");
         for (unsigned i = 0; i < s->group->n_nodes; i++) {
             fprintf(to, "%s%08x", i ? "," : "", tune_name(s->group->node[i]));

@@ -6,6 +6,7 @@
  *
  *     tuned a2                          the profile
  *     step 0c1f2a33 r1c4096p4096n2b     a program, and the words of its schedule
+ *     step 27a1b3c4 n64k64r28c56m160b1  a convolution, and its cut
  *     apart 5b0e1177,2210ff09           nodes of which no two are one step
  *     together 5b0e1177,2210ff09        nodes that are one step whatever is predicted
  *     mended 5b0e1177,2210ff09          the same, because of what one step's error is
@@ -14,6 +15,7 @@
 #ifndef GRAPH_TUNE_H
 #define GRAPH_TUNE_H
 
+#include "kernels/conv/conv.h"
 #include "tools/graph/emit.h"
 
 /* Reads such a file, behind others; dies if it is none, or of another profile. */
@@ -26,11 +28,17 @@ const char *tune_together(const struct group *group);
 enum arith tune_arith(const struct step *s);
 /* The words of a schedule as a program's text has them, or NULL. */
 const char *tune_words(const struct step *s);
+/* The cut of a convolution, or NULL. */
+const char *tune_cut(const struct step *s);
 /* From now on each program is there as often as there are ways to try, at most `most`, the
  * fastest as far as is predicted for so many cores; and the usual one, twice. */
 void tune_try(unsigned most, unsigned cores);
 /* The first of them, behind the step itself; NULL: there are none. */
 struct step *tune_tries(const struct step *s);
+/* The same of a convolution, but of those that are alike once; cuts.c: at most so many. */
+struct step *tune_cuts(const struct emit *e, const struct step *s);
+struct step *cuts_tries(const struct step *s, const struct conv *p, unsigned most,
+                        unsigned cores);
 /* What a node is called in such files. */
 uint32_t tune_name(const struct node *n);
 /* A line for each step: `KEY WORDS NODE,..`, a - for what is not; WORDS is `again` for the

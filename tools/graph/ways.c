@@ -366,6 +366,16 @@ static uint64_t elements_of(const struct step *s)
     return most;
 }
 
+struct step *tune_cuts(const struct emit *e, const struct step *s)
+{
+    for (const struct step *other = e->steps; other; other = other->next) {
+        if (other != s && other->key == s->key && other->words) {
+            return NULL;
+        }
+    }
+    return try_most ? cuts_tries(s, s->group->conv, try_most, try_cores) : NULL;
+}
+
 struct step *tune_tries(const struct step *s)
 {
     struct once_product shape[OPTIONS];

@@ -251,6 +251,9 @@ bad_convolutions()
 
     refuse conv2d/channels 'weight has 3 channels, want the 4 of x / 1 groups' "${sizes[@]}" --i 3
     refuse conv2d/groups '4 groups of 4 channels in, 6 out' "${sizes[@]}" --i 1 --groups 4
+    refuse conv2d/cut_words 'no cut: n64x' "${sizes[@]}" --i 4 --cut n64x
+    refuse conv2d/cut_size 'more than its sizes or local memories allow: r9' "${sizes[@]}" --i 4 \
+        --pad 1 --cut r9
     refuse conv2d/filter 'along h: the filter.s extent of 9 is more than 8' "${sizes[@]}" --i 4 \
         --dilation 4
     refuse conv2d/pads 'along w: pads 1, 3 leave windows without x' "${sizes[@]}" --i 4 --pad 1 \
