@@ -95,6 +95,20 @@ size_t elem_bytes(enum elem type)
     return elems[type].bytes;
 }
 
+/* f32_to_f16(): here what becomes a normal number, for which a call is much. */
+static uint16_t f16_of(float f)
+{
+    uint32_t bits, magnitude;
+
+    memcpy(&bits, &f, sizeof(bits));
+    magnitude = bits & 0x7fffffff;
+    if (magnitude < 113u << 23 || magnitude > 0x477fe000) { /* 2^-14, 65504 */
+        return f32_to_f16(f);
+    }
+    magnitude += 0xfff + (magnitude >> 13 & 1);
+    return (uint16_t)((bits >> 16 & 0x8000) | ((magnitude >> 13) - (112u << 10)));
+}
+
 /* To the nearest, ties to even. */
 static uint16_t bf16_of(float f)
 {
@@ -145,13 +159,13 @@ double elem_product(enum elem type, double x, double y)
 
 double elem_round(enum elem type, double x)
 {
-    double size = ldexp(1, (int)elem_bits(type));
+    double size;
 
     switch (type) {
     case ELEM_F32:
         return (double)(float)x;
     case ELEM_F16:
-        return (double)f16_to_f32(f32_to_f16((float)x));
+        return f16_to_f64(f16_of((float)x));
     case ELEM_BF16:
         return of_bf16(bf16_of((float)x));
     case ELEM_BOOL:
@@ -166,6 +180,7 @@ double elem_round(enum elem type, double x)
     if (!elems[type].is_whole) {
         return x;
     }
+    size = ldexp(1, (int)elem_bits(type));
     x = isfinite(x) ? trunc(x) : 0;
     x -= floor(x / size) * size;
     return elems[type].is_signed && x >= size / 2 ? x - size : x;
@@ -227,7 +242,7 @@ void elem_put(enum elem type, double value, void *to)
         x.f = (float)value;
         break;
     case ELEM_F16:
-        x.u = f32_to_f16((float)value);
+        x.u = f16_of((float)value);
         break;
     case ELEM_BF16:
         x.u = bf16_of((float)value);
@@ -241,13 +256,16 @@ void elem_put(enum elem type, double value, void *to)
     memcpy(to, &x, elems[type].bytes);
 }
 
-/* Almost all weights are float32: those have loops of their own. */
+/* Almost all weights are float32 or float16: those have loops of their own. */
 void elem_round_all(enum elem type, double *x, size_t n)
 {
     for (size_t i = 0; type == ELEM_F32 && i < n; i++) {
         x[i] = (double)(float)x[i];
     }
-    for (size_t i = 0; type != ELEM_F32 && i < n; i++) {
+    for (size_t i = 0; type == ELEM_F16 && i < n; i++) {
+        x[i] = f16_to_f64(f16_of((float)x[i]));
+    }
+    for (size_t i = 0; type != ELEM_F32 && type != ELEM_F16 && i < n; i++) {
         x[i] = elem_round(type, x[i]);
     }
 }
@@ -255,6 +273,7 @@ void elem_round_all(enum elem type, double *x, size_t n)
 void elem_get_all(enum elem type, const void *from, size_t n, double *to)
 {
     const char *at = from;
+    uint16_t half;
     float f;
 
     if (type == ELEM_F32) {
@@ -264,7 +283,11 @@ void elem_get_all(enum elem type, const void *from, size_t n, double *to)
         }
         return;
     }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; type == ELEM_F16 && i < n; i++) {
+        memcpy(&half, at + i * sizeof(half), sizeof(half));
+        to[i] = f16_to_f64(half);
+    }
+    for (size_t i = 0; type != ELEM_F16 && i < n; i++) {
         to[i] = elem_get(type, at + i * elems[type].bytes);
     }
 }
@@ -272,6 +295,7 @@ void elem_get_all(enum elem type, const void *from, size_t n, double *to)
 void elem_put_all(enum elem type, const double *value, size_t n, void *to)
 {
     char *at = to;
+    uint16_t half;
     float f;
 
     if (type == ELEM_F32) {
@@ -281,7 +305,11 @@ void elem_put_all(enum elem type, const double *value, size_t n, void *to)
         }
         return;
     }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; type == ELEM_F16 && i < n; i++) {
+        half = f16_of((float)value[i]);
+        memcpy(at + i * sizeof(half), &half, sizeof(half));
+    }
+    for (size_t i = 0; type != ELEM_F16 && i < n; i++) {
         elem_put(type, value[i], at + i * elems[type].bytes);
     }
 }
