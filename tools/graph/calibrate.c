@@ -11,6 +11,7 @@
 #include "hal/chip.h"
 #include "hal/contract/contract.h"
 #include "tools/graph/double.h"
+#include "tools/graph/packed.h"
 #include "tools/graph/record.h"
 #include "tools/graph/trial.h"
 #include "tools/graph/tune.h"
@@ -41,7 +42,10 @@ static double *values_of(struct tensor *t)
     if (root->value && !root->seen) {
         size_t count = (size_t)tensor_count(root);
         root->seen = graph_alloc(count, sizeof(double));
-        memcpy(root->seen, root->value, count * sizeof(double));
+        for (size_t i = 0; i < count; i += PACKED_PART) {
+            size_t n = count - i < PACKED_PART ? count - i : PACKED_PART;
+            packed_read(root, i, n, root->seen + i);
+        }
         elem_round_all(root->type, root->seen, count);
     }
     return root->seen ? root->seen + tensor_offset(t) : NULL;

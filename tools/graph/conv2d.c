@@ -108,18 +108,12 @@ static const char *window_text(const struct window *w)
 
 /* --- convolutions --- */
 
-/* Weights (o, i, kh, kw) as (o, kh, kw, i), known. */
+/* Weights (o, i, kh, kw) as (o, kh, kw, i). */
 static struct tensor *turned_weights(const struct node *n, const struct tensor *w)
 {
-    int64_t channels = w->shape.dim[1], inner = w->shape.dim[2] * w->shape.dim[3];
-    struct shape s = {4, {w->shape.dim[0], w->shape.dim[2], w->shape.dim[3], channels}};
-    struct tensor *t = copy_tensor(n, "weights", w->type, &s);
-    double *to = tensor_values(t);
+    struct tensor *t = copy_tensor(n, "weights", w->type, &w->shape);
 
-    for (int64_t i = 0; i < tensor_count(w); i++) {
-        int64_t o = i / (channels * inner), c = i / inner % channels, k = i % inner;
-        to[(o * inner + k) * channels + c] = w->value[i];
-    }
+    layout_turn(w, t);
     return t;
 }
 

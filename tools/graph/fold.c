@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/graph/packed.h"
 #include "tools/graph/pass.h"
 
 /* Of each channel what it is multiplied by, and what is added. */
@@ -111,7 +112,6 @@ static struct tensor *constant(const struct node *n, const struct tensor *like,
                          .type = like->type,
                          .shape = like->shape,
                          .known = true};
-    tensor_values(t);
     return t;
 }
 
@@ -128,38 +128,61 @@ static void forget(const struct graph *g, const struct tensor *w)
         }
     }
     if (own && !own->from && !own->input && pass_uses(g, own) == 0) {
-        free(own->value);
+        packed_free(own->value, own->packed);
         own->value = NULL;
+        own->packed = NULL;
     }
 }
 
-/* Other weights and a bias, in double precision until they are of their type. */
+/* Filters f to f + n - 1, and what they have of the bias; both in double precision until they are
+ * of their type. */
+static void fold_filters(const struct weights *p, const struct line *l, bool in_front,
+                         int64_t f, int64_t n, int64_t inner, double *w, double *bias)
+{
+    double alpha = node_float(p->n, "alpha", 1);
+
+    packed_read(p->w, (size_t)(f * inner), (size_t)(n * inner), w);
+    for (int64_t at = 0; at < n * inner; at += inner) {
+        int64_t in, out;
+        double by;
+        channels_of(p, f++, &in, &out);
+        by = l->by[in_front ? in : out];
+        for (int64_t i = at; i < at + inner; i++) {
+            bias[out] += in_front ? alpha * w[i] * l->more[in] : 0;
+            w[i] *= by;
+        }
+    }
+}
+
+/* Other weights and a bias. */
 static void replace(const struct graph *g, const struct weights *p, const struct line *l,
                     bool in_front)
 {
     struct shape s = {.n = 1, .dim = {p->out}};
     struct tensor *w = constant(p->n, p->w, "weights"), *bias;
-    double alpha = node_float(p->n, "alpha", 1);
-    int64_t count = tensor_count(w), inner = 1;
+    int64_t inner = 1, filters, n;
+    double *some;
 
     for (unsigned d = 2; d < w->shape.n; d++) {
         inner *= w->shape.dim[d];
     }
     bias = constant(p->n, &(struct tensor){.type = p->w->type, .shape = s}, "bias");
+    tensor_values(bias);
     for (int64_t o = 0; o < p->out; o++) {
         double b = p->bias ? p->bias->value[o] : 0;
         bias->value[o] = in_front ? b : b * l->by[o] + l->more[o];
     }
-    for (int64_t f = 0; f < count / (inner ? inner : 1); f++) {
-        const double *of = p->w->value + f * inner;
-        int64_t in, out;
-        channels_of(p, f, &in, &out);
-        for (int64_t i = 0; i < inner; i++) {
-            w->value[f * inner + i] = of[i] * l->by[in_front ? in : out];
-            bias->value[out] += in_front ? alpha * of[i] * l->more[in] : 0;
-        }
+    packed_room(w, w->type);
+    filters = inner ? tensor_count(w) / inner : 0;
+    n = inner < PACKED_PART ? PACKED_PART / (inner ? inner : 1) : 1;
+    some = graph_alloc((size_t)(n * inner), sizeof(*some));
+    for (int64_t f = 0; f < filters; f += n) {
+        n = n < filters - f ? n : filters - f;
+        fold_filters(p, l, in_front, f, n, inner, some, bias->value);
+        elem_round_all(w->type, some, (size_t)(n * inner));
+        packed_write(w, (size_t)(f * inner), (size_t)(n * inner), some);
     }
-    elem_round_all(w->type, w->value, (size_t)count);
+    free(some);
     elem_round_all(bias->type, bias->value, (size_t)p->out);
     p->n->in[1] = w;
     p->n->in[2] = bias;

@@ -27,14 +27,23 @@ void *graph_alloc(size_t n, size_t size)
 
 static char *text_of(const char *format, va_list args)
 {
-    char *text = NULL;
-    size_t bytes;
-    FILE *to = open_memstream(&text, &bytes);
+    char few[256], *text; /* most have room in it: counting is formatting */
+    va_list again;
+    int length;
 
-    if (!to || vfprintf(to, format, args) < 0 || fclose(to) != 0) {
+    va_copy(again, args);
+    length = vsnprintf(few, sizeof(few), format, args);
+    text = length < 0 ? NULL : malloc((size_t)length + 1);
+    if (!text) {
         fprintf(stderr, "graph: no memory for a text\n");
         exit(2);
     }
+    if ((size_t)length < sizeof(few)) {
+        memcpy(text, few, (size_t)length + 1);
+    } else {
+        (void)vsnprintf(text, (size_t)length + 1, format, again);
+    }
+    va_end(again);
     return text;
 }
 
@@ -372,6 +381,7 @@ struct tensor *tensor_view(struct tensor *t, const struct shape *shape)
                             .shape = *shape,
                             .known = true,
                             .value = t->value,
+                            .packed = t->packed,
                             .alias = t};
     return view;
 }

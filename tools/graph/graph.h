@@ -67,6 +67,7 @@ struct shape {
 };
 
 struct node;
+struct packed;
 struct tensor;
 
 /* A sequence: tensors in order, which are known before a run. */
@@ -88,6 +89,7 @@ struct tensor {
     bool fixed;              /* an input whose value the plan was made for */
     struct tensor *given;    /* a value that it may be made for, or NULL */
     double *value;           /* known before a run; integers beyond 2^53 are rounded */
+    struct packed *packed;   /* value is not there to be read: packed.h; or NULL */
     double *seen;            /* of a run, by calibrate.c */
     struct node *from;       /* that computes it; NULL: input or constant */
     struct tensor *alias;    /* the same bytes: a view */

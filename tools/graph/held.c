@@ -63,15 +63,23 @@ enum elem held_known(enum elem type)
     return half && type == ELEM_F16 ? ELEM_F32 : type;
 }
 
+void held_clamp(double *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (fabs(x[i]) > HELD_F16_MAX && isfinite(x[i])) {
+            x[i] = copysign(HELD_F16_MAX, x[i]);
+        }
+    }
+}
+
 void held_constant(struct tensor *t)
 {
     graph_hold(t);
     if (held_within(t->type) == t->type) {
         return;
     }
-    for (int64_t i = 0; t->value && i < tensor_count(t); i++) {
-        double x = t->value[i];
-        t->value[i] = isfinite(x) ? fmin(fmax(x, -HELD_F16_MAX), HELD_F16_MAX) : x;
+    if (t->value) {
+        held_clamp(t->value, (size_t)tensor_count(t));
     }
     t->type = ELEM_F16;
 }

@@ -23,5 +23,6 @@ enum elem held_within(enum elem type);
 enum elem held_known(enum elem type);
 /* A constant of the model becomes that: what float16 has not, the largest that it has. */
 void held_constant(struct tensor *t);
+void held_clamp(double *x, size_t n);
 
 #endif

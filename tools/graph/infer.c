@@ -3,6 +3,7 @@
  * Types and shapes of all tensors, and values where they are known; see graph.h.
  */
 #include "tools/graph/held.h"
+#include "tools/graph/packed.h"
 
 /* Those of a tensor without elements are. */
 static bool values_known(const struct node *n)
@@ -14,6 +15,15 @@ static bool values_known(const struct node *n)
         }
     }
     return true;
+}
+
+static void load_values(const struct node *n)
+{
+    for (unsigned i = 0; i < n->n_in; i++) {
+        if (n->in[i]) {
+            packed_load(n->in[i]);
+        }
+    }
 }
 
 /* What is rounded to its type on the machine is so here. */
@@ -45,6 +55,7 @@ static bool settled(struct graph *g, struct tensor *t)
             return false;
         }
     }
+    load_values(from);
     from->rule->value(g, from);
     round_values(from);
     from->done = true;
@@ -83,6 +94,9 @@ static void infer_node(struct graph *g, struct node *n)
         if (n->in[i] && n->in[i]->list && !n->rule->lists) {
             node_die(g, n, "'%s' is a sequence", n->in[i]->name);
         }
+        if (n->in[i] && !packed_reads(n, i)) {
+            packed_load(n->in[i]);
+        }
         if (n->in[i] && i < 32 && (n->rule->wants & UINT32_C(1) << i)) {
             fix_value(g, n, n->in[i]);
         }
@@ -97,6 +111,7 @@ static void infer_node(struct graph *g, struct node *n)
     }
     counted_pass(g, n);
     if (n->rule->value && values_known(n)) {
+        load_values(n);
         n->rule->value(g, n);
         round_values(n);
         node_heard(g, n);

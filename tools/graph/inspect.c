@@ -10,6 +10,7 @@
 #include "hal/chip.h"
 #include "tools/graph/held.h"
 #include "tools/graph/inspect.h"
+#include "tools/graph/packed.h"
 #include "tools/graph/trial.h"
 
 /* Points of a score, and what is told. */
@@ -140,22 +141,28 @@ static void look_at_work(struct inspection *i, const struct emit *e)
 
 static void look_at_weight(struct inspection *i, struct tensor *t)
 {
-    double large = 0, lost = 0, n;
+    static double part[PACKED_PART];
+    size_t count;
+    double large = 0, lost = 0;
 
     if (!t->value || t->alias || !elem_is_float(t->type)) {
         return;
     }
-    n = (double)tensor_count(t);
-    for (int64_t k = 0; k < tensor_count(t); k++) {
-        double x = fabs(t->value[k]);
-        large += x > HELD_F16_MAX;
-        lost += x > 0 && x <= FP16_LEAST;
-        i->small += x > FP16_LEAST && x < FP16_NORMAL;
+    count = (size_t)tensor_count(t);
+    for (size_t at = 0, n; at < count; at += n) {
+        n = count - at < PACKED_PART ? count - at : PACKED_PART;
+        packed_read(t, at, n, part);
+        for (size_t k = 0; k < n; k++) {
+            double x = fabs(part[k]);
+            large += x > HELD_F16_MAX;
+            lost += x > 0 && x <= FP16_LEAST;
+            i->small += x > FP16_LEAST && x < FP16_NORMAL;
+        }
     }
-    i->weights += n;
+    i->weights += (double)count;
     i->large += large;
     i->lost += lost;
-    i->unfit += large > 0 ? n : lost;
+    i->unfit += large > 0 ? (double)count : lost;
     i->largest = large > 0 ? t : i->largest;
 }
 

@@ -6,8 +6,10 @@
  * channels last too, on what was not turned back. So only what enters or leaves such a part of a
  * graph is turned: what turns back for nobody, the pass for dead nodes leaves out.
  */
+#include <stdlib.h>
 #include <string.h>
 
+#include "tools/graph/packed.h"
 #include "tools/graph/pass.h"
 #include "tools/graph/window.h"
 
@@ -112,31 +114,44 @@ static void give_turned(struct layout *l, struct node *n, unsigned i)
     plain->last = last;
 }
 
+void layout_turn(const struct tensor *t, struct tensor *last)
+{
+    struct shape s = {.n = RANK, .dim = {1, 1, 1, 1}};
+    size_t inner, channels, each;
+    double *from, *to;
+
+    memcpy(s.dim + RANK - t->shape.n, t->shape.dim, t->shape.n * sizeof(s.dim[0]));
+    channels = (size_t)s.dim[1];
+    inner = (size_t)(s.dim[2] * s.dim[3]);
+    each = channels * inner;
+    last->type = t->type;
+    last->shape = shape_turned(&s);
+    last->known = true;
+    packed_room(last, last->type);
+    from = graph_alloc(2 * each, sizeof(*from));
+    to = from + each;
+    for (size_t i = 0; i < (size_t)s.dim[0]; i++) {
+        packed_read(t, i * each, each, from);
+        for (size_t k = 0; k < inner; k++) {
+            for (size_t c = 0; c < channels; c++) {
+                to[k * channels + c] = from[c * inner + k];
+            }
+        }
+        packed_write(last, i * each, each, to);
+    }
+    free(from);
+}
+
 /* A constant as it is broadcast to what has channels last. */
 static struct tensor *constant(struct layout *l, const struct node *n, struct tensor *t)
 {
-    struct shape s = {.n = RANK, .dim = {1, 1, 1, 1}}, to;
-    int64_t stride[GRAPH_RANK], at[GRAPH_RANK] = {0}, e = 0;
     struct tensor *last;
 
     if (tensor_count(t) == 1) {
         return t;
     }
-    memcpy(s.dim + RANK - t->shape.n, t->shape.dim, t->shape.n * sizeof(s.dim[0]));
-    to = shape_turned(&s);
-    shape_strides(&s, stride);
     last = graph_tensor(l->g, n, graph_text("%s.last", t->name));
-    last->type = t->type;
-    last->shape = to;
-    last->known = true;
-    tensor_values(last);
-    do {
-        int64_t from = 0;
-        for (unsigned d = 0; d < RANK; d++) {
-            from += at[d] * stride[to_last[d]];
-        }
-        last->value[e++] = t->value[from];
-    } while (shape_step(&to, at));
+    layout_turn(t, last);
     return last;
 }
 

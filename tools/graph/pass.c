@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "tools/graph/packed.h"
 #include "tools/graph/pattern.h"
 
 unsigned pass_uses(const struct graph *g, const struct tensor *t)
@@ -35,7 +36,7 @@ static bool same_tensor(struct tensor *a, struct tensor *b)
         return false;
     }
     if (a->value && b->value) {
-        return memcmp(a->value, b->value, (size_t)tensor_count(a) * sizeof(double)) == 0;
+        return packed_same(a, b);
     }
     return tensor_root(a) == tensor_root(b) && tensor_offset(a) == tensor_offset(b);
 }

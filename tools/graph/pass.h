@@ -30,6 +30,8 @@ unsigned fold_norms(struct graph *g);
 unsigned fold_bags(struct graph *g);
 /* layout.c, conv2d.c. */
 unsigned layout_channels(struct graph *g);
+/* `last` becomes the constant t of up to four dimensions, (n, c, h, w), as (n, h, w, c). */
+void layout_turn(const struct tensor *t, struct tensor *last);
 unsigned conv2d_tails(struct graph *g);
 /* reduce.c: which dimensions of its operand a reduction is over, bit d. */
 uint32_t reduce_axes(const struct graph *g, const struct node *n);

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/graph/packed.h"
+
 struct constant {
     const struct tensor *t;
     uint64_t at, bytes;
@@ -25,7 +27,7 @@ struct tables {
 struct plan_file {
     struct tables *tables;
     struct constant *constant;
-    double **twice; /* values of this size that are there already */
+    const struct tensor **twice; /* constants of this size that are there already */
     uint32_t *text; /* where each begins */
     char *texts;
     unsigned n_tables, n_constants, n_twice, n_texts;
@@ -87,10 +89,7 @@ uint32_t plan_file_name(struct plan_file *f, const char *given)
 
 static bool same(const struct tensor *a, const struct tensor *b)
 {
-    size_t count = (size_t)tensor_count(a);
-
-    return a->type == b->type && tensor_count(b) == (int64_t)count &&
-           memcmp(a->value, b->value, count * sizeof(double)) == 0;
+    return a->type == b->type && tensor_count(a) == tensor_count(b) && packed_same(a, b);
 }
 
 uint64_t plan_file_constant(struct plan_file *f, const struct tensor *t, uint64_t bytes)
@@ -101,7 +100,7 @@ uint64_t plan_file_constant(struct plan_file *f, const struct tensor *t, uint64_
         c = &f->constant[i];
         if (c->size < f->n_tables && same(c->t, t)) {
             f->twice = larger(f->twice, f->n_twice + 1, sizeof(*f->twice));
-            f->twice[f->n_twice++] = t->value;
+            f->twice[f->n_twice++] = t;
             return c->at;
         }
     }
@@ -119,13 +118,13 @@ static void forget_twice(struct plan_file *f)
     for (unsigned i = 0; i < f->n_twice; i++) {
         bool used = false;
         for (unsigned k = 0; k < f->n_constants; k++) {
-            used = used || f->constant[k].t->value == f->twice[i];
+            used = used || f->constant[k].t->value == f->twice[i]->value;
         }
         for (unsigned k = 0; k < i; k++) {
-            used = used || f->twice[k] == f->twice[i];
+            used = used || f->twice[k]->value == f->twice[i]->value;
         }
         if (!used) {
-            free(f->twice[i]);
+            packed_free(f->twice[i]->value, f->twice[i]->packed);
         }
     }
     f->n_twice = 0;
@@ -189,14 +188,13 @@ static void put(struct plan_file *f, const struct graph *g, const void *data,
 static void put_constant(struct plan_file *f, const struct graph *g,
                          const struct constant *c)
 {
-    enum { PART = 1 << 14 };
-    static char data[PART * sizeof(double)];
-    enum elem type = elem_machine(c->t->type);
-    size_t count = (size_t)tensor_count(c->t), size = elem_bytes(type);
+    static char data[PACKED_PART * sizeof(double)];
+    size_t count = (size_t)tensor_count(c->t),
+           size = elem_bytes(elem_machine(c->t->type));
 
-    for (size_t i = 0; i < count; i += PART) {
-        size_t n = count - i < PART ? count - i : PART;
-        elem_put_all(type, c->t->value + i, n, data);
+    for (size_t i = 0; i < count; i += PACKED_PART) {
+        size_t n = count - i < PACKED_PART ? count - i : PACKED_PART;
+        packed_put(c->t, i, n, data);
         put(f, g, data, n * size, i + n < count ? n * size : c->bytes - i * size);
     }
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "hal/chip.h"
+#include "tools/graph/packed.h"
 #include "tools/graph/pass.h"
 #include "tools/graph/product.h"
 #include "tools/graph/trial.h"
@@ -30,32 +31,44 @@ bool product_on_cube(enum elem type)
 /* Of all that a constant is a part of, once: steps share it. */
 static void halve(struct tensor *t)
 {
-    int64_t n = tensor_count(t);
+    static double x[PACKED_PART], half[2][PACKED_PART];
+    size_t count = (size_t)tensor_count(t);
 
     for (unsigned lo = 0; lo < 2; lo++) {
-        struct tensor *half = graph_alloc(1, sizeof(*half));
-        *half = (struct tensor){.name = graph_text("%s.%s", t->name, lo ? "lo" : "hi"),
-                                .type = ELEM_F16,
-                                .shape = t->shape,
-                                .known = true};
-        t->half[lo] = half;
-        tensor_values(half);
-        for (int64_t i = 0; i < n; i++) {
-            double hi = elem_round(ELEM_F16, t->value[i]);
-            half->value[i] =
-                lo ? elem_round(ELEM_F16, ldexp(t->value[i] - hi, SHIFT)) : hi;
+        t->half[lo] = graph_alloc(1, sizeof(*t->half[lo]));
+        *t->half[lo] =
+            (struct tensor){.name = graph_text("%s.%s", t->name, lo ? "lo" : "hi"),
+                            .type = ELEM_F16,
+                            .shape = t->shape,
+                            .known = true};
+        packed_room(t->half[lo], ELEM_F16);
+    }
+    for (size_t at = 0, n; at < count; at += n) {
+        n = count - at < PACKED_PART ? count - at : PACKED_PART;
+        packed_read(t, at, n, x);
+        for (size_t i = 0; i < n; i++) {
+            half[0][i] = elem_round(ELEM_F16, x[i]);
+            half[1][i] = elem_round(ELEM_F16, ldexp(x[i] - half[0][i], SHIFT));
         }
+        packed_write(t->half[0], at, n, half[0]);
+        packed_write(t->half[1], at, n, half[1]);
     }
 }
 
 static bool f16_holds(const struct tensor *t)
 {
-    for (int64_t i = 0; i < tensor_count(t); i++) {
-        if (!(fabs(t->value[i]) <= MOST)) {
-            return false;
+    static double x[PACKED_PART];
+    size_t count = (size_t)tensor_count(t);
+    bool good = true;
+
+    for (size_t at = 0, n; at < count && good; at += n) {
+        n = count - at < PACKED_PART ? count - at : PACKED_PART;
+        packed_read(t, at, n, x);
+        for (size_t i = 0; i < n; i++) {
+            good = good && fabs(x[i]) <= MOST;
         }
     }
-    return true;
+    return good;
 }
 
 static const char *half(struct program *p, struct tensor *t, const uint8_t *axis,

@@ -7,11 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "tools/graph/held.h"
 #include "tools/graph/values.h"
 
 #define FILE_MAX (INT64_C(1) << 31)
+enum { MAP_MIN = 1 << 20 };
 #define TRAINING "ai.onnx.preview.training" /* the domain of optimisers */
 
 /* --- nodes --- */
@@ -195,25 +197,34 @@ static struct tensor *outside(struct graph *g, struct tensor *within, bool input
     return t;
 }
 
+/* The type of an input or output as that of a tensor; NULL: it is none. */
+static const Onnx__TypeProto__Tensor *tensor_type(const Onnx__ValueInfoProto *p)
+{
+    const Onnx__TypeProto *type = p->type;
+
+    return type && type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE
+               ? type->tensor_type
+               : NULL;
+}
+
 /* An input's type and shape. A size that has a name is asked for by it: main.c. */
 static void read_input(struct graph *g, const Onnx__ValueInfoProto *p)
 {
-    const Onnx__TypeProto *type = p->type;
+    const Onnx__TypeProto__Tensor *type = tensor_type(p);
     const Onnx__TensorShapeProto *shape;
     struct tensor *t = graph_tensor(g, NULL, p->name ? p->name : "");
 
     if (t->value) {
         return; /* an initializer, which older models list here as well */
     }
-    if (!type || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ||
-        !type->tensor_type) {
+    if (!type) {
         graph_die(g, "input '%s' is no tensor", t->name);
     }
-    shape = type->tensor_type->shape;
+    shape = type->shape;
     if (!shape || shape->n_dim > GRAPH_RANK) {
         graph_die(g, "input '%s' has %s dimensions", t->name, shape ? "too many" : "no");
     }
-    t->type = held_outside(held_as_named(type->tensor_type->elem_type));
+    t->type = held_outside(held_as_named(type->elem_type));
     t->shape.n = (unsigned)shape->n_dim;
     for (unsigned d = 0; d < t->shape.n; d++) {
         const Onnx__TensorShapeProto__Dimension *dim = shape->dim[d];
@@ -242,11 +253,9 @@ static void read_outputs(struct graph *g, const Onnx__GraphProto *p)
     }
     for (size_t i = 0; i < p->n_output; i++) {
         const char *name = p->output[i]->name ? p->output[i]->name : "";
-        const Onnx__TypeProto *type = p->output[i]->type;
+        const Onnx__TypeProto__Tensor *type = tensor_type(p->output[i]);
         struct tensor *t = graph_tensor(g, NULL, name);
-        bool wide = type && type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
-                    type->tensor_type &&
-                    held_outside(held_as_named(type->tensor_type->elem_type)) == ELEM_F32;
+        bool wide = type && held_outside(held_as_named(type->elem_type)) == ELEM_F32;
         g->output[g->n_outputs++] =
             wide && held_within(ELEM_F32) != ELEM_F32 ? outside(g, t, false) : t;
     }
@@ -272,26 +281,57 @@ static int opset_of(const struct graph *g, const Onnx__ModelProto *m)
               m->n_opset_import ? m->opset_import[0]->domain : "");
 }
 
-static uint8_t *read_file(const struct graph *g, size_t *bytes)
+/* A model's file: large ones are mapped, and stay so. */
+struct file {
+    uint8_t *data;
+    size_t bytes;
+    bool mapped;
+};
+
+static struct file read_file(const struct graph *g)
 {
     FILE *f = graph_open(g);
-    uint8_t *data;
+    struct file file = {.data = NULL};
+    void *data;
     long size;
 
     if (fseek(f, 0, SEEK_END) != 0 || (size = ftell(f)) < 0 || size > FILE_MAX ||
         fseek(f, 0, SEEK_SET) != 0) {
         graph_die(g, "%s", errno == 0 ? "too large" : strerror(errno));
     }
-    data = graph_alloc((size_t)size, 1);
-    if (fread(data, 1, (size_t)size, f) != (size_t)size) {
+    file.bytes = (size_t)size;
+    file.mapped = size >= MAP_MIN;
+    if (file.mapped) {
+        data = mmap(NULL, file.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fileno(f), 0);
+        file.data = data;
+    } else {
+        file.data = graph_alloc(file.bytes, 1);
+    }
+    if (file.mapped ? data == MAP_FAILED
+                    : fread(file.data, 1, file.bytes, f) != file.bytes) {
         graph_die(g, "cannot be read");
     }
     (void)fclose(f);
-    *bytes = (size_t)size;
-    return data;
+    return file;
 }
 
-static void read_initializers(struct graph *g, const Onnx__GraphProto *p)
+static void let_go(const struct file *file)
+{
+    if (file->mapped) {
+        (void)munmap(file->data, file->bytes);
+    } else {
+        free(file->data);
+    }
+}
+
+/* Values of the model's own, `cuts` of which are in its file; NULL: it is a graph within. */
+struct cuts {
+    const struct slim_cut *at, *end;
+    bool mapped;
+};
+
+static void read_initializers(struct graph *g, const Onnx__GraphProto *p,
+                              struct cuts *cuts)
 {
     struct tensor *first;
 
@@ -310,7 +350,14 @@ static void read_initializers(struct graph *g, const Onnx__GraphProto *p)
             t->known = true;
             continue;
         }
-        values_read(g, p->initializer[i], t);
+        if (cuts) {
+            bool cut = cuts->at < cuts->end && cuts->at->number == i;
+            values_read_packed(g, p->initializer[i], t, cut ? cuts->at : NULL,
+                               cuts->mapped);
+            cuts->at += cut;
+        } else {
+            values_read(g, p->initializer[i], t);
+        }
         keep(p->initializer[i], t);
     }
 }
@@ -351,7 +398,7 @@ struct node *graph_inline(struct graph *g, struct node *n, const struct attr *bo
     scope = within;
     n->next = NULL;
     g->last_node = &n->next;
-    read_initializers(g, p);
+    read_initializers(g, p, NULL);
     for (unsigned i = 0; i < as->n_in; i++) {
         const char *name = p->input[i]->name ? p->input[i]->name : "";
         same(g, graph_text("%s/%s", as->name, name), as->in[i], tensor_of(g, name));
@@ -379,19 +426,26 @@ struct graph *graph_read(const char *path)
     struct graph *g = graph_alloc(1, sizeof(*g));
     const Onnx__GraphProto *p;
     Onnx__ModelProto *m;
-    uint8_t *data;
-    size_t bytes;
+    struct file file;
+    struct slim slim;
+    struct cuts cuts;
 
     *g = (struct graph){.path = path, .last_tensor = &g->tensors, .last_node = &g->nodes};
-    data = read_file(g, &bytes);
-    m = onnx__model_proto__unpack(NULL, bytes, data);
-    free(data);
+    file = read_file(g);
+    slim = slim_of(file.data, file.bytes);
+    m = slim.data ? onnx__model_proto__unpack(NULL, slim.bytes, slim.data)
+                  : onnx__model_proto__unpack(NULL, file.bytes, file.data);
+    cuts = (struct cuts){slim.cut, slim.cut + slim.n_cuts, file.mapped};
+    free(slim.data);
+    if (slim.n_cuts == 0) {
+        let_go(&file);
+    }
     if (!m || !m->graph) {
         graph_die(g, "is no ONNX model");
     }
     p = m->graph;
     g->opset = opset_of(g, m);
-    read_initializers(g, p);
+    read_initializers(g, p, &cuts);
     for (size_t i = 0; i < p->n_input; i++) {
         read_input(g, p->input[i]);
     }
@@ -411,13 +465,12 @@ struct tensor *graph_read_tensor(const char *path)
     struct graph *g = graph_alloc(1, sizeof(*g));
     struct tensor *t = graph_alloc(1, sizeof(*t));
     Onnx__TensorProto *p;
-    uint8_t *data;
-    size_t bytes;
+    struct file file;
 
     g->path = path;
-    data = read_file(g, &bytes);
-    p = onnx__tensor_proto__unpack(NULL, bytes, data);
-    free(data);
+    file = read_file(g);
+    p = onnx__tensor_proto__unpack(NULL, file.bytes, file.data);
+    let_go(&file);
     if (!p) {
         graph_die(g, "is no tensor of ONNX");
     }

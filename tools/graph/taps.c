@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+#include "tools/graph/packed.h"
+
 /* --- the padded operand --- */
 
 /* Elements of a dimension of each of these tensors. */
@@ -179,6 +181,7 @@ static struct tensor *weights_of(const struct node *n, int64_t k, int64_t all)
         copy_tensor(n, graph_text("weights%lld", (long long)k), w->type, &s);
     double *to = tensor_values(t);
 
+    packed_load(w);
     for (int64_t c = 0; c < s.dim[0]; c++) {
         to[c] = w->value[c * all + k];
     }

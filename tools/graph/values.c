@@ -8,6 +8,7 @@
 
 #include "tools/graph/external.h"
 #include "tools/graph/held.h"
+#include "tools/graph/packed.h"
 
 /* Element i of a list: halves are there as bits. */
 static double listed_at(const Onnx__TensorProto *p, enum elem type, size_t i)
@@ -61,8 +62,7 @@ static void read_packed(const struct graph *g, const Onnx__TensorProto *p,
     }
 }
 
-/* Values that the model holds, as those of t; what the message has of them goes away: weights
- * are most of what a model is, and are there once. */
+/* Type and shape of t, and its values, unless they are raw. */
 static void read_numbers(const struct graph *g, Onnx__TensorProto *p, struct tensor *t)
 {
     size_t count = 1, bytes, have;
@@ -98,20 +98,70 @@ static void read_numbers(const struct graph *g, Onnx__TensorProto *p, struct ten
         graph_die(g, "'%s' is %s, but has values of %zu elements", t->name,
                   shape_text(&t->shape), have);
     }
-    tensor_values(t);
     if (p->has_raw_data) {
-        elem_get_all(t->type, p->raw_data.data, count, t->value);
-        free(p->raw_data.data);
-        p->raw_data = (ProtobufCBinaryData){0};
-        return;
+        return; /* take_raw() */
     }
+    tensor_values(t);
     for (size_t i = 0; i < count; i++) {
         t->value[i] = listed_at(p, t->type, i);
     }
 }
 
+static bool packs(enum elem type)
+{
+    return type == ELEM_F32 || type == ELEM_F16 || type == ELEM_BF16 || type == ELEM_I8 ||
+           type == ELEM_U8;
+}
+
+/* Raw values, which go away from the message; `may_pack` if nobody else reads them. */
+static void take_raw(Onnx__TensorProto *p, struct tensor *t, bool may_pack,
+                     enum packed_where where)
+{
+    uint8_t *data = p->raw_data.data;
+    enum elem type = held_within(t->type);
+
+    if (t->known && !t->value && t->type < ELEM_TEXT && p->has_raw_data) {
+        if (may_pack && packs(t->type) && packed_take(t, t->type, data, where)) {
+            p->raw_data.data = NULL;
+            if (type != t->type) {
+                packed_hold(t);
+            }
+            return;
+        }
+        elem_get_all(t->type, data, (size_t)tensor_count(t), tensor_values(t));
+    }
+}
+
+static void read_tensor(const struct graph *g, Onnx__TensorProto *p, struct tensor *t,
+                        const struct slim_cut *cut, bool may_pack, bool mapped)
+{
+    bool external = p->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+
+    cut = external ? NULL : cut;
+    if (cut) {
+        p->raw_data = (ProtobufCBinaryData){.len = cut->len, .data = cut->data};
+    }
+    read_numbers(g, p, t);
+    take_raw(p, t, may_pack,
+             !cut     ? PACKED_OWNED
+             : mapped ? PACKED_MAPPED
+                      : PACKED_HELD);
+    if (!cut) {
+        free(p->raw_data.data);
+    }
+    p->raw_data = (ProtobufCBinaryData){0};
+    if (!t->packed) {
+        held_constant(t);
+    }
+}
+
 void values_read(const struct graph *g, Onnx__TensorProto *p, struct tensor *t)
 {
-    read_numbers(g, p, t);
-    held_constant(t);
+    read_tensor(g, p, t, NULL, false, false);
+}
+
+void values_read_packed(const struct graph *g, Onnx__TensorProto *p, struct tensor *t,
+                        const struct slim_cut *cut, bool mapped)
+{
+    read_tensor(g, p, t, cut, true, mapped);
 }

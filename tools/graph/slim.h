@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A model's file without the large values of its initializers, which unpacking would copy.
+ */
+#ifndef GRAPH_SLIM_H
+#define GRAPH_SLIM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Values of initializer `number` of the model's graph: len bytes of the file. */
+struct slim_cut {
+    size_t number, len;
+    uint8_t *data;
+};
+
+struct slim {
+    uint8_t *data; /* a ModelProto whose raw_data is empty where it was cut; or NULL: nothing was */
+    size_t bytes;
+    struct slim_cut *cut;
+    size_t n_cuts;
+};
+
+/* Of any bytes: what is no plain message is left whole, for who unpacks it to refuse. */
+struct slim slim_of(uint8_t *file, size_t bytes);
+
+#endif
