@@ -19,6 +19,7 @@ enum {
     /* At most: of 16 blocks two halves each, from and to, and two lists of addresses. */
     MOVE_COMMANDS = 16 * 2 * 2 * 3,
     MOVE_MOST_ROWS = 4095,
+    MOVE_PLANES = 8, /* that are interleaved, at most */
 };
 
 /* Steps in bytes. */
@@ -32,6 +33,7 @@ struct move_job {
     uint32_t esize;
     bool
         transposes; /* `a` lies side by side in x, `b` in y; else `a` in both, or nothing */
+    bool interleaves; /* then: `b` is 2, 4 or 8, and y has them one behind the other */
     struct move_axis a, b;
     uint32_t ta, tb; /* of a tile */
     uint32_t n;      /* other dimensions */

@@ -84,6 +84,15 @@ static void cut_runs(struct move_job *j)
     j->tb = least(j->tb, slot / (move_blocks(j->ta, j->esize) * MOVE_BLOCK));
 }
 
+/* Rows whose elements are interleaved: whole blocks of each, so that results are one run. */
+static void cut_planes(struct move_job *j)
+{
+    uint32_t most = MOVE_SLOT / ((uint32_t)j->b.size * MOVE_BLOCK) * MOVE_BLOCK;
+
+    j->ta = least(j->a.size, most / j->esize);
+    j->tb = (uint32_t)j->b.size;
+}
+
 /* Of what is transposed: rows of x as long as is fast, then as many as there is room for, of
  * which the others become as many rows. */
 static void cut_squares(struct move_job *j)
@@ -95,6 +104,9 @@ static void cut_squares(struct move_job *j)
     j->ta = least(j->a.size, RUN / j->esize);
     most_b = MOVE_SLOT / (move_blocks(j->ta, j->esize) * MOVE_BLOCK) / step * step;
     j->tb = least((j->b.size + step - 1) / step * step, most_b);
+    if (j->tb >= j->b.size && j->tb < most_b) { /* few: longer ones of them */
+        j->ta = least(j->a.size, MOVE_SLOT / (j->tb * j->esize) / per_block * per_block);
+    }
     while (j->tb < LEAST_B && j->tb < j->b.size && j->ta > per_block) {
         j->ta /= 2;
         j->tb = least(2 * j->tb, MOVE_MOST_ROWS);
@@ -127,7 +139,11 @@ void move_plan(const struct move *m, bool alone, struct move_job *j)
         (void)take(j, in_x > in_y ? in_x : in_y);
         (void)take(j, in_x > in_y ? in_y : in_x);
     }
-    if (j->transposes) {
+    j->interleaves = j->transposes && (j->b.size & (j->b.size - 1)) == 0 &&
+                     j->b.size <= MOVE_PLANES && j->a.y == j->b.size * j->esize;
+    if (j->interleaves) {
+        cut_planes(j);
+    } else if (j->transposes) {
         cut_squares(j);
     } else {
         take_rows(j, j->a.size * m->esize);
@@ -168,11 +184,17 @@ struct mte_rows move_rows_out(const struct move_job *j, const struct move_tile *
                             .row_bytes = t->a * j->esize,
                             .gm_pitch_bytes = t->b > 1 ? (uint32_t)j->b.y : 0};
 
-    if (j->transposes) {
+    if (j->interleaves) {
+        rows.gm_pitch_bytes = rows.row_bytes;
+    } else if (j->transposes) {
         rows.n_rows = t->a;
         rows.row_bytes = t->b * j->esize;
         rows.gm_pitch_bytes = t->a > 1 ? (uint32_t)j->a.y : 0;
         rows.local_pitch_bytes = move_blocks(j->tb, j->esize) * MOVE_BLOCK;
+        if (rows.gm_pitch_bytes == rows.row_bytes &&
+            rows.local_pitch_bytes == rows.row_bytes) { /* one behind the other in both */
+            rows = (struct mte_rows){.n_rows = 1, .row_bytes = t->a * rows.row_bytes};
+        }
     }
     return rows;
 }

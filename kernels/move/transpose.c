@@ -2,7 +2,8 @@
  *
  * Transposing a tile in UB by VTRANSDATA (hal/contract/vector_move.md): squares of 16 x 16
  * elements of 2 bytes or of half a block of 1 byte, 16 x 8 of 4 bytes. A command repeats
- * along the longer side.
+ * along the longer side. Few rows are interleaved instead, pairs of them and then pairs of
+ * those (VINTLV).
  */
 #include "hal/vector_move.h"
 #include "kernels/lib/share.h"
@@ -79,16 +80,34 @@ static void transpose_half(const struct squares *s, uint32_t rows, uint32_t half
     }
 }
 
+/* m sequences of all rows, of b / m parts each, of which part p of sequence i lies where row
+ * i + m p was: sequences i and i + m / 2 become one. The last time they go where y lies. */
+static void interleave(enum type type, const struct move_tile *t, uint32_t from,
+                       uint32_t to, struct move_record *r)
+{
+    uint32_t b = t->b, pitch = move_blocks(t->a, type_bits(type) / 8) * MOVE_BLOCK;
+
+    for (uint32_t m = b; m > 1; m /= 2) {
+        for (uint32_t row = 0; row < b; row++) {
+            uint32_t x = from + row * pitch, y = m == 2 ? to + row * pitch : x;
+            if (row % m < m / 2) {
+                vector_pairs(&r->cmd[r->n++],
+                             &(struct vec_pairs){OP_VINTLV, type, y, y + m / 2 * pitch, x,
+                                                 x + m / 2 * pitch, t->a});
+            }
+        }
+    }
+}
+
 void move_squares(const struct move_job *j, const struct move_tile *t, uint32_t from,
                   uint32_t to, struct move_record *r)
 {
+    enum type type = j->esize == 1 ? TYPE_S8 : j->esize == 2 ? TYPE_S16 : TYPE_S32;
     struct squares s = {from / MOVE_BLOCK,
                         to / MOVE_BLOCK,
                         move_blocks(t->a, j->esize),
                         move_blocks(j->tb, j->esize),
-                        j->esize == 1   ? TYPE_S8
-                        : j->esize == 2 ? TYPE_S16
-                                        : TYPE_S32,
+                        type,
                         j->esize == 4 ? SQUARE / 2 : SQUARE};
     uint32_t rows = (t->b + SQUARE - 1) / SQUARE;
 
@@ -96,8 +115,12 @@ void move_squares(const struct move_job *j, const struct move_tile *t, uint32_t 
         r->a = t->a;
         r->b = t->b;
         r->n = 0;
+        if (j->interleaves) {
+            interleave(type, t, from, to, r);
+            return;
+        }
         transpose_half(&s, rows, 0, r);
-        if (s.type == TYPE_S8) {
+        if (type == TYPE_S8) {
             transpose_half(&s, rows, 1, r);
         }
     }
