@@ -78,6 +78,21 @@ bool conv2d_takes(const struct node *n, const struct window *w)
     return conv_price_takes(&p);
 }
 
+int64_t conv2d_channels(const struct node *n, const struct window *w)
+{
+    struct conv p = conv_of(n, w);
+    uint64_t least = conv_price(&p);
+    int64_t best = w->c;
+
+    for (p.c = 4; p.c <= 8 && p.groups == 1; p.c *= 2) { /* what L1 has side by side */
+        if (p.c > w->c && conv_price_takes(&p) && conv_price(&p) < least) {
+            least = conv_price(&p);
+            best = p.c;
+        }
+    }
+    return best;
+}
+
 bool max_pool_takes(const struct node *n, const struct window *w)
 {
     return n->in[0]->type == ELEM_F16 && (n->n_out < 2 || !n->out[1]) && fits(w) &&

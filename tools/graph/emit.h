@@ -164,6 +164,9 @@ void copy_dim(struct copy *c, int64_t size, int64_t x, int64_t y);
 /* A copy of those dimensions, from element x on to element y on; or a value there. */
 void copy_add(struct copy *c, struct tensor *from, int64_t x, int64_t y);
 void copy_fill(struct copy *c, double value, int64_t y);
+/* Whether the step that computes x can write it to its place in `to`, from element `at` on, and
+ * then does: not if it has one already, or who runs the model wants it besides. */
+bool copy_lies_in(const struct emit *e, struct tensor *x, struct tensor *to, int64_t at);
 /* A tensor that only steps of one node see. */
 struct tensor *copy_tensor(const struct node *n, const char *what, enum elem type,
                            const struct shape *shape);

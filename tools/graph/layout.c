@@ -38,12 +38,42 @@ static void attr_ints(struct node *n, const char *name, size_t count, const int6
     a->ints = ints;
 }
 
+/* (n, c, h, w) turned, and behind its channels so many of 0 that there are those of y. */
+static void more_emit(struct emit *e, struct node *n)
+{
+    struct tensor *x = n->in[0], *y = n->out[0], *planes;
+    int64_t images = x->shape.dim[0], channels = y->shape.dim[RANK - 1];
+    int64_t plane = x->shape.dim[2] * x->shape.dim[3], part = x->shape.dim[1] * plane,
+            all = channels * plane;
+    struct shape s = x->shape;
+    struct copy c;
+
+    s.dim[1] = channels;
+    planes = copy_tensor(n, "planes", x->type, &s);
+    copy_begin(&c, e, n, planes);
+    copy_dim(&c, images, 0, all);
+    copy_dim(&c, all - part, 0, 1);
+    copy_fill(&c, 0, part);
+    if (images > 1 || !copy_lies_in(e, x, planes, 0)) {
+        copy_dim(&c, images, part, all);
+        copy_dim(&c, part, 1, 1);
+        copy_add(&c, x, 0, 0);
+    }
+    copy_begin(&c, e, n, y);
+    copy_dim(&c, images, all, all);
+    copy_dim(&c, plane, 1, channels);
+    copy_dim(&c, channels, plane, 1);
+    copy_add(&c, planes, 0, 0);
+}
+
+static const struct rule rule_more = {.op = "channels", .emit = more_emit, .alone = true};
+
 static struct node *put(struct graph *g, struct node **at, const struct node *of,
-                        struct tensor *from, struct tensor *to, const int64_t *perm)
+                        const char *op, struct tensor *from, struct tensor *to)
 {
     struct node *n = graph_alloc(1, sizeof(*n));
 
-    *n = (struct node){.op = "Transpose", .name = of->name, .next = *at};
+    *n = (struct node){.op = op, .name = of->name, .next = *at};
     *at = n;
     if (!n->next) {
         g->last_node = &n->next;
@@ -51,6 +81,15 @@ static struct node *put(struct graph *g, struct node **at, const struct node *of
     n->in[n->n_in++] = from;
     n->out[n->n_out++] = to;
     to->from = n;
+    return n;
+}
+
+static struct node *put_turning(struct graph *g, struct node **at, const struct node *of,
+                                struct tensor *from, struct tensor *to,
+                                const int64_t *perm)
+{
+    struct node *n = put(g, at, of, "Transpose", from, to);
+
     attr_ints(n, "perm", RANK, perm);
     n->rule = graph_rule(n->op);
     n->rule->shape(g, n);
@@ -84,7 +123,7 @@ static struct tensor *turn(struct layout *l, struct tensor *t)
     last = t->last;
     if (!last) {
         last = graph_tensor(l->g, n, graph_text("%s.last", t->name));
-        l->at = &put(l->g, l->at, n, t, last, to_last)->next;
+        l->at = &put_turning(l->g, l->at, n, t, last, to_last)->next;
         t->last = last;
     }
     return last;
@@ -110,7 +149,7 @@ static void give_turned(struct layout *l, struct node *n, unsigned i)
     n->out[i] = last;
     last->from = n;
     tensor_is(l->g, n, i, plain->type, &shape);
-    (void)put(l->g, &n->next, n, last, plain, to_plain);
+    (void)put_turning(l->g, &n->next, n, last, plain, to_plain);
     plain->last = last;
 }
 
@@ -157,11 +196,39 @@ static struct tensor *constant(struct layout *l, const struct node *n, struct te
 
 /* --- what goes on with channels last --- */
 
+/* The operand and weights of a convolution with so many channels, of which the last are 0. */
+static void widen(struct layout *l, struct node *n, int64_t channels)
+{
+    struct tensor *x = n->in[0], *w = n->in[1];
+    struct shape s = {RANK,
+                      {x->shape.dim[0], x->shape.dim[2], x->shape.dim[3], channels}};
+    int64_t of = w->shape.dim[1] * w->shape.dim[2] * w->shape.dim[3], to = of;
+    struct tensor *more = graph_tensor(l->g, n, graph_text("%s.more", w->name)),
+                  *last = graph_tensor(l->g, n, graph_text("%s.more", x->name));
+    struct node *turning = put(l->g, l->at, n, "channels", x, last);
+
+    turning->rule = &rule_more;
+    tensor_is(l->g, turning, 0, x->type, &s);
+    l->at = &turning->next;
+    more->type = w->type;
+    more->shape = w->shape;
+    more->shape.dim[1] = channels;
+    more->known = true;
+    (void)tensor_values(more);
+    to = of / w->shape.dim[1] * channels;
+    for (int64_t o = 0; o < w->shape.dim[0]; o++) {
+        memcpy(more->value + o * to, w->value + o * of, (size_t)of * sizeof(*w->value));
+    }
+    n->in[0] = last;
+    n->in[1] = more;
+}
+
 /* Convolutions of one element a window are products of what lies as it does; where it has channels
  * last already they are the operator's, too. */
 static bool convolution(struct layout *l, struct node *n)
 {
     struct window w;
+    int64_t channels;
 
     if (!is(n, "Conv") || n->in[0]->shape.n != RANK) {
         return false;
@@ -170,7 +237,12 @@ static bool convolution(struct layout *l, struct node *n)
     if (!conv2d_takes(n, &w) || (window_elements(&w) == 1 && !turned(n->in[0]))) {
         return false;
     }
-    n->in[0] = turn(l, n->in[0]);
+    channels = turned(n->in[0]) ? w.c : conv2d_channels(n, &w);
+    if (channels > w.c) {
+        widen(l, n, channels);
+    } else {
+        n->in[0] = turn(l, n->in[0]);
+    }
     n->rule = &rule_conv2d;
     give_turned(l, n, 0);
     return true;

@@ -125,9 +125,7 @@ static void concat_values(struct graph *g, struct node *n)
     }
 }
 
-/* An operand that a step computes is written to its place in the result, unless it has one, or who
- * runs the model wants it besides. */
-static bool lies_in(const struct emit *e, struct tensor *x, struct tensor *to, int64_t at)
+bool copy_lies_in(const struct emit *e, struct tensor *x, struct tensor *to, int64_t at)
 {
     struct tensor *t = tensor_root(x);
     bool fits = t->from && !t->from->done && !t->value && !t->home && t != to &&
@@ -157,7 +155,7 @@ static void concat_emit(struct emit *e, struct node *n)
     for (unsigned i = 0; i < n->n_in; i++) {
         int64_t part = n->in[i]->shape.dim[axis] * inner, begin = at;
         at += part;
-        if (part == 0 || (outer == 1 && lies_in(e, n->in[i], n->out[0], begin))) {
+        if (part == 0 || (outer == 1 && copy_lies_in(e, n->in[i], n->out[0], begin))) {
             continue;
         }
         if (c.step->n_in == PLAN_IN) { /* so many in a step */

@@ -33,7 +33,8 @@ struct tensor *window_padded(struct emit *e, struct node *n, const struct window
 
 /* x with every so many-th element of a row beside the others, (step, all others): windows that
  * step over them find theirs side by side. x itself where that is not so, or not worth it. */
-struct tensor *window_apart(struct emit *e, struct node *n, struct tensor *x, int64_t step);
+struct tensor *window_apart(struct emit *e, struct node *n, struct tensor *x,
+                            int64_t step);
 
 /* taps.c: what lies at place k of all windows, as operands of programs that have the sizes of
  * `domain`, (n, c, places); of these taps_end() brings those that are windows to y. */
@@ -60,6 +61,8 @@ void taps_pool(struct emit *e, struct node *n, const struct window *w, double pa
  * of these rules have their operand and result so. */
 bool conv2d_takes(const struct node *n, const struct window *w);
 bool max_pool_takes(const struct node *n, const struct window *w);
+/* How many channels a Conv that it takes is fastest of: its own, or more of which the last are 0. */
+int64_t conv2d_channels(const struct node *n, const struct window *w);
 extern const struct rule rule_conv2d, rule_max_pool;
 
 #endif
