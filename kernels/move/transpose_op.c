@@ -104,4 +104,7 @@ OPERATOR(transpose, .summary = "y = x with its dimensions in another order",
                         "--shapes 3x130x9 --perm 2,0,1 --type s64",
                         "--shapes 2x3x4x5x6 --perm 4,2,0,1,3", "--shapes 300x70",
                         "--shapes 1100x3 --type f16",
-                        "--shapes 2x300x70 --perm 0,2,1 --type s8"));
+                        "--shapes 2x300x70 --perm 0,2,1 --type s8",
+                        "--shapes 4x5645 --type f16", "--shapes 3x8x33 --perm 0,2,1",
+                        "--shapes 2x2x1001 --perm 0,2,1 --type u8",
+                        "--shapes 16x1500 --type f16"));

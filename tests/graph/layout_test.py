@@ -64,6 +64,24 @@ def from_end_to_end():
 
 
 @test
+def few_channels():
+    """Of one to seven there are zeros behind them; of a tensor that a step has computed nothing is
+    copied where there is one picture. One that somebody else wants lies as the model has it."""
+    wrong = []
+    for channels, pictures, outputs in ((3, 1, "y"), (1, 1, "y n"), (6, 3, "y")):
+        x = {"x": noise(pictures, channels, 17, 33)}
+        nodes = [("Neg", "x", "n"), ("Conv", "n f b", "a", {"strides": [2, 1]}),
+                 ("Relu", "a", "y")]
+        constants = {"f": noise(20, channels, 5, 3), "b": WEIGHTS["b"]}
+        wrong += compare(nodes, x, outputs, constants, 2)
+        plan = Model(nodes, x, outputs, constants).explain()
+        zeros = re.findall(r"by move\n(= 0 .*)\n", plan)
+        if len(zeros) != 1 or ("x0" in zeros[0]) != (pictures > 1 or outputs != "y"):
+            wrong.append(f"{channels} of {pictures}, {outputs}: {zeros}")
+    return wrong
+
+
+@test
 def wanted_besides():
     """Who runs the model has channels where the model has them."""
     return compare([FIRST, ("Relu", "a", "a2"), ("Conv", "a2 v b", "c"), ("Neg", "c", "y")],

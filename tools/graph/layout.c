@@ -202,7 +202,9 @@ static void widen(struct layout *l, struct node *n, int64_t channels)
     struct tensor *x = n->in[0], *w = n->in[1];
     struct shape s = {RANK,
                       {x->shape.dim[0], x->shape.dim[2], x->shape.dim[3], channels}};
-    int64_t of = w->shape.dim[1] * w->shape.dim[2] * w->shape.dim[3], to = of;
+    size_t window = (size_t)(w->shape.dim[2] * w->shape.dim[3]);
+    size_t of = (size_t)w->shape.dim[1] * window, to = (size_t)channels * window;
+    double *filter = graph_alloc(to, sizeof(*filter)); /* zeros */
     struct tensor *more = graph_tensor(l->g, n, graph_text("%s.more", w->name)),
                   *last = graph_tensor(l->g, n, graph_text("%s.more", x->name));
     struct node *turning = put(l->g, l->at, n, "channels", x, last);
@@ -214,11 +216,12 @@ static void widen(struct layout *l, struct node *n, int64_t channels)
     more->shape = w->shape;
     more->shape.dim[1] = channels;
     more->known = true;
-    (void)tensor_values(more);
-    to = of / w->shape.dim[1] * channels;
-    for (int64_t o = 0; o < w->shape.dim[0]; o++) {
-        memcpy(more->value + o * to, w->value + o * of, (size_t)of * sizeof(*w->value));
+    packed_room(more, more->type);
+    for (size_t o = 0; o < (size_t)w->shape.dim[0]; o++) {
+        packed_read(w, o * of, of, filter);
+        packed_write(more, o * to, to, filter);
     }
+    free(filter);
     n->in[0] = last;
     n->in[1] = more;
 }

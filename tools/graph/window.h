@@ -61,7 +61,7 @@ void taps_pool(struct emit *e, struct node *n, const struct window *w, double pa
  * of these rules have their operand and result so. */
 bool conv2d_takes(const struct node *n, const struct window *w);
 bool max_pool_takes(const struct node *n, const struct window *w);
-/* How many channels a Conv that it takes is fastest of: its own, or more of which the last are 0. */
+/* How many channels a Conv that it takes is fastest of: its own, or more, the last of them 0. */
 int64_t conv2d_channels(const struct node *n, const struct window *w);
 extern const struct rule rule_conv2d, rule_max_pool;
 
