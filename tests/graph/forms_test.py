@@ -145,9 +145,9 @@ def places():
          ("Sum", " ".join("xvxvxvxvxv"), "many", (x + v) * 5),
          ("Mean", " ".join("xxxxxxxxx"), "mean", x),
          ("Min", " ".join("xxvxxxxxx"), "least", np.minimum(x, v)),
-         ("MatMul", "v a", "p", v @ a)],
+         ("MatMul", "v a", "p", v @ a), ("OneHot", "last three ends", "hot", [[0., 0, 1]])],
         {"x": x, "a": a, "v": v, "wide": x.reshape(2, 1, 3, 4, 1)},
-        {"at": whole([[-1, 0], [2, -4]]), "low": whole([[[0, 1, 2]]]), "ax2": whole([1, -1]),
+        {"last": whole([-1]), "three": whole(3), "ends": number([0, 1]), "at": whole([[-1, 0], [2, -4]]), "low": whole([[[0, 1, 2]]]), "ax2": whole([1, -1]),
          "keep": whole([0, -1])})
 
 

@@ -84,7 +84,8 @@ static void one_hot_emit(struct emit *e, struct node *n)
         }
     }
     v = program_in(&p, x, axes);
-    v = program_line(&p, elem_is_wide(x->type) ? v : graph_text("s32(%s)", v));
+    v = program_line(
+        &p, elem_is_wide(x->type) && !x->value ? v : graph_text("s32(%s)", v));
     v = graph_text("where(where(%s < 0, %s + %lld, %s) == %s, %.9g, %.9g)", v, v,
                    (long long)depth, v, program_count(&p, axis, depth),
                    n->in[2]->value[1], n->in[2]->value[0]);
