@@ -135,7 +135,8 @@ def shapes():
 @full
 def places():
     """From the end, of fewer rows; what is given back as it came."""
-    x, a, v = noise(2, 3, 4), noise(3, 1, 4), noise(1)
+    x, a, v, gap = noise(2, 3, 4), noise(3, 1, 4), noise(1), noise(2, 1, 3, 1, 2)
+    fill, wide = [2, 2, 3, 2, 2], [3, 2, 2, 4, 2]
     return checked(
         [("Gather", "x at", "g", x[..., [[-1, 0], [2, -4]]], {"axis": -1}),
          ("GatherElements", "x low", "low1", x[:1, [0, 1, 2], [0, 1, 2]][:, None],
@@ -145,9 +146,13 @@ def places():
          ("Sum", " ".join("xvxvxvxvxv"), "many", (x + v) * 5),
          ("Mean", " ".join("xxxxxxxxx"), "mean", x),
          ("Min", " ".join("xxvxxxxxx"), "least", np.minimum(x, v)),
+         ("Expand", "gap fill", "filled", np.broadcast_to(gap, fill)),
+         ("Expand", "v five", "all", np.broadcast_to(v, wide)),
          ("MatMul", "v a", "p", v @ a), ("OneHot", "last three ends", "hot", [[0., 0, 1]])],
-        {"x": x, "a": a, "v": v, "wide": x.reshape(2, 1, 3, 4, 1)},
-        {"last": whole([-1]), "three": whole(3), "ends": number([0, 1]), "at": whole([[-1, 0], [2, -4]]), "low": whole([[[0, 1, 2]]]), "ax2": whole([1, -1]),
+        {"x": x, "a": a, "v": v, "gap": gap, "wide": x.reshape(2, 1, 3, 4, 1)},
+        {"fill": whole(fill), "five": whole(wide), "last": whole([-1]), "three": whole(3),
+         "ends": number([0, 1]), "at": whole([[-1, 0], [2, -4]]), "low": whole([[[0, 1, 2]]]),
+         "ax2": whole([1, -1]),
          "keep": whole([0, -1])})
 
 

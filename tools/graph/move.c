@@ -401,7 +401,42 @@ static void expand_values(struct graph *g, struct node *n)
     } while (shape_step(&n->out[0]->shape, at));
 }
 
-static void expand_emit(struct emit *e, struct node *n)
+/* What is repeated and what is not, one after the other: whether a program would nest more loops
+ * than a sequence of commands does. */
+static bool nests_deep(const struct shape *x, const struct shape *y)
+{
+    enum { LOOPS = 4 };
+    unsigned loops = 0;
+    int was = -1;
+
+    for (unsigned d = 0; d < y->n; d++) {
+        int repeats = d + x->n < y->n || x->dim[d + x->n - y->n] == 1;
+        if (y->dim[d] != 1) {
+            loops += repeats != was;
+            was = repeats;
+        }
+    }
+    return loops > LOOPS;
+}
+
+static void expand_by_copies(struct emit *e, struct node *n)
+{
+    const struct shape *s = &n->in[0]->shape, *to = &n->out[0]->shape;
+    int64_t x[GRAPH_RANK], y[GRAPH_RANK];
+    unsigned more = to->n - s->n;
+    struct copy c;
+
+    shape_strides(s, x);
+    shape_strides(to, y);
+    copy_begin(&c, e, n, n->out[0]);
+    for (unsigned d = 0; d < to->n; d++) {
+        bool repeats = d < more || s->dim[d - more] == 1;
+        copy_dim(&c, to->dim[d], repeats ? 0 : x[d - more], y[d]);
+    }
+    copy_add(&c, n->in[0], 0, 0);
+}
+
+static void expand_program(struct emit *e, struct node *n)
 {
     struct program p = program_begin(e, n);
     unsigned rank = n->out[0]->shape.n;
@@ -412,6 +447,15 @@ static void expand_emit(struct emit *e, struct node *n)
                                      : x;
     x = program_spread(&p, x, n->in[0], axes, n->out[0], program_axes);
     program_out(&p, n->out[0], program_axes, x, false);
+}
+
+static void expand_emit(struct emit *e, struct node *n)
+{
+    if (nests_deep(&n->in[0]->shape, &n->out[0]->shape)) {
+        expand_by_copies(e, n);
+    } else {
+        expand_program(e, n);
+    }
 }
 
 const struct rule rules_move[] = {

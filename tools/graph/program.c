@@ -260,34 +260,60 @@ const char *program_index(struct program *p, uint8_t axis)
     return graph_text("\3%u;", p->axis[axis]);
 }
 
-const char *program_count(struct program *p, uint8_t axis, int64_t size)
+/* 0, 1, .. of n dimensions. */
+static const char *count(struct program *p, const uint8_t *axis, const int64_t *size,
+                         unsigned n)
 {
     struct tensor *t = graph_alloc(1, sizeof(*t));
+    int64_t most;
 
-    *t = (struct tensor){.name = graph_text("0..%lld", (long long)size - 1),
-                         .type = ELEM_I32,
-                         .known = true,
-                         .shape = {.n = 1, .dim = {size}}};
+    *t = (struct tensor){.type = ELEM_I32, .known = true, .shape = {.n = n}};
+    memcpy(t->shape.dim, size, n * sizeof(*size));
+    most = tensor_count(t);
+    t->name = graph_text("0..%lld", (long long)most - 1);
     tensor_values(t);
-    for (int64_t i = 0; i < size; i++) {
+    for (int64_t i = 0; i < most; i++) {
         t->value[i] = (double)i;
     }
-    return program_in(p, t, &axis);
+    return program_in(p, t, axis);
 }
 
+const char *program_count(struct program *p, uint8_t axis, int64_t size)
+{
+    return count(p, &axis, &size, 1);
+}
+
+/* Whether t goes along an axis, or it has one element. */
+static bool has(const struct tensor *t, const uint8_t *axis, uint8_t along, int64_t size)
+{
+    bool is = size == 1;
+
+    for (unsigned k = 0; k < t->shape.n && !is; k++) {
+        is = t->shape.dim[k] != 1 && axis[k] == along;
+    }
+    return is;
+}
+
+/* Neighbours are one operand: sequences of commands nest few loops. */
 const char *program_spread(struct program *p, const char *expr, const struct tensor *t,
                            const uint8_t *axis, const struct tensor *to,
                            const uint8_t *to_axis)
 {
-    for (unsigned d = 0; d < to->shape.n; d++) {
-        bool has = to->shape.dim[d] == 1;
-        for (unsigned k = 0; k < t->shape.n && !has; k++) {
-            has = t->shape.dim[k] != 1 && axis[k] == to_axis[d];
+    enum { ELEMENTS = 1 << 15 };
+    const int64_t *size = to->shape.dim;
+
+    for (unsigned d = 0, end; d < to->shape.n; d = end) {
+        int64_t elements = size[d];
+        end = d + 1;
+        if (has(t, axis, to_axis[d], size[d])) {
+            continue;
         }
-        expr =
-            has ? expr
-                : graph_text("where(%s >= 0, %s, %s)",
-                             program_count(p, to_axis[d], to->shape.dim[d]), expr, expr);
+        while (end < to->shape.n && elements * size[end] <= ELEMENTS &&
+               !has(t, axis, to_axis[end], size[end])) {
+            elements *= size[end++];
+        }
+        expr = graph_text("where(%s >= 0, %s, %s)",
+                          count(p, to_axis + d, size + d, end - d), expr, expr);
     }
     return expr;
 }
