@@ -324,12 +324,14 @@ static void let_go(const struct file *file)
     }
 }
 
-/* Values of the model's own, `cuts` of which are in its file; NULL: it is a graph within. */
+/* Those of the model's own: cut number `at` of its file comes next. */
 struct cuts {
-    const struct slim_cut *at, *end;
+    const struct slim *of;
+    size_t at;
     bool mapped;
 };
 
+/* cuts NULL: of a graph within. */
 static void read_initializers(struct graph *g, const Onnx__GraphProto *p,
                               struct cuts *cuts)
 {
@@ -351,8 +353,9 @@ static void read_initializers(struct graph *g, const Onnx__GraphProto *p,
             continue;
         }
         if (cuts) {
-            bool cut = cuts->at < cuts->end && cuts->at->number == i;
-            values_read_packed(g, p->initializer[i], t, cut ? cuts->at : NULL,
+            const struct slim *of = cuts->of;
+            bool cut = cuts->at < of->n_cuts && of->cut[cuts->at].number == i;
+            values_read_packed(g, p->initializer[i], t, cut ? &of->cut[cuts->at] : NULL,
                                cuts->mapped);
             cuts->at += cut;
         } else {
@@ -435,7 +438,7 @@ struct graph *graph_read(const char *path)
     slim = slim_of(file.data, file.bytes);
     m = slim.data ? onnx__model_proto__unpack(NULL, slim.bytes, slim.data)
                   : onnx__model_proto__unpack(NULL, file.bytes, file.data);
-    cuts = (struct cuts){slim.cut, slim.cut + slim.n_cuts, file.mapped};
+    cuts = (struct cuts){.of = &slim, .mapped = file.mapped};
     free(slim.data);
     if (slim.n_cuts == 0) {
         let_go(&file);
