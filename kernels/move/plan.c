@@ -191,10 +191,6 @@ struct mte_rows move_rows_out(const struct move_job *j, const struct move_tile *
         rows.row_bytes = t->b * j->esize;
         rows.gm_pitch_bytes = t->a > 1 ? (uint32_t)j->a.y : 0;
         rows.local_pitch_bytes = move_blocks(j->tb, j->esize) * MOVE_BLOCK;
-        if (rows.gm_pitch_bytes == rows.row_bytes &&
-            rows.local_pitch_bytes == rows.row_bytes) { /* one behind the other in both */
-            rows = (struct mte_rows){.n_rows = 1, .row_bytes = t->a * rows.row_bytes};
-        }
     }
     return rows;
 }
