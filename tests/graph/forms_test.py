@@ -277,11 +277,14 @@ def quantised_in_a_run():
 
 
 @full
-def groups_of_one_result():
-    """Of several pictures, each longer than a tile."""
+def what_nests_deep():
+    """Of several pictures, each longer than a tile: groups of one result each, what is repeated
+    along another dimension than theirs."""
     x, w = noise(2, 4, 90, 101), noise(2, 2, 1, 1)
+    z, b = x[:, :, None], noise(4, 2, 1, 1)
     want = (x.reshape(2, 2, 2, 90, 101).astype(float) * w.reshape(2, 2, 1, 1)).sum(2)
-    return checked([("Conv", "x w", "y", want, {"group": 2})], {"x": x}, {"w": w})
+    return checked([("Conv", "x w", "y", want, {"group": 2}), ("Add", "z b", "all", z + b)],
+                   {"x": x, "z": z, "b": b}, {"w": w})
 
 
 @test

@@ -16,15 +16,6 @@
 enum { GATE, B, H, K }; /* axes of products */
 static const uint8_t of_h[] = {B, H}, of_sums[] = {GATE, B, H};
 
-struct tensor *recurrent_part(struct tensor *t, int64_t from, const struct shape *shape)
-{
-    struct tensor *part = tensor_view(t, shape);
-
-    part->offset = from;
-    part->value = t->value ? t->value + from : NULL;
-    return part;
-}
-
 static struct tensor *state(const struct recurrent *r, const char *what)
 {
     struct shape s = {.n = 2, .dim = {r->b, r->h}};
@@ -44,7 +35,7 @@ static struct tensor *gate_of(const struct recurrent *r, struct tensor *of, int6
 {
     struct shape s = {.n = 2, .dim = {r->b, r->h}};
 
-    return recurrent_part(of, gate * r->b * r->h, &s);
+    return tensor_part(of, gate * r->b * r->h, &s);
 }
 
 /* What x gives to the sums of gate g and those behind it in step t. */
@@ -54,7 +45,7 @@ static struct tensor *of_x(const struct recurrent_pass *p, int64_t t, int64_t g,
     const struct recurrent *r = p->r;
     struct shape s = {.n = 3, .dim = {gates, r->b, r->h}};
 
-    return recurrent_part(p->sums, (t * r->gates + g) * r->b * r->h, &s);
+    return tensor_part(p->sums, (t * r->gates + g) * r->b * r->h, &s);
 }
 
 /* Operand 3, biases of x and behind them those of h: from gate g on. */
@@ -65,7 +56,7 @@ static const char *bias(struct program *to, const struct recurrent_pass *p, bool
     struct shape s = {.n = 2, .dim = {gates, r->h}};
     int64_t at = (2 * p->number + is_h) * r->gates + g;
 
-    return program_in(to, recurrent_part(r->n->in[3], at * r->h, &s), axes);
+    return program_in(to, tensor_part(r->n->in[3], at * r->h, &s), axes);
 }
 
 /* The sums of x with the biases that are added there, (t, b, gate, h). */
@@ -82,7 +73,7 @@ static struct tensor *product_of_x(struct recurrent_pass *p)
     struct program at = program_begin(r->e, r->n);
     int64_t from = p->number * r->gates * r->h * r->k;
     const char *sum = product_of(&at, tensor_view(r->x, &x), of_rows,
-                                 recurrent_part(r->n->in[1], from, &w), of_w, IN, r->k);
+                                 tensor_part(r->n->in[1], from, &w), of_w, IN, r->k);
 
     if (node_maybe(r->n, 3)) {
         sum = graph_text("%s + %s", sum, bias(&at, p, false, 0, r->gates, of_bias));
@@ -124,7 +115,7 @@ static const char *product_of_h(struct program *to, const struct recurrent_pass 
     struct shape w = {.n = 3, .dim = {gates, r->h, r->h}};
     int64_t from = (p->number * r->gates + gate) * r->h * r->h;
 
-    return product_of(to, h, of_rows, recurrent_part(r->n->in[2], from, &w), of_w, K,
+    return product_of(to, h, of_rows, tensor_part(r->n->in[2], from, &w), of_w, K,
                       r->h);
 }
 
@@ -247,7 +238,7 @@ static const char *peep(struct program *to, const struct recurrent_pass *p,
     if (!node_maybe(r->n, 7)) {
         return sum;
     }
-    part = recurrent_part(r->n->in[7], (3 * p->number + gate) * r->h, &s);
+    part = tensor_part(r->n->in[7], (3 * p->number + gate) * r->h, &s);
     return graph_text("%s + %s * %s", sum, program_in(to, part, of_units), c);
 }
 
@@ -307,7 +298,7 @@ void recurrent_run(struct recurrent_pass *p)
     for (int64_t i = 0; i < r->t; i++) {
         int64_t t = p->back ? r->t - 1 - i : i;
         int64_t at = (t * r->directions + p->number) * r->b * r->h;
-        struct tensor *y = recurrent_part(r->all, at, &of_state);
+        struct tensor *y = tensor_part(r->all, at, &of_state);
         struct step_of s = {.t = t, .h = p->h, .c = p->c};
 
         s.new_h = r->lengths ? state(r, "new_h") : y;

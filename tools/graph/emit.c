@@ -202,12 +202,101 @@ static void put_ariths(struct emit *e, struct group *group, const struct step *u
     }
 }
 
+/* --- programs in parts --- */
+
+/* The dimension of a value that is an axis of the group; the rank: none is. */
+static unsigned along(const struct value *v, uint8_t axis)
+{
+    unsigned d = 0;
+
+    while (d < v->t->shape.n && v->axis[d] != axis) {
+        d++;
+    }
+    return d;
+}
+
+/* Whether the parts of a value along an axis lie one behind the other, where steps may begin;
+ * what has not that axis is the same for all. */
+static bool is_cut(const struct value *v, uint8_t axis, bool result)
+{
+    unsigned d = along(v, axis);
+    int64_t stride[GRAPH_RANK];
+    bool first = true;
+
+    if (d == v->t->shape.n) {
+        return !result;
+    }
+    for (unsigned k = 0; k < d; k++) {
+        first &= v->t->shape.dim[k] == 1;
+    }
+    shape_strides(&v->t->shape, stride);
+    return first && tensor_has_part(v->t, stride[d]);
+}
+
+static uint8_t axis_to_cut(const struct group *group)
+{
+    enum { PARTS = 64 };
+
+    for (uint8_t a = 0; a < group->n_axes; a++) {
+        bool good = group->size[a] > 1 && group->size[a] <= PARTS && !group->whole[a];
+        for (unsigned i = 0; i < group->n_in; i++) {
+            good = good && is_cut(&group->in[i], a, false);
+        }
+        for (unsigned i = 0; i < group->n_made; i++) {
+            good = good && is_cut(&group->made[i], a, true);
+        }
+        if (good) {
+            return a;
+        }
+    }
+    return NO_AXIS;
+}
+
+static void take_part(struct value *v, uint8_t axis, int64_t i)
+{
+    unsigned d = along(v, axis);
+    struct shape shape = v->t->shape;
+    int64_t stride[GRAPH_RANK];
+
+    if (d < shape.n) {
+        shape_strides(&shape, stride);
+        shape.dim[d] = 1;
+        v->t = tensor_part(v->t, i * stride[d], &shape);
+        v->axis[d] = NO_AXIS;
+    }
+}
+
+static void put_program(struct emit *e, struct group *group);
+
+/* A node that the planner cannot do, for its operands are repeated along other dimensions than
+ * loops nest, as a program for each index of the first. */
+static bool put_parts(struct emit *e, const struct group *group)
+{
+    uint8_t axis = group->n_nodes == 1 ? axis_to_cut(group) : NO_AXIS;
+
+    for (int64_t i = 0; axis != NO_AXIS && i < group->size[axis]; i++) {
+        struct group *part = graph_alloc(1, sizeof(*part));
+        *part = *group;
+        part->alone = true;
+        for (unsigned k = 0; k < part->n_in; k++) {
+            take_part(&part->in[k], axis, i);
+        }
+        for (unsigned k = 0; k < part->n_made; k++) {
+            take_part(&part->made[k], axis, i);
+        }
+        put_program(e, part);
+    }
+    return axis != NO_AXIS;
+}
+
 static void put_program(struct emit *e, struct group *group)
 {
     struct step s = program_of(e, group, ARITH_USUAL);
     enum arith arith = tune_arith(&s);
+    const char *schedule;
+    uint64_t cycles;
 
-    if (!s.n_out) {
+    if (!s.n_out || (trial_step(&s, &cycles, &schedule) && put_parts(e, group))) {
         return;
     }
     if (ariths) {

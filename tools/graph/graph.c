@@ -386,6 +386,15 @@ struct tensor *tensor_view(struct tensor *t, const struct shape *shape)
     return view;
 }
 
+struct tensor *tensor_part(struct tensor *t, int64_t from, const struct shape *shape)
+{
+    struct tensor *part = tensor_view(t, shape);
+
+    part->offset = from;
+    part->value = t->value ? t->value + from : NULL;
+    return part;
+}
+
 int64_t tensor_offset(const struct tensor *t)
 {
     int64_t offset = 0;

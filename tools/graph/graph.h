@@ -308,6 +308,8 @@ double *tensor_values(struct tensor *t); /* zeros, to be filled in */
 void tensor_fits(const struct graph *g, const struct tensor *t);
 /* The same bytes in another shape. */
 struct tensor *tensor_view(struct tensor *t, const struct shape *shape);
+/* Those from an element on. */
+struct tensor *tensor_part(struct tensor *t, int64_t from, const struct shape *shape);
 /* The tensor whose bytes it has: itself, unless it is a view. */
 struct tensor *tensor_root(struct tensor *t);
 /* Elements of that in front of it. */

@@ -263,8 +263,8 @@ static void emit(struct emit *e, struct node *n)
     for (int64_t d = 0; d < r.directions; d++) {
         struct recurrent_pass p = {.r = &r, .number = d};
         p.back = d == 1 || (way && way->s && strcmp(way->s, "reverse") == 0);
-        p.h = recurrent_part(first_h, d * r.b * r.h, &one);
-        p.c = first_c ? recurrent_part(first_c, d * r.b * r.h, &one) : NULL;
+        p.h = tensor_part(first_h, d * r.b * r.h, &one);
+        p.c = first_c ? tensor_part(first_c, d * r.b * r.h, &one) : NULL;
         functions(&r, &p, &used);
         recurrent_run(&p);
         h[d] = p.h;

@@ -38,8 +38,6 @@ struct recurrent_pass {
     struct tensor *h, *c;
 };
 
-/* A part of a tensor, from an element on. */
-struct tensor *recurrent_part(struct tensor *t, int64_t from, const struct shape *shape);
 /* The pass over all steps, from p->h and p->c on to those of the last. */
 void recurrent_run(struct recurrent_pass *p);
 
