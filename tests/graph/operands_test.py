@@ -92,7 +92,8 @@ def names_within():
 
 
 def what_has_no_elements():
-    """Sums of it are constants, one has it joined as nothing; it has no windows."""
+    """Sums of it are constants, one has it joined as nothing; it has neither windows nor
+    products."""
     x, wrong = np.zeros((2, 0, 3), np.float32), []
     for op, want in (("ReduceSum", 0), ("ReduceMax", -np.inf), ("ReduceProd", 1)):
         m = Model([(op, "x", "y", {"axes": [1]})], {"x": x}, "y", opset=11)
@@ -104,6 +105,12 @@ def what_has_no_elements():
     m = Model([("AveragePool", "x", "y", {"kernel_shape": [3], "pads": [3, 3]})],
               {"x": np.zeros((1, 2, 0), np.float32)}, "y")
     wrong += [] if "which has no elements" in m.refused else [f"windows: {m.refused}"]
+    for op, shape, w, attributes in (("MatMul", (2, 3, 0), (0, 4), {}),
+                                     ("Einsum", (5, 0), (0, 3), {"equation": "ij,jk->ik"}),
+                                     ("Conv", (2, 0, 5, 5), (3, 0, 3, 3), {"pads": [1] * 4})):
+        m = Model([(op, "x w", "y", attributes)], {"x": np.zeros(shape, np.float32)}, "y",
+                  {"w": np.zeros(w, np.float32)})
+        wrong += [] if "that has no elements" in m.refused else [f"{op}: {m.refused}"]
     return wrong
 
 

@@ -33,11 +33,26 @@ static void add_move(struct copy *c, const struct tensor *from, int64_t x, int64
     }
 }
 
+/* A dimension of none: there is nothing to copy. */
+static bool is_empty(struct copy *c)
+{
+    for (unsigned d = 0; d < c->n; d++) {
+        if (c->size[d] == 0) {
+            c->n = 0;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* `x1 X Y size:x:y ..;` */
 void copy_add(struct copy *c, struct tensor *from, int64_t x, int64_t y)
 {
     unsigned i = 0;
 
+    if (is_empty(c)) {
+        return;
+    }
     while (i < c->step->n_in && c->step->in[i].t != from) {
         i++;
     }
@@ -58,6 +73,9 @@ void copy_add(struct copy *c, struct tensor *from, int64_t x, int64_t y)
 
 void copy_fill(struct copy *c, double value, int64_t y)
 {
+    if (is_empty(c)) {
+        return;
+    }
     c->step->text = graph_text("%s= %.9g %lld", c->step->text, value, (long long)y);
     for (unsigned d = 0; d < c->n; d++) {
         c->step->text = graph_text("%s %lld:0:%lld", c->step->text, (long long)c->size[d],

@@ -75,8 +75,7 @@ static _Noreturn void usage(void)
     fprintf(stderr,
             "usage: graph compile MODEL.onnx PLAN [--size NAME=N,N,..|A..B:STEP]...\n"
             "           [--in X.npy]...\n"
-            "           [--no-fusion] [--no-norms] [--no-common] [--no-bags]\n"
-            "           [--no-dead] [--no-layout] [--no-tails] [--no-patterns]\n"
+            "           [--no-fusion] [--no-PASS]...\n"
             "           [--rule cycles|bytes] [--threshold PERCENT]\n"
             "           [--explain FILE] [--json FILE] [--before SVG] [--after SVG]\n"
             "           [--profile NAME] [--tuned FILE] [--keys FILE] [--tries N]\n"
@@ -121,7 +120,8 @@ static void leave_out(const char *option)
         (void)pass_off("tails");
         (void)pass_off("patterns");
     } else if (!pass_off(option + strlen("--no-"))) {
-        usage();
+        fprintf(stderr, "graph: %s: no such pass: fusion%s\n", option, pass_names());
+        exit(2);
     }
 }
 

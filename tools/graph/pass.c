@@ -198,6 +198,16 @@ bool pass_off(const char *name)
     return false;
 }
 
+const char *pass_names(void)
+{
+    const char *names = "";
+
+    for (const struct pass *p = passes; p->name; p++) {
+        names = graph_text("%s, %s", names, p->name);
+    }
+    return names;
+}
+
 /* Elements of constants that nodes read which are computed in a run. */
 static int64_t parameters(const struct graph *g)
 {

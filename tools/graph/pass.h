@@ -19,6 +19,8 @@ extern struct pass passes[];
 
 /* Leaves out the pass of that name; false: there is none. */
 bool pass_off(const char *name);
+/* All names: ", norms, common". */
+const char *pass_names(void);
 /* All that are not left out, over a graph with shapes and types. */
 void pass_graph(struct graph *g);
 /* A line for each, and how many parameters there were and are. */

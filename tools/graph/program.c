@@ -61,6 +61,9 @@ static uint8_t axis_of(struct program *p, uint8_t local, int64_t size)
     if (size == 1) {
         return NO_AXIS;
     }
+    if (size == 0) {
+        wrong(p, "sums over a dimension that has no elements");
+    }
     if (p->axis[local] == NO_AXIS) {
         if (g->n_axes == GROUP_AXES) {
             wrong(p, "more dimensions than a program may have");
