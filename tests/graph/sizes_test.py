@@ -109,7 +109,8 @@ def what_is_no_size(work):
                                "NAME=FIRST..LAST:STEP\n":
             wrong.append(f"{text}: {done.returncode} {done.stderr}")
     done = run(GRAPH, "compile", path, f"{work}/no", "--no-size")
-    if done.returncode != 2 or not done.stderr.startswith("graph: --no-size: no such pass: fusion, "):
+    if done.returncode != 2 or \
+            not done.stderr.startswith("graph: --no-size: no such pass: fusion, "):
         wrong.append(done.stderr)
     return wrong + ([f"{work}/no is there"] if os.path.exists(f"{work}/no") else [])
 
