@@ -13,25 +13,17 @@
 #include "kernels/lib/share.h"
 
 enum {
-    BLOCK = 32,       /* bytes of C0 elements */
-    FEW_K = 512,      /* columns of windows of few channels */
-    SMALL = 1024,     /* bytes of L1 for biases */
-    WORDS = 1024,     /* for scales of columns */
-    UNITS = 3,        /* of a core, at least, so that cores end together */
-    LEAST_ROWS = 64,  /* of a patch that is cut for that */
-    PATCH = 96 << 10, /* bytes of one: what lies before the first product, too */
-    LOAD_K = 4095,    /* of LOAD2D */
+    FEW_K = 512,         /* columns of windows of few channels */
+    SMALL = 1024,        /* bytes of L1 for biases */
+    WORDS = 1024,        /* for scales of columns */
+    FEW_ROWS = 48 << 10, /* bytes of L1 under a row of y of few channels, at most */
+    LOAD_K = 4095,       /* of LOAD2D */
 
     MOST_PADS = 255, /* of LOAD3D, and so on */
     MOST_STRIDE = 63,
     MOST_MAP = 32767,
     MOST_FILTER = 511,
 };
-
-static uint32_t max_u32(uint32_t a, uint32_t b)
-{
-    return a > b ? a : b;
-}
 
 static uint32_t padded(uint32_t map, int32_t before, int32_t after)
 {
@@ -199,7 +191,7 @@ bool conv_is_few(const struct conv *p)
     uint64_t rows = (uint64_t)conv_extent(p->kh, p->dilation_h) * p->w * c * esize;
 
     return !p->part && p->groups == 1 && p->kh * p->kw > 1 &&
-           (c == 4 || c == 8 || c * esize == 16) && k <= FEW_K && rows <= PATCH / 2;
+           (c == 4 || c == 8 || c * esize == 16) && k <= FEW_K && rows <= FEW_ROWS;
 }
 
 uint64_t conv_patch_bytes(const struct conv_plan *l, uint32_t rows, uint32_t cols,
@@ -214,12 +206,12 @@ uint64_t conv_patch_bytes(const struct conv_plan *l, uint32_t rows, uint32_t col
     high = high < p->h ? high : p->h;
     wide = wide < p->w ? wide : p->w;
     wide = l->few ? p->w : wide;
-    return (high * wide * blocks * l->pixel + BLOCK - 1) / BLOCK * BLOCK;
+    return (high * wide * blocks * l->pixel + MTE_BLOCK - 1) / MTE_BLOCK * MTE_BLOCK;
 }
 
 uint64_t conv_weight_bytes(const struct conv_plan *l, uint32_t blocks)
 {
-    return (uint64_t)blocks * l->taps * BLOCK * l->nt;
+    return (uint64_t)blocks * l->taps * MTE_BLOCK * l->nt;
 }
 
 /* Output channels of a unit and, if the weights of all input channels fit into half of L1, or
@@ -253,121 +245,16 @@ static int cut_channels(struct conv_plan *l, uint32_t l1)
     return 0;
 }
 
-/* Rows of a piece, at most: two of them in L0C, and a slice that is not short. */
-static uint32_t most_rows(const struct conv_plan *l)
-{
-    uint32_t rows = chip_mem(NPU_MEM_L0C) / 2 / (l->nt * 4) / 16 * 16;
-
-    return min_u32(rows, 256);
-}
-
-uint32_t conv_even_piece(const struct conv_plan *l)
-{
-    uint32_t m = l->rows * l->cols;
-
-    return up16(div_up_u32(m, div_up_u32(m, most_rows(l))));
-}
-
-/* Cycles that the Cube, or MTE1 where it is slower, takes for a block of k of a piece: it
- * brings 32 bytes of each row and the weights. */
-static uint32_t piece_cost(const struct conv_plan *l, uint32_t m, uint32_t piece)
-{
-    uint32_t slice = max_u32(1, chip_mem(NPU_MEM_L0A) / 2 / (piece * BLOCK));
-    uint32_t cube =
-        div_up_u32(m, 16) * div_up_u32(l->nt, 16) + chip_cost(COST_MMAD_NEXT) / slice;
-    uint32_t load = m * BLOCK / chip_cost(COST_L1_L0A_RATE) +
-                    l->nt * BLOCK / chip_cost(COST_L1_L0B_RATE) +
-                    chip_cost(COST_L1_L0_FIXED) / slice * 2;
-
-    return load > cube ? load + chip_cost(COST_MMAD_FIRST) / slice : cube;
-}
-
-static uint32_t rows_cost(const struct conv_plan *l, uint32_t rows, uint32_t most)
-{
-    uint32_t m = rows * l->cols, n = div_up_u32(m, most), piece = up16(div_up_u32(m, n));
-
-    return (n - 1) * piece_cost(l, piece, piece) +
-           piece_cost(l, m - (n - 1) * piece, piece);
-}
-
-/* Of up to so many rows of a patch, but at least half of them, how many take the least. */
-static uint32_t best_rows(const struct conv_plan *l, uint32_t rows, uint32_t most)
-{
-    uint32_t best = div_up_u32(l->oh, div_up_u32(l->oh, rows)), least = UINT32_MAX;
-
-    if (l->chunks > 1 || l->b_bytes <= chip_mem(NPU_MEM_L0B)) {
-        return best; /* weights that come with each piece are what makes short ones slow */
-    }
-    for (uint32_t i = rows; i >= (rows + 1) / 2 && i > 0; i--) {
-        uint32_t cost = l->oh / i * rows_cost(l, i, most);
-        cost += l->oh % i ? rows_cost(l, l->oh % i, most) : 0;
-        if (cost < least) {
-            least = cost;
-            best = i;
-        }
-    }
-    return best;
-}
-
-/* Whether L0C holds all of an image's pieces, so that weights which come in chunks come once. */
-static bool fits_set(const struct conv_plan *l, uint32_t most)
-{
-    uint32_t m = l->oh * l->ow, n = div_up_u32(m, most);
-
-    return m <= chip_mem(NPU_MEM_L0C) &&
-           n * up16(div_up_u32(m, n)) * l->nt * 4 <= chip_mem(NPU_MEM_L0C);
-}
-
-/* The patch: as many rows of y as its part of L1 holds, or, if not even one fits, a part of
- * a row; of small images several. */
-static void cut_patch(struct conv_plan *l, uint32_t room, unsigned cores)
-{
-    uint32_t most = most_rows(l), others = l->n_blocks * l->p.groups * l->p.n;
-    bool once = l->chunks > 1 && others % cores == 0 && fits_set(l, most);
-    uint32_t wanted = div_up_u32((once ? 1 : UNITS) * cores, others), rows, held;
-
-    l->cols = l->ow;
-    rows = l->chunks > 1 && !once ? max_u32(most / l->cols, 1) : l->oh;
-    rows = min_u32(rows, l->oh);
-    l->whole = l->chunks == 1 || conv_patch_bytes(l, rows, l->cols, l->blocks) <= room;
-    held = l->whole ? l->blocks : l->chunk;
-    while (conv_patch_bytes(l, 1, l->cols, held) > room) {
-        l->cols = div_up_u32(l->cols, 2);
-    }
-    if (wanted > 1) {
-        rows = min_u32(rows, max_u32(l->oh / wanted, div_up_u32(LEAST_ROWS, l->cols)));
-    }
-    while (rows > 1 && conv_patch_bytes(l, rows, l->cols, held) > room) {
-        rows--;
-    }
-    l->rows = best_rows(l, rows, most);
-    l->down = div_up_u32(l->oh, l->rows);
-    l->across = div_up_u32(l->ow, l->cols);
-    l->piece = conv_even_piece(l);
-    l->slots = min_u32(chip_mem(NPU_MEM_L0C) / (l->piece * l->nt * 4), 8);
-    l->set = l->chunks > 1 ? l->slots : l->slots / 2;
-    l->images = 1;
-    if (l->down == 1 && l->across == 1) {
-        uint64_t each = conv_patch_bytes(l, l->rows, l->cols, held);
-        uint32_t of = div_up_u32(l->rows * l->cols, l->piece);
-        l->images = max_u32(1, min_u32(l->set / of, (uint32_t)(room / each)));
-        l->images = min_u32(l->images, max_u32(1, others / (UNITS * cores)));
-        l->images = l->few ? 1 : min_u32(l->images, l->p.n);
-    }
-    l->deep = div_up_u32(l->p.n, l->images);
-    l->a_bytes = (uint32_t)conv_patch_bytes(l, l->rows, l->cols, held) * l->images;
-}
-
 /* Blocks of k that one load brings to L0A, and to L0B unless all of it stays there. */
 bool conv_cut_slices(struct conv_plan *l, uint32_t slice)
 {
     uint32_t all = l->chunk * l->taps;
-    uint32_t most = chip_mem(NPU_MEM_L0A) / 2 / (l->piece * BLOCK);
+    uint32_t most = chip_mem(NPU_MEM_L0A) / 2 / (l->piece * MTE_BLOCK);
 
     l->b_stays =
         l->chunks == 1 && l->b_bytes <= chip_mem(NPU_MEM_L0B) && all * l->c0 <= LOAD_K;
     if (!l->b_stays) {
-        most = min_u32(most, chip_mem(NPU_MEM_L0B) / 2 / (l->nt * BLOCK));
+        most = min_u32(most, chip_mem(NPU_MEM_L0B) / 2 / (l->nt * MTE_BLOCK));
     }
     most = min_u32(most, LOAD_K / l->c0);
     most = slice ? min_u32(most, slice) : most;
@@ -376,8 +263,8 @@ bool conv_cut_slices(struct conv_plan *l, uint32_t slice)
     }
     l->slice = div_up_u32(all, div_up_u32(all, most));
     if (l->b_stays) { /* pieces share nothing: as many as make the hart's work worth it */
-        l->set = max_u32(
-            1, min_u32(CONV_SET_MMADS / div_up_u32(all, l->slice), CONV_SET_MMADS));
+        uint32_t set = CONV_SET_MMADS / div_up_u32(all, l->slice);
+        l->set = set ? set : 1;
     }
     return true;
 }
@@ -409,7 +296,7 @@ static void see_pixels(struct conv_plan *l)
 
 int conv_make_plan(const struct conv *p, struct conv_plan *l)
 {
-    uint32_t l1 = chip_mem(NPU_MEM_L1) - SMALL - (p->words ? WORDS : 0), room;
+    uint32_t l1 = chip_mem(NPU_MEM_L1) - SMALL - (p->words ? WORDS : 0);
     unsigned cores = p->cores ? p->cores : chip_cores();
     int err;
 
@@ -421,7 +308,7 @@ int conv_make_plan(const struct conv *p, struct conv_plan *l)
     l->few = conv_is_few(p);
     l->in_bytes = type_bits(p->in) / 8;
     l->out_bytes = type_bits(p->out) / 8;
-    l->pixel = l->few ? l->in * type_bits(p->in) / 8 : BLOCK;
+    l->pixel = l->few ? l->in * type_bits(p->in) / 8 : MTE_BLOCK;
     if (l->few) {
         l->taps = div_up_u32(p->kh * p->kw * l->in, l->c0);
         l->missing = l->taps * l->c0 - p->kh * p->kw * l->in;
@@ -440,9 +327,7 @@ int conv_make_plan(const struct conv *p, struct conv_plan *l)
     if (cut_channels(l, l1)) {
         return ERR_LOCAL;
     }
-    room = (l1 - l->b_bufs * l->b_bytes) / 2 / BLOCK * BLOCK;
-    room = l->chunks > 1 ? room : min_u32(room, max_u32(PATCH, l1 / 4));
-    cut_patch(l, room, cores);
+    conv_cut_patch(l, (l1 - l->b_bufs * l->b_bytes) / 2 / MTE_BLOCK * MTE_BLOCK, cores);
     if (!conv_cut_slices(l, 0)) {
         return ERR_LOCAL;
     }

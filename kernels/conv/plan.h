@@ -112,6 +112,7 @@ uint64_t conv_patch_bytes(const struct conv_plan *plan, uint32_t rows, uint32_t 
                           uint32_t blocks);
 uint64_t conv_weight_bytes(const struct conv_plan *plan, uint32_t blocks);
 uint32_t conv_even_piece(const struct conv_plan *plan);
+void conv_cut_patch(struct conv_plan *plan, uint32_t room, unsigned cores);
 bool conv_cut_slices(struct conv_plan *plan, uint32_t slice);
 
 /* Rows or columns of x under a filter. */

@@ -59,6 +59,7 @@ void windows_explain(const struct tile_plan *t, FILE *to);
 struct windows_flow {
     const struct conv_plan *plan;
     unsigned cores, ring; /* ring 0: the fixpipe does it all */
+    unsigned core;        /* whose share, from 1 on; 0: the last one's */
     uint32_t rows;
     uint64_t v, in, out; /* of a whole part on V; of its ways in and out */
     unsigned commands;

@@ -370,8 +370,9 @@ static uint64_t hart_of_bringing(const struct windows_flow *f, uint32_t units)
 
 uint64_t windows_span(const struct windows_flow *f)
 {
-    uint32_t end = f->plan->units;
-    uint32_t begin = (uint32_t)share_begin(end, 1, f->cores - 1, f->cores);
+    unsigned core = f->core ? f->core : f->cores;
+    uint32_t begin = (uint32_t)share_begin(f->plan->units, 1, core - 1, f->cores);
+    uint32_t end = (uint32_t)share_begin(f->plan->units, 1, core, f->cores);
     uint32_t all = end - begin, some = all < MOST_UNITS ? all : MOST_UNITS;
     struct walk w = {.f = f};
     uint64_t half = 0, span;

@@ -41,6 +41,26 @@ uint64_t conv_price(const struct conv *p)
     return conv_price_cut(p, p->cut, 1, &plan);
 }
 
+/* The core that has most to multiply, from 1 on. */
+static unsigned busiest(const struct conv_plan *l, unsigned cores)
+{
+    uint64_t most = 0;
+    unsigned found = cores;
+
+    for (unsigned i = 0; i < cores; i++) {
+        uint32_t end = (uint32_t)share_begin(l->units, 1, i + 1, cores);
+        uint64_t sum = 0;
+        for (uint32_t u = (uint32_t)share_begin(l->units, 1, i, cores); u < end; u++) {
+            struct conv_unit unit;
+            conv_unit(l, u, &unit);
+            sum += (uint64_t)unit.images * unit.rows * unit.cols * up16(unit.n_count);
+        }
+        found = sum > most ? i + 1 : found;
+        most = sum > most ? sum : most;
+    }
+    return found;
+}
+
 uint64_t conv_price_cut(const struct conv *p, const char *cut, unsigned cores,
                         struct conv_plan *plan)
 {
@@ -52,7 +72,9 @@ uint64_t conv_price_cut(const struct conv *p, const char *cut, unsigned cores,
         return 0;
     }
     cores = plan->shares ? min_u32(plan->shares, cores) : cores;
-    return windows_span(&(struct windows_flow){.plan = plan, .cores = cores}) + cold(p);
+    return windows_span(&(struct windows_flow){
+               .plan = plan, .cores = cores, .core = busiest(plan, cores)}) +
+           cold(p);
 }
 
 uint64_t conv_least(const struct conv *p)
