@@ -418,6 +418,7 @@ struct emit *emit_begin(struct graph *g, const struct rule_of_joining *rule)
 {
     struct emit *e = graph_alloc(1, sizeof(*e));
 
+    group_forget_readers(g);
     *e = (struct emit){
         .g = g, .last = &e->steps, .last_group = &e->groups, .last_tried = &e->tried};
     if (rule) {

@@ -224,8 +224,9 @@ void group_merge(struct emit *e);
 /* A group of its own that node n begins. */
 void group_put(struct emit *e, const struct node *n, struct group *group);
 /* Whether another node, or who runs the model, wants this tensor of a group. */
-bool group_gives(const struct group *group, const struct graph *g,
-                 const struct tensor *t);
+bool group_gives(const struct group *group, struct graph *g, const struct tensor *t);
+/* That is looked for anew from here on: what nodes read, or views are of, has changed. */
+void group_forget_readers(struct graph *g);
 
 /* Text with each $0 .. $9 from `value`, $a .. $f from `attr`. */
 const char *text_with(const char *text, const char *const *value,

@@ -68,6 +68,7 @@ struct shape {
 
 struct node;
 struct packed;
+struct reader;
 struct tensor;
 
 /* A sequence: tensors in order, which are known before a run. */
@@ -102,6 +103,8 @@ struct tensor {
     unsigned id;            /* in the plan */
     struct tensor *count; /* a number: how many of dimension `counted` a run has found */
     uint8_t counted;
+    const struct reader *reader; /* the first one of those that are number `readers` */
+    unsigned readers;
     uint64_t touched; /* by a step, behind so many bytes: trial.h */
 };
 
@@ -148,6 +151,7 @@ struct graph {
     struct tensor *input[GRAPH_FILES], *output[2 * GRAPH_FILES];
     unsigned n_inputs, n_outputs, n_left;
     size_t unrolled; /* nodes that graphs within others have become: loop.c */
+    struct reader *readers; /* group.c; NULL: they are to be looked for */
 };
 
 struct emit; /* emit.h */

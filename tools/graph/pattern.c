@@ -87,10 +87,11 @@ unsigned pattern_find(struct graph *g)
 
 /* --- whether it is worth it --- */
 
-static void belong(const struct match *m, struct group *group)
+static void belong(struct graph *g, const struct match *m, struct group *group)
 {
     if (m->view) {
         m->view->alias = group ? m->is : NULL;
+        group_forget_readers(g);
     }
     for (unsigned i = 0; i < m->n_nodes; i++) {
         m->node[i]->group = group;
@@ -134,7 +135,7 @@ static bool price_without(const struct emit *of, const struct match *m,
     }
     group_merge(e);
     good = price_of(e, price);
-    belong(m, NULL);
+    belong(of->g, m, NULL);
     return good;
 }
 
@@ -147,7 +148,7 @@ static struct group *written(struct emit *e, const struct match *m,
     for (unsigned i = 1; i < m->n_nodes; i++) {
         p.group->node[p.group->n_nodes++] = m->node[i];
     }
-    belong(m, p.group);
+    belong(e->g, m, p.group);
     if (!way->write(&p, m)) {
         p.group->wrong = "no way for these";
     }
@@ -174,7 +175,7 @@ static const char *try_way(struct emit *e, const struct match *m,
         price->bytes = step_bytes(&s);
         why = trial_step(&s, &price->cycles, &schedule);
     }
-    belong(m, NULL);
+    belong(e->g, m, NULL);
     return why;
 }
 

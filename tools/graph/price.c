@@ -36,15 +36,19 @@ struct pipes {
         b[MOVE_BUFFERS]; /* of the tiles that commands are built for */
 };
 
-/* What rows take longer that begin between two lines of L2. */
+/* What rows take longer that begin between two lines of L2. Places in a line come again, after as
+ * many rows as a line has bytes at the latest. */
 static double between_lines(uintptr_t at, const struct mte_rows *rows, uint32_t percent,
                             uint32_t rate)
 {
     uint32_t step = rows->gm_pitch_bytes ? rows->gm_pitch_bytes : rows->row_bytes;
+    uint32_t part = step & -step;
+    uint32_t again = part && part < L2_LINE_BYTES ? L2_LINE_BYTES / part : 1;
     uint64_t slow = 0;
 
-    for (uint32_t r = 0; r < rows->n_rows && percent; r++) {
-        slow += cost_gm_unaligned(at + (uint64_t)r * step, rows->row_bytes);
+    for (uint32_t r = 0; r < rows->n_rows && r < again && percent; r++) {
+        uint64_t times = (rows->n_rows - r + again - 1) / again;
+        slow += times * cost_gm_unaligned(at + (uint64_t)r * step, rows->row_bytes);
     }
     return (double)slow * percent / 100 / rate;
 }
