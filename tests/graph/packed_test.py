@@ -4,6 +4,7 @@
 
 Where a file lists values, each of them a number of the message, nothing of that is done: the plan
 has to be the same. TAP on stdout."""
+import functools
 import os
 import subprocess
 import sys
@@ -18,16 +19,18 @@ import model  # noqa: E402
 import tap  # noqa: E402
 
 GRAPH = f"{ROOT}/build/graph"
-raw = model.tensor
+raw, varint = model.tensor, functools.cache(model.varint)
 random = np.random.default_rng(1)
 
 
 def listed(name, array):
-    """float_data, or int32_data of halves."""
+    """float_data, or int32_data."""
     if array.dtype == np.float16:
-        numbers = (5, b"".join(model.varint(int(v)) for v in array.view(np.uint16).ravel()))
+        numbers = (5, b"".join(varint(v) for v in array.view(np.uint16).ravel().tolist()))
     elif array.dtype == np.float32:
         numbers = (4, array.tobytes())
+    elif array.dtype.itemsize == 1 and array.size > 1:
+        numbers = (5, b"".join(varint(v) for v in array.ravel().tolist()))
     else:
         return raw(name, array)
     return (b"".join(model.field(1, int(d)) for d in array.shape) +
@@ -81,12 +84,23 @@ def models(kind):
     yield "given", [("MatMul", "x w", "y")], (kind, 16, 128), "y w", w
 
 
+def whole(kind):
+    """Of 8 bits, to be added up beforehand."""
+    w = {"w": random.integers(np.iinfo(kind).min, np.iinfo(kind).max, (72, 72, 3, 3), kind),
+         "v": random.integers(np.iinfo(kind).min, np.iinfo(kind).max, (128, 256), kind),
+         "z": np.uint8(3), "o": kind(5)}
+    yield "conv", [("ConvInteger", "x w z o", "y")], (np.uint8, 1, 72, 6, 6), "y", w
+    yield "matmul", [("MatMulInteger", "x v z o", "y")], (np.uint8, 16, 128), "y", w
+
+
 def same_plans(folder):
     wrong = []
-    for kind, options, how in ((np.float32, [], raw), (np.float32, ["--f32", "half"], raw),
+    for kind, options, how in ((np.int8, [], raw), (np.uint8, [], raw),
+                               (np.float32, [], raw),
+                               (np.float32, ["--f32", "half"], raw),
                                (np.float32, ["--profile", "ascend310"], raw),
                                (np.float16, [], twice)):
-        for name, *of in models(kind):
+        for name, *of in (whole if kind in (np.int8, np.uint8) else models)(kind):
             want, got = (plan(folder, *of, as_, options) for as_ in (listed, how))
             if got != want or not isinstance(got, bytes):
                 wrong.append(f"{name} {np.dtype(kind)} {options} {how.__name__}")

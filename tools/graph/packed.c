@@ -169,11 +169,16 @@ void packed_free(double *value, struct packed *p)
 
 bool packed_reads(const struct node *n, unsigned i)
 {
-    static const char *const ops[] = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
+    static const struct {
+        const char *op;
+        unsigned operand;
+    } ops[] = {{"Conv", 1},          {"ConvTranspose", 1}, {"Gemm", 1},
+               {"MatMul", 1},        {"ConvInteger", 1},   {"QLinearConv", 3},
+               {"MatMulInteger", 1}, {"QLinearMatMul", 3}};
     bool good = false;
 
-    for (unsigned k = 0; k < sizeof(ops) / sizeof(ops[0]) && i == 1; k++) {
-        good = good || strcmp(n->op, ops[k]) == 0;
+    for (unsigned k = 0; k < sizeof(ops) / sizeof(ops[0]); k++) {
+        good = good || (i == ops[k].operand && strcmp(n->op, ops[k].op) == 0);
     }
     return good;
 }

@@ -2,9 +2,11 @@
  *
  * Products of whole numbers of 8 bits, which are exact.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/graph/lower.h"
+#include "tools/graph/packed.h"
 #include "tools/graph/product.h"
 #include "tools/graph/window.h"
 
@@ -67,8 +69,9 @@ static const char *summed(struct program *p, const struct factor *f, const char 
 {
     const struct tensor *t = f->t;
     struct shape to = t->shape;
-    int64_t inner = 1, count;
+    size_t inner = 1, count, row;
     struct tensor *sums;
+    double *some;
     unsigned d = 0;
 
     while (f->axes[d] != k) {
@@ -84,17 +87,20 @@ static const char *summed(struct program *p, const struct factor *f, const char 
     }
     to.dim[d] = 1;
     sums = copy_tensor(p->n, "sums of weights", ELEM_I32, &to);
-    count = tensor_count(sums);
+    count = (size_t)tensor_count(sums);
     tensor_values(sums);
     for (unsigned i = d + 1; i < t->shape.n; i++) {
-        inner *= t->shape.dim[i];
+        inner *= (size_t)t->shape.dim[i];
     }
-    for (int64_t i = 0; i < count; i++) {
-        const double *from = t->value + i / inner * inner * size + i % inner;
-        for (int64_t j = 0; j < size; j++) {
-            sums->value[i] += from[j * inner] - (t->type == ELEM_U8 ? 128 : 0);
+    row = inner * (size_t)size;
+    some = graph_alloc(row, sizeof(*some));
+    for (size_t i = 0; i < count; i += inner) {
+        packed_read(t, i / inner * row, row, some);
+        for (size_t j = 0; j < row; j++) {
+            sums->value[i + j % inner] += some[j] - (t->type == ELEM_U8 ? 128 : 0);
         }
     }
+    free(some);
     return program_in(p, sums, f->axes);
 }
 
