@@ -83,8 +83,8 @@ $(patsubst %,$(B)/host/%.o,$(call find,tools/graph)) $(B)/fuzzer/tests/fuzz/mode
 # the machine is left out by the linker.
 GRAPH_SRC := $(call find,tools/graph kernels/tile kernels/mm kernels/lib) $(ONNX).c \
     kernels/graph/plan.c kernels/cli/npy_header.c hal/err.c $(TABLES) $(OUTPUT_SRC) \
-    kernels/move/plan.c kernels/move/transpose.c $(patsubst %,kernels/conv/%.c,plan unit cut patch \
-    pack depthwise_plan)
+    kernels/move/plan.c kernels/move/transpose.c kernels/pool/plan.c \
+    $(patsubst %,kernels/conv/%.c,plan unit cut patch pack depthwise_plan)
 $(B)/graph: $(GRAPH_SRC:%=$(B)/host/%.o)
 $(B)/graph: LINK = $(CC) -Wl,--gc-sections
 $(B)/graph: LIBS = -lprotobuf-c -lm

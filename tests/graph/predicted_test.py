@@ -3,7 +3,7 @@
 """predicted_test.py    steps take what tools/graph predicts, within 15 %
 
 One run: what the hart records of products, for each tile of another size, and for each chunk of an
-operand that lies in L1 as a whole; squares that are transposed; a convolution; the end of a launch.
+operand that lies in L1 as a whole; squares that are transposed; a convolution, a pool; the end of a launch.
 Real models: real_test.py. TAP on stdout."""
 import json
 import os
@@ -35,12 +35,13 @@ def each_step():
                  "h": noise(128, 1536), "c": noise(128), "k": noise(32, 16, 3, 3, of=np.float16)}
     m = Model([("MatMul", "x w", "u"), ("Add", "u b", "v"), ("Sigmoid", "v", "y"),
                ("Gemm", "g h c", "s", {"transB": 1}), ("Relu", "s", "z"),
-               ("Transpose", "r", "t", {"perm": [2, 0, 1]}), ("Conv", "i k", "o")], x, "y z t o",
+               ("Transpose", "r", "t", {"perm": [2, 0, 1]}), ("Conv", "i k", "n"),
+               ("MaxPool", "n", "o", {"kernel_shape": [3, 3], "strides": [2, 2]})], x, "y z t o",
               constants)
     _, said = m.run("--steps")
     took = [int(n) for n in re.findall(r" (\d+) cycles$", said, re.M)]
     steps = json.loads(m.explain("json"))["steps"]
-    wrong = [] if len(took) == len(steps) == 6 else [said]
+    wrong = [] if len(took) == len(steps) == 7 else [said]
     return wrong + [f"{s['nodes']}: {s['cycles']} cycles predicted, {n} taken"
                     for s, n in zip(steps, took) if abs(s["cycles"] / n - 1) > NEAR]
 
