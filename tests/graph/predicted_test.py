@@ -3,7 +3,8 @@
 """predicted_test.py    steps take what tools/graph predicts, within 15 %
 
 One run: what the hart records of products, for each tile of another size, and for each chunk of an
-operand that lies in L1 as a whole; squares that are transposed; a convolution, a pool; the end of a launch.
+operand that lies in L1 as a whole; squares that are transposed; a convolution, a pool; the end of
+a launch.
 Real models: real_test.py. TAP on stdout."""
 import json
 import os
