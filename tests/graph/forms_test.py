@@ -137,6 +137,8 @@ def places():
     """From the end, of fewer rows; what is given back as it came."""
     x, a, v, gap = noise(2, 3, 4), noise(3, 1, 4), noise(1), noise(2, 1, 3, 1, 2)
     fill, wide = [2, 2, 3, 2, 2], [3, 2, 2, 4, 2]
+    pic, w = noise(1, 2, 9, 7), noise(2, 3, 2, 2)
+    whole_pic = np.einsum("ncij,cmab->nmiajb", pic.astype(float), w).reshape(1, 3, 18, 14)
     return checked(
         [("Gather", "x at", "g", x[..., [[-1, 0], [2, -4]]], {"axis": -1}),
          ("GatherElements", "x low", "low1", x[:1, [0, 1, 2], [0, 1, 2]][:, None],
@@ -146,10 +148,13 @@ def places():
          ("Sum", " ".join("xvxvxvxvxv"), "many", (x + v) * 5),
          ("Mean", " ".join("xxxxxxxxx"), "mean", x),
          ("Min", " ".join("xxvxxxxxx"), "least", np.minimum(x, v)),
+         ("ConvTranspose", "pic w", "inner", whole_pic[..., 3:-4, 5:-3],
+          {"strides": [2, 2], "pads": [3, 5, 4, 3]}),
          ("Expand", "gap fill", "filled", np.broadcast_to(gap, fill)),
          ("Expand", "v five", "all", np.broadcast_to(v, wide)),
          ("MatMul", "v a", "p", v @ a), ("OneHot", "last three ends", "hot", [[0., 0, 1]])],
-        {"x": x, "a": a, "v": v, "gap": gap, "wide": x.reshape(2, 1, 3, 4, 1)},
+        {"x": x, "a": a, "v": v, "gap": gap, "wide": x.reshape(2, 1, 3, 4, 1),
+         "pic": pic, "w": w},
         {"fill": whole(fill), "five": whole(wide), "last": whole([-1]), "three": whole(3),
          "ends": number([0, 1]), "at": whole([[-1, 0], [2, -4]]), "low": whole([[[0, 1, 2]]]),
          "ax2": whole([1, -1]),

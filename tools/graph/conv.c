@@ -136,10 +136,10 @@ static struct window transposed(const struct graph *g, const struct node *n,
         }
         t.before[d] = extent - w.before[d];
         t.behind[d] = extent - w.behind[d] + extra;
-        if (t.before[d] < 0 || t.behind[d] < 0) {
-            node_die(g, n, "pads beyond the filter");
-        }
         t.out[d] = (w.size[d] - 1) * w.stride[d] + 1 + t.before[d] + t.behind[d] - extent;
+        if (t.out[d] < 1) {
+            node_die(g, n, "pads beyond what there is");
+        }
     }
     return t;
 }

@@ -116,7 +116,7 @@ struct tensor *window_padded(struct emit *e, struct node *n, const struct window
                              struct tensor *x, double pad, const int64_t *between)
 {
     struct shape s = {.n = w->rank + 2, .dim = {w->n, w->c}};
-    int64_t from[GRAPH_RANK], to[GRAPH_RANK], at = 0;
+    int64_t from[GRAPH_RANK], to[GRAPH_RANK], first = 0, at = 0;
     struct tensor *t;
     struct copy c;
 
@@ -137,10 +137,18 @@ struct tensor *window_padded(struct emit *e, struct node *n, const struct window
     shape_strides(&s, to);
     copy_dim(&c, w->n * w->c, from[1], to[1]);
     for (unsigned d = 0; d < w->rank; d++) {
-        copy_dim(&c, w->size[d], from[d + 2], to[d + 2] * between[d]);
-        at += w->before[d] * to[d + 2];
+        int64_t step = between[d], least = 0, most = w->size[d];
+        if (w->before[d] < 0) { /* some are cut off */
+            least = (step - 1 - w->before[d]) / step;
+        }
+        if (w->behind[d] < 0) {
+            most -= (step - 1 - w->behind[d]) / step;
+        }
+        copy_dim(&c, most > least ? most - least : 0, from[d + 2], to[d + 2] * step);
+        first += least * from[d + 2];
+        at += (w->before[d] + least * step) * to[d + 2];
     }
-    copy_add(&c, x, 0, at);
+    copy_add(&c, x, first, at);
     return t;
 }
 
