@@ -27,7 +27,6 @@ enum {
     SLACK = 64,          /* of loads: what they are to have left */
     SLACK_IN_ORDER = 16, /* where fewer are ahead of products */
     LATE = 3,            /* of a hart that has no rest, a third more */
-    RUNS = 32,           /* of what is planned, of which the first one records: some */
     SLOTS = 16,          /* of L1 that are looked at; of more there are always enough */
 };
 
@@ -116,23 +115,11 @@ static struct loaded loads_of(const struct mm_search *s, const struct mm_candida
     return all;
 }
 
-static uint32_t least_multiple(uint32_t a, uint32_t b)
-{
-    uint32_t x = a, y = b;
-
-    while (y) {
-        uint32_t rest = x % y;
-        x = y;
-        y = rest;
-    }
-    return a / x * b;
-}
-
 /* Whether a room (room.h) holds the products of all slots in turn, the first ones of a tile, the
  * last ones and those between them. */
 static bool fits_room(const struct mm_candidate *c, uint32_t pieces)
 {
-    uint32_t keys = 4 * least_multiple(least_multiple(c->t.a_slots, c->t.b_slots), 2);
+    uint32_t keys = mm_keys_of(c);
     uint32_t commands = 3 * mm_count(c->t.k, c->t.slice) + 1;
 
     return keys < MM_ROOM_SLOTS / 2 &&
@@ -301,7 +288,8 @@ static bool waits(const struct mm_search *s, const struct mm_candidate *c)
 }
 
 /* That takes so much at the least, by what streams alone: what is too much is not followed. */
-static uint64_t least_of_stream(const struct stream *x, const struct mm_candidate *c)
+static uint64_t least_of_stream(const struct stream *x, const struct mm_candidate *c,
+                                uint32_t slack)
 {
     uint64_t cube = (c->chunks - 1) * x->products[0] + x->products[2];
     uint64_t a = c->t.a_stays ? 0
@@ -311,8 +299,30 @@ static uint64_t least_of_stream(const struct stream *x, const struct mm_candidat
                               : (c->chunks - 1) * (x->b[0].shared + x->b[0].next) +
                                     x->b[1].shared + x->b[1].next;
 
-    return c->rounds * max_u64(cube, a + b);
+    cube = c->rounds * cube + x->a[0].shared + x->b[0].shared;
+    return max_u64(cube, c->rounds * (a + b)) + c->rounds * (a + b) / slack;
 }
+
+/* What new panels of what stays take longer than tiles that have theirs, `each`, if the tiles that
+ * were followed share one: their loads wait for slots of the one before. */
+static uint64_t turns_of(struct stream *x, const struct mm_candidate *c, uint64_t each)
+{
+    uint32_t line = c->t.a_stays ? c->cols : c->t.b_stays ? c->rows : c->rounds;
+    uint64_t begin = x->fix, free = x->c_free[0];
+
+    if (line <= FOLLOWED || line >= c->rounds) {
+        return 0;
+    }
+    x->c_free[0] = x->c_free[1]; /* what comes next has an odd number */
+    x->c_free[1] = free;
+    x->a_at += c->t.a_stays ? c->chunks : 0;
+    x->b_at += c->t.b_stays ? c->chunks : 0;
+    for (uint32_t i = 0; i < 2; i++) {
+        follow_tile(x, c, 2 * line + i);
+    }
+    return (c->rounds - 1) / line * (max_u64(x->fix - begin, 2 * each) - 2 * each);
+}
+_Static_assert(FOLLOWED % 2 == 1, "turns_of()");
 
 /* Cycles of a core that has some tiles: of the first ones, and of the others by the last of
  * these. */
@@ -322,11 +332,12 @@ static uint64_t cost_stream(const struct mm_search *s, const struct mm_candidate
     struct stream x = {.loads = 0};
     uint32_t kt = mm_min(c->t.k, s->k), last = s->k - (c->chunks - 1) * c->t.k;
     uint32_t n = mm_min(c->rounds, FOLLOWED), pieces = mm_count(c->nt, c->t.columns);
+    uint32_t slack = s->mm->in_order ? SLACK_IN_ORDER : SLACK;
     uint64_t half = 0, cycles;
 
     stream_chunks(&x, s, c, kt, last);
-    cycles = least_of_stream(&x, c);
-    if (cycles >= s->best) {
+    cycles = least_of_stream(&x, c, slack);
+    if (cycles + mm_first_of(c) >= s->best) {
         return cycles;
     }
     x.feed = mm_first_feed(s, c);
@@ -337,18 +348,14 @@ static uint64_t cost_stream(const struct mm_search *s, const struct mm_candidate
         half = i + 1 == n / 2 ? x.fix : half;
     }
     cycles = x.fix + (c->rounds - n) * (x.fix - half) / (n - n / 2);
-    cycles += x.busy / n * c->rounds / (s->mm->in_order ? SLACK_IN_ORDER : SLACK);
+    cycles += x.busy / n * c->rounds / slack;
+    if (cycles >= s->best) {
+        return cycles;
+    }
+    cycles += turns_of(&x, c, (x.fix - half) / (n - n / 2));
     cycles += waits(s, c) ? cycles / WAITS : 0;
     cycles = script ? cycles : with_hart(s, cycles, hart_of(s, c, c->rounds));
     return mm_begin_of(s, c, script) + cycles + mm_chain_of(s, c);
-}
-
-uint64_t mm_records_of(const struct mm_candidate *c)
-{
-    uint32_t keys = 4 * least_multiple(least_multiple(c->t.a_slots, c->t.b_slots), 2);
-    uint32_t pieces = mm_min(mm_count(c->nt, c->t.columns), 2);
-
-    return (uint64_t)mm_min(keys, c->rounds * c->chunks) * pieces * HART_RECORD / RUNS;
 }
 
 uint64_t mm_cost(const struct mm_search *s, struct mm_candidate *c)

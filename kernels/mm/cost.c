@@ -10,7 +10,10 @@
 #include "kernels/mm/inside.h"
 #include "kernels/mm/room.h"
 
-enum { ROUNDED = 8 /* cycles of a chunk that divisions may have lost */ };
+enum {
+    ROUNDED = 8, /* cycles of a chunk that divisions may have lost */
+    LATER = 256  /* bytes that come a cycle later from HBM than from L2 */
+};
 
 struct mm_rates mm_rates_of(const struct mm *mm)
 {
@@ -256,6 +259,14 @@ static uint32_t panels(const struct mm_candidate *c, bool stays, uint32_t line)
     return stays ? mm_count(c->rounds, mm_min(line, c->rounds)) : c->rounds;
 }
 
+uint64_t mm_first_loads(const struct mm_candidate *c)
+{
+    uint64_t a = panels(c, c->t.a_stays, c->cols) * c->a->bytes;
+    uint64_t b = panels(c, c->t.b_stays, c->rows) * c->b->bytes;
+
+    return (a + b) / LATER / MM_RUNS;
+}
+
 uint64_t mm_cost_least(const struct mm_search *s, const struct mm_candidate *c)
 {
     const struct mm_rates *r = &s->r;
@@ -278,5 +289,6 @@ uint64_t mm_cost_least(const struct mm_search *s, const struct mm_candidate *c)
     tile = max_u64(max_u64(c->rounds * tile, bytes), load);
     return mm_as_measured(s, c,
                           mm_begin_of(s, c, true) + mm_chain_of(s, c) + tile +
-                              last_out(s, c) + r->copy_fixed);
+                              last_out(s, c) + r->copy_fixed) +
+           mm_first_loads(c);
 }

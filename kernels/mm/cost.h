@@ -25,7 +25,7 @@ struct mm_search {
     uint32_t parts, k;               /* of a part */
     uint32_t k_fractals;             /* cycles of the Cube for a fractal of c */
     bool any, found; /* the first one that is found is enough; there is one */
-    uint64_t best, records; /* with that: mm_records_of() */
+    uint64_t best, first; /* with that: mm_first_of() */
     struct mm_tiling tiling;
 };
 
@@ -76,14 +76,23 @@ uint64_t mm_as_measured(const struct mm_search *s, const struct mm_candidate *c,
                         uint64_t cycles);
 /* Cycles of the candidate from the first load to the last tile's way out. */
 uint64_t mm_cost(const struct mm_search *s, struct mm_candidate *c);
-/* What each of some runs has of recording its commands, which the first one does: of two ways that
- * take as long the one with less of that is taken. */
-uint64_t mm_records_of(const struct mm_candidate *c);
-/* A candidate takes at least so much, whose panels are a and b: what is worse than another is
- * not looked at closer. What is not decided yet is best: chunks of k if there are 0, pieces
- * and slices if they are 1, what stays if both do, rows. */
+/* What each of some runs has of the first one, besides: commands are recorded, and loads come from
+ * HBM. Of two ways that take as long the one with less of that is taken. The latter alone. */
+uint64_t mm_first_of(const struct mm_candidate *c);
+uint64_t mm_first_loads(const struct mm_candidate *c);
+/* A candidate takes at least so much, with mm_first_of(), whose panels are a and b: what is worse
+ * than another is not looked at closer. What is not decided yet is best: chunks of k if there are
+ * 0, pieces and slices if they are 1, what stays if both do, rows. */
 uint64_t mm_cost_least(const struct mm_search *s, const struct mm_candidate *c);
 
+/* Gives the slots what L1 has; false: too little. */
+bool mm_share_l1(const struct mm_search *s, struct mm_candidate *c);
+/* Leaves two slots to what streams; false: no less is recorded for that. */
+bool mm_fewer_slots(struct mm_candidate *c);
+/* Products of chunks that are recorded, each by itself, for their slots and place in a tile. */
+uint32_t mm_keys_of(const struct mm_candidate *c);
+
+enum { MM_RUNS = 32 /* of what is planned, the first one with them: some */ };
 enum { MM_SPLIT_CORES = 24 /* of the chip that k is cut for */ };
 
 enum mm_wanted {

@@ -7,62 +7,7 @@
 #include "kernels/mm/cost.h"
 #include "kernels/mm/inside.h"
 
-enum {
-    SLOTS_MORE = 2 /* than two */,
-    FRACTALS = 64 /* of a side of a tile, at most */,
-};
-
-/* Bytes of a chunk of each operand in L1. */
-static uint32_t chunk_bytes(const struct mm_search *s, uint32_t side, uint32_t k)
-{
-    return mm_up(side, s->unit_k) * mm_up(k, s->unit_k) * s->bits / 8;
-}
-
-static uint32_t small_bytes(const struct mm *mm, uint32_t n)
-{
-    uint32_t bias = mm->bias ? mm_up(n * MM_BIAS_BYTES, 64) : 0;
-
-    return 2 * (bias + mm_fb_bytes(mm, n));
-}
-
-/* Gives the slots what L1 has; false: too little. */
-static bool share_l1(const struct mm_search *s, struct mm_candidate *c)
-{
-    const struct mm *mm = s->mm;
-    uint32_t a = chunk_bytes(s, c->t.m, c->t.a_whole ? s->k : c->t.k);
-    uint32_t b = mm_b_bytes(mm, chunk_bytes(s, c->t.n, c->t.k));
-    uint32_t all = s->r.l1_bytes;
-    uint32_t small = small_bytes(mm, c->t.n), needs;
-
-    c->t.a_slots = (uint16_t)(c->t.a_stays ? c->chunks : c->t.a_whole ? 1 : 2);
-    c->t.b_slots = (uint16_t)(c->t.b_stays ? c->chunks : 2);
-    c->t.a_slots = (uint16_t)(c->t.a_slots * (c->t.a_stays ? mm_max(1, mm->a.given) : 1));
-    c->t.b_slots = (uint16_t)(c->t.b_slots * (c->t.b_stays ? mm_max(1, mm->b.given) : 1));
-    if (c->t.a_slots > MM_SLOTS || c->t.b_slots > MM_SLOTS) {
-        return false;
-    }
-    needs = c->t.a_slots * a + c->t.b_slots * b + small;
-    if (needs > all) {
-        return false;
-    }
-    if (c->chunks == 1 && c->t.a_stays && needs + a <= all) {
-        c->t.a_slots = 2; /* or each new panel would be waited for */
-        needs += a;
-    } else if (c->chunks == 1 && c->t.b_stays && needs + b <= all) {
-        c->t.b_slots = 2;
-        needs += b;
-    }
-    for (unsigned more = SLOTS_MORE; more; more--) { /* what streams */
-        bool still = c->t.a_stays || c->t.a_whole;
-        uint32_t bytes = (still ? 0 : a) + (c->t.b_stays ? 0 : b);
-        if (needs + more * bytes <= all) {
-            c->t.a_slots = (uint16_t)(c->t.a_slots + (still ? 0 : more));
-            c->t.b_slots = (uint16_t)(c->t.b_slots + (c->t.b_stays ? 0 : more));
-            break;
-        }
-    }
-    return true;
-}
+enum { FRACTALS = 64 /* of a side of a tile, at most */ };
 
 /* What is more than two pieces of columns is recorded whole. */
 static bool few(const struct mm_candidate *c, uint32_t slices)
@@ -78,6 +23,20 @@ static bool too_much(const struct mm_search *s, uint64_t cycles)
     return cycles >= s->best || (s->any && s->found);
 }
 
+/* Keeps the candidate if it is better; its cycles. */
+static uint64_t consider(struct mm_search *s, struct mm_candidate *c)
+{
+    uint64_t cycles = mm_cost(s, c), first = mm_first_of(c);
+
+    if (cycles + first < s->best) {
+        s->found = true;
+        s->best = cycles + first;
+        s->first = first;
+        s->tiling = c->t;
+    }
+    return cycles;
+}
+
 /* With k in chunks of so much. */
 static void try_chunk(struct mm_search *s, struct mm_candidate *c, uint32_t k)
 {
@@ -87,15 +46,12 @@ static void try_chunk(struct mm_search *s, struct mm_candidate *c, uint32_t k)
     c->chunks = mm_count(s->k, c->t.k);
     slices = mm_count(c->t.k, most);
     c->t.slice = mm_up(mm_count(c->t.k, slices), unit);
-    if (slices <= PIPE_DEPTH / 2 - 1 && few(c, slices) && share_l1(s, c) &&
+    if (slices <= PIPE_DEPTH / 2 - 1 && few(c, slices) && mm_share_l1(s, c) &&
         !too_much(s, mm_cost_least(s, c))) {
-        uint64_t cycles = mm_cost(s, c) + mm_records_of(c);
-        if (cycles < s->best) {
-            s->found = true;
-            s->best = cycles;
-            s->records = mm_records_of(c);
-            s->tiling = c->t;
-        }
+        uint64_t cycles;
+        do {
+            cycles = consider(s, c);
+        } while (mm_fewer_slots(c) && cycles + mm_first_of(c) < s->best);
     }
     c->t.slice = most;
 }
@@ -438,7 +394,7 @@ int mm_plan(struct mm *mm, unsigned cores, enum mm_strategy strategy, char why[M
         return none_fits(mm, strategy, why);
     }
     mm->tiling = s.tiling;
-    mm->tiling.cycles = s.best - s.records;
+    mm->tiling.cycles = s.best - s.first;
     mm->tiling.strategy = mm->turned           ? MM_GEMV
                           : s.tiling.parts > 1 ? MM_SPLIT_K
                                                : name_of(mm);

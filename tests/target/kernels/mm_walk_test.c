@@ -101,3 +101,51 @@ TEST(mm_walk, shares_have_all_tiles_on_any_number_of_cores)
         }
     }
 }
+
+static void shape(struct mm *mm, uint32_t m, uint32_t n, uint32_t k)
+{
+    mm_init(mm, &(struct mm_shape){m, n, k, 1}, NULL);
+    mm_set_a(mm, a, TYPE_F16, MM_ND, false, 0);
+    mm_set_b(mm, b, TYPE_F16, MM_ND, false, 0);
+}
+
+/* Slots of which a and b have as many are recorded less often, and leave panels where they are. */
+TEST(mm_walk, what_records_less_reads_no_more)
+{
+    static const struct mm_shape shapes[] = {{256, 1024, 512, 1}, {1024, 1024, 256, 1}};
+    char why[MM_TEXT];
+    struct mm mm;
+
+    for (unsigned i = 0; i < 2; i++) {
+        const struct mm_tiling *t = &mm.tiling;
+        shape(&mm, shapes[i].m, shapes[i].n, shapes[i].k);
+        CHECK_OK(mm_plan(&mm, 1, MM_AUTO, why));
+        CHECK(t->a_stays || t->b_stays);
+        CHECK(chip_profile() != PROFILE_a2 || t->a_slots == 2);
+        CHECK(chip_profile() != PROFILE_a2 || t->b_slots == 2);
+    }
+}
+
+/* What stays in as many slots as it has chunks is waited for where a new line begins, the less
+ * the more of the other operand is there by then. */
+TEST(mm_walk, lines_of_few_slots_take_longer)
+{
+    struct mm_tiling t = {.m = 128,
+                          .n = 128,
+                          .columns = 128,
+                          .k = 256,
+                          .slice = 128,
+                          .b_slots = 4,
+                          .b_stays = true};
+    uint64_t cycles[2];
+    char why[MM_TEXT];
+    struct mm mm;
+
+    for (unsigned i = 0; i < 2; i++) {
+        shape(&mm, 1024, 1024, 1024);
+        t.a_slots = (uint16_t)(2 + i);
+        CHECK_OK(mm_plan_as(&mm, &t, 1, why));
+        cycles[i] = mm.tiling.cycles;
+    }
+    CHECK(chip_profile() != PROFILE_a2 || cycles[0] > cycles[1] + cycles[1] / 64);
+}
