@@ -184,6 +184,28 @@ def float32_of_sizes():
 
 
 @test
+def interpolated_on_the_cube():
+    """Weights that float16 has not are two of it: as exact as in float32, and no Vector's sums."""
+    wrong = []
+    x = {"x": noise(1, 5, 9, 11)}
+    for scale, dots in ((2, 1), (1.3, 2)):
+        nodes = [("Conv", "x w", "a"), ("Resize", "a  r", "y", {"mode": "linear"})]
+        constants = {"w": WEIGHTS["w"], "r": np.array([1, 1, scale, scale], np.float32)}
+        half = Model(nodes, x, "y", constants)
+        got, said = half.run()
+        plain = Model(nodes, {"x": x["x"].astype(np.float32)}, "y",
+                      {**constants, "w": WEIGHTS["w"].astype(np.float32)})
+        want, other = plain.run()
+        if not got or not want:
+            return [half.refused + said, plain.refused + other]
+        bad = differs(got["y"], want["y"].astype(np.float64), 2**-9)
+        found = half.explain().count("dot(")
+        wrong += ([f"{scale}: {bad}"] if bad else []) + \
+            ([] if found == 2 * dots else [f"{scale}: {found} products"])
+    return wrong
+
+
+@test
 def activations_beyond_its_options():
     """What conv2d does not take is a step behind it; axes are there once."""
     wrong = []

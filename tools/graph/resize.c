@@ -268,6 +268,27 @@ static struct tensor *weights(const struct node *n, const struct resize *r, unsi
     return w;
 }
 
+/* Weights become those of float16, for its Cube; what they have besides, of float16 as well, or
+ * NULL: nothing. */
+static struct tensor *rest_of(struct tensor *w)
+{
+    struct tensor *rest = graph_alloc(1, sizeof(*rest));
+    bool any = false;
+
+    *rest = *w;
+    rest->name = graph_text("%s.rest", w->name);
+    rest->type = w->type = ELEM_F16;
+    rest->value = NULL;
+    tensor_values(rest);
+    for (int64_t i = 0; i < tensor_count(w); i++) {
+        double x = elem_round(ELEM_F16, w->value[i]);
+        rest->value[i] = elem_round(ELEM_F16, w->value[i] - x);
+        w->value[i] = x;
+        any = any || rest->value[i] != 0;
+    }
+    return any ? rest : NULL;
+}
+
 static bool stays(const struct node *n, const struct resize *r, unsigned d)
 {
     return n->in[0]->shape.dim[d] == n->out[0]->shape.dim[d] && r->scale[d] == 1 &&
@@ -282,7 +303,7 @@ static void resize_axis(struct emit *e, struct node *n, const struct resize *r,
     static const uint8_t of_from[] = {A, K, B}, of_to[] = {A, I, B}, of_w[] = {I, K},
                          of_outside[] = {I};
     struct shape s = {.n = 3, .dim = {1, from->shape.dim[d], 1}}, t;
-    struct tensor *outside, *w = weights(n, r, d, &outside);
+    struct tensor *outside, *w = weights(n, r, d, &outside), *rest = NULL, *view;
     struct program p = program_begin(e, n);
     const char *x;
 
@@ -292,10 +313,16 @@ static void resize_axis(struct emit *e, struct node *n, const struct resize *r,
     }
     t = s;
     t.dim[1] = to->shape.dim[d];
-    if (from->type == ELEM_F32) {
-        x = product_of(&p, tensor_view(from, &s), of_from, w, of_w, K, s.dim[1]);
+    view = tensor_view(from, &s);
+    rest = from->type == ELEM_F16 ? rest_of(w) : NULL;
+    if (from->type == w->type) {
+        x = product_of(&p, view, of_from, w, of_w, K, s.dim[1]);
+        if (rest) {
+            x = graph_text("%s + %s", x,
+                           product_of(&p, view, of_from, rest, of_w, K, s.dim[1]));
+        }
     } else {
-        x = program_in(&p, tensor_view(from, &s), of_from);
+        x = program_in(&p, view, of_from);
         x = graph_text("%s * %s", x, program_in(&p, w, of_w));
         x = program_over(&p, "sum", 1u << K, x);
     }
