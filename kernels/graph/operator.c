@@ -12,6 +12,8 @@
 
 enum { WORDS = 32 };
 
+#define CUT " --cut "
+
 struct called {
     struct line line;
     struct op_call call;
@@ -104,6 +106,14 @@ static void step_call(void *arg)
     c->step.kernel(c->step.arg);
 }
 
+/* Bytes of options in front of how it is cut, which is the last one; all, if nothing says so. */
+static size_t without_cut(const char *text)
+{
+    const char *cut = strstr(text, CUT);
+
+    return cut && !strchr(cut + sizeof(CUT) - 1, ' ') ? (size_t)(cut - text) : strlen(text);
+}
+
 /* Whether the job before is the same but for how it is cut (kernels/conv), as of what
  * tools/graph/tune measures; then its workspaces serve both. */
 static bool borrow(const struct graph_run *run, const struct graph_job *job,
@@ -111,12 +121,15 @@ static bool borrow(const struct graph_run *run, const struct graph_job *job,
 {
     const struct plan_step *s = job->step, *before = s - 1;
     const struct called *other = job == run->job ? NULL : job[-1].arg;
-    const char *text = plan_text(&run->plan, s->text), *cut = strstr(text, " --cut ");
-    size_t n = cut ? (size_t)(cut - text) : 0;
+    const char *text = plan_text(&run->plan, s->text), *was;
+    size_t n = without_cut(text);
 
-    if (!cut || !other || job[-1].run != run_call || other->line.op != c->line.op ||
-        before->n_in != s->n_in || memcmp(before->in, s->in, sizeof(s->in)) != 0 ||
-        strncmp(text, plan_text(&run->plan, before->text), n) != 0) {
+    if (!text[n] || !other || job[-1].run != run_call || other->line.op != c->line.op ||
+        before->n_in != s->n_in || memcmp(before->in, s->in, sizeof(s->in)) != 0) {
+        return false;
+    }
+    was = plan_text(&run->plan, before->text);
+    if (without_cut(was) != n || strncmp(text, was, n) != 0) {
         return false;
     }
     memcpy(c->call.work, other->call.work, sizeof(c->call.work));
