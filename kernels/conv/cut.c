@@ -89,14 +89,13 @@ static uint32_t said(uint32_t word, uint32_t else_is)
 }
 
 /* Whether sizes are within those of the convolution and of commands. */
-static bool within(const struct conv_plan *l)
+static bool within(const struct conv_plan *l, const struct conv_cut *c)
 {
     return l->nt % 16 == 0 && l->nt <= min_u32(CONV_COLUMNS, up16(l->out)) &&
            l->chunk > 0 && l->chunk <= l->blocks && l->rows <= l->oh &&
-           l->cols <= l->ow && l->piece % 16 == 0 && l->piece <= MOST_ROWS &&
-           l->slots >= 2 && l->b_bufs <= 2 && l->images <= l->p.n &&
-           (l->images == 1 || (l->down == 1 && l->across == 1 && !l->few)) &&
-           (!l->few || l->cols == l->ow) && l->rows * l->cols <= UINT16_MAX;
+           l->cols <= l->ow && c->m % 16 == 0 && c->m <= MOST_ROWS && c->bufs <= 2 &&
+           c->images <= l->p.n && (!l->few || l->cols == l->ow) &&
+           l->rows * l->cols <= UINT16_MAX;
 }
 
 int conv_recut(struct conv_plan *l, uint32_t l1)
@@ -113,6 +112,9 @@ int conv_recut(struct conv_plan *l, uint32_t l1)
     l->chunks = div_up_u32(l->blocks, l->chunk);
     l->rows = said(c.rows, l->rows);
     l->cols = said(c.cols, l->cols);
+    if (!within(l, &c)) {
+        return ERR_SHAPE;
+    }
     l->down = div_up_u32(l->oh, l->rows);
     l->across = div_up_u32(l->ow, l->cols);
     l->images = said(c.images, 1);
@@ -130,7 +132,8 @@ int conv_recut(struct conv_plan *l, uint32_t l1)
     if (!l->whole) {
         patch = conv_patch_bytes(l, l->rows, l->cols, l->chunk) * l->images;
     }
-    if (!within(l) || 2 * patch + l->b_bufs * weights > l1) {
+    if (l->slots < 2 || 2 * patch + l->b_bufs * weights > l1 ||
+        (l->images > 1 && (l->down > 1 || l->across > 1 || l->few))) {
         return ERR_SHAPE;
     }
     l->a_bytes = (uint32_t)patch;

@@ -204,8 +204,10 @@ def compiled(words=None):
     """What a model is with those words for its convolution: its plan, explain.txt."""
     with open(f"{FOLDER}/tuned", "w", encoding="ascii") as f:
         f.write("tuned a2\n" + (f"step {words}\n" if words else ""))
-    run(GRAPH, "compile", f"{FOLDER}/{NAME}.onnx", f"{FOLDER}/plan", "--tuned", f"{FOLDER}/tuned",
-        "--explain", f"{FOLDER}/explain", "--keys", f"{FOLDER}/keys")
+    done = run(GRAPH, "compile", f"{FOLDER}/{NAME}.onnx", f"{FOLDER}/plan", "--tuned",
+               f"{FOLDER}/tuned", "--explain", f"{FOLDER}/explain", "--keys", f"{FOLDER}/keys")
+    if done.returncode:
+        return b"", f"status {done.returncode}"
     with open(f"{FOLDER}/plan", "rb") as plan, open(f"{FOLDER}/explain", encoding="ascii") as text:
         return plan.read(), text.read()
 
@@ -228,7 +230,7 @@ def cuts():
     if f" --cut {words[1]}\n" not in cut[1] or ", tuned: " not in cut[1] or cut[0] == usual[0]:
         wrong.append(f"{words[1]} is not in {cut[1]}")
     wrong += [] if compiled(f"{key} {words[1]}") == cut else ["not the same again"]
-    for other in "n64k64r100", "r1c512p512n2", "n24":
+    for other in "n64k64r100", "r1c512p512n2", "n24", "n65520", "n32768m32768", "r60000c60000":
         wrong += [] if compiled(f"{key} {other}") == usual else [f"{other} is taken"]
     return wrong
 
