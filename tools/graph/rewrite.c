@@ -138,6 +138,7 @@ static void max_unpool(struct graph *g, struct node *n)
         rest = graph_text("%s, %lld", rest,
                           (long long)((wants ? want[d] : to.dim[d]) - to.dim[d]));
     }
+    tensor_check(g, &(struct tensor){.name = n->name, .shape = to});
     (void)lower_value(&l, "zeros", n->in[0]->type,
                       &(struct shape){.n = 1, .dim = {shape_count(&to)}});
     lower_text(&l,
