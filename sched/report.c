@@ -15,6 +15,8 @@
 static struct {
     const char *name, *role, *where;
 } labels[NPU_MAX_CORES][SEM_CORE];
+static uint64_t labelled[NPU_MAX_CORES]; /* a bit each; what has none may be an old one */
+static_assert(SEM_CORE <= 64, "labelled");
 
 /* Where the hart has posted a semaphore last; the chip's own are in the last row. */
 static const char *hart_posts[NPU_MAX_CORES + 1][SEM_CORE];
@@ -28,12 +30,18 @@ void sched_label_at(unsigned core, unsigned sem, const char *name, const char *r
         labels[core][sem].name = name;
         labels[core][sem].role = role;
         labels[core][sem].where = where;
+        labelled[core] |= UINT64_C(1) << sem;
     }
+}
+
+static bool has_label(unsigned core, unsigned sem)
+{
+    return sem < SEM_CORE && (labelled[core] >> sem & 1);
 }
 
 void report_forget_labels(unsigned core, unsigned sems)
 {
-    memset(labels[core], 0, sems * sizeof(labels[core][0]));
+    labelled[core] &= ~((UINT64_C(1) << sems) - 1);
 }
 
 void report_hart_posts(unsigned core, unsigned sem, const char *where)
@@ -102,7 +110,7 @@ __attribute__((format(printf, 1, 2))) static void put(const char *format, ...)
 static void put_name(unsigned core, unsigned sem)
 {
     put("semaphore %u", sem);
-    if (sem < SEM_CORE && labels[core][sem].name) {
+    if (has_label(core, sem)) {
         put(" (%s %s)", labels[core][sem].name, labels[core][sem].role);
     }
 }
@@ -204,7 +212,7 @@ static bool put_user(unsigned core, unsigned pipe, unsigned sem, bool post)
 static void put_history(unsigned core, unsigned sem)
 {
     const char *hart = hart_posts[sem < SEM_CORE ? core : NPU_MAX_CORES][sem % SEM_CORE];
-    const char *where = sem < SEM_CORE ? labels[core][sem].where : NULL;
+    const char *where = has_label(core, sem) ? labels[core][sem].where : NULL;
     bool found = hart || where;
 
     if (where) {

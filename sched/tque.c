@@ -8,7 +8,6 @@
  */
 #include "sched/tque.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -123,28 +122,28 @@ static _Noreturn void overflow(const struct tpipe *pipe, const char *name,
 static struct tque *take(struct tpipe *pipe, const char *name, enum tposition position,
                          struct troom room, const char *where)
 {
-    unsigned mem = positions[position].mem;
-    uint32_t each = up(room.bytes, positions[position].align);
+    unsigned mem = positions[position].mem, align = positions[position].align;
+    uint32_t each = up(room.bytes, align), has = chip_mem((enum npu_mem)mem);
+    uint32_t begin = up(pipe->used[mem], align);
     struct tque *item = &pipe->item[pipe->n];
 
     if (pipe->n == TPIPE_ITEMS) {
         task_fail(ERR_LOCAL, where, "%s is one more than the %u of a pipe", name,
                   TPIPE_ITEMS);
     }
-    pipe->used[mem] = up(pipe->used[mem], positions[position].align);
-    if (pipe->used[mem] > chip_mem((enum npu_mem)mem) ||
-        (uint64_t)room.n * each > tpipe_free(pipe, position)) {
+    pipe->used[mem] = begin;
+    if (begin > has || (uint64_t)room.n * each > has - begin) {
         overflow(pipe, name, position, room, where);
     }
-    memset(item, 0, offsetof(struct tque, ring)); /* which has all that is used of it */
     item->name = name;
     item->where = where;
-    item->begin = pipe->used[mem];
+    item->begin = begin;
     item->bytes = each;
     item->core = (uint8_t)pipe->core;
     item->mem = (uint8_t)mem;
     item->n = (uint8_t)room.n;
-    pipe->used[mem] += room.n * each;
+    item->free_sem = item->full_sem = 0; /* as of one that is no queue */
+    pipe->used[mem] = begin + room.n * each;
     pipe->n++;
     return item;
 }
@@ -226,10 +225,12 @@ struct tque *tque_init_at(struct tpipe *pipe, const char *name, enum tposition p
     }
     check_users(name, position, ends, where);
     que = take(pipe, name, position, room, where);
-    for (unsigned i = 0; i < 2 * n; i++) {
-        que->ring[i].addr = que->begin + i % n * que->bytes;
-        que->ring[i].next = &que->ring[(i + 1) % (2 * n)];
+    for (unsigned i = 0; i < n; i++) {
+        que->ring[i].addr = que->ring[n + i].addr = que->begin + i * que->bytes;
+        que->ring[i].next = &que->ring[i + 1];
+        que->ring[n + i].next = &que->ring[n + i + 1];
     }
+    que->ring[2 * n - 1].next = que->ring;
     que->alloc.slot = que->enque.slot = que->deque.slot = que->freed.slot = que->ring;
     que->producer = (uint8_t)ends.producer;
     que->consumer = (uint8_t)ends.consumer;
