@@ -8,7 +8,10 @@
 #include "kernels/lib/share.h"
 #include "kernels/tile/windows.h"
 
-enum { CUBE = 16 /* elements of F16 each way that are multiplied in a cycle */ };
+enum {
+    CUBE = 16, /* elements of F16 each way that are multiplied in a cycle */
+    HIDDEN = 3
+};
 
 bool conv_price_takes(const struct conv *p)
 {
@@ -22,12 +25,14 @@ bool conv_price_takes(const struct conv *p)
     return !(conv_is_depthwise(p) ? depthwise_plan(p, &each) : conv_make_plan(p, &plan));
 }
 
-/* Weights pass once a run, and so are not in L2: they come as much later as HBM answers later. */
+/* Weights pass once a run, and so are not in L2: they come as much later as HBM answers later, of
+ * which the most is hidden behind products (a part of HIDDEN is not, fitted). */
 static uint64_t cold(const struct conv *p)
 {
     uint64_t miss = chip_cost(COST_L2_MISS), bytes = conv_packed_bytes(p);
 
-    return miss + bytes * miss / chip_cost(COST_GM_L1_FIXED) / chip_cost(COST_GM_L1_RATE);
+    return miss + bytes * miss / chip_cost(COST_GM_L1_FIXED) /
+                      chip_cost(COST_GM_L1_RATE) / HIDDEN;
 }
 
 uint64_t conv_price(const struct conv *p)

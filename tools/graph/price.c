@@ -22,7 +22,8 @@ enum {
     HART_FILL = 110,
     HART_COMMAND = 2,
     HART_BUILD = 180, /* of one that has to be built */
-    HART_QUEUE = 430, /* of a step that transposes: its second queue */
+    HART_PAIRS = 40,  /* of one that interleaves */
+    HART_QUEUE = 300, /* of a step that transposes: its second queue */
     PATTERN = 970,   /* cycles until what fills is there */
 };
 
@@ -100,7 +101,7 @@ static void add_tile(struct pipes *p, struct tile_costs *c, const struct move_jo
         v = transposing(c, j, &t, &commands);
         p->hart += HART_TRANSPOSE;
         if (p->a[buffer] != t.a || p->b[buffer] != t.b) {
-            p->hart += HART_BUILD * commands;
+            p->hart += (j->interleaves ? HART_PAIRS : HART_BUILD) * commands;
             p->a[buffer] = t.a;
             p->b[buffer] = t.b;
         }
