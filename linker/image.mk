@@ -23,7 +23,8 @@ LD_newlib   := -nostdlib -L$(B)/newlib/lib -Wl,--start-group -lc -lm -lgcc -Wl,-
 %/heap.c.o %_op.c.o %/demo.c.o %/trap.c.o %/hal/host.c.o \
     %/hal/fault.c.o %/console.c.o %/report.c.o %/measure.c.o %/stack.c.o \
     %/graph_cmd.c.o %/graph/operator.c.o %/graph/program.c.o %/graph/file.c.o %/prof/command.c.o \
-    %/conv/cut.c.o %_build.c.o %explain.c.o %/tile/spill.c.o %/tile/rows.c.o %/lib/f16.c.o %/lib/near.c.o \
+    %/conv/cut.c.o %_build.c.o %explain.c.o %/tile/spill.c.o %/tile/rows.c.o \
+    %/lib/f16.c.o %/lib/near.c.o \
     $(patsubst %,\%/tile/%.c.o,bind build conv_text describe expr kernel lex script) \
     $(patsubst %,\%/tile/%.c.o,functions signature text tile_cmd) \
     $(patsubst %,\%/tile/%.c.o,loop_form loop_once loop_cube loop_input loop_mask) \
