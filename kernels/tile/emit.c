@@ -91,6 +91,7 @@ bool emit_varies(const struct emit *e, const struct node *n)
 
 /* --- commands --- */
 
+/* Where they are only counted so many, too: places in a stream have 16 bits. */
 static void append(struct emit *e, union cmd *cmd)
 {
     struct stream *s = e->to;
@@ -98,8 +99,9 @@ static void append(struct emit *e, union cmd *cmd)
     cmd->head.tag = e->p->node[e->node].line;
     if (s->n < s->room) {
         s->cmd[s->n] = *cmd;
-    } else if (s->cmd) {
-        emit_fail(e, ERR_NOMEM, "more than %u commands a tile", s->room);
+    } else if (s->cmd || s->n == UINT16_MAX) {
+        emit_fail(e, ERR_NOMEM, "more than %u commands a tile",
+                  s->cmd ? s->room : PLAN_COMMANDS);
         return;
     }
     s->n++;

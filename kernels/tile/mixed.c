@@ -44,7 +44,7 @@ static void by_blocks(struct emit *e, const struct mixed *m)
     uint16_t pitch = (uint16_t)(m->row / BLOCK);
     uint8_t y = form_block(e, m->y);
 
-    for (uint32_t r = 0; r < e->w->rows; r += VEC_BLOCKS) {
+    for (uint32_t r = 0; r < e->w->rows && !e->err; r += VEC_BLOCKS) {
         for (uint32_t odd = 0; odd < 2 && odd < blocks; odd++) {
             uint32_t at = r * m->row + odd * BLOCK;
             uint32_t x = tile_at(e, m->x) + at, dst = tile_at(e, m->node) + at;
@@ -81,7 +81,7 @@ static void by_rows(struct emit *e, const struct mixed *m, uint8_t y, uint16_t s
 {
     uint32_t lanes = REPEAT_BYTES / m->esize;
 
-    for (uint32_t c = 0, i = 0; c < e->w->cols; c += lanes, i++) {
+    for (uint32_t c = 0, i = 0; c < e->w->cols && !e->err; c += lanes, i++) {
         uint32_t left = e->w->cols - c, at = i * REPEAT_BYTES;
         mask_lanes(e, left < lanes ? left : LANES);
         mixed_put(e, m, vec_repeats(tile_at(e, m->node) + at, m->row / BLOCK),
@@ -96,7 +96,7 @@ static void row_by_row(struct emit *e, const struct mixed *m, uint8_t y, bool co
 {
     uint32_t step = REPEAT_BYTES * 4 / m->esize;
 
-    for (uint32_t r = 0; r < e->w->rows; r++) {
+    for (uint32_t r = 0; r < e->w->rows && !e->err; r++) {
         uint32_t at = r * m->row;
         struct vec_at with = columns ? vec_dense(buffer_at(e, y))
                                      : vec_same_repeat(buffer_at(e, y) + r * step);
@@ -113,7 +113,7 @@ static void row_in_turns(struct emit *e, const struct mixed *m, uint8_t y)
 {
     uint32_t lanes = REPEAT_BYTES / m->esize, whole = e->w->cols / lanes;
 
-    for (uint32_t r = 0; r < e->w->rows; r++) {
+    for (uint32_t r = 0; r < e->w->rows && !e->err; r++) {
         for (uint32_t odd = 0; odd < 2; odd++) {
             uint32_t at = r * m->row + odd * REPEAT_BYTES;
             uint32_t x = tile_at(e, m->x) + at, dst = tile_at(e, m->node) + at;

@@ -90,7 +90,7 @@ static void rows_full(struct emit *e, uint8_t full, uint8_t dense, unsigned esiz
 
     if (e->w->rows >= VEC_BLOCKS) {
         from = spread_block(e, dense, esize);
-        for (uint32_t r = 0; r < e->w->rows; r += VEC_BLOCKS) {
+        for (uint32_t r = 0; r < e->w->rows && !e->err; r += VEC_BLOCKS) {
             uint8_t n = mask_repeats(e, blocks, lanes);
             copy(
                 e, esize,
@@ -100,7 +100,7 @@ static void rows_full(struct emit *e, uint8_t full, uint8_t dense, unsigned esiz
         return;
     }
     from = spread_wide(e, dense, esize, e->w->rows);
-    for (uint32_t r = 0; r < e->w->rows; r++) {
+    for (uint32_t r = 0; r < e->w->rows && !e->err; r++) {
         mask_count(e, e->w->cols);
         copy(e, esize, vec_dense(buffer_at(e, full) + r * row),
              vec_same_repeat(buffer_at(e, from) + r * REPEAT_BYTES * 4 / esize),
@@ -132,7 +132,7 @@ static void columns_full(struct emit *e, uint8_t full, uint8_t dense, unsigned t
 
     if (div_up(e->w->cols, lanes) < e->w->rows && e->w->rows <= UINT8_MAX &&
         row / BLOCK <= UINT8_MAX) {
-        for (uint32_t c = 0; c < e->w->cols; c += lanes) {
+        for (uint32_t c = 0; c < e->w->cols && !e->err; c += lanes) {
             uint32_t left = e->w->cols - c;
             struct vec_at to = vec_repeats(buffer_at(e, full) + c * esize, row / BLOCK);
             struct vec_at from = vec_same_repeat(buffer_at(e, dense) + c * esize);
@@ -145,7 +145,7 @@ static void columns_full(struct emit *e, uint8_t full, uint8_t dense, unsigned t
         }
         return;
     }
-    for (uint32_t r = 0; r < e->w->rows; r++) {
+    for (uint32_t r = 0; r < e->w->rows && !e->err; r++) {
         mask_count(e, e->w->cols);
         copy(e, esize, vec_dense(buffer_at(e, full) + r * row),
              vec_dense(buffer_at(e, dense)), 1);
