@@ -39,7 +39,7 @@ const char *trial_limit(const struct step *s, uint64_t *busy);
  * last one. And what the last step of a launch takes more, whose cores end: counted instructions
  * of the hart (a step of one tile takes so many more than its tile; from the end of a block to the
  * launch's return are 1790, to the next step 490). */
-enum { TRIAL_STEP = 1300, TRIAL_LAUNCH_END = 1300 };
+enum { TRIAL_STEP = 1100, TRIAL_LAUNCH_END = 1300 };
 /* Whether a group is worth what it is: `after` is `before` with a node that `alone` computes by
  * itself. The planner has to be able to do it, and the rule to want it. */
 void trial_weigh(const struct rule_of_joining *rule, const struct step *before,
