@@ -119,17 +119,6 @@ static void consider_near(struct cuts *t, const struct conv_cut *of)
     }
 }
 
-static struct step *one_more(const struct step *s, const char *text, const char *words)
-{
-    struct step *more = graph_alloc(1, sizeof(*more));
-
-    *more = *s;
-    more->text = text;
-    more->words = words;
-    more->next = NULL;
-    return more;
-}
-
 struct step *cuts_tries(const struct step *s, const struct conv *p, unsigned most,
                         unsigned cores)
 {
@@ -155,10 +144,10 @@ struct step *cuts_tries(const struct step *s, const struct conv *p, unsigned mos
     for (unsigned i = 0; i < n; i++) {
         consider_near(t, &near[i]);
     }
-    *last = one_more(s, s->plain, "again");
+    *last = tune_way(s, s->plain, "again");
     for (unsigned i = 0; i < t->n && i < most; i++) {
         last = &(*last)->next;
-        *last = one_more(s, graph_text("%s --cut %s", s->plain, t->cut[i].words),
+        *last = tune_way(s, graph_text("%s --cut %s", s->plain, t->cut[i].words),
                          t->cut[i].words);
     }
     return first;

@@ -333,7 +333,7 @@ static void consider_product(struct tries *t, unsigned number,
 
 /* --- all --- */
 
-static struct step *one_more(const struct step *s, const char *text, const char *words)
+struct step *tune_way(const struct step *s, const char *text, const char *words)
 {
     struct step *more = graph_alloc(1, sizeof(*more));
 
@@ -402,12 +402,12 @@ struct step *tune_tries(const struct step *s)
             consider_product(t, i, &shape[product++]);
         }
     }
-    *last = one_more(s, s->text, "again");
+    *last = tune_way(s, s->text, "again");
     most = t->n < try_most ? t->n : try_most;
     for (unsigned turn = 0; turn < APART; turn++) {
         for (unsigned i = turn; i < most; i += APART) {
             last = &(*last)->next;
-            *last = one_more(s, step_with(s, t->way[i].schedule).text,
+            *last = tune_way(s, step_with(s, t->way[i].schedule).text,
                              words_of(t->way[i].schedule));
         }
     }
