@@ -11,6 +11,7 @@
 
 #include "hal/hint.h"
 #include "kernels/lib/f16.h"
+#include "kernels/lib/share.h"
 
 static const struct {
     enum npy_type npy;
@@ -120,9 +121,8 @@ static uint32_t next(uint32_t seed)
 static uint32_t of_range(enum type type, unsigned i)
 {
     float x = ((float)i - 512) / 512;
-    uint32_t word;
+    uint32_t word = f32_bits(x);
 
-    memcpy(&word, &x, sizeof(x));
     return type == TYPE_F32 ? word : type == TYPE_F16 ? f32_to_f16(x) : word >> 16;
 }
 
@@ -272,13 +272,12 @@ double data_value(uint64_t bits, enum type type)
 uint64_t data_round(double number, enum type type)
 {
     float f = isnan(number) ? NAN : (float)number;
-    uint32_t word;
+    uint32_t word = f32_bits(f);
 
     if (type == TYPE_F16) {
         return f32_to_f16(f);
     }
     if (type == TYPE_F32 || type == TYPE_BF16) {
-        memcpy(&word, &f, sizeof(word));
         return type == TYPE_F32 ? word : (word + 0x7fff + (word >> 16 & 1)) >> 16;
     }
     return (uint64_t)(int64_t)number & UINT64_MAX >> (64 - type_bits(type));

@@ -3,10 +3,10 @@
  * Convolution by its definition, one element at a time; see conv.h.
  */
 #include <math.h>
-#include <string.h>
 
 #include "kernels/conv/conv.h"
 #include "kernels/lib/f16.h"
+#include "kernels/lib/share.h"
 
 enum { F16_BLOCK = 16 /* channels of NC1HWC0 */ };
 
@@ -98,8 +98,6 @@ static uint32_t finish_exact(const struct conv *p, uint32_t o, uint32_t whole)
 
 uint32_t conv_ref_finish(const struct conv *p, float value)
 {
-    uint32_t bits;
-
     if (p->act == CONV_RELU && value <= 0) {
         value = 0;
     } else if (p->act == CONV_LEAKY && value < 0) {
@@ -115,8 +113,7 @@ uint32_t conv_ref_finish(const struct conv *p, float value)
     if (p->out == TYPE_F16) {
         return f32_to_f16(value);
     }
-    memcpy(&bits, &value, sizeof(bits));
-    return value != value ? 0x7fc00000 : bits;
+    return value != value ? 0x7fc00000 : f32_bits(value);
 }
 
 uint32_t conv_ref_whole(const struct conv *p, uint32_t o, uint32_t whole)

@@ -6,10 +6,10 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "hal/vector_move.h"
 #include "kernels/lib/f16.h"
+#include "kernels/lib/share.h"
 #include "kernels/tile/plan.h"
 
 void emit_fail(struct emit *e, int err, const char *format, ...)
@@ -176,17 +176,14 @@ uint8_t mask_repeats(struct emit *e, uint64_t repeats, unsigned lanes)
 uint32_t number_bits(unsigned type, double value)
 {
     float f = (float)value;
-    uint32_t bits;
 
     switch (type) {
     case TYPE_F32:
-        memcpy(&bits, &f, sizeof(bits));
-        return bits;
+        return f32_bits(f);
     case TYPE_F16:
         return f32_to_f16(f);
     case TYPE_BF16: /* which the value is one of */
-        memcpy(&bits, &f, sizeof(bits));
-        return bits >> 16;
+        return f32_bits(f) >> 16;
     case TYPE_S16:
         return (uint16_t)(int32_t)value;
     case TYPE_S8:

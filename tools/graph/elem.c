@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/lib/f16.h"
+#include "kernels/lib/share.h"
 #include "tools/graph/graph.h"
 
 static const struct {
@@ -98,10 +99,8 @@ size_t elem_bytes(enum elem type)
 /* f32_to_f16(): here what becomes a normal number, for which a call is much. */
 static uint16_t f16_of(float f)
 {
-    uint32_t bits, magnitude;
+    uint32_t bits = f32_bits(f), magnitude = bits & 0x7fffffff;
 
-    memcpy(&bits, &f, sizeof(bits));
-    magnitude = bits & 0x7fffffff;
     if (magnitude < 113u << 23 || magnitude > 0x477fe000) { /* 2^-14, 65504 */
         return f32_to_f16(f);
     }
@@ -112,9 +111,8 @@ static uint16_t f16_of(float f)
 /* To the nearest, ties to even. */
 static uint16_t bf16_of(float f)
 {
-    uint32_t bits;
+    uint32_t bits = f32_bits(f);
 
-    memcpy(&bits, &f, sizeof(bits));
     return isnan(f) ? (uint16_t)(bits >> 16 | 0x40)
                     : (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
