@@ -6,9 +6,8 @@
 
 #include <stdio.h>
 
+#include "hal/vector.h"
 #include "kernels/lib/share.h"
-
-enum { BLOCKS = 8 /* of a repeat */, REPEATS = 255 };
 
 static uint32_t extent(uint32_t window, uint32_t dilation)
 {
@@ -121,24 +120,41 @@ struct pool_unit pool_unit(const struct pool_plan *l, uint64_t number)
 /* Those of combine_columns() in pool.c. */
 static uint32_t of_columns(const struct pool_plan *l, uint32_t cols)
 {
-    uint32_t b = l->sum_blocks, groups = b <= 2 ? cols / BLOCKS : 0;
-    uint32_t left = cols - groups * BLOCKS;
+    uint32_t b = l->sum_blocks, groups = b <= 2 ? cols / VEC_BLOCKS : 0;
+    uint32_t left = cols - groups * VEC_BLOCKS;
 
-    if (cols * BLOCKS <= b) {
+    if (cols * VEC_BLOCKS <= b) {
         return 1 + cols;
     }
-    return 2 * ((groups ? b : 0) + div_up_u32(left, REPEATS) * div_up_u32(b, BLOCKS));
+    return 2 * ((groups ? b : 0) +
+                div_up_u32(left, POOL_REPEATS) * div_up_u32(b, VEC_BLOCKS));
+}
+
+/* Rows of x in the windows of all rows of y. */
+static uint64_t rows_of_windows(const struct pool_plan *l)
+{
+    const struct pool *p = l->p;
+    uint64_t all = 0;
+
+    for (uint32_t r = 0; r < p->kh; r++) {
+        int64_t in_front = (int64_t)p->pad_top - (int64_t)r * p->dilation_h;
+        int64_t step = p->stride_h, behind = p->h + in_front;
+        int64_t first = in_front > 0 ? (in_front + step - 1) / step : 0;
+        int64_t end = behind > 0 ? (behind + step - 1) / step : 0;
+        end = end < l->oh ? end : l->oh;
+        all += end > first ? (uint64_t)(end - first) : 0;
+    }
+    return all;
 }
 
 uint64_t pool_commands(const struct pool_plan *l)
 {
-    uint64_t all = 0;
+    uint32_t times = l->p->kw > 1 ? l->p->kw - 1 : 1, last = l->across - 1;
+    uint64_t columns =
+        (uint64_t)last * of_columns(l, l->cols) + of_columns(l, l->ow - last * l->cols);
+    uint64_t others = 3; /* of a unit: a count, an end, a store */
 
-    for (uint64_t i = 0; i < l->units; i++) {
-        struct pool_unit u = pool_unit(l, i);
-        uint32_t times = l->p->kw > 1 ? l->p->kw - 1 : 1;
-        all +=
-            2 * u.rows + times * of_columns(l, u.cols) + 3; /* a count, an end, a store */
-    }
-    return all;
+    return (uint64_t)l->p->n * l->chunks *
+           (l->across * (2 * rows_of_windows(l) + others * l->oh) +
+            l->oh * times * columns);
 }

@@ -12,6 +12,7 @@ enum {
     POOL_BLOCK = 32,
     POOL_ROW = 16 << 10, /* bytes of a row of x */
     POOL_SLACK = 8,      /* blocks, or more, behind a row that commands may touch */
+    POOL_REPEATS = 255,  /* of a command */
 };
 _Static_assert((POOL_PIXELS + POOL_SLACK) * POOL_BLOCK <= POOL_ROW,
                "a block of each pixel");

@@ -17,10 +17,7 @@
 #include "sched/tque.h"
 #include "sched/vector.h"
 
-enum {
-    ROWS = 2, /* of x, in their buffers */
-    REPEATS = 255,
-};
+enum { ROWS = 2 /* of x, in their buffers */ };
 
 /* Columns of y from `first` on have so many columns of x in their windows. */
 struct run {
@@ -159,7 +156,7 @@ static void combine_columns(const struct pool_plan *l, uint32_t cols,
         combine(l, &at, VEC_BLOCKS, groups, 1, VEC_BLOCKS);
     }
     for (uint32_t i = groups * VEC_BLOCKS; i < cols; i += n) {
-        n = min_u32(REPEATS, cols - i);
+        n = min_u32(POOL_REPEATS, cols - i);
         for (uint32_t part = 0; part < b; part += VEC_BLOCKS) {
             struct columns at = behind(l, c, i, part);
             combine(l, &at, min_u32(VEC_BLOCKS, b - part), n, 0, 1);
