@@ -80,13 +80,19 @@ bool conv2d_takes(const struct node *n, const struct window *w)
 
 int64_t conv2d_channels(const struct node *n, const struct window *w)
 {
+    enum { MOST = 8 }; /* of those that L1 has side by side, 4 or 8 */
     struct conv p = conv_of(n, w);
-    uint64_t least = conv_price(&p);
     int64_t best = w->c;
+    uint64_t least;
 
-    for (p.c = 4; p.c <= 8 && p.groups == 1; p.c *= 2) { /* what L1 has side by side */
-        if (p.c > w->c && conv_price_takes(&p) && conv_price(&p) < least) {
-            least = conv_price(&p);
+    if (w->c >= MOST || p.groups > 1) {
+        return best;
+    }
+    least = conv_price(&p);
+    for (p.c = w->c < MOST / 2 ? MOST / 2 : MOST; p.c <= MOST; p.c *= 2) {
+        uint64_t cycles = conv_price_takes(&p) ? conv_price(&p) : least;
+        if (cycles < least) {
+            least = cycles;
             best = p.c;
         }
     }

@@ -22,9 +22,11 @@ enum {
     HART_FILL = 110,
     HART_COMMAND = 2,
     HART_BUILD = 180, /* of one that has to be built */
-    HART_PAIRS = 40,  /* of one that interleaves */
-    HART_QUEUE = 300, /* of a step that transposes: its second queue */
-    PATTERN = 970,   /* cycles until what fills is there */
+    /* Not counted, but fitted: of one that interleaves; of a step that transposes, its second
+     * queue. */
+    HART_PAIRS = 40,
+    HART_QUEUE = 300,
+    PATTERN = 970, /* cycles until what fills is there */
 };
 
 /* When each has done what it has been given; of the last two tiles, when their buffers are

@@ -303,7 +303,7 @@ static void resize_axis(struct emit *e, struct node *n, const struct resize *r,
     static const uint8_t of_from[] = {A, K, B}, of_to[] = {A, I, B}, of_w[] = {I, K},
                          of_outside[] = {I};
     struct shape s = {.n = 3, .dim = {1, from->shape.dim[d], 1}}, t;
-    struct tensor *outside, *w = weights(n, r, d, &outside), *rest = NULL, *view;
+    struct tensor *outside, *w = weights(n, r, d, &outside), *rest, *view;
     struct program p = program_begin(e, n);
     const char *x;
 

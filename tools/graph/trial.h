@@ -36,9 +36,9 @@ const char *trial_way(struct step s, unsigned cores, uint64_t *cycles);
 /* What holds up a program that can be done: `V 45 %`; the cycles of its busiest pipe. */
 const char *trial_limit(const struct step *s, uint64_t *busy);
 /* What copies take besides on cores that stay: the hart makes them ready, all cores wait for the
- * last one. And what the last step of a launch takes more, whose cores end: counted instructions
- * of the hart (a step of one tile takes so many more than its tile; from the end of a block to the
- * launch's return are 1790, to the next step 490). */
+ * last one; fitted to small ones of real models. And what the last step of a launch takes more,
+ * whose cores end: counted instructions of the hart (from the end of a block to the launch's return
+ * are 1790, to the next step 490). */
 enum { TRIAL_STEP = 1100, TRIAL_LAUNCH_END = 1300 };
 /* Whether a group is worth what it is: `after` is `before` with a node that `alone` computes by
  * itself. The planner has to be able to do it, and the rule to want it. */
