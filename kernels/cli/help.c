@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The command `help`: what operators there are and how each is used, for people, for the
- * page kernels/README.md and, as JSON, for programs.
+ * page kernels/OPERATORS.md and, as JSON, for programs.
  */
 #include <float.h>
 #include <stdio.h>
@@ -117,7 +117,7 @@ static void print_all(void)
     printf("`help NAME` tells types and options.\n");
 }
 
-/* --- the table of kernels/README.md --- */
+/* --- the table of kernels/OPERATORS.md --- */
 
 static void print_markdown(void)
 {

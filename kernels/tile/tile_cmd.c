@@ -94,5 +94,5 @@ static int tile(int argc, char **argv)
     return status;
 }
 
-COMMAND(tile, USAGE, "plans a program in a few lines and runs it: kernels/README.md",
+COMMAND(tile, USAGE, "plans a program in a few lines and runs it: kernels/tile/language.md",
         tile);

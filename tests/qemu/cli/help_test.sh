@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# help_test.sh    what the descriptions of operators tell: help, and kernels/README.md, whose
+# help_test.sh    what the descriptions of operators tell: help, and the pages in kernels/, whose
 #                 table and code must be theirs; the code of sched/README.md likewise
 set -u
 . "$(dirname "$0")/../cli.sh"
 work_begin help
-page=$root/kernels/README.md
+page=$root/kernels/OPERATORS.md
 in_test=(--image "$TEST_IMAGE")
 
 # code_differs PAGE EXAMPLE...    blocks of C of the page whose lines are not, one after the
@@ -49,8 +49,10 @@ tap_check help/of_the_launcher "$(has_status 0
 salai help --markdown
 tap_check help/table_of_the_page "$(has_status 0
     sed -n '/^<!-- table of/,/^<!-- end/{/^<!--/!p}' "$page" | diff - "$log/out")"
-tap_check help/code_of_the_page "$(code_differs "$page" \
-    "$root/tests/target/kernels/"{scale,mm_test}.c)"
+tap_check help/code_of_an_operator "$(code_differs "$root/kernels/cli/README.md" \
+    "$root/tests/target/kernels/scale.c")"
+tap_check help/code_of_a_product "$(code_differs "$root/kernels/mm/README.md" \
+    "$root/tests/target/kernels/mm_test.c")"
 tap_check help/code_of_sequences "$(code_differs "$root/sched/README.md" \
     "$root/tests/target/sched/negate_test.c")"
 salai help --json

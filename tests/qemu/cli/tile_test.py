@@ -133,8 +133,8 @@ def random_programs():
 
 
 def page():
-    """The example of kernels/README.md, as it is typed there, and whether all is on it."""
-    with open(ROOT + "/kernels/README.md") as f:
+    """The example of kernels/tile/language.md, as it is typed there, and whether all is on it."""
+    with open(ROOT + "/kernels/tile/language.md") as f:
         text = f.read()
     with open(ROOT + "/kernels/tile/ops.def") as f:
         names = re.findall(r'TILE_OP\(\w+, "(\w+)"', f.read())

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The Matmul object as a kernel uses it, the example of kernels/README.md first; what it
+ * The Matmul object as a kernel uses it, the example of kernels/mm/README.md first; what it
  * refuses, before any command is issued; tiles to UB and L1.
  */
 #include <string.h>

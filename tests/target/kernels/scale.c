@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * y[i] = alpha * x[i] + beta      x, y (n); alpha and beta numbers: the example of an
- *                                 operator in kernels/README.md
+ *                                 operator in kernels/cli/README.md
  *
  * Types    F32. Each step rounds once, to nearest even.
  * Ranges   n from 1 up; any address; y may be x.
