@@ -55,7 +55,7 @@ $(B)/fuzz-plan: $(patsubst %,$(B)/fuzzer/%.o,tests/fuzz/plan.c $(PLAN_SRC) $(TIL
     kernels/cli/npy_header.c hal/err.c $(TABLES))
 # That ends where the program would, and has its memory; what is of the machine is not there.
 $(B)/fuzz-onnx: $(patsubst %,$(B)/fuzzer/%.o,tests/fuzz/onnx.c tests/fuzz/model.c \
-    $(filter-out tools/graph/main.c tools/graph/sizes.c,$(GRAPH_SRC)))
+    $(filter-out tools/graph/main.c tools/graph/model/sizes.c,$(GRAPH_SRC)))
 $(B)/fuzz-onnx: MORE = -lprotobuf-c -no-pie -Wl,--unresolved-symbols=ignore-in-object-files \
     -Wl,--wrap=exit,--wrap=calloc,--wrap=open_memstream,--wrap=fclose
 # What clang warns of there, and gcc does not, is meant.

@@ -17,9 +17,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tools/graph/pass.h"
-#include "tools/graph/trial.h"
-#include "tools/graph/write.h"
+#include "tools/graph/fuse/fuse.h"
+#include "tools/graph/passes/infer.h"
+#include "tools/graph/passes/pass.h"
+#include "tools/graph/plan/write.h"
+#include "tools/graph/price/trial.h"
+#include "tools/graph/report/explain.h"
 
 enum { SIZE = 3, MOST = 64 << 20, BLOCKS = 1 << 22, STREAMS = 64, LINE = 4096 };
 

@@ -5,14 +5,12 @@
  *     graph compile MODEL.onnx PLAN [--size NAME=N,..]... [--in X.npy]... [--no-fusion]
  *           [--no-PASS]... [--rule cycles|bytes] [--threshold PERCENT] [--explain FILE]
  *           [--json FILE] [--before SVG] [--after SVG] [--profile NAME] [--tuned FILE]
- *           [--tries N] [--cores N] [--keys FILE] [--ariths] [--f64 narrow]
- *           [--f32 half]
+ *           [--tries N] [--cores N] [--keys FILE] [--ariths] [--f64 narrow] [--f32 half]
  *                                          a plan that the firmware of a chip runs; with its
  *                                          inputs, where shapes depend on what they hold; what
  *                                          became one step, and why, in files; tuned, or to be
- *                                          measured: tune.h; --ariths: calibrate.h; --f64
- *                                          narrow: float64 is float32, in files, too; --f32
- *                                          half: what is float32 within is float16
+ *                                          measured: tune.h; --ariths: calibrate.h; --f64 narrow:
+ *                                          float64 is float32; --f32 half: and that float16
  *     graph calibrate MODEL.onnx FILE FOLDER --sample X.npy,..... [--tolerance X] [as above]
  *                                          the arithmetic that programs need: calibrate.h; runs
  *                                          of sample i in FOLDER/fused.i and FOLDER/plain.i
@@ -33,17 +31,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/graph/builder.h"
-#include "tools/graph/calibrate.h"
-#include "tools/graph/differ.h"
-#include "tools/graph/inspect.h"
-#include "tools/graph/make.h"
-#include "tools/graph/pass.h"
-#include "tools/graph/sizes.h"
-#include "tools/graph/svg.h"
-#include "tools/graph/trial.h"
-#include "tools/graph/tune.h"
-#include "tools/graph/write.h"
+#include "tools/graph/fuse/fuse.h"
+#include "tools/graph/fuse/tune.h"
+#include "tools/graph/model/sizes.h"
+#include "tools/graph/passes/infer.h"
+#include "tools/graph/passes/pass.h"
+#include "tools/graph/plan/write.h"
+#include "tools/graph/price/trial.h"
+#include "tools/graph/report/calibrate.h"
+#include "tools/graph/report/differ.h"
+#include "tools/graph/report/explain.h"
+#include "tools/graph/report/inspect.h"
+#include "tools/graph/report/svg.h"
+#include "tools/graph/zoo/builder.h"
+#include "tools/graph/zoo/make.h"
 #include "tools/output.h"
 
 enum { SAMPLES = 32, WORDS = 4 };
@@ -54,9 +55,8 @@ static bool fuse = true;
 static struct rule_of_joining rule = {"cycles", 30};
 static const char *tuned[2]; /* tools/graph/tune's, tools/graph/calibrate's */
 static const char *sample[SAMPLES];
-static unsigned n_samples;
 static double tolerance = -1; /* none was given */
-static unsigned tries, cores = 1;
+static unsigned n_samples, tries, cores = 1;
 
 /* Files beside the plan; those that were asked for. */
 static struct {

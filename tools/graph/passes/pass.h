@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is made of a graph before its steps: each pass may be left out, and counts what it has
+ * done.
+ */
+#ifndef GRAPH_PASS_H
+#define GRAPH_PASS_H
+
+#include "tools/graph/model/graph.h"
+
+struct pass {
+    const char *name, *what; /* `--no-NAME`; `identities: 3 operators whose ...` */
+    unsigned (*run)(struct graph *g);
+    bool off;
+    unsigned count;
+};
+/* In the order in which they run; the last one has no name. */
+extern struct pass passes[];
+
+/* Leaves out the pass of that name; false: there is none. */
+bool pass_off(const char *name);
+/* All names: ", norms, common". */
+const char *pass_names(void);
+/* All that are not left out, over a graph with shapes and types. */
+void pass_graph(struct graph *g);
+/* A line for each, and how many parameters there were and are. */
+void pass_report(FILE *to);
+
+/* fold.c: normalisations as part of the weights beside them. */
+unsigned fold_norms(struct graph *g);
+/* bag.c. */
+unsigned fold_bags(struct graph *g);
+/* layout.c. */
+unsigned layout_channels(struct graph *g);
+/* tails.c. */
+unsigned conv2d_tails(struct graph *g);
+/* Nodes that read a tensor, and outputs that it is. */
+unsigned pass_uses(const struct graph *g, const struct tensor *t);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The pass `tails`: an activation behind a convolution of the firmware, which nobody else reads the
+ * result of, becomes part of it: the fixpipe computes it when it stores the sums.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "tools/graph/model/held.h"
+#include "tools/graph/passes/pass.h"
+#include "tools/graph/rules/window/window.h"
+
+/* What kernels/conv takes of an activation's limit: what float16 has. */
+#define LIMIT_MIN 0x1p-24
+
+/* An end of Clip's range, an operand or an attribute; false: it is not known, or not there. */
+static bool bound(const struct node *n, unsigned i, const char *attr, double *to)
+{
+    const struct tensor *t = node_maybe(n, i);
+    const struct attr *a = n->n_in == 1 ? node_attr(n, attr) : NULL;
+
+    *to = a ? a->f : t && t->value && tensor_count(t) == 1 ? t->value[0] : 0;
+    return a || (t && t->value && tensor_count(t) == 1);
+}
+
+/* Node `to` computes what the convolution and it have computed. */
+static void take_over(struct node *conv, struct node *to)
+{
+    const char *names = graph_text("%s+%s", conv->name, to->name);
+
+    to->op = conv->op;
+    to->name = names;
+    to->rule = conv->rule;
+    memcpy(to->in, conv->in, sizeof(to->in));
+    to->n_in = conv->n_in;
+    to->attr = conv->attr;
+    to->n_attrs = conv->n_attrs;
+    conv->done = true;
+}
+
+/* The activation that a node is, of those that the fixpipe has; NULL: it is none. */
+static const char *activation(const struct node *n, double *slope, double *limit)
+{
+    double least;
+
+    *limit = *slope = 0;
+    if (strcmp(n->op, "Clip") == 0 && bound(n, 1, "min", &least) && least == 0 &&
+        bound(n, 2, "max", limit) && *limit >= LIMIT_MIN) {
+        return "relu";
+    }
+    *slope = strcmp(n->op, "LeakyRelu") == 0 ? node_float(n, "alpha", 0.01) : 0;
+    *limit = 0;
+    return strcmp(n->op, "Relu") == 0                                        ? "relu"
+           : strcmp(n->op, "LeakyRelu") == 0 && fabs(*slope) <= HELD_F16_MAX ? "leaky"
+                                                                             : NULL;
+}
+
+/* The only one that reads t; NULL: there are several, or who runs the model does. */
+static struct node *reader(const struct graph *g, struct tensor *t)
+{
+    struct node *only = NULL;
+
+    for (unsigned i = 0; i < g->n_left; i++) {
+        if (tensor_root(g->output[i]) == t) {
+            return NULL;
+        }
+    }
+    for (struct node *n = g->nodes; n; n = n->next) {
+        for (unsigned i = 0; i < n->n_in && !n->done; i++) {
+            if (n->in[i] && tensor_root(n->in[i]) == t) {
+                if (only || n->in[i] != t) {
+                    return NULL;
+                }
+                only = n;
+            }
+        }
+    }
+    return only;
+}
+
+unsigned conv2d_tails(struct graph *g)
+{
+    unsigned count = 0;
+
+    for (struct node *n = g->nodes; n; n = n->next) {
+        double slope, limit;
+        struct node *next;
+        const char *act;
+        if (n->done || n->rule != &rule_conv2d || node_attr(n, "act")) {
+            continue;
+        }
+        next = reader(g, n->out[0]);
+        act = next ? activation(next, &slope, &limit) : NULL;
+        if (act) {
+            node_attr_put(n, "act")->s = act;
+            node_attr_put(n, "slope")->f = slope;
+            node_attr_put(n, "limit")->f = limit;
+            take_over(n, next);
+            count++;
+        }
+    }
+    return count;
+}
