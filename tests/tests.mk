@@ -14,14 +14,14 @@ HOST_SRC   := $(filter-out %/onnx.c %/model.c,$(call find,tests/model tests/host
     tests/fuzz tests/tile)) tests/test.c \
     $(patsubst %,tests/check/%.c,host small memory_test exact_test init_test corpus_test \
     cure_test journal_test follow_test) \
-    hal/err.c kernels/cli/npy_header.c tools/emu/qemu/pool.c $(PLAN_SRC) $(TILE_SRC) \
+    hal/err.c kernels/cli/npy_header.c tools/emu/qemu/device/pool.c $(PLAN_SRC) $(TILE_SRC) \
     $(MODEL_SRC) $(CHECK_SRC) $(FOLLOW_SRC)
 STREAMS_SRC := $(patsubst %,tests/check/%.c,host streams) $(TABLES) \
     $(filter-out $(addprefix %/,$(addsuffix .c,stream memory sync init undefined local)), \
     $(CHECK_SRC))
 FUZZ_SRC   := $(patsubst %,tests/fuzz/%.c,look program snapshot) tests/model/rig.c $(MODEL_SRC)
 
-# CHECK_EDGES: tools/emu/check/edge.h
+# CHECK_EDGES: tools/emu/check/race/edge.h
 HOST_FLAGS := -std=gnu11 -Wall -Wextra -Werror $(EXACT) -O1 -g -DCHECK_EDGES
 SAN_FLAGS := $(HOST_FLAGS) -fsanitize=address,undefined -fno-sanitize-recover=undefined
 COV_FLAGS := -std=gnu11 $(EXACT) -DCHECK_EDGES -O1 -fprofile-instr-generate -fcoverage-mapping
@@ -44,7 +44,7 @@ $(B)/san/host-tests $(B)/check-streams $(B)/san/report: LINK = $(CC) $(SAN_FLAGS
 # The tests that have threads.
 $(B)/tsan/host-tests: $(patsubst %,$(B)/tsan/%.o,tests/test.c tests/host/main.c \
     tests/host/data.c tests/model/rig.c $(patsubst %,tests/model/machine/%.c,later_test \
-    touch_make) hal/err.c tools/emu/qemu/pool.c $(MODEL_SRC))
+    touch_make) hal/err.c tools/emu/qemu/device/pool.c $(MODEL_SRC))
 $(B)/tsan/host-tests: LINK = $(CC) -fsanitize=thread
 %/host-tests: LIBS = -lmpfr -lgmp -lm
 $(B)/san/report: LIBS = -lz

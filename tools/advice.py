@@ -2,7 +2,7 @@
 #
 # What findings are told with: who did what where, and what a race lacks, in words. Nothing
 # is guessed: a semaphore is named if the buffer is of its queue, or if it was tried on the
-# record of the run (tools/emu/check/cure.h).
+# record of the run (tools/emu/check/cure/cure.h).
 
 
 def place(access):

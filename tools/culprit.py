@@ -2,7 +2,7 @@
 #
 # What of a seed changes a result: the first command that leaves other bytes than in the
 # plain run, and the few delays that are enough for it. For tools/perturb; what a run tells
-# of itself is said in tools/emu/qemu/perturb.c.
+# of itself is said in tools/emu/qemu/vary/perturb.c.
 import os
 import re
 import struct

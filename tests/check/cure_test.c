@@ -7,8 +7,8 @@
 #include "tests/check/host.h"
 #include "tests/check/small.h"
 #include "tests/test.h"
-#include "tools/emu/check/cure.h"
-#include "tools/emu/check/stream.h"
+#include "tools/emu/check/cure/cure.h"
+#include "tools/emu/check/race/stream.h"
 
 static struct findings found;
 static struct race *race;

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 #
-# edge_test.py    for each edge of tools/emu/check/edge.def a small program that is free of
+# edge_test.py    for each edge of tools/emu/check/race/edge.def a small program that is free of
 #                 races by that edge alone: it is silent, and named when build/check-streams
 #                 leaves the edge out. For a rule the other way round. TAP on stdout.
 import os

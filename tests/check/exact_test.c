@@ -12,7 +12,7 @@
 #include "tests/model/machine/touch.h"
 #include "tests/model/rig.h"
 #include "tests/test.h"
-#include "tools/emu/check/stream.h"
+#include "tools/emu/check/race/stream.h"
 #include "tools/emu/model/ops/op.h"
 
 enum { MEMORIES = NPU_MEM_COUNT + 1, TRIES = 400 }; /* GM last */

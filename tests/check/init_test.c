@@ -13,7 +13,7 @@
 #include "tests/model/machine/touch.h"
 #include "tests/model/rig.h"
 #include "tests/test.h"
-#include "tools/emu/check/init.h"
+#include "tools/emu/check/memory/init.h"
 
 static const struct race_config config = {
     .cores = 1, .profile = PROFILE_a2, .gm_base = RIG_GM_BASE, .gm_bytes = RIG_GM_BYTES};

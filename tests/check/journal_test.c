@@ -5,7 +5,7 @@
 #include "tests/check/host.h"
 #include "tests/check/small.h"
 #include "tests/test.h"
-#include "tools/emu/check/journal.h"
+#include "tools/emu/check/race/journal.h"
 
 static struct journal journal;
 

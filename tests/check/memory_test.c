@@ -7,8 +7,8 @@
 
 #include "tests/check/host.h"
 #include "tests/test.h"
-#include "tools/emu/check/memory.h"
-#include "tools/emu/check/sync.h"
+#include "tools/emu/check/memory/memory.h"
+#include "tools/emu/check/race/sync.h"
 
 enum {
     GM = 0x80000000,

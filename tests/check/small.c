@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/emu/check/race.h"
+#include "tools/emu/check/race/race.h"
 
 #include "tests/check/small.h"
 #include "tests/test.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * streams --edges     prints the names of what orders, see tools/emu/check/edge.h
+ * streams --edges     prints the names of what orders, see tools/emu/check/race/edge.h
  * streams < EVENTS    tells the race check what happens, a line each, and prints the pairs
  *                     that it finds; for race_test.py, which says what they must be
  *
@@ -23,8 +23,8 @@
 #include <stdlib.h>
 
 #include "tests/check/host.h"
-#include "tools/emu/check/edge.h"
-#include "tools/emu/check/race.h"
+#include "tools/emu/check/race/edge.h"
+#include "tools/emu/check/race/race.h"
 
 enum { GM = 0x80000000, GM_BYTES = 1 << 20, NUMBERS = 5 };
 
@@ -145,7 +145,7 @@ static void print_edges(void)
 {
 #define EDGE(name, text) puts(#name);
 #define RULE(name, text) puts(#name);
-#include "tools/emu/check/edge.def"
+#include "tools/emu/check/race/edge.def"
 }
 
 int main(int argc, char **argv)

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/emu/model/machine/state.h"
+#include "tools/emu/model/machine/state/state.h"
 
 #define CHANGES_MOST 4
 #define CHANGE_BYTES 16

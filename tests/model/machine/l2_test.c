@@ -7,7 +7,7 @@
 #include "tests/host/data.h"
 #include "tests/model/rig.h"
 #include "tests/test.h"
-#include "tools/emu/model/machine/state.h"
+#include "tools/emu/model/machine/state/state.h"
 
 enum { KIB = 1024, WARM_16K = 183 + 103, LINES_16K = 32 };
 

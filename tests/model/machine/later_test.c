@@ -13,7 +13,7 @@
 #include "tests/model/machine/touch.h"
 #include "tests/model/rig.h"
 #include "tests/test.h"
-#include "tools/emu/qemu/pool.h"
+#include "tools/emu/qemu/device/pool.h"
 
 enum { MOST = 6000, LOOK = 50, ROOM = 24 };
 #define ROUNDS (test_times < 10 ? 600 * test_times : MOST)

@@ -8,7 +8,7 @@
 #include "tests/host/data.h"
 #include "tests/model/rig.h"
 #include "tests/test.h"
-#include "tools/emu/model/machine/state.h"
+#include "tools/emu/model/machine/state/state.h"
 
 enum { SEM = 5, OTHER = 6, SEEDS = 1000 };
 

@@ -8,7 +8,7 @@
 #include "tests/host/data.h"
 #include "tests/model/rig.h"
 #include "tests/test.h"
-#include "tools/emu/model/machine/state.h"
+#include "tools/emu/model/machine/state/state.h"
 
 /* The state and the memories are all there is: a copy of them goes on alike. */
 TEST(snapshot, snapshot)

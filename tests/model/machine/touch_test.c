@@ -13,7 +13,7 @@
 #include "tests/host/data.h"
 #include "tests/model/rig.h"
 #include "tests/test.h"
-#include "tools/emu/model/machine/state.h"
+#include "tools/emu/model/machine/state/state.h"
 
 enum { MEMORIES = NPU_MEM_COUNT + 1 }; /* GM last */
 

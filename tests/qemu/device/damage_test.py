@@ -3,7 +3,7 @@
 # Run in gdb by tests/run. A snapshot that is damaged, cut off or of another NPU is refused
 # in one line with status 2, by -loadvm and by the monitor's loadvm; what of the state is
 # looked at, tests/model/machine/snapshot_test.c has. Most are given the right sum, so that
-# what is wrong is found behind the seal (tools/emu/qemu/seal.c).
+# what is wrong is found behind the seal (tools/emu/qemu/debug/seal.c).
 import os
 import re
 import struct

@@ -15,7 +15,7 @@
  * Each refusal is one line and exit status 2. The device is made when the machine
  * is complete, which is before -loadvm, replay and the first reset.
  */
-#include "tools/emu/qemu/device.h"
+#include "tools/emu/qemu/device/device.h"
 #include "tools/emu/model/arith/simd.h"
 #include "version.h"
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 # What gdb asks of the device itself, through two properties that npu.so gives it: see
-# tools/emu/qemu/debug.c for the requests.
+# tools/emu/qemu/debug/debug.c for the requests.
 import json
 
 import gdb

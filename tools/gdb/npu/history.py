@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Which command wrote what: the device's history (tools/emu/qemu/history.c).
+# Which command wrote what: the device's history (tools/emu/qemu/debug/history.c).
 import re
 import struct
 

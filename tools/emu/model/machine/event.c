@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The stream of events, see npu.h: everything is told from here. Nothing here changes the
- * state, and nothing is worked out when nobody listens.
+ * The stream of events, see npu.h: everything is told from here. Nothing here
+ * changes the state but core_fail(), and nothing is worked out when nobody listens.
  */
 #include "tools/emu/model/machine/event.h"
 
@@ -114,6 +114,19 @@ void event_access(const struct npu *n, enum npu_happens what, unsigned core,
     event.name = name;
     if (n->host->event) {
         n->host->event(n->ctx, &event);
+    }
+}
+
+void core_fail(struct npu *n, unsigned core, unsigned code, const struct reg_access *a)
+{
+    struct npu_core *c = &n->s->core[core];
+
+    if (c->fault.code == 0) {
+        c->fault = (struct npu_fault){
+            .code = (uint16_t)code, .addr = a->offset, .value = a->value};
+        c->fault_size = a->size;
+        c->fault_write = a->write;
+        event_access(n, NPU_FAULTS, core, NPU_BY_HART, code, 0);
     }
 }
 

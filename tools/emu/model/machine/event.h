@@ -7,7 +7,7 @@
 #define TOOLS_EMU_MODEL_MACHINE_EVENT_H
 
 #include "tools/emu/model/machine/sem.h"
-#include "tools/emu/model/machine/state.h"
+#include "tools/emu/model/machine/state/state.h"
 
 /* Begins what may begin on the cores whose bits are set. */
 void npu_kick(struct npu *n, uint32_t cores);
@@ -34,6 +34,15 @@ void event_sem(const struct npu *n, enum npu_happens what, struct sem_user by,
  * chip. */
 void event_access(const struct npu *n, enum npu_happens what, unsigned core,
                   unsigned pipe, unsigned fault, uint64_t name);
+/* An access to a register; size 0: the device's own. */
+struct reg_access {
+    uint32_t offset;
+    uint8_t size;
+    bool write;
+    uint64_t value;
+};
+/* Keeps the core's first fault, and tells of it; npu_update_irq must follow. */
+void core_fail(struct npu *n, unsigned core, unsigned code, const struct reg_access *a);
 /* That a seed holds something up; pipe NPU_PIPES: no pipe's. */
 void event_delay(const struct npu *n, enum npu_delay what, unsigned core, unsigned pipe,
                  uint64_t key, unsigned cycles);

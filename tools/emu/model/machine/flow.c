@@ -11,7 +11,7 @@
 #include "tools/emu/model/machine/flow.h"
 
 #include "hal/contract/cost.h"
-#include "tools/emu/model/machine/defect.h"
+#include "tools/emu/model/machine/state/defect.h"
 #include "tools/emu/model/machine/event.h"
 #include "tools/emu/model/machine/l2.h"
 #include "tools/emu/model/machine/perturb.h"

@@ -5,7 +5,7 @@
 #ifndef TOOLS_EMU_MODEL_MACHINE_FLOW_H
 #define TOOLS_EMU_MODEL_MACHINE_FLOW_H
 
-#include "tools/emu/model/machine/state.h"
+#include "tools/emu/model/machine/state/state.h"
 
 /* Sets the end of a command that begins now; fixed: its cycles besides the work, which
  * takes `times` as long as the plan has it. */

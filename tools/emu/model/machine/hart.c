@@ -13,7 +13,7 @@
  */
 #include "tools/emu/model/machine/hart.h"
 
-#include "tools/emu/model/machine/defect.h"
+#include "tools/emu/model/machine/state/defect.h"
 #include "tools/emu/model/machine/event.h"
 
 static uint64_t clock_now(const struct npu *n)

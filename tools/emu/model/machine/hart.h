@@ -6,7 +6,7 @@
 #ifndef TOOLS_EMU_MODEL_MACHINE_HART_H
 #define TOOLS_EMU_MODEL_MACHINE_HART_H
 
-#include "tools/emu/model/machine/state.h"
+#include "tools/emu/model/machine/state/state.h"
 
 /* At power-on: all cores share the hart. */
 void hart_reset(struct npu *n);

@@ -5,7 +5,7 @@
 #ifndef TOOLS_EMU_MODEL_MACHINE_L2_H
 #define TOOLS_EMU_MODEL_MACHINE_L2_H
 
-#include "tools/emu/model/machine/state.h"
+#include "tools/emu/model/machine/state/state.h"
 
 /* What a command finds when it begins. */
 struct l2_found {

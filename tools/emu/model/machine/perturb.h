@@ -5,7 +5,7 @@
 #ifndef TOOLS_EMU_MODEL_MACHINE_PERTURB_H
 #define TOOLS_EMU_MODEL_MACHINE_PERTURB_H
 
-#include "tools/emu/model/machine/state.h"
+#include "tools/emu/model/machine/state/state.h"
 
 /* Every delay is shorter. */
 #define PERTURB_MOST (1u << 13)

@@ -8,7 +8,7 @@
  */
 #include "tools/emu/model/machine/pipe.h"
 
-#include "tools/emu/model/machine/defect.h"
+#include "tools/emu/model/machine/state/defect.h"
 #include "tools/emu/model/machine/event.h"
 #include "tools/emu/model/machine/flow.h"
 #include "tools/emu/model/machine/hart.h"
@@ -16,7 +16,7 @@
 #include "tools/emu/model/machine/perturb.h"
 #include "tools/emu/model/machine/rules.h"
 #include "tools/emu/model/machine/sem.h"
-#include "tools/emu/model/machine/spill.h"
+#include "tools/emu/model/machine/state/spill.h"
 #include "tools/emu/model/machine/touch.h"
 #include "tools/emu/model/machine/unit.h"
 #include "tools/emu/model/mem.h"

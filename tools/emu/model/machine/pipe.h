@@ -5,7 +5,7 @@
 #ifndef TOOLS_EMU_MODEL_MACHINE_PIPE_H
 #define TOOLS_EMU_MODEL_MACHINE_PIPE_H
 
-#include "tools/emu/model/machine/state.h"
+#include "tools/emu/model/machine/state/state.h"
 
 /* Where the results of a pipe's running command are kept. */
 enum npu_mem pipe_stage(unsigned pipe);

@@ -5,7 +5,7 @@
 #ifndef TOOLS_EMU_MODEL_MACHINE_RULES_H
 #define TOOLS_EMU_MODEL_MACHINE_RULES_H
 
-#include "tools/emu/model/machine/state.h"
+#include "tools/emu/model/machine/state/state.h"
 
 unsigned check_command(const struct npu *n, unsigned pipe, const union cmd *cmd,
                        struct npu_fault *f);

@@ -6,9 +6,8 @@
  */
 #include "tools/emu/model/machine/sem.h"
 
-#include "tools/emu/model/machine/defect.h"
+#include "tools/emu/model/machine/state/defect.h"
 #include "tools/emu/model/machine/event.h"
-#include "tools/emu/model/machine/regs.h"
 
 static uint8_t *sem_at(const struct npu *n, unsigned core, unsigned sem)
 {

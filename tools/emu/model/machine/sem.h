@@ -5,7 +5,7 @@
 #ifndef TOOLS_EMU_MODEL_MACHINE_SEM_H
 #define TOOLS_EMU_MODEL_MACHINE_SEM_H
 
-#include "tools/emu/model/machine/state.h"
+#include "tools/emu/model/machine/state/state.h"
 
 /* Who takes or posts: a pipe of a core, the hart through a core's page (NPU_BY_HART), or a
  * barrier unit (NPU_BY_BARRIER, core NPU_CHIP). */

@@ -5,7 +5,7 @@
 #ifndef TOOLS_EMU_MODEL_MACHINE_TOUCH_H
 #define TOOLS_EMU_MODEL_MACHINE_TOUCH_H
 
-#include "tools/emu/model/machine/state.h"
+#include "tools/emu/model/machine/state/state.h"
 
 /* Keeps what says where the running command has read, if anybody may ask, before its
  * results lie there; until touch_drop(). */

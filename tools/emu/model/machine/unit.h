@@ -6,7 +6,7 @@
 #ifndef TOOLS_EMU_MODEL_MACHINE_UNIT_H
 #define TOOLS_EMU_MODEL_MACHINE_UNIT_H
 
-#include "tools/emu/model/machine/state.h"
+#include "tools/emu/model/machine/state/state.h"
 
 unsigned unit_mode(const union cmd *cmd);
 /* The units of L0C in which the head of M has an element of c, or which that of FIX
