@@ -106,10 +106,16 @@ static uint64_t special(enum type type, uint32_t random)
 
 static uint64_t lowest(enum type type)
 {
-    return type == TYPE_F32   ? 0xff7fffff
-           : type == TYPE_F16 ? 0xfbff
-           : type == TYPE_U8  ? 0
-                              : UINT64_C(1) << (type_bits(type) - 1);
+    switch (type) {
+    case TYPE_F32:
+        return 0xff7fffff;
+    case TYPE_F16:
+        return 0xfbff;
+    case TYPE_U8:
+        return 0;
+    default:
+        return UINT64_C(1) << (type_bits(type) - 1);
+    }
 }
 
 static uint32_t next(uint32_t seed)

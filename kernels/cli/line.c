@@ -40,12 +40,20 @@ bool line_has(const struct line *line, const struct option *o)
 {
     const struct opdesc *op = line->op;
 
-    return o->offset == offsetof(struct line, text)          ? op->text && !op->text_only
-           : o->offset == offsetof(struct line, no_separate) ? op->pieces != NULL
-           : o->offset == offsetof(struct line, repeat)      ? op->pieces == NULL
-           : o->offset == offsetof(struct line, check)       ? op->ref != NULL
-           : is_made_up(o) || o->offset == offsetof(struct line, out) ? !op->text_only
-                                                                      : true;
+    switch (o->offset) {
+    case offsetof(struct line, text):
+        return op->text && !op->text_only;
+    case offsetof(struct line, no_separate):
+        return op->pieces != NULL;
+    case offsetof(struct line, repeat):
+        return op->pieces == NULL;
+    case offsetof(struct line, check):
+        return op->ref != NULL;
+    case offsetof(struct line, out):
+        return !op->text_only;
+    default:
+        return !is_made_up(o) || !op->text_only;
+    }
 }
 
 bool line_size(const struct io *io, unsigned i, struct option *o)

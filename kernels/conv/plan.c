@@ -91,22 +91,34 @@ static int check_side(const struct side *s, char why[CONV_TEXT])
     return 0;
 }
 
-/* What is to be done to sums. */
-static int check_way(const struct conv *p, char why[CONV_TEXT])
+/* What contradicts itself in what is to be done to sums, or NULL. */
+static const char *contradiction(const struct conv *p)
 {
-    const char *wrong =
-        p->in == TYPE_S8 && (p->act > CONV_LEAKY || p->add)
-            ? "the Vector goes on with sums of f16 alone"
-        : p->out == TYPE_S32 && (p->act == CONV_LEAKY || p->limit > 0 || p->scales)
-            ? "sums of s32 take no scale, slope or limit"
-        : p->exact && (p->out != TYPE_S8 || p->act == CONV_LEAKY || p->limit > 0)
-            ? "exact is of s8 to s8, without slope or limit"
-        : p->limit < 0 || p->limit != p->limit || p->slope != p->slope
-            ? "a limit below 0, or NaN"
-        : p->in == TYPE_F16 && p->scales ? "scales of channels are those of s8"
-        : conv_has_tail(p) && p->c % DEPTHWISE_BLOCK && conv_is_depthwise(p)
-            ? "of each channel by itself, the Vector goes on with whole blocks of 16"
-            : NULL;
+    if (p->in == TYPE_S8 && (p->act > CONV_LEAKY || p->add)) {
+        return "the Vector goes on with sums of f16 alone";
+    }
+    if (p->out == TYPE_S32 && (p->act == CONV_LEAKY || p->limit > 0 || p->scales)) {
+        return "sums of s32 take no scale, slope or limit";
+    }
+    if (p->exact && (p->out != TYPE_S8 || p->act == CONV_LEAKY || p->limit > 0)) {
+        return "exact is of s8 to s8, without slope or limit";
+    }
+    if (p->limit < 0 || p->limit != p->limit || p->slope != p->slope) {
+        return "a limit below 0, or NaN";
+    }
+    if (p->in == TYPE_F16 && p->scales) {
+        return "scales of channels are those of s8";
+    }
+    if (conv_has_tail(p) && p->c % DEPTHWISE_BLOCK && conv_is_depthwise(p)) {
+        return "of each channel by itself, the Vector goes on with whole blocks of 16";
+    }
+    return NULL;
+}
+
+/* What is to be done to sums: types, activation, scales. */
+static int check_epilogue(const struct conv *p, char why[CONV_TEXT])
+{
+    const char *wrong = contradiction(p);
 
     for (uint32_t i = 0; i < p->o && p->scales && !wrong; i++) {
         double scale = fabs((double)p->scale * (double)p->scales[i]);
@@ -159,7 +171,7 @@ int conv_check(const struct conv *p, char why[CONV_TEXT])
                  (unsigned long)p->groups, (unsigned long)p->c, (unsigned long)p->o);
         return ERR_SHAPE;
     }
-    err = check_way(p, why);
+    err = check_epilogue(p, why);
     err = err || p->part ? err : check_side(&high, why);
     err = err || p->part ? err : check_side(&wide, why);
     if (err) {

@@ -11,10 +11,17 @@ static enum quant quant_of(const struct conv *p)
     if (conv_has_tail(p)) {
         return QUANT_NONE;
     }
-    return p->in == TYPE_F16    ? p->out == TYPE_F16 ? QUANT_F322F16 : QUANT_NONE
-           : p->out == TYPE_S8  ? p->words ? QUANT_VREQ8 : QUANT_REQ8
-           : p->out == TYPE_F16 ? p->words ? QUANT_VDEQF16 : QUANT_DEQF16
-                                : QUANT_NONE;
+    if (p->in == TYPE_F16) {
+        return p->out == TYPE_F16 ? QUANT_F322F16 : QUANT_NONE;
+    }
+    switch (p->out) {
+    case TYPE_S8:
+        return p->words ? QUANT_VREQ8 : QUANT_REQ8;
+    case TYPE_F16:
+        return p->words ? QUANT_VDEQF16 : QUANT_DEQF16;
+    default:
+        return QUANT_NONE;
+    }
 }
 
 static bool is_scaled(const struct conv *p)
@@ -24,10 +31,17 @@ static bool is_scaled(const struct conv *p)
 
 uint8_t conv_relu(const struct conv *p)
 {
-    return conv_has_tail(p)       ? FIX_RELU_NONE
-           : p->act == CONV_RELU  ? FIX_RELU_PLAIN
-           : p->act == CONV_LEAKY ? FIX_RELU_LEAKY
-                                  : FIX_RELU_NONE;
+    if (conv_has_tail(p)) {
+        return FIX_RELU_NONE;
+    }
+    switch (p->act) {
+    case CONV_RELU:
+        return FIX_RELU_PLAIN;
+    case CONV_LEAKY:
+        return FIX_RELU_LEAKY;
+    default:
+        return FIX_RELU_NONE;
+    }
 }
 
 /* A command that takes a piece of the unit out of L0C, but for what pieces differ in. */

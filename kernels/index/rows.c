@@ -198,14 +198,11 @@ static void multiply_row(const struct part *p, struct tque *in, struct tque *out
 
 static void set_atomic(enum rows_op op, enum type type)
 {
+    static const uint8_t modes[] = {
+        [ROWS_ADD] = ATOMIC_ADD, [ROWS_MAX] = ATOMIC_MAX, [ROWS_MIN] = ATOMIC_MIN};
     union cmd cmd;
 
-    mte_set_atomic(&cmd,
-                   op == ROWS_ADD   ? ATOMIC_ADD
-                   : op == ROWS_MAX ? ATOMIC_MAX
-                   : op == ROWS_MIN ? ATOMIC_MIN
-                                    : ATOMIC_NONE,
-                   type);
+    mte_set_atomic(&cmd, op < sizeof(modes) ? modes[op] : ATOMIC_NONE, type);
     task_issue(PIPE_MTE3, &cmd);
 }
 

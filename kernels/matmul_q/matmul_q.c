@@ -115,15 +115,29 @@ static bool is_u8(const struct op_call *c)
 
 /* --- the operator --- */
 
-static int prepare(struct op_call *c)
+/* What contradicts itself in the options, or NULL. */
+static const char *contradiction(const struct op_call *c)
 {
     const struct conv_own *o = (const void *)c->args;
-    const char *no =
-        o->rounding == ONNX && !o->exact             ? "--rounding onnx wants --exact"
-        : is_u8(c) && !is_onnx(c)                    ? "u8 wants --exact --rounding onnx"
-        : is_onnx(c) && c->out[0].type == TYPE_F16   ? "ONNX's are whole numbers, not f16"
-        : o->zero > 127 && c->out[0].type != TYPE_U8 ? "--zero above 127 is of u8"
-                                                     : NULL;
+
+    if (o->rounding == ONNX && !o->exact) {
+        return "--rounding onnx wants --exact";
+    }
+    if (is_u8(c) && !is_onnx(c)) {
+        return "u8 wants --exact --rounding onnx";
+    }
+    if (is_onnx(c) && c->out[0].type == TYPE_F16) {
+        return "ONNX's are whole numbers, not f16";
+    }
+    if (o->zero > 127 && c->out[0].type != TYPE_U8) {
+        return "--zero above 127 is of u8";
+    }
+    return NULL;
+}
+
+static int prepare(struct op_call *c)
+{
+    const char *no = contradiction(c);
     struct conv p;
 
     if (no) {

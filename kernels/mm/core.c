@@ -53,10 +53,13 @@ uint64_t mm_chain_of(const struct mm_search *s, const struct mm_candidate *c)
 uint64_t mm_as_measured(const struct mm_search *s, const struct mm_candidate *c,
                         uint64_t cycles)
 {
-    return c->rounds > 1   ? cycles
-           : s->parts > 1  ? cycles - cycles / 42
-           : s->mm->turned ? cycles - cycles / 12
-                           : cycles - cycles / 25;
+    if (c->rounds > 1) {
+        return cycles;
+    }
+    if (s->parts > 1) {
+        return cycles - cycles / 42;
+    }
+    return cycles - cycles / (s->mm->turned ? 12 : 25);
 }
 
 /* Whether the commands of a core's share are few enough to be kept (script.h). */

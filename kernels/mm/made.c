@@ -105,10 +105,13 @@ bool mm_made_takes(enum type a, enum type b)
 
 const char *mm_cannot_be_made(const struct mm_made *p)
 {
-    return !mm_is_made(p)    ? NULL
-           : p->sparse       ? "a sparse b is of S8 x S8"
-           : p->work == NULL ? "no workspace for operands that are made"
-                             : NULL;
+    if (!mm_is_made(p)) {
+        return NULL;
+    }
+    if (p->sparse) {
+        return "a sparse b is of S8 x S8";
+    }
+    return p->work ? NULL : "no workspace for operands that are made";
 }
 
 /* Sums of bytes of n columns of b, which may lie there as rows, for each of the batch. */
@@ -253,8 +256,12 @@ int mm_made_whole(enum type type, const void *x, uint64_t i)
 {
     int byte = ((const int8_t *)x)[type == TYPE_S4 ? i / 2 : i];
 
-    return type == TYPE_U8   ? (uint8_t)byte
-           : type == TYPE_S8 ? byte
-           : i % 2           ? byte >> 4
-                             : ((byte & 15) ^ 8) - 8;
+    switch (type) {
+    case TYPE_U8:
+        return (uint8_t)byte;
+    case TYPE_S8:
+        return byte;
+    default: /* two S4 in a byte, the lower one first */
+        return i % 2 ? byte >> 4 : ((byte & 15) ^ 8) - 8;
+    }
 }

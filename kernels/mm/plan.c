@@ -154,10 +154,10 @@ static bool may_fit(const struct mm_search *s, const struct mm_candidate *c)
     if ((uint64_t)c->a->most * c->b->most * MM_SUM_BYTES > s->r.l0c_bytes) {
         return (c->t.a_stays ? a : 2 * a) + (c->t.b_stays ? b : 2 * b) <= all;
     }
-    return c->t.a_stays && c->t.b_stays ? true
-           : c->t.a_stays               ? a <= all
-           : c->t.b_stays               ? b <= all
-                                        : true;
+    if (c->t.a_stays == c->t.b_stays) {
+        return true;
+    }
+    return (c->t.a_stays ? a : b) <= all;
 }
 
 /* One of that size, of which the rest is not decided yet. */
@@ -280,10 +280,13 @@ static enum mm_strategy name_of(const struct mm *mm)
     uint32_t rows = mm_pieces(mm->shape.m, mm_unit_m(mm), t->m);
     uint32_t cols = mm_pieces(mm->shape.n, mm_unit_n(mm), t->n);
 
-    return mm->shape.batch > 1                                      ? MM_BATCH
-           : rows * cols == 1                                       ? MM_SMALL
-           : (t->b_stays && cols == 1) || (t->a_stays && rows == 1) ? MM_TALL
-                                                                    : MM_GENERAL;
+    if (mm->shape.batch > 1) {
+        return MM_BATCH;
+    }
+    if (rows * cols == 1) {
+        return MM_SMALL;
+    }
+    return (t->b_stays && cols == 1) || (t->a_stays && rows == 1) ? MM_TALL : MM_GENERAL;
 }
 
 /* c as a column: a and b are each other, as columns. */

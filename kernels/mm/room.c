@@ -91,13 +91,16 @@ static const char *shared_by(const struct mm_room *room, const struct mm *mm)
 {
     uint32_t end = mm->l1_begin + mm_l1_bytes(mm);
 
-    return room->half == MM_WHOLE || mm->half == MM_WHOLE || room->half == mm->half
-               ? "L0A, L0B and L0C belong"
-           : mm->sem < room->sem + MM_SEMS && room->sem < mm->sem + MM_SEMS
-               ? "semaphores belong"
-           : mm->l1_begin < room->l1_end && room->l1_begin < end
-               ? "that part of L1 belongs"
-               : NULL;
+    if (room->half == MM_WHOLE || mm->half == MM_WHOLE || room->half == mm->half) {
+        return "L0A, L0B and L0C belong";
+    }
+    if (mm->sem < room->sem + MM_SEMS && room->sem < mm->sem + MM_SEMS) {
+        return "semaphores belong";
+    }
+    if (mm->l1_begin < room->l1_end && room->l1_begin < end) {
+        return "that part of L1 belongs";
+    }
+    return NULL;
 }
 
 void mm_check_rooms(const struct mm *mm)

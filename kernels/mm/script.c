@@ -81,20 +81,20 @@ void mm_script_begin(struct mm *mm, void *c)
 /* The commands of a pipe. */
 static union cmd *of_pipe(struct mm_script *s, unsigned pipe, unsigned *room)
 {
-    *room = pipe == PIPE_MTE1 ? MM_SCRIPT_FEEDS
-            : pipe == PIPE_M  ? MM_SCRIPT_PRODUCTS
-            : pipe == PIPE_V  ? MM_SCRIPT_ADDS
-                              : PIPE_DEPTH;
+    *room = PIPE_DEPTH;
     switch (pipe) {
     case PIPE_MTE2:
         return s->loads;
     case PIPE_MTE1:
+        *room = MM_SCRIPT_FEEDS;
         return s->feeds;
     case PIPE_M:
+        *room = MM_SCRIPT_PRODUCTS;
         return s->products;
     case PIPE_FIX:
         return s->outs;
     case PIPE_V:
+        *room = MM_SCRIPT_ADDS;
         return s->adds;
     default:
         return s->stores;

@@ -22,17 +22,25 @@ enum quant mm_quant(const struct mm *mm)
     bool words = mm->scale_words != NULL;
 
     if (mm_sum_type(mm) == TYPE_F32) {
-        return mm->scaled                ? words ? QUANT_VQF322B8_PRE : QUANT_QF322B8_PRE
-               : mm->c_type == TYPE_F16  ? QUANT_F322F16
-               : mm->c_type == TYPE_BF16 ? QUANT_F322BF16
-                                         : QUANT_NONE;
+        if (mm->scaled) {
+            return words ? QUANT_VQF322B8_PRE : QUANT_QF322B8_PRE;
+        }
+        switch (mm->c_type) {
+        case TYPE_F16:
+            return QUANT_F322F16;
+        case TYPE_BF16:
+            return QUANT_F322BF16;
+        default:
+            return QUANT_NONE;
+        }
     }
     if (!mm->scaled) {
         return QUANT_NONE;
     }
-    return mm->c_type == TYPE_F16 ? words ? QUANT_VDEQF16 : QUANT_DEQF16
-           : words                ? QUANT_VREQ8
-                                  : QUANT_REQ8;
+    if (mm->c_type == TYPE_F16) {
+        return words ? QUANT_VDEQF16 : QUANT_DEQF16;
+    }
+    return words ? QUANT_VREQ8 : QUANT_REQ8;
 }
 
 uint32_t mm_part_begin(const struct mm *mm, uint32_t i)
@@ -173,15 +181,24 @@ __attribute__((format(printf, 3, 4))) static int wrong(char *why, int err,
     return err;
 }
 
+/* Whether the fixpipe makes c's type of sums of integers, or of floats. */
+static bool gives_type(const struct mm *mm, bool whole)
+{
+    enum type c = mm->c_type;
+    bool bytes = c == TYPE_S8 || c == TYPE_U8;
+
+    if (whole) {
+        return mm->scaled ? bytes || c == TYPE_F16 : c == TYPE_S32;
+    }
+    return mm->scaled ? bytes : c == TYPE_F32 || c == TYPE_F16 || c == TYPE_BF16;
+}
+
 static int check_types(const struct mm *mm, char *why)
 {
     enum type in = mm->a.type, c = mm->c_type;
     bool whole = in == TYPE_S8 || in == TYPE_S4;
     bool takes = in == TYPE_F16 || in == TYPE_BF16 || in == TYPE_F32 || whole;
-    bool bytes = c == TYPE_S8 || c == TYPE_U8;
-    bool gives = whole        ? mm->scaled ? bytes || c == TYPE_F16 : c == TYPE_S32
-                 : mm->scaled ? bytes
-                              : c == TYPE_F32 || c == TYPE_F16 || c == TYPE_BF16;
+    bool gives = gives_type(mm, whole);
 
     if (!takes || in != mm->b.type || !gives) {
         return wrong(why, ERR_TYPE, "%s x %s to %s%s: no such product", type_name(in),

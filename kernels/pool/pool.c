@@ -34,10 +34,16 @@ struct room {
 
 static uint32_t lowest(enum type type)
 {
-    return type == TYPE_F32   ? 0xff800000
-           : type == TYPE_F16 ? 0xfc00
-           : type == TYPE_S32 ? 0x80000000
-                              : 0x8000;
+    switch (type) {
+    case TYPE_F32:
+        return 0xff800000;
+    case TYPE_F16:
+        return 0xfc00;
+    case TYPE_S32:
+        return 0x80000000;
+    default: /* S16 */
+        return 0x8000;
+    }
 }
 
 static void bring(const struct room *r, const struct pool_unit *u, uint32_t row)

@@ -124,6 +124,22 @@ struct bench {
     struct work work;
 };
 
+/* Of a dimension by its name: r and s are a filter's, what is neither m nor n is k. */
+static uint32_t size_of(const struct sized *p, char name)
+{
+    switch (name) {
+    case 'm':
+        return p->m;
+    case 'n':
+        return p->n;
+    case 'r':
+    case 's':
+        return TAPS;
+    default:
+        return p->k;
+    }
+}
+
 static int prepare(struct bench *b, const struct sized *p)
 {
     struct tile_error error = {0};
@@ -132,12 +148,7 @@ static int prepare(struct bench *b, const struct sized *p)
 
     b->k = tile_parse(&b->arena, p->text, strlen(p->text), NULL, &error);
     for (unsigned d = 0; b->k && d < b->k->n_dims && !err; d++) {
-        char name = b->k->dim[d].name[0];
-        uint32_t size = name == 'm'   ? p->m
-                        : name == 'n' ? p->n
-                        : name == 'r' ? TAPS
-                        : name == 's' ? TAPS
-                                      : p->k;
+        uint32_t size = size_of(p, b->k->dim[d].name[0]);
         err = b->k->dim[d].size ? 0 : tile_set_size(b->k, (uint8_t)d, size);
     }
     began = hart_clock();

@@ -226,11 +226,13 @@ static int slower_first(const void *a, const void *b)
 
 static void print(const struct move *m, double percent)
 {
-    const char *what = !m->cost               ? "other"
-                       : m->percent > percent ? "slower"
-                       : m->percent > 0       ? "more"
-                                              : "less";
+    const char *what = "less";
 
+    if (!m->cost) {
+        what = "other";
+    } else if (m->percent > 0) {
+        what = m->percent > percent ? "slower" : "more";
+    }
     printf("%-6s  %-32s %-18s %12s -> %-12s", what, m->row->name, m->column, m->was,
            m->is);
     printf(m->cost ? " %+.2f %%\n" : "\n", m->percent);

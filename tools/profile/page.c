@@ -45,7 +45,10 @@ static void column(FILE *out, const char *name, uint64_t *values, uint32_t n)
     for (uint32_t i = 0; i < n; i++) {
         most = values[i] > most ? values[i] : most;
     }
-    bytes = most <= UINT8_MAX ? 1 : most <= UINT16_MAX ? 2 : most <= UINT32_MAX ? 4 : 8;
+    bytes = 1;
+    while (bytes < 8 && most >> 8 * bytes) {
+        bytes *= 2;
+    }
     for (uint32_t i = 0; i < n; i++, to += bytes) {
         uint64_t value = values[i];
         double exact = (double)value;

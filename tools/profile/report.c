@@ -37,16 +37,30 @@ static bool parse_launches(struct window *w, const char *text)
     return n >= 1 && text[end] == '\0' && w->first && w->first <= w->last;
 }
 
+/* Where the value of an option goes, or NULL. */
+static const char **value_of(struct options *o, const char *option)
+{
+    const struct {
+        const char *name, **to;
+    } all[] = {{"--page", &o->page},
+               {"--title", &o->title},
+               {"--path", &o->path},
+               {"--launches", &o->launches},
+               {"-o", &o->out}};
+
+    for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        if (strcmp(option, all[i].name) == 0) {
+            return all[i].to;
+        }
+    }
+    return NULL;
+}
+
 static bool parse(struct options *o, int argc, char **argv)
 {
     *o = (struct options){.page = "tools/profile/page"};
     for (int i = 1; i < argc; i++) {
-        const char **to = strcmp(argv[i], "--page") == 0       ? &o->page
-                          : strcmp(argv[i], "--title") == 0    ? &o->title
-                          : strcmp(argv[i], "--path") == 0     ? &o->path
-                          : strcmp(argv[i], "--launches") == 0 ? &o->launches
-                          : strcmp(argv[i], "-o") == 0         ? &o->out
-                                                               : NULL;
+        const char **to = value_of(o, argv[i]);
         if (to ? i + 1 == argc : argv[i][0] == '-' || o->trace) {
             return false;
         }

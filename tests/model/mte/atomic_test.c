@@ -103,10 +103,9 @@ static uint32_t value(enum type type, unsigned i)
     static const uint32_t s[] = {0,          1,          2,          5,
                                  0x7f,       0x3f,       0x7fff,     0x3fff,
                                  0x7fffffff, 0x3fffffff, 0x7ffffffe, 0x55555555};
-    const uint32_t *list = type == TYPE_F32    ? f32
-                           : type == TYPE_F16  ? f16
-                           : type == TYPE_BF16 ? bf16
-                                               : s;
+    static const uint32_t *const lists[TYPE_COUNT] = {
+        [TYPE_F32] = f32, [TYPE_F16] = f16, [TYPE_BF16] = bf16};
+    const uint32_t *list = lists[type] ? lists[type] : s;
     uint32_t negative = i / 12 % 2 ? 1u << (type_bits(type) - 1) : 0;
 
     if (i < 24) {

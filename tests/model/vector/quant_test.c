@@ -30,7 +30,7 @@ static uint8_t quantised(int16_t x, float scale, int offset, bool is_signed)
     float product = (float)x * scale, sum = product + (float)offset;
     float r = rintf(sum), lo = is_signed ? -128 : 0, hi = is_signed ? 127 : 255;
 
-    return (uint8_t)(int)(r != r ? 0 : r < lo ? lo : r > hi ? hi : r);
+    return (uint8_t)(int)(r != r ? 0 : fminf(fmaxf(r, lo), hi));
 }
 
 /* 7 times that scale is a little below 100.5 and rounds to it; with -99 it is a tie,

@@ -116,15 +116,22 @@ static unsigned wrong(struct run *r, struct tile_ref *ref, unsigned result)
 void check_sizes(struct tile_kernel *k, struct shape shape)
 {
     for (unsigned d = 0; k && d < k->n_dims; d++) {
-        char name = k->dim[d].name[0];
+        uint32_t size = shape.n;
         if (k->dim[d].size) { /* digits */
             continue;
         }
-        CHECK_OK(tile_set_size(k, (uint8_t)d,
-                               name == 'b'   ? shape.b
-                               : name == 'm' ? shape.m
-                               : name == 'k' ? shape.k
-                                             : shape.n));
+        switch (k->dim[d].name[0]) {
+        case 'b':
+            size = shape.b;
+            break;
+        case 'm':
+            size = shape.m;
+            break;
+        case 'k':
+            size = shape.k;
+            break;
+        }
+        CHECK_OK(tile_set_size(k, (uint8_t)d, size));
     }
 }
 

@@ -75,10 +75,16 @@ bool npu_memcheck_block(uint64_t addr, struct hint *hint)
 
 const char *npu_checks_kind(unsigned kind)
 {
-    return kind == HINT_BLOCK    ? "block"
-           : kind == HINT_QUEUE  ? "queue"
-           : kind == HINT_BUFFER ? "buffer"
-                                 : "";
+    switch (kind) {
+    case HINT_BLOCK:
+        return "block";
+    case HINT_QUEUE:
+        return "queue";
+    case HINT_BUFFER:
+        return "buffer";
+    default:
+        return "";
+    }
 }
 
 static void write_memory(FILE *to, const struct memory_finding *f)

@@ -73,10 +73,17 @@ void mte_fill(uint8_t *to, uint64_t value, unsigned bits, size_t bytes)
     uint32_t word = (uint32_t)value;
     uint8_t line[32];
 
-    word = bits == 4    ? (word & 0xf) * 0x11111111u
-           : bits == 8  ? (word & 0xff) * 0x01010101u
-           : bits == 16 ? (word & 0xffff) * 0x00010001u
-                        : word;
+    switch (bits) {
+    case 4:
+        word = (word & 0xf) * 0x11111111u;
+        break;
+    case 8:
+        word = (word & 0xff) * 0x01010101u;
+        break;
+    case 16:
+        word = (word & 0xffff) * 0x00010001u;
+        break;
+    }
     for (unsigned i = 0; i < sizeof(line); i += 4) {
         memcpy(line + i, &word, 4);
     }
