@@ -23,18 +23,17 @@ LD_newlib   := -nostdlib -L$(B)/newlib/lib -Wl,--start-group -lc -lm -lgcc -Wl,-
 %/heap.c.o %_op.c.o %/demo.c.o %/trap.c.o %/hal/host.c.o \
     %/hal/fault.c.o %/console.c.o %/report.c.o %/measure.c.o %/stack.c.o \
     %/graph_cmd.c.o %/graph/operator.c.o %/graph/program.c.o %/graph/file.c.o %/prof/command.c.o \
-    %/conv/cut.c.o %_build.c.o %explain.c.o %/tile/spill.c.o %/tile/rows.c.o \
-    %/lib/f16.c.o %/lib/near.c.o \
-    $(patsubst %,\%/tile/%.c.o,bind build conv_text describe expr kernel lex script) \
-    $(patsubst %,\%/tile/%.c.o,functions signature text tile_cmd) \
-    $(patsubst %,\%/tile/%.c.o,loop_form loop_once loop_cube loop_input loop_mask) \
-    $(patsubst %,\%/tile/%.c.o,loop_sums loop_twice loop_twice_room loop_twice_parts) \
-    $(patsubst %,\%/tile/%.c.o,loop_plan loop_parts loop_twice_cube loop_tiles) \
+    %/conv/cut.c.o %_build.c.o %explain.c.o %/lib/f16.c.o %/lib/near.c.o \
+    $(patsubst %,\%/tile/%.c.o,ir/build ir/functions ir/kernel softmax/rows softmax/spill) \
+    $(patsubst %,\%/tile/text/%.c.o,conv_text expr lex signature text) \
+    $(patsubst %,\%/tile/%.c.o,op/bind op/describe op/tile_cmd tiles/script) \
+    $(patsubst %,\%/tile/attention/loop_%.c.o,cube form input mask once parts plan sums) \
+    $(patsubst %,\%/tile/attention/loop_%.c.o,tiles twice twice_cube twice_parts twice_room) \
     $(patsubst %,$(B)/fw-%/kernels/cli/%.o,picolibc newlib): \
     FW_FLAGS += -Os -msave-restore -fno-jump-tables
 # What results are held against: accesses to the flags of exceptions, which nobody asks for,
 # are what QEMU is slowest at, and then jumps whose target it has to look up.
-%_ref.c.o $(patsubst %,\%/tile/%.c.o,ref ref_input ref_ops): \
+%_ref.c.o $(patsubst %,\%/tile/ref/%.c.o,ref ref_input ref_ops): \
     FW_FLAGS += -fno-trapping-math -fno-jump-tables
 # Here to be held against a card, not to be fast.
 %/published.c.o: FW_FLAGS += -O1
@@ -48,7 +47,7 @@ $(eval $(call compile,fw-cov,$$(FW_CC) $(CC_picolibc) -fprofile-arcs -ftest-cove
 # --- which operators ---
 
 # $(call uses,FOLDERS): folders of kernels/, and those whose headers they include.
-uses = $(sort $(1) $(shell cat $(1:%=kernels/%/*.[ch]) | \
+uses = $(sort $(1) $(shell find $(1:%=kernels/%) -name '*.[ch]' -exec cat {} + | \
     sed -n 's|^#include "kernels/\([^/]*\)/.*|\1|p'))
 ifdef OPERATORS
 UNKNOWN := $(filter-out $(notdir $(wildcard kernels/*)) $(NAMES),$(OPERATORS))

@@ -6,8 +6,7 @@
 TARGET_SRC := $(call find,tests/target tests/broken tests/tile tests/profile) tests/test.c \
     $(patsubst %,tests/bench/%.c,embedding hart launch mm ops sequence soak tile)
 # Of tile programs what is not of the machine.
-TILE_SRC   := kernels/lib/near.c $(patsubst %,kernels/tile/%.c,ir build functions kernel over \
-    conv conv_text lower fold lex expr signature text ref ref_scope ref_input ref_ops)
+TILE_SRC   := kernels/lib/near.c $(call find,$(patsubst %,kernels/tile/%,ir text ref))
 # Of plans what reads them.
 PLAN_SRC   := kernels/graph/plan.c kernels/graph/copy.c
 HOST_SRC   := $(filter-out %/onnx.c %/model.c,$(call find,tests/model tests/host \

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "kernels/lib/share.h"
-#include "kernels/tile/text.h"
+#include "kernels/tile/text/text.h"
 
 enum { ALIGN = 512, HALF = 2 /* bytes of F16 */, PARTS = 3 /* q, k, v */ };
 

@@ -30,7 +30,7 @@
 #ifndef KERNELS_ATTENTION_H
 #define KERNELS_ATTENTION_H
 
-#include "kernels/tile/chain.h"
+#include "kernels/tile/stages/chain.h"
 
 struct attention {
     const void *x, *context, *w, *w_kv, *bias; /* context, w_kv NULL: self */

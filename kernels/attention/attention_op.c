@@ -11,7 +11,7 @@
 #include "kernels/cli/limit.h"
 #include "kernels/cli/op.h"
 #include "kernels/lib/f16.h"
-#include "kernels/tile/tile_op.h"
+#include "kernels/tile/op/tile_op.h"
 
 struct own {
     uint32_t heads, seed;

@@ -8,7 +8,7 @@
 
 #include "kernels/cli/report.h"
 #include "kernels/graph/run.h"
-#include "kernels/tile/text.h"
+#include "kernels/tile/text/text.h"
 
 /* Plans lie in rooms of memory, one behind the other: each may want TILE_ARENA_BYTES while it
  * is made, and keeps little of them. */

@@ -14,8 +14,8 @@
 #include "hal/chip.h"
 #include "kernels/cli/limit.h"
 #include "kernels/index/op.h"
-#include "kernels/tile/text.h"
-#include "kernels/tile/tile_op.h"
+#include "kernels/tile/op/tile_op.h"
+#include "kernels/tile/text/text.h"
 
 enum { TEXT = 256 };
 

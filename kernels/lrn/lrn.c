@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "kernels/tile/text.h"
+#include "kernels/tile/text/text.h"
 
 enum { TEXT = 512, ALIGN = 512 };
 

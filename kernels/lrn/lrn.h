@@ -20,7 +20,7 @@
 #ifndef KERNELS_LRN_H
 #define KERNELS_LRN_H
 
-#include "kernels/tile/chain.h"
+#include "kernels/tile/stages/chain.h"
 
 struct lrn {
     const void *x;

@@ -9,7 +9,7 @@
 #include "kernels/cli/limit.h"
 #include "kernels/cli/op.h"
 #include "kernels/lrn/lrn.h"
-#include "kernels/tile/tile_op.h"
+#include "kernels/tile/op/tile_op.h"
 
 struct own {
     uint32_t size;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/tile/tile_op.h"
+#include "kernels/tile/op/tile_op.h"
 
 enum { CASES = 24 };
 

@@ -9,7 +9,7 @@
 
 #include "hal/chip.h"
 #include "kernels/lib/f16.h"
-#include "kernels/tile/text.h"
+#include "kernels/tile/text/text.h"
 
 enum { TEXT = 256, ALIGN = 512 };
 

@@ -21,7 +21,7 @@
 #ifndef KERNELS_RESIZE_H
 #define KERNELS_RESIZE_H
 
-#include "kernels/tile/chain.h"
+#include "kernels/tile/stages/chain.h"
 
 struct resize {
     const void *x;

@@ -9,7 +9,7 @@
 #include "kernels/cli/op.h"
 #include "kernels/lib/f16.h"
 #include "kernels/resize/resize.h"
-#include "kernels/tile/tile_op.h"
+#include "kernels/tile/op/tile_op.h"
 
 struct own {
     uint32_t rows, columns;

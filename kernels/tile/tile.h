@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
  * Tile programs on the machine: a kernel in the intermediate form (ir.h) is planned for
- * its sizes, and the plan is run. kernels/tile/tile_op.c makes an operator of a program
+ * its sizes, and the plan is run. kernels/tile/op/tile_op.c makes an operator of a program
  * that is given as text; an operator written in C calls these two itself.
  */
 #ifndef KERNELS_TILE_TILE_H
 #define KERNELS_TILE_TILE_H
 
 #include <stdio.h>
-#include "kernels/tile/ir.h"
+#include "kernels/tile/ir/ir.h"
 #include "sched/sched.h"
 
-struct tile_plan; /* kernels/tile/plan.h */
+struct tile_plan; /* kernels/tile/tiles/plan.h */
 
 /* Of an arena that holds a program, its plan and what the interpreter keeps: a program that
  * wants more is refused, wherever it is planned. */

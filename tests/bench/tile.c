@@ -11,8 +11,8 @@
 #include "hal/pmu.h"
 #include "kernels/cli/data.h"
 #include "kernels/cli/op.h"
-#include "kernels/tile/text.h"
-#include "kernels/tile/tile_op.h"
+#include "kernels/tile/op/tile_op.h"
+#include "kernels/tile/text/text.h"
 #include "sched/measure.h"
 
 enum { ARENA_BYTES = 4 << 20 };

@@ -16,7 +16,7 @@
 #include "kernels/cli/npy.h"
 #include "kernels/graph/run.h"
 #include "kernels/move/move.h"
-#include "kernels/tile/text.h"
+#include "kernels/tile/text/text.h"
 
 enum { TENSORS = 4, ROWS = 3, COLUMNS = 16, MOST = 8192, ARENA = 1 << 20 };
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/tile/ref.h"
-#include "kernels/tile/text.h"
+#include "kernels/tile/ref/ref.h"
+#include "kernels/tile/text/text.h"
 
 enum { SIZE = 3, ARENA = 1 << 20, ELEMENTS = 4096 };
 

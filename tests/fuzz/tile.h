@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernels/tile/ir.h"
+#include "kernels/tile/ir/ir.h"
 
 /* Parses them; if they are a program, lowers it and computes an element of each result.
  * What the parser said is left in *error. */

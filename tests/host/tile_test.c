@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/tile/ref.h"
-#include "kernels/tile/text.h"
+#include "kernels/tile/ref/ref.h"
+#include "kernels/tile/text/text.h"
 #include "tests/fuzz/tile.h"
 #include "tests/host/data.h"
 #include "tests/test.h"

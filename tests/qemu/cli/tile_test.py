@@ -136,9 +136,9 @@ def page():
     """The example of kernels/tile/language.md, as it is typed there, and whether all is on it."""
     with open(ROOT + "/kernels/tile/language.md") as f:
         text = f.read()
-    with open(ROOT + "/kernels/tile/ops.def") as f:
+    with open(ROOT + "/kernels/tile/ir/ops.def") as f:
         names = re.findall(r'TILE_OP\(\w+, "(\w+)"', f.read())
-    with open(ROOT + "/kernels/tile/build.c") as f:
+    with open(ROOT + "/kernels/tile/ir/build.c") as f:
         names += re.findall(r'^    \{"(\w+)", "', f.read(), re.M)
     missing = [name for name in names if f"`{name}" not in text]
     ok(not missing, "tile/page_has_every_function", " ".join(missing))

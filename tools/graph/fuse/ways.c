@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/tile/script.h"
+#include "kernels/tile/tiles/script.h"
 #include "tools/graph/fuse/tune.h"
 #include "tools/graph/price/trial.h"
 

@@ -6,7 +6,7 @@
 
 #include "hal/chip.h"
 #include "kernels/lib/share.h"
-#include "kernels/tile/windows.h"
+#include "kernels/tile/convolution/windows.h"
 
 enum {
     CUBE = 16, /* elements of F16 each way that are multiplied in a cycle */

@@ -9,7 +9,7 @@
 #include "kernels/mm/inside.h"
 #include "kernels/mm/record.h"
 #include "kernels/mm/room.h"
-#include "kernels/tile/block.h"
+#include "kernels/tile/product/block.h"
 #include "tools/graph/price/once.h"
 
 #include <string.h>

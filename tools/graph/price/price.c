@@ -7,7 +7,7 @@
 #include "hal/contract/cost.h"
 #include "hal/mte.h"
 #include "kernels/move/inside.h"
-#include "kernels/tile/cost.h"
+#include "kernels/tile/cost/cost.h"
 #include "tools/graph/price/trial.h"
 
 #include <string.h>

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "hal/chip.h"
-#include "kernels/tile/text.h"
+#include "kernels/tile/text/text.h"
 #include "kernels/tile/tile.h"
 
 enum {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/tile/ref.h"
+#include "kernels/tile/ref/ref.h"
 
 enum { OPERANDS = 3 };
 #define MOST (UINT64_C(1) << 27) /* elements of a value */

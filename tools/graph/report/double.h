@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a program computes of given operands in double precision, all of its values, with
- * operations of the interpreter (kernels/tile/ref.h). Twice, if wanted: as it stands, and with
+ * operations of the interpreter (kernels/tile/ref/ref.h). Twice, if wanted: as it stands, and with
  * values that are tensors of the model rounded to their types.
  */
 #ifndef GRAPH_DOUBLE_H
 #define GRAPH_DOUBLE_H
 
-#include "kernels/tile/ir.h"
+#include "kernels/tile/ir/ir.h"
 #include "tools/graph/model/graph.h"
 
 struct doubles {

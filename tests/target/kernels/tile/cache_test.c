@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "hal/pmu.h"
-#include "kernels/tile/cache.h"
+#include "kernels/tile/stages/cache.h"
 #include "tests/target/test.h"
 
 static struct tile_kernel *softmax(struct tile_arena *arena)

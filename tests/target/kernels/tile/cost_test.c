@@ -5,7 +5,7 @@
 #include "hal/pmu.h"
 #include "hal/vector_move.h"
 #include "hal/vector_reduce.h"
-#include "kernels/tile/cost.h"
+#include "kernels/tile/cost/cost.h"
 #include "tests/target/engine.h"
 
 enum { COMMANDS = 400, SPREAD = 5 };

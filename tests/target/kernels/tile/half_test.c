@@ -9,8 +9,8 @@
 
 #include "kernels/cli/data.h"
 #include "kernels/lib/f16.h"
-#include "kernels/tile/ref.h"
-#include "kernels/tile/text.h"
+#include "kernels/tile/ref/ref.h"
+#include "kernels/tile/text/text.h"
 #include "kernels/tile/tile.h"
 #include "tests/target/test.h"
 

@@ -9,9 +9,9 @@
 #include "hal/chip.h"
 #include "hal/pmu.h"
 #include "kernels/cli/data.h"
-#include "kernels/tile/plan.h"
-#include "kernels/tile/text.h"
+#include "kernels/tile/text/text.h"
 #include "kernels/tile/tile.h"
+#include "kernels/tile/tiles/plan.h"
 #include "tests/target/kernels/tile/check.h"
 #include "tests/target/test.h"
 

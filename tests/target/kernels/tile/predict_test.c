@@ -9,7 +9,7 @@
 #include "hal/chip.h"
 #include "hal/pmu.h"
 #include "kernels/cli/data.h"
-#include "kernels/tile/text.h"
+#include "kernels/tile/text/text.h"
 #include "kernels/tile/tile.h"
 #include "sched/measure.h"
 #include "tests/target/test.h"

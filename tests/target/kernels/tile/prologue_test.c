@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "hal/chip.h"
-#include "kernels/tile/plan.h"
-#include "kernels/tile/product.h"
-#include "kernels/tile/text.h"
+#include "kernels/tile/product/product.h"
+#include "kernels/tile/text/text.h"
+#include "kernels/tile/tiles/plan.h"
 #include "tests/target/kernels/tile/check.h"
 #include "tests/target/test.h"
 

@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "kernels/cli/op.h"
-#include "kernels/tile/ref.h"
-#include "kernels/tile/text.h"
+#include "kernels/tile/ref/ref.h"
+#include "kernels/tile/text/text.h"
 #include "kernels/tile/tile.h"
 #include "tests/tile/random.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Softmax along long rows, which on a2 goes through L1: kernels/tile/rows.h.
+ * Softmax along long rows, which on a2 goes through L1: kernels/tile/softmax/rows.h.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "hal/chip.h"
 #include "kernels/cli/data.h"
-#include "kernels/tile/text.h"
+#include "kernels/tile/text/text.h"
 #include "kernels/tile/tile.h"
 #include "tests/target/kernels/tile/check.h"
 #include "tests/target/test.h"
