@@ -54,12 +54,20 @@ def softmax(x):
     return e / e.sum(-1, keepdims=True)
 
 
+def scores(q, k, bias=0., scale=None, cap=0):
+    """Those by themselves, within the cap, with the bias, and the weights: 0 of all hidden."""
+    k = np.repeat(k, q.shape[1] // k.shape[1], axis=1).astype(np.float64)
+    raw = q.astype(np.float64) @ k.swapaxes(2, 3) * (scale or q.shape[3] ** -0.5)
+    within = cap * np.tanh(raw / cap) if cap else raw
+    with np.errstate(invalid="ignore"):
+        w = softmax(within + bias)
+    return raw, within, within + bias, np.where(within + bias == -np.inf, 0, w)
+
+
 def attention(q, k, v, bias=0., scale=None, cap=0):
     """(b, h, s, d), (b, hk, t, d), (b, hk, t, dv)"""
-    q, k, v = (x.astype(np.float64) for x in (q, k, v))
-    k, v = (np.repeat(x, q.shape[1] // x.shape[1], axis=1) for x in (k, v))
-    s = q @ k.swapaxes(2, 3) * (scale or q.shape[3] ** -0.5) + bias
-    return softmax(cap * np.tanh(s / cap) if cap else s) @ v
+    v = np.repeat(v, q.shape[1] // v.shape[1], axis=1).astype(np.float64)
+    return scores(q, k, bias, scale, cap)[3] @ v
 
 
 def checked(made, inputs, want, constants=None, opset=23, bound=2e-6, **more):
@@ -81,11 +89,9 @@ def attentions():
     longer = [np.concatenate(both, axis=2) for both in zip(past, (k, v))]
     flat = [x.transpose(0, 2, 1, 3).reshape(2, x.shape[2], -1) for x in (q, k, v)]
     sees = np.where(np.tril(np.ones((5, 7))) > 0, 0, -np.inf)
-    scores = np.repeat(k, 2, axis=1).swapaxes(2, 3).astype(np.float64)
-    scores = q.astype(np.float64) @ scores / 8 ** 0.5
     wrong = checked(
         [("Attention", "q k v", "plain"), ("Attention", "q k v mask", "added   s",
-                                           {"qk_matmul_output_mode": 1}),
+                                           {"qk_matmul_output_mode": 2}),
          ("Attention", "q k v bits", "masked", {"scale": 0.5, "softcap": 2.0}),
          ("Attention", "q k v", "causal", {"is_causal": 1}),
          ("Attention", "q k v  pk pv", "behind k2 v2"),
@@ -93,7 +99,7 @@ def attentions():
          ("Attention", "fq fk fv", "rows", {"q_num_heads": 4, "kv_num_heads": 2})],
         {"q": q, "k": k, "v": v, "mask": mask, "bits": bits, "pk": past[0], "pv": past[1],
          "fq": flat[0], "fk": flat[1], "fv": flat[2]},
-        {"plain": attention(q, k, v), "added": attention(q, k, v, mask), "s": scores + mask,
+        {"plain": attention(q, k, v), "added": attention(q, k, v, mask), "s": scores(q, k, mask)[2],
          "masked": attention(q, k, v, np.where(bits, 0, -np.inf), 0.5, 2),
          "causal": attention(q, k, v, sees), "behind": attention(q, *longer),
          "after": attention(q, *longer, np.where(np.tri(5, 10, 3) > 0, 0, -np.inf)),
@@ -105,6 +111,55 @@ def attentions():
                            {"q": q, "k": k, "v": v, "n": lengths, "m": mask[:, :4].copy()},
                            {"y": attention(q, k, v, np.where(inside, 0, -np.inf)),
                             "short": attention(q, k, v, short)}, opset=24)
+
+
+@test
+def attentions_that_hide():
+    """A cap bends scores before a mask hides keys; rows that see none are 0, but for NaN of their
+    own; the scores that are told."""
+    wrong, q, k, v = [], noise(2, 4, 5, 8), noise(2, 2, 7, 8), noise(2, 2, 7, 6)
+    low = np.where(random.random((2, 1, 5, 7)) < 0.4, -np.inf, noise(5, 7)).astype(np.float32)
+    low[:, :, 1], low[0, :, 2, 1:], low[1, :, 3] = -np.inf, -np.inf, -np.inf
+    bits, more = low > -np.inf, {"softcap": 1.5, "scale": 0.7}
+    for mask in (low, bits):
+        bias = np.where(bits, 0 if mask is bits else low, -np.inf)
+        said = scores(q, k, bias, 0.7, 1.5)
+        wrong += checked(
+            [("Attention", "q k v m", "y", more), ("Attention", "q k v m", "uncapped")] +
+            [("Attention", "q k v m", f"y{i}   s{i}", dict(more, qk_matmul_output_mode=i))
+             for i in (0, 1, 3)] + [("Attention", "q k v m", "causal", {"is_causal": 1})],
+            {"q": q, "k": k, "v": v, "m": mask},
+            {"y": attention(q, k, v, bias, 0.7, 1.5), "uncapped": attention(q, k, v, bias),
+             "s0": said[0], "s1": said[1], "s3": said[3],
+             "causal": attention(q, k, v, bias + np.where(np.tri(5, 7) > 0, 0, -np.inf))})
+    spoilt = q.copy()
+    spoilt[0, 0, 0, 3] = np.nan
+    m = Model([("Attention", "q k v m", "y")], {"q": spoilt, "k": k, "v": v, "m": low}, "y",
+              opset=23)
+    y, said = m.run()
+    if not y or not np.isnan(y["y"][0, 0, 0]).all() or np.isnan(y["y"]).any(-1).sum() != 1:
+        wrong.append(f"NaN: {y} {m.refused or said}")
+    return wrong
+
+
+@test
+def attentions_of_some_keys():
+    """nonpad_kv_seqlen with is_causal: the last row sees all keys that there are, the one before
+    one fewer, and so on; with a mask, and rows that are before the first key."""
+    q, k, v = noise(3, 4, 5, 8), noise(3, 2, 9, 8), noise(3, 2, 9, 6)
+    n, mask = np.int64([9, 5, 2]), noise(5, 9)
+    row, key = np.arange(5)[:, None], np.arange(9)
+    bias = np.where(key <= row + n.reshape(-1, 1, 1, 1) - 5, 0, -np.inf)
+    none = np.where(key < np.int64([0, 9, 4]).reshape(-1, 1, 1, 1), 0, -np.inf)
+    return checked(
+        [("Attention", "q k v    n", "y", {"is_causal": 1}),
+         ("Attention", "q k v m   n", "masked", {"is_causal": 1, "softcap": 2.0}),
+         ("Attention", "q k v    z", "none"),
+         ("Attention", "q1 k v    z", "one", {"is_causal": 1})],
+        {"q": q, "k": k, "v": v, "m": mask, "n": n, "z": np.int64([0, 9, 4]),
+         "q1": q[:, :, :1].copy()},
+        {"y": attention(q, k, v, bias), "masked": attention(q, k, v, bias + mask, cap=2.0),
+         "none": attention(q, k, v, none), "one": attention(q[:, :, :1], k, v, none)}, opset=24)
 
 
 @test

@@ -64,6 +64,11 @@ static void sort(const struct graph *g, struct match *m)
     }
 }
 
+static bool is_at(const struct pattern *p, const struct node *n)
+{
+    return strcmp(n->op, p->at[0]) == 0 || (p->at[1] && strcmp(n->op, p->at[1]) == 0);
+}
+
 unsigned pattern_find(struct graph *g)
 {
     unsigned count = 0;
@@ -72,7 +77,7 @@ unsigned pattern_find(struct graph *g)
         for (unsigned i = 0; i < PATTERNS && !n->done && !n->match; i++) {
             struct match *m = graph_alloc(1, sizeof(*m));
             m->pattern = patterns[i];
-            if (strcmp(n->op, patterns[i]->at) != 0 || !patterns[i]->find(g, n, m)) {
+            if (!is_at(patterns[i], n) || !patterns[i]->find(g, n, m)) {
                 continue;
             }
             sort(g, m);

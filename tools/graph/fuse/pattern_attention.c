@@ -404,6 +404,7 @@ static bool find(struct graph *g, struct node *softmax, struct match *m)
 
     m->own = a;
     a->scale = 1;
+    a->hidden = is(softmax, "Softmax_hidden");
     if (!chain_to(g, a, softmax->in[0]) || !pattern_take(m, softmax) ||
         !first_product(a, a->chain[a->n_chain - 1])) {
         return false;
@@ -428,6 +429,6 @@ static bool find(struct graph *g, struct node *softmax, struct match *m)
 
 const struct pattern pattern_attention = {
     .name = "attention",
-    .at = "Softmax",
+    .at = {"Softmax", "Softmax_hidden"},
     .find = find,
     .way = {{"as a loop", attention_as_loop}, {"in stages", attention_in_stages}}};

@@ -29,7 +29,8 @@ struct attention {
     double scale;
     struct mask mask[MASKS];
     unsigned n_masks;
-    bool zeros; /* for rows that see no key, which are NaN else */
+    bool zeros;  /* for rows that see no key, which are NaN else: where weights are NaN */
+    bool hidden; /* the same, and NaN where a score is: Softmax_hidden */
     struct tensor *result;
     struct node *chain[CHAIN]; /* from the first product to the softmax */
     uint8_t at[CHAIN];         /* the operand of each that the scores are */

@@ -61,12 +61,14 @@ static const char *product(struct program *p, const struct attention *a)
 bool attention_in_stages(struct program *p, const struct match *m)
 {
     const struct attention *a = m->own;
-    const char *x = program_line(p, product(p, a)), *sum;
+    const char *x = program_line(p, product(p, a)), *top, *sum;
     struct product_operand given = {.type = a->q.t->type}, v;
 
     x = a->n_masks ? program_line(p, masked(p, a, x, false)) : x;
-    x = program_line(p, graph_text("%s - %s", x, program_over(p, "max", 1u << a->t, x)));
+    top = program_over(p, "max", 1u << a->t, x);
+    x = program_line(p, graph_text("%s - %s", x, a->hidden ? program_finite(top) : top));
     sum = program_over(p, "sum", 1u << a->t, graph_text("exp(%s)", x));
+    sum = a->hidden ? program_positive(sum) : sum;
     given.hi = program_line(p, graph_text("exp(%s) / %s", x, sum));
     if (a->zeros) {
         given.hi =
@@ -109,23 +111,28 @@ static const char *tiles(struct program *p, const struct attention *a)
 bool attention_as_loop(struct program *p, const struct match *m)
 {
     const struct attention *a = m->own;
-    const char *x = product(p, a), *rows, *given = "p", *v, *t;
+    const char *x = product(p, a), *rows, *given = "p", *v, *t, *most;
 
     v = program_in(p, view(a, &a->v), a->v.axes.id);
     x = masked(p, a, x, true);
     t = program_index(p, a->t);
     rows = dims(p, &a->score, a->t);
+    most = graph_text("max(x, %s)", t);
+    most = a->hidden ? program_finite(most) : most;
     if (a->q.t->type != ELEM_F32) {
         given = graph_text("%s(p)", program_type(a->q.t));
     }
     p->group->body =
         graph_text("%s    loop %s%s carry m = -inf%s, l = 0%s, acc = 0%s\n"
-                   "        x = %s\n        top = max(m, max(x, %s))\n"
+                   "        x = %s\n        top = max(m, %s)\n"
                    "        p = exp(x - top)\n        r = exp(m - top)\n"
                    "        l = l * r + sum(p, %s)\n"
                    "        acc = acc * r + dot(%s, %s, %s)\n        m = top\n    end\n",
                    p->group->body, t, tiles(p, a), rows, rows, dims(p, &a->out, NO_AXIS),
-                   x, t, t, given, v, t);
-    give(p, a, a->zeros ? "where(l > 0, acc / l, 0)" : "acc / l");
+                   x, most, t, given, v, t);
+    give(p, a,
+         a->zeros    ? "where(l > 0, acc / l, 0)"
+         : a->hidden ? graph_text("acc / %s", program_positive("l"))
+                     : "acc / l");
     return true;
 }

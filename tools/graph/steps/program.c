@@ -254,6 +254,16 @@ const char *program_over(struct program *p, const char *how, uint32_t axes,
     return graph_text("\1%s;%u;%s\2%u;", how, of, expr, of);
 }
 
+const char *program_finite(const char *max)
+{
+    return graph_text("max(%s, -3.4028235e38)", max);
+}
+
+const char *program_positive(const char *sum)
+{
+    return graph_text("max(%s, 1e-30)", sum);
+}
+
 const char *program_index(struct program *p, uint8_t axis)
 {
     if (p->axis[axis] == NO_AXIS) {

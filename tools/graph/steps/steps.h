@@ -174,6 +174,10 @@ const char *program_line(struct program *p, const char *expr);
 /* `how(expr, ...)` over some axes, bit by bit. */
 const char *program_over(struct program *p, const char *how, uint32_t axes,
                          const char *expr);
+/* Of a softmax whose rows may be -inf all through: a maximum that is the least number instead, so
+ * that each exp is 0, and a sum to divide by that is not. */
+const char *program_finite(const char *max);
+const char *program_positive(const char *sum);
 /* Where an element lies along an axis of some tensor. */
 const char *program_index(struct program *p, uint8_t axis);
 /* The same of an axis that no operand has: one that holds 0, 1, ... is made. */

@@ -64,13 +64,33 @@ static struct heads with_past(struct lower *l, const char *name, unsigned past,
     return h;
 }
 
+/* Keys that are behind the length of their batch, or where rows are causal and none is of steps
+ * before, those that the last row but so many does not see: it sees the last key, the one before
+ * it one fewer. */
+static const char *behind_length(struct lower *l, const char *scores, struct heads q,
+                                 struct heads k, bool causal)
+{
+    struct shape s = {.n = 2, .dim = {causal ? q.rows : 1, k.rows}};
+    double *to = lower_value(l, "place", ELEM_I64, &s);
+
+    for (int64_t i = 0; i < s.dim[0] * k.rows; i++) {
+        to[i] = (double)(i % k.rows + s.dim[0] - 1 - i / k.rows);
+    }
+    lower_text(l,
+               "len = Reshape($6, [-1, 1, 1, 1])\ninside = Less(place, len)\n"
+               "rest = Where(inside, 0.0, low)\nvalid = Add(%s, rest)\n",
+               scores);
+    return "valid";
+}
+
 /* 0 where a query sees a key, else -inf, added to scores (b, h, s, t): bias, or the same. */
 static const char *biased(struct lower *l, const char *scores, struct heads q,
                           struct heads k)
 {
     const struct tensor *mask = node_maybe(l->n, 3), *valid = node_maybe(l->n, 6);
-    struct shape s = {.n = 2, .dim = {q.rows, k.rows}}, row = {.n = 1, .dim = {k.rows}};
-    int64_t past = node_maybe(l->n, 4) ? l->n->in[4]->shape.dim[2] : 0;
+    struct shape s = {.n = 2, .dim = {q.rows, k.rows}};
+    bool causal = node_int(l->n, "is_causal", 0) != 0, old = node_maybe(l->n, 4) != NULL;
+    int64_t past = old ? l->n->in[4]->shape.dim[2] : 0;
     double *to;
 
     if (mask) {
@@ -89,7 +109,7 @@ static const char *biased(struct lower *l, const char *scores, struct heads q,
         lower_text(l, "masked = Add(%s, %s)\n", scores, shorter ? "all" : "bias");
         scores = "masked";
     }
-    if (node_int(l->n, "is_causal", 0)) {
+    if (causal && (old || !valid)) {
         to = lower_value(l, "sees", ELEM_F32, &s);
         for (int64_t i = 0; i < q.rows * k.rows; i++) {
             to[i] = i % k.rows <= i / k.rows + past ? 0 : -INFINITY;
@@ -98,15 +118,7 @@ static const char *biased(struct lower *l, const char *scores, struct heads q,
         scores = "causal";
     }
     if (valid) {
-        to = lower_value(l, "place", ELEM_I64, &row);
-        for (int64_t i = 0; i < k.rows; i++) {
-            to[i] = (double)i;
-        }
-        lower_text(l,
-                   "len = Reshape($6, [-1, 1, 1, 1])\ninside = Less(place, len)\n"
-                   "rest = Where(inside, 0.0, low)\nvalid = Add(%s, rest)\n",
-                   scores);
-        scores = "valid";
+        scores = behind_length(l, scores, q, k, causal && !old);
     }
     return scores;
 }
@@ -139,7 +151,7 @@ static void attention(struct graph *g, struct node *n)
            cap = node_float(n, "softcap", 0);
     int64_t mode = node_int(n, "qk_matmul_output_mode", 0), shares;
     struct lower l = lower_begin(g, n);
-    const char *scores = "raw", *told[4] = {"raw"};
+    const char *scores = "raw", *told[4] = {"raw", "raw"};
 
     (void)node_attr(n, "softmax_precision");
     if (k.n < 1 || q.n % k.n || k.n != v.n || q.d != k.d || k.rows != v.rows ||
@@ -163,14 +175,16 @@ static void attention(struct graph *g, struct node *n)
                (long long)q.b, (long long)k.n, (long long)shares, (long long)q.d,
                (long long)q.b, (long long)q.n, (long long)q.rows, (long long)k.rows,
                scale);
-    told[1] = told[2] = scores = biased(&l, scores, q, k);
-    if (cap != 0) {
+    if (cap > 0) {
         lower_text(&l,
-                   "less = Mul(%s, %.9g)\nbent = Tanh(less)\ncapped = Mul(bent, %.9g)\n",
-                   scores, 1 / cap, cap);
-        told[2] = scores = "capped";
+                   "less = Mul(raw, %.9g)\nbent = Tanh(less)\ncapped = Mul(bent, %.9g)\n",
+                   1 / cap, cap);
+        told[1] = scores = "capped";
     }
-    lower_text(&l, "weights = Softmax(%s; axis=-1)\n", scores);
+    told[2] = scores = biased(&l, scores, q, k);
+    /* A mask or a length may hide all keys of a row. */
+    lower_text(&l, "weights = %s(%s; axis=-1)\n",
+               node_maybe(n, 3) || node_maybe(n, 6) ? "Softmax_hidden" : "Softmax", scores);
     told[3] = "weights";
     if (n->n_out > 3 && n->out[3]) {
         lower_text(&l, "@3 = CastLike(%s, $0)\n", told[mode]);

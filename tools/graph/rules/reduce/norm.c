@@ -30,19 +30,22 @@ static void normal(struct program *p, uint32_t axes, const char *x, double eps,
 
 /* --- softmax --- */
 
-/* Over one axis since opset 13, over all from one on before. */
+/* Over one axis since opset 13, over all from one on before. Softmax_hidden, which Attention
+ * becomes: 0 where all are -inf, which are so far below the least number that exp is 0. */
 static void softmax(struct emit *e, struct node *n)
 {
     const struct shape *s = &n->in[0]->shape;
     bool flat = e->g->opset < 13, is_log = strcmp(n->op, "LogSoftmax") == 0;
+    bool hidden = strcmp(n->op, "Softmax_hidden") == 0;
     unsigned from = node_axis(e->g, n, node_int(n, "axis", flat ? 1 : -1), s->n);
     uint32_t axes = between(from, flat ? s->n : from + 1);
     struct program p = program_begin(e, n);
     const char *x = program_in(&p, n->in[0], program_axes);
-    const char *z, *sum;
+    const char *z = program_over(&p, "max", axes, x), *sum;
 
-    z = program_line(&p, graph_text("%s - %s", x, program_over(&p, "max", axes, x)));
+    z = program_line(&p, graph_text("%s - %s", x, hidden ? program_finite(z) : z));
     sum = program_over(&p, "sum", axes, graph_text("exp(%s)", z));
+    sum = hidden ? program_positive(sum) : sum;
     program_out(&p, n->out[0], program_axes,
                 is_log ? graph_text("%s - log(%s)", z, sum)
                        : graph_text("exp(%s) / %s", z, sum),
@@ -336,6 +339,7 @@ static void global_lp_pool(struct graph *g, struct node *n)
 const struct rule rules_norm[] = {
     {"Softmax", same_shape, .emit = softmax},
     {"LogSoftmax", same_shape, .emit = softmax},
+    {"Softmax_hidden", same_shape, .emit = softmax},
     {"Hardmax", same_shape, .emit = hardmax},
     {"BatchNormalization", batchnorm_shape, .emit = batchnorm},
     {"InstanceNormalization", instance_norm_shape, .emit = instance_norm},
