@@ -187,6 +187,39 @@ def heads_that_share_keys():
 
 
 @test
+def rows_that_see_no_key():
+    """0, in each arithmetic, of few keys and of many, the first tiles of which a row may not see;
+    rows with NaN in them stay NaN."""
+    wrong, seen = [], set()
+    for keys, half in ((T, False), (640, False), (640, True)) if not FULL else \
+            [(n, half) for n in (1, 17, T, 200, 640, 1500) for half in (False, True)]:
+        q, k, v = (noise(B, H, n, 2 * D) for n in (S, keys, keys))
+        bias = np.where(random.random((S, keys)) < .3, -INF, noise(S, keys)).astype(np.float32)
+        bias[3], bias[4, :-1], bias[5, 1:] = -INF, -INF, -INF
+        bias[6] = bias[9] = noise(keys)
+        q[0, 1, 6, 0] = np.nan
+        with np.errstate(invalid="ignore"):
+            want = np.moveaxis(reference(*(np.moveaxis(x, 1, 2) for x in (q, k, v)),
+                                         (2 * D) ** -.5, bias), 1, 2)
+        nans = np.isnan(q).any(-1)
+        want = np.nan_to_num(want)
+        for mask in (bias, bias > -INF)[:1 + (keys == T)]:
+            m = Model([("Attention", "q k v m", "y")], {"q": q, "k": k, "v": v, "m": mask}, "y",
+                      opset=23, options=("--f32", "half") if half else ())
+            got, said = m.run()
+            y = got.get("y", np.zeros(want.shape))
+            if mask.dtype == bool:
+                e = np.where(mask, q.astype(float) @ k.swapaxes(2, 3) * (2 * D) ** -.5, -1e300)
+                e = np.where(mask, np.exp(e - e.max(-1, keepdims=True)), 0)
+                want = np.nan_to_num(e / np.maximum(e.sum(-1, keepdims=True), 1e-30) @ v)
+            bad = "" if (np.isnan(y).all(-1) == nans).all() else "NaN elsewhere"
+            bad = bad or differs(np.nan_to_num(y), want, 2e-3 if half else 2e-6)
+            wrong += [f"{keys} {half} {mask.dtype}: {bad} {m.refused or said}"] if bad else []
+            seen |= set(re.findall(r" joins attention: .*: (as a loop|in stages)", m.explain()))
+    return wrong + ([] if seen == {"as a loop", "in stages"} else [f"only {seen}"])
+
+
+@test
 def what_is_none():
     """Scores that somebody else reads, a softmax over rows, a mask before the scale."""
     m = Many()

@@ -2,10 +2,10 @@
  *
  * Patterns: nodes that one program computes which they would not become one by one, because
  * between them are some that bring elements to other places, or because a program of another kind
- * does the same. A pattern is a row of a table: operators, one of which a node of each has, a function
- * that finds the others around it, and ways to compute them, as programs. The one that takes the
- * fewest cycles is beside what becomes of the nodes without the pattern, by the rule of joining;
- * explain.txt has what both would cost.
+ * does the same. A pattern is a row of a table: the operator of a node that each has, or another
+ * one, a function that finds the others around it, and ways to compute them, as programs. The one
+ * that takes the fewest cycles is beside what becomes of the nodes without the pattern, by the rule
+ * of joining; explain.txt has what both would cost.
  */
 #ifndef GRAPH_PATTERN_H
 #define GRAPH_PATTERN_H
