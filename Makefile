@@ -65,15 +65,22 @@
 
 # --- one at a time ---
 
+DRY := $(findstring n,$(filter-out --%,$(firstword -$(MAKEFLAGS))))# make -n
+
 # Two in one tree would write the same files, so make begins anew with a lock. It is on the
 # folder, so nothing is left of it however make ends. What only runs gives it back: UNLOCK.
 ifneq ($(LOCK),$(CURDIR))
 GOALS := $(or $(MAKECMDGOALS),all)
+# A compiler and Python are asked when the other half is read: they come first of all.
+READY := build/packages-run
+SETUP := $(if $(DRY),,$(if $(filter-out clean help format,$(GOALS)),[ $(READY) -nt tools/setup ] || \
+    { tools/setup run && mkdir -p build && touch $(READY); } || exit 1;))
 .PHONY: $(GOALS)
 $(filter-out $(firstword $(GOALS)),$(GOALS)): $(firstword $(GOALS)) ;
 $(firstword $(GOALS)):
 	+@cd "$$(dirname "$(strip $(MAKEFILE_LIST))")"; exec 9< .; \
 	    flock -n 9 || { echo "make: another one is building here" >&2; flock 9; }; \
+	    $(SETUP) \
 	    LOCK="$$(pwd -P)" exec $(MAKE) --no-print-directory $(GOALS)
 else
 UNLOCK := flock -u 9 2> /dev/null; exec 9<&-;
@@ -137,7 +144,7 @@ RUNS := $(patsubst DO_%,%,$(filter DO_%,$(.VARIABLES)))
 all: $(B)/npu.so $(IMAGE)
 # tests/run knows every test, and what it needs.
 TESTING := $(filter test test-full,$(MAKECMDGOALS))
-test test-full: $(if $(TESTING),$(shell tests/run --needs \
+test test-full: $(if $(TESTING),$(shell $(if $(DRY),NO_INSTALL=1) tests/run --needs \
     $(filter --full,$(TESTING:test-%=--%)) $(T))) $(if $(T),,model-rv)
 run run-onnx tune tune-matrix profile whatif debug debug-server record replay bench \
     bench-matmul bench-ops bench-tile bench-host bench-check calibrate perturb faults soak \

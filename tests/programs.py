@@ -7,10 +7,12 @@ import glob
 import os
 import re
 import shlex
-import shutil
+import subprocess
+import sys
 
-# name; command; what make has to build; files that have its tests
-Program = collections.namedtuple("Program", "name command needs sources")
+# name; command; what make has to build; files that have its tests; whether it wants the packages
+# of `tools/setup graph`, which are not there where nothing may be installed
+Program = collections.namedtuple("Program", "name command needs sources graph", defaults=[False])
 
 HOST = "build/san/host-tests"
 CALIBRATE = "build/bench/calibrate"
@@ -20,27 +22,25 @@ GDB = ["gdb-multiarch", "-nx", "-batch", "-iex", "set index-cache directory buil
        "-iex", "set index-cache enabled on", "-x"]
 IN_QEMU = f"all {TARGET['picolibc']}"
 CORES_32 = "--cores 32 --profile ascend310"
-ONNX = "/usr/include/onnx/onnx.proto"  # where tools/setup graph has been run
 
 # Scripts that are not around QEMU alone: path, what make has to build, what --full adds to it,
-# what there has to be. The last row of a path that can be had counts; those of tests/graph without
-# a row are as GRAPH says.
+# and of "full", only then, and "graph", the packages that read models. Those of tests/graph
+# without a row are as GRAPH says.
 SCRIPTS = [
     ("tests/check/race_test.py", "build/check-streams", "--full", ""),
     ("tests/check/edge_test.py", "build/check-streams", "", ""),
     ("tests/check/same_test.py", IN_QEMU, "--full", ""),
     ("tests/check/findings_test.py", IN_QEMU, "--full", ""),
     ("tests/host/output_test.py", "build/report", "", ""),
-    ("tests/host/output_test.py", "build/report build/graph", "", "onnx"),
     ("tests/profile/report_test.py", f"{IN_QEMU} build/report", "", ""),
     ("tests/profile/compare_test.sh", f"{IN_QEMU} build/compare", "", ""),
     ("tests/profile/page_test.py", "all build/report", "", "full"),
     ("tests/profile/damage_test.py", "all build/report build/san/report", "", "full"),
     ("tests/serve/serve_test.py", IN_QEMU, "", ""),
-    ("tests/graph/decisions_test.py", "all build/graph", "", "full onnx"),
-    ("tests/graph/real_test.py", "all build/graph", "", "full onnx npm"),
+    ("tests/graph/decisions_test.py", "all build/graph", "", "full graph"),
+    ("tests/graph/real_test.py", "all build/graph", "", "full graph"),
 ]
-GRAPH = ("all build/graph", "", "onnx")
+GRAPH = ("all build/graph", "", "graph")
 # With --full the same for longer: name, command, what make has to build.
 LONGER = [
     ("fuzz-long", f"{HOST} --times 200 fuzz/", HOST),
@@ -106,13 +106,29 @@ def on_host(full):
 
 
 def scripts(full):
-    there = {word for word, good in (("full", full), ("onnx", os.path.exists(ONNX)),
-                                     ("npm", shutil.which("npm"))) if good}
     listed = {row[0] for row in SCRIPTS}
     others = [(path, *GRAPH) for path in find("tests/graph/*_test.py") if path not in listed]
-    rows = {row[0]: row for row in SCRIPTS + others if set(row[3].split()) <= there}
-    for path, needs, longer, _ in rows.values():
-        yield Program(short(path), [path, *longer.split() * full], needs.split(), [path])
+    for path, needs, longer, words in SCRIPTS + others:
+        if full or "full" not in words:
+            yield Program(short(path), [path, *longer.split() * full], needs.split(), [path],
+                          "graph" in words)
+
+
+def can_read_models(install):
+    """Whether the packages that tests of models want are there; those that are not are installed
+    first if they may be."""
+    environment = os.environ if install else dict(os.environ, NO_INSTALL="1")
+    return subprocess.run(["tools/setup", "graph"], env=environment, check=False,
+                          stdout=sys.stderr if install else subprocess.DEVNULL,
+                          stderr=None if install else subprocess.DEVNULL).returncode == 0
+
+
+def tests_of(program):
+    """How many tests a usual run of a program in Python has, by its source: those behind @test, or
+    what it tells done()."""
+    text = read(program.sources[0])
+    told = re.search(r"\bdone\((\d+)\)", text)
+    return int(told[1]) if told else len(re.findall(r"^@test$", text, re.M))
 
 
 def programs(full):

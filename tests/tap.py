@@ -5,8 +5,10 @@
 #
 #   ok(good, NAME, reason)     reason: anything, one a line
 #   check(NAME, problems)      ok if there are none: a list, of which the first few are shown
-#   skip(NAME, reason)         neither good nor bad
-#   done()                     the plan; returns the exit status, 1 if something failed
+#   skip(NAME, reason, tests)  so many that cannot be made here, 1 unless said: neither passed nor
+#                              failed
+#   done(tests)                the plan; returns the exit status, 1 if something failed. tests: how
+#                              many a usual run has, where tests/run counts what it cannot start
 #   @test                      a function that returns a list of problems
 #   main(SUITE)                checks those, or the ones that the command line names; as done()
 #
@@ -33,16 +35,18 @@ def check(name, problems):
     ok(not problems, name, "\n".join(map(str, (problems or [])[:MOST])))
 
 
-def skip(name, reason):
-    ok(True, f"{name} # SKIP {reason}")
+def skip(name, reason, number=1):
+    for i in range(number):
+        ok(True, f"{name}{f'_{i + 1}' if number > 1 else ''} # SKIP {reason}")
 
 
 def say(line):
     os.write(to, f"{line}\n".encode())
 
 
-def done():
-    say(f"1..{count}")
+def done(usual=None):
+    brief = not os.environ.get("FULL") and len(sys.argv) < 2
+    say(f"1..{usual if usual is not None and brief else count}")
     return 1 if failed or not count else 0
 
 

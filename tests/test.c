@@ -19,7 +19,7 @@ static struct {
     const char *skipped;
 } now;
 
-static unsigned count, passed;
+static unsigned count, passed, skipped;
 static bool any_timing, brief, list;
 unsigned test_times = 1;
 bool test_long;
@@ -233,11 +233,13 @@ static void run_one(const struct test *test)
         printf("# %s/%s: %s\n", test->suite, test->name, leak);
     }
     if (now.verdicts == 0 || now.failed) {
+        bool skip = now.skipped != NULL && !now.failed;
+
         count++;
-        passed += !now.failed;
+        passed += !now.failed && !skip;
+        skipped += skip;
         printf("%s %u - %s/%s%s%s\n", now.failed ? "not ok" : "ok", count, test->suite,
-               test->name, now.skipped != NULL ? " # SKIP " : "",
-               now.skipped != NULL ? now.skipped : "");
+               test->name, skip ? " # SKIP " : "", skip ? now.skipped : "");
     }
 }
 
@@ -272,7 +274,7 @@ int test_main(int argc, char **argv)
     int first = options(argc, argv);
     bool any = false;
 
-    count = passed = 0;
+    count = passed = skipped = 0;
     for (const struct test *t = __tests_start; t < __tests_end && first > 0; t++) {
         if (!selected(t, argc - first, argv + first)) {
             continue;
@@ -294,7 +296,8 @@ int test_main(int argc, char **argv)
         return 2;
     }
     if (!list) {
-        printf("1..%u\n# %u passed, %u failed\n", count, passed, count - passed);
+        printf("1..%u\n# %u passed, %u failed, %u skipped\n", count, passed,
+               count - passed - skipped, skipped);
     }
-    return passed != count;
+    return passed + skipped != count;
 }

@@ -133,7 +133,8 @@ bool ok(bool cond, const char *name, ...) __attribute__((format(printf, 2, 3)));
 /* A line that explains the verdict before or after it. */
 void test_note(const char *text, ...) __attribute__((format(printf, 1, 2)));
 
-/* Leaves the running test aside: it counts as passed and the reason is printed. */
+/* The running test cannot be made here: unless a check of it fails it counts as skipped, neither
+ * passed nor failed. reason: one line, which is printed. The test then returns. */
 void test_skip(const char *reason);
 
 /* Random tests take so many times as many cases: --times N, else 1. */
@@ -150,8 +151,8 @@ void test_begin(void);
 int test_leak_check(char *buf, size_t n);
 
 /* The runner: test_main([--list] [--any-timing] [--long] [--times N] [PART]...) runs what has a
- * part in "suite/name" or in its file's name, or all; TAP on stdout. Returns 0 if all
- * have passed, 1 if not, 2 if there was nothing to run. */
+ * part in "suite/name" or in its file's name, or all; TAP on stdout. Returns 0 if none
+ * has failed, 1 if one has, 2 if there was nothing to run. */
 int test_main(int argc, char **argv);
 
 #endif

@@ -139,7 +139,7 @@ def main():
                     " ".join(exact()), CONSTANTS)
         for one in [climbs] + [tolerates, refuses] * FULL:
             tap.check(f"calibrate/{one.__name__}", one(work))
-    return tap.done()
+    return tap.done(1)
 
 
 sys.exit(main())

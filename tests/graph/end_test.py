@@ -83,4 +83,4 @@ try:
 finally:
     shutil.rmtree(FOLDER)
     shutil.rmtree(MODELS, ignore_errors=True)
-done()
+sys.exit(done(4))

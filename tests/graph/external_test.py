@@ -96,7 +96,7 @@ def main():
                   computed(work, location="sub/w.bin", offset=32, length=80))
         tap.check("external/to_its_end", computed(work, location="sub/w.bin", offset=32))
         tap.check("external/refused", refused(work))
-    return tap.done()
+    return tap.done(3)
 
 
 sys.exit(main())

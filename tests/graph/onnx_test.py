@@ -30,7 +30,7 @@ DATA = "/usr/share/libonnx-testdata/data"
 LISTED = f"{ROOT}/tests/graph/models.txt"
 PROFILE = os.environ.get("PROFILE") or "a2"  # make exports it empty
 OTHERS, PART = ("ascend910", "ascend310"), 8  # every so many of their models
-BRIEF = 29  # every so many
+BRIEF = 34  # of those that are listed, and one of the others
 SECONDS = 120  # of a program
 MODELS = 1072  # of libonnx-testdata 1.12; later ones have more, whose results hold, too
 
@@ -115,6 +115,12 @@ def judge(job):
     return told, wrong or ("" if listed is not False else NO_LINE), ""
 
 
+def spread(these, number):
+    """So many of them, from the first on, as far from each other as can be: whatever the number of
+    models is, the number of tests is the same."""
+    return [these[i * len(these) // number] for i in range(number)]
+
+
 def main():
     verbose, only = "-v" in sys.argv, [w for w in sys.argv[1:] if not w.startswith("-")]
     os.makedirs(f"{ROOT}/build/test", exist_ok=True)
@@ -133,9 +139,8 @@ def main():
     if only:
         jobs = [job for job in jobs + narrowed if job[0] in only]
     elif not os.environ.get("FULL") and "--list" not in sys.argv:
-        jobs = [job for want in (True, False)
-                for job in [j for j in jobs if bool(j[2]) == want]
-                [::BRIEF if want else 4 * BRIEF]] + narrowed[:1]
+        jobs = [job for want, number in ((True, BRIEF), (False, 1))
+                for job in spread([j for j in jobs if bool(j[2]) == want], number)] + narrowed[:1]
     elif "--list" not in sys.argv and PROFILE not in OTHERS:
         jobs += narrowed + [(name, folders[name], True, profile, False)
                  for i, profile in enumerate(OTHERS)
@@ -161,7 +166,9 @@ def main():
     tap.say(f"# {computed} of {len(asked)} on {PROFILE} are computed")
     if known:
         tap.check("onnx/all_of_the_list_are_there", sorted(listed - set(folders)))
-    return tap.done()
+    elif not only:
+        tap.skip("onnx/all_of_the_list_are_there", "not the models that the list was made of")
+    return tap.done(37)
 
 
 sys.exit(main())

@@ -318,7 +318,7 @@ def main():
     for seed in seeds:
         nodes = 20 + seed % 100 * 180 // 99
         tap.check(f"random/{seed}_of_{nodes}_nodes", differs(seed, nodes))
-    return tap.done()
+    return tap.done(4)
 
 
 sys.exit(main())

@@ -225,7 +225,7 @@ def main():
             tap.check(f"sizes/{name}", several(work, *case))
         for one in [what_is_no_size, names, of_inputs, what_cannot_be] + [names_of_two] * FULL:
             tap.check(f"sizes/{one.__name__}", one(work))
-    return tap.done()
+    return tap.done(6)
 
 
 sys.exit(main())

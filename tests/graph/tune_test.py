@@ -312,7 +312,7 @@ def main():
     finally:
         shutil.rmtree(FOLDER)
         shutil.rmtree(MODELS, ignore_errors=True)
-    return tap.done()
+    return tap.done(6)
 
 
 sys.exit(main())

@@ -81,7 +81,7 @@ def main():
         check(work, "results_besides",
               ([("Neg", "x", "z"), ("Abs", "x", "b"), ("Concat", "z b", "y", {"axis": 0})], x, {},
                "y z"), np.concatenate([-x, abs(x)]), (576, 576))
-    return tap.done()
+    return tap.done(4)
 
 
 sys.exit(main())

@@ -4,7 +4,8 @@
 # To be sourced.
 #
 #   tap_check NAME "$reasons"    ok if there are no reasons, one a line
-#   tap_skip NAME REASON         neither good nor bad
+#   tap_skip NAME REASON [TESTS] so many that cannot be made here, 1 unless said: neither
+#                                passed nor failed
 #   tap_note TEXT                a line that explains the result before or after it
 #   tap_done                     the plan; its status is 1 if something failed
 
@@ -30,8 +31,12 @@ tap_check()
 
 tap_skip()
 {
-    tap_count=$((tap_count + 1))
-    echo "ok $tap_count - $1 # SKIP $2"
+    local i
+
+    for i in $(seq "${3:-1}"); do
+        tap_count=$((tap_count + 1))
+        echo "ok $tap_count - $1$([ "${3:-1}" = 1 ] || echo "_$i") # SKIP $2"
+    done
 }
 
 tap_done()

@@ -109,7 +109,7 @@ kernel()
     export NPU_ARGS=confine=kernel
     salai "${escape[@]}" read @secret secret
     if grep -q Landlock "$log/err"; then
-        tap_skip kernel "this kernel has no Landlock"
+        tap_skip kernel "this kernel has no Landlock" 9
         return
     fi
     tap_check kernel/open "$(comes_through read)"

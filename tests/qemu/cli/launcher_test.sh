@@ -180,6 +180,21 @@ read_only_tree()
     fi
 }
 
+# tests/run where nothing can be written in /dev/shm, as in many containers.
+without_shared_memory()
+{
+    local why
+
+    if unshare -rm mount -t tmpfs -o ro none /dev/shm 2> /dev/null; then
+        why=$(unshare -rm sh -c "mount -t tmpfs -o ro none /dev/shm; cd '$root'
+            tests/run help_test.sh" 2>&1)
+        tap_check run/without_shared_memory "$(grep -q '^[1-9][0-9]* passed, 0 failed, 0 skipped$' \
+            <<< "$why" || echo "$why")"
+    else
+        tap_skip run/without_shared_memory "nothing can be mounted"
+    fi
+}
+
 # --- two makes ---
 
 # That the lock of make is on the tree's folder; while it is held, nothing is built.
@@ -215,5 +230,6 @@ machines
 images
 trees
 read_only_tree
+without_shared_memory
 turns
 tap_done

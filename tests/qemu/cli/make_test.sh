@@ -134,6 +134,31 @@ setup()
         says out 'tools/setup debug'; grep 'setup test' "$log/out")"
 }
 
+# The same on a machine that has no compiler and no Python either.
+bare()
+{
+    mkdir bare
+    ln -s /usr/bin/* bare/
+    rm -f bare/*gcc* bare/*python* bare/cc bare/c99 bare/c89 bare/gdb* bare/dpkg-query
+    cp empty/dpkg-query bare/
+    rm -f build/packages-run
+    PATH=$PWD/bare made 2 run > /dev/null
+    tap_check setup/first_lines_name_what_is_missing "$(has_status 2
+        head -n 1 "$log/err" | grep -v '^setup: packages are missing; install them'
+        grep 'No such file\|not found' "$log/err")"
+    touch build/packages-run
+}
+
+# Tests whose packages are not there are skipped, and counted.
+skips()
+{
+    PATH=$PWD/empty:$PATH tests/run --needs fold_test.py > "$log/out" 2> "$log/err"
+    tap_check skip/is_not_built "$(says err 'libonnx-dev'; grep . "$log/out")"
+    PATH=$PWD/empty:$PATH tests/run fold_test.py > "$log/out" 2> "$log/err"
+    tap_check skip/is_told_and_counted "$(says out '^skipped: 2, models cannot .*: graph/fold$'
+        tail -n 1 "$log/out" | grep -vx '0 passed, 0 failed, 2 skipped'; cat "$log/err")"
+}
+
 # A QEMU whose interfaces nobody has looked at: a line, before any compiler.
 other_qemu()
 {
@@ -175,6 +200,8 @@ sizes
 alone
 targets
 setup
+bare
+skips
 other_qemu
 elsewhere
 tap_done

@@ -100,7 +100,7 @@ def of_a_replay():
 
 def not_there():
     skip("dap/adapter", "no node, or no cdt-gdb-adapter: npm install -g cdt-gdb-adapter; with "
-         "--full npm is asked for it")
+         "--full npm is asked for it", 14)
 
 
 gdb.execute("source tools/gdb/npu.py")

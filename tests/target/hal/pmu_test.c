@@ -193,6 +193,7 @@ TEST(pmu, l2_is_empty_until_something_is_read)
     union cmd cmd, past;
 
     if (chip_timing() == TIMING_v1) {
+        test_skip("prices of before L2");
         return;
     }
     mte_gm_to_ub(&cmd, 0, gm, 4096);

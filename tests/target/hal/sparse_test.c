@@ -125,6 +125,7 @@ TEST(sparse, multiplies_by_2_of_4_rows)
         cube_mmad_sparse(&cmd,
                          &(struct cube_mmad){.type = TYPE_S8, .m = 16, .n = 16, .k = 64});
         check_refused(PIPE_M, &cmd);
+        test_skip("this chip's Cube refuses a sparse b");
         return;
     }
     make_operands();

@@ -84,6 +84,7 @@ TEST(matmul_made, floats_without_a_cube_of_floats)
 
     if (!mm_made_planes(p.in, p.hf32)) {
         CHECK_EQ(mm_made_bytes(matmul_asked(&p)), 0);
+        test_skip("this chip's Cube has F32");
         return;
     }
     fill(a, M * K, -8, 8, 3);

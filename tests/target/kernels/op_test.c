@@ -235,8 +235,11 @@ TEST_SHAPES(operator, operands_at_any_address)
 /* The same bytes on each number of them. Of a single one the tests above have it all. */
 TEST(operator, any_number_of_cores)
 {
-    for (const struct opdesc *op = next(NULL); op && chip_cores() > 1 && !test_failed();
-         op = next(op)) {
+    if (chip_cores() == 1) {
+        test_skip("one core");
+        return;
+    }
+    for (const struct opdesc *op = next(NULL); op && !test_failed(); op = next(op)) {
         begin(op, middle(op));
         for (unsigned cores = 1; cores <= chip_cores() && !test_failed(); cores++) {
             r.call.cores = cores <= 3 ? cores : chip_cores();
