@@ -73,8 +73,9 @@ ifneq ($(LOCK),$(CURDIR))
 GOALS := $(or $(MAKECMDGOALS),all)
 # A compiler and Python are asked when the other half is read: they come first of all.
 READY := build/packages-run
-SETUP := $(if $(DRY),,$(if $(filter-out clean help format,$(GOALS)),[ $(READY) -nt tools/setup ] || \
-    { tools/setup run && mkdir -p build && touch $(READY); } || exit 1;))
+SETUP := [ $(READY) -nt tools/setup ] || \
+    { tools/setup run && mkdir -p build && touch $(READY); } || exit 1;
+SETUP := $(if $(DRY),,$(if $(filter-out clean help format,$(GOALS)),$(SETUP)))
 .PHONY: $(GOALS)
 $(filter-out $(firstword $(GOALS)),$(GOALS)): $(firstword $(GOALS)) ;
 $(firstword $(GOALS)):
