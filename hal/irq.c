@@ -73,14 +73,9 @@ void irq_arm_fault(unsigned core, bool on)
     write_enable(core);
 }
 
-void irq_alarm(uint64_t cycle)
+void irq_alarm(unsigned core, uint64_t cycle)
 {
-    static uint64_t set;
-
-    if (cycle != set) {
-        write64(core_base(0) + CORE_ALARM, cycle);
-        set = cycle;
-    }
+    write64(core_base(core) + CORE_ALARM, cycle);
 }
 
 bool irq_fault(unsigned core)

@@ -30,8 +30,8 @@ void irq_arm_idle(uint32_t cores);
 void irq_arm_fault(unsigned core, bool on);
 /* Empties what lines have latched: nothing to do with a line that is still up. */
 void irq_forget(void);
-/* Ends a sleep at an engine cycle; 0: never. */
-void irq_alarm(uint64_t cycle);
+/* Raises the core's line from an engine cycle on; 0: never. */
+void irq_alarm(unsigned core, uint64_t cycle);
 /* Sleeps until a line is up, not at all if one is: a fault, or what pipe_arm, sem_arm,
  * irq_arm_idle and irq_alarm asked for. True if it has slept. */
 bool irq_wait(void);

@@ -28,10 +28,12 @@
 #define SLOTS          16 /* of tasks: so many are new before those of ended ones are taken */
 
 static struct task tasks[TASK_MAX];
-static unsigned n_tasks; /* slots of tasks[] in use, ended ones among them */
-static unsigned n_left;  /* tasks that have not ended */
-static unsigned n_timed; /* tasks whose wait has a time-out */
-static uint32_t in_use;  /* a bit for each core that has tasks; others cost nothing */
+static unsigned n_tasks;   /* slots of tasks[] in use, ended ones among them */
+static unsigned n_left;    /* tasks that have not ended */
+static unsigned n_timed;   /* tasks whose wait has a time-out */
+static uint32_t in_use;    /* a bit for each core that has tasks; others cost nothing */
+static struct task *ended; /* whose slots are free, the last one first */
+struct task *tasks_of[NPU_MAX_CORES];
 /* What every switch needs, side by side. */
 static struct {
     struct task *last, *end; /* that ran last; behind those in use */
@@ -88,8 +90,11 @@ static bool wake(struct task *t, uint32_t wanted)
         t->result = t->state == TASK_WAIT_TIME || wait_over(t) ? t->result : ERR_TIMEOUT;
     }
     wait_disarm(t);
-    n_timed -= t->until != SCHED_FOREVER;
-    t->until = SCHED_FOREVER;
+    if (t->until != SCHED_FOREVER) {
+        n_timed--;
+        t->until = SCHED_FOREVER;
+        wait_alarm(t->core, SCHED_FOREVER);
+    }
     t->state = TASK_READY;
     return true;
 }
@@ -150,27 +155,41 @@ void sched_charge(uint64_t *spent)
     charge(spent);
 }
 
-__attribute__((always_inline)) static inline void run(struct context *from,
-                                                      struct task *t)
+/* What the hart has done was for `spent`; from here on it works for t's core, or for none.
+ * The counter first, then the chip, always: so what both charge is the same. */
+static inline void works_for(const struct task *t, uint64_t *spent)
 {
-    charge(&from->spent);
+    charge(spent);
+    chip_works(t->work);
+}
+
+static inline void works_for_none(uint64_t *spent)
+{
+    charge(spent);
+    chip_mark("scheduler");
+}
+
+/* Switches to t. What the hart has done since the last charge was for `spent`. */
+__attribute__((always_inline)) static inline void run(struct context *from,
+                                                      struct task *t, uint64_t *spent)
+{
     hot.last = t;
     hot.switches++;
     running = t;
     task_window = t->window;
     task_ports = t->ports;
-    chip_works(t->work);
+    works_for(t, spent);
     task_switch(from, &t->context);
 }
 
-static void leave_to_scheduler(struct task *self)
+static void switch_to_scheduler(struct task *self)
 {
-    charge(&self->context.spent);
     running = NULL;
     task_switch(&self->context, &scheduler);
 }
 
-/* Switches to the task that has to run next, or to the scheduler. */
+/* Switches to the task that has to run next, or to the scheduler. How long it takes to find
+ * one depends on what the other cores do, so that is not charged to the core of `self`. */
 __attribute__((noinline)) static void switch_away(struct task *self)
 {
     struct task *next;
@@ -179,18 +198,24 @@ __attribute__((noinline)) static void switch_away(struct task *self)
     assert(self->state >= TASK_READY && self->state <= TASK_ENDED);
     assert(!irq_taken()); /* a handler might come here again */
     if (self->state != TASK_READY && self->state != TASK_ENDED) {
-        n_timed += self->until != SCHED_FOREVER;
         wait_arm(self);
+        if (self->until != SCHED_FOREVER) {
+            n_timed++;
+            wait_alarm(self->core, SCHED_FOREVER);
+        }
     }
     if (!stack_ok(self)) {
         run_err = ERR_STACK;
     }
+    works_for_none(&self->context.spent);
     next = run_err || hot.switches_left-- == 0 ? NULL : choose();
     assert(next == NULL || next->state == TASK_READY);
     if (next == NULL) {
-        leave_to_scheduler(self);
+        switch_to_scheduler(self);
     } else if (next != self) {
-        run(&self->context, next);
+        run(&self->context, next, &scheduler.spent);
+    } else {
+        works_for(self, &scheduler.spent);
     }
 }
 
@@ -204,7 +229,7 @@ void sched_give_away(void)
     if (self->state == TASK_READY && next->state == TASK_READY && hot.yields_left &&
         stack_quickly_ok(self)) {
         hot.yields_left--;
-        run(&self->context, next);
+        run(&self->context, next, &self->context.spent);
     } else {
         switch_away(self);
     }
@@ -212,14 +237,26 @@ void sched_give_away(void)
 
 /* --- beginning and ending --- */
 
-/* Its children become its parent's. */
+/* Where the list of its core's tasks points to t, or ends if t is NULL. */
+static struct task **place_of(unsigned core, const struct task *t)
+{
+    struct task **place = &tasks_of[core];
+
+    while (*place != t) {
+        place = &(*place)->peer;
+    }
+    return place;
+}
+
+/* Its children, which are of its core, become its parent's. */
 static void leave_children(struct task *t)
 {
     int self = (int)(t - tasks);
 
-    for (unsigned i = 0; i < n_tasks && t->children; i++) {
-        if (tasks[i].parent == self && tasks[i].state != TASK_ENDED) {
-            tasks[i].parent = t->parent;
+    for (struct task *child = tasks_of[t->core]; child && t->children;
+         child = child->peer) {
+        if (child->parent == self) {
+            child->parent = t->parent;
             t->children--;
             if (t->parent >= 0) {
                 tasks[t->parent].children++;
@@ -232,6 +269,9 @@ static void end_task(struct task *t)
 {
     wait_leave_faults(t);
     leave_children(t);
+    *place_of(t->core, t) = t->peer;
+    t->peer = ended;
+    ended = t;
     if (t->parent >= 0) {
         tasks[t->parent].children--;
     }
@@ -269,12 +309,13 @@ bool sched_ended(unsigned slot, unsigned generation)
 /* A new slot or, if there are some, that of an ended task: the hart looks at all of them. */
 static unsigned free_slot(void)
 {
-    for (unsigned i = 0; n_tasks >= SLOTS && n_tasks > n_left && i < n_tasks; i++) {
-        if (tasks[i].state == TASK_ENDED) {
-            return i;
-        }
+    struct task *t = ended;
+
+    if (n_tasks < SLOTS || t == NULL) {
+        return n_tasks;
     }
-    return n_tasks;
+    ended = t->peer;
+    return (unsigned)(t - tasks);
 }
 
 int sched_begin(const char *name, unsigned core, void (*fn)(void *arg), void *arg)
@@ -291,6 +332,7 @@ int sched_begin(const char *name, unsigned core, void (*fn)(void *arg), void *ar
         measure_task(t->name, t->context.spent); /* its owner before */
     }
     task_renew(t, name, core, fn, arg);
+    *place_of(core, NULL) = t;
     t->tag = (slot + 1) << TAG_BITS;
     t->generation = generation;
     t->priority = parent ? parent->priority : TASK_NORMAL;
@@ -348,7 +390,8 @@ void sched_stop(int err)
 
     run_report->task = self->name;
     run_err = err;
-    leave_to_scheduler(self);
+    works_for_none(&self->context.spent);
+    switch_to_scheduler(self);
     __builtin_unreachable();
 }
 
@@ -367,17 +410,14 @@ static int find_fault(void)
     return 0;
 }
 
-/* The earliest cycle at which a wait ends by itself. */
-static uint64_t next_deadline(void)
+/* Sets the alarms for the end of the run and for waits; also anew, since a task may have
+ * reset its core. */
+static void set_alarms(void)
 {
-    uint64_t first = watchdog_end();
-
-    for (unsigned i = 0; i < n_tasks && n_timed; i++) {
-        if (tasks[i].state != TASK_ENDED && tasks[i].until < first) {
-            first = tasks[i].until;
-        }
+    wait_alarm(0, watchdog_end());
+    for (uint32_t left = n_timed ? in_use & ~1u : 0; left; left &= left - 1) {
+        wait_alarm((unsigned)__builtin_ctz(left), SCHED_FOREVER);
     }
-    return first;
 }
 
 /* Nobody can run: sleeps until something may have changed. ERR_DEADLOCK if nothing can,
@@ -386,16 +426,17 @@ static int idle(void)
 {
     /* In this order: what ends after the first read is seen by the second. */
     uint32_t in_flight = chip_running();
-    uint64_t deadline = next_deadline();
 
-    if (!in_flight && !chip_wanted() && (deadline == SCHED_FOREVER || !n_timed)) {
+    if (!in_flight && !chip_wanted() && !n_timed) {
         if (n_left == 0 && !chip_busy()) {
             return RUN_OVER;
         }
         report_deadlock(run_report);
         return ERR_DEADLOCK;
     }
-    irq_alarm(deadline == SCHED_FOREVER ? 0 : deadline);
+    if (n_timed || watchdog_end() != SCHED_FOREVER) {
+        set_alarms();
+    }
     irq_arm_idle(in_flight); /* or a deadlock would sleep for ever */
     chip_mark("idle");
     charge(&scheduler.spent);
@@ -403,7 +444,9 @@ static int idle(void)
     charge(&hart_parts[HART_IDLE]);
     chip_mark("scheduler");
     irq_arm_idle(0);
-    irq_alarm(0);
+    if (watchdog_end() != SCHED_FOREVER) {
+        wait_alarm(0, SCHED_FOREVER);
+    }
     return 0;
 }
 
@@ -422,7 +465,7 @@ static void run_tasks(void)
             hot.switches_left = FAULT_SWITCHES;
             hot.yields_left = prioritised ? 0 : FAULT_SWITCHES;
             slept = false;
-            run(&scheduler, next);
+            run(&scheduler, next, &scheduler.spent);
         } else if (run_err == 0) {
             stats.in_vain += slept;
             run_err = idle();
@@ -443,9 +486,11 @@ static void end_tasks(void)
         measure_task(tasks[i].name, tasks[i].context.spent);
     }
     for (; in_use; in_use &= in_use - 1) {
-        task_forget((unsigned)__builtin_ctz(in_use));
+        unsigned core = (unsigned)__builtin_ctz(in_use);
+        wait_alarm(core, SCHED_FOREVER);
+        task_forget(core);
     }
-    running = NULL;
+    running = ended = NULL;
     n_tasks = n_left = n_timed = 0;
     prioritised = false;
 }

@@ -70,6 +70,7 @@ void task_renew(struct task *t, const char *name, unsigned core, void (*fn)(void
     t->state = TASK_READY;
     t->until = SCHED_FOREVER;
     t->children = 0;
+    t->peer = NULL;
     t->leave = NULL;
     t->where = NULL;
     t->fault = NULL;
@@ -217,12 +218,13 @@ void task_join_all(void)
     int self = (int)(running - sched_task(0));
 
     while (running->children) { /* also those that ended ones have left */
-        for (unsigned i = 0; i < sched_tasks(); i++) {
-            const struct task *t = sched_task(i);
-            if (t->parent == self && t->state != TASK_ENDED) {
-                wait_as(TASK_WAIT_TASK, i, t->generation, SCHED_FOREVER);
-            }
+        const struct task *t = tasks_of[running->core];
+
+        while (t->parent != self) {
+            t = t->peer;
         }
+        wait_as(TASK_WAIT_TASK, (unsigned)(t - sched_task(0)), t->generation,
+                SCHED_FOREVER);
     }
 }
 

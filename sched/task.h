@@ -39,6 +39,7 @@ struct task {
     char *low;   /* lowest stack pointer of its longer switches */
     enum task_state state;
     unsigned core, priority;
+    struct task *peer;       /* the next in tasks_of, or among those that have ended */
     struct pipe_port *ports; /* of that core */
     uintptr_t window;
     int parent; /* slot of the task that has spawned it, or -1 */
@@ -77,6 +78,9 @@ void measure_task(const char *name, uint64_t spent);
 extern struct task *running;
 struct task *sched_task(unsigned i);
 unsigned sched_tasks(void);
+/* Those of a core that have not ended, linked by `peer`. What a task does by itself looks
+ * at these only, since its core is charged for it, whatever the others do. */
+extern struct task *tasks_of[NPU_MAX_CORES];
 /* Charges somebody with what the hart has done since the last charge. */
 void sched_charge(uint64_t *spent);
 /* Lets others run until the caller, whose state says what it waits for, is chosen. */
@@ -106,6 +110,9 @@ __attribute__((format(printf, 3, 4))) int sched_append(char *text, size_t size,
 void wait_arm(struct task *t);
 void wait_disarm(struct task *t);
 bool wait_over(struct task *t);
+/* The core's line is up from cycle `until` on, or from when the first wait of its tasks that
+ * has an end is over, which brings its scalar unit forward as any other end of a wait. */
+void wait_alarm(unsigned core, uint64_t until);
 /* Takes the semaphores that t wants if they can be taken now. */
 bool wait_take(struct task *t);
 /* A task waits, or has waited, for the core's faults, which then do not end the run; one

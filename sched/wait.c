@@ -38,11 +38,8 @@ static void disarm_sem(const struct task *self, unsigned sem)
     unsigned core = self->core, least = 0;
 
     if (--armed[core][sem]) {
-        for (unsigned i = 0; i < sched_tasks(); i++) {
-            const struct task *t = sched_task(i);
-            if (t != self && t->core == core) {
-                least = least_armed(t, sem, least);
-            }
+        for (const struct task *t = tasks_of[core]; t; t = t->peer) {
+            least = t == self ? least : least_armed(t, sem, least);
         }
     }
     sem_arm(core, sem, least);
@@ -62,9 +59,8 @@ static unsigned slots_of(const struct task *t, unsigned pipe)
 static void arm_room(unsigned core, unsigned pipe, const struct task *self,
                      unsigned others, unsigned least)
 {
-    for (unsigned i = 0; others && i < sched_tasks(); i++) {
-        const struct task *t = sched_task(i);
-        unsigned slots = t != self && t->core == core ? slots_of(t, pipe) : 0;
+    for (const struct task *t = tasks_of[core]; others && t; t = t->peer) {
+        unsigned slots = t == self ? 0 : slots_of(t, pipe);
         least = slots && (least == 0 || slots < least) ? slots : least;
     }
     pipe_arm(core, (enum pipe)pipe, least);
@@ -100,13 +96,12 @@ static bool room_in_any(const struct task *t)
 
 bool wait_supervised(unsigned core)
 {
-    for (unsigned i = 0; i < sched_tasks(); i++) {
-        const struct task *t = sched_task(i);
-        if (t->core == core && t->state != TASK_ENDED && t->fault) {
-            return true;
-        }
+    const struct task *t = tasks_of[core];
+
+    while (t && t->fault == NULL) {
+        t = t->peer;
     }
-    return false;
+    return t != NULL;
 }
 
 void wait_leave_faults(struct task *t)
@@ -124,11 +119,18 @@ static void arm_fault(unsigned core, const struct task *self)
 {
     bool waits = false;
 
-    for (unsigned i = 0; i < sched_tasks() && !waits; i++) {
-        const struct task *t = sched_task(i);
-        waits = t != self && t->core == core && t->state == TASK_WAIT_FAULT;
+    for (const struct task *t = tasks_of[core]; t && !waits; t = t->peer) {
+        waits = t != self && t->state == TASK_WAIT_FAULT;
     }
     irq_arm_fault(core, waits);
+}
+
+void wait_alarm(unsigned core, uint64_t until)
+{
+    for (const struct task *t = tasks_of[core]; t; t = t->peer) {
+        until = t->until < until ? t->until : until;
+    }
+    irq_alarm(core, until == SCHED_FOREVER ? 0 : until);
 }
 
 /* Index of the first semaphore that lacks (all) or can be taken (any), or n_wants. */

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # hart_test.sh    the work of one core takes the same cycles however many cores idle, where
-#                 engines limit and where the hart does
+#                 engines limit and where the hart does; what it does is charged to the
+#                 core whose task it runs
 set -u
 . "$(dirname "$0")/../cli.sh"
 work_begin hart
@@ -40,4 +41,10 @@ alike()
 
 alike small_product matmul --m 64 --n 80 --k 96 --cores 1
 alike many_short_copies vadd --n 20000 --cores 1
+# Whom its time is charged to, in cores that work and idle side by side.
+for cores in 1 2 7 24 32; do
+    salai --cores $cores --timing v2 --image "$TEST_IMAGE" -- test charge/
+    tap_check "hart/is_charged_to_its_core_on_$cores" \
+        "$(has_status 0; grep '^#.*test.c' "$log/out")"
+done
 tap_done
