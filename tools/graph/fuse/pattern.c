@@ -28,27 +28,6 @@ bool pattern_take(struct match *m, struct node *n)
     return good;
 }
 
-unsigned pattern_readers(const struct graph *g, struct tensor *t, struct node **by,
-                         unsigned *operand)
-{
-    const struct tensor *root = tensor_root(t);
-    unsigned readers = 0;
-
-    for (unsigned i = 0; i < g->n_outputs; i++) {
-        readers += tensor_root(g->output[i]) == root;
-    }
-    for (struct node *n = g->nodes; n; n = n->next) {
-        for (unsigned i = 0; i < n->n_in && !n->done; i++) {
-            if (n->in[i] && tensor_root(n->in[i]) == root) {
-                readers++;
-                *by = n;
-                *operand = i;
-            }
-        }
-    }
-    return readers;
-}
-
 /* In the graph's order. */
 static void sort(const struct graph *g, struct match *m)
 {

@@ -43,9 +43,5 @@ unsigned pattern_find(struct graph *g);
 void pattern_groups(struct emit *e);
 /* One more node; false: there are too many, or another has it. */
 bool pattern_take(struct match *m, struct node *n);
-/* Nodes that read the bytes of t, which are computed, and outputs that are these; *by is one of
- * them, and which of its operands t is. */
-unsigned pattern_readers(const struct graph *g, struct tensor *t, struct node **by,
-                         unsigned *operand);
 
 #endif

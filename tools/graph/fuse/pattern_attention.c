@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "tools/graph/fuse/pattern_attention.h"
+#include "tools/graph/model/edit.h"
 #include "tools/graph/rules/product/product.h"
 
 #define HIDDEN (-1e30) /* what is added to a score that counts for nothing, at most */
@@ -68,7 +69,7 @@ static bool chain_to(struct graph *g, struct attention *a, struct tensor *t)
     t = whole(t);
     n = t->alias || t->value ? NULL : t->from;
     if (!n || n->done || n->match || n->planes || a->n_chain == CHAIN ||
-        !elem_is_float(t->type) || pattern_readers(g, t, &by, &operand) != 1) {
+        !elem_is_float(t->type) || edit_readers(g, t, &by, &operand) != 1) {
         return false;
     }
     a->chain[a->n_chain] = n;
@@ -217,7 +218,7 @@ static bool source(struct graph *g, struct attention *a, struct operand *x,
         if (!n || n->done || (of < 0 && !is(n, "Transpose"))) {
             return true;
         }
-        mine = mine && pattern_readers(g, t, &by, &operand) == 1 && pattern_take(m, n);
+        mine = mine && edit_readers(g, t, &by, &operand) == 1 && pattern_take(m, n);
         if (of >= 0) {
             a->scale *= factor;
             x->t = n->in[of];
@@ -296,8 +297,8 @@ static bool guarded(struct graph *g, struct attention *a, struct tensor **p,
            (n->done || !is(n, "IsNaN") || tensor_root(n->in[0]) != tensor_root(*p))) {
         n = n->next;
     }
-    if (!n || pattern_readers(g, *p, &by, &at) != 2 ||
-        pattern_readers(g, n->out[0], &where, &at) != 1 || !where || at != 0 ||
+    if (!n || edit_readers(g, *p, &by, &at) != 2 ||
+        edit_readers(g, n->out[0], &where, &at) != 1 || !where || at != 0 ||
         !is(where, "Where") || !is_number(where->in[1]) || where->in[1]->value[0] != 0 ||
         tensor_root(where->in[2]) != tensor_root(*p) ||
         tensor_count(where->out[0]) != tensor_count(*p)) {
@@ -317,17 +318,17 @@ static bool behind(struct graph *g, struct attention *a, struct node *softmax,
     unsigned at = 0, order[GRAPH_RANK];
 
     (void)guarded(g, a, &t, m);
-    while (pattern_readers(g, t, &n, &at) == 1 && n && at == 0 && is_cast(n) &&
+    while (edit_readers(g, t, &n, &at) == 1 && n && at == 0 && is_cast(n) &&
            pattern_take(m, n)) {
         t = n->out[0];
     }
-    if (pattern_readers(g, t, &n, &at) != 1 || !n || at != 0 || !is(n, "MatMul") ||
+    if (edit_readers(g, t, &n, &at) != 1 || !n || at != 0 || !is(n, "MatMul") ||
         n->planes || !pattern_take(m, n) || !second_product(a, n)) {
         return false;
     }
     t = n->out[0];
     n = NULL;
-    if (pattern_readers(g, t, &n, &at) == 1 && n && is(n, "Transpose") &&
+    if (edit_readers(g, t, &n, &at) == 1 && n && is(n, "Transpose") &&
         axes_fit(&a->axes, &a->out, &n->in[0]->shape) && pattern_take(m, n)) {
         order_of(g, n, order, false);
         axes_turn(&a->axes, &a->out, &n->in[0]->shape, order);

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tools/graph/model/edit.h"
+
 /* --- memory and errors --- */
 
 void *graph_alloc(size_t n, size_t size)
@@ -149,13 +151,7 @@ struct tensor *graph_tensor(struct graph *g, const struct node *within, const ch
 
 struct node *graph_node(struct graph *g, const char *op, const char *name)
 {
-    struct node *n = graph_alloc(1, sizeof(*n));
-
-    n->op = op;
-    n->name = name;
-    *g->last_node = n;
-    g->last_node = &n->next;
-    return n;
+    return edit_insert(g, g->last_node, op, name);
 }
 
 /* --- reading nodes --- */
@@ -336,6 +332,18 @@ void tensor_fits(const struct graph *g, const struct tensor *t)
             graph_die(g, "'%s' holds %.0f: whole numbers have 32 bits here", t->name, x);
         }
     }
+}
+
+struct tensor *tensor_new(const struct node *n, const char *what, enum elem type,
+                          const struct shape *shape)
+{
+    struct tensor *t = graph_alloc(1, sizeof(*t));
+
+    *t = (struct tensor){.name = graph_text("%s.%s", n->name, what),
+                         .type = type,
+                         .shape = *shape,
+                         .known = true};
+    return t;
 }
 
 struct tensor *tensor_view(struct tensor *t, const struct shape *shape)

@@ -291,6 +291,9 @@ uint64_t tensor_bytes(const struct tensor *t);
 double *tensor_values(struct tensor *t); /* zeros, to be filled in */
 /* Dies if a known value is none that the machine has: whole numbers of 64 bits are of 32. */
 void tensor_fits(const struct graph *g, const struct tensor *t);
+/* `NODE.WHAT`: a tensor of the steps of one node, or a constant that a pass makes for it. */
+struct tensor *tensor_new(const struct node *n, const char *what, enum elem type,
+                          const struct shape *shape);
 /* The same bytes in another shape. */
 struct tensor *tensor_view(struct tensor *t, const struct shape *shape);
 /* Those from an element on. */

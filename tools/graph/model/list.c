@@ -33,13 +33,6 @@ void list_is(const struct graph *g, const struct node *n, struct tensor *t,
     t->known = true;
 }
 
-void list_done(const struct graph *g, struct node *n)
-{
-    node_heard(g, n);
-    n->n_in = n->n_out = 0;
-    n->done = true;
-}
-
 void list_join(struct lower *l, struct tensor *const *at, unsigned count, int64_t axis,
                bool fresh, const char *to)
 {

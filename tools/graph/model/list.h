@@ -15,8 +15,6 @@ struct tensor *const *list_of(const struct graph *g, const struct node *n, unsig
 /* t is a sequence of these. */
 void list_is(const struct graph *g, const struct node *n, struct tensor *t,
              struct tensor *const *at, unsigned count);
-/* Its results are there: the node itself is done. */
-void list_done(const struct graph *g, struct node *n);
 /* `to = Concat(..)` of any number of tensors; along an axis that they have not, if `fresh`. */
 void list_join(struct lower *l, struct tensor *const *at, unsigned count, int64_t axis,
                bool fresh, const char *to);

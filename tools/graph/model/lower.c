@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/graph/model/edit.h"
+
 /* --- the text --- */
 
 struct reader {
@@ -163,16 +165,10 @@ static struct tensor *result(struct reader *r)
 
 static struct node *put_node(struct lower *l, const char *op)
 {
-    struct node *n = graph_alloc(1, sizeof(*n));
+    const char *name = graph_text("%s.%u", l->n->name, l->count++);
+    struct node *n = edit_insert(l->g, &l->last->next, op, name);
 
-    n->op = op;
-    n->name = graph_text("%s.%u", l->n->name, l->count++);
     n->attr = graph_alloc(GRAPH_OPERANDS, sizeof(n->attr[0]));
-    n->next = l->last->next;
-    l->last->next = n;
-    if (!n->next) {
-        l->g->last_node = &n->next;
-    }
     l->last = n;
     return n;
 }
@@ -210,9 +206,8 @@ static void line(struct reader *r)
     } while (take(r, ','));
     want(r, '=');
     n = put_node(r->l, word(r));
-    for (n->n_out = 0; n->n_out < n_out; n->n_out++) {
-        n->out[n->n_out] = out[n->n_out];
-        out[n->n_out]->from = n;
+    for (unsigned i = 0; i < n_out; i++) {
+        edit_result(n, out[i]);
     }
     want(r, '(');
     do {
@@ -272,7 +267,5 @@ void lower_halves(struct lower *l)
 
 void lower_end(const struct lower *l)
 {
-    node_heard(l->g, l->n);
-    l->n->n_in = l->n->n_out = 0;
-    l->n->done = true;
+    edit_replaced(l->g, l->n);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "tools/graph/model/edit.h"
 #include "tools/graph/model/held.h"
 #include "tools/graph/model/values.h"
 
@@ -185,9 +186,8 @@ static struct tensor *outside(struct graph *g, struct tensor *within, bool input
     struct node *n = graph_node(g, "Cast", graph_text("%s.cast", within->name));
 
     *t = (struct tensor){.name = within->name, .type = ELEM_F32};
-    n->in[n->n_in++] = input ? t : within;
-    n->out[n->n_out++] = input ? within : t;
-    n->out[0]->from = n;
+    edit_operand(n, input ? t : within);
+    edit_result(n, input ? within : t);
     node_attr_put(n, "to")->i = input ? HELD_TO_F16 : HELD_TO_F32;
     if (input) {
         t->shape = within->shape;
@@ -378,10 +378,8 @@ static void same(struct graph *g, const char *name, struct tensor *from,
 {
     struct node *n = graph_node(g, "Identity", name);
 
-    n->n_in = n->n_out = 1;
-    n->in[0] = from;
-    n->out[0] = to;
-    to->from = n;
+    edit_operand(n, from);
+    edit_result(n, to);
 }
 
 struct node *graph_inline(struct graph *g, struct node *n, const struct attr *body,

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "tools/graph/model/edit.h"
 #include "tools/graph/passes/pass.h"
 #include "tools/graph/rules/reduce/reduce.h"
 #include "tools/graph/steps/steps.h"
@@ -48,7 +49,7 @@ static struct node *rows_of(const struct graph *g, struct node *n)
     struct node *rows = x && !x->alias && !x->value ? x->from : NULL;
 
     if (n->done || !rows || rows->done || strcmp(rows->op, "Gather") != 0 ||
-        !mode_of(n) || pass_uses(g, x) != 1) {
+        !mode_of(n) || edit_uses(g, x) != 1) {
         return NULL;
     }
     table = rows->in[0];
@@ -72,8 +73,8 @@ unsigned fold_bags(struct graph *g)
             n->in[1] = rows->in[1];
             n->n_in = 2;
             n->rule = &bag;
-            n->name = graph_text("%s+%s", rows->name, n->name);
-            rows->done = true;
+            edit_name(n, rows, n);
+            edit_delete(rows);
             count++;
         }
     }

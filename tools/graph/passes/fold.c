@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/graph/model/edit.h"
 #include "tools/graph/model/packed.h"
 #include "tools/graph/passes/pass.h"
 
@@ -103,18 +104,6 @@ static void channels_of(const struct weights *p, int64_t i, int64_t *in, int64_t
     }
 }
 
-static struct tensor *constant(const struct node *n, const struct tensor *like,
-                               const char *what)
-{
-    struct tensor *t = graph_alloc(1, sizeof(*t));
-
-    *t = (struct tensor){.name = graph_text("%s.%s", n->name, what),
-                         .type = like->type,
-                         .shape = like->shape,
-                         .known = true};
-    return t;
-}
-
 /* Weights that nobody reads any more, and which no view has, need no memory. */
 static void forget(const struct graph *g, const struct tensor *w)
 {
@@ -127,7 +116,7 @@ static void forget(const struct graph *g, const struct tensor *w)
             return;
         }
     }
-    if (own && !own->from && !own->input && pass_uses(g, own) == 0) {
+    if (own && !own->from && !own->input && edit_uses(g, own) == 0) {
         packed_free(own->value, own->packed);
         own->value = NULL;
         own->packed = NULL;
@@ -159,14 +148,14 @@ static void replace(const struct graph *g, const struct weights *p, const struct
                     bool in_front)
 {
     struct shape s = {.n = 1, .dim = {p->out}};
-    struct tensor *w = constant(p->n, p->w, "weights"), *bias;
+    struct tensor *w = tensor_new(p->n, "weights", p->w->type, &p->w->shape), *bias;
     int64_t inner = 1, filters, n;
     double *some;
 
     for (unsigned d = 2; d < w->shape.n; d++) {
         inner *= w->shape.dim[d];
     }
-    bias = constant(p->n, &(struct tensor){.type = p->w->type, .shape = s}, "bias");
+    bias = tensor_new(p->n, "bias", p->w->type, &s);
     tensor_values(bias);
     for (int64_t o = 0; o < p->out; o++) {
         double b = p->bias ? p->bias->value[o] : 0;
@@ -208,12 +197,12 @@ static bool fold_behind(struct graph *g, struct node *norm, const struct line *l
     struct weights p;
 
     if (!x->from || x->alias || !weights_of(x->from, &p) || p.out != l->channels ||
-        pass_uses(g, x) != 1) {
+        edit_uses(g, x) != 1) {
         return false;
     }
     replace(g, &p, l, false);
-    p.n->name = graph_text("%s+%s", p.n->name, norm->name);
-    norm->out[0]->alias = x;
+    edit_name(p.n, p.n, norm);
+    edit_view(norm, x);
     return true;
 }
 
@@ -224,13 +213,14 @@ static bool fold_in_front(struct graph *g, struct node *norm, const struct line 
 
     for (struct node *n = norm->next; n; n = n->next) {
         if (n->n_in && n->in[0] == y) {
-            if (pass_uses(g, y) != 1 || !weights_of(n, &p) || has_pads(n) ||
+            if (edit_uses(g, y) != 1 || !weights_of(n, &p) || has_pads(n) ||
                 p.order == AS_TRANSPOSED || p.in != l->channels) {
                 return false;
             }
             replace(g, &p, l, true);
-            n->name = graph_text("%s+%s", norm->name, n->name);
+            edit_name(n, norm, n);
             n->in[0] = norm->in[0];
+            edit_delete(norm);
             return true;
         }
     }
@@ -243,10 +233,7 @@ unsigned fold_norms(struct graph *g)
     struct line l;
 
     for (struct node *n = g->nodes; n; n = n->next) {
-        if (line_of(n, &l) && (fold_behind(g, n, &l) || fold_in_front(g, n, &l))) {
-            n->done = true;
-            count++;
-        }
+        count += line_of(n, &l) && (fold_behind(g, n, &l) || fold_in_front(g, n, &l));
     }
     return count;
 }

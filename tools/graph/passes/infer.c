@@ -4,6 +4,7 @@
  */
 #include "tools/graph/passes/infer.h"
 
+#include "tools/graph/model/edit.h"
 #include "tools/graph/model/held.h"
 #include "tools/graph/model/packed.h"
 #include "tools/graph/rules/elementwise/small.h"
@@ -62,7 +63,7 @@ static bool settled(struct graph *g, struct tensor *t)
     load_values(from);
     from->rule->value(g, from);
     round_values(from);
-    from->done = true;
+    edit_delete(from);
     return t->value;
 }
 
@@ -119,7 +120,7 @@ static void infer_node(struct graph *g, struct node *n)
         n->rule->value(g, n);
         round_values(n);
         node_heard(g, n);
-        n->done = true;
+        edit_delete(n);
     }
 }
 
@@ -133,22 +134,6 @@ static struct node *ahead(const struct node *n)
         }
     }
     return NULL;
-}
-
-/* Takes a node from its place behind *at and puts it in front of that. */
-static void bring(struct graph *g, struct node **at, struct node *node)
-{
-    struct node **from = at;
-
-    while (*from != node) {
-        from = &(*from)->next;
-    }
-    *from = node->next;
-    if (!node->next) {
-        g->last_node = from;
-    }
-    node->next = *at;
-    *at = node;
 }
 
 /* Files may have nodes in any order: what exporters convert to float16 has its Casts at the
@@ -166,7 +151,11 @@ void graph_infer(struct graph *g)
             node_die(g, n, "what it reads of node '%s' is computed of its own result",
                      first->name);
         } else {
-            bring(g, at, first);
+            struct node **from = at;
+            while (*from != first) {
+                from = &(*from)->next;
+            }
+            edit_move(g, from, at);
             first->brought = true;
         }
     }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/graph/model/edit.h"
 #include "tools/graph/model/packed.h"
 #include "tools/graph/passes/pass.h"
 #include "tools/graph/rules/elementwise/elementwise.h"
@@ -52,7 +53,7 @@ static void more_emit(struct emit *e, struct node *n)
     struct copy c;
 
     s.dim[1] = channels;
-    planes = copy_tensor(n, "planes", x->type, &s);
+    planes = tensor_new(n, "planes", x->type, &s);
     copy_begin(&c, e, n, planes);
     copy_dim(&c, images, 0, all);
     copy_dim(&c, all - part, 0, 1);
@@ -74,16 +75,10 @@ static const struct rule rule_more = {.op = "channels", .emit = more_emit, .alon
 static struct node *put(struct graph *g, struct node **at, const struct node *of,
                         const char *op, struct tensor *from, struct tensor *to)
 {
-    struct node *n = graph_alloc(1, sizeof(*n));
+    struct node *n = edit_insert(g, at, op, of->name);
 
-    *n = (struct node){.op = op, .name = of->name, .next = *at};
-    *at = n;
-    if (!n->next) {
-        g->last_node = &n->next;
-    }
-    n->in[n->n_in++] = from;
-    n->out[n->n_out++] = to;
-    to->from = n;
+    edit_operand(n, from);
+    edit_result(n, to);
     return n;
 }
 
@@ -263,8 +258,7 @@ static bool turning(struct node *n)
         return true;
     }
     if (turns(n, to_last) && turned(x)) {
-        y->alias = turned(x);
-        n->done = true;
+        edit_view(n, turned(x));
         return true;
     }
     return false;
@@ -337,7 +331,7 @@ static bool parts(struct layout *l, struct node *n)
         n->out[i]->offset = 0;
         give_turned(l, n, i);
     }
-    n->done = false;
+    n->done = false; /* the part is computed after all */
     return true;
 }
 

@@ -7,23 +7,9 @@
 #include <string.h>
 
 #include "tools/graph/fuse/pattern.h"
+#include "tools/graph/model/edit.h"
 #include "tools/graph/model/packed.h"
 #include "tools/graph/rules/product/product.h"
-
-unsigned pass_uses(const struct graph *g, const struct tensor *t)
-{
-    unsigned uses = 0;
-
-    for (unsigned i = 0; i < g->n_left; i++) {
-        uses += g->output[i] == t;
-    }
-    for (const struct node *n = g->nodes; n; n = n->next) {
-        for (unsigned i = 0; i < n->n_in; i++) {
-            uses += n->in[i] == t;
-        }
-    }
-    return uses;
-}
 
 /* --- nodes that compute the same --- */
 
@@ -107,7 +93,7 @@ static unsigned common(struct graph *g)
                 n->out[i]->alias = first->out[i];
             }
         }
-        n->done = true;
+        edit_delete(n);
         count++;
     }
     return count;
@@ -115,30 +101,13 @@ static unsigned common(struct graph *g)
 
 /* --- nodes that nobody wants --- */
 
-/* Whether anybody that is computed, or who runs the model, reads what has the bytes of t. */
-static bool wanted(const struct graph *g, struct tensor *t)
-{
-    struct tensor *root = tensor_root(t);
-
-    for (unsigned i = 0; i < g->n_left; i++) {
-        if (tensor_root(g->output[i]) == root) {
-            return true;
-        }
-    }
-    for (const struct node *n = g->nodes; n; n = n->next) {
-        for (unsigned i = 0; !n->done && i < n->n_in; i++) {
-            if (n->in[i] && tensor_root(n->in[i]) == root) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 static bool node_wanted(const struct graph *g, const struct node *n)
 {
+    struct node *by;
+    unsigned operand;
+
     for (unsigned i = 0; i < n->n_out; i++) {
-        if (n->out[i] && wanted(g, n->out[i])) {
+        if (n->out[i] && edit_readers(g, n->out[i], &by, &operand)) {
             return true;
         }
     }
@@ -154,7 +123,7 @@ static unsigned dead(struct graph *g)
         before = count;
         for (struct node *n = g->nodes; n; n = n->next) {
             if (!n->done && !node_wanted(g, n)) {
-                n->done = true;
+                edit_delete(n);
                 count++;
             }
         }

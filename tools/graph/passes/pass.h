@@ -34,7 +34,5 @@ unsigned fold_bags(struct graph *g);
 unsigned layout_channels(struct graph *g);
 /* tails.c. */
 unsigned conv2d_tails(struct graph *g);
-/* Nodes that read a tensor, and outputs that it is. */
-unsigned pass_uses(const struct graph *g, const struct tensor *t);
 
 #endif

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "tools/graph/model/edit.h"
 #include "tools/graph/model/held.h"
 #include "tools/graph/passes/pass.h"
 #include "tools/graph/rules/window/window.h"
@@ -21,21 +22,6 @@ static bool bound(const struct node *n, unsigned i, const char *attr, double *to
 
     *to = a ? a->f : t && t->value && tensor_count(t) == 1 ? t->value[0] : 0;
     return a || (t && t->value && tensor_count(t) == 1);
-}
-
-/* Node `to` computes what the convolution and it have computed. */
-static void take_over(struct node *conv, struct node *to)
-{
-    const char *names = graph_text("%s+%s", conv->name, to->name);
-
-    to->op = conv->op;
-    to->name = names;
-    to->rule = conv->rule;
-    memcpy(to->in, conv->in, sizeof(to->in));
-    to->n_in = conv->n_in;
-    to->attr = conv->attr;
-    to->n_attrs = conv->n_attrs;
-    conv->done = true;
 }
 
 /* The activation that a node is, of those that the fixpipe has; NULL: it is none. */
@@ -55,29 +41,6 @@ static const char *activation(const struct node *n, double *slope, double *limit
                                                                              : NULL;
 }
 
-/* The only one that reads t; NULL: there are several, or who runs the model does. */
-static struct node *reader(const struct graph *g, struct tensor *t)
-{
-    struct node *only = NULL;
-
-    for (unsigned i = 0; i < g->n_left; i++) {
-        if (tensor_root(g->output[i]) == t) {
-            return NULL;
-        }
-    }
-    for (struct node *n = g->nodes; n; n = n->next) {
-        for (unsigned i = 0; i < n->n_in && !n->done; i++) {
-            if (n->in[i] && tensor_root(n->in[i]) == t) {
-                if (only || n->in[i] != t) {
-                    return NULL;
-                }
-                only = n;
-            }
-        }
-    }
-    return only;
-}
-
 unsigned conv2d_tails(struct graph *g)
 {
     unsigned count = 0;
@@ -89,13 +52,13 @@ unsigned conv2d_tails(struct graph *g)
         if (n->done || n->rule != &rule_conv2d || node_attr(n, "act")) {
             continue;
         }
-        next = reader(g, n->out[0]);
+        next = edit_only_reader(g, n->out[0]);
         act = next ? activation(next, &slope, &limit) : NULL;
         if (act) {
             node_attr_put(n, "act")->s = act;
             node_attr_put(n, "slope")->f = slope;
             node_attr_put(n, "limit")->f = limit;
-            take_over(n, next);
+            edit_absorb(next, n);
             count++;
         }
     }

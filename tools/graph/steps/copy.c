@@ -95,18 +95,6 @@ void copy_dim(struct copy *c, int64_t size, int64_t x, int64_t y)
     }
 }
 
-struct tensor *copy_tensor(const struct node *n, const char *what, enum elem type,
-                           const struct shape *shape)
-{
-    struct tensor *t = graph_alloc(1, sizeof(*t));
-
-    *t = (struct tensor){.name = graph_text("%s.%s", n->name, what),
-                         .type = type,
-                         .shape = *shape,
-                         .known = true};
-    return t;
-}
-
 bool copy_lies_in(const struct emit *e, struct tensor *x, struct tensor *to, int64_t at)
 {
     struct tensor *t = tensor_root(x);

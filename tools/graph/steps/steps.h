@@ -150,9 +150,6 @@ void copy_fill(struct copy *c, double value, int64_t y);
 /* Whether the step that computes x can write it to its place in `to`, from element `at` on, and
  * then does: not if it has one already, or who runs the model wants it besides. */
 bool copy_lies_in(const struct emit *e, struct tensor *x, struct tensor *to, int64_t at);
-/* A tensor that only steps of one node see. */
-struct tensor *copy_tensor(const struct node *n, const char *what, enum elem type,
-                           const struct shape *shape);
 
 /* --- programs: program.c --- */
 

@@ -68,7 +68,7 @@ static struct tensor *halves(const struct graph *g, const struct node *n,
         return to;
     }
     tensor_fits(g, t);
-    to = copy_tensor(n, "halves", ELEM_I16, &s);
+    to = tensor_new(n, "halves", ELEM_I16, &s);
     tensor_values(to);
     for (int64_t i = 0; i < tensor_count(t); i++) {
         to->value[2 * i] = elem_round(ELEM_I16, t->value[i]);

@@ -349,7 +349,7 @@ static void reverse_shape(struct graph *g, struct node *n)
 /* Where each element comes from, then these. */
 static void reverse_emit(struct emit *e, struct node *n)
 {
-    struct tensor *x = n->in[0], *from = copy_tensor(n, "from", ELEM_I32, &x->shape);
+    struct tensor *x = n->in[0], *from = tensor_new(n, "from", ELEM_I32, &x->shape);
     unsigned batch, time;
     struct program p = program_begin(e, n);
     const char *length, *at;

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "tools/graph/model/edit.h"
 #include "tools/graph/steps/steps.h"
 
 /* --- Transpose --- */
@@ -44,8 +45,7 @@ static void transpose_shape(struct graph *g, struct node *n)
     }
     tensor_is(g, n, 0, n->in[0]->type, &to);
     if (!moves) {
-        n->out[0]->alias = n->in[0];
-        n->done = true;
+        edit_view(n, n->in[0]);
     }
 }
 
@@ -174,6 +174,7 @@ static void split_shape(struct graph *g, struct node *n)
     struct tensor *x = node_in(g, n, 0);
     int64_t size[GRAPH_OPERANDS], all, sum = 0, outer, inner, at = 0;
     unsigned axis = split_sizes(g, n, size);
+    bool views;
 
     all = x->shape.dim[axis];
     if (node_int(n, "num_outputs", n->n_out) != n->n_out) {
@@ -189,14 +190,17 @@ static void split_shape(struct graph *g, struct node *n)
         node_die(g, n, "parts of %lld of %lld", (long long)sum, (long long)all);
     }
     shape_around(&x->shape, axis, &outer, &inner);
-    n->done = outer == 1;
-    for (unsigned i = 0; i < n->n_out && n->done; i++) {
-        n->done = tensor_has_part(x, size[i] * inner);
+    views = outer == 1;
+    for (unsigned i = 0; i < n->n_out && views; i++) {
+        views = tensor_has_part(x, size[i] * inner);
     }
-    for (unsigned i = 0; i < n->n_out && n->done; at += size[i++] * inner) {
+    for (unsigned i = 0; i < n->n_out && views; at += size[i++] * inner) {
         if (n->out[i]) {
             tensor_is_part(n->out[i], x, at);
         }
+    }
+    if (views) {
+        edit_delete(n);
     }
 }
 
@@ -314,9 +318,9 @@ static void slice_shape(struct graph *g, struct node *n)
     int64_t first;
 
     tensor_is(g, n, 0, n->in[0]->type, &r.shape);
-    n->done = is_part(&r, &n->in[0]->shape, &first) && tensor_has_part(n->in[0], first);
-    if (n->done) {
+    if (is_part(&r, &n->in[0]->shape, &first) && tensor_has_part(n->in[0], first)) {
         tensor_is_part(n->out[0], n->in[0], first);
+        edit_delete(n);
     }
 }
 

@@ -84,7 +84,7 @@ static struct tensor *result(struct node *n, unsigned i, enum elem type)
 {
     bool wanted = i < n->n_out && n->out[i];
 
-    return wanted ? n->out[i] : copy_tensor(n, "unused", type, &n->out[1 - i]->shape);
+    return wanted ? n->out[i] : tensor_new(n, "unused", type, &n->out[1 - i]->shape);
 }
 
 static void top_k_emit(struct emit *e, struct node *n)

@@ -237,7 +237,7 @@ static void pad_emit(struct emit *e, struct node *n)
         if ((p.before[d] || p.behind[d]) || (left == 0 && d == 0)) {
             struct shape s = from->shape;
             s.dim[d] = n->out[0]->shape.dim[d];
-            to = left > 1 ? copy_tensor(n, graph_text("pad%u", d), from->type, &s)
+            to = left > 1 ? tensor_new(n, graph_text("pad%u", d), from->type, &s)
                           : n->out[0];
             pad_axis(e, n, &p, d, from, to);
             from = to;

@@ -6,14 +6,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "tools/graph/model/edit.h"
 #include "tools/graph/model/list.h"
 #include "tools/graph/steps/steps.h"
 
 /* The result has the bytes of operand 0. */
 static void view(struct node *n)
 {
-    n->out[0]->alias = n->in[0];
-    n->done = true;
+    edit_view(n, n->in[0]);
 }
 
 static void view_values(struct graph *g, struct node *n)
@@ -129,7 +129,7 @@ static void identity(struct graph *g, struct node *n)
 
     if (x->list) {
         list_is(g, n, n->out[0], x->list->at, x->list->n);
-        list_done(g, n);
+        edit_replaced(g, n);
         return;
     }
     reshaped(g, n, &x->shape);
@@ -172,7 +172,9 @@ static void constant(struct graph *g, struct node *n)
     if (a->t) {
         tensor_is(g, n, 0, a->t->type, &a->t->shape);
         n->out[0]->value = a->t->value;
-        n->done = a->t->value != NULL;
+        if (a->t->value) {
+            edit_delete(n);
+        }
         return;
     }
     one.n = strcmp(a->name, "value_ints") == 0 || strcmp(a->name, "value_floats") == 0;
@@ -185,7 +187,7 @@ static void constant(struct graph *g, struct node *n)
                 : strstr(a->name, "float") ? a->f
                                            : (double)a->i;
     }
-    n->done = true;
+    edit_delete(n);
 }
 
 static void constant_of_shape(struct graph *g, struct node *n)
@@ -207,7 +209,7 @@ static void constant_of_shape(struct graph *g, struct node *n)
     for (int64_t i = 0; i < tensor_count(n->out[0]); i++) {
         to[i] = a && a->t ? a->t->value[0] : 0;
     }
-    n->done = true;
+    edit_delete(n);
 }
 
 static void shape(struct graph *g, struct node *n)
@@ -226,7 +228,7 @@ static void shape(struct graph *g, struct node *n)
     for (int64_t d = from; d < to; d++) {
         n->out[0]->value[d - from] = (double)of->dim[d];
     }
-    n->done = true;
+    edit_delete(n);
 }
 
 static void size(struct graph *g, struct node *n)
@@ -235,7 +237,7 @@ static void size(struct graph *g, struct node *n)
 
     tensor_is(g, n, 0, ELEM_I64, &none);
     tensor_values(n->out[0])[0] = (double)tensor_count(node_in(g, n, 0));
-    n->done = true;
+    edit_delete(n);
 }
 
 static void range(struct graph *g, struct node *n)
@@ -250,7 +252,7 @@ static void range(struct graph *g, struct node *n)
     for (int64_t i = 0; i < list.dim[0]; i++) {
         n->out[0]->value[i] = first + (double)i * step;
     }
-    n->done = true;
+    edit_delete(n);
 }
 
 static void eye(struct graph *g, struct node *n)
@@ -269,7 +271,7 @@ static void eye(struct graph *g, struct node *n)
             n->out[0]->value[i * like->shape.dim[1] + i + k] = 1;
         }
     }
-    n->done = true;
+    edit_delete(n);
 }
 
 const struct rule rules_view[] = {

@@ -20,14 +20,14 @@ static struct tensor *state(const struct recurrent *r, const char *what)
 {
     struct shape s = {.n = 2, .dim = {r->b, r->h}};
 
-    return copy_tensor(r->n, what, r->x->type, &s);
+    return tensor_new(r->n, what, r->x->type, &s);
 }
 
 static struct tensor *sums(const struct recurrent *r, const char *what, int64_t gates)
 {
     struct shape s = {.n = 3, .dim = {gates, r->b, r->h}};
 
-    return copy_tensor(r->n, what, ELEM_F32, &s);
+    return tensor_new(r->n, what, ELEM_F32, &s);
 }
 
 /* Sums of one gate. */
@@ -69,7 +69,7 @@ static struct tensor *product_of_x(struct recurrent_pass *p)
     struct shape x = {.n = 2, .dim = {r->t * r->b, r->k}};
     struct shape w = {.n = 3, .dim = {r->gates, r->h, r->k}};
     struct shape y = {.n = 3, .dim = {r->t * r->b, r->gates, r->h}};
-    struct tensor *to = copy_tensor(r->n, "sums", ELEM_F32, &y);
+    struct tensor *to = tensor_new(r->n, "sums", ELEM_F32, &y);
     struct program at = program_begin(r->e, r->n);
     int64_t from = p->number * r->gates * r->h * r->k;
     const char *sum = product_of(&at, tensor_view(r->x, &x), of_rows,
@@ -97,7 +97,7 @@ static void sums_of_x(struct recurrent_pass *p)
         p->sums = plain;
         return;
     }
-    p->sums = copy_tensor(r->n, "gates", plain->type, &plain->shape);
+    p->sums = tensor_new(r->n, "gates", plain->type, &plain->shape);
     copy_begin(&c, r->e, r->n, p->sums);
     copy_dim(&c, r->t, r->b * r->gates * r->h, r->b * r->gates * r->h);
     copy_dim(&c, r->gates, r->h, r->b * r->h);

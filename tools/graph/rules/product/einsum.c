@@ -212,7 +212,7 @@ static struct tensor *ordered(struct emit *emit, struct node *n, struct tensor *
             s.dim[s.n++] = size[a];
         }
     }
-    y = copy_tensor(n, "ordered", x->type, &s);
+    y = tensor_new(n, "ordered", x->type, &s);
     shape_strides(&s, to);
     copy_begin(&c, emit, n, y);
     for (unsigned d = 0; d < s.n; d++) {

@@ -114,7 +114,7 @@ static struct tensor *turned(struct emit *e, struct node *n, struct tensor *a)
 {
     int64_t k = a->shape.dim[0], m = a->shape.dim[1];
     struct shape s = {.n = 2, .dim = {m, k}};
-    struct tensor *t = copy_tensor(n, "turned", a->type, &s);
+    struct tensor *t = tensor_new(n, "turned", a->type, &s);
     struct copy c;
 
     copy_begin(&c, e, n, t);

@@ -147,7 +147,7 @@ static struct tensor *swapped(const struct recurrent *r, struct tensor *from,
     if (a == 1 || b == 1) {
         return tensor_view(from, &s);
     }
-    to = copy_tensor(r->n, what, from->type, &s);
+    to = tensor_new(r->n, what, from->type, &s);
     copy_begin(&c, r->e, r->n, to);
     copy_dim(&c, b, inner, a * inner);
     copy_dim(&c, a, b * inner, inner);
@@ -166,7 +166,7 @@ static struct tensor *first(const struct recurrent *r, unsigned operand)
         return swapped(r, t, "first", r->b, r->directions, r->h);
     }
     if (!t) {
-        t = copy_tensor(r->n, "zeros", r->x->type, &s);
+        t = tensor_new(r->n, "zeros", r->x->type, &s);
         tensor_values(t);
     }
     return t;
@@ -257,7 +257,7 @@ static void emit(struct emit *e, struct node *n)
     r.x = r.batch_first ? swapped(&r, n->in[X], "x", r.b, r.t, r.k) : n->in[X];
     r.lengths = lengths(&r);
     r.all =
-        n->out[0] && !r.batch_first ? n->out[0] : copy_tensor(n, "all", r.x->type, &all);
+        n->out[0] && !r.batch_first ? n->out[0] : tensor_new(n, "all", r.x->type, &all);
     first_h = first(&r, FIRST);
     first_c = r.gates == 4 ? first(&r, FIRST_C) : NULL;
     for (int64_t d = 0; d < r.directions; d++) {

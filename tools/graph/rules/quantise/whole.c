@@ -54,7 +54,7 @@ static const char *centred(struct program *p, const struct factor *f, struct off
 static const char *ones(struct program *p, uint8_t k, int64_t size)
 {
     struct shape s = {.n = 1, .dim = {size}};
-    struct tensor *t = copy_tensor(p->n, "ones", ELEM_I8, &s);
+    struct tensor *t = tensor_new(p->n, "ones", ELEM_I8, &s);
 
     tensor_values(t);
     for (int64_t i = 0; i < size; i++) {
@@ -86,7 +86,7 @@ static const char *summed(struct program *p, const struct factor *f, const char 
                           size > 1 ? program_over(p, "sum", 1u << k, centre) : centre);
     }
     to.dim[d] = 1;
-    sums = copy_tensor(p->n, "sums of weights", ELEM_I32, &to);
+    sums = tensor_new(p->n, "sums of weights", ELEM_I32, &to);
     count = (size_t)tensor_count(sums);
     tensor_values(sums);
     for (unsigned i = d + 1; i < t->shape.n; i++) {
@@ -176,7 +176,7 @@ static void whole_out(struct program *p, struct tensor *to, const uint8_t *axes,
         program_out(p, to, axes, sum, false);
         return;
     }
-    sums = copy_tensor(n, "sums", ELEM_I32, &to->shape);
+    sums = tensor_new(n, "sums", ELEM_I32, &to->shape);
     program_out(p, sums, axes, sum, false);
     q = program_begin(p->e, n);
     program_exact(&q);
@@ -327,7 +327,7 @@ static struct tensor *with_sign(struct emit *e, struct node *n, struct tensor *x
     if (off == 0) {
         return x;
     }
-    y = copy_tensor(n, "with a sign", ELEM_I8, &x->shape);
+    y = tensor_new(n, "with a sign", ELEM_I8, &x->shape);
     p = program_begin(e, n);
     program_exact(&p);
     program_out(&p, y, program_axes,

@@ -3,6 +3,7 @@
  * Operators of sequences (list.h), and of what may be there or not. Places in a sequence have to be
  * known before a run. So is whether something is there.
  */
+#include "tools/graph/model/edit.h"
 #include "tools/graph/model/list.h"
 
 #include <string.h>
@@ -26,7 +27,7 @@ static void give(struct graph *g, struct node *n, struct tensor *t)
 
     if (t->list) {
         list_is(g, n, n->out[0], t->list->at, t->list->n);
-        list_done(g, n);
+        edit_replaced(g, n);
         return;
     }
     lower_reads(&l, &t, 1);
@@ -54,7 +55,7 @@ static void construct(struct graph *g, struct node *n)
     }
     (void)node_attr(n, "dtype"); /* of what is not there */
     list_is(g, n, n->out[0], n->in, none ? 0 : n->n_in);
-    list_done(g, n);
+    edit_replaced(g, n);
 }
 
 static void at(struct graph *g, struct node *n)
@@ -85,7 +86,7 @@ static void insert(struct graph *g, struct node *n)
         to[i] = i < where ? item[i] : i > where ? item[i - 1] : node_in(g, n, 1);
     }
     list_is(g, n, n->out[0], to, count + 1);
-    list_done(g, n);
+    edit_replaced(g, n);
 }
 
 static void erase(struct graph *g, struct node *n)
@@ -102,7 +103,7 @@ static void erase(struct graph *g, struct node *n)
         to[i] = item[i + (i >= where)];
     }
     list_is(g, n, n->out[0], to, count - 1);
-    list_done(g, n);
+    edit_replaced(g, n);
 }
 
 /* How many elements of the axis part i has, of which there are `left`: as operand 1 says, one

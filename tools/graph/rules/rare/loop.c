@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "tools/graph/model/edit.h"
 #include "tools/graph/model/list.h"
 
 enum { UNROLLED = 4096 /* nodes, at most, that graphs within others become */ };
@@ -108,13 +109,9 @@ static struct node *rest_of(struct node *n, const struct loop *l)
     rest->n_attrs = n->n_attrs;
     rest->turn = l->turn + 1;
     rest->n_in = 2 + l->carried + l->scanned;
-    rest->n_out = n->n_out;
     rest->in[0] = n->in[0];
     for (unsigned i = 0; i < n->n_out; i++) {
-        rest->out[i] = n->out[i];
-        if (n->out[i]) {
-            n->out[i]->from = rest;
-        }
+        edit_result(rest, n->out[i]);
     }
     return rest;
 }
@@ -160,10 +157,8 @@ static void loop_turn(struct graph *g, struct node *n, const struct loop *l)
         rest->in[1 + i] = i > l->carried ? left_so_far(g, n, 1 + i, out[i]) : out[i];
     }
     last = graph_inline(g, n, l->body, &as);
-    rest->next = last->next;
-    last->next = rest;
-    g->last_node = rest->next ? g->last_node : &rest->next;
-    list_done(g, n);
+    edit_link(g, &last->next, rest);
+    edit_replaced(g, n);
 }
 
 static void loop(struct graph *g, struct node *n)

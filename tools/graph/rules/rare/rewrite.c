@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "tools/graph/model/edit.h"
 #include "tools/graph/model/lower.h"
 #include "tools/graph/rules/window/window.h"
 
@@ -433,13 +434,11 @@ static void branch(struct graph *g, struct node *n)
     if (!taken || !taken->graph) {
         node_die(g, n, "a branch is missing");
     }
-    node_heard(g, n);
     for (unsigned i = n->n_out; i-- > 0;) {
         as.name = n->out[i] ? n->out[i]->name : as.name;
     }
     (void)graph_inline(g, n, taken, &as);
-    n->n_in = n->n_out = 0;
-    n->done = true;
+    edit_replaced(g, n);
 }
 
 const struct rule rules_rewrite[] = {

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "tools/graph/model/edit.h"
+
 enum { KEYS = 64 /* numbers of a row of Unique */ };
 
 void select_found(const struct lower *l, unsigned i, unsigned axis)
@@ -53,7 +55,7 @@ static void non_zero_known(struct graph *g, struct node *n)
         }
         found += x->value[e] != 0;
     }
-    n->done = true;
+    edit_delete(n);
 }
 
 static void non_zero(struct graph *g, struct node *n)

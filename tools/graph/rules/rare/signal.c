@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "tools/graph/model/edit.h"
 #include "tools/graph/model/graph.h"
 
 static const double turn = 6.283185307179586; /* 2 pi */
@@ -34,7 +35,7 @@ static void window(struct graph *g, struct node *n, const double a[3])
         double x = turn * (double)i / periods;
         to[i] = elem_round(n->out[0]->type, a[0] - a[1] * cos(x) + a[2] * cos(2 * x));
     }
-    n->done = true;
+    edit_delete(n);
 }
 
 static void hann(struct graph *g, struct node *n)
@@ -91,7 +92,7 @@ static void mel(struct graph *g, struct node *n)
             to[j * s.dim[1] + i] = elem_round(n->out[0]->type, y);
         }
     }
-    n->done = true;
+    edit_delete(n);
 }
 
 const struct rule rules_signal[] = {

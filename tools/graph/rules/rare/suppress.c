@@ -201,13 +201,13 @@ static void pick_long(struct emit *e, struct node *n, struct tensor *scores, int
 {
     const struct shape *s = &scores->shape;
     struct shape few = {.n = 2, .dim = {s->dim[0], s->dim[1]}};
-    struct tensor *corner[4], *both = copy_tensor(n, "both", ELEM_F32, s),
-                              *size = copy_tensor(n, "area", ELEM_F32, &few);
+    struct tensor *corner[4], *both = tensor_new(n, "both", ELEM_F32, s),
+                              *size = tensor_new(n, "area", ELEM_F32, &few);
     const char *box[4], *best[4], *hit;
     struct program p;
 
     for (unsigned k = 0; k < 4; k++) {
-        corner[k] = copy_tensor(n, graph_text("corner%u", k), ELEM_F32, &few);
+        corner[k] = tensor_new(n, graph_text("corner%u", k), ELEM_F32, &few);
     }
     pick_line(e, n, scores, i, corner);
     if (!next) {
@@ -237,7 +237,7 @@ static void best_emit(struct emit *e, struct node *n)
 
     for (int64_t i = 0; i < count; i++, scores = next) {
         next = i + 1 == count ? NULL
-                              : copy_tensor(n, graph_text("left%lld", (long long)i),
+                              : tensor_new(n, graph_text("left%lld", (long long)i),
                                             ELEM_F32, &scores->shape);
         if (scores->shape.dim[2] > LINE) {
             pick_long(e, n, scores, i, next);

@@ -275,7 +275,7 @@ static void lrn(struct emit *e, struct node *n)
                          of_band[] = {CHANNEL, NEAR};
     int64_t size = node_int(n, "size", 1),
             c = n->in[0]->shape.n > 1 ? n->in[0]->shape.dim[1] : 0;
-    struct tensor *band = copy_tensor(n, "near", ELEM_F32, &(struct shape){2, {c, c}});
+    struct tensor *band = tensor_new(n, "near", ELEM_F32, &(struct shape){2, {c, c}});
     struct program p = program_begin(e, n);
     const char *x, *near, *sum;
 

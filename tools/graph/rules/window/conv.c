@@ -163,7 +163,7 @@ static struct tensor *turned(struct emit *e, struct node *n, int64_t groups)
 {
     const struct tensor *w = n->in[1];
     int64_t c = w->shape.dim[0] / groups, m = w->shape.dim[1], stride[GRAPH_RANK];
-    struct tensor *t = copy_tensor(n, "turned", w->type, &w->shape);
+    struct tensor *t = tensor_new(n, "turned", w->type, &w->shape);
     int64_t window, first = 0;
     struct copy copy;
 
@@ -230,7 +230,7 @@ static struct tensor *shares(const struct node *n, const struct window *w, bool 
     struct tensor *t;
 
     memcpy(s.dim, w->out, w->rank * sizeof(s.dim[0]));
-    t = copy_tensor(n, "shares", ELEM_F32, &s);
+    t = tensor_new(n, "shares", ELEM_F32, &s);
     tensor_values(t);
     do {
         double count = 1;
@@ -250,7 +250,7 @@ static struct tensor *shares(const struct node *n, const struct window *w, bool 
 static struct tensor *places(const struct node *n, const struct window *w)
 {
     struct shape s = {.n = 2, .dim = {window_elements(w), window_count(w)}};
-    struct tensor *t = copy_tensor(n, "places", ELEM_F32, &s);
+    struct tensor *t = tensor_new(n, "places", ELEM_F32, &s);
     bool columns = node_int(n, "storage_order", 0) != 0;
 
     tensor_values(t);
@@ -275,7 +275,7 @@ static struct tensor *places(const struct node *n, const struct window *w)
 static struct tensor *maps(const struct node *n, const struct window *w)
 {
     struct shape s = {.n = 2, .dim = {w->n, w->c}};
-    struct tensor *t = copy_tensor(n, "maps", ELEM_F32, &s);
+    struct tensor *t = tensor_new(n, "maps", ELEM_F32, &s);
     int64_t all = tensor_count(n->in[0]) / (w->n * w->c);
 
     tensor_values(t);

@@ -158,7 +158,7 @@ static const char *window_text(const struct window *w)
 /* Weights (o, i, kh, kw) as (o, kh, kw, i). */
 static struct tensor *turned_weights(const struct node *n, const struct tensor *w)
 {
-    struct tensor *t = copy_tensor(n, "weights", w->type, &w->shape);
+    struct tensor *t = tensor_new(n, "weights", w->type, &w->shape);
 
     window_last(w, t);
     return t;
@@ -192,7 +192,7 @@ static void emit_conv2d(struct emit *e, struct node *n)
     operator_in(e, s, n->in[0]);
     operator_in(e, s, turned_weights(n, n->in[1]));
     if (bias) { /* its sums begin with it */
-        struct tensor *first = copy_tensor(n, "bias", ELEM_F32, &bias->shape);
+        struct tensor *first = tensor_new(n, "bias", ELEM_F32, &bias->shape);
         first->value = bias->value;
         operator_in(e, s, first);
     }

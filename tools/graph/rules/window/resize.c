@@ -93,7 +93,7 @@ static void scales_of(struct node *n)
     if (!a || has(n, 1)) {
         return;
     }
-    t = copy_tensor(n, "scales", ELEM_F32,
+    t = tensor_new(n, "scales", ELEM_F32,
                     &(struct shape){.n = 1, .dim = {(int64_t)a->n_floats}});
     memcpy(tensor_values(t), a->floats, a->n_floats * sizeof(double));
     n->in[1] = t;

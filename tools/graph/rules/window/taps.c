@@ -108,7 +108,7 @@ static struct tensor *spread(struct emit *e, struct node *n, const struct window
         int64_t end = begin_of(w, k) + one;
         all.dim[0] = end > all.dim[0] ? end : all.dim[0];
     }
-    t = copy_tensor(n, "spread", x->type, &all);
+    t = tensor_new(n, "spread", x->type, &all);
     tensor_check(e->g, t);
     copy_begin(&c, e, n, t);
     copy_dim(&c, all.dim[0], 0, 1);
@@ -178,7 +178,7 @@ static struct tensor *weights_of(const struct node *n, int64_t k, int64_t all)
     const struct tensor *w = n->in[1];
     struct shape s = {.n = 1, .dim = {w->shape.dim[0]}};
     struct tensor *t =
-        copy_tensor(n, graph_text("weights%lld", (long long)k), w->type, &s);
+        tensor_new(n, graph_text("weights%lld", (long long)k), w->type, &s);
     double *to = tensor_values(t);
 
     packed_load(w);
@@ -207,7 +207,7 @@ void taps_conv(struct emit *e, struct node *n, const struct window *w)
             x = graph_text("%s * %s", x, program_in(&p, weights_of(n, k++, all), of_w));
             expr = expr ? graph_text("%s + %s", expr, x) : x;
         }
-        sum = copy_tensor(n, graph_text("sum%lld", (long long)k),
+        sum = tensor_new(n, graph_text("sum%lld", (long long)k),
                           k == all ? n->out[0]->type : ELEM_F32, &t.domain);
         program_out(&p, sum, of_x, expr, false);
         p.group->alone = true;
@@ -221,7 +221,7 @@ void taps_conv(struct emit *e, struct node *n, const struct window *w)
 static struct tensor *placed(const struct taps *t, const struct tensor *windows)
 {
     struct shape s = extents(t->w), flat = {.n = 1, .dim = {shape_count(&s)}};
-    struct tensor *to = copy_tensor(t->n, "placed", windows->type, &flat);
+    struct tensor *to = tensor_new(t->n, "placed", windows->type, &flat);
     int64_t at[GRAPH_RANK] = {0}, stride[GRAPH_RANK], i = 0;
 
     shape_strides(&s, stride);
@@ -258,7 +258,7 @@ void taps_pool(struct emit *e, struct node *n, const struct window *w, double pa
         if (k == all && share) {
             expr = graph_text("(%s) * %s", expr, program_in(&p, placed(&t, share), of_s));
         }
-        so_far = copy_tensor(n, graph_text("pool%lld", (long long)k),
+        so_far = tensor_new(n, graph_text("pool%lld", (long long)k),
                              k < all && share ? ELEM_F32 : n->out[0]->type, &t.domain);
         program_out(&p, so_far, of_x, expr, false);
         p.group->alone = true;

@@ -127,7 +127,7 @@ struct tensor *window_padded(struct emit *e, struct node *n, const struct window
         s.dim[d + 2] = all > end ? all : end;
     }
     s.dim[s.n - 1] += rest_of(s.dim[s.n - 1], w->stride[w->rank - 1]);
-    t = copy_tensor(n, "padded", x->type, &s);
+    t = tensor_new(n, "padded", x->type, &s);
     tensor_check(e->g, t);
     copy_begin(&c, e, n, t);
     copy_dim(&c, tensor_count(t), 0, 1);
@@ -180,7 +180,7 @@ struct tensor *window_apart(struct emit *e, struct node *n, struct tensor *x,
     if (!may_be_apart(x, step) || rest_of(x->shape.dim[x->shape.n - 1], step)) {
         return x;
     }
-    t = copy_tensor(n, "apart", x->type, &x->shape);
+    t = tensor_new(n, "apart", x->type, &x->shape);
     copy_begin(&c, e, n, t);
     copy_dim(&c, step, 1, rows);
     copy_dim(&c, rows, step, 1);
@@ -264,7 +264,7 @@ struct tensor *window_columns(struct emit *e, struct node *n, const struct windo
     if (plain) {
         return tensor_view(x, &s);
     }
-    t = copy_tensor(n, "columns", x->type, &s);
+    t = tensor_new(n, "columns", x->type, &s);
     tensor_check(e->g, t);
     source = source_of(e, n, w, x);
     copy_columns(e, n, w, &source, t);
