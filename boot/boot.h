@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the files of boot/ know of each other, and what others may hook into.
+ * What the files of boot/ know of each other, and what tests may hook into.
  */
 #ifndef BOOT_BOOT_H
 #define BOOT_BOOT_H
@@ -26,9 +26,6 @@ void protect_init(void);
 
 /* Ends the run with RUN_FAULT and a report of one line, "what at file:line" or so. */
 _Noreturn void trap_panic(const char *what);
-
-/* Name of the running task, NULL if none runs. Weak; sched/ has the real one. */
-const char *trap_task_name(void);
 
 /*
  * A handler for one cause (mcause with the interrupt bit on top). It runs on the trap

@@ -11,6 +11,7 @@
 #include "hal/console.h"
 #include "hal/err.h"
 #include "hal/host.h"
+#include "sched/sched.h"
 
 #define INTERRUPT        ((uint64_t)1 << 63)
 #define CAUSE_BREAKPOINT 3
@@ -33,11 +34,6 @@ static struct {
     uint64_t cause;
     trap_handler_fn *handler;
 } handlers[N_HANDLERS];
-
-__attribute__((weak)) const char *trap_task_name(void)
-{
-    return NULL;
-}
 
 int trap_register(uint64_t cause, trap_handler_fn *handler)
 {
@@ -121,7 +117,7 @@ static void put(const char *text)
 
 static void put_task(void)
 {
-    const char *task = trap_task_name();
+    const char *task = sched_running();
 
     put("  task   ");
     put(task != NULL ? task : "none, main stack");
@@ -132,7 +128,7 @@ static const char *stack_note(uint64_t sp)
 {
     uintptr_t bottom = (uintptr_t)__stack_bottom;
 
-    if (trap_task_name() != NULL || (sp >= bottom && sp <= (uintptr_t)__stack_top)) {
+    if (sched_running() != NULL || (sp >= bottom && sp <= (uintptr_t)__stack_top)) {
         return "";
     }
     return sp < bottom && sp > bottom - 65536 ? ", main stack has overflowed (memory.ld)"
@@ -205,7 +201,7 @@ void trap_in_trap(uint64_t cause, uint64_t pc, uint64_t value)
 
 void trap_panic(const char *what)
 {
-    const char *task = trap_task_name();
+    const char *task = sched_running();
 
     put("\nsalai: ");
     put(what);

@@ -18,7 +18,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "boot/boot.h"
 #include "hal/chip.h"
 #include "hal/irq.h"
 #include "sched/task.h"
@@ -62,7 +61,7 @@ unsigned sched_tasks(void)
     return n_tasks;
 }
 
-const char *trap_task_name(void)
+const char *sched_running(void)
 {
     return running ? running->name : NULL;
 }

@@ -81,6 +81,8 @@ struct sched_stats sched_stats(void);
 unsigned sched_stack_used(unsigned i);
 /* Lowest byte of its stack, NULL: it has never had one. */
 char *sched_stack(unsigned i);
+/* Name of the running task, NULL if none runs; may be asked within a trap. */
+const char *sched_running(void);
 
 /* --- the rest is for tasks only --- */
 
