@@ -74,6 +74,14 @@ uint64_t chip_cycle(void);
 /* Returns when a cycle of the engines begins, so that what follows takes the same cycles
  * whatever instructions came before. */
 void chip_align(void);
+/* Returns when a cycle begins: which. What passes from there to a later chip_cycle() does
+ * not depend on how many instructions came before, as of a longer path on the command line:
+ * a measurement that is printed begins so. */
+static inline uint64_t chip_cycle_begins(void)
+{
+    chip_align();
+    return chip_cycle();
+}
 /* Where the hart sees byte `offset` of a core's memory: UB and L1 are the hart's to load
  * and store, L0A, L0B and L0C a debugger's only. */
 void *chip_local(unsigned core, enum npu_mem mem, uint32_t offset);

@@ -147,7 +147,7 @@ enum run_status graph_compute(struct graph_run *run)
     cold = run->cold;
     for (uint32_t i = 0, n; i < run->plan.head->n_steps; i += n) {
         struct graph_job *job = &run->job[i];
-        uint64_t begin = chip_cycle(), end;
+        uint64_t begin = chip_cycle_begins(), end;
         int err;
         n = together(run, i);
         now = job;

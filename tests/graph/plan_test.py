@@ -113,6 +113,22 @@ def one_launch():
 
 
 @test
+def a_longer_path_takes_no_cycle():
+    """What the hart does before a measurement, as with a longer path of its image, moves where in
+    a cycle of the engines that begins, and nothing else."""
+    m = Model([("Neg", "x", "u"), ("Softmax", "u", "y")], {"x": noise(4, 50)}, "y")
+    said = []
+    np.save(f"{m.work}/x.npy", m.inputs["x"])
+    for option in "--steps", "--launches":
+        for longer in range(1, 9):
+            path = f"{ROOT}{'/' * longer}build/salai.elf"
+            done = m.call(SALAI, "--image", path, "--", "graph", f"{m.work}/plan",
+                          f"{m.work}/x.npy", "-o", f"{m.work}/y.npy", option, cores=7)
+            said.append((done.returncode, done.stdout))
+    return [f"{said}"] if len(set(said)) != 2 or said[0][0] != 0 else []
+
+
+@test
 def operands_that_are_not_there():
     """Left out, or one too many: refused with the node's name."""
     wrong = []
