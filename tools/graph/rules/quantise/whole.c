@@ -8,7 +8,7 @@
 #include "tools/graph/model/lower.h"
 #include "tools/graph/model/packed.h"
 #include "tools/graph/rules/product/product.h"
-#include "tools/graph/rules/window/window.h"
+#include "tools/graph/rules/window/conv_lower.h"
 
 /* A factor and its zero point: a number, or one for each row, column or filter. Its values are
  * `off` less than they were. */
@@ -335,39 +335,59 @@ static struct tensor *with_sign(struct emit *e, struct node *n, struct tensor *x
     return y;
 }
 
-static void whole_conv_emit(struct emit *e, struct node *n)
+/* What bytes without a sign are less by; the product's sums have it back. */
+static int sign_offset(const struct node *n)
+{
+    return n->in[places_of(n)->a]->type == ELEM_U8 ? 128 : 0;
+}
+
+/* The program of the product; see conv_lower.h. */
+static void whole_conv_multiply(const struct conv_lower *c, struct tensor *columns)
 {
     enum { B, G, M, K, P };
     static const uint8_t of_w[] = {G, M, K}, of_x[] = {B, G, K, P}, of_m[] = {G, M},
                          of_y[] = {B, G, M, P};
+    struct node *n = c->n;
     const struct places *at = places_of(n);
-    struct window window = whole_window(e->g, n);
-    struct tensor *weight = n->in[at->b], *bias;
-    const struct tensor *zero = node_maybe(n, at->a_zero);
-    int off = n->in[at->a]->type == ELEM_U8 ? 128 : 0;
-    struct tensor *columns =
-        window_columns(e, n, &window, with_sign(e, n, n->in[at->a], off),
-                       (zero && zero->value ? zero->value[0] : 0) - off);
-    int64_t groups = node_int(n, "group", 1), m = weight->shape.dim[0] / groups;
-    int64_t k = tensor_count(weight) / groups / m;
+    int64_t groups = c->groups, m = c->weight->shape.dim[0] / groups;
+    int64_t k = tensor_count(c->weight) / groups / m;
     struct shape w = {.n = 3, .dim = {groups, m, k}};
-    struct shape x = {.n = 4, .dim = {window.n, groups, k, window_count(&window)}}, y = x;
-    const struct factor a = {tensor_view(weight, &w),
+    struct shape x = {.n = 4, .dim = {c->window.n, groups, k, window_count(&c->window)}},
+                 y = x;
+    const struct factor a = {tensor_view(c->weight, &w),
                              of_filters(node_maybe(n, at->b_zero), groups), of_w, of_m, 0};
     const struct factor b = {tensor_view(columns, &x), node_maybe(n, at->a_zero), of_x,
-                             of_y, off};
-    struct program p = program_begin(e, n);
+                             of_y, sign_offset(n)};
+    struct program p = program_begin(c->e, n);
     const char *sum;
 
     program_exact(&p);
     sum = whole_product(&p, &a, &b, K, k);
-    bias = at->bias ? of_filters(node_maybe(n, at->bias), groups) : NULL;
-    if (bias) {
-        sum = program_line(&p, graph_text("%s + %s", sum, program_in(&p, bias, of_m)));
+    if (c->bias) {
+        sum = program_line(&p, graph_text("%s + %s", sum, program_in(&p, c->bias, of_m)));
     }
     y.dim[2] = m;
     whole_out(&p, tensor_view(n->out[0], &y), of_y, sum,
               at->b_scale ? of_filters(n->in[at->b_scale], groups) : NULL, of_m);
+}
+
+static void whole_conv_emit(struct emit *e, struct node *n)
+{
+    const struct places *at = places_of(n);
+    const struct tensor *zero = node_maybe(n, at->a_zero);
+    int off = sign_offset(n);
+    int64_t groups = node_int(n, "group", 1);
+
+    conv_lower(&(struct conv_lower){
+        .e = e,
+        .n = n,
+        .window = whole_window(e->g, n),
+        .x = with_sign(e, n, n->in[at->a], off),
+        .weight = n->in[at->b],
+        .bias = at->bias ? of_filters(node_maybe(n, at->bias), groups) : NULL,
+        .groups = groups,
+        .pad = (zero && zero->value ? zero->value[0] : 0) - off,
+        .multiply = whole_conv_multiply});
 }
 
 const struct rule rules_whole[] = {

@@ -6,7 +6,7 @@
  * becomes of the sums of a convolution before anybody else reads them, they do themselves: the pass
  * in tails.c.
  */
-#include "tools/graph/rules/window/window.h"
+#include "tools/graph/rules/window/conv_lower.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -134,7 +134,7 @@ void window_last(const struct tensor *t, struct tensor *last)
 
 /* Of a node whose operand has channels last; kernel as window_of() has it. */
 static struct window window_of_last(const struct graph *g, const struct node *n,
-                                 const int64_t *kernel)
+                                    const int64_t *kernel)
 {
     const struct shape *s = &n->in[0]->shape;
     struct shape plain = {4, {s->dim[0], s->dim[3], s->dim[1], s->dim[2]}};
@@ -164,19 +164,18 @@ static struct tensor *turned_weights(const struct node *n, const struct tensor *
     return t;
 }
 
-static void emit_conv2d(struct emit *e, struct node *n)
+void conv_operator(const struct conv_lower *c)
 {
-    struct window w = window_of_last(e->g, n, n->in[1]->shape.dim + 2);
+    const struct window *w = &c->window;
+    struct node *n = c->n;
     const struct attr *act = node_attr(n, "act");
-    const struct tensor *bias = node_maybe(n, 2);
     double limit = node_float(n, "limit", 0);
     struct conv *p = graph_alloc(1, sizeof(*p));
-    const char *text =
-        graph_text("%s --dilation-w %lld --groups %lld", window_text(&w),
-                   (long long)w.dilation[1], (long long)node_int(n, "group", 1));
+    const char *text = graph_text("%s --dilation-w %lld --groups %lld", window_text(w),
+                                  (long long)w->dilation[1], (long long)c->groups);
     struct group *s;
 
-    *p = conv_of(n, &w);
+    *p = conv_of(n, w);
     if (act) {
         text = graph_text("%s --activation %s --slope %.9g", text, act->s,
                           node_float(n, "slope", 0));
@@ -184,19 +183,32 @@ static void emit_conv2d(struct emit *e, struct node *n)
     if (limit > 0) {
         text = graph_text("%s --limit %.9g", text, limit);
     }
-    s = operator_begin(e, n, "conv2d", text);
+    s = operator_begin(c->e, n, "conv2d", text);
     s->shares = true;
     s->cycles = CONV_STEP + conv_price(p);
     s->least = conv_least(p);
     s->conv = p;
-    operator_in(e, s, n->in[0]);
-    operator_in(e, s, turned_weights(n, n->in[1]));
-    if (bias) { /* its sums begin with it */
-        struct tensor *first = tensor_new(n, "bias", ELEM_F32, &bias->shape);
-        first->value = bias->value;
-        operator_in(e, s, first);
+    operator_in(c->e, s, c->x);
+    operator_in(c->e, s, turned_weights(n, c->weight));
+    if (c->bias) { /* its sums begin with it */
+        struct tensor *first = tensor_new(n, "bias", ELEM_F32, &c->bias->shape);
+        first->value = c->bias->value;
+        operator_in(c->e, s, first);
     }
     operator_out(s, n->out[0]);
+}
+
+static void emit_conv2d(struct emit *e, struct node *n)
+{
+    conv_lower(
+        &(struct conv_lower){.e = e,
+                             .n = n,
+                             .window = window_of_last(e->g, n, n->in[1]->shape.dim + 2),
+                             .x = n->in[0],
+                             .weight = n->in[1],
+                             .bias = node_maybe(n, 2),
+                             .groups = node_int(n, "group", 1),
+                             .channels_last = true});
 }
 
 const struct rule rule_conv2d = {.op = "conv2d", .emit = emit_conv2d, .alone = true};

@@ -8,7 +8,7 @@
  * With steps larger than one the padded operand is as many tensors as there are steps: in each
  * what lies so far apart is side by side.
  */
-#include "tools/graph/rules/window/window.h"
+#include "tools/graph/rules/window/conv_lower.h"
 
 #include <string.h>
 
@@ -173,9 +173,9 @@ void taps_end(const struct taps *t, struct tensor *result, struct tensor *y)
 /* --- depthwise convolutions --- */
 
 /* Of each channel its weight at tap k. */
-static struct tensor *weights_of(const struct node *n, int64_t k, int64_t all)
+static struct tensor *weights_of(const struct tensor *w, const struct node *n, int64_t k,
+                                 int64_t all)
 {
-    const struct tensor *w = n->in[1];
     struct shape s = {.n = 1, .dim = {w->shape.dim[0]}};
     struct tensor *t =
         tensor_new(n, graph_text("weights%lld", (long long)k), w->type, &s);
@@ -189,22 +189,23 @@ static struct tensor *weights_of(const struct node *n, int64_t k, int64_t all)
 }
 
 /* Sums of a few taps at a time, as many operands as a program may have. */
-void taps_conv(struct emit *e, struct node *n, const struct window *w)
+void conv_taps(const struct conv_lower *c)
 {
     enum { N, C, W };
     static const uint8_t of_x[] = {N, C, W}, of_w[] = {C};
-    struct taps t = taps_begin(e, n, w, n->in[0], 0);
-    struct tensor *sum = NULL, *bias = node_maybe(n, 2);
-    int64_t all = window_elements(w), k = 0;
+    struct node *n = c->n;
+    struct taps t = taps_begin(c->e, n, &c->window, c->x, c->pad);
+    struct tensor *sum = NULL, *bias = c->bias;
+    int64_t all = window_elements(&c->window), k = 0;
 
     while (k < all) {
-        struct program p = program_begin(e, n);
+        struct program p = program_begin(c->e, n);
         const char *expr = sum    ? program_in(&p, sum, of_x)
                            : bias ? program_in(&p, bias, of_w)
                                   : NULL;
         for (unsigned room = PLAN_IN - (expr != NULL); k < all && room >= 2; room -= 2) {
             const char *x = program_in(&p, taps_at(&t, k), of_x);
-            x = graph_text("%s * %s", x, program_in(&p, weights_of(n, k++, all), of_w));
+            x = graph_text("%s * %s", x, program_in(&p, weights_of(c->weight, n, k++, all), of_w));
             expr = expr ? graph_text("%s + %s", expr, x) : x;
         }
         sum = tensor_new(n, graph_text("sum%lld", (long long)k),

@@ -51,8 +51,6 @@ struct taps taps_begin(struct emit *e, struct node *n, const struct window *w,
                        struct tensor *x, double pad);
 struct tensor *taps_at(const struct taps *t, int64_t k);
 void taps_end(const struct taps *t, struct tensor *result, struct tensor *y);
-/* A convolution of each channel by itself, whose weights are known. */
-void taps_conv(struct emit *e, struct node *n, const struct window *w);
 /* The largest of each window; with a share of each, (out..), the sum times it. */
 void taps_pool(struct emit *e, struct node *n, const struct window *w, double pad,
                struct tensor *share);
