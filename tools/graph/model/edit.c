@@ -15,7 +15,8 @@ void edit_link(struct graph *g, struct node **at, struct node *n)
     }
 }
 
-struct node *edit_insert(struct graph *g, struct node **at, const char *op, const char *name)
+struct node *edit_insert(struct graph *g, struct node **at, const char *op,
+                         const char *name)
 {
     struct node *n = graph_alloc(1, sizeof(*n));
 
@@ -125,5 +126,6 @@ struct node *edit_only_reader(const struct graph *g, struct tensor *t)
     struct node *by = NULL;
     unsigned operand = 0;
 
-    return edit_readers(g, t, &by, &operand) == 1 && by && by->in[operand] == t ? by : NULL;
+    return edit_readers(g, t, &by, &operand) == 1 && by && by->in[operand] == t ? by
+                                                                                : NULL;
 }

@@ -19,7 +19,8 @@
 /* A node without operands and results, in front of the node that *at links; the last one, if *at is
  * NULL. Infer (passes/infer.h) visits it only if it stands behind the node that is inferred now; a
  * pass sets rule, types and shapes itself. */
-struct node *edit_insert(struct graph *g, struct node **at, const char *op, const char *name);
+struct node *edit_insert(struct graph *g, struct node **at, const char *op,
+                         const char *name);
 /* The same of a node that is in no list. */
 void edit_link(struct graph *g, struct node **at, struct node *n);
 /* Takes the node that *from links out of its place and puts it in front of the one that *at links,

@@ -128,7 +128,10 @@ static double of_bf16(uint16_t half)
 
 int64_t elem_whole(double x)
 {
-    return isnan(x) ? 0 : x >= 0x1p63 ? INT64_MAX : x < -0x1p63 ? INT64_MIN : (int64_t)x;
+    if (isnan(x)) {
+        return 0;
+    }
+    return x >= 0x1p63 ? INT64_MAX : x < -0x1p63 ? INT64_MIN : (int64_t)x;
 }
 
 double elem_max(double x, double y)

@@ -150,7 +150,7 @@ struct graph {
     /* Behind outputs stand numbers that they are told by: all that a run has to leave. */
     struct tensor *input[GRAPH_FILES], *output[2 * GRAPH_FILES];
     unsigned n_inputs, n_outputs, n_left;
-    size_t unrolled; /* nodes that graphs within others have become: loop.c */
+    size_t unrolled;        /* nodes that graphs within others have become: loop.c */
     struct reader *readers; /* group.c; NULL: they are to be looked for */
 };
 

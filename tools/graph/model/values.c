@@ -37,11 +37,19 @@ static double listed_at(const Onnx__TensorProto *p, enum elem type, size_t i)
 
 static size_t listed(const Onnx__TensorProto *p, enum elem type)
 {
-    return type == ELEM_F32                       ? p->n_float_data
-           : type == ELEM_F64                     ? p->n_double_data
-           : type == ELEM_I64                     ? p->n_int64_data
-           : type == ELEM_U32 || type == ELEM_U64 ? p->n_uint64_data
-                                                  : p->n_int32_data;
+    switch (type) {
+    case ELEM_F32:
+        return p->n_float_data;
+    case ELEM_F64:
+        return p->n_double_data;
+    case ELEM_I64:
+        return p->n_int64_data;
+    case ELEM_U32:
+    case ELEM_U64:
+        return p->n_uint64_data;
+    default:
+        return p->n_int32_data;
+    }
 }
 
 /* Several in a byte, the first one lowest; bytes are raw, or a list. */
@@ -142,10 +150,7 @@ static void read_tensor(const struct graph *g, Onnx__TensorProto *p, struct tens
         p->raw_data = (ProtobufCBinaryData){.len = cut->len, .data = cut->data};
     }
     read_numbers(g, p, t);
-    take_raw(p, t, may_pack,
-             !cut     ? PACKED_OWNED
-             : mapped ? PACKED_MAPPED
-                      : PACKED_HELD);
+    take_raw(p, t, may_pack, !cut ? PACKED_OWNED : mapped ? PACKED_MAPPED : PACKED_HELD);
     if (!cut) {
         free(p->raw_data.data);
     }

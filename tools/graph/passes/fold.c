@@ -70,10 +70,10 @@ static bool weights_of(struct node *n, struct weights *p)
     }
     *p = (struct weights){.n = n, .w = w, .bias = bias};
     p->groups = gemm ? 1 : node_int(n, "group", 1);
-    p->order = conv                       ? AS_CONV
-               : back                     ? AS_TRANSPOSED
-               : node_int(n, "transB", 0) ? AS_ROWS
-                                          : AS_COLUMNS;
+    p->order = conv ? AS_CONV : back ? AS_TRANSPOSED : AS_COLUMNS;
+    if (gemm && node_int(n, "transB", 0)) {
+        p->order = AS_ROWS;
+    }
     p->in = n->in[0]->shape.dim[1];
     p->out = n->out[0]->shape.dim[1];
     return !bias || tensor_count(bias) == p->out;

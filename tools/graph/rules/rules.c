@@ -9,10 +9,11 @@
 /* Each ends with an op of NULL. */
 extern const struct rule rules_elementwise[], rules_reduce[], rules_view[], rules_move[],
     rules_norm[], rules_product[], rules_loss[], rules_index[], rules_quantise[],
-    rules_resize[], rules_conv[], rules_pool[], rules_space[], rules_optimise[], rules_gather[],
-    rules_order[], rules_signal[], rules_einsum[], rules_recurrent[], rules_attention[],
-    rules_sample[], rules_rewrite[], rules_bits[], rules_divide[], rules_select[],
-    rules_suppress[], rules_cast[], rules_whole[], rules_list[], rules_loop[];
+    rules_resize[], rules_conv[], rules_pool[], rules_space[], rules_optimise[],
+    rules_gather[], rules_order[], rules_signal[], rules_einsum[], rules_recurrent[],
+    rules_attention[], rules_sample[], rules_rewrite[], rules_bits[], rules_divide[],
+    rules_select[], rules_suppress[], rules_cast[], rules_whole[], rules_list[],
+    rules_loop[];
 
 static const struct rule *const families[] = {
     rules_elementwise, rules_reduce, rules_view,      rules_move,      rules_norm,
@@ -20,7 +21,7 @@ static const struct rule *const families[] = {
     rules_conv,        rules_space,  rules_optimise,  rules_gather,    rules_order,
     rules_signal,      rules_einsum, rules_recurrent, rules_attention, rules_sample,
     rules_rewrite,     rules_bits,   rules_select,    rules_suppress,  rules_divide,
-    rules_list,     rules_pool,        rules_loop,   rules_cast,      rules_whole,
+    rules_list,        rules_pool,   rules_loop,      rules_cast,      rules_whole,
 };
 
 const struct rule *graph_rule(const char *op)

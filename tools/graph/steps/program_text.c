@@ -164,12 +164,10 @@ static const char *kernel_name(const char *name)
 
 static const char *schedule_of(const struct group *g)
 {
-    bool half = g->arith == ARITH_F16;
+    static const char *const text[2][2] = {
+        {"", "schedule arith f16"}, {"schedule exact", "schedule exact, arith f16"}};
 
-    return g->exact && half ? "schedule exact, arith f16"
-           : g->exact       ? "schedule exact"
-           : half           ? "schedule arith f16"
-                            : "";
+    return text[g->exact][g->arith == ARITH_F16];
 }
 
 void program_step(const struct emit *e, const struct group *g, struct step *s)

@@ -32,6 +32,35 @@ static void bits_shape(struct graph *g, struct node *n)
     tensor_is(g, n, 0, x->type, &to);
 }
 
+/* And, or, xor of x and y, not of x. */
+static int64_t computed(const struct node *n, int64_t x, int64_t y)
+{
+    if (strcmp(n->op, "BitwiseAnd") == 0) {
+        return x & y;
+    }
+    if (strcmp(n->op, "BitwiseOr") == 0) {
+        return x | y;
+    }
+    return n->n_in > 1 ? x ^ y : ~x;
+}
+
+/* The same as expressions of 16 bits, of which a byte is the lower half. */
+static const char *expression(const struct node *n, enum elem type, const char *x,
+                              const char *y)
+{
+    if (strcmp(n->op, "BitwiseAnd") == 0) {
+        return graph_text("and(%s, %s)", x, y);
+    }
+    if (strcmp(n->op, "BitwiseOr") == 0) {
+        return graph_text("or(%s, %s)", x, y);
+    }
+    if (n->n_in > 1) {
+        return graph_text("or(and(%s, not(%s)), and(not(%s), %s))", x, y, x, y);
+    }
+    return type == ELEM_U8 ? graph_text("and(not(%s), s16(255))", x)
+                           : graph_text("not(%s)", x);
+}
+
 static void bits_values(struct graph *g, struct node *n)
 {
     double *to = tensor_values(n->out[0]);
@@ -47,10 +76,7 @@ static void bits_values(struct graph *g, struct node *n)
         if (n->n_in > 1) {
             y = elem_whole(n->in[1]->value[shape_at(&n->in[1]->shape, s, at)]);
         }
-        *to++ = (double)(strcmp(n->op, "BitwiseAnd") == 0  ? x & y
-                         : strcmp(n->op, "BitwiseOr") == 0 ? x | y
-                         : n->n_in > 1                     ? x ^ y
-                                                           : ~x);
+        *to++ = (double)computed(n, x, y);
     } while (shape_step(&n->out[0]->shape, at));
 }
 
@@ -91,12 +117,7 @@ static void bits_emit(struct emit *e, struct node *n)
         x[i] = program_in(&p, t, program_axes_of(t, y->shape.n));
         x[i] = t->type == ELEM_I16 ? x[i] : program_line(&p, graph_text("s16(%s)", x[i]));
     }
-    text = strcmp(n->op, "BitwiseAnd") == 0  ? graph_text("and(%s, %s)", x[0], x[1])
-           : strcmp(n->op, "BitwiseOr") == 0 ? graph_text("or(%s, %s)", x[0], x[1])
-           : n->n_in > 1 ? graph_text("or(and(%s, not(%s)), and(not(%s), %s))", x[0],
-                                      x[1], x[0], x[1])
-           : y->type == ELEM_U8 ? graph_text("and(not(%s), s16(255))", x[0])
-                                : graph_text("not(%s)", x[0]);
+    text = expression(n, y->type, x[0], x[1]);
     program_out(&p, y, program_axes,
                 y->type == ELEM_I16 ? text : graph_text("%s(%s)", type, text), false);
     p.group->alone |= y != n->out[0];

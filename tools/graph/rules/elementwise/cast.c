@@ -107,13 +107,16 @@ static void cast_emit(struct emit *e, struct node *n)
         program_out(&p, n->out[0], program_axes, x, false);
         return;
     }
-    x = mask && !to_mask   ? graph_text("where(%s, 1, 0)", x)
-        : to_mask && !mask ? graph_text("%s != 0", x)
-        : elem_is_wide(from) || from == ELEM_I16
-            ? (n->out[0]->type == ELEM_F32 ? graph_text("f32(%s)", x) : x)
-        : (elem_is_float(from) || elem_is_bits(from)) && operand_is_whole(n->out[0])
-            ? graph_text("trunc(%s)", x)
-            : x;
+    if (mask && !to_mask) {
+        x = graph_text("where(%s, 1, 0)", x);
+    } else if (to_mask && !mask) {
+        x = graph_text("%s != 0", x);
+    } else if (elem_is_wide(from) || from == ELEM_I16) {
+        x = n->out[0]->type == ELEM_F32 ? graph_text("f32(%s)", x) : x;
+    } else if ((elem_is_float(from) || elem_is_bits(from)) &&
+               operand_is_whole(n->out[0])) {
+        x = graph_text("trunc(%s)", x);
+    }
     x = kept_bits(&p, from, n->out[0]->type, x);
     program_out(&p, n->out[0], program_axes, x, to_mask);
 }

@@ -172,11 +172,17 @@ const char *lower_half(struct program *p, const char *x)
 
 static const char *in_8(struct program *p, const char *x)
 {
-    return !wraps(p->n)                     ? x
-           : p->n->out[0]->type == ELEM_U16 ? lower_half(p, x)
-           : p->n->out[0]->type == ELEM_U8
-               ? graph_text("u8(and(%s, s16(255)))", x)
-               : graph_text("s8(and((%s) + s16(128), s16(255)) - s16(128))", x);
+    if (!wraps(p->n)) {
+        return x;
+    }
+    switch (p->n->out[0]->type) {
+    case ELEM_U16:
+        return lower_half(p, x);
+    case ELEM_U8:
+        return graph_text("u8(and(%s, s16(255)))", x);
+    default:
+        return graph_text("s8(and((%s) + s16(128), s16(255)) - s16(128))", x);
+    }
 }
 
 static void emit(struct emit *e, struct node *n)
@@ -270,10 +276,15 @@ static void many_emit(struct emit *e, struct node *n)
     for (unsigned i = 0; i < n->n_in; i++) {
         const char *x =
             in_16(&p, program_in(&p, n->in[i], program_axes_of(n->in[i], rank)));
-        sum = !sum                        ? x
-              : strcmp(n->op, "Max") == 0 ? graph_text("max(%s, %s)", sum, x)
-              : strcmp(n->op, "Min") == 0 ? graph_text("min(%s, %s)", sum, x)
-                                          : graph_text("%s + %s", sum, x);
+        if (!sum) {
+            sum = x;
+        } else if (strcmp(n->op, "Max") == 0) {
+            sum = graph_text("max(%s, %s)", sum, x);
+        } else if (strcmp(n->op, "Min") == 0) {
+            sum = graph_text("min(%s, %s)", sum, x);
+        } else {
+            sum = graph_text("%s + %s", sum, x);
+        }
     }
     if (strcmp(n->op, "Mean") == 0) {
         sum = graph_text("(%s) / %u", sum, n->n_in);
@@ -367,12 +378,13 @@ static void isinf_emit(struct emit *e, struct node *n)
     bool up = node_int(n, "detect_positive", 1) != 0;
     bool down = node_int(n, "detect_negative", 1) != 0;
 
-    program_out(&p, n->out[0], program_axes,
-                up && down ? graph_text("isinf(%s)", x)
-                : up       ? graph_text("%s == inf", x)
-                : down     ? graph_text("%s == -inf", x)
-                           : graph_text("and(%s == inf, %s == -inf)", x, x),
-                true);
+    if (up == down) {
+        x = up ? graph_text("isinf(%s)", x)
+               : graph_text("and(%s == inf, %s == -inf)", x, x);
+    } else {
+        x = graph_text("%s == %s", x, up ? "inf" : "-inf");
+    }
+    program_out(&p, n->out[0], program_axes, x, true);
 }
 
 #define ELEMENTWISE(name, n, result, attrs, text, expr)                                  \

@@ -136,10 +136,13 @@ static struct pads pads_of(const struct graph *g, const struct node *n)
 /* How many elements of an axis a mode has for either pad. */
 static int64_t most_pads(const struct pads *p, int64_t size)
 {
-    return strcmp(p->mode, "edge") == 0      ? (size ? INT32_MAX : 0)
-           : strcmp(p->mode, "reflect") == 0 ? size - 1
-           : strcmp(p->mode, "wrap") == 0    ? size
-                                             : -1;
+    if (strcmp(p->mode, "edge") == 0) {
+        return size ? INT32_MAX : 0;
+    }
+    if (strcmp(p->mode, "reflect") == 0) {
+        return size - 1;
+    }
+    return strcmp(p->mode, "wrap") == 0 ? size : -1;
 }
 
 static void pad_shape(struct graph *g, struct node *n)

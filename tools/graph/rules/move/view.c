@@ -182,10 +182,11 @@ static void constant(struct graph *g, struct node *n)
     tensor_is(g, n, 0, strstr(a->name, "float") ? ELEM_F32 : ELEM_I64, &one);
     to = tensor_values(n->out[0]);
     for (int64_t i = 0; i < tensor_count(n->out[0]); i++) {
-        to[i] = a->n_ints                  ? (double)a->ints[i]
-                : a->n_floats              ? a->floats[i]
-                : strstr(a->name, "float") ? a->f
-                                           : (double)a->i;
+        if (a->n_ints || a->n_floats) {
+            to[i] = a->n_ints ? (double)a->ints[i] : a->floats[i];
+        } else {
+            to[i] = strstr(a->name, "float") ? a->f : (double)a->i;
+        }
     }
     edit_delete(n);
 }

@@ -77,8 +77,10 @@ static const char *summed(struct program *p, const struct factor *f, const char 
     while (f->axes[d] != k) {
         d++;
     }
-    if (!t->value && size > 1 && d + 1 < t->shape.n) { /* the Cube is faster across rows */
-        return graph_text("dot(%s, %s, %s)", ones(p, k, size), centre, program_index(p, k));
+    if (!t->value && size > 1 &&
+        d + 1 < t->shape.n) { /* the Cube is faster across rows */
+        return graph_text("dot(%s, %s, %s)", ones(p, k, size), centre,
+                          program_index(p, k));
     }
     if (!t->value || size == 1) {
         centre = graph_text("f32(%s)", centre);
@@ -355,7 +357,8 @@ static void whole_conv_multiply(const struct conv_lower *c, struct tensor *colum
     struct shape x = {.n = 4, .dim = {c->window.n, groups, k, window_count(&c->window)}},
                  y = x;
     const struct factor a = {tensor_view(c->weight, &w),
-                             of_filters(node_maybe(n, at->b_zero), groups), of_w, of_m, 0};
+                             of_filters(node_maybe(n, at->b_zero), groups), of_w, of_m,
+                             0};
     const struct factor b = {tensor_view(columns, &x), node_maybe(n, at->a_zero), of_x,
                              of_y, sign_offset(n)};
     struct program p = program_begin(c->e, n);

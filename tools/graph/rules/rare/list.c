@@ -81,7 +81,8 @@ static void insert(struct graph *g, struct node *n)
     struct tensor *const *item = list_of(g, n, 0, &count);
     struct tensor **to = graph_alloc((size_t)count + 1, sizeof(struct tensor *));
 
-    where = !node_maybe(n, 2) ? count : place(g, n, 2, count + (node_number(g, n, 2) >= 0));
+    where =
+        !node_maybe(n, 2) ? count : place(g, n, 2, count + (node_number(g, n, 2) >= 0));
     for (unsigned i = 0; i <= count; i++) {
         to[i] = i < where ? item[i] : i > where ? item[i - 1] : node_in(g, n, 1);
     }
@@ -112,10 +113,13 @@ static int64_t part(const struct graph *g, const struct node *n, unsigned i, int
 {
     const struct tensor *sizes = node_maybe(n, 1);
     bool each = sizes && sizes->shape.n == 1;
-    int64_t size = each    ? i < tensor_count(sizes) ? elem_whole(sizes->value[i]) : -1
-                   : sizes ? elem_whole(node_number(g, n, 1))
-                           : 1;
+    int64_t size = 1;
 
+    if (each) {
+        size = i < tensor_count(sizes) ? elem_whole(sizes->value[i]) : -1;
+    } else if (sizes) {
+        size = elem_whole(node_number(g, n, 1));
+    }
     if (size < !each || (each && size > left)) {
         node_die(g, n, "part %u of %lld, where %lld are left", i, (long long)size,
                  (long long)left);

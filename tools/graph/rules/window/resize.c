@@ -94,7 +94,7 @@ static void scales_of(struct node *n)
         return;
     }
     t = tensor_new(n, "scales", ELEM_F32,
-                    &(struct shape){.n = 1, .dim = {(int64_t)a->n_floats}});
+                   &(struct shape){.n = 1, .dim = {(int64_t)a->n_floats}});
     memcpy(tensor_values(t), a->floats, a->n_floats * sizeof(double));
     n->in[1] = t;
     n->n_in = 2;
@@ -186,10 +186,14 @@ static double place(const struct resize *r, unsigned d, int64_t i, int64_t size)
 
 static int64_t nearest(const struct resize *r, double x)
 {
-    return strcmp(r->nearest, "floor") == 0               ? (int64_t)floor(x)
-           : strcmp(r->nearest, "ceil") == 0              ? (int64_t)ceil(x)
-           : strcmp(r->nearest, "round_prefer_ceil") == 0 ? (int64_t)floor(x + 0.5)
-                                                          : (int64_t)ceil(x - 0.5);
+    if (strcmp(r->nearest, "floor") == 0) {
+        return (int64_t)floor(x);
+    }
+    if (strcmp(r->nearest, "ceil") == 0) {
+        return (int64_t)ceil(x);
+    }
+    return strcmp(r->nearest, "round_prefer_ceil") == 0 ? (int64_t)floor(x + 0.5)
+                                                        : (int64_t)ceil(x - 0.5);
 }
 
 /* Keys' kernel of a distance. */

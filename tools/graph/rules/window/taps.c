@@ -205,11 +205,12 @@ void conv_taps(const struct conv_lower *c)
                                   : NULL;
         for (unsigned room = PLAN_IN - (expr != NULL); k < all && room >= 2; room -= 2) {
             const char *x = program_in(&p, taps_at(&t, k), of_x);
-            x = graph_text("%s * %s", x, program_in(&p, weights_of(c->weight, n, k++, all), of_w));
+            x = graph_text("%s * %s", x,
+                           program_in(&p, weights_of(c->weight, n, k++, all), of_w));
             expr = expr ? graph_text("%s + %s", expr, x) : x;
         }
         sum = tensor_new(n, graph_text("sum%lld", (long long)k),
-                          k == all ? n->out[0]->type : ELEM_F32, &t.domain);
+                         k == all ? n->out[0]->type : ELEM_F32, &t.domain);
         program_out(&p, sum, of_x, expr, false);
         p.group->alone = true;
     }
@@ -260,7 +261,7 @@ void taps_pool(struct emit *e, struct node *n, const struct window *w, double pa
             expr = graph_text("(%s) * %s", expr, program_in(&p, placed(&t, share), of_s));
         }
         so_far = tensor_new(n, graph_text("pool%lld", (long long)k),
-                             k < all && share ? ELEM_F32 : n->out[0]->type, &t.domain);
+                            k < all && share ? ELEM_F32 : n->out[0]->type, &t.domain);
         program_out(&p, so_far, of_x, expr, false);
         p.group->alone = true;
     }
