@@ -31,6 +31,11 @@ static void remove_part(void)
     }
 }
 
+void output_lost(void)
+{
+    remove_part();
+}
+
 static void on_signal(int number)
 {
     remove_part();

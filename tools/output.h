@@ -15,6 +15,8 @@
 FILE *output_begin(const char *path);
 /* It is whole. False: a part of it could not be written, and there is none. */
 bool output_end(FILE *file);
+/* For a signal's handler that ends the program by itself: the part goes. */
+void output_lost(void);
 /* It never will be; the part is gone. */
 void output_drop(FILE *file);
 

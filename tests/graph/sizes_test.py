@@ -102,7 +102,8 @@ def what_is_no_size(work):
                      "--size", "k=4")
     wrong += refused(work, "graph: -o wants a value", f"{ROOT}/tools/graph/run", path, "-o")
     for text in ("=4", "4", "n=", "n=1..", "n=4..1", "n=1,,2", "n=0..4", "n=1..4:0", "n=1..99",
-                 "n=1,2x"):
+                 "n=1,2x",
+                 "n=99999999999999999999", "n=1..99999999999999999999", "n=4294967297"):
         done = run(GRAPH, "compile", path, f"{work}/no", "--size", "m=1", "--size", text)
         if done.returncode != 2 or \
                 done.stderr != f"graph: --size {text}: want NAME=N, NAME=N,N,.. or " \

@@ -96,8 +96,14 @@ def run(*words):
 def refusals():
     for name, words, pattern in (
             ("an_option", ["--fast"], "unrecognized arguments"),
-            ("no_number", ["--rate", "fast"], "--rate: invalid float value: 'fast'"),
-            ("no_rate", ["--link", "0"], "--link 0.0: out of range"),
+            ("no_number", ["--rate", "fast"], "--rate fast: out of range: 0.001 to 1e+09, or 0"),
+            ("nan_rate", ["--rate", "nan"], "--rate nan: out of range"),
+            ("no_rate", ["--link", "0"], "--link 0: out of range"),
+            ("hardly_a_rate", ["--rate", "1e-300"], "--rate 1e-300: out of range"),
+            ("nan_burst", ["--burst", "nan"], "--burst nan: out of range"),
+            ("endless_burst", ["--burst", "1e300"], "--burst 1e300: out of range"),
+            ("infinite_copy", ["--copy", "inf"], "--copy inf: out of range"),
+            ("part_of_a_core", ["--chip", "2.5"], "--chip 2.5: out of range"),
             ("cores", ["--group", "25"], "--group 25: out of range"),
             ("no_unit", ["--", "vadd", "--n", "5"], "ARGS want a {N}"),
             ("no_operator", ["--", "nothing", "--n", "{5}"], "no operator 'nothing'")):

@@ -298,8 +298,8 @@ static void take_tolerance(const char *text)
     char *end;
 
     tolerance = strtod(text, &end);
-    if (*end || end == text || !(tolerance >= 0)) {
-        fprintf(stderr, "graph: tolerance %s: of the largest element, as 1e-4\n", text);
+    if (*end || end == text || !(tolerance >= 0 && tolerance <= 1)) {
+        fprintf(stderr, "graph: tolerance %s: 0 to 1 of the largest element, as 1e-4\n", text);
         exit(2);
     }
 }
@@ -463,6 +463,7 @@ int main(int argc, char **argv)
     const char *word[WORDS] = {0};
     unsigned n = 0;
 
+    graph_at_loss(output_lost);
     for (int i = 1; i < argc; i++) {
         if (i + 1 < argc && take(argv[i], argv[i + 1])) {
             i++;

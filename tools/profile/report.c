@@ -31,7 +31,7 @@ static const char usage[] =
 /* "A" or "A-B". */
 static bool parse_launches(struct window *w, const char *text)
 {
-    int end = 0, n = sscanf(text, "%u%n-%u%n", &w->first, &end, &w->last, &end);
+    int end = 0, n = sscanf(text, "%9u%n-%9u%n", &w->first, &end, &w->last, &end);
 
     w->last = n == 1 ? w->first : w->last;
     return n >= 1 && text[end] == '\0' && w->first && w->first <= w->last;

@@ -195,6 +195,9 @@ FILE *graph_open(const struct graph *g);
 
 /* read.c: a model; a tensor in a file of its own. */
 struct graph *graph_read(const char *path);
+/* What a model's file that becomes shorter while it is read ends the program with, besides a line
+ * and status 2: called in a signal's handler. */
+void graph_at_loss(void (*end)(void));
 struct tensor *graph_read_tensor(const char *path);
 /* A graph within a node: how many it has. */
 struct body {

@@ -4,10 +4,12 @@
  * description; what it leaves is checked here, since any file may be given.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "tools/graph/model/edit.h"
 #include "tools/graph/model/held.h"
@@ -217,6 +219,11 @@ static void read_input(struct graph *g, const Onnx__ValueInfoProto *p)
     if (t->value) {
         return; /* an initializer, which older models list here as well */
     }
+    for (unsigned i = 0; i < g->n_inputs; i++) {
+        if (strcmp(g->input[i]->name, t->name) == 0) {
+            graph_die(g, "input '%s' is there twice", t->name);
+        }
+    }
     if (!type) {
         graph_die(g, "input '%s' is no tensor", t->name);
     }
@@ -288,6 +295,34 @@ struct file {
     bool mapped;
 };
 
+/* A mapped file that becomes shorter has no bytes where it is read. */
+static char shorter[128];
+static void (*at_loss)(void);
+
+void graph_at_loss(void (*end)(void))
+{
+    at_loss = end;
+}
+
+static void on_shorter(int number)
+{
+    ssize_t told = write(STDERR_FILENO, shorter, strlen(shorter));
+
+    (void)number, (void)told;
+    if (at_loss) {
+        at_loss();
+    }
+    _exit(2);
+}
+
+static void tell_shorter(const struct graph *g)
+{
+    const char *path = strlen(g->path) < 64 ? g->path : "the model";
+
+    snprintf(shorter, sizeof(shorter), "graph: %s: has become shorter while it was read\n", path);
+    (void)signal(SIGBUS, on_shorter);
+}
+
 static struct file read_file(const struct graph *g)
 {
     FILE *f = graph_open(g);
@@ -304,6 +339,7 @@ static struct file read_file(const struct graph *g)
     if (file.mapped) {
         data = mmap(NULL, file.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fileno(f), 0);
         file.data = data;
+        tell_shorter(g);
     } else {
         file.data = graph_alloc(file.bytes, 1);
     }
@@ -433,6 +469,10 @@ struct graph *graph_read(const char *path)
 
     *g = (struct graph){.path = path, .last_tensor = &g->tensors, .last_node = &g->nodes};
     file = read_file(g);
+    if (!slim_is_flat(&onnx__model_proto__descriptor, file.data, file.bytes)) {
+        graph_die(g, "graphs lie in each other too deep: messages of at most %d levels",
+                  SLIM_DEPTH);
+    }
     slim = slim_of(file.data, file.bytes);
     m = slim.data ? onnx__model_proto__unpack(NULL, slim.bytes, slim.data)
                   : onnx__model_proto__unpack(NULL, file.bytes, file.data);

@@ -74,19 +74,26 @@ void graph_sizes_heard(const struct graph *g)
     }
 }
 
+/* A size from 1 on; 0: there is none, or it is larger than any may be. */
+static int64_t read_size(const char *text, char **end)
+{
+    int64_t size = text[0] >= '0' && text[0] <= '9' ? strtoll(text, end, 10) : 0;
+
+    return size <= INT32_MAX ? size : 0;
+}
+
 static bool read_sizes(const char *text, struct sizes *s)
 {
-    char *end;
+    char *end = NULL;
     int64_t last, step = 1;
 
     do {
-        int64_t first = last = strtoll(text, &end, 10);
-        if (end != text && strncmp(end, "..", 2) == 0) {
-            last = strtoll(end + 2, &end, 10);
-            step = *end == ':' ? strtoll(end + 1, &end, 10) : 1;
+        int64_t first = last = read_size(text, &end);
+        if (first > 0 && strncmp(end, "..", 2) == 0) {
+            last = read_size(end + 2, &end);
+            step = last > 0 && *end == ':' ? read_size(end + 1, &end) : 1;
         }
-        if (end == text || first < 1 || last < first || step < 1 ||
-            (last - first) / step >= SIZES_MOST) {
+        if (first < 1 || last < first || step < 1 || (last - first) / step >= SIZES_MOST) {
             return false;
         }
         for (; first <= last && s->n < SIZES_MOST; first += step) {

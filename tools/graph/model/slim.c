@@ -6,7 +6,6 @@
  */
 #include "tools/graph/model/slim.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,6 +90,47 @@ static bool only(struct span s, uint64_t wanted, struct field *to)
         }
     }
     return found == 1 && to->type == WIRE_BYTES;
+}
+
+/* --- how deep it is --- */
+
+/* Field f as a message of the type that has it; NULL: it is none. */
+static const ProtobufCMessageDescriptor *message_of(const ProtobufCMessageDescriptor *type,
+                                                    const struct field *f)
+{
+    const ProtobufCFieldDescriptor *of =
+        f->type == WIRE_BYTES && f->number <= UINT32_MAX
+            ? protobuf_c_message_descriptor_get_field(type, (unsigned)f->number)
+            : NULL;
+
+    return of && of->type == PROTOBUF_C_TYPE_MESSAGE ? of->descriptor : NULL;
+}
+
+bool slim_is_flat(const ProtobufCMessageDescriptor *type, uint8_t *bytes, size_t count)
+{
+    struct level {
+        const ProtobufCMessageDescriptor *type;
+        struct span rest;
+    } level[SLIM_DEPTH] = {{type, {bytes, bytes + count}}};
+    unsigned n = 1;
+    struct field f;
+
+    while (n > 0) {
+        struct level *in = &level[n - 1];
+        const ProtobufCMessageDescriptor *within;
+        if (in->rest.at == in->rest.end || !next(&in->rest, &f)) {
+            n--; /* what is broken is refused by who unpacks it */
+            continue;
+        }
+        within = message_of(in->type, &f);
+        if (within && n == SLIM_DEPTH) {
+            return false;
+        }
+        if (within) {
+            level[n++] = (struct level){within, f.holds};
+        }
+    }
+    return true;
 }
 
 /* --- what is left --- */

@@ -5,6 +5,8 @@
 #ifndef GRAPH_SLIM_H
 #define GRAPH_SLIM_H
 
+#include <protobuf-c/protobuf-c.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +22,11 @@ struct slim {
     struct slim_cut *cut;
     size_t n_cuts;
 };
+
+/* Whether messages lie in each other at most SLIM_DEPTH deep, as protobuf itself allows: protobuf-c
+ * calls itself for each, and so ends in the end of the stack. Of any bytes. */
+enum { SLIM_DEPTH = 100 };
+bool slim_is_flat(const ProtobufCMessageDescriptor *type, uint8_t *bytes, size_t count);
 
 /* Of any bytes: what is no plain message is left whole, for who unpacks it to refuse. */
 struct slim slim_of(uint8_t *file, size_t bytes);
