@@ -148,8 +148,8 @@ TESTING := $(filter test test-full,$(MAKECMDGOALS))
 test test-full: $(if $(TESTING),$(shell $(if $(DRY),NO_INSTALL=1) tests/run --needs \
     $(filter --full,$(TESTING:test-%=--%)) $(T))) $(if $(T),,model-rv)
 run run-onnx tune tune-matrix profile whatif debug debug-server record replay bench \
-    bench-matmul bench-ops bench-tile bench-host bench-check calibrate perturb faults soak \
-    fuzz: all
+    bench-matmul bench-ops bench-tile bench-launches bench-host bench-check serve-sim calibrate \
+    perturb faults soak fuzz: all
 debug debug-server debug-core replay: $(B)/packages-debug
 record: $(OTHER)
 bench bench-matmul bench-ops bench-tile serve-sim soak fuzz: $(B)/fw-picolibc/test.elf

@@ -53,6 +53,14 @@ lost_outputs()
     tap_check lost/snapshot "$(has_status 0)"
     rm -rf record
     refused lost/trace_is_a_folder 'trace=.: Is a directory' --trace . empty
+    NPU_ARGS=trace salai empty # QEMU itself warns as well
+    tap_check lost/trace_without_a_value "$(has_status 2; says err 'trace= wants a value'
+        ls on 2> /dev/null)"
+    (ulimit -n 8 && salai vadd --n 5 -o z.npy; exit "$status")
+    status=$?
+    tap_check lost/too_few_open_files "$(has_status 2; one_line
+        says err '[Tt]oo many open files')"
+    FAULT=melted refused lost/no_such_fault 'dead:, skip: and seed: are known' empty
     NPU_ARGS=trace= refused lost/trace_without_a_name 'trace=: No such file' empty
 }
 

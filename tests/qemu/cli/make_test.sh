@@ -100,6 +100,11 @@ targets()
         says out 'build/salai.elf is up to date')"
     tap_check target/image_is_of_this_libc_again "$(echo another > build/salai.elf
         made 0 build/salai.elf; cmp build/salai.elf $image.elf 2>&1)"
+    tap_check target/each_that_runs_the_image_makes_it "$(for goal in run profile whatif debug \
+            record perturb faults bench-launches; do
+            made 0 -n OPERATORS=vadd ARGS=vadd $goal
+            says out 'salai-vadd.elf' | sed "s/^/$goal: /"
+        done)"
     tap_check target/of_another_folder "$(makefile=$PWD/Makefile
         cd / && made 0 -f "$makefile" help; says out 'make run')"
     tap_check target/unknown_is_an_error "$(made 2 build/no.such; says err 'build/no.such')"

@@ -318,6 +318,9 @@ static void set_option(const char *arg)
             npu_die("npu.so: %s= is given twice", known[i].name);
         }
         seen[i] = true;
+        if (known[i].text && strcmp(value, "on") == 0) { /* what QEMU makes of no value */
+            npu_die("npu.so: %s= wants a value", known[i].name);
+        }
         if (known[i].set) {
             known[i].set(value);
         } else {

@@ -287,6 +287,9 @@ static void allow(const char *path, uint64_t rights)
     };
     struct stat st;
 
+    if (rule.parent_fd < 0 && (errno == EMFILE || errno == ENFILE)) {
+        npu_die("npu.so: %s: %s", path, strerror(errno)); /* not to be told as refused */
+    }
     if (rule.parent_fd < 0) {
         return;
     }

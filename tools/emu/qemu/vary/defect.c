@@ -196,7 +196,8 @@ static void parse_item(const char *item)
         config->defect[config->n_defects++] = d;
         return;
     }
-    bad(item, "no such fault; bitflip:, stuck:, drop:, slow:, dead: and seed: are known");
+    bad(item, "no such fault; bitflip:, stuck:, drop:, slow:, dead:, skip: and seed: are "
+              "known");
 }
 
 void npu_parse_faults(const char *list, struct npu_config *to)
