@@ -97,8 +97,8 @@ def names_of_models():
     for name in "...onnx", "..onnx", ".onnx", "-x.onnx":
         relu(f"{work}/{name}")
         for tool in "run", "tune":
-            done = subprocess.run([f"{ROOT}/tools/graph/{tool}", name, "x.npy"], cwd=work, text=True,
-                                  capture_output=True, check=False, timeout=60)
+            done = subprocess.run([f"{ROOT}/tools/graph/{tool}", name, "x.npy"], cwd=work,
+                                  capture_output=True, text=True, check=False, timeout=60)
             wrong += [f"{tool} {name}: {done.stderr}"] * bool(done.returncode)
         folder = f"{MODELS}/{'-x' if name == '-x.onnx' else name}"
         wrong += [] if os.path.exists(f"{folder}/plan") else [f"no {folder}/plan"]
