@@ -18,20 +18,35 @@ static struct {
 static bool failed;
 
 /* Opens the host's file each time: a handle does not survive a snapshot, and after one
- * its number may be that of another file. */
+ * its number may be that of another file. Returns how many bytes the host took. That the
+ * handle is gone when it is closed loses nothing. */
+static size_t put(enum console stream, const char *text, size_t len)
+{
+    int fd = host_open(":tt", stream == CONSOLE_OUT ? HOST_WRITE : HOST_APPEND);
+    size_t done = 0;
+
+    if (fd >= 0) {
+        done = (size_t)host_write_some(fd, text, len);
+        (void)!host_close(fd);
+    }
+    return done;
+}
+
+/* Once more for what is left: a snapshot may have been loaded that was taken behind open. */
 static void flush_one(enum console stream)
 {
-    size_t used = consoles[stream].used;
-    int fd;
+    const char *text = consoles[stream].buf;
+    size_t used = consoles[stream].used, done;
 
     consoles[stream].used = 0; /* first: a trap in here must not write it twice */
     if (used == 0) {
         return;
     }
-    fd = host_open(":tt", stream == CONSOLE_OUT ? HOST_WRITE : HOST_APPEND);
-    if (fd < 0 || host_write(fd, consoles[stream].buf, used) != 0 || host_close(fd) != 0) {
-        failed = true;
+    done = put(stream, text, used);
+    if (done < used) {
+        done += put(stream, text + done, used - done);
     }
+    failed = failed || done < used;
 }
 
 void console_write(enum console stream, const char *text, size_t len)

@@ -235,9 +235,14 @@ int host_read(int fd, void *buf, size_t len)
     return host_read_some(fd, buf, len) == (int64_t)len ? 0 : ERR_IO;
 }
 
+int64_t host_write_some(int fd, const void *buf, size_t len)
+{
+    return host_move_all(SYS_WRITE, fd, buf, len);
+}
+
 int host_write(int fd, const void *buf, size_t len)
 {
-    return host_move_all(SYS_WRITE, fd, buf, len) == (int64_t)len ? 0 : ERR_IO;
+    return host_write_some(fd, buf, len) == (int64_t)len ? 0 : ERR_IO;
 }
 
 int64_t host_size(int fd)

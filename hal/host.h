@@ -55,6 +55,8 @@ MUST_CHECK int host_read(int fd, void *buf, size_t len);
 MUST_CHECK int host_write(int fd, const void *buf, size_t len);
 /* As host_read, but the end of the file is none: returns the number of bytes. */
 MUST_CHECK int64_t host_read_some(int fd, void *buf, size_t len);
+/* As host_write, but returns the number of bytes that the host took. */
+MUST_CHECK int64_t host_write_some(int fd, const void *buf, size_t len);
 
 MUST_CHECK int64_t host_size(int fd); /* bytes, or ERR_IO */
 MUST_CHECK int host_seek(int fd, uint64_t offset);

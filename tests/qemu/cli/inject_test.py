@@ -27,6 +27,7 @@ IMAGE = os.environ.get("TEST_IMAGE", f"{ROOT}/build/fw-picolibc/test.elf")
 FAILS = re.compile(r"npu\.so: fail=\d+: (host call 0x[0-9a-f]+) fails\n")
 LOST = "salai: standard output could not be written\n"
 ALL = os.environ.get("ALL", "0") != "0"
+CONSOLE = ("0x1", "0x2", "0x5")
 MOST = 1000  # calls or allocations of a run: more is a run that does not end
 
 
@@ -84,15 +85,19 @@ def twice(case, out):
 def each_call(case, out, want):
     first, second = twice(case, out)
     problems, seen = [], set()
+    _, whole, _ = salai([*first, "+", *second])
+    clean(out)
     for n in range(1, MOST, 1 if ALL else 5):
-        status, _, err = salai([*first, "+", *second], f"fail={n}")
+        status, said, err = salai([*first, "+", *second], f"fail={n}")
         hit = FAILS.search(err)
         if not hit:
             break
         seen.add(hit[1])
-        problems += [f"call {n}, {hit[1]}: {text}"
-                     for text in judge(status, FAILS.sub("", err).replace(
-                         "qemu-system-riscv64: ", ""), out, want)]
+        err = FAILS.sub("", err).replace("qemu-system-riscv64: ", "")
+        # A line that was written once more, open, close and write; all else is an end.
+        again = hit[1][-3:] in CONSOLE and (status, said, err) == (0, whole, "")
+        problems += [] if again else [f"call {n}, {hit[1]}: {text}"
+                                      for text in judge(status, err, out, want)]
         clean(out)
     print(f"# less than {n} calls, of {len(seen)} kinds at least")
     if status or n < 20 or (ALL and len(seen) < 8):

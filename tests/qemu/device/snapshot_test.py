@@ -69,6 +69,21 @@ def between_two_lines():
     same((status, text), (0, rest), "snapshot/output_goes_on")
 
 
+def in_a_line():
+    """Between the calls that print one: what is loaded goes on with a handle that is not there.
+    The line is there once, if it was not written before."""
+    quiet = run(MATMUL)
+    first, rest = quiet[1].split("\n", 1)
+    for where, text in (("host_write_some", quiet[1]), ("host_close", rest)):
+        new_image()
+        process = debug(MATMUL, DRIVE)
+        go_to(where)
+        save("line", [])
+        same(finish(process), quiet, f"snapshot/in_a_line_at_{where}_goes_on")
+        same(load(MATMUL, "line"), (0, text), f"snapshot/in_a_line_at_{where}_loaded")
+    ok(first and rest, "snapshot/in_a_line_is_tested", quiet)
+
+
 def cycle_of_fault(process):
     go_to("fault_text")
     cycle = number("*(unsigned long *)((unsigned long)NPU_CHIP_BASE + CHIP_CYCLE)")
@@ -238,5 +253,5 @@ def backwards(args, who, quiet, mode):
     same(finish(process), quiet, f"replay/{who}_same_output")
 
 
-main(in_a_kernel, between_two_lines, at_any_instant, before_a_fault, perturbed,
+main(in_a_kernel, between_two_lines, in_a_line, at_any_instant, before_a_fault, perturbed,
      with_threads, replayed)
