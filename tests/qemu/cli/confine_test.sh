@@ -131,7 +131,8 @@ unconfined()
     tap_check unconfined/system "$(comes_through system; ls ran 2>&1 | grep -v '^ran$')"
     unset UNCONFINED
     NPU_ARGS=confine=perhaps salai vadd
-    tap_check bad_option "$(has_status 2; says err 'confine=perhaps: off, kernel, on are allowed')"
+    tap_check bad_option "$(has_status 2
+        says err 'confine=perhaps: off, kernel, on, strict are allowed')"
 }
 
 all="read update write append input output remove rename system name unknown long_name

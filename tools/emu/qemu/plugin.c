@@ -5,7 +5,7 @@
  *   -plugin npu.so[,cores=1..32][,profile=NAME][,timing=v1|v2][,seed=N][,trace=FILE]
  *   [,trace-cycles=FROM..TO][,trace-commands=FROM..TO][,trace-cores=LIST]
  *   [,trace-pipes=LIST][,tables=DIR][,debug=on][,core=FILE][,record=DIR|,replay=DIR]
- *   [,confine=off|kernel][,simd=plain|avx2|avx512|vnni][,fail=N][,fault=LIST]
+ *   [,confine=off|kernel|strict][,simd=plain|avx2|avx512|vnni][,fail=N][,fault=LIST]
  *   [,check=NAME[+NAME]...,findings=FILE][,delays=FILE]
  *   [,results=FILE[,bytes=CORE:PIPE:NUMBER]][,host=FILE][,set=LIST]
  *   [,threads=1..16|auto]
@@ -43,7 +43,7 @@ static struct {
     unsigned asked;   /* so many are the user's wish; 0: as are idle */
     bool window;      /* not all of the run is traced */
     unsigned checks;  /* CHECK_* */
-    enum { CONFINE_OFF, CONFINE_KERNEL, CONFINE_ON } confine;
+    enum { CONFINE_OFF, CONFINE_KERNEL, CONFINE_ON, CONFINE_STRICT } confine;
 } options = {.config = {.cores = 1, .profile = PROFILE_a2, .timing = TIMING_v2},
              .confine = CONFINE_ON,
              .threads = 1};
@@ -168,7 +168,7 @@ static void set_debug(const char *value)
 static void set_confine(const char *value)
 {
     options.confine =
-        set_word("confine", value, (const char *[]){"off", "kernel", "on", NULL});
+        set_word("confine", value, (const char *[]){"off", "kernel", "on", "strict", NULL});
 }
 
 /* The host's vector instructions change speed only. */
@@ -447,7 +447,7 @@ static void attach(Notifier *notifier, void *data)
     npu_sleep_init(npu);
     npu_files_init();
     if (options.confine && !options.replay) { /* a replay reaches nothing anyway */
-        npu_confine(options.core, options.confine == CONFINE_ON);
+        npu_confine(options.confine >= CONFINE_ON, options.confine == CONFINE_STRICT);
     }
     if (options.fail) {
         npu_fail_call(options.fail);

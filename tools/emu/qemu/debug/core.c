@@ -15,6 +15,7 @@
 #define NEED_CPU_H    1 /* for the whole of TCGCPUOps */
 #define CONFIG_TARGET "config-target.h"
 #include "tools/emu/qemu/device/device.h"
+#include "tools/emu/qemu/host/outside.h"
 #include "elf.h"
 #include NPU_TCG_OPS_H
 #include "semihosting/semihost.h"
@@ -230,11 +231,26 @@ static bool write_core(int fd)
            ftruncate(fd, offset) == 0;
 }
 
+/* A confined thread may neither make nor remove it. */
+static void make_file(void *opened)
+{
+    int fd = open(core.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+    *(int *)opened = fd < 0 ? -errno : fd;
+}
+
+static void remove_file(void *unused)
+{
+    unlink(core.path);
+}
+
 /* Under the big lock, with core.reg set. */
 static void take(void)
 {
-    int fd = open(core.path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    int fd;
 
+    outside_do(make_file, &fd);
+    errno = fd < 0 ? -fd : 0;
     core.taken = fd >= 0 && write_core(fd);
     if (!core.taken || close(fd)) {
         error_report("npu.so: core=%s: %s", core.path, strerror(errno));
@@ -306,7 +322,7 @@ static void at_exit(int status, void *arg)
         note_registers(first_cpu, CPU_GET_CLASS(first_cpu)->get_pc(first_cpu));
         take();
     } else if (status != RUN_FAULT && core.taken) {
-        unlink(core.path);
+        outside_do(remove_file, NULL);
         core.taken = false;
     }
     if (core.taken) {

@@ -82,6 +82,16 @@
 #define NPU_EXCP_SEMIHOST 0x10
 #endif
 
+/* The hart's mode, 3 is M; with 10.0's two stages of translation it is none of those
+ * (target/riscv/cpu.h). */
+#if NPU_QEMU_10
+int riscv_env_mmu_index(void *env, bool ifetch);
+#define npu_hart_mode(cpu) riscv_env_mmu_index(npu_gpr(cpu), true)
+#else
+int riscv_cpu_mmu_index(void *env, bool ifetch);
+#define npu_hart_mode(cpu) riscv_cpu_mmu_index(npu_gpr(cpu), true)
+#endif
+
 /* Where the hart is that makes an access to a device: an instruction in the middle of a
  * block, which the return address of that access leads to. 10.0 tells only where in its
  * page that is. */

@@ -173,13 +173,11 @@ void npu_racecheck_restored(void);
 
 /* files.c: answers the calls of hal/contract/host.h. Before record.c, which records them. */
 void npu_files_init(void);
-/* Where links lead from `path`, whether there is something or not; NULL and errno. */
-char *npu_follow_links(const char *path);
 
-/* confine.c: lets the image reach what its arguments name, and `core`'s folder, where a
- * core file may be wanted, or NULL; calls: its calls are looked at as well as confined by
- * the kernel. After files.c, before what records its calls. */
-void npu_confine(const char *core, bool calls);
+/* confine.c: lets the image reach what its arguments name. calls: its calls are looked at as
+ * well as confined by the kernel; strict: or it does not run, if the kernel cannot do that.
+ * After files.c, before what records its calls. */
+void npu_confine(bool calls, bool strict);
 
 /* defect.c: adds what the list names to a configuration whose cores, profile and size of
  * guest memory are set. */
@@ -204,6 +202,10 @@ void npu_record(SalaiNPU *npu, const char *dir);
 /* After each access of the hart's. */
 void npu_record_access(SalaiNPU *npu);
 void npu_replay(const char *dir);
+/* rr.c: the sum of QEMU's own record, in DIR/manifest when QEMU ends, if there is one; ends a
+ * replay that stands still. */
+void npu_rr_record(const char *dir);
+void npu_rr_replay(void);
 /* A signal ended the recording here: whether the replay stops here instead of ending, for
  * a debugger; -no-shutdown asks for that. */
 bool npu_replay_stops(void);

@@ -15,12 +15,13 @@
  * lead to it. Nothing of the random name is seen by the guest.
  */
 #include "tools/emu/qemu/device/call.h"
+#include "tools/emu/qemu/host/files.h"
+#include "tools/emu/qemu/host/outside.h"
 #include "tools/emu/part.h"
 #include "semihosting/guestfd.h"
 #include "hal/contract/host.h"
 #include <poll.h>
-
-#define LINKS_MAX 40 /* as Linux */
+#include <sys/syscall.h>
 
 static struct {
     enum { FREE, TAKEN, ENDED } state;
@@ -59,7 +60,7 @@ static void give_list(const sigset_t *before)
 }
 
 /* Also in a signal handler, and in one that has interrupted another in here. */
-static void remove_all(void)
+static void remove_all(void *unused)
 {
     while (qatomic_cmpxchg(&pending.state, FREE, ENDED) == TAKEN) {
         poll(NULL, 0, 1);
@@ -69,9 +70,17 @@ static void remove_all(void)
     }
 }
 
+/* The first thread does it, which is not confined. A fault comes to the thread that has made
+ * it, whichever that is, and goes on from there. */
 static void killed(int signal_number)
 {
-    remove_all();
+    if (syscall(SYS_gettid) != getpid()) {
+        syscall(SYS_tgkill, getpid(), getpid(), signal_number);
+        for (;;) {
+            pause();
+        }
+    }
+    remove_all(NULL);
     signal(signal_number, SIG_DFL);
     raise(signal_number);
 }
@@ -90,6 +99,11 @@ static bool harmless(int signal_number)
     return false;
 }
 
+static void at_exit(void)
+{
+    outside_do(remove_all, NULL);
+}
+
 /* QEMU ends in order at those that it handles. Past a file's largest allowed size a write
  * is to come up short like any other. */
 static void catch_signals(void)
@@ -105,32 +119,12 @@ static void catch_signals(void)
         }
     }
     if (!done) {
-        atexit(remove_all);
+        atexit(at_exit);
     }
     done = true;
 }
 
 /* --- outputs --- */
-
-char *npu_follow_links(const char *path)
-{
-    g_autofree char *at = g_strdup(path);
-
-    for (int i = 0; i < LINKS_MAX; i++) {
-        g_autofree char *target = g_file_read_link(at, NULL);
-        g_autofree char *dir = NULL;
-
-        if (!target) {
-            return g_steal_pointer(&at);
-        }
-        dir = g_path_get_dirname(at);
-        g_free(at);
-        at = g_path_is_absolute(target) ? g_steal_pointer(&target)
-                                        : g_build_filename(dir, target, NULL);
-    }
-    errno = ELOOP;
-    return NULL;
-}
 
 /* The file of the next output, and its note; old: what is there, or NULL. */
 static int create_part(struct output *o, const struct stat *old)
@@ -172,8 +166,8 @@ static bool is_pending(const struct output *o)
     return false;
 }
 
-/* Why what is at `path`, which no longer is a link, cannot be replaced; 0: it can. */
-static int refuse(const char *path, const struct stat *old)
+/* Why what is there cannot be replaced; 0: it can. A link is not followed a second time. */
+static int refuse(const struct output *o, const struct stat *old)
 {
     if (S_ISDIR(old->st_mode)) {
         return -EISDIR;
@@ -181,43 +175,41 @@ static int refuse(const char *path, const struct stat *old)
     if (!S_ISREG(old->st_mode)) {
         return -ENXIO;
     }
-    return !(old->st_mode & 0222) || faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) ? -EACCES
-                                                                                 : 0;
+    return !(old->st_mode & 0222) || faccessat(o->dir, o->base, W_OK, AT_EACCESS)
+               ? -EACCES
+               : 0;
 }
 
-static int64_t begin_output(const char *name)
+int64_t files_begin(const struct place *place)
 {
     struct output *o = &pending.output[pending.n];
-    g_autofree char *path = npu_follow_links(name), *dir = NULL, *base = NULL;
-    struct stat st, *old = path && lstat(path, &st) == 0 ? &st : NULL;
-    int err = path ? (old ? refuse(path, old) : 0) : -errno;
+    struct stat st, *old = NULL;
+    int err;
 
-    if (err || pending.n == ARRAY_SIZE(pending.output) || !*name) {
-        return err ? err : *name ? -EMFILE : -ENOENT;
+    if (place->err || pending.n == ARRAY_SIZE(pending.output)) {
+        return place->err ? place->err : -EMFILE;
     }
-    dir = g_path_get_dirname(path);
-    base = g_path_get_basename(path);
-    if (g_str_has_suffix(path, "/") || strlen(base) > NAME_MAX) {
-        return g_str_has_suffix(path, "/") ? -EISDIR : -ENAMETOOLONG;
-    }
-    strcpy(o->base, base);
-    o->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    strcpy(o->base, place->base);
+    o->dir = fcntl(place->dir, F_DUPFD_CLOEXEC, 0);
     if (o->dir < 0) {
         return -errno;
     }
-    catch_signals();
-    err = is_pending(o) ? -EBUSY : create_part(o, old);
+    old = fstatat(o->dir, o->base, &st, AT_SYMLINK_NOFOLLOW) == 0 ? &st : NULL;
+    err = old ? refuse(o, old) : 0;
+    if (!err) {
+        catch_signals();
+        err = is_pending(o) ? -EBUSY : create_part(o, old);
+    }
     if (err) {
         close(o->dir);
         return err;
     }
     o->lock = dup(o->fd);
-    o->guest = alloc_guestfd();
-    associate_guestfd(o->guest, o->fd);
+    o->guest = files_handle(o->fd);
     return o->guest;
 }
 
-static int64_t end_output(int guest, bool keep)
+int64_t files_end(int guest, bool keep)
 {
     GuestFD *handle = get_guestfd(guest);
     sigset_t before;
@@ -253,21 +245,48 @@ static int64_t end_output(int guest, bool keep)
 
 /* --- inputs --- */
 
-static int64_t open_input(const char *path)
+int64_t files_handle(int fd)
 {
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), guest;
+    int guest = alloc_guestfd();
+
+    associate_guestfd(guest, fd);
+    return guest;
+}
+
+int64_t files_input(int fd)
+{
     struct stat st;
 
     if (fd < 0) {
-        return -errno;
+        return fd;
     }
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         close(fd);
         return S_ISDIR(st.st_mode) ? -EISDIR : -ENXIO;
     }
-    guest = alloc_guestfd();
-    associate_guestfd(guest, fd);
-    return guest;
+    return files_handle(fd);
+}
+
+/* --- calls of an image that is not confined --- */
+
+static int64_t open_input(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+    return files_input(fd < 0 ? -errno : fd);
+}
+
+static int64_t begin_output(const char *path)
+{
+    struct place place;
+    int64_t result;
+
+    place_find(&place, path);
+    result = files_begin(&place);
+    if (!place.err) {
+        close(place.dir);
+    }
+    return result;
 }
 
 static void do_interrupt(CPUState *cpu)
@@ -282,7 +301,7 @@ static void do_interrupt(CPUState *cpu)
         return;
     }
     if (op == NPU_HOST_OUTPUT_END) {
-        call_return(cpu, end_output(call_word(cpu, block), call_word(cpu, block + 8)));
+        call_return(cpu, files_end(call_word(cpu, block), call_word(cpu, block + 8)));
         return;
     }
     path = call_text(cpu, call_word(cpu, block), call_word(cpu, block + 16));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Files that appear when they are complete; see out.h. The hart's thread, which closes them
- * when the image exits, may have given up the right to rename (confine.c): so a thread does
- * it that was there before.
+ * Files that appear when they are complete; see out.h. The hart's thread closes them when the
+ * image exits, and may not rename then: outside.h.
  */
 #include "tools/emu/qemu/host/out.h"
+#include "tools/emu/qemu/host/outside.h"
 #include "tools/emu/part.h"
 #include <zlib.h>
 
@@ -18,37 +18,21 @@ struct Out {
     int lock; /* the part's, until it has its name: before, it would be a leftover */
     bool lost, keep;
     size_t n;
-    QemuSemaphore done;
     char buffer[BUFFER];
 };
 
-static bool told;           /* that something was lost */
-static GAsyncQueue *closed; /* what the thread has to do: Out */
+static bool told; /* that something was lost */
 
-/* The thread's whole work. */
-static void *finish(void *opaque)
+/* Its name, or its end. */
+static void finish(void *arg)
 {
-    for (;;) {
-        Out *o = g_async_queue_pop(closed);
+    Out *o = arg;
 
-        if (o->keep && !o->lost) {
-            o->lost = rename(o->part, o->path) != 0;
-        }
-        if (!o->keep || o->lost) {
-            unlink(o->part);
-        }
-        qemu_sem_post(&o->done);
+    if (o->keep && !o->lost) {
+        o->lost = rename(o->part, o->path) != 0;
     }
-    return NULL;
-}
-
-static void start_thread(void)
-{
-    static QemuThread thread;
-
-    if (!closed) {
-        closed = g_async_queue_new();
-        qemu_thread_create(&thread, "npu-out", finish, NULL, QEMU_THREAD_DETACHED);
+    if (!o->keep || o->lost) {
+        unlink(o->part);
     }
 }
 
@@ -110,10 +94,6 @@ Out *out_open(const char *path, bool large)
     told = false;
     o->path = g_steal_pointer(&there);
     o->part = g_steal_pointer(&part);
-    if (o->part) {
-        qemu_sem_init(&o->done, 0);
-        start_thread();
-    }
     return o;
 }
 
@@ -165,9 +145,7 @@ bool out_close(Out *o, bool keep)
     o->lost |= gzclose(o->file) != Z_OK;
     if (o->part) {
         o->keep = keep;
-        g_async_queue_push(closed, o);
-        qemu_sem_wait(&o->done);
-        qemu_sem_destroy(&o->done);
+        outside_do(finish, o);
     }
     close(o->lock);
     good = !keep || !o->lost;
