@@ -76,9 +76,11 @@ recorded()
         cp "$log/out" "record$n/out"
     done
     says err '^npu.so: 1 thread of the host$'
-    for file in out calls inputs args manifest; do
+    for file in out calls inputs args; do
         cmp record1/$file record16/$file 2>&1
     done
+    # but for the sum of what QEMU records, which has the host's clock in it
+    cmp <(grep -v '^rr ' record1/manifest) <(grep -v '^rr ' record16/manifest) 2>&1
     THREADS=16 "$root/tools/gdb/record" --dir record1 --replay 2> "$log/err" | cmp - record1/out
 }
 tap_check one/for_a_recording "$(recorded)"

@@ -12,6 +12,8 @@
  * a sum over itself, since QEMU waits for ever in a replay that has gone another way.
  */
 #include "tools/emu/qemu/device/call.h"
+#include "tools/emu/qemu/host/args.h"
+#include "tools/emu/qemu/host/console.h"
 #include "hal/contract/host.h"
 
 #define SNAPSHOT_NS     (50 * 1000000ll) /* at least, of the host */
@@ -205,10 +207,10 @@ static void show(CPUState *cpu, const Call *call, uint64_t block)
         return;
     }
     rec.shown = call->when;
-    text = g_malloc(len);
-    cpu_memory_rw_debug(cpu, call_word(cpu, block + 8), text, len, false);
-    if (write((int)call->console, text, len - MIN(call->result, len)) < 0) {
-        error_report("npu.so: replay: %s", strerror(errno));
+    len -= MIN(call->result, len);
+    text = args_memory(call_word(cpu, block + 8), len);
+    if (!text || console_put((int)call->console, text, len) > 0) {
+        error_report("npu.so: replay: %s", text ? strerror(errno) : "nothing to show");
     }
 }
 
@@ -380,6 +382,7 @@ void npu_record(SalaiNPU *npu, const char *dir)
     rec.inputs = create(dir, "inputs");
     rec.consoles = g_hash_table_new(NULL, NULL);
     on_exit(record_end, NULL);
+    npu_rr_record(dir);
     hook();
     snapshots_begin(npu);
 }
@@ -431,5 +434,6 @@ void npu_replay(const char *dir)
         at += sizeof(Call) + call->len[0] + call->len[1] + padding(call);
     }
     rec.shown = -1;
+    npu_rr_replay();
     hook();
 }
