@@ -114,11 +114,12 @@ def killed_and_interrupted():
     folder, wrong = f"{MODELS}/{SMALL}", []
     for number in signal.SIGINT, signal.SIGTERM, signal.SIGKILL:
         process = subprocess.Popen([f"{ROOT}/tools/graph/tune", f"{SMALL}.onnx", "x.npy"], cwd=work,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                   start_new_session=True)
         while process.poll() is None and not (os.path.isdir(folder) and any(
                 name.startswith("tune.") for name in os.listdir(folder))):
             time.sleep(0.002)
-        process.send_signal(number)
+        os.killpg(process.pid, number)  # with what it has started, as a terminal does
         text = process.communicate(timeout=60)[1]
         left = [name for name in os.listdir(folder) if name.startswith("tune.")]
         wrong += [f"{number.name}: {text}"] * ("Traceback" in text)
