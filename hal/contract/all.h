@@ -76,12 +76,23 @@
 #define ARG(format, ctype, field, min, max, multiple, text)
 #endif
 
+/* In whose register page the registers of a line are: one of the three values. Those of pipe.def
+ * at an offset that no pipe has are a core's. */
+#define CONTRACT_PAGE(offset, chip, pipe, core) (core)
 #include "hal/contract/mem.def"
 #include "hal/contract/core.def"
+#undef CONTRACT_PAGE
+#define CONTRACT_PAGE(offset, chip, pipe, core) ((offset) < PIPE_STRIDE ? (pipe) : (core))
 #include "hal/contract/pipe.def"
+#undef CONTRACT_PAGE
+#define CONTRACT_PAGE(offset, chip, pipe, core) (core)
 #include "hal/contract/sem.def"
 #include "hal/contract/pmu.def"
+#undef CONTRACT_PAGE
+#define CONTRACT_PAGE(offset, chip, pipe, core) (chip)
 #include "hal/contract/chip.def"
+#undef CONTRACT_PAGE
+#define CONTRACT_PAGE(offset, chip, pipe, core) (core)
 #include "hal/contract/profile.def"
 #include "hal/contract/accuracy.def"
 #include "hal/contract/error.def"
@@ -96,6 +107,7 @@
 #include "hal/contract/vector_sort.def"
 #include "hal/contract/fixpipe.def"
 
+#undef CONTRACT_PAGE
 #undef PARAM
 #undef REG
 #undef REGS

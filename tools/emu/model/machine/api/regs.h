@@ -1,28 +1,38 @@
 /* SPDX-License-Identifier: MIT
  *
- * Registers.
+ * Registers: which one an offset is, and what reads and writes it. All that there are come from
+ * the lines of the contract, each with its functions: read_NAME() in regs_read.c if it can be
+ * read, write_NAME() in regs.c if it can be written. A line without them does not compile.
  */
 #ifndef TOOLS_EMU_MODEL_MACHINE_API_REGS_H
 #define TOOLS_EMU_MODEL_MACHINE_API_REGS_H
 
 #include "tools/emu/model/machine/state/state.h"
 
-/* Index into a row of registers that begins at `first`, or -1. */
-static inline int row_index(uint32_t reg, uint32_t first, unsigned count)
-{
-    return reg >= first && reg < first + 8 * count ? (int)(reg - first) / 8 : -1;
-}
+/* Their numbers, a row of equal ones is one. */
+#define REG(name, offset, access, reset, text)         REG_INDEX_##name,
+#define REGS(name, offset, count, access, reset, text) REG_INDEX_##name,
+#define COUNTER(name, offset, text)                    REG_INDEX_PMU_##name,
+enum reg_index {
+#include "hal/contract/all.h"
+    REG_INDEXES,
+};
 
-#define ROW(reg, name) row_index(reg, name, ROW_##name)
+/* An access finds this. */
+struct reg_at {
+    enum reg_index index;
+    unsigned i; /* of a row */
+    unsigned core, pipe;
+    const struct npu_core *c; /* of a core's page, as the next: or NULL */
+    const struct npu_pipe *p; /* of a pipe's */
+    uint64_t now;
+};
 
-/* Whether it is a register of a pipe; which. */
-static inline bool is_pipe(uint32_t reg, unsigned *pipe)
-{
-    *pipe = (reg - PIPE_BASE) / PIPE_STRIDE;
-    return reg >= PIPE_BASE && *pipe < NPU_PIPES && pipe_name(*pipe)[0] != '?';
-}
+/* False if there is no register at this offset, or none of this size. */
+bool regs_find(const struct npu *n, uint64_t now, unsigned core, uint32_t offset,
+               unsigned size, struct reg_at *at);
+/* Its value, of `size` bytes at the offset; 0 of one that can only be written. */
+uint64_t regs_read(const struct npu *n, const struct reg_at *at, uint32_t offset,
+                   unsigned size);
 
-/* The value of a register; false if there is none of this size. */
-bool regs_read(const struct npu *n, uint64_t now, unsigned core, uint32_t offset,
-               unsigned size, uint64_t *v);
 #endif
