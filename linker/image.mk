@@ -65,8 +65,9 @@ FW_LESS += $(if $(TEXTS),$(B)/programs/$(NAME).c)
 
 # Operators that are tile programs: what is compiled has their texts in it. It is one source,
 # since the start of a compiler takes longer than any of them.
-$(B)/programs/%.c: $(TILE_OPS) kernels/ops linker/image.mk
+$(B)/programs/%.c: $(TILE_OPS) kernels/ops kernels/ops/tags.awk linker/image.mk
 	$(call say,TEXTS)
+	$(Q)awk -f kernels/ops/tags.awk $(TILE_OPS) >&2
 	$(Q)mkdir -p $(@D)
 	$(Q){ echo '#include "kernels/ops/entry.inc"'; \
 	    printf 'PROGRAM(%s);\n' $(if $(filter salai,$*),$(NAMES),$(TEXTS)); } > $@

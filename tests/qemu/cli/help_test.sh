@@ -29,6 +29,12 @@ code_differs()
     done
 }
 
+# What the build says of the comments at the front of a tile program.
+printf '# a sum\n# csae --m 1\n# NumPy x\n# x --m 2\n# case --m 3\n# of x\n' > bad.tile
+awk -f "$root/kernels/ops/tags.awk" bad.tile > tags
+tap_check help/misspelt_case_is_named "$([ $? = 1 ] || echo "status is not 1"
+    [ "$(cut -d: -f1,2 tags | tr '\n' ' ')" = "bad.tile:2 bad.tile:3 bad.tile:4 " ] || cat tags)"
+
 salai help
 tap_check help/lists_all "$(has_status 0; for name in demo empty help matmul mla_prolog vadd; do
     says out "^  $name\b"
