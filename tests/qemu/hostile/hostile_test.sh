@@ -88,6 +88,7 @@ swap()
     shift
     scene
     mkdir real out
+    : > "$log/out" # an earlier run has begun there too
     timeout -k 1 60 "$SALAI" --image "$image" "$@" > "$log/out" 2> "$log/err" < /dev/null &
     until grep -q begin "$log/out" || ! kill -0 $! 2> /dev/null; do
         :
@@ -175,10 +176,19 @@ terminal()
             grep -v '^0000000$')"
 }
 
+# Under tools/whatif each line goes through another thread.
+marked()
+{
+    script -qec "NPU_ARGS=set=hart=0 '$SALAI' --image '$image' print" /dev/null < /dev/null \
+        > "$log/out" 2>&1
+    tap_check print/a_marked_line_is_text "$(says out 'what if .*one .x1b\[31mred .x9b ')"
+}
+
 translation
 arguments
 swapping
 without_landlock
 quota
 terminal
+marked
 tap_done

@@ -396,7 +396,8 @@ static void check_inputs(const char *text)
         g_autofree char *hash = path ? file_hash(path + 1) : NULL;
 
         if (path && (!hash || strncmp(hash, lines[i], path - lines[i]) != 0)) {
-            npu_die("replay: %s is not what it was when it was recorded", path + 1);
+            npu_die("replay: %s is not what it was when it was recorded",
+                    console_shown(path + 1, strlen(path + 1)));
         }
     }
 }

@@ -7,6 +7,7 @@
  * does.
  */
 #include "tools/emu/qemu/device/device.h"
+#include "tools/emu/qemu/host/console.h"
 
 #define MOST 1000000 /* or what the profile has, if that is more */
 
@@ -117,8 +118,9 @@ static void *mark_lines(void *opaque)
     ssize_t n;
 
     while ((n = getline(&line, &room, output.from)) > 0) {
-        fprintf(output.to, "%s%s", output.mark, line);
-        output.lost |= fflush(output.to) != 0;
+        fputs(output.mark, output.to);
+        output.lost |= fflush(output.to) != 0 ||
+                       console_put(fileno(output.to), line, n) > 0;
     }
     qemu_sem_post(&output.done);
     return NULL;
