@@ -25,6 +25,7 @@ LD_newlib   := -nostdlib -L$(B)/newlib/lib -Wl,--start-group -lc -lm -lgcc -Wl,-
     %/graph_cmd.c.o %/graph/operator.c.o %/graph/program.c.o %/graph/file.c.o %/prof/command.c.o \
     %/conv/cut.c.o %_build.c.o %explain.c.o %/lib/f16.c.o %/lib/near.c.o \
     $(patsubst %,\%/tile/%.c.o,ir/build ir/functions ir/kernel softmax/rows softmax/spill) \
+    %/tile/stages/stages.c.o \
     $(patsubst %,\%/tile/text/%.c.o,conv_text expr lex signature text) \
     $(patsubst %,\%/tile/%.c.o,op/bind op/describe op/tile_cmd tiles/script) \
     $(patsubst %,\%/tile/attention/loop_%.c.o,cube form input mask once parts plan sums) \

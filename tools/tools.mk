@@ -37,7 +37,7 @@ $(eval $(call compile,model-rv,$(CROSS)gcc $$(MODEL_FLAGS) $(RV64) -ffreestandin
     $(B)/packages-run))
 $(eval $(call compile,plugin,$(call here,$(CC)) $$(PLUGIN_FLAGS),$(MK) $(B)/qemu/stamp,))
 $(eval $(call compile,host,$(CC) -std=gnu11 -Wall -Wextra -Werror -O2 -g -DCHECK_EDGES \
-    -ffunction-sections,$(MK),$(B)/packages-run))
+    -ffunction-sections -fdata-sections,$(MK),$(B)/packages-run))
 
 # --- the emulator ---
 

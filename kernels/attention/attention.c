@@ -55,18 +55,18 @@ static int check(const struct attention *p, struct tile_error *error)
 
     if (p->n == 0 || p->s == 0 || p->t == 0 || p->e == 0 || p->heads == 0 ||
         p->width == 0 || (p->context && p->f == 0)) {
-        return program_refuse(error, NULL, ERR_ARG, "a size of 0");
+        return tile_error_set(error, NULL, ERR_ARG, "a size of 0");
     }
     if (place > INT32_MAX || last > INT32_MAX ||
         (uint64_t)p->heads * p->width * PARTS > INT32_MAX) {
-        return program_refuse(error, NULL, ERR_SHAPE, "more than 2^31 rows or columns");
+        return tile_error_set(error, NULL, ERR_SHAPE, "more than 2^31 rows or columns");
     }
     if (!p->context && p->t != p->s) {
-        return program_refuse(error, NULL, ERR_SHAPE,
+        return tile_error_set(error, NULL, ERR_SHAPE,
                               "keys that are not those of x, and no context");
     }
     if (!(p->drop >= 0 && p->drop < 1) || !(p->scale - p->scale == 0)) {
-        return program_refuse(error, NULL, ERR_ARG,
+        return tile_error_set(error, NULL, ERR_ARG,
                               "drop is not from 0 to below 1, or scale no number");
     }
     return 0;

@@ -29,17 +29,17 @@ static int check(const struct lrn *p, struct tile_error *error)
     uint64_t windows = (uint64_t)p->n * p->c * p->pixels;
 
     if (p->type != TYPE_F32 && p->type != TYPE_F16) {
-        return program_refuse(error, NULL, ERR_TYPE, "x is neither f32 nor f16");
+        return tile_error_set(error, NULL, ERR_TYPE, "x is neither f32 nor f16");
     }
     if (windows == 0 || p->size == 0) {
-        return program_refuse(error, NULL, ERR_ARG, "a size of 0");
+        return tile_error_set(error, NULL, ERR_ARG, "a size of 0");
     }
     if (windows > INT32_MAX / p->size || p->c > INT32_MAX - p->size) {
-        return program_refuse(error, NULL, ERR_SHAPE,
+        return tile_error_set(error, NULL, ERR_SHAPE,
                               "windows of 2^31 elements and more");
     }
     if (!(p->alpha - p->alpha == 0 && p->beta - p->beta == 0 && p->bias > 0)) {
-        return program_refuse(error, NULL, ERR_ARG,
+        return tile_error_set(error, NULL, ERR_ARG,
                               "alpha or beta no number, or bias not above 0");
     }
     return 0;

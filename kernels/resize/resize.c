@@ -50,15 +50,15 @@ static uint64_t elements(const struct resize *p, uint32_t rows, uint32_t columns
 static int check(const struct resize *p, struct tile_error *error)
 {
     if (p->type != TYPE_F32 && p->type != TYPE_F16) {
-        return program_refuse(error, NULL, ERR_TYPE, "x is neither f32 nor f16");
+        return tile_error_set(error, NULL, ERR_TYPE, "x is neither f32 nor f16");
     }
     if (elements(p, p->h, p->w) == 0 || p->rows == 0 || p->columns == 0) {
-        return program_refuse(error, NULL, ERR_ARG, "a size of 0");
+        return tile_error_set(error, NULL, ERR_ARG, "a size of 0");
     }
     if (elements(p, p->h, p->w) > INT32_MAX ||
         elements(p, p->h, p->columns) > INT32_MAX ||
         elements(p, p->rows, p->columns) > INT32_MAX) {
-        return program_refuse(error, NULL, ERR_SHAPE, "2^31 elements and more");
+        return tile_error_set(error, NULL, ERR_SHAPE, "2^31 elements and more");
     }
     return 0;
 }

@@ -8,21 +8,11 @@
 #define KERNELS_TILE_TILE_H
 
 #include <stdio.h>
-#include "kernels/tile/ir/ir.h"
-#include "sched/sched.h"
-
-struct tile_plan; /* kernels/tile/tiles/plan.h */
+#include "kernels/tile/plan/plan.h"
 
 /* Of an arena that holds a program, its plan and what the interpreter keeps: a program that
  * wants more is refused, wherever it is planned. */
 enum { TILE_ARENA_BYTES = 4 << 20 };
-
-/* Where the tensors lie, in the order of the kernel's parameters and results. Results may
- * be in the place of a parameter of the same type and dimensions, else nothing overlaps. */
-struct tile_call {
-    const void *in[TILE_PARAMS];
-    void *out[TILE_RESULTS];
-};
 
 /*
  * Plans a kernel whose sizes are known and whose scalars are given for so many cores (0:
@@ -55,11 +45,7 @@ void tile_explain(const struct tile_plan *plan, FILE *to);
 /* `layout ..`, words of a schedule that lead to the same plan without a search, but for products;
  * or of these too, for as many cores; NULL: there are too many. */
 const char *tile_schedule(const struct tile_plan *plan, bool products);
-/* What the plan is predicted to take on the core that has most to do, in cycles: from its
- * first command to its last; each pipe's work. */
-struct tile_cycles {
-    uint64_t span, v, mte2, mte3;
-};
+/* What the plan takes, as it is predicted. */
 struct tile_cycles tile_predicted(const struct tile_plan *plan);
 
 #endif

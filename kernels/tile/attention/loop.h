@@ -30,7 +30,8 @@
 #ifndef KERNELS_TILE_ATTENTION_LOOP_H
 #define KERNELS_TILE_ATTENTION_LOOP_H
 
-#include "kernels/tile/tiles/plan.h"
+#include "kernels/tile/attention/attention.h"
+#include "kernels/tile/emit/emit.h"
 
 enum {
     LOOP_LANES = 64,
@@ -347,6 +348,7 @@ enum {
 
 /* A plan of a loop. */
 struct loop_plan {
+    struct tile_plan stage;
     struct loop_form form;
     struct loop_room room;
     struct loop_variant variant[LOOP_VARIANTS];
@@ -358,10 +360,15 @@ struct loop_plan {
     uint64_t *before; /* steps of the blocks before each one, and of all */
     uint32_t variant_steps[LOOP_VARIANTS];
     struct loop_part_commands *part[LOOP_PARTS];
-    unsigned cores;
     struct loop_core *core;   /* loop_play.c */
     struct loop_twice *twice; /* loop_twice.h; NULL: each tile is looked at once */
 };
+static inline struct loop_plan *loop_of(const struct tile_plan *t)
+{
+    return (struct loop_plan *)(uintptr_t)t;
+}
+
+void loop_explain(const struct tile_plan *t, FILE *to);
 
 /* loop_tiles.c: conditions that choose between values, p->mask[]; what tiles there are of the
  * room's keys. */

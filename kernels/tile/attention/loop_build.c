@@ -94,18 +94,18 @@ static void make_groups(const struct loop_plan *p, struct loop_core *core)
 
 static struct offsets offsets_of(const struct loop_form *f, const struct tile_tensor *t)
 {
-    struct offsets o = {.block = LOOP_LANES * program_dim_stride(f->k, t, f->s) *
+    struct offsets o = {.block = LOOP_LANES * tile_dim_stride(f->k, t, f->s) *
                                  esize_of(t->type)};
 
     for (unsigned i = 0; i < f->n_batch; i++) {
-        o.batch[i] = program_dim_stride(f->k, t, f->batch[i]) * esize_of(t->type);
+        o.batch[i] = tile_dim_stride(f->k, t, f->batch[i]) * esize_of(t->type);
     }
     return o;
 }
 
 static uint64_t tile_bytes(const struct loop_plan *p, const struct tile_tensor *t)
 {
-    return program_dim_stride(p->form.k, t, p->form.t) * p->room.tile * esize_of(t->type);
+    return tile_dim_stride(p->form.k, t, p->form.t) * p->room.tile * esize_of(t->type);
 }
 
 /* Results of a block of rows, of which the last may have fewer than there are lanes, without
@@ -129,7 +129,7 @@ static void make_stores(const struct loop_plan *p, struct loop_core *core, bool 
         struct mte_rows to = {.n_rows = wide ? rows : 1,
                               .row_bytes = (wide ? p->room.width : rows) * esize};
         to.gm_pitch_bytes =
-            wide ? (uint32_t)program_dim_stride(k, t, p->form.s) * esize : to.row_bytes;
+            wide ? (uint32_t)tile_dim_stride(k, t, p->form.s) * esize : to.row_bytes;
         to.local_pitch_bytes =
             wide ? p->room.out_pitch[i] : (uint32_t)round_up(to.row_bytes, BLOCK);
         if (adds) {
@@ -208,8 +208,8 @@ int loop_cores(struct loop_plan *p, struct tile_arena *arena)
 {
     int err = 0;
 
-    p->core = tile_alloc(arena, p->cores * sizeof(*p->core));
-    for (unsigned c = 0; c < p->cores && p->core && !err; c++) {
+    p->core = tile_alloc(arena, p->stage.cores * sizeof(*p->core));
+    for (unsigned c = 0; c < p->stage.cores && p->core && !err; c++) {
         loop_share(p, c, &p->core[c].begin, &p->core[c].end);
         err = make_core(p, &p->core[c], arena);
     }

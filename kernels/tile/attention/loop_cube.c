@@ -26,7 +26,7 @@ static void load(const struct loop_plan *p, enum loop_command which, uint32_t ke
     const struct tile_tensor *t = tensor(p, which);
     unsigned row = which == LOOP_LOAD_Q ? f->s : f->t;
     unsigned col = which == LOOP_LOAD_V ? f->e : f->d;
-    uint64_t pitch = program_dim_stride(f->k, t, row);
+    uint64_t pitch = tile_dim_stride(f->k, t, row);
     uint32_t rows = which == LOOP_LOAD_Q ? LOOP_LANES : (uint32_t)round_up(keys, 16);
 
     mte_gm_to_l1_nz(cmd, 0, NULL,

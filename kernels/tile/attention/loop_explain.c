@@ -30,7 +30,7 @@ static void load_costs(const struct loop_plan *p, unsigned param, unsigned row,
 {
     const struct tile_tensor *t = &p->form.k->param[param];
     uint64_t bytes = (uint64_t)p->form.k->dim[col].size * esize_of(t->type);
-    bool whole = program_dim_stride(p->form.k, t, row) == p->form.k->dim[col].size;
+    bool whole = tile_dim_stride(p->form.k, t, row) == p->form.k->dim[col].size;
     uint32_t rate = chip_cost(COST_ND2NZ_RATE), least = chip_cost(COST_GM_ROW_BYTES);
     uint64_t rows = whole ? cost_gm_rows(1, bytes * keys, least, rate)
                           : cost_gm_rows(keys, bytes, least, rate);
@@ -191,7 +191,7 @@ void loop_longest(const struct loop_plan *p, uint64_t *begin, uint64_t *end)
 {
     uint64_t most = 0;
 
-    for (unsigned c = 0; c < p->cores; c++) {
+    for (unsigned c = 0; c < p->stage.cores; c++) {
         uint64_t from, to, steps;
         loop_share(p, c, &from, &to);
         steps = to / p->form.blocks * p->steps + p->before[to % p->form.blocks] -
@@ -287,7 +287,7 @@ struct tile_cycles loop_predict(const struct loop_plan *p)
 
 void loop_explain(const struct tile_plan *t, FILE *to)
 {
-    const struct loop_plan *p = t->loop;
+    const struct loop_plan *p = loop_of(t);
     const struct tile_kernel *k = p->form.k;
     uint64_t around = 0;
 

@@ -33,14 +33,14 @@ static int check_factor(const struct loop_form *f, tile_value v, struct tile_err
     const struct tile_node *n = node(f, v);
 
     if (n->op != TILE_INPUT) {
-        return program_refuse(
+        return tile_error_set(
             error, n, ERR_ARG,
             "a product in a loop is of parameters, and of a cast of what "
             "the first one has given");
     }
     if ((n->type != TYPE_F16 && n->type != TYPE_BF16 && n->type != TYPE_F32) ||
         !chip_has_type(PIPE_M, (enum type)n->type)) {
-        return program_refuse(error, n, ERR_TYPE, "no product of %s in a loop",
+        return tile_error_set(error, n, ERR_TYPE, "no product of %s in a loop",
                               type_name(n->type));
     }
     return 0;
@@ -53,7 +53,7 @@ static bool lies_beside(const struct loop_form *f, unsigned dim)
 
     for (unsigned r = 0; r < f->k->n_results && f->k->dim[dim].size > 1; r++) {
         const struct tile_tensor *t = &f->k->result[r].tensor;
-        beside = beside || program_dim_stride(f->k, t, dim) == 1;
+        beside = beside || tile_dim_stride(f->k, t, dim) == 1;
     }
     return beside;
 }
@@ -95,7 +95,7 @@ static int find_score(struct loop_form *f, struct tile_error *error)
     f->d = n->dim;
     rows = (tile_dims)(node(f, q)->dims & ~node(f, key)->dims);
     if (!has(node(f, key)->dims, f->t) || has(node(f, q)->dims, f->t)) {
-        return program_refuse(error, n, ERR_SHAPE,
+        return tile_error_set(error, n, ERR_SHAPE,
                               "one factor of the product has dimension %s, not %s",
                               dim_name(f, f->t), turned ? "both" : "none");
     }
@@ -104,7 +104,7 @@ static int find_score(struct loop_form *f, struct tile_error *error)
         f->s = has(rows, lanes->dim) ? lanes->dim : TILE_NO_DIM;
     }
     if (f->s == TILE_NO_DIM) {
-        return program_refuse(error, n, ERR_SHAPE,
+        return tile_error_set(error, n, ERR_SHAPE,
                               "no dimension of %s that %s has not is there for lanes",
                               f->k->param[f->q].name, f->k->param[f->key].name);
     }
@@ -135,7 +135,7 @@ static int find_value(struct loop_form *f, struct tile_error *error)
         return err;
     }
     if (!may_be_given(f, p)) {
-        return program_refuse(
+        return tile_error_set(
             error, n, ERR_ARG,
             "the product over %s is of a parameter and of a cast to its "
             "type of what the loop computes",
@@ -143,7 +143,7 @@ static int find_value(struct loop_form *f, struct tile_error *error)
     }
     wide = (tile_dims)(node(f, v)->dims & ~node(f, p)->dims);
     if (wide == 0 || (wide & (wide - 1))) {
-        return program_refuse(error, n, ERR_SHAPE,
+        return tile_error_set(error, n, ERR_SHAPE,
                               "%s has one dimension besides those of "
                               "what it is multiplied with",
                               f->k->param[node(f, v)->index].name);
@@ -164,11 +164,11 @@ static int find_products(struct loop_form *f, struct tile_error *error)
             continue;
         }
         if (n->loop == 0) {
-            return program_refuse(error, n, ERR_ARG,
+            return tile_error_set(error, n, ERR_ARG,
                                   "a product outside of the loop is not planned");
         }
         if (n->dim == f->t ? f->value : f->score) {
-            return program_refuse(error, n, ERR_ARG, "a second product over %s in a loop",
+            return tile_error_set(error, n, ERR_ARG, "a second product over %s in a loop",
                                   n->dim == f->t ? dim_name(f, f->t)
                                                  : "another dimension");
         }
@@ -176,7 +176,7 @@ static int find_products(struct loop_form *f, struct tile_error *error)
     }
     if (f->score == 0) {
         struct tile_node at = {.line = f->loop->line};
-        return program_refuse(
+        return tile_error_set(
             error, &at, ERR_ARG,
             "a loop without a product of two parameters is not planned: "
             "without the loop it would be");
@@ -193,8 +193,8 @@ static int check_last(const struct loop_form *f, const struct tile_tensor *t,
 {
     struct tile_node at = {.line = t->line, .column = t->column};
 
-    if (f->k->dim[dim].size > 1 && program_dim_stride(f->k, t, dim) != 1) {
-        return program_refuse(error, &at, ERR_SHAPE,
+    if (f->k->dim[dim].size > 1 && tile_dim_stride(f->k, t, dim) != 1) {
+        return tile_error_set(error, &at, ERR_SHAPE,
                               "dimension %s of %s lies apart: it has to be the last one",
                               dim_name(f, dim), t->name);
     }
@@ -239,10 +239,10 @@ static int check_results(const struct loop_form *f, struct tile_error *error)
         bool wide = has(tile_tensor_dims(t), f->e);
         tile_dims want = (tile_dims)(all | (wide ? 1u << f->e : 0));
         if (tile_tensor_dims(t) != want) {
-            err = program_refuse(error, &at, ERR_SHAPE,
+            err = tile_error_set(error, &at, ERR_SHAPE,
                                  "%s has not the dimensions of the products", t->name);
         } else if (t->type != TYPE_F16 && t->type != TYPE_BF16 && t->type != TYPE_F32) {
-            err = program_refuse(error, &at, ERR_TYPE, "%s of a loop is not planned",
+            err = tile_error_set(error, &at, ERR_TYPE, "%s of a loop is not planned",
                                  type_name(t->type));
         } else {
             err = check_last(f, t, wide ? f->e : f->s, error);
@@ -300,27 +300,27 @@ static int check_operations(struct loop_form *f, struct tile_error *error)
             continue;
         }
         if (!is_operation(f, v)) {
-            return program_refuse(error, n, ERR_ARG, "%s is not planned in a loop",
+            return tile_error_set(error, n, ERR_ARG, "%s is not planned in a loop",
                                   name ? name : "this");
         }
         if (narrow && n->op != TILE_NUMBER && !may_be_narrow(f, v)) {
-            return program_refuse(error, n, ERR_TYPE, "%s is not computed with in a loop",
+            return tile_error_set(error, n, ERR_TYPE, "%s is not computed with in a loop",
                                   type_name(n->type));
         }
         if (has(n->dims, f->t) && has(n->dims, f->e) && n->op != TILE_INPUT) {
-            return program_refuse(error, n, ERR_SHAPE, "a value of %s and %s in a loop",
+            return tile_error_set(error, n, ERR_SHAPE, "a value of %s and %s in a loop",
                                   dim_name(f, f->t), dim_name(f, f->e));
         }
         for (unsigned i = 0; i < 3 && n->loop; i++) {
             const struct tile_node *x = node(f, n->operand[i]);
             if (n->operand[i] && !x->loop && x->op != TILE_NUMBER &&
                 x->op != TILE_INPUT) {
-                return program_refuse(error, x, ERR_ARG,
+                return tile_error_set(error, x, ERR_ARG,
                                       "what is computed before the loop is used in it");
             }
         }
         if (has(n->dims, f->d) && f->d != f->e) {
-            return program_refuse(error, n, ERR_SHAPE, "a value of %s in a loop",
+            return tile_error_set(error, n, ERR_SHAPE, "a value of %s in a loop",
                                   dim_name(f, f->d));
         }
     }
@@ -359,7 +359,7 @@ static bool is_after(const struct loop_form *f, tile_value v, const bool *after)
 static int check_carried(const struct loop_form *f, struct tile_error *error)
 {
     if (f->value && f->part[f->value] != PART_AFTER) {
-        return program_refuse(error, node(f, f->value), ERR_ARG,
+        return tile_error_set(error, node(f, f->value), ERR_ARG,
                               "the product over %s depends on itself", dim_name(f, f->t));
     }
     for (unsigned i = 0; i < f->k->n_carried; i++) {
@@ -367,11 +367,11 @@ static int check_carried(const struct loop_form *f, struct tile_error *error)
         const struct tile_node *n = node(f, c->value);
         bool wide = has(n->dims, f->e);
         if (node(f, c->next)->op == TILE_CARRY || node(f, c->next)->op == TILE_NUMBER) {
-            return program_refuse(error, n, ERR_ARG, "the next '%s' is not computed",
+            return tile_error_set(error, n, ERR_ARG, "the next '%s' is not computed",
                                   c->name);
         }
         if (has(n->dims, f->t) || (!wide && f->part[c->next] == PART_AFTER)) {
-            return program_refuse(error, n, ERR_ARG,
+            return tile_error_set(error, n, ERR_ARG,
                                   "'%s' of rows alone depends on the second product",
                                   c->name);
         }
@@ -429,7 +429,7 @@ int loop_form_make(struct loop_form *f, const struct tile_kernel *k,
     f->t = f->loop->dim;
     if (k->n_loops != 1) {
         struct tile_node at = {.line = k->loop[2].line};
-        return program_refuse(error, &at, ERR_ARG, "a second loop is not planned");
+        return tile_error_set(error, &at, ERR_ARG, "a second loop is not planned");
     }
     err = find_products(f, error);
     if (err) {

@@ -97,23 +97,23 @@ int loop_input_find(struct loop_form *f, tile_value v, struct tile_error *error)
         may |= (tile_dims)(1u << f->batch[i]);
     }
     if (!has(n->dims, f->t) || (n->dims & ~may)) {
-        return program_refuse(error, n, ERR_SHAPE,
+        return tile_error_set(error, n, ERR_SHAPE,
                               "%s: besides the factors of its products a loop takes what "
                               "is of %s, or of %s and %s",
                               t->name, f->k->dim[f->t].name, f->k->dim[f->s].name,
                               f->k->dim[f->t].name);
     }
     if (t->type != TYPE_F16 && t->type != TYPE_F32 && t->type != TYPE_U8) {
-        return program_refuse(error, n, ERR_TYPE, "%s: a loop takes f32, f16 and bool",
+        return tile_error_set(error, n, ERR_TYPE, "%s: a loop takes f32, f16 and bool",
                               t->name);
     }
-    if (f->k->dim[f->t].size > 1 && program_dim_stride(f->k, t, f->t) != 1) {
-        return program_refuse(error, n, ERR_SHAPE,
+    if (f->k->dim[f->t].size > 1 && tile_dim_stride(f->k, t, f->t) != 1) {
+        return tile_error_set(error, n, ERR_SHAPE,
                               "dimension %s of %s lies apart: it has to be the last one",
                               f->k->dim[f->t].name, t->name);
     }
     if (f->n_inputs == LOOP_INPUTS) {
-        return program_refuse(error, n, ERR_ARG,
+        return tile_error_set(error, n, ERR_ARG,
                               "%s: more than %d operands besides factors", t->name,
                               LOOP_INPUTS);
     }
@@ -163,7 +163,7 @@ void loop_input_load(const struct loop_plan *p, unsigned i, uint64_t gm, uint32_
             .n_rows = down ? rows : 1,
             .row_bytes = keys * esize,
             .gm_pitch_bytes =
-                down ? (uint32_t)program_dim_stride(p->form.k, t, p->form.s) * esize : 0,
+                down ? (uint32_t)tile_dim_stride(p->form.k, t, p->form.s) * esize : 0,
             .local_pitch_bytes = down ? p->room.in_pitch[i] : 0});
     cmd->head.tag = t->line;
     if (i == 0) {

@@ -213,7 +213,7 @@ static int refuse(struct tile_error *error, const struct tile_choice *c,
 {
     struct tile_node at = {.line = c->line, .column = c->column};
 
-    return program_refuse(error, &at, ERR_ARG, format, name);
+    return tile_error_set(error, &at, ERR_ARG, format, name);
 }
 
 static int check_schedule(const struct loop_form *f, struct tile_error *error)
@@ -364,7 +364,7 @@ static int plan_loop(struct loop_plan *p, struct search *s, unsigned cores,
         p->twice = NULL;
         err = search(s, error);
     }
-    p->cores = cores < p->form.items ? cores : (unsigned)p->form.items;
+    p->stage.cores = cores < p->form.items ? cores : (unsigned)p->form.items;
     return err ? err : loop_cores(p, arena);
 }
 
@@ -372,14 +372,12 @@ int loop_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cor
               struct tile_arena *arena, struct tile_error *error)
 {
     uint64_t began = hart_clock();
-    struct tile_plan *t = tile_alloc(arena, sizeof(*t));
-    struct program *p = tile_alloc(arena, sizeof(*p));
     struct loop_plan *l = tile_alloc(arena, sizeof(*l));
-    struct tile_kernel *lowered = t && p && l ? tile_lower(k, arena) : NULL;
+    struct tile_kernel *lowered = l ? tile_lower(k, arena) : NULL;
     struct search *s = plan_heap(calloc(1, sizeof(*s)));
     int err = ERR_NOMEM;
 
-    *plan = t;
+    *plan = l ? &l->stage : NULL;
     if (s && lowered && lowered->error.text[0]) {
         *error = lowered->error;
         err = ERR_ARG;
@@ -387,13 +385,14 @@ int loop_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cor
         loop_inputs_lower(lowered);
         err = loop_form_make(&l->form, lowered, error);
         err = err ? err : plan_loop(l, s, cores, arena, error);
-        p->k = lowered;
-        *t = (struct tile_plan){.p = p, .loop = l, .name = k->name, .cores = l->cores};
-        plan_begin(t);
+        l->stage.kind = &loop_kind;
+        l->stage.k = lowered;
+        l->stage.name = k->name;
+        plan_begin(&l->stage);
         if (!err) {
-            t->predicted = l->twice ? twice_predict(l) : loop_predict(l);
+            l->stage.predicted = l->twice ? twice_predict(l) : loop_predict(l);
         }
-        t->planning = hart_clock() - began;
+        l->stage.planning = hart_clock() - began;
     }
     free(s);
     if (err == ERR_NOMEM && error->text[0] == '\0') {
@@ -401,3 +400,5 @@ int loop_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cor
     }
     return err;
 }
+
+const struct stage_kind loop_kind = {.explain = loop_explain};

@@ -287,12 +287,13 @@ static void label_sems(void)
     }
 }
 
-void loop_play(const struct loop_plan *p)
+static void loop_play(const struct tile_plan *t)
 {
+    const struct loop_plan *p = loop_of(t);
     struct loop_core *core = &p->core[task_block()];
     struct loop_cursor load, score, now, before;
 
-    if (task_block() >= p->cores || core->begin == core->end) {
+    if (task_block() >= p->stage.cores || core->begin == core->end) {
         return;
     }
     if (p->twice) {
@@ -342,11 +343,12 @@ void loop_play(const struct loop_plan *p)
     push_after(p, core, &before);
 }
 
-void loop_finish(const struct loop_plan *p)
+static void loop_finish(const struct tile_plan *t)
 {
+    const struct loop_plan *p = loop_of(t);
     const struct loop_core *core = &p->core[task_block()];
 
-    if (task_block() >= p->cores || core->begin == core->end) {
+    if (task_block() >= p->stage.cores || core->begin == core->end) {
         return;
     }
     if (p->twice) {
@@ -422,12 +424,13 @@ static int check_core(const struct loop_plan *p, struct loop_core *core,
     return err ? err : loop_check_parts(p, core, c, report);
 }
 
-int loop_bind(const struct loop_plan *p, const struct tile_call *call,
-              struct sched_report *report)
+static int loop_bind(const struct tile_plan *t, const struct tile_call *call,
+                     struct sched_report *report)
 {
+    const struct loop_plan *p = loop_of(t);
     int err = 0;
 
-    for (unsigned c = 0; c < p->cores && !err; c++) {
+    for (unsigned c = 0; c < p->stage.cores && !err; c++) {
         struct loop_core *core = &p->core[c];
         core->call = call;
         if (core->begin < core->end) {
@@ -438,3 +441,6 @@ int loop_bind(const struct loop_plan *p, const struct tile_call *call,
     }
     return err;
 }
+
+const struct stage_run loop_run = {
+    .kind = &loop_kind, .bind = loop_bind, .play = loop_play, .finish = loop_finish};

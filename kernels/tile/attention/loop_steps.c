@@ -72,6 +72,7 @@ void loop_share(const struct loop_plan *p, unsigned core, uint64_t *begin, uint6
 {
     uint64_t all = p->form.items / p->form.blocks * p->steps;
 
-    *begin = item_at(p, all * core / p->cores);
-    *end = core == p->cores - 1 ? p->form.items : item_at(p, all * (core + 1) / p->cores);
+    *begin = item_at(p, all * core / p->stage.cores);
+    *end = core == p->stage.cores - 1 ? p->form.items
+                                      : item_at(p, all * (core + 1) / p->stage.cores);
 }

@@ -49,7 +49,7 @@ static bool lies_as(const struct product *p, const struct tile_tensor *t,
 
     for (unsigned i = 0; i < 4; i++) {
         uint32_t size = p->k->dim[order[i]].size;
-        if (size > 1 && program_dim_stride(p->k, t, order[i]) != step) {
+        if (size > 1 && tile_dim_stride(p->k, t, order[i]) != step) {
             return false;
         }
         step *= size;
@@ -86,7 +86,7 @@ static int set_operands(struct product *p, const struct tile_tensor *t,
     p->columns = long_dim(p, c->out);
     return lies_in_order(p, t)
                ? 0
-               : program_refuse(
+               : tile_error_set(
                      error, p->dot, ERR_SHAPE,
                      "conv: %s is not [%s, %s, %s, %s], as windows make it, or "
                      "what is computed for it lies otherwise",
@@ -146,7 +146,7 @@ static int make_plan(struct product *p, struct conv *conv, struct tile_error *er
         p->windows->whole = p->windows->plan.p;
         snprintf(why, sizeof(why), "no tile holds the filter");
     }
-    return err ? program_refuse(error, p->dot, err, "conv: %s", why) : 0;
+    return err ? tile_error_set(error, p->dot, err, "conv: %s", why) : 0;
 }
 
 /* --- with the Vector --- */
@@ -234,7 +234,7 @@ static int search(struct fusing *f)
     return f->span ? 0 : ERR_LOCAL;
 }
 
-static int plan_with_vector(struct tile_plan *t, struct conv *conv, unsigned cores,
+static int plan_with_vector(struct tiles_plan *t, struct conv *conv, unsigned cores,
                             struct tile_arena *arena, struct tile_error *error)
 {
     struct product *p = t->product;
@@ -251,7 +251,7 @@ static int plan_with_vector(struct tile_plan *t, struct conv *conv, unsigned cor
         err = err ? err : search(f);
         if (!err) {
             p->windows->rows = f->rows;
-            t->predicted = (struct tile_cycles){.span = f->span};
+            t->stage.predicted = (struct tile_cycles){.span = f->span};
             err = epilogue_keep(t, &f->s, &f->best, f->cores, arena);
         }
         search_end(&f->s);
@@ -263,50 +263,58 @@ static int plan_with_vector(struct tile_plan *t, struct conv *conv, unsigned cor
 /* --- filters in chunks --- */
 
 /* Behind the scratch that they lie in then. */
-static int plan_packing(struct tile_plan **plan, struct tile_plan *behind, unsigned cores,
+static int plan_packing(struct tile_plan **plan, struct tiles_plan *behind, unsigned cores,
                         struct tile_arena *arena)
 {
     const struct product *of = behind->product;
-    struct tile_plan *t = tile_alloc(arena, sizeof(*t));
-    struct product *p = tile_alloc(arena, sizeof(*p));
     struct tile_kernel *k = tile_begin(arena, of->k->name);
+    struct tiles_plan *t = k ? product_stage(&windows_kind, k, arena) : NULL;
+    struct product *p = t ? t->product : NULL;
 
-    if (t == NULL || p == NULL || k == NULL ||
-        (t->p = tile_alloc(arena, sizeof(*t->p))) == NULL ||
-        (p->windows = tile_alloc(arena, sizeof(*p->windows))) == NULL) {
+    if (t == NULL || (p->windows = tile_alloc(arena, sizeof(*p->windows))) == NULL) {
         return ERR_NOMEM;
     }
     k->file = of->k->file;
     k->n_params = k->n_results = 1;
     k->param[0] = k->result[0].tensor = of->k->param[of->b];
-    t->p->k = p->k = k;
-    t->product = p;
-    t->name = k->name;
-    plan_begin(t);
-    t->in[0].index = of->b;
-    t->out[0] = behind->in[of->b] = (struct origin){OF_SCRATCH, 0, 0};
-    t->scratch = conv_packed_bytes(&of->windows->whole);
-    t->cores = cores;
-    t->predicted.span = windows_span_of_packing(&of->windows->whole, cores);
-    t->next = behind;
+    t->p->k = k;
+    t->stage.in[0].index = of->b;
+    t->stage.out[0] = behind->stage.in[of->b] = (struct origin){OF_SCRATCH, 0, 0};
+    t->stage.scratch = conv_packed_bytes(&of->windows->whole);
+    t->stage.cores = cores;
+    t->stage.predicted.span = windows_span_of_packing(&of->windows->whole, cores);
+    t->stage.next = &behind->stage;
     p->dot = of->dot;
     p->windows->packs = true;
     p->windows->whole = of->windows->whole;
-    *plan = t;
+    *plan = &t->stage;
     return 0;
 }
 
 /* --- the whole --- */
 
-int windows_plan(struct tile_plan **plan, struct tile_plan *t,
-                 const struct tile_tensor *c, unsigned cores, struct tile_arena *arena,
-                 struct tile_error *error)
+int windows_plan(struct tile_plan **plan, const struct tile_kernel *k, bool said,
+                 unsigned cores, struct tile_arena *arena, struct tile_error *error)
 {
-    struct product *p = t->product;
+    struct tiles_plan *t = product_stage(&windows_kind, k, arena);
+    const struct tile_tensor *c;
+    struct product *p;
     struct conv conv;
     uint32_t units;
     int err;
 
+    if (t == NULL) {
+        return ERR_NOMEM;
+    }
+    *plan = &t->stage;
+    p = t->product;
+    p->dot = &k->node[cut_first_product(k)];
+    c = product_whole_result(p);
+    if (said || c == NULL) {
+        return said ? tile_error_set(error, p->dot, ERR_ARG,
+                                     "product: it has no such layout")
+                    : ERR_LOCAL;
+    }
     p->windows = tile_alloc(arena, sizeof(*p->windows));
     if (p->windows == NULL) {
         return ERR_NOMEM;
@@ -321,23 +329,23 @@ int windows_plan(struct tile_plan **plan, struct tile_plan *t,
         err = make_plan(p, &conv, error);
         product_lines(t->p, p->k);
         units = p->windows->apart ? p->windows->each.units : l->units;
-        t->cores = cores < units ? cores : units;
-        t->predicted.span =
+        t->stage.cores = cores < units ? cores : units;
+        t->stage.predicted.span =
             err ? 0
             : p->windows->apart
-                ? windows_span_apart(&p->windows->each, t->cores)
-                : windows_span(&(struct windows_flow){.plan = l, .cores = t->cores});
+                ? windows_span_apart(&p->windows->each, t->stage.cores)
+                : windows_span(&(struct windows_flow){.plan = l, .cores = t->stage.cores});
     } else {
         err = plan_with_vector(t, &conv, cores, arena, error);
     }
     if (!err) {
-        p->windows->room = tile_alloc(arena, t->cores * sizeof(*p->windows->room));
+        p->windows->room = tile_alloc(arena, t->stage.cores * sizeof(*p->windows->room));
         err = p->windows->room ? 0 : ERR_NOMEM;
     }
     return err || conv.in_rows ? err : plan_packing(plan, t, cores, arena);
 }
 
-static void tell_apart(const struct tile_plan *t, FILE *to)
+static void tell_apart(const struct tiles_plan *t, FILE *to)
 {
     const struct product *p = t->product;
     const struct depthwise_plan *l = &p->windows->each;
@@ -351,10 +359,10 @@ static void tell_apart(const struct tile_plan *t, FILE *to)
         (unsigned long)l->p->kh, (unsigned long)l->p->kw, p->k->param[p->a].name,
         p->k->param[p->b].name, (unsigned long)l->units, (unsigned long)l->group,
         (unsigned long)l->rows, (unsigned long)l->cols,
-        (unsigned long long)t->predicted.span);
+        (unsigned long long)t->stage.predicted.span);
 }
 
-void windows_explain(const struct tile_plan *t, FILE *to)
+static void tell_cube(const struct tiles_plan *t, FILE *to)
 {
     const struct product *p = t->product;
     const struct conv_plan *l = &p->windows->plan;
@@ -389,6 +397,20 @@ void windows_explain(const struct tile_plan *t, FILE *to)
     if (p->epilogue) {
         fprintf(to, "pieces   of %lu rows in UB\n", (unsigned long)p->windows->rows);
     } else {
-        fprintf(to, "predicted %llu cycles\n", (unsigned long long)t->predicted.span);
+        fprintf(to, "predicted %llu cycles\n", (unsigned long long)t->stage.predicted.span);
     }
 }
+
+static void windows_explain(const struct tile_plan *plan, FILE *to)
+{
+    const struct tiles_plan *t = tiles_of(plan);
+
+    fprintf(to, "%s on %u core%s\n", plan->name, plan->cores, plan->cores == 1 ? "" : "s");
+    tell_cube(t, to);
+    if (!t->product->windows->packs) {
+        product_explain_sums(t, to);
+    }
+}
+
+const struct stage_kind windows_kind = {.stores_again = product_stores_again,
+                                        .explain = windows_explain};

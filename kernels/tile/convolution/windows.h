@@ -47,14 +47,13 @@ static inline bool windows_next(const struct conv_plan *l, const struct conv_uni
     return true;
 }
 
-/* c: a result of the CONV's dimensions. As product_plan(); *plan is t or a stage before it. */
-int windows_plan(struct tile_plan **plan, struct tile_plan *t,
-                 const struct tile_tensor *c, unsigned cores, struct tile_arena *arena,
-                 struct tile_error *error);
-void windows_bind(struct product *p);
-void windows_play(const struct tile_plan *t);
-void windows_explain(const struct tile_plan *t, FILE *to);
+extern const struct stage_kind windows_kind;
+extern const struct stage_run windows_run;
 
+/* Of a kernel whose one CONV has parameters as operands; as product_plan(). `said`: a schedule
+ * has a tiling for it, which none can have. */
+int windows_plan(struct tile_plan **plan, const struct tile_kernel *k, bool said,
+                 unsigned cores, struct tile_arena *arena, struct tile_error *error);
 /* windows_cost.c: cycles of the share of the core that has most to do. */
 struct windows_flow {
     const struct conv_plan *plan;

@@ -9,18 +9,23 @@
 
 _Static_assert((int)CONV_L0_FREE >= (int)PLAN_SEMS, "the Vector's semaphores come first");
 
-void windows_bind(struct product *p)
+static int windows_bind(const struct tile_plan *t, const struct tile_call *call,
+                        struct sched_report *report)
 {
+    struct product *p = tiles_of(t)->product;
     struct conv *conv = &p->windows->plan.p;
 
+    (void)report;
+    product_bind_tensors(p, call);
     if (p->windows->packs) {
-        return;
+        return 0;
     }
     conv = p->windows->apart ? &p->windows->whole : conv;
     conv->x = p->in[p->a];
     conv->weight = p->in[p->b];
     conv->bias = p->bias ? p->in[p->bias - 1] : NULL;
     conv->y = p->out[0];
+    return 0;
 }
 
 /* How far each of the three has come: parts. */
@@ -42,7 +47,7 @@ static unsigned position(const struct playing *y, unsigned number)
 static void begin(const struct conv_share *s)
 {
     struct playing *y = playing_of(s);
-    const struct tile_plan *t = y->at.t;
+    const struct tiles_plan *t = y->at.t;
 
     epilogue_begin(&y->at, t, &t->product->epilogue->core[task_block()]);
 }
@@ -62,7 +67,7 @@ static void take(const struct conv_share *s, const struct conv_unit *u,
                  const struct conv_piece *piece, uint32_t from)
 {
     struct playing *y = playing_of(s);
-    const struct tile_plan *t = y->at.t;
+    const struct tiles_plan *t = y->at.t;
     unsigned product = t->order.product - 1u;
     struct fixpipe_tile tile = {.type = (enum type)t->product->dot->type,
                                 .n = u->n_count,
@@ -108,7 +113,7 @@ static void finish(void *share)
 }
 
 /* Where the fixpipe does it all, and adds to what is there. */
-static void set_adding(const struct tile_plan *t, uint8_t op)
+static void set_adding(const struct tiles_plan *t, uint8_t op)
 {
     union cmd cmd;
 
@@ -118,26 +123,39 @@ static void set_adding(const struct tile_plan *t, uint8_t op)
     }
 }
 
-void windows_play(const struct tile_plan *t)
+/* The share of a core that has one. */
+static void play_share(const struct tiles_plan *t)
 {
     const struct windows *w = t->product->windows;
     struct playing y = {.at = {.t = t}};
     struct conv_sink sink = {begin, load, take, finish, &y};
 
     if (w->packs) {
-        conv_pack_block(&w->whole, t->product->in[0], t->product->out[0], t->cores);
+        conv_pack_block(&w->whole, t->product->in[0], t->product->out[0], t->stage.cores);
         return;
     }
     set_adding(t, ATOMIC_ADD);
     if (w->apart) {
-        depthwise_block(&w->each, t->cores);
+        depthwise_block(&w->each, t->stage.cores);
         set_adding(t, ATOMIC_NONE);
         return;
     }
-    conv_block(&w->plan, t->cores, &w->room[task_block()],
+    conv_block(&w->plan, t->stage.cores, &w->room[task_block()],
                t->product->epilogue ? &sink : NULL);
     set_adding(t, ATOMIC_NONE);
     if (t->product->epilogue) {
         epilogue_end(&y.at);
     }
 }
+
+static void windows_play(const struct tile_plan *t)
+{
+    if (task_block() < t->cores) {
+        task_tag(tiles_of(t)->product->dot->line);
+        play_share(tiles_of(t));
+        task_tag(0);
+    }
+}
+
+const struct stage_run windows_run = {
+    .kind = &windows_kind, .bind = windows_bind, .play = windows_play};

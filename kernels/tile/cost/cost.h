@@ -9,6 +9,12 @@
 
 #include "hal/contract/contract.h"
 
+/* What a plan is predicted to take on the core that has most to do, in cycles: from its
+ * first command to its last; each pipe's work. */
+struct tile_cycles {
+    uint64_t span, v, mte2, mte3;
+};
+
 /* What a pipe's commands have set for those behind them. */
 struct tile_costs {
     bool counter; /* the mask is a count */

@@ -10,7 +10,9 @@
 
 #include "hal/chip.h"
 #include "kernels/tile/cost/cost.h"
-#include "kernels/tile/tiles/plan.h"
+#include "kernels/tile/ir/size.h"
+#include "sched/launch.h"
+#include "sched/sequence.h"
 
 enum { PIPES_SEMS = 32, PIPES_UNITS = 64 /* of a semaphore at one time */ };
 

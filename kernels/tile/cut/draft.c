@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "kernels/tile/ir/build.h"
-#include "kernels/tile/tiles/plan.h"
+#include "kernels/tile/ir/size.h"
 
 enum { SCRATCH_ALIGN = 512 };
 
@@ -19,7 +19,7 @@ bool cutting_begin(struct cutting *c, struct cut *cut, const struct tile_kernel 
 
     *cut = (struct cut){0};
     *c = (struct cutting){.cut = cut, .from = k, .arena = arena, .dim = TILE_NO_DIM};
-    n = program_order(k, tensors, c->order);
+    n = tile_dims_order(k, tensors, c->order);
     c->n_order = n < 0 ? 0 : (unsigned)n;
     for (unsigned i = 0; i < k->n_dims; i++) { /* those of one element: anywhere */
         if (k->dim[i].size == 1) {

@@ -47,7 +47,7 @@ struct draft {
     tile_value to[TILE_NODES + 1];
 };
 
-/* False: tensors of a set (program_order()) have no common order. */
+/* False: tensors of a set (tile_dims_order()) have no common order. */
 bool cutting_begin(struct cutting *c, struct cut *cut, const struct tile_kernel *k,
                    uint32_t tensors, struct tile_arena *arena);
 /* Room in the scratch. */

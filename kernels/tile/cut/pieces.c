@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "kernels/tile/ir/build.h"
-#include "kernels/tile/tiles/plan.h"
+#include "kernels/tile/ir/size.h"
 
 enum { INNER = 256 /* columns beside which rows are reduced, about */ };
 

@@ -6,7 +6,7 @@
  * parameters and earlier values meet it there; behind them all comes the rest.
  */
 #include "kernels/tile/cut/draft.h"
-#include "kernels/tile/tiles/plan.h"
+#include "kernels/tile/ir/size.h"
 
 /* Values and results while products are cut off. */
 struct products {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Buffers and commands while a program is emitted; see plan.h. What touches which buffer is
+ * Buffers and commands while a program is emitted; see inside.h. What touches which buffer is
  * noted on the way: place.c gives memory by it, order.c semaphores.
  */
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "hal/vector_move.h"
 #include "kernels/lib/f16.h"
 #include "kernels/lib/share.h"
-#include "kernels/tile/tiles/plan.h"
+#include "kernels/tile/emit/inside.h"
 
 void emit_fail(struct emit *e, int err, const char *format, ...)
 {

@@ -1,93 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Dimensions of a kernel as rows, columns and what is outside of them; see plan.h. They
+ * Dimensions of a kernel as rows, columns and what is outside of them; see program.h. They
  * are put in an order that all tensors share, those that are always together become one,
  * the last one is the columns. Rows are what else is reduced, or what comes before them.
  */
-#include <stdarg.h>
-#include <stdio.h>
-
-#include "kernels/tile/tiles/plan.h"
-
-int program_refuse(struct tile_error *error, const struct tile_node *at, int err,
-                   const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(error->text, sizeof(error->text), format, args);
-    va_end(args);
-    error->line = at ? at->line : 0;
-    error->column = at ? at->column : 0;
-    return err;
-}
-
-const struct tile_tensor *program_tensor(const struct tile_kernel *k, unsigned i)
-{
-    return i < k->n_params ? &k->param[i] : &k->result[i - k->n_params].tensor;
-}
-
-/* Dimensions with more than one element. */
-static tile_dims long_dims(const struct tile_kernel *k)
-{
-    tile_dims dims = 0;
-
-    for (unsigned d = 0; d < k->n_dims; d++) {
-        dims = (tile_dims)(dims | (k->dim[d].size > 1) << d);
-    }
-    return dims;
-}
-
-/* Whether d comes behind a dimension of `left` in some tensor of a set. */
-static bool comes_later(const struct tile_kernel *k, uint32_t tensors, unsigned d,
-                        tile_dims left)
-{
-    for (unsigned i = 0; i < k->n_params + k->n_results; i++) {
-        const struct tile_tensor *t = program_tensor(k, i);
-        tile_dims before = 0;
-        for (unsigned j = 0; j < t->rank && (tensors >> i & 1); j++) {
-            if (t->dim[j] == d && (before & left)) {
-                return true;
-            }
-            before = (tile_dims)(before | 1u << t->dim[j]);
-        }
-    }
-    return false;
-}
-
-int program_order(const struct tile_kernel *k, uint32_t tensors, uint8_t *order)
-{
-    tile_dims left = long_dims(k);
-    int n = 0;
-
-    while (left) {
-        unsigned d = 0;
-        while (d < k->n_dims && !((left >> d & 1) && !comes_later(k, tensors, d, left))) {
-            d++;
-        }
-        if (d == k->n_dims) {
-            return -1;
-        }
-        order[n++] = (uint8_t)d;
-        left = (tile_dims)(left & ~(1u << d));
-    }
-    return n;
-}
-
-uint64_t program_dim_stride(const struct tile_kernel *k, const struct tile_tensor *t,
-                            unsigned d)
-{
-    uint64_t stride = 1;
-
-    for (unsigned i = t->rank; i-- > 0;) {
-        stride = t->apart && i + 1 == t->row ? t->apart : stride;
-        if (t->dim[i] == d) {
-            return stride;
-        }
-        stride *= k->dim[t->dim[i]].size;
-    }
-    return 0;
-}
+#include "kernels/tile/emit/program.h"
 
 /* Whether every value has both dimensions or none of them, side by side. */
 static bool together(const struct tile_kernel *k, unsigned a, unsigned b)
@@ -96,9 +13,9 @@ static bool together(const struct tile_kernel *k, unsigned a, unsigned b)
         return false;
     }
     for (unsigned i = 0; i < k->n_params + k->n_results; i++) {
-        const struct tile_tensor *t = program_tensor(k, i);
-        if (program_dim_stride(k, t, a) && program_dim_stride(k, t, b) &&
-            program_dim_stride(k, t, a) != program_dim_stride(k, t, b) * k->dim[b].size) {
+        const struct tile_tensor *t = tile_tensor_at(k, i);
+        if (tile_dim_stride(k, t, a) && tile_dim_stride(k, t, b) &&
+            tile_dim_stride(k, t, a) != tile_dim_stride(k, t, b) * k->dim[b].size) {
             return false;
         }
     }
@@ -140,7 +57,7 @@ static int take_product(struct program *p, struct tile_error *error)
     }
     if (k->columns == 0 || p->group[p->col].dims != k->columns ||
         (k->rows && p->row == p->n_groups)) {
-        return program_refuse(error, NULL, ERR_LOCAL,
+        return tile_error_set(error, NULL, ERR_LOCAL,
                               "rows and columns of the product are not those of all");
     }
     return 0;
@@ -154,11 +71,11 @@ static int refuse_order(const struct tile_kernel *k, struct tile_error *error)
     unsigned i = 1;
     int err;
 
-    while (program_order(k, (2u << i) - 1, order) >= 0) {
+    while (tile_dims_order(k, (2u << i) - 1, order) >= 0) {
         i++;
     }
-    t = program_tensor(k, i);
-    err = program_refuse(error, NULL, ERR_SHAPE,
+    t = tile_tensor_at(k, i);
+    err = tile_error_set(error, NULL, ERR_SHAPE,
                          "%s has the dimensions of other tensors in another order",
                          t->name);
     error->line = t->line;
@@ -170,7 +87,7 @@ int program_groups(struct program *p, struct tile_error *error)
 {
     const struct tile_kernel *k = p->k;
     uint8_t order[TILE_DIMS];
-    int n = program_order(k, UINT32_MAX, order);
+    int n = tile_dims_order(k, UINT32_MAX, order);
 
     if (n < 0) {
         return refuse_order(k, error);
@@ -183,7 +100,7 @@ int program_groups(struct program *p, struct tile_error *error)
             continue;
         }
         if (p->n_groups == PLAN_GROUPS) {
-            return program_refuse(error, NULL, ERR_SHAPE, "more than %d loops",
+            return tile_error_set(error, NULL, ERR_SHAPE, "more than %d loops",
                                   PLAN_GROUPS);
         }
         g->dims = (tile_dims)(1u << order[i]);
@@ -196,7 +113,7 @@ int program_groups(struct program *p, struct tile_error *error)
         return ERR_LOCAL;
     }
     if (p->row == PLAN_GROUPS) {
-        return program_refuse(error, NULL, ERR_SHAPE,
+        return tile_error_set(error, NULL, ERR_SHAPE,
                               "reductions over more than one dimension besides the last");
     }
     p->cols = p->col < p->n_groups ? p->group[p->col].size : 1;
@@ -217,7 +134,7 @@ uint64_t program_stride(const struct program *p, const struct tile_tensor *t,
 
     for (unsigned i = t->rank; i-- > 0;) {
         if (dims >> t->dim[i] & 1) {
-            return program_dim_stride(p->k, t, t->dim[i]);
+            return tile_dim_stride(p->k, t, t->dim[i]);
         }
     }
     return 0;

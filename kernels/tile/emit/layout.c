@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Nodes as commands; see plan.h. Where operands and result lie alike a node is one command
+ * Nodes as commands; see inside.h. Where operands and result lie alike a node is one command
  * over all of them. Where one operand is the same along rows or columns there are several
  * ways, which read the tile by blocks of 8 rows, by rows or by columns, and the one that
  * takes the fewest cycles is taken.
@@ -9,7 +9,7 @@
 
 #include "hal/vector_move.h"
 #include "hal/vector_reduce.h"
-#include "kernels/tile/tiles/plan.h"
+#include "kernels/tile/emit/inside.h"
 
 /* --- which command --- */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Masks, one bit an element: how they are made, combined, spread and used; see plan.h.
+ * Masks, one bit an element: how they are made, combined, spread and used; see inside.h.
  */
 #include "hal/vector.h"
-#include "kernels/tile/tiles/plan.h"
+#include "kernels/tile/emit/inside.h"
 
 uint8_t compare_of(unsigned op)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * Nodes of a tile and a value that is the same along its rows or columns, as commands; see
- * plan.h. There are several ways, which read the tile by blocks of 8 rows, by rows or by
+ * inside.h. There are several ways, which read the tile by blocks of 8 rows, by rows or by
  * columns, and the one that takes the fewest cycles is taken.
  */
 #include "hal/vector.h"
-#include "kernels/tile/tiles/plan.h"
+#include "kernels/tile/emit/inside.h"
 
 enum { IN_TURNS = 80 /* repeats from which on two commands are faster than one */ };
 

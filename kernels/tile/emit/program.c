@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a kernel to a program over rows and columns; see plan.h. Dimensions are put in an
+ * From a kernel to a program over rows and columns; see program.h. Dimensions are put in an
  * order that all tensors share, those that are always together become one, the last one is
  * the columns, the one before it the rows. Nodes that the Vector has no command for are
  * taken apart here, as far as tile_lower() leaves any.
  */
-#include "kernels/tile/tiles/plan.h"
+#include "kernels/tile/emit/program.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -47,7 +47,7 @@ static uint16_t add(struct making *m, const struct node *node)
         }
     }
     if (p->n == PLAN_NODES) {
-        m->err = program_refuse(m->error, m->from, ERR_NOMEM, "more than %d operations",
+        m->err = tile_error_set(m->error, m->from, ERR_NOMEM, "more than %d operations",
                                 PLAN_NODES);
         return 1;
     }
@@ -151,7 +151,7 @@ static uint16_t reduce(struct making *m, enum tile_op op, uint16_t x)
         return x;
     }
     if (group != m->p->col && group != m->p->row) {
-        m->err = program_refuse(
+        m->err = tile_error_set(
             m->error, m->from, ERR_SHAPE, "%s over '%s': an outer dimension",
             tile_op_info[m->from->op].name, m->p->k->dim[m->from->dim].name);
         return x;
@@ -255,7 +255,7 @@ static uint16_t argmax(struct making *m, uint16_t x)
     }
     if (m->p->k->dim[m->from->dim].size > 1 << 24) {
         m->err =
-            program_refuse(m->error, m->from, ERR_SHAPE, "argmax over more than 2^24");
+            tile_error_set(m->error, m->from, ERR_SHAPE, "argmax over more than 2^24");
         return x;
     }
     most = reduce(m, TILE_MOST, x);
@@ -303,10 +303,10 @@ static int check_tensors(const struct program *p, struct tile_error *error)
     const struct tile_kernel *k = p->k;
 
     for (unsigned i = 0; i < k->n_params + k->n_results; i++) {
-        const struct tile_tensor *t = program_tensor(k, i);
+        const struct tile_tensor *t = tile_tensor_at(k, i);
         bool floats = t->type == TYPE_F32 || t->type == TYPE_F16;
         if (program_is_across(p, t) && (i >= k->n_params || !floats)) {
-            return program_refuse(error, NULL, ERR_SHAPE,
+            return tile_error_set(error, NULL, ERR_SHAPE,
                                   "%s lies across what is reduced", t->name);
         }
     }
@@ -349,7 +349,7 @@ static uint16_t translate(struct making *m)
         return map(m, (enum tile_op)t->op, x, y);
     }
     m->err =
-        program_refuse(m->error, t, ERR_ARG, "%s is not for the Vector alone",
+        tile_error_set(m->error, t, ERR_ARG, "%s is not for the Vector alone",
                        tile_op_info[t->op].name ? tile_op_info[t->op].name : "a loop");
     return x;
 }
@@ -362,12 +362,12 @@ static int check_types(const struct program *p, struct tile_error *error)
         struct tile_node at = {.line = n->line};
         if (n->op != TILE_INPUT && n->type != TILE_MASK &&
             !chip_has_type(PIPE_V, (enum type)n->type)) {
-            return program_refuse(error, &at, ERR_TYPE, "this chip has no Vector for %s",
+            return tile_error_set(error, &at, ERR_TYPE, "this chip has no Vector for %s",
                                   type_name(n->type));
         }
         if (n->op == TILE_CAST &&
             !chip_has_type(PIPE_V, (enum type)p->node[n->in[0]].type)) {
-            return program_refuse(error, &at, ERR_TYPE, "this chip has no Vector for %s",
+            return tile_error_set(error, &at, ERR_TYPE, "this chip has no Vector for %s",
                                   type_name(p->node[n->in[0]].type));
         }
     }
@@ -452,7 +452,7 @@ static int check_added(const struct tile_kernel *k, struct tile_error *error)
         const struct tile_tensor *t = &k->result[r].tensor;
         struct tile_node at = {.line = t->line, .column = t->column};
         if (k->result[r].adds && t->type == TYPE_U8) {
-            return program_refuse(error, &at, ERR_TYPE, "'+=' of %s: not of u8", t->name);
+            return tile_error_set(error, &at, ERR_TYPE, "'+=' of %s: not of u8", t->name);
         }
     }
     return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reductions along the rows of a tile, to one element a row, in F32; see plan.h. Three
+ * Reductions along the rows of a tile, to one element a row, in F32; see inside.h. Three
  * ways, of which the one that takes the fewest cycles is taken:
  *  - by blocks: VCG over 8 rows of a block of columns a repeat, so that lanes are rows; what
  *    is left are blocks of partial results, which add up among themselves;

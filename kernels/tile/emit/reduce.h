@@ -6,7 +6,7 @@
 #define KERNELS_TILE_EMIT_REDUCE_H
 
 #include "hal/vector_reduce.h"
-#include "kernels/tile/tiles/plan.h"
+#include "kernels/tile/emit/inside.h"
 
 enum {
     ESIZE = 4,

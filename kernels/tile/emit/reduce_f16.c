@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reductions along the rows of a tile in F16; see plan.h. Three ways:
+ * Reductions along the rows of a tile in F16; see inside.h. Three ways:
  *  - by blocks: 8 rows of two neighbouring blocks of columns a repeat, then of what is left,
  *    until a block a row is, which VCG ends: pairs of blocks never lie in one group;
  *  - running: 8 rows of a block of columns a repeat, each joined to what those before it

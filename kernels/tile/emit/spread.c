@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * Values that are the same along rows or columns, in the forms in which a command can read
- * them beside a whole tile; see plan.h. A command reads no block twice in a repeat without
+ * them beside a whole tile; see inside.h. A command reads no block twice in a repeat without
  * paying for it, so that what is the same must be there more than once.
  */
 #include "hal/vector_move.h"
-#include "kernels/tile/tiles/plan.h"
+#include "kernels/tile/emit/inside.h"
 
 /* Every so many blocks of a buffer from an offset on. */
 struct blocks {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A stage that copies rows by their indices; see plan.h. The hart looks at each index, MTE2
+ * A stage that copies rows by their indices; see gather.h. The hart looks at each index, MTE2
  * brings the rows to UB, MTE3 takes some of them away together while the next ones come.
  * What is a row follows from the result: its last dimensions, which the tensor has side by
  * side too.
@@ -11,9 +11,30 @@
 #include "hal/chip.h"
 #include "hal/mte.h"
 #include "kernels/lib/share.h"
-#include "kernels/tile/tiles/plan.h"
+#include "kernels/tile/gather/gather.h"
+#include "kernels/tile/ir/size.h"
+#include "sched/launch.h"
 
-enum { SEM_FREE = SEM_OTHERS, HALVES = 2, ROWS = 64 /* that are stored together */ };
+enum { SEM_FULL = 2, SEM_FREE, HALVES = 2, ROWS = 64 /* that are stored together */ };
+
+struct gather {
+    struct tile_plan stage;
+    uint64_t row_bytes, rows, step;   /* step: bytes from an index to the next */
+    unsigned n;                       /* dimensions of the result before the row */
+    uint32_t size[TILE_RANK];         /* of these */
+    uint64_t x_stride[TILE_RANK];     /* bytes; 0: the tensor does not have it */
+    uint64_t index_stride[TILE_RANK]; /* elements */
+    uint16_t line;
+    uint8_t x, index; /* parameters */
+    const char *from; /* of the call */
+    const int32_t *place;
+    char *to;
+};
+
+static struct gather *gather_of(const struct tile_plan *t)
+{
+    return (struct gather *)(uintptr_t)t;
+}
 
 /* How many dimensions at the end are a row. */
 static unsigned row_dims(const struct tile_tensor *to, const struct tile_tensor *x,
@@ -33,8 +54,6 @@ static unsigned row_dims(const struct tile_tensor *to, const struct tile_tensor 
 int gather_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cores,
                 struct tile_arena *arena, struct tile_error *error)
 {
-    struct tile_plan *t = tile_alloc(arena, sizeof(*t));
-    struct program *p = tile_alloc(arena, sizeof(*p));
     struct gather *g = tile_alloc(arena, sizeof(*g));
     const struct tile_node *n = &k->node[k->result[0].value];
     const struct tile_tensor *to = &k->result[0].tensor;
@@ -42,18 +61,22 @@ int gather_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned c
     const struct tile_tensor *index = &k->param[k->node[n->operand[1]].index];
     unsigned esize = esize_of(x->type), row;
 
-    *plan = t;
-    if (t == NULL || p == NULL || g == NULL) {
+    *plan = g ? &g->stage : NULL;
+    if (g == NULL) {
         return ERR_NOMEM;
     }
     row = row_dims(to, x, index, n->dim);
-    *g = (struct gather){.row_bytes = esize,
+    *g = (struct gather){.stage = {.kind = &gather_kind,
+                                   .k = k,
+                                   .name = k->name,
+                                   .cores = cores},
+                         .row_bytes = esize,
                          .rows = 1,
                          .n = to->rank - row,
                          .line = n->line,
                          .x = (uint8_t)k->node[n->operand[0]].index,
                          .index = (uint8_t)k->node[n->operand[1]].index,
-                         .step = program_dim_stride(k, x, n->dim) * esize};
+                         .step = tile_dim_stride(k, x, n->dim) * esize};
     for (unsigned i = 0; i < to->rank; i++) {
         uint32_t size = k->dim[to->dim[i]].size;
         if (i >= g->n) {
@@ -62,26 +85,29 @@ int gather_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned c
         }
         g->size[i] = size;
         g->rows *= size;
-        g->x_stride[i] = program_dim_stride(k, x, to->dim[i]) * esize;
-        g->index_stride[i] = program_dim_stride(k, index, to->dim[i]);
+        g->x_stride[i] = tile_dim_stride(k, x, to->dim[i]) * esize;
+        g->index_stride[i] = tile_dim_stride(k, index, to->dim[i]);
     }
     if (round_up(g->row_bytes, BLOCK) > chip_mem(NPU_MEM_UB) / HALVES) {
-        return program_refuse(error, n, ERR_LOCAL,
+        return tile_error_set(error, n, ERR_LOCAL,
                               "gather of rows of %llu bytes: half of UB is %lu",
                               (unsigned long long)g->row_bytes,
                               (unsigned long)chip_mem(NPU_MEM_UB) / HALVES);
     }
-    p->k = k;
-    *t = (struct tile_plan){.p = p, .gather = g, .name = k->name, .cores = cores};
-    plan_begin(t);
+    plan_begin(&g->stage);
     return 0;
 }
 
-void gather_bind(struct gather *g, const struct tile_call *call)
+static int gather_bind(const struct tile_plan *t, const struct tile_call *call,
+                       struct sched_report *report)
 {
+    struct gather *g = gather_of(t);
+
+    (void)report;
     g->from = call->in[g->x];
     g->place = call->in[g->index];
     g->to = call->out[0];
+    return 0;
 }
 
 /* Where row r of the result comes from. */
@@ -122,8 +148,9 @@ static void copy_rows(const struct gather *g, uint64_t first, uint32_t rows, uin
     task_issue(PIPE_MTE3, &cmd);
 }
 
-void gather_play(const struct gather *g)
+static void gather_play(const struct tile_plan *t)
 {
+    const struct gather *g = gather_of(t);
     uint32_t half = chip_mem(NPU_MEM_UB) / HALVES / BLOCK * BLOCK;
     uint32_t pitch = (uint32_t)round_up(g->row_bytes, BLOCK);
     uint32_t most = half / pitch < ROWS ? half / pitch : ROWS, unit = 1;
@@ -149,9 +176,14 @@ void gather_play(const struct gather *g)
     task_tag(0);
 }
 
-void gather_explain(const struct tile_plan *t, FILE *to)
+static void gather_explain(const struct tile_plan *t, FILE *to)
 {
+    const struct gather *g = gather_of(t);
+
     fprintf(to, "%s: %llu rows of %llu bytes by their indices\n", t->name,
-            (unsigned long long)t->gather->rows,
-            (unsigned long long)t->gather->row_bytes);
+            (unsigned long long)g->rows, (unsigned long long)g->row_bytes);
 }
+
+const struct stage_kind gather_kind = {.explain = gather_explain};
+const struct stage_run gather_run = {
+    .kind = &gather_kind, .bind = gather_bind, .play = gather_play};

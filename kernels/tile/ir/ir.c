@@ -57,6 +57,19 @@ tile_value tile_fail(struct tile_kernel *k, const char *format, ...)
     return 0;
 }
 
+int tile_error_set(struct tile_error *error, const struct tile_node *at, int err,
+                   const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(error->text, sizeof(error->text), format, args);
+    va_end(args);
+    error->line = at ? at->line : 0;
+    error->column = at ? at->column : 0;
+    return err;
+}
+
 void tile_error_print(char *to, size_t size, const char *file,
                       const struct tile_error *error)
 {

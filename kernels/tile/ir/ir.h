@@ -206,7 +206,7 @@ struct tile_error {
 };
 
 /* Fills *error in, at a node's place unless it is NULL; returns err. */
-__attribute__((format(printf, 4, 5))) int program_refuse(struct tile_error *error,
+__attribute__((format(printf, 4, 5))) int tile_error_set(struct tile_error *error,
                                                          const struct tile_node *at,
                                                          int err, const char *format,
                                                          ...);
@@ -370,6 +370,14 @@ const struct tile_choice *tile_chosen(const struct tile_kernel *k,
 /* Elements in a set of dimensions; sizes must be known. */
 uint64_t tile_count(const struct tile_kernel *k, tile_dims dims);
 tile_dims tile_tensor_dims(const struct tile_tensor *t);
+/* Parameters and behind them results. */
+const struct tile_tensor *tile_tensor_at(const struct tile_kernel *k, unsigned i);
+/* The dimensions with more than one element in an order that every tensor of a set (bit i:
+ * that of tile_tensor_at()) has; how many, or -1: there is none. */
+int tile_dims_order(const struct tile_kernel *k, uint32_t tensors, uint8_t *order);
+/* Elements between two neighbours of a dimension in a tensor; 0: it does not have it. */
+uint64_t tile_dim_stride(const struct tile_kernel *k, const struct tile_tensor *t,
+                         unsigned d);
 
 /*
  * The same kernel in operations that the Vector has, in memory of the arena; sizes must be

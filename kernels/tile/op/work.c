@@ -4,8 +4,8 @@
  */
 #include "kernels/tile/op/tile_op.h"
 
+#include "kernels/tile/emit/emit.h"
 #include "kernels/tile/ir/build.h"
-#include "kernels/tile/tiles/plan.h"
 
 /* The fastest command that does for an operation what it has to do for each element; 0:
  * none, or one that may be part of another. */

@@ -251,22 +251,22 @@ static void no_batch(struct product *p)
     p->mm.shape.batch = 1;
 }
 
-static int make_cores(struct tile_plan *t, struct tile_arena *arena)
+static int make_cores(struct tiles_plan *t, struct tile_arena *arena)
 {
     struct block *b = t->product->block;
     uint64_t all = (uint64_t)b->blocks * product_times(t->product);
     int err = 0;
 
-    b->core = tile_alloc(arena, t->cores * sizeof(*b->core));
-    for (unsigned c = 0; b->core && c < t->cores && !err; c++) {
-        b->core[c].begin = (uint32_t)(all * c / t->cores);
-        b->core[c].end = (uint32_t)(all * (c + 1) / t->cores);
+    b->core = tile_alloc(arena, t->stage.cores * sizeof(*b->core));
+    for (unsigned c = 0; b->core && c < t->stage.cores && !err; c++) {
+        b->core[c].begin = (uint32_t)(all * c / t->stage.cores);
+        b->core[c].end = (uint32_t)(all * (c + 1) / t->stage.cores);
         err = block_commands(t, &b->core[c], arena);
     }
     return b->core ? err : ERR_NOMEM;
 }
 
-static int keep(struct blocking *f, struct tile_plan *t, unsigned cores,
+static int keep(struct blocking *f, struct tiles_plan *t, unsigned cores,
                 struct tile_arena *arena)
 {
     struct block *b = t->product->block;
@@ -278,7 +278,7 @@ static int keep(struct blocking *f, struct tile_plan *t, unsigned cores,
     b->piece = f->piece;
     b->blocks = div_up(f->p->mm.shape.m, b->s.rows);
     all = (uint64_t)b->blocks * product_times(f->p);
-    t->predicted = (struct tile_cycles){
+    t->stage.predicted = (struct tile_cycles){
         .span = f->span, .v = pieces * f->v, .mte3 = pieces * f->out};
     err = all > UINT32_MAX / BLOCK_TILES
               ? ERR_LOCAL
@@ -287,7 +287,7 @@ static int keep(struct blocking *f, struct tile_plan *t, unsigned cores,
     return err ? err : make_cores(t, arena);
 }
 
-static int plan(struct blocking *f, struct tile_plan *t, unsigned cores,
+static int plan(struct blocking *f, struct tiles_plan *t, unsigned cores,
                 struct tile_arena *arena)
 {
     struct block_flow flow;
@@ -302,7 +302,7 @@ static int plan(struct blocking *f, struct tile_plan *t, unsigned cores,
     return keep(f, t, cores, arena);
 }
 
-int block_plan(struct tile_plan *t, unsigned cores, struct tile_arena *arena,
+int block_plan(struct tiles_plan *t, unsigned cores, struct tile_arena *arena,
                struct tile_error *error)
 {
     struct product *p = t->product;

@@ -131,9 +131,9 @@ uint64_t block_span(const struct block_flow *f);
 uint64_t block_spilled(const struct block_flow *f);
 
 /* block_cube.c: commands of each core. */
-int block_commands(const struct tile_plan *t, struct block_core *core,
+int block_commands(const struct tiles_plan *t, struct block_core *core,
                    struct tile_arena *arena);
 /* block_play.c: the share of the task's block. */
-void block_play(const struct tile_plan *t);
+void block_play(const struct tiles_plan *t);
 
 #endif

@@ -261,7 +261,7 @@ static void make_tile(struct making *w)
 }
 
 /* A piece's way to UB, cell by cell. */
-static void make_cells(struct making *w, const struct tile_plan *t,
+static void make_cells(struct making *w, const struct tiles_plan *t,
                        struct sequence *cells)
 {
     const struct block_shape *s = w->s;
@@ -289,7 +289,7 @@ static bool is_there(uint32_t all, uint32_t each, bool less)
     return less ? all % each : all >= each;
 }
 
-int block_commands(const struct tile_plan *t, struct block_core *core,
+int block_commands(const struct tiles_plan *t, struct block_core *core,
                    struct tile_arena *arena)
 {
     const struct product *p = t->product;

@@ -22,7 +22,7 @@ struct eaten {
 };
 
 struct blocks {
-    const struct tile_plan *t;
+    const struct tiles_plan *t;
     const struct product *p;
     const struct block *b;
     struct block_core *core;
@@ -373,7 +373,7 @@ static void play_block(struct blocks *y)
     begin_eating(y, block);
 }
 
-void block_play(const struct tile_plan *t)
+void block_play(const struct tiles_plan *t)
 {
     const struct product *p = t->product;
     const struct block_shape *s = &p->block->s;

@@ -47,7 +47,7 @@ tile_dims product_dims(const struct tile_kernel *to, const struct tile_kernel *f
     return in;
 }
 
-int epilogue_program(struct tile_plan *t, struct tile_arena *arena,
+int epilogue_program(struct tiles_plan *t, struct tile_arena *arena,
                      struct tile_error *error)
 {
     struct product *p = t->product;
@@ -364,7 +364,7 @@ static void search_places(struct fusing *f)
 /* --- the plan --- */
 
 /* The Vector's commands of a core, and what indices in them begin with. */
-static int make_core(const struct tile_plan *t, struct epilogue_core *core,
+static int make_core(const struct tiles_plan *t, struct epilogue_core *core,
                      struct tile_arena *arena)
 {
     unsigned parts = epilogue_parts(t), n_index = t->emit->n_index;
@@ -394,7 +394,7 @@ static int make_core(const struct tile_plan *t, struct epilogue_core *core,
     return core->part ? 0 : ERR_NOMEM;
 }
 
-int epilogue_keep(struct tile_plan *t, struct search *s, struct candidate *best,
+int epilogue_keep(struct tiles_plan *t, struct search *s, struct candidate *best,
                   unsigned cores, struct tile_arena *arena)
 {
     struct epilogue *e = t->product->epilogue;
@@ -404,23 +404,23 @@ int epilogue_keep(struct tile_plan *t, struct search *s, struct candidate *best,
     t->way = best->way;
     t->placing = best->placing;
     t->order = s->order;
-    t->cores = cores;
+    t->stage.cores = cores;
     t->n_tried = s->n_tried;
     err = plan_keep_commands(s, arena, t);
-    e->core = tile_alloc(arena, t->cores * sizeof(*e->core));
+    e->core = tile_alloc(arena, t->stage.cores * sizeof(*e->core));
     err = e->core == NULL ? ERR_NOMEM : err;
-    for (unsigned c = 0; c < t->cores && !err; c++) {
+    for (unsigned c = 0; c < t->stage.cores && !err; c++) {
         err = make_core(t, &e->core[c], arena);
     }
     return err;
 }
 
-static int keep_plan(struct fusing *f, struct tile_plan *t, struct tile_arena *arena)
+static int keep_plan(struct fusing *f, struct tiles_plan *t, struct tile_arena *arena)
 {
     uint32_t tiles = tiles_of_a_core(&f->best_mm, f->cores);
 
     t->product->mm = f->best_mm;
-    t->predicted = (struct tile_cycles){.span = f->span * product_times(t->product),
+    t->stage.predicted = (struct tile_cycles){.span = f->span * product_times(t->product),
                                         .v = f->v * f->pieces * tiles,
                                         .mte3 = f->out * f->pieces * tiles};
     return epilogue_keep(t, &f->s, &f->best,
@@ -428,7 +428,7 @@ static int keep_plan(struct fusing *f, struct tile_plan *t, struct tile_arena *a
                          arena);
 }
 
-int epilogue_plan(struct tile_plan *t, unsigned cores, struct tile_arena *arena,
+int epilogue_plan(struct tiles_plan *t, unsigned cores, struct tile_arena *arena,
                   struct tile_error *error)
 {
     struct product *p = t->product;
@@ -446,7 +446,7 @@ int epilogue_plan(struct tile_plan *t, unsigned cores, struct tile_arena *arena,
             search_places(f);
             err = keep_plan(f, t, arena);
         } else if (why[0]) {
-            program_refuse(error, p->dot, err, "product: %s", why);
+            tile_error_set(error, p->dot, err, "product: %s", why);
         }
         search_end(&f->s);
     }

@@ -10,7 +10,7 @@
 #include "hal/mte.h"
 #include "kernels/tile/product/prologue.h"
 
-static void begin_move(const struct tile_plan *t, struct epilogue_move *m, bool store,
+static void begin_move(const struct tiles_plan *t, struct epilogue_move *m, bool store,
                        unsigned i)
 {
     const struct product *x = t->product;
@@ -36,7 +36,7 @@ static void seek(const struct epilogue_at *y, struct epilogue_move *m)
 
     m->outer = 0;
     for (unsigned i = 0; i < x->n_outer; i++) {
-        m->outer += program_dim_stride(k, m->tensor, x->epilogue->outer[i]) *
+        m->outer += tile_dim_stride(k, m->tensor, x->epilogue->outer[i]) *
                     y->index[i] * esize_of(m->tensor->type);
     }
 }
@@ -52,7 +52,7 @@ static void set_adding(const struct epilogue_move *m, uint8_t op)
     }
 }
 
-static void move(const struct tile_plan *t, struct epilogue_move *m,
+static void move(const struct tiles_plan *t, struct epilogue_move *m,
                  const struct mm_piece *piece, unsigned position, bool store, unsigned i)
 {
     uint32_t ub = t->emit->at[m->buffer][position];
@@ -121,7 +121,7 @@ void epilogue_load(const struct epilogue_at *y, const struct mm_piece *piece,
 void epilogue_vector(const struct epilogue_at *y, const struct mm_piece *piece,
                      unsigned position)
 {
-    const struct tile_plan *t = y->t;
+    const struct tiles_plan *t = y->t;
     const struct emit *e = t->emit;
     unsigned parts = epilogue_parts(t);
     struct sequence *s = y->core->part + position * parts;
@@ -146,7 +146,7 @@ void epilogue_compute(const struct epilogue_at *y, const struct mm_piece *piece,
 }
 
 /* What is the same for all tiles. */
-static void begin_core(const struct tile_plan *t)
+static void begin_core(const struct tiles_plan *t)
 {
     const struct product *p = t->product;
     const struct emit *e = t->emit;
@@ -186,7 +186,7 @@ static void begin_core(const struct tile_plan *t)
     }
 }
 
-void epilogue_begin(struct epilogue_at *y, const struct tile_plan *t,
+void epilogue_begin(struct epilogue_at *y, const struct tiles_plan *t,
                     struct epilogue_core *core)
 {
     *y = (struct epilogue_at){.t = t, .core = core};
@@ -264,7 +264,7 @@ static void begin_tile(struct playing *y, struct mm *mm)
     }
 }
 
-void epilogue_play(const struct tile_plan *t)
+void epilogue_play(const struct tiles_plan *t)
 {
     struct prologue_at operand;
     struct playing y;

@@ -56,7 +56,7 @@ struct tile_plan *operand_join(const struct tile_plan *product, const struct cut
     struct tile_plan *t;
 
     if ((keep && keep->place == TILE_IN_GM) || k->by_gm || product->next ||
-        !product->product || product->product->mm.parts > 1 ||
+        !product_of(product) || product_of(product)->mm.parts > 1 ||
         !is_operand(cut, i, &by.param) ||
         product_plan(&t, cut->stage[i].k,
                      &(struct product_how){.by = &by, .cores = cores}, arena,
@@ -74,8 +74,7 @@ int operand_check(const struct tile_plan *plan, const struct tile_kernel *k,
         const char *name = tile_name_of(k, c->value);
         bool is = c->kind != TILE_CHOICE_KEEP || c->place == TILE_IN_GM;
         for (const struct tile_plan *t = plan; t && !is; t = t->next) {
-            const struct prologue *g = t->product ? t->product->prologue : NULL;
-            is = g && strcmp(g->t->p->k->result[0].tensor.name, name) == 0;
+            is = t->operand && strcmp(t->operand->k->result[0].tensor.name, name) == 0;
         }
         if (!is) {
             *error = (struct tile_error){.line = c->line, .column = c->column};

@@ -4,7 +4,6 @@
  * product.h.
  */
 #include "kernels/mm/inside.h"
-#include "kernels/tile/convolution/windows.h"
 #include "kernels/tile/product/block.h"
 #include "kernels/tile/product/prologue.h"
 
@@ -61,7 +60,7 @@ static int choose_tiling(struct product *p, unsigned cores, char why[MM_TEXT])
 }
 
 /* By the fixpipe alone. */
-static int plan_alone(struct tile_plan *t, unsigned cores, struct tile_error *error)
+static int plan_alone(struct tiles_plan *t, unsigned cores, struct tile_error *error)
 {
     struct product *p = t->product;
     char why[MM_TEXT];
@@ -70,16 +69,16 @@ static int plan_alone(struct tile_plan *t, unsigned cores, struct tile_error *er
     mm_set_bias(&p->mm, p->bias ? p : NULL);
     err = choose_tiling(p, cores, why);
     if (err) {
-        return program_refuse(error, p->dot, err, "product: %s", why);
+        return tile_error_set(error, p->dot, err, "product: %s", why);
     }
     product_lines(t->p, p->k);
-    t->cores = cores < p->mm.tiles ? cores : p->mm.tiles;
-    t->predicted.span = p->mm.tiling.cycles * product_times(p) + RECORDS;
+    t->stage.cores = cores < p->mm.tiles ? cores : p->mm.tiles;
+    t->stage.predicted.span = p->mm.tiling.cycles * product_times(p) + RECORDS;
     return 0;
 }
 
 /* The same, of an operand that the Vector makes. */
-static int plan_with_operand(struct tile_plan *t, unsigned cores,
+static int plan_with_operand(struct tiles_plan *t, unsigned cores,
                              struct tile_arena *arena)
 {
     struct product *p = t->product;
@@ -91,7 +90,7 @@ static int plan_with_operand(struct tile_plan *t, unsigned cores,
 }
 
 /* With the Vector behind the product: the one takes two banks of UB, the other the third. */
-static int plan_both(struct tile_plan *t, unsigned cores, struct tile_arena *arena,
+static int plan_both(struct tiles_plan *t, unsigned cores, struct tile_arena *arena,
                      struct tile_error *error)
 {
     struct product *p = t->product;
@@ -106,10 +105,9 @@ static int plan_both(struct tile_plan *t, unsigned cores, struct tile_arena *are
     return err || p->prologue == NULL ? err : prologue_finish(t, false, cores, arena);
 }
 
-/* The first result that has all of the DOT's dimensions; NULL: only its rows are wanted. */
-static const struct tile_tensor *whole_result(const struct product *p,
-                                              const struct tile_kernel *k)
+const struct tile_tensor *product_whole_result(const struct product *p)
 {
+    const struct tile_kernel *k = p->k;
     unsigned r = 0;
 
     while (r < k->n_results && tile_tensor_dims(&k->result[r].tensor) != p->dot->dims) {
@@ -118,41 +116,49 @@ static const struct tile_tensor *whole_result(const struct product *p,
     return r < k->n_results ? &k->result[r].tensor : NULL;
 }
 
+struct tiles_plan *product_stage(const struct stage_kind *kind,
+                                 const struct tile_kernel *k, struct tile_arena *arena)
+{
+    struct tiles_plan *t = tile_alloc(arena, sizeof(*t));
+    struct product *p = tile_alloc(arena, sizeof(*p));
+
+    if (t == NULL || p == NULL || (t->p = tile_alloc(arena, sizeof(*t->p))) == NULL) {
+        return NULL;
+    }
+    p->k = k;
+    t->product = p;
+    t->stage.kind = kind;
+    t->stage.k = k;
+    t->stage.name = k->name;
+    plan_begin(&t->stage);
+    return t;
+}
+
 int product_plan(struct tile_plan **plan, const struct tile_kernel *k,
                  const struct product_how *how, struct tile_arena *arena,
                  struct tile_error *error)
 {
     const struct product_operand *by = how->by;
     unsigned cores = how->cores;
-    struct tile_plan *t = tile_alloc(arena, sizeof(*t));
-    struct product *p = tile_alloc(arena, sizeof(*p));
+    struct tiles_plan *t = product_stage(&product_kind, k, arena);
     const struct tile_tensor *c;
+    struct product *p;
     int err;
 
-    *plan = t;
-    if (t == NULL || p == NULL || (t->p = tile_alloc(arena, sizeof(*t->p))) == NULL) {
+    if (t == NULL) {
         return ERR_NOMEM;
     }
+    *plan = &t->stage;
+    p = t->product;
     p->dot = &k->node[cut_first_product(k)];
-    p->k = k;
     p->said = how->tiling;
-    t->product = p;
-    t->name = k->name;
-    plan_begin(t);
-    c = whole_result(p, k);
-    if (p->said && p->dot->op == TILE_CONV) {
-        return program_refuse(error, p->dot, ERR_ARG, "product: it has no such layout");
-    }
-    if (p->dot->op == TILE_CONV) {
-        return by  ? ERR_LOCAL
-               : c ? windows_plan(plan, t, c, cores, arena, error)
-                   : ERR_LOCAL;
-    }
+    c = product_whole_result(p);
     err = c ? product_shape(p, k, c, error) : ERR_LOCAL;
     if (err) {
         return cut_reduced(k) ? ERR_LOCAL : err;
     }
     err = by ? prologue_make(p, by->k, by->param, arena, error) : 0;
+    t->stage.operand = p->prologue && p->prologue->t ? &p->prologue->t->stage : NULL;
     if (err || cut_reduced(k)) {
         return err || by || p->said ? ERR_LOCAL : block_plan(t, cores, arena, error);
     }
@@ -163,13 +169,18 @@ int product_plan(struct tile_plan **plan, const struct tile_kernel *k,
 
 /* --- running --- */
 
-void product_bind(struct product *p, const struct tile_call *call)
+void product_bind_tensors(struct product *p, const struct tile_call *call)
 {
     memcpy(p->in, call->in, sizeof(p->in));
     memcpy(p->out, call->out, sizeof(p->out));
-    if (p->windows) {
-        windows_bind(p);
-    }
+}
+
+static int product_bind(const struct tile_plan *t, const struct tile_call *call,
+                        struct sched_report *report)
+{
+    (void)report;
+    product_bind_tensors(tiles_of(t)->product, call);
+    return 0;
 }
 
 static const void *at(const void *gm, uint64_t elements, unsigned type)
@@ -177,7 +188,7 @@ static const void *at(const void *gm, uint64_t elements, unsigned type)
     return (const char *)gm + elements * esize_of(type);
 }
 
-void product_object(const struct tile_plan *t, uint32_t number, struct mm *mm,
+void product_object(const struct tiles_plan *t, uint32_t number, struct mm *mm,
                     uint32_t *index)
 {
     const struct product *p = t->product;
@@ -195,11 +206,11 @@ void product_object(const struct tile_plan *t, uint32_t number, struct mm *mm,
         mm->turned ? at(p->in[p->a], a, mm->a.type) : at(p->in[p->b], b, mm->a.type);
     mm->bias = p->bias ? p->in[p->bias - 1] : NULL;
     mm->share = task_block();
-    mm->shares = t->cores;
+    mm->shares = t->stage.cores;
 }
 
 /* One after the other of those that are no batch. */
-static void play_alone(const struct tile_plan *t, uint32_t number,
+static void play_alone(const struct tiles_plan *t, uint32_t number,
                        struct prologue_at *operand)
 {
     const struct product *p = t->product;
@@ -219,19 +230,15 @@ static void play_alone(const struct tile_plan *t, uint32_t number,
     mm_end(&mm);
 }
 
-void product_play(const struct tile_plan *t)
+static void product_play(const struct tile_plan *plan)
 {
+    const struct tiles_plan *t = tiles_of(plan);
     struct prologue_at operand;
 
-    if (task_block() >= t->cores) {
+    if (task_block() >= plan->cores) {
         return;
     }
     task_tag(t->product->dot->line);
-    if (t->product->windows) {
-        windows_play(t);
-        task_tag(0);
-        return;
-    }
     if (t->product->block) {
         block_play(t);
     } else if (t->product->epilogue) {
@@ -292,22 +299,10 @@ static void tell_cube(const struct product *p, FILE *to)
     }
 }
 
-void product_explain(const struct tile_plan *t, FILE *to)
+void product_explain_sums(const struct tiles_plan *t, FILE *to)
 {
     const struct product *p = t->product;
 
-    fprintf(to, "%s on %u core%s\n", t->name, t->cores, t->cores == 1 ? "" : "s");
-    if (p->windows) {
-        windows_explain(t, to);
-        if (p->windows->packs) {
-            return;
-        }
-    } else {
-        tell_cube(p, to);
-    }
-    if (p->prologue) {
-        prologue_explain(p, to);
-    }
     if (p->bias) {
         fprintf(to, "bt       %s: the sums begin with it\n",
                 p->k->param[p->bias - 1].name);
@@ -323,3 +318,26 @@ void product_explain(const struct tile_plan *t, FILE *to)
     }
     plan_explain_tiles(t, to);
 }
+
+static void product_explain(const struct tile_plan *plan, FILE *to)
+{
+    const struct tiles_plan *t = tiles_of(plan);
+
+    fprintf(to, "%s on %u core%s\n", plan->name, plan->cores, plan->cores == 1 ? "" : "s");
+    tell_cube(t->product, to);
+    if (t->product->prologue) {
+        prologue_explain(t->product, to);
+    }
+    product_explain_sums(t, to);
+}
+
+bool product_stores_again(const struct tile_plan *t)
+{
+    (void)t;
+    return true;
+}
+
+const struct stage_kind product_kind = {.stores_again = product_stores_again,
+                                        .explain = product_explain};
+const struct stage_run product_run = {
+    .kind = &product_kind, .bind = product_bind, .play = product_play};

@@ -7,7 +7,7 @@
 #define KERNELS_TILE_PRODUCT_PRODUCT_H
 
 #include "kernels/mm/mm.h"
-#include "kernels/tile/tiles/plan.h"
+#include "kernels/tile/tiles/tiles.h"
 
 struct search;
 
@@ -33,7 +33,7 @@ struct product {
     void *out[TILE_RESULTS];
     struct epilogue *epilogue;    /* NULL: the fixpipe does it all */
     struct block *block;          /* block.h; or NULL */
-    struct windows *windows;      /* windows.h: it is a CONV; or NULL */
+    struct windows *windows;      /* convolution/windows.h: it is a CONV; or NULL */
     struct prologue *prologue;    /* prologue.h: of an operand; or NULL */
     const struct mm_tiling *said; /* by a schedule; NULL: it is searched */
 };
@@ -87,23 +87,31 @@ struct product_how {
 int product_plan(struct tile_plan **plan, const struct tile_kernel *k,
                  const struct product_how *how, struct tile_arena *arena,
                  struct tile_error *error);
-void product_bind(struct product *p, const struct tile_call *call);
-void product_play(const struct tile_plan *t);
+extern const struct stage_kind product_kind;
+extern const struct stage_run product_run;
+/* NULL: the stage is of another kind. */
+static inline struct product *product_of(const struct tile_plan *t)
+{
+    return t->kind == &product_kind ? tiles_of(t)->product : NULL;
+}
+/* For kinds that are like one: a stage with nothing in it but its kernel and its product,
+ * NULL: the arena is full; the addresses of a call; what of it comes behind the sums, in words;
+ * whether it stores again. */
+struct tiles_plan *product_stage(const struct stage_kind *kind,
+                                 const struct tile_kernel *k, struct tile_arena *arena);
+void product_bind_tensors(struct product *p, const struct tile_call *call);
+void product_explain_sums(const struct tiles_plan *t, FILE *to);
+bool product_stores_again(const struct tile_plan *t);
+/* The first result that has all of the DOT's dimensions; NULL: only its rows are wanted. */
+const struct tile_tensor *product_whole_result(const struct product *p);
 /* Products that are no batch of the object; where one of them begins. */
 uint32_t product_times(const struct product *p);
-void product_object(const struct tile_plan *t, uint32_t number, struct mm *mm,
+void product_object(const struct tiles_plan *t, uint32_t number, struct mm *mm,
                     uint32_t *index);
 /* Where one of the object's batch is. */
 void product_seek_batch(const struct product *p, uint32_t number, uint32_t *index);
-void product_explain(const struct tile_plan *t, FILE *to);
 /* The kernel's lines of its source, for debuggers, where nothing else is planned. */
 void product_lines(struct program *p, const struct tile_kernel *k);
-
-/* explain.c: buffers and semaphores of what the Vector does. */
-void plan_explain_memory(const struct tile_plan *t, FILE *to);
-void plan_explain_tiles(const struct tile_plan *t, FILE *to); /* cycles, others, too */
-/* replay.c: a tile of a result is stored more than once, or before all is read. */
-bool plan_stores_again(const struct tile_plan *t);
 
 /* product_shape.c: what c, a tensor of the DOT's dimensions, comes to for the object. */
 int product_shape(struct product *p, const struct tile_kernel *k,
@@ -117,14 +125,14 @@ bool product_is_sum(struct product *p, const struct tile_kernel *k, tile_value v
 bool product_by_fixpipe(struct product *p, const struct tile_kernel *k);
 
 /* epilogue.c: with the Vector in the same stage; ERR_LOCAL: it cannot be. */
-int epilogue_plan(struct tile_plan *t, unsigned cores, struct tile_arena *arena,
+int epilogue_plan(struct tiles_plan *t, unsigned cores, struct tile_arena *arena,
                   struct tile_error *error);
 /* block.c: the same where something is reduced over the columns. */
-int block_plan(struct tile_plan *t, unsigned cores, struct tile_arena *arena,
+int block_plan(struct tiles_plan *t, unsigned cores, struct tile_arena *arena,
                struct tile_error *error);
 /* Of both: the program of what is behind the sum; cycles of a piece on V, of what meets it on
  * its way in, and of its way out; the way that was taken, for so many cores. */
-int epilogue_program(struct tile_plan *t, struct tile_arena *arena,
+int epilogue_program(struct tiles_plan *t, struct tile_arena *arena,
                      struct tile_error *error);
 uint64_t epilogue_cycles(const struct search *s);
 uint64_t epilogue_cycles_in(const struct search *s);
@@ -135,7 +143,7 @@ uint64_t epilogue_cycles_out(const struct search *s);
 enum { EPILOGUE_WAYS = 8 };
 bool epilogue_vary(struct way *w, uint32_t block, unsigned i);
 unsigned epilogue_ways(struct search *s);
-int epilogue_keep(struct tile_plan *t, struct search *s, struct candidate *best,
+int epilogue_keep(struct tiles_plan *t, struct search *s, struct candidate *best,
                   unsigned cores, struct tile_arena *arena);
 /* epilogue_cost.c: cycles of so many tiles. */
 struct epilogue_flow {
@@ -149,21 +157,21 @@ struct epilogue_flow {
 uint64_t epilogue_span(const struct epilogue_flow *f, uint32_t tiles);
 /* Parts of the Vector's commands of a piece, which are pushed one by one. */
 enum { EPILOGUE_PART = PIPE_DEPTH / 2 };
-static inline unsigned epilogue_parts(const struct tile_plan *t)
+static inline unsigned epilogue_parts(const struct tiles_plan *t)
 {
     return div_up(t->n_body, EPILOGUE_PART);
 }
 /* epilogue_play.c: the share of the task's block. */
-void epilogue_play(const struct tile_plan *t);
+void epilogue_play(const struct tiles_plan *t);
 /* A core's Vector: what is there once, and empty buffers; before the first piece, and where
  * index[] has changed; what a piece at a position of the ring meets, on its way to UB; its
  * commands, and results on their way out; back the buffers, when all has ended. */
 struct epilogue_at {
-    const struct tile_plan *t;
+    const struct tiles_plan *t;
     struct epilogue_core *core;
     uint32_t index[TILE_DIMS]; /* of the outer dimensions */
 };
-void epilogue_begin(struct epilogue_at *y, const struct tile_plan *t,
+void epilogue_begin(struct epilogue_at *y, const struct tiles_plan *t,
                     struct epilogue_core *core);
 void epilogue_seek(struct epilogue_at *y);
 void epilogue_load(const struct epilogue_at *y, const struct mm_piece *piece,

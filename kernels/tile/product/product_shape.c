@@ -32,7 +32,7 @@ static struct run find_run(const struct tile_kernel *k, tile_dims set,
 
     for (unsigned i = c->rank; i-- > 0;) {
         unsigned d = c->dim[i];
-        uint64_t in_c = program_dim_stride(k, c, d), in_x = program_dim_stride(k, x, d);
+        uint64_t in_c = tile_dim_stride(k, c, d), in_x = tile_dim_stride(k, x, d);
         if (!(set >> d & 1)) {
             continue;
         }
@@ -61,9 +61,9 @@ static void find_outer(struct product *p, const struct tile_kernel *k,
             p->outer[p->n_outer++] = (struct product_outer){
                 .dim = (uint8_t)d,
                 .size = k->dim[d].size,
-                .a = program_dim_stride(k, a, d),
-                .b = program_dim_stride(k, b, d),
-                .c = program_dim_stride(k, c, d),
+                .a = tile_dim_stride(k, a, d),
+                .b = tile_dim_stride(k, b, d),
+                .c = tile_dim_stride(k, c, d),
             };
         }
     }
@@ -99,7 +99,7 @@ static bool lies_as(uint64_t inner, uint64_t outer, uint32_t inner_size, uint32_
 static int across(const struct tile_kernel *k, const struct product *p, unsigned param,
                   struct tile_error *error)
 {
-    return program_refuse(
+    return tile_error_set(
         error, p->dot, ERR_SHAPE,
         "product: neither %s nor what the result has of %s lies side by "
         "side in it",
@@ -112,8 +112,8 @@ static int set_operands(struct product *p, const struct tile_kernel *k,
 {
     const struct tile_tensor *a = &k->param[p->a], *b = &k->param[p->b];
     uint32_t size = k->dim[p->dot->dim].size, pitch;
-    uint64_t in_a = size > 1 ? program_dim_stride(k, a, p->dot->dim) : 0;
-    uint64_t in_b = size > 1 ? program_dim_stride(k, b, p->dot->dim) : 0;
+    uint64_t in_a = size > 1 ? tile_dim_stride(k, a, p->dot->dim) : 0;
+    uint64_t in_b = size > 1 ? tile_dim_stride(k, b, p->dot->dim) : 0;
     /* Never read: the object only looks whether it was set. */
     const void *gm = p;
     bool turned;

@@ -255,7 +255,7 @@ static int keep(struct filling *f, struct product *p, unsigned cores,
     return epilogue_keep(g->t, &f->s, &f->best, cores, arena);
 }
 
-int prologue_finish(struct tile_plan *t, bool alone, unsigned cores,
+int prologue_finish(struct tiles_plan *t, bool alone, unsigned cores,
                     struct tile_arena *arena)
 {
     struct product *p = t->product;
@@ -270,10 +270,10 @@ int prologue_finish(struct tile_plan *t, bool alone, unsigned cores,
         cores = cores < p->mm.tiles ? cores : p->mm.tiles;
         err = err ? err : keep(f, p, cores, arena);
         if (!err) {
-            t->cores = cores;
-            t->predicted.span = later(t->predicted.span, f->span * product_times(p));
-            t->predicted.v += f->pieces * f->piece.v * product_times(p);
-            t->predicted.mte3 += f->pieces * f->piece.out * product_times(p);
+            t->stage.cores = cores;
+            t->stage.predicted.span = later(t->stage.predicted.span, f->span * product_times(p));
+            t->stage.predicted.v += f->pieces * f->piece.v * product_times(p);
+            t->stage.predicted.mte3 += f->pieces * f->piece.out * product_times(p);
         }
         search_end(&f->s);
     }
@@ -296,26 +296,38 @@ static void set_directions(const struct product *p, const struct prologue *g,
     k->columns = along_k ? along : side;
 }
 
+static int operand_bind(const struct tile_plan *t, const struct tile_call *call,
+                        struct sched_report *report)
+{
+    (void)report;
+    memcpy(tiles_of(t)->product->in, call->in, sizeof(call->in));
+    return 0;
+}
+
+/* What is played of it is played within the product's stage. */
+static const struct stage_kind operand_kind;
+const struct stage_run operand_run = {.kind = &operand_kind, .bind = operand_bind};
+
 static int make_program(struct product *p, const struct tile_kernel *operand,
                         struct tile_arena *arena, struct tile_error *error)
 {
     struct prologue *g = p->prologue;
     struct tile_kernel *k = tile_alloc(arena, sizeof(*k));
-    struct tile_plan *t = tile_alloc(arena, sizeof(*t));
-    struct product *own = tile_alloc(arena, sizeof(*own));
+    struct tiles_plan *t;
+    struct product *own;
 
-    if (k == NULL || t == NULL || own == NULL ||
-        (t->p = tile_alloc(arena, sizeof(*t->p))) == NULL ||
-        (own->epilogue = tile_alloc(arena, sizeof(*own->epilogue))) == NULL) {
+    if (k == NULL) {
         return ERR_NOMEM;
     }
     *k = *operand;
+    t = product_stage(&operand_kind, k, arena);
+    if (t == NULL || (t->product->epilogue =
+                          tile_alloc(arena, sizeof(*t->product->epilogue))) == NULL) {
+        return ERR_NOMEM;
+    }
     g->t = t;
-    t->product = own;
-    t->name = k->name;
-    plan_begin(t);
+    own = t->product;
     set_directions(p, g, k);
-    own->k = k;
     own->n_outer = p->n_outer;
     own->n_batch = p->n_batch;
     for (unsigned i = 0; i < k->n_params; i++) {
@@ -356,7 +368,7 @@ int prologue_make(struct product *p, const struct tile_kernel *operand, uint8_t 
 void prologue_explain(const struct product *p, FILE *to)
 {
     const struct prologue *g = p->prologue;
-    const struct tile_plan *t = g->t;
+    const struct tiles_plan *t = g->t;
     const struct mm_tiling *m = &p->mm.tiling;
 
     fprintf(

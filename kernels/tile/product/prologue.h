@@ -19,19 +19,22 @@
 
 struct prologue {
     /* The operand's rows and columns, as it would lie in GM; its `product` has addresses. */
-    struct tile_plan *t;
+    struct tiles_plan *t;
     uint8_t operand; /* the product's parameter that it is */
     bool b;          /* the object's b, not its a */
     uint32_t rows;   /* of a piece, at most */
     uint16_t line;   /* of the operand */
 };
 
+/* The plan of an operand, as part of a product's stage: it only takes addresses. */
+extern const struct stage_run operand_run;
+
 /* Of a product whose shape is set, with what its parameter `param` is computed by. ERR_LOCAL:
  * it cannot be done so. */
 int prologue_make(struct product *p, const struct tile_kernel *operand, uint8_t param,
                   struct tile_arena *arena, struct tile_error *error);
 /* How the Vector makes it: for the object as it is planned, or, `alone`, with that. */
-int prologue_finish(struct tile_plan *t, bool alone, unsigned cores,
+int prologue_finish(struct tiles_plan *t, bool alone, unsigned cores,
                     struct tile_arena *arena);
 void prologue_explain(const struct product *p, FILE *to);
 
@@ -67,7 +70,7 @@ struct prologue_at {
 };
 /* The Vector's part for all objects of a stage begins, and ends; an object's, before its first
  * tile. */
-void prologue_begin(struct prologue_at *y, const struct tile_plan *t);
+void prologue_begin(struct prologue_at *y, const struct tiles_plan *t);
 void prologue_feed(struct prologue_at *y, struct mm *mm, const uint32_t *index);
 void prologue_end(const struct prologue_at *y);
 

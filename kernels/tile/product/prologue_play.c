@@ -55,7 +55,7 @@ static void step_to_made(struct prologue_at *y)
 static void to_l1(const struct prologue_at *y, const struct prologue_window *w,
                   uint32_t rows, unsigned position)
 {
-    const struct tile_plan *t = y->g->t;
+    const struct tiles_plan *t = y->g->t;
     const struct mm_given slot = mm_given_slot(&y->walk, &y->make);
     uint32_t esize = esize_of(y->walk.a.type);
     uint32_t row = (uint32_t)round_up(w->cols * esize, MTE_BLOCK);
@@ -146,7 +146,7 @@ static void between(void *arg)
     make_wanted(y);
 }
 
-void prologue_begin(struct prologue_at *y, const struct tile_plan *t)
+void prologue_begin(struct prologue_at *y, const struct tiles_plan *t)
 {
     const struct prologue *g = t->product->prologue;
 

@@ -56,7 +56,7 @@ static bool is_softmax(const struct tile_kernel *k, struct rows_plan *p)
            x->op == TILE_INPUT && e->type == TYPE_F32 &&
            has_rows(k, &k->param[0], sum->dim) &&
            has_rows(k, &k->result[0].tensor, sum->dim) &&
-           program_order(k, UINT32_MAX, order) >= 0;
+           tile_dims_order(k, UINT32_MAX, order) >= 0;
 }
 
 /* What a schedule says of tiles is for a plan in tiles, and `exact` is a division. */
@@ -92,7 +92,7 @@ static void cut_short(struct rows_plan *p)
     p->per_row = 1;
     p->chunk = p->n;
     p->group = ROWS_GROUP;
-    while (p->group > 1 && div_up(p->rows, p->cores) < 2 * p->group) {
+    while (p->group > 1 && div_up(p->rows, p->stage.cores) < 2 * p->group) {
         p->group /= 2;
     }
 }
@@ -111,7 +111,7 @@ static bool cut(struct rows_plan *p)
     }
     bytes = rows_bytes(p);
     rows = rows_of_group(p);
-    p->lag = p->group + (p->cores > FEW_CORES ? 1 : 2);
+    p->lag = p->group + (p->stage.cores > FEW_CORES ? 1 : 2);
     p->slots = (l1 - ROWS_KNOWN * rows * PIPES_DIAGONAL_BYTES) / bytes & ~1u;
     at = 2 * ROWS_TURNS * bytes;
     p->part[0] = at;
@@ -157,12 +157,12 @@ static int make_cores(struct rows_plan *p, struct tile_arena *arena)
 {
     uint64_t chunks = p->rows * p->per_row;
 
-    p->core = tile_alloc(arena, p->cores * sizeof(*p->core));
-    for (unsigned c = 0; c < p->cores && p->core; c++) {
+    p->core = tile_alloc(arena, p->stage.cores * sizeof(*p->core));
+    for (unsigned c = 0; c < p->stage.cores && p->core; c++) {
         struct rows_core *core = &p->core[c];
-        core->begin = (uint32_t)share_begin(chunks, p->per_row, c, p->cores);
+        core->begin = (uint32_t)share_begin(chunks, p->per_row, c, p->stage.cores);
         core->chunks =
-            (uint32_t)share_begin(chunks, p->per_row, c + 1, p->cores) - core->begin;
+            (uint32_t)share_begin(chunks, p->per_row, c + 1, p->stage.cores) - core->begin;
         rows_build(p, core);
     }
     return p->core ? 0 : ERR_NOMEM;
@@ -173,22 +173,18 @@ bool rows_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned co
 {
     uint64_t began = hart_clock();
     size_t used = arena->used;
-    struct tile_plan *t = tile_alloc(arena, sizeof(*t));
-    struct program *program = tile_alloc(arena, sizeof(*program));
     struct rows_plan *p = tile_alloc(arena, sizeof(*p));
 
-    if (t && program && p) {
-        *p = (struct rows_plan){.k = k, .cores = cores};
+    if (p) {
+        *p = (struct rows_plan){
+            .stage = {.kind = &rows_kind, .k = k, .name = k->name, .cores = cores}};
         if (may_be(k) && is_softmax(k, p)) {
             p->rows = tile_count(k, tile_tensor_dims(&k->param[0])) / p->n;
             if ((cut(p) && make_cores(p, arena) == 0) || spill_plan(p, arena)) {
-                program->k = k;
-                *t = (struct tile_plan){
-                    .p = program, .rows = p, .name = k->name, .cores = cores};
-                plan_begin(t);
-                t->predicted = p->spill ? spill_predict(p) : rows_predict(p);
-                t->planning = hart_clock() - began;
-                *plan = t;
+                plan_begin(&p->stage);
+                p->stage.predicted = p->spill ? spill_predict(p) : rows_predict(p);
+                p->stage.planning = hart_clock() - began;
+                *plan = &p->stage;
                 return true;
             }
         }
@@ -197,9 +193,9 @@ bool rows_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned co
     return false;
 }
 
-void rows_explain(const struct tile_plan *t, FILE *to)
+static void rows_explain(const struct tile_plan *t, FILE *to)
 {
-    const struct rows_plan *p = t->rows;
+    const struct rows_plan *p = rows_of(t);
 
     fprintf(to, "%s on %u core%s, planned in %llu instructions, through L1\n", t->name,
             t->cores, t->cores == 1 ? "" : "s", (unsigned long long)t->planning);
@@ -219,3 +215,5 @@ void rows_explain(const struct tile_plan *t, FILE *to)
             p->spill ? "chunk" : "row", p->line[3]);
     plan_explain_cycles(t, to);
 }
+
+const struct stage_kind rows_kind = {.explain = rows_explain};

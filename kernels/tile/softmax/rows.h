@@ -26,6 +26,8 @@
 #define KERNELS_TILE_SOFTMAX_ROWS_H
 
 #include "kernels/tile/cost/pipes.h"
+#include "kernels/tile/emit/emit.h"
+#include "kernels/tile/softmax/softmax.h"
 
 enum {
     ROWS_MOST = 8192,   /* elements of a chunk: half of L0A; no shorter rows */
@@ -93,7 +95,7 @@ struct rows_core {
 };
 
 struct rows_plan {
-    const struct tile_kernel *k;
+    struct tile_plan stage;
     uint16_t line[4]; /* of max, exp, sum, quotient */
     uint64_t rows;
     uint32_t n;       /* elements of a row */
@@ -107,7 +109,6 @@ struct rows_plan {
     uint64_t mmad_sync[2][2]; /* of a row's first chunk, of its last one */
     const char *x;
     char *y;
-    unsigned cores;
     struct rows_core *core;
     struct spill_plan *spill; /* rows that L1 does not hold (spill.h); NULL: none */
 };
@@ -156,17 +157,9 @@ static inline uint32_t rows_numbers(uint32_t at, uint32_t group)
     return at + group % ROWS_KNOWN * REPEAT_BYTES;
 }
 
-/* --- for the planner, the launch and who tells of both --- */
-
-#define ROWS_WORD "l1" /* in a schedule */
-
-/* False: the program is none, or no chunk of its rows fits. */
-bool rows_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cores,
-               struct tile_arena *arena);
-int rows_bind(struct rows_plan *p, const struct tile_call *call,
-              struct sched_report *report);
-void rows_play(const struct rows_plan *p);
-void rows_finish(const struct rows_plan *p);
-void rows_explain(const struct tile_plan *t, FILE *to);
+static inline struct rows_plan *rows_of(const struct tile_plan *t)
+{
+    return (struct rows_plan *)(uintptr_t)t;
+}
 
 #endif

@@ -33,7 +33,7 @@ struct tile_cycles rows_predict(struct rows_plan *p)
     uint32_t chunks = 0, most = p->group * GROUPS, of = p->group * MORE;
     struct tile_cycles c, less;
 
-    for (unsigned i = 0; i < p->cores; i++) {
+    for (unsigned i = 0; i < p->stage.cores; i++) {
         chunks = chunks < p->core[i].chunks ? p->core[i].chunks : chunks;
     }
     c = simulate_chunks(p, chunks < most ? chunks : most);

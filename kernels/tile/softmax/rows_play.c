@@ -321,7 +321,7 @@ static struct rows_core *core_of(const struct rows_plan *p)
 {
     struct rows_core *core = &p->core[task_block()];
 
-    return task_block() < p->cores && core->chunks ? core : NULL;
+    return task_block() < p->stage.cores && core->chunks ? core : NULL;
 }
 
 static void label(void)
@@ -340,8 +340,9 @@ static void label(void)
     sched_label(task_core(), ROWS_RECIPROCAL, "1 / sum", "FULL");
 }
 
-void rows_play(const struct rows_plan *p)
+static void rows_play(const struct tile_plan *t)
 {
+    const struct rows_plan *p = rows_of(t);
     struct rows_core *core;
 
     if (p->spill) {
@@ -362,8 +363,9 @@ void rows_play(const struct rows_plan *p)
     rows_steps(p, core, NULL);
 }
 
-void rows_finish(const struct rows_plan *p)
+static void rows_finish(const struct tile_plan *t)
 {
+    const struct rows_plan *p = rows_of(t);
     if (p->spill) {
         spill_finish(p);
         return;
@@ -380,9 +382,10 @@ void rows_finish(const struct rows_plan *p)
     }
 }
 
-int rows_bind(struct rows_plan *p, const struct tile_call *call,
-              struct sched_report *report)
+static int rows_bind(const struct tile_plan *t, const struct tile_call *call,
+                     struct sched_report *report)
 {
+    struct rows_plan *p = rows_of(t);
     int err = 0;
 
     p->x = call->in[0];
@@ -390,7 +393,7 @@ int rows_bind(struct rows_plan *p, const struct tile_call *call,
     if (p->spill) {
         return spill_bind(p, report);
     }
-    for (unsigned c = 0; c < p->cores; c++) {
+    for (unsigned c = 0; c < p->stage.cores; c++) {
         struct rows_core *core = &p->core[c];
         for (unsigned i = 0; i < ROWS_TURNS; i++) {
             core->seq[ROWS_LOAD_A].cmds[i].copy_in.src = (uintptr_t)p->x;
@@ -406,3 +409,6 @@ int rows_bind(struct rows_plan *p, const struct tile_call *call,
     }
     return err;
 }
+
+const struct stage_run rows_run = {
+    .kind = &rows_kind, .bind = rows_bind, .play = rows_play, .finish = rows_finish};

@@ -122,17 +122,17 @@ bool spill_plan(struct rows_plan *p, struct tile_arena *arena)
     }
     chunks = p->rows * s->per_row;
     price(s);
-    s->core = tile_alloc(arena, p->cores * sizeof(*s->core));
+    s->core = tile_alloc(arena, p->stage.cores * sizeof(*s->core));
     s->row_numbers = (uint32_t)round_up(s->per_row * (SPILL_SUMS + 1), SPILL_SUMS);
     s->number = tile_alloc(arena, p->rows * s->row_numbers * sizeof(*s->number));
     if (!s->core || !s->number) {
         p->spill = NULL;
         return false;
     }
-    for (unsigned c = 0; c < p->cores; c++) {
+    for (unsigned c = 0; c < p->stage.cores; c++) {
         struct spill_core *core = &s->core[c];
-        core->begin = share_begin(chunks, 1, c, p->cores);
-        core->chunks = (uint32_t)(share_begin(chunks, 1, c + 1, p->cores) - core->begin);
+        core->begin = share_begin(chunks, 1, c, p->stage.cores);
+        core->chunks = (uint32_t)(share_begin(chunks, 1, c + 1, p->stage.cores) - core->begin);
         spill_build(p, core);
     }
     return true;
@@ -153,7 +153,7 @@ int spill_bind(struct rows_plan *p, struct sched_report *report)
 {
     int err = 0;
 
-    for (unsigned c = 0; c < p->cores; c++) {
+    for (unsigned c = 0; c < p->stage.cores; c++) {
         struct spill_core *core = &p->spill->core[c];
         set_addresses(p, core);
         for (unsigned i = 0; i < SPILL_PUSHES && !err; i++) {
@@ -190,7 +190,7 @@ struct tile_cycles spill_predict(struct rows_plan *p)
     uint32_t chunks = 0;
     struct tile_cycles c, less;
 
-    for (unsigned i = 0; i < p->cores; i++) {
+    for (unsigned i = 0; i < p->stage.cores; i++) {
         uint32_t n = p->spill->core[i].chunks;
         chunks = chunks < n ? n : chunks;
     }

@@ -10,7 +10,7 @@ static struct spill_core *core_of(const struct rows_plan *p)
 {
     struct spill_core *core = &p->spill->core[task_block()];
 
-    return task_block() < p->cores && core->chunks ? core : NULL;
+    return task_block() < p->stage.cores && core->chunks ? core : NULL;
 }
 
 static void label(void)

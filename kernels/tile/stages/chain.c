@@ -6,7 +6,6 @@
 
 #include "hal/chip.h"
 #include "kernels/lib/share.h"
-#include "kernels/tile/tiles/plan.h"
 #include "sched/launch.h"
 
 int tile_chain_add(struct tile_chain *chain, const struct tile_kernel *k, unsigned cores,
@@ -22,7 +21,7 @@ int tile_chain_add(struct tile_chain *chain, const struct tile_kernel *k, unsign
     chain->step[i] = tile_step(chain->plan[i], arena);
     chain->n++;
     return chain->step[i] ? 0
-                          : program_refuse(error, NULL, ERR_NOMEM, "the arena is full");
+                          : tile_error_set(error, NULL, ERR_NOMEM, "the arena is full");
 }
 
 uint64_t tile_chain_scratch(const struct tile_chain *chain)

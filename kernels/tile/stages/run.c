@@ -6,13 +6,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/tile/attention/attention.h"
+#include "kernels/tile/convolution/windows.h"
+#include "kernels/tile/gather/gather.h"
 #include "kernels/tile/product/prologue.h"
+#include "kernels/tile/softmax/softmax.h"
+#include "kernels/tile/tile.h"
 #include "sched/launch.h"
 
 struct tile_step {
     const struct tile_plan *t;
+    const struct stage_run *run;
     struct tile_call call;
 };
+
+/* How a stage of each kind runs. */
+static const struct stage_run *run_of(const struct tile_plan *t)
+{
+    static const struct stage_run *const runs[] = {
+        &tiles_run, &product_run, &windows_run, &gather_run, &rows_run, &loop_run};
+    unsigned i = 0;
+
+    while (runs[i]->kind != t->kind) {
+        i++;
+    }
+    return runs[i];
+}
 
 static void *address(const struct origin *o, const struct tile_call *call, char *scratch)
 {
@@ -23,19 +42,13 @@ static void *address(const struct origin *o, const struct tile_call *call, char 
     return base + o->bytes;
 }
 
-/* What computes an operand of a product within its stage, or NULL. */
-static const struct tile_plan *operand_of(const struct tile_plan *t)
-{
-    return t->product && t->product->prologue ? t->product->prologue->t : NULL;
-}
-
 /* Whether a stage reads a parameter of the call that lies there. */
 static bool reads(const struct tile_plan *t, const struct tile_call *call, const void *at)
 {
     bool does = false;
 
-    for (; t; t = operand_of(t)) {
-        for (unsigned i = 0; i < plan_kernel(t)->n_params; i++) {
+    for (; t; t = t->operand) {
+        for (unsigned i = 0; i < t->k->n_params; i++) {
             does |= t->in[i].of == OF_PARAM && call->in[t->in[i].index] == at;
         }
     }
@@ -48,9 +61,9 @@ static bool is_overwritten(const struct tile_plan *plan, const struct tile_call 
     bool bad = false;
 
     for (const struct tile_plan *t = plan; t; t = t->next) {
-        bool again = plan_stores_again(t);
+        bool again = t->kind->stores_again && t->kind->stores_again(t);
         for (const struct tile_plan *u = again ? t : t->next; u; u = u->next) {
-            for (unsigned r = 0; r < plan_kernel(t)->n_results; r++) {
+            for (unsigned r = 0; r < t->k->n_results; r++) {
                 bad |= t->out[r].of == OF_RESULT &&
                        reads(u, call, call->out[t->out[r].index]);
             }
@@ -72,18 +85,20 @@ void tile_kernel(void *arg)
             task_barrier();
         }
         tile_played = r[i].t;
-        plan_play(r[i].t);
-        if (r[i + 1].t) { /* while the last commands are running */
-            plan_prepare(r[i + 1].t);
+        r[i].run->play(r[i].t);
+        if (r[i + 1].t && r[i + 1].run->prepare) { /* while the last commands are running */
+            r[i + 1].run->prepare(r[i + 1].t);
         }
-        plan_finish(r[i].t);
+        if (r[i].run->finish) {
+            r[i].run->finish(r[i].t);
+        }
     }
 }
 
 /* A command's tag is the line that it is of. */
 void tile_tell_line(const struct tile_plan *plan, struct sched_report *report)
 {
-    const struct tile_kernel *k = plan_kernel(plan);
+    const struct tile_kernel *k = plan->k;
     size_t at = strlen(report->text);
     uint16_t line = (uint16_t)report->fault.tag;
 
@@ -116,6 +131,18 @@ static const char *program_name(const struct tile_plan *plan)
     return dot ? dot + 1 : plan->name;
 }
 
+/* The tensors of a stage, *own, in a call of the whole. */
+static void place_tensors(const struct tile_plan *t, struct tile_call *own,
+                          const struct tile_call *call, char *scratch)
+{
+    for (unsigned i = 0; i < t->k->n_params; i++) {
+        own->in[i] = address(&t->in[i], call, scratch);
+    }
+    for (unsigned i = 0; i < t->k->n_results; i++) {
+        own->out[i] = address(&t->out[i], call, scratch);
+    }
+}
+
 /* Addresses of a call, of all stages behind one another. */
 static int bind(struct tile_step *r, const struct tile_plan *plan,
                 const struct tile_call *call, char *scratch, struct sched_report *report)
@@ -129,17 +156,13 @@ static int bind(struct tile_step *r, const struct tile_plan *plan,
         return ERR_ARG;
     }
     for (const struct tile_plan *t = plan; t && !err; t = t->next, r++) {
-        *r = (struct tile_step){.t = t};
-        for (unsigned i = 0; i < plan_kernel(t)->n_params; i++) {
-            r->call.in[i] = address(&t->in[i], call, scratch);
-        }
-        for (unsigned i = 0; i < plan_kernel(t)->n_results; i++) {
-            r->call.out[i] = address(&t->out[i], call, scratch);
-        }
-        err = plan_bind(t, &r->call, report);
-        for (unsigned i = 0; operand_of(t) && i < plan_kernel(operand_of(t))->n_params;
-             i++) {
-            operand_of(t)->product->in[i] = address(&operand_of(t)->in[i], call, scratch);
+        *r = (struct tile_step){.t = t, .run = run_of(t)};
+        place_tensors(t, &r->call, call, scratch);
+        err = r->run->bind(t, &r->call, report);
+        if (!err && t->operand) {
+            struct tile_call own = {0};
+            place_tensors(t->operand, &own, call, scratch);
+            err = operand_run.bind(t->operand, &own, report);
         }
     }
     r->t = NULL;

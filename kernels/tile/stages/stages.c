@@ -8,9 +8,14 @@
 #include "hal/chip.h"
 #include "hal/pmu.h"
 #include "kernels/mm/cost.h"
+#include "kernels/tile/attention/attention.h"
+#include "kernels/tile/convolution/windows.h"
+#include "kernels/tile/gather/gather.h"
 #include "kernels/tile/product/prologue.h"
-#include "kernels/tile/softmax/rows.h"
+#include "kernels/tile/softmax/softmax.h"
+#include "kernels/tile/tile.h"
 #include "kernels/tile/tiles/script.h"
+#include "kernels/tile/tiles/tiles.h"
 
 enum {
     DEPTH = 4, /* stages of stages */
@@ -18,11 +23,6 @@ enum {
     SMALL = 1 << 15, /* elements */
     LONG_K = 1024,   /* that may be cut in parts, of a c of so many elements */
     SMALL_C = 1 << 18,
-    /* About, of the hart: to look at a command and at a patch of the next stage, for which it
-     * has so long in most stages. */
-    LOOK_COMMAND = 5,
-    LOOK_PATCH = 75,
-    LOOK_CYCLES = 2000,
 };
 
 /* What all stages are planned with. */
@@ -64,7 +64,7 @@ static bool is_small(const struct tile_kernel *k)
     uint64_t most = 0;
 
     for (unsigned i = 0; i < k->n_params + k->n_results; i++) {
-        uint64_t n = tile_count(k, tile_tensor_dims(program_tensor(k, i)));
+        uint64_t n = tile_count(k, tile_tensor_dims(tile_tensor_at(k, i)));
         most = n > most ? n : most;
     }
     return k->is_stage && most <= SMALL;
@@ -79,7 +79,7 @@ static int plan_leaf(struct guide *g, struct tile_plan **plan,
     int err = plan_tiles(plan, k, &how, g->arena, g->error, wanted);
 
     if (!err) {
-        script_add_way(&g->script, &(*plan)->way, &(*plan)->placing);
+        script_add_way(&g->script, &tiles_of(*plan)->way, &tiles_of(*plan)->placing);
     }
     return err;
 }
@@ -105,10 +105,10 @@ static int plan_product(struct guide *g, struct tile_plan **first,
 /* Where a plan's tensors lie, as those of its stage. */
 static void inherit_all(struct tile_plan *t, const struct stage *s, uint64_t scratch)
 {
-    for (unsigned j = 0; j < plan_kernel(t)->n_params; j++) {
+    for (unsigned j = 0; j < t->k->n_params; j++) {
         inherit(&t->in[j], s, scratch);
     }
-    for (unsigned j = 0; j < plan_kernel(t)->n_results; j++) {
+    for (unsigned j = 0; j < t->k->n_results; j++) {
         inherit(&t->out[j], s, scratch);
     }
 }
@@ -127,7 +127,7 @@ static bool join_operand(struct guide *g, struct tile_plan **before,
         return false;
     }
     inherit_all(t, &cut->stage[i], 0);
-    inherit_all(t->product->prologue->t, &cut->stage[i - 1], 0);
+    inherit_all(t->operand, &cut->stage[i - 1], 0);
     *before = t;
     return true;
 }
@@ -285,7 +285,7 @@ static int plan_products(struct guide *g, struct tile_plan **first,
 
     if (err && g->error->text[0] == '\0') {
         err =
-            program_refuse(g->error, &k->node[cut_first_product(k)], err,
+            tile_error_set(g->error, &k->node[cut_first_product(k)], err,
                            "a product of tensors whose dimensions have no common order");
     }
     return err;
@@ -316,11 +316,22 @@ static bool prefers_parts(const struct guide *g, const struct tile_kernel *k,
     if (product_plan(&t, k, &(struct product_how){.cores = all.cores}, all.arena,
                      &error) == 0) {
         uint64_t whole = t->predicted.span;
-        are = plan_products(&all, &t, k, FUSE_NOTHING, depth + 1) == 0 && t->product &&
-              t->product->mm.parts > 1 && tile_predicted(t).span * 5 / 4 < whole;
+        are = plan_products(&all, &t, k, FUSE_NOTHING, depth + 1) == 0 && product_of(t) &&
+              product_of(t)->mm.parts > 1 && tile_predicted(t).span * 5 / 4 < whole;
     }
     g->arena->used = used;
     return are;
+}
+
+/* By the Matmul object, or by windows. */
+static int plan_one_product(struct guide *g, struct tile_plan **first,
+                            const struct tile_kernel *k, const struct mm_tiling *said)
+{
+    return k->node[cut_first_product(k)].op == TILE_CONV
+               ? windows_plan(first, k, said, g->cores, g->arena, g->error)
+               : product_plan(first, k,
+                              &(struct product_how){.cores = g->cores, .tiling = said},
+                              g->arena, g->error);
 }
 
 /* A product with what is computed of it, or behind each other. */
@@ -344,12 +355,9 @@ static int plan_product(struct guide *g, struct tile_plan **first,
         }
         return err;
     }
-    err = product_plan(
-        first, k,
-        &(struct product_how){.cores = g->cores, .tiling = is_said ? &said : NULL},
-        g->arena, g->error);
-    if (!err && (*first)->product && product_has_word((*first)->product)) {
-        script_add_tiling(&g->script, &(*first)->product->mm.tiling, is_said);
+    err = plan_one_product(g, first, k, is_said ? &said : NULL);
+    if (!err && product_of(*first) && product_has_word(product_of(*first))) {
+        script_add_tiling(&g->script, &product_of(*first)->mm.tiling, is_said);
     }
     if (err != ERR_LOCAL || depth == DEPTH || bare) {
         return err;
@@ -454,20 +462,6 @@ int tile_plan(struct tile_plan **plan, const struct tile_kernel *k, unsigned cor
         (*plan)->planning = hart_clock() - began;
     }
     return err;
-}
-
-uint64_t plan_look_cycles(const struct tile_plan *before, const struct tile_plan *t)
-{
-    const struct order *o = &t->order;
-    uint64_t hidden = before ? before->predicted.span : 0, all;
-
-    if (t->part == NULL) {
-        return 0;
-    }
-    all = LOOK_COMMAND * t->n_body + LOOK_PATCH * (o->n_loads + o->n_stores);
-    all *= (uint64_t)t->way.ring * t->part[0].n_legs[LANE_STORE];
-    hidden = hidden < LOOK_CYCLES ? hidden : LOOK_CYCLES;
-    return all > hidden ? all - hidden : 0;
 }
 
 struct tile_cycles tile_predicted(const struct tile_plan *plan)

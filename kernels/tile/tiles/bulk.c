@@ -142,7 +142,7 @@ void bulk_cycles(struct bulk_cycles *c, const struct emit *e, const struct order
 
 /* Loads of so many tiles, the last one perhaps a tail, by turns into both halves of L1, or one
  * into a half. False: no memory. */
-static bool make_loads(struct sequence *s, const struct tile_plan *t,
+static bool make_loads(struct sequence *s, const struct tiles_plan *t,
                        const struct bulk *b, unsigned half, unsigned halves,
                        uint32_t tiles, uint32_t tails, struct tile_arena *arena)
 {
@@ -171,7 +171,7 @@ static bool make_loads(struct sequence *s, const struct tile_plan *t,
     return true;
 }
 
-int bulk_loads(struct tile_plan *t, struct part *part, struct tile_arena *arena)
+int bulk_loads(struct tiles_plan *t, struct part *part, struct tile_arena *arena)
 {
     struct sequence *s = part->tile[LANE_LOAD];
     uint32_t bulk = t->way.bulk, whole, tiles, tails;
@@ -198,7 +198,7 @@ int bulk_loads(struct tile_plan *t, struct part *part, struct tile_arena *arena)
     return 0;
 }
 
-int bulk_moves(struct tile_plan *t, struct part *part, unsigned variant,
+int bulk_moves(struct tiles_plan *t, struct part *part, unsigned variant,
                struct tile_arena *arena)
 {
     const struct order *o = &t->order;
@@ -236,7 +236,7 @@ int bulk_moves(struct tile_plan *t, struct part *part, unsigned variant,
 }
 
 /* From what the plan has: a launch is not to look at tiles again. */
-void bulk_bind(const struct tile_plan *t, const struct tile_call *call, struct part *part)
+void bulk_bind(const struct tiles_plan *t, const struct tile_call *call, struct part *part)
 {
     unsigned n = t->order.n_loads, loops, loop = find_loop(&t->loops, &loops);
     uint64_t tiles = loops_tiles(&t->loops, &part->share, 0, NULL);

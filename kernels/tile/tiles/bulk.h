@@ -11,7 +11,7 @@
 #ifndef KERNELS_TILE_TILES_BULK_H
 #define KERNELS_TILE_TILES_BULK_H
 
-#include "kernels/tile/tiles/plan.h"
+#include "kernels/tile/tiles/tiles.h"
 
 enum {
     BULK_MOST = UINT8_MAX, /* of a way: as many tiles as L1 holds twice */
@@ -35,11 +35,11 @@ void bulk_cycles(struct bulk_cycles *b, const struct emit *e, const struct order
                  const struct loops *l, const struct share *share);
 
 /* The sequences of a part: its loads; moves of a variant. */
-int bulk_loads(struct tile_plan *t, struct part *part, struct tile_arena *arena);
-int bulk_moves(struct tile_plan *t, struct part *part, unsigned variant,
+int bulk_loads(struct tiles_plan *t, struct part *part, struct tile_arena *arena);
+int bulk_moves(struct tiles_plan *t, struct part *part, unsigned variant,
                struct tile_arena *arena);
 /* Addresses of a call. */
-void bulk_bind(const struct tile_plan *t, const struct tile_call *call,
+void bulk_bind(const struct tiles_plan *t, const struct tile_call *call,
                struct part *part);
 
 /* replay.c: a sequence with room for its commands and patches, false: no memory; makes it the

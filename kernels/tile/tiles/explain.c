@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a plan is, in words; see tile.h.
+ * What a plan is, in words; see tiles.h.
  */
 #include "hal/chip.h"
-#include "kernels/tile/product/product.h"
-#include "kernels/tile/softmax/rows.h"
 #include "kernels/tile/tiles/bulk.h"
 
 static void tell_way(FILE *to, const struct way *w)
@@ -23,7 +21,7 @@ static void tell_way(FILE *to, const struct way *w)
     }
 }
 
-static const char *loop_name(const struct tile_plan *t, unsigned l)
+static const char *loop_name(const struct tiles_plan *t, unsigned l)
 {
     unsigned g = t->loops.loop[l].group;
 
@@ -35,7 +33,7 @@ static const char *loop_name(const struct tile_plan *t, unsigned l)
     return "all";
 }
 
-static void tell_loops(const struct tile_plan *t, FILE *to)
+static void tell_loops(const struct tiles_plan *t, FILE *to)
 {
     for (unsigned l = t->loops.n; l-- > 0;) {
         fprintf(to, "loop     %s: %lu of %lu", loop_name(t, l),
@@ -45,11 +43,11 @@ static void tell_loops(const struct tile_plan *t, FILE *to)
             fprintf(to, ", the last of %lu", (unsigned long)t->loops.loop[l].tail);
         }
         fprintf(to, "%s\n",
-                l == t->loops.dealt && t->cores > 1 ? ", shared by the cores" : "");
+                l == t->loops.dealt && t->stage.cores > 1 ? ", shared by the cores" : "");
     }
 }
 
-static void tell_buffer(const struct tile_plan *t, FILE *to, unsigned b)
+static void tell_buffer(const struct tiles_plan *t, FILE *to, unsigned b)
 {
     const struct buffer *o = &t->emit->buffer[b];
     unsigned copies = way_copies(&t->way, o);
@@ -64,7 +62,7 @@ static void tell_buffer(const struct tile_plan *t, FILE *to, unsigned b)
             o->always ? ", once" : "");
 }
 
-static void tell_semaphores(const struct tile_plan *t, FILE *to)
+static void tell_semaphores(const struct tiles_plan *t, FILE *to)
 {
     for (unsigned i = SEM_FULL; i < t->order.n_sems; i++) {
         fprintf(to, "sem      %u: %s %s\n", t->order.base + i, t->order.label[i],
@@ -72,26 +70,8 @@ static void tell_semaphores(const struct tile_plan *t, FILE *to)
     }
 }
 
-void plan_explain_cycles(const struct tile_plan *t, FILE *to)
-{
-    const struct tile_cycles *p = &t->predicted;
-
-    const struct {
-        const char *pipe;
-        uint64_t busy;
-    } row[] = {{"V", p->v}, {"MTE2", p->mte2}, {"MTE3", p->mte3}};
-
-    fprintf(to, "predicted %llu cycles; alone", (unsigned long long)p->span);
-    for (unsigned i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-        fprintf(to, "%s %s takes %llu (%llu %%)", i ? "," : "", row[i].pipe,
-                (unsigned long long)row[i].busy,
-                (unsigned long long)(row[i].busy * 100 / (p->span ? p->span : 1)));
-    }
-    fprintf(to, "\n");
-}
-
 /* What the prediction is of: the contract, "L2 and HBM". */
-static void tell_assumption(const struct tile_plan *t, FILE *to)
+static void tell_assumption(const struct tiles_plan *t, FILE *to)
 {
     uint32_t miss = chip_cost(COST_L2_MISS);
     uint32_t hit = chip_cost(t->way.bulk ? COST_GM_L1_FIXED : COST_GM_UB_FIXED);
@@ -105,7 +85,7 @@ static void tell_assumption(const struct tile_plan *t, FILE *to)
 }
 
 /* Ways that were not taken: by how much they are slower, or what they lack. */
-static void tell_others(const struct tile_plan *t, FILE *to)
+static void tell_others(const struct tiles_plan *t, FILE *to)
 {
     uint32_t ub = chip_mem(NPU_MEM_UB);
 
@@ -113,7 +93,7 @@ static void tell_others(const struct tile_plan *t, FILE *to)
         fprintf(to, "lost     ");
         tell_way(to, &t->lost[i].way);
         fprintf(to, ": %+lld cycles\n",
-                (long long)(t->lost[i].cycles.span - t->predicted.span));
+                (long long)(t->lost[i].cycles.span - t->stage.predicted.span));
     }
     for (unsigned i = 0; i < t->n_unfit; i++) {
         const struct candidate *c = &t->unfit[i];
@@ -124,19 +104,7 @@ static void tell_others(const struct tile_plan *t, FILE *to)
     }
 }
 
-void plan_explain_added(const struct tile_kernel *k, FILE *to)
-{
-    for (unsigned r = 0; r < k->n_results; r++) {
-        if (k->result[r].adds) {
-            fprintf(to,
-                    "adds     %s to what is there, by atomics, each element once: in any "
-                    "order the same bits\n",
-                    k->result[r].tensor.name);
-        }
-    }
-}
-
-void plan_explain_memory(const struct tile_plan *t, FILE *to)
+void plan_explain_memory(const struct tiles_plan *t, FILE *to)
 {
     for (unsigned i = 0; i < t->p->n_notes; i++) {
         fprintf(to, "rewrite  %s\n", t->p->note[i]);
@@ -147,35 +115,21 @@ void plan_explain_memory(const struct tile_plan *t, FILE *to)
     tell_semaphores(t, to);
 }
 
-void plan_explain_tiles(const struct tile_plan *t, FILE *to)
+void plan_explain_tiles(const struct tiles_plan *t, FILE *to)
 {
     plan_explain_memory(t, to);
     plan_explain_added(t->p->k, to);
-    plan_explain_cycles(t, to);
+    plan_explain_cycles(&t->stage, to);
     tell_assumption(t, to);
     tell_others(t, to);
 }
 
-void plan_explain(const struct tile_plan *t, FILE *to)
+void tiles_explain(const struct tile_plan *plan, FILE *to)
 {
-    if (t->gather) {
-        gather_explain(t, to);
-        return;
-    }
-    if (t->product) {
-        product_explain(t, to);
-        return;
-    }
-    if (t->loop) {
-        loop_explain(t, to);
-        return;
-    }
-    if (t->rows) {
-        rows_explain(t, to);
-        return;
-    }
-    fprintf(to, "%s on %u core%s, planned in %llu instructions, %u candidates\n", t->name,
-            t->cores, t->cores == 1 ? "" : "s", (unsigned long long)t->planning,
+    const struct tiles_plan *t = tiles_of(plan);
+
+    fprintf(to, "%s on %u core%s, planned in %llu instructions, %u candidates\n", plan->name,
+            plan->cores, plan->cores == 1 ? "" : "s", (unsigned long long)plan->planning,
             t->n_tried);
     fprintf(to, "tile     ");
     tell_way(to, &t->way);
@@ -183,17 +137,4 @@ void plan_explain(const struct tile_plan *t, FILE *to)
             t->order.n_stores);
     tell_loops(t, to);
     plan_explain_tiles(t, to);
-}
-
-void tile_explain(const struct tile_plan *plan, FILE *to)
-{
-    for (const struct tile_plan *t = plan; t; t = t->next) {
-        if (t->why) {
-            fprintf(to, "stages   %s\n", t->why);
-        }
-        plan_explain(t, to);
-    }
-    if (plan->whole && plan->whole[0]) {
-        fprintf(to, "schedule %s\n", plan->whole);
-    }
 }

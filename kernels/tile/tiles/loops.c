@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * Loops over the tiles of a program, what of them a core has, and the commands that bring
- * a tile to UB and away; see plan.h.
+ * a tile to UB and away; see loops.h.
  */
 #include "hal/mte.h"
 #include "kernels/lib/share.h"
-#include "kernels/tile/tiles/plan.h"
+#include "kernels/tile/tiles/loops.h"
 
 static bool add(struct loops *l, unsigned group, uint64_t size, uint32_t tile)
 {

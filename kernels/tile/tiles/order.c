@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The order of a tile's commands and the semaphores between the pipes; see plan.h. Each
+ * The order of a tile's commands and the semaphores between the pipes; see order.h. Each
  * pipe takes its commands as they were emitted. What crosses from pipe to pipe is a buffer:
  * FULL when its data have come, OUT when its results are made, FREE when it may be written
  * anew, each once a tile; edges with the same ends are one.
  */
 #include <string.h>
 
-#include "kernels/tile/tiles/plan.h"
+#include "kernels/tile/tiles/order.h"
+#include "kernels/tile/tiles/place.h"
 
 static uint8_t new_sem(struct order *o, const char *label, const char *role)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where buffers lie in UB; see plan.h. Those that live at the same time lie apart. The
+ * Where buffers lie in UB; see place.h. Those that live at the same time lie apart. The
  * large ones decide what bank conflicts cost: there are several ways to lay them, and
- * plan.c tries them.
+ * search.c tries them.
  */
 #include "hal/chip.h"
-#include "kernels/tile/tiles/plan.h"
+#include "kernels/tile/tiles/place.h"
 
 enum { TURN = TWICE_BYTES };
 

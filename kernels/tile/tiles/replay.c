@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A plan as sequences, and its launch; see plan.h. A core has one task, which plays three
+ * A plan as sequences, and its launch; see tiles.h. A core has one task, which plays three
  * lanes: loads, the Vector's commands, stores. Only addresses in GM are patched, and what
  * indices begin with.
  */
@@ -8,14 +8,17 @@
 #include <string.h>
 
 #include "hal/mte.h"
-#include "kernels/tile/product/product.h"
-#include "kernels/tile/softmax/rows.h"
 #include "kernels/tile/tiles/bulk.h"
 #include "sched/launch.h"
 
+enum { /* About, of the hart: to look at a command, and at a patch, of the next stage. */
+    LOOK_COMMAND = 5,
+    LOOK_PATCH = 75
+};
+
 /* --- building --- */
 
-static const struct tile_tensor *tensor_of(const struct tile_plan *t, unsigned lane,
+static const struct tile_tensor *tensor_of(const struct tiles_plan *t, unsigned lane,
                                            unsigned i)
 {
     const struct order *o = &t->order;
@@ -57,13 +60,13 @@ void plan_sync_transfer(const struct order *o, unsigned lane, unsigned i, union 
 }
 
 /* Whether what a store writes is added to what is there. */
-static bool adds(const struct tile_plan *t, unsigned lane, unsigned i)
+static bool adds(const struct tiles_plan *t, unsigned lane, unsigned i)
 {
     return lane == LANE_STORE && t->p->k->result[t->order.store_result[i]].adds;
 }
 
 /* Commands of a round: of a store that adds one more on each side. */
-static unsigned count_commands(const struct tile_plan *t, unsigned lane, unsigned n)
+static unsigned count_commands(const struct tiles_plan *t, unsigned lane, unsigned n)
 {
     unsigned all = n;
 
@@ -82,7 +85,7 @@ static unsigned around(struct sequence *s, unsigned at, const struct tile_tensor
 }
 
 /* Loads or stores of a variant, of each position of the ring. */
-static int make_transfers(struct tile_plan *t, struct part *part, unsigned lane,
+static int make_transfers(struct tiles_plan *t, struct part *part, unsigned lane,
                           unsigned variant, struct tile_arena *arena)
 {
     const struct order *o = &t->order;
@@ -116,7 +119,7 @@ static int make_transfers(struct tile_plan *t, struct part *part, unsigned lane,
 }
 
 /* The Vector's commands: of a core the same for all variants but for where they begin. */
-static int make_body(struct tile_plan *t, struct part *part, unsigned variant,
+static int make_body(struct tiles_plan *t, struct part *part, unsigned variant,
                      struct tile_arena *arena)
 {
     const struct emit *e = t->emit;
@@ -141,7 +144,7 @@ static int make_body(struct tile_plan *t, struct part *part, unsigned variant,
 
 /* What is loaded once, what is made of it, and results that are the same for all tiles,
  * which the first core stores. */
-static int make_once(struct tile_plan *t, struct part *part, struct tile_arena *arena)
+static int make_once(struct tiles_plan *t, struct part *part, struct tile_arena *arena)
 {
     const struct emit *e = t->emit;
     struct sequence *in = &part->once[LANE_LOAD], *v = &part->once[LANE_VECTOR];
@@ -206,7 +209,7 @@ void part_leg(struct part *part, unsigned lane, struct sequence *s,
         (struct seq_lane){.legs = part->leg[lane], .n_legs = ++part->n_legs[lane]};
 }
 
-static int make_part(struct tile_plan *t, struct part *part, struct tile_arena *arena)
+static int make_part(struct tiles_plan *t, struct part *part, struct tile_arena *arena)
 {
     uint64_t number = 0;
     int err = make_once(t, part, arena);
@@ -237,18 +240,18 @@ static int make_part(struct tile_plan *t, struct part *part, struct tile_arena *
     return err;
 }
 
-int plan_parts(struct tile_plan *t, struct tile_arena *arena)
+int plan_parts(struct tiles_plan *t, struct tile_arena *arena)
 {
     uint32_t most = div_up(t->loops.loop[t->loops.dealt].count, t->loops.unit);
     int err = 0;
 
-    t->cores = t->cores < most ? t->cores : most;
-    t->part = tile_alloc(arena, t->cores * sizeof(*t->part));
+    t->stage.cores = t->stage.cores < most ? t->stage.cores : most;
+    t->part = tile_alloc(arena, t->stage.cores * sizeof(*t->part));
     if (t->part == NULL) {
         return ERR_NOMEM;
     }
-    for (unsigned c = 0; c < t->cores && !err; c++) {
-        t->part[c].share = loops_share(&t->loops, c, t->cores);
+    for (unsigned c = 0; c < t->stage.cores && !err; c++) {
+        t->part[c].share = loops_share(&t->loops, c, t->stage.cores);
         err = make_part(t, &t->part[c], arena);
     }
     return err;
@@ -256,7 +259,7 @@ int plan_parts(struct tile_plan *t, struct tile_arena *arena)
 
 /* --- running --- */
 
-static void rebase(const struct tile_plan *t, struct sequence *s,
+static void rebase(const struct tiles_plan *t, struct sequence *s,
                    const struct share *rounds, unsigned i, uint64_t base)
 {
     struct seq_patch *patch = &s->patches[i];
@@ -268,7 +271,7 @@ static void rebase(const struct tile_plan *t, struct sequence *s,
 }
 
 /* Addresses of this call. */
-static void bind(const struct tile_plan *t, const struct tile_call *call,
+static void bind(const struct tiles_plan *t, const struct tile_call *call,
                  struct part *part)
 {
     for (unsigned i = 0; i < part->once[LANE_LOAD].n; i++) {
@@ -322,26 +325,13 @@ static int check(struct part *part, char *text, size_t size)
     return err;
 }
 
-int plan_bind(const struct tile_plan *t, const struct tile_call *call,
-              struct sched_report *report)
+static int tiles_bind(const struct tile_plan *plan, const struct tile_call *call,
+                      struct sched_report *report)
 {
+    const struct tiles_plan *t = tiles_of(plan);
     int err = 0;
 
-    if (t->gather) {
-        gather_bind(t->gather, call);
-        return 0;
-    }
-    if (t->product) {
-        product_bind(t->product, call);
-        return 0;
-    }
-    if (t->rows) {
-        return rows_bind(t->rows, call, report);
-    }
-    if (t->loop) {
-        return loop_bind(t->loop, call, report);
-    }
-    for (unsigned c = 0; c < t->cores && !err; c++) {
+    for (unsigned c = 0; c < plan->cores && !err; c++) {
         bind(t, call, &t->part[c]);
         err = check(&t->part[c], report->text, sizeof(report->text));
     }
@@ -351,10 +341,10 @@ int plan_bind(const struct tile_plan *t, const struct tile_call *call,
 /* What the task's block plays of a plan; NULL: nothing. */
 static struct part *part_of(const struct tile_plan *t)
 {
-    return t->part && task_block() < t->cores ? &t->part[task_block()] : NULL;
+    return task_block() < t->cores ? &tiles_of(t)->part[task_block()] : NULL;
 }
 
-void plan_prepare(const struct tile_plan *t)
+static void tiles_prepare(const struct tile_plan *t)
 {
     struct part *part = part_of(t);
 
@@ -363,23 +353,11 @@ void plan_prepare(const struct tile_plan *t)
     }
 }
 
-void plan_play(const struct tile_plan *t)
+static void tiles_play(const struct tile_plan *t)
 {
-    const struct order *o = &t->order;
+    const struct order *o = &tiles_of(t)->order;
     struct part *part = part_of(t);
 
-    if (t->gather) {
-        gather_play(t->gather);
-    }
-    if (t->product) {
-        product_play(t);
-    }
-    if (t->loop) {
-        loop_play(t->loop);
-    }
-    if (t->rows) {
-        rows_play(t->rows);
-    }
     if (part == NULL) {
         return;
     }
@@ -392,16 +370,10 @@ void plan_play(const struct tile_plan *t)
     sequence_play(part->lane, PLAN_LANES);
 }
 
-void plan_finish(const struct tile_plan *t)
+static void tiles_finish(const struct tile_plan *t)
 {
-    const struct order *o = &t->order;
+    const struct order *o = &tiles_of(t)->order;
 
-    if (t->loop) {
-        loop_finish(t->loop);
-    }
-    if (t->rows) {
-        rows_finish(t->rows);
-    }
     if (part_of(t) == NULL) {
         return;
     }
@@ -411,12 +383,25 @@ void plan_finish(const struct tile_plan *t)
     }
 }
 
-bool plan_stores_again(const struct tile_plan *t)
+static uint64_t tiles_prepare_cycles(const struct tile_plan *plan)
 {
-    return t->product || (t->part && loops_store_again(&t->loops));
+    const struct tiles_plan *t = tiles_of(plan);
+    uint64_t all =
+        LOOK_COMMAND * t->n_body + LOOK_PATCH * (t->order.n_loads + t->order.n_stores);
+
+    return all * t->way.ring * t->part[0].n_legs[LANE_STORE];
 }
 
-const struct tile_kernel *plan_kernel(const struct tile_plan *t)
+static bool tiles_stores_again(const struct tile_plan *t)
 {
-    return t->product ? t->product->k : t->p->k;
+    return loops_store_again(&tiles_of(t)->loops);
 }
+
+const struct stage_kind tiles_kind = {.prepare_cycles = tiles_prepare_cycles,
+                                      .stores_again = tiles_stores_again,
+                                      .explain = tiles_explain};
+const struct stage_run tiles_run = {.kind = &tiles_kind,
+                                    .bind = tiles_bind,
+                                    .prepare = tiles_prepare,
+                                    .play = tiles_play,
+                                    .finish = tiles_finish};

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/tile/tiles/plan.h"
 #include "kernels/tile/tiles/script.h"
 
 void script_begin(struct script *s, const struct tile_kernel *k)
@@ -226,9 +225,4 @@ char *script_text(const struct script *s, bool products, struct tile_arena *aren
         }
     }
     return text;
-}
-
-const char *tile_schedule(const struct tile_plan *plan, bool products)
-{
-    return products ? plan->whole : plan->schedule;
 }

@@ -15,7 +15,7 @@
 
 #include "kernels/mm/mm.h"
 #include "kernels/tile/ir/ir.h"
-#include "kernels/tile/tiles/way.h"
+#include "kernels/tile/emit/way.h"
 
 /* What was decided on the way to a plan, in words of a schedule; or what a schedule says
  * is to be. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The search for the fastest way to cut a program into tiles; see plan.h. From coarse to fine:
+ * The search for the fastest way to cut a program into tiles; see search.h. From coarse to fine:
  * how many rows and how far apart, what else can be chosen, where buffers lie.
  */
 #include <stdio.h>

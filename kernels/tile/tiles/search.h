@@ -5,7 +5,7 @@
 #ifndef KERNELS_TILE_TILES_SEARCH_H
 #define KERNELS_TILE_TILES_SEARCH_H
 
-#include "kernels/tile/tiles/plan.h"
+#include "kernels/tile/tiles/tiles.h"
 
 enum { PRE_COMMANDS = PLAN_COMMANDS / 2, KEPT = 3 };
 
@@ -36,7 +36,7 @@ struct search {
 bool search_begin(struct search *s, struct program *p, unsigned cores);
 void search_end(struct search *s);
 /* The commands of the way that was emitted last, as they are pushed. */
-int plan_keep_commands(struct search *s, struct tile_arena *arena, struct tile_plan *t);
+int plan_keep_commands(struct search *s, struct tile_arena *arena, struct tiles_plan *t);
 /* Of ways that lost, for --explain. */
 void tell_lost(struct search *s, const struct candidate *c);
 /* candidate.c: emits a way, without commands yet; */
@@ -51,6 +51,9 @@ void place_better(struct search *s, struct candidate *best, unsigned first);
 bool search_mixes(struct search *s);
 /* What a pitch is a multiple of: elements that are whole blocks of every type. */
 uint32_t search_block(const struct program *p);
+/* simulate.c: the tiles of a core's share, played by the contract's costs. */
+struct tile_cycles simulate(const struct emit *e, const struct order *o,
+                            const struct loops *loops, const struct share *share);
 /* The best ways are in s->best then, the best one first. */
 void search_for_cores(struct search *s);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The tiles of a core from the first to the last, pipe by pipe, with the contract's costs
- * and the semaphores; see plan.h. Since each pipe takes its commands in the order in which
+ * and the semaphores; see search.h. Since each pipe takes its commands in the order in which
  * they are issued, and each wait here finds a post that came before, what is simulated is
  * an execution: the plan cannot deadlock, and this is what it takes.
  */
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "kernels/tile/tiles/bulk.h"
+#include "kernels/tile/tiles/search.h"
 
 enum {
     HART_TILE = 150, /* instructions of the hart for a tile, about */
@@ -220,7 +221,7 @@ static void costs_of_variant(struct simulation *s, const struct emit *e,
 }
 
 /* Where tiles are many they repeat what a period of them does. */
-static void tiles_of(struct simulation *s, uint64_t tiles, unsigned variant)
+static void play_tiles(struct simulation *s, uint64_t tiles, unsigned variant)
 {
     uint64_t alike = tiles > 4 * PERIOD ? (tiles - 3 * PERIOD) / PERIOD : 0;
     struct simulation was;
@@ -268,7 +269,7 @@ struct tile_cycles simulate(const struct emit *e, const struct order *o,
         uint64_t tiles = loops_tiles(loops, share, variant, NULL);
         if (tiles) {
             costs_of_variant(&s, e, loops, variant);
-            tiles_of(&s, tiles, variant);
+            play_tiles(&s, tiles, variant);
         }
     }
     end = later(s.v, later(s.mte2, s.mte3)) + s.skipped;

@@ -73,19 +73,29 @@ def issued(pc, tag):
     plan = played() if line else None
     if plan is None:
         return at
-    name = plan["p"]["k"]["file"]
+    name = plan["k"]["file"]
     return f"{name.string().split('/')[-1]}:{line}" if int(name) else f"line {line}, {at}"
 
 
-def lines_of(plan):
-    p = plan["p"]
+def tiles_of(plan):
+    """What the Vector does in tiles of a stage (kernels/tile/tiles/tiles.h), or None: it is of
+    a kind that has none."""
+    kinds = [gdb.parse_and_eval(f"&{kind}_kind") for kind in ("tiles", "product", "windows")]
+    if plan["kind"] not in kinds:
+        return None
+    return plan.address.cast(gdb.lookup_type("struct tiles_plan").pointer()).dereference()
+
+
+def lines_of(tiles):
+    p = tiles["p"]
     return {int(p["node"][i]["line"]) for i in range(1, int(p["n"]) + 1)}
 
 
 def program(plan):
     """Name of a stage's file, and the lines that its commands are of."""
-    file, product = plan["p"]["k"]["file"], plan["product"]
-    lines = lines_of(plan)
+    file, tiles = plan["k"]["file"], tiles_of(plan)
+    lines = lines_of(tiles) if tiles is not None else set()
+    product = tiles["product"] if tiles is not None else 0
     if int(product):
         lines.add(int(product["dot"]["line"]))
         if int(product["prologue"]):

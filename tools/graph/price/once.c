@@ -9,6 +9,7 @@
 #include "kernels/mm/inside.h"
 #include "kernels/mm/record.h"
 #include "kernels/mm/room.h"
+#include "kernels/tile/convolution/windows.h"
 #include "kernels/tile/product/block.h"
 #include "tools/graph/price/once.h"
 
@@ -39,6 +40,13 @@ enum {
     ROOM_NEW = 2100,   /* memory for what an object records, which is cleared; */
     ROOM_BYTES_NEW = 900, /* each MM_BLOCK_BYTES more */
 };
+
+/* The product or the convolution that a stage is; NULL: it is neither. */
+static struct product *sums_of(const struct tile_plan *t)
+{
+    return t->kind == &product_kind || t->kind == &windows_kind ? tiles_of(t)->product
+                                                                : NULL;
+}
 
 /* Cycles of a program on cores that stay besides: it begins, and all wait for its end. */
 enum {
@@ -167,16 +175,16 @@ static uint64_t chunk(struct flow *w)
 static void piece(struct flow *w, uint64_t ready)
 {
     const struct tile_plan *t = w->t;
-    const struct order *o = &t->order;
-    unsigned ring = t->way.ring, at = w->number % ring;
+    const struct order *o = &tiles_of(t)->order;
+    unsigned ring = tiles_of(t)->way.ring, at = w->number % ring;
     bool anew = w->number < ring;
     uint64_t bytes =
         (uint64_t)w->mm->ring.rows * mm_up(w->mm->tiling.columns, 16) * MM_SUM_BYTES;
 
     w->fix = later(later(w->fix, ready), w->ring_free[at]);
     w->fix += chip_cost(COST_L0C_UB_FIXED) + bytes / chip_cost(COST_L0C_UB_RATE);
-    w->hart += PIECE + COMMAND * t->n_body;
-    w->hart += anew ? PIECE_NEW + COMMAND_NEW * t->n_body : 0;
+    w->hart += PIECE + COMMAND * tiles_of(t)->n_body;
+    w->hart += anew ? PIECE_NEW + COMMAND_NEW * tiles_of(t)->n_body : 0;
     w->v = later(later(w->v, w->fix), later(w->out_free[at], w->hart)) + w->of_v;
     w->hart += (STORE + (w->number == 0 ? STORE_NEW : 0)) * o->n_stores;
     w->out = later(later(w->out, w->v), w->hart) + w->of_out;
@@ -205,7 +213,7 @@ static void leave(struct flow *w, uint64_t end, uint64_t last, bool first)
             (uint64_t)w->at.mt * w->at.nt * MM_SUM_BYTES / chip_cost(COST_L0C_GM_RATE);
         return;
     }
-    w->hart += (uint64_t)(w->t->order.n_loads - 1) *
+    w->hart += (uint64_t)(tiles_of(w->t)->order.n_loads - 1) *
                (MOVE * n * halves + (first ? MOVE_NEW : 0));
     for (unsigned i = 0; i < n * halves; i++) {
         piece(w, end - (halves - 1 - i / n) * last);
@@ -250,11 +258,11 @@ static uint64_t product(const struct tile_plan *t, unsigned cores, bool recorded
                         struct loads *loads)
 {
     static struct flow w;
-    uint32_t shares = mm_blocks(&t->product->mm, cores);
-    uint32_t tiles = mm_count(t->product->mm.tiles, shares);
+    uint32_t shares = mm_blocks(&sums_of(t)->mm, cores);
+    uint32_t tiles = mm_count(sums_of(t)->mm.tiles, shares);
     uint32_t looked_at = tiles < TILES ? tiles : TILES;
-    struct mm mm = t->product->mm;
-    uint64_t pieces = (uint64_t)tiles * product_times(t->product) * pieces_of(&mm) *
+    struct mm mm = sums_of(t)->mm;
+    uint64_t pieces = (uint64_t)tiles * product_times(sums_of(t)) * pieces_of(&mm) *
                       mm_columns(&mm, mm.tiling.n);
 
     w = (struct flow){.t = t, .mm = &mm, .recorded = recorded};
@@ -269,11 +277,11 @@ static uint64_t product(const struct tile_plan *t, unsigned cores, bool recorded
             mm_step(&mm, &w.at);
         }
     }
-    loads->mte2 += w.mte2 * tiles / looked_at * product_times(t->product);
+    loads->mte2 += w.mte2 * tiles / looked_at * product_times(sums_of(t));
     loads->bytes += w.bytes;
     loads->n += w.loads;
     loads->kept += w.kept;
-    return later(w.out, w.hart) * tiles / looked_at * product_times(t->product);
+    return later(w.out, w.hart) * tiles / looked_at * product_times(sums_of(t));
 }
 
 /* --- stages --- */
@@ -281,7 +289,7 @@ static uint64_t product(const struct tile_plan *t, unsigned cores, bool recorded
 /* The product whose commands the object then has; 0: none. */
 static uint64_t records(const struct tile_plan *t)
 {
-    const struct mm *mm = &t->product->mm;
+    const struct mm *mm = &sums_of(t)->mm;
 
     return mm->tiles * mm_count(mm->shape.k, mm->tiling.k) <= MM_ONCE * mm->parts
                ? 0
@@ -292,10 +300,10 @@ static uint64_t records(const struct tile_plan *t)
  * Cube's commands, and the Vector's at each place of the ring. */
 static uint64_t block_anew(const struct tile_plan *t)
 {
-    uint32_t pieces = mm_count(t->product->mm.shape.m, t->product->block->piece);
-    unsigned places = pieces < t->way.ring ? pieces : t->way.ring;
+    uint32_t pieces = mm_count(sums_of(t)->mm.shape.m, sums_of(t)->block->piece);
+    unsigned places = pieces < tiles_of(t)->way.ring ? pieces : tiles_of(t)->way.ring;
 
-    return BLOCK_NEW + places * (PIECE_NEW + (uint64_t)COMMAND_NEW * t->n_body);
+    return BLOCK_NEW + places * (PIECE_NEW + (uint64_t)COMMAND_NEW * tiles_of(t)->n_body);
 }
 
 static uint64_t stage(const struct tile_plan *t, unsigned cores, struct once_kept *kept,
@@ -303,14 +311,14 @@ static uint64_t stage(const struct tile_plan *t, unsigned cores, struct once_kep
 {
     uint64_t of = 0, span = t->predicted.span;
 
-    if (t->product && t->product->block) {
+    if (sums_of(t) && sums_of(t)->block) {
         span += block_anew(t);
-    } else if (t->product) {
+    } else if (sums_of(t)) {
         of = records(t);
         span = later(span, product(t, cores, of && of == kept->of, loads));
         kept->room += ROOM_NEW + (of ? loads->kept / MM_BLOCK_BYTES * ROOM_BYTES_NEW : 0);
     }
-    kept->of = t->product ? of : kept->of;
+    kept->of = sums_of(t) ? of : kept->of;
     return span;
 }
 
@@ -326,7 +334,7 @@ const char *once_busiest(const struct tile_plan *plan, uint64_t *cycles)
         pipe[1].busy += t->predicted.mte2;
         pipe[2].busy += t->predicted.mte3;
         pipe[3].busy +=
-            t->product ? t->product->mm.tiling.cycles * product_times(t->product) : 0;
+            sums_of(t) ? sums_of(t)->mm.tiling.cycles * product_times(sums_of(t)) : 0;
     }
     for (unsigned i = 1; i < sizeof(pipe) / sizeof(pipe[0]); i++) {
         most = pipe[i].busy > most->busy ? &pipe[i] : most;
@@ -358,7 +366,7 @@ static uint64_t stage_cold(const struct tile_plan *t, unsigned cores,
     struct loads loads = {0};
     uint64_t cycles = stage(t, cores, kept, &loads), more, miss = chip_cost(COST_L2_MISS);
 
-    if (!t->product) {
+    if (!sums_of(t)) {
         return cycles;
     }
     more = cold(missing, &loads);
@@ -368,10 +376,10 @@ static uint64_t stage_cold(const struct tile_plan *t, unsigned cores,
 /* Bytes of b, which is most of what misses L2, of a stage; 0: it is no product. */
 static uint64_t bytes_of_b(const struct tile_plan *t)
 {
-    const struct mm *mm = t->product ? &t->product->mm : NULL;
+    const struct mm *mm = sums_of(t) ? &sums_of(t)->mm : NULL;
 
     return mm ? (uint64_t)mm->shape.k * mm->shape.n * type_bits(mm->b.type) / 8 *
-                    product_times(t->product)
+                    product_times(sums_of(t))
               : 0;
 }
 
@@ -387,8 +395,8 @@ uint64_t once_cycles(const struct tile_plan *plan, unsigned cores,
     }
     kept->room = 0;
     cycles = stage_cold(plan, cores, kept, all ? bytes * bytes_of_b(plan) / all : 0);
-    if (plan->product) {
-        cycles += plan->product->epilogue ? BEGIN_EPILOGUE : BEGIN_PRODUCT;
+    if (sums_of(plan)) {
+        cycles += sums_of(plan)->epilogue ? BEGIN_EPILOGUE : BEGIN_PRODUCT;
         cycles += misses->unaligned / shares;
     } else {
         cycles = later(cycles, later(plan->predicted.span, plan->predicted.mte2) +
@@ -398,7 +406,7 @@ uint64_t once_cycles(const struct tile_plan *plan, unsigned cores,
     while ((plan = plan->next) != NULL) {
         cycles += stage_cold(plan, cores, kept, all ? bytes * bytes_of_b(plan) / all : 0) +
                   PLAN_STEP_CYCLES + plan_look_cycles(before, plan);
-        cycles += plan->product && plan->product->epilogue ? EPILOGUE : 0;
+        cycles += sums_of(plan) && sums_of(plan)->epilogue ? EPILOGUE : 0;
         before = plan;
     }
     return cycles;
@@ -410,8 +418,8 @@ unsigned once_products(const struct tile_plan *plan, struct once_product *shape,
     unsigned n = 0;
 
     for (; plan && n < most; plan = plan->next) {
-        if (plan->product && product_has_word(plan->product)) {
-            const struct mm_shape *s = &plan->product->mm.shape;
+        if (sums_of(plan) && product_has_word(sums_of(plan))) {
+            const struct mm_shape *s = &sums_of(plan)->mm.shape;
             shape[n++] = (struct once_product){s->m, s->n, s->k};
         }
     }

@@ -9,7 +9,7 @@
 #include "hal/chip.h"
 #include "kernels/tile/text/text.h"
 #include "kernels/tile/tile.h"
-#include "kernels/tile/tiles/plan.h"
+#include "kernels/tile/tiles/tiles.h"
 #include "tests/target/test.h"
 
 enum { ARENA_BYTES = 2 << 20, TILE = 512, MOST = 40 * TILE };
@@ -47,7 +47,7 @@ static void check_sums(struct tile_arena *arena, const char *layout, uint32_t n,
         z[i] = -1;
     }
     CHECK_OK(plan_sum(arena, layout, n, cores, &plan, &error));
-    CHECK(plan->way.bulk != 0);
+    CHECK(tiles_of(plan)->way.bulk != 0);
     CHECK_OK(tile_run(plan, &(struct tile_call){{x, y}, {z}}, &report));
     for (uint32_t i = 0; i < MOST; i++) {
         wrong += z[i] != (i < n ? (int32_t)((uint32_t)x[i] + (uint32_t)y[i]) : -1);
@@ -81,7 +81,7 @@ TEST(tile_bulk, large_sums_are_loaded_so)
     uint64_t span;
 
     CHECK_OK(plan_sum(&arena, NULL, 1 << 22, 1, &plan, &error));
-    CHECK(plan->way.bulk != 0);
+    CHECK(tiles_of(plan)->way.bulk != 0);
     span = plan->predicted.span;
     CHECK_OK(plan_sum(&arena, "r1c16384p16384n2fsob", 1 << 22, 1, &plan, &error));
     CHECK(span * 9 < plan->predicted.span * 8);

@@ -11,7 +11,7 @@
 #include "kernels/cli/data.h"
 #include "kernels/tile/text/text.h"
 #include "kernels/tile/tile.h"
-#include "kernels/tile/tiles/plan.h"
+#include "kernels/tile/tiles/tiles.h"
 #include "tests/target/kernels/tile/check.h"
 #include "tests/target/test.h"
 
@@ -275,7 +275,7 @@ TEST(tile_plan, a_fault_names_the_line)
     CHECK_OK(tile_set_size(k, tile_find_dim(k, "n"), 64));
     CHECK_OK(tile_plan(&plan, k, 1, &arena, &error));
     CHECK_OK(tile_run(plan, &call, &report));
-    body = &plan->part[0].tile[LANE_VECTOR][0];
+    body = &tiles_of(plan)->part[0].tile[LANE_VECTOR][0];
     for (unsigned i = 0; i < body->n * body->positions; i++) {
         if (body->cmds[i].head.opcode == OP_VADD) {
             body->cmds[i].vec2.src0 = 1;

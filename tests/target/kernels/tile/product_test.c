@@ -9,7 +9,7 @@
 #include "hal/chip.h"
 #include "kernels/tile/text/text.h"
 #include "kernels/tile/tile.h"
-#include "kernels/tile/tiles/plan.h"
+#include "kernels/tile/tiles/tiles.h"
 #include "tests/target/kernels/tile/check.h"
 #include "tests/target/test.h"
 

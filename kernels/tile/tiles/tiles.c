@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The planner; see plan.h. Candidates are ways to cut a program into tiles. Each is emitted,
- * given memory and simulated (search.c); the fastest is kept, those that lost are told by
- * --explain.
+ * Planning of a stage in tiles; see tiles.h. A candidate is one tiling of a program. Each is
+ * emitted, its buffers are placed, and its pipes are simulated (search.c). The fastest is kept;
+ * --explain lists those that lost.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static int no_plan(const struct search *s, struct tile_error *error)
     return ERR_LOCAL;
 }
 
-int plan_keep_commands(struct search *s, struct tile_arena *arena, struct tile_plan *t)
+int plan_keep_commands(struct search *s, struct tile_arena *arena, struct tiles_plan *t)
 {
     const struct emit *e = &s->e;
     unsigned n = order_body(&s->order, NULL, e->body.n, NULL, 0, NULL);
@@ -58,32 +58,24 @@ int plan_keep_commands(struct search *s, struct tile_arena *arena, struct tile_p
     return 0;
 }
 
-void plan_begin(struct tile_plan *t)
-{
-    for (unsigned i = 0; i < TILE_PARAMS; i++) {
-        t->in[i] = (struct origin){OF_PARAM, (uint8_t)i, 0};
-    }
-    for (unsigned i = 0; i < TILE_RESULTS; i++) {
-        t->out[i] = (struct origin){OF_RESULT, (uint8_t)i, 0};
-    }
-}
-
-static int make_plan(struct search *s, struct tile_arena *arena, struct tile_plan *t)
+static int make_plan(struct search *s, struct tile_arena *arena, struct tiles_plan *t)
 {
     struct candidate *best = &s->best[0];
     int err;
 
     evaluate(s, best, true);
-    t->name = s->p->k->name;
+    t->stage.kind = &tiles_kind;
+    t->stage.k = s->p->k;
+    t->stage.name = s->p->k->name;
     t->way = best->way;
     t->placing = best->placing;
     t->loops = s->loops;
     t->loops.w = &t->way;
-    t->predicted = best->cycles;
+    t->stage.predicted = best->cycles;
     t->order = s->order;
     t->p = s->p;
-    t->cores = s->cores;
-    plan_begin(t);
+    t->stage.cores = s->cores;
+    plan_begin(&t->stage);
     for (unsigned i = 1; i < s->n_best; i++) {
         tell_lost(s, &s->best[i]);
     }
@@ -271,27 +263,6 @@ void tell_lost(struct search *s, const struct candidate *c)
     }
 }
 
-static bool starved;
-
-void *plan_heap(void *block)
-{
-    starved = starved || block == NULL;
-    return block;
-}
-
-/* Whoever found no memory for a way takes it for one that cannot be, and the next is taken:
- * a plan that is right, but slow, and whose results may be rounded otherwise. */
-int plan_fed(int err, struct tile_error *error)
-{
-    if (starved) {
-        *error = (struct tile_error){
-            .text = "no memory for a plan; MEM= gives the machine more"};
-        err = ERR_NOMEM;
-    }
-    starved = false;
-    return err;
-}
-
 bool search_begin(struct search *s, struct program *p, unsigned cores)
 {
     s->p = p;
@@ -317,7 +288,7 @@ int plan_tiles(struct tile_plan **plan, const struct tile_kernel *k,
                struct tile_error *error, uint32_t *wanted)
 {
     uint64_t began = hart_clock();
-    struct tile_plan *t = tile_alloc(arena, sizeof(*t));
+    struct tiles_plan *t = tile_alloc(arena, sizeof(*t));
     struct program *p = tile_alloc(arena, sizeof(*p));
     struct search *s = plan_heap(calloc(1, sizeof(*s)));
     int err = ERR_NOMEM;
@@ -338,8 +309,8 @@ int plan_tiles(struct tile_plan **plan, const struct tile_kernel *k,
         snprintf(error->text, sizeof(error->text), "no memory for a plan");
     }
     if (t) {
-        t->planning = hart_clock() - began;
+        t->stage.planning = hart_clock() - began;
     }
-    *plan = t;
+    *plan = t ? &t->stage : NULL;
     return err;
 }
