@@ -40,7 +40,7 @@ static const char loop[] =
     "        acc = acc * r + dot(f16(%s), v, t)\n"
     "        m = top\n"
     "    end\n"
-    "    o = f16(acc / %s)\n";
+    "    o = f16(acc * rec(%s))\n";
 
 static uint32_t columns(const struct attention *p)
 {

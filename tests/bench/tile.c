@@ -28,12 +28,12 @@ static const char silu_arith[] =
     "kernel silu_mul_f16a(x: f16[n], u: f16[n]) -> y: f16[n]\n"
     " y = silu(x) * u\nschedule arith f16\n";
 static const char softmax[] = "kernel softmax(x: f32[m, n]) -> y: f32[m, n]\n"
-                              " e = exp(x - max(x, n))\n y = e / sum(e, n)\n";
+                              " e = exp(x - max(x, n))\n y = e * rec(sum(e, n))\n";
 static const char softmax_f16[] = "kernel softmax_f16(x: f16[m, n]) -> y: f16[m, n]\n"
-                                  " e = exp(x - max(x, n))\n y = f16(e / sum(e, n))\n";
+                                  " e = exp(x - max(x, n))\n y = f16(e * rec(sum(e, n)))\n";
 static const char softmax_arith[] =
     "kernel softmax_f16a(x: f16[m, n]) -> y: f16[m, n]\n"
-    " e = exp(x - max(x, n))\n y = e / sum(e, n)\nschedule arith f16\n";
+    " e = exp(x - max(x, n))\n y = e * rec(sum(e, n))\nschedule arith f16\n";
 static const char layernorm[] =
     "kernel layernorm(x: f32[m, n], g: f32[n], b: f32[n], eps = 1e-5) -> y: f32[m, n]\n"
     " d = x - mean(x, n)\n y = d * rsqrt(mean(d * d, n) + eps) * g + b\n";
@@ -44,7 +44,7 @@ static const char layernorm[] =
     " loop n " head "carry most = -inf[m], l = 0[m], acc = 0[m, 128]\n"                  \
     "  x = " score "\n  top = max(most, max(x, n))\n  p = exp(x - top)\n"                \
     "  r = exp(most - top)\n  l = l * r + sum(p, n)\n"                                   \
-    "  acc = acc * r + dot(f16(p), v, n)\n  most = top\n end\n o = f16(acc / l)\n"
+    "  acc = acc * r + dot(f16(p), v, n)\n  most = top\n end\n o = f16(acc * rec(l))\n"
 #define SCORE "dot(q, k, 128) * 0.08838834764"
 static const char attention[] = ATTENTION("attention", "", SCORE);
 static const char causal[] =

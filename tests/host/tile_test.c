@@ -29,7 +29,7 @@ static struct tile_kernel *parse(const char *text, struct tile_error *error)
 static const char *const programs[] = {
     "kernel vadd(x: f32[n], y: f32[n]) -> z: f32[n]\n    z = x + y\n",
     "kernel softmax(x: f32[m, n]) -> y: f32[m, n]\n"
-    "    e = exp(x - max(x, n))\n    y = e / sum(e, n)\n"
+    "    e = exp(x - max(x, n))\n    y = e * rec(sum(e, n))\n"
     "schedule tile m 64, buffers 2, cores 8\n",
     "kernel layernorm(x: f32[m, n], g: f32[n], b: f32[n], eps = 1e-5) -> y: f32[m, n]\n"
     "    y = (x - mean(x, n)) * rsqrt(var(x, n) + eps) * g + b\n",
@@ -48,7 +48,7 @@ static const char *const programs[] = {
     "        acc = acc * r + dot(f16(p), v, t)\n"
     "        m = top\n"
     "    end\n"
-    "    o = f16(acc / l)\n"
+    "    o = f16(acc * rec(l))\n"
     "schedule tile s 64, tile t 128, lanes s\n",
     "kernel all(x: s8[m, 16], i: s32[k], t: bf16[v, 16], a = -2, b) -> y: u8[m, 16], "
     "z: s32[m], w: bf16[k, 16]\n"

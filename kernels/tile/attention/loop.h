@@ -246,7 +246,7 @@ unsigned loop_sources(const struct tile_node *n);
 enum loop_class loop_class(const struct loop_form *f, tile_value v);
 uint32_t loop_repeats(const struct loop_emit *e, enum loop_class class);
 bool loop_is_plane(const struct loop_emit *e, tile_value v);
-/* x / row, which is x * rec(row) and rounds twice. */
+/* x * rec(row), which rounds twice. */
 bool loop_is_quotient(const struct loop_emit *e, tile_value v);
 /* Where a column lies; where any value is read from. */
 uint32_t loop_column_of(struct loop_emit *e, tile_value v);

@@ -148,7 +148,7 @@ static void take_over(struct loop_emit *e, tile_value v)
     }
 }
 
-/* x / row = x * rec(row), which rounds twice; as a product of planes and columns. */
+/* x * rec(row) as a product of planes and columns. */
 static void emit_quotient(struct loop_emit *e, tile_value v)
 {
     const struct tile_node *n = &e->f->k->node[v];

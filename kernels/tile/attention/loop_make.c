@@ -44,7 +44,7 @@ bool loop_is_quotient(const struct loop_emit *e, tile_value v)
 {
     const struct tile_node *n = &e->f->k->node[v];
 
-    return n->op == TILE_DIV && !e->f->k->exact &&
+    return n->op == TILE_OVER && !e->f->k->exact &&
            loop_class(e->f, loop_real(e, n->operand[1])) == LOOP_COLUMN;
 }
 

@@ -42,7 +42,7 @@ bool loop_is_ratio(const struct loop_form *f, tile_value acc, tile_value sum)
 {
     for (tile_value v = 1; v <= f->k->n_nodes; v++) {
         const struct tile_node *n = &f->k->node[v];
-        if (n->op == TILE_DIV && n->operand[0] == acc && is_sum(f, n->operand[1], sum)) {
+        if (n->op == TILE_OVER && n->operand[0] == acc && is_sum(f, n->operand[1], sum)) {
             return acc && sum && loop_readers(f, acc) == 1 && loop_readers(f, sum) == 1;
         }
     }

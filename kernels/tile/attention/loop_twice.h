@@ -17,7 +17,7 @@
  * and works. A turn of the loop is a look of item i + 1 and a work of item i, which have the
  * same tile of keys if they are of one batch.
  *
- * acc / l is the same for any number in the place of the maximum, as long as no p is too large
+ * acc * rec(l) is the same for any number in the place of the maximum, as long as no p is too large
  * for its type: so an item looks at its first tile alone. l tells whether that will do, for no
  * p is above it. Where it is not, in an item of which some row has l above TWICE_MOST or NaN,
  * all of the item is done again, with looks at all tiles. What an item gives is a matter of its
@@ -115,7 +115,7 @@ struct loop_twice {
     tile_value powers, summed; /* exp; what the sum adds up */
     unsigned sum;              /* carry[] that it is */
     tile_value acc;            /* LAST of what is as wide as v */
-    bool guess;    /* it is acc / l alone that counts */
+    bool guess;    /* it is acc * rec(l) alone that counts */
     bool looks_at_all; /* items look at all tiles at once: one or two more, or no ratio */
     bool ones;     /* l is a column of acc, as v has columns of ones */
     uint32_t fine; /* in UB: a bit for each row whose l will do */

@@ -281,7 +281,7 @@ static bool only_divided(struct pieces *p, tile_value x)
             continue;
         }
         const struct tile_node *n = node_of(p, v);
-        bool divided = n->op == TILE_DIV && n->operand[0] == x && p->done[n->operand[1]];
+        bool divided = n->op == TILE_OVER && n->operand[0] == x && p->done[n->operand[1]];
         if (is_reduction(p, v) && !p->done[v]) {
             return false;
         }

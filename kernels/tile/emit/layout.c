@@ -53,6 +53,7 @@ enum op binary_op(unsigned op)
     case TILE_MUL:
         return OP_VMUL;
     case TILE_DIV:
+    case TILE_OVER:
         return OP_VDIV;
     case TILE_MAX:
         return OP_VMAX;

@@ -199,15 +199,13 @@ static uint16_t variance(struct making *m, uint16_t x)
     return map(m, TILE_MUL, sum, number(m, type, 1 / n));
 }
 
-/* x / row = x * rec(row), which rounds twice. */
-static uint16_t divide(struct making *m, uint16_t x, uint16_t y)
+/* x * rec(y): a reciprocal for each y alone. */
+static uint16_t over(struct making *m, uint16_t x, uint16_t y)
 {
-    const struct node *a = &m->p->node[x], *b = &m->p->node[y];
-
-    if (m->p->k->exact || b->has == (a->has | b->has) || b->op == TILE_NUMBER) {
+    if (m->p->k->exact) {
         return map(m, TILE_DIV, x, y);
     }
-    note(m, "line %u: x / row is x * rec(row)", m->from->line);
+    note(m, "line %u: a reciprocal for each row", m->from->line);
     return map(m, TILE_MUL, x, map(m, TILE_REC, y, 0));
 }
 
@@ -329,8 +327,8 @@ static uint16_t translate(struct making *m)
         return cast(m, x, (enum type)t->type);
     case TILE_WHERE:
         return select3(m, x, y, m->to[t->operand[2]]);
-    case TILE_DIV:
-        return divide(m, x, y);
+    case TILE_OVER:
+        return over(m, x, y);
     case TILE_VAR:
         return variance(m, x);
     case TILE_ARGMAX:

@@ -226,8 +226,36 @@ tile_value tile_map1(struct tile_kernel *k, enum tile_op op, tile_value x)
     return map(k, op, (tile_value[]){x});
 }
 
+/* x * rec(y) of a y that lacks dimensions of x is one node, so that what looks for the softmax of
+ * a row finds its quotient; a REC that nothing else has seen goes. */
+static tile_value over(struct tile_kernel *k, tile_value x, tile_value rec)
+{
+    tile_value y = k->node[rec].operand[0];
+
+    if (rec == k->n_nodes && x < rec) {
+        k->n_nodes--;
+    }
+    return map(k, TILE_OVER, (tile_value[]){x, y});
+}
+
+static bool is_rec_of_fewer(const struct tile_kernel *k, tile_value x, tile_value rec)
+{
+    tile_dims all = k->node[x].dims, some = k->node[rec].dims;
+
+    return k->node[rec].op == TILE_REC && k->node[rec].type == k->node[x].type &&
+           (some & ~all) == 0 && some != all;
+}
+
 tile_value tile_map2(struct tile_kernel *k, enum tile_op op, tile_value x, tile_value y)
 {
+    if (op == TILE_MUL && tile_there(k, (tile_value[]){x, y}, 2)) {
+        if (is_rec_of_fewer(k, x, y)) {
+            return over(k, x, y);
+        }
+        if (is_rec_of_fewer(k, y, x)) {
+            return over(k, y, x);
+        }
+    }
     return map(k, op, (tile_value[]){x, y});
 }
 

@@ -72,6 +72,7 @@ double fold2(enum tile_op op, double x, double y)
     case TILE_MUL:
         return x * y;
     case TILE_DIV:
+    case TILE_OVER:
         return x / y;
     case TILE_PRELU:
         return x < 0 ? x * y : x;

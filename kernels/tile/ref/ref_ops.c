@@ -175,7 +175,6 @@ static struct tile_number rounded(const struct tile_node *n, struct tile_number 
         y.bound += is_finite(x.value) ? 5 * unit * fabs(x.value) : 0;
         return tile_ref_settle(y, type, 2);
     case TILE_SOFTPLUS:
-        y.bound += 4 * unit;
         return tile_ref_settle(y, type, 4);
     case TILE_SIGMOID:
     case TILE_SILU: /* exp(-x) may be infinite where the value is not yet 0 */
@@ -294,8 +293,13 @@ static struct tile_number binary(const struct tile_node *n, struct tile_number x
     case TILE_MUL:
         z = (struct tile_number){x.value * y.value, product_bound(x, y)};
         break;
-    case TILE_DIV: /* or times the reciprocal */
+    case TILE_DIV:
         z.value = x.value / y.value;
+        z.bound = quotient_bound(x, y, z.value);
+        break;
+    case TILE_OVER: /* the reciprocal may be infinite where the quotient is not */
+        z.value = isinf(1 / (float)y.value) ? x.value * (1 / (float)y.value)
+                                            : x.value / y.value;
         z.bound = quotient_bound(x, y, z.value);
         roundings = 3;
         break;

@@ -50,7 +50,7 @@ static bool is_softmax(const struct tile_kernel *k, struct rows_plan *p)
     p->line[2] = sum->line;
     p->line[3] = y->line;
     p->n = sum->dim == TILE_NO_DIM ? 0 : k->dim[sum->dim].size;
-    return y->op == TILE_DIV && sum->op == TILE_SUM && sum->operand[0] == y->operand[0] &&
+    return y->op == TILE_OVER && sum->op == TILE_SUM && sum->operand[0] == y->operand[0] &&
            e->op == TILE_EXP && apart->op == TILE_SUB && most->op == TILE_MOST &&
            most->operand[0] == apart->operand[0] && most->dim == sum->dim &&
            x->op == TILE_INPUT && e->type == TYPE_F32 &&
@@ -208,7 +208,7 @@ static void rows_explain(const struct tile_plan *t, FILE *to)
                 (unsigned long)p->chunk, (unsigned long)p->slots,
                 rows_of_group(p) > 1 ? "s" : "", (unsigned long)p->group);
     }
-    fprintf(to, "rewrite  line %u: x / row is x * rec(row)\n", p->line[3]);
+    fprintf(to, "rewrite  line %u: a reciprocal for each row\n", p->line[3]);
     fprintf(to, "cube     line %u: %u sums of %lu numbers a %s; line %u: the product\n",
             p->line[2], p->spill ? SPILL_SUMS : ROWS_SUMS,
             (unsigned long)(p->spill ? p->spill->chunk / SPILL_SUMS : p->n / ROWS_SUMS),

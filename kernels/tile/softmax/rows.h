@@ -3,7 +3,7 @@
  * Softmax along rows that are longer than a tile,
  *
  *     e = exp(x - max(x, n))
- *     y = e / sum(e, n)
+ *     y = e * rec(sum(e, n))
  *
  * as one stage. A row lies in L1 while its greatest element and its sum are not known. The
  * Vector does the four passes before the sum (max, x - max, two of exp) and no other: the

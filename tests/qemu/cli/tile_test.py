@@ -37,7 +37,7 @@ MORE = """kernel attention(q: f16[h, s, d], k: f16[h, t, d], v: f16[h, t, d], sc
         acc = acc * r + dot(f16(p), v, t)
         m = top
     end
-    o = f16(acc / l)
+    o = f16(acc * rec(l))
 kernel linear_gelu(a: f16[m, k], b: f16[k, n], bias: f32[n]) -> out: f16[m, n]
     out = f16(gelu(a @ b + bias))
 """
@@ -209,7 +209,7 @@ CUBE = {
                " loop n while n <= m carry a = -inf[h, m], l = 0[h, m], c = 0[h, m, k]\n"
                "  x = where(n <= m, dot(q, t, k) * 0.125, -inf)\n  b = max(a, max(x, n))\n"
                "  p = exp(x - b)\n  r = exp(a - b)\n  l = l * r + sum(p, n)\n"
-               "  c = c * r + dot(f16(p), v, n)\n  a = b\n end\n o = f16(c / l)\n"
+               "  c = c * r + dot(f16(p), v, n)\n  a = b\n end\n o = f16(c * rec(l))\n"
                "schedule tile n 32\n", "h=2 m=140 n=140 k=32"),
 }
 
@@ -264,7 +264,7 @@ def lines():
 # --- what is refused ---
 
 SOFT = ("kernel soft(x: f32[m, n]) -> y: f32[m, n]\n    e = exp(x - max(x, n))\n"
-        "    y = e / sum(e, n)\n")
+        "    y = e * rec(sum(e, n))\n")
 PROGRAMS = {
     "soft": "kernel soft(x: f32[m, n]) -> y: f32[m, n]\n    y = exp(x - max(x, k))\n",
     "good": "kernel good(x: f32[m, n]) -> y: f32[m, n]\n    y = exp(x)\n",

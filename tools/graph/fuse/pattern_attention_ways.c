@@ -69,7 +69,7 @@ bool attention_in_stages(struct program *p, const struct match *m)
     x = program_line(p, graph_text("%s - %s", x, a->hidden ? program_finite(top) : top));
     sum = program_over(p, "sum", 1u << a->t, graph_text("exp(%s)", x));
     sum = a->hidden ? program_positive(sum) : sum;
-    given.hi = program_line(p, graph_text("exp(%s) / %s", x, sum));
+    given.hi = program_line(p, graph_text("exp(%s) * rec(%s)", x, sum));
     if (a->zeros) {
         given.hi =
             program_line(p, graph_text("where(isnan(%s), 0, %s)", given.hi, given.hi));
@@ -131,8 +131,8 @@ bool attention_as_loop(struct program *p, const struct match *m)
                    p->group->body, t, tiles(p, a), rows, rows, dims(p, &a->out, NO_AXIS),
                    x, most, t, given, v, t);
     give(p, a,
-         a->zeros    ? "where(l > 0, acc / l, 0)"
-         : a->hidden ? graph_text("acc / %s", program_positive("l"))
-                     : "acc / l");
+         a->zeros    ? "where(l > 0, acc * rec(l), 0)"
+         : a->hidden ? graph_text("acc * rec(%s)", program_positive("l"))
+                     : "acc * rec(l)");
     return true;
 }

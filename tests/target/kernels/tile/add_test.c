@@ -57,10 +57,10 @@ TEST(tile_add, behind_a_loop)
     "  x = dot(q, k0, k)\n  most = max(top, max(x, n))\n  p = exp(x - most)\n"           \
     "  r = exp(top - most)\n  l = l * r + sum(p, n)\n"                                   \
     "  acc = acc * r + dot(f16(p), v, n)\n  top = most\n end\n" end
-    CHECK_ALL(ATTENTION("o: f16[b, m, k] +=", " o = f16(acc / l)\nschedule tile n 16\n"),
+    CHECK_ALL(ATTENTION("o: f16[b, m, k] +=", " o = f16(acc * rec(l))\nschedule tile n 16\n"),
               {.b = 2, .m = 70, .n = 10, .k = 5}, {.b = 2, .m = 130, .n = 50, .k = 16});
     CHECK_ALL(ATTENTION("o: f32[b, m, k], lse: f32[b, m] +=",
-                        " o = acc / l\n lse = top + log(l)\n"),
+                        " o = acc * rec(l)\n lse = top + log(l)\n"),
               {.b = 1, .m = 70, .n = 40, .k = 9});
 }
 

@@ -98,7 +98,7 @@ TEST(tile_half, norms_and_activations_within_two_units)
 {
     enum { M = 9, N = 300 };
     static const char *const bodies[] = {
-        " e = exp(x - max(x, n))\n y = f16(e / sum(e, n))\n",
+        " e = exp(x - max(x, n))\n y = f16(e * rec(sum(e, n)))\n",
         " y = f16(x - max(x, n) - log(sum(exp(x - max(x, n)), n)))\n",
         " y = f16((x - mean(x, n)) * rsqrt(var(x, n) + 1e-5) * g + g)\n",
         " y = f16(x * rsqrt(mean(x * x, n) + 1e-6) * g)\n",

@@ -15,7 +15,7 @@
     "  acc = acc * r + dot(f16(p), v, n)\n  top = most\n end\n"
 #define ATTENTION(head, score)                                                           \
     "kernel t(q: f16[b, m, k], k0: f16[b, n, k], v: f16[b, n, k]) -> o: f16[b, m, "      \
-    "k]\n" LOOP("[b, m]", "[b, m, k]", head, score) " o = f16(acc / l)\n"
+    "k]\n" LOOP("[b, m]", "[b, m, k]", head, score) " o = f16(acc * rec(l))\n"
 #define SCORE "dot(q, k0, k) * 0.125"
 
 TEST(tile_loop, attention)
@@ -55,14 +55,14 @@ TEST_SHAPES(tile_loop, keys_above_those_of_the_first_tile)
                   (struct shape){.b = 1, .m = 70, .n = 70, .k = 16});
     check_program("kernel t(q: f16[m, k], k0: f16[n, k], v: f16[n, k]) -> o: f16[m, k], "
                   "s: f32[m]\n" LOOP("[m]", "[m, k]", "", "dot(q, k0, k) * 20")
-                      " o = f16(acc / l)\n s = l\nschedule tile n 16\n",
+                      " o = f16(acc * rec(l))\n s = l\nschedule tile n 16\n",
                   (struct shape){.m = 70, .n = 70, .k = 16});
 }
 
 #define WITH_LSE(D)                                                                      \
     "kernel t(q: f16[m, k], k0: f16[n, k], v: f16[n, " D "]) -> o: f32[m, " D "], "      \
     "lse: f32[m]\n" LOOP("[m]", "[m, " D "]", "",                                        \
-                         SCORE) " o = acc / l\n lse = top + log(l)\n"
+                         SCORE) " o = acc * rec(l)\n lse = top + log(l)\n"
 
 /* All keys in one tile, so that nothing is carried: what the maximum and the sum are behind the
  * loop, what a condition leaves out, indices, a sum of more than the product has. */
@@ -81,7 +81,7 @@ TEST_SHAPES(tile_loop, keys_that_are_one_tile)
         "kernel t(q: f16[m, k], k0: f16[n, k], v: f16[n, 20]) -> o: f32[m, 20]\n"
         " loop n carry acc = 0[m, 20], l = 0[m]\n  p = exp(dot(q, k0, k) / 9)\n"
         "  acc = acc + dot(f16(p), v, n)\n  l = l + sum(p * f32(n), n)\n end\n"
-        " o = acc / l\n",
+        " o = acc * rec(l)\n",
         (struct shape){.m = 70, .n = 50, .k = 7});
 }
 
@@ -114,11 +114,11 @@ TEST_SHAPES(tile_loop, tensors_that_lie_otherwise)
 {
     check_program(
         "kernel t(q: f16[m, b, k], k0: f16[n, b, k], v: f16[n, b, k]) -> "
-        "o: f16[m, b, k]\n" LOOP("[b, m]", "[b, m, k]", "", SCORE) " o = f16(acc / l)\n",
+        "o: f16[m, b, k]\n" LOOP("[b, m]", "[b, m, k]", "", SCORE) " o = f16(acc * rec(l))\n",
         (struct shape){.b = 3, .m = 66, .n = 20, .k = 6});
     check_program("kernel t(q: f16[b, 2, m, k], k0: f16[b, n, k], v: f16[b, n, k]) -> "
                   "o: f16[b, 2, m, k]\n" LOOP("[b, 2, m]", "[b, 2, m, k]", "",
-                                              SCORE) " o = f16(acc / l)\n",
+                                              SCORE) " o = f16(acc * rec(l))\n",
                   (struct shape){.b = 2, .m = 66, .n = 20, .k = 6});
 }
 
@@ -127,7 +127,7 @@ TEST_SHAPES(tile_loop, tensors_that_lie_otherwise)
     "kernel t(q: " type "[m, k], k0: " type "[n, k], v: f16[n, 40]) -> o: f32[m, 40], "  \
     "lse: f32[m]\n" LOOP(                                                                \
         "[m]", "[m, 40]", "",                                                            \
-        SCORE) " o = acc / l\n lse = top + log(l)\nschedule exact, tile n 48\n"
+        SCORE) " o = acc * rec(l)\n lse = top + log(l)\nschedule exact, tile n 48\n"
 
 TEST_SHAPES(tile_loop, types)
 {
@@ -147,7 +147,7 @@ TEST_SHAPES(tile_loop, types)
     " loop n carry top = -inf[b, m], l = 0[b, m], acc = 0[b, m, 40]\n  x = " SCORE       \
     "\n  most = max(top, max(x, n))\n  p = exp(x - most)\n  r = exp(top - most)\n"       \
     "  l = l * r + sum(p, n)\n" more "  acc = acc * r + dot(" given ", v, n)\n"          \
-    "  top = most\n end\n o = acc / l\n"
+    "  top = most\n end\n o = acc * rec(l)\n"
 
 TEST_SHAPES(tile_loop, factors_of_f32)
 {
@@ -190,7 +190,7 @@ TEST_SHAPES(tile_loop, other_sums)
 #define WITH(operands, score)                                                            \
     "kernel t(q: f16[b, m, k], k0: f16[b, n, k], v: f16[b, n, k], " operands             \
     ") -> o: f16[b, m, k]\n" LOOP("[b, m]", "[b, m, k]", "",                             \
-                                  score) " o = f16(acc / l)\n"
+                                  score) " o = f16(acc * rec(l))\n"
 
 TEST(tile_loop, masks_that_are_operands)
 {

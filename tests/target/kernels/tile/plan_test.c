@@ -39,7 +39,7 @@ TEST(tile_plan, a_parameter_handed_through)
 TEST_SHAPES(tile_plan, softmax)
 {
     CHECK_ALL("kernel softmax(x: f32[m, n]) -> y: f32[m, n]\n"
-              " e = exp(x - max(x, n))\n y = e / sum(e, n)\n",
+              " e = exp(x - max(x, n))\n y = e * rec(sum(e, n))\n",
               {0, 1, 1, 0}, {0, 1, 9, 0}, {0, 5, 3, 0}, {0, 9, 1, 0}, {0, 8, 64, 0},
               {0, 33, 65, 0}, {0, 300, 17, 0}, {0, 17, 129, 0}, {0, 21, 255, 0},
               {0, 20, 1003, 0}, {0, 9, 2050, 0}, {0, 5, 8191, 0});
@@ -102,7 +102,7 @@ TEST_SHAPES(tile_plan, other_types)
         "kernel k(x: f16[m, n], y: f16[m, n]) -> z: f16[m, n]\n z = f16(x * y + 1)\n",
         {0, 5, 9, 0}, {0, 40, 33, 0}, {0, 1, 30000, 0});
     CHECK_ALL("kernel k(x: f16[m, n]) -> y: f16[m, n]\n"
-              " e = exp(x - max(x, n))\n y = f16(e / sum(e, n))\n",
+              " e = exp(x - max(x, n))\n y = f16(e * rec(sum(e, n)))\n",
               {0, 5, 9, 0}, {0, 40, 33, 0}, {0, 9, 1003, 0});
     if (chip_has_type(PIPE_V, TYPE_BF16)) {
         CHECK_ALL("kernel k(x: bf16[m, n]) -> y: bf16[m, n]\n y = bf16(x * 3)\n",
@@ -118,7 +118,7 @@ TEST_SHAPES(tile_plan, other_types)
               "schedule arith f16\n",
               {0, 5, 9, 0}, {0, 40, 130, 0});
     CHECK_ALL("kernel k(x: f16[m, n]) -> y: f16[m, n], z: f16[m]\n"
-              " e = exp(x - max(x, n))\n y = e / sum(e, n)\n z = min(x, n)\n"
+              " e = exp(x - max(x, n))\n y = e * rec(sum(e, n))\n z = min(x, n)\n"
               "schedule arith f16\n",
               {0, 5, 9, 0}, {0, 40, 130, 0}, {0, 33, 257, 0}, {0, 9, 1003, 0},
               {0, 260, 385, 0});
@@ -135,7 +135,7 @@ TEST(tile_plan, reductions_along_rows)
 TEST_SHAPES(tile_plan, rows_longer_than_the_memory)
 {
     CHECK_ALL("kernel softmax(x: f32[m, n]) -> y: f32[m, n]\n"
-              " e = exp(x - max(x, n))\n y = e / sum(e, n)\n",
+              " e = exp(x - max(x, n))\n y = e * rec(sum(e, n))\n",
               {0, 2, 24000, 0}, {0, 1, 65537, 0});
     CHECK_ALL("kernel log_softmax(x: f16[m, n]) -> y: f32[m, n]\n"
               " d = x - max(x, n)\n y = d - log(sum(exp(d), n))\n",
@@ -165,7 +165,7 @@ TEST_SHAPES(tile_plan, pieces_without_a_finite_maximum)
 {
     CHECK_ALL("kernel k(x: f32[m, n]) -> y: f32[m, n]\n"
               " z = where(n < 100, x, -inf)\n e = exp(z - max(z, n))\n"
-              " y = e / sum(e, n)\n",
+              " y = e * rec(sum(e, n))\n",
               {0, 1, 70000, 0});
 }
 
@@ -214,7 +214,7 @@ static void check_schedule(const char *text, uint32_t m, uint32_t n)
 TEST(tile_plan, a_stored_schedule_needs_no_search)
 {
     static const char softmax[] = "kernel softmax(x: f32[m, n]) -> y: f32[m, n]\n"
-                                  " e = exp(x - max(x, n))\n y = e / sum(e, n)\n";
+                                  " e = exp(x - max(x, n))\n y = e * rec(sum(e, n))\n";
 
     check_schedule(softmax, 256, 1024);
     check_schedule(softmax, 3, 65537);

@@ -120,7 +120,7 @@ TEST_CYCLES(tile_predict, element_by_element)
 
 #define SOFTMAX(type)                                                                    \
     "kernel a(x: " type "[m, n]) -> y: " type "[m, n]\n"                                 \
-    " e = exp(x - max(x, n))\n y = e / sum(e, n)\n"
+    " e = exp(x - max(x, n))\n y = e * rec(sum(e, n))\n"
 
 TEST_CYCLES(tile_predict, softmax)
 {
@@ -152,7 +152,7 @@ TEST_CYCLES(tile_predict, short_loops)
         "f16[m, 2, 16]\n loop n carry top = -inf[m, 2], l = 0[m, 2], acc = 0[m, 2, 16]\n"
         "  x = dot(q, k, 16)\n  most = max(top, max(x, n))\n  p = exp(x - most)\n"
         "  r = exp(top - most)\n  l = l * r + sum(p, n)\n"
-        "  acc = acc * r + dot(f16(p), v, n)\n  top = most\n end\n o = f16(acc / l)\n";
+        "  acc = acc * r + dot(f16(p), v, n)\n  top = most\n end\n o = f16(acc * rec(l))\n";
     char carried[sizeof(source) + 32];
     uint64_t v;
     struct program p = {.arena = {malloc(ARENA_BYTES), ARENA_BYTES, 0}};

@@ -150,7 +150,7 @@ TEST_SHAPES(tile_product, of_products)
               {.b = 19, .m = 35, .n = 50, .k = 70});
     CHECK_ALL("kernel p(q: f16[b, m, k], x: f16[b, n, k], v: f16[b, n, k]) ->"
               " o: f16[b, m, k]\n s = dot(q, x, k) * 0.125\n e = exp(s - max(s, n))\n"
-              " o = f16(dot(f16(e / sum(e, n)), v, n))\n",
+              " o = f16(dot(f16(e * rec(sum(e, n))), v, n))\n",
               {.b = 2, .m = 20, .n = 33, .k = 64});
 }
 

@@ -15,7 +15,7 @@
 
 #define SOFTMAX                                                                          \
     "kernel softmax(x: f32[m, n]) -> y: f32[m, n]\n"                                     \
-    " e = exp(x - max(x, n))\n y = e / sum(e, n)\n"
+    " e = exp(x - max(x, n))\n y = e * rec(sum(e, n))\n"
 
 enum {
     ARENA_BYTES = 4 << 20,

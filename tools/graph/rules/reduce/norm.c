@@ -48,7 +48,7 @@ static void softmax(struct emit *e, struct node *n)
     sum = hidden ? program_positive(sum) : sum;
     program_out(&p, n->out[0], program_axes,
                 is_log ? graph_text("%s - log(%s)", z, sum)
-                       : graph_text("exp(%s) / %s", z, sum),
+                       : graph_text("exp(%s) * rec(%s)", z, sum),
                 false);
 }
 
@@ -262,7 +262,7 @@ static void mean_variance(struct emit *e, struct node *n)
     }
     y = program_line(&p, graph_text("%s - %s", x, program_over(&p, "mean", of, x)));
     v = program_over(&p, "mean", of, graph_text("%s * %s", y, y));
-    program_out(&p, n->out[0], program_axes, graph_text("%s / (sqrt(%s) + 1e-9)", y, v),
+    program_out(&p, n->out[0], program_axes, graph_text("%s * rec(sqrt(%s) + 1e-9)", y, v),
                 false);
 }
 
