@@ -104,7 +104,7 @@ $(B)/fw-%.elf: LIBS = $(LD_$(@D:$(B)/fw-%=%))
 OPERATOR_FOLDERS := $(filter-out %/cli/ %/lib/ %/mm/ %/tile/,$(wildcard kernels/*/))
 limit = $(shell expr $(1) + 12 \* $(words $(OPERATOR_FOLDERS)) + $(words $(TILE_OPS)) + 32 + 280)
 $(B)/fw-picolibc/%.elf: IMAGE_KIB = $(call limit,93)
-$(B)/fw-newlib/%.elf: IMAGE_KIB = $(call limit,126)
+$(B)/fw-newlib/%.elf: IMAGE_KIB = $(call limit,128)
 $(B)/fw-picolibc/test.elf: IMAGE_KIB = 1280
 $(B)/fw-newlib/test.elf: IMAGE_KIB = 1312
 $(B)/fw-cov/test.elf: IMAGE_KIB = 4096

@@ -27,6 +27,20 @@ static bool is_operator(const struct opdesc *op)
 
 /* --- for people --- */
 
+/* How far results of a program may be off: what its NumPy text says of `bound` is added. */
+static void print_bound(const struct opdesc *op)
+{
+    static const char is[] = "bound = ";
+
+    printf("    bound   %u ulp", op->ulps);
+    printf(op->ulps ? "" : ": rounded once");
+    for (const char *at = op->numpy; (at = strstr(at, is)); at += strcspn(at, "\n")) {
+        at += strlen(is);
+        printf("\n          + %.*s", (int)strcspn(at, "\n"), at);
+    }
+    printf("\n");
+}
+
 static void print_usage(const struct opdesc *op, const struct io *io)
 {
     struct option o;
@@ -81,7 +95,7 @@ static void print_option(const struct option *o)
     printf("\n");
 }
 
-static void print_one(const struct opdesc *op)
+static void print_one(const struct opdesc *entry, const struct opdesc *op)
 {
     struct line line = {.op = op};
 
@@ -93,6 +107,9 @@ static void print_one(const struct opdesc *op)
     print_usage(op, &line.io);
     printf("        %s\n    shapes  %s\n    types   %s\n", op->summary, op->io,
            op->types);
+    if (entry->program) {
+        print_bound(op);
+    }
     for (const struct option *o = op->options; o && o->name; o++) {
         print_option(o);
     }
@@ -185,8 +202,10 @@ static void print_json(void)
         print_text("io", op->io, ", ");
         print_text("types", op->types, ", ");
         print_text("numpy", op->numpy, ", ");
-        printf("\"tolerance\": %d, \"ulps\": %u, \"texts\": %s, \"options\": [",
-               op->tolerance, op->ulps, op->text_only ? "true" : "false");
+        printf("\"tolerance\": %d, \"ulps\": %u, \"program\": %s, \"texts\": %s, "
+               "\"options\": [",
+               op->tolerance, op->ulps, e->program ? "true" : "false",
+               op->text_only ? "true" : "false");
         for (const struct option *o = op->options; o && o->name; o++) {
             printf(o == op->options ? "" : ", ");
             print_json_option(o);
@@ -203,9 +222,9 @@ static void print_json(void)
 
 static int help(int argc, char **argv)
 {
-    const struct opdesc *one = argc > 1 ? op_find(argv[1]) : NULL;
+    const struct opdesc *entry = argc > 1 ? op_find(argv[1]) : NULL;
+    const struct opdesc *one = entry ? op_open(entry) : NULL;
 
-    one = one ? op_open(one) : NULL;
     if (argc > 2) {
         fprintf(stderr, "help: one NAME at most: %s\n", argv[2]);
         return RUN_INPUT;
@@ -215,7 +234,7 @@ static int help(int argc, char **argv)
     } else if (argc > 1 && strcmp(argv[1], "--markdown") == 0) {
         print_markdown();
     } else if (one) {
-        print_one(one);
+        print_one(entry, one);
     } else if (argc > 1) {
         fprintf(stderr, "salai: no operator '%s'\n", argv[1]);
         return RUN_INPUT;

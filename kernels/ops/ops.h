@@ -5,7 +5,9 @@
  *
  *     # 1 / (1 + exp(-x))                      the first one: the summary
  *     # numpy 1 / (1 + np.exp(-x))             an expression, or statements, one a line
- *     # ulps 2                                 of the result's type, that NumPy's may be off
+ *     # ulps 2                                 of the result's type, that it may be off what NumPy
+ *                                              computes in float64, unless that says `bound`, which
+ *                                              is added; 0: rounded once. Of float16 one
  *     # case --n 300 --type f16                a command line for the tests
  *     # axis 1                                 --axis, unless it is the last
  *     # Source: ...                            anything else is for readers

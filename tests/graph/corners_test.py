@@ -355,8 +355,8 @@ def log_softmax(x):
 
 
 def norm(x):
-    """Its squares have to be of float32, as with other runtimes."""
-    return np.sqrt((x * x).sum(1, keepdims=True).astype(np.float32))
+    """Of squares that float32 does not hold as well."""
+    return np.sqrt((x * x).sum(1, keepdims=True))
 
 
 def normalised(x, p):

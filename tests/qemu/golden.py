@@ -298,13 +298,20 @@ def shapes_of(ins, given, pack):
             for _, names in ins], sizes
 
 
+def index_limits(given, shapes):
+    """Operands that are places of another one, from where to below what."""
+    size = int(given.get("--depth", min(shapes[0], default=1)))
+    rows = int(given.get("--rows", shapes[0][0] if shapes[0] else 1))
+    return {"index": (-size, size), "token": (0, rows)}
+
+
 def bound_of(op, want, bound):
     """Of a program, whose arithmetic is float32: what its text says, and so many ulps of the
     result, of float16 one."""
     bound = np.broadcast_to(0 if bound is None else bound, want.shape)
     if want.dtype.kind != "f":
         return bound
-    ulps = op["ulps"] if want.dtype == np.float32 else 1
+    ulps = op["ulps"] if want.dtype == np.float32 else min(op["ulps"], 1)
     return bound + ulps * np.abs(np.spacing(want)).astype(np.float64)
 
 
@@ -320,12 +327,10 @@ def case(op, name, line, kind=None, pack=None, cores=1, version=(1, 0), files=No
     given = parsed(op, line)
     row = row_for(rows, len(ins), given)
     shapes, dims = shapes_of(ins, given, pack)
-    size = int(given.get("--depth", min(shapes[0], default=1)))
+    limits = index_limits(given, shapes)
     inputs = {operand: None if shape is None else
-              rng.integers(-size, size, shape, row[i])
-              if operand == "index" else
-              rng.integers(0, int(given.get("--rows", shapes[0][0])), shape, row[i])
-              if operand == "token" else
+              rng.integers(*limits[operand], shape, row[i])
+              if operand in limits else
               make_input(kind or given.get("--data"), i, row[i], shape)
               for i, ((operand, _), shape) in enumerate(zip(ins, shapes))}
     there = {o: array for o, array in inputs.items() if array is not None}
@@ -338,9 +343,10 @@ def case(op, name, line, kind=None, pack=None, cores=1, version=(1, 0), files=No
                                 [o for o, _ in outs])
         for i, want in enumerate(wants):
             wide, want = np.asarray(want), np.asarray(want).astype(row[len(ins) + i])
-            if op["ulps"]:
+            if op["program"]:
                 save(f"{name}.{i}.bound.npy", bound_of(op, want, bound))
-                wide = np.where(np.isinf(want), want, wide) if want.dtype.kind == "f" else want
+                whole = np.isinf(want) | (op["ulps"] == 0) if want.dtype.kind == "f" else True
+                wide = np.where(whole, want, wide)
             elif bound is not None:
                 save(f"{name}.{i}.bound.npy", bound)
             save(f"{name}.{i}.wide.npy", wide)
@@ -387,7 +393,7 @@ def operators():
 
 def perturb():
     listed = operators()
-    programs = [op for op in listed if op["ulps"]]  # one planner makes them all
+    programs = [op for op in listed if op["program"]]  # one planner makes them all
     some = programs[::8] if os.environ.get("FULL") else []
     for op in [op for op in listed if op not in programs or op in some]:
         for options, line in zip(("", "--cores 2 --profile ascend310"), op["cases"][-2:]):
@@ -400,9 +406,9 @@ def make(*names):
             continue
         full, last = os.environ.get("FULL"), len(op["cases"]) - 1
         for i, line in enumerate(op["cases"]):  # of a program one says what it computes
-            if full or (i == min(1, last) if op["ulps"] else i % 2 or last == 0):
+            if full or (i == min(1, last) if op["program"] else i % 2 or last == 0):
                 case(op, f"{op['name']}_{i}", line)
-        if op["name"] in OTHERS or (not op["ulps"] and os.environ.get("FULL")):
+        if op["name"] in OTHERS or (not op["program"] and os.environ.get("FULL")):
             other_cases(op)
     with open("cases", "w") as f:
         f.write("\n".join(cases) + "\n")
@@ -496,5 +502,6 @@ def compare():
         print(f"{name}\t{'; '.join(t for t in told if t)}")
 
 
-{"make": make, "make-bad": make_bad, "make-mla": make_mla, "make-large": make_large,
- "compare": compare, "perturb": perturb}[sys.argv[1]](*sys.argv[2:])
+if __name__ == "__main__":
+    {"make": make, "make-bad": make_bad, "make-mla": make_mla, "make-large": make_large,
+     "compare": compare, "perturb": perturb}[sys.argv[1]](*sys.argv[2:])

@@ -29,22 +29,26 @@ static tile_value sign(struct tile_kernel *k, const tile_value *v, uint8_t dim)
     return tile_map3(k, TILE_WHERE, above, tile_number(k, 1), below);
 }
 
-/* x, below 0 y * (exp(x) - 1): what is not below is 0 there. */
+/* x, below 0 y * (exp(x) - 1). exp(x) is z = exp(log(z)) exactly, so that of x near 0 what is lost
+ * is (x - log(z)) z; from -80 down z is nothing beside 1. */
 static tile_value elu(struct tile_kernel *k, const tile_value *v, uint8_t dim)
 {
-    tile_value u = tile_map1(k, TILE_EXP, with(k, TILE_MIN, v[0], 0));
+    tile_value x = with(k, TILE_MAX, v[0], -80), z = tile_map1(k, TILE_EXP, x), u;
 
     (void)dim;
-    u = tile_map2(k, TILE_MUL, with(k, TILE_SUB, u, 1), v[1]);
-    return tile_map2(k, TILE_ADD, with(k, TILE_MAX, v[0], 0), u);
+    u = tile_map2(k, TILE_SUB, x, tile_map1(k, TILE_LN, z));
+    u = tile_map2(k, TILE_ADD, with(k, TILE_SUB, z, 1), tile_map2(k, TILE_MUL, u, z));
+    return tile_map3(k, TILE_WHERE, with(k, TILE_LT, v[0], 0),
+                     tile_map2(k, TILE_MUL, u, v[1]), v[0]);
 }
 
+/* clip(x + 3, 0, 6) / 6: near -3 the sum is exact. */
 static tile_value hard_sigmoid(struct tile_kernel *k, const tile_value *v, uint8_t dim)
 {
-    tile_value u = with(k, TILE_ADD, with(k, TILE_MUL, v[0], 1.0 / 6), 0.5);
+    tile_value u = with(k, TILE_MAX, with(k, TILE_ADD, v[0], 3), 0);
 
     (void)dim;
-    return with(k, TILE_MIN, with(k, TILE_MAX, u, 0), 1);
+    return with(k, TILE_MUL, with(k, TILE_MIN, u, 6), 1.0 / 6);
 }
 
 static tile_value hard_swish(struct tile_kernel *k, const tile_value *v, uint8_t dim)
@@ -52,13 +56,24 @@ static tile_value hard_swish(struct tile_kernel *k, const tile_value *v, uint8_t
     return tile_map2(k, TILE_MUL, v[0], hard_sigmoid(k, v, dim));
 }
 
-/* x - y * floor(x / y): of y's sign. */
+/* x - y * floor(x / y). Of a y that is no number of the text also where y is infinite, where the
+ * quotient overflows, or rounds up to a whole number: then the rest is y more; 0 to y always. */
 static tile_value mod(struct tile_kernel *k, const tile_value *v, uint8_t dim)
 {
-    tile_value q = tile_map1(k, TILE_FLOOR, tile_map2(k, TILE_DIV, v[0], v[1]));
+    tile_value y = v[1];
+    tile_value q = tile_map1(k, TILE_FLOOR, tile_map2(k, TILE_DIV, v[0], y));
+    tile_value r = tile_map2(k, TILE_MUL, y, q);
 
     (void)dim;
-    return tile_map2(k, TILE_SUB, v[0], tile_map2(k, TILE_MUL, v[1], q));
+    if (k->node[y].op == TILE_NUMBER) {
+        return tile_map2(k, TILE_SUB, v[0], r);
+    }
+    r = tile_map3(k, TILE_WHERE, with(k, TILE_EQ, q, 0), q, r);
+    r = tile_map2(k, TILE_SUB, v[0], r);
+    q = with(k, TILE_LT, tile_map2(k, TILE_MUL, r, y), 0);
+    r = tile_map3(k, TILE_WHERE, q, tile_map2(k, TILE_ADD, r, y), r);
+    r = tile_map2(k, TILE_MIN, r, with(k, TILE_MAX, y, 0));
+    return tile_map2(k, TILE_MAX, r, with(k, TILE_MIN, y, 0));
 }
 
 /* x to the n, by squares and products. */
@@ -75,7 +90,28 @@ static tile_value whole_power(struct tile_kernel *k, tile_value x, unsigned n)
     return y;
 }
 
-/* Of a whole number up to MOST; else exp(y * log(x)), which is NaN below 0. */
+/* Of any numbers, as IEEE 754's pow: exp(y * log(x)); 1 if x is 1 or y is 0, whatever the other
+ * one; below 0 of whole y alone, but for -infinity; of odd y with the sign of x, that of -0 too. */
+static tile_value any_power(struct tile_kernel *k, tile_value x, tile_value y)
+{
+    tile_value half = with(k, TILE_MUL, y, 0.5), some, below, z;
+    tile_value whole = tile_map2(k, TILE_EQ, y, tile_map1(k, TILE_FLOOR, y));
+    tile_value odd = tile_map2(k, TILE_NE, half, tile_map1(k, TILE_FLOOR, half));
+
+    odd = tile_map2(k, TILE_AND, whole, odd);
+    below = with(k, TILE_LT, tile_map2(k, TILE_MIN, x, tile_map1(k, TILE_REC, x)), 0);
+    some = tile_map2(k, TILE_OR, whole, with(k, TILE_EQ, x, -INFINITY));
+    z = tile_map3(k, TILE_WHERE, some, tile_map1(k, TILE_ABS, x), x);
+    z = tile_map1(k, TILE_LN, z);
+    some = tile_map2(k, TILE_OR, with(k, TILE_EQ, z, 0), with(k, TILE_EQ, y, 0));
+    z = tile_map3(k, TILE_WHERE, some, tile_number(k, 0), tile_map2(k, TILE_MUL, z, y));
+    z = tile_map1(k, TILE_EXP, z);
+    odd = tile_map2(k, TILE_AND, odd, below);
+    return tile_map3(k, TILE_WHERE, odd, tile_map1(k, TILE_NEG, z), z);
+}
+
+/* Of a number in the text: a whole one up to MOST by products, another one by log(x), which is NaN
+ * below 0. */
 static tile_value power(struct tile_kernel *k, const tile_value *v, uint8_t dim)
 {
     enum { MOST = 16 };
@@ -92,8 +128,9 @@ static tile_value power(struct tile_kernel *k, const tile_value *v, uint8_t dim)
         tile_value z = whole_power(k, v[0], (unsigned)n);
         return y->number < 0 ? tile_map1(k, TILE_REC, z) : z;
     }
-    return tile_map1(k, TILE_EXP,
-                     tile_map2(k, TILE_MUL, tile_map1(k, TILE_LN, v[0]), v[1]));
+    return known ? tile_map1(k, TILE_EXP,
+                             tile_map2(k, TILE_MUL, tile_map1(k, TILE_LN, v[0]), v[1]))
+                 : any_power(k, v[0], v[1]);
 }
 
 static tile_value is_nan(struct tile_kernel *k, const tile_value *v, uint8_t dim)

@@ -212,12 +212,15 @@ static tile_value gelu(struct tile_kernel *k, enum tile_op op, tile_value x, boo
     return map2(k, TILE_MUL, u, twice ? x : with(k, TILE_MUL, x, 0.5));
 }
 
-/* max(x, 0) + log(1 + exp(-|x|)): no overflow. */
+/* max(x, 0) + log(1 + u), u = exp(-|x|): no overflow. What 1 + u has lost of u is added to its
+ * logarithm: that is all of a u below 2^-24. */
 static tile_value softplus(struct tile_kernel *k, tile_value x)
 {
-    tile_value u = with(k, TILE_MUL, map1(k, TILE_ABS, x), -1);
+    tile_value u = map1(k, TILE_EXP, with(k, TILE_MUL, map1(k, TILE_ABS, x), -1));
+    tile_value sum = with(k, TILE_ADD, u, 1);
 
-    u = map1(k, TILE_LN, with(k, TILE_ADD, map1(k, TILE_EXP, u), 1));
+    u = map2(k, TILE_SUB, u, with(k, TILE_ADD, sum, -1));
+    u = map2(k, TILE_ADD, map1(k, TILE_LN, sum), u);
     return map2(k, TILE_ADD, map1(k, TILE_RELU, x), u);
 }
 

@@ -271,6 +271,29 @@ static void emit(struct emit *e, struct node *n)
                 n->out[0]->type == ELEM_BOOL);
 }
 
+/* The squares of float32 leave its range where x does not: of x by the largest, or by the end of
+ * what has a reciprocal. */
+static void l2_emit(struct emit *e, struct node *n)
+{
+    uint32_t axes = reduce_axes(e->g, n);
+    struct program p;
+    const char *x, *most, *sum;
+    uint8_t kept[GRAPH_RANK];
+
+    if (n->in[0]->type != ELEM_F32) {
+        emit(e, n);
+        return;
+    }
+    p = program_begin(e, n);
+    x = program_in(&p, n->in[0], program_axes);
+    most = program_over(&p, "max", axes, graph_text("abs(%s)", x));
+    most = program_line(&p, graph_text("clip(%s, 1e-30, 1.7e38)", most));
+    x = program_line(&p, graph_text("%s * rec(%s)", x, most));
+    sum = program_over(&p, "sum", axes, graph_text("%s * %s", x, x));
+    left(n, axes, kept);
+    program_out(&p, n->out[0], kept, graph_text("sqrt(%s) * %s", sum, most), false);
+}
+
 /* Less the largest, so that nothing overflows, unless that is infinite. */
 static void log_sum_exp_emit(struct emit *e, struct node *n)
 {
@@ -366,7 +389,7 @@ const struct rule rules_reduce[] = {
     {"ReduceMin", shape_of, values, emit, .wants = 1 << 1, .own = &min_of},
     {"ReduceProd", shape_of, values, prod_emit, .wants = 1 << 1, .own = &prod_of},
     {"ReduceL1", shape_of, values, emit, .wants = 1 << 1, .own = &l1_of},
-    {"ReduceL2", shape_of, values, emit, .wants = 1 << 1, .own = &l2_of},
+    {"ReduceL2", shape_of, values, l2_emit, .wants = 1 << 1, .own = &l2_of},
     {"ReduceSumSquare", shape_of, values, emit, .wants = 1 << 1, .own = &squares_of},
     {"ReduceLogSum", shape_of, values, emit, .wants = 1 << 1, .own = &log_sum_of},
     {"ReduceLogSumExp", shape_of, values, log_sum_exp_emit, .wants = 1 << 1,
