@@ -8,7 +8,7 @@
 enum { SLOTS_MORE = 2 /* than two */ };
 
 /* Instructions of the hart to record the products of a chunk the first time, and of each slice
- * (tools/graph/price/once.c). */
+ * (tools/graph/price/cold.c). */
 enum { RECORD = 950, RECORD_SLICE = 110 };
 
 /* Bytes of a chunk of each operand in L1. */

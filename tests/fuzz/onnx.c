@@ -113,9 +113,9 @@ static void compile(const char *path, FILE *to, FILE *notes)
     struct graph *g = graph_read(path);
     struct emit *e;
 
-    graph_infer(g);
+    infer_graph(g);
     pass_graph(g);
-    e = emit_graph(g, &(struct rule_of_joining){"cycles", 0});
+    e = fuse_graph(g, &(struct rule_of_joining){"cycles", 0});
     write_plan(e, to);
     explain_text(e, notes);
     explain_json(e, notes);

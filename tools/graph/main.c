@@ -33,6 +33,7 @@
 
 #include "tools/graph/fuse/fuse.h"
 #include "tools/graph/fuse/tune.h"
+#include "tools/graph/model/dtype.h"
 #include "tools/graph/model/sizes.h"
 #include "tools/graph/passes/infer.h"
 #include "tools/graph/passes/pass.h"
@@ -201,7 +202,7 @@ static void give(struct graph *g)
             graph_die(g, "%s: it has %u inputs", given[i], g->n_inputs);
         }
         t->given = graph_read_npy(given[i]);
-        graph_hold(t->given);
+        dtype_override(t->given);
         round_given(t);
         if (sizes_count() > 1 && !shape_equal(&t->given->shape, &t->shape)) {
             t->given = NULL; /* it is of another size */
@@ -226,9 +227,9 @@ static void begin_all(void)
 static struct emit *steps_of(struct graph *g)
 {
     give(g);
-    graph_infer(g);
+    infer_graph(g);
     pass_graph(g);
-    return emit_graph(g, fuse ? &rule : NULL);
+    return fuse_graph(g, fuse ? &rule : NULL);
 }
 
 static jmp_buf next_size;
@@ -299,7 +300,8 @@ static void take_tolerance(const char *text)
 
     tolerance = strtod(text, &end);
     if (*end || end == text || !(tolerance >= 0 && tolerance <= 1)) {
-        fprintf(stderr, "graph: tolerance %s: 0 to 1 of the largest element, as 1e-4\n", text);
+        fprintf(stderr, "graph: tolerance %s: 0 to 1 of the largest element, as 1e-4\n",
+                text);
         exit(2);
     }
 }
@@ -318,9 +320,9 @@ static void decide_ariths(const char *model, const char *path, const char *folde
     FILE *f;
 
     begin_all();
-    emit_ariths(true);
+    fuse_ariths(true);
     fused = steps_of(graph_read(model));
-    emit_ariths(false);
+    fuse_ariths(false);
     leave_out("--no-fusion");
     plain = steps_of(graph_read(model));
     f = begin(path);
@@ -409,7 +411,7 @@ static void take_f64(const char *how)
         fprintf(stderr, "graph: --f64 %s: narrow\n", how);
         exit(2);
     }
-    graph_narrow();
+    dtype_narrow();
 }
 
 static void take_f32(const char *how)
@@ -418,7 +420,7 @@ static void take_f32(const char *how)
         fprintf(stderr, "graph: --f32 %s: half\n", how);
         exit(2);
     }
-    graph_half();
+    dtype_half();
 }
 
 static void take_tries(const char *n)
@@ -470,7 +472,7 @@ int main(int argc, char **argv)
         } else if (strncmp(argv[i], "--no-", 5) == 0) {
             leave_out(argv[i]);
         } else if (strcmp(argv[i], "--ariths") == 0) {
-            emit_ariths(true);
+            fuse_ariths(true);
         } else if (argv[i][0] == '-' || n == WORDS) {
             usage();
         } else {

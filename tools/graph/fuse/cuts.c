@@ -119,8 +119,8 @@ static void consider_near(struct cuts *t, const struct conv_cut *of)
     }
 }
 
-struct step *cuts_tries(const struct step *s, const struct conv *p, unsigned most,
-                        unsigned cores)
+struct step *tune_cut_tries(const struct step *s, const struct conv *p, unsigned most,
+                            unsigned cores)
 {
     struct cuts *t = graph_alloc(1, sizeof(*t));
     struct conv_cut near[NEAR + 1];
@@ -144,11 +144,11 @@ struct step *cuts_tries(const struct step *s, const struct conv *p, unsigned mos
     for (unsigned i = 0; i < n; i++) {
         consider_near(t, &near[i]);
     }
-    *last = tune_way(s, s->plain, "again");
+    *last = tune_candidate(s, s->plain, "again");
     for (unsigned i = 0; i < t->n && i < most; i++) {
         last = &(*last)->next;
-        *last = tune_way(s, graph_text("%s --cut %s", s->plain, t->cut[i].words),
-                         t->cut[i].words);
+        *last = tune_candidate(s, graph_text("%s --cut %s", s->plain, t->cut[i].words),
+                               t->cut[i].words);
     }
     return first;
 }

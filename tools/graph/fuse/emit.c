@@ -24,11 +24,11 @@ static bool empty(const struct node *n)
     return true;
 }
 
-const struct group *emit_groups(struct emit *e, struct node *n, bool fuse)
+const struct group *fuse_node(struct emit *e, struct node *n, bool fuse)
 {
     struct group **own;
 
-    if (fuse && !n->rule->alone && group_take(e, n)) {
+    if (fuse && !n->rule->alone && fuse_take(e, n)) {
         return NULL;
     }
     own = e->last_group;
@@ -44,7 +44,7 @@ static void emit_node(struct emit *e, struct node *n, bool fuse)
     if (!n->rule->emit) {
         node_die(e->g, n, "the machine has no operator for it");
     }
-    for (const struct group *s = emit_groups(e, n, fuse); s; s = s->next) {
+    for (const struct group *s = fuse_node(e, n, fuse); s; s = s->next) {
         if (s->wrong) {
             node_die(e->g, n, "%s", s->wrong);
         }
@@ -108,7 +108,7 @@ static void go_to_end(struct emit *e)
 
 static bool ariths;
 
-void emit_ariths(bool wanted)
+void fuse_ariths(bool wanted)
 {
     ariths = wanted;
 }
@@ -254,7 +254,7 @@ static uint64_t copied_at_least(const struct step *s)
     return in > out ? in : out;
 }
 
-struct step operator_step(const struct group *group)
+struct step fuse_operator_step(const struct group *group)
 {
     struct step s = {.op = group->op,
                      .text = group->text,
@@ -269,7 +269,7 @@ struct step operator_step(const struct group *group)
     for (unsigned i = 0; i < s.n_out; i++) {
         s.out[i] = group->made[i].t;
     }
-    s.cycles = group->moves ? price_copies(group->moves, group->n_moves) : group->cycles;
+    s.cycles = group->moves ? trial_copies(group->moves, group->n_moves) : group->cycles;
     return s;
 }
 
@@ -299,7 +299,7 @@ static bool launches(const struct group *group)
 
 static void put_operator(struct emit *e, const struct group *group)
 {
-    struct step s = operator_step(group);
+    struct step s = fuse_operator_step(group);
 
     s.busy = copied_at_least(&s);
     s.busy = s.busy > group->least ? s.busy : group->least;
@@ -344,7 +344,7 @@ static void emit_steps(struct emit *e, struct group *group)
     }
 }
 
-struct emit *emit_begin(struct graph *g, const struct rule_of_joining *rule)
+struct emit *fuse_begin(struct graph *g, const struct rule_of_joining *rule)
 {
     struct emit *e = graph_alloc(1, sizeof(*e));
 
@@ -369,9 +369,9 @@ static void end_launches(struct emit *e)
     }
 }
 
-struct emit *emit_graph(struct graph *g, const struct rule_of_joining *rule)
+struct emit *fuse_graph(struct graph *g, const struct rule_of_joining *rule)
 {
-    struct emit *e = emit_begin(g, rule);
+    struct emit *e = fuse_begin(g, rule);
 
     if (rule) {
         pattern_groups(e);
@@ -386,7 +386,7 @@ struct emit *emit_graph(struct graph *g, const struct rule_of_joining *rule)
         }
     }
     if (rule) {
-        group_merge(e);
+        fuse_merge(e);
     }
     for (struct group *s = e->groups; s; s = s->next) {
         emit_steps(e, s);

@@ -228,7 +228,7 @@ static void merge(struct emit *e, struct group *b)
     }
 }
 
-bool group_take(struct emit *e, struct node *n)
+bool fuse_take(struct emit *e, struct node *n)
 {
     for (unsigned i = 0; i < n->n_in; i++) {
         struct node *from = n->in[i] ? group_maker(n->in[i]) : NULL;
@@ -240,7 +240,7 @@ bool group_take(struct emit *e, struct node *n)
     return false;
 }
 
-void group_merge(struct emit *e)
+void fuse_merge(struct emit *e)
 {
     for (struct group *s = e->groups; s; s = s->next) {
         merge(e, s);

@@ -93,7 +93,7 @@ static bool price_of(const struct emit *e, struct price *sum)
             return false;
         }
         if (group->op) {
-            s = operator_step(group);
+            s = fuse_operator_step(group);
             cycles = s.cycles;
         } else if (group->n_nodes) {
             program_step(e, group, &s);
@@ -111,13 +111,13 @@ static bool price_of(const struct emit *e, struct price *sum)
 static bool price_without(const struct emit *of, const struct match *m,
                           struct price *price)
 {
-    struct emit *e = emit_begin(of->g, &of->rule);
+    struct emit *e = fuse_begin(of->g, &of->rule);
     bool good;
 
     for (unsigned i = 0; i < m->n_nodes; i++) {
-        (void)emit_groups(e, m->node[i], true);
+        (void)fuse_node(e, m->node[i], true);
     }
-    group_merge(e);
+    fuse_merge(e);
     good = price_of(e, price);
     belong(of->g, m, NULL);
     return good;
@@ -125,7 +125,7 @@ static bool price_without(const struct emit *of, const struct match *m,
 
 /* The nodes' program, as part of a group that has none yet or of its own. */
 static struct group *written(struct emit *e, const struct match *m,
-                             const struct pattern_way *way)
+                             const struct pattern_variant *way)
 {
     struct program p = program_begin(e, m->node[0]);
 
@@ -141,7 +141,7 @@ static struct group *written(struct emit *e, const struct match *m,
 
 /* Why that way cannot be; NULL, with its price. */
 static const char *try_way(struct emit *e, const struct match *m,
-                           const struct pattern_way *way, struct price *price)
+                           const struct pattern_variant *way, struct price *price)
 {
     struct group *own = graph_alloc(1, sizeof(*own));
     struct step s = {0};
@@ -186,16 +186,16 @@ static const char *measured_apart(const struct match *m)
 }
 
 /* The cheapest way; NULL: there is none, and c->why. */
-static const struct pattern_way *best_way(struct emit *e, const struct match *m,
-                                          struct candidate *c)
+static const struct pattern_variant *best_way(struct emit *e, const struct match *m,
+                                              struct candidate *c)
 {
-    const struct pattern_way *best = NULL, *way = m->pattern->way;
+    const struct pattern_variant *best = NULL, *way = m->pattern->way;
 
     c->why = measured_apart(m);
     if (c->why) {
         return NULL;
     }
-    for (; way < m->pattern->way + PATTERN_WAYS && way->name; way++) {
+    for (; way < m->pattern->way + PATTERN_VARIANTS && way->name; way++) {
         struct price price;
         const char *why = try_way(e, m, way, &price);
         if (why) {
@@ -212,7 +212,7 @@ static const struct pattern_way *best_way(struct emit *e, const struct match *m,
 static void weigh(struct emit *e, const struct match *m)
 {
     struct candidate *c = graph_alloc(1, sizeof(*c));
-    const struct pattern_way *way;
+    const struct pattern_variant *way;
     struct group *group;
 
     *c = (struct candidate){.node = names(m), .group = m->pattern->name};

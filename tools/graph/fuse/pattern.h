@@ -12,7 +12,7 @@
 
 #include "tools/graph/steps/steps.h"
 
-enum { PATTERN_WAYS = 4 };
+enum { PATTERN_VARIANTS = 4 };
 
 /* What a pattern has found. */
 struct match {
@@ -24,7 +24,7 @@ struct match {
 };
 
 /* One way: *p is a program that has begun, of the nodes; false: it is none for these. */
-struct pattern_way {
+struct pattern_variant {
     const char *name;
     bool (*write)(struct program *p, const struct match *m);
 };
@@ -32,7 +32,7 @@ struct pattern_way {
 struct pattern {
     const char *name, *at[2];
     bool (*find)(struct graph *g, struct node *at, struct match *m);
-    struct pattern_way way[PATTERN_WAYS];
+    struct pattern_variant way[PATTERN_VARIANTS];
 };
 
 extern const struct pattern pattern_attention; /* pattern_attention.c */

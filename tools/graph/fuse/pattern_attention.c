@@ -122,7 +122,7 @@ static bool first_product(struct attention *a, const struct node *n)
         n->in[0]->type != n->in[1]->type || !product_on_cube(n->in[0]->type)) {
         return false;
     }
-    local = matrix_axes(n->in[0], n->in[1], c->shape.n);
+    local = product_axes(n->in[0], n->in[1], c->shape.n);
     memset(id, NO_AXIS, sizeof(id));
     a->axes.list[a->axes.n_lists++] = &a->score;
     if (!bind(a, &a->q, n->in[0], local.a, id) ||
@@ -432,4 +432,4 @@ const struct pattern pattern_attention = {
     .name = "attention",
     .at = {"Softmax", "Softmax_hidden"},
     .find = find,
-    .way = {{"as a loop", attention_as_loop}, {"in stages", attention_in_stages}}};
+    .way = {{"as a loop", pattern_attention_as_loop}, {"in stages", pattern_attention_in_stages}}};

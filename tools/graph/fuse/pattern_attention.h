@@ -37,8 +37,8 @@ struct attention {
     unsigned n_chain;
 };
 
-/* pattern_attention_ways.c */
-bool attention_as_loop(struct program *p, const struct match *m);
-bool attention_in_stages(struct program *p, const struct match *m);
+/* pattern_attention_programs.c */
+bool pattern_attention_as_loop(struct program *p, const struct match *m);
+bool pattern_attention_in_stages(struct program *p, const struct match *m);
 
 #endif

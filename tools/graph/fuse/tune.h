@@ -37,10 +37,10 @@ void tune_try(unsigned most, unsigned cores);
 struct step *tune_tries(const struct step *s);
 /* The same of a convolution, but of those that are alike once; cuts.c: at most so many. */
 struct step *tune_cuts(const struct emit *e, const struct step *s);
-struct step *cuts_tries(const struct step *s, const struct conv *p, unsigned most,
-                        unsigned cores);
+struct step *tune_cut_tries(const struct step *s, const struct conv *p, unsigned most,
+                            unsigned cores);
 /* One of them: the step with another text, and the words that say how it differs. */
-struct step *tune_way(const struct step *s, const char *text, const char *words);
+struct step *tune_candidate(const struct step *s, const char *text, const char *words);
 /* What a node is called in such files. */
 uint32_t tune_name(const struct node *n);
 /* A line for each step: `KEY WORDS NODE,..`, a - for what is not; WORDS is `again` for the

@@ -213,14 +213,7 @@ struct inlined {
 /* Its nodes behind node n; returns the last one. */
 struct node *graph_inline(struct graph *g, struct node *n, const struct attr *body,
                           const struct inlined *as);
-/* held.c: the type of that number in ONNX. */
-enum elem graph_elem(int64_t type);
-/* From here on float64 is float32; a tensor that comes of elsewhere, as one is held then. */
-void graph_narrow(void);
-void graph_hold(struct tensor *t);
-/* From here on what a model has in float32 is float16 within it; inputs and results are cast. */
-void graph_half(void);
-/* npy.c: the same of a file of NumPy's; dies as they do. And such a file of a tensor. */
+/* npy.c: a tensor in a file of NumPy's; dies as they do. And such a file of a tensor. */
 struct tensor *graph_read_npy(const char *path);
 struct tensor *graph_read_npy_at(const char *path, uint64_t at); /* a part of a file */
 void graph_write_npy(const struct tensor *t, FILE *to);

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tools/graph/model/held.h"
+#include "tools/graph/model/dtype.h"
 
 enum { LEAST = 1 << 15 }; /* elements: below, there is little to win */
 
@@ -25,7 +25,8 @@ struct packed {
 
 static void *range(size_t bytes)
 {
-    void *p = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *p =
+        mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     return p == MAP_FAILED ? NULL : p;
 }
@@ -52,7 +53,7 @@ void packed_hold(struct tensor *t)
     t->type = ELEM_F16;
 }
 
-void packed_room(struct tensor *t, enum elem type)
+void packed_buffer(struct tensor *t, enum elem type)
 {
     size_t count = (size_t)tensor_count(t);
     uint8_t *bytes = count >= LEAST ? graph_alloc(count, elem_bytes(type)) : NULL;
@@ -90,7 +91,7 @@ static void unpack(const struct packed *p, size_t i, size_t n, double *to)
 {
     elem_get_all(p->type, p->bytes + i * elem_bytes(p->type), n, to);
     if (p->clamps) {
-        held_clamp(to, n);
+        dtype_clamp(to, n);
     }
     drop_read(p, i + n);
 }

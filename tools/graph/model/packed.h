@@ -17,16 +17,16 @@ enum { PACKED_PART = 1 << 14 }; /* elements, at most, that are read or put at a 
 
 /* Where they lie: in memory of their own; in the mapped file, whose pages go when they were
  * read; in other memory that stays. */
-enum packed_where { PACKED_OWNED, PACKED_MAPPED, PACKED_HELD };
+enum packed_where { PACKED_OWNED, PACKED_MAPPED, PACKED_MEMORY };
 
 /* The values of t are these bytes, of a type that holds them exactly. False: t is too small for
  * it, and nothing is done. */
 bool packed_take(struct tensor *t, enum elem type, uint8_t *bytes,
                  enum packed_where where);
-/* They are float32, and to be float16, as held_constant() makes others. */
+/* They are float32, and to be float16, as dtype_constant() makes others. */
 void packed_hold(struct tensor *t);
 /* Zeros for values of that type, which packed_write() is to bring, n of them from number i on. */
-void packed_room(struct tensor *t, enum elem type);
+void packed_buffer(struct tensor *t, enum elem type);
 void packed_write(struct tensor *t, size_t i, size_t n, const double *from);
 
 /* t->value, if it has one, may be read from here on, by views of it, too. */

@@ -11,8 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tools/graph/model/dtype.h"
 #include "tools/graph/model/edit.h"
-#include "tools/graph/model/held.h"
 #include "tools/graph/model/values.h"
 
 #define FILE_MAX (INT64_C(1) << 31)
@@ -190,7 +190,7 @@ static struct tensor *outside(struct graph *g, struct tensor *within, bool input
     *t = (struct tensor){.name = within->name, .type = ELEM_F32};
     edit_operand(n, input ? t : within);
     edit_result(n, input ? within : t);
-    node_attr_put(n, "to")->i = input ? HELD_TO_F16 : HELD_TO_F32;
+    node_attr_put(n, "to")->i = input ? DTYPE_TO_F16 : DTYPE_TO_F32;
     if (input) {
         t->shape = within->shape;
         t->known = true;
@@ -231,7 +231,7 @@ static void read_input(struct graph *g, const Onnx__ValueInfoProto *p)
     if (!shape || shape->n_dim > GRAPH_RANK) {
         graph_die(g, "input '%s' has %s dimensions", t->name, shape ? "too many" : "no");
     }
-    t->type = held_outside(held_as_named(type->elem_type));
+    t->type = dtype_outside(dtype_of_onnx(type->elem_type));
     t->shape.n = (unsigned)shape->n_dim;
     for (unsigned d = 0; d < t->shape.n; d++) {
         const Onnx__TensorShapeProto__Dimension *dim = shape->dim[d];
@@ -248,7 +248,7 @@ static void read_input(struct graph *g, const Onnx__ValueInfoProto *p)
     }
     tensor_check(g, t);
     t->known = true;
-    t = held_within(t->type) == t->type ? t : outside(g, t, true);
+    t = dtype_within(t->type) == t->type ? t : outside(g, t, true);
     g->input[g->n_inputs++] = t;
     t->input = true;
 }
@@ -262,9 +262,9 @@ static void read_outputs(struct graph *g, const Onnx__GraphProto *p)
         const char *name = p->output[i]->name ? p->output[i]->name : "";
         const Onnx__TypeProto__Tensor *type = tensor_type(p->output[i]);
         struct tensor *t = graph_tensor(g, NULL, name);
-        bool wide = type && held_outside(held_as_named(type->elem_type)) == ELEM_F32;
+        bool wide = type && dtype_outside(dtype_of_onnx(type->elem_type)) == ELEM_F32;
         g->output[g->n_outputs++] =
-            wide && held_within(ELEM_F32) != ELEM_F32 ? outside(g, t, false) : t;
+            wide && dtype_within(ELEM_F32) != ELEM_F32 ? outside(g, t, false) : t;
     }
 }
 
@@ -319,7 +319,8 @@ static void tell_shorter(const struct graph *g)
 {
     const char *path = strlen(g->path) < 64 ? g->path : "the model";
 
-    snprintf(shorter, sizeof(shorter), "graph: %s: has become shorter while it was read\n", path);
+    snprintf(shorter, sizeof(shorter),
+             "graph: %s: has become shorter while it was read\n", path);
     (void)signal(SIGBUS, on_shorter);
 }
 
@@ -362,7 +363,7 @@ static void let_go(const struct file *file)
 
 /* Those of the model's own: cut number `at` of its file comes next. */
 struct cuts {
-    const struct slim *of;
+    const struct stripped *of;
     size_t at;
     bool mapped;
 };
@@ -389,7 +390,7 @@ static void read_initializers(struct graph *g, const Onnx__GraphProto *p,
             continue;
         }
         if (cuts) {
-            const struct slim *of = cuts->of;
+            const struct stripped *of = cuts->of;
             bool cut = cuts->at < of->n_cuts && of->cut[cuts->at].number == i;
             values_read_packed(g, p->initializer[i], t, cut ? &of->cut[cuts->at] : NULL,
                                cuts->mapped);
@@ -464,7 +465,7 @@ struct graph *graph_read(const char *path)
     const Onnx__GraphProto *p;
     Onnx__ModelProto *m;
     struct file file;
-    struct slim slim;
+    struct stripped slim;
     struct cuts cuts;
 
     *g = (struct graph){.path = path, .last_tensor = &g->tensors, .last_node = &g->nodes};
@@ -473,7 +474,7 @@ struct graph *graph_read(const char *path)
         graph_die(g, "graphs lie in each other too deep: messages of at most %d levels",
                   SLIM_DEPTH);
     }
-    slim = slim_of(file.data, file.bytes);
+    slim = strip_of(file.data, file.bytes);
     m = slim.data ? onnx__model_proto__unpack(NULL, slim.bytes, slim.data)
                   : onnx__model_proto__unpack(NULL, file.bytes, file.data);
     cuts = (struct cuts){.of = &slim, .mapped = file.mapped};

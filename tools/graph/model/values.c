@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
+#include "tools/graph/model/dtype.h"
 #include "tools/graph/model/external.h"
-#include "tools/graph/model/held.h"
 #include "tools/graph/model/packed.h"
 
 /* Element i of a list: halves are there as bits. */
@@ -79,7 +79,7 @@ static void read_numbers(const struct graph *g, Onnx__TensorProto *p, struct ten
         graph_die(g, "'%s' has %zu dimensions, at most %d", t->name, p->n_dims,
                   GRAPH_RANK);
     }
-    t->type = held_as_named(p->data_type);
+    t->type = dtype_of_onnx(p->data_type);
     t->shape.n = (unsigned)p->n_dims;
     for (unsigned d = 0; d < t->shape.n; d++) {
         t->shape.dim[d] = p->dims[d];
@@ -126,7 +126,7 @@ static void take_raw(Onnx__TensorProto *p, struct tensor *t, bool may_pack,
                      enum packed_where where)
 {
     uint8_t *data = p->raw_data.data;
-    enum elem type = held_within(t->type);
+    enum elem type = dtype_within(t->type);
 
     if (t->known && !t->value && t->type < ELEM_TEXT && p->has_raw_data) {
         if (may_pack && packs(t->type) && packed_take(t, t->type, data, where)) {
@@ -141,7 +141,7 @@ static void take_raw(Onnx__TensorProto *p, struct tensor *t, bool may_pack,
 }
 
 static void read_tensor(const struct graph *g, Onnx__TensorProto *p, struct tensor *t,
-                        const struct slim_cut *cut, bool may_pack, bool mapped)
+                        const struct strip_cut *cut, bool may_pack, bool mapped)
 {
     bool external = p->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
 
@@ -150,13 +150,16 @@ static void read_tensor(const struct graph *g, Onnx__TensorProto *p, struct tens
         p->raw_data = (ProtobufCBinaryData){.len = cut->len, .data = cut->data};
     }
     read_numbers(g, p, t);
-    take_raw(p, t, may_pack, !cut ? PACKED_OWNED : mapped ? PACKED_MAPPED : PACKED_HELD);
+    take_raw(p, t, may_pack,
+             !cut     ? PACKED_OWNED
+             : mapped ? PACKED_MAPPED
+                      : PACKED_MEMORY);
     if (!cut) {
         free(p->raw_data.data);
     }
     p->raw_data = (ProtobufCBinaryData){0};
     if (!t->packed) {
-        held_constant(t);
+        dtype_constant(t);
     }
 }
 
@@ -166,7 +169,7 @@ void values_read(const struct graph *g, Onnx__TensorProto *p, struct tensor *t)
 }
 
 void values_read_packed(const struct graph *g, Onnx__TensorProto *p, struct tensor *t,
-                        const struct slim_cut *cut, bool mapped)
+                        const struct strip_cut *cut, bool mapped)
 {
     read_tensor(g, p, t, cut, true, mapped);
 }

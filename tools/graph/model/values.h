@@ -7,14 +7,14 @@
 
 #include "build/onnx/onnx.pb-c.h"
 #include "tools/graph/model/graph.h"
-#include "tools/graph/model/slim.h"
+#include "tools/graph/model/strip.h"
 
 /* Type, shape and values of t. What the message has of them goes away: weights are most of what a
  * model is, and are there once. */
 void values_read(const struct graph *g, Onnx__TensorProto *p, struct tensor *t);
 /* The same of an initializer of the model, which may be packed. Values that were cut from the
- * message, slim.h, are those of the file, `mapped` or in memory that stays; or cut is NULL. */
+ * message, strip.h, are those of the file, `mapped` or in memory that stays; or cut is NULL. */
 void values_read_packed(const struct graph *g, Onnx__TensorProto *p, struct tensor *t,
-                        const struct slim_cut *cut, bool mapped);
+                        const struct strip_cut *cut, bool mapped);
 
 #endif

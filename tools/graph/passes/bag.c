@@ -62,7 +62,7 @@ static struct node *rows_of(const struct graph *g, struct node *n)
                : NULL;
 }
 
-unsigned fold_bags(struct graph *g)
+unsigned pass_bags(struct graph *g)
 {
     unsigned count = 0;
 

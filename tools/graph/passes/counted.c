@@ -127,7 +127,7 @@ static bool goes_with(const struct node *n, const struct tensor *t, int axis,
     return t->count == count || at < 0 || t->shape.dim[at] == 1;
 }
 
-void counted_pass(const struct graph *g, struct node *n)
+void infer_counted(const struct graph *g, struct node *n)
 {
     struct tensor *out = n->out[0], *count = NULL;
     int axis = NOWHERE;
@@ -158,7 +158,7 @@ void counted_pass(const struct graph *g, struct node *n)
     }
 }
 
-void counted_leave(struct graph *g)
+void infer_counted_outputs(struct graph *g)
 {
     g->n_left = g->n_outputs;
     for (unsigned i = 0; i < g->n_outputs; i++) {

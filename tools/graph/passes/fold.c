@@ -161,7 +161,7 @@ static void replace(const struct graph *g, const struct weights *p, const struct
         double b = p->bias ? p->bias->value[o] : 0;
         bias->value[o] = in_front ? b : b * l->by[o] + l->more[o];
     }
-    packed_room(w, w->type);
+    packed_buffer(w, w->type);
     filters = inner ? tensor_count(w) / inner : 0;
     n = inner < PACKED_PART ? PACKED_PART / (inner ? inner : 1) : 1;
     some = graph_alloc((size_t)(n * inner), sizeof(*some));
@@ -227,7 +227,7 @@ static bool fold_in_front(struct graph *g, struct node *norm, const struct line 
     return false;
 }
 
-unsigned fold_norms(struct graph *g)
+unsigned pass_norms(struct graph *g)
 {
     unsigned count = 0;
     struct line l;

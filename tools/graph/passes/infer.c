@@ -4,8 +4,8 @@
  */
 #include "tools/graph/passes/infer.h"
 
+#include "tools/graph/model/dtype.h"
 #include "tools/graph/model/edit.h"
-#include "tools/graph/model/held.h"
 #include "tools/graph/model/packed.h"
 #include "tools/graph/rules/elementwise/small.h"
 #include "tools/graph/rules/rules.h"
@@ -37,7 +37,7 @@ static void round_values(struct node *n)
     for (unsigned i = 0; i < n->n_out; i++) {
         struct tensor *t = n->out[i];
         if (t && t->value) {
-            elem_round_all(held_known(t->type), t->value, (size_t)tensor_count(t));
+            elem_round_all(dtype_known(t->type), t->value, (size_t)tensor_count(t));
         }
     }
 }
@@ -87,10 +87,10 @@ static bool given(const struct node *n)
 
 static void infer_node(struct graph *g, struct node *n)
 {
-    n->rule = graph_rule(n->op);
+    n->rule = rules_find(n->op);
     if (!n->rule) {
         node_die(g, n, "no such operator of opset %d here%s", g->opset,
-                 graph_why_not(n->op));
+                 rules_why_not(n->op));
     }
     for (unsigned i = 0; i < n->n_in; i++) {
         if (n->in[i] && !n->in[i]->known) {
@@ -114,7 +114,7 @@ static void infer_node(struct graph *g, struct node *n)
     if (n->n_out == 0) {
         return; /* others are in its place */
     }
-    counted_pass(g, n);
+    infer_counted(g, n);
     if (n->rule->value && values_known(n)) {
         load_values(n);
         n->rule->value(g, n);
@@ -138,7 +138,7 @@ static struct node *ahead(const struct node *n)
 
 /* Files may have nodes in any order: what exporters convert to float16 has its Casts at the
  * end. */
-void graph_infer(struct graph *g)
+void infer_graph(struct graph *g)
 {
     struct node *n, *first;
 
@@ -168,5 +168,5 @@ void graph_infer(struct graph *g)
                       g->output[i]->name);
         }
     }
-    counted_leave(g);
+    infer_counted_outputs(g);
 }

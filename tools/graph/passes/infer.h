@@ -8,11 +8,11 @@
 #include "tools/graph/model/graph.h"
 
 /* Over a graph that was read; dies if it is none that a machine can compute. */
-void graph_infer(struct graph *g);
+void infer_graph(struct graph *g);
 
 /* counted.c: the result of a node has as many as its operands, or dies. */
-void counted_pass(const struct graph *g, struct node *n);
+void infer_counted(const struct graph *g, struct node *n);
 /* What tells how many there are is left by a run, too. */
-void counted_leave(struct graph *g);
+void infer_counted_outputs(struct graph *g);
 
 #endif

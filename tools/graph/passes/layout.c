@@ -89,7 +89,7 @@ static struct node *put_turning(struct graph *g, struct node **at, const struct 
     struct node *n = put(g, at, of, "Transpose", from, to);
 
     attr_ints(n, "perm", RANK, perm);
-    n->rule = graph_rule(n->op);
+    n->rule = rules_find(n->op);
     n->rule->shape(g, n);
     return n;
 }
@@ -160,7 +160,7 @@ static struct tensor *constant(struct layout *l, const struct node *n, struct te
         return t;
     }
     last = graph_tensor(l->g, n, graph_text("%s.last", t->name));
-    window_last(t, last);
+    conv2d_last(t, last);
     return last;
 }
 
@@ -186,7 +186,7 @@ static void widen(struct layout *l, struct node *n, int64_t channels)
     more->shape = w->shape;
     more->shape.dim[1] = channels;
     more->known = true;
-    packed_room(more, more->type);
+    packed_buffer(more, more->type);
     for (size_t o = 0; o < (size_t)w->shape.dim[0]; o++) {
         packed_read(w, o * of, of, filter);
         packed_write(more, o * to, to, filter);
@@ -229,7 +229,7 @@ static bool pool(struct layout *l, struct node *n)
         return false;
     }
     w = window_of(l->g, n, &n->in[0]->shape, NULL);
-    if (!max_pool_takes(n, &w)) {
+    if (!conv2d_pool_takes(n, &w)) {
         return false;
     }
     n->in[0] = turned(n->in[0]);
@@ -376,7 +376,7 @@ static bool reduction(struct layout *l, struct node *n)
         return false;
     }
     n->op = op;
-    n->rule = graph_rule(op);
+    n->rule = rules_find(op);
     n->in[0] = turned(n->in[0]);
     n->n_in = 1;
     attr_ints(n, "axes", 2, axes);
@@ -386,7 +386,7 @@ static bool reduction(struct layout *l, struct node *n)
     return true;
 }
 
-unsigned layout_channels(struct graph *g)
+unsigned pass_layout(struct graph *g)
 {
     struct layout l = {g, &g->nodes};
     unsigned count = 0;

@@ -27,12 +27,12 @@ void pass_graph(struct graph *g);
 void pass_report(FILE *to);
 
 /* fold.c: normalisations as part of the weights beside them. */
-unsigned fold_norms(struct graph *g);
+unsigned pass_norms(struct graph *g);
 /* bag.c. */
-unsigned fold_bags(struct graph *g);
+unsigned pass_bags(struct graph *g);
 /* layout.c. */
-unsigned layout_channels(struct graph *g);
+unsigned pass_layout(struct graph *g);
 /* tails.c. */
-unsigned conv2d_tails(struct graph *g);
+unsigned pass_tails(struct graph *g);
 
 #endif

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "tools/graph/model/dtype.h"
 #include "tools/graph/model/edit.h"
-#include "tools/graph/model/held.h"
 #include "tools/graph/passes/pass.h"
 #include "tools/graph/rules/window/window.h"
 
@@ -36,12 +36,12 @@ static const char *activation(const struct node *n, double *slope, double *limit
     }
     *slope = strcmp(n->op, "LeakyRelu") == 0 ? node_float(n, "alpha", 0.01) : 0;
     *limit = 0;
-    return strcmp(n->op, "Relu") == 0                                        ? "relu"
-           : strcmp(n->op, "LeakyRelu") == 0 && fabs(*slope) <= HELD_F16_MAX ? "leaky"
-                                                                             : NULL;
+    return strcmp(n->op, "Relu") == 0                                         ? "relu"
+           : strcmp(n->op, "LeakyRelu") == 0 && fabs(*slope) <= DTYPE_F16_MAX ? "leaky"
+                                                                              : NULL;
 }
 
-unsigned conv2d_tails(struct graph *g)
+unsigned pass_tails(struct graph *g)
 {
     unsigned count = 0;
 

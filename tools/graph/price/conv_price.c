@@ -82,7 +82,7 @@ uint64_t conv_price_cut(const struct conv *p, const char *cut, unsigned cores,
            cold(p);
 }
 
-uint64_t conv_least(const struct conv *p)
+uint64_t conv_price_least(const struct conv *p)
 {
     bool each = conv_is_depthwise(p);
     uint64_t groups = each ? div_up_u32(p->c, DEPTHWISE_BLOCK) : p->groups;

@@ -20,6 +20,6 @@ uint64_t conv_price(const struct conv *p);
 uint64_t conv_price_cut(const struct conv *p, const char *cut, unsigned cores,
                         struct conv_plan *plan);
 /* Those of the Cube alone, which no other way to cut it saves. */
-uint64_t conv_least(const struct conv *p);
+uint64_t conv_price_least(const struct conv *p);
 
 #endif

@@ -118,7 +118,7 @@ static void add_tile(struct pipes *p, struct tile_costs *c, const struct move_jo
     p->n++;
 }
 
-uint64_t price_copies(const struct move *moves, unsigned n)
+uint64_t trial_copies(const struct move *moves, unsigned n)
 {
     struct pipes p = {0};
     struct tile_costs costs;

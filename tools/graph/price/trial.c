@@ -62,9 +62,9 @@ static uint64_t bytes_of(const struct tensor *t)
 
 /* What the planner assumes is not so of all: parts of tensors begin between two lines of L2, and
  * if `cold` constants and inputs are not there yet. */
-static struct once_misses misses_of(const struct step *s, bool cold)
+static struct cold_misses misses_of(const struct step *s, bool cold)
 {
-    struct once_misses m = {0};
+    struct cold_misses m = {0};
 
     for (unsigned i = 0; i < s->n_in; i++) {
         struct tensor *t = s->in[i], *root = tensor_root(t);
@@ -81,7 +81,7 @@ static struct once_misses misses_of(const struct step *s, bool cold)
  * not issued yet. */
 static const char *limit_of(const struct tile_plan *p, uint64_t cycles, uint64_t *busy)
 {
-    const char *pipe = once_busiest(p, busy);
+    const char *pipe = cold_busiest(p, busy);
 
     return graph_text("%s%s %llu %%", *busy * 2 < cycles ? "the hart; " : "", pipe,
                       (unsigned long long)(*busy * 100 / cycles));
@@ -124,19 +124,19 @@ static struct tile_plan *planned(const struct step *s, unsigned cores,
 static void plan(struct kept *to, const struct step *s, struct tile_arena *arena)
 {
     struct tile_plan *p = planned(s, 1, arena, &to->why);
-    struct once_misses cold = misses_of(s, true), warm = misses_of(s, false);
-    struct once_kept kept = {0};
+    struct cold_misses cold = misses_of(s, true), warm = misses_of(s, false);
+    struct cold_kept kept = {0};
 
     if (!p) {
         return;
     }
-    to->cycles = once_cycles(p, 1, &cold, &kept);
+    to->cycles = cold_cycles(p, 1, &cold, &kept);
     to->records = kept.of;
     to->room = kept.room;
-    to->again = once_cycles(p, 1, &cold, &kept);
-    to->warm_again = once_cycles(p, 1, &warm, &kept);
+    to->again = cold_cycles(p, 1, &cold, &kept);
+    to->warm_again = cold_cycles(p, 1, &warm, &kept);
     kept.of = 0;
-    to->warm = once_cycles(p, 1, &warm, &kept);
+    to->warm = cold_cycles(p, 1, &warm, &kept);
     to->limit = limit_of(p, to->cycles, &to->busy);
     to->schedule = tile_schedule(p, false) && tile_schedule(p, false)[0]
                        ? graph_text("%s", tile_schedule(p, false))
@@ -164,26 +164,26 @@ static const char *schedule_of(const struct tile_plan *p)
     return words && words[0] ? graph_text("%s", words) : NULL;
 }
 
-const char *trial_way(struct step s, unsigned cores, uint64_t *cycles)
+const char *trial_schedule(struct step s, unsigned cores, uint64_t *cycles)
 {
-    struct once_misses misses = misses_of(&s, true);
+    struct cold_misses misses = misses_of(&s, true);
     struct tile_arena arena = arena_of_trial();
-    struct once_kept kept = {0};
+    struct cold_kept kept = {0};
     const char *why;
     const struct tile_plan *p = planned(&s, cores, &arena, &why);
 
-    *cycles = p ? once_cycles(p, cores, &misses, &kept) : 0;
+    *cycles = p ? cold_cycles(p, cores, &misses, &kept) : 0;
     return p ? schedule_of(p) : NULL;
 }
 
-const char *trial_words(const struct step *s, unsigned cores, struct once_product *shape,
+const char *trial_schedule_text(const struct step *s, unsigned cores, struct cold_product *shape,
                         unsigned most, unsigned *n)
 {
     struct tile_arena arena = arena_of_trial();
     const char *why;
     const struct tile_plan *p = planned(s, cores, &arena, &why);
 
-    *n = once_products(p, shape, most);
+    *n = cold_products(p, shape, most);
     return p ? schedule_of(p) : NULL;
 }
 
@@ -290,7 +290,7 @@ static bool recorded(struct trial_before *b, const struct kept *k, uint64_t *mor
 {
     bool again = k->records && (b->recorded[0] == k->records || b->recorded[1] == k->records);
 
-    *more = !again && b->rooms < TRIAL_ROOMS ? k->room : 0;
+    *more = !again && b->rooms < TRIAL_BUFFERS ? k->room : 0;
     b->rooms += *more > 0;
     if (k->room && b->recorded[0] != k->records) {
         b->recorded[1] = b->recorded[0];

@@ -9,7 +9,7 @@
 
 #include "hal/contract/contract.h"
 #include "kernels/move/move.h"
-#include "tools/graph/price/once.h"
+#include "tools/graph/price/cold.h"
 #include "tools/graph/steps/steps.h"
 
 /* The chip that plans are for. */
@@ -28,11 +28,11 @@ void trial_touch(const struct step *s, struct trial_before *b);
 uint32_t trial_key(const struct step *s);
 /* All words of its schedule on so many cores, of products too, whose shapes are put to shape[] in
  * that order, up to `most`; NULL: there are none. */
-const char *trial_words(const struct step *s, unsigned cores, struct once_product *shape,
-                        unsigned most, unsigned *n);
+const char *trial_schedule_text(const struct step *s, unsigned cores,
+                                struct cold_product *shape, unsigned most, unsigned *n);
 /* The same of a program with a schedule, all that follows from it filled in; and what it takes on
  * so many cores when it runs once, with nothing in L2. NULL: it cannot be done. */
-const char *trial_way(struct step s, unsigned cores, uint64_t *cycles);
+const char *trial_schedule(struct step s, unsigned cores, uint64_t *cycles);
 /* What holds up a program that can be done: `V 45 %`; the cycles of its busiest pipe. */
 const char *trial_limit(const struct step *s, uint64_t *busy);
 /* What copies take besides on cores that stay: the hart makes them ready, all cores wait for the
@@ -47,7 +47,7 @@ void trial_weigh(const struct rule_of_joining *rule, const struct step *before,
 /* The same of prices that are known: c->before, c->alone and c->after. */
 void trial_decide(const struct rule_of_joining *rule, struct candidate *c);
 /* What one of copies takes on one core: price.c. */
-uint64_t price_copies(const struct move *moves, unsigned n);
+uint64_t trial_copies(const struct move *moves, unsigned n);
 /* Forgets what it has been asked, whose memory goes away: for a process of several models. */
 void trial_forget(void);
 

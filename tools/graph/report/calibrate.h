@@ -16,7 +16,7 @@
 
 #include "tools/graph/steps/steps.h"
 
-/* `fused` and `plain` are what was run, with emit_ariths() and with each node by itself, on each
+/* `fused` and `plain` are what was run, with fuse_ariths() and with each node by itself, on each
  * of n samples, a.npy,b.npy; of sample i the folders of the runs are FOLDER/fused.i and plain.i.
  * Says on stdout what climbs, and writes lines of a file for tune_read(). tolerance < 0: none was
  * given. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "hal/chip.h"
-#include "tools/graph/model/held.h"
+#include "tools/graph/model/dtype.h"
 #include "tools/graph/model/packed.h"
 #include "tools/graph/price/trial.h"
 #include "tools/graph/report/inspect.h"
@@ -73,13 +73,13 @@ static void look_at_support(struct inspection *i)
 {
     for (const struct node *n = i->g->nodes; n; n = n->next) {
         i->nodes++;
-        i->known += graph_rule(n->op) != NULL;
+        i->known += rules_find(n->op) != NULL;
     }
     for (const struct node *n = i->g->nodes; n; n = n->next) {
-        if (!graph_rule(n->op) && is_first(i->g, n)) {
+        if (!rules_find(n->op) && is_first(i->g, n)) {
             unsigned count = count_of(i->g, n->op);
             printf("  node '%s' (%s), %u of these: no such operator of opset %d here%s\n",
-                   n->name, n->op, count, i->g->opset, graph_why_not(n->op));
+                   n->name, n->op, count, i->g->opset, rules_why_not(n->op));
             add(i, SUPPORT * (double)count / i->nodes,
                 graph_text("%s is not known, %u nodes", n->op, count),
                 "cut the model in front of it, or export what it is made of");
@@ -155,7 +155,7 @@ static void look_at_weight(struct inspection *i, struct tensor *t)
         packed_read(t, at, n, part);
         for (size_t k = 0; k < n; k++) {
             double x = fabs(part[k]);
-            large += x > HELD_F16_MAX;
+            large += x > DTYPE_F16_MAX;
             lost += x > 0 && x <= FP16_LEAST;
             i->small += x > FP16_LEAST && x < FP16_NORMAL;
         }

@@ -24,7 +24,7 @@ static const struct rule *const families[] = {
     rules_list,        rules_pool,   rules_loop,      rules_cast,      rules_whole,
 };
 
-const struct rule *graph_rule(const char *op)
+const struct rule *rules_find(const char *op)
 {
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
         for (const struct rule *r = families[i]; r->op; r++) {
@@ -36,7 +36,7 @@ const struct rule *graph_rule(const char *op)
     return NULL;
 }
 
-const char *graph_why_not(const char *op)
+const char *rules_why_not(const char *op)
 {
     static const struct {
         const char *begin, *why;

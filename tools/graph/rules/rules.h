@@ -8,8 +8,8 @@
 #include "tools/graph/model/graph.h"
 
 /* NULL: there is none. */
-const struct rule *graph_rule(const char *op);
+const struct rule *rules_find(const char *op);
 /* Why there is none; `: reason`, or nothing. */
-const char *graph_why_not(const char *op);
+const char *rules_why_not(const char *op);
 
 #endif

@@ -343,7 +343,8 @@ void program_exact(struct program *p)
     p->group->exact = true;
 }
 
-const char *text_with(const char *text, const char *const *value, const char *const *attr)
+const char *program_text_with(const char *text, const char *const *value,
+                              const char *const *attr)
 {
     char *to = NULL;
     size_t bytes;

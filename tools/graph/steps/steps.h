@@ -97,10 +97,10 @@ struct rule_of_joining {
 };
 
 /* What steps so far have left: commands of the last products, one in each room (tools/graph/
- * once.h), bytes that have passed L2. */
-enum { TRIAL_ROOMS = 2 };
+ * cold.h), bytes that have passed L2. */
+enum { TRIAL_BUFFERS = 2 };
 struct trial_before {
-    uint64_t recorded[TRIAL_ROOMS], bytes;
+    uint64_t recorded[TRIAL_BUFFERS], bytes;
     unsigned rooms; /* that there are */
 };
 
@@ -209,7 +209,7 @@ bool group_gives(const struct group *group, struct graph *g, const struct tensor
 void group_forget_readers(struct graph *g);
 
 /* Text with each $0 .. $9 from `value`, $a .. $f from `attr`. */
-const char *text_with(const char *text, const char *const *value,
-                      const char *const *attr);
+const char *program_text_with(const char *text, const char *const *value,
+                              const char *const *attr);
 
 #endif

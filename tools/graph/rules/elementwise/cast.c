@@ -6,13 +6,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "tools/graph/model/dtype.h"
 #include "tools/graph/rules/elementwise/elementwise.h"
 #include "tools/graph/rules/elementwise/small.h"
 
 static void cast_shape(struct graph *g, struct node *n)
 {
     enum elem to = strcmp(n->op, "CastLike") == 0 ? node_in(g, n, 1)->type
-                                                  : graph_elem(node_int(n, "to", 0));
+                                                  : dtype_of(node_int(n, "to", 0));
 
     (void)node_int(n, "saturate", 1);
     tensor_is(g, n, 0, to, &node_in(g, n, 0)->shape);
@@ -83,12 +84,12 @@ static const char *kept_bits(struct program *p, enum elem from, enum elem to,
         return graph_text("clip(%s, 0, %s)", x, to == ELEM_U16 ? "65535" : "inf");
     }
     if (to == ELEM_U16) {
-        return lower_half(p, x);
+        return elementwise_lower_half(p, x);
     }
     if (!is_whole || elem_bits(to) > 16) {
         return x;
     }
-    return few_bits(p, to, elem_is_wide(from) ? lower_half(p, x) : x);
+    return few_bits(p, to, elem_is_wide(from) ? elementwise_lower_half(p, x) : x);
 }
 
 static void cast_emit(struct emit *e, struct node *n)
@@ -114,7 +115,7 @@ static void cast_emit(struct emit *e, struct node *n)
     } else if (elem_is_wide(from) || from == ELEM_I16) {
         x = n->out[0]->type == ELEM_F32 ? graph_text("f32(%s)", x) : x;
     } else if ((elem_is_float(from) || elem_is_bits(from)) &&
-               operand_is_whole(n->out[0])) {
+               elementwise_is_whole(n->out[0])) {
         x = graph_text("trunc(%s)", x);
     }
     x = kept_bits(&p, from, n->out[0]->type, x);
@@ -132,7 +133,7 @@ static bool has_bits(enum elem type)
 static void bitcast_shape(struct graph *g, struct node *n)
 {
     const struct tensor *x = node_in(g, n, 0);
-    enum elem to = graph_elem(node_int(n, "to", 0));
+    enum elem to = dtype_of(node_int(n, "to", 0));
 
     if (!has_bits(x->type) || !has_bits(to) || elem_bytes(x->type) != elem_bytes(to)) {
         node_die(g, n, "of %s to %s", elem_text(x->type), elem_text(to));

@@ -31,7 +31,7 @@ static double divide(const struct node *n, double x, double y)
         return power_of(n->out[0]->type, x, y);
     }
     if (strcmp(n->op, "Div") == 0) {
-        return operand_is_whole(n->out[0]) ? (y ? trunc(x / y) : 0) : x / y;
+        return elementwise_is_whole(n->out[0]) ? (y ? trunc(x / y) : 0) : x / y;
     }
     return node_int(n, "fmod", 0) ? fmod(x, y) : y ? x - y * floor(x / y) : 0;
 }
@@ -45,7 +45,7 @@ static void divide_values(struct graph *g, struct node *n)
         return;
     }
     do {
-        struct shape s = operand_shape(g, n, 1);
+        struct shape s = elementwise_operand(g, n, 1);
         double x = n->in[0]->value[shape_at(&n->in[0]->shape, &n->out[0]->shape, at)];
         to[e++] = divide(n, x, n->in[1]->value[shape_at(&s, &n->out[0]->shape, at)]);
     } while (shape_step(&n->out[0]->shape, at));
@@ -53,7 +53,7 @@ static void divide_values(struct graph *g, struct node *n)
 
 static void divide_shape(struct graph *g, struct node *n)
 {
-    struct shape shape = operands_shape(g, n);
+    struct shape shape = elementwise_shape(g, n);
 
     (void)node_in(g, n, 1);
     tensor_is(g, n, 0, node_in(g, n, 0)->type, &shape);
@@ -140,10 +140,10 @@ static void divide_emit(struct emit *e, struct node *n)
 {
     unsigned rank = n->out[0]->shape.n;
     struct program p = program_begin(e, n);
-    const char *x = program_in(&p, n->in[0], operand_axes(e->g, n, 0, rank));
-    const char *y = program_in(&p, n->in[1], operand_axes(e->g, n, 1, rank)), *q;
+    const char *x = program_in(&p, n->in[0], elementwise_axes(e->g, n, 0, rank));
+    const char *y = program_in(&p, n->in[1], elementwise_axes(e->g, n, 1, rank)), *q;
     bool mod = strcmp(n->op, "Mod") == 0;
-    bool c = node_int(n, "fmod", 0) != 0, ints = operand_is_whole(n->out[0]);
+    bool c = node_int(n, "fmod", 0) != 0, ints = elementwise_is_whole(n->out[0]);
 
     if (ints) {
         program_exact(&p);
@@ -248,9 +248,9 @@ static void power_emit(struct emit *e, struct node *n)
     unsigned rank = n->out[0]->shape.n;
     const struct tensor *by = n->in[1];
     struct program p = program_begin(e, n);
-    const char *x = program_in(&p, n->in[0], operand_axes(e->g, n, 0, rank));
-    const char *y = program_in(&p, n->in[1], operand_axes(e->g, n, 1, rank));
-    bool one = by->value && tensor_count(by) == 1, ints = operand_is_whole(n->out[0]);
+    const char *x = program_in(&p, n->in[0], elementwise_axes(e->g, n, 0, rank));
+    const char *y = program_in(&p, n->in[1], elementwise_axes(e->g, n, 1, rank));
+    bool one = by->value && tensor_count(by) == 1, ints = elementwise_is_whole(n->out[0]);
     double power = one ? by->value[0] : 0;
     bool few = one && fabs(power) <= FEW && power == floor(power);
 

@@ -38,7 +38,7 @@ static const struct elementwise *own(const struct node *n)
     return n->rule->own;
 }
 
-bool operand_is_whole(const struct tensor *t)
+bool elementwise_is_whole(const struct tensor *t)
 {
     return !elem_is_float(t->type) && t->type != ELEM_BOOL;
 }
@@ -47,7 +47,7 @@ bool operand_is_whole(const struct tensor *t)
 
 /* Before opset 7 the second one began at an axis of the first; PRelu's slopes were of the
  * channels. */
-struct shape operand_shape(const struct graph *g, const struct node *n, unsigned i)
+struct shape elementwise_operand(const struct graph *g, const struct node *n, unsigned i)
 {
     const struct shape *first = &node_in(g, n, 0)->shape;
     struct shape s = n->in[i]->shape;
@@ -65,27 +65,27 @@ struct shape operand_shape(const struct graph *g, const struct node *n, unsigned
     return s;
 }
 
-struct shape operands_shape(const struct graph *g, const struct node *n)
+struct shape elementwise_shape(const struct graph *g, const struct node *n)
 {
     struct shape shape = node_in(g, n, 0)->shape, next;
 
     for (unsigned i = 1; i < n->n_in; i++) {
         (void)node_in(g, n, i);
-        next = operand_shape(g, n, i);
+        next = elementwise_operand(g, n, i);
         shape = shape_broadcast(g, n, &shape, &next);
     }
     return shape;
 }
 
-const uint8_t *operand_axes(const struct graph *g, const struct node *n, unsigned i,
+const uint8_t *elementwise_axes(const struct graph *g, const struct node *n, unsigned i,
                             unsigned rank)
 {
-    return program_axes + (rank - operand_shape(g, n, i).n);
+    return program_axes + (rank - elementwise_operand(g, n, i).n);
 }
 
 static void shape_of(struct graph *g, struct node *n)
 {
-    struct shape shape = operands_shape(g, n);
+    struct shape shape = elementwise_shape(g, n);
     int result = own(n)->result;
 
     if (n->n_in != own(n)->operands) {
@@ -127,7 +127,7 @@ static void values(struct graph *g, struct node *n)
     }
     do {
         for (unsigned i = 0; i < n->n_in && i < OPERANDS; i++) {
-            struct shape s = operand_shape(g, n, i);
+            struct shape s = elementwise_operand(g, n, i);
             x[i] = n->in[i]->value[shape_at(&s, &n->out[0]->shape, at)];
         }
         to[e] = product ? elem_product(n->out[0]->type, x[0], x[1])
@@ -159,7 +159,7 @@ static const char *in_16(struct program *p, const char *x)
 }
 
 /* A float may be off by one in how often 65536 is in it. */
-const char *lower_half(struct program *p, const char *x)
+const char *elementwise_lower_half(struct program *p, const char *x)
 {
     const char *r;
 
@@ -177,7 +177,7 @@ static const char *in_8(struct program *p, const char *x)
     }
     switch (p->n->out[0]->type) {
     case ELEM_U16:
-        return lower_half(p, x);
+        return elementwise_lower_half(p, x);
     case ELEM_U8:
         return graph_text("u8(and(%s, s16(255)))", x);
     default:
@@ -194,7 +194,7 @@ static void emit(struct emit *e, struct node *n)
 
     attributes(n, number, attr);
     for (unsigned i = 0; i < n->n_in; i++) {
-        in[i] = in_16(&p, program_in(&p, n->in[i], operand_axes(e->g, n, i, rank)));
+        in[i] = in_16(&p, program_in(&p, n->in[i], elementwise_axes(e->g, n, i, rank)));
     }
     if (n->n_in > 1 && n->in[1]->type == ELEM_BOOL) {
         text = strcmp(n->op, "Equal") == 0   ? "not(xor($0, $1))"
@@ -203,10 +203,10 @@ static void emit(struct emit *e, struct node *n)
     }
     while ((line = strchr(text, '\n')) != NULL) {
         const char *one = graph_text("%.*s", (int)(line - text), text);
-        p.group->body = graph_text("%s    %s\n", p.group->body, text_with(one, in, attr));
+        p.group->body = graph_text("%s    %s\n", p.group->body, program_text_with(one, in, attr));
         text = line + 1;
     }
-    program_out(&p, n->out[0], program_axes, in_8(&p, text_with(text, in, attr)),
+    program_out(&p, n->out[0], program_axes, in_8(&p, program_text_with(text, in, attr)),
                 own(n)->result == RESULT_BOOL || n->out[0]->type == ELEM_BOOL);
 }
 
@@ -232,7 +232,7 @@ static void many_by_two(struct graph *g, struct node *n)
 
 static void many_shape(struct graph *g, struct node *n)
 {
-    struct shape shape = operands_shape(g, n);
+    struct shape shape = elementwise_shape(g, n);
 
     if (n->n_in > PLAN_IN) {
         many_by_two(g, n);

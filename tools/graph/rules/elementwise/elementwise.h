@@ -11,15 +11,15 @@
 extern const struct rule rules_elementwise[], rules_cast[];
 
 /* Operand i as it is broadcast: before opset 7 by an attribute, too. */
-struct shape operand_shape(const struct graph *g, const struct node *n, unsigned i);
+struct shape elementwise_operand(const struct graph *g, const struct node *n, unsigned i);
 /* What all of them are broadcast to. */
-struct shape operands_shape(const struct graph *g, const struct node *n);
+struct shape elementwise_shape(const struct graph *g, const struct node *n);
 /* Whether its elements are no floats and no truth. */
-bool operand_is_whole(const struct tensor *t);
+bool elementwise_is_whole(const struct tensor *t);
 /* Dimensions of so many that operand i has. */
-const uint8_t *operand_axes(const struct graph *g, const struct node *n, unsigned i,
-                            unsigned rank);
+const uint8_t *elementwise_axes(const struct graph *g, const struct node *n, unsigned i,
+                                unsigned rank);
 /* The lower 16 bits of an expression of 32, as a number from 0 on. */
-const char *lower_half(struct program *p, const char *x);
+const char *elementwise_lower_half(struct program *p, const char *x);
 
 #endif

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "tools/graph/model/dtype.h"
 #include "tools/graph/model/edit.h"
 #include "tools/graph/model/list.h"
 #include "tools/graph/steps/steps.h"
@@ -265,7 +266,7 @@ static void eye(struct graph *g, struct node *n)
     if (like->shape.n != 2) {
         node_die(g, n, "of a matrix, not %s", shape_text(&like->shape));
     }
-    tensor_is(g, n, 0, type ? graph_elem(type->i) : like->type, &like->shape);
+    tensor_is(g, n, 0, type ? dtype_of(type->i) : like->type, &like->shape);
     tensor_values(n->out[0]);
     for (int64_t i = 0; i < like->shape.dim[0]; i++) {
         if (i + k >= 0 && i + k < like->shape.dim[1]) {

@@ -148,7 +148,7 @@ static const char *apply(struct program *to, const struct activation *act, const
     const char *attr[] = {graph_text("(%.9g)", act->alpha),
                           graph_text("(%.9g)", act->beta)};
 
-    return program_line(to, text_with(act->text, value, attr));
+    return program_line(to, program_text_with(act->text, value, attr));
 }
 
 /* A gate of a sum. */

@@ -40,7 +40,7 @@ static void halve(struct tensor *t)
                             .type = ELEM_F16,
                             .shape = t->shape,
                             .known = true};
-        packed_room(t->half[lo], ELEM_F16);
+        packed_buffer(t->half[lo], ELEM_F16);
     }
     for (size_t at = 0, n; at < count; at += n) {
         n = count - at < PACKED_PART ? count - at : PACKED_PART;
@@ -168,7 +168,7 @@ static uint64_t price(struct graph *g, struct node *n, bool planes)
         }
         if (group->op) {
             sum += TRIAL_STEP +
-                   (group->moves ? price_copies(group->moves, group->n_moves) : 0);
+                   (group->moves ? trial_copies(group->moves, group->n_moves) : 0);
             continue;
         }
         program_step(&e, group, &s);

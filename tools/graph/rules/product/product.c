@@ -19,8 +19,8 @@ static void matrix(const struct tensor *t, bool is_row, struct shape *s)
     }
 }
 
-struct shape matrix_shape(const struct graph *g, const struct node *n,
-                          const struct tensor *a, const struct tensor *b)
+struct shape product_result_shape(const struct graph *g, const struct node *n,
+                                  const struct tensor *a, const struct tensor *b)
 {
     struct shape x, y, to;
     int64_t rows, cols;
@@ -45,8 +45,8 @@ struct shape matrix_shape(const struct graph *g, const struct node *n,
     return to;
 }
 
-struct matrix_axes matrix_axes(const struct tensor *a, const struct tensor *b,
-                               unsigned rank)
+struct matrix_axes product_axes(const struct tensor *a, const struct tensor *b,
+                                unsigned rank)
 {
     unsigned ra = a->shape.n, rb = b->shape.n;
     uint8_t front = (uint8_t)(rank - (ra > 1) - (rb > 1)), at = 0;
@@ -75,7 +75,7 @@ struct matrix_axes matrix_axes(const struct tensor *a, const struct tensor *b,
 
 static void matmul_shape(struct graph *g, struct node *n)
 {
-    struct shape to = matrix_shape(g, n, node_in(g, n, 0), node_in(g, n, 1));
+    struct shape to = product_result_shape(g, n, node_in(g, n, 0), node_in(g, n, 1));
 
     tensor_is(g, n, 0, n->in[0]->type, &to);
 }
@@ -83,7 +83,7 @@ static void matmul_shape(struct graph *g, struct node *n)
 static void matmul_emit(struct emit *e, struct node *n)
 {
     struct tensor *a = n->in[0], *b = n->in[1];
-    struct matrix_axes axes = matrix_axes(a, b, n->out[0]->shape.n);
+    struct matrix_axes axes = product_axes(a, b, n->out[0]->shape.n);
     struct program p = program_begin(e, n);
 
     program_out(

@@ -13,11 +13,11 @@ struct matrix_axes {
 };
 
 /* The product's shape; dies if there is none. */
-struct shape matrix_shape(const struct graph *g, const struct node *n,
-                          const struct tensor *a, const struct tensor *b);
+struct shape product_result_shape(const struct graph *g, const struct node *n,
+                                  const struct tensor *a, const struct tensor *b);
 /* Of a product of `rank` dimensions. */
-struct matrix_axes matrix_axes(const struct tensor *a, const struct tensor *b,
-                               unsigned rank);
+struct matrix_axes product_axes(const struct tensor *a, const struct tensor *b,
+                                unsigned rank);
 
 /* An operand of a product in a program, as planes.c has it. */
 struct product_operand {

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "tools/graph/model/dtype.h"
 #include "tools/graph/rules/elementwise/small.h"
 
 /* Axes of a scale: one, or none. */
@@ -59,15 +60,16 @@ static struct blocks blocks_of(const struct graph *g, const struct node *n)
 static void quantise_shape(struct graph *g, struct node *n)
 {
     const struct tensor *zero = node_maybe(n, 2);
-    int64_t wanted = node_int(n, "output_dtype", 0), precision = node_int(n, "precision", 0);
-    enum elem type = zero ? zero->type : wanted ? graph_elem(wanted) : ELEM_U8;
+    int64_t wanted = node_int(n, "output_dtype", 0),
+            precision = node_int(n, "precision", 0);
+    enum elem type = zero ? zero->type : wanted ? dtype_of(wanted) : ELEM_U8;
 
     if (type != ELEM_U8 && type != ELEM_I8 && type != ELEM_I16 && type != ELEM_U16 &&
         !elem_is_small(type)) {
         node_die(g, n, "to %s", elem_text(type));
     }
-    if (precision && graph_elem(precision) != ELEM_F32) {
-        node_die(g, n, "by a quotient of %s", elem_text(graph_elem(precision)));
+    if (precision && dtype_of(precision) != ELEM_F32) {
+        node_die(g, n, "by a quotient of %s", elem_text(dtype_of(precision)));
     }
     (void)node_in(g, n, 1);
     tensor_is(g, n, 0, type, &node_in(g, n, 0)->shape);
@@ -105,8 +107,8 @@ static void dequantise_shape(struct graph *g, struct node *n)
     enum elem type = node_in(g, n, 1)->type;
     int64_t wanted = node_int(n, "output_dtype", 0);
 
-    if (wanted && graph_elem(wanted) != type) {
-        node_die(g, n, "to %s, of a scale of %s", elem_text(graph_elem(wanted)),
+    if (wanted && dtype_of(wanted) != type) {
+        node_die(g, n, "to %s, of a scale of %s", elem_text(dtype_of(wanted)),
                  elem_text(type));
     }
     tensor_is(g, n, 0, type, &node_in(g, n, 0)->shape);

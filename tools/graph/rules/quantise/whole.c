@@ -212,7 +212,7 @@ static void whole_matmul_shape(struct graph *g, struct node *n)
 {
     const struct places *at = places_of(n);
     enum elem type = whole_type(g, n);
-    struct shape to = matrix_shape(g, n, n->in[at->a], n->in[at->b]);
+    struct shape to = product_result_shape(g, n, n->in[at->a], n->in[at->b]);
 
     tensor_is(g, n, 0, type, &to);
 }
@@ -221,7 +221,7 @@ static void whole_matmul_emit(struct emit *e, struct node *n)
 {
     const struct places *at = places_of(n);
     struct tensor *a = n->in[at->a], *b = n->in[at->b];
-    struct matrix_axes axes = matrix_axes(a, b, n->out[0]->shape.n);
+    struct matrix_axes axes = product_axes(a, b, n->out[0]->shape.n);
     const struct factor x = {a, node_maybe(n, at->a_zero), axes.a, &axes.m, 0};
     const struct factor y = {b, node_maybe(n, at->b_zero), axes.b, &axes.n, 0};
     struct program p = program_begin(e, n);
@@ -344,7 +344,7 @@ static int sign_offset(const struct node *n)
 }
 
 /* The program of the product; see conv_lower.h. */
-static void whole_conv_multiply(const struct conv_lower *c, struct tensor *columns)
+static void whole_conv_multiply(const struct conv_lowering *c, struct tensor *columns)
 {
     enum { B, G, M, K, P };
     static const uint8_t of_w[] = {G, M, K}, of_x[] = {B, G, K, P}, of_m[] = {G, M},
@@ -381,7 +381,7 @@ static void whole_conv_emit(struct emit *e, struct node *n)
     int off = sign_offset(n);
     int64_t groups = node_int(n, "group", 1);
 
-    conv_lower(&(struct conv_lower){
+    conv_lower(&(struct conv_lowering){
         .e = e,
         .n = n,
         .window = whole_window(e->g, n),

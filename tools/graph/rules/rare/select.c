@@ -19,7 +19,7 @@ void select_found(const struct lower *l, unsigned i, unsigned axis)
     }
 }
 
-void select_room(const struct lower *l, int64_t rows)
+void select_limit(const struct lower *l, int64_t rows)
 {
     if (rows > 1 << 24) {
         node_die(l->g, l->n, "%lld to choose from", (long long)rows);
@@ -28,7 +28,7 @@ void select_room(const struct lower *l, int64_t rows)
 
 void select_front(struct lower *l, int64_t rows)
 {
-    select_room(l, rows);
+    select_limit(l, rows);
     lower_text(l,
                "flags, order = TopK(flag, [%lld]; axis=0)\n"
                "sum = ReduceSum(flag; keepdims=0)\ncount = Cast(sum; to=7)\n",
@@ -71,7 +71,7 @@ static void non_zero(struct graph *g, struct node *n)
         return;
     }
     l = lower_begin(g, n);
-    select_room(&l, count);
+    select_limit(&l, count);
     to = lower_value(&l, "places", ELEM_I64, &s);
     for (int64_t i = 0; i < count; i++, (void)shape_step(&x->shape, at)) {
         for (unsigned d = 0; d < x->shape.n; d++) {

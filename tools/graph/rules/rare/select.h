@@ -8,7 +8,7 @@
 #include "tools/graph/model/lower.h"
 
 /* Dies if there are too many to choose from, before their places are written down. */
-void select_room(const struct lower *l, int64_t rows);
+void select_limit(const struct lower *l, int64_t rows);
 /* `order`: places of the rows whose `flag` is 1, then of those where it is 0; `count` of the
  * former. */
 void select_front(struct lower *l, int64_t rows);

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "tools/graph/model/dtype.h"
 #include "tools/graph/model/edit.h"
 #include "tools/graph/model/graph.h"
 
@@ -15,7 +16,7 @@ static enum elem type_of(const struct node *n)
 {
     const struct attr *type = node_attr(n, "output_datatype");
 
-    return type ? graph_elem(type->i) : ELEM_F32;
+    return type ? dtype_of(type->i) : ELEM_F32;
 }
 
 /* --- windows: a[0] - a[1] cos(x) + a[2] cos(2 x) --- */

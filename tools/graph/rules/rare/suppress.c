@@ -45,7 +45,7 @@ static void suppression(struct graph *g, struct node *n)
     if (most > PICKS) {
         node_die(g, n, "%lld boxes of a class, at most %d", (long long)most, PICKS);
     }
-    select_room(&l, rows);
+    select_limit(&l, rows);
     of.dim[0] = rows;
     who = lower_value(&l, "who", ELEM_I64, &of);
     for (int64_t i = 0; i < rows; i++) {

@@ -263,11 +263,12 @@ static void emit(struct emit *e, struct node *n)
     const char *bar = strchr(r->text, '|'), *last = strrchr(r->text, '|') + 1;
     uint8_t kept[GRAPH_RANK];
 
-    value = text_with(graph_text("%.*s", (int)(bar - r->text), r->text), &value, NULL);
+    value = program_text_with(graph_text("%.*s", (int)(bar - r->text), r->text), &value,
+                              NULL);
     value =
         program_over(&p, graph_text("%.*s", (int)(last - bar) - 2, bar + 1), axes, value);
     left(n, axes, kept);
-    program_out(&p, n->out[0], kept, text_with(last, &value, NULL),
+    program_out(&p, n->out[0], kept, program_text_with(last, &value, NULL),
                 n->out[0]->type == ELEM_BOOL);
 }
 

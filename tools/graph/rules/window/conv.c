@@ -46,13 +46,13 @@ static void conv_emit(struct emit *e, struct node *n)
 {
     struct window w = conv_window(e->g, n);
 
-    conv_lower(&(struct conv_lower){.e = e,
-                                    .n = n,
-                                    .window = w,
-                                    .x = n->in[0],
-                                    .weight = n->in[1],
-                                    .bias = node_maybe(n, 2),
-                                    .groups = groups_of(e->g, n, w.c)});
+    conv_lower(&(struct conv_lowering){.e = e,
+                                       .n = n,
+                                       .window = w,
+                                       .x = n->in[0],
+                                       .weight = n->in[1],
+                                       .bias = node_maybe(n, 2),
+                                       .groups = groups_of(e->g, n, w.c)});
 }
 
 /* --- ConvTranspose --- */
@@ -110,7 +110,7 @@ static void convt_shape(struct graph *g, struct node *n)
 }
 
 /* Weights (c, m, k...) as (group, m, c of the group, k... from behind). */
-static struct tensor *turned(const struct conv_lower *of)
+static struct tensor *turned(const struct conv_lowering *of)
 {
     const struct tensor *w = of->weight;
     int64_t groups = of->groups, c = w->shape.dim[0] / groups, m = w->shape.dim[1];
@@ -133,12 +133,12 @@ static struct tensor *turned(const struct conv_lower *of)
     return t;
 }
 
-static void multiply_turned(const struct conv_lower *c, struct tensor *columns)
+static void multiply_turned(const struct conv_lowering *c, struct tensor *columns)
 {
-    struct conv_lower of = *c;
+    struct conv_lowering of = *c;
 
     of.weight = turned(c);
-    conv_multiply(&of, columns);
+    conv_lower_multiply(&of, columns);
 }
 
 static void convt_emit(struct emit *e, struct node *n)
@@ -151,14 +151,14 @@ static void convt_emit(struct emit *e, struct node *n)
         dense.size[d] = x->shape.dim[d + 2];
         dense.before[d] = dense.behind[d] = 0;
     }
-    conv_lower(&(struct conv_lower){.e = e,
-                                    .n = n,
-                                    .window = dense,
-                                    .x = x,
-                                    .weight = n->in[1],
-                                    .bias = node_maybe(n, 2),
-                                    .groups = groups,
-                                    .multiply = multiply_turned});
+    conv_lower(&(struct conv_lowering){.e = e,
+                                       .n = n,
+                                       .window = dense,
+                                       .x = x,
+                                       .weight = n->in[1],
+                                       .bias = node_maybe(n, 2),
+                                       .groups = groups,
+                                       .multiply = multiply_turned});
 }
 
 const struct rule rules_conv[] = {

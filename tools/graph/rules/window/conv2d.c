@@ -97,14 +97,14 @@ int64_t conv2d_channels(const struct node *n, const struct window *w)
     return best;
 }
 
-bool max_pool_takes(const struct node *n, const struct window *w)
+bool conv2d_pool_takes(const struct node *n, const struct window *w)
 {
     return n->in[0]->type == ELEM_F16 && (n->n_out < 2 || !n->out[1]) && fits(w) &&
            w->dilation[0] == w->dilation[1] &&
            (w->kernel[1] - 1) * w->dilation[1] < POOL_PIXELS;
 }
 
-void window_last(const struct tensor *t, struct tensor *last)
+void conv2d_last(const struct tensor *t, struct tensor *last)
 {
     struct shape s = {.n = LAST_RANK, .dim = {1, 1, 1, 1}};
     size_t inner, channels, each;
@@ -117,7 +117,7 @@ void window_last(const struct tensor *t, struct tensor *last)
     last->type = t->type;
     last->shape = (struct shape){LAST_RANK, {s.dim[0], s.dim[2], s.dim[3], s.dim[1]}};
     last->known = true;
-    packed_room(last, last->type);
+    packed_buffer(last, last->type);
     from = graph_alloc(2 * each, sizeof(*from));
     to = from + each;
     for (size_t i = 0; i < (size_t)s.dim[0]; i++) {
@@ -160,11 +160,11 @@ static struct tensor *turned_weights(const struct node *n, const struct tensor *
 {
     struct tensor *t = tensor_new(n, "weights", w->type, &w->shape);
 
-    window_last(w, t);
+    conv2d_last(w, t);
     return t;
 }
 
-void conv_operator(const struct conv_lower *c)
+void conv_lower_operator(const struct conv_lowering *c)
 {
     const struct window *w = &c->window;
     struct node *n = c->n;
@@ -186,7 +186,7 @@ void conv_operator(const struct conv_lower *c)
     s = operator_begin(c->e, n, "conv2d", text);
     s->shares = true;
     s->cycles = CONV_STEP + conv_price(p);
-    s->least = conv_least(p);
+    s->least = conv_price_least(p);
     s->conv = p;
     operator_in(c->e, s, c->x);
     operator_in(c->e, s, turned_weights(n, c->weight));
@@ -200,15 +200,15 @@ void conv_operator(const struct conv_lower *c)
 
 static void emit_conv2d(struct emit *e, struct node *n)
 {
-    conv_lower(
-        &(struct conv_lower){.e = e,
-                             .n = n,
-                             .window = window_of_last(e->g, n, n->in[1]->shape.dim + 2),
-                             .x = n->in[0],
-                             .weight = n->in[1],
-                             .bias = node_maybe(n, 2),
-                             .groups = node_int(n, "group", 1),
-                             .channels_last = true});
+    conv_lower(&(struct conv_lowering){
+        .e = e,
+        .n = n,
+        .window = window_of_last(e->g, n, n->in[1]->shape.dim + 2),
+        .x = n->in[0],
+        .weight = n->in[1],
+        .bias = node_maybe(n, 2),
+        .groups = node_int(n, "group", 1),
+        .channels_last = true});
 }
 
 const struct rule rule_conv2d = {.op = "conv2d", .emit = emit_conv2d, .alone = true};

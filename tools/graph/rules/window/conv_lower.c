@@ -16,7 +16,7 @@ enum { B, G, M, K, P /* and behind it */ };
 /* Of one group the result has the dimensions of the node's, so that what follows may join. The
  * Vector takes what has one result of a group, but for groups of several pictures: with tiles of
  * long rows these are more loops than a sequence of commands nests. */
-void conv_multiply(const struct conv_lower *c, struct tensor *columns)
+void conv_lower_multiply(const struct conv_lowering *c, struct tensor *columns)
 {
     struct node *n = c->n;
     struct tensor *weight = c->weight, *bias = c->bias;
@@ -56,32 +56,32 @@ void conv_multiply(const struct conv_lower *c, struct tensor *columns)
     }
 }
 
-static bool columns_take(const struct conv_lower *c)
+static bool columns_take(const struct conv_lowering *c)
 {
     (void)c;
     return true;
 }
 
-static void columns_emit(const struct conv_lower *c)
+static void columns_emit(const struct conv_lowering *c)
 {
     struct tensor *columns = window_columns(c->e, c->n, &c->window, c->x, c->pad);
 
     if (c->multiply) {
         c->multiply(c, columns);
     } else {
-        conv_multiply(c, columns);
+        conv_lower_multiply(c, columns);
     }
 }
 
 /* --- variants --- */
 
-static bool operator_takes(const struct conv_lower *c)
+static bool operator_takes(const struct conv_lowering *c)
 {
     return c->channels_last;
 }
 
 /* Weights of a channel are an operand of its program, so they have to be known. */
-static bool taps_take_it(const struct conv_lower *c)
+static bool taps_take_it(const struct conv_lowering *c)
 {
     return !c->multiply && c->groups == c->window.c &&
            c->weight->shape.dim[0] == c->window.c && c->weight->value &&
@@ -91,15 +91,15 @@ static bool taps_take_it(const struct conv_lower *c)
 /* The first that takes a convolution writes it. */
 static const struct variant {
     const char *name;
-    bool (*takes)(const struct conv_lower *c);
-    void (*emit)(const struct conv_lower *c);
+    bool (*takes)(const struct conv_lowering *c);
+    void (*emit)(const struct conv_lowering *c);
 } variants[] = {
-    {"operator", operator_takes, conv_operator},
-    {"taps", taps_take_it, conv_taps},
+    {"operator", operator_takes, conv_lower_operator},
+    {"taps", taps_take_it, conv_lower_taps},
     {"columns", columns_take, columns_emit},
 };
 
-static const struct variant *variant_of(const struct conv_lower *c)
+static const struct variant *variant_of(const struct conv_lowering *c)
 {
     const struct variant *v = variants;
 
@@ -109,7 +109,7 @@ static const struct variant *variant_of(const struct conv_lower *c)
     return v;
 }
 
-void conv_lower(const struct conv_lower *c)
+void conv_lower(const struct conv_lowering *c)
 {
     variant_of(c)->emit(c);
 }

@@ -189,7 +189,7 @@ static struct tensor *weights_of(const struct tensor *w, const struct node *n, i
 }
 
 /* Sums of a few taps at a time, as many operands as a program may have. */
-void conv_taps(const struct conv_lower *c)
+void conv_lower_taps(const struct conv_lowering *c)
 {
     enum { N, C, W };
     static const uint8_t of_x[] = {N, C, W}, of_w[] = {C};

@@ -58,9 +58,9 @@ void taps_pool(struct emit *e, struct node *n, const struct window *w, double pa
 /* conv2d.c: whether operators of the firmware can do a Conv, a MaxPool, with channels last; nodes
  * of these rules have their operand and result so. */
 bool conv2d_takes(const struct node *n, const struct window *w);
-bool max_pool_takes(const struct node *n, const struct window *w);
+bool conv2d_pool_takes(const struct node *n, const struct window *w);
 /* `last` becomes the constant t of up to four dimensions, (n, c, h, w), as (n, h, w, c). */
-void window_last(const struct tensor *t, struct tensor *last);
+void conv2d_last(const struct tensor *t, struct tensor *last);
 /* How many channels a Conv that it takes is fastest of: its own, or more, the last of them 0. */
 int64_t conv2d_channels(const struct node *n, const struct window *w);
 extern const struct rule rule_conv2d, rule_max_pool;

@@ -85,7 +85,7 @@ static void consider(struct tries *t, unsigned number, const char *word)
     if (t->n == TRIES || strcmp(word, t->word[number]) == 0) {
         return;
     }
-    w.schedule = trial_way(step_with(t->s, schedule), try_cores, &w.cycles);
+    w.schedule = trial_schedule(step_with(t->s, schedule), try_cores, &w.cycles);
     w.word = word_of(w.schedule, number);
     if (!w.word || strcmp(w.schedule, t->usual) == 0) {
         return;
@@ -265,7 +265,7 @@ static unsigned side_options(uint32_t number, uint32_t side, uint64_t to[OPTIONS
 }
 
 /* Tiles of other sizes; what L1 and L0 have of them is worked out. */
-static void consider_sizes(struct tries *t, unsigned number, const struct once_product *s,
+static void consider_sizes(struct tries *t, unsigned number, const struct cold_product *s,
                            struct mm_tiling w)
 {
     uint64_t m[OPTIONS], n[OPTIONS];
@@ -284,7 +284,7 @@ static void consider_sizes(struct tries *t, unsigned number, const struct once_p
 }
 
 /* One with other chunks and slices of k, more buffers, on fewer cores. */
-static void consider_near(struct tries *t, unsigned number, const struct once_product *s,
+static void consider_near(struct tries *t, unsigned number, const struct cold_product *s,
                           const struct mm_tiling *of)
 {
     struct mm_tiling w;
@@ -313,7 +313,7 @@ static void consider_near(struct tries *t, unsigned number, const struct once_pr
 }
 
 static void consider_product(struct tries *t, unsigned number,
-                             const struct once_product *s)
+                             const struct cold_product *s)
 {
     struct mm_tiling usual, near[NEAR];
     unsigned n = 0;
@@ -333,7 +333,7 @@ static void consider_product(struct tries *t, unsigned number,
 
 /* --- all --- */
 
-struct step *tune_way(const struct step *s, const char *text, const char *words)
+struct step *tune_candidate(const struct step *s, const char *text, const char *words)
 {
     struct step *more = graph_alloc(1, sizeof(*more));
 
@@ -373,12 +373,12 @@ struct step *tune_cuts(const struct emit *e, const struct step *s)
             return NULL;
         }
     }
-    return try_most ? cuts_tries(s, s->group->conv, try_most, try_cores) : NULL;
+    return try_most ? tune_cut_tries(s, s->group->conv, try_most, try_cores) : NULL;
 }
 
 struct step *tune_tries(const struct step *s)
 {
-    struct once_product shape[OPTIONS];
+    struct cold_product shape[OPTIONS];
     unsigned n_products = 0, product = 0, most;
     const char *schedule;
     struct tries *t;
@@ -387,7 +387,7 @@ struct step *tune_tries(const struct step *s)
     if (!try_most) {
         return NULL;
     }
-    schedule = trial_words(s, try_cores, shape, OPTIONS, &n_products);
+    schedule = trial_schedule_text(s, try_cores, shape, OPTIONS, &n_products);
     if (!schedule) {
         return NULL;
     }
@@ -402,13 +402,13 @@ struct step *tune_tries(const struct step *s)
             consider_product(t, i, &shape[product++]);
         }
     }
-    *last = tune_way(s, s->text, "again");
+    *last = tune_candidate(s, s->text, "again");
     most = t->n < try_most ? t->n : try_most;
     for (unsigned turn = 0; turn < APART; turn++) {
         for (unsigned i = turn; i < most; i += APART) {
             last = &(*last)->next;
-            *last = tune_way(s, step_with(s, t->way[i].schedule).text,
-                             words_of(t->way[i].schedule));
+            *last = tune_candidate(s, step_with(s, t->way[i].schedule).text,
+                                   words_of(t->way[i].schedule));
         }
     }
     return first;

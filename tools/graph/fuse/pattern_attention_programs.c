@@ -58,7 +58,7 @@ static const char *product(struct program *p, const struct attention *a)
     return a->scale == 1 ? x : graph_text("%s * (%.9g)", x, a->scale);
 }
 
-bool attention_in_stages(struct program *p, const struct match *m)
+bool pattern_attention_in_stages(struct program *p, const struct match *m)
 {
     const struct attention *a = m->own;
     const char *x = program_line(p, product(p, a)), *top, *sum;
@@ -108,7 +108,7 @@ static const char *tiles(struct program *p, const struct attention *a)
     return only;
 }
 
-bool attention_as_loop(struct program *p, const struct match *m)
+bool pattern_attention_as_loop(struct program *p, const struct match *m)
 {
     const struct attention *a = m->own;
     const char *x = product(p, a), *rows, *given = "p", *v, *t, *most;

@@ -2,8 +2,8 @@
  *
  * A model's file without the large values of its initializers, which unpacking would copy.
  */
-#ifndef GRAPH_SLIM_H
-#define GRAPH_SLIM_H
+#ifndef GRAPH_STRIP_H
+#define GRAPH_STRIP_H
 
 #include <protobuf-c/protobuf-c.h>
 #include <stdbool.h>
@@ -11,15 +11,16 @@
 #include <stdint.h>
 
 /* Values of initializer `number` of the model's graph: len bytes of the file. */
-struct slim_cut {
+struct strip_cut {
     size_t number, len;
     uint8_t *data;
 };
 
-struct slim {
-    uint8_t *data; /* a ModelProto whose raw_data is empty where it was cut; or NULL: nothing was */
+struct stripped {
+    uint8_t *
+        data; /* a ModelProto whose raw_data is empty where it was cut; or NULL: nothing was */
     size_t bytes;
-    struct slim_cut *cut;
+    struct strip_cut *cut;
     size_t n_cuts;
 };
 
@@ -29,6 +30,6 @@ enum { SLIM_DEPTH = 100 };
 bool slim_is_flat(const ProtobufCMessageDescriptor *type, uint8_t *bytes, size_t count);
 
 /* Of any bytes: what is no plain message is left whole, for who unpacks it to refuse. */
-struct slim slim_of(uint8_t *file, size_t bytes);
+struct stripped strip_of(uint8_t *file, size_t bytes);
 
 #endif

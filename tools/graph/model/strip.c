@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * See slim.h. A message is fields, each a number with a type, and what it holds; of the types only
+ * See strip.h. A message is fields, each a number with a type, and what it holds; of the types only
  * bytes, which have a length in front, are looked into. Where a message has a field twice that is
  * looked for, protobuf joins both or takes the last one: such a file is left as it is.
  */
-#include "tools/graph/model/slim.h"
+#include "tools/graph/model/strip.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/graph/model/graph.h"
 
-enum { LEAST = 1 << 10 };                               /* bytes: below, there is little to win */
+enum { LEAST = 1 << 10 }; /* bytes: below, there is little to win */
 enum { WIRE_NUMBER, WIRE_64, WIRE_BYTES, WIRE_32 = 5 }; /* types */
 enum { MODEL_GRAPH = 7, GRAPH_INITIALIZER = 5, TENSOR_RAW = 9 };
 
@@ -95,8 +95,8 @@ static bool only(struct span s, uint64_t wanted, struct field *to)
 /* --- how deep it is --- */
 
 /* Field f as a message of the type that has it; NULL: it is none. */
-static const ProtobufCMessageDescriptor *message_of(const ProtobufCMessageDescriptor *type,
-                                                    const struct field *f)
+static const ProtobufCMessageDescriptor *
+message_of(const ProtobufCMessageDescriptor *type, const struct field *f)
 {
     const ProtobufCFieldDescriptor *of =
         f->type == WIRE_BYTES && f->number <= UINT32_MAX
@@ -135,7 +135,7 @@ bool slim_is_flat(const ProtobufCMessageDescriptor *type, uint8_t *bytes, size_t
 
 /* --- what is left --- */
 
-static void put(struct slim *s, const uint8_t *from, const uint8_t *end)
+static void put(struct stripped *s, const uint8_t *from, const uint8_t *end)
 {
     memcpy(s->data + s->bytes, from, (size_t)(end - from));
     s->bytes += (size_t)(end - from);
@@ -151,7 +151,7 @@ static size_t number_bytes(uint64_t x)
     return n;
 }
 
-static void put_head(struct slim *s, unsigned field, uint64_t size)
+static void put_head(struct stripped *s, unsigned field, uint64_t size)
 {
     s->data[s->bytes++] = (uint8_t)(field << 3 | WIRE_BYTES);
     for (; size > 127; size >>= 7) {
@@ -161,9 +161,10 @@ static void put_head(struct slim *s, unsigned field, uint64_t size)
 }
 
 /* Initializer f without its values. */
-static void put_tensor(struct slim *s, const struct field *f, const struct field *raw)
+static void put_tensor(struct stripped *s, const struct field *f, const struct field *raw)
 {
-    size_t rest = (size_t)(raw->begin - f->holds.at) + (size_t)(f->holds.end - raw->holds.end);
+    size_t rest =
+        (size_t)(raw->begin - f->holds.at) + (size_t)(f->holds.end - raw->holds.end);
 
     put_head(s, GRAPH_INITIALIZER, rest + 2);
     put(s, f->holds.at, raw->begin);
@@ -202,10 +203,10 @@ static bool survey(struct span graph, size_t *cuts, size_t *bytes, size_t *left)
     return *cuts > 0;
 }
 
-struct slim slim_of(uint8_t *file, size_t bytes)
+struct stripped strip_of(uint8_t *file, size_t bytes)
 {
     struct span all = {file, file + bytes}, rest;
-    struct slim s = {.data = NULL};
+    struct stripped s = {.data = NULL};
     size_t cuts, cut, left, initializers = 0;
     struct field graph, f, raw;
 
@@ -220,9 +221,9 @@ struct slim slim_of(uint8_t *file, size_t bytes)
         (void)next(&rest, &f);
         if (is_large(&f, &raw)) {
             s.cut[s.n_cuts++] =
-                (struct slim_cut){.number = initializers,
-                                  .data = raw.holds.at,
-                                  .len = (size_t)(raw.holds.end - raw.holds.at)};
+                (struct strip_cut){.number = initializers,
+                                   .data = raw.holds.at,
+                                   .len = (size_t)(raw.holds.end - raw.holds.at)};
             put_tensor(&s, &f, &raw);
         } else {
             put(&s, f.begin, f.holds.end);

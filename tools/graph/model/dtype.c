@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * See held.h.
+ * See dtype.h.
  */
-#include "tools/graph/model/held.h"
+#include "tools/graph/model/dtype.h"
 
 #include <math.h>
 
-enum elem held_as_named(int32_t type)
+enum elem dtype_of_onnx(int32_t type)
 {
     static const enum elem types[] = {
         [1] = ELEM_F32,    [2] = ELEM_U8,    [3] = ELEM_I8,       [4] = ELEM_U16,
@@ -23,34 +23,34 @@ enum elem held_as_named(int32_t type)
 
 static bool narrow, half;
 
-void graph_narrow(void)
+void dtype_narrow(void)
 {
     narrow = true;
 }
 
-void graph_half(void)
+void dtype_half(void)
 {
     half = true;
 }
 
-enum elem held_outside(enum elem type)
+enum elem dtype_outside(enum elem type)
 {
     return narrow && type == ELEM_F64 ? ELEM_F32 : type;
 }
 
-enum elem held_within(enum elem type)
+enum elem dtype_within(enum elem type)
 {
-    return half && held_outside(type) == ELEM_F32 ? ELEM_F16 : held_outside(type);
+    return half && dtype_outside(type) == ELEM_F32 ? ELEM_F16 : dtype_outside(type);
 }
 
-enum elem graph_elem(int64_t type)
+enum elem dtype_of(int64_t type)
 {
-    return type == HELD_TO_F32 ? ELEM_F32 : held_within(held_as_named((int32_t)type));
+    return type == DTYPE_TO_F32 ? ELEM_F32 : dtype_within(dtype_of_onnx((int32_t)type));
 }
 
-void graph_hold(struct tensor *t)
+void dtype_override(struct tensor *t)
 {
-    enum elem type = held_outside(t->type);
+    enum elem type = dtype_outside(t->type);
 
     if (type != t->type && t->value) {
         elem_round_all(type, t->value, (size_t)tensor_count(t));
@@ -58,28 +58,28 @@ void graph_hold(struct tensor *t)
     t->type = type;
 }
 
-enum elem held_known(enum elem type)
+enum elem dtype_known(enum elem type)
 {
     return half && type == ELEM_F16 ? ELEM_F32 : type;
 }
 
-void held_clamp(double *x, size_t n)
+void dtype_clamp(double *x, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (fabs(x[i]) > HELD_F16_MAX && isfinite(x[i])) {
-            x[i] = copysign(HELD_F16_MAX, x[i]);
+        if (fabs(x[i]) > DTYPE_F16_MAX && isfinite(x[i])) {
+            x[i] = copysign(DTYPE_F16_MAX, x[i]);
         }
     }
 }
 
-void held_constant(struct tensor *t)
+void dtype_constant(struct tensor *t)
 {
-    graph_hold(t);
-    if (held_within(t->type) == t->type) {
+    dtype_override(t);
+    if (dtype_within(t->type) == t->type) {
         return;
     }
     if (t->value) {
-        held_clamp(t->value, (size_t)tensor_count(t));
+        dtype_clamp(t->value, (size_t)tensor_count(t));
     }
     t->type = ELEM_F16;
 }

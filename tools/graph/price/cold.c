@@ -11,7 +11,7 @@
 #include "kernels/mm/room.h"
 #include "kernels/tile/convolution/windows.h"
 #include "kernels/tile/product/block.h"
-#include "tools/graph/price/once.h"
+#include "tools/graph/price/cold.h"
 
 #include <string.h>
 
@@ -306,7 +306,7 @@ static uint64_t block_anew(const struct tile_plan *t)
     return BLOCK_NEW + places * (PIECE_NEW + (uint64_t)COMMAND_NEW * tiles_of(t)->n_body);
 }
 
-static uint64_t stage(const struct tile_plan *t, unsigned cores, struct once_kept *kept,
+static uint64_t stage(const struct tile_plan *t, unsigned cores, struct cold_kept *kept,
                       struct loads *loads)
 {
     uint64_t of = 0, span = t->predicted.span;
@@ -322,7 +322,7 @@ static uint64_t stage(const struct tile_plan *t, unsigned cores, struct once_kep
     return span;
 }
 
-const char *once_busiest(const struct tile_plan *plan, uint64_t *cycles)
+const char *cold_busiest(const struct tile_plan *plan, uint64_t *cycles)
 {
     struct {
         const char *name;
@@ -361,7 +361,7 @@ static uint64_t cold_rows(uint64_t bytes)
 
 /* A stage, of whose loads `missing` bytes are not in L2. */
 static uint64_t stage_cold(const struct tile_plan *t, unsigned cores,
-                           struct once_kept *kept, uint64_t missing)
+                           struct cold_kept *kept, uint64_t missing)
 {
     struct loads loads = {0};
     uint64_t cycles = stage(t, cores, kept, &loads), more, miss = chip_cost(COST_L2_MISS);
@@ -383,8 +383,8 @@ static uint64_t bytes_of_b(const struct tile_plan *t)
               : 0;
 }
 
-uint64_t once_cycles(const struct tile_plan *plan, unsigned cores,
-                     const struct once_misses *misses, struct once_kept *kept)
+uint64_t cold_cycles(const struct tile_plan *plan, unsigned cores,
+                     const struct cold_misses *misses, struct cold_kept *kept)
 {
     const struct tile_plan *before = plan;
     unsigned shares = plan->cores ? plan->cores : 1;
@@ -412,7 +412,7 @@ uint64_t once_cycles(const struct tile_plan *plan, unsigned cores,
     return cycles;
 }
 
-unsigned once_products(const struct tile_plan *plan, struct once_product *shape,
+unsigned cold_products(const struct tile_plan *plan, struct cold_product *shape,
                        unsigned most)
 {
     unsigned n = 0;
@@ -420,7 +420,7 @@ unsigned once_products(const struct tile_plan *plan, struct once_product *shape,
     for (; plan && n < most; plan = plan->next) {
         if (sums_of(plan) && product_has_word(sums_of(plan))) {
             const struct mm_shape *s = &sums_of(plan)->mm.shape;
-            shape[n++] = (struct once_product){s->m, s->n, s->k};
+            shape[n++] = (struct cold_product){s->m, s->n, s->k};
         }
     }
     return n;
