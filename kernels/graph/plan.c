@@ -190,12 +190,26 @@ static bool size_holds(struct plan *plan, uint64_t at, const struct plan_header 
     return good && files_hold(plan);
 }
 
-const char *plan_open(struct plan *plan, const void *data, uint64_t bytes)
+bool plan_holds(struct plan *plan, const void *data)
 {
     const struct plan_header *h = data;
     const char *base = data;
     uint64_t at = 0;
-    bool good;
+    bool good = h->constants <= h->bytes && h->texts < h->constants &&
+                base[h->constants - 1] == '\0';
+
+    *plan = (struct plan){.base = base};
+    do {
+        good = good && size_holds(plan, at, h);
+        at = good ? plan->head->next : 0;
+    } while (at);
+    return good;
+}
+
+const char *plan_open(struct plan *plan, const void *data, uint64_t bytes)
+{
+    const struct plan_header *h = data;
+    const char *base = data;
 
     if (bytes < sizeof(*h) || memcmp(h->magic, PLAN_MAGIC, sizeof(h->magic)) != 0) {
         return "is no plan";
@@ -207,14 +221,7 @@ const char *plan_open(struct plan *plan, const void *data, uint64_t bytes)
         h->crc != plan_crc(0, base + PLAN_CRC_FROM, bytes - PLAN_CRC_FROM)) {
         return "is a damaged plan";
     }
-    *plan = (struct plan){.base = base};
-    good = h->constants <= bytes && h->texts < h->constants &&
-           base[h->constants - 1] == '\0';
-    do {
-        good = good && size_holds(plan, at, h);
-        at = good ? plan->head->next : 0;
-    } while (at);
-    if (!good) {
+    if (!plan_holds(plan, data)) {
         return "is a damaged plan";
     }
     use(plan, 0);

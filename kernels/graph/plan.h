@@ -85,6 +85,9 @@ struct plan {
  * or a count, and that nothing lies outside. NULL, or what is wrong with it. Any bytes are
  * safe. What it says of a chip is the caller's to compare. */
 const char *plan_open(struct plan *plan, const void *data, uint64_t bytes);
+/* What it checks but for the CRC, without a look at constants: `data` is what is in front of them.
+ * False: the firmware would call it damaged; *plan is the size of which something does not hold. */
+bool plan_holds(struct plan *plan, const void *data);
 /* *plan becomes what is said of the next size; false: there is none. */
 bool plan_next(struct plan *plan);
 /* Elements of a tensor; a text. */

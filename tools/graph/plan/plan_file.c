@@ -199,33 +199,51 @@ static void put_constant(struct plan_file *f, const struct graph *g,
     }
 }
 
-/* All but the first header's part up to its CRC. */
-static void put_all(struct plan_file *f, const struct graph *g)
+/* All that is in front of the constants: headers and tables of all sizes, texts. */
+static char *front_of(const struct plan_file *f)
 {
-    for (unsigned i = 0; i < f->n_tables; i++) {
+    char *front = graph_alloc(f->tables[0].h.constants, 1);
+    const struct plan_header *h;
+    uint64_t at = 0;
+
+    for (unsigned i = 0; i < f->n_tables; i++, at = h->next) {
         const struct tables *s = &f->tables[i];
-        const struct plan_header *h = &s->h;
-        const size_t own = i ? 0 : PLAN_CRC_FROM, begin = up(sizeof(*h), 8);
-        const size_t end = (size_t)(h->next ? h->next : h->texts);
-        put(f, g, (const char *)h + own, sizeof(*h) - own, begin - own);
-        put(f, g, s->t, h->n_tensors * sizeof(*s->t), (size_t)(h->steps - h->tensors));
-        put(f, g, s->s, h->n_steps * sizeof(*s->s), end - (size_t)h->steps);
+        h = &s->h;
+        memcpy(front + at, h, sizeof(*h));
+        memcpy(front + h->tensors, s->t, h->n_tensors * sizeof(*s->t));
+        memcpy(front + h->steps, s->s, h->n_steps * sizeof(*s->s));
     }
-    put(f, g, f->texts, f->text_bytes,
-        (size_t)(f->tables[0].h.constants - f->tables[0].h.texts));
+    memcpy(front + f->tables[0].h.texts, f->texts, f->text_bytes);
+    return front;
+}
+
+/* All from a place in front of the constants on. */
+static void put_from(struct plan_file *f, const struct graph *g, const char *front, size_t at)
+{
+    size_t bytes = (size_t)f->tables[0].h.constants - at;
+
+    put(f, g, front + at, bytes, bytes);
     for (unsigned i = 0; i < f->n_constants; i++) {
         put_constant(f, g, &f->constant[i]);
     }
 }
 
-/* The CRC first, which is in front of what it is of. */
+/* The CRC first, which is in front of what it is of. What the firmware would refuse is a mistake
+ * of ours: nothing is written then. */
 void plan_file_write(struct plan_file *f, const struct graph *g, FILE *to)
 {
+    struct plan plan;
+    char *front;
+
     place(f);
+    front = front_of(f);
+    if (!plan_holds(&plan, front)) {
+        graph_die(g, "internal error: the firmware would call this plan damaged, so it is not "
+                     "written");
+    }
     f->to = NULL;
-    put_all(f, g);
-    f->tables[0].h.crc = f->crc;
+    put_from(f, g, front, PLAN_CRC_FROM);
+    ((struct plan_header *)front)->crc = f->crc;
     f->to = to;
-    put(f, g, &f->tables[0].h, PLAN_CRC_FROM, PLAN_CRC_FROM);
-    put_all(f, g);
+    put_from(f, g, front, 0);
 }
