@@ -70,7 +70,8 @@ static void set_axis(const struct graph *g, const struct node *n, struct resize 
     if (!(r->scale[d] > 1e-6 && r->scale[d] < 1e6)) {
         node_die(g, n, "a scale of %g", r->scale[d]);
     }
-    r->size[d] = scaled ? elem_whole(floor(r->scale[d] * (double)size + 1e-9))
+    /* The product is one of float32, as in ONNX and onnxruntime: 10 by 1.3 is 13. */
+    r->size[d] = scaled ? elem_whole(floor((double)((float)r->scale[d] * (float)size)))
                         : elem_whole(n->in[3]->value[i]);
     if (scales == 2 && has(n, 1)) {
         if (tensor_count(n->in[1]) != 2 * axes) {
@@ -154,46 +155,88 @@ static void resize_shape(struct graph *g, struct node *n)
     tensor_is(g, n, 0, n->in[0]->type, &to);
 }
 
-/* Where element i of an axis lies in the operand's. */
+/* Where element i of an axis lies in the operand's, by its length, that of the result and the
+ * scale. */
 static double place(const struct resize *r, unsigned d, int64_t i, int64_t size)
 {
     const char *how = r->coordinates;
-    double last = (double)(size - 1), x = (double)i, to_size = r->scale[d] * (double)size;
+    double last = (double)(size - 1), x = (double)i, to = (double)r->size[d];
 
     if (strcmp(how, "align_corners") == 0) {
-        return to_size == 1 ? 0 : x * last / (to_size - 1);
+        return to == 1 ? 0 : x * last / (to - 1);
     }
     if (strcmp(how, "asymmetric") == 0) {
         return x / r->scale[d];
     }
     if (strcmp(how, "tf_crop_and_resize") == 0) {
-        return to_size == 1 ? 0.5 * (r->from[d] + r->to[d]) * last
-                            : r->from[d] * last + x * (r->to[d] - r->from[d]) * last /
-                                                      (double)(to_size - 1);
+        return to == 1 ? 0.5 * (r->from[d] + r->to[d]) * last
+                       : r->from[d] * last + x * (r->to[d] - r->from[d]) * last / (to - 1);
     }
-    if (strcmp(how, "pytorch_half_pixel") == 0 && to_size == 1) {
+    if (strcmp(how, "pytorch_half_pixel") == 0 && to == 1) {
         return 0;
     }
     if (strcmp(how, "tf_half_pixel_for_nn") == 0) {
         return (x + 0.5) / r->scale[d];
     }
     if (strcmp(how, "half_pixel_symmetric") == 0) {
-        return (double)size / 2 * (1 - floor(to_size) / to_size) +
+        return (double)size / 2 * (1 - to / (r->scale[d] * (double)size)) +
                (x + 0.5) / r->scale[d] - 0.5;
     }
     return (x + 0.5) / r->scale[d] - 0.5;
 }
 
+/* The same with each step rounded to float32 where onnxruntime does so: which of two elements is
+ * the nearest depends on that where the place is halfway between them, and so does whether it is
+ * inside. */
+static double place_f32(const struct resize *r, unsigned d, int64_t i, int64_t size)
+{
+    const char *how = r->coordinates;
+    float last = (float)(size - 1), x = (float)i, to = (float)r->size[d];
+    float from = (float)r->from[d], end = (float)r->to[d], scale = (float)r->scale[d], y;
+
+    if (strcmp(how, "align_corners") == 0) {
+        y = x * last;
+        return to == 1 ? 0 : (double)(y / (to - 1));
+    }
+    if (strcmp(how, "asymmetric") == 0) {
+        return (double)(x / scale);
+    }
+    if (strcmp(how, "tf_crop_and_resize") == 0) {
+        y = x * (end - from);
+        y = y * last / (to - 1);
+        from = to == 1 ? 0.5f * (from + end) : from;
+        from *= last;
+        return to == 1 ? (double)from : (double)(from + y);
+    }
+    if (strcmp(how, "pytorch_half_pixel") == 0 && to == 1) {
+        return 0;
+    }
+    y = (x + 0.5f) / scale;
+    if (strcmp(how, "tf_half_pixel_for_nn") == 0) {
+        return (double)y;
+    }
+    if (strcmp(how, "half_pixel_symmetric") == 0) {
+        float beside = (float)size / 2 * (1 - to / (scale * (float)size));
+        return (double)(float)((double)beside + ((double)x + 0.5) / (double)scale - 0.5);
+    }
+    return (double)(y - 0.5f);
+}
+
+/* What is so near to a half that rounding may have moved it is one, as in onnxruntime 1.30. */
 static int64_t nearest(const struct resize *r, double x)
 {
+    double below = floor(x);
+
     if (strcmp(r->nearest, "floor") == 0) {
-        return (int64_t)floor(x);
+        return (int64_t)below;
     }
     if (strcmp(r->nearest, "ceil") == 0) {
         return (int64_t)ceil(x);
     }
-    return strcmp(r->nearest, "round_prefer_ceil") == 0 ? (int64_t)floor(x + 0.5)
-                                                        : (int64_t)ceil(x - 0.5);
+    if (fabs(x - below - 0.5) <= 1e-6) {
+        return (int64_t)below + (strcmp(r->nearest, "round_prefer_ceil") == 0);
+    }
+    return (int64_t)floor(x + 0.5);
 }
 
 /* Keys' kernel of a distance. */
@@ -260,8 +303,9 @@ static struct tensor *weights(const struct node *n, const struct resize *r, unsi
     tensor_values(o);
     *outside = NULL;
     for (int64_t i = 0; i < to; i++) {
-        double x = place(r, d, i, size);
         bool crop = strcmp(r->coordinates, "tf_crop_and_resize") == 0;
+        bool exact = !crop && strcmp(r->mode, "nearest") != 0;
+        double x = exact ? place(r, d, i, size) : place_f32(r, d, i, size);
         if (crop && (x < 0 || x > (double)(size - 1))) {
             o->value[i] = 1;
             *outside = o;
@@ -346,7 +390,7 @@ static int64_t times(const struct node *n, const struct resize *r, unsigned d)
                 strcmp(r->coordinates, "tf_crop_and_resize") != 0;
 
     for (int64_t i = 0; i < to && same; i++) {
-        same = within(nearest(r, place(r, d, i, size)), size) == i / by;
+        same = within(nearest(r, place_f32(r, d, i, size)), size) == i / by;
     }
     return same ? by : 0;
 }
@@ -390,7 +434,8 @@ static void resize_emit(struct emit *e, struct node *n)
             to = graph_alloc(1, sizeof(*to));
             *to = *from;
             to->name = graph_text("%s.%u", n->name, d);
-            to->alias = NULL;
+            to->alias = NULL; /* from may be a part of another */
+            to->offset = 0;
             to->value = NULL;
             to->id = 0;
             to->shape.dim[d] = n->out[0]->shape.dim[d];
