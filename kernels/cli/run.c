@@ -109,33 +109,54 @@ static int launch_both(const struct line *line, const struct op_call *call,
     return RUN_OK;
 }
 
-/* Of the result of one launch and, if there is one, of the separate ones. */
+/* Which elements, or rows, of which result were compared: all, or some with equal distances. */
+static void print_checked(const struct line *line, const struct checked *checked, bool both)
+{
+    const char *unit = line->op->whole_rows ? " rows" : " elements";
+    const struct io *io = &line->io;
+    bool some = false;
+    double worst = 0;
+
+    printf("verified:");
+    for (unsigned i = 0; i < io->n_out; i++) {
+        const struct checked *c = &checked[i];
+        printf("%s %llu of %llu%s", i ? "," : "", (unsigned long long)c->done,
+               (unsigned long long)c->of, i ? "" : unit);
+        if (io->n_out > 1) {
+            printf(" of %s", io->operand[io->n_in + i].name);
+        }
+        some = some || c->done < c->of;
+        worst = c->worst > worst ? c->worst : worst;
+    }
+    printf("%s%s ", both ? " of both" : "", some ? ", spread out," : "");
+    if (line->op->tolerance == OP_EXACT) {
+        printf("equal the definition bit for bit\n");
+    } else {
+        printf("against double precision; worst error %.2f of bound\n", worst);
+    }
+}
+
+/* Of the results of one launch and, if there are some, of the separate ones. */
 static int check(const struct line *line, const struct op_call *call,
                  const struct op_call *separate)
 {
     const struct opdesc *op = line->op;
     uint64_t samples = line->check < 0 ? check_default(call) : (uint64_t)line->check;
-    struct checked checked = {0};
+    struct checked checked[OP_OUT] = {{0}};
+    uint64_t done = 0;
     int err = 0;
 
     for (unsigned i = 0; op->ref && samples && i < line->io.n_out && !err; i++) {
         struct candidate candidates[] = {
             {op->name, call->out[i].data},
             {"separate", separate ? separate->out[i].data : NULL}};
-        err = check_several(call, i, candidates, separate ? 2 : 1, samples, &checked);
+        err = check_several(call, i, candidates, separate ? 2 : 1, samples, &checked[i]);
+        done += checked[i].done;
     }
-    if (err || checked.done == 0) {
+    if (err || done == 0) {
         return err == ERR_MISMATCH ? RUN_CHECK : err ? RUN_INPUT : RUN_OK;
     }
-    printf("verified: %llu of %llu %s%s ", (unsigned long long)checked.done,
-           (unsigned long long)checked.of, op->whole_rows ? "rows" : "elements",
-           separate ? " of both" : "");
-    if (op->tolerance == OP_EXACT) {
-        printf("equal the definition bit for bit\n");
-    } else {
-        printf("against double precision; largest error %.2f of its bound\n",
-               checked.worst);
-    }
+    print_checked(line, checked, separate != NULL);
     return RUN_OK;
 }
 

@@ -182,4 +182,8 @@ results
 several
 faults
 demonstration
+# Of several results each says how many of its elements were compared.
+salai adamw --shapes 256x128,256x128,256x128,256x128
+tap_check run/verified_of_each_result "$(has_status 0
+    says out '^verified: 2040 of 32768 elements of q, 2040 of 32768 of a, 2040 of 32768 of b, 256 of')"
 tap_done
