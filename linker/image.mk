@@ -20,7 +20,7 @@ CC_newlib   := -isystem $(B)/newlib/include
 LD_newlib   := -nostdlib -L$(B)/newlib/lib -Wl,--start-group -lc -lm -lgcc -Wl,--end-group
 
 # What runs before and after the engines may be slow.
-%/heap.c.o %_op.c.o %/demo.c.o %/trap.c.o %/hal/host.c.o \
+%/mla_prolog_ref.c.o %/matmul_ref.c.o %/heap.c.o %_op.c.o %/demo.c.o %/trap.c.o %/hal/host.c.o \
     %/hal/fault.c.o %/console.c.o %/report.c.o %/measure.c.o %/stack.c.o \
     %/graph_cmd.c.o %/graph/operator.c.o %/graph/program.c.o %/graph/file.c.o %/prof/command.c.o \
     %/conv/cut.c.o %_build.c.o %explain.c.o %/lib/f16.c.o %/lib/near.c.o \

@@ -112,20 +112,17 @@ static int launch_both(const struct line *line, const struct op_call *call,
 /* Which elements, or rows, of which result were compared: all, or some with equal distances. */
 static void print_checked(const struct line *line, const struct checked *checked, bool both)
 {
-    const char *unit = line->op->whole_rows ? " rows" : " elements";
     const struct io *io = &line->io;
     bool some = false;
     double worst = 0;
 
-    printf("verified:");
     for (unsigned i = 0; i < io->n_out; i++) {
         const struct checked *c = &checked[i];
-        printf("%s %llu of %llu%s", i ? "," : "", (unsigned long long)c->done,
-               (unsigned long long)c->of, i ? "" : unit);
-        if (io->n_out > 1) {
-            printf(" of %s", io->operand[io->n_in + i].name);
-        }
-        some = some || c->done < c->of;
+        printf("%s %llu of %llu", i ? "," : "verified:", (unsigned long long)c->done,
+               (unsigned long long)c->of);
+        printf(io->n_out > 1 ? " of %s" : line->op->whole_rows ? " rows" : " elements",
+               io->operand[io->n_in + i].name);
+        some |= c->done < c->of;
         worst = c->worst > worst ? c->worst : worst;
     }
     printf("%s%s ", both ? " of both" : "", some ? ", spread out," : "");

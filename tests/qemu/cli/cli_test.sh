@@ -185,5 +185,5 @@ demonstration
 # Of several results each says how many of its elements were compared.
 salai adamw --shapes 256x128,256x128,256x128,256x128
 tap_check run/verified_of_each_result "$(has_status 0
-    says out '^verified: 2040 of 32768 elements of q, 2040 of 32768 of a, 2040 of 32768 of b, 256 of')"
+    says out '^verified: 2040 of 32768 of q, 2040 of 32768 of a, 2040 of 32768 of b, 256 of 256')"
 tap_done

@@ -31,7 +31,7 @@ def values():
             rf"^e: fp32 8x1024, softmax.tile:{AT[1]}, ub 0x\w+$",
             f"^y: fp32 8x1024, softmax.tile:{AT[2]}, ub")
     place = re.search(r"^e: .* ub (\w+)$", text, re.M)[1]
-    way = gdb.parse_and_eval("tile_played->way")
+    way = gdb.parse_and_eval("((struct tiles_plan *)tile_played)->way")
     same(npu("value e").splitlines()[1:],
          npu(f"tile ub {place} 8x1024 fp32 -p {int(way['pitch'])}").splitlines()[1:],
          "npu/value_shows_what_lies_there")

@@ -65,9 +65,12 @@ def head(plan, name, node, buffer):
 
 def run(words, options, core):
     machine.wants(words, 0, 2, "npu value [NAME] [COPY]")
-    plan = decode.played()
-    if plan is None:
+    stage = decode.played()
+    if stage is None:
         raise machine.Error("no tile program is running")
+    plan = decode.tiles_of(stage)
+    if plan is None or not int(plan["p"]):
+        raise machine.Error("the stage that runs has no values in UB that have a name")
     found = values(plan)
     if not words:
         for name, (node, buffer) in found.items():
